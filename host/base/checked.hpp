@@ -1,0 +1,41 @@
+// Arithmetic that says when it overflows. Extents and byte counts come from files that may lie.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace deputy::host {
+
+template <class T>
+std::optional<T> CheckedMultiply(T a, T b) {
+  T product;
+  if (__builtin_mul_overflow(a, b, &product)) return std::nullopt;
+  return product;
+}
+
+template <class T>
+std::optional<T> CheckedAdd(T a, T b) {
+  T sum;
+  if (__builtin_add_overflow(a, b, &sum)) return std::nullopt;
+  return sum;
+}
+
+// Number of elements; empty for a negative extent or when it does not fit. Zero extents do not hide an overflow of the
+// others: {0, 2^62, 2^62} is refused, since a later reshape or slice would trip over it.
+inline std::optional<int64_t> CheckedElementCount(std::span<const int64_t> dims) {
+  int64_t count = 1;
+  bool zero = false;
+  for (const int64_t dim : dims) {
+    if (dim < 0) return std::nullopt;
+    if (dim == 0) {
+      zero = true;
+      continue;
+    }
+    if (__builtin_mul_overflow(count, dim, &count)) return std::nullopt;
+  }
+  return zero ? 0 : count;
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,118 @@
+#include "base/file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace deputy::host {
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+const char* KindOf(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+// O_NONBLOCK so that opening a pipe nobody writes to returns at once; it means nothing for regular files.
+Result<size_t> OpenRegular(const std::filesystem::path& path, int fd) {
+  if (fd < 0) {
+    const int error = errno;
+    const StatusCode code = error == ENOENT || error == ENOTDIR ? StatusCode::kNotFound : StatusCode::kUnavailable;
+    return Error(code, "cannot open: {}", std::strerror(error)).At(path.string());
+  }
+  struct stat info {};
+  if (fstat(fd, &info) != 0) return Error(StatusCode::kUnavailable, "{}", std::strerror(errno)).At(path.string());
+  if (!S_ISREG(info.st_mode))
+    return Error(StatusCode::kInvalidArgument, "is {}, not a file", KindOf(info.st_mode)).At(path.string());
+  return static_cast<size_t>(info.st_size);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::filesystem::path& path) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t size, OpenRegular(path, file.get()));
+  if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(nullptr, 0));
+  void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (data == MAP_FAILED)
+    return Error(StatusCode::kResourceExhausted, "cannot map {} bytes: {}", size, std::strerror(errno))
+        .At(path.string());
+  return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const uint8_t*>(data), size));
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) munmap(const_cast<uint8_t*>(data_), size_);
+}
+
+Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t limit) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t size, OpenRegular(path, file.get()));
+  if (size > limit)
+    return Error(StatusCode::kResourceExhausted, "is {} bytes, more than the limit of {}", size, limit)
+        .At(path.string());
+  std::string text(size, '\0');
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t got = read(file.get(), text.data() + done, size - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error(StatusCode::kUnavailable, "cannot read: {}", std::strerror(errno)).At(path.string());
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  text.resize(done);
+  return text;
+}
+
+Status WriteFileAtomically(const std::filesystem::path& path, std::span<const std::span<const uint8_t>> pieces) {
+  const std::string temporary = path.string() + ".tmp." + std::to_string(getpid());
+  {
+    const Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    if (file.get() < 0)
+      return Error(StatusCode::kUnavailable, "cannot create: {}", std::strerror(errno)).At(path.string());
+    for (const std::span<const uint8_t> piece : pieces) {
+      size_t done = 0;
+      while (done < piece.size()) {
+        const ssize_t put = write(file.get(), piece.data() + done, piece.size() - done);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) {
+          const int error = errno;
+          unlink(temporary.c_str());
+          return Error(StatusCode::kUnavailable, "cannot write: {}", std::strerror(error)).At(path.string());
+        }
+        done += static_cast<size_t>(put);
+      }
+    }
+    if (fsync(file.get()) != 0) {
+      const int error = errno;
+      unlink(temporary.c_str());
+      return Error(StatusCode::kUnavailable, "cannot write: {}", std::strerror(error)).At(path.string());
+    }
+  }
+  if (rename(temporary.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    unlink(temporary.c_str());
+    return Error(StatusCode::kUnavailable, "cannot replace: {}", std::strerror(error)).At(path.string());
+  }
+  return {};
+}
+
+}  // namespace deputy::host

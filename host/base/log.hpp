@@ -1,0 +1,31 @@
+// The one way the host speaks while it works. spdlog stands behind it and is seen by log.cpp alone: including it here
+// would cost every source file half a second.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace deputy::host {
+
+enum class LogLevel : int { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4, kOff = 5 };
+
+// Takes a finished line. `source` is "host" or the name of a delegate.
+using LogSink = std::function<void(LogLevel, std::string_view source, std::string_view message)>;
+
+// Process-wide. The default level is kInfo and the default sink writes to stderr. [any-thread]
+void SetLogLevel(LogLevel level);
+void SetLogLevel(std::string_view source, LogLevel level);
+void SetLogSink(LogSink sink);  // null restores the default
+bool LogEnabled(LogLevel level, std::string_view source);
+void LogLine(LogLevel level, std::string_view source, std::string_view message);
+
+template <class... Args>
+void Log(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
+  if (LogEnabled(level, "host")) LogLine(level, "host", fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,19 @@
+// The host's way of making statuses: printf-free formatting over the public Status.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+
+#include "deputy/status.hpp"
+
+namespace deputy::host {
+
+// Error(StatusCode::kModel, "tensor '{}' has {} bytes, not {}", name, have, want)
+template <class... Args>
+Status Error(StatusCode code, fmt::format_string<Args...> format, Args&&... args) {
+  return Status(code, fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,27 @@
+// What every command is to main(): a subcommand with its flags, and what to do when it was chosen.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+namespace deputy::cli {
+
+struct Command {
+  CLI::App* syntax = nullptr;
+  std::function<int()> run;  // returns the exit status
+};
+
+// One per file command_<name>.cpp. Each adds its subcommand to `app`.
+Command MakeRunCommand(CLI::App& app);
+Command MakeTestCaseCommand(CLI::App& app);
+Command MakePartitionCommand(CLI::App& app);
+Command MakePluginsCommand(CLI::App& app);
+Command MakeConfigCommand(CLI::App& app);
+Command MakeConvertCommand(CLI::App& app);
+Command MakeDigitsCommand(CLI::App& app);
+
+// The end of a command's --help.
+inline void SetExample(CLI::App& syntax, const std::string& example) { syntax.footer("Example:\n  " + example); }
+
+}  // namespace deputy::cli

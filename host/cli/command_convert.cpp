@@ -1,0 +1,46 @@
+// deputy convert: writes a model in Deputy's own format, whose weights are mapped rather than read.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cli/command.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/quantity.hpp"
+#include "deputy/context.hpp"
+#include "deputy/model.hpp"
+
+namespace deputy::cli {
+namespace {
+
+struct Options {
+  std::string model, output;
+};
+
+int Run(const Options& options) {
+  std::error_code error;
+  if (std::filesystem::equivalent(options.model, options.output, error))
+    return FailUsage(fmt::format("{}: is the model itself; give another file to --output", options.output));
+  Model model;
+  Status status = model.Build(options.model, Context());
+  if (!status.ok()) return Fail(Stage::kModel, status);
+  status = model.Save(options.output);
+  if (!status.ok()) return Fail(Stage::kRun, status);
+  const auto size = std::filesystem::file_size(options.output, error);
+  fmt::print("{}: {}\n", options.output, error ? "written" : BytesText(size));
+  return kDone;
+}
+
+}  // namespace
+
+Command MakeConvertCommand(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* syntax = app.add_subcommand("convert", "Writes a model as .dpm, which loads without parsing its weights");
+  syntax->add_option("model", options->model, "The model, .onnx or .dpm")->required()->type_name("MODEL");
+  syntax->add_option("-o,--output", options->output, "The file to write")->required()->type_name("FILE");
+  SetExample(*syntax, "deputy convert model.onnx -o model.dpm");
+  return {syntax, [options] { return Run(*options); }};
+}
+
+}  // namespace deputy::cli

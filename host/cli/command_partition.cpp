@@ -1,0 +1,122 @@
+// deputy partition: how a model is divided over the delegates, and why.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/context_options.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/json_report.hpp"
+#include "cli/model_inputs.hpp"
+#include "cli/nearest.hpp"
+#include "cli/placement_text.hpp"
+#include "cli/quantity.hpp"
+#include "cli/shape_text.hpp"
+#include "cli/terminal.hpp"
+#include "deputy/model.hpp"
+
+namespace deputy::cli {
+namespace {
+
+struct Options {
+  std::string model, node;
+  ContextOptions context;
+  std::vector<std::string> shapes;
+  bool nodes = false, json = false;
+};
+
+// Unlike a run, a placement for made-up shapes would answer a question that nobody asked.
+Result<std::vector<Shape>> ShapesOf(const std::vector<TensorInfo>& inputs, const std::vector<std::string>& arguments) {
+  DEPUTY_ASSIGN_OR_RETURN(const KnownShapes known, ParseShapes(arguments, inputs));
+  Result<CompletedShapes> completed = CompleteShapes(inputs, known);
+  if (completed.ok() && completed->assumed.empty()) return std::move(completed->shapes);
+  std::string listed, flags;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    listed += fmt::format("{}'{}' {}", listed.empty() ? "" : ", ", inputs[i].name, TypeText(inputs[i]));
+    const bool open = !inputs[i].ranked || std::any_of(inputs[i].shape.begin(), inputs[i].shape.end(),
+                                                       [](int64_t extent) { return extent < 0; });
+    if (!open || known[i]) continue;
+    std::string shape;
+    for (const int64_t extent : inputs[i].shape)
+      shape += fmt::format("{}{}", shape.empty() ? "" : "x", extent < 0 ? 1 : extent);
+    flags += fmt::format("{}--shape {}={}", flags.empty() ? "" : " ", inputs[i].name, shape.empty() ? "1x1" : shape);
+  }
+  return Status(StatusCode::kInvalidArgument, "the model leaves extents of its inputs open: " + listed)
+      .Advise(fmt::format("say which, as in {}", flags));
+}
+
+int PrintNode(const PlacementReport& report, const Options& options, const Terminal& terminal) {
+  Json found = Json::array();
+  std::string text;
+  std::vector<std::string> names;
+  for (const NodeReport& node : report.nodes) {
+    names.push_back(node.name);
+    if (node.name != options.node) continue;
+    text += NodeText(report, node, terminal);
+    found.push_back(ToJson(node));
+  }
+  if (found.empty())
+    return FailUsage(fmt::format("--node: the model has no node '{}'{}; --nodes lists all", options.node,
+                                 DidYouMean(options.node, names)));
+  if (options.json) {
+    PrintJson({{"model", options.model}, {"nodes", std::move(found)}});
+  } else {
+    fmt::print("{}", text);
+  }
+  return kDone;
+}
+
+int Run(const Options& options) {
+  int exit_status = kDone;
+  std::optional<Context> context = options.context.Open(exit_status);
+  if (!context) return exit_status;
+  Model model;
+  const Status built = model.Build(options.model, *context);
+  if (!built.ok()) return Fail(Stage::kModel, built);
+  Result<std::vector<Shape>> shapes = ShapesOf(model.inputs(), options.shapes);
+  if (!shapes.ok()) return Fail(Stage::kSetup, std::move(shapes).status().At(options.model));
+  const Result<PlacementReport> report = model.Placement(*shapes);
+  if (!report.ok()) return Fail(Stage::kModel, report.status());
+
+  const Terminal terminal = TerminalOf(stdout);
+  if (!options.node.empty()) return PrintNode(*report, options, terminal);
+  if (options.json) {
+    Json json = {{"model", options.model}};
+    json.update(ToJson(*report));
+    PrintJson(json);
+    return kDone;
+  }
+  fmt::print("{}: {}, {} multiply-adds\n", terminal.Paint(Paint::kBold, options.model),
+             Plural(report->nodes.size(), "node"), CountText(report->multiply_adds));
+  for (size_t i = 0; i < shapes->size(); ++i)
+    fmt::print("  input {} {} {}\n", model.inputs()[i].name, NameOf(model.inputs()[i].dtype), ShapeText((*shapes)[i]));
+  fmt::print("\n{}", DelegateTable(*report, terminal));
+  if (const std::string notes = DelegateNotes(*report); !notes.empty()) fmt::print("\n{}", notes);
+  fmt::print("\nin the order in which they run\n{}", PartitionTable(*report, terminal));
+  if (const std::string refusals = RefusalTable(*report, terminal); !refusals.empty()) fmt::print("\n{}", refusals);
+  if (options.nodes) fmt::print("\n{}", NodeTable(*report, terminal));
+  return kDone;
+}
+
+}  // namespace
+
+Command MakePartitionCommand(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* syntax = app.add_subcommand("partition", "Shows how a model is divided over the delegates, and why");
+  syntax->add_option("model", options->model, "The model, .onnx or .dpm")->required()->type_name("MODEL");
+  options->context.AddTo(*syntax);
+  AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
+              "The shape of an input; needed where the model leaves extents open");
+  syntax->add_option("--node", options->node, "Everything about the node of this name")->type_name("NAME");
+  syntax->add_flag("--nodes", options->nodes, "Lists all nodes as well");
+  syntax->add_flag("--json", options->json, "For machines");
+  SetExample(*syntax, "deputy partition model.onnx --config npu-first.yaml --shape image=1x3x224x224");
+  return {syntax, [options] { return Run(*options); }};
+}
+
+}  // namespace deputy::cli

@@ -1,0 +1,264 @@
+// deputy run: builds a model, runs it, shows what came out, what ran where and how long it took; compares on demand.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/context_options.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/model_inputs.hpp"
+#include "cli/placement_text.hpp"
+#include "cli/quantity.hpp"
+#include "cli/shape_text.hpp"
+#include "cli/table.hpp"
+#include "cli/tensor_compare.hpp"
+#include "cli/tensor_summary.hpp"
+#include "cli/terminal.hpp"
+#include "deputy/model.hpp"
+#include "deputy/tensor_file.hpp"
+
+namespace deputy::cli {
+namespace {
+
+struct Options {
+  std::string model, output_dir;
+  ContextOptions context;
+  std::vector<std::string> inputs, expected, shapes;
+  Tolerance tolerance;
+  uint64_t seed = 1;
+  uint32_t repeat = 1;
+};
+
+struct Timed {
+  std::vector<uint64_t> run_ns;
+  std::vector<std::pair<std::string, uint64_t>> delegate_ns;  // host time, sum of all runs
+  PlacementReport before, after;                              // device time is their difference
+};
+
+uint64_t MedianOf(std::vector<uint64_t> values) {
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+Status RunTimed(Session& session, const std::vector<Tensor>& inputs, uint32_t repeat, std::vector<Tensor>& outputs,
+                Timed& timed) {
+  session.EnableProfiling(true);
+  DEPUTY_ASSIGN_OR_RETURN(timed.before, session.Placement());
+  for (uint32_t i = 0; i < repeat; ++i) {
+    ShowProgress(fmt::format("run {} of {}", i + 1, repeat));
+    DEPUTY_RETURN_IF_ERROR(session.Predict(inputs, &outputs));
+    timed.run_ns.push_back(session.statistics().total_ns);
+    const auto& delegates = session.statistics().delegate_ns;
+    timed.delegate_ns.resize(delegates.size());
+    for (size_t d = 0; d < delegates.size(); ++d) {
+      timed.delegate_ns[d].first = delegates[d].first;
+      timed.delegate_ns[d].second += delegates[d].second;
+    }
+  }
+  ClearProgress();
+  DEPUTY_ASSIGN_OR_RETURN(timed.after, session.Placement());
+  return {};
+}
+
+std::string TimeTable(const Timed& timed, const Terminal& terminal) {
+  Table table({{"delegate"},
+               {"nodes", Align::kRight},
+               {"multiply-adds", Align::kRight},
+               {"", Align::kRight},
+               {"host time", Align::kRight},
+               {"device time", Align::kRight},
+               {"clock"}});
+  const PlacementReport& report = timed.after;
+  const uint64_t runs = timed.run_ns.size();
+  for (size_t d = 0; d < report.delegates.size(); ++d) {
+    const DelegateReport& delegate = report.delegates[d];
+    uint64_t host_ns = 0;
+    for (const auto& [name, ns] : timed.delegate_ns)
+      if (name == delegate.name) host_ns = ns / runs;
+    std::string device_time;
+    if (delegate.has_device && d < timed.before.delegates.size())
+      device_time = DurationText((delegate.device.busy_ns - timed.before.delegates[d].device.busy_ns) / runs);
+    table.AddRow({delegate.name, CountText(delegate.nodes), CountText(delegate.multiply_adds),
+                  ShareText(delegate.multiply_adds, report.multiply_adds), DurationText(host_ns), device_time,
+                  delegate.has_device ? ClockSentence(delegate.device) : ""});
+  }
+  return table.Text(terminal, "  ");
+}
+
+std::string TimeSentence(const std::vector<uint64_t>& run_ns) {
+  if (run_ns.size() == 1) return DurationText(run_ns.front());
+  const auto [least, most] = std::minmax_element(run_ns.begin(), run_ns.end());
+  return fmt::format("{}, the median of {} runs from {} to {}", DurationText(MedianOf(run_ns)), run_ns.size(),
+                     DurationText(*least), DurationText(*most));
+}
+
+// A tensor's name may hold anything, a file's may not.
+std::string FileNameOf(const std::string& tensor, size_t index) {
+  std::string name;
+  for (const char c : tensor) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    name += plain || (c == '.' && !name.empty()) ? c : '_';
+  }
+  return (name.empty() ? fmt::format("output_{}", index) : name) + ".npy";
+}
+
+Status WriteOutputs(const std::string& folder, const std::vector<TensorInfo>& infos,
+                    const std::vector<Tensor>& outputs) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return Status(StatusCode::kUnavailable, "the folder cannot be made: " + error.message()).At(folder);
+  std::vector<std::string> written;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    std::string name = FileNameOf(infos[i].name, i);
+    if (std::find(written.begin(), written.end(), name) != written.end()) name = fmt::format("output_{}_{}", i, name);
+    DEPUTY_RETURN_IF_ERROR(WriteTensorFile((std::filesystem::path(folder) / name).string(), outputs[i]));
+    written.push_back(name);
+  }
+  fmt::print("written to {}: {}\n", folder, fmt::join(written, ", "));
+  return {};
+}
+
+struct Expected {
+  size_t output = 0;
+  std::string file;
+};
+
+Result<std::vector<Expected>> ParseExpected(const std::vector<std::string>& arguments,
+                                            const std::vector<TensorInfo>& infos) {
+  std::vector<Expected> expected;
+  for (const std::string& argument : arguments) {
+    DEPUTY_ASSIGN_OR_RETURN(NamedValue named, ParseNamedValue("--expect", "NAME=FILE", argument));
+    Result<size_t> index = FindByName("output", named.name, infos);
+    if (!index.ok()) return std::move(index).status().At("--expect " + argument);
+    expected.push_back({*index, std::move(named.value)});
+  }
+  return expected;
+}
+
+// The exit status: kNo when one does not match.
+int CompareAll(const std::vector<Expected>& expected, const std::vector<TensorInfo>& infos,
+               const std::vector<Tensor>& outputs, const Tolerance& tolerance) {
+  const Terminal terminal = TerminalOf(stdout);
+  int exit_status = kDone;
+  for (const auto& [index, file] : expected) {
+    const Tensor& got = outputs[index];
+    const Result<Tensor> want = ReadTensorFile(file, got.dtype(), got.shape());
+    if (!want.ok()) return Fail(Stage::kSetup, want.status());
+    if (want->dtype() != got.dtype() || want->shape() != got.shape())
+      return FailUsage(fmt::format("--expect: {} is {}, output '{}' is {}", file, TypeText(*want), infos[index].name,
+                                   TypeText(got)));
+    const Comparison comparison = CompareTensors(got, *want, tolerance);
+    if (comparison.ok) {
+      fmt::print("{} {} is as in {}, max |d| {}\n", terminal.Paint(Paint::kGood, "match"), infos[index].name, file,
+                 NumberText(comparison.max_difference));
+    } else {
+      fmt::print("{} {}: {}\n", terminal.Paint(Paint::kBad, "mismatch"), infos[index].name,
+                 DescribeMismatch(comparison));
+      exit_status = kNo;
+    }
+  }
+  return exit_status;
+}
+
+void PrintInputs(const std::vector<TensorInfo>& infos, const BoundInputs& bound, const Terminal& terminal) {
+  Table table({{"input"}, {"type"}, {"from"}});
+  for (size_t i = 0; i < infos.size(); ++i)
+    table.AddRow({infos[i].name, TypeText(bound.inputs[i].tensor), bound.inputs[i].origin});
+  fmt::print("{}", table.Text(terminal, "  "));
+  if (!bound.assumed.empty()) fmt::print("  taken as 1, for want of a --shape: {}\n", fmt::join(bound.assumed, ", "));
+}
+
+void PrintOutputs(const std::vector<TensorInfo>& infos, const std::vector<Tensor>& outputs, const Terminal& terminal) {
+  Table table({{"output"},
+               {"type"},
+               {"min", Align::kRight},
+               {"mean", Align::kRight},
+               {"max", Align::kRight},
+               {"first values"}});
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorSummary summary = Summarize(outputs[i]);
+    table.AddRow({infos[i].name, TypeText(outputs[i]), summary.min, summary.mean, summary.max, summary.first});
+  }
+  fmt::print("{}", table.Text(terminal, "  "));
+}
+
+int Run(const Options& options) {
+  int exit_status = kDone;
+  std::optional<Context> context = options.context.Open(exit_status);
+  if (!context) return exit_status;
+  Model model;
+  Status status = model.Build(options.model, *context);
+  if (!status.ok()) return Fail(Stage::kModel, status);
+
+  const Result<BoundInputs> bound = BindInputs(model.inputs(), options.inputs, options.shapes, options.seed);
+  if (!bound.ok()) return Fail(Stage::kSetup, bound.status());
+  const Result<std::vector<Expected>> expected = ParseExpected(options.expected, model.outputs());
+  if (!expected.ok()) return Fail(Stage::kSetup, expected.status());
+  std::vector<Tensor> inputs;
+  std::vector<Shape> shapes;
+  for (const BoundInput& input : bound->inputs) {
+    inputs.push_back(input.tensor);
+    shapes.push_back(input.tensor.shape());
+  }
+
+  Result<Session> session = model.CreateSession();
+  if (!session.ok()) return Fail(Stage::kModel, session.status());
+  status = session->Resize(shapes);
+  if (!status.ok()) return Fail(Stage::kModel, status);
+  std::vector<Tensor> outputs;
+  Timed timed;
+  status = RunTimed(*session, inputs, options.repeat, outputs, timed);
+  if (!status.ok()) return Fail(Stage::kRun, status);
+
+  const Terminal terminal = TerminalOf(stdout);
+  PrintInputs(model.inputs(), *bound, terminal);
+  fmt::print("\n");
+  PrintOutputs(model.outputs(), outputs, terminal);
+  fmt::print("\n{}\ntime {}\n", TimeTable(timed, terminal), TimeSentence(timed.run_ns));
+  if (!options.output_dir.empty()) {
+    status = WriteOutputs(options.output_dir, model.outputs(), outputs);
+    if (!status.ok()) return Fail(Stage::kRun, status);
+  }
+  return CompareAll(*expected, model.outputs(), outputs, options.tolerance);
+}
+
+}  // namespace
+
+Command MakeRunCommand(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* syntax = app.add_subcommand("run", "Runs a model: outputs, what ran where, how long it took");
+  syntax->add_option("model", options->model, "The model, .onnx or .dpm")->required()->type_name("MODEL");
+  options->context.AddTo(*syntax);
+  AddRepeated(*syntax, "--input", options->inputs, "NAME=FILE",
+              "An input: .npy, .pb (ONNX TensorProto), or raw bytes; without one, seeded random data");
+  AddRepeated(*syntax, "--expect", options->expected, "NAME=FILE", "Compares an output; exit status 1 on a mismatch");
+  syntax->add_option("--rtol", options->tolerance.rtol, "Allowed per magnitude of the expected element")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("R");
+  syntax->add_option("--atol", options->tolerance.atol, "Allowed on top, whatever the magnitude")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("A");
+  syntax->add_option("--output-dir", options->output_dir, "Writes every output there as .npy")->type_name("DIR");
+  AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
+              "The shape of an input; without one, extents that the model leaves open are 1");
+  syntax->add_option("--repeat", options->repeat, "Runs so often; the time is the median")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, 1000000U))
+      ->type_name("N");
+  syntax->add_option("--seed", options->seed, "Of the random data")->capture_default_str()->type_name("N");
+  SetExample(*syntax, "deputy run model.onnx --config npu-first.yaml --input image=photo.npy --repeat 20");
+  return {syntax, [options] { return Run(*options); }};
+}
+
+}  // namespace deputy::cli

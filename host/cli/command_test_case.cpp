@@ -1,0 +1,130 @@
+// deputy test-case: runs cases in the layout of ONNX's backend tests, one line each, and counts them.
+#include <fmt/format.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/context_options.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/json_report.hpp"
+#include "cli/terminal.hpp"
+#include "cli/test_case.hpp"
+
+namespace deputy::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> folders;
+  ContextOptions context;
+  CaseOptions cases;
+  bool json = false;
+};
+
+// A line of placement for every case would bury the verdicts. Warnings stay, each once.
+void KeepOnlyWarnings() {
+  SetLogSink([lock = std::make_shared<std::mutex>(), said = std::make_shared<std::set<std::string>>()](
+                 LogLevel level, std::string_view source, std::string_view message) {
+    if (level < LogLevel::kWarning) return;
+    const std::lock_guard guard(*lock);
+    const std::string line = source == "host" ? std::string(message) : fmt::format("{}: {}", source, message);
+    if (!said->insert(line).second) return;
+    ClearProgress();
+    fmt::print(stderr, "{}: {}\n", level == LogLevel::kWarning ? "warning" : "error", line);
+  });
+}
+
+// "npu0 12/14 nodes": the first delegate's share, where there is more than the CPU.
+std::string Share(const CaseResult& result) {
+  if (result.verdict == CaseVerdict::kSkip || result.nodes.size() < 2) return {};
+  size_t all = 0;
+  for (const auto& [name, nodes] : result.nodes) all += nodes;
+  return fmt::format(", {} {}/{} nodes", result.nodes.front().first, result.nodes.front().second, all);
+}
+
+void PrintLine(const CaseResult& result, const Terminal& terminal) {
+  const Paint paint = result.verdict == CaseVerdict::kPass   ? Paint::kGood
+                      : result.verdict == CaseVerdict::kFail ? Paint::kBad
+                                                             : Paint::kDim;
+  ClearProgress();
+  fmt::print("{}  {}  {}{}\n", terminal.Paint(paint, NameOf(result.verdict)), result.name, result.detail,
+             Share(result));
+  std::fflush(stdout);
+}
+
+Json ToJson(const CaseResult& result, const std::string& folder) {
+  Json nodes = Json::object();
+  for (const auto& [name, count] : result.nodes) nodes[name] = count;
+  return {{"name", result.name},
+          {"folder", folder},
+          {"result", NameOf(result.verdict)},
+          {"detail", result.detail},
+          {"nodes", std::move(nodes)}};
+}
+
+int Run(const Options& options) {
+  for (const std::string& folder : options.folders) {
+    std::error_code error;
+    if (!std::filesystem::exists(folder, error)) return FailUsage(folder + ": there is no such folder");
+  }
+  KeepOnlyWarnings();
+  int exit_status = kDone;
+  const std::optional<Context> context = options.context.Open(exit_status);
+  if (!context) return exit_status;
+
+  const Terminal terminal = TerminalOf(stdout);
+  std::array<size_t, 3> counts{};
+  Json cases = Json::array();
+  for (size_t i = 0; i < options.folders.size(); ++i) {
+    ShowProgress(fmt::format("[{}/{}] {}", i + 1, options.folders.size(), options.folders[i]));
+    const CaseResult result = RunCase(options.folders[i], *context, options.cases);
+    ++counts[static_cast<size_t>(result.verdict)];
+    if (options.json) {
+      cases.push_back(ToJson(result, options.folders[i]));
+    } else {
+      PrintLine(result, terminal);
+    }
+  }
+  ClearProgress();
+  const auto [passed, failed, skipped] = counts;
+  if (options.json) {
+    PrintJson({{"cases", std::move(cases)}, {"passed", passed}, {"failed", failed}, {"skipped", skipped}});
+  } else {
+    fmt::print("{} passed, {} failed, {} skipped\n", passed, failed, skipped);
+  }
+  return failed == 0 ? kDone : kNo;
+}
+
+CLI::Option* AddTolerance(CLI::App& syntax, const char* flag, double& value, const char* form, const char* help) {
+  return syntax.add_option(flag, value, help)->capture_default_str()->check(CLI::NonNegativeNumber)->type_name(form);
+}
+
+}  // namespace
+
+Command MakeTestCaseCommand(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* syntax = app.add_subcommand("test-case", "Runs cases in the layout of ONNX's backend tests");
+  syntax->add_option("folders", options->folders, "A case: model.onnx, test_data_set_*/input_*.pb, output_*.pb")
+      ->required()
+      ->type_name("DIR");
+  options->context.AddTo(*syntax);
+  Tolerance& tolerance = options->cases.tolerance;
+  AddTolerance(*syntax, "--rtol", tolerance.rtol, "R", "Allowed per magnitude of the expected element");
+  AddTolerance(*syntax, "--atol", tolerance.atol, "A", "Allowed on top, whatever the magnitude");
+  AddTolerance(*syntax, "--atol-scale", tolerance.atol_scale, "S", "Allowed per largest magnitude of the output");
+  syntax->add_flag("--via-dpm", options->cases.via_dpm, "Converts the model to .dpm first, and runs that");
+  syntax->add_flag("--json", options->json, "For machines");
+  SetExample(*syntax,
+             "deputy test-case onnx/backend/test/data/node/test_conv* --config npu-first.yaml --atol-scale 1e-2");
+  return {syntax, [options] { return Run(*options); }};
+}
+
+}  // namespace deputy::cli

@@ -1,0 +1,36 @@
+#include "cli/context_options.hpp"
+
+#include <utility>
+
+#include "cli/exit_code.hpp"
+
+namespace deputy::cli {
+
+CLI::Option* AddRepeated(CLI::App& syntax, const std::string& flag, std::vector<std::string>& values,
+                         const std::string& form, const std::string& help) {
+  return syntax.add_option(flag, values, help)->allow_extra_args(false)->type_name(form)->expected(1, 1 << 20);
+}
+
+void ContextOptions::AddTo(CLI::App& syntax) {
+  syntax.add_option("--config", config, "The configuration; without it the CPU alone")->type_name("FILE");
+  AddRepeated(syntax, "--set", settings, "PATH=VALUE",
+              "Over the configuration, as in delegates.npu0.options.frequency=low; may be repeated");
+}
+
+std::optional<Context> ContextOptions::Read(int& exit_status) const {
+  Result<Context> context = Context::FromYaml(config, settings);
+  if (context.ok()) return std::move(context).value();
+  exit_status = Fail(Stage::kSetup, context.status());
+  return std::nullopt;
+}
+
+std::optional<Context> ContextOptions::Open(int& exit_status) const {
+  std::optional<Context> context = Read(exit_status);
+  if (!context) return std::nullopt;
+  const Status loaded = context->Load();
+  if (loaded.ok()) return context;
+  exit_status = Fail(Stage::kDelegates, loaded);
+  return std::nullopt;
+}
+
+}  // namespace deputy::cli

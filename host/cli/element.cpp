@@ -1,0 +1,103 @@
+#include "cli/element.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace deputy::cli {
+namespace {
+
+double FromHalf(uint16_t bits) {
+  const double sign = (bits & 0x8000) != 0 ? -1 : 1;
+  const int exponent = (bits >> 10) & 0x1F, fraction = bits & 0x3FF;
+  if (exponent == 31) return fraction != 0 ? std::numeric_limits<double>::quiet_NaN() : sign * HUGE_VAL;
+  if (exponent == 0) return sign * std::ldexp(fraction, -24);
+  return sign * std::ldexp(fraction + 1024, exponent - 25);
+}
+
+// Truncating; enough for made-up data of modest size.
+uint16_t ToHalf(double value) {
+  const auto sign = static_cast<uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  int exponent = 0;
+  const double fraction = std::frexp(std::fabs(value), &exponent);  // in [0.5, 1)
+  if (fraction == 0 || exponent < -13) return sign;
+  const auto bits = static_cast<uint16_t>(std::ldexp(fraction, 11) - 1024);
+  return static_cast<uint16_t>(sign | ((exponent + 14) << 10) | bits);
+}
+
+double FromBfloat16(uint16_t bits) {
+  const uint32_t wide = static_cast<uint32_t>(bits) << 16;
+  float value = 0;
+  std::memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+uint16_t ToBfloat16(double value) {
+  const auto narrow = static_cast<float>(value);
+  uint32_t bits = 0;
+  std::memcpy(&bits, &narrow, sizeof bits);
+  return static_cast<uint16_t>(bits >> 16);
+}
+
+template <class T>
+T Load(const Tensor& tensor, int64_t index) {
+  T value{};
+  std::memcpy(&value, static_cast<const char*>(tensor.data()) + static_cast<size_t>(index) * sizeof(T), sizeof(T));
+  return value;
+}
+
+template <class T>
+void Store(Tensor& tensor, int64_t index, T value) {
+  std::memcpy(static_cast<char*>(tensor.mutable_data()) + static_cast<size_t>(index) * sizeof(T), &value, sizeof(T));
+}
+
+}  // namespace
+
+bool IsNumeric(DType dtype) { return SizeOf(dtype) != 0; }
+
+bool IsFloating(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+}
+
+double ElementAt(const Tensor& tensor, int64_t index) {
+  switch (tensor.dtype()) {
+    case DType::kFloat32: return Load<float>(tensor, index);
+    case DType::kFloat64: return Load<double>(tensor, index);
+    case DType::kFloat16: return FromHalf(Load<uint16_t>(tensor, index));
+    case DType::kBFloat16: return FromBfloat16(Load<uint16_t>(tensor, index));
+    case DType::kBool: return Load<uint8_t>(tensor, index) != 0 ? 1 : 0;
+    case DType::kUint8: return Load<uint8_t>(tensor, index);
+    case DType::kInt8: return Load<int8_t>(tensor, index);
+    case DType::kUint16: return Load<uint16_t>(tensor, index);
+    case DType::kInt16: return Load<int16_t>(tensor, index);
+    case DType::kUint32: return Load<uint32_t>(tensor, index);
+    case DType::kInt32: return Load<int32_t>(tensor, index);
+    case DType::kUint64: return static_cast<double>(Load<uint64_t>(tensor, index));
+    case DType::kInt64: return static_cast<double>(Load<int64_t>(tensor, index));
+    case DType::kString:
+    case DType::kUndefined: break;
+  }
+  return std::numeric_limits<double>::quiet_NaN();
+}
+
+void SetElement(Tensor& tensor, int64_t index, double value) {
+  switch (tensor.dtype()) {
+    case DType::kFloat32: return Store(tensor, index, static_cast<float>(value));
+    case DType::kFloat64: return Store(tensor, index, value);
+    case DType::kFloat16: return Store(tensor, index, ToHalf(value));
+    case DType::kBFloat16: return Store(tensor, index, ToBfloat16(value));
+    case DType::kBool: return Store(tensor, index, static_cast<uint8_t>(value != 0));
+    case DType::kUint8: return Store(tensor, index, static_cast<uint8_t>(value));
+    case DType::kInt8: return Store(tensor, index, static_cast<int8_t>(value));
+    case DType::kUint16: return Store(tensor, index, static_cast<uint16_t>(value));
+    case DType::kInt16: return Store(tensor, index, static_cast<int16_t>(value));
+    case DType::kUint32: return Store(tensor, index, static_cast<uint32_t>(value));
+    case DType::kInt32: return Store(tensor, index, static_cast<int32_t>(value));
+    case DType::kUint64: return Store(tensor, index, static_cast<uint64_t>(value));
+    case DType::kInt64: return Store(tensor, index, static_cast<int64_t>(value));
+    case DType::kString:
+    case DType::kUndefined: break;
+  }
+}
+
+}  // namespace deputy::cli

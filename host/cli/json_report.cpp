@@ -1,0 +1,114 @@
+#include "cli/json_report.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace deputy::cli {
+namespace {
+
+double Share(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+Json ToJson(const DeviceReport& device) {
+  return {{"device", device.device},
+          {"level_requested", device.level_requested},
+          {"level_granted", device.level_granted},
+          {"frequency_requested_hz", device.frequency_requested_hz},
+          {"frequency_granted_hz", device.frequency_granted_hz},
+          {"busy_ns", device.busy_ns},
+          {"runs", device.runs}};
+}
+
+Json ToJson(const DelegateReport& delegate, const PlacementReport& report) {
+  Json options = Json::object();
+  for (const auto& [name, value] : delegate.options) options[name] = value;
+  return {{"name", delegate.name},
+          {"id", delegate.id},
+          {"plugin", delegate.plugin},
+          {"nodes", delegate.nodes},
+          {"partitions", delegate.partitions},
+          {"multiply_adds", delegate.multiply_adds},
+          {"multiply_adds_share", Share(delegate.multiply_adds, report.multiply_adds)},
+          {"options", std::move(options)},
+          {"device", delegate.has_device ? ToJson(delegate.device) : Json(nullptr)}};
+}
+
+Json ToJson(const OptionReport& option) {
+  return {{"name", option.name},       {"type", option.type},
+          {"unit", option.unit},       {"default", option.default_value},
+          {"choices", option.choices}, {"minimum", option.minimum},
+          {"maximum", option.maximum}, {"help", option.help}};
+}
+
+Json ToJson(const PluginDelegateReport& delegate) {
+  Json options = Json::array();
+  for (const OptionReport& option : delegate.options) options.push_back(ToJson(option));
+  return {{"id", delegate.id},
+          {"description", delegate.description},
+          {"available", delegate.available},
+          {"unavailable", delegate.unavailable},
+          {"options", std::move(options)},
+          {"extensions", delegate.extensions},
+          {"used_by", delegate.used_by}};
+}
+
+}  // namespace
+
+Json ToJson(const NodeReport& node) {
+  Json refusals = Json::array();
+  for (const RefusalReport& refusal : node.refusals)
+    refusals.push_back({{"delegate", refusal.delegate}, {"reason", refusal.reason}, {"detail", refusal.detail}});
+  return {{"name", node.name},
+          {"op_type", node.op_type},
+          {"domain", node.domain},
+          {"since_version", node.since_version},
+          {"delegate", node.delegate},
+          {"partition", node.partition},
+          {"region", node.region},
+          {"multiply_adds", node.multiply_adds},
+          {"refusals", std::move(refusals)}};
+}
+
+Json ToJson(const PlacementReport& report) {
+  Json delegates = Json::array(), partitions = Json::array(), nodes = Json::array();
+  for (const DelegateReport& delegate : report.delegates) delegates.push_back(ToJson(delegate, report));
+  for (const PartitionReport& partition : report.partitions)
+    partitions.push_back({{"name", partition.name},
+                          {"delegate", partition.delegate},
+                          {"region", partition.region},
+                          {"nodes", partition.nodes},
+                          {"inputs", partition.inputs},
+                          {"outputs", partition.outputs},
+                          {"multiply_adds", partition.multiply_adds}});
+  for (const NodeReport& node : report.nodes) nodes.push_back(ToJson(node));
+  return {{"summary", report.summary},
+          {"multiply_adds", report.multiply_adds},
+          {"delegates", std::move(delegates)},
+          {"partitions", std::move(partitions)},
+          {"nodes", std::move(nodes)}};
+}
+
+Json ToJson(const PluginListing& listing) {
+  Json plugins = Json::array();
+  for (const PluginReport& plugin : listing.plugins) {
+    Json delegates = Json::array();
+    for (const PluginDelegateReport& delegate : plugin.delegates) delegates.push_back(ToJson(delegate));
+    plugins.push_back({{"file", plugin.file},
+                       {"accepted", plugin.accepted},
+                       {"rule", plugin.rule},
+                       {"reason", plugin.reason},
+                       {"id", plugin.id},
+                       {"vendor", plugin.vendor},
+                       {"version", plugin.version},
+                       {"abi", plugin.abi},
+                       {"files", plugin.files},
+                       {"delegates", std::move(delegates)}});
+  }
+  return {{"folders", listing.folders}, {"plugins", std::move(plugins)}, {"notes", listing.notes}};
+}
+
+void PrintJson(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }
+
+}  // namespace deputy::cli

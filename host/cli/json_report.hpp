@@ -1,0 +1,23 @@
+// Reports as JSON. The keys are promised: host/docs/cli.md lists them.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "deputy/model.hpp"
+#include "deputy/placement.hpp"
+#include "deputy/plugins.hpp"
+
+namespace deputy::cli {
+
+using Json = nlohmann::ordered_json;
+
+Json ToJson(const PlacementReport& report);
+Json ToJson(const PluginListing& listing);
+Json ToJson(const NodeReport& node);
+
+// Indented, with a newline. Names in models need not be UTF-8: what is not becomes the replacement character.
+void PrintJson(const Json& json);
+
+}  // namespace deputy::cli

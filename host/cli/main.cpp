@@ -1,0 +1,99 @@
+// The program deputy: finds out which command is meant, and says what is wrong with a command line that means none.
+#include <fmt/format.h>
+
+#include <clocale>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/nearest.hpp"
+#include "deputy/version.hpp"
+
+namespace deputy::cli {
+namespace {
+
+std::vector<std::string> FlagsOf(const CLI::App& syntax) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : syntax.get_options())
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  return flags;
+}
+
+// The innermost subcommand that was named.
+CLI::App* Chosen(CLI::App* syntax) {
+  const std::vector<CLI::App*> named = syntax->get_subcommands();
+  return named.empty() ? syntax : Chosen(named.front());
+}
+
+std::vector<std::string> CommandsOf(CLI::App* syntax) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : syntax->get_subcommands([](CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
+std::string FullName(const CLI::App& syntax) {
+  const CLI::App* parent = syntax.get_parent();
+  return parent == nullptr ? syntax.get_name() : FullName(*parent) + " " + syntax.get_name();
+}
+
+// An unknown flag or command first: what CLI11 misses may be missing only because of it.
+int Explain(CLI::App& app, const CLI::ParseError& error) {
+  CLI::App* chosen = Chosen(&app);
+  const std::string advice = fmt::format("; see {} --help", FullName(*chosen));
+  for (CLI::App* syntax = chosen; syntax != nullptr; syntax = syntax->get_parent()) {
+    for (const std::string& extra : syntax->remaining()) {
+      if (extra == "--") continue;
+      if (extra.size() > 1 && extra[0] == '-')
+        return FailUsage(fmt::format("unknown flag '{}'{}{}", extra,
+                                     DidYouMean(extra.substr(0, extra.find('=')), FlagsOf(*chosen)), advice));
+      const std::vector<std::string> commands = CommandsOf(chosen);
+      return FailUsage(fmt::format("{} '{}'{}{}", commands.empty() ? "unexpected argument" : "unknown command", extra,
+                                   DidYouMean(extra, commands), advice));
+    }
+  }
+  if (!CommandsOf(chosen).empty()) {
+    fmt::print(stderr, "{}", chosen->help());
+    return kUsage;
+  }
+  return FailUsage(error.what() + advice);
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Runs neural networks on the delegates that a device has.", "deputy");
+  app.set_version_flag("--version", "deputy " DEPUTY_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit status: 0 done, 1 the answer is no, 2 usage or configuration, 3 model file, 4 plugin,\n"
+      "5 failure while running. Each command explains itself: deputy run --help");
+  const std::vector<Command> commands = {
+      MakeDigitsCommand(app),  MakeRunCommand(app),    MakeTestCaseCommand(app), MakePartitionCommand(app),
+      MakePluginsCommand(app), MakeConfigCommand(app), MakeConvertCommand(app),
+  };
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& wanted) {  // --help, --version
+    return app.exit(wanted);
+  } catch (const CLI::ParseError& error) {
+    return Explain(app, error);
+  }
+  for (const Command& command : commands)
+    if (command.syntax->parsed()) return command.run();
+  return kUsage;
+}
+
+}  // namespace
+}  // namespace deputy::cli
+
+int main(int argc, char** argv) {
+  std::setlocale(LC_CTYPE, "");  // what the terminal can show; numbers keep their point
+  try {
+    return deputy::cli::Main(argc, argv);
+  } catch (const std::exception& error) {  // lack of memory
+    std::fprintf(stderr, "deputy: error: %s\n", error.what());
+    return deputy::cli::kRunFailed;
+  }
+}

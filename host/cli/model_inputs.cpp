@@ -1,0 +1,162 @@
+#include "cli/model_inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <utility>
+
+#include "cli/element.hpp"
+#include "cli/nearest.hpp"
+#include "cli/shape_text.hpp"
+#include "deputy/tensor_file.hpp"
+
+namespace deputy::cli {
+namespace {
+
+// The name that an open extent goes by; extents without a name are only themselves.
+std::string SymbolOf(const TensorInfo& info, size_t axis) {
+  const bool named = axis < info.dims.size() && !info.dims[axis].empty() && info.dims[axis] != "?";
+  return named ? info.dims[axis] : fmt::format("{} axis {}", info.name, axis);
+}
+
+bool SaysItsType(const std::string& file) {
+  const std::string extension = std::filesystem::path(file).extension().string();
+  return extension == ".pb" || extension == ".npy";
+}
+
+}  // namespace
+
+Result<size_t> FindByName(const std::string& kind, const std::string& name, const std::vector<TensorInfo>& infos) {
+  std::vector<std::string> names;
+  for (const TensorInfo& info : infos) names.push_back(info.name);
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+  std::string listed;
+  for (const TensorInfo& info : infos)
+    listed += fmt::format("{}'{}' {}", listed.empty() ? "" : ", ", info.name, TypeText(info));
+  return Status(StatusCode::kNotFound, fmt::format("the model has no {} '{}'{}", kind, name, DidYouMean(name, names)))
+      .Advise(fmt::format("its {}s are {}", kind, listed.empty() ? "none" : listed));
+}
+
+Status CheckFits(const std::string& what, DType dtype, const Shape& shape, const TensorInfo& info) {
+  bool fits = dtype == info.dtype && (!info.ranked || shape.size() == info.shape.size());
+  for (size_t axis = 0; fits && info.ranked && axis < shape.size(); ++axis)
+    fits = info.shape[axis] < 0 || info.shape[axis] == shape[axis];
+  if (fits) return {};
+  return Status(StatusCode::kInvalidArgument, fmt::format("{} is {} {}, '{}' takes {}", what, NameOf(dtype),
+                                                          ShapeText(shape), info.name, TypeText(info)));
+}
+
+Result<KnownShapes> ParseShapes(const std::vector<std::string>& arguments, const std::vector<TensorInfo>& inputs) {
+  KnownShapes known(inputs.size());
+  for (const std::string& argument : arguments) {
+    DEPUTY_ASSIGN_OR_RETURN(const NamedValue named, ParseNamedValue("--shape", "NAME=1x3x224x224", argument));
+    Result<size_t> index = FindByName("input", named.name, inputs);
+    if (!index.ok()) return std::move(index).status().At("--shape " + argument);
+    Result<Shape> shape = ParseShape(named.value);
+    if (!shape.ok()) return std::move(shape).status().At("--shape " + argument);
+    if (known[*index])
+      return Status(StatusCode::kInvalidArgument, fmt::format("input '{}' has two shapes", named.name)).At("--shape");
+    Status fits = CheckFits("the shape", inputs[*index].dtype, *shape, inputs[*index]);
+    if (!fits.ok()) return std::move(fits).At("--shape " + argument);
+    known[*index] = std::move(shape).value();
+  }
+  return known;
+}
+
+Result<CompletedShapes> CompleteShapes(const std::vector<TensorInfo>& inputs, const KnownShapes& known) {
+  std::map<std::string, int64_t> symbols;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!known[i] || !inputs[i].ranked) continue;
+    for (size_t axis = 0; axis < known[i]->size(); ++axis)
+      if (inputs[i].shape[axis] < 0) symbols.emplace(SymbolOf(inputs[i], axis), (*known[i])[axis]);
+  }
+  CompletedShapes completed;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (known[i]) {
+      completed.shapes.push_back(*known[i]);
+      continue;
+    }
+    if (!inputs[i].ranked)
+      return Status(StatusCode::kInvalidArgument, fmt::format("input '{}' may have any shape", inputs[i].name))
+          .Advise(fmt::format("say which with --shape {}=...", inputs[i].name));
+    Shape shape = inputs[i].shape;
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      if (shape[axis] >= 0) continue;
+      const auto [symbol, is_new] = symbols.emplace(SymbolOf(inputs[i], axis), 1);
+      if (is_new) completed.assumed.push_back(symbol->first);
+      shape[axis] = symbol->second;
+    }
+    completed.shapes.push_back(std::move(shape));
+  }
+  return completed;
+}
+
+Result<Tensor> RandomTensor(DType dtype, const Shape& shape, uint64_t seed) {
+  if (!IsNumeric(dtype))
+    return Status(StatusCode::kNotSupported, fmt::format("no random data of dtype {}", NameOf(dtype)));
+  DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(dtype, shape));
+  std::mt19937_64 generator(seed);
+  for (int64_t i = 0; i < tensor.element_count(); ++i) {
+    // The distributions of the standard library differ from one library to the next; this does not.
+    const double unit = std::ldexp(static_cast<double>(generator() >> 11), -53);
+    if (IsFloating(dtype)) {
+      SetElement(tensor, i, 2 * unit - 1);
+    } else if (dtype == DType::kUint8) {
+      SetElement(tensor, i, unit * 256);
+    } else if (dtype == DType::kInt8) {
+      SetElement(tensor, i, std::floor(unit * 256) - 128);
+    } else {
+      SetElement(tensor, i, unit < 0.5 ? 0 : 1);
+    }
+  }
+  return tensor;
+}
+
+Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const std::vector<std::string>& files,
+                               const std::vector<std::string>& shapes, uint64_t seed) {
+  DEPUTY_ASSIGN_OR_RETURN(KnownShapes known, ParseShapes(shapes, inputs));
+  std::vector<std::string> file_of(inputs.size());
+  std::vector<std::optional<Tensor>> read(inputs.size());
+  for (const std::string& argument : files) {
+    DEPUTY_ASSIGN_OR_RETURN(const NamedValue named, ParseNamedValue("--input", "NAME=FILE", argument));
+    Result<size_t> index = FindByName("input", named.name, inputs);
+    if (!index.ok()) return std::move(index).status().At("--input " + argument);
+    if (!file_of[*index].empty())
+      return Status(StatusCode::kInvalidArgument, fmt::format("input '{}' has two files", named.name)).At("--input");
+    file_of[*index] = named.value;
+    if (!SaysItsType(named.value)) continue;
+    DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, ReadTensorFile(named.value));
+    DEPUTY_RETURN_IF_ERROR(CheckFits(named.value, tensor.dtype(), tensor.shape(), inputs[*index]));
+    if (known[*index] && *known[*index] != tensor.shape())
+      return Status(StatusCode::kInvalidArgument, fmt::format("{} is {}, --shape says {}", named.value,
+                                                              ShapeText(tensor.shape()), ShapeText(*known[*index])));
+    known[*index] = tensor.shape();
+    read[*index] = std::move(tensor);
+  }
+
+  DEPUTY_ASSIGN_OR_RETURN(CompletedShapes completed, CompleteShapes(inputs, known));
+  BoundInputs bound;
+  bound.assumed = std::move(completed.assumed);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!read[i] && !file_of[i].empty()) {
+      DEPUTY_ASSIGN_OR_RETURN(read[i], ReadTensorFile(file_of[i], inputs[i].dtype, completed.shapes[i]));
+    }
+    if (read[i]) {
+      bound.inputs.push_back({*std::move(read[i]), file_of[i]});
+      continue;
+    }
+    Result<Tensor> made = RandomTensor(inputs[i].dtype, completed.shapes[i], seed + i);
+    if (!made.ok())
+      return std::move(made).status().At(fmt::format("input '{}'", inputs[i].name)).Advise("give it a file by --input");
+    bound.inputs.push_back({std::move(made).value(), fmt::format("random, seed {}", seed)});
+  }
+  return bound;
+}
+
+}  // namespace deputy::cli

@@ -1,0 +1,54 @@
+// The tensors that a model is run with: from files, and made up where there is none; and the shapes of its inputs, from
+// --shape, from the files, and by default.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "deputy/model.hpp"
+#include "deputy/status.hpp"
+#include "deputy/tensor.hpp"
+
+namespace deputy::cli {
+
+// Per input of the model what is known of its shape.
+using KnownShapes = std::vector<std::optional<Shape>>;
+
+// From "NAME=1x3x224x224" arguments. Errors: unknown name (with the nearest), a name twice, a shape that does not fit.
+Result<KnownShapes> ParseShapes(const std::vector<std::string>& arguments, const std::vector<TensorInfo>& inputs);
+
+// Fits `shape` what `info` says? The status names both.
+Status CheckFits(const std::string& what, DType dtype, const Shape& shape, const TensorInfo& info);
+
+struct CompletedShapes {
+  std::vector<Shape> shapes;
+  // What nobody said: "batch" became 1. One entry per symbol ("image axis 0" where it has no name).
+  std::vector<std::string> assumed;
+};
+// Extents by name carry over from one input to another; what is still open becomes 1. Fails only for an input without a
+// rank.
+Result<CompletedShapes> CompleteShapes(const std::vector<TensorInfo>& inputs, const KnownShapes& known);
+
+// Where it came from, for people: "photo.npy", "random, seed 1".
+struct BoundInput {
+  Tensor tensor;
+  std::string origin;
+};
+struct BoundInputs {
+  std::vector<BoundInput> inputs;
+  std::vector<std::string> assumed;
+};
+
+// `files` are "NAME=FILE" arguments.
+Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const std::vector<std::string>& files,
+                               const std::vector<std::string>& shapes, uint64_t seed);
+
+// The same values on every machine: floats in [-1, 1), 8-bit integers over their range, others 0 or 1.
+Result<Tensor> RandomTensor(DType dtype, const Shape& shape, uint64_t seed);
+
+// The index of the input or output of this name, or kNotFound with the nearest. `kind` is "input" or "output".
+Result<size_t> FindByName(const std::string& kind, const std::string& name, const std::vector<TensorInfo>& infos);
+
+}  // namespace deputy::cli

@@ -1,0 +1,207 @@
+#include "cli/placement_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "cli/quantity.hpp"
+#include "cli/table.hpp"
+
+namespace deputy::cli {
+namespace {
+
+constexpr size_t kNamesShown = 6;
+
+std::string Joined(const std::vector<std::string>& names, const std::string& separator) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : separator) + name;
+  return text;
+}
+
+std::string JoinedSome(const std::vector<std::string>& names) {
+  if (names.size() <= kNamesShown) return Joined(names, ", ");
+  const std::vector<std::string> first(names.begin(), names.begin() + kNamesShown);
+  return fmt::format("{}, and {} more", Joined(first, ", "), names.size() - kNamesShown);
+}
+
+std::string FileName(const std::string& path) { return std::filesystem::path(path).filename().string(); }
+
+// The operators of each partition, by region and name.
+using OperatorsOf = std::map<std::pair<std::string, std::string>, std::vector<std::string>>;
+
+OperatorsOf OperatorsOfPartitions(const PlacementReport& report) {
+  OperatorsOf operators;
+  for (const NodeReport& node : report.nodes) operators[{node.region, node.partition}].push_back(node.op_type);
+  return operators;
+}
+
+std::string Operator(const NodeReport& node) {
+  return (node.domain.empty() ? "" : node.domain + ".") + node.op_type + fmt::format("-{}", node.since_version);
+}
+
+}  // namespace
+
+std::string CountedNames(const std::vector<std::string>& names, const Terminal& terminal) {
+  std::vector<std::pair<std::string, size_t>> counted;
+  for (const std::string& name : names) {
+    const auto found = std::find_if(counted.begin(), counted.end(), [&](const auto& c) { return c.first == name; });
+    if (found == counted.end()) {
+      counted.emplace_back(name, 1);
+    } else {
+      ++found->second;
+    }
+  }
+  std::vector<std::string> words;
+  for (const auto& [name, count] : counted)
+    words.push_back(count == 1 ? name : fmt::format("{} {}{}", name, terminal.Either("×", "x"), count));
+  return JoinedSome(words);
+}
+
+std::string DelegateTable(const PlacementReport& report, const Terminal& terminal) {
+  Table table({{"delegate"},
+               {"plugin"},
+               {"nodes", Align::kRight},
+               {"", Align::kRight},
+               {"partitions", Align::kRight},
+               {"multiply-adds", Align::kRight},
+               {"", Align::kRight}});
+  for (const DelegateReport& delegate : report.delegates)
+    table.AddRow({delegate.name, FileName(delegate.plugin), CountText(delegate.nodes),
+                  ShareText(delegate.nodes, report.nodes.size()), CountText(delegate.partitions),
+                  CountText(delegate.multiply_adds), ShareText(delegate.multiply_adds, report.multiply_adds)});
+  return table.Text(terminal, "  ");
+}
+
+std::string ClockSentence(const DeviceReport& device) {
+  std::string asked = LevelText(device.level_requested);
+  if (asked.empty() && device.frequency_requested_hz != 0) asked = ClockText(device.frequency_requested_hz);
+  std::string granted = device.frequency_granted_hz != 0 ? ClockText(device.frequency_granted_hz) : "";
+  const std::string level = LevelText(device.level_granted);
+  if (!level.empty()) granted += granted.empty() ? level : fmt::format(" ({})", level);
+  if (granted.empty()) return asked.empty() ? "" : fmt::format("asked for {}, the device does not say", asked);
+  return asked.empty() ? fmt::format("runs at {}", granted) : fmt::format("asked for {}, granted {}", asked, granted);
+}
+
+std::string DelegateNotes(const PlacementReport& report) {
+  std::string text;
+  for (const DelegateReport& delegate : report.delegates) {
+    std::vector<std::string> parts;
+    if (delegate.id != delegate.name) parts.push_back("is " + delegate.id);
+    for (const auto& [name, value] : delegate.options) parts.push_back(fmt::format("{}: {}", name, value));
+    if (delegate.has_device) {
+      const std::string clock = ClockSentence(delegate.device);
+      parts.push_back(delegate.device.device + (clock.empty() ? "" : " " + clock));
+    }
+    if (!parts.empty()) text += fmt::format("  {}: {}\n", delegate.name, Joined(parts, ", "));
+  }
+  return text;
+}
+
+std::string PartitionTable(const PlacementReport& report, const Terminal& terminal) {
+  Table table({{"partition"},
+               {"nodes", Align::kRight},
+               {"multiply-adds", Align::kRight},
+               {"operators"},
+               {"inputs"},
+               {"outputs"}});
+  OperatorsOf operators_of = OperatorsOfPartitions(report);
+  for (size_t first = 0, end = 0; first < report.partitions.size(); first = end) {
+    const PartitionReport& partition = report.partitions[first];
+    // A delegate that takes its nodes one by one would fill the screen: neighbours share a line.
+    const auto joins = [&](const PartitionReport& other) {
+      return other.delegate == partition.delegate && other.region == partition.region && other.nodes.size() == 1;
+    };
+    std::vector<std::string> operators;
+    uint64_t multiply_adds = 0;
+    size_t nodes = 0;
+    do {
+      const PartitionReport& part = report.partitions[end];
+      const std::vector<std::string>& more = operators_of[{part.region, part.name}];
+      operators.insert(operators.end(), more.begin(), more.end());
+      multiply_adds += part.multiply_adds;
+      nodes += part.nodes.size();
+      ++end;
+    } while (end < report.partitions.size() && partition.nodes.size() == 1 && joins(report.partitions[end]));
+    std::string name = partition.region.empty() ? partition.name : partition.region + ": " + partition.name;
+    if (end - first > 1) name += " to " + report.partitions[end - 1].name;
+    table.AddRow({name, CountText(nodes), multiply_adds == 0 ? "" : CountText(multiply_adds),
+                  CountedNames(operators, terminal), end - first > 1 ? "" : JoinedSome(partition.inputs),
+                  end - first > 1 ? "" : JoinedSome(partition.outputs)});
+  }
+  return table.Text(terminal, "  ");
+}
+
+std::string RefusalTable(const PlacementReport& report, const Terminal& terminal) {
+  struct Group {
+    size_t nodes = 0;
+    std::vector<std::string> operators;
+    std::string detail;
+  };
+  std::string text;
+  for (const DelegateReport& delegate : report.delegates) {
+    std::vector<std::pair<std::string, Group>> groups;
+    size_t refused = 0;
+    for (const NodeReport& node : report.nodes) {
+      const auto why = std::find_if(node.refusals.begin(), node.refusals.end(),
+                                    [&](const RefusalReport& refusal) { return refusal.delegate == delegate.name; });
+      // Who stands behind the owner was not needed; that is no refusal.
+      const auto place = [&](const std::string& name) {
+        return std::find_if(report.delegates.begin(), report.delegates.end(),
+                            [&](const DelegateReport& d) { return d.name == name; });
+      };
+      if (why == node.refusals.end() || place(delegate.name) > place(node.delegate)) continue;
+      ++refused;
+      auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == why->reason; });
+      if (group == groups.end()) group = groups.insert(groups.end(), {why->reason, Group()});
+      ++group->second.nodes;
+      group->second.operators.push_back(node.op_type);
+      if (group->second.detail.empty()) group->second.detail = why->detail;
+    }
+    if (groups.empty()) continue;
+    Table table({{"reason"}, {"nodes", Align::kRight}, {"operators"}, {"in the delegate's words, of the first"}});
+    for (const auto& [reason, group] : groups)
+      table.AddRow({reason, CountText(group.nodes), CountedNames(group.operators, terminal), group.detail});
+    text += fmt::format("not on {}: {}\n{}", delegate.name, Plural(refused, "node"), table.Text(terminal, "  "));
+  }
+  return text;
+}
+
+std::string NodeTable(const PlacementReport& report, const Terminal& terminal) {
+  Table table(
+      {{"node"}, {"operator"}, {"delegate"}, {"partition"}, {"multiply-adds", Align::kRight}, {"first refusal"}});
+  for (const NodeReport& node : report.nodes) {
+    std::string why;
+    if (!node.refusals.empty() && node.delegate != report.delegates.front().name) {
+      const RefusalReport& first = node.refusals.front();
+      why = fmt::format("{}: {}", first.delegate, first.reason);
+    }
+    table.AddRow({node.region.empty() ? node.name : node.region + "/" + node.name, Operator(node), node.delegate,
+                  node.partition, node.multiply_adds == 0 ? "" : CountText(node.multiply_adds), why});
+  }
+  return table.Text(terminal, "  ");
+}
+
+std::string NodeText(const PlacementReport& report, const NodeReport& node, const Terminal& terminal) {
+  std::string text = fmt::format("{}\n  operator       {}\n", terminal.Paint(Paint::kBold, node.name), Operator(node));
+  if (!node.region.empty()) text += fmt::format("  region         {}\n", node.region);
+  text += fmt::format("  delegate       {}\n", node.delegate);
+  text += fmt::format("  multiply-adds  {} ({} of the model)\n", CountText(node.multiply_adds),
+                      ShareText(node.multiply_adds, report.multiply_adds));
+  for (const PartitionReport& partition : report.partitions) {
+    if (partition.name != node.partition || partition.region != node.region) continue;
+    text += fmt::format("  partition      {}, {}\n", partition.name, Plural(partition.nodes.size(), "node"));
+    text += fmt::format("    nodes        {}\n", Joined(partition.nodes, ", "));
+    text += fmt::format("    inputs       {}\n", Joined(partition.inputs, ", "));
+    text += fmt::format("    outputs      {}\n", Joined(partition.outputs, ", "));
+  }
+  for (const RefusalReport& refusal : node.refusals)
+    text += fmt::format("  not on {}: {}{}\n", refusal.delegate, refusal.reason,
+                        refusal.detail.empty() ? "" : " (" + refusal.detail + ")");
+  return text;
+}
+
+}  // namespace deputy::cli

@@ -1,0 +1,73 @@
+#include "cli/quantity.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+
+namespace deputy::cli {
+namespace {
+
+struct Unit {
+  double size;
+  const char* name;
+};
+
+// Three significant digits in the largest unit that leaves something before the point.
+template <size_t N>
+std::string Scaled(double value, const std::array<Unit, N>& units) {
+  for (const Unit& unit : units) {
+    if (value < unit.size && &unit != &units.back()) continue;
+    const double scaled = value / unit.size;
+    const int digits = scaled < 10 ? 2 : scaled < 100 ? 1 : 0;
+    return fmt::format("{:.{}f} {}", scaled, digits, unit.name);
+  }
+  return {};
+}
+
+constexpr std::array<Unit, 4> kTimes{{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
+constexpr std::array<Unit, 4> kCounts{{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
+constexpr std::array<Unit, 3> kSizes{{{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}}};
+
+}  // namespace
+
+std::string DurationText(uint64_t ns) {
+  return ns == 0 ? "0" : ns < 1000 ? fmt::format("{} ns", ns) : Scaled(static_cast<double>(ns), kTimes);
+}
+
+std::string CountText(uint64_t count) {
+  return count < 10000 ? fmt::format("{}", count) : Scaled(static_cast<double>(count), kCounts);
+}
+
+std::string ClockText(uint64_t hz) {
+  if (hz % 1000000 == 0 || hz >= 100000000) return fmt::format("{} MHz", (hz + 500000) / 1000000);
+  return fmt::format("{} Hz", hz);
+}
+
+std::string BytesText(uint64_t bytes) {
+  return bytes < 1000 ? fmt::format("{} bytes", bytes) : Scaled(static_cast<double>(bytes), kSizes);
+}
+
+std::string ShareText(uint64_t part, uint64_t whole) {
+  if (whole == 0) return "-";
+  return fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+}
+
+std::string LevelText(uint32_t level) {
+  switch (level) {
+    case 0: return "";
+    case 1: return "low";
+    case 2: return "balanced";
+    case 3: return "high";
+    case 4: return "extreme";
+    default: return fmt::format("level {}", level);
+  }
+}
+
+std::string NumberText(double value) { return fmt::format("{:.4g}", value); }
+
+std::string Plural(uint64_t count, const std::string& one) {
+  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
+}  // namespace deputy::cli

@@ -1,0 +1,30 @@
+// Columns of text that line up.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/terminal.hpp"
+
+namespace deputy::cli {
+
+enum class Align { kLeft, kRight };
+
+class Table {
+ public:
+  struct Column {
+    std::string title;
+    Align align = Align::kLeft;
+  };
+
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  void AddRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  // With a line of titles; no spaces at the ends of lines. Columns without anything in them are left out.
+  std::string Text(const Terminal& terminal, const std::string& indent) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace deputy::cli

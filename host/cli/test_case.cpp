@@ -1,0 +1,200 @@
+#include "cli/test_case.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <system_error>
+
+#include "cli/quantity.hpp"
+#include "deputy/model.hpp"
+#include "deputy/tensor_file.hpp"
+
+namespace deputy::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder of its own that goes away with the case.
+class ScratchFolder {
+ public:
+  ScratchFolder() {
+    std::error_code error;
+    std::string pattern = (fs::temp_directory_path(error) / "deputy-case-XXXXXX").string();
+    if (!error && mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+CaseResult Skip(CaseResult result, const std::string& reason) {
+  result.verdict = CaseVerdict::kSkip;
+  result.detail = reason;
+  return result;
+}
+
+CaseResult Fail(CaseResult result, const std::string& reason) {
+  result.verdict = CaseVerdict::kFail;
+  result.detail = reason;
+  return result;
+}
+
+CaseResult Refused(CaseResult result, const Status& status) {
+  const bool unsupported = status.code() == StatusCode::kNotSupported;
+  std::string text = status.ToString();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return unsupported ? Skip(std::move(result), text) : Fail(std::move(result), text);
+}
+
+std::vector<fs::path> DataSetsIn(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->path().filename().string().rfind("test_data_set_", 0) == 0) found.push_back(it->path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+fs::path DataFile(const fs::path& set, const char* kind, size_t index) {
+  return set / fmt::format("{}_{}.pb", kind, index);
+}
+
+Status Build(const fs::path& file, const Context& context, bool via_dpm, Model& model) {
+  DEPUTY_RETURN_IF_ERROR(model.Build(file.string(), context));
+  if (!via_dpm) return {};
+  const ScratchFolder scratch;
+  if (scratch.path().empty()) return Status(StatusCode::kUnavailable, "no scratch folder can be made");
+  const std::string converted = (scratch.path() / "model.dpm").string();
+  DEPUTY_RETURN_IF_ERROR(model.Save(converted));
+  model = Model();
+  return model.Build(converted, context);
+}
+
+// The data sets of one case, one after the other; stops at the first that does not pass.
+class CaseRun {
+ public:
+  CaseRun(const Model& model, Session& session, const Tolerance& tolerance, CaseResult result)
+      : model_(model), session_(session), tolerance_(tolerance), result_(std::move(result)) {}
+
+  // True while the case passes.
+  bool RunSet(const fs::path& set) {
+    set_ = set.filename().string();
+    std::vector<Tensor> inputs;
+    for (size_t i = 0; i < model_.inputs().size(); ++i) {
+      std::optional<Tensor> input = Read(DataFile(set, "input", i), model_.inputs()[i]);
+      if (!input) return false;
+      inputs.push_back(*std::move(input));
+    }
+    std::vector<Tensor> outputs;
+    const Status status = session_.Predict(inputs, &outputs);
+    if (!status.ok()) return Stop(Refused(std::move(result_), status));
+    const Result<PlacementReport> placement = session_.Placement();
+    result_.nodes.clear();
+    if (placement.ok())
+      for (const DelegateReport& delegate : placement->delegates)
+        result_.nodes.emplace_back(delegate.name, delegate.nodes);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (!Compare(DataFile(set, "output", i), model_.outputs()[i], outputs[i])) return false;
+    return true;
+  }
+
+  CaseResult Finish() {
+    if (stopped_) return std::move(result_);
+    if (compared_ == 0) return Skip(std::move(result_), "no output_*.pb to compare with");
+    result_.verdict = CaseVerdict::kPass;
+    result_.detail = fmt::format("max |d| {}", NumberText(max_difference_));
+    return std::move(result_);
+  }
+
+ private:
+  bool Stop(CaseResult result) {
+    result_ = std::move(result);
+    stopped_ = true;
+    return false;
+  }
+
+  std::optional<Tensor> Read(const fs::path& file, const TensorInfo& info) {
+    std::error_code error;
+    if (!fs::exists(file, error)) {
+      Stop(Skip(std::move(result_), fmt::format("no {}/{}", set_, file.filename().string())));
+      return std::nullopt;
+    }
+    Result<Tensor> read = ReadTensorFile(file.string());
+    if (read.ok()) return std::move(read).value();
+    if (info.dtype == DType::kUndefined || info.dtype == DType::kString) {
+      Stop(Skip(std::move(result_), fmt::format("'{}' is no tensor of numbers", info.name)));
+    } else {
+      Stop(Refused(std::move(result_), read.status()));
+    }
+    return std::nullopt;
+  }
+
+  bool Compare(const fs::path& file, const TensorInfo& info, const Tensor& got) {
+    std::error_code error;
+    if (!fs::exists(file, error)) return true;
+    const std::optional<Tensor> want = Read(file, info);
+    if (!want) return false;
+    const Comparison comparison = CompareTensors(got, *want, tolerance_);
+    max_difference_ = std::max(max_difference_, comparison.max_difference);
+    ++compared_;
+    if (comparison.ok) return true;
+    return Stop(Fail(std::move(result_), fmt::format("{} '{}': {}", set_, info.name, DescribeMismatch(comparison))));
+  }
+
+  const Model& model_;
+  Session& session_;
+  const Tolerance& tolerance_;
+  CaseResult result_;
+  std::string set_;
+  size_t compared_ = 0;
+  double max_difference_ = 0;
+  bool stopped_ = false;
+};
+
+std::string NameOfFolder(const fs::path& folder) {
+  std::error_code error;
+  const fs::path whole = fs::weakly_canonical(folder, error);
+  const fs::path& named = error ? folder : whole;
+  return named.has_filename() ? named.filename().string() : named.string();
+}
+
+}  // namespace
+
+const char* NameOf(CaseVerdict verdict) {
+  switch (verdict) {
+    case CaseVerdict::kPass: return "pass";
+    case CaseVerdict::kFail: return "fail";
+    case CaseVerdict::kSkip: return "skip";
+  }
+  return "";
+}
+
+CaseResult RunCase(const fs::path& folder, const Context& context, const CaseOptions& options) {
+  CaseResult result;
+  result.name = NameOfFolder(folder);
+  std::error_code error;
+  if (!fs::exists(folder / "model.onnx", error)) return Skip(std::move(result), "no model.onnx");
+  const std::vector<fs::path> sets = DataSetsIn(folder);
+  if (sets.empty()) return Skip(std::move(result), "no test_data_set_*");
+  Model model;
+  const Status built = Build(folder / "model.onnx", context, options.via_dpm, model);
+  if (!built.ok()) return Refused(std::move(result), built);
+  Result<Session> session = model.CreateSession();
+  if (!session.ok()) return Refused(std::move(result), session.status());
+  CaseRun run(model, *session, options.tolerance, std::move(result));
+  for (const fs::path& set : sets)
+    if (!run.RunSet(set)) break;
+  return run.Finish();
+}
+
+}  // namespace deputy::cli

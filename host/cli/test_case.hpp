@@ -1,0 +1,34 @@
+// One case in the layout of ONNX's backend tests: model.onnx, and in each test_data_set_* the inputs and the expected
+// outputs as input_<i>.pb and output_<i>.pb.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/tensor_compare.hpp"
+#include "deputy/context.hpp"
+
+namespace deputy::cli {
+
+enum class CaseVerdict { kPass, kFail, kSkip };
+const char* NameOf(CaseVerdict verdict);  // "pass", "fail", "skip"
+
+struct CaseOptions {
+  Tolerance tolerance;
+  bool via_dpm = false;  // saves the model as .dpm first, and runs that
+};
+
+struct CaseResult {
+  std::string name;  // the folder's own
+  CaseVerdict verdict = CaseVerdict::kSkip;
+  std::string detail;                                 // why it failed or was skipped; how far off it was
+  std::vector<std::pair<std::string, size_t>> nodes;  // per delegate, of the last data set
+};
+
+// What nobody here supports is skipped with the reason; everything else that goes wrong is a failure of the case.
+CaseResult RunCase(const std::filesystem::path& folder, const Context& context, const CaseOptions& options);
+
+}  // namespace deputy::cli

@@ -1,0 +1,275 @@
+#include "config/field_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/nearest.hpp"
+#include "config/text.hpp"
+
+namespace deputy::host {
+namespace {
+
+constexpr int64_t kLargestDimension = 2147483647;
+constexpr size_t kMostDimensions = 16;
+
+std::string Shown(const YamlNode& node) {
+  switch (node.kind) {
+    case YamlNode::Kind::kNull: return "nothing";
+    case YamlNode::Kind::kList: return node.items.empty() ? "an empty list" : "a list";
+    case YamlNode::Kind::kMap: return node.entries.empty() ? "an empty mapping" : "a mapping";
+    case YamlNode::Kind::kScalar: return Quoted(node.text) + (node.quoted ? " in quotes" : "");
+    case YamlNode::Kind::kInvalid: break;
+  }
+  return "this";
+}
+
+bool IsPlain(const YamlNode& node) { return node.kind == YamlNode::Kind::kScalar && !node.quoted; }
+
+// The ranges of fields.hpp are written as in the YAML.
+template <class T>
+T Bound(const Result<T>& parsed) {
+  return parsed.ok() ? parsed.value() : T{};
+}
+
+}  // namespace
+
+const YamlNode* FieldReader::Take(std::string_view key) {
+  known_.push_back(key);
+  const YamlEntry* entry = map_->Find(key);
+  return entry == nullptr || entry->value.kind == YamlNode::Kind::kInvalid ? nullptr : &entry->value;
+}
+
+const YamlNode* FieldReader::TakeMap(std::string_view key, Origin& origin) {
+  const YamlNode* node = Take(key);
+  if (node == nullptr) return nullptr;
+  origin = node->at;
+  if (node->kind == YamlNode::Kind::kMap) return node;
+  Refuse(key, *node, "a mapping", node->kind == YamlNode::Kind::kNull ? "write {} for an empty one" : "");
+  return nullptr;
+}
+
+const YamlNode* FieldReader::TakeList(std::string_view key, Origin& origin) {
+  const YamlNode* node = Take(key);
+  if (node == nullptr) return nullptr;
+  origin = node->at;
+  if (node->kind == YamlNode::Kind::kList) return node;
+  Refuse(key, *node, "a list", node->kind == YamlNode::Kind::kNull ? "write [] for an empty one" : "");
+  return nullptr;
+}
+
+void FieldReader::RefuseUnknownKeys() {
+  if (map_->kind != YamlNode::Kind::kMap) return;
+  for (const YamlEntry& entry : map_->entries) {
+    if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
+    if (problems_.full()) return;
+    problems_.Add(entry.key_at, fmt::format("unknown key {}{} (accepted here: {})", Quoted(entry.key),
+                                            DidYouMean(entry.key, known_), fmt::join(known_, ", ")));
+  }
+}
+
+void FieldReader::Text(std::string_view key, Setting<std::string>& out, TextKind kind) {
+  if (const YamlNode* node = Take(key)) ReadText(key, *node, kind, out);
+}
+
+void FieldReader::Texts(std::string_view key, List<Setting<std::string>>& out, TextKind kind) {
+  const YamlNode* node = Take(key);
+  if (node == nullptr) return;
+  if (node->kind != YamlNode::Kind::kList && node->kind != YamlNode::Kind::kScalar) {
+    Refuse(key, *node, "a list of texts", node->kind == YamlNode::Kind::kNull ? "write [] for an empty one" : "");
+    return;
+  }
+  out.origin = node->at;
+  out.items.clear();
+  const bool is_list = node->kind == YamlNode::Kind::kList;
+  for (size_t i = 0; i < (is_list ? node->items.size() : 1); ++i) {
+    Setting<std::string> text;
+    if (ReadText(key, is_list ? node->items[i] : *node, kind, text)) out.items.push_back(std::move(text));
+  }
+}
+
+void FieldReader::Integer(std::string_view key, Setting<int64_t>& out, const IntegerRange& range) {
+  const YamlNode* node = Take(key);
+  if (node == nullptr) return;
+  const bool has_word = !range.word.empty();
+  if (has_word && node->kind == YamlNode::Kind::kScalar && node->text == range.word) {
+    out = {0, node->at};
+    return;
+  }
+  const std::string expected = range.min == range.max ? std::to_string(range.min)
+                                                      : fmt::format("{}{}a whole number from {} to {}", range.word,
+                                                                    has_word ? " or " : "", range.min, range.max);
+  if (!IsPlain(*node)) return Refuse(key, *node, expected, "");
+  const Result<int64_t> value = ParseInteger(node->text);
+  if (!value.ok()) return Refuse(key, *node, expected, value.status().message());
+  if (*value < range.min || *value > range.max) return Refuse(key, *node, expected, "");
+  out = {*value, node->at};
+}
+
+void FieldReader::Flag(std::string_view key, Setting<bool>& out) {
+  const YamlNode* node = Take(key);
+  if (node == nullptr) return;
+  if (!IsPlain(*node)) return Refuse(key, *node, "true or false", "");
+  const Result<bool> value = ParseBool(node->text);
+  if (!value.ok()) return Refuse(key, *node, "true or false", value.status().message());
+  out = {*value, node->at};
+}
+
+void FieldReader::Quantity(std::string_view key, Setting<Duration>& out, const DurationRange& range) {
+  const YamlNode* node = Take(key);
+  if (node == nullptr) return;
+  const bool has_word = !range.word.empty();
+  if (has_word && node->kind == YamlNode::Kind::kScalar && node->text == range.word) {
+    out = {Duration::zero(), node->at};
+    return;
+  }
+  const std::string expected = fmt::format("{}{}a duration from {} to {} with its unit ({})", range.word,
+                                           has_word ? " or " : "", range.min, range.max, DurationUnits());
+  if (node->kind != YamlNode::Kind::kScalar) return Refuse(key, *node, expected, "");
+  const Result<Duration> value = ParseDuration(node->text);
+  if (!value.ok()) return Refuse(key, *node, expected, value.status().message());
+  if (*value < Bound(ParseDuration(range.min)) || *value > Bound(ParseDuration(range.max)))
+    return Refuse(key, *node, expected, "");
+  out = {*value, node->at};
+}
+
+void FieldReader::Quantity(std::string_view key, Setting<Bytes>& out, const SizeRange& range) {
+  const YamlNode* node = Take(key);
+  if (node == nullptr) return;
+  const std::string expected =
+      fmt::format("a size from {} to {} with its unit ({})", range.min, range.max, SizeUnits());
+  if (node->kind != YamlNode::Kind::kScalar) return Refuse(key, *node, expected, "");
+  const Result<Bytes> value = ParseSize(node->text);
+  if (!value.ok()) return Refuse(key, *node, expected, value.status().message());
+  if (value->count < Bound(ParseSize(range.min)).count || value->count > Bound(ParseSize(range.max)).count)
+    return Refuse(key, *node, expected, "");
+  out = {*value, node->at};
+}
+
+void FieldReader::Options(std::string_view key, List<Named<OptionValue>>& out) {
+  const YamlNode* map = TakeMap(key, out.origin);
+  if (map == nullptr) return;
+  for (const YamlEntry& entry : map->entries) {
+    if (!CheckKey(key, entry, TextKind::kName) || entry.value.kind == YamlNode::Kind::kInvalid) continue;
+    if (entry.value.kind != YamlNode::Kind::kScalar) {
+      Refuse(entry.key, entry.value, "a single value or a mapping of them",
+             entry.value.kind == YamlNode::Kind::kNull ? "write \"\" for an empty text" : "");
+      continue;
+    }
+    out.items.push_back({entry.key, {OptionValue{entry.value.text, entry.value.quoted}, entry.value.at}});
+  }
+}
+
+void FieldReader::Profiles(std::string_view key, List<Named<std::vector<Shape>>>& out) {
+  const YamlNode* map = TakeMap(key, out.origin);
+  if (map == nullptr) return;
+  for (const YamlEntry& entry : map->entries) {
+    if (entry.value.kind == YamlNode::Kind::kInvalid) continue;
+    if (entry.value.kind != YamlNode::Kind::kList || entry.value.items.empty()) {
+      Refuse(entry.key, entry.value, "a list of shapes, such as [[1, 3, 224, 224]]", "");
+      continue;
+    }
+    Named<std::vector<Shape>> profiles;
+    profiles.name = entry.key;
+    profiles.setting.origin = entry.value.at;
+    for (const YamlNode& item : entry.value.items) {
+      Shape shape;
+      if (ReadShape(entry.key, item, shape)) profiles.setting.value.push_back(std::move(shape));
+    }
+    out.items.push_back(std::move(profiles));
+  }
+}
+
+bool FieldReader::ReadShape(std::string_view key, const YamlNode& node, Shape& out) {
+  if (node.kind == YamlNode::Kind::kInvalid) return false;
+  if (node.kind != YamlNode::Kind::kList || node.items.size() > kMostDimensions) {
+    Refuse(key, node, "a list of shapes, such as [[1, 3, 224, 224]]",
+           fmt::format("a shape is a list of at most {} dimensions", kMostDimensions));
+    return false;
+  }
+  bool good = true;
+  for (const YamlNode& item : node.items) {
+    const std::string expected = fmt::format("made of whole numbers from 1 to {}", kLargestDimension);
+    const Result<int64_t> value = ParseInteger(item.text);
+    if (IsPlain(item) && value.ok() && *value >= 1 && *value <= kLargestDimension) {
+      out.push_back(*value);
+      continue;
+    }
+    good = false;
+    Refuse(key, item, expected, IsPlain(item) && !value.ok() ? value.status().message() : "");
+  }
+  return good;
+}
+
+void FieldReader::Instruction(std::string_view key) {
+  Setting<std::string> ignored;
+  if (const YamlNode* node = Take(key)) ReadText(key, *node, TextKind::kName, ignored);
+}
+
+bool FieldReader::CheckKey(std::string_view map, const YamlEntry& entry, TextKind kind) {
+  if (kind != TextKind::kName || IsName(entry.key)) return true;
+  problems_.Add(entry.key_at,
+                fmt::format("names in '{}' are letters, digits, '_', '.' and '-', not {}", map, Quoted(entry.key)));
+  return false;
+}
+
+bool FieldReader::ReadText(std::string_view key, const YamlNode& node, TextKind kind, Setting<std::string>& out) {
+  const bool is_text = node.kind == YamlNode::Kind::kScalar && !node.text.empty();
+  out.origin = node.at;
+  out.value = node.text;
+  switch (kind) {
+    case TextKind::kName:
+      if (is_text && IsName(node.text)) return true;
+      Refuse(key, node, "a name of letters, digits, '_', '.' and '-'", "");
+      return false;
+    case TextKind::kPattern:
+      if (is_text) return true;
+      Refuse(key, node, "text", "");
+      return false;
+    case TextKind::kCacheDir:
+      if (node.text == "auto" || node.text == "off") return true;
+      break;
+    case TextKind::kPluginPath:
+      if (node.text == kDeputyPrefix || node.text.rfind(std::string(kDeputyPrefix) + "/", 0) == 0) return true;
+      break;
+  }
+  const std::string_view expected =
+      kind == TextKind::kCacheDir ? "auto, off or a folder" : "a folder, or one under $deputy";
+  // Nothing else is expanded: taking "$HOME/plugins" for a folder of that name would surprise whoever wrote it.
+  const bool expands = is_text && (node.text[0] == '$' || node.text[0] == '~');
+  if (is_text && !expands) {
+    out.value = Resolve(node);
+    return true;
+  }
+  Refuse(key, node, expected,
+         expands ? (kind == TextKind::kCacheDir ? "variables and ~ are not expanded"
+                                                : "only $deputy is expanded; write ./ before a name that begins so")
+                 : "");
+  return false;
+}
+
+std::string FieldReader::Resolve(const YamlNode& node) const {
+  const auto base = bases_.find(node.at.source);
+  const std::filesystem::path folder = base == bases_.end() ? std::filesystem::path() : base->second;
+  std::error_code ignored;
+  const std::filesystem::path absolute = std::filesystem::absolute(folder / node.text, ignored);
+  // Empty when the working directory is gone; then the path stays relative, and whoever opens it says so.
+  return absolute.empty() ? node.text : absolute.lexically_normal().string();
+}
+
+void FieldReader::RefuseWord(std::string_view key, const YamlNode& node,
+                             const std::vector<std::string_view>& accepted) {
+  if (node.kind == YamlNode::Kind::kInvalid) return;
+  const std::string match = node.kind == YamlNode::Kind::kScalar ? DidYouMean(node.text, accepted) : "";
+  problems_.Add(node.at, fmt::format("{} must be one of {}, not {}{}", Quoted(key), fmt::join(accepted, ", "),
+                                     Shown(node), match));
+}
+
+void FieldReader::Refuse(std::string_view key, const YamlNode& node, std::string_view expected,
+                         std::string_view reason) {
+  if (node.kind == YamlNode::Kind::kInvalid) return;
+  problems_.Add(node.at, fmt::format("{} must be {}, not {}{}{}", Quoted(key), expected, Shown(node),
+                                     reason.empty() ? "" : ": ", reason));
+}
+
+}  // namespace deputy::host

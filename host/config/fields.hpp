@@ -1,0 +1,109 @@
+// Every key of the configuration with its type and range: the one list that the reader (schema.cpp) and the printer
+// (show.cpp) both walk. A visitor sees the keys in the order in which they are printed.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "config/config.hpp"
+
+namespace deputy::host {
+
+// `word`, where there is one, is written for the value 0, which need not lie within the range.
+struct IntegerRange {
+  int64_t min;
+  int64_t max;
+  std::string_view word = {};
+};
+
+struct DurationRange {
+  std::string_view min;
+  std::string_view max;
+  std::string_view word = {};
+};
+
+struct SizeRange {
+  std::string_view min;
+  std::string_view max;
+};
+
+enum class TextKind {
+  kName,        // [A-Za-z0-9_.-]+
+  kPattern,     // any text but an empty one
+  kPluginPath,  // a folder, or a folder under $deputy
+  kCacheDir     // auto, off or a folder
+};
+
+// Required keys are asked for by name in schema.cpp; everything here may be absent.
+template <class V, class D>
+void VisitDelegate(V& v, D& d) {
+  v.Text("name", d.name, TextKind::kName);
+  v.Instruction("before");  // where a layer puts the delegate; gone after merging
+  v.Text("delegate", d.delegate, TextKind::kName);
+  v.Integer("device", d.device, {0, 65535});
+  v.Flag("enabled", d.enabled);
+  v.Flag("required", d.required);
+  v.Options("options", d.options);
+  v.Group("precision", [&] {
+    v.Choice("default", d.precision.fallback);
+    v.Choice("mode", d.precision.mode);
+    v.Choices("nodes", d.precision.nodes, TextKind::kPattern);
+  });
+  v.Group("rules", [&] {
+    v.Texts("allow_ops", d.rules.allow_ops, TextKind::kPattern);
+    v.Texts("deny_ops", d.rules.deny_ops, TextKind::kPattern);
+    v.Texts("nodes", d.rules.nodes, TextKind::kPattern);
+    v.Texts("deny_nodes", d.rules.deny_nodes, TextKind::kPattern);
+  });
+  v.Profiles("shapes", d.shapes);
+  v.Integer("min_nodes", d.min_nodes, {1, 1000000});
+  v.Integer("min_flops", d.min_flops, {0, 1000000000000000000});
+  v.Choice("isolation", d.isolation);
+  v.Quantity("timeout", d.timeout, DurationRange{"1ms", "60min", "none"});
+  v.Choice("on_failure", d.on_failure);
+}
+
+template <class V, class R>
+void VisitPlacementRule(V& v, R& r) {
+  v.Texts("nodes", r.nodes, TextKind::kPattern);
+  v.Texts("ops", r.ops, TextKind::kPattern);
+  v.Texts("domains", r.domains, TextKind::kPattern);
+  v.Texts("regions", r.regions, TextKind::kPattern);
+  v.Text("to", r.to, TextKind::kName);
+  v.Texts("avoid", r.avoid, TextKind::kName);
+}
+
+// C: Config or const Config.
+template <class V, class C>
+void VisitConfig(V& v, C& c) {
+  v.Integer("version", c.version, {kConfigVersion, kConfigVersion});
+  v.Group("plugins", [&] {
+    v.Texts("paths", c.plugins.paths, TextKind::kPluginPath);
+    v.Choice("trust", c.plugins.trust);
+    v.Texts("trust_keys", c.plugins.trust_keys, TextKind::kPattern);
+    v.Choice("auto", c.plugins.auto_use);
+    v.Quantity("probe_timeout", c.plugins.probe_timeout, DurationRange{"10ms", "10min"});
+  });
+  v.Items("delegates", c.delegates, [&](auto& delegate) { VisitDelegate(v, delegate); });
+  v.Group("cpu", [&] { v.Integer("threads", c.cpu.threads, {1, 1024, "auto"}); });
+  v.Choice("fallback", c.fallback);
+  v.Group("placement", [&] {
+    v.Choice("policy", c.placement.policy);
+    v.Items("rules", c.placement.rules, [&](auto& rule) { VisitPlacementRule(v, rule); });
+  });
+  v.Group("cache", [&] {
+    v.Text("dir", c.cache.dir, TextKind::kCacheDir);
+    v.Quantity("max", c.cache.max, SizeRange{"1MB", "1000TB"});
+  });
+  v.Group("log", [&] {
+    v.Choice("level", c.log.level);
+    v.Choice("format", c.log.format);
+    v.Choices("delegates", c.log.delegates, TextKind::kName);
+  });
+  v.Group("debug", [&] {
+    v.Flag("check", c.debug.check);
+    v.ChoiceList("dump", c.debug.dump);
+  });
+}
+
+}  // namespace deputy::host

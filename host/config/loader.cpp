@@ -1,0 +1,228 @@
+#include "config/loader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "base/file.hpp"
+#include "config/merge.hpp"
+#include "config/reader.hpp"
+#include "config/setting_path.hpp"
+
+namespace deputy::host {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool EndsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+struct Stamp {
+  fs::file_time_type time;
+  uintmax_t size;
+  bool operator==(const Stamp&) const = default;
+};
+
+Stamp StampOf(const fs::path& path) {
+  std::error_code ignored;
+  return {fs::last_write_time(path, ignored), fs::file_size(path, ignored)};
+}
+
+}  // namespace
+
+std::string_view DefaultConfigText() {
+  return R"(version: 1
+plugins:
+  paths: [$deputy/plugins]
+  trust: probe
+  auto: off
+  probe_timeout: 2s
+delegates: []
+cpu: {threads: auto}
+fallback: cpu
+placement: {policy: priority}
+cache: {dir: auto, max: 512MB}
+log: {level: info, format: text}
+debug: {check: false}
+)";
+}
+
+// Out of memory is the one thing that throws here. A loader that has met it reports nothing else.
+template <class Work>
+void ConfigLoader::Guarded(Work work) {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    out_of_memory_ = true;
+  }
+}
+
+void ConfigLoader::AddFile(const fs::path& path) {
+  Guarded([&] {
+    const std::string source = path.string();
+    files_.push_back(path);
+    const Stamp before = StampOf(path);
+    const Result<std::string> text = ReadTextFile(path, kMostConfigBytes);
+    if (!text.ok()) return AddUnreadable(source, text.status().message());
+    if (before != StampOf(path)) return AddUnreadable(source, "changed while it was read; try again");
+    std::error_code ignored;
+    AddYaml(source, *text, fs::absolute(path, ignored).parent_path());
+  });
+}
+
+void ConfigLoader::AddFileWithDropIns(const fs::path& path) {
+  AddFile(path);
+  Guarded([&] { AddDropIns(path.parent_path() / "conf.d"); });
+}
+
+void ConfigLoader::AddDropIns(const fs::path& folder) {
+  std::error_code error;
+  const fs::file_status status = fs::status(folder, error);
+  if (status.type() == fs::file_type::not_found) return;
+  if (status.type() != fs::file_type::directory)
+    return AddUnreadable(folder.string(), error ? "cannot open: " + error.message() : "is not a folder");
+  std::vector<fs::path> found;
+  fs::directory_iterator entry(folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name[0] == '.') continue;
+    if (EndsWith(name, ".yaml")) found.push_back(entry->path());
+    if (EndsWith(name, ".yml"))
+      early_warnings_.push_back({{entry->path().string(), 0, 0}, "is not read: its name does not end in .yaml"});
+  }
+  if (error) return AddUnreadable(folder.string(), "cannot list: " + error.message());
+  std::sort(found.begin(), found.end());
+  for (const fs::path& path : found) AddFile(path);
+}
+
+void ConfigLoader::AddText(std::string name, std::string_view text, const fs::path& base) {
+  Guarded([&] {
+    std::error_code ignored;
+    AddYaml(std::move(name), text, base.empty() ? fs::current_path(ignored) : fs::absolute(base, ignored));
+  });
+}
+
+void ConfigLoader::AddSetting(std::string_view setting) {
+  Guarded([&] {
+    const size_t equals = setting.find('=');
+    if (equals == std::string_view::npos)
+      return AddUnreadable(fmt::format("--set {}", setting), "write it as KEY=VALUE, such as cpu.threads=2");
+    const std::string path(setting.substr(0, equals));
+    settings_.push_back({"--set " + path, path, std::string(setting.substr(equals + 1))});
+  });
+}
+
+void ConfigLoader::AddApiSetting(std::string_view path, std::string_view value) {
+  Guarded([&] { api_settings_.push_back({fmt::format("api {}", path), std::string(path), std::string(value)}); });
+}
+
+void ConfigLoader::AddYaml(std::string source, std::string_view text, const fs::path& base) {
+  bases_[source] = base;
+  Layer layer;
+  layer.root = ReadYaml(text, source, /*lines=*/true, layer.problems);
+  if (layer.root) FlattenOptions(*layer.root, layer.problems);
+  layer.source = std::move(source);
+  layers_.push_back(std::move(layer));
+}
+
+void ConfigLoader::AddUnreadable(std::string source, std::string message) {
+  Layer layer;
+  layer.problems.Add({source, 0, 0}, std::move(message));
+  layer.source = std::move(source);
+  layers_.push_back(std::move(layer));
+}
+
+Result<Config> ConfigLoader::Finish() {
+  try {
+    if (!out_of_memory_) return Merge();
+  } catch (const std::bad_alloc&) {
+    out_of_memory_ = true;
+  }
+  // Short enough to need no memory.
+  return Status(StatusCode::kResourceExhausted, "out of memory");
+}
+
+Result<Config> ConfigLoader::Merge() {
+  problems_.clear();
+  warnings_ = early_warnings_;
+  unshown_ = 0;
+
+  YamlNode merged;
+  Problems found;
+  if (auto root = ReadYaml(DefaultConfigText(), Origin().source, /*lines=*/false, found))
+    MergeLayer(merged, std::move(*root), NewDelegates::kWelcome, found);
+  Keep(found);
+  const bool all_readable = MergeFiles(merged);
+  MergeSettings(merged, settings_, all_readable);
+  MergeSettings(merged, api_settings_, all_readable);
+  if (!problems_.empty()) return Report();
+
+  Problems last;
+  Config config = ReadConfig(merged, LayerKind::kMerged, bases_, last);
+  Keep(last);
+  if (!problems_.empty()) return Report();
+  for (Problem& warning : UnknownReferences(config)) warnings_.push_back(std::move(warning));
+  return config;
+}
+
+bool ConfigLoader::MergeFiles(YamlNode& merged) {
+  bool all_readable = true;
+  for (const Layer& layer : layers_) {
+    Problems found = layer.problems;
+    const bool readable = layer.root && IsOurVersion(*layer.root, found);
+    if (readable) {
+      // For its problems alone: a later layer may hide a wrong value.
+      (void)ReadConfig(*layer.root, LayerKind::kFile, bases_, found);
+      MergeLayer(merged, *layer.root, NewDelegates::kWelcome, found);
+    }
+    all_readable = all_readable && readable;
+    Keep(found);
+  }
+  return all_readable;
+}
+
+void ConfigLoader::MergeSettings(YamlNode& merged, const std::vector<PendingSetting>& settings, bool all_readable) {
+  for (const PendingSetting& setting : settings) {
+    Problems found;
+    std::optional<YamlNode> root =
+        MakeSetting(setting.path, setting.value, setting.source, DelegateNames(merged), found);
+    if (root) {
+      FlattenOptions(*root, found);
+      (void)ReadConfig(*root, LayerKind::kSetting, bases_, found);
+      // What an unreadable file lists is not known, so that nothing can be said about names either.
+      const auto unknown_names = all_readable ? NewDelegates::kWithPluginOnly : NewDelegates::kWelcome;
+      MergeLayer(merged, std::move(*root), unknown_names, found);
+    }
+    Keep(found);
+  }
+}
+
+void ConfigLoader::Keep(const Problems& found) {
+  std::vector<Problem> sorted = found.list();
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Problem& a, const Problem& b) {
+    return std::tie(a.at.line, a.at.column) < std::tie(b.at.line, b.at.column);
+  });
+  for (Problem& problem : sorted) {
+    if (problems_.size() < Problems::kMost) {
+      problems_.push_back(std::move(problem));
+    } else {
+      ++unshown_;
+    }
+  }
+  unshown_ += found.dropped();
+}
+
+Status ConfigLoader::Report() const {
+  if (problems_.size() == 1) return Status(StatusCode::kConfig, problems_[0].message).At(problems_[0].at.ToString());
+  std::string all;
+  for (const Problem& problem : problems_) all += (all.empty() ? "" : "\n") + problem.ToString();
+  if (unshown_ > 0) all += fmt::format("\nand {} more", unshown_);
+  return Status(StatusCode::kConfig, std::move(all));
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,79 @@
+// From files, --set and the application's settings to one Config. Knows where files are and which layer goes over
+// which; what may stand in them is the schema's business.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/config.hpp"
+#include "config/node.hpp"
+#include "config/schema.hpp"
+
+namespace deputy::host {
+
+// What every configuration starts from, as YAML: the lowest layer, with the origin "default".
+std::string_view DefaultConfigText();
+
+// Add what there is, in any order between the kinds; then Finish. Over the built-in default come the files in the order
+// added, over them --set, over that the application. Nothing fails before Finish, which reports all problems at once.
+// Files are read when they are added. One thread at a time.
+class ConfigLoader {
+ public:
+  void AddFile(const std::filesystem::path& path);
+  // The system's file, then conf.d/*.yaml beside it in the order of their names, so that a package adds a delegate by
+  // adding a file. The folder may be absent.
+  void AddFileWithDropIns(const std::filesystem::path& path);
+  // YAML that is in memory; `name` stands for the file in messages. Relative paths in it are relative to `base`; the
+  // working directory if empty.
+  void AddText(std::string name, std::string_view text, const std::filesystem::path& base = {});
+  // "delegates.npu0.options.frequency=low", as behind --set; see setting_path.hpp for the grammar.
+  void AddSetting(std::string_view setting);
+  // The same from the application; goes over everything else.
+  void AddApiSetting(std::string_view path, std::string_view value);
+
+  // kConfig with one line per problem, "file:line:column: message"; kResourceExhausted when memory runs out.
+  Result<Config> Finish();
+
+  // After Finish. Problems in the order of files and lines; warnings (a rule names a delegate that nobody lists) do not
+  // stand in the way of a Config.
+  const std::vector<Problem>& problems() const { return problems_; }
+  const std::vector<Problem>& warnings() const { return warnings_; }
+  // Every file read, in order.
+  const std::vector<std::filesystem::path>& files() const { return files_; }
+
+ private:
+  struct Layer {
+    std::string source;
+    std::optional<YamlNode> root;  // nothing if it could not be read; `problems` says why
+    Problems problems;
+  };
+  struct PendingSetting {
+    std::string source, path, value;
+  };
+
+  template <class Work>
+  void Guarded(Work work);
+  void AddYaml(std::string source, std::string_view text, const std::filesystem::path& base);
+  void AddDropIns(const std::filesystem::path& folder);
+  void AddUnreadable(std::string source, std::string message);
+  Result<Config> Merge();
+  // Each of these takes the problems of its layer over into problems_.
+  bool MergeFiles(YamlNode& merged);
+  void MergeSettings(YamlNode& merged, const std::vector<PendingSetting>& settings, bool all_readable);
+  void Keep(const Problems& found);
+  Status Report() const;
+
+  std::vector<Layer> layers_;
+  std::vector<PendingSetting> settings_, api_settings_;
+  BaseFolders bases_;
+  std::vector<std::filesystem::path> files_;
+  std::vector<Problem> problems_, warnings_, early_warnings_;
+  size_t unshown_ = 0;
+  bool out_of_memory_ = false;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,231 @@
+#include "config/merge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "base/nearest.hpp"
+#include "config/config.hpp"
+#include "config/text.hpp"
+
+namespace deputy::host {
+namespace {
+
+YamlNode* Child(YamlNode& map, std::string_view key) {
+  for (YamlEntry& entry : map.entries)
+    if (entry.key == key) return &entry.value;
+  return nullptr;
+}
+
+const std::string* NameOfDelegate(const YamlNode& delegate) {
+  const YamlEntry* name = delegate.Find("name");
+  return name != nullptr && name->value.kind == YamlNode::Kind::kScalar ? &name->value.text : nullptr;
+}
+
+// Depth is bounded by the reader's limit.
+void Flatten(YamlEntry&& entry, const std::string& prefix, std::unordered_map<std::string, Origin>& seen,
+             std::vector<YamlEntry>& flat, Problems& problems) {
+  std::string name = prefix + entry.key;
+  if (entry.value.kind == YamlNode::Kind::kMap && !entry.value.entries.empty()) {
+    for (YamlEntry& inner : entry.value.entries) Flatten(std::move(inner), name + ".", seen, flat, problems);
+    return;
+  }
+  const auto [first, is_new] = seen.emplace(name, entry.key_at);
+  if (!is_new) {
+    problems.Add(entry.key_at,
+                 fmt::format("option {} is here twice, first at {}", Quoted(name), first->second.ToString()));
+    return;
+  }
+  flat.push_back({std::move(name), std::move(entry.key_at), std::move(entry.value)});
+}
+
+void MergeMap(YamlNode& base, YamlNode over) {
+  base.at = std::move(over.at);
+  std::unordered_map<std::string, size_t> index;
+  for (size_t i = 0; i < base.entries.size(); ++i) index.emplace(base.entries[i].key, i);
+  for (YamlEntry& entry : over.entries) {
+    const auto found = index.find(entry.key);
+    if (found == index.end()) {
+      base.entries.push_back(std::move(entry));
+      continue;
+    }
+    YamlNode& under = base.entries[found->second].value;
+    if (under.kind == YamlNode::Kind::kMap && entry.value.kind == YamlNode::Kind::kMap) {
+      MergeMap(under, std::move(entry.value));
+    } else {
+      under = std::move(entry.value);
+    }
+  }
+}
+
+class DelegateMerger {
+ public:
+  DelegateMerger(YamlNode& list, NewDelegates new_delegates, Problems& problems)
+      : list_(list), new_delegates_(new_delegates), problems_(problems) {
+    for (size_t i = 0; i < list_.items.size(); ++i)
+      if (const std::string* name = NameOfDelegate(list_.items[i])) index_.emplace(*name, i);
+  }
+
+  void Merge(YamlNode layer) {
+    list_.at = layer.at;
+    if (layer.items.empty()) list_.items.clear();
+    std::vector<Move> moves;
+    for (YamlNode& delegate : layer.items) {
+      // The schema says what is wrong with one without a name.
+      if (delegate.kind != YamlNode::Kind::kMap || NameOfDelegate(delegate) == nullptr) continue;
+      const std::string name = *NameOfDelegate(delegate);
+      std::optional<YamlNode> before = TakeBefore(delegate);
+      if (MergeOne(name, std::move(delegate)) && before) moves.push_back({name, std::move(*before)});
+    }
+    // Only now are all names known: `before` may name a delegate that the same layer lists further down.
+    ApplyAll(std::move(moves));
+  }
+
+ private:
+  struct Move {
+    std::string name;
+    YamlNode before;
+  };
+
+  static std::optional<YamlNode> TakeBefore(YamlNode& delegate) {
+    const auto entry = std::find_if(delegate.entries.begin(), delegate.entries.end(),
+                                    [](const YamlEntry& candidate) { return candidate.key == "before"; });
+    if (entry == delegate.entries.end()) return std::nullopt;
+    YamlNode before = std::move(entry->value);
+    delegate.entries.erase(entry);
+    if (before.kind != YamlNode::Kind::kScalar) return std::nullopt;
+    return before;
+  }
+
+  bool MergeOne(const std::string& name, YamlNode delegate) {
+    const auto known = index_.find(name);
+    if (known != index_.end()) {
+      // The name's origin stays that of the layer that made the delegate.
+      std::erase_if(delegate.entries, [](const YamlEntry& entry) { return entry.key == "name"; });
+      MergeMap(list_.items[known->second], std::move(delegate));
+      return true;
+    }
+    if (new_delegates_ == NewDelegates::kWithPluginOnly && delegate.Find("delegate") == nullptr) {
+      problems_.Add(delegate.at,
+                    fmt::format("no delegate is called {}{}{}", Quoted(name), DidYouMean(name, Names()), Known()));
+      return false;
+    }
+    index_.emplace(name, list_.items.size());
+    list_.items.push_back(std::move(delegate));
+    return true;
+  }
+
+  // A delegate moves only when the one that it goes before has arrived; then no later move parts them.
+  void ApplyAll(std::vector<Move> moves) {
+    while (!moves.empty()) {
+      const auto ready = std::find_if(moves.begin(), moves.end(), [&](const Move& move) {
+        return move.before.text == move.name || std::none_of(moves.begin(), moves.end(), [&](const Move& other) {
+                 return other.name == move.before.text;
+               });
+      });
+      if (ready == moves.end()) break;
+      Apply(*ready);
+      moves.erase(ready);
+    }
+    for (const Move& move : moves)
+      problems_.Add(move.before.at, fmt::format("'before' goes in a circle: {} before {}", Quoted(move.name),
+                                                Quoted(move.before.text)));
+  }
+
+  void Apply(const Move& move) {
+    if (move.before.text == kCpuName) {
+      MoveTo(move.name, list_.items.size());
+      return;
+    }
+    const auto target = index_.find(move.before.text);
+    if (target == index_.end()) {
+      problems_.Add(move.before.at, fmt::format("'before' must name a delegate, not {}{}{}", Quoted(move.before.text),
+                                                DidYouMean(move.before.text, Names()), Known()));
+    } else if (move.before.text == move.name) {
+      problems_.Add(move.before.at, "a delegate cannot stand before itself");
+    } else {
+      MoveTo(move.name, target->second);
+    }
+  }
+
+  void MoveTo(const std::string& name, size_t target) {
+    const size_t from = index_.at(name);
+    const auto at = [&](size_t i) { return list_.items.begin() + static_cast<std::ptrdiff_t>(i); };
+    if (from < target) {
+      std::rotate(at(from), at(from + 1), at(target));
+    } else {
+      std::rotate(at(target), at(from), at(from + 1));
+    }
+    for (size_t i = 0; i < list_.items.size(); ++i) index_[*NameOfDelegate(list_.items[i])] = i;
+  }
+
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const YamlNode& delegate : list_.items) names.push_back(*NameOfDelegate(delegate));
+    return names;
+  }
+
+  std::string Known() const {
+    constexpr size_t kMostShown = 10;
+    std::vector<std::string> names = Names();
+    if (names.empty()) return " (none is listed)";
+    const bool more = names.size() > kMostShown;
+    if (more) names.resize(kMostShown);
+    return fmt::format(" (listed: {}{})", Escaped(fmt::format("{}", fmt::join(names, ", "))), more ? ", ..." : "");
+  }
+
+  YamlNode& list_;
+  NewDelegates new_delegates_;
+  Problems& problems_;
+  std::unordered_map<std::string, size_t> index_;
+};
+
+}  // namespace
+
+void FlattenOptions(YamlNode& layer, Problems& problems) {
+  YamlNode* delegates = Child(layer, "delegates");
+  if (delegates == nullptr) return;
+  for (YamlNode& delegate : delegates->items) {
+    YamlNode* options = Child(delegate, "options");
+    if (options == nullptr || options->kind != YamlNode::Kind::kMap) continue;
+    std::vector<YamlEntry> flat;
+    std::unordered_map<std::string, Origin> seen;
+    for (YamlEntry& entry : options->entries) Flatten(std::move(entry), "", seen, flat, problems);
+    options->entries = std::move(flat);
+  }
+}
+
+void MergeLayer(YamlNode& merged, YamlNode layer, NewDelegates new_delegates, Problems& problems) {
+  // Anything but a mapping, or a list under 'delegates', is the schema's to refuse.
+  if (layer.kind != YamlNode::Kind::kMap) return;
+  if (YamlNode* upper = Child(layer, "delegates")) {
+    if (upper->kind == YamlNode::Kind::kList) {
+      YamlNode* lower = Child(merged, "delegates");
+      if (lower == nullptr) {
+        YamlEntry made{"delegates", upper->at, {}};
+        made.value.kind = YamlNode::Kind::kList;
+        merged.entries.push_back(std::move(made));
+        lower = &merged.entries.back().value;
+      }
+      DelegateMerger(*lower, new_delegates, problems).Merge(std::move(*upper));
+    }
+    std::erase_if(layer.entries, [](const YamlEntry& entry) { return entry.key == "delegates"; });
+  }
+  merged.kind = YamlNode::Kind::kMap;
+  MergeMap(merged, std::move(layer));
+}
+
+std::vector<std::string> DelegateNames(const YamlNode& merged) {
+  std::vector<std::string> names;
+  const YamlEntry* delegates = merged.Find("delegates");
+  if (delegates == nullptr) return names;
+  for (const YamlNode& delegate : delegates->value.items)
+    if (const std::string* name = NameOfDelegate(delegate)) names.push_back(*name);
+  return names;
+}
+
+}  // namespace deputy::host

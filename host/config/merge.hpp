@@ -1,0 +1,27 @@
+// Layers into one tree: mappings key by key, delegates by name, everything else replaced whole by the later layer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/node.hpp"
+
+namespace deputy::host {
+
+// Gives the options of each delegate in `layer` dotted names instead of nested mappings, so that
+// {misbehave: {stage: run}} and "misbehave.stage: run" are the same option and merge as such. Two spellings of one
+// option within one layer are a problem.
+void FlattenOptions(YamlNode& layer, Problems& problems);
+
+enum class NewDelegates {
+  kWelcome,        // a file lists them
+  kWithPluginOnly  // --set: a name that nobody knows is a typing error, unless it says which plugin it is for
+};
+
+// Puts `layer` over `merged`. An explicit empty list of delegates takes away what lower layers listed: the CPU alone.
+void MergeLayer(YamlNode& merged, YamlNode layer, NewDelegates new_delegates, Problems& problems);
+
+// Names in `merged`, in order.
+std::vector<std::string> DelegateNames(const YamlNode& merged);
+
+}  // namespace deputy::host

@@ -1,0 +1,52 @@
+// Where a value of the configuration comes from, and what is wrong there. Every value keeps its origin, so that an
+// error found much later (a device refuses an option) still points at a line of a file.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace deputy::host {
+
+// A file with its line and column (both from 1; columns count characters, not bytes), or a source without lines:
+// "default", "--set cpu.threads", "api cpu.threads".
+struct Origin {
+  std::string source = "default";
+  int line = 0;
+  int column = 0;
+
+  // "configs/default.yaml:3:5" or "--set cpu.threads", control characters escaped.
+  std::string ToString() const;
+};
+
+struct Problem {
+  Origin at;
+  std::string message;
+
+  std::string ToString() const { return at.ToString() + ": " + message; }
+};
+
+// Collects problems, and stops keeping them where nobody would read on: a damaged file can have a problem per byte.
+class Problems {
+ public:
+  static constexpr size_t kMost = 100;
+
+  void Add(Origin at, std::string message) {
+    if (full()) {
+      ++dropped_;
+    } else {
+      list_.push_back({std::move(at), std::move(message)});
+    }
+  }
+  bool empty() const { return list_.empty(); }
+  bool full() const { return list_.size() >= kMost; }
+  size_t dropped() const { return dropped_; }
+  const std::vector<Problem>& list() const { return list_; }
+
+ private:
+  std::vector<Problem> list_;
+  size_t dropped_ = 0;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,24 @@
+// YAML text to a tree with positions, through yaml-cpp's events alone: its nodes keep the first of two equal keys,
+// expand alias bombs and overflow the stack on a cycle. What we refuse is found here, before there is a tree to walk.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config/node.hpp"
+
+namespace deputy::host {
+
+// Hand-written files are a hundredth of this; the limits bound what a hostile one can cost.
+inline constexpr size_t kMostConfigBytes = 256 * 1024;
+inline constexpr size_t kMostConfigNodes = 20000;
+inline constexpr size_t kMostConfigDepth = 16;
+inline constexpr size_t kLongestKey = 256;
+
+// Empty if there is nothing to go on with, with the reasons in `problems`; there may be problems beside a tree as well.
+// `lines` false: positions within `text` mean nothing to the user, who has typed it behind --set.
+std::optional<YamlNode> ReadYaml(std::string_view text, const std::string& source, bool lines, Problems& problems);
+
+}  // namespace deputy::host

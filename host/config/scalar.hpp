@@ -1,0 +1,48 @@
+// The grammar of single values: integers, reals, booleans, durations, sizes and frequencies. The configuration's own
+// keys and the options of plugins are read with the same functions, so that a value means the same everywhere.
+//
+// Numbers are decimal, without leading zeros ("017" is refused: YAML 1.1 reads it as 15), without '+', '_' or hex, and
+// never NaN or infinite. Quantities are digits, at most three decimals and a unit, without a space: "2s", "1.5GB".
+// Errors are kInvalidArgument and say in half a sentence what is wrong, to be put behind "'x' must be ...".
+// [any-thread]
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+
+namespace deputy::host {
+
+using Duration = std::chrono::microseconds;
+
+struct Bytes {
+  int64_t count = 0;
+  friend bool operator==(Bytes a, Bytes b) { return a.count == b.count; }
+};
+
+Result<bool> ParseBool(std::string_view text);
+Result<int64_t> ParseInteger(std::string_view text);
+Result<double> ParseReal(std::string_view text);
+Result<Duration> ParseDuration(std::string_view text);  // us, ms, s, min
+Result<Bytes> ParseSize(std::string_view text);         // B, kB, MB, GB, TB (powers of 1000), KiB to TiB (of 1024)
+Result<int64_t> ParseFrequency(std::string_view text);  // Hz, kHz, MHz, GHz; in hertz
+
+// In the largest unit that leaves a whole number: reads back as the same value.
+std::string FormatDuration(Duration duration);
+std::string FormatSize(Bytes size);
+
+// "us, ms, s, min" and "B, kB, MB, ...": for messages.
+std::string DurationUnits();
+std::string SizeUnits();
+
+// What YAML reads as nothing when it is not quoted: "", ~, null.
+bool IsNullWord(std::string_view text);
+// True for a text that a block of YAML can hold without quotes and that reads back unchanged.
+bool IsPlainScalar(std::string_view text);
+// Names of delegates, plugins and options: [A-Za-z0-9_.-]+.
+bool IsName(std::string_view text);
+
+}  // namespace deputy::host

@@ -1,0 +1,172 @@
+#include "config/show.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <vector>
+
+#include "config/fields.hpp"
+#include "config/text.hpp"
+#include "config/words.hpp"
+
+namespace deputy::host {
+namespace {
+
+std::string InQuotes(std::string_view text) {
+  std::string out = "\"";
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool c1 = byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (byte == '"' || byte == '\\') {
+      out += '\\';
+      out += text[i];
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else if (c1) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned char>(text[++i]));
+    } else {
+      out += text[i];
+    }
+  }
+  return out + '"';
+}
+
+// For text whose quotes mean nothing: without them where no reader could be in doubt.
+std::string InQuotesIfNeeded(std::string_view text) {
+  constexpr std::string_view kSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./$-";
+  const bool safe = text.find_first_not_of(kSafe) == std::string_view::npos && !IsNullWord(text) && text[0] != '-';
+  return safe ? std::string(text) : InQuotes(text);
+}
+
+// The visitor of fields.hpp that prints.
+class FieldPrinter {
+ public:
+  std::string Take() { return std::move(out_); }
+
+  void Text(std::string_view key, const Setting<std::string>& text, TextKind) {
+    if (!text->empty()) Value(key, InQuotesIfNeeded(*text), text.origin);
+  }
+  void Texts(std::string_view key, const List<Setting<std::string>>& list, TextKind) {
+    Scalars(key, list, [](const std::string& text) { return InQuotesIfNeeded(text); });
+  }
+  void Integer(std::string_view key, const Setting<int64_t>& value, const IntegerRange& range) {
+    const bool word = *value == 0 && !range.word.empty();
+    Value(key, word ? std::string(range.word) : std::to_string(*value), value.origin);
+  }
+  void Flag(std::string_view key, const Setting<bool>& value) { Value(key, *value ? "true" : "false", value.origin); }
+  void Quantity(std::string_view key, const Setting<Duration>& value, const DurationRange& range) {
+    const bool word = *value == Duration::zero() && !range.word.empty();
+    Value(key, word ? std::string(range.word) : FormatDuration(*value), value.origin);
+  }
+  void Quantity(std::string_view key, const Setting<Bytes>& value, const SizeRange&) {
+    Value(key, FormatSize(*value), value.origin);
+  }
+  void Options(std::string_view key, const List<Named<OptionValue>>& options) {
+    Entries(key, options, [](const OptionValue& value) { return value.quoted ? InQuotes(value.text) : value.text; });
+  }
+  void Profiles(std::string_view key, const List<Named<std::vector<Shape>>>& profiles) {
+    Entries(key, profiles, [](const std::vector<Shape>& shapes) {
+      std::vector<std::string> texts;
+      for (const Shape& shape : shapes) texts.push_back(fmt::format("[{}]", fmt::join(shape, ", ")));
+      return fmt::format("[{}]", fmt::join(texts, ", "));
+    });
+  }
+  void Instruction(std::string_view) {}
+
+  template <class E>
+  void Choice(std::string_view key, const Setting<E>& value) {
+    Value(key, std::string(WordFor(*value)), value.origin);
+  }
+  template <class E>
+  void ChoiceList(std::string_view key, const List<Setting<E>>& list) {
+    Scalars(key, list, [](E value) { return std::string(WordFor(value)); });
+  }
+  template <class E>
+  void Choices(std::string_view key, const List<Named<E>>& map, TextKind) {
+    Entries(key, map, [](E value) { return std::string(WordFor(value)); });
+  }
+
+  template <class Visit>
+  void Group(std::string_view key, Visit visit) {
+    headers_.push_back(Indented(fmt::format("{}:", key)));
+    ++depth_;
+    visit();
+    --depth_;
+    if (!headers_.empty()) headers_.pop_back();
+  }
+
+  template <class T, class Visit>
+  void Items(std::string_view key, const List<T>& list, Visit visit) {
+    if (list.empty()) return Value(key, "[]", list.origin);
+    Line(fmt::format("{}:", key));
+    depth_ += 2;
+    for (const T& item : list) {
+      dash_ = true;
+      visit(item);
+    }
+    depth_ -= 2;
+  }
+
+ private:
+  template <class T, class Format>
+  void Scalars(std::string_view key, const List<Setting<T>>& list, Format format) {
+    if (list.empty()) return Empty(key, "[]", list.origin);
+    Line(fmt::format("{}:", key));
+    ++depth_;
+    for (const Setting<T>& item : list) Line("- " + format(*item) + Comment(item.origin));
+    --depth_;
+  }
+
+  template <class T, class Format>
+  void Entries(std::string_view key, const List<Named<T>>& map, Format format) {
+    if (map.empty()) return Empty(key, "{}", map.origin);
+    Line(fmt::format("{}:", key));
+    ++depth_;
+    for (const Named<T>& entry : map) Value(InQuotesIfNeeded(entry.name), format(*entry), entry.origin());
+    --depth_;
+  }
+
+  void Empty(std::string_view key, std::string_view value, const Origin& origin) {
+    if (origin.source != Origin().source) Value(key, value, origin);
+  }
+
+  void Value(std::string_view key, std::string_view value, const Origin& origin) {
+    Line(fmt::format("{}: {}{}", key, value, Comment(origin)));
+  }
+
+  static std::string Comment(const Origin& origin) {
+    const std::string source = Escaped(origin.source);
+    return origin.line > 0 ? fmt::format("  # {}:{}", source, origin.line) : "  # " + source;
+  }
+
+  // Headers of groups are held back until there is something in them.
+  void Line(const std::string& text) {
+    const std::string line = Indented(text);
+    for (const std::string& header : headers_) out_ += header + "\n";
+    headers_.clear();
+    out_ += line + "\n";
+  }
+
+  // The first line of an item of a list carries its dash.
+  std::string Indented(const std::string& text) {
+    std::string line = std::string(2 * depth_, ' ') + text;
+    if (dash_) line[2 * depth_ - 2] = '-';
+    dash_ = false;
+    return line;
+  }
+
+  std::string out_;
+  std::vector<std::string> headers_;
+  size_t depth_ = 0;
+  bool dash_ = false;
+};
+
+}  // namespace
+
+std::string ShowConfig(const Config& config) {
+  FieldPrinter printer;
+  VisitConfig(printer, config);
+  return printer.Take();
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,251 @@
+#include "cpu/delegate.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "cpu/kernel.hpp"
+#include "cpu/makers.hpp"
+
+namespace deputy::host {
+namespace {
+
+KernelResult MakeKernel(const KernelSpec& spec) {
+  using Maker = KernelResult (*)(const KernelSpec&);
+  static constexpr Maker kMakers[] = {
+      nullptr,
+#define DEPUTY_OPERATOR_BEGIN(name, ...) Make##name,
+#include "schema/operators.inc"
+  };
+  const Maker maker = kMakers[static_cast<size_t>(spec.node.kind())];
+  if (maker == nullptr) return Error(StatusCode::kNotSupported, "the CPU does not know this operator");
+  return maker(spec);
+}
+
+deputy_tensor Describe(const Tensor& tensor) {
+  deputy_tensor described{};
+  described.struct_size = sizeof described;
+  described.dtype = static_cast<deputy_dtype>(tensor.dtype());
+  described.rank = static_cast<uint32_t>(tensor.shape().size());
+  described.dims = tensor.shape().data();
+  described.data = const_cast<void*>(tensor.data());
+  described.byte_size = tensor.byte_size();
+  return described;
+}
+
+// Types and values of inputs as they are in this run; `known` receives a tensor per input that borrows its bytes.
+Status DescribeInputs(std::span<const deputy_tensor* const> inputs, std::vector<ValueType>& types,
+                      std::vector<Tensor>& known) {
+  for (const deputy_tensor* input : inputs) {
+    types.emplace_back();
+    known.emplace_back();
+    if (input == nullptr) continue;
+    Shape dims(input->dims, input->dims + input->rank);
+    types.back() = {static_cast<DType>(input->dtype), true, dims};
+    DEPUTY_ASSIGN_OR_RETURN(
+        known.back(), Tensor::Wrap(static_cast<DType>(input->dtype), std::move(dims), input->data, input->byte_size));
+  }
+  return {};
+}
+
+// One node, ready to run. Where an input of the node comes from: the partition's inputs or a constant.
+class CpuExecutable final : public Executable {
+ public:
+  CpuExecutable(const Node& node, const Graph& graph, const PartitionSpec& partition,
+                std::unique_ptr<CpuKernel> kernel, std::shared_ptr<ThreadPool> pool)
+      : node_(node), kernel_(std::move(kernel)), pool_(std::move(pool)) {
+    for (const ValueId id : node.inputs) {
+      const auto bound = std::find(partition.inputs.begin(), partition.inputs.end(), id);
+      if (id != kNone && bound == partition.inputs.end()) constants_.push_back(graph.values[id].constant);
+      sources_.push_back(id == kNone                       ? kLeftOut
+                         : bound != partition.inputs.end() ? static_cast<int32_t>(bound - partition.inputs.begin())
+                                                           : -2 - static_cast<int32_t>(constants_.size() - 1));
+    }
+    for (const Tensor& constant : constants_) described_.push_back(Describe(constant));
+    for (const ValueId id : node.outputs) {
+      const auto bound = std::find(partition.outputs.begin(), partition.outputs.end(), id);
+      targets_.push_back(id == kNone || bound == partition.outputs.end()
+                             ? kLeftOut
+                             : static_cast<int32_t>(bound - partition.outputs.begin()));
+      planned_ = planned_ && (targets_.back() == kLeftOut || graph.values[id].type.is_static());
+    }
+  }
+
+  Result<std::unique_ptr<ExecutionContext>> CreateContext() const override;
+
+ private:
+  friend class CpuContext;
+  static constexpr int32_t kLeftOut = -1;  // below it: constants, counted downwards
+
+  Node node_;
+  std::unique_ptr<CpuKernel> kernel_;
+  std::shared_ptr<ThreadPool> pool_;
+  std::vector<Tensor> constants_;
+  std::vector<deputy_tensor> described_;
+  std::vector<int32_t> sources_, targets_;
+  bool planned_ = true;  // the plan has given memory to every output
+};
+
+class CpuContext final : public ExecutionContext {
+ public:
+  explicit CpuContext(const CpuExecutable& executable)
+      : executable_(executable),
+        inputs_(executable.sources_.size(), nullptr),
+        outputs_(executable.targets_.size(), nullptr) {}
+
+  Status Execute(const RunArgs& args) override {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      const int32_t source = executable_.sources_[i];
+      inputs_[i] = source >= 0                          ? args.inputs[static_cast<size_t>(source)]
+                   : source == CpuExecutable::kLeftOut ? nullptr
+                                                        : &executable_.described_[static_cast<size_t>(-2 - source)];
+    }
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const int32_t target = executable_.targets_[i];
+      outputs_[i] = target < 0 ? nullptr : args.outputs[static_cast<size_t>(target)];
+    }
+    if (!executable_.planned_ && !executable_.kernel_->allocates_outputs())
+      DEPUTY_RETURN_IF_ERROR(AllocateOutputs(*args.allocator));
+    return executable_.kernel_->Run({inputs_, outputs_, *executable_.pool_, scratch_, args.allocator});
+  }
+
+ private:
+  Status AllocateOutputs(OutputAllocator& allocator) {
+    std::vector<ValueType> types;
+    std::vector<Tensor> known;
+    DEPUTY_RETURN_IF_ERROR(DescribeInputs(inputs_, types, known));
+    InferenceContext context(executable_.node_, types, known);
+    DEPUTY_RETURN_IF_ERROR(InferNode(context));
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      if (outputs_[i] == nullptr) continue;
+      const ValueType& type = context.outputs()[i];
+      if (!type.is_static())
+        return Error(StatusCode::kInternal, "the extents of output {} cannot be worked out", i);
+      outputs_[i]->dtype = static_cast<deputy_dtype>(type.dtype);
+      DEPUTY_RETURN_IF_ERROR(allocator.Allocate(outputs_[i], type.dims));
+    }
+    return {};
+  }
+
+  const CpuExecutable& executable_;
+  std::vector<const deputy_tensor*> inputs_;
+  std::vector<deputy_tensor*> outputs_;
+  Scratch scratch_;
+};
+
+Result<std::unique_ptr<ExecutionContext>> CpuExecutable::CreateContext() const {
+  return std::unique_ptr<ExecutionContext>(std::make_unique<CpuContext>(*this));
+}
+
+class CpuDelegate final : public Delegate {
+ public:
+  explicit CpuDelegate(std::shared_ptr<ThreadPool> pool) : pool_(std::move(pool)) {}
+
+  const std::string& name() const override { return name_; }
+  const std::string& id() const override { return name_; }
+  bool takes_dynamic_shapes() const override { return true; }
+  bool one_node_partitions() const override { return true; }
+
+  // Whether a kernel exists for the very types is known only when it is made: at compile.
+  Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override {
+    for (NodeId id = 0; id < view.graph->nodes.size(); ++id) {
+      if (!view.offered[id]) continue;
+      const Node& node = view.graph->nodes[id];
+      if (node.kind() != OpKind::kOther) {
+        verdicts[id] = {Reason::kSupported, ""};
+        continue;
+      }
+      const std::string_view nearest = NearestOperator(node.primitive.op_type());
+      std::string detail = fmt::format("{}{}{} version {}", node.primitive.domain(),
+                                       node.primitive.domain().empty() ? "" : ".", node.primitive.op_type(),
+                                       node.primitive.since_version());
+      if (!nearest.empty()) detail += fmt::format("; the nearest known operator is {}", nearest);
+      verdicts[id] = {Reason::kOperatorUnknown, std::move(detail)};
+    }
+    return {};
+  }
+
+  Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) override {
+    const Node& node = view.graph->nodes[partition.nodes.front()];
+    DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<CpuKernel> kernel, MakeKernel({node, *view.graph}));
+    return std::shared_ptr<const Executable>(
+        std::make_shared<CpuExecutable>(node, *view.graph, partition, std::move(kernel), pool_));
+  }
+
+ private:
+  const std::string name_ = "cpu";
+  std::shared_ptr<ThreadPool> pool_;
+};
+
+// Memory for the outputs of one evaluated node.
+class TensorAllocator final : public OutputAllocator {
+ public:
+  explicit TensorAllocator(size_t count) : tensors_(count), described_(count) {}
+
+  deputy_tensor* at(size_t i) { return &described_[i]; }
+  Tensor& tensor(size_t i) { return tensors_[i]; }
+  Status Allocate(deputy_tensor* tensor, std::span<const int64_t> dims) override {
+    const size_t i = static_cast<size_t>(tensor - described_.data());
+    DEPUTY_ASSIGN_OR_RETURN(tensors_[i],
+                            Tensor::Allocate(static_cast<DType>(tensor->dtype), Shape(dims.begin(), dims.end())));
+    *tensor = Describe(tensors_[i]);
+    return {};
+  }
+
+ private:
+  std::vector<Tensor> tensors_;
+  std::vector<deputy_tensor> described_;
+};
+
+Result<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> inputs, ThreadPool& pool) {
+  // A graph of this one node: makers read types and constants from it.
+  Graph graph;
+  Node alone = node;
+  std::vector<ValueType> types;
+  std::vector<deputy_tensor> described;
+  std::vector<const deputy_tensor*> bound;
+  described.reserve(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    types.emplace_back();
+    bound.push_back(nullptr);
+    if (node.inputs[i] == kNone) continue;
+    types.back() = {inputs[i].dtype(), true, inputs[i].shape()};
+    alone.inputs[i] = graph.AddConstant("", inputs[i]);
+    described.push_back(Describe(inputs[i]));
+    bound.back() = &described.back();
+  }
+  InferenceContext context(node, types, inputs);
+  DEPUTY_RETURN_IF_ERROR(InferNode(context));
+  for (size_t i = 0; i < alone.outputs.size(); ++i)
+    if (alone.outputs[i] != kNone) alone.outputs[i] = graph.AddValue("", context.outputs()[i]);
+  DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<CpuKernel> kernel, MakeKernel({alone, graph}));
+  TensorAllocator allocator(node.outputs.size());
+  std::vector<deputy_tensor*> outputs;
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    outputs.push_back(node.outputs[i] == kNone ? nullptr : allocator.at(i));
+    if (outputs.back() == nullptr) continue;
+    const ValueType& type = context.outputs()[i];
+    outputs.back()->struct_size = sizeof(deputy_tensor);
+    outputs.back()->dtype = static_cast<deputy_dtype>(type.dtype);
+    if (kernel->allocates_outputs()) continue;
+    if (!type.is_static()) return Error(StatusCode::kNotSupported, "extents of output {} are not known", i);
+    DEPUTY_RETURN_IF_ERROR(allocator.Allocate(outputs.back(), type.dims));
+  }
+  Scratch scratch;
+  DEPUTY_RETURN_IF_ERROR(kernel->Run({bound, outputs, pool, scratch, &allocator}));
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < node.outputs.size(); ++i) results.push_back(std::move(allocator.tensor(i)));
+  return results;
+}
+
+}  // namespace
+
+std::shared_ptr<Delegate> MakeCpuDelegate(std::shared_ptr<ThreadPool> pool) {
+  return std::make_shared<CpuDelegate>(std::move(pool));
+}
+
+Evaluator MakeCpuEvaluator() {
+  const auto pool = std::make_shared<ThreadPool>(1);
+  return [pool](const Node& node, std::span<const Tensor> inputs) { return Evaluate(node, inputs, *pool); };
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,12 @@
+// Declares Make<Operator> for every operator of the list; each is defined in the file of its family. Regions (If) are
+// run by the executor, and Constant never survives import: both have makers that say so.
+#pragma once
+
+#include "cpu/kernel.hpp"
+
+namespace deputy::host {
+
+#define DEPUTY_OPERATOR_BEGIN(name, ...) KernelResult Make##name(const KernelSpec& spec);
+#include "schema/operators.inc"
+
+}  // namespace deputy::host

@@ -1,0 +1,125 @@
+// Adapters of the operators whose inputs broadcast against each other: arithmetic, comparison, logic, sums of many,
+// Where.
+#include "kernels/binary.hpp"
+
+#include <array>
+
+#include "cpu/makers.hpp"
+#include "cpu/ops/planned_kernel.hpp"
+#include "cpu/ops/typed.hpp"
+
+namespace deputy::host {
+namespace {
+
+Status UnsupportedPair(const KernelSpec& spec, DType first, DType second) {
+  if (first == second) return UnsupportedDType(spec);
+  return Error(StatusCode::kNotSupported, "{} of {} and {}", spec.primitive().op_type(), NameOf(first), NameOf(second));
+}
+
+KernelResult MakeBinary(const KernelSpec& spec, BinaryOp op) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  const DType first = spec.input_type(0).dtype, second = spec.input_type(1).dtype;
+  const std::optional<BinaryKernel> found = FindBinary(op, first, second);
+  if (!found) return UnsupportedPair(spec, first, second);
+  const BinaryKernel kernel = *found;
+  const DType result = ResultOf(op, first);
+  return KernelOf([=](const KernelArgs& args) -> Status {
+    const ConstView x = args.input(0), y = args.input(1);
+    const MutableView output = args.output(0);
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(x, first));
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(y, second));
+    DEPUTY_RETURN_IF_ERROR(CheckTypedOutput(output, result));
+    DEPUTY_ASSIGN_OR_RETURN(const BroadcastPlan<2> plan, PlanBroadcast<2>({x.dims(), y.dims()}, output.dims()));
+    Binary(kernel, plan, x.data<char>(), y.data<char>(), output.data<char>(), args.pool);
+    return {};
+  });
+}
+
+// Any number of inputs, joined pair by pair in the output; a mean divides at the end.
+KernelResult MakeVariadic(const KernelSpec& spec, BinaryOp op, bool mean) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  const DType dtype = spec.input_type(0).dtype;
+  for (size_t i = 0; i < spec.node.inputs.size(); ++i) {
+    if (!spec.has_input(i)) return Error(StatusCode::kModel, "input {} is left out", i);
+    if (spec.input_type(i).dtype != dtype) return UnsupportedPair(spec, dtype, spec.input_type(i).dtype);
+  }
+  const std::optional<BinaryKernel> found = FindBinary(op, dtype, dtype);
+  const std::optional<BinaryKernel> found_divide = FindBinary(BinaryOp::kDiv, dtype, dtype);
+  if (!found || !found_divide || (mean && !IsFloating(dtype))) return UnsupportedDType(spec);
+  const BinaryKernel join = *found, divide = *found_divide;
+  std::array<uint64_t, 1> divisor = {};
+  const float count = static_cast<float>(spec.node.inputs.size());
+  FindConvert(DType::kFloat32, dtype)(&count, divisor.data(), 1);
+  return KernelOf([=](const KernelArgs& args) -> Status {
+    if (args.inputs.size() == 1) return CopyElements(args);
+    for (size_t i = 0; i < args.inputs.size(); ++i) DEPUTY_RETURN_IF_ERROR(CheckTyped(args.input(i), dtype));
+    const MutableView output = args.output(0);
+    DEPUTY_RETURN_IF_ERROR(CheckTypedOutput(output, dtype));
+    char* const target = output.data<char>();
+    for (size_t i = 1; i < args.inputs.size(); ++i) {
+      const std::span<const int64_t> joined = i == 1 ? args.input(0).dims() : output.dims();
+      DEPUTY_ASSIGN_OR_RETURN(const BroadcastPlan<2> plan,
+                              PlanBroadcast<2>({joined, args.input(i).dims()}, output.dims()));
+      Binary(join, plan, i == 1 ? args.input(0).data<char>() : target, args.input(i).data<char>(), target, args.pool);
+    }
+    if (!mean) return {};
+    DEPUTY_ASSIGN_OR_RETURN(const BroadcastPlan<2> plan, PlanBroadcast<2>({output.dims(), {}}, output.dims()));
+    Binary(divide, plan, target, divisor.data(), target, args.pool);
+    return {};
+  });
+}
+
+}  // namespace
+
+#define DEPUTY_MAKE_BINARY(name) \
+  KernelResult Make##name(const KernelSpec& spec) { return MakeBinary(spec, BinaryOp::k##name); }
+DEPUTY_MAKE_BINARY(Add)
+DEPUTY_MAKE_BINARY(And)
+DEPUTY_MAKE_BINARY(Div)
+DEPUTY_MAKE_BINARY(Equal)
+DEPUTY_MAKE_BINARY(Greater)
+DEPUTY_MAKE_BINARY(GreaterOrEqual)
+DEPUTY_MAKE_BINARY(Less)
+DEPUTY_MAKE_BINARY(LessOrEqual)
+DEPUTY_MAKE_BINARY(Mul)
+DEPUTY_MAKE_BINARY(Or)
+DEPUTY_MAKE_BINARY(PRelu)
+DEPUTY_MAKE_BINARY(Pow)
+DEPUTY_MAKE_BINARY(Sub)
+DEPUTY_MAKE_BINARY(Xor)
+#undef DEPUTY_MAKE_BINARY
+
+KernelResult MakeMax(const KernelSpec& spec) { return MakeVariadic(spec, BinaryOp::kMax, false); }
+KernelResult MakeMean(const KernelSpec& spec) { return MakeVariadic(spec, BinaryOp::kAdd, true); }
+KernelResult MakeMin(const KernelSpec& spec) { return MakeVariadic(spec, BinaryOp::kMin, false); }
+KernelResult MakeSum(const KernelSpec& spec) { return MakeVariadic(spec, BinaryOp::kAdd, false); }
+
+KernelResult MakeMod(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  const bool fmod = spec.primitive().GetInt("fmod", 0) != 0;
+  if (!fmod && IsFloating(spec.input_type(0).dtype))
+    return Error(StatusCode::kNotSupported, "Mod of {} without fmod=1", NameOf(spec.input_type(0).dtype));
+  return MakeBinary(spec, fmod ? BinaryOp::kFMod : BinaryOp::kMod);
+}
+
+KernelResult MakeWhere(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  const DType dtype = spec.input_type(1).dtype;
+  if (spec.input_type(0).dtype != DType::kBool || spec.input_type(2).dtype != dtype || SizeOf(dtype) == 0)
+    return UnsupportedPair(spec, dtype, spec.input_type(2).dtype);
+  return KernelOf([=](const KernelArgs& args) -> Status {
+    const ConstView condition = args.input(0), x = args.input(1), y = args.input(2);
+    const MutableView output = args.output(0);
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(condition, DType::kBool));
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(x, dtype));
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(y, dtype));
+    DEPUTY_RETURN_IF_ERROR(CheckTypedOutput(output, dtype));
+    DEPUTY_ASSIGN_OR_RETURN(const BroadcastPlan<3> plan,
+                            PlanBroadcast<3>({condition.dims(), x.dims(), y.dims()}, output.dims()));
+    Where(SizeOf(dtype), plan, condition.data<char>(), x.data<char>(), y.data<char>(), output.data<char>(), args.pool);
+    return {};
+  });
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,180 @@
+// Adapters of the operators with one tensor in and one out, element by element: functions, Cast, Clip, Identity,
+// Dropout.
+#include <cstring>
+
+#include "cpu/makers.hpp"
+#include "cpu/ops/planned_kernel.hpp"
+#include "cpu/ops/typed.hpp"
+#include "kernels/cast.hpp"
+#include "kernels/clip.hpp"
+#include "kernels/copy.hpp"
+#include "kernels/unary.hpp"
+
+namespace deputy::host {
+namespace {
+
+KernelResult MakeUnary(const KernelSpec& spec, UnaryOp op, const UnaryParameters& parameters = {}) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  const DType dtype = spec.input_type(0).dtype;
+  if (!SupportsUnary(op, dtype)) return UnsupportedDType(spec);
+  const DType result = op == UnaryOp::kIsInf || op == UnaryOp::kIsNaN ? DType::kBool : dtype;
+  return KernelOf([=](const KernelArgs& args) -> Status {
+    const ConstView input = args.input(0);
+    const MutableView output = args.output(0);
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(input, dtype));
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(output, result, input.dims()));
+    Unary(op, dtype, parameters, input.data<char>(), output.data<char>(), input.element_count(), args.pool);
+    return {};
+  });
+}
+
+KernelResult MakeUnary(const KernelSpec& spec, UnaryOp op, float default_alpha, float default_beta = 0,
+                       const char* beta = "beta") {
+  UnaryParameters parameters;
+  parameters.alpha = spec.primitive().GetFloat("alpha", default_alpha);
+  parameters.beta = spec.primitive().GetFloat(beta, default_beta);
+  return MakeUnary(spec, op, parameters);
+}
+
+KernelResult MakeConversion(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  const DType from = spec.input_type(0).dtype, to = spec.output_type(0).dtype;
+  if (FindConvert(from, to) == nullptr)
+    return Error(StatusCode::kNotSupported, "{} from {} to {}", spec.primitive().op_type(), NameOf(from), NameOf(to));
+  return KernelOf([=](const KernelArgs& args) -> Status {
+    const ConstView input = args.input(0);
+    const MutableView output = args.output(0);
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(input, from));
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(output, to, input.dims()));
+    Cast(from, input.data<char>(), to, output.data<char>(), input.element_count(), args.pool);
+    return {};
+  });
+}
+
+// A bound of Clip: one element in memory of the tensor's type.
+class ClipBound {
+ public:
+  ClipBound(const KernelSpec& spec, size_t input, const char* attribute, DType dtype) : input_(input) {
+    if (spec.has_input(input) || !spec.primitive().Has(attribute)) return;
+    const float value = spec.primitive().GetFloat(attribute, 0);
+    FindConvert(DType::kFloat32, dtype)(&value, bytes_, 1);
+    has_attribute_ = true;
+  }
+
+  // Null when there is no bound.
+  Result<const void*> Of(const KernelArgs& args, DType dtype) const {
+    const ConstView bound = args.input(input_);
+    if (!bound.present()) return has_attribute_ ? static_cast<const void*>(bytes_) : nullptr;
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(bound, dtype));
+    if (bound.element_count() != 1)
+      return Error(StatusCode::kInvalidArgument, "a bound has {} elements, not one", bound.element_count());
+    return static_cast<const void*>(bound.data<char>());
+  }
+
+ private:
+  size_t input_;
+  bool has_attribute_ = false;
+  alignas(8) char bytes_[8] = {};
+};
+
+}  // namespace
+
+#define DEPUTY_MAKE_UNARY(name) \
+  KernelResult Make##name(const KernelSpec& spec) { return MakeUnary(spec, UnaryOp::k##name); }
+DEPUTY_MAKE_UNARY(Abs)
+DEPUTY_MAKE_UNARY(Acos)
+DEPUTY_MAKE_UNARY(Acosh)
+DEPUTY_MAKE_UNARY(Asin)
+DEPUTY_MAKE_UNARY(Asinh)
+DEPUTY_MAKE_UNARY(Atan)
+DEPUTY_MAKE_UNARY(Atanh)
+DEPUTY_MAKE_UNARY(Ceil)
+DEPUTY_MAKE_UNARY(Cos)
+DEPUTY_MAKE_UNARY(Cosh)
+DEPUTY_MAKE_UNARY(Erf)
+DEPUTY_MAKE_UNARY(Exp)
+DEPUTY_MAKE_UNARY(Floor)
+DEPUTY_MAKE_UNARY(HardSwish)
+DEPUTY_MAKE_UNARY(IsNaN)
+DEPUTY_MAKE_UNARY(Log)
+DEPUTY_MAKE_UNARY(Mish)
+DEPUTY_MAKE_UNARY(Neg)
+DEPUTY_MAKE_UNARY(Not)
+DEPUTY_MAKE_UNARY(Reciprocal)
+DEPUTY_MAKE_UNARY(Relu)
+DEPUTY_MAKE_UNARY(Round)
+DEPUTY_MAKE_UNARY(Sigmoid)
+DEPUTY_MAKE_UNARY(Sign)
+DEPUTY_MAKE_UNARY(Sin)
+DEPUTY_MAKE_UNARY(Sinh)
+DEPUTY_MAKE_UNARY(Softplus)
+DEPUTY_MAKE_UNARY(Softsign)
+DEPUTY_MAKE_UNARY(Sqrt)
+DEPUTY_MAKE_UNARY(Tan)
+DEPUTY_MAKE_UNARY(Tanh)
+#undef DEPUTY_MAKE_UNARY
+
+KernelResult MakeCelu(const KernelSpec& spec) { return MakeUnary(spec, UnaryOp::kCelu, 1.0f); }
+KernelResult MakeElu(const KernelSpec& spec) { return MakeUnary(spec, UnaryOp::kElu, 1.0f); }
+KernelResult MakeHardSigmoid(const KernelSpec& spec) { return MakeUnary(spec, UnaryOp::kHardSigmoid, 0.2f, 0.5f); }
+KernelResult MakeLeakyRelu(const KernelSpec& spec) { return MakeUnary(spec, UnaryOp::kLeakyRelu, 0.01f); }
+KernelResult MakeThresholdedRelu(const KernelSpec& spec) { return MakeUnary(spec, UnaryOp::kThresholdedRelu, 1.0f); }
+KernelResult MakeSelu(const KernelSpec& spec) {
+  return MakeUnary(spec, UnaryOp::kSelu, 1.67326319217681884765625f, 1.05070102214813232421875f, "gamma");
+}
+
+KernelResult MakeIsInf(const KernelSpec& spec) {
+  UnaryParameters parameters;
+  parameters.positive = spec.primitive().GetInt("detect_positive", 1) != 0;
+  parameters.negative = spec.primitive().GetInt("detect_negative", 1) != 0;
+  return MakeUnary(spec, UnaryOp::kIsInf, parameters);
+}
+
+KernelResult MakeCast(const KernelSpec& spec) { return MakeConversion(spec); }
+KernelResult MakeCastLike(const KernelSpec& spec) { return MakeConversion(spec); }
+
+KernelResult MakeClip(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  const DType dtype = spec.input_type(0).dtype;
+  if (!IsNumeric(dtype)) return UnsupportedDType(spec);
+  const ClipBound low(spec, 1, "min", dtype), high(spec, 2, "max", dtype);
+  return KernelOf([=](const KernelArgs& args) -> Status {
+    const ConstView input = args.input(0);
+    const MutableView output = args.output(0);
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(input, dtype));
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(output, dtype, input.dims()));
+    DEPUTY_ASSIGN_OR_RETURN(const void* const bottom, low.Of(args, dtype));
+    DEPUTY_ASSIGN_OR_RETURN(const void* const top, high.Of(args, dtype));
+    Clip(dtype, input.data<char>(), bottom, top, output.data<char>(), input.element_count(), args.pool);
+    return {};
+  });
+}
+
+KernelResult MakeIdentity(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  return KernelOf([](const KernelArgs& args) { return CopyElements(args); });
+}
+
+// Without training nothing is dropped: a copy, and a mask that is true everywhere.
+KernelResult MakeDropout(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  return KernelOf([](const KernelArgs& args) -> Status {
+    const ConstView ratio = args.input(1), training = args.input(2);
+    if (training.present() && training.byte_size() == 1 && *training.data<uint8_t>() != 0) {
+      float share = 0.5f;
+      if (ratio.present() && ratio.byte_size() != 0 && ratio.byte_size() == SizeOf(ratio.dtype()))
+        FindConvert(ratio.dtype(), DType::kFloat32)(ratio.data<char>(), &share, 1);
+      if (share != 0) return Error(StatusCode::kNotSupported, "Dropout in training mode");
+    }
+    DEPUTY_RETURN_IF_ERROR(CopyElements(args));
+    const MutableView mask = args.output(1);
+    if (!mask.present()) return {};
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(mask, DType::kBool, args.input(0).dims()));
+    if (mask.byte_size() != 0) std::memset(mask.data<char>(), 1, mask.byte_size());
+    return {};
+  });
+}
+
+}  // namespace deputy::host

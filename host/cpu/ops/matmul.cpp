@@ -1,0 +1,186 @@
+// MatMul and Gemm on the CPU.
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "cpu/makers.hpp"
+#include "cpu/ops/planned_kernel.hpp"
+#include "kernels/matrix_product.hpp"
+#include "tensor/shape.hpp"
+
+namespace deputy::host {
+namespace {
+
+Status CannotMultiply(const KernelArgs& args) {
+  return Error(StatusCode::kInvalidArgument, "shapes {} and {} do not multiply", ShapeToString(args.input(0).dims()),
+               ShapeToString(args.input(1).dims()));
+}
+
+// Whether numpy broadcasting of a and b gives c.
+bool BroadcastGives(std::span<const int64_t> a, std::span<const int64_t> b, std::span<const int64_t> c) {
+  if (c.size() != std::max(a.size(), b.size())) return false;
+  for (size_t i = 1; i <= c.size(); ++i) {
+    const int64_t x = i <= a.size() ? a[a.size() - i] : 1, y = i <= b.size() ? b[b.size() - i] : 1;
+    if ((x != y && x != 1 && y != 1) || c[c.size() - i] != (x == 1 ? y : x)) return false;
+  }
+  return true;
+}
+
+template <class T>
+class MatMul {
+ public:
+  static constexpr uint32_t kTypedInputs = 0b11, kTypedOutputs = 0b1;
+  struct Plan {
+    BatchedProduct<T> product;
+    size_t workspace_bytes = 0;
+  };
+
+  // A vector on the left is a row, one on the right a column; the extent made for it is not in the output.
+  Result<Plan> MakePlan(const KernelArgs& args) const {
+    const std::span<const int64_t> a = args.input(0).dims(), b = args.input(1).dims(), c = args.output(0).dims();
+    if (a.empty() || b.empty()) return CannotMultiply(args);
+    const bool row = a.size() == 1, column = b.size() == 1;
+    Plan plan;
+    linalg::GemmArgs<T>& matrices = plan.product.matrices;
+    matrices.m = row ? 1 : a[a.size() - 2];
+    matrices.k = a.back();
+    matrices.n = column ? 1 : b.back();
+    if (matrices.k != (column ? b[0] : b[b.size() - 2])) return CannotMultiply(args);
+    matrices.lda = matrices.k;
+    matrices.ldb = matrices.ldc = matrices.n;
+    plan.product.a_batch = a.first(row ? 0 : a.size() - 2);
+    plan.product.b_batch = b.first(column ? 0 : b.size() - 2);
+    const size_t matrix_axes = (row ? 0u : 1u) + (column ? 0u : 1u);
+    if (c.size() < matrix_axes) return CannotMultiply(args);
+    plan.product.c_batch = c.first(c.size() - matrix_axes);
+    const bool fits = BroadcastGives(plan.product.a_batch, plan.product.b_batch, plan.product.c_batch) &&
+                      (row || c[plan.product.c_batch.size()] == matrices.m) && (column || c.back() == matrices.n);
+    if (!fits)
+      return Error(StatusCode::kInvalidArgument, "shapes {} and {} do not multiply to {}", ShapeToString(a),
+                   ShapeToString(b), ShapeToString(c));
+    return plan;
+  }
+
+  Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
+    BatchedProduct<T> product = plan.product;
+    product.matrices.a = args.input(0).data<T>();
+    product.matrices.b = args.input(1).data<T>();
+    product.matrices.c = args.output(0).data<T>();
+    MultiplyBatch(product, args.pool);
+    return Status();
+  }
+};
+
+struct GemmAttributes {
+  bool transpose_a, transpose_b;
+  float alpha, beta;
+};
+
+template <class T>
+class GeneralProduct {
+ public:
+  static constexpr uint32_t kTypedInputs = 0b111, kTypedOutputs = 0b1;
+  struct Plan {
+    linalg::GemmArgs<T> product;
+    size_t workspace_bytes = 0;
+  };
+
+  explicit GeneralProduct(GemmAttributes attributes) : attributes_(attributes) {}
+
+  Result<Plan> MakePlan(const KernelArgs& args) const {
+    const ConstView a = args.input(0), b = args.input(1), c = args.input(2);
+    if (a.rank() != 2 || b.rank() != 2) return CannotMultiply(args);
+    Plan plan;
+    linalg::GemmArgs<T>& product = plan.product;
+    product.transpose_a = attributes_.transpose_a;
+    product.transpose_b = attributes_.transpose_b;
+    product.m = a.dim(product.transpose_a ? 1 : 0);
+    product.k = a.dim(product.transpose_a ? 0 : 1);
+    product.n = b.dim(product.transpose_b ? 0 : 1);
+    if (product.k != b.dim(product.transpose_b ? 1 : 0)) return CannotMultiply(args);
+    product.lda = a.dim(1);
+    product.ldb = b.dim(1);
+    product.ldc = product.n;
+    product.alpha = Factor(attributes_.alpha);
+    product.beta = c.present() ? T(1) : T(0);
+    const int64_t dims[] = {product.m, product.n};
+    if (c.present() && (c.rank() > 2 || !BroadcastGives(dims, c.dims(), dims)))
+      return Error(StatusCode::kInvalidArgument, "C of shape {} cannot be broadcast to {}", ShapeToString(c.dims()),
+                   ShapeToString(dims));
+    DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), dims, "the output"));
+    return plan;
+  }
+
+  Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
+    linalg::GemmArgs<T> product = plan.product;
+    product.a = args.input(0).data<T>();
+    product.b = args.input(1).data<T>();
+    product.c = args.output(0).data<T>();
+    if (args.input(2).present()) FillWithC(args.input(2), product);
+    MultiplyMatrices(product, args.pool);
+    return Status();
+  }
+
+ private:
+  // A negative float does not convert to an unsigned integer; a negative integer does, and wraps around.
+  static T Factor(float value) {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<int64_t>(value));
+    else
+      return static_cast<T>(value);
+  }
+
+  // The product is added to beta * C.
+  void FillWithC(ConstView c, const linalg::GemmArgs<T>& product) const {
+    const int64_t column_stride = c.rank() >= 1 && c.dim(c.rank() - 1) != 1 ? 1 : 0;
+    const int64_t row_stride = c.rank() == 2 && c.dim(0) != 1 ? c.dim(1) : 0;
+    const T beta = Factor(attributes_.beta);
+    for (int64_t i = 0; i < product.m; ++i) {
+      const T* from = c.data<T>() + i * row_stride;
+      T* to = product.c + i * product.ldc;
+      for (int64_t j = 0; j < product.n; ++j) {
+        if constexpr (std::is_integral_v<T>) {
+          using U = std::make_unsigned_t<T>;
+          to[j] = static_cast<T>(static_cast<U>(beta) * static_cast<U>(from[j * column_stride]));
+        } else {
+          to[j] = beta * from[j * column_stride];
+        }
+      }
+    }
+  }
+
+  GemmAttributes attributes_;
+};
+
+template <template <class> class Operation, class... Arguments>
+KernelResult MakeProductKernel(const KernelSpec& spec, const Arguments&... arguments) {
+  switch (spec.input_type(0).dtype) {
+    case DType::kInt32: return MakePlannedKernel(spec, Operation<int32_t>(arguments...));
+    case DType::kInt64: return MakePlannedKernel(spec, Operation<int64_t>(arguments...));
+    case DType::kUint32: return MakePlannedKernel(spec, Operation<uint32_t>(arguments...));
+    case DType::kUint64: return MakePlannedKernel(spec, Operation<uint64_t>(arguments...));
+    default: return MakeFloatKernel<Operation>(spec, arguments...);
+  }
+}
+
+bool IsInteger(DType dtype) {
+  return DispatchInteger(dtype, [](auto) {});
+}
+
+bool IsSmallInteger(float value) { return value == std::floor(value) && std::fabs(value) <= 1 << 24; }
+
+}  // namespace
+
+KernelResult MakeMatMul(const KernelSpec& spec) { return MakeProductKernel<MatMul>(spec); }
+
+KernelResult MakeGemm(const KernelSpec& spec) {
+  const Primitive& primitive = spec.primitive();
+  const GemmAttributes attributes{primitive.GetInt("transA", 0) != 0, primitive.GetInt("transB", 0) != 0,
+                                  primitive.GetFloat("alpha", 1.0f), primitive.GetFloat("beta", 1.0f)};
+  if (IsInteger(spec.input_type(0).dtype) && !(IsSmallInteger(attributes.alpha) && IsSmallInteger(attributes.beta)))
+    return Error(StatusCode::kNotSupported, "Gemm of integers with alpha {} and beta {}", attributes.alpha,
+                 attributes.beta);
+  return MakeProductKernel<GeneralProduct>(spec, attributes);
+}
+
+}  // namespace deputy::host

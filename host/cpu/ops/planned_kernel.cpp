@@ -1,0 +1,127 @@
+#include "cpu/ops/planned_kernel.hpp"
+
+#include <algorithm>
+
+#include "kernels/cast.hpp"
+#include "tensor/shape.hpp"
+
+namespace deputy::host {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+size_t WidenedBytes(const deputy_tensor& tensor) {
+  const size_t bytes = static_cast<size_t>(tensor.byte_size) / sizeof(Half) * sizeof(float);
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+bool NeedsWidening(const deputy_tensor* tensor) {
+  return tensor != nullptr && IsFloat16(static_cast<DType>(tensor->dtype));
+}
+
+deputy_tensor Widened(const deputy_tensor& tensor, void* data) {
+  deputy_tensor wide = tensor;
+  wide.dtype = static_cast<deputy_dtype>(DType::kFloat32);
+  wide.byte_size = tensor.byte_size / sizeof(Half) * sizeof(float);
+  wide.data = data;
+  return wide;
+}
+
+}  // namespace
+
+Status CheckDims(std::span<const int64_t> dims, std::span<const int64_t> wanted, const char* what) {
+  if (std::equal(dims.begin(), dims.end(), wanted.begin(), wanted.end())) return Status();
+  return Error(StatusCode::kInvalidArgument, "{} has shape {}, {} is needed", what, ShapeToString(dims),
+               ShapeToString(wanted));
+}
+
+Status CheckDTypes(const KernelArgs& args, DType dtype, uint32_t inputs, uint32_t outputs) {
+  if (args.inputs.size() > WidenedArgs::kMaxInputs || args.outputs.size() > WidenedArgs::kMaxOutputs)
+    return Error(StatusCode::kInternal, "{} inputs and {} outputs are too many", args.inputs.size(),
+                 args.outputs.size());
+  for (size_t i = 0; i < args.inputs.size(); ++i)
+    if ((inputs >> i & 1u) != 0 && args.input(i).present() && args.input(i).dtype() != dtype)
+      return Error(StatusCode::kInvalidArgument, "input {} is {}, {} is needed", i, NameOf(args.input(i).dtype()),
+                   NameOf(dtype));
+  for (size_t i = 0; i < args.outputs.size(); ++i)
+    if ((outputs >> i & 1u) != 0 && args.output(i).present() && args.output(i).dtype() != dtype)
+      return Error(StatusCode::kInvalidArgument, "output {} is {}, {} is needed", i, NameOf(args.output(i).dtype()),
+                   NameOf(dtype));
+  return Status();
+}
+
+WidenedArgs::WidenedArgs(const KernelArgs& args, std::span<const Tensor> constants)
+    : args_(args), constants_(constants) {
+  for (size_t i = 0; i < args.inputs.size(); ++i) {
+    input_pointers_[i] = args.inputs[i];
+    if (!NeedsWidening(args.inputs[i])) continue;
+    if (i >= constants.size() || constants[i].empty()) bytes_ += WidenedBytes(*args.inputs[i]);
+  }
+  for (size_t i = 0; i < args.outputs.size(); ++i) {
+    output_pointers_[i] = args.outputs[i];
+    if (NeedsWidening(args.outputs[i])) bytes_ += WidenedBytes(*args.outputs[i]);
+  }
+}
+
+KernelArgs WidenedArgs::Widen(void* memory) {
+  char* next = static_cast<char*>(memory);
+  for (size_t i = 0; i < args_.inputs.size(); ++i) {
+    if (!NeedsWidening(args_.inputs[i])) continue;
+    const deputy_tensor& narrow = *args_.inputs[i];
+    if (i < constants_.size() && !constants_[i].empty()) {
+      inputs_[i] = Widened(narrow, const_cast<void*>(constants_[i].data()));
+    } else {
+      Cast(static_cast<DType>(narrow.dtype), narrow.data, DType::kFloat32, next, ConstView(&narrow).element_count(),
+           args_.pool);
+      inputs_[i] = Widened(narrow, next);
+      next += WidenedBytes(narrow);
+    }
+    input_pointers_[i] = &inputs_[i];
+  }
+  for (size_t i = 0; i < args_.outputs.size(); ++i) {
+    if (!NeedsWidening(args_.outputs[i])) continue;
+    outputs_[i] = Widened(*args_.outputs[i], next);
+    next += WidenedBytes(*args_.outputs[i]);
+    output_pointers_[i] = &outputs_[i];
+  }
+  return KernelArgs{std::span(input_pointers_).first(args_.inputs.size()),
+                    std::span(output_pointers_).first(args_.outputs.size()), args_.pool, args_.scratch,
+                    args_.allocator};
+}
+
+void WidenedArgs::Narrow() const {
+  for (size_t i = 0; i < args_.outputs.size(); ++i) {
+    if (!NeedsWidening(args_.outputs[i])) continue;
+    const deputy_tensor& narrow = *args_.outputs[i];
+    Cast(DType::kFloat32, outputs_[i].data, static_cast<DType>(narrow.dtype), narrow.data,
+         ConstView(&narrow).element_count(), args_.pool);
+  }
+}
+
+Result<std::vector<Tensor>> WidenConstants(const KernelSpec& spec) {
+  std::vector<Tensor> widened(spec.node.inputs.size());
+  for (size_t i = 0; i < widened.size(); ++i) {
+    const Tensor* constant = spec.constant(i);
+    if (constant == nullptr || !IsFloat16(constant->dtype())) continue;
+    DEPUTY_ASSIGN_OR_RETURN(widened[i], Tensor::Allocate(DType::kFloat32, constant->shape()));
+    FindConvert(constant->dtype(), DType::kFloat32)(constant->data(), widened[i].mutable_data(),
+                                                    constant->element_count());
+  }
+  return widened;
+}
+
+Status CheckRequired(const KernelSpec& spec) {
+  const OperatorInfo* info = InfoOf(spec.node.kind());
+  for (size_t i = 0; i < info->min_inputs; ++i)
+    if (!spec.has_input(i)) return Error(StatusCode::kModel, "input {} of {} is missing", i, info->name);
+  for (size_t i = 0; i < info->min_outputs; ++i)
+    if (i >= spec.node.outputs.size() || spec.node.outputs[i] == kNone)
+      return Error(StatusCode::kNotSupported, "{} without output {}", info->name, i);
+  return Status();
+}
+
+Status UnsupportedDType(const KernelSpec& spec) {
+  return Error(StatusCode::kNotSupported, "{} of {}", spec.primitive().op_type(), NameOf(spec.input_type(0).dtype));
+}
+
+}  // namespace deputy::host

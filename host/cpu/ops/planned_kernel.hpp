@@ -1,0 +1,108 @@
+// The frame of the neural kernels. An operation looks at the extents of one run and plans it; the plan says how much
+// working memory it needs; then it computes. 16-bit floats are widened to float32 around the computation, so that each
+// operation is written for float and double alone.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "cpu/kernel.hpp"
+#include "kernels/dispatch.hpp"
+
+namespace deputy::host {
+
+// Fails with both shapes unless they are equal.
+Status CheckDims(std::span<const int64_t> dims, std::span<const int64_t> wanted, const char* what);
+// Fails unless every input and output named by a bit of the masks is there with this dtype, or left out.
+Status CheckDTypes(const KernelArgs& args, DType dtype, uint32_t inputs, uint32_t outputs);
+
+// The arguments of one run with float32 in place of 16-bit floats. Allocates nothing itself.
+class WidenedArgs {
+ public:
+  static constexpr size_t kMaxInputs = 8, kMaxOutputs = 5;
+
+  // `constants[i]`, when not empty, is input i already widened.
+  WidenedArgs(const KernelArgs& args, std::span<const Tensor> constants);
+  size_t bytes() const { return bytes_; }
+  // Widens the inputs into `memory`; the result is valid as long as this object and `memory`.
+  KernelArgs Widen(void* memory);
+  // Rounds the outputs into their places.
+  void Narrow() const;
+
+ private:
+  const KernelArgs& args_;
+  std::span<const Tensor> constants_;
+  size_t bytes_ = 0;
+  std::array<deputy_tensor, kMaxInputs> inputs_;
+  std::array<deputy_tensor, kMaxOutputs> outputs_;
+  std::array<const deputy_tensor*, kMaxInputs> input_pointers_ = {};
+  std::array<deputy_tensor*, kMaxOutputs> output_pointers_ = {};
+};
+
+// The constants among the inputs, widened; empty tensors elsewhere.
+Result<std::vector<Tensor>> WidenConstants(const KernelSpec& spec);
+
+// Operation: struct Plan { size_t workspace_bytes; ... };
+//            Result<Plan> MakePlan(const KernelArgs&) const;   checks extents; the bytes of floats are not there yet
+//            Status Compute(const Plan&, const KernelArgs&, void* workspace) const;
+//            static constexpr uint32_t kTypedInputs, kTypedOutputs;   bits of those that have the kernel's dtype
+template <class Operation>
+class PlannedKernel final : public CpuKernel {
+ public:
+  // `dtype` is that of the tensors, `widened_constants` for a 16-bit float the result of WidenConstants.
+  PlannedKernel(Operation operation, DType dtype, std::vector<Tensor> widened_constants)
+      : operation_(std::move(operation)), dtype_(dtype), constants_(std::move(widened_constants)) {}
+
+  Status Run(const KernelArgs& args) const override {
+    DEPUTY_RETURN_IF_ERROR(CheckDTypes(args, dtype_, Operation::kTypedInputs, Operation::kTypedOutputs));
+    DEPUTY_ASSIGN_OR_RETURN(const typename Operation::Plan plan, operation_.MakePlan(args));
+    if (!IsFloat16(dtype_)) {
+      void* workspace = nullptr;
+      if (plan.workspace_bytes != 0) {
+        DEPUTY_ASSIGN_OR_RETURN(workspace, args.scratch.Get(plan.workspace_bytes));
+      }
+      return operation_.Compute(plan, args, workspace);
+    }
+    WidenedArgs widened(args, constants_);
+    DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(widened.bytes() + plan.workspace_bytes));
+    const KernelArgs wide = widened.Widen(memory);
+    DEPUTY_RETURN_IF_ERROR(operation_.Compute(plan, wide, static_cast<char*>(memory) + widened.bytes()));
+    widened.Narrow();
+    return Status();
+  }
+
+ private:
+  Operation operation_;
+  DType dtype_;
+  std::vector<Tensor> constants_;
+};
+
+// Fails when an input or output that the operator always has is left out; kernels need not look again.
+Status CheckRequired(const KernelSpec& spec);
+
+template <class Operation>
+KernelResult MakePlannedKernel(const KernelSpec& spec, Operation operation) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  const DType dtype = spec.input_type(0).dtype;
+  std::vector<Tensor> constants;
+  if (IsFloat16(dtype)) {
+    DEPUTY_ASSIGN_OR_RETURN(constants, WidenConstants(spec));
+  }
+  return KernelResult(std::make_unique<PlannedKernel<Operation>>(std::move(operation), dtype, std::move(constants)));
+}
+
+Status UnsupportedDType(const KernelSpec& spec);
+
+// Makes Operation<float> or Operation<double>, by the dtype of input 0.
+template <template <class> class Operation, class... Arguments>
+KernelResult MakeFloatKernel(const KernelSpec& spec, const Arguments&... arguments) {
+  switch (ComputeType(spec.input_type(0).dtype)) {
+    case DType::kFloat32: return MakePlannedKernel(spec, Operation<float>(arguments...));
+    case DType::kFloat64: return MakePlannedKernel(spec, Operation<double>(arguments...));
+    default: return UnsupportedDType(spec);
+  }
+}
+
+}  // namespace deputy::host

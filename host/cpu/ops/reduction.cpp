@@ -1,0 +1,188 @@
+// Adapters of the operators that work along axes: reductions, positions of extremes, softmax and running sums.
+#include <algorithm>
+#include <array>
+
+#include "cpu/makers.hpp"
+#include "cpu/ops/planned_kernel.hpp"
+#include "cpu/ops/typed.hpp"
+#include "kernels/cast.hpp"
+#include "kernels/reduce.hpp"
+#include "kernels/softmax.hpp"
+
+namespace deputy::host {
+namespace {
+
+// Calls compute(source, target) with the elements of input 0 and output 0, both of `dtype`; 16-bit floats become
+// float32 on the way in and, when the output has them too, are rounded on the way out.
+template <class F>
+Status ComputeWide(const KernelArgs& args, DType dtype, F compute) {
+  const ConstView input = args.input(0);
+  const MutableView output = args.output(0);
+  if (!IsFloat16(dtype)) {
+    compute(input.data<char>(), output.data<char>());
+    return {};
+  }
+  const bool narrow = output.dtype() == dtype;
+  const size_t source_bytes = (input.byte_size() * 2 + 63) / 64 * 64;
+  DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(source_bytes + (narrow ? output.byte_size() * 2 : 0)));
+  char* const source = static_cast<char*>(memory);
+  char* const target = narrow ? source + source_bytes : output.data<char>();
+  Cast(dtype, input.data<char>(), DType::kFloat32, source, input.element_count(), args.pool);
+  compute(source, target);
+  if (narrow) Cast(DType::kFloat32, target, dtype, output.data<char>(), output.element_count(), args.pool);
+  return {};
+}
+
+// Extents with the flagged axes removed, or kept as ones.
+SmallDims ReducedDims(std::span<const int64_t> dims, std::span<const uint8_t> reduce, bool keep) {
+  SmallDims reduced;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    if (reduce[axis] == 0)
+      reduced.push_back(dims[axis]);
+    else if (keep)
+      reduced.push_back(1);
+  }
+  return reduced;
+}
+
+class ReduceKernel final : public CpuKernel {
+ public:
+  ReduceKernel(const KernelSpec& spec, ReduceOp op)
+      : op_(op),
+        dtype_(spec.input_type(0).dtype),
+        keep_(spec.primitive().GetInt("keepdims", 1) != 0),
+        empty_is_none_(spec.primitive().GetInt("noop_with_empty_axes", 0) != 0),
+        axes_(spec.primitive().GetInts("axes")) {}
+
+  Status Run(const KernelArgs& args) const override {
+    const ConstView input = args.input(0);
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(input, dtype_));
+    std::array<uint8_t, kMaxBroadcastRank> flags = {};
+    if (input.rank() > flags.size()) return Error(StatusCode::kNotSupported, "a reduction of rank {}", input.rank());
+    const std::span<uint8_t> reduce(flags.data(), input.rank());
+    DEPUTY_RETURN_IF_ERROR(FlagAxes(args, reduce));
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), dtype_, ReducedDims(input.dims(), reduce, keep_)));
+    DEPUTY_ASSIGN_OR_RETURN(const ReducePlan plan, PlanReduce(input.dims(), reduce));
+    return ComputeWide(args, dtype_, [&](const void* source, void* target) {
+      Reduce(op_, ComputeType(dtype_), plan, source, target, args.pool);
+    });
+  }
+
+ private:
+  Status FlagAxes(const KernelArgs& args, std::span<uint8_t> reduce) const {
+    SmallDims axes = axes_;
+    if (args.input(1).present()) {
+      DEPUTY_ASSIGN_OR_RETURN(axes, ReadInts(args.input(1), "axes"));
+    }
+    for (const int64_t axis : axes) {
+      DEPUTY_ASSIGN_OR_RETURN(const size_t at, ResolveAxis(axis, reduce.size()));
+      reduce[at] = 1;
+    }
+    if (axes.empty() && !empty_is_none_) std::fill(reduce.begin(), reduce.end(), uint8_t{1});
+    return {};
+  }
+
+  ReduceOp op_;
+  DType dtype_;
+  bool keep_, empty_is_none_;
+  SmallDims axes_;
+};
+
+KernelResult MakeReduce(const KernelSpec& spec, ReduceOp op) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  if (!SupportsReduce(op, ComputeType(spec.input_type(0).dtype))) return UnsupportedDType(spec);
+  return KernelResult(std::make_unique<ReduceKernel>(spec, op));
+}
+
+KernelResult MakeArgReduce(const KernelSpec& spec, bool largest) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  const DType dtype = spec.input_type(0).dtype;
+  if (!IsNumeric(dtype)) return UnsupportedDType(spec);
+  const int64_t axis = spec.primitive().GetInt("axis", 0);
+  const bool keep = spec.primitive().GetInt("keepdims", 1) != 0;
+  const bool last = spec.primitive().GetInt("select_last_index", 0) != 0;
+  return KernelOf([=](const KernelArgs& args) -> Status {
+    const ConstView input = args.input(0);
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(input, dtype));
+    DEPUTY_ASSIGN_OR_RETURN(const size_t at, ResolveAxis(axis, input.rank()));
+    SmallDims dims;
+    for (size_t i = 0; i < input.rank(); ++i)
+      if (i != at || keep) dims.push_back(i == at ? 1 : input.dim(i));
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), DType::kInt64, dims));
+    Status status;
+    DEPUTY_RETURN_IF_ERROR(ComputeWide(args, dtype, [&](const void* source, void* target) {
+      status = ArgReduce(largest, last, ComputeType(dtype), ViewAlong(input.dims(), at), source,
+                         static_cast<int64_t*>(target), args.pool);
+    }));
+    return status;
+  });
+}
+
+KernelResult MakeSoftmaxKind(const KernelSpec& spec, SoftmaxOp op) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  const DType dtype = spec.input_type(0).dtype;
+  if (!IsFloating(dtype)) return UnsupportedDType(spec);
+  // Before 13 all axes from `axis` on are normalised together.
+  const bool splits = spec.primitive().since_version() < 13;
+  const int64_t axis = spec.primitive().GetInt("axis", splits ? 1 : -1);
+  return KernelOf([=](const KernelArgs& args) -> Status {
+    const ConstView input = args.input(0);
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(input, dtype));
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), dtype, input.dims()));
+    AxisView view;
+    if (splits && axis == static_cast<int64_t>(input.rank())) {
+      view.outer = input.element_count();
+    } else {
+      DEPUTY_ASSIGN_OR_RETURN(const size_t at, ResolveAxis(axis, input.rank()));
+      view = ViewAlong(input.dims(), at);
+    }
+    if (splits) view = {view.outer, view.extent * view.inner, 1};
+    return ComputeWide(args, dtype, [&](const void* source, void* target) {
+      Softmax(op, ComputeType(dtype), view, source, target, args.pool);
+    });
+  });
+}
+
+}  // namespace
+
+#define DEPUTY_MAKE_REDUCE(name) \
+  KernelResult MakeReduce##name(const KernelSpec& spec) { return MakeReduce(spec, ReduceOp::k##name); }
+DEPUTY_MAKE_REDUCE(L1)
+DEPUTY_MAKE_REDUCE(L2)
+DEPUTY_MAKE_REDUCE(LogSum)
+DEPUTY_MAKE_REDUCE(LogSumExp)
+DEPUTY_MAKE_REDUCE(Max)
+DEPUTY_MAKE_REDUCE(Mean)
+DEPUTY_MAKE_REDUCE(Min)
+DEPUTY_MAKE_REDUCE(Prod)
+DEPUTY_MAKE_REDUCE(Sum)
+DEPUTY_MAKE_REDUCE(SumSquare)
+#undef DEPUTY_MAKE_REDUCE
+
+KernelResult MakeArgMax(const KernelSpec& spec) { return MakeArgReduce(spec, true); }
+KernelResult MakeArgMin(const KernelSpec& spec) { return MakeArgReduce(spec, false); }
+
+KernelResult MakeSoftmax(const KernelSpec& spec) { return MakeSoftmaxKind(spec, SoftmaxOp::kSoftmax); }
+KernelResult MakeLogSoftmax(const KernelSpec& spec) { return MakeSoftmaxKind(spec, SoftmaxOp::kLogSoftmax); }
+KernelResult MakeHardmax(const KernelSpec& spec) { return MakeSoftmaxKind(spec, SoftmaxOp::kHardmax); }
+
+KernelResult MakeCumSum(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  const DType dtype = spec.input_type(0).dtype;
+  if (!SupportsReduce(ReduceOp::kSum, ComputeType(dtype))) return UnsupportedDType(spec);  // the same types
+  const bool exclusive = spec.primitive().GetInt("exclusive", 0) != 0;
+  const bool reverse = spec.primitive().GetInt("reverse", 0) != 0;
+  return KernelOf([=](const KernelArgs& args) -> Status {
+    const ConstView input = args.input(0);
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(input, dtype));
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), dtype, input.dims()));
+    DEPUTY_ASSIGN_OR_RETURN(const SmallDims axis, ReadInts(args.input(1), "axis"));
+    if (axis.size() != 1) return Error(StatusCode::kInvalidArgument, "the axis has {} elements, not one", axis.size());
+    DEPUTY_ASSIGN_OR_RETURN(const size_t at, ResolveAxis(axis[0], input.rank()));
+    return ComputeWide(args, dtype, [&](const void* source, void* target) {
+      CumulativeSum(ComputeType(dtype), ViewAlong(input.dims(), at), exclusive, reverse, source, target, args.pool);
+    });
+  });
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,219 @@
+// CPU kernels of TopK, OneHot, NonZero, Compress and ReverseSequence: what they write depends on what elements are.
+// NonZero and Compress cannot tell the size of their result before they have looked, so they ask for its memory.
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include "cpu/makers.hpp"
+#include "cpu/ops/untyped.hpp"
+#include "kernels/copy.hpp"
+#include "kernels/dispatch.hpp"
+#include "kernels/top_k.hpp"
+#include "tensor/shape.hpp"
+
+namespace deputy::host {
+namespace {
+
+Status RunTopK(const KernelArgs& args, int64_t axis_attribute, bool largest) {
+  const ConstView input = args.input(0);
+  DEPUTY_RETURN_IF_ERROR(ElementBytes(input).status());
+  DEPUTY_ASSIGN_OR_RETURN(const SmallDims k, ReadInts(args.input(1), "K"));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(axis_attribute, input.rank()));
+  if (k.size() != 1 || k[0] < 0 || k[0] > input.dim(axis))
+    return Error(StatusCode::kInvalidArgument, "K is not between 0 and {}", input.dim(axis));
+  SmallDims dims(input.dims());
+  dims[axis] = k[0];
+  const TopKExtents extents{ElementCount(input.dims().first(axis)), input.dim(axis),
+                            ElementCount(input.dims().subspan(axis + 1)), k[0]};
+  const size_t results = static_cast<size_t>(extents.outer * extents.k * extents.inner);
+  const size_t elements = static_cast<size_t>(input.element_count());
+  // Either output may be left out; the kernel then writes to working memory.
+  const bool has_values = args.output(0).present(), has_positions = args.output(1).present();
+  if (has_values) DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), input.dtype(), dims));
+  if (has_positions) DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(1), DType::kInt64, dims));
+  if (results == 0) return {};
+  DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get((elements + 2 * results) * sizeof(int64_t)));
+  int64_t* const order = static_cast<int64_t*>(memory);
+  int64_t* const spare_positions = order + elements;
+  void* const values = has_values ? args.output(0).data<void>() : spare_positions + results;
+  int64_t* const positions = has_positions ? args.output(1).data<int64_t>() : spare_positions;
+  if (input.dtype() == DType::kBool ||
+      !TopK(extents, largest, input.dtype(), input.data<void>(), values, positions, order, args.pool))
+    return Error(StatusCode::kNotSupported, "{} has no order", NameOf(input.dtype()));
+  return {};
+}
+
+Status RunOneHot(const KernelArgs& args, int64_t axis_attribute) {
+  const ConstView indices = args.input(0), values = args.input(2);
+  const MutableView output = args.output(0);
+  DEPUTY_RETURN_IF_ERROR(ElementBytes(indices).status());
+  DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(values));
+  if (values.element_count() != 2)
+    return Error(StatusCode::kInvalidArgument, "input 'values' holds {} elements, not two", values.element_count());
+  DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(axis_attribute, indices.rank() + 1));
+  if (!output.present() || output.rank() != indices.rank() + 1)
+    return Error(StatusCode::kInternal, "the output has not one dimension more than the indices");
+  const int64_t depth = output.dim(axis);  // inference has read it from the input
+  SmallDims dims(indices.dims().first(axis));
+  dims.push_back(depth);
+  for (const int64_t extent : indices.dims().subspan(axis)) dims.push_back(extent);
+  DEPUTY_RETURN_IF_ERROR(CheckOutput(output, values.dtype(), dims));
+  const char *off = values.data<char>(), *on = off + element;
+  Fill(off, output.data<char>(), output.element_count(), element, args.pool);
+  const int64_t inner = ElementCount(indices.dims().subspan(axis));
+  const bool known = DispatchNumeric(indices.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const T* index = indices.data<T>();
+    for (int64_t i = 0; i < indices.element_count(); ++i) {
+      if constexpr (std::is_floating_point_v<T>) {  // what no integer holds is out of range
+        if (!(index[i] > T(-0x1p62) && index[i] < T(0x1p62))) continue;
+      }
+      int64_t hot = static_cast<int64_t>(index[i]);
+      if (hot < 0) hot += depth;
+      if (hot < 0 || hot >= depth) continue;
+      const int64_t at = (i / inner * depth + hot) * inner + i % inner;
+      std::memcpy(output.data<char>() + static_cast<size_t>(at) * element, on, element);
+    }
+  });
+  if (!known) return Error(StatusCode::kNotSupported, "indices of {} are not supported", NameOf(indices.dtype()));
+  return {};
+}
+
+template <class T>
+bool IsZero(T value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {
+    return (value.bits & 0x7fff) == 0;
+  } else {
+    return value == T{0};
+  }
+}
+
+Status RunNonZero(const KernelArgs& args) {
+  const ConstView input = args.input(0);
+  DEPUTY_RETURN_IF_ERROR(ElementBytes(input).status());
+  const int64_t count = input.element_count(), rank = static_cast<int64_t>(input.rank());
+  Status status;
+  // A byte that stands for truth may hold more than 0 and 1.
+  DispatchStored(input.dtype() == DType::kBool ? DType::kUint8 : input.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const T* values = input.data<T>();
+    const int64_t found = std::count_if(values, values + count, [](T value) { return !IsZero(value); });
+    const int64_t dims[] = {rank, found};
+    status = args.allocator->Allocate(args.outputs[0], dims);
+    if (status.ok()) status = CheckOutput(args.output(0), DType::kInt64, dims);
+    if (!status.ok()) return;
+    int64_t* output = args.output(0).data<int64_t>();
+    for (int64_t i = 0, column = 0; i < count; ++i) {
+      if (IsZero(values[i])) continue;
+      int64_t rest = i;
+      for (int64_t d = rank; d-- > 0;) {
+        output[d * found + column] = rest % input.dim(static_cast<size_t>(d));
+        rest /= input.dim(static_cast<size_t>(d));
+      }
+      ++column;
+    }
+  });
+  return status;
+}
+
+Status RunCompress(const KernelArgs& args, std::optional<int64_t> axis_attribute) {
+  const ConstView input = args.input(0), condition = args.input(1);
+  DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(input));
+  DEPUTY_RETURN_IF_ERROR(ElementBytes(condition).status());
+  if (condition.dtype() != DType::kBool)
+    return Error(StatusCode::kInvalidArgument, "the condition is {}, not bool", NameOf(condition.dtype()));
+  SmallDims dims(input.dims());
+  size_t axis = 0;
+  if (axis_attribute) {
+    DEPUTY_ASSIGN_OR_RETURN(axis, ResolveAxis(*axis_attribute, input.rank()));
+  } else {
+    dims = SmallDims(1, input.element_count());
+  }
+  const int64_t outer = ElementCount({dims.data(), axis});
+  const int64_t extent = dims[axis], inner = ElementCount({dims.data() + axis + 1, dims.size() - axis - 1});
+  const uint8_t* keep = condition.data<uint8_t>();
+  const int64_t length = condition.element_count();
+  int64_t kept = 0;
+  for (int64_t i = 0; i < length; ++i) {
+    if (keep[i] != 0 && i >= extent)
+      return Error(StatusCode::kInvalidArgument, "the condition selects {} of {} along axis {}", i, extent, axis);
+    kept += keep[i] != 0;
+  }
+  dims[axis] = kept;
+  DEPUTY_RETURN_IF_ERROR(args.allocator->Allocate(args.outputs[0], dims));
+  const MutableView output = args.output(0);
+  DEPUTY_RETURN_IF_ERROR(CheckOutput(output, input.dtype(), dims));
+  if (output.byte_size() == 0) return {};
+  const size_t block = static_cast<size_t>(inner) * element;
+  char* to = output.data<char>();
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t i = 0; i < std::min(length, extent); ++i) {
+      if (keep[i] == 0) continue;
+      std::memcpy(to, input.data<char>() + static_cast<size_t>(o * extent + i) * block, block);
+      to += block;
+    }
+  return {};
+}
+
+Status RunReverseSequence(const KernelArgs& args, bool time_first) {
+  const ConstView input = args.input(0);
+  DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(input));
+  DEPUTY_ASSIGN_OR_RETURN(const SmallDims lengths, ReadInts(args.input(1), "sequence_lens"));
+  DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), input.dtype(), input.dims()));
+  if (input.rank() < 2) return Error(StatusCode::kInvalidArgument, "the input holds no sequences");
+  const int64_t times = input.dim(time_first ? 0 : 1), batches = input.dim(time_first ? 1 : 0);
+  if (static_cast<int64_t>(lengths.size()) != batches)
+    return Error(StatusCode::kInvalidArgument, "{} lengths given for {} sequences", lengths.size(), batches);
+  for (const int64_t length : lengths)
+    if (length < 0 || length > times)
+      return Error(StatusCode::kInvalidArgument, "a sequence of {} is longer than the {} there are", length, times);
+  const size_t block = static_cast<size_t>(ElementCount(input.dims().subspan(2))) * element;
+  if (block == 0) return {};
+  const auto at = [&](int64_t time, int64_t batch) {
+    return static_cast<size_t>(time_first ? time * batches + batch : batch * times + time) * block;
+  };
+  for (int64_t batch = 0; batch < batches; ++batch) {
+    const int64_t length = lengths[static_cast<size_t>(batch)];
+    for (int64_t time = 0; time < times; ++time)
+      std::memcpy(args.output(0).data<char>() + at(time, batch),
+                  input.data<char>() + at(time < length ? length - 1 - time : time, batch), block);
+  }
+  return {};
+}
+
+}  // namespace
+
+KernelResult MakeTopK(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  const int64_t axis = spec.primitive().GetInt("axis", -1);
+  const bool largest = spec.primitive().GetInt("largest", 1) != 0;
+  return KernelOf([axis, largest](const KernelArgs& args) { return RunTopK(args, axis, largest); });
+}
+
+KernelResult MakeOneHot(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  const int64_t axis = spec.primitive().GetInt("axis", -1);
+  return KernelOf([axis](const KernelArgs& args) { return RunOneHot(args, axis); });
+}
+
+KernelResult MakeNonZero(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  return KernelOf(RunNonZero, OutputMemory::kOwn);
+}
+
+KernelResult MakeCompress(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  std::optional<int64_t> axis;
+  if (spec.primitive().Has("axis")) axis = spec.primitive().GetInt("axis", 0);
+  return KernelOf([axis](const KernelArgs& args) { return RunCompress(args, axis); }, OutputMemory::kOwn);
+}
+
+KernelResult MakeReverseSequence(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  const int64_t time = spec.primitive().GetInt("time_axis", 0), batch = spec.primitive().GetInt("batch_axis", 1);
+  if (time < 0 || time > 1 || batch < 0 || batch > 1 || time == batch)
+    return Error(StatusCode::kModel, "time_axis {} and batch_axis {} are not 0 and 1", time, batch);
+  return KernelOf([time](const KernelArgs& args) { return RunReverseSequence(args, time == 0); });
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,164 @@
+// CPU kernels of the operators that look at shapes or change nothing but them, and of those that make tensors from
+// shapes and scalars.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "cpu/makers.hpp"
+#include "cpu/ops/untyped.hpp"
+#include "kernels/copy.hpp"
+#include "kernels/dispatch.hpp"
+
+namespace deputy::host {
+namespace {
+
+KernelResult MakeCopy(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  return KernelOf([](const KernelArgs& args) { return CopyElements(args); });
+}
+
+// The bytes of 1 in each type; the element's own width counts.
+Result<uint64_t> OneOf(DType dtype) {
+  uint64_t bits = 0;
+  if (dtype == DType::kFloat16) {
+    bits = 0x3c00;
+  } else if (dtype == DType::kBFloat16) {
+    bits = 0x3f80;
+  } else {
+    const bool known = DispatchStored(dtype, [&](auto tag) {
+      using T = typename decltype(tag)::Type;
+      if constexpr (std::is_arithmetic_v<T>) {
+        const T one{1};
+        std::memcpy(&bits, &one, sizeof one);
+      }
+    });
+    if (!known) return Error(StatusCode::kNotSupported, "the CPU makes no matrix of {}", NameOf(dtype));
+  }
+  return bits;
+}
+
+// start + i·delta. Integers are computed as unsigned: the result is in range, the product need not be.
+template <class T>
+void WriteRange(const KernelArgs& args) {
+  const T start = args.input(0).data<T>()[0], delta = args.input(2).data<T>()[0];
+  T* output = args.output(0).data<T>();
+  args.pool.ParallelFor(args.output(0).element_count(), 1 << 14, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if constexpr (std::is_floating_point_v<T>) {
+        output[i] = start + static_cast<T>(i) * delta;
+      } else {
+        output[i] = static_cast<T>(static_cast<uint64_t>(start) +
+                                   static_cast<uint64_t>(i) * static_cast<uint64_t>(static_cast<int64_t>(delta)));
+      }
+    }
+  });
+}
+
+// 16-bit floats are computed as float and rounded once.
+template <class T, T (*kRound)(float)>
+void WriteHalfRange(const KernelArgs& args) {
+  const float start = ToFloat(args.input(0).data<T>()[0]), delta = ToFloat(args.input(2).data<T>()[0]);
+  T* output = args.output(0).data<T>();
+  for (int64_t i = 0; i < args.output(0).element_count(); ++i)
+    output[i] = kRound(start + static_cast<float>(i) * delta);
+}
+
+Status RunRange(const KernelArgs& args) {
+  const ConstView start = args.input(0);
+  for (size_t i = 0; i < 3; ++i) {
+    const ConstView input = args.input(i);
+    DEPUTY_RETURN_IF_ERROR(ElementBytes(input).status());
+    if (input.dtype() != start.dtype() || input.element_count() != 1)
+      return Error(StatusCode::kInvalidArgument, "the inputs of a Range are not three scalars of one type");
+  }
+  DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), start.dtype(), args.output(0).dims()));
+  switch (start.dtype()) {
+    case DType::kInt16: WriteRange<int16_t>(args); break;
+    case DType::kInt32: WriteRange<int32_t>(args); break;
+    case DType::kInt64: WriteRange<int64_t>(args); break;
+    case DType::kFloat16: WriteHalfRange<Half, ToHalf>(args); break;
+    case DType::kBFloat16: WriteHalfRange<BFloat16, ToBFloat16>(args); break;
+    case DType::kFloat32: WriteRange<float>(args); break;
+    case DType::kFloat64: WriteRange<double>(args); break;
+    default: return Error(StatusCode::kNotSupported, "a Range of {} does not exist", NameOf(start.dtype()));
+  }
+  return {};
+}
+
+}  // namespace
+
+KernelResult MakeReshape(const KernelSpec& spec) { return MakeCopy(spec); }
+KernelResult MakeFlatten(const KernelSpec& spec) { return MakeCopy(spec); }
+KernelResult MakeSqueeze(const KernelSpec& spec) { return MakeCopy(spec); }
+KernelResult MakeUnsqueeze(const KernelSpec& spec) { return MakeCopy(spec); }
+
+KernelResult MakeShape(const KernelSpec& spec) {
+  const int64_t start = spec.primitive().GetInt("start", 0), end = spec.primitive().GetInt("end", INT64_MAX);
+  return KernelOf([start, end](const KernelArgs& args) -> Status {
+    const ConstView input = args.input(0);
+    const int64_t rank = static_cast<int64_t>(input.rank());
+    const auto clamp = [rank](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
+    const int64_t first = clamp(start), count = std::max<int64_t>(clamp(end) - first, 0);
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), DType::kInt64, {&count, 1}));
+    for (int64_t i = 0; i < count; ++i) args.output(0).data<int64_t>()[i] = input.dim(static_cast<size_t>(first + i));
+    return {};
+  });
+}
+
+KernelResult MakeSize(const KernelSpec&) {
+  return KernelOf([](const KernelArgs& args) -> Status {
+    int64_t count = 1;
+    for (const int64_t extent : args.input(0).dims()) count *= extent;
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), DType::kInt64, {}));
+    *args.output(0).data<int64_t>() = count;
+    return {};
+  });
+}
+
+KernelResult MakeConstantOfShape(const KernelSpec& spec) {
+  const std::optional<Tensor> value = spec.primitive().GetTensor("value");
+  const DType dtype = value ? value->dtype() : DType::kFloat32;
+  if (value && value->element_count() != 1)
+    return Error(StatusCode::kModel, "attribute 'value' holds {} elements, not one", value->element_count());
+  uint64_t bits = 0;
+  if (value) std::memcpy(&bits, value->data(), value->byte_size());
+  return KernelOf([dtype, bits](const KernelArgs& args) -> Status {
+    DEPUTY_ASSIGN_OR_RETURN(const SmallDims dims, ReadInts(args.input(0), "input"));
+    const MutableView output = args.output(0);
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(output, dtype, dims));
+    Fill(&bits, output.data<void>(), output.element_count(), SizeOf(dtype), args.pool);
+    return {};
+  });
+}
+
+KernelResult MakeEyeLike(const KernelSpec& spec) {
+  // A diagonal outside the matrix is empty, however far.
+  const int64_t k = std::clamp<int64_t>(spec.primitive().GetInt("k", 0), -(int64_t{1} << 40), int64_t{1} << 40);
+  const int64_t asked = spec.primitive().GetInt("dtype", 0);
+  return KernelOf([k, asked](const KernelArgs& args) -> Status {
+    const ConstView input = args.input(0);
+    const MutableView output = args.output(0);
+    const DType dtype = asked == 0 ? input.dtype() : static_cast<DType>(asked);
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(output, dtype, input.dims()));
+    DEPUTY_ASSIGN_OR_RETURN(const uint64_t one, OneOf(dtype));
+    if (input.rank() != 2) return Error(StatusCode::kInvalidArgument, "the input is not a matrix");
+    const size_t bytes = SizeOf(dtype);
+    std::memset(output.data<char>(), 0, output.byte_size());
+    const int64_t rows = input.dim(0), columns = input.dim(1);
+    for (int64_t row = std::max<int64_t>(0, -k); row < rows && row + k < columns; ++row)
+      std::memcpy(output.data<char>() + static_cast<size_t>(row * columns + row + k) * bytes, &one, bytes);
+    return {};
+  });
+}
+
+KernelResult MakeRange(const KernelSpec&) { return KernelOf(RunRange); }
+
+KernelResult MakeConstant(const KernelSpec&) {
+  return Error(StatusCode::kNotSupported, "a Constant is a value of the graph, not a node that runs");
+}
+
+KernelResult MakeIf(const KernelSpec&) {
+  return Error(StatusCode::kNotSupported, "the branches of an If are run by the executor, not by a kernel");
+}
+
+}  // namespace deputy::host

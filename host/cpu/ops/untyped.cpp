@@ -1,0 +1,85 @@
+#include "cpu/ops/untyped.hpp"
+
+#include <algorithm>
+
+#include "base/checked.hpp"
+#include "kernels/copy.hpp"
+#include "tensor/shape.hpp"
+
+namespace deputy::host {
+namespace {
+
+bool BytesFit(DType dtype, std::span<const int64_t> dims, uint64_t bytes) {
+  const std::optional<int64_t> count = CheckedElementCount(dims);
+  const std::optional<uint64_t> needed =
+      count ? CheckedMultiply<uint64_t>(static_cast<uint64_t>(*count), SizeOf(dtype)) : std::nullopt;
+  return needed && *needed == bytes;
+}
+
+}  // namespace
+
+Status CheckMovable(const KernelSpec& spec) {
+  for (size_t i = 0; i < spec.node.inputs.size(); ++i)
+    if (spec.has_input(i) && spec.input_type(i).dtype == DType::kString)
+      return Error(StatusCode::kNotSupported, "the CPU does not compute with strings");
+  return {};
+}
+
+Result<size_t> ElementBytes(const ConstView& tensor) {
+  if (!tensor.present()) return Error(StatusCode::kInternal, "an input is missing");
+  const size_t bytes = SizeOf(tensor.dtype());
+  if (bytes == 0)
+    return Error(StatusCode::kNotSupported, "the CPU does not move elements of type {}", NameOf(tensor.dtype()));
+  if (!BytesFit(tensor.dtype(), tensor.dims(), tensor.byte_size()))
+    return Error(StatusCode::kInternal, "an input of shape {} has {} bytes", ShapeToString(tensor.dims()),
+                 tensor.byte_size());
+  return bytes;
+}
+
+Status CheckOutput(const MutableView& output, DType dtype, std::span<const int64_t> dims) {
+  if (!output.present()) return Error(StatusCode::kInternal, "an output is missing");
+  if (output.dtype() != dtype)
+    return Error(StatusCode::kInternal, "an output is {} where {} is computed", NameOf(output.dtype()), NameOf(dtype));
+  if (!std::equal(dims.begin(), dims.end(), output.dims().begin(), output.dims().end()))
+    return Error(StatusCode::kInternal, "an output of shape {} was planned where {} is computed",
+                 ShapeToString(output.dims()), ShapeToString(dims));
+  if (!BytesFit(dtype, dims, output.byte_size()))
+    return Error(StatusCode::kInternal, "an output of shape {} has {} bytes", ShapeToString(dims), output.byte_size());
+  return {};
+}
+
+Result<SmallDims> ReadInts(const ConstView& tensor, const char* what) {
+  if (!tensor.present()) return Error(StatusCode::kInvalidArgument, "input '{}' is missing", what);
+  DEPUTY_RETURN_IF_ERROR(ElementBytes(tensor).status());
+  SmallDims values;
+  if (tensor.dtype() == DType::kInt64) {
+    for (const int64_t value : tensor.values<int64_t>()) values.push_back(value);
+  } else if (tensor.dtype() == DType::kInt32) {
+    for (const int32_t value : tensor.values<int32_t>()) values.push_back(value);
+  } else {
+    return Error(StatusCode::kInvalidArgument, "input '{}' is {}, not int64", what, NameOf(tensor.dtype()));
+  }
+  return values;
+}
+
+Result<size_t> ResolveAxis(int64_t axis, size_t rank) {
+  const int64_t signed_rank = static_cast<int64_t>(rank);
+  if (axis < -signed_rank || axis >= signed_rank)
+    return Error(StatusCode::kInvalidArgument, "axis {} is outside the rank {} of the input", axis, rank);
+  return static_cast<size_t>(axis < 0 ? axis + signed_rank : axis);
+}
+
+Status CopyElements(const KernelArgs& args) {
+  const ConstView input = args.input(0);
+  const MutableView output = args.output(0);
+  DEPUTY_RETURN_IF_ERROR(ElementBytes(input).status());
+  if (!output.present()) return Error(StatusCode::kInternal, "an output is missing");
+  DEPUTY_RETURN_IF_ERROR(CheckOutput(output, input.dtype(), output.dims()));
+  if (input.byte_size() != output.byte_size())
+    return Error(StatusCode::kInternal, "{} elements were planned where {} are copied", output.element_count(),
+                 input.element_count());
+  CopyBytes(input.data<char>(), output.data<char>(), input.byte_size(), args.pool);
+  return {};
+}
+
+}  // namespace deputy::host

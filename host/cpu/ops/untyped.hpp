@@ -1,0 +1,52 @@
+// What the operators that only move elements share: a kernel made of a function, and the checks that stand between a
+// run's tensors and memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "cpu/kernel.hpp"
+#include "tensor/small_dims.hpp"
+
+namespace deputy::host {
+
+// Who gives memory to a kernel's outputs: the plan, or the kernel itself in its run.
+enum class OutputMemory { kPlanned, kOwn };
+
+// A kernel without state of its own but what `run` captured. F: Status(const KernelArgs&), callable by several threads.
+template <class F>
+KernelResult KernelOf(F run, OutputMemory memory = OutputMemory::kPlanned) {
+  class FunctionKernel final : public CpuKernel {
+   public:
+    FunctionKernel(F function, OutputMemory output_memory) : run_(std::move(function)), memory_(output_memory) {}
+    bool allocates_outputs() const override { return memory_ == OutputMemory::kOwn; }
+    Status Run(const KernelArgs& args) const override { return run_(args); }
+
+   private:
+    F run_;
+    OutputMemory memory_;
+  };
+  return std::unique_ptr<CpuKernel>(std::make_unique<FunctionKernel>(std::move(run), memory));
+}
+
+// kNotSupported for strings, whose elements are not bytes in a row.
+Status CheckMovable(const KernelSpec& spec);
+
+// Bytes of one element of a present tensor; fails for a type without a size or when its byte count denies its extents.
+Result<size_t> ElementBytes(const ConstView& tensor);
+
+// The output has this type, these extents and as many bytes as they need. Anything else is a broken promise of the
+// planner: kInternal.
+Status CheckOutput(const MutableView& output, DType dtype, std::span<const int64_t> dims);
+
+// The elements of an int64 or int32 tensor.
+Result<SmallDims> ReadInts(const ConstView& tensor, const char* what);
+
+Result<size_t> ResolveAxis(int64_t axis, size_t rank);
+
+// Copies the elements of input 0 to output 0, whatever their extents: what is left of Reshape and its kin.
+Status CopyElements(const KernelArgs& args);
+
+}  // namespace deputy::host

@@ -1,0 +1,134 @@
+// What partition, plan and execute see of a delegate, whether it is the CPU, a plugin behind its checked proxy, or the
+// application's own object: an opened instance that answers, compiles and runs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "deputy/abi/tensor.h"
+#include "graph/graph.hpp"
+
+namespace deputy::host {
+
+// Why a node is not on a delegate. The first ten are what a delegate answers (numbers as in deputy_reason); the rest is
+// the host's own.
+enum class Reason : uint32_t {
+  kSupported = 0,
+  kOperatorUnknown = 1,
+  kDefinitionTooNew = 2,
+  kDType = 3,
+  kRank = 4,
+  kShapeDynamic = 5,
+  kAttribute = 6,
+  kLayout = 7,
+  kShape = 8,
+  kNotConstant = 9,
+  kOther = 10,
+  kDeniedByRule = 32,
+  kGroupIncomplete = 33,
+  kPartitionTooSmall = 34,
+  kMoreExpensive = 35,
+  kInfeasible = 36,
+  kWouldMakeCycle = 37,
+  kTakenByOther = 38,
+  kRefusedAtCompile = 39,
+  kNotAnswered = 40,
+};
+std::string_view NameOf(Reason reason);  // "operator unknown", "dtype", ...
+
+struct Verdict {
+  Reason reason = Reason::kNotAnswered;
+  std::string detail;
+  bool supported() const { return reason == Reason::kSupported; }
+};
+
+// Nodes that run together. Inputs and outputs are exact and in binding order.
+struct PartitionSpec {
+  std::vector<NodeId> nodes;  // topological order
+  std::vector<ValueId> inputs, outputs;
+  void* claim = nullptr;  // from Delegate::Propose; passes to Compile
+  std::string name;
+};
+
+// The graph as it is shown to a delegate: which nodes are on offer, and an order in which to look at them.
+struct GraphView {
+  const Graph* graph = nullptr;
+  std::vector<NodeId> order;     // topological
+  std::vector<uint8_t> offered;  // per node
+};
+
+// One run's tensors, in the order of the partition's inputs and outputs. A null pointer is an input left out.
+class OutputAllocator;
+struct RunArgs {
+  std::span<const deputy_tensor* const> inputs;
+  std::span<deputy_tensor* const> outputs;
+  OutputAllocator* allocator = nullptr;  // for outputs whose extents are known only now
+  uint64_t deadline_ns = 0;              // CLOCK_MONOTONIC; 0: none
+};
+
+// Gives memory to outputs whose extents were not known when the plan was made.
+class OutputAllocator {
+ public:
+  virtual ~OutputAllocator() = default;
+  // Sets dims, byte_size and data of `tensor`, which is one of the run's outputs. An output whose extents are planned
+  // accepts only those. Memory is kept and reused between runs.
+  virtual Status Allocate(deputy_tensor* tensor, std::span<const int64_t> dims) = 0;
+};
+
+class ExecutionContext {
+ public:
+  virtual ~ExecutionContext() = default;
+  // One call at a time per context.
+  virtual Status Execute(const RunArgs& args) = 0;
+};
+
+// Immutable once made; shared by all sessions of a model.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  virtual Result<std::unique_ptr<ExecutionContext>> CreateContext() const = 0;
+};
+
+// Clock and power as the device reports them.
+struct DeviceState {
+  std::string device_name;
+  uint32_t level_requested = 0, level_granted = 0;
+  uint64_t frequency_requested_hz = 0, frequency_granted_hz = 0;
+  uint64_t busy_ns = 0, runs = 0;
+};
+
+class Delegate {
+ public:
+  virtual ~Delegate() = default;
+
+  virtual const std::string& name() const = 0;  // of the YAML entry
+  virtual const std::string& id() const = 0;    // of the delegate in its plugin
+  // False: nodes whose extents are known only at run time are not offered.
+  virtual bool takes_dynamic_shapes() const = 0;
+  // True: every node is a partition of its own. The CPU's way: its nodes are planned like everybody's partitions.
+  virtual bool one_node_partitions() const { return false; }
+  // True: Propose forms the partitions; otherwise the host clusters what QuerySupport accepts.
+  virtual bool proposes() const { return false; }
+
+  // One verdict per node of the graph; nodes not on offer keep kNotAnswered.
+  virtual Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) = 0;
+  // Claims, each all or nothing. Every returned claim goes to Compile or to ReleaseClaim, once. `inputs` and `outputs`
+  // may be empty: the host works them out.
+  virtual Result<std::vector<PartitionSpec>> Propose(const GraphView&) { return std::vector<PartitionSpec>(); }
+  virtual void ReleaseClaim(void*) {}
+
+  // kNotSupported: the nodes go to the next delegate. Consumes the claim in every case.
+  virtual Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) = 0;
+
+  // kNotSupported when the delegate has no clock to report.
+  virtual Result<DeviceState> device_state() const { return Status(StatusCode::kNotSupported, "no device control"); }
+  // Options in force, as the delegate reads them back; name and value.
+  virtual std::vector<std::pair<std::string, std::string>> options() const { return {}; }
+};
+
+}  // namespace deputy::host

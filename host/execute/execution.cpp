@@ -1,0 +1,169 @@
+#include "execute/execution.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+namespace deputy::host {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+uint64_t NowNs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+Result<uint8_t*> AllocateAligned(size_t bytes) {
+  const size_t padded = (bytes / kAlignment + 1) * kAlignment;
+  void* data = std::aligned_alloc(kAlignment, padded);
+  if (data == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of tensors", bytes);
+  return static_cast<uint8_t*>(data);
+}
+
+}  // namespace
+
+// Memory of values whose extents are known only at run time: one buffer per value, kept at its largest size so far.
+class Execution::Allocator final : public OutputAllocator {
+ public:
+  Allocator(const Plan& plan, std::vector<deputy_tensor>& tensors)
+      : plan_(plan), tensors_(tensors), buffers_(plan.slots.size()) {}
+
+  Status Allocate(deputy_tensor* tensor, std::span<const int64_t> dims) override {
+    const size_t id = static_cast<size_t>(tensor - tensors_.data());
+    if (id >= tensors_.size()) return Error(StatusCode::kInternal, "memory was asked for a tensor of somebody else");
+    if (plan_.slots[id].home != Slot::Home::kDynamic) {
+      if (std::equal(dims.begin(), dims.end(), tensor->dims, tensor->dims + tensor->rank)) return {};
+      return Error(StatusCode::kInternal, "value '{}' is {}, but {} was planned", plan_.graph->values[id].name,
+                   ShapeToString(dims), ShapeToString({tensor->dims, tensor->rank}));
+    }
+    DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(static_cast<DType>(tensor->dtype), dims));
+    Buffer& buffer = buffers_[id];
+    if (buffer.data == nullptr || bytes > buffer.capacity) {
+      DEPUTY_ASSIGN_OR_RETURN(uint8_t* data, AllocateAligned(bytes));
+      buffer.data.reset(data);
+      buffer.capacity = bytes;
+    }
+    buffer.dims.assign(dims.begin(), dims.end());
+    tensor->rank = static_cast<uint32_t>(dims.size());
+    tensor->dims = buffer.dims.data();
+    tensor->data = buffer.data.get();
+    tensor->byte_size = bytes;
+    return {};
+  }
+
+ private:
+  struct Free {
+    void operator()(uint8_t* data) const { std::free(data); }
+  };
+  struct Buffer {
+    std::unique_ptr<uint8_t, Free> data;
+    size_t capacity = 0;
+    std::vector<int64_t> dims;
+  };
+
+  const Plan& plan_;
+  std::vector<deputy_tensor>& tensors_;
+  std::vector<Buffer> buffers_;
+};
+
+struct Execution::BoundStep {
+  const Step* step = nullptr;
+  std::unique_ptr<ExecutionContext> context;
+  std::vector<const deputy_tensor*> inputs;
+  std::vector<deputy_tensor*> outputs;
+  std::vector<std::unique_ptr<Execution>> branches;
+};
+
+Execution::Execution(std::shared_ptr<const Plan> plan)
+    : plan_(std::move(plan)), arena_(nullptr, &std::free), tensors_(plan_->slots.size()) {}
+
+Execution::~Execution() = default;
+
+Result<std::unique_ptr<Execution>> Execution::Create(std::shared_ptr<const Plan> plan) {
+  std::unique_ptr<Execution> execution(new Execution(std::move(plan)));
+  DEPUTY_RETURN_IF_ERROR(execution->Prepare());
+  return execution;
+}
+
+Status Execution::Prepare() {
+  DEPUTY_ASSIGN_OR_RETURN(uint8_t* arena, AllocateAligned(plan_->arena_bytes));
+  arena_.reset(arena);
+  allocator_ = std::make_unique<Allocator>(*plan_, tensors_);
+  for (ValueId id = 0; id < tensors_.size(); ++id) {
+    const Slot& slot = plan_->slots[id];
+    deputy_tensor& tensor = tensors_[id];
+    tensor = {};
+    tensor.struct_size = sizeof tensor;
+    tensor.dtype = static_cast<deputy_dtype>(slot.dtype);
+    tensor.rank = static_cast<uint32_t>(slot.dims.size());
+    tensor.dims = slot.dims.data();
+    tensor.byte_size = slot.bytes;
+    if (slot.home == Slot::Home::kArena) tensor.data = arena + slot.offset;
+    if (slot.home == Slot::Home::kConstant)
+      tensor.data = const_cast<void*>(plan_->graph->values[id].constant.data());
+    if (slot.home == Slot::Home::kBound) {
+      Result<size_t> bytes = ByteSize(slot.dtype, slot.dims);
+      if (bytes.ok()) tensor.byte_size = *bytes;
+    }
+  }
+  for (const Step& step : plan_->steps) {
+    BoundStep bound;
+    bound.step = &step;
+    for (const ValueId id : step.inputs) bound.inputs.push_back(&tensors_[id]);
+    for (const ValueId id : step.outputs) bound.outputs.push_back(id == kNone ? nullptr : &tensors_[id]);
+    if (step.executable != nullptr) {
+      DEPUTY_ASSIGN_OR_RETURN(bound.context, step.executable->CreateContext());
+    }
+    for (const std::shared_ptr<const Plan>& branch : step.branches) {
+      DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Execution> nested, Execution::Create(branch));
+      bound.branches.push_back(std::move(nested));
+    }
+    steps_.push_back(std::move(bound));
+  }
+  return {};
+}
+
+void Execution::Bind(ValueId value, void* data) { tensors_[value].data = data; }
+
+void Execution::Bind(ValueId value, const deputy_tensor& tensor) { tensors_[value] = tensor; }
+
+Status Execution::Run(uint64_t deadline_ns, std::span<uint64_t> step_ns) {
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    BoundStep& step = steps_[i];
+    const uint64_t start = step_ns.empty() ? 0 : NowNs();
+    Status status = step.context != nullptr
+                        ? step.context->Execute({step.inputs, step.outputs, allocator_.get(), deadline_ns})
+                        : RunBranch(step, deadline_ns);
+    if (!step_ns.empty()) step_ns[i] = NowNs() - start;
+    if (status.ok()) continue;
+    const PartitionSpec& partition = plan_->placement.partitions[step.step->partition].spec;
+    if (partition.nodes.size() == 1) return std::move(status).At(Describe(*plan_->graph, partition.nodes.front()));
+    return std::move(status).At("partition '" + partition.name + "'");
+  }
+  return {};
+}
+
+Status Execution::RunBranch(BoundStep& step, uint64_t deadline_ns) {
+  const deputy_tensor& condition = *step.inputs[0];
+  if (condition.dtype != DEPUTY_DTYPE_BOOL || condition.byte_size != 1)
+    return Error(StatusCode::kInvalidArgument, "the condition of an If must be one bool");
+  const size_t taken = *static_cast<const uint8_t*>(condition.data) != 0 ? 0 : 1;
+  Execution& branch = *step.branches[taken];
+  const Graph& body = *branch.plan().graph;
+  for (size_t i = 0; i < body.captured.size(); ++i)
+    branch.Bind(body.captured[i], tensors_[step.step->captures[taken][i]]);
+  DEPUTY_RETURN_IF_ERROR(branch.Run(deadline_ns));
+  for (size_t i = 0; i < step.outputs.size(); ++i) {
+    deputy_tensor* target = step.outputs[i];
+    if (target == nullptr) continue;
+    const deputy_tensor& source = branch.tensor(body.outputs[i]);
+    target->dtype = source.dtype;
+    DEPUTY_RETURN_IF_ERROR(allocator_->Allocate(target, {source.dims, source.rank}));
+    if (source.byte_size != 0) std::memcpy(target->data, source.data, source.byte_size);
+  }
+  return {};
+}
+
+}  // namespace deputy::host

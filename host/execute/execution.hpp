@@ -1,0 +1,51 @@
+// Runs a plan: one session's tensors, arena and contexts. Nothing is allocated, locked or formatted while it runs,
+// except for values whose extents are known only then, the first time they grow.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "plan/plan.hpp"
+
+namespace deputy::host {
+
+// One thread at a time. Keeps its plan alive.
+class Execution {
+ public:
+  static Result<std::unique_ptr<Execution>> Create(std::shared_ptr<const Plan> plan);
+  ~Execution();
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  const Plan& plan() const { return *plan_; }
+
+  // Points a bound slot (graph input, capture or static output) at memory. It must stay valid during Run.
+  void Bind(ValueId value, void* data);
+  // The same for an input whose extents the plan does not fix (a capture).
+  void Bind(ValueId value, const deputy_tensor& tensor);
+
+  // Runs all steps. On an error the outputs are undefined; the next Run starts afresh. `step_ns`, when given, has one
+  // entry per step and receives the time of each.
+  Status Run(uint64_t deadline_ns = 0, std::span<uint64_t> step_ns = {});
+
+  // A value after Run: dtype, extents, bytes.
+  const deputy_tensor& tensor(ValueId value) const { return tensors_[value]; }
+
+ private:
+  class Allocator;
+  struct BoundStep;
+
+  explicit Execution(std::shared_ptr<const Plan> plan);
+  Status Prepare();
+  Status RunBranch(BoundStep& step, uint64_t deadline_ns);
+
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<uint8_t, void (*)(void*)> arena_;
+  std::vector<deputy_tensor> tensors_;  // per value
+  std::unique_ptr<Allocator> allocator_;
+  std::vector<BoundStep> steps_;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,28 @@
+// The first bytes of a .dpm file, as they stand in it: little endian, 8-byte aligned.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace deputy::host::format {
+
+inline constexpr uint8_t kMagic[8] = {'D', 'P', 'M', '1', '\r', '\n', 0x1a, '\n'};
+inline constexpr uint32_t kVersion = 1;
+inline constexpr uint64_t kPage = 4096;            // weights begin at a multiple of it
+inline constexpr uint64_t kSegmentAlignment = 64;  // and each constant at a multiple of this
+
+struct Header {
+  uint8_t magic[8];
+  uint32_t version;   // readers refuse a newer one
+  uint32_t features;  // bits of what a reader must understand; none is defined yet
+  uint64_t file_size;
+  uint64_t structure_offset, structure_size;  // the FlatBuffer of model.fbs
+  uint64_t weights_offset, weights_size;
+  uint64_t checksum;  // FNV-1a, 64 bits, over this header with a checksum of 0 and then the structure
+};
+static_assert(sizeof(Header) == 64);
+
+uint64_t Checksum(Header header, std::span<const uint8_t> structure);
+
+}  // namespace deputy::host::format

@@ -1,0 +1,66 @@
+#include "graph/graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace deputy::host {
+
+ValueId Graph::AddValue(std::string value_name, ValueType type) {
+  values.push_back({std::move(value_name), std::move(type), {}});
+  return static_cast<ValueId>(values.size() - 1);
+}
+
+ValueId Graph::AddConstant(std::string value_name, Tensor tensor) {
+  ValueType type{tensor.dtype(), true, tensor.shape()};
+  values.push_back({std::move(value_name), std::move(type), std::move(tensor)});
+  return static_cast<ValueId>(values.size() - 1);
+}
+
+size_t Graph::AddSymbol(const std::string& symbol) {
+  const auto found = std::find(symbols.begin(), symbols.end(), symbol);
+  if (found != symbols.end()) return static_cast<size_t>(found - symbols.begin());
+  symbols.push_back(symbol);
+  return symbols.size() - 1;
+}
+
+std::vector<NodeId> Graph::Producers() const {
+  std::vector<NodeId> producers(values.size(), kNone);
+  for (NodeId node = 0; node < nodes.size(); ++node)
+    for (const ValueId id : nodes[node].outputs)
+      if (id != kNone) producers[id] = node;
+  return producers;
+}
+
+std::vector<std::vector<NodeId>> Graph::Consumers() const {
+  std::vector<std::vector<NodeId>> consumers(values.size());
+  for (NodeId node = 0; node < nodes.size(); ++node)
+    nodes[node].ForEachRead([&](ValueId id) {
+      if (consumers[id].empty() || consumers[id].back() != node) consumers[id].push_back(node);
+    });
+  return consumers;
+}
+
+std::string Describe(const Graph& graph, NodeId node) {
+  const Node& it = graph.nodes[node];
+  return it.name.empty() ? fmt::format("node {} ({})", node, it.primitive.op_type())
+                         : fmt::format("node '{}' ({})", it.name, it.primitive.op_type());
+}
+
+std::string Describe(const Graph& graph, const ValueType& type) {
+  std::string text = NameOf(type.dtype);
+  if (!type.ranked) return text + " of unknown rank";
+  text += " [";
+  for (size_t i = 0; i < type.dims.size(); ++i) {
+    if (i != 0) text += ",";
+    const int64_t dim = type.dims[i];
+    if (dim >= 0) {
+      text += std::to_string(dim);
+    } else {
+      text += IsSymbol(dim) && SymbolIndex(dim) < graph.symbols.size() ? graph.symbols[SymbolIndex(dim)] : "?";
+    }
+  }
+  return text + "]";
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,96 @@
+// A model as nodes and values. Nodes stand in topological order; values are numbered; regions (the bodies of If, Loop
+// and Scan) are nested graphs that name what they capture from outside.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deputy/tensor.hpp"
+#include "graph/primitive.hpp"
+#include "tensor/shape.hpp"
+
+namespace deputy::host {
+
+using ValueId = uint32_t;
+using NodeId = uint32_t;
+inline constexpr uint32_t kNone = 0xffffffffu;  // no value (an optional one left out), no node
+
+// Element type and extents. An extent is >= 0, kUnknownDim, or a symbol (SymbolDim) that stands for the same unknown
+// number wherever it appears in one graph.
+struct ValueType {
+  DType dtype = DType::kUndefined;
+  bool ranked = false;  // without a rank `dims` is empty and means nothing
+  std::vector<int64_t> dims;
+
+  bool is_static() const { return ranked && IsStatic(dims); }
+};
+
+constexpr int64_t SymbolDim(size_t symbol) { return -2 - static_cast<int64_t>(symbol); }
+constexpr bool IsSymbol(int64_t dim) { return dim <= -2; }
+constexpr size_t SymbolIndex(int64_t dim) { return static_cast<size_t>(-2 - dim); }
+
+struct Value {
+  std::string name;
+  ValueType type;
+  Tensor constant;  // empty unless the value never changes
+
+  bool is_constant() const { return !constant.empty(); }
+};
+
+class Graph;
+
+// A nested graph of a node. captures[i] is the outer value that body.captured[i] stands for.
+struct Region {
+  std::string name;  // the attribute: "then_branch"
+  std::shared_ptr<Graph> body;  // shared by copies of the node; treat as immutable once verified
+  std::vector<ValueId> captures;
+};
+
+struct Node {
+  std::string name;
+  Primitive primitive;
+  std::vector<ValueId> inputs;   // kNone where an optional input is left out
+  std::vector<ValueId> outputs;  // kNone where an optional output is left out
+  std::vector<Region> regions;
+
+  OpKind kind() const { return primitive.kind(); }
+  // Calls fn(ValueId) for everything the node reads: inputs that are there, then captures of its regions.
+  template <class F>
+  void ForEachRead(F fn) const {
+    for (const ValueId id : inputs)
+      if (id != kNone) fn(id);
+    for (const Region& region : regions)
+      for (const ValueId id : region.captures) fn(id);
+  }
+};
+
+class Graph {
+ public:
+  std::string name;
+  std::vector<Node> nodes;
+  std::vector<Value> values;
+  std::vector<ValueId> inputs, outputs;
+  std::vector<ValueId> captured;     // in a region: values that come from outside
+  std::vector<std::string> symbols;  // names of the symbolic extents; shared numbering with regions
+  std::vector<std::pair<std::string, std::string>> metadata;
+
+  ValueId AddValue(std::string value_name, ValueType type = {});
+  ValueId AddConstant(std::string value_name, Tensor tensor);
+  // Index of the symbol; made when new.
+  size_t AddSymbol(const std::string& symbol);
+
+  // Node that makes each value; kNone for inputs, captures and constants.
+  std::vector<NodeId> Producers() const;
+  // Nodes that read each value, captures included; each node once per value.
+  std::vector<std::vector<NodeId>> Consumers() const;
+};
+
+// "node 'conv1' (Conv)" or "node 17 (Conv)" for a nameless one.
+std::string Describe(const Graph& graph, NodeId node);
+// "float32 [N,3,?,320]"
+std::string Describe(const Graph& graph, const ValueType& type);
+
+}  // namespace deputy::host

@@ -1,0 +1,74 @@
+// Shape inference: what a node's outputs will be, from its inputs' types and from those inputs whose values are known.
+// The same functions serve at load (types, some constants) and while running (every input is known).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "graph/graph.hpp"
+
+namespace deputy::host {
+
+// What an Infer<Operator> function sees of one node.
+class InferenceContext {
+ public:
+  // One entry per input of the node; `constants[i]` is empty where the value is not known.
+  InferenceContext(const Node& node, std::span<const ValueType> inputs, std::span<const Tensor> constants)
+      : node_(node), inputs_(inputs), constants_(constants), outputs_(node.outputs.size()) {}
+
+  const Node& node() const { return node_; }
+  const Primitive& primitive() const { return node_.primitive; }
+
+  size_t input_count() const { return inputs_.size(); }
+  // False for an optional input that is left out, by position or by an empty name.
+  bool has_input(size_t i) const { return i < inputs_.size() && node_.inputs[i] != kNone; }
+  const ValueType& input(size_t i) const { return inputs_[i]; }
+  // The input's elements when they are known, otherwise null.
+  const Tensor* constant(size_t i) const {
+    return has_input(i) && !constants_[i].empty() ? &constants_[i] : nullptr;
+  }
+  // The elements of a known int64 or int32 input.
+  std::optional<std::vector<int64_t>> constant_ints(size_t i) const;
+
+  size_t output_count() const { return outputs_.size(); }
+  // Setting an output that the node leaves out, or does not have, is allowed and does nothing.
+  void SetOutput(size_t i, DType dtype, std::vector<int64_t> dims);
+  void SetOutputUnranked(size_t i, DType dtype);
+  void SetOutput(size_t i, ValueType type);
+  const std::vector<ValueType>& outputs() const { return outputs_; }
+
+  // Extents along `axis`, counted from the end when negative; fails when out of range.
+  Result<size_t> NormalizeAxis(int64_t axis, size_t rank) const;
+
+ private:
+  const Node& node_;
+  std::span<const ValueType> inputs_;
+  std::span<const Tensor> constants_;
+  std::vector<ValueType> outputs_;
+};
+
+using InferenceFunction = Status (*)(InferenceContext&);
+
+// Infers one node; kOther leaves its outputs without type. Errors name nothing but the cause; callers add the place.
+Status InferNode(InferenceContext& context);
+
+// Numpy broadcasting of symbolic shapes; fails when two known extents clash. [any-thread]
+Result<std::vector<int64_t>> BroadcastDims(std::span<const int64_t> a, std::span<const int64_t> b);
+
+// Computes a node whose inputs are all known; used to fold constants. Returns one tensor per output.
+using Evaluator = std::function<Result<std::vector<Tensor>>(const Node&, std::span<const Tensor> inputs)>;
+
+struct InferenceOptions {
+  Evaluator evaluator;                       // none: no folding, types only
+  size_t fold_budget_bytes = 16u << 20;      // largest tensor that folding may make
+};
+
+// Walks the graph in order: types every value, folds what is known into constants (also Shape and Size of values with
+// static extents), picks the branch of an If whose condition is known, and drops nodes that nobody needs any more.
+// Types given for graph inputs hold. Errors name the node. The graph is changed in place and stays verified.
+Status InferGraph(Graph& graph, const InferenceOptions& options);
+
+}  // namespace deputy::host

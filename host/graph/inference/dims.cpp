@@ -1,0 +1,89 @@
+#include "graph/inference/dims.hpp"
+
+#include <algorithm>
+
+#include "base/checked.hpp"
+#include "tensor/half.hpp"
+
+namespace deputy::host {
+
+Result<int64_t> DimProduct(std::span<const int64_t> dims) {
+  int64_t known = 1, open = 1;
+  bool zero = false;
+  size_t open_count = 0;
+  for (const int64_t dim : dims) {
+    if (dim < 0) {
+      open = dim;
+      ++open_count;
+    } else if (dim == 0) {
+      zero = true;
+    } else if (__builtin_mul_overflow(known, dim, &known)) {
+      return Error(StatusCode::kModel, "shape {} has too many elements", ShapeToString(dims));
+    }
+  }
+  if (zero) return 0;
+  if (open_count == 0) return known;
+  return open_count == 1 && known == 1 ? open : kUnknownDim;
+}
+
+Result<int64_t> MergeDim(int64_t a, int64_t b) {
+  if (a >= 0 && b >= 0 && a != b) return Error(StatusCode::kModel, "extents {} and {} differ", a, b);
+  if (a >= 0 || b == kUnknownDim) return a;
+  if (b >= 0 || a == kUnknownDim) return b;
+  return a;
+}
+
+Result<IntList> ReadIntList(const InferenceContext& context, size_t i, const char* what) {
+  if (!context.has_input(i)) return Error(StatusCode::kModel, "input '{}' is missing", what);
+  const ValueType& type = context.input(i);
+  if (type.dtype != DType::kUndefined && type.dtype != DType::kInt64 && type.dtype != DType::kInt32)
+    return Error(StatusCode::kModel, "input '{}' is {}, not int64", what, NameOf(type.dtype));
+  if (type.ranked && type.dims.size() > 1)
+    return Error(StatusCode::kModel, "input '{}' has shape {}, not one dimension", what, ShapeToString(type.dims));
+  IntList list;
+  list.values = context.constant_ints(i);
+  if (list.values) {
+    list.count = list.values->size();
+  } else if (type.ranked && type.dims.empty()) {
+    list.count = 1;
+  } else if (type.ranked && type.dims[0] >= 0) {
+    list.count = static_cast<size_t>(type.dims[0]);
+  }
+  return list;
+}
+
+Result<std::vector<size_t>> NormalizeAxes(const InferenceContext& context, std::span<const int64_t> axes, size_t rank) {
+  std::vector<size_t> normalized;
+  for (const int64_t axis : axes) {
+    DEPUTY_ASSIGN_OR_RETURN(const size_t at, context.NormalizeAxis(axis, rank));
+    if (std::find(normalized.begin(), normalized.end(), at) != normalized.end())
+      return Error(StatusCode::kModel, "axis {} is named twice", axis);
+    normalized.push_back(at);
+  }
+  return normalized;
+}
+
+Result<int64_t> IntOf(const Tensor& scalar, const char* what) {
+  if (SizeOf(scalar.dtype()) == 0 || scalar.element_count() != 1)
+    return Error(StatusCode::kModel, "input '{}' is not a scalar", what);
+  const auto from_float = [what](double number) -> Result<int64_t> {
+    if (!(number > -0x1p62 && number < 0x1p62)) return Error(StatusCode::kModel, "input '{}' is {}", what, number);
+    return static_cast<int64_t>(number);
+  };
+  switch (scalar.dtype()) {
+    case DType::kInt8: return int64_t{scalar.values<int8_t>()[0]};
+    case DType::kInt16: return int64_t{scalar.values<int16_t>()[0]};
+    case DType::kInt32: return int64_t{scalar.values<int32_t>()[0]};
+    case DType::kInt64: return scalar.values<int64_t>()[0];
+    case DType::kUint8: return int64_t{scalar.values<uint8_t>()[0]};
+    case DType::kUint16: return int64_t{scalar.values<uint16_t>()[0]};
+    case DType::kUint32: return int64_t{scalar.values<uint32_t>()[0]};
+    case DType::kUint64: return from_float(static_cast<double>(scalar.values<uint64_t>()[0]));
+    case DType::kFloat16: return from_float(static_cast<double>(ToFloat(scalar.values<Half>()[0])));
+    case DType::kFloat32: return from_float(static_cast<double>(scalar.values<float>()[0]));
+    case DType::kFloat64: return from_float(scalar.values<double>()[0]);
+    default: return Error(StatusCode::kModel, "input '{}' is {}, not a number", what, NameOf(scalar.dtype()));
+  }
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,173 @@
+// Inference of the operators that work element by element: the output has the extents of the input, or those that all
+// inputs broadcast to.
+#include <algorithm>
+
+#include "graph/inference/functions.hpp"
+
+namespace deputy::host {
+namespace {
+
+Status LikeInput(InferenceContext& context, DType dtype) {
+  ValueType type = context.input(0);
+  type.dtype = dtype;
+  context.SetOutput(0, std::move(type));
+  return {};
+}
+
+// The inputs [first, input_count()) have one element type; fails when two known ones differ.
+Result<DType> CommonType(const InferenceContext& context, size_t first) {
+  DType common = DType::kUndefined;
+  for (size_t i = first; i < context.input_count(); ++i) {
+    const DType dtype = context.input(i).dtype;
+    if (!context.has_input(i) || dtype == DType::kUndefined || dtype == common) continue;
+    if (common != DType::kUndefined)
+      return Error(StatusCode::kModel, "inputs of {} and {} do not go together", NameOf(common), NameOf(dtype));
+    common = dtype;
+  }
+  return common;
+}
+
+Status BroadcastInputs(InferenceContext& context, DType dtype) {
+  std::vector<int64_t> dims;
+  for (size_t i = 0; i < context.input_count(); ++i) {
+    if (!context.has_input(i)) return Error(StatusCode::kModel, "input {} is left out", i);
+    const ValueType& input = context.input(i);
+    if (!input.ranked) {
+      context.SetOutputUnranked(0, dtype);
+      return {};
+    }
+    if (i == 0) {
+      dims = input.dims;
+    } else {
+      DEPUTY_ASSIGN_OR_RETURN(dims, BroadcastDims(dims, input.dims));
+    }
+  }
+  context.SetOutput(0, dtype, std::move(dims));
+  return {};
+}
+
+Status InferArithmetic(InferenceContext& context) {
+  DEPUTY_ASSIGN_OR_RETURN(const DType dtype, CommonType(context, 0));
+  return BroadcastInputs(context, dtype);
+}
+
+Status InferComparison(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CommonType(context, 0).status());
+  return BroadcastInputs(context, DType::kBool);
+}
+
+Status InferSame(InferenceContext& context) { return LikeInput(context, context.input(0).dtype); }
+
+Status InferPredicate(InferenceContext& context) { return LikeInput(context, DType::kBool); }
+
+}  // namespace
+
+#define DEPUTY_INFER_AS(function, name) \
+  Status Infer##name(InferenceContext& context) { return function(context); }
+DEPUTY_INFER_AS(InferSame, Abs)
+DEPUTY_INFER_AS(InferSame, Acos)
+DEPUTY_INFER_AS(InferSame, Acosh)
+DEPUTY_INFER_AS(InferSame, Asin)
+DEPUTY_INFER_AS(InferSame, Asinh)
+DEPUTY_INFER_AS(InferSame, Atan)
+DEPUTY_INFER_AS(InferSame, Atanh)
+DEPUTY_INFER_AS(InferSame, Ceil)
+DEPUTY_INFER_AS(InferSame, Celu)
+DEPUTY_INFER_AS(InferSame, Clip)
+DEPUTY_INFER_AS(InferSame, Cos)
+DEPUTY_INFER_AS(InferSame, Cosh)
+DEPUTY_INFER_AS(InferSame, Elu)
+DEPUTY_INFER_AS(InferSame, Erf)
+DEPUTY_INFER_AS(InferSame, Exp)
+DEPUTY_INFER_AS(InferSame, Floor)
+DEPUTY_INFER_AS(InferSame, HardSigmoid)
+DEPUTY_INFER_AS(InferSame, HardSwish)
+DEPUTY_INFER_AS(InferSame, Identity)
+DEPUTY_INFER_AS(InferSame, LeakyRelu)
+DEPUTY_INFER_AS(InferSame, Log)
+DEPUTY_INFER_AS(InferSame, Mish)
+DEPUTY_INFER_AS(InferSame, Neg)
+DEPUTY_INFER_AS(InferSame, Not)
+DEPUTY_INFER_AS(InferSame, Reciprocal)
+DEPUTY_INFER_AS(InferSame, Relu)
+DEPUTY_INFER_AS(InferSame, Round)
+DEPUTY_INFER_AS(InferSame, Selu)
+DEPUTY_INFER_AS(InferSame, Sigmoid)
+DEPUTY_INFER_AS(InferSame, Sign)
+DEPUTY_INFER_AS(InferSame, Sin)
+DEPUTY_INFER_AS(InferSame, Sinh)
+DEPUTY_INFER_AS(InferSame, Softplus)
+DEPUTY_INFER_AS(InferSame, Softsign)
+DEPUTY_INFER_AS(InferSame, Sqrt)
+DEPUTY_INFER_AS(InferSame, Tan)
+DEPUTY_INFER_AS(InferSame, Tanh)
+DEPUTY_INFER_AS(InferSame, ThresholdedRelu)
+DEPUTY_INFER_AS(InferPredicate, IsInf)
+DEPUTY_INFER_AS(InferPredicate, IsNaN)
+DEPUTY_INFER_AS(InferArithmetic, Add)
+DEPUTY_INFER_AS(InferArithmetic, And)
+DEPUTY_INFER_AS(InferArithmetic, Div)
+DEPUTY_INFER_AS(InferArithmetic, Max)
+DEPUTY_INFER_AS(InferArithmetic, Mean)
+DEPUTY_INFER_AS(InferArithmetic, Min)
+DEPUTY_INFER_AS(InferArithmetic, Mod)
+DEPUTY_INFER_AS(InferArithmetic, Mul)
+DEPUTY_INFER_AS(InferArithmetic, Or)
+DEPUTY_INFER_AS(InferArithmetic, Sub)
+DEPUTY_INFER_AS(InferArithmetic, Sum)
+DEPUTY_INFER_AS(InferArithmetic, Xor)
+DEPUTY_INFER_AS(InferComparison, Equal)
+DEPUTY_INFER_AS(InferComparison, Greater)
+DEPUTY_INFER_AS(InferComparison, GreaterOrEqual)
+DEPUTY_INFER_AS(InferComparison, Less)
+DEPUTY_INFER_AS(InferComparison, LessOrEqual)
+#undef DEPUTY_INFER_AS
+
+// The exponent may have a type of its own.
+Status InferPow(InferenceContext& context) { return BroadcastInputs(context, context.input(0).dtype); }
+
+// The slope broadcasts to the input, never the other way.
+Status InferPRelu(InferenceContext& context) {
+  DEPUTY_ASSIGN_OR_RETURN(const DType dtype, CommonType(context, 0));
+  const ValueType &input = context.input(0), &slope = context.input(1);
+  if (input.ranked && slope.ranked) {
+    const Result<std::vector<int64_t>> joint = BroadcastDims(input.dims, slope.dims);
+    bool fits = joint.ok() && joint->size() == input.dims.size();
+    for (size_t i = 0; fits && i < input.dims.size(); ++i)
+      fits = input.dims[i] < 0 || (*joint)[i] < 0 || (*joint)[i] == input.dims[i];
+    if (!fits)
+      return Error(StatusCode::kModel, "a slope of shape {} does not broadcast to {}", ShapeToString(slope.dims),
+                   ShapeToString(input.dims));
+  }
+  return LikeInput(context, dtype);
+}
+
+Status InferWhere(InferenceContext& context) {
+  if (context.input(0).dtype != DType::kBool && context.input(0).dtype != DType::kUndefined)
+    return Error(StatusCode::kModel, "the condition is {}, not bool", NameOf(context.input(0).dtype));
+  DEPUTY_ASSIGN_OR_RETURN(const DType dtype, CommonType(context, 1));
+  return BroadcastInputs(context, dtype);
+}
+
+Status InferCast(InferenceContext& context) {
+  const int64_t to = context.primitive().GetInt("to", 0);
+  const DType dtype = to >= 0 && to <= INT32_MAX ? static_cast<DType>(to) : DType::kUndefined;
+  if (SizeOf(dtype) == 0 && dtype != DType::kString)
+    return Error(StatusCode::kNotSupported, "no element type has the number {}", to);
+  return LikeInput(context, dtype);
+}
+
+Status InferCastLike(InferenceContext& context) {
+  if (!context.has_input(1)) return Error(StatusCode::kModel, "input 'target_type' is left out");
+  return LikeInput(context, context.input(1).dtype);
+}
+
+Status InferDropout(InferenceContext& context) {
+  context.SetOutput(0, context.input(0));
+  ValueType mask = context.input(0);
+  mask.dtype = DType::kBool;
+  context.SetOutput(1, std::move(mask));
+  return {};
+}
+
+}  // namespace deputy::host

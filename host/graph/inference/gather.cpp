@@ -1,0 +1,94 @@
+// Inference of Gather, GatherElements and GatherND.
+#include <algorithm>
+
+#include "graph/inference/dims.hpp"
+#include "graph/inference/functions.hpp"
+
+namespace deputy::host {
+namespace {
+
+Status CheckIndices(const InferenceContext& context) {
+  const DType dtype = context.input(1).dtype;
+  if (dtype != DType::kUndefined && dtype != DType::kInt64 && dtype != DType::kInt32)
+    return Error(StatusCode::kModel, "the indices are {}, not int64", NameOf(dtype));
+  return {};
+}
+
+}  // namespace
+
+Status InferGather(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckIndices(context));
+  const ValueType &data = context.input(0), &indices = context.input(1);
+  if (!data.ranked || !indices.ranked) {
+    context.SetOutputUnranked(0, data.dtype);
+    return {};
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
+                          context.NormalizeAxis(context.primitive().GetInt("axis", 0), data.dims.size()));
+  const auto at = data.dims.begin() + static_cast<ptrdiff_t>(axis);
+  std::vector<int64_t> dims(data.dims.begin(), at);
+  dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
+  dims.insert(dims.end(), at + 1, data.dims.end());
+  context.SetOutput(0, data.dtype, std::move(dims));
+  return {};
+}
+
+Status InferGatherElements(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckIndices(context));
+  const ValueType &data = context.input(0), &indices = context.input(1);
+  if (data.ranked && indices.ranked) {
+    if (data.dims.size() != indices.dims.size())
+      return Error(StatusCode::kModel, "indices {} and data {} differ in rank", ShapeToString(indices.dims),
+                   ShapeToString(data.dims));
+    DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
+                            context.NormalizeAxis(context.primitive().GetInt("axis", 0), data.dims.size()));
+    for (size_t i = 0; i < data.dims.size(); ++i)
+      if (i != axis && data.dims[i] >= 0 && indices.dims[i] > data.dims[i])
+        return Error(StatusCode::kModel, "indices {} reach beyond data {} along axis {}", ShapeToString(indices.dims),
+                     ShapeToString(data.dims), i);
+  }
+  if (indices.ranked) {
+    context.SetOutput(0, data.dtype, indices.dims);
+  } else if (data.ranked) {
+    context.SetOutput(0, data.dtype, UnknownDims(data.dims.size()));
+  } else {
+    context.SetOutputUnranked(0, data.dtype);
+  }
+  return {};
+}
+
+Status InferGatherND(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckIndices(context));
+  const ValueType &data = context.input(0), &indices = context.input(1);
+  const int64_t batch = context.primitive().GetInt("batch_dims", 0);
+  if (!data.ranked || !indices.ranked || (!indices.dims.empty() && indices.dims.back() < 0)) {
+    context.SetOutputUnranked(0, data.dtype);
+    return {};
+  }
+  const size_t rank = data.dims.size(), index_rank = indices.dims.size();
+  if (batch < 0 || batch >= static_cast<int64_t>(std::min(rank, index_rank)))
+    return Error(StatusCode::kModel, "batch_dims {} does not fit data {} and indices {}", batch,
+                 ShapeToString(data.dims), ShapeToString(indices.dims));
+  const size_t batches = static_cast<size_t>(batch);
+  const int64_t tuple = indices.dims.back();
+  if (tuple < 1 || tuple > static_cast<int64_t>(rank - batches))
+    return Error(StatusCode::kModel, "indices {} hold tuples that do not fit data {}", ShapeToString(indices.dims),
+                 ShapeToString(data.dims));
+  std::vector<int64_t> dims;
+  for (size_t i = 0; i + 1 < index_rank; ++i) {
+    if (i >= batches) {
+      dims.push_back(indices.dims[i]);
+      continue;
+    }
+    Result<int64_t> merged = MergeDim(data.dims[i], indices.dims[i]);
+    if (!merged.ok())
+      return Error(StatusCode::kModel, "batches of data {} and indices {} differ", ShapeToString(data.dims),
+                   ShapeToString(indices.dims));
+    dims.push_back(*merged);
+  }
+  dims.insert(dims.end(), data.dims.begin() + static_cast<ptrdiff_t>(batches) + tuple, data.dims.end());
+  context.SetOutput(0, data.dtype, std::move(dims));
+  return {};
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,181 @@
+// Shape inference of convolutions, matrix products and normalizations.
+#include <algorithm>
+#include <optional>
+
+#include "base/checked.hpp"
+#include "graph/inference/dims.hpp"
+#include "graph/inference/functions.hpp"
+#include "graph/inference/windows.hpp"
+
+namespace deputy::host {
+namespace {
+
+int64_t KnownDim(const ValueType& type, size_t axis) { return type.ranked ? type.dims[axis] : kUnknownDim; }
+
+Status CheckVector(const InferenceContext& context, size_t i, int64_t length, const char* what) {
+  if (!context.has_input(i) || !context.input(i).ranked) return Status();
+  const std::vector<int64_t>& dims = context.input(i).dims;
+  if (dims.size() != 1) return Error(StatusCode::kModel, "the {} has rank {}, 1 is needed", what, dims.size());
+  if (length >= 0 && dims[0] >= 0 && dims[0] != length)
+    return Error(StatusCode::kModel, "the {} has {} values, {} are needed", what, dims[0], length);
+  return Status();
+}
+
+// Channels of the output. Convolution weights are [out, in / group, ...], transposed ones [in, out / group, ...].
+Result<int64_t> CheckChannels(const ValueType& x, const ValueType& w, int64_t group, bool transposed) {
+  if (group < 1) return Error(StatusCode::kModel, "group is {}, at least 1 is needed", group);
+  const int64_t have = KnownDim(x, 1), first = KnownDim(w, 0), second = KnownDim(w, 1);
+  const std::optional<int64_t> grouped = CheckedMultiply(std::max<int64_t>(second, 0), group);
+  if (!grouped) return Error(StatusCode::kModel, "{} groups of {} channels are too many", group, second);
+  if (first >= 0 && first % group != 0)
+    return Error(StatusCode::kModel, "{} {} channels do not divide into {} groups", first,
+                 transposed ? "input" : "output", group);
+  if (transposed) {
+    if (have >= 0 && first >= 0 && have != first)
+      return Error(StatusCode::kModel, "weights have {} input channels, input has {}", first, have);
+    return second >= 0 ? *grouped : kUnknownDim;
+  }
+  if (have >= 0 && second >= 0 && *grouped != have)
+    return Error(StatusCode::kModel, "weights have {} input channels per group ({} groups), input has {}", second,
+                 group, have);
+  return first >= 0 ? first : kUnknownDim;
+}
+
+Status InferConvolution(InferenceContext& context, bool transposed) {
+  const ValueType& x = context.input(0);
+  const ValueType& w = context.input(1);
+  if (!x.ranked && !w.ranked) {
+    context.SetOutputUnranked(0, x.dtype);
+    return Status();
+  }
+  const size_t rank = x.ranked ? x.dims.size() : w.dims.size();
+  if (rank < 3) return Error(StatusCode::kModel, "rank {} has no spatial axes to convolve over", rank);
+  if (x.ranked && w.ranked && w.dims.size() != rank)
+    return Error(StatusCode::kModel, "weights have rank {}, input has rank {}", w.dims.size(), rank);
+  const int64_t group = context.primitive().GetInt("group", 1);
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t channels, CheckChannels(x, w, group, transposed));
+  DEPUTY_RETURN_IF_ERROR(CheckVector(context, 2, channels, "bias"));
+
+  std::vector<int64_t> dims = UnknownDims(rank);
+  dims[0] = KnownDim(x, 0);
+  dims[1] = channels;
+  const WindowOptions options = WindowOptionsOf(context.primitive());
+  const std::vector<int64_t> w_dims = w.ranked ? w.dims : UnknownDims(rank);
+  const std::span<const int64_t> kernel = std::span<const int64_t>(w_dims).subspan(2);
+  if (x.ranked && (!options.kernel.empty() || IsStatic(kernel))) {
+    DEPUTY_ASSIGN_OR_RETURN(const Window window, WindowForWeights(options, kernel));
+    DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> spatial,
+                            InferWindow(window, std::span<const int64_t>(x.dims).subspan(2), transposed));
+    std::copy(spatial.begin(), spatial.end(), dims.begin() + 2);
+  }
+  context.SetOutput(0, x.dtype, std::move(dims));
+  return Status();
+}
+
+Status SameAsInput(InferenceContext& context, size_t least_rank) {
+  const ValueType& x = context.input(0);
+  if (x.ranked && x.dims.size() < least_rank)
+    return Error(StatusCode::kModel, "the input has rank {}, at least {} is needed", x.dims.size(), least_rank);
+  context.SetOutput(0, x);
+  return Status();
+}
+
+}  // namespace
+
+Status InferConv(InferenceContext& context) { return InferConvolution(context, false); }
+Status InferConvTranspose(InferenceContext& context) { return InferConvolution(context, true); }
+
+Status InferMatMul(InferenceContext& context) {
+  const ValueType& a = context.input(0);
+  const ValueType& b = context.input(1);
+  if (!a.ranked || !b.ranked) {
+    context.SetOutputUnranked(0, a.dtype);
+    return Status();
+  }
+  if (a.dims.empty() || b.dims.empty()) return Error(StatusCode::kModel, "a scalar cannot be an input of a product");
+  const bool row = a.dims.size() == 1, column = b.dims.size() == 1;
+  const int64_t inner_a = a.dims.back(), inner_b = column ? b.dims[0] : b.dims[b.dims.size() - 2];
+  if (!MergeDim(inner_a, inner_b).ok())
+    return Error(StatusCode::kModel, "shapes {} and {} do not multiply: {} columns meet {} rows", ShapeToString(a.dims),
+                 ShapeToString(b.dims), inner_a, inner_b);
+  const std::span<const int64_t> all_a = a.dims, all_b = b.dims;
+  DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, BroadcastDims(all_a.first(row ? 0 : all_a.size() - 2),
+                                                                   all_b.first(column ? 0 : all_b.size() - 2)));
+  if (!row) dims.push_back(a.dims[a.dims.size() - 2]);
+  if (!column) dims.push_back(b.dims.back());
+  context.SetOutput(0, a.dtype, std::move(dims));
+  return Status();
+}
+
+Status InferGemm(InferenceContext& context) {
+  const ValueType& a = context.input(0);
+  const ValueType& b = context.input(1);
+  for (const ValueType* type : {&a, &b})
+    if (type->ranked && type->dims.size() != 2)
+      return Error(StatusCode::kModel, "an input has rank {}, Gemm multiplies matrices", type->dims.size());
+  const bool transpose_a = context.primitive().GetInt("transA", 0) != 0;
+  const bool transpose_b = context.primitive().GetInt("transB", 0) != 0;
+  const int64_t m = KnownDim(a, transpose_a ? 1 : 0), n = KnownDim(b, transpose_b ? 0 : 1);
+  const int64_t inner_a = KnownDim(a, transpose_a ? 0 : 1), inner_b = KnownDim(b, transpose_b ? 1 : 0);
+  if (!MergeDim(inner_a, inner_b).ok())
+    return Error(StatusCode::kModel, "the first factor has {} columns, the second {} rows", inner_a, inner_b);
+  if (context.has_input(2) && context.input(2).ranked) {
+    const std::vector<int64_t> product = {m, n};
+    const Result<std::vector<int64_t>> sum = BroadcastDims(product, context.input(2).dims);
+    const bool fits = sum.ok() && sum->size() == 2 && (m < 0 || (*sum)[0] == m) && (n < 0 || (*sum)[1] == n);
+    if (!fits)
+      return Error(StatusCode::kModel, "C of shape {} cannot be broadcast to {}", ShapeToString(context.input(2).dims),
+                   ShapeToString(product));
+  }
+  context.SetOutput(0, a.dtype, {m, n});
+  return Status();
+}
+
+Status InferBatchNormalization(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(SameAsInput(context, 1));
+  const ValueType& x = context.input(0);
+  const int64_t channels = !x.ranked ? kUnknownDim : x.dims.size() < 2 ? 1 : x.dims[1];
+  // Up to the definition of opset 8 the parameters may be one per element.
+  if (context.primitive().GetInt("spatial", 1) != 0) {
+    static constexpr const char* kNames[] = {"", "scale", "bias", "mean", "variance"};
+    for (size_t i = 1; i <= 4; ++i) DEPUTY_RETURN_IF_ERROR(CheckVector(context, i, channels, kNames[i]));
+  }
+  const size_t statistics = context.input_count() > 3 ? 3 : 0;
+  for (size_t i = 1; i < context.output_count(); ++i) context.SetOutput(i, context.input(statistics).dtype, {channels});
+  return Status();
+}
+
+Status InferInstanceNormalization(InferenceContext& context) {
+  const ValueType& x = context.input(0);
+  DEPUTY_RETURN_IF_ERROR(SameAsInput(context, 3));
+  DEPUTY_RETURN_IF_ERROR(CheckVector(context, 1, KnownDim(x, 1), "scale"));
+  return CheckVector(context, 2, KnownDim(x, 1), "bias");
+}
+
+Status InferLayerNormalization(InferenceContext& context) {
+  const ValueType& x = context.input(0);
+  DEPUTY_RETURN_IF_ERROR(SameAsInput(context, 1));
+  const DType statistics = static_cast<DType>(context.primitive().GetInt("stash_type", 1));
+  if (statistics != DType::kFloat32 && statistics != DType::kBFloat16)
+    return Error(StatusCode::kModel, "stash_type {} is neither float32 nor bfloat16", static_cast<int>(statistics));
+  if (!x.ranked) {
+    context.SetOutputUnranked(1, statistics);
+    context.SetOutputUnranked(2, statistics);
+    return Status();
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
+                          context.NormalizeAxis(context.primitive().GetInt("axis", -1), x.dims.size()));
+  std::vector<int64_t> dims = x.dims;
+  std::fill(dims.begin() + static_cast<ptrdiff_t>(axis), dims.end(), 1);
+  context.SetOutput(1, statistics, dims);
+  context.SetOutput(2, statistics, std::move(dims));
+  return Status();
+}
+
+Status InferLRN(InferenceContext& context) {
+  if (context.primitive().GetInt("size", 0) < 1)
+    return Error(StatusCode::kModel, "the attribute size must be at least 1");
+  return SameAsInput(context, 2);
+}
+
+}  // namespace deputy::host

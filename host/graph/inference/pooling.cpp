@@ -1,0 +1,45 @@
+// Shape inference of the pools.
+#include "graph/inference/dims.hpp"
+#include "graph/inference/functions.hpp"
+#include "graph/inference/windows.hpp"
+
+namespace deputy::host {
+namespace {
+
+Status InferPool(InferenceContext& context) {
+  const ValueType& x = context.input(0);
+  const WindowOptions options = WindowOptionsOf(context.primitive());
+  if (options.kernel.empty()) return Error(StatusCode::kModel, "the attribute kernel_shape is missing");
+  DEPUTY_ASSIGN_OR_RETURN(const Window window, MakeWindow(options));
+  std::vector<int64_t> dims = UnknownDims(window.rank + 2);
+  if (x.ranked) {
+    if (x.dims.size() != window.rank + 2)
+      return Error(StatusCode::kModel, "the input has rank {}, a window of {} axes needs {}", x.dims.size(),
+                   window.rank, window.rank + 2);
+    DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> spatial,
+                            InferWindow(window, std::span<const int64_t>(x.dims).subspan(2), false));
+    dims = {x.dims[0], x.dims[1]};
+    dims.insert(dims.end(), spatial.begin(), spatial.end());
+  }
+  context.SetOutput(0, x.dtype, dims);
+  if (context.primitive().kind() == OpKind::kMaxPool) context.SetOutput(1, DType::kInt64, std::move(dims));
+  return Status();
+}
+
+Status InferGlobalPool(InferenceContext& context) {
+  ValueType type = context.input(0);
+  if (type.ranked && type.dims.size() < 2)
+    return Error(StatusCode::kModel, "the input has rank {}, at least 2 is needed", type.dims.size());
+  for (size_t i = 2; i < type.dims.size(); ++i) type.dims[i] = 1;
+  context.SetOutput(0, std::move(type));
+  return Status();
+}
+
+}  // namespace
+
+Status InferMaxPool(InferenceContext& context) { return InferPool(context); }
+Status InferAveragePool(InferenceContext& context) { return InferPool(context); }
+Status InferGlobalMaxPool(InferenceContext& context) { return InferGlobalPool(context); }
+Status InferGlobalAveragePool(InferenceContext& context) { return InferGlobalPool(context); }
+
+}  // namespace deputy::host

@@ -1,0 +1,112 @@
+// Inference of the operators whose result depends on what elements are, not only on where they stand: TopK, OneHot,
+// NonZero, Compress, the scatters, and ReverseSequence.
+#include <algorithm>
+
+#include "graph/inference/dims.hpp"
+#include "graph/inference/functions.hpp"
+
+namespace deputy::host {
+
+Status InferTopK(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  DEPUTY_ASSIGN_OR_RETURN(const IntList k, ReadIntList(context, 1, "K"));
+  if (k.count && *k.count != 1) return Error(StatusCode::kModel, "input 'K' holds {} numbers, not one", *k.count);
+  if (!input.ranked) {
+    context.SetOutputUnranked(0, input.dtype);
+    context.SetOutputUnranked(1, DType::kInt64);
+    return {};
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
+                          context.NormalizeAxis(context.primitive().GetInt("axis", -1), input.dims.size()));
+  std::vector<int64_t> dims = input.dims;
+  const int64_t wanted = k.values ? (*k.values)[0] : kUnknownDim;
+  if (k.values && (wanted < 0 || (dims[axis] >= 0 && wanted > dims[axis])))
+    return Error(StatusCode::kModel, "there are no {} largest or smallest along axis {} of {}", wanted, axis,
+                 ShapeToString(input.dims));
+  dims[axis] = wanted;
+  context.SetOutput(0, input.dtype, dims);
+  context.SetOutput(1, DType::kInt64, std::move(dims));
+  return {};
+}
+
+Status InferOneHot(InferenceContext& context) {
+  const ValueType &indices = context.input(0), &values = context.input(2);
+  int64_t depth = kUnknownDim;
+  if (const Tensor* known = context.constant(1)) {
+    DEPUTY_ASSIGN_OR_RETURN(depth, IntOf(*known, "depth"));
+    if (depth <= 0) return Error(StatusCode::kModel, "input 'depth' is {}", depth);
+  }
+  if (!indices.ranked) {
+    context.SetOutputUnranked(0, values.dtype);
+    return {};
+  }
+  std::vector<int64_t> dims = indices.dims;
+  DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
+                          context.NormalizeAxis(context.primitive().GetInt("axis", -1), dims.size() + 1));
+  dims.insert(dims.begin() + static_cast<ptrdiff_t>(axis), depth);
+  context.SetOutput(0, values.dtype, std::move(dims));
+  return {};
+}
+
+Status InferNonZero(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  const int64_t rank = input.ranked ? static_cast<int64_t>(input.dims.size()) : kUnknownDim;
+  context.SetOutput(0, DType::kInt64, {rank, kUnknownDim});
+  return {};
+}
+
+Status InferCompress(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  if (!context.primitive().Has("axis")) {
+    context.SetOutput(0, input.dtype, UnknownDims(1));
+  } else if (!input.ranked) {
+    context.SetOutputUnranked(0, input.dtype);
+  } else {
+    std::vector<int64_t> dims = input.dims;
+    DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
+                            context.NormalizeAxis(context.primitive().GetInt("axis", 0), dims.size()));
+    dims[axis] = kUnknownDim;
+    context.SetOutput(0, input.dtype, std::move(dims));
+  }
+  return {};
+}
+
+namespace {
+
+// Both scatters give back what they were given, changed.
+Status InferScatter(InferenceContext& context) {
+  const ValueType &data = context.input(0), &indices = context.input(1), &updates = context.input(2);
+  if (indices.dtype != DType::kUndefined && indices.dtype != DType::kInt64 && indices.dtype != DType::kInt32)
+    return Error(StatusCode::kModel, "the indices are {}, not int64", NameOf(indices.dtype));
+  if (data.dtype != DType::kUndefined && updates.dtype != DType::kUndefined && data.dtype != updates.dtype)
+    return Error(StatusCode::kModel, "cannot put {} into {}", NameOf(updates.dtype), NameOf(data.dtype));
+  const std::string_view reduction = context.primitive().GetString("reduction", "none");
+  if (reduction != "none" && reduction != "add" && reduction != "mul" && reduction != "max" && reduction != "min")
+    return Error(StatusCode::kModel, "there is no reduction '{}'", reduction);
+  context.SetOutput(0, data);
+  return {};
+}
+
+}  // namespace
+
+Status InferScatterElements(InferenceContext& context) {
+  const ValueType& data = context.input(0);
+  if (data.ranked)
+    DEPUTY_RETURN_IF_ERROR(context.NormalizeAxis(context.primitive().GetInt("axis", 0), data.dims.size()).status());
+  return InferScatter(context);
+}
+
+Status InferScatterND(InferenceContext& context) { return InferScatter(context); }
+
+Status InferReverseSequence(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  const int64_t time = context.primitive().GetInt("time_axis", 0), batch = context.primitive().GetInt("batch_axis", 1);
+  if (time < 0 || time > 1 || batch < 0 || batch > 1 || time == batch)
+    return Error(StatusCode::kModel, "time_axis {} and batch_axis {} are not 0 and 1", time, batch);
+  if (input.ranked && input.dims.size() < 2)
+    return Error(StatusCode::kModel, "the input has shape {}, which holds no sequences", ShapeToString(input.dims));
+  context.SetOutput(0, input);
+  return {};
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,285 @@
+// Inference of the operators that look at shapes or change them: Reshape, Flatten, Squeeze, Unsqueeze, Expand, Shape,
+// Size, and those that make tensors from shapes and scalars.
+#include <algorithm>
+
+#include "base/checked.hpp"
+#include "graph/inference/dims.hpp"
+#include "graph/inference/functions.hpp"
+#include "graph/inference/slicing.hpp"
+
+namespace deputy::host {
+namespace {
+
+std::string TargetText(std::span<const int64_t> target) {
+  std::string text = "[";
+  for (size_t i = 0; i < target.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(target[i]);
+  return text + "]";
+}
+
+Status CannotReshape(std::span<const int64_t> dims, std::span<const int64_t> target) {
+  const std::optional<int64_t> count = IsStatic(dims) ? CheckedElementCount(dims) : std::nullopt;
+  return Error(StatusCode::kModel, "cannot reshape {}{} to {}", ShapeToString(dims),
+               count ? fmt::format(" ({} elements)", *count) : std::string(), TargetText(target));
+}
+
+// The target of a Reshape with its zeros copied. `rest_in` and `rest_out` hold what copying has not matched already.
+struct ReshapePlan {
+  std::vector<int64_t> dims;
+  std::vector<int64_t> rest_in, rest_out;
+  std::optional<size_t> computed;  // position of the -1
+};
+
+Result<ReshapePlan> PlanReshape(const ValueType& input, std::span<const int64_t> target, bool allow_zero) {
+  ReshapePlan plan;
+  std::vector<bool> copied(input.dims.size(), false);
+  bool explicit_zero = false;
+  for (size_t i = 0; i < target.size(); ++i) {
+    const int64_t extent = target[i];
+    if (extent < -1) return Error(StatusCode::kModel, "cannot reshape to {}", TargetText(target));
+    if (extent == -1) {
+      if (plan.computed)
+        return Error(StatusCode::kModel, "cannot reshape to {}: two extents are -1", TargetText(target));
+      plan.computed = i;
+      plan.dims.push_back(kUnknownDim);
+    } else if (extent == 0 && !allow_zero) {
+      if (input.ranked && i >= input.dims.size())
+        return Error(StatusCode::kModel, "cannot reshape {} to {}: there is no extent {} to copy",
+                     ShapeToString(input.dims), TargetText(target), i);
+      plan.dims.push_back(input.ranked ? input.dims[i] : kUnknownDim);
+      if (input.ranked) copied[i] = true;
+    } else {
+      explicit_zero = explicit_zero || extent == 0;
+      plan.dims.push_back(extent);
+      plan.rest_out.push_back(extent);
+    }
+  }
+  if (explicit_zero && plan.computed)
+    return Error(StatusCode::kModel, "cannot reshape to {}: -1 beside 0 could be anything", TargetText(target));
+  for (size_t i = 0; i < input.dims.size(); ++i)
+    if (!copied[i]) plan.rest_in.push_back(input.dims[i]);
+  return plan;
+}
+
+}  // namespace
+
+Status InferReshape(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  DEPUTY_ASSIGN_OR_RETURN(const IntList shape, ReadIntList(context, 1, "shape"));
+  if (!shape.values) {
+    if (shape.count) {
+      context.SetOutput(0, input.dtype, UnknownDims(*shape.count));
+    } else {
+      context.SetOutputUnranked(0, input.dtype);
+    }
+    return {};
+  }
+  const std::span<const int64_t> target(*shape.values);
+  const bool allow_zero = context.primitive().GetInt("allowzero", 0) != 0;
+  DEPUTY_ASSIGN_OR_RETURN(ReshapePlan plan, PlanReshape(input, target, allow_zero));
+  if (input.ranked) {
+    DEPUTY_ASSIGN_OR_RETURN(const int64_t in, DimProduct(plan.rest_in));
+    DEPUTY_ASSIGN_OR_RETURN(const int64_t out, DimProduct(plan.rest_out));
+    if (plan.computed) {
+      int64_t& extent = plan.dims[*plan.computed];
+      if (out == 0 || (in >= 0 && in % out != 0)) return CannotReshape(input.dims, target);
+      if (in >= 0) {
+        extent = in / out;
+      } else if (out == 1) {
+        extent = in;
+      } else {
+        // 4·N to [4,-1]: the known parts cancel and the symbol is left.
+        std::vector<int64_t> open;
+        int64_t known = 1;
+        for (const int64_t dim : plan.rest_in) {
+          if (dim < 0) open.push_back(dim);
+          if (dim >= 0) known *= dim;
+        }
+        extent = open.size() == 1 && known == out ? open[0] : kUnknownDim;
+      }
+    } else if (in >= 0 && in != out && IsStatic(input.dims)) {
+      return CannotReshape(input.dims, target);
+    }
+  }
+  context.SetOutput(0, input.dtype, std::move(plan.dims));
+  return {};
+}
+
+Status InferFlatten(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  if (!input.ranked) {
+    context.SetOutput(0, input.dtype, UnknownDims(2));
+    return {};
+  }
+  const int64_t rank = static_cast<int64_t>(input.dims.size());
+  int64_t axis = context.primitive().GetInt("axis", 1);
+  if (axis < -rank || axis > rank)
+    return Error(StatusCode::kModel, "axis {} is outside the rank {} of the input", axis, rank);
+  if (axis < 0) axis += rank;
+  const std::span<const int64_t> dims(input.dims);
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t rows, DimProduct(dims.first(static_cast<size_t>(axis))));
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t columns, DimProduct(dims.subspan(static_cast<size_t>(axis))));
+  context.SetOutput(0, input.dtype, {rows, columns});
+  return {};
+}
+
+Status InferSqueeze(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  if (!context.has_input(1)) {
+    if (!input.is_static()) {
+      context.SetOutputUnranked(0, input.dtype);
+      return {};
+    }
+    std::vector<int64_t> dims;
+    std::copy_if(input.dims.begin(), input.dims.end(), std::back_inserter(dims), [](int64_t dim) { return dim != 1; });
+    context.SetOutput(0, input.dtype, std::move(dims));
+    return {};
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const IntList axes, ReadIntList(context, 1, "axes"));
+  if (!input.ranked || !axes.count) {
+    context.SetOutputUnranked(0, input.dtype);
+    return {};
+  }
+  if (*axes.count > input.dims.size())
+    return Error(StatusCode::kModel, "cannot squeeze {} axes out of {}", *axes.count, ShapeToString(input.dims));
+  if (!axes.values) {
+    context.SetOutput(0, input.dtype, UnknownDims(input.dims.size() - *axes.count));
+    return {};
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<size_t> squeezed, NormalizeAxes(context, *axes.values, input.dims.size()));
+  std::vector<int64_t> dims;
+  for (size_t i = 0; i < input.dims.size(); ++i) {
+    if (std::find(squeezed.begin(), squeezed.end(), i) == squeezed.end()) {
+      dims.push_back(input.dims[i]);
+    } else if (input.dims[i] >= 0 && input.dims[i] != 1) {
+      return Error(StatusCode::kModel, "cannot squeeze axis {} of {}: its extent is not 1", i,
+                   ShapeToString(input.dims));
+    }
+  }
+  context.SetOutput(0, input.dtype, std::move(dims));
+  return {};
+}
+
+Status InferUnsqueeze(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  DEPUTY_ASSIGN_OR_RETURN(const IntList axes, ReadIntList(context, 1, "axes"));
+  if (!input.ranked || !axes.count) {
+    context.SetOutputUnranked(0, input.dtype);
+    return {};
+  }
+  const size_t rank = input.dims.size() + *axes.count;
+  if (!axes.values) {
+    context.SetOutput(0, input.dtype, UnknownDims(rank));
+    return {};
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<size_t> added, NormalizeAxes(context, *axes.values, rank));
+  std::vector<int64_t> dims(rank, 1);
+  for (size_t i = 0, from = 0; i < rank; ++i)
+    if (std::find(added.begin(), added.end(), i) == added.end()) dims[i] = input.dims[from++];
+  context.SetOutput(0, input.dtype, std::move(dims));
+  return {};
+}
+
+Status InferExpand(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  DEPUTY_ASSIGN_OR_RETURN(const IntList shape, ReadIntList(context, 1, "shape"));
+  if (!input.ranked || !shape.count) {
+    context.SetOutputUnranked(0, input.dtype);
+    return {};
+  }
+  if (shape.values)
+    for (const int64_t extent : *shape.values)
+      if (extent < 0) return Error(StatusCode::kModel, "cannot expand to {}", TargetText(*shape.values));
+  const std::vector<int64_t> target = shape.values ? *shape.values : UnknownDims(*shape.count);
+  DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, BroadcastDims(input.dims, target));
+  context.SetOutput(0, input.dtype, std::move(dims));
+  return {};
+}
+
+Status InferShape(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  if (!input.ranked) {
+    context.SetOutput(0, DType::kInt64, UnknownDims(1));
+    return {};
+  }
+  const int64_t rank = static_cast<int64_t>(input.dims.size());
+  const auto clamp = [rank](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
+  const int64_t start = clamp(context.primitive().GetInt("start", 0));
+  const int64_t end = clamp(context.primitive().GetInt("end", rank));
+  context.SetOutput(0, DType::kInt64, {std::max<int64_t>(end - start, 0)});
+  return {};
+}
+
+Status InferSize(InferenceContext& context) {
+  context.SetOutput(0, DType::kInt64, {});
+  return {};
+}
+
+Status InferConstant(InferenceContext& context) {
+  const Primitive& primitive = context.primitive();
+  if (const std::optional<Tensor> tensor = primitive.GetTensor("value")) {
+    context.SetOutput(0, tensor->dtype(), tensor->shape());
+  } else if (primitive.Has("value_float")) {
+    context.SetOutput(0, DType::kFloat32, {});
+  } else if (primitive.Has("value_int")) {
+    context.SetOutput(0, DType::kInt64, {});
+  } else if (primitive.Has("value_floats")) {
+    context.SetOutput(0, DType::kFloat32, {static_cast<int64_t>(primitive.GetFloats("value_floats").size())});
+  } else if (primitive.Has("value_ints")) {
+    context.SetOutput(0, DType::kInt64, {static_cast<int64_t>(primitive.GetInts("value_ints").size())});
+  } else if (primitive.Has("value_string")) {
+    context.SetOutput(0, DType::kString, {});
+  } else if (primitive.Has("value_strings")) {
+    context.SetOutput(0, DType::kString, {static_cast<int64_t>(primitive.GetStrings("value_strings").size())});
+  } else {
+    return Error(StatusCode::kModel, "a Constant has no value");
+  }
+  return {};
+}
+
+Status InferConstantOfShape(InferenceContext& context) {
+  const std::optional<Tensor> value = context.primitive().GetTensor("value");
+  const DType dtype = value ? value->dtype() : DType::kFloat32;
+  if (value && value->element_count() != 1)
+    return Error(StatusCode::kModel, "attribute 'value' holds {} elements, not one", value->element_count());
+  DEPUTY_ASSIGN_OR_RETURN(const IntList shape, ReadIntList(context, 0, "input"));
+  if (shape.values) {
+    for (const int64_t extent : *shape.values)
+      if (extent < 0) return Error(StatusCode::kModel, "shape {} is not possible", TargetText(*shape.values));
+    context.SetOutput(0, dtype, *shape.values);
+  } else if (shape.count) {
+    context.SetOutput(0, dtype, UnknownDims(*shape.count));
+  } else {
+    context.SetOutputUnranked(0, dtype);
+  }
+  return {};
+}
+
+Status InferEyeLike(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  const int64_t asked = context.primitive().GetInt("dtype", static_cast<int64_t>(input.dtype));
+  const DType dtype = asked >= 0 && asked <= 31 ? static_cast<DType>(asked) : DType::kUndefined;
+  if (input.ranked && input.dims.size() != 2)
+    return Error(StatusCode::kModel, "an identity matrix like {} does not exist", ShapeToString(input.dims));
+  context.SetOutput(0, dtype, input.ranked ? input.dims : UnknownDims(2));
+  return {};
+}
+
+Status InferRange(InferenceContext& context) {
+  const DType dtype = context.input(0).dtype;
+  const Tensor *start = context.constant(0), *limit = context.constant(1), *delta = context.constant(2);
+  if (start == nullptr || limit == nullptr || delta == nullptr) {
+    context.SetOutput(0, dtype, UnknownDims(1));
+    return {};
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t count, RangeCount(*start, *limit, *delta));
+  context.SetOutput(0, dtype, {count});
+  return {};
+}
+
+// The graph walk sets the outputs from the branches; here nothing is known of them.
+Status InferIf(InferenceContext& context) {
+  for (size_t i = 0; i < context.output_count(); ++i) context.SetOutputUnranked(i, DType::kUndefined);
+  return {};
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,87 @@
+#include "graph/operator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/nearest.hpp"
+
+namespace deputy::host {
+namespace {
+
+constexpr DTypeSet kU8 = Bit(DType::kUint8), kU16 = Bit(DType::kUint16), kU32 = Bit(DType::kUint32),
+                   kU64 = Bit(DType::kUint64), kI8 = Bit(DType::kInt8), kI16 = Bit(DType::kInt16),
+                   kI32 = Bit(DType::kInt32), kI64 = Bit(DType::kInt64), kF16 = Bit(DType::kFloat16),
+                   kF32 = Bit(DType::kFloat32), kF64 = Bit(DType::kFloat64), kBf16 = Bit(DType::kBFloat16),
+                   kBool = Bit(DType::kBool), kStr = Bit(DType::kString);
+constexpr DTypeSet kFloats = kF16 | kF32 | kF64, kFloatsBf16 = kFloats | kBf16;
+constexpr DTypeSet kWide = kFloats | kU32 | kU64 | kI32 | kI64, kWideBf16 = kWide | kBf16;
+constexpr DTypeSet kNumeric = kWide | kU8 | kU16 | kI8 | kI16, kNumericBf16 = kNumeric | kBf16;
+constexpr DTypeSet kAnyButBf16 = kNumeric | kBool | kStr, kAnyTensor = kAnyButBf16 | kBf16;
+constexpr bool kChanged = true, kExtended = false;
+constexpr int32_t kStillThere = INT32_MAX;
+
+// One array of definitions and one of attributes per operator; the sentinel lets operators without attributes compile.
+#define DEPUTY_OPERATOR_BEGIN(name, ...) constexpr OperatorDefinition k##name##Definitions[] = {
+#define DEPUTY_DEFINITION(name, since, change, types) {since, change, types},
+#define DEPUTY_OPERATOR_END(name) \
+  }                               \
+  ;
+#include "schema/operators.inc"
+
+#define DEPUTY_OPERATOR_BEGIN(name, ...) constexpr OperatorAttribute k##name##Attributes[] = {
+#define DEPUTY_ATTRIBUTE(name, kind, attribute, since, until, ...) {#attribute, since, until},
+#define DEPUTY_OPERATOR_END(name) \
+  {"", 0, 0}                      \
+  }                               \
+  ;
+#include "schema/operators.inc"
+
+constexpr OperatorInfo kOperators[] = {
+#define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs)                  \
+  {#name, domain, min_inputs, max_inputs, min_outputs, max_outputs, std::span(k##name##Definitions),           \
+   std::span<const OperatorAttribute>(k##name##Attributes, std::size(k##name##Attributes) - 1)},
+#include "schema/operators.inc"
+};
+
+}  // namespace
+
+const OperatorDefinition* OperatorInfo::DefinitionAt(int32_t opset) const {
+  const OperatorDefinition* found = nullptr;
+  for (const OperatorDefinition& definition : definitions)
+    if (definition.since_version <= opset) found = &definition;
+  return found;
+}
+
+const OperatorInfo* InfoOf(OpKind kind) {
+  return kind == OpKind::kOther ? nullptr : &kOperators[static_cast<size_t>(kind) - 1];
+}
+
+OpKind FindOperator(std::string_view domain, std::string_view op_type) {
+  static const auto* index = [] {
+    auto* made = new std::unordered_map<std::string_view, OpKind>;
+    for (size_t i = 0; i < std::size(kOperators); ++i)
+      made->emplace(kOperators[i].name, static_cast<OpKind>(i + 1));
+    return made;
+  }();
+  if (domain == "ai.onnx") domain = "";
+  const auto found = index->find(op_type);
+  if (found == index->end() || InfoOf(found->second)->domain != domain) return OpKind::kOther;
+  return found->second;
+}
+
+std::string_view NearestOperator(std::string_view op_type) {
+  std::vector<std::string> names;
+  for (const OperatorInfo& info : kOperators) names.emplace_back(info.name);
+  const std::string nearest = NearestMatch(op_type, names);
+  const auto found = std::find_if(std::begin(kOperators), std::end(kOperators),
+                                  [&](const OperatorInfo& info) { return info.name == nearest; });
+  return found == std::end(kOperators) ? std::string_view() : found->name;
+}
+
+std::span<const OperatorInfo> AllOperators() { return kOperators; }
+
+}  // namespace deputy::host

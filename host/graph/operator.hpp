@@ -1,0 +1,56 @@
+// The operators that Deputy knows, read from the one list (sdk/schema/operators.inc).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "deputy/dtype.hpp"
+
+namespace deputy::host {
+
+// One enumerator per operator; kOther is everything else, which may still run on a delegate that knows it.
+enum class OpKind : uint16_t {
+  kOther,
+#define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs) k##name,
+#include "schema/operators.inc"
+};
+
+inline constexpr uint32_t kVariadic = 0xffffffffu;
+
+// A set of element types as bits, one per DType number.
+using DTypeSet = uint32_t;
+constexpr DTypeSet Bit(DType dtype) { return 1u << static_cast<uint32_t>(dtype); }
+
+struct OperatorDefinition {
+  int32_t since_version;
+  bool changed;    // differs in meaning from the definition before it
+  DTypeSet types;  // of the main type variable
+};
+
+struct OperatorAttribute {
+  std::string_view name;
+  int32_t since_version;
+  int32_t until_version;  // first definition without it; INT32_MAX while it is there
+};
+
+struct OperatorInfo {
+  std::string_view name;
+  std::string_view domain;
+  uint32_t min_inputs, max_inputs, min_outputs, max_outputs;
+  std::span<const OperatorDefinition> definitions;  // oldest first
+  std::span<const OperatorAttribute> attributes;
+
+  int32_t newest() const { return definitions.back().since_version; }
+  // The definition that an opset has; null when the operator came later.
+  const OperatorDefinition* DefinitionAt(int32_t opset) const;
+};
+
+// kOther has no info: null.
+const OperatorInfo* InfoOf(OpKind kind);
+OpKind FindOperator(std::string_view domain, std::string_view op_type);
+// The known operator whose name is nearest to a misspelled or missing one; empty when none is near.
+std::string_view NearestOperator(std::string_view op_type);
+std::span<const OperatorInfo> AllOperators();
+
+}  // namespace deputy::host

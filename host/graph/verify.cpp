@@ -1,0 +1,102 @@
+#include "graph/verify.hpp"
+
+#include <algorithm>
+
+namespace deputy::host {
+namespace {
+
+constexpr size_t kMaxRank = 64;
+constexpr size_t kMaxDepth = 32;
+
+class Verifier {
+ public:
+  Verifier(const Graph& graph, size_t depth)
+      : graph_(graph), depth_(depth), available_(graph.values.size(), 0) {}
+
+  Status Run() {
+    if (depth_ > kMaxDepth) return Error(StatusCode::kModel, "regions are nested deeper than {}", kMaxDepth);
+    for (ValueId id = 0; id < graph_.values.size(); ++id) {
+      DEPUTY_RETURN_IF_ERROR(CheckValue(id));
+      available_[id] = graph_.values[id].is_constant();
+    }
+    for (const ValueId id : graph_.inputs) DEPUTY_RETURN_IF_ERROR(Provide(id, "a graph input"));
+    for (const ValueId id : graph_.captured) DEPUTY_RETURN_IF_ERROR(Provide(id, "a captured value"));
+    for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
+      Status status = CheckNode(graph_.nodes[node]);
+      if (!status.ok()) return std::move(status).At(Describe(graph_, node));
+    }
+    for (const ValueId id : graph_.outputs) {
+      if (id >= graph_.values.size()) return Error(StatusCode::kModel, "an output is value {}, which does not exist", id);
+      if (!available_[id])
+        return Error(StatusCode::kModel, "output '{}' is made by no node", graph_.values[id].name);
+    }
+    return {};
+  }
+
+ private:
+  Status CheckValue(ValueId id) const {
+    const Value& value = graph_.values[id];
+    if (value.type.dims.size() > kMaxRank)
+      return Error(StatusCode::kModel, "value '{}' has rank {}, more than {}", value.name, value.type.dims.size(),
+                   kMaxRank);
+    for (const int64_t dim : value.type.dims)
+      if (IsSymbol(dim) && SymbolIndex(dim) >= graph_.symbols.size())
+        return Error(StatusCode::kModel, "value '{}' has a symbolic extent that does not exist", value.name);
+    if (!value.is_constant()) return {};
+    if (value.constant.dtype() != value.type.dtype || value.constant.shape() != value.type.dims)
+      return Error(StatusCode::kModel, "constant '{}' differs from its type", value.name);
+    return {};
+  }
+
+  Status Provide(ValueId id, const char* role) {
+    if (id >= graph_.values.size()) return Error(StatusCode::kModel, "{} is value {}, which does not exist", role, id);
+    if (available_[id]) return Error(StatusCode::kModel, "value '{}' is made twice", graph_.values[id].name);
+    available_[id] = 1;
+    return {};
+  }
+
+  Status Read(ValueId id) const {
+    if (id >= graph_.values.size()) return Error(StatusCode::kModel, "reads value {}, which does not exist", id);
+    if (!available_[id])
+      return Error(StatusCode::kModel, "reads '{}' before any node has made it", graph_.values[id].name);
+    return {};
+  }
+
+  Status CheckNode(const Node& node) {
+    if (const OperatorInfo* info = InfoOf(node.kind())) {
+      DEPUTY_RETURN_IF_ERROR(CheckCount("inputs", node.inputs.size(), info->min_inputs, info->max_inputs));
+      DEPUTY_RETURN_IF_ERROR(CheckCount("outputs", node.outputs.size(), info->min_outputs, info->max_outputs));
+      for (size_t i = 0; i < info->min_inputs; ++i)
+        if (node.inputs[i] == kNone) return Error(StatusCode::kModel, "input {} is missing", i);
+    }
+    for (const ValueId id : node.inputs)
+      if (id != kNone) DEPUTY_RETURN_IF_ERROR(Read(id));
+    for (const Region& region : node.regions) {
+      if (region.body == nullptr || region.captures.size() != region.body->captured.size())
+        return Error(StatusCode::kModel, "region '{}' does not match its captures", region.name);
+      for (const ValueId id : region.captures) DEPUTY_RETURN_IF_ERROR(Read(id));
+      Status status = Verifier(*region.body, depth_ + 1).Run();
+      if (!status.ok()) return std::move(status).At("region '" + region.name + "'");
+    }
+    for (const ValueId id : node.outputs)
+      if (id != kNone) DEPUTY_RETURN_IF_ERROR(Provide(id, "an output"));
+    return {};
+  }
+
+  static Status CheckCount(const char* what, size_t count, uint32_t least, uint32_t most) {
+    if (count >= least && count <= most) return {};
+    if (least == most) return Error(StatusCode::kModel, "has {} {}, needs {}", count, what, least);
+    if (most == kVariadic) return Error(StatusCode::kModel, "has {} {}, needs at least {}", count, what, least);
+    return Error(StatusCode::kModel, "has {} {}, needs {} to {}", count, what, least, most);
+  }
+
+  const Graph& graph_;
+  const size_t depth_;
+  std::vector<uint8_t> available_;
+};
+
+}  // namespace
+
+Status VerifyGraph(const Graph& graph) { return Verifier(graph, 0).Run(); }
+
+}  // namespace deputy::host

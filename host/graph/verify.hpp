@@ -1,0 +1,12 @@
+// What every graph must satisfy before anything else looks at it.
+#pragma once
+
+#include "graph/graph.hpp"
+
+namespace deputy::host {
+
+// Ids in range, one producer per value, nodes in topological order, arities as in the operator list, captures of regions
+// match, element counts of constants fit their types. Errors name the node. Regions are verified too.
+Status VerifyGraph(const Graph& graph);
+
+}  // namespace deputy::host

@@ -1,0 +1,49 @@
+// Between the host and a library that reads one foreign model format. An importer is opened when a file asks for it, so
+// that the host itself links none of the libraries that foreign formats need. Both sides come from one build: C++ types
+// cross, and a library from another build is refused.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "base/status.hpp"
+#include "deputy/tensor.hpp"
+#include "graph/graph.hpp"
+
+namespace deputy::host {
+
+struct ImportSource {
+  std::span<const uint8_t> bytes;  // the whole file
+  // Keeps `bytes` alive: constants may then point into them. Null when the caller frees them after the import;
+  // constants are then copies.
+  std::shared_ptr<const void> keep;
+  // Names the file in errors and is what external weights are relative to. Empty for a model from memory.
+  std::filesystem::path path;
+};
+
+// Stateless. Does not log. [any-thread]
+class Importer {
+ public:
+  virtual std::string_view format_name() const = 0;  // "ONNX"
+  // Whether a file that begins with `head` (64 bytes, or all of a shorter one) is for this importer. `extension` is as
+  // in the file's name, ".onnx", or empty.
+  virtual bool Matches(std::span<const uint8_t> head, std::string_view extension) const = 0;
+  // The graph, verified but not inferred. Its memory may be managed by code of the importer's library, which must
+  // therefore stay loaded for good.
+  virtual Result<Graph> Import(const ImportSource& source) const = 0;
+  // One tensor in the format's own encoding (ONNX: a TensorProto); copied.
+  virtual Result<Tensor> ReadTensor(std::span<const uint8_t> bytes) const = 0;
+
+ protected:
+  ~Importer() = default;
+};
+
+// The one symbol that an importer exports. Returns null when `build` is not its own kImporterBuild.
+inline constexpr char kImporterSymbol[] = "deputy_importer_v1";
+using ImporterFunction = const Importer* (*)(const char* build);
+inline constexpr char kImporterBuild[] = DEPUTY_BUILD_VERSION " " __VERSION__;
+
+}  // namespace deputy::host

@@ -1,0 +1,105 @@
+#include "import/onnx/attributes.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/printable.hpp"
+
+namespace deputy::host::onnx_import {
+namespace {
+
+enum class Kind : uint8_t { Int, Float, String, Ints, Floats, Strings, Tensor };
+
+constexpr pb::AttributeProto::AttributeType ProtoTypeOf(Kind kind) {
+  switch (kind) {
+    case Kind::Int: return pb::AttributeProto::INT;
+    case Kind::Float: return pb::AttributeProto::FLOAT;
+    case Kind::String: return pb::AttributeProto::STRING;
+    case Kind::Ints: return pb::AttributeProto::INTS;
+    case Kind::Floats: return pb::AttributeProto::FLOATS;
+    case Kind::Strings: return pb::AttributeProto::STRINGS;
+    case Kind::Tensor: return pb::AttributeProto::TENSOR;
+  }
+  return pb::AttributeProto::UNDEFINED;
+}
+
+struct KnownAttribute {
+  OpKind op;
+  std::string_view name;
+  Kind kind;
+  int64_t since, until;
+};
+
+constexpr int64_t kStillThere = INT64_MAX;
+// In the order of OpKind, since both come from the same list.
+constexpr KnownAttribute kKnown[] = {
+#define DEPUTY_ATTRIBUTE(op, kind, attribute, since, until, ...) {OpKind::k##op, #attribute, Kind::kind, since, until},
+#include "schema/operators.inc"
+};
+
+Status CheckKind(OpKind op, int64_t opset, const std::string& name, pb::AttributeProto::AttributeType type) {
+  const auto* const begin = std::lower_bound(std::begin(kKnown), std::end(kKnown), op,
+                                             [](const KnownAttribute& it, OpKind wanted) { return it.op < wanted; });
+  const KnownAttribute* wanted = nullptr;
+  for (const auto* it = begin; it != std::end(kKnown) && it->op == op; ++it) {
+    if (it->name != name || opset < it->since || opset >= it->until) continue;
+    if (ProtoTypeOf(it->kind) == type) return {};
+    wanted = it;
+  }
+  if (wanted == nullptr) return {};
+  return Error(StatusCode::kModel, "attribute '{}' is of kind {}, not {}", name,
+               pb::AttributeProto::AttributeType_Name(type),
+               pb::AttributeProto::AttributeType_Name(ProtoTypeOf(wanted->kind)));
+}
+
+}  // namespace
+
+pb::AttributeProto::AttributeType TypeOf(const pb::AttributeProto& attribute) {
+  if (attribute.type() != pb::AttributeProto::UNDEFINED) return attribute.type();
+  if (attribute.has_f()) return pb::AttributeProto::FLOAT;
+  if (attribute.has_i()) return pb::AttributeProto::INT;
+  if (attribute.has_s()) return pb::AttributeProto::STRING;
+  if (attribute.has_t()) return pb::AttributeProto::TENSOR;
+  if (attribute.has_g()) return pb::AttributeProto::GRAPH;
+  if (attribute.floats_size() != 0) return pb::AttributeProto::FLOATS;
+  if (attribute.ints_size() != 0) return pb::AttributeProto::INTS;
+  if (attribute.strings_size() != 0) return pb::AttributeProto::STRINGS;
+  return pb::AttributeProto::UNDEFINED;
+}
+
+Status AddAttribute(PrimitiveBuilder& builder, OpKind op, int64_t opset, const std::string& name,
+                    const pb::AttributeProto& attribute, const TensorReader& tensors) {
+  const pb::AttributeProto::AttributeType type = TypeOf(attribute);
+  DEPUTY_RETURN_IF_ERROR(CheckKind(op, opset, name, type));
+  switch (type) {
+    case pb::AttributeProto::INT: builder.Set(name, attribute.i()); return {};
+    case pb::AttributeProto::FLOAT: builder.Set(name, attribute.f()); return {};
+    case pb::AttributeProto::STRING: builder.Set(name, attribute.s()); return {};
+    case pb::AttributeProto::INTS:
+      builder.Set(name, std::vector<int64_t>(attribute.ints().begin(), attribute.ints().end()));
+      return {};
+    case pb::AttributeProto::FLOATS:
+      builder.Set(name, std::vector<float>(attribute.floats().begin(), attribute.floats().end()));
+      return {};
+    case pb::AttributeProto::STRINGS:
+      builder.Set(name, std::vector<std::string>(attribute.strings().begin(), attribute.strings().end()));
+      return {};
+    case pb::AttributeProto::TENSOR: {
+      Result<Tensor> tensor = tensors.Read(attribute.t());
+      if (!tensor.ok()) return std::move(tensor).status().At("attribute '" + Printable(name) + "'");
+      builder.Set(name, std::move(tensor).value());
+      return {};
+    }
+    case pb::AttributeProto::UNDEFINED:
+      return Error(StatusCode::kModel, "attribute '{}' has no value", Printable(name));
+    default:
+      return Error(StatusCode::kNotSupported, "attribute '{}' is of kind {}, which is not supported", Printable(name),
+                   pb::AttributeProto::AttributeType_Name(type));
+  }
+}
+
+}  // namespace deputy::host::onnx_import

@@ -1,0 +1,21 @@
+// Attributes of a node: from AttributeProto into a Primitive, each of the kind that the operator list says.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.hpp"
+#include "graph/primitive.hpp"
+#include "import/onnx/proto.hpp"
+#include "import/onnx/tensors.hpp"
+
+namespace deputy::host::onnx_import {
+
+// The declared type, or the one that the fields show: models before IR version 2 declare none.
+pb::AttributeProto::AttributeType TypeOf(const pb::AttributeProto& attribute);
+
+// Adds the attribute under `name`. `opset` tells the operator's definition. Graphs are not to be given here.
+Status AddAttribute(PrimitiveBuilder& builder, OpKind op, int64_t opset, const std::string& name,
+                    const pb::AttributeProto& attribute, const TensorReader& tensors);
+
+}  // namespace deputy::host::onnx_import

@@ -1,0 +1,32 @@
+// The step before protobuf: walks the wire format under budgets and makes a copy without the weights. A small hostile
+// file could otherwise cost a hundred times its size, and every weight would be copied just to be parsed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/status.hpp"
+#include "import/onnx/wire_schema.hpp"
+
+namespace deputy::host::onnx_import {
+
+struct Budgets {
+  uint64_t nodes = 1'000'000;
+  uint64_t tensors = 1'000'000;
+  uint64_t messages = 4'000'000;  // of all other kinds together
+  uint64_t strings = 4'000'000;   // in lists of strings: names of inputs and outputs, attributes
+  uint32_t graph_depth = 32;      // graphs within nodes within graphs
+};
+
+// What stands in `raw_data` of the condensed copy: where the bytes are in the original.
+struct WeightReference {
+  uint64_t offset;
+  uint64_t size;
+};
+
+// Protobuf may parse the copy: well-formed, within the budgets, known fields only, singular messages given once. Errors
+// tell the byte where the file is damaged, or which budget it exceeds and near which node. [any-thread]
+Result<std::string> Condense(std::span<const uint8_t> bytes, Message root, const Budgets& budgets = {});
+
+}  // namespace deputy::host::onnx_import

@@ -1,0 +1,112 @@
+#include "import/onnx/external_files.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "base/printable.hpp"
+
+namespace deputy::host::onnx_import {
+namespace {
+
+constexpr size_t kLongestLocation = 1024;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  void Replace(int fd) {
+    if (fd_ >= 0) close(fd_);
+    fd_ = fd;
+  }
+
+ private:
+  int fd_;
+};
+
+Status Refuse(const std::string& location, const char* why) {
+  return Error(StatusCode::kModel, "external data '{}' {}", Printable(location), why);
+}
+
+Result<std::vector<std::string>> Split(const std::string& location) {
+  if (location.empty()) return Refuse(location, "has no location");
+  if (location.size() > kLongestLocation) return Refuse(location, "has too long a location");
+  if (location.front() == '/') return Refuse(location, "is an absolute path; only files beside the model are read");
+  if (location.find('\0') != std::string::npos || location.find('\\') != std::string::npos)
+    return Refuse(location, "has a location that is no path");
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= location.size();) {
+    const size_t end = std::min(location.find('/', begin), location.size());
+    const std::string part = location.substr(begin, end - begin);
+    if (part == "..") return Refuse(location, "points out of the model's folder");
+    if (!part.empty() && part != ".") parts.push_back(part);
+    begin = end + 1;
+  }
+  if (parts.empty()) return Refuse(location, "has a location that is no path");
+  return parts;
+}
+
+Status OpenFailed(const std::string& location, int error) {
+  if (error == ELOOP) return Refuse(location, "is a symbolic link, which may point anywhere");
+  const StatusCode code = error == ENOENT ? StatusCode::kNotFound : StatusCode::kUnavailable;
+  return Error(code, "external data '{}' cannot be opened: {}", Printable(location), std::strerror(error));
+}
+
+}  // namespace
+
+Result<ExternalBytes> ExternalFiles::Open(const std::string& location) {
+  if (model_.empty())
+    return Refuse(location, "cannot be found: the model was given without a file")
+        .Advise("build from the model's path, or embed the weights");
+  const auto known = open_.find(location);
+  if (known != open_.end()) return known->second;
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<std::string> parts, Split(location));
+  const std::filesystem::path folder = model_.has_parent_path() ? model_.parent_path() : std::filesystem::path(".");
+  Descriptor at(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (at.get() < 0) return OpenFailed(location, errno);
+  // Name by name: no link is followed, so every name stays below the one before it.
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const bool last = i + 1 == parts.size();
+    struct stat info {};
+    if (fstatat(at.get(), parts[i].c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return OpenFailed(location, errno);
+    if (S_ISLNK(info.st_mode)) return OpenFailed(location, ELOOP);
+    if (!last && !S_ISDIR(info.st_mode)) return OpenFailed(location, ENOTDIR);
+    if (last && !S_ISREG(info.st_mode)) return Refuse(location, "is not a regular file");
+    const int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | (last ? O_NONBLOCK : O_DIRECTORY);
+    const int next = openat(at.get(), parts[i].c_str(), flags);
+    if (next < 0) return OpenFailed(location, errno);
+    at.Replace(next);
+  }
+  // What was opened counts, not what stood there a moment before.
+  struct stat info {};
+  if (fstat(at.get(), &info) != 0) return OpenFailed(location, errno);
+  if (!S_ISREG(info.st_mode)) return Refuse(location, "is not a regular file");
+  if (info.st_nlink > 1)
+    return Refuse(location, "has a second name (a hard link), so it may be a file from elsewhere")
+        .Advise("copy the file");
+  ExternalBytes external;
+  const auto size = static_cast<size_t>(info.st_size);
+  if (size != 0) {
+    void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, at.get(), 0);
+    if (data == MAP_FAILED)
+      return Error(StatusCode::kResourceExhausted, "external data '{}' cannot be mapped: {}", Printable(location),
+                   std::strerror(errno));
+    external.bytes = {static_cast<const uint8_t*>(data), size};
+    external.keep = std::shared_ptr<const void>(data, [size](const void* p) { munmap(const_cast<void*>(p), size); });
+  }
+  open_.emplace(location, external);
+  return external;
+}
+
+}  // namespace deputy::host::onnx_import

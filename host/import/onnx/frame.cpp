@@ -1,0 +1,101 @@
+#include "import/onnx/frame.hpp"
+
+#include <google/protobuf/unknown_field_set.h>
+
+#include <climits>
+
+#include "base/printable.hpp"
+
+namespace deputy::host::onnx_import {
+namespace {
+
+constexpr size_t kMostCalls = 32;  // of functions within functions
+constexpr int kDefaultAttributesField = 11;
+
+std::string NameOf(const pb::FunctionProto& function) { return "'" + Printable(function.name()) + "'"; }
+
+Status CheckCalls(const Frame& caller, const pb::FunctionProto& function) {
+  size_t depth = 0;
+  for (const Frame* at = &caller; at != nullptr; at = at->caller, ++depth)
+    if (at->function == &function) return Error(StatusCode::kModel, "function {} calls itself", NameOf(function));
+  if (depth > kMostCalls)
+    return Error(StatusCode::kResourceExhausted, "functions call each other deeper than {}", kMostCalls);
+  return {};
+}
+
+}  // namespace
+
+std::string NormalDomain(const std::string& domain) { return domain == "ai.onnx" ? std::string() : domain; }
+
+Result<OperatorSets> ReadOperatorSets(const google::protobuf::RepeatedPtrField<pb::OperatorSetIdProto>& imports) {
+  OperatorSets opsets;
+  for (const pb::OperatorSetIdProto& import : imports) {
+    if (import.version() < 1 || import.version() > INT32_MAX)
+      return Error(StatusCode::kModel, "imports version {} of operator set '{}', which cannot be", import.version(),
+                   Printable(import.domain()));
+    if (!opsets.emplace(NormalDomain(import.domain()), static_cast<int32_t>(import.version())).second)
+      return Error(StatusCode::kModel, "imports operator set '{}' twice", Printable(import.domain()));
+  }
+  return opsets;
+}
+
+Result<int32_t> Frame::OpsetOf(const std::string& domain) const {
+  const auto found = opsets.find(domain);
+  if (found != opsets.end()) return found->second;
+  return Error(StatusCode::kModel, "the {} imports no operator set '{}'", function == nullptr ? "model" : "function",
+               Printable(domain));
+}
+
+Result<const pb::AttributeProto*> Frame::Resolve(const pb::AttributeProto& attribute) const {
+  if (attribute.ref_attr_name().empty()) return &attribute;
+  if (function == nullptr)
+    return Error(StatusCode::kModel, "attribute '{}' refers to one of a function, but stands in none",
+                 Printable(attribute.name()));
+  const auto found = attributes.find(attribute.ref_attr_name());
+  return found == attributes.end() ? nullptr : &found->second;
+}
+
+Result<Functions> Functions::Of(const pb::ModelProto& model) {
+  Functions functions;
+  for (const pb::FunctionProto& function : model.functions())
+    if (!functions.functions_.emplace(std::pair(NormalDomain(function.domain()), function.name()), &function).second)
+      return Error(StatusCode::kModel, "has two functions {}", NameOf(function));
+  return functions;
+}
+
+const pb::FunctionProto* Functions::Find(const std::string& domain, const std::string& name) const {
+  const auto found = functions_.find({domain, name});
+  return found == functions_.end() ? nullptr : found->second;
+}
+
+Result<Frame> FrameOfCall(const Frame& caller, const pb::NodeProto& call, const pb::FunctionProto& function) {
+  DEPUTY_RETURN_IF_ERROR(CheckCalls(caller, function));
+  Frame frame;
+  frame.function = &function;
+  frame.caller = &caller;
+  DEPUTY_ASSIGN_OR_RETURN(frame.opsets, ReadOperatorSets(function.opset_import()));
+  for (const pb::AttributeProto& attribute : call.attribute()) {
+    DEPUTY_ASSIGN_OR_RETURN(const pb::AttributeProto* const value, caller.Resolve(attribute));
+    if (value == nullptr) continue;
+    if (value->has_g())
+      return Error(StatusCode::kNotSupported, "a graph as attribute '{}' of a function is not supported",
+                   Printable(attribute.name()));
+    if (!frame.attributes.emplace(attribute.name(), *value).second)
+      return Error(StatusCode::kModel, "attribute '{}' is given twice", Printable(attribute.name()));
+  }
+  // Defaults are newer than the types of libonnx 1.12, to which they are an unknown field.
+  const google::protobuf::UnknownFieldSet& unknown = function.unknown_fields();
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const google::protobuf::UnknownField& field = unknown.field(i);
+    if (field.number() != kDefaultAttributesField ||
+        field.type() != google::protobuf::UnknownField::TYPE_LENGTH_DELIMITED)
+      continue;
+    pb::AttributeProto attribute;
+    if (!attribute.ParseFromString(field.length_delimited()))
+      return Error(StatusCode::kModel, "function {} has a damaged default", NameOf(function));
+    frame.attributes.emplace(attribute.name(), attribute);
+  }
+  return frame;
+}
+
+}  // namespace deputy::host::onnx_import

@@ -1,0 +1,81 @@
+// The ONNX importer: the one exported symbol, and the way from a file's bytes to a graph.
+#include "import/importer.hpp"
+
+#include <google/protobuf/io/coded_stream.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/printable.hpp"
+#include "import/foreign_file.hpp"
+#include "import/onnx/condense.hpp"
+#include "import/onnx/external_files.hpp"
+#include "import/onnx/model_reader.hpp"
+#include "import/onnx/proto.hpp"
+#include "import/onnx/tensors.hpp"
+
+namespace deputy::host::onnx_import {
+namespace {
+
+// Three messages per nested graph: protobuf's own limit of 100 would end at 33 graphs with a bare failure.
+constexpr int kRecursionLimit = 256;
+
+template <class Proto>
+Status Parse(std::span<const uint8_t> bytes, Message root, Proto& proto) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::string copy, Condense(bytes, root));
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(copy.data()),
+                                                static_cast<int>(copy.size()));
+  stream.SetRecursionLimit(kRecursionLimit);
+  if (proto.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage()) return {};
+  return Error(StatusCode::kModel, "is damaged or no ONNX file: protobuf cannot parse it");
+}
+
+class OnnxImporter final : public Importer {
+ public:
+  std::string_view format_name() const override { return "ONNX"; }
+
+  // ONNX files have no magic. They begin with the IR version, tag 0x08, when written by the usual writers.
+  bool Matches(std::span<const uint8_t> head, std::string_view extension) const override {
+    if (extension == ".onnx") return true;
+    return head.size() >= 2 && head[0] == 0x08 && head[1] >= 1 && head[1] <= 64 && RefuseForeignFile(head).ok();
+  }
+
+  Result<Graph> Import(const ImportSource& source) const override {
+    Result<Graph> graph = ReadModel(source);
+    if (graph.ok()) return graph;
+    const std::string place = source.path.empty() ? "the model" : source.path.string();
+    return Printable(std::move(graph).status().At(place));
+  }
+
+  Result<Tensor> ReadTensor(std::span<const uint8_t> bytes) const override {
+    Result<Tensor> tensor = ParseTensor(bytes);
+    if (tensor.ok()) return tensor;
+    return Printable(tensor.status());
+  }
+
+ private:
+  static Result<Graph> ReadModel(const ImportSource& source) {
+    DEPUTY_RETURN_IF_ERROR(RefuseForeignFile(source.bytes));
+    pb::ModelProto model;
+    DEPUTY_RETURN_IF_ERROR(Parse(source.bytes, Message::kModel, model));
+    ExternalFiles files(source.path);
+    const TensorReader tensors(source.bytes, source.keep, files);
+    return ModelReader(model, tensors).Read();
+  }
+
+  static Result<Tensor> ParseTensor(std::span<const uint8_t> bytes) {
+    pb::TensorProto proto;
+    DEPUTY_RETURN_IF_ERROR(Parse(bytes, Message::kTensor, proto));
+    ExternalFiles files({});
+    return TensorReader(bytes, nullptr, files).Read(proto);
+  }
+};
+
+}  // namespace
+}  // namespace deputy::host::onnx_import
+
+extern "C" __attribute__((visibility("default"))) const deputy::host::Importer* deputy_importer_v1(const char* build) {
+  static constexpr deputy::host::onnx_import::OnnxImporter kImporter;
+  return std::string_view(build) == deputy::host::kImporterBuild ? &kImporter : nullptr;
+}

@@ -1,0 +1,265 @@
+#include "import/onnx/model_reader.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "base/printable.hpp"
+#include "graph/verify.hpp"
+#include "import/onnx/attributes.hpp"
+#include "import/onnx/order.hpp"
+
+namespace deputy::host::onnx_import {
+namespace {
+
+constexpr int64_t kNewestIrVersion = 13;
+constexpr size_t kMostSymbolBytes = size_t{256} << 20;  // every region carries the list of symbols
+constexpr size_t kMostRegionDepth = 32;
+
+std::string Quoted(const char* what, const std::string& name) {
+  return std::string(what) + " '" + Printable(name) + "'";
+}
+
+// Empty names at the end of a list say no more than a shorter list.
+int SizeWithoutTrailingBlanks(const google::protobuf::RepeatedPtrField<std::string>& names) {
+  int size = names.size();
+  while (size > 0 && names[size - 1].empty()) --size;
+  return size;
+}
+
+template <class T>
+Result<Tensor> FromValues(DType dtype, Shape shape, const T* values, int count) {
+  return Tensor::FromValues<T>(dtype, std::move(shape), std::span<const T>(values, static_cast<size_t>(count)));
+}
+
+}  // namespace
+
+Result<Graph> ModelReader::Read() {
+  DEPUTY_ASSIGN_OR_RETURN(const Frame frame, ModelFrame());
+  DEPUTY_ASSIGN_OR_RETURN(functions_, Functions::Of(model_));
+  Graph graph;
+  if (!model_.producer_name().empty()) graph.metadata.emplace_back("producer_name", model_.producer_name());
+  if (!model_.producer_version().empty()) graph.metadata.emplace_back("producer_version", model_.producer_version());
+  for (const pb::StringStringEntryProto& entry : model_.metadata_props())
+    graph.metadata.emplace_back(entry.key(), entry.value());
+  Scope scope(graph);
+  DEPUTY_RETURN_IF_ERROR(ReadGraph(frame, scope, model_.graph(), /*region=*/false));
+  DEPUTY_RETURN_IF_ERROR(AssignSymbols(graph));
+  DEPUTY_RETURN_IF_ERROR(VerifyGraph(graph));
+  return graph;
+}
+
+Result<Frame> ModelReader::ModelFrame() const {
+  if (!model_.has_ir_version()) return Error(StatusCode::kModel, "is no ONNX model: it has no IR version");
+  if (model_.ir_version() < 1 || model_.ir_version() > kNewestIrVersion)
+    return Error(StatusCode::kIncompatible, "has IR version {}; 1 to {} can be read", model_.ir_version(),
+                 kNewestIrVersion);
+  if (!model_.has_graph()) return Error(StatusCode::kModel, "has no graph");
+  Frame frame;
+  DEPUTY_ASSIGN_OR_RETURN(frame.opsets, ReadOperatorSets(model_.opset_import()));
+  if (model_.ir_version() < 3) frame.opsets.emplace("", 1);  // imports came with IR version 3
+  return frame;
+}
+
+Status ModelReader::ReadGraph(const Frame& frame, Scope& scope, const pb::GraphProto& proto, bool region) {
+  scope.graph().name = proto.name();
+  DEPUTY_RETURN_IF_ERROR(ReadInputs(scope, proto, region));
+  DEPUTY_RETURN_IF_ERROR(ReadInitializers(frame, scope, proto));
+  DeclaredTypes declared;
+  for (const pb::ValueInfoProto& value : proto.value_info()) declared.emplace(value.name(), &value.type());
+  for (const pb::ValueInfoProto& value : proto.output()) declared.emplace(value.name(), &value.type());
+  DEPUTY_RETURN_IF_ERROR(ReadNodes(frame, scope, proto.node(), declared));
+  for (const pb::ValueInfoProto& value : proto.output()) {
+    Result<ValueType> type = ReadType(value.type(), symbols_);
+    if (!type.ok() && !region) return std::move(type).status().At(Quoted("output", value.name()));
+    Result<ValueId> id = scope.Resolve(value.name());
+    if (!id.ok() && id.status().code() == StatusCode::kModel)
+      return Error(StatusCode::kModel, "output '{}' is made by no node", Printable(value.name()));
+    if (!id.ok()) return std::move(id).status().At(Quoted("output", value.name()));
+    scope.graph().outputs.push_back(*id);
+  }
+  return {};
+}
+
+Status ModelReader::ReadInputs(Scope& scope, const pb::GraphProto& proto, bool region) {
+  std::unordered_set<std::string_view> constants;
+  if (!region) {
+    for (const pb::TensorProto& tensor : proto.initializer()) constants.insert(tensor.name());
+    for (const pb::SparseTensorProto& tensor : proto.sparse_initializer()) constants.insert(tensor.values().name());
+  }
+  for (const pb::ValueInfoProto& value : proto.input()) {
+    // An input with an initializer has a default that could be overridden; nobody feeds it, so it is a constant.
+    if (constants.count(value.name()) != 0) continue;
+    Result<ValueType> type = ReadType(value.type(), symbols_);
+    if (!type.ok() && !region) return std::move(type).status().At(Quoted("input", value.name()));
+    if (!region && type->dtype == DType::kUndefined)
+      return Error(StatusCode::kModel, "has no element type").At(Quoted("input", value.name()));
+    const ValueId id = scope.graph().AddValue(value.name(), type.ok() ? std::move(type).value() : ValueType());
+    scope.graph().inputs.push_back(id);
+    DEPUTY_RETURN_IF_ERROR(scope.Define(value.name(), id));
+  }
+  return {};
+}
+
+Status ModelReader::ReadInitializers(const Frame& frame, Scope& scope, const pb::GraphProto& proto) {
+  for (const pb::TensorProto& tensor : proto.initializer()) {
+    Status status = AddConstant(frame, scope, tensor.name(), tensors_.Read(tensor));
+    if (!status.ok()) return std::move(status).At(Quoted("initializer", tensor.name()));
+  }
+  for (const pb::SparseTensorProto& tensor : proto.sparse_initializer())
+    DEPUTY_RETURN_IF_ERROR(scope.DefineUnusable(tensor.values().name(),
+                                                Error(StatusCode::kNotSupported, "sparse tensors are not supported")
+                                                    .At(Quoted("sparse initializer", tensor.values().name()))));
+  return {};
+}
+
+// What is valid but not supported may stand there unused.
+Status ModelReader::AddConstant(const Frame& frame, Scope& scope, const std::string& name, Result<Tensor> tensor) {
+  if (!tensor.ok() && tensor.status().code() == StatusCode::kNotSupported)
+    return scope.DefineUnusable(name, std::move(tensor).status().At(Quoted("constant", name)));
+  if (!tensor.ok()) return std::move(tensor).status();
+  if (frame.function != nullptr) expanded_bytes_ += tensor->byte_size();
+  return scope.Define(name, scope.graph().AddConstant(frame.prefix + name, std::move(tensor).value()));
+}
+
+Status ModelReader::ReadNodes(const Frame& frame, Scope& scope,
+                              const google::protobuf::RepeatedPtrField<pb::NodeProto>& nodes,
+                              const DeclaredTypes& declared) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int> order, TopologicalOrder(nodes));
+  for (const int i : order) {
+    Status status = ReadNode(frame, scope, nodes[i], declared);
+    if (!status.ok()) return std::move(status).At(Describe(nodes[i], i));
+  }
+  return {};
+}
+
+Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto,
+                             const DeclaredTypes& declared) {
+  DEPUTY_RETURN_IF_ERROR(Spend(frame, proto));
+  const std::string domain = NormalDomain(proto.domain());
+  const OpKind op = FindOperator(domain, proto.op_type());
+  if (op == OpKind::kConstant) return ReadConstant(frame, scope, proto);
+  if (op == OpKind::kOther)
+    if (const pb::FunctionProto* function = functions_.Find(domain, proto.op_type()))
+      return Expand(frame, scope, proto, *function);
+  DEPUTY_ASSIGN_OR_RETURN(Node node, MakeNode(frame, scope, proto));
+  for (int i = 0; i < SizeWithoutTrailingBlanks(proto.output()); ++i) {
+    const std::string& name = proto.output(i);
+    node.outputs.push_back(kNone);
+    if (name.empty()) continue;
+    ValueType type;
+    const auto stated = declared.find(name);
+    if (op == OpKind::kOther && stated != declared.end()) {
+      Result<ValueType> read = ReadType(*stated->second, symbols_);
+      if (!read.ok() && read.status().code() != StatusCode::kNotSupported)
+        return std::move(read).status().At(Quoted("value", name));
+      if (read.ok()) type = std::move(read).value();
+    }
+    node.outputs.back() = scope.graph().AddValue(frame.prefix + name, std::move(type));
+    DEPUTY_RETURN_IF_ERROR(scope.Define(name, node.outputs.back()));
+  }
+  scope.graph().nodes.push_back(std::move(node));
+  return {};
+}
+
+// All of a node but its outputs.
+Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto) {
+  if (proto.op_type().empty()) return Error(StatusCode::kModel, "has no operator");
+  const std::string domain = NormalDomain(proto.domain());
+  const OpKind op = FindOperator(domain, proto.op_type());
+  DEPUTY_ASSIGN_OR_RETURN(const int32_t opset, frame.OpsetOf(domain));
+  int32_t since = opset;
+  if (const OperatorInfo* info = InfoOf(op)) {
+    const OperatorDefinition* definition = info->DefinitionAt(opset);
+    if (definition == nullptr)
+      return Error(StatusCode::kModel, "opset {} has no {}, which came with opset {}", opset, info->name,
+                   info->definitions.front().since_version);
+    since = definition->since_version;
+  }
+  Node node;
+  if (!proto.name().empty()) node.name = frame.prefix + proto.name();
+  PrimitiveBuilder builder(domain, proto.op_type(), since);
+  std::unordered_set<std::string_view> names;
+  for (const pb::AttributeProto& attribute : proto.attribute()) {
+    if (attribute.name().empty()) return Error(StatusCode::kModel, "has an attribute without a name");
+    if (!names.insert(attribute.name()).second)
+      return Error(StatusCode::kModel, "attribute '{}' is given twice", Printable(attribute.name()));
+    DEPUTY_ASSIGN_OR_RETURN(const pb::AttributeProto* const value, frame.Resolve(attribute));
+    if (value == nullptr) continue;
+    if (TypeOf(*value) == pb::AttributeProto::GRAPH) {
+      DEPUTY_ASSIGN_OR_RETURN(Region region, ReadRegion(frame, scope, attribute.name(), value->g()));
+      node.regions.push_back(std::move(region));
+    } else {
+      DEPUTY_RETURN_IF_ERROR(AddAttribute(builder, op, opset, attribute.name(), *value, tensors_));
+    }
+  }
+  node.primitive = builder.Finish();
+  if (node.primitive.table() == nullptr) return Error(StatusCode::kResourceExhausted, "has too large attributes");
+  for (int i = 0; i < SizeWithoutTrailingBlanks(proto.input()); ++i) {
+    node.inputs.push_back(kNone);
+    if (proto.input(i).empty()) continue;
+    DEPUTY_ASSIGN_OR_RETURN(node.inputs.back(), scope.Resolve(proto.input(i)));
+  }
+  return node;
+}
+
+Result<Region> ModelReader::ReadRegion(const Frame& frame, Scope& scope, const std::string& name,
+                                       const pb::GraphProto& proto) {
+  if (region_depth_ >= kMostRegionDepth)
+    return Error(StatusCode::kResourceExhausted, "graphs are nested deeper than {}", kMostRegionDepth);
+  Region region;
+  region.name = name;
+  region.body = std::make_shared<Graph>();
+  Scope inner(*region.body, &scope, &region);
+  ++region_depth_;
+  Status status = ReadGraph(frame, inner, proto, /*region=*/true);
+  --region_depth_;
+  if (!status.ok()) return std::move(status).At(Quoted("region", name));
+  return region;
+}
+
+Status ModelReader::ReadConstant(const Frame& frame, Scope& scope, const pb::NodeProto& proto) {
+  DEPUTY_RETURN_IF_ERROR(frame.OpsetOf("").ok() ? Status() : frame.OpsetOf("").status());
+  if (proto.output_size() != 1 || proto.output(0).empty() || proto.input_size() != 0)
+    return Error(StatusCode::kModel, "needs no input and one output");
+  if (proto.attribute_size() != 1) return Error(StatusCode::kModel, "needs one value, not {}", proto.attribute_size());
+  DEPUTY_ASSIGN_OR_RETURN(const pb::AttributeProto* const value, frame.Resolve(proto.attribute(0)));
+  if (value == nullptr) return Error(StatusCode::kModel, "has no value");
+  return AddConstant(frame, scope, proto.output(0), ConstantOf(*value, proto.attribute(0).name()));
+}
+
+Result<Tensor> ModelReader::ConstantOf(const pb::AttributeProto& attribute, const std::string& name) const {
+  const auto wrong_kind = [&] {
+    return Error(StatusCode::kModel, "attribute '{}' is of kind {}", Printable(name),
+                 pb::AttributeProto::AttributeType_Name(TypeOf(attribute)));
+  };
+  const pb::AttributeProto::AttributeType type = TypeOf(attribute);
+  if (name == "value") return type == pb::AttributeProto::TENSOR ? tensors_.Read(attribute.t()) : wrong_kind();
+  if (name == "value_float" && type == pb::AttributeProto::FLOAT) {
+    const float value = attribute.f();
+    return FromValues(DType::kFloat32, {}, &value, 1);
+  }
+  if (name == "value_int" && type == pb::AttributeProto::INT) {
+    const int64_t value = attribute.i();
+    return FromValues(DType::kInt64, {}, &value, 1);
+  }
+  if (name == "value_floats" && type == pb::AttributeProto::FLOATS)
+    return FromValues(DType::kFloat32, {attribute.floats_size()}, attribute.floats().data(), attribute.floats_size());
+  if (name == "value_ints" && type == pb::AttributeProto::INTS)
+    return FromValues(DType::kInt64, {attribute.ints_size()}, attribute.ints().data(), attribute.ints_size());
+  if (name == "value_string" || name == "value_strings")
+    return Error(StatusCode::kNotSupported, "constants of strings are not supported");
+  if (name == "sparse_value") return Error(StatusCode::kNotSupported, "sparse tensors are not supported");
+  return wrong_kind();
+}
+
+Status ModelReader::AssignSymbols(Graph& graph) {
+  graph.symbols = symbols_.names();
+  symbol_copies_ += symbols_.byte_size();
+  if (symbol_copies_ > kMostSymbolBytes)
+    return Error(StatusCode::kResourceExhausted, "has too many symbolic extents for its regions");
+  for (Node& node : graph.nodes)
+    for (Region& region : node.regions) DEPUTY_RETURN_IF_ERROR(AssignSymbols(*region.body));
+  return {};
+}
+
+}  // namespace deputy::host::onnx_import

@@ -1,0 +1,62 @@
+// ModelProto to Graph. Calls of the model's own functions are replaced by their bodies, Constant nodes by constants,
+// and the bodies of If, Loop and Scan become regions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/status.hpp"
+#include "graph/graph.hpp"
+#include "import/onnx/frame.hpp"
+#include "import/onnx/proto.hpp"
+#include "import/onnx/scope.hpp"
+#include "import/onnx/tensors.hpp"
+#include "import/onnx/types.hpp"
+
+namespace deputy::host::onnx_import {
+
+// Reads one model once. [one-thread]
+class ModelReader {
+ public:
+  ModelReader(const pb::ModelProto& model, const TensorReader& tensors) : model_(model), tensors_(tensors) {}
+  Result<Graph> Read();
+
+ private:
+  // Types that a graph states for its values; of use for operators that nobody can infer.
+  using DeclaredTypes = std::unordered_map<std::string_view, const pb::TypeProto*>;
+
+  Result<Frame> ModelFrame() const;
+  Status ReadGraph(const Frame& frame, Scope& scope, const pb::GraphProto& proto, bool region);
+  Status ReadInputs(Scope& scope, const pb::GraphProto& proto, bool region);
+  Status ReadInitializers(const Frame& frame, Scope& scope, const pb::GraphProto& proto);
+  Status ReadNodes(const Frame& frame, Scope& scope, const google::protobuf::RepeatedPtrField<pb::NodeProto>& nodes,
+                   const DeclaredTypes& declared);
+  Status ReadNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto, const DeclaredTypes& declared);
+  Result<Node> MakeNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto);
+  Result<Region> ReadRegion(const Frame& frame, Scope& scope, const std::string& name, const pb::GraphProto& proto);
+  Status ReadConstant(const Frame& frame, Scope& scope, const pb::NodeProto& proto);
+  Result<Tensor> ConstantOf(const pb::AttributeProto& attribute, const std::string& name) const;
+  Status AddConstant(const Frame& frame, Scope& scope, const std::string& name, Result<Tensor> tensor);
+  Status Expand(const Frame& caller, Scope& scope, const pb::NodeProto& call, const pb::FunctionProto& function);
+  Status BindOutputs(const Frame& caller, Scope& scope, Scope& inner, size_t first_own, const pb::NodeProto& call,
+                     const pb::FunctionProto& function);
+  std::string PrefixOfCall(const Frame& caller, const pb::NodeProto& call);
+  Status Spend(const Frame& frame, const pb::NodeProto& proto);
+  Status AssignSymbols(Graph& graph);
+
+  const pb::ModelProto& model_;
+  const TensorReader& tensors_;
+  Functions functions_;
+  Symbols symbols_;
+  std::unordered_set<std::string> prefixes_;
+  size_t steps_ = 0;           // nodes and calls, those within functions each time they are called
+  size_t expanded_bytes_ = 0;  // what calls of functions copy
+  size_t symbol_copies_ = 0;   // bytes of names in all graphs
+  size_t region_depth_ = 0;
+};
+
+}  // namespace deputy::host::onnx_import

@@ -1,0 +1,181 @@
+#include "import/onnx/tensors.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "base/printable.hpp"
+#include "import/onnx/condense.hpp"
+
+namespace deputy::host::onnx_import {
+namespace {
+
+constexpr int kMostDims = 64;
+
+const char* NameOfUnsupported(int32_t data_type) {
+  constexpr const char* kNames[] = {"complex64",  "complex128",     nullptr, "float8e4m3fn", "float8e4m3fnuz",
+                                    "float8e5m2", "float8e5m2fnuz", "uint4", "int4",         "float4e2m1",
+                                    "float8e8m0", "uint2",          "int2"};
+  return data_type >= 14 && data_type <= 26 ? kNames[data_type - 14] : nullptr;
+}
+
+int TypedCount(const pb::TensorProto& proto) {
+  return proto.float_data_size() + proto.int32_data_size() + proto.int64_data_size() + proto.double_data_size() +
+         proto.uint64_data_size() + proto.string_data_size();
+}
+
+template <class T, class List>
+Result<Tensor> FromList(DType dtype, Shape shape, const List& list) {
+  DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(dtype, std::move(shape)));
+  const std::span<T> values = tensor.mutable_values<T>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto value = list[static_cast<int>(i)];
+    if constexpr (std::is_integral_v<T>)
+      if (!std::in_range<T>(value))
+        return Error(StatusCode::kModel, "element {} is {}, which is no {}", i, value, NameOf(dtype));
+    values[i] = static_cast<T>(value);
+  }
+  return tensor;
+}
+
+// A bool is one byte, 0 or 1, wherever Deputy reads it.
+void MakeBools(std::span<uint8_t> bytes) {
+  for (uint8_t& byte : bytes) byte = byte != 0;
+}
+
+Result<Tensor> FromTypedLists(const pb::TensorProto& proto, DType dtype, Shape shape, size_t bytes) {
+  int count = 0;
+  switch (dtype) {
+    case DType::kFloat32: count = proto.float_data_size(); break;
+    case DType::kInt64: count = proto.int64_data_size(); break;
+    case DType::kFloat64: count = proto.double_data_size(); break;
+    case DType::kUint32:
+    case DType::kUint64: count = proto.uint64_data_size(); break;
+    default: count = proto.int32_data_size(); break;
+  }
+  if (count != TypedCount(proto)) return Error(StatusCode::kModel, "has elements that are not {}", NameOf(dtype));
+  const size_t needed = bytes / SizeOf(dtype);
+  if (static_cast<size_t>(count) != needed)
+    return Error(StatusCode::kModel, "has {} elements, but its shape has {}", count, needed);
+  switch (dtype) {
+    case DType::kFloat32: return FromList<float>(dtype, std::move(shape), proto.float_data());
+    case DType::kInt64: return FromList<int64_t>(dtype, std::move(shape), proto.int64_data());
+    case DType::kFloat64: return FromList<double>(dtype, std::move(shape), proto.double_data());
+    case DType::kUint32: return FromList<uint32_t>(dtype, std::move(shape), proto.uint64_data());
+    case DType::kUint64: return FromList<uint64_t>(dtype, std::move(shape), proto.uint64_data());
+    case DType::kInt8: return FromList<int8_t>(dtype, std::move(shape), proto.int32_data());
+    case DType::kUint8: return FromList<uint8_t>(dtype, std::move(shape), proto.int32_data());
+    case DType::kInt16: return FromList<int16_t>(dtype, std::move(shape), proto.int32_data());
+    case DType::kUint16:
+    case DType::kFloat16:  // their bits
+    case DType::kBFloat16: return FromList<uint16_t>(dtype, std::move(shape), proto.int32_data());
+    case DType::kInt32: return FromList<int32_t>(dtype, std::move(shape), proto.int32_data());
+    case DType::kBool: {
+      Result<Tensor> tensor = FromList<uint8_t>(dtype, std::move(shape), proto.int32_data());
+      if (tensor.ok()) MakeBools(tensor->mutable_values<uint8_t>());
+      return tensor;
+    }
+    case DType::kString:
+    case DType::kUndefined: break;
+  }
+  return Error(StatusCode::kInternal, "no reader for {}", NameOf(dtype));
+}
+
+std::optional<uint64_t> ParseNumber(const std::string& text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
+struct ExternalPlace {
+  std::string location;
+  uint64_t offset = 0;
+  std::optional<uint64_t> length;
+};
+
+Result<ExternalPlace> PlaceOf(const pb::TensorProto& proto) {
+  ExternalPlace place;
+  std::set<std::string> seen;
+  for (const pb::StringStringEntryProto& entry : proto.external_data()) {
+    if (!seen.insert(entry.key()).second)
+      return Error(StatusCode::kModel, "external data has '{}' twice", Printable(entry.key()));
+    if (entry.key() == "location") {
+      place.location = entry.value();
+    } else if (entry.key() == "offset" || entry.key() == "length") {
+      const std::optional<uint64_t> number = ParseNumber(entry.value());
+      if (!number)
+        return Error(StatusCode::kModel, "external data has an {} of '{}', which is no number of bytes", entry.key(),
+                     Printable(entry.value()));
+      if (entry.key() == "offset") place.offset = *number;
+      if (entry.key() == "length") place.length = number;
+    } else if (entry.key() != "checksum") {
+      return Error(StatusCode::kModel, "external data has an unknown key '{}'", Printable(entry.key()));
+    }
+  }
+  return place;
+}
+
+}  // namespace
+
+Result<DType> DTypeFromProto(int32_t data_type) {
+  if ((data_type >= 1 && data_type <= 13) || data_type == 16) return static_cast<DType>(data_type);
+  if (const char* name = NameOfUnsupported(data_type))
+    return Error(StatusCode::kNotSupported, "elements of {} are not supported", name);
+  return Error(StatusCode::kModel, "{} is no element type", data_type);
+}
+
+Result<Tensor> TensorReader::Read(const pb::TensorProto& proto) const {
+  DEPUTY_ASSIGN_OR_RETURN(const DType dtype, DTypeFromProto(proto.data_type()));
+  if (proto.dims_size() > kMostDims)
+    return Error(StatusCode::kModel, "has rank {}, more than {}", proto.dims_size(), kMostDims);
+  if (dtype == DType::kString) return Error(StatusCode::kNotSupported, "constants of strings are not supported");
+  if (proto.has_segment()) return Error(StatusCode::kNotSupported, "tensors in segments are not supported");
+  Shape shape(proto.dims().begin(), proto.dims().end());
+  Result<size_t> size = ByteSize(dtype, shape);
+  if (!size.ok()) return std::move(size).status().WithCode(StatusCode::kModel);
+  const bool external = proto.data_location() == pb::TensorProto::EXTERNAL;
+  if (external + proto.has_raw_data() + (TypedCount(proto) != 0) > 1)
+    return Error(StatusCode::kModel, "has its elements more than once");
+  if (!external && proto.external_data_size() != 0)
+    return Error(StatusCode::kModel, "names an external file, but is not marked as external");
+  if (external) return FromExternal(proto, dtype, std::move(shape), *size);
+  if (!proto.has_raw_data()) return FromTypedLists(proto, dtype, std::move(shape), *size);
+  WeightReference reference{};
+  if (proto.raw_data().size() != sizeof(reference))
+    return Error(StatusCode::kInternal, "a tensor was not condensed before it was read");
+  std::memcpy(&reference, proto.raw_data().data(), sizeof(reference));
+  if (reference.size != *size)
+    return Error(StatusCode::kModel, "has {} bytes, but {} of its shape need {}", reference.size, NameOf(dtype), *size);
+  return FromBytes(dtype, std::move(shape), bytes_.subspan(reference.offset, reference.size), keep_);
+}
+
+Result<Tensor> TensorReader::FromBytes(DType dtype, Shape shape, std::span<const uint8_t> bytes,
+                                       const std::shared_ptr<const void>& keep) const {
+  const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % SizeOf(dtype) == 0;
+  const bool clean = dtype != DType::kBool || std::all_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b <= 1; });
+  if (keep != nullptr && aligned && clean && !bytes.empty())
+    return Tensor::Wrap(dtype, std::move(shape), const_cast<uint8_t*>(bytes.data()), bytes.size(), keep);
+  DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(dtype, std::move(shape)));
+  if (!bytes.empty()) std::memcpy(tensor.mutable_data(), bytes.data(), bytes.size());
+  if (!clean) MakeBools(tensor.mutable_values<uint8_t>());
+  return tensor;
+}
+
+Result<Tensor> TensorReader::FromExternal(const pb::TensorProto& proto, DType dtype, Shape shape, size_t size) const {
+  DEPUTY_ASSIGN_OR_RETURN(const ExternalPlace place, PlaceOf(proto));
+  if (place.length && *place.length != size)
+    return Error(StatusCode::kModel, "external data has {} bytes, but {} of its shape need {}", *place.length,
+                 NameOf(dtype), size);
+  DEPUTY_ASSIGN_OR_RETURN(const ExternalBytes file, files_.Open(place.location));
+  if (size > file.bytes.size() || place.offset > file.bytes.size() - size)
+    return Error(StatusCode::kModel, "external data of {} bytes at {} reaches beyond the {} bytes of '{}'", size,
+                 place.offset, file.bytes.size(), Printable(place.location));
+  return FromBytes(dtype, std::move(shape), file.bytes.subspan(place.offset, size), file.keep);
+}
+
+}  // namespace deputy::host::onnx_import

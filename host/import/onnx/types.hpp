@@ -1,0 +1,31 @@
+// Types of values, and the names of extents that are not known before the run.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.hpp"
+#include "graph/graph.hpp"
+#include "import/onnx/proto.hpp"
+
+namespace deputy::host::onnx_import {
+
+// One numbering for a model and all its regions.
+class Symbols {
+ public:
+  int64_t DimOf(const std::string& name);
+  const std::vector<std::string>& names() const { return names_; }
+  size_t byte_size() const { return bytes_; }  // what a copy of the names costs
+
+ private:
+  std::unordered_map<std::string, size_t> index_;
+  std::vector<std::string> names_;
+  size_t bytes_ = 0;
+};
+
+// Extents of -1 are unknown ones, as some exporters write them. kNotSupported: sequences, maps, optionals and sparse
+// tensors. A type that says nothing gives DType::kUndefined.
+Result<ValueType> ReadType(const pb::TypeProto& proto, Symbols& symbols);
+
+}  // namespace deputy::host::onnx_import

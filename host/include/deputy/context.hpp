@@ -1,0 +1,106 @@
+// Where models run: the delegates in their order with their options, from YAML or made in code.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "deputy/export.hpp"
+#include "deputy/placement.hpp"
+#include "deputy/plugins.hpp"
+#include "deputy/status.hpp"
+
+extern "C" {
+typedef struct deputy_plugin deputy_plugin;
+}
+
+namespace deputy {
+
+// One delegate made in code; stands behind those of the YAML, in the order of the list. The fields mean what the keys of
+// the same name mean in the YAML.
+struct DeviceInfo {
+  std::string name;      // unique
+  std::string delegate;  // id; empty: the name
+  int device = 0;
+  bool required = false;
+  std::map<std::string, std::string> options;
+
+  // 1 low, 2 balanced, 3 high, 4 extreme; checked against the delegate's schema when a model is built.
+  DeviceInfo& SetFrequency(int level) {
+    options["frequency"] = std::to_string(level);
+    return *this;
+  }
+};
+
+// A delegate object of the application, as deputy::sdk makes it from a Delegate (deputy/sdk/in_process.hpp).
+struct InProcessDelegate {
+  const deputy_plugin* plugin = nullptr;
+  std::shared_ptr<void> keep;
+  std::string id;
+};
+
+enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4, kOff = 5 };
+
+// Takes the log, process-wide; null gives it back to stderr. `source` is "host" or the name of a delegate. [any-thread]
+DEPUTY_API void SetLogSink(std::function<void(LogLevel, std::string_view source, std::string_view message)> sink);
+
+// Copies share the opened delegates. Delegates are found, checked and opened at the first use (a Build, Load), and stay
+// open as long as any context or model that uses them lives. Changing a context does not touch what was built before.
+// Not for use by two threads at once.
+class DEPUTY_API Context {
+ public:
+  // The built-in defaults: the plugin folder of the installation, no delegates, so the CPU alone.
+  Context();
+  ~Context();
+  Context(const Context&);
+  Context& operator=(const Context&);
+  Context(Context&&) noexcept;
+  Context& operator=(Context&&) noexcept;
+
+  // `settings` are "path.to.key=value" and win over the file. Errors carry file:line:column, all of them at once.
+  static Result<Context> FromYaml(const std::string& path, const std::vector<std::string>& settings = {});
+  // `name` stands for the file in messages; relative plugin paths are relative to the working directory.
+  static Result<Context> FromYamlText(const std::string& name, const std::string& text,
+                                      const std::vector<std::string>& settings = {});
+
+  // Delegates made in code.
+  std::vector<DeviceInfo>& MutableDeviceInfo();
+
+  // The application's object instead of all others (the CPU stays last). Null: inner inference on the CPU alone.
+  void SetDelegate(std::nullptr_t);
+  template <class D>
+  void SetDelegate(std::shared_ptr<D> delegate) {
+    if (delegate == nullptr) return SetDelegate(nullptr);
+    auto made = MakeInProcessPlugin(std::move(delegate));
+    SetInProcess({made.plugin, std::move(made.keep), std::move(made.delegate_id)});
+  }
+  // The application's object in the order, in front of the delegate called `before`, or last when that is empty.
+  template <class D>
+  void AddDelegate(std::shared_ptr<D> delegate, const std::string& before = "") {
+    auto made = MakeInProcessPlugin(std::move(delegate));
+    AddInProcess({made.plugin, std::move(made.keep), std::move(made.delegate_id)}, before);
+  }
+
+  // Finds and opens the delegates now. Idempotent.
+  Status Load();
+  // Looks at every plugin file without opening a delegate.
+  Result<PluginListing> ListPlugins() const;
+  // The effective configuration as YAML, with the origin of every value.
+  std::string ShowConfig() const;
+
+  struct State;  // the host's own
+
+ private:
+  friend class Model;
+  void SetInProcess(InProcessDelegate delegate);
+  void AddInProcess(InProcessDelegate delegate, const std::string& before);
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace deputy

@@ -1,0 +1,11 @@
+// Deputy: a host for neural-network inference delegates. This is the whole C++ API.
+#pragma once
+
+#include "deputy/context.hpp"      // IWYU pragma: export
+#include "deputy/model.hpp"        // IWYU pragma: export
+#include "deputy/placement.hpp"    // IWYU pragma: export
+#include "deputy/plugins.hpp"      // IWYU pragma: export
+#include "deputy/status.hpp"       // IWYU pragma: export
+#include "deputy/tensor.hpp"       // IWYU pragma: export
+#include "deputy/tensor_file.hpp"  // IWYU pragma: export
+#include "deputy/version.hpp"      // IWYU pragma: export

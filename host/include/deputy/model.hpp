@@ -1,0 +1,101 @@
+// A model that is ready to run, and the sessions that run it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deputy/context.hpp"
+#include "deputy/export.hpp"
+#include "deputy/placement.hpp"
+#include "deputy/status.hpp"
+#include "deputy/tensor.hpp"
+
+namespace deputy {
+
+// kAuto looks at the first bytes.
+enum class ModelType { kAuto, kOnnx, kDeputy };
+
+// An input or output: -1 stands for an extent that may differ from run to run, `dims` says its name ("batch", "4").
+struct TensorInfo {
+  std::string name;
+  DType dtype = DType::kUndefined;
+  bool ranked = true;
+  Shape shape;
+  std::vector<std::string> dims;
+};
+
+// Time of the last Predict.
+struct RunStatistics {
+  uint64_t total_ns = 0;
+  // Per delegate, in the order of the placement report: time in the host's clock.
+  std::vector<std::pair<std::string, uint64_t>> delegate_ns;
+};
+
+// One thread at a time; any number of sessions of one model may run at once, each on its own thread. Keeps what it needs
+// of its model alive.
+class DEPUTY_API Session {
+ public:
+  Session();
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  // Inputs in the model's order, dense. They are read in place and never written. Other shapes than last time make or
+  // look up another plan, as Resize does. On return `outputs` has one tensor per output; a tensor that was there before
+  // with the right dtype and shape is written in place, so that a caller that keeps its vector causes no allocation.
+  Status Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs);
+
+  // Prepares for inputs of these shapes, this session only.
+  Status Resize(const std::vector<Shape>& shapes);
+
+  // With profiling the session takes the time of every step. Off by default.
+  void EnableProfiling(bool on);
+  const RunStatistics& statistics() const;
+
+  // Of the plan in use; fails while there is none (symbolic inputs before the first Predict or Resize).
+  Result<PlacementReport> Placement() const;
+
+ private:
+  friend class Model;
+  struct State;
+  explicit Session(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Copies share everything. Immutable once built, so any thread may make sessions. [any-thread] after Build
+class DEPUTY_API Model {
+ public:
+  Model();
+  ~Model();
+  Model(const Model&);
+  Model& operator=(const Model&);
+
+  // From a file (.onnx or .dpm by content). When all input shapes are known the placement is made now.
+  Status Build(const std::string& path, const Context& context);
+  // From memory, which may be freed right after.
+  Status Build(const void* data, size_t size, ModelType type, const Context& context);
+
+  const std::vector<TensorInfo>& inputs() const;
+  const std::vector<TensorInfo>& outputs() const;
+  const std::vector<std::pair<std::string, std::string>>& metadata() const;
+
+  Result<Session> CreateSession() const;
+
+  // For the model's own shapes, or for the given ones (one per input). Compiles what is not compiled yet.
+  Result<PlacementReport> Placement() const;
+  Result<PlacementReport> Placement(const std::vector<Shape>& shapes) const;
+
+  // Writes the model as .dpm.
+  Status Save(const std::string& path) const;
+
+  struct State;  // the host's own
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace deputy

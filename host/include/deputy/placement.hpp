@@ -1,0 +1,63 @@
+// What ran where and why: the placement of a model for one set of input shapes, as plain data for people and tools.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace deputy {
+
+// A device's clock, read back from the delegate. Zero where the device does not say.
+struct DeviceReport {
+  std::string device;
+  uint32_t level_requested = 0, level_granted = 0;  // 1 low, 2 balanced, 3 high, 4 extreme
+  uint64_t frequency_requested_hz = 0, frequency_granted_hz = 0;
+  uint64_t busy_ns = 0;  // device time of all finished runs, on the device's own clock
+  uint64_t runs = 0;
+};
+
+struct DelegateReport {
+  std::string name;    // of the entry in the YAML; "cpu" is last
+  std::string id;      // of the delegate in its plugin
+  std::string plugin;  // file; empty for the CPU and for the application's own
+  size_t nodes = 0, partitions = 0;
+  uint64_t multiply_adds = 0;
+  std::vector<std::pair<std::string, std::string>> options;  // in force, as read back
+  bool has_device = false;
+  DeviceReport device;
+};
+
+struct PartitionReport {
+  std::string name;  // "npu0/1"
+  std::string delegate;
+  std::string region;  // "" at the top, else the path of nodes and branches ("If_3/then_branch")
+  std::vector<std::string> nodes, inputs, outputs;
+  uint64_t multiply_adds = 0;
+};
+
+// Why a delegate does not have a node.
+struct RefusalReport {
+  std::string delegate;
+  std::string reason;  // "operator unknown", "dtype", "taken by another", ...
+  std::string detail;
+};
+
+struct NodeReport {
+  std::string name;  // as in the model; "node 17" when it has none
+  std::string op_type, domain;
+  int32_t since_version = 0;
+  std::string delegate, partition, region;
+  uint64_t multiply_adds = 0;
+  std::vector<RefusalReport> refusals;  // every other delegate, in order
+};
+
+struct PlacementReport {
+  std::string summary;  // the line that every load prints
+  std::vector<DelegateReport> delegates;
+  std::vector<PartitionReport> partitions;  // in the order in which they run; regions follow their node
+  std::vector<NodeReport> nodes;
+  uint64_t multiply_adds = 0;
+};
+
+}  // namespace deputy

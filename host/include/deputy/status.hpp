@@ -1,0 +1,143 @@
+// What went wrong, as a value: a code for programs, a message for people, the place where it happened and advice.
+// Shared by the public API and every host folder. Header only; nothing here throws except for lack of memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace deputy {
+
+// Stable codes. Values are those of `deputy_code` in the plugin ABI where both have one.
+enum class StatusCode : int32_t {
+  kOk = 0,
+  kCancelled = 1,
+  kUnknown = 2,
+  kInvalidArgument = 3,    // a caller's value is wrong (shape, dtype, name, option)
+  kDeadlineExceeded = 4,
+  kNotFound = 5,           // a file, plugin, tensor or node that does not exist
+  kResourceExhausted = 8,  // out of memory, or a budget or limit was hit
+  kFailedPrecondition = 9,
+  kAborted = 10,
+  kNotSupported = 12,  // understood, but nobody here can do it
+  kInternal = 13,      // a broken promise inside Deputy; please report it
+  kUnavailable = 14,
+  kDeviceLost = 15,
+  kIncompatible = 16,  // a blob or plugin made for another version
+  kConfig = 17,        // the YAML or an option is wrong
+  kModel = 18,         // the model file is damaged, foreign or not valid
+  kPlugin = 19,        // a plugin is unusable or broke its contract
+};
+
+const char* StatusCodeName(StatusCode code);
+
+// [any-thread] An OK status costs no allocation. Copies share nothing.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  bool ok() const { return code_ == StatusCode::kOk; }
+  StatusCode code() const { return code_; }
+  // The message alone: what happened, one sentence, lower case.
+  const std::string& message() const { return message_; }
+  // Where: "model.onnx: node 'conv1'", "default.yaml:3:5", "libfoo.so: probe". May be empty.
+  const std::string& where() const { return where_; }
+  // What to do about it. May be empty.
+  const std::string& advice() const { return advice_; }
+
+  // Puts `place` in front of what is already said about the place (outermost first).
+  Status&& At(const std::string& place) && {
+    if (!ok()) where_ = where_.empty() ? place : place + ": " + where_;
+    return std::move(*this);
+  }
+  Status&& Advise(std::string advice) && {
+    if (!ok() && advice_.empty()) advice_ = std::move(advice);
+    return std::move(*this);
+  }
+  Status&& WithCode(StatusCode code) && {
+    if (!ok()) code_ = code;
+    return std::move(*this);
+  }
+
+  // "where: message; advice"
+  std::string ToString() const {
+    if (ok()) return "ok";
+    std::string text = where_.empty() ? message_ : where_ + ": " + message_;
+    if (!advice_.empty()) text += "; " + advice_;
+    return text;
+  }
+
+ private:
+  StatusCode code_ = StatusCode::kOk;
+  std::string message_, where_, advice_;
+};
+
+inline const char* StatusCodeName(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk: return "ok";
+    case StatusCode::kCancelled: return "cancelled";
+    case StatusCode::kUnknown: return "unknown";
+    case StatusCode::kInvalidArgument: return "invalid argument";
+    case StatusCode::kDeadlineExceeded: return "deadline exceeded";
+    case StatusCode::kNotFound: return "not found";
+    case StatusCode::kResourceExhausted: return "resource exhausted";
+    case StatusCode::kFailedPrecondition: return "failed precondition";
+    case StatusCode::kAborted: return "aborted";
+    case StatusCode::kNotSupported: return "not supported";
+    case StatusCode::kInternal: return "internal";
+    case StatusCode::kUnavailable: return "unavailable";
+    case StatusCode::kDeviceLost: return "device lost";
+    case StatusCode::kIncompatible: return "incompatible";
+    case StatusCode::kConfig: return "configuration";
+    case StatusCode::kModel: return "model";
+    case StatusCode::kPlugin: return "plugin";
+  }
+  return "unknown";
+}
+
+// A value or the reason why there is none. Test ok() before value().
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}            // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {     // NOLINT(google-explicit-constructor)
+    if (status_.ok()) status_ = Status(StatusCode::kInternal, "a Result was made from an OK status without a value");
+  }
+
+  bool ok() const { return value_.has_value(); }
+  const Status& status() const& { return status_; }
+  Status&& status() && { return std::move(status_); }
+  T& value() & { return *value_; }
+  const T& value() const& { return *value_; }
+  T&& value() && { return std::move(*value_); }
+  T& operator*() & { return *value_; }
+  const T& operator*() const& { return *value_; }
+  T&& operator*() && { return std::move(*value_); }
+  T* operator->() { return &*value_; }
+  const T* operator->() const { return &*value_; }
+
+ private:
+  std::optional<T> value_;
+  Status status_;
+};
+
+}  // namespace deputy
+
+#define DEPUTY_CONCAT_(a, b) a##b
+#define DEPUTY_CONCAT(a, b) DEPUTY_CONCAT_(a, b)
+
+#define DEPUTY_RETURN_IF_ERROR(expr)                              \
+  do {                                                            \
+    ::deputy::Status deputy_status_ = (expr);                     \
+    if (!deputy_status_.ok()) return deputy_status_;              \
+  } while (false)
+
+// DEPUTY_ASSIGN_OR_RETURN(auto graph, ImportModel(path));
+#define DEPUTY_ASSIGN_OR_RETURN(target, expr) \
+  DEPUTY_ASSIGN_OR_RETURN_(DEPUTY_CONCAT(deputy_result_, __LINE__), target, expr)
+#define DEPUTY_ASSIGN_OR_RETURN_(result, target, expr) \
+  auto result = (expr);                                \
+  if (!result.ok()) return std::move(result).status(); \
+  target = std::move(result).value()

@@ -1,0 +1,77 @@
+// A dense row-major tensor on the host: dtype, shape and bytes, owned or borrowed. Copies share the bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "deputy/dtype.hpp"
+#include "deputy/export.hpp"
+#include "deputy/status.hpp"
+
+namespace deputy {
+
+// Extents, outermost first; {} is a scalar. In a description of an input or output -1 stands for an extent that is
+// known only when the model runs. A real tensor has none.
+using Shape = std::vector<int64_t>;
+
+// [any-thread] for reading; writing through data() needs the caller's own order.
+class DEPUTY_API Tensor {
+ public:
+  Tensor() = default;
+
+  // Allocates zeroed memory aligned to 64 bytes. Fails on a negative extent or when the byte count overflows.
+  static Result<Tensor> Allocate(DType dtype, Shape shape);
+
+  // Wraps `bytes` bytes at `data`; `keep` (may be null) is held as long as any copy of the tensor lives. With a null
+  // `keep` the caller guarantees the lifetime. Fails if `bytes` is not what dtype and shape need.
+  static Result<Tensor> Wrap(DType dtype, Shape shape, void* data, size_t bytes, std::shared_ptr<const void> keep = nullptr);
+
+  // Copies the values into a tensor of shape `shape`.
+  template <class T>
+  static Result<Tensor> FromValues(DType dtype, Shape shape, std::span<const T> values);
+
+  bool empty() const { return data_ == nullptr; }
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  size_t byte_size() const { return bytes_; }
+  int64_t element_count() const { return dtype_ == DType::kUndefined ? 0 : static_cast<int64_t>(bytes_ / SizeOf(dtype_)); }
+  const void* data() const { return data_; }
+  void* mutable_data() { return data_; }
+  template <class T>
+  std::span<const T> values() const {
+    return {static_cast<const T*>(data_), bytes_ / sizeof(T)};
+  }
+  template <class T>
+  std::span<T> mutable_values() {
+    return {static_cast<T*>(data_), bytes_ / sizeof(T)};
+  }
+  // What keeps the bytes alive; null when they are borrowed.
+  const std::shared_ptr<const void>& owner() const { return keep_; }
+
+ private:
+  DType dtype_ = DType::kUndefined;
+  Shape shape_;
+  void* data_ = nullptr;
+  size_t bytes_ = 0;
+  std::shared_ptr<const void> keep_;
+};
+
+// Bytes that dtype and shape need; fails on a negative extent, overflow or a dtype without a size.
+DEPUTY_API Result<size_t> ByteSize(DType dtype, std::span<const int64_t> shape);
+
+template <class T>
+Result<Tensor> Tensor::FromValues(DType dtype, Shape shape, std::span<const T> values) {
+  Result<Tensor> made = Allocate(dtype, std::move(shape));
+  if (!made.ok()) return made;
+  if (made->byte_size() != values.size_bytes())
+    return Status(StatusCode::kInvalidArgument, "the number of values does not fit the shape");
+  std::span<T> target = made->template mutable_values<T>();
+  for (size_t i = 0; i < values.size(); ++i) target[i] = values[i];
+  return made;
+}
+
+}  // namespace deputy

@@ -1,0 +1,18 @@
+// Tensors in files: .npy, .pb (ONNX TensorProto), and raw bytes.
+#pragma once
+
+#include <string>
+
+#include "deputy/export.hpp"
+#include "deputy/tensor.hpp"
+
+namespace deputy {
+
+// By the file's name: .npy and .pb say their dtype and shape themselves; anything else is raw, and then `dtype` and
+// `shape` are needed and its size must fit them.
+DEPUTY_API Result<Tensor> ReadTensorFile(const std::string& path, DType dtype = DType::kUndefined, const Shape& shape = {});
+
+// Writes .npy. bfloat16 is written as float32, which numpy can read.
+DEPUTY_API Status WriteTensorFile(const std::string& path, const Tensor& tensor);
+
+}  // namespace deputy

@@ -1,0 +1,68 @@
+// Positions of extreme elements along one axis.
+#include <algorithm>
+
+#include "kernels/dispatch.hpp"
+#include "kernels/reduce.hpp"
+
+namespace deputy::host {
+namespace {
+
+// True when x takes the place of the best element so far. Once the best is NaN, only a later NaN can, and only if the
+// last of equals is asked for.
+template <bool kLargest, bool kLast, class T>
+bool Better(T x, T best) {
+  if (best != best) return kLast && x != x;
+  if (x != x) return true;
+  if constexpr (kLast)
+    return kLargest ? x >= best : x <= best;
+  else
+    return kLargest ? x > best : x < best;
+}
+
+template <bool kLargest, bool kLast, class T>
+void ArgLoop(const AxisView& view, const T* source, int64_t* target, int64_t begin, int64_t end) {
+  constexpr int64_t kBlock = 128;
+  while (begin < end) {
+    const int64_t column = begin % view.inner;
+    const int64_t width = std::min({kBlock, end - begin, view.inner - column});
+    const T* from = source + begin / view.inner * view.extent * view.inner + column;
+    T best[kBlock];
+    std::copy_n(from, width, best);
+    std::fill_n(target + begin, width, 0);
+    for (int64_t k = 1; k < view.extent; ++k) {
+      const T* row = from + k * view.inner;
+      for (int64_t i = 0; i < width; ++i) {
+        if (Better<kLargest, kLast>(row[i], best[i])) {
+          best[i] = row[i];
+          target[begin + i] = k;
+        }
+      }
+    }
+    begin += width;
+  }
+}
+
+}  // namespace
+
+AxisView ViewAlong(std::span<const int64_t> dims, size_t axis) {
+  return AxisView{ElementCount(dims.first(axis)), dims[axis], ElementCount(dims.subspan(axis + 1))};
+}
+
+Status ArgReduce(bool largest, bool last_of_equals, DType dtype, const AxisView& view, const void* source,
+                 int64_t* target, ThreadPool& pool) {
+  const int64_t count = view.outer * view.inner;
+  if (count != 0 && view.extent == 0)
+    return Error(StatusCode::kInvalidArgument, "no element is {} along an axis without elements",
+                 largest ? "largest" : "smallest");
+  const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(view.extent, 1));
+  const bool known = DispatchNumeric(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const T* from = static_cast<const T*>(source);
+    const auto loop = largest ? (last_of_equals ? ArgLoop<true, true, T> : ArgLoop<true, false, T>)
+                              : (last_of_equals ? ArgLoop<false, true, T> : ArgLoop<false, false, T>);
+    pool.ParallelFor(count, grain, [&](int64_t begin, int64_t end) { loop(view, from, target, begin, end); });
+  });
+  return known ? Status() : Error(StatusCode::kNotSupported, "the position of extremes in {}", NameOf(dtype));
+}
+
+}  // namespace deputy::host

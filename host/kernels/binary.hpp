@@ -1,0 +1,69 @@
+// Functions of two tensors that broadcast against each other, and the choice between two by a third (Where).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/status.hpp"
+#include "base/thread_pool.hpp"
+#include "deputy/dtype.hpp"
+#include "kernels/broadcast.hpp"
+#include "kernels/cast.hpp"
+
+namespace deputy::host {
+
+// kMod has the sign of the divisor and is for integers; kFMod has the sign of the dividend. Integers wrap; dividing by
+// zero gives 0. kMax and kMin give NaN where one side is NaN. kPRelu: second is the slope. kAnd, kOr and kXor take
+// bool.
+enum class BinaryOp : uint8_t {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kMod,
+  kFMod,
+  kMax,
+  kMin,
+  kPRelu,
+  kPow,
+  kAnd,
+  kOr,
+  kXor,
+  kEqual,
+  kGreater,
+  kGreaterOrEqual,
+  kLess,
+  kLessOrEqual,
+};
+
+// Result type of an operation on operands of `dtype`: bool for comparisons and logic.
+DType ResultOf(BinaryOp op, DType dtype);
+
+// target[i] = op(first[i * first_step], second[i * second_step]); steps are 0 or 1. Target may be the memory of an
+// operand with step 1 and elements of the same size.
+using BinaryLoop = void (*)(const void* first, int64_t first_step, const void* second, int64_t second_step,
+                            void* target, int64_t count);
+
+// What it takes to run an operation on given types: a loop in types to compute in, and conversions around it.
+struct BinaryKernel {
+  BinaryLoop loop = nullptr;
+  ConvertFunction convert_first = nullptr, convert_second = nullptr, convert_target = nullptr;  // null: none needed
+  size_t first_size = 0, second_size = 0, target_size = 0;  // bytes of an element in memory
+  int64_t grain = 0;                                        // elements that are worth a thread
+};
+
+// Empty when the types do not have the operation. Only kPow takes two different types; the result has the first.
+std::optional<BinaryKernel> FindBinary(BinaryOp op, DType first, DType second);
+
+// Operand data lie densely in the shapes that `plan` was made of.
+void Binary(const BinaryKernel& kernel, const BroadcastPlan<2>& plan, const void* first, const void* second,
+            void* target, ThreadPool& pool);
+
+// target = condition ? first : second, for elements of 1, 2, 4 or 8 bytes. The plan's operands are in that order. False
+// for another size.
+bool Where(size_t element_size, const BroadcastPlan<3>& plan, const void* condition, const void* first,
+           const void* second, void* target, ThreadPool& pool);
+
+}  // namespace deputy::host

@@ -1,0 +1,123 @@
+// Arithmetic of two elements. Integer arithmetic is that of two's complement and never undefined.
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/binary_loop.hpp"
+#include "kernels/dispatch.hpp"
+
+namespace deputy::host {
+namespace {
+
+template <class T, bool = std::is_integral_v<T>>
+struct Wrapping {
+  static T Add(T x, T y) { return x + y; }
+  static T Sub(T x, T y) { return x - y; }
+  static T Mul(T x, T y) { return x * y; }
+};
+template <class T>
+struct Wrapping<T, true> {
+  // Operands of 16 bits would be promoted to int, whose overflow is undefined.
+  using W = std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<T>>;
+  static T Add(T x, T y) { return static_cast<T>(static_cast<W>(x) + static_cast<W>(y)); }
+  static T Sub(T x, T y) { return static_cast<T>(static_cast<W>(x) - static_cast<W>(y)); }
+  static T Mul(T x, T y) { return static_cast<T>(static_cast<W>(x) * static_cast<W>(y)); }
+};
+
+template <BinaryOp kOp, class T>
+struct Arithmetic {
+  T operator()(T x, T y) const {
+    if constexpr (kOp == BinaryOp::kAdd) return Wrapping<T>::Add(x, y);
+    if constexpr (kOp == BinaryOp::kSub) return Wrapping<T>::Sub(x, y);
+    if constexpr (kOp == BinaryOp::kMul) return Wrapping<T>::Mul(x, y);
+    if constexpr (kOp == BinaryOp::kMax) return x > y || x != x ? x : y;
+    if constexpr (kOp == BinaryOp::kMin) return x < y || x != x ? x : y;
+    if constexpr (kOp == BinaryOp::kPRelu) return x < 0 ? Wrapping<T>::Mul(x, y) : x;
+    if constexpr (std::is_floating_point_v<T>) {
+      if constexpr (kOp == BinaryOp::kDiv) return x / y;
+      if constexpr (kOp == BinaryOp::kFMod) return std::fmod(x, y);
+    } else {
+      if (y == 0) return 0;
+      if constexpr (std::is_signed_v<T>) {
+        // The lowest number divided by -1 does not fit.
+        if (y == -1) return kOp == BinaryOp::kDiv ? Wrapping<T>::Sub(0, x) : T{0};
+      }
+      if constexpr (kOp == BinaryOp::kDiv) return static_cast<T>(x / y);
+      const T rest = static_cast<T>(x % y);
+      if constexpr (kOp == BinaryOp::kMod) return rest != 0 && (rest < 0) != (y < 0) ? static_cast<T>(rest + y) : rest;
+      return rest;
+    }
+  }
+};
+
+template <BinaryOp kOp>
+BinaryLoop FindNumeric(DType dtype) {
+  BinaryLoop found = nullptr;
+  DispatchNumeric(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    found = RunBinaryLoop<Arithmetic<kOp, T>, T>;
+  });
+  return found;
+}
+
+template <BinaryOp kOp>
+BinaryLoop FindInteger(DType dtype) {
+  BinaryLoop found = nullptr;
+  DispatchInteger(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    found = RunBinaryLoop<Arithmetic<kOp, T>, T>;
+  });
+  return found;
+}
+
+template <class T>
+struct PowFunction {
+  T operator()(T base, T exponent) const { return std::pow(base, exponent); }
+};
+
+template <class T>
+void PowLoop(const void* first, int64_t first_step, const void* second, int64_t second_step, void* target,
+             int64_t count) {
+  // Squares are by far the most frequent power in real models, and pow() by far the slowest way to make them.
+  if (second_step == 0 && *static_cast<const T*>(second) == T{2})
+    RunBinaryLoop<Arithmetic<BinaryOp::kMul, T>, T>(first, first_step, first, first_step, target, count);
+  else
+    RunBinaryLoop<PowFunction<T>, T>(first, first_step, second, second_step, target, count);
+}
+
+// Wraps like a chain of multiplications. A negative exponent gives the quotient 1 / x^n rounded towards zero, and 0 for
+// the base 0.
+struct IntegerPow {
+  int64_t operator()(int64_t base, int64_t exponent) const {
+    if (exponent < 0) return base == 1 ? 1 : (base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0);
+    int64_t result = 1;
+    for (; exponent != 0; exponent >>= 1) {
+      if ((exponent & 1) != 0) result = Wrapping<int64_t>::Mul(result, base);
+      base = Wrapping<int64_t>::Mul(base, base);
+    }
+    return result;
+  }
+};
+
+}  // namespace
+
+BinaryLoop FindArithmeticLoop(BinaryOp op, DType dtype) {
+  switch (op) {
+    case BinaryOp::kAdd: return FindNumeric<BinaryOp::kAdd>(dtype);
+    case BinaryOp::kSub: return FindNumeric<BinaryOp::kSub>(dtype);
+    case BinaryOp::kMul: return FindNumeric<BinaryOp::kMul>(dtype);
+    case BinaryOp::kDiv: return FindNumeric<BinaryOp::kDiv>(dtype);
+    case BinaryOp::kMax: return FindNumeric<BinaryOp::kMax>(dtype);
+    case BinaryOp::kMin: return FindNumeric<BinaryOp::kMin>(dtype);
+    case BinaryOp::kPRelu: return FindNumeric<BinaryOp::kPRelu>(dtype);
+    case BinaryOp::kFMod: return FindNumeric<BinaryOp::kFMod>(dtype);
+    case BinaryOp::kMod: return FindInteger<BinaryOp::kMod>(dtype);
+    case BinaryOp::kPow:
+      if (dtype == DType::kFloat32) return PowLoop<float>;
+      if (dtype == DType::kFloat64) return PowLoop<double>;
+      return dtype == DType::kInt64 ? RunBinaryLoop<IntegerPow, int64_t> : nullptr;
+    default: return nullptr;
+  }
+}
+
+}  // namespace deputy::host

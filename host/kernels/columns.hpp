@@ -1,0 +1,38 @@
+// Convolutions as matrix products: the elements under each tap of a sliding window, laid out as the rows of a matrix,
+// and the way back.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tensor/window.hpp"
+
+namespace deputy::host {
+
+// A window that stands at every position of `narrow` and looks at elements of `wide`. In a convolution the narrow side
+// is the output and the wide one the input; in a transposed convolution it is the other way round.
+struct ColumnGeometry {
+  std::span<const WindowAxis> axes;
+  SpatialDims wide = {}, narrow = {};
+
+  int64_t taps() const;
+  int64_t wide_size() const;
+  int64_t narrow_size() const;
+};
+
+// columns[(channel, tap), position - begin] = wide[channel, element under the tap], zero in the padding, for positions
+// [begin, end) of the flattened narrow side.
+template <class T>
+void GatherColumns(const ColumnGeometry& geometry, const T* wide, int64_t channels, int64_t begin, int64_t end,
+                   T* columns);
+
+// wide[channel, element under the tap] += columns[(channel, tap), position - begin].
+template <class T>
+void ScatterColumns(const ColumnGeometry& geometry, const T* columns, int64_t channels, int64_t begin, int64_t end,
+                    T* wide);
+
+// How many positions to bring into columns at once: whole rows where they fit, so that `rows` rows of the matrix stay
+// in the cache of one core.
+int64_t ColumnTile(const ColumnGeometry& geometry, int64_t rows, size_t element_bytes);
+
+}  // namespace deputy::host

@@ -1,0 +1,85 @@
+// Transposed convolution: every input element spreads one filter over the output. A product makes what the elements
+// spread, and the columns are added up where they fall.
+#include <algorithm>
+
+#include "kernels/columns.hpp"
+#include "kernels/convolution.hpp"
+#include "kernels/linalg/linalg.hpp"
+#include "kernels/slots.hpp"
+
+namespace deputy::host {
+namespace {
+
+ColumnGeometry GeometryOf(const ConvolutionShape& shape) { return {shape.window.all(), shape.out, shape.in}; }
+
+// A thread takes some output channels of one image and group, since no two of them write the same elements.
+struct ChannelTiles {
+  int64_t filters, tiles, columns, items;
+  size_t slot_bytes;
+
+  ChannelTiles(const ConvolutionShape& shape, const ColumnGeometry& geometry, size_t element_bytes, uint32_t threads) {
+    const int64_t group_filters = shape.out_channels / shape.group, images = shape.batch * shape.group;
+    const int64_t wanted = (4 * int64_t{threads} + images - 1) / std::max<int64_t>(1, images);
+    filters = std::max<int64_t>(1, group_filters / std::max<int64_t>(1, std::min(wanted, group_filters)));
+    tiles = (group_filters + filters - 1) / filters;
+    columns = ColumnTile(geometry, filters * geometry.taps(), element_bytes);
+    items = images * tiles;
+    slot_bytes = (static_cast<size_t>(filters * geometry.taps() * columns) * element_bytes + 63) / 64 * 64;
+  }
+};
+
+bool IsEmpty(const ConvolutionShape& shape) {
+  return shape.batch == 0 || shape.out_channels == 0 || GeometryOf(shape).wide_size() == 0;
+}
+
+}  // namespace
+
+template <class T>
+size_t TransposedConvolutionWorkspace(const ConvolutionShape& shape, const ThreadPool& pool) {
+  if (IsEmpty(shape)) return 0;
+  const ChannelTiles tiles(shape, GeometryOf(shape), sizeof(T), pool.thread_count());
+  return static_cast<size_t>(SlotCount(pool, tiles.items)) * tiles.slot_bytes;
+}
+
+template <class T>
+void ConvolveTransposed(const ConvolutionShape& shape, const T* x, const T* weights, const T* bias, T* y,
+                        void* workspace, ThreadPool& pool) {
+  if (IsEmpty(shape)) return;
+  const ColumnGeometry geometry = GeometryOf(shape);
+  const int64_t in_size = geometry.narrow_size(), out_size = geometry.wide_size(), taps = geometry.taps();
+  const int64_t channels = shape.in_channels / shape.group, group_filters = shape.out_channels / shape.group;
+  const ChannelTiles tiles(shape, geometry, sizeof(T), pool.thread_count());
+  ForEachInSlots(pool, tiles.items, [&](int64_t item, int64_t slot) {
+    const int64_t image = item / tiles.tiles, group = image % shape.group;
+    const int64_t first = item % tiles.tiles * tiles.filters;
+    const int64_t filters = std::min(tiles.filters, group_filters - first);
+    T* columns = reinterpret_cast<T*>(static_cast<char*>(workspace) + static_cast<size_t>(slot) * tiles.slot_bytes);
+    T* target = y + (image * group_filters + first) * out_size;
+    for (int64_t f = 0; f < filters; ++f)
+      std::fill_n(target + f * out_size, out_size, bias == nullptr ? T(0) : bias[group * group_filters + first + f]);
+    for (int64_t begin = 0; begin < in_size; begin += tiles.columns) {
+      linalg::GemmArgs<T> product;
+      product.m = filters * taps;
+      product.n = std::min(tiles.columns, in_size - begin);
+      product.k = channels;
+      product.a = weights + (group * channels * group_filters + first) * taps;
+      product.lda = group_filters * taps;
+      product.transpose_a = true;
+      product.b = x + image * channels * in_size + begin;
+      product.ldb = in_size;
+      product.c = columns;
+      product.ldc = product.n;
+      linalg::Gemm(product);
+      ScatterColumns(geometry, columns, filters, begin, begin + product.n, target);
+    }
+  });
+}
+
+template size_t TransposedConvolutionWorkspace<float>(const ConvolutionShape&, const ThreadPool&);
+template size_t TransposedConvolutionWorkspace<double>(const ConvolutionShape&, const ThreadPool&);
+template void ConvolveTransposed(const ConvolutionShape&, const float*, const float*, const float*, float*, void*,
+                                 ThreadPool&);
+template void ConvolveTransposed(const ConvolutionShape&, const double*, const double*, const double*, double*, void*,
+                                 ThreadPool&);
+
+}  // namespace deputy::host

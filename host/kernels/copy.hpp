@@ -1,0 +1,42 @@
+// Copies between two strided layouts of the same extents: what Slice, Concat, Split, Pad, Expand, Tile and Transpose
+// are made of. Untyped: elements are 1, 2, 4 or 8 bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/thread_pool.hpp"
+#include "tensor/small_dims.hpp"
+
+namespace deputy::host {
+
+// Which element goes where: target[Σ i·target_strides] = source[Σ i·source_strides] for every index i below dims.
+// Strides count elements. Source strides may be zero (the element is repeated) or negative.
+struct StridedCopy {
+  SmallDims dims, source_strides, target_strides;
+
+  void Add(int64_t extent, int64_t source_stride, int64_t target_stride) {
+    dims.push_back(extent);
+    source_strides.push_back(source_stride);
+    target_strides.push_back(target_stride);
+  }
+};
+
+// Strides of a dense row-major tensor.
+SmallDims DenseStrides(std::span<const int64_t> dims);
+
+// The same copy with as few dimensions as possible: ones dropped, neighbours that are contiguous on both sides merged.
+StridedCopy Collapse(const StridedCopy& copy);
+
+// `source` and `target` point at the element with index zero; every element that the strides reach must lie in memory.
+// Target elements must not coincide.
+void CopyStrided(const StridedCopy& copy, const void* source, void* target, size_t element_bytes, ThreadPool& pool);
+
+// Whole rows: `bytes` bytes in one piece, by several threads when that is worth it.
+void CopyBytes(const void* source, void* target, size_t bytes, ThreadPool& pool);
+
+// Writes `count` copies of the element at `value`.
+void Fill(const void* value, void* target, int64_t count, size_t element_bytes, ThreadPool& pool);
+
+}  // namespace deputy::host

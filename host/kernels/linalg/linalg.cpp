@@ -1,0 +1,97 @@
+// Chooses the module and lends it memory for packing.
+#include "kernels/linalg/linalg.hpp"
+
+#include <atomic>
+#include <cstdlib>
+
+#include "kernels/linalg/level.hpp"
+#include "kernels/linalg/module.hpp"
+
+namespace deputy::host::linalg {
+namespace {
+
+Level BestLevel() {
+  if (Available(Level::kV4)) return Level::kV4;
+  return Available(Level::kV3) ? Level::kV3 : Level::kBaseline;
+}
+
+std::atomic<Level>& Active() {
+  static std::atomic<Level> level{BestLevel()};
+  return level;
+}
+
+const Module& ActiveModule() {
+#if defined(__x86_64__)
+  switch (ActiveLevel()) {
+    case Level::kV4: return kModuleV4;
+    case Level::kV3: return kModuleV3;
+    case Level::kBaseline: break;
+  }
+#endif
+  return kModuleBaseline;
+}
+
+// Belongs to a thread, grows to its largest product and goes with it.
+class PackingMemory {
+ public:
+  PackingMemory() = default;
+  ~PackingMemory() { std::free(memory_); }
+  PackingMemory(const PackingMemory&) = delete;
+  PackingMemory& operator=(const PackingMemory&) = delete;
+
+  // Null when there is no memory; the products then do without.
+  void* Get(size_t bytes) {
+    if (bytes > capacity_) {
+      std::free(memory_);
+      const size_t rounded = (bytes + 63) / 64 * 64;
+      memory_ = std::aligned_alloc(64, rounded);
+      capacity_ = memory_ == nullptr ? 0 : rounded;
+    }
+    return memory_;
+  }
+
+ private:
+  void* memory_ = nullptr;
+  size_t capacity_ = 0;
+};
+
+template <class T>
+void RunGemm(const ModuleFunctions<T>& functions, const GemmArgs<T>& args) {
+  static thread_local PackingMemory memory;
+  const size_t bytes = functions.gemm_workspace(args);
+  functions.gemm(args, bytes == 0 ? nullptr : memory.Get(bytes));
+}
+
+}  // namespace
+
+bool Available(Level level) {
+  switch (level) {
+    case Level::kBaseline: return true;
+#if defined(__x86_64__)
+    case Level::kV3: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case Level::kV4:
+      return Available(Level::kV3) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl");
+#else
+    case Level::kV3:
+    case Level::kV4: return false;
+#endif
+  }
+  return false;
+}
+
+Level ActiveLevel() { return Active().load(std::memory_order_relaxed); }
+
+bool Select(Level level) {
+  if (!Available(level)) return false;
+  Active().store(level, std::memory_order_relaxed);
+  return true;
+}
+
+void Gemm(const GemmArgs<float>& args) { RunGemm(ActiveModule().f32, args); }
+void Gemm(const GemmArgs<double>& args) { RunGemm(ActiveModule().f64, args); }
+void SumTaps(const TapsArgs<float>& args) { ActiveModule().f32.sum_taps(args); }
+void SumTaps(const TapsArgs<double>& args) { ActiveModule().f64.sum_taps(args); }
+
+}  // namespace deputy::host::linalg

@@ -1,0 +1,4 @@
+// The linear algebra for any CPU of the architecture.
+#define Eigen Eigen_baseline
+#define DEPUTY_LINALG_MODULE kModuleBaseline
+#include "kernels/linalg/module.inc"

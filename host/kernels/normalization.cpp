@@ -1,0 +1,127 @@
+#include "kernels/normalization.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace deputy::host {
+namespace {
+
+// Rows of `size` elements that are worth a thread's while.
+int64_t Grain(int64_t size) { return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, size)); }
+
+struct Statistics {
+  double mean = 0, inverse_deviation = 0;
+};
+
+// In two passes, and in double: the squares of large means would swallow small variances.
+template <class T>
+Statistics StatisticsOf(const T* x, int64_t size, double epsilon) {
+  double sum = 0, squares = 0;
+  for (int64_t i = 0; i < size; ++i) sum += static_cast<double>(x[i]);
+  const double mean = sum / static_cast<double>(size);
+  for (int64_t i = 0; i < size; ++i) {
+    const double difference = static_cast<double>(x[i]) - mean;
+    squares += difference * difference;
+  }
+  return {mean, 1 / std::sqrt(squares / static_cast<double>(size) + epsilon)};
+}
+
+template <class T>
+void ScaleRow(const T* x, T factor, T offset, int64_t size, T* y) {
+  for (int64_t i = 0; i < size; ++i) y[i] = x[i] * factor + offset;
+}
+
+}  // namespace
+
+template <class T>
+void ScaleChannels(const ChannelShape& shape, const T* x, const T* factors, const T* offsets, T* y, ThreadPool& pool) {
+  // Without inner elements, channels are neighbours: a row is all channels of one image.
+  if (shape.size == 1) {
+    pool.ParallelFor(shape.batch, Grain(shape.channels), [&](int64_t begin, int64_t end) {
+      for (int64_t n = begin; n < end; ++n)
+        for (int64_t c = 0; c < shape.channels; ++c)
+          y[n * shape.channels + c] = x[n * shape.channels + c] * factors[c] + offsets[c];
+    });
+    return;
+  }
+  pool.ParallelFor(shape.batch * shape.channels, Grain(shape.size), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p)
+      ScaleRow(x + p * shape.size, factors[p % shape.channels], offsets[p % shape.channels], shape.size,
+               y + p * shape.size);
+  });
+}
+
+template <class T>
+void InstanceNormalize(const ChannelShape& shape, const T* x, const T* scale, const T* bias, double epsilon, T* y,
+                       ThreadPool& pool) {
+  pool.ParallelFor(shape.batch * shape.channels, Grain(shape.size), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      const Statistics statistics = StatisticsOf(x + p * shape.size, shape.size, epsilon);
+      const double factor = static_cast<double>(scale[p % shape.channels]) * statistics.inverse_deviation;
+      const double offset = static_cast<double>(bias[p % shape.channels]) - statistics.mean * factor;
+      ScaleRow(x + p * shape.size, static_cast<T>(factor), static_cast<T>(offset), shape.size, y + p * shape.size);
+    }
+  });
+}
+
+template <class T>
+void LayerNormalize(const LayerNormalization<T>& args, ThreadPool& pool) {
+  pool.ParallelFor(args.rows, Grain(args.size), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
+      const T* x = args.x + r * args.size;
+      T* y = args.y + r * args.size;
+      const Statistics statistics = StatisticsOf(x, args.size, args.epsilon);
+      const T mean = static_cast<T>(statistics.mean), inverse = static_cast<T>(statistics.inverse_deviation);
+      for (int64_t i = 0; i < args.size; ++i) y[i] = (x[i] - mean) * inverse * args.scale[i];
+      if (args.bias != nullptr)
+        for (int64_t i = 0; i < args.size; ++i) y[i] += args.bias[i];
+      if (args.means != nullptr) args.means[r] = static_cast<float>(statistics.mean);
+      if (args.inverse_deviations != nullptr)
+        args.inverse_deviations[r] = static_cast<float>(statistics.inverse_deviation);
+    }
+  });
+}
+
+template <class T>
+void NormalizeResponse(const ChannelShape& shape, const ResponseNormalization& how, const T* x, T* y,
+                       ThreadPool& pool) {
+  const T alpha = static_cast<T>(how.alpha / static_cast<double>(how.window)), bias = static_cast<T>(how.bias);
+  const T beta = static_cast<T>(how.beta);
+  const bool three_quarters = how.beta == 0.75;  // what nearly every model has
+  pool.ParallelFor(shape.batch * shape.channels, Grain(shape.size), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      const int64_t channel = p % shape.channels;
+      const int64_t first = std::max<int64_t>(0, channel - (how.window - 1) / 2);
+      const int64_t last = std::min(shape.channels - 1, channel + how.window / 2);
+      T* sums = y + p * shape.size;
+      std::fill_n(sums, shape.size, T(0));
+      for (int64_t c = first; c <= last; ++c) {
+        const T* neighbour = x + (p - channel + c) * shape.size;
+        for (int64_t i = 0; i < shape.size; ++i) sums[i] += neighbour[i] * neighbour[i];
+      }
+      const T* own = x + p * shape.size;
+      for (int64_t i = 0; i < shape.size; ++i) {
+        const T base = bias + alpha * sums[i];
+        if (three_quarters) {
+          const T root = std::sqrt(base);
+          sums[i] = own[i] / (root * std::sqrt(root));
+        } else {
+          sums[i] = own[i] / std::pow(base, beta);
+        }
+      }
+    }
+  });
+}
+
+template void ScaleChannels(const ChannelShape&, const float*, const float*, const float*, float*, ThreadPool&);
+template void ScaleChannels(const ChannelShape&, const double*, const double*, const double*, double*, ThreadPool&);
+template void InstanceNormalize(const ChannelShape&, const float*, const float*, const float*, double, float*,
+                                ThreadPool&);
+template void InstanceNormalize(const ChannelShape&, const double*, const double*, const double*, double, double*,
+                                ThreadPool&);
+template void LayerNormalize(const LayerNormalization<float>&, ThreadPool&);
+template void LayerNormalize(const LayerNormalization<double>&, ThreadPool&);
+template void NormalizeResponse(const ChannelShape&, const ResponseNormalization&, const float*, float*, ThreadPool&);
+template void NormalizeResponse(const ChannelShape&, const ResponseNormalization&, const double*, double*, ThreadPool&);
+
+}  // namespace deputy::host

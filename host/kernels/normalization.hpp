@@ -1,0 +1,47 @@
+// Normalizations. x and y are [batch, channels, size] unless said otherwise, without gaps.
+#pragma once
+
+#include <cstdint>
+
+#include "base/thread_pool.hpp"
+
+namespace deputy::host {
+
+struct ChannelShape {
+  int64_t batch = 0, channels = 0, size = 0;
+};
+
+// y = x * factors[channel] + offsets[channel].
+template <class T>
+void ScaleChannels(const ChannelShape& shape, const T* x, const T* factors, const T* offsets, T* y, ThreadPool& pool);
+
+// Each plane to mean 0 and variance 1, then scaled and shifted by channel.
+template <class T>
+void InstanceNormalize(const ChannelShape& shape, const T* x, const T* scale, const T* bias, double epsilon, T* y,
+                       ThreadPool& pool);
+
+// x and y are [rows, size]: each row to mean 0 and variance 1, then scaled and, if bias is there, shifted by element.
+// The statistics are written where their pointers are not null.
+template <class T>
+struct LayerNormalization {
+  int64_t rows = 0, size = 0;
+  double epsilon = 0;
+  const T* x = nullptr;
+  const T* scale = nullptr;
+  const T* bias = nullptr;
+  T* y = nullptr;
+  float* means = nullptr;
+  float* inverse_deviations = nullptr;
+};
+template <class T>
+void LayerNormalize(const LayerNormalization<T>& args, ThreadPool& pool);
+
+// y = x / (bias + alpha / window * sum of squares over `window` neighbouring channels) ^ beta.
+struct ResponseNormalization {
+  int64_t window = 1;
+  double alpha = 0, beta = 0, bias = 0;
+};
+template <class T>
+void NormalizeResponse(const ChannelShape& shape, const ResponseNormalization& how, const T* x, T* y, ThreadPool& pool);
+
+}  // namespace deputy::host

@@ -1,0 +1,74 @@
+#include "kernels/pad.hpp"
+
+#include <algorithm>
+
+#include "kernels/copy.hpp"
+#include "kernels/dispatch.hpp"
+
+namespace deputy::host {
+namespace {
+
+constexpr int64_t kGrainElements = 16 << 10;
+
+int64_t Remainder(int64_t value, int64_t modulus) {
+  const int64_t rest = value % modulus;
+  return rest < 0 ? rest + modulus : rest;
+}
+
+}  // namespace
+
+void MapPadding(PadSource source, int64_t before, int64_t first, int64_t kept, std::span<int64_t> map) {
+  for (size_t i = 0; i < map.size(); ++i) {
+    const int64_t at = static_cast<int64_t>(i) - before;
+    int64_t inside = 0;
+    switch (source) {
+      case PadSource::kEdge: inside = std::clamp<int64_t>(at, 0, kept - 1); break;
+      case PadSource::kWrap: inside = Remainder(at, kept); break;
+      case PadSource::kReflect: {
+        // Mirrored at both ends without repeating them: a saw tooth of this period.
+        const int64_t period = 2 * (kept - 1);
+        if (period > 0) {
+          inside = Remainder(at, period);
+          inside = std::min(inside, period - inside);
+        }
+        break;
+      }
+    }
+    map[i] = first + inside;
+  }
+}
+
+void PadByMaps(std::span<const int64_t> source_dims, std::span<const int64_t> target_dims, const int64_t* maps,
+               const void* source, void* target, size_t element_bytes, ThreadPool& pool) {
+  int64_t rows = 1;
+  for (const int64_t extent : target_dims)
+    if (extent == 0) return;
+  const size_t last = target_dims.size() - 1;
+  for (size_t d = 0; d < last; ++d) rows *= target_dims[d];
+  const SmallDims strides = DenseStrides(source_dims);
+  SmallDims first;  // where each dimension's map begins
+  int64_t offset = 0;
+  for (const int64_t extent : target_dims) {
+    first.push_back(offset);
+    offset += extent;
+  }
+  const int64_t row = target_dims[last];
+  DispatchSize(element_bytes, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    pool.ParallelFor(rows, kGrainElements / row + 1, [&](int64_t begin, int64_t end) {
+      const int64_t* map = maps + first[last];
+      for (int64_t i = begin; i < end; ++i) {
+        int64_t base = 0, rest = i;
+        for (size_t d = last; d-- > 0;) {
+          base += maps[first[d] + rest % target_dims[d]] * strides[d];
+          rest /= target_dims[d];
+        }
+        const T* from = static_cast<const T*>(source) + base;
+        T* to = static_cast<T*>(target) + i * row;
+        for (int64_t j = 0; j < row; ++j) to[j] = from[map[j]];
+      }
+    });
+  });
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,22 @@
+// Pads a dense tensor from its own elements. Padding with a constant needs no kernel: it is a fill and a strided copy.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/thread_pool.hpp"
+
+namespace deputy::host {
+
+// For every output position along an axis the input position that it shows: reflected, repeated at the edge or wrapped.
+// The input is the part [first, first + kept) of its axis, kept > 0; position 0 of the output lies `before` elements in
+// front of it.
+enum class PadSource { kReflect, kEdge, kWrap };
+void MapPadding(PadSource source, int64_t before, int64_t first, int64_t kept, std::span<int64_t> map);
+
+// target[i0,..] = source[maps[0][i0],..]. `maps` holds one map per dimension, one behind the other, target_dims long.
+void PadByMaps(std::span<const int64_t> source_dims, std::span<const int64_t> target_dims, const int64_t* maps,
+               const void* source, void* target, size_t element_bytes, ThreadPool& pool);
+
+}  // namespace deputy::host

@@ -1,0 +1,217 @@
+#include "kernels/pooling.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace deputy::host {
+namespace {
+
+int64_t Product(const SpatialDims& dims, size_t rank) {
+  int64_t product = 1;
+  for (size_t i = 0; i < rank; ++i) product *= dims[i];
+  return product;
+}
+
+template <class T>
+constexpr T Lowest() {
+  return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+}
+
+// One row of outputs along the last axis, and the rows of the input that its windows reach inside the input.
+class RowWindow {
+ public:
+  RowWindow(const PoolShape& shape, int64_t row) : shape_(shape), last_(shape.window.rank - 1) {
+    for (size_t i = last_; i-- > 0; row /= shape.out[i]) {
+      at_[i] = row % shape.out[i];
+      taps_[i] = TapsInside(shape.window.axes[i], at_[i], shape.in[i]);
+      rows_ *= taps_[i].last - taps_[i].first;
+    }
+  }
+
+  // Taps along the outer axes that read the input.
+  int64_t rows() const { return rows_; }
+  // Taps along the outer axes that read the input or its padding.
+  double rows_with_padding() const {
+    double product = 1;
+    for (size_t i = 0; i < last_; ++i) {
+      const WindowAxis& axis = shape_.window.axes[i];
+      WindowAxis padded = axis;  // the padding as part of the input
+      padded.pad_begin = 0;
+      const TapRange taps = TapsInside(padded, at_[i], shape_.in[i] + axis.pad_begin + axis.pad_end);
+      product *= static_cast<double>(taps.last - taps.first);
+    }
+    return product;
+  }
+
+  // Calls fn(index of the row's first element within the plane).
+  template <class F>
+  void ForEachRow(F fn) const {
+    SpatialDims tap = {};
+    for (size_t i = 0; i < last_; ++i) tap[i] = taps_[i].first;
+    for (int64_t n = 0; n < rows_; ++n) {
+      int64_t row = 0;
+      for (size_t i = 0; i < last_; ++i) {
+        const WindowAxis& axis = shape_.window.axes[i];
+        row = row * shape_.in[i] + at_[i] * axis.stride - axis.pad_begin + tap[i] * axis.dilation;
+      }
+      fn(row * shape_.in[last_]);
+      for (size_t i = last_; i-- > 0;) {
+        if (++tap[i] < taps_[i].last) break;
+        tap[i] = taps_[i].first;
+      }
+    }
+  }
+
+ private:
+  const PoolShape& shape_;
+  size_t last_;
+  SpatialDims at_ = {};
+  std::array<TapRange, kMaxWindowAxes> taps_ = {};
+  int64_t rows_ = 1;
+};
+
+// Calls fn(plane, row of outputs) over the pool.
+template <class F>
+void ForEachOutputRow(const PoolShape& shape, ThreadPool& pool, F fn) {
+  const int64_t rows = Product(shape.out, shape.window.rank - 1);
+  constexpr int64_t kLeastOutputs = 2048;
+  const int64_t grain = std::max<int64_t>(1, kLeastOutputs / std::max<int64_t>(1, shape.out[shape.window.rank - 1]));
+  pool.ParallelFor(shape.planes * rows, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) fn(i / rows, i % rows);
+  });
+}
+
+// Calls combine(output, element) for every element that the windows of one output row read, tap by tap, so that the
+// inner loop runs over neighbours.
+template <class T, class F>
+void CombineRow(const PoolShape& shape, const RowWindow& window, const T* plane, T* y, F combine) {
+  const size_t last = shape.window.rank - 1;
+  const WindowAxis& axis = shape.window.axes[last];
+  const int64_t extent = shape.in[last], width = shape.out[last];
+  // Taps that no output reads inside the input are skipped at both ends.
+  const int64_t first_tap = std::max<int64_t>(0, (axis.pad_begin - (width - 1) * axis.stride) / axis.dilation);
+  const int64_t last_tap = std::min(axis.kernel, (extent - 1 + axis.pad_begin) / axis.dilation + 1);
+  window.ForEachRow([&](int64_t row) {
+    for (int64_t tap = first_tap; tap < last_tap; ++tap) {
+      const TapRange range = OutputsInside(axis, tap, extent, width);
+      const int64_t start = row + tap * axis.dilation - axis.pad_begin;  // of output 0; may lie before the row
+      if (axis.stride == 1) {
+        for (int64_t i = range.first; i < range.last; ++i) y[i] = combine(y[i], plane[start + i]);
+      } else {
+        for (int64_t i = range.first; i < range.last; ++i) y[i] = combine(y[i], plane[start + i * axis.stride]);
+      }
+    }
+  });
+}
+
+// Index of an element within its plane when the first spatial axis is the fastest.
+int64_t ColumnMajorIndex(const PoolShape& shape, int64_t index) {
+  SpatialDims at = {};
+  for (size_t i = shape.window.rank; i-- > 0; index /= shape.in[i]) at[i] = index % shape.in[i];
+  int64_t result = 0;
+  for (size_t i = shape.window.rank; i-- > 0;) result = result * shape.in[i] + at[i];
+  return result;
+}
+
+template <class T>
+void MaxRowWithIndices(const PoolShape& shape, const RowWindow& window, const T* plane, int64_t plane_start,
+                       bool column_major, T* y, int64_t* indices) {
+  const size_t last = shape.window.rank - 1;
+  const WindowAxis& axis = shape.window.axes[last];
+  for (int64_t x = 0; x < shape.out[last]; ++x) {
+    const TapRange taps = TapsInside(axis, x, shape.in[last]);
+    T best = Lowest<T>();
+    int64_t best_index = -1;
+    window.ForEachRow([&](int64_t row) {
+      for (int64_t tap = taps.first; tap < taps.last; ++tap) {
+        const int64_t index = row + x * axis.stride - axis.pad_begin + tap * axis.dilation;
+        if (best_index >= 0 && !(plane[index] > best)) continue;
+        best = plane[index];
+        best_index = index;
+      }
+    });
+    y[x] = best;
+    if (best_index >= 0 && column_major) best_index = ColumnMajorIndex(shape, best_index);
+    indices[x] = best_index < 0 ? -1 : plane_start + best_index;
+  }
+}
+
+bool IsEmpty(const PoolShape& shape) { return shape.planes == 0 || Product(shape.out, shape.window.rank) == 0; }
+
+}  // namespace
+
+template <class T>
+void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool column_major, ThreadPool& pool) {
+  if (IsEmpty(shape)) return;
+  const size_t last = shape.window.rank - 1;
+  const int64_t in_size = Product(shape.in, last + 1), out_size = Product(shape.out, last + 1);
+  ForEachOutputRow(shape, pool, [&](int64_t plane, int64_t row) {
+    const RowWindow window(shape, row);
+    const int64_t start = plane * out_size + row * shape.out[last];
+    if (indices != nullptr) {
+      MaxRowWithIndices(shape, window, x + plane * in_size, plane * in_size, column_major, y + start, indices + start);
+      return;
+    }
+    std::fill_n(y + start, shape.out[last], Lowest<T>());
+    CombineRow(shape, window, x + plane * in_size, y + start,
+               [](T best, T value) { return value > best ? value : best; });
+  });
+}
+
+template <class T>
+void AveragePool(const PoolShape& shape, const T* x, T* y, bool count_padding, ThreadPool& pool) {
+  if (IsEmpty(shape)) return;
+  const size_t last = shape.window.rank - 1;
+  const WindowAxis& axis = shape.window.axes[last];
+  WindowAxis padded = axis;
+  padded.pad_begin = 0;
+  const int64_t in_size = Product(shape.in, last + 1), out_size = Product(shape.out, last + 1);
+  ForEachOutputRow(shape, pool, [&](int64_t plane, int64_t row) {
+    const RowWindow window(shape, row);
+    T* target = y + plane * out_size + row * shape.out[last];
+    std::fill_n(target, shape.out[last], T(0));
+    CombineRow(shape, window, x + plane * in_size, target, [](T sum, T value) { return sum + value; });
+    const double rows = count_padding ? window.rows_with_padding() : static_cast<double>(window.rows());
+    for (int64_t i = 0; i < shape.out[last]; ++i) {
+      const TapRange taps = count_padding ? TapsInside(padded, i, shape.in[last] + axis.pad_begin + axis.pad_end)
+                                          : TapsInside(axis, i, shape.in[last]);
+      const double count = rows * static_cast<double>(taps.last - taps.first);
+      if (count > 0) target[i] /= static_cast<T>(count);
+    }
+  });
+}
+
+template <class T>
+void GlobalMaxPool(int64_t planes, int64_t size, const T* x, T* y, ThreadPool& pool) {
+  pool.ParallelFor(planes, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      T best = Lowest<T>();
+      for (int64_t i = 0; i < size; ++i) best = x[p * size + i] > best ? x[p * size + i] : best;
+      y[p] = best;
+    }
+  });
+}
+
+template <class T>
+void GlobalAveragePool(int64_t planes, int64_t size, const T* x, T* y, ThreadPool& pool) {
+  pool.ParallelFor(planes, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      double sum = 0;
+      for (int64_t i = 0; i < size; ++i) sum += static_cast<double>(x[p * size + i]);
+      y[p] = static_cast<T>(sum / static_cast<double>(size));
+    }
+  });
+}
+
+template void MaxPool(const PoolShape&, const float*, float*, int64_t*, bool, ThreadPool&);
+template void MaxPool(const PoolShape&, const double*, double*, int64_t*, bool, ThreadPool&);
+template void MaxPool(const PoolShape&, const int8_t*, int8_t*, int64_t*, bool, ThreadPool&);
+template void MaxPool(const PoolShape&, const uint8_t*, uint8_t*, int64_t*, bool, ThreadPool&);
+template void AveragePool(const PoolShape&, const float*, float*, bool, ThreadPool&);
+template void AveragePool(const PoolShape&, const double*, double*, bool, ThreadPool&);
+template void GlobalMaxPool(int64_t, int64_t, const float*, float*, ThreadPool&);
+template void GlobalMaxPool(int64_t, int64_t, const double*, double*, ThreadPool&);
+template void GlobalAveragePool(int64_t, int64_t, const float*, float*, ThreadPool&);
+template void GlobalAveragePool(int64_t, int64_t, const double*, double*, ThreadPool&);
+
+}  // namespace deputy::host

@@ -1,0 +1,35 @@
+// Pools over any number of spatial axes. x is [planes, in...] and y [planes, out...], a plane being one channel of one
+// image.
+#pragma once
+
+#include <cstdint>
+
+#include "base/thread_pool.hpp"
+#include "tensor/window.hpp"
+
+namespace deputy::host {
+
+struct PoolShape {
+  int64_t planes = 0;
+  Window window;  // resolved
+  SpatialDims in = {}, out = {};
+};
+
+// A window that sees padding only gives the lowest value of T. `indices`, when not null, gets the flat index into all
+// of x of each maximum, the first of equal ones; with `column_major` the index runs through a plane with its first
+// spatial axis fastest. T is float, double, int8_t or uint8_t.
+template <class T>
+void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool column_major, ThreadPool& pool);
+
+// The mean of what a window sees. With `count_padding` the padding counts as zeros, but never what lies beyond it. T is
+// float or double.
+template <class T>
+void AveragePool(const PoolShape& shape, const T* x, T* y, bool count_padding, ThreadPool& pool);
+
+// One value for each plane of `size` elements.
+template <class T>
+void GlobalMaxPool(int64_t planes, int64_t size, const T* x, T* y, ThreadPool& pool);
+template <class T>
+void GlobalAveragePool(int64_t planes, int64_t size, const T* x, T* y, ThreadPool& pool);
+
+}  // namespace deputy::host

@@ -1,0 +1,190 @@
+// The walk over a reduction's axes. Where the innermost axis is reduced, runs of it are added into a few independent
+// accumulators; where it is kept, a block of outputs is accumulated side by side. Both are vector code.
+#include "kernels/reduce.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/dispatch.hpp"
+#include "kernels/reduce_accumulator.hpp"
+
+namespace deputy::host {
+namespace {
+
+void Append(ReducePlan::Axes& axes, int64_t dim, int64_t stride) {
+  axes.dims[axes.rank] = dim;
+  axes.strides[axes.rank] = stride;
+  ++axes.rank;
+}
+
+void Reverse(ReducePlan::Axes& axes) {
+  std::reverse(axes.dims.begin(), axes.dims.begin() + static_cast<ptrdiff_t>(axes.rank));
+  std::reverse(axes.strides.begin(), axes.strides.begin() + static_cast<ptrdiff_t>(axes.rank));
+}
+
+// Calls fn(offset) for every position in the first `rank` of the axes, in order. None of them is empty.
+template <class F>
+void ForEachOffset(const ReducePlan::Axes& axes, size_t rank, F&& fn) {
+  std::array<int64_t, kMaxBroadcastRank> index;
+  std::fill_n(index.begin(), rank, 0);
+  int64_t offset = 0;
+  for (;;) {
+    fn(offset);
+    size_t axis = rank;
+    for (; axis > 0; --axis) {
+      offset += axes.strides[axis - 1];
+      if (++index[axis - 1] < axes.dims[axis - 1]) break;
+      offset -= axes.dims[axis - 1] * axes.strides[axis - 1];
+      index[axis - 1] = 0;
+    }
+    if (axis == 0) return;
+  }
+}
+
+int64_t OffsetOf(const ReducePlan::Axes& axes, int64_t flat) {
+  int64_t offset = 0;
+  for (size_t axis = axes.rank; axis-- > 0;) {
+    offset += flat % axes.dims[axis] * axes.strides[axis];
+    flat /= axes.dims[axis];
+  }
+  return offset;
+}
+
+template <class A, class T>
+T ReduceRuns(const ReducePlan& plan, const T* source) {
+  constexpr size_t kLanes = 8;
+  A lanes[kLanes];
+  const size_t rank = plan.reduced.rank;
+  const int64_t run = rank == 0 ? 1 : plan.reduced.dims[rank - 1];
+  ForEachOffset(plan.reduced, rank == 0 ? 0 : rank - 1, [&](int64_t offset) {
+    const T* from = source + offset;
+    int64_t i = 0;
+    for (; i + static_cast<int64_t>(kLanes) <= run; i += kLanes)
+      for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane].Add(from[i + static_cast<int64_t>(lane)]);
+    for (; i < run; ++i) lanes[0].Add(from[i]);
+  });
+  for (size_t lane = 1; lane < kLanes; ++lane) lanes[0].Merge(lanes[lane]);
+  return lanes[0].Finish(plan.reduced.count);
+}
+
+template <class A, class T>
+void ReduceBlocks(const ReducePlan& plan, const T* source, T* target, int64_t begin, int64_t end) {
+  constexpr int64_t kBlock = 128;
+  const int64_t inner = plan.kept.dims[plan.kept.rank - 1];
+  while (begin < end) {
+    const int64_t width = std::min({kBlock, end - begin, inner - begin % inner});
+    A block[kBlock];
+    const T* from = source + OffsetOf(plan.kept, begin);
+    ForEachOffset(plan.reduced, plan.reduced.rank, [&](int64_t offset) {
+      const T* row = from + offset;
+      for (int64_t i = 0; i < width; ++i) block[i].Add(row[i]);
+    });
+    for (int64_t i = 0; i < width; ++i) target[begin + i] = block[i].Finish(plan.reduced.count);
+    begin += width;
+  }
+}
+
+template <class A, class T>
+void ReduceWith(const ReducePlan& plan, const void* source, void* target, ThreadPool& pool) {
+  const T* from = static_cast<const T*>(source);
+  T* to = static_cast<T*>(target);
+  if (plan.reduced.count == 0) {
+    std::fill_n(to, plan.kept.count, A().Finish(0));
+    return;
+  }
+  constexpr int64_t kElements = 16384;  // of the source, that are worth a thread
+  const int64_t grain = std::max<int64_t>(1, kElements / plan.reduced.count);
+  pool.ParallelFor(plan.kept.count, plan.inner_is_reduced ? grain : std::max<int64_t>(grain, 32),
+                   [&](int64_t begin, int64_t end) {
+                     if (plan.inner_is_reduced)
+                       for (int64_t i = begin; i < end; ++i)
+                         to[i] = ReduceRuns<A, T>(plan, from + OffsetOf(plan.kept, i));
+                     else
+                       ReduceBlocks<A, T>(plan, from, to, begin, end);
+                   });
+}
+
+using ReduceFunction = void (*)(const ReducePlan&, const void*, void*, ThreadPool&);
+
+template <ReduceOp kOp>
+ReduceFunction FindWide(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32: return ReduceWith<Accumulator<kOp, float>, float>;
+    case DType::kFloat64: return ReduceWith<Accumulator<kOp, double>, double>;
+    case DType::kInt32: return ReduceWith<Accumulator<kOp, int32_t>, int32_t>;
+    case DType::kInt64: return ReduceWith<Accumulator<kOp, int64_t>, int64_t>;
+    case DType::kUint32: return ReduceWith<Accumulator<kOp, uint32_t>, uint32_t>;
+    case DType::kUint64: return ReduceWith<Accumulator<kOp, uint64_t>, uint64_t>;
+    default: return nullptr;
+  }
+}
+
+template <ReduceOp kOp>
+ReduceFunction FindExtreme(DType dtype) {
+  ReduceFunction found = nullptr;
+  DispatchNumeric(dtype == DType::kBool ? DType::kUint8 : dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    found = ReduceWith<Accumulator<kOp, T>, T>;
+  });
+  return found;
+}
+
+ReduceFunction FindReduce(ReduceOp op, DType dtype) {
+  switch (op) {
+    case ReduceOp::kL1: return FindWide<ReduceOp::kL1>(dtype);
+    case ReduceOp::kL2: return FindWide<ReduceOp::kL2>(dtype);
+    case ReduceOp::kLogSum: return FindWide<ReduceOp::kLogSum>(dtype);
+    case ReduceOp::kLogSumExp: return FindWide<ReduceOp::kLogSumExp>(dtype);
+    case ReduceOp::kMean: return FindWide<ReduceOp::kMean>(dtype);
+    case ReduceOp::kProd: return FindWide<ReduceOp::kProd>(dtype);
+    case ReduceOp::kSum: return FindWide<ReduceOp::kSum>(dtype);
+    case ReduceOp::kSumSquare: return FindWide<ReduceOp::kSumSquare>(dtype);
+    case ReduceOp::kMax: return FindExtreme<ReduceOp::kMax>(dtype);
+    case ReduceOp::kMin: return FindExtreme<ReduceOp::kMin>(dtype);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Result<ReducePlan> PlanReduce(std::span<const int64_t> dims, std::span<const uint8_t> reduce) {
+  if (dims.size() != reduce.size())
+    return Error(StatusCode::kInternal, "{} axes with {} flags", dims.size(), reduce.size());
+  ReducePlan plan;
+  int64_t stride = 1;
+  bool first = true, last_reduced = false;
+  for (size_t axis = dims.size(); axis-- > 0;) {
+    const bool reduced = reduce[axis] != 0;
+    ReducePlan::Axes& axes = reduced ? plan.reduced : plan.kept;
+    axes.count *= dims[axis];
+    if (dims[axis] == 1) continue;
+    if (!first && reduced == last_reduced) {
+      axes.dims[axes.rank - 1] *= dims[axis];
+    } else {
+      if (axes.rank == kMaxBroadcastRank)
+        return Error(StatusCode::kNotSupported, "a reduction over more than {} axes", kMaxBroadcastRank);
+      if (first) plan.inner_is_reduced = reduced;
+      Append(axes, dims[axis], stride);
+    }
+    stride *= dims[axis];
+    first = false;
+    last_reduced = reduced;
+  }
+  Reverse(plan.kept);
+  Reverse(plan.reduced);
+  return plan;
+}
+
+bool SupportsReduce(ReduceOp op, DType dtype) { return FindReduce(op, dtype) != nullptr; }
+
+bool Reduce(ReduceOp op, DType dtype, const ReducePlan& plan, const void* source, void* target, ThreadPool& pool) {
+  const ReduceFunction function = FindReduce(op, dtype);
+  if (function == nullptr) return false;
+  if (dtype == DType::kBool && plan.reduced.count == 0)
+    std::memset(target, op == ReduceOp::kMin ? 1 : 0, static_cast<size_t>(plan.kept.count));
+  else
+    function(plan, source, target, pool);
+  return true;
+}
+
+}  // namespace deputy::host

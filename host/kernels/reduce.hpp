@@ -1,0 +1,52 @@
+// Reductions of a tensor over any set of its axes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+#include "base/thread_pool.hpp"
+#include "deputy/dtype.hpp"
+#include "kernels/broadcast.hpp"
+
+namespace deputy::host {
+
+enum class ReduceOp : uint8_t { kL1, kL2, kLogSum, kLogSumExp, kMax, kMean, kMin, kProd, kSum, kSumSquare };
+
+// Neighbouring axes of one kind are merged. Strides are in elements of the source.
+struct ReducePlan {
+  struct Axes {
+    size_t rank = 0;
+    int64_t count = 1;
+    std::array<int64_t, kMaxBroadcastRank> dims, strides;
+  };
+  Axes kept, reduced;
+  bool inner_is_reduced = true;  // otherwise the innermost axis is kept
+};
+
+// `reduce` has one entry per axis, not zero where it is reduced.
+Result<ReducePlan> PlanReduce(std::span<const int64_t> dims, std::span<const uint8_t> reduce);
+
+// For types to compute in (ComputeType of dispatch.hpp): float32, float64 and integers of 32 and 64 bits; kMax and kMin
+// have all integers and bool.
+bool SupportsReduce(ReduceOp op, DType dtype);
+
+// Floating point sums are accumulated in double; integers wrap, and their means, norms and logarithms are truncated.
+// Over no elements: sums and norms 0, products 1, maxima the lowest value, minima the highest, floating means NaN.
+// NaN makes a maximum or minimum NaN. False, with nothing written, when not supported.
+bool Reduce(ReduceOp op, DType dtype, const ReducePlan& plan, const void* source, void* target, ThreadPool& pool);
+
+// A tensor around one of its axes: [outer, axis, inner].
+struct AxisView {
+  int64_t outer = 1, extent = 1, inner = 1;
+};
+AxisView ViewAlong(std::span<const int64_t> dims, size_t axis);
+
+// Index along the axis of the largest (smallest) element, for each outer and inner; the first of equals, or the last.
+// NaN counts as both largest and smallest. Fails for an axis without elements (unless there is nothing to tell).
+// Types as kMax of Reduce, but bool. Not supported: kNotSupported.
+Status ArgReduce(bool largest, bool last_of_equals, DType dtype, const AxisView& view, const void* source,
+                 int64_t* target, ThreadPool& pool);
+
+}  // namespace deputy::host

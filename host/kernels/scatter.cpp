@@ -1,0 +1,98 @@
+#include "kernels/scatter.hpp"
+
+#include <type_traits>
+
+#include "kernels/copy.hpp"
+#include "kernels/dispatch.hpp"
+
+namespace deputy::host {
+namespace {
+
+// Not a number on either side wins over every number, as in NumPy.
+template <class T>
+T Larger(T a, T b) {
+  return b > a || b != b ? b : a;
+}
+template <class T>
+T Smaller(T a, T b) {
+  return b < a || b != b ? b : a;
+}
+
+template <class T>
+T Combine(ScatterReduction reduction, T old, T update) {
+  if constexpr (std::is_same_v<T, Half>) {
+    return reduction == ScatterReduction::kNone ? update : ToHalf(Combine(reduction, ToFloat(old), ToFloat(update)));
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return reduction == ScatterReduction::kNone ? update
+                                                : ToBFloat16(Combine(reduction, ToFloat(old), ToFloat(update)));
+  } else {
+    // Integers wrap around: computed without a sign, where that is defined.
+    using Wide = typename std::conditional_t<std::is_integral_v<T>, TypeTag<uint64_t>, TypeTag<T>>::Type;
+    switch (reduction) {
+      case ScatterReduction::kNone: return update;
+      case ScatterReduction::kAdd: return static_cast<T>(static_cast<Wide>(old) + static_cast<Wide>(update));
+      case ScatterReduction::kMul: return static_cast<T>(static_cast<Wide>(old) * static_cast<Wide>(update));
+      case ScatterReduction::kMax: return Larger(old, update);
+      case ScatterReduction::kMin: return Smaller(old, update);
+    }
+    return update;
+  }
+}
+
+// Bytes that stand for truth may hold more than 0 and 1: they are combined as numbers, "or" as the larger.
+void NumbersForTruth(DType& dtype, ScatterReduction& reduction) {
+  if (dtype != DType::kBool) return;
+  dtype = DType::kUint8;
+  if (reduction == ScatterReduction::kAdd) reduction = ScatterReduction::kMax;
+  if (reduction == ScatterReduction::kMul) reduction = ScatterReduction::kMin;
+}
+
+int64_t Resolve(int64_t index, int64_t extent) { return index < 0 ? index + extent : index; }
+
+}  // namespace
+
+void ScatterElements(std::span<const int64_t> data_dims, std::span<const int64_t> index_dims, size_t axis,
+                     const IndexList& indices, const void* updates, void* target, DType dtype,
+                     ScatterReduction reduction) {
+  NumbersForTruth(dtype, reduction);
+  const SmallDims strides = DenseStrides(data_dims);
+  DispatchStored(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const T* from = static_cast<const T*>(updates);
+    T* to = static_cast<T*>(target);
+    for (int64_t i = 0; i < indices.count; ++i) {
+      int64_t offset = Resolve(indices[i], data_dims[axis]) * strides[axis], rest = i;
+      for (size_t d = index_dims.size(); d-- > 0;) {
+        if (d != axis) offset += rest % index_dims[d] * strides[d];
+        rest /= index_dims[d];
+      }
+      to[offset] = Combine(reduction, to[offset], from[i]);
+    }
+  });
+}
+
+Status ScatterND(std::span<const int64_t> data_dims, size_t tuple, const IndexList& indices, const void* updates,
+                 void* target, DType dtype, ScatterReduction reduction) {
+  const int64_t width = static_cast<int64_t>(tuple);
+  for (size_t axis = 0; axis < tuple; ++axis)
+    for (int64_t i = static_cast<int64_t>(axis); i < indices.count; i += width)
+      DEPUTY_RETURN_IF_ERROR(CheckIndex(indices[i], data_dims[axis], axis));
+  NumbersForTruth(dtype, reduction);
+  const SmallDims strides = DenseStrides(data_dims);
+  int64_t slice = 1;
+  for (size_t d = tuple; d < data_dims.size(); ++d) slice *= data_dims[d];
+  DispatchStored(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const T* from = static_cast<const T*>(updates);
+    T* to = static_cast<T*>(target);
+    for (int64_t i = 0; i < indices.count / width; ++i) {
+      int64_t offset = 0;
+      for (size_t d = 0; d < tuple; ++d)
+        offset += Resolve(indices[i * width + static_cast<int64_t>(d)], data_dims[d]) * strides[d];
+      for (int64_t j = 0; j < slice; ++j) to[offset + j] = Combine(reduction, to[offset + j], from[i * slice + j]);
+    }
+  });
+  return {};
+}
+
+}  // namespace deputy::host

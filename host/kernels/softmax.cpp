@@ -1,0 +1,189 @@
+// The largest element is subtracted before anything is exponentiated, so that nothing overflows.
+#include "kernels/softmax.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/dispatch.hpp"
+#include "kernels/unary_float.hpp"
+
+namespace deputy::host {
+namespace {
+
+constexpr size_t kLanes = 8;
+
+template <class T>
+T LargestOf(const T* row, int64_t count) {
+  T lanes[kLanes];
+  std::fill_n(lanes, kLanes, -std::numeric_limits<T>::infinity());
+  int64_t i = 0;
+  for (; i + static_cast<int64_t>(kLanes) <= count; i += kLanes)
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      const T x = row[i + static_cast<int64_t>(lane)];
+      lanes[lane] = x > lanes[lane] ? x : lanes[lane];
+    }
+  for (; i < count; ++i) lanes[0] = row[i] > lanes[0] ? row[i] : lanes[0];
+  return *std::max_element(lanes, lanes + kLanes);
+}
+
+template <class T>
+T SumOf(const T* row, int64_t count) {
+  T lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + static_cast<int64_t>(kLanes) <= count; i += kLanes)
+    for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += row[i + static_cast<int64_t>(lane)];
+  T sum = 0;
+  for (; i < count; ++i) sum += row[i];
+  for (const T lane : lanes) sum += lane;
+  return sum;
+}
+
+// NaN needs no care in the maximum: the element itself makes the sum NaN.
+template <class T>
+void SoftmaxRow(const T* from, T* to, int64_t count) {
+  const T largest = LargestOf(from, count);
+  for (int64_t i = 0; i < count; ++i) to[i] = ExpOf(from[i] - largest);
+  const T scale = T{1} / SumOf(to, count);
+  for (int64_t i = 0; i < count; ++i) to[i] *= scale;
+}
+
+template <class T>
+void LogSoftmaxRow(const T* from, T* to, int64_t count) {
+  constexpr int64_t kBlock = 256;
+  T powers[kBlock];  // not in `to`, which may be the source
+  const T largest = LargestOf(from, count);
+  T sum = 0;
+  for (int64_t at = 0; at < count; at += kBlock) {
+    const int64_t block = std::min(kBlock, count - at);
+    for (int64_t i = 0; i < block; ++i) powers[i] = ExpOf(from[at + i] - largest);
+    sum += SumOf(powers, block);
+  }
+  const T log_sum = std::log(sum);
+  for (int64_t i = 0; i < count; ++i) to[i] = from[i] - largest - log_sum;
+}
+
+// Neighbouring columns side by side; begin and end count columns of all outer positions.
+template <bool kLog, class T>
+void SoftmaxColumns(const AxisView& view, const T* source, T* target, int64_t begin, int64_t end) {
+  constexpr int64_t kBlock = 64;
+  while (begin < end) {
+    const int64_t column = begin % view.inner;
+    const int64_t width = std::min({kBlock, end - begin, view.inner - column});
+    const int64_t base = begin / view.inner * view.extent * view.inner + column;
+    const T* from = source + base;
+    T* to = target + base;
+    T largest[kBlock], sum[kBlock];
+    std::fill_n(largest, kBlock, -std::numeric_limits<T>::infinity());
+    std::fill_n(sum, kBlock, T{0});
+    for (int64_t k = 0; k < view.extent; ++k)
+      for (int64_t i = 0; i < width; ++i)
+        largest[i] = from[k * view.inner + i] > largest[i] ? from[k * view.inner + i] : largest[i];
+    for (int64_t k = 0; k < view.extent; ++k) {
+      for (int64_t i = 0; i < width; ++i) {
+        const T power = ExpOf(from[k * view.inner + i] - largest[i]);
+        sum[i] += power;
+        if constexpr (!kLog) to[k * view.inner + i] = power;
+      }
+    }
+    for (int64_t i = 0; i < width; ++i) sum[i] = kLog ? std::log(sum[i]) : T{1} / sum[i];
+    for (int64_t k = 0; k < view.extent; ++k) {
+      for (int64_t i = 0; i < width; ++i) {
+        if constexpr (kLog)
+          to[k * view.inner + i] = from[k * view.inner + i] - largest[i] - sum[i];
+        else
+          to[k * view.inner + i] *= sum[i];
+      }
+    }
+    begin += width;
+  }
+}
+
+template <class T>
+void HardmaxColumns(const AxisView& view, const T* source, T* target, int64_t begin, int64_t end) {
+  for (int64_t at = begin; at < end; ++at) {
+    const int64_t base = at / view.inner * view.extent * view.inner + at % view.inner;
+    const T* from = source + base;
+    int64_t best = 0;
+    for (int64_t k = 1; k < view.extent; ++k)
+      if (from[k * view.inner] > from[best * view.inner]) best = k;
+    for (int64_t k = 0; k < view.extent; ++k) target[base + k * view.inner] = k == best ? T{1} : T{0};
+  }
+}
+
+template <class T>
+void SoftmaxRange(SoftmaxOp op, const AxisView& view, const T* source, T* target, int64_t begin, int64_t end) {
+  if (op == SoftmaxOp::kHardmax) {
+    HardmaxColumns(view, source, target, begin, end);
+  } else if (view.inner == 1) {
+    for (int64_t at = begin; at < end; ++at) {
+      const T* from = source + at * view.extent;
+      T* to = target + at * view.extent;
+      if (op == SoftmaxOp::kSoftmax)
+        SoftmaxRow(from, to, view.extent);
+      else
+        LogSoftmaxRow(from, to, view.extent);
+    }
+  } else if (op == SoftmaxOp::kSoftmax) {
+    SoftmaxColumns<false>(view, source, target, begin, end);
+  } else {
+    SoftmaxColumns<true>(view, source, target, begin, end);
+  }
+}
+
+template <class T, class Sum>
+void CumulativeSumRange(const AxisView& view, bool exclusive, bool reverse, const T* source, T* target, int64_t begin,
+                        int64_t end) {
+  const int64_t step = reverse ? -view.inner : view.inner;
+  for (int64_t at = begin; at < end; ++at) {
+    int64_t offset = at / view.inner * view.extent * view.inner + at % view.inner;
+    if (reverse) offset += (view.extent - 1) * view.inner;
+    Sum sum = 0;
+    for (int64_t k = 0; k < view.extent; ++k, offset += step) {
+      const Sum next = sum + static_cast<Sum>(source[offset]);
+      target[offset] = static_cast<T>(exclusive ? sum : next);
+      sum = next;
+    }
+  }
+}
+
+int64_t Grain(const AxisView& view, int64_t elements) {
+  return std::max<int64_t>(1, elements / std::max<int64_t>(view.extent, 1));
+}
+
+}  // namespace
+
+bool Softmax(SoftmaxOp op, DType dtype, const AxisView& view, const void* source, void* target, ThreadPool& pool) {
+  if (view.extent == 0) return dtype == DType::kFloat32 || dtype == DType::kFloat64;
+  return DispatchFloat(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    pool.ParallelFor(view.outer * view.inner, Grain(view, 4096), [&](int64_t begin, int64_t end) {
+      SoftmaxRange(op, view, static_cast<const T*>(source), static_cast<T*>(target), begin, end);
+    });
+  });
+}
+
+bool CumulativeSum(DType dtype, const AxisView& view, bool exclusive, bool reverse, const void* source, void* target,
+                   ThreadPool& pool) {
+  const auto run = [&](auto tag, auto sum) {
+    using T = typename decltype(tag)::Type;
+    using Sum = typename decltype(sum)::Type;
+    pool.ParallelFor(view.outer * view.inner, Grain(view, 16384), [&](int64_t begin, int64_t end) {
+      CumulativeSumRange<T, Sum>(view, exclusive, reverse, static_cast<const T*>(source), static_cast<T*>(target),
+                                 begin, end);
+    });
+    return true;
+  };
+  switch (dtype) {
+    case DType::kFloat32: return run(TypeTag<float>(), TypeTag<float>());
+    case DType::kFloat64: return run(TypeTag<double>(), TypeTag<double>());
+    // A signed sum has the bits of the unsigned one, which may overflow.
+    case DType::kInt32:
+    case DType::kUint32: return run(TypeTag<uint32_t>(), TypeTag<uint32_t>());
+    case DType::kInt64:
+    case DType::kUint64: return run(TypeTag<uint64_t>(), TypeTag<uint64_t>());
+    default: return false;
+  }
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,226 @@
+#include "partition/clusters.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <queue>
+
+namespace deputy::host {
+namespace {
+
+void SortUnique(std::vector<uint32_t>& list) {
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
+// Disjoint sets with path halving.
+class UnionFind {
+ public:
+  explicit UnionFind(size_t size) : parent_(size) { std::iota(parent_.begin(), parent_.end(), 0u); }
+  uint32_t Find(uint32_t x) {
+    while (parent_[x] != x) x = parent_[x] = parent_[parent_[x]];
+    return x;
+  }
+  void Join(uint32_t a, uint32_t b) {
+    a = Find(a);
+    b = Find(b);
+    if (a != b) parent_[std::max(a, b)] = std::min(a, b);
+  }
+
+ private:
+  std::vector<uint32_t> parent_;
+};
+
+// Moves connected pieces of one color and stage to the latest stage of that color that all readers outside allow.
+void Postpone(const Successors& units, const ClusterInput& input, std::vector<uint32_t>& stage) {
+  UnionFind pieces(units.size());
+  std::map<uint32_t, std::vector<uint32_t>> stages_of_color;
+  for (uint32_t unit = 0; unit < units.size(); ++unit) {
+    if (!input.alone[unit]) stages_of_color[input.color[unit]].push_back(stage[unit]);
+    for (const uint32_t next : units[unit])
+      if (!input.alone[unit] && !input.alone[next] && input.color[unit] == input.color[next] &&
+          stage[unit] == stage[next])
+        pieces.Join(unit, next);
+  }
+  for (auto& [color, stages] : stages_of_color) SortUnique(stages);
+  std::vector<std::vector<uint32_t>> members(units.size());
+  std::vector<uint32_t> by_stage;
+  for (uint32_t unit = 0; unit < units.size(); ++unit) {
+    if (input.alone[unit]) continue;
+    members[pieces.Find(unit)].push_back(unit);
+    if (pieces.Find(unit) == unit) by_stage.push_back(unit);
+  }
+  // Latest first: a piece that has moved gives room to the pieces before it.
+  std::stable_sort(by_stage.begin(), by_stage.end(), [&](uint32_t a, uint32_t b) { return stage[a] > stage[b]; });
+  for (const uint32_t piece : by_stage) {
+    const uint32_t color = input.color[piece];
+    uint32_t latest = UINT32_MAX;
+    for (const uint32_t unit : members[piece])
+      for (const uint32_t next : units[unit]) {
+        if (pieces.Find(next) == piece && !input.alone[next]) continue;
+        latest = std::min(latest, input.color[next] == color && !input.alone[next] ? stage[next] : stage[next] - 1);
+      }
+    const std::vector<uint32_t>& stages = stages_of_color[color];
+    const auto after = std::upper_bound(stages.begin(), stages.end(), latest);
+    if (after == stages.begin()) continue;
+    const uint32_t target = *(after - 1);
+    if (target <= stage[piece]) continue;
+    for (const uint32_t unit : members[piece]) stage[unit] = target;
+  }
+}
+
+// Joins pairs of partitions of one color that staging kept apart, where nobody stands between them. Each pair costs a
+// walk over the quotient graph, so the work is bounded: large graphs with very many partitions keep what staging gave.
+class PairMerger {
+ public:
+  PairMerger(Successors quotient, std::vector<uint32_t> color, std::vector<uint8_t> alone)
+      : successors_(std::move(quotient)), color_(std::move(color)), alone_(std::move(alone)), sets_(color_.size()) {}
+
+  // Partition that each partition has become part of.
+  std::vector<uint32_t> Run() {
+    std::map<uint32_t, std::vector<uint32_t>> by_color;  // lower colors have priority
+    for (uint32_t p = 0; p < color_.size(); ++p)
+      if (!alone_[p]) by_color[color_[p]].push_back(p);
+    for (const auto& [color, members] : by_color)
+      for (size_t i = 0; i < members.size(); ++i)
+        for (size_t j = i + 1; j < members.size(); ++j) {
+          const uint32_t a = sets_.Find(members[i]), b = sets_.Find(members[j]);
+          if (a == b) continue;
+          if (Between(a, b) || Between(b, a) || budget_ == 0) {
+            if (budget_ == 0) return Result();
+            continue;
+          }
+          sets_.Join(a, b);
+          std::vector<uint32_t>& kept = successors_[std::min(a, b)];
+          std::vector<uint32_t>& lost = successors_[std::max(a, b)];
+          kept.insert(kept.end(), lost.begin(), lost.end());
+          lost.clear();
+        }
+    return Result();
+  }
+
+ private:
+  // Is there a path from `from` to `to` through a third partition?
+  bool Between(uint32_t from, uint32_t to) {
+    std::vector<uint8_t> seen(color_.size(), 0);
+    std::vector<uint32_t> stack;
+    const auto visit = [&](uint32_t partition, bool direct) {
+      for (const uint32_t raw : successors_[partition]) {
+        if (budget_ == 0) return false;
+        --budget_;
+        const uint32_t next = sets_.Find(raw);
+        if (next == to && !direct) return true;
+        if (next == to || next == from || seen[next]) continue;
+        seen[next] = 1;
+        stack.push_back(next);
+      }
+      return false;
+    };
+    budget_ -= std::min<uint64_t>(budget_, color_.size() / 16);  // for clearing `seen`
+    visit(from, /*direct=*/true);
+    while (!stack.empty()) {
+      const uint32_t partition = stack.back();
+      stack.pop_back();
+      if (visit(partition, /*direct=*/false)) return true;
+    }
+    return false;
+  }
+
+  std::vector<uint32_t> Result() {
+    std::vector<uint32_t> result(color_.size());
+    for (uint32_t p = 0; p < result.size(); ++p) result[p] = sets_.Find(p);
+    return result;
+  }
+
+  Successors successors_;
+  std::vector<uint32_t> color_;
+  std::vector<uint8_t> alone_;
+  UnionFind sets_;
+  uint64_t budget_ = 4'000'000;
+};
+
+}  // namespace
+
+Successors NodeSuccessors(const Graph& graph) {
+  const std::vector<NodeId> producers = graph.Producers();
+  Successors successors(graph.nodes.size());
+  for (NodeId node = 0; node < graph.nodes.size(); ++node)
+    graph.nodes[node].ForEachRead([&](ValueId id) {
+      if (producers[id] != kNone) successors[producers[id]].push_back(node);
+    });
+  for (std::vector<uint32_t>& list : successors) SortUnique(list);
+  return successors;
+}
+
+Successors Contract(const Successors& successors, std::span<const uint32_t> group_of, size_t group_count) {
+  Successors contracted(group_count);
+  for (uint32_t node = 0; node < successors.size(); ++node)
+    for (const uint32_t next : successors[node])
+      if (group_of[node] != group_of[next]) contracted[group_of[node]].push_back(group_of[next]);
+  for (std::vector<uint32_t>& list : contracted) SortUnique(list);
+  return contracted;
+}
+
+std::vector<uint32_t> TopologicalOrder(const Successors& successors, std::span<const uint8_t> preferred) {
+  std::vector<uint32_t> waiting(successors.size(), 0);
+  for (const std::vector<uint32_t>& list : successors)
+    for (const uint32_t next : list) ++waiting[next];
+  using Ready = std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>>;
+  Ready first, second;
+  const auto make_ready = [&](uint32_t unit) { (preferred[unit] ? first : second).push(unit); };
+  for (uint32_t unit = 0; unit < successors.size(); ++unit)
+    if (waiting[unit] == 0) make_ready(unit);
+  std::vector<uint32_t> order;
+  order.reserve(successors.size());
+  // Stays with one kind until none of it is ready, in both directions: short visits would cut the runs.
+  bool in_first = true;
+  while (!first.empty() || !second.empty()) {
+    if ((in_first ? first : second).empty()) in_first = !in_first;
+    Ready& from = in_first ? first : second;
+    const uint32_t unit = from.top();
+    from.pop();
+    order.push_back(unit);
+    for (const uint32_t next : successors[unit])
+      if (--waiting[next] == 0) make_ready(next);
+  }
+  if (order.size() != successors.size()) order.clear();
+  return order;
+}
+
+std::vector<uint32_t> Cluster(const Successors& successors, const ClusterInput& input) {
+  const Successors units = Contract(successors, input.unit_of, input.unit_count);
+  const std::vector<uint8_t> no_preference(units.size(), 0);
+  std::vector<uint32_t> stage(units.size(), 0);
+  for (const uint32_t unit : TopologicalOrder(units, no_preference))
+    for (const uint32_t next : units[unit]) {
+      // Units that stay alone need no stage of their own among their kind; claims do, since they may share a color.
+      const bool same = input.color[unit] == input.color[next];
+      stage[next] = std::max(stage[next], stage[unit] + (same ? 0 : 1));
+    }
+  Postpone(units, input, stage);
+
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> number_of;
+  std::vector<uint32_t> partition(units.size()), color;
+  std::vector<uint8_t> alone;
+  for (uint32_t unit = 0; unit < units.size(); ++unit) {
+    const uint32_t next = static_cast<uint32_t>(color.size());
+    const std::pair<uint32_t, uint32_t> key{input.color[unit], stage[unit]};
+    partition[unit] = input.alone[unit] ? next : number_of.try_emplace(key, next).first->second;
+    if (partition[unit] != next) continue;
+    color.push_back(input.color[unit]);
+    alone.push_back(input.alone[unit]);
+  }
+  Successors quotient = Contract(units, partition, color.size());
+  const std::vector<uint32_t> merged = PairMerger(std::move(quotient), std::move(color), std::move(alone)).Run();
+  std::vector<uint32_t> dense(merged.size(), UINT32_MAX);
+  uint32_t count = 0;
+  for (uint32_t& number : partition) {
+    uint32_t& target = dense[merged[number]];
+    if (target == UINT32_MAX) target = count++;
+    number = target;
+  }
+  return partition;
+}
+
+}  // namespace deputy::host

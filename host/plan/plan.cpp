@@ -1,0 +1,197 @@
+#include "plan/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/log.hpp"
+#include "graph/multiply_adds.hpp"
+#include "partition/placer.hpp"
+
+namespace deputy::host {
+namespace {
+
+using Delegates = std::span<const std::shared_ptr<Delegate>>;
+
+// What is compiled already, so that placing again after a refusal does not compile the rest twice.
+using CompiledKey = std::tuple<const Graph*, size_t, std::vector<NodeId>>;
+using Compiled = std::map<CompiledKey, std::shared_ptr<const Executable>>;
+
+class Compiler {
+ public:
+  Compiler(Delegates delegates, PlacementOptions options) : delegates_(delegates), options_(std::move(options)) {
+    for (const std::shared_ptr<Delegate>& delegate : delegates) raw_.push_back(delegate.get());
+  }
+
+  Result<std::shared_ptr<const Plan>> Run(std::shared_ptr<const Graph> graph) {
+    // Each round but the last takes a partition away from a delegate for good.
+    for (;;) {
+      DEPUTY_ASSIGN_OR_RETURN(Placement placement, Place(*graph, raw_, options_));
+      refused_ = false;
+      Result<std::shared_ptr<Plan>> plan = Compile(graph, placement, /*top_level=*/true);
+      ReleaseClaims(placement, raw_);  // what a refusal left over
+      if (!plan.ok()) return std::move(plan).status();
+      if (!refused_) return std::shared_ptr<const Plan>(std::move(plan).value());
+    }
+  }
+
+ private:
+  Result<std::shared_ptr<Plan>> Compile(const std::shared_ptr<const Graph>& graph, Placement& placement,
+                                        bool top_level) {
+    auto plan = std::make_shared<Plan>();
+    plan->graph = graph;
+    GraphView view{graph.get(), {}, std::vector<uint8_t>(graph->nodes.size(), 0)};
+    for (NodeId node = 0; node < graph->nodes.size(); ++node) view.order.push_back(node);
+    for (uint32_t index = 0; index < placement.partitions.size(); ++index) {
+      PlacedPartition& placed = placement.partitions[index];
+      Step step;
+      step.partition = index;
+      step.inputs = placed.spec.inputs;
+      step.outputs = placed.spec.outputs;
+      const Node& first = graph->nodes[placed.spec.nodes.front()];
+      if (first.kind() == OpKind::kIf) {
+        DEPUTY_RETURN_IF_ERROR(CompileBranches(first, placement.regions[placed.spec.nodes.front()], step));
+      } else {
+        DEPUTY_RETURN_IF_ERROR(CompilePartition(view, placed, step));
+      }
+      plan->steps.push_back(std::move(step));
+    }
+    if (refused_) return plan;  // to be placed again
+    plan->placement = std::move(placement);
+    placement = Placement();
+    GiveHomes(*plan, top_level);
+    return plan;
+  }
+
+  Status CompilePartition(const GraphView& view, PlacedPartition& placed, Step& step) {
+    CompiledKey key{view.graph, placed.delegate, placed.spec.nodes};
+    const auto found = compiled_.find(key);
+    if (found != compiled_.end() && placed.spec.claim == nullptr) {
+      step.executable = found->second;
+      return {};
+    }
+    const PartitionSpec spec = placed.spec;
+    placed.spec.claim = nullptr;  // consumed by Compile, whatever it answers
+    Delegate& delegate = *delegates_[placed.delegate];
+    Result<std::shared_ptr<const Executable>> executable = delegate.Compile(view, spec);
+    if (executable.ok()) {
+      step.executable = *executable;
+      compiled_[std::move(key)] = step.executable;
+      return {};
+    }
+    refused_ = true;
+    const Status& why = executable.status();
+    if (placed.delegate + 1 != delegates_.size())
+      Log(LogLevel::kWarning, "{} refused partition {} ({} nodes) at compile: {}; the next delegate takes it",
+          delegate.name(), spec.name, spec.nodes.size(), why.ToString());
+    for (const NodeId node : spec.nodes) options_.refused[{view.graph, placed.delegate, node}] = why.message();
+    return {};
+  }
+
+  Status CompileBranches(const Node& node, std::vector<Placement>& placements, Step& step) {
+    step.inputs = {node.inputs[0]};
+    step.outputs = node.outputs;
+    for (const char* name : {"then_branch", "else_branch"})
+      for (size_t r = 0; r < node.regions.size(); ++r) {
+        if (node.regions[r].name != name) continue;
+        DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<Plan> branch,
+                                Compile(node.regions[r].body, placements[r], /*top_level=*/false));
+        step.branches.push_back(std::move(branch));
+        step.captures.push_back(node.regions[r].captures);
+      }
+    return {};
+  }
+
+  static void GiveHomes(Plan& plan, bool top_level) {
+    const Graph& graph = *plan.graph;
+    plan.slots.resize(graph.values.size());
+    std::vector<uint32_t> first(graph.values.size(), 0), last(graph.values.size(), 0);
+    for (ValueId id = 0; id < graph.values.size(); ++id) {
+      Slot& slot = plan.slots[id];
+      const Value& value = graph.values[id];
+      slot.dtype = value.type.dtype;
+      if (value.type.is_static()) slot.dims = value.type.dims;
+      if (!value.is_constant()) continue;
+      slot.home = Slot::Home::kConstant;
+      slot.bytes = value.constant.byte_size();
+    }
+    for (const std::vector<ValueId>* outside : {&graph.inputs, &graph.captured})
+      for (const ValueId id : *outside) plan.slots[id].home = Slot::Home::kBound;
+    for (uint32_t step = 0; step < plan.steps.size(); ++step) {
+      for (const ValueId id : plan.steps[step].outputs) {
+        if (id == kNone) continue;
+        const ValueType& type = graph.values[id].type;
+        const Result<size_t> bytes = type.is_static() ? ByteSize(type.dtype, type.dims) : Result<size_t>(Status());
+        plan.slots[id].home = bytes.ok() ? Slot::Home::kArena : Slot::Home::kDynamic;
+        plan.slots[id].bytes = bytes.ok() ? *bytes : 0;
+        first[id] = last[id] = step;
+      }
+      for (const ValueId id : plan.steps[step].inputs) last[id] = step;
+      for (const std::vector<ValueId>& captures : plan.steps[step].captures)
+        for (const ValueId id : captures) last[id] = step;
+    }
+    for (const ValueId id : graph.outputs) {
+      Slot& slot = plan.slots[id];
+      if (top_level && slot.home == Slot::Home::kArena) slot.home = Slot::Home::kBound;  // straight to the caller
+      if (!plan.steps.empty()) last[id] = static_cast<uint32_t>(plan.steps.size() - 1);
+    }
+    plan.arena_bytes = AssignOffsets(plan.slots, first, last, plan.steps.size());
+  }
+
+  const Delegates delegates_;
+  std::vector<Delegate*> raw_;
+  PlacementOptions options_;
+  Compiled compiled_;
+  bool refused_ = false;
+};
+
+struct Share {
+  size_t nodes = 0, partitions = 0;
+  uint64_t multiply_adds = 0;
+};
+
+void Count(const Plan& plan, std::vector<Share>& shares) {
+  for (const PlacedPartition& partition : plan.placement.partitions) {
+    Share& share = shares[partition.delegate];
+    ++share.partitions;
+    share.nodes += partition.spec.nodes.size();
+    for (const NodeId node : partition.spec.nodes)
+      share.multiply_adds += MultiplyAdds(*plan.graph, plan.graph->nodes[node]);
+  }
+  for (const Step& step : plan.steps)
+    for (const std::shared_ptr<const Plan>& branch : step.branches) Count(*branch, shares);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
+                                             std::span<const std::shared_ptr<Delegate>> delegates,
+                                             PlacementOptions options) {
+  return Compiler(delegates, std::move(options)).Run(std::move(graph));
+}
+
+std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates) {
+  std::vector<Share> shares(delegates.size());
+  Count(plan, shares);
+  size_t nodes = 0, partitions = 0;
+  uint64_t multiply_adds = 0;
+  for (size_t d = 0; d < shares.size(); ++d) {
+    nodes += shares[d].nodes;
+    multiply_adds += shares[d].multiply_adds;
+    // Nodes of the CPU are partitions of their own; together they count as one.
+    partitions += d + 1 == shares.size() ? (shares[d].nodes != 0 ? 1 : 0) : shares[d].partitions;
+  }
+  std::string text = fmt::format("{} delegate{}, {} partition{}:", delegates.size(), delegates.size() == 1 ? "" : "s",
+                                 partitions, partitions == 1 ? "" : "s");
+  for (size_t d = 0; d < shares.size(); ++d) {
+    text += fmt::format("{}{} {}", d == 0 ? " " : ", ", delegates[d]->name(), shares[d].nodes);
+    if (d == 0) text += fmt::format("/{} nodes", nodes);
+    if (multiply_adds != 0 && shares[d].multiply_adds != 0)
+      text += fmt::format(" ({:.0f} % of multiply-adds)",
+                          100.0 * static_cast<double>(shares[d].multiply_adds) / static_cast<double>(multiply_adds));
+  }
+  return text;
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,67 @@
+// A plan: a placed graph with every partition compiled, every value given a home, and the steps in a flat array.
+// Immutable and shared by sessions; the tensors and contexts of a run belong to host/execute.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "delegate/delegate.hpp"
+#include "partition/placement.hpp"
+
+namespace deputy::host {
+
+// Where a value's bytes are while a plan runs.
+struct Slot {
+  enum class Home : uint8_t {
+    kNowhere,   // inside a partition, or not needed
+    kConstant,  // the model's own memory
+    kBound,     // given from outside: inputs, captures, outputs with known extents
+    kArena,     // at `offset` of the arena
+    kDynamic,   // extents known only at run time; memory grows on demand
+  };
+  Home home = Home::kNowhere;
+  DType dtype = DType::kUndefined;
+  std::vector<int64_t> dims;  // of kArena, kConstant and kBound outputs; for bound inputs what the plan was made for
+  size_t offset = 0;
+  size_t bytes = 0;
+};
+
+struct Plan;
+
+// A partition, or a node whose regions the host runs.
+struct Step {
+  uint32_t partition = 0;
+  std::shared_ptr<const Executable> executable;  // null for an If
+  std::vector<ValueId> inputs, outputs;
+  // If: [0] then, [1] else. captures[b][i] feeds branches[b]->graph->captured[i].
+  std::vector<std::shared_ptr<const Plan>> branches;
+  std::vector<std::vector<ValueId>> captures;
+};
+
+struct Plan {
+  std::shared_ptr<const Graph> graph;
+  Placement placement;
+  std::vector<Slot> slots;  // per value
+  std::vector<Step> steps;
+  size_t arena_bytes = 0;
+};
+
+
+// Places and compiles. A delegate that refuses a partition at compile loses its nodes to the next in order; every such
+// fallback is logged as a warning and stays in the placement's verdicts. Delegates must outlive the plan.
+Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
+                                             std::span<const std::shared_ptr<Delegate>> delegates,
+                                             PlacementOptions options);
+
+// "3 delegates, 5 partitions: npu 41/66 nodes (93 % of multiply-adds), onednn 24, cpu 1". Regions count too.
+std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates);
+
+// Gives every arena slot an offset so that no two values that live at the same time overlap, and returns the size.
+// `first` and `last` are the steps in which a value is written first and read last; linear-logarithmic.
+size_t AssignOffsets(std::span<Slot> slots, std::span<const uint32_t> first, std::span<const uint32_t> last,
+                     size_t step_count);
+
+}  // namespace deputy::host

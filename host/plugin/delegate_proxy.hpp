@@ -1,0 +1,51 @@
+// A plugin's delegate as the rest of the host sees it: the checked proxy. Nobody else calls a plugin's tables. It
+// believes nothing that comes back until it has looked at it, names the plugin and the function in what it reports, and
+// turns what a plugin throws into a failure.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "delegate/delegate.hpp"
+#include "deputy/abi/ext/device_control.h"
+#include "deputy/abi/ext/options.h"
+#include "deputy/abi/ext/propose.h"
+#include "plugin/opened_delegate.hpp"
+
+namespace deputy::host {
+
+// The graph of a view must live as long as the executables compiled from it. [load-time]
+class DelegateProxy final : public Delegate {
+ public:
+  static Result<std::unique_ptr<Delegate>> Open(std::shared_ptr<LoadedPlugin> plugin, const OpenRequest& request);
+  // Releases claims that nobody took.
+  ~DelegateProxy() override;
+
+  const std::string& name() const override { return opened_->name(); }
+  const std::string& id() const override { return id_; }
+  bool takes_dynamic_shapes() const override;
+  bool proposes() const override { return propose_ != nullptr; }
+
+  Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override;
+  Result<std::vector<PartitionSpec>> Propose(const GraphView& view) override;
+  void ReleaseClaim(void* claim) override;
+  Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) override;
+  Result<DeviceState> device_state() const override;
+  std::vector<std::pair<std::string, std::string>> options() const override;
+
+ private:
+  DelegateProxy(std::shared_ptr<OpenedDelegate> opened, std::string id);
+
+  std::shared_ptr<OpenedDelegate> opened_;
+  std::string id_;
+  const deputy_ext_propose* propose_;
+  const deputy_ext_options* options_;
+  const deputy_ext_device_control* device_control_;
+  // Claims that wait for Compile or ReleaseClaim, with what their propose was shown.
+  std::map<void*, std::shared_ptr<const deputy_graph>> claims_;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,30 @@
+// What a plugin may use of the host: the table `deputy_host`, one per plugin and one per opened delegate, so that the
+// host knows who speaks.
+#pragma once
+
+#include <string>
+
+#include "base/thread_pool.hpp"
+#include "deputy/abi/host.h"
+
+namespace deputy::host {
+
+class HostServices {
+ public:
+  // `source`: whom the log names. `pool` may be null: parallel_for then runs on the calling thread alone; otherwise it
+  // must outlive the services.
+  HostServices(std::string source, ThreadPool* pool);
+  HostServices(const HostServices&) = delete;
+  HostServices& operator=(const HostServices&) = delete;
+
+  const deputy_host* table() const { return &table_; }
+  const std::string& source() const { return source_; }
+  ThreadPool* pool() const { return pool_; }
+
+ private:
+  std::string source_;
+  ThreadPool* pool_;
+  deputy_host table_;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,105 @@
+#include "plugin/library.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+#include <boost/dll/shared_library.hpp>
+#include <boost/dll/shared_library_load_mode.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "plugin/table_check.hpp"
+#include "plugin/text.hpp"
+
+namespace deputy::host {
+namespace {
+
+struct BuildIdSearch {
+  uint64_t address;
+  std::vector<uint8_t> build_id;
+};
+
+void ReadBuildId(const uint8_t* notes, size_t size, size_t alignment, std::vector<uint8_t>& build_id) {
+  const auto pad = [&](size_t value) { return (value + alignment - 1) / alignment * alignment; };
+  size_t at = 0;
+  while (size - at >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) head;
+    std::memcpy(&head, notes + at, sizeof head);
+    const size_t name_at = at + sizeof head;
+    const size_t descriptor_at = pad(name_at + head.n_namesz);
+    if (descriptor_at > size || head.n_descsz > size - descriptor_at) return;
+    if (head.n_type == NT_GNU_BUILD_ID && head.n_namesz == 4 && std::memcmp(notes + name_at, "GNU", 4) == 0)
+      build_id.assign(notes + descriptor_at, notes + descriptor_at + head.n_descsz);
+    at = std::min(pad(descriptor_at + head.n_descsz), size);
+  }
+}
+
+int VisitObject(dl_phdr_info* object, size_t, void* data) {
+  auto& search = *static_cast<BuildIdSearch*>(data);
+  bool found = false;
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+    const uint64_t begin = object->dlpi_addr + segment.p_vaddr;
+    found = found || (segment.p_type == PT_LOAD && search.address - begin < segment.p_memsz);
+  }
+  for (int i = 0; found && i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = object->dlpi_phdr[i];
+    if (segment.p_type == PT_NOTE)
+      ReadBuildId(reinterpret_cast<const uint8_t*>(object->dlpi_addr + segment.p_vaddr), segment.p_filesz,
+                  segment.p_align == 8 ? 8 : 4, search.build_id);
+  }
+  return found ? 1 : 0;
+}
+
+Rejection LoadFailed(const std::filesystem::path& path) {
+  // Boost knows "bad file descriptor" for everything; the linker's own words begin with the path, which is said anyway.
+  const char* words = dlerror();
+  std::string text = words == nullptr ? "for no stated reason" : Printable(words);
+  const std::string prefix = path.string() + ": ";
+  if (text.rfind(prefix, 0) == 0) text.erase(0, prefix.size());
+  return {RejectReason::kLoadFailed, "cannot be loaded: " + text};
+}
+
+}  // namespace
+
+struct Library::Handle {
+  boost::dll::shared_library library;
+};
+
+void ApplyEnvironment(const Manifest& manifest) {
+  constexpr int kKeepWhatIsSet = 0;
+  for (const auto& [name, value] : manifest.environment) setenv(name.c_str(), value.c_str(), kKeepWhatIsSet);
+}
+
+Library::Library(std::unique_ptr<Handle> handle, deputy_plugin_query_fn query)
+    : handle_(std::move(handle)), entry_(query) {}
+
+Library::~Library() = default;
+
+Checked<std::unique_ptr<Library>> Library::Open(const std::filesystem::path& path) {
+  namespace dll = boost::dll;
+  auto handle = std::make_unique<Handle>();
+  // Boost has no name for NODELETE, but hands the bits of its modes to dlopen as they are.
+  const auto mode =
+      dll::load_mode::rtld_now | dll::load_mode::rtld_local | static_cast<dll::load_mode::type>(RTLD_NODELETE);
+  std::error_code error;
+  if (!Returned([&] { handle->library.load(path, mode, error); }))
+    return Rejection{RejectReason::kThrew, "an exception left one of its constructors"};
+  if (error || !handle->library.is_loaded()) return LoadFailed(path);
+  if (!handle->library.has(DEPUTY_ENTRY_SYMBOL))
+    return Rejection{RejectReason::kNoEntrySymbol, "does not export " DEPUTY_ENTRY_SYMBOL};
+  auto* query = &handle->library.get<const deputy_plugin*(uint32_t, const void*)>(DEPUTY_ENTRY_SYMBOL);
+  return std::unique_ptr<Library>(new Library(std::move(handle), query));
+}
+
+std::vector<uint8_t> Library::BuildId() const {
+  BuildIdSearch search{reinterpret_cast<uint64_t>(reinterpret_cast<const void*>(entry_)), {}};
+  dl_iterate_phdr(VisitObject, &search);
+  return std::move(search.build_id);
+}
+
+}  // namespace deputy::host

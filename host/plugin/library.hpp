@@ -1,0 +1,38 @@
+// A plugin's shared object mapped into this process, for good: static destructors, thread-locals and threads of vendors
+// make unloading unsafe, so a library that came in stays until the process ends.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "deputy/abi/delegate.h"
+#include "plugin/manifest.hpp"
+#include "plugin/rejection.hpp"
+
+namespace deputy::host {
+
+// Sets what the manifest wishes for and the environment does not have yet. Not safe while other threads read the
+// environment: models are loaded before they run.
+void ApplyEnvironment(const Manifest& manifest);
+
+class Library {
+ public:
+  // `path` is absolute. Runs the library's constructors. Names a missing dependency or symbol in the refusal.
+  static Checked<std::unique_ptr<Library>> Open(const std::filesystem::path& path);
+  ~Library();
+
+  deputy_plugin_query_fn entry() const { return entry_; }
+  // Of the object that is really mapped; empty if it has none.
+  std::vector<uint8_t> BuildId() const;
+
+ private:
+  struct Handle;
+  Library(std::unique_ptr<Handle> handle, deputy_plugin_query_fn query);
+
+  std::unique_ptr<Handle> handle_;
+  deputy_plugin_query_fn entry_;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,130 @@
+#include "plugin/loaded_plugin.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "base/log.hpp"
+#include "plugin/description.hpp"
+#include "plugin/host_services.hpp"
+#include "plugin/table_check.hpp"
+
+namespace deputy::host {
+
+// A library is mapped once per process, so its having been initialised is a fact of the process too.
+class PluginLife {
+ public:
+  explicit PluginLife(std::string source) : services_(std::move(source), nullptr) {}
+
+  const deputy_host* host() const { return services_.table(); }
+
+  std::optional<Rejection> Begin(const deputy_plugin& table) {
+    const std::lock_guard lock(mutex_);
+    if (users_ == 0)
+      if (auto rejection = Init(table, host())) return rejection;
+    ++users_;
+    return std::nullopt;
+  }
+
+  void End(const deputy_plugin& table) {
+    const std::lock_guard lock(mutex_);
+    if (--users_ != 0 || table.shutdown == nullptr) return;
+    if (!Returned([&] { table.shutdown(&table); }))
+      LogLine(LogLevel::kError, services_.source(), "an exception left its shutdown");
+  }
+
+  std::mutex& SerialMutex(const deputy_delegate& delegate) {
+    const std::lock_guard lock(mutex_);
+    return serial_[&delegate];
+  }
+
+  // Entries stay for ever: a thread that a plugin forgot to join may use the host table until the process ends.
+  static PluginLife& Of(const deputy_plugin& table) {
+    struct Lives {
+      std::mutex mutex;
+      std::map<std::pair<const deputy_plugin*, std::string>, PluginLife> by_table;
+    };
+    static auto* const lives = new Lives;
+    const std::string id(table.id.data, table.id.size);
+    const std::lock_guard lock(lives->mutex);
+    return lives->by_table.try_emplace({&table, id}, id).first->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  uint32_t users_ = 0;
+  HostServices services_;
+  std::map<const deputy_delegate*, std::mutex> serial_;
+};
+
+namespace {
+
+std::optional<Rejection> CheckUnchanged(const LoadedPlugin::Expected& expected) {
+  const Checked<FileIdentity> now = IdentityOf(expected.path);
+  const FileIdentity* identity = std::get_if<FileIdentity>(&now);
+  if (identity != nullptr && *identity == expected.identity) return std::nullopt;
+  return Rejection{RejectReason::kChanged, "is not the file any more that was checked; scan again"};
+}
+
+}  // namespace
+
+Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::Load(const Expected& expected) {
+  ApplyEnvironment(expected.manifest);
+  if (auto rejection = CheckUnchanged(expected)) return *std::move(rejection);
+  Checked<std::unique_ptr<Library>> opened = Library::Open(expected.path);
+  if (const Rejection* rejection = RejectionOf(opened)) return *rejection;
+  std::shared_ptr<LoadedPlugin> plugin(new LoadedPlugin);
+  plugin->library_ = std::move(std::get<0>(opened));
+  // The path may have been swapped and swapped back around dlopen; the build id is of what is really mapped.
+  if (auto rejection = CheckUnchanged(expected)) return *std::move(rejection);
+  if (plugin->library_->BuildId() != expected.manifest.build_id)
+    return Rejection{RejectReason::kChanged, "was swapped while it was loaded: its build id is another one"};
+  const Checked<const deputy_plugin*> table = QueryTable(plugin->library_->entry());
+  if (const Rejection* rejection = RejectionOf(table)) return *rejection;
+  plugin->table_ = std::get<0>(table);
+  const std::string_view id(plugin->table_->id.data, plugin->table_->id.size);
+  if (id != expected.manifest.id)
+    return Rejection{RejectReason::kBadTable,
+                     fmt::format("calls itself '{}', but its manifest says '{}'", id, expected.manifest.id)};
+  return Finish(std::move(plugin), expected.path.filename().string());
+}
+
+Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::Adopt(const deputy_plugin* table, std::shared_ptr<void> keep) {
+  if (table == nullptr) return Rejection{RejectReason::kNoTable, "no table was given"};
+  if (auto rejection = CheckPluginTable(table)) return *std::move(rejection);
+  std::shared_ptr<LoadedPlugin> plugin(new LoadedPlugin);
+  plugin->keep_ = std::move(keep);
+  plugin->table_ = table;
+  return Finish(std::move(plugin), "in process");
+}
+
+Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::Finish(std::shared_ptr<LoadedPlugin> plugin,
+                                                            const std::string& origin) {
+  const deputy_plugin& table = *plugin->table_;
+  plugin->label_ = fmt::format("plugin {} ({})", std::string_view(table.id.data, table.id.size), origin);
+  PluginLife& life = PluginLife::Of(table);
+  if (auto rejection = life.Begin(table)) return *std::move(rejection);
+  plugin->life_ = &life;
+  Checked<std::vector<const deputy_delegate*>> delegates = DelegateTables(table);
+  if (const Rejection* rejection = RejectionOf(delegates)) return *rejection;
+  plugin->delegates_ = std::move(std::get<0>(delegates));
+  return plugin;
+}
+
+LoadedPlugin::~LoadedPlugin() {
+  if (life_ != nullptr) life_->End(*table_);
+}
+
+const deputy_host* LoadedPlugin::host() const { return life_->host(); }
+
+const deputy_delegate* LoadedPlugin::FindDelegate(std::string_view id) const {
+  for (const deputy_delegate* delegate : delegates_)
+    if (std::string_view(delegate->id.data, delegate->id.size) == id) return delegate;
+  return nullptr;
+}
+
+std::mutex& LoadedPlugin::SerialMutex(const deputy_delegate& delegate) const { return life_->SerialMutex(delegate); }
+
+}  // namespace deputy::host

@@ -1,0 +1,60 @@
+// A plugin that runs in this process, from a file or from the application: its checked tables, initialised once however
+// many configurations use it, shut down when the last of them lets go.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deputy/abi/delegate.h"
+#include "plugin/library.hpp"
+#include "plugin/manifest.hpp"
+#include "plugin/plugin_file.hpp"
+#include "plugin/rejection.hpp"
+
+namespace deputy::host {
+
+class PluginLife;
+
+class LoadedPlugin {
+ public:
+  // What the first gate saw: loading refuses a file that is no longer it.
+  struct Expected {
+    std::filesystem::path path;  // absolute, symbolic links resolved
+    FileIdentity identity;
+    Manifest manifest;
+  };
+  // [load-time]
+  static Checked<std::shared_ptr<LoadedPlugin>> Load(const Expected& expected);
+  // `keep` is held until after shutdown; the table must be valid as long. [load-time]
+  static Checked<std::shared_ptr<LoadedPlugin>> Adopt(const deputy_plugin* table, std::shared_ptr<void> keep);
+  ~LoadedPlugin();
+  LoadedPlugin(const LoadedPlugin&) = delete;
+  LoadedPlugin& operator=(const LoadedPlugin&) = delete;
+
+  const deputy_plugin& table() const { return *table_; }
+  const deputy_host* host() const;
+  // "plugin com.example.npu (libnpu.so)": begins every complaint about it.
+  const std::string& label() const { return label_; }
+
+  // Null if there is no such delegate.
+  const deputy_delegate* FindDelegate(std::string_view id) const;
+  // Held around every execute of a delegate that says DEPUTY_DELEGATE_SERIAL; the same for all users in the process.
+  std::mutex& SerialMutex(const deputy_delegate& delegate) const;
+
+ private:
+  LoadedPlugin() = default;
+  static Checked<std::shared_ptr<LoadedPlugin>> Finish(std::shared_ptr<LoadedPlugin> plugin, const std::string& origin);
+
+  std::shared_ptr<void> keep_;
+  std::unique_ptr<Library> library_;
+  const deputy_plugin* table_ = nullptr;
+  std::vector<const deputy_delegate*> delegates_;
+  PluginLife* life_ = nullptr;
+  std::string label_;
+};
+
+}  // namespace deputy::host

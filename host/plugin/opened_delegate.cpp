@@ -1,0 +1,70 @@
+#include "plugin/opened_delegate.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "base/log.hpp"
+
+namespace deputy::host {
+
+OpenedDelegate::OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deputy_delegate* table,
+                               const OpenRequest& request)
+    : plugin_(std::move(plugin)),
+      table_(table),
+      services_(request.name, request.pool),
+      serial_mutex_(&plugin_->SerialMutex(*table)) {}
+
+Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<LoadedPlugin> plugin,
+                                                             const OpenRequest& request) {
+  const deputy_delegate* table = plugin->FindDelegate(request.delegate);
+  if (table == nullptr)
+    return Error(StatusCode::kNotFound, "has no delegate '{}'", request.delegate).At(plugin->label());
+  std::shared_ptr<OpenedDelegate> opened(new OpenedDelegate(std::move(plugin), table, request));
+  std::vector<deputy_kv> options;
+  for (const auto& [name, value] : request.options)
+    options.push_back({{name.c_str(), name.size()}, {value.c_str(), value.size()}});
+  deputy_open_args args{};
+  args.struct_size = sizeof args;
+  args.device = request.device;
+  args.host = opened->services_.table();
+  args.name = {request.name.c_str(), request.name.size()};
+  args.options = options.data();
+  args.option_count = options.size();
+  deputy_instance* instance = nullptr;
+  DEPUTY_RETURN_IF_ERROR(opened->Call("open", nullptr, [&] { return table->open(table, &args, &instance); }));
+  if (instance == nullptr) return opened->Fault("open", "it succeeded without an instance");
+  opened->instance_ = instance;
+  return opened;
+}
+
+OpenedDelegate::~OpenedDelegate() {
+  if (instance_ != nullptr) CallVoid("close", [&] { table_->close(instance_); });
+}
+
+std::string OpenedDelegate::Place(const char* function) const {
+  return fmt::format("{}: {}", plugin_->label(), function);
+}
+
+Status OpenedDelegate::Fault(const char* function, std::string what) const {
+  LogFault(function, what);
+  return Status(StatusCode::kPlugin, std::move(what)).At(Place(function));
+}
+
+void OpenedDelegate::LogFault(const char* function, std::string_view what) const {
+  if (LogEnabled(LogLevel::kWarning, name()))
+    LogLine(LogLevel::kWarning, name(), fmt::format("{} broke its contract: {}", Place(function), what));
+}
+
+Status OpenedDelegate::Failure(const char* function, const deputy_graph* graph, StatusHandle status) const {
+  if (!IsFailureCode(status->code)) return Fault(function, ToStatus(*status).message());
+  Status failure = ToStatus(*status);
+  if (status->node == DEPUTY_NO_NODE) return std::move(failure).At(Place(function));
+  if (graph == nullptr || graph->position(status->node) == graph->node_count()) {
+    LogFault(function, fmt::format("its failure names node {}, which there is not", status->node));
+    return std::move(failure).At(Place(function));
+  }
+  return std::move(failure).At(Describe(graph->graph(), status->node)).At(Place(function));
+}
+
+}  // namespace deputy::host

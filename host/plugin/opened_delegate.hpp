@@ -1,0 +1,77 @@
+// A delegate that is open: what its proxy, its executables and its contexts share and keep alive, and the one way in
+// which they call into the plugin and judge what comes back.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/status.hpp"
+#include "base/thread_pool.hpp"
+#include "deputy/abi/delegate.h"
+#include "plugin/graph_handle.hpp"
+#include "plugin/host_services.hpp"
+#include "plugin/loaded_plugin.hpp"
+#include "plugin/status_handle.hpp"
+#include "plugin/table_check.hpp"
+
+namespace deputy::host {
+
+struct OpenRequest {
+  std::string delegate;  // id
+  std::string name;      // of the YAML entry
+  uint32_t device = 0;
+  std::span<const std::pair<std::string, std::string>> options;  // name and text, in the form of the schema
+  ThreadPool* pool = nullptr;                                    // outlives what is opened; null: no threads
+};
+
+class OpenedDelegate {
+ public:
+  static Result<std::shared_ptr<OpenedDelegate>> Open(std::shared_ptr<LoadedPlugin> plugin, const OpenRequest& request);
+  // Closes the instance. Whoever holds objects of the instance holds this.
+  ~OpenedDelegate();
+  OpenedDelegate(const OpenedDelegate&) = delete;
+  OpenedDelegate& operator=(const OpenedDelegate&) = delete;
+
+  const LoadedPlugin& plugin() const { return *plugin_; }
+  const deputy_delegate& table() const { return *table_; }
+  deputy_instance* instance() const { return instance_; }
+  const std::string& name() const { return services_.source(); }
+  bool serial() const { return (table_->flags & DEPUTY_DELEGATE_SERIAL) != 0; }
+  std::mutex& serial_mutex() const { return *serial_mutex_; }
+
+  // Calls a function of the plugin that returns a status. Its failure comes back with the place: the plugin, the
+  // function, and the node where the plugin names one (found in `graph`, which may be null).
+  template <class Function>
+  Status Call(const char* function, const deputy_graph* graph, Function&& call) const {
+    deputy_status* raw = nullptr;
+    if (!Returned([&] { raw = call(); })) return Fault(function, "an exception left it");
+    return raw == nullptr ? Status() : Failure(function, graph, StatusHandle(raw));
+  }
+  // The same for one that returns nothing, as destroy functions do: what goes wrong is logged.
+  template <class Function>
+  void CallVoid(const char* function, Function&& call) const {
+    if (!Returned(std::forward<Function>(call))) LogFault(function, "an exception left it");
+  }
+
+  // The plugin broke its contract.
+  Status Fault(const char* function, std::string what) const;
+  // For breaches that cost nothing but the answer.
+  void LogFault(const char* function, std::string_view what) const;
+
+ private:
+  OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deputy_delegate* table, const OpenRequest& request);
+  Status Failure(const char* function, const deputy_graph* graph, StatusHandle status) const;
+  std::string Place(const char* function) const;
+
+  std::shared_ptr<LoadedPlugin> plugin_;
+  const deputy_delegate* table_;
+  HostServices services_;
+  std::mutex* serial_mutex_;
+  deputy_instance* instance_ = nullptr;
+};
+
+}  // namespace deputy::host

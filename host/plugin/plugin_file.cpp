@@ -1,0 +1,88 @@
+#include "plugin/plugin_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace deputy::host {
+namespace {
+
+const char* KindOf(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+Rejection FromErrno(int error) {
+  if (error == ENOENT || error == ENOTDIR) return {RejectReason::kMissing, "does not exist"};
+  return {RejectReason::kUnreadable, std::string("cannot be read: ") + std::strerror(error)};
+}
+
+Checked<FileIdentity> FromStat(const struct stat& info) {
+  if (!S_ISREG(info.st_mode)) return Rejection{RejectReason::kNotAFile, std::string("is ") + KindOf(info.st_mode)};
+  FileIdentity identity;
+  identity.device = info.st_dev;
+  identity.inode = info.st_ino;
+  identity.size = static_cast<uint64_t>(info.st_size);
+  identity.modified_ns = info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+  return identity;
+}
+
+}  // namespace
+
+bool MemorySource::Read(uint64_t offset, void* out, size_t count) const {
+  if (count > bytes_.size() || offset > bytes_.size() - count) return false;
+  if (count != 0) std::memcpy(out, bytes_.data() + offset, count);
+  return true;
+}
+
+Checked<FileIdentity> IdentityOf(const std::filesystem::path& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return FromErrno(errno);
+  return FromStat(info);
+}
+
+Checked<std::unique_ptr<PluginFile>> PluginFile::Open(const std::filesystem::path& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) {
+    // A socket cannot be opened at all; stat tells what it is.
+    const int error = errno;
+    const Checked<FileIdentity> identity = IdentityOf(path);
+    if (const Rejection* rejection = RejectionOf(identity)) return *rejection;
+    return FromErrno(error);
+  }
+  struct stat info {};
+  if (fstat(fd, &info) != 0) {
+    const int error = errno;
+    close(fd);
+    return FromErrno(error);
+  }
+  const Checked<FileIdentity> identity = FromStat(info);
+  if (const Rejection* rejection = RejectionOf(identity)) {
+    close(fd);
+    return *rejection;
+  }
+  return std::unique_ptr<PluginFile>(new PluginFile(fd, std::get<FileIdentity>(identity)));
+}
+
+PluginFile::~PluginFile() { close(fd_); }
+
+bool PluginFile::Read(uint64_t offset, void* out, size_t count) const {
+  if (count > identity_.size || offset > identity_.size - count) return false;
+  auto* target = static_cast<uint8_t*>(out);
+  while (count != 0) {
+    const ssize_t got = pread(fd_, target, count, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    target += got;
+    offset += static_cast<uint64_t>(got);
+    count -= static_cast<size_t>(got);
+  }
+  return true;
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,64 @@
+// A plugin's file as it is looked at before anything of it runs: opened once, read in pieces, told apart from a file
+// that takes its place later. Read, not mapped, because a mapping of a file that shrinks meanwhile kills the process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "plugin/rejection.hpp"
+
+namespace deputy::host {
+
+// Random access to the bytes of a possibly hostile file.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  virtual uint64_t size() const = 0;
+  // All `count` bytes at `offset` into `out`, or false.
+  virtual bool Read(uint64_t offset, void* out, size_t count) const = 0;
+};
+
+class MemorySource final : public ByteSource {
+ public:
+  explicit MemorySource(std::span<const uint8_t> bytes) : bytes_(bytes) {}
+  uint64_t size() const override { return bytes_.size(); }
+  bool Read(uint64_t offset, void* out, size_t count) const override;
+
+ private:
+  std::span<const uint8_t> bytes_;
+};
+
+// Same identity: the same file, not written to in between.
+struct FileIdentity {
+  uint64_t device = 0, inode = 0, size = 0;
+  int64_t modified_ns = 0;
+
+  bool operator==(const FileIdentity&) const = default;
+  bool same_inode(const FileIdentity& other) const { return device == other.device && inode == other.inode; }
+};
+
+// Of what `path` leads to now; fails for anything but a regular file.
+Checked<FileIdentity> IdentityOf(const std::filesystem::path& path);
+
+class PluginFile final : public ByteSource {
+ public:
+  // Follows symbolic links. Never blocks on a pipe.
+  static Checked<std::unique_ptr<PluginFile>> Open(const std::filesystem::path& path);
+  ~PluginFile() override;
+  PluginFile(const PluginFile&) = delete;
+  PluginFile& operator=(const PluginFile&) = delete;
+
+  const FileIdentity& identity() const { return identity_; }
+  uint64_t size() const override { return identity_.size; }
+  bool Read(uint64_t offset, void* out, size_t count) const override;
+
+ private:
+  PluginFile(int fd, const FileIdentity& identity) : fd_(fd), identity_(identity) {}
+  int fd_;
+  FileIdentity identity_;
+};
+
+}  // namespace deputy::host

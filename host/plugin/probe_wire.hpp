@@ -1,0 +1,55 @@
+// How the probe process answers: frames on a pipe, each with a magic number, the probe's nonce, its length and a
+// checksum. The other end runs foreign code, so every byte is doubted; an exit status says nothing, only a frame does.
+//
+// All numbers little endian. Frame: magic u32, kind u32, nonce u64, length u32, FNV-1a of the payload u32, payload.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plugin/description.hpp"
+#include "plugin/rejection.hpp"
+
+namespace deputy::host {
+
+inline constexpr uint32_t kProbeMagic = 0x42505044u;  // "DPPB"
+inline constexpr size_t kProbeHeaderSize = 24;
+inline constexpr size_t kMaxProbePayload = 1u << 20;
+
+// What the probe process is about to do; the last one that arrived tells where it died.
+enum class ProbeStage : uint32_t { kStart = 0, kLoad = 1, kQuery = 2, kInit = 3, kDescribe = 4 };
+const char* TextOf(ProbeStage stage);  // "while loading the library"
+
+std::vector<uint8_t> EncodeStage(uint64_t nonce, ProbeStage stage);
+std::vector<uint8_t> EncodeReply(uint64_t nonce, const Checked<PluginDescription>& reply);
+
+// Takes the answer apart as it arrives, in pieces of any size.
+class ProbeStream {
+ public:
+  explicit ProbeStream(uint64_t nonce) : nonce_(nonce) {}
+
+  // False: what has come is not in the protocol; fault() says why, and nothing more is read.
+  bool Feed(std::span<const uint8_t> bytes);
+
+  const std::string& fault() const { return fault_; }
+  ProbeStage stage() const { return stage_; }
+  // Bytes of a frame that has begun and not ended.
+  size_t pending() const { return buffer_.size(); }
+  const std::optional<Checked<PluginDescription>>& reply() const { return reply_; }
+
+ private:
+  bool Fail(std::string fault);
+  bool TakeFrame(uint32_t kind, std::span<const uint8_t> payload);
+
+  uint64_t nonce_;
+  std::vector<uint8_t> buffer_;
+  std::string fault_;
+  ProbeStage stage_ = ProbeStage::kStart;
+  std::optional<Checked<PluginDescription>> reply_;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,239 @@
+#include "plugin/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/nearest.hpp"
+#include "plugin/delegate_proxy.hpp"
+#include "plugin/option_check.hpp"
+#include "plugin/probe.hpp"
+
+namespace deputy::host {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The host's own fallback; a plugin by that name could not be told from it in any report.
+constexpr std::string_view kReservedDelegate = "cpu";
+
+Status ToStatus(const Rejection& rejection, const std::string& file) {
+  StatusCode code = StatusCode::kPlugin;
+  if (rejection.reason == RejectReason::kAbiMismatch) code = StatusCode::kIncompatible;
+  if (rejection.reason == RejectReason::kMissing) code = StatusCode::kNotFound;
+  return Status(code, rejection.text).At(file);
+}
+
+const DelegateDescription* FindDescription(const PluginEntry& entry, std::string_view delegate) {
+  if (!entry.description) return nullptr;
+  for (const DelegateDescription& description : entry.description->delegates)
+    if (description.id == delegate) return &description;
+  return nullptr;
+}
+
+}  // namespace
+
+void PluginRegistry::Scan(const ScanOptions& options) {
+  const HostTraits host = ThisHost();
+  for (const fs::path& folder : options.paths) ScanFolder(folder, options, host);
+}
+
+void PluginRegistry::ScanFolder(const fs::path& folder, const ScanOptions& options, const HostTraits& host) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    if (it->path().extension() == ".so") files.push_back(it->path());
+  if (error) {
+    const bool missing = error == std::errc::no_such_file_or_directory;
+    const bool file = error == std::errc::not_a_directory;
+    Reject(folder, missing ? Rejection{RejectReason::kMissing, "plugin folder does not exist"}
+                   : file  ? Rejection{RejectReason::kNotAFile, "is a file, not a plugin folder"}
+                           : Rejection{RejectReason::kUnreadable, "cannot be searched: " + error.message()});
+  }
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files) {
+    auto candidate = std::make_unique<Candidate>();
+    candidate->entry.path = file;
+    if (std::optional<Rejection> rejection = Examine(*candidate, options, host)) {
+      candidate->entry.reason = rejection->reason;
+      candidate->entry.text = std::move(rejection->text);
+    } else {
+      candidate->entry.accepted = true;
+      std::vector<Offer> offers = OffersOf(*candidate);
+      offers_.insert(offers_.end(), offers.begin(), offers.end());
+    }
+    candidates_.push_back(std::move(candidate));
+  }
+}
+
+std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const ScanOptions& options,
+                                                 const HostTraits& host) const {
+  Checked<std::unique_ptr<PluginFile>> file = PluginFile::Open(candidate.entry.path);
+  if (const Rejection* rejection = RejectionOf(file)) return *rejection;
+  candidate.identity = std::get<0>(file)->identity();
+  std::error_code error;
+  candidate.resolved = fs::canonical(candidate.entry.path, error);
+  if (error) return Rejection{RejectReason::kUnreadable, "cannot be resolved: " + error.message()};
+  for (const auto& other : candidates_)
+    if (!other->resolved.empty() && other->identity.same_inode(candidate.identity))
+      return Rejection{RejectReason::kDuplicate, "is the same file as " + other->entry.path.string()};
+
+  Checked<Manifest> manifest = ReadManifest(*std::get<0>(file), host);
+  if (const Rejection* rejection = RejectionOf(manifest)) return *rejection;
+  candidate.entry.manifest = std::move(std::get<Manifest>(manifest));
+  if (auto rejection = CheckTwins(candidate)) return rejection;
+  if (!options.probe) return std::nullopt;
+
+  Checked<PluginDescription> probed = Probe(candidate.resolved, {options.worker, options.probe_timeout});
+  if (const Rejection* rejection = RejectionOf(probed)) return *rejection;
+  PluginDescription& description = std::get<PluginDescription>(probed);
+  if (description.id != candidate.entry.manifest->id)
+    return Rejection{RejectReason::kBadTable, fmt::format("calls itself '{}', but its manifest says '{}'",
+                                                          description.id, candidate.entry.manifest->id)};
+  const Checked<FileIdentity> now = IdentityOf(candidate.resolved);
+  if (!std::holds_alternative<FileIdentity>(now) || std::get<FileIdentity>(now) != candidate.identity)
+    return Rejection{RejectReason::kChanged, "changed while it was probed"};
+  candidate.entry.description = std::move(description);
+  return std::nullopt;
+}
+
+std::optional<Rejection> PluginRegistry::CheckTwins(const Candidate& candidate) const {
+  for (const auto& other : candidates_)
+    if (other->entry.accepted && other->entry.manifest && other->entry.manifest->id == candidate.entry.manifest->id)
+      return Rejection{RejectReason::kDuplicate, fmt::format("has the plugin id '{}', as {} which comes first",
+                                                             candidate.entry.manifest->id, other->entry.path.string())};
+  return std::nullopt;
+}
+
+void PluginRegistry::Reject(const fs::path& path, Rejection rejection) {
+  auto candidate = std::make_unique<Candidate>();
+  candidate->entry.path = path;
+  candidate->entry.reason = rejection.reason;
+  candidate->entry.text = std::move(rejection.text);
+  candidates_.push_back(std::move(candidate));
+}
+
+std::vector<PluginRegistry::Offer> PluginRegistry::OffersOf(Candidate& candidate) const {
+  std::vector<std::string> ids;
+  if (candidate.entry.description) {
+    for (const DelegateDescription& delegate : candidate.entry.description->delegates) ids.push_back(delegate.id);
+  } else {
+    ids = candidate.entry.manifest->delegates;
+  }
+  std::vector<Offer> offers;
+  for (std::string& id : ids) {
+    if (id == kReservedDelegate) {
+      candidate.entry.notes.push_back(fmt::format("delegate '{}' has the name of the host's own", id));
+    } else if (const PluginEntry* other = ProviderOf(id)) {
+      candidate.entry.notes.push_back(fmt::format("delegate '{}' comes from {}", id,
+                                                  other->path.empty() ? "the application" : other->path.string()));
+    } else {
+      offers.push_back({std::move(id), &candidate});
+    }
+  }
+  return offers;
+}
+
+Status PluginRegistry::AddInProcess(const deputy_plugin* table, std::shared_ptr<void> keep) {
+  const std::string place = "plugin of the application";
+  Checked<std::shared_ptr<LoadedPlugin>> adopted = LoadedPlugin::Adopt(table, std::move(keep));
+  if (const Rejection* rejection = RejectionOf(adopted)) return ToStatus(*rejection, place);
+  auto candidate = std::make_unique<Candidate>();
+  candidate->loaded = std::move(std::get<0>(adopted));
+  Checked<PluginDescription> description = host::Describe(*table, candidate->loaded->host());
+  if (const Rejection* rejection = RejectionOf(description)) return ToStatus(*rejection, place);
+  candidate->entry.description = std::move(std::get<PluginDescription>(description));
+  candidate->entry.accepted = true;
+  for (const DelegateDescription& delegate : candidate->entry.description->delegates) {
+    const PluginEntry* other = ProviderOf(delegate.id);
+    if (delegate.id == kReservedDelegate || (other != nullptr && other->path.empty()))
+      return Error(StatusCode::kInvalidArgument, "a delegate '{}' is there already", delegate.id).At(place);
+  }
+  // What the application brings is what it means, even where a file has the same name for something else.
+  std::vector<Offer> offers;
+  for (const DelegateDescription& delegate : candidate->entry.description->delegates) {
+    std::erase_if(offers_, [&](const Offer& offer) { return offer.delegate == delegate.id; });
+    offers.push_back({delegate.id, candidate.get()});
+  }
+  offers_.insert(offers_.begin(), offers.begin(), offers.end());
+  candidates_.insert(candidates_.begin(), std::move(candidate));
+  return {};
+}
+
+std::vector<const PluginEntry*> PluginRegistry::entries() const {
+  std::vector<const PluginEntry*> entries;
+  for (const auto& candidate : candidates_) entries.push_back(&candidate->entry);
+  return entries;
+}
+
+std::vector<std::string> PluginRegistry::delegate_ids() const {
+  std::vector<std::string> ids;
+  for (const Offer& offer : offers_) ids.push_back(offer.delegate);
+  return ids;
+}
+
+const PluginEntry* PluginRegistry::ProviderOf(std::string_view delegate) const {
+  for (const Offer& offer : offers_)
+    if (offer.delegate == delegate) return &offer.candidate->entry;
+  return nullptr;
+}
+
+Result<PluginRegistry::Candidate*> PluginRegistry::Find(std::string_view delegate) {
+  for (const Offer& offer : offers_)
+    if (offer.delegate == delegate) return offer.candidate;
+  const std::vector<std::string> ids = delegate_ids();
+  Status missing = Error(StatusCode::kNotFound, "no plugin has a delegate '{}'{}", delegate,
+                         DidYouMean(delegate, std::span<const std::string>(ids)));
+  // The reader looks for the file that should have it; say so if one was refused.
+  for (const auto& candidate : candidates_) {
+    const PluginEntry& entry = candidate->entry;
+    if (entry.accepted || !entry.manifest) continue;
+    const std::vector<std::string>& offered = entry.manifest->delegates;
+    if (std::find(offered.begin(), offered.end(), delegate) != offered.end())
+      return std::move(missing).Advise(fmt::format("{} has it, but {}", entry.path.string(), entry.text));
+  }
+  return missing;
+}
+
+Result<std::shared_ptr<LoadedPlugin>> PluginRegistry::Load(std::string_view delegate) {
+  DEPUTY_ASSIGN_OR_RETURN(Candidate* const candidate, Find(delegate));
+  if (candidate->loaded) return candidate->loaded;
+  Checked<std::shared_ptr<LoadedPlugin>> loaded =
+      LoadedPlugin::Load({candidate->resolved, candidate->identity, *candidate->entry.manifest});
+  if (const Rejection* rejection = RejectionOf(loaded)) return ToStatus(*rejection, candidate->entry.path.string());
+  if (!candidate->entry.description) {
+    const std::shared_ptr<LoadedPlugin>& plugin = std::get<0>(loaded);
+    Checked<PluginDescription> description = host::Describe(plugin->table(), plugin->host());
+    if (const Rejection* rejection = RejectionOf(description))
+      return ToStatus(*rejection, candidate->entry.path.string());
+    candidate->entry.description = std::move(std::get<PluginDescription>(description));
+  }
+  candidate->loaded = std::move(std::get<0>(loaded));
+  return candidate->loaded;
+}
+
+Result<DelegateDescription> PluginRegistry::Describe(std::string_view delegate) {
+  DEPUTY_ASSIGN_OR_RETURN(Candidate* const candidate, Find(delegate));
+  if (!candidate->entry.description) DEPUTY_RETURN_IF_ERROR(Load(delegate).status());
+  if (const DelegateDescription* description = FindDescription(candidate->entry, delegate)) return *description;
+  return Error(StatusCode::kPlugin, "its manifest names the delegate '{}', but it has none", delegate)
+      .At(candidate->entry.path.string());
+}
+
+Result<std::unique_ptr<Delegate>> PluginRegistry::Open(const OpenRequest& request) {
+  DEPUTY_ASSIGN_OR_RETURN(const DelegateDescription description, Describe(request.delegate));
+  if (!description.available)
+    return Error(StatusCode::kUnavailable, "delegate '{}' cannot be used here: {}", request.delegate,
+                 description.unavailable);
+  const CheckedOptions checked = CheckOptions(description.options, request.options);
+  if (!checked.problems.empty())
+    return Status(StatusCode::kConfig, checked.problems.front().message).At("delegate '" + request.name + "'");
+  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<LoadedPlugin> plugin, Load(request.delegate));
+  OpenRequest normalized = request;
+  normalized.options = checked.values;
+  return DelegateProxy::Open(std::move(plugin), normalized);
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,94 @@
+// Which delegates there are: looks through plugin folders, remembers for every file why it is used or not, loads a
+// plugin when one of its delegates is opened, and takes plugins that the application brings itself.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.hpp"
+#include "delegate/delegate.hpp"
+#include "plugin/description.hpp"
+#include "plugin/elf_gate.hpp"
+#include "plugin/loaded_plugin.hpp"
+#include "plugin/opened_delegate.hpp"
+#include "plugin/rejection.hpp"
+
+namespace deputy::host {
+
+struct ScanOptions {
+  std::vector<std::filesystem::path> paths;  // folders, searched in order; not recursive
+  std::filesystem::path worker;              // the program deputy-worker
+  std::chrono::milliseconds probe_timeout{2000};
+  // False: the manifest alone decides, and a plugin's first code runs when it is loaded. For trusted files only.
+  bool probe = true;
+};
+
+// A file or folder that the scan looked at, or a plugin of the application.
+struct PluginEntry {
+  std::filesystem::path path;  // as found; empty for a plugin of the application
+  bool accepted = false;
+  RejectReason reason{};             // where not accepted
+  std::string text;                  // why not, one sentence
+  std::vector<std::string> notes;    // what else is worth knowing ("delegate 'x' comes from another plugin")
+  std::optional<Manifest> manifest;  // where the file has a good one
+  std::optional<PluginDescription> description;  // where it was probed or loaded
+};
+
+// [load-time]
+class PluginRegistry {
+ public:
+  // Looks at every *.so in the folders, in order of name within each. Adds to what earlier scans found; never fails as
+  // a whole. The file that comes first wins where two have the same inode or plugin id, or offer the same delegate.
+  void Scan(const ScanOptions& options);
+
+  // A plugin that lives in the application. Its delegates go before those of files. `keep` is held until the last
+  // object of the plugin is gone.
+  Status AddInProcess(const deputy_plugin* table, std::shared_ptr<void> keep);
+
+  // Everything that was looked at, in order. Entries of refused folders, files and twins included. Valid until the
+  // next change.
+  std::vector<const PluginEntry*> entries() const;
+  // Ids of all delegates, in order of discovery.
+  std::vector<std::string> delegate_ids() const;
+  // The entry that provides a delegate; null if there is none.
+  const PluginEntry* ProviderOf(std::string_view delegate) const;
+  // Description with option schema; loads the plugin if it was not probed.
+  Result<DelegateDescription> Describe(std::string_view delegate);
+
+  // The plugin in this process. The first call runs its constructors and init.
+  Result<std::shared_ptr<LoadedPlugin>> Load(std::string_view delegate);
+  // Checks and normalizes the options, loads the plugin and opens its delegate.
+  Result<std::unique_ptr<Delegate>> Open(const OpenRequest& request);
+
+ private:
+  struct Candidate {
+    PluginEntry entry;
+    std::filesystem::path resolved;
+    FileIdentity identity;
+    std::shared_ptr<LoadedPlugin> loaded;
+  };
+  struct Offer {
+    std::string delegate;
+    Candidate* candidate;
+  };
+
+  void ScanFolder(const std::filesystem::path& folder, const ScanOptions& options, const HostTraits& host);
+  std::optional<Rejection> Examine(Candidate& candidate, const ScanOptions& options, const HostTraits& host) const;
+  std::optional<Rejection> CheckTwins(const Candidate& candidate) const;
+  void Reject(const std::filesystem::path& path, Rejection rejection);
+  std::vector<Offer> OffersOf(Candidate& candidate) const;
+  Result<Candidate*> Find(std::string_view delegate);
+
+  // Never moved, so that offers can point at them.
+  std::vector<std::unique_ptr<Candidate>> candidates_;
+  std::vector<Offer> offers_;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,62 @@
+// Why a file in a plugin folder is not used, as a word for programs and a sentence for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+namespace deputy::host {
+
+enum class RejectReason : uint32_t {
+  kNotAPlugin,         // a sound library that does not claim to be a plugin
+  kMissing,            // the folder or file does not exist
+  kNotAFile,           // a directory, pipe, socket or device
+  kUnreadable,         // no permission, input/output error
+  kNotElf,             // empty, text, anything else
+  kTruncated,          // headers speak of bytes behind the end
+  kDamaged,            // headers contradict each other
+  kWrongArchitecture,  // class, byte order or machine
+  kNotSharedLibrary,   // an executable, object or core file
+  kExecutableStack,
+  kTextRelocations,
+  kNoNote,
+  kBadNote,
+  kBadUtf8,
+  kNoEntrySymbol,
+  kAbiMismatch,
+  kNeedsCpuFeature,
+  kSanitizerMismatch,
+  kDuplicate,  // another file with the same inode or plugin id was there first
+  kNoWorker,   // the probe program is missing or cannot be started
+  kProbeCrashed,
+  kProbeExited,  // ended without an answer
+  kProbeTimedOut,
+  kProbeGarbage,  // answered, but not in the protocol
+  kLoadFailed,    // the dynamic linker's refusal: a missing dependency, an undefined symbol
+  kThrew,         // an exception left a function of the plugin
+  kNoTable,       // the entry function returned NULL
+  kBadTable,      // its tables, counts or texts break the rules
+  kInitFailed,
+  kChanged,  // not the file that was probed
+};
+
+// "wrong-architecture": stable, for machines.
+std::string_view NameOf(RejectReason reason);
+
+struct Rejection {
+  RejectReason reason = RejectReason::kDamaged;
+  std::string text;  // one sentence, lower case
+};
+
+// A value or the reason why the file is not used.
+template <class T>
+using Checked = std::variant<T, Rejection>;
+
+template <class T>
+const Rejection* RejectionOf(const Checked<T>& checked) {
+  return std::get_if<Rejection>(&checked);
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,35 @@
+// A failure on its way from a plugin to the host: what deputy_host.status_new makes and what becomes of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.hpp"
+#include "deputy/abi/host.h"
+
+// Only the host looks inside; a plugin hands the pointer on.
+struct deputy_status {
+  deputy_code code = DEPUTY_OK;
+  deputy_node_id node = DEPUTY_NO_NODE;
+  std::string message;
+};
+
+namespace deputy::host {
+
+// Never null: without memory it is a shared status that says so. [any-thread]
+deputy_status* NewStatus(deputy_code code, deputy_node_id node, std::string_view message) noexcept;
+
+struct FreeStatus {
+  void operator()(deputy_status* status) const noexcept;
+};
+using StatusHandle = std::unique_ptr<deputy_status, FreeStatus>;
+
+// The plugin's words as a Status. A code that plugins may not use (OK with a text, 9999) is the plugin's fault.
+Status ToStatus(const deputy_status& status);
+
+// Is `code` one of the failures of deputy/abi/base.h?
+bool IsFailureCode(deputy_code code);
+
+}  // namespace deputy::host

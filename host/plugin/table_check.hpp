@@ -1,0 +1,58 @@
+// Are the tables that a plugin hands out whole enough to be used? Every read of a plugin's struct goes through here
+// first; nothing else may touch a table that has not passed.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deputy/abi/delegate.h"
+#include "deputy/abi/ext/device_control.h"
+#include "deputy/abi/ext/options.h"
+#include "deputy/abi/ext/propose.h"
+#include "plugin/rejection.hpp"
+
+namespace deputy::host {
+
+// Sizes of the tables in ABI 0.1, written out because sizeof grows with the header while old plugins do not.
+inline constexpr size_t kPluginSize01 = 112;
+inline constexpr size_t kDelegateSize01 = 128;
+inline constexpr size_t kOptionsSize01 = 32;
+inline constexpr size_t kProposeSize01 = 24;
+inline constexpr size_t kDeviceControlSize01 = 16;
+
+inline constexpr uint32_t kMaxDelegates = 64;
+
+// Runs `call` and says whether it returned: what a plugin throws must not get further than this.
+template <class Call>
+bool Returned(Call&& call) {
+  try {
+    std::forward<Call>(call)();
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+// A copy of `text` of at most `limit` bytes, or why there is none ("is not UTF-8").
+struct CopiedText {
+  std::string text;
+  std::string fault;  // empty: none
+};
+CopiedText CopyText(const deputy_str& text, size_t limit);
+
+// Calls the entry function and checks what it returns.
+Checked<const deputy_plugin*> QueryTable(deputy_plugin_query_fn query);
+std::optional<Rejection> CheckPluginTable(const deputy_plugin* table);
+
+// The plugin's delegates; the plugin has been initialised.
+Checked<std::vector<const deputy_delegate*>> DelegateTables(const deputy_plugin& plugin);
+
+// An extension's table, or null when the delegate lacks it or the table is not whole. [any-thread]
+const deputy_ext_options* OptionsOf(const deputy_delegate& delegate);
+const deputy_ext_propose* ProposeOf(const deputy_delegate& delegate);
+const deputy_ext_device_control* DeviceControlOf(const deputy_delegate& delegate);
+
+}  // namespace deputy::host

@@ -1,0 +1,19 @@
+// Text that comes from plugins: checked for UTF-8, bounded, and made harmless before it reaches a terminal.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace deputy::host {
+
+// Strictly as RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF.
+bool IsUtf8(std::string_view text);
+
+// Names of plugins, delegates and options: 1 to 128 of [A-Za-z0-9_.-].
+bool IsPluginName(std::string_view text);
+
+// At most `limit` bytes, whole characters; control characters become spaces, invalid bytes '?'.
+std::string Printable(std::string_view text, size_t limit = 1024);
+
+}  // namespace deputy::host

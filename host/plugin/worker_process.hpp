@@ -1,0 +1,52 @@
+// A helper process that runs foreign code: started without forking this process, in a session of its own, holding no
+// descriptor of ours but the one to answer on, and killed with everything that it started.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+
+namespace deputy::host {
+
+// The helper finds the pipe for its answer here.
+inline constexpr int kWorkerReplyFd = 3;
+
+class WorkerProcess {
+ public:
+  // `arguments` follow the program's name. A program that is missing or cannot run is an error.
+  static Result<std::unique_ptr<WorkerProcess>> Start(const std::filesystem::path& program,
+                                                      const std::vector<std::string>& arguments);
+  // Kills what is left.
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  // Neither blocks. Both come to their end when nobody holds the other side any more.
+  int reply_fd() const { return reply_fd_; }
+  int output_fd() const { return output_fd_; }  // standard output and standard error
+
+  // Waits until one of the two has something or the process has ended, `timeout` at most.
+  struct Ready {
+    bool reply = false, output = false, ended = false;
+  };
+  Ready Wait(std::chrono::milliseconds timeout, bool watch_reply, bool watch_output);
+
+  // Kills the whole process group and collects the process. Its wait status, or nothing when the kernel does not give
+  // it up in time or the application has collected it (waitpid(-1), SIGCHLD ignored).
+  std::optional<int> Finish();
+
+ private:
+  WorkerProcess() = default;
+
+  pid_t pid_ = -1;
+  int pid_fd_ = -1, reply_fd_ = -1, output_fd_ = -1;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,96 @@
+// deputy::Context: the configuration side of the API.
+#include "deputy/context.hpp"
+
+#include <filesystem>
+
+#include "base/log.hpp"
+#include "config/loader.hpp"
+#include "config/show.hpp"
+#include "runtime/context_state.hpp"
+
+namespace deputy {
+namespace {
+
+Result<std::shared_ptr<Context::State>> Finish(host::ConfigLoader& loader) {
+  auto state = std::make_shared<Context::State>();
+  DEPUTY_ASSIGN_OR_RETURN(state->config, loader.Finish());
+  for (const host::Problem& warning : loader.warnings()) state->config_warnings.push_back(warning.ToString());
+  return state;
+}
+
+}  // namespace
+
+void SetLogSink(std::function<void(LogLevel, std::string_view, std::string_view)> sink) {
+  if (sink == nullptr) return host::SetLogSink(nullptr);
+  host::SetLogSink([sink = std::move(sink)](host::LogLevel level, std::string_view source, std::string_view message) {
+    sink(static_cast<LogLevel>(level), source, message);
+  });
+}
+
+Context::Context() {
+  host::ConfigLoader loader;
+  // The built-in text is constant and tested to be valid.
+  Result<std::shared_ptr<State>> state = Finish(loader);
+  state_ = state.ok() ? *state : std::make_shared<State>();
+}
+
+Context::~Context() = default;
+Context::Context(const Context& other) : state_(std::make_shared<State>(*other.state_)) {}
+Context& Context::operator=(const Context& other) {
+  if (this != &other) state_ = std::make_shared<State>(*other.state_);
+  return *this;
+}
+Context::Context(Context&&) noexcept = default;
+Context& Context::operator=(Context&&) noexcept = default;
+
+Result<Context> Context::FromYaml(const std::string& path, const std::vector<std::string>& settings) {
+  host::ConfigLoader loader;
+  if (!path.empty()) loader.AddFileWithDropIns(path);
+  for (const std::string& setting : settings) loader.AddSetting(setting);
+  Context context;
+  DEPUTY_ASSIGN_OR_RETURN(context.state_, Finish(loader));
+  return context;
+}
+
+Result<Context> Context::FromYamlText(const std::string& name, const std::string& text,
+                                      const std::vector<std::string>& settings) {
+  host::ConfigLoader loader;
+  loader.AddText(name, text);
+  for (const std::string& setting : settings) loader.AddSetting(setting);
+  Context context;
+  DEPUTY_ASSIGN_OR_RETURN(context.state_, Finish(loader));
+  return context;
+}
+
+std::vector<DeviceInfo>& Context::MutableDeviceInfo() {
+  state_->engine = nullptr;
+  return state_->device_infos;
+}
+
+void Context::SetDelegate(std::nullptr_t) {
+  state_->engine = nullptr;
+  state_->added.clear();
+  state_->replaced = true;
+}
+
+void Context::SetInProcess(InProcessDelegate delegate) {
+  SetDelegate(nullptr);
+  state_->added.push_back({std::move(delegate), ""});
+}
+
+void Context::AddInProcess(InProcessDelegate delegate, const std::string& before) {
+  state_->engine = nullptr;
+  state_->added.push_back({std::move(delegate), before});
+}
+
+Status Context::Load() {
+  if (state_->engine != nullptr) return {};
+  DEPUTY_ASSIGN_OR_RETURN(state_->engine, host::OpenEngine(*state_));
+  return {};
+}
+
+Result<PluginListing> Context::ListPlugins() const { return host::ListPluginFiles(*state_); }
+
+std::string Context::ShowConfig() const { return host::ShowConfig(state_->config); }
+
+}  // namespace deputy

@@ -1,0 +1,39 @@
+// What a Context holds: the configuration, the application's own delegates, and the engine once it is opened.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "deputy/context.hpp"
+#include "runtime/engine.hpp"
+
+namespace deputy {
+
+struct Context::State {
+  struct InProcess {
+    InProcessDelegate delegate;
+    std::string before;
+  };
+
+  host::Config config;
+  std::vector<std::string> config_warnings;
+  std::vector<DeviceInfo> device_infos;
+  std::vector<InProcess> added;
+  // SetDelegate was called: with a delegate, it runs instead of all others; without, the CPU alone.
+  bool replaced = false;
+
+  std::shared_ptr<host::Engine> engine;  // null until first used, and again after a change
+};
+
+}  // namespace deputy
+
+namespace deputy::host {
+
+// Scans, loads and opens what the state names. What cannot be used is a warning, or an error when it is required.
+Result<std::shared_ptr<Engine>> OpenEngine(const Context::State& state);
+
+Result<PluginListing> ListPluginFiles(const Context::State& state);
+
+}  // namespace deputy::host

@@ -1,0 +1,235 @@
+// OpenEngine: from a configuration to opened delegates in their order.
+#include "runtime/engine.hpp"
+
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "base/nearest.hpp"
+#include "cpu/delegate.hpp"
+#include "plugin/option_check.hpp"
+#include "plugin/registry.hpp"
+#include "runtime/context_state.hpp"
+#include "runtime/paths.hpp"
+#include "runtime/scan.hpp"
+
+namespace deputy::host {
+namespace {
+
+// One delegate to open, whoever asked for it.
+struct Entry {
+  std::string name, delegate;
+  Origin origin;
+  uint32_t device = 0;
+  bool required = false;
+  std::vector<std::pair<std::string, std::string>> options;
+  std::vector<Origin> option_origins;
+  DelegateLimits limits;
+};
+
+std::vector<std::string> Texts(const List<Setting<std::string>>& list) {
+  std::vector<std::string> texts;
+  for (const Setting<std::string>& item : list) texts.push_back(*item);
+  return texts;
+}
+
+Entry FromConfig(const DelegateConfig& config) {
+  Entry entry;
+  entry.name = *config.name;
+  entry.delegate = config.delegate->empty() ? *config.name : *config.delegate;
+  entry.origin = config.name.origin;
+  entry.device = static_cast<uint32_t>(*config.device);
+  entry.required = *config.required;
+  for (const Named<OptionValue>& option : config.options) {
+    entry.options.emplace_back(option.name, (*option).text);
+    entry.option_origins.push_back(option.origin());
+  }
+  entry.limits = {Texts(config.rules.allow_ops), Texts(config.rules.deny_ops), Texts(config.rules.nodes),
+                  Texts(config.rules.deny_nodes), static_cast<uint32_t>(*config.min_nodes),
+                  // A multiply-add counts as two operations.
+                  static_cast<uint64_t>(*config.min_flops) / 2};
+  return entry;
+}
+
+Entry FromDeviceInfo(const DeviceInfo& info) {
+  Entry entry;
+  entry.name = info.name;
+  entry.delegate = info.delegate.empty() ? info.name : info.delegate;
+  entry.origin = {"api", 0, 0};
+  entry.device = static_cast<uint32_t>(std::max(0, info.device));
+  entry.required = info.required;
+  for (const auto& option : info.options) {
+    entry.options.push_back(option);
+    entry.option_origins.push_back({"api option " + option.first, 0, 0});
+  }
+  return entry;
+}
+
+// What the schema of the YAML knows and this host cannot do yet. Running on as if it were done would be silent.
+Status RefuseUnavailable(const Config& config) {
+  std::string problems;
+  const auto refuse = [&](const Origin& at, const std::string& what) {
+    problems += (problems.empty() ? "" : "\n") + at.ToString() + ": " + what + " is not available in this version";
+  };
+  if (*config.plugins.trust == Trust::kListed) refuse(config.plugins.trust.origin, "'trust: listed'");
+  if (*config.placement.policy != Policy::kPriority)
+    refuse(config.placement.policy.origin, "a placement policy other than 'priority'");
+  for (const PlacementRule& rule : config.placement.rules)
+    if (!rule.regions.empty()) refuse(rule.regions.origin, "placing by region");
+  for (const DelegateConfig& delegate : config.delegates) {
+    if (!*delegate.enabled) continue;
+    if (*delegate.isolation == Isolation::kProcess) refuse(delegate.isolation.origin, "'isolation: process'");
+    if (delegate.timeout->count() != 0) refuse(delegate.timeout.origin, "'timeout'");
+    if (*delegate.precision.mode == PrecisionMode::kRequire)
+      refuse(delegate.precision.mode.origin, "'precision: {mode: require}'");
+  }
+  return problems.empty() ? Status() : Status(StatusCode::kConfig, problems);
+}
+
+class EngineBuilder {
+ public:
+  explicit EngineBuilder(const Context::State& state) : state_(state), engine_(std::make_shared<Engine>()) {}
+
+  Result<std::shared_ptr<Engine>> Run() {
+    const Config& config = state_.config;
+    SetLogLevel(*config.log.level);
+    for (const Named<LogLevel>& delegate : config.log.delegates) SetLogLevel(delegate.name, *delegate);
+    for (const std::string& warning : state_.config_warnings) Log(LogLevel::kWarning, "{}", warning);
+    DEPUTY_RETURN_IF_ERROR(RefuseUnavailable(config));
+    engine_->pool = std::make_shared<ThreadPool>(static_cast<uint32_t>(*config.cpu.threads));
+    for (const Context::State::InProcess& added : state_.added)
+      DEPUTY_RETURN_IF_ERROR(registry_.AddInProcess(added.delegate.plugin, added.delegate.keep));
+    std::vector<Entry> entries = Entries();
+    const bool automatic = !state_.replaced && *config.plugins.auto_use == AutoUse::kLast;
+    // Without an entry that a file could serve there is no reason to run anybody's code.
+    if (automatic || std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
+          return registry_.ProviderOf(entry.delegate) == nullptr;
+        })) {
+      registry_.Scan(MakeScanOptions(config));
+      ReportScan();
+    }
+    if (automatic) AddUnlisted(entries);
+    for (const Entry& entry : entries) {
+      Status status = OpenEntry(entry);
+      if (status.ok()) continue;
+      if (entry.required || status.code() == StatusCode::kConfig) return status;
+      Log(LogLevel::kWarning, "{}; going on without it", status.ToString());
+    }
+    if (!state_.replaced) ReportUnlisted(entries);
+    engine_->delegates.push_back(MakeCpuDelegate(engine_->pool));
+    engine_->plugin_files.emplace_back();
+    engine_->placement.delegates.emplace_back();
+    engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
+    for (const PlacementRule& rule : config.placement.rules)
+      engine_->placement.rules.push_back(
+          {Texts(rule.nodes), Texts(rule.ops), Texts(rule.domains), *rule.to, Texts(rule.avoid)});
+    return engine_;
+  }
+
+ private:
+  std::vector<Entry> Entries() const {
+    std::vector<Entry> entries;
+    if (!state_.replaced) {
+      for (const DelegateConfig& delegate : state_.config.delegates)
+        if (*delegate.enabled) entries.push_back(FromConfig(delegate));
+      for (const DeviceInfo& info : state_.device_infos) entries.push_back(FromDeviceInfo(info));
+    }
+    for (const Context::State::InProcess& added : state_.added) {
+      Entry entry;
+      entry.name = entry.delegate = added.delegate.id;
+      entry.origin = {"api", 0, 0};
+      entry.required = true;
+      const auto before = std::find_if(entries.begin(), entries.end(),
+                                       [&](const Entry& other) { return other.name == added.before; });
+      entries.insert(before, std::move(entry));
+    }
+    return entries;
+  }
+
+  void AddUnlisted(std::vector<Entry>& entries) const {
+    for (const std::string& id : registry_.delegate_ids()) {
+      if (std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.delegate == id; }))
+        continue;
+      Entry entry;
+      entry.name = entry.delegate = id;
+      entry.origin = state_.config.plugins.auto_use.origin;
+      entries.push_back(std::move(entry));
+    }
+  }
+
+  // Files that claim to be plugins and cannot be used; `deputy plugins --why` shows the rest.
+  void ReportScan() const {
+    for (const PluginEntry* entry : registry_.entries()) {
+      if (entry->accepted || entry->reason == RejectReason::kNotAPlugin) continue;
+      Log(LogLevel::kWarning, "{}: not used ({}): {}", entry->path.string(), NameOf(entry->reason), entry->text);
+    }
+  }
+
+  void ReportUnlisted(const std::vector<Entry>& entries) const {
+    std::string list;
+    for (const std::string& id : registry_.delegate_ids())
+      if (std::none_of(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.delegate == id; }))
+        list += (list.empty() ? "" : ", ") + id;
+    if (!list.empty())
+      Log(LogLevel::kInfo, "found, but not used, because no entry of 'delegates' names them: {}", list);
+  }
+
+  Status OpenEntry(const Entry& entry) {
+    if (std::any_of(engine_->delegates.begin(), engine_->delegates.end(),
+                    [&](const auto& opened) { return opened->name() == entry.name; }))
+      return Error(StatusCode::kConfig, "a delegate is called '{}' already", entry.name).At(entry.origin.ToString());
+    const PluginEntry* provider = registry_.ProviderOf(entry.delegate);
+    if (provider == nullptr) {
+      Status status = Error(StatusCode::kPlugin, "no plugin offers the delegate '{}'", entry.delegate)
+                          .At(entry.origin.ToString());
+      const std::string nearest = NearestMatch(entry.delegate, registry_.delegate_ids());
+      if (!nearest.empty()) return std::move(status).Advise("did you mean '" + nearest + "'?");
+      return std::move(status).Advise("'deputy plugins --why' shows what was found");
+    }
+    Result<DelegateDescription> description = registry_.Describe(entry.delegate);
+    if (!description.ok()) return AsPluginError(std::move(description).status(), entry);
+    const CheckedOptions checked = CheckOptions(description->options, entry.options);
+    DEPUTY_RETURN_IF_ERROR(OptionProblems(entry, checked.problems));
+    if (!description->available)
+      return AsPluginError(Error(StatusCode::kPlugin, "{}", description->unavailable), entry);
+    OpenRequest request;
+    request.delegate = entry.delegate;
+    request.name = entry.name;
+    request.device = entry.device;
+    request.options = checked.values;
+    request.pool = engine_->pool.get();
+    Result<std::unique_ptr<Delegate>> opened = registry_.Open(request);
+    if (!opened.ok()) return AsPluginError(std::move(opened).status(), entry);
+    engine_->delegates.push_back(std::move(opened).value());
+    engine_->plugin_files.push_back(provider->path.string());
+    engine_->placement.delegates.push_back(entry.limits);
+    return {};
+  }
+
+  static Status AsPluginError(Status status, const Entry& entry) {
+    return std::move(status)
+        .At("delegate '" + entry.name + "'")
+        .At(entry.origin.ToString())
+        .WithCode(StatusCode::kPlugin);
+  }
+
+  static Status OptionProblems(const Entry& entry, const std::vector<OptionProblem>& problems) {
+    std::string text;
+    for (const OptionProblem& problem : problems) {
+      Origin origin = entry.origin;
+      for (size_t i = 0; i < entry.options.size(); ++i)
+        if (entry.options[i].first == problem.option) origin = entry.option_origins[i];
+      text += (text.empty() ? "" : "\n") + origin.ToString() + ": delegate '" + entry.name + "': " + problem.message;
+    }
+    return text.empty() ? Status() : Status(StatusCode::kConfig, text);
+  }
+
+  const Context::State& state_;
+  std::shared_ptr<Engine> engine_;
+  PluginRegistry registry_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<Engine>> OpenEngine(const Context::State& state) { return EngineBuilder(state).Run(); }
+
+}  // namespace deputy::host

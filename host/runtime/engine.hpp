@@ -1,0 +1,24 @@
+// The opened delegates of a context, with the threads and the rules that they share.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/thread_pool.hpp"
+#include "delegate/delegate.hpp"
+#include "partition/placement.hpp"
+
+namespace deputy::host {
+
+struct Engine {
+  std::shared_ptr<ThreadPool> pool;
+  std::vector<std::shared_ptr<Delegate>> delegates;  // in order; the CPU is last
+  std::vector<std::string> plugin_files;             // per delegate; empty for the CPU and in-process ones
+  PlacementOptions placement;
+  // Held while delegates answer and compile, which they do for one caller at a time.
+  std::mutex load_mutex;
+};
+
+}  // namespace deputy::host

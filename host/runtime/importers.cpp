@@ -1,0 +1,41 @@
+#include "runtime/importers.hpp"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+
+#include "import/foreign_file.hpp"
+#include "runtime/paths.hpp"
+
+namespace deputy::host {
+namespace {
+
+// One entry per format; the library is <private folder>/importers/libdeputy_import_<name>.so.
+constexpr const char* kImporterNames[] = {"onnx"};
+
+}  // namespace
+
+Result<const Importer*> OpenImporter(const std::string& name) {
+  const std::filesystem::path path = PrivateFolder() / "importers" / ("libdeputy_import_" + name + ".so");
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (library == nullptr)
+    return Error(StatusCode::kNotFound, "the importer for {} models cannot be opened: {}", name, dlerror())
+        .Advise("install it beside libdeputy, or convert the model to .dpm where it is");
+  const auto entry = reinterpret_cast<ImporterFunction>(dlsym(library, kImporterSymbol));
+  const Importer* importer = entry == nullptr ? nullptr : entry(kImporterBuild);
+  if (importer == nullptr)
+    return Error(StatusCode::kIncompatible, "the importer belongs to another build of Deputy").At(path.string());
+  return importer;
+}
+
+Result<const Importer*> FindImporter(std::span<const uint8_t> bytes, const std::filesystem::path& path) {
+  DEPUTY_RETURN_IF_ERROR(RefuseForeignFile(bytes.first(std::min<size_t>(bytes.size(), 256))));
+  for (const char* name : kImporterNames) {
+    DEPUTY_ASSIGN_OR_RETURN(const Importer* importer, OpenImporter(name));
+    const std::string extension = path.extension().string();
+    if (importer->Matches(bytes.first(std::min<size_t>(bytes.size(), 64)), extension)) return importer;
+  }
+  return Error(StatusCode::kModel, "is not a model that Deputy can read").Advise("it reads .onnx and .dpm");
+}
+
+}  // namespace deputy::host

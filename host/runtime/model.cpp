@@ -1,0 +1,149 @@
+// deputy::Model: from a file or memory to a state that sessions share.
+#include "deputy/model.hpp"
+
+#include <filesystem>
+
+#include "base/file.hpp"
+#include "base/log.hpp"
+#include "format/model_file.hpp"
+#include "graph/inference.hpp"
+#include "graph/upgrade/upgrade.hpp"
+#include "graph/verify.hpp"
+#include "runtime/context_state.hpp"
+#include "runtime/importers.hpp"
+#include "runtime/model_state.hpp"
+
+namespace deputy {
+
+using host::Error;
+using host::Graph;
+
+namespace {
+
+Result<Graph> ReadGraph(const host::ImportSource& source, ModelType type) {
+  const bool is_dpm = host::IsModelFile(source.bytes);
+  if (type == ModelType::kDeputy && !is_dpm) return Error(StatusCode::kModel, "is not a .dpm model");
+  if (type == ModelType::kDeputy || (type == ModelType::kAuto && is_dpm))
+    return host::ReadModel(source.bytes, source.keep);
+  if (source.bytes.empty()) return Error(StatusCode::kModel, "is not a model: 0 bytes");
+  DEPUTY_ASSIGN_OR_RETURN(const host::Importer* importer, host::FindImporter(source.bytes, source.path));
+  return importer->Import(source);
+}
+
+std::vector<TensorInfo> Describe(const Graph& graph, const std::vector<host::ValueId>& ids) {
+  std::vector<TensorInfo> infos;
+  for (const host::ValueId id : ids) {
+    const host::Value& value = graph.values[id];
+    TensorInfo info{value.name, value.type.dtype, value.type.ranked, {}, {}};
+    for (const int64_t dim : value.type.dims) {
+      info.shape.push_back(dim < 0 ? -1 : dim);
+      info.dims.push_back(dim >= 0                                                         ? std::to_string(dim)
+                          : host::IsSymbol(dim) && host::SymbolIndex(dim) < graph.symbols.size()
+                              ? graph.symbols[host::SymbolIndex(dim)]
+                              : "?");
+    }
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+// Types of all values as far as the model alone tells them: for the outputs that a caller may list before running.
+Status DescribeModel(Model::State& state) {
+  Graph typed = *state.graph;
+  DEPUTY_RETURN_IF_ERROR(InferGraph(typed, {}));
+  state.inputs = Describe(*state.graph, state.graph->inputs);
+  state.outputs = Describe(typed, typed.outputs);
+  return {};
+}
+
+Result<std::shared_ptr<Model::State>> MakeState(const host::ImportSource& source, ModelType type, std::string name,
+                                                std::shared_ptr<host::Engine> engine) {
+  auto state = std::make_shared<Model::State>();
+  state->name = std::move(name);
+  state->engine = std::move(engine);
+  const auto located = [&](Status status) {
+    // Importers name the file themselves, others do not.
+    if (status.where().compare(0, state->name.size(), state->name) == 0) return status;
+    return std::move(status).At(state->name);
+  };
+  Result<Graph> graph = ReadGraph(source, type);
+  if (!graph.ok()) return located(std::move(graph).status());
+  Status status = host::VerifyGraph(*graph);
+  if (status.ok()) status = host::UpgradeGraph(*graph);
+  if (!status.ok()) return located(std::move(status));
+  state->graph = std::make_shared<const Graph>(std::move(graph).value());
+  status = DescribeModel(*state);
+  if (!status.ok()) return located(std::move(status));
+  if (state->has_static_inputs()) {
+    Result<std::shared_ptr<const host::Plan>> plan = state->PlanFor(state->static_shapes());
+    if (!plan.ok()) return std::move(plan).status();
+  }
+  return state;
+}
+
+}  // namespace
+
+Model::Model() = default;
+Model::~Model() = default;
+Model::Model(const Model&) = default;
+Model& Model::operator=(const Model&) = default;
+
+Status Model::Build(const std::string& path, const Context& context) {
+  Context opened(context);
+  DEPUTY_RETURN_IF_ERROR(opened.Load());
+  context.state_->engine = opened.state_->engine;
+  const std::string name = std::filesystem::path(path).filename().string();
+  Result<std::shared_ptr<const host::MappedFile>> file = host::MappedFile::Open(path);
+  if (!file.ok()) return std::move(file).status().WithCode(StatusCode::kModel);
+  DEPUTY_ASSIGN_OR_RETURN(state_, MakeState({(*file)->bytes(), *file, path}, ModelType::kAuto, path,
+                                            opened.state_->engine));
+  state_->name = name;
+  return {};
+}
+
+Status Model::Build(const void* data, size_t size, ModelType type, const Context& context) {
+  Context opened(context);
+  DEPUTY_RETURN_IF_ERROR(opened.Load());
+  context.state_->engine = opened.state_->engine;
+  if (data == nullptr && size != 0) return Error(StatusCode::kInvalidArgument, "no model data");
+  DEPUTY_ASSIGN_OR_RETURN(state_, MakeState({{static_cast<const uint8_t*>(data), size}, nullptr, {}}, type, "model",
+                                            opened.state_->engine));
+  return {};
+}
+
+const std::vector<TensorInfo>& Model::inputs() const {
+  static const std::vector<TensorInfo> none;
+  return state_ == nullptr ? none : state_->inputs;
+}
+
+const std::vector<TensorInfo>& Model::outputs() const {
+  static const std::vector<TensorInfo> none;
+  return state_ == nullptr ? none : state_->outputs;
+}
+
+const std::vector<std::pair<std::string, std::string>>& Model::metadata() const {
+  static const std::vector<std::pair<std::string, std::string>> none;
+  return state_ == nullptr ? none : state_->graph->metadata;
+}
+
+Result<PlacementReport> Model::Placement() const {
+  if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
+  if (!state_->has_static_inputs())
+    return Error(StatusCode::kInvalidArgument, "the model's inputs have extents of their own choosing")
+        .At(state_->name)
+        .Advise("name the shapes");
+  return Placement(state_->static_shapes());
+}
+
+Result<PlacementReport> Model::Placement(const std::vector<Shape>& shapes) const {
+  if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Plan> plan, state_->PlanFor(shapes));
+  return host::MakeReport(*plan, *state_->engine);
+}
+
+Status Model::Save(const std::string& path) const {
+  if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
+  return host::WriteModelFile(*state_->graph, path);
+}
+
+}  // namespace deputy

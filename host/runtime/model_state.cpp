@@ -1,0 +1,92 @@
+#include "runtime/model_state.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.hpp"
+#include "cpu/delegate.hpp"
+#include "graph/inference.hpp"
+
+namespace deputy {
+
+using host::Error;
+using host::IsSymbol;
+
+namespace {
+
+// Plans hold converted weights; a model fed with ever new shapes must not collect them without end.
+constexpr size_t kPlansKept = 8;
+
+}  // namespace
+
+bool Model::State::has_static_inputs() const {
+  return std::all_of(graph->inputs.begin(), graph->inputs.end(),
+                     [&](host::ValueId id) { return graph->values[id].type.is_static(); });
+}
+
+std::vector<Shape> Model::State::static_shapes() const {
+  std::vector<Shape> shapes;
+  for (const host::ValueId id : graph->inputs) shapes.push_back(graph->values[id].type.dims);
+  return shapes;
+}
+
+Status Model::State::CheckShapes(std::span<const Shape> shapes) const {
+  if (shapes.size() != graph->inputs.size())
+    return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", shapes.size(),
+                 graph->inputs.size())
+        .At(name);
+  std::vector<int64_t> symbols(graph->symbols.size(), host::kUnknownDim);
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    const host::Value& input = graph->values[graph->inputs[i]];
+    const auto refuse = [&](const std::string& why) {
+      return Error(StatusCode::kInvalidArgument, "input '{}' is {}, the model takes {}{}", input.name,
+                   host::ShapeToString(shapes[i]), Describe(*graph, input.type), why)
+          .At(name);
+    };
+    if (!input.type.ranked) continue;
+    if (shapes[i].size() != input.type.dims.size()) return refuse(" (another rank)");
+    for (size_t axis = 0; axis < shapes[i].size(); ++axis) {
+      const int64_t want = input.type.dims[axis], got = shapes[i][axis];
+      if (got < 0) return refuse(" (an extent is negative)");
+      if (want >= 0 && got != want) return refuse("");
+      if (!IsSymbol(want)) continue;
+      int64_t& known = symbols[host::SymbolIndex(want)];
+      if (known >= 0 && known != got)
+        return refuse(fmt::format(" ('{}' is {} elsewhere)", graph->symbols[host::SymbolIndex(want)], known));
+      known = got;
+    }
+  }
+  return {};
+}
+
+Result<std::shared_ptr<const host::Plan>> Model::State::MakePlanFor(std::span<const Shape> shapes) const {
+  DEPUTY_RETURN_IF_ERROR(CheckShapes(shapes));
+  auto special = std::make_shared<host::Graph>(*graph);
+  for (size_t i = 0; i < shapes.size(); ++i) {
+    host::ValueType& type = special->values[special->inputs[i]].type;
+    type.ranked = true;
+    type.dims = shapes[i];
+  }
+  Status status = InferGraph(*special, {host::MakeCpuEvaluator()});
+  if (!status.ok()) return std::move(status).At(name);
+  Result<std::shared_ptr<const host::Plan>> plan = MakePlan(std::move(special), engine->delegates, engine->placement);
+  if (!plan.ok()) return std::move(plan).status().At(name);
+  host::Log(host::LogLevel::kInfo, "{}: {}", name, SummarizePlacement(**plan, engine->delegates));
+  return plan;
+}
+
+Result<std::shared_ptr<const host::Plan>> Model::State::PlanFor(std::span<const Shape> shapes) {
+  std::lock_guard lock(engine->load_mutex);
+  for (auto it = plans_.begin(); it != plans_.end(); ++it)
+    if (std::equal(shapes.begin(), shapes.end(), it->first.begin(), it->first.end())) {
+      plans_.splice(plans_.begin(), plans_, it);
+      return plans_.front().second;
+    }
+  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const host::Plan> plan, MakePlanFor(shapes));
+  plans_.emplace_front(std::vector<Shape>(shapes.begin(), shapes.end()), plan);
+  if (plans_.size() > kPlansKept) plans_.pop_back();
+  return plan;
+}
+
+}  // namespace deputy

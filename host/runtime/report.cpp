@@ -1,0 +1,92 @@
+// MakeReport: a plan as plain data for the public API.
+#include <fmt/format.h>
+
+#include "graph/multiply_adds.hpp"
+#include "runtime/model_state.hpp"
+
+namespace deputy::host {
+namespace {
+
+std::string NameOfNode(const Graph& graph, NodeId node) {
+  return graph.nodes[node].name.empty() ? fmt::format("node {}", node) : graph.nodes[node].name;
+}
+
+class Reporter {
+ public:
+  Reporter(const Engine& engine, PlacementReport& report) : engine_(engine), report_(report) {}
+
+  void Add(const Plan& plan, const std::string& region) {
+    const Graph& graph = *plan.graph;
+    for (const Step& step : plan.steps) {
+      const PlacedPartition& placed = plan.placement.partitions[step.partition];
+      PartitionReport partition;
+      partition.name = placed.spec.name;
+      partition.delegate = engine_.delegates[placed.delegate]->name();
+      partition.region = region;
+      for (const ValueId id : placed.spec.inputs) partition.inputs.push_back(graph.values[id].name);
+      for (const ValueId id : placed.spec.outputs) partition.outputs.push_back(graph.values[id].name);
+      for (const NodeId node : placed.spec.nodes) {
+        partition.nodes.push_back(NameOfNode(graph, node));
+        partition.multiply_adds += MultiplyAdds(graph, graph.nodes[node]);
+      }
+      DelegateReport& delegate = report_.delegates[placed.delegate];
+      ++delegate.partitions;
+      delegate.nodes += placed.spec.nodes.size();
+      delegate.multiply_adds += partition.multiply_adds;
+      report_.multiply_adds += partition.multiply_adds;
+      report_.partitions.push_back(std::move(partition));
+      for (const NodeId node : placed.spec.nodes) AddNode(plan, node, placed, region);
+      for (size_t b = 0; b < step.branches.size(); ++b)
+        Add(*step.branches[b], (region.empty() ? "" : region + "/") + NameOfNode(graph, placed.spec.nodes.front()) +
+                                   (b == 0 ? "/then_branch" : "/else_branch"));
+    }
+  }
+
+ private:
+  void AddNode(const Plan& plan, NodeId id, const PlacedPartition& placed, const std::string& region) {
+    const Node& node = plan.graph->nodes[id];
+    NodeReport report;
+    report.name = NameOfNode(*plan.graph, id);
+    report.op_type = node.primitive.op_type();
+    report.domain = node.primitive.domain();
+    report.since_version = node.primitive.since_version();
+    report.delegate = engine_.delegates[placed.delegate]->name();
+    report.partition = placed.spec.name;
+    report.region = region;
+    report.multiply_adds = MultiplyAdds(*plan.graph, node);
+    for (size_t d = 0; d < engine_.delegates.size(); ++d) {
+      if (d == placed.delegate) continue;
+      const Verdict& why = plan.placement.verdicts[d][id];
+      report.refusals.push_back({engine_.delegates[d]->name(), std::string(host::NameOf(why.reason)), why.detail});
+    }
+    report_.nodes.push_back(std::move(report));
+  }
+
+  const Engine& engine_;
+  PlacementReport& report_;
+};
+
+}  // namespace
+
+PlacementReport MakeReport(const Plan& plan, const Engine& engine) {
+  PlacementReport report;
+  report.summary = SummarizePlacement(plan, engine.delegates);
+  for (size_t d = 0; d < engine.delegates.size(); ++d) {
+    DelegateReport delegate;
+    delegate.name = engine.delegates[d]->name();
+    delegate.id = engine.delegates[d]->id();
+    delegate.plugin = engine.plugin_files[d];
+    delegate.options = engine.delegates[d]->options();
+    if (const Result<DeviceState> state = engine.delegates[d]->device_state(); state.ok()) {
+      delegate.has_device = true;
+      delegate.device = {state->device_name,          state->level_requested,      state->level_granted,
+                         state->frequency_requested_hz, state->frequency_granted_hz, state->busy_ns,
+                         state->runs};
+    }
+    report.delegates.push_back(std::move(delegate));
+  }
+  Reporter(engine, report).Add(plan, "");
+  return report;
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,94 @@
+#include "runtime/scan.hpp"
+
+#include <algorithm>
+
+#include "runtime/context_state.hpp"
+#include "runtime/paths.hpp"
+
+namespace deputy::host {
+namespace {
+
+std::string OptionTypeName(uint32_t type) {
+  switch (type) {
+    case DEPUTY_OPTION_BOOL: return "bool";
+    case DEPUTY_OPTION_INT: return "int";
+    case DEPUTY_OPTION_FLOAT: return "float";
+    case DEPUTY_OPTION_STRING: return "string";
+    case DEPUTY_OPTION_ENUM: return "enum";
+    case DEPUTY_OPTION_FREQUENCY: return "frequency";
+    default: return "unknown";
+  }
+}
+
+PluginDelegateReport ReportDelegate(const DelegateDescription& description, const Config& config) {
+  PluginDelegateReport report;
+  report.id = description.id;
+  report.description = description.description;
+  report.available = description.available;
+  report.unavailable = description.unavailable;
+  report.extensions = description.extensions;
+  for (const OptionSchema& option : description.options) {
+    std::string choices;
+    for (const std::string& choice : option.choices) choices += (choices.empty() ? "" : "|") + choice;
+    report.options.push_back({option.name, OptionTypeName(option.type), option.unit, option.default_value, choices,
+                              option.help, option.minimum, option.maximum});
+  }
+  for (const DelegateConfig& delegate : config.delegates) {
+    const std::string& id = delegate.delegate->empty() ? *delegate.name : *delegate.delegate;
+    if (id != description.id) continue;
+    report.used_by.push_back(*delegate.name + " (" + delegate.name.origin.ToString() +
+                             (*delegate.enabled ? ")" : ", disabled)"));
+  }
+  return report;
+}
+
+}  // namespace
+
+ScanOptions MakeScanOptions(const Config& config) {
+  ScanOptions options;
+  const std::string prefix(kDeputyPrefix);
+  for (const Setting<std::string>& path : config.plugins.paths) {
+    const bool ours = path->compare(0, prefix.size(), prefix) == 0;
+    options.paths.push_back(ours ? PrivateFolder().string() + path->substr(prefix.size()) : *path);
+  }
+  options.worker = PrivateFolder() / "deputy-worker";
+  options.probe_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.plugins.probe_timeout);
+  options.probe = *config.plugins.trust != Trust::kAny;
+  return options;
+}
+
+Result<PluginListing> ListPluginFiles(const Context::State& state) {
+  PluginRegistry registry;
+  const ScanOptions options = MakeScanOptions(state.config);
+  registry.Scan(options);
+  PluginListing listing;
+  for (const std::filesystem::path& folder : options.paths) listing.folders.push_back(folder.string());
+  for (const PluginEntry* entry : registry.entries()) {
+    PluginReport report;
+    report.file = entry->path.string();
+    report.accepted = entry->accepted;
+    report.rule = entry->accepted ? (options.probe ? "probed" : "manifest") : std::string(NameOf(entry->reason));
+    report.reason = entry->text;
+    for (const std::string& note : entry->notes) report.reason += (report.reason.empty() ? "" : "; ") + note;
+    if (entry->manifest) {
+      report.id = entry->manifest->id;
+      report.version = entry->manifest->version;
+      report.abi = AbiText(entry->manifest->abi_version);
+      report.files = entry->manifest->files;
+    }
+    if (entry->description) {
+      report.vendor = entry->description->vendor;
+      for (const DelegateDescription& delegate : entry->description->delegates)
+        report.delegates.push_back(ReportDelegate(delegate, state.config));
+    }
+    listing.plugins.push_back(std::move(report));
+  }
+  for (const DelegateConfig& delegate : state.config.delegates) {
+    const std::string& id = delegate.delegate->empty() ? *delegate.name : *delegate.delegate;
+    if (registry.ProviderOf(id) == nullptr)
+      listing.notes.push_back(delegate.name.origin.ToString() + ": no plugin offers the delegate '" + id + "'");
+  }
+  return listing;
+}
+
+}  // namespace deputy::host

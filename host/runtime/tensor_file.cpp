@@ -1,0 +1,28 @@
+// deputy::ReadTensorFile and WriteTensorFile: picks the reader by the file's name.
+#include "deputy/tensor_file.hpp"
+
+#include <filesystem>
+
+#include "base/file.hpp"
+#include "format/tensor_file.hpp"
+#include "runtime/importers.hpp"
+
+namespace deputy {
+
+Result<Tensor> ReadTensorFile(const std::string& path, DType dtype, const Shape& shape) {
+  Result<std::shared_ptr<const host::MappedFile>> file = host::MappedFile::Open(path);
+  if (!file.ok()) return std::move(file).status();
+  const std::string extension = std::filesystem::path(path).extension().string();
+  Result<Tensor> tensor = [&]() -> Result<Tensor> {
+    if (extension == ".npy") return host::ReadNpy((*file)->bytes());
+    if (extension != ".pb") return host::ReadRaw((*file)->bytes(), dtype, shape);
+    DEPUTY_ASSIGN_OR_RETURN(const host::Importer* importer, host::OpenImporter("onnx"));
+    return importer->ReadTensor((*file)->bytes());
+  }();
+  if (!tensor.ok()) return std::move(tensor).status().At(path);
+  return tensor;
+}
+
+Status WriteTensorFile(const std::string& path, const Tensor& tensor) { return host::WriteNpy(path, tensor); }
+
+}  // namespace deputy

@@ -1,0 +1,60 @@
+// deputy::Tensor, the public value type; the header stands in host/include.
+#include "deputy/tensor.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "base/checked.hpp"
+#include "base/status.hpp"
+#include "tensor/shape.hpp"
+
+namespace deputy {
+
+Result<size_t> ByteSize(DType dtype, std::span<const int64_t> shape) {
+  const size_t element = SizeOf(dtype);
+  if (element == 0)
+    return host::Error(StatusCode::kNotSupported, "tensors of {} cannot be held in memory", NameOf(dtype));
+  const std::optional<int64_t> count = host::CheckedElementCount(shape);
+  const std::optional<size_t> bytes =
+      count ? host::CheckedMultiply<size_t>(static_cast<size_t>(*count), element) : std::nullopt;
+  if (!bytes || *bytes > static_cast<size_t>(INT64_MAX))
+    return host::Error(StatusCode::kInvalidArgument, "shape {} is not possible for a tensor of {}",
+                       host::ShapeToString(shape), NameOf(dtype));
+  return *bytes;
+}
+
+Result<Tensor> Tensor::Allocate(DType dtype, Shape shape) {
+  DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(dtype, shape));
+  constexpr size_t kAlignment = 64;
+  const size_t padded = (bytes / kAlignment + 1) * kAlignment;  // never zero, so that data() tells it from "no tensor"
+  void* data = std::aligned_alloc(kAlignment, padded);
+  if (data == nullptr) return host::Error(StatusCode::kResourceExhausted, "no memory for a tensor of {} bytes", bytes);
+  std::memset(data, 0, padded);
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.shape_ = std::move(shape);
+  tensor.data_ = data;
+  tensor.bytes_ = bytes;
+  tensor.keep_ = std::shared_ptr<const void>(data, [](const void* p) { std::free(const_cast<void*>(p)); });
+  return tensor;
+}
+
+Result<Tensor> Tensor::Wrap(DType dtype, Shape shape, void* data, size_t bytes, std::shared_ptr<const void> keep) {
+  DEPUTY_ASSIGN_OR_RETURN(const size_t needed, ByteSize(dtype, shape));
+  if (needed != bytes)
+    return host::Error(StatusCode::kInvalidArgument, "{} bytes given, but a tensor of {} {} has {}", bytes,
+                       NameOf(dtype), host::ShapeToString(shape), needed);
+  if (data == nullptr && bytes != 0)
+    return host::Error(StatusCode::kInvalidArgument, "no data given for a tensor of {} bytes", bytes);
+  static uint8_t nothing[1];
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.shape_ = std::move(shape);
+  tensor.data_ = data == nullptr ? nothing : data;
+  tensor.bytes_ = bytes;
+  tensor.keep_ = std::move(keep);
+  return tensor;
+}
+
+}  // namespace deputy

@@ -1,0 +1,72 @@
+// Sliding windows: how padding, stride and dilation turn an input's extents into an output's. Convolutions and pools
+// ask here, both when shapes are inferred and when they are computed, so that the two cannot disagree.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/status.hpp"
+
+namespace deputy::host {
+
+// Spatial axes of a window. Real models have one to three; a fixed bound keeps windows free of allocations.
+inline constexpr size_t kMaxWindowAxes = 6;
+using SpatialDims = std::array<int64_t, kMaxWindowAxes>;
+
+// How the padding is chosen: given, or so that the output has ceil(input / stride) elements with the odd one at the end
+// (upper) or at the start (lower), or none.
+enum class AutoPad { kNotSet, kSameUpper, kSameLower, kValid };
+
+struct WindowAxis {
+  int64_t kernel = 1, stride = 1, dilation = 1;
+  int64_t pad_begin = 0, pad_end = 0;
+  int64_t output_padding = 0;  // transposed convolutions: extra extent at the end of the output
+
+  // Input elements from the first tap to the last.
+  int64_t reach() const { return (kernel - 1) * dilation + 1; }
+};
+
+struct Window {
+  AutoPad auto_pad = AutoPad::kNotSet;
+  bool ceil_mode = false;  // a last window that only partly covers the input counts
+  size_t rank = 0;
+  std::array<WindowAxis, kMaxWindowAxes> axes;
+  // Transposed convolutions: the wanted extents; 0 where the window decides.
+  SpatialDims output_shape = {};
+
+  std::span<const WindowAxis> all() const { return {axes.data(), rank}; }
+  bool IsPointwise() const;  // one tap, no stride, no padding
+};
+
+// What a model says about a window; an empty list means the default of every axis.
+struct WindowOptions {
+  std::string_view auto_pad = "NOTSET";
+  bool ceil_mode = false;
+  std::span<const int64_t> kernel;  // sets the rank
+  std::span<const int64_t> strides, dilations, pads, output_padding, output_shape;
+};
+
+// Fails when lists differ in length or hold values that make no sense. No value is over 2^31, so that sums and products
+// of one with the extent of a tensor in memory do not overflow.
+Result<Window> MakeWindow(const WindowOptions& options);
+
+// Chooses the paddings for an input of these extents, all known, and gives the output's extents. Fails when the window
+// is larger than the padded input.
+Status ResolveWindow(Window& window, std::span<const int64_t> input, SpatialDims& output);
+
+// The same for a transposed convolution, whose window is spread over the output.
+Status ResolveTransposedWindow(Window& window, std::span<const int64_t> input, SpatialDims& output);
+
+// Outputs [first, last) of `count` for which tap `tap` of the axis reads inside an input of `extent`.
+struct TapRange {
+  int64_t first = 0, last = 0;
+};
+TapRange OutputsInside(const WindowAxis& axis, int64_t tap, int64_t extent, int64_t count);
+
+// Taps [first, last) of the axis that read inside the input, for output `position`.
+TapRange TapsInside(const WindowAxis& axis, int64_t position, int64_t extent);
+
+}  // namespace deputy::host

@@ -1,0 +1,12 @@
+# shellcheck shell=bash
+# Sourced by the scripts that build: where the project is, how many jobs, and a ccache that hits in any checkout.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$root" || exit
+# shellcheck disable=SC2034 # for the sourcing script
+jobs=${DEPUTY_JOBS:-$(nproc)}
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$root}
+export CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros,include_file_mtime,include_file_ctime}
+
+# step "what is done now"
+step() { printf '\n== %s [%d:%02d]\n' "$1" $((SECONDS / 60)) $((SECONDS % 60)); }

@@ -1,0 +1,59 @@
+# How the host is built: language, warnings, sanitizers, the layout of the build tree (the same as the installed one, so
+# that everything finds its neighbours in both), and deputy_host_library(), one call per folder of host/.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+set(DEPUTY_PRIVATE_DIR ${CMAKE_INSTALL_LIBDIR}/deputy) # what `$deputy` in the YAML stands for
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR})
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/archive)
+
+# GCC 12 takes the empty half of a std::optional for a forgotten variable (gcc.gnu.org/PR80635).
+set(DEPUTY_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+                    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+if(DEPUTY_SANITIZE)
+  add_compile_options(-fsanitize=${DEPUTY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${DEPUTY_SANITIZE})
+endif()
+
+# deputy_host_library(NAME <folder with / as _> [DEPENDS folder...] [LINK library...])
+# A static library of all sources directly in the folder; DEPENDS are the floors below that it uses.
+function(deputy_host_library name)
+  cmake_parse_arguments(ARG "" "DIRECTORY" "DEPENDS;LINK;LINK_PUBLIC" ${ARGN})
+  if(NOT ARG_DIRECTORY)
+    set(ARG_DIRECTORY ${name})
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DIRECTORY}/*.cpp)
+  file(GLOB subfolder_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DIRECTORY}/inference/*.cpp
+       ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DIRECTORY}/upgrade/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DIRECTORY}/ops/*.cpp)
+  add_library(deputy_${name} STATIC ${sources} ${subfolder_sources})
+  target_include_directories(
+    deputy_${name} PUBLIC ${PROJECT_SOURCE_DIR}/host ${PROJECT_SOURCE_DIR}/host/include ${PROJECT_SOURCE_DIR}/sdk
+                          ${PROJECT_SOURCE_DIR}/sdk/include)
+  target_compile_options(deputy_${name} PRIVATE ${DEPUTY_WARNINGS})
+  list(TRANSFORM ARG_DEPENDS PREPEND deputy_)
+  target_link_libraries(deputy_${name} PUBLIC ${ARG_DEPENDS} ${ARG_LINK_PUBLIC} PRIVATE ${ARG_LINK})
+endfunction()
+
+# deputy_flatbuffer(<target> <schema.fbs>): generates <schema>_generated.h for the target, in the build tree.
+function(deputy_flatbuffer target schema)
+  get_filename_component(stem ${schema} NAME_WE)
+  set(directory ${CMAKE_BINARY_DIR}/generated)
+  set(header ${directory}/${stem}_generated.h)
+  find_program(DEPUTY_FLATC flatc REQUIRED)
+  add_custom_command(
+    OUTPUT ${header}
+    COMMAND ${DEPUTY_FLATC} --cpp -I ${PROJECT_SOURCE_DIR}/sdk/schema -o ${directory} ${schema}
+    DEPENDS ${schema}
+    COMMENT "flatc ${stem}.fbs")
+  add_custom_target(${target}_${stem}_fbs DEPENDS ${header})
+  add_dependencies(${target} ${target}_${stem}_fbs)
+  target_include_directories(${target} SYSTEM PUBLIC ${directory})
+endfunction()

@@ -1,0 +1,43 @@
+# The in-tree plugins: a project of its own that sees the SDK only as a vendor does, installed into a folder. Built
+# into the same place of the build tree as they have when installed.
+include(ExternalProject)
+
+set(DEPUTY_SDK_STAGE ${CMAKE_BINARY_DIR}/sdk-stage)
+set(DEPUTY_PLUGIN_DIR ${CMAKE_BINARY_DIR}/${DEPUTY_PRIVATE_DIR}/plugins)
+
+file(GLOB_RECURSE sdk_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/sdk/include/* ${PROJECT_SOURCE_DIR}/sdk/cmake/*
+     ${PROJECT_SOURCE_DIR}/sdk/schema/*)
+add_custom_command(
+  OUTPUT ${DEPUTY_SDK_STAGE}/.staged
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${DEPUTY_SDK_STAGE}
+  COMMAND ${CMAKE_COMMAND} --install ${CMAKE_BINARY_DIR} --component sdk --prefix ${DEPUTY_SDK_STAGE}
+  COMMAND ${CMAKE_COMMAND} -E touch ${DEPUTY_SDK_STAGE}/.staged
+  DEPENDS ${sdk_files}
+  COMMENT "Staging the SDK"
+  VERBATIM)
+add_custom_target(deputy_sdk_stage DEPENDS ${DEPUTY_SDK_STAGE}/.staged)
+
+set(sanitizer_flags "")
+if(DEPUTY_SANITIZE)
+  set(sanitizer_flags "-fsanitize=${DEPUTY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all")
+endif()
+ExternalProject_Add(
+  deputy_plugins
+  SOURCE_DIR ${PROJECT_SOURCE_DIR}/plugins
+  BINARY_DIR ${CMAKE_BINARY_DIR}/plugins-build
+  STAMP_DIR ${CMAKE_BINARY_DIR}/plugins-stamp
+  TMP_DIR ${CMAKE_BINARY_DIR}/plugins-stamp
+  DEPENDS deputy_sdk_stage
+  CMAKE_ARGS -DDeputySDK_DIR=${DEPUTY_SDK_STAGE}/${CMAKE_INSTALL_LIBDIR}/cmake/DeputySDK
+             -DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}
+             -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
+             -DCMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER}
+             -DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}
+             -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
+             -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${DEPUTY_PLUGIN_DIR}
+             "-DCMAKE_C_FLAGS=${CMAKE_C_FLAGS} ${sanitizer_flags}"
+             "-DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS} ${sanitizer_flags}"
+  BUILD_ALWAYS ON
+  INSTALL_COMMAND "")
+
+install(DIRECTORY ${DEPUTY_PLUGIN_DIR} DESTINATION ${DEPUTY_PRIVATE_DIR} USE_SOURCE_PERMISSIONS)

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Installs the Debian 12 packages that Deputy is built and tested with. Needs root or sudo only when one is missing;
+# with all of them there it asks no network and no privilege.
+#
+#   packaging/install-deps.sh [build] [test]      default: build
+set -euo pipefail
+
+build=(
+  build-essential g++ cmake ninja-build ccache pkg-config git python3
+  libboost-dev libboost-graph-dev # Boost.DLL and Boost.Graph, headers only
+  libyaml-cpp-dev
+  libflatbuffers-dev flatbuffers-compiler # the first brings FlatBuffersConfig.cmake, the second flatc
+  libspdlog-dev libfmt-dev
+  libeigen3-dev
+  libdnnl-dev
+  libprotobuf-dev protobuf-compiler libonnx-dev
+  libcli11-dev nlohmann-json3-dev
+)
+# libclang-rt holds clang's sanitizer runtimes and libc6-dev-arm64-cross the headers that the cross compiler merely
+# recommends. The last lines re-make the digits model and its test pictures: numpy, Pillow, OpenBLAS for speed, and the
+# fonts, of which the network has never seen the last four.
+test=(
+  libgtest-dev
+  clang-14 libclang-rt-14-dev clang-format-14
+  g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+  python3-numpy python3-pil python3-onnx libopenblas0-pthread
+  fonts-dejavu-core fonts-dejavu-extra fonts-liberation fonts-freefont-ttf fonts-lato fonts-open-sans
+  fonts-linuxlibertine fonts-crosextra-caladea fonts-cabin
+  fonts-cantarell fonts-roboto-unhinted fonts-sil-gentium-basic fonts-inconsolata
+)
+
+wanted=()
+for group in "${@:-build}"; do
+  case "$group" in
+    build) wanted+=("${build[@]}") ;;
+    test) wanted+=("${test[@]}") ;;
+    *)
+      echo "install-deps: unknown group '$group'; known: build, test" >&2
+      exit 2
+      ;;
+  esac
+done
+
+missing=()
+for package in "${wanted[@]}"; do
+  state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [[ $state == installed ]] || missing+=("$package")
+done
+if ((${#missing[@]} == 0)); then
+  echo "install-deps: all ${#wanted[@]} packages are installed"
+  exit 0
+fi
+
+as_root=()
+if ((EUID != 0)); then
+  if ! command -v sudo >/dev/null; then
+    echo "install-deps: not root, and no sudo; as root: apt-get install --no-install-recommends ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+echo "install-deps: installing ${missing[*]}"
+"${as_root[@]}" apt-get update -q
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"

@@ -1,0 +1,85 @@
+// The smallest delegate that is whole: a skeleton to copy. It declares one option, answers for every node, compiles
+// what it is given, and runs it. By default it takes nothing; with `claim_identity: true` it takes the operator Identity,
+// which it runs by copying bytes.
+#include <cstring>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "deputy/sdk/sdk.hpp"
+
+namespace {
+
+using namespace deputy::sdk;
+
+// One session's state for an executable. This one needs none: everything it wants comes with the run.
+class CopyContext final : public ExecutionContext {
+ public:
+  explicit CopyContext(std::vector<size_t> source_of) : source_of_(std::move(source_of)) {}
+
+  // Tensors come in the order of the partition's inputs and outputs, dense and in the memory of the host. Every element
+  // of every output has to be written; no input may be.
+  Status Execute(const RunArgs& run) override {
+    for (size_t i = 0; i < run.output_count(); ++i) {
+      const TensorView from = run.input(source_of_[i]), to = run.output(i);
+      if (from.byte_size() != to.byte_size()) return Status(Code::kInvalidArgument, "Identity changes no size");
+      if (to.byte_size() > 0) std::memcpy(to.data(), from.data(), to.byte_size());
+    }
+    return {};
+  }
+
+ private:
+  std::vector<size_t> source_of_;  // for each output, the input that it copies
+};
+
+// A compiled partition: immutable, shared by all sessions. Weights in the device's format would live here.
+class CopyExecutable final : public Executable {
+ public:
+  explicit CopyExecutable(std::vector<size_t> source_of) : source_of_(std::move(source_of)) {}
+  Result<std::unique_ptr<ExecutionContext>> CreateContext() override {
+    return std::make_unique<CopyContext>(source_of_);
+  }
+
+ private:
+  std::vector<size_t> source_of_;
+};
+
+class NullDelegate final : public PartitionDelegate {
+ public:
+  // Declared once: the host checks a YAML against it before anything is opened, and prints it.
+  static OptionSchema Options() {
+    return OptionSchema().Bool("claim_identity", false, "take the operator Identity instead of nothing");
+  }
+
+  // A device would be opened here, with options() and device_index(). A failure's message is what people read.
+  Status Init() override { return {}; }
+
+  // Asked for every node on offer. A "no" says why, from a closed list, with a sentence for people.
+  Verdict Supports(const NodeView& node) override {
+    if (!options().Bool("claim_identity")) return Verdict::No(Reason::kOther, "this delegate takes nothing");
+    if (!node.Is("Identity")) return Verdict::No(Reason::kOperatorUnknown, "only Identity is known");
+    if (SizeOf(node.input(0).dtype()) == 0) return Verdict::No(Reason::kDType, "strings cannot be copied");
+    if (!node.input(0).shape_known()) return Verdict::No(Reason::kShapeDynamic, "extents must be known");
+    return Verdict::Yes();
+  }
+
+  // Given nodes that Supports accepted, connected as the model connects them: here chains and trees of Identity. Each
+  // output of the partition is a copy of the input that its chain begins with.
+  Result<std::unique_ptr<Executable>> Compile(const PartitionView& partition) override {
+    std::map<deputy_value_id, size_t> source;  // value -> input of the partition
+    for (size_t i = 0; i < partition.inputs().size(); ++i) source[partition.inputs()[i].id()] = i;
+    for (const NodeView& node : partition.nodes()) {
+      const auto found = source.find(node.input(0).id());
+      if (found == source.end()) return Status(Code::kNotSupported, "the input is a constant", node.id());
+      source[node.output(0).id()] = found->second;
+    }
+    std::vector<size_t> source_of;
+    for (const ValueView& output : partition.outputs()) source_of.push_back(source.at(output.id()));
+    return std::make_unique<CopyExecutable>(std::move(source_of));
+  }
+};
+
+}  // namespace
+
+DEPUTY_EXPORT_DELEGATE(NullDelegate, "null", "takes nothing; a skeleton to copy")

@@ -1,0 +1,90 @@
+// Attributes of a node by name, read in place from its primitive. Every reader takes what holds when the node does not
+// have the attribute, or has it with another kind.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "deputy/sdk/dtype.hpp"
+#include "deputy/sdk/schema.hpp"
+#include "deputy/sdk/span.hpp"
+
+namespace deputy::sdk {
+
+// A small dense tensor inside an attribute; its bytes live as long as the model.
+struct TensorAttribute {
+  DType dtype = DType::kUndefined;  // kUndefined: there is no tensor
+  std::vector<int64_t> dims;
+  Span<const uint8_t> bytes;
+  bool exists() const { return dtype != DType::kUndefined; }
+};
+
+inline const schema::Attribute* FindAttribute(const schema::Primitive* primitive, const char* name,
+                                              schema::AttributeType type) {
+  if (primitive == nullptr || primitive->attributes() == nullptr) return nullptr;
+  const schema::Attribute* found = primitive->attributes()->LookupByKey(name);
+  return found != nullptr && found->type() == type ? found : nullptr;
+}
+
+inline bool HasAttribute(const schema::Primitive* primitive, const char* name) {
+  return primitive != nullptr && primitive->attributes() != nullptr &&
+         primitive->attributes()->LookupByKey(name) != nullptr;
+}
+
+inline int64_t ReadInt(const schema::Primitive* primitive, const char* name, int64_t fallback) {
+  const schema::Attribute* found = FindAttribute(primitive, name, schema::AttributeType_Int);
+  return found == nullptr ? fallback : found->i();
+}
+
+inline float ReadFloat(const schema::Primitive* primitive, const char* name, float fallback) {
+  const schema::Attribute* found = FindAttribute(primitive, name, schema::AttributeType_Float);
+  return found == nullptr ? fallback : found->f();
+}
+
+inline std::string_view ReadString(const schema::Primitive* primitive, const char* name, std::string_view fallback) {
+  const schema::Attribute* found = FindAttribute(primitive, name, schema::AttributeType_String);
+  if (found == nullptr) return fallback;
+  return found->s() == nullptr ? std::string_view() : std::string_view(found->s()->c_str(), found->s()->size());
+}
+
+inline std::vector<int64_t> ReadInts(const schema::Primitive* primitive, const char* name,
+                                     std::vector<int64_t> fallback) {
+  const schema::Attribute* found = FindAttribute(primitive, name, schema::AttributeType_Ints);
+  if (found == nullptr) return fallback;
+  if (found->ints() == nullptr) return {};
+  return std::vector<int64_t>(found->ints()->begin(), found->ints()->end());
+}
+
+inline std::vector<float> ReadFloats(const schema::Primitive* primitive, const char* name,
+                                     std::vector<float> fallback) {
+  const schema::Attribute* found = FindAttribute(primitive, name, schema::AttributeType_Floats);
+  if (found == nullptr) return fallback;
+  if (found->floats() == nullptr) return {};
+  return std::vector<float>(found->floats()->begin(), found->floats()->end());
+}
+
+inline std::vector<std::string_view> ReadStrings(const schema::Primitive* primitive, const char* name,
+                                                 std::vector<std::string_view> fallback) {
+  const schema::Attribute* found = FindAttribute(primitive, name, schema::AttributeType_Strings);
+  if (found == nullptr) return fallback;
+  std::vector<std::string_view> values;
+  if (found->strings() == nullptr) return values;
+  for (const schema::Text* text : *found->strings()) {
+    const flatbuffers::String* value = text->value();
+    values.push_back(value == nullptr ? std::string_view() : std::string_view(value->c_str(), value->size()));
+  }
+  return values;
+}
+
+inline TensorAttribute ReadTensor(const schema::Primitive* primitive, const char* name) {
+  const schema::Attribute* found = FindAttribute(primitive, name, schema::AttributeType_Tensor);
+  TensorAttribute read;
+  if (found == nullptr || found->tensor() == nullptr) return read;
+  read.dtype = static_cast<DType>(found->tensor()->dtype());
+  if (const auto* dims = found->tensor()->dims()) read.dims.assign(dims->begin(), dims->end());
+  if (const auto* data = found->tensor()->data()) read.bytes = Span<const uint8_t>(data->data(), data->size());
+  return read;
+}
+
+}  // namespace deputy::sdk

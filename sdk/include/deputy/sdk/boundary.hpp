@@ -1,0 +1,93 @@
+// Where the vendor's C++ meets the host's C: the objects behind the ABI's opaque handles, and the guard that lets no
+// exception out.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "deputy/sdk/delegate_base.hpp"
+
+namespace deputy::sdk::detail {
+
+// A delegate's object, and whether Init has run. In a plugin each opened instance has one of its own; an application's
+// object is shared by all instances opened on it.
+struct Holder {
+  std::shared_ptr<DelegateBase> delegate;
+  std::mutex load;  // the host promises one load-time call at a time per instance, not per shared object
+  bool ready = false;
+};
+
+// Behind deputy_delegate.impl: what the tables need to know of a delegate's class.
+struct Record {
+  deputy_delegate table{};
+  std::string id, description;
+  OptionSchema schema;
+  std::vector<deputy_option_info> option_infos;
+  bool proposes = false, controls_device = false;
+  std::function<Status(const Host&)> probe;
+  std::function<std::shared_ptr<Holder>()> make;
+};
+
+struct Instance {
+  Host host;
+  std::shared_ptr<Holder> holder;
+  DelegateBase& delegate() const { return *holder->delegate; }
+};
+struct BoxedExecutable {
+  Host host;
+  std::unique_ptr<Executable> executable;
+};
+struct BoxedContext {
+  Host host;
+  std::unique_ptr<ExecutionContext> context;
+};
+
+template <class To, class From>
+To* As(From* handle) {
+  return reinterpret_cast<To*>(handle);
+}
+
+// Runs `body` (a function that returns Status) and makes what comes out of it the host's.
+template <class Body>
+deputy_status* Guard(const Host& host, Body&& body) noexcept {
+  try {
+    return host.Make(body());
+  } catch (const std::bad_alloc&) {
+    return host.table()->status_new(host.table()->self, DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "out of memory", 13);
+  } catch (const std::exception& error) {
+    const char* what = error.what();
+    return host.table()->status_new(host.table()->self, DEPUTY_INTERNAL, DEPUTY_NO_NODE, what, std::strlen(what));
+  } catch (...) {
+    return host.table()->status_new(host.table()->self, DEPUTY_INTERNAL, DEPUTY_NO_NODE, "an unknown exception", 20);
+  }
+}
+
+// Passes on what the host itself reported while the call read the graph, in preference to what followed from it. Of two
+// statuses the plugin can return only one and free none, so the second is not made at all.
+template <class Body>
+deputy_status* GuardWithGraph(const GraphView& graph, Body&& body) noexcept {
+  deputy_status* made = Guard(graph.host(), [&] {
+    Status status = body();
+    return graph.failed() ? Status() : status;
+  });
+  return made == nullptr && graph.failed() ? graph.TakeFailure() : made;
+}
+
+// Fills as much of *out as out->struct_size allows.
+template <class T>
+void Fill(T* out, const T& full) {
+  const uint32_t size = out->struct_size;
+  std::memcpy(out, &full, std::min<size_t>(size, sizeof full));
+  out->struct_size = size;
+}
+
+inline const Record& RecordOf(const deputy_delegate* self) { return *static_cast<const Record*>(self->impl); }
+
+}  // namespace deputy::sdk::detail

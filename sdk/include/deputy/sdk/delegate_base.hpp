@@ -1,0 +1,113 @@
+// What the two ways to write a delegate share (partition_delegate.hpp, delegate.hpp): identity, options, device, and the
+// answers that the layer passes to the host. Unless said otherwise one thread at a time calls.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "deputy/abi/ext/device_control.h"
+#include "deputy/abi/ext/propose.h"
+#include "deputy/sdk/executable.hpp"
+#include "deputy/sdk/graph.hpp"
+#include "deputy/sdk/options.hpp"
+
+namespace deputy::sdk {
+
+enum class Reason : uint32_t {
+  kSupported = DEPUTY_REASON_SUPPORTED,
+  kOperatorUnknown = DEPUTY_REASON_OPERATOR_UNKNOWN,
+  kDefinitionTooNew = DEPUTY_REASON_DEFINITION_TOO_NEW,
+  kDType = DEPUTY_REASON_DTYPE,
+  kRank = DEPUTY_REASON_RANK,
+  kShapeDynamic = DEPUTY_REASON_SHAPE_DYNAMIC,
+  kAttribute = DEPUTY_REASON_ATTRIBUTE,
+  kLayout = DEPUTY_REASON_LAYOUT,
+  kShape = DEPUTY_REASON_SHAPE,
+  kNotConstant = DEPUTY_REASON_NOT_CONSTANT,
+  kOther = DEPUTY_REASON_OTHER
+};
+
+// An answer about one node; `detail` is one short sentence for people ("kernel 7x7 is larger than 5x5").
+struct Verdict {
+  Reason reason = Reason::kSupported;
+  std::string detail;
+
+  bool supported() const { return reason == Reason::kSupported; }
+  static Verdict Yes() { return {}; }
+  static Verdict No(Reason reason, std::string detail = {}) { return {reason, std::move(detail)}; }
+};
+
+// Clock and cost of the device, as the device tells.
+struct DeviceState {
+  std::string_view device_name;    // lives as long as the delegate
+  uint32_t level_requested = 0;    // 1 low, 2 balanced, 3 high, 4 extreme; 0: an explicit clock, or nothing
+  uint32_t level_granted = 0;      // 0: between levels
+  uint64_t frequency_requested_hz = 0;
+  uint64_t frequency_granted_hz = 0;
+  uint64_t busy_ns = 0;  // device time of all finished runs, on the device's own clock
+  uint64_t runs = 0;
+};
+
+// Where Build's claims go. Only inside the host's call.
+class ClaimSink {
+ public:
+  ClaimSink(const GraphView& graph, const deputy_claim_sink* sink) : graph_(graph), sink_(sink) {}
+  // False: refused, and the handle is still the caller's.
+  bool Add(const deputy_claim& claim) const { return graph_.Note(sink_->add(sink_->self, &claim)); }
+
+ private:
+  const GraphView& graph_;
+  const deputy_claim_sink* sink_;
+};
+
+// What both ways share. A class may hide these with its own:
+//   static OptionSchema Options()           its options; read with options() from Init on
+//   static constexpr uint32_t kFlags        DEPUTY_DELEGATE_SERIAL | DEPUTY_DELEGATE_DYNAMIC_SHAPES | ...
+//   static Status Probe(const Host&)        is what it needs present? Cheap, no side effects
+class DelegateBase {
+ public:
+  static OptionSchema Options() { return {}; }
+  static constexpr uint32_t kFlags = 0;
+  static Status Probe(const Host&) { return {}; }
+
+  DelegateBase() = default;
+  DelegateBase(const DelegateBase&) = delete;
+  DelegateBase& operator=(const DelegateBase&) = delete;
+  virtual ~DelegateBase() = default;
+
+  // Opens the device; host(), options() and device_index() are there. NOT_SUPPORTED: this machine cannot.
+  virtual Status Init() { return {}; }
+
+  // Override both where there is a clock to report. [any-thread]
+  virtual Result<DeviceState> device_state() const { return Status(Code::kNotSupported, "no device control"); }
+  // The value of an option that is in force, where it is not the one asked for ("600000000Hz" granted for "level 4").
+  virtual std::string OptionInForce(const std::string& name) const { return options_.Text(name); }
+
+  const Host& host() const { return host_; }
+  const OptionValues& options() const { return options_; }
+  const std::string& instance_name() const { return instance_name_; }  // of the YAML entry
+  uint32_t device_index() const { return device_index_; }
+
+  // For the layer.
+  void Attach(const Host& host, OptionValues options, std::string instance_name, uint32_t device_index) {
+    host_ = host;
+    options_ = std::move(options);
+    instance_name_ = std::move(instance_name);
+    device_index_ = device_index;
+  }
+  virtual Verdict AnswerFor(const NodeView& node) = 0;
+  virtual Status ProposeClaims(const GraphView& graph, const ClaimSink& sink) = 0;
+  virtual void ReleaseClaim(void* claim) = 0;
+  // Takes `claim` by setting it to NULL.
+  virtual Result<std::unique_ptr<Executable>> CompilePartition(const PartitionView& partition, void*& claim) = 0;
+
+ private:
+  Host host_;
+  OptionValues options_;
+  std::string instance_name_;
+  uint32_t device_index_ = 0;
+};
+
+}  // namespace deputy::sdk

@@ -1,0 +1,58 @@
+// Element types; the numbers are those of the ABI and of ONNX.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "deputy/abi/tensor.h"
+
+namespace deputy::sdk {
+
+enum class DType : int32_t {
+  kUndefined = DEPUTY_DTYPE_UNDEFINED,
+  kFloat32 = DEPUTY_DTYPE_FLOAT32,
+  kUint8 = DEPUTY_DTYPE_UINT8,
+  kInt8 = DEPUTY_DTYPE_INT8,
+  kUint16 = DEPUTY_DTYPE_UINT16,
+  kInt16 = DEPUTY_DTYPE_INT16,
+  kInt32 = DEPUTY_DTYPE_INT32,
+  kInt64 = DEPUTY_DTYPE_INT64,
+  kString = DEPUTY_DTYPE_STRING,
+  kBool = DEPUTY_DTYPE_BOOL,
+  kFloat16 = DEPUTY_DTYPE_FLOAT16,
+  kFloat64 = DEPUTY_DTYPE_FLOAT64,
+  kUint32 = DEPUTY_DTYPE_UINT32,
+  kUint64 = DEPUTY_DTYPE_UINT64,
+  kBFloat16 = DEPUTY_DTYPE_BFLOAT16
+};
+
+struct DTypeFacts {
+  const char* name;
+  size_t size;  // of one element in bytes; 0: no fixed size
+};
+
+constexpr DTypeFacts FactsOf(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat32: return {"float32", 4};
+    case DType::kUint8: return {"uint8", 1};
+    case DType::kInt8: return {"int8", 1};
+    case DType::kUint16: return {"uint16", 2};
+    case DType::kInt16: return {"int16", 2};
+    case DType::kInt32: return {"int32", 4};
+    case DType::kInt64: return {"int64", 8};
+    case DType::kString: return {"string", 0};
+    case DType::kBool: return {"bool", 1};
+    case DType::kFloat16: return {"float16", 2};
+    case DType::kFloat64: return {"float64", 8};
+    case DType::kUint32: return {"uint32", 4};
+    case DType::kUint64: return {"uint64", 8};
+    case DType::kBFloat16: return {"bfloat16", 2};
+    case DType::kUndefined: break;
+  }
+  return {"undefined", 0};
+}
+
+constexpr size_t SizeOf(DType dtype) { return FactsOf(dtype).size; }
+constexpr const char* NameOf(DType dtype) { return FactsOf(dtype).name; }
+
+}  // namespace deputy::sdk

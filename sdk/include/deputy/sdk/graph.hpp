@@ -1,0 +1,178 @@
+// The model as a delegate sees it: nodes and values, read from the host's graph on demand. Views live as long as the
+// call that handed them out; what primitive() and constant() point to lives as long as the model.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "deputy/sdk/attributes.hpp"
+#include "deputy/sdk/host.hpp"
+
+namespace deputy::sdk {
+
+// A value that flows between nodes. A default one stands for an optional input or output that is left out.
+class ValueView {
+ public:
+  ValueView() { info_.id = DEPUTY_NO_VALUE; }
+  explicit ValueView(const deputy_value_info& info) : info_(info) {}
+
+  bool exists() const { return info_.id != DEPUTY_NO_VALUE; }
+  deputy_value_id id() const { return info_.id; }
+  std::string_view name() const { return ToView(info_.name); }
+  DType dtype() const { return static_cast<DType>(info_.dtype); }
+
+  bool rank_known() const { return info_.dims != nullptr || info_.rank > 0 || shape_known(); }
+  size_t rank() const { return info_.rank; }
+  // Extents, -1 where not known before the run; empty for scalars and for values of unknown rank.
+  Span<const int64_t> dims() const { return {info_.dims, info_.dims == nullptr ? 0 : size_t{info_.rank}}; }
+  bool shape_known() const { return (info_.flags & DEPUTY_VALUE_SHAPE_KNOWN) != 0; }
+  // Only with shape_known().
+  int64_t element_count() const {
+    int64_t count = 1;
+    for (const int64_t extent : dims()) count *= extent;
+    return count;
+  }
+
+  bool is_graph_input() const { return (info_.flags & DEPUTY_VALUE_GRAPH_INPUT) != 0; }
+  bool is_graph_output() const { return (info_.flags & DEPUTY_VALUE_GRAPH_OUTPUT) != 0; }
+  bool is_constant() const { return (info_.flags & DEPUTY_VALUE_CONSTANT) != 0; }
+  // Dense row-major elements of a constant, owned by the model.
+  const void* constant() const { return info_.constant; }
+  size_t constant_bytes() const { return static_cast<size_t>(info_.byte_size); }
+  template <class T>
+  Span<const T> constant_values() const {
+    return {static_cast<const T*>(info_.constant), constant_bytes() / sizeof(T)};
+  }
+
+ private:
+  deputy_value_info info_{};
+};
+
+class GraphView;
+
+class NodeView {
+ public:
+  NodeView(const GraphView* graph, const deputy_node_info& info) : graph_(graph), info_(info) {}
+
+  deputy_node_id id() const { return info_.id; }
+  std::string_view domain() const { return ToView(info_.domain); }  // "" is ONNX's own
+  std::string_view op_type() const { return ToView(info_.op_type); }
+  std::string_view name() const { return ToView(info_.name); }
+  int32_t since_version() const { return static_cast<int32_t>(info_.since_version); }
+  bool offered() const { return (info_.flags & DEPUTY_NODE_OFFERED) != 0; }
+  bool has_regions() const { return (info_.flags & DEPUTY_NODE_HAS_REGIONS) != 0; }
+  // One of ONNX's own operators?
+  bool Is(std::string_view type) const { return info_.domain.size == 0 && op_type() == type; }
+
+  size_t input_count() const { return info_.input_count; }
+  size_t output_count() const { return info_.output_count; }
+  // A ValueView that does not exist where the node has no such input or output.
+  inline ValueView input(size_t index) const;
+  inline ValueView output(size_t index) const;
+
+  const schema::Primitive* primitive() const {
+    return info_.primitive == nullptr ? nullptr : flatbuffers::GetRoot<schema::Primitive>(info_.primitive);
+  }
+  bool has_attribute(const char* name) const { return HasAttribute(primitive(), name); }
+  int64_t Int(const char* name, int64_t fallback) const { return ReadInt(primitive(), name, fallback); }
+  float Float(const char* name, float fallback) const { return ReadFloat(primitive(), name, fallback); }
+  std::string_view String(const char* name, std::string_view fallback) const {
+    return ReadString(primitive(), name, fallback);
+  }
+  std::vector<int64_t> Ints(const char* name, std::vector<int64_t> fallback) const {
+    return ReadInts(primitive(), name, std::move(fallback));
+  }
+  std::vector<float> Floats(const char* name, std::vector<float> fallback) const {
+    return ReadFloats(primitive(), name, std::move(fallback));
+  }
+
+ private:
+  const GraphView* graph_;
+  deputy_node_info info_;
+};
+
+// What the host showed for one call. Not copied: views point back to it.
+class GraphView {
+ public:
+  GraphView(Host host, const deputy_graph* graph) : host_(host), graph_(graph) {}
+  GraphView(const GraphView&) = delete;
+  GraphView& operator=(const GraphView&) = delete;
+
+  const Host& host() const { return host_; }
+  size_t node_count() const { return host_.table()->graph_node_count(host_.table()->self, graph_); }
+  // The index-th node of a topological order.
+  NodeView NodeAt(size_t index) const {
+    return Node(host_.table()->graph_node_at(host_.table()->self, graph_, static_cast<uint32_t>(index)));
+  }
+  NodeView Node(deputy_node_id id) const {
+    deputy_node_info info{};
+    info.struct_size = sizeof info;
+    Note(host_.table()->graph_node_info(host_.table()->self, graph_, id, &info));
+    return NodeView(this, info);
+  }
+  ValueView Value(deputy_value_id id) const {
+    if (id == DEPUTY_NO_VALUE) return ValueView();
+    deputy_value_info info{};
+    info.struct_size = sizeof info;
+    if (!Note(host_.table()->graph_value_info(host_.table()->self, graph_, id, &info))) return ValueView();
+    return ValueView(info);
+  }
+  std::vector<ValueView> Inputs() const { return Values(host_.table()->graph_inputs); }
+  std::vector<ValueView> Outputs() const { return Values(host_.table()->graph_outputs); }
+
+  // For the layer: the first failure that the host reported during this call. A plugin cannot free a status, only hand
+  // it back, so it is kept here until the call returns.
+  bool Note(deputy_status* failure) const {
+    if (failure != nullptr && failure_ == nullptr) failure_ = failure;
+    return failure == nullptr;
+  }
+  bool failed() const { return failure_ != nullptr; }
+  deputy_status* TakeFailure() const { return std::exchange(failure_, nullptr); }
+
+ private:
+  template <class List>
+  std::vector<ValueView> Values(List list) const {
+    uint32_t count = 0;
+    const deputy_value_id* ids = list(host_.table()->self, graph_, &count);
+    std::vector<ValueView> values;
+    for (uint32_t i = 0; i < count; ++i) values.push_back(Value(ids[i]));
+    return values;
+  }
+
+  Host host_;
+  const deputy_graph* graph_;
+  mutable deputy_status* failure_ = nullptr;
+};
+
+inline ValueView NodeView::input(size_t index) const {
+  return index < info_.input_count ? graph_->Value(info_.inputs[index]) : ValueView();
+}
+inline ValueView NodeView::output(size_t index) const {
+  return index < info_.output_count ? graph_->Value(info_.outputs[index]) : ValueView();
+}
+
+// Nodes to compile into one executable. Inputs and outputs are exact and stand in the order of the run's tensors.
+class PartitionView {
+ public:
+  PartitionView(const GraphView& graph, const deputy_partition& partition) : graph_(&graph), name_(partition.name) {
+    for (uint32_t i = 0; i < partition.node_count; ++i) nodes_.push_back(graph.Node(partition.nodes[i]));
+    for (uint32_t i = 0; i < partition.input_count; ++i) inputs_.push_back(graph.Value(partition.inputs[i]));
+    for (uint32_t i = 0; i < partition.output_count; ++i) outputs_.push_back(graph.Value(partition.outputs[i]));
+  }
+
+  const GraphView& graph() const { return *graph_; }
+  std::string_view name() const { return ToView(name_); }
+  const std::vector<NodeView>& nodes() const { return nodes_; }  // in topological order
+  const std::vector<ValueView>& inputs() const { return inputs_; }
+  const std::vector<ValueView>& outputs() const { return outputs_; }
+
+ private:
+  const GraphView* graph_;
+  deputy_str name_;
+  std::vector<NodeView> nodes_;
+  std::vector<ValueView> inputs_, outputs_;
+};
+
+}  // namespace deputy::sdk

@@ -1,0 +1,84 @@
+// One view per operator, generated from schema/operators.inc: op::Conv(primitive).strides(), with the default of the
+// operator's definition where the node has no such attribute. And what this SDK knows of each operator's definitions.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "deputy/sdk/attributes.hpp"
+
+namespace deputy::sdk {
+namespace op {
+
+// What all views share. The primitive must outlive the view; NULL reads as "no attributes".
+class View {
+ public:
+  explicit View(const schema::Primitive* primitive) : primitive_(primitive) {}
+  bool has(const char* attribute) const { return HasAttribute(primitive(), attribute); }
+
+ protected:
+  const schema::Primitive* primitive() const { return static_cast<const schema::Primitive*>(primitive_); }
+
+ private:
+  const void* primitive_;  // untyped: a field of a hidden type would make g++ warn about every class that holds it
+};
+
+#define DEPUTY_READ_Int(attribute, ...) \
+  int64_t attribute() const { return ReadInt(primitive(), #attribute, __VA_ARGS__); }
+#define DEPUTY_READ_Float(attribute, ...) \
+  float attribute() const { return ReadFloat(primitive(), #attribute, __VA_ARGS__); }
+#define DEPUTY_READ_String(attribute, ...) \
+  std::string_view attribute() const { return ReadString(primitive(), #attribute, __VA_ARGS__); }
+#define DEPUTY_READ_Ints(attribute, ...) \
+  std::vector<int64_t> attribute() const { return ReadInts(primitive(), #attribute, __VA_ARGS__); }
+#define DEPUTY_READ_Floats(attribute, ...) \
+  std::vector<float> attribute() const { return ReadFloats(primitive(), #attribute, __VA_ARGS__); }
+#define DEPUTY_READ_Strings(attribute, ...) \
+  std::vector<std::string_view> attribute() const { return ReadStrings(primitive(), #attribute, __VA_ARGS__); }
+#define DEPUTY_READ_Tensor(attribute, ...) \
+  TensorAttribute attribute() const { return ReadTensor(primitive(), #attribute); }
+
+#define DEPUTY_OPERATOR_BEGIN(name, operator_domain, min_inputs, max_inputs, min_outputs, max_outputs) \
+  class name : public View {                                                                           \
+   public:                                                                                             \
+    using View::View;                                                                                  \
+    static constexpr std::string_view kType = #name, kDomain = operator_domain;
+#define DEPUTY_ATTRIBUTE(name, kind, attribute, since, until, ...) DEPUTY_READ_##kind(attribute, __VA_ARGS__)
+#define DEPUTY_OPERATOR_END(name) \
+  }                               \
+  ;
+#include "schema/operators.inc"
+
+#undef DEPUTY_READ_Int
+#undef DEPUTY_READ_Float
+#undef DEPUTY_READ_String
+#undef DEPUTY_READ_Ints
+#undef DEPUTY_READ_Floats
+#undef DEPUTY_READ_Strings
+#undef DEPUTY_READ_Tensor
+
+}  // namespace op
+
+// One row per operator, in alphabetical order.
+struct OperatorRow {
+  std::string_view type, domain;
+  int32_t newest_definition;
+};
+
+inline constexpr OperatorRow kOperatorRows[] = {
+#define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs) {#name, domain, std::max({0
+#define DEPUTY_DEFINITION(name, since, change, types) , since
+#define DEPUTY_OPERATOR_END(name) })},
+#include "schema/operators.inc"
+};
+
+// The newest definition that this SDK knows; 0 for an operator that it does not know.
+constexpr int32_t NewestDefinition(std::string_view domain, std::string_view type) {
+  for (const OperatorRow& row : kOperatorRows)
+    if (row.type == type && row.domain == domain) return row.newest_definition;
+  return 0;
+}
+
+}  // namespace deputy::sdk

@@ -1,0 +1,26 @@
+// A delegate that answers per node and compiles what the host has grouped: the plain way.
+#pragma once
+
+#include <memory>
+
+#include "deputy/sdk/delegate_base.hpp"
+
+namespace deputy::sdk {
+
+class PartitionDelegate : public DelegateBase {
+ public:
+  // May this node run here? Pure: the same node, the same answer. Nodes of too new a definition never get here.
+  virtual Verdict Supports(const NodeView& node) = 0;
+  // All nodes were supported. kNotSupported hands them to the next delegate. Views and names live as long as the call;
+  // constants and primitives as long as the model.
+  virtual Result<std::unique_ptr<Executable>> Compile(const PartitionView& partition) = 0;
+
+  Verdict AnswerFor(const NodeView& node) final { return Supports(node); }
+  Status ProposeClaims(const GraphView&, const ClaimSink&) final { return {}; }
+  void ReleaseClaim(void*) final {}
+  Result<std::unique_ptr<Executable>> CompilePartition(const PartitionView& partition, void*&) final {
+    return Compile(partition);
+  }
+};
+
+}  // namespace deputy::sdk

@@ -1,0 +1,446 @@
+#!/usr/bin/env python3
+"""The program as people use it: what it prints, and above all its exit status for everything that can be wrong.
+
+  cli_test.py --deputy build/release/bin/deputy [--data DIR] [unittest's arguments]
+
+Real models come from --data, else $DEPUTY_TEST_DATA, else ../shared/data beside the repository; tests that need them
+are skipped where they are absent. Everything else is made here.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import onnx_bytes
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPUTY = None
+DATA = None
+
+
+def deputy(*arguments, env=None):
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", **(env or {})}
+    return subprocess.run([str(DEPUTY), *map(str, arguments)], capture_output=True, text=True, env=environment,
+                          timeout=300)  # fmt: skip
+
+
+class Cli(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = Path(scratch.name)
+
+    def file(self, name, content):
+        path = self.scratch / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def add_model(self, **kwargs):
+        return self.file("add.onnx", onnx_bytes.add_model(**kwargs))
+
+    def check(self, run, status, *patterns):
+        """Exit status, and patterns in what was printed on stderr (on failure) or stdout."""
+        said = f"exit status {run.returncode}\nstdout:\n{run.stdout}\nstderr:\n{run.stderr}"
+        self.assertEqual(run.returncode, status, said)
+        if status >= 2:
+            self.assertRegex(run.stderr, r"(?m)^deputy: error: ", said)
+        for pattern in patterns:
+            self.assertRegex(run.stderr if status >= 2 else run.stdout, pattern, said)
+
+    def case(self, name, model, output=(5, 7, 9, 11, 13, 15), files=("input_0.pb", "input_1.pb", "output_0.pb")):
+        values = {"input_0.pb": (1, 2, 3, 4, 5, 6), "input_1.pb": (4, 5, 6, 7, 8, 9), "output_0.pb": output}
+        self.file(f"{name}/model.onnx", model)
+        for file in files:
+            self.file(f"{name}/test_data_set_0/{file}", onnx_bytes.tensor(values[file], (2, 3)))
+        return self.scratch / name
+
+
+class Usage(Cli):
+    def test_VersionIsPrinted(self):
+        self.check(deputy("--version"), 0, r"^deputy \d+\.\d+\.\d+\n$")
+
+    def test_EveryCommandHelpsWithAnExample(self):
+        names = re.findall(r"(?m)^  ([a-z-]+) +[A-Z]", deputy("--help").stdout)
+        self.assertEqual(
+            set(names), {"digits", "run", "test-case", "partition", "plugins", "config", "convert"}, names
+        )
+        for name in names:
+            with self.subTest(name):
+                self.check(deputy(name, "--help"), 0, rf"Example:\n  deputy {name} ")
+
+    def test_NoCommandShowsHelp(self):
+        run = deputy()
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("partition", run.stderr)
+
+    def test_UnknownCommandIsAnsweredWithTheNearest(self):
+        self.check(deputy("partiton", "a.onnx"), 2, "unknown command 'partiton'; did you mean 'partition'")
+
+    def test_UnknownFlagIsAnsweredWithTheNearest(self):
+        self.check(deputy("run", "a.onnx", "--repaet", "3"), 2, "unknown flag '--repaet'; did you mean '--repeat'")
+
+    def test_UnknownFlagComesBeforeAMissingModel(self):
+        self.check(deputy("run", "--confg=a.yaml"), 2, "unknown flag '--confg=a.yaml'; did you mean '--config'")
+
+    def test_MissingModelArgument(self):
+        self.check(deputy("run"), 2, "required")
+
+    def test_WrongNumber(self):
+        self.check(deputy("run", "a.onnx", "--repeat", "many"), 2, "repeat")
+        self.check(deputy("test-case", ".", "--rtol", "-1"), 2, "rtol")
+
+
+class ModelFiles(Cli):
+    def test_MissingModelIsThree(self):
+        for command in ("run", "partition"):
+            with self.subTest(command):
+                self.check(deputy(command, self.scratch / "absent.onnx"), 3, "absent.onnx")
+
+    def test_EmptyModelIsThree(self):
+        self.check(deputy("run", self.file("empty.onnx", b"")), 3, "empty.onnx")
+
+    def test_TruncatedModelIsThree(self):
+        whole = onnx_bytes.add_model()
+        self.check(deputy("run", self.file("short.onnx", whole[: len(whole) // 2])), 3, "short.onnx")
+
+    def test_TextIsNoModel(self):
+        self.check(deputy("run", self.file("notes.onnx", "dear diary\n" * 50)), 3, "notes.onnx")
+
+    def test_ForeignModelIsThree(self):
+        tflite = b"\x1c\x00\x00\x00TFL3" + bytes(100)
+        self.check(deputy("run", self.file("model.tflite", tflite)), 3, "model.tflite")
+
+    def test_FolderIsNoModel(self):
+        self.check(deputy("run", self.scratch), 3)
+
+    def test_OperatorThatNobodyHasIsNamed(self):
+        path = self.add_model(op_type="Frobnicate", domain="com.example")
+        self.check(deputy("run", path), 3, "Frobnicate", "sum")
+
+    def test_DamagedDpmIsThree(self):
+        dpm = self.scratch / "add.dpm"
+        self.check(deputy("convert", self.add_model(), "-o", dpm), 0, "add.dpm")
+        data = dpm.read_bytes()
+        self.check(deputy("run", self.file("cut.dpm", data[: len(data) * 2 // 3])), 3, "cut.dpm")
+
+
+class Configuration(Cli):
+    def test_UnknownKeyHasALineAndANearestKey(self):
+        path = self.file("bad.yaml", "version: 1\nplugins:\n  pahts: [x]\n")
+        self.check(deputy("config", "check", path), 2, r"bad\.yaml:3:3: .*pahts.*did you mean 'paths'")
+
+    def test_AllProblemsAreReportedAtOnce(self):
+        path = self.file("bad.yaml", "version: 1\nfallbak: cpu\ncpu: {threads: many}\n")
+        run = deputy("config", "check", path)
+        self.check(run, 2)
+        self.assertEqual(run.stderr.count("deputy: error: "), 2, run.stderr)
+
+    def test_GoodConfigurationIsOk(self):
+        for name in ("default.yaml", "npu-first.yaml"):
+            with self.subTest(name):
+                self.check(deputy("config", "check", ROOT / "configs" / name), 0, rf"{name}: ok\n$")
+
+    def test_MissingConfigurationIsTwo(self):
+        self.check(deputy("run", self.add_model(), "--config", "/nowhere.yaml"), 2, "nowhere.yaml")
+
+    def test_SetOfAnUnknownKeyIsTwo(self):
+        self.check(deputy("run", self.add_model(), "--set", "cpu.thraeds=2"), 2, "thraeds.*did you mean 'threads'")
+
+    def test_SetWithoutAValueIsTwo(self):
+        self.check(deputy("config", "show", "--set", "cpu.threads"), 2, "cpu.threads")
+
+    def test_ShowNamesTheOriginOfEveryValue(self):
+        run = deputy("config", "show", "--set", "cpu.threads=2")
+        self.check(run, 0, r"threads: 2 +# --set")
+
+    def test_AbsentDelegateIsAWarning(self):
+        path = self.file("a.yaml", "version: 1\nplugins: {paths: [.]}\ndelegates: [{name: nosuch}]\n")
+        run = deputy("run", self.add_model(), "--config", path)
+        self.check(run, 0)
+        self.assertRegex(run.stderr, "warning: .*nosuch")
+
+    def test_RequiredAbsentDelegateIsFour(self):
+        text = "version: 1\nplugins: {paths: [.]}\ndelegates: [{name: nosuch, required: true}]\n"
+        self.check(deputy("run", self.add_model(), "--config", self.file("a.yaml", text)), 4, "nosuch")
+
+
+class Run(Cli):
+    def npy(self, name, values, shape=(2, 3), descr="<f4"):
+        return self.file(name, onnx_bytes.npy(values, shape, descr))
+
+    def test_InputsFromFilesAreAdded(self):
+        a, b = self.npy("a.npy", range(6)), self.file("b.pb", onnx_bytes.tensor([10] * 6, (2, 3)))
+        run = deputy("run", self.add_model(), "--input", f"a={a}", "--input", f"b={b}")
+        self.check(run, 0, r"y +float32 \[2,3\] +10 +12\.5 +15 +10 11 12 13 14 \.\.\.")
+
+    def test_RawInputIsTakenWithTheModelsType(self):
+        raw = self.file("a.bin", onnx_bytes.struct.pack("<6f", *range(6)))
+        self.check(deputy("run", self.add_model(), "--input", f"a={raw}"), 0, r"a +float32 \[2,3\] +.*a\.bin")
+
+    def test_MissingInputsAreRandomAndTheSameEachTime(self):
+        outputs = []
+        for name in ("one", "two"):
+            run = deputy("run", self.add_model(), "--output-dir", self.scratch / name)
+            self.check(run, 0, "random, seed 1")
+            outputs.append((self.scratch / name / "y.npy").read_bytes())
+        self.assertEqual(*outputs)
+
+    def test_OpenExtentsAreOneAndSaidSo(self):
+        run = deputy("run", self.add_model(shape=("batch", 3)))
+        self.check(run, 0, r"a +float32 \[1,3\]", "taken as 1.*: batch")
+
+    def test_ShapeFillsOpenExtentsOfAllInputs(self):
+        run = deputy("run", self.add_model(shape=("batch", 3)), "--shape", "a=5x3")
+        self.check(run, 0, r"b +float32 \[5,3\]")
+        self.assertNotIn("taken as 1", run.stdout)
+
+    def test_ExpectedOutputMatches(self):
+        arguments = [f"{n}={self.npy(n + '.npy', v)}" for n, v in (("a", [1] * 6), ("b", [2] * 6), ("y", [3] * 6))]
+        run = deputy("run", self.add_model(), "--input", arguments[0], "--input", arguments[1], "--expect", arguments[2])
+        self.check(run, 0, "match y")
+
+    def test_MismatchIsOneWithTheWorstElement(self):
+        a, b = self.npy("a.npy", [1] * 6), self.npy("b.npy", [2] * 6)
+        y = self.npy("y.npy", [3, 3, 3.5, 3, 5, 3])
+        run = deputy("run", self.add_model(), "--input", f"a={a}", "--input", f"b={b}", "--expect", f"y={y}")
+        self.check(run, 1, r"mismatch y: 2 of 6 elements differ, worst at \[1,1\]: got 3, want 5, \|d\| 2, allowed 0\.005")
+
+    def test_MismatchWithinTheToleranceIsNone(self):
+        a, b, y = self.npy("a.npy", [1] * 6), self.npy("b.npy", [2] * 6), self.npy("y.npy", [3.4] * 6)
+        arguments = ["--input", f"a={a}", "--input", f"b={b}", "--expect", f"y={y}"]
+        self.check(deputy("run", self.add_model(), *arguments, "--atol", "0.5"), 0)
+
+    def test_UnknownInputIsAnsweredWithTheNearest(self):
+        path = self.file("image.onnx", onnx_bytes.model(
+            [onnx_bytes.node("Relu", ["image"], ["y"])], [onnx_bytes.value_info("image", (1,))],
+            [onnx_bytes.value_info("y", (1,))]))  # fmt: skip
+        self.check(deputy("run", path, "--input", "imgae=a.npy"), 2, "no input 'imgae'; did you mean 'image'")
+
+    def test_UnknownOutputIsTwo(self):
+        self.check(deputy("run", self.add_model(), "--expect", "z=a.npy"), 2, "no output 'z'")
+
+    def test_InputOfAnotherDtypeIsTwo(self):
+        a = self.npy("a.npy", range(6), descr="<f8")
+        self.check(deputy("run", self.add_model(), "--input", f"a={a}"), 2, "float64.*float32")
+
+    def test_InputOfAnotherShapeIsTwo(self):
+        a = self.npy("a.npy", range(6), (3, 2))
+        self.check(deputy("run", self.add_model(), "--input", f"a={a}"), 2, r"\[3,2\].*\[2,3\]")
+
+    def test_InputsThatDisagreeOnASymbolAreTwo(self):
+        model = self.add_model(shape=("batch", 3))
+        self.check(deputy("run", model, "--shape", "a=2x3", "--shape", "b=4x3"), 2, "batch")
+
+    def test_MissingInputFileIsTwo(self):
+        self.check(deputy("run", self.add_model(), "--input", "a=/nowhere.npy"), 2, "nowhere.npy")
+
+    def test_RawFileOfAnotherSizeIsTwo(self):
+        self.check(deputy("run", self.add_model(), "--input", f"a={self.file('a.bin', bytes(20))}"), 2, "a.bin")
+
+    def test_DamagedNpyIsTwo(self):
+        self.check(deputy("run", self.add_model(), "--input", f"a={self.file('a.npy', b'NUMPY')}"), 2, "a.npy")
+
+    def test_ShapeThatDoesNotFitIsTwo(self):
+        self.check(deputy("run", self.add_model(), "--shape", "a=2x4"), 2, r"\[2,4\].*\[2,3\]")
+
+    def test_ShapeThatIsNoneIsTwo(self):
+        self.check(deputy("run", self.add_model(), "--shape", "a=2by3"), 2, "2by3")
+
+    def test_ExpectedFileOfAnotherShapeIsTwo(self):
+        y = self.npy("y.npy", range(6), (6,))
+        self.check(deputy("run", self.add_model(), "--expect", f"y={y}"), 2, r"\[6\].*\[2,3\]")
+
+    def test_UnwritableOutputFolderIsFive(self):
+        occupied = self.file("taken", "")
+        self.check(deputy("run", self.add_model(), "--output-dir", occupied), 5, "taken")
+
+
+class TestCases(Cli):
+    def test_PassFailAndSkipAreCounted(self):
+        good = self.case("good", onnx_bytes.add_model())
+        wrong = self.case("wrong", onnx_bytes.add_model(), output=(5, 7, 9, 11, 13, 16))
+        strange = self.case("strange", onnx_bytes.add_model(op_type="Frobnicate", domain="com.example"))
+        run = deputy("test-case", good, wrong, strange)
+        self.check(run, 1, r"(?m)^pass  good  ", r"(?m)^fail  wrong  .*\[1,2\]", r"(?m)^skip  strange  .*Frobnicate")
+        self.assertEqual(run.stdout.splitlines()[-1], "1 passed, 1 failed, 1 skipped")
+
+    def test_SkippedCasesAreNoFailure(self):
+        (self.scratch / "tflite").mkdir()
+        no_input = self.case("no_input", onnx_bytes.add_model(), files=("input_0.pb", "output_0.pb"))
+        no_output = self.case("no_output", onnx_bytes.add_model(), files=("input_0.pb", "input_1.pb"))
+        run = deputy("test-case", self.scratch / "tflite", no_input, no_output)
+        self.check(run, 0, "no model.onnx", "no test_data_set_0/input_1.pb", "0 passed, 0 failed, 3 skipped\n$")
+
+    def test_DamagedModelFails(self):
+        self.check(deputy("test-case", self.case("damaged", b"garbage")), 1, "fail  damaged")
+
+    def test_OtherShapeFails(self):
+        case = self.case("other", onnx_bytes.add_model())
+        self.file("other/test_data_set_0/output_0.pb", onnx_bytes.tensor((5, 7, 9, 11, 13, 15), (3, 2)))
+        self.check(deputy("test-case", case), 1, r"got float32 \[2,3\], want float32 \[3,2\]")
+
+    def test_TolerancesAreTheUsers(self):
+        case = self.case("close", onnx_bytes.add_model(), output=(5, 7, 9, 11, 13, 16))
+        self.check(deputy("test-case", case, "--atol-scale", "0.1"), 0, "pass  close")
+
+    def test_ViaDpmGivesTheSame(self):
+        self.check(deputy("test-case", self.case("good", onnx_bytes.add_model()), "--via-dpm"), 0, "1 passed")
+
+    def test_JsonHasThePromisedKeys(self):
+        run = deputy("test-case", self.case("good", onnx_bytes.add_model()), "--json")
+        self.check(run, 0)
+        report = json.loads(run.stdout)
+        self.assertEqual(set(report), {"cases", "passed", "failed", "skipped"})
+        self.assertEqual(set(report["cases"][0]), {"name", "folder", "result", "detail", "nodes"})
+        self.assertEqual(report["cases"][0]["nodes"], {"cpu": 1})
+
+    def test_MissingFolderIsTwo(self):
+        self.check(deputy("test-case", self.scratch / "absent"), 2, "absent")
+
+    def test_PlacementLinesAreNotPrinted(self):
+        self.assertEqual(deputy("test-case", self.case("good", onnx_bytes.add_model())).stderr, "")
+
+
+class Partition(Cli):
+    def test_JsonHasThePromisedKeys(self):
+        run = deputy("partition", self.add_model(), "--json")
+        self.check(run, 0)
+        report = json.loads(run.stdout)
+        self.assertEqual(set(report), {"model", "summary", "multiply_adds", "delegates", "partitions", "nodes"})
+        self.assertEqual(
+            set(report["delegates"][0]),
+            {"name", "id", "plugin", "nodes", "partitions", "multiply_adds", "multiply_adds_share", "options", "device"},
+        )
+        self.assertEqual(
+            set(report["partitions"][0]),
+            {"name", "delegate", "region", "nodes", "inputs", "outputs", "multiply_adds"},
+        )
+        self.assertEqual(
+            set(report["nodes"][0]),
+            {"name", "op_type", "domain", "since_version", "delegate", "partition", "region", "multiply_adds",
+             "refusals"},
+        )  # fmt: skip
+        self.assertEqual(report["nodes"][0]["name"], "sum")
+        self.assertEqual(report["nodes"][0]["delegate"], "cpu")
+
+    def test_OpenExtentsNeedAShape(self):
+        model = self.add_model(shape=("batch", 3))
+        self.check(deputy("partition", model), 2, r"'a' float32 \[batch,3\]", "--shape a=1x3")
+        self.check(deputy("partition", model, "--shape", "a=4x3"), 0, r"b float32 \[4,3\]")
+
+    def test_OneNodeIsExplained(self):
+        self.check(deputy("partition", self.add_model(), "--node", "sum"), 0, "operator +Add-", "delegate +cpu")
+
+    def test_UnknownNodeIsAnsweredWithTheNearest(self):
+        self.check(deputy("partition", self.add_model(), "--node", "smu"), 2, "no node 'smu'; did you mean 'sum'")
+
+
+class Convert(Cli):
+    def test_ConvertedModelGivesTheSame(self):
+        dpm = self.scratch / "add.dpm"
+        self.check(deputy("convert", self.add_model(), "-o", dpm), 0, r"add\.dpm: ")
+        for name, model in (("one", self.scratch / "add.onnx"), ("two", dpm)):
+            self.check(deputy("run", model, "--output-dir", self.scratch / name), 0)
+        self.assertEqual((self.scratch / "one/y.npy").read_bytes(), (self.scratch / "two/y.npy").read_bytes())
+
+    def test_TheModelItselfIsNotOverwritten(self):
+        model = self.add_model()
+        before = model.read_bytes()
+        self.check(deputy("convert", model, "-o", model), 2, "itself")
+        self.assertEqual(model.read_bytes(), before)
+
+    def test_UnwritableOutputIsFive(self):
+        self.check(deputy("convert", self.add_model(), "-o", "/nowhere/add.dpm"), 5, "/nowhere/add.dpm")
+
+
+class Plugins(Cli):
+    def config(self):
+        return self.file("a.yaml", "version: 1\nplugins: {paths: [plugins]}\ndelegates: []\n")
+
+    def test_FileThatIsNoPluginIsRejectedWithItsRule(self):
+        self.file("plugins/libnotes.so", "these are notes")
+        self.check(deputy("plugins", "--why", "--config", self.config()), 0, r"rejected +.*libnotes\.so\n +\S+.*: \S+")
+
+    def test_JsonHasThePromisedKeys(self):
+        self.file("plugins/libnotes.so", "these are notes")
+        run = deputy("plugins", "--json", "--config", self.config())
+        self.check(run, 0)
+        report = json.loads(run.stdout)
+        self.assertEqual(set(report), {"folders", "plugins", "notes"})
+        self.assertEqual(
+            set(report["plugins"][0]),
+            {"file", "accepted", "rule", "reason", "id", "vendor", "version", "abi", "files", "delegates"},
+        )
+        self.assertFalse(report["plugins"][0]["accepted"])
+
+
+class Digits(Cli):
+    def test_AtLeastNineteenOfTwentyAreRight(self):
+        run = deputy("digits")
+        self.check(run, 0, r"(19|20) of 20 right", "delegate", "cpu")
+
+    def test_CpuAloneReadsThemToo(self):
+        config = self.file("cpu.yaml", "version: 1\n")
+        self.check(deputy("digits", "--config", config), 0, r"(19|20) of 20 right", r"cpu +\d+ +100\.0 %")
+
+    def test_PicturesAreAsciiWhereTheLocaleIs(self):
+        run = deputy("digits", env={"LC_ALL": "C"})
+        self.check(run, 0)
+        self.assertTrue(run.stdout.isascii(), run.stdout)
+
+    def test_WrongAnswersAreOne(self):
+        images = ROOT / "configs/digits/images"
+        for index, image in enumerate(sorted(images.glob("*.pgm"))):
+            self.file(f"images/{index:02}_{(int(image.stem[-1]) + 1) % 10}.pgm", image.read_bytes())
+        self.check(deputy("digits", "--images", self.scratch / "images"), 1, "0 of 20 right")
+
+    def test_DamagedPictureIsTwo(self):
+        self.file("images/00_0.pgm", "P5 28 28 255 too short")
+        self.check(deputy("digits", "--images", self.scratch / "images"), 2, "00_0.pgm")
+
+    def test_FolderWithoutPicturesIsTwo(self):
+        self.check(deputy("digits", "--images", self.scratch), 2, "no .pgm")
+
+    def test_AnotherModelIsThree(self):
+        self.check(deputy("digits", "--model", self.add_model()), 3, "does not read digits")
+
+
+MODELS = ("mnist_cntk", "ultraface_rfb_320", "policy_go1", "dnsmos_p808", "silero_vad_16k_op15")
+
+
+class RealModels(Cli):
+    def setUp(self):
+        super().setUp()
+        if DATA is None:
+            self.skipTest("no real models: give --data or DEPUTY_TEST_DATA")
+
+    def test_FiveModelsPassOnTheCpu(self):
+        run = deputy("test-case", *(DATA / "models" / name for name in MODELS), "--atol-scale", "1e-5")
+        self.check(run, 0, "5 passed, 0 failed, 0 skipped\n$")
+
+    def test_FiveModelsPassViaDpm(self):
+        run = deputy("test-case", "--via-dpm", *(DATA / "models" / name for name in MODELS), "--atol-scale", "1e-5")
+        self.check(run, 0, "5 passed, 0 failed, 0 skipped\n$")
+
+
+def main():
+    global DEPUTY, DATA
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--deputy", type=Path, required=True)
+    parser.add_argument("--data", type=Path)
+    known, rest = parser.parse_known_args()
+    DEPUTY = known.deputy.resolve(strict=True)
+    data = known.data or Path(os.environ.get("DEPUTY_TEST_DATA", ROOT / ".." / "shared" / "data"))
+    DATA = data.resolve() if (data / "models").is_dir() else None
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Writes small ONNX models and tensors as bytes, field by field, so that tests need nothing but Python itself."""
+
+import struct
+
+FLOAT = 1
+
+
+def varint(value):
+    out = bytearray()
+    while True:
+        out.append((value & 0x7F) | (0x80 if value > 0x7F else 0))
+        value >>= 7
+        if value == 0:
+            return bytes(out)
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value)
+
+
+def chunk(field, data):
+    data = data.encode() if isinstance(data, str) else data
+    return varint(field << 3 | 2) + varint(len(data)) + data
+
+
+def tensor(values, shape, name=""):
+    """A float TensorProto."""
+    dims = b"".join(number(1, extent) for extent in shape)
+    return dims + number(2, FLOAT) + chunk(8, name) + chunk(9, struct.pack(f"<{len(values)}f", *values))
+
+
+def value_info(name, shape):
+    """An extent is a number, or the name of a symbol."""
+    dims = b"".join(chunk(1, chunk(2, d) if isinstance(d, str) else number(1, d)) for d in shape)
+    return chunk(1, name) + chunk(2, chunk(1, number(1, FLOAT) + chunk(2, dims)))
+
+
+def node(op_type, inputs, outputs, name="", domain=""):
+    parts = [chunk(1, i) for i in inputs] + [chunk(2, o) for o in outputs]
+    return b"".join(parts) + chunk(3, name) + chunk(4, op_type) + chunk(7, domain)
+
+
+def model(nodes, inputs, outputs, domains=()):
+    graph = b"".join(chunk(1, n) for n in nodes) + chunk(2, "test")
+    graph += b"".join(chunk(11, i) for i in inputs) + b"".join(chunk(12, o) for o in outputs)
+    opsets = chunk(8, chunk(1, "") + number(2, 13))
+    opsets += b"".join(chunk(8, chunk(1, d) + number(2, 1)) for d in domains)
+    return number(1, 7) + chunk(7, graph) + opsets
+
+
+def add_model(shape=(2, 3), op_type="Add", domain=""):
+    """y = a + b, in one node called 'sum'."""
+    return model(
+        [node(op_type, ["a", "b"], ["y"], "sum", domain)],
+        [value_info("a", shape), value_info("b", shape)],
+        [value_info("y", shape)],
+        [domain] if domain else [],
+    )
+
+
+def npy(values, shape, descr="<f4"):
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {tuple(shape)}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    code = {"<f4": "f", "<f8": "d"}[descr]
+    data = struct.pack(f"<{len(values)}{code}", *values)
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + data

@@ -1,0 +1,70 @@
+#include "base/file.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+namespace deputy::host {
+namespace {
+
+class FileTest : public testing::Test {
+ protected:
+  FileTest() : folder_(std::filesystem::temp_directory_path() / ("deputy_file_test_" + std::to_string(getpid()))) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~FileTest() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path folder_;
+};
+
+TEST_F(FileTest, AMissingFileIsNotFound) {
+  const auto file = MappedFile::Open(folder_ / "absent");
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(file.status().where(), (folder_ / "absent").string());
+}
+
+TEST_F(FileTest, ADirectoryIsRefusedByItsKind) {
+  const auto file = MappedFile::Open(folder_);
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.status().message(), "is a directory, not a file");
+}
+
+TEST_F(FileTest, APipeIsRefusedWithoutWaitingForAWriter) {
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  const auto file = ReadTextFile(folder_ / "pipe", 100);
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.status().message(), "is a pipe, not a file");
+}
+
+TEST_F(FileTest, AnEmptyFileHasNoBytes) {
+  std::ofstream(folder_ / "empty").close();
+  const auto file = MappedFile::Open(folder_ / "empty");
+  ASSERT_TRUE(file.ok());
+  EXPECT_TRUE((*file)->bytes().empty());
+}
+
+TEST_F(FileTest, AFileOverTheLimitIsRefused) {
+  std::ofstream(folder_ / "long") << std::string(101, 'x');
+  EXPECT_EQ(ReadTextFile(folder_ / "long", 100).status().code(), StatusCode::kResourceExhausted);
+}
+
+TEST_F(FileTest, PiecesAreWrittenInOrderAndReplaceTheOldFile) {
+  std::ofstream(folder_ / "f") << "old and longer";
+  const std::string one = "one,", two = "two";
+  const auto bytes = [](const std::string& text) {
+    return std::span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+  };
+  const std::span<const uint8_t> pieces[] = {bytes(one), bytes(two)};
+  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", pieces).ok());
+  EXPECT_EQ(*ReadTextFile(folder_ / "f", 100), "one,two");
+}
+
+TEST_F(FileTest, WritingIntoAMissingFolderLeavesNothingBehind) {
+  const Status status = WriteFileAtomically(folder_ / "no" / "f", {});
+  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "no"));
+}
+
+}  // namespace
+}  // namespace deputy::host

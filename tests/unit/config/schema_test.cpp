@@ -1,0 +1,332 @@
+// Keys, types, ranges and units of a configuration that is sound YAML.
+#include "config/schema.hpp"
+
+#include <gtest/gtest.h>
+
+#include "unit/config/load.hpp"
+
+namespace deputy::host {
+namespace {
+
+using testing::Contains;
+using testing::Good;
+using testing::kEverything;
+using testing::ProblemsOf;
+
+TEST(SchemaTest, EveryKeyIsRead) {
+  const Config config = Good(kEverything);
+  EXPECT_EQ(*config.version, 1);
+  EXPECT_EQ(*config.plugins.trust, Trust::kAny);
+  ASSERT_EQ(config.plugins.trust_keys.size(), 1u);
+  EXPECT_EQ(*config.plugins.trust_keys[0], "key one");
+  EXPECT_EQ(*config.plugins.auto_use, AutoUse::kLast);
+  EXPECT_EQ(config.plugins.probe_timeout->count(), 1500000);
+  EXPECT_EQ(*config.cpu.threads, 2);
+  EXPECT_EQ(*config.fallback, Fallback::kNobody);
+  EXPECT_EQ(*config.placement.policy, Policy::kCost);
+  EXPECT_EQ(*config.cache.dir, "/base/cache");
+  EXPECT_EQ(config.cache.max->count, 536870912);
+  EXPECT_EQ(*config.log.level, LogLevel::kWarning);
+  EXPECT_EQ(*config.log.format, LogFormat::kJson);
+  ASSERT_EQ(config.log.delegates.size(), 1u);
+  EXPECT_EQ(config.log.delegates[0].name, "npu0");
+  EXPECT_EQ(*config.log.delegates[0], LogLevel::kDebug);
+  EXPECT_TRUE(*config.debug.check);
+  ASSERT_EQ(config.debug.dump.size(), 2u);
+  EXPECT_EQ(*config.debug.dump[1], DumpKind::kPlan);
+}
+
+TEST(SchemaTest, EveryKeyOfADelegateIsRead) {
+  const Config config = Good(kEverything);
+  ASSERT_EQ(config.delegates.size(), 2u);
+  const DelegateConfig& npu = config.delegates[0];
+  EXPECT_EQ(*npu.name, "npu0");
+  EXPECT_EQ(*npu.delegate, "sim_npu");
+  EXPECT_EQ(*npu.device, 1);
+  EXPECT_FALSE(*npu.enabled);
+  EXPECT_TRUE(*npu.required);
+  EXPECT_EQ(*npu.precision.fallback, Precision::kFp16);
+  EXPECT_EQ(*npu.precision.mode, PrecisionMode::kRequire);
+  ASSERT_EQ(npu.precision.nodes.size(), 1u);
+  EXPECT_EQ(npu.precision.nodes[0].name, "head/*");
+  EXPECT_EQ(*npu.precision.nodes[0], Precision::kFp32);
+  ASSERT_EQ(npu.rules.allow_ops.size(), 2u);
+  EXPECT_EQ(*npu.rules.allow_ops[1], "Relu");
+  EXPECT_EQ(*npu.rules.deny_ops[0], "Softmax");
+  EXPECT_EQ(*npu.rules.nodes[0], "backbone/*");
+  EXPECT_EQ(*npu.rules.deny_nodes[0], "x*");
+  ASSERT_EQ(npu.shapes.size(), 2u);
+  EXPECT_EQ(npu.shapes[0].name, "input");
+  EXPECT_EQ(*npu.shapes[0], (std::vector<Shape>{{1, 3, 224, 224}, {4, 3, 224, 224}}));
+  EXPECT_EQ(*npu.shapes[1], (std::vector<Shape>{{}}));
+  EXPECT_EQ(*npu.min_nodes, 2);
+  EXPECT_EQ(*npu.min_flops, 1000000);
+  EXPECT_EQ(*npu.isolation, Isolation::kProcess);
+  EXPECT_EQ(npu.timeout->count(), 500000);
+  EXPECT_EQ(*npu.on_failure, OnFailure::kFail);
+}
+
+TEST(SchemaTest, DelegateHasItsDefaults) {
+  const Config config = Good("version: 1\ndelegates: [{name: npu0}]\n");
+  const DelegateConfig& npu = config.delegates[0];
+  EXPECT_EQ(*npu.delegate, "npu0");
+  EXPECT_EQ(npu.delegate.origin.ToString(), "default");
+  EXPECT_EQ(*npu.device, 0);
+  EXPECT_TRUE(*npu.enabled);
+  EXPECT_FALSE(*npu.required);
+  EXPECT_EQ(*npu.precision.fallback, Precision::kModel);
+  EXPECT_EQ(*npu.min_nodes, 1);
+  EXPECT_EQ(*npu.isolation, Isolation::kAuto);
+  EXPECT_EQ(*npu.timeout, Duration::zero());
+  EXPECT_EQ(*npu.on_failure, OnFailure::kNext);
+}
+
+TEST(SchemaTest, PlacementRulesAreRead) {
+  const Config config = Good(kEverything);
+  ASSERT_EQ(config.placement.rules.size(), 2u);
+  EXPECT_EQ(*config.placement.rules[0].nodes[0], "*/nms*");
+  EXPECT_EQ(*config.placement.rules[0].to, "cpu");
+  EXPECT_EQ(config.placement.rules[0].to.origin.ToString(), "t.yaml:32:57");
+  EXPECT_EQ(*config.placement.rules[1].ops[0], "Gemm");
+  EXPECT_EQ(*config.placement.rules[1].domains[0], "ai.onnx");
+  EXPECT_EQ(*config.placement.rules[1].regions[0], "r");
+  EXPECT_EQ(*config.placement.rules[1].avoid[0], "npu0");
+}
+
+TEST(SchemaTest, R65_OptionsKeepTextQuotesOrderAndPlace) {
+  const Config config = Good(kEverything);
+  const auto& options = config.delegates[0].options;
+  ASSERT_EQ(options.size(), 6u);
+  EXPECT_EQ(options[0].name, "frequency");
+  EXPECT_EQ(options[0]->text, "high");
+  EXPECT_EQ(options[0].origin().ToString(), "t.yaml:15:18");
+  EXPECT_EQ(options[1]->text, "800MHz");
+  EXPECT_EQ(*options[2], (OptionValue{"3", false}));
+  EXPECT_EQ(*options[3], (OptionValue{"3", true}));
+  EXPECT_EQ(options[4].name, "misbehave.stage");
+  EXPECT_EQ(options[5].name, "misbehave.after_n");
+  EXPECT_EQ(options[5].origin().ToString(), "t.yaml:19:40");
+}
+
+TEST(SchemaTest, R58_YesAndOnStayTextInOptions) {
+  const Config config = Good("version: 1\ndelegates: [{name: a, options: {x: yes, y: on, z: 017}}]\n");
+  EXPECT_EQ(config.delegates[0].options[0]->text, "yes");
+  EXPECT_EQ(config.delegates[0].options[1]->text, "on");
+  EXPECT_EQ(config.delegates[0].options[2]->text, "017");
+}
+
+TEST(SchemaTest, R51_MissingVersionIsRefused) {
+  EXPECT_EQ(ProblemsOf("fallback: cpu\n"), "t.yaml:1:1: key 'version' is missing; write 'version: 1'");
+}
+
+TEST(SchemaTest, OtherVersionIsRefusedWithNothingElse) {
+  EXPECT_EQ(ProblemsOf("version: 2\nnew_key: 1\n"),
+            "t.yaml:1:10: this Deputy reads version 1 of the configuration, not '2'");
+  EXPECT_EQ(ProblemsOf("version: one\n"), "t.yaml:1:10: 'version' must be 1, not 'one': that is no number");
+}
+
+TEST(SchemaTest, R52_UnknownKeyIsRefusedWithTheNearestMatch) {
+  EXPECT_EQ(
+      ProblemsOf("version: 1\ndelegate: []\n"),
+      "t.yaml:2:1: unknown key 'delegate'; did you mean 'delegates'? (accepted here: version, plugins, delegates, "
+      "cpu, fallback, placement, cache, log, debug)");
+  EXPECT_EQ(ProblemsOf("version: 1\ncpu:\n  thread: 1\n"),
+            "t.yaml:3:3: unknown key 'thread'; did you mean 'threads'? (accepted here: threads)");
+}
+
+TEST(SchemaTest, R52_UnknownKeyWithoutAMatchListsWhatIsAccepted) {
+  EXPECT_EQ(ProblemsOf("version: 1\ndebug: {zebra: 1}\n"),
+            "t.yaml:2:9: unknown key 'zebra' (accepted here: check, dump)");
+}
+
+TEST(SchemaTest, R52_UnknownKeyOfADelegateIsRefused) {
+  EXPECT_TRUE(Contains(ProblemsOf("version: 1\ndelegates:\n  - name: a\n    timout: 1s\n"),
+                       "t.yaml:4:5: unknown key 'timout'; did you mean 'timeout'? (accepted here: name, before, "));
+}
+
+TEST(SchemaTest, AllProblemsAreReportedAtOnceInTheOrderOfLines) {
+  EXPECT_EQ(ProblemsOf("version: 1\n"
+                       "plugins: {trust: prob}\n"
+                       "cpu: {threads: many}\n"
+                       "fallback: gpu\n"
+                       "cpu: {}\n"
+                       "cache: {max: 512}\n"),
+            "t.yaml:2:18: 'trust' must be one of listed, probe, any, not 'prob'; did you mean 'probe'?\n"
+            "t.yaml:3:16: 'threads' must be auto or a whole number from 1 to 1024, not 'many': that is no number\n"
+            "t.yaml:4:11: 'fallback' must be one of cpu, none, not 'gpu'; did you mean 'cpu'?\n"
+            "t.yaml:5:1: key 'cpu' is here twice, first in line 3\n"
+            "t.yaml:6:14: 'max' must be a size from 1MB to 1000TB with its unit (B, kB, MB, GB, TB, KiB, MiB, GiB, "
+            "TiB), not '512': the unit is missing");
+}
+
+TEST(SchemaTest, ManyProblemsAreCutWithACount) {
+  std::string text = "version: 1\n";
+  for (int i = 0; i < 150; ++i) text += "key" + std::to_string(i) + ": 1\n";
+  ConfigLoader loader;
+  loader.AddText("t.yaml", text);
+  loader.AddText("u.yaml", text);
+  const Result<Config> config = loader.Finish();
+  EXPECT_FALSE(config.ok());
+  EXPECT_EQ(loader.problems().size(), Problems::kMost);
+  EXPECT_TRUE(Contains(config.status().message(), "\nand 100 more")) << config.status().message();
+}
+
+TEST(SchemaTest, R59_NumbersAreDecimalAndUnquoted) {
+  constexpr const char* kExpected = "t.yaml:2:16: 'threads' must be auto or a whole number from 1 to 1024, not ";
+  const auto problem = [](const std::string& value) {
+    return ProblemsOf("version: 1\ncpu: {threads: " + value + "}\n");
+  };
+  EXPECT_EQ(problem("017"), kExpected + std::string("'017': numbers have no leading zeros"));
+  EXPECT_EQ(problem("\"2\""), kExpected + std::string("'2' in quotes"));
+  EXPECT_EQ(problem("1e1"), kExpected + std::string("'1e1': that is no whole decimal number"));
+  EXPECT_EQ(problem("2.0"), kExpected + std::string("'2.0': that is no whole decimal number"));
+}
+
+TEST(SchemaTest, R60_NumbersOutOfRangeAreRefusedWithTheRange) {
+  constexpr const char* kExpected = "t.yaml:2:16: 'threads' must be auto or a whole number from 1 to 1024, not ";
+  const auto problem = [](const std::string& value) {
+    return ProblemsOf("version: 1\ncpu: {threads: " + value + "}\n");
+  };
+  EXPECT_EQ(problem("0"), kExpected + std::string("'0'"));
+  EXPECT_EQ(problem("-1"), kExpected + std::string("'-1'"));
+  EXPECT_EQ(problem("1025"), kExpected + std::string("'1025'"));
+  EXPECT_EQ(problem("99999999999999999999"),
+            kExpected + std::string("'99999999999999999999': that does not fit 64 bits"));
+  EXPECT_EQ(problem(".nan"), kExpected + std::string("'.nan': that is no number"));
+}
+
+TEST(SchemaTest, R60_DurationsOutOfRangeAreRefusedWithTheRange) {
+  constexpr const char* kExpected =
+      "t.yaml:2:26: 'probe_timeout' must be a duration from 10ms to 10min with its unit (us, ms, s, min), not ";
+  const auto problem = [](const std::string& value) {
+    return ProblemsOf("version: 1\nplugins: {probe_timeout: " + value + "}\n");
+  };
+  EXPECT_EQ(problem("2"), kExpected + std::string("'2': the unit is missing"));
+  EXPECT_EQ(problem("0s"), kExpected + std::string("'0s'"));
+  EXPECT_EQ(problem("-1s"), kExpected + std::string("'-1s': that is negative"));
+  EXPECT_EQ(problem("11min"), kExpected + std::string("'11min'"));
+  EXPECT_EQ(problem("2 s"), kExpected + std::string("'2 s': there is a space before the unit"));
+  EXPECT_EQ(problem("[2s]"), kExpected + std::string("a list"));
+}
+
+TEST(SchemaTest, R58_BooleansAreTrueAndFalseOnly) {
+  EXPECT_EQ(ProblemsOf("version: 1\ndebug: {check: yes}\n"),
+            "t.yaml:2:16: 'check' must be true or false, not 'yes': write true");
+  EXPECT_EQ(ProblemsOf("version: 1\ndebug: {check: \"true\"}\n"),
+            "t.yaml:2:16: 'check' must be true or false, not 'true' in quotes");
+  EXPECT_EQ(ProblemsOf("version: 1\ndebug: {check: 1}\n"),
+            "t.yaml:2:16: 'check' must be true or false, not '1': that is no boolean");
+}
+
+TEST(SchemaTest, WrongKindsOfValuesAreRefused) {
+  EXPECT_EQ(ProblemsOf("version: 1\ncpu: 2\n"), "t.yaml:2:6: 'cpu' must be a mapping, not '2'");
+  EXPECT_EQ(ProblemsOf("version: 1\ncpu:\n"),
+            "t.yaml:2:1: 'cpu' must be a mapping, not nothing: write {} for an empty one");
+  EXPECT_EQ(ProblemsOf("version: 1\ndelegates:\n"),
+            "t.yaml:2:1: 'delegates' must be a list, not nothing: write [] for an empty one");
+  EXPECT_EQ(ProblemsOf("version: 1\ndelegates: {npu0: {}}\n"),
+            "t.yaml:2:12: 'delegates' must be a list, not a mapping");
+  EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [npu0]\n"),
+            "t.yaml:2:13: 'delegates' must be a list of mappings, not 'npu0'");
+  EXPECT_EQ(ProblemsOf("version: 1\nplugins: {paths: {a: b}}\n"),
+            "t.yaml:2:18: 'paths' must be a list of texts, not a mapping");
+  EXPECT_EQ(ProblemsOf("version: 1\nplugins: {trust_keys: [[a]]}\n"),
+            "t.yaml:2:24: 'trust_keys' must be text, not a list");
+  EXPECT_EQ(ProblemsOf("version: 1\ndebug: {dump: [graf]}\n"),
+            "t.yaml:2:16: 'dump' must be one of graph, placement, plan, tensors, not 'graf'; did you mean 'graph'?");
+}
+
+TEST(SchemaTest, OptionsAreSingleValues) {
+  constexpr const char* kExpected = " must be a single value or a mapping of them, not ";
+  const auto problem = [](const std::string& options) {
+    return ProblemsOf("version: 1\ndelegates: [{name: a, options: {" + options + "}}]\n");
+  };
+  EXPECT_EQ(problem("x: [1]"), "t.yaml:2:36: 'x'" + std::string(kExpected) + "a list");
+  EXPECT_EQ(problem("x: {}"), "t.yaml:2:36: 'x'" + std::string(kExpected) + "an empty mapping");
+  EXPECT_EQ(problem("x: "), "t.yaml:2:33: 'x'" + std::string(kExpected) + "nothing: write \"\" for an empty text");
+  EXPECT_EQ(problem("x y: 1"), "t.yaml:2:33: names in 'options' are letters, digits, '_', '.' and '-', not 'x y'");
+}
+
+TEST(SchemaTest, OptionWrittenFlatAndNestedIsRefused) {
+  EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: a, options: {x.y: 1, x: {y: 2}}}]\n"),
+            "t.yaml:2:45: option 'x.y' is here twice, first at t.yaml:2:33");
+}
+
+TEST(SchemaTest, ShapesAreListsOfPositiveNumbers) {
+  const auto problem = [](const std::string& shapes) {
+    return ProblemsOf("version: 1\ndelegates: [{name: a, shapes: {x: " + shapes + "}}]\n");
+  };
+  constexpr const char* kDims = " 'x' must be made of whole numbers from 1 to 2147483647, not ";
+  constexpr const char* kList = " 'x' must be a list of shapes, such as [[1, 3, 224, 224]], not ";
+  EXPECT_EQ(problem("[[1, 0]]"), "t.yaml:2:40:" + std::string(kDims) + "'0'");
+  EXPECT_EQ(problem("[[a]]"), "t.yaml:2:37:" + std::string(kDims) + "'a': that is no number");
+  EXPECT_EQ(problem("[[\"1\"]]"), "t.yaml:2:37:" + std::string(kDims) + "'1' in quotes");
+  EXPECT_EQ(problem("[[2147483648]]"), "t.yaml:2:37:" + std::string(kDims) + "'2147483648'");
+  EXPECT_EQ(problem("[]"), "t.yaml:2:35:" + std::string(kList) + "an empty list");
+  EXPECT_EQ(problem("[1, 3]"), "t.yaml:2:36:" + std::string(kList) +
+                                   "'1': a shape is a list of at most 16 dimensions\n" + "t.yaml:2:39:" + kList +
+                                   "'3': a shape is a list of at most 16 dimensions");
+}
+
+TEST(SchemaTest, DelegateWithoutNameIsRefused) {
+  EXPECT_EQ(ProblemsOf("version: 1\ndelegates:\n  - delegate: sim_npu\n"),
+            "t.yaml:3:5: key 'name' is missing; a delegate is addressed by its name");
+}
+
+TEST(SchemaTest, DelegateNameMustBeAName) {
+  EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: \"npu 0\"}]\n"),
+            "t.yaml:2:20: 'name' must be a name of letters, digits, '_', '.' and '-', not 'npu 0' in quotes");
+}
+
+TEST(SchemaTest, R64_DelegateListedTwiceIsRefused) {
+  EXPECT_EQ(ProblemsOf("version: 1\ndelegates:\n  - name: npu0\n  - name: onednn\n  - name: npu0\n"),
+            "t.yaml:5:11: delegate 'npu0' is listed twice, first at t.yaml:3:11");
+}
+
+TEST(SchemaTest, CpuIsNeverListed) {
+  constexpr const char* kMessage =
+      ": the CPU is never listed, it is always the last delegate; its settings are under 'cpu:'";
+  EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: cpu}]\n"), std::string("t.yaml:2:20") + kMessage);
+  EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: a, delegate: cpu}]\n"), std::string("t.yaml:2:33") + kMessage);
+}
+
+TEST(SchemaTest, TwoDelegatesMayShareOnePlugin) {
+  const Config config =
+      Good("version: 1\ndelegates: [{name: a, delegate: npu}, {name: b, delegate: npu, device: 1}]\n");
+  EXPECT_EQ(*config.delegates[0].delegate, *config.delegates[1].delegate);
+}
+
+TEST(SchemaTest, PlacementRuleNeedsASelectorAndOneTarget) {
+  EXPECT_EQ(ProblemsOf("version: 1\nplacement: {rules: [{to: cpu}, {nodes: x}, {ops: y, to: cpu, avoid: z}]}\n"),
+            "t.yaml:2:21: a rule needs at least one of nodes, ops, domains, regions\n"
+            "t.yaml:2:32: a rule needs exactly one of 'to' and 'avoid'\n"
+            "t.yaml:2:44: a rule needs exactly one of 'to' and 'avoid'");
+}
+
+TEST(SchemaTest, R64_ReferenceToAnUnlistedDelegateIsAWarning) {
+  ConfigLoader loader;
+  loader.AddText("t.yaml",
+                 "version: 1\n"
+                 "delegates: [{name: npu0}]\n"
+                 "placement: {rules: [{nodes: x, to: npu1}, {nodes: y, avoid: [cpu, gpu]}]}\n"
+                 "log: {delegates: {npu: debug}}\n");
+  ASSERT_TRUE(loader.Finish().ok());
+  ASSERT_EQ(loader.warnings().size(), 3u);
+  EXPECT_EQ(loader.warnings()[0].ToString(), "t.yaml:3:36: no delegate called 'npu1' is listed; did you mean 'npu0'?");
+  EXPECT_EQ(loader.warnings()[1].ToString(), "t.yaml:3:67: no delegate called 'gpu' is listed; did you mean 'cpu'?");
+  EXPECT_EQ(loader.warnings()[2].ToString(), "t.yaml:4:24: no delegate called 'npu' is listed; did you mean 'npu0'?");
+}
+
+TEST(SchemaTest, NoDelegatesMeansTheCpuAlone) {
+  EXPECT_TRUE(Good("version: 1\ndelegates: []\n").delegates.empty());
+  EXPECT_TRUE(Good("version: 1\n").delegates.empty());
+}
+
+TEST(SchemaTest, WordsStandForZero) {
+  const Config config = Good("version: 1\ncpu: {threads: auto}\ndelegates: [{name: a, timeout: none}]\n");
+  EXPECT_EQ(*config.cpu.threads, 0);
+  EXPECT_EQ(*config.delegates[0].timeout, Duration::zero());
+}
+
+}  // namespace
+}  // namespace deputy::host

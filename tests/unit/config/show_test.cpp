@@ -1,0 +1,101 @@
+#include "config/show.hpp"
+
+#include <gtest/gtest.h>
+
+#include "unit/config/load.hpp"
+
+namespace deputy::host {
+namespace {
+
+using testing::Contains;
+using testing::Good;
+
+TEST(ShowTest, EveryValueHasItsOrigin) {
+  const std::string shown =
+      ShowConfig(Good("version: 1\ndelegates:\n  - name: npu0\n    options: {frequency: high}\n", {"cpu.threads=2"}));
+  EXPECT_EQ(shown,
+            "version: 1  # t.yaml:1\n"
+            "plugins:\n"
+            "  paths:\n"
+            "    - $deputy/plugins  # default\n"
+            "  trust: probe  # default\n"
+            "  auto: off  # default\n"
+            "  probe_timeout: 2s  # default\n"
+            "delegates:\n"
+            "  - name: npu0  # t.yaml:3\n"
+            "    delegate: npu0  # default\n"
+            "    device: 0  # default\n"
+            "    enabled: true  # default\n"
+            "    required: false  # default\n"
+            "    options:\n"
+            "      frequency: high  # t.yaml:4\n"
+            "    precision:\n"
+            "      default: model  # default\n"
+            "      mode: allow  # default\n"
+            "    min_nodes: 1  # default\n"
+            "    min_flops: 0  # default\n"
+            "    isolation: auto  # default\n"
+            "    timeout: none  # default\n"
+            "    on_failure: next  # default\n"
+            "cpu:\n"
+            "  threads: 2  # --set cpu.threads\n"
+            "fallback: cpu  # default\n"
+            "placement:\n"
+            "  policy: priority  # default\n"
+            "  rules: []  # default\n"
+            "cache:\n"
+            "  dir: auto  # default\n"
+            "  max: 512MB  # default\n"
+            "log:\n"
+            "  level: info  # default\n"
+            "  format: text  # default\n"
+            "debug:\n"
+            "  check: false  # default\n");
+}
+
+TEST(ShowTest, DefaultReadsBackAsTheSame) {
+  const Config config = *ConfigLoader().Finish();
+  EXPECT_EQ(Good(ShowConfig(config)), config);
+}
+
+TEST(ShowTest, EverythingReadsBackAsTheSame) {
+  const Config config = Good(testing::kEverything);
+  EXPECT_EQ(Good(ShowConfig(config)), config) << ShowConfig(config);
+}
+
+TEST(ShowTest, AwkwardTextReadsBackAsTheSame) {
+  const Config config = Good(
+      "version: 1\n"
+      "plugins: {trust_keys: [\"\\e\\x7f\\x85 \\\" \\\\ \\n\\t\", \"~\", null_, \"null\", '- x', \"a: b #c\", "
+      "\xc3\xa9]}\n"
+      "delegates:\n"
+      "  - name: a\n"
+      "    options:\n"
+      "      plain: a, b} it's -- [x] \"y\"\n"
+      "      tabbed: a\tb\n"
+      "      folded: a\n"
+      "        b\n"
+      "      block: |\n"
+      "        two\n"
+      "        lines\n"
+      "      empty: ''\n"
+      "      number: \"5\"\n"
+      "    precision: {nodes: {\"*: #\\\"\": fp16, ~x: fp32, \"null\": int8}}\n",
+      {"delegates.a.options.set=*x: y #z", "delegates.a.options.flow=\"x\\ty\""});
+  EXPECT_EQ(Good(ShowConfig(config)), config) << ShowConfig(config);
+}
+
+TEST(ShowTest, WrittenEmptyListIsKept) {
+  const Config config = Good("version: 1\nplugins: {paths: []}\n");
+  EXPECT_TRUE(Contains(ShowConfig(config), "  paths: []  # t.yaml:2\n"));
+  EXPECT_TRUE(Good(ShowConfig(config)).plugins.paths.empty());
+}
+
+TEST(ShowTest, SourceWithALineBreakStaysOneComment) {
+  ConfigLoader loader;
+  loader.AddText("a\nversion: 2\n", "version: 1\n");
+  EXPECT_TRUE(Contains(ShowConfig(*loader.Finish()), "version: 1  # a\\x0aversion: 2\\x0a:1\n"));
+}
+
+}  // namespace
+}  // namespace deputy::host

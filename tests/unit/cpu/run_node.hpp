@@ -1,0 +1,145 @@
+// Runs one node the way a model would: infers its outputs, gives them memory, makes the kernel and runs it.
+//
+//   const std::vector<Tensor> outputs = RunNode(MakeAdd, PrimitiveBuilder("", "Add", 14),
+//                                               {TensorOf<float>({2}, {1, 2}), TensorOf<float>({}, {3})});
+//   EXPECT_EQ(ValuesOf<float>(outputs[0]), (std::vector<float>{4, 5}));
+//
+// An empty Tensor{} as input is an optional input that is left out. TryRunNode returns the error instead of failing.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cpu/makers.hpp"
+#include "graph/inference.hpp"
+#include "kernels/dispatch.hpp"
+
+namespace deputy::host {
+
+using Maker = KernelResult (*)(const KernelSpec&);
+
+struct RunNodeOptions {
+  size_t outputs = 1;
+  std::vector<size_t> constants = {};  // inputs that are constants of the graph: the maker sees their values
+  bool hide_shapes = false;       // the maker sees no extents: all inputs and outputs are unranked
+};
+
+template <class T>
+Tensor TensorOf(Shape shape, std::initializer_list<T> values, DType dtype = kDTypeOf<T>) {
+  return Tensor::FromValues<T>(dtype, std::move(shape), std::span<const T>(values.begin(), values.size())).value();
+}
+
+template <class T>
+Tensor TensorOf(Shape shape, const std::vector<T>& values, DType dtype = kDTypeOf<T>) {
+  return Tensor::FromValues<T>(dtype, std::move(shape), std::span<const T>(values)).value();
+}
+
+template <class T>
+std::vector<T> ValuesOf(const Tensor& tensor) {
+  const std::span<const T> values = tensor.values<T>();
+  return std::vector<T>(values.begin(), values.end());
+}
+
+inline deputy_tensor AbiTensor(const Tensor& tensor) {
+  deputy_tensor abi = {};
+  abi.struct_size = sizeof abi;
+  abi.dtype = static_cast<deputy_dtype>(tensor.dtype());
+  abi.rank = static_cast<uint32_t>(tensor.shape().size());
+  abi.dims = tensor.shape().data();
+  abi.data = const_cast<void*>(tensor.data());
+  abi.byte_size = tensor.byte_size();
+  return abi;
+}
+
+// Owns the outputs of kernels that allocate them themselves.
+class TestAllocator final : public OutputAllocator {
+ public:
+  TestAllocator(std::span<deputy_tensor> views, std::vector<Tensor>& tensors) : views_(views), tensors_(tensors) {}
+
+  Status Allocate(deputy_tensor* view, std::span<const int64_t> dims) override {
+    const size_t i = static_cast<size_t>(view - views_.data());
+    DEPUTY_ASSIGN_OR_RETURN(tensors_[i],
+                            Tensor::Allocate(static_cast<DType>(view->dtype), Shape(dims.begin(), dims.end())));
+    *view = AbiTensor(tensors_[i]);
+    return Status();
+  }
+
+ private:
+  std::span<deputy_tensor> views_;
+  std::vector<Tensor>& tensors_;
+};
+
+inline Result<std::vector<Tensor>> TryRunNode(Maker make, const PrimitiveBuilder& builder, std::vector<Tensor> inputs,
+                                              const RunNodeOptions& options = {}) {
+  Graph graph;
+  Node& node = graph.nodes.emplace_back();
+  node.primitive = builder.Finish();
+  std::vector<ValueType> types;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValueType type{inputs[i].dtype(), true, inputs[i].shape()};
+    types.push_back(type);
+    if (inputs[i].empty()) {
+      node.inputs.push_back(kNone);
+      continue;
+    }
+    const bool constant = std::find(options.constants.begin(), options.constants.end(), i) != options.constants.end();
+    const ValueType seen = options.hide_shapes ? ValueType{type.dtype, false, {}} : type;
+    node.inputs.push_back(constant ? graph.AddConstant("", inputs[i]) : graph.AddValue("", seen));
+  }
+  for (size_t i = 0; i < options.outputs; ++i) node.outputs.push_back(graph.AddValue(""));
+
+  InferenceContext context(node, types, inputs);
+  DEPUTY_RETURN_IF_ERROR(InferNode(context));
+  for (size_t i = 0; i < options.outputs; ++i) {
+    ValueType seen = context.outputs()[i];
+    if (options.hide_shapes) seen = ValueType{seen.dtype, false, {}};
+    graph.values[node.outputs[i]].type = seen;
+  }
+
+  DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<CpuKernel> kernel, make(KernelSpec{node, graph}));
+  std::vector<Tensor> outputs(options.outputs);
+  std::vector<deputy_tensor> input_views(inputs.size()), output_views(options.outputs);
+  std::vector<const deputy_tensor*> input_pointers;
+  std::vector<deputy_tensor*> output_pointers;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    input_views[i] = AbiTensor(inputs[i]);
+    input_pointers.push_back(inputs[i].empty() ? nullptr : &input_views[i]);
+  }
+  for (size_t i = 0; i < options.outputs; ++i) {
+    const ValueType& type = context.outputs()[i];
+    output_views[i].dtype = static_cast<deputy_dtype>(type.dtype);
+    if (!kernel->allocates_outputs()) {
+      if (!type.is_static())
+        return Error(StatusCode::kInternal, "inference does not tell the extents of output {} from known inputs", i);
+      DEPUTY_ASSIGN_OR_RETURN(outputs[i], Tensor::Allocate(type.dtype, type.dims));
+      if (outputs[i].byte_size() != 0)
+        std::memset(outputs[i].mutable_data(), 0xCD, outputs[i].byte_size());  // planned memory is not clean either
+      output_views[i] = AbiTensor(outputs[i]);
+    }
+    output_pointers.push_back(&output_views[i]);
+  }
+  ThreadPool pool(3);
+  Scratch scratch;
+  TestAllocator allocator(output_views, outputs);
+  DEPUTY_RETURN_IF_ERROR(kernel->Run(KernelArgs{input_pointers, output_pointers, pool, scratch, &allocator}));
+  return outputs;
+}
+
+inline std::vector<Tensor> RunNode(Maker make, const PrimitiveBuilder& builder, std::vector<Tensor> inputs,
+                                   const RunNodeOptions& options = {}) {
+  Result<std::vector<Tensor>> outputs = TryRunNode(make, builder, std::move(inputs), options);
+  if (outputs.ok()) return std::move(outputs).value();
+  ADD_FAILURE() << outputs.status().ToString();
+  std::vector<Tensor> none(options.outputs);
+  return none;
+}
+
+}  // namespace deputy::host

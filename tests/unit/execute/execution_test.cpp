@@ -1,0 +1,166 @@
+// Plans over the CPU, run by hand: homes of values, dynamic extents, branches.
+#include "execute/execution.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cpu/delegate.hpp"
+#include "graph/inference.hpp"
+#include "graph/verify.hpp"
+
+namespace deputy::host {
+namespace {
+
+Node MakeNode(const std::string& op, int32_t version, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
+  Node node;
+  node.name = op;
+  node.primitive = PrimitiveBuilder("", op, version).Finish();
+  node.inputs = std::move(inputs);
+  node.outputs = std::move(outputs);
+  return node;
+}
+
+ValueType Floats(std::vector<int64_t> dims) { return {DType::kFloat32, true, std::move(dims)}; }
+
+class ExecutionTest : public testing::Test {
+ protected:
+  Status Prepare(Graph graph) {
+    DEPUTY_RETURN_IF_ERROR(VerifyGraph(graph));
+    DEPUTY_RETURN_IF_ERROR(InferGraph(graph, {}));
+    delegates_ = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
+    PlacementOptions options;
+    options.delegates.resize(1);
+    DEPUTY_ASSIGN_OR_RETURN(plan_, MakePlan(std::make_shared<Graph>(std::move(graph)), delegates_, options));
+    DEPUTY_ASSIGN_OR_RETURN(execution_, Execution::Create(plan_));
+    return {};
+  }
+  std::vector<float> Values(ValueId id) const {
+    const deputy_tensor& tensor = execution_->tensor(id);
+    const float* data = static_cast<const float*>(tensor.data);
+    return {data, data + tensor.byte_size / sizeof(float)};
+  }
+
+  std::vector<std::shared_ptr<Delegate>> delegates_;
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<Execution> execution_;
+};
+
+TEST_F(ExecutionTest, AChainRunsThroughTheArenaIntoTheBoundOutput) {
+  Graph graph;
+  const ValueId x = graph.AddValue("x", Floats({3})), a = graph.AddValue("a"), b = graph.AddValue("b");
+  const ValueId y = graph.AddValue("y");
+  graph.inputs = {x};
+  graph.outputs = {y};
+  graph.nodes = {MakeNode("Neg", 13, {x}, {a}), MakeNode("Abs", 13, {a}, {b}), MakeNode("Add", 14, {a, b}, {y})};
+  ASSERT_TRUE(Prepare(std::move(graph)).ok());
+  EXPECT_EQ(plan_->slots[a].home, Slot::Home::kArena);
+  EXPECT_EQ(plan_->slots[y].home, Slot::Home::kBound);
+  std::vector<float> in = {1, -2, 3}, out(3);
+  execution_->Bind(x, in.data());
+  execution_->Bind(y, out.data());
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(out, (std::vector<float>{0, 4, 0}));
+}
+
+TEST_F(ExecutionTest, ExtentsThatOnlyTheRunKnowsGrowAndShrink) {
+  Graph graph;
+  const ValueId x = graph.AddValue("x", Floats({4})), n = graph.AddValue("n", {DType::kInt64, true, {1}});
+  const ValueId zero = graph.AddConstant("zero", *Tensor::FromValues<int64_t>(DType::kInt64, {1}, std::vector<int64_t>{0}));
+  const ValueId y = graph.AddValue("y");
+  graph.inputs = {x, n};
+  graph.outputs = {y};
+  graph.nodes = {MakeNode("Slice", 13, {x, zero, n}, {y})};
+  ASSERT_TRUE(Prepare(std::move(graph)).ok());
+  EXPECT_EQ(plan_->slots[y].home, Slot::Home::kDynamic);
+  std::vector<float> in = {1, 2, 3, 4};
+  int64_t length = 2;
+  execution_->Bind(x, in.data());
+  execution_->Bind(n, &length);
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(Values(y), (std::vector<float>{1, 2}));
+  length = 4;
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(Values(y), (std::vector<float>{1, 2, 3, 4}));
+  length = 0;
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_TRUE(Values(y).empty());
+}
+
+Graph IfGraph(ValueType condition_type) {
+  Graph graph;
+  const ValueId c = graph.AddValue("c", std::move(condition_type)), x = graph.AddValue("x", Floats({2}));
+  const ValueId y = graph.AddValue("y");
+  graph.inputs = {c, x};
+  graph.outputs = {y};
+  Node node = MakeNode("If", 13, {c}, {y});
+  for (const char* name : {"then_branch", "else_branch"}) {
+    auto body = std::make_shared<Graph>();
+    const ValueId captured = body->AddValue("x"), made = body->AddValue("made");
+    body->captured = {captured};
+    body->outputs = {made};
+    body->nodes = {MakeNode(name[0] == 't' ? "Neg" : "Abs", 13, {captured}, {made})};
+    node.regions.push_back({name, body, {x}});
+  }
+  graph.nodes = {std::move(node)};
+  return graph;
+}
+
+TEST_F(ExecutionTest, AnIfRunsTheBranchOfItsCondition) {
+  Graph graph = IfGraph({DType::kBool, true, {}});
+  const ValueId c = graph.inputs[0], x = graph.inputs[1], y = graph.outputs[0];
+  ASSERT_TRUE(Prepare(std::move(graph)).ok());
+  uint8_t condition = 1;
+  std::vector<float> in = {3, -4}, out(2);
+  execution_->Bind(c, &condition);
+  execution_->Bind(x, in.data());
+  execution_->Bind(y, out.data());
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(out, (std::vector<float>{-3, 4}));
+  condition = 0;
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(out, (std::vector<float>{3, 4}));
+}
+
+TEST_F(ExecutionTest, AKnownConditionPutsItsBranchInPlaceOfTheIf) {
+  Graph graph = IfGraph({DType::kBool, true, {}});
+  Tensor yes = *Tensor::Allocate(DType::kBool, {});
+  yes.mutable_values<uint8_t>()[0] = 1;
+  graph.values[graph.inputs[0]].constant = yes;
+  graph.inputs.erase(graph.inputs.begin());
+  ASSERT_TRUE(InferGraph(graph, {MakeCpuEvaluator()}).ok());
+  ASSERT_EQ(graph.nodes.size(), 2u);
+  EXPECT_EQ(graph.nodes[0].kind(), OpKind::kNeg);
+  EXPECT_EQ(graph.nodes[1].kind(), OpKind::kIdentity);
+  EXPECT_TRUE(VerifyGraph(graph).ok());
+}
+
+TEST_F(ExecutionTest, AFailingStepNamesItsNode) {
+  Graph graph;
+  const ValueId x = graph.AddValue("x", Floats({4})), i = graph.AddValue("i", {DType::kInt64, true, {1}});
+  const ValueId y = graph.AddValue("y");
+  graph.inputs = {x, i};
+  graph.outputs = {y};
+  graph.nodes = {MakeNode("Gather", 13, {x, i}, {y})};
+  ASSERT_TRUE(Prepare(std::move(graph)).ok());
+  std::vector<float> in(4), out(1);
+  int64_t index = 9;
+  execution_->Bind(x, in.data());
+  execution_->Bind(i, &index);
+  execution_->Bind(y, out.data());
+  const Status status = execution_->Run();
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.where(), "node 'Gather' (Gather)");
+}
+
+TEST_F(ExecutionTest, ShapesOfKnownValuesAreFolded) {
+  Graph graph;
+  const ValueId x = graph.AddValue("x", Floats({2, 6})), shape = graph.AddValue("shape"), y = graph.AddValue("y");
+  graph.inputs = {x};
+  graph.outputs = {y};
+  graph.nodes = {MakeNode("Shape", 13, {x}, {shape}), MakeNode("Reshape", 13, {x, shape}, {y})};
+  ASSERT_TRUE(InferGraph(graph, {MakeCpuEvaluator()}).ok());
+  EXPECT_EQ(graph.nodes.size(), 1u);
+  EXPECT_EQ(graph.values[y].type.dims, (std::vector<int64_t>{2, 6}));
+}
+
+}  // namespace
+}  // namespace deputy::host

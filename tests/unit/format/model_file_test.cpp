@@ -1,0 +1,160 @@
+#include "format/model_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/file.hpp"
+#include "unit/format/graph_builder.hpp"
+
+namespace deputy::host {
+namespace {
+
+using test::Floats;
+using test::MakeNode;
+using test::VariedGraph;
+
+std::span<const uint8_t> Span(const std::string& bytes) {
+  return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
+}
+
+class ModelFile : public test::Scratch {
+ protected:
+  std::string BytesOf(const Graph& graph) {
+    const Status status = WriteModelFile(graph, folder_ / "m.dpm");
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return Load(folder_ / "m.dpm");
+  }
+  Result<Graph> RoundTrip(const Graph& graph) {
+    DEPUTY_RETURN_IF_ERROR(WriteModelFile(graph, folder_ / "m.dpm"));
+    return ReadModelFile(folder_ / "m.dpm");
+  }
+};
+
+void ExpectEqual(const Graph& a, const Graph& b) {
+  EXPECT_EQ(a.name, b.name);
+  EXPECT_EQ(a.inputs, b.inputs);
+  EXPECT_EQ(a.outputs, b.outputs);
+  EXPECT_EQ(a.captured, b.captured);
+  EXPECT_EQ(a.symbols, b.symbols);
+  EXPECT_EQ(a.metadata, b.metadata);
+  ASSERT_EQ(a.values.size(), b.values.size());
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    const Value &one = a.values[i], &other = b.values[i];
+    EXPECT_EQ(one.name, other.name);
+    EXPECT_EQ(one.type.dtype, other.type.dtype);
+    EXPECT_EQ(one.type.ranked, other.type.ranked);
+    EXPECT_EQ(one.type.dims, other.type.dims);
+    ASSERT_EQ(one.is_constant(), other.is_constant()) << one.name;
+    const auto bytes = one.constant.values<uint8_t>(), same = other.constant.values<uint8_t>();
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), same.begin(), same.end())) << one.name;
+  }
+  ASSERT_EQ(a.nodes.size(), b.nodes.size());
+  for (size_t i = 0; i < a.nodes.size(); ++i) {
+    const Node &one = a.nodes[i], &other = b.nodes[i];
+    EXPECT_EQ(one.name, other.name);
+    EXPECT_EQ(one.inputs, other.inputs);
+    EXPECT_EQ(one.outputs, other.outputs);
+    const auto bytes = one.primitive.bytes(), same = other.primitive.bytes();
+    EXPECT_TRUE(std::equal(bytes.begin(), bytes.end(), same.begin(), same.end())) << one.name;
+    ASSERT_EQ(one.regions.size(), other.regions.size());
+    for (size_t r = 0; r < one.regions.size(); ++r) {
+      EXPECT_EQ(one.regions[r].name, other.regions[r].name);
+      EXPECT_EQ(one.regions[r].captures, other.regions[r].captures);
+      EXPECT_EQ(one.regions[r].body->symbols, other.regions[r].body->symbols);
+      EXPECT_EQ(one.regions[r].body->nodes.size(), other.regions[r].body->nodes.size());
+    }
+  }
+}
+
+TEST_F(ModelFile, GraphComesBackAsItWas) {
+  const Graph graph = VariedGraph();
+  const Result<Graph> read = RoundTrip(graph);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  ExpectEqual(graph, *read);
+}
+
+TEST_F(ModelFile, EmptyGraphComesBack) {
+  const Result<Graph> read = RoundTrip(Graph());
+  EXPECT_TRUE(read.ok()) << read.status().ToString();
+}
+
+TEST_F(ModelFile, SameGraphGivesTheSameBytes) {
+  const std::string first = BytesOf(VariedGraph());
+  EXPECT_EQ(first, BytesOf(VariedGraph()));
+}
+
+TEST_F(ModelFile, ReadingAndWritingAgainGivesTheSameBytes) {
+  const std::string first = BytesOf(VariedGraph());
+  const Result<Graph> read = ReadModel(Span(first), nullptr);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  EXPECT_EQ(first, BytesOf(*read));
+}
+
+TEST_F(ModelFile, EqualConstantsAreStoredOnce) {
+  Graph graph;
+  const Tensor big = Floats(std::vector<float>(50000, 1.5f));
+  graph.AddConstant("a", big);
+  const size_t one = BytesOf(graph).size();
+  graph.AddConstant("b", big);
+  graph.AddConstant("c", Floats(std::vector<float>(50000, 1.5f)));
+  EXPECT_EQ(BytesOf(graph).size(), one);
+}
+
+TEST_F(ModelFile, ConstantsPointIntoTheMapping) {
+  ASSERT_TRUE(WriteModelFile(VariedGraph(), folder_ / "m.dpm").ok());
+  const auto file = MappedFile::Open(folder_ / "m.dpm");
+  ASSERT_TRUE(file.ok());
+  const Result<Graph> graph = ReadModel((*file)->bytes(), *file);
+  ASSERT_TRUE(graph.ok());
+  const auto* data = static_cast<const uint8_t*>(graph->values[2].constant.data());
+  EXPECT_TRUE(data >= (*file)->bytes().data() && data < (*file)->bytes().data() + (*file)->bytes().size());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(data) % 64, 0u);
+}
+
+TEST_F(ModelFile, ConstantsOfABufferAreCopied) {
+  auto bytes = std::make_unique<std::string>(BytesOf(VariedGraph()));
+  const Result<Graph> graph = ReadModel(Span(*bytes), nullptr);
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  bytes.reset();
+  ExpectEqual(VariedGraph(), *graph);
+}
+
+TEST_F(ModelFile, ValuesOfOneConstantShareItsCopy) {
+  const std::string bytes = BytesOf(VariedGraph());
+  const Result<Graph> graph = ReadModel(Span(bytes), nullptr);
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(graph->values[2].constant.data(), graph->values[3].constant.data());
+}
+
+TEST_F(ModelFile, R41_MisalignedBufferIsRead) {
+  const std::string bytes = " " + BytesOf(VariedGraph());
+  const auto keep = std::make_shared<const std::string>(bytes);
+  const Result<Graph> graph = ReadModel(Span(*keep).subspan(1), keep);
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  ExpectEqual(VariedGraph(), *graph);
+}
+
+TEST_F(ModelFile, MagicIsRecognised) {
+  EXPECT_TRUE(IsModelFile(Span(BytesOf(Graph()))));
+  EXPECT_FALSE(IsModelFile(Span("\x08\x07pytorch")));
+  EXPECT_FALSE(IsModelFile({}));
+}
+
+TEST_F(ModelFile, ErrorNamesTheFile) {
+  const std::filesystem::path path = Store("bad.dpm", "DPM1\r\n\x1a\n too short");
+  const Result<Graph> graph = ReadModelFile(path);
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.status().where(), path.string());
+  EXPECT_EQ(graph.status().code(), StatusCode::kModel);
+}
+
+TEST_F(ModelFile, MissingFileIsNotFound) {
+  EXPECT_EQ(ReadModelFile(folder_ / "none.dpm").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(ModelFile, FailedWriteLeavesNoFile) {
+  EXPECT_FALSE(WriteModelFile(VariedGraph(), folder_ / "no" / "m.dpm").ok());
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+}  // namespace
+}  // namespace deputy::host

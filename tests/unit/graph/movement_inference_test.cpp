@@ -1,0 +1,175 @@
+// Inference of the operators that move elements without computing.
+#include <gtest/gtest.h>
+
+#include "unit/graph/infer_one.hpp"
+
+namespace deputy::host {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+PrimitiveBuilder WithAxis(const char* op, int32_t version, int64_t axis) {
+  return PrimitiveBuilder("", op, version).Set("axis", axis);
+}
+const PrimitiveBuilder kSlice("", "Slice", 13);
+const PrimitiveBuilder kPad("", "Pad", 13);
+
+TEST(ConcatInference, AxisAddsUpAndKnownExtentsWin) {
+  EXPECT_EQ(InferDims(WithAxis("Concat", 13, 1), {Typed({kN, 2}), Typed({4, 3})}), (Dims{4, 5}));
+}
+
+TEST(ConcatInference, SymbolAlongTheAxisLeavesItUnknown) {
+  EXPECT_EQ(InferDims(WithAxis("Concat", 13, -1), {Typed({4, kN}), Typed({4, 3})}), (Dims{4, -1}));
+}
+
+TEST(ConcatInference, OneRankedInputGivesTheRank) {
+  EXPECT_EQ(InferDims(WithAxis("Concat", 13, 0), {Unranked(), Typed({4, 3})}), (Dims{-1, 3}));
+}
+
+TEST(ConcatInference, ExtentsThatClashAreRefused) {
+  EXPECT_EQ(InferError(WithAxis("Concat", 13, 0), {Typed({4, 2}), Typed({4, 3})}),
+            "cannot join [?,2] and [4,3] along axis 0");
+}
+
+TEST(ConcatInference, TypesThatDifferAreRefused) {
+  EXPECT_EQ(InferError(WithAxis("Concat", 13, 0), {Typed({4}), Typed({4}, DType::kInt64)}),
+            "cannot join float32 and int64");
+}
+
+TEST(SliceInference, NegativeStepRunsBackToTheStart) {
+  EXPECT_EQ(InferDims(kSlice, {Typed({10}), Known({-1}), Known({INT64_MIN}), Known({0}), Known({-3})}), (Dims{4}));
+}
+
+TEST(SliceInference, BoundsOutsideAreCut) {
+  EXPECT_EQ(InferDims(kSlice, {Typed({4, 5}), Known({-100, 3}), Known({100, 1})}), (Dims{4, 0}));
+}
+
+TEST(SliceInference, WholeAxisKeepsItsSymbol) {
+  EXPECT_EQ(InferDims(kSlice, {Typed({kN, 8}), Known({0, 2}), Known({INT64_MAX, 4})}), (Dims{kN, 2}));
+}
+
+TEST(SliceInference, UnknownStartsLeaveTheOtherAxes) {
+  EXPECT_EQ(InferDims(kSlice, {Typed({6, 8}), Typed({1}, DType::kInt64), Typed({1}, DType::kInt64), Known({1})}),
+            (Dims{6, -1}));
+}
+
+TEST(SliceInference, StepZeroIsRefused) {
+  EXPECT_EQ(InferError(kSlice, {Typed({6}), Known({0}), Known({6}), Known({0}), Known({0})}),
+            "the step of a Slice along axis 0 is 0");
+}
+
+TEST(SplitInference, SizesAreTaken) {
+  const std::vector<ValueType> types = Infer(WithAxis("Split", 13, 1), {Typed({kN, 5}), Known({2, 3})}, 2);
+  EXPECT_EQ(types[0].dims, (Dims{kN, 2}));
+  EXPECT_EQ(types[1].dims, (Dims{kN, 3}));
+}
+
+TEST(SplitInference, LastPartIsSmallerSinceOpset18) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "Split", 18).Set("num_outputs", int64_t{3});
+  const std::vector<ValueType> types = Infer(builder, {Typed({7})}, 3);
+  EXPECT_EQ(types[1].dims, (Dims{3}));
+  EXPECT_EQ(types[2].dims, (Dims{1}));
+}
+
+TEST(SplitInference, UnevenPartsAreRefusedBeforeOpset18) {
+  EXPECT_EQ(InferError(PrimitiveBuilder("", "Split", 13), {Typed({7})}, 3),
+            "an extent of 7 cannot be split into 3 equal parts");
+}
+
+TEST(SplitInference, SizesThatDoNotAddUpAreRefused) {
+  EXPECT_EQ(InferError(PrimitiveBuilder("", "Split", 13), {Typed({7}), Known({3, 3})}, 2),
+            "the sizes of a Split add up to 6, not to the extent 7");
+}
+
+TEST(PadInference, NegativePadsCrop) {
+  EXPECT_EQ(InferDims(kPad, {Typed({4, 5}), Known({1, -2, 0, 1})}), (Dims{5, 4}));
+}
+
+TEST(PadInference, UnpaddedSymbolStays) {
+  EXPECT_EQ(InferDims(kPad, {Typed({kN, 5}), Known({0, 1, 0, 1})}), (Dims{kN, 7}));
+}
+
+TEST(PadInference, AxesNameWhatIsPadded) {
+  EXPECT_EQ(InferDims(PrimitiveBuilder("", "Pad", 18), {Typed({3, 4, 5}), Known({1, 2}), LeftOut(), Known({-1})}),
+            (Dims{3, 4, 8}));
+}
+
+TEST(PadInference, CroppingMoreThanThereIsIsRefused) {
+  EXPECT_EQ(InferError(kPad, {Typed({4}), Known({-3, -2})}), "padding by -3 and -2 crops more than the extent 4");
+}
+
+TEST(PadInference, UnknownModeIsRefused) {
+  PrimitiveBuilder builder = kPad;
+  builder.Set("mode", std::string("mirror"));
+  EXPECT_EQ(InferError(builder, {Typed({4}), Known({1, 1})}), "there is no padding mode 'mirror'");
+}
+
+TEST(TileInference, SymbolRepeatedOnceStays) {
+  EXPECT_EQ(InferDims(PrimitiveBuilder("", "Tile", 13), {Typed({kN, 3}), Known({1, 4})}), (Dims{kN, 12}));
+}
+
+TEST(TileInference, OverflowIsRefused) {
+  EXPECT_NE(InferError(PrimitiveBuilder("", "Tile", 13), {Typed({1 << 20}), Known({INT64_MAX})}), "");
+}
+
+TEST(TransposeInference, PermutesSymbols) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "Transpose", 13).Set("perm", Dims{2, 0, 1});
+  EXPECT_EQ(InferDims(builder, {Typed({kN, 3, 4})}), (Dims{4, kN, 3}));
+}
+
+TEST(TransposeInference, ReversesWithoutPerm) {
+  EXPECT_EQ(InferDims(PrimitiveBuilder("", "Transpose", 13), {Typed({kN, 3, 4})}), (Dims{4, 3, kN}));
+}
+
+TEST(TransposeInference, PermThatNamesAnAxisTwiceIsRefused) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "Transpose", 13).Set("perm", Dims{0, 0});
+  EXPECT_EQ(InferError(builder, {Typed({2, 3})}), "axis 0 is named twice");
+}
+
+TEST(DepthToSpaceInference, DepthShrinksBySquare) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "DepthToSpace", 13).Set("blocksize", int64_t{2});
+  EXPECT_EQ(InferDims(builder, {Typed({kN, 8, 2, 3})}), (Dims{kN, 2, 4, 6}));
+}
+
+TEST(SpaceToDepthInference, ExtentThatIsNoMultipleIsRefused) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "SpaceToDepth", 13).Set("blocksize", int64_t{2});
+  EXPECT_EQ(InferError(builder, {Typed({1, 2, 3, 4})}), "an extent of 3 is no multiple of 2");
+}
+
+TEST(GatherInference, IndicesReplaceTheAxis) {
+  EXPECT_EQ(InferDims(WithAxis("Gather", 13, 1), {Typed({kN, 5, 6}), Typed({2, 3}, DType::kInt64)}),
+            (Dims{kN, 2, 3, 6}));
+}
+
+TEST(GatherInference, ScalarIndexRemovesTheAxis) {
+  EXPECT_EQ(InferDims(WithAxis("Gather", 13, 0), {Typed({4, 5}), Typed({}, DType::kInt64)}), (Dims{5}));
+}
+
+TEST(GatherInference, FloatIndicesAreRefused) {
+  EXPECT_EQ(InferError(WithAxis("Gather", 13, 0), {Typed({4, 5}), Typed({})}), "the indices are float32, not int64");
+}
+
+TEST(GatherElementsInference, TakesTheIndicesExtents) {
+  EXPECT_EQ(InferDims(WithAxis("GatherElements", 13, 0), {Typed({4, 5}), Typed({7, 2}, DType::kInt64)}), (Dims{7, 2}));
+}
+
+TEST(GatherElementsInference, IndicesBeyondTheDataAreRefused) {
+  EXPECT_NE(InferError(WithAxis("GatherElements", 13, 0), {Typed({4, 5}), Typed({2, 6}, DType::kInt64)}), "");
+}
+
+TEST(GatherNDInference, SlicesFollowTheTuples) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "GatherND", 13).Set("batch_dims", int64_t{1});
+  EXPECT_EQ(InferDims(builder, {Typed({kN, 3, 4, 5}), Typed({2, 6, 1}, DType::kInt64)}), (Dims{2, 6, 4, 5}));
+}
+
+TEST(GatherNDInference, TupleLongerThanTheDataIsRefused) {
+  EXPECT_NE(InferError(PrimitiveBuilder("", "GatherND", 13), {Typed({3, 4}), Typed({2, 3}, DType::kInt64)}), "");
+}
+
+TEST(TriluInference, VectorIsRefused) {
+  EXPECT_EQ(InferError(PrimitiveBuilder("", "Trilu", 14), {Typed({3})}),
+            "the input has shape [3], which holds no matrix");
+}
+
+}  // namespace
+}  // namespace deputy::host

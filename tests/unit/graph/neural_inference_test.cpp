@@ -1,0 +1,179 @@
+#include <gtest/gtest.h>
+
+#include "unit/graph/infer_one.hpp"
+
+namespace deputy::host {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+PrimitiveBuilder Conv() { return PrimitiveBuilder("", "Conv", 11); }
+PrimitiveBuilder ConvTranspose() { return PrimitiveBuilder("", "ConvTranspose", 11); }
+PrimitiveBuilder MatMul() { return PrimitiveBuilder("", "MatMul", 13); }
+PrimitiveBuilder Gemm() { return PrimitiveBuilder("", "Gemm", 13); }
+
+TEST(ConvInference, KeepsTheSymbolOfTheBatch) {
+  EXPECT_EQ(Infer(Conv(), {Typed({kN, 3, 8, 8}), Typed({16, 3, 3, 3})})[0].dims, (Dims{kN, 16, 6, 6}));
+}
+
+TEST(ConvInference, UnknownExtentStaysUnknown) {
+  EXPECT_EQ(Infer(Conv(), {Typed({1, 3, kUnknownDim, 8}), Typed({16, 3, 3, 3})})[0].dims,
+            (Dims{1, 16, kUnknownDim, 6}));
+}
+
+TEST(ConvInference, SymbolSurvivesPaddingThatKeepsTheExtent) {
+  EXPECT_EQ(Infer(Conv().Set("pads", Dims{1, 1}), {Typed({1, 3, kN}), Typed({4, 3, 3})})[0].dims, (Dims{1, 4, kN}));
+}
+
+TEST(ConvInference, SymbolDoesNotSurviveAStride) {
+  EXPECT_EQ(
+      Infer(Conv().Set("pads", Dims{1, 1}).Set("strides", Dims{2}), {Typed({1, 3, kN}), Typed({4, 3, 3})})[0].dims,
+      (Dims{1, 4, kUnknownDim}));
+}
+
+TEST(ConvInference, WeightsAloneGiveRankAndChannels) {
+  EXPECT_EQ(Infer(Conv(), {Unranked(), Typed({16, 3, 3, 3})})[0].dims,
+            (Dims{kUnknownDim, 16, kUnknownDim, kUnknownDim}));
+}
+
+TEST(ConvInference, GroupsDivideTheChannels) {
+  EXPECT_EQ(Infer(Conv().Set("group", int64_t{3}), {Typed({1, 6, 4}), Typed({9, 2, 1})})[0].dims, (Dims{1, 9, 4}));
+}
+
+TEST(ConvInference, ChannelsThatDoNotFitAreNamed) {
+  const auto types = TryInfer(Conv(), {Typed({1, 3, 8, 8}), Typed({16, 4, 3, 3})});
+  ASSERT_FALSE(types.ok());
+  EXPECT_EQ(types.status().message(), "weights have 4 input channels per group (1 groups), input has 3");
+}
+
+TEST(ConvInference, KernelShapeThatContradictsTheWeightsIsRefused) {
+  EXPECT_FALSE(TryInfer(Conv().Set("kernel_shape", Dims{5, 5}), {Typed({1, 3, 8, 8}), Typed({4, 3, 3, 3})}).ok());
+}
+
+TEST(ConvInference, BiasOfAnotherLengthIsRefused) {
+  EXPECT_FALSE(TryInfer(Conv(), {Typed({1, 3, 8}), Typed({4, 3, 3}), Typed({5})}).ok());
+}
+
+TEST(ConvInference, WindowLargerThanTheInputNamesTheAxis) {
+  const auto types = TryInfer(Conv(), {Typed({1, 3, 8, 2}), Typed({4, 3, 3, 3})});
+  ASSERT_FALSE(types.ok());
+  EXPECT_EQ(types.status().where(), "spatial axis 1");
+}
+
+TEST(ConvInference, InputWithoutSpatialAxesIsRefused) {
+  EXPECT_FALSE(TryInfer(Conv(), {Typed({1, 3}), Typed({4, 3})}).ok());
+}
+
+TEST(ConvTransposeInference, ChannelsComeFromTheSecondExtentAndTheGroups) {
+  EXPECT_EQ(
+      Infer(ConvTranspose().Set("group", int64_t{2}).Set("strides", Dims{2}), {Typed({1, 4, 5}), Typed({4, 3, 2})})[0]
+          .dims,
+      (Dims{1, 6, 10}));
+}
+
+TEST(ConvTransposeInference, OutputShapeHoldsForUnknownInputs) {
+  EXPECT_EQ(Infer(ConvTranspose().Set("strides", Dims{2}).Set("output_shape", Dims{9}),
+                  {Typed({1, 4, kUnknownDim}), Typed({4, 3, 3})})[0]
+                .dims,
+            (Dims{1, 3, 9}));
+}
+
+TEST(MatMulInference, VectorsLoseTheirMadeUpExtent) {
+  EXPECT_EQ(Infer(MatMul(), {Typed({3}), Typed({2, 3, 4})})[0].dims, (Dims{2, 4}));
+  EXPECT_EQ(Infer(MatMul(), {Typed({2, 5, 3}), Typed({3})})[0].dims, (Dims{2, 5}));
+  EXPECT_EQ(Infer(MatMul(), {Typed({3}), Typed({3})})[0].dims, Dims{});
+}
+
+TEST(MatMulInference, BatchesBroadcast) {
+  EXPECT_EQ(Infer(MatMul(), {Typed({kN, 1, 2, 3}), Typed({5, 3, 4})})[0].dims, (Dims{kN, 5, 2, 4}));
+}
+
+TEST(MatMulInference, InnerExtentsThatDifferAreRefused) {
+  EXPECT_FALSE(TryInfer(MatMul(), {Typed({2, 3}), Typed({4, 5})}).ok());
+}
+
+TEST(MatMulInference, ScalarIsRefused) { EXPECT_FALSE(TryInfer(MatMul(), {Typed({}), Typed({4, 5})}).ok()); }
+
+TEST(GemmInference, TransposesBothInputs) {
+  EXPECT_EQ(Infer(Gemm().Set("transA", int64_t{1}).Set("transB", int64_t{1}), {Typed({3, kN}), Typed({5, 3})})[0].dims,
+            (Dims{kN, 5}));
+}
+
+TEST(GemmInference, CThatDoesNotBroadcastIsRefused) {
+  EXPECT_FALSE(TryInfer(Gemm(), {Typed({2, 3}), Typed({3, 4}), Typed({3})}).ok());
+}
+
+TEST(GemmInference, CLargerThanTheProductIsRefused) {
+  EXPECT_FALSE(TryInfer(Gemm(), {Typed({1, 3}), Typed({3, 4}), Typed({2, 4})}).ok());
+}
+
+TEST(BatchNormalizationInference, ParametersMustFitTheChannels) {
+  const PrimitiveBuilder builder("", "BatchNormalization", 15);
+  EXPECT_EQ(Infer(builder, {Typed({kN, 3, 4}), Typed({3}), Typed({3}), Typed({3}), Typed({3})})[0].dims,
+            (Dims{kN, 3, 4}));
+  EXPECT_FALSE(TryInfer(builder, {Typed({kN, 3, 4}), Typed({3}), Typed({3}), Typed({2}), Typed({3})}).ok());
+}
+
+TEST(LayerNormalizationInference, StatisticsHaveOnesFromTheAxisOn) {
+  const auto types = Infer(PrimitiveBuilder("", "LayerNormalization", 17).Set("axis", int64_t{-2}),
+                           {Typed({kN, 3, 4}, DType::kFloat16), Typed({3, 4}, DType::kFloat16)}, 3);
+  EXPECT_EQ(types[0].dims, (Dims{kN, 3, 4}));
+  EXPECT_EQ(types[1].dims, (Dims{kN, 1, 1}));
+  EXPECT_EQ(types[2].dtype, DType::kFloat32);
+}
+
+TEST(LrnInference, SizeIsNeeded) {
+  EXPECT_FALSE(TryInfer(PrimitiveBuilder("", "LRN", 13), {Typed({1, 3, 4, 4})}).ok());
+}
+
+TEST(PoolInference, IndicesHaveTheExtentsOfTheMaxima) {
+  const auto types =
+      Infer(PrimitiveBuilder("", "MaxPool", 12).Set("kernel_shape", Dims{2, 2}).Set("strides", Dims{2, 2}),
+            {Typed({kN, 3, 8, 8})}, 2);
+  EXPECT_EQ(types[0].dims, (Dims{kN, 3, 4, 4}));
+  EXPECT_EQ(types[1].dims, (Dims{kN, 3, 4, 4}));
+  EXPECT_EQ(types[1].dtype, DType::kInt64);
+}
+
+TEST(PoolInference, InputOfAnotherRankIsRefused) {
+  EXPECT_FALSE(
+      TryInfer(PrimitiveBuilder("", "AveragePool", 19).Set("kernel_shape", Dims{2, 2}), {Typed({1, 3, 8})}).ok());
+}
+
+TEST(PoolInference, KernelShapeIsNeeded) {
+  EXPECT_FALSE(TryInfer(PrimitiveBuilder("", "AveragePool", 19), {Typed({1, 3, 8})}).ok());
+}
+
+TEST(GlobalPoolInference, SpatialExtentsBecomeOne) {
+  EXPECT_EQ(Infer(PrimitiveBuilder("", "GlobalAveragePool", 1), {Typed({kN, 3, kUnknownDim, 8})})[0].dims,
+            (Dims{kN, 3, 1, 1}));
+}
+
+TEST(RecurrentInference, LayoutZeroPutsTheStepsFirst) {
+  const auto types =
+      Infer(PrimitiveBuilder("", "LSTM", 14).Set("hidden_size", int64_t{5}).Set("direction", "bidirectional"),
+            {Typed({kN, 3, 4}), Typed({2, 20, 4}), Typed({2, 20, 5})}, 3);
+  EXPECT_EQ(types[0].dims, (Dims{kN, 2, 3, 5}));
+  EXPECT_EQ(types[1].dims, (Dims{2, 3, 5}));
+  EXPECT_EQ(types[2].dims, (Dims{2, 3, 5}));
+}
+
+TEST(RecurrentInference, LayoutOnePutsTheBatchFirst) {
+  const auto types = Infer(PrimitiveBuilder("", "GRU", 14).Set("hidden_size", int64_t{5}).Set("layout", int64_t{1}),
+                           {Typed({3, kN, 4}), Typed({1, 15, 4}), Typed({1, 15, 5})}, 2);
+  EXPECT_EQ(types[0].dims, (Dims{3, kN, 1, 5}));
+  EXPECT_EQ(types[1].dims, (Dims{3, 1, 5}));
+}
+
+TEST(RecurrentInference, HiddenSizeMayComeFromTheWeights) {
+  EXPECT_EQ(Infer(PrimitiveBuilder("", "RNN", 14), {Typed({7, 3, 4}), Typed({1, 5, 4}), Typed({1, 5, 5})}, 2)[1].dims,
+            (Dims{1, 3, 5}));
+}
+
+TEST(RecurrentInference, WeightsForAnotherInputAreRefused) {
+  EXPECT_FALSE(
+      TryInfer(PrimitiveBuilder("", "RNN", 14), {Typed({7, 3, 4}), Typed({1, 5, 6}), Typed({1, 5, 5})}, 2).ok());
+}
+
+}  // namespace
+}  // namespace deputy::host

@@ -1,0 +1,179 @@
+// Inference of the operators that look at shapes or change them.
+#include <gtest/gtest.h>
+
+#include "unit/graph/infer_one.hpp"
+
+namespace deputy::host {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+const PrimitiveBuilder kReshape("", "Reshape", 14);
+const PrimitiveBuilder kSqueeze("", "Squeeze", 13);
+const PrimitiveBuilder kUnsqueeze("", "Unsqueeze", 13);
+const PrimitiveBuilder kExpand("", "Expand", 13);
+const PrimitiveBuilder kRange("", "Range", 11);
+
+TEST(ReshapeInference, ZeroCopiesAndMinusOneIsComputed) {
+  EXPECT_EQ(InferDims(kReshape, {Typed({2, 3, 4}), Known({0, -1})}), (Dims{2, 12}));
+}
+
+TEST(ReshapeInference, SymbolIsCopied) {
+  EXPECT_EQ(InferDims(kReshape, {Typed({kN, 3, 4}), Known({0, -1})}), (Dims{kN, 12}));
+}
+
+TEST(ReshapeInference, MinusOneTakesTheSymbolWhenTheKnownPartsCancel) {
+  EXPECT_EQ(InferDims(kReshape, {Typed({kN, 3, 4}), Known({-1, 12})}), (Dims{kN, 12}));
+}
+
+TEST(ReshapeInference, MinusOneStaysUnknownWhenTheSymbolIsSpread) {
+  EXPECT_EQ(InferDims(kReshape, {Typed({kN, 3, 4}), Known({-1, 6})}), (Dims{kUnknownDim, 6}));
+}
+
+TEST(ReshapeInference, CopiedUnknownExtentCancelsItself) {
+  EXPECT_EQ(InferDims(kReshape, {Typed({kUnknownDim, 8}), Known({0, 2, -1})}), (Dims{kUnknownDim, 2, 4}));
+}
+
+TEST(ReshapeInference, AllowZeroMakesZero) {
+  PrimitiveBuilder builder = kReshape;
+  builder.Set("allowzero", int64_t{1});
+  EXPECT_EQ(InferDims(builder, {Typed({0, 3}), Known({3, 0})}), (Dims{3, 0}));
+}
+
+TEST(ReshapeInference, AllowZeroBesideMinusOneIsRefused) {
+  PrimitiveBuilder builder = kReshape;
+  builder.Set("allowzero", int64_t{1});
+  EXPECT_EQ(InferError(builder, {Typed({0, 3}), Known({0, -1})}),
+            "cannot reshape to [0,-1]: -1 beside 0 could be anything");
+}
+
+TEST(ReshapeInference, ElementsThatDoNotFitAreNamed) {
+  EXPECT_EQ(InferError(kReshape, {Typed({2, 3}), Known({4, -1})}), "cannot reshape [2,3] (6 elements) to [4,-1]");
+  EXPECT_EQ(InferError(kReshape, {Typed({2, 3}), Known({4, 2})}), "cannot reshape [2,3] (6 elements) to [4,2]");
+}
+
+TEST(ReshapeInference, TwoMinusOnesAreRefused) {
+  EXPECT_EQ(InferError(kReshape, {Typed({2, 3}), Known({-1, -1})}), "cannot reshape to [-1,-1]: two extents are -1");
+}
+
+TEST(ReshapeInference, ZeroBehindTheInputsRankIsRefused) {
+  EXPECT_EQ(InferError(kReshape, {Typed({2}), Known({2, 0})}),
+            "cannot reshape [2] to [2,0]: there is no extent 1 to copy");
+}
+
+TEST(ReshapeInference, LengthOfAnUnknownShapeGivesTheRank) {
+  EXPECT_EQ(InferDims(kReshape, {Typed({2, 3}), Typed({3}, DType::kInt64)}), (Dims{-1, -1, -1}));
+}
+
+TEST(ReshapeInference, UnknownLengthGivesNoRank) {
+  EXPECT_FALSE(Infer(kReshape, {Typed({2, 3}), Typed({kUnknownDim}, DType::kInt64)})[0].ranked);
+}
+
+TEST(ReshapeInference, UnrankedInputKeepsTheKnownExtents) {
+  EXPECT_EQ(InferDims(kReshape, {Unranked(), Known({0, -1, 5})}), (Dims{-1, -1, 5}));
+}
+
+TEST(ReshapeInference, EmptyShapeMakesAScalar) { EXPECT_EQ(InferDims(kReshape, {Typed({1, 1}), Known({})}), (Dims{})); }
+
+TEST(ReshapeInference, MissingShapeIsRefused) {
+  EXPECT_EQ(InferError(kReshape, {Typed({1, 1})}), "input 'shape' is missing");
+}
+
+TEST(FlattenInference, SymbolAloneInFrontIsKept) {
+  EXPECT_EQ(InferDims(PrimitiveBuilder("", "Flatten", 13), {Typed({kN, 3, 4})}), (Dims{kN, 12}));
+}
+
+TEST(FlattenInference, AxisZeroPutsAllBehind) {
+  EXPECT_EQ(InferDims(PrimitiveBuilder("", "Flatten", 13).Set("axis", int64_t{0}), {Typed({2, 3})}), (Dims{1, 6}));
+}
+
+TEST(FlattenInference, AxisMayBeTheRank) {
+  EXPECT_EQ(InferDims(PrimitiveBuilder("", "Flatten", 13).Set("axis", int64_t{2}), {Typed({2, 3})}), (Dims{6, 1}));
+}
+
+TEST(SqueezeInference, NamedAxesGo) {
+  EXPECT_EQ(InferDims(kSqueeze, {Typed({1, kN, 1, 3}), Known({0, -2})}), (Dims{kN, 3}));
+}
+
+TEST(SqueezeInference, WithoutAxesAllOnesGo) { EXPECT_EQ(InferDims(kSqueeze, {Typed({1, 2, 1})}), (Dims{2})); }
+
+TEST(SqueezeInference, WithoutAxesASymbolLeavesTheRankOpen) {
+  EXPECT_FALSE(Infer(kSqueeze, {Typed({1, kN})})[0].ranked);
+}
+
+TEST(SqueezeInference, ExtentThatIsNotOneIsRefused) {
+  EXPECT_EQ(InferError(kSqueeze, {Typed({1, 2}), Known({1})}), "cannot squeeze axis 1 of [1,2]: its extent is not 1");
+}
+
+TEST(UnsqueezeInference, AxesCountInTheResult) {
+  EXPECT_EQ(InferDims(kUnsqueeze, {Typed({kN, 3}), Known({-1, 0})}), (Dims{1, kN, 3, 1}));
+}
+
+TEST(UnsqueezeInference, AxisNamedTwiceIsRefused) {
+  EXPECT_EQ(InferError(kUnsqueeze, {Typed({2}), Known({0, -3})}), "axis -3 is named twice");
+}
+
+TEST(ExpandInference, BroadcastsBothWays) {
+  EXPECT_EQ(InferDims(kExpand, {Typed({kN, 1}), Known({3, 1, 5})}), (Dims{3, kN, 5}));
+}
+
+TEST(ExpandInference, UnknownShapeOfKnownLengthGivesTheRank) {
+  EXPECT_EQ(InferDims(kExpand, {Typed({4, 1}), Typed({3}, DType::kInt64)}), (Dims{-1, 4, -1}));
+}
+
+TEST(ShapeInference, StartAndEndAreClamped) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "Shape", 15).Set("start", int64_t{-9}).Set("end", int64_t{-1});
+  const ValueType type = Infer(builder, {Typed({kN, 3, 4})})[0];
+  EXPECT_EQ(type.dims, (Dims{2}));
+  EXPECT_EQ(type.dtype, DType::kInt64);
+}
+
+TEST(ShapeInference, StartBehindEndIsEmpty) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "Shape", 15).Set("start", int64_t{2}).Set("end", int64_t{1});
+  EXPECT_EQ(InferDims(builder, {Typed({1, 2, 3})}), (Dims{0}));
+}
+
+TEST(ConstantOfShapeInference, TypeComesFromTheValue) {
+  const Tensor one = Tensor::FromValues<int64_t>(DType::kInt64, {1}, std::vector<int64_t>{1}).value();
+  const ValueType type = Infer(PrimitiveBuilder("", "ConstantOfShape", 9).Set("value", one), {Known({2, 0})})[0];
+  EXPECT_EQ(type.dtype, DType::kInt64);
+  EXPECT_EQ(type.dims, (Dims{2, 0}));
+}
+
+TEST(ConstantOfShapeInference, NegativeExtentIsRefused) {
+  EXPECT_EQ(InferError(PrimitiveBuilder("", "ConstantOfShape", 9), {Known({2, -1})}), "shape [2,-1] is not possible");
+}
+
+TEST(RangeInference, CountRoundsUp) {
+  EXPECT_EQ(InferDims(kRange, {KnownScalar(DType::kFloat32, 1.0f), KnownScalar(DType::kFloat32, 5.0f),
+                               KnownScalar(DType::kFloat32, 1.5f)}),
+            (Dims{3}));
+}
+
+TEST(RangeInference, WrongDirectionIsEmpty) {
+  EXPECT_EQ(InferDims(kRange, {KnownScalar(DType::kInt64, int64_t{5}), KnownScalar(DType::kInt64, int64_t{1}),
+                               KnownScalar(DType::kInt64, int64_t{1})}),
+            (Dims{0}));
+}
+
+TEST(RangeInference, DistanceWiderThanInt64DoesNotOverflow) {
+  EXPECT_EQ(InferDims(kRange, {KnownScalar(DType::kInt64, INT64_MAX), KnownScalar(DType::kInt64, INT64_MIN),
+                               KnownScalar(DType::kInt64, INT64_MIN)}),
+            (Dims{2}));
+}
+
+TEST(RangeInference, StepOfZeroIsRefused) {
+  EXPECT_EQ(InferError(kRange, {KnownScalar(DType::kInt32, int32_t{0}), KnownScalar(DType::kInt32, int32_t{1}),
+                                KnownScalar(DType::kInt32, int32_t{0})}),
+            "the step of a Range is 0");
+}
+
+TEST(EyeLikeInference, DtypeAttributeWins) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "EyeLike", 9).Set("dtype", int64_t{11});
+  const ValueType type = Infer(builder, {Typed({2, kN}, DType::kInt32)})[0];
+  EXPECT_EQ(type.dtype, DType::kFloat64);
+  EXPECT_EQ(type.dims, (Dims{2, kN}));
+}
+
+}  // namespace
+}  // namespace deputy::host

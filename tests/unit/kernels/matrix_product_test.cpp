@@ -1,0 +1,86 @@
+#include "kernels/matrix_product.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace deputy::host {
+namespace {
+
+template <class T>
+linalg::GemmArgs<T> Matrices(int64_t m, int64_t n, int64_t k, const std::vector<T>& a, const std::vector<T>& b,
+                             std::vector<T>& c) {
+  linalg::GemmArgs<T> args;
+  args.m = m;
+  args.n = n;
+  args.k = k;
+  args.a = a.data();
+  args.lda = k;
+  args.b = b.data();
+  args.ldb = n;
+  args.c = c.data();
+  args.ldc = n;
+  return args;
+}
+
+TEST(MatrixProduct, IntegersWrapAround) {
+  const std::vector<int32_t> a = {2147483647, 1}, b = {2, 5};
+  std::vector<int32_t> c(1);
+  ThreadPool pool(1);
+  MultiplyMatrices(Matrices(1, 1, 2, a, b, c), pool);
+  EXPECT_EQ(c[0], 3);  // 2^32 - 2 + 5, modulo 2^32
+}
+
+TEST(MatrixProduct, IntegersMultiplyTransposed) {
+  const std::vector<int64_t> a = {1, 2, 3, 4}, b = {5, 6, 7, 8};
+  std::vector<int64_t> c(4);
+  ThreadPool pool(1);
+  linalg::GemmArgs<int64_t> args = Matrices(2, 2, 2, a, b, c);
+  args.transpose_a = args.transpose_b = true;
+  MultiplyMatrices(args, pool);
+  EXPECT_EQ(c, (std::vector<int64_t>{1 * 5 + 3 * 6, 1 * 7 + 3 * 8, 2 * 5 + 4 * 6, 2 * 7 + 4 * 8}));
+}
+
+TEST(MatrixProduct, CutsOverThreadsGiveTheSame) {
+  for (const auto& [m, n] : {std::pair<int64_t, int64_t>{300, 40}, {40, 300}, {1, 500}, {500, 1}}) {
+    const int64_t k = 64;
+    std::vector<float> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n));
+    for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7) - 3;
+    for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5) - 2;
+    std::vector<float> one(static_cast<size_t>(m * n)), four(one.size());
+    ThreadPool single(1), pool(4);
+    MultiplyMatrices(Matrices(m, n, k, a, b, one), single);
+    MultiplyMatrices(Matrices(m, n, k, a, b, four), pool);
+    EXPECT_EQ(one, four) << m << "x" << n;
+  }
+}
+
+TEST(MatrixProduct, BatchesBroadcastAgainstEachOther) {
+  const std::vector<int32_t> a = {1, 2}, b = {10, 100, 1000};  // [2,1,1,1] and [3,1,1]
+  std::vector<int32_t> c(6);
+  ThreadPool pool(2);
+  const int64_t a_batch[] = {2, 1}, b_batch[] = {3}, c_batch[] = {2, 3};
+  MultiplyBatch(BatchedProduct<int32_t>{Matrices(1, 1, 1, a, b, c), a_batch, b_batch, c_batch}, pool);
+  EXPECT_EQ(c, (std::vector<int32_t>{10, 100, 1000, 20, 200, 2000}));
+}
+
+TEST(MatrixProduct, OneRightSideServesTheWholeBatch) {
+  const std::vector<float> a = {1, 2, 3, 4}, b = {1, 1};
+  std::vector<float> c(2);
+  ThreadPool pool(2);
+  const int64_t a_batch[] = {2}, b_batch[] = {1}, c_batch[] = {2};
+  MultiplyBatch(BatchedProduct<float>{Matrices(1, 1, 2, a, b, c), a_batch, b_batch, c_batch}, pool);
+  EXPECT_EQ(c, (std::vector<float>{3, 7}));
+}
+
+TEST(MatrixProduct, EmptyBatchTouchesNothing) {
+  const std::vector<float> a, b = {1};
+  std::vector<float> c = {5};
+  ThreadPool pool(1);
+  const int64_t a_batch[] = {0}, c_batch[] = {0};
+  MultiplyBatch(BatchedProduct<float>{Matrices(1, 1, 1, a, b, c), a_batch, {}, c_batch}, pool);
+  EXPECT_EQ(c[0], 5);
+}
+
+}  // namespace
+}  // namespace deputy::host

@@ -1,0 +1,74 @@
+#include "kernels/vector_math.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace deputy::host {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// Distance in units of the last place of the true value.
+double UlpDistance(float got, double wanted) {
+  const float nearest = std::fabs(static_cast<float>(wanted));
+  const double unit = static_cast<double>(std::nextafter(nearest, kInfinity)) - static_cast<double>(nearest);
+  return std::fabs(static_cast<double>(got) - wanted) / unit;
+}
+
+// Over floats of all magnitudes up to `limit`, of both signs.
+template <class F, class G>
+double LargestUlpDistance(F function, G truth, float limit) {
+  double largest = 0;
+  for (uint32_t bits = 0; bits < std::bit_cast<uint32_t>(limit); bits += 4999) {
+    for (const float x : {std::bit_cast<float>(bits), -std::bit_cast<float>(bits)})
+      largest = std::max(largest, UlpDistance(function(x), truth(static_cast<double>(x))));
+  }
+  return largest;
+}
+
+TEST(VectorMath, ExpIsNearTheTruth) {
+  EXPECT_LT(LargestUlpDistance(
+                VectorExp, [](double x) { return std::exp(x); }, 88.0f),
+            3);
+}
+
+TEST(VectorMath, TanhIsNearTheTruth) {
+  EXPECT_LT(LargestUlpDistance(
+                VectorTanh, [](double x) { return std::tanh(x); }, 1e30f),
+            3);
+}
+
+TEST(VectorMath, SigmoidIsNearTheTruth) {
+  EXPECT_LT(LargestUlpDistance(
+                VectorSigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 87.0f),
+            3);
+}
+
+TEST(VectorMath, ExpAtItsEnds) {
+  EXPECT_EQ(VectorExp(0.0f), 1.0f);
+  EXPECT_EQ(VectorExp(kInfinity), kInfinity);
+  EXPECT_EQ(VectorExp(-kInfinity), 0.0f);
+  EXPECT_EQ(VectorExp(89.0f), kInfinity);
+  EXPECT_EQ(VectorExp(-1e30f), 0.0f);
+}
+
+TEST(VectorMath, ExpOfLowNumbersIsSubnormal) {
+  EXPECT_NEAR(static_cast<double>(VectorExp(-95.0f)), std::exp(-95.0), 2e-45);
+}
+
+TEST(VectorMath, TanhAtItsEnds) {
+  EXPECT_EQ(VectorTanh(kInfinity), 1.0f);
+  EXPECT_EQ(VectorTanh(-kInfinity), -1.0f);
+  EXPECT_TRUE(std::signbit(VectorTanh(-0.0f)));
+}
+
+TEST(VectorMath, NanStaysNan) {
+  EXPECT_TRUE(std::isnan(VectorExp(kNan)));
+  EXPECT_TRUE(std::isnan(VectorTanh(kNan)));
+  EXPECT_TRUE(std::isnan(VectorSigmoid(kNan)));
+}
+
+}  // namespace
+}  // namespace deputy::host

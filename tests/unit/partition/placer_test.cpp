@@ -1,0 +1,334 @@
+#include "partition/placer.hpp"
+
+#include <gtest/gtest.h>
+
+#include "graph/verify.hpp"
+#include "unit/partition/test_graph.hpp"
+
+namespace deputy::host {
+namespace {
+
+using Names = std::vector<std::vector<std::string>>;
+
+// S is what the first delegate takes, U is for the CPU.
+TestGraph Chain(const std::string& ops) {
+  TestGraph test;
+  test.Input("x");
+  std::string last = "x";
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const std::string name = "n" + std::to_string(i);
+    test.Node(name, std::string(1, ops[i]), {last});
+    last = name;
+  }
+  test.Output(last);
+  return test;
+}
+
+TEST(Placer, AllSupportedIsOnePartition) {
+  const TestGraph test = Chain("SSSS");
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok()) << placed.status().ToString();
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0", "n1", "n2", "n3"}}));
+  EXPECT_EQ(placed->partitions.size(), 1u);
+}
+
+TEST(Placer, NoneSupportedLeavesEverythingToTheCpu) {
+  const TestGraph test = Chain("UU");
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_TRUE(PartitionsOf(test.graph, *placed, 0).empty());
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 1), (Names{{"n0"}, {"n1"}}));
+  EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kOperatorUnknown);
+}
+
+TEST(Placer, OnlyTheFirstNodeSupported) {
+  const TestGraph test = Chain("SUU");
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0"}}));
+}
+
+TEST(Placer, OnlyTheLastNodeSupported) {
+  const TestGraph test = Chain("UUS");
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n2"}}));
+}
+
+TEST(Placer, OneNode) {
+  const TestGraph test = Chain("S");
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->partitions.front().spec.inputs, test.graph.inputs);
+  EXPECT_EQ(placed->partitions.front().spec.outputs, test.graph.outputs);
+}
+
+TEST(Placer, AGraphWithoutNodesHasNoPartitions) {
+  TestGraph test;
+  test.Input("x").Output("x");
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok()) << placed.status().ToString();
+  EXPECT_TRUE(placed->partitions.empty());
+}
+
+TEST(Placer, AlternatingNodesAreNotMerged) {
+  const TestGraph test = Chain("SUSU");
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0"}, {"n2"}}));
+}
+
+TEST(Placer, InterleavedChainsGiveOnePartition) {
+  TestGraph test;
+  test.Input("x").Input("y");
+  test.Node("a1", "S", {"x"}).Node("b1", "U", {"y"});
+  test.Node("a2", "S", {"a1"}).Node("b2", "U", {"b1"});
+  test.Node("a3", "S", {"a2"}).Node("b3", "U", {"b2"}).Output("a3").Output("b3");
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"a1", "a2", "a3"}}));
+}
+
+TEST(Placer, DiamondWithAnUnsupportedArmIsCutAroundIt) {
+  TestGraph test;
+  test.Input("x").Node("top", "S", {"x"}).Node("left", "S", {"top"}).Node("right", "U", {"top"});
+  test.Node("bottom", "S", {"left", "right"}).Output("bottom");
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok()) << placed.status().ToString();
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0).size(), 2u);
+}
+
+TEST(Placer, ABranchThatCanWaitJoinsTheLaterPartition) {
+  TestGraph test;
+  test.Input("x").Input("y").Node("u", "U", {"x"}).Node("late", "S", {"u"}).Node("free", "S", {"y"});
+  test.Output("late").Output("free");
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"late", "free"}}));
+}
+
+TEST(Placer, MutuallyDependentConvexPairsAreNotBothMerged) {
+  TestGraph test;  // a1 -> b1 and b2 -> a2: each pair is convex, both merged would wait for each other
+  test.Input("x").Input("y").Node("a1", "A", {"x"}).Node("b2", "B", {"y"}).Node("b1", "B", {"a1"});
+  test.Node("a2", "A", {"b2"}).Output("b1").Output("a2");
+  TableDelegate a("a", {"A"}), b("b", {"B"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&a, &b, &cpu});
+  ASSERT_TRUE(placed.ok()) << placed.status().ToString();
+  EXPECT_EQ(placed->partitions.size(), 3u);
+}
+
+TEST(Placer, TwoClaimsThatWaitForEachOtherLoseTheSecond) {
+  TestGraph test;
+  test.Input("x").Input("y").Node("a1", "A", {"x"}).Node("b2", "B", {"y"}).Node("b1", "B", {"a1"});
+  test.Node("a2", "A", {"b2"}).Output("b1").Output("a2");
+  TableDelegate a("a", {}), b("b", {}), cpu = TestCpu();
+  a.claims = {{0, 3}};
+  b.claims = {{1, 2}};
+  const Result<Placement> placed = PlaceOn(test.graph, {&a, &b, &cpu});
+  ASSERT_TRUE(placed.ok()) << placed.status().ToString();
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"a1", "a2"}}));
+  EXPECT_TRUE(PartitionsOf(test.graph, *placed, 1).empty());
+  EXPECT_EQ(placed->verdicts[1][1].reason, Reason::kWouldMakeCycle);
+  EXPECT_EQ(b.open_claims, 0);
+  EXPECT_EQ(a.open_claims, 1);
+}
+
+TEST(Placer, AClaimThatIsNotConvexIsRefused) {
+  const TestGraph test = Chain("SUS");
+  TableDelegate npu("npu", {}), cpu = TestCpu();
+  npu.claims = {{0, 2}};
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->partitions.size(), 3u);
+  EXPECT_EQ(npu.open_claims, 0);
+}
+
+TEST(Placer, R99_AClaimOfUnknownOrDuplicateNodesIsRefused) {
+  const TestGraph test = Chain("SS");
+  for (const std::vector<NodeId>& bad : {std::vector<NodeId>{7}, std::vector<NodeId>{0, 0}, std::vector<NodeId>{}}) {
+    TableDelegate npu("npu", {}), cpu = TestCpu();
+    npu.claims = {bad};
+    const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+    ASSERT_TRUE(placed.ok());
+    EXPECT_TRUE(PartitionsOf(test.graph, *placed, 0).empty());
+    EXPECT_EQ(npu.open_claims, 0);
+  }
+}
+
+TEST(Placer, R99_OverlappingClaimsKeepTheFirst) {
+  const TestGraph test = Chain("SSS");
+  TableDelegate npu("npu", {}), cpu = TestCpu();
+  npu.claims = {{0, 1}, {1, 2}};
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0", "n1"}}));
+  EXPECT_EQ(npu.open_claims, 1);
+}
+
+TEST(Placer, NeighbouringClaimsOfOneDelegateStayApart) {
+  const TestGraph test = Chain("SSSS");
+  TableDelegate npu("npu", {}), cpu = TestCpu();
+  npu.claims = {{0, 1}, {2, 3}};
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0", "n1"}, {"n2", "n3"}}));
+}
+
+TEST(Placer, ProposingDelegatesSeeOfferedNodesInLongRuns) {
+  TestGraph test;
+  test.Input("x").Input("y");
+  test.Node("a1", "A", {"x"}).Node("b1", "B", {"y"}).Node("a2", "A", {"a1"}).Node("b2", "B", {"b1"});
+  test.Output("a2").Output("b2");
+  TableDelegate a("a", {"A"}), b("b", {}), cpu = TestCpu();
+  b.claims = {{1, 3}};
+  ASSERT_TRUE(PlaceOn(test.graph, {&a, &b, &cpu}).ok());
+  EXPECT_EQ(b.last_order, (std::vector<NodeId>{1, 3, 0, 2}));
+}
+
+TEST(Placer, OrderDecidesBetweenTwoThatTakeTheSameNode) {
+  const TestGraph test = Chain("SS");
+  TableDelegate first("first", {"S"}), second("second", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&first, &second, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->delegate_of(0), 0u);
+  EXPECT_EQ(placed->verdicts[1][0].reason, Reason::kTakenByOther);
+  EXPECT_EQ(placed->verdicts[1][0].detail, "first");
+  const Result<Placement> swapped = PlaceOn(test.graph, {&second, &first, &cpu});
+  ASSERT_TRUE(swapped.ok());
+  EXPECT_EQ(swapped->verdicts[1][0].detail, "second");
+}
+
+TEST(Placer, IslandsUnderMinNodesGoToTheNextDelegate) {
+  const TestGraph test = Chain("SUSS");
+  TableDelegate npu("npu", {"S"}), dsp("dsp", {"S"}), cpu = TestCpu();
+  PlacementOptions options;
+  options.delegates.resize(3);
+  options.delegates[0].min_nodes = 2;
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &dsp, &cpu}, options);
+  ASSERT_TRUE(placed.ok()) << placed.status().ToString();
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n2", "n3"}}));
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 1), (Names{{"n0"}}));
+  EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kPartitionTooSmall);
+}
+
+TEST(Placer, RulesByOperatorAndByNameKeepNodesAway) {
+  const TestGraph test = Chain("SSS");
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  PlacementOptions options;
+  options.delegates.resize(2);
+  options.delegates[0].only_nodes = {"n*"};
+  options.delegates[0].deny_nodes = {"n1"};
+  options.rules = {{{"n2"}, {}, {}, "cpu", {}}};
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu}, options);
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0"}}));
+  EXPECT_EQ(placed->verdicts[0][1].reason, Reason::kDeniedByRule);
+  EXPECT_EQ(placed->verdicts[0][2].detail, "a placement rule sends it to 'cpu'");
+}
+
+TEST(Placer, WithoutFallbackUnplacedNodesAreListed) {
+  const TestGraph test = Chain("SUS");
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  PlacementOptions options;
+  options.cpu_fallback = false;
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu}, options);
+  ASSERT_FALSE(placed.ok());
+  EXPECT_EQ(placed.status().code(), StatusCode::kNotSupported);
+  EXPECT_NE(placed.status().message().find("node 'n1' (U); npu: operator unknown"), std::string::npos)
+      << placed.status().message();
+}
+
+TEST(Placer, AValueReadInsideAndOutsideIsAnOutput) {
+  TestGraph test;
+  test.Input("x").Node("a", "S", {"x"}).Node("b", "S", {"a"}).Node("c", "U", {"a"}).Output("b").Output("c");
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->partitions[placed->partition_of[0]].spec.outputs,
+            (std::vector<ValueId>{test.Value("a"), test.Value("b")}));
+}
+
+TEST(Placer, AModelOutputThatIsAlsoReadInsideIsAnOutput) {
+  TestGraph test;
+  test.Input("x").Node("a", "S", {"x"}).Node("b", "S", {"a"}).Output("a").Output("b");
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->partitions[0].spec.outputs, (std::vector<ValueId>{test.Value("a"), test.Value("b")}));
+}
+
+TEST(Placer, AConstantIsNoInput) {
+  TestGraph test;
+  test.Input("x").Node("a", "S", {"x", "w"}).Output("a");
+  Value& weight = test.graph.values[test.Value("w")];
+  weight.constant = *Tensor::Allocate(DType::kFloat32, {4});
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->partitions[0].spec.inputs, test.graph.inputs);
+}
+
+TEST(Placer, ANodeOfUnknownExtentsIsOfferedOnlyToThoseWhoTakeThem) {
+  TestGraph test = Chain("SS");
+  test.graph.values[test.Value("n0")].type.dims = {kUnknownDim};
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kShapeDynamic);
+  EXPECT_EQ(npu.asked.size(), 0u);
+}
+
+TEST(Placer, ThreeHundredPartitions) {
+  std::string ops;
+  for (int i = 0; i < 300; ++i) ops += "SU";
+  const TestGraph test = Chain(ops);
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0).size(), 300u);
+}
+
+TEST(Placer, AHundredThousandPartitions) {
+  std::string ops;
+  for (int i = 0; i < 50000; ++i) ops += "SU";
+  const TestGraph test = Chain(ops);
+  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->partitions.size(), 100000u);
+}
+
+TEST(Placer, TheSameInputGivesTheSamePlacement) {
+  TestGraph test;
+  test.Input("x");
+  uint32_t state = 12345;
+  const auto next = [&state](uint32_t bound) { return (state = state * 1664525u + 1013904223u) / 65536u % bound; };
+  std::vector<std::string> names = {"x"};
+  for (int i = 0; i < 400; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    const char* kinds[] = {"A", "B", "U"};
+    test.Node(name, kinds[next(3)],
+              {names[next(static_cast<uint32_t>(names.size()))], names[next(static_cast<uint32_t>(names.size()))]});
+    names.push_back(name);
+  }
+  test.Output("n399");
+  TableDelegate a("a", {"A"}), b("b", {"A", "B"}), cpu = TestCpu();
+  const Result<Placement> one = PlaceOn(test.graph, {&a, &b, &cpu});
+  const Result<Placement> two = PlaceOn(test.graph, {&a, &b, &cpu});
+  ASSERT_TRUE(one.ok()) << one.status().ToString();
+  ASSERT_TRUE(two.ok());
+  EXPECT_EQ(one->partition_of, two->partition_of);
+}
+
+}  // namespace
+}  // namespace deputy::host

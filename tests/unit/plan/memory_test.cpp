@@ -1,0 +1,66 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "plan/plan.hpp"
+
+namespace deputy::host {
+namespace {
+
+Slot ArenaSlot(size_t bytes) {
+  Slot slot;
+  slot.home = Slot::Home::kArena;
+  slot.bytes = bytes;
+  return slot;
+}
+
+TEST(AssignOffsets, AChainReusesTwoBuffers) {
+  std::vector<Slot> slots(10, ArenaSlot(1024));
+  std::vector<uint32_t> first, last;
+  for (uint32_t i = 0; i < 10; ++i) {
+    first.push_back(i);
+    last.push_back(std::min(i + 1, 9u));
+  }
+  EXPECT_EQ(AssignOffsets(slots, first, last, 10), 2048u);
+}
+
+TEST(AssignOffsets, AStepNeverWritesOverWhatItReads) {
+  std::vector<Slot> slots(2, ArenaSlot(64));
+  AssignOffsets(slots, std::vector<uint32_t>{0, 1}, std::vector<uint32_t>{1, 1}, 2);
+  EXPECT_NE(slots[0].offset, slots[1].offset);
+}
+
+TEST(AssignOffsets, ValuesWithoutBytesHavePlacesOfTheirOwn) {
+  std::vector<Slot> slots(2, ArenaSlot(0));
+  AssignOffsets(slots, std::vector<uint32_t>{0, 0}, std::vector<uint32_t>{0, 0}, 1);
+  EXPECT_NE(slots[0].offset, slots[1].offset);
+}
+
+TEST(AssignOffsets, RandomLifetimesNeverOverlap) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 engine(seed);
+    const auto random = [&engine] { return static_cast<uint32_t>(engine()); };
+    std::vector<Slot> slots;
+    std::vector<uint32_t> first, last;
+    for (int i = 0; i < 60; ++i) {
+      slots.push_back(ArenaSlot(random() % 5000));
+      first.push_back(random() % 40);
+      last.push_back(first.back() + random() % (40 - first.back()));
+    }
+    const size_t total = AssignOffsets(slots, first, last, 40);
+    for (size_t a = 0; a < slots.size(); ++a) {
+      EXPECT_EQ(slots[a].offset % 64, 0u);
+      EXPECT_LE(slots[a].offset + slots[a].bytes, total);
+      for (size_t b = 0; b < a; ++b) {
+        const bool together = first[a] <= last[b] && first[b] <= last[a];
+        const bool apart = slots[a].offset + slots[a].bytes <= slots[b].offset ||
+                           slots[b].offset + slots[b].bytes <= slots[a].offset;
+        EXPECT_TRUE(!together || apart || slots[a].bytes == 0 || slots[b].bytes == 0);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace deputy::host

@@ -1,0 +1,304 @@
+// The scan over real plugins, each wrong in one way, with a sound one behind it that must still be found.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <ostream>
+
+#include "plugin/registry.hpp"
+#include "unit/plugin/support.hpp"
+
+namespace deputy::host {
+namespace {
+
+using testing::EntryOf;
+using testing::PatientScan;
+using testing::TempFolder;
+
+struct Wrong {
+  const char* name;  // of the test
+  const char* fixture;
+  RejectReason reason;
+  const char* text;  // part of the message
+  int timeout_ms = 60000;
+};
+void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.name; }
+
+class ScanOf : public ::testing::TestWithParam<Wrong> {};
+
+TEST_P(ScanOf, IsRefusedWithItsReasonAndTheNextIsFound) {
+  const Wrong& wrong = GetParam();
+  const TempFolder folder;
+  folder.Add(wrong.fixture, "a_wrong");
+  folder.Add("good", "b_good");
+  PluginRegistry registry;
+  // The sound one is scanned on its own with all the time that it may need on a slow machine.
+  ScanOptions options = PatientScan(folder.path());
+  if (wrong.timeout_ms < 60000) {
+    const TempFolder alone;
+    alone.Add(wrong.fixture, "a_wrong");
+    options.paths = {alone.path()};
+    options.probe_timeout = std::chrono::milliseconds(wrong.timeout_ms);
+    registry.Scan(options);
+    options = PatientScan(folder.path());
+    std::filesystem::remove(folder.path() / "a_wrong.so");
+  }
+  registry.Scan(options);
+  const PluginEntry& entry = EntryOf(registry, "a_wrong.so");
+  EXPECT_FALSE(entry.accepted);
+  EXPECT_EQ(NameOf(entry.reason), NameOf(wrong.reason)) << entry.text;
+  EXPECT_NE(entry.text.find(wrong.text), std::string::npos) << entry.text;
+  EXPECT_TRUE(EntryOf(registry, "b_good.so").accepted) << EntryOf(registry, "b_good.so").text;
+  EXPECT_EQ(registry.delegate_ids(), std::vector<std::string>{"good"});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Plugin, ScanOf,
+    ::testing::Values(
+        Wrong{"R74_NoEntrySymbol", "no_entry", RejectReason::kNoEntrySymbol, "deputy_plugin_query_v1"},
+        Wrong{"NoNote", "no_note", RejectReason::kNoNote, "no manifest"},
+        Wrong{"R75_NextMinorAbi", "wrong_abi", RejectReason::kAbiMismatch, "ABI 0.2"},
+        Wrong{"R87_CrashInConstructor", "crash_in_constructor", RejectReason::kProbeCrashed,
+              "crashed with SIGSEGV while it was loaded; its last output was 'about to fall'"},
+        Wrong{"R82_ExitInConstructor", "exit_in_constructor", RejectReason::kProbeExited,
+              "exit status 0 while it was loaded, without an answer"},
+        Wrong{"R88_HangInConstructor", "hang_in_constructor", RejectReason::kProbeTimedOut,
+              "gave no answer within 500 ms", 500},
+        Wrong{"R88_ChildThatHoldsThePipes", "fork_in_constructor", RejectReason::kProbeTimedOut,
+              "gave no answer within 1 s", 1000},
+        Wrong{"R88_SpinInInit", "hang_in_init", RejectReason::kProbeTimedOut, "gave no answer within 500 ms", 500},
+        Wrong{"R82_ThrowInConstructor", "throws_in_constructor", RejectReason::kProbeCrashed,
+              "crashed with SIGABRT while it was loaded; its last output was 'what():  from a constructor'"},
+        Wrong{"R82_ClosesDescriptors", "closes_descriptors", RejectReason::kProbeExited, "without an answer"},
+        Wrong{"R87_CrashInQuery", "crash_in_query", RejectReason::kProbeCrashed, "SIGABRT in its entry function"},
+        Wrong{"R95_ThrowInQuery", "throws_in_query", RejectReason::kThrew,
+              "an exception left its deputy_plugin_query_v1"},
+        Wrong{"R76_NullTable", "null_table", RejectReason::kNoTable, "nothing for a host with plugin ABI 0.1"},
+        Wrong{"R75_ShortTable", "short_struct_size", RejectReason::kBadTable, "says that it has 16 bytes"},
+        Wrong{"R75_GarbageTableSize", "garbage_struct_size", RejectReason::kBadTable, "3735928559"},
+        Wrong{"R76_NullSlots", "null_slots", RejectReason::kBadTable, "has no 'execute'"},
+        Wrong{"R76_WildSlots", "wild_slots", RejectReason::kBadTable, "points to no loaded code"},
+        Wrong{"R90_BadUtf8Id", "bad_utf8_id", RejectReason::kBadUtf8, "id is not UTF-8"},
+        Wrong{"R90_GigabyteId", "long_id", RejectReason::kBadTable, "1073741824 bytes"},
+        Wrong{"R89_CountsLie", "counts_lie", RejectReason::kBadTable, "1000000000 delegates"},
+        Wrong{"R89_CountTooHigh", "count_too_high", RejectReason::kBadTable, "number 1 is NULL"},
+        Wrong{"WrongId", "wrong_id", RejectReason::kBadTable, "calls itself 'somebody_else'"},
+        Wrong{"InitFails", "fails_init", RejectReason::kInitFailed, "no driver"},
+        Wrong{"R73_UndefinedSymbol", "undefined_symbol", RejectReason::kLoadFailed, "fixture_function_that_nobody_has"},
+        Wrong{"R73_MissingDependency", "missing_dependency", RejectReason::kLoadFailed, "helper.so"},
+        Wrong{"R91_GarbageAnswer", "garbage_answer", RejectReason::kProbeGarbage, "answered nonsense"},
+        Wrong{"R91_HalfAnAnswer", "half_answer", RejectReason::kProbeGarbage, "in the middle of its answer"},
+        Wrong{"ImpossibleCpu", "needs_impossible_cpu", RejectReason::kNeedsCpuFeature, "avx9000"},
+        Wrong{"Sanitizer", "sanitizer", RejectReason::kSanitizerMismatch, "sanitizer"}),
+    [](const auto& parameter) { return std::string(parameter.param.name); });
+
+TEST(Scan, GoodPluginIsDescribed) {
+  const TempFolder folder;
+  folder.Add("good");
+  PluginRegistry registry;
+  registry.Scan(PatientScan(folder.path()));
+  const PluginEntry& entry = EntryOf(registry, "good.so");
+  ASSERT_TRUE(entry.accepted) << entry.text;
+  EXPECT_EQ(entry.description->vendor, "Deputy's tests");
+  const DelegateDescription& delegate = entry.description->delegates.at(0);
+  EXPECT_TRUE(delegate.available) << "the environment of its manifest was not set: " << delegate.unavailable;
+  EXPECT_EQ(delegate.extensions, std::vector<std::string>{"deputy.options/1"});
+  ASSERT_EQ(delegate.options.size(), 3u);
+  EXPECT_EQ(delegate.options[1].choices, (std::vector<std::string>{"exact", "fast"}));
+}
+
+TEST(Scan, R116_FloodOfOutputDoesNotBlock) {
+  const TempFolder folder;
+  folder.Add("prints_a_lot");
+  PluginRegistry registry;
+  registry.Scan(PatientScan(folder.path()));
+  EXPECT_TRUE(EntryOf(registry, "prints_a_lot.so").accepted) << EntryOf(registry, "prints_a_lot.so").text;
+}
+
+TEST(Scan, MissingDeviceIsReportedAndThePluginStays) {
+  const TempFolder folder;
+  folder.Add("unavailable");
+  PluginRegistry registry;
+  registry.Scan(PatientScan(folder.path()));
+  const PluginEntry& entry = EntryOf(registry, "unavailable.so");
+  ASSERT_TRUE(entry.accepted) << entry.text;
+  EXPECT_FALSE(entry.description->delegates.at(0).available);
+  EXPECT_EQ(entry.description->delegates.at(0).unavailable, "no device");
+}
+
+TEST(Scan, HelperLibraryIsListedAsNoPlugin) {
+  const TempFolder folder;
+  folder.Add("helper");
+  PluginRegistry registry;
+  registry.Scan(PatientScan(folder.path()));
+  EXPECT_EQ(EntryOf(registry, "helper.so").reason, RejectReason::kNotAPlugin);
+}
+
+TEST(Scan, R69_ThingsThatAreNoFilesAreNamed) {
+  const TempFolder folder;
+  std::filesystem::create_directory(folder.path() / "directory.so");
+  ASSERT_EQ(mkfifo((folder.path() / "pipe.so").c_str(), 0600), 0);
+  std::filesystem::create_symlink("nowhere", folder.path() / "dangling.so");
+  std::filesystem::create_symlink("loop.so", folder.path() / "loop.so");
+  testing::WriteBytes(folder.path() / "empty.so", {});
+  testing::WriteBytes(folder.path() / "text.so", {'t', 'e', 'x', 't'});
+  folder.Add("good");
+  PluginRegistry registry;
+  registry.Scan(PatientScan(folder.path()));
+  EXPECT_EQ(EntryOf(registry, "directory.so").text, "is a directory");
+  EXPECT_EQ(EntryOf(registry, "pipe.so").text, "is a pipe");
+  EXPECT_EQ(EntryOf(registry, "dangling.so").reason, RejectReason::kMissing);
+  EXPECT_EQ(EntryOf(registry, "loop.so").reason, RejectReason::kUnreadable);
+  EXPECT_EQ(EntryOf(registry, "empty.so").reason, RejectReason::kNotElf);
+  EXPECT_EQ(EntryOf(registry, "text.so").reason, RejectReason::kNotElf);
+  EXPECT_TRUE(EntryOf(registry, "good.so").accepted);
+}
+
+TEST(Scan, R70_TruncatedPluginsAreRefusedAndTheGoodOneIsFound) {
+  const TempFolder folder;
+  const std::vector<uint8_t> whole = testing::ReadBytes(testing::FixturePath("good"));
+  for (int piece = 1; piece < 8; ++piece)
+    testing::WriteBytes(folder.path() / ("cut" + std::to_string(piece) + ".so"),
+                        {whole.begin(), whole.begin() + static_cast<ptrdiff_t>(whole.size()) * piece / 8});
+  folder.Add("good");
+  PluginRegistry registry;
+  registry.Scan(PatientScan(folder.path()));
+  for (int piece = 1; piece < 8; ++piece)
+    EXPECT_EQ(NameOf(EntryOf(registry, "cut" + std::to_string(piece) + ".so").reason), "truncated");
+  EXPECT_TRUE(EntryOf(registry, "good.so").accepted);
+}
+
+TEST(Scan, FilesComeInOrderOfNameAndOnlyLibraries) {
+  const TempFolder folder;
+  folder.Add("helper", "c");
+  folder.Add("helper", "a");
+  testing::WriteBytes(folder.path() / "b.txt", {'x'});
+  testing::WriteBytes(folder.path() / "b.so", {'x'});
+  PluginRegistry registry;
+  registry.Scan(PatientScan(folder.path()));
+  std::vector<std::string> names;
+  for (const PluginEntry* entry : registry.entries()) names.push_back(entry->path.filename());
+  EXPECT_EQ(names, (std::vector<std::string>{"a.so", "b.so", "c.so"}));
+}
+
+TEST(Scan, MissingFolderIsAnEntryAndNoFailure) {
+  const TempFolder folder;
+  folder.Add("good");
+  ScanOptions options = PatientScan(folder.path());
+  options.paths.insert(options.paths.begin(), folder.path() / "missing");
+  PluginRegistry registry;
+  registry.Scan(options);
+  EXPECT_EQ(EntryOf(registry, "missing").reason, RejectReason::kMissing);
+  EXPECT_TRUE(EntryOf(registry, "good.so").accepted);
+}
+
+TEST(Scan, R80_LinkToTheSameFileIsReportedOnce) {
+  const TempFolder folder;
+  folder.Add("good", "a");
+  std::filesystem::create_symlink("a.so", folder.path() / "b.so");
+  std::filesystem::create_hard_link(folder.path() / "a.so", folder.path() / "c.so");
+  PluginRegistry registry;
+  registry.Scan(PatientScan(folder.path()));
+  EXPECT_TRUE(EntryOf(registry, "a.so").accepted);
+  EXPECT_EQ(EntryOf(registry, "b.so").reason, RejectReason::kDuplicate);
+  EXPECT_EQ(EntryOf(registry, "c.so").reason, RejectReason::kDuplicate);
+}
+
+TEST(Scan, R80_SecondPluginWithTheSameIdIsRefused) {
+  const TempFolder first, second;
+  first.Add("twin");
+  second.Add("good");
+  ScanOptions options = PatientScan(first.path());
+  options.paths.push_back(second.path());
+  PluginRegistry registry;
+  registry.Scan(options);
+  EXPECT_TRUE(EntryOf(registry, "twin.so").accepted);
+  EXPECT_EQ(EntryOf(registry, "good.so").reason, RejectReason::kDuplicate);
+}
+
+TEST(Scan, R80_SecondPluginWithTheSameDelegateIsNoted) {
+  const TempFolder folder;
+  folder.Add("good");
+  folder.Add("rival");
+  PluginRegistry registry;
+  registry.Scan(PatientScan(folder.path()));
+  EXPECT_EQ(registry.ProviderOf("good")->path.filename(), "good.so");
+  EXPECT_TRUE(EntryOf(registry, "rival.so").accepted);
+  ASSERT_EQ(EntryOf(registry, "rival.so").notes.size(), 1u);
+  EXPECT_NE(EntryOf(registry, "rival.so").notes[0].find("delegate 'good' comes from"), std::string::npos);
+}
+
+TEST(Scan, R92_MissingWorkerRefusesAndNeverLoadsHere) {
+  const TempFolder folder;
+  folder.Add("crash_in_constructor");
+  ScanOptions options = PatientScan(folder.path());
+  options.worker = folder.path() / "no-such-worker";
+  PluginRegistry registry;
+  registry.Scan(options);
+  const PluginEntry& entry = EntryOf(registry, "crash_in_constructor.so");
+  EXPECT_EQ(entry.reason, RejectReason::kNoWorker);
+  EXPECT_NE(entry.text.find("no-such-worker"), std::string::npos) << entry.text;
+}
+
+TEST(Scan, R92_WorkerThatCannotBeRunRefuses) {
+  const TempFolder folder;
+  folder.Add("good");
+  testing::WriteBytes(folder.path() / "worker", {'x'});
+  ScanOptions options = PatientScan(folder.path());
+  options.worker = folder.path() / "worker";
+  PluginRegistry registry;
+  registry.Scan(options);
+  EXPECT_EQ(EntryOf(registry, "good.so").reason, RejectReason::kNoWorker);
+}
+
+TEST(Scan, R92_OtherProgramInPlaceOfTheWorkerIsNoAnswer) {
+  const TempFolder folder;
+  folder.Add("good");
+  ScanOptions options = PatientScan(folder.path());
+  options.worker = "/bin/true";
+  PluginRegistry registry;
+  registry.Scan(options);
+  EXPECT_EQ(EntryOf(registry, "good.so").reason, RejectReason::kProbeExited);
+}
+
+TEST(Scan, R128_ApplicationThatIgnoresItsChildrenIsTolerated) {
+  const TempFolder folder;
+  folder.Add("good");
+  folder.Add("exit_in_constructor");
+  const auto before = signal(SIGCHLD, SIG_IGN);
+  PluginRegistry registry;
+  registry.Scan(PatientScan(folder.path()));
+  signal(SIGCHLD, before);
+  EXPECT_TRUE(EntryOf(registry, "good.so").accepted) << EntryOf(registry, "good.so").text;
+  EXPECT_EQ(EntryOf(registry, "exit_in_constructor.so").reason, RejectReason::kProbeExited);
+}
+
+TEST(Scan, ProbesLeaveNoChildrenAndNoDescriptors) {
+  const auto descriptors = [] {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  const TempFolder folder;
+  folder.Add("good");
+  folder.Add("crash_in_constructor");
+  const auto before = descriptors();
+  for (int round = 0; round < 3; ++round) PluginRegistry().Scan(PatientScan(folder.path()));
+  EXPECT_EQ(descriptors(), before);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+}
+
+TEST(Scan, WithoutProbingTheManifestDecides) {
+  const TempFolder folder;
+  folder.Add("good");
+  ScanOptions options = PatientScan(folder.path());
+  options.probe = false;
+  PluginRegistry registry;
+  registry.Scan(options);
+  EXPECT_TRUE(EntryOf(registry, "good.so").accepted);
+  EXPECT_EQ(registry.delegate_ids(), std::vector<std::string>{"good"});
+  EXPECT_FALSE(EntryOf(registry, "good.so").description);
+}
+
+}  // namespace
+}  // namespace deputy::host

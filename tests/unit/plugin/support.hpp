@@ -1,0 +1,131 @@
+// What the tests of host/plugin share: fixture plugins in folders of their own, a small graph, a log that is kept.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+#include "delegate/delegate.hpp"
+#include "plugin/elf_gate.hpp"
+#include "plugin/registry.hpp"
+
+namespace deputy::host::testing {
+
+inline std::filesystem::path FixturePath(const std::string& name) {
+  return std::filesystem::path(FIXTURE_PLUGINS) / (name + ".so");
+}
+
+inline std::vector<uint8_t> ReadBytes(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::vector<uint8_t>(std::istreambuf_iterator<char>(file), {});
+}
+
+inline void WriteBytes(const std::filesystem::path& path, const std::vector<uint8_t>& bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+
+// A folder that vanishes with the test.
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string path = (std::filesystem::temp_directory_path() / "deputy-plugin-XXXXXX").string();
+    EXPECT_NE(mkdtemp(path.data()), nullptr);
+    path_ = path;
+  }
+  ~TempFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  // Copies the fixture; returns where to.
+  std::filesystem::path Add(const std::string& fixture, const std::string& as = "") const {
+    const std::filesystem::path target = path_ / ((as.empty() ? fixture : as) + ".so");
+    std::filesystem::copy_file(FixturePath(fixture), target, std::filesystem::copy_options::overwrite_existing);
+    return target;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Long for whatever comes back, so that a slow machine does not fail a test.
+inline ScanOptions PatientScan(const std::filesystem::path& folder) {
+  ScanOptions options;
+  options.paths = {folder};
+  options.worker = DEPUTY_WORKER;
+  options.probe_timeout = std::chrono::seconds(60);
+  return options;
+}
+
+inline const PluginEntry& EntryOf(const PluginRegistry& registry, const std::string& file) {
+  for (const PluginEntry* entry : registry.entries())
+    if (entry->path.filename() == file) return *entry;
+  static const PluginEntry none;
+  ADD_FAILURE() << "no entry for " << file;
+  return none;
+}
+
+inline Checked<Manifest> Gate(const std::vector<uint8_t>& bytes) {
+  return ReadManifest(MemorySource(bytes), ThisHost());
+}
+
+// Everything that is logged while it lives.
+class LogKeeper {
+ public:
+  LogKeeper() {
+    SetLogLevel(LogLevel::kDebug);
+    SetLogSink([this](LogLevel, std::string_view source, std::string_view message) {
+      const std::lock_guard lock(mutex_);
+      text_ += std::string(source) + ": " + std::string(message) + "\n";
+    });
+  }
+  ~LogKeeper() {
+    SetLogSink(nullptr);
+    SetLogLevel(LogLevel::kInfo);
+  }
+  LogKeeper(const LogKeeper&) = delete;
+  LogKeeper& operator=(const LogKeeper&) = delete;
+
+  std::string text() const {
+    const std::lock_guard lock(mutex_);
+    return text_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string text_;
+};
+
+// in -> Relu 'first' -> middle -> Sigmoid 'second' -> out, all float32 [4].
+inline Graph ReluSigmoid() {
+  Graph graph;
+  const ValueType type{DType::kFloat32, true, {4}};
+  const ValueId in = graph.AddValue("in", type), middle = graph.AddValue("middle", type),
+                out = graph.AddValue("out", type);
+  graph.nodes.push_back({"first", PrimitiveBuilder("", "Relu", 14).Finish(), {in}, {middle}, {}});
+  graph.nodes.push_back({"second", PrimitiveBuilder("", "Sigmoid", 13).Finish(), {middle}, {out}, {}});
+  graph.inputs = {in};
+  graph.outputs = {out};
+  return graph;
+}
+
+inline GraphView OfferAll(const Graph& graph) {
+  GraphView view{&graph, {}, std::vector<uint8_t>(graph.nodes.size(), 1)};
+  for (NodeId node = 0; node < graph.nodes.size(); ++node) view.order.push_back(node);
+  return view;
+}
+
+}  // namespace deputy::host::testing
