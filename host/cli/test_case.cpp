@@ -93,6 +93,10 @@ class CaseRun {
     for (size_t i = 0; i < model_.inputs().size(); ++i) {
       std::optional<Tensor> input = Read(DataFile(set, "input", i), model_.inputs()[i]);
       if (!input) return false;
+      if (!Fits(*input, model_.inputs()[i]))
+        return Stop(Skip(std::move(result_), fmt::format("the data of '{}' does not have the shape that the model "
+                                                         "declares: the case contradicts itself",
+                                                         model_.inputs()[i].name)));
       inputs.push_back(*std::move(input));
     }
     std::vector<Tensor> outputs;
@@ -130,13 +134,26 @@ class CaseRun {
       return std::nullopt;
     }
     Result<Tensor> read = ReadTensorFile(file.string());
-    if (read.ok()) return std::move(read).value();
+    if (read.ok()) return AsDeclared(std::move(read).value(), info);
     if (info.dtype == DType::kUndefined || info.dtype == DType::kString) {
       Stop(Skip(std::move(result_), fmt::format("'{}' is no tensor of numbers", info.name)));
     } else {
       Stop(Refused(std::move(result_), read.status()));
     }
     return std::nullopt;
+  }
+
+  static bool Fits(const Tensor& tensor, const TensorInfo& info) {
+    if (!info.ranked) return true;
+    return std::equal(tensor.shape().begin(), tensor.shape().end(), info.shape.begin(), info.shape.end(),
+                      [](int64_t got, int64_t want) { return want < 0 || got == want; });
+  }
+
+  // numpy has no bfloat16, so the backend tests of ONNX hold its bits as uint16.
+  static Tensor AsDeclared(Tensor tensor, const TensorInfo& info) {
+    if (tensor.dtype() != DType::kUint16 || info.dtype != DType::kBFloat16) return tensor;
+    Result<Tensor> same = Tensor::Wrap(info.dtype, tensor.shape(), tensor.mutable_data(), tensor.byte_size(), tensor.owner());
+    return same.ok() ? std::move(same).value() : tensor;
   }
 
   bool Compare(const fs::path& file, const TensorInfo& info, const Tensor& got) {

@@ -82,7 +82,7 @@ class DelegateMerger {
       if (MergeOne(name, std::move(delegate)) && before) moves.push_back({name, std::move(*before)});
     }
     // Only now are all names known: `before` may name a delegate that the same layer lists further down.
-    ApplyAll(std::move(moves));
+    ApplyAll(moves);
   }
 
  private:
@@ -120,20 +120,33 @@ class DelegateMerger {
   }
 
   // A delegate moves only when the one that it goes before has arrived; then no later move parts them.
-  void ApplyAll(std::vector<Move> moves) {
-    while (!moves.empty()) {
-      const auto ready = std::find_if(moves.begin(), moves.end(), [&](const Move& move) {
-        return move.before.text == move.name || std::none_of(moves.begin(), moves.end(), [&](const Move& other) {
-                 return other.name == move.before.text;
-               });
-      });
-      if (ready == moves.end()) break;
-      Apply(*ready);
-      moves.erase(ready);
+  void ApplyAll(const std::vector<Move>& moves) {
+    enum class State { kWaiting, kOnPath, kDone };
+    std::vector<State> states(moves.size(), State::kWaiting);
+    std::unordered_map<std::string_view, size_t> by_name;
+    for (size_t i = 0; i < moves.size(); ++i) by_name.emplace(moves[i].name, i);
+    for (size_t first = 0; first < moves.size(); ++first) {
+      std::vector<size_t> path;
+      size_t next = first;
+      while (states[next] == State::kWaiting) {
+        states[next] = State::kOnPath;
+        path.push_back(next);
+        const auto target = by_name.find(moves[next].before.text);
+        if (target == by_name.end() || target->second == next) break;
+        next = target->second;
+      }
+      const bool circle = !path.empty() && path.back() != next && states[next] == State::kOnPath;
+      for (size_t i = path.size(); i-- > 0;) {
+        const Move& move = moves[path[i]];
+        states[path[i]] = State::kDone;
+        if (circle) {
+          problems_.Add(move.before.at, fmt::format("'before' goes in a circle: {} before {}", Quoted(move.name),
+                                                    Quoted(move.before.text)));
+        } else {
+          Apply(move);
+        }
+      }
     }
-    for (const Move& move : moves)
-      problems_.Add(move.before.at, fmt::format("'before' goes in a circle: {} before {}", Quoted(move.name),
-                                                Quoted(move.before.text)));
   }
 
   void Apply(const Move& move) {
@@ -160,7 +173,8 @@ class DelegateMerger {
     } else {
       std::rotate(at(target), at(from), at(from + 1));
     }
-    for (size_t i = 0; i < list_.items.size(); ++i) index_[*NameOfDelegate(list_.items[i])] = i;
+    for (size_t i = std::min(from, target); i < std::max(from + 1, target); ++i)
+      index_[*NameOfDelegate(list_.items[i])] = i;
   }
 
   std::vector<std::string> Names() const {

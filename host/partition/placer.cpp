@@ -56,15 +56,25 @@ class Placer {
       if (delegates_[d]->proposes()) {
         DEPUTY_RETURN_IF_ERROR(AskForClaims(d, view));
       } else {
-        DEPUTY_RETURN_IF_ERROR(delegates_[d]->QuerySupport(view, placement_.verdicts[d]));
-        for (NodeId node = 0; node < graph_.nodes.size(); ++node)
-          if (view.offered[node] && verdict(d, node).supported()) owner_[node] = static_cast<uint32_t>(d);
+        Ask(d, view);
       }
       for (NodeId node = 0; node < graph_.nodes.size(); ++node)
         if (owner_[node] != kUnassigned && owner_[node] < d)
           verdict(d, node) = {Reason::kTakenByOther, delegates_[owner_[node]]->name()};
     }
     return HandOnSmallIslands();
+  }
+
+  // Gives the delegate what it supports of the nodes on offer. One that cannot answer is passed over, aloud.
+  void Ask(size_t d, const GraphView& view) {
+    std::vector<Verdict> answers(graph_.nodes.size());
+    const Status status = delegates_[d]->QuerySupport(view, answers);
+    if (!status.ok()) Log(LogLevel::kWarning, "{}: {}", delegates_[d]->name(), status.ToString());
+    for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
+      if (!view.offered[node]) continue;
+      verdict(d, node) = status.ok() ? std::move(answers[node]) : Verdict{Reason::kOther, status.message()};
+      if (verdict(d, node).supported()) owner_[node] = static_cast<uint32_t>(d);
+    }
   }
 
   // What delegate `d` is shown: nodes that nobody before it has taken and no rule keeps away.
@@ -264,12 +274,12 @@ class Placer {
         }
       }
       if (!changed) return {};
-      DEPUTY_RETURN_IF_ERROR(OfferAgain());
+      OfferAgain();
     }
   }
 
   // Asks the later delegates about nodes that have become free; earlier answers were "taken by another".
-  Status OfferAgain() {
+  void OfferAgain() {
     for (size_t d = 0; d < delegates_.size(); ++d) {
       if (delegates_[d]->proposes()) continue;
       GraphView view{&graph_, {}, std::vector<uint8_t>(graph_.nodes.size(), 0)};
@@ -284,16 +294,8 @@ class Placer {
           verdict(d, node) = std::move(denied);
         }
       }
-      if (!any) continue;
-      std::vector<Verdict> answers(graph_.nodes.size());
-      DEPUTY_RETURN_IF_ERROR(delegates_[d]->QuerySupport(view, answers));
-      for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
-        if (!view.offered[node]) continue;
-        verdict(d, node) = std::move(answers[node]);
-        if (verdict(d, node).supported()) owner_[node] = static_cast<uint32_t>(d);
-      }
+      if (any) Ask(d, view);
     }
-    return {};
   }
 
   Status RequireOwners() const {

@@ -36,7 +36,7 @@ struct Answers {
       reason = DEPUTY_REASON_OTHER;
     }
     const size_t size = detail.data == nullptr ? 0 : std::min<size_t>(detail.size, kMaxDetail);
-    verdicts[node] = {static_cast<Reason>(reason), Printable(std::string_view(detail.data, size), kMaxDetail)};
+    verdicts[node] = {static_cast<Reason>(reason), CleanText(std::string_view(detail.data, size), kMaxDetail)};
   }
 
   static void Answer(void* self, deputy_node_id node, deputy_reason reason, deputy_str detail) {
@@ -160,7 +160,7 @@ Result<DeviceState> DelegateProxy::device_state() const {
   const CopiedText device_name = CopyText(raw.device_name, kMaxDetail);
   if (!device_name.fault.empty()) return opened_->Fault("device_state", "the device's name " + device_name.fault);
   DeviceState state;
-  state.device_name = Printable(device_name.text);
+  state.device_name = CleanText(device_name.text);
   state.level_requested = raw.level_requested;
   state.level_granted = raw.level_granted;
   state.frequency_requested_hz = raw.frequency_requested_hz;
@@ -193,7 +193,7 @@ std::vector<std::pair<std::string, std::string>> DelegateProxy::options() const 
       opened_->LogFault("get_option", fmt::format("it wrote {} bytes into {}", size, buffer.size()));
       continue;
     }
-    values.emplace_back(option.text, Printable(std::string_view(buffer.data(), size)));
+    values.emplace_back(option.text, CleanText(std::string_view(buffer.data(), size)));
   }
   return values;
 }

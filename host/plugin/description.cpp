@@ -24,7 +24,7 @@ std::optional<Rejection> Copy(std::string_view what, const deputy_str& from, std
   CopiedText copied = CopyText(from, kMaxShortText);
   if (copied.fault == "is not UTF-8") return Rejection{RejectReason::kBadUtf8, fmt::format("{} is not UTF-8", what)};
   if (!copied.fault.empty()) return Bad(fmt::format("{} {}", what, copied.fault));
-  to = Printable(copied.text, kMaxShortText);
+  to = CleanText(copied.text, kMaxShortText);
   return std::nullopt;
 }
 
@@ -46,7 +46,7 @@ std::optional<Rejection> DescribeOption(const std::string& owner, const deputy_o
     return Bad(fmt::format("an option of {} has no description", owner));
   if (auto rejection = Copy("an option's name", info->name, option.name)) return rejection;
   if (!IsPluginName(option.name))
-    return Bad(fmt::format("an option of {} is called '{}'", owner, Printable(option.name, 80)));
+    return Bad(fmt::format("an option of {} is called '{}'", owner, CleanText(option.name, 80)));
   const std::string what = fmt::format("option '{}' of {}", option.name, owner);
   option.type = info->type;
   if (option.type < DEPUTY_OPTION_BOOL || option.type > DEPUTY_OPTION_FREQUENCY)

@@ -36,7 +36,7 @@ std::optional<Rejection> CheckAgainst(const Manifest& manifest, const HostTraits
   }
   for (const std::string& feature : manifest.cpu_features)
     if (host.features.count(feature) == 0)
-      return Rejection{RejectReason::kNeedsCpuFeature, fmt::format("needs CPU feature '{}'", Printable(feature, 80))};
+      return Rejection{RejectReason::kNeedsCpuFeature, fmt::format("needs CPU feature '{}'", CleanText(feature, 80))};
   if (!manifest.sanitizer.empty() && manifest.sanitizer != host.sanitizer)
     return Rejection{RejectReason::kSanitizerMismatch,
                      fmt::format("is built with the {} sanitizer, this host {}", manifest.sanitizer,

@@ -50,7 +50,7 @@ void LogMessage(void* self, deputy_log_level level, const char* message, uint64_
   const auto wanted = static_cast<LogLevel>(std::clamp<deputy_log_level>(level, DEPUTY_LOG_DEBUG, DEPUTY_LOG_ERROR));
   try {
     const std::string& source = Self(self).source();
-    if (LogEnabled(wanted, source)) LogLine(wanted, source, Printable(Bounded(message, size), kMaxLogLine));
+    if (LogEnabled(wanted, source)) LogLine(wanted, source, CleanText(Bounded(message, size), kMaxLogLine));
   } catch (...) {  // a lost line of log is no reason to fail
   }
 }

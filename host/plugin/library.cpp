@@ -58,7 +58,7 @@ int VisitObject(dl_phdr_info* object, size_t, void* data) {
 Rejection LoadFailed(const std::filesystem::path& path) {
   // Boost knows "bad file descriptor" for everything; the linker's own words begin with the path, which is said anyway.
   const char* words = dlerror();
-  std::string text = words == nullptr ? "for no stated reason" : Printable(words);
+  std::string text = words == nullptr ? "for no stated reason" : CleanText(words);
   const std::string prefix = path.string() + ": ";
   if (text.rfind(prefix, 0) == 0) text.erase(0, prefix.size());
   return {RejectReason::kLoadFailed, "cannot be loaded: " + text};

@@ -47,7 +47,7 @@ std::optional<Rejection> AddEnvironment(std::string_view wish, Manifest& manifes
   const size_t equals = std::min(wish.find('='), wish.size());
   const std::string_view name = wish.substr(0, equals);
   if (equals == wish.size() || !IsVariableName(name))
-    return Bad(fmt::format("'{}' is no environment variable", Printable(wish, 80)));
+    return Bad(fmt::format("'{}' is no environment variable", CleanText(wish, 80)));
   if (IsReserved(name)) return Bad(fmt::format("it may not set the environment variable {}", name));
   manifest.environment.emplace_back(name, wish.substr(equals + 1));
   return std::nullopt;
@@ -55,7 +55,7 @@ std::optional<Rejection> AddEnvironment(std::string_view wish, Manifest& manifes
 
 std::optional<Rejection> AddLine(std::string_view key, std::string_view value, Manifest& manifest) {
   if (key == "id") {
-    if (!IsPluginName(value)) return Bad(fmt::format("'{}' is not possible as an id", Printable(value, 80)));
+    if (!IsPluginName(value)) return Bad(fmt::format("'{}' is not possible as an id", CleanText(value, 80)));
     manifest.id = value;
   } else if (key == "version") {
     manifest.version = value;
@@ -63,14 +63,14 @@ std::optional<Rejection> AddLine(std::string_view key, std::string_view value, M
     manifest.delegates = SplitList(value);
     for (const std::string& delegate : manifest.delegates)
       if (!IsPluginName(delegate))
-        return Bad(fmt::format("'{}' is not possible as the id of a delegate", Printable(delegate, 80)));
+        return Bad(fmt::format("'{}' is not possible as the id of a delegate", CleanText(delegate, 80)));
   } else if (key == "cpu") {
     manifest.cpu_features = SplitList(value);
   } else if (key == "env") {
     return AddEnvironment(value, manifest);
   } else if (key == "sanitizer") {
     if (value != "address" && value != "thread")
-      return Bad(fmt::format("unknown sanitizer '{}'", Printable(value, 80)));
+      return Bad(fmt::format("unknown sanitizer '{}'", CleanText(value, 80)));
     manifest.sanitizer = value;
   } else if (key == "files") {
     manifest.files = SplitList(value);
@@ -107,9 +107,9 @@ Checked<Manifest> ParseManifest(std::span<const uint8_t> descriptor) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty()) continue;
     const size_t equals = line.find('=');
-    if (equals == std::string_view::npos) return Bad(fmt::format("'{}' is not key=value", Printable(line, 80)));
+    if (equals == std::string_view::npos) return Bad(fmt::format("'{}' is not key=value", CleanText(line, 80)));
     const std::string_view key = line.substr(0, equals);
-    if (!seen.insert(key).second && key != "env") return Bad(fmt::format("'{}' stands twice", Printable(key, 80)));
+    if (!seen.insert(key).second && key != "env") return Bad(fmt::format("'{}' stands twice", CleanText(key, 80)));
     if (auto rejection = AddLine(key, line.substr(equals + 1), manifest)) return *std::move(rejection);
   }
   if (manifest.id.empty()) return Bad("it has no id");

@@ -134,7 +134,7 @@ CheckedOptions CheckOptions(std::span<const OptionSchema> schema,
     const auto problem = [&](std::string message, bool unknown) {
       checked.problems.push_back({name, std::move(message), unknown});
     };
-    const std::string shown = Printable(name, 80);
+    const std::string shown = CleanText(name, 80);
     const auto option =
         std::find_if(schema.begin(), schema.end(), [&](const OptionSchema& o) { return o.name == name; });
     if (option == schema.end()) {
@@ -152,7 +152,7 @@ CheckedOptions CheckOptions(std::span<const OptionSchema> schema,
     if (std::optional<std::string> normal = Normalize(*option, text)) {
       checked.values.emplace_back(name, *std::move(normal));
     } else {
-      problem(fmt::format("option '{}' must be {}, not '{}'{}", shown, AcceptedBy(*option), Printable(text, 80),
+      problem(fmt::format("option '{}' must be {}, not '{}'{}", shown, AcceptedBy(*option), CleanText(text, 80),
                           Meant(*option, text)),
               false);
     }

@@ -55,7 +55,7 @@ class Output {
   static constexpr size_t kMaxLogged = 20;
 
   void EndLine() {
-    const std::string line = Printable(line_);
+    const std::string line = CleanText(line_);
     line_.clear();
     const size_t begin = line.find_first_not_of(' ');
     if (begin == std::string::npos) return;

@@ -246,7 +246,7 @@ bool ProbeStream::TakeFrame(uint32_t kind, std::span<const uint8_t> payload) {
     Rejection rejection;
     const auto reason = in.Number<uint32_t>();
     rejection.reason = static_cast<RejectReason>(reason);
-    rejection.text = Printable(in.Text(), 4096);
+    rejection.text = CleanText(in.Text(), 4096);
     if (!in.done() || reason > static_cast<uint32_t>(RejectReason::kChanged)) return Fail("its refusal cannot be read");
     reply_ = std::move(rejection);
   }

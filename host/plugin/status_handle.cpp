@@ -17,7 +17,7 @@ deputy_status* OutOfMemory() noexcept {
 
 deputy_status* NewStatus(deputy_code code, deputy_node_id node, std::string_view message) noexcept {
   try {
-    return new deputy_status{code, node, Printable(message)};
+    return new deputy_status{code, node, CleanText(message)};
   } catch (const std::bad_alloc&) {
     return OutOfMemory();
   }

@@ -55,7 +55,7 @@ std::optional<Rejection> CheckName(std::string_view what, const deputy_str& text
     return Rejection{RejectReason::kBadUtf8, fmt::format("its {} is not UTF-8", what)};
   if (!copied.fault.empty()) return Bad(fmt::format("its {} {}", what, copied.fault));
   if (!IsPluginName(copied.text))
-    return Bad(fmt::format("its {} '{}' is not possible", what, Printable(copied.text, 80)));
+    return Bad(fmt::format("its {} '{}' is not possible", what, CleanText(copied.text, 80)));
   return std::nullopt;
 }
 

@@ -45,7 +45,7 @@ bool IsPluginName(std::string_view text) {
   });
 }
 
-std::string Printable(std::string_view text, size_t limit) {
+std::string CleanText(std::string_view text, size_t limit) {
   std::string clean;
   clean.reserve(std::min(text.size(), limit));
   for (size_t at = 0; at < text.size();) {

@@ -14,6 +14,6 @@ bool IsUtf8(std::string_view text);
 bool IsPluginName(std::string_view text);
 
 // At most `limit` bytes, whole characters; control characters become spaces, invalid bytes '?'.
-std::string Printable(std::string_view text, size_t limit = 1024);
+std::string CleanText(std::string_view text, size_t limit = 1024);
 
 }  // namespace deputy::host

@@ -10,19 +10,16 @@
 namespace deputy {
 
 Result<Tensor> ReadTensorFile(const std::string& path, DType dtype, const Shape& shape) {
-  Result<std::shared_ptr<const host::MappedFile>> file = host::MappedFile::Open(path);
-  if (!file.ok()) return std::move(file).status();
   const std::string extension = std::filesystem::path(path).extension().string();
-  Result<Tensor> tensor = [&]() -> Result<Tensor> {
-    if (extension == ".npy") return host::ReadNpy((*file)->bytes());
-    if (extension != ".pb") return host::ReadRaw((*file)->bytes(), dtype, shape);
-    DEPUTY_ASSIGN_OR_RETURN(const host::Importer* importer, host::OpenImporter("onnx"));
-    return importer->ReadTensor((*file)->bytes());
-  }();
+  if (extension == ".npy") return host::ReadNpyFile(path);
+  if (extension != ".pb") return host::ReadRawFile(path, dtype, shape);
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const host::MappedFile> file, host::MappedFile::Open(path));
+  DEPUTY_ASSIGN_OR_RETURN(const host::Importer* importer, host::OpenImporter("onnx"));
+  Result<Tensor> tensor = importer->ReadTensor(file->bytes());
   if (!tensor.ok()) return std::move(tensor).status().At(path);
   return tensor;
 }
 
-Status WriteTensorFile(const std::string& path, const Tensor& tensor) { return host::WriteNpy(path, tensor); }
+Status WriteTensorFile(const std::string& path, const Tensor& tensor) { return host::WriteNpyFile(tensor, path); }
 
 }  // namespace deputy

@@ -94,12 +94,11 @@ void LowerBinary(const sdk::NodeView& node, ProgramBuilder& builder) {
   Slot other = builder.Find(node.input(swapped ? 0 : 1));
   memory::dims dims = builder.DescOf(other).dims();
   dims.insert(dims.begin(), builder.DescOf(full).dims().size() - dims.size(), 1);
-  // Of the same extents: the other follows the layout of the first. Broadcast: it stays row-major.
-  other = dims == builder.DescOf(full).dims() ? builder.Reordered(other, builder.DescOf(full))
-                                              : builder.Reshaped(other, dims);
-  if (dims != builder.DescOf(full).dims()) other = builder.Reordered(other, PlainDesc(dims));
-  const memory::desc result_desc = builder.DescOf(full);
-  const dnnl::binary::desc wanted(how, builder.DescOf(full), builder.DescOf(other), result_desc);
+  other = builder.Reshaped(other, dims);
+  // Of the same extents: the other follows the layout of the first. Broadcast: it is row-major.
+  const bool same = dims == builder.DescOf(full).dims();
+  other = builder.Reordered(other, same ? builder.DescOf(full) : PlainDesc(dims));
+  const dnnl::binary::desc wanted(how, builder.DescOf(full), builder.DescOf(other), builder.DescOf(full));
   const dnnl::binary::primitive_desc chosen(wanted, builder.engine());
   const Slot result = builder.Result(node.output(0), chosen.dst_desc());
   builder.Add(dnnl::binary(chosen), {{DNNL_ARG_SRC_0, full}, {DNNL_ARG_SRC_1, other}, {DNNL_ARG_DST, result}});

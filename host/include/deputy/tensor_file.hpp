@@ -12,7 +12,7 @@ namespace deputy {
 // `shape` are needed and its size must fit them.
 DEPUTY_API Result<Tensor> ReadTensorFile(const std::string& path, DType dtype = DType::kUndefined, const Shape& shape = {});
 
-// Writes .npy. bfloat16 is written as float32, which numpy can read.
+// Writes .npy. numpy has no bfloat16: kNotSupported.
 DEPUTY_API Status WriteTensorFile(const std::string& path, const Tensor& tensor);
 
 }  // namespace deputy

@@ -115,6 +115,17 @@ TEST(MergeTest, SeveralMayStandBeforeTheSame) {
             (Names{"x", "y", "a"}));
 }
 
+TEST(MergeTest, LongChainOfBeforeIsApplied) {
+  std::string text = "delegates: [";
+  Names expected;
+  for (int i = 0; i < 2500; ++i) {
+    text += "{name: d" + std::to_string(i) + ", before: d" + std::to_string(i + 1) + "}, ";
+    expected.push_back("d" + std::to_string(i));
+  }
+  expected.push_back("d2500");
+  EXPECT_EQ(NamesOf(Merged({text + "{name: d2500}]\n"})), expected);
+}
+
 TEST(MergeTest, BeforeInACircleIsRefused) {
   EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: a, before: b}, {name: b, before: c}, {name: c, before: a}]\n"),
             "t.yaml:2:31: 'before' goes in a circle: 'a' before 'b'\n"

@@ -117,7 +117,7 @@ std::string Mutant(std::mt19937& random) {
 // What is accepted must also survive being shown and read again.
 TEST(RobustnessTest, MutantsLoadOrAreRefusedWithAPlace) {
   constexpr unsigned kSeed = 20240607;
-  constexpr int kMutants = 4000;
+  constexpr int kMutants = 2000;
   std::mt19937 random(kSeed);
   int accepted = 0;
   for (int i = 0; i < kMutants; ++i) {

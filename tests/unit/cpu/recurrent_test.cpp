@@ -16,7 +16,7 @@ using Function = std::function<double(double)>;
 double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double Tanh(double x) { return std::tanh(x); }
 
-struct Setup {
+struct Cell {
   std::string op;
   int64_t gates;
   int64_t steps = 4, batch = 3, input = 2, hidden = 3, directions = 1;
@@ -38,7 +38,7 @@ Doubles RandomValues(int64_t count, std::mt19937& random) {
   return result;
 }
 
-Sequence RandomSequence(const Setup& s) {
+Sequence RandomSequence(const Cell& s) {
   std::mt19937 random(11);
   const int64_t width = s.gates * s.hidden;
   Sequence q;
@@ -59,7 +59,7 @@ struct Results {
 };
 
 // One direction of one batch element; y may be written for steps that are there.
-void Unroll(const Setup& s, const Sequence& q, int64_t d, int64_t n, Results& out) {
+void Unroll(const Cell& s, const Sequence& q, int64_t d, int64_t n, Results& out) {
   const auto at = [](const Doubles& v, int64_t i) { return v.empty() ? 0.0 : v[static_cast<size_t>(i)]; };
   const int64_t width = s.gates * s.hidden, length = q.lengths.empty() ? s.steps : q.lengths[static_cast<size_t>(n)];
   const bool reverse = s.reverse || d == 1;
@@ -135,7 +135,7 @@ Tensor AsTensor(Shape shape, const Doubles& values) {
 }
 
 template <class T>
-void Check(const Setup& s, PrimitiveBuilder builder, double tolerance) {
+void Check(const Cell& s, PrimitiveBuilder builder, double tolerance) {
   const Sequence q = RandomSequence(s);
   const int64_t width = s.gates * s.hidden;
   Results want;
@@ -185,39 +185,39 @@ void Check(const Setup& s, PrimitiveBuilder builder, double tolerance) {
   if (s.gates == 4) expect(got[2], want.c, "Y_c");
 }
 
-Setup Rnn() { return {.op = "RNN", .gates = 1, .f = Tanh, .g = nullptr, .h = nullptr}; }
-Setup Gru() { return {.op = "GRU", .gates = 3, .f = Sigmoid, .g = Tanh, .h = nullptr}; }
-Setup Lstm() { return {.op = "LSTM", .gates = 4, .f = Sigmoid, .g = Tanh, .h = Tanh}; }
+Cell Rnn() { return {.op = "RNN", .gates = 1, .f = Tanh, .g = nullptr, .h = nullptr}; }
+Cell Gru() { return {.op = "GRU", .gates = 3, .f = Sigmoid, .g = Tanh, .h = nullptr}; }
+Cell Lstm() { return {.op = "LSTM", .gates = 4, .f = Sigmoid, .g = Tanh, .h = Tanh}; }
 
-PrimitiveBuilder Builder(const Setup& s) { return PrimitiveBuilder("", s.op, 14); }
+PrimitiveBuilder Builder(const Cell& s) { return PrimitiveBuilder("", s.op, 14); }
 
 // Every cell, with what they have in common.
-class RecurrentOnCpu : public ::testing::TestWithParam<Setup> {};
+class RecurrentOnCpu : public ::testing::TestWithParam<Cell> {};
 INSTANTIATE_TEST_SUITE_P(Cells, RecurrentOnCpu, ::testing::Values(Rnn(), Gru(), Lstm()),
                          [](const auto& cell) { return cell.param.op; });
 
 TEST_P(RecurrentOnCpu, Forward) { Check<float>(GetParam(), Builder(GetParam()), 2e-6); }
 
 TEST_P(RecurrentOnCpu, ReverseRunsFromTheLastStep) {
-  Setup s = GetParam();
+  Cell s = GetParam();
   s.reverse = true;
   Check<float>(s, Builder(s), 2e-6);
 }
 
 TEST_P(RecurrentOnCpu, BothDirections) {
-  Setup s = GetParam();
+  Cell s = GetParam();
   s.directions = 2;
   Check<float>(s, Builder(s), 2e-6);
 }
 
 TEST_P(RecurrentOnCpu, WithoutBiasAndInitialState) {
-  Setup s = GetParam();
+  Cell s = GetParam();
   s.bias = s.initial = false;
   Check<float>(s, Builder(s), 2e-6);
 }
 
 TEST_P(RecurrentOnCpu, SequencesEndAtTheirLengths) {
-  Setup s = GetParam();
+  Cell s = GetParam();
   s.lengths = true;
   s.directions = 2;
   s.batch = 5;
@@ -225,7 +225,7 @@ TEST_P(RecurrentOnCpu, SequencesEndAtTheirLengths) {
 }
 
 TEST_P(RecurrentOnCpu, LayoutOneHasTheBatchFirst) {
-  Setup s = GetParam();
+  Cell s = GetParam();
   s.batch_first = true;
   s.directions = 2;
   s.lengths = true;
@@ -233,13 +233,13 @@ TEST_P(RecurrentOnCpu, LayoutOneHasTheBatchFirst) {
 }
 
 TEST_P(RecurrentOnCpu, ClipBoundsWhatTheActivationsSee) {
-  Setup s = GetParam();
+  Cell s = GetParam();
   s.clip = 0.25;
   Check<float>(s, Builder(s).Set("clip", 0.25f), 2e-6);
 }
 
 TEST_P(RecurrentOnCpu, OneSequenceAtATime) {
-  Setup s = GetParam();
+  Cell s = GetParam();
   s.batch = 1;
   s.hidden = 9;
   Check<float>(s, Builder(s), 2e-6);
@@ -248,7 +248,7 @@ TEST_P(RecurrentOnCpu, OneSequenceAtATime) {
 TEST_P(RecurrentOnCpu, Float64KeepsItsDigits) { Check<double>(GetParam(), Builder(GetParam()), 1e-14); }
 
 TEST_P(RecurrentOnCpu, LengthBeyondTheStepsIsRefused) {
-  const Setup& s = GetParam();
+  const Cell& s = GetParam();
   const Tensor w = Tensor::Allocate(DType::kFloat32, {1, s.gates, 1}).value();
   const auto y =
       TryRunNode(s.gates == 1   ? MakeRNN
@@ -260,27 +260,27 @@ TEST_P(RecurrentOnCpu, LengthBeyondTheStepsIsRefused) {
 }
 
 TEST(GruOnCpu, ResetMayActAfterTheProduct) {
-  Setup s = Gru();
+  Cell s = Gru();
   s.linear_before_reset = true;
   s.directions = 2;
   Check<float>(s, Builder(s).Set("linear_before_reset", int64_t{1}), 2e-6);
 }
 
 TEST(LstmOnCpu, PeepholesSeeTheCell) {
-  Setup s = Lstm();
+  Cell s = Lstm();
   s.peepholes = true;
   s.directions = 2;
   Check<float>(s, Builder(s), 2e-6);
 }
 
 TEST(LstmOnCpu, ForgetGateMayBeCoupledToTheInput) {
-  Setup s = Lstm();
+  Cell s = Lstm();
   s.input_forget = true;
   Check<float>(s, Builder(s).Set("input_forget", int64_t{1}), 2e-6);
 }
 
 TEST(LstmOnCpu, ActivationsTakeTheirValuesInOrder) {
-  Setup s = Lstm();
+  Cell s = Lstm();
   s.f = [](double x) { return std::min(std::max(0.3 * x + 0.4, 0.0), 1.0); };
   s.g = [](double x) { return x >= 0 ? x : 0.1 * x; };
   s.h = [](double x) { return 0.7 * x + 0.2; };
@@ -312,7 +312,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& activation) { return std::string(activation.param.name); });
 
 TEST_P(ActivationOnCpu, HasTheValuesOfItsDefinition) {
-  Setup s = Rnn();
+  Cell s = Rnn();
   s.f = GetParam().function;
   Check<float>(s, Builder(s).Set("activations", std::vector<std::string>{GetParam().name}), 5e-6);
 }

@@ -1,0 +1,66 @@
+// What the device can compute. Each operator has a check, which says whether a node fits the hardware and why not, and a
+// maker, which turns an accepted node into a layer. Layers compute in fp32 (the accumulators); rounding to halves happens
+// where a layer's result is stored (program.cpp).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "deputy/sdk/sdk.hpp"
+
+namespace sim_npu {
+
+// A constant's or an activation's extents; the device knows matrices and images (NCHW).
+using Dims = std::vector<int64_t>;
+
+class Layer {
+ public:
+  virtual ~Layer() = default;
+  // `inputs` are the node's inputs named by operands(), in that order.
+  virtual void Run(const deputy::sdk::Host& host, const std::vector<const float*>& inputs, float* output) const = 0;
+
+  const std::vector<size_t>& operands() const { return operands_; }
+  uint64_t macs() const { return macs_; }
+  // Device memory for constants, as halves (biases and per-channel factors, as accumulators, have 32 bits).
+  uint64_t constant_bytes() const { return constant_bytes_; }
+
+ protected:
+  std::vector<size_t> operands_{0};
+  uint64_t macs_ = 0, constant_bytes_ = 0;
+};
+
+struct Operator {
+  std::string_view type;
+  deputy::sdk::Verdict (*check)(const deputy::sdk::NodeView& node);
+  std::unique_ptr<Layer> (*make)(const deputy::sdk::NodeView& node);
+};
+
+// The operator of the node's type, NULL if the device has none.
+const Operator* FindOperator(const deputy::sdk::NodeView& node);
+// The whole answer: what holds for every operator, then the operator's own check.
+deputy::sdk::Verdict Check(const deputy::sdk::NodeView& node);
+
+deputy::sdk::Verdict CheckConv(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeConv(const deputy::sdk::NodeView& node);
+deputy::sdk::Verdict CheckPool(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakePool(const deputy::sdk::NodeView& node);
+deputy::sdk::Verdict CheckGlobalPool(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeGlobalPool(const deputy::sdk::NodeView& node);
+deputy::sdk::Verdict CheckMatrix(const deputy::sdk::NodeView& node);  // Gemm, MatMul
+std::unique_ptr<Layer> MakeMatrix(const deputy::sdk::NodeView& node);
+deputy::sdk::Verdict CheckBinary(const deputy::sdk::NodeView& node);  // Add, Sub, Mul
+std::unique_ptr<Layer> MakeBinary(const deputy::sdk::NodeView& node);
+deputy::sdk::Verdict CheckActivation(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeActivation(const deputy::sdk::NodeView& node);
+deputy::sdk::Verdict CheckBatchNormalization(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeBatchNormalization(const deputy::sdk::NodeView& node);
+deputy::sdk::Verdict CheckSoftmax(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeSoftmax(const deputy::sdk::NodeView& node);
+deputy::sdk::Verdict CheckConcat(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeConcat(const deputy::sdk::NodeView& node);
+deputy::sdk::Verdict CheckCopy(const deputy::sdk::NodeView& node);  // Reshape, Flatten, Identity
+std::unique_ptr<Layer> MakeCopy(const deputy::sdk::NodeView& node);
+
+}  // namespace sim_npu

@@ -1,0 +1,86 @@
+// Pools over windows and over whole planes. The pooling unit reads a plane at a time.
+#include <algorithm>
+#include <limits>
+
+#include "operators.hpp"
+#include "window.hpp"
+
+namespace sim_npu {
+namespace {
+
+using deputy::sdk::Host;
+using deputy::sdk::NodeView;
+using deputy::sdk::Reason;
+using deputy::sdk::Verdict;
+
+constexpr int64_t kLargestKernel = 16;
+
+class Pool final : public Layer {
+ public:
+  Pool(const NodeView& node, const Window& window, bool average)
+      : window_(window), average_(average), count_padding_(node.Int("count_include_pad", 0) != 0) {
+    const auto in = node.input(0).dims(), out = node.output(0).dims();
+    planes_ = in[0] * in[1], height_ = in[2], width_ = in[3], out_height_ = out[2], out_width_ = out[3];
+    macs_ = static_cast<uint64_t>(planes_ * out_height_ * out_width_ * window.kernel[0] * window.kernel[1]);
+  }
+
+  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) const override {
+    host.ParallelFor(planes_, 4, [&](int64_t begin, int64_t end) {
+      for (int64_t plane = begin; plane < end; ++plane) {
+        const float* from = inputs[0] + plane * height_ * width_;
+        float* to = output + plane * out_height_ * out_width_;
+        for (int64_t y = 0; y < out_height_; ++y)
+          for (int64_t x = 0; x < out_width_; ++x) *to++ = Reduce(from, y, x);
+      }
+    });
+  }
+
+ private:
+  float Reduce(const float* from, int64_t y, int64_t x) const {
+    const int64_t top = y * window_.stride[0] - window_.begin[0], left = x * window_.stride[1] - window_.begin[1];
+    const int64_t y0 = std::max<int64_t>(top, 0), y1 = std::min(top + window_.kernel[0], height_);
+    const int64_t x0 = std::max<int64_t>(left, 0), x1 = std::min(left + window_.kernel[1], width_);
+    float sum = 0, largest = -std::numeric_limits<float>::infinity();
+    for (int64_t i = y0; i < y1; ++i)
+      for (int64_t j = x0; j < x1; ++j) {
+        sum += from[i * width_ + j];
+        largest = std::max(largest, from[i * width_ + j]);
+      }
+    if (!average_) return largest;
+    const int64_t count = count_padding_ ? window_.kernel[0] * window_.kernel[1] : (y1 - y0) * (x1 - x0);
+    return sum / static_cast<float>(std::max<int64_t>(count, 1));
+  }
+
+  Window window_;
+  bool average_, count_padding_;
+  int64_t planes_, height_, width_, out_height_, out_width_;
+};
+
+}  // namespace
+
+Verdict CheckPool(const NodeView& node) {
+  if (node.Ints("kernel_shape", {}).size() != 2)
+    return Verdict::No(Reason::kAttribute, "the window has not two dimensions");
+  for (const int64_t dilation : node.Ints("dilations", {}))
+    if (dilation != 1) return Verdict::No(Reason::kAttribute, "the pooling unit has no dilation");
+  if (node.Is("AveragePool") && node.Int("ceil_mode", 0) != 0 && node.Int("count_include_pad", 0) != 0)
+    return Verdict::No(Reason::kAttribute, "windows over the edge (ceil_mode) with padding counted");
+  return CheckWindow(node, {0, 0}, kLargestKernel);
+}
+
+std::unique_ptr<Layer> MakePool(const NodeView& node) {
+  return std::make_unique<Pool>(node, ReadWindow(node, {0, 0}), node.Is("AveragePool"));
+}
+
+Verdict CheckGlobalPool(const NodeView& node) {
+  if (node.input(0).rank() != 4) return Verdict::No(Reason::kRank, "only images (rank 4) are pooled");
+  return Verdict::Yes();
+}
+
+std::unique_ptr<Layer> MakeGlobalPool(const NodeView& node) {
+  Window whole;
+  whole.kernel = {node.input(0).dims()[2], node.input(0).dims()[3]};
+  return std::make_unique<Pool>(node, whole, node.Is("GlobalAveragePool"));
+}
+
+}  // namespace sim_npu

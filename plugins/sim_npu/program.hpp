@@ -1,0 +1,67 @@
+// A partition as the device runs it: layers in order, over tensors that lie as halves in an arena of device memory.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "clock.hpp"
+#include "deputy/sdk/sdk.hpp"
+#include "memory.hpp"
+#include "operators.hpp"
+
+namespace sim_npu {
+
+// The device: one queue, one clock, one memory. Shared by all programs of an instance.
+struct Device {
+  Device(const deputy::sdk::FrequencyWish& wish, size_t memory_bytes)
+      : clock(wish), memory(std::make_shared<DeviceMemory>(memory_bytes)) {}
+
+  Clock clock;
+  std::shared_ptr<DeviceMemory> memory;
+  std::mutex queue;  // one run at a time; a program's arena is therefore enough for all sessions
+};
+
+class Program final : public deputy::sdk::Executable {
+ public:
+  // NOT_SUPPORTED when weights and tensors do not fit into what is left of the device's memory.
+  static deputy::sdk::Result<std::unique_ptr<Program>> Make(const deputy::sdk::PartitionView& partition,
+                                                            const deputy::sdk::Host& host,
+                                                            std::shared_ptr<Device> device);
+
+  deputy::sdk::Result<std::unique_ptr<deputy::sdk::ExecutionContext>> CreateContext() override;
+  deputy::sdk::Status Run(const deputy::sdk::RunArgs& run);
+
+  uint64_t cycles() const { return cycles_; }
+
+ private:
+  struct Step {
+    std::unique_ptr<Layer> layer;
+    std::vector<size_t> reads;  // tensors
+    size_t writes = 0;
+  };
+  // A tensor that the host gives or gets.
+  struct Border {
+    size_t tensor;
+    deputy::sdk::DType dtype;
+    size_t bytes;
+  };
+
+  Program(const deputy::sdk::Host& host, std::shared_ptr<Device> device) : host_(host), device_(std::move(device)) {}
+  void Lower(const deputy::sdk::PartitionView& partition);
+  deputy::sdk::Status Place();
+  void Compute(const Step& step);
+
+  deputy::sdk::Host host_;
+  std::shared_ptr<Device> device_;
+  std::vector<Step> steps_;
+  std::vector<Lifetime> tensors_;
+  std::vector<Border> inputs_, outputs_;
+  uint64_t constant_bytes_ = 0, cycles_ = 0;
+  std::unique_ptr<Block> block_;
+  std::vector<uint16_t> arena_;
+  std::vector<std::vector<float>> operands_;  // what the arithmetic reads, widened from the arena
+  std::vector<float> result_;
+};
+
+}  // namespace sim_npu
