@@ -88,7 +88,7 @@ class Reader {
       return Damaged("its structure is broken");
     const fb::Model& model = *fb::GetModel(structure_.data());
     segments_ = model.segments();
-    if (segments_ != nullptr && reinterpret_cast<uintptr_t>(segments_->Data()) % 8 != 0)
+    if (segments_ != nullptr && segments_->size() != 0 && reinterpret_cast<uintptr_t>(segments_->Data()) % 8 != 0)
       return Damaged("its list of constants is not aligned");
     if (segments_ != nullptr) {
       used_.resize(segments_->size());

@@ -73,6 +73,11 @@ void Context::SetDelegate(std::nullptr_t) {
   state_->replaced = true;
 }
 
+std::string Context::NextInProcessName() const {
+  const size_t number = state_->added.size() + 1;
+  return number == 1 ? "in_process" : "in_process_" + std::to_string(number);
+}
+
 void Context::SetInProcess(InProcessDelegate delegate) {
   SetDelegate(nullptr);
   state_->added.push_back({std::move(delegate), ""});

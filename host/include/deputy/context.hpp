@@ -77,13 +77,14 @@ class DEPUTY_API Context {
   template <class D>
   void SetDelegate(std::shared_ptr<D> delegate) {
     if (delegate == nullptr) return SetDelegate(nullptr);
-    auto made = MakeInProcessPlugin(std::move(delegate));
+    auto made = MakeInProcessPlugin(std::move(delegate), "in_process");
     SetInProcess({made.plugin, std::move(made.keep), std::move(made.delegate_id)});
   }
-  // The application's object in the order, in front of the delegate called `before`, or last when that is empty.
+  // The application's object in the order, in front of the delegate called `before`, or last when there is none. It is
+  // called "in_process", the next ones "in_process_2" and so on.
   template <class D>
   void AddDelegate(std::shared_ptr<D> delegate, const std::string& before = "") {
-    auto made = MakeInProcessPlugin(std::move(delegate));
+    auto made = MakeInProcessPlugin(std::move(delegate), NextInProcessName());
     AddInProcess({made.plugin, std::move(made.keep), std::move(made.delegate_id)}, before);
   }
 
@@ -98,6 +99,7 @@ class DEPUTY_API Context {
 
  private:
   friend class Model;
+  std::string NextInProcessName() const;
   void SetInProcess(InProcessDelegate delegate);
   void AddInProcess(InProcessDelegate delegate, const std::string& before);
   std::shared_ptr<State> state_;

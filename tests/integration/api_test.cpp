@@ -1,0 +1,358 @@
+// The C++ API on the digits model: contexts, models, sessions, and delegates of the application.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include "deputy/deputy.hpp"
+#include "deputy/sdk/sdk.hpp"
+#include "samples/mindspore_tutorial/tutorial_delegate.hpp"
+
+namespace deputy {
+namespace {
+
+const std::string kDigits = DEPUTY_TEST_DIGITS;
+
+// Takes the log while it lives.
+class LogCapture {
+ public:
+  LogCapture() {
+    SetLogSink([this](LogLevel level, std::string_view, std::string_view message) {
+      std::lock_guard lock(mutex_);
+      if (level >= LogLevel::kInfo) text_ += std::string(message) + "\n";
+    });
+  }
+  ~LogCapture() { SetLogSink(nullptr); }
+  std::string text() {
+    std::lock_guard lock(mutex_);
+    return text_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string text_;
+};
+
+Tensor Pictures(int64_t count, uint32_t seed) {
+  Tensor tensor = *Tensor::Allocate(DType::kFloat32, {count, 1, 28, 28});
+  for (float& value : tensor.mutable_values<float>()) {
+    seed = seed * 1664525u + 1013904223u;
+    value = static_cast<float>(seed >> 8) / static_cast<float>(1u << 24);
+  }
+  return tensor;
+}
+
+std::vector<float> Values(const Tensor& tensor) {
+  const std::span<const float> values = tensor.values<float>();
+  return {values.begin(), values.end()};
+}
+
+// Takes the operators given and computes nothing: refuses at compile.
+class RefusingDelegate final : public sdk::PartitionDelegate {
+ public:
+  sdk::Verdict Supports(const sdk::NodeView&) override { return sdk::Verdict::Yes(); }
+  sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView&) override {
+    return sdk::Status(sdk::Code::kNotSupported, "not today");
+  }
+};
+
+// y = max(x, 0), on the side of the application.
+class ReluDelegate final : public sdk::PartitionDelegate {
+ public:
+  sdk::Verdict Supports(const sdk::NodeView& node) override {
+    return node.Is("Relu") ? sdk::Verdict::Yes() : sdk::Verdict::No(sdk::Reason::kOperatorUnknown);
+  }
+  sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) override {
+    if (partition.nodes().size() != 1) return sdk::Status(sdk::Code::kNotSupported, "one at a time");
+    return std::unique_ptr<sdk::Executable>(std::make_unique<Compiled>());
+  }
+
+ private:
+  struct Run final : sdk::ExecutionContext {
+    sdk::Status Execute(const sdk::RunArgs& args) override {
+      const sdk::Span<float> in = args.input(0).values<float>(), out = args.output(0).values<float>();
+      for (size_t i = 0; i < in.size(); ++i) out[i] = in[i] > 0 ? in[i] : 0;
+      return {};
+    }
+  };
+  struct Compiled final : sdk::Executable {
+    sdk::Result<std::unique_ptr<sdk::ExecutionContext>> CreateContext() override {
+      return std::unique_ptr<sdk::ExecutionContext>(std::make_unique<Run>());
+    }
+  };
+};
+
+class ApiTest : public testing::Test {
+ protected:
+  std::vector<float> Expected(const Tensor& input) {
+    Context context;
+    context.SetDelegate(nullptr);
+    Model model;
+    EXPECT_TRUE(model.Build(kDigits, context).ok());
+    return Predict(model, input);
+  }
+  static std::vector<float> Predict(const Model& model, const Tensor& input) {
+    Result<Session> session = model.CreateSession();
+    std::vector<Tensor> outputs;
+    const Status status = session->Predict({input}, &outputs);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return status.ok() ? Values(outputs[0]) : std::vector<float>();
+  }
+  LogCapture log_;
+};
+
+TEST_F(ApiTest, InputsAndOutputsAreListedBeforeRunning) {
+  Model model;
+  ASSERT_TRUE(model.Build(kDigits, Context()).ok());
+  ASSERT_EQ(model.inputs().size(), 1u);
+  EXPECT_EQ(model.inputs()[0].name, "image");
+  EXPECT_EQ(model.inputs()[0].dtype, DType::kFloat32);
+  EXPECT_EQ(model.inputs()[0].shape, (Shape{-1, 1, 28, 28}));
+  EXPECT_EQ(model.inputs()[0].dims[0], "batch");
+  EXPECT_EQ(model.outputs()[0].name, "logits");
+  EXPECT_EQ(model.outputs()[0].shape, (Shape{-1, 10}));
+  EXPECT_FALSE(model.metadata().empty());
+}
+
+TEST_F(ApiTest, AModelFromMemoryOutlivesItsBuffer) {
+  const Tensor input = Pictures(2, 1);
+  std::ifstream file(kDigits, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  Model model;
+  ASSERT_TRUE(model.Build(bytes.data(), bytes.size(), ModelType::kOnnx, Context()).ok());
+  std::memset(bytes.data(), 0xa5, bytes.size());
+  bytes.clear();
+  bytes.shrink_to_fit();
+  EXPECT_EQ(Predict(model, input), Expected(input));
+}
+
+TEST_F(ApiTest, ASavedModelGivesTheSameAnswers) {
+  const std::string path = std::filesystem::temp_directory_path() / ("api_test_" + std::to_string(getpid()) + ".dpm");
+  Model model, again;
+  ASSERT_TRUE(model.Build(kDigits, Context()).ok());
+  ASSERT_TRUE(model.Save(path).ok());
+  const Status status = again.Build(path, Context());
+  std::filesystem::remove(path);  // the mapping keeps the file's bytes
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  const Tensor input = Pictures(3, 2);
+  EXPECT_EQ(Predict(again, input), Predict(model, input));
+  EXPECT_EQ(again.metadata(), model.metadata());
+}
+
+TEST_F(ApiTest, OneSessionRunsSeveralShapes) {
+  Model model;
+  ASSERT_TRUE(model.Build(kDigits, Context()).ok());
+  Result<Session> session = model.CreateSession();
+  std::vector<Tensor> outputs;
+  for (const int64_t batch : {1, 5, 2, 1}) {
+    ASSERT_TRUE(session->Resize({{batch, 1, 28, 28}}).ok());
+    const Tensor input = Pictures(batch, static_cast<uint32_t>(batch));
+    ASSERT_TRUE(session->Predict({input}, &outputs).ok());
+    EXPECT_EQ(outputs[0].shape(), (Shape{batch, 10}));
+    EXPECT_EQ(Values(outputs[0]), Expected(input));
+  }
+}
+
+TEST_F(ApiTest, AnOutputTensorThatFitsIsWrittenInPlace) {
+  Model model;
+  ASSERT_TRUE(model.Build(kDigits, Context()).ok());
+  Result<Session> session = model.CreateSession();
+  std::vector<Tensor> outputs = {*Tensor::Allocate(DType::kFloat32, {1, 10})};
+  const void* data = outputs[0].data();
+  ASSERT_TRUE(session->Predict({Pictures(1, 3)}, &outputs).ok());
+  EXPECT_EQ(outputs[0].data(), data);
+}
+
+TEST_F(ApiTest, AShapeThatDoesNotFitIsRefusedByName) {
+  Model model;
+  ASSERT_TRUE(model.Build(kDigits, Context()).ok());
+  Result<Session> session = model.CreateSession();
+  std::vector<Tensor> outputs;
+  const Status status = session->Predict({*Tensor::Allocate(DType::kFloat32, {1, 3, 28, 28})}, &outputs);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "input 'image' is [1,3,28,28], the model takes float32 [batch,1,28,28]");
+}
+
+TEST_F(ApiTest, R122_AnInputOfAnotherTypeOrCountIsRefused) {
+  Model model;
+  ASSERT_TRUE(model.Build(kDigits, Context()).ok());
+  Result<Session> session = model.CreateSession();
+  std::vector<Tensor> outputs;
+  EXPECT_EQ(session->Predict({*Tensor::Allocate(DType::kInt32, {1, 1, 28, 28})}, &outputs).code(),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(session->Predict({}, &outputs).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(session->Predict({Tensor()}, &outputs).code(), StatusCode::kInvalidArgument);
+}
+
+TEST_F(ApiTest, R122_AMisalignedInputIsRead) {
+  const Tensor input = Pictures(1, 4);
+  std::vector<uint8_t> bytes(input.byte_size() + 1);
+  std::memcpy(bytes.data() + 1, input.data(), input.byte_size());
+  const Tensor misaligned = *Tensor::Wrap(DType::kFloat32, input.shape(), bytes.data() + 1, input.byte_size());
+  Model model;
+  ASSERT_TRUE(model.Build(kDigits, Context()).ok());
+  EXPECT_EQ(Predict(model, misaligned), Expected(input));
+}
+
+TEST_F(ApiTest, TwoSessionsOnTwoThreadsAnswerAsOneAfterTheOther) {
+  Model model;
+  ASSERT_TRUE(model.Build(kDigits, Context()).ok());
+  const Tensor inputs[] = {Pictures(2, 5), Pictures(3, 6)};
+  const std::vector<float> expected[] = {Expected(inputs[0]), Expected(inputs[1])};
+  std::vector<float> got[2];
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 2; ++t)
+    threads.emplace_back([&, t] {
+      Result<Session> session = model.CreateSession();
+      std::vector<Tensor> outputs;
+      for (int round = 0; round < 50; ++round)
+        if (!session->Predict({inputs[t]}, &outputs).ok()) return;
+      got[t] = Values(outputs[0]);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(got[0], expected[0]);
+  EXPECT_EQ(got[1], expected[1]);
+}
+
+TEST_F(ApiTest, TwoSessionsShareOneInProcessDelegate) {
+  Context context;
+  context.SetDelegate(std::make_shared<tutorial::TutorialDelegate>());
+  Model model;
+  ASSERT_TRUE(model.Build(kDigits, context).ok());
+  const Tensor inputs[] = {Pictures(1, 7), Pictures(1, 8)};
+  const std::vector<float> expected[] = {Expected(inputs[0]), Expected(inputs[1])};
+  std::vector<float> got[2];
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < 2; ++t)
+    threads.emplace_back([&, t] {
+      Result<Session> session = model.CreateSession();
+      std::vector<Tensor> outputs;
+      for (int round = 0; round < 50; ++round)
+        if (!session->Predict({inputs[t]}, &outputs).ok()) return;
+      got[t] = Values(outputs[0]);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(got[0], expected[0]);
+  EXPECT_EQ(got[1], expected[1]);
+}
+
+TEST_F(ApiTest, SetDelegateRunsTheApplicationsObject) {
+  Context context;
+  context.SetDelegate(std::make_shared<ReluDelegate>());
+  Model model;
+  ASSERT_TRUE(model.Build(kDigits, context).ok());
+  const Tensor input = Pictures(1, 9);
+  EXPECT_EQ(Predict(model, input), Expected(input));
+  const Result<PlacementReport> report = model.Placement({{1, 1, 28, 28}});
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->delegates.size(), 2u);
+  EXPECT_EQ(report->delegates[0].name, "in_process");
+  EXPECT_EQ(report->delegates[0].nodes, 2u);
+}
+
+TEST_F(ApiTest, SetDelegateNullIsInnerInference) {
+  Context context;
+  context.SetDelegate(std::make_shared<ReluDelegate>());
+  context.SetDelegate(nullptr);
+  Model model;
+  ASSERT_TRUE(model.Build(kDigits, context).ok());
+  const Result<PlacementReport> report = model.Placement({{1, 1, 28, 28}});
+  ASSERT_EQ(report->delegates.size(), 1u);
+  EXPECT_EQ(report->delegates[0].name, "cpu");
+}
+
+TEST_F(ApiTest, AddDelegateStandsInFrontOfTheOneNamed) {
+  Context context;
+  context.AddDelegate(std::make_shared<ReluDelegate>());
+  context.AddDelegate(std::make_shared<ReluDelegate>(), "in_process");
+  Model model;
+  ASSERT_TRUE(model.Build(kDigits, context).ok());
+  const Result<PlacementReport> report = model.Placement({{1, 1, 28, 28}});
+  ASSERT_EQ(report->delegates.size(), 3u);
+  EXPECT_EQ(report->delegates[0].name, "in_process_2");
+  EXPECT_EQ(report->delegates[0].nodes, 2u);
+  EXPECT_EQ(report->delegates[1].nodes, 0u);
+}
+
+TEST_F(ApiTest, R98_ARefusalAtCompileHandsTheNodesToTheNext) {
+  Context context;
+  context.AddDelegate(std::make_shared<RefusingDelegate>());
+  context.AddDelegate(std::make_shared<ReluDelegate>());
+  Model model;
+  ASSERT_TRUE(model.Build(kDigits, context).ok());
+  const Tensor input = Pictures(1, 10);
+  EXPECT_EQ(Predict(model, input), Expected(input));
+  const Result<PlacementReport> report = model.Placement({{1, 1, 28, 28}});
+  EXPECT_EQ(report->delegates[0].nodes, 0u);
+  EXPECT_EQ(report->delegates[1].nodes, 2u);
+  EXPECT_EQ(report->nodes[0].refusals[0].reason, "refused at compile");
+  EXPECT_EQ(report->nodes[0].refusals[0].detail, "not today");
+  EXPECT_NE(log_.text().find("refused partition"), std::string::npos);
+}
+
+TEST_F(ApiTest, EveryLoadSaysInOneLineWhatWentWhere) {
+  Context context;
+  context.SetDelegate(std::make_shared<ReluDelegate>());
+  Model model;
+  ASSERT_TRUE(model.Build(kDigits, context).ok());
+  ASSERT_TRUE(model.Placement({{1, 1, 28, 28}}).ok());
+  EXPECT_NE(log_.text().find("digits.onnx: 2 delegates, 3 partitions: in_process 2/8 nodes, cpu 6 (100 % of "
+                             "multiply-adds)"),
+            std::string::npos)
+      << log_.text();
+}
+
+TEST_F(ApiTest, TheTutorialsDelegateTakesAWholeModelAsOnePartition) {
+  Context context;
+  context.SetDelegate(std::make_shared<tutorial::TutorialDelegate>());
+  Model model;
+  const Status status = model.Build(DEPUTY_TEST_SAMPLES "/mindspore_tutorial/all_supported.onnx", context);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  const Result<PlacementReport> report = model.Placement();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->partitions.size(), 1u);
+  EXPECT_EQ(report->delegates[0].nodes, report->nodes.size());
+}
+
+TEST_F(ApiTest, ADelegateWithoutPluginIsAWarning) {
+  const Result<Context> context =
+      Context::FromYamlText("t.yaml", "version: 1\ndelegates:\n  - name: no_such_npu\n");
+  ASSERT_TRUE(context.ok()) << context.status().ToString();
+  Model model;
+  ASSERT_TRUE(model.Build(kDigits, *context).ok());
+  EXPECT_NE(log_.text().find("t.yaml:3:11: no plugin offers the delegate 'no_such_npu'"), std::string::npos)
+      << log_.text();
+}
+
+TEST_F(ApiTest, ARequiredDelegateWithoutPluginIsAnError) {
+  const Result<Context> context = Context::FromYamlText(
+      "t.yaml", "version: 1\ndelegates:\n  - name: no_such_npu\n    required: true\n");
+  Model model;
+  const Status status = model.Build(kDigits, *context);
+  EXPECT_EQ(status.code(), StatusCode::kPlugin);
+  EXPECT_EQ(status.where(), "t.yaml:3:11");
+}
+
+TEST_F(ApiTest, WhatThisVersionCannotDoIsSaidNotIgnored) {
+  const Result<Context> context = Context::FromYamlText(
+      "t.yaml", "version: 1\nplacement: {policy: cost}\n");
+  ASSERT_TRUE(context.ok()) << context.status().ToString();
+  Model model;
+  const Status status = model.Build(kDigits, *context);
+  EXPECT_EQ(status.code(), StatusCode::kConfig);
+  EXPECT_NE(status.message().find("t.yaml:2:21"), std::string::npos) << status.message();
+}
+
+TEST_F(ApiTest, R1_AnEmptyFileIsNoModel) {
+  Model model;
+  const Status status = model.Build("", 0, ModelType::kAuto, Context());
+  EXPECT_EQ(status.code(), StatusCode::kModel);
+  EXPECT_EQ(status.message(), "is not a model: 0 bytes");
+}
+
+}  // namespace
+}  // namespace deputy
