@@ -19,4 +19,4 @@ echo "installed in $prefix"
 
 step "4/4 digits: a simulated NPU first, oneDNN second, the CPU last"
 # The main job:
-"$prefix/bin/deputy" digits --config "$prefix/share/deputy/configs/npu-first.yaml"
+"$prefix/bin/deputy" digits

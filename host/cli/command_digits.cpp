@@ -167,7 +167,7 @@ int PrintAccuracy(const std::vector<Digit>& digits, const Terminal& terminal) {
 
 int Run(Options options) {
   const fs::path share = ShareFolder();
-  if (options.context.config.empty()) options.context.config = (share / "configs" / "npu-first.yaml").string();
+  if (options.context.config.empty()) options.context.config = (share / "digits" / "digits.yaml").string();
   if (options.model.empty()) options.model = (share / "digits" / "digits.onnx").string();
   if (options.images.empty()) options.images = (share / "digits" / "images").string();
 
@@ -201,7 +201,7 @@ Command MakeDigitsCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax = app.add_subcommand("digits", "Reads pictures of digits: a tour in one screen");
   options->context.AddTo(*syntax);
-  syntax->get_option("--config")->description("The configuration; without it the installed npu-first.yaml");
+  syntax->get_option("--config")->description("The configuration; without it the installed digits.yaml");
   syntax->add_option("--model", options->model, "Another model, float32 [batch,1,28,28] to [batch,10]")
       ->type_name("FILE");
   syntax->add_option("--images", options->images, "Other pictures: 28x28 PGM, the digit behind the last _ of the name")

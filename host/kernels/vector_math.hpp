@@ -33,16 +33,16 @@ inline float VectorExp(float x) {
 
 // Cephes tanhf: an odd polynomial near zero, otherwise from the exponential.
 inline float VectorTanh(float x) {
+  const float magnitude = std::fabs(x);
   const float z = x * x;
   float p = -5.70498872745e-3f;
   p = p * z + 2.06390887954e-2f;
   p = p * z - 5.37397155531e-2f;
   p = p * z + 1.33314422036e-1f;
   p = p * z - 3.33332819422e-1f;
-  const float near = p * z * x + x;
-  const float magnitude = std::fabs(x);
-  const float far = std::copysign(1.0f - 2.0f / (VectorExp(magnitude + magnitude) + 1.0f), x);
-  return magnitude < 0.625f ? near : far;
+  const float near = p * z * magnitude + magnitude;
+  const float far = 1.0f - 2.0f / (VectorExp(magnitude + magnitude) + 1.0f);
+  return std::copysign(magnitude < 0.625f ? near : far, x);
 }
 
 inline float VectorSigmoid(float x) { return 1.0f / (1.0f + VectorExp(-x)); }

@@ -1,6 +1,6 @@
 // The smallest delegate that is whole: a skeleton to copy. It declares one option, answers for every node, compiles
-// what it is given, and runs it. By default it takes nothing; with `claim_identity: true` it takes the operator Identity,
-// which it runs by copying bytes.
+// what it is given, and runs it. By default it takes nothing; with `claim_identity: true` it takes the operator
+// Identity, which it runs by copying bytes.
 #include <cstring>
 #include <map>
 #include <memory>

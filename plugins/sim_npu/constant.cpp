@@ -36,8 +36,8 @@ Verdict CheckConstant(const ValueView& value, const char* what) {
   if (value.dtype() == DType::kFloat16) return Verdict::Yes();
   for (const float element : value.constant_values<float>())
     if (!(std::fabs(element) <= kLargestHalf))
-      return Verdict::No(Reason::kOther, std::string(what) + " hold " + std::to_string(element) +
-                                             ", which fp16 cannot");
+      return Verdict::No(Reason::kOther,
+                         std::string(what) + " hold " + std::to_string(element) + ", which fp16 cannot");
   return Verdict::Yes();
 }
 

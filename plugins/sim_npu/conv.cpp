@@ -76,7 +76,8 @@ class Conv final : public Layer {
       const bool whole = in_group / kChannelTile * kChannelTile + kChannelTile <= group_out_;
       for (int64_t tap = 0; tap < taps; ++tap)
         weights_[static_cast<size_t>(whole ? (first * taps + tap * kChannelTile + in_group % kChannelTile)
-                                           : channel * taps + tap)] = weights[static_cast<size_t>(channel * taps + tap)];
+                                           : channel * taps + tap)] =
+            weights[static_cast<size_t>(channel * taps + tap)];
     }
   }
 
@@ -133,8 +134,7 @@ Verdict CheckConv(const NodeView& node) {
     if (const Verdict constant = CheckConstant(node.input(2), "biases"); !constant.supported()) return constant;
   if (weights.rank() != 4) return Verdict::No(Reason::kRank, "only two-dimensional convolutions");
   const int64_t groups = node.Int("group", 1), channels = node.input(0).dims()[1];
-  if (groups < 1 || channels % groups != 0 || weights.dims()[0] % groups != 0 ||
-      weights.dims()[1] * groups != channels)
+  if (groups < 1 || channels % groups != 0 || weights.dims()[0] % groups != 0 || weights.dims()[1] * groups != channels)
     return Verdict::No(Reason::kShape, "groups do not divide the channels");
   return CheckWindow(node, {weights.dims()[2], weights.dims()[3]}, kLargestKernel);
 }

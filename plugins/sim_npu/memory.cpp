@@ -19,7 +19,8 @@ Result<std::unique_ptr<Block>> DeviceMemory::Reserve(size_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (bytes > budget_ - used_) {
     constexpr size_t kKibibyte = 1024;
-    return Status(Code::kNotSupported, "needs " + std::to_string(bytes / kKibibyte) + " KiB of device memory, free are " +
+    return Status(Code::kNotSupported, "needs " + std::to_string(bytes / kKibibyte) +
+                                           " KiB of device memory, free are " +
                                            std::to_string((budget_ - used_) / kKibibyte) + " of " +
                                            std::to_string(budget_ / kKibibyte) + " (option 'memory')");
   }

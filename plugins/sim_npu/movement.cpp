@@ -43,8 +43,7 @@ class Concat final : public Layer {
   }
   void Run(const Host&, const std::vector<const float*>& inputs, float* output) const override {
     for (int64_t i = 0; i < outer_; ++i)
-      for (size_t k = 0; k < inputs.size(); ++k)
-        output = std::copy_n(inputs[k] + i * chunks_[k], chunks_[k], output);
+      for (size_t k = 0; k < inputs.size(); ++k) output = std::copy_n(inputs[k] + i * chunks_[k], chunks_[k], output);
   }
 
  private:

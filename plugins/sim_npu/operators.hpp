@@ -1,6 +1,6 @@
-// What the device can compute. Each operator has a check, which says whether a node fits the hardware and why not, and a
-// maker, which turns an accepted node into a layer. Layers compute in fp32 (the accumulators); rounding to halves happens
-// where a layer's result is stored (program.cpp).
+// What the device can compute. Each operator has a check, which says whether a node fits the hardware and why not, and
+// a maker, which turns an accepted node into a layer. Layers compute in fp32 (the accumulators); rounding to halves
+// happens where a layer's result is stored (program.cpp).
 #pragma once
 
 #include <cstdint>

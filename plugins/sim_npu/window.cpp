@@ -22,9 +22,7 @@ bool TakePair(const NodeView& node, const char* attribute, std::array<int64_t, 2
   return true;
 }
 
-std::string Text(const std::array<int64_t, 2>& pair) {
-  return std::to_string(pair[0]) + "x" + std::to_string(pair[1]);
-}
+std::string Text(const std::array<int64_t, 2>& pair) { return std::to_string(pair[0]) + "x" + std::to_string(pair[1]); }
 
 }  // namespace
 

@@ -1,9 +1,9 @@
 /* The model as a delegate sees it: nodes and values by number, filled by the host into structs of the caller.
  *
- * A node's number names the same node in every graph handle of one model, and so does a value's. A handle, and what these
- * structs point to, live until the function that was given the handle returns; only `primitive` and `constant` live as
- * long as the model, and so longer than every claim and executable made from it. The functions that fill these structs
- * stand in deputy_host. */
+ * A node's number names the same node in every graph handle of one model, and so does a value's. A handle, and what
+ * these structs point to, live until the function that was given the handle returns; only `primitive` and `constant`
+ * live as long as the model, and so longer than every claim and executable made from it. The functions that fill these
+ * structs stand in deputy_host. */
 #ifndef DEPUTY_ABI_GRAPH_H
 #define DEPUTY_ABI_GRAPH_H
 
@@ -85,7 +85,8 @@ typedef struct deputy_attribute {
 } deputy_attribute;
 
 /* Nodes that run together on one delegate. `inputs` and `outputs` are exact: what enters from outside and is not
- * constant, what somebody outside reads or the model returns; no duplicates. execute() gets its tensors in this order. */
+ * constant, what somebody outside reads or the model returns; no duplicates. execute() gets its tensors in this order.
+ */
 typedef struct deputy_partition {
   uint32_t struct_size;
   uint32_t node_count;

@@ -1,5 +1,5 @@
-// Delegate in MindSpore Lite's shape. Build runs inside the host's propose; each Replace becomes one claim, whose kernel
-// is kept here until the host adopts the claim (Prepare) or refuses it (destroyed, with a line in the log).
+// Delegate in MindSpore Lite's shape. Build runs inside the host's propose; each Replace becomes one claim, whose
+// kernel is kept here until the host adopts the claim (Prepare) or refuses it (destroyed, with a line in the log).
 //
 // Sessions share kernels, and a kernel's tensors are shared handles, so calls of one delegate's kernels never overlap:
 // the delegate is marked DEPUTY_DELEGATE_SERIAL, and a mutex holds in hosts that run it from several threads anyway.
@@ -61,8 +61,8 @@ class KeptKernel final : public Executable {
     const auto written = IdsOf(kernel_->outputs());
     for (const ValueView& value : partition.outputs())
       if (std::find(written.begin(), written.end(), value.id()) == written.end())
-        return Status(Code::kInvalidArgument, "others read '" + std::string(value.name()) +
-                                                  "', which is not among the outputs of the kernel");
+        return Status(Code::kInvalidArgument,
+                      "others read '" + std::string(value.name()) + "', which is not among the outputs of the kernel");
     shapes_.resize(inputs_.size() + outputs_.size());
     size_t index = 0;
     for (const auto* tensors : {&inputs_, &outputs_})

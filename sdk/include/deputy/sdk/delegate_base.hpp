@@ -1,5 +1,5 @@
-// What the two ways to write a delegate share (partition_delegate.hpp, delegate.hpp): identity, options, device, and the
-// answers that the layer passes to the host. Unless said otherwise one thread at a time calls.
+// What the two ways to write a delegate share (partition_delegate.hpp, delegate.hpp): identity, options, device, and
+// the answers that the layer passes to the host. Unless said otherwise one thread at a time calls.
 #pragma once
 
 #include <memory>
@@ -41,9 +41,9 @@ struct Verdict {
 
 // Clock and cost of the device, as the device tells.
 struct DeviceState {
-  std::string_view device_name;    // lives as long as the delegate
-  uint32_t level_requested = 0;    // 1 low, 2 balanced, 3 high, 4 extreme; 0: an explicit clock, or nothing
-  uint32_t level_granted = 0;      // 0: between levels
+  std::string_view device_name;  // lives as long as the delegate
+  uint32_t level_requested = 0;  // 1 low, 2 balanced, 3 high, 4 extreme; 0: an explicit clock, or nothing
+  uint32_t level_granted = 0;    // 0: between levels
   uint64_t frequency_requested_hz = 0;
   uint64_t frequency_granted_hz = 0;
   uint64_t busy_ns = 0;  // device time of all finished runs, on the device's own clock

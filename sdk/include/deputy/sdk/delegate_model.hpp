@@ -60,8 +60,9 @@ class DelegateModel {
   const std::vector<Tensor>& outputs() const { return outputs_; }
   // All values that the model's nodes touch, by name.
   const std::unordered_map<std::string, Tensor>& nodes() const { return by_name_; }
-  std::string GetVersion() const { return "deputy/" + std::to_string(DEPUTY_ABI_MAJOR) + "." +
-                                          std::to_string(DEPUTY_ABI_MINOR); }
+  std::string GetVersion() const {
+    return "deputy/" + std::to_string(DEPUTY_ABI_MAJOR) + "." + std::to_string(DEPUTY_ABI_MINOR);
+  }
 
   // Does anybody outside of `inside` read the value, or is it an output of the model?
   bool IsReadOutside(const Tensor& value, const std::unordered_set<const Kernel*>& inside) const {

@@ -1,5 +1,5 @@
-// A compiled partition and a session's state for it. An executable is immutable and shared by all sessions; each session
-// makes a context from it and runs that.
+// A compiled partition and a session's state for it. An executable is immutable and shared by all sessions; each
+// session makes a context from it and runs that.
 #pragma once
 
 #include <memory>

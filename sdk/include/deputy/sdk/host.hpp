@@ -56,8 +56,7 @@ class Host {
   deputy_status* Make(const Status& status) const noexcept {
     if (status.ok()) return nullptr;
     return table_->status_new(table_->self, static_cast<deputy_code>(status.code()),
-                              status.node().value_or(DEPUTY_NO_NODE), status.message().data(),
-                              status.message().size());
+                              status.node().value_or(DEPUTY_NO_NODE), status.message().data(), status.message().size());
   }
 
  private:

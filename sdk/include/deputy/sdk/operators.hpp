@@ -67,12 +67,15 @@ struct OperatorRow {
   int32_t newest_definition;
 };
 
+// clang-format off: each macro is a piece of one braced row
 inline constexpr OperatorRow kOperatorRows[] = {
-#define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs) {#name, domain, std::max({0
+#define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs) \
+  {#name, domain, std::max({0
 #define DEPUTY_DEFINITION(name, since, change, types) , since
 #define DEPUTY_OPERATOR_END(name) })},
 #include "schema/operators.inc"
 };
+// clang-format on
 
 // The newest definition that this SDK knows; 0 for an operator that it does not know.
 constexpr int32_t NewestDefinition(std::string_view domain, std::string_view type) {

@@ -74,8 +74,15 @@ class OptionSchema {
     double minimum, maximum;
 
     deputy_option_info Info() const {
-      return {sizeof(deputy_option_info), type,           ToStr(name), ToStr(help), ToStr(unit), ToStr(fallback),
-              ToStr(choices),             minimum, maximum};
+      return {sizeof(deputy_option_info),
+              type,
+              ToStr(name),
+              ToStr(help),
+              ToStr(unit),
+              ToStr(fallback),
+              ToStr(choices),
+              minimum,
+              maximum};
     }
   };
   const std::deque<Option>& options() const { return options_; }

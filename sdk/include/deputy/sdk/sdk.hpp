@@ -3,5 +3,6 @@
 
 #include "deputy/sdk/delegate.hpp"
 #include "deputy/sdk/export.hpp"
+#include "deputy/sdk/in_process.hpp"
 #include "deputy/sdk/operators.hpp"
 #include "deputy/sdk/partition_delegate.hpp"

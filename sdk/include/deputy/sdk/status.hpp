@@ -60,8 +60,7 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  template <class U, class = std::enable_if_t<std::is_convertible_v<U&&, T> &&
-                                              !std::is_convertible_v<U&&, Status> &&
+  template <class U, class = std::enable_if_t<std::is_convertible_v<U&&, T> && !std::is_convertible_v<U&&, Status> &&
                                               !std::is_same_v<std::decay_t<U>, Result>>>
   Result(U&& value) : value_(std::forward<U>(value)) {}  // NOLINT: `return value;`
   Result(Status status) : status_(std::move(status)) {   // NOLINT: `return status;`
@@ -90,10 +89,10 @@ class [[nodiscard]] Result {
 #define DEPUTY_SDK_CONCAT_(a, b) a##b
 #define DEPUTY_SDK_CONCAT(a, b) DEPUTY_SDK_CONCAT_(a, b)
 
-#define DEPUTY_SDK_RETURN_IF_ERROR(expression)                          \
-  do {                                                                  \
-    ::deputy::sdk::Status deputy_sdk_status_ = (expression);            \
-    if (!deputy_sdk_status_.ok()) return deputy_sdk_status_;            \
+#define DEPUTY_SDK_RETURN_IF_ERROR(expression)               \
+  do {                                                       \
+    ::deputy::sdk::Status deputy_sdk_status_ = (expression); \
+    if (!deputy_sdk_status_.ok()) return deputy_sdk_status_; \
   } while (false)
 
 // DEPUTY_SDK_ASSIGN_OR_RETURN(auto buffer, device.Allocate(size));

@@ -28,9 +28,7 @@ class TensorView {
   }
   size_t byte_size() const { return static_cast<size_t>(tensor_->byte_size); }
   // Row-major without gaps, in memory that the CPU can read. The host gives a delegate nothing else unless it asked.
-  bool is_dense_host() const {
-    return tensor_->layout == DEPUTY_LAYOUT_DENSE && tensor_->memory == DEPUTY_MEMORY_HOST;
-  }
+  bool is_dense_host() const { return tensor_->layout == DEPUTY_LAYOUT_DENSE && tensor_->memory == DEPUTY_MEMORY_HOST; }
 
   // The first element; NULL is legal where there are none. Writing is for outputs only.
   void* data() const {

@@ -1,5 +1,5 @@
-// The C tables over a delegate's class. Every function here catches everything that the vendor's code throws and turns it
-// into a status made by the host; nothing else of the layer is called by the host.
+// The C tables over a delegate's class. Every function here catches everything that the vendor's code throws and turns
+// it into a status made by the host; nothing else of the layer is called by the host.
 #pragma once
 
 #include <cstring>
@@ -140,9 +140,9 @@ struct Thunks {
     const Instance& instance = *As<Instance>(self);
     return Guard(instance.host, [&]() -> Status {
       DEPUTY_SDK_ASSIGN_OR_RETURN(const DeviceState state, instance.delegate().device_state());
-      Fill(out, {sizeof(deputy_device_state), state.level_requested, state.level_granted, 0,
-                 state.frequency_requested_hz, state.frequency_granted_hz, state.busy_ns, state.runs,
-                 ToStr(state.device_name)});
+      Fill(out,
+           {sizeof(deputy_device_state), state.level_requested, state.level_granted, 0, state.frequency_requested_hz,
+            state.frequency_granted_hz, state.busy_ns, state.runs, ToStr(state.device_name)});
       return {};
     });
   }

@@ -19,7 +19,8 @@ inline bool DefinitionTooNew(const NodeView& node) {
 inline std::string TooNewText(const NodeView& node) {
   const std::string type(node.op_type());
   return type + "-" + std::to_string(node.since_version()) + " is newer than " + type + "-" +
-         std::to_string(NewestDefinition(node.domain(), node.op_type())) + ", the newest that this delegate was built for";
+         std::to_string(NewestDefinition(node.domain(), node.op_type())) +
+         ", the newest that this delegate was built for";
 }
 
 }  // namespace deputy::sdk

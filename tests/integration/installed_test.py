@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+"""What an installation promises: a plugin from outside the tree is found and used without touching a byte of the host,
+and editing the YAML alone changes who runs what. Installs into a scratch prefix, then moves it, then uses only that."""
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import onnx_writer  # noqa: E402
+
+ARGS = None
+
+
+def run(command, **kwargs):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300, **kwargs)
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+class InstalledTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.scratch = tempfile.mkdtemp(prefix="deputy-installed-")
+        cls.addClassCleanup(shutil.rmtree, cls.scratch)
+        first = os.path.join(cls.scratch, "first")
+        done = run([ARGS.cmake, "--install", ARGS.build_dir, "--prefix", first])
+        if done.returncode != 0:
+            raise RuntimeError(done.stdout + done.stderr)
+        # Relocatable: everything below happens at another place than the one it was installed to.
+        cls.prefix = os.path.join(cls.scratch, "moved")
+        os.rename(first, cls.prefix)
+        cls.deputy = os.path.join(cls.prefix, "bin", "deputy")
+        cls.digits = os.path.join(cls.prefix, "share", "deputy", "digits", "digits.onnx")
+        cls.host_files = [cls.deputy] + sorted(
+            os.path.join(folder, name)
+            for folder, _, names in os.walk(cls.prefix)
+            for name in names
+            if name.startswith("libdeputy") and ".so" in name
+        )
+        cls.before = [digest(path) for path in cls.host_files]
+        cls.plugins = os.path.join(cls.scratch, "plugins")
+        cls.build_outside_plugin()
+
+    @classmethod
+    def build_outside_plugin(cls):
+        """In an empty environment, with the checkout hidden behind an empty folder where this user may do that."""
+        source = os.path.join(cls.scratch, "outside")
+        shutil.copytree(os.path.join(ARGS.source_dir, "tests", "samples", "outside_plugin"), source)
+        build = os.path.join(cls.scratch, "outside-build")
+        script = (
+            f"{ARGS.cmake} -S {source} -B {build} -DCMAKE_PREFIX_PATH={cls.prefix} "
+            f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={cls.plugins} {ARGS.plugin_cmake_args} && {ARGS.cmake} --build {build}"
+        )
+        hide = f"mount -t tmpfs none {ARGS.source_dir} && "
+        can_hide = run(["unshare", "--mount", "sh", "-c", hide + "true"]).returncode == 0
+        if can_hide:
+            script = f"mount -t tmpfs none {ARGS.source_dir} && {script}"
+        command = ["env", "-i", "PATH=/usr/local/bin:/usr/bin:/bin", "sh", "-c", script]
+        if can_hide:
+            command = ["unshare", "--mount"] + command
+        done = run(command, cwd="/")
+        if done.returncode != 0:
+            raise RuntimeError(done.stdout + done.stderr)
+
+    def config(self, text):
+        path = os.path.join(self.scratch, "test.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"version: 1\nplugins: {{paths: [./plugins, $deputy/plugins]}}\n{text}")
+        return path
+
+    def place(self, delegates, *extra):
+        done = run([self.deputy, "partition", self.digits, "--shape", "image=1x1x28x28", "--json", "--config",
+                    self.config(delegates), *extra])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        return {d["name"]: d["nodes"] for d in report["delegates"]}, report, done.stderr
+
+    def test_a_plugin_from_outside_takes_nodes(self):
+        nodes, _, _ = self.place("delegates:\n  - name: outside\n")
+        self.assertEqual(nodes["outside"], 2)
+
+    def test_the_host_is_not_touched(self):
+        self.place("delegates:\n  - name: outside\n")
+        self.assertGreaterEqual(len(self.host_files), 3)
+        self.assertEqual(self.before, [digest(path) for path in self.host_files])
+
+    def test_swapping_two_entries_swaps_the_placement(self):
+        outside_first, _, _ = self.place("delegates:\n  - name: outside\n  - name: onednn\n")
+        onednn_first, _, _ = self.place("delegates:\n  - name: onednn\n  - name: outside\n")
+        self.assertEqual(outside_first["outside"], 2)
+        self.assertEqual(onednn_first["outside"], 0)
+        self.assertEqual(onednn_first["onednn"], outside_first["onednn"] + 2)
+
+    def test_enabled_false_removes_a_delegate(self):
+        nodes, _, _ = self.place("delegates:\n  - {name: outside, enabled: false}\n  - name: onednn\n")
+        self.assertNotIn("outside", nodes)
+
+    def test_an_unlisted_plugin_is_reported_and_not_used(self):
+        nodes, _, log = self.place("delegates:\n  - name: onednn\n")
+        self.assertNotIn("outside", nodes)
+        self.assertRegex(log, r"found, but not used.*\boutside\b")
+        listing = run([self.deputy, "plugins", "--why", "--config", self.config("delegates:\n  - name: onednn\n")])
+        self.assertIn("outside.so", listing.stdout)
+        self.assertIn("not used", listing.stdout)
+
+    def test_one_plugin_serves_two_names_with_different_options(self):
+        text = (
+            "delegates:\n"
+            "  - {name: slow, delegate: sim_npu, options: {frequency: low}, rules: {allow_ops: [Conv]}}\n"
+            "  - {name: fast, delegate: sim_npu, options: {frequency: extreme}}\n"
+        )
+        nodes, report, _ = self.place(text)
+        clocks = {d["name"]: d["device"]["level_granted"] for d in report["delegates"] if d.get("device")}
+        self.assertEqual(nodes["slow"], 2)
+        self.assertGreater(nodes["fast"], 0)
+        self.assertEqual(clocks, {"slow": 1, "fast": 4})
+
+    def test_device_time_scales_with_the_clock(self):
+        channels, extent = 32, 56
+        weights = [((i * 7919) % 1000 - 500) / 5000 for i in range(channels * channels * 9)]
+        names = ["x", "a", "b", "y"]
+        nodes = [onnx_writer.node("Conv", [names[i], "w"], [names[i + 1]], f"conv{i}", pads=[1, 1, 1, 1])
+                 for i in range(3)]
+        shape = [1, channels, extent, extent]
+        path = os.path.join(self.scratch, "compute_bound.onnx")
+        with open(path, "wb") as file:
+            file.write(onnx_writer.model(nodes, [onnx_writer.value_info("x", shape)],
+                                         [onnx_writer.value_info("y", shape)],
+                                         [onnx_writer.tensor("w", [channels, channels, 3, 3], weights)]))
+        device_ns = {}
+        megahertz = {}
+        for level in (1, 2, 3, 4):
+            config = self.config(f"delegates:\n  - {{name: npu0, delegate: sim_npu, options: {{frequency: {level}}}}}\n")
+            done = run([self.deputy, "run", path, "--config", config])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            row = next(line for line in done.stdout.splitlines() if line.strip().startswith("npu0"))
+            times = re.findall(r"([\d.]+) (ns|us|ms|s)\b", row)
+            scale = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
+            device_ns[level] = float(times[1][0]) * scale[times[1][1]]
+            megahertz[level] = float(re.search(r"granted ([\d.]+) MHz", row).group(1))
+        for level in (2, 3, 4):
+            want = megahertz[level] / megahertz[1]
+            self.assertAlmostEqual(device_ns[1] / device_ns[level] / want, 1.0, delta=0.05)
+
+    def test_the_main_job_runs_from_the_installation(self):
+        done = run([self.deputy, "digits"], cwd="/", env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        right, total = map(int, re.search(r"(\d+) of (\d+) right", done.stdout).groups())
+        self.assertGreaterEqual(right / total, 0.95)
+        self.assertRegex(done.stdout, r"granted \d+ MHz")
+        for delegate in ("npu0", "onednn", "cpu"):
+            row = re.search(rf"^\s*{delegate}\s+(\d+)", done.stdout, re.M)
+            self.assertIsNotNone(row)
+            self.assertGreater(int(row.group(1)), 0, f"{delegate} ran nothing")
+
+    def test_an_application_finds_the_library(self):
+        source = os.path.join(self.scratch, "app")
+        os.makedirs(source, exist_ok=True)
+        with open(os.path.join(source, "CMakeLists.txt"), "w", encoding="utf-8") as file:
+            file.write("cmake_minimum_required(VERSION 3.25)\nproject(App CXX)\nfind_package(Deputy REQUIRED)\n"
+                       "add_executable(app app.cpp)\ntarget_link_libraries(app Deputy::deputy)\n")
+        with open(os.path.join(source, "app.cpp"), "w", encoding="utf-8") as file:
+            file.write('#include <cstdio>\n#include "deputy/deputy.hpp"\nint main(int, char** argv) {\n'
+                       "  deputy::Model model;\n  deputy::Context context;\n"
+                       "  const deputy::Status status = model.Build(argv[1], context);\n"
+                       '  std::puts(status.ToString().c_str());\n  return status.ok() ? 0 : 1;\n}\n')
+        build = os.path.join(self.scratch, "app-build")
+        for command in (
+            [ARGS.cmake, "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+             *ARGS.plugin_cmake_args.split()],
+            [ARGS.cmake, "--build", build],
+            [os.path.join(build, "app"), self.digits],
+        ):
+            done = run(command)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build-dir", required=True)
+    parser.add_argument("--source-dir", required=True)
+    parser.add_argument("--cmake", default="cmake")
+    parser.add_argument("--plugin-cmake-args", default="")
+    ARGS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0]] + rest)

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Real models with reference outputs, and the ONNX conformance cases, through the program. Exits 77, with the reason,
+where the data is not there."""
+
+import argparse
+import glob
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ARGS = None
+MODELS = ["mnist_cntk", "ultraface_rfb_320", "policy_go1", "dnsmos_p808", "silero_vad_16k_op15"]
+ONEDNN = "version: 1\ndelegates:\n  - name: onednn\n"
+NPU = "version: 1\ndelegates:\n  - {name: npu0, delegate: sim_npu, options: {frequency: high}}\n  - name: onednn\n"
+HALF = ["--atol-scale", "1e-2"]  # fp16 arithmetic
+
+
+def deputy(*arguments):
+    return subprocess.run([ARGS.deputy, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=500)
+
+
+class RealModels(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self.scratch.cleanup)
+
+    def config(self, text):
+        path = os.path.join(self.scratch.name, "test.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return ["--config", path]
+
+    def passes(self, *arguments):
+        folders = [os.path.join(ARGS.data, "models", name) for name in MODELS]
+        done = deputy("test-case", *folders, *arguments)
+        self.assertEqual(done.stdout.splitlines()[-1], f"{len(MODELS)} passed, 0 failed, 0 skipped",
+                         done.stdout + done.stderr)
+        self.assertNotIn("refused", done.stderr)
+
+    def test_on_the_cpu_alone(self):
+        self.passes()
+
+    def test_on_the_cpu_alone_via_dpm(self):
+        self.passes("--via-dpm")
+
+    def test_with_onednn_first(self):
+        self.passes(*self.config(ONEDNN))
+
+    def test_with_onednn_first_via_dpm(self):
+        self.passes("--via-dpm", *self.config(ONEDNN))
+
+    def test_with_the_npu_first(self):
+        self.passes(*HALF, *self.config(NPU))
+
+    def test_with_the_npu_first_via_dpm(self):
+        self.passes("--via-dpm", *HALF, *self.config(NPU))
+
+    def test_most_of_the_arithmetic_is_on_the_first_delegate(self):
+        model = os.path.join(ARGS.data, "models", "ultraface_rfb_320", "model.onnx")
+        for config, first in ((ONEDNN, "onednn"), (NPU, "npu0")):
+            done = deputy("partition", model, "--json", *self.config(config))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report = json.loads(done.stdout)
+            self.assertEqual(report["delegates"][0]["name"], first)
+            self.assertGreaterEqual(report["delegates"][0]["multiply_adds"], 0.9 * report["multiply_adds"])
+            self.assertGreater(report["multiply_adds"], 50_000_000)
+
+    def test_conformance_cases(self):
+        cases = []
+        for group in ("node", "simple", "pytorch-operator", "pytorch-converted"):
+            cases += sorted(glob.glob(os.path.join(ARGS.data, "onnx-cases", group, "*")))
+        for arguments in ([], ["--via-dpm"], self.config(ONEDNN)):
+            done = deputy("test-case", *cases, *arguments)
+            counts = re.fullmatch(r"(\d+) passed, (\d+) failed, (\d+) skipped", done.stdout.splitlines()[-1])
+            self.assertIsNotNone(counts, done.stdout[-500:] + done.stderr[-500:])
+            passed, failed, skipped = map(int, counts.groups())
+            failures = [line for line in done.stdout.splitlines() if line.startswith("fail")]
+            self.assertEqual(failed, 0, "\n".join(failures[:20]))
+            self.assertEqual(passed + skipped, len(cases))
+            self.assertGreaterEqual(passed, 600)
+            for line in done.stdout.splitlines():
+                if line.startswith("skip"):
+                    self.assertGreaterEqual(len(line.split(None, 2)), 3, "a skip without a reason: " + line)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--deputy", required=True)
+    parser.add_argument("--data", required=True)
+    ARGS, rest = parser.parse_known_args()
+    if not os.path.isdir(os.path.join(ARGS.data, "models")):
+        print(f"skipped: no models at {ARGS.data}; set DEPUTY_TEST_DATA to a folder with models/ and onnx-cases/")
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0]] + rest)

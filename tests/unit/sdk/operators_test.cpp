@@ -1,0 +1,79 @@
+// Operator views over primitives: what a node says, and what holds where it says nothing.
+#include "deputy/sdk/operators.hpp"
+
+#include <gtest/gtest.h>
+
+#include "fake_host.hpp"
+
+namespace deputy::sdk {
+namespace {
+
+TEST(OperatorViews, ConvReadsItsAttributes) {
+  fake::PrimitiveBytes bytes("Conv", 11);
+  bytes.Ints("strides", {2, 3}).Int("group", 4).String("auto_pad", "SAME_UPPER");
+  const op::Conv conv(bytes.table());
+  EXPECT_EQ(conv.strides(), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(conv.group(), 4);
+  EXPECT_EQ(conv.auto_pad(), "SAME_UPPER");
+}
+
+TEST(OperatorViews, AbsentAttributesHaveTheDefaultsOfTheDefinition) {
+  fake::PrimitiveBytes bytes("Conv", 11);
+  const op::Conv conv(bytes.table());
+  EXPECT_EQ(conv.group(), 1);
+  EXPECT_EQ(conv.auto_pad(), "NOTSET");
+  EXPECT_TRUE(conv.dilations().empty());
+  EXPECT_FALSE(conv.has("group"));
+}
+
+TEST(OperatorViews, FloatDefaultIsExact) {
+  fake::PrimitiveBytes bytes("LeakyRelu", 6);
+  EXPECT_EQ(op::LeakyRelu(bytes.table()).alpha(), 0.01f);
+}
+
+TEST(OperatorViews, StringsDefaultHoldsSeveralValues) {
+  fake::PrimitiveBytes bytes("RNN", 7);
+  EXPECT_EQ(op::RNN(bytes.table()).activations(), (std::vector<std::string_view>{"Tanh", "Tanh"}));
+}
+
+TEST(OperatorViews, AttributeOfAnotherKindReadsAsAbsent) {
+  fake::PrimitiveBytes bytes("Conv", 11);
+  bytes.Float("group", 7.0f);
+  EXPECT_EQ(op::Conv(bytes.table()).group(), 1);
+}
+
+TEST(OperatorViews, NullPrimitiveReadsAsWithoutAttributes) { EXPECT_EQ(op::Softmax(nullptr).axis(), -1); }
+
+TEST(OperatorViews, StringsReadInOrder) {
+  fake::PrimitiveBytes bytes("GRU", 7);
+  bytes.Strings("activations", {"Relu", "Sigmoid"});
+  EXPECT_EQ(op::GRU(bytes.table()).activations(), (std::vector<std::string_view>{"Relu", "Sigmoid"}));
+}
+
+TEST(OperatorViews, TensorAttributeGivesTypeShapeAndBytes) {
+  fake::PrimitiveBytes bytes("ConstantOfShape", 9);
+  bytes.Tensor("value", DEPUTY_DTYPE_UINT8, {3}, {7, 8, 9});
+  const TensorAttribute value = op::ConstantOfShape(bytes.table()).value();
+  ASSERT_EQ(value.dtype, DType::kUint8);
+  EXPECT_EQ(value.dims, std::vector<int64_t>{3});
+  EXPECT_EQ(value.bytes[2], 9);
+}
+
+TEST(OperatorViews, AbsentTensorDoesNotExist) {
+  fake::PrimitiveBytes bytes("ConstantOfShape", 9);
+  EXPECT_FALSE(op::ConstantOfShape(bytes.table()).value().exists());
+}
+
+TEST(NewestDefinition, IsTheLastOfTheList) {
+  static_assert(NewestDefinition("", "Conv") == 22);
+  static_assert(NewestDefinition("", "Relu") == 14);
+  SUCCEED();
+}
+
+TEST(NewestDefinition, IsZeroForForeignOperators) {
+  EXPECT_EQ(NewestDefinition("", "Nonsense"), 0);
+  EXPECT_EQ(NewestDefinition("com.example", "Conv"), 0);
+}
+
+}  // namespace
+}  // namespace deputy::sdk
