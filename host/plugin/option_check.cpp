@@ -130,7 +130,8 @@ CheckedOptions CheckOptions(std::span<const OptionSchema> schema,
   std::vector<std::string> names;
   for (const OptionSchema& option : schema) names.push_back(option.name);
   for (size_t i = 0; i < given.size(); ++i) {
-    const auto& [name, text] = given[i];
+    const std::string& name = given[i].first;
+    const std::string& text = given[i].second;
     const auto problem = [&](std::string message, bool unknown) {
       checked.problems.push_back({name, std::move(message), unknown});
     };

@@ -90,7 +90,7 @@ LIBRARIES = {
     "CLI11": ("CLI/",),
     "nlohmann-json": ("nlohmann/",),
     "GoogleTest": ("gtest/", "gmock/"),
-    "oneDNN": ("dnnl.", "dnnl_", "oneapi/dnnl/"),
+    "oneDNN": ("dnnl.", "dnnl_", "oneapi/dnnl/", "omp.h"),  # with the OpenMP that Debian builds it on
 }
 
 # Headers that the build makes: a pattern of the include name, and the folder that owns it.

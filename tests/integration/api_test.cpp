@@ -306,16 +306,51 @@ TEST_F(ApiTest, EveryLoadSaysInOneLineWhatWentWhere) {
       << log_.text();
 }
 
+// Runs a model of two-by-three inputs and compares with the CPU alone.
+void ExpectSameAsCpu(const std::string& path, const Context& context) {
+  Context cpu;
+  cpu.SetDelegate(nullptr);
+  std::vector<std::vector<Tensor>> outputs(2);
+  for (size_t i = 0; i < 2; ++i) {
+    Model model;
+    const Status status = model.Build(path, i == 0 ? cpu : context);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+    std::vector<Tensor> inputs;
+    for (size_t input = 0; input < model.inputs().size(); ++input)
+      inputs.push_back(*Tensor::FromValues<float>(
+          DType::kFloat32, {2, 3}, std::vector<float>{-1, 2, -3, 0.5f, static_cast<float>(input), -0.25f}));
+    ASSERT_TRUE(model.CreateSession()->Predict(inputs, &outputs[i]).ok());
+  }
+  const std::vector<float> want = Values(outputs[0][0]), got = Values(outputs[1][0]);
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_NEAR(got[i], want[i], 1e-6f);
+}
+
 TEST_F(ApiTest, TheTutorialsDelegateTakesAWholeModelAsOnePartition) {
   Context context;
   context.SetDelegate(std::make_shared<tutorial::TutorialDelegate>());
   Model model;
-  const Status status = model.Build(DEPUTY_TEST_SAMPLES "/mindspore_tutorial/all_supported.onnx", context);
+  const Status status = model.Build(DEPUTY_TEST_MODELS "/tutorial.onnx", context);
   ASSERT_TRUE(status.ok()) << status.ToString();
   const Result<PlacementReport> report = model.Placement();
   ASSERT_TRUE(report.ok()) << report.status().ToString();
   EXPECT_EQ(report->partitions.size(), 1u);
-  EXPECT_EQ(report->delegates[0].nodes, report->nodes.size());
+  EXPECT_EQ(report->nodes.size(), 5u);
+  EXPECT_EQ(report->delegates[0].nodes, 5u);
+  ExpectSameAsCpu(DEPUTY_TEST_MODELS "/tutorial.onnx", context);
+}
+
+TEST_F(ApiTest, TheTutorialsTwoBugsAreMended) {
+  Context context;
+  context.SetDelegate(std::make_shared<tutorial::TutorialDelegate>());
+  Model model;
+  ASSERT_TRUE(model.Build(DEPUTY_TEST_MODELS "/tutorial_cut.onnx", context).ok());
+  const Result<PlacementReport> report = model.Placement();
+  ASSERT_EQ(report->partitions.size(), 3u);
+  EXPECT_EQ(report->partitions[0].delegate, "in_process");  // a run of one
+  EXPECT_EQ(report->partitions[1].delegate, "cpu");
+  EXPECT_EQ(report->partitions[2].delegate, "in_process");  // a run at the end
+  ExpectSameAsCpu(DEPUTY_TEST_MODELS "/tutorial_cut.onnx", context);
 }
 
 TEST_F(ApiTest, ADelegateWithoutPluginIsAWarning) {

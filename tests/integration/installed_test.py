@@ -54,10 +54,15 @@ class InstalledTest(unittest.TestCase):
 
     @classmethod
     def build_outside_plugin(cls):
+        cls.build_plugin("outside_plugin")
+        cls.build_plugin("mindspore_tutorial")
+
+    @classmethod
+    def build_plugin(cls, sample):
         """In an empty environment, with the checkout hidden behind an empty folder where this user may do that."""
-        source = os.path.join(cls.scratch, "outside")
-        shutil.copytree(os.path.join(ARGS.source_dir, "tests", "samples", "outside_plugin"), source)
-        build = os.path.join(cls.scratch, "outside-build")
+        source = os.path.join(cls.scratch, sample)
+        shutil.copytree(os.path.join(ARGS.source_dir, "tests", "samples", sample), source)
+        build = os.path.join(cls.scratch, sample + "-build")
         script = (
             f"{ARGS.cmake} -S {source} -B {build} -DCMAKE_PREFIX_PATH={cls.prefix} "
             f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={cls.plugins} {ARGS.plugin_cmake_args} && {ARGS.cmake} --build {build}"
@@ -113,6 +118,26 @@ class InstalledTest(unittest.TestCase):
         listing = run([self.deputy, "plugins", "--why", "--config", self.config("delegates:\n  - name: onednn\n")])
         self.assertIn("outside.so", listing.stdout)
         self.assertIn("not used", listing.stdout)
+
+    def test_the_tutorials_delegate_runs_as_a_plugin(self):
+        sys.path.insert(0, os.path.join(ARGS.source_dir, "tests", "support"))
+        import make_models
+
+        model = os.path.join(self.scratch, "tutorial.onnx")
+        with open(model, "wb") as file:
+            file.write(make_models.tutorial())
+        config = self.config("delegates:\n  - name: tutorial\n")
+        report = json.loads(run([self.deputy, "partition", model, "--json", "--config", config]).stdout)
+        self.assertEqual(len(report["partitions"]), 1)
+        self.assertEqual(report["delegates"][0]["nodes"], 5)
+        outputs = []
+        for arguments in (["--config", config], []):
+            folder = os.path.join(self.scratch, f"tutorial-out-{len(outputs)}")
+            done = run([self.deputy, "run", model, "--output-dir", folder, *arguments])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            outputs.append(os.path.join(folder, os.listdir(folder)[0]))
+        done = run([self.deputy, "run", model, "--config", config, "--expect", f"z={outputs[1]}"])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_one_plugin_serves_two_names_with_different_options(self):
         text = (

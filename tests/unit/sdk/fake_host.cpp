@@ -29,8 +29,8 @@ PrimitiveBytes& PrimitiveBytes::Ints(const std::string& name, const std::vector<
 PrimitiveBytes& PrimitiveBytes::Strings(const std::string& name, const std::vector<std::string>& values) {
   std::vector<flatbuffers::Offset<deputy::schema::Text>> texts;
   for (const std::string& value : values) texts.push_back(deputy::schema::CreateTextDirect(builder_, value.c_str()));
-  attributes_.push_back(CreateAttributeDirect(builder_, name.c_str(), AttributeType_Strings, 0, 0, nullptr, nullptr,
-                                              nullptr, &texts));
+  attributes_.push_back(
+      CreateAttributeDirect(builder_, name.c_str(), AttributeType_Strings, 0, 0, nullptr, nullptr, nullptr, &texts));
   return *this;
 }
 PrimitiveBytes& PrimitiveBytes::Tensor(const std::string& name, int32_t dtype, const std::vector<int64_t>& dims,
@@ -45,8 +45,8 @@ const std::vector<uint64_t>& PrimitiveBytes::Finish() {
   if (!finished_.empty()) return finished_;
   const auto domain = builder_.CreateString(domain_), op_type = builder_.CreateString(op_type_);
   const auto sorted = builder_.CreateVectorOfSortedTables(&attributes_);
-  deputy::schema::FinishPrimitiveBuffer(
-      builder_, deputy::schema::CreatePrimitive(builder_, domain, op_type, since_, sorted));
+  deputy::schema::FinishPrimitiveBuffer(builder_,
+                                        deputy::schema::CreatePrimitive(builder_, domain, op_type, since_, sorted));
   finished_.resize((builder_.GetSize() + 7) / 8);
   std::memcpy(finished_.data(), builder_.GetBufferPointer(), builder_.GetSize());
   return finished_;
@@ -193,8 +193,7 @@ StatusPtr Opened::QuerySupport() {
 
 StatusPtr Opened::Propose() {
   const deputy_claim_sink sink = host_.claim_sink();
-  const auto* propose =
-      static_cast<const deputy_ext_propose*>(delegate_->get_extension(delegate_, DEPUTY_EXT_PROPOSE));
+  const auto* propose = static_cast<const deputy_ext_propose*>(delegate_->get_extension(delegate_, DEPUTY_EXT_PROPOSE));
   return StatusPtr(propose->propose(instance_, host_.graph(), &sink));
 }
 

@@ -69,12 +69,12 @@ TEST_P(RefusedOption, IsInvalidAndNamed) {
 
 INSTANTIATE_TEST_SUITE_P(Options, RefusedOption,
                          testing::Values(std::pair("threads", "65"), std::pair("threads", "-1"),
-                                         std::pair("threads", "2x"), std::pair("threads", ""),
-                                         std::pair("fast", "yes"), std::pair("scale", "1.5"),
-                                         std::pair("scale", "half"), std::pair("mode", "latency|throughput"),
-                                         std::pair("mode", ""), std::pair("frequency", "5"),
-                                         std::pair("frequency", "0"), std::pair("frequency", "100000000Hz"),
-                                         std::pair("frequency", "fastHz"), std::pair("no_such", "1")));
+                                         std::pair("threads", "2x"), std::pair("threads", ""), std::pair("fast", "yes"),
+                                         std::pair("scale", "1.5"), std::pair("scale", "half"),
+                                         std::pair("mode", "latency|throughput"), std::pair("mode", ""),
+                                         std::pair("frequency", "5"), std::pair("frequency", "0"),
+                                         std::pair("frequency", "100000000Hz"), std::pair("frequency", "fastHz"),
+                                         std::pair("no_such", "1")));
 
 TEST(Options, TableForTheHostSaysWhatWasDeclared) {
   const OptionSchema schema = Schema();

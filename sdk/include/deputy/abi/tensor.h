@@ -48,8 +48,8 @@ typedef struct deputy_tensor {
   deputy_dtype dtype;
   uint32_t rank; /* 0: a scalar */
   deputy_layout layout;
-  const int64_t *dims;    /* rank extents; -1 where not known before the run */
-  const int64_t *strides; /* NULL when dense */
+  const int64_t *dims;                     /* rank extents; -1 where not known before the run */
+  const int64_t *strides;                  /* NULL when dense */
   const deputy_quantization *quantization; /* NULL when not quantized */
   deputy_memory_kind memory;
   uint32_t reserved;

@@ -67,7 +67,8 @@ struct OperatorRow {
   int32_t newest_definition;
 };
 
-// clang-format off: each macro is a piece of one braced row
+// Each macro is a piece of one braced row.
+// clang-format off
 inline constexpr OperatorRow kOperatorRows[] = {
 #define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs) \
   {#name, domain, std::max({0

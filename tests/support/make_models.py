@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Makes the small models that tests need, into the folder given."""
+
+import os
+import sys
+
+import onnx_writer as onnx
+
+EXTENTS = [2, 3]
+
+
+def tutorial():
+    """Everything that the tutorial's delegate knows, and nothing else."""
+    nodes = [
+        onnx.node("Add", ["x", "y"], ["sum"], "add"),
+        onnx.node("LeakyRelu", ["sum"], ["leaky"], "leaky", alpha=0.25),
+        onnx.node("Mul", ["leaky", "x"], ["product"], "mul"),
+        onnx.node("Sigmoid", ["product"], ["gate"], "sigmoid"),
+        onnx.node("Relu", ["gate"], ["z"], "relu"),
+    ]
+    inputs = [onnx.value_info("x", EXTENTS), onnx.value_info("y", EXTENTS)]
+    return onnx.model(nodes, inputs, [onnx.value_info("z", EXTENTS)])
+
+
+def tutorial_cut():
+    """Single supported nodes around one that the tutorial's delegate does not know, and one at the end."""
+    nodes = [
+        onnx.node("Relu", ["x"], ["a"], "first"),
+        onnx.node("Exp", ["a"], ["b"], "unknown"),
+        onnx.node("Add", ["b", "x"], ["z"], "last"),
+    ]
+    return onnx.model(nodes, [onnx.value_info("x", EXTENTS)], [onnx.value_info("z", EXTENTS)])
+
+
+def main():
+    folder = sys.argv[1]
+    os.makedirs(folder, exist_ok=True)
+    for name, make in {"tutorial": tutorial, "tutorial_cut": tutorial_cut}.items():
+        with open(os.path.join(folder, name + ".onnx"), "wb") as file:
+            file.write(make())
+
+
+if __name__ == "__main__":
+    main()
