@@ -33,9 +33,10 @@ Status Damaged(fmt::format_string<Args...> format, Args&&... args) {
   return Error(StatusCode::kModel, "the model file is damaged: {}", fmt::format(format, std::forward<Args>(args)...));
 }
 
+// FlatBuffers align no vector without elements.
 template <class T>
 bool IsAligned(const flatbuffers::Vector<T>* vector, size_t to) {
-  return vector == nullptr || reinterpret_cast<uintptr_t>(vector->Data()) % to == 0;
+  return vector == nullptr || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % to == 0;
 }
 
 bool IsKnown(DType dtype) { return SizeOf(dtype) != 0 || dtype == DType::kString || dtype == DType::kUndefined; }

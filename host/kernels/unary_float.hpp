@@ -27,6 +27,14 @@ T TanhOf(T x) {
 }
 
 template <class T>
+T ErfOf(T x) {
+  if constexpr (std::is_same_v<T, float>)
+    return VectorErf(x);
+  else
+    return std::erf(x);
+}
+
+template <class T>
 T SoftplusOf(T x) {
   return (x > 0 ? x : T{0}) + std::log1p(ExpOf(-std::fabs(x)));
 }
@@ -52,7 +60,7 @@ T ApplyFloat(T x, T alpha, T beta) {
   if constexpr (kOp == UnaryOp::kCos) return std::cos(x);
   if constexpr (kOp == UnaryOp::kCosh) return std::cosh(x);
   if constexpr (kOp == UnaryOp::kElu) return x < 0 ? alpha * std::expm1(x) : x;
-  if constexpr (kOp == UnaryOp::kErf) return std::erf(x);
+  if constexpr (kOp == UnaryOp::kErf) return ErfOf(x);
   if constexpr (kOp == UnaryOp::kExp) return ExpOf(x);
   if constexpr (kOp == UnaryOp::kFloor) return std::floor(x);
   if constexpr (kOp == UnaryOp::kHardSigmoid) return ClampToUnit(alpha * x + beta);

@@ -126,6 +126,19 @@ Status ResolveTransposedWindow(Window& window, std::span<const int64_t> input, S
   return Status();
 }
 
+void DropUnitAxes(Window& window, SpatialDims& input, SpatialDims& output) {
+  size_t kept = 0;
+  for (size_t i = 0; i < window.rank; ++i) {
+    const bool unit = input[i] == 1 && output[i] == 1 && window.axes[i].kernel == 1 && window.axes[i].pad_begin == 0;
+    if (unit && (kept > 0 || i + 1 < window.rank)) continue;
+    window.axes[kept] = window.axes[i];
+    input[kept] = input[i];
+    output[kept] = output[i];
+    ++kept;
+  }
+  window.rank = kept;
+}
+
 TapRange OutputsInside(const WindowAxis& axis, int64_t tap, int64_t extent, int64_t count) {
   const int64_t offset = tap * axis.dilation - axis.pad_begin;  // output o reads o * stride + offset
   const int64_t first = offset < 0 ? DivideUp(-offset, axis.stride) : 0;

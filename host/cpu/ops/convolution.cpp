@@ -48,7 +48,9 @@ Status CheckConvolution(const KernelArgs& args, const ConvolutionAttributes& att
                                                : ResolveWindow(shape.window, x.dims().subspan(2), shape.out));
   std::array<int64_t, kMaxWindowAxes + 2> dims = {shape.batch, shape.out_channels};
   std::copy_n(shape.out.begin(), rank - 2, dims.begin() + 2);
-  return CheckDims(args.output(0).dims(), std::span(dims).first(rank), "the output");
+  DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), std::span(dims).first(rank), "the output"));
+  DropUnitAxes(shape.window, shape.in, shape.out);
+  return Status();
 }
 
 template <class T>

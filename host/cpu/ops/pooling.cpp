@@ -39,6 +39,7 @@ Result<PoolPlan> PlanPool(const KernelArgs& args, const PoolAttributes& attribut
       DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(i).dims(), std::span(dims).first(rank), "the output"));
   if (args.output(1).present() && args.output(1).dtype() != DType::kInt64)
     return Error(StatusCode::kInvalidArgument, "indices are {}, int64 is needed", NameOf(args.output(1).dtype()));
+  DropUnitAxes(shape.window, shape.in, shape.out);
   return plan;
 }
 

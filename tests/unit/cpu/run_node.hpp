@@ -29,7 +29,7 @@ using Maker = KernelResult (*)(const KernelSpec&);
 struct RunNodeOptions {
   size_t outputs = 1;
   std::vector<size_t> constants = {};  // inputs that are constants of the graph: the maker sees their values
-  bool hide_shapes = false;       // the maker sees no extents: all inputs and outputs are unranked
+  bool hide_shapes = false;            // the maker sees no extents: all inputs and outputs are unranked
 };
 
 template <class T>

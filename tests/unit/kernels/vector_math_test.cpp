@@ -41,6 +41,18 @@ TEST(VectorMath, TanhIsNearTheTruth) {
             3);
 }
 
+TEST(VectorMath, ErfIsNearTheTruth) {
+  EXPECT_LT(LargestUlpDistance(
+                VectorErf, [](double x) { return std::erf(x); }, 1e30f),
+            3);
+}
+
+TEST(VectorMath, ErfAtItsEnds) {
+  EXPECT_EQ(VectorErf(kInfinity), 1.0f);
+  EXPECT_EQ(VectorErf(-kInfinity), -1.0f);
+  EXPECT_TRUE(std::signbit(VectorErf(-0.0f)));
+}
+
 TEST(VectorMath, SigmoidIsNearTheTruth) {
   EXPECT_LT(LargestUlpDistance(
                 VectorSigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, 87.0f),
@@ -68,6 +80,7 @@ TEST(VectorMath, TanhAtItsEnds) {
 TEST(VectorMath, NanStaysNan) {
   EXPECT_TRUE(std::isnan(VectorExp(kNan)));
   EXPECT_TRUE(std::isnan(VectorTanh(kNan)));
+  EXPECT_TRUE(std::isnan(VectorErf(kNan)));
   EXPECT_TRUE(std::isnan(VectorSigmoid(kNan)));
 }
 

@@ -444,10 +444,12 @@ TEST_F(Proxy, R118_SerialDelegateIsNeverEnteredTwice) {
     inside.fetch_sub(1);
     return nullptr;
   };
+  std::vector<std::unique_ptr<ExecutionContext>> contexts;
+  for (int i = 0; i < 4; ++i) contexts.push_back(Context());
   std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i)
-    threads.emplace_back([&, context = std::shared_ptr<ExecutionContext>(Context())] {
-      for (int run = 0; run < 50; ++run) EXPECT_TRUE(Run(*context).ok());
+  for (const auto& context : contexts)
+    threads.emplace_back([&, own = context.get()] {
+      for (int run = 0; run < 50; ++run) EXPECT_TRUE(Run(*own).ok());
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(overlaps.load(), 0);

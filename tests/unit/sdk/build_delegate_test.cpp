@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "deputy/sdk/sdk.hpp"
-#include "fake_host.hpp"
+#include "unit/sdk/fake_host.hpp"
 
 namespace deputy::sdk {
 namespace {

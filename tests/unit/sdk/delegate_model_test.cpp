@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fake_host.hpp"
+#include "unit/sdk/fake_host.hpp"
 
 namespace deputy::sdk {
 namespace {

@@ -1,4 +1,4 @@
-#include "fake_host.hpp"
+#include "unit/sdk/fake_host.hpp"
 
 namespace fake {
 

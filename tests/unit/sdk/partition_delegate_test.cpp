@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "deputy/sdk/sdk.hpp"
-#include "fake_host.hpp"
+#include "unit/sdk/fake_host.hpp"
 
 namespace deputy::sdk {
 namespace {

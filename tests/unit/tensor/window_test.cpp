@@ -126,6 +126,30 @@ TEST(Window, ValuesThatWouldOverflowAreRefused) {
   EXPECT_FALSE((Lists{.kernel = {3}, .dilations = {int64_t{1} << 62}}.Make().ok()));
 }
 
+TEST(Window, AxesOfOneElementAndOneTapAreDropped) {
+  Window window = Lists{.kernel = {1, 3, 1}}.Make().value();
+  SpatialDims input = {1, 5, 1}, output = {1, 3, 1};
+  DropUnitAxes(window, input, output);
+  ASSERT_EQ(window.rank, 1u);
+  EXPECT_EQ(window.axes[0].kernel, 3);
+  EXPECT_EQ(input[0], 5);
+  EXPECT_EQ(output[0], 3);
+}
+
+TEST(Window, TheOnlyAxisIsNeverDropped) {
+  Window window = Lists{.kernel = {1, 1}}.Make().value();
+  SpatialDims input = {1, 1}, output = {1, 1};
+  DropUnitAxes(window, input, output);
+  EXPECT_EQ(window.rank, 1u);
+}
+
+TEST(Window, OneElementBehindPaddingIsNotDropped) {
+  Window window = Lists{.kernel = {3, 1}, .strides = {1, 2}, .pads = {0, 1, 0, 0}}.Make().value();
+  SpatialDims input = {5, 1}, output = {3, 1};
+  DropUnitAxes(window, input, output);
+  EXPECT_EQ(window.rank, 2u);
+}
+
 TEST(Window, OutputsInsideExcludesThoseThatReadPadding) {
   const WindowAxis axis{.kernel = 3, .stride = 2, .pad_begin = 3, .pad_end = 0};
   const TapRange range = OutputsInside(axis, 0, 4, 3);  // outputs 0..2 read -3, -1, 1

@@ -20,16 +20,24 @@ struct TensorAttribute {
   bool exists() const { return dtype != DType::kUndefined; }
 };
 
-inline const schema::Attribute* FindAttribute(const schema::Primitive* primitive, const char* name,
-                                              schema::AttributeType type) {
+// A scan: nodes have a handful of attributes, and LookupByKey makes g++ warn in sanitizer builds.
+inline const schema::Attribute* FindAttribute(const schema::Primitive* primitive, std::string_view name) {
   if (primitive == nullptr || primitive->attributes() == nullptr) return nullptr;
-  const schema::Attribute* found = primitive->attributes()->LookupByKey(name);
+  for (const schema::Attribute* attribute : *primitive->attributes()) {
+    const flatbuffers::String* text = attribute->name();
+    if (text != nullptr && std::string_view(text->c_str(), text->size()) == name) return attribute;
+  }
+  return nullptr;
+}
+
+inline const schema::Attribute* FindAttribute(const schema::Primitive* primitive, std::string_view name,
+                                              schema::AttributeType type) {
+  const schema::Attribute* found = FindAttribute(primitive, name);
   return found != nullptr && found->type() == type ? found : nullptr;
 }
 
 inline bool HasAttribute(const schema::Primitive* primitive, const char* name) {
-  return primitive != nullptr && primitive->attributes() != nullptr &&
-         primitive->attributes()->LookupByKey(name) != nullptr;
+  return FindAttribute(primitive, name) != nullptr;
 }
 
 inline int64_t ReadInt(const schema::Primitive* primitive, const char* name, int64_t fallback) {

@@ -109,11 +109,12 @@ class GraphView {
   NodeView Node(deputy_node_id id) const {
     deputy_node_info info{};
     info.struct_size = sizeof info;
+    if (failed()) return NodeView(this, info);
     Note(host_.table()->graph_node_info(host_.table()->self, graph_, id, &info));
     return NodeView(this, info);
   }
   ValueView Value(deputy_value_id id) const {
-    if (id == DEPUTY_NO_VALUE) return ValueView();
+    if (id == DEPUTY_NO_VALUE || failed()) return ValueView();
     deputy_value_info info{};
     info.struct_size = sizeof info;
     if (!Note(host_.table()->graph_value_info(host_.table()->self, graph_, id, &info))) return ValueView();
@@ -122,8 +123,8 @@ class GraphView {
   std::vector<ValueView> Inputs() const { return Values(host_.table()->graph_inputs); }
   std::vector<ValueView> Outputs() const { return Values(host_.table()->graph_outputs); }
 
-  // For the layer: the first failure that the host reported during this call. A plugin cannot free a status, only hand
-  // it back, so it is kept here until the call returns.
+  // For the layer: the failure that the host reported during this call. A plugin cannot free a status, only hand it
+  // back, so it is kept here until the call returns, and the graph reads as empty from then on.
   bool Note(deputy_status* failure) const {
     if (failure != nullptr && failure_ == nullptr) failure_ = failure;
     return failure == nullptr;

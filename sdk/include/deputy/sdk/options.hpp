@@ -177,7 +177,8 @@ class OptionValues {
     } else if (option.type == DEPUTY_OPTION_FLOAT) {
       valid = ParseNumber(text, value.real) && within(value.real);
     } else if (option.type == DEPUTY_OPTION_ENUM) {
-      valid = ("|" + option.choices + "|").find("|" + value.text + "|") != std::string::npos && !text.empty();
+      valid = ("|" + option.choices + "|").find("|" + value.text + "|") != std::string::npos && !text.empty() &&
+              text.find('|') == std::string_view::npos;
     } else if (option.type == DEPUTY_OPTION_FREQUENCY) {
       valid = ParseFrequency(option, text, value.frequency);
     }
