@@ -132,7 +132,7 @@ void PrintPlacement(const PlacementReport& report, const RunStatistics& statisti
                {"multiply-adds", Align::kRight},
                {"host time", Align::kRight},
                {"device time", Align::kRight},
-               {"runs"}});
+               {"operators"}});
   for (const DelegateReport& delegate : report.delegates) {
     uint64_t host_ns = 0;
     for (const auto& [name, ns] : statistics.delegate_ns)

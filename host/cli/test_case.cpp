@@ -152,7 +152,8 @@ class CaseRun {
   // numpy has no bfloat16, so the backend tests of ONNX hold its bits as uint16.
   static Tensor AsDeclared(Tensor tensor, const TensorInfo& info) {
     if (tensor.dtype() != DType::kUint16 || info.dtype != DType::kBFloat16) return tensor;
-    Result<Tensor> same = Tensor::Wrap(info.dtype, tensor.shape(), tensor.mutable_data(), tensor.byte_size(), tensor.owner());
+    Result<Tensor> same =
+        Tensor::Wrap(info.dtype, tensor.shape(), tensor.mutable_data(), tensor.byte_size(), tensor.owner());
     return same.ok() ? std::move(same).value() : tensor;
   }
 

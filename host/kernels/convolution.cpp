@@ -32,7 +32,10 @@ struct ProductTiles {
     constexpr int64_t kFewestRows = 16;
     const int64_t wanted = threads == 1 ? 1 : 2 * int64_t{threads} / std::max<int64_t>(1, images * column_tiles);
     row_tiles = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, filters / kFewestRows));
-    rows = (filters + row_tiles - 1) / row_tiles;
+    // Rows that do not fill a register block are computed in another order: at most the last ones of all, so that equal
+    // filters give equal results.
+    constexpr int64_t kRegisterBlock = 8;
+    rows = ((filters + row_tiles - 1) / row_tiles + kRegisterBlock - 1) / kRegisterBlock * kRegisterBlock;
     row_tiles = (filters + rows - 1) / rows;
     items = images * column_tiles * row_tiles;
   }

@@ -79,7 +79,10 @@ void MultiplyBatch(const BatchedProduct<T>& product, ThreadPool& pool) {
   const bool by_rows = args.m >= args.n;
   const int64_t length = by_rows ? args.m : args.n;
   const int64_t cuts = std::clamp<int64_t>(static_cast<int64_t>(wanted) / count, 1, length);
-  const int64_t size = (length + cuts - 1) / cuts, pieces = (length + size - 1) / size;
+  // Whole register blocks, so that the cuts leave no remainders of their own.
+  constexpr int64_t kRegisterBlock = 16;
+  const int64_t size = ((length + cuts - 1) / cuts + kRegisterBlock - 1) / kRegisterBlock * kRegisterBlock;
+  const int64_t pieces = (length + size - 1) / size;
   const int64_t grain =
       std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(count * pieces) / std::max(1.0, wanted)));
   pool.ParallelFor(count * pieces, grain, [&](int64_t begin, int64_t end) {

@@ -1,31 +1,42 @@
 #!/usr/bin/env bash
-# aarch64 with Debian's cross compiler: the ABI headers, the golden layout under emulation, and the null plugin through
-# the SDK package. Usage: aarch64_test.sh SDK_PREFIX SCRATCH_DIR
+# The ABI and a plugin on aarch64: headers alone, the layout under emulation, and two plugins cross-built through the
+# installed SDK. Tools that are missing are an error (packaging/install-deps.sh test installs them).
+#   aarch64_test.sh <source dir> <build dir with an installable SDK> <cmake>
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd)
-sdk=$1
-scratch=$2
-for tool in aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ qemu-aarch64-static; do
-  command -v "$tool" >/dev/null || { echo "$tool is missing; packaging/install-deps.sh test installs it"; exit 1; }
-done
-python3 "$here/headers_alone_test.py" --cross
-python3 "$here/layout_test.py" --arch aarch64 --cc aarch64-linux-gnu-gcc \
-  --run "qemu-aarch64-static -L /usr/aarch64-linux-gnu"
+source_dir=$1 build_dir=$2 cmake=$3
+here=$source_dir/tests/abi
 
-rm -rf "$scratch"
-mkdir -p "$scratch/source"
-cp "$here"/../../plugins/null/* "$scratch/source/"
-cat >"$scratch/CMakeLists.txt" <<'CMAKE'
-cmake_minimum_required(VERSION 3.25)
-project(NullForAarch64 VERSION 0.1.0 LANGUAGES C CXX)
-find_package(DeputySDK REQUIRED)
-add_subdirectory(source)
-CMAKE
-cmake -S "$scratch" -B "$scratch/build" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
-  -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
-  -DDeputySDK_DIR="$sdk/lib/cmake/DeputySDK" -DCMAKE_LIBRARY_OUTPUT_DIRECTORY="$scratch/out" >/dev/null
-cmake --build "$scratch/build"
-aarch64-linux-gnu-readelf -h "$scratch/out/null.so" | grep -q AArch64
-[ "$(aarch64-linux-gnu-nm -D --defined-only "$scratch/out/null.so" | wc -l)" = 1 ]
-aarch64-linux-gnu-readelf -n "$scratch/out/null.so" | grep -q Deputy
-echo "aarch64: headers, layout and the null plugin are right"
+for tool in aarch64-linux-gnu-gcc aarch64-linux-gnu-g++ aarch64-linux-gnu-nm qemu-aarch64-static ninja python3; do
+  if ! command -v "$tool" > /dev/null; then
+    echo "$tool is not installed (Debian: g++-aarch64-linux-gnu, qemu-user-static, ninja-build)" >&2
+    exit 1
+  fi
+done
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export PYTHONDONTWRITEBYTECODE=1
+
+echo "== the SDK, installed"
+"$cmake" --install "$build_dir" --component sdk --prefix "$scratch/sdk" > /dev/null
+
+echo "== headers alone"
+python3 "$here/headers_alone_test.py" --headers "$scratch/sdk/include/deputy/abi" \
+  --c aarch64-linux-gnu-gcc --cxx aarch64-linux-gnu-g++
+
+echo "== layout"
+# Static, so that the emulator needs no libraries of the other machine.
+aarch64-linux-gnu-gcc -std=c99 -static -Wall -Wextra -pedantic -Werror -I "$scratch/sdk/include" "$here/layout.c" \
+  -o "$scratch/layout"
+python3 "$here/layout_test.py" --headers "$scratch/sdk/include/deputy/abi" --goldens "$here" --machine aarch64 \
+  -- qemu-aarch64-static "$scratch/layout"
+
+echo "== plugins"
+"$cmake" -G Ninja -S "$source_dir/plugins" -B "$scratch/plugins" -DCMAKE_TOOLCHAIN_FILE="$here/aarch64_toolchain.cmake" \
+  -DDeputySDK_DIR="$(dirname "$(find "$scratch/sdk" -name DeputySDKConfig.cmake)")" -DCMAKE_BUILD_TYPE=Release \
+  -DDEPUTY_PLUGINS="null;sim_npu" -DCMAKE_LIBRARY_OUTPUT_DIRECTORY="$scratch/out" > "$scratch/log" ||
+  { cat "$scratch/log"; exit 1; }
+"$cmake" --build "$scratch/plugins" > "$scratch/log" || { cat "$scratch/log"; exit 1; }
+for plugin in null sim_npu; do
+  aarch64-linux-gnu-readelf -h "$scratch/out/$plugin.so" | grep -q 'Machine:.*AArch64'
+done
+python3 "$here/exports_test.py" --nm aarch64-linux-gnu-nm --readelf aarch64-linux-gnu-readelf "$scratch/out" null sim_npu

@@ -1,96 +1,126 @@
 #!/usr/bin/env python3
-"""The layout of the ABI on one architecture against the committed table: the old must be a prefix of the new.
+"""Holds the layout of the ABI against what was released.
 
-    layout_test.py --arch x86_64 --cc gcc
-    layout_test.py --arch aarch64 --cc aarch64-linux-gnu-gcc --run "qemu-aarch64-static -L /usr/aarch64-linux-gnu"
+  layout_test.py --headers DIR --goldens DIR --machine NAME PROGRAM...
 
---update writes the table; for a new minor version, with a line in sdk/CHANGELOG.md. --self-test edits copies of the
-headers and sees each harmful edit refused and an append pass."""
+PROGRAM is the built layout.c (with an emulator in front of it, for another machine). Wrong are: a field of the headers
+that layout.c does not print; no golden file for the present version and machine; a released struct or field that is gone,
+has moved, changed its size or got another in front of it; a frozen struct that has grown. Appended fields and new structs
+are right. Versions before 1.0 are held against their own golden file only.
+"""
 
 import argparse
-import os
 import re
-import shutil
+import subprocess
 import sys
-import tempfile
+from pathlib import Path
 
-import layout
+import headers
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-VERSION = "0_1"
-
-
-def golden_path(arch):
-    return os.path.join(HERE, f"golden_{VERSION}_{arch}.txt")
+# Structs without a struct_size never change at all (base.h).
+SIZE_FIELD = "struct_size"
 
 
-def self_test(compiler):
-    golden = layout.measure(compiler)
-    # header, what is replaced, by what, and whether that is harmless
-    edits = [
-        ("delegate.h", "  uint32_t input_count;\n  uint32_t output_count;\n  uint32_t flags; /* 0 */",
-         "  uint32_t output_count;\n  uint32_t input_count;\n  uint32_t flags; /* 0 */", False),
-        ("delegate.h", "  const void *fences;", "  uint64_t wedge;\n  const void *fences;", False),
-        ("delegate.h", "  uint64_t deadline_ns;", "  uint32_t deadline_ns;", False),
-        ("delegate.h", "DEPUTY_REASON_RANK = 4", "DEPUTY_REASON_RANK = 5", False),
-        ("base.h", "  uint64_t size;\n} deputy_str;", "  uint64_t size;\n  uint64_t more;\n} deputy_str;", False),
-        ("tensor.h", "  uint64_t handle;", "", False),
-        ("tensor.h", "  uint64_t byte_size; /* bytes of the tensor's elements */\n",
-         "  uint64_t byte_size;\n  uint64_t appended;\n", True),
-        ("ext/propose.h", "  void *handle;", "  void *handle;\n  uint64_t appended;", True),
-    ]
-    wrong = 0
-    for header, old, new, harmless in edits:
-        with tempfile.TemporaryDirectory() as folder:
-            shutil.copytree(layout.INCLUDE, folder, dirs_exist_ok=True)
-            path = os.path.join(folder, "deputy", "abi", header)
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
-            if old not in text:
-                print(f"self-test: {header} has no {old!r}")
-                wrong += 1
-                continue
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text.replace(old, new, 1))
-            problems = layout.compare(golden, layout.measure(compiler, include_root=folder))
-            if bool(problems) == harmless:
-                print(f"self-test: {header}: {new!r} gives {problems or 'no problem'}")
-                wrong += 1
-    print(f"self-test: {len(edits)} edits, {wrong} judged wrong")
+def parse(text, name):
+    """(version, {struct: (size, [(field, offset, size)])})"""
+    version, structs = None, {}
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        try:
+            if words[0] == "abi":
+                version = tuple(int(part) for part in words[1].split("."))
+            elif "." in words[0]:
+                struct, field = words[0].split(".")
+                structs[struct][1].append((field, int(words[1]), int(words[2])))
+            else:
+                structs[words[0]] = (int(words[1]), [])
+        except (IndexError, KeyError, ValueError):
+            raise SystemExit(f"{name}:{number}: cannot read '{line}'")
+    if version is None:
+        raise SystemExit(f"{name}: says no version")
+    return version, structs
+
+
+def compare(golden, present, name):
+    wrong = []
+    for struct, (size, fields) in golden.items():
+        if struct not in present:
+            wrong.append(f"{name}: {struct} is gone")
+            continue
+        now_size, now_fields = present[struct]
+        for index, old in enumerate(fields):
+            new = now_fields[index] if index < len(now_fields) else None
+            if new != old:
+                wrong.append(f"{name}: {struct}: field {index} was {old}, is {new}")
+        grows = bool(fields) and fields[0][0] == SIZE_FIELD
+        if now_size != size and (not grows or now_size < size):
+            wrong.append(f"{name}: {struct} had {size} bytes, has {now_size}")
+        if not grows and len(now_fields) != len(fields):
+            wrong.append(f"{name}: {struct} is frozen and has {len(now_fields)} fields instead of {len(fields)}")
+    return wrong
+
+
+def check_listed(declared, present):
+    wrong = []
+    for struct, fields in declared.items():
+        printed = [field for field, _, _ in present.get(struct, (0, []))[1]]
+        if printed != fields:
+            wrong.append(f"layout.c: {struct}: the headers have {fields}, it prints {printed}")
+    return wrong
+
+
+def self_test():
+    golden = {"a": (16, [(SIZE_FIELD, 0, 4), ("x", 8, 8)]), "frozen": (8, [("p", 0, 8)])}
+    cases = (
+        ("the same", dict(golden), True),
+        ("appended field", {**golden, "a": (24, golden["a"][1] + [("y", 16, 8)])}, True),
+        ("new struct", {**golden, "b": (8, [])}, True),
+        ("struct gone", {"frozen": golden["frozen"]}, False),
+        ("field gone", {**golden, "a": (16, golden["a"][1][:1])}, False),
+        ("field renamed", {**golden, "a": (16, [(SIZE_FIELD, 0, 4), ("z", 8, 8)])}, False),
+        ("fields swapped", {**golden, "a": (16, [("x", 0, 8), (SIZE_FIELD, 8, 4)])}, False),
+        ("field inserted", {**golden, "a": (16, [(SIZE_FIELD, 0, 4), ("n", 4, 4), ("x", 8, 8)])}, False),
+        ("field moved", {**golden, "a": (24, [(SIZE_FIELD, 0, 4), ("x", 16, 8)])}, False),
+        ("field retyped", {**golden, "a": (16, [(SIZE_FIELD, 0, 4), ("x", 8, 4)])}, False),
+        ("frozen struct grown", {**golden, "frozen": (16, [("p", 0, 8), ("q", 8, 8)])}, False),
+    )
+    wrong = [what for what, present, right in cases if (not compare(golden, present, "self-test")) != right]
+    if not check_listed({"a": [SIZE_FIELD, "x", "forgotten"]}, golden):
+        wrong.append("a field that layout.c forgot")
+    for what in wrong:
+        print(f"self-test: judged wrongly: {what}")
+    print(f"self-test: {len(cases) + 1} cases, {len(wrong)} wrong")
     return 1 if wrong else 0
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--arch", default="x86_64")
-    parser.add_argument("--cc", default="gcc")
-    parser.add_argument("--run", default="")
-    parser.add_argument("--update", action="store_true")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--headers")
+    parser.add_argument("--goldens", type=Path)
+    parser.add_argument("--machine")
     parser.add_argument("--self-test", action="store_true")
-    args = parser.parse_args()
-    if shutil.which(args.cc) is None:
-        print(f"{args.cc} is missing; packaging/install-deps.sh test installs it")
-        return 1
-    if args.self_test:
-        return self_test(args.cc)
-    present = layout.measure(args.cc, args.run.split())
-    if args.update:
-        with open(golden_path(args.arch), "w", encoding="utf-8") as file:
-            file.write("\n".join(present) + "\n")
-        return 0
-    if not os.path.exists(golden_path(args.arch)):
-        print(f"there is no {golden_path(args.arch)}: a missing baseline fails")
-        return 1
-    with open(golden_path(args.arch), encoding="utf-8") as file:
-        golden = file.read().splitlines()
-    problems = layout.compare(golden, present)
-    # New lines must be committed too, or the next change could take them away unseen.
-    missing = sorted(set(present) - set(golden)) if not problems else []
-    for problem in problems + [f"not in the table yet: {line}" for line in missing]:
-        print(problem)
-    fields = sum(1 for line in present if re.search(r"\.\w+ \d+ \d+$", line))
-    print(f"{args.arch}: {fields} fields, {len(problems) + len(missing)} problems")
-    return 1 if problems or missing else 0
+    parser.add_argument("program", nargs="*")
+    arguments = parser.parse_args()
+    if arguments.self_test:
+        return self_test()
+    text = subprocess.run(arguments.program, check=True, stdout=subprocess.PIPE, text=True).stdout
+    version, present = parse(text, "layout.c")
+    wrong = check_listed(headers.structs(arguments.headers), present)
+    compared = []
+    for path in sorted(arguments.goldens.glob(f"golden_*_{arguments.machine}.txt")):
+        released = tuple(int(part) for part in re.match(r"golden_(\d+)_(\d+)_", path.name).groups())
+        golden_version, golden = parse(path.read_text(encoding="utf-8"), path.name)
+        if golden_version != released:
+            wrong.append(f"{path.name}: holds version {golden_version}")
+        if released == version or (released[0] == version[0] and released[0] > 0):
+            wrong += compare(golden, present, path.name)
+            compared.append(released)
+    if version not in compared:
+        wrong.append(f"no golden file for version {version} on {arguments.machine}")
+    for message in wrong:
+        print(message)
+    print(f"abi {version[0]}.{version[1]} on {arguments.machine}: {len(present)} structs, {len(wrong)} differences")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -166,6 +166,20 @@ TEST_P(TransposedConvolutionTest, AgreesWithTheDefinition) { Check<float>(true, 
 TEST_P(TransposedConvolutionTest, AgreesWithTheDefinitionOnThreeThreads) { Check<float>(true, false, 3); }
 TEST_P(TransposedConvolutionTest, OfDoublesAgreesWithTheDefinition) { Check<double>(true, true, 2); }
 
+// Networks whose last layer has one filter per class compare the results: rounding must not depend on the place.
+TEST(Convolution, EqualFiltersGiveEqualResultsOnEveryNumberOfThreads) {
+  const Case c = {1, 1, 37, 200, {13, 13}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}};
+  const ConvolutionShape shape = ShapeOf(c, false);
+  std::vector<float> x(37 * 169), w(200 * 37);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = 1e9f + static_cast<float>(i * 2654435761u % 100003) * 1e5f;
+  for (size_t i = 0; i < w.size(); ++i) w[i] = 0.1f + static_cast<float>(i % 37) / 7;
+  for (const uint32_t threads : {1u, 2u, 3u}) {
+    const std::vector<float> y = Compute<float>(shape, false, x, w, {}, 169, threads);
+    for (size_t i = 0; i < y.size(); ++i)
+      ASSERT_EQ(y[i], y[i % 169]) << "element " << i << ", " << threads << " threads";
+  }
+}
+
 TEST(Slots, EveryItemRunsOnceInAValidSlot) {
   ThreadPool pool(3);
   std::vector<std::atomic<int>> runs(1000);
