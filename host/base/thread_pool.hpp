@@ -31,8 +31,8 @@ class ThreadPool {
 
   std::vector<std::thread> workers_;
   std::atomic<bool> busy_{false};
-  std::atomic<uint32_t> epoch_{0};     // changes when a job is posted; workers wait on it
-  std::atomic<uint32_t> active_{0};    // workers that still look at the job
+  std::atomic<uint32_t> epoch_{0};   // changes when a job is posted; workers wait on it
+  std::atomic<uint32_t> active_{0};  // workers that still look at the job
   std::atomic<bool> stop_{false};
   std::atomic<int64_t> next_{0};
   int64_t count_ = 0, grain_ = 1;

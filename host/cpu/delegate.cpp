@@ -50,8 +50,8 @@ Status DescribeInputs(std::span<const deputy_tensor* const> inputs, std::vector<
 // One node, ready to run. Where an input of the node comes from: the partition's inputs or a constant.
 class CpuExecutable final : public Executable {
  public:
-  CpuExecutable(const Node& node, const Graph& graph, const PartitionSpec& partition,
-                std::unique_ptr<CpuKernel> kernel, std::shared_ptr<ThreadPool> pool)
+  CpuExecutable(const Node& node, const Graph& graph, const PartitionSpec& partition, std::unique_ptr<CpuKernel> kernel,
+                std::shared_ptr<ThreadPool> pool)
       : node_(node), kernel_(std::move(kernel)), pool_(std::move(pool)) {
     for (const ValueId id : node.inputs) {
       const auto bound = std::find(partition.inputs.begin(), partition.inputs.end(), id);
@@ -95,9 +95,9 @@ class CpuContext final : public ExecutionContext {
   Status Execute(const RunArgs& args) override {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const int32_t source = executable_.sources_[i];
-      inputs_[i] = source >= 0                          ? args.inputs[static_cast<size_t>(source)]
+      inputs_[i] = source >= 0                         ? args.inputs[static_cast<size_t>(source)]
                    : source == CpuExecutable::kLeftOut ? nullptr
-                                                        : &executable_.described_[static_cast<size_t>(-2 - source)];
+                                                       : &executable_.described_[static_cast<size_t>(-2 - source)];
     }
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const int32_t target = executable_.targets_[i];
@@ -118,8 +118,7 @@ class CpuContext final : public ExecutionContext {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (outputs_[i] == nullptr) continue;
       const ValueType& type = context.outputs()[i];
-      if (!type.is_static())
-        return Error(StatusCode::kInternal, "the extents of output {} cannot be worked out", i);
+      if (!type.is_static()) return Error(StatusCode::kInternal, "the extents of output {} cannot be worked out", i);
       outputs_[i]->dtype = static_cast<deputy_dtype>(type.dtype);
       DEPUTY_RETURN_IF_ERROR(allocator.Allocate(outputs_[i], type.dims));
     }
@@ -155,9 +154,9 @@ class CpuDelegate final : public Delegate {
         continue;
       }
       const std::string_view nearest = NearestOperator(node.primitive.op_type());
-      std::string detail = fmt::format("{}{}{} version {}", node.primitive.domain(),
-                                       node.primitive.domain().empty() ? "" : ".", node.primitive.op_type(),
-                                       node.primitive.since_version());
+      std::string detail =
+          fmt::format("{}{}{} version {}", node.primitive.domain(), node.primitive.domain().empty() ? "" : ".",
+                      node.primitive.op_type(), node.primitive.since_version());
       if (!nearest.empty()) detail += fmt::format("; the nearest known operator is {}", nearest);
       verdicts[id] = {Reason::kOperatorUnknown, std::move(detail)};
     }

@@ -57,7 +57,8 @@ struct KernelSpec {
   const ValueType& output_type(size_t i) const { return graph.values[node.outputs[i]].type; }
   // Null when the input is not constant.
   const Tensor* constant(size_t i) const {
-    return has_input(i) && graph.values[node.inputs[i]].is_constant() ? &graph.values[node.inputs[i]].constant : nullptr;
+    return has_input(i) && graph.values[node.inputs[i]].is_constant() ? &graph.values[node.inputs[i]].constant
+                                                                      : nullptr;
   }
 };
 

@@ -41,7 +41,7 @@ class Execution::Allocator final : public OutputAllocator {
     DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(static_cast<DType>(tensor->dtype), dims));
     Buffer& buffer = buffers_[id];
     if (buffer.data == nullptr || bytes > buffer.capacity) {
-      DEPUTY_ASSIGN_OR_RETURN(uint8_t* data, AllocateAligned(bytes));
+      DEPUTY_ASSIGN_OR_RETURN(uint8_t * data, AllocateAligned(bytes));
       buffer.data.reset(data);
       buffer.capacity = bytes;
     }
@@ -88,7 +88,7 @@ Result<std::unique_ptr<Execution>> Execution::Create(std::shared_ptr<const Plan>
 }
 
 Status Execution::Prepare() {
-  DEPUTY_ASSIGN_OR_RETURN(uint8_t* arena, AllocateAligned(plan_->arena_bytes));
+  DEPUTY_ASSIGN_OR_RETURN(uint8_t * arena, AllocateAligned(plan_->arena_bytes));
   arena_.reset(arena);
   allocator_ = std::make_unique<Allocator>(*plan_, tensors_);
   for (ValueId id = 0; id < tensors_.size(); ++id) {
@@ -101,8 +101,7 @@ Status Execution::Prepare() {
     tensor.dims = slot.dims.data();
     tensor.byte_size = slot.bytes;
     if (slot.home == Slot::Home::kArena) tensor.data = arena + slot.offset;
-    if (slot.home == Slot::Home::kConstant)
-      tensor.data = const_cast<void*>(plan_->graph->values[id].constant.data());
+    if (slot.home == Slot::Home::kConstant) tensor.data = const_cast<void*>(plan_->graph->values[id].constant.data());
     if (slot.home == Slot::Home::kBound) {
       Result<size_t> bytes = ByteSize(slot.dtype, slot.dims);
       if (bytes.ok()) tensor.byte_size = *bytes;

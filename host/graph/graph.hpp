@@ -44,7 +44,7 @@ class Graph;
 
 // A nested graph of a node. captures[i] is the outer value that body.captured[i] stands for.
 struct Region {
-  std::string name;  // the attribute: "then_branch"
+  std::string name;             // the attribute: "then_branch"
   std::shared_ptr<Graph> body;  // shared by copies of the node; treat as immutable once verified
   std::vector<ValueId> captures;
 };

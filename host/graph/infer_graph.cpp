@@ -33,9 +33,9 @@ class Walk {
   Status Visit(Node node) {
     Status status = node.kind() == OpKind::kIf ? VisitIf(node) : VisitPlain(node);
     if (status.ok()) return status;
-    return std::move(status).At(node.name.empty() ? "node (" + std::string(node.primitive.op_type()) + ")"
-                                                  : "node '" + node.name + "' (" +
-                                                        std::string(node.primitive.op_type()) + ")");
+    return std::move(status).At(node.name.empty()
+                                    ? "node (" + std::string(node.primitive.op_type()) + ")"
+                                    : "node '" + node.name + "' (" + std::string(node.primitive.op_type()) + ")");
   }
 
   Status VisitPlain(Node& node) {
@@ -178,7 +178,8 @@ class Walk {
       const ValueType& type = graph_.values[id].type;
       if (!type.is_static()) continue;  // data-dependent: bounded by its inputs
       const std::optional<int64_t> count = CheckedElementCount(type.dims);
-      if (!count || static_cast<uint64_t>(*count) > options_.fold_budget_bytes / std::max<size_t>(1, SizeOf(type.dtype)))
+      if (!count ||
+          static_cast<uint64_t>(*count) > options_.fold_budget_bytes / std::max<size_t>(1, SizeOf(type.dtype)))
         return false;
     }
     return true;
@@ -201,8 +202,8 @@ class Walk {
     std::vector<uint8_t> keep(graph_.nodes.size(), 0);
     for (size_t i = graph_.nodes.size(); i-- > 0;) {
       const Node& node = graph_.nodes[i];
-      keep[i] = std::any_of(node.outputs.begin(), node.outputs.end(),
-                            [&](ValueId id) { return id != kNone && needed[id]; });
+      keep[i] =
+          std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return id != kNone && needed[id]; });
       if (keep[i]) node.ForEachRead([&](ValueId id) { needed[id] = 1; });
     }
     size_t kept = 0;

@@ -27,9 +27,7 @@ class InferenceContext {
   bool has_input(size_t i) const { return i < inputs_.size() && node_.inputs[i] != kNone; }
   const ValueType& input(size_t i) const { return inputs_[i]; }
   // The input's elements when they are known, otherwise null.
-  const Tensor* constant(size_t i) const {
-    return has_input(i) && !constants_[i].empty() ? &constants_[i] : nullptr;
-  }
+  const Tensor* constant(size_t i) const { return has_input(i) && !constants_[i].empty() ? &constants_[i] : nullptr; }
   // The elements of a known int64 or int32 input.
   std::optional<std::vector<int64_t>> constant_ints(size_t i) const;
 
@@ -62,8 +60,8 @@ Result<std::vector<int64_t>> BroadcastDims(std::span<const int64_t> a, std::span
 using Evaluator = std::function<Result<std::vector<Tensor>>(const Node&, std::span<const Tensor> inputs)>;
 
 struct InferenceOptions {
-  Evaluator evaluator;                       // none: no folding, types only
-  size_t fold_budget_bytes = 16u << 20;      // largest tensor that folding may make
+  Evaluator evaluator;                   // none: no folding, types only
+  size_t fold_budget_bytes = 16u << 20;  // largest tensor that folding may make
 };
 
 // Walks the graph in order: types every value, folds what is known into constants (also Shape and Size of values with

@@ -24,6 +24,8 @@ constexpr DTypeSet kAnyButBf16 = kNumeric | kBool | kStr, kAnyTensor = kAnyButBf
 constexpr bool kChanged = true, kExtended = false;
 constexpr int32_t kStillThere = INT32_MAX;
 
+// The list is no code until the macros stand.
+// clang-format off
 // One array of definitions and one of attributes per operator; the sentinel lets operators without attributes compile.
 #define DEPUTY_OPERATOR_BEGIN(name, ...) constexpr OperatorDefinition k##name##Definitions[] = {
 #define DEPUTY_DEFINITION(name, since, change, types) {since, change, types},
@@ -46,6 +48,7 @@ constexpr OperatorInfo kOperators[] = {
    std::span<const OperatorAttribute>(k##name##Attributes, std::size(k##name##Attributes) - 1)},
 #include "schema/operators.inc"
 };
+// clang-format on
 
 }  // namespace
 
@@ -63,8 +66,7 @@ const OperatorInfo* InfoOf(OpKind kind) {
 OpKind FindOperator(std::string_view domain, std::string_view op_type) {
   static const auto* index = [] {
     auto* made = new std::unordered_map<std::string_view, OpKind>;
-    for (size_t i = 0; i < std::size(kOperators); ++i)
-      made->emplace(kOperators[i].name, static_cast<OpKind>(i + 1));
+    for (size_t i = 0; i < std::size(kOperators); ++i) made->emplace(kOperators[i].name, static_cast<OpKind>(i + 1));
     return made;
   }();
   if (domain == "ai.onnx") domain = "";

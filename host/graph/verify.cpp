@@ -10,8 +10,7 @@ constexpr size_t kMaxDepth = 32;
 
 class Verifier {
  public:
-  Verifier(const Graph& graph, size_t depth)
-      : graph_(graph), depth_(depth), available_(graph.values.size(), 0) {}
+  Verifier(const Graph& graph, size_t depth) : graph_(graph), depth_(depth), available_(graph.values.size(), 0) {}
 
   Status Run() {
     if (depth_ > kMaxDepth) return Error(StatusCode::kModel, "regions are nested deeper than {}", kMaxDepth);
@@ -26,9 +25,9 @@ class Verifier {
       if (!status.ok()) return std::move(status).At(Describe(graph_, node));
     }
     for (const ValueId id : graph_.outputs) {
-      if (id >= graph_.values.size()) return Error(StatusCode::kModel, "an output is value {}, which does not exist", id);
-      if (!available_[id])
-        return Error(StatusCode::kModel, "output '{}' is made by no node", graph_.values[id].name);
+      if (id >= graph_.values.size())
+        return Error(StatusCode::kModel, "an output is value {}, which does not exist", id);
+      if (!available_[id]) return Error(StatusCode::kModel, "output '{}' is made by no node", graph_.values[id].name);
     }
     return {};
   }

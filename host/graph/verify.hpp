@@ -5,8 +5,8 @@
 
 namespace deputy::host {
 
-// Ids in range, one producer per value, nodes in topological order, arities as in the operator list, captures of regions
-// match, element counts of constants fit their types. Errors name the node. Regions are verified too.
+// Ids in range, one producer per value, nodes in topological order, arities as in the operator list, captures of
+// regions match, element counts of constants fit their types. Errors name the node. Regions are verified too.
 Status VerifyGraph(const Graph& graph);
 
 }  // namespace deputy::host

@@ -2,7 +2,6 @@
 // found by Boost.Graph from edges that are worked out here anew.
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/topological_sort.hpp>
-
 #include <iterator>
 #include <set>
 

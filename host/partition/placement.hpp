@@ -46,8 +46,8 @@ struct PlacedPartition {
 // Every node in exactly one partition. Partitions stand in an order in which they can run.
 struct Placement {
   std::vector<PlacedPartition> partitions;
-  std::vector<uint32_t> partition_of;           // per node
-  std::vector<std::vector<Verdict>> verdicts;   // per delegate, per node: why it does not have the node
+  std::vector<uint32_t> partition_of;                // per node
+  std::vector<std::vector<Verdict>> verdicts;        // per delegate, per node: why it does not have the node
   std::map<NodeId, std::vector<Placement>> regions;  // of nodes with regions, one placement per region
 
   size_t delegate_of(NodeId node) const { return partitions[partition_of[node]].delegate; }

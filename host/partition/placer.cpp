@@ -194,7 +194,8 @@ class Placer {
     claim.adopted = true;  // nothing left to own
   }
 
-  // Contracting all claims must leave an acyclic graph. Of those that stand in the way the last one proposed goes first.
+  // Contracting all claims must leave an acyclic graph. Of those that stand in the way the last one proposed goes
+  // first.
   void RefuseCycles(size_t first) {
     for (size_t index = claims_.size(); index > first;) {
       const Successors units = Contract(successors_, unit_of_, unit_count());
@@ -302,8 +303,8 @@ class Placer {
     std::string list;
     size_t count = 0;
     for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
-      if (owner_[node] != kUnassigned && (options_.cpu_fallback || owner_[node] != cpu() ||
-                                          !graph_.nodes[node].regions.empty()))
+      if (owner_[node] != kUnassigned &&
+          (options_.cpu_fallback || owner_[node] != cpu() || !graph_.nodes[node].regions.empty()))
         continue;
       if (++count > 20) continue;
       list += "\n  " + Describe(graph_, node);
@@ -316,8 +317,8 @@ class Placer {
     }
     if (count == 0) return {};
     if (count > 20) list += fmt::format("\n  and {} more", count - 20);
-    Status status = Error(StatusCode::kNotSupported, "{} of {} nodes can be placed nowhere:{}", count,
-                          graph_.nodes.size(), list);
+    Status status =
+        Error(StatusCode::kNotSupported, "{} of {} nodes can be placed nowhere:{}", count, graph_.nodes.size(), list);
     if (options_.cpu_fallback) return status;
     return std::move(status).Advise("fallback is 'none'; with 'fallback: cpu' the CPU may take them");
   }
@@ -451,9 +452,8 @@ void FindBorder(const Graph& graph, std::span<const NodeId> nodes, const std::ve
     });
     for (const ValueId id : graph.nodes[node].outputs) {
       if (id == kNone) continue;
-      const bool read_outside = std::any_of(consumers[id].begin(), consumers[id].end(), [&](NodeId reader) {
-        return partition_of[reader] != partition;
-      });
+      const bool read_outside = std::any_of(consumers[id].begin(), consumers[id].end(),
+                                            [&](NodeId reader) { return partition_of[reader] != partition; });
       if (read_outside || is_graph_output[id]) spec.outputs.push_back(id);
     }
   }

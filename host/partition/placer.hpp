@@ -9,9 +9,9 @@
 namespace deputy::host {
 
 // Asks every delegate once about every node, lets delegates that propose form their own partitions, gives each node to
-// the first delegate that takes it, clusters, and hands islands under a delegate's minimum to the next. The last delegate
-// is the CPU. The result has passed CheckPlacement. Claims in it are the caller's to compile or release.
-// The same graph, delegates and options give the same placement.
+// the first delegate that takes it, clusters, and hands islands under a delegate's minimum to the next. The last
+// delegate is the CPU. The result has passed CheckPlacement. Claims in it are the caller's to compile or release. The
+// same graph, delegates and options give the same placement.
 Result<Placement> Place(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options);
 
 // Gives back every claim in the placement, regions included.

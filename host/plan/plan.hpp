@@ -49,7 +49,6 @@ struct Plan {
   size_t arena_bytes = 0;
 };
 
-
 // Places and compiles. A delegate that refuses a partition at compile loses its nodes to the next in order; every such
 // fallback is logged as a warning and stays in the placement's verdicts. Delegates must outlive the plan.
 Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,

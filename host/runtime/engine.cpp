@@ -101,9 +101,8 @@ class EngineBuilder {
     std::vector<Entry> entries = Entries();
     const bool automatic = !state_.replaced && *config.plugins.auto_use == AutoUse::kLast;
     // Without an entry that a file could serve there is no reason to run anybody's code.
-    if (automatic || std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
-          return registry_.ProviderOf(entry.delegate) == nullptr;
-        })) {
+    if (automatic || std::any_of(entries.begin(), entries.end(),
+                                 [&](const Entry& entry) { return registry_.ProviderOf(entry.delegate) == nullptr; })) {
       registry_.Scan(MakeScanOptions(config));
       ReportScan();
     }
@@ -138,8 +137,8 @@ class EngineBuilder {
       entry.name = entry.delegate = added.delegate.id;
       entry.origin = {"api", 0, 0};
       entry.required = true;
-      const auto before = std::find_if(entries.begin(), entries.end(),
-                                       [&](const Entry& other) { return other.name == added.before; });
+      const auto before =
+          std::find_if(entries.begin(), entries.end(), [&](const Entry& other) { return other.name == added.before; });
       entries.insert(before, std::move(entry));
     }
     return entries;
@@ -179,8 +178,8 @@ class EngineBuilder {
       return Error(StatusCode::kConfig, "a delegate is called '{}' already", entry.name).At(entry.origin.ToString());
     const PluginEntry* provider = registry_.ProviderOf(entry.delegate);
     if (provider == nullptr) {
-      Status status = Error(StatusCode::kPlugin, "no plugin offers the delegate '{}'", entry.delegate)
-                          .At(entry.origin.ToString());
+      Status status =
+          Error(StatusCode::kPlugin, "no plugin offers the delegate '{}'", entry.delegate).At(entry.origin.ToString());
       const std::string nearest = NearestMatch(entry.delegate, registry_.delegate_ids());
       if (!nearest.empty()) return std::move(status).Advise("did you mean '" + nearest + "'?");
       return std::move(status).Advise("'deputy plugins --why' shows what was found");

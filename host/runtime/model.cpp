@@ -37,7 +37,7 @@ std::vector<TensorInfo> Describe(const Graph& graph, const std::vector<host::Val
     TensorInfo info{value.name, value.type.dtype, value.type.ranked, {}, {}};
     for (const int64_t dim : value.type.dims) {
       info.shape.push_back(dim < 0 ? -1 : dim);
-      info.dims.push_back(dim >= 0                                                         ? std::to_string(dim)
+      info.dims.push_back(dim >= 0 ? std::to_string(dim)
                           : host::IsSymbol(dim) && host::SymbolIndex(dim) < graph.symbols.size()
                               ? graph.symbols[host::SymbolIndex(dim)]
                               : "?");
@@ -95,8 +95,8 @@ Status Model::Build(const std::string& path, const Context& context) {
   const std::string name = std::filesystem::path(path).filename().string();
   Result<std::shared_ptr<const host::MappedFile>> file = host::MappedFile::Open(path);
   if (!file.ok()) return std::move(file).status().WithCode(StatusCode::kModel);
-  DEPUTY_ASSIGN_OR_RETURN(state_, MakeState({(*file)->bytes(), *file, path}, ModelType::kAuto, path,
-                                            opened.state_->engine));
+  DEPUTY_ASSIGN_OR_RETURN(state_,
+                          MakeState({(*file)->bytes(), *file, path}, ModelType::kAuto, path, opened.state_->engine));
   state_->name = name;
   return {};
 }

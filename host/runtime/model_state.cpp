@@ -33,8 +33,7 @@ std::vector<Shape> Model::State::static_shapes() const {
 
 Status Model::State::CheckShapes(std::span<const Shape> shapes) const {
   if (shapes.size() != graph->inputs.size())
-    return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", shapes.size(),
-                 graph->inputs.size())
+    return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", shapes.size(), graph->inputs.size())
         .At(name);
   std::vector<int64_t> symbols(graph->symbols.size(), host::kUnknownDim);
   for (size_t i = 0; i < shapes.size(); ++i) {

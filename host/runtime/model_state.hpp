@@ -14,7 +14,7 @@
 namespace deputy {
 
 struct Model::State {
-  std::string name;  // for messages: the file's name
+  std::string name;                          // for messages: the file's name
   std::shared_ptr<const host::Graph> graph;  // verified, newest definitions
   std::shared_ptr<host::Engine> engine;
   std::vector<TensorInfo> inputs, outputs;

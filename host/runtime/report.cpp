@@ -79,9 +79,9 @@ PlacementReport MakeReport(const Plan& plan, const Engine& engine) {
     delegate.options = engine.delegates[d]->options();
     if (const Result<DeviceState> state = engine.delegates[d]->device_state(); state.ok()) {
       delegate.has_device = true;
-      delegate.device = {state->device_name,          state->level_requested,      state->level_granted,
-                         state->frequency_requested_hz, state->frequency_granted_hz, state->busy_ns,
-                         state->runs};
+      delegate.device = {
+          state->device_name,          state->level_requested, state->level_granted, state->frequency_requested_hz,
+          state->frequency_granted_hz, state->busy_ns,         state->runs};
     }
     report.delegates.push_back(std::move(delegate));
   }

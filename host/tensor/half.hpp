@@ -53,7 +53,8 @@ inline float NarrowToOdd(double value) {
   const double back = static_cast<double>(nearest);
   if (back == value || back != back) return nearest;
   uint32_t bits = std::bit_cast<uint32_t>(nearest);
-  if (std::fabs(back) > std::fabs(value)) --bits;  // it went away from zero; also brings an overflow back to the largest number
+  if (std::fabs(back) > std::fabs(value))
+    --bits;  // it went away from zero; also brings an overflow back to the largest number
   return std::bit_cast<float>(bits | 1u);
 }
 

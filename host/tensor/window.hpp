@@ -60,8 +60,8 @@ Status ResolveWindow(Window& window, std::span<const int64_t> input, SpatialDims
 // The same for a transposed convolution, whose window is spread over the output.
 Status ResolveTransposedWindow(Window& window, std::span<const int64_t> input, SpatialDims& output);
 
-// Leaves out the axes along which there is one element, seen by one tap: kernels are fastest when the last axis is long.
-// One axis stays. The window must be resolved.
+// Leaves out the axes along which there is one element, seen by one tap: kernels are fastest when the last axis is
+// long. One axis stays. The window must be resolved.
 void DropUnitAxes(Window& window, SpatialDims& input, SpatialDims& output);
 
 // Outputs [first, last) of `count` for which tap `tap` of the axis reads inside an input of `extent`.

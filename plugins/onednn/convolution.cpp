@@ -1,7 +1,6 @@
 // Conv: float, 1 to 3 spatial dimensions, groups, dilation; weights constant, so that they are packed once.
-#include "lowering.hpp"
-
 #include "deputy/sdk/operators.hpp"
+#include "lowering.hpp"
 
 namespace onednn {
 namespace {
@@ -31,9 +30,9 @@ void LowerConv(const sdk::NodeView& node, ProgramBuilder& builder) {
   };
   const bool has_bias = node.input(2).exists();
   const memory::desc bias = has_bias ? PlainDesc({y[1]}) : memory::desc();
-  const dnnl::convolution_forward::desc wanted(
-      dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, any(x), any(w), bias, any(y),
-      window.strides, window.dilations, window.pads_before, window.pads_after);
+  const dnnl::convolution_forward::desc wanted(dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+                                               any(x), any(w), bias, any(y), window.strides, window.dilations,
+                                               window.pads_before, window.pads_after);
   const dnnl::convolution_forward::primitive_desc chosen(wanted, builder.engine());
   const Slot source = builder.Reordered(builder.Find(node.input(0)), chosen.src_desc());
   weights = builder.Reordered(weights, chosen.weights_desc());

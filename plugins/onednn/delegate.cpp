@@ -24,8 +24,7 @@ class Delegate final : public sdk::PartitionDelegate {
     const Operator* op = Find(node);
     if (op == nullptr) return sdk::Verdict::No(sdk::Reason::kOperatorUnknown);
     for (size_t i = 0; i < node.input_count() + node.output_count(); ++i) {
-      const sdk::ValueView value =
-          i < node.input_count() ? node.input(i) : node.output(i - node.input_count());
+      const sdk::ValueView value = i < node.input_count() ? node.input(i) : node.output(i - node.input_count());
       if (!value.exists()) continue;
       if (value.dtype() != sdk::DType::kFloat32) return sdk::Verdict::No(sdk::Reason::kDType, "float32 only");
       if (!value.shape_known()) return sdk::Verdict::No(sdk::Reason::kShapeDynamic);

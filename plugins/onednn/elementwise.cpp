@@ -1,10 +1,9 @@
 // Operators of one input that oneDNN has as element-wise algorithms, arithmetic of two inputs, and Concat.
-#include "lowering.hpp"
-
 #include <algorithm>
 #include <limits>
 
 #include "deputy/sdk/operators.hpp"
+#include "lowering.hpp"
 
 namespace onednn {
 namespace {
@@ -121,8 +120,7 @@ void LowerConcat(const sdk::NodeView& node, ProgramBuilder& builder) {
     sources.push_back(builder.DescOf(source));
     arguments.emplace_back(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), source);
   }
-  const dnnl::concat::primitive_desc chosen(static_cast<int>(axis < 0 ? axis + rank : axis), sources,
-                                            builder.engine());
+  const dnnl::concat::primitive_desc chosen(static_cast<int>(axis < 0 ? axis + rank : axis), sources, builder.engine());
   arguments.emplace_back(DNNL_ARG_DST, builder.Result(node.output(0), chosen.dst_desc()));
   builder.Add(dnnl::concat(chosen), std::move(arguments));
 }

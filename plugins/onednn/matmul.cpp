@@ -1,7 +1,6 @@
 // MatMul and Gemm.
-#include "lowering.hpp"
-
 #include "deputy/sdk/operators.hpp"
+#include "lowering.hpp"
 
 namespace onednn {
 namespace {
@@ -58,9 +57,8 @@ void LowerGemm(const sdk::NodeView& node, ProgramBuilder& builder) {
   const Slot c = has_bias ? builder.Find(node.input(2)) : 0;
   const memory::dims c_dims = has_bias ? WithRank(builder.DescOf(c).dims(), 2) : memory::dims();
   const memory::desc source = side(0, gemm.transA() != 0), weights = side(1, gemm.transB() != 0);
-  const dnnl::matmul::desc wanted =
-      has_bias ? dnnl::matmul::desc(source, weights, PlainDesc(c_dims), PlainDesc(y))
-               : dnnl::matmul::desc(source, weights, PlainDesc(y));
+  const dnnl::matmul::desc wanted = has_bias ? dnnl::matmul::desc(source, weights, PlainDesc(c_dims), PlainDesc(y))
+                                             : dnnl::matmul::desc(source, weights, PlainDesc(y));
   const dnnl::matmul::primitive_desc chosen(wanted, builder.engine());
   std::vector<std::pair<int, Slot>> arguments = {{DNNL_ARG_SRC, builder.Viewed(dense(0), source)},
                                                  {DNNL_ARG_WEIGHTS, builder.Viewed(dense(1), weights)}};

@@ -1,7 +1,6 @@
 // BatchNormalization as at inference, and Softmax.
-#include "lowering.hpp"
-
 #include "deputy/sdk/operators.hpp"
+#include "lowering.hpp"
 
 namespace onednn {
 namespace {

@@ -1,9 +1,8 @@
 // MaxPool, AveragePool and the global pools.
-#include "lowering.hpp"
-
 #include <algorithm>
 
 #include "deputy/sdk/operators.hpp"
+#include "lowering.hpp"
 
 namespace onednn {
 namespace {

@@ -5,11 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <oneapi/dnnl/dnnl.hpp>
 
 #include "deputy/sdk/sdk.hpp"
 
@@ -29,7 +28,7 @@ struct SlotPlan {
   enum class Home { kInput, kOutput, kConstant, kTemporary };
   Home home;
   memory::desc desc;
-  size_t index = 0;   // of the partition's input or output; offset of a temporary in the context's arena
+  size_t index = 0;      // of the partition's input or output; offset of a temporary in the context's arena
   void* data = nullptr;  // of a constant
 };
 

@@ -354,8 +354,7 @@ TEST_F(ApiTest, TheTutorialsTwoBugsAreMended) {
 }
 
 TEST_F(ApiTest, ADelegateWithoutPluginIsAWarning) {
-  const Result<Context> context =
-      Context::FromYamlText("t.yaml", "version: 1\ndelegates:\n  - name: no_such_npu\n");
+  const Result<Context> context = Context::FromYamlText("t.yaml", "version: 1\ndelegates:\n  - name: no_such_npu\n");
   ASSERT_TRUE(context.ok()) << context.status().ToString();
   Model model;
   ASSERT_TRUE(model.Build(kDigits, *context).ok());
@@ -364,8 +363,8 @@ TEST_F(ApiTest, ADelegateWithoutPluginIsAWarning) {
 }
 
 TEST_F(ApiTest, ARequiredDelegateWithoutPluginIsAnError) {
-  const Result<Context> context = Context::FromYamlText(
-      "t.yaml", "version: 1\ndelegates:\n  - name: no_such_npu\n    required: true\n");
+  const Result<Context> context =
+      Context::FromYamlText("t.yaml", "version: 1\ndelegates:\n  - name: no_such_npu\n    required: true\n");
   Model model;
   const Status status = model.Build(kDigits, *context);
   EXPECT_EQ(status.code(), StatusCode::kPlugin);
@@ -373,8 +372,7 @@ TEST_F(ApiTest, ARequiredDelegateWithoutPluginIsAnError) {
 }
 
 TEST_F(ApiTest, WhatThisVersionCannotDoIsSaidNotIgnored) {
-  const Result<Context> context = Context::FromYamlText(
-      "t.yaml", "version: 1\nplacement: {policy: cost}\n");
+  const Result<Context> context = Context::FromYamlText("t.yaml", "version: 1\nplacement: {policy: cost}\n");
   ASSERT_TRUE(context.ok()) << context.status().ToString();
   Model model;
   const Status status = model.Build(kDigits, *context);

@@ -13,8 +13,8 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-import onnx_writer  # noqa: E402
+import make_models
+import onnx_bytes
 
 ARGS = None
 
@@ -120,9 +120,6 @@ class InstalledTest(unittest.TestCase):
         self.assertIn("not used", listing.stdout)
 
     def test_the_tutorials_delegate_runs_as_a_plugin(self):
-        sys.path.insert(0, os.path.join(ARGS.source_dir, "tests", "support"))
-        import make_models
-
         model = os.path.join(self.scratch, "tutorial.onnx")
         with open(model, "wb") as file:
             file.write(make_models.tutorial())
@@ -155,14 +152,13 @@ class InstalledTest(unittest.TestCase):
         channels, extent = 32, 56
         weights = [((i * 7919) % 1000 - 500) / 5000 for i in range(channels * channels * 9)]
         names = ["x", "a", "b", "y"]
-        nodes = [onnx_writer.node("Conv", [names[i], "w"], [names[i + 1]], f"conv{i}", pads=[1, 1, 1, 1])
+        nodes = [onnx_bytes.node("Conv", [names[i], "w"], [names[i + 1]], f"conv{i}", pads=[1, 1, 1, 1])
                  for i in range(3)]
         shape = [1, channels, extent, extent]
         path = os.path.join(self.scratch, "compute_bound.onnx")
         with open(path, "wb") as file:
-            file.write(onnx_writer.model(nodes, [onnx_writer.value_info("x", shape)],
-                                         [onnx_writer.value_info("y", shape)],
-                                         [onnx_writer.tensor("w", [channels, channels, 3, 3], weights)]))
+            file.write(onnx_bytes.model(nodes, [onnx_bytes.value_info("x", shape)], [onnx_bytes.value_info("y", shape)],
+                                        initializers=[onnx_bytes.tensor(weights, [channels, channels, 3, 3], "w")]))
         device_ns = {}
         megahertz = {}
         for level in (1, 2, 3, 4):

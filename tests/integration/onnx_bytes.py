@@ -35,13 +35,21 @@ def value_info(name, shape):
     return chunk(1, name) + chunk(2, chunk(1, number(1, FLOAT) + chunk(2, dims)))
 
 
-def node(op_type, inputs, outputs, name="", domain=""):
+def attribute(name, value):
+    if isinstance(value, float):
+        return chunk(1, name) + varint(2 << 3 | 5) + struct.pack("<f", value) + number(20, 1)
+    return chunk(1, name) + b"".join(number(8, item) for item in value) + number(20, 7)
+
+
+def node(op_type, inputs, outputs, name="", domain="", **attributes):
+    """Attributes are floats or lists of integers."""
     parts = [chunk(1, i) for i in inputs] + [chunk(2, o) for o in outputs]
-    return b"".join(parts) + chunk(3, name) + chunk(4, op_type) + chunk(7, domain)
+    parts += [chunk(3, name), chunk(4, op_type)] + [chunk(5, attribute(*item)) for item in attributes.items()]
+    return b"".join(parts) + chunk(7, domain)
 
 
-def model(nodes, inputs, outputs, domains=()):
-    graph = b"".join(chunk(1, n) for n in nodes) + chunk(2, "test")
+def model(nodes, inputs, outputs, domains=(), initializers=()):
+    graph = b"".join(chunk(1, n) for n in nodes) + chunk(2, "test") + b"".join(chunk(5, i) for i in initializers)
     graph += b"".join(chunk(11, i) for i in inputs) + b"".join(chunk(12, o) for o in outputs)
     opsets = chunk(8, chunk(1, "") + number(2, 13))
     opsets += b"".join(chunk(8, chunk(1, d) + number(2, 1)) for d in domains)

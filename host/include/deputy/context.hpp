@@ -22,8 +22,8 @@ typedef struct deputy_plugin deputy_plugin;
 
 namespace deputy {
 
-// One delegate made in code; stands behind those of the YAML, in the order of the list. The fields mean what the keys of
-// the same name mean in the YAML.
+// One delegate made in code; stands behind those of the YAML, in the order of the list. The fields mean what the keys
+// of the same name mean in the YAML.
 struct DeviceInfo {
   std::string name;      // unique
   std::string delegate;  // id; empty: the name

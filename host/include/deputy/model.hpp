@@ -35,8 +35,8 @@ struct RunStatistics {
   std::vector<std::pair<std::string, uint64_t>> delegate_ns;
 };
 
-// One thread at a time; any number of sessions of one model may run at once, each on its own thread. Keeps what it needs
-// of its model alive.
+// One thread at a time; any number of sessions of one model may run at once, each on its own thread. Keeps what it
+// needs of its model alive.
 class DEPUTY_API Session {
  public:
   Session();

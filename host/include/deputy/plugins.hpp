@@ -13,8 +13,8 @@ struct OptionReport {
 
 struct PluginDelegateReport {
   std::string id, description;
-  bool available = false;    // its probe found what it needs
-  std::string unavailable;   // why not
+  bool available = false;   // its probe found what it needs
+  std::string unavailable;  // why not
   std::vector<OptionReport> options;
   std::vector<std::string> extensions;
   std::vector<std::string> used_by;  // "npu0 (default.yaml:12:5)"
@@ -31,9 +31,9 @@ struct PluginReport {
 };
 
 struct PluginListing {
-  std::vector<std::string> folders;    // searched, in order
-  std::vector<PluginReport> plugins;   // every file looked at
-  std::vector<std::string> notes;      // entries of the YAML without a plugin, disabled ones, missing folders
+  std::vector<std::string> folders;   // searched, in order
+  std::vector<PluginReport> plugins;  // every file looked at
+  std::vector<std::string> notes;     // entries of the YAML without a plugin, disabled ones, missing folders
 };
 
 }  // namespace deputy

@@ -14,7 +14,7 @@ enum class StatusCode : int32_t {
   kOk = 0,
   kCancelled = 1,
   kUnknown = 2,
-  kInvalidArgument = 3,    // a caller's value is wrong (shape, dtype, name, option)
+  kInvalidArgument = 3,  // a caller's value is wrong (shape, dtype, name, option)
   kDeadlineExceeded = 4,
   kNotFound = 5,           // a file, plugin, tensor or node that does not exist
   kResourceExhausted = 8,  // out of memory, or a budget or limit was hit
@@ -101,8 +101,8 @@ inline const char* StatusCodeName(StatusCode code) {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}            // NOLINT(google-explicit-constructor)
-  Result(Status status) : status_(std::move(status)) {     // NOLINT(google-explicit-constructor)
+  Result(T value) : value_(std::move(value)) {}         // NOLINT(google-explicit-constructor)
+  Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
     if (status_.ok()) status_ = Status(StatusCode::kInternal, "a Result was made from an OK status without a value");
   }
 
@@ -128,10 +128,10 @@ class [[nodiscard]] Result {
 #define DEPUTY_CONCAT_(a, b) a##b
 #define DEPUTY_CONCAT(a, b) DEPUTY_CONCAT_(a, b)
 
-#define DEPUTY_RETURN_IF_ERROR(expr)                              \
-  do {                                                            \
-    ::deputy::Status deputy_status_ = (expr);                     \
-    if (!deputy_status_.ok()) return deputy_status_;              \
+#define DEPUTY_RETURN_IF_ERROR(expr)                 \
+  do {                                               \
+    ::deputy::Status deputy_status_ = (expr);        \
+    if (!deputy_status_.ok()) return deputy_status_; \
   } while (false)
 
 // DEPUTY_ASSIGN_OR_RETURN(auto graph, ImportModel(path));

@@ -28,7 +28,8 @@ class DEPUTY_API Tensor {
 
   // Wraps `bytes` bytes at `data`; `keep` (may be null) is held as long as any copy of the tensor lives. With a null
   // `keep` the caller guarantees the lifetime. Fails if `bytes` is not what dtype and shape need.
-  static Result<Tensor> Wrap(DType dtype, Shape shape, void* data, size_t bytes, std::shared_ptr<const void> keep = nullptr);
+  static Result<Tensor> Wrap(DType dtype, Shape shape, void* data, size_t bytes,
+                             std::shared_ptr<const void> keep = nullptr);
 
   // Copies the values into a tensor of shape `shape`.
   template <class T>
@@ -38,7 +39,9 @@ class DEPUTY_API Tensor {
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   size_t byte_size() const { return bytes_; }
-  int64_t element_count() const { return dtype_ == DType::kUndefined ? 0 : static_cast<int64_t>(bytes_ / SizeOf(dtype_)); }
+  int64_t element_count() const {
+    return dtype_ == DType::kUndefined ? 0 : static_cast<int64_t>(bytes_ / SizeOf(dtype_));
+  }
   const void* data() const { return data_; }
   void* mutable_data() { return data_; }
   template <class T>

@@ -10,7 +10,8 @@ namespace deputy {
 
 // By the file's name: .npy and .pb say their dtype and shape themselves; anything else is raw, and then `dtype` and
 // `shape` are needed and its size must fit them.
-DEPUTY_API Result<Tensor> ReadTensorFile(const std::string& path, DType dtype = DType::kUndefined, const Shape& shape = {});
+DEPUTY_API Result<Tensor> ReadTensorFile(const std::string& path, DType dtype = DType::kUndefined,
+                                         const Shape& shape = {});
 
 // Writes .npy. numpy has no bfloat16: kNotSupported.
 DEPUTY_API Status WriteTensorFile(const std::string& path, const Tensor& tensor);

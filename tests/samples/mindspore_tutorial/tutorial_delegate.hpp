@@ -117,7 +117,8 @@ class TutorialDelegate final : public deputy::sdk::Delegate {
     const bool two = type == "Add" || type == "Mul";
     if (!one && !two) return false;
     for (const Tensor& input : kernel->inputs())
-      if (input.DataType() != deputy::sdk::DType::kFloat32 || input.Shape() != kernel->outputs()[0].Shape()) return false;
+      if (input.DataType() != deputy::sdk::DType::kFloat32 || input.Shape() != kernel->outputs()[0].Shape())
+        return false;
     return true;
   }
 };

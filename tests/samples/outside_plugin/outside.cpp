@@ -28,9 +28,7 @@ class ReluExecutable final : public sdk::Executable {
 
 class Outside final : public sdk::PartitionDelegate {
  public:
-  static sdk::OptionSchema Options() {
-    return sdk::OptionSchema().Bool("shy", false, "take nothing");
-  }
+  static sdk::OptionSchema Options() { return sdk::OptionSchema().Bool("shy", false, "take nothing"); }
   sdk::Verdict Supports(const sdk::NodeView& node) override {
     if (options().Bool("shy")) return sdk::Verdict::No(sdk::Reason::kOther, "shy");
     if (!node.Is("Relu")) return sdk::Verdict::No(sdk::Reason::kOperatorUnknown);

@@ -64,7 +64,8 @@ TEST_F(ExecutionTest, AChainRunsThroughTheArenaIntoTheBoundOutput) {
 TEST_F(ExecutionTest, ExtentsThatOnlyTheRunKnowsGrowAndShrink) {
   Graph graph;
   const ValueId x = graph.AddValue("x", Floats({4})), n = graph.AddValue("n", {DType::kInt64, true, {1}});
-  const ValueId zero = graph.AddConstant("zero", *Tensor::FromValues<int64_t>(DType::kInt64, {1}, std::vector<int64_t>{0}));
+  const ValueId zero =
+      graph.AddConstant("zero", *Tensor::FromValues<int64_t>(DType::kInt64, {1}, std::vector<int64_t>{0}));
   const ValueId y = graph.AddValue("y");
   graph.inputs = {x, n};
   graph.outputs = {y};

@@ -54,8 +54,8 @@ TEST(AssignOffsets, RandomLifetimesNeverOverlap) {
       EXPECT_LE(slots[a].offset + slots[a].bytes, total);
       for (size_t b = 0; b < a; ++b) {
         const bool together = first[a] <= last[b] && first[b] <= last[a];
-        const bool apart = slots[a].offset + slots[a].bytes <= slots[b].offset ||
-                           slots[b].offset + slots[b].bytes <= slots[a].offset;
+        const bool apart =
+            slots[a].offset + slots[a].bytes <= slots[b].offset || slots[b].offset + slots[b].bytes <= slots[a].offset;
         EXPECT_TRUE(!together || apart || slots[a].bytes == 0 || slots[b].bytes == 0);
       }
     }

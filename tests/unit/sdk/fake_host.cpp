@@ -1,5 +1,8 @@
 #include "unit/sdk/fake_host.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 namespace fake {
 
 using deputy::schema::AttributeType_Float;
@@ -99,16 +102,18 @@ Host::Host() {
                                deputy_value_info* out) -> deputy_status* {
     if (Of(self).fail_value_info) return new deputy_status{DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, "no such value"};
     const Value& value = Of(self).values[id];
-    *out = {sizeof *out,
-            id,
-            Str(value.name),
-            DEPUTY_DTYPE_FLOAT32,
-            static_cast<uint32_t>(value.dims.size()),
-            value.dims.data(),
-            DEPUTY_VALUE_SHAPE_KNOWN | (value.is_constant ? uint32_t{DEPUTY_VALUE_CONSTANT} : 0),
-            0,
-            value.is_constant ? value.constant.data() : nullptr,
-            value.constant.size() * sizeof(float)};
+    const bool known = std::find(value.dims.begin(), value.dims.end(), -1) == value.dims.end();
+    *out = {
+        sizeof *out,
+        id,
+        Str(value.name),
+        value.dtype,
+        static_cast<uint32_t>(value.dims.size()),
+        value.dims.data(),
+        (known ? uint32_t{DEPUTY_VALUE_SHAPE_KNOWN} : 0) | (value.is_constant ? uint32_t{DEPUTY_VALUE_CONSTANT} : 0),
+        0,
+        value.is_constant ? value.constant.data() : nullptr,
+        value.constant.size() * sizeof(float)};
     return nullptr;
   };
   table_.graph_inputs = [](void* self, const deputy_graph*, uint32_t* count) -> const deputy_value_id* {
@@ -132,13 +137,14 @@ deputy_value_id Host::AddValue(const std::string& name, std::vector<int64_t> dim
   values.push_back({name, std::move(dims), {}, false});
   return static_cast<deputy_value_id>(values.size() - 1);
 }
-deputy_value_id Host::AddConstant(const std::string& name, std::vector<float> elements) {
-  const auto count = static_cast<int64_t>(elements.size());
-  values.push_back({name, {count}, std::move(elements), true});
+deputy_value_id Host::AddConstant(const std::string& name, std::vector<float> elements, std::vector<int64_t> dims) {
+  if (dims.empty()) dims = {static_cast<int64_t>(elements.size())};
+  values.push_back({name, std::move(dims), std::move(elements), true});
   return static_cast<deputy_value_id>(values.size() - 1);
 }
 deputy_node_id Host::AddNode(Node node) {
   primitives_.emplace_back(node.op_type, static_cast<int32_t>(node.since));
+  if (node.attributes) node.attributes(primitives_.back());
   nodes.push_back(std::move(node));
   return static_cast<deputy_node_id>(nodes.size() - 1);
 }

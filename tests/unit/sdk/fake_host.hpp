@@ -5,6 +5,7 @@
 #include <flatbuffers/flatbuffers.h>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -58,6 +59,7 @@ struct Value {
   std::vector<int64_t> dims;
   std::vector<float> constant;
   bool is_constant = false;
+  deputy_dtype dtype = DEPUTY_DTYPE_FLOAT32;
 };
 
 struct Node {
@@ -65,6 +67,7 @@ struct Node {
   std::vector<deputy_value_id> inputs, outputs;
   bool offered = true;
   uint32_t since = 1;
+  std::function<void(PrimitiveBytes&)> attributes{};
 };
 
 struct Claim {
@@ -80,7 +83,7 @@ class Host {
 
   // Values are float32 of extents {2} unless said otherwise.
   deputy_value_id AddValue(const std::string& name, std::vector<int64_t> dims = {2});
-  deputy_value_id AddConstant(const std::string& name, std::vector<float> elements);
+  deputy_value_id AddConstant(const std::string& name, std::vector<float> elements, std::vector<int64_t> dims = {});
   deputy_node_id AddNode(Node node);
   // A chain of one-input nodes: value 0 -> ops[0] -> value 1 -> ...; the last value is the graph's output.
   void AddChain(const std::vector<std::string>& op_types);
@@ -135,7 +138,7 @@ class Opened {
   StatusPtr failure_;
 };
 
-// Runs a context on vectors of floats, one extent each.
+// Runs a context on vectors of floats; the tensors have one extent each.
 StatusPtr Execute(const deputy_delegate* delegate, deputy_context* context,
                   const std::vector<std::vector<float>>& inputs, std::vector<std::vector<float>>& outputs);
 

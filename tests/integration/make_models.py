@@ -4,7 +4,7 @@
 import os
 import sys
 
-import onnx_writer as onnx
+import onnx_bytes as onnx
 
 EXTENTS = [2, 3]
 
