@@ -14,8 +14,9 @@ constexpr const char* kGap = "  ";
 // By bits: upper left 1, upper right 2, lower left 4, lower right 8.
 constexpr std::array<const char*, 16> kQuarters = {" ", "▘", "▝", "▀", "▖", "▌", "▞", "▛",
                                                    "▗", "▚", "▐", "▜", "▄", "▙", "▟", "█"};
-constexpr std::string_view kShades = " .:-=+*#%@";
-constexpr float kNoise = 0.15F;  // what of a shade is taken for the ground
+// The same where there is only ASCII.
+constexpr std::array<const char*, 16> kLetters = {" ", "'",  "'", "\"", ".", "|", "/", "#",
+                                                  ".", "\\", "|", "#",  "o", "#", "#", "#"};
 
 float MeanOf(const Picture& picture, size_t left, size_t top, size_t width, size_t height) {
   float sum = 0;
@@ -52,18 +53,12 @@ float InkThreshold(const Picture& picture) {
   return (static_cast<float>(threshold) + 0.5F) / static_cast<float>(kLevels - 1);
 }
 
-std::string QuarterBlock(const Picture& picture, float threshold, size_t left, size_t top) {
+// Which quarters of a cell hold ink, as bits.
+size_t Quarters(const Picture& picture, float threshold, size_t left, size_t top) {
   size_t bits = 0;
   for (size_t quarter = 0; quarter < 4; ++quarter)
     if (MeanOf(picture, left + quarter % 2, top + quarter / 2 * 2, 1, 2) > threshold) bits |= size_t{1} << quarter;
-  return kQuarters[bits];
-}
-
-std::string Shade(const Picture& picture, float brightest, size_t left, size_t top) {
-  const float ink = MeanOf(picture, left, top, kCellWidth, kCellHeight) / brightest - kNoise;
-  const auto level =
-      static_cast<size_t>(std::max(0.0F, ink / (1 - kNoise)) * static_cast<float>(kShades.size() - 1) + 0.5F);
-  return std::string(1, kShades[std::min(level, kShades.size() - 1)]);
+  return bits;
 }
 
 bool IsBlank(const std::string& line) { return line.find_first_not_of(' ') == std::string::npos; }
@@ -104,12 +99,11 @@ std::string DrawRow(const std::vector<std::vector<std::string>>& drawn, const st
 
 std::vector<std::string> DrawPicture(const Picture& picture, bool utf8) {
   const float threshold = InkThreshold(picture);
-  const float brightest = std::max(0.1F, *std::max_element(picture.pixels.begin(), picture.pixels.end()));
+  const auto& glyphs = utf8 ? kQuarters : kLetters;
   std::vector<std::string> lines;
   for (size_t y = 0; y < picture.height; y += kCellHeight) {
     std::string line;
-    for (size_t x = 0; x < picture.width; x += kCellWidth)
-      line += utf8 ? QuarterBlock(picture, threshold, x, y) : Shade(picture, brightest, x, y);
+    for (size_t x = 0; x < picture.width; x += kCellWidth) line += glyphs[Quarters(picture, threshold, x, y)];
     lines.push_back(std::move(line));
   }
   return lines;

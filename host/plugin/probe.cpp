@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -22,6 +23,8 @@ namespace deputy::host {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kOutputPause{2};
 
 uint64_t NewNonce() {
   uint64_t nonce = 0;
@@ -125,11 +128,19 @@ Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const Prob
   };
 
   bool reply_open = true, output_open = true, ended = false;
+  Clock::time_point next_output{};
   while (!ended && !stream.reply() && stream.fault().empty()) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    const Clock::time_point now = Clock::now();
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
     if (left.count() <= 0) break;
-    const WorkerProcess::Ready ready = worker.Wait(left, reply_open, output_open);
-    if (ready.output) output_open = take_output();
+    // A flood of output is taken in a pipe's worth at a time: one wake-up for each line would cost both sides dearly.
+    const bool watch_output = output_open && now >= next_output;
+    if (output_open && !watch_output) left = std::min(left, kOutputPause);
+    const WorkerProcess::Ready ready = worker.Wait(left, reply_open, watch_output);
+    if (ready.output) {
+      output_open = take_output();
+      next_output = Clock::now() + kOutputPause;
+    }
     // Also when the process has ended: its last words may still be in the pipe.
     if (ready.reply || (ready.ended && reply_open)) reply_open = take_reply();
     ended = ready.ended;

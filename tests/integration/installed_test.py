@@ -148,6 +148,19 @@ class InstalledTest(unittest.TestCase):
         self.assertGreater(nodes["fast"], 0)
         self.assertEqual(clocks, {"slow": 1, "fast": 4})
 
+    def test_a_frequency_out_of_range_is_an_error_with_its_place(self):
+        for wish in ("turbo", "5", "0", "9GHz", "100MHz", "-1", "800"):
+            text = f"delegates:\n  - name: npu0\n    delegate: sim_npu\n    options: {{frequency: {wish}}}\n"
+            done = run([self.deputy, "run", self.digits, "--config", self.config(text)])
+            self.assertEqual(done.returncode, 2, wish + done.stdout + done.stderr)
+            self.assertRegex(done.stderr, r"test\.yaml:6:26: .*frequency")
+
+    def test_an_option_that_the_plugin_does_not_have_is_an_error_with_its_place(self):
+        text = "delegates:\n  - name: npu0\n    delegate: sim_npu\n    options: {frequncy: high}\n"
+        done = run([self.deputy, "run", self.digits, "--config", self.config(text)])
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"test\.yaml:6:.*did you mean 'frequency'")
+
     def test_device_time_scales_with_the_clock(self):
         channels, extent = 32, 56
         weights = [((i * 7919) % 1000 - 500) / 5000 for i in range(channels * channels * 9)]
