@@ -9,14 +9,13 @@ namespace deputy::cli {
 namespace {
 
 constexpr size_t kCellWidth = 2, kCellHeight = 4;
+constexpr float kInkThreshold = 0.42F;
 constexpr const char* kGap = "  ";
 
 // By bits: upper left 1, upper right 2, lower left 4, lower right 8.
 constexpr std::array<const char*, 16> kQuarters = {" ", "▘", "▝", "▀", "▖", "▌", "▞", "▛",
                                                    "▗", "▚", "▐", "▜", "▄", "▙", "▟", "█"};
-// The same where there is only ASCII.
-constexpr std::array<const char*, 16> kLetters = {" ", "'",  "'", "\"", ".", "|", "/", "#",
-                                                  ".", "\\", "|", "#",  "o", "#", "#", "#"};
+constexpr std::string_view kShades = " .:-=+*#%@";
 
 float MeanOf(const Picture& picture, size_t left, size_t top, size_t width, size_t height) {
   float sum = 0;
@@ -26,39 +25,17 @@ float MeanOf(const Picture& picture, size_t left, size_t top, size_t width, size
   return count == 0 ? 0 : sum / static_cast<float>(count);
 }
 
-// What parts ink from ground with the least spread on both sides: pictures may be dim, and noisy.
-// N. Otsu, A Threshold Selection Method from Gray-Level Histograms, IEEE SMC-9 (1979).
-float InkThreshold(const Picture& picture) {
-  constexpr size_t kLevels = 64;
-  std::array<double, kLevels> counts{};
-  double all = 0, moment = 0;
-  for (const float pixel : picture.pixels) {
-    const auto level = static_cast<size_t>(std::clamp(pixel, 0.0F, 1.0F) * static_cast<float>(kLevels - 1));
-    counts[level] += 1;
-    all += 1;
-    moment += static_cast<double>(level);
-  }
-  double below = 0, below_moment = 0, best = 0;
-  size_t threshold = kLevels / 2;
-  for (size_t level = 0; level + 1 < kLevels; ++level) {
-    below += counts[level];
-    below_moment += static_cast<double>(level) * counts[level];
-    if (below == 0 || below == all) continue;
-    const double distance = below_moment / below - (moment - below_moment) / (all - below);
-    const double spread_between = below * (all - below) * distance * distance;
-    if (spread_between <= best) continue;
-    best = spread_between;
-    threshold = level;
-  }
-  return (static_cast<float>(threshold) + 0.5F) / static_cast<float>(kLevels - 1);
-}
-
-// Which quarters of a cell hold ink, as bits.
-size_t Quarters(const Picture& picture, float threshold, size_t left, size_t top) {
+std::string QuarterBlock(const Picture& picture, size_t left, size_t top) {
   size_t bits = 0;
   for (size_t quarter = 0; quarter < 4; ++quarter)
-    if (MeanOf(picture, left + quarter % 2, top + quarter / 2 * 2, 1, 2) > threshold) bits |= size_t{1} << quarter;
-  return bits;
+    if (MeanOf(picture, left + quarter % 2, top + quarter / 2 * 2, 1, 2) > kInkThreshold) bits |= size_t{1} << quarter;
+  return kQuarters[bits];
+}
+
+std::string Shade(const Picture& picture, size_t left, size_t top) {
+  const float ink = MeanOf(picture, left, top, kCellWidth, kCellHeight);
+  const auto level = static_cast<size_t>(ink * static_cast<float>(kShades.size() - 1) + 0.5F);
+  return std::string(1, kShades[std::min(level, kShades.size() - 1)]);
 }
 
 bool IsBlank(const std::string& line) { return line.find_first_not_of(' ') == std::string::npos; }
@@ -98,12 +75,11 @@ std::string DrawRow(const std::vector<std::vector<std::string>>& drawn, const st
 }  // namespace
 
 std::vector<std::string> DrawPicture(const Picture& picture, bool utf8) {
-  const float threshold = InkThreshold(picture);
-  const auto& glyphs = utf8 ? kQuarters : kLetters;
   std::vector<std::string> lines;
   for (size_t y = 0; y < picture.height; y += kCellHeight) {
     std::string line;
-    for (size_t x = 0; x < picture.width; x += kCellWidth) line += glyphs[Quarters(picture, threshold, x, y)];
+    for (size_t x = 0; x < picture.width; x += kCellWidth)
+      line += utf8 ? QuarterBlock(picture, x, y) : Shade(picture, x, y);
     lines.push_back(std::move(line));
   }
   return lines;

@@ -53,6 +53,17 @@ TEST_P(ScanOf, IsRefusedWithItsReasonAndTheNextIsFound) {
   EXPECT_EQ(registry.delegate_ids(), std::vector<std::string>{"good"});
 }
 
+// The dynamic linker lets an exception through; the sanitizers' own dlopen does not.
+const Wrong kThrowsInConstructor {
+  "R82_ThrowInConstructor", "throws_in_constructor",
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+      RejectReason::kProbeCrashed, "crashed with SIGABRT while it was loaded"
+};
+#else
+      RejectReason::kThrew, "an exception left one of its constructors"
+};
+#endif
+
 INSTANTIATE_TEST_SUITE_P(
     Plugin, ScanOf,
     ::testing::Values(
@@ -68,8 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"R88_ChildThatHoldsThePipes", "fork_in_constructor", RejectReason::kProbeTimedOut,
               "gave no answer within 1 s", 1000},
         Wrong{"R88_SpinInInit", "hang_in_init", RejectReason::kProbeTimedOut, "gave no answer within 500 ms", 500},
-        Wrong{"R82_ThrowInConstructor", "throws_in_constructor", RejectReason::kProbeCrashed,
-              "crashed with SIGABRT while it was loaded; its last output was 'what():  from a constructor'"},
+        kThrowsInConstructor,
         Wrong{"R82_ClosesDescriptors", "closes_descriptors", RejectReason::kProbeExited, "without an answer"},
         Wrong{"R87_CrashInQuery", "crash_in_query", RejectReason::kProbeCrashed, "SIGABRT in its entry function"},
         Wrong{"R95_ThrowInQuery", "throws_in_query", RejectReason::kThrew,
