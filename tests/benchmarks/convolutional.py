@@ -3,7 +3,7 @@
 Random weights alone would let the signal die or grow over fifty layers, and outputs that are all the same prove nothing.
 So the graph is built together with a small picture that goes through it: each convolution is scaled to the variance that
 the picture has there (as in "All you need is a good init", Mishkin and Matas, arXiv 1511.06422), and the statistics of
-each BatchNormalization are those of what reaches it. They are rounded, so that another BLAS makes the same files.
+each BatchNormalization are those of what reaches it. They are rounded, so that another BLAS changes a last digit at most.
 """
 
 import numpy as np
