@@ -12,23 +12,19 @@
 
 namespace deputy::host {
 
-// Who gives memory to a kernel's outputs: the plan, or the kernel itself in its run.
-enum class OutputMemory { kPlanned, kOwn };
-
 // A kernel without state of its own but what `run` captured. F: Status(const KernelArgs&), callable by several threads.
-template <class F>
-KernelResult KernelOf(F run, OutputMemory memory = OutputMemory::kPlanned) {
+template <OutputMemory kMemory = OutputMemory::kPlanned, class F>
+KernelResult KernelOf(F run) {
   class FunctionKernel final : public CpuKernel {
    public:
-    FunctionKernel(F function, OutputMemory output_memory) : run_(std::move(function)), memory_(output_memory) {}
-    bool allocates_outputs() const override { return memory_ == OutputMemory::kOwn; }
+    explicit FunctionKernel(F function) : run_(std::move(function)) {}
+    OutputMemory output_memory() const override { return kMemory; }
     Status Run(const KernelArgs& args) const override { return run_(args); }
 
    private:
     F run_;
-    OutputMemory memory_;
   };
-  return std::unique_ptr<CpuKernel>(std::make_unique<FunctionKernel>(std::move(run), memory));
+  return std::unique_ptr<CpuKernel>(std::make_unique<FunctionKernel>(std::move(run)));
 }
 
 // kNotSupported for strings, whose elements are not bytes in a row.
