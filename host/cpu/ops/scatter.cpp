@@ -76,6 +76,9 @@ KernelResult MakeScatterElements(const KernelSpec& spec) {
   return KernelOf([axis, reduction](const KernelArgs& args) { return RunScatterElements(args, axis, reduction); });
 }
 
+// The name that ScatterElements had first.
+KernelResult MakeScatter(const KernelSpec& spec) { return MakeScatterElements(spec); }
+
 KernelResult MakeScatterND(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
   DEPUTY_ASSIGN_OR_RETURN(const ScatterReduction reduction, ReductionOf(spec));

@@ -1,6 +1,8 @@
 #include "graph/inference/dims.hpp"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "base/checked.hpp"
 #include "tensor/half.hpp"
@@ -84,6 +86,19 @@ Result<int64_t> IntOf(const Tensor& scalar, const char* what) {
     case DType::kFloat64: return from_float(scalar.values<double>()[0]);
     default: return Error(StatusCode::kModel, "input '{}' is {}, not a number", what, NameOf(scalar.dtype()));
   }
+}
+
+Status InferAs(InferenceContext& context, size_t first, size_t second, InferenceFunction infer, DType dtype) {
+  Node node = context.node();
+  node.inputs = {0, 1};
+  const std::array<ValueType, 2> types = {context.input(first), context.input(second)};
+  const std::array<Tensor, 2> constants;
+  InferenceContext inner(node, types, constants);
+  DEPUTY_RETURN_IF_ERROR(infer(inner));
+  ValueType type = inner.outputs()[0];
+  type.dtype = dtype;
+  context.SetOutput(0, std::move(type));
+  return {};
 }
 
 }  // namespace deputy::host

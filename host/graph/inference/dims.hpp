@@ -34,6 +34,9 @@ Result<std::vector<size_t>> NormalizeAxes(const InferenceContext& context, std::
 // numbers that no int64 holds.
 Result<int64_t> IntOf(const Tensor& scalar, const char* what);
 
+// What `infer` gives for a node with the inputs `first` and `second` alone, in another element type.
+Status InferAs(InferenceContext& context, size_t first, size_t second, InferenceFunction infer, DType dtype);
+
 inline std::vector<int64_t> UnknownDims(size_t rank) { return std::vector<int64_t>(rank, kUnknownDim); }
 
 }  // namespace deputy::host

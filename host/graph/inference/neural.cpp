@@ -178,4 +178,18 @@ Status InferLRN(InferenceContext& context) {
   return SameAsInput(context, 2);
 }
 
+Status InferRMSNormalization(InferenceContext& context) { return SameAsInput(context, 1); }
+Status InferLpNormalization(InferenceContext& context) { return SameAsInput(context, 1); }
+Status InferMeanVarianceNormalization(InferenceContext& context) { return SameAsInput(context, 1); }
+
+Status InferGroupNormalization(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(SameAsInput(context, 2));
+  const int64_t groups = context.primitive().GetInt("num_groups", 0), channels = KnownDim(context.input(0), 1);
+  if (groups < 1 || (channels >= 0 && channels % groups != 0))
+    return Error(StatusCode::kModel, "{} channels do not divide into {} groups", channels, groups);
+  const int64_t wanted = context.primitive().since_version() < 21 ? groups : channels;
+  DEPUTY_RETURN_IF_ERROR(CheckVector(context, 1, wanted, "scale"));
+  return CheckVector(context, 2, wanted, "bias");
+}
+
 }  // namespace deputy::host

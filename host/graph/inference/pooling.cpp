@@ -1,4 +1,7 @@
 // Shape inference of the pools.
+#include <optional>
+
+#include "base/checked.hpp"
 #include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 #include "graph/inference/windows.hpp"
@@ -37,8 +40,46 @@ Status InferGlobalPool(InferenceContext& context) {
 
 }  // namespace
 
+// The inverse of a MaxPool without padding of its own: what the window reached at most.
+Status InferMaxUnpool(InferenceContext& context) {
+  const ValueType& x = context.input(0);
+  if (context.has_input(2)) {
+    DEPUTY_ASSIGN_OR_RETURN(const IntList shape, ReadIntList(context, 2, "output_shape"));
+    if (shape.values) {
+      for (const int64_t extent : *shape.values)
+        if (extent < 0) return Error(StatusCode::kModel, "output_shape holds {}", extent);
+      context.SetOutput(0, x.dtype, *shape.values);
+    } else if (shape.count) {
+      context.SetOutput(0, x.dtype, UnknownDims(*shape.count));
+    } else {
+      context.SetOutputUnranked(0, x.dtype);
+    }
+    return Status();
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const Window window, MakeWindow(WindowOptionsOf(context.primitive())));
+  if (x.ranked && x.dims.size() != window.rank + 2)
+    return Error(StatusCode::kModel, "the input has rank {}, a window of {} axes needs {}", x.dims.size(), window.rank,
+                 window.rank + 2);
+  std::vector<int64_t> dims = x.ranked ? x.dims : UnknownDims(window.rank + 2);
+  for (size_t i = 0; i < window.rank; ++i) {
+    const WindowAxis& axis = window.axes[i];
+    int64_t& extent = dims[i + 2];
+    if (extent < 0) continue;
+    const std::optional<int64_t> steps = CheckedMultiply(extent - 1, axis.stride);
+    const std::optional<int64_t> covered =
+        steps ? CheckedAdd(*steps, axis.kernel - axis.pad_begin - axis.pad_end) : std::nullopt;
+    if (!covered || *covered < 0)
+      return Error(StatusCode::kModel, "an extent of {} cannot be unpooled with this window", extent);
+    extent = *covered;
+  }
+  context.SetOutput(0, x.dtype, std::move(dims));
+  return Status();
+}
+
 Status InferMaxPool(InferenceContext& context) { return InferPool(context); }
 Status InferAveragePool(InferenceContext& context) { return InferPool(context); }
+Status InferLpPool(InferenceContext& context) { return InferPool(context); }
+Status InferGlobalLpPool(InferenceContext& context) { return InferGlobalPool(context); }
 Status InferGlobalMaxPool(InferenceContext& context) { return InferGlobalPool(context); }
 Status InferGlobalAveragePool(InferenceContext& context) { return InferGlobalPool(context); }
 

@@ -1,6 +1,5 @@
 // Inference of the operators between real numbers and integers that stand for them, and of the products of the latter.
-#include <array>
-
+#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 #include "tensor/scale_layout.hpp"
 
@@ -19,6 +18,8 @@ Result<DType> TypeFromAttribute(const InferenceContext& context, std::string_vie
 
 Status CheckScale(const InferenceContext& context) {
   const ValueType &x = context.input(0), &scale = context.input(1);
+  DEPUTY_RETURN_IF_ERROR(DimProduct(x.dims).status());
+  for (size_t i = 1; i < context.input_count(); ++i) DEPUTY_RETURN_IF_ERROR(DimProduct(context.input(i).dims).status());
   if (context.has_input(2)) {
     const ValueType& zero_point = context.input(2);
     if (scale.ranked && zero_point.ranked && scale.is_static() && zero_point.is_static() &&
@@ -64,31 +65,11 @@ Status InferDynamicQuantizeLinear(InferenceContext& context) {
   return LikeInput(context, 0, DType::kUint8);
 }
 
-namespace {
-
-// What Conv and MatMul would infer from the inputs `x` and `w`, with another element type.
-Status InferLike(InferenceContext& context, size_t x, size_t w, Status (*infer)(InferenceContext&), DType dtype) {
-  Node node = context.node();
-  node.inputs = {0, 1};
-  const std::array<ValueType, 2> types = {context.input(x), context.input(w)};
-  const std::array<Tensor, 2> constants;
-  InferenceContext inner(node, types, constants);
-  DEPUTY_RETURN_IF_ERROR(infer(inner));
-  ValueType type = inner.outputs()[0];
-  type.dtype = dtype;
-  context.SetOutput(0, std::move(type));
-  return {};
-}
-
-}  // namespace
-
-Status InferConvInteger(InferenceContext& context) { return InferLike(context, 0, 1, InferConv, DType::kInt32); }
-Status InferMatMulInteger(InferenceContext& context) { return InferLike(context, 0, 1, InferMatMul, DType::kInt32); }
-Status InferQLinearConv(InferenceContext& context) {
-  return InferLike(context, 0, 3, InferConv, context.input(7).dtype);
-}
+Status InferConvInteger(InferenceContext& context) { return InferAs(context, 0, 1, InferConv, DType::kInt32); }
+Status InferMatMulInteger(InferenceContext& context) { return InferAs(context, 0, 1, InferMatMul, DType::kInt32); }
+Status InferQLinearConv(InferenceContext& context) { return InferAs(context, 0, 3, InferConv, context.input(7).dtype); }
 Status InferQLinearMatMul(InferenceContext& context) {
-  return InferLike(context, 0, 3, InferMatMul, context.input(7).dtype);
+  return InferAs(context, 0, 3, InferMatMul, context.input(7).dtype);
 }
 
 }  // namespace deputy::host

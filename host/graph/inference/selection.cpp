@@ -73,8 +73,8 @@ Status InferCompress(InferenceContext& context) {
 
 namespace {
 
-// Both scatters give back what they were given, changed.
-Status InferScatter(InferenceContext& context) {
+// All scatters give back what they were given, changed.
+Status InferUpdated(InferenceContext& context) {
   const ValueType &data = context.input(0), &indices = context.input(1), &updates = context.input(2);
   if (indices.dtype != DType::kUndefined && indices.dtype != DType::kInt64 && indices.dtype != DType::kInt32)
     return Error(StatusCode::kModel, "the indices are {}, not int64", NameOf(indices.dtype));
@@ -93,10 +93,12 @@ Status InferScatterElements(InferenceContext& context) {
   const ValueType& data = context.input(0);
   if (data.ranked)
     DEPUTY_RETURN_IF_ERROR(context.NormalizeAxis(context.primitive().GetInt("axis", 0), data.dims.size()).status());
-  return InferScatter(context);
+  return InferUpdated(context);
 }
 
-Status InferScatterND(InferenceContext& context) { return InferScatter(context); }
+Status InferScatter(InferenceContext& context) { return InferScatterElements(context); }
+
+Status InferScatterND(InferenceContext& context) { return InferUpdated(context); }
 
 Status InferReverseSequence(InferenceContext& context) {
   const ValueType& input = context.input(0);
@@ -106,6 +108,23 @@ Status InferReverseSequence(InferenceContext& context) {
   if (input.ranked && input.dims.size() < 2)
     return Error(StatusCode::kModel, "the input has shape {}, which holds no sequences", ShapeToString(input.dims));
   context.SetOutput(0, input);
+  return {};
+}
+
+Status InferUnique(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  if (!context.primitive().Has("axis")) {
+    context.SetOutput(0, input.dtype, UnknownDims(1));
+  } else if (!input.ranked) {
+    context.SetOutputUnranked(0, input.dtype);
+  } else {
+    std::vector<int64_t> dims = input.dims;
+    DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
+                            context.NormalizeAxis(context.primitive().GetInt("axis", 0), dims.size()));
+    dims[axis] = kUnknownDim;
+    context.SetOutput(0, input.dtype, std::move(dims));
+  }
+  for (size_t i = 1; i <= 3; ++i) context.SetOutput(i, DType::kInt64, UnknownDims(1));
   return {};
 }
 

@@ -276,10 +276,18 @@ Status InferRange(InferenceContext& context) {
   return {};
 }
 
-// The graph walk sets the outputs from the branches; here nothing is known of them.
-Status InferIf(InferenceContext& context) {
+namespace {
+
+// The graph walk sets the outputs from the regions; here nothing is known of them.
+Status InferNothing(InferenceContext& context) {
   for (size_t i = 0; i < context.output_count(); ++i) context.SetOutputUnranked(i, DType::kUndefined);
   return {};
 }
+
+}  // namespace
+
+Status InferIf(InferenceContext& context) { return InferNothing(context); }
+Status InferLoop(InferenceContext& context) { return InferNothing(context); }
+Status InferScan(InferenceContext& context) { return InferNothing(context); }
 
 }  // namespace deputy::host

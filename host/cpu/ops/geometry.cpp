@@ -1,0 +1,232 @@
+// CenterCropPad, Col2Im, MaxUnpool, DeformConv and Det on the CPU.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "base/checked.hpp"
+#include "cpu/makers.hpp"
+#include "cpu/ops/planned_kernel.hpp"
+#include "cpu/ops/untyped.hpp"
+#include "graph/inference/windows.hpp"
+#include "kernels/copy.hpp"
+#include "tensor/shape.hpp"
+
+namespace deputy::host {
+namespace {
+
+// What is cut off or added is halved; of an odd number the end has one more when cutting, and when adding too.
+Status RunCenterCropPad(const KernelArgs& args) {
+  const ConstView input = args.input(0);
+  const MutableView output = args.output(0);
+  DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(input));
+  DEPUTY_RETURN_IF_ERROR(CheckOutput(output, input.dtype(), output.dims()));
+  if (output.rank() != input.rank()) return Error(StatusCode::kInternal, "the ranks differ");
+  if (output.byte_size() == 0) return {};
+  const SmallDims input_strides = DenseStrides(input.dims()), output_strides = DenseStrides(output.dims());
+  StridedCopy copy;
+  int64_t from = 0, to = 0;
+  bool empty = false;
+  for (size_t d = 0; d < input.rank(); ++d) {
+    const int64_t have = input.dim(d), want = output.dim(d);
+    copy.Add(std::min(have, want), input_strides[d], output_strides[d]);
+    from += have > want ? (have - want) / 2 * input_strides[d] : 0;
+    to += want > have ? (want - have) / 2 * output_strides[d] : 0;
+    empty = empty || have == 0;
+  }
+  std::memset(output.data<char>(), 0, output.byte_size());
+  if (empty) return {};
+  CopyStrided(copy, input.data<char>() + static_cast<size_t>(from) * element,
+              output.data<char>() + static_cast<size_t>(to) * element, element, args.pool);
+  return {};
+}
+
+// Any number of axes: an index that counts up, the last axis first.
+bool Advance(std::span<const int64_t> dims, SmallDims& index) {
+  for (size_t d = dims.size(); d-- > 0;) {
+    if (++index[d] < dims[d]) return true;
+    index[d] = 0;
+  }
+  return false;
+}
+
+struct ColumnsAttributes {
+  Primitive primitive;
+  std::span<const int64_t> dilations, pads, strides;
+};
+
+template <class T>
+class ColumnsToImage {
+ public:
+  static constexpr uint32_t kTypedInputs = 0b1, kTypedOutputs = 0b1;
+  struct Plan {
+    SmallDims image, block;
+    Window window;
+    SpatialDims steps = {};  // positions of the window
+    size_t workspace_bytes = 0;
+  };
+
+  explicit ColumnsToImage(ColumnsAttributes attributes) : attributes_(std::move(attributes)) {}
+
+  Result<Plan> MakePlan(const KernelArgs& args) const {
+    const ConstView columns = args.input(0);
+    Plan plan;
+    DEPUTY_ASSIGN_OR_RETURN(plan.image, ReadInts(args.input(1), "image_shape"));
+    DEPUTY_ASSIGN_OR_RETURN(plan.block, ReadInts(args.input(2), "block_shape"));
+    WindowOptions options;
+    options.kernel = {plan.block.data(), plan.block.size()};
+    options.dilations = attributes_.dilations;
+    options.pads = attributes_.pads;
+    options.strides = attributes_.strides;
+    DEPUTY_ASSIGN_OR_RETURN(plan.window, MakeWindow(options));
+    const std::span<const int64_t> image(plan.image.data(), plan.image.size());
+    if (image.size() != plan.window.rank)
+      return Error(StatusCode::kInvalidArgument, "an image of {} axes and a block of {}", image.size(),
+                   plan.window.rank);
+    DEPUTY_RETURN_IF_ERROR(ResolveWindow(plan.window, image, plan.steps));
+    const MutableView output = args.output(0);
+    const int64_t taps = ElementCount(options.kernel), steps = ElementCount({plan.steps.data(), plan.window.rank});
+    SmallDims dims;
+    dims.push_back(columns.rank() == 3 ? columns.dim(0) : -1);
+    dims.push_back(columns.rank() == 3 ? columns.dim(1) / taps : -1);
+    for (const int64_t extent : image) dims.push_back(extent);
+    DEPUTY_RETURN_IF_ERROR(CheckDims(output.dims(), dims, "the output"));
+    if (columns.dim(1) % taps != 0 || columns.dim(2) != steps)
+      return Error(StatusCode::kInvalidArgument, "columns of shape {} do not make an image of {}",
+                   ShapeToString(columns.dims()), ShapeToString(image));
+    return plan;
+  }
+
+  Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
+    const std::span<const int64_t> block(plan.block.data(), plan.block.size());
+    const std::span<const int64_t> steps(plan.steps.data(), plan.window.rank);
+    const std::span<const int64_t> image(plan.image.data(), plan.image.size());
+    const int64_t taps = ElementCount(block), positions = ElementCount(steps), plane = ElementCount(image);
+    const MutableView output = args.output(0);
+    T* const target = output.data<T>();
+    std::fill_n(target, ElementCount(output.dims()), T(0));
+    if (positions == 0) return Status();
+    const int64_t planes = output.dim(0) * output.dim(1);
+    args.pool.ParallelFor(planes, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t p = begin; p < end; ++p) {
+        SmallDims tap(block.size(), 0);
+        const T* from = args.input(0).template data<T>() + p * taps * positions;
+        do {
+          SmallDims at(block.size(), 0);
+          do {
+            int64_t offset = 0;
+            bool inside = true;
+            for (size_t d = 0; d < block.size(); ++d) {
+              const WindowAxis& axis = plan.window.axes[d];
+              const int64_t x = at[d] * axis.stride + tap[d] * axis.dilation - axis.pad_begin;
+              inside = inside && x >= 0 && x < image[d];
+              offset = offset * image[d] + x;
+            }
+            if (inside) target[p * plane + offset] += *from;
+            ++from;
+          } while (Advance(steps, at));
+        } while (Advance(block, tap));
+      }
+    });
+    return Status();
+  }
+
+ private:
+  ColumnsAttributes attributes_;
+};
+
+// Elements go to where the pool that took them found them; the rest is zero.
+Status RunMaxUnpool(const KernelArgs& args) {
+  const ConstView x = args.input(0), indices = args.input(1);
+  const MutableView output = args.output(0);
+  DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(x));
+  DEPUTY_RETURN_IF_ERROR(ElementBytes(indices).status());
+  DEPUTY_RETURN_IF_ERROR(CheckOutput(output, x.dtype(), output.dims()));
+  if (indices.dtype() != DType::kInt64 || indices.element_count() != x.element_count())
+    return Error(StatusCode::kInvalidArgument, "the indices are not one int64 for each element");
+  if (output.byte_size() != 0) std::memset(output.data<char>(), 0, output.byte_size());
+  const int64_t room = output.element_count();
+  for (int64_t i = 0; i < x.element_count(); ++i) {
+    const int64_t at = indices.data<int64_t>()[i];
+    if (at < 0 || at >= room)
+      return Error(StatusCode::kInvalidArgument, "index {} is outside an output of {} elements", at, room);
+    std::memcpy(output.data<char>() + static_cast<size_t>(at) * element,
+                x.data<char>() + static_cast<size_t>(i) * element, element);
+  }
+  return {};
+}
+
+template <class T>
+class Determinant {
+ public:
+  static constexpr uint32_t kTypedInputs = 0b1, kTypedOutputs = 0b1;
+  struct Plan {
+    int64_t count = 0, size = 0;
+    size_t workspace_bytes = 0;
+  };
+
+  Result<Plan> MakePlan(const KernelArgs& args) const {
+    const ConstView x = args.input(0);
+    const size_t rank = x.rank();
+    if (rank < 2 || x.dim(rank - 2) != x.dim(rank - 1))
+      return Error(StatusCode::kInvalidArgument, "shape {} holds no square matrices", ShapeToString(x.dims()));
+    DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), x.dims().first(rank - 2), "the output"));
+    Plan plan{ElementCount(x.dims().first(rank - 2)), x.dim(rank - 1)};
+    plan.workspace_bytes = static_cast<size_t>(plan.size * plan.size) * sizeof(double);
+    return plan;
+  }
+
+  Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
+    double* const matrix = static_cast<double*>(workspace);
+    for (int64_t i = 0; i < plan.count; ++i) {
+      const T* from = args.input(0).data<T>() + i * plan.size * plan.size;
+      for (int64_t j = 0; j < plan.size * plan.size; ++j) matrix[j] = static_cast<double>(from[j]);
+      args.output(0).data<T>()[i] = static_cast<T>(Eliminate(matrix, plan.size));
+    }
+    return Status();
+  }
+
+ private:
+  static double Eliminate(double* matrix, int64_t size) {
+    double product = 1;
+    for (int64_t column = 0; column < size; ++column) {
+      int64_t pivot = column;
+      for (int64_t row = column + 1; row < size; ++row)
+        if (std::fabs(matrix[row * size + column]) > std::fabs(matrix[pivot * size + column])) pivot = row;
+      if (matrix[pivot * size + column] == 0) return 0;
+      if (pivot != column) {
+        std::swap_ranges(matrix + pivot * size, matrix + (pivot + 1) * size, matrix + column * size);
+        product = -product;
+      }
+      product *= matrix[column * size + column];
+      for (int64_t row = column + 1; row < size; ++row) {
+        const double factor = matrix[row * size + column] / matrix[column * size + column];
+        for (int64_t k = column; k < size; ++k) matrix[row * size + k] -= factor * matrix[column * size + k];
+      }
+    }
+    return product;
+  }
+};
+
+}  // namespace
+
+KernelResult MakeCenterCropPad(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  return KernelOf(RunCenterCropPad);
+}
+
+KernelResult MakeCol2Im(const KernelSpec& spec) {
+  const Primitive& primitive = spec.primitive();
+  return MakeFloatKernel<ColumnsToImage>(
+      spec, ColumnsAttributes{primitive, primitive.GetInts("dilations"), primitive.GetInts("pads"),
+                              primitive.GetInts("strides")});
+}
+
+KernelResult MakeMaxUnpool(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  return KernelOf(RunMaxUnpool);
+}
+
+KernelResult MakeDet(const KernelSpec& spec) { return MakeFloatKernel<Determinant>(spec); }
+
+}  // namespace deputy::host

@@ -1,0 +1,155 @@
+// GridSample and AffineGrid on the CPU.
+#include <algorithm>
+
+#include "cpu/makers.hpp"
+#include "cpu/ops/planned_kernel.hpp"
+#include "cpu/ops/untyped.hpp"
+#include "kernels/grid_sample.hpp"
+#include "tensor/shape.hpp"
+
+namespace deputy::host {
+namespace {
+
+template <class T>
+class GridSampleOperation {
+ public:
+  static constexpr uint32_t kTypedInputs = 0b1, kTypedOutputs = 0b1;
+  struct Plan {
+    GridShape shape;
+    size_t workspace_bytes = 0;
+  };
+
+  explicit GridSampleOperation(GridSampling how) : how_(how) {}
+
+  Result<Plan> MakePlan(const KernelArgs& args) const {
+    const ConstView x = args.input(0), grid = args.input(1);
+    const size_t rank = x.rank();
+    if (rank < 3 || rank - 2 > kMaxGridAxes || grid.rank() != rank || grid.dim(0) != x.dim(0) ||
+        grid.dim(rank - 1) != static_cast<int64_t>(rank - 2))
+      return Error(StatusCode::kInvalidArgument, "images {} and grid {} do not go together", ShapeToString(x.dims()),
+                   ShapeToString(grid.dims()));
+    const DType positions = ComputeType(grid.dtype());
+    if (positions != DType::kFloat32 && positions != DType::kFloat64)
+      return Error(StatusCode::kInvalidArgument, "the grid is {}", NameOf(grid.dtype()));
+    if (IsFloat16(grid.dtype()) && !IsFloat16(x.dtype()))
+      return Error(StatusCode::kNotSupported, "a grid of {} beside images of {}", NameOf(grid.dtype()),
+                   NameOf(x.dtype()));
+    Plan plan;
+    GridShape& shape = plan.shape;
+    shape.batch = x.dim(0);
+    shape.channels = x.dim(1);
+    shape.axes = rank - 2;
+    std::copy(x.dims().begin() + 2, x.dims().end(), shape.extents.begin());
+    shape.points = ElementCount(grid.dims().subspan(1, rank - 2));
+    SmallDims dims(x.dims().first(2));
+    for (const int64_t extent : grid.dims().subspan(1, rank - 2)) dims.push_back(extent);
+    DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), dims, "the output"));
+    if (ElementCount(x.dims().subspan(2)) == 0 && ElementCount(dims) != 0)
+      return Error(StatusCode::kInvalidArgument, "images of shape {} have no elements", ShapeToString(x.dims()));
+    return plan;
+  }
+
+  Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
+    const ConstView x = args.input(0), grid = args.input(1);
+    T* const y = args.output(0).data<T>();
+    if (grid.dtype() == DType::kFloat64) {
+      SampleGrid(plan.shape, how_, x.data<T>(), grid.data<double>(), y, args.pool);
+    } else {
+      SampleGrid(plan.shape, how_, x.data<T>(), grid.data<float>(), y, args.pool);
+    }
+    return Status();
+  }
+
+ private:
+  GridSampling how_;
+};
+
+template <class T>
+class AffineGridOperation {
+ public:
+  static constexpr uint32_t kTypedInputs = 0b1, kTypedOutputs = 0b1;
+  struct Plan {
+    size_t axes = 0;
+    size_t workspace_bytes = 0;
+  };
+
+  explicit AffineGridOperation(bool align_corners) : align_corners_(align_corners) {}
+
+  Result<Plan> MakePlan(const KernelArgs& args) const {
+    const ConstView theta = args.input(0);
+    const MutableView grid = args.output(0);
+    Plan plan;
+    plan.axes = grid.rank() - 2;
+    const int64_t axes = static_cast<int64_t>(plan.axes);
+    const bool fits = grid.rank() >= 4 && theta.rank() == 3 && theta.dim(0) == grid.dim(0) && theta.dim(1) == axes &&
+                      theta.dim(2) == axes + 1 && grid.dim(grid.rank() - 1) == axes;
+    if (!fits)
+      return Error(StatusCode::kInvalidArgument, "matrices of shape {} do not make a grid of {}",
+                   ShapeToString(theta.dims()), ShapeToString(grid.dims()));
+    return plan;
+  }
+
+  // Positions are (x, y) or (x, y, z); the extents come with the last of them first.
+  Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
+    const MutableView grid = args.output(0);
+    const std::span<const int64_t> extents = grid.dims().subspan(1, plan.axes);
+    const int64_t points = ElementCount(extents), axes = static_cast<int64_t>(plan.axes);
+    for (int64_t point = 0; point < grid.dim(0) * points; ++point) {
+      std::array<double, kMaxGridAxes> position{};
+      int64_t rest = point % points;
+      for (size_t axis = plan.axes; axis-- > 0;) {
+        position[plan.axes - 1 - axis] = Position(rest % extents[axis], extents[axis]);
+        rest /= extents[axis];
+      }
+      const T* matrix = args.input(0).data<T>() + point / points * axes * (axes + 1);
+      T* to = grid.data<T>() + point * axes;
+      for (int64_t row = 0; row < axes; ++row) {
+        double sum = static_cast<double>(matrix[row * (axes + 1) + axes]);
+        for (int64_t column = 0; column < axes; ++column)
+          sum += static_cast<double>(matrix[row * (axes + 1) + column]) * position[static_cast<size_t>(column)];
+        to[row] = static_cast<T>(sum);
+      }
+    }
+    return Status();
+  }
+
+ private:
+  double Position(int64_t index, int64_t extent) const {
+    const double i = static_cast<double>(index), n = static_cast<double>(extent);
+    if (!align_corners_) return (2 * i + 1) / n - 1;
+    return extent == 1 ? -1 : 2 * i / (n - 1) - 1;
+  }
+
+  bool align_corners_;
+};
+
+}  // namespace
+
+KernelResult MakeGridSample(const KernelSpec& spec) {
+  const Primitive& primitive = spec.primitive();
+  GridSampling how;
+  const std::string_view mode = primitive.GetString("mode", "linear"),
+                         padding = primitive.GetString("padding_mode", "zeros");
+  how.align_corners = primitive.GetInt("align_corners", 0) != 0;
+  if (mode == "nearest") {
+    how.mode = GridMode::kNearest;
+  } else if (mode == "cubic" || mode == "bicubic") {  // the latter up to opset 19
+    how.mode = GridMode::kCubic;
+  } else if (mode != "linear" && mode != "bilinear") {
+    return Error(StatusCode::kModel, "there is no mode '{}'", mode);
+  }
+  if (padding == "border") {
+    how.padding = GridPadding::kBorder;
+  } else if (padding == "reflection") {
+    how.padding = GridPadding::kReflection;
+  } else if (padding != "zeros") {
+    return Error(StatusCode::kModel, "there is no padding_mode '{}'", padding);
+  }
+  return MakeFloatKernel<GridSampleOperation>(spec, how);
+}
+
+KernelResult MakeAffineGrid(const KernelSpec& spec) {
+  return MakeFloatKernel<AffineGridOperation>(spec, spec.primitive().GetInt("align_corners", 0) != 0);
+}
+
+}  // namespace deputy::host

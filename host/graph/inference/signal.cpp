@@ -1,0 +1,105 @@
+// Inference of the operators of signal processing: Fourier transforms, windows, mel weights.
+#include <algorithm>
+#include <optional>
+
+#include "graph/inference/dims.hpp"
+#include "graph/inference/functions.hpp"
+
+namespace deputy::host {
+namespace {
+
+// The number in a scalar input, if it is known.
+Result<std::optional<int64_t>> KnownInt(const InferenceContext& context, size_t i, const char* what) {
+  const Tensor* known = context.constant(i);
+  if (known == nullptr) return std::optional<int64_t>();
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t value, IntOf(*known, what));
+  return std::optional<int64_t>(value);
+}
+
+Result<DType> TypeNamed(const InferenceContext& context) {
+  const int64_t number = context.primitive().GetInt("output_datatype", 1);
+  if (number < 1 || number > 31 || SizeOf(static_cast<DType>(number)) == 0)
+    return Error(StatusCode::kNotSupported, "output_datatype {} is not an element type known here", number);
+  return static_cast<DType>(number);
+}
+
+Status InferWindowFunction(InferenceContext& context) {
+  DEPUTY_ASSIGN_OR_RETURN(const DType dtype, TypeNamed(context));
+  DEPUTY_ASSIGN_OR_RETURN(const std::optional<int64_t> size, KnownInt(context, 0, "size"));
+  if (size && *size < 0) return Error(StatusCode::kModel, "a window of {} elements", *size);
+  context.SetOutput(0, dtype, {size.value_or(kUnknownDim)});
+  return {};
+}
+
+int64_t Bins(int64_t length, bool onesided) { return length < 0 ? kUnknownDim : onesided ? length / 2 + 1 : length; }
+
+}  // namespace
+
+Status InferHannWindow(InferenceContext& context) { return InferWindowFunction(context); }
+Status InferHammingWindow(InferenceContext& context) { return InferWindowFunction(context); }
+Status InferBlackmanWindow(InferenceContext& context) { return InferWindowFunction(context); }
+
+Status InferMelWeightMatrix(InferenceContext& context) {
+  DEPUTY_ASSIGN_OR_RETURN(const DType dtype, TypeNamed(context));
+  DEPUTY_ASSIGN_OR_RETURN(const std::optional<int64_t> bins, KnownInt(context, 0, "num_mel_bins"));
+  DEPUTY_ASSIGN_OR_RETURN(const std::optional<int64_t> length, KnownInt(context, 1, "dft_length"));
+  if ((bins && *bins < 0) || (length && *length < 0))
+    return Error(StatusCode::kModel, "mel weights of {} bins for a transform of {}", *bins, *length);
+  context.SetOutput(0, dtype, {Bins(length.value_or(kUnknownDim), true), bins.value_or(kUnknownDim)});
+  return {};
+}
+
+Status InferDFT(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  const Primitive& primitive = context.primitive();
+  DEPUTY_ASSIGN_OR_RETURN(const std::optional<int64_t> length, KnownInt(context, 1, "dft_length"));
+  if (length && *length < 1) return Error(StatusCode::kModel, "a transform of {} elements", *length);
+  std::optional<int64_t> named = primitive.since_version() < 20 ? primitive.GetInt("axis", 1) : -2;
+  if (primitive.since_version() >= 20 && context.has_input(2)) {
+    DEPUTY_ASSIGN_OR_RETURN(named, KnownInt(context, 2, "axis"));
+  }
+  if (!input.ranked) {
+    context.SetOutputUnranked(0, input.dtype);
+    return {};
+  }
+  std::vector<int64_t> dims = input.dims;
+  if (dims.size() < 2) return Error(StatusCode::kModel, "a signal of rank {} has no axis to transform", dims.size());
+  const bool inverse = primitive.GetInt("inverse", 0) != 0, onesided = primitive.GetInt("onesided", 0) != 0;
+  dims.back() = inverse && onesided ? 1 : 2;
+  if (!named) {
+    std::fill(dims.begin(), dims.end() - 1, kUnknownDim);
+  } else {
+    DEPUTY_ASSIGN_OR_RETURN(const size_t axis, context.NormalizeAxis(*named, dims.size()));
+    if (axis + 1 == dims.size()) return Error(StatusCode::kModel, "the last axis holds numbers, not a signal");
+    int64_t extent = length.value_or(context.has_input(1) ? kUnknownDim : dims[axis]);
+    // Half of a spectrum, given without the length of its signal, is that of an even one.
+    if (inverse && onesided && !context.has_input(1)) extent = dims[axis] > 0 ? 2 * (dims[axis] - 1) : kUnknownDim;
+    dims[axis] = Bins(extent < 0 ? kUnknownDim : extent, onesided && !inverse);
+  }
+  context.SetOutput(0, input.dtype, std::move(dims));
+  return {};
+}
+
+Status InferSTFT(InferenceContext& context) {
+  const ValueType& signal = context.input(0);
+  DEPUTY_ASSIGN_OR_RETURN(const std::optional<int64_t> step, KnownInt(context, 1, "frame_step"));
+  DEPUTY_ASSIGN_OR_RETURN(std::optional<int64_t> length, KnownInt(context, 3, "frame_length"));
+  if (!context.has_input(3) && context.has_input(2) && context.input(2).ranked && !context.input(2).dims.empty() &&
+      context.input(2).dims[0] >= 0)
+    length = context.input(2).dims[0];
+  if ((step && *step < 1) || (length && *length < 1))
+    return Error(StatusCode::kModel, "frames of {} elements every {}", length.value_or(0), step.value_or(0));
+  if (signal.ranked && signal.dims.size() != 3 && signal.dims.size() != 2)
+    return Error(StatusCode::kModel, "a signal of rank {}", signal.dims.size());
+  std::vector<int64_t> dims = {signal.ranked ? signal.dims[0] : kUnknownDim, kUnknownDim,
+                               Bins(length.value_or(kUnknownDim), context.primitive().GetInt("onesided", 1) != 0), 2};
+  if (signal.ranked && signal.dims[1] >= 0 && step && length) {
+    if (*length > signal.dims[1])
+      return Error(StatusCode::kModel, "a signal of {} elements has no frame of {}", signal.dims[1], *length);
+    dims[1] = (signal.dims[1] - *length) / *step + 1;
+  }
+  context.SetOutput(0, signal.dtype, std::move(dims));
+  return {};
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,152 @@
+// Inference of the operators of detection and of geometry: boxes, regions, grids, crops.
+#include <algorithm>
+
+#include "graph/inference/dims.hpp"
+#include "graph/inference/functions.hpp"
+
+namespace deputy::host {
+namespace {
+
+int64_t DimOf(const ValueType& type, size_t axis) {
+  return type.ranked && axis < type.dims.size() ? type.dims[axis] : kUnknownDim;
+}
+
+Status CheckRank(const InferenceContext& context, size_t i, size_t rank, const char* what) {
+  if (!context.has_input(i) || !context.input(i).ranked || context.input(i).dims.size() == rank) return {};
+  return Error(StatusCode::kModel, "the {} has rank {}, {} is needed", what, context.input(i).dims.size(), rank);
+}
+
+Status InferRegions(InferenceContext& context, int64_t height, int64_t width) {
+  DEPUTY_RETURN_IF_ERROR(CheckRank(context, 0, 4, "input"));
+  DEPUTY_RETURN_IF_ERROR(CheckRank(context, 1, 2, "list of regions"));
+  if (height < 1 || width < 1) return Error(StatusCode::kModel, "regions of {} by {} have no elements", height, width);
+  context.SetOutput(0, context.input(0).dtype, {DimOf(context.input(1), 0), DimOf(context.input(0), 1), height, width});
+  return {};
+}
+
+}  // namespace
+
+Status InferNonMaxSuppression(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckRank(context, 0, 3, "list of boxes"));
+  DEPUTY_RETURN_IF_ERROR(CheckRank(context, 1, 3, "list of scores"));
+  context.SetOutput(0, DType::kInt64, {kUnknownDim, 3});
+  return {};
+}
+
+Status InferRoiAlign(InferenceContext& context) {
+  const Primitive& primitive = context.primitive();
+  DEPUTY_RETURN_IF_ERROR(CheckRank(context, 2, 1, "list of batch indices"));
+  return InferRegions(context, primitive.GetInt("output_height", 1), primitive.GetInt("output_width", 1));
+}
+
+Status InferMaxRoiPool(InferenceContext& context) {
+  const std::span<const int64_t> shape = context.primitive().GetInts("pooled_shape");
+  if (shape.size() != 2) return Error(StatusCode::kModel, "pooled_shape has {} numbers, not two", shape.size());
+  return InferRegions(context, shape[0], shape[1]);
+}
+
+Status InferGridSample(InferenceContext& context) {
+  const ValueType &x = context.input(0), &grid = context.input(1);
+  if (!x.ranked || !grid.ranked) {
+    context.SetOutputUnranked(0, x.dtype);
+    return {};
+  }
+  if (x.dims.size() < 3 || grid.dims.size() != x.dims.size())
+    return Error(StatusCode::kModel, "an input of rank {} and a grid of rank {} do not go together", x.dims.size(),
+                 grid.dims.size());
+  const int64_t spatial = static_cast<int64_t>(x.dims.size()) - 2;
+  if (grid.dims.back() >= 0 && grid.dims.back() != spatial)
+    return Error(StatusCode::kModel, "the grid has positions of {} numbers for {} axes", grid.dims.back(), spatial);
+  std::vector<int64_t> dims = x.dims;
+  DEPUTY_ASSIGN_OR_RETURN(dims[0], MergeDim(x.dims[0], grid.dims[0]));
+  std::copy(grid.dims.begin() + 1, grid.dims.end() - 1, dims.begin() + 2);
+  context.SetOutput(0, x.dtype, std::move(dims));
+  return {};
+}
+
+Status InferAffineGrid(InferenceContext& context) {
+  const DType dtype = context.input(0).dtype;
+  DEPUTY_RETURN_IF_ERROR(CheckRank(context, 0, 3, "list of matrices"));
+  DEPUTY_ASSIGN_OR_RETURN(const IntList size, ReadIntList(context, 1, "size"));
+  if (size.count && *size.count != 4 && *size.count != 5)
+    return Error(StatusCode::kModel, "input 'size' has {} numbers, 4 or 5 are needed", *size.count);
+  if (!size.values) {
+    context.SetOutputUnranked(0, dtype);
+    return {};
+  }
+  for (const int64_t extent : *size.values)
+    if (extent < 0) return Error(StatusCode::kModel, "input 'size' holds {}", extent);
+  std::vector<int64_t> dims = {(*size.values)[0]};
+  dims.insert(dims.end(), size.values->begin() + 2, size.values->end());
+  dims.push_back(static_cast<int64_t>(dims.size()) - 1);
+  context.SetOutput(0, dtype, std::move(dims));
+  return {};
+}
+
+Status InferCenterCropPad(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  DEPUTY_ASSIGN_OR_RETURN(const IntList shape, ReadIntList(context, 1, "shape"));
+  if (!input.ranked) {
+    context.SetOutputUnranked(0, input.dtype);
+    return {};
+  }
+  std::vector<int64_t> dims = input.dims;
+  std::vector<size_t> axes;
+  DEPUTY_ASSIGN_OR_RETURN(axes, NormalizeAxes(context, context.primitive().GetInts("axes"), dims.size()));
+  if (!context.primitive().Has("axes"))
+    for (size_t d = 0; d < dims.size(); ++d) axes.push_back(d);
+  if (shape.count && *shape.count != axes.size())
+    return Error(StatusCode::kModel, "{} extents are given for {} axes", *shape.count, axes.size());
+  for (size_t i = 0; i < axes.size(); ++i) {
+    dims[axes[i]] = shape.values ? (*shape.values)[i] : kUnknownDim;
+    if (shape.values && dims[axes[i]] < 0)
+      return Error(StatusCode::kModel, "an extent of {} cannot be cropped or padded to", dims[axes[i]]);
+  }
+  context.SetOutput(0, input.dtype, std::move(dims));
+  return {};
+}
+
+Status InferCol2Im(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  DEPUTY_RETURN_IF_ERROR(CheckRank(context, 0, 3, "input"));
+  DEPUTY_ASSIGN_OR_RETURN(const IntList image, ReadIntList(context, 1, "image_shape"));
+  DEPUTY_ASSIGN_OR_RETURN(const IntList block, ReadIntList(context, 2, "block_shape"));
+  if (!image.count) {
+    context.SetOutputUnranked(0, input.dtype);
+    return {};
+  }
+  std::vector<int64_t> dims = {DimOf(input, 0), kUnknownDim};
+  if (block.values) {
+    DEPUTY_ASSIGN_OR_RETURN(const int64_t taps, DimProduct(*block.values));
+    if (taps < 1) return Error(StatusCode::kModel, "the block has no elements");
+    if (DimOf(input, 1) >= 0) {
+      if (DimOf(input, 1) % taps != 0)
+        return Error(StatusCode::kModel, "{} rows do not divide into blocks of {}", DimOf(input, 1), taps);
+      dims[1] = DimOf(input, 1) / taps;
+    }
+  }
+  for (size_t i = 0; i < *image.count; ++i) {
+    dims.push_back(image.values ? (*image.values)[i] : kUnknownDim);
+    if (image.values && dims.back() < 0) return Error(StatusCode::kModel, "image_shape holds {}", dims.back());
+  }
+  context.SetOutput(0, input.dtype, std::move(dims));
+  return {};
+}
+
+// The weights decide the window; the offsets only have to be there.
+Status InferDeformConv(InferenceContext& context) { return InferAs(context, 0, 1, InferConv, context.input(0).dtype); }
+
+Status InferDet(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  if (!input.ranked) {
+    context.SetOutputUnranked(0, input.dtype);
+    return {};
+  }
+  const size_t rank = input.dims.size();
+  if (rank < 2 || !MergeDim(input.dims[rank - 2], input.dims[rank - 1]).ok())
+    return Error(StatusCode::kModel, "shape {} holds no square matrices", ShapeToString(input.dims));
+  context.SetOutput(0, input.dtype, {input.dims.begin(), input.dims.end() - 2});
+  return {};
+}
+
+}  // namespace deputy::host

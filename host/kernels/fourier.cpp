@@ -1,0 +1,82 @@
+#include "kernels/fourier.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <utility>
+
+namespace deputy::host {
+namespace {
+
+bool IsPowerOfTwo(int64_t length) { return std::has_single_bit(static_cast<uint64_t>(length)); }
+
+// x += y * (re + i im) and the like, on pairs.
+struct Complex {
+  double re, im;
+};
+Complex At(const double* pairs, int64_t i) { return {pairs[2 * i], pairs[2 * i + 1]}; }
+Complex Times(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+void Put(double* pairs, int64_t i, Complex value) {
+  pairs[2 * i] = value.re;
+  pairs[2 * i + 1] = value.im;
+}
+
+// Cooley and Tukey, radix two: bits of the positions reversed, then butterflies of growing width.
+void Fast(int64_t length, bool inverse, double* line, const double* roots) {
+  for (int64_t i = 1, j = 0; i < length; ++i) {
+    int64_t bit = length >> 1;
+    for (; (j & bit) != 0; bit >>= 1) j ^= bit;
+    j ^= bit;
+    if (i < j) {
+      std::swap(line[2 * i], line[2 * j]);
+      std::swap(line[2 * i + 1], line[2 * j + 1]);
+    }
+  }
+  for (int64_t width = 2; width <= length; width *= 2)
+    for (int64_t start = 0; start < length; start += width)
+      for (int64_t k = 0; k < width / 2; ++k) {
+        Complex root = At(roots, k * (length / width));
+        if (inverse) root.im = -root.im;
+        const Complex even = At(line, start + k), odd = Times(At(line, start + k + width / 2), root);
+        Put(line, start + k, {even.re + odd.re, even.im + odd.im});
+        Put(line, start + k + width / 2, {even.re - odd.re, even.im - odd.im});
+      }
+}
+
+}  // namespace
+
+// The roots of unity; for other lengths also a copy of the line.
+size_t FourierMemory(int64_t length) { return static_cast<size_t>(length) * (IsPowerOfTwo(length) ? 2 : 4); }
+
+void PrepareFourier(int64_t length, double* memory) {
+  for (int64_t k = 0; k < length; ++k) {
+    const double angle = -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(length);
+    Put(memory, k, {std::cos(angle), std::sin(angle)});
+  }
+}
+
+void Transform(int64_t length, bool inverse, double* line, double* memory) {
+  if (IsPowerOfTwo(length)) {
+    Fast(length, inverse, line, memory);
+  } else {
+    double* const copy = memory + 2 * length;
+    std::copy_n(line, 2 * length, copy);
+    for (int64_t k = 0; k < length; ++k) {
+      Complex sum{0, 0};
+      for (int64_t n = 0, turn = 0; n < length; ++n) {
+        Complex root = At(memory, turn);
+        if (inverse) root.im = -root.im;
+        const Complex term = Times(At(copy, n), root);
+        sum = {sum.re + term.re, sum.im + term.im};
+        turn += k;
+        if (turn >= length) turn -= length;
+      }
+      Put(line, k, sum);
+    }
+  }
+  if (!inverse) return;
+  for (int64_t i = 0; i < 2 * length; ++i) line[i] /= static_cast<double>(length);
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,17 @@
+// Discrete Fourier transforms of one line after the other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace deputy::host {
+
+// Lengths that are powers of two take n log n steps, others n^2. Memory for one transform at a time: FourierMemory
+// doubles, prepared once by PrepareFourier.
+size_t FourierMemory(int64_t length);
+void PrepareFourier(int64_t length, double* memory);
+
+// In place: `line` is `length` pairs of real and imaginary part. The inverse is divided by the length.
+void Transform(int64_t length, bool inverse, double* line, double* memory);
+
+}  // namespace deputy::host

@@ -1,0 +1,138 @@
+#include "kernels/grid_sample.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace deputy::host {
+namespace {
+
+constexpr int64_t kGrainPoints = 256;
+constexpr size_t kMaxTaps = 4;
+
+// Neighbours along one axis, and their weights; a neighbour of -1 counts as zero.
+struct AxisTaps {
+  std::array<int64_t, kMaxTaps> neighbours = {};
+  std::array<double, kMaxTaps> weights = {};
+};
+
+// Between the bounds as if they were mirrors.
+double Reflect(double x, double low, double high) {
+  const double range = high - low;
+  if (!(range > 0)) return low;
+  const double distance = x < low ? low - x : x - high;
+  if (!(distance > 0)) return x;
+  const double turns = std::floor(distance / range), rest = distance - turns * range;
+  const bool even = std::fmod(turns, 2.0) == 0;
+  if (x < low) return even ? low + rest : high - rest;
+  return even ? high - rest : low + rest;
+}
+
+class AxisSampler {
+ public:
+  AxisSampler(const GridSampling& how, int64_t extent)
+      : how_(how), extent_(extent), length_(static_cast<double>(extent)) {
+    low_ = how.align_corners ? 0.0 : -0.5;
+    high_ = how.align_corners ? length_ - 1 : length_ - 0.5;
+  }
+
+  AxisTaps At(double position) const {
+    double x = how_.align_corners ? (position + 1) / 2 * (length_ - 1) : ((position + 1) * length_ - 1) / 2;
+    // What is no number, or too far away to be told apart, is far outside.
+    if (!(std::fabs(x) < 0x1p40)) x = x > 0 ? 0x1p40 : -0x1p40;
+    AxisTaps taps;
+    if (how_.mode == GridMode::kNearest) x = std::nearbyint(x);
+    if (how_.mode != GridMode::kCubic) x = Pad(x);
+    const double below = std::floor(x), fraction = x - below;
+    const int64_t first = static_cast<int64_t>(below);
+    switch (how_.mode) {
+      case GridMode::kNearest: Set(taps, 0, first, 1); break;
+      case GridMode::kLinear:
+        Set(taps, 0, first, 1 - fraction);
+        Set(taps, 1, first + 1, fraction);
+        break;
+      case GridMode::kCubic:
+        for (int64_t k = 0; k < 4; ++k)
+          Set(taps, static_cast<size_t>(k), first - 1 + k, Cubic(static_cast<double>(k - 1) - fraction));
+        break;
+    }
+    return taps;
+  }
+
+  static size_t TapCount(GridMode mode) { return mode == GridMode::kNearest ? 1 : mode == GridMode::kLinear ? 2 : 4; }
+
+ private:
+  double Pad(double x) const {
+    if (x >= low_ && x <= high_) return x;
+    if (how_.padding == GridPadding::kBorder) return std::clamp(x, 0.0, length_ - 1);
+    return how_.padding == GridPadding::kReflection ? Reflect(x, low_, high_) : x;
+  }
+
+  void Set(AxisTaps& taps, size_t k, int64_t neighbour, double weight) const {
+    taps.weights[k] = weight;
+    if (neighbour < 0 || neighbour >= extent_) {
+      if (how_.padding == GridPadding::kZeros) neighbour = -1;
+      if (how_.padding == GridPadding::kBorder) neighbour = std::clamp<int64_t>(neighbour, 0, extent_ - 1);
+      if (how_.padding == GridPadding::kReflection)
+        neighbour = std::clamp<int64_t>(static_cast<int64_t>(Reflect(static_cast<double>(neighbour), low_, high_)), 0,
+                                        extent_ - 1);
+    }
+    taps.neighbours[k] = neighbour;
+  }
+
+  static double Cubic(double distance) {
+    constexpr double kA = -0.75;
+    const double x = std::fabs(distance);
+    if (x <= 1) return ((kA + 2) * x - (kA + 3)) * x * x + 1;
+    return x < 2 ? ((kA * x - 5 * kA) * x + 8 * kA) * x - 4 * kA : 0;
+  }
+
+  const GridSampling& how_;
+  int64_t extent_;
+  double length_, low_, high_;
+};
+
+// Sums over all combinations of neighbours, from the outermost axis inwards.
+template <class T>
+double Sum(const GridShape& shape, const std::array<AxisTaps, kMaxGridAxes>& taps, size_t count, size_t axis,
+           int64_t offset, const T* plane) {
+  if (axis == shape.axes) return static_cast<double>(plane[offset]);
+  double sum = 0;
+  for (size_t k = 0; k < count; ++k) {
+    if (taps[axis].neighbours[k] < 0 || taps[axis].weights[k] == 0) continue;
+    sum += taps[axis].weights[k] *
+           Sum(shape, taps, count, axis + 1, offset * shape.extents[axis] + taps[axis].neighbours[k], plane);
+  }
+  return sum;
+}
+
+}  // namespace
+
+template <class T, class Position>
+void SampleGrid(const GridShape& shape, const GridSampling& how, const T* x, const Position* grid, T* y,
+                ThreadPool& pool) {
+  int64_t plane = 1;
+  for (size_t axis = 0; axis < shape.axes; ++axis) plane *= shape.extents[axis];
+  const size_t count = AxisSampler::TapCount(how.mode);
+  pool.ParallelFor(shape.batch * shape.points, kGrainPoints, [&](int64_t begin, int64_t end) {
+    for (int64_t point = begin; point < end; ++point) {
+      const Position* position = grid + point * static_cast<int64_t>(shape.axes);
+      std::array<AxisTaps, kMaxGridAxes> taps;
+      for (size_t axis = 0; axis < shape.axes; ++axis)
+        taps[axis] = AxisSampler(how, shape.extents[axis]).At(static_cast<double>(position[shape.axes - 1 - axis]));
+      const int64_t image = point / shape.points, at = point % shape.points;
+      for (int64_t channel = image * shape.channels; channel < (image + 1) * shape.channels; ++channel)
+        y[channel * shape.points + at] = static_cast<T>(Sum(shape, taps, count, 0, 0, x + channel * plane));
+    }
+  });
+}
+
+template void SampleGrid<float, float>(const GridShape&, const GridSampling&, const float*, const float*, float*,
+                                       ThreadPool&);
+template void SampleGrid<float, double>(const GridShape&, const GridSampling&, const float*, const double*, float*,
+                                        ThreadPool&);
+template void SampleGrid<double, float>(const GridShape&, const GridSampling&, const double*, const float*, double*,
+                                        ThreadPool&);
+template void SampleGrid<double, double>(const GridShape&, const GridSampling&, const double*, const double*, double*,
+                                         ThreadPool&);
+
+}  // namespace deputy::host

@@ -1,0 +1,34 @@
+// Samples images at given positions, over any number of spatial axes, as the GridSample operator of ONNX defines it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/thread_pool.hpp"
+
+namespace deputy::host {
+
+inline constexpr size_t kMaxGridAxes = 4;
+
+enum class GridMode : uint8_t { kNearest, kLinear, kCubic };
+enum class GridPadding : uint8_t { kZeros, kBorder, kReflection };
+
+struct GridSampling {
+  GridMode mode = GridMode::kLinear;
+  GridPadding padding = GridPadding::kZeros;
+  bool align_corners = false;
+};
+
+// x is [batch, channels, extents...], no extent zero; the grid [batch, points, axes] with positions in [-1, 1], the
+// last axis first; y is [batch, channels, points].
+struct GridShape {
+  int64_t batch = 0, channels = 0, points = 0;
+  size_t axes = 0;
+  std::array<int64_t, kMaxGridAxes> extents = {};
+};
+
+template <class T, class Position>
+void SampleGrid(const GridShape& shape, const GridSampling& how, const T* x, const Position* grid, T* y,
+                ThreadPool& pool);
+
+}  // namespace deputy::host
