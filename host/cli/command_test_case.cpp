@@ -122,14 +122,20 @@ Command MakeTestCaseCommand(CLI::App& app) {
                "Allowed per magnitude of the expected element [1e-3, for 16-bit floats 1e-2]");
   AddTolerance(*syntax, "--atol", tolerance.atol, "A", "Allowed on top, whatever the magnitude [1e-7]");
   AddTolerance(*syntax, "--atol-scale", tolerance.atol_scale, "S",
-               "Allowed per largest magnitude of the output [0, for networks 1e-5, for 16-bit floats 1e-3]");
+               "Allowed per largest magnitude of the output [floats 1e-6, of networks 1e-5, of 16 bits 1e-3]");
   AddTolerance(*syntax, "--outliers", tolerance.outliers, "SHARE",
-               "Share of the elements that may be a step off [0, for quantized models 1e-3]");
+               "Share of the elements that may be a step off [0, for quantized models 1e-2]");
   syntax
       ->add_option("--except", options->cases.excepted,
                    "An output of which only type and shape are compared; may be repeated")
       ->type_name("NAME");
   syntax->add_flag("--via-dpm", options->cases.via_dpm, "Converts the model to .dpm first, and runs that");
+  syntax
+      ->add_option("--sessions", options->cases.sessions,
+                   "Runs the data sets in N sessions at once, each beginning with another")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 64))
+      ->type_name("N");
   syntax->add_flag("--json", options->json, "For machines");
   SetExample(*syntax,
              "deputy test-case onnx/backend/test/data/node/test_conv* --config npu-first.yaml --atol-scale 1e-2");

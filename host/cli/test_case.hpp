@@ -20,6 +20,7 @@ struct CaseOptions {
   CaseTolerance tolerance;
   std::vector<std::string> excepted;  // outputs of which only type and shape count, by name
   bool via_dpm = false;               // saves the model as .dpm first, and runs that
+  size_t sessions = 1;                // at once, each on a thread of its own
 };
 
 struct CaseResult {

@@ -15,7 +15,8 @@ PlacementReport Nodes(size_t count, const char* op_type) {
 TEST(CaseTolerance, OneOperatorIsNoNetwork) {
   const CaseModel model = CaseModelOf(Nodes(1, "Conv"));
   EXPECT_FALSE(model.network);
-  EXPECT_EQ(ToleranceFor({}, DType::kFloat32, model).atol_scale, 0);
+  EXPECT_EQ(ToleranceFor({}, DType::kFloat32, model).atol_scale, 1e-6);
+  EXPECT_EQ(ToleranceFor({}, DType::kInt32, model).atol_scale, 0);
 }
 
 TEST(CaseTolerance, RoundingAddsUpInANetwork) {
@@ -35,7 +36,7 @@ TEST(CaseTolerance, QuantizedModelsMayBeAStepOff) {
   const CaseModel model = CaseModelOf(Nodes(1, "QuantizeLinear"));
   EXPECT_TRUE(model.quantized);
   EXPECT_EQ(ToleranceFor({}, DType::kInt8, model).step, 1);
-  EXPECT_EQ(ToleranceFor({}, DType::kInt8, model).outliers, 1e-3);
+  EXPECT_EQ(ToleranceFor({}, DType::kInt8, model).outliers, 1e-2);
   EXPECT_EQ(ToleranceFor({}, DType::kInt32, model).step, 0);
 }
 
