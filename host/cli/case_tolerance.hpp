@@ -1,0 +1,29 @@
+// How far an output of a case may be off: what the flags say, otherwise what its element type and model call for.
+#pragma once
+
+#include <optional>
+
+#include "cli/tensor_compare.hpp"
+#include "deputy/dtype.hpp"
+#include "deputy/placement.hpp"
+
+namespace deputy::cli {
+
+// As given on the command line; what is not given follows from the output.
+struct CaseTolerance {
+  std::optional<double> rtol, atol, atol_scale, outliers;
+};
+
+// What of a model bears on its accuracy.
+struct CaseModel {
+  bool network = false;    // more than a few nodes: rounding adds up
+  bool quantized = false;  // rounds values between its nodes to a few bits: the last bit of a sum may show as a step
+};
+CaseModel CaseModelOf(const PlacementReport& placement);
+
+// 16-bit floats: rtol 1e-2, and atol-scale 1e-3, which is two units in the last place of the largest element. Networks:
+// atol-scale 1e-5. Quantized models: one element in a thousand may be a step off, which is one for integers of 8 bits
+// and 1/127 of the largest element for floats. Everything else: the defaults of Tolerance.
+Tolerance ToleranceFor(const CaseTolerance& given, DType output, const CaseModel& model);
+
+}  // namespace deputy::cli
