@@ -74,6 +74,7 @@ Result<std::shared_ptr<Model::State>> MakeState(const host::ImportSource& source
   state->graph = std::make_shared<const Graph>(std::move(graph).value());
   status = DescribeModel(*state);
   if (!status.ok()) return located(std::move(status));
+  state->Prepare();
   if (state->has_static_inputs()) {
     Result<std::shared_ptr<const host::Plan>> plan = state->PlanFor(state->static_shapes());
     if (!plan.ok()) return std::move(plan).status();

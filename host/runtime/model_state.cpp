@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
-#include "cpu/delegate.hpp"
-#include "graph/inference.hpp"
+#include "graph/passes/passes.hpp"
 
 namespace deputy {
 
@@ -29,6 +28,14 @@ std::vector<Shape> Model::State::static_shapes() const {
   std::vector<Shape> shapes;
   for (const host::ValueId id : graph->inputs) shapes.push_back(graph->values[id].type.dims);
   return shapes;
+}
+
+void Model::State::Prepare() {
+  prepared = graph;
+  if (has_static_inputs()) return;
+  auto rewritten = std::make_shared<host::Graph>(*graph);
+  // What cannot be computed may stand in a branch that is never taken: the shapes will tell.
+  if (RunPasses(*rewritten, engine->passes).ok()) prepared = std::move(rewritten);
 }
 
 Status Model::State::CheckShapes(std::span<const Shape> shapes) const {
@@ -61,13 +68,13 @@ Status Model::State::CheckShapes(std::span<const Shape> shapes) const {
 
 Result<std::shared_ptr<const host::Plan>> Model::State::MakePlanFor(std::span<const Shape> shapes) const {
   DEPUTY_RETURN_IF_ERROR(CheckShapes(shapes));
-  auto special = std::make_shared<host::Graph>(*graph);
+  auto special = std::make_shared<host::Graph>(*prepared);
   for (size_t i = 0; i < shapes.size(); ++i) {
     host::ValueType& type = special->values[special->inputs[i]].type;
     type.ranked = true;
     type.dims = shapes[i];
   }
-  Status status = InferGraph(*special, {host::MakeCpuEvaluator()});
+  Status status = RunPasses(*special, engine->passes);
   if (!status.ok()) return std::move(status).At(name);
   Result<std::shared_ptr<const host::Plan>> plan = MakePlan(std::move(special), engine->delegates, engine->placement);
   if (!plan.ok()) return std::move(plan).status().At(name);

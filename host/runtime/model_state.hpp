@@ -16,12 +16,17 @@ namespace deputy {
 struct Model::State {
   std::string name;                          // for messages: the file's name
   std::shared_ptr<const host::Graph> graph;  // verified, newest definitions
+  // The same after the passes that need no shapes of inputs: plans begin with it and share its constants. The graph
+  // itself where all shapes are known anyway.
+  std::shared_ptr<const host::Graph> prepared;
   std::shared_ptr<host::Engine> engine;
   std::vector<TensorInfo> inputs, outputs;
 
   // The shapes of the inputs when all are fixed by the model.
   bool has_static_inputs() const;
   std::vector<Shape> static_shapes() const;
+  // Makes `prepared`.
+  void Prepare();
   // Whether the shapes are possible for the inputs: rank, fixed extents, one number per symbol.
   Status CheckShapes(std::span<const Shape> shapes) const;
   // Made at the first call for these shapes; the most recently used ones are kept. [any-thread]
