@@ -22,14 +22,17 @@ CaseModel CaseModelOf(const PlacementReport& placement) {
 
 Tolerance ToleranceFor(const CaseTolerance& given, DType output, const CaseModel& model) {
   Tolerance tolerance;
-  if (model.network && IsFloating(output)) tolerance.atol_scale = 1e-5;
+  if (model.network && IsFloating(output)) {
+    tolerance.atol_scale = 1e-5;
+    tolerance.least_magnitude = 0.01;
+  }
   if (output == DType::kFloat16 || output == DType::kBFloat16) {
     tolerance.rtol = 1e-2;
     tolerance.atol_scale = 1e-3;
   }
   if (model.quantized) {
     tolerance.outliers = 1e-3;
-    if (IsFloating(output)) tolerance.step_scale = 1.0 / 127;
+    if (IsFloating(output)) tolerance.step_scale = 1.0 / 16;
     if (output == DType::kInt8 || output == DType::kUint8) tolerance.step = 1;
   }
   tolerance.rtol = given.rtol.value_or(tolerance.rtol);

@@ -125,7 +125,9 @@ Command MakeTestCaseCommand(CLI::App& app) {
                "Allowed per largest magnitude of the output [0, for networks 1e-5, for 16-bit floats 1e-3]");
   AddTolerance(*syntax, "--outliers", tolerance.outliers, "SHARE",
                "Share of the elements that may be a step off [0, for quantized models 1e-3]");
-  syntax->add_option("--except", options->cases.excepted, "An output that is not compared; may be repeated")
+  syntax
+      ->add_option("--except", options->cases.excepted,
+                   "An output of which only type and shape are compared; may be repeated")
       ->type_name("NAME");
   syntax->add_flag("--via-dpm", options->cases.via_dpm, "Converts the model to .dpm first, and runs that");
   syntax->add_flag("--json", options->json, "For machines");

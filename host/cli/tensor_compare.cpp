@@ -59,7 +59,7 @@ Comparison CompareTensors(const Tensor& got, const Tensor& want, const Tolerance
   }
   result.elements = got.element_count();
   const bool scaled = tolerance.atol_scale > 0 || tolerance.step_scale > 0;
-  const double largest = scaled ? LargestMagnitude(want) : 0;
+  const double largest = scaled ? std::max(LargestMagnitude(want), tolerance.least_magnitude) : 0;
   const double base = tolerance.atol + tolerance.atol_scale * largest;
   const double step = tolerance.step + tolerance.step_scale * largest;
   for (int64_t i = 0; i < result.elements; ++i) {

@@ -11,7 +11,8 @@ namespace deputy::cli {
 
 struct Tolerance {
   double rtol = 1e-3, atol = 1e-7;
-  double atol_scale = 0;  // times the largest finite magnitude of the reference
+  double atol_scale = 0;       // times the largest finite magnitude of the reference
+  double least_magnitude = 0;  // what the largest magnitude counts as at least
   // At most this share of the elements may be further off, by no more than step + step_scale times that magnitude.
   double outliers = 0, step = 0, step_scale = 0;
 };

@@ -18,7 +18,7 @@ const char* NameOf(CaseVerdict verdict);  // "pass", "fail", "skip"
 
 struct CaseOptions {
   CaseTolerance tolerance;
-  std::vector<std::string> excepted;  // outputs that are not compared, by name
+  std::vector<std::string> excepted;  // outputs of which only type and shape count, by name
   bool via_dpm = false;               // saves the model as .dpm first, and runs that
 };
 
