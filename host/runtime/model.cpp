@@ -57,10 +57,10 @@ Result<Graph> ReadGraph(const host::ImportSource& source, ModelType type) {
 host::ImportSource SourceOf(const Model::State& state) { return {state.file->bytes(), state.file, state.path}; }
 
 // Types of all values as far as the model alone tells them: for the outputs that a caller may list before running.
-Status DescribeModel(Model::State& state) {
-  Graph typed = *state.graph;
+Status DescribeModel(const Graph& graph, Model::State& state) {
+  Graph typed = graph;
   DEPUTY_RETURN_IF_ERROR(InferGraph(typed, {}));
-  state.inputs = Describe(*state.graph, state.graph->inputs);
+  state.inputs = Describe(graph, graph.inputs);
   state.outputs = Describe(typed, typed.outputs);
   return {};
 }
@@ -74,12 +74,11 @@ Status Load(Model::State& state, const host::ImportSource& source, ModelType typ
   };
   Result<Graph> graph = ReadGraph(source, type);
   if (!graph.ok()) return located(std::move(graph).status());
-  state.graph = std::make_shared<const Graph>(std::move(graph).value());
-  if (state.file == nullptr) state.original = state.graph;
-  Status status = DescribeModel(state);
+  if (state.file == nullptr) state.original = std::make_shared<const Graph>(*graph);
+  Status status = DescribeModel(*graph, state);
   if (!status.ok()) return located(std::move(status));
-  DEPUTY_RETURN_IF_ERROR(state.Prepare());
-  // Weights have been read by now to be folded, and will be once more to be packed: not all at the same time.
+  DEPUTY_RETURN_IF_ERROR(state.Prepare(std::move(graph).value()));
+  // Weights have been read by now, to be folded, and will be once more, to be packed: not all at the same time.
   if (state.file != nullptr) state.file->DropPages();
   if (state.has_static_inputs()) DEPUTY_RETURN_IF_ERROR(state.PlanFor(state.static_shapes()).status());
   if (state.file != nullptr) state.file->DropPages();

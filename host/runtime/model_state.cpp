@@ -17,12 +17,14 @@ namespace {
 // Plans hold converted weights; a model fed with ever new shapes must not collect them without end.
 constexpr size_t kPlansKept = 8;
 
+bool HasStaticInputs(const host::Graph& graph) {
+  return std::all_of(graph.inputs.begin(), graph.inputs.end(),
+                     [&](host::ValueId id) { return graph.values[id].type.is_static(); });
+}
+
 }  // namespace
 
-bool Model::State::has_static_inputs() const {
-  return std::all_of(graph->inputs.begin(), graph->inputs.end(),
-                     [&](host::ValueId id) { return graph->values[id].type.is_static(); });
-}
+bool Model::State::has_static_inputs() const { return HasStaticInputs(*graph); }
 
 std::vector<Shape> Model::State::static_shapes() const {
   std::vector<Shape> shapes;
@@ -30,12 +32,16 @@ std::vector<Shape> Model::State::static_shapes() const {
   return shapes;
 }
 
-Status Model::State::Prepare() {
-  auto rewritten = std::make_shared<host::Graph>(*graph);
-  Status status = RunPasses(*rewritten, engine->passes);
-  if (status.ok()) graph = std::move(rewritten);
-  // What cannot be computed may stand in a branch that is never taken: the shapes will tell.
-  return has_static_inputs() ? std::move(status).At(name) : Status();
+Status Model::State::Prepare(host::Graph came) {
+  if (HasStaticInputs(came)) {
+    DEPUTY_RETURN_IF_ERROR(RunPasses(came, engine->passes).At(name));
+  } else {
+    // What cannot be computed may stand in a branch that is never taken: the shapes will tell.
+    host::Graph rewritten = came;
+    if (RunPasses(rewritten, engine->passes).ok()) came = std::move(rewritten);
+  }
+  graph = std::make_shared<const host::Graph>(std::move(came));
+  return {};
 }
 
 Status Model::State::CheckShapes(std::span<const Shape> shapes) const {

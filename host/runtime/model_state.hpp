@@ -30,8 +30,8 @@ struct Model::State {
   // The shapes of the inputs when all are fixed by the model.
   bool has_static_inputs() const;
   std::vector<Shape> static_shapes() const;
-  // Runs the passes over `graph`. Errors are those of a model whose shapes are all fixed.
-  Status Prepare();
+  // Makes `graph` of the one that came. Errors are those of a model whose shapes are all fixed.
+  Status Prepare(host::Graph came);
   // Whether the shapes are possible for the inputs: rank, fixed extents, one number per symbol.
   Status CheckShapes(std::span<const Shape> shapes) const;
   // Made at the first call for these shapes; the most recently used ones are kept. [any-thread]

@@ -83,7 +83,8 @@ void GraphEditor::Absorb(NodeId node, NodeId next) {
 void GraphEditor::SetInput(NodeId node, size_t i, ValueId id) {
   std::vector<ValueId>& inputs = graph_.nodes[node].inputs;
   if (inputs.size() <= i) inputs.resize(i + 1, kNone);
-  if (inputs[i] != kNone) --uses_[inputs[i]];
+  // A constant without readers gives its bytes back at once: large models are rewritten one weight after the other.
+  if (inputs[i] != kNone && --uses_[inputs[i]] == 0) graph_.values[inputs[i]].constant = Tensor();
   inputs[i] = id;
   ++uses_[id];
 }

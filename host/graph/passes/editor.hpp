@@ -36,6 +36,7 @@ class GraphEditor {
   bool MergeInto(NodeId node, NodeId same);
   // Takes out `next`, the only reader of the only output of `node`, which now makes the value of `next`.
   void Absorb(NodeId node, NodeId next);
+  // A constant that was read there and nowhere else is gone.
   void SetInput(NodeId node, size_t i, ValueId id);
   ValueId AddConstant(std::string name, Tensor tensor);
 

@@ -97,7 +97,10 @@ class Folder {
 
   void Run() {
     for (NodeId id = 0; id < editor_.graph().nodes.size(); ++id) Collect(id);
-    for (const Chain& chain : chains_) Fold(chain);
+    for (Chain& chain : chains_) {
+      Fold(chain);
+      chain.weights.tensor = Tensor();
+    }
     editor_.Finish();
   }
 
