@@ -72,6 +72,18 @@ class CpuExecutable final : public Executable {
 
   Result<std::unique_ptr<ExecutionContext>> CreateContext() const override;
 
+  std::vector<Overlay> overlays() const override {
+    const OutputMemory memory = kernel_->output_memory();
+    if (memory == OutputMemory::kPlanned || memory == OutputMemory::kOwn || targets_.front() == kLeftOut) return {};
+    std::vector<Overlay> overlays;
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      const bool view = memory == OutputMemory::kView;
+      if (sources_[i] >= 0 && (i == 0 || !view))
+        overlays.push_back({static_cast<uint32_t>(targets_.front()), static_cast<uint32_t>(sources_[i]), view});
+    }
+    return overlays;
+  }
+
  private:
   friend class CpuContext;
   static constexpr int32_t kLeftOut = -1;  // below it: constants, counted downwards
@@ -105,7 +117,7 @@ class CpuContext final : public ExecutionContext {
     }
     if (!executable_.planned_ && !executable_.kernel_->allocates_outputs())
       DEPUTY_RETURN_IF_ERROR(AllocateOutputs(*args.allocator));
-    return executable_.kernel_->Run({inputs_, outputs_, *executable_.pool_, scratch_, args.allocator});
+    return executable_.kernel_->Run({inputs_, outputs_, *executable_.pool_, *args.scratch, args.allocator});
   }
 
  private:
@@ -128,7 +140,6 @@ class CpuContext final : public ExecutionContext {
   const CpuExecutable& executable_;
   std::vector<const deputy_tensor*> inputs_;
   std::vector<deputy_tensor*> outputs_;
-  Scratch scratch_;
 };
 
 Result<std::unique_ptr<ExecutionContext>> CpuExecutable::CreateContext() const {

@@ -12,18 +12,17 @@
 
 namespace deputy::host {
 
-// Working memory of one context. Grows to the largest demand and stays, so that later runs allocate nothing.
-class Scratch {
- public:
-  // `bytes` bytes aligned to 64, valid until the next call. Contents are undefined.
-  Result<void*> Get(size_t bytes);
-
- private:
-  std::unique_ptr<void, void (*)(void*)> memory_{nullptr, nullptr};
-  size_t capacity_ = 0;
+// Where a kernel's output 0 lies.
+enum class OutputMemory : uint8_t {
+  kPlanned,     // apart from all inputs
+  kOverInputs,  // also in place of an input of the same type: element i of each input is read before i is written
+  kView,        // in place of input 0, whose bytes it has: Run copies them, for when it cannot lie there
+  // The extents follow from the inputs' values in a way that shape inference cannot tell even when all inputs are known
+  // (NonZero, Compress): Run calls allocator->Allocate for each output itself.
+  kOwn,
 };
 
-// One run of one node. Outputs have their extents and memory already, unless the kernel said `allocates_outputs`.
+// One run of one node. Outputs have their extents and memory already, unless the kernel has kOwn.
 struct KernelArgs {
   std::span<const deputy_tensor* const> inputs;  // null where left out
   std::span<deputy_tensor* const> outputs;       // null where left out
@@ -39,9 +38,8 @@ struct KernelArgs {
 class CpuKernel {
  public:
   virtual ~CpuKernel() = default;
-  // True when the extents of the outputs follow from the inputs' values in a way that shape inference cannot tell even
-  // when all inputs are known (NonZero, Compress). Run then calls allocator->Allocate for each output itself.
-  virtual bool allocates_outputs() const { return false; }
+  virtual OutputMemory output_memory() const { return OutputMemory::kPlanned; }
+  bool allocates_outputs() const { return output_memory() == OutputMemory::kOwn; }
   // Checks what only the run can know (index ranges); never reads or writes out of bounds on any input.
   virtual Status Run(const KernelArgs& args) const = 0;
 };

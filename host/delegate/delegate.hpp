@@ -12,6 +12,7 @@
 #include "base/status.hpp"
 #include "deputy/abi/tensor.h"
 #include "graph/graph.hpp"
+#include "tensor/scratch.hpp"
 
 namespace deputy::host {
 
@@ -68,6 +69,7 @@ struct RunArgs {
   std::span<const deputy_tensor* const> inputs;
   std::span<deputy_tensor* const> outputs;
   OutputAllocator* allocator = nullptr;  // for outputs whose extents are known only now
+  Scratch* scratch = nullptr;            // of the whole run; undefined contents
   uint64_t deadline_ns = 0;              // CLOCK_MONOTONIC; 0: none
 };
 
@@ -87,10 +89,18 @@ class ExecutionContext {
   virtual Status Execute(const RunArgs& args) = 0;
 };
 
+// An output that may lie where an input lies, both by position in the partition.
+struct Overlay {
+  uint32_t output = 0, input = 0;
+  bool view = false;  // the very bytes of the input: where it lies there, there is nothing to execute
+};
+
 // Immutable once made; shared by all sessions of a model.
 class Executable {
  public:
   virtual ~Executable() = default;
+  // Only for a delegate that nobody comes after: whoever may have to start over needs the inputs as they were.
+  virtual std::vector<Overlay> overlays() const { return {}; }
   virtual Result<std::unique_ptr<ExecutionContext>> CreateContext() const = 0;
 };
 

@@ -70,6 +70,7 @@ class Execution::Allocator final : public OutputAllocator {
 
 struct Execution::BoundStep {
   const Step* step = nullptr;
+  size_t index = 0;
   std::unique_ptr<ExecutionContext> context;
   std::vector<const deputy_tensor*> inputs;
   std::vector<deputy_tensor*> outputs;
@@ -108,8 +109,10 @@ Status Execution::Prepare() {
     }
   }
   for (const Step& step : plan_->steps) {
+    if (step.is_view) continue;
     BoundStep bound;
     bound.step = &step;
+    bound.index = static_cast<size_t>(&step - plan_->steps.data());
     for (const ValueId id : step.inputs) bound.inputs.push_back(&tensors_[id]);
     for (const ValueId id : step.outputs) bound.outputs.push_back(id == kNone ? nullptr : &tensors_[id]);
     if (step.executable != nullptr) {
@@ -124,18 +127,30 @@ Status Execution::Prepare() {
   return {};
 }
 
-void Execution::Bind(ValueId value, void* data) { tensors_[value].data = data; }
+void Execution::Bind(ValueId value, void* data) {
+  ValueId id = value;
+  do {
+    tensors_[id].data = data;
+    id = plan_->slots[id].sharer;
+  } while (id != value);
+}
 
-void Execution::Bind(ValueId value, const deputy_tensor& tensor) { tensors_[value] = tensor; }
+void Execution::Bind(ValueId value, const deputy_tensor& tensor) {
+  tensors_[value] = tensor;
+  Bind(value, tensor.data);
+}
 
 Status Execution::Run(uint64_t deadline_ns, std::span<uint64_t> step_ns) {
-  for (size_t i = 0; i < steps_.size(); ++i) {
-    BoundStep& step = steps_[i];
-    const uint64_t start = step_ns.empty() ? 0 : NowNs();
+  uint64_t before = step_ns.empty() ? 0 : NowNs();
+  for (BoundStep& step : steps_) {
     Status status = step.context != nullptr
-                        ? step.context->Execute({step.inputs, step.outputs, allocator_.get(), deadline_ns})
+                        ? step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, deadline_ns})
                         : RunBranch(step, deadline_ns);
-    if (!step_ns.empty()) step_ns[i] = NowNs() - start;
+    if (!step_ns.empty()) {
+      const uint64_t after = NowNs();
+      step_ns[step.index] = after - before;
+      before = after;
+    }
     if (status.ok()) continue;
     const PartitionSpec& partition = plan_->placement.partitions[step.step->partition].spec;
     if (partition.nodes.size() == 1) return std::move(status).At(Describe(*plan_->graph, partition.nodes.front()));

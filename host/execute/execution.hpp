@@ -45,6 +45,7 @@ class Execution {
   std::unique_ptr<uint8_t, void (*)(void*)> arena_;
   std::vector<deputy_tensor> tensors_;  // per value
   std::unique_ptr<Allocator> allocator_;
+  Scratch scratch_;
   std::vector<BoundStep> steps_;
 };
 

@@ -60,7 +60,7 @@ class Compiler {
     if (refused_) return plan;  // to be placed again
     plan->placement = std::move(placement);
     placement = Placement();
-    GiveHomes(*plan, top_level);
+    GiveHomes(*plan, delegates_.size() - 1, top_level);
     return plan;
   }
 
@@ -101,42 +101,6 @@ class Compiler {
         step.captures.push_back(node.regions[r].captures);
       }
     return {};
-  }
-
-  static void GiveHomes(Plan& plan, bool top_level) {
-    const Graph& graph = *plan.graph;
-    plan.slots.resize(graph.values.size());
-    std::vector<uint32_t> first(graph.values.size(), 0), last(graph.values.size(), 0);
-    for (ValueId id = 0; id < graph.values.size(); ++id) {
-      Slot& slot = plan.slots[id];
-      const Value& value = graph.values[id];
-      slot.dtype = value.type.dtype;
-      if (value.type.is_static()) slot.dims = value.type.dims;
-      if (!value.is_constant()) continue;
-      slot.home = Slot::Home::kConstant;
-      slot.bytes = value.constant.byte_size();
-    }
-    for (const std::vector<ValueId>* outside : {&graph.inputs, &graph.captured})
-      for (const ValueId id : *outside) plan.slots[id].home = Slot::Home::kBound;
-    for (uint32_t step = 0; step < plan.steps.size(); ++step) {
-      for (const ValueId id : plan.steps[step].outputs) {
-        if (id == kNone) continue;
-        const ValueType& type = graph.values[id].type;
-        const Result<size_t> bytes = type.is_static() ? ByteSize(type.dtype, type.dims) : Result<size_t>(Status());
-        plan.slots[id].home = bytes.ok() ? Slot::Home::kArena : Slot::Home::kDynamic;
-        plan.slots[id].bytes = bytes.ok() ? *bytes : 0;
-        first[id] = last[id] = step;
-      }
-      for (const ValueId id : plan.steps[step].inputs) last[id] = step;
-      for (const std::vector<ValueId>& captures : plan.steps[step].captures)
-        for (const ValueId id : captures) last[id] = step;
-    }
-    for (const ValueId id : graph.outputs) {
-      Slot& slot = plan.slots[id];
-      if (top_level && slot.home == Slot::Home::kArena) slot.home = Slot::Home::kBound;  // straight to the caller
-      if (!plan.steps.empty()) last[id] = static_cast<uint32_t>(plan.steps.size() - 1);
-    }
-    plan.arena_bytes = AssignOffsets(plan.slots, first, last, plan.steps.size());
   }
 
   const Delegates delegates_;

@@ -27,6 +27,8 @@ struct Slot {
   std::vector<int64_t> dims;  // of kArena, kConstant and kBound outputs; for bound inputs what the plan was made for
   size_t offset = 0;
   size_t bytes = 0;
+  // The next value that lies in the very same place, in a ring; the value itself when it lies alone.
+  ValueId sharer = kNone;
 };
 
 struct Plan;
@@ -35,6 +37,7 @@ struct Plan;
 struct Step {
   uint32_t partition = 0;
   std::shared_ptr<const Executable> executable;  // null for an If
+  bool is_view = false;                          // its output lies where its input lies: nothing to run
   std::vector<ValueId> inputs, outputs;
   // If: [0] then, [1] else. captures[b][i] feeds branches[b]->graph->captured[i].
   std::vector<std::shared_ptr<const Plan>> branches;
@@ -57,6 +60,11 @@ Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
 
 // "3 delegates, 5 partitions: npu 41/66 nodes (93 % of multiply-adds), onednn 24, cpu 1". Regions count too.
 std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates);
+
+// Fills plan.slots from the steps, and marks steps that have become views. Values share a place where executables allow
+// it: views with whatever they look at; results over their inputs only inside the last delegate, whose values nobody
+// needs for starting over. Outputs of a top-level plan go straight to the caller.
+void GiveHomes(Plan& plan, size_t last_delegate, bool top_level);
 
 // Gives every arena slot an offset so that no two values that live at the same time overlap, and returns the size.
 // `first` and `last` are the steps in which a value is written first and read last; linear-logarithmic.

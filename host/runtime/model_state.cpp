@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
-#include "cpu/delegate.hpp"
-#include "graph/inference.hpp"
+#include "graph/passes/passes.hpp"
 
 namespace deputy {
 
@@ -29,6 +28,14 @@ std::vector<Shape> Model::State::static_shapes() const {
   std::vector<Shape> shapes;
   for (const host::ValueId id : graph->inputs) shapes.push_back(graph->values[id].type.dims);
   return shapes;
+}
+
+Status Model::State::Prepare() {
+  auto rewritten = std::make_shared<host::Graph>(*graph);
+  Status status = RunPasses(*rewritten, engine->passes);
+  if (status.ok()) graph = std::move(rewritten);
+  // What cannot be computed may stand in a branch that is never taken: the shapes will tell.
+  return has_static_inputs() ? std::move(status).At(name) : Status();
 }
 
 Status Model::State::CheckShapes(std::span<const Shape> shapes) const {
@@ -61,15 +68,19 @@ Status Model::State::CheckShapes(std::span<const Shape> shapes) const {
 
 Result<std::shared_ptr<const host::Plan>> Model::State::MakePlanFor(std::span<const Shape> shapes) const {
   DEPUTY_RETURN_IF_ERROR(CheckShapes(shapes));
-  auto special = std::make_shared<host::Graph>(*graph);
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    host::ValueType& type = special->values[special->inputs[i]].type;
-    type.ranked = true;
-    type.dims = shapes[i];
+  std::shared_ptr<const host::Graph> shaped = graph;
+  if (!has_static_inputs()) {
+    auto special = std::make_shared<host::Graph>(*graph);
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      host::ValueType& type = special->values[special->inputs[i]].type;
+      type.ranked = true;
+      type.dims = shapes[i];
+    }
+    Status status = RunPasses(*special, engine->passes);
+    if (!status.ok()) return std::move(status).At(name);
+    shaped = std::move(special);
   }
-  Status status = InferGraph(*special, {host::MakeCpuEvaluator()});
-  if (!status.ok()) return std::move(status).At(name);
-  Result<std::shared_ptr<const host::Plan>> plan = MakePlan(std::move(special), engine->delegates, engine->placement);
+  Result<std::shared_ptr<const host::Plan>> plan = MakePlan(std::move(shaped), engine->delegates, engine->placement);
   if (!plan.ok()) return std::move(plan).status().At(name);
   host::Log(host::LogLevel::kInfo, "{}: {}", name, SummarizePlacement(**plan, engine->delegates));
   return plan;

@@ -23,7 +23,7 @@ KernelResult MakeBinary(const KernelSpec& spec, BinaryOp op) {
   if (!found) return UnsupportedPair(spec, first, second);
   const BinaryKernel kernel = *found;
   const DType result = ResultOf(op, first);
-  return KernelOf([=](const KernelArgs& args) -> Status {
+  return KernelOf<OutputMemory::kOverInputs>([=](const KernelArgs& args) -> Status {
     const ConstView x = args.input(0), y = args.input(1);
     const MutableView output = args.output(0);
     DEPUTY_RETURN_IF_ERROR(CheckTyped(x, first));
@@ -108,7 +108,7 @@ KernelResult MakeWhere(const KernelSpec& spec) {
   const DType dtype = spec.input_type(1).dtype;
   if (spec.input_type(0).dtype != DType::kBool || spec.input_type(2).dtype != dtype || SizeOf(dtype) == 0)
     return UnsupportedPair(spec, dtype, spec.input_type(2).dtype);
-  return KernelOf([=](const KernelArgs& args) -> Status {
+  return KernelOf<OutputMemory::kOverInputs>([=](const KernelArgs& args) -> Status {
     const ConstView condition = args.input(0), x = args.input(1), y = args.input(2);
     const MutableView output = args.output(0);
     DEPUTY_RETURN_IF_ERROR(CheckTyped(condition, DType::kBool));

@@ -18,7 +18,7 @@ KernelResult MakeUnary(const KernelSpec& spec, UnaryOp op, const UnaryParameters
   const DType dtype = spec.input_type(0).dtype;
   if (!SupportsUnary(op, dtype)) return UnsupportedDType(spec);
   const DType result = op == UnaryOp::kIsInf || op == UnaryOp::kIsNaN ? DType::kBool : dtype;
-  return KernelOf([=](const KernelArgs& args) -> Status {
+  return KernelOf<OutputMemory::kOverInputs>([=](const KernelArgs& args) -> Status {
     const ConstView input = args.input(0);
     const MutableView output = args.output(0);
     DEPUTY_RETURN_IF_ERROR(CheckTyped(input, dtype));
@@ -41,7 +41,7 @@ KernelResult MakeConversion(const KernelSpec& spec) {
   const DType from = spec.input_type(0).dtype, to = spec.output_type(0).dtype;
   if (FindConvert(from, to) == nullptr)
     return Error(StatusCode::kNotSupported, "{} from {} to {}", spec.primitive().op_type(), NameOf(from), NameOf(to));
-  return KernelOf([=](const KernelArgs& args) -> Status {
+  return KernelOf<OutputMemory::kOverInputs>([=](const KernelArgs& args) -> Status {
     const ConstView input = args.input(0);
     const MutableView output = args.output(0);
     DEPUTY_RETURN_IF_ERROR(CheckTyped(input, from));
@@ -138,7 +138,7 @@ KernelResult MakeClip(const KernelSpec& spec) {
   const DType dtype = spec.input_type(0).dtype;
   if (!IsNumeric(dtype)) return UnsupportedDType(spec);
   const ClipBound low(spec, 1, "min", dtype), high(spec, 2, "max", dtype);
-  return KernelOf([=](const KernelArgs& args) -> Status {
+  return KernelOf<OutputMemory::kOverInputs>([=](const KernelArgs& args) -> Status {
     const ConstView input = args.input(0);
     const MutableView output = args.output(0);
     DEPUTY_RETURN_IF_ERROR(CheckTyped(input, dtype));
@@ -153,13 +153,17 @@ KernelResult MakeClip(const KernelSpec& spec) {
 KernelResult MakeIdentity(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
   DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
-  return KernelOf([](const KernelArgs& args) { return CopyElements(args); });
+  return KernelOf<OutputMemory::kView>([](const KernelArgs& args) { return CopyElements(args); });
 }
 
 // Without training nothing is dropped: a copy, and a mask that is true everywhere.
 KernelResult MakeDropout(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
   DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  const bool has_mask = spec.node.outputs.size() > 1 && spec.node.outputs[1] != kNone;
+  // Whether `training_mode` is false is known now, unless the model computes it.
+  if (!has_mask && !spec.has_input(2))
+    return KernelOf<OutputMemory::kView>([](const KernelArgs& args) { return CopyElements(args); });
   return KernelOf([](const KernelArgs& args) -> Status {
     const ConstView ratio = args.input(1), training = args.input(2);
     if (training.present() && training.byte_size() == 1 && *training.data<uint8_t>() != 0) {

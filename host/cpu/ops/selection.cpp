@@ -198,14 +198,14 @@ KernelResult MakeOneHot(const KernelSpec& spec) {
 
 KernelResult MakeNonZero(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
-  return KernelOf(RunNonZero, OutputMemory::kOwn);
+  return KernelOf<OutputMemory::kOwn>(RunNonZero);
 }
 
 KernelResult MakeCompress(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
   std::optional<int64_t> axis;
   if (spec.primitive().Has("axis")) axis = spec.primitive().GetInt("axis", 0);
-  return KernelOf([axis](const KernelArgs& args) { return RunCompress(args, axis); }, OutputMemory::kOwn);
+  return KernelOf<OutputMemory::kOwn>([axis](const KernelArgs& args) { return RunCompress(args, axis); });
 }
 
 KernelResult MakeReverseSequence(const KernelSpec& spec) {

@@ -14,7 +14,7 @@ namespace {
 
 KernelResult MakeCopy(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
-  return KernelOf([](const KernelArgs& args) { return CopyElements(args); });
+  return KernelOf<OutputMemory::kView>([](const KernelArgs& args) { return CopyElements(args); });
 }
 
 // The bytes of 1 in each type; the element's own width counts.

@@ -52,7 +52,7 @@ TEST_F(ExecutionTest, AChainRunsThroughTheArenaIntoTheBoundOutput) {
   graph.outputs = {y};
   graph.nodes = {MakeNode("Neg", 13, {x}, {a}), MakeNode("Abs", 13, {a}, {b}), MakeNode("Add", 14, {a, b}, {y})};
   ASSERT_TRUE(Prepare(std::move(graph)).ok());
-  EXPECT_EQ(plan_->slots[a].home, Slot::Home::kArena);
+  EXPECT_EQ(plan_->slots[b].home, Slot::Home::kArena);
   EXPECT_EQ(plan_->slots[y].home, Slot::Home::kBound);
   std::vector<float> in = {1, -2, 3}, out(3);
   execution_->Bind(x, in.data());

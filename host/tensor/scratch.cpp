@@ -1,8 +1,7 @@
-// Working memory that a context keeps between runs.
+#include "tensor/scratch.hpp"
+
 #include <cstdint>
 #include <cstdlib>
-
-#include "cpu/kernel.hpp"
 
 namespace deputy::host {
 

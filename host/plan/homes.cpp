@@ -1,0 +1,151 @@
+// GiveHomes: which values share a place, then a home for each place.
+#include <algorithm>
+
+#include "plan/plan.hpp"
+
+namespace deputy::host {
+namespace {
+
+// Values in one place, known by the value that was there first.
+struct Place {
+  uint32_t first = 0, last = 0;  // steps of the first write and the last read
+  bool written_by_last = true;   // all its values come from the last delegate
+  bool holds_output = false;     // one of them is an output of the graph
+};
+
+class HomePlanner {
+ public:
+  HomePlanner(Plan& plan, size_t last_delegate, bool top_level)
+      : plan_(plan),
+        graph_(*plan.graph),
+        last_delegate_(last_delegate),
+        top_level_(top_level),
+        place_of_(graph_.values.size()),
+        places_(graph_.values.size()),
+        is_output_(graph_.values.size(), 0) {}
+
+  void Run() {
+    plan_.slots.resize(graph_.values.size());
+    for (ValueId id = 0; id < graph_.values.size(); ++id) StartAlone(id);
+    for (const std::vector<ValueId>* outside : {&graph_.inputs, &graph_.captured})
+      for (const ValueId id : *outside) {
+        plan_.slots[id].home = Slot::Home::kBound;
+        places_[id].written_by_last = false;
+      }
+    for (const ValueId id : graph_.outputs) {
+      is_output_[id] = places_[id].holds_output = true;
+      places_[id].last = static_cast<uint32_t>(std::max<size_t>(1, plan_.steps.size()) - 1);
+    }
+    for (uint32_t step = 0; step < plan_.steps.size(); ++step) MarkUses(step);
+    for (uint32_t step = 0; step < plan_.steps.size(); ++step) Share(step);
+    Assign();
+  }
+
+ private:
+  void StartAlone(ValueId id) {
+    Slot& slot = plan_.slots[id];
+    const Value& value = graph_.values[id];
+    place_of_[id] = slot.sharer = id;
+    slot.dtype = value.type.dtype;
+    if (value.type.is_static()) slot.dims = value.type.dims;
+    if (!value.is_constant()) return;
+    slot.home = Slot::Home::kConstant;
+    slot.bytes = value.constant.byte_size();
+  }
+
+  void MarkUses(uint32_t index) {
+    const Step& step = plan_.steps[index];
+    const bool by_last =
+        step.executable != nullptr && plan_.placement.partitions[step.partition].delegate == last_delegate_;
+    for (const ValueId id : step.outputs) {
+      if (id == kNone) continue;
+      const ValueType& type = graph_.values[id].type;
+      const Result<size_t> bytes = type.is_static() ? ByteSize(type.dtype, type.dims) : Result<size_t>(Status());
+      plan_.slots[id].home = bytes.ok() ? Slot::Home::kArena : Slot::Home::kDynamic;
+      plan_.slots[id].bytes = bytes.ok() ? *bytes : 0;
+      places_[id].first = index;
+      places_[id].last = std::max(places_[id].last, index);
+      places_[id].written_by_last = by_last;
+    }
+    const auto read = [&](ValueId id) { places_[id].last = std::max(places_[id].last, index); };
+    for (const ValueId id : step.inputs) read(id);
+    for (const std::vector<ValueId>& captures : step.captures)
+      for (const ValueId id : captures) read(id);
+  }
+
+  // At most one overlay of a step is taken: the first that may.
+  void Share(uint32_t index) {
+    Step& step = plan_.steps[index];
+    if (step.executable == nullptr) return;
+    for (const Overlay& overlay : step.executable->overlays()) {
+      const ValueId output = step.outputs[overlay.output], input = step.inputs[overlay.input];
+      if (!(overlay.view ? MayView(output, input) : MayOverwrite(output, input, index))) continue;
+      Join(output, input);
+      step.is_view = overlay.view && step.outputs.size() == 1;
+      return;
+    }
+  }
+
+  bool MayView(ValueId output, ValueId input) const {
+    const Slot &to = plan_.slots[output], &from = plan_.slots[input];
+    if (to.home != Slot::Home::kArena || !graph_.values[input].type.is_static()) return false;
+    const ValueId head = place_of_[input];
+    if (plan_.slots[head].home == Slot::Home::kConstant || from.home == Slot::Home::kDynamic) return false;
+    // An output goes to memory of its own at the caller's.
+    return !is_output_[output] || (!places_[head].holds_output && plan_.slots[head].home == Slot::Home::kArena);
+  }
+
+  bool MayOverwrite(ValueId output, ValueId input, uint32_t index) const {
+    const Slot &to = plan_.slots[output], &from = plan_.slots[input];
+    if (to.home != Slot::Home::kArena || from.home != Slot::Home::kArena) return false;
+    if (to.dtype != from.dtype || to.dims != from.dims) return false;
+    const Place& place = places_[place_of_[input]];
+    return place.written_by_last && !place.holds_output && place.last == index;
+  }
+
+  void Join(ValueId output, ValueId input) {
+    const ValueId head = place_of_[input];
+    place_of_[output] = head;
+    std::swap(plan_.slots[output].sharer, plan_.slots[input].sharer);
+    Place& place = places_[head];
+    place.last = std::max(place.last, places_[output].last);
+    place.written_by_last = place.written_by_last && places_[output].written_by_last;
+    place.holds_output = place.holds_output || places_[output].holds_output;
+  }
+
+  void Assign() {
+    std::vector<uint32_t> first(places_.size()), last(places_.size());
+    std::vector<uint8_t> followers(places_.size(), 0);
+    for (ValueId id = 0; id < places_.size(); ++id) {
+      first[id] = places_[id].first;
+      last[id] = places_[id].last;
+      Slot& slot = plan_.slots[id];
+      if (slot.home == Slot::Home::kArena && top_level_ && places_[place_of_[id]].holds_output)
+        slot.home = Slot::Home::kBound;
+      // Those that follow another lie where it lies.
+      if (slot.home != Slot::Home::kArena || place_of_[id] == id) continue;
+      slot.home = Slot::Home::kNowhere;
+      followers[id] = 1;
+    }
+    plan_.arena_bytes = AssignOffsets(plan_.slots, first, last, plan_.steps.size());
+    for (ValueId id = 0; id < places_.size(); ++id) {
+      if (!followers[id]) continue;
+      plan_.slots[id].home = plan_.slots[place_of_[id]].home;
+      plan_.slots[id].offset = plan_.slots[place_of_[id]].offset;
+    }
+  }
+
+  Plan& plan_;
+  const Graph& graph_;
+  const size_t last_delegate_;
+  const bool top_level_;
+  std::vector<ValueId> place_of_;
+  std::vector<Place> places_;  // of those that were first in theirs
+  std::vector<uint8_t> is_output_;
+};
+
+}  // namespace
+
+void GiveHomes(Plan& plan, size_t last_delegate, bool top_level) { HomePlanner(plan, last_delegate, top_level).Run(); }
+
+}  // namespace deputy::host

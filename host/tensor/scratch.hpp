@@ -1,0 +1,22 @@
+// Working memory that is kept from one use to the next.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "base/status.hpp"
+
+namespace deputy::host {
+
+// Grows to the largest demand and stays, so that later runs allocate nothing. One user at a time.
+class Scratch {
+ public:
+  // `bytes` bytes aligned to 64, valid until the next call. Contents are undefined.
+  Result<void*> Get(size_t bytes);
+
+ private:
+  std::unique_ptr<void, void (*)(void*)> memory_{nullptr, nullptr};
+  size_t capacity_ = 0;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,158 @@
+"""What compare.py found, as lines, as the tables of performance.md, and held against the targets."""
+
+import re
+
+LIMITS = {"onednn": 1.3, "cpu": 4.0}  # times ONNX Runtime's median
+DISPATCH_NS = 200
+GROWTH = 2.0  # of the time per node of loading, from 10,000 nodes to 100,000
+LIBRARY_BYTES = 6_000_000
+MEMORY_MODEL = "resnet50"
+
+TITLES = {"onednn": "`onednn` first", "cpu": "CPU alone", "ort": "ONNX Runtime"}
+
+
+def milliseconds(ns):
+    value = ns / 1e6
+    return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 100 else f"{value:.0f}"
+
+
+def megabytes(count):
+    return f"{count / 1e6:.0f}"
+
+
+def peak_of_model(facts):
+    """What loading and a first run needed over what the process had before."""
+    return max(0, facts["peak_bytes"] - facts["resident_before_bytes"])
+
+
+def line(result):
+    parts = [f"{result['model']:<18} {result['threads']}T"]
+    for name, facts in result["engines"].items():
+        nodes = facts.get("nodes", {})
+        taken = f", {nodes[name]} of {sum(nodes.values())} nodes" if name in nodes and name != "cpu" else ""
+        ratio = f" {facts['ratio']:.2f}x" if name != "ort" else ""
+        parts.append(f"{name} {milliseconds(facts['median_ns'])} ms{ratio} (load {milliseconds(facts['load_ns'])} ms, "
+                     f"peak +{megabytes(peak_of_model(facts))} MB{taken}, |d| {facts['disagreement']:.1e})")  # fmt: skip
+    return "  ".join(parts)
+
+
+def loading_line(row):
+    times = "  ".join(f"{name} {milliseconds(ns)} ms ({ns / row['nodes']:.0f} ns a node)"
+                      for name, ns in row.items() if name != "nodes")  # fmt: skip
+    return f"load chain of {row['nodes']:>6}  {times}"
+
+
+def table(titles, rows):
+    left = {"model", "chain of"}
+    lines = ["| " + " | ".join(titles) + " |", "|" + "|".join("---" if t in left else "---:" for t in titles) + "|"]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def latency_table(whole):
+    rows = []
+    for result in whole["results"]:
+        engines = result["engines"]
+        rows.append([f"`{result['model']}`", str(result["threads"]), milliseconds(engines["ort"]["median_ns"])])
+        for name in ("onednn", "cpu"):
+            rows[-1] += [milliseconds(engines[name]["median_ns"]), f"{engines[name]['ratio']:.2f}"]
+        rows[-1].append(f"{max(facts['disagreement'] for facts in engines.values()):.0e}")
+    titles = ["model", "threads", "ONNX Runtime ms", "`onednn` first ms", "ratio", "CPU alone ms", "ratio", "max \\|d\\|"]
+    return table(titles, rows)
+
+
+def load_table(whole):
+    rows = []
+    for result in whole["results"]:
+        if result["threads"] != min(r["threads"] for r in whole["results"]):
+            continue
+        rows.append([f"`{result['model']}`"])
+        for name in ("ort", "onednn", "cpu"):
+            rows[-1].append(milliseconds(result["engines"][name]["load_ns"] + result["engines"][name]["first_ns"]))
+        for name in ("ort", "onednn", "cpu"):
+            facts = result["engines"][name]
+            rows[-1].append(f"{megabytes(peak_of_model(facts))} ({megabytes(facts['peak_bytes'])})")
+    titles = ["model", *(f"{TITLES[name]} ms" for name in ("ort", "onednn", "cpu")),
+              *(f"{TITLES[name]} MB" for name in ("ort", "onednn", "cpu"))]  # fmt: skip
+    return table(titles, rows)
+
+
+def chain_table(whole):
+    rows = [[f"{row['nodes']:,}", milliseconds(row["ort"]), f"{row['ort'] / row['nodes']:.0f}",
+             milliseconds(row["cpu"]), f"{row['cpu'] / row['nodes']:.0f}"] for row in whole["loading"]]  # fmt: skip
+    return table(["chain of", "ONNX Runtime ms", "ns a node", "Deputy ms", "ns a node"], rows)
+
+
+def dispatch_ns(whole, name):
+    return whole["dispatch"]["engines"][name]["median_ns"] / 1000
+
+
+def machine_text(whole):
+    about = whole["machine"]
+    first = whole["dispatch"]["engines"]
+    kind = "virtual machine" if about["virtual"] else "machine"
+    return (
+        f"{about['cpu']}, {about['cpus']} CPUs of a {kind}, {about['memory_bytes'] / 2**30:.0f} GiB; "
+        f"{', '.join(about['flags'])}. {about['os']}, Linux {about['kernel']}, {about['scheduling']} scheduling, load "
+        f"average {whole['load_average']['before'][0]} before and {whole['load_average']['after'][0]} after "
+        f"{whole['seconds']} s.\nDeputy {first['cpu']['version']}, {about['compiler']}, `{about['flags_of_build']}`; "
+        f"oneDNN {about['onednn']}; ONNX Runtime {first['ort']['version']} from PyPI."
+    )
+
+
+def tables(whole):
+    missing = f"\n\nNot run, for want of the file: {', '.join(whole['skipped'])}." if whole["skipped"] else ""
+    return f"""{machine_text(whole)}
+
+Median time of a run; ratios are to ONNX Runtime's.
+
+{latency_table(whole)}{missing}
+
+Time from the file to the first outputs; peak of resident memory until then over what the process had before (and the
+whole process). One thread.
+
+{load_table(whole)}
+
+Dispatch on the chain of 1,000, CPU alone: {dispatch_ns(whole, 'cpu'):.0f} ns a node; ONNX Runtime
+{dispatch_ns(whole, 'ort'):.0f} ns. Import to plan:
+
+{chain_table(whole)}
+
+`libdeputy` with its kernels for all instruction sets, stripped: {whole['library_bytes'] / 1e6:.2f} MB.
+"""
+
+
+def write(path, whole):
+    """Between the marks; everything around them is written by hand."""
+    document = path.read_text(encoding="utf-8")
+    made, count = re.subn(
+        r"(<!-- compare -->\n).*?(<!-- /compare -->)",
+        lambda found: f"{found[1]}\n{tables(whole)}\n{found[2]}", document, flags=re.S,
+    )  # fmt: skip
+    if count != 1:
+        raise SystemExit(f"{path}: the marks <!-- compare --> and <!-- /compare --> are missing")
+    path.write_text(made, encoding="utf-8")
+
+
+def missed_targets(whole):
+    missed = [f"{name} was not run" for name in whole["skipped"]]
+    for result in whole["results"]:
+        for name, limit in LIMITS.items():
+            ratio = result["engines"][name]["ratio"]
+            if ratio > limit:
+                missed.append(f"{result['model']}, {result['threads']}T: {name} is {ratio:.2f}x, at most {limit}x")
+        if result["model"] == MEMORY_MODEL:
+            most = peak_of_model(result["engines"]["ort"])
+            for name in LIMITS:
+                peak = peak_of_model(result["engines"][name])
+                if peak >= most:
+                    missed.append(f"{result['model']}, {result['threads']}T: {name} needs {megabytes(peak)} MB, "
+                                  f"ONNX Runtime {megabytes(most)}")  # fmt: skip
+    if dispatch_ns(whole, "cpu") >= DISPATCH_NS:
+        missed.append(f"dispatch takes {dispatch_ns(whole, 'cpu'):.0f} ns a node, under {DISPATCH_NS}")
+    per_node = {row["nodes"]: row["cpu"] / row["nodes"] for row in whole["loading"]}
+    growth = per_node[100000] / per_node[10000]
+    if growth >= GROWTH:
+        missed.append(f"loading is not linear: a node takes {growth:.1f} times as long among 100,000 as among 10,000")
+    if whole["library_bytes"] >= LIBRARY_BYTES:
+        missed.append(f"libdeputy has {whole['library_bytes'] / 1e6:.2f} MB")
+    return missed

@@ -1,0 +1,132 @@
+// The quiet hot path: once a session is warm, Predict asks for no memory. This program takes the place of malloc to
+// count; each of the host's threads counts, whatever it allocates for.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+
+#include "deputy/deputy.hpp"
+
+extern "C" {
+// glibc's own, under the names that it keeps for those who take the place of malloc.
+void* __libc_malloc(size_t);
+void* __libc_calloc(size_t, size_t);
+void* __libc_realloc(void*, size_t);
+void* __libc_memalign(size_t, size_t);
+}
+
+namespace {
+
+std::atomic<bool> g_counting{false};
+std::atomic<uint64_t> g_allocations{0};
+
+void Count() {
+  if (g_counting.load(std::memory_order_relaxed)) g_allocations.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+extern "C" {
+
+void* malloc(size_t bytes) {
+  Count();
+  return __libc_malloc(bytes);
+}
+void* calloc(size_t count, size_t bytes) {
+  Count();
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* memory, size_t bytes) {
+  Count();
+  return __libc_realloc(memory, bytes);
+}
+void* memalign(size_t alignment, size_t bytes) {
+  Count();
+  return __libc_memalign(alignment, bytes);
+}
+void* aligned_alloc(size_t alignment, size_t bytes) {
+  Count();
+  return __libc_memalign(alignment, bytes);
+}
+int posix_memalign(void** memory, size_t alignment, size_t bytes) {
+  Count();
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory == nullptr ? ENOMEM : 0;
+}
+
+}  // extern "C"
+
+namespace deputy {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Allocations of three runs after two that warmed everything up.
+uint64_t AllocationsOf(Session& session, const std::vector<Tensor>& inputs) {
+  std::vector<Tensor> outputs;
+  for (int run = 0; run < 2; ++run) {
+    const Status status = session.Predict(inputs, &outputs);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+  }
+  g_allocations = 0;
+  bool ok = true;
+  g_counting = true;
+  for (int run = 0; run < 3; ++run) ok = session.Predict(inputs, &outputs).ok() && ok;
+  g_counting = false;
+  EXPECT_TRUE(ok);
+  return g_allocations;
+}
+
+Context TwoThreads() {
+  return *Context::FromYamlText("allocation", "version: 1\ncpu: {threads: 2}\nlog: {level: error}\n");
+}
+
+TEST(Allocation, TheCounterCounts) {
+  g_allocations = 0;
+  g_counting = true;
+  void* volatile memory = malloc(1);
+  g_counting = false;
+  free(memory);
+  EXPECT_EQ(g_allocations, 1u);
+}
+
+TEST(Allocation, DigitsRunWithoutAny) {
+  Model model;
+  ASSERT_TRUE(model.Build(DEPUTY_TEST_DIGITS, TwoThreads()).ok());
+  Tensor picture = *Tensor::Allocate(DType::kFloat32, {20, 1, 28, 28});
+  for (float& value : picture.mutable_values<float>()) value = 0.25f;
+  Session session = *model.CreateSession();
+  EXPECT_EQ(AllocationsOf(session, {picture}), 0u);
+}
+
+class RealModel : public testing::TestWithParam<std::string> {};
+
+TEST_P(RealModel, RunsWithoutAllocation) {
+  const fs::path folder = fs::path(DEPUTY_TEST_DATA) / "models" / GetParam();
+  if (!fs::exists(folder / "model.onnx")) GTEST_SKIP() << folder << " is not here";
+  Model model;
+  const Status status = model.Build(folder / "model.onnx", TwoThreads());
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < model.inputs().size(); ++i) {
+    Result<Tensor> input = ReadTensorFile(folder / "test_data_set_0" / ("input_" + std::to_string(i) + ".pb"));
+    ASSERT_TRUE(input.ok()) << input.status().ToString();
+    inputs.push_back(std::move(input).value());
+    // One model takes float16 and comes with float32 data; what it computes does not matter here.
+    if (inputs.back().dtype() != model.inputs()[i].dtype)
+      inputs.back() = *Tensor::Allocate(model.inputs()[i].dtype, inputs.back().shape());
+  }
+  Session session = *model.CreateSession();
+  EXPECT_EQ(AllocationsOf(session, inputs), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, RealModel,
+                         testing::Values("aecmos_16k", "dnsmos_p808", "magika_fast_v2_1", "mnist_cntk",
+                                         "ort_qdq_resblock", "policy_go1", "ppocr_det_v2_ch", "silero_vad_16k_op15",
+                                         "squeezenet_fp16", "t5_random_encoder", "ultraface_rfb_320", "vittrack"),
+                         [](const auto& model) { return model.param; });
+
+}  // namespace
+}  // namespace deputy
