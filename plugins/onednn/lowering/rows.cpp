@@ -1,4 +1,7 @@
 // What works along one dimension: softmax and layer normalization.
+#include <algorithm>
+#include <numeric>
+
 #include "lowering/post_ops.hpp"
 
 namespace onednn {
@@ -27,9 +30,41 @@ void LowerSoftmaxAs(const Operation& operation, int axis, Lowering& lowering) {
   lowering.Emit(chosen, Primitive(chosen), {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, result}});
 }
 
+// Very short rows cost oneDNN more to visit than to compute. Here only the exponentials are its work.
+constexpr int64_t kShortRow = 8;
+
+void LowerShortRows(const Operation& operation, int64_t length, Lowering& lowering) {
+  const Slot source = lowering.PlainOf(operation.inputs[0]);
+  const Slot result = lowering.ResultOver(operation.output, source.desc, source);
+  const int64_t count = CountOf(source.desc.dims());
+  lowering.EmitFunction({source, result}, [count, length](const std::vector<char*>& data) {
+    const float* const x = reinterpret_cast<const float*>(data[0]);
+    float* const y = reinterpret_cast<float*>(data[1]);
+    for (int64_t row = 0; row < count; row += length) {
+      const float most = *std::max_element(x + row, x + row + length);
+      for (int64_t i = row; i < row + length; ++i) y[i] = x[i] - most;
+    }
+  });
+  const dnnl::eltwise_forward::desc wanted(dnnl::prop_kind::forward_inference, dnnl::algorithm::eltwise_exp,
+                                           result.desc);
+  const dnnl::eltwise_forward::primitive_desc chosen(wanted, OwnScratchpad(), lowering.engine());
+  lowering.Emit(chosen, dnnl::eltwise_forward(chosen), {{DNNL_ARG_SRC, result}, {DNNL_ARG_DST, result}});
+  lowering.EmitFunction({result}, [count, length](const std::vector<char*>& data) {
+    float* const y = reinterpret_cast<float*>(data[0]);
+    for (int64_t row = 0; row < count; row += length) {
+      const float scale = 1 / std::accumulate(y + row, y + row + length, 0.0f);
+      for (int64_t i = row; i < row + length; ++i) y[i] *= scale;
+    }
+  });
+}
+
 }  // namespace
 
 void LowerSoftmax(const Operation& operation, const Softmax& parameters, Lowering& lowering) {
+  const memory::dims y = lowering.program().dims(operation.output);
+  const bool along_last = parameters.axis + 1 == static_cast<int>(y.size());
+  if (!parameters.log && along_last && y.back() <= kShortRow && CountOf(y) / y.back() > kShortRow)
+    return LowerShortRows(operation, y.back(), lowering);
   if (parameters.log)
     LowerSoftmaxAs<dnnl::logsoftmax_forward>(operation, parameters.axis, lowering);
   else
