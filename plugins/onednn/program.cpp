@@ -93,6 +93,16 @@ void Program::Sweep() {
   for (size_t i = 0; i < operations_.size(); ++i) producer_[operations_[i].output] = i;
 }
 
+bool IsBlockwise(const Operation& operation, const Program& program) {
+  const Convolution* convolution = operation.As<Convolution>();
+  if (convolution == nullptr || !convolution->transposed || convolution->groups != 1) return false;
+  const memory::dims weights = program.dims(operation.inputs[1]);
+  const Window& window = convolution->window;
+  const memory::dims none(2, 0);
+  return weights.size() == 4 && window.strides == memory::dims(weights.begin() + 2, weights.end()) &&
+         window.pads_before == none && window.pads_after == none;
+}
+
 std::vector<Value> ReadBy(const Operation& operation) {
   std::vector<Value> values;
   for (const Value input : operation.inputs)

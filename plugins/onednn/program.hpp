@@ -154,6 +154,9 @@ class Program {
   deputy_node_id node_ = 0;
 };
 
+// Is this a transposed convolution whose windows lie side by side, without gaps and overlap?
+bool IsBlockwise(const Operation& operation, const Program& program);
+
 // Every value that an operation reads, as often as it does.
 std::vector<Value> ReadBy(const Operation& operation);
 

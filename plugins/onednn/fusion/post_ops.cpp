@@ -9,10 +9,14 @@ namespace {
 using dnnl::algorithm;
 
 // How much a primitive gains from doing what follows; 0: it cannot.
-int Gain(const Operation& producer, bool with_operand) {
+int Gain(const Program& program, const Operation& producer, bool with_operand) {
   constexpr size_t kMost = 16;
   if (producer.dropped || producer.post_ops.size() >= kMost) return 0;
-  if (producer.As<Convolution>() != nullptr) return 3;
+  if (const Convolution* convolution = producer.As<Convolution>()) {
+    // Transposed ones do nothing else, unless they become matrix products; and these count elements in their own way.
+    if (!convolution->transposed || (!with_operand && IsBlockwise(producer, program))) return 3;
+    return 0;
+  }
   if (const Matmul* matmul = producer.As<Matmul>()) return matmul->output_order.empty() ? 3 : 0;
   if (producer.As<Binary>() != nullptr) return 2;
   if (producer.As<Pool>() != nullptr || producer.As<Resample>() != nullptr) return 1;
@@ -30,7 +34,7 @@ Place PlaceFor(const Program& program, const Operation& operation, size_t input)
   const size_t producer = program.ProducerOf(value);
   if (producer == kNoValue || program.UsesOf(value) != 1) return {};
   if (program.dims(value) != program.dims(operation.output)) return {};
-  return {producer, input, Gain(program.operations()[producer], operation.As<Binary>() != nullptr)};
+  return {producer, input, Gain(program, program.operations()[producer], operation.As<Binary>() != nullptr)};
 }
 
 bool Attach(Program& program, size_t index) {

@@ -83,6 +83,9 @@ bool Fold(Program& program, size_t index) {
     return false;
   const Operation& producer = program.operations()[before];
   const SharedConstant factor = program.shared_constant(operation.inputs[1]);
+  // oneDNN's deconvolution adds a bias very slowly.
+  const Convolution* convolution = producer.As<Convolution>();
+  if (!product && convolution != nullptr && convolution->transposed && !IsBlockwise(producer, program)) return false;
   if (!producer.post_ops.empty() || !IsPerOutput(factor->desc().dims(), producer, program.dims(result))) return false;
   const Value weights = producer.inputs[1];
   if (program.facts(weights).type != memory::data_type::f32) return false;

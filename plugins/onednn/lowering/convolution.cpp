@@ -59,6 +59,7 @@ void Lower(const Operation& operation, const Convolution& parameters, Lowering& 
 }  // namespace
 
 void LowerConvolution(const Operation& operation, const Convolution& parameters, Lowering& lowering) {
+  if (IsBlockwise(operation, lowering.program())) return LowerBlocks(operation, lowering);
   if (parameters.transposed)
     Lower<dnnl::deconvolution_forward, dnnl::algorithm::deconvolution_direct>(operation, parameters, lowering);
   else

@@ -108,14 +108,10 @@ Slot Lowering::Native(Value value) {
   if (slots_[value].empty()) {
     const Constant& constant = *program_.constant(value);
     const memory::desc& plain = constant.desc();
-    Buffer buffer{Buffer::Home::kConstant, plain.get_size()};
-    if (constant.is_of_model()) {
-      buffer.data = constant.data();
-    } else {
-      buffer.keep = store_.Converted(constant, plain, plain, engine_);
-      buffer.data = buffer.keep->get_data_handle();
-    }
-    Hold(value, {NewBuffer(std::move(buffer)), plain});
+    if (constant.is_of_model())
+      Hold(value, {NewBuffer({Buffer::Home::kConstant, plain.get_size(), 0, constant.data()}), plain});
+    else
+      Hold(value, FromStore(constant, plain, plain));
   }
   return slots_[value].front();
 }
@@ -138,8 +134,16 @@ Slot Lowering::Converted(Value value, const memory::desc& seen, const memory::de
     Copy({native.buffer, seen, native.offset}, to);
     return to;
   }
+  return FromStore(*program_.constant(value), seen, desc);
+}
+
+Slot Lowering::Made(const Constant& constant, const memory::desc& desc) {
+  return FromStore(constant, constant.desc(), desc);
+}
+
+Slot Lowering::FromStore(const Constant& constant, const memory::desc& seen, const memory::desc& desc) {
   Buffer buffer{Buffer::Home::kConstant, desc.get_size()};
-  buffer.keep = store_.Converted(*program_.constant(value), seen, desc, engine_);
+  buffer.keep = store_.Converted(constant, seen, desc, engine_);
   buffer.data = buffer.keep->get_data_handle();
   return {NewBuffer(std::move(buffer)), desc};
 }

@@ -28,6 +28,8 @@ class Lowering {
   // The elements as made, seen through `seen` (strides exchanged, extents split), in the layout `desc`. Constants are
   // converted now, everything else when it runs.
   Slot Converted(Value value, const memory::desc& seen, const memory::desc& desc);
+  // Elements that no value of the program has.
+  Slot Made(const Constant& constant, const memory::desc& desc);
   // May what is in the slot be overwritten by the operation that is being lowered? Nobody reads it after that.
   bool MayOverwrite(const Slot& slot) const;
   // Does the value go straight into an output of the partition, if it is made row-major?
@@ -54,6 +56,7 @@ class Lowering {
  private:
   void Add(Step step) { steps_.push_back(std::move(step)); }
   size_t NewBuffer(Buffer buffer);
+  Slot FromStore(const Constant& constant, const memory::desc& seen, const memory::desc& desc);
   void Hold(Value value, const Slot& slot);
   void FindDestinations();
   void FillOutputs();
@@ -73,6 +76,7 @@ class Lowering {
 
 // One function per kind of operation.
 void LowerConvolution(const Operation& operation, const Convolution& parameters, Lowering& lowering);
+void LowerBlocks(const Operation& operation, Lowering& lowering);  // of a convolution without overlap
 void LowerMatmul(const Operation& operation, const Matmul& parameters, Lowering& lowering);
 void LowerEltwise(const Operation& operation, const Eltwise& parameters, Lowering& lowering);
 void LowerBinary(const Operation& operation, const Binary& parameters, Lowering& lowering);

@@ -51,9 +51,12 @@ void ReadConvTranspose(const sdk::NodeView& node, Program& program) {
     window.dilations[i] -= 1;
   }
   const Convolution convolution{window, node.Int("group", 1), true};
-  program.Bind(node.output(0),
-               program.Add(convolution,
-                           {program.Find(node.input(0)), program.Find(node.input(1)), program.Find(node.input(2))}, y));
+  Value result = program.Add(convolution, {program.Find(node.input(0)), program.Find(node.input(1)), kNoValue}, y);
+  if (node.input(2).exists()) {
+    const Value bias = program.AddReshape(program.Find(node.input(2)), PerChannel(y[1], y.size()));
+    result = program.Add(Binary{dnnl::algorithm::binary_add}, {result, bias}, y);
+  }
+  program.Bind(node.output(0), result);
 }
 
 constexpr Operator kOperators[] = {{"Conv", kAllInputs, SupportsConv, ReadConv},

@@ -8,8 +8,9 @@ namespace onednn {
 const Operator* FindOperator(const sdk::NodeView& node) {
   static const auto* const operators = [] {
     auto* all = new std::unordered_map<std::string_view, const Operator*>();
-    for (const auto& family : {BinaryOperators(), ConvolutionOperators(), ElementwiseOperators(), MatmulOperators(),
-                               MovementOperators(), NormalizationOperators(), PoolingOperators(), ReductionOperators()})
+    for (const auto& family :
+         {BinaryOperators(), ConvolutionOperators(), ElementwiseOperators(), MatmulOperators(), MovementOperators(),
+          NormalizationOperators(), PoolingOperators(), ReductionOperators(), ResizeOperators()})
       for (const Operator& op : family) all->emplace(op.type, &op);
     return all;
   }();

@@ -23,6 +23,7 @@ sdk::Span<const Operator> MovementOperators();
 sdk::Span<const Operator> NormalizationOperators();
 sdk::Span<const Operator> PoolingOperators();
 sdk::Span<const Operator> ReductionOperators();
+sdk::Span<const Operator> ResizeOperators();
 
 // The operator of a node, NULL for one that is in no list.
 const Operator* FindOperator(const sdk::NodeView& node);
