@@ -7,11 +7,29 @@
 #include "base/log.hpp"
 #include "format/model_file.hpp"
 #include "graph/inference.hpp"
-#include "graph/upgrade/upgrade.hpp"
-#include "graph/verify.hpp"
 #include "runtime/context_state.hpp"
-#include "runtime/importers.hpp"
 #include "runtime/model_state.hpp"
+#include "runtime/read_model.hpp"
+
+namespace deputy::host {
+
+std::vector<TensorInfo> DescribeValues(const Graph& graph, const std::vector<ValueId>& ids) {
+  std::vector<TensorInfo> infos;
+  for (const ValueId id : ids) {
+    const Value& value = graph.values[id];
+    TensorInfo info{value.name, value.type.dtype, value.type.ranked, {}, {}};
+    for (const int64_t dim : value.type.dims) {
+      info.shape.push_back(dim < 0 ? -1 : dim);
+      info.dims.push_back(dim >= 0                                                   ? std::to_string(dim)
+                          : IsSymbol(dim) && SymbolIndex(dim) < graph.symbols.size() ? graph.symbols[SymbolIndex(dim)]
+                                                                                     : "?");
+    }
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+}  // namespace deputy::host
 
 namespace deputy {
 
@@ -20,39 +38,12 @@ using host::Graph;
 
 namespace {
 
-Result<Graph> ReadGraph(const host::ImportSource& source, ModelType type) {
-  const bool is_dpm = host::IsModelFile(source.bytes);
-  if (type == ModelType::kDeputy && !is_dpm) return Error(StatusCode::kModel, "is not a .dpm model");
-  if (type == ModelType::kDeputy || (type == ModelType::kAuto && is_dpm))
-    return host::ReadModel(source.bytes, source.keep);
-  if (source.bytes.empty()) return Error(StatusCode::kModel, "is not a model: 0 bytes");
-  DEPUTY_ASSIGN_OR_RETURN(const host::Importer* importer, host::FindImporter(source.bytes, source.path));
-  return importer->Import(source);
-}
-
-std::vector<TensorInfo> Describe(const Graph& graph, const std::vector<host::ValueId>& ids) {
-  std::vector<TensorInfo> infos;
-  for (const host::ValueId id : ids) {
-    const host::Value& value = graph.values[id];
-    TensorInfo info{value.name, value.type.dtype, value.type.ranked, {}, {}};
-    for (const int64_t dim : value.type.dims) {
-      info.shape.push_back(dim < 0 ? -1 : dim);
-      info.dims.push_back(dim >= 0 ? std::to_string(dim)
-                          : host::IsSymbol(dim) && host::SymbolIndex(dim) < graph.symbols.size()
-                              ? graph.symbols[host::SymbolIndex(dim)]
-                              : "?");
-    }
-    infos.push_back(std::move(info));
-  }
-  return infos;
-}
-
 // Types of all values as far as the model alone tells them: for the outputs that a caller may list before running.
 Status DescribeModel(Model::State& state) {
   Graph typed = *state.graph;
   DEPUTY_RETURN_IF_ERROR(InferGraph(typed, {}));
-  state.inputs = Describe(*state.graph, state.graph->inputs);
-  state.outputs = Describe(typed, typed.outputs);
+  state.inputs = host::DescribeValues(*state.graph, state.graph->inputs);
+  state.outputs = host::DescribeValues(typed, typed.outputs);
   return {};
 }
 
@@ -61,19 +52,10 @@ Result<std::shared_ptr<Model::State>> MakeState(const host::ImportSource& source
   auto state = std::make_shared<Model::State>();
   state->name = std::move(name);
   state->engine = std::move(engine);
-  const auto located = [&](Status status) {
-    // Importers name the file themselves, others do not.
-    if (status.where().compare(0, state->name.size(), state->name) == 0) return status;
-    return std::move(status).At(state->name);
-  };
-  Result<Graph> graph = ReadGraph(source, type);
-  if (!graph.ok()) return located(std::move(graph).status());
-  Status status = host::VerifyGraph(*graph);
-  if (status.ok()) status = host::UpgradeGraph(*graph);
-  if (!status.ok()) return located(std::move(status));
-  state->graph = std::make_shared<const Graph>(std::move(graph).value());
-  status = DescribeModel(*state);
-  if (!status.ok()) return located(std::move(status));
+  DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state->name));
+  state->graph = std::make_shared<const Graph>(std::move(read.graph));
+  Status status = DescribeModel(*state);
+  if (!status.ok()) return std::move(status).At(state->name);
   if (state->has_static_inputs()) {
     Result<std::shared_ptr<const host::Plan>> plan = state->PlanFor(state->static_shapes());
     if (!plan.ok()) return std::move(plan).status();
