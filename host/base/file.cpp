@@ -63,6 +63,11 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<uint8_t*>(data_), size_);
 }
 
+void MappedFile::DropPages() const {
+  // Whether it works changes nothing but memory: the mapping is read-only, so no page holds anything of its own.
+  if (data_ != nullptr) (void)madvise(const_cast<uint8_t*>(data_), size_, MADV_DONTNEED);
+}
+
 Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t limit) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   DEPUTY_ASSIGN_OR_RETURN(const size_t size, OpenRegular(path, file.get()));

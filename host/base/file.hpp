@@ -22,6 +22,9 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const uint8_t> bytes() const { return {data_, size_}; }
+  // Gives the memory of what was read so far back to the system; reading on brings it in again. For when most of the
+  // file has been read for the last time. [any-thread]
+  void DropPages() const;
 
  private:
   MappedFile(const uint8_t* data, size_t size) : data_(data), size_(size) {}

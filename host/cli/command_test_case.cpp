@@ -103,8 +103,9 @@ int Run(const Options& options) {
   return failed == 0 ? kDone : kNo;
 }
 
-CLI::Option* AddTolerance(CLI::App& syntax, const char* flag, double& value, const char* form, const char* help) {
-  return syntax.add_option(flag, value, help)->capture_default_str()->check(CLI::NonNegativeNumber)->type_name(form);
+void AddTolerance(CLI::App& syntax, const char* flag, std::optional<double>& value, const char* form,
+                  const char* help) {
+  syntax.add_option(flag, value, help)->check(CLI::NonNegativeNumber)->type_name(form);
 }
 
 }  // namespace
@@ -116,10 +117,18 @@ Command MakeTestCaseCommand(CLI::App& app) {
       ->required()
       ->type_name("DIR");
   options->context.AddTo(*syntax);
-  Tolerance& tolerance = options->cases.tolerance;
-  AddTolerance(*syntax, "--rtol", tolerance.rtol, "R", "Allowed per magnitude of the expected element");
-  AddTolerance(*syntax, "--atol", tolerance.atol, "A", "Allowed on top, whatever the magnitude");
-  AddTolerance(*syntax, "--atol-scale", tolerance.atol_scale, "S", "Allowed per largest magnitude of the output");
+  CaseTolerance& tolerance = options->cases.tolerance;
+  AddTolerance(*syntax, "--rtol", tolerance.rtol, "R",
+               "Allowed per magnitude of the expected element [1e-3, for 16-bit floats 1e-2]");
+  AddTolerance(*syntax, "--atol", tolerance.atol, "A", "Allowed on top, whatever the magnitude [1e-7]");
+  AddTolerance(*syntax, "--atol-scale", tolerance.atol_scale, "S",
+               "Allowed per largest magnitude of the output [0, for networks 1e-5, for 16-bit floats 1e-3]");
+  AddTolerance(*syntax, "--outliers", tolerance.outliers, "SHARE",
+               "Share of the elements that may be a step off [0, for quantized models 1e-3]");
+  syntax
+      ->add_option("--except", options->cases.excepted,
+                   "An output of which only type and shape are compared; may be repeated")
+      ->type_name("NAME");
   syntax->add_flag("--via-dpm", options->cases.via_dpm, "Converts the model to .dpm first, and runs that");
   syntax->add_flag("--json", options->json, "For machines");
   SetExample(*syntax,

@@ -1,5 +1,6 @@
 #include "cli/element.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -15,14 +16,18 @@ double FromHalf(uint16_t bits) {
   return sign * std::ldexp(fraction + 1024, exponent - 25);
 }
 
-// Truncating; enough for made-up data of modest size.
+// To the nearest, halves to the even.
 uint16_t ToHalf(double value) {
   const auto sign = static_cast<uint16_t>(std::signbit(value) ? 0x8000 : 0);
+  const double magnitude = std::fabs(value);
+  if (std::isnan(value)) return 0x7E00;
+  if (magnitude >= 65520) return static_cast<uint16_t>(sign | 0x7C00);
   int exponent = 0;
-  const double fraction = std::frexp(std::fabs(value), &exponent);  // in [0.5, 1)
-  if (fraction == 0 || exponent < -13) return sign;
-  const auto bits = static_cast<uint16_t>(std::ldexp(fraction, 11) - 1024);
-  return static_cast<uint16_t>(sign | ((exponent + 14) << 10) | bits);
+  std::frexp(magnitude, &exponent);  // magnitude < 2^exponent
+  const int power = std::max(exponent - 1, -14);
+  // In units of the last of the 11 bits. Below 1024 it is subnormal; 2048 carries into the exponent, as it should.
+  const auto units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - power)));
+  return static_cast<uint16_t>(sign | (((power + 15) << 10) + units - 1024));
 }
 
 double FromBfloat16(uint16_t bits) {
@@ -36,7 +41,8 @@ uint16_t ToBfloat16(double value) {
   const auto narrow = static_cast<float>(value);
   uint32_t bits = 0;
   std::memcpy(&bits, &narrow, sizeof bits);
-  return static_cast<uint16_t>(bits >> 16);
+  if (std::isnan(narrow)) return static_cast<uint16_t>((bits >> 16) | 0x40);
+  return static_cast<uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
 }
 
 template <class T>

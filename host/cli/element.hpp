@@ -14,7 +14,7 @@ bool IsFloating(DType dtype);
 // The element at the flat index; 64-bit integers are rounded. The tensor must be numeric.
 double ElementAt(const Tensor& tensor, int64_t index);
 
-// Writes `value`, rounded towards zero for integers; it must be in the dtype's range.
+// Writes `value`, rounded towards zero for integers, to the nearest for floats; it must be in an integer's range.
 void SetElement(Tensor& tensor, int64_t index, double value);
 
 }  // namespace deputy::cli

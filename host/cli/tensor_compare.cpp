@@ -58,13 +58,17 @@ Comparison CompareTensors(const Tensor& got, const Tensor& want, const Tolerance
     return result;
   }
   result.elements = got.element_count();
-  const double base = tolerance.atol + (tolerance.atol_scale > 0 ? tolerance.atol_scale * LargestMagnitude(want) : 0);
+  const bool scaled = tolerance.atol_scale > 0 || tolerance.step_scale > 0;
+  const double largest = scaled ? std::max(LargestMagnitude(want), tolerance.least_magnitude) : 0;
+  const double base = tolerance.atol + tolerance.atol_scale * largest;
+  const double step = tolerance.step + tolerance.step_scale * largest;
   for (int64_t i = 0; i < result.elements; ++i) {
     const double a = ElementAt(got, i), b = ElementAt(want, i);
     const double difference = Difference(got, want, i, a, b);
     result.max_difference = std::max(result.max_difference, difference);
     const double allowed = base + (std::isfinite(b) ? tolerance.rtol * std::fabs(b) : 0);
     if (difference <= allowed) continue;
+    if (difference <= step) ++result.outliers;
     const double excess = Excess(difference, allowed), worst = Excess(result.worst_difference, result.worst_allowed);
     if (++result.wrong > 1 && !(excess > worst || (excess == worst && difference > result.worst_difference))) continue;
     result.worst_index = IndexOf(i, want.shape());
@@ -73,6 +77,8 @@ Comparison CompareTensors(const Tensor& got, const Tensor& want, const Tolerance
     result.worst_difference = difference;
     result.worst_allowed = allowed;
   }
+  const double few = tolerance.outliers * static_cast<double>(result.elements);
+  if (static_cast<double>(result.outliers) <= few) result.wrong -= result.outliers;
   result.ok = result.wrong == 0;
   return result;
 }

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/tensor_compare.hpp"
+#include "cli/case_tolerance.hpp"
 #include "deputy/context.hpp"
 
 namespace deputy::cli {
@@ -17,8 +17,9 @@ enum class CaseVerdict { kPass, kFail, kSkip };
 const char* NameOf(CaseVerdict verdict);  // "pass", "fail", "skip"
 
 struct CaseOptions {
-  Tolerance tolerance;
-  bool via_dpm = false;  // saves the model as .dpm first, and runs that
+  CaseTolerance tolerance;
+  std::vector<std::string> excepted;  // outputs of which only type and shape count, by name
+  bool via_dpm = false;               // saves the model as .dpm first, and runs that
 };
 
 struct CaseResult {

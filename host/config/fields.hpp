@@ -97,6 +97,11 @@ void VisitConfig(V& v, C& c) {
     v.Choice("policy", c.placement.policy);
     v.Items("rules", c.placement.rules, [&](auto& rule) { VisitPlacementRule(v, rule); });
   });
+  v.Group("passes", [&] {
+#define DEPUTY_PASS(name, key, text) v.Flag(#key, c.passes.key);
+#include "graph/passes/passes.inc"
+    v.Quantity("fold_budget", c.passes.fold_budget, SizeRange{"0B", "1TB"});
+  });
   v.Group("cache", [&] {
     v.Text("dir", c.cache.dir, TextKind::kCacheDir);
     v.Quantity("max", c.cache.max, SizeRange{"1MB", "1000TB"});

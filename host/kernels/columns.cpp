@@ -1,7 +1,8 @@
 #include "kernels/columns.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "kernels/linalg/linalg.hpp"
 
 namespace deputy::host {
 namespace {
@@ -13,9 +14,9 @@ int64_t Product(const SpatialDims& dims, size_t rank) {
 }
 
 // Calls fn(matrix row within a channel, tap of the last axis, first element of the wide row or -1 when all of it is
-// padding, column of position x0, x0, x1) for every stretch of positions in one row and every tap.
+// padding, column of position x0, x0, x1) for every stretch of positions in one row and one panel, and every tap.
 template <class F>
-void ForEachStretch(const ColumnGeometry& geometry, int64_t begin, int64_t end, F fn) {
+void ForEachStretch(const ColumnGeometry& geometry, int64_t begin, int64_t end, int64_t panel, F fn) {
   const size_t last = geometry.axes.size() - 1;
   const int64_t width = geometry.narrow[last], last_kernel = geometry.axes[last].kernel;
   const int64_t outer_taps = geometry.taps() / last_kernel;
@@ -23,7 +24,8 @@ void ForEachStretch(const ColumnGeometry& geometry, int64_t begin, int64_t end, 
     SpatialDims at = {};
     int64_t rest = position / width;
     for (size_t i = last; i-- > 0; rest /= geometry.narrow[i]) at[i] = rest % geometry.narrow[i];
-    const int64_t x0 = position % width, x1 = std::min(width, x0 + end - position);
+    const int64_t x0 = position % width, left = std::min(end - position, panel - (position - begin) % panel);
+    const int64_t x1 = std::min(width, x0 + left);
     SpatialDims tap = {};
     for (int64_t outer = 0; outer < outer_taps; ++outer) {
       int64_t wide_row = 0;
@@ -45,18 +47,6 @@ void ForEachStretch(const ColumnGeometry& geometry, int64_t begin, int64_t end, 
   }
 }
 
-template <class T>
-void CopyStrided(const T* from, int64_t stride, int64_t count, T* to) {
-  if (count <= 0) return;
-  if (stride == 1) {
-    std::memcpy(to, from, static_cast<size_t>(count) * sizeof(T));
-  } else if (stride == 2) {
-    for (int64_t i = 0; i < count; ++i) to[i] = from[2 * i];
-  } else {
-    for (int64_t i = 0; i < count; ++i) to[i] = from[i * stride];
-  }
-}
-
 }  // namespace
 
 int64_t ColumnGeometry::taps() const {
@@ -69,25 +59,30 @@ int64_t ColumnGeometry::wide_size() const { return Product(wide, axes.size()); }
 int64_t ColumnGeometry::narrow_size() const { return Product(narrow, axes.size()); }
 
 template <class T>
-void GatherColumns(const ColumnGeometry& geometry, const T* wide, int64_t channels, int64_t begin, int64_t end,
-                   T* columns) {
+void GatherPanels(const ColumnGeometry& geometry, const T* wide, int64_t channels, int64_t begin, int64_t end,
+                  T* panels) {
   const WindowAxis& axis = geometry.axes.back();
   const size_t last = geometry.axes.size() - 1;
-  const int64_t taps = geometry.taps(), wide_size = geometry.wide_size(), count = end - begin;
-  ForEachStretch(geometry, begin, end,
+  const int64_t taps = geometry.taps(), width = linalg::PanelWidth<T>(), panel_size = channels * taps * width;
+  if ((end - begin) % width != 0) {
+    T* padded = panels + (end - begin) / width * panel_size;
+    std::fill(padded, padded + panel_size, T(0));
+  }
+  linalg::GatherArgs<T> rows;
+  rows.rows = channels;
+  rows.stride = axis.stride;
+  rows.from_step = geometry.wide_size();
+  rows.to_step = taps * width;
+  ForEachStretch(geometry, begin, end, width,
                  [&](int64_t row, int64_t kx, int64_t start, int64_t column, int64_t x0, int64_t x1) {
                    TapRange inside;
                    if (start >= 0) inside = OutputsInside(axis, kx, geometry.wide[last], geometry.narrow[last]);
-                   const int64_t first = std::clamp(inside.first, x0, x1);
-                   const int64_t stop = std::clamp(inside.last, first, x1);
-                   const int64_t from = start + first * axis.stride - axis.pad_begin + kx * axis.dilation;
-                   for (int64_t c = 0; c < channels; ++c) {
-                     T* to = columns + (c * taps + row) * count + column;
-                     std::fill(to, to + (first - x0), T(0));
-                     if (stop > first)
-                       CopyStrided(wide + c * wide_size + from, axis.stride, stop - first, to + (first - x0));
-                     std::fill(to + (stop - x0), to + (x1 - x0), T(0));
-                   }
+                   rows.count = x1 - x0;
+                   rows.first = std::clamp(inside.first, x0, x1) - x0;
+                   rows.stop = std::clamp(inside.last, x0 + rows.first, x1) - x0;
+                   rows.from = wide + (start + x0 * axis.stride - axis.pad_begin + kx * axis.dilation);
+                   rows.to = panels + (column / width * panel_size + row * width + column % width);
+                   linalg::GatherRows(rows);
                  });
 }
 
@@ -97,7 +92,7 @@ void ScatterColumns(const ColumnGeometry& geometry, const T* columns, int64_t ch
   const WindowAxis& axis = geometry.axes.back();
   const size_t last = geometry.axes.size() - 1;
   const int64_t taps = geometry.taps(), wide_size = geometry.wide_size(), count = end - begin;
-  ForEachStretch(geometry, begin, end,
+  ForEachStretch(geometry, begin, end, geometry.narrow_size(),
                  [&](int64_t row, int64_t kx, int64_t start, int64_t column, int64_t x0, int64_t x1) {
                    if (start < 0) return;
                    const TapRange inside = OutputsInside(axis, kx, geometry.wide[last], geometry.narrow[last]);
@@ -120,8 +115,8 @@ int64_t ColumnTile(const ColumnGeometry& geometry, int64_t rows, size_t element_
   return std::max<int64_t>(1, std::min(tile, geometry.narrow_size()));
 }
 
-template void GatherColumns(const ColumnGeometry&, const float*, int64_t, int64_t, int64_t, float*);
-template void GatherColumns(const ColumnGeometry&, const double*, int64_t, int64_t, int64_t, double*);
+template void GatherPanels(const ColumnGeometry&, const float*, int64_t, int64_t, int64_t, float*);
+template void GatherPanels(const ColumnGeometry&, const double*, int64_t, int64_t, int64_t, double*);
 template void ScatterColumns(const ColumnGeometry&, const float*, int64_t, int64_t, int64_t, float*);
 template void ScatterColumns(const ColumnGeometry&, const double*, int64_t, int64_t, int64_t, double*);
 

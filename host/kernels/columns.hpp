@@ -20,11 +20,11 @@ struct ColumnGeometry {
   int64_t narrow_size() const;
 };
 
-// columns[(channel, tap), position - begin] = wide[channel, element under the tap], zero in the padding, for positions
-// [begin, end) of the flattened narrow side.
+// The matrix of rows (channel, tap) and columns [begin, end), positions of the flattened narrow side, in the panels of
+// a product (linalg.hpp): wide[channel, element under the tap], zero in the padding.
 template <class T>
-void GatherColumns(const ColumnGeometry& geometry, const T* wide, int64_t channels, int64_t begin, int64_t end,
-                   T* columns);
+void GatherPanels(const ColumnGeometry& geometry, const T* wide, int64_t channels, int64_t begin, int64_t end,
+                  T* panels);
 
 // wide[channel, element under the tap] += columns[(channel, tap), position - begin].
 template <class T>

@@ -1,10 +1,9 @@
 #include "kernels/convolution.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <optional>
 
 #include "kernels/columns.hpp"
+#include "kernels/depthwise.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/slots.hpp"
 
@@ -12,32 +11,69 @@ namespace deputy::host {
 namespace {
 
 constexpr size_t AlignUp(size_t bytes) { return (bytes + 63) / 64 * 64; }
+constexpr int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 ColumnGeometry GeometryOf(const ConvolutionShape& shape) { return {shape.window.all(), shape.in, shape.out}; }
 
-// How the output of one image and group is cut into products that threads take one by one.
+// How the output of one image and group is cut into products that threads take one by one, and the input channels of
+// each into blocks whose columns stay in the cache of one core.
+template <class T>
 struct ProductTiles {
   bool in_place;  // the input is the matrix already
+  int64_t channels, channel_block;
   int64_t columns, column_tiles, rows, row_tiles;
-  int64_t items;
+  int64_t items, slots;
+  size_t panel_bytes, slot_bytes;
 
-  ProductTiles(const ConvolutionShape& shape, const ColumnGeometry& geometry, int64_t depth, size_t element_bytes,
-               uint32_t threads)
-      : in_place(shape.window.IsPointwise()) {
+  ProductTiles(const ConvolutionShape& shape, const ColumnGeometry& geometry, const ThreadPool& pool)
+      : in_place(shape.window.IsPointwise()), channels(shape.in_channels / shape.group) {
     const int64_t filters = shape.out_channels / shape.group, positions = geometry.narrow_size();
-    columns = ColumnTile(geometry, depth, element_bytes);
-    column_tiles = (positions + columns - 1) / columns;
-    const int64_t images = shape.batch * shape.group;
-    // Small images are cut along the filters too, for all threads to have something to do.
-    constexpr int64_t kFewestRows = 16;
-    const int64_t wanted = threads == 1 ? 1 : 2 * int64_t{threads} / std::max<int64_t>(1, images * column_tiles);
-    row_tiles = std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, filters / kFewestRows));
-    // Rows that do not fill a register block are computed in another order: at most the last ones of all, so that equal
-    // filters give equal results.
-    constexpr int64_t kRegisterBlock = 8;
-    rows = ((filters + row_tiles - 1) / row_tiles + kRegisterBlock - 1) / kRegisterBlock * kRegisterBlock;
-    row_tiles = (filters + rows - 1) / rows;
+    const int64_t images = shape.batch * shape.group, taps = geometry.taps();
+    constexpr int64_t kDepth = 192, kCacheBytes = 512 * 1024;
+    channel_block = in_place ? channels : std::clamp<int64_t>(kDepth / taps, 1, std::max<int64_t>(1, channels));
+    const int64_t depth = channel_block * taps;
+    CutColumns(positions, in_place ? kMostColumns : kCacheBytes / static_cast<int64_t>(sizeof(T)) / depth);
+    const double work = static_cast<double>(images * filters) * static_cast<double>(channels * taps * positions);
+    const int64_t threads = work < kLeastWork ? 1 : pool.thread_count();
+    CutForThreads(images, filters, positions, threads);
     items = images * column_tiles * row_tiles;
+    slots = std::max<int64_t>(1, std::min(threads, items));
+    panel_bytes = in_place ? 0 : AlignUp(static_cast<size_t>(depth * columns) * sizeof(T));
+    linalg::GemmArgs<T> largest;
+    largest.m = rows;
+    largest.n = columns;
+    largest.k = depth;
+    largest.b_in_panels = !in_place;
+    slot_bytes = panel_bytes + AlignUp(linalg::GemmWorkspace(largest));
+  }
+
+ private:
+  static constexpr int64_t kMostColumns = 2048;
+  static constexpr double kLeastWork = 65536;  // multiplications worth a second thread
+
+  // Whole panels, alike.
+  void CutColumns(int64_t positions, int64_t most) {
+    const int64_t panel = linalg::PanelWidth<T>();
+    column_tiles = CeilDivide(positions, std::clamp(most, panel, kMostColumns));
+    columns = CeilDivide(CeilDivide(positions, column_tiles), panel) * panel;
+    column_tiles = CeilDivide(positions, columns);
+  }
+
+  // Few tiles are made as many as threads can share evenly: by columns while these stay wide, otherwise along the
+  // filters.
+  void CutForThreads(int64_t images, int64_t filters, int64_t positions, int64_t threads) {
+    constexpr int64_t kFewestPanels = 3, kFewestRows = 16, kEnough = 8;
+    row_tiles = 1;
+    rows = filters;
+    if (threads == 1 || images * column_tiles >= kEnough * threads || images % threads == 0) return;
+    const int64_t tiles = CeilDivide(column_tiles, threads) * threads;
+    if (CeilDivide(positions, tiles) >= kFewestPanels * linalg::PanelWidth<T>()) {
+      CutColumns(positions, CeilDivide(positions, tiles));
+    } else if (images * column_tiles % threads != 0) {
+      row_tiles = std::clamp<int64_t>(threads, 1, std::max<int64_t>(1, filters / kFewestRows));
+      rows = CeilDivide(filters, row_tiles);
+      row_tiles = CeilDivide(filters, rows);
+    }
   }
 };
 
@@ -45,180 +81,45 @@ template <class T>
 void ConvolveByProducts(const ConvolutionShape& shape, const T* x, const T* weights, const T* bias, T* y,
                         void* workspace, ThreadPool& pool) {
   const ColumnGeometry geometry = GeometryOf(shape);
-  const int64_t in_size = geometry.wide_size(), out_size = geometry.narrow_size();
-  const int64_t channels = shape.in_channels / shape.group, filters = shape.out_channels / shape.group;
-  const int64_t depth = channels * geometry.taps();
-  const ProductTiles tiles(shape, geometry, depth, sizeof(T), pool.thread_count());
-  const size_t slot_bytes = AlignUp(static_cast<size_t>(depth * tiles.columns) * sizeof(T));
-  ForEachInSlots(pool, tiles.items, [&](int64_t item, int64_t slot) {
+  const int64_t in_size = geometry.wide_size(), out_size = geometry.narrow_size(), taps = geometry.taps();
+  const int64_t filters = shape.out_channels / shape.group;
+  const ProductTiles<T> tiles(shape, geometry, pool);
+  const int64_t channels = tiles.channels, depth = channels * taps;
+  ForEachInSlots(pool, tiles.items, tiles.slots, [&](int64_t item, int64_t slot) {
     const int64_t image = item / (tiles.column_tiles * tiles.row_tiles);  // batch and group in one
-    const int64_t group = image % shape.group;
     const int64_t first_row = item % tiles.row_tiles * tiles.rows;
     const int64_t begin = item / tiles.row_tiles % tiles.column_tiles * tiles.columns;
-    const int64_t end = std::min(begin + tiles.columns, out_size);
-    const T* image_x = x + image * channels * in_size;
+    const int64_t end = std::min(begin + tiles.columns, out_size), row = image % shape.group * filters + first_row;
+    char* memory = static_cast<char*>(workspace) + static_cast<size_t>(slot) * tiles.slot_bytes;
 
     linalg::GemmArgs<T> product;
     product.m = std::min(tiles.rows, filters - first_row);
     product.n = end - begin;
-    product.k = depth;
-    product.a = weights + (group * filters + first_row) * depth;
     product.lda = depth;
-    if (tiles.in_place) {
-      product.b = image_x + begin;
-      product.ldb = in_size;
-    } else {
-      T* columns = reinterpret_cast<T*>(static_cast<char*>(workspace) + static_cast<size_t>(slot) * slot_bytes);
-      GatherColumns(geometry, image_x, channels, begin, end, columns);
-      product.b = columns;
-      product.ldb = product.n;
-    }
     product.c = y + (image * filters + first_row) * out_size + begin;
     product.ldc = out_size;
-    if (bias != nullptr) {
-      for (int64_t i = 0; i < product.m; ++i)
-        std::fill_n(product.c + i * out_size, product.n, bias[group * filters + first_row + i]);
-      product.beta = 1;
-    }
-    linalg::Gemm(product);
-  });
-}
-
-// Depthwise: one channel with its padding, cut to what the windows see. The last axis is split by position modulo its
-// stride, so that what a tap reads for neighbouring outputs lies in neighbouring elements.
-struct PaddedChannel {
-  SpatialDims extents = {};  // of the outer axes; the last one is `row`
-  int64_t phase = 0;         // elements of a row per position modulo the stride
-  int64_t row = 0, size = 0;
-
-  // Empty where this is much larger than the input: strides and dilations that no sensible model has.
-  static std::optional<PaddedChannel> Of(const ColumnGeometry& geometry) {
-    const size_t last = geometry.axes.size() - 1;
-    PaddedChannel channel;
-    channel.phase = geometry.narrow[last] + (geometry.axes[last].reach() - 1) / geometry.axes[last].stride;
-    channel.row = channel.phase * geometry.axes[last].stride;
-    channel.size = channel.row;
-    const int64_t limit = 4 * geometry.wide_size() + 4096;
-    for (size_t i = 0; i < last; ++i) {
-      channel.extents[i] = (geometry.narrow[i] - 1) * geometry.axes[i].stride + geometry.axes[i].reach();
-      if (channel.size > limit || channel.extents[i] > limit) return std::nullopt;
-      channel.size *= channel.extents[i];
-    }
-    return channel.size > limit ? std::nullopt : std::optional(channel);
-  }
-};
-
-struct DepthwiseSizes {
-  size_t offsets, slot;  // bytes: one list for all, then each slot's channel
-
-  DepthwiseSizes(const ColumnGeometry& geometry, const PaddedChannel& channel, size_t element_bytes)
-      : offsets(AlignUp(static_cast<size_t>(geometry.taps()) * sizeof(int64_t))),
-        slot(AlignUp(static_cast<size_t>(channel.size) * element_bytes)) {}
-};
-
-// Where each tap reads, relative to what the first tap reads.
-void FillOffsets(const ColumnGeometry& geometry, const PaddedChannel& channel, int64_t* offsets) {
-  const size_t last = geometry.axes.size() - 1;
-  const int64_t taps = geometry.taps();
-  for (int64_t t = 0; t < taps; ++t) {
-    int64_t rest = t, row = 0, stride = 1;
-    const int64_t element = rest % geometry.axes[last].kernel * geometry.axes[last].dilation;
-    rest /= geometry.axes[last].kernel;
-    for (size_t i = last; i-- > 0; rest /= geometry.axes[i].kernel) {
-      row += rest % geometry.axes[i].kernel * geometry.axes[i].dilation * stride;
-      stride *= channel.extents[i];
-    }
-    const int64_t step = geometry.axes[last].stride;
-    offsets[t] = row * channel.row + element % step * channel.phase + element / step;
-  }
-}
-
-// Copies a channel into the middle of the zeros.
-template <class T>
-void PadChannel(const ColumnGeometry& geometry, const PaddedChannel& channel, const T* x, T* padded) {
-  const size_t last = geometry.axes.size() - 1;
-  const WindowAxis& axis = geometry.axes[last];
-  const int64_t width = geometry.wide[last], rows = geometry.wide_size() / width;
-  for (int64_t r = 0; r < rows; ++r) {
-    int64_t rest = r, row = 0, stride = 1;
-    bool seen = true;
-    for (size_t i = last; i-- > 0; rest /= geometry.wide[i]) {
-      const int64_t at = rest % geometry.wide[i] + geometry.axes[i].pad_begin;
-      seen = seen && at < channel.extents[i];
-      row += at * stride;
-      stride *= channel.extents[i];
-    }
-    if (!seen) continue;
-    for (int64_t phase = 0; phase < axis.stride; ++phase) {
-      // Element i of the phase stands at phase + i * stride - pad_begin of the input.
-      const int64_t offset = phase - axis.pad_begin;
-      const int64_t first = offset < 0 ? (-offset + axis.stride - 1) / axis.stride : 0;
-      const int64_t stop = std::min(channel.phase, offset >= width ? 0 : (width - 1 - offset) / axis.stride + 1);
-      T* to = padded + row * channel.row + phase * channel.phase;
-      const int64_t from = r * width + offset;
-      if (axis.stride == 1) {
-        if (stop > first) std::copy(x + from + first, x + from + stop, to + first);
+    product.row_bias = bias == nullptr ? nullptr : bias + row;
+    int64_t c = 0;
+    do {  // once even without channels: the bias is the result
+      const int64_t block = std::min(tiles.channel_block, channels - c);
+      const T* block_x = x + (image * channels + c) * in_size;
+      product.a = weights + (row * channels + c) * taps;
+      product.k = block * taps;
+      if (tiles.in_place) {
+        product.b = block_x + begin;
+        product.ldb = in_size;
       } else {
-        for (int64_t i = first; i < stop; ++i) to[i] = x[from + i * axis.stride];
+        T* panels = reinterpret_cast<T*>(memory);
+        GatherPanels(geometry, block_x, block, begin, end, panels);
+        product.b = panels;
+        product.ldb = product.k * linalg::PanelWidth<T>();
+        product.b_in_panels = true;
       }
-    }
-  }
-}
-
-// The sums of one channel, slab by slab of the two innermost axes.
-template <class T>
-void SumChannel(const ColumnGeometry& geometry, const PaddedChannel& channel, linalg::TapsArgs<T> sum) {
-  const size_t last = geometry.axes.size() - 1;
-  const T* padded = sum.x;
-  sum.count = sum.y_step = geometry.narrow[last];
-  sum.taps = geometry.taps();
-  sum.rows = last == 0 ? 1 : geometry.narrow[last - 1];
-  sum.x_step = last == 0 ? 0 : geometry.axes[last - 1].stride * channel.row;
-  const int64_t slabs = geometry.narrow_size() / (sum.rows * sum.count);
-  for (int64_t slab = 0; slab < slabs; ++slab) {
-    int64_t rest = slab, row = 0, stride = last == 0 ? 1 : channel.extents[last - 1];
-    for (size_t i = last; i-- > 1; rest /= geometry.narrow[i - 1]) {
-      row += rest % geometry.narrow[i - 1] * geometry.axes[i - 1].stride * stride;
-      stride *= channel.extents[i - 1];
-    }
-    sum.x = padded + row * channel.row;
-    linalg::SumTaps(sum);
-    sum.y += sum.rows * sum.count;
-  }
-}
-
-template <class T>
-void ConvolveDepthwise(const ConvolutionShape& shape, const PaddedChannel& channel, const T* x, const T* weights,
-                       const T* bias, T* y, void* workspace, ThreadPool& pool) {
-  const ColumnGeometry geometry = GeometryOf(shape);
-  const int64_t in_size = geometry.wide_size(), out_size = geometry.narrow_size(), taps = geometry.taps();
-  const int64_t filters = shape.out_channels / shape.group, images = shape.batch * shape.group;
-  const DepthwiseSizes sizes(geometry, channel, sizeof(T));
-  int64_t* offsets = static_cast<int64_t*>(workspace);
-  char* slots = static_cast<char*>(workspace) + sizes.offsets;
-  FillOffsets(geometry, channel, offsets);
-  // The padding stays zero while the channels come and go.
-  std::memset(slots, 0, static_cast<size_t>(SlotCount(pool, images)) * sizes.slot);
-  ForEachInSlots(pool, images, [&](int64_t image, int64_t slot) {
-    T* padded = reinterpret_cast<T*>(slots + static_cast<size_t>(slot) * sizes.slot);
-    PadChannel(geometry, channel, x + image * in_size, padded);
-    for (int64_t f = 0; f < filters; ++f) {
-      const int64_t filter = image % shape.group * filters + f;
-      linalg::TapsArgs<T> sum;
-      sum.x = padded;
-      sum.offsets = offsets;
-      sum.weights = weights + filter * taps;
-      sum.bias = bias == nullptr ? T(0) : bias[filter];
-      sum.y = y + (image * filters + f) * out_size;
-      SumChannel(geometry, channel, sum);
-    }
+      linalg::Gemm(product, memory + tiles.panel_bytes);
+      product.beta = 1;
+      c += block;
+    } while (c < channels);
   });
-}
-
-std::optional<PaddedChannel> DepthwiseLayout(const ConvolutionShape& shape) {
-  const ColumnGeometry geometry = GeometryOf(shape);
-  const bool depthwise = shape.in_channels == shape.group && shape.group > 1 && geometry.wide_size() > 0;
-  return depthwise ? PaddedChannel::Of(geometry) : std::nullopt;
 }
 
 bool IsEmpty(const ConvolutionShape& shape) {
@@ -230,24 +131,17 @@ bool IsEmpty(const ConvolutionShape& shape) {
 template <class T>
 size_t ConvolutionWorkspace(const ConvolutionShape& shape, const ThreadPool& pool) {
   if (IsEmpty(shape)) return 0;
-  const ColumnGeometry geometry = GeometryOf(shape);
-  if (const std::optional<PaddedChannel> channel = DepthwiseLayout(shape)) {
-    const DepthwiseSizes sizes(geometry, *channel, sizeof(T));
-    return sizes.offsets + static_cast<size_t>(SlotCount(pool, shape.batch * shape.group)) * sizes.slot;
-  }
-  const int64_t depth = shape.in_channels / shape.group * geometry.taps();
-  const ProductTiles tiles(shape, geometry, depth, sizeof(T), pool.thread_count());
-  if (tiles.in_place) return 0;
-  return static_cast<size_t>(SlotCount(pool, tiles.items)) *
-         AlignUp(static_cast<size_t>(depth * tiles.columns) * sizeof(T));
+  if (IsDepthwise(shape)) return DepthwiseWorkspace<T>(shape, pool);
+  const ProductTiles<T> tiles(shape, GeometryOf(shape), pool);
+  return static_cast<size_t>(tiles.slots) * tiles.slot_bytes;
 }
 
 template <class T>
 void Convolve(const ConvolutionShape& shape, const T* x, const T* weights, const T* bias, T* y, void* workspace,
               ThreadPool& pool) {
   if (IsEmpty(shape)) return;
-  if (const std::optional<PaddedChannel> channel = DepthwiseLayout(shape)) {
-    ConvolveDepthwise(shape, *channel, x, weights, bias, y, workspace, pool);
+  if (IsDepthwise(shape)) {
+    ConvolveDepthwise(shape, x, weights, bias, y, workspace, pool);
   } else {
     ConvolveByProducts(shape, x, weights, bias, y, workspace, pool);
   }

@@ -38,29 +38,28 @@ using host::Graph;
 
 namespace {
 
+host::ImportSource SourceOf(const Model::State& state) { return {state.file->bytes(), state.file, state.path}; }
+
 // Types of all values as far as the model alone tells them: for the outputs that a caller may list before running.
-Status DescribeModel(Model::State& state) {
-  Graph typed = *state.graph;
+Status DescribeModel(const Graph& graph, Model::State& state) {
+  Graph typed = graph;
   DEPUTY_RETURN_IF_ERROR(InferGraph(typed, {}));
-  state.inputs = host::DescribeValues(*state.graph, state.graph->inputs);
+  state.inputs = host::DescribeValues(graph, graph.inputs);
   state.outputs = host::DescribeValues(typed, typed.outputs);
   return {};
 }
 
-Result<std::shared_ptr<Model::State>> MakeState(const host::ImportSource& source, ModelType type, std::string name,
-                                                std::shared_ptr<host::Engine> engine) {
-  auto state = std::make_shared<Model::State>();
-  state->name = std::move(name);
-  state->engine = std::move(engine);
-  DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state->name));
-  state->graph = std::make_shared<const Graph>(std::move(read.graph));
-  Status status = DescribeModel(*state);
-  if (!status.ok()) return std::move(status).At(state->name);
-  if (state->has_static_inputs()) {
-    Result<std::shared_ptr<const host::Plan>> plan = state->PlanFor(state->static_shapes());
-    if (!plan.ok()) return std::move(plan).status();
-  }
-  return state;
+// Everything up to the plan, when the model fixes its shapes. `state` has a name, an engine and perhaps a file.
+Status Load(Model::State& state, const host::ImportSource& source, ModelType type) {
+  DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state.name));
+  if (state.file == nullptr) state.original = std::make_shared<const Graph>(read.graph);
+  DEPUTY_RETURN_IF_ERROR(DescribeModel(read.graph, state).At(state.name));
+  DEPUTY_RETURN_IF_ERROR(state.Prepare(std::move(read.graph)));
+  // Weights have been read by now, to be folded, and will be once more, to be packed: not all at the same time.
+  if (state.file != nullptr) state.file->DropPages();
+  if (state.has_static_inputs()) DEPUTY_RETURN_IF_ERROR(state.PlanFor(state.static_shapes()).status());
+  if (state.file != nullptr) state.file->DropPages();
+  return {};
 }
 
 }  // namespace
@@ -74,12 +73,17 @@ Status Model::Build(const std::string& path, const Context& context) {
   Context opened(context);
   DEPUTY_RETURN_IF_ERROR(opened.Load());
   context.state_->engine = opened.state_->engine;
-  const std::string name = std::filesystem::path(path).filename().string();
   Result<std::shared_ptr<const host::MappedFile>> file = host::MappedFile::Open(path);
   if (!file.ok()) return std::move(file).status().WithCode(StatusCode::kModel);
-  DEPUTY_ASSIGN_OR_RETURN(state_,
-                          MakeState({(*file)->bytes(), *file, path}, ModelType::kAuto, path, opened.state_->engine));
-  state_->name = name;
+  auto state = std::make_shared<State>();
+  state->name = path;
+  state->engine = opened.state_->engine;
+  state->file = std::move(file).value();
+  state->path = path;
+  DEPUTY_RETURN_IF_ERROR(Load(*state, SourceOf(*state), ModelType::kAuto));
+  state->name = state->path.filename().string();
+  state->path = std::filesystem::absolute(state->path);  // the working directory may change
+  state_ = std::move(state);
   return {};
 }
 
@@ -88,8 +92,11 @@ Status Model::Build(const void* data, size_t size, ModelType type, const Context
   DEPUTY_RETURN_IF_ERROR(opened.Load());
   context.state_->engine = opened.state_->engine;
   if (data == nullptr && size != 0) return Error(StatusCode::kInvalidArgument, "no model data");
-  DEPUTY_ASSIGN_OR_RETURN(state_, MakeState({{static_cast<const uint8_t*>(data), size}, nullptr, {}}, type, "model",
-                                            opened.state_->engine));
+  auto state = std::make_shared<State>();
+  state->name = "model";
+  state->engine = opened.state_->engine;
+  DEPUTY_RETURN_IF_ERROR(Load(*state, {{static_cast<const uint8_t*>(data), size}, nullptr, {}}, type));
+  state_ = std::move(state);
   return {};
 }
 
@@ -125,7 +132,10 @@ Result<PlacementReport> Model::Placement(const std::vector<Shape>& shapes) const
 
 Status Model::Save(const std::string& path) const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
-  return host::WriteModelFile(*state_->graph, path);
+  if (state_->original != nullptr) return host::WriteModelFile(*state_->original, path);
+  DEPUTY_ASSIGN_OR_RETURN(const host::ReadGraph original,
+                          host::ReadAnyModel(SourceOf(*state_), ModelType::kAuto, state_->name));
+  return host::WriteModelFile(original.graph, path);
 }
 
 }  // namespace deputy

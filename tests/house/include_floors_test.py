@@ -39,7 +39,7 @@ ROWS = {
     "host/format": Row(4, ("host/graph",), ("FlatBuffers", "fmt")),
     "host/import": Row(4, ("host/graph",), ("fmt",)),
     "host/import/onnx": Row(4, ("host/import",), ("protobuf", "libonnx", "fmt")),
-    "host/config": Row(4, ("host/base",), ("yaml-cpp", "fmt")),
+    "host/config": Row(4, ("host/base", "host/graph"), ("yaml-cpp", "fmt")),
     "host/delegate": Row(4, ("host/graph",), ("fmt",)),
     "host/kernels": Row(4, ("host/tensor", "host/kernels/linalg"), ("fmt",)),
     "host/kernels/linalg": Row(4, ("host/tensor",), ("Eigen",)),

@@ -7,14 +7,13 @@ namespace deputy::host {
 
 // The input is there, has this type, and as many bytes as its extents need.
 inline Status CheckTyped(const ConstView& input, DType dtype) {
-  DEPUTY_RETURN_IF_ERROR(ElementBytes(input).status());
-  if (input.dtype() == dtype) return {};
-  return Error(StatusCode::kInternal, "an input is {} where {} was planned", NameOf(input.dtype()), NameOf(dtype));
+  if (input.present() && input.dtype() == dtype && BytesFit(dtype, input.dims(), input.byte_size())) return {};
+  return ExplainInput(input, dtype);
 }
 
 // The output is there, has this type, and as many bytes as its own extents need.
 inline Status CheckTypedOutput(const MutableView& output, DType dtype) {
-  if (!output.present()) return Error(StatusCode::kInternal, "an output is missing");
+  if (!output.present()) return ExplainOutput(output, dtype, {});
   return CheckOutput(output, dtype, output.dims());
 }
 

@@ -2,11 +2,14 @@
 // run's tensors and memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
+#include "base/checked.hpp"
 #include "cpu/kernel.hpp"
 #include "tensor/small_dims.hpp"
 
@@ -33,9 +36,24 @@ Status CheckMovable(const KernelSpec& spec);
 // Bytes of one element of a present tensor; fails for a type without a size or when its byte count denies its extents.
 Result<size_t> ElementBytes(const ConstView& tensor);
 
-// The output has this type, these extents and as many bytes as they need. Anything else is a broken promise of the
-// planner: kInternal.
-Status CheckOutput(const MutableView& output, DType dtype, std::span<const int64_t> dims);
+// As many bytes as the extents need.
+inline bool BytesFit(DType dtype, std::span<const int64_t> dims, uint64_t bytes) {
+  const std::optional<int64_t> count = CheckedElementCount(dims);
+  uint64_t needed = 0;
+  return count && !__builtin_mul_overflow(static_cast<uint64_t>(*count), SizeOf(dtype), &needed) && needed == bytes;
+}
+
+// Why a tensor that was found wrong is wrong: kInternal, a broken promise of the planner.
+Status ExplainInput(const ConstView& input, DType dtype);
+Status ExplainOutput(const MutableView& output, DType dtype, std::span<const int64_t> dims);
+
+// The output has this type, these extents and as many bytes as they need.
+inline Status CheckOutput(const MutableView& output, DType dtype, std::span<const int64_t> dims) {
+  if (output.present() && output.dtype() == dtype && BytesFit(dtype, dims, output.byte_size()) &&
+      std::equal(dims.begin(), dims.end(), output.dims().begin(), output.dims().end()))
+    return {};
+  return ExplainOutput(output, dtype, dims);
+}
 
 // The elements of an int64 or int32 tensor.
 Result<SmallDims> ReadInts(const ConstView& tensor, const char* what);

@@ -1,4 +1,7 @@
 // Rules for attributes that later definitions take as inputs.
+#include <utility>
+#include <vector>
+
 #include "graph/upgrade/rewrite.hpp"
 
 namespace deputy::host {
@@ -91,6 +94,20 @@ Status UpgradeTopK(NodeRewrite& node) {
   const int64_t k = before.GetInt("k", -1);
   DEPUTY_RETURN_IF_ERROR(node.SetInts(1, "k", {&k, 1}));
   node.SetPrimitive(PrimitiveBuilder(before).Remove("k").SetVersion(10));
+  return {};
+}
+
+// Upsample-7 (scales) and Upsample-1 (height_scale, width_scale) to Upsample-9.
+Status UpgradeUpsample(NodeRewrite& node) {
+  const Primitive before = node.primitive();
+  if (node.version() >= 9) return {};
+  std::vector<float> scales(before.GetFloats("scales").begin(), before.GetFloats("scales").end());
+  if (node.version() < 7) scales = {1, 1, before.GetFloat("height_scale", 1), before.GetFloat("width_scale", 1)};
+  DEPUTY_ASSIGN_OR_RETURN(Tensor tensor,
+                          Tensor::FromValues<float>(DType::kFloat32, {static_cast<int64_t>(scales.size())}, scales));
+  node.SetConstant(1, "scales", std::move(tensor));
+  node.SetPrimitive(
+      PrimitiveBuilder(before).Remove("scales").Remove("height_scale").Remove("width_scale").SetVersion(9));
   return {};
 }
 

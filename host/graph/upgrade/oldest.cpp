@@ -40,6 +40,16 @@ bool HasNegativeAxis(const Primitive& primitive) {
   return primitive.GetInt("axis", 0) < 0 || std::any_of(axes.begin(), axes.end(), [](int64_t a) { return a < 0; });
 }
 
+DType TypeOf(const Graph& graph, const Node& node, size_t i) {
+  return HasInput(node, i) ? graph.values[node.inputs[i]].type.dtype : DType::kUndefined;
+}
+
+// One scale for the whole tensor, as far as is known.
+bool OneScale(const Graph& graph, const Node& node) {
+  const ValueType& scale = graph.values[node.inputs[1]].type;
+  return scale.ranked && scale.dims.empty();
+}
+
 // The first definition that has what this node uses, where neither attributes nor the main element type show it.
 int32_t FirstWithForm(const Graph& graph, const Node& node) {
   const Primitive& primitive = node.primitive;
@@ -63,6 +73,16 @@ int32_t FirstWithForm(const Graph& graph, const Node& node) {
     case OpKind::kPad:
       need(18, HasInput(node, 3));
       need(19, primitive.GetString("mode", "constant") == "wrap");
+      break;
+    case OpKind::kQuantizeLinear:
+    case OpKind::kDequantizeLinear:
+      need(13, !OneScale(graph, node));
+      need(19, TypeOf(graph, node, 1) != DType::kFloat32);
+      need(21, SizeOf(TypeOf(graph, node, 2)) == 2);
+      break;
+    case OpKind::kResize:
+      need(13, !HasInput(node, 1) || !HasInput(node, 2));
+      need(19, primitive.GetString("coordinate_transformation_mode", "") == "half_pixel_symmetric");
       break;
     case OpKind::kScatterElements:
     case OpKind::kScatterND: {

@@ -65,6 +65,7 @@ Status UpgradeSlice(NodeRewrite& node);
 Status UpgradeSplit(NodeRewrite& node);
 Status UpgradeSqueeze(NodeRewrite& node);  // and Unsqueeze
 Status UpgradeTopK(NodeRewrite& node);
+Status UpgradeUpsample(NodeRewrite& node);
 
 // Operators that once trained, and the softmax family (normalization.cpp).
 Status UpgradeBatchNormalization(NodeRewrite& node);

@@ -55,6 +55,7 @@ constexpr auto kRules = std::to_array<Entry>({
     {OpKind::kTile, UpgradeTile},
     {OpKind::kTopK, UpgradeTopK},
     {OpKind::kUnsqueeze, UpgradeSqueeze},
+    {OpKind::kUpsample, UpgradeUpsample},
     {OpKind::kXor, UpgradeLegacyBroadcast},
 });
 

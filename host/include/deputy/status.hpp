@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -32,46 +34,84 @@ enum class StatusCode : int32_t {
 
 const char* StatusCodeName(StatusCode code);
 
-// [any-thread] An OK status costs no allocation. Copies share nothing.
+// [any-thread] One pointer: an OK status costs nothing. Copies share nothing. Where there is no memory to keep a
+// problem in, the status becomes kResourceExhausted, "out of memory".
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+  Status(StatusCode code, std::string message) {
+    if (code != StatusCode::kOk) Keep({code, std::move(message), {}, {}});
+  }
+  Status(const Status& other) {
+    if (!other.ok()) Keep(Problem(*other.problem_));
+  }
+  Status(Status&&) noexcept = default;
+  Status& operator=(const Status& other) {
+    if (this != &other) *this = Status(other);
+    return *this;
+  }
+  Status& operator=(Status&&) noexcept = default;
+  ~Status() = default;
 
-  bool ok() const { return code_ == StatusCode::kOk; }
-  StatusCode code() const { return code_; }
+  bool ok() const { return problem_ == nullptr; }
+  StatusCode code() const { return ok() ? StatusCode::kOk : problem_->code; }
   // The message alone: what happened, one sentence, lower case.
-  const std::string& message() const { return message_; }
+  const std::string& message() const { return Text(&Problem::message); }
   // Where: "model.onnx: node 'conv1'", "default.yaml:3:5", "libfoo.so: probe". May be empty.
-  const std::string& where() const { return where_; }
+  const std::string& where() const { return Text(&Problem::where); }
   // What to do about it. May be empty.
-  const std::string& advice() const { return advice_; }
+  const std::string& advice() const { return Text(&Problem::advice); }
 
   // Puts `place` in front of what is already said about the place (outermost first).
   Status&& At(const std::string& place) && {
-    if (!ok()) where_ = where_.empty() ? place : place + ": " + where_;
+    if (is_own()) problem_->where = where().empty() ? place : place + ": " + where();
     return std::move(*this);
   }
   Status&& Advise(std::string advice) && {
-    if (!ok() && advice_.empty()) advice_ = std::move(advice);
+    if (is_own() && problem_->advice.empty()) problem_->advice = std::move(advice);
     return std::move(*this);
   }
+  // An error with another code; an OK status stays one.
   Status&& WithCode(StatusCode code) && {
-    if (!ok()) code_ = code;
+    if (is_own()) problem_->code = code;
     return std::move(*this);
   }
 
   // "where: message; advice"
   std::string ToString() const {
     if (ok()) return "ok";
-    std::string text = where_.empty() ? message_ : where_ + ": " + message_;
-    if (!advice_.empty()) text += "; " + advice_;
+    std::string text = where().empty() ? message() : where() + ": " + message();
+    if (!advice().empty()) text += "; " + advice();
     return text;
   }
 
  private:
-  StatusCode code_ = StatusCode::kOk;
-  std::string message_, where_, advice_;
+  struct Problem {
+    StatusCode code;
+    std::string message, where, advice;
+  };
+  struct Release {
+    void operator()(Problem* problem) const {
+      if (problem != OutOfMemory()) delete problem;
+    }
+  };
+
+  static Problem* OutOfMemory() {
+    static Problem problem{StatusCode::kResourceExhausted, "out of memory", {}, {}};  // short: no memory of its own
+    return &problem;
+  }
+  void Keep(Problem&& problem) {
+    Problem* kept = new (std::nothrow) Problem(std::move(problem));
+    problem_.reset(kept != nullptr ? kept : OutOfMemory());
+  }
+  bool is_own() const { return !ok() && problem_.get() != OutOfMemory(); }
+
+  const std::string& Text(std::string Problem::*part) const {
+    static const std::string nothing;
+    return ok() ? nothing : (*problem_).*part;
+  }
+
+  std::unique_ptr<Problem, Release> problem_;
 };
 
 inline const char* StatusCodeName(StatusCode code) {

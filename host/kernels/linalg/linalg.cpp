@@ -91,6 +91,22 @@ bool Select(Level level) {
 
 void Gemm(const GemmArgs<float>& args) { RunGemm(ActiveModule().f32, args); }
 void Gemm(const GemmArgs<double>& args) { RunGemm(ActiveModule().f64, args); }
+size_t GemmWorkspace(const GemmArgs<float>& args) { return ActiveModule().f32.gemm_workspace(args); }
+size_t GemmWorkspace(const GemmArgs<double>& args) { return ActiveModule().f64.gemm_workspace(args); }
+void Gemm(const GemmArgs<float>& args, void* workspace) { ActiveModule().f32.gemm(args, workspace); }
+void Gemm(const GemmArgs<double>& args, void* workspace) { ActiveModule().f64.gemm(args, workspace); }
+template <>
+int64_t PanelWidth<float>() {
+  return ActiveModule().f32.panel_width;
+}
+template <>
+int64_t PanelWidth<double>() {
+  return ActiveModule().f64.panel_width;
+}
+void GatherRows(const GatherArgs<float>& args) { ActiveModule().f32.gather_rows(args); }
+void GatherRows(const GatherArgs<double>& args) { ActiveModule().f64.gather_rows(args); }
+void ConvolvePlane(const PlaneArgs<float>& args) { ActiveModule().f32.convolve_plane(args); }
+void ConvolvePlane(const PlaneArgs<double>& args) { ActiveModule().f64.convolve_plane(args); }
 void SumTaps(const TapsArgs<float>& args) { ActiveModule().f32.sum_taps(args); }
 void SumTaps(const TapsArgs<double>& args) { ActiveModule().f64.sum_taps(args); }
 

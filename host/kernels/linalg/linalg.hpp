@@ -2,12 +2,13 @@
 // has (level.hpp). Everything here runs on the calling thread; callers split the work over the pool.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace deputy::host::linalg {
 
 // C[m,n] = alpha * op(A)[m,k] * op(B)[k,n] + beta * C, all row-major. A leading dimension is the distance between two
-// rows as they are stored. With beta == 0 the old C is not read.
+// rows as they are stored. With beta == 0 the old C is not read, and `row_bias`, if there is one, is added to each row.
 template <class T>
 struct GemmArgs {
   int64_t m = 0, n = 0, k = 0;
@@ -20,11 +21,58 @@ struct GemmArgs {
   T* c = nullptr;
   int64_t ldc = 0;
   T alpha = 1, beta = 0;
+  const T* row_bias = nullptr;  // one element per row of C
+  // B is cut into panels of PanelWidth columns, each of them k rows without gaps; the last one is padded to its width.
+  // ldb is the distance between two panels.
+  bool b_in_panels = false;
 };
 
 // [any-thread] Allocates nothing once the thread has seen a product as large.
 void Gemm(const GemmArgs<float>& args);
 void Gemm(const GemmArgs<double>& args);
+
+// The same with memory of the caller: GemmWorkspace bytes, aligned to 64. [any-thread]
+size_t GemmWorkspace(const GemmArgs<float>& args);
+size_t GemmWorkspace(const GemmArgs<double>& args);
+void Gemm(const GemmArgs<float>& args, void* workspace);
+void Gemm(const GemmArgs<double>& args, void* workspace);
+
+// Columns of a panel of B, for float or double; no more than kMaxPanelWidth. Belongs to the active level.
+inline constexpr int64_t kMaxPanelWidth = 32;
+template <class T>
+int64_t PanelWidth();
+
+// Rows of a panel: to[r * to_step + i] = from[r * from_step + i * stride] for first <= i < stop, 0 for the other
+// i < count. Nothing else is read or written. [any-thread]
+template <class T>
+struct GatherArgs {
+  int64_t rows = 0, count = 0, first = 0, stop = 0, stride = 1;
+  const T* from = nullptr;  // element 0, which may lie outside of memory
+  int64_t from_step = 0;
+  T* to = nullptr;
+  int64_t to_step = 0;
+};
+
+void GatherRows(const GatherArgs<float>& args);
+void GatherRows(const GatherArgs<double>& args);
+
+// A plane convolved with one filter: y[i, j] = bias + sum over the kernel of weights[a, b] * x[i * stride + a *
+// dilation - pad, ...], where x is zero outside. The stride of the columns is 1 or 2. Pairs are rows, columns.
+// [any-thread]
+template <class T>
+struct PlaneArgs {
+  const T* x = nullptr;
+  int64_t in[2] = {};
+  T* y = nullptr;
+  int64_t out[2] = {};
+  const T* weights = nullptr;
+  int64_t kernel[2] = {}, strides[2] = {}, dilations[2] = {}, pads[2] = {};  // pads before
+  T bias = 0;
+  const T* zeros = nullptr;  // in[1] of them
+};
+
+void ConvolvePlane(const PlaneArgs<float>& args);
+void ConvolvePlane(const PlaneArgs<double>& args);
 
 // Weighted sums of shifted rows: y[r * y_step + i] = bias + sum over t < taps of weights[t] * x[r * x_step + offsets[t]
 // + i], for r < rows and i < count. [any-thread]

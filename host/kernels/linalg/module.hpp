@@ -11,10 +11,13 @@ namespace deputy::host::linalg {
 
 template <class T>
 struct ModuleFunctions {
+  int64_t panel_width;
   // Bytes, aligned to 64, that `gemm` wants for packing; 0 when it works in place.
   size_t (*gemm_workspace)(const GemmArgs<T>& args);
-  // Without a workspace the product is only slower.
+  // Without a workspace a product without panels is only slower.
   void (*gemm)(const GemmArgs<T>& args, void* workspace);
+  void (*gather_rows)(const GatherArgs<T>& args);
+  void (*convolve_plane)(const PlaneArgs<T>& args);
   void (*sum_taps)(const TapsArgs<T>& args);
 };
 

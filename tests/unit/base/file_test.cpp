@@ -37,6 +37,17 @@ TEST_F(FileTest, APipeIsRefusedWithoutWaitingForAWriter) {
   EXPECT_EQ(file.status().message(), "is a pipe, not a file");
 }
 
+TEST_F(FileTest, DroppedPagesComeBackFromTheFile) {
+  const std::string text(3 * 4096 + 17, 'x');
+  std::ofstream(folder_ / "long") << text;
+  const auto file = MappedFile::Open(folder_ / "long");
+  ASSERT_TRUE(file.ok());
+  const auto read = [&] { return std::string((*file)->bytes().begin(), (*file)->bytes().end()); };
+  ASSERT_EQ(read(), text);
+  (*file)->DropPages();
+  EXPECT_EQ(read(), text);
+}
+
 TEST_F(FileTest, AnEmptyFileHasNoBytes) {
   std::ofstream(folder_ / "empty").close();
   const auto file = MappedFile::Open(folder_ / "empty");

@@ -48,6 +48,24 @@ TEST(TensorCompare, ScaledToleranceIgnoresInfiniteReferences) {
   EXPECT_FALSE(CompareTensors(Floats({5, kInf}), Floats({0, kInf}), {0, 0, 1e-2}).ok);
 }
 
+TEST(TensorCompare, FewElementsMayBeAStepOff) {
+  Tolerance tolerance = Exact();
+  tolerance.outliers = 0.25;
+  tolerance.step = 1;
+  const Comparison comparison = CompareTensors(Floats({1, 2, 3, 5}), Floats({1, 2, 3, 4}), tolerance);
+  EXPECT_TRUE(comparison.ok);
+  EXPECT_EQ(comparison.outliers, 1);
+  EXPECT_FALSE(CompareTensors(Floats({1, 2, 4, 5}), Floats({1, 2, 3, 4}), tolerance).ok);
+  EXPECT_FALSE(CompareTensors(Floats({1, 2, 3, 6}), Floats({1, 2, 3, 4}), tolerance).ok);
+}
+
+TEST(TensorCompare, TinyReferencesHaveALeastMagnitude) {
+  Tolerance tolerance{0, 0, 1e-2};
+  EXPECT_FALSE(CompareTensors(Floats({2e-6F}), Floats({1e-6F}), tolerance).ok);
+  tolerance.least_magnitude = 0.01;
+  EXPECT_TRUE(CompareTensors(Floats({2e-6F}), Floats({1e-6F}), tolerance).ok);
+}
+
 TEST(TensorCompare, NanEqualsNan) { EXPECT_TRUE(CompareTensors(Floats({-kNan}), Floats({kNan}), Exact()).ok); }
 
 TEST(TensorCompare, NanIsNoNumber) {

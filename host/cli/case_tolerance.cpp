@@ -1,0 +1,45 @@
+#include "cli/case_tolerance.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "cli/element.hpp"
+
+namespace deputy::cli {
+
+CaseModel CaseModelOf(const PlacementReport& placement) {
+  static constexpr std::array<std::string_view, 4> kRounding = {"QuantizeLinear", "DynamicQuantizeLinear",
+                                                                "QLinearConv", "QLinearMatMul"};
+  static constexpr size_t kFewNodes = 10;
+  CaseModel model;
+  model.network = placement.nodes.size() > kFewNodes;
+  model.quantized = std::any_of(placement.nodes.begin(), placement.nodes.end(), [](const NodeReport& node) {
+    return node.domain.empty() && std::find(kRounding.begin(), kRounding.end(), node.op_type) != kRounding.end();
+  });
+  return model;
+}
+
+Tolerance ToleranceFor(const CaseTolerance& given, DType output, const CaseModel& model) {
+  Tolerance tolerance;
+  if (model.network && IsFloating(output)) {
+    tolerance.atol_scale = 1e-5;
+    tolerance.least_magnitude = 0.01;
+  }
+  if (output == DType::kFloat16 || output == DType::kBFloat16) {
+    tolerance.rtol = 1e-2;
+    tolerance.atol_scale = 1e-3;
+  }
+  if (model.quantized) {
+    tolerance.outliers = 1e-3;
+    if (IsFloating(output)) tolerance.step_scale = 1.0 / 16;
+    if (output == DType::kInt8 || output == DType::kUint8) tolerance.step = 1;
+  }
+  tolerance.rtol = given.rtol.value_or(tolerance.rtol);
+  tolerance.atol = given.atol.value_or(tolerance.atol);
+  tolerance.atol_scale = given.atol_scale.value_or(tolerance.atol_scale);
+  tolerance.outliers = given.outliers.value_or(tolerance.outliers);
+  return tolerance;
+}
+
+}  // namespace deputy::cli

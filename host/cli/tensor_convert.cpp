@@ -1,0 +1,46 @@
+#include "cli/tensor_convert.hpp"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "cli/element.hpp"
+
+namespace deputy::cli {
+namespace {
+
+// The integers that a type holds, as far as a double tells them apart.
+std::pair<double, double> RangeOf(DType dtype) {
+  const double bits = 8.0 * static_cast<double>(SizeOf(dtype));
+  switch (dtype) {
+    case DType::kBool: return {0, 1};
+    case DType::kUint8:
+    case DType::kUint16:
+    case DType::kUint32:
+    case DType::kUint64: return {0, std::nextafter(std::exp2(bits), 0.0)};
+    case DType::kInt8:
+    case DType::kInt16:
+    case DType::kInt32:
+    case DType::kInt64: return {-std::exp2(bits - 1), std::nextafter(std::exp2(bits - 1), 0.0)};
+    default: return {-std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+  }
+}
+
+}  // namespace
+
+std::optional<Tensor> ConvertTensor(const Tensor& tensor, DType dtype) {
+  if (!IsNumeric(tensor.dtype()) || !IsNumeric(dtype)) return std::nullopt;
+  Result<Tensor> converted = Tensor::Allocate(dtype, tensor.shape());
+  if (!converted.ok()) return std::nullopt;
+  const bool rounds = IsFloating(tensor.dtype()) && IsFloating(dtype);
+  const auto [low, high] = RangeOf(dtype);
+  for (int64_t i = 0; i < tensor.element_count(); ++i) {
+    const double value = ElementAt(tensor, i);
+    if (!rounds && !(value >= low && value <= high)) return std::nullopt;
+    SetElement(*converted, i, value);
+    if (!rounds && ElementAt(*converted, i) != value) return std::nullopt;
+  }
+  return std::move(converted).value();
+}
+
+}  // namespace deputy::cli

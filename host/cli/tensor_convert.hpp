@@ -1,0 +1,14 @@
+// Data of one element type for a model that takes another.
+#pragma once
+
+#include <optional>
+
+#include "deputy/tensor.hpp"
+
+namespace deputy::cli {
+
+// Between floating point types the elements are rounded. Between others they must not change by it: empty where one
+// would, and for types that are no numbers.
+std::optional<Tensor> ConvertTensor(const Tensor& tensor, DType dtype);
+
+}  // namespace deputy::cli

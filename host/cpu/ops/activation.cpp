@@ -1,0 +1,67 @@
+// Gelu and Shrink on the CPU.
+#include "kernels/activation.hpp"
+
+#include "cpu/makers.hpp"
+#include "cpu/ops/planned_kernel.hpp"
+#include "tensor/shape.hpp"
+
+namespace deputy::host {
+namespace {
+
+struct ElementPlan {
+  int64_t count = 0;
+  size_t workspace_bytes = 0;
+};
+
+Result<ElementPlan> PlanElements(const KernelArgs& args) {
+  DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), args.input(0).dims(), "the output"));
+  return ElementPlan{ElementCount(args.input(0).dims())};
+}
+
+template <class T>
+class GeluOperation {
+ public:
+  static constexpr uint32_t kTypedInputs = 0b1, kTypedOutputs = 0b1;
+  using Plan = ElementPlan;
+  explicit GeluOperation(bool tanh) : tanh_(tanh) {}
+  Result<Plan> MakePlan(const KernelArgs& args) const { return PlanElements(args); }
+  Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
+    Gelu(args.input(0).data<T>(), args.output(0).data<T>(), plan.count, tanh_, args.pool);
+    return Status();
+  }
+
+ private:
+  bool tanh_;
+};
+
+template <class T>
+class ShrinkOperation {
+ public:
+  static constexpr uint32_t kTypedInputs = 0b1, kTypedOutputs = 0b1;
+  using Plan = ElementPlan;
+  ShrinkOperation(float threshold, float bias) : threshold_(static_cast<T>(threshold)), bias_(static_cast<T>(bias)) {}
+  Result<Plan> MakePlan(const KernelArgs& args) const { return PlanElements(args); }
+  Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
+    Shrink(args.input(0).data<T>(), args.output(0).data<T>(), plan.count, threshold_, bias_, args.pool);
+    return Status();
+  }
+
+ private:
+  T threshold_, bias_;
+};
+
+}  // namespace
+
+KernelResult MakeGelu(const KernelSpec& spec) {
+  const std::string_view approximate = spec.primitive().GetString("approximate", "none");
+  if (approximate != "none" && approximate != "tanh")
+    return Error(StatusCode::kModel, "there is no approximation '{}'", approximate);
+  return MakeFloatKernel<GeluOperation>(spec, approximate == "tanh");
+}
+
+KernelResult MakeShrink(const KernelSpec& spec) {
+  return MakeFloatKernel<ShrinkOperation>(spec, spec.primitive().GetFloat("lambd", 0.5f),
+                                          spec.primitive().GetFloat("bias", 0.0f));
+}
+
+}  // namespace deputy::host

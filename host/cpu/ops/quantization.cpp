@@ -1,0 +1,130 @@
+// QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear on the CPU.
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/makers.hpp"
+#include "cpu/ops/planned_kernel.hpp"
+#include "cpu/ops/quantized.hpp"
+#include "cpu/ops/typed.hpp"
+#include "kernels/cast.hpp"
+#include "kernels/quantize.hpp"
+
+namespace deputy::host {
+
+Result<const float*> ReadScales(const KernelArgs& args, size_t input, float* memory) {
+  const ConstView scales = args.input(input);
+  DEPUTY_RETURN_IF_ERROR(ElementBytes(scales).status());
+  if (scales.dtype() == DType::kFloat32) return scales.data<float>();
+  if (!IsFloating(scales.dtype())) return Error(StatusCode::kNotSupported, "scales of type {}", NameOf(scales.dtype()));
+  FindConvert(scales.dtype(), DType::kFloat32)(scales.data<char>(), memory, scales.element_count());
+  return memory;
+}
+
+Result<const void*> ReadZeroPoints(const KernelArgs& args, size_t input, DType dtype, int64_t count) {
+  const ConstView zero_points = args.input(input);
+  if (!zero_points.present()) return nullptr;
+  DEPUTY_RETURN_IF_ERROR(CheckTyped(zero_points, dtype));
+  if (zero_points.element_count() != count)
+    return Error(StatusCode::kInvalidArgument, "{} zero points are given beside {} scales", zero_points.element_count(),
+                 count);
+  return zero_points.data<void>();
+}
+
+namespace {
+
+struct QuantizationAttributes {
+  int64_t axis, block;
+};
+
+// What quantizing and dequantizing read alike, from the inputs behind the first.
+struct QuantizationInputs {
+  ScaleLayout layout;
+  const float* scales;
+  const void* zero_points;
+};
+
+Result<QuantizationInputs> ReadInputs(const KernelArgs& args, QuantizationAttributes attributes, DType quantized) {
+  const ConstView x = args.input(0), scales = args.input(1);
+  DEPUTY_RETURN_IF_ERROR(ElementBytes(x).status());
+  DEPUTY_RETURN_IF_ERROR(ElementBytes(scales).status());
+  QuantizationInputs inputs;
+  Result<ScaleLayout> layout = LayOutScales(x.dims(), scales.dims(), attributes.axis, attributes.block);
+  if (!layout.ok()) return std::move(layout).status().WithCode(StatusCode::kInvalidArgument);
+  inputs.layout = *layout;
+  DEPUTY_ASSIGN_OR_RETURN(void* const memory,
+                          args.scratch.Get(static_cast<size_t>(scales.element_count()) * sizeof(float)));
+  DEPUTY_ASSIGN_OR_RETURN(inputs.scales, ReadScales(args, 1, static_cast<float*>(memory)));
+  DEPUTY_ASSIGN_OR_RETURN(inputs.zero_points, ReadZeroPoints(args, 2, quantized, scales.element_count()));
+  return inputs;
+}
+
+QuantizationAttributes AttributesOf(const Primitive& primitive) {
+  return {primitive.GetInt("axis", 1), primitive.GetInt("block_size", 0)};
+}
+
+Status CannotQuantize(DType from, DType to) {
+  return Error(StatusCode::kNotSupported, "no conversion with scales from {} to {}", NameOf(from), NameOf(to));
+}
+
+// One scale and zero point that cover the range of the elements and zero.
+void ChooseScale(const float* x, int64_t count, float& scale, uint8_t& zero_point) {
+  float low = 0, high = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    low = std::min(low, x[i]);
+    high = std::max(high, x[i]);
+  }
+  scale = high == low ? 1.0f : (high - low) / 255.0f;
+  zero_point = static_cast<uint8_t>(std::clamp(std::nearbyint(-low / scale), 0.0f, 255.0f));
+}
+
+}  // namespace
+
+KernelResult MakeQuantizeLinear(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  const QuantizationAttributes attributes = AttributesOf(spec.primitive());
+  return KernelOf([attributes](const KernelArgs& args) -> Status {
+    const MutableView output = args.output(0);
+    DEPUTY_ASSIGN_OR_RETURN(const QuantizationInputs inputs, ReadInputs(args, attributes, output.dtype()));
+    const ConstView x = args.input(0);
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(output, output.dtype(), x.dims()));
+    const bool known = Quantize(inputs.layout, x.dtype(), x.data<void>(), inputs.scales, output.dtype(),
+                                inputs.zero_points, output.data<void>(), args.pool);
+    return known ? Status() : CannotQuantize(x.dtype(), output.dtype());
+  });
+}
+
+KernelResult MakeDequantizeLinear(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  const QuantizationAttributes attributes = AttributesOf(spec.primitive());
+  return KernelOf([attributes](const KernelArgs& args) -> Status {
+    const ConstView x = args.input(0);
+    const MutableView output = args.output(0);
+    DEPUTY_ASSIGN_OR_RETURN(const QuantizationInputs inputs, ReadInputs(args, attributes, x.dtype()));
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(output, output.dtype(), x.dims()));
+    const bool known = Dequantize(inputs.layout, x.dtype(), x.data<void>(), inputs.scales, inputs.zero_points,
+                                  output.dtype(), output.data<void>(), args.pool);
+    return known ? Status() : CannotQuantize(x.dtype(), output.dtype());
+  });
+}
+
+KernelResult MakeDynamicQuantizeLinear(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  return KernelOf([](const KernelArgs& args) -> Status {
+    const ConstView x = args.input(0);
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(x, DType::kFloat32));
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), DType::kUint8, x.dims()));
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(1), DType::kFloat32, {}));
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(2), DType::kUint8, {}));
+    float scale = 1;
+    uint8_t zero_point = 0;
+    ChooseScale(x.data<float>(), x.element_count(), scale, zero_point);
+    *args.output(1).data<float>() = scale;
+    *args.output(2).data<uint8_t>() = zero_point;
+    const ScaleLayout layout{1, 1, x.element_count(), 0, 1, 0, 0};
+    Quantize(layout, x.dtype(), x.data<void>(), &scale, DType::kUint8, &zero_point, args.output(0).data<void>(),
+             args.pool);
+    return {};
+  });
+}
+
+}  // namespace deputy::host

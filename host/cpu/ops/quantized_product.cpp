@@ -1,0 +1,229 @@
+// ConvInteger, MatMulInteger, QLinearConv and QLinearMatMul on the CPU. Sums of products of 8-bit integers are exact in
+// double precision, so that the products of floating point serve them all.
+#include <algorithm>
+#include <array>
+
+#include "cpu/makers.hpp"
+#include "cpu/ops/planned_kernel.hpp"
+#include "cpu/ops/quantized.hpp"
+#include "cpu/ops/typed.hpp"
+#include "graph/inference/windows.hpp"
+#include "kernels/convolution.hpp"
+#include "kernels/matrix_product.hpp"
+#include "kernels/quantize.hpp"
+#include "tensor/shape.hpp"
+
+namespace deputy::host {
+namespace {
+
+// Where the operands stand among a node's inputs; `kNowhere` for those that the operator does not have.
+constexpr size_t kNowhere = SIZE_MAX;
+struct OperandIndices {
+  size_t x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias;
+};
+constexpr OperandIndices kInteger{0, kNowhere, 2, 1, kNowhere, 3, kNowhere, kNowhere, kNowhere};
+constexpr OperandIndices kQLinear{0, 1, 2, 3, 4, 5, 6, 7, 8};
+
+// Memory handed out piece by piece; first counted, then used.
+class Arena {
+ public:
+  size_t Reserve(int64_t count, size_t size) {
+    const size_t at = bytes_;
+    bytes_ += (static_cast<size_t>(count) * size + 63) / 64 * 64;
+    return at;
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  size_t bytes_ = 0;
+};
+
+// An operand without its zero point. The zero points are one, or stand along `axis`.
+Status Widen(const KernelArgs& args, size_t input, size_t zero_input, int64_t axis, double* target) {
+  const ConstView x = args.input(input), zero = args.input(zero_input);
+  ScaleLayout layout{1, 1, x.element_count(), 0, 1, 0, 0};
+  const void* zeros = nullptr;
+  if (zero.present()) {
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(zero, x.dtype()));
+    Result<ScaleLayout> found = LayOutScales(x.dims(), zero.dims(), axis, 0);
+    if (!found.ok()) return std::move(found).status().WithCode(StatusCode::kNotSupported);
+    layout = *found;
+    zeros = zero.data<void>();
+  }
+  if (!SubtractZeroPoints(layout, x.dtype(), x.data<void>(), zeros, target, args.pool))
+    return Error(StatusCode::kNotSupported, "a product of {}", NameOf(x.dtype()));
+  return {};
+}
+
+// The sums as int32, which wraps, or scaled into the output's type.
+Status Finish(const KernelArgs& args, const OperandIndices& at, int64_t channel_axis, const double* sums,
+              float* multipliers) {
+  const MutableView output = args.output(0);
+  if (at.y_scale == kNowhere) {
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(output, DType::kInt32, output.dims()));
+    int32_t* to = output.data<int32_t>();
+    for (int64_t i = 0; i < output.element_count(); ++i)
+      to[i] = static_cast<int32_t>(static_cast<uint32_t>(static_cast<int64_t>(sums[i])));
+    return {};
+  }
+  float x_scale = 0, y_scale = 0;
+  for (const size_t input : {at.x_scale, at.y_scale})
+    if (!args.input(input).present() || args.input(input).element_count() != 1)
+      return Error(StatusCode::kNotSupported, "input {} is not one scale", input);
+  DEPUTY_ASSIGN_OR_RETURN(const float* const x_scales, ReadScales(args, at.x_scale, &x_scale));
+  DEPUTY_ASSIGN_OR_RETURN(const float* const y_scales, ReadScales(args, at.y_scale, &y_scale));
+  DEPUTY_ASSIGN_OR_RETURN(const float* const w_scales, ReadScales(args, at.w_scale, multipliers));
+  const int64_t channels = args.input(at.w_scale).element_count();
+  Result<ScaleLayout> layout = LayOutScales(output.dims(), args.input(at.w_scale).dims(), channel_axis, 0);
+  if (!layout.ok()) return std::move(layout).status().WithCode(StatusCode::kNotSupported);
+  for (int64_t c = 0; c < channels; ++c) multipliers[c] = *x_scales * w_scales[c] / *y_scales;
+  DEPUTY_ASSIGN_OR_RETURN(const void* const zero, ReadZeroPoints(args, at.y_zero, output.dtype(), 1));
+  DEPUTY_RETURN_IF_ERROR(CheckOutput(output, output.dtype(), output.dims()));
+  if (!Requantize(*layout, sums, multipliers, output.dtype(), zero, output.data<void>(), args.pool))
+    return Error(StatusCode::kNotSupported, "a product of {}", NameOf(output.dtype()));
+  return {};
+}
+
+struct ConvolutionAttributes {
+  Primitive primitive;  // owns the lists of the window
+  WindowOptions window;
+  int64_t group;
+};
+
+Result<ConvolutionShape> PlanConvolution(const KernelArgs& args, const OperandIndices& at,
+                                         const ConvolutionAttributes& attributes) {
+  const ConstView x = args.input(at.x), w = args.input(at.w);
+  if (x.rank() < 3 || w.rank() != x.rank())
+    return Error(StatusCode::kInvalidArgument, "input has rank {}, weights have rank {}", x.rank(), w.rank());
+  ConvolutionShape shape;
+  DEPUTY_ASSIGN_OR_RETURN(shape.window, WindowForWeights(attributes.window, w.dims().subspan(2)));
+  shape.batch = x.dim(0);
+  shape.group = attributes.group;
+  shape.in_channels = x.dim(1);
+  shape.out_channels = w.dim(0);
+  if (x.dim(1) % shape.group != 0 || x.dim(1) / shape.group != w.dim(1) || w.dim(0) % shape.group != 0)
+    return Error(StatusCode::kInvalidArgument, "weights of shape {} do not fit {} channels in {} groups",
+                 ShapeToString(w.dims()), x.dim(1), shape.group);
+  std::copy(x.dims().begin() + 2, x.dims().end(), shape.in.begin());
+  DEPUTY_RETURN_IF_ERROR(ResolveWindow(shape.window, x.dims().subspan(2), shape.out));
+  std::array<int64_t, kMaxWindowAxes + 2> dims = {shape.batch, shape.out_channels};
+  std::copy_n(shape.out.begin(), x.rank() - 2, dims.begin() + 2);
+  DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), std::span(dims).first(x.rank()), "the output"));
+  DropUnitAxes(shape.window, shape.in, shape.out);
+  return shape;
+}
+
+// Null without a bias; otherwise its integers as doubles, in `memory`.
+Result<const double*> WidenBias(const KernelArgs& args, size_t input, int64_t channels, double* memory) {
+  const ConstView bias = args.input(input);
+  if (!bias.present()) return nullptr;
+  DEPUTY_RETURN_IF_ERROR(CheckTyped(bias, DType::kInt32));
+  if (bias.element_count() != channels)
+    return Error(StatusCode::kInvalidArgument, "a bias of {} values for {} channels", bias.element_count(), channels);
+  std::copy_n(bias.data<int32_t>(), channels, memory);
+  return memory;
+}
+
+Status RunConvolution(const KernelArgs& args, const OperandIndices& at, const ConvolutionAttributes& attributes) {
+  const ConstView x = args.input(at.x), w = args.input(at.w);
+  DEPUTY_RETURN_IF_ERROR(ElementBytes(x).status());
+  DEPUTY_RETURN_IF_ERROR(ElementBytes(w).status());
+  DEPUTY_ASSIGN_OR_RETURN(const ConvolutionShape shape, PlanConvolution(args, at, attributes));
+  Arena arena;
+  const size_t x_at = arena.Reserve(x.element_count(), sizeof(double));
+  const size_t w_at = arena.Reserve(w.element_count(), sizeof(double));
+  const size_t y_at = arena.Reserve(ElementCount(args.output(0).dims()), sizeof(double));
+  const size_t bias_at = arena.Reserve(shape.out_channels, sizeof(double));
+  const size_t scales_at = arena.Reserve(shape.out_channels + 1, sizeof(float));
+  const size_t workspace_at = arena.Reserve(static_cast<int64_t>(ConvolutionWorkspace<double>(shape, args.pool)), 1);
+  DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(arena.bytes()));
+  char* const base = static_cast<char*>(memory);
+  const auto doubles = [base](size_t offset) { return reinterpret_cast<double*>(base + offset); };
+  DEPUTY_RETURN_IF_ERROR(Widen(args, at.x, at.x_zero, 1, doubles(x_at)));
+  DEPUTY_RETURN_IF_ERROR(Widen(args, at.w, at.w_zero, 0, doubles(w_at)));
+  const double* bias = nullptr;
+  if (at.bias != kNowhere) {
+    DEPUTY_ASSIGN_OR_RETURN(bias, WidenBias(args, at.bias, shape.out_channels, doubles(bias_at)));
+  }
+  if (at.w_scale != kNowhere && args.input(at.w_scale).present() &&
+      args.input(at.w_scale).element_count() > shape.out_channels)
+    return Error(StatusCode::kInvalidArgument, "there are more scales than channels");
+  Convolve<double>(shape, doubles(x_at), doubles(w_at), bias, doubles(y_at), base + workspace_at, args.pool);
+  return Finish(args, at, 1, doubles(y_at), reinterpret_cast<float*>(base + scales_at));
+}
+
+Status CannotMultiply(const ConstView& a, const ConstView& b) {
+  return Error(StatusCode::kInvalidArgument, "shapes {} and {} do not multiply", ShapeToString(a.dims()),
+               ShapeToString(b.dims()));
+}
+
+Result<BatchedProduct<double>> PlanProduct(const ConstView& a, const ConstView& b, const MutableView& c) {
+  BatchedProduct<double> product;
+  if (a.rank() == 0 || b.rank() == 0) return CannotMultiply(a, b);
+  const bool row = a.rank() == 1, column = b.rank() == 1;
+  linalg::GemmArgs<double>& matrices = product.matrices;
+  matrices.m = row ? 1 : a.dim(a.rank() - 2);
+  matrices.k = matrices.lda = a.dim(a.rank() - 1);
+  matrices.n = matrices.ldb = matrices.ldc = column ? 1 : b.dim(b.rank() - 1);
+  if (matrices.k != (column ? b.dim(0) : b.dim(b.rank() - 2))) return CannotMultiply(a, b);
+  product.a_batch = a.dims().first(row ? 0 : a.rank() - 2);
+  product.b_batch = b.dims().first(column ? 0 : b.rank() - 2);
+  const size_t matrix_axes = (row ? 0u : 1u) + (column ? 0u : 1u);
+  const size_t batch_axes = std::max(product.a_batch.size(), product.b_batch.size());
+  if (c.rank() != batch_axes + matrix_axes) return CannotMultiply(a, b);
+  product.c_batch = c.dims().first(batch_axes);
+  bool fits = (row || c.dim(batch_axes) == matrices.m) && (column || c.dim(c.rank() - 1) == matrices.n);
+  for (size_t i = 1; i <= batch_axes; ++i) {
+    const auto extent = [i](std::span<const int64_t> dims) { return i <= dims.size() ? dims[dims.size() - i] : 1; };
+    const int64_t x = extent(product.a_batch), y = extent(product.b_batch);
+    fits = fits && (x == y || x == 1 || y == 1) && product.c_batch[batch_axes - i] == (x == 1 ? y : x);
+  }
+  if (!fits) return CannotMultiply(a, b);
+  return product;
+}
+
+Status RunProduct(const KernelArgs& args, const OperandIndices& at) {
+  const ConstView a = args.input(at.x), b = args.input(at.w);
+  DEPUTY_RETURN_IF_ERROR(ElementBytes(a).status());
+  DEPUTY_RETURN_IF_ERROR(ElementBytes(b).status());
+  DEPUTY_ASSIGN_OR_RETURN(BatchedProduct<double> product, PlanProduct(a, b, args.output(0)));
+  Arena arena;
+  const int64_t scales =
+      at.w_scale == kNowhere || !args.input(at.w_scale).present() ? 1 : args.input(at.w_scale).element_count();
+  const size_t a_at = arena.Reserve(a.element_count(), sizeof(double));
+  const size_t b_at = arena.Reserve(b.element_count(), sizeof(double));
+  const size_t c_at = arena.Reserve(ElementCount(args.output(0).dims()), sizeof(double));
+  const size_t scales_at = arena.Reserve(scales, sizeof(float));
+  DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(arena.bytes()));
+  char* const base = static_cast<char*>(memory);
+  const auto doubles = [base](size_t offset) { return reinterpret_cast<double*>(base + offset); };
+  DEPUTY_RETURN_IF_ERROR(Widen(args, at.x, at.x_zero, a.rank() == 1 ? 0 : -2, doubles(a_at)));
+  DEPUTY_RETURN_IF_ERROR(Widen(args, at.w, at.w_zero, -1, doubles(b_at)));
+  product.matrices.a = doubles(a_at);
+  product.matrices.b = doubles(b_at);
+  product.matrices.c = doubles(c_at);
+  MultiplyBatch(product, args.pool);
+  return Finish(args, at, -1, doubles(c_at), reinterpret_cast<float*>(base + scales_at));
+}
+
+KernelResult MakeConvolution(const KernelSpec& spec, const OperandIndices& at) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  ConvolutionAttributes attributes{spec.primitive(), WindowOptionsOf(spec.primitive()),
+                                   spec.primitive().GetInt("group", 1)};
+  if (attributes.group < 1) return Error(StatusCode::kModel, "group is {}", attributes.group);
+  return KernelOf([attributes, at](const KernelArgs& args) { return RunConvolution(args, at, attributes); });
+}
+
+KernelResult MakeProduct(const KernelSpec& spec, const OperandIndices& at) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  return KernelOf([at](const KernelArgs& args) { return RunProduct(args, at); });
+}
+
+}  // namespace
+
+KernelResult MakeConvInteger(const KernelSpec& spec) { return MakeConvolution(spec, kInteger); }
+KernelResult MakeMatMulInteger(const KernelSpec& spec) { return MakeProduct(spec, kInteger); }
+KernelResult MakeQLinearConv(const KernelSpec& spec) { return MakeConvolution(spec, kQLinear); }
+KernelResult MakeQLinearMatMul(const KernelSpec& spec) { return MakeProduct(spec, kQLinear); }
+
+}  // namespace deputy::host

@@ -1,0 +1,94 @@
+// Inference of the operators between real numbers and integers that stand for them, and of the products of the latter.
+#include <array>
+
+#include "graph/inference/functions.hpp"
+#include "tensor/scale_layout.hpp"
+
+namespace deputy::host {
+namespace {
+
+// The element type that an attribute names; fails for one that tensors here do not have.
+Result<DType> TypeFromAttribute(const InferenceContext& context, std::string_view name, DType fallback) {
+  const int64_t number = context.primitive().GetInt(name, 0);
+  if (number == 0) return fallback;
+  const DType dtype = static_cast<DType>(number);
+  if (number < 0 || number > 31 || SizeOf(dtype) == 0)
+    return Error(StatusCode::kNotSupported, "{} {} is not an element type known here", name, number);
+  return dtype;
+}
+
+Status CheckScale(const InferenceContext& context) {
+  const ValueType &x = context.input(0), &scale = context.input(1);
+  if (context.has_input(2)) {
+    const ValueType& zero_point = context.input(2);
+    if (scale.ranked && zero_point.ranked && scale.is_static() && zero_point.is_static() &&
+        ElementCount(scale.dims) != ElementCount(zero_point.dims))
+      return Error(StatusCode::kModel, "scales of shape {} and zero points of shape {} do not go together",
+                   ShapeToString(scale.dims), ShapeToString(zero_point.dims));
+  }
+  if (!x.is_static() || !scale.is_static()) return {};
+  return LayOutScales(x.dims, scale.dims, context.primitive().GetInt("axis", 1),
+                      context.primitive().GetInt("block_size", 0))
+      .status();
+}
+
+Status LikeInput(InferenceContext& context, size_t output, DType dtype) {
+  ValueType type = context.input(0);
+  type.dtype = dtype;
+  context.SetOutput(output, std::move(type));
+  return {};
+}
+
+}  // namespace
+
+Status InferQuantizeLinear(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckScale(context));
+  DType dtype = DType::kUint8;
+  if (context.has_input(2)) {
+    dtype = context.input(2).dtype;
+  } else {
+    DEPUTY_ASSIGN_OR_RETURN(dtype, TypeFromAttribute(context, "output_dtype", DType::kUint8));
+  }
+  return LikeInput(context, 0, dtype);
+}
+
+Status InferDequantizeLinear(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckScale(context));
+  DEPUTY_ASSIGN_OR_RETURN(const DType dtype, TypeFromAttribute(context, "output_dtype", context.input(1).dtype));
+  return LikeInput(context, 0, dtype);
+}
+
+Status InferDynamicQuantizeLinear(InferenceContext& context) {
+  context.SetOutput(1, DType::kFloat32, {});
+  context.SetOutput(2, DType::kUint8, {});
+  return LikeInput(context, 0, DType::kUint8);
+}
+
+namespace {
+
+// What Conv and MatMul would infer from the inputs `x` and `w`, with another element type.
+Status InferLike(InferenceContext& context, size_t x, size_t w, Status (*infer)(InferenceContext&), DType dtype) {
+  Node node = context.node();
+  node.inputs = {0, 1};
+  const std::array<ValueType, 2> types = {context.input(x), context.input(w)};
+  const std::array<Tensor, 2> constants;
+  InferenceContext inner(node, types, constants);
+  DEPUTY_RETURN_IF_ERROR(infer(inner));
+  ValueType type = inner.outputs()[0];
+  type.dtype = dtype;
+  context.SetOutput(0, std::move(type));
+  return {};
+}
+
+}  // namespace
+
+Status InferConvInteger(InferenceContext& context) { return InferLike(context, 0, 1, InferConv, DType::kInt32); }
+Status InferMatMulInteger(InferenceContext& context) { return InferLike(context, 0, 1, InferMatMul, DType::kInt32); }
+Status InferQLinearConv(InferenceContext& context) {
+  return InferLike(context, 0, 3, InferConv, context.input(7).dtype);
+}
+Status InferQLinearMatMul(InferenceContext& context) {
+  return InferLike(context, 0, 3, InferMatMul, context.input(7).dtype);
+}
+
+}  // namespace deputy::host

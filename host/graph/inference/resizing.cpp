@@ -1,0 +1,144 @@
+#include "graph/inference/resizing.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "graph/inference/dims.hpp"
+#include "graph/inference/functions.hpp"
+
+namespace deputy::host {
+namespace {
+
+// Extents beyond this are a mistake, and would not fit the arithmetic of coordinates.
+constexpr float kLargestExtent = 0x1p40f;
+
+size_t CountOf(const ResizeRequest& request) { return std::max(request.scales.size(), request.sizes.size()); }
+
+Result<std::optional<size_t>> PositionOf(const ResizeRequest& request, size_t rank, size_t axis) {
+  const size_t wanted = request.axes.empty() ? rank : request.axes.size();
+  if (CountOf(request) != wanted)
+    return Error(StatusCode::kModel, "{} {} are given for {} axes", CountOf(request),
+                 request.sizes.empty() ? "scales" : "sizes", wanted);
+  if (request.axes.empty()) return std::optional<size_t>(axis);
+  for (size_t i = 0; i < request.axes.size(); ++i) {
+    const int64_t named = request.axes[i] < 0 ? request.axes[i] + static_cast<int64_t>(rank) : request.axes[i];
+    if (named == static_cast<int64_t>(axis)) return std::optional<size_t>(i);
+  }
+  return std::optional<size_t>();
+}
+
+size_t AxisAt(const ResizeRequest& request, size_t rank, size_t position) {
+  if (request.axes.empty()) return position;
+  const int64_t axis = request.axes[position];
+  return static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(rank) : axis);
+}
+
+// The one scale that keeps the ratio; none while an extent is not known.
+std::optional<float> CommonScale(const ResizeRequest& request, std::span<const int64_t> dims) {
+  std::optional<float> common;
+  for (size_t i = 0; i < request.sizes.size(); ++i) {
+    const size_t axis = AxisAt(request, dims.size(), i);
+    if (axis >= dims.size() || dims[axis] <= 0) return std::nullopt;
+    const float scale = static_cast<float>(request.sizes[i]) / static_cast<float>(dims[axis]);
+    if (!common || (request.aspect == AspectRatio::kNotLarger ? scale < *common : scale > *common)) common = scale;
+  }
+  return common;
+}
+
+Status ResizeWithScale(ResizedAxis& axis, int64_t input, float scale) {
+  if (!(scale > 0 && std::isfinite(scale))) return Error(StatusCode::kModel, "cannot resize by {}", scale);
+  axis.scale = scale;
+  axis.extent = scale == 1.0f ? input : kUnknownDim;
+  if (input < 0) return {};
+  axis.length = static_cast<float>(input) * scale;
+  if (axis.length >= kLargestExtent)
+    return Error(StatusCode::kModel, "an extent of {} cannot be resized by {}", input, scale);
+  axis.extent = static_cast<int64_t>(axis.length);
+  return {};
+}
+
+Status ResizeToSize(ResizedAxis& axis, int64_t input, int64_t size) {
+  if (size < 0) return Error(StatusCode::kModel, "cannot resize to an extent of {}", size);
+  axis.extent = size;
+  axis.length = static_cast<float>(size);
+  if (input > 0) axis.scale = axis.length / static_cast<float>(input);
+  return {};
+}
+
+}  // namespace
+
+ResizeInputs ResizeInputsOf(const Primitive& primitive) {
+  if (primitive.kind() == OpKind::kUpsample || primitive.since_version() < 11) return {std::nullopt, std::nullopt, 1};
+  return {1, 3, 2};
+}
+
+Result<AspectRatio> AspectRatioOf(std::string_view name) {
+  if (name == "stretch") return AspectRatio::kStretch;
+  if (name == "not_larger") return AspectRatio::kNotLarger;
+  if (name == "not_smaller") return AspectRatio::kNotSmaller;
+  return Error(StatusCode::kModel, "there is no keep_aspect_ratio_policy '{}'", name);
+}
+
+Result<ResizedAxis> ResolveResize(const ResizeRequest& request, std::span<const int64_t> dims, size_t axis) {
+  ResizedAxis resized;
+  DEPUTY_ASSIGN_OR_RETURN(resized.position, PositionOf(request, dims.size(), axis));
+  const int64_t input = dims[axis];
+  resized.extent = input;
+  resized.length = static_cast<float>(std::max<int64_t>(input, 0));
+  if (!resized.position) return resized;
+  if (!request.scales.empty()) {
+    DEPUTY_RETURN_IF_ERROR(ResizeWithScale(resized, input, request.scales[*resized.position]));
+  } else if (request.aspect == AspectRatio::kStretch) {
+    DEPUTY_RETURN_IF_ERROR(ResizeToSize(resized, input, request.sizes[*resized.position]));
+  } else if (const std::optional<float> scale = CommonScale(request, dims)) {
+    DEPUTY_RETURN_IF_ERROR(ResizeToSize(resized, input, std::llround(static_cast<float>(input) * *scale)));
+    resized.scale = *scale;
+  } else {
+    resized.extent = kUnknownDim;
+  }
+  if (input == 0 && resized.extent > 0)
+    return Error(StatusCode::kModel, "axis {} has no elements to be resized to {}", axis, resized.extent);
+  return resized;
+}
+
+Status InferResize(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  const ResizeInputs inputs = ResizeInputsOf(context.primitive());
+  ResizeRequest request;
+  request.axes = context.primitive().GetInts("axes");
+  DEPUTY_ASSIGN_OR_RETURN(request.aspect,
+                          AspectRatioOf(context.primitive().GetString("keep_aspect_ratio_policy", "stretch")));
+  const Tensor* scales = context.constant(inputs.scales);
+  if (scales != nullptr && scales->dtype() != DType::kFloat32)
+    return Error(StatusCode::kModel, "the scales are {}, not float32", NameOf(scales->dtype()));
+  if (scales != nullptr) request.scales = scales->values<float>();
+  IntList sizes;
+  if (inputs.sizes && context.has_input(*inputs.sizes)) {
+    DEPUTY_ASSIGN_OR_RETURN(sizes, ReadIntList(context, *inputs.sizes, "sizes"));
+    if (sizes.values && request.scales.empty()) request.sizes = *sizes.values;
+  }
+  const bool given = !request.scales.empty() || !request.sizes.empty();
+  if (!input.ranked) {
+    context.SetOutputUnranked(0, input.dtype);
+    return {};
+  }
+  DEPUTY_RETURN_IF_ERROR(NormalizeAxes(context, request.axes, input.dims.size()).status());
+  if (!given) {
+    const bool open = (context.has_input(inputs.scales) && scales == nullptr) ||
+                      (inputs.sizes && context.has_input(*inputs.sizes) && !sizes.values);
+    if (!open && !input.dims.empty()) return Error(StatusCode::kModel, "neither scales nor sizes are given");
+    context.SetOutput(0, input.dtype, UnknownDims(input.dims.size()));
+    return {};
+  }
+  std::vector<int64_t> dims;
+  for (size_t axis = 0; axis < input.dims.size(); ++axis) {
+    DEPUTY_ASSIGN_OR_RETURN(const ResizedAxis resized, ResolveResize(request, input.dims, axis));
+    dims.push_back(resized.extent);
+  }
+  context.SetOutput(0, input.dtype, std::move(dims));
+  return {};
+}
+
+Status InferUpsample(InferenceContext& context) { return InferResize(context); }
+
+}  // namespace deputy::host

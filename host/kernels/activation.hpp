@@ -1,0 +1,18 @@
+// Activations with parameters of their own kind, element by element. Source and target may be the same memory.
+#pragma once
+
+#include <cstdint>
+
+#include "base/thread_pool.hpp"
+
+namespace deputy::host {
+
+// x * Phi(x), with the normal distribution's Phi or with its approximation by tanh.
+template <class T>
+void Gelu(const T* x, T* y, int64_t count, bool tanh, ThreadPool& pool);
+
+// x + bias below -threshold, x - bias above threshold, 0 in between.
+template <class T>
+void Shrink(const T* x, T* y, int64_t count, T threshold, T bias, ThreadPool& pool);
+
+}  // namespace deputy::host

@@ -1,0 +1,69 @@
+#include "kernels/bitwise.hpp"
+
+#include "kernels/dispatch.hpp"
+
+namespace deputy::host {
+namespace {
+
+constexpr int64_t kGrain = 32768;
+
+template <BitwiseOp kOp, class T>
+T Apply(T a, T b) {
+  constexpr T kWidth = 8 * sizeof(T);
+  if constexpr (kOp == BitwiseOp::kAnd) return static_cast<T>(a & b);
+  if constexpr (kOp == BitwiseOp::kOr) return static_cast<T>(a | b);
+  if constexpr (kOp == BitwiseOp::kXor) return static_cast<T>(a ^ b);
+  if constexpr (kOp == BitwiseOp::kShiftLeft) return b < kWidth ? static_cast<T>(uint64_t{a} << b) : T{0};
+  if constexpr (kOp == BitwiseOp::kShiftRight) return b < kWidth ? static_cast<T>(uint64_t{a} >> b) : T{0};
+}
+
+template <BitwiseOp kOp, class T>
+void Loop(const BroadcastPlan<2>& plan, const T* a, const T* b, T* to, ThreadPool& pool) {
+  const int64_t a_step = plan.inner_stride(0), b_step = plan.inner_stride(1);
+  pool.ParallelFor(plan.count, kGrain, [&](int64_t begin, int64_t end) {
+    ForEachRun(plan, begin, end, [&](int64_t at, const std::array<int64_t, 2>& from, int64_t count) {
+      for (int64_t i = 0; i < count; ++i) to[at + i] = Apply<kOp, T>(a[from[0] + i * a_step], b[from[1] + i * b_step]);
+    });
+  });
+}
+
+template <class T>
+void Select(BitwiseOp op, const BroadcastPlan<2>& plan, const T* a, const T* b, T* to, ThreadPool& pool) {
+  switch (op) {
+    case BitwiseOp::kAnd: return Loop<BitwiseOp::kAnd>(plan, a, b, to, pool);
+    case BitwiseOp::kOr: return Loop<BitwiseOp::kOr>(plan, a, b, to, pool);
+    case BitwiseOp::kXor: return Loop<BitwiseOp::kXor>(plan, a, b, to, pool);
+    case BitwiseOp::kShiftLeft: return Loop<BitwiseOp::kShiftLeft>(plan, a, b, to, pool);
+    case BitwiseOp::kShiftRight: return Loop<BitwiseOp::kShiftRight>(plan, a, b, to, pool);
+  }
+}
+
+// The bits of signed integers are those of unsigned ones.
+template <class F>
+bool DispatchBits(DType dtype, F&& f) {
+  if (!DispatchInteger(dtype, [](auto) {})) return false;
+  return DispatchSize(SizeOf(dtype), f);
+}
+
+}  // namespace
+
+bool Bitwise(BitwiseOp op, DType dtype, const BroadcastPlan<2>& plan, const void* a, const void* b, void* target,
+             ThreadPool& pool) {
+  return DispatchBits(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    Select(op, plan, static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(target), pool);
+  });
+}
+
+bool BitwiseNot(DType dtype, const void* source, void* target, int64_t count, ThreadPool& pool) {
+  return DispatchBits(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const T* from = static_cast<const T*>(source);
+    T* to = static_cast<T*>(target);
+    pool.ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = static_cast<T>(~from[i]);
+    });
+  });
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,169 @@
+#include "kernels/quantize.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <type_traits>
+
+#include "kernels/cast.hpp"
+#include "kernels/dispatch.hpp"
+
+namespace deputy::host {
+namespace {
+
+constexpr int64_t kGrainElements = 16 << 10;
+// Elements that are widened or narrowed at a time.
+constexpr int64_t kBlock = 512;
+
+// A part of one row: its elements begin at `first`, its scales at `scale`, each `step` apart.
+struct Piece {
+  int64_t first, count, scale, step;
+};
+
+template <class F>
+void ForEachPiece(const ScaleLayout& layout, ThreadPool& pool, F run) {
+  const int64_t inner = layout.inner;
+  pool.ParallelFor(layout.outer * layout.extent * inner, kGrainElements, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const int64_t row = begin / inner, offset = begin % inner;
+      const int64_t count = std::min({inner - offset, end - begin, kBlock});
+      const int64_t scale = row / layout.extent * layout.outer_step +
+                            row % layout.extent / layout.block * layout.axis_step + offset * layout.inner_step;
+      run(Piece{begin, count, scale, layout.inner_step});
+      begin += count;
+    }
+  });
+}
+
+// 8 and 16 bits.
+template <class F>
+bool DispatchQuantized(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::kUint8: f(TypeTag<uint8_t>()); return true;
+    case DType::kInt8: f(TypeTag<int8_t>()); return true;
+    case DType::kUint16: f(TypeTag<uint16_t>()); return true;
+    case DType::kInt16: f(TypeTag<int16_t>()); return true;
+    default: return false;
+  }
+}
+
+// Clamped before it is rounded, so that the sum with the constant is exact: its unit in the last place is one.
+template <class T>
+T RoundInto(float value, int32_t zero_point) {
+  constexpr float kUnitIsOne = 12582912.0f;  // 1.5 * 2^23
+  const float low = static_cast<float>(int32_t{std::numeric_limits<T>::lowest()} - zero_point);
+  const float high = static_cast<float>(int32_t{std::numeric_limits<T>::max()} - zero_point);
+  value = value > low ? value : low;
+  value = value < high ? value : high;
+  const float rounded = (value + kUnitIsOne) - kUnitIsOne;
+  return static_cast<T>(static_cast<int32_t>(rounded) + zero_point);
+}
+
+template <class T>
+void QuantizePiece(const Piece& piece, const float* from, const float* scales, const T* zero_points, T* to) {
+  if (piece.step == 0) {
+    const float scale = scales[piece.scale];
+    const int32_t zero = zero_points == nullptr ? 0 : int32_t{zero_points[piece.scale]};
+    for (int64_t i = 0; i < piece.count; ++i) to[i] = RoundInto<T>(from[i] / scale, zero);
+    return;
+  }
+  for (int64_t i = 0; i < piece.count; ++i) {
+    const int64_t at = piece.scale + i * piece.step;
+    to[i] = RoundInto<T>(from[i] / scales[at], zero_points == nullptr ? 0 : int32_t{zero_points[at]});
+  }
+}
+
+template <class T>
+void DequantizePiece(const Piece& piece, const T* from, const float* scales, const T* zero_points, float* to) {
+  // The difference of two numbers of 32 bits needs more.
+  using Difference = std::conditional_t<sizeof(T) == 4, int64_t, int32_t>;
+  if (piece.step == 0) {
+    const float scale = scales[piece.scale];
+    const Difference zero = zero_points == nullptr ? 0 : Difference{zero_points[piece.scale]};
+    for (int64_t i = 0; i < piece.count; ++i) to[i] = static_cast<float>(Difference{from[i]} - zero) * scale;
+    return;
+  }
+  for (int64_t i = 0; i < piece.count; ++i) {
+    const int64_t at = piece.scale + i * piece.step;
+    const Difference zero = zero_points == nullptr ? 0 : Difference{zero_points[at]};
+    to[i] = static_cast<float>(Difference{from[i]} - zero) * scales[at];
+  }
+}
+
+const char* At(const void* data, int64_t index, DType dtype) {
+  return static_cast<const char*>(data) + static_cast<size_t>(index) * SizeOf(dtype);
+}
+char* At(void* data, int64_t index, DType dtype) {
+  return static_cast<char*>(data) + static_cast<size_t>(index) * SizeOf(dtype);
+}
+
+}  // namespace
+
+bool Quantize(const ScaleLayout& layout, DType source_type, const void* source, const float* scales, DType target_type,
+              const void* zero_points, void* target, ThreadPool& pool) {
+  if (!IsFloating(source_type) && source_type != DType::kInt32) return false;
+  const ConvertFunction widen = source_type == DType::kFloat32 ? nullptr : FindConvert(source_type, DType::kFloat32);
+  return DispatchQuantized(target_type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    ForEachPiece(layout, pool, [&](const Piece& piece) {
+      float wide[kBlock];
+      const float* from = reinterpret_cast<const float*>(At(source, piece.first, source_type));
+      if (widen != nullptr) {
+        widen(from, wide, piece.count);
+        from = wide;
+      }
+      QuantizePiece(piece, from, scales, static_cast<const T*>(zero_points), static_cast<T*>(target) + piece.first);
+    });
+  });
+}
+
+bool Dequantize(const ScaleLayout& layout, DType source_type, const void* source, const float* scales,
+                const void* zero_points, DType target_type, void* target, ThreadPool& pool) {
+  if (!IsFloating(target_type)) return false;
+  const ConvertFunction narrow = target_type == DType::kFloat32 ? nullptr : FindConvert(DType::kFloat32, target_type);
+  const auto run = [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    ForEachPiece(layout, pool, [&](const Piece& piece) {
+      float wide[kBlock];
+      char* const to = At(target, piece.first, target_type);
+      DequantizePiece(piece, static_cast<const T*>(source) + piece.first, scales, static_cast<const T*>(zero_points),
+                      narrow == nullptr ? reinterpret_cast<float*>(to) : wide);
+      if (narrow != nullptr) narrow(wide, to, piece.count);
+    });
+  };
+  if (source_type != DType::kInt32) return DispatchQuantized(source_type, run);
+  run(TypeTag<int32_t>());
+  return true;
+}
+
+bool SubtractZeroPoints(const ScaleLayout& layout, DType source_type, const void* source, const void* zero_points,
+                        double* target, ThreadPool& pool) {
+  if (SizeOf(source_type) != 1) return false;
+  return DispatchQuantized(source_type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const T* zeros = static_cast<const T*>(zero_points);
+    ForEachPiece(layout, pool, [&](const Piece& piece) {
+      const T* from = static_cast<const T*>(source) + piece.first;
+      double* to = target + piece.first;
+      for (int64_t i = 0; i < piece.count; ++i) {
+        const int32_t zero = zeros == nullptr ? 0 : int32_t{zeros[piece.scale + i * piece.step]};
+        to[i] = int32_t{from[i]} - zero;
+      }
+    });
+  });
+}
+
+bool Requantize(const ScaleLayout& layout, const double* sums, const float* multipliers, DType target_type,
+                const void* zero_point, void* target, ThreadPool& pool) {
+  return DispatchQuantized(target_type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const int32_t zero = zero_point == nullptr ? 0 : int32_t{*static_cast<const T*>(zero_point)};
+    ForEachPiece(layout, pool, [&](const Piece& piece) {
+      T* to = static_cast<T*>(target) + piece.first;
+      for (int64_t i = 0; i < piece.count; ++i)
+        to[i] =
+            RoundInto<T>(static_cast<float>(sums[piece.first + i]) * multipliers[piece.scale + i * piece.step], zero);
+    });
+  });
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,51 @@
+#include "cli/case_tolerance.hpp"
+
+#include <gtest/gtest.h>
+
+namespace deputy::cli {
+namespace {
+
+PlacementReport Nodes(size_t count, const char* op_type) {
+  PlacementReport placement;
+  placement.nodes.resize(count);
+  for (NodeReport& node : placement.nodes) node.op_type = op_type;
+  return placement;
+}
+
+TEST(CaseTolerance, OneOperatorIsNoNetwork) {
+  const CaseModel model = CaseModelOf(Nodes(1, "Conv"));
+  EXPECT_FALSE(model.network);
+  EXPECT_EQ(ToleranceFor({}, DType::kFloat32, model).atol_scale, 0);
+}
+
+TEST(CaseTolerance, RoundingAddsUpInANetwork) {
+  const CaseModel model = CaseModelOf(Nodes(11, "Conv"));
+  EXPECT_TRUE(model.network);
+  EXPECT_FALSE(model.quantized);
+  EXPECT_EQ(ToleranceFor({}, DType::kFloat32, model).atol_scale, 1e-5);
+  EXPECT_EQ(ToleranceFor({}, DType::kInt64, model).atol_scale, 0);
+}
+
+TEST(CaseTolerance, HalvesAreCoarser) {
+  EXPECT_EQ(ToleranceFor({}, DType::kFloat16, {}).rtol, 1e-2);
+  EXPECT_EQ(ToleranceFor({}, DType::kFloat32, {}).rtol, 1e-3);
+}
+
+TEST(CaseTolerance, QuantizedModelsMayBeAStepOff) {
+  const CaseModel model = CaseModelOf(Nodes(1, "QuantizeLinear"));
+  EXPECT_TRUE(model.quantized);
+  EXPECT_EQ(ToleranceFor({}, DType::kInt8, model).step, 1);
+  EXPECT_EQ(ToleranceFor({}, DType::kInt8, model).outliers, 1e-3);
+  EXPECT_EQ(ToleranceFor({}, DType::kInt32, model).step, 0);
+}
+
+TEST(CaseTolerance, FlagsGoFirst) {
+  const Tolerance tolerance = ToleranceFor({0.5, 0.25, 0.125, 0.0625}, DType::kFloat16, {true, true});
+  EXPECT_EQ(tolerance.rtol, 0.5);
+  EXPECT_EQ(tolerance.atol, 0.25);
+  EXPECT_EQ(tolerance.atol_scale, 0.125);
+  EXPECT_EQ(tolerance.outliers, 0.0625);
+}
+
+}  // namespace
+}  // namespace deputy::cli

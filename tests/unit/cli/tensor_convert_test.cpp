@@ -1,0 +1,47 @@
+#include "cli/tensor_convert.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace deputy::cli {
+namespace {
+
+template <class T>
+Tensor Make(DType dtype, const std::vector<T>& values) {
+  return Tensor::FromValues<T>(dtype, {static_cast<int64_t>(values.size())}, values).value();
+}
+
+TEST(TensorConvert, FloatsAreRoundedToTheNearestHalf) {
+  // The second and third lie in the middle between two halves, the last two are the smallest and out of range.
+  const std::optional<Tensor> half = ConvertTensor(
+      Make<float>(DType::kFloat32, {1.0F, 1.00048828125F, 1.00146484375F, -2.5F, 6e-8F, 1e6F}), DType::kFloat16);
+  ASSERT_TRUE(half);
+  const std::vector<uint16_t> want = {0x3C00, 0x3C00, 0x3C02, 0xC100, 0x0001, 0x7C00};
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(half->values<uint16_t>()[i], want[i]) << i;
+}
+
+TEST(TensorConvert, FloatsAreRoundedToTheNearestBfloat16) {
+  const std::optional<Tensor> brief =
+      ConvertTensor(Make<float>(DType::kFloat32, {1.0F, 1.00390625F, 1.01171875F}), DType::kBFloat16);
+  ASSERT_TRUE(brief);
+  const std::vector<uint16_t> want = {0x3F80, 0x3F80, 0x3F82};
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(brief->values<uint16_t>()[i], want[i]) << i;
+}
+
+TEST(TensorConvert, IntegersThatFitChangeTheirType) {
+  const std::optional<Tensor> narrow = ConvertTensor(Make<int64_t>(DType::kInt64, {-5, 127}), DType::kInt8);
+  ASSERT_TRUE(narrow);
+  EXPECT_EQ(narrow->values<int8_t>()[0], -5);
+  EXPECT_EQ(narrow->values<int8_t>()[1], 127);
+}
+
+TEST(TensorConvert, WhatWouldChangeDoesNotConvert) {
+  EXPECT_FALSE(ConvertTensor(Make<int64_t>(DType::kInt64, {128}), DType::kInt8));
+  EXPECT_FALSE(ConvertTensor(Make<int32_t>(DType::kInt32, {-1}), DType::kUint32));
+  EXPECT_FALSE(ConvertTensor(Make<float>(DType::kFloat32, {0.5F}), DType::kInt32));
+  EXPECT_FALSE(ConvertTensor(Make<int32_t>(DType::kInt32, {16777217}), DType::kFloat32));
+}
+
+}  // namespace
+}  // namespace deputy::cli
