@@ -90,6 +90,7 @@ LIBRARIES = {
     "CLI11": ("CLI/",),
     "nlohmann-json": ("nlohmann/",),
     "GoogleTest": ("gtest/", "gmock/"),
+    "Google Benchmark": ("benchmark/",),
     "oneDNN": ("dnnl.", "dnnl_", "oneapi/dnnl/", "omp.h"),  # with the OpenMP that Debian builds it on
 }
 
@@ -469,6 +470,7 @@ PLANTED = (
     ("host/base/wide.cpp", "#include <nlohmann/json.hpp>\n", "host/base may not see nlohmann-json"),
     ("host/runtime/wide.cpp", "#include <CLI/CLI.hpp>\n", "host/runtime may not see CLI11"),
     ("host/graph/wide.cpp", "#include <gtest/gtest.h>\n", "host/graph may not see GoogleTest"),
+    ("host/cpu/wide.cpp", "#include <benchmark/benchmark.h>\n", "host/cpu may not see Google Benchmark"),
     ("host/cpu/wide.cpp", "#include <dnnl.hpp>\n", "host/cpu may not see oneDNN"),
     ("host/delegate/wide.cpp", "#include <flatbuffers/verifier.h>\n", "host/delegate may not see FlatBuffers"),
     ("host/base/wide.cpp", "#include <absl/strings/str_cat.h>\n", "nobody knows this header"),

@@ -15,7 +15,7 @@
 
 namespace deputy {
 
-// A node as Deputy sees it: with the newest definition of its operator, whichever one the file was written for.
+// A node as Deputy sees it: what the newest operator set says in another way than the file is already rewritten.
 struct InspectedNode {
   std::string name;  // as in the file; "node 17" when it has none
   std::string op_type, domain;
