@@ -31,7 +31,7 @@ Tolerance ToleranceFor(const CaseTolerance& given, DType output, const CaseModel
     tolerance.atol_scale = 1e-3;
   }
   if (model.quantized) {
-    tolerance.outliers = 1e-3;
+    tolerance.outliers = 1e-2;
     if (IsFloating(output)) tolerance.step_scale = 1.0 / 16;
     if (output == DType::kInt8 || output == DType::kUint8) tolerance.step = 1;
   }

@@ -23,7 +23,7 @@ CaseModel CaseModelOf(const PlacementReport& placement);
 
 // 16-bit floats: rtol 1e-2, and atol-scale 1e-3, which is two units in the last place of the largest element. Networks:
 // atol-scale 1e-5, and a largest magnitude of 0.01 at least: outputs that all are smaller are the tails of a sigmoid or
-// softmax, in which relative accuracy means nothing. Quantized models: one element in a thousand may be a step off,
+// softmax, in which relative accuracy means nothing. Quantized models: one element in a hundred may be a step off,
 // which is one for integers of 8 bits, and for floats, whose steps are not known here, 1/16 of the largest magnitude:
 // two steps and more of data that fill their range to a quarter. Everything else: the defaults of Tolerance.
 Tolerance ToleranceFor(const CaseTolerance& given, DType output, const CaseModel& model);

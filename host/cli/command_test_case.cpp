@@ -124,7 +124,7 @@ Command MakeTestCaseCommand(CLI::App& app) {
   AddTolerance(*syntax, "--atol-scale", tolerance.atol_scale, "S",
                "Allowed per largest magnitude of the output [0, for networks 1e-5, for 16-bit floats 1e-3]");
   AddTolerance(*syntax, "--outliers", tolerance.outliers, "SHARE",
-               "Share of the elements that may be a step off [0, for quantized models 1e-3]");
+               "Share of the elements that may be a step off [0, for quantized models 1e-2]");
   syntax
       ->add_option("--except", options->cases.excepted,
                    "An output of which only type and shape are compared; may be repeated")

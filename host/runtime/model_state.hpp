@@ -47,6 +47,9 @@ struct Model::State {
 
 namespace deputy::host {
 
+// Values of a graph as its caller sees them.
+std::vector<TensorInfo> DescribeValues(const Graph& graph, const std::vector<ValueId>& ids);
+
 PlacementReport MakeReport(const Plan& plan, const Engine& engine);
 
 }  // namespace deputy::host
