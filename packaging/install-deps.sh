@@ -20,7 +20,7 @@ build=(
 # recommends. The last lines re-make the digits model and its test pictures: numpy, Pillow, OpenBLAS for speed, and the
 # fonts, of which the network has never seen the last four.
 test=(
-  libgtest-dev
+  libgtest-dev libbenchmark-dev
   clang-14 libclang-rt-14-dev clang-format-14
   g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
   python3-numpy python3-pil python3-onnx libopenblas0-pthread

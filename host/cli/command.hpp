@@ -20,6 +20,8 @@ Command MakePluginsCommand(CLI::App& app);
 Command MakeConfigCommand(CLI::App& app);
 Command MakeConvertCommand(CLI::App& app);
 Command MakeDigitsCommand(CLI::App& app);
+Command MakeBenchCommand(CLI::App& app);
+Command MakeInspectCommand(CLI::App& app);
 
 // The end of a command's --help.
 inline void SetExample(CLI::App& syntax, const std::string& example) { syntax.footer("Example:\n  " + example); }

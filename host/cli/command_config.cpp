@@ -1,4 +1,4 @@
-// deputy config: checks a configuration, and shows what is in force and where each value comes from.
+// deputy config: checks a configuration, shows what is in force and where each value comes from, and prints the schema.
 #include <fmt/format.h>
 
 #include <memory>
@@ -6,8 +6,10 @@
 #include <string>
 
 #include "cli/command.hpp"
+#include "cli/config_schema.hpp"
 #include "cli/context_options.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/json_report.hpp"
 #include "deputy/context.hpp"
 
 namespace deputy::cli {
@@ -36,11 +38,21 @@ int Show(const Options& options) {
   return kDone;
 }
 
+int Schema(const Options& options) {
+  int exit_status = kDone;
+  const std::optional<Context> context = options.context.Read(exit_status);
+  if (!context) return exit_status;
+  const Result<PluginListing> listing = context->ListPlugins();
+  if (!listing.ok()) return Fail(Stage::kDelegates, listing.status());
+  PrintJson(SchemaWithOptions(*listing));
+  return kDone;
+}
+
 }  // namespace
 
 Command MakeConfigCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* syntax = app.add_subcommand("config", "Checks a configuration, or shows the one in force");
+  CLI::App* syntax = app.add_subcommand("config", "Checks a configuration, shows the one in force, or the schema");
   syntax->require_subcommand(1);
   CLI::App* check = syntax->add_subcommand("check", "Reports all problems of a configuration at once");
   check->add_option("file", options->file, "The configuration; without it, --config or the default")->type_name("FILE");
@@ -49,8 +61,14 @@ Command MakeConfigCommand(CLI::App& app) {
   CLI::App* show = syntax->add_subcommand("show", "Prints the effective configuration with the origin of every value");
   options->context.AddTo(*show);
   SetExample(*show, "deputy config show --config npu-first.yaml --set delegates.npu0.options.frequency=low");
+  CLI::App* schema = syntax->add_subcommand(
+      "schema", "Prints a JSON Schema of configuration files, with the options of the plugins that are found");
+  options->context.AddTo(*schema);
+  SetExample(*schema, "deputy config schema > deputy.schema.json");
   SetExample(*syntax, "deputy config check npu-first.yaml");
-  return {syntax, [options, check] { return check->parsed() ? Check(*options) : Show(*options); }};
+  return {syntax, [options, check, schema] {
+            return check->parsed() ? Check(*options) : schema->parsed() ? Schema(*options) : Show(*options);
+          }};
 }
 
 }  // namespace deputy::cli

@@ -107,6 +107,14 @@ struct PlacementConfig {
   bool operator==(const PlacementConfig&) const = default;
 };
 
+// What is done to a graph before it is partitioned; a switch per entry of the list of passes.
+struct PassesConfig {
+#define DEPUTY_PASS(name, key, text) Setting<bool> key{true};
+#include "graph/passes/passes.inc"
+  Setting<Bytes> fold_budget;
+  bool operator==(const PassesConfig&) const = default;
+};
+
 struct CacheConfig {
   Setting<std::string> dir;  // "auto", "off" or an absolute path
   Setting<Bytes> max;
@@ -133,6 +141,7 @@ struct Config {
   CpuConfig cpu;
   Setting<Fallback> fallback;
   PlacementConfig placement;
+  PassesConfig passes;
   CacheConfig cache;
   LogConfig log;
   DebugConfig debug;

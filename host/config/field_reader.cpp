@@ -10,9 +10,6 @@
 namespace deputy::host {
 namespace {
 
-constexpr int64_t kLargestDimension = 2147483647;
-constexpr size_t kMostDimensions = 16;
-
 std::string Shown(const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::kNull: return "nothing";

@@ -1,7 +1,9 @@
-// Every key of the configuration with its type and range: the one list that the reader (schema.cpp) and the printer
-// (show.cpp) both walk. A visitor sees the keys in the order in which they are printed.
+// Every key of the configuration with its type and range: the one list that the reader (schema.cpp), the printer
+// (show.cpp) and the JSON Schema (json_schema.cpp) walk. A visitor sees the keys in the order in which they are
+// printed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -26,6 +28,10 @@ struct SizeRange {
   std::string_view min;
   std::string_view max;
 };
+
+// Of a shape in a delegate's `shapes`.
+inline constexpr int64_t kLargestDimension = 2147483647;
+inline constexpr size_t kMostDimensions = 16;
 
 enum class TextKind {
   kName,        // [A-Za-z0-9_.-]+
@@ -90,6 +96,11 @@ void VisitConfig(V& v, C& c) {
   v.Group("placement", [&] {
     v.Choice("policy", c.placement.policy);
     v.Items("rules", c.placement.rules, [&](auto& rule) { VisitPlacementRule(v, rule); });
+  });
+  v.Group("passes", [&] {
+#define DEPUTY_PASS(name, key, text) v.Flag(#key, c.passes.key);
+#include "graph/passes/passes.inc"
+    v.Quantity("fold_budget", c.passes.fold_budget, SizeRange{"0B", "1TB"});
   });
   v.Group("cache", [&] {
     v.Text("dir", c.cache.dir, TextKind::kCacheDir);

@@ -46,6 +46,7 @@ delegates: []
 cpu: {threads: auto}
 fallback: cpu
 placement: {policy: priority}
+passes: {fold_budget: 16MB}
 cache: {dir: auto, max: 512MB}
 log: {level: info, format: text}
 debug: {check: false}

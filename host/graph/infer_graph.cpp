@@ -1,9 +1,11 @@
 // InferGraph: one walk that types values, folds what is known, resolves Ifs and drops what is not needed.
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
-#include "base/checked.hpp"
 #include "graph/inference.hpp"
+#include "graph/passes/drop_unused.hpp"
+#include "graph/passes/fold_constants.hpp"
+#include "graph/passes/fold_shapes.hpp"
 
 namespace deputy::host {
 namespace {
@@ -19,13 +21,17 @@ ValueType Merge(const ValueType& a, const ValueType& b) {
 
 class Walk {
  public:
-  Walk(Graph& graph, const InferenceOptions& options) : graph_(graph), options_(options) {}
+  Walk(Graph& graph, const InferenceOptions& options, FoldBudget& budget)
+      : graph_(graph), options_(options), budget_(budget), uses_(graph.values.size(), 0) {
+    for (const Node& node : graph.nodes) CountReads(node);
+    for (const ValueId id : graph.outputs) ++uses_[id];
+  }
 
   Status Run() {
     std::vector<Node> nodes = std::move(graph_.nodes);
     graph_.nodes.clear();
     for (Node& node : nodes) DEPUTY_RETURN_IF_ERROR(Visit(std::move(node)));
-    Prune();
+    if (options_.drop_unused) DropUnused(graph_);
     return {};
   }
 
@@ -47,7 +53,7 @@ class Walk {
       constants_.push_back(id == kNone ? Tensor() : graph_.values[id].constant);
       known = known && (id == kNone || graph_.values[id].is_constant());
     }
-    InferenceContext context(node, types_, constants_);
+    InferenceContext context(node, types_, constants_, shapes_.InputsOf(node));
     DEPUTY_RETURN_IF_ERROR(InferNode(context));
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueType& inferred = context.outputs()[i];
@@ -55,38 +61,47 @@ class Walk {
       if (node.outputs[i] != kNone && inferred.dtype != DType::kUndefined)
         graph_.values[node.outputs[i]].type = inferred;
     }
-    if (!options_.evaluator) return Keep(node);
-    if (node.kind() == OpKind::kShape || node.kind() == OpKind::kSize) return FoldExtents(node);
-    if (!known || !node.regions.empty() || node.kind() == OpKind::kOther || !WithinBudget(node)) return Keep(node);
-    Result<std::vector<Tensor>> outputs = options_.evaluator(node, constants_);
-    if (!outputs.ok()) {
-      // What the CPU cannot compute may still run on a delegate; a wrong value is the model's fault either way.
-      if (outputs.status().code() == StatusCode::kNotSupported) return Keep(node);
-      return std::move(outputs).status();
+    if (options_.fold_shapes && !(known && options_.fold_constants)) {
+      std::optional<Tensor> shape = shapes_.Follow(node, context);
+      if (shape && options_.evaluator) return Replace(node, {&*shape, 1});
     }
-    for (size_t i = 0; i < node.outputs.size(); ++i)
-      if (node.outputs[i] != kNone) SetConstant(node.outputs[i], std::move((*outputs)[i]));
+    if (!options_.evaluator || !options_.fold_constants || !known || !node.regions.empty() ||
+        node.kind() == OpKind::kOther)
+      return Keep(node);
+    DEPUTY_ASSIGN_OR_RETURN(std::optional<std::vector<Tensor>> outputs,
+                            FoldNode(graph_, node, constants_, options_.evaluator, FreedBy(node), budget_));
+    return outputs ? Replace(node, *outputs) : Keep(node);
+  }
+
+  // Bytes of the inputs that nobody else reads.
+  size_t FreedBy(const Node& node) const {
+    size_t bytes = 0;
+    for (const ValueId id : node.inputs)
+      if (id != kNone && uses_[id] == 1) bytes += graph_.values[id].constant.byte_size();
+    return bytes;
+  }
+
+  // Constants in the place of a node.
+  Status Replace(const Node& node, std::span<Tensor> outputs) {
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i] == kNone) continue;
+      Value& value = graph_.values[node.outputs[i]];
+      value.type = {outputs[i].dtype(), true, outputs[i].shape()};
+      value.constant = std::move(outputs[i]);
+    }
+    Release(node);
     return {};
   }
 
-  // Shape and Size depend on the extents of their input only.
-  Status FoldExtents(Node& node) {
-    const ValueType& input = graph_.values[node.inputs[0]].type;
-    if (!input.is_static()) return Keep(node);
-    std::vector<int64_t> result;
-    if (node.kind() == OpKind::kSize) {
-      result.push_back(ElementCount(input.dims));
-    } else {
-      const int64_t rank = static_cast<int64_t>(input.dims.size());
-      const auto clamp = [rank](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
-      const int64_t start = clamp(node.primitive.GetInt("start", 0)), end = clamp(node.primitive.GetInt("end", rank));
-      for (int64_t i = start; i < end; ++i) result.push_back(input.dims[static_cast<size_t>(i)]);
-    }
-    Shape shape;
-    if (node.kind() == OpKind::kShape) shape.push_back(static_cast<int64_t>(result.size()));
-    DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, Tensor::FromValues<int64_t>(DType::kInt64, shape, result));
-    SetConstant(node.outputs[0], std::move(tensor));
-    return {};
+  void CountReads(const Node& node) {
+    node.ForEachRead([&](ValueId id) { ++uses_[id]; });
+  }
+
+  // The node is gone; with it go constants that nobody else reads, so that steps on the way do not add up.
+  void Release(const Node& node) {
+    node.ForEachRead([&](ValueId id) {
+      if (--uses_[id] == 0) graph_.values[id].constant = Tensor();
+    });
   }
 
   Status VisitIf(Node& node) {
@@ -130,7 +145,7 @@ class Walk {
     }
     region.captures = std::move(captures);
     body->captured = std::move(captured);
-    DEPUTY_RETURN_IF_ERROR(InferGraph(*body, options_));
+    DEPUTY_RETURN_IF_ERROR(Walk(*body, options_, budget_).Run());
     region.body = std::move(body);
     return {};
   }
@@ -145,50 +160,34 @@ class Walk {
       if (outer[inner] == kNone) {
         const Value& value = body.values[inner];
         outer[inner] = graph_.AddValue(value.name, value.type);
+        uses_.push_back(0);
         graph_.values[outer[inner]].constant = value.constant;
       }
       return outer[inner];
     };
+    std::vector<Node> nodes;
     for (const Node& inner : body.nodes) {
-      Node copy = inner;
+      Node& copy = nodes.emplace_back(inner);
       for (ValueId& id : copy.inputs) id = map(id);
       for (ValueId& id : copy.outputs) id = map(id);
       for (Region& nested : copy.regions)
         for (ValueId& id : nested.captures) id = map(id);
-      DEPUTY_RETURN_IF_ERROR(Visit(std::move(copy)));
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == kNone) continue;
       if (i >= body.outputs.size())
         return Error(StatusCode::kModel, "a branch has {} outputs, the node {}", body.outputs.size(),
                      node.outputs.size());
-      Node identity;
+      Node& identity = nodes.emplace_back();
       identity.name = node.name.empty() ? std::string() : node.name + "/output_" + std::to_string(i);
       identity.primitive = PrimitiveBuilder("", "Identity", 1).Finish();
       identity.inputs = {map(body.outputs[i])};
       identity.outputs = {node.outputs[i]};
-      DEPUTY_RETURN_IF_ERROR(Visit(std::move(identity)));
     }
+    for (const Node& inner : nodes) CountReads(inner);
+    Release(node);
+    for (Node& inner : nodes) DEPUTY_RETURN_IF_ERROR(Visit(std::move(inner)));
     return {};
-  }
-
-  bool WithinBudget(const Node& node) const {
-    for (const ValueId id : node.outputs) {
-      if (id == kNone) continue;
-      const ValueType& type = graph_.values[id].type;
-      if (!type.is_static()) continue;  // data-dependent: bounded by its inputs
-      const std::optional<int64_t> count = CheckedElementCount(type.dims);
-      if (!count ||
-          static_cast<uint64_t>(*count) > options_.fold_budget_bytes / std::max<size_t>(1, SizeOf(type.dtype)))
-        return false;
-    }
-    return true;
-  }
-
-  void SetConstant(ValueId id, Tensor tensor) {
-    Value& value = graph_.values[id];
-    value.type = {tensor.dtype(), true, tensor.shape()};
-    value.constant = std::move(tensor);
   }
 
   Status Keep(Node& node) {
@@ -196,35 +195,20 @@ class Walk {
     return {};
   }
 
-  void Prune() {
-    std::vector<uint8_t> needed(graph_.values.size(), 0);
-    for (const ValueId id : graph_.outputs) needed[id] = 1;
-    std::vector<uint8_t> keep(graph_.nodes.size(), 0);
-    for (size_t i = graph_.nodes.size(); i-- > 0;) {
-      const Node& node = graph_.nodes[i];
-      keep[i] =
-          std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return id != kNone && needed[id]; });
-      if (keep[i]) node.ForEachRead([&](ValueId id) { needed[id] = 1; });
-    }
-    size_t kept = 0;
-    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
-      if (!keep[i]) continue;
-      if (kept != i) graph_.nodes[kept] = std::move(graph_.nodes[i]);
-      ++kept;
-    }
-    graph_.nodes.resize(kept);
-    for (ValueId id = 0; id < graph_.values.size(); ++id)
-      if (!needed[id]) graph_.values[id].constant = Tensor();
-  }
-
   Graph& graph_;
   const InferenceOptions& options_;
+  FoldBudget& budget_;
+  ShapeTracker shapes_;
+  std::vector<uint32_t> uses_;  // reads by nodes that are left, regions and outputs
   std::vector<ValueType> types_;
   std::vector<Tensor> constants_;
 };
 
 }  // namespace
 
-Status InferGraph(Graph& graph, const InferenceOptions& options) { return Walk(graph, options).Run(); }
+Status InferGraph(Graph& graph, const InferenceOptions& options) {
+  FoldBudget budget(options.fold_budget_bytes);
+  return Walk(graph, options, budget).Run();
+}
 
 }  // namespace deputy::host

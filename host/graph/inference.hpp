@@ -9,15 +9,18 @@
 #include <vector>
 
 #include "graph/graph.hpp"
+#include "graph/inference/partial.hpp"
 
 namespace deputy::host {
 
 // What an Infer<Operator> function sees of one node.
 class InferenceContext {
  public:
-  // One entry per input of the node; `constants[i]` is empty where the value is not known.
-  InferenceContext(const Node& node, std::span<const ValueType> inputs, std::span<const Tensor> constants)
-      : node_(node), inputs_(inputs), constants_(constants), outputs_(node.outputs.size()) {}
+  // One entry per input of the node; `constants[i]` is empty where the value is not known. `partial`, where there is
+  // one, holds what is known of some elements, null for nothing.
+  InferenceContext(const Node& node, std::span<const ValueType> inputs, std::span<const Tensor> constants,
+                   std::span<const PartialInts* const> partial = {})
+      : node_(node), inputs_(inputs), constants_(constants), partial_(partial), outputs_(node.outputs.size()) {}
 
   const Node& node() const { return node_; }
   const Primitive& primitive() const { return node_.primitive; }
@@ -30,6 +33,8 @@ class InferenceContext {
   const Tensor* constant(size_t i) const { return has_input(i) && !constants_[i].empty() ? &constants_[i] : nullptr; }
   // The elements of a known int64 or int32 input.
   std::optional<std::vector<int64_t>> constant_ints(size_t i) const;
+  // What is known of the elements of a short int64, int32 or bool input of rank 0 or 1.
+  std::optional<PartialInts> partial_ints(size_t i) const;
 
   size_t output_count() const { return outputs_.size(); }
   // Setting an output that the node leaves out, or does not have, is allowed and does nothing.
@@ -45,6 +50,7 @@ class InferenceContext {
   const Node& node_;
   std::span<const ValueType> inputs_;
   std::span<const Tensor> constants_;
+  std::span<const PartialInts* const> partial_;
   std::vector<ValueType> outputs_;
 };
 
@@ -59,14 +65,21 @@ Result<std::vector<int64_t>> BroadcastDims(std::span<const int64_t> a, std::span
 // Computes a node whose inputs are all known; used to fold constants. Returns one tensor per output.
 using Evaluator = std::function<Result<std::vector<Tensor>>(const Node&, std::span<const Tensor> inputs)>;
 
+inline constexpr size_t kDefaultFoldBudget = 16'000'000;
+
 struct InferenceOptions {
-  Evaluator evaluator;                   // none: no folding, types only
-  size_t fold_budget_bytes = 16u << 20;  // largest tensor that folding may make
+  Evaluator evaluator;  // none: no folding, types only
+  // What one fold may add to the graph; all together sixteen times as much. What goes away with the last reader of a
+  // constant counts against it, so that a transposed weight costs nothing.
+  size_t fold_budget_bytes = kDefaultFoldBudget;
+  bool fold_constants = true;
+  bool fold_shapes = true;
+  bool drop_unused = true;
 };
 
-// Walks the graph in order: types every value, folds what is known into constants (also Shape and Size of values with
-// static extents), picks the branch of an If whose condition is known, and drops nodes that nobody needs any more.
-// Types given for graph inputs hold. Errors name the node. The graph is changed in place and stays verified.
+// Walks the graph in order: types every value, folds what is known into constants (also shape arithmetic of which only
+// the extents are known), picks the branch of an If whose condition is known, and drops nodes that nobody needs any
+// more. Types given for graph inputs hold. Errors name the node. The graph is changed in place and stays verified.
 Status InferGraph(Graph& graph, const InferenceOptions& options);
 
 }  // namespace deputy::host

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/log.hpp"
+#include "config/json_schema.hpp"
 #include "config/loader.hpp"
 #include "config/show.hpp"
 #include "runtime/context_state.hpp"
@@ -26,6 +27,8 @@ void SetLogSink(std::function<void(LogLevel, std::string_view, std::string_view)
     sink(static_cast<LogLevel>(level), source, message);
   });
 }
+
+std::string ConfigSchema() { return host::ConfigJsonSchema(); }
 
 Context::Context() {
   host::ConfigLoader loader;

@@ -85,6 +85,16 @@ Status RefuseUnavailable(const Config& config) {
   return problems.empty() ? Status() : Status(StatusCode::kConfig, problems);
 }
 
+PassOptions Passes(const PassesConfig& config) {
+  PassOptions options;
+  options.evaluator = MakeCpuEvaluator();
+  options.fold_budget_bytes = static_cast<size_t>(config.fold_budget->count);
+#define DEPUTY_PASS(name, key, text) \
+  if (!*config.key) options.Off(Pass::k##name);
+#include "graph/passes/passes.inc"
+  return options;
+}
+
 class EngineBuilder {
  public:
   explicit EngineBuilder(const Context::State& state) : state_(state), engine_(std::make_shared<Engine>()) {}
@@ -117,6 +127,7 @@ class EngineBuilder {
     engine_->delegates.push_back(MakeCpuDelegate(engine_->pool));
     engine_->plugin_files.emplace_back();
     engine_->placement.delegates.emplace_back();
+    engine_->passes = Passes(config.passes);
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
     for (const PlacementRule& rule : config.placement.rules)
       engine_->placement.rules.push_back(

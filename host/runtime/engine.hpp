@@ -1,4 +1,4 @@
-// The opened delegates of a context, with the threads and the rules that they share.
+// The opened delegates of a context, with the threads, the passes and the rules that they share.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 
 #include "base/thread_pool.hpp"
 #include "delegate/delegate.hpp"
+#include "graph/passes/passes.hpp"
 #include "partition/placement.hpp"
 
 namespace deputy::host {
@@ -16,6 +17,7 @@ struct Engine {
   std::shared_ptr<ThreadPool> pool;
   std::vector<std::shared_ptr<Delegate>> delegates;  // in order; the CPU is last
   std::vector<std::string> plugin_files;             // per delegate; empty for the CPU and in-process ones
+  PassOptions passes;
   PlacementOptions placement;
   // Held while delegates answer and compile, which they do for one caller at a time.
   std::mutex load_mutex;

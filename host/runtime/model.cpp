@@ -7,11 +7,29 @@
 #include "base/log.hpp"
 #include "format/model_file.hpp"
 #include "graph/inference.hpp"
-#include "graph/upgrade/upgrade.hpp"
-#include "graph/verify.hpp"
 #include "runtime/context_state.hpp"
-#include "runtime/importers.hpp"
 #include "runtime/model_state.hpp"
+#include "runtime/read_model.hpp"
+
+namespace deputy::host {
+
+std::vector<TensorInfo> DescribeValues(const Graph& graph, const std::vector<ValueId>& ids) {
+  std::vector<TensorInfo> infos;
+  for (const ValueId id : ids) {
+    const Value& value = graph.values[id];
+    TensorInfo info{value.name, value.type.dtype, value.type.ranked, {}, {}};
+    for (const int64_t dim : value.type.dims) {
+      info.shape.push_back(dim < 0 ? -1 : dim);
+      info.dims.push_back(dim >= 0                                                   ? std::to_string(dim)
+                          : IsSymbol(dim) && SymbolIndex(dim) < graph.symbols.size() ? graph.symbols[SymbolIndex(dim)]
+                                                                                     : "?");
+    }
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+}  // namespace deputy::host
 
 namespace deputy {
 
@@ -20,65 +38,28 @@ using host::Graph;
 
 namespace {
 
-Result<Graph> ReadGraph(const host::ImportSource& source, ModelType type) {
-  const bool is_dpm = host::IsModelFile(source.bytes);
-  if (type == ModelType::kDeputy && !is_dpm) return Error(StatusCode::kModel, "is not a .dpm model");
-  if (type == ModelType::kDeputy || (type == ModelType::kAuto && is_dpm))
-    return host::ReadModel(source.bytes, source.keep);
-  if (source.bytes.empty()) return Error(StatusCode::kModel, "is not a model: 0 bytes");
-  DEPUTY_ASSIGN_OR_RETURN(const host::Importer* importer, host::FindImporter(source.bytes, source.path));
-  return importer->Import(source);
-}
-
-std::vector<TensorInfo> Describe(const Graph& graph, const std::vector<host::ValueId>& ids) {
-  std::vector<TensorInfo> infos;
-  for (const host::ValueId id : ids) {
-    const host::Value& value = graph.values[id];
-    TensorInfo info{value.name, value.type.dtype, value.type.ranked, {}, {}};
-    for (const int64_t dim : value.type.dims) {
-      info.shape.push_back(dim < 0 ? -1 : dim);
-      info.dims.push_back(dim >= 0 ? std::to_string(dim)
-                          : host::IsSymbol(dim) && host::SymbolIndex(dim) < graph.symbols.size()
-                              ? graph.symbols[host::SymbolIndex(dim)]
-                              : "?");
-    }
-    infos.push_back(std::move(info));
-  }
-  return infos;
-}
+host::ImportSource SourceOf(const Model::State& state) { return {state.file->bytes(), state.file, state.path}; }
 
 // Types of all values as far as the model alone tells them: for the outputs that a caller may list before running.
-Status DescribeModel(Model::State& state) {
-  Graph typed = *state.graph;
+Status DescribeModel(const Graph& graph, Model::State& state) {
+  Graph typed = graph;
   DEPUTY_RETURN_IF_ERROR(InferGraph(typed, {}));
-  state.inputs = Describe(*state.graph, state.graph->inputs);
-  state.outputs = Describe(typed, typed.outputs);
+  state.inputs = host::DescribeValues(graph, graph.inputs);
+  state.outputs = host::DescribeValues(typed, typed.outputs);
   return {};
 }
 
-Result<std::shared_ptr<Model::State>> MakeState(const host::ImportSource& source, ModelType type, std::string name,
-                                                std::shared_ptr<host::Engine> engine) {
-  auto state = std::make_shared<Model::State>();
-  state->name = std::move(name);
-  state->engine = std::move(engine);
-  const auto located = [&](Status status) {
-    // Importers name the file themselves, others do not.
-    if (status.where().compare(0, state->name.size(), state->name) == 0) return status;
-    return std::move(status).At(state->name);
-  };
-  Result<Graph> graph = ReadGraph(source, type);
-  if (!graph.ok()) return located(std::move(graph).status());
-  Status status = host::VerifyGraph(*graph);
-  if (status.ok()) status = host::UpgradeGraph(*graph);
-  if (!status.ok()) return located(std::move(status));
-  state->graph = std::make_shared<const Graph>(std::move(graph).value());
-  status = DescribeModel(*state);
-  if (!status.ok()) return located(std::move(status));
-  if (state->has_static_inputs()) {
-    Result<std::shared_ptr<const host::Plan>> plan = state->PlanFor(state->static_shapes());
-    if (!plan.ok()) return std::move(plan).status();
-  }
-  return state;
+// Everything up to the plan, when the model fixes its shapes. `state` has a name, an engine and perhaps a file.
+Status Load(Model::State& state, const host::ImportSource& source, ModelType type) {
+  DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state.name));
+  if (state.file == nullptr) state.original = std::make_shared<const Graph>(read.graph);
+  DEPUTY_RETURN_IF_ERROR(DescribeModel(read.graph, state).At(state.name));
+  DEPUTY_RETURN_IF_ERROR(state.Prepare(std::move(read.graph)));
+  // Weights have been read by now, to be folded, and will be once more, to be packed: not all at the same time.
+  if (state.file != nullptr) state.file->DropPages();
+  if (state.has_static_inputs()) DEPUTY_RETURN_IF_ERROR(state.PlanFor(state.static_shapes()).status());
+  if (state.file != nullptr) state.file->DropPages();
+  return {};
 }
 
 }  // namespace
@@ -92,12 +73,17 @@ Status Model::Build(const std::string& path, const Context& context) {
   Context opened(context);
   DEPUTY_RETURN_IF_ERROR(opened.Load());
   context.state_->engine = opened.state_->engine;
-  const std::string name = std::filesystem::path(path).filename().string();
   Result<std::shared_ptr<const host::MappedFile>> file = host::MappedFile::Open(path);
   if (!file.ok()) return std::move(file).status().WithCode(StatusCode::kModel);
-  DEPUTY_ASSIGN_OR_RETURN(state_,
-                          MakeState({(*file)->bytes(), *file, path}, ModelType::kAuto, path, opened.state_->engine));
-  state_->name = name;
+  auto state = std::make_shared<State>();
+  state->name = path;
+  state->engine = opened.state_->engine;
+  state->file = std::move(file).value();
+  state->path = path;
+  DEPUTY_RETURN_IF_ERROR(Load(*state, SourceOf(*state), ModelType::kAuto));
+  state->name = state->path.filename().string();
+  state->path = std::filesystem::absolute(state->path);  // the working directory may change
+  state_ = std::move(state);
   return {};
 }
 
@@ -106,8 +92,11 @@ Status Model::Build(const void* data, size_t size, ModelType type, const Context
   DEPUTY_RETURN_IF_ERROR(opened.Load());
   context.state_->engine = opened.state_->engine;
   if (data == nullptr && size != 0) return Error(StatusCode::kInvalidArgument, "no model data");
-  DEPUTY_ASSIGN_OR_RETURN(state_, MakeState({{static_cast<const uint8_t*>(data), size}, nullptr, {}}, type, "model",
-                                            opened.state_->engine));
+  auto state = std::make_shared<State>();
+  state->name = "model";
+  state->engine = opened.state_->engine;
+  DEPUTY_RETURN_IF_ERROR(Load(*state, {{static_cast<const uint8_t*>(data), size}, nullptr, {}}, type));
+  state_ = std::move(state);
   return {};
 }
 
@@ -143,7 +132,10 @@ Result<PlacementReport> Model::Placement(const std::vector<Shape>& shapes) const
 
 Status Model::Save(const std::string& path) const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
-  return host::WriteModelFile(*state_->graph, path);
+  if (state_->original != nullptr) return host::WriteModelFile(*state_->original, path);
+  DEPUTY_ASSIGN_OR_RETURN(const host::ReadGraph original,
+                          host::ReadAnyModel(SourceOf(*state_), ModelType::kAuto, state_->name));
+  return host::WriteModelFile(original.graph, path);
 }
 
 }  // namespace deputy

@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
-#include "cpu/delegate.hpp"
-#include "graph/inference.hpp"
+#include "graph/passes/passes.hpp"
 
 namespace deputy {
 
@@ -18,17 +17,31 @@ namespace {
 // Plans hold converted weights; a model fed with ever new shapes must not collect them without end.
 constexpr size_t kPlansKept = 8;
 
+bool HasStaticInputs(const host::Graph& graph) {
+  return std::all_of(graph.inputs.begin(), graph.inputs.end(),
+                     [&](host::ValueId id) { return graph.values[id].type.is_static(); });
+}
+
 }  // namespace
 
-bool Model::State::has_static_inputs() const {
-  return std::all_of(graph->inputs.begin(), graph->inputs.end(),
-                     [&](host::ValueId id) { return graph->values[id].type.is_static(); });
-}
+bool Model::State::has_static_inputs() const { return HasStaticInputs(*graph); }
 
 std::vector<Shape> Model::State::static_shapes() const {
   std::vector<Shape> shapes;
   for (const host::ValueId id : graph->inputs) shapes.push_back(graph->values[id].type.dims);
   return shapes;
+}
+
+Status Model::State::Prepare(host::Graph came) {
+  if (HasStaticInputs(came)) {
+    DEPUTY_RETURN_IF_ERROR(RunPasses(came, engine->passes).At(name));
+  } else {
+    // What cannot be computed may stand in a branch that is never taken: the shapes will tell.
+    host::Graph rewritten = came;
+    if (RunPasses(rewritten, engine->passes).ok()) came = std::move(rewritten);
+  }
+  graph = std::make_shared<const host::Graph>(std::move(came));
+  return {};
 }
 
 Status Model::State::CheckShapes(std::span<const Shape> shapes) const {
@@ -61,15 +74,19 @@ Status Model::State::CheckShapes(std::span<const Shape> shapes) const {
 
 Result<std::shared_ptr<const host::Plan>> Model::State::MakePlanFor(std::span<const Shape> shapes) const {
   DEPUTY_RETURN_IF_ERROR(CheckShapes(shapes));
-  auto special = std::make_shared<host::Graph>(*graph);
-  for (size_t i = 0; i < shapes.size(); ++i) {
-    host::ValueType& type = special->values[special->inputs[i]].type;
-    type.ranked = true;
-    type.dims = shapes[i];
+  std::shared_ptr<const host::Graph> shaped = graph;
+  if (!has_static_inputs()) {
+    auto special = std::make_shared<host::Graph>(*graph);
+    for (size_t i = 0; i < shapes.size(); ++i) {
+      host::ValueType& type = special->values[special->inputs[i]].type;
+      type.ranked = true;
+      type.dims = shapes[i];
+    }
+    Status status = RunPasses(*special, engine->passes);
+    if (!status.ok()) return std::move(status).At(name);
+    shaped = std::move(special);
   }
-  Status status = InferGraph(*special, {host::MakeCpuEvaluator()});
-  if (!status.ok()) return std::move(status).At(name);
-  Result<std::shared_ptr<const host::Plan>> plan = MakePlan(std::move(special), engine->delegates, engine->placement);
+  Result<std::shared_ptr<const host::Plan>> plan = MakePlan(std::move(shaped), engine->delegates, engine->placement);
   if (!plan.ok()) return std::move(plan).status().At(name);
   host::Log(host::LogLevel::kInfo, "{}: {}", name, SummarizePlacement(**plan, engine->delegates));
   return plan;

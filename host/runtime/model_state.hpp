@@ -1,12 +1,14 @@
 // A loaded model: the graph as it came, and a plan for each set of input shapes in use.
 #pragma once
 
+#include <filesystem>
 #include <list>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/file.hpp"
 #include "deputy/model.hpp"
 #include "plan/plan.hpp"
 #include "runtime/engine.hpp"
@@ -14,14 +16,22 @@
 namespace deputy {
 
 struct Model::State {
-  std::string name;                          // for messages: the file's name
-  std::shared_ptr<const host::Graph> graph;  // verified, newest definitions
+  std::string name;  // for messages: the file's name
+  // Verified, newest definitions, after the passes that need no shapes but the model's own: plans begin with it and
+  // share its constants.
+  std::shared_ptr<const host::Graph> graph;
+  // The graph as it came is read again from the file when somebody asks for it; of a model from memory it is kept.
+  std::shared_ptr<const host::MappedFile> file;
+  std::filesystem::path path;
+  std::shared_ptr<const host::Graph> original;
   std::shared_ptr<host::Engine> engine;
   std::vector<TensorInfo> inputs, outputs;
 
   // The shapes of the inputs when all are fixed by the model.
   bool has_static_inputs() const;
   std::vector<Shape> static_shapes() const;
+  // Makes `graph` of the one that came. Errors are those of a model whose shapes are all fixed.
+  Status Prepare(host::Graph came);
   // Whether the shapes are possible for the inputs: rank, fixed extents, one number per symbol.
   Status CheckShapes(std::span<const Shape> shapes) const;
   // Made at the first call for these shapes; the most recently used ones are kept. [any-thread]
@@ -36,6 +46,9 @@ struct Model::State {
 }  // namespace deputy
 
 namespace deputy::host {
+
+// Values of a graph as its caller sees them.
+std::vector<TensorInfo> DescribeValues(const Graph& graph, const std::vector<ValueId>& ids);
 
 PlacementReport MakeReport(const Plan& plan, const Engine& engine);
 

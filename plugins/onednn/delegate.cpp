@@ -1,29 +1,28 @@
 // The delegate `onednn`: float32 on the CPU through Intel's oneAPI Deep Neural Network Library.
 #include <string>
-#include <unordered_map>
 
-#include "lowering.hpp"
+#include "fusion/fusion.hpp"
+#include "lowering/lowering.hpp"
+#include "operators/operators.hpp"
 
 namespace onednn {
 
 class Delegate final : public sdk::PartitionDelegate {
  public:
   static sdk::OptionSchema Options() {
-    return sdk::OptionSchema().Int("threads", 0, 0, 1024, "threads of oneDNN's own pool, 0 for one per CPU");
+    return sdk::OptionSchema().Int("threads", 0, 0, 1024, "threads of oneDNN's own pool, 0 for as many as the host's");
   }
 
   sdk::Status Init() override {
     engine_ = dnnl::engine(dnnl::engine::kind::cpu, 0);
-    for (const auto& family : {ConvolutionOperators(), ElementwiseOperators(), MatmulOperators(),
-                               NormalizationOperators(), PoolingOperators()})
-      for (const Operator& op : family) operators_.emplace(op.type, &op);
     return {};
   }
 
   sdk::Verdict Supports(const sdk::NodeView& node) override {
-    const Operator* op = Find(node);
+    const Operator* op = FindOperator(node);
     if (op == nullptr) return sdk::Verdict::No(sdk::Reason::kOperatorUnknown);
     for (size_t i = 0; i < node.input_count() + node.output_count(); ++i) {
+      if (i >= op->data_inputs && i < node.input_count()) continue;
       const sdk::ValueView value = i < node.input_count() ? node.input(i) : node.output(i - node.input_count());
       if (!value.exists()) continue;
       if (value.dtype() != sdk::DType::kFloat32) return sdk::Verdict::No(sdk::Reason::kDType, "float32 only");
@@ -34,27 +33,27 @@ class Delegate final : public sdk::PartitionDelegate {
   }
 
   sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) override {
-    ProgramBuilder builder(partition, engine_, static_cast<int>(options().Int("threads")));
+    Program program(partition);
     for (const sdk::NodeView& node : partition.nodes()) {
-      try {
-        Find(node)->lower(node, builder);
-      } catch (const dnnl::error& error) {
-        const bool lacking = error.status == dnnl_unimplemented || error.status == dnnl_invalid_arguments;
-        return sdk::Status(lacking ? sdk::Code::kNotSupported : sdk::Code::kInternal,
-                           "oneDNN: " + std::string(error.what()), node.id());
-      }
+      program.SetNode(node.id());
+      FindOperator(node)->read(node, program);
     }
-    return std::unique_ptr<sdk::Executable>(builder.Finish());
+    program.FinishReading(partition);
+    Fuse(program);
+    const int64_t threads = options().Int("threads");
+    Lowering lowering(program, engine_, store_, static_cast<int>(threads > 0 ? threads : host().thread_count()));
+    try {
+      return std::unique_ptr<sdk::Executable>(lowering.Run());
+    } catch (const dnnl::error& error) {
+      const bool lacking = error.status == dnnl_unimplemented || error.status == dnnl_invalid_arguments;
+      return sdk::Status(lacking ? sdk::Code::kNotSupported : sdk::Code::kInternal,
+                         "oneDNN: " + std::string(error.what()), lowering.current_node());
+    }
   }
 
  private:
-  const Operator* Find(const sdk::NodeView& node) const {
-    const auto found = operators_.find(node.op_type());
-    return !node.domain().empty() || found == operators_.end() ? nullptr : found->second;
-  }
-
   dnnl::engine engine_;
-  std::unordered_map<std::string_view, const Operator*> operators_;
+  ConstantStore store_;
 };
 
 }  // namespace onednn

@@ -1,90 +1,163 @@
-// A compiled partition: oneDNN primitives in a row, and the memory between them. Values keep whatever layout the
-// primitive that made them prefers; reorders stand only where the next one wants another.
+// A partition as a short list of operations, which fusion rewrites and lowering turns into oneDNN primitives. Every
+// operation makes one value. A value is known by its index and has a shape; where its elements will lie, and in which
+// layout, is for the lowering to say.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <memory>
-#include <oneapi/dnnl/dnnl.hpp>
-#include <string>
-#include <utility>
+#include <unordered_map>
+#include <variant>
 #include <vector>
 
-#include "deputy/sdk/sdk.hpp"
+#include "constant.hpp"
 
 namespace onednn {
 
-namespace sdk = deputy::sdk;
-using dnnl::memory;
+using Value = size_t;
+constexpr Value kNoValue = static_cast<Value>(-1);
 
-memory::dims ToDims(sdk::Span<const int64_t> dims);
-// Dense row-major float32. oneDNN has no scalars: they become [1].
-memory::desc PlainDesc(const memory::dims& dims);
-
-// Index of a piece of memory in a program.
-using Slot = size_t;
-
-struct SlotPlan {
-  enum class Home { kInput, kOutput, kConstant, kTemporary };
-  Home home;
-  memory::desc desc;
-  size_t index = 0;      // of the partition's input or output; offset of a temporary in the context's arena
-  void* data = nullptr;  // of a constant
+struct ValueFacts {
+  memory::dims dims;
+  memory::data_type type = memory::data_type::f32;
+  std::shared_ptr<const Constant> constant;  // NULL: computed in the run
 };
 
-struct Step {
-  dnnl::primitive primitive;
-  std::vector<std::pair<int, Slot>> arguments;  // DNNL_ARG_..., slot
+// A window over the spatial dimensions, as oneDNN wants it.
+struct Window {
+  memory::dims strides, dilations, pads_before, pads_after;  // dilation 0: dense
 };
 
-class Program final : public sdk::Executable {
+// What operations there are. Inputs stand in the order of the comment; a letter in brackets may be kNoValue.
+struct Convolution {  // x, weights, [bias]; weights as in ONNX
+  Window window;
+  int64_t groups = 1;
+  bool transposed = false;  // ConvTranspose
+};
+struct Matmul {  // a, b, [bias of the last dimension]
+  bool transpose_a = false, transpose_b = false;
+  memory::dims output_order;  // the result's dimensions in another order; empty: as they are
+};
+struct Eltwise {  // x
+  dnnl::algorithm algorithm;
+  float alpha = 0, beta = 0;
+};
+struct Binary {  // a with the extents of the result, b that broadcasts to them (and has their rank)
+  dnnl::algorithm algorithm;
+};
+struct Pool {  // x
+  dnnl::algorithm algorithm;
+  memory::dims kernel;
+  Window window;
+};
+struct LayerNorm {  // x, [scale], [shift]; over the last dimension
+  float epsilon;
+};
+struct Softmax {  // x
+  int axis;
+  bool log;
+};
+struct Concat {  // any number
+  int axis;
+};
+struct Reduction {  // x; reduced extents are 1
+  dnnl::algorithm algorithm;
+};
+struct Resample {  // x
+  dnnl::algorithm algorithm;
+};
+struct Lrn {  // x
+  int64_t size;
+  float alpha, beta, k;
+};
+struct Prelu {};    // x, slope
+struct Reshape {};  // x
+struct Erf {};      // x
+struct Transpose {  // x
+  memory::dims order;
+};
+struct Slice {  // x
+  memory::dims offsets;
+};
+struct Pad {  // x
+  memory::dims before;
+  float value;
+};
+
+using Parameters = std::variant<Convolution, Matmul, Eltwise, Binary, Pool, LayerNorm, Softmax, Concat, Reduction,
+                                Resample, Lrn, Prelu, Reshape, Erf, Transpose, Slice, Pad>;
+
+// What follows in the same primitive: an element-wise function, or a binary one when there is an operand.
+struct PostOp {
+  dnnl::algorithm algorithm;
+  float alpha = 0, beta = 0;
+  Value operand = kNoValue;
+};
+
+struct Operation {
+  Parameters parameters;
+  std::vector<Value> inputs;
+  Value output = kNoValue;
+  std::vector<PostOp> post_ops = {};
+  deputy_node_id node = 0;  // to name in errors
+  bool dropped = false;
+
+  template <class Kind>
+  const Kind* As() const {
+    return dropped ? nullptr : std::get_if<Kind>(&parameters);
+  }
+  bool Has(size_t input) const { return input < inputs.size() && inputs[input] != kNoValue; }
+};
+
+class Program {
  public:
-  Program(dnnl::engine engine, int threads) : engine_(std::move(engine)), threads_(threads) {}
-  sdk::Result<std::unique_ptr<sdk::ExecutionContext>> CreateContext() override;
+  explicit Program(const sdk::PartitionView& partition);
+
+  // While reading: the value of an operand, and what a node makes of it.
+  Value Find(const sdk::ValueView& value);
+  void Bind(const sdk::ValueView& value, Value made) { known_[value.id()] = made; }
+  // Adds an operation and its result.
+  Value Add(Parameters parameters, std::vector<Value> inputs, const memory::dims& dims,
+            memory::data_type type = memory::data_type::f32);
+  Value NewValue(ValueFacts facts);
+  Value AddConstant(std::shared_ptr<const Constant> constant);
+  // The same elements with other extents; nothing happens if they are the same.
+  Value AddReshape(Value value, const memory::dims& dims);
+  void SetNode(deputy_node_id node) { node_ = node; }
+  void FinishReading(const sdk::PartitionView& partition);
+
+  const ValueFacts& facts(Value value) const { return values_[value]; }
+  const memory::dims& dims(Value value) const { return values_[value].dims; }
+  const Constant* constant(Value value) const { return value == kNoValue ? nullptr : values_[value].constant.get(); }
+  std::shared_ptr<const Constant> shared_constant(Value value) const { return values_[value].constant; }
+  size_t value_count() const { return values_.size(); }
+  const std::vector<Value>& inputs() const { return inputs_; }    // of the partition
+  const std::vector<Value>& outputs() const { return outputs_; }  // of the partition
+
+  std::vector<Operation>& operations() { return operations_; }  // in an order in which they can run
+  const std::vector<Operation>& operations() const { return operations_; }
+
+  // For rewriting. The index of the operation that makes a value (kNoValue: none), and how often it is read, by
+  // operations and by the outside.
+  size_t ProducerOf(Value value) const { return value == kNoValue ? kNoValue : producer_[value]; }
+  size_t UsesOf(Value value) const { return uses_[value]; }
+  bool Leaves(Value value) const;
+  void Replace(size_t index, Operation operation);
+  void Drop(size_t index);
+  // Drops what nobody reads, and closes the gaps.
+  void Sweep();
 
  private:
-  friend class ProgramBuilder;
-  friend class ProgramContext;
-  dnnl::engine engine_;
-  int threads_;  // 0: all
-  std::vector<SlotPlan> slots_;
-  std::vector<Step> steps_;
-  std::vector<memory> constants_;  // owns reordered weights
-  size_t arena_bytes_ = 0;
+  std::vector<ValueFacts> values_;
+  std::vector<Operation> operations_;
+  std::vector<Value> inputs_, outputs_;
+  std::vector<size_t> producer_, uses_;  // by value
+  std::unordered_map<deputy_value_id, Value> known_;
+  deputy_node_id node_ = 0;
 };
 
-// Turns nodes into steps. The functions that lower one operator use it; see lowering.hpp.
-class ProgramBuilder {
- public:
-  ProgramBuilder(const sdk::PartitionView& partition, const dnnl::engine& engine, int threads);
+// Is this a transposed convolution whose windows lie side by side, without gaps and overlap?
+bool IsBlockwise(const Operation& operation, const Program& program);
 
-  const dnnl::engine& engine() const { return program_->engine_; }
-
-  // Where a value is now: an input, a constant, or what an earlier step made.
-  Slot Find(const sdk::ValueView& value);
-  const memory::desc& DescOf(Slot slot) const { return program_->slots_[slot].desc; }
-  // The same elements, seen as `dims` (same count, both dense row-major).
-  Slot Reshaped(Slot slot, const memory::dims& dims);
-  // The same bytes read through another description (strides exchanged).
-  Slot Viewed(Slot slot, const memory::desc& desc);
-  // The same elements in another layout. Constants are converted now, everything else when it runs.
-  Slot Reordered(Slot slot, const memory::desc& desc);
-  // Elements made here.
-  Slot Constant(const memory::dims& dims, const std::vector<float>& values);
-  // Memory for what a step makes of `value`. Results that leave the partition in row-major order go straight out.
-  Slot Result(const sdk::ValueView& value, const memory::desc& desc);
-  void Add(dnnl::primitive primitive, std::vector<std::pair<int, Slot>> arguments);
-
-  // Puts results that are in another layout than the host reads into the outputs.
-  std::unique_ptr<Program> Finish();
-
- private:
-  Slot NewSlot(SlotPlan plan);
-  Slot Temporary(const memory::desc& desc);
-
-  const sdk::PartitionView& partition_;
-  std::unique_ptr<Program> program_;
-  std::map<deputy_value_id, Slot> slot_of_;
-};
+// Every value that an operation reads, as often as it does.
+std::vector<Value> ReadBy(const Operation& operation);
 
 }  // namespace onednn

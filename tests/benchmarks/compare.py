@@ -22,7 +22,7 @@ from pathlib import Path
 
 import machine
 import report
-from engines import EngineError, Workload, Workshop, agreement, picture, text
+from engines import EngineError, Workload, Workshop, agreement, page, picture, text
 from make_architectures import file_name, make
 
 HERE = Path(__file__).resolve().parent
@@ -47,13 +47,13 @@ def models(folder, data):
         path = data / "models" / name / "model.onnx"
         return path if path.exists() else None
 
-    def image(name, path, input_name, shape):
-        return path and picture(name, path, input_name, shape)
+    def image(name, path, input_name, shape, draw=picture):
+        return path and draw(name, path, input_name, shape)
 
     square = (1, 3, 224, 224)
     return {
         "ultraface_rfb_320": lambda: image("ultraface_rfb_320", given("ultraface_rfb_320"), "input", (1, 3, 240, 320)),
-        "ppocr_det_v2_ch": lambda: image("ppocr_det_v2_ch", given("ppocr_det_v2_ch"), "x", (1, 3, 224, 320)),
+        "ppocr_det_v2_ch": lambda: image("ppocr_det_v2_ch", given("ppocr_det_v2_ch"), "x", (1, 3, 224, 320), page),
         "squeezenet1_1": lambda: image("squeezenet1_1", made("squeezenet1_1"), "input", square),
         "mobilenet_v2": lambda: image("mobilenet_v2", made("mobilenet_v2"), "input", square),
         "resnet50": lambda: image("resnet50", made("resnet50"), "input", square),
@@ -208,7 +208,7 @@ def main():
     arguments = parse()
     arguments.build_dir = arguments.build_dir.resolve()
     if not (arguments.build_dir / "bin" / "deputy_engine").exists():
-        print(f"compare: no bin/deputy_engine below {arguments.build_dir}; build the target benchmarks", file=sys.stderr)
+        print(f"compare: no bin/deputy_engine in {arguments.build_dir}; build the target benchmarks", file=sys.stderr)
         return 2
     if arguments.document and (arguments.models or arguments.threads != [1, 2]):
         print("compare: the document needs all models and threads", file=sys.stderr)

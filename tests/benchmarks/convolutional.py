@@ -1,9 +1,10 @@
 """MobileNetV2, ResNet-50 and SqueezeNet as PyTorch exports them, with seeded random weights.
 
-Random weights alone would let the signal die or grow over fifty layers, and outputs that are all the same prove nothing.
-So the graph is built together with a small picture that goes through it: each convolution is scaled to the variance that
-the picture has there (as in "All you need is a good init", Mishkin and Matas, arXiv 1511.06422), and the statistics of
-each BatchNormalization are those of what reaches it. They are rounded, so that another BLAS changes a last digit at most.
+Random weights alone would let the signal die or grow over fifty layers, and outputs that are all the same prove
+nothing. So the graph is built together with a small picture that goes through it: each convolution is scaled to the
+variance that the picture has there (as in "All you need is a good init", Mishkin and Matas, arXiv 1511.06422), and the
+statistics of each BatchNormalization are those of what reaches it. They are rounded, so that another BLAS changes a
+last digit at most.
 """
 
 import numpy as np

@@ -22,7 +22,7 @@ SEED = 20240229
 
 
 def chain(length, seed):
-    """Nodes so small that only what surrounds them takes time. The constants walk up and down, so that no value grows."""
+    """Nodes so small that only what surrounds them takes time. Constants walk up and down, so that no value grows."""
     graph = OnnxGraph(f"chain_{length}", opset=17)
     random = np.random.default_rng(seed)
     steps = random.uniform(-0.5, 0.5, (16, 1, 4)).astype(np.float32)

@@ -1,5 +1,5 @@
-"""An ONNX graph under construction, written as bytes: nodes, weights, inputs and outputs, with names as PyTorch's exporter
-gives them. Needs numpy for the weights and nothing else."""
+"""An ONNX graph under construction, written as bytes: nodes, weights, inputs and outputs, with names as PyTorch's
+exporter gives them. Needs numpy for the weights and nothing else."""
 
 import sys
 from pathlib import Path
@@ -73,5 +73,5 @@ class OnnxGraph:
     def write(self, path):
         parts = [chunk(1, n) for n in self.nodes] + [chunk(2, self.name)] + [chunk(5, i) for i in self.initializers]
         parts += [chunk(11, i) for i in self.inputs] + [chunk(12, o) for o in self.outputs]
-        model = [number(1, 8), chunk(2, "deputy-benchmarks"), chunk(7, b"".join(parts)), chunk(8, number(2, self.opset))]
-        Path(path).write_bytes(b"".join(model))
+        model = number(1, 8) + chunk(2, "deputy-benchmarks") + chunk(7, b"".join(parts))
+        Path(path).write_bytes(model + chunk(8, number(2, self.opset)))

@@ -118,9 +118,8 @@ class Transformer:
 
 def minilm(seed, decomposed=False):
     net = Transformer(seed, decomposed)
-    ids, attention_mask, types = (
-        net.graph.input(name, INT64, ("batch", "sequence")) for name in ("input_ids", "attention_mask", "token_type_ids")
-    )
+    names = ("input_ids", "attention_mask", "token_type_ids")
+    ids, attention_mask, types = (net.graph.input(name, INT64, ("batch", "sequence")) for name in names)
     value, mask = net.embeddings(ids, types), net.mask(attention_mask)
     for index in range(LAYERS):
         value = net.layer(index, value, mask)

@@ -69,7 +69,9 @@ class Usage(Cli):
     def test_EveryCommandHelpsWithAnExample(self):
         names = re.findall(r"(?m)^  ([a-z][a-z-]+) +[A-Z]", deputy("--help").stdout)
         self.assertEqual(
-            set(names), {"digits", "run", "test-case", "partition", "plugins", "config", "convert"}, names
+            set(names),
+            {"digits", "run", "bench", "test-case", "partition", "inspect", "plugins", "config", "convert"},
+            names,
         )
         for name in names:
             with self.subTest(name):
@@ -159,6 +161,14 @@ class Configuration(Cli):
     def test_ShowNamesTheOriginOfEveryValue(self):
         run = deputy("config", "show", "--set", "cpu.threads=2")
         self.check(run, 0, r"threads: 2 +# --set")
+
+    def test_SchemaListsTheKeysAndRefusesOthers(self):
+        config = self.file("a.yaml", "version: 1\nplugins: {paths: [.]}\n")
+        run = deputy("config", "schema", "--config", config)
+        self.check(run, 0)
+        schema = json.loads(run.stdout)
+        self.assertIs(schema["additionalProperties"], False)
+        self.assertIn("min_nodes", schema["properties"]["delegates"]["items"]["properties"])
 
     def test_AbsentDelegateIsAWarning(self):
         path = self.file("a.yaml", "version: 1\nplugins: {paths: [.]}\ndelegates: [{name: nosuch}]\n")
@@ -358,6 +368,105 @@ class Convert(Cli):
 
     def test_UnwritableOutputIsFive(self):
         self.check(deputy("convert", self.add_model(), "-o", "/nowhere/add.dpm"), 5, "/nowhere/add.dpm")
+
+
+class Bench(Cli):
+    def test_LatencyAndMemoryAreReported(self):
+        run = deputy("bench", self.add_model(), "--runs", "3", "--warmup", "0")
+        self.check(run, 0, r"latency +min .*, p50 .*, p90 .*, p99 .*, max ", r"throughput +\S+ runs/s",
+                   r"memory +\S+ MB at most", r"cpu +1 +1 +0 +\S+ (ns|us|ms) +100\.0 %")  # fmt: skip
+
+    def test_JsonHasThePromisedKeys(self):
+        run = deputy("bench", self.add_model(), "--runs", "3", "--json")
+        self.check(run, 0)
+        report = json.loads(run.stdout)
+        self.assertEqual(
+            set(report),
+            {"model", "runs", "warmup", "inputs", "open_ns", "build_ns", "prepare_ns", "first_run_ns", "latency_ns",
+             "runs_per_second", "memory_before_bytes", "memory_peak_bytes", "multiply_adds", "delegates"},
+        )  # fmt: skip
+        self.assertEqual(set(report["latency_ns"]), {"min", "p50", "p90", "p99", "max", "mean"})
+        self.assertEqual(
+            set(report["delegates"][0]),
+            {"name", "nodes", "partitions", "multiply_adds", "time_ns", "time_share"},
+        )
+        self.assertEqual(report["inputs"][0], {"name": "a", "dtype": "float32", "shape": [2, 3]})
+        self.assertEqual(report["runs"], 3)
+        latency = report["latency_ns"]
+        self.assertLessEqual(latency["min"], latency["p50"])
+        self.assertLessEqual(latency["p50"], latency["max"])
+
+    def test_ShapesAreTheUsers(self):
+        run = deputy("bench", self.add_model(shape=("batch", 3)), "--shape", "a=5x3", "--runs", "1")
+        self.check(run, 0, r"a float32 \[5,3\]")
+
+    def test_ThreadsReachTheCpu(self):
+        config = self.file("a.yaml", "version: 1\nplugins: {paths: [.]}\n")
+        self.check(deputy("bench", self.add_model(), "--config", config, "--threads", "2", "--runs", "1"), 0)
+
+    def test_NoRunsAreNone(self):
+        self.check(deputy("bench", self.add_model(), "--runs", "0"), 2, "runs")
+
+    def test_MissingModelIsThree(self):
+        self.check(deputy("bench", self.scratch / "absent.onnx"), 3, "absent.onnx")
+
+
+class Inspect(Cli):
+    def test_ModelIsDescribed(self):
+        run = deputy("inspect", self.add_model(shape=("batch", 3)))
+        self.check(run, 0, r"format +ONNX, \d+ bytes", r"opset +13", r"symbols +batch", r"a +float32 \[batch,3\]",
+                   r"Add +13 +1 +yes")  # fmt: skip
+
+    def test_OperatorThatNobodyHasIsShownWithTheReason(self):
+        path = self.add_model(op_type="Frobnicate", domain="com.example")
+        self.check(deputy("inspect", path), 0, r"com\.example\.Frobnicate +1 +1 +no +operator unknown")
+
+    def test_NodesAreListed(self):
+        run = deputy("inspect", self.add_model(), "--nodes")
+        self.check(run, 0, r"sum +Add-13 +float32 \[2,3\] +yes")
+
+    def test_ShapeFillsOpenExtents(self):
+        run = deputy("inspect", self.add_model(shape=("batch", 3)), "--nodes", "--shape", "a=5x3")
+        self.check(run, 0, r"sum +Add-13 +float32 \[5,3\]")
+
+    def test_MultiplyAddsAreCounted(self):
+        weight = onnx_bytes.tensor([0] * 12, (3, 4), "w")
+        path = self.file("product.onnx", onnx_bytes.model(
+            [onnx_bytes.node("MatMul", ["x", "w"], ["y"], "product")], [onnx_bytes.value_info("x", (2, 3))],
+            [onnx_bytes.value_info("y", (2, 4))], initializers=[weight]))  # fmt: skip
+        self.check(deputy("inspect", path), 0, r"parameters +12 in 1 constant, 48 bytes", r"(?m)^  24 multiply-adds$")
+
+    def test_JsonHasThePromisedKeys(self):
+        run = deputy("inspect", self.add_model(), "--json", "--nodes")
+        self.check(run, 0)
+        report = json.loads(run.stdout)
+        self.assertEqual(
+            set(report),
+            {"model", "format", "file_bytes", "metadata", "inputs", "outputs", "symbols", "node_count", "regions",
+             "operators", "constants", "parameters", "constant_bytes", "multiply_adds", "problem", "nodes"},
+        )  # fmt: skip
+        self.assertEqual(
+            set(report["operators"][0]),
+            {"op_type", "domain", "since_version", "nodes", "on_cpu", "multiply_adds", "why_not"},
+        )
+        self.assertEqual(
+            set(report["nodes"][0]),
+            {"name", "op_type", "domain", "since_version", "region", "inputs", "outputs", "types", "multiply_adds",
+             "on_cpu", "why_not"},
+        )  # fmt: skip
+        self.assertEqual(report["nodes"][0]["inputs"], ["a", "b"])
+        self.assertNotIn("nodes", json.loads(deputy("inspect", self.add_model(), "--json").stdout))
+
+    def test_ConvertedModelSaysTheSame(self):
+        dpm = self.scratch / "add.dpm"
+        self.check(deputy("convert", self.add_model(), "-o", dpm), 0)
+        self.check(deputy("inspect", dpm), 0, r"format +dpm, ", r"opset +13", r"Add +13 +1 +yes")
+
+    def test_WhatIsNoModelIsThree(self):
+        self.check(deputy("inspect", self.file("notes.onnx", "dear diary\n" * 50)), 3, "notes.onnx")
+
+    def test_UnknownInputIsTwo(self):
+        self.check(deputy("inspect", self.add_model(), "--shape", "c=1"), 2, "no input 'c'")
 
 
 class Plugins(Cli):

@@ -16,6 +16,23 @@ std::optional<std::vector<int64_t>> InferenceContext::constant_ints(size_t i) co
   return std::nullopt;
 }
 
+std::optional<PartialInts> InferenceContext::partial_ints(size_t i) const {
+  if (const Tensor* tensor = constant(i)) {
+    if (tensor->shape().size() > 1 || tensor->byte_size() > kMostPartialInts * sizeof(int64_t)) return std::nullopt;
+    PartialInts known{tensor->shape().empty(), {}};
+    if (tensor->dtype() == DType::kBool) {
+      for (const uint8_t value : tensor->values<uint8_t>()) known.elements.push_back(KnownInt(value != 0));
+      return known;
+    }
+    const std::optional<std::vector<int64_t>> values = constant_ints(i);
+    if (!values) return std::nullopt;
+    for (const int64_t value : *values) known.elements.push_back(KnownInt(value));
+    return known;
+  }
+  if (i >= partial_.size() || partial_[i] == nullptr) return std::nullopt;
+  return *partial_[i];
+}
+
 void InferenceContext::SetOutput(size_t i, ValueType type) {
   if (i < outputs_.size() && node_.outputs[i] != kNone) outputs_[i] = std::move(type);
 }

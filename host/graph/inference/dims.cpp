@@ -44,14 +44,27 @@ Result<IntList> ReadIntList(const InferenceContext& context, size_t i, const cha
     return Error(StatusCode::kModel, "input '{}' has shape {}, not one dimension", what, ShapeToString(type.dims));
   IntList list;
   list.values = context.constant_ints(i);
+  std::optional<PartialInts> partial = list.values ? std::nullopt : context.partial_ints(i);
   if (list.values) {
     list.count = list.values->size();
+    for (const int64_t value : *list.values) list.elements.push_back(KnownInt(value));
+  } else if (partial) {
+    list.count = partial->elements.size();
+    list.elements = std::move(partial->elements);
   } else if (type.ranked && type.dims.empty()) {
     list.count = 1;
   } else if (type.ranked && type.dims[0] >= 0) {
     list.count = static_cast<size_t>(type.dims[0]);
   }
+  // Of a long list nothing but its length can be known.
+  if (list.count && *list.count <= kMostPartialInts) list.elements.resize(*list.count);
   return list;
+}
+
+std::vector<int64_t> IntList::dims() const {
+  std::vector<int64_t> extents = UnknownDims(count.value_or(0));
+  for (size_t i = 0; i < std::min(extents.size(), elements.size()); ++i) extents[i] = elements[i].dim();
+  return extents;
 }
 
 Result<std::vector<size_t>> NormalizeAxes(const InferenceContext& context, std::span<const int64_t> axes, size_t rank) {

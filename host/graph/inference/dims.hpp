@@ -19,10 +19,14 @@ Result<int64_t> DimProduct(std::span<const int64_t> dims);
 // over unknown.
 Result<int64_t> MergeDim(int64_t a, int64_t b);
 
-// An input that holds a list of integers: its elements, or at least how many there are.
+// An input that holds a list of integers: its elements, or some of them, or at least how many there are.
 struct IntList {
   std::optional<std::vector<int64_t>> values;
   std::optional<size_t> count;
+  std::vector<PartialInt> elements{};  // `count` of them; with nothing known where nothing is
+
+  // The elements as extents.
+  std::vector<int64_t> dims() const;
 };
 // `what` names the input in errors. Fails when the input is left out, not int32 or int64, or of rank 2 and more.
 Result<IntList> ReadIntList(const InferenceContext& context, size_t i, const char* what);

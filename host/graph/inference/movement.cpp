@@ -66,13 +66,13 @@ Status InferSlice(InferenceContext& context) {
   } else if (starts.count) {
     axes.values.emplace();
     for (size_t i = 0; i < *starts.count; ++i) axes.values->push_back(static_cast<int64_t>(i));
-    axes.count = axes.values->size();
+    axes.count = starts.count;
   }
   if (context.has_input(4)) {
     DEPUTY_ASSIGN_OR_RETURN(steps, ReadIntList(context, 4, "steps"));
   } else if (starts.count) {
-    steps.values.emplace(*starts.count, 1);
-    steps.count = steps.values->size();
+    steps.elements.assign(*starts.count, KnownInt(1));
+    steps.count = starts.count;
   }
   if (!input.ranked) {
     context.SetOutputUnranked(0, input.dtype);
@@ -89,11 +89,16 @@ Status InferSlice(InferenceContext& context) {
   std::vector<int64_t> dims = input.dims;
   for (size_t i = 0; i < sliced.size(); ++i) {
     int64_t& extent = dims[sliced[i]];
-    if (!starts.values || !ends.values || !steps.values) {
+    const auto element = [i](const IntList& list) {
+      return i < list.elements.size() ? list.elements[i] : PartialInt();
+    };
+    const PartialInt from = element(starts), to = element(ends), by = element(steps);
+    if (from == KnownInt(0) && by == KnownInt(1) && to.is_symbol() && to.value == extent) continue;
+    if (!from.known || !to.known || !by.known) {
       extent = kUnknownDim;
       continue;
     }
-    const int64_t start = (*starts.values)[i], end = (*ends.values)[i], step = (*steps.values)[i];
+    const int64_t start = from.value, end = to.value, step = by.value;
     if (step == 0) return Error(StatusCode::kModel, "the step of a Slice along axis {} is 0", sliced[i]);
     if (extent >= 0) {
       extent = ResolveSlice(start, end, step, extent).count;
@@ -203,9 +208,13 @@ Status InferTile(InferenceContext& context) {
   }
   if (repeats.count && *repeats.count != input.dims.size())
     return Error(StatusCode::kModel, "{} repeats given for a tensor of rank {}", *repeats.count, input.dims.size());
-  std::vector<int64_t> dims = repeats.values ? input.dims : UnknownDims(input.dims.size());
-  for (size_t i = 0; repeats.values && i < dims.size(); ++i) {
-    const int64_t repeat = (*repeats.values)[i];
+  std::vector<int64_t> dims = input.dims;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (i >= repeats.elements.size() || !repeats.elements[i].known) {
+      dims[i] = kUnknownDim;
+      continue;
+    }
+    const int64_t repeat = repeats.elements[i].value;
     if (repeat < 0 || (dims[i] >= 0 && !CheckedMultiply(dims[i], repeat)))
       return Error(StatusCode::kModel, "an extent of {} cannot be repeated {} times", dims[i], repeat);
     if (repeat != 1) dims[i] = repeat == 0 ? 0 : dims[i] >= 0 ? dims[i] * repeat : kUnknownDim;

@@ -10,13 +10,14 @@
 namespace deputy::host {
 namespace {
 
-std::string TargetText(std::span<const int64_t> target) {
+std::string TargetText(std::span<const PartialInt> target) {
   std::string text = "[";
-  for (size_t i = 0; i < target.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(target[i]);
+  for (size_t i = 0; i < target.size(); ++i)
+    text += (i == 0 ? "" : ",") + (target[i].known ? std::to_string(target[i].value) : std::string("?"));
   return text + "]";
 }
 
-Status CannotReshape(std::span<const int64_t> dims, std::span<const int64_t> target) {
+Status CannotReshape(std::span<const int64_t> dims, std::span<const PartialInt> target) {
   const std::optional<int64_t> count = IsStatic(dims) ? CheckedElementCount(dims) : std::nullopt;
   return Error(StatusCode::kModel, "cannot reshape {}{} to {}", ShapeToString(dims),
                count ? fmt::format(" ({} elements)", *count) : std::string(), TargetText(target));
@@ -29,35 +30,85 @@ struct ReshapePlan {
   std::optional<size_t> computed;  // position of the -1
 };
 
-Result<ReshapePlan> PlanReshape(const ValueType& input, std::span<const int64_t> target, bool allow_zero) {
+Result<ReshapePlan> PlanReshape(const ValueType& input, std::span<const PartialInt> target, bool allow_zero) {
   ReshapePlan plan;
   std::vector<bool> copied(input.dims.size(), false);
   bool explicit_zero = false;
   for (size_t i = 0; i < target.size(); ++i) {
-    const int64_t extent = target[i];
-    if (extent < -1) return Error(StatusCode::kModel, "cannot reshape to {}", TargetText(target));
-    if (extent == -1) {
+    const PartialInt extent = target[i];
+    if (extent.known && extent.value < -1) return Error(StatusCode::kModel, "cannot reshape to {}", TargetText(target));
+    if (extent == KnownInt(-1)) {
       if (plan.computed)
         return Error(StatusCode::kModel, "cannot reshape to {}: two extents are -1", TargetText(target));
       plan.computed = i;
       plan.dims.push_back(kUnknownDim);
-    } else if (extent == 0 && !allow_zero) {
+    } else if (extent == KnownInt(0) && !allow_zero) {
       if (input.ranked && i >= input.dims.size())
         return Error(StatusCode::kModel, "cannot reshape {} to {}: there is no extent {} to copy",
                      ShapeToString(input.dims), TargetText(target), i);
       plan.dims.push_back(input.ranked ? input.dims[i] : kUnknownDim);
       if (input.ranked) copied[i] = true;
     } else {
-      explicit_zero = explicit_zero || extent == 0;
-      plan.dims.push_back(extent);
-      plan.rest_out.push_back(extent);
+      explicit_zero = explicit_zero || extent == KnownInt(0);
+      plan.dims.push_back(extent.dim());
+      plan.rest_out.push_back(extent.dim());
     }
   }
   if (explicit_zero && plan.computed)
     return Error(StatusCode::kModel, "cannot reshape to {}: -1 beside 0 could be anything", TargetText(target));
   for (size_t i = 0; i < input.dims.size(); ++i)
     if (!copied[i]) plan.rest_in.push_back(input.dims[i]);
+  // A symbol is the same number on both sides.
+  for (size_t i = plan.rest_out.size(); i-- > 0;) {
+    if (!IsSymbol(plan.rest_out[i])) continue;
+    const auto twin = std::find(plan.rest_in.begin(), plan.rest_in.end(), plan.rest_out[i]);
+    if (twin == plan.rest_in.end()) continue;
+    plan.rest_in.erase(twin);
+    plan.rest_out.erase(plan.rest_out.begin() + static_cast<ptrdiff_t>(i));
+  }
   return plan;
+}
+
+// What is left for one extent when `in` elements are spread over the others, of which `out` is the product; nothing
+// when they do not fit.
+std::optional<int64_t> RestOf(std::span<const int64_t> rest_in, int64_t in, int64_t out) {
+  if (out == 0) return std::nullopt;
+  if (out < 0) return kUnknownDim;
+  if (in >= 0) return in % out == 0 ? std::optional<int64_t>(in / out) : std::nullopt;
+  if (out == 1) return in;
+  // 4·N to [4,-1]: the known parts cancel and the symbol is left.
+  std::vector<int64_t> open;
+  int64_t known = 1;
+  for (const int64_t dim : rest_in) {
+    if (dim < 0) open.push_back(dim);
+    if (dim >= 0) known *= dim;
+  }
+  return open.size() == 1 && known == out ? open[0] : kUnknownDim;
+}
+
+// Fills in the extent that is -1, or the only one that is not known.
+Status CompleteReshape(const ValueType& input, std::span<const PartialInt> target, ReshapePlan& plan) {
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t in, DimProduct(plan.rest_in));
+  if (plan.computed) {
+    DEPUTY_ASSIGN_OR_RETURN(const int64_t out, DimProduct(plan.rest_out));
+    const std::optional<int64_t> rest = RestOf(plan.rest_in, in, out);
+    if (!rest) return CannotReshape(input.dims, target);
+    plan.dims[*plan.computed] = *rest;
+    return {};
+  }
+  const auto open = std::find(plan.rest_out.begin(), plan.rest_out.end(), kUnknownDim);
+  if (open == plan.rest_out.end()) {
+    DEPUTY_ASSIGN_OR_RETURN(const int64_t out, DimProduct(plan.rest_out));
+    if (in >= 0 && out >= 0 && in != out && IsStatic(input.dims)) return CannotReshape(input.dims, target);
+    return {};
+  }
+  if (std::count(plan.dims.begin(), plan.dims.end(), kUnknownDim) != 1 || in < 0) return {};
+  plan.rest_out.erase(open);
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t out, DimProduct(plan.rest_out));
+  // Without a fit the run will say so; perhaps the open extent is a 0 that copies.
+  const std::optional<int64_t> rest = RestOf(plan.rest_in, in, out);
+  if (rest) *std::find(plan.dims.begin(), plan.dims.end(), kUnknownDim) = *rest;
+  return {};
 }
 
 }  // namespace
@@ -65,41 +116,17 @@ Result<ReshapePlan> PlanReshape(const ValueType& input, std::span<const int64_t>
 Status InferReshape(InferenceContext& context) {
   const ValueType& input = context.input(0);
   DEPUTY_ASSIGN_OR_RETURN(const IntList shape, ReadIntList(context, 1, "shape"));
-  if (!shape.values) {
-    if (shape.count) {
-      context.SetOutput(0, input.dtype, UnknownDims(*shape.count));
-    } else {
-      context.SetOutputUnranked(0, input.dtype);
-    }
+  if (!shape.count) {
+    context.SetOutputUnranked(0, input.dtype);
     return {};
   }
-  const std::span<const int64_t> target(*shape.values);
-  const bool allow_zero = context.primitive().GetInt("allowzero", 0) != 0;
-  DEPUTY_ASSIGN_OR_RETURN(ReshapePlan plan, PlanReshape(input, target, allow_zero));
-  if (input.ranked) {
-    DEPUTY_ASSIGN_OR_RETURN(const int64_t in, DimProduct(plan.rest_in));
-    DEPUTY_ASSIGN_OR_RETURN(const int64_t out, DimProduct(plan.rest_out));
-    if (plan.computed) {
-      int64_t& extent = plan.dims[*plan.computed];
-      if (out == 0 || (in >= 0 && in % out != 0)) return CannotReshape(input.dims, target);
-      if (in >= 0) {
-        extent = in / out;
-      } else if (out == 1) {
-        extent = in;
-      } else {
-        // 4·N to [4,-1]: the known parts cancel and the symbol is left.
-        std::vector<int64_t> open;
-        int64_t known = 1;
-        for (const int64_t dim : plan.rest_in) {
-          if (dim < 0) open.push_back(dim);
-          if (dim >= 0) known *= dim;
-        }
-        extent = open.size() == 1 && known == out ? open[0] : kUnknownDim;
-      }
-    } else if (in >= 0 && in != out && IsStatic(input.dims)) {
-      return CannotReshape(input.dims, target);
-    }
+  if (shape.elements.size() != *shape.count) {
+    context.SetOutput(0, input.dtype, UnknownDims(*shape.count));
+    return {};
   }
+  const bool allow_zero = context.primitive().GetInt("allowzero", 0) != 0;
+  DEPUTY_ASSIGN_OR_RETURN(ReshapePlan plan, PlanReshape(input, shape.elements, allow_zero));
+  if (input.ranked) DEPUTY_RETURN_IF_ERROR(CompleteReshape(input, shape.elements, plan));
   context.SetOutput(0, input.dtype, std::move(plan.dims));
   return {};
 }
@@ -186,11 +213,10 @@ Status InferExpand(InferenceContext& context) {
     context.SetOutputUnranked(0, input.dtype);
     return {};
   }
-  if (shape.values)
-    for (const int64_t extent : *shape.values)
-      if (extent < 0) return Error(StatusCode::kModel, "cannot expand to {}", TargetText(*shape.values));
-  const std::vector<int64_t> target = shape.values ? *shape.values : UnknownDims(*shape.count);
-  DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, BroadcastDims(input.dims, target));
+  for (const PartialInt& extent : shape.elements)
+    if (extent.known && extent.value < 0)
+      return Error(StatusCode::kModel, "cannot expand to {}", TargetText(shape.elements));
+  DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, BroadcastDims(input.dims, shape.dims()));
   context.SetOutput(0, input.dtype, std::move(dims));
   return {};
 }
@@ -242,12 +268,11 @@ Status InferConstantOfShape(InferenceContext& context) {
   if (value && value->element_count() != 1)
     return Error(StatusCode::kModel, "attribute 'value' holds {} elements, not one", value->element_count());
   DEPUTY_ASSIGN_OR_RETURN(const IntList shape, ReadIntList(context, 0, "input"));
-  if (shape.values) {
-    for (const int64_t extent : *shape.values)
-      if (extent < 0) return Error(StatusCode::kModel, "shape {} is not possible", TargetText(*shape.values));
-    context.SetOutput(0, dtype, *shape.values);
-  } else if (shape.count) {
-    context.SetOutput(0, dtype, UnknownDims(*shape.count));
+  if (shape.count) {
+    for (const PartialInt& extent : shape.elements)
+      if (extent.known && extent.value < 0)
+        return Error(StatusCode::kModel, "shape {} is not possible", TargetText(shape.elements));
+    context.SetOutput(0, dtype, shape.dims());
   } else {
     context.SetOutputUnranked(0, dtype);
   }

@@ -1,6 +1,10 @@
 #include "import/onnx/model_reader.hpp"
 
+#include <fmt/format.h>
+
+#include <map>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/printable.hpp"
@@ -31,6 +35,14 @@ Result<Tensor> FromValues(DType dtype, Shape shape, const T* values, int count) 
   return Tensor::FromValues<T>(dtype, std::move(shape), std::span<const T>(values, static_cast<size_t>(count)));
 }
 
+// "17", and further domains behind it: "17, com.example 1".
+std::string Listed(const OperatorSets& opsets) {
+  std::string listed;
+  for (const auto& [domain, version] : std::map<std::string, int32_t>(opsets.begin(), opsets.end()))
+    listed += fmt::format("{}{}{}{}", listed.empty() ? "" : ", ", domain, domain.empty() ? "" : " ", version);
+  return listed;
+}
+
 }  // namespace
 
 Result<Graph> ModelReader::Read() {
@@ -39,6 +51,7 @@ Result<Graph> ModelReader::Read() {
   Graph graph;
   if (!model_.producer_name().empty()) graph.metadata.emplace_back("producer_name", model_.producer_name());
   if (!model_.producer_version().empty()) graph.metadata.emplace_back("producer_version", model_.producer_version());
+  graph.metadata.emplace_back("opset", Listed(frame.opsets));
   for (const pb::StringStringEntryProto& entry : model_.metadata_props())
     graph.metadata.emplace_back(entry.key(), entry.value());
   Scope scope(graph);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "deputy/context.hpp"      // IWYU pragma: export
+#include "deputy/inspect.hpp"      // IWYU pragma: export
 #include "deputy/model.hpp"        // IWYU pragma: export
 #include "deputy/placement.hpp"    // IWYU pragma: export
 #include "deputy/plugins.hpp"      // IWYU pragma: export

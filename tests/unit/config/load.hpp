@@ -74,6 +74,7 @@ delegates:
 cpu: {threads: 2}
 fallback: none
 placement: {policy: cost, rules: [{nodes: "*/nms*", to: cpu}, {ops: [Gemm], domains: ai.onnx, regions: r, avoid: npu0}]}
+passes: {fold_batch_norm: false, merge_duplicates: false, fold_budget: 2GB}
 cache: {dir: ./cache, max: 512MiB}
 log: {level: warning, format: json, delegates: {npu0: debug}}
 debug: {check: true, dump: [graph, plan]}

@@ -129,9 +129,25 @@ TEST(SchemaTest, R52_UnknownKeyIsRefusedWithTheNearestMatch) {
   EXPECT_EQ(
       ProblemsOf("version: 1\ndelegate: []\n"),
       "t.yaml:2:1: unknown key 'delegate'; did you mean 'delegates'? (accepted here: version, plugins, delegates, "
-      "cpu, fallback, placement, cache, log, debug)");
+      "cpu, fallback, placement, passes, cache, log, debug)");
   EXPECT_EQ(ProblemsOf("version: 1\ncpu:\n  thread: 1\n"),
             "t.yaml:3:3: unknown key 'thread'; did you mean 'threads'? (accepted here: threads)");
+}
+
+TEST(SchemaTest, PassIsSwitchedByItsName) {
+  const Config config = Good("version: 1\npasses: {fold_batch_norm: false, fold_budget: 1MB}\n");
+  EXPECT_FALSE(*config.passes.fold_batch_norm);
+  EXPECT_TRUE(*config.passes.fold_constants);
+  EXPECT_EQ(config.passes.fold_budget->count, 1'000'000);
+}
+
+TEST(SchemaTest, UnknownPassIsRefusedWithTheNearestMatch) {
+  EXPECT_EQ(ProblemsOf("version: 1\npasses:\n  fold_batchnorm: false\n"),
+            "t.yaml:3:3: unknown key 'fold_batchnorm'; did you mean 'fold_batch_norm'? (accepted here: fold_constants, "
+            "fold_shapes, drop_identities, merge_duplicates, cancel_transposes, fold_batch_norm, drop_unused, "
+            "fold_budget)");
+  EXPECT_EQ(ProblemsOf("version: 1\npasses: {drop_unused: off}\n"),
+            "t.yaml:2:23: 'drop_unused' must be true or false, not 'off': write false");
 }
 
 TEST(SchemaTest, R52_UnknownKeyWithoutAMatchListsWhatIsAccepted) {

@@ -57,8 +57,8 @@ TEST(ModelReader, MetadataIsKept) {
   entry.set_value("0,1");
   const Result<Graph> graph = builder.Import();
   ASSERT_TRUE(graph.ok());
-  EXPECT_EQ(graph->metadata,
-            (std::vector<std::pair<std::string, std::string>>{{"producer_name", "trainer"}, {"labels", "0,1"}}));
+  EXPECT_EQ(graph->metadata, (std::vector<std::pair<std::string, std::string>>{
+                                 {"producer_name", "trainer"}, {"opset", "17"}, {"labels", "0,1"}}));
 }
 
 TEST(ModelReader, NamedExtentsAreSymbols) {

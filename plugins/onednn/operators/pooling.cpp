@@ -2,10 +2,12 @@
 #include <algorithm>
 
 #include "deputy/sdk/operators.hpp"
-#include "lowering.hpp"
+#include "operators/operators.hpp"
 
 namespace onednn {
 namespace {
+
+using dnnl::algorithm;
 
 memory::dims Spatial(const sdk::NodeView& node) {
   const memory::dims x = ToDims(node.input(0).dims());
@@ -16,15 +18,6 @@ sdk::Verdict SupportsSpatial(const sdk::NodeView& node) {
   const size_t rank = node.input(0).rank();
   if (rank < 3 || rank > 5) return sdk::Verdict::No(sdk::Reason::kRank, "one to three spatial dimensions");
   return sdk::Verdict::Yes();
-}
-
-// A window that lies in the padding alone has no maximum and no mean.
-bool HasEmptyWindow(const Window& window, const memory::dims& kernel) {
-  for (size_t i = 0; i < kernel.size(); ++i) {
-    const int64_t reach = (kernel[i] - 1) * (window.dilations[i] + 1) + 1;
-    if (window.pads_before[i] >= reach || window.pads_after[i] >= reach) return true;
-  }
-  return false;
 }
 
 sdk::Verdict SupportsPool(const sdk::NodeView& node) {
@@ -56,50 +49,41 @@ sdk::Verdict SupportsAveragePool(const sdk::NodeView& node) {
   return verdict;
 }
 
-void LowerPool(const sdk::NodeView& node, ProgramBuilder& builder, dnnl::algorithm algorithm,
-               const memory::dims& kernel, const Window& window) {
-  const Slot source = builder.Find(node.input(0));
-  const memory::desc any(ToDims(node.output(0).dims()), memory::data_type::f32, memory::format_tag::any);
-  const dnnl::pooling_v2_forward::desc wanted(dnnl::prop_kind::forward_inference, algorithm, builder.DescOf(source),
-                                              any, window.strides, kernel, window.dilations, window.pads_before,
-                                              window.pads_after);
-  const dnnl::pooling_v2_forward::primitive_desc chosen(wanted, builder.engine());
-  const Slot result = builder.Result(node.output(0), chosen.dst_desc());
-  builder.Add(dnnl::pooling_v2_forward(chosen), {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, result}});
+void ReadPool(const sdk::NodeView& node, Program& program, algorithm algorithm) {
+  const memory::dims kernel = node.Ints("kernel_shape", {});
+  program.Bind(node.output(0), program.Add(Pool{algorithm, kernel, ReadWindow(node, kernel)},
+                                           {program.Find(node.input(0))}, ToDims(node.output(0).dims())));
 }
 
-void LowerMaxPool(const sdk::NodeView& node, ProgramBuilder& builder) {
-  const memory::dims kernel = node.Ints("kernel_shape", {});
-  LowerPool(node, builder, dnnl::algorithm::pooling_max, kernel, ReadWindow(node, kernel));
-}
+void ReadMaxPool(const sdk::NodeView& node, Program& program) { ReadPool(node, program, algorithm::pooling_max); }
 
-void LowerAveragePool(const sdk::NodeView& node, ProgramBuilder& builder) {
-  const memory::dims kernel = node.Ints("kernel_shape", {});
+void ReadAveragePool(const sdk::NodeView& node, Program& program) {
   const bool include = node.Int("count_include_pad", 0) != 0;
-  LowerPool(node, builder,
-            include ? dnnl::algorithm::pooling_avg_include_padding : dnnl::algorithm::pooling_avg_exclude_padding,
-            kernel, ReadWindow(node, kernel));
+  ReadPool(node, program, include ? algorithm::pooling_avg_include_padding : algorithm::pooling_avg_exclude_padding);
 }
 
-void LowerGlobal(const sdk::NodeView& node, ProgramBuilder& builder, dnnl::algorithm algorithm) {
+template <algorithm kAlgorithm>
+void ReadGlobal(const sdk::NodeView& node, Program& program) {
   const memory::dims kernel = Spatial(node), ones(kernel.size(), 1), zeros(kernel.size(), 0);
-  LowerPool(node, builder, algorithm, kernel, {ones, zeros, zeros, zeros});
+  program.Bind(node.output(0), program.Add(Pool{kAlgorithm, kernel, {ones, zeros, zeros, zeros}},
+                                           {program.Find(node.input(0))}, ToDims(node.output(0).dims())));
 }
 
-void LowerGlobalAverage(const sdk::NodeView& node, ProgramBuilder& builder) {
-  LowerGlobal(node, builder, dnnl::algorithm::pooling_avg_exclude_padding);
-}
-
-void LowerGlobalMax(const sdk::NodeView& node, ProgramBuilder& builder) {
-  LowerGlobal(node, builder, dnnl::algorithm::pooling_max);
-}
-
-constexpr Operator kOperators[] = {{"MaxPool", SupportsMaxPool, LowerMaxPool},
-                                   {"AveragePool", SupportsAveragePool, LowerAveragePool},
-                                   {"GlobalAveragePool", SupportsSpatial, LowerGlobalAverage},
-                                   {"GlobalMaxPool", SupportsSpatial, LowerGlobalMax}};
+constexpr Operator kOperators[] = {
+    {"MaxPool", 1, SupportsMaxPool, ReadMaxPool},
+    {"AveragePool", 1, SupportsAveragePool, ReadAveragePool},
+    {"GlobalAveragePool", 1, SupportsSpatial, ReadGlobal<algorithm::pooling_avg_exclude_padding>},
+    {"GlobalMaxPool", 1, SupportsSpatial, ReadGlobal<algorithm::pooling_max>}};
 
 }  // namespace
+
+bool HasEmptyWindow(const Window& window, const memory::dims& kernel) {
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    const int64_t reach = (kernel[i] - 1) * (window.dilations[i] + 1) + 1;
+    if (window.pads_before[i] >= reach || window.pads_after[i] >= reach) return true;
+  }
+  return false;
+}
 
 sdk::Span<const Operator> PoolingOperators() { return {kOperators, std::size(kOperators)}; }
 

@@ -1,0 +1,277 @@
+// deputy bench: how long a model takes to load and to run, how much memory it needs, and who takes the time.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/context_options.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/json_report.hpp"
+#include "cli/latency.hpp"
+#include "cli/model_inputs.hpp"
+#include "cli/quantity.hpp"
+#include "cli/shape_text.hpp"
+#include "cli/table.hpp"
+#include "cli/terminal.hpp"
+#include "deputy/model.hpp"
+
+namespace deputy::cli {
+namespace {
+
+// Taking the time of every step costs some itself, so who takes the time is measured apart, in a few more runs.
+constexpr uint32_t kMostProfiledRuns = 10;
+
+struct Options {
+  std::string model;
+  ContextOptions context;
+  std::vector<std::string> inputs, shapes;
+  uint32_t threads = 0, runs = 50, warmup = 5;
+  uint64_t seed = 1;
+  bool json = false;
+};
+
+struct Measured {
+  uint64_t open_ns = 0, build_ns = 0, prepare_ns = 0, first_ns = 0;
+  uint64_t memory_before = 0, memory_peak = 0;  // bytes
+  BoundInputs bound;
+  Latency latency;
+  uint32_t profiled_runs = 0;
+  std::vector<std::pair<std::string, uint64_t>> delegate_ns;  // per profiled run
+  PlacementReport placement;
+};
+
+class Stopwatch {
+ public:
+  // Nanoseconds since it was made or read last.
+  uint64_t Lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const auto lap = now - std::exchange(start_, now);
+    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(lap).count());
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// The most that the process has had resident, in bytes.
+uint64_t PeakMemory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+// The CPU's threads, and those of every delegate of the configuration that has an option for them.
+Result<std::vector<std::string>> ThreadSettings(const Context& context, uint32_t threads) {
+  std::vector<std::string> settings = {fmt::format("cpu.threads={}", threads)};
+  DEPUTY_ASSIGN_OR_RETURN(const PluginListing listing, context.ListPlugins());
+  for (const PluginReport& plugin : listing.plugins)
+    for (const PluginDelegateReport& delegate : plugin.delegates) {
+      const bool has_threads = std::any_of(delegate.options.begin(), delegate.options.end(),
+                                           [](const OptionReport& option) { return option.name == "threads"; });
+      if (!has_threads) continue;
+      for (const std::string& user : delegate.used_by)  // "onednn (default.yaml:12:5)"
+        settings.push_back(fmt::format("delegates.{}.options.threads={}", user.substr(0, user.find(" (")), threads));
+    }
+  return settings;
+}
+
+Status TimeRuns(Session& session, const Options& options, Measured& measured) {
+  std::vector<Tensor> inputs, outputs;
+  for (const BoundInput& input : measured.bound.inputs) inputs.push_back(input.tensor);
+  Stopwatch watch;
+  DEPUTY_RETURN_IF_ERROR(session.Predict(inputs, &outputs));
+  measured.first_ns = watch.Lap();
+  for (uint32_t i = 0; i < options.warmup; ++i) DEPUTY_RETURN_IF_ERROR(session.Predict(inputs, &outputs));
+  std::vector<uint64_t> run_ns(options.runs);
+  ShowProgress(Plural(options.runs, "run"));
+  for (uint64_t& ns : run_ns) {
+    watch.Lap();
+    DEPUTY_RETURN_IF_ERROR(session.Predict(inputs, &outputs));
+    ns = watch.Lap();
+  }
+  ClearProgress();
+  measured.latency = SummarizeRuns(std::move(run_ns));
+
+  session.EnableProfiling(true);
+  measured.profiled_runs = std::min(options.runs, kMostProfiledRuns);
+  for (uint32_t i = 0; i < measured.profiled_runs; ++i) {
+    DEPUTY_RETURN_IF_ERROR(session.Predict(inputs, &outputs));
+    const auto& delegates = session.statistics().delegate_ns;
+    measured.delegate_ns.resize(delegates.size());
+    for (size_t d = 0; d < delegates.size(); ++d) {
+      measured.delegate_ns[d].first = delegates[d].first;
+      measured.delegate_ns[d].second += delegates[d].second;
+    }
+  }
+  for (auto& [name, ns] : measured.delegate_ns) ns /= measured.profiled_runs;
+  return {};
+}
+
+uint64_t TimeOf(const Measured& measured, const std::string& delegate) {
+  for (const auto& [name, ns] : measured.delegate_ns)
+    if (name == delegate) return ns;
+  return 0;
+}
+
+uint64_t TimeOfAll(const Measured& measured) {
+  uint64_t sum = 0;
+  for (const auto& [name, ns] : measured.delegate_ns) sum += ns;
+  return sum;
+}
+
+double RunsPerSecond(const Measured& measured) { return measured.latency.mean > 0 ? 1e9 / measured.latency.mean : 0; }
+
+Json ToJson(const Options& options, const std::vector<TensorInfo>& infos, const Measured& measured) {
+  Json inputs = Json::array(), delegates = Json::array();
+  for (size_t i = 0; i < infos.size(); ++i) {
+    const Tensor& tensor = measured.bound.inputs[i].tensor;
+    inputs.push_back({{"name", infos[i].name}, {"dtype", NameOf(tensor.dtype())}, {"shape", tensor.shape()}});
+  }
+  const double whole = static_cast<double>(std::max<uint64_t>(1, TimeOfAll(measured)));
+  for (const DelegateReport& delegate : measured.placement.delegates) {
+    const uint64_t ns = TimeOf(measured, delegate.name);
+    delegates.push_back({{"name", delegate.name},
+                         {"nodes", delegate.nodes},
+                         {"partitions", delegate.partitions},
+                         {"multiply_adds", delegate.multiply_adds},
+                         {"time_ns", ns},
+                         {"time_share", static_cast<double>(ns) / whole}});
+  }
+  const Latency& latency = measured.latency;
+  return {{"model", options.model},
+          {"runs", options.runs},
+          {"warmup", options.warmup},
+          {"inputs", std::move(inputs)},
+          {"open_ns", measured.open_ns},
+          {"build_ns", measured.build_ns},
+          {"prepare_ns", measured.prepare_ns},
+          {"first_run_ns", measured.first_ns},
+          {"latency_ns",
+           {{"min", latency.min},
+            {"p50", latency.p50},
+            {"p90", latency.p90},
+            {"p99", latency.p99},
+            {"max", latency.max},
+            {"mean", latency.mean}}},
+          {"runs_per_second", RunsPerSecond(measured)},
+          {"memory_before_bytes", measured.memory_before},
+          {"memory_peak_bytes", measured.memory_peak},
+          {"multiply_adds", measured.placement.multiply_adds},
+          {"delegates", std::move(delegates)}};
+}
+
+void Print(const std::vector<TensorInfo>& infos, const Measured& measured, const Terminal& terminal) {
+  for (size_t i = 0; i < infos.size(); ++i)
+    fmt::print("  {:<10}  {} {}\n", i == 0 ? "input" : "", infos[i].name, TypeText(measured.bound.inputs[i].tensor));
+  if (!measured.bound.assumed.empty())
+    fmt::print("  taken as 1, for want of a --shape: {}\n", fmt::join(measured.bound.assumed, ", "));
+  fmt::print("  load        {}: delegates {}, model {}, shapes {}\n",
+             DurationText(measured.open_ns + measured.build_ns + measured.prepare_ns), DurationText(measured.open_ns),
+             DurationText(measured.build_ns), DurationText(measured.prepare_ns));
+  fmt::print("  first run   {}\n", DurationText(measured.first_ns));
+  const Latency& latency = measured.latency;
+  fmt::print("  latency     min {}, p50 {}, p90 {}, p99 {}, max {}\n", DurationText(latency.min),
+             DurationText(latency.p50), DurationText(latency.p90), DurationText(latency.p99),
+             DurationText(latency.max));
+  fmt::print("  throughput  {} runs/s\n", NumberText(RunsPerSecond(measured)));
+  fmt::print("  memory      {} at most, {} before the model\n\n", BytesText(measured.memory_peak),
+             BytesText(measured.memory_before));
+  Table table({{"delegate"},
+               {"nodes", Align::kRight},
+               {"partitions", Align::kRight},
+               {"multiply-adds", Align::kRight},
+               {"time", Align::kRight},
+               {"share", Align::kRight}});
+  for (const DelegateReport& delegate : measured.placement.delegates) {
+    const uint64_t ns = TimeOf(measured, delegate.name);
+    table.AddRow({delegate.name, CountText(delegate.nodes), CountText(delegate.partitions),
+                  CountText(delegate.multiply_adds), DurationText(ns), ShareText(ns, TimeOfAll(measured))});
+  }
+  fmt::print("{}", table.Text(terminal, "  "));
+}
+
+int Run(Options options) {
+  int exit_status = kDone;
+  Stopwatch watch;
+  if (options.threads > 0) {
+    const std::optional<Context> context = options.context.Read(exit_status);
+    if (!context) return exit_status;
+    Result<std::vector<std::string>> settings = ThreadSettings(*context, options.threads);
+    if (!settings.ok()) return Fail(Stage::kDelegates, settings.status());
+    options.context.settings.insert(options.context.settings.end(), settings->begin(), settings->end());
+  }
+  Measured measured;
+  watch.Lap();
+  const std::optional<Context> context = options.context.Open(exit_status);
+  if (!context) return exit_status;
+  measured.open_ns = watch.Lap();
+  measured.memory_before = PeakMemory();
+  watch.Lap();
+  Model model;
+  Status status = model.Build(options.model, *context);
+  measured.build_ns = watch.Lap();
+  if (!status.ok()) return Fail(Stage::kModel, status);
+  Result<BoundInputs> bound = BindInputs(model.inputs(), options.inputs, options.shapes, options.seed);
+  if (!bound.ok()) return Fail(Stage::kSetup, bound.status());
+  measured.bound = std::move(bound).value();
+  std::vector<Shape> shapes;
+  for (const BoundInput& input : measured.bound.inputs) shapes.push_back(input.tensor.shape());
+
+  watch.Lap();
+  Result<Session> session = model.CreateSession();
+  if (!session.ok()) return Fail(Stage::kModel, session.status());
+  status = session->Resize(shapes);
+  measured.prepare_ns = watch.Lap();
+  if (!status.ok()) return Fail(Stage::kModel, status);
+  status = TimeRuns(*session, options, measured);
+  if (!status.ok()) return Fail(Stage::kRun, status);
+  measured.memory_peak = PeakMemory();
+  Result<PlacementReport> placement = session->Placement();
+  if (!placement.ok()) return Fail(Stage::kRun, placement.status());
+  measured.placement = std::move(placement).value();
+
+  if (options.json) {
+    PrintJson(ToJson(options, model.inputs(), measured));
+  } else {
+    Print(model.inputs(), measured, TerminalOf(stdout));
+  }
+  return kDone;
+}
+
+}  // namespace
+
+Command MakeBenchCommand(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* syntax = app.add_subcommand("bench", "Measures a model: loading, latency, memory, who takes the time");
+  syntax->add_option("model", options->model, "The model, .onnx or .dpm")->required()->type_name("MODEL");
+  options->context.AddTo(*syntax);
+  syntax->add_option("--threads", options->threads, "Of the CPU and of each delegate that has such an option")
+      ->check(CLI::Range(1U, 1024U))
+      ->type_name("N");
+  syntax->add_option("--runs", options->runs, "That are timed")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, 1000000U))
+      ->type_name("N");
+  syntax->add_option("--warmup", options->warmup, "Before them, without being timed")
+      ->capture_default_str()
+      ->check(CLI::Range(0U, 1000000U))
+      ->type_name("N");
+  AddRepeated(*syntax, "--input", options->inputs, "NAME=FILE",
+              "An input: .npy, .pb (ONNX TensorProto), or raw bytes; without one, seeded random data");
+  AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
+              "The shape of an input; without one, extents that the model leaves open are 1");
+  syntax->add_option("--seed", options->seed, "Of the random data")->capture_default_str()->type_name("N");
+  syntax->add_flag("--json", options->json, "For machines");
+  SetExample(*syntax, "deputy bench model.onnx --config default.yaml --threads 2 --runs 200");
+  return {syntax, [options] { return Run(*options); }};
+}
+
+}  // namespace deputy::cli

@@ -1,0 +1,208 @@
+// deputy inspect: what is in a model file, whether or not anybody here can run it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/context_options.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/json_report.hpp"
+#include "cli/model_inputs.hpp"
+#include "cli/quantity.hpp"
+#include "cli/shape_text.hpp"
+#include "cli/table.hpp"
+#include "cli/terminal.hpp"
+#include "deputy/inspect.hpp"
+
+namespace deputy::cli {
+namespace {
+
+struct Options {
+  std::string model;
+  std::vector<std::string> shapes;
+  bool nodes = false, json = false;
+};
+
+// Nodes with one operator definition.
+struct OperatorUse {
+  std::string op_type, domain;
+  int32_t since_version = 0;
+  size_t nodes = 0, on_cpu = 0;
+  uint64_t multiply_adds = 0;
+  std::string why_not;  // of the first that the CPU cannot
+};
+
+// The most frequent first, then by name.
+std::vector<OperatorUse> CountOperators(const ModelContents& contents) {
+  std::map<std::tuple<std::string, std::string, int32_t>, OperatorUse> uses;
+  for (const InspectedNode& node : contents.nodes) {
+    OperatorUse& use = uses[{node.op_type, node.domain, node.since_version}];
+    if (use.nodes == 0) use = {node.op_type, node.domain, node.since_version, 0, 0, 0, {}};
+    ++use.nodes;
+    use.on_cpu += node.on_cpu ? 1 : 0;
+    use.multiply_adds += node.multiply_adds;
+    if (use.why_not.empty()) use.why_not = node.why_not;
+  }
+  std::vector<OperatorUse> sorted;
+  for (auto& [key, use] : uses) sorted.push_back(std::move(use));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const OperatorUse& a, const OperatorUse& b) { return a.nodes > b.nodes; });
+  return sorted;
+}
+
+std::string FullOperator(const std::string& domain, const std::string& op_type) {
+  return domain.empty() ? op_type : domain + "." + op_type;
+}
+
+Result<std::vector<std::pair<std::string, Shape>>> NamedShapes(const std::vector<std::string>& arguments,
+                                                               const std::vector<TensorInfo>& inputs) {
+  DEPUTY_ASSIGN_OR_RETURN(const KnownShapes known, ParseShapes(arguments, inputs));
+  DEPUTY_ASSIGN_OR_RETURN(CompletedShapes completed, CompleteShapes(inputs, known));
+  std::vector<std::pair<std::string, Shape>> named;
+  for (size_t i = 0; i < inputs.size(); ++i) named.emplace_back(inputs[i].name, std::move(completed.shapes[i]));
+  return named;
+}
+
+Json ToJson(const std::vector<TensorInfo>& infos) {
+  Json list = Json::array();
+  for (const TensorInfo& info : infos)
+    list.push_back({{"name", info.name},
+                    {"dtype", NameOf(info.dtype)},
+                    {"shape", info.ranked ? Json(info.shape) : Json(nullptr)},
+                    {"dims", info.ranked ? Json(info.dims) : Json(nullptr)}});
+  return list;
+}
+
+Json ToJson(const Options& options, const ModelContents& contents) {
+  Json metadata = Json::array(), operators = Json::array(), nodes = Json::array();
+  for (const auto& [key, value] : contents.metadata) metadata.push_back({{"key", key}, {"value", value}});
+  for (const OperatorUse& use : CountOperators(contents))
+    operators.push_back({{"op_type", use.op_type},
+                         {"domain", use.domain},
+                         {"since_version", use.since_version},
+                         {"nodes", use.nodes},
+                         {"on_cpu", use.on_cpu},
+                         {"multiply_adds", use.multiply_adds},
+                         {"why_not", use.why_not}});
+  Json json = {{"model", options.model},
+               {"format", contents.format},
+               {"file_bytes", contents.file_bytes},
+               {"metadata", std::move(metadata)},
+               {"inputs", ToJson(contents.inputs)},
+               {"outputs", ToJson(contents.outputs)},
+               {"symbols", contents.symbols},
+               {"node_count", contents.nodes.size()},
+               {"regions", contents.regions},
+               {"operators", std::move(operators)},
+               {"constants", contents.constants},
+               {"parameters", contents.parameters},
+               {"constant_bytes", contents.constant_bytes},
+               {"multiply_adds", contents.multiply_adds},
+               {"problem", contents.problem}};
+  if (!options.nodes) return json;
+  for (const InspectedNode& node : contents.nodes)
+    nodes.push_back({{"name", node.name},
+                     {"op_type", node.op_type},
+                     {"domain", node.domain},
+                     {"since_version", node.since_version},
+                     {"region", node.region},
+                     {"inputs", node.inputs},
+                     {"outputs", node.outputs},
+                     {"types", node.types},
+                     {"multiply_adds", node.multiply_adds},
+                     {"on_cpu", node.on_cpu},
+                     {"why_not", node.why_not}});
+  json["nodes"] = std::move(nodes);
+  return json;
+}
+
+void PrintHead(const ModelContents& contents, const Terminal& terminal) {
+  fmt::print("  format      {}, {}\n", contents.format, BytesText(contents.file_bytes));
+  for (const auto& [key, value] : contents.metadata) fmt::print("  {:<11} {}\n", key, value);
+  fmt::print("  nodes       {}{}\n", contents.nodes.size(),
+             contents.regions == 0 ? "" : fmt::format(", with those of {}", Plural(contents.regions, "region")));
+  fmt::print("  parameters  {} in {}, {}\n", CountText(contents.parameters), Plural(contents.constants, "constant"),
+             BytesText(contents.constant_bytes));
+  if (!contents.symbols.empty()) fmt::print("  symbols     {}\n", fmt::join(contents.symbols, ", "));
+  const auto list = [&](const char* title, const std::vector<TensorInfo>& infos) {
+    Table table({{title}, {"type"}});
+    for (const TensorInfo& info : infos) table.AddRow({info.name, TypeText(info)});
+    if (!infos.empty()) fmt::print("\n{}", table.Text(terminal, "  "));
+  };
+  list("input", contents.inputs);
+  list("output", contents.outputs);
+}
+
+void PrintOperators(const ModelContents& contents, const Terminal& terminal) {
+  Table table({{"operator"},
+               {"version", Align::kRight},
+               {"nodes", Align::kRight},
+               {"multiply-adds", Align::kRight},
+               {"CPU"},
+               {"why not"}});
+  for (const OperatorUse& use : CountOperators(contents))
+    table.AddRow({FullOperator(use.domain, use.op_type), std::to_string(use.since_version), CountText(use.nodes),
+                  use.multiply_adds == 0 ? "" : CountText(use.multiply_adds),
+                  use.on_cpu == use.nodes ? "yes"
+                  : use.on_cpu == 0       ? terminal.Paint(Paint::kBad, "no")
+                                          : fmt::format("{} of {}", use.on_cpu, use.nodes),
+                  use.why_not});
+  fmt::print("\n{}", table.Text(terminal, "  "));
+}
+
+void PrintNodes(const ModelContents& contents, const Terminal& terminal) {
+  Table table({{"node"}, {"operator"}, {"region"}, {"outputs"}, {"multiply-adds", Align::kRight}, {"CPU"}});
+  for (const InspectedNode& node : contents.nodes) {
+    std::vector<std::string> types;
+    for (const std::string& type : node.types)
+      if (!type.empty()) types.push_back(type);
+    table.AddRow({node.name, fmt::format("{}-{}", FullOperator(node.domain, node.op_type), node.since_version),
+                  node.region, fmt::format("{}", fmt::join(types, ", ")),
+                  node.multiply_adds == 0 ? "" : CountText(node.multiply_adds), node.on_cpu ? "yes" : "no"});
+  }
+  fmt::print("\n{}", table.Text(terminal, "  "));
+}
+
+int Run(const Options& options) {
+  Result<ModelContents> contents = InspectModel(options.model);
+  if (contents.ok() && !options.shapes.empty()) {
+    const auto shapes = NamedShapes(options.shapes, contents->inputs);
+    if (!shapes.ok()) return Fail(Stage::kSetup, shapes.status());
+    contents = InspectModel(options.model, *shapes);
+  }
+  if (!contents.ok()) return Fail(Stage::kModel, contents.status());
+  if (options.json) {
+    PrintJson(ToJson(options, *contents));
+    return kDone;
+  }
+  const Terminal terminal = TerminalOf(stdout);
+  PrintHead(*contents, terminal);
+  PrintOperators(*contents, terminal);
+  if (contents->multiply_adds > 0) fmt::print("\n  {} multiply-adds\n", CountText(contents->multiply_adds));
+  if (!contents->problem.empty())
+    fmt::print("\n  {}: {}\n", terminal.Paint(Paint::kBad, "types are not known"), contents->problem);
+  if (options.nodes) PrintNodes(*contents, terminal);
+  return kDone;
+}
+
+}  // namespace
+
+Command MakeInspectCommand(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* syntax = app.add_subcommand("inspect", "Shows what is in a model file, whether or not it can be run");
+  syntax->add_option("model", options->model, "The model, .onnx or .dpm")->required()->type_name("FILE");
+  AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
+              "The shape of an input, for multiply-adds and types; extents that stay open are then 1");
+  syntax->add_flag("--nodes", options->nodes, "Lists all nodes as well");
+  syntax->add_flag("--json", options->json, "For machines");
+  SetExample(*syntax, "deputy inspect model.onnx --shape image=1x3x224x224");
+  return {syntax, [options] { return Run(*options); }};
+}
+
+}  // namespace deputy::cli

@@ -1,0 +1,171 @@
+#include "config/json_schema.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <vector>
+
+#include "config/fields.hpp"
+#include "config/words.hpp"
+
+namespace deputy::host {
+namespace {
+
+constexpr std::string_view kNamePattern = "^[A-Za-z0-9_.-]+$";  // IsName
+
+// Keys, words and patterns are ours: only quotes and backslashes need care.
+std::string InQuotes(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return fmt::format("\"{}\"", escaped);
+}
+
+std::string Pattern(std::string_view pattern) {
+  return fmt::format(R"({{"type": "string", "pattern": {}}})", InQuotes(pattern));
+}
+
+// "us, ms, s" as the alternatives of a pattern.
+std::string QuantityPattern(const std::string& units) {
+  std::string alternatives;
+  for (const char c : units)
+    if (c != ' ') alternatives.push_back(c == ',' ? '|' : c);
+  return fmt::format(R"(^(0|[1-9][0-9]*)(\.[0-9]{{1,3}})?({})$)", alternatives);
+}
+
+std::string Enumeration(std::span<const std::string_view> words) {
+  std::vector<std::string> values;
+  bool is_no_in_yaml_1_1 = false;
+  for (const std::string_view word : words) {
+    values.push_back(InQuotes(word));
+    is_no_in_yaml_1_1 |= word == "off";
+  }
+  // Readers of YAML 1.1 hand an unquoted off over as false, and a good file would be refused.
+  if (is_no_in_yaml_1_1) values.emplace_back("false");
+  return fmt::format(R"({{"enum": [{}]}})", fmt::join(values, ", "));
+}
+
+std::string ListOf(std::string_view items) { return fmt::format(R"({{"type": "array", "items": {}}})", items); }
+
+// The visitor of fields.hpp that describes. Nobody reads the values.
+class SchemaWriter {
+ public:
+  void Text(std::string_view key, const Setting<std::string>&, TextKind kind) { Add(key, TextOf(kind)); }
+  void Texts(std::string_view key, const List<Setting<std::string>>&, TextKind kind) {
+    Add(key, fmt::format(R"({{"anyOf": [{}, {}]}})", TextOf(kind), ListOf(TextOf(kind))));
+  }
+  void Integer(std::string_view key, const Setting<int64_t>&, const IntegerRange& range) {
+    const std::string number =
+        range.min == range.max
+            ? fmt::format(R"({{"const": {}}})", range.min)
+            : fmt::format(R"({{"type": "integer", "minimum": {}, "maximum": {}}})", range.min, range.max);
+    Add(key, OrWord(number, range.word));
+  }
+  void Flag(std::string_view key, const Setting<bool>&) { Add(key, R"({"type": "boolean"})"); }
+  void Quantity(std::string_view key, const Setting<Duration>&, const DurationRange& range) {
+    Add(key, OrWord(QuantityOf("a duration", range.min, range.max, DurationUnits()), range.word));
+  }
+  void Quantity(std::string_view key, const Setting<Bytes>&, const SizeRange& range) {
+    Add(key, QuantityOf("a size", range.min, range.max, SizeUnits()));
+  }
+  // Any names: each plugin publishes its own. Nested mappings are dotted names.
+  void Options(std::string_view key, const List<Named<OptionValue>>&) { Add(key, R"({"$ref": "#/$defs/options"})"); }
+  void Profiles(std::string_view key, const List<Named<std::vector<Shape>>>&) {
+    const std::string dimension =
+        fmt::format(R"({{"type": "integer", "minimum": 1, "maximum": {}}})", kLargestDimension);
+    const std::string shape =
+        fmt::format(R"({{"type": "array", "items": {}, "maxItems": {}}})", dimension, kMostDimensions);
+    Add(key,
+        fmt::format(R"({{"type": "object", "additionalProperties": {{"type": "array", "items": {}, "minItems": 1}}}})",
+                    shape));
+  }
+  void Instruction(std::string_view key) { Add(key, TextOf(TextKind::kName)); }
+
+  template <class E>
+  void Choice(std::string_view key, const Setting<E>&) {
+    Add(key, WordsOf<E>());
+  }
+  template <class E>
+  void ChoiceList(std::string_view key, const List<Setting<E>>&) {
+    Add(key, ListOf(WordsOf<E>()));
+  }
+  template <class E>
+  void Choices(std::string_view key, const List<Named<E>>&, TextKind names) {
+    Add(key, fmt::format(R"({{"type": "object", "propertyNames": {}, "additionalProperties": {}}})", TextOf(names),
+                         WordsOf<E>()));
+  }
+
+  template <class Visit>
+  void Group(std::string_view key, Visit visit) {
+    Add(key, Mapping(visit, ""));
+  }
+
+  template <class T, class Visit>
+  void Items(std::string_view key, const List<T>&, Visit visit) {
+    T item;
+    Add(key, ListOf(Mapping([&] { visit(item); }, RulesOf(item))));
+  }
+
+  // An object of the keys that `visit` goes through, and no others.
+  template <class Visit>
+  std::string Mapping(Visit visit, std::string_view rules) {
+    std::vector<std::string> outer;
+    outer.swap(properties_);
+    visit();
+    outer.swap(properties_);
+    return fmt::format(R"({{"type": "object", "properties": {{{}}}, "additionalProperties": false{}}})",
+                       fmt::join(outer, ", "), rules);
+  }
+
+ private:
+  // What schema.cpp asks for beyond the single keys.
+  static std::string_view RulesOf(const DelegateConfig&) { return R"(, "required": ["name"])"; }
+  static std::string_view RulesOf(const PlacementRule&) {
+    return R"(, "oneOf": [{"required": ["to"]}, {"required": ["avoid"]}], "anyOf": [{"required": ["nodes"]}, )"
+           R"({"required": ["ops"]}, {"required": ["domains"]}, {"required": ["regions"]}])";
+  }
+
+  static std::string TextOf(TextKind kind) {
+    return kind == TextKind::kName ? Pattern(kNamePattern)
+           : kind == TextKind::kCacheDir
+               ? R"({"anyOf": [{"type": "string", "minLength": 1}, {"const": false}]})"  // off, see Enumeration
+               : R"({"type": "string", "minLength": 1})";
+  }
+  static std::string QuantityOf(std::string_view what, std::string_view min, std::string_view max,
+                                const std::string& units) {
+    return fmt::format(R"({{"type": "string", "pattern": {}, "description": "{} from {} to {}, with its unit: {}"}})",
+                       InQuotes(QuantityPattern(units)), what, min, max, units);
+  }
+  static std::string OrWord(const std::string& schema, std::string_view word) {
+    return word.empty() ? schema : fmt::format(R"({{"anyOf": [{{"const": {}}}, {}]}})", InQuotes(word), schema);
+  }
+  template <class E>
+  static std::string WordsOf() {
+    std::vector<std::string_view> words;
+    for (const Word<E>& word : Words(E{})) words.push_back(word.text);
+    return Enumeration(words);
+  }
+
+  void Add(std::string_view key, std::string_view schema) {
+    properties_.push_back(fmt::format("{}: {}", InQuotes(key), schema));
+  }
+
+  std::vector<std::string> properties_;
+};
+
+}  // namespace
+
+std::string ConfigJsonSchema() {
+  Config config;
+  SchemaWriter writer;
+  const std::string schema = writer.Mapping([&] { VisitConfig(writer, config); }, R"(, "required": ["version"])");
+  return fmt::format(
+      R"({{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Deputy's configuration", )"
+      R"("$defs": {{"options": {{"type": "object", "propertyNames": {}, "additionalProperties": {{"anyOf": )"
+      R"([{{"type": ["string", "number", "boolean"]}}, {{"$ref": "#/$defs/options"}}]}}}}}}, {})",
+      Pattern(kNamePattern), schema.substr(1));
+}
+
+}  // namespace deputy::host

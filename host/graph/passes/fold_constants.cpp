@@ -1,0 +1,71 @@
+#include "graph/passes/fold_constants.hpp"
+
+#include <algorithm>
+
+#include "base/checked.hpp"
+
+namespace deputy::host {
+namespace {
+
+// Bytes that the outputs will have as far as their types tell; more than any budget when they cannot be counted.
+size_t OutputBytes(const Graph& graph, const Node& node) {
+  size_t bytes = 0;
+  for (const ValueId id : node.outputs) {
+    if (id == kNone) continue;
+    const ValueType& type = graph.values[id].type;
+    if (!type.is_static()) continue;  // depends on the values: bounded by the inputs
+    const std::optional<int64_t> count = CheckedElementCount(type.dims);
+    const std::optional<size_t> size =
+        count ? CheckedMultiply<size_t>(static_cast<size_t>(*count), SizeOf(type.dtype)) : std::nullopt;
+    const std::optional<size_t> sum = size ? CheckedAdd(bytes, *size) : std::nullopt;
+    if (!sum) return SIZE_MAX;
+    bytes = *sum;
+  }
+  return bytes;
+}
+
+bool Fits(size_t bytes, size_t freed, const FoldBudget& budget) {
+  const size_t added = bytes > freed ? bytes - freed : 0;
+  return added <= budget.per_fold && added <= budget.left;
+}
+
+// The input's own bytes under another shape, for operators that do no more than that.
+std::optional<Tensor> Viewed(const Graph& graph, const Node& node, std::span<const Tensor> inputs) {
+  switch (node.kind()) {
+    case OpKind::kFlatten:
+    case OpKind::kIdentity:
+    case OpKind::kReshape:
+    case OpKind::kSqueeze:
+    case OpKind::kUnsqueeze: break;
+    default: return std::nullopt;
+  }
+  const Tensor& source = inputs[0];
+  const ValueType& type = graph.values[node.outputs[0]].type;
+  if (!type.is_static()) return std::nullopt;
+  Result<Tensor> view =
+      Tensor::Wrap(type.dtype, type.dims, const_cast<void*>(source.data()), source.byte_size(), source.owner());
+  return view.ok() ? std::optional<Tensor>(std::move(view).value()) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::optional<std::vector<Tensor>>> FoldNode(const Graph& graph, const Node& node,
+                                                    std::span<const Tensor> inputs, const Evaluator& evaluator,
+                                                    size_t freed, FoldBudget& budget) {
+  if (std::optional<Tensor> view = Viewed(graph, node, inputs))
+    return std::optional<std::vector<Tensor>>(std::vector<Tensor>{std::move(*view)});
+  if (!Fits(OutputBytes(graph, node), freed, budget)) return std::optional<std::vector<Tensor>>();
+  Result<std::vector<Tensor>> outputs = evaluator(node, inputs);
+  if (!outputs.ok()) {
+    // What the CPU cannot compute may still run on a delegate; a wrong value is the model's fault either way.
+    if (outputs.status().code() == StatusCode::kNotSupported) return std::optional<std::vector<Tensor>>();
+    return std::move(outputs).status();
+  }
+  size_t bytes = 0;
+  for (const Tensor& tensor : *outputs) bytes += tensor.byte_size();
+  if (!Fits(bytes, freed, budget)) return std::optional<std::vector<Tensor>>();
+  budget.left -= bytes > freed ? bytes - freed : 0;
+  return std::optional<std::vector<Tensor>>(std::move(outputs).value());
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,30 @@
+// Folding: what a node would compute from constants on every run is computed once, as long as it does not make the
+// model much larger.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "graph/graph.hpp"
+#include "graph/inference.hpp"
+
+namespace deputy::host {
+
+// What folding may still add to a model, regions included.
+struct FoldBudget {
+  explicit FoldBudget(size_t bytes) : per_fold(bytes), left(bytes > SIZE_MAX / 16 ? SIZE_MAX : bytes * 16) {}
+
+  size_t per_fold;
+  size_t left;
+};
+
+// Computes a node all of whose inputs are known. Nothing comes back where it stays a node: its outputs are too large,
+// or the evaluator has no kernel for it. `freed` is what goes away with its inputs, in bytes. A node that cannot be
+// computed from these values is an error: the model is wrong.
+Result<std::optional<std::vector<Tensor>>> FoldNode(const Graph& graph, const Node& node,
+                                                    std::span<const Tensor> inputs, const Evaluator& evaluator,
+                                                    size_t freed, FoldBudget& budget);
+
+}  // namespace deputy::host

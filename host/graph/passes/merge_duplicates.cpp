@@ -1,0 +1,98 @@
+#include "graph/passes/merge_duplicates.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "graph/passes/constants.hpp"
+#include "graph/passes/editor.hpp"
+
+namespace deputy::host {
+namespace {
+
+constexpr size_t kSmallConstant = 64;  // bytes; comparing larger ones would read the weights
+
+void Mix(size_t& hash, size_t value) { hash ^= value + 0x9e3779b97f4a7c15u + (hash << 6) + (hash >> 2); }
+
+std::string_view BytesOf(const Tensor& tensor) { return {static_cast<const char*>(tensor.data()), tensor.byte_size()}; }
+
+std::string_view BytesOf(const Primitive& primitive) {
+  return {reinterpret_cast<const char*>(primitive.bytes().data()), primitive.bytes().size()};
+}
+
+class Merger {
+ public:
+  explicit Merger(Graph& graph) : editor_(graph), same_as_(graph.values.size()), constants_(0, {this}, {this}) {
+    for (ValueId id = 0; id < same_as_.size(); ++id) {
+      same_as_[id] = id;
+      const Value& value = graph.values[id];
+      // Text is compared by its bytes only where it lies in them.
+      if (value.is_constant() && value.constant.byte_size() <= kSmallConstant && value.type.dtype != DType::kString)
+        same_as_[id] = *constants_.insert(id).first;
+    }
+  }
+
+  void Run() {
+    std::unordered_set<NodeId, NodeHash, NodeEqual> seen(0, {this}, {this});
+    for (NodeId id = 0; id < editor_.graph().nodes.size(); ++id) {
+      editor_.ResolveReads(editor_.node(id));
+      if (!IsPure(editor_.node(id))) continue;
+      const auto [first, is_new] = seen.insert(id);
+      if (!is_new) editor_.MergeInto(id, *first);
+    }
+    editor_.Finish();
+  }
+
+ private:
+  struct ConstantHash {
+    const Merger* merger;
+    size_t operator()(ValueId id) const {
+      return std::hash<std::string_view>()(BytesOf(merger->editor_.value(id).constant));
+    }
+  };
+  struct ConstantEqual {
+    const Merger* merger;
+    bool operator()(ValueId a, ValueId b) const {
+      const Value &x = merger->editor_.value(a), &y = merger->editor_.value(b);
+      return x.type.dtype == y.type.dtype && x.type.dims == y.type.dims && BytesOf(x.constant) == BytesOf(y.constant);
+    }
+  };
+  struct NodeHash {
+    const Merger* merger;
+    size_t operator()(NodeId id) const {
+      const Node& node = merger->editor_.graph().nodes[id];
+      size_t hash = std::hash<std::string_view>()(BytesOf(node.primitive));
+      for (const ValueId input : node.inputs) Mix(hash, merger->Same(input));
+      return hash;
+    }
+  };
+  struct NodeEqual {
+    const Merger* merger;
+    bool operator()(NodeId a, NodeId b) const {
+      const Node &x = merger->editor_.graph().nodes[a], &y = merger->editor_.graph().nodes[b];
+      return BytesOf(x.primitive) == BytesOf(y.primitive) && x.outputs.size() == y.outputs.size() &&
+             std::equal(x.inputs.begin(), x.inputs.end(), y.inputs.begin(), y.inputs.end(),
+                        [this](ValueId i, ValueId j) { return merger->Same(i) == merger->Same(j); });
+    }
+  };
+
+  ValueId Same(ValueId id) const { return id == kNone ? kNone : same_as_[id]; }
+
+  // An unknown operator may draw random numbers, and so does a Dropout that trains.
+  static bool IsPure(const Node& node) {
+    return node.kind() != OpKind::kOther && node.kind() != OpKind::kDropout && node.regions.empty();
+  }
+
+  GraphEditor editor_;
+  std::vector<ValueId> same_as_;
+  std::unordered_set<ValueId, ConstantHash, ConstantEqual> constants_;
+};
+
+}  // namespace
+
+void MergeDuplicates(Graph& graph) { Merger(graph).Run(); }
+
+}  // namespace deputy::host

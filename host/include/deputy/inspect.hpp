@@ -1,0 +1,50 @@
+// What is in a model file: read, but neither placed nor prepared to run, so that a model which nobody here can run can
+// still be looked at.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deputy/export.hpp"
+#include "deputy/model.hpp"
+#include "deputy/status.hpp"
+#include "deputy/tensor.hpp"
+
+namespace deputy {
+
+// A node as Deputy sees it: what the newest operator set says in another way than the file is already rewritten.
+struct InspectedNode {
+  std::string name;  // as in the file; "node 17" when it has none
+  std::string op_type, domain;
+  int32_t since_version = 0;
+  std::string region;                        // "" at the top, else the path of nodes and branches
+  std::vector<std::string> inputs, outputs;  // "" where an optional one is left out
+  std::vector<std::string> types;            // of the outputs, as far as known: "float32 [N,64,56,56]"
+  uint64_t multiply_adds = 0;                // 0 while extents are open, and inside regions
+  // Whether the CPU has a kernel for it; if not, why.
+  bool on_cpu = false;
+  std::string why_not;
+};
+
+struct ModelContents {
+  std::string format;  // "ONNX" or "dpm"
+  uint64_t file_bytes = 0;
+  std::vector<std::pair<std::string, std::string>> metadata;  // producer, operator sets, what the exporter added
+  std::vector<TensorInfo> inputs, outputs;
+  std::vector<std::string> symbols;  // names of extents that are open
+  std::vector<InspectedNode> nodes;  // topological order; those of a region follow the node that has it
+  size_t regions = 0;
+  uint64_t constants = 0, parameters = 0, constant_bytes = 0;  // tensors, their elements, their bytes
+  uint64_t multiply_adds = 0;
+  std::string problem;  // why types and extents could not be worked out; empty if they could
+};
+
+// `shapes` are inputs by name whose open extents are given; types and multiply-adds are then those for these shapes.
+// kModel for what is no model, kNotFound for an unknown input. [any-thread]
+DEPUTY_API Result<ModelContents> InspectModel(const std::string& path,
+                                              const std::vector<std::pair<std::string, Shape>>& shapes = {});
+
+}  // namespace deputy

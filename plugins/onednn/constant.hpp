@@ -1,0 +1,55 @@
+// Elements that are known when a partition is compiled: the model's own, or computed from them (weights with a
+// normalization folded in). What primitives want in another layout is converted once and shared, through the store, by
+// all executables that need the same, for example those of one model at several input shapes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "layout.hpp"
+
+namespace onednn {
+
+class Constant {
+ public:
+  // Elements that the model owns; they outlive every executable.
+  Constant(const void* data, const memory::desc& desc);
+  // Float elements computed when somebody asks first. Equal `recipe`, equal elements.
+  Constant(std::string recipe, const memory::dims& dims, std::function<std::vector<float>()> make);
+
+  const std::string& key() const { return key_; }
+  const memory::desc& desc() const { return desc_; }  // plain
+  const void* data() const;
+  const float* floats() const { return static_cast<const float*>(data()); }
+  // Lives as long as the model, so that nobody needs to copy it.
+  bool is_of_model() const { return make_ == nullptr; }
+  // The same elements counted otherwise.
+  static std::shared_ptr<const Constant> Reshaped(std::shared_ptr<const Constant> constant, const memory::dims& dims);
+
+ private:
+  std::string key_;
+  memory::desc desc_;
+  const void* data_ = nullptr;
+  std::function<std::vector<float>()> make_;
+  std::shared_ptr<const Constant> whole_;  // of which this is another view
+  mutable std::vector<float> made_;
+};
+
+// Converted constants, kept alive by those who use them. [any-thread]
+class ConstantStore {
+ public:
+  // The elements of `constant`, seen as `from`, in the layout `to`.
+  std::shared_ptr<const memory> Converted(const Constant& constant, const memory::desc& from, const memory::desc& to,
+                                          const dnnl::engine& engine);
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<std::string, std::weak_ptr<const memory>> kept_;
+  size_t sweep_at_ = 64;
+};
+
+}  // namespace onednn

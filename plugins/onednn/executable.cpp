@@ -1,0 +1,120 @@
+#include "executable.hpp"
+
+#include <omp.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "memory_plan.hpp"
+
+namespace onednn {
+
+// A session's memory objects. Inputs and outputs get their addresses in each run; the rest is fixed.
+class Context final : public sdk::ExecutionContext {
+ public:
+  explicit Context(const Executable& executable)
+      : executable_(executable), stream_(executable.engine_), arena_(Allocate(executable.arena_bytes_), &std::free) {
+    for (const Step& step : executable.steps_) {
+      Prepared& prepared = prepared_.emplace_back();
+      for (const auto& [argument, slot] : step.arguments) Prepare(prepared, argument, slot, step.function == nullptr);
+    }
+    // Only now does nothing move any more.
+    for (size_t i = 0; i < prepared_.size(); ++i)
+      for (const Moving& moving : prepared_[i].moving) {
+        std::vector<Binding>& bindings = moving.is_output ? outputs_ : inputs_;
+        bindings.push_back({&prepared_[i], moving.at, moving.index, moving.offset, nullptr});
+      }
+  }
+
+  sdk::Status Execute(const sdk::RunArgs& args) override {
+    for (Binding& binding : inputs_) Bind(binding, args.input(binding.index).data());
+    for (Binding& binding : outputs_) Bind(binding, args.output(binding.index).data());
+    const CallersThreads callers;
+    int threads = 0;
+    for (size_t i = 0; i < prepared_.size(); ++i) {
+      const Step& step = executable_.steps_[i];
+      if (step.threads != threads) omp_set_num_threads(threads = step.threads);
+      if (step.function != nullptr) {
+        step.function(prepared_[i].data);
+        continue;
+      }
+      const dnnl_status_t status =
+          dnnl_primitive_execute(step.primitive.get(), stream_.get(), static_cast<int>(prepared_[i].arguments.size()),
+                                 prepared_[i].arguments.data());
+      if (status != dnnl_success) return sdk::Status(sdk::Code::kInternal, "oneDNN: a primitive failed");
+    }
+    stream_.wait();
+    return {};
+  }
+
+ private:
+  struct Moving {
+    bool is_output;
+    size_t at, index, offset;
+  };
+  struct Prepared {
+    std::vector<memory> memories;
+    std::vector<dnnl_exec_arg_t> arguments;
+    std::vector<char*> data;  // for a function
+    std::vector<Moving> moving;
+  };
+  // An argument whose address comes with the run.
+  struct Binding {
+    Prepared* prepared;
+    size_t at, index, offset;
+    void* bound;
+  };
+  // The application may use OpenMP on this thread, too.
+  struct CallersThreads {
+    int count = omp_get_max_threads();
+    ~CallersThreads() { omp_set_num_threads(count); }
+  };
+
+  static void* Allocate(size_t bytes) {
+    void* data = std::aligned_alloc(kAlignment, bytes + kAlignment);
+    if (data == nullptr) throw std::bad_alloc();
+    return data;
+  }
+
+  void Prepare(Prepared& prepared, int argument, const Slot& slot, bool is_primitive) {
+    const Buffer& buffer = executable_.buffers_[slot.buffer];
+    char* data = nullptr;
+    if (buffer.home == Buffer::Home::kTemporary) data = static_cast<char*>(arena_.get()) + buffer.offset;
+    if (buffer.home == Buffer::Home::kConstant) data = static_cast<char*>(const_cast<void*>(buffer.data));
+    if (data != nullptr)
+      data += slot.offset;
+    else
+      prepared.moving.push_back(
+          {buffer.home == Buffer::Home::kOutput, prepared.data.size(), buffer.index, slot.offset});
+    prepared.data.push_back(data);
+    if (!is_primitive) return;
+    prepared.memories.emplace_back(slot.desc, executable_.engine_, static_cast<void*>(data));
+    prepared.arguments.push_back({argument, prepared.memories.back().get()});
+  }
+
+  static void Bind(Binding& binding, void* data) {
+    if (binding.bound == data) return;
+    binding.bound = data;
+    char* const first = static_cast<char*>(data) + binding.offset;
+    binding.prepared->data[binding.at] = first;
+    if (!binding.prepared->memories.empty()) binding.prepared->memories[binding.at].set_data_handle(first);
+  }
+
+  const Executable& executable_;
+  dnnl::stream stream_;
+  std::unique_ptr<void, void (*)(void*)> arena_;
+  std::vector<Prepared> prepared_;
+  std::vector<Binding> inputs_, outputs_;
+};
+
+Executable::Executable(dnnl::engine engine, std::vector<Buffer> buffers, std::vector<Step> steps)
+    : engine_(std::move(engine)),
+      buffers_(std::move(buffers)),
+      steps_(std::move(steps)),
+      arena_bytes_(PlanMemory(steps_, buffers_)) {}
+
+sdk::Result<std::unique_ptr<sdk::ExecutionContext>> Executable::CreateContext() {
+  return std::unique_ptr<sdk::ExecutionContext>(std::make_unique<Context>(*this));
+}
+
+}  // namespace onednn

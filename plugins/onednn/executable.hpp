@@ -1,0 +1,56 @@
+// A compiled partition: oneDNN primitives in a row, and the memory that they work on. Immutable, shared by all
+// sessions; each session's context has an arena of its own and memory objects that point into it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "layout.hpp"
+
+namespace onednn {
+
+// A piece of memory. Several slots may lie in one buffer.
+struct Buffer {
+  enum class Home { kInput, kOutput, kConstant, kTemporary };
+  Home home;
+  size_t bytes = 0;
+  size_t index = 0;                         // of the partition's input or output
+  const void* data = nullptr;               // of a constant
+  std::shared_ptr<const memory> keep = {};  // owns `data`, unless the model does
+  size_t offset = 0;                        // of a temporary, in the arena
+};
+
+// Elements in a buffer.
+struct Slot {
+  size_t buffer;
+  memory::desc desc;
+  size_t offset = 0;  // of the first element, in bytes
+};
+
+// A primitive, or a function of our own over the addresses of its slots.
+struct Step {
+  dnnl::primitive primitive;
+  std::vector<std::pair<int, Slot>> arguments;  // DNNL_ARG_..., slot
+  std::function<void(const std::vector<char*>& data)> function = {};
+  int threads = 1;
+};
+
+class Executable final : public sdk::Executable {
+ public:
+  Executable(dnnl::engine engine, std::vector<Buffer> buffers, std::vector<Step> steps);
+  sdk::Result<std::unique_ptr<sdk::ExecutionContext>> CreateContext() override;
+
+  const std::vector<Step>& steps() const { return steps_; }
+  size_t arena_bytes() const { return arena_bytes_; }
+
+ private:
+  friend class Context;
+  dnnl::engine engine_;
+  std::vector<Buffer> buffers_;
+  std::vector<Step> steps_;
+  size_t arena_bytes_;
+};
+
+}  // namespace onednn

@@ -1,0 +1,64 @@
+#include "fusion/fusion.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace onednn {
+namespace {
+
+bool AbsorbTranspose(Program& program, size_t index) {
+  const Operation& operation = program.operations()[index];
+  const Transpose* transpose = operation.As<Transpose>();
+  size_t before = 0;
+  if (transpose == nullptr) return false;
+  const Matmul* matmul = MadeOnlyHere<Matmul>(program, operation.inputs[0], &before);
+  // Rows stay rows.
+  if (matmul == nullptr || !matmul->output_order.empty() ||
+      transpose->order.back() + 1 != static_cast<int64_t>(transpose->order.size()))
+    return false;
+  Operation joined = program.operations()[before];
+  std::get<Matmul>(joined.parameters).output_order = transpose->order;
+  joined.output = operation.output;
+  program.Drop(before);
+  program.Replace(index, std::move(joined));
+  return true;
+}
+
+bool AbsorbPad(Program& program, size_t index) {
+  const Operation& operation = program.operations()[index];
+  const Convolution* convolution = operation.As<Convolution>();
+  if (convolution == nullptr || convolution->transposed) return false;
+  size_t before = 0;
+  const Pad* pad = MadeOnlyHere<Pad>(program, operation.inputs[0], &before);
+  if (pad == nullptr || pad->value != 0) return false;
+  const Value x = program.operations()[before].inputs[0];
+  const memory::dims inner = program.dims(x), outer = program.dims(operation.inputs[0]);
+  if (inner[0] != outer[0] || inner[1] != outer[1]) return false;
+  Operation joined = operation;
+  Window& window = std::get<Convolution>(joined.parameters).window;
+  for (size_t i = 2; i < inner.size(); ++i) {
+    window.pads_before[i - 2] += pad->before[i];
+    window.pads_after[i - 2] += outer[i] - inner[i] - pad->before[i];
+  }
+  joined.inputs[0] = x;
+  program.Drop(before);
+  program.Replace(index, std::move(joined));
+  return true;
+}
+
+}  // namespace
+
+void AbsorbMovement(Program& program) {
+  for (size_t i = 0; i < program.operations().size(); ++i) AbsorbTranspose(program, i) || AbsorbPad(program, i);
+  program.Sweep();
+}
+
+void Fuse(Program& program) {
+  program.Sweep();
+  FindFunctions(program);
+  FoldIntoWeights(program);
+  AttachPostOps(program);
+  AbsorbMovement(program);
+}
+
+}  // namespace onednn

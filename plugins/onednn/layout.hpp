@@ -1,0 +1,48 @@
+// How elements lie in memory: questions about oneDNN's memory descriptors, and new ones made from old. oneDNN has no
+// scalars; they are [1] here.
+#pragma once
+
+#include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
+#include <string>
+
+#include "deputy/sdk/sdk.hpp"
+
+namespace onednn {
+
+namespace sdk = deputy::sdk;
+using dnnl::memory;
+
+memory::dims ToDims(sdk::Span<const int64_t> dims);
+int64_t CountOf(const memory::dims& dims);
+// With leading extents of 1 up to `rank`.
+memory::dims WithRank(memory::dims dims, size_t rank);
+// Dimension i of the result is dimension order[i] of `dims`.
+memory::dims Permute(const memory::dims& dims, const memory::dims& order);
+memory::dims Inverse(const memory::dims& order);
+// Does `from` broadcast to `to` without `to` growing?
+bool BroadcastsTo(const memory::dims& from, const memory::dims& to);
+
+// Row-major without gaps.
+memory::desc Plain(const memory::dims& dims, memory::data_type type = memory::data_type::f32);
+// Of whatever layout the primitive likes best.
+memory::desc Any(const memory::dims& dims, memory::data_type type = memory::data_type::f32);
+// Without gaps, dimensions in the same order as in `like`; nothing if `like` is blocked.
+std::optional<memory::desc> PlainLike(const memory::desc& like, const memory::dims& dims);
+
+// Strides alone say where an element is.
+bool IsStrided(const memory::desc& desc);
+// Each element once and nothing else in between.
+bool IsDense(const memory::desc& desc);
+// The same element at the same place; strides of extents of 1 do not count.
+bool SameLayout(const memory::desc& a, const memory::desc& b);
+bool IsPlain(const memory::desc& desc);
+
+// The same bytes with dimensions in another order, or counted otherwise (nothing if strides cannot say it).
+memory::desc Permuted(const memory::desc& desc, const memory::dims& order);
+std::optional<memory::desc> Reshaped(const memory::desc& desc, const memory::dims& dims);
+
+// Equal for equal descriptors and only for them.
+std::string KeyOf(const memory::desc& desc);
+
+}  // namespace onednn

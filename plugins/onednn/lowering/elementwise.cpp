@@ -1,0 +1,70 @@
+// Element-wise functions of one and two operands. They follow the layout of their operands, and take their place where
+// nobody needs them any more.
+#include <cmath>
+
+#include "lowering/post_ops.hpp"
+
+namespace onednn {
+namespace {
+
+dnnl::primitive_attr OwnScratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+}  // namespace
+
+void LowerEltwise(const Operation& operation, const Eltwise& parameters, Lowering& lowering) {
+  const Slot source = lowering.Dense(operation.inputs[0]);
+  const dnnl::eltwise_forward::desc wanted(dnnl::prop_kind::forward_inference, parameters.algorithm, source.desc,
+                                           parameters.alpha, parameters.beta);
+  PostOps post_ops(operation, lowering, source.desc);
+  const auto chosen = post_ops.Fit([&](const dnnl::primitive_attr& attributes) {
+    return dnnl::eltwise_forward::primitive_desc(wanted, attributes, lowering.engine());
+  });
+  post_ops.Emit(chosen, dnnl::eltwise_forward(chosen), {{DNNL_ARG_SRC, source}}, source.desc, source.desc, &source);
+}
+
+void LowerBinary(const Operation& operation, const Binary& parameters, Lowering& lowering) {
+  const Program& program = lowering.program();
+  const Value a = operation.inputs[0], b = operation.inputs[1];
+  const bool same = program.dims(a) == program.dims(b);
+  Slot first = lowering.Dense(a);
+  // The layout that is not row-major is some convolution's: the next one will like it, too.
+  if (same && program.constant(b) == nullptr && IsPlain(first.desc)) first = lowering.As(a, lowering.Dense(b).desc);
+  const Slot second = same ? lowering.As(b, first.desc) : lowering.PlainOf(b);
+  const dnnl::binary::desc wanted(parameters.algorithm, first.desc, second.desc, first.desc);
+  PostOps post_ops(operation, lowering, first.desc);
+  const auto chosen = post_ops.Fit([&](const dnnl::primitive_attr& attributes) {
+    return dnnl::binary::primitive_desc(wanted, attributes, lowering.engine());
+  });
+  const bool over_second = same && !lowering.MayOverwrite(first);
+  post_ops.Emit(chosen, dnnl::binary(chosen), {{DNNL_ARG_SRC_0, first}, {DNNL_ARG_SRC_1, second}}, first.desc,
+                first.desc, over_second ? &second : &first);
+}
+
+void LowerPrelu(const Operation& operation, Lowering& lowering) {
+  const Slot source = lowering.Dense(operation.inputs[0]);
+  const Slot slope = lowering.PlainOf(operation.inputs[1]);
+  const dnnl::prelu_forward::desc wanted(dnnl::prop_kind::forward_inference, source.desc, slope.desc);
+  const dnnl::prelu_forward::primitive_desc chosen(wanted, OwnScratchpad(), lowering.engine());
+  const Slot result = lowering.Result(operation.output, source.desc);
+  lowering.Emit(chosen, dnnl::prelu_forward(chosen),
+                {{DNNL_ARG_SRC, source}, {DNNL_ARG_WEIGHTS, slope}, {DNNL_ARG_DST, result}});
+}
+
+// oneDNN has erf only inside GELU. One that is not part of a GELU is rare enough for a plain loop.
+void LowerErf(const Operation& operation, Lowering& lowering) {
+  const Slot source = lowering.PlainOf(operation.inputs[0]);
+  const Slot result = lowering.ResultOver(operation.output, source.desc, source);
+  const int64_t count = CountOf(source.desc.dims());
+  lowering.EmitFunction({source, result}, [count](const std::vector<char*>& data) {
+    const float* const x = reinterpret_cast<const float*>(data[0]);
+    float* const y = reinterpret_cast<float*>(data[1]);
+#pragma omp parallel for if (count > 4096)
+    for (int64_t i = 0; i < count; ++i) y[i] = std::erf(x[i]);
+  });
+}
+
+}  // namespace onednn

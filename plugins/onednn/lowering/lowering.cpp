@@ -1,0 +1,203 @@
+#include "lowering/lowering.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace onednn {
+namespace {
+
+struct LowerOne {
+  const Operation& operation;
+  Lowering& lowering;
+
+  void operator()(const Convolution& p) const { LowerConvolution(operation, p, lowering); }
+  void operator()(const Matmul& p) const { LowerMatmul(operation, p, lowering); }
+  void operator()(const Eltwise& p) const { LowerEltwise(operation, p, lowering); }
+  void operator()(const Binary& p) const { LowerBinary(operation, p, lowering); }
+  void operator()(const Pool& p) const { LowerPool(operation, p, lowering); }
+  void operator()(const LayerNorm& p) const { LowerLayerNorm(operation, p, lowering); }
+  void operator()(const Softmax& p) const { LowerSoftmax(operation, p, lowering); }
+  void operator()(const Concat& p) const { LowerConcat(operation, p, lowering); }
+  void operator()(const Reduction& p) const { LowerReduction(operation, p, lowering); }
+  void operator()(const Resample& p) const { LowerResample(operation, p, lowering); }
+  void operator()(const Lrn& p) const { LowerLrn(operation, p, lowering); }
+  void operator()(const Prelu&) const { LowerPrelu(operation, lowering); }
+  void operator()(const Reshape&) const { LowerReshape(operation, lowering); }
+  void operator()(const Erf&) const { LowerErf(operation, lowering); }
+  void operator()(const Transpose& p) const { LowerTranspose(operation, p, lowering); }
+  void operator()(const Slice& p) const { LowerSlice(operation, p, lowering); }
+  void operator()(const Pad& p) const { LowerPad(operation, p, lowering); }
+};
+
+// Primitives are made for the number of threads that they will run on.
+struct ThreadsWhileLowering {
+  explicit ThreadsWhileLowering(int threads) { omp_set_num_threads(threads); }
+  ~ThreadsWhileLowering() { omp_set_num_threads(before); }
+  int before = omp_get_max_threads();
+};
+
+}  // namespace
+
+Lowering::Lowering(const Program& program, const dnnl::engine& engine, ConstantStore& store, int threads)
+    : program_(program),
+      engine_(engine),
+      store_(store),
+      threads_(threads),
+      slots_(program.value_count()),
+      remaining_(program.value_count()),
+      destination_(program.value_count(), kNoValue) {
+  for (Value value = 0; value < program.value_count(); ++value) remaining_[value] = program.UsesOf(value);
+  for (size_t i = 0; i < program.inputs().size(); ++i) {
+    const ValueFacts& facts = program.facts(program.inputs()[i]);
+    const memory::desc plain = Plain(facts.dims, facts.type);
+    Hold(program.inputs()[i], {NewBuffer({Buffer::Home::kInput, plain.get_size(), i}), plain});
+  }
+  FindDestinations();
+}
+
+// A value whose elements an output only counts otherwise is made in that output.
+void Lowering::FindDestinations() {
+  for (size_t i = 0; i < program_.outputs().size(); ++i) {
+    const Value value = program_.outputs()[i];
+    if (program_.ProducerOf(value) != kNoValue) destination_[value] = i;
+  }
+  const std::vector<Operation>& operations = program_.operations();
+  for (size_t i = operations.size(); i-- > 0;) {
+    if (operations[i].As<Reshape>() == nullptr) continue;
+    const Value whole = operations[i].inputs[0];
+    if (program_.ProducerOf(whole) != kNoValue && destination_[whole] == kNoValue)
+      destination_[whole] = destination_[operations[i].output];
+  }
+}
+
+std::unique_ptr<Executable> Lowering::Run() {
+  const ThreadsWhileLowering threads(threads_);
+  for (const Operation& operation : program_.operations()) {
+    current_node_ = operation.node;
+    std::visit(LowerOne{operation, *this}, operation.parameters);
+    for (const Value value : ReadBy(operation)) --remaining_[value];
+  }
+  FillOutputs();
+  return std::make_unique<Executable>(engine_, std::move(buffers_), std::move(steps_));
+}
+
+void Lowering::FillOutputs() {
+  for (size_t i = 0; i < program_.outputs().size(); ++i) {
+    const Slot made = Native(program_.outputs()[i]);
+    if (buffers_[made.buffer].home == Buffer::Home::kOutput && buffers_[made.buffer].index == i) continue;
+    const memory::desc plain = Plain(made.desc.dims(), made.desc.data_type());
+    Copy(made, {NewBuffer({Buffer::Home::kOutput, plain.get_size(), i}), plain});
+  }
+}
+
+size_t Lowering::NewBuffer(Buffer buffer) {
+  buffers_.push_back(std::move(buffer));
+  holds_.emplace_back();
+  return buffers_.size() - 1;
+}
+
+void Lowering::Hold(Value value, const Slot& slot) {
+  slots_[value].push_back(slot);
+  std::vector<Value>& values = holds_[slot.buffer];
+  if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+}
+
+Slot Lowering::Native(Value value) {
+  if (slots_[value].empty()) {
+    const Constant& constant = *program_.constant(value);
+    const memory::desc& plain = constant.desc();
+    if (constant.is_of_model())
+      Hold(value, {NewBuffer({Buffer::Home::kConstant, plain.get_size(), 0, constant.data()}), plain});
+    else
+      Hold(value, FromStore(constant, plain, plain));
+  }
+  return slots_[value].front();
+}
+
+Slot Lowering::As(Value value, const memory::desc& desc) {
+  for (const Slot& slot : slots_[value])
+    if (SameLayout(slot.desc, desc)) return {slot.buffer, desc, slot.offset};
+  const Slot from = Native(value);
+  if (SameLayout(from.desc, desc)) return {from.buffer, desc, from.offset};
+  const Slot to = Converted(value, from.desc, desc);
+  Hold(value, to);
+  return to;
+}
+
+Slot Lowering::Converted(Value value, const memory::desc& seen, const memory::desc& desc) {
+  const Slot native = Native(value);
+  if (SameLayout(seen, desc)) return {native.buffer, desc, native.offset};
+  if (program_.constant(value) == nullptr) {
+    const Slot to = Temporary(desc);
+    Copy({native.buffer, seen, native.offset}, to);
+    return to;
+  }
+  return FromStore(*program_.constant(value), seen, desc);
+}
+
+Slot Lowering::Made(const Constant& constant, const memory::desc& desc) {
+  return FromStore(constant, constant.desc(), desc);
+}
+
+Slot Lowering::FromStore(const Constant& constant, const memory::desc& seen, const memory::desc& desc) {
+  Buffer buffer{Buffer::Home::kConstant, desc.get_size()};
+  buffer.keep = store_.Converted(constant, seen, desc, engine_);
+  buffer.data = buffer.keep->get_data_handle();
+  return {NewBuffer(std::move(buffer)), desc};
+}
+
+Slot Lowering::Dense(Value value) {
+  const Slot native = Native(value);
+  return IsDense(native.desc) ? native : PlainOf(value);
+}
+
+Slot Lowering::PlainOf(Value value) {
+  const Slot native = Native(value);
+  return As(value, Plain(native.desc.dims(), native.desc.data_type()));
+}
+
+bool Lowering::MayOverwrite(const Slot& slot) const {
+  if (buffers_[slot.buffer].home != Buffer::Home::kTemporary) return false;
+  size_t reads = 0;
+  for (const Value value : holds_[slot.buffer]) reads += remaining_[value];
+  return reads == 1;
+}
+
+Slot Lowering::Result(Value value, const memory::desc& desc) {
+  const size_t output = destination_[value];
+  const bool direct = output != kNoValue && IsPlain(desc);
+  const Slot slot = direct ? Slot{NewBuffer({Buffer::Home::kOutput, desc.get_size(), output}), desc} : Temporary(desc);
+  Hold(value, slot);
+  return slot;
+}
+
+Slot Lowering::ResultOver(Value value, const memory::desc& desc, const Slot& operand) {
+  const bool direct = GoesOut(value) && IsPlain(desc);
+  if (direct || !SameLayout(operand.desc, desc) || !MayOverwrite(operand)) return Result(value, desc);
+  const Slot slot{operand.buffer, desc, operand.offset};
+  Hold(value, slot);
+  return slot;
+}
+
+void Lowering::Alias(Value value, const Slot& slot) { Hold(value, slot); }
+
+Slot Lowering::Temporary(const memory::desc& desc) {
+  return {NewBuffer({Buffer::Home::kTemporary, desc.get_size()}), desc};
+}
+
+void Lowering::EmitFunction(std::vector<Slot> slots, std::function<void(const std::vector<char*>&)> function) {
+  Arguments arguments;
+  for (Slot& slot : slots) arguments.emplace_back(0, std::move(slot));
+  Add({dnnl::primitive(), std::move(arguments), std::move(function), threads_});
+}
+
+void Lowering::Copy(const Slot& from, const Slot& to) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const dnnl::reorder::primitive_desc chosen(engine_, from.desc, engine_, to.desc, attributes);
+  Emit(chosen, dnnl::reorder(chosen), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+}
+
+}  // namespace onednn

@@ -1,0 +1,97 @@
+// Turns a program into an executable. It knows for every value where its elements are and in which layout; the
+// functions that lower one kind of operation ask it for operands in the layout that their primitive wants, and tell it
+// what they made. Reorders appear only where a layout is asked for that a value does not have yet.
+#pragma once
+
+#include "executable.hpp"
+#include "program.hpp"
+
+namespace onednn {
+
+class Lowering {
+ public:
+  Lowering(const Program& program, const dnnl::engine& engine, ConstantStore& store, int threads);
+
+  // Throws dnnl::error where oneDNN cannot; then the node at which that was.
+  std::unique_ptr<Executable> Run();
+  deputy_node_id current_node() const { return current_node_; }
+
+  const Program& program() const { return program_; }
+  const dnnl::engine& engine() const { return engine_; }
+
+  // Where a value is, as it was made.
+  Slot Native(Value value);
+  // In this layout; without gaps; row-major.
+  Slot As(Value value, const memory::desc& desc);
+  Slot Dense(Value value);
+  Slot PlainOf(Value value);
+  // The elements as made, seen through `seen` (strides exchanged, extents split), in the layout `desc`. Constants are
+  // converted now, everything else when it runs.
+  Slot Converted(Value value, const memory::desc& seen, const memory::desc& desc);
+  // Elements that no value of the program has.
+  Slot Made(const Constant& constant, const memory::desc& desc);
+  // May what is in the slot be overwritten by the operation that is being lowered? Nobody reads it after that.
+  bool MayOverwrite(const Slot& slot) const;
+  // Does the value go straight into an output of the partition, if it is made row-major?
+  bool GoesOut(Value value) const { return destination_[value] != kNoValue; }
+
+  // Memory for a value that is being made: anywhere, or over an operand if that may be overwritten and has the layout.
+  Slot Result(Value value, const memory::desc& desc);
+  Slot ResultOver(Value value, const memory::desc& desc, const Slot& operand);
+  // The value is other slots' memory.
+  void Alias(Value value, const Slot& slot);
+  // For one operation only.
+  Slot Temporary(const memory::desc& desc);
+
+  using Arguments = std::vector<std::pair<int, Slot>>;
+  template <class Descriptor>
+  void Emit(const Descriptor& chosen, dnnl::primitive primitive, Arguments arguments) {
+    const memory::desc scratch = chosen.scratchpad_desc();
+    if (scratch.get_size() > 0) arguments.emplace_back(DNNL_ARG_SCRATCHPAD, Temporary(scratch));
+    Add({std::move(primitive), std::move(arguments), nullptr, threads_});
+  }
+  void EmitFunction(std::vector<Slot> slots, std::function<void(const std::vector<char*>&)> function);
+  void Copy(const Slot& from, const Slot& to);
+
+ private:
+  void Add(Step step) { steps_.push_back(std::move(step)); }
+  size_t NewBuffer(Buffer buffer);
+  Slot FromStore(const Constant& constant, const memory::desc& seen, const memory::desc& desc);
+  void Hold(Value value, const Slot& slot);
+  void FindDestinations();
+  void FillOutputs();
+
+  const Program& program_;
+  dnnl::engine engine_;
+  ConstantStore& store_;
+  int threads_;
+  deputy_node_id current_node_ = 0;
+  std::vector<Buffer> buffers_;
+  std::vector<Step> steps_;
+  std::vector<std::vector<Slot>> slots_;   // by value: as it was made first, then in other layouts
+  std::vector<std::vector<Value>> holds_;  // by buffer: the values that lie there
+  std::vector<size_t> remaining_;          // by value: reads that are still to come
+  std::vector<size_t> destination_;        // by value: an output of the partition, or kNoValue
+};
+
+// One function per kind of operation.
+void LowerConvolution(const Operation& operation, const Convolution& parameters, Lowering& lowering);
+void LowerBlocks(const Operation& operation, Lowering& lowering);  // of a convolution without overlap
+void LowerMatmul(const Operation& operation, const Matmul& parameters, Lowering& lowering);
+void LowerEltwise(const Operation& operation, const Eltwise& parameters, Lowering& lowering);
+void LowerBinary(const Operation& operation, const Binary& parameters, Lowering& lowering);
+void LowerPrelu(const Operation& operation, Lowering& lowering);
+void LowerErf(const Operation& operation, Lowering& lowering);
+void LowerPool(const Operation& operation, const Pool& parameters, Lowering& lowering);
+void LowerResample(const Operation& operation, const Resample& parameters, Lowering& lowering);
+void LowerReduction(const Operation& operation, const Reduction& parameters, Lowering& lowering);
+void LowerLayerNorm(const Operation& operation, const LayerNorm& parameters, Lowering& lowering);
+void LowerSoftmax(const Operation& operation, const Softmax& parameters, Lowering& lowering);
+void LowerLrn(const Operation& operation, const Lrn& parameters, Lowering& lowering);
+void LowerConcat(const Operation& operation, const Concat& parameters, Lowering& lowering);
+void LowerReshape(const Operation& operation, Lowering& lowering);
+void LowerTranspose(const Operation& operation, const Transpose& parameters, Lowering& lowering);
+void LowerSlice(const Operation& operation, const Slice& parameters, Lowering& lowering);
+void LowerPad(const Operation& operation, const Pad& parameters, Lowering& lowering);
+
+}  // namespace onednn

@@ -1,0 +1,103 @@
+#include "lowering/post_ops.hpp"
+
+#include <utility>
+
+namespace onednn {
+
+PostOps::PostOps(const Operation& operation, Lowering& lowering, memory::desc result, bool rows)
+    : operation_(operation), lowering_(lowering), result_(std::move(result)), rows_(rows) {
+  const bool chooses = result_.data.format_kind == dnnl_format_kind_any;
+  if (lowering.GoesOut(operation.output) && !chooses && IsPlain(result_)) return;
+  // Sums elsewhere than first are done first all the same by binary primitives of 2.6.
+  const bool anywhere = operation.As<Convolution>() != nullptr || operation.As<Matmul>() != nullptr;
+  for (size_t i = 0; i < operation.post_ops.size() && sum_ == kNoValue && (i == 0 || anywhere); ++i) {
+    const PostOp& post_op = operation.post_ops[i];
+    if (post_op.algorithm != dnnl::algorithm::binary_add || !IsFull(post_op)) continue;
+    if (lowering.program().constant(post_op.operand) != nullptr) continue;
+    if (lowering.MayOverwrite(lowering.Native(post_op.operand))) sum_ = i;
+  }
+}
+
+memory::dims PostOps::InPrimitive(const memory::dims& dims) const {
+  if (!rows_) return dims;
+  return {CountOf(dims) / dims.back(), dims.back()};
+}
+
+bool PostOps::IsFull(const PostOp& post_op) const {
+  return CountOf(lowering_.program().dims(post_op.operand)) == CountOf(result_.dims());
+}
+
+// Two functions of one kind in one primitive both get the parameters of the first, in 2.6.
+size_t PostOps::MostAtOnce() const {
+  const std::vector<PostOp>& all = operation_.post_ops;
+  for (size_t i = 0; i < all.size(); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      if (all[i].operand != kNoValue || all[j].operand != kNoValue || all[i].algorithm != all[j].algorithm) continue;
+      if (all[i].alpha != all[j].alpha || all[i].beta != all[j].beta) return i;
+    }
+  return all.size();
+}
+
+dnnl::primitive_attr PostOps::Attributes(size_t count) const {
+  dnnl::post_ops post_ops;
+  for (size_t i = 0; i < count; ++i) {
+    const PostOp& post_op = operation_.post_ops[i];
+    if (post_op.operand == kNoValue)
+      post_ops.append_eltwise(1, post_op.algorithm, post_op.alpha, post_op.beta);
+    else if (i == sum_)
+      post_ops.append_sum();
+    else if (IsFull(post_op))
+      post_ops.append_binary(post_op.algorithm, result_);
+    else
+      post_ops.append_binary(post_op.algorithm, Plain(InPrimitive(lowering_.program().dims(post_op.operand))));
+  }
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  attributes.set_post_ops(post_ops);
+  return attributes;
+}
+
+Slot PostOps::Place(const memory::desc& layout, const Slot* over) {
+  if (sum_ < attached_) {
+    const Slot summand = lowering_.As(operation_.post_ops[sum_].operand, layout);
+    lowering_.Alias(operation_.output, summand);
+    return summand;
+  }
+  if (attached_ < operation_.post_ops.size() && !lowering_.GoesOut(operation_.output)) over = nullptr;
+  return over != nullptr ? lowering_.ResultOver(operation_.output, layout, *over)
+                         : lowering_.Result(operation_.output, layout);
+}
+
+void PostOps::AddArguments(Lowering::Arguments& arguments, const memory::desc& as_made, const memory::desc& layout) {
+  for (size_t i = 0; i < attached_; ++i) {
+    const Value operand = operation_.post_ops[i].operand;
+    if (operand == kNoValue || i == sum_) continue;
+    const bool full = IsFull(operation_.post_ops[i]);
+    Slot slot = full ? lowering_.As(operand, layout) : lowering_.PlainOf(operand);
+    slot.desc = full ? as_made : Plain(InPrimitive(lowering_.program().dims(operand)));
+    arguments.emplace_back(DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1, slot);
+  }
+}
+
+void PostOps::EmitRest(const Slot& result) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  for (size_t i = attached_; i < operation_.post_ops.size(); ++i) {
+    const PostOp& post_op = operation_.post_ops[i];
+    if (post_op.operand == kNoValue) {
+      const dnnl::eltwise_forward::desc wanted(dnnl::prop_kind::forward_inference, post_op.algorithm, result.desc,
+                                               post_op.alpha, post_op.beta);
+      const dnnl::eltwise_forward::primitive_desc chosen(wanted, attributes, lowering_.engine());
+      lowering_.Emit(chosen, dnnl::eltwise_forward(chosen), {{DNNL_ARG_SRC, result}, {DNNL_ARG_DST, result}});
+      continue;
+    }
+    const Slot operand =
+        IsFull(post_op) ? lowering_.As(post_op.operand, result.desc) : lowering_.PlainOf(post_op.operand);
+    const dnnl::binary::desc wanted(post_op.algorithm, result.desc, operand.desc, result.desc);
+    const dnnl::binary::primitive_desc chosen(wanted, attributes, lowering_.engine());
+    lowering_.Emit(chosen, dnnl::binary(chosen),
+                   {{DNNL_ARG_SRC_0, result}, {DNNL_ARG_SRC_1, operand}, {DNNL_ARG_DST, result}});
+  }
+}
+
+}  // namespace onednn

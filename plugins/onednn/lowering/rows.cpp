@@ -1,0 +1,94 @@
+// What works along one dimension: softmax and layer normalization.
+#include <algorithm>
+#include <numeric>
+
+#include "lowering/post_ops.hpp"
+
+namespace onednn {
+namespace {
+
+dnnl::primitive_attr OwnScratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
+template <class Primitive>
+void LowerSoftmaxAs(const Operation& operation, int axis, Lowering& lowering) {
+  using Descriptor = typename Primitive::primitive_desc;
+  Slot source = lowering.Dense(operation.inputs[0]);
+  const auto describe = [&] {
+    const typename Primitive::desc wanted(dnnl::prop_kind::forward_inference, source.desc, axis);
+    return Descriptor(wanted, OwnScratchpad(), lowering.engine());
+  };
+  Descriptor chosen = describe();
+  if (IsSlow(chosen.impl_info_str()) && !IsPlain(source.desc)) {
+    source = lowering.PlainOf(operation.inputs[0]);
+    chosen = describe();
+  }
+  const Slot result = lowering.ResultOver(operation.output, source.desc, source);
+  lowering.Emit(chosen, Primitive(chosen), {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, result}});
+}
+
+// Very short rows cost oneDNN more to visit than to compute. Here only the exponentials are its work.
+constexpr int64_t kShortRow = 8;
+
+void LowerShortRows(const Operation& operation, int64_t length, Lowering& lowering) {
+  const Slot source = lowering.PlainOf(operation.inputs[0]);
+  const Slot result = lowering.ResultOver(operation.output, source.desc, source);
+  const int64_t count = CountOf(source.desc.dims());
+  lowering.EmitFunction({source, result}, [count, length](const std::vector<char*>& data) {
+    const float* const x = reinterpret_cast<const float*>(data[0]);
+    float* const y = reinterpret_cast<float*>(data[1]);
+    for (int64_t row = 0; row < count; row += length) {
+      const float most = *std::max_element(x + row, x + row + length);
+      for (int64_t i = row; i < row + length; ++i) y[i] = x[i] - most;
+    }
+  });
+  const dnnl::eltwise_forward::desc wanted(dnnl::prop_kind::forward_inference, dnnl::algorithm::eltwise_exp,
+                                           result.desc);
+  const dnnl::eltwise_forward::primitive_desc chosen(wanted, OwnScratchpad(), lowering.engine());
+  lowering.Emit(chosen, dnnl::eltwise_forward(chosen), {{DNNL_ARG_SRC, result}, {DNNL_ARG_DST, result}});
+  lowering.EmitFunction({result}, [count, length](const std::vector<char*>& data) {
+    float* const y = reinterpret_cast<float*>(data[0]);
+    for (int64_t row = 0; row < count; row += length) {
+      const float scale = 1 / std::accumulate(y + row, y + row + length, 0.0f);
+      for (int64_t i = row; i < row + length; ++i) y[i] *= scale;
+    }
+  });
+}
+
+}  // namespace
+
+void LowerSoftmax(const Operation& operation, const Softmax& parameters, Lowering& lowering) {
+  const memory::dims y = lowering.program().dims(operation.output);
+  const bool along_last = parameters.axis + 1 == static_cast<int>(y.size());
+  if (!parameters.log && along_last && y.back() <= kShortRow && CountOf(y) / y.back() > kShortRow)
+    return LowerShortRows(operation, y.back(), lowering);
+  if (parameters.log)
+    LowerSoftmaxAs<dnnl::logsoftmax_forward>(operation, parameters.axis, lowering);
+  else
+    LowerSoftmaxAs<dnnl::softmax_forward>(operation, parameters.axis, lowering);
+}
+
+void LowerLayerNorm(const Operation& operation, const LayerNorm& parameters, Lowering& lowering) {
+  using dnnl::normalization_flags;
+  Slot source = lowering.PlainOf(operation.inputs[0]);
+  const memory::desc layout = source.desc;
+  // oneDNN wants at least two dimensions.
+  source.desc = Plain(WithRank(layout.dims(), 2));
+  normalization_flags flags = normalization_flags::none;
+  if (operation.Has(1)) flags |= normalization_flags::use_scale;
+  if (operation.Has(2)) flags |= normalization_flags::use_shift;
+  const dnnl::layer_normalization_forward::desc wanted(dnnl::prop_kind::forward_inference, source.desc,
+                                                       parameters.epsilon, flags);
+  const dnnl::layer_normalization_forward::primitive_desc chosen(wanted, OwnScratchpad(), lowering.engine());
+  Slot result = lowering.ResultOver(operation.output, layout, source);
+  result.desc = source.desc;
+  Lowering::Arguments arguments = {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, result}};
+  if (operation.Has(1)) arguments.emplace_back(DNNL_ARG_SCALE, lowering.PlainOf(operation.inputs[1]));
+  if (operation.Has(2)) arguments.emplace_back(DNNL_ARG_SHIFT, lowering.PlainOf(operation.inputs[2]));
+  lowering.Emit(chosen, dnnl::layer_normalization_forward(chosen), std::move(arguments));
+}
+
+}  // namespace onednn

@@ -1,0 +1,91 @@
+// Conv and ConvTranspose: 1 to 3 spatial dimensions, groups, dilation; weights constant, so that they are packed once.
+#include <algorithm>
+
+#include "deputy/sdk/operators.hpp"
+#include "operators/operators.hpp"
+
+namespace onednn {
+namespace {
+
+sdk::Verdict SupportsConv(const sdk::NodeView& node) {
+  const size_t rank = node.input(0).rank();
+  if (rank < 3 || rank > 5) return sdk::Verdict::No(sdk::Reason::kRank, "one to three spatial dimensions");
+  if (!node.input(1).is_constant()) return sdk::Verdict::No(sdk::Reason::kNotConstant, "weights");
+  if (node.input(2).exists() && !node.input(2).is_constant())
+    return sdk::Verdict::No(sdk::Reason::kNotConstant, "bias");
+  return sdk::Verdict::Yes();
+}
+
+memory::dims KernelOf(const sdk::NodeView& node) {
+  const memory::dims weights = ToDims(node.input(1).dims());
+  return memory::dims(weights.begin() + 2, weights.end());
+}
+
+void ReadConv(const sdk::NodeView& node, Program& program) {
+  const Convolution convolution{ReadWindow(node, KernelOf(node)), sdk::op::Conv(node.primitive()).group()};
+  program.Bind(
+      node.output(0),
+      program.Add(convolution, {program.Find(node.input(0)), program.Find(node.input(1)), program.Find(node.input(2))},
+                  ToDims(node.output(0).dims())));
+}
+
+sdk::Verdict SupportsConvTranspose(const sdk::NodeView& node) {
+  const std::string_view auto_pad = node.String("auto_pad", "NOTSET");
+  if (auto_pad != "NOTSET" && auto_pad != "VALID") return sdk::Verdict::No(sdk::Reason::kAttribute, "auto_pad");
+  if (node.has_attribute("output_shape")) return sdk::Verdict::No(sdk::Reason::kAttribute, "output_shape");
+  return SupportsConv(node);
+}
+
+void ReadConvTranspose(const sdk::NodeView& node, Program& program) {
+  const memory::dims kernel = KernelOf(node), ones(kernel.size(), 1);
+  const memory::dims x = ToDims(node.input(0).dims()), y = ToDims(node.output(0).dims());
+  const memory::dims pads = node.Ints("pads", memory::dims(2 * kernel.size(), 0));
+  Window window;
+  window.strides = node.Ints("strides", ones);
+  window.dilations = node.Ints("dilations", ones);
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    const int64_t covered = (x[i + 2] - 1) * window.strides[i] + (kernel[i] - 1) * window.dilations[i] + 1;
+    const int64_t before = node.String("auto_pad", "NOTSET") == "NOTSET" ? pads[i] : 0;
+    window.pads_before.push_back(before);
+    window.pads_after.push_back(covered - before - y[i + 2]);  // negative: output_padding
+    window.dilations[i] -= 1;
+  }
+  const Convolution convolution{window, node.Int("group", 1), true};
+  Value result = program.Add(convolution, {program.Find(node.input(0)), program.Find(node.input(1)), kNoValue}, y);
+  if (node.input(2).exists()) {
+    const Value bias = program.AddReshape(program.Find(node.input(2)), PerChannel(y[1], y.size()));
+    result = program.Add(Binary{dnnl::algorithm::binary_add}, {result, bias}, y);
+  }
+  program.Bind(node.output(0), result);
+}
+
+constexpr Operator kOperators[] = {{"Conv", kAllInputs, SupportsConv, ReadConv},
+                                   {"ConvTranspose", kAllInputs, SupportsConvTranspose, ReadConvTranspose}};
+
+}  // namespace
+
+Window ReadWindow(const sdk::NodeView& node, const memory::dims& kernel) {
+  const memory::dims ones(kernel.size(), 1);
+  Window window;
+  window.strides = node.Ints("strides", ones);
+  window.dilations = node.Ints("dilations", ones);
+  const memory::dims pads = node.Ints("pads", memory::dims(2 * kernel.size(), 0));
+  const std::string_view auto_pad = node.String("auto_pad", "NOTSET");
+  const memory::dims x = ToDims(node.input(0).dims()), y = ToDims(node.output(0).dims());
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    const int64_t reach = (kernel[i] - 1) * window.dilations[i] + 1;
+    // What the windows cover; ceil_mode and auto_pad have already decided the output's extent.
+    const int64_t covered = (y[i + 2] - 1) * window.strides[i] + reach;
+    int64_t before = auto_pad == "NOTSET" ? pads[i] : 0;
+    if (auto_pad == "SAME_UPPER") before = std::max<int64_t>(0, covered - x[i + 2]) / 2;
+    if (auto_pad == "SAME_LOWER") before = (std::max<int64_t>(0, covered - x[i + 2]) + 1) / 2;
+    window.pads_before.push_back(before);
+    window.pads_after.push_back(covered - x[i + 2] - before);  // negative: the last columns are not used
+    window.dilations[i] -= 1;
+  }
+  return window;
+}
+
+sdk::Span<const Operator> ConvolutionOperators() { return {kOperators, std::size(kOperators)}; }
+
+}  // namespace onednn

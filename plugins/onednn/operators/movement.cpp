@@ -1,0 +1,188 @@
+// Operators that only move elements or count them otherwise: most become views, the others a copy at most.
+#include <algorithm>
+#include <numeric>
+
+#include "deputy/sdk/operators.hpp"
+#include "operators/operators.hpp"
+
+namespace onednn {
+namespace {
+
+sdk::Verdict SupportsRank(const sdk::NodeView& node) {
+  if (node.input(0).rank() > 6 || node.output(0).rank() > 6)
+    return sdk::Verdict::No(sdk::Reason::kRank, "rank up to 6");
+  return sdk::Verdict::Yes();
+}
+
+// The shape is known, whatever said it: the other inputs do not matter any more.
+void ReadView(const sdk::NodeView& node, Program& program) {
+  program.Bind(node.output(0), program.AddReshape(program.Find(node.input(0)), ToDims(node.output(0).dims())));
+}
+
+sdk::Verdict SupportsDropout(const sdk::NodeView& node) {
+  if (node.output(1).exists()) return sdk::Verdict::No(sdk::Reason::kAttribute, "the output mask");
+  // From 12 on an input may ask for training, before 7 an attribute did.
+  if (node.input(2).exists() || (node.since_version() < 7 && node.Int("is_test", 0) == 0))
+    return sdk::Verdict::No(sdk::Reason::kAttribute, "training");
+  return SupportsRank(node);
+}
+
+void ReadTranspose(const sdk::NodeView& node, Program& program) {
+  const Value x = program.Find(node.input(0));
+  memory::dims backwards(program.dims(x).size());
+  std::iota(backwards.rbegin(), backwards.rend(), 0);
+  const memory::dims order = node.Ints("perm", backwards);
+  program.Bind(node.output(0),
+               node.input(0).rank() == 0 ? x : program.Add(Transpose{order}, {x}, Permute(program.dims(x), order)));
+}
+
+sdk::Verdict SupportsConcat(const sdk::NodeView& node) {
+  if (node.input(0).rank() == 0) return sdk::Verdict::No(sdk::Reason::kRank, "scalars");
+  return SupportsRank(node);
+}
+
+void ReadConcat(const sdk::NodeView& node, Program& program) {
+  std::vector<Value> inputs;
+  for (size_t i = 0; i < node.input_count(); ++i) inputs.push_back(program.Find(node.input(i)));
+  const int axis = static_cast<int>(FromFront(node.Int("axis", 1), node.input(0).rank()));
+  program.Bind(node.output(0),
+               inputs.size() == 1 ? inputs[0] : program.Add(Concat{axis}, inputs, ToDims(node.output(0).dims())));
+}
+
+// Where a slice begins; nothing if it does not take every element or if that is not known before the run.
+std::optional<memory::dims> OffsetsOf(const sdk::NodeView& node) {
+  const memory::dims x = ToDims(node.input(0).dims());
+  const auto list = [&](const char* attribute, size_t input) -> std::optional<std::vector<int64_t>> {
+    if (node.since_version() < 10) return node.Ints(attribute, {});
+    if (!node.input(input).exists()) return std::vector<int64_t>();
+    return ConstantInts(node.input(input));
+  };
+  const auto starts = list("starts", 1), steps = list("", 4);
+  auto axes = list("axes", 3);
+  if (!starts || !axes || !steps || starts->size() > x.size()) return std::nullopt;
+  if (std::any_of(steps->begin(), steps->end(), [](int64_t step) { return step != 1; })) return std::nullopt;
+  if (axes->empty()) {
+    axes->resize(starts->size());
+    std::iota(axes->begin(), axes->end(), 0);
+  }
+  memory::dims offsets(x.size(), 0);
+  for (size_t i = 0; i < starts->size(); ++i) {
+    const size_t axis = static_cast<size_t>(FromFront((*axes)[i], x.size()));
+    const int64_t start = (*starts)[i] < 0 ? (*starts)[i] + x[axis] : (*starts)[i];
+    offsets[axis] = std::clamp<int64_t>(start, 0, x[axis]);
+  }
+  return offsets;
+}
+
+sdk::Verdict SupportsSlice(const sdk::NodeView& node) {
+  if (!OffsetsOf(node)) return sdk::Verdict::No(sdk::Reason::kAttribute, "limits constant and steps of 1");
+  return SupportsRank(node);
+}
+
+void ReadSlice(const sdk::NodeView& node, Program& program) {
+  const Slice slice{OffsetsOf(node).value_or(memory::dims())};
+  const Value x = program.Find(node.input(0));
+  const memory::dims y = ToDims(node.output(0).dims());
+  program.Bind(node.output(0), y == program.dims(x) ? x : program.Add(slice, {x}, y));
+}
+
+void ReadSplit(const sdk::NodeView& node, Program& program) {
+  const Value x = program.Find(node.input(0));
+  const size_t axis = static_cast<size_t>(FromFront(node.Int("axis", 0), program.dims(x).size()));
+  Slice slice{memory::dims(program.dims(x).size(), 0)};
+  for (size_t i = 0; i < node.output_count(); ++i) {
+    const memory::dims part = ToDims(node.output(i).dims());
+    program.Bind(node.output(i), part == program.dims(x) ? x : program.Add(slice, {x}, part));
+    slice.offsets[axis] += part[axis];
+  }
+}
+
+sdk::Verdict SupportsSplit(const sdk::NodeView& node) {
+  for (size_t i = 0; i < node.output_count(); ++i)
+    if (!node.output(i).exists()) return sdk::Verdict::No(sdk::Reason::kAttribute, "an output that is left out");
+  return SupportsRank(node);
+}
+
+// Elements added in front, per dimension; nothing if elements are taken away or the numbers are not known.
+std::optional<memory::dims> PadsBefore(const sdk::NodeView& node) {
+  const size_t rank = node.input(0).rank();
+  std::optional<std::vector<int64_t>> pads = ConstantInts(node.input(1));
+  if (node.since_version() < 11) pads = node.Ints(node.since_version() < 2 ? "paddings" : "pads", {});
+  std::vector<int64_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (node.input(3).exists()) {
+    const auto given = ConstantInts(node.input(3));
+    if (!given) return std::nullopt;
+    axes = *given;
+  }
+  if (!pads || pads->size() != 2 * axes.size()) return std::nullopt;
+  if (std::any_of(pads->begin(), pads->end(), [](int64_t pad) { return pad < 0; })) return std::nullopt;
+  memory::dims before(rank, 0);
+  for (size_t i = 0; i < axes.size(); ++i) before[static_cast<size_t>(FromFront(axes[i], rank))] = (*pads)[i];
+  return before;
+}
+
+sdk::Verdict SupportsPad(const sdk::NodeView& node) {
+  if (node.String("mode", "constant") != "constant") return sdk::Verdict::No(sdk::Reason::kAttribute, "mode");
+  if (node.input(0).rank() == 0) return sdk::Verdict::No(sdk::Reason::kRank, "scalars");
+  if (node.input(2).exists() && !ConstantScalar(node.input(2)))
+    return sdk::Verdict::No(sdk::Reason::kNotConstant, "constant_value");
+  if (!PadsBefore(node)) return sdk::Verdict::No(sdk::Reason::kAttribute, "pads constant and not negative");
+  return SupportsRank(node);
+}
+
+void ReadPad(const sdk::NodeView& node, Program& program) {
+  const Value x = program.Find(node.input(0));
+  const memory::dims y = ToDims(node.output(0).dims());
+  const float value = node.input(2).exists() ? ConstantScalar(node.input(2)).value_or(0) : node.Float("value", 0);
+  const Pad pad{PadsBefore(node).value_or(memory::dims()), value};
+  program.Bind(node.output(0), y == program.dims(x) ? x : program.Add(pad, {x}, y));
+}
+
+sdk::Verdict SupportsBlocks(const sdk::NodeView& node) {
+  if (node.input(0).rank() != 4) return sdk::Verdict::No(sdk::Reason::kRank, "two spatial dimensions");
+  return sdk::Verdict::Yes();
+}
+
+void ReadBlocks(const sdk::NodeView& node, Program& program, const memory::dims& split, const memory::dims& order) {
+  const Value parts = program.AddReshape(program.Find(node.input(0)), split);
+  const Value moved = program.Add(Transpose{order}, {parts}, Permute(split, order));
+  program.Bind(node.output(0), program.AddReshape(moved, ToDims(node.output(0).dims())));
+}
+
+void ReadDepthToSpace(const sdk::NodeView& node, Program& program) {
+  const memory::dims x = ToDims(node.input(0).dims());
+  const int64_t block = node.Int("blocksize", 1), channels = x[1] / (block * block);
+  if (node.String("mode", "DCR") == "DCR")
+    ReadBlocks(node, program, {x[0], block, block, channels, x[2], x[3]}, {0, 3, 4, 1, 5, 2});
+  else
+    ReadBlocks(node, program, {x[0], channels, block, block, x[2], x[3]}, {0, 1, 4, 2, 5, 3});
+}
+
+void ReadSpaceToDepth(const sdk::NodeView& node, Program& program) {
+  const memory::dims x = ToDims(node.input(0).dims());
+  const int64_t block = node.Int("blocksize", 1);
+  ReadBlocks(node, program, {x[0], x[1], x[2] / block, block, x[3] / block, block}, {0, 3, 5, 1, 2, 4});
+}
+
+constexpr Operator kOperators[] = {
+    {"Reshape", 1, SupportsRank, ReadView},
+    {"Flatten", 1, SupportsRank, ReadView},
+    {"Squeeze", 1, SupportsRank, ReadView},
+    {"Unsqueeze", 1, SupportsRank, ReadView},
+    {"Identity", 1, SupportsRank, ReadView},
+    {"Dropout", 1, SupportsDropout, ReadView},
+    {"Transpose", 1, SupportsRank, ReadTranspose},
+    {"Concat", kAllInputs, SupportsConcat, ReadConcat},
+    {"Slice", 1, SupportsSlice, ReadSlice},
+    {"Split", 1, SupportsSplit, ReadSplit},
+    {"Pad", 1, SupportsPad, ReadPad},
+    {"DepthToSpace", 1, SupportsBlocks, ReadDepthToSpace},
+    {"SpaceToDepth", 1, SupportsBlocks, ReadSpaceToDepth},
+};
+
+}  // namespace
+
+sdk::Span<const Operator> MovementOperators() { return {kOperators, std::size(kOperators)}; }
+
+}  // namespace onednn

@@ -1,0 +1,47 @@
+// ONNX's operators as operations of a program. For every operator two functions: may this node run here, and what it is
+// in the program. A node that gets to be read has been accepted.
+#pragma once
+
+#include "program.hpp"
+
+namespace onednn {
+
+struct Operator {
+  const char* type;
+  size_t data_inputs;  // the first so many inputs are float data; the others steer and are looked at by `supports`
+  sdk::Verdict (*supports)(const sdk::NodeView& node);
+  void (*read)(const sdk::NodeView& node, Program& program);
+};
+constexpr size_t kAllInputs = static_cast<size_t>(-1);
+
+// One list per family; the delegate reads them all.
+sdk::Span<const Operator> BinaryOperators();
+sdk::Span<const Operator> ConvolutionOperators();
+sdk::Span<const Operator> ElementwiseOperators();
+sdk::Span<const Operator> MatmulOperators();
+sdk::Span<const Operator> MovementOperators();
+sdk::Span<const Operator> NormalizationOperators();
+sdk::Span<const Operator> PoolingOperators();
+sdk::Span<const Operator> ReductionOperators();
+sdk::Span<const Operator> ResizeOperators();
+
+// The operator of a node, NULL for one that is in no list.
+const Operator* FindOperator(const sdk::NodeView& node);
+
+// What families share.
+// From the attributes, given kernel extents; `after` follows from the output, which may have been rounded up.
+Window ReadWindow(const sdk::NodeView& node, const memory::dims& kernel);
+// Does a window lie in the padding alone? It has no maximum and no mean.
+bool HasEmptyWindow(const Window& window, const memory::dims& kernel);
+// Elements of a constant of int32 or int64; nothing if it is another value.
+std::optional<std::vector<int64_t>> ConstantInts(const sdk::ValueView& value);
+// The one element of a constant of any numeric type.
+std::optional<float> ConstantScalar(const sdk::ValueView& value);
+// An axis that may count from the end.
+inline int64_t FromFront(int64_t axis, size_t rank) { return axis < 0 ? axis + static_cast<int64_t>(rank) : axis; }
+// One value per channel (dimension 1) of a tensor of this rank.
+memory::dims PerChannel(int64_t channels, size_t rank);
+// x * scale + shift, kept as one operation.
+Value AddLinear(Program& program, Value x, float scale, float shift);
+
+}  // namespace onednn

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""The parts of the comparison that could flatter somebody without being noticed: what counts as agreement, which inputs
+ONNX Runtime is spared, and when a target counts as missed."""
+
+import unittest
+
+import numpy as np
+
+import report
+from engines import agreement, chunk, fields, name_in, without_initializers_as_inputs
+from onnx_graph import FLOAT, OnnxGraph, tensor_bytes, value_info_bytes
+
+
+class Agreement(unittest.TestCase):
+    def test_DifferenceIsPerLargestMagnitude(self):
+        want = np.array([0.0, 100.0], np.float32)
+        self.assertAlmostEqual(agreement([want], [want + 1]), 0.01)
+
+    def test_TheWorstOutputCounts(self):
+        one = np.ones(3, np.float32)
+        self.assertAlmostEqual(agreement([one, one], [one, 2 * one]), 1.0)
+
+    def test_AnotherShapeNeverAgrees(self):
+        self.assertEqual(agreement([np.ones((1, 3))], [np.ones((3, 1))]), np.inf)
+
+    def test_AMissingOutputNeverAgrees(self):
+        self.assertEqual(agreement([np.ones(1), np.ones(1)], [np.ones(1)]), np.inf)
+
+    def test_NotANumberNeverAgrees(self):
+        self.assertEqual(agreement([np.ones(1)], [np.array([np.nan])]), np.inf)
+
+
+def model(inputs, initializers):
+    """The bytes of a model as OnnxGraph writes it, kept in memory."""
+    graph = OnnxGraph("g", 17)
+    graph.inputs = [value_info_bytes(name, FLOAT, (2,)) for name in inputs]
+    graph.initializers = [tensor_bytes(np.ones(2, np.float32), name) for name in initializers]
+    parts = [chunk(5, i) for i in graph.initializers] + [chunk(11, i) for i in graph.inputs]
+    return chunk(2, "producer") + chunk(7, b"".join(parts))
+
+
+def inputs_of(data):
+    graph = next(data[p:e] for number, _, p, e in fields(data) if number == 7)
+    return [name_in(graph[p:e], 1) for number, _, p, e in fields(graph) if number == 11]
+
+
+class SurplusInputs(unittest.TestCase):
+    def test_InitializersAreTakenOutOfTheInputs(self):
+        cleaned = without_initializers_as_inputs(model(["x", "w"], ["w"]))
+        self.assertEqual(inputs_of(cleaned), [b"x"])
+        self.assertIn(b"producer", cleaned)
+
+    def test_AModelWithoutThemIsLeftAlone(self):
+        data = model(["x"], ["w"])
+        self.assertIs(without_initializers_as_inputs(data), data)
+
+
+def measured(**changes):
+    """A comparison in which every target is met."""
+    facts = {"median_ns": 1e6, "ratio": 1.0, "peak_bytes": 2e6, "resident_before_bytes": 1e6, "disagreement": 0.0}
+    engines = {"onednn": {**facts}, "cpu": {**facts}, "ort": {**facts, "peak_bytes": 9e6}}
+    dispatch = {name: {**facts, "median_ns": 150e3} for name in ("cpu", "ort")}
+    for key, value in changes.items():
+        name, _, field = key.partition("__")
+        (dispatch["cpu"] if name == "dispatch" else engines.get(name, {}))[field] = value
+    return {
+        "results": [{"model": "resnet50", "threads": 1, "engines": engines}],
+        "dispatch": {"engines": dispatch},
+        "loading": [{"nodes": 10000, "cpu": 1e8}, {"nodes": 100000, "cpu": changes.get("load_1e5", 1e9)}],
+        "library_bytes": changes.get("library", 3e6),
+        "skipped": changes.get("skipped", []),
+    }
+
+
+class Targets(unittest.TestCase):
+    def test_NoneIsMissed(self):
+        self.assertEqual(report.missed_targets(measured()), [])
+
+    def test_EachCanBeMissed(self):
+        for change, word in (
+            ({"onednn__ratio": 1.31}, "onednn is 1.31x"), ({"cpu__ratio": 4.1}, "cpu is 4.10x"),
+            ({"onednn__peak_bytes": 9e6}, "onednn needs 8 MB"), ({"dispatch__median_ns": 200e3}, "dispatch takes 200"),
+            ({"load_1e5": 2e9}, "not linear"), ({"library": 6e6}, "6.00 MB"), ({"skipped": ["x"]}, "x was not run"),
+        ):  # fmt: skip
+            with self.subTest(word):
+                missed = report.missed_targets(measured(**change))
+                self.assertEqual(len(missed), 1, missed)
+                self.assertIn(word, missed[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

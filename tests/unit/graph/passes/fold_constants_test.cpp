@@ -1,0 +1,89 @@
+#include "graph/passes/fold_constants.hpp"
+
+#include "unit/graph/passes/pass_graph.hpp"
+
+namespace deputy::host {
+namespace {
+
+PassOptions Budget(size_t bytes) {
+  PassOptions options;
+  options.fold_budget_bytes = bytes;
+  return options;
+}
+
+TEST(FoldConstants, NodesOnConstantsAreComputed) {
+  PassGraph made;
+  const ValueId sum = made.Node("Add", {made.Constant(Floats({2}, {1, 2})), made.Constant(Floats({}, {1}))});
+  made.Output(made.Node("Mul", {made.Input("x", {2}), made.Node("Neg", {sum})}));
+  const Graph graph = Passed(made.graph);
+  ASSERT_EQ(Operators(graph), "Mul");
+  EXPECT_EQ(graph.values[graph.nodes[0].inputs[1]].constant.values<float>()[1], -3);
+  EXPECT_TRUE(graph.values[sum].constant.empty()) << "a step on the way was kept";
+}
+
+TEST(FoldConstants, ExpansionBeyondTheBudgetStays) {
+  for (const char* op : {"Expand", "Tile"}) {
+    PassGraph made;
+    const ValueId large = made.Node(op, {made.Constant(Floats({1}, {3})), made.Constant(Ints({1000}))});
+    made.Output(made.Node("Add", {made.Input("x", {1000}), large}));
+    EXPECT_EQ(Operators(Passed(made.graph, Budget(3900))), std::string(op) + ",Add");
+    EXPECT_EQ(Operators(Passed(made.graph, Budget(4000))), "Add");
+  }
+}
+
+TEST(FoldConstants, HugeExpansionIsNotEvenTried) {
+  PassGraph made;
+  const ValueId huge = made.Node("ConstantOfShape", {made.Constant(Ints({1'000'000, 1'000'000, 1'000'000}))});
+  made.Output(made.Node("Shape", {huge}));
+  made.Output(made.Node("Gather", {huge, made.Input("i", {}, DType::kInt64)}));
+  EXPECT_EQ(Operators(Passed(made.graph)), "ConstantOfShape,Gather");
+}
+
+TEST(FoldConstants, AllFoldsTogetherHaveABudgetToo) {
+  PassGraph made;
+  const ValueId x = made.Input("x", {1000});
+  for (int i = 0; i < 20; ++i) {
+    const ValueId part =
+        made.Node("Expand", {made.Constant(Floats({1}, {static_cast<float>(i)})), made.Constant(Ints({1000}))});
+    made.Output(made.Node("Add", {x, part}));
+  }
+  const Graph graph = Passed(made.graph, Budget(4000));
+  EXPECT_EQ(graph.nodes.size(), 24u);  // sixteen of twenty fit
+}
+
+TEST(FoldConstants, WhatReplacesItsInputCostsNothing) {
+  PassGraph made;
+  const ValueId weights = made.Constant(Numbers(1).Floats({100, 50}));
+  made.Output(made.Node("MatMul", {made.Input("x", {1, 50}), made.Transpose(weights, {1, 0})}));
+  EXPECT_EQ(Operators(Passed(made.graph, Budget(0))), "MatMul");
+}
+
+TEST(FoldConstants, CopyOfWhatSomebodyElseReadsDoesCost) {
+  PassGraph made;
+  const ValueId weights = made.Constant(Numbers(1).Floats({50, 50})), x = made.Input("x", {1, 50});
+  made.Output(made.Node("MatMul", {x, made.Transpose(weights, {1, 0})}));
+  made.Output(made.Node("MatMul", {x, weights}));
+  EXPECT_EQ(Operators(Passed(made.graph, Budget(9999))), "Transpose,MatMul,MatMul");
+}
+
+TEST(FoldConstants, ReshapedConstantSharesItsBytes) {
+  PassGraph made;
+  const ValueId weights = made.Constant(Numbers(1).Floats({6}));
+  const void* bytes = made.graph.values[weights].constant.data();
+  const ValueId matrix = made.Node("Reshape", {weights, made.Constant(Ints({2, 3}))});
+  made.Output(made.Node("MatMul", {made.Input("x", {1, 2}), matrix}));
+  const Graph graph = Passed(made.graph, Budget(0));
+  EXPECT_EQ(graph.values[matrix].constant.data(), bytes);
+  EXPECT_EQ(graph.values[matrix].constant.shape(), (Dims{2, 3}));
+}
+
+TEST(FoldConstants, WrongConstantsAreAnErrorWithTheNode) {
+  PassGraph made;
+  made.Output(made.Node("Gather", {made.Constant(Floats({2}, {1, 2})), made.Constant(Int(5))}));
+  PassOptions options;
+  options.evaluator = MakeCpuEvaluator();
+  EXPECT_EQ(RunPasses(made.graph, options).where(), "node 'Gather1' (Gather)");
+}
+
+}  // namespace
+}  // namespace deputy::host
