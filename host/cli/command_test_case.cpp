@@ -125,10 +125,8 @@ Command MakeTestCaseCommand(CLI::App& app) {
                "Allowed per largest magnitude of the output [floats 1e-6, of networks 1e-5, of 16 bits 1e-3]");
   AddTolerance(*syntax, "--outliers", tolerance.outliers, "SHARE",
                "Share of the elements that may be a step off [0, for quantized models 1e-2]");
-  syntax
-      ->add_option("--except", options->cases.excepted,
-                   "An output of which only type and shape are compared; may be repeated")
-      ->type_name("NAME");
+  AddRepeated(*syntax, "--except", options->cases.excepted, "NAME",
+              "An output of which only type and shape are compared; may be repeated");
   syntax->add_flag("--via-dpm", options->cases.via_dpm, "Converts the model to .dpm first, and runs that");
   syntax
       ->add_option("--sessions", options->cases.sessions,
