@@ -8,7 +8,11 @@ namespace deputy::cli {
 
 CLI::Option* AddRepeated(CLI::App& syntax, const std::string& flag, std::vector<std::string>& values,
                          const std::string& form, const std::string& help) {
-  return syntax.add_option(flag, values, help)->allow_extra_args(false)->type_name(form)->expected(1, 1 << 20);
+  return syntax.add_option(flag, values, help)
+      ->type_name(form)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void ContextOptions::AddTo(CLI::App& syntax) {

@@ -66,6 +66,10 @@ class Usage(Cli):
     def test_VersionIsPrinted(self):
         self.check(deputy("--version"), 0, r"^deputy \d+\.\d+\.\d+\n$")
 
+    def test_AnOptionThatMayBeRepeatedLeavesWhatFollowsAlone(self):
+        done = deputy("run", "--set", "log.level=error", "--set", "cpu.threads=1", self.add_model())
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_EveryCommandHelpsWithAnExample(self):
         names = re.findall(r"(?m)^  ([a-z][a-z-]+) +[A-Z]", deputy("--help").stdout)
         self.assertEqual(
