@@ -4,6 +4,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "execute/repetition.hpp"
+
 namespace deputy::host {
 namespace {
 
@@ -75,6 +77,7 @@ struct Execution::BoundStep {
   std::vector<const deputy_tensor*> inputs;
   std::vector<deputy_tensor*> outputs;
   std::vector<std::unique_ptr<Execution>> branches;
+  std::unique_ptr<Repetition> repetition;  // of a Loop or Scan
 };
 
 Execution::Execution(std::shared_ptr<const Plan> plan)
@@ -113,7 +116,7 @@ Status Execution::Prepare() {
     BoundStep bound;
     bound.step = &step;
     bound.index = static_cast<size_t>(&step - plan_->steps.data());
-    for (const ValueId id : step.inputs) bound.inputs.push_back(&tensors_[id]);
+    for (const ValueId id : step.inputs) bound.inputs.push_back(id == kNone ? nullptr : &tensors_[id]);
     for (const ValueId id : step.outputs) bound.outputs.push_back(id == kNone ? nullptr : &tensors_[id]);
     if (step.executable != nullptr) {
       DEPUTY_ASSIGN_OR_RETURN(bound.context, step.executable->CreateContext());
@@ -121,6 +124,10 @@ Status Execution::Prepare() {
     for (const std::shared_ptr<const Plan>& branch : step.branches) {
       DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Execution> nested, Execution::Create(branch));
       bound.branches.push_back(std::move(nested));
+    }
+    const Node& node = plan_->graph->nodes[plan_->placement.partitions[step.partition].spec.nodes.front()];
+    if (node.kind() == OpKind::kLoop || node.kind() == OpKind::kScan) {
+      DEPUTY_ASSIGN_OR_RETURN(bound.repetition, Repetition::Create(node, *bound.branches[0]));
     }
     steps_.push_back(std::move(bound));
   }
@@ -145,7 +152,7 @@ Status Execution::Run(uint64_t deadline_ns, std::span<uint64_t> step_ns) {
   for (BoundStep& step : steps_) {
     Status status = step.context != nullptr
                         ? step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, deadline_ns})
-                        : RunBranch(step, deadline_ns);
+                        : RunRegions(step, deadline_ns);
     if (!step_ns.empty()) {
       const uint64_t after = NowNs();
       step_ns[step.index] = after - before;
@@ -159,6 +166,18 @@ Status Execution::Run(uint64_t deadline_ns, std::span<uint64_t> step_ns) {
   return {};
 }
 
+Status Execution::RunRegions(BoundStep& step, uint64_t deadline_ns) {
+  if (step.repetition == nullptr) return RunBranch(step, deadline_ns);
+  BindCaptures(step, 0);
+  return step.repetition->Run(step.inputs, step.outputs, *allocator_, deadline_ns);
+}
+
+void Execution::BindCaptures(BoundStep& step, size_t region) {
+  Execution& execution = *step.branches[region];
+  const std::vector<ValueId>& captured = execution.plan().graph->captured;
+  for (size_t i = 0; i < captured.size(); ++i) execution.Bind(captured[i], tensors_[step.step->captures[region][i]]);
+}
+
 Status Execution::RunBranch(BoundStep& step, uint64_t deadline_ns) {
   const deputy_tensor& condition = *step.inputs[0];
   if (condition.dtype != DEPUTY_DTYPE_BOOL || condition.byte_size != 1)
@@ -166,8 +185,7 @@ Status Execution::RunBranch(BoundStep& step, uint64_t deadline_ns) {
   const size_t taken = *static_cast<const uint8_t*>(condition.data) != 0 ? 0 : 1;
   Execution& branch = *step.branches[taken];
   const Graph& body = *branch.plan().graph;
-  for (size_t i = 0; i < body.captured.size(); ++i)
-    branch.Bind(body.captured[i], tensors_[step.step->captures[taken][i]]);
+  BindCaptures(step, taken);
   DEPUTY_RETURN_IF_ERROR(branch.Run(deadline_ns));
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     deputy_tensor* target = step.outputs[i];

@@ -39,7 +39,9 @@ class Execution {
 
   explicit Execution(std::shared_ptr<const Plan> plan);
   Status Prepare();
+  Status RunRegions(BoundStep& step, uint64_t deadline_ns);
   Status RunBranch(BoundStep& step, uint64_t deadline_ns);
+  void BindCaptures(BoundStep& step, size_t region);
 
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<uint8_t, void (*)(void*)> arena_;

@@ -1,4 +1,5 @@
-// InferGraph: one walk that types values, folds what is known, resolves Ifs and drops what is not needed.
+// InferGraph: one walk that types values, folds what is known, resolves Ifs, types the bodies of Loops and Scans, and
+// drops what is not needed.
 #include <algorithm>
 #include <utility>
 
@@ -6,17 +7,39 @@
 #include "graph/passes/drop_unused.hpp"
 #include "graph/passes/fold_constants.hpp"
 #include "graph/passes/fold_shapes.hpp"
+#include "graph/repetition.hpp"
 
 namespace deputy::host {
 namespace {
 
-// Extents that hold whichever of the two branches runs.
+// Extents that hold whichever of the two branches runs, or before and after a round.
 ValueType Merge(const ValueType& a, const ValueType& b) {
   if (!a.ranked || !b.ranked || a.dims.size() != b.dims.size()) return {a.dtype, false, {}};
   ValueType merged = a;
   for (size_t i = 0; i < a.dims.size(); ++i)
     if (a.dims[i] != b.dims[i]) merged.dims[i] = kUnknownDim;
   return merged;
+}
+
+bool Same(const ValueType& a, const ValueType& b) { return a.ranked == b.ranked && a.dims == b.dims; }
+
+// The type of one element of a sequence along its axis; unranked where the axis is none.
+ValueType ElementOf(const ValueType& sequence, int64_t axis) {
+  const int64_t rank = static_cast<int64_t>(sequence.dims.size());
+  if (axis < 0) axis += rank;
+  if (!sequence.ranked || axis < 0 || axis >= rank) return {sequence.dtype, false, {}};
+  ValueType element = sequence;
+  element.dims.erase(element.dims.begin() + axis);
+  return element;
+}
+
+ValueType SequenceOf(const ValueType& element, int64_t axis, int64_t length) {
+  const int64_t rank = static_cast<int64_t>(element.dims.size()) + 1;
+  if (axis < 0) axis += rank;
+  if (!element.ranked || axis < 0 || axis >= rank) return {element.dtype, false, {}};
+  ValueType sequence = element;
+  sequence.dims.insert(sequence.dims.begin() + axis, length);
+  return sequence;
 }
 
 class Walk {
@@ -37,7 +60,8 @@ class Walk {
 
  private:
   Status Visit(Node node) {
-    Status status = node.kind() == OpKind::kIf ? VisitIf(node) : VisitPlain(node);
+    const bool repeats = node.kind() == OpKind::kLoop || node.kind() == OpKind::kScan;
+    Status status = node.kind() == OpKind::kIf ? VisitIf(node) : repeats ? VisitRepetition(node) : VisitPlain(node);
     if (status.ok()) return status;
     return std::move(status).At(node.name.empty()
                                     ? "node (" + std::string(node.primitive.op_type()) + ")"
@@ -129,10 +153,58 @@ class Walk {
     return Keep(node);
   }
 
-  // Types a region's body with what is known outside. Captures of constants become constants of the body.
-  Status Specialize(Region& region) {
+  // The body is typed for the states that enter it. Extents that a round changes are not known, and the body is typed
+  // again, until no round changes them.
+  Status VisitRepetition(Node& node) {
+    if (node.regions.size() != 1) return Error(StatusCode::kModel, "it needs one body");
+    const Region whole = node.regions[0];
+    DEPUTY_ASSIGN_OR_RETURN(const RepetitionForm form, RepetitionFormOf(node, *whole.body));
+    std::vector<ValueType> entries;
+    if (form.is_loop) entries = {{DType::kInt64, true, {}}, {DType::kBool, true, {}}};
+    for (size_t i = form.before_inputs(); i < node.inputs.size(); ++i) entries.push_back(InputType(node, i));
+    int64_t length = kUnknownDim;
+    for (size_t i = 0; i < form.scanned_inputs; ++i) {
+      ValueType& entry = entries[form.states + i];
+      const int64_t axis = InputDirection(node, i).axis, rank = static_cast<int64_t>(entry.dims.size());
+      if (entry.ranked && axis >= -rank && axis < rank)
+        length = std::max(length, entry.dims[static_cast<size_t>(axis < 0 ? axis + rank : axis)]);
+      entry = ElementOf(entry, axis);
+    }
+    for (bool again = true; again;) {
+      node.regions[0] = whole;
+      DEPUTY_RETURN_IF_ERROR(Specialize(node.regions[0], entries));
+      const Graph& body = *node.regions[0].body;
+      again = false;
+      for (size_t i = 0; i < form.states; ++i) {
+        ValueType& entry = entries[form.before_inputs() + i];
+        const ValueType merged = Merge(entry, body.values[body.outputs[form.before_outputs() + i]].type);
+        again = again || !Same(entry, merged);
+        entry = merged;
+      }
+    }
+    const Graph& body = *node.regions[0].body;
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i] == kNone) continue;
+      const ValueType& made = body.values[body.outputs[form.before_outputs() + i]].type;
+      const size_t scan = i - form.states;
+      graph_.values[node.outputs[i]].type = i < form.states
+                                                ? entries[form.before_inputs() + i]
+                                                : SequenceOf(made, OutputDirection(node, scan).axis, length);
+    }
+    return Keep(node);
+  }
+
+  ValueType InputType(const Node& node, size_t i) const {
+    return node.inputs[i] == kNone ? ValueType() : graph_.values[node.inputs[i]].type;
+  }
+
+  // Types a region's body with what is known outside. Captures of constants become constants of the body. `entries`,
+  // if there are any, are the types of the body's inputs.
+  Status Specialize(Region& region, std::span<const ValueType> entries = {}) {
     auto body = std::make_shared<Graph>(*region.body);
     body->symbols = graph_.symbols;
+    for (size_t i = 0; i < entries.size(); ++i)
+      if (entries[i].dtype != DType::kUndefined) body->values[body->inputs[i]].type = entries[i];
     std::vector<ValueId> captures, captured;
     for (size_t i = 0; i < region.captures.size(); ++i) {
       const Value& outer = graph_.values[region.captures[i]];

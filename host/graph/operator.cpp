@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/nearest.hpp"
@@ -24,6 +27,19 @@ constexpr DTypeSet kAnyButBf16 = kNumeric | kBool | kStr, kAnyTensor = kAnyButBf
 constexpr bool kChanged = true, kExtended = false;
 constexpr int32_t kStillThere = INT32_MAX;
 
+using Defaults = std::pair<std::optional<int64_t>, std::optional<std::string_view>>;
+constexpr Defaults DefaultInt(int64_t value) { return {value, std::nullopt}; }
+constexpr Defaults DefaultFloat(float) { return {}; }
+constexpr Defaults DefaultString(std::string_view value) { return {std::nullopt, value}; }
+constexpr Defaults DefaultInts(std::initializer_list<int64_t>) { return {}; }
+constexpr Defaults DefaultFloats(std::initializer_list<float>) { return {}; }
+constexpr Defaults DefaultStrings(std::initializer_list<std::string_view>) { return {}; }
+constexpr Defaults DefaultTensor(std::nullptr_t) { return {}; }
+
+constexpr OperatorAttribute Attribute(std::string_view name, int32_t since, int32_t until, const Defaults& defaults) {
+  return {name, since, until, defaults.first, defaults.second};
+}
+
 // The list is no code until the macros stand.
 // clang-format off
 // One array of definitions and one of attributes per operator; the sentinel lets operators without attributes compile.
@@ -35,9 +51,10 @@ constexpr int32_t kStillThere = INT32_MAX;
 #include "schema/operators.inc"
 
 #define DEPUTY_OPERATOR_BEGIN(name, ...) constexpr OperatorAttribute k##name##Attributes[] = {
-#define DEPUTY_ATTRIBUTE(name, kind, attribute, since, until, ...) {#attribute, since, until},
+#define DEPUTY_ATTRIBUTE(name, kind, attribute, since, until, ...) \
+  Attribute(#attribute, since, until, Default##kind(__VA_ARGS__)),
 #define DEPUTY_OPERATOR_END(name) \
-  {"", 0, 0}                      \
+  {"", 0, 0, {}, {}}              \
   }                               \
   ;
 #include "schema/operators.inc"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -32,6 +33,9 @@ struct OperatorAttribute {
   std::string_view name;
   int32_t since_version;
   int32_t until_version;  // first definition without it; INT32_MAX while it is there
+  // What a node without it means, for those that are a number or a word.
+  std::optional<int64_t> default_int;
+  std::optional<std::string_view> default_text;
 };
 
 struct OperatorInfo {

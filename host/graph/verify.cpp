@@ -65,7 +65,9 @@ class Verifier {
     if (const OperatorInfo* info = InfoOf(node.kind())) {
       DEPUTY_RETURN_IF_ERROR(CheckCount("inputs", node.inputs.size(), info->min_inputs, info->max_inputs));
       DEPUTY_RETURN_IF_ERROR(CheckCount("outputs", node.outputs.size(), info->min_outputs, info->max_outputs));
-      for (size_t i = 0; i < info->min_inputs; ++i)
+      // A Loop has places for its count and condition, which may be empty.
+      const size_t required = node.kind() == OpKind::kLoop ? 0 : info->min_inputs;
+      for (size_t i = 0; i < required; ++i)
         if (node.inputs[i] == kNone) return Error(StatusCode::kModel, "input {} is missing", i);
     }
     for (const ValueId id : node.inputs)

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "kernels/linalg/rows.hpp"
 #include "kernels/unary_float.hpp"
 
 namespace deputy::host {
@@ -17,7 +18,10 @@ constexpr double kRootTwoOverPi = 0.79788456080286535588;
 template <class T>
 void Gelu(const T* x, T* y, int64_t count, bool tanh, ThreadPool& pool) {
   pool.ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
-    if (tanh) {
+    if constexpr (std::is_same_v<T, float>) {
+      linalg::Apply(tanh ? linalg::RowFunction::kGeluTanh : linalg::RowFunction::kGelu, x + begin, end - begin, 0, 0,
+                    y + begin);
+    } else if (tanh) {
       constexpr T kScale = static_cast<T>(kRootTwoOverPi), kCubic = static_cast<T>(0.044715);
       for (int64_t i = begin; i < end; ++i)
         y[i] = T(0.5) * x[i] * (T(1) + TanhOf(kScale * (x[i] + kCubic * x[i] * x[i] * x[i])));

@@ -18,6 +18,40 @@ int64_t TilesOf(const AttentionShape& shape) { return (shape.queries + kTile - 1
 template <class T>
 constexpr T kNever = -std::numeric_limits<T>::infinity();
 
+// The two products of a tile as far as their memory depends on them: queries by keys, and scores by values.
+template <class T>
+linalg::GemmArgs<T> ScoreProduct(const AttentionShape& shape, int64_t queries) {
+  linalg::GemmArgs<T> product;
+  product.m = queries;
+  product.n = product.ldc = shape.keys;
+  product.k = shape.size;
+  product.transpose_b = true;
+  return product;
+}
+
+template <class T>
+linalg::GemmArgs<T> ValueProduct(const AttentionShape& shape, int64_t queries) {
+  linalg::GemmArgs<T> product;
+  product.m = queries;
+  product.n = shape.value_size;
+  product.k = product.lda = shape.keys;
+  return product;
+}
+
+// Of one slot: the scores of a tile, then the memory of its products.
+template <class T>
+struct TileMemory {
+  size_t scores, products;
+
+  explicit TileMemory(const AttentionShape& shape)
+      : scores(AlignUp(static_cast<size_t>(kTile * shape.keys) * sizeof(T))),
+        products(AlignUp(std::max(linalg::GemmWorkspace(ScoreProduct<T>(shape, kTile)),
+                                  linalg::GemmWorkspace(ValueProduct<T>(shape, kTile))))) {}
+
+ private:
+  static size_t AlignUp(size_t bytes) { return (bytes + 63) / 64 * 64; }
+};
+
 // What is added to the score of one key.
 template <class T>
 T BiasAt(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, int64_t key) {
@@ -74,21 +108,18 @@ void Weigh(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, T* s
 }
 
 template <class T>
-void AttendTile(const AttentionArgs<T>& args, int64_t batch, int64_t head, int64_t first, int64_t count, T* scores) {
+void AttendTile(const AttentionArgs<T>& args, int64_t batch, int64_t head, int64_t first, int64_t count, T* scores,
+                void* workspace) {
   const AttentionShape& shape = args.shape;
   const int64_t key_head = head / (shape.heads / shape.key_heads);
-  linalg::GemmArgs<T> products;
-  products.m = count;
-  products.n = products.ldc = shape.keys;
-  products.k = shape.size;
+  linalg::GemmArgs<T> products = ScoreProduct<T>(shape, count);
   products.a = args.query.At(batch, head) + first * args.query.row_step;
   products.lda = args.query.row_step;
   products.b = args.key.At(batch, key_head);
   products.ldb = args.key.row_step;
-  products.transpose_b = true;
   products.c = scores;
   products.alpha = static_cast<T>(args.scale);
-  linalg::Gemm(products);
+  linalg::Gemm(products, workspace);
   for (int64_t i = 0; i < count; ++i) {
     const int64_t query = first + i;
     const int64_t offset = batch * args.mask.steps[0] + head * args.mask.steps[1] + query * args.mask.steps[2];
@@ -97,36 +128,39 @@ void AttendTile(const AttentionArgs<T>& args, int64_t batch, int64_t head, int64
                         : args.scores + ((batch * shape.heads + head) * shape.queries + query) * shape.keys;
     Weigh(args, offset, query, scores + i * shape.keys, kept);
   }
-  linalg::GemmArgs<T> sums;
-  sums.m = count;
-  sums.n = shape.value_size;
-  sums.k = sums.lda = shape.keys;
+  linalg::GemmArgs<T> sums = ValueProduct<T>(shape, count);
   sums.a = scores;
   sums.b = args.value.At(batch, key_head);
   sums.ldb = args.value.row_step;
   sums.c = args.target.At(batch, head) + first * args.target.row_step;
   sums.ldc = args.target.row_step;
-  linalg::Gemm(sums);
+  linalg::Gemm(sums, workspace);
 }
 
 }  // namespace
 
-size_t AttentionMemory(const AttentionShape& shape, size_t element_bytes, const ThreadPool& pool) {
-  const int64_t items = shape.batch * shape.heads * TilesOf(shape);
-  return static_cast<size_t>(SlotCount(pool, items) * kTile * shape.keys) * element_bytes;
+template <class T>
+size_t AttentionMemory(const AttentionShape& shape, const ThreadPool& pool) {
+  const TileMemory<T> tile(shape);
+  return static_cast<size_t>(SlotCount(pool, shape.batch * shape.heads * TilesOf(shape))) *
+         (tile.scores + tile.products);
 }
 
 template <class T>
 void Attend(const AttentionArgs<T>& args, void* memory, ThreadPool& pool) {
   const AttentionShape& shape = args.shape;
   const int64_t tiles = TilesOf(shape);
+  const TileMemory<T> tile(shape);
   ForEachInSlots(pool, shape.batch * shape.heads * tiles, [&](int64_t item, int64_t slot) {
     const int64_t first = item % tiles * kTile, head = item / tiles % shape.heads;
+    char* const place = static_cast<char*>(memory) + static_cast<size_t>(slot) * (tile.scores + tile.products);
     AttendTile(args, item / tiles / shape.heads, head, first, std::min(kTile, shape.queries - first),
-               static_cast<T*>(memory) + slot * kTile * shape.keys);
+               reinterpret_cast<T*>(place), place + tile.scores);
   });
 }
 
+template size_t AttentionMemory<float>(const AttentionShape&, const ThreadPool&);
+template size_t AttentionMemory<double>(const AttentionShape&, const ThreadPool&);
 template void Attend<float>(const AttentionArgs<float>&, void*, ThreadPool&);
 template void Attend<double>(const AttentionArgs<double>&, void*, ThreadPool&);
 

@@ -47,7 +47,9 @@ struct AttentionArgs {
   AttentionScores which = AttentionScores::kPlain;
 };
 
-size_t AttentionMemory(const AttentionShape& shape, size_t element_bytes, const ThreadPool& pool);
+// Bytes of `memory` for Attend; it must be aligned to 64.
+template <class T>
+size_t AttentionMemory(const AttentionShape& shape, const ThreadPool& pool);
 
 // A query that sees no key gives zeros.
 template <class T>

@@ -1,10 +1,12 @@
 // Arithmetic of two elements. Integer arithmetic is that of two's complement and never undefined.
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
 #include "kernels/binary_loop.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/linalg/rows.hpp"
 
 namespace deputy::host {
 namespace {
@@ -50,8 +52,32 @@ struct Arithmetic {
   }
 };
 
+// What the modules of linalg/ compute for float.
+constexpr std::optional<linalg::PairFunction> PairFunctionOf(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::kAdd: return linalg::PairFunction::kAdd;
+    case BinaryOp::kSub: return linalg::PairFunction::kSub;
+    case BinaryOp::kMul: return linalg::PairFunction::kMul;
+    case BinaryOp::kDiv: return linalg::PairFunction::kDiv;
+    case BinaryOp::kMax: return linalg::PairFunction::kMax;
+    case BinaryOp::kMin: return linalg::PairFunction::kMin;
+    case BinaryOp::kPRelu: return linalg::PairFunction::kPRelu;
+    default: return std::nullopt;
+  }
+}
+
+template <BinaryOp kOp>
+void FloatLoop(const void* first, int64_t first_step, const void* second, int64_t second_step, void* target,
+               int64_t count) {
+  linalg::Apply(*PairFunctionOf(kOp), static_cast<const float*>(first), first_step, static_cast<const float*>(second),
+                second_step, count, static_cast<float*>(target));
+}
+
 template <BinaryOp kOp>
 BinaryLoop FindNumeric(DType dtype) {
+  if constexpr (PairFunctionOf(kOp).has_value()) {
+    if (dtype == DType::kFloat32) return FloatLoop<kOp>;
+  }
   BinaryLoop found = nullptr;
   DispatchNumeric(dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
@@ -79,10 +105,14 @@ template <class T>
 void PowLoop(const void* first, int64_t first_step, const void* second, int64_t second_step, void* target,
              int64_t count) {
   // Squares are by far the most frequent power in real models, and pow() by far the slowest way to make them.
-  if (second_step == 0 && *static_cast<const T*>(second) == T{2})
-    RunBinaryLoop<Arithmetic<BinaryOp::kMul, T>, T>(first, first_step, first, first_step, target, count);
-  else
+  if (second_step == 0 && *static_cast<const T*>(second) == T{2}) {
+    if constexpr (std::is_same_v<T, float>)
+      FloatLoop<BinaryOp::kMul>(first, first_step, first, first_step, target, count);
+    else
+      RunBinaryLoop<Arithmetic<BinaryOp::kMul, T>, T>(first, first_step, first, first_step, target, count);
+  } else {
     RunBinaryLoop<PowFunction<T>, T>(first, first_step, second, second_step, target, count);
+  }
 }
 
 // Wraps like a chain of multiplications. A negative exponent gives the quotient 1 / x^n rounded towards zero, and 0 for

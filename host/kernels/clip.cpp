@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/cast.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/linalg/rows.hpp"
 
 namespace deputy::host {
 namespace {
@@ -13,9 +15,13 @@ constexpr int64_t kGrain = 32768;
 
 template <class T>
 void ClipLoop(const T* source, T low, T high, T* target, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
-    const T raised = source[i] < low ? low : source[i];
-    target[i] = raised > high ? high : raised;
+  if constexpr (std::is_same_v<T, float>) {
+    linalg::Apply(linalg::RowFunction::kClip, source, count, low, high, target);
+  } else {
+    for (int64_t i = 0; i < count; ++i) {
+      const T raised = source[i] < low ? low : source[i];
+      target[i] = raised > high ? high : raised;
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 #include "kernels/columns.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "kernels/linalg/linalg.hpp"
 
@@ -47,6 +48,24 @@ void ForEachStretch(const ColumnGeometry& geometry, int64_t begin, int64_t end, 
   }
 }
 
+// OutputsInside of every tap of an axis, worked out once; kernels longer than the table pay each time.
+class TapRanges {
+ public:
+  TapRanges(const WindowAxis& axis, int64_t extent, int64_t count) : axis_(axis), extent_(extent), count_(count) {
+    for (int64_t tap = 0; tap < std::min(axis.kernel, kMost); ++tap)
+      ranges_[static_cast<size_t>(tap)] = OutputsInside(axis, tap, extent, count);
+  }
+  TapRange Of(int64_t tap) const {
+    return tap < kMost ? ranges_[static_cast<size_t>(tap)] : OutputsInside(axis_, tap, extent_, count_);
+  }
+
+ private:
+  static constexpr int64_t kMost = 16;
+  const WindowAxis& axis_;
+  int64_t extent_, count_;
+  std::array<TapRange, kMost> ranges_;
+};
+
 }  // namespace
 
 int64_t ColumnGeometry::taps() const {
@@ -68,6 +87,7 @@ void GatherPanels(const ColumnGeometry& geometry, const T* wide, int64_t channel
     T* padded = panels + (end - begin) / width * panel_size;
     std::fill(padded, padded + panel_size, T(0));
   }
+  const TapRanges ranges(axis, geometry.wide[last], geometry.narrow[last]);
   linalg::GatherArgs<T> rows;
   rows.rows = channels;
   rows.stride = axis.stride;
@@ -76,7 +96,7 @@ void GatherPanels(const ColumnGeometry& geometry, const T* wide, int64_t channel
   ForEachStretch(geometry, begin, end, width,
                  [&](int64_t row, int64_t kx, int64_t start, int64_t column, int64_t x0, int64_t x1) {
                    TapRange inside;
-                   if (start >= 0) inside = OutputsInside(axis, kx, geometry.wide[last], geometry.narrow[last]);
+                   if (start >= 0) inside = ranges.Of(kx);
                    rows.count = x1 - x0;
                    rows.first = std::clamp(inside.first, x0, x1) - x0;
                    rows.stop = std::clamp(inside.last, x0 + rows.first, x1) - x0;

@@ -13,18 +13,34 @@ namespace {
 ColumnGeometry GeometryOf(const ConvolutionShape& shape) { return {shape.window.all(), shape.out, shape.in}; }
 
 // A thread takes some output channels of one image and group, since no two of them write the same elements.
+template <class T>
 struct ChannelTiles {
   int64_t filters, tiles, columns, items;
-  size_t slot_bytes;
+  size_t column_bytes, slot_bytes;
 
-  ChannelTiles(const ConvolutionShape& shape, const ColumnGeometry& geometry, size_t element_bytes, uint32_t threads) {
+  ChannelTiles(const ConvolutionShape& shape, const ColumnGeometry& geometry, uint32_t threads) {
     const int64_t group_filters = shape.out_channels / shape.group, images = shape.batch * shape.group;
     const int64_t wanted = (4 * int64_t{threads} + images - 1) / std::max<int64_t>(1, images);
     filters = std::max<int64_t>(1, group_filters / std::max<int64_t>(1, std::min(wanted, group_filters)));
     tiles = (group_filters + filters - 1) / filters;
-    columns = ColumnTile(geometry, filters * geometry.taps(), element_bytes);
+    columns = ColumnTile(geometry, filters * geometry.taps(), sizeof(T));
     items = images * tiles;
-    slot_bytes = (static_cast<size_t>(filters * geometry.taps() * columns) * element_bytes + 63) / 64 * 64;
+    column_bytes = (static_cast<size_t>(filters * geometry.taps() * columns) * sizeof(T) + 63) / 64 * 64;
+    slot_bytes = column_bytes + (linalg::GemmWorkspace(Product(shape, geometry, filters, columns)) + 63) / 64 * 64;
+  }
+
+  // What `count` input elements spread over the windows of some output channels.
+  static linalg::GemmArgs<T> Product(const ConvolutionShape& shape, const ColumnGeometry& geometry, int64_t filters,
+                                     int64_t count) {
+    linalg::GemmArgs<T> product;
+    product.m = filters * geometry.taps();
+    product.n = count;
+    product.k = shape.in_channels / shape.group;
+    product.lda = shape.out_channels / shape.group * geometry.taps();
+    product.transpose_a = true;
+    product.ldb = geometry.narrow_size();
+    product.ldc = count;
+    return product;
   }
 };
 
@@ -37,7 +53,7 @@ bool IsEmpty(const ConvolutionShape& shape) {
 template <class T>
 size_t TransposedConvolutionWorkspace(const ConvolutionShape& shape, const ThreadPool& pool) {
   if (IsEmpty(shape)) return 0;
-  const ChannelTiles tiles(shape, GeometryOf(shape), sizeof(T), pool.thread_count());
+  const ChannelTiles<T> tiles(shape, GeometryOf(shape), pool.thread_count());
   return static_cast<size_t>(SlotCount(pool, tiles.items)) * tiles.slot_bytes;
 }
 
@@ -48,28 +64,22 @@ void ConvolveTransposed(const ConvolutionShape& shape, const T* x, const T* weig
   const ColumnGeometry geometry = GeometryOf(shape);
   const int64_t in_size = geometry.narrow_size(), out_size = geometry.wide_size(), taps = geometry.taps();
   const int64_t channels = shape.in_channels / shape.group, group_filters = shape.out_channels / shape.group;
-  const ChannelTiles tiles(shape, geometry, sizeof(T), pool.thread_count());
+  const ChannelTiles<T> tiles(shape, geometry, pool.thread_count());
   ForEachInSlots(pool, tiles.items, [&](int64_t item, int64_t slot) {
     const int64_t image = item / tiles.tiles, group = image % shape.group;
     const int64_t first = item % tiles.tiles * tiles.filters;
     const int64_t filters = std::min(tiles.filters, group_filters - first);
-    T* columns = reinterpret_cast<T*>(static_cast<char*>(workspace) + static_cast<size_t>(slot) * tiles.slot_bytes);
+    char* memory = static_cast<char*>(workspace) + static_cast<size_t>(slot) * tiles.slot_bytes;
+    T* columns = reinterpret_cast<T*>(memory);
     T* target = y + (image * group_filters + first) * out_size;
     for (int64_t f = 0; f < filters; ++f)
       std::fill_n(target + f * out_size, out_size, bias == nullptr ? T(0) : bias[group * group_filters + first + f]);
     for (int64_t begin = 0; begin < in_size; begin += tiles.columns) {
-      linalg::GemmArgs<T> product;
-      product.m = filters * taps;
-      product.n = std::min(tiles.columns, in_size - begin);
-      product.k = channels;
+      linalg::GemmArgs<T> product = tiles.Product(shape, geometry, filters, std::min(tiles.columns, in_size - begin));
       product.a = weights + (group * channels * group_filters + first) * taps;
-      product.lda = group_filters * taps;
-      product.transpose_a = true;
       product.b = x + image * channels * in_size + begin;
-      product.ldb = in_size;
       product.c = columns;
-      product.ldc = product.n;
-      linalg::Gemm(product);
+      linalg::Gemm(product, memory + tiles.column_bytes);
       ScatterColumns(geometry, columns, filters, begin, begin + product.n, target);
     }
   });

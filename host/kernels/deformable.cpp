@@ -40,14 +40,32 @@ void FillRow(const DeformableArgs<T>& args, int64_t image, int64_t channel, int6
   }
 }
 
-}  // namespace
-
-int64_t DeformableMemory(const DeformableShape& shape) {
-  return shape.in_channels / shape.group * shape.taps() * shape.positions();
+// One group's filters by the sampled columns, without its data.
+template <class T>
+linalg::GemmArgs<T> ProductOf(const DeformableShape& shape) {
+  linalg::GemmArgs<T> product;
+  product.m = shape.out_channels / shape.group;
+  product.k = product.lda = shape.in_channels / shape.group * shape.taps();
+  product.n = product.ldb = product.ldc = shape.positions();
+  return product;
 }
 
 template <class T>
-void ConvolveDeformed(const DeformableArgs<T>& args, T* memory, ThreadPool& pool) {
+size_t ColumnBytes(const DeformableShape& shape) {
+  const linalg::GemmArgs<T> product = ProductOf<T>(shape);
+  return (static_cast<size_t>(product.k * product.n) * sizeof(T) + 63) / 64 * 64;
+}
+
+}  // namespace
+
+template <class T>
+size_t DeformableMemory(const DeformableShape& shape, const ThreadPool& pool) {
+  return ColumnBytes<T>(shape) + ProductWorkspace(ProductOf<T>(shape), pool);
+}
+
+template <class T>
+void ConvolveDeformed(const DeformableArgs<T>& args, void* workspace, ThreadPool& pool) {
+  T* const memory = static_cast<T*>(workspace);
   const DeformableShape& shape = args.shape;
   const int64_t channels = shape.in_channels / shape.group, filters = shape.out_channels / shape.group;
   const int64_t depth = channels * shape.taps(), positions = shape.positions();
@@ -57,10 +75,7 @@ void ConvolveDeformed(const DeformableArgs<T>& args, T* memory, ThreadPool& pool
       for (int64_t row = begin; row < end; ++row)
         FillRow(args, image, group * channels + row / shape.taps(), row % shape.taps(), memory + row * positions);
     });
-    linalg::GemmArgs<T> product;
-    product.m = filters;
-    product.k = product.lda = depth;
-    product.n = product.ldb = product.ldc = positions;
+    linalg::GemmArgs<T> product = ProductOf<T>(shape);
     product.a = args.weights + group * filters * depth;
     product.b = memory;
     product.c = args.y + (image * shape.out_channels + group * filters) * positions;
@@ -69,11 +84,13 @@ void ConvolveDeformed(const DeformableArgs<T>& args, T* memory, ThreadPool& pool
         std::fill_n(product.c + filter * positions, positions, args.bias[group * filters + filter]);
       product.beta = 1;
     }
-    MultiplyMatrices(product, pool);
+    MultiplyMatrices(product, static_cast<char*>(workspace) + ColumnBytes<T>(shape), pool);
   }
 }
 
-template void ConvolveDeformed<float>(const DeformableArgs<float>&, float*, ThreadPool&);
-template void ConvolveDeformed<double>(const DeformableArgs<double>&, double*, ThreadPool&);
+template size_t DeformableMemory<float>(const DeformableShape&, const ThreadPool&);
+template size_t DeformableMemory<double>(const DeformableShape&, const ThreadPool&);
+template void ConvolveDeformed<float>(const DeformableArgs<float>&, void*, ThreadPool&);
+template void ConvolveDeformed<double>(const DeformableArgs<double>&, void*, ThreadPool&);
 
 }  // namespace deputy::host

@@ -31,10 +31,11 @@ struct DeformableArgs {
   T* y = nullptr;
 };
 
-// Elements of working memory.
-int64_t DeformableMemory(const DeformableShape& shape);
+// Bytes of working memory, to be aligned to 64.
+template <class T>
+size_t DeformableMemory(const DeformableShape& shape, const ThreadPool& pool);
 
 template <class T>
-void ConvolveDeformed(const DeformableArgs<T>& args, T* memory, ThreadPool& pool);
+void ConvolveDeformed(const DeformableArgs<T>& args, void* workspace, ThreadPool& pool);
 
 }  // namespace deputy::host

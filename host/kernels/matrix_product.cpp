@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "kernels/slots.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
 namespace {
 
 template <class T>
-void MultiplyOne(const linalg::GemmArgs<T>& args) {
+void MultiplyOne(const linalg::GemmArgs<T>& args, void* workspace) {
   if constexpr (std::is_floating_point_v<T>) {
-    linalg::Gemm(args);
+    linalg::Gemm(args, workspace);
   } else {
     using U = std::make_unsigned_t<T>;  // overflow wraps around; in a signed type it would be undefined
     for (int64_t i = 0; i < args.m; ++i) {
@@ -58,52 +59,91 @@ linalg::GemmArgs<T> Piece(linalg::GemmArgs<T> args, bool by_rows, int64_t size, 
   return args;
 }
 
+// How a batch is shared out: `count` products of `matrices`, each in `pieces` along its rows or columns.
+template <class T>
+struct Shares {
+  linalg::GemmArgs<T> matrices;
+  int64_t count, pieces, size, slots, grain;
+  bool by_rows;
+  size_t slot_bytes = 0;
+
+  Shares(const BatchedProduct<T>& product, const ThreadPool& pool)
+      : matrices(product.matrices), count(ElementCount(product.c_batch)) {
+    // One B for the whole batch: the As under each other are one matrix.
+    if (count > 1 && ElementCount(product.b_batch) == 1 && ElementCount(product.a_batch) == count &&
+        !matrices.transpose_a) {
+      matrices.m *= count;
+      count = 1;
+    }
+    constexpr double kLeastWork = 65536;  // multiplications that are worth a thread
+    const double work = static_cast<double>(count * matrices.m) * static_cast<double>(matrices.n) *
+                        static_cast<double>(std::max<int64_t>(matrices.k, 1));
+    const int64_t threads = std::max<int64_t>(
+        1, static_cast<int64_t>(std::min(work / kLeastWork, static_cast<double>(pool.thread_count()))));
+    // The longer side is cut: the other operand is packed for each piece.
+    by_rows = matrices.m >= matrices.n;
+    const int64_t length = std::max<int64_t>(1, by_rows ? matrices.m : matrices.n);
+    const int64_t wanted = threads == 1 || count >= 4 * threads ? 1 : (threads + count - 1) / count;
+    constexpr int64_t kBlock = 16;  // what no register block is left half empty by
+    size = ((length + wanted - 1) / wanted + kBlock - 1) / kBlock * kBlock;
+    pieces = (length + size - 1) / size;
+    grain = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(count * pieces) * kLeastWork / (work + 1)));
+    slots = std::max<int64_t>(1, std::min(threads, count * pieces));
+    if constexpr (std::is_floating_point_v<T>) {
+      linalg::GemmArgs<T> largest = matrices;
+      (by_rows ? largest.m : largest.n) = std::min(size, length);
+      slot_bytes = (linalg::GemmWorkspace(largest) + 63) / 64 * 64;
+    }
+  }
+};
+
+template <class T>
+bool IsEmpty(const BatchedProduct<T>& product) {
+  return ElementCount(product.c_batch) == 0 || product.matrices.m == 0 || product.matrices.n == 0;
+}
+
 }  // namespace
 
 template <class T>
-void MultiplyBatch(const BatchedProduct<T>& product, ThreadPool& pool) {
-  linalg::GemmArgs<T> args = product.matrices;
-  int64_t count = ElementCount(product.c_batch);
-  if (count == 0 || args.m == 0 || args.n == 0) return;
+size_t BatchWorkspace(const BatchedProduct<T>& product, const ThreadPool& pool) {
+  if (IsEmpty(product)) return 0;
+  const Shares<T> shares(product, pool);
+  return static_cast<size_t>(shares.slots) * shares.slot_bytes;
+}
+
+template <class T>
+void MultiplyBatch(const BatchedProduct<T>& product, void* workspace, ThreadPool& pool) {
+  if (IsEmpty(product)) return;
+  const Shares<T> shares(product, pool);
+  const linalg::GemmArgs<T>& args = shares.matrices;
   const int64_t a_size = args.m * args.k, b_size = args.k * args.n, c_size = args.m * args.n;
-  // One B for the whole batch: the As under each other are one matrix.
-  if (count > 1 && ElementCount(product.b_batch) == 1 && ElementCount(product.a_batch) == count && !args.transpose_a) {
-    args.m *= count;
-    count = 1;
-  }
-  // Cuts are worth it from some ten thousand multiplications on.
-  constexpr double kLeastWork = 32768;
-  const double work = static_cast<double>(count * args.m) * static_cast<double>(args.n) *
-                      static_cast<double>(std::max<int64_t>(args.k, 1));
-  const double wanted = pool.thread_count() == 1 ? 1 : std::min(work / kLeastWork, 4.0 * pool.thread_count());
-  const bool by_rows = args.m >= args.n;
-  const int64_t length = by_rows ? args.m : args.n;
-  const int64_t cuts = std::clamp<int64_t>(static_cast<int64_t>(wanted) / count, 1, length);
-  // Whole register blocks, so that the cuts leave no remainders of their own.
-  constexpr int64_t kRegisterBlock = 16;
-  const int64_t size = ((length + cuts - 1) / cuts + kRegisterBlock - 1) / kRegisterBlock * kRegisterBlock;
-  const int64_t pieces = (length + size - 1) / size;
-  const int64_t grain =
-      std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(count * pieces) / std::max(1.0, wanted)));
-  pool.ParallelFor(count * pieces, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t item = begin; item < end; ++item) {
+  const int64_t items = shares.count * shares.pieces, chunks = (items + shares.grain - 1) / shares.grain;
+  ForEachInSlots(pool, chunks, std::min(shares.slots, chunks), [&](int64_t chunk, int64_t slot) {
+    void* memory = static_cast<char*>(workspace) + static_cast<size_t>(slot) * shares.slot_bytes;
+    for (int64_t item = chunk * shares.grain; item < std::min(items, (chunk + 1) * shares.grain); ++item) {
       linalg::GemmArgs<T> one = args;
-      if (count > 1) {
-        const int64_t index = item / pieces;
+      if (shares.count > 1) {
+        const int64_t index = item / shares.pieces;
         one.a += BatchIndex(index, product.c_batch, product.a_batch) * a_size;
         one.b += BatchIndex(index, product.c_batch, product.b_batch) * b_size;
         one.c += index * c_size;
       }
-      MultiplyOne(Piece(one, by_rows, size, item % pieces));
+      MultiplyOne(Piece(one, shares.by_rows, shares.size, item % shares.pieces), memory);
     }
   });
 }
 
-template void MultiplyBatch(const BatchedProduct<float>&, ThreadPool&);
-template void MultiplyBatch(const BatchedProduct<double>&, ThreadPool&);
-template void MultiplyBatch(const BatchedProduct<int32_t>&, ThreadPool&);
-template void MultiplyBatch(const BatchedProduct<int64_t>&, ThreadPool&);
-template void MultiplyBatch(const BatchedProduct<uint32_t>&, ThreadPool&);
-template void MultiplyBatch(const BatchedProduct<uint64_t>&, ThreadPool&);
+template size_t BatchWorkspace(const BatchedProduct<float>&, const ThreadPool&);
+template void MultiplyBatch(const BatchedProduct<float>&, void*, ThreadPool&);
+template size_t BatchWorkspace(const BatchedProduct<double>&, const ThreadPool&);
+template void MultiplyBatch(const BatchedProduct<double>&, void*, ThreadPool&);
+template size_t BatchWorkspace(const BatchedProduct<int32_t>&, const ThreadPool&);
+template void MultiplyBatch(const BatchedProduct<int32_t>&, void*, ThreadPool&);
+template size_t BatchWorkspace(const BatchedProduct<int64_t>&, const ThreadPool&);
+template void MultiplyBatch(const BatchedProduct<int64_t>&, void*, ThreadPool&);
+template size_t BatchWorkspace(const BatchedProduct<uint32_t>&, const ThreadPool&);
+template void MultiplyBatch(const BatchedProduct<uint32_t>&, void*, ThreadPool&);
+template size_t BatchWorkspace(const BatchedProduct<uint64_t>&, const ThreadPool&);
+template void MultiplyBatch(const BatchedProduct<uint64_t>&, void*, ThreadPool&);
 
 }  // namespace deputy::host

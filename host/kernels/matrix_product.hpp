@@ -2,6 +2,7 @@
 // are multiplied here, and wrap around.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -19,12 +20,20 @@ struct BatchedProduct {
   std::span<const int64_t> a_batch, b_batch, c_batch;
 };
 
+// Bytes of working memory, to be aligned to 64.
 template <class T>
-void MultiplyBatch(const BatchedProduct<T>& product, ThreadPool& pool);
+size_t BatchWorkspace(const BatchedProduct<T>& product, const ThreadPool& pool);
+template <class T>
+void MultiplyBatch(const BatchedProduct<T>& product, void* workspace, ThreadPool& pool);
 
+// One product.
 template <class T>
-void MultiplyMatrices(const linalg::GemmArgs<T>& product, ThreadPool& pool) {
-  MultiplyBatch(BatchedProduct<T>{product, {}, {}, {}}, pool);
+size_t ProductWorkspace(const linalg::GemmArgs<T>& product, const ThreadPool& pool) {
+  return BatchWorkspace(BatchedProduct<T>{product, {}, {}, {}}, pool);
+}
+template <class T>
+void MultiplyMatrices(const linalg::GemmArgs<T>& product, void* workspace, ThreadPool& pool) {
+  MultiplyBatch(BatchedProduct<T>{product, {}, {}, {}}, workspace, pool);
 }
 
 }  // namespace deputy::host

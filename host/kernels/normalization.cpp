@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
+
+#include "kernels/linalg/rows.hpp"
 
 namespace deputy::host {
 namespace {
@@ -16,19 +19,35 @@ struct Statistics {
 // In two passes, and in double: the squares of large means would swallow small variances.
 template <class T>
 Statistics StatisticsOf(const T* x, int64_t size, double epsilon) {
-  double sum = 0, squares = 0;
-  for (int64_t i = 0; i < size; ++i) sum += static_cast<double>(x[i]);
-  const double mean = sum / static_cast<double>(size);
-  for (int64_t i = 0; i < size; ++i) {
-    const double difference = static_cast<double>(x[i]) - mean;
-    squares += difference * difference;
+  const double count = static_cast<double>(size);
+  double mean = 0, squares = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    mean = linalg::Sum(x, size) / count;
+    squares = linalg::SumOfSquares(x, size, mean);
+  } else {
+    for (int64_t i = 0; i < size; ++i) mean += x[i];
+    mean /= count;
+    for (int64_t i = 0; i < size; ++i) squares += (x[i] - mean) * (x[i] - mean);
   }
-  return {mean, 1 / std::sqrt(squares / static_cast<double>(size) + epsilon)};
+  return {mean, 1 / std::sqrt(squares / count + epsilon)};
 }
 
 template <class T>
 void ScaleRow(const T* x, T factor, T offset, int64_t size, T* y) {
-  for (int64_t i = 0; i < size; ++i) y[i] = x[i] * factor + offset;
+  if constexpr (std::is_same_v<T, float>)
+    linalg::Apply(linalg::RowFunction::kAffine, x, size, factor, offset, y);
+  else
+    for (int64_t i = 0; i < size; ++i) y[i] = x[i] * factor + offset;
+}
+
+template <class T>
+void NormalizeRow(const LayerNormalization<T>& args, const T* x, T mean, T inverse, T* y) {
+  if constexpr (std::is_same_v<T, float>) {
+    linalg::Normalize(x, args.size, mean, inverse, args.scale, args.bias, y);
+  } else {
+    for (int64_t i = 0; i < args.size; ++i)
+      y[i] = (x[i] - mean) * inverse * args.scale[i] + (args.bias == nullptr ? T(0) : args.bias[i]);
+  }
 }
 
 }  // namespace
@@ -69,12 +88,9 @@ void LayerNormalize(const LayerNormalization<T>& args, ThreadPool& pool) {
   pool.ParallelFor(args.rows, Grain(args.size), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       const T* x = args.x + r * args.size;
-      T* y = args.y + r * args.size;
       const Statistics statistics = StatisticsOf(x, args.size, args.epsilon);
-      const T mean = static_cast<T>(statistics.mean), inverse = static_cast<T>(statistics.inverse_deviation);
-      for (int64_t i = 0; i < args.size; ++i) y[i] = (x[i] - mean) * inverse * args.scale[i];
-      if (args.bias != nullptr)
-        for (int64_t i = 0; i < args.size; ++i) y[i] += args.bias[i];
+      NormalizeRow(args, x, static_cast<T>(statistics.mean), static_cast<T>(statistics.inverse_deviation),
+                   args.y + r * args.size);
       if (args.means != nullptr) args.means[r] = static_cast<float>(statistics.mean);
       if (args.inverse_deviations != nullptr)
         args.inverse_deviations[r] = static_cast<float>(statistics.inverse_deviation);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
+
+#include "kernels/linalg/rows.hpp"
 
 namespace deputy::host {
 namespace {
@@ -136,6 +139,39 @@ void MaxRowWithIndices(const PoolShape& shape, const RowWindow& window, const T*
   }
 }
 
+// What a module of linalg/ computes plane by plane.
+bool IsPlain(const PoolShape& shape) {
+  return shape.window.rank <= 2 && shape.window.axes[shape.window.rank - 1].stride <= 2;
+}
+
+linalg::PoolArgs PlaneOf(const PoolShape& shape, bool largest) {
+  linalg::PoolArgs plane;
+  plane.largest = largest;
+  for (size_t i = 0; i < 2; ++i) {  // one axis is one row
+    const bool row_only = shape.window.rank == 1 && i == 0;
+    const size_t from = shape.window.rank == 1 ? 0 : i;
+    const WindowAxis axis = row_only ? WindowAxis() : shape.window.axes[from];
+    plane.in[i] = row_only ? 1 : shape.in[from];
+    plane.out[i] = row_only ? 1 : shape.out[from];
+    plane.kernel[i] = axis.kernel;
+    plane.strides[i] = axis.stride;
+    plane.dilations[i] = axis.dilation;
+    plane.pads[i] = axis.pad_begin;
+  }
+  return plane;
+}
+
+// Calls fn(plane) over the pool.
+template <class F>
+void ForEachPlane(const PoolShape& shape, ThreadPool& pool, F fn) {
+  constexpr int64_t kLeastWork = 32768;
+  int64_t work = Product(shape.out, shape.window.rank);
+  for (const WindowAxis& axis : shape.window.all()) work *= axis.kernel;
+  pool.ParallelFor(shape.planes, kLeastWork / std::max<int64_t>(1, work) + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t plane = begin; plane < end; ++plane) fn(plane);
+  });
+}
+
 bool IsEmpty(const PoolShape& shape) { return shape.planes == 0 || Product(shape.out, shape.window.rank) == 0; }
 
 }  // namespace
@@ -145,6 +181,18 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
   if (IsEmpty(shape)) return;
   const size_t last = shape.window.rank - 1;
   const int64_t in_size = Product(shape.in, last + 1), out_size = Product(shape.out, last + 1);
+  if constexpr (std::is_same_v<T, float>) {
+    if (indices == nullptr && IsPlain(shape)) {
+      const linalg::PoolArgs all = PlaneOf(shape, true);
+      ForEachPlane(shape, pool, [&](int64_t plane) {
+        linalg::PoolArgs one = all;
+        one.x = x + plane * in_size;
+        one.y = y + plane * out_size;
+        linalg::Pool(one);
+      });
+      return;
+    }
+  }
   ForEachOutputRow(shape, pool, [&](int64_t plane, int64_t row) {
     const RowWindow window(shape, row);
     const int64_t start = plane * out_size + row * shape.out[last];
@@ -158,26 +206,57 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
   });
 }
 
+// Elements that the windows of one row of outputs hold, first all along the outer axes, then along the last one.
+template <class T>
+void DivideRow(const PoolShape& shape, int64_t row, bool count_padding, T* sums) {
+  const size_t last = shape.window.rank - 1;
+  WindowAxis axis = shape.window.axes[last];
+  const RowWindow window(shape, row);
+  const double rows = count_padding ? window.rows_with_padding() : static_cast<double>(window.rows());
+  int64_t extent = shape.in[last];
+  if (count_padding) {
+    extent += axis.pad_begin + axis.pad_end;
+    axis.pad_begin = 0;
+  }
+  // Between the outputs whose first tap reads and those whose last one does, windows are whole.
+  const int64_t first = OutputsInside(axis, 0, extent, shape.out[last]).first;
+  const int64_t stop = OutputsInside(axis, axis.kernel - 1, extent, shape.out[last]).last;
+  const auto divide = [&](int64_t i) {
+    const TapRange taps = TapsInside(axis, i, extent);
+    const double count = rows * static_cast<double>(taps.last - taps.first);
+    if (count > 0) sums[i] /= static_cast<T>(count);
+  };
+  int64_t i = 0;
+  for (; i < std::min(first, shape.out[last]); ++i) divide(i);
+  const T whole = static_cast<T>(rows * static_cast<double>(axis.kernel));
+  if (whole > T(0))
+    for (; i < stop; ++i) sums[i] /= whole;
+  for (; i < shape.out[last]; ++i) divide(i);
+}
+
 template <class T>
 void AveragePool(const PoolShape& shape, const T* x, T* y, bool count_padding, ThreadPool& pool) {
   if (IsEmpty(shape)) return;
   const size_t last = shape.window.rank - 1;
-  const WindowAxis& axis = shape.window.axes[last];
-  WindowAxis padded = axis;
-  padded.pad_begin = 0;
   const int64_t in_size = Product(shape.in, last + 1), out_size = Product(shape.out, last + 1);
+  if constexpr (std::is_same_v<T, float>) {
+    if (IsPlain(shape)) {
+      const linalg::PoolArgs all = PlaneOf(shape, false);
+      ForEachPlane(shape, pool, [&](int64_t plane) {
+        linalg::PoolArgs one = all;
+        one.x = x + plane * in_size;
+        one.y = y + plane * out_size;
+        linalg::Pool(one);
+        for (int64_t row = 0; row < one.out[0]; ++row) DivideRow(shape, row, count_padding, one.y + row * one.out[1]);
+      });
+      return;
+    }
+  }
   ForEachOutputRow(shape, pool, [&](int64_t plane, int64_t row) {
-    const RowWindow window(shape, row);
     T* target = y + plane * out_size + row * shape.out[last];
     std::fill_n(target, shape.out[last], T(0));
-    CombineRow(shape, window, x + plane * in_size, target, [](T sum, T value) { return sum + value; });
-    const double rows = count_padding ? window.rows_with_padding() : static_cast<double>(window.rows());
-    for (int64_t i = 0; i < shape.out[last]; ++i) {
-      const TapRange taps = count_padding ? TapsInside(padded, i, shape.in[last] + axis.pad_begin + axis.pad_end)
-                                          : TapsInside(axis, i, shape.in[last]);
-      const double count = rows * static_cast<double>(taps.last - taps.first);
-      if (count > 0) target[i] /= static_cast<T>(count);
-    }
+    CombineRow(shape, RowWindow(shape, row), x + plane * in_size, target, [](T sum, T value) { return sum + value; });
+    DivideRow(shape, row, count_padding, target);
   });
 }
 
@@ -197,7 +276,10 @@ void GlobalAveragePool(int64_t planes, int64_t size, const T* x, T* y, ThreadPoo
   pool.ParallelFor(planes, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       double sum = 0;
-      for (int64_t i = 0; i < size; ++i) sum += static_cast<double>(x[p * size + i]);
+      if constexpr (std::is_same_v<T, float>)
+        sum = linalg::Sum(x + p * size, size);
+      else
+        for (int64_t i = 0; i < size; ++i) sum += x[p * size + i];
       y[p] = static_cast<T>(sum / static_cast<double>(size));
     }
   });

@@ -9,7 +9,39 @@
 namespace deputy::host {
 namespace {
 
-// Working memory of one direction, in elements of T.
+// All steps of the input times transposed(W).
+template <class T>
+linalg::GemmArgs<T> Projection(const RecurrentCell& cell, const RecurrentShape& shape) {
+  linalg::GemmArgs<T> product;
+  product.m = shape.steps * shape.batch;
+  product.n = GateCount(cell.kind) * shape.hidden;
+  product.k = product.lda = product.ldb = shape.input;
+  product.transpose_b = true;
+  product.ldc = product.n;
+  return product;
+}
+
+// The state times transposed(R), for `gates` of the gates.
+template <class T>
+linalg::GemmArgs<T> Recurrence(const RecurrentCell& cell, const RecurrentShape& shape, int64_t gates) {
+  linalg::GemmArgs<T> product;
+  product.m = shape.batch;
+  product.n = gates * shape.hidden;
+  product.k = product.lda = product.ldb = shape.hidden;
+  product.transpose_b = true;
+  product.ldc = GateCount(cell.kind) * shape.hidden;
+  return product;
+}
+
+// Working memory of the products of one direction: they come one after the other.
+template <class T>
+size_t ProductBytes(const RecurrentCell& cell, const RecurrentShape& shape, const ThreadPool& pool) {
+  const size_t bytes = std::max(ProductWorkspace(Projection<T>(cell, shape), pool),
+                                linalg::GemmWorkspace(Recurrence<T>(cell, shape, GateCount(cell.kind))));
+  return (bytes + 63) / 64 * 64;
+}
+
+// Working memory of one direction beside it, in elements of T.
 struct DirectionSizes {
   int64_t projected, recurrent, state;
 
@@ -31,11 +63,12 @@ template <class T>
 class Direction {
  public:
   Direction(const RecurrentCell& cell, const RecurrentShape& shape, const RecurrentData<T>& data, int64_t index,
-            T* memory)
+            T* memory, void* product_memory)
       : cell_(cell),
         shape_(shape),
         data_(data),
         index_(index),
+        product_memory_(product_memory),
         reverse_(index == 1 || cell.reverse),
         gates_(GateCount(cell.kind)),
         width_(gates_ * shape.hidden),
@@ -108,17 +141,10 @@ class Direction {
   // What does not depend on the state: all steps at once.
   void Project(ThreadPool& pool) const {
     const int64_t rows = shape_.steps * shape_.batch;
-    linalg::GemmArgs<T> product;
-    product.m = rows;
-    product.n = width_;
-    product.k = shape_.input;
+    linalg::GemmArgs<T> product = Projection<T>(cell_, shape_);
     product.a = data_.x;
-    product.lda = shape_.input;
     product.b = w_;
-    product.ldb = shape_.input;
-    product.transpose_b = true;
     product.c = projected_;
-    product.ldc = width_;
     if (bias_ != nullptr) {
       const int64_t both = KeepsBiasApart() ? 2 * shape_.hidden : width_;
       for (int64_t row = 0; row < rows; ++row)
@@ -126,23 +152,16 @@ class Direction {
           projected_[row * width_ + i] = bias_[i] + (i < both ? bias_[width_ + i] : T(0));
       product.beta = 1;
     }
-    MultiplyMatrices(product, pool);
+    MultiplyMatrices(product, product_memory_, pool);
   }
 
   // recurrent_ = state * transposed(R) for `count` of the gates, starting with `first`.
   void MultiplyState(const T* state, int64_t first, int64_t count) const {
-    linalg::GemmArgs<T> product;
-    product.m = shape_.batch;
-    product.n = count * shape_.hidden;
-    product.k = shape_.hidden;
+    linalg::GemmArgs<T> product = Recurrence<T>(cell_, shape_, count);
     product.a = state;
-    product.lda = shape_.hidden;
     product.b = r_ + first * shape_.hidden * shape_.hidden;
-    product.ldb = shape_.hidden;
-    product.transpose_b = true;
     product.c = recurrent_ + first * shape_.hidden;
-    product.ldc = width_;
-    linalg::Gemm(product);
+    linalg::Gemm(product, product_memory_);
   }
 
   void Step(int64_t step) {
@@ -238,6 +257,7 @@ class Direction {
   const RecurrentShape& shape_;
   const RecurrentData<T>& data_;
   const int64_t index_;
+  void* const product_memory_;
   const bool reverse_;
   const int64_t gates_, width_;
   const T *w_, *r_, *bias_;
@@ -248,22 +268,26 @@ class Direction {
 }  // namespace
 
 template <class T>
-size_t RecurrentWorkspace(const RecurrentCell& cell, const RecurrentShape& shape) {
-  return static_cast<size_t>(cell.directions * DirectionSizes(cell, shape).total()) * sizeof(T);
+size_t RecurrentWorkspace(const RecurrentCell& cell, const RecurrentShape& shape, const ThreadPool& pool) {
+  const size_t bytes = static_cast<size_t>(DirectionSizes(cell, shape).total()) * sizeof(T);
+  return static_cast<size_t>(cell.directions) * (bytes + ProductBytes<T>(cell, shape, pool));
 }
 
 template <class T>
 void RunRecurrent(const RecurrentCell& cell, const RecurrentShape& shape, const RecurrentData<T>& data, void* workspace,
                   ThreadPool& pool) {
-  const int64_t size = DirectionSizes(cell, shape).total();
+  const size_t bytes = static_cast<size_t>(DirectionSizes(cell, shape).total()) * sizeof(T);
+  const size_t product_bytes = ProductBytes<T>(cell, shape, pool);
   pool.ParallelFor(cell.directions, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i)
-      Direction<T>(cell, shape, data, i, static_cast<T*>(workspace) + i * size).Run(pool);
+    for (int64_t i = begin; i < end; ++i) {
+      char* memory = static_cast<char*>(workspace) + static_cast<size_t>(i) * (bytes + product_bytes);
+      Direction<T>(cell, shape, data, i, reinterpret_cast<T*>(memory), memory + bytes).Run(pool);
+    }
   });
 }
 
-template size_t RecurrentWorkspace<float>(const RecurrentCell&, const RecurrentShape&);
-template size_t RecurrentWorkspace<double>(const RecurrentCell&, const RecurrentShape&);
+template size_t RecurrentWorkspace<float>(const RecurrentCell&, const RecurrentShape&, const ThreadPool&);
+template size_t RecurrentWorkspace<double>(const RecurrentCell&, const RecurrentShape&, const ThreadPool&);
 template void RunRecurrent(const RecurrentCell&, const RecurrentShape&, const RecurrentData<float>&, void*,
                            ThreadPool&);
 template void RunRecurrent(const RecurrentCell&, const RecurrentShape&, const RecurrentData<double>&, void*,

@@ -65,7 +65,7 @@ struct RecurrentData {
 
 // The first `gates * hidden` rows of W times all of x, and the state of one step, for each direction.
 template <class T>
-size_t RecurrentWorkspace(const RecurrentCell& cell, const RecurrentShape& shape);
+size_t RecurrentWorkspace(const RecurrentCell& cell, const RecurrentShape& shape, const ThreadPool& pool);
 template <class T>
 void RunRecurrent(const RecurrentCell& cell, const RecurrentShape& shape, const RecurrentData<T>& data, void* workspace,
                   ThreadPool& pool);

@@ -3,9 +3,11 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
+#include "kernels/linalg/rows.hpp"
+#include "kernels/linalg/vector_math.hpp"
 #include "kernels/recurrent.hpp"
-#include "kernels/vector_math.hpp"
 
 namespace deputy::host {
 
@@ -22,6 +24,12 @@ void TransformInPlace(T* values, int64_t count, F f) {
 template <class T>
 void Activate(const Activation& activation, T* values, int64_t count) {
   const T alpha = static_cast<T>(activation.alpha), beta = static_cast<T>(activation.beta);
+  if constexpr (std::is_same_v<T, float>) {
+    if (activation.kind == ActivationKind::kSigmoid)
+      return linalg::Apply(linalg::RowFunction::kSigmoid, values, count, 0, 0, values);
+    if (activation.kind == ActivationKind::kTanh)
+      return linalg::Apply(linalg::RowFunction::kTanh, values, count, 0, 0, values);
+  }
   switch (activation.kind) {
     case ActivationKind::kSigmoid: TransformInPlace(values, count, [](T x) { return SigmoidOf(x); }); break;
     case ActivationKind::kTanh: TransformInPlace(values, count, [](T x) { return TanhOf(x); }); break;

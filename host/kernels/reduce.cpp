@@ -3,9 +3,12 @@
 #include "kernels/reduce.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/dispatch.hpp"
+#include "kernels/linalg/rows.hpp"
 #include "kernels/reduce_accumulator.hpp"
 
 namespace deputy::host {
@@ -50,6 +53,31 @@ int64_t OffsetOf(const ReducePlan::Axes& axes, int64_t flat) {
   return offset;
 }
 
+// Runs of float that a module of linalg/ sums up.
+template <ReduceOp kOp, class T>
+constexpr bool kByRows = std::is_same_v<T, float> && (kOp == ReduceOp::kSum || kOp == ReduceOp::kMean ||
+                                                      kOp == ReduceOp::kSumSquare || kOp == ReduceOp::kL2);
+
+bool LongRuns(const ReducePlan& plan) {
+  return plan.reduced.rank != 0 && plan.reduced.dims[plan.reduced.rank - 1] >= 32;
+}
+
+template <ReduceOp kOp>
+float ReduceFloatRuns(const ReducePlan& plan, const float* source) {
+  const size_t last = plan.reduced.rank - 1;
+  const int64_t run = plan.reduced.dims[last];
+  double sum = 0;
+  ForEachOffset(plan.reduced, last, [&](int64_t offset) {
+    if constexpr (kOp == ReduceOp::kSum || kOp == ReduceOp::kMean)
+      sum += linalg::Sum(source + offset, run);
+    else
+      sum += linalg::SumOfSquares(source + offset, run, 0);
+  });
+  if constexpr (kOp == ReduceOp::kMean) sum /= static_cast<double>(plan.reduced.count);
+  if constexpr (kOp == ReduceOp::kL2) sum = std::sqrt(sum);
+  return static_cast<float>(sum);
+}
+
 template <class A, class T>
 T ReduceRuns(const ReducePlan& plan, const T* source) {
   constexpr size_t kLanes = 8;
@@ -84,8 +112,9 @@ void ReduceBlocks(const ReducePlan& plan, const T* source, T* target, int64_t be
   }
 }
 
-template <class A, class T>
+template <ReduceOp kOp, class T>
 void ReduceWith(const ReducePlan& plan, const void* source, void* target, ThreadPool& pool) {
+  using A = Accumulator<kOp, T>;
   const T* from = static_cast<const T*>(source);
   T* to = static_cast<T*>(target);
   if (plan.reduced.count == 0) {
@@ -97,8 +126,16 @@ void ReduceWith(const ReducePlan& plan, const void* source, void* target, Thread
   pool.ParallelFor(plan.kept.count, plan.inner_is_reduced ? grain : std::max<int64_t>(grain, 32),
                    [&](int64_t begin, int64_t end) {
                      if (plan.inner_is_reduced)
-                       for (int64_t i = begin; i < end; ++i)
-                         to[i] = ReduceRuns<A, T>(plan, from + OffsetOf(plan.kept, i));
+                       for (int64_t i = begin; i < end; ++i) {
+                         const T* first = from + OffsetOf(plan.kept, i);
+                         if constexpr (kByRows<kOp, T>) {
+                           if (LongRuns(plan)) {
+                             to[i] = ReduceFloatRuns<kOp>(plan, first);
+                             continue;
+                           }
+                         }
+                         to[i] = ReduceRuns<A, T>(plan, first);
+                       }
                      else
                        ReduceBlocks<A, T>(plan, from, to, begin, end);
                    });
@@ -109,12 +146,12 @@ using ReduceFunction = void (*)(const ReducePlan&, const void*, void*, ThreadPoo
 template <ReduceOp kOp>
 ReduceFunction FindWide(DType dtype) {
   switch (dtype) {
-    case DType::kFloat32: return ReduceWith<Accumulator<kOp, float>, float>;
-    case DType::kFloat64: return ReduceWith<Accumulator<kOp, double>, double>;
-    case DType::kInt32: return ReduceWith<Accumulator<kOp, int32_t>, int32_t>;
-    case DType::kInt64: return ReduceWith<Accumulator<kOp, int64_t>, int64_t>;
-    case DType::kUint32: return ReduceWith<Accumulator<kOp, uint32_t>, uint32_t>;
-    case DType::kUint64: return ReduceWith<Accumulator<kOp, uint64_t>, uint64_t>;
+    case DType::kFloat32: return ReduceWith<kOp, float>;
+    case DType::kFloat64: return ReduceWith<kOp, double>;
+    case DType::kInt32: return ReduceWith<kOp, int32_t>;
+    case DType::kInt64: return ReduceWith<kOp, int64_t>;
+    case DType::kUint32: return ReduceWith<kOp, uint32_t>;
+    case DType::kUint64: return ReduceWith<kOp, uint64_t>;
     default: return nullptr;
   }
 }
@@ -124,7 +161,7 @@ ReduceFunction FindExtreme(DType dtype) {
   ReduceFunction found = nullptr;
   DispatchNumeric(dtype == DType::kBool ? DType::kUint8 : dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    found = ReduceWith<Accumulator<kOp, T>, T>;
+    found = ReduceWith<kOp, T>;
   });
   return found;
 }

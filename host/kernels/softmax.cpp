@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/dispatch.hpp"
+#include "kernels/linalg/rows.hpp"
 #include "kernels/unary_float.hpp"
 
 namespace deputy::host {
@@ -42,6 +44,7 @@ T SumOf(const T* row, int64_t count) {
 // NaN needs no care in the maximum: the element itself makes the sum NaN.
 template <class T>
 void SoftmaxRow(const T* from, T* to, int64_t count) {
+  if constexpr (std::is_same_v<T, float>) return linalg::Softmax(from, count, to);
   const T largest = LargestOf(from, count);
   for (int64_t i = 0; i < count; ++i) to[i] = ExpOf(from[i] - largest);
   const T scale = T{1} / SumOf(to, count);

@@ -2,14 +2,35 @@
 #include "kernels/unary.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 
 #include "kernels/cast.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/linalg/rows.hpp"
 #include "kernels/unary_float.hpp"
 
 namespace deputy::host {
 namespace {
+
+// What the modules of linalg/ compute for float.
+constexpr std::optional<linalg::RowFunction> RowFunctionOf(UnaryOp op) {
+  switch (op) {
+    case UnaryOp::kAbs: return linalg::RowFunction::kAbs;
+    case UnaryOp::kErf: return linalg::RowFunction::kErf;
+    case UnaryOp::kExp: return linalg::RowFunction::kExp;
+    case UnaryOp::kHardSigmoid: return linalg::RowFunction::kHardSigmoid;
+    case UnaryOp::kHardSwish: return linalg::RowFunction::kHardSwish;
+    case UnaryOp::kLeakyRelu: return linalg::RowFunction::kLeakyRelu;
+    case UnaryOp::kNeg: return linalg::RowFunction::kNeg;
+    case UnaryOp::kReciprocal: return linalg::RowFunction::kReciprocal;
+    case UnaryOp::kRelu: return linalg::RowFunction::kRelu;
+    case UnaryOp::kSigmoid: return linalg::RowFunction::kSigmoid;
+    case UnaryOp::kSqrt: return linalg::RowFunction::kSqrt;
+    case UnaryOp::kTanh: return linalg::RowFunction::kTanh;
+    default: return std::nullopt;
+  }
+}
 
 template <UnaryOp kOp, class T>
 void FloatLoop(const void* source, void* target, int64_t count, const UnaryParameters& parameters) {
@@ -24,6 +45,8 @@ void FloatLoop(const void* source, void* target, int64_t count, const UnaryParam
       else
         to[i] = std::isinf(from[i]) && (from[i] > 0 ? positive : negative);
     }
+  } else if constexpr (std::is_same_v<T, float> && RowFunctionOf(kOp).has_value()) {
+    linalg::Apply(*RowFunctionOf(kOp), from, count, alpha, beta, static_cast<float*>(target));
   } else {
     T* to = static_cast<T*>(target);
     for (int64_t i = 0; i < count; ++i) to[i] = ApplyFloat<kOp, T>(from[i], alpha, beta);

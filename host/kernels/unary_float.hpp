@@ -5,8 +5,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "kernels/linalg/vector_math.hpp"
 #include "kernels/unary.hpp"
-#include "kernels/vector_math.hpp"
 
 namespace deputy::host {
 

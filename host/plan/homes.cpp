@@ -67,7 +67,9 @@ class HomePlanner {
       places_[id].last = std::max(places_[id].last, index);
       places_[id].written_by_last = by_last;
     }
-    const auto read = [&](ValueId id) { places_[id].last = std::max(places_[id].last, index); };
+    const auto read = [&](ValueId id) {
+      if (id != kNone) places_[id].last = std::max(places_[id].last, index);
+    };
     for (const ValueId id : step.inputs) read(id);
     for (const std::vector<ValueId>& captures : step.captures)
       for (const ValueId id : captures) read(id);

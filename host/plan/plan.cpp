@@ -50,8 +50,8 @@ class Compiler {
       step.inputs = placed.spec.inputs;
       step.outputs = placed.spec.outputs;
       const Node& first = graph->nodes[placed.spec.nodes.front()];
-      if (first.kind() == OpKind::kIf) {
-        DEPUTY_RETURN_IF_ERROR(CompileBranches(first, placement.regions[placed.spec.nodes.front()], step));
+      if (!first.regions.empty()) {
+        DEPUTY_RETURN_IF_ERROR(CompileRegions(first, placement.regions[placed.spec.nodes.front()], step));
       } else {
         DEPUTY_RETURN_IF_ERROR(CompilePartition(view, placed, step));
       }
@@ -89,10 +89,10 @@ class Compiler {
     return {};
   }
 
-  Status CompileBranches(const Node& node, std::vector<Placement>& placements, Step& step) {
-    step.inputs = {node.inputs[0]};
+  Status CompileRegions(const Node& node, std::vector<Placement>& placements, Step& step) {
+    step.inputs = node.inputs;
     step.outputs = node.outputs;
-    for (const char* name : {"then_branch", "else_branch"})
+    for (const char* name : {"then_branch", "else_branch", "body"})
       for (size_t r = 0; r < node.regions.size(); ++r) {
         if (node.regions[r].name != name) continue;
         DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<Plan> branch,

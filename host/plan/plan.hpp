@@ -36,10 +36,11 @@ struct Plan;
 // A partition, or a node whose regions the host runs.
 struct Step {
   uint32_t partition = 0;
-  std::shared_ptr<const Executable> executable;  // null for an If
+  std::shared_ptr<const Executable> executable;  // null for an If, a Loop or a Scan
   bool is_view = false;                          // its output lies where its input lies: nothing to run
   std::vector<ValueId> inputs, outputs;
-  // If: [0] then, [1] else. captures[b][i] feeds branches[b]->graph->captured[i].
+  // If: [0] then, [1] else; Loop and Scan: [0] the body. captures[b][i] feeds branches[b]->graph->captured[i]. The
+  // inputs of these are kNone where they are left out.
   std::vector<std::shared_ptr<const Plan>> branches;
   std::vector<std::vector<ValueId>> captures;
 };

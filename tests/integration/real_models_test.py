@@ -23,7 +23,7 @@ NPU = "version: 1\ndelegates:\n  - {name: npu0, delegate: sim_npu, options: {fre
 # fp16 arithmetic; both outputs of the quantized model are sums of quantized values.
 HALF = ["--atol-scale", "1e-2", "--except", "MobilenetEdgeTPU/expanded_conv_4/add", "--except",
         "MobilenetEdgeTPU/expanded_conv_3/add_DequantizeLinear"]
-CASES = 770  # of the conformance cases at least
+CASES = 900  # of the conformance cases at least
 
 
 def deputy(*arguments):

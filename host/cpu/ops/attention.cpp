@@ -78,7 +78,7 @@ class AttentionOperation {
       plan.key_bytes = args.output(1).present() ? 0 : Padded(rows * shape.size);
       plan.value_bytes = args.output(2).present() ? 0 : Padded(rows * shape.value_size);
     }
-    plan.workspace_bytes = plan.key_bytes + plan.value_bytes + AttentionMemory(shape, sizeof(T), args.pool);
+    plan.workspace_bytes = plan.key_bytes + plan.value_bytes + AttentionMemory<T>(shape, args.pool);
     return plan;
   }
 

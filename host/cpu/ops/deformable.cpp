@@ -54,7 +54,7 @@ class Deformable {
     DEPUTY_RETURN_IF_ERROR(CheckDims(offsets.dims(), offset_dims, "the list of offsets"));
     if (args.input(4).present()) DEPUTY_RETURN_IF_ERROR(CheckDims(args.input(4).dims(), mask_dims, "the mask"));
     if (bias.present()) DEPUTY_RETURN_IF_ERROR(CheckDims(bias.dims(), {&shape.out_channels, 1}, "the bias"));
-    plan.workspace_bytes = static_cast<size_t>(DeformableMemory(shape)) * sizeof(T);
+    plan.workspace_bytes = DeformableMemory<T>(shape, args.pool);
     return plan;
   }
 

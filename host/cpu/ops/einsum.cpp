@@ -109,19 +109,19 @@ class Contraction {
     DEPUTY_ASSIGN_OR_RETURN(const T* const a_data, Dense(a, a_order));
     DEPUTY_ASSIGN_OR_RETURN(const T* const b_data, Dense(b, b_order));
     DEPUTY_ASSIGN_OR_RETURN(T* const c_data, pieces_.Take<T>(CountOf(extents_, AsSpan(c_order))));
-    if (!pieces_.counting()) {
-      const int64_t batches = CountOf(extents_, AsSpan(batch));
-      BatchedProduct<T> product;
-      linalg::GemmArgs<T>& matrices = product.matrices;
-      matrices.m = CountOf(extents_, AsSpan(rows));
-      matrices.n = matrices.ldb = matrices.ldc = CountOf(extents_, AsSpan(columns));
-      matrices.k = matrices.lda = CountOf(extents_, AsSpan(inner));
-      matrices.a = a_data;
-      matrices.b = b_data;
-      matrices.c = c_data;
-      product.a_batch = product.b_batch = product.c_batch = {&batches, 1};
-      MultiplyBatch(product, pool_);
-    }
+    const int64_t batches = CountOf(extents_, AsSpan(batch));
+    BatchedProduct<T> product;
+    linalg::GemmArgs<T>& matrices = product.matrices;
+    matrices.m = CountOf(extents_, AsSpan(rows));
+    matrices.n = matrices.ldb = matrices.ldc = CountOf(extents_, AsSpan(columns));
+    matrices.k = matrices.lda = CountOf(extents_, AsSpan(inner));
+    matrices.a = a_data;
+    matrices.b = b_data;
+    matrices.c = c_data;
+    product.a_batch = product.b_batch = product.c_batch = {&batches, 1};
+    DEPUTY_ASSIGN_OR_RETURN(char* const workspace,
+                            pieces_.Take<char>(static_cast<int64_t>(BatchWorkspace(product, pool_))));
+    if (!pieces_.counting()) MultiplyBatch(product, workspace, pool_);
     return View(c_order, c_data);
   }
 

@@ -58,15 +58,16 @@ class MatMul {
     if (!fits)
       return Error(StatusCode::kInvalidArgument, "shapes {} and {} do not multiply to {}", ShapeToString(a),
                    ShapeToString(b), ShapeToString(c));
+    plan.workspace_bytes = BatchWorkspace(plan.product, args.pool);
     return plan;
   }
 
-  Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
+  Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
     BatchedProduct<T> product = plan.product;
     product.matrices.a = args.input(0).data<T>();
     product.matrices.b = args.input(1).data<T>();
     product.matrices.c = args.output(0).data<T>();
-    MultiplyBatch(product, args.pool);
+    MultiplyBatch(product, workspace, args.pool);
     return Status();
   }
 };
@@ -108,16 +109,17 @@ class GeneralProduct {
       return Error(StatusCode::kInvalidArgument, "C of shape {} cannot be broadcast to {}", ShapeToString(c.dims()),
                    ShapeToString(dims));
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), dims, "the output"));
+    plan.workspace_bytes = ProductWorkspace(product, args.pool);
     return plan;
   }
 
-  Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
+  Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
     linalg::GemmArgs<T> product = plan.product;
     product.a = args.input(0).data<T>();
     product.b = args.input(1).data<T>();
     product.c = args.output(0).data<T>();
     if (args.input(2).present()) FillWithC(args.input(2), product);
-    MultiplyMatrices(product, args.pool);
+    MultiplyMatrices(product, workspace, args.pool);
     return Status();
   }
 

@@ -194,6 +194,7 @@ Status RunProduct(const KernelArgs& args, const OperandIndices& at) {
   const size_t b_at = arena.Reserve(b.element_count(), sizeof(double));
   const size_t c_at = arena.Reserve(ElementCount(args.output(0).dims()), sizeof(double));
   const size_t scales_at = arena.Reserve(scales, sizeof(float));
+  const size_t workspace_at = arena.Reserve(static_cast<int64_t>(BatchWorkspace(product, args.pool)), 1);
   DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(arena.bytes()));
   char* const base = static_cast<char*>(memory);
   const auto doubles = [base](size_t offset) { return reinterpret_cast<double*>(base + offset); };
@@ -202,7 +203,7 @@ Status RunProduct(const KernelArgs& args, const OperandIndices& at) {
   product.matrices.a = doubles(a_at);
   product.matrices.b = doubles(b_at);
   product.matrices.c = doubles(c_at);
-  MultiplyBatch(product, args.pool);
+  MultiplyBatch(product, base + workspace_at, args.pool);
   return Finish(args, at, -1, doubles(c_at), reinterpret_cast<float*>(base + scales_at));
 }
 

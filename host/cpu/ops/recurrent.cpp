@@ -143,7 +143,7 @@ class Recurrent {
     if (!bytes || *bytes > kMost)
       return Error(StatusCode::kResourceExhausted, "{} steps of {} sequences need too much memory", shape.steps,
                    shape.batch);
-    plan.workspace_bytes = RecurrentWorkspace<T>(cell_, shape);
+    plan.workspace_bytes = RecurrentWorkspace<T>(cell_, shape, args.pool);
     return plan;
   }
 

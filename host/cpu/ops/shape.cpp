@@ -157,17 +157,16 @@ KernelResult MakeConstant(const KernelSpec&) {
   return Error(StatusCode::kNotSupported, "a Constant is a value of the graph, not a node that runs");
 }
 
-namespace {
-
-KernelResult RunByTheExecutor(const KernelSpec& spec) {
-  return Error(StatusCode::kNotSupported, "the regions of {} are run by the executor, not by a kernel",
-               spec.primitive().op_type());
+KernelResult MakeIf(const KernelSpec&) {
+  return Error(StatusCode::kNotSupported, "the branches of an If are run by the executor, not by a kernel");
 }
 
-}  // namespace
+KernelResult MakeLoop(const KernelSpec&) {
+  return Error(StatusCode::kNotSupported, "the body of a Loop is run by the executor, not by a kernel");
+}
 
-KernelResult MakeIf(const KernelSpec& spec) { return RunByTheExecutor(spec); }
-KernelResult MakeLoop(const KernelSpec& spec) { return RunByTheExecutor(spec); }
-KernelResult MakeScan(const KernelSpec& spec) { return RunByTheExecutor(spec); }
+KernelResult MakeScan(const KernelSpec&) {
+  return Error(StatusCode::kNotSupported, "the body of a Scan is run by the executor, not by a kernel");
+}
 
 }  // namespace deputy::host

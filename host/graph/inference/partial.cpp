@@ -45,8 +45,9 @@ bool HoldsInts(DType dtype) { return dtype == DType::kInt64 || dtype == DType::k
 Known Converted(const InferenceContext& context) {
   if (!HoldsInts(context.input(0).dtype) || !HoldsInts(context.outputs()[0].dtype)) return std::nullopt;
   Known input = Moved(context);
+  // Extents that do not fit would not get as far as this.
   const auto fits = [](const PartialInt& element) {
-    return element.known && element.value >= INT32_MIN && element.value <= INT32_MAX;
+    return element.is_symbol() || (element.known && element.value >= INT32_MIN && element.value <= INT32_MAX);
   };
   if (input && context.outputs()[0].dtype == DType::kInt32)
     for (PartialInt& element : input->elements)
@@ -198,6 +199,7 @@ Known Multiplied(const InferenceContext& context) {
   const Known input = context.partial_ints(0);
   const ValueType& output = context.outputs()[0];
   if (!input || !output.ranked || output.dims.size() > 1 || context.has_input(1)) return std::nullopt;
+  if (context.primitive().GetInt("noop_with_empty_axes", 0) != 0) return std::nullopt;
   PartialInt product = KnownInt(1);
   for (const PartialInt& element : input->elements) product = Computed(OpKind::kMul, product, element);
   return PartialInts{output.dims.empty(), {product}};

@@ -8,7 +8,6 @@ namespace deputy::host {
 
 // Clip-6 (min, max) to Clip-11.
 Status UpgradeClip(NodeRewrite& node) {
-  if (node.version() >= 11) return {};
   const Primitive before = node.primitive();
   if (before.Has("min")) DEPUTY_RETURN_IF_ERROR(node.SetScalar(1, "min", before.GetFloat("min", 0)));
   if (before.Has("max")) DEPUTY_RETURN_IF_ERROR(node.SetScalar(2, "max", before.GetFloat("max", 0)));
@@ -16,16 +15,26 @@ Status UpgradeClip(NodeRewrite& node) {
   return {};
 }
 
-// Pad-2 (pads, value) and Pad-1 (paddings) to Pad-11.
-Status UpgradePad(NodeRewrite& node) {
-  if (node.version() >= 11) return {};
+// Pad-1 (paddings) to 2 (pads).
+Status UpgradePad1(NodeRewrite& node) {
   const Primitive before = node.primitive();
-  const std::string_view name = before.Has("pads") ? "pads" : "paddings";
-  if (!before.Has(name)) return Error(StatusCode::kModel, "attribute 'pads' is missing");
-  DEPUTY_RETURN_IF_ERROR(node.SetInts(1, "pads", before.GetInts(name)));
+  if (!before.Has("paddings")) return Error(StatusCode::kModel, "attribute 'paddings' is missing");
+  const std::span<const int64_t> pads = before.GetInts("paddings");
+  node.SetPrimitive(PrimitiveBuilder(before)
+                        .Remove("paddings")
+                        .Set("pads", std::vector<int64_t>(pads.begin(), pads.end()))
+                        .SetVersion(2));
+  return {};
+}
+
+// Pad-2 (pads, value) to Pad-11.
+Status UpgradePad(NodeRewrite& node) {
+  const Primitive before = node.primitive();
+  if (!before.Has("pads")) return Error(StatusCode::kModel, "attribute 'pads' is missing");
+  DEPUTY_RETURN_IF_ERROR(node.SetInts(1, "pads", before.GetInts("pads")));
   const float value = before.GetFloat("value", 0);
   if (value != 0) DEPUTY_RETURN_IF_ERROR(node.SetScalar(2, "value", value));
-  node.SetPrimitive(PrimitiveBuilder(before).Remove("pads").Remove("paddings").Remove("value").SetVersion(11));
+  node.SetPrimitive(PrimitiveBuilder(before).Remove("pads").Remove("value").SetVersion(11));
   return {};
 }
 
@@ -33,7 +42,7 @@ Status UpgradePad(NodeRewrite& node) {
 Status UpgradeReduce(NodeRewrite& node) {
   const int32_t changed = node.kind() == OpKind::kReduceSum ? 13 : 18;
   const Primitive before = node.primitive();
-  if (node.version() >= changed || !before.Has("axes")) return {};
+  if (!before.Has("axes")) return {};
   if (before.GetInts("axes").empty()) {  // the same as none: all axes
     node.SetPrimitive(PrimitiveBuilder(before).Remove("axes"));
     return {};
@@ -46,15 +55,14 @@ Status UpgradeReduce(NodeRewrite& node) {
 // Reshape-1 (shape) to Reshape-5.
 Status UpgradeReshape(NodeRewrite& node) {
   const Primitive before = node.primitive();
-  if (node.version() >= 5 || node.has_input(1)) return {};
+  if (!before.Has("shape")) return Error(StatusCode::kModel, "attribute 'shape' is missing");
   DEPUTY_RETURN_IF_ERROR(node.SetInts(1, "shape", before.GetInts("shape")));
-  node.SetPrimitive(PrimitiveBuilder(before).Remove("shape").SetVersion(5));
+  node.SetPrimitive(PrimitiveBuilder(before).Remove("shape").Remove("consumed_inputs").SetVersion(5));
   return {};
 }
 
 // Slice-1 (starts, ends, axes) to Slice-10.
 Status UpgradeSlice(NodeRewrite& node) {
-  if (node.version() >= 10) return {};
   const Primitive before = node.primitive();
   if (!before.Has("starts") || !before.Has("ends"))
     return Error(StatusCode::kModel, "attribute '{}' is missing", before.Has("starts") ? "ends" : "starts");
@@ -65,11 +73,33 @@ Status UpgradeSlice(NodeRewrite& node) {
   return {};
 }
 
+// Split-1, which may have its sizes as an input of the data's type, to 2, where they are an attribute again.
+Status UpgradeSplit1(NodeRewrite& node) {
+  const Primitive before = node.primitive();
+  PrimitiveBuilder builder(before);
+  builder.Set("axis", before.GetInt("axis", 0)).SetVersion(2);
+  if (node.has_input(1)) {
+    const Tensor* given = node.constant(1);
+    if (given == nullptr || given->dtype() != DType::kFloat32)
+      return Error(StatusCode::kNotSupported, "Split version 1 with sizes that are not constant is gone since opset 2");
+    std::vector<int64_t> sizes;
+    for (const float size : given->values<float>()) {
+      if (!(size >= 0 && size <= 0x1p31f))
+        return Error(StatusCode::kModel, "a split into {} elements is not possible", size);
+      sizes.push_back(static_cast<int64_t>(size));
+    }
+    builder.Set("split", std::move(sizes));
+    node.SetInput(1, kNone);
+  }
+  node.SetPrimitive(builder);
+  return {};
+}
+
 // Split-2 (split) to Split-13. Without sizes the form is the same.
 Status UpgradeSplit(NodeRewrite& node) {
   const Primitive before = node.primitive();
-  if (node.version() >= 13 || !before.Has("split")) return {};
-  if (!node.has_input(1)) DEPUTY_RETURN_IF_ERROR(node.SetInts(1, "split", before.GetInts("split")));
+  if (!before.Has("split")) return {};
+  DEPUTY_RETURN_IF_ERROR(node.SetInts(1, "split", before.GetInts("split")));
   node.SetPrimitive(PrimitiveBuilder(before).Remove("split").SetVersion(13));
   return {};
 }
@@ -77,7 +107,6 @@ Status UpgradeSplit(NodeRewrite& node) {
 // Squeeze-11 and Unsqueeze-11 (axes) to 13. A Squeeze without axes has the same form.
 Status UpgradeSqueeze(NodeRewrite& node) {
   const Primitive before = node.primitive();
-  if (node.version() >= 13) return {};
   if (!before.Has("axes")) {
     if (node.kind() == OpKind::kSqueeze) return {};
     return Error(StatusCode::kModel, "attribute 'axes' is missing");
@@ -90,24 +119,9 @@ Status UpgradeSqueeze(NodeRewrite& node) {
 // TopK-1 (k) to TopK-10.
 Status UpgradeTopK(NodeRewrite& node) {
   const Primitive before = node.primitive();
-  if (node.version() >= 10) return {};
   const int64_t k = before.GetInt("k", -1);
   DEPUTY_RETURN_IF_ERROR(node.SetInts(1, "k", {&k, 1}));
   node.SetPrimitive(PrimitiveBuilder(before).Remove("k").SetVersion(10));
-  return {};
-}
-
-// Upsample-7 (scales) and Upsample-1 (height_scale, width_scale) to Upsample-9.
-Status UpgradeUpsample(NodeRewrite& node) {
-  const Primitive before = node.primitive();
-  if (node.version() >= 9) return {};
-  std::vector<float> scales(before.GetFloats("scales").begin(), before.GetFloats("scales").end());
-  if (node.version() < 7) scales = {1, 1, before.GetFloat("height_scale", 1), before.GetFloat("width_scale", 1)};
-  DEPUTY_ASSIGN_OR_RETURN(Tensor tensor,
-                          Tensor::FromValues<float>(DType::kFloat32, {static_cast<int64_t>(scales.size())}, scales));
-  node.SetConstant(1, "scales", std::move(tensor));
-  node.SetPrimitive(
-      PrimitiveBuilder(before).Remove("scales").Remove("height_scale").Remove("width_scale").SetVersion(9));
   return {};
 }
 

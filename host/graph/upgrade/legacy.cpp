@@ -1,5 +1,8 @@
-// Rules for definitions before opset 7: in-place hints, and broadcasting that had to be asked for.
+// Rules for definitions before opset 7: in-place hints, names of types, defaults that are gone.
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
 
 #include "graph/upgrade/rewrite.hpp"
 
@@ -7,64 +10,104 @@ namespace deputy::host {
 
 // A hint about memory that no runtime may rely on; opset 6 dropped it everywhere.
 Status DropConsumedInputs(NodeRewrite& node) {
-  const OperatorInfo* info = InfoOf(node.kind());
-  if (info == nullptr || !node.primitive().Has("consumed_inputs")) return {};
-  for (const OperatorAttribute& attribute : info->attributes) {
-    if (attribute.name != "consumed_inputs" || node.version() >= attribute.until_version) continue;
-    // Reshape's next definition has another form; its own rule sets the version.
-    const int32_t version = node.kind() == OpKind::kReshape ? node.version() : attribute.until_version;
-    node.SetPrimitive(PrimitiveBuilder(node.primitive()).Remove("consumed_inputs").SetVersion(version));
-    return {};
-  }
+  if (!node.primitive().Has("consumed_inputs")) return {};
+  node.SetPrimitive(PrimitiveBuilder(node.primitive()).Remove("consumed_inputs").SetVersion(6));
   return {};
 }
 
-// Add-6 and its kin (broadcast, axis) to 7. Aligned at the end, the old way of broadcasting is a case of the new.
-Status UpgradeLegacyBroadcast(NodeRewrite& node) {
-  const Primitive before = node.primitive();
-  if (node.version() >= 7) return {};
-  if (before.GetInt("broadcast", 0) != 0 && before.Has("axis")) {
-    const ValueType a = node.input_type(0), b = node.input_type(1);
-    const int64_t axis = before.GetInt("axis", 0);
-    const bool at_end =
-        a.ranked && b.ranked && axis + static_cast<int64_t>(b.dims.size()) == static_cast<int64_t>(a.dims.size());
-    if (axis != -1 && !at_end)
-      return Error(StatusCode::kNotSupported, "broadcasting from axis {} on is gone since opset 7", axis);
-  }
-  node.SetPrimitive(PrimitiveBuilder(before).Remove("broadcast").Remove("axis").SetVersion(7));
+// Cast-1, whose target is a word, to Cast-6, where it is a number.
+Status UpgradeCast(NodeRewrite& node) {
+  static constexpr std::pair<std::string_view, DType> kWords[] = {
+      {"FLOAT", DType::kFloat32},   {"UINT8", DType::kUint8},      {"INT8", DType::kInt8},
+      {"UINT16", DType::kUint16},   {"INT16", DType::kInt16},      {"INT32", DType::kInt32},
+      {"INT64", DType::kInt64},     {"STRING", DType::kString},    {"BOOL", DType::kBool},
+      {"FLOAT16", DType::kFloat16}, {"DOUBLE", DType::kFloat64},   {"UINT32", DType::kUint32},
+      {"UINT64", DType::kUint64},   {"BFLOAT16", DType::kBFloat16}};
+  const std::string_view to = node.primitive().GetString("to", "");
+  const auto* word =
+      std::find_if(std::begin(kWords), std::end(kWords), [to](const auto& it) { return it.first == to; });
+  if (word == std::end(kWords)) return Error(StatusCode::kModel, "there is no element type '{}'", to);
+  node.SetPrimitive(PrimitiveBuilder(node.primitive()).Set("to", static_cast<int64_t>(word->second)).SetVersion(6));
+  return {};
+}
+
+// Concat-1 has a default axis, Concat-4 none.
+Status UpgradeConcat(NodeRewrite& node) {
+  if (node.primitive().Has("axis")) return {};
+  node.SetPrimitive(PrimitiveBuilder(node.primitive()).Set("axis", int64_t{1}).SetVersion(4));
   return {};
 }
 
 // Gemm-6 (broadcast) to 7, which always broadcasts C.
 Status UpgradeGemm(NodeRewrite& node) {
-  if (node.version() >= 7) return {};
   node.SetPrimitive(PrimitiveBuilder(node.primitive()).Remove("broadcast").SetVersion(7));
   return {};
 }
 
-// PRelu-6, whose slope is one number or one per channel, to 7, whose slope is broadcast.
-Status UpgradePRelu(NodeRewrite& node) {
-  if (node.version() >= 7) return {};
-  const ValueType input = node.input_type(0), slope = node.input_type(1);
-  const bool one = slope.is_static() && ElementCount(slope.dims) == 1;
-  const bool same = input.ranked && input.dims.size() <= 2;  // the channels are last anyway
-  if (!one && !same) {
-    const Tensor* constant = node.constant(1);
-    if (constant == nullptr || constant->shape().size() != 1 || !input.ranked)
-      return Error(StatusCode::kNotSupported, "a slope per channel that is not constant is gone since opset 7");
-    Shape shape = constant->shape();
-    shape.resize(input.dims.size() - 1, 1);
-    DEPUTY_ASSIGN_OR_RETURN(Tensor reshaped, Tensor::Wrap(constant->dtype(), shape, const_cast<void*>(constant->data()),
-                                                          constant->byte_size(), constant->owner()));
-    node.SetConstant(1, "slope", std::move(reshaped));
-  }
-  node.SetPrimitive(PrimitiveBuilder(node.primitive()).SetVersion(7));
+// Whether the sequence is wanted shows in the node's outputs since opset 7.
+Status UpgradeRecurrent(NodeRewrite& node) {
+  const int32_t version = node.kind() == OpKind::kGRU && node.version() < 3 ? 3 : 7;
+  node.SetPrimitive(PrimitiveBuilder(node.primitive()).Remove("output_sequence").SetVersion(version));
   return {};
 }
 
+// Selu-1 has other digits of its constants than Selu-6.
+Status UpgradeSelu(NodeRewrite& node) {
+  const Primitive before = node.primitive();
+  node.SetPrimitive(PrimitiveBuilder(before)
+                        .Remove("consumed_inputs")
+                        .Set("alpha", before.GetFloat("alpha", 1.6732f))
+                        .Set("gamma", before.GetFloat("gamma", 1.0507f))
+                        .SetVersion(6));
+  return {};
+}
+
+namespace {
+
+// The number in a constant of one element; Tile-1 keeps whole numbers in the type of its input.
+std::optional<int64_t> WholeNumber(const Tensor* tensor) {
+  if (tensor == nullptr || tensor->element_count() != 1) return std::nullopt;
+  switch (tensor->dtype()) {
+    case DType::kInt64: return tensor->values<int64_t>()[0];
+    case DType::kInt32: return tensor->values<int32_t>()[0];
+    case DType::kFloat32: {
+      const float number = tensor->values<float>()[0];
+      const bool whole =
+          number >= -0x1p31f && number <= 0x1p31f && static_cast<float>(static_cast<int64_t>(number)) == number;
+      return whole ? std::optional<int64_t>(static_cast<int64_t>(number)) : std::nullopt;
+    }
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+// Tile-1 (tiles along one axis) to Tile-6 (repeats along each).
 Status UpgradeTile(NodeRewrite& node) {
-  if (node.version() >= 6) return {};
-  return Error(StatusCode::kNotSupported, "Tile with inputs 'tiles' and 'axis' is gone since opset 6");
+  const ValueType input = node.input_type(0);
+  const std::optional<int64_t> tiles = WholeNumber(node.constant(1)), axis = WholeNumber(node.constant(2));
+  const int64_t rank = static_cast<int64_t>(input.dims.size());
+  if (!input.ranked || !tiles || !axis)
+    return Error(StatusCode::kNotSupported,
+                 "Tile version 1 with tiles or an axis that are not constant is gone since 6");
+  if (*axis < 0 || *axis >= rank)
+    return Error(StatusCode::kModel, "axis {} is outside the rank {} of the input", *axis, rank);
+  std::vector<int64_t> repeats(input.dims.size(), 1);
+  repeats[static_cast<size_t>(*axis)] = *tiles;
+  DEPUTY_RETURN_IF_ERROR(node.SetInts(1, "repeats", repeats));
+  node.SetInput(2, kNone);
+  node.SetVersion(6);
+  return {};
+}
+
+// LpPool-1 had a power of any size.
+Status UpgradePower(NodeRewrite& node) {
+  const float power = node.primitive().GetFloat("p", 2);
+  if (!(power >= 1 && power <= 1e6f) || power != std::floor(power))
+    return Error(StatusCode::kNotSupported, "{} version {} with p={}: since version 2 powers are whole numbers",
+                 node.primitive().op_type(), node.version(), power);
+  node.SetPrimitive(PrimitiveBuilder(node.primitive()).Set("p", static_cast<int64_t>(power)).SetVersion(2));
+  return {};
 }
 
 }  // namespace deputy::host

@@ -8,11 +8,24 @@ namespace {
 
 bool HasInput(const Node& node, size_t i) { return i < node.inputs.size() && node.inputs[i] != kNone; }
 
+// An attribute that says what its absence says; exporters write many.
+bool IsDefault(const Primitive& primitive, const OperatorAttribute& attribute) {
+  if (primitive.kind() == OpKind::kShape && attribute.name == "end") return false;  // without it: the rank, no number
+  if (attribute.default_int) return primitive.GetInt(attribute.name, *attribute.default_int) == *attribute.default_int;
+  if (attribute.default_text)
+    return primitive.GetString(attribute.name, *attribute.default_text) == *attribute.default_text;
+  const std::span<const int64_t> ints = primitive.GetInts(attribute.name);
+  return attribute.name == "dilations" && std::all_of(ints.begin(), ints.end(), [](int64_t d) { return d == 1; });
+}
+
+// Whether a definition has every attribute that the node needs, or has not got it yet and means its default.
 bool AttributesExist(const OperatorInfo& info, const Node& node, int32_t version) {
   for (const std::string_view name : node.primitive.AttributeNames())
-    for (const OperatorAttribute& attribute : info.attributes)
-      if (attribute.name == name && (version < attribute.since_version || version >= attribute.until_version))
-        return false;
+    for (const OperatorAttribute& attribute : info.attributes) {
+      if (attribute.name != name) continue;
+      if (version >= attribute.until_version) return false;
+      if (version < attribute.since_version && !IsDefault(node.primitive, attribute)) return false;
+    }
   return true;
 }
 
@@ -46,6 +59,7 @@ DType TypeOf(const Graph& graph, const Node& node, size_t i) {
 
 // One scale for the whole tensor, as far as is known.
 bool OneScale(const Graph& graph, const Node& node) {
+  if (!HasInput(node, 1)) return false;
   const ValueType& scale = graph.values[node.inputs[1]].type;
   return scale.ranked && scale.dims.empty();
 }
@@ -58,6 +72,10 @@ int32_t FirstWithForm(const Graph& graph, const Node& node) {
   const auto need = [&first](int32_t version, bool used) { first = used ? std::max(first, version) : first; };
   const auto bf16 = static_cast<int64_t>(DType::kBFloat16);
   switch (node.kind()) {
+    case OpKind::kBatchNormalization:  // parameters of a type of their own
+      need(14, TypeOf(graph, node, 3) != TypeOf(graph, node, 0));
+      need(15, TypeOf(graph, node, 1) != TypeOf(graph, node, 0));
+      break;
     case OpKind::kCast:
       need(9, primitive.GetInt("to", 0) == static_cast<int64_t>(DType::kString));
       need(13, primitive.GetInt("to", 0) == bf16);
@@ -70,10 +88,13 @@ int32_t FirstWithForm(const Graph& graph, const Node& node) {
     case OpKind::kEyeLike: need(22, primitive.GetInt("dtype", 0) == bf16); break;
     case OpKind::kGather: need(11, !NeverNegative(graph, node, 1)); break;
     case OpKind::kGemm: need(11, !HasInput(node, 2)); break;
+    // The modes got other names.
+    case OpKind::kGridSample: need(20, primitive.since_version() >= 20); break;
     case OpKind::kPad:
       need(18, HasInput(node, 3));
       need(19, primitive.GetString("mode", "constant") == "wrap");
       break;
+    case OpKind::kQLinearMatMul: need(21, TypeOf(graph, node, 1) != DType::kFloat32); break;
     case OpKind::kQuantizeLinear:
     case OpKind::kDequantizeLinear:
       need(13, !OneScale(graph, node));
@@ -99,14 +120,45 @@ int32_t FirstWithForm(const Graph& graph, const Node& node) {
   return first;
 }
 
+// Whether the axis is said, and is the last one: then flattening what is behind it changes nothing.
+bool NamesLastAxis(const Graph& graph, const Node& node) {
+  if (!node.primitive.Has("axis")) return false;
+  const int64_t axis = node.primitive.GetInt("axis", 0);
+  const ValueType& input = graph.values[node.inputs[0]].type;
+  return axis == -1 || (input.ranked && axis == static_cast<int64_t>(input.dims.size()) - 1);
+}
+
 // A definition that changed the meaning, but not for this node.
-bool ChangedElsewhere(const Node& node, int32_t version) {
-  const size_t outputs = static_cast<size_t>(
-      std::count_if(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id != kNone; }));
-  if (node.kind() == OpKind::kMaxPool) return version == 8 && outputs == 1;  // the second output came
-  if (node.kind() == OpKind::kBatchNormalization)  // training got an attribute; `spatial` went
-    return outputs == 1 && node.primitive.GetInt("training_mode", 0) == 0 && (version == 14 || version == 9);
-  return false;
+bool ChangedElsewhere(const Graph& graph, const Node& node, int32_t version) {
+  const Primitive& primitive = node.primitive;
+  const auto outputs = std::count_if(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id != kNone; });
+  switch (node.kind()) {
+    case OpKind::kBatchNormalization:  // training got an attribute; `spatial` went
+      return outputs == 1 && primitive.GetInt("training_mode", 0) == 0 && (version == 14 || version == 9);
+    case OpKind::kClip: return version == 11 && !HasInput(node, 1) && !HasInput(node, 2);
+    case OpKind::kDropout:  // the mask became bool; the ratio became an input
+      return (version == 10 && outputs == 1) || (version == 12 && !HasInput(node, 1) && !HasInput(node, 2));
+    case OpKind::kHardmax:
+    case OpKind::kLogSoftmax:
+    case OpKind::kSoftmax: return version == 13 && NamesLastAxis(graph, node);
+    case OpKind::kMaxPool: return version == 8 && outputs == 1;  // the second output came
+    case OpKind::kOneHot: return version == 11 && NeverNegative(graph, node, 0);
+    case OpKind::kPow: return version == 12 && TypeOf(graph, node, 0) == TypeOf(graph, node, 1);
+    case OpKind::kReduceL1:
+    case OpKind::kReduceL2:
+    case OpKind::kReduceLogSum:
+    case OpKind::kReduceLogSumExp:
+    case OpKind::kReduceMax:
+    case OpKind::kReduceMean:
+    case OpKind::kReduceMin:
+    case OpKind::kReduceProd:
+    case OpKind::kReduceSum:
+    case OpKind::kReduceSumSquare:  // without axes: all of them, then as before
+    case OpKind::kSplit:            // without sizes: equal parts, then as before
+    case OpKind::kSqueeze:          // without axes: all of extent 1, then as before
+      return version >= 13 && !HasInput(node, 1) && primitive.GetInt("noop_with_empty_axes", 0) == 0;
+    default: return false;
+  }
 }
 
 }  // namespace
@@ -120,7 +172,7 @@ int32_t OldestEquivalent(const Graph& graph, const Node& node) {
   const int32_t first = FirstWithForm(graph, node);
   while (at != info->definitions.data()) {
     const OperatorDefinition& older = *(at - 1);
-    if (at->changed && !ChangedElsewhere(node, at->since_version)) break;
+    if (at->changed && !ChangedElsewhere(graph, node, at->since_version)) break;
     if (older.since_version < first) break;
     if (!AttributesExist(*info, node, older.since_version) || !TypeExists(graph, node, older)) break;
     --at;

@@ -8,20 +8,55 @@
 
 namespace deputy::host {
 
-ValueType NodeRewrite::input_type(size_t i) const { return has_input(i) ? types_[node_.inputs[i]] : ValueType(); }
+ValueType NodeRewrite::input_type(size_t i) const { return has_input(i) ? scope_.types[node_.inputs[i]] : ValueType(); }
 
 const Tensor* NodeRewrite::constant(size_t i) const {
   return has_input(i) && graph_.values[node_.inputs[i]].is_constant() ? &graph_.values[node_.inputs[i]].constant
                                                                       : nullptr;
 }
 
-void NodeRewrite::SetConstant(size_t i, std::string_view what, Tensor tensor) {
+std::string NodeRewrite::UniqueName(std::string_view what) {
   const std::string base =
       (node_.name.empty() ? std::string(node_.primitive.op_type()) : node_.name) + "." + std::string(what);
   std::string name = base;
-  for (size_t copy = 2; !names_.insert(name).second; ++copy) name = base + "_" + std::to_string(copy);
+  for (size_t copy = 2; !scope_.names.insert(name).second; ++copy) name = base + "_" + std::to_string(copy);
+  return name;
+}
+
+ValueId NodeRewrite::AddConstant(std::string_view what, Tensor tensor) {
+  const ValueId id = graph_.AddConstant(UniqueName(what), std::move(tensor));
+  scope_.types.push_back(graph_.values[id].type);
+  return id;
+}
+
+void NodeRewrite::SetInput(size_t i, ValueId id) {
   if (node_.inputs.size() <= i) node_.inputs.resize(i + 1, kNone);
-  node_.inputs[i] = graph_.AddConstant(std::move(name), std::move(tensor));
+  node_.inputs[i] = id;
+}
+
+void NodeRewrite::SetConstant(size_t i, std::string_view what, Tensor tensor) {
+  SetInput(i, AddConstant(what, std::move(tensor)));
+}
+
+ValueId NodeRewrite::AddBefore(std::string_view what, const PrimitiveBuilder& builder, std::vector<ValueId> inputs) {
+  Node& added = before_.emplace_back();
+  added.name = UniqueName(what);
+  added.primitive = builder.Finish();
+  added.inputs = std::move(inputs);
+  added.outputs = {graph_.AddValue(added.name)};
+  scope_.types.emplace_back();
+  return added.outputs[0];
+}
+
+void NodeRewrite::AddAfter(std::string_view what, const PrimitiveBuilder& builder, std::vector<ValueId> others) {
+  Node& added = after_.emplace_back();
+  added.name = UniqueName(what);
+  added.primitive = builder.Finish();
+  added.outputs = {node_.outputs[0]};
+  node_.outputs[0] = graph_.AddValue(added.name + ".input");
+  scope_.types.emplace_back();
+  added.inputs = {node_.outputs[0]};
+  added.inputs.insert(added.inputs.end(), others.begin(), others.end());
 }
 
 Status NodeRewrite::SetInts(size_t i, std::string_view what, std::span<const int64_t> values) {
@@ -50,15 +85,10 @@ Status NodeRewrite::SetScalar(size_t i, std::string_view what, float value) {
   return {};
 }
 
-bool NodeRewrite::IsRead(ValueId id) const {
-  bool read = std::find(graph_.outputs.begin(), graph_.outputs.end(), id) != graph_.outputs.end();
-  for (const Node& node : graph_.nodes) node.ForEachRead([&](ValueId it) { read = read || it == id; });
-  return read;
-}
-
 bool NodeRewrite::DropExtraOutputs() {
   for (size_t i = 1; i < node_.outputs.size(); ++i)
-    if (node_.outputs[i] != kNone && IsRead(node_.outputs[i])) return false;
+    if (node_.outputs[i] != kNone && node_.outputs[i] < scope_.read.size() && scope_.read[node_.outputs[i]])
+      return false;
   if (node_.outputs.size() > 1) node_.outputs.resize(1);
   return true;
 }

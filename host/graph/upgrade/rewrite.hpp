@@ -12,64 +12,100 @@
 
 namespace deputy::host {
 
+// What a rule may look at besides its node.
+struct UpgradeScope {
+  std::vector<ValueType> types;           // what is known of the graph's values so far, by id
+  std::vector<uint8_t> read;              // by id: somebody reads it; later values are not listed
+  std::unordered_set<std::string> names;  // taken in the graph
+};
+
 class NodeRewrite {
  public:
-  // `types` are what is known of the graph's values so far, by id; `names` those taken in the graph.
-  NodeRewrite(Graph& graph, Node& node, std::span<const ValueType> types, std::unordered_set<std::string>& names)
-      : graph_(graph), node_(node), types_(types), names_(names) {}
+  NodeRewrite(Graph& graph, Node& node, UpgradeScope& scope) : graph_(graph), node_(node), scope_(scope) {}
 
   const Primitive& primitive() const { return node_.primitive; }
   OpKind kind() const { return node_.kind(); }
   int32_t version() const { return node_.primitive.since_version(); }
 
   bool has_input(size_t i) const { return i < node_.inputs.size() && node_.inputs[i] != kNone; }
+  ValueId input(size_t i) const { return node_.inputs[i]; }
   // Nothing known for an input that is left out.
   ValueType input_type(size_t i) const;
   const Tensor* constant(size_t i) const;
-  size_t input_count() const { return node_.inputs.size(); }
 
   // Gives input `i` a new constant. `what` goes into its name.
   Status SetInts(size_t i, std::string_view what, std::span<const int64_t> values);
   // A scalar of the type of input 0; fails when that is not known or not floating point.
   Status SetScalar(size_t i, std::string_view what, float value);
   void SetConstant(size_t i, std::string_view what, Tensor tensor);
+  void SetInput(size_t i, ValueId id);
+  // A constant of the graph, to be read by nodes that are added.
+  ValueId AddConstant(std::string_view what, Tensor tensor);
 
   void SetPrimitive(const PrimitiveBuilder& builder) { node_.primitive = builder.Finish(); }
+  void SetVersion(int32_t version) { SetPrimitive(PrimitiveBuilder(node_.primitive).SetVersion(version)); }
   // Leaves out all outputs but the first; false when somebody reads one of them.
   bool DropExtraOutputs();
 
+  // A node in front of this one, of a newest definition; what it makes.
+  ValueId AddBefore(std::string_view what, const PrimitiveBuilder& builder, std::vector<ValueId> inputs);
+  // A node behind this one which makes its first output; it reads what this node makes from now on, then `others`.
+  void AddAfter(std::string_view what, const PrimitiveBuilder& builder, std::vector<ValueId> others);
+  std::vector<Node>& before() { return before_; }
+  std::vector<Node>& after() { return after_; }
+
  private:
-  bool IsRead(ValueId id) const;
+  std::string UniqueName(std::string_view what);
 
   Graph& graph_;
   Node& node_;
-  std::span<const ValueType> types_;
-  std::unordered_set<std::string>& names_;
+  UpgradeScope& scope_;
+  std::vector<Node> before_, after_;
 };
 
 using UpgradeRule = Status (*)(NodeRewrite&);
 
 // Definitions before opset 7 (legacy.cpp).
 Status DropConsumedInputs(NodeRewrite& node);
-Status UpgradeLegacyBroadcast(NodeRewrite& node);
+Status UpgradeCast(NodeRewrite& node);
+Status UpgradeConcat(NodeRewrite& node);
 Status UpgradeGemm(NodeRewrite& node);
-Status UpgradePRelu(NodeRewrite& node);
+Status UpgradePower(NodeRewrite& node);      // LpPool and GlobalLpPool
+Status UpgradeRecurrent(NodeRewrite& node);  // RNN, GRU and LSTM
+Status UpgradeSelu(NodeRewrite& node);
 Status UpgradeTile(NodeRewrite& node);
+
+// Broadcasting from an axis on (broadcast.cpp).
+Status UpgradeBroadcast(NodeRewrite& node);
+Status UpgradePRelu(NodeRewrite& node);
 
 // Attributes that became inputs (attributes.cpp).
 Status UpgradeClip(NodeRewrite& node);
+Status UpgradePad1(NodeRewrite& node);
 Status UpgradePad(NodeRewrite& node);
 Status UpgradeReduce(NodeRewrite& node);
 Status UpgradeReshape(NodeRewrite& node);
 Status UpgradeSlice(NodeRewrite& node);
+Status UpgradeSplit1(NodeRewrite& node);
 Status UpgradeSplit(NodeRewrite& node);
 Status UpgradeSqueeze(NodeRewrite& node);  // and Unsqueeze
 Status UpgradeTopK(NodeRewrite& node);
-Status UpgradeUpsample(NodeRewrite& node);
 
-// Operators that once trained, and the softmax family (normalization.cpp).
-Status UpgradeBatchNormalization(NodeRewrite& node);
-Status UpgradeDropout(NodeRewrite& node);
-Status UpgradeSoftmax(NodeRewrite& node);
+// Upsample and Resize (resize.cpp).
+Status UpgradeUpsample1(NodeRewrite& node);
+Status UpgradeUpsample7(NodeRewrite& node);
+Status UpgradeUpsample9(NodeRewrite& node);
+Status UpgradeResize(NodeRewrite& node);
+
+// Operators that once trained (training.cpp).
+Status DropIsTest(NodeRewrite& node);
+Status UpgradeBatchNormalization7(NodeRewrite& node);
+Status UpgradeBatchNormalization9(NodeRewrite& node);
+Status UpgradeDropout7(NodeRewrite& node);
+Status UpgradeDropout10(NodeRewrite& node);
+
+// Operators that read their input in another way (softmax.cpp, one_hot.cpp).
+Status UpgradeSoftmax(NodeRewrite& node);  // LogSoftmax and Hardmax too
+Status UpgradeOneHot(NodeRewrite& node);
 
 }  // namespace deputy::host

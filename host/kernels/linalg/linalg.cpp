@@ -1,8 +1,7 @@
-// Chooses the module and lends it memory for packing.
+// Chooses the module.
 #include "kernels/linalg/linalg.hpp"
 
 #include <atomic>
-#include <cstdlib>
 
 #include "kernels/linalg/level.hpp"
 #include "kernels/linalg/module.hpp"
@@ -18,48 +17,6 @@ Level BestLevel() {
 std::atomic<Level>& Active() {
   static std::atomic<Level> level{BestLevel()};
   return level;
-}
-
-const Module& ActiveModule() {
-#if defined(__x86_64__)
-  switch (ActiveLevel()) {
-    case Level::kV4: return kModuleV4;
-    case Level::kV3: return kModuleV3;
-    case Level::kBaseline: break;
-  }
-#endif
-  return kModuleBaseline;
-}
-
-// Belongs to a thread, grows to its largest product and goes with it.
-class PackingMemory {
- public:
-  PackingMemory() = default;
-  ~PackingMemory() { std::free(memory_); }
-  PackingMemory(const PackingMemory&) = delete;
-  PackingMemory& operator=(const PackingMemory&) = delete;
-
-  // Null when there is no memory; the products then do without.
-  void* Get(size_t bytes) {
-    if (bytes > capacity_) {
-      std::free(memory_);
-      const size_t rounded = (bytes + 63) / 64 * 64;
-      memory_ = std::aligned_alloc(64, rounded);
-      capacity_ = memory_ == nullptr ? 0 : rounded;
-    }
-    return memory_;
-  }
-
- private:
-  void* memory_ = nullptr;
-  size_t capacity_ = 0;
-};
-
-template <class T>
-void RunGemm(const ModuleFunctions<T>& functions, const GemmArgs<T>& args) {
-  static thread_local PackingMemory memory;
-  const size_t bytes = functions.gemm_workspace(args);
-  functions.gemm(args, bytes == 0 ? nullptr : memory.Get(bytes));
 }
 
 }  // namespace
@@ -89,8 +46,17 @@ bool Select(Level level) {
   return true;
 }
 
-void Gemm(const GemmArgs<float>& args) { RunGemm(ActiveModule().f32, args); }
-void Gemm(const GemmArgs<double>& args) { RunGemm(ActiveModule().f64, args); }
+const Module& ActiveModule() {
+#if defined(__x86_64__)
+  switch (ActiveLevel()) {
+    case Level::kV4: return kModuleV4;
+    case Level::kV3: return kModuleV3;
+    case Level::kBaseline: break;
+  }
+#endif
+  return kModuleBaseline;
+}
+
 size_t GemmWorkspace(const GemmArgs<float>& args) { return ActiveModule().f32.gemm_workspace(args); }
 size_t GemmWorkspace(const GemmArgs<double>& args) { return ActiveModule().f64.gemm_workspace(args); }
 void Gemm(const GemmArgs<float>& args, void* workspace) { ActiveModule().f32.gemm(args, workspace); }

@@ -27,11 +27,8 @@ struct GemmArgs {
   bool b_in_panels = false;
 };
 
-// [any-thread] Allocates nothing once the thread has seen a product as large.
-void Gemm(const GemmArgs<float>& args);
-void Gemm(const GemmArgs<double>& args);
-
-// The same with memory of the caller: GemmWorkspace bytes, aligned to 64. [any-thread]
+// `workspace` has GemmWorkspace bytes, aligned to 64, which depend on nothing but extents and flags; fewer rows or
+// columns need no more. [any-thread]
 size_t GemmWorkspace(const GemmArgs<float>& args);
 size_t GemmWorkspace(const GemmArgs<double>& args);
 void Gemm(const GemmArgs<float>& args, void* workspace);

@@ -6,28 +6,43 @@
 #include <stddef.h>
 
 #include "kernels/linalg/linalg.hpp"
+#include "kernels/linalg/rows.hpp"
 
 namespace deputy::host::linalg {
 
 template <class T>
 struct ModuleFunctions {
   int64_t panel_width;
-  // Bytes, aligned to 64, that `gemm` wants for packing; 0 when it works in place.
   size_t (*gemm_workspace)(const GemmArgs<T>& args);
-  // Without a workspace a product without panels is only slower.
   void (*gemm)(const GemmArgs<T>& args, void* workspace);
   void (*gather_rows)(const GatherArgs<T>& args);
   void (*convolve_plane)(const PlaneArgs<T>& args);
   void (*sum_taps)(const TapsArgs<T>& args);
 };
 
+// The functions of rows.hpp.
+struct RowFunctions {
+  RowLoop apply[kRowFunctions];
+  PairLoop apply_pairs[kPairFunctions];
+  double (*sum)(const float* x, int64_t count);
+  double (*sum_of_squares)(const float* x, int64_t count, double mean);
+  float (*largest)(const float* x, int64_t count);
+  void (*softmax)(const float* x, int64_t count, float* y);
+  void (*normalize)(const float* x, int64_t count, float mean, float inverse, const float* scale, const float* bias,
+                    float* y);
+  void (*pool)(const PoolArgs& args);
+};
+
 struct Module {
   ModuleFunctions<float> f32;
   ModuleFunctions<double> f64;
+  RowFunctions rows;
 };
 
 extern const Module kModuleBaseline;
 extern const Module kModuleV3;
 extern const Module kModuleV4;
+
+const Module& ActiveModule();
 
 }  // namespace deputy::host::linalg

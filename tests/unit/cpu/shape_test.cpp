@@ -115,7 +115,7 @@ TEST(Region, IfAndConstantSayWhyTheyAreNoKernels) {
   Graph graph;
   Node node;
   node.primitive = PrimitiveBuilder("", "If", 13).Finish();
-  EXPECT_EQ(MakeIf({node, graph}).status().message(), "the regions of If are run by the executor, not by a kernel");
+  EXPECT_EQ(MakeIf({node, graph}).status().message(), "the branches of an If are run by the executor, not by a kernel");
   EXPECT_EQ(MakeConstant({node, graph}).status().message(), "a Constant is a value of the graph, not a node that runs");
 }
 

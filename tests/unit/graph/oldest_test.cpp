@@ -80,12 +80,91 @@ TEST(OldestEquivalent, BatchNormalizationWithoutTrainingMeansWhatItMeantBefore) 
             14);
 }
 
+TEST(OldestEquivalent, AttributeThatSaysItsDefaultHoldsNothing) {
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "MaxPool", 22)
+                       .Set("ceil_mode", int64_t{0})
+                       .Set("storage_order", int64_t{0})
+                       .Set("dilations", Dims{1, 1}),
+                   {kF32}),
+            1);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "MaxPool", 22).Set("dilations", Dims{1, 2}), {kF32}), 10);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "Reshape", 21).Set("allowzero", int64_t{0}), {kF32, kI64}), 5);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "Reshape", 21).Set("allowzero", int64_t{1}), {kF32, kI64}), 14);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "ScatterND", 18).Set("reduction", std::string("none")), {kF32, kI64, kF32}),
+            11);
+}
+
+TEST(OldestEquivalent, EndOfAShapeHasNoDefault) {
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "Shape", 21).Set("end", int64_t{0}), {kF32}), 15);
+}
+
+TEST(OldestEquivalent, SoftmaxOverTheLastAxisIsOld) {
+  for (const char* op : {"Softmax", "LogSoftmax", "Hardmax"}) {
+    EXPECT_EQ(Oldest(PrimitiveBuilder("", op, 13).Set("axis", int64_t{-1}), {kF32}), 11) << op;
+    EXPECT_EQ(Oldest(PrimitiveBuilder("", op, 13).Set("axis", int64_t{1}), {kF32}), 13) << op;
+    EXPECT_EQ(Oldest(PrimitiveBuilder("", op, 13), {kF32}), 13) << op << " without an axis: its default changed";
+  }
+}
+
+TEST(OldestEquivalent, WithoutTheInputThatCameTheFormIsOld) {
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "ReduceMean", 18), {kF32}), 1);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "ReduceMean", 18), {kF32, kI64}), 18);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "ReduceMean", 18).Set("noop_with_empty_axes", int64_t{1}), {kF32}), 18);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "Squeeze", 13), {kF32}), 1);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "Split", 13), {kF32}, 2), 2);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "Split", 18).Set("num_outputs", int64_t{2}), {kF32}, 2), 18);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "Clip", 13), {kF32}), 6);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "Dropout", 13), {kF32}), 7);
+}
+
+TEST(OldestEquivalent, PowerOfOneTypeIsOld) {
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "Pow", 15), {kF32, kF32}), 7);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "Pow", 15), {kF32, kI64}), 12);
+}
+
+TEST(OldestEquivalent, ParametersOfAnotherTypeHoldBatchNormalization) {
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "BatchNormalization", 15), {DType::kFloat16, kF32, kF32, kF32, kF32}), 15);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "BatchNormalization", 15),
+                   {DType::kFloat16, DType::kFloat16, DType::kFloat16, kF32, kF32}),
+            14);
+}
+
 TEST(OldestEquivalent, UnknownTypeStaysWhereItIs) {
   EXPECT_EQ(Oldest(PrimitiveBuilder("", "Relu", 14), {DType::kUndefined}), 14);
 }
 
 TEST(OldestEquivalent, UnknownOperatorKeepsItsVersion) {
   EXPECT_EQ(Oldest(PrimitiveBuilder("vendor.example", "Magic", 3), {kF32}), 3);
+}
+
+TEST(OldestEquivalent, ResizeWithoutARegionIsOfOpset13) {
+  const PrimitiveBuilder resize("", "Resize", 19);
+  EXPECT_EQ(Oldest(resize, {kF32, kF32, kF32}), 11);
+  EXPECT_EQ(Oldest(resize, {kF32, kF32}), 13);
+  EXPECT_EQ(Oldest(PrimitiveBuilder(resize).Set("antialias", int64_t{1}), {kF32, kF32, kF32}), 18);
+  EXPECT_EQ(Oldest(PrimitiveBuilder(resize).Set("coordinate_transformation_mode", std::string("half_pixel_symmetric")),
+                   {kF32, kF32, kF32}),
+            19);
+}
+
+TEST(OldestEquivalent, OneScaleIsOfOpset10AndScalesOfAnAxisOf13) {
+  const auto oldest = [](Dims scale_dims, DType scale_type) {
+    Graph graph;
+    Node node;
+    node.primitive = PrimitiveBuilder("", "QuantizeLinear", 23).Finish();
+    node.inputs = {graph.AddValue("", {kF32, true, {2, 3}}), graph.AddValue("", {scale_type, true, scale_dims}),
+                   graph.AddValue("", {kI8, true, scale_dims})};
+    node.outputs = {graph.AddValue("")};
+    return OldestEquivalent(graph, node);
+  };
+  EXPECT_EQ(oldest({}, kF32), 10);
+  EXPECT_EQ(oldest({3}, kF32), 13);
+  EXPECT_EQ(oldest({}, DType::kFloat16), 19);
+}
+
+TEST(OldestEquivalent, GridSampleHoldsTheNamesOfItsModes) {
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "GridSample", 22), {kF32, kF32}), 20);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "GridSample", 16), {kF32, kF32}), 16);
 }
 
 }  // namespace

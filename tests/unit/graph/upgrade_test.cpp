@@ -151,12 +151,6 @@ TEST(Upgrade, SoftmaxOverTheLastAxisMeansTheSameSince13) {
   EXPECT_EQ(graph.nodes[0].primitive.GetInt("axis", 7), -1);
 }
 
-TEST(Upgrade, SoftmaxOverSeveralAxesKeepsItsVersion) {
-  const Graph graph = Upgraded(OneNode(PrimitiveBuilder("", "Softmax", 11), {DType::kFloat32, true, {2, 3, 4}}));
-  EXPECT_EQ(graph.nodes[0].primitive.since_version(), 11);
-  EXPECT_FALSE(graph.nodes[0].primitive.Has("axis"));
-}
-
 TEST(Upgrade, DropoutForgetsItsRatioAndItsUnreadMask) {
   const Graph graph =
       Upgraded(OneNode(PrimitiveBuilder("", "Dropout", 7).Set("ratio", 0.3f), {DType::kFloat32, true, {2}}, 2));
@@ -220,13 +214,6 @@ TEST(Upgrade, OldBroadcastAtTheEndIsTheNewOne) {
   EXPECT_FALSE(graph.nodes[0].primitive.Has("broadcast"));
 }
 
-TEST(Upgrade, OldBroadcastFromAnAxisIsRefused) {
-  Graph graph = Addition(PrimitiveBuilder("", "Add", 6).Set("broadcast", int64_t{1}).Set("axis", int64_t{1}));
-  const Status status = UpgradeGraph(graph);
-  EXPECT_EQ(status.code(), StatusCode::kNotSupported);
-  EXPECT_EQ(status.message(), "broadcasting from axis 1 on is gone since opset 7");
-}
-
 TEST(Upgrade, SlopePerChannelIsReshapedForBroadcasting) {
   Graph graph = OneNode(PrimitiveBuilder("", "PRelu", 6), {DType::kFloat32, true, {2, 3, 4, 4}});
   const Tensor slope = Tensor::FromValues<float>(DType::kFloat32, {3}, std::vector<float>{1, 2, 3}).value();
@@ -269,6 +256,26 @@ TEST(Upgrade, NodesInBranchesAreUpgradedWithConstantsOfTheirOwn) {
 TEST(Upgrade, NewestFormsAreLeftAlone) {
   const Graph graph = Upgraded(OneNode(PrimitiveBuilder("", "Relu", 14)));
   EXPECT_EQ(graph.nodes[0].primitive.since_version(), 14);
+}
+
+TEST(Upgrade, UpsampleScalesBecomeAnInput) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "Upsample", 7)
+                                       .Set("scales", std::vector<float>{1, 1, 2, 3})
+                                       .Set("mode", std::string("linear"));
+  const Graph graph = Upgraded(OneNode(builder, {DType::kFloat32, true, {1, 1, 2, 2}}));
+  EXPECT_EQ(graph.nodes[0].primitive.since_version(), 9);
+  EXPECT_EQ(graph.nodes[0].primitive.GetString("mode", ""), "linear");
+  const std::span<const float> scales = Input(graph, 1).constant.values<float>();
+  EXPECT_EQ(std::vector<float>(scales.begin(), scales.end()), (std::vector<float>{1, 1, 2, 3}));
+}
+
+TEST(Upgrade, TheFirstUpsampleHasTwoScales) {
+  const PrimitiveBuilder builder =
+      PrimitiveBuilder("", "Upsample", 1).Set("height_scale", 2.0f).Set("width_scale", 3.0f);
+  const Graph graph = Upgraded(OneNode(builder, {DType::kFloat32, true, {1, 1, 2, 2}}));
+  EXPECT_EQ(graph.nodes[0].primitive.AttributeNames(), std::vector<std::string_view>{});
+  const std::span<const float> scales = Input(graph, 1).constant.values<float>();
+  EXPECT_EQ(std::vector<float>(scales.begin(), scales.end()), (std::vector<float>{1, 1, 2, 3}));
 }
 
 }  // namespace

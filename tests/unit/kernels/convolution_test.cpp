@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/slots.hpp"
+#include "unit/kernels/linalg_levels.hpp"
 
 namespace deputy::host {
 namespace {
@@ -36,6 +37,16 @@ const Case kCases[] = {
     {1, 5, 1, 1, {31}, {4}, {2}, {1}, {3, 2}},                       // depthwise 1-D
     {1, 3, 1, 2, {4, 5, 6}, {2, 3, 3}, {1, 2, 1}, {1, 1, 2}, {1, 1, 2, 0, 1, 2}},  // depthwise 3-D
     {1, 2, 2, 3, {4, 5, 6}, {2, 3, 2}, {1, 2, 1}, {2, 1, 1}, {1, 0, 1, 0, 1, 1}},  // 3-D
+    {1, 1, 70, 30, {9, 13}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},                 // deeper than one block
+    {1, 1, 300, 30, {5, 7}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},                 // one tap, deeper than one block
+    {1, 1, 3, 16, {20, 75}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},                 // the first layer
+    {1, 1, 3, 5, {40, 41}, {7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},                  // the first layer
+    {1, 3, 1, 1, {9, 35}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},                   // depthwise, more than one vector
+    {1, 3, 1, 1, {11, 70}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},                  // depthwise, more than one vector
+    {1, 2, 1, 1, {13, 34}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},                  // depthwise, large
+    {1, 2, 1, 1, {13, 67}, {5, 5}, {2, 2}, {1, 1}, {2, 2, 2, 2}},                  // depthwise, large
+    {1, 2, 1, 1, {3, 3}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},                    // depthwise, larger than the plane
+    {1, 2, 1, 1, {9, 40}, {3, 3}, {1, 2}, {2, 1}, {1, 0, 1, 2}},                   // depthwise, axes unlike each other
     {1, 2, 1, 1, {2, 2}, {2, 2}, {5000, 5000}, {1, 1}, {0, 0, 0, 0}},              // a stride far beyond the input
 };
 
@@ -153,7 +164,13 @@ class ConvolutionTest : public ::testing::TestWithParam<Case> {
 
 INSTANTIATE_TEST_SUITE_P(Cases, ConvolutionTest, ::testing::ValuesIn(kCases));
 
-TEST_P(ConvolutionTest, AgreesWithTheDefinition) { Check<float>(false, true, 1); }
+TEST_P(ConvolutionTest, AgreesWithTheDefinitionAtEveryLevel) {
+  for (const linalg::Level level : linalg::AvailableLevels()) {
+    SCOPED_TRACE(NameOf(level));
+    const linalg::ForcedLevel forced(level);
+    Check<float>(false, true, 1);
+  }
+}
 TEST_P(ConvolutionTest, AgreesWithTheDefinitionOnThreeThreads) { Check<float>(false, false, 3); }
 TEST_P(ConvolutionTest, OfDoublesAgreesWithTheDefinition) { Check<double>(false, true, 2); }
 

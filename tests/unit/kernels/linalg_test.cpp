@@ -1,35 +1,25 @@
 #include "kernels/linalg/linalg.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <cstdlib>
+#include <memory>
 #include <random>
 #include <vector>
 
-#include "kernels/linalg/level.hpp"
+#include "unit/kernels/linalg_levels.hpp"
 
 namespace deputy::host::linalg {
 namespace {
 
-// Forces one instruction set; levels that this machine lacks are not in the list of parameters.
-class LinalgTest : public ::testing::TestWithParam<Level> {
- protected:
-  void SetUp() override { ASSERT_TRUE(Select(GetParam())); }
-  void TearDown() override { Select(before_); }
-
- private:
-  Level before_ = ActiveLevel();
-};
-
-std::vector<Level> AvailableLevels() {
-  std::vector<Level> levels;
-  for (const Level level : {Level::kBaseline, Level::kV3, Level::kV4})
-    if (Available(level)) levels.push_back(level);
-  return levels;
+template <class T>
+void Multiply(const GemmArgs<T>& args) {
+  const size_t bytes = GemmWorkspace(args);
+  const std::unique_ptr<void, void (*)(void*)> workspace(std::aligned_alloc(64, (bytes / 64 + 1) * 64), std::free);
+  Gemm(args, workspace.get());
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, LinalgTest, ::testing::ValuesIn(AvailableLevels()),
-                         [](const auto& level) { return std::string(NameOf(level.param)); });
+class LinalgTest : public LevelTest {};
+INSTANTIATE_TEST_SUITE_P(Levels, LinalgTest, ::testing::ValuesIn(AvailableLevels()), LevelName);
 
 template <class T>
 struct Problem {
@@ -78,7 +68,7 @@ struct Problem {
 template <class T>
 void ExpectProduct(Problem<T>& problem) {
   const std::vector<T> expected = problem.Expected();
-  Gemm(problem.args);
+  Multiply(problem.args);
   for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(problem.c[i], expected[i], 1e-4) << "element " << i;
 }
 
@@ -114,7 +104,7 @@ TEST_P(LinalgTest, BetaOfZeroDoesNotReadC) {
     Problem<float> problem(m, 24, 18, false, false, 0, 3);
     const std::vector<float> expected = problem.Expected();
     for (float& value : problem.c) value = std::nanf("");
-    Gemm(problem.args);
+    Multiply(problem.args);
     for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(problem.c[i], expected[i], 1e-4);
   }
 }
@@ -123,17 +113,106 @@ TEST_P(LinalgTest, ProductOverNothingLeavesBetaTimesC) {
   Problem<float> problem(3, 4, 0, false, false, 0, 3);
   problem.args.beta = 0.5f;
   const std::vector<float> before = problem.c;
-  Gemm(problem.args);
+  Multiply(problem.args);
   for (size_t i = 0; i < before.size(); ++i) EXPECT_EQ(problem.c[i], before[i] * 0.5f);
 }
 
 TEST_P(LinalgTest, GapsBetweenRowsOfCStayAsTheyAre) {
   Problem<float> problem(8, 20, 30, false, false, 3, 5);
   const std::vector<float> before = problem.c;
-  Gemm(problem.args);
+  Multiply(problem.args);
   for (int64_t i = 0; i < 8; ++i)
     for (int64_t j = 20; j < 23; ++j)
       EXPECT_EQ(problem.c[static_cast<size_t>(i * 23 + j)], before[static_cast<size_t>(i * 23 + j)]);
+}
+
+TEST_P(LinalgTest, ProductsDeeperAndWiderThanOneBlockAgreeWithTheDefinition) {
+  Problem<float> deep(250, 40, 700, false, true, 1, 11);
+  ExpectProduct(deep);
+  Problem<float> wide(30, 1100, 200, true, false, 0, 12);
+  ExpectProduct(wide);
+}
+
+TEST_P(LinalgTest, RowBiasIsAddedToEachRow) {
+  for (const int64_t m : {2, 20})
+    for (const int64_t n : {1, 24}) {
+      Problem<float> problem(m, n, 400, false, false, 0, 3);
+      std::vector<float> bias(static_cast<size_t>(m)), expected = problem.Expected();
+      for (size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<float>(i);
+      for (size_t i = 0; i < expected.size(); ++i) expected[i] += bias[i / static_cast<size_t>(n)];
+      problem.args.row_bias = bias.data();
+      Multiply(problem.args);
+      for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(problem.c[i], expected[i], 1e-4);
+    }
+}
+
+// Rows and columns of one matrix are alike: so must be the results, whatever tile and tail they fall into.
+TEST_P(LinalgTest, EqualRowsAndColumnsGiveEqualResults) {
+  Problem<float> problem(37, 71, 300, false, false, 0, 9);
+  for (int64_t i = 0; i < 37; ++i)
+    for (int64_t p = 0; p < 300; ++p) problem.a[static_cast<size_t>(i * 300 + p)] = problem.a[static_cast<size_t>(p)];
+  for (int64_t p = 0; p < 300; ++p)
+    for (int64_t j = 0; j < 71; ++j)
+      problem.b[static_cast<size_t>(p * 71 + j)] = problem.b[static_cast<size_t>(p * 71)];
+  Multiply(problem.args);
+  for (const float value : problem.c) ASSERT_EQ(value, problem.c[0]);
+}
+
+TEST_P(LinalgTest, NanAndInfinityReachOnlyTheirRowAndColumn) {
+  Problem<float> problem(15, 45, 33, false, false, 0, 9);
+  problem.a[7 * 33 + 2] = std::nanf("");
+  problem.b[5 * 45 + 44] = HUGE_VALF;
+  Multiply(problem.args);
+  for (size_t i = 0; i < 15; ++i)
+    for (size_t j = 0; j < 45; ++j)
+      ASSERT_EQ(std::isfinite(problem.c[i * 45 + j]), i != 7 && j != 44) << i << ", " << j;
+}
+
+TEST_P(LinalgTest, RightSideInPanelsGivesTheSame) {
+  for (const int64_t m : {1, 3, 29})
+    for (const int64_t n : {1, 31, 32, 33, 100}) {
+      Problem<float> problem(m, n, 210, false, false, 0, 3);
+      const std::vector<float> expected = problem.Expected();
+      const int64_t width = PanelWidth<float>(), panels = (n + width - 1) / width;
+      std::vector<float> packed(static_cast<size_t>(panels * width * 210), std::nanf(""));
+      for (int64_t p = 0; p < 210; ++p)
+        for (int64_t j = 0; j < n; ++j)
+          packed[static_cast<size_t>((j / width * 210 + p) * width + j % width)] =
+              problem.b[static_cast<size_t>(p * n + j)];
+      problem.args.b = packed.data();
+      problem.args.ldb = width * 210;
+      problem.args.b_in_panels = true;
+      Multiply(problem.args);
+      for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(problem.c[i], expected[i], 1e-4);
+    }
+}
+
+TEST_P(LinalgTest, GatheredRowsHaveZerosAroundWhatIsInside) {
+  std::vector<float> x(400);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i + 1);
+  for (const int64_t stride : {1, 2, 3})
+    for (int64_t count = 1; count <= PanelWidth<float>(); ++count)
+      for (int64_t first = 0; first <= count; first += 3)
+        for (int64_t stop = first; stop <= count; stop += 5) {
+          std::vector<float> y(100, -99);
+          GatherArgs<float> args;
+          args.rows = 2;
+          args.count = count;
+          args.first = first;
+          args.stop = stop;
+          args.stride = stride;
+          args.from = x.data() - first * stride;  // nothing before the first element inside may be read
+          args.from_step = 200;
+          args.to = y.data();
+          args.to_step = 50;
+          GatherRows(args);
+          for (int64_t r = 0; r < 2; ++r)
+            for (int64_t i = 0; i < 50; ++i) {
+              const float inside = static_cast<float>(r * 200 + (i - first) * stride + 1);
+              const float expected = i >= count ? -99.0f : i >= first && i < stop ? inside : 0.0f;
+              ASSERT_EQ(y[static_cast<size_t>(r * 50 + i)], expected) << count << " by " << stride << ", element " << i;
+            }
+        }
 }
 
 TEST_P(LinalgTest, SumOfTapsAgreesWithTheDefinition) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <memory>
 #include <vector>
 
 namespace deputy::host {
@@ -23,11 +25,22 @@ linalg::GemmArgs<T> Matrices(int64_t m, int64_t n, int64_t k, const std::vector<
   return args;
 }
 
+template <class T>
+void Multiply(const BatchedProduct<T>& product, ThreadPool& pool) {
+  const size_t bytes = BatchWorkspace(product, pool);
+  const std::unique_ptr<void, void (*)(void*)> workspace(std::aligned_alloc(64, (bytes / 64 + 1) * 64), std::free);
+  MultiplyBatch(product, workspace.get(), pool);
+}
+template <class T>
+void Multiply(const linalg::GemmArgs<T>& product, ThreadPool& pool) {
+  Multiply(BatchedProduct<T>{product, {}, {}, {}}, pool);
+}
+
 TEST(MatrixProduct, IntegersWrapAround) {
   const std::vector<int32_t> a = {2147483647, 1}, b = {2, 5};
   std::vector<int32_t> c(1);
   ThreadPool pool(1);
-  MultiplyMatrices(Matrices(1, 1, 2, a, b, c), pool);
+  Multiply(Matrices(1, 1, 2, a, b, c), pool);
   EXPECT_EQ(c[0], 3);  // 2^32 - 2 + 5, modulo 2^32
 }
 
@@ -37,7 +50,7 @@ TEST(MatrixProduct, IntegersMultiplyTransposed) {
   ThreadPool pool(1);
   linalg::GemmArgs<int64_t> args = Matrices(2, 2, 2, a, b, c);
   args.transpose_a = args.transpose_b = true;
-  MultiplyMatrices(args, pool);
+  Multiply(args, pool);
   EXPECT_EQ(c, (std::vector<int64_t>{1 * 5 + 3 * 6, 1 * 7 + 3 * 8, 2 * 5 + 4 * 6, 2 * 7 + 4 * 8}));
 }
 
@@ -49,8 +62,8 @@ TEST(MatrixProduct, CutsOverThreadsGiveTheSame) {
     for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5) - 2;
     std::vector<float> one(static_cast<size_t>(m * n)), four(one.size());
     ThreadPool single(1), pool(4);
-    MultiplyMatrices(Matrices(m, n, k, a, b, one), single);
-    MultiplyMatrices(Matrices(m, n, k, a, b, four), pool);
+    Multiply(Matrices(m, n, k, a, b, one), single);
+    Multiply(Matrices(m, n, k, a, b, four), pool);
     EXPECT_EQ(one, four) << m << "x" << n;
   }
 }
@@ -60,7 +73,7 @@ TEST(MatrixProduct, BatchesBroadcastAgainstEachOther) {
   std::vector<int32_t> c(6);
   ThreadPool pool(2);
   const int64_t a_batch[] = {2, 1}, b_batch[] = {3}, c_batch[] = {2, 3};
-  MultiplyBatch(BatchedProduct<int32_t>{Matrices(1, 1, 1, a, b, c), a_batch, b_batch, c_batch}, pool);
+  Multiply(BatchedProduct<int32_t>{Matrices(1, 1, 1, a, b, c), a_batch, b_batch, c_batch}, pool);
   EXPECT_EQ(c, (std::vector<int32_t>{10, 100, 1000, 20, 200, 2000}));
 }
 
@@ -69,7 +82,7 @@ TEST(MatrixProduct, OneRightSideServesTheWholeBatch) {
   std::vector<float> c(2);
   ThreadPool pool(2);
   const int64_t a_batch[] = {2}, b_batch[] = {1}, c_batch[] = {2};
-  MultiplyBatch(BatchedProduct<float>{Matrices(1, 1, 2, a, b, c), a_batch, b_batch, c_batch}, pool);
+  Multiply(BatchedProduct<float>{Matrices(1, 1, 2, a, b, c), a_batch, b_batch, c_batch}, pool);
   EXPECT_EQ(c, (std::vector<float>{3, 7}));
 }
 
@@ -78,7 +91,7 @@ TEST(MatrixProduct, EmptyBatchTouchesNothing) {
   std::vector<float> c = {5};
   ThreadPool pool(1);
   const int64_t a_batch[] = {0}, c_batch[] = {0};
-  MultiplyBatch(BatchedProduct<float>{Matrices(1, 1, 1, a, b, c), a_batch, {}, c_batch}, pool);
+  Multiply(BatchedProduct<float>{Matrices(1, 1, 1, a, b, c), a_batch, {}, c_batch}, pool);
   EXPECT_EQ(c[0], 5);
 }
 

@@ -1,8 +1,11 @@
-#include "kernels/vector_math.hpp"
+#include "kernels/linalg/vector_math.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
 #include <limits>
 
 namespace deputy::host {

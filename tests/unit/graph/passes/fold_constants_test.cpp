@@ -77,6 +77,14 @@ TEST(FoldConstants, ReshapedConstantSharesItsBytes) {
   EXPECT_EQ(graph.values[matrix].constant.shape(), (Dims{2, 3}));
 }
 
+TEST(FoldConstants, QuantizedWeightsStayQuantized) {
+  PassGraph made;
+  const ValueId weights = made.Constant(Values<int8_t>(DType::kInt8, {2, 2}, {1, 2, 3, 4}));
+  const ValueId real = made.Node("DequantizeLinear", {weights, made.Constant(Floats({}, {0.5f}))});
+  made.Output(made.Node("MatMul", {made.Input("x", {1, 2}), real}));
+  EXPECT_EQ(Operators(Passed(made.graph)), "DequantizeLinear,MatMul");
+}
+
 TEST(FoldConstants, WrongConstantsAreAnErrorWithTheNode) {
   PassGraph made;
   made.Output(made.Node("Gather", {made.Constant(Floats({2}, {1, 2})), made.Constant(Int(5))}));

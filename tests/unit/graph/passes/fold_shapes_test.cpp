@@ -107,6 +107,20 @@ TEST_F(FoldShapes, SizeAndProductOfStaticExtents) {
   EXPECT_EQ(graph.values[graph.outputs[1]].constant.values<int64_t>()[0], 24);
 }
 
+TEST_F(FoldShapes, ReductionOfNoAxesIsNoProduct) {
+  const ValueId shape = made.Node("Shape", {made.Input("y", {4, 6})});
+  made.Output(made.Node(PrimitiveBuilder("", "ReduceProd", 18).Set("noop_with_empty_axes", int64_t{1}), {shape}));
+  PassOptions options;
+  options.Off(Pass::kFoldConstants);
+  EXPECT_EQ(Operators(Passed(made.graph, options)), "ReduceProd");
+}
+
+TEST_F(FoldShapes, CastToInt32AndBackKeepsTheSymbol) {
+  const auto to = [](DType dtype) { return PrimitiveBuilder("", "Cast", 13).Set("to", static_cast<int64_t>(dtype)); };
+  const ValueId narrow = made.Node(to(DType::kInt32), {Shape()});
+  EXPECT_EQ(DimsOf(made.Node("ConstantOfShape", {made.Node(to(DType::kInt64), {narrow})})), (Dims{n, 3, h, w}));
+}
+
 TEST_F(FoldShapes, Int32IsNotFollowedBeyondItsRange) {
   const ValueId big = made.Constant(Values<int32_t>(DType::kInt32, {}, {INT32_MAX}));
   const ValueId cast =

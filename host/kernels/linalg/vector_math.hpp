@@ -1,22 +1,22 @@
 // Elementary functions of float without branches or calls, so that loops over them become vector code. Within 3 units
-// in the last place of the true value (tests/unit/kernels/vector_math_test.cpp); infinities and NaN as in <cmath>.
+// in the last place of the true value (tests/unit/kernels/vector_math_test.cpp); infinities and NaN as in <cmath>. They
+// are part of the modules too, so they are always inlined and call nothing of std::.
 #pragma once
 
-#include <bit>
-#include <cmath>
 #include <cstdint>
 
 namespace deputy::host {
 
 // Cephes expf (netlib.org/cephes): reduction by log(2) in two parts, then a polynomial of degree 7.
-inline float VectorExp(float x) {
+[[gnu::always_inline]] inline float VectorExp(float x) {
   // Outside of these bounds the result is 0 or infinite anyway; NaN fails both comparisons and passes.
   x = x < -104.0f ? -104.0f : x;
   x = x > 89.0f ? 89.0f : x;
   constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, kept in the low bits
   const float shifted = x * 1.44269504088896341f + kShift;
   const float n = shifted - kShift;
-  const int32_t power = static_cast<int32_t>(std::bit_cast<uint32_t>(shifted) - std::bit_cast<uint32_t>(kShift));
+  const int32_t power =
+      static_cast<int32_t>(__builtin_bit_cast(uint32_t, shifted) - __builtin_bit_cast(uint32_t, kShift));
   const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
   float p = 1.9875691500e-4f;
   p = p * r + 1.3981999507e-3f;
@@ -27,13 +27,14 @@ inline float VectorExp(float x) {
   p = p * r * r + r + 1.0f;
   // The power is applied in two halves: 2^128 and 2^-150 have no float of their own.
   const int32_t half = power / 2;
-  const auto two_to = [](int32_t e) { return std::bit_cast<float>((static_cast<uint32_t>(e) + 127u) << 23); };
-  return p * two_to(half) * two_to(power - half);
+  const float first = __builtin_bit_cast(float, (static_cast<uint32_t>(half) + 127u) << 23);
+  const float second = __builtin_bit_cast(float, (static_cast<uint32_t>(power - half) + 127u) << 23);
+  return p * first * second;
 }
 
 // Cephes tanhf: an odd polynomial near zero, otherwise from the exponential.
-inline float VectorTanh(float x) {
-  const float magnitude = std::fabs(x);
+[[gnu::always_inline]] inline float VectorTanh(float x) {
+  const float magnitude = __builtin_fabsf(x);
   const float z = x * x;
   float p = -5.70498872745e-3f;
   p = p * z + 2.06390887954e-2f;
@@ -42,14 +43,14 @@ inline float VectorTanh(float x) {
   p = p * z - 3.33332819422e-1f;
   const float near = p * z * magnitude + magnitude;
   const float far = 1.0f - 2.0f / (VectorExp(magnitude + magnitude) + 1.0f);
-  return std::copysign(magnitude < 0.625f ? near : far, x);
+  return __builtin_copysignf(magnitude < 0.625f ? near : far, x);
 }
 
 // Below one erf(x) / x is a polynomial of x^2; above, exp(x^2) * erfc(x) is one of 1 / (x + 2). Both are Chebyshev
 // fits, of degree 6 over [0, 1] and of degree 7 over [1, 4.5]; further out the exponential leaves nothing of the
 // second.
-inline float VectorErf(float x) {
-  const float magnitude = std::fabs(x);
+[[gnu::always_inline]] inline float VectorErf(float x) {
+  const float magnitude = __builtin_fabsf(x);
   const float z = x * x;
   float p = 7.88249745e-05f;
   p = p * z - 8.01885501e-04f;
@@ -68,9 +69,9 @@ inline float VectorErf(float x) {
   q = q * t + 5.69460452e-01f;
   q = q * t - 1.41698736e-04f;
   const float far = 1.0f - q * VectorExp(-z);
-  return std::copysign(magnitude < 1.0f ? p * magnitude : far, x);
+  return __builtin_copysignf(magnitude < 1.0f ? p * magnitude : far, x);
 }
 
-inline float VectorSigmoid(float x) { return 1.0f / (1.0f + VectorExp(-x)); }
+[[gnu::always_inline]] inline float VectorSigmoid(float x) { return 1.0f / (1.0f + VectorExp(-x)); }
 
 }  // namespace deputy::host

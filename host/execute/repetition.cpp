@@ -1,0 +1,278 @@
+#include "execute/repetition.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+
+#include "base/checked.hpp"
+#include "execute/execution.hpp"
+
+namespace deputy::host {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+std::span<const int64_t> DimsOf(const deputy_tensor& tensor) { return {tensor.dims, tensor.rank}; }
+
+// Bytes that grow, keeping what they hold.
+class Bytes {
+ public:
+  uint8_t* data() const { return data_.get(); }
+
+  Status Grow(size_t bytes) {
+    if (bytes <= capacity_ && data_ != nullptr) return {};
+    const size_t padded = (std::max(bytes, 2 * capacity_) / kAlignment + 1) * kAlignment;
+    std::unique_ptr<uint8_t, Free> larger(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, padded)));
+    if (larger == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of a loop", padded);
+    if (capacity_ != 0) std::memcpy(larger.get(), data_.get(), capacity_);
+    data_ = std::move(larger);
+    capacity_ = padded;
+    return {};
+  }
+
+ private:
+  struct Free {
+    void operator()(uint8_t* data) const { std::free(data); }
+  };
+  std::unique_ptr<uint8_t, Free> data_;
+  size_t capacity_ = 0;
+};
+
+// A tensor around one of its axes, in bytes.
+struct ByteView {
+  size_t outer = 1, inner = 1;
+};
+
+Result<ByteView> ViewAlong(std::span<const int64_t> dims, int64_t axis, size_t element) {
+  const int64_t rank = static_cast<int64_t>(dims.size());
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank)
+    return Error(StatusCode::kInvalidArgument, "a sequence of shape {} has no such axis", ShapeToString(dims));
+  ByteView view;
+  view.inner = element;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != axis) (d < axis ? view.outer : view.inner) *= static_cast<size_t>(dims[static_cast<size_t>(d)]);
+  return view;
+}
+
+Result<bool> Truth(const deputy_tensor& tensor) {
+  if (tensor.dtype != DEPUTY_DTYPE_BOOL || tensor.byte_size != 1)
+    return Error(StatusCode::kInvalidArgument, "the condition of a Loop must be one bool");
+  return *static_cast<const uint8_t*>(tensor.data) != 0;
+}
+
+template <class T>
+deputy_tensor Scalar(DType dtype, T* value) {
+  deputy_tensor tensor = {};
+  tensor.struct_size = sizeof tensor;
+  tensor.dtype = static_cast<deputy_dtype>(dtype);
+  tensor.data = value;
+  tensor.byte_size = sizeof *value;
+  return tensor;
+}
+
+}  // namespace
+
+// A copy of a tensor.
+class Repetition::Held {
+ public:
+  Status Copy(const deputy_tensor& from) {
+    DEPUTY_RETURN_IF_ERROR(bytes_.Grow(static_cast<size_t>(from.byte_size)));
+    dims_.assign(from.dims, from.dims + from.rank);
+    tensor_ = from;
+    tensor_.dims = dims_.data();
+    tensor_.data = bytes_.data();
+    if (from.byte_size != 0) std::memcpy(bytes_.data(), from.data, static_cast<size_t>(from.byte_size));
+    return {};
+  }
+
+  // Element `index` of a sequence.
+  Status CopyElement(const deputy_tensor& sequence, int64_t axis, int64_t index) {
+    const size_t size = SizeOf(static_cast<DType>(sequence.dtype));
+    DEPUTY_ASSIGN_OR_RETURN(const ByteView view, ViewAlong(DimsOf(sequence), axis, size));
+    const size_t at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(sequence.rank) : axis);
+    DEPUTY_RETURN_IF_ERROR(bytes_.Grow(view.outer * view.inner));
+    dims_.assign(sequence.dims, sequence.dims + sequence.rank);
+    const size_t length = static_cast<size_t>(dims_[at]);
+    dims_.erase(dims_.begin() + static_cast<ptrdiff_t>(at));
+    tensor_ = sequence;
+    tensor_.rank = static_cast<uint32_t>(dims_.size());
+    tensor_.dims = dims_.data();
+    tensor_.data = bytes_.data();
+    tensor_.byte_size = view.outer * view.inner;
+    const auto* from = static_cast<const uint8_t*>(sequence.data) + static_cast<size_t>(index) * view.inner;
+    for (size_t o = 0; o < view.outer && view.inner != 0; ++o)
+      std::memcpy(bytes_.data() + o * view.inner, from + o * length * view.inner, view.inner);
+    return {};
+  }
+
+  const deputy_tensor& tensor() const { return tensor_; }
+
+ private:
+  Bytes bytes_;
+  std::vector<int64_t> dims_;
+  deputy_tensor tensor_ = {};
+};
+
+// Elements of one sequence, in the order of the rounds.
+class Repetition::Collected {
+ public:
+  void Clear() { count_ = 0; }
+
+  Status Append(const deputy_tensor& element) {
+    if (count_ == 0) {
+      dims_.assign(element.dims, element.dims + element.rank);
+      dtype_ = element.dtype;
+      size_ = static_cast<size_t>(element.byte_size);
+    } else if (!std::equal(dims_.begin(), dims_.end(), element.dims, element.dims + element.rank)) {
+      return Error(StatusCode::kInvalidArgument, "a round made {} where the one before made {}",
+                   ShapeToString(DimsOf(element)), ShapeToString(dims_));
+    }
+    const std::optional<size_t> end = CheckedMultiply(size_, count_ + 1);
+    if (!end) return Error(StatusCode::kResourceExhausted, "{} elements of {} bytes", count_ + 1, size_);
+    DEPUTY_RETURN_IF_ERROR(bytes_.Grow(*end));
+    if (size_ != 0) std::memcpy(bytes_.data() + count_ * size_, element.data, size_);
+    ++count_;
+    return {};
+  }
+
+  // Without a round the element's type, as far as it is known, stands for the shape.
+  Status Write(deputy_tensor* target, ScanDirection direction, const ValueType& element, OutputAllocator& allocator) {
+    if (count_ == 0) {
+      dtype_ = static_cast<deputy_dtype>(element.dtype);
+      dims_.clear();
+      for (const int64_t extent : element.dims) dims_.push_back(std::max<int64_t>(extent, 0));
+    }
+    const int64_t rank = static_cast<int64_t>(dims_.size()) + 1;
+    const int64_t axis = direction.axis < 0 ? direction.axis + rank : direction.axis;
+    if (axis < 0 || axis >= rank)
+      return Error(StatusCode::kInvalidArgument, "elements of rank {} make no sequence along axis {}", rank - 1,
+                   direction.axis);
+    shape_ = dims_;
+    shape_.insert(shape_.begin() + axis, static_cast<int64_t>(count_));
+    target->dtype = dtype_;
+    DEPUTY_RETURN_IF_ERROR(allocator.Allocate(target, shape_));
+    if (count_ == 0 || size_ == 0) return {};
+    DEPUTY_ASSIGN_OR_RETURN(const ByteView view, ViewAlong(shape_, axis, SizeOf(static_cast<DType>(dtype_))));
+    auto* to = static_cast<uint8_t*>(target->data);
+    for (size_t i = 0; i < count_; ++i) {
+      const size_t at = direction.reverse ? count_ - 1 - i : i;
+      for (size_t o = 0; o < view.outer; ++o)
+        std::memcpy(to + (o * count_ + at) * view.inner, bytes_.data() + i * size_ + o * view.inner, view.inner);
+    }
+    return {};
+  }
+
+ private:
+  Bytes bytes_;
+  std::vector<int64_t> dims_, shape_;
+  deputy_dtype dtype_ = DEPUTY_DTYPE_UNDEFINED;
+  size_t size_ = 0, count_ = 0;
+};
+
+Repetition::Repetition(const Node& node, Execution& body, const RepetitionForm& form)
+    : node_(node),
+      body_(body),
+      form_(form),
+      states_(form.states),
+      held_(2 * form.states),
+      elements_(form.scanned_inputs),
+      collected_(form.scanned_outputs) {}
+
+Repetition::~Repetition() = default;
+
+Result<std::unique_ptr<Repetition>> Repetition::Create(const Node& node, Execution& body) {
+  DEPUTY_ASSIGN_OR_RETURN(const RepetitionForm form, RepetitionFormOf(node, *body.plan().graph));
+  return std::unique_ptr<Repetition>(new Repetition(node, body, form));
+}
+
+Status Repetition::Run(std::span<const deputy_tensor* const> inputs, std::span<deputy_tensor* const> outputs,
+                       OutputAllocator& allocator, uint64_t deadline_ns) {
+  for (Collected& sequence : collected_) sequence.Clear();
+  for (size_t i = 0; i < form_.states; ++i) states_[i] = *inputs[form_.before_inputs() + i];
+  DEPUTY_RETURN_IF_ERROR(form_.is_loop ? RunLoop(inputs, deadline_ns) : RunScan(inputs, deadline_ns));
+  return WriteOutputs(outputs, allocator);
+}
+
+Status Repetition::RunLoop(std::span<const deputy_tensor* const> inputs, uint64_t deadline_ns) {
+  int64_t trips = std::numeric_limits<int64_t>::max();
+  bool going = true;
+  if (inputs[0] != nullptr) {
+    if (inputs[0]->dtype != DEPUTY_DTYPE_INT64 || inputs[0]->byte_size != sizeof trips)
+      return Error(StatusCode::kInvalidArgument, "the count of a Loop must be one int64");
+    std::memcpy(&trips, inputs[0]->data, sizeof trips);
+  }
+  if (inputs[1] != nullptr) {
+    DEPUTY_ASSIGN_OR_RETURN(going, Truth(*inputs[1]));
+  }
+  const Graph& body = *body_.plan().graph;
+  for (int64_t round = 0; going && round < trips; ++round) {
+    uint8_t condition = 1;
+    body_.Bind(body.inputs[0], Scalar(DType::kInt64, &round));
+    body_.Bind(body.inputs[1], Scalar(DType::kBool, &condition));
+    DEPUTY_RETURN_IF_ERROR(RunRound(deadline_ns));
+    DEPUTY_ASSIGN_OR_RETURN(going, Truth(body_.tensor(body.outputs[0])));
+  }
+  return {};
+}
+
+Status Repetition::RunScan(std::span<const deputy_tensor* const> inputs, uint64_t deadline_ns) {
+  const Graph& body = *body_.plan().graph;
+  int64_t length = -1;
+  for (size_t i = 0; i < form_.scanned_inputs; ++i) {
+    const deputy_tensor& sequence = *inputs[form_.states + i];
+    const int64_t rank = static_cast<int64_t>(sequence.rank), named = InputDirection(node_, i).axis;
+    const int64_t axis = named < 0 ? named + rank : named;
+    if (axis < 0 || axis >= rank || (length >= 0 && sequence.dims[axis] != length))
+      return Error(StatusCode::kInvalidArgument, "a sequence of shape {} beside others of {} elements",
+                   ShapeToString(DimsOf(sequence)), length);
+    length = sequence.dims[axis];
+  }
+  for (int64_t round = 0; round < length; ++round) {
+    for (size_t i = 0; i < form_.scanned_inputs; ++i) {
+      const ScanDirection direction = InputDirection(node_, i);
+      DEPUTY_RETURN_IF_ERROR(elements_[i].CopyElement(*inputs[form_.states + i], direction.axis,
+                                                      direction.reverse ? length - 1 - round : round));
+      body_.Bind(body.inputs[form_.states + i], elements_[i].tensor());
+    }
+    DEPUTY_RETURN_IF_ERROR(RunRound(deadline_ns));
+  }
+  return {};
+}
+
+// What the body makes lies in its own memory, which the next round writes: states are copied out, all of them before
+// the first of them is read again.
+Status Repetition::RunRound(uint64_t deadline_ns) {
+  const Graph& body = *body_.plan().graph;
+  for (size_t i = 0; i < form_.states; ++i) body_.Bind(body.inputs[form_.before_inputs() + i], states_[i]);
+  DEPUTY_RETURN_IF_ERROR(body_.Run(deadline_ns));
+  for (size_t i = 0; i < form_.states; ++i) {
+    Held& next = held_[2 * i + turn_];
+    DEPUTY_RETURN_IF_ERROR(next.Copy(body_.tensor(body.outputs[form_.before_outputs() + i])));
+    states_[i] = next.tensor();
+  }
+  turn_ = 1 - turn_;
+  for (size_t i = 0; i < form_.scanned_outputs; ++i)
+    DEPUTY_RETURN_IF_ERROR(collected_[i].Append(body_.tensor(body.outputs[form_.before_outputs() + form_.states + i])));
+  return {};
+}
+
+Status Repetition::WriteOutputs(std::span<deputy_tensor* const> outputs, OutputAllocator& allocator) {
+  const Graph& body = *body_.plan().graph;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i] == nullptr) continue;
+    if (i >= form_.states) {
+      const size_t scan = i - form_.states;
+      const ValueType& element = body.values[body.outputs[form_.before_outputs() + i]].type;
+      DEPUTY_RETURN_IF_ERROR(collected_[scan].Write(outputs[i], OutputDirection(node_, scan), element, allocator));
+      continue;
+    }
+    outputs[i]->dtype = states_[i].dtype;
+    DEPUTY_RETURN_IF_ERROR(allocator.Allocate(outputs[i], DimsOf(states_[i])));
+    if (states_[i].byte_size != 0)
+      std::memcpy(outputs[i]->data, states_[i].data, static_cast<size_t>(states_[i].byte_size));
+  }
+  return {};
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,45 @@
+#include "graph/repetition.hpp"
+
+namespace deputy::host {
+namespace {
+
+ScanDirection Direction(const Node& node, const char* axes, const char* directions, size_t i) {
+  const std::span<const int64_t> axis = node.primitive.GetInts(axes), reverse = node.primitive.GetInts(directions);
+  return {i < axis.size() ? axis[i] : 0, i < reverse.size() && reverse[i] != 0};
+}
+
+}  // namespace
+
+Result<RepetitionForm> RepetitionFormOf(const Node& node, const Graph& body) {
+  RepetitionForm form;
+  form.is_loop = node.kind() == OpKind::kLoop;
+  const size_t inputs = node.inputs.size(), before = form.before_inputs();
+  if (!form.is_loop) {
+    const int64_t scanned = node.primitive.GetInt("num_scan_inputs", 0);
+    if (scanned < 1 || static_cast<uint64_t>(scanned) > inputs)
+      return Error(StatusCode::kModel, "num_scan_inputs is {} with {} inputs", scanned, inputs);
+    form.scanned_inputs = static_cast<size_t>(scanned);
+  }
+  if (inputs < before) return Error(StatusCode::kModel, "a Loop needs a count and a condition, or places for them");
+  form.states = inputs - before - form.scanned_inputs;
+  const size_t made = form.before_outputs() + form.states;
+  if (body.inputs.size() != inputs || body.outputs.size() < made)
+    return Error(StatusCode::kModel, "a body with {} inputs and {} outputs does not fit {} inputs", body.inputs.size(),
+                 body.outputs.size(), inputs);
+  form.scanned_outputs = body.outputs.size() - made;
+  if (node.outputs.size() > form.states + form.scanned_outputs)
+    return Error(StatusCode::kModel, "the body has {} outputs, the node {}", body.outputs.size(), node.outputs.size());
+  for (size_t i = before; i < inputs; ++i)
+    if (node.inputs[i] == kNone) return Error(StatusCode::kModel, "input {} is left out", i);
+  return form;
+}
+
+ScanDirection InputDirection(const Node& node, size_t i) {
+  return Direction(node, "scan_input_axes", "scan_input_directions", i);
+}
+
+ScanDirection OutputDirection(const Node& node, size_t i) {
+  return Direction(node, "scan_output_axes", "scan_output_directions", i);
+}
+
+}  // namespace deputy::host

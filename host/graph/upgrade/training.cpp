@@ -1,0 +1,43 @@
+// Rules for operators that once trained unless told otherwise. Deputy does not train: what asks for the results of
+// training is refused, and is_test is taken as set.
+#include "graph/upgrade/rewrite.hpp"
+
+namespace deputy::host {
+
+// BatchNormalization-6 and Dropout-6 to 7.
+Status DropIsTest(NodeRewrite& node) {
+  node.SetPrimitive(PrimitiveBuilder(node.primitive()).Remove("is_test").SetVersion(7));
+  return {};
+}
+
+// BatchNormalization-7 (spatial) to 9.
+Status UpgradeBatchNormalization7(NodeRewrite& node) {
+  if (node.primitive().GetInt("spatial", 1) == 0)
+    return Error(StatusCode::kNotSupported, "statistics for every element (spatial = 0) are gone since opset 9");
+  node.SetPrimitive(PrimitiveBuilder(node.primitive()).Remove("spatial").SetVersion(9));
+  return {};
+}
+
+// BatchNormalization-9, which trains when it has more than one output, to 14, which has an attribute for it.
+Status UpgradeBatchNormalization9(NodeRewrite& node) {
+  if (!node.DropExtraOutputs())
+    return Error(StatusCode::kNotSupported, "the statistics of training are used, but models are not trained here");
+  node.SetVersion(14);
+  return {};
+}
+
+// Dropout-7 to 10, whose mask is no longer of the type of the data.
+Status UpgradeDropout7(NodeRewrite& node) {
+  if (!node.DropExtraOutputs())
+    return Error(StatusCode::kNotSupported, "the mask of a Dropout older than opset 10 is used");
+  node.SetVersion(10);
+  return {};
+}
+
+// Dropout-10 to 12. Without training nothing is dropped, so that the ratio says nothing.
+Status UpgradeDropout10(NodeRewrite& node) {
+  node.SetPrimitive(PrimitiveBuilder(node.primitive()).Remove("ratio").SetVersion(12));
+  return {};
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,67 @@
+// Loops over neighbouring float32 elements: functions of one and of two, sums, the rows of softmax and layer
+// normalization, pools. Computed by the active level (level.hpp), on the calling thread; nothing allocates.
+#pragma once
+
+#include <cstdint>
+
+namespace deputy::host::linalg {
+
+// Functions of one element, with the meaning of the ONNX operators; alpha and beta are the parameters named.
+enum class RowFunction : uint8_t {
+  kAbs,
+  kAffine,  // alpha * x + beta
+  kClip,    // to [alpha, beta]
+  kErf,
+  kExp,
+  kGelu,
+  kGeluTanh,     // approximated
+  kHardSigmoid,  // alpha, beta
+  kHardSwish,
+  kLeakyRelu,  // alpha
+  kNeg,
+  kReciprocal,
+  kRelu,
+  kSigmoid,
+  kSqrt,
+  kTanh,
+};
+inline constexpr int kRowFunctions = static_cast<int>(RowFunction::kTanh) + 1;
+
+// y may be x.
+using RowLoop = void (*)(const float* x, int64_t count, float alpha, float beta, float* y);
+void Apply(RowFunction function, const float* x, int64_t count, float alpha, float beta, float* y);
+
+// Functions of two elements, as BinaryOp of binary.hpp has them. Steps are 0 or 1; y may be an operand with step 1.
+enum class PairFunction : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPRelu };
+inline constexpr int kPairFunctions = static_cast<int>(PairFunction::kPRelu) + 1;
+
+using PairLoop = void (*)(const float* a, int64_t a_step, const float* b, int64_t b_step, int64_t count, float* y);
+void Apply(PairFunction function, const float* a, int64_t a_step, const float* b, int64_t b_step, int64_t count,
+           float* y);
+
+// In double. Of squares: of the distances from `mean`.
+double Sum(const float* x, int64_t count);
+double SumOfSquares(const float* x, int64_t count, double mean);
+// NaN if there is one among the elements; minus infinity for none.
+float Largest(const float* x, int64_t count);
+
+// y = exp(x - largest), divided by its sum. y may be x.
+void Softmax(const float* x, int64_t count, float* y);
+// y = (x - mean) * inverse * scale + bias; no bias: null. y may be x.
+void Normalize(const float* x, int64_t count, float mean, float inverse, const float* scale, const float* bias,
+               float* y);
+
+// The largest element, NaN left out, or the sum of those under each position of a window over a plane. Pairs are rows,
+// columns; elements in the padding do not take part; without any the largest is minus infinity. The stride of the
+// columns is 1 or 2.
+struct PoolArgs {
+  bool largest = true;
+  const float* x = nullptr;
+  int64_t in[2] = {};
+  float* y = nullptr;
+  int64_t out[2] = {};
+  int64_t kernel[2] = {}, strides[2] = {}, dilations[2] = {}, pads[2] = {};  // pads before
+};
+void Pool(const PoolArgs& args);
+
+}  // namespace deputy::host::linalg

@@ -1,0 +1,218 @@
+// Loops and Scans over the CPU: states, sequences, captures, extents that grow.
+#include "execute/repetition.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cpu/delegate.hpp"
+#include "execute/execution.hpp"
+#include "graph/inference.hpp"
+#include "graph/verify.hpp"
+
+namespace deputy::host {
+namespace {
+
+using Floats = std::vector<float>;
+
+Node MakeNode(const PrimitiveBuilder& builder, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
+  Node node;
+  node.primitive = builder.Finish();
+  node.name = node.primitive.op_type();
+  node.inputs = std::move(inputs);
+  node.outputs = std::move(outputs);
+  return node;
+}
+
+Node MakeNode(const char* op, int32_t version, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
+  return MakeNode(PrimitiveBuilder("", op, version), std::move(inputs), std::move(outputs));
+}
+
+ValueType FloatType(std::vector<int64_t> dims) { return {DType::kFloat32, true, std::move(dims)}; }
+
+class RepetitionTest : public testing::Test {
+ protected:
+  Status Prepare(Graph graph) {
+    DEPUTY_RETURN_IF_ERROR(VerifyGraph(graph));
+    DEPUTY_RETURN_IF_ERROR(InferGraph(graph, {}));
+    delegates_ = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
+    PlacementOptions options;
+    options.delegates.resize(1);
+    DEPUTY_ASSIGN_OR_RETURN(plan_, MakePlan(std::make_shared<Graph>(std::move(graph)), delegates_, options));
+    DEPUTY_ASSIGN_OR_RETURN(execution_, Execution::Create(plan_));
+    return {};
+  }
+  Floats Values(ValueId id) const {
+    const deputy_tensor& tensor = execution_->tensor(id);
+    const float* data = static_cast<const float*>(tensor.data);
+    return {data, data + tensor.byte_size / sizeof(float)};
+  }
+  std::vector<int64_t> Dims(ValueId id) const {
+    const deputy_tensor& tensor = execution_->tensor(id);
+    return {tensor.dims, tensor.dims + tensor.rank};
+  }
+
+  std::vector<std::shared_ptr<Delegate>> delegates_;
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<Execution> execution_;
+};
+
+// state = [state, state + x] in each round, and x + state's sum is kept of each; x is captured. `trips` and `going` are
+// inputs; the body goes on as long as its condition was true.
+struct GrowingLoop {
+  Graph graph;
+  ValueId trips, going, x, start, last, sums;
+
+  GrowingLoop() {
+    trips = graph.AddValue("trips", {DType::kInt64, true, {}});
+    going = graph.AddValue("going", {DType::kBool, true, {}});
+    x = graph.AddValue("x", FloatType({1}));
+    start = graph.AddValue("start", FloatType({1}));
+    last = graph.AddValue("last");
+    sums = graph.AddValue("sums");
+    graph.inputs = {trips, going, x, start};
+    graph.outputs = {last, sums};
+    auto body = std::make_shared<Graph>();
+    const ValueId round = body->AddValue("round", {DType::kInt64, true, {}});
+    const ValueId condition = body->AddValue("condition", {DType::kBool, true, {}});
+    const ValueId state = body->AddValue("state"), captured = body->AddValue("x");
+    const ValueId again = body->AddValue("again"), more = body->AddValue("more"), next = body->AddValue("next");
+    const ValueId sum = body->AddValue("sum"), kept = body->AddValue("kept");
+    body->inputs = {round, condition, state};
+    body->captured = {captured};
+    body->outputs = {again, next, kept};
+    body->nodes = {MakeNode("Identity", 13, {condition}, {again}), MakeNode("Add", 14, {state, captured}, {more}),
+                   MakeNode(PrimitiveBuilder("", "Concat", 13).Set("axis", int64_t{0}), {state, more}, {next}),
+                   MakeNode(PrimitiveBuilder("", "ReduceSum", 13).Set("keepdims", int64_t{1}), {state}, {sum}),
+                   MakeNode("Add", 14, {sum, captured}, {kept})};
+    Node node = MakeNode("Loop", 13, {trips, going, start}, {last, sums});
+    node.regions.push_back({"body", body, {x}});
+    graph.nodes = {std::move(node)};
+  }
+};
+
+TEST_F(RepetitionTest, StatesMayGrowFromRoundToRound) {
+  GrowingLoop loop;
+  ASSERT_TRUE(Prepare(loop.graph).ok());
+  int64_t trips = 2;
+  uint8_t going = 1;
+  float x = 10, start = 1;
+  execution_->Bind(loop.trips, &trips);
+  execution_->Bind(loop.going, &going);
+  execution_->Bind(loop.x, &x);
+  execution_->Bind(loop.start, &start);
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(Values(loop.last), (Floats{1, 11, 11, 21}));
+  EXPECT_EQ(Values(loop.sums), (Floats{11, 22}));
+  EXPECT_EQ(Dims(loop.sums), (std::vector<int64_t>{2, 1}));
+  trips = 1;
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(Values(loop.last), (Floats{1, 11}));
+  EXPECT_EQ(Values(loop.sums), (Floats{11}));
+}
+
+TEST_F(RepetitionTest, WithoutARoundTheStatesStayAndTheSequencesAreEmpty) {
+  GrowingLoop loop;
+  ASSERT_TRUE(Prepare(loop.graph).ok());
+  int64_t trips = 5;
+  uint8_t going = 0;
+  float x = 10, start = 1;
+  execution_->Bind(loop.trips, &trips);
+  execution_->Bind(loop.going, &going);
+  execution_->Bind(loop.x, &x);
+  execution_->Bind(loop.start, &start);
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(Values(loop.last), (Floats{1}));
+  EXPECT_EQ(Dims(loop.sums)[0], 0);
+  EXPECT_TRUE(Values(loop.sums).empty());
+}
+
+TEST_F(RepetitionTest, TheConditionOfTheBodyEndsALoopWithoutACount) {
+  // state doubles while it is less than 100.
+  Graph graph;
+  const ValueId start = graph.AddValue("start", FloatType({})), last = graph.AddValue("last");
+  graph.inputs = {start};
+  graph.outputs = {last};
+  auto body = std::make_shared<Graph>();
+  const ValueId round = body->AddValue("round", {DType::kInt64, true, {}});
+  const ValueId condition = body->AddValue("condition", {DType::kBool, true, {}});
+  const ValueId state = body->AddValue("state"), next = body->AddValue("next"), again = body->AddValue("again");
+  const ValueId limit =
+      body->AddConstant("limit", *Tensor::FromValues<float>(DType::kFloat32, {}, std::vector<float>{100}));
+  body->inputs = {round, condition, state};
+  body->outputs = {again, next};
+  body->nodes = {MakeNode("Add", 14, {state, state}, {next}), MakeNode("Less", 13, {next, limit}, {again})};
+  Node node = MakeNode("Loop", 13, {kNone, kNone, start}, {last});
+  node.regions.push_back({"body", body, {}});
+  graph.nodes = {std::move(node)};
+  ASSERT_TRUE(Prepare(std::move(graph)).ok());
+  float in = 3, out = 0;
+  execution_->Bind(start, &in);
+  execution_->Bind(last, &out);
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(out, 192);
+}
+
+// sum += element; the sums are kept. Sequences stand along `axis`, the elements are read from the end.
+struct SummingScan {
+  Graph graph;
+  ValueId start, sequence, last, sums;
+
+  explicit SummingScan(int64_t axis) {
+    start = graph.AddValue("start", FloatType({2}));
+    sequence =
+        graph.AddValue("sequence", FloatType(axis == 0 ? std::vector<int64_t>{3, 2} : std::vector<int64_t>{2, 3}));
+    last = graph.AddValue("last");
+    sums = graph.AddValue("sums");
+    graph.inputs = {start, sequence};
+    graph.outputs = {last, sums};
+    auto body = std::make_shared<Graph>();
+    const ValueId sum = body->AddValue("sum"), element = body->AddValue("element");
+    const ValueId next = body->AddValue("next"), kept = body->AddValue("kept");
+    body->inputs = {sum, element};
+    body->outputs = {next, kept};
+    body->nodes = {MakeNode("Add", 14, {sum, element}, {next}), MakeNode("Identity", 13, {next}, {kept})};
+    Node node = MakeNode(PrimitiveBuilder("", "Scan", 11)
+                             .Set("num_scan_inputs", int64_t{1})
+                             .Set("scan_input_axes", std::vector<int64_t>{axis})
+                             .Set("scan_output_axes", std::vector<int64_t>{axis})
+                             .Set("scan_input_directions", std::vector<int64_t>{1}),
+                         {start, sequence}, {last, sums});
+    node.regions.push_back({"body", body, {}});
+    graph.nodes = {std::move(node)};
+  }
+};
+
+TEST_F(RepetitionTest, AScanReadsElementsOfItsSequences) {
+  SummingScan scan(0);
+  ASSERT_TRUE(Prepare(scan.graph).ok());
+  Floats start = {0, 100}, sequence = {1, 2, 3, 4, 5, 6}, last(2), sums(6);
+  execution_->Bind(scan.start, start.data());
+  execution_->Bind(scan.sequence, sequence.data());
+  execution_->Bind(scan.last, last.data());
+  execution_->Bind(scan.sums, sums.data());
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(last, (Floats{9, 112}));
+  EXPECT_EQ(sums, (Floats{5, 106, 8, 110, 9, 112}));
+}
+
+TEST_F(RepetitionTest, SequencesMayStandAlongAnotherAxis) {
+  SummingScan scan(-1);
+  ASSERT_TRUE(Prepare(scan.graph).ok());
+  Floats start = {0, 100}, sequence = {1, 3, 5, 2, 4, 6}, last(2), sums(6);
+  execution_->Bind(scan.start, start.data());
+  execution_->Bind(scan.sequence, sequence.data());
+  execution_->Bind(scan.last, last.data());
+  execution_->Bind(scan.sums, sums.data());
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(last, (Floats{9, 112}));
+  EXPECT_EQ(sums, (Floats{5, 8, 9, 106, 110, 112}));
+}
+
+TEST_F(RepetitionTest, ABodyThatDoesNotFitIsRefused) {
+  GrowingLoop loop;
+  loop.graph.nodes[0].inputs.pop_back();
+  const Status status = Prepare(loop.graph);
+  EXPECT_EQ(status.message(), "a body with 3 inputs and 3 outputs does not fit 2 inputs");
+}
+
+}  // namespace
+}  // namespace deputy::host

@@ -1,0 +1,61 @@
+#include "unit/graph/upgrade/upgraded.hpp"
+
+namespace deputy::host {
+namespace {
+
+PrimitiveBuilder From(const char* op, int64_t axis) {
+  return PrimitiveBuilder("", op, 6).Set("broadcast", int64_t{1}).Set("axis", axis);
+}
+
+TEST(UpgradeBroadcast, ComputedOperandGetsAxesAtItsEnd) {
+  const PassGraph made = OldNode(From("Add", 0), {{2, 2}, {2}});
+  EXPECT_EQ(Operators(Upgraded(made.graph)), "Unsqueeze,Add");
+  EXPECT_EQ(ElementsOf<float>(Result1(made, {Floats({2, 2}, {1, 2, 3, 4}), Floats({2}, {10, 20})})),
+            (std::vector<float>{11, 12, 23, 24}));
+}
+
+TEST(UpgradeBroadcast, ConstantOperandIsReshaped) {
+  const PassGraph made = OldNode(From("Mul", 1), {{1, 2, 2}}, {Floats({2}, {10, 20})});
+  EXPECT_EQ(Operators(Upgraded(made.graph)), "Mul");
+  EXPECT_EQ(ElementsOf<float>(Result1(made, {Floats({1, 2, 2}, {1, 2, 3, 4})})), (std::vector<float>{10, 20, 60, 80}));
+}
+
+TEST(UpgradeBroadcast, OperandAtTheEndStays) {
+  EXPECT_EQ(Operators(Upgraded(OldNode(From("Sub", 1), {{2, 2}, {2}}).graph)), "Sub");
+  EXPECT_EQ(Operators(Upgraded(OldNode(From("Div", -1), {{2, 2}, {2}}).graph)), "Div");
+}
+
+TEST(UpgradeBroadcast, AxisSaysNothingWithoutBroadcast) {
+  const PassGraph made = OldNode(PrimitiveBuilder("", "Pow", 1).Set("axis", int64_t{0}), {{2, 2}, {2, 2}});
+  const Graph graph = Upgraded(made.graph);
+  EXPECT_EQ(Operators(graph), "Pow");
+  EXPECT_FALSE(graph.nodes[0].primitive.Has("axis"));
+}
+
+TEST(UpgradeBroadcast, ComparisonsAndLogicAreUpgradedAlike) {
+  for (const char* op : {"Equal", "Greater", "Less"})
+    EXPECT_EQ(Operators(Upgraded(OldNode(From(op, 0), {{2, 2}, {2}}).graph)), std::string("Unsqueeze,") + op);
+  for (const char* op : {"And", "Or", "Xor"}) {
+    PassGraph made;
+    const ValueId a = made.Input("a", {2, 2}, DType::kBool), b = made.Input("b", {2}, DType::kBool);
+    made.Output(made.Node(From(op, 0), {a, b}));
+    EXPECT_EQ(Operators(Upgraded(made.graph)), std::string("Unsqueeze,") + op);
+  }
+}
+
+TEST(UpgradeBroadcast, UnknownRankIsRefusedByNameAndVersion) {
+  PassGraph made = OldNode(From("Add", 0), {{2, 2}, {2}});
+  made.graph.values[0].type.ranked = false;
+  EXPECT_EQ(UpgradeError(made).message(),
+            "Add version 6 broadcasts from axis 0 on, which is gone since opset 7, and the ranks are not known");
+}
+
+TEST(UpgradeBroadcast, SlopePerChannelMayBeComputed) {
+  const PassGraph made = OldNode(PrimitiveBuilder("", "PRelu", 6), {{1, 2, 1, 2}, {2}});
+  EXPECT_EQ(Operators(Upgraded(made.graph)), "Unsqueeze,PRelu");
+  EXPECT_EQ(ElementsOf<float>(Result1(made, {Floats({1, 2, 1, 2}, {-1, 1, -1, 2}), Floats({2}, {10, 20})})),
+            (std::vector<float>{-10, 1, -20, 2}));
+}
+
+}  // namespace
+}  // namespace deputy::host
