@@ -258,25 +258,5 @@ TEST(Upgrade, NewestFormsAreLeftAlone) {
   EXPECT_EQ(graph.nodes[0].primitive.since_version(), 14);
 }
 
-TEST(Upgrade, UpsampleScalesBecomeAnInput) {
-  const PrimitiveBuilder builder = PrimitiveBuilder("", "Upsample", 7)
-                                       .Set("scales", std::vector<float>{1, 1, 2, 3})
-                                       .Set("mode", std::string("linear"));
-  const Graph graph = Upgraded(OneNode(builder, {DType::kFloat32, true, {1, 1, 2, 2}}));
-  EXPECT_EQ(graph.nodes[0].primitive.since_version(), 9);
-  EXPECT_EQ(graph.nodes[0].primitive.GetString("mode", ""), "linear");
-  const std::span<const float> scales = Input(graph, 1).constant.values<float>();
-  EXPECT_EQ(std::vector<float>(scales.begin(), scales.end()), (std::vector<float>{1, 1, 2, 3}));
-}
-
-TEST(Upgrade, TheFirstUpsampleHasTwoScales) {
-  const PrimitiveBuilder builder =
-      PrimitiveBuilder("", "Upsample", 1).Set("height_scale", 2.0f).Set("width_scale", 3.0f);
-  const Graph graph = Upgraded(OneNode(builder, {DType::kFloat32, true, {1, 1, 2, 2}}));
-  EXPECT_EQ(graph.nodes[0].primitive.AttributeNames(), std::vector<std::string_view>{});
-  const std::span<const float> scales = Input(graph, 1).constant.values<float>();
-  EXPECT_EQ(std::vector<float>(scales.begin(), scales.end()), (std::vector<float>{1, 1, 2, 3}));
-}
-
 }  // namespace
 }  // namespace deputy::host

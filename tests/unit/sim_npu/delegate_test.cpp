@@ -1,0 +1,353 @@
+// The simulated NPU through its plugin's table: what it computes, what it refuses and why, what its clock says.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "deputy/sdk/sdk.hpp"
+#include "unit/sdk/fake_host.hpp"
+
+extern "C" const deputy_plugin* deputy_plugin_query_v1(uint32_t host_abi, const void* reserved);
+
+namespace {
+
+using fake::PrimitiveBytes;
+using Ints = std::vector<int64_t>;
+
+const deputy_delegate* SimNpu() {
+  const deputy_plugin* plugin = deputy_plugin_query_v1(DEPUTY_ABI_VERSION, nullptr);
+  return plugin->delegate_at(plugin, 0);
+}
+
+int64_t Count(const Ints& dims) {
+  int64_t count = 1;
+  for (const int64_t extent : dims) count *= extent;
+  return count;
+}
+
+// Numbers between -1 and 1 that halves hold exactly, the same in every run.
+std::vector<float> Numbers(int64_t count, uint32_t seed) {
+  std::vector<float> numbers;
+  for (int64_t i = 0; i < count; ++i) {
+    seed = seed * 1664525u + 1013904223u;
+    numbers.push_back(static_cast<float>(static_cast<int32_t>(seed >> 24) - 128) / 128.0f);
+  }
+  return numbers;
+}
+
+// One node on the device: values are added by the test, in the order of the node's inputs; the output comes last.
+struct OneNode {
+  fake::Host host;
+  std::vector<deputy_value_id> inputs;
+  std::vector<std::vector<float>> given;
+  deputy_value_id output = 0;
+
+  OneNode& Input(const Ints& dims) {
+    inputs.push_back(host.AddValue("in" + std::to_string(inputs.size()), dims));
+    given.push_back(Numbers(Count(dims), static_cast<uint32_t>(inputs.size())));
+    return *this;
+  }
+  OneNode& Constant(const std::vector<float>& elements, const Ints& dims) {
+    inputs.push_back(host.AddConstant("constant" + std::to_string(inputs.size()), elements, dims));
+    return *this;
+  }
+  OneNode& Node(const std::string& type, uint32_t since, const Ints& out,
+                std::function<void(PrimitiveBytes&)> attributes = {}) {
+    output = host.AddValue("out", out);
+    host.AddNode({type, inputs, {output}, true, since, std::move(attributes)});
+    return *this;
+  }
+
+  fake::Host::Answer Ask() {
+    fake::Opened opened(host, SimNpu());
+    EXPECT_EQ(opened.QuerySupport(), nullptr);
+    return host.answers[0];
+  }
+
+  std::vector<float> Run() {
+    const fake::Host::Answer answer = Ask();
+    EXPECT_EQ(answer.reason, deputy_reason{DEPUTY_REASON_SUPPORTED}) << answer.detail;
+    fake::Opened opened(host, SimNpu());
+    fake::Claim partition{{0}, {}, {output}, nullptr};
+    for (const deputy_value_id id : inputs)
+      if (!host.values[id].is_constant) partition.inputs.push_back(id);
+    deputy_executable* executable = nullptr;
+    deputy_context* context = nullptr;
+    EXPECT_EQ(opened.Compile(partition, &executable), nullptr);
+    EXPECT_EQ(fake::StatusPtr(SimNpu()->context_create(executable, &context)), nullptr);
+    std::vector<std::vector<float>> outputs{std::vector<float>(size_t(Count(host.values[output].dims)))};
+    EXPECT_EQ(fake::Execute(SimNpu(), context, given, outputs), nullptr);
+    SimNpu()->context_destroy(context);
+    SimNpu()->executable_destroy(executable);
+    return outputs[0];
+  }
+};
+
+void ExpectClose(const std::vector<float>& got, const std::vector<float>& wanted) {
+  ASSERT_EQ(got.size(), wanted.size());
+  float largest = 0;
+  for (const float value : wanted) largest = std::max(largest, std::fabs(value));
+  for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], wanted[i], 1e-3f * largest) << "element " << i;
+}
+
+struct ConvCase {
+  const char* name;
+  Ints in, kernel;  // [N,C,H,W], [M,C/group,kH,kW]
+  int64_t group, stride, dilation, pad;
+};
+void PrintTo(const ConvCase& c, std::ostream* out) { *out << c.name; }
+
+class SimNpuConv : public testing::TestWithParam<ConvCase> {};
+
+TEST_P(SimNpuConv, IsTheSumOverItsWindow) {
+  const ConvCase& c = GetParam();
+  const auto extent = [&](size_t axis) {
+    return (c.in[axis] + 2 * c.pad - (c.kernel[axis] - 1) * c.dilation - 1) / c.stride + 1;
+  };
+  const Ints out{c.in[0], c.kernel[0], extent(2), extent(3)};
+  const std::vector<float> weights = Numbers(Count(c.kernel), 77), bias = Numbers(c.kernel[0], 78);
+  OneNode node;
+  node.Input(c.in).Constant(weights, c.kernel).Constant(bias, {c.kernel[0]}).Node("Conv", 1, out, [&](auto& bytes) {
+    bytes.Ints("strides", {c.stride, c.stride}).Ints("dilations", {c.dilation, c.dilation}).Int("group", c.group);
+    bytes.Ints("pads", {c.pad, c.pad, c.pad, c.pad}).Ints("kernel_shape", {c.kernel[2], c.kernel[3]});
+  });
+
+  std::vector<float> wanted;
+  const auto& x = node.given[0];
+  const int64_t group_out = c.kernel[0] / c.group;
+  for (int64_t n = 0; n < out[0]; ++n)
+    for (int64_t m = 0; m < out[1]; ++m)
+      for (int64_t y = 0; y < out[2]; ++y)
+        for (int64_t z = 0; z < out[3]; ++z) {
+          float sum = bias[size_t(m)];
+          for (int64_t k = 0; k < c.kernel[1]; ++k)
+            for (int64_t i = 0; i < c.kernel[2]; ++i)
+              for (int64_t j = 0; j < c.kernel[3]; ++j) {
+                const int64_t h = y * c.stride - c.pad + i * c.dilation, w = z * c.stride - c.pad + j * c.dilation;
+                if (h < 0 || w < 0 || h >= c.in[2] || w >= c.in[3]) continue;
+                const int64_t channel = m / group_out * c.kernel[1] + k;
+                sum += x[size_t(((n * c.in[1] + channel) * c.in[2] + h) * c.in[3] + w)] *
+                       weights[size_t(((m * c.kernel[1] + k) * c.kernel[2] + i) * c.kernel[3] + j)];
+              }
+          wanted.push_back(sum);
+        }
+  ExpectClose(node.Run(), wanted);
+}
+
+INSTANTIATE_TEST_SUITE_P(SimNpu, SimNpuConv,
+                         testing::Values(ConvCase{"padded", {1, 3, 9, 11}, {8, 3, 3, 3}, 1, 1, 1, 1},
+                                         ConvCase{"pointwise", {2, 6, 5, 7}, {5, 6, 1, 1}, 1, 1, 1, 0},
+                                         ConvCase{"strided", {1, 2, 20, 37}, {4, 2, 3, 3}, 1, 2, 1, 1},
+                                         ConvCase{"dilated", {1, 2, 17, 19}, {4, 2, 3, 3}, 1, 1, 5, 5},
+                                         ConvCase{"depthwise", {1, 6, 8, 40}, {6, 1, 3, 3}, 6, 1, 1, 1},
+                                         ConvCase{"groups", {1, 4, 8, 8}, {12, 2, 3, 3}, 2, 1, 1, 1},
+                                         ConvCase{"odd channels", {1, 3, 6, 6}, {7, 3, 5, 5}, 1, 1, 1, 2},
+                                         ConvCase{"wide row", {1, 1, 3, 70}, {4, 1, 3, 3}, 1, 1, 1, 1}),
+                         [](const auto& instance) {
+                           std::string name = instance.param.name;
+                           for (char& c : name) c = c == ' ' ? '_' : c;
+                           return name;
+                         });
+
+TEST(SimNpu, GemmMultipliesAndAdds) {
+  OneNode node;
+  const auto weights = Numbers(5 * 33, 3), bias = Numbers(33, 4);
+  node.Input({6, 5}).Constant(weights, {33, 5}).Constant(bias, {33});
+  node.Node("Gemm", 7, {6, 33}, [](auto& bytes) { bytes.Int("transB", 1).Float("alpha", 0.5f).Float("beta", 2.0f); });
+  std::vector<float> wanted;
+  for (size_t row = 0; row < 6; ++row)
+    for (size_t column = 0; column < 33; ++column) {
+      float sum = 0;
+      for (size_t k = 0; k < 5; ++k) sum += node.given[0][row * 5 + k] * weights[column * 5 + k];
+      wanted.push_back(0.5f * sum + 2 * bias[column]);
+    }
+  ExpectClose(node.Run(), wanted);
+}
+
+TEST(SimNpu, AddBroadcastsAConstantPerChannel) {
+  OneNode node;
+  node.Input({1, 2, 2, 2}).Constant({0.5f, -0.5f}, {2, 1, 1}).Node("Add", 7, {1, 2, 2, 2});
+  std::vector<float> wanted = node.given[0];
+  for (size_t i = 0; i < 8; ++i) wanted[i] += i < 4 ? 0.5f : -0.5f;
+  ExpectClose(node.Run(), wanted);
+}
+
+TEST(SimNpu, SubKeepsTheOrderOfItsOperands) {
+  OneNode node;
+  node.Constant({1.0f}, {1}).Input({2, 3}).Node("Sub", 7, {2, 3});
+  std::vector<float> wanted = node.given[0];
+  for (float& value : wanted) value = 1 - value;
+  ExpectClose(node.Run(), wanted);
+}
+
+TEST(SimNpu, MaxPoolOverTheEdgeTakesWhatIsThere) {
+  OneNode node;
+  node.Input({1, 1, 3, 3}).Node("MaxPool", 10, {1, 1, 2, 2}, [](auto& bytes) {
+    bytes.Ints("kernel_shape", {2, 2}).Ints("strides", {2, 2}).Int("ceil_mode", 1);
+  });
+  const auto& x = node.given[0];
+  ExpectClose(node.Run(), {std::max({x[0], x[1], x[3], x[4]}), std::max(x[2], x[5]), std::max(x[6], x[7]), x[8]});
+}
+
+TEST(SimNpu, AveragePoolDoesNotCountPadding) {
+  OneNode node;
+  node.Input({1, 1, 2, 2}).Node("AveragePool", 7, {1, 1, 3, 3}, [](auto& bytes) {
+    bytes.Ints("kernel_shape", {2, 2}).Ints("pads", {1, 1, 1, 1});
+  });
+  const auto& x = node.given[0];
+  const auto got = node.Run();
+  EXPECT_NEAR(got[0], x[0], 1e-3f);
+  EXPECT_NEAR(got[4], (x[0] + x[1] + x[2] + x[3]) / 4, 1e-3f);
+}
+
+TEST(SimNpu, SoftmaxBeforeDefinition13IsOverAllThatFollowsTheAxis) {
+  OneNode old;
+  old.Input({1, 2, 2, 2}).Node("Softmax", 1, {1, 2, 2, 2}, [](auto& bytes) { bytes.Int("axis", 1); });
+  float sum = 0;
+  for (const float value : old.Run()) sum += value;
+  EXPECT_NEAR(sum, 1.0f, 2e-3f);
+}
+
+TEST(SimNpu, ResultsBeyondHalfPrecisionSaturate) {
+  OneNode node;
+  node.Input({1, 1}).Constant({60000.0f}, {1, 1}).Node("MatMul", 1, {1, 1});
+  node.given[0] = {4.0f};
+  EXPECT_EQ(node.Run()[0], 65504.0f);
+}
+
+struct Refusal {
+  const char* name;
+  deputy_reason reason;
+  const char* detail;
+  std::function<void(OneNode&)> build;
+};
+void PrintTo(const Refusal& r, std::ostream* out) { *out << r.name; }
+
+class SimNpuRefuses : public testing::TestWithParam<Refusal> {};
+
+TEST_P(SimNpuRefuses, WithItsReason) {
+  OneNode node;
+  GetParam().build(node);
+  const auto answer = node.Ask();
+  EXPECT_EQ(answer.reason, GetParam().reason) << answer.detail;
+  EXPECT_NE(answer.detail.find(GetParam().detail), std::string::npos) << answer.detail;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    SimNpu, SimNpuRefuses,
+    testing::Values(
+        Refusal{"unknown_operator", DEPUTY_REASON_OPERATOR_UNKNOWN, "",
+                [](OneNode& n) {
+                  n.Input({1, 2}).Node("Exp", 1, {1, 2});
+                }},
+        Refusal{"open_extents", DEPUTY_REASON_SHAPE_DYNAMIC, "extents",
+                [](OneNode& n) {
+                  n.Input({1, 2});
+                  n.host.values[0].dims = {-1, 2};
+                  n.Node("Relu", 1, {1, 2});
+                }},
+        Refusal{"rank_3", DEPUTY_REASON_RANK, "rank 3",
+                [](OneNode& n) {
+                  n.Input({1, 2, 3}).Node("Relu", 1, {1, 2, 3});
+                }},
+        Refusal{"integers", DEPUTY_REASON_DTYPE, "int64",
+                [](OneNode& n) {
+                  n.Input({1, 2});
+                  n.host.values[0].dtype = DEPUTY_DTYPE_INT64;
+                  n.Node("Relu", 1, {1, 2});
+                }},
+        Refusal{"no_elements", DEPUTY_REASON_SHAPE, "no elements",
+                [](OneNode& n) {
+                  n.Input({0, 2}).Node("Relu", 1, {0, 2});
+                }},
+        Refusal{"computed_weights", DEPUTY_REASON_NOT_CONSTANT, "weights",
+                [](OneNode& n) {
+                  n.Input({1, 1, 4, 4}).Input({1, 1, 3, 3}).Node("Conv", 1, {1, 1, 2, 2});
+                }},
+        Refusal{"large_kernel", DEPUTY_REASON_ATTRIBUTE, "kernel 13x13 is larger than 11x11",
+                [](OneNode& n) {
+                  n.Input({1, 1, 13, 13}).Constant(Numbers(169, 1), {1, 1, 13, 13}).Node("Conv", 1, {1, 1, 1, 1});
+                }},
+        Refusal{"large_dilation", DEPUTY_REASON_ATTRIBUTE, "dilation",
+                [](OneNode& n) {
+                  n.Input({1, 1, 19, 19}).Constant(Numbers(9, 1), {1, 1, 3, 3});
+                  n.Node("Conv", 1, {1, 1, 1, 1}, [](auto& bytes) { bytes.Ints("dilations", {9, 9}); });
+                }},
+        Refusal{"weights_beyond_fp16", DEPUTY_REASON_OTHER, "fp16",
+                [](OneNode& n) {
+                  n.Input({1, 1}).Constant({1e6f}, {1, 1}).Node("MatMul", 1, {1, 1});
+                }},
+        Refusal{"two_computed_matrices", DEPUTY_REASON_NOT_CONSTANT, "weights",
+                [](OneNode& n) {
+                  n.Input({2, 2}).Input({2, 2}).Node("MatMul", 1, {2, 2});
+                }},
+        Refusal{"old_broadcast", DEPUTY_REASON_ATTRIBUTE, "definition 7",
+                [](OneNode& n) {
+                  n.Input({1, 2}).Input({1, 2}).Node("Add", 6, {1, 2});
+                }}),
+    [](const auto& instance) { return std::string(instance.param.name); });
+
+// A chain of products, large enough that arithmetic is most of the time.
+struct Chain : fake::Host {
+  Chain() {
+    const auto weights = AddConstant("weights", Numbers(256 * 256, 5), {256, 256});
+    auto last = AddValue("x", {64, 256});
+    inputs = {last};
+    for (int i = 0; i < 4; ++i) {
+      const auto next = AddValue("v" + std::to_string(i), {64, 256});
+      AddNode({"MatMul", {last, weights}, {next}});
+      last = next;
+    }
+    outputs = {last};
+  }
+  fake::Claim partition() const { return {{0, 1, 2, 3}, inputs, outputs, nullptr}; }
+};
+
+deputy_device_state StateAfterOneRun(const std::string& frequency) {
+  Chain chain;
+  fake::Opened opened(chain, SimNpu(), {{"frequency", frequency}});
+  deputy_executable* executable = nullptr;
+  deputy_context* context = nullptr;
+  EXPECT_EQ(opened.Compile(chain.partition(), &executable), nullptr);
+  EXPECT_EQ(fake::StatusPtr(SimNpu()->context_create(executable, &context)), nullptr);
+  std::vector<std::vector<float>> outputs{std::vector<float>(64 * 256)};
+  EXPECT_EQ(fake::Execute(SimNpu(), context, {Numbers(64 * 256, 6)}, outputs), nullptr);
+  SimNpu()->context_destroy(context);
+  SimNpu()->executable_destroy(executable);
+  deputy_device_state state{};
+  state.struct_size = sizeof state;
+  const auto* control =
+      static_cast<const deputy_ext_device_control*>(SimNpu()->get_extension(SimNpu(), DEPUTY_EXT_DEVICE_CONTROL));
+  EXPECT_EQ(fake::StatusPtr(control->device_state(opened.instance(), &state)), nullptr);
+  return state;
+}
+
+TEST(SimNpu, DeviceTimeScalesWithTheLevels) {
+  const uint64_t low = StateAfterOneRun("1").busy_ns;
+  for (uint64_t level = 2; level <= 4; ++level)
+    EXPECT_NEAR(static_cast<double>(low), static_cast<double>(StateAfterOneRun(std::to_string(level)).busy_ns * level),
+                4.0);
+}
+
+TEST(SimNpu, GrantsAStepBelowAnExplicitClock) {
+  const deputy_device_state state = StateAfterOneRun("800000000Hz");
+  EXPECT_EQ(state.frequency_granted_hz, 750'000'000u);
+  EXPECT_EQ(state.level_granted, 0u);
+  EXPECT_EQ(state.runs, 1u);
+}
+
+TEST(SimNpu, PartitionThatDoesNotFitItsMemoryIsNotSupported) {
+  fake::Host host;
+  const auto weights = host.AddConstant("weights", Numbers(1024 * 1024, 5), {1024, 1024});
+  const auto x = host.AddValue("x", {1, 1024}), y = host.AddValue("y", {1, 1024});
+  host.AddNode({"MatMul", {x, weights}, {y}});
+  fake::Opened opened(host, SimNpu(), {{"memory", "1"}});
+  deputy_executable* executable = nullptr;
+  const fake::StatusPtr failure = opened.Compile({{0}, {x}, {y}, nullptr}, &executable);
+  ASSERT_NE(failure, nullptr);
+  EXPECT_EQ(failure->code, DEPUTY_NOT_SUPPORTED);
+  EXPECT_NE(failure->message.find("device memory"), std::string::npos);
+}
+
+TEST(SimNpu, SaysThatItIsSimulated) { EXPECT_NE(SimNpu()->flags & DEPUTY_DELEGATE_SIMULATED, 0u); }
+
+}  // namespace
