@@ -97,6 +97,7 @@ class DelegateBase {
     instance_name_ = std::move(instance_name);
     device_index_ = device_index;
   }
+  virtual void LookAt(const GraphView& graph) = 0;
   virtual Verdict AnswerFor(const NodeView& node) = 0;
   virtual Status ProposeClaims(const GraphView& graph, const ClaimSink& sink) = 0;
   virtual void ReleaseClaim(void* claim) = 0;
