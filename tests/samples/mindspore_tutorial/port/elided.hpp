@@ -16,7 +16,6 @@
 
 namespace sdk = deputy::sdk;
 namespace schema = deputy::schema;
-using namespace deputy::sdk;
 
 namespace lite {
 struct NpuDeviceInfo {
@@ -33,25 +32,25 @@ using NPUGetOp = NPUOp* (*)(sdk::Kernel* kernel);
 class NPUManager {
  public:
   bool IsSupportNPU() const { return true; }
-  Code LoadOMModel() { return kSuccess; }
+  sdk::Code LoadOMModel() { return sdk::kSuccess; }
 };
 
 class NPUPassManager {};
 
 class NPUGraph : public sdk::Kernel {
  public:
-  NPUGraph(const std::vector<NPUOp*>& ops, NPUManager*, const std::vector<Tensor>& inputs,
-           const std::vector<Tensor>& outputs)
+  NPUGraph(const std::vector<NPUOp*>& ops, NPUManager*, const std::vector<sdk::Tensor>& inputs,
+           const std::vector<sdk::Tensor>& outputs)
       : sdk::Kernel(inputs, outputs) {
     for (const NPUOp* op : ops) kernels_.push_back(op->kernel);
   }
-  Code Init() {
+  sdk::Code Init() {
     executor_ = std::make_unique<tutorial::TutorialGraph>(inputs(), outputs(), kernels_);
-    return kSuccess;
+    return sdk::kSuccess;
   }
-  Status Prepare() override;
-  Status Execute() override;
-  Status ReSize() override { return kLiteNotSupport; }
+  sdk::Status Prepare() override;
+  sdk::Status Execute() override;
+  sdk::Status ReSize() override { return sdk::kLiteNotSupport; }
 
  private:
   std::vector<sdk::Kernel*> kernels_;
@@ -59,5 +58,5 @@ class NPUGraph : public sdk::Kernel {
 };
 
 // Of the ported code, for main.cpp. The first one frees `model_buf`.
-Code BuildWithXxxDelegate(char* model_buf, size_t size, deputy::Model** built);
+sdk::Code BuildWithXxxDelegate(char* model_buf, size_t size, deputy::Model** built);
 void UseNpuDelegate(deputy::Context* context);

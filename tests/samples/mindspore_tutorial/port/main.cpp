@@ -50,7 +50,7 @@ int main(int count, char** paths) {
     auto* model_buf = new char[bytes.size()];
     std::copy(bytes.begin(), bytes.end(), model_buf);
     deputy::Model* made = nullptr;
-    if (BuildWithXxxDelegate(model_buf, bytes.size(), &made) != kSuccess) return 1;
+    if (BuildWithXxxDelegate(model_buf, bytes.size(), &made) != sdk::kSuccess) return 1;
     const std::unique_ptr<deputy::Model> on_xxx(made);
     all &= Agrees(paths[i], "XXXDelegate", *on_xxx, expected);
 

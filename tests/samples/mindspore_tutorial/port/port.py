@@ -183,7 +183,7 @@ def ported(text):
             at, after = found.start(), found.start() + (take[0] if take else 0)
         blocks[name] = text[:at] + lines + text[after:]
     code = [blocks[name] for name in BLOCKS if name != "call"]
-    return '#include "elided.hpp"\n\n' + "\n".join(code) + BEFORE_CALL + blocks["call"] + "}\n"
+    return '#include "elided.hpp"\n\nusing namespace deputy::sdk;\n\n' + "\n".join(code) + BEFORE_CALL + blocks["call"] + "}\n"
 
 
 def check(tutorial, arguments):
