@@ -36,6 +36,12 @@ class DelegateProxy final : public Delegate {
   Result<DeviceState> device_state() const override;
   std::vector<std::pair<std::string, std::string>> options() const override;
 
+  Result<BlobMaker> blob_maker() const override;
+  Status CheckBlob(const std::string& compatibility) const override;
+  Result<std::shared_ptr<const Executable>> Restore(const GraphView& view, const PartitionSpec& partition,
+                                                    Blob blob) override;
+  bool keeps_partitions() const override { return opened_->resize() != nullptr; }
+
  private:
   DelegateProxy(std::shared_ptr<OpenedDelegate> opened, std::string id);
 

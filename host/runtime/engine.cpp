@@ -2,6 +2,7 @@
 #include "runtime/engine.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/log.hpp"
 #include "base/nearest.hpp"
@@ -128,6 +129,9 @@ class EngineBuilder {
     engine_->plugin_files.emplace_back();
     engine_->placement.delegates.emplace_back();
     engine_->passes = Passes(config.passes);
+    if (std::optional<std::filesystem::path> folder = CacheFolder(*config.cache.dir))
+      engine_->cache =
+          std::make_unique<BlobCache>(CacheOptions{*std::move(folder), static_cast<uint64_t>(config.cache.max->count)});
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
     for (const PlacementRule& rule : config.placement.rules)
       engine_->placement.rules.push_back(

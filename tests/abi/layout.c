@@ -2,9 +2,13 @@
  * version of the ABI was released; layout_test.py compares, and sees that no field of the headers is missing here. */
 #include <stdio.h>
 
+#include "deputy/abi/ext/blob.h"
 #include "deputy/abi/ext/device_control.h"
+#include "deputy/abi/ext/operators.h"
 #include "deputy/abi/ext/options.h"
+#include "deputy/abi/ext/profiling.h"
 #include "deputy/abi/ext/propose.h"
+#include "deputy/abi/ext/resize.h"
 #include "deputy/abi/note.h"
 
 #define STRUCT(type) printf("%s %zu\n", #type, sizeof(type))
@@ -28,6 +32,8 @@ int main(void) {
   FIELD(deputy_open_args, name);
   FIELD(deputy_open_args, options);
   FIELD(deputy_open_args, option_count);
+  FIELD(deputy_open_args, flags);
+  FIELD(deputy_open_args, reserved);
 
   STRUCT(deputy_support_sink);
   FIELD(deputy_support_sink, struct_size);
@@ -77,6 +83,28 @@ int main(void) {
   FIELD(deputy_plugin, delegate_at);
   FIELD(deputy_plugin, get_extension);
 
+  STRUCT(deputy_blob_sink);
+  FIELD(deputy_blob_sink, struct_size);
+  FIELD(deputy_blob_sink, reserved);
+  FIELD(deputy_blob_sink, self);
+  FIELD(deputy_blob_sink, write);
+
+  STRUCT(deputy_blob);
+  FIELD(deputy_blob, struct_size);
+  FIELD(deputy_blob, reserved);
+  FIELD(deputy_blob, data);
+  FIELD(deputy_blob, size);
+  FIELD(deputy_blob, owner);
+  FIELD(deputy_blob, release);
+
+  STRUCT(deputy_ext_blob);
+  FIELD(deputy_ext_blob, struct_size);
+  FIELD(deputy_ext_blob, flags);
+  FIELD(deputy_ext_blob, compatibility);
+  FIELD(deputy_ext_blob, check);
+  FIELD(deputy_ext_blob, serialize);
+  FIELD(deputy_ext_blob, restore);
+
   STRUCT(deputy_device_state);
   FIELD(deputy_device_state, struct_size);
   FIELD(deputy_device_state, level_requested);
@@ -92,6 +120,39 @@ int main(void) {
   FIELD(deputy_ext_device_control, struct_size);
   FIELD(deputy_ext_device_control, reserved);
   FIELD(deputy_ext_device_control, device_state);
+
+  STRUCT(deputy_operator_attribute);
+  FIELD(deputy_operator_attribute, name);
+  FIELD(deputy_operator_attribute, help);
+  FIELD(deputy_operator_attribute, type);
+  FIELD(deputy_operator_attribute, required);
+
+  STRUCT(deputy_operator_info);
+  FIELD(deputy_operator_info, struct_size);
+  FIELD(deputy_operator_info, since_version);
+  FIELD(deputy_operator_info, domain);
+  FIELD(deputy_operator_info, op_type);
+  FIELD(deputy_operator_info, help);
+  FIELD(deputy_operator_info, min_inputs);
+  FIELD(deputy_operator_info, max_inputs);
+  FIELD(deputy_operator_info, min_outputs);
+  FIELD(deputy_operator_info, max_outputs);
+  FIELD(deputy_operator_info, attributes);
+  FIELD(deputy_operator_info, attribute_count);
+
+  STRUCT(deputy_type_sink);
+  FIELD(deputy_type_sink, struct_size);
+  FIELD(deputy_type_sink, reserved);
+  FIELD(deputy_type_sink, self);
+  FIELD(deputy_type_sink, set_output);
+
+  STRUCT(deputy_ext_operators);
+  FIELD(deputy_ext_operators, struct_size);
+  FIELD(deputy_ext_operators, reserved);
+  FIELD(deputy_ext_operators, operator_count);
+  FIELD(deputy_ext_operators, operator_at);
+  FIELD(deputy_ext_operators, infer);
+  FIELD(deputy_ext_operators, compute);
 
   STRUCT(deputy_option_info);
   FIELD(deputy_option_info, struct_size);
@@ -110,6 +171,36 @@ int main(void) {
   FIELD(deputy_ext_options, option_count);
   FIELD(deputy_ext_options, option_at);
   FIELD(deputy_ext_options, get_option);
+
+  STRUCT(deputy_profile_event);
+  FIELD(deputy_profile_event, struct_size);
+  FIELD(deputy_profile_event, id);
+  FIELD(deputy_profile_event, clock);
+  FIELD(deputy_profile_event, reserved);
+  FIELD(deputy_profile_event, begin_ns);
+  FIELD(deputy_profile_event, end_ns);
+  FIELD(deputy_profile_event, name);
+  FIELD(deputy_profile_event, metadata);
+
+  STRUCT(deputy_profile_sink);
+  FIELD(deputy_profile_sink, struct_size);
+  FIELD(deputy_profile_sink, reserved);
+  FIELD(deputy_profile_sink, self);
+  FIELD(deputy_profile_sink, event);
+
+  STRUCT(deputy_debug_map_sink);
+  FIELD(deputy_debug_map_sink, struct_size);
+  FIELD(deputy_debug_map_sink, reserved);
+  FIELD(deputy_debug_map_sink, self);
+  FIELD(deputy_debug_map_sink, add);
+
+  STRUCT(deputy_ext_profiling);
+  FIELD(deputy_ext_profiling, struct_size);
+  FIELD(deputy_ext_profiling, reserved);
+  FIELD(deputy_ext_profiling, debug_map);
+  FIELD(deputy_ext_profiling, set_profiling);
+  FIELD(deputy_ext_profiling, collect);
+  FIELD(deputy_ext_profiling, correlate);
 
   STRUCT(deputy_claim);
   FIELD(deputy_claim, struct_size);
@@ -132,6 +223,19 @@ int main(void) {
   FIELD(deputy_ext_propose, reserved);
   FIELD(deputy_ext_propose, propose);
   FIELD(deputy_ext_propose, claim_release);
+
+  STRUCT(deputy_resize_args);
+  FIELD(deputy_resize_args, struct_size);
+  FIELD(deputy_resize_args, input_count);
+  FIELD(deputy_resize_args, output_count);
+  FIELD(deputy_resize_args, flags);
+  FIELD(deputy_resize_args, inputs);
+  FIELD(deputy_resize_args, outputs);
+
+  STRUCT(deputy_ext_resize);
+  FIELD(deputy_ext_resize, struct_size);
+  FIELD(deputy_ext_resize, reserved);
+  FIELD(deputy_ext_resize, resize);
 
   STRUCT(deputy_node_info);
   FIELD(deputy_node_info, struct_size);
