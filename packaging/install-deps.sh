@@ -21,7 +21,7 @@ build=(
 # fonts, of which the network has never seen the last four.
 test=(
   libgtest-dev libbenchmark-dev
-  clang-14 libclang-rt-14-dev clang-format-14
+  clang-14 libclang-rt-14-dev clang-format-14 libc++-14-dev libc++abi-14-dev rustc
   g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
   python3-numpy python3-pil python3-onnx libopenblas0-pthread
   fonts-dejavu-core fonts-dejavu-extra fonts-liberation fonts-freefont-ttf fonts-lato fonts-open-sans

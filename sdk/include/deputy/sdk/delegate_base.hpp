@@ -124,6 +124,7 @@ class DelegateBase {
     device_index_ = device_index;
     compile_only_ = compile_only;
   }
+  virtual void LookAt(const GraphView& graph) = 0;
   virtual Verdict AnswerFor(const NodeView& node) = 0;
   virtual Status ProposeClaims(const GraphView& graph, const ClaimSink& sink) = 0;
   virtual void ReleaseClaim(void* claim) = 0;

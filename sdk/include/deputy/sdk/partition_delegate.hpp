@@ -10,7 +10,9 @@ namespace deputy::sdk {
 
 class PartitionDelegate : public DelegateBase {
  public:
-  // May this node run here? Pure: the same node, the same answer. Nodes of too new a definition never get here.
+  // The whole graph, before its nodes are asked about one by one: for delegates whose answers depend on neighbours.
+  virtual void Look(const GraphView&) {}
+  // May this node run here? Pure: the same graph, the same answers. Nodes of too new a definition never get here.
   virtual Verdict Supports(const NodeView& node) = 0;
   // All nodes were supported. kNotSupported hands them to the next delegate. Views and names live as long as the call;
   // constants and primitives as long as the model.
@@ -22,6 +24,7 @@ class PartitionDelegate : public DelegateBase {
     return Status(Code::kNotSupported, "no compiled blobs");
   }
 
+  void LookAt(const GraphView& graph) final { Look(graph); }
   Verdict AnswerFor(const NodeView& node) final { return Supports(node); }
   Status ProposeClaims(const GraphView&, const ClaimSink&) final { return {}; }
   void ReleaseClaim(void*) final {}

@@ -50,6 +50,7 @@ struct Thunks {
     const GraphView graph(instance.host, shown);
     return GuardWithGraph(graph, [&]() -> Status {
       const std::lock_guard<std::mutex> lock(instance.holder->load);
+      instance.delegate().LookAt(graph);
       for (size_t i = 0, count = graph.node_count(); i < count && !graph.failed(); ++i) {
         const NodeView node = graph.NodeAt(i);
         if (!node.offered()) continue;
