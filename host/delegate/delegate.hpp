@@ -13,6 +13,7 @@
 #include "delegate/abilities.hpp"
 #include "deputy/abi/tensor.h"
 #include "graph/graph.hpp"
+#include "graph/inference.hpp"
 #include "tensor/scratch.hpp"
 
 namespace deputy::host {
@@ -158,6 +159,12 @@ class Delegate {
   virtual Result<std::shared_ptr<const Executable>> Restore(const GraphView&, const PartitionSpec&, Blob) {
     return Status(StatusCode::kNotSupported, "no compiled blobs");
   }
+
+  // Types of the outputs of a node of one of the delegate's own operators; kNotSupported when it is not one of them.
+  // Other failures say what is wrong with the node. [any-thread]
+  virtual Status InferOwn(InferenceContext&) const { return Status(StatusCode::kNotSupported, "no own operators"); }
+  // Kernels that the delegate brings for its own operators, as a delegate that stands behind all others but the CPU.
+  virtual std::shared_ptr<Delegate> own_kernels() const { return nullptr; }
 
   // True: for other shapes of the model a partition of this delegate is not asked about again, but resized or compiled
   // anew, and only when that fails is the model placed anew.

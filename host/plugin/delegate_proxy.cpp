@@ -57,7 +57,8 @@ DelegateProxy::DelegateProxy(std::shared_ptr<OpenedDelegate> opened, std::string
       id_(std::move(id)),
       propose_(ProposeOf(opened_->table())),
       options_(OptionsOf(opened_->table())),
-      device_control_(DeviceControlOf(opened_->table())) {}
+      device_control_(DeviceControlOf(opened_->table())),
+      own_operators_(std::make_shared<const OwnOperatorTable>(opened_)) {}
 
 Result<std::unique_ptr<Delegate>> DelegateProxy::Open(std::shared_ptr<LoadedPlugin> plugin,
                                                       const OpenRequest& request) {

@@ -89,7 +89,9 @@ class OwnOperator {
             min_outputs_,
             max_outputs_,
             forms_.data(),
-            forms_.size()};
+            forms_.size(),
+            compute_ == nullptr ? 0u : uint32_t{DEPUTY_OPERATOR_HAS_KERNEL},
+            0};
   }
 
  private:

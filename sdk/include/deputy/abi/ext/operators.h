@@ -29,7 +29,13 @@ typedef struct deputy_operator_info {
   uint32_t max_outputs;
   const deputy_operator_attribute *attributes;
   uint64_t attribute_count;
+  uint32_t flags; /* DEPUTY_OPERATOR_... */
+  uint32_t reserved;
 } deputy_operator_info;
+
+enum {
+  DEPUTY_OPERATOR_HAS_KERNEL = 1u /* compute() runs it */
+};
 
 /* Where inferred types go. */
 typedef struct deputy_type_sink {
@@ -55,8 +61,8 @@ typedef struct deputy_ext_operators {
   deputy_status *(*infer)(const deputy_delegate *self, const deputy_host *host, const deputy_graph *graph,
                           deputy_node_id node, const deputy_type_sink *sink);
   /* Runs one node on the CPU: the kernel that stands in where no delegate takes the node. Inputs and outputs as the
-   * node has them, NULL where left out; shapes of outputs are those of infer. Pure. NULL slot, or NOT_SUPPORTED: there
-   * is no kernel (of this operator), and a model whose node nobody takes does not load. [any-thread] */
+   * node has them, NULL where left out; shapes of outputs are those of infer. Pure. Called for
+   * operators with DEPUTY_OPERATOR_HAS_KERNEL only, and may be NULL where none has it. [any-thread] */
   deputy_status *(*compute)(const deputy_delegate *self, const deputy_host *host, const deputy_graph *graph,
                             deputy_node_id node, const deputy_run_args *args);
 } deputy_ext_operators;
