@@ -6,16 +6,16 @@
 namespace onednn {
 
 const Operator* FindOperator(const sdk::NodeView& node) {
-  static const auto* const operators = [] {
-    auto* all = new std::unordered_map<std::string_view, const Operator*>();
-    for (const auto& family :
-         {BinaryOperators(), ConvolutionOperators(), ElementwiseOperators(), MatmulOperators(), MovementOperators(),
-          NormalizationOperators(), PoolingOperators(), ReductionOperators(), ResizeOperators()})
-      for (const Operator& op : family) all->emplace(op.type, &op);
+  static const std::unordered_map<std::string_view, const Operator*> operators = [] {
+    std::unordered_map<std::string_view, const Operator*> all;
+    for (const auto& family : {BinaryOperators(), ConvolutionOperators(), ElementwiseOperators(), MatmulOperators(),
+                               MovementOperators(), NormalizationOperators(), PoolingOperators(),
+                               QuantizationOperators(), ReductionOperators(), ResizeOperators()})
+      for (const Operator& op : family) all.emplace(op.type, &op);
     return all;
   }();
-  const auto found = operators->find(node.op_type());
-  return !node.domain().empty() || found == operators->end() ? nullptr : found->second;
+  const auto found = operators.find(node.op_type());
+  return !node.domain().empty() || found == operators.end() ? nullptr : found->second;
 }
 
 std::optional<std::vector<int64_t>> ConstantInts(const sdk::ValueView& value) {
