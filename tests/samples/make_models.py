@@ -26,16 +26,16 @@ def residual():
 
 
 def add_mul_sin():
-    """sin(x * y + y), then what the samples' delegates do not have, then one of theirs again."""
+    """sin(x * w + x), then what the demo backend does not have, then one of its operators again."""
     nodes = [
-        onnx.node("Mul", ["x", "y"], ["a"], "mul"),
-        onnx.node("Add", ["a", "y"], ["b"], "add"),
+        onnx.node("Mul", ["x", "w"], ["a"], "mul"),
+        onnx.node("Add", ["a", "x"], ["b"], "add"),
         onnx.node("Sin", ["b"], ["c"], "sin"),
         onnx.node("Exp", ["c"], ["d"], "exp"),
-        onnx.node("Add", ["d", "x"], ["z"], "last"),
+        onnx.node("Add", ["d", "x"], ["y"], "last"),
     ]
-    inputs = [onnx.value_info("x", [2, 3]), onnx.value_info("y", [2, 3])]
-    return onnx.model(nodes, inputs, [onnx.value_info("z", [2, 3])])
+    return onnx.model(nodes, [onnx.value_info("x", [2, 3])], [onnx.value_info("y", [2, 3])],
+                      initializers=[onnx.tensor([0.5, 1, 1.5, 2, 2.5, 3], [2, 3], "w")])  # fmt: skip
 
 
 def main():
