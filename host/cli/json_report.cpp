@@ -81,6 +81,7 @@ Json ToJson(const PlacementReport& report) {
                           {"nodes", partition.nodes},
                           {"inputs", partition.inputs},
                           {"outputs", partition.outputs},
+                          {"executable", partition.executable},
                           {"multiply_adds", partition.multiply_adds}});
   for (const NodeReport& node : report.nodes) nodes.push_back(ToJson(node));
   return {{"summary", report.summary},

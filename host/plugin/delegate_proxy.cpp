@@ -8,6 +8,7 @@
 
 #include "plugin/claim_collector.hpp"
 #include "plugin/executable_proxy.hpp"
+#include "plugin/partition_form.hpp"
 #include "plugin/text.hpp"
 
 namespace deputy::host {
@@ -56,7 +57,8 @@ DelegateProxy::DelegateProxy(std::shared_ptr<OpenedDelegate> opened, std::string
       id_(std::move(id)),
       propose_(ProposeOf(opened_->table())),
       options_(OptionsOf(opened_->table())),
-      device_control_(DeviceControlOf(opened_->table())) {}
+      device_control_(DeviceControlOf(opened_->table())),
+      own_operators_(std::make_shared<const OwnOperatorTable>(opened_)) {}
 
 Result<std::unique_ptr<Delegate>> DelegateProxy::Open(std::shared_ptr<LoadedPlugin> plugin,
                                                       const OpenRequest& request) {
@@ -131,23 +133,13 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView
     claim_graph = std::move(found->second);
     claims_.erase(found);
   }
-  deputy_partition spec{};
-  spec.struct_size = sizeof spec;
-  spec.node_count = static_cast<uint32_t>(partition.nodes.size());
-  spec.graph = graph.get();
-  spec.nodes = partition.nodes.data();
-  spec.inputs = partition.inputs.data();
-  spec.outputs = partition.outputs.data();
-  spec.input_count = static_cast<uint32_t>(partition.inputs.size());
-  spec.output_count = static_cast<uint32_t>(partition.outputs.size());
-  spec.claim = partition.claim;
-  spec.name = {partition.name.c_str(), partition.name.size()};
+  const deputy_partition form = FormOf(*graph, partition);
   deputy_executable* executable = nullptr;
   DEPUTY_RETURN_IF_ERROR(opened_->Call(
-      "compile", graph.get(), [&] { return opened_->table().compile(opened_->instance(), &spec, &executable); }));
+      "compile", graph.get(), [&] { return opened_->table().compile(opened_->instance(), &form, &executable); }));
   if (executable == nullptr) return opened_->Fault("compile", "it succeeded without an executable");
-  auto compiled = std::make_shared<const CompiledPartition>(
-      opened_, std::move(graph), std::move(claim_graph), executable, partition.inputs.size(), partition.outputs.size());
+  auto compiled = std::make_shared<const CompiledPartition>(opened_, std::move(graph), std::move(claim_graph),
+                                                            executable, partition);
   return std::shared_ptr<const Executable>(std::make_shared<const ExecutableProxy>(std::move(compiled)));
 }
 

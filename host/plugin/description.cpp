@@ -104,6 +104,10 @@ std::optional<Rejection> DescribeDelegate(const deputy_delegate& table, const de
   if (OptionsOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_OPTIONS);
   if (ProposeOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_PROPOSE);
   if (DeviceControlOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_DEVICE_CONTROL);
+  if (BlobOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_BLOB);
+  if (ResizeOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_RESIZE);
+  if (ProfilingOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_PROFILING);
+  if (OperatorsOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_OPERATORS);
   return DescribeOptions(table, delegate);
 }
 

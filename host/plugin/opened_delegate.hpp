@@ -26,6 +26,8 @@ struct OpenRequest {
   uint32_t device = 0;
   std::span<const std::pair<std::string, std::string>> options;  // name and text, in the form of the schema
   ThreadPool* pool = nullptr;                                    // outlives what is opened; null: no threads
+  // Without the device: what is compiled can be serialized, not run. kNotSupported where the delegate cannot.
+  bool compile_only = false;
 };
 
 class OpenedDelegate {
@@ -40,6 +42,13 @@ class OpenedDelegate {
   const deputy_delegate& table() const { return *table_; }
   deputy_instance* instance() const { return instance_; }
   const std::string& name() const { return services_.source(); }
+  const deputy_host* host() const { return services_.table(); }
+  uint32_t device() const { return device_; }
+  bool compile_only() const { return compile_only_; }
+  // Extensions that executables and contexts use; null where the delegate lacks them.
+  const deputy_ext_blob* blob() const { return blob_; }
+  const deputy_ext_resize* resize() const { return resize_; }
+  const deputy_ext_profiling* profiling() const { return profiling_; }
   bool serial() const { return (table_->flags & DEPUTY_DELEGATE_SERIAL) != 0; }
   std::mutex& serial_mutex() const { return *serial_mutex_; }
 
@@ -71,6 +80,11 @@ class OpenedDelegate {
   const deputy_delegate* table_;
   HostServices services_;
   std::mutex* serial_mutex_;
+  const deputy_ext_blob* blob_;
+  const deputy_ext_resize* resize_;
+  const deputy_ext_profiling* profiling_;
+  uint32_t device_;
+  bool compile_only_;
   deputy_instance* instance_ = nullptr;
 };
 

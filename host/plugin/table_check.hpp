@@ -9,9 +9,13 @@
 #include <vector>
 
 #include "deputy/abi/delegate.h"
+#include "deputy/abi/ext/blob.h"
 #include "deputy/abi/ext/device_control.h"
+#include "deputy/abi/ext/operators.h"
 #include "deputy/abi/ext/options.h"
+#include "deputy/abi/ext/profiling.h"
 #include "deputy/abi/ext/propose.h"
+#include "deputy/abi/ext/resize.h"
 #include "plugin/rejection.hpp"
 
 namespace deputy::host {
@@ -22,6 +26,10 @@ inline constexpr size_t kDelegateSize01 = 128;
 inline constexpr size_t kOptionsSize01 = 32;
 inline constexpr size_t kProposeSize01 = 24;
 inline constexpr size_t kDeviceControlSize01 = 16;
+inline constexpr size_t kBlobSize01 = 40;
+inline constexpr size_t kResizeSize01 = 16;
+inline constexpr size_t kProfilingSize01 = 40;
+inline constexpr size_t kOperatorsSize01 = 40;
 
 inline constexpr uint32_t kMaxDelegates = 64;
 
@@ -54,5 +62,9 @@ Checked<std::vector<const deputy_delegate*>> DelegateTables(const deputy_plugin&
 const deputy_ext_options* OptionsOf(const deputy_delegate& delegate);
 const deputy_ext_propose* ProposeOf(const deputy_delegate& delegate);
 const deputy_ext_device_control* DeviceControlOf(const deputy_delegate& delegate);
+const deputy_ext_blob* BlobOf(const deputy_delegate& delegate);
+const deputy_ext_resize* ResizeOf(const deputy_delegate& delegate);
+const deputy_ext_profiling* ProfilingOf(const deputy_delegate& delegate);
+const deputy_ext_operators* OperatorsOf(const deputy_delegate& delegate);
 
 }  // namespace deputy::host

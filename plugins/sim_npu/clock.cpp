@@ -19,6 +19,11 @@ uint64_t GrantedHz(const deputy::sdk::FrequencyWish& wish) {
   return step * kStepHz;
 }
 
+uint64_t Clock::Nanoseconds(uint64_t cycles) const {
+  // In two parts, because cycles times 1e9 leaves 64 bits after 15 seconds of work.
+  return cycles / granted_hz_ * 1'000'000'000 + cycles % granted_hz_ * 1'000'000'000 / granted_hz_;
+}
+
 deputy::sdk::DeviceState Clock::State() const {
   deputy::sdk::DeviceState state;
   state.device_name = "SimNPU";
@@ -27,9 +32,7 @@ deputy::sdk::DeviceState Clock::State() const {
   state.frequency_granted_hz = granted_hz_;
   for (uint32_t level = 1; level <= 4; ++level)
     if (kLevelHz[level - 1] == granted_hz_) state.level_granted = level;
-  // In two parts, because cycles times 1e9 leaves 64 bits after 15 seconds of work.
-  const uint64_t cycles = cycles_.load(std::memory_order_relaxed);
-  state.busy_ns = cycles / granted_hz_ * 1'000'000'000 + cycles % granted_hz_ * 1'000'000'000 / granted_hz_;
+  state.busy_ns = Nanoseconds(cycles());
   state.runs = runs_.load(std::memory_order_relaxed);
   return state;
 }

@@ -40,6 +40,10 @@ class Clock {
     runs_.fetch_add(1, std::memory_order_relaxed);
   }
   // [any-thread]
+  uint64_t cycles() const { return cycles_.load(std::memory_order_relaxed); }
+  // The time that so many cycles take. [any-thread]
+  uint64_t Nanoseconds(uint64_t cycles) const;
+  // [any-thread]
   deputy::sdk::DeviceState State() const;
 
  private:

@@ -116,6 +116,7 @@ class OneDnn(unittest.TestCase):
             self.assertIn(share, text)
 
     # Within one step of what comes last.
+    # Seed row 60.
     def test_convolution_of_bytes(self):
         for dtype, zero, axis in ((INT8, 0, 0), (INT8, 0, None), (UINT8, 128, None)):
             with self.subTest(dtype=dtype, axis=axis):

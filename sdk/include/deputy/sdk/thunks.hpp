@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "deputy/sdk/ability_thunks.hpp"
 #include "deputy/sdk/boundary.hpp"
 #include "deputy/sdk/versions.hpp"
 
@@ -29,7 +30,10 @@ struct Thunks {
       auto instance = std::make_unique<Instance>(Instance{host, record.make()});
       const std::lock_guard<std::mutex> lock(instance->holder->load);
       if (!instance->holder->ready) {
-        instance->delegate().Attach(host, std::move(values), std::string(ToView(args->name)), args->device);
+        const bool compile_only =
+            DEPUTY_HAS(args, deputy_open_args, flags) && (args->flags & DEPUTY_OPEN_COMPILE_ONLY) != 0;
+        instance->delegate().Attach(host, std::move(values), std::string(ToView(args->name)), args->device,
+                                    compile_only);
         DEPUTY_SDK_RETURN_IF_ERROR(instance->delegate().Init());
         instance->holder->ready = true;
       }
@@ -155,7 +159,7 @@ struct Thunks {
     if (std::strcmp(id, DEPUTY_EXT_OPTIONS) == 0) return &kOptions;
     if (std::strcmp(id, DEPUTY_EXT_PROPOSE) == 0 && RecordOf(self).proposes) return &kPropose;
     if (std::strcmp(id, DEPUTY_EXT_DEVICE_CONTROL) == 0 && RecordOf(self).controls_device) return &kDevice;
-    return nullptr;
+    return AbilityThunks::Find(RecordOf(self), id);
   }
 
  private:
