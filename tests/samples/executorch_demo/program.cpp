@@ -40,6 +40,17 @@ bool Parse(const std::string& line, Instruction* instruction) {
   return !instruction->slots.empty() && (!text.fail() || instruction->name == "const") && whole;
 }
 
+// Are the instructions of this name those that the partition's values need, one by one?
+bool Fits(const std::vector<Instruction>& program, const std::string& name, const std::vector<sdk::ValueView>& values) {
+  size_t next = 0;
+  for (const Instruction& step : program) {
+    if (step.name != name) continue;
+    if (next == values.size() || static_cast<int64_t>(step.count) != values[next].element_count()) return false;
+    ++next;
+  }
+  return next == values.size();
+}
+
 class Machine final : public sdk::ExecutionContext {
  public:
   explicit Machine(const DelegateHandle& handle) : handle_(handle), slots_(handle.slot_count()) {}
@@ -140,13 +151,8 @@ sdk::Result<std::unique_ptr<DelegateHandle>> DelegateHandle::Init(std::string pr
     computing += Computes(step) ? 1 : 0;
     handle->instructions_.push_back(std::move(step));
   }
-  const auto is = [](const char* name) { return [name](const Instruction& step) { return step.name == name; }; };
-  const auto& all = handle->instructions_;
-  const auto count = [&](const char* name) {
-    return static_cast<size_t>(std::count_if(all.begin(), all.end(), is(name)));
-  };
-  if (computing != partition.nodes().size() || count("input") != partition.inputs().size() ||
-      count("output") != partition.outputs().size())
+  if (computing != partition.nodes().size() || !Fits(handle->instructions_, "input", partition.inputs()) ||
+      !Fits(handle->instructions_, "output", partition.outputs()))
     return sdk::Status(sdk::Code::kIncompatible, "the program is that of another partition");
   for (const sdk::NodeView& node : partition.nodes()) handle->debug_handles_.push_back(node.id());
   handle->slot_count_ = sizes.size();
