@@ -38,6 +38,15 @@ def add_mul_sin():
                       initializers=[onnx.tensor([0.5, 1, 1.5, 2, 2.5, 3], [2, 3], "w")])  # fmt: skip
 
 
+def negated():
+    nodes = [
+        onnx.node("Neg", ["x"], ["a"], "first"),
+        onnx.node("Exp", ["a"], ["b"], "exp"),
+        onnx.node("Neg", ["b"], ["y"], "last"),
+    ]
+    return onnx.model(nodes, [onnx.value_info("x", [2, 3])], [onnx.value_info("y", [2, 3])])
+
+
 def three_and_one():
     """Three operators of the TPU in a row, one that it does not have, and a single one behind that."""
     nodes = [
@@ -54,7 +63,7 @@ def three_and_one():
 def main():
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (residual, add_mul_sin, three_and_one):
+    for make in (residual, add_mul_sin, negated, three_and_one):
         (folder / f"{make.__name__}.onnx").write_bytes(make())
 
 
