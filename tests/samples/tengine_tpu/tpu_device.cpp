@@ -43,8 +43,8 @@ class TpuDevice final : public sdk::PartitionDelegate {
   // optimizer.split_graph: the host's own split, whose parts then stay together
   sdk::Status Groups(const sdk::GraphView& graph, const sdk::GroupSink& sink) override {
     const sdk::PartitionHelpers host(graph);
-    for (const auto& part :
-         host.Cluster([&](const sdk::NodeView& node) { return node.offered() && Supports(node).supported() ? 1 : 0; }))
+    const auto wanted = [&](const sdk::NodeView& node) { return node.offered() && Supports(node).supported() ? 1 : 0; };
+    for (const auto& part : host.Cluster(wanted))
       if (part.size() > 1) sink.Add(part);
     return {};
   }
