@@ -2,8 +2,13 @@
  * version of the ABI was released; layout_test.py compares, and sees that no field of the headers is missing here. */
 #include <stdio.h>
 
+#include "deputy/abi/ext/capabilities.h"
+#include "deputy/abi/ext/concurrency.h"
 #include "deputy/abi/ext/device_control.h"
+#include "deputy/abi/ext/devices.h"
+#include "deputy/abi/ext/estimate.h"
 #include "deputy/abi/ext/options.h"
+#include "deputy/abi/ext/partition_helpers.h"
 #include "deputy/abi/ext/propose.h"
 #include "deputy/abi/note.h"
 
@@ -132,6 +137,7 @@ int main(void) {
   FIELD(deputy_ext_propose, reserved);
   FIELD(deputy_ext_propose, propose);
   FIELD(deputy_ext_propose, claim_release);
+  FIELD(deputy_ext_propose, groups);
 
   STRUCT(deputy_node_info);
   FIELD(deputy_node_info, struct_size);
@@ -231,5 +237,91 @@ int main(void) {
   FIELD(deputy_tensor, handle);
   FIELD(deputy_tensor, offset);
   FIELD(deputy_tensor, byte_size);
+
+  STRUCT(deputy_capability);
+  FIELD(deputy_capability, struct_size);
+  FIELD(deputy_capability, min_version);
+  FIELD(deputy_capability, max_version);
+  FIELD(deputy_capability, min_rank);
+  FIELD(deputy_capability, max_rank);
+  FIELD(deputy_capability, layouts);
+  FIELD(deputy_capability, domain);
+  FIELD(deputy_capability, op_type);
+  FIELD(deputy_capability, dtypes);
+  FIELD(deputy_capability, dtype_count);
+  FIELD(deputy_capability, reserved);
+  FIELD(deputy_capability, note);
+
+  STRUCT(deputy_ext_capabilities);
+  FIELD(deputy_ext_capabilities, struct_size);
+  FIELD(deputy_ext_capabilities, reserved);
+  FIELD(deputy_ext_capabilities, capability_count);
+  FIELD(deputy_ext_capabilities, capability_at);
+
+  STRUCT(deputy_ext_concurrency);
+  FIELD(deputy_ext_concurrency, struct_size);
+  FIELD(deputy_ext_concurrency, reserved);
+  FIELD(deputy_ext_concurrency, concurrency);
+
+  STRUCT(deputy_device_info);
+  FIELD(deputy_device_info, struct_size);
+  FIELD(deputy_device_info, kind);
+  FIELD(deputy_device_info, name);
+  FIELD(deputy_device_info, driver);
+  FIELD(deputy_device_info, memory_bytes);
+  FIELD(deputy_device_info, frequency_hz);
+
+  STRUCT(deputy_device_sink);
+  FIELD(deputy_device_sink, struct_size);
+  FIELD(deputy_device_sink, reserved);
+  FIELD(deputy_device_sink, self);
+  FIELD(deputy_device_sink, add);
+
+  STRUCT(deputy_ext_devices);
+  FIELD(deputy_ext_devices, struct_size);
+  FIELD(deputy_ext_devices, reserved);
+  FIELD(deputy_ext_devices, enumerate);
+
+  STRUCT(deputy_estimate);
+  FIELD(deputy_estimate, struct_size);
+  FIELD(deputy_estimate, feasible);
+  FIELD(deputy_estimate, reason);
+  FIELD(deputy_estimate, latency_ns);
+  FIELD(deputy_estimate, memory_bytes);
+  FIELD(deputy_estimate, energy_nj);
+  FIELD(deputy_estimate, give_back);
+  FIELD(deputy_estimate, give_back_count);
+  FIELD(deputy_estimate, reserved);
+
+  STRUCT(deputy_estimate_sink);
+  FIELD(deputy_estimate_sink, struct_size);
+  FIELD(deputy_estimate_sink, reserved);
+  FIELD(deputy_estimate_sink, self);
+  FIELD(deputy_estimate_sink, answer);
+
+  STRUCT(deputy_ext_estimate);
+  FIELD(deputy_ext_estimate, struct_size);
+  FIELD(deputy_ext_estimate, reserved);
+  FIELD(deputy_ext_estimate, estimate);
+
+  STRUCT(deputy_ext_partition_helpers);
+  FIELD(deputy_ext_partition_helpers, struct_size);
+  FIELD(deputy_ext_partition_helpers, reserved);
+  FIELD(deputy_ext_partition_helpers, self);
+  FIELD(deputy_ext_partition_helpers, cluster);
+  FIELD(deputy_ext_partition_helpers, quantized_groups);
+  FIELD(deputy_ext_partition_helpers, constant_release);
+  FIELD(deputy_ext_partition_helpers, named_data);
+
+  STRUCT(deputy_group);
+  FIELD(deputy_group, struct_size);
+  FIELD(deputy_group, node_count);
+  FIELD(deputy_group, nodes);
+
+  STRUCT(deputy_group_sink);
+  FIELD(deputy_group_sink, struct_size);
+  FIELD(deputy_group_sink, reserved);
+  FIELD(deputy_group_sink, self);
+  FIELD(deputy_group_sink, add);
   return 0;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "deputy/sdk/boundary.hpp"
+#include "deputy/sdk/placement_thunks.hpp"
 #include "deputy/sdk/versions.hpp"
 
 namespace deputy::sdk::detail {
@@ -149,12 +150,12 @@ struct Thunks {
 
   static const void* GetExtension(const deputy_delegate* self, const char* id) noexcept {
     static constexpr deputy_ext_options kOptions = {sizeof(deputy_ext_options), 0, OptionCount, OptionAt, GetOption};
-    static constexpr deputy_ext_propose kPropose = {sizeof(deputy_ext_propose), 0, Propose, ClaimRelease};
+    static constexpr deputy_ext_propose kPropose = {sizeof(deputy_ext_propose), 0, Propose, ClaimRelease, nullptr};
     static constexpr deputy_ext_device_control kDevice = {sizeof(deputy_ext_device_control), 0, GetDeviceState};
     if (std::strcmp(id, DEPUTY_EXT_OPTIONS) == 0) return &kOptions;
     if (std::strcmp(id, DEPUTY_EXT_PROPOSE) == 0 && RecordOf(self).proposes) return &kPropose;
     if (std::strcmp(id, DEPUTY_EXT_DEVICE_CONTROL) == 0 && RecordOf(self).controls_device) return &kDevice;
-    return nullptr;
+    return PlacementThunks::GetExtension(self, id);
   }
 
  private:
