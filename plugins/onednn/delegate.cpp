@@ -13,6 +13,8 @@ class Delegate final : public sdk::PartitionDelegate {
     return sdk::OptionSchema().Int("threads", 0, 0, 1024, "threads of oneDNN's own pool, 0 for as many as the host's");
   }
 
+  static std::vector<sdk::Capability> Capabilities() { return ListCapabilities(); }
+
   sdk::Status Init() override {
     engine_ = dnnl::engine(dnnl::engine::kind::cpu, 0);
     return {};
@@ -25,7 +27,7 @@ class Delegate final : public sdk::PartitionDelegate {
       if (i >= op->data_inputs && i < node.input_count()) continue;
       const sdk::ValueView value = i < node.input_count() ? node.input(i) : node.output(i - node.input_count());
       if (!value.exists()) continue;
-      if (value.dtype() != sdk::DType::kFloat32) return sdk::Verdict::No(sdk::Reason::kDType, "float32 only");
+      if (value.dtype() != kDataType) return sdk::Verdict::No(sdk::Reason::kDType, "float32 only");
       if (!value.shape_known()) return sdk::Verdict::No(sdk::Reason::kShapeDynamic);
       if (value.element_count() == 0) return sdk::Verdict::No(sdk::Reason::kShape, "a tensor without elements");
     }

@@ -19,17 +19,31 @@ uint64_t GrantedHz(const deputy::sdk::FrequencyWish& wish) {
   return step * kStepHz;
 }
 
+// In two parts, because cycles times 1e9 leaves 64 bits after 15 seconds of work.
+uint64_t NanosecondsOf(uint64_t cycles, uint64_t hz) {
+  return cycles / hz * 1'000'000'000 + cycles % hz * 1'000'000'000 / hz;
+}
+
+uint64_t NanojoulesOf(uint64_t cycles, uint64_t hz) {
+  const uint64_t steps = hz / kStepHz, reference = 600 * kMegahertz / kStepHz;
+  return cycles * steps * steps / (reference * reference);
+}
+
+void Clock::Spend(uint64_t cycles) {
+  cycles_[(hz() - kLowestHz) / kStepHz].fetch_add(cycles, std::memory_order_relaxed);
+  runs_.fetch_add(1, std::memory_order_relaxed);
+}
+
 deputy::sdk::DeviceState Clock::State() const {
   deputy::sdk::DeviceState state;
-  state.device_name = "SimNPU";
+  state.device_name = hardware_.name();
   state.level_requested = wish_.level;
   state.frequency_requested_hz = wish_.level != 0 ? 0 : wish_.hertz;
-  state.frequency_granted_hz = granted_hz_;
+  state.frequency_granted_hz = hz();
   for (uint32_t level = 1; level <= 4; ++level)
-    if (kLevelHz[level - 1] == granted_hz_) state.level_granted = level;
-  // In two parts, because cycles times 1e9 leaves 64 bits after 15 seconds of work.
-  const uint64_t cycles = cycles_.load(std::memory_order_relaxed);
-  state.busy_ns = cycles / granted_hz_ * 1'000'000'000 + cycles % granted_hz_ * 1'000'000'000 / granted_hz_;
+    if (kLevelHz[level - 1] == state.frequency_granted_hz) state.level_granted = level;
+  for (size_t step = 0; step < kSteps; ++step)
+    state.busy_ns += NanosecondsOf(cycles_[step].load(std::memory_order_relaxed), kLowestHz + step * kStepHz);
   state.runs = runs_.load(std::memory_order_relaxed);
   return state;
 }

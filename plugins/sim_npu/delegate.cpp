@@ -2,9 +2,11 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "clock.hpp"
 #include "deputy/sdk/sdk.hpp"
+#include "groups.hpp"
 #include "operators.hpp"
 #include "program.hpp"
 
@@ -14,21 +16,42 @@ using namespace deputy::sdk;
 
 class SimNpu final : public PartitionDelegate {
  public:
-  // One queue: a second run would wait inside the device, so the host need not send it.
-  static constexpr uint32_t kFlags = DEPUTY_DELEGATE_SIMULATED | DEPUTY_DELEGATE_SERIAL;
+  static constexpr uint32_t kFlags = DEPUTY_DELEGATE_SIMULATED;
 
   static OptionSchema Options() {
     return OptionSchema()
         .Frequency("frequency", sim_npu::kDefaultLevel,
                    "clock of the device; an explicit one is lowered to a multiple of 150 MHz", sim_npu::kLowestHz,
                    sim_npu::kHighestHz)
-        .Int("memory", 64, 1, 4096, "memory of the device for weights and tensors", "MiB");
+        .Int("memory", 0, 0, 4096, "memory for weights and tensors, 0 for what the device has", "MiB");
+  }
+
+  static std::vector<Capability> Capabilities() { return sim_npu::ListCapabilities(); }
+
+  static Result<std::vector<DeviceDescription>> Devices(const Host&) {
+    std::vector<DeviceDescription> devices;
+    for (const sim_npu::Hardware& hardware : sim_npu::Machine())
+      devices.push_back({std::string(hardware.name()), DeviceKind::kNpu, hardware.memory()->budget(),
+                         "simulated, model of README.md", hardware.frequency_hz()});
+    return devices;
   }
 
   Status Init() override {
-    device_ = std::make_shared<sim_npu::Device>(options().Frequency("frequency"),
+    auto& machine = sim_npu::Machine();
+    if (device_index() >= machine.size())
+      return Status(Code::kNotFound, "there is no device " + std::to_string(device_index()));
+    device_ = std::make_shared<sim_npu::Device>(machine[device_index()], options().Frequency("frequency"),
                                                 static_cast<size_t>(options().Int("memory")) << 20);
     return {};
+  }
+
+  // One queue per device: a second run would wait inside it, so the host need not send it.
+  Concurrency concurrency() const override { return {/*contexts=*/false, /*executables=*/false, /*instances=*/true}; }
+
+  Status Groups(const GraphView& graph, const GroupSink& sink) override { return sim_npu::NameGroups(graph, sink); }
+
+  Result<PartitionEstimate> Estimate(const PartitionView& partition) override {
+    return sim_npu::Program::Estimate(partition, host(), device_);
   }
 
   Verdict Supports(const NodeView& node) override { return sim_npu::Check(node); }
@@ -42,7 +65,7 @@ class SimNpu final : public PartitionDelegate {
 
   std::string OptionInForce(const std::string& name) const override {
     if (name != "frequency") return PartitionDelegate::OptionInForce(name);
-    return std::to_string(device_->clock.granted_hz() / sim_npu::kMegahertz) + "MHz";
+    return std::to_string(device_->clock.hz() / sim_npu::kMegahertz) + "MHz";
   }
 
  private:

@@ -71,7 +71,8 @@ void Program::Lower(const PartitionView& partition) {
     step.writes = tensor(node.output(0), number);
     work.bytes += tensors_[step.writes].elements * 2;
     constant_bytes_ += step.layer->constant_bytes();
-    cycles_ += CyclesOf(work);
+    step.cycles = CyclesOf(work);
+    cycles_ += step.cycles;
     steps_.push_back(std::move(step));
   }
   for (const ValueView& output : partition.outputs()) outputs_.push_back(border(output, steps_.size() + 1));
@@ -94,7 +95,7 @@ Status Program::Place() {
 Result<std::unique_ptr<ExecutionContext>> Program::CreateContext() { return std::make_unique<Context>(*this); }
 
 Status Program::Run(const RunArgs& run) {
-  const std::lock_guard<std::mutex> lock(device_->queue);
+  const std::lock_guard<std::mutex> lock(device_->hardware.queue());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const TensorView given = run.input(i);
     if (given.byte_size() != inputs_[i].bytes)

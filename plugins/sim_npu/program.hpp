@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "clock.hpp"
@@ -12,14 +11,17 @@
 
 namespace sim_npu {
 
-// The device: one queue, one clock, one memory. Shared by all programs of an instance.
+// The device as one instance has opened it. Shared by all of its programs.
 struct Device {
-  Device(const deputy::sdk::FrequencyWish& wish, size_t memory_bytes)
-      : clock(wish), memory(std::make_shared<DeviceMemory>(memory_bytes)) {}
+  // `memory_bytes` in place of the memory that the device has; 0: that.
+  Device(Hardware& opened, const deputy::sdk::FrequencyWish& wish, size_t memory_bytes)
+      : hardware(opened),
+        clock(opened, wish),
+        memory(memory_bytes == 0 ? opened.memory() : std::make_shared<DeviceMemory>(memory_bytes)) {}
 
+  Hardware& hardware;
   Clock clock;
   std::shared_ptr<DeviceMemory> memory;
-  std::mutex queue;  // one run at a time; a program's arena is therefore enough for all sessions
 };
 
 class Program final : public deputy::sdk::Executable {
@@ -28,6 +30,11 @@ class Program final : public deputy::sdk::Executable {
   static deputy::sdk::Result<std::unique_ptr<Program>> Make(const deputy::sdk::PartitionView& partition,
                                                             const deputy::sdk::Host& host,
                                                             std::shared_ptr<Device> device);
+
+  // What the partition would cost, whatever else is in the device's memory; nodes that do not fit go back, the last
+  // ones first.
+  static deputy::sdk::PartitionEstimate Estimate(const deputy::sdk::PartitionView& partition,
+                                                 const deputy::sdk::Host& host, std::shared_ptr<Device> device);
 
   deputy::sdk::Result<std::unique_ptr<deputy::sdk::ExecutionContext>> CreateContext() override;
   deputy::sdk::Status Run(const deputy::sdk::RunArgs& run);
@@ -39,6 +46,7 @@ class Program final : public deputy::sdk::Executable {
     std::unique_ptr<Layer> layer;
     std::vector<size_t> reads;  // tensors
     size_t writes = 0;
+    uint64_t cycles = 0;
   };
   // A tensor that the host gives or gets.
   struct Border {
@@ -49,6 +57,8 @@ class Program final : public deputy::sdk::Executable {
 
   Program(const deputy::sdk::Host& host, std::shared_ptr<Device> device) : host_(host), device_(std::move(device)) {}
   void Lower(const deputy::sdk::PartitionView& partition);
+  // Device memory for the first so many steps.
+  size_t BytesOf(size_t steps) const;
   deputy::sdk::Status Place();
   void Compute(const Step& step);
 
