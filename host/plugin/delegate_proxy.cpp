@@ -7,7 +7,9 @@
 #include <set>
 
 #include "plugin/claim_collector.hpp"
+#include "plugin/estimate_collector.hpp"
 #include "plugin/executable_proxy.hpp"
+#include "plugin/group_collector.hpp"
 #include "plugin/text.hpp"
 
 namespace deputy::host {
@@ -49,12 +51,29 @@ struct Answers {
   }
 };
 
+deputy_partition Show(const deputy_graph& graph, const PartitionSpec& partition) {
+  deputy_partition shown{};
+  shown.struct_size = sizeof shown;
+  shown.node_count = static_cast<uint32_t>(partition.nodes.size());
+  shown.graph = &graph;
+  shown.nodes = partition.nodes.data();
+  shown.inputs = partition.inputs.data();
+  shown.outputs = partition.outputs.data();
+  shown.input_count = static_cast<uint32_t>(partition.inputs.size());
+  shown.output_count = static_cast<uint32_t>(partition.outputs.size());
+  shown.claim = partition.claim;
+  shown.name = {partition.name.c_str(), partition.name.size()};
+  return shown;
+}
+
 }  // namespace
 
 DelegateProxy::DelegateProxy(std::shared_ptr<OpenedDelegate> opened, std::string id)
     : opened_(std::move(opened)),
       id_(std::move(id)),
       propose_(ProposeOf(opened_->table())),
+      groups_(GroupsOf(opened_->table())),
+      estimate_(EstimateOf(opened_->table())),
       options_(OptionsOf(opened_->table())),
       device_control_(DeviceControlOf(opened_->table())) {}
 
@@ -120,6 +139,29 @@ void DelegateProxy::ReleaseClaim(void* claim) {
   claims_.erase(found);
 }
 
+Result<std::vector<std::vector<NodeId>>> DelegateProxy::Groups(const GraphView& view) {
+  if (groups_ == nullptr) return Delegate::Groups(view);
+  const deputy_graph graph(view);
+  GroupCollector collector(graph);
+  Status status =
+      opened_->Call("groups", &graph, [&] { return groups_->groups(opened_->instance(), &graph, collector.sink()); });
+  for (const std::string& fault : collector.faults()) opened_->LogFault("groups", fault);
+  if (!status.ok()) return status;
+  return std::move(collector.groups());
+}
+
+Result<Estimate> DelegateProxy::EstimatePartition(const GraphView& view, const PartitionSpec& partition) {
+  if (estimate_ == nullptr) return Delegate::EstimatePartition(view, partition);
+  const deputy_graph graph(view);
+  const deputy_partition shown = Show(graph, partition);
+  EstimateCollector collector(*view.graph, partition.nodes);
+  Status status = opened_->Call("estimate", &graph,
+                                [&] { return estimate_->estimate(opened_->instance(), &shown, collector.sink()); });
+  for (const std::string& fault : collector.faults()) opened_->LogFault("estimate", fault);
+  if (!status.ok()) return status;
+  return std::move(collector.estimate());
+}
+
 Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView& view,
                                                                  const PartitionSpec& partition) {
   auto graph = std::make_shared<const deputy_graph>(view);
@@ -131,17 +173,7 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView
     claim_graph = std::move(found->second);
     claims_.erase(found);
   }
-  deputy_partition spec{};
-  spec.struct_size = sizeof spec;
-  spec.node_count = static_cast<uint32_t>(partition.nodes.size());
-  spec.graph = graph.get();
-  spec.nodes = partition.nodes.data();
-  spec.inputs = partition.inputs.data();
-  spec.outputs = partition.outputs.data();
-  spec.input_count = static_cast<uint32_t>(partition.inputs.size());
-  spec.output_count = static_cast<uint32_t>(partition.outputs.size());
-  spec.claim = partition.claim;
-  spec.name = {partition.name.c_str(), partition.name.size()};
+  const deputy_partition spec = Show(*graph, partition);
   deputy_executable* executable = nullptr;
   DEPUTY_RETURN_IF_ERROR(opened_->Call(
       "compile", graph.get(), [&] { return opened_->table().compile(opened_->instance(), &spec, &executable); }));

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <mutex>
 #include <utility>
 
 namespace deputy::host {
@@ -43,8 +42,8 @@ class ContextProxy final : public ExecutionContext {
     args_.outputs = args.outputs.data();
     args_.deadline_ns = args.deadline_ns;
     const auto run = [&] { return opened_.table().execute(context_, &args_); };
-    if (!opened_.serial()) return opened_.Call("execute", partition_->graph(), run);
-    const std::lock_guard lock(opened_.serial_mutex());
+    if (opened_.gate() == nullptr) return opened_.Call("execute", partition_->graph(), run);
+    const RunGate::Pass pass(*opened_.gate(), opened_.instance(), partition_->executable(), opened_.run_rules());
     return opened_.Call("execute", partition_->graph(), run);
   }
 

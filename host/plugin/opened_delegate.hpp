@@ -26,6 +26,7 @@ struct OpenRequest {
   uint32_t device = 0;
   std::span<const std::pair<std::string, std::string>> options;  // name and text, in the form of the schema
   ThreadPool* pool = nullptr;                                    // outlives what is opened; null: no threads
+  const PartitionHelpers* helpers = nullptr;                     // outlives what is opened; null: none to offer
 };
 
 class OpenedDelegate {
@@ -40,8 +41,9 @@ class OpenedDelegate {
   const deputy_delegate& table() const { return *table_; }
   deputy_instance* instance() const { return instance_; }
   const std::string& name() const { return services_.source(); }
-  bool serial() const { return (table_->flags & DEPUTY_DELEGATE_SERIAL) != 0; }
-  std::mutex& serial_mutex() const { return *serial_mutex_; }
+  // Null: all executes may overlap. Otherwise each goes through the gate, by these rules.
+  RunGate* gate() const { return gate_; }
+  const RunRules& run_rules() const { return run_rules_; }
 
   // Calls a function of the plugin that returns a status. Its failure comes back with the place: the plugin, the
   // function, and the node where the plugin names one (found in `graph`, which may be null).
@@ -66,11 +68,13 @@ class OpenedDelegate {
   OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deputy_delegate* table, const OpenRequest& request);
   Status Failure(const char* function, const deputy_graph* graph, StatusHandle status) const;
   std::string Place(const char* function) const;
+  Status AskConcurrency();
 
   std::shared_ptr<LoadedPlugin> plugin_;
   const deputy_delegate* table_;
   HostServices services_;
-  std::mutex* serial_mutex_;
+  RunGate* gate_ = nullptr;
+  RunRules run_rules_;
   deputy_instance* instance_ = nullptr;
 };
 

@@ -28,12 +28,19 @@ struct DelegateReport {
   DeviceReport device;
 };
 
+// What a delegate thinks of a partition before it is compiled. -1: it does not know.
+struct EstimateReport {
+  int64_t latency_ns = -1, memory_bytes = -1, energy_nj = -1;
+};
+
 struct PartitionReport {
   std::string name;  // "npu0/1"
   std::string delegate;
   std::string region;  // "" at the top, else the path of nodes and branches ("If_3/then_branch")
   std::vector<std::string> nodes, inputs, outputs;
   uint64_t multiply_adds = 0;
+  bool estimated = false;  // the delegate was asked
+  EstimateReport estimate;
 };
 
 // Why a delegate does not have a node.
