@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -88,7 +89,10 @@ Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t limit
 }
 
 Status WriteFileAtomically(const std::filesystem::path& path, std::span<const std::span<const uint8_t>> pieces) {
-  const std::string temporary = path.string() + ".tmp." + std::to_string(getpid());
+  // Two threads may write the same file.
+  static std::atomic<uint32_t> written{0};
+  const std::string temporary =
+      path.string() + ".tmp." + std::to_string(getpid()) + "." + std::to_string(written.fetch_add(1));
   {
     const Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (file.get() < 0)

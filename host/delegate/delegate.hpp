@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "delegate/abilities.hpp"
 #include "deputy/abi/tensor.h"
 #include "graph/graph.hpp"
+#include "graph/inference.hpp"
 #include "tensor/scratch.hpp"
 
 namespace deputy::host {
@@ -96,8 +98,17 @@ class OutputAllocator {
 class ExecutionContext {
  public:
   virtual ~ExecutionContext() = default;
-  // One call at a time per context.
+  // One call at a time per context, of all that follow.
   virtual Status Execute(const RunArgs& args) = 0;
+  // Shapes for the runs to come: tensors without data, in the order of the partition. After a failure, or kRecompile,
+  // the context is as it was.
+  virtual Result<ResizeOutcome> Resize(std::span<const deputy_tensor* const>, std::span<const deputy_tensor* const>) {
+    return Status(StatusCode::kNotSupported, "made for one set of shapes");
+  }
+  // kNotSupported: there will be no events.
+  virtual Status SetProfiling(bool) { return Status(StatusCode::kNotSupported, "no profiling"); }
+  // Appends the events of the runs since the last call, in the order in which they began.
+  virtual void TakeEvents(std::vector<ProfileEvent>&) {}
 };
 
 // An output that may lie where an input lies, both by position in the partition.
@@ -113,6 +124,10 @@ class Executable {
   // Only for a delegate that nobody comes after: whoever may have to start over needs the inputs as they were.
   virtual std::vector<Overlay> overlays() const { return {}; }
   virtual Result<std::unique_ptr<ExecutionContext>> CreateContext() const = 0;
+  // Bytes for Delegate::Restore; not more than `limit`. kNotSupported: this one cannot be written. [any-thread]
+  virtual Result<std::vector<uint8_t>> Serialize([[maybe_unused]] size_t limit) const {
+    return Status(StatusCode::kNotSupported, "cannot be serialized");
+  }
 };
 
 // Clock and power as the device reports them.
@@ -153,6 +168,26 @@ class Delegate {
 
   // kNotSupported: the nodes go to the next delegate. Consumes the claim in every case.
   virtual Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) = 0;
+
+  // Who makes the blobs of this delegate; kNotSupported when it makes none.
+  virtual Result<BlobMaker> blob_maker() const { return Status(StatusCode::kNotSupported, "no compiled blobs"); }
+  // Whether blobs with this text of compatibility can be restored; kIncompatible with the reason when not.
+  virtual Status CheckBlob(const std::string&) const { return Status(StatusCode::kNotSupported, "no compiled blobs"); }
+  // Makes an executable of a blob that Serialize wrote for such a partition. Leaves the claim where it is: after
+  // success it goes to ReleaseClaim, after failure to Compile.
+  virtual Result<std::shared_ptr<const Executable>> Restore(const GraphView&, const PartitionSpec&, Blob) {
+    return Status(StatusCode::kNotSupported, "no compiled blobs");
+  }
+
+  // Types of the outputs of a node of one of the delegate's own operators; kNotSupported when it is not one of them.
+  // Other failures say what is wrong with the node. [any-thread]
+  virtual Status InferOwn(InferenceContext&) const { return Status(StatusCode::kNotSupported, "no own operators"); }
+  // Kernels that the delegate brings for its own operators, as a delegate that stands behind all others but the CPU.
+  virtual std::shared_ptr<Delegate> own_kernels() const { return nullptr; }
+
+  // True: for other shapes of the model a partition of this delegate is not asked about again, but resized or compiled
+  // anew, and only when that fails is the model placed anew.
+  virtual bool keeps_partitions() const { return false; }
 
   // kNotSupported when the delegate has no clock to report.
   virtual Result<DeviceState> device_state() const { return Status(StatusCode::kNotSupported, "no device control"); }

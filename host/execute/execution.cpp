@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "execute/repetition.hpp"
+#include "plan/border.hpp"
 
 namespace deputy::host {
 namespace {
@@ -22,6 +23,14 @@ Result<uint8_t*> AllocateAligned(size_t bytes) {
   void* data = std::aligned_alloc(kAlignment, padded);
   if (data == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of tensors", bytes);
   return static_cast<uint8_t*>(data);
+}
+
+// A context of an executable that was compiled for other shapes.
+Status Resize(ExecutionContext& context, const Plan& plan, const Step& step) {
+  const Border border(*plan.graph, step.inputs, step.outputs);
+  DEPUTY_ASSIGN_OR_RETURN(const ResizeOutcome outcome, context.Resize(border.inputs, border.outputs));
+  if (outcome == ResizeOutcome::kDone) return {};
+  return Error(StatusCode::kInternal, "a context took shapes when the plan was made, and now asks for a compile");
 }
 
 }  // namespace
@@ -120,6 +129,7 @@ Status Execution::Prepare() {
     for (const ValueId id : step.outputs) bound.outputs.push_back(id == kNone ? nullptr : &tensors_[id]);
     if (step.executable != nullptr) {
       DEPUTY_ASSIGN_OR_RETURN(bound.context, step.executable->CreateContext());
+      if (step.origin == ExecutableOrigin::kResized) DEPUTY_RETURN_IF_ERROR(Resize(*bound.context, *plan_, step));
     }
     for (const std::shared_ptr<const Plan>& branch : step.branches) {
       DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Execution> nested, Execution::Create(branch));
@@ -164,6 +174,23 @@ Status Execution::Run(uint64_t deadline_ns, std::span<uint64_t> step_ns) {
     return std::move(status).At("partition '" + partition.name + "'");
   }
   return {};
+}
+
+void Execution::SetProfiling(bool on) {
+  // A delegate that cannot has no events; the time of its steps is taken all the same.
+  for (BoundStep& step : steps_)
+    if (step.context != nullptr) (void)step.context->SetProfiling(on);
+  for (BoundStep& step : steps_)
+    for (const std::unique_ptr<Execution>& branch : step.branches) branch->SetProfiling(on);
+}
+
+void Execution::TakeEvents(std::vector<PlanEvent>& into) {
+  for (BoundStep& step : steps_) {
+    std::vector<ProfileEvent> events;
+    if (step.context != nullptr) step.context->TakeEvents(events);
+    for (ProfileEvent& event : events) into.push_back({plan_.get(), step.index, std::move(event)});
+    for (const std::unique_ptr<Execution>& branch : step.branches) branch->TakeEvents(into);
+  }
 }
 
 Status Execution::RunRegions(BoundStep& step, uint64_t deadline_ns) {

@@ -11,6 +11,13 @@
 
 namespace deputy::host {
 
+// What a delegate's device did in a step of a plan, which may be that of a region.
+struct PlanEvent {
+  const Plan* plan = nullptr;
+  size_t step = 0;
+  ProfileEvent event;
+};
+
 // One thread at a time. Keeps its plan alive.
 class Execution {
  public:
@@ -29,6 +36,11 @@ class Execution {
   // Runs all steps. On an error the outputs are undefined; the next Run starts afresh. `step_ns`, when given, has one
   // entry per step and receives the time of each.
   Status Run(uint64_t deadline_ns = 0, std::span<uint64_t> step_ns = {});
+
+  // Asks the delegates of all steps, regions included, for events of what they do, or to stop.
+  void SetProfiling(bool on);
+  // Appends the events since the last call, step by step.
+  void TakeEvents(std::vector<PlanEvent>& into);
 
   // A value after Run: dtype, extents, bytes.
   const deputy_tensor& tensor(ValueId value) const { return tensors_[value]; }

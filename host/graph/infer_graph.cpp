@@ -79,6 +79,10 @@ class Walk {
     }
     InferenceContext context(node, types_, constants_, shapes_.InputsOf(node));
     DEPUTY_RETURN_IF_ERROR(InferNode(context));
+    if (node.kind() == OpKind::kOther && options_.foreign) {
+      Status status = options_.foreign(context);
+      if (!status.ok() && status.code() != StatusCode::kNotSupported) return status;
+    }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueType& inferred = context.outputs()[i];
       // What inference cannot tell stays as the model declared it (a vendor's operator has only that).

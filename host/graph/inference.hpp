@@ -65,6 +65,10 @@ Result<std::vector<int64_t>> BroadcastDims(std::span<const int64_t> a, std::span
 // Computes a node whose inputs are all known; used to fold constants. Returns one tensor per output.
 using Evaluator = std::function<Result<std::vector<Tensor>>(const Node&, std::span<const Tensor> inputs)>;
 
+// Types of a node of an operator that Deputy does not know (OpKind::kOther), from whoever brings it; kNotSupported when
+// nobody does, and the outputs then stay as the model declares them.
+using ForeignInference = std::function<Status(InferenceContext&)>;
+
 inline constexpr size_t kDefaultFoldBudget = 16'000'000;
 
 struct InferenceOptions {
@@ -75,6 +79,7 @@ struct InferenceOptions {
   bool fold_constants = true;
   bool fold_shapes = true;
   bool drop_unused = true;
+  ForeignInference foreign = {};  // none: nobody knows
 };
 
 // Walks the graph in order: types every value, folds what is known into constants (also shape arithmetic of which only

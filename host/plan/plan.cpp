@@ -8,6 +8,8 @@
 #include "base/log.hpp"
 #include "graph/multiply_adds.hpp"
 #include "partition/placer.hpp"
+#include "plan/carry.hpp"
+#include "plan/executable_maker.hpp"
 
 namespace deputy::host {
 namespace {
@@ -16,11 +18,12 @@ using Delegates = std::span<const std::shared_ptr<Delegate>>;
 
 // What is compiled already, so that placing again after a refusal does not compile the rest twice.
 using CompiledKey = std::tuple<const Graph*, size_t, std::vector<NodeId>>;
-using Compiled = std::map<CompiledKey, std::shared_ptr<const Executable>>;
+using Compiled = std::map<CompiledKey, Made>;
 
 class Compiler {
  public:
-  Compiler(Delegates delegates, PlacementOptions options) : delegates_(delegates), options_(std::move(options)) {
+  Compiler(Delegates delegates, PlacementOptions options, BlobCache* cache)
+      : delegates_(delegates), options_(std::move(options)), maker_(cache) {
     for (const std::shared_ptr<Delegate>& delegate : delegates) raw_.push_back(delegate.get());
   }
 
@@ -68,20 +71,22 @@ class Compiler {
     CompiledKey key{view.graph, placed.delegate, placed.spec.nodes};
     const auto found = compiled_.find(key);
     if (found != compiled_.end() && placed.spec.claim == nullptr) {
-      step.executable = found->second;
+      step.executable = found->second.executable;
+      step.origin = found->second.origin;
       return {};
     }
     const PartitionSpec spec = placed.spec;
     placed.spec.claim = nullptr;  // consumed by Compile, whatever it answers
     Delegate& delegate = *delegates_[placed.delegate];
-    Result<std::shared_ptr<const Executable>> executable = delegate.Compile(view, spec);
-    if (executable.ok()) {
-      step.executable = *executable;
-      compiled_[std::move(key)] = step.executable;
+    Result<Made> made = maker_.Make(delegate, view, spec);
+    if (made.ok()) {
+      step.executable = made->executable;
+      step.origin = made->origin;
+      compiled_[std::move(key)] = std::move(made).value();
       return {};
     }
     refused_ = true;
-    const Status& why = executable.status();
+    const Status& why = made.status();
     if (placed.delegate + 1 != delegates_.size())
       Log(LogLevel::kWarning, "{} refused partition {} ({} nodes) at compile: {}; the next delegate takes it",
           delegate.name(), spec.name, spec.nodes.size(), why.ToString());
@@ -106,6 +111,7 @@ class Compiler {
   const Delegates delegates_;
   std::vector<Delegate*> raw_;
   PlacementOptions options_;
+  ExecutableMaker maker_;
   Compiled compiled_;
   bool refused_ = false;
 };
@@ -131,8 +137,21 @@ void Count(const Plan& plan, std::vector<Share>& shares) {
 
 Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
                                              std::span<const std::shared_ptr<Delegate>> delegates,
-                                             PlacementOptions options) {
-  return Compiler(delegates, std::move(options)).Run(std::move(graph));
+                                             PlacementOptions options, const PlanSources& sources) {
+  if (sources.sibling != nullptr) {
+    ExecutableMaker maker(sources.cache);
+    if (std::shared_ptr<const Plan> plan = CarryPlan(graph, *sources.sibling, delegates, options, maker)) return plan;
+  }
+  return Compiler(delegates, std::move(options), sources.cache).Run(std::move(graph));
+}
+
+std::string_view NameOf(ExecutableOrigin origin) {
+  switch (origin) {
+    case ExecutableOrigin::kCompiled: return "compiled";
+    case ExecutableOrigin::kRestored: return "restored";
+    case ExecutableOrigin::kResized: return "resized";
+  }
+  return "compiled";
 }
 
 std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates) {

@@ -10,6 +10,7 @@
 
 #include "delegate/delegate.hpp"
 #include "partition/placement.hpp"
+#include "plan/blob_cache.hpp"
 
 namespace deputy::host {
 
@@ -33,11 +34,21 @@ struct Slot {
 
 struct Plan;
 
+// How a plan came to an executable.
+enum class ExecutableOrigin : uint8_t {
+  kCompiled,
+  kRestored,  // from the cache of compiled partitions
+  kResized,   // it is the one of a plan for other shapes, and its contexts take these
+};
+std::string_view NameOf(ExecutableOrigin origin);  // "compiled", "restored", "resized"
+
 // A partition, or a node whose regions the host runs.
 struct Step {
   uint32_t partition = 0;
-  std::shared_ptr<const Executable> executable;  // null for an If, a Loop or a Scan
-  bool is_view = false;                          // its output lies where its input lies: nothing to run
+  std::shared_ptr<const Executable> executable;           // null for an If, a Loop or a Scan
+  ExecutableOrigin origin = ExecutableOrigin::kCompiled;  // of the executable
+  std::shared_ptr<const Graph> compiled_from;             // of a resized executable: the graph that it goes on reading
+  bool is_view = false;                                   // its output lies where its input lies: nothing to run
   std::vector<ValueId> inputs, outputs;
   // If: [0] then, [1] else; Loop and Scan: [0] the body. captures[b][i] feeds branches[b]->graph->captured[i]. The
   // inputs of these are kNone where they are left out.
@@ -53,11 +64,17 @@ struct Plan {
   size_t arena_bytes = 0;
 };
 
+// What a plan may take over instead of compiling.
+struct PlanSources {
+  BlobCache* cache = nullptr;     // null: nothing is stored, nothing restored
+  const Plan* sibling = nullptr;  // of the same model for other shapes; see carry.hpp
+};
+
 // Places and compiles. A delegate that refuses a partition at compile loses its nodes to the next in order; every such
 // fallback is logged as a warning and stays in the placement's verdicts. Delegates must outlive the plan.
 Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
                                              std::span<const std::shared_ptr<Delegate>> delegates,
-                                             PlacementOptions options);
+                                             PlacementOptions options, const PlanSources& sources = {});
 
 // "3 delegates, 5 partitions: npu 41/66 nodes (93 % of multiply-adds), onednn 24, cpu 1". Regions count too.
 std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates);

@@ -10,6 +10,7 @@
 #include "plugin/estimate_collector.hpp"
 #include "plugin/executable_proxy.hpp"
 #include "plugin/group_collector.hpp"
+#include "plugin/partition_form.hpp"
 #include "plugin/text.hpp"
 
 namespace deputy::host {
@@ -51,21 +52,6 @@ struct Answers {
   }
 };
 
-deputy_partition Show(const deputy_graph& graph, const PartitionSpec& partition) {
-  deputy_partition shown{};
-  shown.struct_size = sizeof shown;
-  shown.node_count = static_cast<uint32_t>(partition.nodes.size());
-  shown.graph = &graph;
-  shown.nodes = partition.nodes.data();
-  shown.inputs = partition.inputs.data();
-  shown.outputs = partition.outputs.data();
-  shown.input_count = static_cast<uint32_t>(partition.inputs.size());
-  shown.output_count = static_cast<uint32_t>(partition.outputs.size());
-  shown.claim = partition.claim;
-  shown.name = {partition.name.c_str(), partition.name.size()};
-  return shown;
-}
-
 }  // namespace
 
 DelegateProxy::DelegateProxy(std::shared_ptr<OpenedDelegate> opened, std::string id)
@@ -75,7 +61,8 @@ DelegateProxy::DelegateProxy(std::shared_ptr<OpenedDelegate> opened, std::string
       groups_(GroupsOf(opened_->table())),
       estimate_(EstimateOf(opened_->table())),
       options_(OptionsOf(opened_->table())),
-      device_control_(DeviceControlOf(opened_->table())) {}
+      device_control_(DeviceControlOf(opened_->table())),
+      own_operators_(std::make_shared<const OwnOperatorTable>(opened_)) {}
 
 Result<std::unique_ptr<Delegate>> DelegateProxy::Open(std::shared_ptr<LoadedPlugin> plugin,
                                                       const OpenRequest& request) {
@@ -153,10 +140,10 @@ Result<std::vector<std::vector<NodeId>>> DelegateProxy::Groups(const GraphView& 
 Result<Estimate> DelegateProxy::EstimatePartition(const GraphView& view, const PartitionSpec& partition) {
   if (estimate_ == nullptr) return Delegate::EstimatePartition(view, partition);
   const deputy_graph graph(view);
-  const deputy_partition shown = Show(graph, partition);
+  const deputy_partition form = FormOf(graph, partition);
   EstimateCollector collector(*view.graph, partition.nodes);
   Status status = opened_->Call("estimate", &graph,
-                                [&] { return estimate_->estimate(opened_->instance(), &shown, collector.sink()); });
+                                [&] { return estimate_->estimate(opened_->instance(), &form, collector.sink()); });
   for (const std::string& fault : collector.faults()) opened_->LogFault("estimate", fault);
   if (!status.ok()) return status;
   return std::move(collector.estimate());
@@ -173,13 +160,13 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView
     claim_graph = std::move(found->second);
     claims_.erase(found);
   }
-  const deputy_partition spec = Show(*graph, partition);
+  const deputy_partition form = FormOf(*graph, partition);
   deputy_executable* executable = nullptr;
   DEPUTY_RETURN_IF_ERROR(opened_->Call(
-      "compile", graph.get(), [&] { return opened_->table().compile(opened_->instance(), &spec, &executable); }));
+      "compile", graph.get(), [&] { return opened_->table().compile(opened_->instance(), &form, &executable); }));
   if (executable == nullptr) return opened_->Fault("compile", "it succeeded without an executable");
-  auto compiled = std::make_shared<const CompiledPartition>(
-      opened_, std::move(graph), std::move(claim_graph), executable, partition.inputs.size(), partition.outputs.size());
+  auto compiled = std::make_shared<const CompiledPartition>(opened_, std::move(graph), std::move(claim_graph),
+                                                            executable, partition);
   return std::shared_ptr<const Executable>(std::make_shared<const ExecutableProxy>(std::move(compiled)));
 }
 

@@ -15,6 +15,7 @@
 #include "deputy/abi/ext/options.h"
 #include "deputy/abi/ext/propose.h"
 #include "plugin/opened_delegate.hpp"
+#include "plugin/own_operator_table.hpp"
 
 namespace deputy::host {
 
@@ -41,6 +42,14 @@ class DelegateProxy final : public Delegate {
   Result<DeviceState> device_state() const override;
   std::vector<std::pair<std::string, std::string>> options() const override;
 
+  Result<BlobMaker> blob_maker() const override;
+  Status CheckBlob(const std::string& compatibility) const override;
+  Result<std::shared_ptr<const Executable>> Restore(const GraphView& view, const PartitionSpec& partition,
+                                                    Blob blob) override;
+  Status InferOwn(InferenceContext& context) const override;
+  std::shared_ptr<Delegate> own_kernels() const override;
+  bool keeps_partitions() const override { return opened_->resize() != nullptr; }
+
  private:
   DelegateProxy(std::shared_ptr<OpenedDelegate> opened, std::string id);
 
@@ -51,6 +60,7 @@ class DelegateProxy final : public Delegate {
   const deputy_ext_estimate* estimate_;
   const deputy_ext_options* options_;
   const deputy_ext_device_control* device_control_;
+  std::shared_ptr<const OwnOperatorTable> own_operators_;
   // Claims that wait for Compile or ReleaseClaim, with what their propose was shown.
   std::map<void*, std::shared_ptr<const deputy_graph>> claims_;
 };

@@ -119,6 +119,10 @@ std::optional<Rejection> DescribeDelegate(const deputy_delegate& table, const de
   if (OptionsOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_OPTIONS);
   if (ProposeOf(table) != nullptr || GroupsOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_PROPOSE);
   if (DeviceControlOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_DEVICE_CONTROL);
+  if (BlobOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_BLOB);
+  if (ResizeOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_RESIZE);
+  if (ProfilingOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_PROFILING);
+  if (OperatorsOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_OPERATORS);
   if (CapabilitiesOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_CAPABILITIES);
   if (DevicesOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_DEVICES);
   if (EstimateOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_ESTIMATE);

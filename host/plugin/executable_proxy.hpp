@@ -2,8 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
 
 #include "delegate/delegate.hpp"
+#include "plugin/debug_map.hpp"
 #include "plugin/graph_handle.hpp"
 #include "plugin/opened_delegate.hpp"
 
@@ -13,15 +17,18 @@ namespace deputy::host {
 // the plugin was shown when it compiled, because MindSpore-style kernels go on reading their primitives.
 class CompiledPartition {
  public:
+  // `claim_graph`: of the propose that the partition comes from; may be null. `keep`: what must outlive the executable.
   CompiledPartition(std::shared_ptr<const OpenedDelegate> opened, std::shared_ptr<const deputy_graph> graph,
-                    std::shared_ptr<const deputy_graph> claim_graph, deputy_executable* executable, size_t inputs,
-                    size_t outputs)
-      : opened_(std::move(opened)),
+                    std::shared_ptr<const deputy_graph> claim_graph, deputy_executable* executable,
+                    const PartitionSpec& partition, std::shared_ptr<const void> keep = nullptr)
+      : keep_(std::move(keep)),
+        opened_(std::move(opened)),
         graph_(std::move(graph)),
         claim_graph_(std::move(claim_graph)),
         executable_(executable),
-        input_count_(inputs),
-        output_count_(outputs) {}
+        nodes_(partition.nodes),
+        input_count_(partition.inputs.size()),
+        output_count_(partition.outputs.size()) {}
   ~CompiledPartition();
   CompiledPartition(const CompiledPartition&) = delete;
   CompiledPartition& operator=(const CompiledPartition&) = delete;
@@ -29,21 +36,30 @@ class CompiledPartition {
   const OpenedDelegate& opened() const { return *opened_; }
   const deputy_graph* graph() const { return graph_.get(); }
   deputy_executable* executable() const { return executable_; }
+  std::span<const NodeId> nodes() const { return nodes_; }
   size_t input_count() const { return input_count_; }
   size_t output_count() const { return output_count_; }
 
+  // Asked of the plugin at the first call. [any-thread]
+  const DebugMap& debug_map() const;
+
  private:
+  std::shared_ptr<const void> keep_;
   std::shared_ptr<const OpenedDelegate> opened_;
   std::shared_ptr<const deputy_graph> graph_;
-  std::shared_ptr<const deputy_graph> claim_graph_;  // of the propose that the partition comes from; may be null
+  std::shared_ptr<const deputy_graph> claim_graph_;
   deputy_executable* executable_;
+  std::vector<NodeId> nodes_;
   size_t input_count_, output_count_;
+  mutable std::once_flag map_asked_;
+  mutable DebugMap debug_map_;
 };
 
 class ExecutableProxy final : public Executable {
  public:
   explicit ExecutableProxy(std::shared_ptr<const CompiledPartition> partition) : partition_(std::move(partition)) {}
   Result<std::unique_ptr<ExecutionContext>> CreateContext() const override;
+  Result<std::vector<uint8_t>> Serialize(size_t limit) const override;
 
  private:
   std::shared_ptr<const CompiledPartition> partition_;

@@ -117,6 +117,10 @@ LoadedPlugin::~LoadedPlugin() {
   if (life_ != nullptr) life_->End(*table_);
 }
 
+std::string LoadedPlugin::BuildIdText() const {
+  return library_ == nullptr ? std::string() : fmt::format("{:02x}", fmt::join(library_->BuildId(), ""));
+}
+
 const deputy_host* LoadedPlugin::host() const { return life_->host(); }
 
 const deputy_delegate* LoadedPlugin::FindDelegate(std::string_view id) const {

@@ -40,6 +40,8 @@ class LoadedPlugin {
   const deputy_host* host() const;
   // "plugin com.example.npu (libnpu.so)": begins every complaint about it.
   const std::string& label() const { return label_; }
+  // Of the file that is mapped, in hexadecimal; empty for the application's own plugin, which has none.
+  std::string BuildIdText() const;
 
   // Null if there is no such delegate.
   const deputy_delegate* FindDelegate(std::string_view id) const;

@@ -11,13 +11,24 @@ namespace deputy::host {
 
 OpenedDelegate::OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deputy_delegate* table,
                                const OpenRequest& request)
-    : plugin_(std::move(plugin)), table_(table), services_(request.name, request.pool, request.helpers) {}
+    : plugin_(std::move(plugin)),
+      table_(table),
+      services_(request.name, request.pool, request.helpers),
+      blob_(BlobOf(*table)),
+      resize_(ResizeOf(*table)),
+      profiling_(ProfilingOf(*table)),
+      device_(request.device),
+      compile_only_(request.compile_only) {}
 
 Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<LoadedPlugin> plugin,
                                                              const OpenRequest& request) {
   const deputy_delegate* table = plugin->FindDelegate(request.delegate);
   if (table == nullptr)
     return Error(StatusCode::kNotFound, "has no delegate '{}'", request.delegate).At(plugin->label());
+  const deputy_ext_blob* blobs = request.compile_only ? BlobOf(*table) : nullptr;
+  if (request.compile_only && (blobs == nullptr || (blobs->flags & DEPUTY_BLOB_COMPILE_ONLY) == 0))
+    return Error(StatusCode::kNotSupported, "delegate '{}' cannot compile without its device", request.delegate)
+        .At(plugin->label());
   std::shared_ptr<OpenedDelegate> opened(new OpenedDelegate(std::move(plugin), table, request));
   std::vector<deputy_kv> options;
   for (const auto& [name, value] : request.options)
@@ -29,6 +40,7 @@ Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<Loa
   args.name = {request.name.c_str(), request.name.size()};
   args.options = options.data();
   args.option_count = options.size();
+  args.flags = request.compile_only ? uint32_t{DEPUTY_OPEN_COMPILE_ONLY} : 0u;
   deputy_instance* instance = nullptr;
   DEPUTY_RETURN_IF_ERROR(opened->Call("open", nullptr, [&] { return table->open(table, &args, &instance); }));
   if (instance == nullptr) return opened->Fault("open", "it succeeded without an instance");

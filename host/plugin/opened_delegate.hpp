@@ -26,7 +26,9 @@ struct OpenRequest {
   uint32_t device = 0;
   std::span<const std::pair<std::string, std::string>> options;  // name and text, in the form of the schema
   ThreadPool* pool = nullptr;                                    // outlives what is opened; null: no threads
-  const PartitionHelpers* helpers = nullptr;                     // outlives what is opened; null: none to offer
+  // Without the device: what is compiled can be serialized, not run. kNotSupported where the delegate cannot.
+  bool compile_only = false;
+  const PartitionHelpers* helpers = nullptr;  // outlives what is opened; null: none to offer
 };
 
 class OpenedDelegate {
@@ -44,6 +46,13 @@ class OpenedDelegate {
   // Null: all executes may overlap. Otherwise each goes through the gate, by these rules.
   RunGate* gate() const { return gate_; }
   const RunRules& run_rules() const { return run_rules_; }
+  const deputy_host* host() const { return services_.table(); }
+  uint32_t device() const { return device_; }
+  bool compile_only() const { return compile_only_; }
+  // Extensions that executables and contexts use; null where the delegate lacks them.
+  const deputy_ext_blob* blob() const { return blob_; }
+  const deputy_ext_resize* resize() const { return resize_; }
+  const deputy_ext_profiling* profiling() const { return profiling_; }
 
   // Calls a function of the plugin that returns a status. Its failure comes back with the place: the plugin, the
   // function, and the node where the plugin names one (found in `graph`, which may be null).
@@ -75,6 +84,11 @@ class OpenedDelegate {
   HostServices services_;
   RunGate* gate_ = nullptr;
   RunRules run_rules_;
+  const deputy_ext_blob* blob_;
+  const deputy_ext_resize* resize_;
+  const deputy_ext_profiling* profiling_;
+  uint32_t device_;
+  bool compile_only_;
   deputy_instance* instance_ = nullptr;
 };
 

@@ -21,6 +21,10 @@ static_assert(kCapabilitiesSize01 == DEPUTY_END_OF(deputy_ext_capabilities, capa
 static_assert(kDevicesSize01 == DEPUTY_END_OF(deputy_ext_devices, enumerate));
 static_assert(kEstimateSize01 == DEPUTY_END_OF(deputy_ext_estimate, estimate));
 static_assert(kConcurrencySize01 == DEPUTY_END_OF(deputy_ext_concurrency, concurrency));
+static_assert(kBlobSize01 == DEPUTY_END_OF(deputy_ext_blob, restore));
+static_assert(kResizeSize01 == DEPUTY_END_OF(deputy_ext_resize, resize));
+static_assert(kProfilingSize01 == DEPUTY_END_OF(deputy_ext_profiling, correlate));
+static_assert(kOperatorsSize01 == DEPUTY_END_OF(deputy_ext_operators, compute));
 
 // No table will ever come near; what is larger was never set.
 constexpr uint32_t kMaxStructSize = 64 * 1024;
@@ -189,6 +193,31 @@ const deputy_ext_concurrency* ConcurrencyOf(const deputy_delegate& delegate) {
 const deputy_ext_device_control* DeviceControlOf(const deputy_delegate& delegate) {
   const auto* table = Extension<deputy_ext_device_control>(delegate, DEPUTY_EXT_DEVICE_CONTROL, kDeviceControlSize01);
   return table != nullptr && table->device_state != nullptr ? table : nullptr;
+}
+
+const deputy_ext_blob* BlobOf(const deputy_delegate& delegate) {
+  const auto* table = Extension<deputy_ext_blob>(delegate, DEPUTY_EXT_BLOB, kBlobSize01);
+  return table != nullptr && table->compatibility != nullptr && table->serialize != nullptr && table->restore != nullptr
+             ? table
+             : nullptr;
+}
+
+const deputy_ext_resize* ResizeOf(const deputy_delegate& delegate) {
+  const auto* table = Extension<deputy_ext_resize>(delegate, DEPUTY_EXT_RESIZE, kResizeSize01);
+  return table != nullptr && table->resize != nullptr ? table : nullptr;
+}
+
+const deputy_ext_profiling* ProfilingOf(const deputy_delegate& delegate) {
+  const auto* table = Extension<deputy_ext_profiling>(delegate, DEPUTY_EXT_PROFILING, kProfilingSize01);
+  return table != nullptr && table->debug_map != nullptr && table->set_profiling != nullptr ? table : nullptr;
+}
+
+const deputy_ext_operators* OperatorsOf(const deputy_delegate& delegate) {
+  const auto* table = Extension<deputy_ext_operators>(delegate, DEPUTY_EXT_OPERATORS, kOperatorsSize01);
+  return table != nullptr && table->operator_count != nullptr && table->operator_at != nullptr &&
+                 table->infer != nullptr
+             ? table
+             : nullptr;
 }
 
 }  // namespace deputy::host

@@ -9,13 +9,17 @@
 #include <vector>
 
 #include "deputy/abi/delegate.h"
+#include "deputy/abi/ext/blob.h"
 #include "deputy/abi/ext/capabilities.h"
 #include "deputy/abi/ext/concurrency.h"
 #include "deputy/abi/ext/device_control.h"
 #include "deputy/abi/ext/devices.h"
 #include "deputy/abi/ext/estimate.h"
+#include "deputy/abi/ext/operators.h"
 #include "deputy/abi/ext/options.h"
+#include "deputy/abi/ext/profiling.h"
 #include "deputy/abi/ext/propose.h"
+#include "deputy/abi/ext/resize.h"
 #include "plugin/rejection.hpp"
 
 namespace deputy::host {
@@ -30,6 +34,10 @@ inline constexpr size_t kCapabilitiesSize01 = 24;
 inline constexpr size_t kDevicesSize01 = 16;
 inline constexpr size_t kEstimateSize01 = 16;
 inline constexpr size_t kConcurrencySize01 = 16;
+inline constexpr size_t kBlobSize01 = 40;
+inline constexpr size_t kResizeSize01 = 16;
+inline constexpr size_t kProfilingSize01 = 40;
+inline constexpr size_t kOperatorsSize01 = 40;
 
 inline constexpr uint32_t kMaxDelegates = 64;
 
@@ -68,5 +76,9 @@ const deputy_ext_capabilities* CapabilitiesOf(const deputy_delegate& delegate);
 const deputy_ext_devices* DevicesOf(const deputy_delegate& delegate);
 const deputy_ext_estimate* EstimateOf(const deputy_delegate& delegate);
 const deputy_ext_concurrency* ConcurrencyOf(const deputy_delegate& delegate);
+const deputy_ext_blob* BlobOf(const deputy_delegate& delegate);
+const deputy_ext_resize* ResizeOf(const deputy_delegate& delegate);
+const deputy_ext_profiling* ProfilingOf(const deputy_delegate& delegate);
+const deputy_ext_operators* OperatorsOf(const deputy_delegate& delegate);
 
 }  // namespace deputy::host

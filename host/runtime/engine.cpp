@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "base/log.hpp"
 #include "base/nearest.hpp"
@@ -132,10 +133,21 @@ class EngineBuilder {
       Log(LogLevel::kWarning, "{}; going on without it", status.ToString());
     }
     if (!state_.replaced) ReportUnlisted(entries);
+    AddOwnKernels();
     engine_->delegates.push_back(MakeCpuDelegate(engine_->pool));
     engine_->plugin_files.emplace_back();
     engine_->placement.delegates.emplace_back();
     engine_->passes = Passes(config.passes);
+    engine_->passes.foreign = [engine = engine_.get()](InferenceContext& context) {
+      for (const std::shared_ptr<Delegate>& delegate : engine->delegates) {
+        Status status = delegate->InferOwn(context);
+        if (status.code() != StatusCode::kNotSupported) return status;
+      }
+      return Status(StatusCode::kNotSupported, "nobody knows it");
+    };
+    if (std::optional<std::filesystem::path> folder = CacheFolder(*config.cache.dir))
+      engine_->cache =
+          std::make_unique<BlobCache>(CacheOptions{*std::move(folder), static_cast<uint64_t>(config.cache.max->count)});
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
     for (const PlacementRule& rule : config.placement.rules)
       engine_->placement.rules.push_back(
@@ -241,6 +253,18 @@ class EngineBuilder {
                  DidYouMean(entry.device, std::span<const std::string>(names)),
                  description.enumerates ? "there is " + known : "it names no devices, so there is 0 alone")
         .At(entry.device_origin.ToString());
+  }
+
+  // Kernels of vendors' own operators: for nodes that no delegate takes and the CPU does not know.
+  void AddOwnKernels() {
+    const size_t count = engine_->delegates.size();
+    for (size_t d = 0; d < count; ++d) {
+      std::shared_ptr<Delegate> kernels = engine_->delegates[d]->own_kernels();
+      if (kernels == nullptr) continue;
+      engine_->delegates.push_back(std::move(kernels));
+      engine_->plugin_files.push_back(engine_->plugin_files[d]);
+      engine_->placement.delegates.emplace_back();
+    }
   }
 
   static Status AsPluginError(Status status, const Entry& entry) {

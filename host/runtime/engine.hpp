@@ -10,6 +10,7 @@
 #include "delegate/delegate.hpp"
 #include "graph/passes/passes.hpp"
 #include "partition/placement.hpp"
+#include "plan/blob_cache.hpp"
 
 namespace deputy::host {
 
@@ -19,6 +20,7 @@ struct Engine {
   std::vector<std::string> plugin_files;             // per delegate; empty for the CPU and in-process ones
   PassOptions passes;
   PlacementOptions placement;
+  std::unique_ptr<BlobCache> cache;  // null: nothing is kept
   // Held while delegates answer and compile, which they do for one caller at a time.
   std::mutex load_mutex;
 };

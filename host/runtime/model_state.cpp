@@ -86,7 +86,9 @@ Result<std::shared_ptr<const host::Plan>> Model::State::MakePlanFor(std::span<co
     if (!status.ok()) return std::move(status).At(name);
     shaped = std::move(special);
   }
-  Result<std::shared_ptr<const host::Plan>> plan = MakePlan(std::move(shaped), engine->delegates, engine->placement);
+  const host::PlanSources sources{engine->cache.get(), plans_.empty() ? nullptr : plans_.front().second.get()};
+  Result<std::shared_ptr<const host::Plan>> plan =
+      MakePlan(std::move(shaped), engine->delegates, engine->placement, sources);
   if (!plan.ok()) return std::move(plan).status().At(name);
   host::Log(host::LogLevel::kInfo, "{}: {}", name, SummarizePlacement(**plan, engine->delegates));
   return plan;

@@ -50,6 +50,9 @@ namespace deputy::host {
 // Values of a graph as its caller sees them.
 std::vector<TensorInfo> DescribeValues(const Graph& graph, const std::vector<ValueId>& ids);
 
+// As reports call it: "node 17" when it has no name.
+std::string NodeName(const Graph& graph, NodeId node);
+
 PlacementReport MakeReport(const Plan& plan, const Engine& engine);
 
 }  // namespace deputy::host

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
+
 namespace deputy::host {
 
 std::filesystem::path PrivateFolder() {
@@ -10,6 +12,19 @@ std::filesystem::path PrivateFolder() {
   std::error_code error;
   const std::filesystem::path library = std::filesystem::canonical(info.dli_fname, error);
   return (error ? std::filesystem::path(info.dli_fname) : library).parent_path() / "deputy";
+}
+
+std::optional<std::filesystem::path> CacheFolder(const std::string& setting) {
+  if (setting == "off") return std::nullopt;
+  if (setting != "auto") return std::filesystem::path(setting);
+  // Not for programs that run with more rights than their caller has: the caller chose the environment.
+  const auto folder = [](const char* variable) {
+    const char* value = secure_getenv(variable);
+    return std::filesystem::path(value == nullptr ? "" : value);
+  };
+  if (const std::filesystem::path cache = folder("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "deputy";
+  if (const std::filesystem::path home = folder("HOME"); home.is_absolute()) return home / ".cache" / "deputy";
+  return std::nullopt;
 }
 
 }  // namespace deputy::host

@@ -10,10 +10,6 @@
 namespace deputy::host {
 namespace {
 
-std::string NameOfNode(const Graph& graph, NodeId node) {
-  return graph.nodes[node].name.empty() ? fmt::format("node {}", node) : graph.nodes[node].name;
-}
-
 class Reporter {
  public:
   Reporter(const Engine& engine, PlacementReport& report) : engine_(engine), report_(report) {}
@@ -37,9 +33,10 @@ class Reporter {
       for (const ValueId id : placed.spec.inputs) partition.inputs.push_back(graph.values[id].name);
       for (const ValueId id : placed.spec.outputs) partition.outputs.push_back(graph.values[id].name);
       for (const NodeId node : placed.spec.nodes) {
-        partition.nodes.push_back(NameOfNode(graph, node));
+        partition.nodes.push_back(NodeName(graph, node));
         partition.multiply_adds += MultiplyAdds(graph, graph.nodes[node]);
       }
+      if (step.executable != nullptr) partition.executable = std::string(host::NameOf(step.origin));
       DelegateReport& delegate = report_.delegates[placed.delegate];
       ++delegate.partitions;
       delegate.nodes += placed.spec.nodes.size();
@@ -48,7 +45,7 @@ class Reporter {
       report_.partitions.push_back(std::move(partition));
       for (const NodeId node : placed.spec.nodes) AddNode(plan, node, placed, region);
       for (size_t b = 0; b < step.branches.size(); ++b)
-        Add(*step.branches[b], (region.empty() ? "" : region + "/") + NameOfNode(graph, placed.spec.nodes.front()) +
+        Add(*step.branches[b], (region.empty() ? "" : region + "/") + NodeName(graph, placed.spec.nodes.front()) +
                                    (b == 0 ? "/then_branch" : "/else_branch"));
     }
   }
@@ -57,7 +54,7 @@ class Reporter {
   void AddNode(const Plan& plan, NodeId id, const PlacedPartition& placed, const std::string& region) {
     const Node& node = plan.graph->nodes[id];
     NodeReport report;
-    report.name = NameOfNode(*plan.graph, id);
+    report.name = NodeName(*plan.graph, id);
     report.op_type = node.primitive.op_type();
     report.domain = node.primitive.domain();
     report.since_version = node.primitive.since_version();
@@ -78,6 +75,10 @@ class Reporter {
 };
 
 }  // namespace
+
+std::string NodeName(const Graph& graph, NodeId node) {
+  return graph.nodes[node].name.empty() ? fmt::format("node {}", node) : graph.nodes[node].name;
+}
 
 PlacementReport MakeReport(const Plan& plan, const Engine& engine) {
   PlacementReport report;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "execute/execution.hpp"
+#include "runtime/events.hpp"
 #include "runtime/model_state.hpp"
 
 namespace deputy {
@@ -19,7 +20,8 @@ struct Session::State {
   std::unique_ptr<Execution> execution;
   std::vector<Tensor> staging;  // aligned copies of misaligned inputs
   RunStatistics statistics;
-  bool profiling = false;
+  bool profiling = false, wants_events = false;
+  std::vector<RunEvent> events;
   std::vector<uint64_t> step_ns;
 
   Status Prepare(std::vector<Shape> wanted);
@@ -30,6 +32,7 @@ struct Session::State {
   // Output i is written by the plan itself, not copied afterwards.
   bool IsBound(size_t i) const;
   void CountTime(uint64_t total_ns);
+  bool times_steps() const { return profiling || wants_events; }
 };
 
 namespace {
@@ -67,6 +70,7 @@ Status Session::State::Prepare(std::vector<Shape> wanted) {
   shapes = std::move(wanted);
   step_ns.assign(execution->plan().steps.size(), 0);
   staging.assign(shapes.size(), Tensor());
+  if (wants_events) execution->SetProfiling(true);
   statistics.delegate_ns.clear();
   for (const auto& delegate : model->engine->delegates) statistics.delegate_ns.emplace_back(delegate->name(), 0);
   return {};
@@ -177,11 +181,15 @@ Status Session::Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* 
   DEPUTY_RETURN_IF_ERROR(state.BindInputs(inputs));
   DEPUTY_RETURN_IF_ERROR(state.BindOutputs(inputs, *outputs));
   const auto start = std::chrono::steady_clock::now();
-  Status status = state.execution->Run(0, state.profiling ? std::span<uint64_t>(state.step_ns) : std::span<uint64_t>());
+  Status status =
+      state.execution->Run(0, state.times_steps() ? std::span<uint64_t>(state.step_ns) : std::span<uint64_t>());
   if (!status.ok()) return std::move(status).At(state.model->name);
   DEPUTY_RETURN_IF_ERROR(state.CopyOutputs(inputs, *outputs));
   const auto elapsed = std::chrono::steady_clock::now() - start;
   state.CountTime(static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count()));
+  if (state.wants_events)
+    state.events = host::EventsOfRun(*state.execution, *state.model->engine, state.step_ns,
+                                     static_cast<uint64_t>(start.time_since_epoch().count()));
   return {};
 }
 
@@ -193,6 +201,18 @@ Status Session::Resize(const std::vector<Shape>& shapes) {
 
 void Session::EnableProfiling(bool on) {
   if (state_ != nullptr) state_->profiling = on;
+}
+
+void Session::EnableEvents(bool on) {
+  if (state_ == nullptr || state_->wants_events == on) return;
+  state_->wants_events = on;
+  state_->events.clear();
+  if (state_->execution != nullptr) state_->execution->SetProfiling(on);
+}
+
+const std::vector<RunEvent>& Session::events() const {
+  static const std::vector<RunEvent> nothing;
+  return state_ == nullptr ? nothing : state_->events;
 }
 
 const RunStatistics& Session::statistics() const {

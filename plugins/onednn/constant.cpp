@@ -10,6 +10,15 @@ Constant::Constant(const void* data, const memory::desc& desc)
 Constant::Constant(std::string recipe, const memory::dims& dims, std::function<std::vector<float>()> make)
     : key_(std::move(recipe)), desc_(Plain(dims)), make_(std::move(make)) {}
 
+std::shared_ptr<const Constant> Constant::OfBytes(std::string recipe, const memory::dims& dims,
+                                                  std::vector<int8_t> bytes) {
+  auto kept = std::make_shared<const std::vector<int8_t>>(std::move(bytes));
+  auto constant = std::make_shared<Constant>(kept->data(), Plain(dims, memory::data_type::s8));
+  constant->key_ = std::move(recipe);
+  constant->bytes_ = std::move(kept);
+  return constant;
+}
+
 const void* Constant::data() const {
   if (whole_ != nullptr) return whole_->data();
   if (make_ == nullptr) return data_;

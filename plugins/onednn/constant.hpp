@@ -21,12 +21,16 @@ class Constant {
   // Float elements computed when somebody asks first. Equal `recipe`, equal elements.
   Constant(std::string recipe, const memory::dims& dims, std::function<std::vector<float>()> make);
 
+  // Elements made now.
+  static std::shared_ptr<const Constant> OfBytes(std::string recipe, const memory::dims& dims,
+                                                 std::vector<int8_t> bytes);
+
   const std::string& key() const { return key_; }
   const memory::desc& desc() const { return desc_; }  // plain
   const void* data() const;
   const float* floats() const { return static_cast<const float*>(data()); }
   // Lives as long as the model, so that nobody needs to copy it.
-  bool is_of_model() const { return make_ == nullptr; }
+  bool is_of_model() const { return make_ == nullptr && bytes_ == nullptr; }
   // The same elements counted otherwise.
   static std::shared_ptr<const Constant> Reshaped(std::shared_ptr<const Constant> constant, const memory::dims& dims);
 
@@ -35,6 +39,7 @@ class Constant {
   memory::desc desc_;
   const void* data_ = nullptr;
   std::function<std::vector<float>()> make_;
+  std::shared_ptr<const std::vector<int8_t>> bytes_;
   std::shared_ptr<const Constant> whole_;  // of which this is another view
   mutable std::vector<float> made_;
 };

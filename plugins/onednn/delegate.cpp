@@ -1,8 +1,11 @@
 // The delegate `onednn`: float32 on the CPU through Intel's oneAPI Deep Neural Network Library.
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "fusion/fusion.hpp"
 #include "lowering/lowering.hpp"
+#include "neighbours.hpp"
 #include "operators/operators.hpp"
 
 namespace onednn {
@@ -20,18 +23,25 @@ class Delegate final : public sdk::PartitionDelegate {
     return {};
   }
 
+  void Look(const sdk::GraphView& graph) override {
+    movers_ = MoversWorthTaking(graph, [this](const sdk::NodeView& node) { return SupportsAlone(node).supported(); });
+  }
+
   sdk::Verdict Supports(const sdk::NodeView& node) override {
-    const Operator* op = FindOperator(node);
-    if (op == nullptr) return sdk::Verdict::No(sdk::Reason::kOperatorUnknown);
-    for (size_t i = 0; i < node.input_count() + node.output_count(); ++i) {
-      if (i >= op->data_inputs && i < node.input_count()) continue;
-      const sdk::ValueView value = i < node.input_count() ? node.input(i) : node.output(i - node.input_count());
-      if (!value.exists()) continue;
-      if (value.dtype() != kDataType) return sdk::Verdict::No(sdk::Reason::kDType, "float32 only");
-      if (!value.shape_known()) return sdk::Verdict::No(sdk::Reason::kShapeDynamic);
-      if (value.element_count() == 0) return sdk::Verdict::No(sdk::Reason::kShape, "a tensor without elements");
+    sdk::Verdict verdict = SupportsAlone(node);
+    if (verdict.supported() && FindOperator(node)->moves && movers_.count(node.id()) == 0)
+      return sdk::Verdict::No(sdk::Reason::kOther, "moves elements only, and nothing beside it is computed here");
+    return verdict;
+  }
+
+  // An operator between its quantization is one primitive; without it, what is left of the group only moves bytes.
+  sdk::Status Groups(const sdk::GraphView& graph, const sdk::GroupSink& sink) override {
+    for (const std::vector<deputy_node_id>& group : sdk::PartitionHelpers(graph).QuantizedGroups()) {
+      const bool whole = std::all_of(group.begin(), group.end(),
+                                     [&](deputy_node_id node) { return SupportsAlone(graph.Node(node)).supported(); });
+      if (whole && !sink.Add(group)) break;
     }
-    return op->supports(node);
+    return {};
   }
 
   sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) override {
@@ -54,8 +64,23 @@ class Delegate final : public sdk::PartitionDelegate {
   }
 
  private:
+  sdk::Verdict SupportsAlone(const sdk::NodeView& node) const {
+    const Operator* op = FindOperator(node);
+    if (op == nullptr) return sdk::Verdict::No(sdk::Reason::kOperatorUnknown);
+    for (size_t i = 0; i < node.input_count() + node.output_count(); ++i) {
+      if (i >= op->data_inputs && i < node.input_count()) continue;
+      const sdk::ValueView value = i < node.input_count() ? node.input(i) : node.output(i - node.input_count());
+      if (!value.exists()) continue;
+      if (!op->own_types && value.dtype() != kDataType) return sdk::Verdict::No(sdk::Reason::kDType, "float32 only");
+      if (!value.shape_known()) return sdk::Verdict::No(sdk::Reason::kShapeDynamic);
+      if (value.element_count() == 0) return sdk::Verdict::No(sdk::Reason::kShape, "a tensor without elements");
+    }
+    return op->supports(node);
+  }
+
   dnnl::engine engine_;
   ConstantStore store_;
+  std::unordered_set<deputy_node_id> movers_;  // of the graph that is asked about
 };
 
 }  // namespace onednn

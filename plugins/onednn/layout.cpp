@@ -82,6 +82,11 @@ bool SameLayout(const memory::desc& a, const memory::desc& b) {
 
 bool IsPlain(const memory::desc& desc) { return SameLayout(desc, Plain(desc.dims(), desc.data_type())); }
 
+memory::desc WithType(memory::desc desc, memory::data_type type) {
+  desc.data.data_type = memory::convert_to_c(type);
+  return desc;
+}
+
 memory::desc Permuted(const memory::desc& desc, const memory::dims& order) {
   // oneDNN's permutation says where each dimension goes.
   const memory::dims inverse = Inverse(order);

@@ -38,6 +38,9 @@ bool IsDense(const memory::desc& desc);
 bool SameLayout(const memory::desc& a, const memory::desc& b);
 bool IsPlain(const memory::desc& desc);
 
+// The same places for elements of another type.
+memory::desc WithType(memory::desc desc, memory::data_type type);
+
 // The same bytes with dimensions in another order, or counted otherwise (nothing if strides cannot say it).
 memory::desc Permuted(const memory::desc& desc, const memory::dims& order);
 std::optional<memory::desc> Reshaped(const memory::desc& desc, const memory::dims& dims);

@@ -19,7 +19,7 @@ memory::data_type TypeOf(sdk::DType type) {
 
 Program::Program(const sdk::PartitionView& partition) {
   for (const sdk::ValueView& value : partition.inputs()) {
-    inputs_.push_back(NewValue({ToDims(value.dims()), TypeOf(value.dtype()), nullptr}));
+    inputs_.push_back(NewValue({ToDims(value.dims()), TypeOf(value.dtype())}));
     Bind(value, inputs_.back());
   }
 }
@@ -40,7 +40,7 @@ Value Program::Find(const sdk::ValueView& value) {
 }
 
 Value Program::Add(Parameters parameters, std::vector<Value> inputs, const memory::dims& dims, memory::data_type type) {
-  const Value output = NewValue({dims, type, nullptr});
+  const Value output = NewValue({dims, type});
   operations_.emplace_back();
   Operation operation{std::move(parameters), std::move(inputs), output};
   operation.node = node_;
@@ -48,9 +48,9 @@ Value Program::Add(Parameters parameters, std::vector<Value> inputs, const memor
   return output;
 }
 
-Value Program::AddConstant(std::shared_ptr<const Constant> constant) {
+Value Program::AddConstant(std::shared_ptr<const Constant> constant, std::shared_ptr<const Integers> integers) {
   const memory::desc desc = constant->desc();
-  return NewValue({desc.dims(), desc.data_type(), std::move(constant)});
+  return NewValue({desc.dims(), desc.data_type(), std::move(constant), std::move(integers)});
 }
 
 Value Program::AddReshape(Value value, const memory::dims& dims) {
@@ -96,6 +96,8 @@ void Program::Sweep() {
 bool IsBlockwise(const Operation& operation, const Program& program) {
   const Convolution* convolution = operation.As<Convolution>();
   if (convolution == nullptr || !convolution->transposed || convolution->groups != 1) return false;
+  if (program.constant(operation.inputs[1]) == nullptr) return false;
+  if (operation.Has(2) && program.constant(operation.inputs[2]) == nullptr) return false;
   const memory::dims weights = program.dims(operation.inputs[1]);
   const Window& window = convolution->window;
   const memory::dims none(2, 0);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -15,10 +16,26 @@ namespace onednn {
 using Value = size_t;
 constexpr Value kNoValue = static_cast<Value>(-1);
 
+// Constant integers and the real numbers that they stand for: scale * (integer - zero), for each index of `axis` or,
+// with one scale, for all.
+struct Integers {
+  std::shared_ptr<const Constant> values;
+  std::vector<float> scales;
+  std::vector<int32_t> zeros;
+  size_t axis = 0;
+};
+
 struct ValueFacts {
   memory::dims dims;
   memory::data_type type = memory::data_type::f32;
-  std::shared_ptr<const Constant> constant;  // NULL: computed in the run
+  std::shared_ptr<const Constant> constant = nullptr;  // NULL: computed in the run
+  std::shared_ptr<const Integers> integers = nullptr;  // what a constant of real numbers was made from
+};
+
+// real = scale * (integer - zero)
+struct Scaling {
+  float scale = 1;
+  int32_t zero = 0;
 };
 
 // A window over the spatial dimensions, as oneDNN wants it.
@@ -81,9 +98,15 @@ struct Pad {  // x
   memory::dims before;
   float value;
 };
+struct Quantize {  // x: real numbers to integers
+  Scaling scaling;
+};
+struct Dequantize {  // x: integers to real numbers
+  Scaling scaling;
+};
 
 using Parameters = std::variant<Convolution, Matmul, Eltwise, Binary, Pool, LayerNorm, Softmax, Concat, Reduction,
-                                Resample, Lrn, Prelu, Reshape, Erf, Transpose, Slice, Pad>;
+                                Resample, Lrn, Prelu, Reshape, Erf, Transpose, Slice, Pad, Quantize, Dequantize>;
 
 // What follows in the same primitive: an element-wise function, or a binary one when there is an operand.
 struct PostOp {
@@ -92,11 +115,19 @@ struct PostOp {
   Value operand = kNoValue;
 };
 
+// An operation that reads integers, and perhaps writes them.
+struct IntegerForm {
+  std::vector<Scaling> sources;  // of the inputs; not of weights
+  std::vector<float> weights;    // scales of weights, one or one for each output
+  std::optional<Scaling> result;
+};
+
 struct Operation {
   Parameters parameters;
   std::vector<Value> inputs;
   Value output = kNoValue;
   std::vector<PostOp> post_ops = {};
+  std::optional<IntegerForm> integers = {};
   deputy_node_id node = 0;  // to name in errors
   bool dropped = false;
 
@@ -118,7 +149,7 @@ class Program {
   Value Add(Parameters parameters, std::vector<Value> inputs, const memory::dims& dims,
             memory::data_type type = memory::data_type::f32);
   Value NewValue(ValueFacts facts);
-  Value AddConstant(std::shared_ptr<const Constant> constant);
+  Value AddConstant(std::shared_ptr<const Constant> constant, std::shared_ptr<const Integers> integers = nullptr);
   // The same elements with other extents; nothing happens if they are the same.
   Value AddReshape(Value value, const memory::dims& dims);
   void SetNode(deputy_node_id node) { node_ = node; }
@@ -154,7 +185,7 @@ class Program {
   deputy_node_id node_ = 0;
 };
 
-// Is this a transposed convolution whose windows lie side by side, without gaps and overlap?
+// Is this a transposed convolution with constant weights whose windows lie side by side, without gaps and overlap?
 bool IsBlockwise(const Operation& operation, const Program& program);
 
 // Every value that an operation reads, as often as it does.

@@ -29,9 +29,16 @@ uint64_t NanojoulesOf(uint64_t cycles, uint64_t hz) {
   return cycles * steps * steps / (reference * reference);
 }
 
-void Clock::Spend(uint64_t cycles) {
-  cycles_[(hz() - kLowestHz) / kStepHz].fetch_add(cycles, std::memory_order_relaxed);
+void Clock::Spend(uint64_t cycles, uint64_t hz) {
+  cycles_[(hz - kLowestHz) / kStepHz].fetch_add(cycles, std::memory_order_relaxed);
   runs_.fetch_add(1, std::memory_order_relaxed);
+}
+
+uint64_t Clock::busy_ns() const {
+  uint64_t busy_ns = 0;
+  for (size_t step = 0; step < kSteps; ++step)
+    busy_ns += NanosecondsOf(cycles_[step].load(std::memory_order_relaxed), kLowestHz + step * kStepHz);
+  return busy_ns;
 }
 
 deputy::sdk::DeviceState Clock::State() const {
@@ -42,8 +49,7 @@ deputy::sdk::DeviceState Clock::State() const {
   state.frequency_granted_hz = hz();
   for (uint32_t level = 1; level <= 4; ++level)
     if (kLevelHz[level - 1] == state.frequency_granted_hz) state.level_granted = level;
-  for (size_t step = 0; step < kSteps; ++step)
-    state.busy_ns += NanosecondsOf(cycles_[step].load(std::memory_order_relaxed), kLowestHz + step * kStepHz);
+  state.busy_ns = busy_ns();
   state.runs = runs_.load(std::memory_order_relaxed);
   return state;
 }

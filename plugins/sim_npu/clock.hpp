@@ -39,8 +39,11 @@ class Clock {
 
   // At least what was granted: another instance may want more of the same device. [any-thread]
   uint64_t hz() const { return hardware_.frequency_hz(); }
-  // A run is over. [any-thread]
-  void Spend(uint64_t cycles);
+  // A run is over, which took cycles of this frequency. [any-thread]
+  void Spend(uint64_t cycles, uint64_t hz);
+  void Spend(uint64_t cycles) { Spend(cycles, hz()); }
+  // The device's time of all runs: its own clock, which stands still between them. [any-thread]
+  uint64_t busy_ns() const;
   // [any-thread]
   deputy::sdk::DeviceState State() const;
 

@@ -1,4 +1,5 @@
-// Constants of the model on their way into the device.
+// Constants of the model on their way into the device: converted when a program is compiled, and taken from its blob
+// when it is restored.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +9,35 @@
 
 namespace sim_npu {
 
-// The elements of a float32 or float16 constant.
-std::vector<float> ReadConstant(const deputy::sdk::ValueView& value);
-// The same as the device holds them: rounded to halves.
-std::vector<float> ReadRounded(const deputy::sdk::ValueView& value);
+// Where layers get their constants from while they are made, in an order that their nodes decide.
+class Constants {
+ public:
+  // From the model.
+  Constants() = default;
+  // From what Write wrote.
+  explicit Constants(deputy::sdk::BlobReader& from) : from_(&from) {}
+
+  // The elements of a float32 or float16 constant.
+  std::vector<float> Plain(const deputy::sdk::ValueView& value);
+  // The same as the device holds them: rounded to halves.
+  std::vector<float> Rounded(const deputy::sdk::ValueView& value);
+
+  // All that were asked for, once more in the device's form.
+  void Write(deputy::sdk::BlobWriter& blob) const;
+  // Every constant so far was in the blob and had as many elements as the model's.
+  bool ok() const { return ok_; }
+
+ private:
+  struct Taken {
+    deputy::sdk::ValueView value;  // its elements live as long as the model
+    bool rounded;
+  };
+
+  deputy::sdk::BlobReader* from_ = nullptr;
+  std::vector<Taken> taken_;
+  bool ok_ = true;
+};
+
 // Is `value` a constant of numbers that a half can hold? The verdict of a node that needs it so.
 deputy::sdk::Verdict CheckConstant(const deputy::sdk::ValueView& value, const char* what);
 

@@ -23,7 +23,7 @@ constexpr int64_t kMacsPerJob = 1 << 17;
 
 class Conv final : public Layer {
  public:
-  explicit Conv(const NodeView& node) {
+  Conv(const NodeView& node, Constants& constants) {
     const auto in = node.input(0).dims(), out = node.output(0).dims(), kernel = node.input(1).dims();
     window_ = ReadWindow(node, {kernel[2], kernel[3]});
     groups_ = node.Int("group", 1);
@@ -32,8 +32,8 @@ class Conv final : public Layer {
     out_height_ = out[2], out_width_ = out[3];
     const int64_t taps = group_in_ * kernel[2] * kernel[3];
     macs_ = static_cast<uint64_t>(images_ * kernel[0] * out_height_ * out_width_ * taps);
-    bias_ = node.input(2).exists() ? ReadConstant(node.input(2)) : std::vector<float>(size_t(kernel[0]), 0.0f);
-    Pack(ReadRounded(node.input(1)), taps);
+    bias_ = node.input(2).exists() ? constants.Plain(node.input(2)) : std::vector<float>(size_t(kernel[0]), 0.0f);
+    Pack(constants.Rounded(node.input(1)), taps);
     constant_bytes_ = weights_.size() * 2 + bias_.size() * 4;
   }
 
@@ -138,6 +138,8 @@ Verdict CheckConv(const NodeView& node) {
   return CheckWindow(node, {weights.dims()[2], weights.dims()[3]}, kLargestKernel);
 }
 
-std::unique_ptr<Layer> MakeConv(const NodeView& node) { return std::make_unique<Conv>(node); }
+std::unique_ptr<Layer> MakeConv(const NodeView& node, Constants& constants) {
+  return std::make_unique<Conv>(node, constants);
+}
 
 }  // namespace sim_npu

@@ -1,4 +1,5 @@
 // The delegate of the simulated NPU: options, answers, compilation, and what its clock says.
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +19,8 @@ class SimNpu final : public PartitionDelegate {
  public:
   static constexpr uint32_t kFlags = DEPUTY_DELEGATE_SIMULATED;
 
+  static constexpr uint32_t kAbilities = kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock;
+
   static OptionSchema Options() {
     return OptionSchema()
         .Frequency("frequency", sim_npu::kDefaultLevel,
@@ -36,7 +39,19 @@ class SimNpu final : public PartitionDelegate {
     return devices;
   }
 
+  // Programs of an older firmware still run; the format has to be the very same.
+  static Status CheckBlob(const Host&, std::string_view compatibility) {
+    int format = 0, firmware = 0;
+    if (std::sscanf(std::string(compatibility).c_str(), "sim_npu format %d, firmware %d", &format, &firmware) == 2 &&
+        format == kFormat && firmware <= kFirmware)
+      return {};
+    return Status(Code::kIncompatible,
+                  "made for '" + std::string(compatibility) + "', and this is '" + CompatibilityText() + "'");
+  }
+  std::string BlobCompatibility() const override { return CompatibilityText(); }
+
   Status Init() override {
+    if (compile_only()) return {};
     auto& machine = sim_npu::Machine();
     if (device_index() >= machine.size())
       return Status(Code::kNotFound, "there is no device " + std::to_string(device_index()));
@@ -51,25 +66,44 @@ class SimNpu final : public PartitionDelegate {
   Status Groups(const GraphView& graph, const GroupSink& sink) override { return sim_npu::NameGroups(graph, sink); }
 
   Result<PartitionEstimate> Estimate(const PartitionView& partition) override {
+    if (compile_only()) return PartitionEstimate();
     return sim_npu::Program::Estimate(partition, host(), device_);
   }
 
   Verdict Supports(const NodeView& node) override { return sim_npu::Check(node); }
 
   Result<std::unique_ptr<Executable>> Compile(const PartitionView& partition) override {
+    // For other shapes than those that it was asked about, the host does not ask again.
+    for (const NodeView& node : partition.nodes())
+      if (const Verdict verdict = sim_npu::Check(node); !verdict.supported())
+        return Status(Code::kNotSupported, verdict.detail, node.id());
     DEPUTY_SDK_ASSIGN_OR_RETURN(auto program, sim_npu::Program::Make(partition, host(), device_));
     return program;
   }
 
-  Result<DeviceState> device_state() const override { return device_->clock.State(); }
+  Result<std::unique_ptr<Executable>> Restore(const PartitionView& partition, Blob blob) override {
+    DEPUTY_SDK_ASSIGN_OR_RETURN(auto program, sim_npu::Program::Restore(partition, blob, host(), device_));
+    return program;
+  }
+
+  Result<DeviceState> device_state() const override {
+    if (device_ == nullptr) return Status(Code::kFailedPrecondition, "opened without the device");
+    return device_->clock.State();
+  }
+  Result<ClockPair> CorrelateClocks() const override { return ClockPair{device_->clock.busy_ns(), host().clock_ns()}; }
 
   std::string OptionInForce(const std::string& name) const override {
-    if (name != "frequency") return PartitionDelegate::OptionInForce(name);
+    if (name != "frequency" || device_ == nullptr) return PartitionDelegate::OptionInForce(name);
     return std::to_string(device_->clock.hz() / sim_npu::kMegahertz) + "MHz";
   }
 
  private:
-  std::shared_ptr<sim_npu::Device> device_;
+  static constexpr int kFormat = 1, kFirmware = 1;
+  static std::string CompatibilityText() {
+    return "sim_npu format " + std::to_string(kFormat) + ", firmware " + std::to_string(kFirmware);
+  }
+
+  std::shared_ptr<sim_npu::Device> device_;  // null when opened to compile only
 };
 
 }  // namespace

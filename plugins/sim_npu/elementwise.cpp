@@ -30,14 +30,14 @@ Extents Aligned(const ValueView& value) {
 
 class Binary final : public Layer {
  public:
-  explicit Binary(const NodeView& node) : type_(node.op_type()[0]), out_(Aligned(node.output(0))) {
+  Binary(const NodeView& node, Constants& constants) : type_(node.op_type()[0]), out_(Aligned(node.output(0))) {
     operands_.clear();
     for (size_t i = 0; i < 2; ++i) {
       const Extents extents = Aligned(node.input(i));
       int64_t stride = 1;
       for (size_t axis = 4; axis-- > 0; stride *= extents[axis]) strides_[i][axis] = extents[axis] == 1 ? 0 : stride;
       if (node.input(i).is_constant()) {
-        constants_[i] = ReadRounded(node.input(i));
+        constants_[i] = constants.Rounded(node.input(i));
         constant_bytes_ += constants_[i].size() * 2;
       } else {
         operands_.push_back(i);
@@ -103,19 +103,19 @@ std::unique_ptr<Layer> MakeMap(const NodeView& node, Function function) {
 }
 
 // A limit of Clip: an attribute before definition 11, an optional input since.
-float Limit(const NodeView& node, size_t input, const char* attribute, float fallback) {
+float Limit(const NodeView& node, Constants& constants, size_t input, const char* attribute, float fallback) {
   if (node.since_version() < 11) return node.Float(attribute, fallback);
   const ValueView value = node.input(input);
-  return value.exists() ? ReadConstant(value)[0] : fallback;
+  return value.exists() ? constants.Plain(value)[0] : fallback;
 }
 
 class ScaleShift final : public Layer {
  public:
-  explicit ScaleShift(const NodeView& node) {
+  ScaleShift(const NodeView& node, Constants& constants) {
     const auto dims = node.input(0).dims();
     images_ = dims[0], channels_ = dims[1], plane_ = dims.size() == 4 ? dims[2] * dims[3] : 1;
-    const auto scale = ReadConstant(node.input(1)), bias = ReadConstant(node.input(2)),
-               mean = ReadConstant(node.input(3)), variance = ReadConstant(node.input(4));
+    const auto scale = constants.Plain(node.input(1)), bias = constants.Plain(node.input(2)),
+               mean = constants.Plain(node.input(3)), variance = constants.Plain(node.input(4));
     const float epsilon = node.Float("epsilon", 1e-5f);
     for (size_t i = 0; i < scale.size(); ++i) {
       factors_.push_back(scale[i] / std::sqrt(variance[i] + epsilon));
@@ -152,7 +152,9 @@ Verdict CheckBinary(const NodeView& node) {
   return Verdict::Yes();
 }
 
-std::unique_ptr<Layer> MakeBinary(const NodeView& node) { return std::make_unique<Binary>(node); }
+std::unique_ptr<Layer> MakeBinary(const NodeView& node, Constants& constants) {
+  return std::make_unique<Binary>(node, constants);
+}
 
 Verdict CheckActivation(const NodeView& node) {
   if (!node.Is("Clip")) return Verdict::Yes();
@@ -165,7 +167,7 @@ Verdict CheckActivation(const NodeView& node) {
   return Verdict::Yes();
 }
 
-std::unique_ptr<Layer> MakeActivation(const NodeView& node) {
+std::unique_ptr<Layer> MakeActivation(const NodeView& node, Constants& constants) {
   if (node.Is("Relu")) return MakeMap(node, [](float x) { return x > 0 ? x : x <= 0 ? 0.0f : x; });
   if (node.Is("Sigmoid")) return MakeMap(node, [](float x) { return 1.0f / (1.0f + std::exp(-x)); });
   if (node.Is("Tanh")) return MakeMap(node, [](float x) { return std::tanh(x); });
@@ -174,7 +176,8 @@ std::unique_ptr<Layer> MakeActivation(const NodeView& node) {
     return MakeMap(node, [alpha](float x) { return x < 0 ? x * alpha : x; });
   }
   constexpr float kNone = std::numeric_limits<float>::max();
-  const float low = Limit(node, 1, "min", -kNone), high = Limit(node, 2, "max", kNone);
+  const float low = Limit(node, constants, 1, "min", -kNone);
+  const float high = Limit(node, constants, 2, "max", kNone);
   return MakeMap(node, [low, high](float x) { return std::min(std::max(x, low), high); });
 }
 
@@ -189,6 +192,8 @@ Verdict CheckBatchNormalization(const NodeView& node) {
   return Verdict::Yes();
 }
 
-std::unique_ptr<Layer> MakeBatchNormalization(const NodeView& node) { return std::make_unique<ScaleShift>(node); }
+std::unique_ptr<Layer> MakeBatchNormalization(const NodeView& node, Constants& constants) {
+  return std::make_unique<ScaleShift>(node, constants);
+}
 
 }  // namespace sim_npu

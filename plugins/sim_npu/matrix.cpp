@@ -17,13 +17,13 @@ constexpr int64_t kRowTile = 4, kColumnTile = 32;
 
 class Matrix final : public Layer {
  public:
-  explicit Matrix(const NodeView& node) {
+  Matrix(const NodeView& node, Constants& constants) {
     const bool gemm = node.Is("Gemm");
     const auto in = node.input(0).dims(), out = node.output(0).dims();
     rows_ = in[0], depth_ = in[1], columns_ = out[1];
     macs_ = static_cast<uint64_t>(rows_ * depth_ * columns_);
     const bool transposed = gemm && node.Int("transB", 0) != 0;
-    const std::vector<float> given = ReadRounded(node.input(1));
+    const std::vector<float> given = constants.Rounded(node.input(1));
     tiles_ = (columns_ + kColumnTile - 1) / kColumnTile;
     weights_.resize(static_cast<size_t>(tiles_ * depth_ * kColumnTile));
     for (int64_t k = 0; k < depth_; ++k)
@@ -33,7 +33,7 @@ class Matrix final : public Layer {
     constant_bytes_ = given.size() * 2;
     if (!gemm) return;
     alpha_ = node.Float("alpha", 1.0f);
-    if (node.input(2).exists()) TakeBias(node.input(2), node.Float("beta", 1.0f));
+    if (node.input(2).exists()) TakeBias(constants.Plain(node.input(2)), node.input(2), node.Float("beta", 1.0f));
   }
 
   void Run(const Host& host, const std::vector<const float*>& inputs, float* output) const override {
@@ -50,8 +50,8 @@ class Matrix final : public Layer {
   }
 
  private:
-  void TakeBias(const ValueView& value, float beta) {
-    bias_ = ReadConstant(value);
+  void TakeBias(std::vector<float> given, const ValueView& value, float beta) {
+    bias_ = std::move(given);
     for (float& element : bias_) element *= beta;
     const auto dims = value.dims();
     bias_columns_ = dims.empty() ? 1 : dims.back();
@@ -97,6 +97,8 @@ Verdict CheckMatrix(const NodeView& node) {
   return CheckConstant(node.input(2), "biases");
 }
 
-std::unique_ptr<Layer> MakeMatrix(const NodeView& node) { return std::make_unique<Matrix>(node); }
+std::unique_ptr<Layer> MakeMatrix(const NodeView& node, Constants& constants) {
+  return std::make_unique<Matrix>(node, constants);
+}
 
 }  // namespace sim_npu

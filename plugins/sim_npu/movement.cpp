@@ -100,7 +100,7 @@ Verdict CheckConcat(const NodeView& node) {
   return Verdict::Yes();
 }
 
-std::unique_ptr<Layer> MakeConcat(const NodeView& node) { return std::make_unique<Concat>(node); }
+std::unique_ptr<Layer> MakeConcat(const NodeView& node, Constants&) { return std::make_unique<Concat>(node); }
 
 Verdict CheckCopy(const NodeView& node) {
   if (node.input(0).element_count() != node.output(0).element_count())
@@ -108,13 +108,13 @@ Verdict CheckCopy(const NodeView& node) {
   return Verdict::Yes();
 }
 
-std::unique_ptr<Layer> MakeCopy(const NodeView& node) { return std::make_unique<Copy>(node); }
+std::unique_ptr<Layer> MakeCopy(const NodeView& node, Constants&) { return std::make_unique<Copy>(node); }
 
 Verdict CheckSoftmax(const NodeView& node) {
   if (!AxisInRange(node, node.Int("axis", -1))) return Verdict::No(Reason::kAttribute, "the axis is out of range");
   return Verdict::Yes();
 }
 
-std::unique_ptr<Layer> MakeSoftmax(const NodeView& node) { return std::make_unique<Softmax>(node); }
+std::unique_ptr<Layer> MakeSoftmax(const NodeView& node, Constants&) { return std::make_unique<Softmax>(node); }
 
 }  // namespace sim_npu

@@ -15,6 +15,8 @@ namespace sim_npu {
 // A constant's or an activation's extents; the device knows matrices and images (NCHW).
 using Dims = std::vector<int64_t>;
 
+class Constants;
+
 class Layer {
  public:
   virtual ~Layer() = default;
@@ -37,7 +39,8 @@ struct Operator {
   size_t rank;    // of the first input; 0: any that the device has
   const char* note;
   deputy::sdk::Verdict (*check)(const deputy::sdk::NodeView& node);
-  std::unique_ptr<Layer> (*make)(const deputy::sdk::NodeView& node);
+  // Asks for its constants always in the same order.
+  std::unique_ptr<Layer> (*make)(const deputy::sdk::NodeView& node, Constants& constants);
 };
 
 // The operator of the node's type, NULL if the device has none.
@@ -50,24 +53,24 @@ std::vector<deputy::sdk::Capability> ListCapabilities();
 deputy::sdk::Verdict Check(const deputy::sdk::NodeView& node);
 
 deputy::sdk::Verdict CheckConv(const deputy::sdk::NodeView& node);
-std::unique_ptr<Layer> MakeConv(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeConv(const deputy::sdk::NodeView& node, Constants& constants);
 deputy::sdk::Verdict CheckPool(const deputy::sdk::NodeView& node);
-std::unique_ptr<Layer> MakePool(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakePool(const deputy::sdk::NodeView& node, Constants& constants);
 deputy::sdk::Verdict CheckGlobalPool(const deputy::sdk::NodeView& node);
-std::unique_ptr<Layer> MakeGlobalPool(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeGlobalPool(const deputy::sdk::NodeView& node, Constants& constants);
 deputy::sdk::Verdict CheckMatrix(const deputy::sdk::NodeView& node);  // Gemm, MatMul
-std::unique_ptr<Layer> MakeMatrix(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeMatrix(const deputy::sdk::NodeView& node, Constants& constants);
 deputy::sdk::Verdict CheckBinary(const deputy::sdk::NodeView& node);  // Add, Sub, Mul
-std::unique_ptr<Layer> MakeBinary(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeBinary(const deputy::sdk::NodeView& node, Constants& constants);
 deputy::sdk::Verdict CheckActivation(const deputy::sdk::NodeView& node);
-std::unique_ptr<Layer> MakeActivation(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeActivation(const deputy::sdk::NodeView& node, Constants& constants);
 deputy::sdk::Verdict CheckBatchNormalization(const deputy::sdk::NodeView& node);
-std::unique_ptr<Layer> MakeBatchNormalization(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeBatchNormalization(const deputy::sdk::NodeView& node, Constants& constants);
 deputy::sdk::Verdict CheckSoftmax(const deputy::sdk::NodeView& node);
-std::unique_ptr<Layer> MakeSoftmax(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeSoftmax(const deputy::sdk::NodeView& node, Constants& constants);
 deputy::sdk::Verdict CheckConcat(const deputy::sdk::NodeView& node);
-std::unique_ptr<Layer> MakeConcat(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeConcat(const deputy::sdk::NodeView& node, Constants& constants);
 deputy::sdk::Verdict CheckCopy(const deputy::sdk::NodeView& node);  // Reshape, Flatten, Identity
-std::unique_ptr<Layer> MakeCopy(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeCopy(const deputy::sdk::NodeView& node, Constants& constants);
 
 }  // namespace sim_npu

@@ -68,13 +68,13 @@ Verdict CheckPool(const NodeView& node) {
   return CheckWindow(node, {0, 0}, kLargestKernel);
 }
 
-std::unique_ptr<Layer> MakePool(const NodeView& node) {
+std::unique_ptr<Layer> MakePool(const NodeView& node, Constants&) {
   return std::make_unique<Pool>(node, ReadWindow(node, {0, 0}), node.Is("AveragePool"));
 }
 
 Verdict CheckGlobalPool(const NodeView&) { return Verdict::Yes(); }
 
-std::unique_ptr<Layer> MakeGlobalPool(const NodeView& node) {
+std::unique_ptr<Layer> MakeGlobalPool(const NodeView& node, Constants&) {
   Window whole;
   whole.kernel = {node.input(0).dims()[2], node.input(0).dims()[3]};
   return std::make_unique<Pool>(node, whole, node.Is("GlobalAveragePool"));

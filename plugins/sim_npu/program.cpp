@@ -9,12 +9,21 @@
 
 namespace sim_npu {
 
+using deputy::sdk::Blob;
+using deputy::sdk::BlobReader;
+using deputy::sdk::BlobWriter;
+using deputy::sdk::ClockKind;
 using deputy::sdk::Code;
+using deputy::sdk::DebugMap;
 using deputy::sdk::DType;
 using deputy::sdk::ExecutionContext;
 using deputy::sdk::Host;
 using deputy::sdk::NodeView;
 using deputy::sdk::PartitionView;
+using deputy::sdk::ProfileEvent;
+using deputy::sdk::Profiler;
+using deputy::sdk::ResizeArgs;
+using deputy::sdk::ResizeOutcome;
 using deputy::sdk::Result;
 using deputy::sdk::RunArgs;
 using deputy::sdk::SizeOf;
@@ -24,13 +33,22 @@ using deputy::sdk::ValueView;
 
 namespace {
 
+constexpr uint32_t kBlobFormat = 1;
+
 class Context final : public ExecutionContext {
  public:
   explicit Context(Program& program) : program_(program) {}
-  Status Execute(const RunArgs& run) override { return program_.Run(run); }
+  Status Execute(const RunArgs& run) override { return program_.Run(run, profiler() ? &spans_ : nullptr); }
+  Result<ResizeOutcome> Resize(const ResizeArgs& shapes) override { return program_.Resize(shapes); }
+  Status CollectEvents(const Profiler& to) override {
+    program_.Report(spans_, to);
+    spans_.clear();
+    return {};
+  }
 
  private:
   Program& program_;
+  std::vector<Span> spans_;
 };
 
 }  // namespace
@@ -38,12 +56,27 @@ class Context final : public ExecutionContext {
 Result<std::unique_ptr<Program>> Program::Make(const PartitionView& partition, const Host& host,
                                                std::shared_ptr<Device> device) {
   std::unique_ptr<Program> program(new Program(host, std::move(device)));
-  program->Lower(partition);
+  program->Lower(partition, program->constants_);
   DEPUTY_SDK_RETURN_IF_ERROR(program->Place());
   return program;
 }
 
-void Program::Lower(const PartitionView& partition) {
+Result<std::unique_ptr<Program>> Program::Restore(const PartitionView& partition, const Blob& blob, const Host& host,
+                                                  std::shared_ptr<Device> device) {
+  BlobReader reader(blob);
+  if (reader.Number<uint32_t>() != kBlobFormat) return Status(Code::kIncompatible, "the blob has another format");
+  const auto cycles = reader.Number<uint64_t>();
+  std::unique_ptr<Program> program(new Program(host, std::move(device)));
+  program->restored_ = true;
+  Constants constants(reader);
+  program->Lower(partition, constants);
+  if (!constants.ok() || !reader.at_end() || program->cycles_ != cycles)
+    return Status(Code::kIncompatible, "the blob is not of this partition");
+  DEPUTY_SDK_RETURN_IF_ERROR(program->Place());
+  return program;
+}
+
+void Program::Lower(const PartitionView& partition, Constants& constants) {
   std::unordered_map<deputy_value_id, size_t> tensor_of;
   const auto tensor = [&](const ValueView& value, size_t step) {
     const auto [found, added] = tensor_of.try_emplace(value.id(), tensors_.size());
@@ -53,6 +86,7 @@ void Program::Lower(const PartitionView& partition) {
   };
   // Step 0 copies in; the step after the last one copies out.
   Work copies;
+  uint64_t bytes_out = 0;
   const auto border = [&](const ValueView& value, size_t step) {
     const size_t index = tensor(value, step);
     copies.bytes += tensors_[index].elements * 2;
@@ -62,7 +96,9 @@ void Program::Lower(const PartitionView& partition) {
   for (const NodeView& node : partition.nodes()) {
     const size_t number = steps_.size() + 1;
     Step step;
-    step.layer = FindOperator(node)->make(node);
+    step.layer = FindOperator(node)->make(node, constants);
+    step.node = node.id();
+    step.type = std::string(node.op_type());
     Work work{step.layer->macs(), step.layer->constant_bytes()};
     for (const size_t operand : step.layer->operands()) {
       step.reads.push_back(tensor(node.input(operand), number));
@@ -75,12 +111,18 @@ void Program::Lower(const PartitionView& partition) {
     cycles_ += step.cycles;
     steps_.push_back(std::move(step));
   }
-  for (const ValueView& output : partition.outputs()) outputs_.push_back(border(output, steps_.size() + 1));
+  for (const ValueView& output : partition.outputs()) {
+    outputs_.push_back(border(output, steps_.size() + 1));
+    bytes_out += tensors_[outputs_.back().tensor].elements * 2;
+  }
   cycles_ += CyclesOf(copies);
+  cycles_out_ = bytes_out / kBytesPerCycle;
+  cycles_in_ = CyclesOf(copies) - cycles_out_;
 }
 
 Status Program::Place() {
   const size_t elements = PlanArena(tensors_);
+  if (device_ == nullptr) return {};
   DEPUTY_SDK_ASSIGN_OR_RETURN(block_, device_->memory->Reserve(static_cast<size_t>(constant_bytes_) + elements * 2));
   arena_.resize(elements);
   for (const Step& step : steps_) {
@@ -94,7 +136,48 @@ Status Program::Place() {
 
 Result<std::unique_ptr<ExecutionContext>> Program::CreateContext() { return std::make_unique<Context>(*this); }
 
-Status Program::Run(const RunArgs& run) {
+Status Program::Serialize(BlobWriter& blob) const {
+  if (restored_) return Status(Code::kNotSupported, "it was restored from a blob itself");
+  blob.Number(kBlobFormat);
+  blob.Number(cycles_);
+  constants_.Write(blob);
+  return {};
+}
+
+Status Program::DescribeEvents(DebugMap& map) const {
+  for (size_t i = 0; i < steps_.size(); ++i) map.Add(static_cast<uint32_t>(i + 1), steps_[i].node);
+  return {};
+}
+
+Result<ResizeOutcome> Program::Resize(const ResizeArgs& shapes) const {
+  const auto fits = [](const TensorView& tensor) {
+    return (tensor.dims().size() == 2 || tensor.dims().size() == 4) && tensor.element_count() > 0;
+  };
+  bool all = true;
+  for (size_t i = 0; i < inputs_.size(); ++i) all = all && fits(shapes.input(i));
+  for (size_t i = 0; i < outputs_.size(); ++i) all = all && fits(shapes.output(i));
+  if (!all) return Status(Code::kNotSupported, "the device has matrices and images, with elements");
+  // Programs are made for their shapes; whether the layers exist for others, compiling tells.
+  return ResizeOutcome::kRecompile;
+}
+
+void Program::Report(const std::vector<Span>& spans, const Profiler& profiler) const {
+  for (const Span& span : spans) {
+    const bool layer = span.step > 0 && span.step <= steps_.size();
+    const std::string metadata = "{\"cycles\": " + std::to_string(span.cycles) +
+                                 ", \"macs\": " + std::to_string(layer ? steps_[span.step - 1].layer->macs() : 0) + "}";
+    ProfileEvent event;
+    event.id = layer ? static_cast<uint32_t>(span.step) : DEPUTY_NO_EVENT_ID;
+    event.clock = ClockKind::kDevice;
+    event.begin_ns = span.begin_ns;
+    event.end_ns = span.end_ns;
+    event.name = layer ? std::string_view(steps_[span.step - 1].type) : span.step == 0 ? "copy in" : "copy out";
+    event.metadata = metadata;
+    profiler.Report(event);
+  }
+}
+
+Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
   const std::lock_guard<std::mutex> lock(device_->hardware.queue());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const TensorView given = run.input(i);
@@ -119,7 +202,19 @@ Status Program::Run(const RunArgs& run) {
     else
       std::memcpy(wanted.data(), from, wanted.byte_size());
   }
-  device_->clock.Spend(cycles_);
+  const uint64_t hz = device_->clock.hz();
+  if (spans != nullptr) {
+    const uint64_t start_ns = device_->clock.busy_ns();
+    uint64_t done = 0;
+    const auto add = [&](size_t step, uint64_t cycles) {
+      spans->push_back({start_ns + NanosecondsOf(done, hz), start_ns + NanosecondsOf(done + cycles, hz), cycles, step});
+      done += cycles;
+    };
+    add(0, cycles_in_);
+    for (size_t i = 0; i < steps_.size(); ++i) add(i + 1, steps_[i].cycles);
+    add(steps_.size() + 1, cycles_out_);
+  }
+  device_->clock.Spend(cycles_, hz);
   return {};
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "clock.hpp"
+#include "constant.hpp"
 #include "deputy/sdk/sdk.hpp"
 #include "memory.hpp"
 #include "operators.hpp"
@@ -24,12 +26,24 @@ struct Device {
   std::shared_ptr<DeviceMemory> memory;
 };
 
+// What the device did in a run, on its own clock.
+struct Span {
+  uint64_t begin_ns = 0, end_ns = 0, cycles = 0;
+  size_t step = 0;  // 0 copies in, those from 1 on are layers, the one after the last copies out
+};
+
 class Program final : public deputy::sdk::Executable {
  public:
-  // NOT_SUPPORTED when weights and tensors do not fit into what is left of the device's memory.
+  // NOT_SUPPORTED when weights and tensors do not fit into what is left of the device's memory. Without a device there
+  // is no memory to reserve, and nothing runs.
   static deputy::sdk::Result<std::unique_ptr<Program>> Make(const deputy::sdk::PartitionView& partition,
                                                             const deputy::sdk::Host& host,
                                                             std::shared_ptr<Device> device);
+  // INCOMPATIBLE when the bytes are not those of this partition.
+  static deputy::sdk::Result<std::unique_ptr<Program>> Restore(const deputy::sdk::PartitionView& partition,
+                                                               const deputy::sdk::Blob& blob,
+                                                               const deputy::sdk::Host& host,
+                                                               std::shared_ptr<Device> device);
 
   // What the partition would cost, whatever else is in the device's memory; nodes that do not fit go back, the last
   // ones first.
@@ -37,7 +51,14 @@ class Program final : public deputy::sdk::Executable {
                                                  const deputy::sdk::Host& host, std::shared_ptr<Device> device);
 
   deputy::sdk::Result<std::unique_ptr<deputy::sdk::ExecutionContext>> CreateContext() override;
-  deputy::sdk::Status Run(const deputy::sdk::RunArgs& run);
+  deputy::sdk::Status Serialize(deputy::sdk::BlobWriter& blob) const override;
+  deputy::sdk::Status DescribeEvents(deputy::sdk::DebugMap& map) const override;
+
+  // `spans`, when given, gets the times of all steps.
+  deputy::sdk::Status Run(const deputy::sdk::RunArgs& run, std::vector<Span>* spans);
+  // NOT_SUPPORTED for shapes that the device does not have at all.
+  deputy::sdk::Result<deputy::sdk::ResizeOutcome> Resize(const deputy::sdk::ResizeArgs& shapes) const;
+  void Report(const std::vector<Span>& spans, const deputy::sdk::Profiler& profiler) const;
 
   uint64_t cycles() const { return cycles_; }
 
@@ -46,6 +67,8 @@ class Program final : public deputy::sdk::Executable {
     std::unique_ptr<Layer> layer;
     std::vector<size_t> reads;  // tensors
     size_t writes = 0;
+    deputy_node_id node = 0;
+    std::string type;
     uint64_t cycles = 0;
   };
   // A tensor that the host gives or gets.
@@ -56,7 +79,7 @@ class Program final : public deputy::sdk::Executable {
   };
 
   Program(const deputy::sdk::Host& host, std::shared_ptr<Device> device) : host_(host), device_(std::move(device)) {}
-  void Lower(const deputy::sdk::PartitionView& partition);
+  void Lower(const deputy::sdk::PartitionView& partition, Constants& constants);
   // Device memory for the first so many steps.
   size_t BytesOf(size_t steps) const;
   deputy::sdk::Status Place();
@@ -67,7 +90,10 @@ class Program final : public deputy::sdk::Executable {
   std::vector<Step> steps_;
   std::vector<Lifetime> tensors_;
   std::vector<Border> inputs_, outputs_;
+  Constants constants_;  // of a program that was compiled
+  bool restored_ = false;
   uint64_t constant_bytes_ = 0, cycles_ = 0;
+  uint64_t cycles_in_ = 0, cycles_out_ = 0;  // of copying; the fixed cost of both is in the first
   std::unique_ptr<Block> block_;
   std::vector<uint16_t> arena_;
   std::vector<std::vector<float>> operands_;  // what the arithmetic reads, widened from the arena

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Looks into built plugins: each exports the entry symbol and nothing else, and carries its manifest note.
 
-  exports_test.py [--nm NM] [--readelf READELF] DIR NAME...      NAME.so must all be in DIR; what else is there is looked at too
+  exports_test.py [--nm NM] [--readelf READELF] DIR NAME...       NAME.so must all be in DIR; what else is there is
+                                                                  looked at too
+  exports_test.py [--nm NM] [--readelf READELF] --files FILE,...
 """
 
 import argparse
@@ -20,11 +22,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nm", default="nm")
     parser.add_argument("--readelf", default="readelf")
-    parser.add_argument("directory", type=Path)
-    parser.add_argument("names", nargs="+")
+    parser.add_argument("--files", action="append", default=[])
+    parser.add_argument("directory", type=Path, nargs="?")
+    parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
-    wrong = [f"{name}.so was not built" for name in arguments.names if not (arguments.directory / f"{name}.so").is_file()]
-    plugins = sorted(arguments.directory.glob("*.so"))
+    wanted = [Path(file) for group in arguments.files for file in group.split(",") if file]
+    if arguments.directory is not None:
+        wanted += [arguments.directory / f"{name}.so" for name in arguments.names]
+    if not wanted:
+        parser.error("no plugins are named")
+    wrong = [f"{file.name} was not built" for file in wanted if not file.is_file()]
+    plugins = {file for file in wanted if file.is_file()}
+    if arguments.directory is not None:
+        plugins.update(arguments.directory.glob("*.so"))
+    plugins = sorted(plugins)
     for plugin in plugins:
         symbols = [line.split()[-1].split("@")[0]
                    for line in output_of(arguments.nm, "-D", "--defined-only", plugin).splitlines()]

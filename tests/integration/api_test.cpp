@@ -240,6 +240,7 @@ TEST_F(ApiTest, TwoSessionsShareOneInProcessDelegate) {
   EXPECT_EQ(got[1], expected[1]);
 }
 
+// Seed row 9.
 TEST_F(ApiTest, SetDelegateRunsTheApplicationsObject) {
   Context context;
   context.SetDelegate(std::make_shared<ReluDelegate>());
@@ -265,6 +266,7 @@ TEST_F(ApiTest, SetDelegateNullIsInnerInference) {
   EXPECT_EQ(report->delegates[0].name, "cpu");
 }
 
+// Seed row 9.
 TEST_F(ApiTest, AddDelegateStandsInFrontOfTheOneNamed) {
   Context context;
   context.AddDelegate(std::make_shared<ReluDelegate>());

@@ -174,12 +174,14 @@ class Configuration(Cli):
         self.assertIs(schema["additionalProperties"], False)
         self.assertIn("min_nodes", schema["properties"]["delegates"]["items"]["properties"])
 
+    # Seed row 3.
     def test_AbsentDelegateIsAWarning(self):
         path = self.file("a.yaml", "version: 1\nplugins: {paths: [.]}\ndelegates: [{name: nosuch}]\n")
         run = deputy("run", self.add_model(), "--config", path)
         self.check(run, 0)
         self.assertRegex(run.stderr, "warning: .*nosuch")
 
+    # Seed row 4.
     def test_RequiredAbsentDelegateIsFour(self):
         text = "version: 1\nplugins: {paths: [.]}\ndelegates: [{name: nosuch, required: true}]\n"
         self.check(deputy("run", self.add_model(), "--config", self.file("a.yaml", text)), 4, "nosuch")
@@ -323,6 +325,7 @@ class TestCases(Cli):
 
 
 class Partition(Cli):
+    # Seed row 78.
     def test_JsonHasThePromisedKeys(self):
         run = deputy("partition", self.add_model(), "--json")
         self.check(run, 0)
@@ -349,6 +352,7 @@ class Partition(Cli):
         self.check(deputy("partition", model), 2, r"'a' float32 \[batch,3\]", "--shape a=1x3")
         self.check(deputy("partition", model, "--shape", "a=4x3"), 0, r"b float32 \[4,3\]")
 
+    # Seed rows 28, 79.
     def test_OneNodeIsExplained(self):
         self.check(deputy("partition", self.add_model(), "--node", "sum"), 0, "operator +Add-", "delegate +cpu")
 
@@ -481,6 +485,7 @@ class Plugins(Cli):
         self.file("plugins/libnotes.so", "these are notes")
         self.check(deputy("plugins", "--why", "--config", self.config()), 0, r"rejected +.*libnotes\.so\n +\S+.*: \S+")
 
+    # Seed row 7.
     def test_JsonHasThePromisedKeys(self):
         self.file("plugins/libnotes.so", "these are notes")
         run = deputy("plugins", "--json", "--config", self.config())

@@ -91,6 +91,7 @@ class InstalledTest(unittest.TestCase):
         report = json.loads(done.stdout)
         return {d["name"]: d["nodes"] for d in report["delegates"]}, report, done.stderr
 
+    # Seed rows 6, 83.
     def test_a_plugin_from_outside_takes_nodes(self):
         nodes, _, _ = self.place("delegates:\n  - name: outside\n")
         self.assertEqual(nodes["outside"], 2)
@@ -100,6 +101,7 @@ class InstalledTest(unittest.TestCase):
         self.assertGreaterEqual(len(self.host_files), 3)
         self.assertEqual(self.before, [digest(path) for path in self.host_files])
 
+    # Seed row 23.
     def test_swapping_two_entries_swaps_the_placement(self):
         outside_first, _, _ = self.place("delegates:\n  - name: outside\n  - name: onednn\n")
         onednn_first, _, _ = self.place("delegates:\n  - name: onednn\n  - name: outside\n")
@@ -119,6 +121,7 @@ class InstalledTest(unittest.TestCase):
         self.assertIn("outside.so", listing.stdout)
         self.assertIn("not used", listing.stdout)
 
+    # Seed rows 14, 15.
     def test_the_tutorials_delegate_runs_as_a_plugin(self):
         model = os.path.join(self.scratch, "tutorial.onnx")
         with open(model, "wb") as file:
@@ -136,6 +139,7 @@ class InstalledTest(unittest.TestCase):
         done = run([self.deputy, "run", model, "--config", config, "--expect", f"z={outputs[1]}"])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    # Seed rows 1, 58.
     def test_one_plugin_serves_two_names_with_different_options(self):
         text = (
             "delegates:\n"
@@ -161,6 +165,7 @@ class InstalledTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertRegex(done.stderr, r"test\.yaml:6:.*did you mean 'frequency'")
 
+    # Seed row 57.
     def test_device_time_scales_with_the_clock(self):
         channels, extent = 32, 56
         weights = [((i * 7919) % 1000 - 500) / 5000 for i in range(channels * channels * 9)]

@@ -32,10 +32,28 @@ def tutorial_cut():
     return onnx.model(nodes, [onnx.value_info("x", EXTENTS)], [onnx.value_info("z", EXTENTS)])
 
 
+def small():
+    """Add and Relu around an operator that a delegate of the two does not know, and an Add that broadcasts."""
+    extents = [64, 65]
+    nodes = [
+        onnx.node("Add", ["x", "y"], ["sum"], "sum"),
+        onnx.node("Relu", ["sum"], ["positive"], "positive"),
+        onnx.node("Add", ["positive", "weights"], ["shifted"], "shifted"),
+        onnx.node("Exp", ["shifted"], ["unknown"], "unknown"),
+        onnx.node("Add", ["unknown", "positive"], ["joined"], "joined"),
+        onnx.node("Relu", ["joined"], ["z"], "z"),
+        onnx.node("Add", ["z", "row"], ["broadcast"], "broadcast"),
+    ]
+    weights = [(index * 7919 % 1000 - 500) / 250 for index in range(64 * 65)]
+    return onnx.model(nodes, [onnx.value_info("x", extents), onnx.value_info("y", extents)],
+                      [onnx.value_info("z", extents), onnx.value_info("broadcast", extents)],
+                      initializers=[onnx.tensor(weights, extents, "weights"), onnx.tensor(weights[:65], [65], "row")])
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    for name, make in {"tutorial": tutorial, "tutorial_cut": tutorial_cut}.items():
+    for name, make in {"tutorial": tutorial, "tutorial_cut": tutorial_cut, "small": small}.items():
         with open(os.path.join(folder, name + ".onnx"), "wb") as file:
             file.write(make())
 

@@ -29,6 +29,12 @@ def tensor(values, shape, name=""):
     return dims + number(2, FLOAT) + chunk(8, name) + chunk(9, struct.pack(f"<{len(values)}f", *values))
 
 
+def integer_tensor(dtype, data, shape, name=""):
+    """A TensorProto of the type that ONNX gives this number, of the elements' bytes."""
+    dims = b"".join(number(1, extent) for extent in shape)
+    return dims + number(2, dtype) + chunk(8, name) + chunk(9, data)
+
+
 def value_info(name, shape):
     """An extent is a number, or the name of a symbol."""
     dims = b"".join(chunk(1, chunk(2, d) if isinstance(d, str) else number(1, d)) for d in shape)
@@ -38,11 +44,13 @@ def value_info(name, shape):
 def attribute(name, value):
     if isinstance(value, float):
         return chunk(1, name) + varint(2 << 3 | 5) + struct.pack("<f", value) + number(20, 1)
+    if isinstance(value, int):
+        return chunk(1, name) + number(3, value) + number(20, 2)
     return chunk(1, name) + b"".join(number(8, item) for item in value) + number(20, 7)
 
 
 def node(op_type, inputs, outputs, name="", domain="", **attributes):
-    """Attributes are floats or lists of integers."""
+    """Attributes are floats, integers or lists of integers."""
     parts = [chunk(1, i) for i in inputs] + [chunk(2, o) for o in outputs]
     parts += [chunk(3, name), chunk(4, op_type)] + [chunk(5, attribute(*item)) for item in attributes.items()]
     return b"".join(parts) + chunk(7, domain)

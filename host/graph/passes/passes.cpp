@@ -44,7 +44,7 @@ std::span<const PassInfo> AllPasses() {
 Status RunPasses(Graph& graph, const PassOptions& options) {
   DEPUTY_RETURN_IF_ERROR(
       InferGraph(graph, {options.evaluator, options.fold_budget_bytes, options.has(Pass::kFoldConstants),
-                         options.has(Pass::kFoldShapes), options.has(Pass::kDropUnused)}));
+                         options.has(Pass::kFoldShapes), options.has(Pass::kDropUnused), options.foreign}));
   Rewrite(graph, options);
   return {};
 }

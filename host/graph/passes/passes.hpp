@@ -38,6 +38,7 @@ struct PassOptions {
   // What one fold may add to the model; all together sixteen times as much.
   size_t fold_budget_bytes = kDefaultFoldBudget;
   std::array<bool, kPassCount> off{};
+  ForeignInference foreign = {};
 
   bool has(Pass pass) const { return !off[static_cast<size_t>(pass)]; }
   PassOptions& Off(Pass pass) {

@@ -35,6 +35,17 @@ struct RunStatistics {
   std::vector<std::pair<std::string, uint64_t>> delegate_ns;
 };
 
+// Something that happened during the last Predict: a step of the plan, or what a delegate's device did in it.
+struct RunEvent {
+  std::string name;      // the partition's for a step, otherwise what the delegate calls it
+  std::string metadata;  // the delegate's own words, often JSON; empty for a step
+  std::string delegate, partition;
+  std::vector<std::string> nodes;     // of the model; empty when the delegate does not say
+  uint64_t begin_ns = 0, end_ns = 0;  // CLOCK_MONOTONIC, unless a device's clock could not be tied to it
+  bool is_step = false;               // taken by the host
+  bool on_device_clock = false;       // counted by the device
+};
+
 // One thread at a time; any number of sessions of one model may run at once, each on its own thread. Keeps what it
 // needs of its model alive.
 class DEPUTY_API Session {
@@ -55,6 +66,11 @@ class DEPUTY_API Session {
   // With profiling the session takes the time of every step. Off by default.
   void EnableProfiling(bool on);
   const RunStatistics& statistics() const;
+
+  // With events on, which costs more than profiling, Predict also asks delegates for what their devices do. Events are
+  // those of the last Predict, steps in order, each followed by what happened in it. Off by default.
+  void EnableEvents(bool on);
+  const std::vector<RunEvent>& events() const;
 
   // Of the plan in use; fails while there is none (symbolic inputs before the first Predict or Resize).
   Result<PlacementReport> Placement() const;

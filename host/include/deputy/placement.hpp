@@ -39,6 +39,9 @@ struct PartitionReport {
   std::string region;  // "" at the top, else the path of nodes and branches ("If_3/then_branch")
   std::vector<std::string> nodes, inputs, outputs;
   uint64_t multiply_adds = 0;
+  // Where its executable comes from: "compiled"; "restored" from the cache; "resized", of other shapes. Empty for a
+  // node whose regions the host runs.
+  std::string executable;
   bool estimated = false;  // the delegate was asked
   EstimateReport estimate;
 };

@@ -58,6 +58,7 @@ void Fuse(Program& program) {
   FindFunctions(program);
   FoldIntoWeights(program);
   AttachPostOps(program);
+  UseIntegers(program);
   AbsorbMovement(program);
 }
 

@@ -15,6 +15,8 @@ void FindFunctions(Program& program);
 void FoldIntoWeights(Program& program);
 // What follows a primitive and can be done while its result is in registers.
 void AttachPostOps(Program& program);
+// Integers around a primitive, which then works on them.
+void UseIntegers(Program& program);
 // Transposed results and zeros around an input, which primitives can read and write as such.
 void AbsorbMovement(Program& program);
 

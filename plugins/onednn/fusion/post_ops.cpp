@@ -20,7 +20,7 @@ int Gain(const Program& program, const Operation& producer, bool with_operand) {
   if (const Matmul* matmul = producer.As<Matmul>()) return matmul->output_order.empty() ? 3 : 0;
   if (producer.As<Binary>() != nullptr) return 2;
   if (producer.As<Pool>() != nullptr || producer.As<Resample>() != nullptr) return 1;
-  return producer.As<Eltwise>() != nullptr && with_operand ? 1 : 0;
+  return 0;
 }
 
 // Where the operand of `operation` is made, if this operation may become a part of that.

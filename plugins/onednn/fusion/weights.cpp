@@ -106,10 +106,44 @@ bool Fold(Program& program, size_t index) {
   return true;
 }
 
+// A transposed convolution keeps its bias as an addition of its own; what comes after that goes before it.
+bool FoldBehindBias(Program& program, size_t index) {
+  const Operation& operation = program.operations()[index];
+  const Binary* binary = operation.As<Binary>();
+  size_t between = 0, before = 0;
+  if (binary == nullptr || program.constant(operation.inputs[1]) == nullptr) return false;
+  const bool product = binary->algorithm == algorithm::binary_mul;
+  const Binary* bias = MadeOnlyHere<Binary>(program, operation.inputs[0], &between);
+  if (bias == nullptr || bias->algorithm != algorithm::binary_add || (!product && binary->algorithm != bias->algorithm))
+    return false;
+  const Operation& addition = program.operations()[between];
+  const Convolution* convolution = MadeOnlyHere<Convolution>(program, addition.inputs[0], &before);
+  if (convolution == nullptr || !convolution->transposed || program.constant(addition.inputs[1]) == nullptr)
+    return false;
+  Operation producer = program.operations()[before];
+  const SharedConstant factor = program.shared_constant(operation.inputs[1]);
+  const memory::dims y = program.dims(operation.output);
+  if (!IsPerOutput(factor->desc().dims(), producer, y)) return false;
+  if (!IsPerOutput(program.dims(addition.inputs[1]), producer, y) || program.constant(producer.inputs[1]) == nullptr)
+    return false;
+
+  Operation shifted = addition;
+  shifted.output = operation.output;
+  shifted.inputs[1] = program.AddConstant(Constant::Reshaped(
+      Combined(program.shared_constant(addition.inputs[1]), factor, product), factor->desc().dims()));
+  if (product)
+    producer.inputs[1] =
+        program.AddConstant(ScaledWeights(program.shared_constant(producer.inputs[1]), factor, producer));
+  program.Replace(before, std::move(producer));
+  program.Drop(between);
+  program.Replace(index, std::move(shifted));
+  return true;
+}
+
 }  // namespace
 
 void FoldIntoWeights(Program& program) {
-  for (size_t i = 0; i < program.operations().size(); ++i) Fold(program, i);
+  for (size_t i = 0; i < program.operations().size(); ++i) Fold(program, i) || FoldBehindBias(program, i);
   program.Sweep();
 }
 

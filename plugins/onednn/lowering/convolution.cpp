@@ -30,18 +30,22 @@ void Lower(const Operation& operation, const Convolution& parameters, Lowering& 
   const memory::dims y = program.dims(operation.output);
   const bool has_bias = operation.Has(2);
   const memory::desc given = lowering.Native(x).desc;
-  const memory::desc weights = SeenWeights(program.constant(w)->desc(), parameters);
+  const bool packed = program.constant(w) != nullptr;
+  const Slot plain = packed ? lowering.Native(w) : lowering.PlainOf(w);
+  const memory::desc weights = SeenWeights(plain.desc, parameters);
   const memory::desc bias = has_bias ? Plain({y[1]}) : memory::desc();
+  const memory::desc result = Any(y, program.facts(operation.output).type);
   const Window& window = parameters.window;
   const auto with_source = [&](const memory::desc& source, const dnnl::primitive_attr& attributes) {
-    const typename Primitive::desc wanted(dnnl::prop_kind::forward_inference, kAlgorithm, source, Any(weights.dims()),
-                                          bias, Any(y), window.strides, window.dilations, window.pads_before,
-                                          window.pads_after);
+    const typename Primitive::desc wanted(dnnl::prop_kind::forward_inference, kAlgorithm, source,
+                                          Any(weights.dims(), weights.data_type()), bias, result, window.strides,
+                                          window.dilations, window.pads_before, window.pads_after);
     return Descriptor(wanted, attributes, lowering.engine());
   };
-  PostOps post_ops(operation, lowering, Any(y));
+  PostOps post_ops(operation, lowering, result);
+  if (operation.integers) post_ops.UseIntegers(*operation.integers, 1);
   const Descriptor chosen = post_ops.Fit([&](const dnnl::primitive_attr& attributes) {
-    const Descriptor free = with_source(Any(given.dims()), attributes);
+    const Descriptor free = with_source(Any(given.dims(), given.data_type()), attributes);
     if (SameLayout(free.src_desc(), given)) return free;
     try {
       const Descriptor kept = with_source(given, attributes);
@@ -50,8 +54,16 @@ void Lower(const Operation& operation, const Convolution& parameters, Lowering& 
     }
     return free;
   });
-  Lowering::Arguments arguments = {{DNNL_ARG_SRC, lowering.As(x, chosen.src_desc())},
-                                   {DNNL_ARG_WEIGHTS, lowering.Converted(w, weights, chosen.weights_desc())}};
+  const auto computed_weights = [&] {
+    const Slot seen{plain.buffer, weights, plain.offset};
+    if (SameLayout(weights, chosen.weights_desc())) return seen;
+    const Slot to = lowering.Temporary(chosen.weights_desc());
+    lowering.Copy(seen, to);
+    return to;
+  };
+  Lowering::Arguments arguments = {
+      {DNNL_ARG_SRC, lowering.As(x, chosen.src_desc())},
+      {DNNL_ARG_WEIGHTS, packed ? lowering.Converted(w, weights, chosen.weights_desc()) : computed_weights()}};
   if (has_bias) arguments.emplace_back(DNNL_ARG_BIAS, lowering.As(operation.inputs[2], bias));
   post_ops.Emit(chosen, Primitive(chosen), std::move(arguments), chosen.dst_desc(), chosen.dst_desc());
 }

@@ -32,16 +32,20 @@ void LowerBinary(const Operation& operation, const Binary& parameters, Lowering&
   const bool same = program.dims(a) == program.dims(b);
   Slot first = lowering.Dense(a);
   // The layout that is not row-major is some convolution's: the next one will like it, too.
-  if (same && program.constant(b) == nullptr && IsPlain(first.desc)) first = lowering.As(a, lowering.Dense(b).desc);
-  const Slot second = same ? lowering.As(b, first.desc) : lowering.PlainOf(b);
-  const dnnl::binary::desc wanted(parameters.algorithm, first.desc, second.desc, first.desc);
-  PostOps post_ops(operation, lowering, first.desc);
+  if (same && program.constant(b) == nullptr && IsPlain(first.desc))
+    first = lowering.As(a, WithType(lowering.Dense(b).desc, first.desc.data_type()));
+  const auto like_first = [&](Value value) { return WithType(first.desc, program.facts(value).type); };
+  const Slot second = same ? lowering.As(b, like_first(b)) : lowering.PlainOf(b);
+  const memory::desc result = like_first(operation.output);
+  const dnnl::binary::desc wanted(parameters.algorithm, first.desc, second.desc, result);
+  PostOps post_ops(operation, lowering, result);
+  if (operation.integers) post_ops.UseIntegers(*operation.integers, 0);
   const auto chosen = post_ops.Fit([&](const dnnl::primitive_attr& attributes) {
     return dnnl::binary::primitive_desc(wanted, attributes, lowering.engine());
   });
   const bool over_second = same && !lowering.MayOverwrite(first);
-  post_ops.Emit(chosen, dnnl::binary(chosen), {{DNNL_ARG_SRC_0, first}, {DNNL_ARG_SRC_1, second}}, first.desc,
-                first.desc, over_second ? &second : &first);
+  post_ops.Emit(chosen, dnnl::binary(chosen), {{DNNL_ARG_SRC_0, first}, {DNNL_ARG_SRC_1, second}}, result, result,
+                over_second ? &second : &first);
 }
 
 void LowerPrelu(const Operation& operation, Lowering& lowering) {

@@ -28,15 +28,34 @@ struct LowerOne {
   void operator()(const Erf&) const { LowerErf(operation, lowering); }
   void operator()(const Transpose& p) const { LowerTranspose(operation, p, lowering); }
   void operator()(const Slice& p) const { LowerSlice(operation, p, lowering); }
+  void operator()(const Quantize& p) const { LowerQuantize(operation, p, lowering); }
+  void operator()(const Dequantize& p) const { LowerDequantize(operation, p, lowering); }
   void operator()(const Pad& p) const { LowerPad(operation, p, lowering); }
 };
 
 // Primitives are made for the number of threads that they will run on.
 struct ThreadsWhileLowering {
-  explicit ThreadsWhileLowering(int threads) { omp_set_num_threads(threads); }
   ~ThreadsWhileLowering() { omp_set_num_threads(before); }
   int before = omp_get_max_threads();
 };
+
+// About how many multiplications, or as much time in other things.
+int64_t WorkOf(const Operation& operation, const Program& program) {
+  const int64_t made = CountOf(program.dims(operation.output));
+  if (operation.As<Convolution>() != nullptr || operation.As<Matmul>() != nullptr) {
+    const memory::dims x = program.dims(operation.inputs[0]), weights = program.dims(operation.inputs[1]);
+    const Convolution* convolution = operation.As<Convolution>();
+    if (convolution == nullptr) return made * x.back();
+    return convolution->transposed ? CountOf(x) * CountOf(weights) / weights[0] : made * CountOf(weights) / weights[0];
+  }
+  constexpr int64_t kPerElement = 8;
+  int64_t read = 0;
+  for (const Value value : ReadBy(operation)) read = std::max(read, CountOf(program.dims(value)));
+  return kPerElement * std::max(made, read);
+}
+
+// Work that is done before a second thread has begun: a parallel region takes 1 to 2 microseconds to open.
+constexpr int64_t kWorthThreads = 1 << 18;
 
 }  // namespace
 
@@ -73,12 +92,15 @@ void Lowering::FindDestinations() {
 }
 
 std::unique_ptr<Executable> Lowering::Run() {
-  const ThreadsWhileLowering threads(threads_);
+  const ThreadsWhileLowering threads;
   for (const Operation& operation : program_.operations()) {
     current_node_ = operation.node;
+    step_threads_ = WorkOf(operation, program_) < kWorthThreads ? 1 : threads_;
+    omp_set_num_threads(step_threads_);
     std::visit(LowerOne{operation, *this}, operation.parameters);
     for (const Value value : ReadBy(operation)) --remaining_[value];
   }
+  omp_set_num_threads(step_threads_ = threads_);
   FillOutputs();
   return std::make_unique<Executable>(engine_, std::move(buffers_), std::move(steps_));
 }
@@ -190,7 +212,7 @@ Slot Lowering::Temporary(const memory::desc& desc) {
 void Lowering::EmitFunction(std::vector<Slot> slots, std::function<void(const std::vector<char*>&)> function) {
   Arguments arguments;
   for (Slot& slot : slots) arguments.emplace_back(0, std::move(slot));
-  Add({dnnl::primitive(), std::move(arguments), std::move(function), threads_});
+  Add({dnnl::primitive(), std::move(arguments), std::move(function), step_threads_});
 }
 
 void Lowering::Copy(const Slot& from, const Slot& to) {

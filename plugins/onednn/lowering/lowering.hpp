@@ -48,7 +48,7 @@ class Lowering {
   void Emit(const Descriptor& chosen, dnnl::primitive primitive, Arguments arguments) {
     const memory::desc scratch = chosen.scratchpad_desc();
     if (scratch.get_size() > 0) arguments.emplace_back(DNNL_ARG_SCRATCHPAD, Temporary(scratch));
-    Add({std::move(primitive), std::move(arguments), nullptr, threads_});
+    Add({std::move(primitive), std::move(arguments), nullptr, step_threads_});
   }
   void EmitFunction(std::vector<Slot> slots, std::function<void(const std::vector<char*>&)> function);
   void Copy(const Slot& from, const Slot& to);
@@ -65,6 +65,7 @@ class Lowering {
   dnnl::engine engine_;
   ConstantStore& store_;
   int threads_;
+  int step_threads_;  // of what is being lowered: small primitives run on one
   deputy_node_id current_node_ = 0;
   std::vector<Buffer> buffers_;
   std::vector<Step> steps_;
@@ -93,5 +94,7 @@ void LowerReshape(const Operation& operation, Lowering& lowering);
 void LowerTranspose(const Operation& operation, const Transpose& parameters, Lowering& lowering);
 void LowerSlice(const Operation& operation, const Slice& parameters, Lowering& lowering);
 void LowerPad(const Operation& operation, const Pad& parameters, Lowering& lowering);
+void LowerQuantize(const Operation& operation, const Quantize& parameters, Lowering& lowering);
+void LowerDequantize(const Operation& operation, const Dequantize& parameters, Lowering& lowering);
 
 }  // namespace onednn

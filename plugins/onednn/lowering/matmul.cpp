@@ -68,16 +68,17 @@ void LowerMatmul(const Operation& operation, const Matmul& parameters, Lowering&
   seen = Transposed(seen, parameters.transpose_b);
 
   const bool packed = program.constant(b) != nullptr;
-  const memory::desc layout = Plain(out);
-  const memory::desc as_made = rows        ? Plain({CountOf(y) / y.back(), y.back()})
+  const memory::desc layout = Plain(out, program.facts(operation.output).type);
+  const memory::desc as_made = rows        ? Plain({CountOf(y) / y.back(), y.back()}, layout.data_type())
                                : reordered ? Permuted(layout, Inverse(parameters.output_order))
                                            : layout;
   const bool has_bias = operation.Has(2);
   const size_t rank = as_made.dims().size();
   const memory::desc bias = has_bias ? Plain(WithRank({y.back()}, rank)) : memory::desc();
   PostOps post_ops(operation, lowering, as_made, rows);
+  if (operation.integers) post_ops.UseIntegers(*operation.integers, rank - 1);
   const auto chosen = post_ops.Fit([&](const dnnl::primitive_attr& attributes) {
-    const memory::desc weights = packed ? Any(seen.dims()) : seen;
+    const memory::desc weights = packed ? Any(seen.dims(), seen.data_type()) : seen;
     const dnnl::matmul::desc wanted = has_bias ? dnnl::matmul::desc(left.desc, weights, bias, as_made)
                                                : dnnl::matmul::desc(left.desc, weights, as_made);
     return dnnl::matmul::primitive_desc(wanted, attributes, lowering.engine());

@@ -6,6 +6,7 @@ namespace onednn {
 
 PostOps::PostOps(const Operation& operation, Lowering& lowering, memory::desc result, bool rows)
     : operation_(operation), lowering_(lowering), result_(std::move(result)), rows_(rows) {
+  if (result_.data_type() != memory::data_type::f32) return;
   const bool chooses = result_.data.format_kind == dnnl_format_kind_any;
   if (lowering.GoesOut(operation.output) && !chooses && IsPlain(result_)) return;
   // Sums elsewhere than first are done first all the same by binary primitives of 2.6.
@@ -16,6 +17,20 @@ PostOps::PostOps(const Operation& operation, Lowering& lowering, memory::desc re
     if (lowering.program().constant(post_op.operand) != nullptr) continue;
     if (lowering.MayOverwrite(lowering.Native(post_op.operand))) sum_ = i;
   }
+}
+
+void PostOps::SetScales(dnnl::primitive_attr& attributes) const {
+  const IntegerForm& form = *form_;
+  if (form.weights.empty()) {
+    for (size_t i = 0; i < form.sources.size(); ++i)
+      attributes.set_scales(i == 0 ? DNNL_ARG_SRC_0 : DNNL_ARG_SRC_1, 0, {form.sources[i].scale});
+    return;
+  }
+  std::vector<float> scales = form.weights;
+  for (float& scale : scales) scale *= form.sources[0].scale;
+  attributes.set_output_scales(scales.size() == 1 ? 0 : 1 << outputs_, scales);
+  if (form.sources[0].zero != 0) attributes.set_zero_points(DNNL_ARG_SRC, 0, {form.sources[0].zero});
+  if (form.result && form.result->zero != 0) attributes.set_zero_points(DNNL_ARG_DST, 0, {form.result->zero});
 }
 
 memory::dims PostOps::InPrimitive(const memory::dims& dims) const {
@@ -51,9 +66,10 @@ dnnl::primitive_attr PostOps::Attributes(size_t count) const {
     else
       post_ops.append_binary(post_op.algorithm, Plain(InPrimitive(lowering_.program().dims(post_op.operand))));
   }
-  dnnl::primitive_attr attributes;
+  dnnl::primitive_attr attributes;  // a new one: 2.6 cannot set post-ops twice
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   attributes.set_post_ops(post_ops);
+  if (form_ != nullptr) SetScales(attributes);
   return attributes;
 }
 

@@ -19,28 +19,25 @@ class PostOps {
   // primitive sees all but the last dimension as one.
   PostOps(const Operation& operation, Lowering& lowering, memory::desc result, bool rows = false);
 
-  // make(attributes) creates a primitive descriptor. Returns the one with most post-ops that is not slow.
+  // Scales and zero points of an operation on integers; dimension `outputs` of the result has a scale for each index.
+  void UseIntegers(const IntegerForm& form, size_t outputs) {
+    form_ = &form;
+    outputs_ = outputs;
+  }
+
+  // make(attributes) creates a primitive descriptor. Returns the one with most post-ops that is not slow; if all are,
+  // the one without any, for references are not to be trusted with them (that of element-wise functions writes
+  // nothing).
   template <class Make>
   auto Fit(const Make& make) {
-    using Descriptor = decltype(make(Attributes(0)));
-    Descriptor slow;
-    size_t slow_count = kNoValue;
-    for (size_t count = MostAtOnce();; --count) {
+    for (attached_ = MostAtOnce(); attached_ > 0; --attached_) {
       try {
-        Descriptor chosen = make(Attributes(count));
-        attached_ = count;
+        auto chosen = make(Attributes(attached_));
         if (!IsSlow(chosen.impl_info_str())) return chosen;
-        if (slow_count == kNoValue) {
-          slow = chosen;
-          slow_count = count;
-        }
-      } catch (const dnnl::error&) {
-        if (count == 0 && slow_count == kNoValue) throw;
+      } catch (const dnnl::error&) {  // then with fewer
       }
-      if (count == 0) break;
     }
-    attached_ = slow_count;
-    return slow;
+    return make(Attributes(0));
   }
 
   // Emits the primitive and what did not fit into it; `layout` is that of the result as the program sees it,
@@ -58,6 +55,7 @@ class PostOps {
  private:
   size_t MostAtOnce() const;
   dnnl::primitive_attr Attributes(size_t count) const;
+  void SetScales(dnnl::primitive_attr& attributes) const;
   memory::dims InPrimitive(const memory::dims& dims) const;
   bool IsFull(const PostOp& post_op) const;
   Slot Place(const memory::desc& layout, const Slot* over);
@@ -68,6 +66,8 @@ class PostOps {
   Lowering& lowering_;
   memory::desc result_;
   bool rows_;
+  const IntegerForm* form_ = nullptr;
+  size_t outputs_ = 0;     // the dimension of outputs
   size_t sum_ = kNoValue;  // the post-op that is done in place
   size_t attached_ = 0;
 };

@@ -1,4 +1,5 @@
-// Conv and ConvTranspose: 1 to 3 spatial dimensions, groups, dilation; weights constant, so that they are packed once.
+// Conv and ConvTranspose: 1 to 3 spatial dimensions, groups, dilation. Constant weights are packed once, others in each
+// run.
 #include <algorithm>
 
 #include "deputy/sdk/operators.hpp"
@@ -10,9 +11,6 @@ namespace {
 sdk::Verdict SupportsConv(const sdk::NodeView& node) {
   const size_t rank = node.input(0).rank();
   if (rank < 3 || rank > 5) return sdk::Verdict::No(sdk::Reason::kRank, "one to three spatial dimensions");
-  if (!node.input(1).is_constant()) return sdk::Verdict::No(sdk::Reason::kNotConstant, "weights");
-  if (node.input(2).exists() && !node.input(2).is_constant())
-    return sdk::Verdict::No(sdk::Reason::kNotConstant, "bias");
   return sdk::Verdict::Yes();
 }
 

@@ -166,19 +166,19 @@ void ReadSpaceToDepth(const sdk::NodeView& node, Program& program) {
 }
 
 constexpr Operator kOperators[] = {
-    {"Reshape", 1, SupportsRank, ReadView},
-    {"Flatten", 1, SupportsRank, ReadView},
-    {"Squeeze", 1, SupportsRank, ReadView},
-    {"Unsqueeze", 1, SupportsRank, ReadView},
-    {"Identity", 1, SupportsRank, ReadView},
-    {"Dropout", 1, SupportsDropout, ReadView},
-    {"Transpose", 1, SupportsRank, ReadTranspose},
-    {"Concat", kAllInputs, SupportsConcat, ReadConcat},
-    {"Slice", 1, SupportsSlice, ReadSlice},
-    {"Split", 1, SupportsSplit, ReadSplit},
-    {"Pad", 1, SupportsPad, ReadPad},
-    {"DepthToSpace", 1, SupportsBlocks, ReadDepthToSpace},
-    {"SpaceToDepth", 1, SupportsBlocks, ReadSpaceToDepth},
+    {"Reshape", 1, SupportsRank, ReadView, true},
+    {"Flatten", 1, SupportsRank, ReadView, true},
+    {"Squeeze", 1, SupportsRank, ReadView, true},
+    {"Unsqueeze", 1, SupportsRank, ReadView, true},
+    {"Identity", 1, SupportsRank, ReadView, true},
+    {"Dropout", 1, SupportsDropout, ReadView, true},
+    {"Transpose", 1, SupportsRank, ReadTranspose, true},
+    {"Concat", kAllInputs, SupportsConcat, ReadConcat, true},
+    {"Slice", 1, SupportsSlice, ReadSlice, true},
+    {"Split", 1, SupportsSplit, ReadSplit, true},
+    {"Pad", 1, SupportsPad, ReadPad, true},
+    {"DepthToSpace", 1, SupportsBlocks, ReadDepthToSpace, true},
+    {"SpaceToDepth", 1, SupportsBlocks, ReadSpaceToDepth, true},
 };
 
 }  // namespace

@@ -12,7 +12,7 @@ template <class Visit>
 void VisitOperators(Visit visit) {
   for (const auto& family :
        {BinaryOperators(), ConvolutionOperators(), ElementwiseOperators(), MatmulOperators(), MovementOperators(),
-        NormalizationOperators(), PoolingOperators(), ReductionOperators(), ResizeOperators()})
+        NormalizationOperators(), PoolingOperators(), QuantizationOperators(), ReductionOperators(), ResizeOperators()})
     for (const Operator& op : family) visit(op);
 }
 
@@ -24,6 +24,7 @@ std::vector<sdk::Capability> ListCapabilities() {
     sdk::Capability row;
     row.op_type = op.type;
     row.dtypes = {kDataType};
+    if (op.own_types) row.note = "bytes at one side, with a constant scale";
     row.max_version = static_cast<uint32_t>(sdk::NewestDefinition("", op.type));
     rows.push_back(std::move(row));
   });
@@ -32,13 +33,13 @@ std::vector<sdk::Capability> ListCapabilities() {
 }
 
 const Operator* FindOperator(const sdk::NodeView& node) {
-  static const auto* const operators = [] {
-    auto* all = new std::unordered_map<std::string_view, const Operator*>();
-    VisitOperators([&](const Operator& op) { all->emplace(op.type, &op); });
+  static const std::unordered_map<std::string_view, const Operator*> operators = [] {
+    std::unordered_map<std::string_view, const Operator*> all;
+    VisitOperators([&](const Operator& op) { all.emplace(op.type, &op); });
     return all;
   }();
-  const auto found = operators->find(node.op_type());
-  return !node.domain().empty() || found == operators->end() ? nullptr : found->second;
+  const auto found = operators.find(node.op_type());
+  return !node.domain().empty() || found == operators.end() ? nullptr : found->second;
 }
 
 std::optional<std::vector<int64_t>> ConstantInts(const sdk::ValueView& value) {

@@ -11,6 +11,8 @@ struct Operator {
   size_t data_inputs;  // the first so many inputs are float data; the others steer and are looked at by `supports`
   sdk::Verdict (*supports)(const sdk::NodeView& node);
   void (*read)(const sdk::NodeView& node, Program& program);
+  bool moves = false;      // only moves elements, counts them otherwise or changes their type
+  bool own_types = false;  // `supports` looks at element types; otherwise all data is float32
 };
 constexpr size_t kAllInputs = static_cast<size_t>(-1);
 
@@ -22,6 +24,7 @@ sdk::Span<const Operator> MatmulOperators();
 sdk::Span<const Operator> MovementOperators();
 sdk::Span<const Operator> NormalizationOperators();
 sdk::Span<const Operator> PoolingOperators();
+sdk::Span<const Operator> QuantizationOperators();
 sdk::Span<const Operator> ReductionOperators();
 sdk::Span<const Operator> ResizeOperators();
 

@@ -20,6 +20,17 @@ using deputy::sdk::KernelIter;
 using deputy::sdk::Status;
 using deputy::sdk::Tensor;
 
+// Does TutorialGraph have the operator, for values of these types and shapes?
+inline bool CanCompute(const Kernel& kernel) {
+  const std::string& type = kernel.type();
+  const bool one = type == "Relu" || type == "LeakyRelu" || type == "Sigmoid";
+  const bool two = type == "Add" || type == "Mul";
+  if (!one && !two) return false;
+  for (const Tensor& input : kernel.inputs())
+    if (input.DataType() != deputy::sdk::DType::kFloat32 || input.Shape() != kernel.outputs()[0].Shape()) return false;
+  return true;
+}
+
 // The sub-graph: its original kernels' work, one after the other.
 class TutorialGraph final : public Kernel {
  public:
@@ -90,7 +101,7 @@ class TutorialDelegate final : public deputy::sdk::Delegate {
   Status Build(DelegateModel* model) override {
     std::vector<Kernel*> supported;  // the run that ends in front of `iter`
     for (KernelIter iter = model->BeginKernelIterator(); iter != model->EndKernelIterator(); ++iter) {
-      if (IsSupport(*iter, model)) {
+      if (model->GetPrimitive(*iter) != nullptr && CanCompute(**iter)) {  // NULL: somebody else's
         supported.push_back(*iter);
         continue;
       }
@@ -108,18 +119,6 @@ class TutorialDelegate final : public deputy::sdk::Delegate {
     graph->set_name("TutorialGraph " + run.front()->name());
     run.clear();
     return model->Replace(from, end, graph);
-  }
-
-  static bool IsSupport(const Kernel* kernel, const DelegateModel* model) {
-    if (model->GetPrimitive(kernel) == nullptr) return false;  // somebody else's
-    const std::string& type = kernel->type();
-    const bool one = type == "Relu" || type == "LeakyRelu" || type == "Sigmoid";
-    const bool two = type == "Add" || type == "Mul";
-    if (!one && !two) return false;
-    for (const Tensor& input : kernel->inputs())
-      if (input.DataType() != deputy::sdk::DType::kFloat32 || input.Shape() != kernel->outputs()[0].Shape())
-        return false;
-    return true;
   }
 };
 

@@ -83,6 +83,7 @@ TEST(TensorCompare, InfinityIsNoLargeNumber) {
   EXPECT_FALSE(CompareTensors(Floats({1e38F}), Floats({kInf}), {1, 1e9, 0}).ok);
 }
 
+// Seed row 77.
 TEST(TensorCompare, WorstElementIsNamedByItsIndex) {
   const Tensor got = Make<float>(DType::kFloat32, {2, 3}, {0, 0, 0, 0, 5, 1});
   const Tensor want = Make<float>(DType::kFloat32, {2, 3}, {0, 0, 0, 0, 1, 0});

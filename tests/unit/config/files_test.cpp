@@ -40,6 +40,7 @@ class FilesTest : public ::testing::Test {
   fs::path folder_;
 };
 
+// Seed row 63.
 TEST_F(FilesTest, FileIsReadWithItsPathInTheOrigins) {
   const fs::path path = Write("a.yaml", "version: 1\nfallback: none\n");
   const Result<Config> config = LoadFile(path);

@@ -47,6 +47,7 @@ TEST(MergeTest, NothingAddedIsTheBuiltInDefault) {
 
 TEST(MergeTest, BuiltInDefaultIsAFileThatLoads) { EXPECT_EQ(Good(DefaultConfigText()), *ConfigLoader().Finish()); }
 
+// Seed row 65.
 TEST(MergeTest, LaterLayerGoesOverKeyByKey) {
   const Config config = Merged({"log: {level: debug, format: json}\n", "log: {level: error}\n"});
   EXPECT_EQ(*config.log.level, LogLevel::kError);

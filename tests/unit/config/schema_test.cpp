@@ -81,6 +81,7 @@ TEST(SchemaTest, DelegateHasItsDefaults) {
   EXPECT_EQ(*npu.on_failure, OnFailure::kNext);
 }
 
+// Seed row 24.
 TEST(SchemaTest, PlacementRulesAreRead) {
   const Config config = Good(kEverything);
   ASSERT_EQ(config.placement.rules.size(), 2u);

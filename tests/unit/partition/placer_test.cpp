@@ -184,6 +184,7 @@ TEST(Placer, NeighbouringClaimsOfOneDelegateStayApart) {
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0", "n1"}, {"n2", "n3"}}));
 }
 
+// Seed rows 19, 30.
 TEST(Placer, ProposingDelegatesSeeOfferedNodesInLongRuns) {
   TestGraph test;
   test.Input("x").Input("y");
@@ -195,6 +196,7 @@ TEST(Placer, ProposingDelegatesSeeOfferedNodesInLongRuns) {
   EXPECT_EQ(b.last_order, (std::vector<NodeId>{1, 3, 0, 2}));
 }
 
+// Seed row 23.
 TEST(Placer, OrderDecidesBetweenTwoThatTakeTheSameNode) {
   const TestGraph test = Chain("SS");
   TableDelegate first("first", {"S"}), second("second", {"S"}), cpu = TestCpu();
@@ -221,6 +223,7 @@ TEST(Placer, IslandsUnderMinNodesGoToTheNextDelegate) {
   EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kPartitionTooSmall);
 }
 
+// Seed rows 17, 24, 27.
 TEST(Placer, RulesByOperatorAndByNameKeepNodesAway) {
   const TestGraph test = Chain("SSS");
   TableDelegate npu("npu", {"S"}), cpu = TestCpu();
@@ -236,6 +239,7 @@ TEST(Placer, RulesByOperatorAndByNameKeepNodesAway) {
   EXPECT_EQ(placed->verdicts[0][2].detail, "a placement rule sends it to 'cpu'");
 }
 
+// Seed row 31.
 TEST(Placer, WithoutFallbackUnplacedNodesAreListed) {
   const TestGraph test = Chain("SUS");
   TableDelegate npu("npu", {"S"}), cpu = TestCpu();

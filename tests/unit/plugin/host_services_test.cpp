@@ -84,6 +84,7 @@ TEST_F(HostTable, SymbolsAndUnknownExtentsAreMinusOne) {
   EXPECT_EQ(info.flags, uint32_t{DEPUTY_VALUE_GRAPH_INPUT});
 }
 
+// Seed row 39.
 TEST_F(HostTable, ConstantsPointToTheirElements) {
   const deputy_value_info info = ReadValue(1);
   EXPECT_EQ(info.flags, uint32_t{DEPUTY_VALUE_CONSTANT} | uint32_t{DEPUTY_VALUE_SHAPE_KNOWN});
@@ -98,6 +99,7 @@ TEST_F(HostTable, UnrankedValueHasNoDims) {
   EXPECT_EQ(info.flags, uint32_t{DEPUTY_VALUE_GRAPH_OUTPUT});
 }
 
+// Seed row 12.
 TEST_F(HostTable, AttributesOfEveryKindAreRead) {
   EXPECT_EQ(Read("an_int").i, 42);
   EXPECT_EQ(Read("a_float").f, 0.5f);
@@ -144,6 +146,7 @@ TEST_F(HostTable, UnknownIdsAreInvalidArguments) {
   EXPECT_EQ(host_.graph_node_at(host_.self, &handle_, 1), DEPUTY_NO_NODE);
 }
 
+// Seed row 13.
 TEST_F(HostTable, InputsAndOutputsOfTheGraphAreListed) {
   uint32_t count = 0;
   EXPECT_EQ(host_.graph_inputs(host_.self, &handle_, &count)[0], 0u);
@@ -174,6 +177,7 @@ TEST_F(HostTable, ParallelForWithoutThreadsRunsHere) {
   EXPECT_EQ(host_.thread_count(host_.self), 1u);
 }
 
+// Seed row 55.
 TEST(HostTableWithThreads, ParallelForCoversEverythingOnce) {
   ThreadPool pool(3);
   const HostServices services("npu0", &pool);

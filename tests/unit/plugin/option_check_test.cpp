@@ -58,12 +58,14 @@ TEST(OptionCheck, YesIsNoBoolean) {
   EXPECT_EQ(Check("trace", "yes"), "option 'trace' must be true or false, not 'yes'");
 }
 
+// Seed row 62.
 TEST(OptionCheck, StringPassesAsWritten) { EXPECT_EQ(Check("soc", " 8 Gen 2 "), " 8 Gen 2 "); }
 
 TEST(OptionCheck, ChoiceOutsideTheListHasTheNearestOne) {
   EXPECT_EQ(Check("mode", "fats"), "option 'mode' must be exact | fast, not 'fats'; did you mean 'fast'?");
 }
 
+// Seed row 57.
 TEST(OptionCheck, FrequencyWordsBecomeLevels) {
   EXPECT_EQ(Check("frequency", "low"), "1");
   EXPECT_EQ(Check("frequency", "balanced"), "2");
@@ -99,6 +101,7 @@ TEST(OptionCheck, ClockIsRefusedWhereTheDeviceHasLevelsOnly) {
   EXPECT_EQ(Check("level", "800MHz"), "option 'level' must be low | balanced | high | extreme or 1..4, not '800MHz'");
 }
 
+// Seed row 61.
 TEST(OptionCheck, AllProblemsComeAtOnce) {
   const Given given = {{"threads", "0"}, {"nonsense", "1"}, {"mode", "fast"}};
   const CheckedOptions checked = CheckOptions(Schema(), given);

@@ -167,6 +167,7 @@ class Proxy : public ::testing::Test {
   std::unique_ptr<Delegate> delegate_;
 };
 
+// Seed rows 45, 47.
 TEST_F(Proxy, EveryObjectIsDestroyedOnceAndInOrder) {
   Open();
   std::unique_ptr<ExecutionContext> context = Context();
@@ -181,6 +182,7 @@ TEST_F(Proxy, EveryObjectIsDestroyedOnceAndInOrder) {
   EXPECT_EQ(actor_.shutdowns, 1);
 }
 
+// Seed row 8.
 TEST_F(Proxy, InitRunsOnceForTwoRegistries) {
   PluginRegistry other;
   ASSERT_TRUE(registry_.AddInProcess(&actor_.plugin, nullptr).ok());
@@ -316,6 +318,7 @@ class Claims : public Proxy {
   }
 };
 
+// Seed row 22.
 TEST_F(Claims, AdoptedClaimIsConsumedByCompile) {
   EXPECT_TRUE(delegate_->proposes());
   EXPECT_EQ(Claim({1, 0}), "taken");
@@ -455,6 +458,7 @@ TEST_F(Proxy, R118_SerialDelegateIsNeverEnteredTwice) {
   EXPECT_EQ(overlaps.load(), 0);
 }
 
+// Seed row 1.
 TEST_F(Proxy, TwoEntriesOfOneDelegateAreTwoInstances) {
   Open();
   const auto second = registry_.Open({"actor", "encore", 1, {}, nullptr});

@@ -38,6 +38,7 @@ OpenRequest Request(const std::string& delegate, const Options& options = {}) {
   return {delegate, delegate + "0", 0, options, nullptr};
 }
 
+// Seed row 35.
 TEST(Registry, OpenedDelegateRunsRelu) {
   RegistryOf registry("good");
   Result<std::unique_ptr<Delegate>> opened = registry->Open(Request("good"));
@@ -82,6 +83,7 @@ TEST(Registry, OpenedDelegateRunsRelu) {
   EXPECT_EQ(std::vector<float>(out, out + 4), (std::vector<float>{0, 2, 0, 4}));
 }
 
+// Seed row 8.
 TEST(Registry, ObjectsOutliveTheRegistryAndTheDelegate) {
   const Graph graph = ReluSigmoid();
   PartitionSpec partition;
@@ -149,6 +151,7 @@ TEST(Registry, UnknownDelegateOfARefusedPluginSaysWhy) {
   EXPECT_NE(status.advice().find("has no 'execute'"), std::string::npos) << status.ToString();
 }
 
+// Seed row 2.
 TEST(Registry, DelegateWithoutItsDeviceIsUnavailable) {
   RegistryOf registry("unavailable");
   const Status status = registry->Open(Request("unavailable")).status();
@@ -182,6 +185,7 @@ TEST(Registry, R78_OtherBuildIdOfTheMappedObjectIsRefused) {
   EXPECT_EQ(RejectionOf(loaded)->reason, RejectReason::kChanged);
 }
 
+// Seed rows 3, 81.
 TEST(Registry, R98_RefusalAtCompileNamesPluginFunctionAndNode) {
   RegistryOf registry("fails_compile");
   const auto opened = registry->Open(Request("fails_compile"));

@@ -103,6 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"Sanitizer", "sanitizer", RejectReason::kSanitizerMismatch, "sanitizer"}),
     [](const auto& parameter) { return std::string(parameter.param.name); });
 
+// Seed row 6.
 TEST(Scan, GoodPluginIsDescribed) {
   const TempFolder folder;
   folder.Add("good");
@@ -126,6 +127,7 @@ TEST(Scan, R116_FloodOfOutputDoesNotBlock) {
   EXPECT_TRUE(EntryOf(registry, "prints_a_lot.so").accepted) << EntryOf(registry, "prints_a_lot.so").text;
 }
 
+// Seed row 2.
 TEST(Scan, MissingDeviceIsReportedAndThePluginStays) {
   const TempFolder folder;
   folder.Add("unavailable");

@@ -116,6 +116,7 @@ struct BuildDelegateTest : testing::Test {
 
 TEST_F(BuildDelegateTest, IsMarkedSerial) { EXPECT_NE(delegate->flags & DEPUTY_DELEGATE_SERIAL, 0u); }
 
+// Seed row 14.
 TEST_F(BuildDelegateTest, ReplaceBecomesAClaimWithOrderedBorders) {
   host.AddChain({"Exp", "Relu", "Relu", "Exp"});
   fake::Opened opened(host, delegate);
@@ -127,6 +128,7 @@ TEST_F(BuildDelegateTest, ReplaceBecomesAClaimWithOrderedBorders) {
   opened.Release(host.claims[0]);
 }
 
+// Seed rows 10, 46.
 TEST_F(BuildDelegateTest, AdoptedClaimIsPreparedOnceAndRuns) {
   host.AddChain({"Relu", "Relu", "Relu"});
   fake::Opened opened(host, delegate);
@@ -238,6 +240,7 @@ TEST_F(BuildDelegateTest, SameShapesCauseNoResize) {
   EXPECT_EQ(counts.resized, 0);
 }
 
+// Seed row 46.
 TEST_F(BuildDelegateTest, OtherShapesCauseOneResize) {
   host.AddChain({"Relu"});
   fake::Opened opened(host, delegate);

@@ -54,6 +54,7 @@ void ReplaceRuns(DelegateModel& model, const std::string& wanted) {
   if (open) model.Replace(from, end + 1, new SubGraph);
 }
 
+// Seed row 11.
 TEST(DelegateModel, ListsNodesInOrderWithTheirTensors) {
   fake::Host host;
   host.AddChain({"Relu", "Sigmoid"});
@@ -65,6 +66,7 @@ TEST(DelegateModel, ListsNodesInOrderWithTheirTensors) {
   EXPECT_EQ((*kernel)->inputs()[0].Shape(), std::vector<int64_t>{2});
 }
 
+// Seed row 15.
 TEST(DelegateModel, ReplaceReturnsTheIteratorAfterTheNewKernel) {
   fake::Host host;
   host.AddChain({"Relu", "Relu", "Exp", "Log"});

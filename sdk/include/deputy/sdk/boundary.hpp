@@ -32,6 +32,14 @@ struct Record {
   OptionSchema schema;
   std::vector<deputy_option_info> option_infos;
   bool proposes = false, controls_device = false;
+  uint32_t abilities = 0;
+  OwnOperators operators;
+  std::vector<deputy_operator_info> operator_infos;
+  deputy_ext_blob blob{};
+  deputy_ext_resize resize{};
+  deputy_ext_profiling profiling{};
+  deputy_ext_operators own_operators{};
+  std::function<Status(const Host&, std::string_view)> check_blob;  // empty: the very text of the delegate's own
   std::function<Status(const Host&)> probe;
   // What placement_thunks.hpp shows; no function: the class does not enumerate.
   bool groups = false, estimates = false, limits_concurrency = false;

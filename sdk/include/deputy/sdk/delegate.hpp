@@ -21,6 +21,7 @@ namespace deputy::sdk {
 class Delegate : public DelegateBase {
  public:
   static constexpr uint32_t kFlags = DEPUTY_DELEGATE_SERIAL;
+  static constexpr uint32_t kAbilities = kResizes;  // Kernel::ReSize
 
   Status Init() override = 0;
   // Replaces ranges of the model's kernels by the delegate's own. May be called again, for other shapes or for a rest
@@ -28,6 +29,7 @@ class Delegate : public DelegateBase {
   virtual Status Build(DelegateModel* model) = 0;
 
   Status Groups(const GraphView&, const GroupSink&) final { return {}; }
+  void LookAt(const GraphView&) final {}
   Verdict AnswerFor(const NodeView&) final { return Verdict::No(Reason::kOther, "decided by Build"); }
   inline Status ProposeClaims(const GraphView& graph, const ClaimSink& sink) final;
   inline void ReleaseClaim(void* claim) final;
@@ -77,6 +79,25 @@ class KeptKernel final : public Executable {
 
   inline Result<std::unique_ptr<ExecutionContext>> CreateContext() override;
 
+  // Kernel::ReSize decides. Sessions share the kernel; a run with the shapes of before asks it to go back.
+  Result<ResizeOutcome> Resize(const ResizeArgs& args) {
+    const std::lock_guard<std::mutex> lock(*mutex_);
+    std::vector<std::vector<int64_t>> before = shapes_;
+    for (size_t i = 0; i < inputs_.size(); ++i) Reshape(inputs_[i], args.input(i), shapes_[i]);
+    for (size_t i = 0; i < outputs_.size(); ++i) Reshape(outputs_[i], args.output(i), shapes_[inputs_.size() + i]);
+    Status status = kernel_->ReSize();
+    if (status.ok()) {
+      sized_ = true;
+      return ResizeOutcome::kDone;
+    }
+    // One that does not resize at all is as it was; any other failure may have left it half way.
+    if (status.code() != Code::kNotSupported) sized_ = false;
+    shapes_ = std::move(before);
+    for (size_t i = 0; i < shapes_.size(); ++i)
+      (i < inputs_.size() ? inputs_[i] : outputs_[i - inputs_.size()]).SetShape({shapes_[i].data(), shapes_[i].size()});
+    return status;
+  }
+
   Status Run(const RunArgs& args) {
     const std::lock_guard<std::mutex> lock(*mutex_);
     const Binding binding{*this};
@@ -105,6 +126,9 @@ class KeptKernel final : public Executable {
   // Whether the shape is another one than in the run before.
   static bool Bind(const Tensor& tensor, const TensorView& given, std::vector<int64_t>& shape) {
     tensor.Bind(given.data());
+    return Reshape(tensor, given, shape);
+  }
+  static bool Reshape(const Tensor& tensor, const TensorView& given, std::vector<int64_t>& shape) {
     tensor.SetShape(given.dims());
     if (tensor.Shape() == shape) return false;
     shape = tensor.Shape();
@@ -123,6 +147,7 @@ class KernelContext final : public ExecutionContext {
  public:
   explicit KernelContext(KeptKernel& kept) : kept_(kept) {}
   Status Execute(const RunArgs& args) override { return kept_.Run(args); }
+  Result<ResizeOutcome> Resize(const ResizeArgs& args) override { return kept_.Resize(args); }
 
  private:
   KeptKernel& kept_;

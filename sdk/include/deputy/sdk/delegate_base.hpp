@@ -12,6 +12,7 @@
 #include "deputy/sdk/executable.hpp"
 #include "deputy/sdk/graph.hpp"
 #include "deputy/sdk/options.hpp"
+#include "deputy/sdk/own_operators.hpp"
 #include "deputy/sdk/placement.hpp"
 
 namespace deputy::sdk {
@@ -63,12 +64,26 @@ class ClaimSink {
   const deputy_claim_sink* sink_;
 };
 
+// Abilities that the host asks for only when a delegate says that it has them.
+enum : uint32_t {
+  kBlobs = 1,         // Executable::Serialize, PartitionDelegate::Restore, BlobCompatibility
+  kCompileOnly = 2,   // with kBlobs: Init understands compile_only()
+  kResizes = 4,       // ExecutionContext::Resize
+  kProfiles = 8,      // ExecutionContext::CollectEvents and profiler(), Executable::DescribeEvents
+  kDeviceClock = 16,  // with kProfiles: events on the device's clock, and CorrelateClocks
+};
+
 // What both ways share. A class may hide these with its own:
 //   static OptionSchema Options()           its options; read with options() from Init on
 //   static constexpr uint32_t kFlags        DEPUTY_DELEGATE_SERIAL | DEPUTY_DELEGATE_DYNAMIC_SHAPES | ...
 //   static Status Probe(const Host&)        is what it needs present? Cheap, no side effects
 //   static std::vector<Capability> Capabilities()                       what it can run, for listings
 //   static Result<std::vector<DeviceDescription>> Devices(const Host&)  devices here; cheap, no side effects
+//   static constexpr uint32_t kAbilities    kBlobs | kResizes | ...: what else the host may ask for
+//   static Status CheckBlob(const Host&, std::string_view compatibility)
+//                                           with kBlobs: can blobs with this text be restored here? Without the device;
+//                                           kIncompatible and the reason if not. Absent: only BlobCompatibility's text
+//   static OwnOperators Operators()         operators of the vendor's own
 class DelegateBase {
  public:
   static OptionSchema Options() { return {}; }
@@ -76,6 +91,8 @@ class DelegateBase {
   static Status Probe(const Host&) { return {}; }
   static std::vector<Capability> Capabilities() { return {}; }
   static Result<std::vector<DeviceDescription>> Devices(const Host&) { return std::vector<DeviceDescription>(); }
+  static constexpr uint32_t kAbilities = 0;
+  static OwnOperators Operators() { return {}; }
 
   DelegateBase() = default;
   DelegateBase(const DelegateBase&) = delete;
@@ -98,30 +115,44 @@ class DelegateBase {
   // For a PartitionDelegate: nodes that stay together, all or nothing. They need not be on offer or supported: a group
   // that cannot be had whole goes to the next delegate.
   virtual Status Groups(const GraphView&, const GroupSink&) { return {}; }
+  // With kBlobs: all that a blob of this delegate depends on beside partition and options: format, driver, firmware,
+  // kind of device. At most 1023 bytes, for people too.
+  virtual std::string BlobCompatibility() const { return {}; }
+  // With kDeviceClock: one moment on both clocks. [any-thread]
+  virtual Result<ClockPair> CorrelateClocks() const { return Status(Code::kNotSupported, "no clock of its own"); }
 
   const Host& host() const { return host_; }
   const OptionValues& options() const { return options_; }
   const std::string& instance_name() const { return instance_name_; }  // of the YAML entry
   uint32_t device_index() const { return device_index_; }
+  // With kCompileOnly: there may be no device, and nothing that is compiled will run.
+  bool compile_only() const { return compile_only_; }
 
   // For the layer.
-  void Attach(const Host& host, OptionValues options, std::string instance_name, uint32_t device_index) {
+  void Attach(const Host& host, OptionValues options, std::string instance_name, uint32_t device_index,
+              bool compile_only = false) {
     host_ = host;
     options_ = std::move(options);
     instance_name_ = std::move(instance_name);
     device_index_ = device_index;
+    compile_only_ = compile_only;
   }
+  virtual void LookAt(const GraphView& graph) = 0;
   virtual Verdict AnswerFor(const NodeView& node) = 0;
   virtual Status ProposeClaims(const GraphView& graph, const ClaimSink& sink) = 0;
   virtual void ReleaseClaim(void* claim) = 0;
   // Takes `claim` by setting it to NULL.
   virtual Result<std::unique_ptr<Executable>> CompilePartition(const PartitionView& partition, void*& claim) = 0;
+  virtual Result<std::unique_ptr<Executable>> RestorePartition(const PartitionView&, Blob) {
+    return Status(Code::kNotSupported, "no compiled blobs");
+  }
 
  private:
   Host host_;
   OptionValues options_;
   std::string instance_name_;
   uint32_t device_index_ = 0;
+  bool compile_only_ = false;
 };
 
 }  // namespace deputy::sdk

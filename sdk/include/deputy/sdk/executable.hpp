@@ -1,13 +1,36 @@
 // A compiled partition and a session's state for it. An executable is immutable and shared by all sessions; each
-// session makes a context from it and runs that.
+// session makes a context from it and runs that. What has a default here need not be written; which of it the host may
+// ask for, a delegate says with kAbilities.
 #pragma once
 
 #include <memory>
 
+#include "deputy/abi/ext/resize.h"
+#include "deputy/sdk/blob.hpp"
+#include "deputy/sdk/profiling.hpp"
 #include "deputy/sdk/status.hpp"
 #include "deputy/sdk/tensor_view.hpp"
 
 namespace deputy::sdk {
+
+// New shapes, in the order of the partition's inputs and outputs. The tensors have no data.
+class ResizeArgs {
+ public:
+  explicit ResizeArgs(const deputy_resize_args& args) : args_(args) {}
+
+  size_t input_count() const { return args_.input_count; }
+  size_t output_count() const { return args_.output_count; }
+  TensorView input(size_t index) const { return TensorView(args_.inputs[index]); }
+  TensorView output(size_t index) const { return TensorView(args_.outputs[index]); }
+
+ private:
+  const deputy_resize_args& args_;
+};
+
+enum class ResizeOutcome : uint32_t {
+  kDone = DEPUTY_RESIZE_DONE,           // Execute comes with these shapes from now on
+  kRecompile = DEPUTY_RESIZE_RECOMPILE  // the nodes run here, compiled for these shapes; the context is as before
+};
 
 class ExecutionContext {
  public:
@@ -15,6 +38,22 @@ class ExecutionContext {
   // Reads the inputs, writes every element of the outputs. One call at a time per context; different contexts run in
   // parallel unless the delegate's kFlags say DEPUTY_DELEGATE_SERIAL.
   virtual Status Execute(const RunArgs& args) = 0;
+
+  // With kResizes. After a failure the context is as it was. kNotSupported: the host places the model anew.
+  virtual Result<ResizeOutcome> Resize(const ResizeArgs&) {
+    return Status(Code::kNotSupported, "made for one set of shapes");
+  }
+
+  // With kProfiles. Events may be reported to profiler() while Execute runs, or here, once after each Execute.
+  virtual Status CollectEvents(const Profiler&) { return {}; }
+  // True while somebody profiles this context.
+  const Profiler& profiler() const { return profiler_; }
+
+  // For the layer.
+  void SetProfiler(Profiler profiler) { profiler_ = profiler; }
+
+ private:
+  Profiler profiler_;
 };
 
 class Executable {
@@ -22,6 +61,13 @@ class Executable {
   virtual ~Executable() = default;
   // [any-thread] Contexts are destroyed before their executable.
   virtual Result<std::unique_ptr<ExecutionContext>> CreateContext() = 0;
+
+  // With kBlobs: writes what Restore needs. Numbers of nodes and values mean nothing there. kNotSupported: this one is
+  // compiled each time. [any-thread]
+  virtual Status Serialize(BlobWriter&) const { return Status(Code::kNotSupported, "cannot be serialized"); }
+
+  // With kProfiles: which nodes of the partition the ids of events stand for. [any-thread]
+  virtual Status DescribeEvents(DebugMap&) const { return {}; }
 };
 
 }  // namespace deputy::sdk

@@ -21,6 +21,12 @@ constexpr bool ControlsDevice() {
   return std::is_abstract_v<D> || !std::is_same_v<decltype(&D::device_state), decltype(&DelegateBase::device_state)>;
 }
 
+template <class D, class = void>
+struct ChecksBlobs : std::false_type {};
+template <class D>
+struct ChecksBlobs<D, std::void_t<decltype(D::CheckBlob(std::declval<const Host&>(), std::string_view()))>>
+    : std::true_type {};
+
 template <class D>
 std::unique_ptr<Record> MakeRecord(std::string id, std::string description,
                                    std::function<std::shared_ptr<Holder>()> make) {
@@ -35,6 +41,11 @@ std::unique_ptr<Record> MakeRecord(std::string id, std::string description,
   record->probe = [](const Host& host) { return D::Probe(host); };
   AddPlacement<D>(*record);
   record->make = std::move(make);
+  record->abilities = D::kAbilities;
+  record->operators = D::Operators();
+  if constexpr (ChecksBlobs<D>::value)
+    record->check_blob = [](const Host& host, std::string_view text) { return D::CheckBlob(host, text); };
+  AbilityThunks::FillTables(*record);
   deputy_delegate& table = record->table;
   table.struct_size = sizeof table;
   table.flags = record->proposes ? D::kFlags | DEPUTY_DELEGATE_SERIAL : D::kFlags;

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "deputy/sdk/ability_thunks.hpp"
 #include "deputy/sdk/boundary.hpp"
 #include "deputy/sdk/placement_thunks.hpp"
 #include "deputy/sdk/versions.hpp"
@@ -30,7 +31,10 @@ struct Thunks {
       auto instance = std::make_unique<Instance>(Instance{host, record.make()});
       const std::lock_guard<std::mutex> lock(instance->holder->load);
       if (!instance->holder->ready) {
-        instance->delegate().Attach(host, std::move(values), std::string(ToView(args->name)), args->device);
+        const bool compile_only =
+            DEPUTY_HAS(args, deputy_open_args, flags) && (args->flags & DEPUTY_OPEN_COMPILE_ONLY) != 0;
+        instance->delegate().Attach(host, std::move(values), std::string(ToView(args->name)), args->device,
+                                    compile_only);
         DEPUTY_SDK_RETURN_IF_ERROR(instance->delegate().Init());
         instance->holder->ready = true;
       }
@@ -47,6 +51,7 @@ struct Thunks {
     const GraphView graph(instance.host, shown);
     return GuardWithGraph(graph, [&]() -> Status {
       const std::lock_guard<std::mutex> lock(instance.holder->load);
+      instance.delegate().LookAt(graph);
       for (size_t i = 0, count = graph.node_count(); i < count && !graph.failed(); ++i) {
         const NodeView node = graph.NodeAt(i);
         if (!node.offered()) continue;
@@ -155,6 +160,7 @@ struct Thunks {
     if (std::strcmp(id, DEPUTY_EXT_OPTIONS) == 0) return &kOptions;
     if (std::strcmp(id, DEPUTY_EXT_PROPOSE) == 0 && RecordOf(self).proposes) return &kPropose;
     if (std::strcmp(id, DEPUTY_EXT_DEVICE_CONTROL) == 0 && RecordOf(self).controls_device) return &kDevice;
+    if (const void* ability = AbilityThunks::Find(RecordOf(self), id)) return ability;
     return PlacementThunks::GetExtension(self, id);
   }
 

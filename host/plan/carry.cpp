@@ -1,0 +1,167 @@
+#include "plan/carry.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/log.hpp"
+#include "plan/border.hpp"
+
+namespace deputy::host {
+namespace {
+
+using Delegates = std::span<const std::shared_ptr<Delegate>>;
+
+bool SameConstant(const Value& a, const Value& b) {
+  if (a.is_constant() != b.is_constant()) return false;
+  if (!a.is_constant()) return true;
+  if (a.type.dims != b.type.dims || a.constant.byte_size() != b.constant.byte_size()) return false;
+  return a.constant.data() == b.constant.data() ||
+         std::memcmp(a.constant.data(), b.constant.data(), a.constant.byte_size()) == 0;
+}
+
+// Whether both are one model at two shapes. Passes fold what shapes decide, so this is not a matter of course.
+bool SameStructure(const Graph& a, const Graph& b) {
+  if (a.nodes.size() != b.nodes.size() || a.values.size() != b.values.size() || a.inputs != b.inputs ||
+      a.outputs != b.outputs)
+    return false;
+  for (NodeId id = 0; id < a.nodes.size(); ++id) {
+    const Node &x = a.nodes[id], &y = b.nodes[id];
+    if (!x.regions.empty() || !y.regions.empty() || x.inputs != y.inputs || x.outputs != y.outputs) return false;
+    const auto one = x.primitive.bytes(), other = y.primitive.bytes();
+    if (!std::equal(one.begin(), one.end(), other.begin(), other.end())) return false;
+  }
+  for (ValueId id = 0; id < a.values.size(); ++id)
+    if (a.values[id].type.dtype != b.values[id].type.dtype ||
+        a.values[id].is_constant() != b.values[id].is_constant() ||
+        a.values[id].type.dims.size() != b.values[id].type.dims.size())
+      return false;
+  return true;
+}
+
+// Would the delegate say the same of any other shape?
+bool HoldsForAllShapes(Reason reason) {
+  switch (reason) {
+    case Reason::kSupported:
+    case Reason::kOperatorUnknown:
+    case Reason::kDefinitionTooNew:
+    case Reason::kDType:
+    case Reason::kRank:
+    case Reason::kAttribute:
+    case Reason::kLayout:
+    case Reason::kNotConstant:
+    case Reason::kDeniedByRule:
+    case Reason::kPartitionTooSmall:
+    case Reason::kWouldMakeCycle: return true;
+    default: return false;
+  }
+}
+
+class Carrier {
+ public:
+  Carrier(const std::shared_ptr<const Graph>& graph, const Plan& sibling, Delegates delegates, ExecutableMaker& maker)
+      : graph_(graph), sibling_(sibling), delegates_(delegates), maker_(maker) {
+    view_.graph = graph.get();
+    view_.offered.assign(graph->nodes.size(), 0);
+    for (NodeId node = 0; node < graph->nodes.size(); ++node) view_.order.push_back(node);
+  }
+
+  // What can be told without asking anybody.
+  bool IsPossible(const PlacementOptions& options) const {
+    if (std::any_of(options.delegates.begin(), options.delegates.end(),
+                    [](const DelegateLimits& limits) { return limits.min_multiply_adds != 0; }))
+      return false;
+    bool anybody = false;
+    for (const PlacedPartition& placed : sibling_.placement.partitions) {
+      const bool keeps = delegates_[placed.delegate]->keeps_partitions();
+      if (!keeps && placed.delegate + 1 != delegates_.size()) return false;
+      anybody = anybody || keeps;
+      for (const NodeId node : placed.spec.nodes)
+        for (size_t d = 0; d < placed.delegate; ++d)
+          if (!HoldsForAllShapes(sibling_.placement.verdicts[d][node].reason)) return false;
+    }
+    return anybody && SameStructure(*sibling_.graph, *graph_);
+  }
+
+  std::shared_ptr<Plan> Run() {
+    auto plan = std::make_shared<Plan>();
+    plan->graph = graph_;
+    plan->placement = sibling_.placement;
+    for (const Step& old : sibling_.steps) {
+      Step step = old;
+      step.is_view = false;
+      if (!Renew(plan->placement.partitions[step.partition], step)) return nullptr;
+      plan->steps.push_back(std::move(step));
+    }
+    GiveHomes(*plan, delegates_.size() - 1, /*top_level=*/true);
+    return plan;
+  }
+
+ private:
+  bool Renew(const PlacedPartition& placed, Step& step) {
+    Delegate& delegate = *delegates_[placed.delegate];
+    const bool keeps = delegate.keeps_partitions();
+    if (keeps && BorderIsKnown(step) && ConstantsAreTheSame(placed.spec)) {
+      const Result<ResizeOutcome> outcome = Try(step);
+      if (outcome.ok() && *outcome == ResizeOutcome::kDone) {
+        if (step.origin != ExecutableOrigin::kResized || step.compiled_from == nullptr)
+          step.compiled_from = sibling_.graph;
+        step.origin = ExecutableOrigin::kResized;
+        return true;
+      }
+      if (!outcome.ok()) return GiveUp(delegate, placed.spec, outcome.status());
+    } else if (keeps && !BorderIsKnown(step)) {
+      return false;
+    }
+    Result<Made> made = maker_.Make(delegate, view_, placed.spec);
+    if (!made.ok()) return GiveUp(delegate, placed.spec, made.status());
+    step.executable = std::move(made->executable);
+    step.origin = made->origin;
+    step.compiled_from = nullptr;
+    return true;
+  }
+
+  // On a context of its own: those of sessions are left alone until all have agreed.
+  Result<ResizeOutcome> Try(const Step& step) const {
+    DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<ExecutionContext> context, step.executable->CreateContext());
+    const Border border(*graph_, step.inputs, step.outputs);
+    return context->Resize(border.inputs, border.outputs);
+  }
+
+  static bool GiveUp(const Delegate& delegate, const PartitionSpec& partition, const Status& why) {
+    Log(why.code() == StatusCode::kNotSupported ? LogLevel::kDebug : LogLevel::kWarning,
+        "{} does not take partition {} to other shapes: {}; placing anew", delegate.name(), partition.name,
+        why.ToString());
+    return false;
+  }
+
+  bool BorderIsKnown(const Step& step) const {
+    const auto known = [&](ValueId id) { return id == kNone || graph_->values[id].type.is_static(); };
+    return std::all_of(step.inputs.begin(), step.inputs.end(), known) &&
+           std::all_of(step.outputs.begin(), step.outputs.end(), known);
+  }
+
+  bool ConstantsAreTheSame(const PartitionSpec& partition) const {
+    return std::all_of(partition.nodes.begin(), partition.nodes.end(), [&](NodeId node) {
+      const std::vector<ValueId>& inputs = graph_->nodes[node].inputs;
+      return std::all_of(inputs.begin(), inputs.end(), [&](ValueId id) {
+        return id == kNone || SameConstant(sibling_.graph->values[id], graph_->values[id]);
+      });
+    });
+  }
+
+  const std::shared_ptr<const Graph>& graph_;
+  const Plan& sibling_;
+  const Delegates delegates_;
+  ExecutableMaker& maker_;
+  GraphView view_;
+};
+
+}  // namespace
+
+std::shared_ptr<Plan> CarryPlan(const std::shared_ptr<const Graph>& graph, const Plan& sibling, Delegates delegates,
+                                const PlacementOptions& options, ExecutableMaker& maker) {
+  Carrier carrier(graph, sibling, delegates, maker);
+  return carrier.IsPossible(options) ? carrier.Run() : nullptr;
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,64 @@
+#include "plan/executable_maker.hpp"
+
+#include "base/log.hpp"
+#include "plan/partition_key.hpp"
+
+namespace deputy::host {
+
+Result<Made> ExecutableMaker::Make(Delegate& delegate, const GraphView& view, const PartitionSpec& partition) {
+  const BlobMaker* maker = cache_ == nullptr ? nullptr : MakerOf(delegate);
+  Digest key{};
+  if (maker != nullptr) {
+    key = PartitionKey(*view.graph, partition, *maker);
+    if (std::shared_ptr<const Executable> restored = Restore(delegate, view, partition, key)) {
+      if (partition.claim != nullptr) delegate.ReleaseClaim(partition.claim);
+      return Made{std::move(restored), ExecutableOrigin::kRestored};
+    }
+  }
+  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> compiled, delegate.Compile(view, partition));
+  if (maker != nullptr) Store(delegate, *compiled, partition, key, *maker);
+  return Made{std::move(compiled), ExecutableOrigin::kCompiled};
+}
+
+const BlobMaker* ExecutableMaker::MakerOf(const Delegate& delegate) {
+  const auto [found, added] = makers_.try_emplace(&delegate);
+  if (added) {
+    Result<BlobMaker> maker = delegate.blob_maker();
+    // Without a build id nobody could tell the plugin from its next version.
+    if (maker.ok() && !maker->build.empty()) {
+      found->second = std::move(maker).value();
+    } else if (!maker.ok() && maker.status().code() != StatusCode::kNotSupported) {
+      Log(LogLevel::kWarning, "{}: its compiled partitions are not kept: {}", delegate.name(),
+          maker.status().ToString());
+    }
+  }
+  return found->second ? &*found->second : nullptr;
+}
+
+std::shared_ptr<const Executable> ExecutableMaker::Restore(Delegate& delegate, const GraphView& view,
+                                                           const PartitionSpec& partition, const Digest& key) {
+  std::optional<CachedBlob> found = cache_->Find(key);
+  if (!found) return nullptr;
+  Status status = delegate.CheckBlob(found->compatibility);
+  if (status.ok()) {
+    Result<std::shared_ptr<const Executable>> restored = delegate.Restore(view, partition, std::move(found->blob));
+    if (restored.ok()) return std::move(restored).value();
+    status = restored.status();
+  }
+  Log(LogLevel::kInfo, "{}: the compiled form of partition {} in the cache does not fit any more ({}); compiling anew",
+      delegate.name(), partition.name, status.message());
+  return nullptr;
+}
+
+void ExecutableMaker::Store(const Delegate& delegate, const Executable& executable, const PartitionSpec& partition,
+                            const Digest& key, const BlobMaker& maker) {
+  const Result<std::vector<uint8_t>> bytes = executable.Serialize(cache_->limit());
+  if (bytes.ok()) {
+    cache_->Store(key, maker.compatibility, *bytes);
+  } else if (bytes.status().code() != StatusCode::kNotSupported) {
+    Log(LogLevel::kWarning, "{}: partition {} cannot be kept in the cache: {}", delegate.name(), partition.name,
+        bytes.status().ToString());
+  }
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,75 @@
+#include "plan/partition_key.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "deputy/abi/base.h"
+#include "graph/upgrade/oldest.hpp"
+
+namespace deputy::host {
+namespace {
+
+class KeyMaker {
+ public:
+  explicit KeyMaker(const Graph& graph) : graph_(graph) {}
+
+  Digest Make(const PartitionSpec& partition, const BlobMaker& maker) {
+    digester_.AddText("deputy blob").AddNumber(DEPUTY_ABI_VERSION);
+    for (const std::string* text : {&maker.plugin, &maker.version, &maker.build, &maker.delegate})
+      digester_.AddText(*text);
+    digester_.AddNumber(maker.device).AddNumber(maker.options.size());
+    for (const auto& [name, value] : maker.options) digester_.AddText(name).AddText(value);
+    AddValues(partition.inputs);
+    digester_.AddNumber(partition.nodes.size());
+    for (const NodeId id : partition.nodes) AddNode(graph_.nodes[id]);
+    AddValues(partition.outputs);
+    return digester_.Finish();
+  }
+
+ private:
+  void AddNode(const Node& node) {
+    const auto bytes = node.primitive.bytes();
+    digester_.AddNumber(static_cast<uint64_t>(OldestEquivalent(graph_, node)));
+    digester_.AddNumber(bytes.size()).Add(bytes);
+    AddValues(node.inputs);
+    AddValues(node.outputs);
+  }
+
+  void AddValues(const std::vector<ValueId>& ids) {
+    digester_.AddNumber(ids.size());
+    for (const ValueId id : ids) AddValue(id);
+  }
+
+  // Values are numbered in the order in which they are met; what they are is said once.
+  void AddValue(ValueId id) {
+    if (id == kNone) {
+      digester_.AddNumber(kNone);
+      return;
+    }
+    const auto [found, added] = numbers_.try_emplace(id, numbers_.size());
+    digester_.AddNumber(found->second);
+    if (!added) return;
+    const Value& value = graph_.values[id];
+    digester_.AddNumber(static_cast<uint64_t>(value.type.dtype)).AddNumber(value.type.ranked ? 1 : 0);
+    digester_.AddNumber(value.type.dims.size());
+    // Symbols are the host's own: a delegate sees only that an extent is open.
+    for (const int64_t dim : value.type.dims) digester_.AddNumber(static_cast<uint64_t>(std::max<int64_t>(dim, -1)));
+    digester_.AddNumber(value.is_constant() ? 1 : 0);
+    if (!value.is_constant()) return;
+    const size_t size = value.constant.byte_size();
+    digester_.AddNumber(size).Add({static_cast<const uint8_t*>(value.constant.data()), size});
+  }
+
+  const Graph& graph_;
+  Digester digester_;
+  std::unordered_map<ValueId, uint64_t> numbers_;
+};
+
+}  // namespace
+
+Digest PartitionKey(const Graph& graph, const PartitionSpec& partition, const BlobMaker& maker) {
+  return KeyMaker(graph).Make(partition, maker);
+}
+
+}  // namespace deputy::host

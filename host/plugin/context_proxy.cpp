@@ -1,0 +1,116 @@
+#include "plugin/context_proxy.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace deputy::host {
+namespace {
+
+// The ABI has no way yet for a plugin to say how large an output became, so each must be known and have its memory.
+Status CheckOutputs(const RunArgs& args) {
+  for (size_t i = 0; i < args.outputs.size(); ++i) {
+    const deputy_tensor* tensor = args.outputs[i];
+    if (tensor == nullptr) continue;
+    for (uint32_t axis = 0; axis < tensor->rank; ++axis)
+      if (tensor->dims[axis] < 0)
+        return Error(StatusCode::kNotSupported, "output {} has extents that only the run would tell", i);
+    if (tensor->data == nullptr && tensor->handle == 0 && tensor->byte_size != 0)
+      return Error(StatusCode::kInternal, "output {} has no memory", i);
+  }
+  return {};
+}
+
+}  // namespace
+
+ContextProxy::ContextProxy(std::shared_ptr<const CompiledPartition> partition, deputy_context* context)
+    : partition_(std::move(partition)), opened_(partition_->opened()), context_(context) {
+  args_.struct_size = sizeof args_;
+  args_.input_count = static_cast<uint32_t>(partition_->input_count());
+  args_.output_count = static_cast<uint32_t>(partition_->output_count());
+}
+
+ContextProxy::~ContextProxy() {
+  opened_.CallVoid("context_destroy", [&] { opened_.table().context_destroy(context_); });
+}
+
+template <class Call>
+Status ContextProxy::CallInTurn(const char* function, Call&& call) {
+  if (opened_.gate() == nullptr) return opened_.Call(function, partition_->graph(), call);
+  const RunGate::Pass pass(*opened_.gate(), opened_.instance(), partition_->executable(), opened_.run_rules());
+  return opened_.Call(function, partition_->graph(), call);
+}
+
+Status ContextProxy::Execute(const RunArgs& args) {
+  if (args.inputs.size() != args_.input_count || args.outputs.size() != args_.output_count)
+    return Error(StatusCode::kInternal, "bound {} inputs and {} outputs, but the partition has {} and {}",
+                 args.inputs.size(), args.outputs.size(), args_.input_count, args_.output_count);
+  DEPUTY_RETURN_IF_ERROR(CheckOutputs(args));
+  args_.inputs = args.inputs.data();
+  args_.outputs = args.outputs.data();
+  args_.deadline_ns = args.deadline_ns;
+  return CallInTurn("execute", [&] { return opened_.table().execute(context_, &args_); });
+}
+
+Result<ResizeOutcome> ContextProxy::Resize(std::span<const deputy_tensor* const> inputs,
+                                           std::span<const deputy_tensor* const> outputs) {
+  if (opened_.resize() == nullptr) return ExecutionContext::Resize(inputs, outputs);
+  if (inputs.size() != partition_->input_count() || outputs.size() != partition_->output_count())
+    return Error(StatusCode::kInternal, "{} and {} shapes for a partition with {} inputs and {} outputs", inputs.size(),
+                 outputs.size(), partition_->input_count(), partition_->output_count());
+  deputy_resize_args args{};
+  args.struct_size = sizeof args;
+  args.input_count = static_cast<uint32_t>(inputs.size());
+  args.output_count = static_cast<uint32_t>(outputs.size());
+  args.inputs = inputs.data();
+  args.outputs = outputs.data();
+  deputy_resize_outcome outcome = DEPUTY_RESIZE_DONE;
+  DEPUTY_RETURN_IF_ERROR(CallInTurn("resize", [&] { return opened_.resize()->resize(context_, &args, &outcome); }));
+  if (outcome == DEPUTY_RESIZE_DONE) return ResizeOutcome::kDone;
+  if (outcome == DEPUTY_RESIZE_RECOMPILE) return ResizeOutcome::kRecompile;
+  return opened_.Fault("resize", fmt::format("its outcome is the unknown {}", outcome));
+}
+
+Status ContextProxy::SetProfiling(bool on) {
+  if (opened_.profiling() == nullptr) return ExecutionContext::SetProfiling(on);
+  if (on == (collector_ != nullptr)) return {};
+  auto collector = on ? std::make_unique<EventCollector>() : nullptr;
+  DEPUTY_RETURN_IF_ERROR(CallInTurn(
+      "set_profiling", [&] { return opened_.profiling()->set_profiling(context_, on ? collector->sink() : nullptr); }));
+  collector_ = std::move(collector);
+  return {};
+}
+
+void ContextProxy::TakeEvents(std::vector<ProfileEvent>& into) {
+  if (collector_ == nullptr) return;
+  if (opened_.profiling()->collect != nullptr) {
+    const Status status =
+        CallInTurn("collect", [&] { return opened_.profiling()->collect(context_, collector_->sink()); });
+    if (!status.ok()) opened_.LogFault("collect", status.message());
+  }
+  EventCollector::Taken taken = collector_->Take(partition_->debug_map());
+  if (taken.faults != 0)
+    opened_.LogFault("profiling", taken.faults == 1
+                                      ? taken.first_fault
+                                      : fmt::format("{} (and {} more)", taken.first_fault, taken.faults - 1));
+  if (taken.lost != 0) opened_.LogFault("profiling", fmt::format("{} events of one run are too many", taken.lost));
+  if (taken.needs_device_clock) Correlate(taken.events);
+  for (ProfileEvent& event : taken.events) into.push_back(std::move(event));
+}
+
+void ContextProxy::Correlate(std::vector<ProfileEvent>& events) const {
+  if (opened_.profiling()->correlate == nullptr)
+    return opened_.LogFault("profiling", "events are on the device's clock, and it cannot correlate");
+  uint64_t device_ns = 0, host_ns = 0;
+  const Status status = opened_.Call(
+      "correlate", nullptr, [&] { return opened_.profiling()->correlate(opened_.instance(), &device_ns, &host_ns); });
+  if (!status.ok()) return opened_.LogFault("correlate", status.message());
+  // Modulo 2^64 the difference is right whichever clock is ahead.
+  for (ProfileEvent& event : events) {
+    if (!event.on_device_clock) continue;
+    event.begin_ns += host_ns - device_ns;
+    event.end_ns += host_ns - device_ns;
+  }
+}
+
+}  // namespace deputy::host

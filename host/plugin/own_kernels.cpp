@@ -1,0 +1,142 @@
+#include "plugin/own_kernels.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "plugin/delegate_proxy.hpp"
+
+namespace deputy::host {
+namespace {
+
+// Its state is the node alone: contexts have none.
+class OwnKernel final : public Executable {
+ public:
+  OwnKernel(std::shared_ptr<const OwnOperatorTable> table, const Graph& graph, const Node& node,
+            const PartitionSpec& partition)
+      : state_(std::make_shared<State>(std::move(table), graph, node)) {
+    // A kernel sees the inputs and outputs of its node; a partition has only those that are not constant or left out.
+    const auto position = [](const std::vector<ValueId>& border, ValueId id) {
+      const auto found = std::find(border.begin(), border.end(), id);
+      // An output that nobody reads is as one that is left out.
+      return found == border.end() ? kNowhere : static_cast<size_t>(found - border.begin());
+    };
+    for (const ValueId id : node.inputs) {
+      const bool constant = id != kNone && graph.values[id].is_constant();
+      state_->inputs.push_back({id == kNone || constant ? kNowhere : position(partition.inputs, id)});
+      state_->constants.push_back(constant ? graph.values[id].constant : Tensor());
+    }
+    for (const ValueId id : node.outputs)
+      state_->outputs.push_back({id == kNone ? kNowhere : position(partition.outputs, id)});
+  }
+
+  Result<std::unique_ptr<ExecutionContext>> CreateContext() const override {
+    return std::unique_ptr<ExecutionContext>(std::make_unique<Context>(state_));
+  }
+
+ private:
+  static constexpr size_t kNowhere = static_cast<size_t>(-1);
+
+  struct State {
+    State(std::shared_ptr<const OwnOperatorTable> given, const Graph& graph, const Node& node)
+        : table(std::move(given)), lone(graph, node) {}
+    std::shared_ptr<const OwnOperatorTable> table;
+    LoneNode lone;
+    std::vector<size_t> inputs, outputs;  // position at the partition's border
+    std::vector<Tensor> constants;        // per input; empty where it is not constant
+  };
+
+  class Context final : public ExecutionContext {
+   public:
+    explicit Context(std::shared_ptr<const State> state)
+        : state_(std::move(state)),
+          constants_(state_->inputs.size()),
+          inputs_(state_->inputs.size()),
+          outputs_(state_->outputs.size()) {
+      for (size_t i = 0; i < constants_.size(); ++i) {
+        const Tensor& constant = state_->constants[i];
+        if (constant.empty()) continue;
+        deputy_tensor& tensor = constants_[i];
+        tensor.struct_size = sizeof tensor;
+        tensor.dtype = static_cast<deputy_dtype>(constant.dtype());
+        tensor.rank = static_cast<uint32_t>(constant.shape().size());
+        tensor.dims = constant.shape().data();
+        tensor.data = const_cast<void*>(constant.data());
+        tensor.byte_size = constant.byte_size();
+        inputs_[i] = &tensor;
+      }
+    }
+
+    Status Execute(const RunArgs& args) override {
+      for (size_t i = 0; i < inputs_.size(); ++i)
+        if (state_->inputs[i] != kNowhere) inputs_[i] = args.inputs[state_->inputs[i]];
+      for (size_t i = 0; i < outputs_.size(); ++i)
+        if (state_->outputs[i] != kNowhere) outputs_[i] = args.outputs[state_->outputs[i]];
+      deputy_run_args form{};
+      form.struct_size = sizeof form;
+      form.input_count = static_cast<uint32_t>(inputs_.size());
+      form.output_count = static_cast<uint32_t>(outputs_.size());
+      form.inputs = inputs_.data();
+      form.outputs = outputs_.data();
+      form.deadline_ns = args.deadline_ns;
+      const OpenedDelegate& opened = state_->table->opened();
+      return opened.Call("compute", state_->lone.shown(), [&] {
+        return state_->table->functions().compute(&opened.table(), opened.host(), state_->lone.shown(), 0, &form);
+      });
+    }
+
+   private:
+    std::shared_ptr<const State> state_;
+    std::vector<deputy_tensor> constants_;
+    std::vector<const deputy_tensor*> inputs_, outputs_;
+  };
+
+  std::shared_ptr<State> state_;
+};
+
+class OwnKernels final : public Delegate {
+ public:
+  explicit OwnKernels(std::shared_ptr<const OwnOperatorTable> table)
+      : table_(std::move(table)),
+        name_(table_->opened().name() + " kernels"),
+        id_(table_->opened().table().id.data, table_->opened().table().id.size) {}
+
+  const std::string& name() const override { return name_; }
+  const std::string& id() const override { return id_; }
+  bool takes_dynamic_shapes() const override { return false; }
+  bool one_node_partitions() const override { return true; }
+
+  Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override {
+    verdicts.assign(view.graph->nodes.size(), Verdict());
+    for (const NodeId id : view.order) {
+      if (!view.offered[id]) continue;
+      const OwnOperator* known = table_->Find(view.graph->nodes[id].primitive);
+      verdicts[id] = known == nullptr     ? Verdict{Reason::kOperatorUnknown, ""}
+                     : !known->has_kernel ? Verdict{Reason::kOther, "the operator has no kernel"}
+                                          : Verdict{Reason::kSupported, ""};
+    }
+    return {};
+  }
+
+  Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) override {
+    return std::shared_ptr<const Executable>(
+        std::make_shared<const OwnKernel>(table_, *view.graph, view.graph->nodes[partition.nodes.front()], partition));
+  }
+
+ private:
+  std::shared_ptr<const OwnOperatorTable> table_;
+  std::string name_, id_;
+};
+
+}  // namespace
+
+std::shared_ptr<Delegate> MakeOwnKernels(std::shared_ptr<const OwnOperatorTable> table) {
+  return std::make_shared<OwnKernels>(std::move(table));
+}
+
+Status DelegateProxy::InferOwn(InferenceContext& context) const { return own_operators_->Infer(context); }
+
+std::shared_ptr<Delegate> DelegateProxy::own_kernels() const {
+  return own_operators_->has_kernels() ? MakeOwnKernels(own_operators_) : nullptr;
+}
+
+}  // namespace deputy::host

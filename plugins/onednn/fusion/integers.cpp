@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "fusion/fusion.hpp"
+
+namespace onednn {
+namespace {
+
+using dnnl::algorithm;
+
+// The integers behind a value that is nothing but their real numbers.
+struct Source {
+  Value integers;
+  Scaling scaling;
+};
+std::optional<Source> SourceOf(const Program& program, Value value) {
+  const size_t producer = program.ProducerOf(value);
+  if (producer == kNoValue) return std::nullopt;
+  const Operation& maker = program.operations()[producer];
+  const Dequantize* dequantize = maker.As<Dequantize>();
+  if (dequantize == nullptr) return std::nullopt;
+  return Source{maker.inputs[0], dequantize->scaling};
+}
+
+// Weights as int8 around zero, if they fit.
+std::shared_ptr<const Constant> Signed(const Integers& weights) {
+  const memory::desc desc = weights.values->desc();
+  const size_t count = static_cast<size_t>(CountOf(desc.dims()));
+  const bool is_signed = desc.data_type() == memory::data_type::s8;
+  if (!is_signed && desc.data_type() != memory::data_type::u8) return nullptr;
+  const bool at_zero = std::all_of(weights.zeros.begin(), weights.zeros.end(), [](int32_t zero) { return zero == 0; });
+  if (is_signed && at_zero) return weights.values;
+  const int32_t zero = weights.zeros[0];
+  if (std::any_of(weights.zeros.begin(), weights.zeros.end(), [zero](int32_t other) { return other != zero; }))
+    return nullptr;
+  const auto* bytes = static_cast<const uint8_t*>(weights.values->data());
+  std::vector<int8_t> moved;
+  for (size_t i = 0; i < count; ++i) {
+    const int32_t value = (is_signed ? static_cast<int8_t>(bytes[i]) : bytes[i]) - zero;
+    if (value < -128 || value > 127) return nullptr;
+    moved.push_back(static_cast<int8_t>(value));
+  }
+  return Constant::OfBytes("moved(" + weights.values->key() + "," + std::to_string(zero) + ")", desc.dims(),
+                           std::move(moved));
+}
+
+// The bias in units of the sums of products.
+std::shared_ptr<const Constant> InUnits(const std::shared_ptr<const Constant>& bias, float source,
+                                        const std::vector<float>& weights) {
+  std::string recipe = "units(" + bias->key() + "," + std::to_string(source);
+  for (const float scale : weights) recipe += "," + std::to_string(scale);
+  const memory::dims dims = bias->desc().dims();
+  return std::make_shared<Constant>(recipe + ")", dims, [bias, source, weights, dims] {
+    std::vector<float> values(bias->floats(), bias->floats() + CountOf(dims));
+    for (size_t i = 0; i < values.size(); ++i) values[i] /= source * weights[weights.size() == 1 ? 0 : i];
+    return values;
+  });
+}
+
+bool HasOperands(const Operation& operation) {
+  return std::any_of(operation.post_ops.begin(), operation.post_ops.end(),
+                     [](const PostOp& post_op) { return post_op.operand != kNoValue; });
+}
+
+// The index of the operation that makes integers of a result, if nothing else happens to it.
+size_t QuantizedAt(const Program& program, const std::vector<size_t>& readers, Value value) {
+  if (program.UsesOf(value) != 1 || readers[value] == kNoValue) return kNoValue;
+  return program.operations()[readers[value]].As<Quantize>() != nullptr ? readers[value] : kNoValue;
+}
+
+bool UseInProduct(Program& program, const std::vector<size_t>& readers, size_t index) {
+  const Operation& operation = program.operations()[index];
+  const Convolution* convolution = operation.As<Convolution>();
+  const Matmul* matmul = operation.As<Matmul>();
+  if ((convolution == nullptr || convolution->transposed) && (matmul == nullptr || matmul->transpose_a)) return false;
+  const std::optional<Source> source = SourceOf(program, operation.inputs[0]);
+  const std::shared_ptr<const Integers> weights = program.facts(operation.inputs[1]).integers;
+  if (!source || weights == nullptr) return false;
+  if (operation.Has(2) && program.constant(operation.inputs[2]) == nullptr) return false;
+  const size_t rank = weights->values->desc().dims().size();
+  const size_t outputs = convolution != nullptr ? 0 : rank - (matmul->transpose_b ? 2 : 1);
+  if (weights->scales.size() > 1 && weights->axis != outputs) return false;
+  if (matmul != nullptr && rank != 2) return false;
+  const auto moved = Signed(*weights);
+  if (moved == nullptr) return false;
+
+  Operation made = operation;
+  made.integers = IntegerForm{{source->scaling}, weights->scales, std::nullopt};
+  made.inputs[0] = source->integers;
+  made.inputs[1] = program.AddConstant(moved);
+  if (made.Has(2))
+    made.inputs[2] =
+        program.AddConstant(InUnits(program.shared_constant(made.inputs[2]), source->scaling.scale, weights->scales));
+  const size_t after = HasOperands(operation) ? kNoValue : QuantizedAt(program, readers, operation.output);
+  if (after == kNoValue) {
+    program.Replace(index, std::move(made));
+    return true;
+  }
+  const Scaling result = program.operations()[after].As<Quantize>()->scaling;
+  made.integers->result = result;
+  // A rectifier does not mind the scale; before anything else the numbers must be the real ones.
+  const bool homogeneous = std::all_of(made.post_ops.begin(), made.post_ops.end(), [](const PostOp& post_op) {
+    return post_op.algorithm == algorithm::eltwise_relu;
+  });
+  if (homogeneous)
+    for (float& scale : made.integers->weights) scale /= result.scale;
+  else
+    made.post_ops.push_back({algorithm::eltwise_linear, 1 / result.scale, 0});
+  made.output = program.operations()[after].output;
+  program.Drop(index);
+  program.Replace(after, std::move(made));
+  return true;
+}
+
+bool UseInSum(Program& program, const std::vector<size_t>& readers, size_t index) {
+  const Operation& operation = program.operations()[index];
+  const Binary* binary = operation.As<Binary>();
+  if (binary == nullptr || binary->algorithm != algorithm::binary_add) return false;
+  if (program.dims(operation.inputs[0]) != program.dims(operation.inputs[1])) return false;
+  const std::optional<Source> a = SourceOf(program, operation.inputs[0]), b = SourceOf(program, operation.inputs[1]);
+  const size_t after = QuantizedAt(program, readers, operation.output);
+  if (!a || !b || after == kNoValue || operation.post_ops.size() > 1) return false;
+  const bool rectified = operation.post_ops.size() == 1;
+  if (rectified && (operation.post_ops[0].algorithm != algorithm::eltwise_relu || operation.post_ops[0].alpha != 0))
+    return false;
+  const Scaling result = program.operations()[after].As<Quantize>()->scaling;
+  Operation made = operation;
+  made.integers = IntegerForm{{a->scaling, b->scaling}, {}, result};
+  made.inputs = {a->integers, b->integers};
+  // oneDNN's sum knows no zero points: all of them are one number that is added.
+  const float zeros =
+      a->scaling.scale * static_cast<float>(a->scaling.zero) + b->scaling.scale * static_cast<float>(b->scaling.zero);
+  const float zero = static_cast<float>(result.zero);
+  made.post_ops = {{algorithm::eltwise_linear, 1 / result.scale, zero - zeros / result.scale}};
+  if (rectified) made.post_ops.push_back({algorithm::eltwise_clip, zero, 1024});
+  made.output = program.operations()[after].output;
+  program.Drop(index);
+  program.Replace(after, std::move(made));
+  return true;
+}
+
+}  // namespace
+
+void UseIntegers(Program& program) {
+  std::vector<size_t> readers(program.value_count(), kNoValue);  // the last one, which is the only one if there is one
+  for (size_t i = 0; i < program.operations().size(); ++i)
+    for (const Value value : ReadBy(program.operations()[i])) readers[value] = i;
+  const size_t values = program.value_count();
+  for (size_t i = 0; i < program.operations().size(); ++i) {
+    if (program.operations()[i].dropped || program.operations()[i].output >= values) continue;
+    UseInProduct(program, readers, i) || UseInSum(program, readers, i);
+  }
+  program.Sweep();
+}
+
+}  // namespace onednn

@@ -1,0 +1,59 @@
+/* All that a plugin may use of the host: one table of functions. A plugin links nothing of the host. */
+#ifndef DEPUTY_ABI_HOST_H
+#define DEPUTY_ABI_HOST_H
+
+#include "deputy/abi/graph.h"
+
+typedef int32_t deputy_log_level;
+enum { DEPUTY_LOG_DEBUG = 1, DEPUTY_LOG_INFO = 2, DEPUTY_LOG_WARNING = 3, DEPUTY_LOG_ERROR = 4 };
+
+#define DEPUTY_NO_NODE 0xffffffffu
+
+/* Runs items [begin, end) of a job; must not throw or unwind. */
+typedef void (*deputy_parallel_fn)(void *job, int64_t begin, int64_t end);
+
+typedef struct deputy_host {
+  uint32_t struct_size;
+  uint32_t abi_version;
+  void *self; /* first argument of every function below */
+
+  /* Makes a failure; `node` is the guilty node or DEPUTY_NO_NODE. Copies the message (UTF-8, `size` bytes). Never
+   * fails: without memory it returns a shared "out of memory". The plugin returns it; the host frees it.
+   * [any-thread] [any-state] */
+  deputy_status *(*status_new)(void *self, deputy_code code, deputy_node_id node, const char *message, uint64_t size);
+
+  /* [any-thread] [any-state] */
+  void (*log)(void *self, deputy_log_level level, const char *message, uint64_t size);
+
+  /* An optional table of host functions by id ("deputy.name/1"); NULL when this host lacks it. [any-thread] */
+  const void *(*get_extension)(void *self, const char *id);
+
+  /* Nodes of the graph, and the id of the i-th in a topological order that keeps nodes of one owner together.
+   * [any-thread] */
+  uint32_t (*graph_node_count)(void *self, const deputy_graph *graph);
+  deputy_node_id (*graph_node_at)(void *self, const deputy_graph *graph, uint32_t index);
+
+  /* Fill as much of *out as out->struct_size allows. INVALID_ARGUMENT for an unknown id. [any-thread] */
+  deputy_status *(*graph_node_info)(void *self, const deputy_graph *graph, deputy_node_id node, deputy_node_info *out);
+  deputy_status *(*graph_value_info)(void *self, const deputy_graph *graph, deputy_value_id value,
+                                     deputy_value_info *out);
+
+  /* Inputs and outputs of the whole graph, in the model's order. [any-thread] */
+  const deputy_value_id *(*graph_inputs)(void *self, const deputy_graph *graph, uint32_t *count);
+  const deputy_value_id *(*graph_outputs)(void *self, const deputy_graph *graph, uint32_t *count);
+
+  /* Reads an attribute by name; type NONE when the node does not have it (its default then holds). Pointers live as
+   * long as the model. [any-thread] */
+  deputy_status *(*node_attribute)(void *self, const deputy_graph *graph, deputy_node_id node, const char *name,
+                                   deputy_attribute *out);
+
+  /* Splits [0, count) into ranges of at least `grain` items over the host's threads and returns when all are done. The
+   * calling thread takes part. Plugins embed no pool of their own. [any-thread] */
+  void (*parallel_for)(void *self, int64_t count, int64_t grain, deputy_parallel_fn fn, void *job);
+  uint32_t (*thread_count)(void *self);
+
+  /* Nanoseconds of CLOCK_MONOTONIC. [any-thread] [any-state] */
+  uint64_t (*clock_ns)(void *self);
+} deputy_host;
+
+#endif /* DEPUTY_ABI_HOST_H */

@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+"""Checks every fenced code block of the documents: what a reader is told to write is written, built and run.
+
+  docs_test.py --build-dir DIR [DOCUMENT...]   all documents of the tree, or those named
+  docs_test.py --self-test                     plants wrong blocks and sees each caught
+
+A document is a project in a scratch folder; its blocks are gone through in their order:
+
+  after a line that ends in `NAME`:             the block is written to the file NAME
+  after a line that ends in `NAME`, continued:  it is appended to NAME
+                                                a NAME of the sample that the project began with: the block must stand
+                                                in that file, line for line
+  sh                                            is run by bash -eu in the project's folder, the installation in PATH,
+                                                its folder in $prefix and this tree in $checkout
+  yaml                                          `deputy config check` accepts it, in a file of its own or not
+  json                                          is JSON
+
+Comments before a block, one to a line, say what the block does not:
+
+  <!-- check: project DIR -->          from here on the project is a copy of DIR of this tree
+  <!-- check: output -->               the block stands in what the commands before it printed
+  <!-- check: output of COMMAND -->    the same of a command of its own
+  <!-- check: folders -->              the first word of each line is a folder of this tree
+  <!-- check: none, REASON -->         nothing is checked. How many there are stands below, so that it cannot grow unseen
+
+In outputs, blanks and times of measurement are all alike and a line that begins with "..." stands for any lines. Code
+that is written, and sh before it builds it, is an error like any other.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+UNCHECKED = 11
+
+FENCE = re.compile(r"^(```+)\s*([A-Za-z+]*)\s*$")
+CHECK = re.compile(r"^<!-- check: (.+) -->$")
+NAMED = re.compile(r"`([\w./-]+)`(, continued)?:$")
+TIME = re.compile(r"\d[\d.,]*\s?(ns|us|ms|s)\b")
+CODE = (".c", ".cpp", ".h", ".hpp", ".txt", ".cmake")
+
+
+class Wrong(Exception):
+    pass
+
+
+class Block:
+    def __init__(self, line, language, lines, checks, before):
+        self.line, self.language, self.lines, self.before = line, language, lines, before
+        self.projects = [check.split(None, 1)[1] for check in checks if check.startswith("project ")]
+        self.how = next((check for check in checks if not check.startswith("project ")), None)
+        self.text = "\n".join(lines) + "\n"
+
+
+def blocks_of(text):
+    """The blocks of a document, each with the comments and the last line of text before it."""
+    blocks, checks, before = [], [], ""
+    lines = iter(enumerate(text.splitlines(), 1))
+    for number, line in lines:
+        fence, check = FENCE.match(line), CHECK.match(line)
+        if check:
+            checks.append(check[1])
+        elif fence:
+            body = list(itertools.takewhile(lambda item: item[1].rstrip() != fence[1], lines))
+            blocks.append(Block(number, fence[2], [item[1] for item in body], checks, before))
+            checks, before = [], ""
+        elif line.lstrip().startswith("```"):
+            raise Wrong(f"line {number} looks like a block, but is none")
+        elif line.strip():
+            before = line.rstrip()
+    if checks:
+        raise Wrong(f"a comment 'check: {checks[0]}' has no block")
+    return blocks
+
+
+def alike(line):
+    return " ".join(TIME.sub("TIME", line).split())
+
+
+def stands_in(wanted, printed):
+    """Do the lines follow each other in the output? '...' stands for any lines."""
+    wanted = [alike(line) for line in wanted]
+    printed = [alike(line) for line in printed.splitlines()]
+
+    def from_here(i, j):
+        if i == len(wanted):
+            return True
+        if wanted[i].startswith("..."):
+            return any(from_here(i + 1, k) for k in range(j, len(printed) + 1))
+        return j < len(printed) and wanted[i] == printed[j] and from_here(i + 1, j + 1)
+
+    return any(from_here(0, start) for start in range(len(printed)))
+
+
+def follows_in(wanted, lines):
+    """Do the lines stand in the file one after the other, all indented by the same?"""
+    wanted = [line.rstrip() for line in wanted]
+    lines = [line.rstrip() for line in lines]
+    for start in range(len(lines) - len(wanted) + 1):
+        found = lines[start:start + len(wanted)]
+        indents = {len(have) - len(want) for want, have in zip(wanted, found) if want}
+        if len(indents) == 1 and min(indents) >= 0:
+            indent = " " * indents.pop()
+            if all(have == (indent + want if want else "") for want, have in zip(wanted, found)):
+                return True
+    return False
+
+
+class Document:
+    def __init__(self, root, scratch, environment):
+        self.root, self.scratch, self.environment = root, scratch, environment
+        self.projects = 0
+        self.unchecked = []
+        self.begin(None)
+
+    def begin(self, sample):
+        self.projects += 1
+        self.folder = self.scratch / f"project{self.projects}"
+        self.sample = set()
+        self.unbuilt = None  # the line of code that no command has followed yet
+        self.printed = ""
+        if sample is None:
+            self.folder.mkdir(parents=True)
+            return
+        shutil.copytree(self.root / sample, self.folder)
+        self.sample = {path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file()}
+
+    def run(self, command):
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=self.folder, env=self.environment,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
+                              timeout=300)  # fmt: skip
+        if done.returncode != 0:
+            raise Wrong(f"exit status {done.returncode}:\n{done.stdout}")
+        return done.stdout
+
+    def end(self):
+        if self.unbuilt is not None:
+            raise Wrong(f"no command follows that builds the code of line {self.unbuilt}")
+
+    def check(self, block):
+        for sample in block.projects:
+            self.end()
+            self.begin(sample)
+        if block.how is not None:
+            return self.as_told(block)
+        named = NAMED.search(block.before)
+        if named:
+            self.named(block, named[1], named[2] is not None)
+        if block.language == "sh":
+            self.printed = self.run(block.text)
+            self.unbuilt = None
+        elif block.language == "yaml":
+            self.configuration(block)
+        elif block.language == "json":
+            json.loads(block.text)
+        elif not named:
+            raise Wrong("nothing says how this block is checked")
+
+    def as_told(self, block):
+        if block.how.startswith("none, "):
+            self.unchecked.append(f"{block.line}: {block.how[6:]}")
+        elif block.how == "folders":
+            for line in block.lines:
+                if line.strip() and not (self.root / line.split()[0]).is_dir():
+                    raise Wrong(f"there is no folder {line.split()[0]}")
+        elif block.how == "output" or block.how.startswith("output of "):
+            printed = self.printed if block.how == "output" else self.run(block.how[len("output of "):])
+            if not stands_in(block.lines, printed):
+                raise Wrong(f"this is not what was printed:\n{printed}")
+        else:
+            raise Wrong(f"'check: {block.how}' is not known")
+
+    def named(self, block, name, continued):
+        path = self.folder / name
+        if name in self.sample:
+            if not follows_in(block.lines, path.read_text(encoding="utf-8").splitlines()):
+                raise Wrong(f"{name} of the sample does not have these lines")
+        elif continued:
+            if not path.is_file():
+                raise Wrong(f"there is no {name} to continue")
+            with open(path, "a", encoding="utf-8") as file:
+                file.write("\n" + block.text)
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+        if name.endswith(CODE):
+            self.unbuilt = block.line
+
+    def configuration(self, block):
+        text = block.text if re.search(r"^version:", block.text, re.M) else "version: 1\n" + block.text
+        path = self.folder / f"block_{block.line}.yaml"
+        path.write_text(text, encoding="utf-8")
+        self.run(f"deputy config check {path.name}")
+
+
+def check_document(root, name, scratch, environment):
+    """What is wrong with the document, and what it leaves unchecked."""
+    document = Document(root, scratch, environment)
+    line = 0
+    try:
+        for block in blocks_of((root / name).read_text(encoding="utf-8")):
+            line = block.line
+            document.check(block)
+        document.end()
+    except (Wrong, OSError, ValueError, subprocess.TimeoutExpired) as error:
+        return [f"{name}:{line}: {error}"], document.unchecked
+    return [], document.unchecked
+
+
+def documents_of(root):
+    """Tracked documents and new ones that git does not ignore; where git does not know the tree, all but builds."""
+    try:
+        listed = subprocess.run(
+            ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"],
+            capture_output=True, check=True, text=True,
+        ).stdout  # fmt: skip
+        names = set(listed.split("\0")) - {""}
+    except (OSError, subprocess.CalledProcessError):
+        names = {path.relative_to(root).as_posix() for path in root.rglob("*.md")}
+        names = {name for name in names if not {"build", ".git"} & set(Path(name).parts)}
+    return sorted(name for name in names if (root / name).is_file())
+
+
+def environment_for(prefix, scratch, root):
+    environment = {
+        "PATH": f"{prefix}/bin:/usr/local/bin:/usr/bin:/bin",
+        "HOME": str(scratch),
+        "LC_ALL": "C.UTF-8",
+        "CMAKE_PREFIX_PATH": str(prefix),
+        "prefix": str(prefix),
+        "checkout": str(root),
+    }
+    # Objects are the same from run to run but for the scratch folder's name.
+    if shutil.which("ccache"):
+        kept = {name: value for name, value in os.environ.items() if name.startswith("CCACHE_")}
+        home = os.environ.get("HOME", "")
+        environment |= {"CCACHE_DIR": os.environ.get("CCACHE_DIR", f"{home}/.cache/ccache")} | kept
+        environment |= {"CMAKE_CXX_COMPILER_LAUNCHER": "ccache", "CCACHE_BASEDIR": str(scratch)}
+        environment |= {"CCACHE_NOHASHDIR": "1"}
+    return environment
+
+
+def check_tree(arguments):
+    names = arguments.document or documents_of(ROOT)
+    if len(names) < 3 and not arguments.document:
+        print(f"{ROOT}: {len(names)} documents; there must be more")
+        return 1
+    wrong, unchecked, blocks = [], [], 0
+    with tempfile.TemporaryDirectory(prefix="deputy-documents-") as scratch:
+        scratch = Path(scratch)
+        prefix = scratch / "prefix"
+        done = subprocess.run([arguments.cmake, "--install", arguments.build_dir, "--prefix", prefix],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)  # fmt: skip
+        if done.returncode != 0:
+            print(done.stdout)
+            return 1
+        environment = environment_for(prefix, scratch, ROOT)
+        for number, name in enumerate(names):
+            found, left = check_document(ROOT, name, scratch / str(number), environment)
+            wrong += found
+            unchecked += [f"{name}:{place}" for place in left]
+            blocks += sum(1 for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if FENCE.match(line)) // 2
+            for message in found:
+                print(message, flush=True)
+    print(f"documents: {len(names)} with {blocks} blocks, {len(wrong)} wrong, {len(unchecked)} unchecked:")
+    for place in unchecked:
+        print(f"  {place}")
+    if not arguments.document and not wrong and len(unchecked) != UNCHECKED:
+        print(f"documents: {UNCHECKED} blocks may stay unchecked, not {len(unchecked)}; see UNCHECKED in this test")
+        return 1
+    return 1 if wrong else 0
+
+
+def self_test():
+    """Each case: a document, and what must be said of it ('' for nothing)."""
+    cases = [
+        ("`a.txt`:\n\n```\nx y\n```\n\n```sh\ncat a.txt\n```\n\n<!-- check: output -->\n```\nx   y\n```\n", ""),
+        ("`a.txt`:\n\n```\nx\n```\n\n`a.txt`, continued:\n\n```\ny\n```\n\n```sh\ngrep -q y a.txt\n```\n", ""),
+        ("```sh\necho 'took 3 ms'; echo b; echo c\n```\n<!-- check: output -->\n```\ntook 14.5 us\n... more\nc\n```\n", ""),
+        ("```sh\necho a\n```\n<!-- check: output -->\n```\nb\n```\n", "not what was printed"),
+        ("<!-- check: output of echo a -->\n```\nb\n```\n", "not what was printed"),
+        ("```sh\nfalse\n```\n", "exit status 1"),
+        ("```sh\nfalse | true\n```\n", "exit status 1"),
+        ("```\nanything\n```\n", "nothing says how"),
+        ("```cpp\nint x;\n```\n", "nothing says how"),
+        ("`a.cpp`:\n\n```cpp\nint x;\n```\n", "no command follows"),
+        ("`a.txt`, continued:\n\n```\ny\n```\n", "to continue"),
+        ("```json\n{\n```\n", "Expecting"),
+        ("<!-- check: folders -->\n```\nsample/ a\nabsent/ b\n```\n", "no folder absent"),
+        ("<!-- check: maybe -->\n```\nx\n```\n", "not known"),
+        ("<!-- check: none, a drawing -->\n```\nx\n```\n", ""),
+        ("<!-- check: none, a drawing -->\n", "has no block"),
+        ("- item\n\n  ```sh\n  false\n  ```\n", "but is none"),
+        ("<!-- check: project sample -->\n`a.cpp`:\n\n```cpp\nint x;\nint y;\n```\n\n```sh\ntrue\n```\n", ""),
+        ("<!-- check: project sample -->\n`a.cpp`:\n\n```cpp\nint x;\nint z;\n```\n\n```sh\ntrue\n```\n", "does not have"),
+    ]
+    missed = []
+    for text, expected in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "sample").mkdir()
+            (root / "sample" / "a.cpp").write_text("{\n  int x;\n  int y;\n\n  int z;\n}\n", encoding="utf-8")
+            (root / "a.md").write_text(text, encoding="utf-8")
+            found, _ = check_document(root, "a.md", root / "scratch", {"PATH": os.environ["PATH"]})
+        if (not expected and found) or (expected and (len(found) != 1 or expected not in found[0])):
+            missed.append(f"expected '{expected}', found {found} for:\n{text}")
+    for message in missed:
+        print(f"self-test: {message}")
+    print(f"self-test: {len(cases)} cases, {len(missed)} wrong")
+    return 1 if missed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("document", nargs="*")
+    parser.add_argument("--build-dir")
+    parser.add_argument("--cmake", default="cmake")
+    parser.add_argument("--self-test", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.self_test:
+        return self_test()
+    if arguments.build_dir is None:
+        parser.error("--build-dir is missing")
+    return check_tree(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""Small models with the oneDNN plugin first against the same on the CPU alone: integers, what the conformance cases do
+not show with constant weights, and what moves elements. Exits 77 where the plugin was not built."""
+
+import argparse
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import onnx_bytes as onnx
+
+ARGS = None
+CONFIG = """version: 1
+plugins: {{paths: ["{plugins}"]}}
+delegates:
+  - name: onednn
+passes: {{fold_constants: {fold}}}
+cpu: {{threads: 2}}
+"""
+UINT8, INT8, INT32, INT64 = 2, 3, 6, 7
+CODES = {UINT8: "B", INT8: "b", INT32: "i", INT64: "q"}
+
+
+class Model:
+    """Nodes one after the other, each with one output."""
+
+    def __init__(self):
+        self.random = random.Random(5)
+        self.nodes, self.constants, self.count = [], [], 0
+
+    def name(self):
+        self.count += 1
+        return f"v{self.count}"
+
+    def floats(self, *shape, values=None, low=-1.0, high=1.0):
+        count = 1
+        for extent in shape:
+            count *= extent
+        name = self.name()
+        values = values or [self.random.uniform(low, high) for _ in range(count)]
+        self.constants.append(onnx.tensor(values, shape, name))
+        return name
+
+    def integers(self, dtype, values, *shape):
+        name = self.name()
+        self.constants.append(onnx.integer_tensor(dtype, struct.pack(f"<{len(values)}{CODES[dtype]}", *values), shape, name))
+        return name
+
+    def add(self, op_type, *inputs, **attributes):
+        output = self.name()
+        self.nodes.append(onnx.node(op_type, inputs, [output], f"{op_type}_{output}", **attributes))
+        return output
+
+    def quantized(self, value, scale, zero, dtype=UINT8):
+        scale, zero = self.floats(values=[scale]), self.integers(dtype, [zero])
+        integers = self.add("QuantizeLinear", value, scale, zero)
+        return self.add("DequantizeLinear", integers, scale, zero)
+
+    def weights(self, dtype, zero, *shape, axis=None):
+        count = 1
+        for extent in shape:
+            count *= extent
+        span = 100
+        values = [self.random.randint(-span, span) + zero for _ in range(count)]
+        if axis is None:
+            return self.add("DequantizeLinear", self.integers(dtype, values, *shape), self.floats(values=[0.01]),
+                            self.integers(dtype, [zero]))
+        scales = self.floats(shape[axis], low=0.005, high=0.02)
+        return self.add("DequantizeLinear", self.integers(dtype, values, *shape), scales,
+                        self.integers(dtype, [zero] * shape[axis], shape[axis]), axis=axis)
+
+    def bytes(self, x, y, output):
+        self.nodes.append(onnx.node("Identity", [output], ["y"], "last"))
+        return onnx.model(self.nodes, [onnx.value_info("x", x)], [onnx.value_info("y", y)], (), self.constants)
+
+
+def read_npy(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    header = struct.unpack("<H", data[8:10])[0]
+    assert b"'<f4'" in data[: 10 + header], data[:80]
+    return struct.unpack(f"<{(len(data) - 10 - header) // 4}f", data[10 + header :])
+
+
+class OneDnn(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self.scratch.cleanup)
+
+    def run_model(self, model, folder, *arguments):
+        out = os.path.join(self.scratch.name, folder)
+        done = subprocess.run([ARGS.deputy, "run", model, "--output-dir", out, "--seed", "3", *arguments],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotIn("refused", done.stderr)
+        return read_npy(os.path.join(out, "y.npy")), done.stdout
+
+    def check(self, data, tolerance=1e-5, fold=True, share=None):
+        """Runs both; `share` is what the summary must say of onednn."""
+        model, config = (os.path.join(self.scratch.name, name) for name in ("m.onnx", "c.yaml"))
+        with open(model, "wb") as file:
+            file.write(data)
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(CONFIG.format(plugins=ARGS.plugins, fold=str(fold).lower()))
+        want, _ = self.run_model(model, "cpu")
+        got, text = self.run_model(model, "onednn", "--config", config)
+        self.assertEqual(len(got), len(want))
+        largest = max(1.0, max(abs(value) for value in want))
+        worst = max(abs(a - b) for a, b in zip(got, want))
+        self.assertLessEqual(worst, tolerance * largest)
+        if share:
+            self.assertIn(share, text)
+
+    # Within one step of what comes last.
+    # Seed row 60.
+    def test_convolution_of_bytes(self):
+        for dtype, zero, axis in ((INT8, 0, 0), (INT8, 0, None), (UINT8, 128, None)):
+            with self.subTest(dtype=dtype, axis=axis):
+                m = Model()
+                x = m.quantized("x", 0.02, 120)
+                w = m.weights(dtype, zero, 8, 5, 3, 3, axis=axis)
+                y = m.add("Conv", x, w, m.floats(8), pads=[1, 1, 1, 1])
+                data = m.bytes([1, 5, 9, 10], [1, 8, 9, 10], m.quantized(m.add("Relu", y), 0.05, 3))
+                self.check(data, tolerance=0.051, fold=False, share="cpu           0")
+
+    def test_residual_block_of_bytes(self):
+        m = Model()
+        x = m.quantized("x", 0.02, 120)
+        y = m.add("Conv", x, m.weights(INT8, 0, 6, 6, 1, 1, axis=0), m.floats(6))
+        y = m.quantized(y, 0.03, 128)
+        data = m.bytes([1, 6, 7, 7], [1, 6, 7, 7], m.quantized(m.add("Add", y, x), 0.04, 100))
+        self.check(data, tolerance=0.041, fold=False)
+
+    def test_matrix_product_of_bytes(self):
+        m = Model()
+        y = m.add("MatMul", m.quantized("x", 0.02, 110), m.weights(INT8, 0, 16, 12, axis=1))
+        data = m.bytes([3, 16], [3, 12], m.quantized(m.add("Add", y, m.floats(12)), 0.03, 128))
+        self.check(data, tolerance=0.031, fold=False)
+
+    def test_result_of_bytes_that_stays_float(self):
+        m = Model()
+        y = m.add("Conv", m.quantized("x", 0.02, 120), m.weights(INT8, 0, 4, 3, 3, 3, axis=0))
+        self.check(m.bytes([2, 3, 6, 6], [2, 4, 4, 4], m.add("Sigmoid", y)), fold=False)
+
+    def test_weights_that_do_not_fit_stay_float(self):
+        m = Model()
+        values = [m.random.randint(0, 255) for _ in range(4 * 3 * 9)]
+        w = m.add("DequantizeLinear", m.integers(UINT8, values, 4, 3, 3, 3), m.floats(values=[0.01]),
+                  m.integers(UINT8, [90]))
+        self.check(m.bytes([1, 3, 6, 6], [1, 4, 4, 4], m.add("Conv", m.quantized("x", 0.02, 120), w)), fold=False)
+
+    def test_transposed_convolutions(self):
+        for kernel, attributes, y in (
+            (2, {"strides": [2, 2]}, [2, 3, 8, 10]),
+            (3, {"strides": [2, 2], "pads": [1, 1, 1, 1]}, [2, 3, 7, 9]),
+            (3, {"strides": [2, 2], "output_padding": [1, 1]}, [2, 3, 10, 12]),
+            (3, {"dilations": [2, 2]}, [2, 3, 8, 9]),
+        ):
+            with self.subTest(kernel=kernel, attributes=attributes):
+                m = Model()
+                z = m.add("ConvTranspose", "x", m.floats(4, 3, kernel, kernel), m.floats(3), **attributes)
+                self.check(m.bytes([2, 4, 4, 5], y, m.add("Sigmoid", z)), share="cpu           0")
+
+    def test_resized_and_joined(self):
+        m = Model()
+        small = m.add("Conv", "x", m.floats(4, 3, 1, 1))
+        large = m.add("Resize", small, "", m.floats(4, values=[1.0, 1.0, 2.0, 3.0]))
+        data = m.bytes([1, 3, 4, 5], [1, 4, 8, 15], m.add("Relu", large))
+        self.check(data, share="cpu           0")
+
+    def test_moved_elements(self):
+        m = Model()
+        y = m.add("Conv", "x", m.floats(6, 3, 3, 3), m.floats(6))
+        y = m.add("Transpose", y, perm=[0, 2, 3, 1])
+        y = m.add("Reshape", y, m.integers(INT64, [1, -1, 2], 3))
+        first = m.add("Slice", y, m.integers(INT64, [0], 1), m.integers(INT64, [20], 1), m.integers(INT64, [1], 1))
+        last = m.add("Slice", y, m.integers(INT64, [-28], 1), m.integers(INT64, [1000], 1), m.integers(INT64, [1], 1))
+        data = m.bytes([1, 3, 6, 6], [1, 48, 2], m.add("Softmax", m.add("Concat", last, first, axis=1)))
+        self.check(data)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--deputy", required=True)
+    parser.add_argument("--plugins", required=True)
+    ARGS, rest = parser.parse_known_args()
+    if not os.path.exists(os.path.join(ARGS.plugins, "onednn.so")):
+        print(f"skipped: no onednn.so in {ARGS.plugins}")
+        sys.exit(77)
+    unittest.main(argv=[sys.argv[0]] + rest)
