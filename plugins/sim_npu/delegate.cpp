@@ -39,6 +39,8 @@ class SimNpu final : public PartitionDelegate {
     return devices;
   }
 
+  static OwnOperators Operators() { return sim_npu::OwnOperatorsOfTheDevice(); }
+
   // Programs of an older firmware still run; the format has to be the very same.
   static Status CheckBlob(const Host&, std::string_view compatibility) {
     int format = 0, firmware = 0;

@@ -61,6 +61,8 @@ Verdict CheckTensor(const ValueView& value) {
 }  // namespace
 
 const Operator* FindOperator(const NodeView& node) {
+  static constexpr Operator kGate = {"Gate", CheckGate, MakeGate};
+  if (node.domain() == kOwnDomain && node.op_type() == kGate.type) return &kGate;
   if (!node.domain().empty()) return nullptr;
   for (const Operator& entry : kOperators)
     if (entry.type == node.op_type()) return &entry;

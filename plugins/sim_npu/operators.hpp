@@ -73,4 +73,10 @@ std::unique_ptr<Layer> MakeConcat(const deputy::sdk::NodeView& node, Constants& 
 deputy::sdk::Verdict CheckCopy(const deputy::sdk::NodeView& node);  // Reshape, Flatten, Identity
 std::unique_ptr<Layer> MakeCopy(const deputy::sdk::NodeView& node, Constants& constants);
 
+// The device's own operator, Gate (gate.cpp), and what the host is told of it.
+inline constexpr const char* kOwnDomain = "org.deputy.sim_npu";
+deputy::sdk::OwnOperators OwnOperatorsOfTheDevice();
+deputy::sdk::Verdict CheckGate(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeGate(const deputy::sdk::NodeView& node, Constants& constants);
+
 }  // namespace sim_npu

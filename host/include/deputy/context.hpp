@@ -74,6 +74,10 @@ class DEPUTY_API Context {
   static Result<Context> FromYamlText(const std::string& name, const std::string& text,
                                       const std::vector<std::string>& settings = {});
 
+  // The entries of the configuration, in their order, with their options as they are written there. Disabled ones are
+  // left out.
+  std::vector<DeviceInfo> ConfiguredDelegates() const;
+
   // Delegates made in code.
   std::vector<DeviceInfo>& MutableDeviceInfo();
 
