@@ -28,6 +28,7 @@ struct DeviceInfo {
   std::string name;      // unique
   std::string delegate;  // id; empty: the name
   int device = 0;
+  std::string device_name;  // in place of the number; empty: the number holds
   bool required = false;
   std::map<std::string, std::string> options;
 
