@@ -22,6 +22,7 @@ Command MakeConvertCommand(CLI::App& app);
 Command MakeDigitsCommand(CLI::App& app);
 Command MakeBenchCommand(CLI::App& app);
 Command MakeInspectCommand(CLI::App& app);
+Command MakeNewPluginCommand(CLI::App& app);
 
 // The end of a command's --help.
 inline void SetExample(CLI::App& syntax, const std::string& example) { syntax.footer("Example:\n  " + example); }

@@ -70,9 +70,9 @@ int Main(int argc, char** argv) {
       "Exit status: 0 done, 1 the answer is no, 2 usage or configuration, 3 model file, 4 plugin,\n"
       "5 failure while running. Each command explains itself: deputy run --help");
   const std::vector<Command> commands = {
-      MakeDigitsCommand(app),   MakeRunCommand(app),       MakeBenchCommand(app),
-      MakeTestCaseCommand(app), MakePartitionCommand(app), MakeInspectCommand(app),
-      MakePluginsCommand(app),  MakeConfigCommand(app),    MakeConvertCommand(app),
+      MakeDigitsCommand(app),    MakeRunCommand(app),       MakeBenchCommand(app),   MakeTestCaseCommand(app),
+      MakePartitionCommand(app), MakeInspectCommand(app),   MakePluginsCommand(app), MakeConfigCommand(app),
+      MakeConvertCommand(app),   MakeNewPluginCommand(app),
   };
   try {
     app.parse(argc, argv);

@@ -17,6 +17,13 @@ add_custom_command(
   VERBATIM)
 add_custom_target(deputy_sdk_stage DEPENDS ${DEPUTY_SDK_STAGE}/.staged)
 
+set(DEPUTY_PLUGINS "" CACHE STRING "Folders of plugins/ to build; empty for all")
+set(cross_args "")
+if(CMAKE_TOOLCHAIN_FILE)
+  list(APPEND cross_args -DCMAKE_TOOLCHAIN_FILE=${CMAKE_TOOLCHAIN_FILE} -DDEPUTY_SYSROOT=${DEPUTY_SYSROOT})
+endif()
+list(JOIN DEPUTY_PLUGINS "|" plugins_joined)
+
 set(sanitizer_flags "")
 if(DEPUTY_SANITIZE)
   set(sanitizer_flags "-fsanitize=${DEPUTY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all")
@@ -28,6 +35,7 @@ ExternalProject_Add(
   STAMP_DIR ${CMAKE_BINARY_DIR}/plugins-stamp
   TMP_DIR ${CMAKE_BINARY_DIR}/plugins-stamp
   DEPENDS deputy_sdk_stage
+  LIST_SEPARATOR |
   CMAKE_ARGS -DDeputySDK_DIR=${DEPUTY_SDK_STAGE}/${CMAKE_INSTALL_LIBDIR}/cmake/DeputySDK
              -DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}
              -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
@@ -35,6 +43,8 @@ ExternalProject_Add(
              -DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}
              -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
              -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${DEPUTY_PLUGIN_DIR}
+             -DDEPUTY_PLUGINS=${plugins_joined}
+             ${cross_args}
              "-DCMAKE_C_FLAGS=${CMAKE_C_FLAGS} ${sanitizer_flags}"
              "-DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS} ${sanitizer_flags}"
   BUILD_ALWAYS ON

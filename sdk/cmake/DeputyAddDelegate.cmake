@@ -5,7 +5,8 @@
 #   [VENDOR <text>]
 #   [DELEGATES <id>...]           as exported; default: <name>
 #   [LINK <library>...] [DEFINES <NAME[=value]>...]
-#   [RUNTIME_FILES <file>...]     vendor libraries and firmware that must travel with the plugin; copied beside it
+#   [RUNTIME_FILES <file>...]     vendor libraries and firmware that must travel with the plugin; copied beside it;
+#                                 relative to the current source directory
 #   [ENVIRONMENT <NAME=VALUE>...] wanted in the host's environment before the plugin is loaded
 #   [CPU <feature>...]            CPU features needed anywhere in the code, as in /proc/cpuinfo
 #   [OUTPUT_DIRECTORY <dir>])     default: CMAKE_LIBRARY_OUTPUT_DIRECTORY, else the current binary directory
@@ -40,9 +41,12 @@ function(deputy_add_delegate name)
   endif()
 
   set(files "")
+  set(runtime_files "")
   foreach(file IN LISTS ARG_RUNTIME_FILES)
-    get_filename_component(file_name ${file} NAME)
+    cmake_path(GET file FILENAME file_name)
     list(APPEND files ${file_name})
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+    list(APPEND runtime_files ${file})
   endforeach()
   _deputy_note_lines(lines "id=${ARG_ID}" "version=${ARG_VERSION}")
   foreach(key_list IN ITEMS delegates:ARG_DELEGATES cpu:ARG_CPU files:files)
@@ -59,10 +63,15 @@ function(deputy_add_delegate name)
   endforeach()
   set(DEPUTY_NOTE_PLUGIN ${name})
   set(DEPUTY_NOTE_LINES ${lines})
-  set(note ${CMAKE_CURRENT_BINARY_DIR}/${name}_note.c)
-  configure_file(${_DEPUTY_SDK_PACKAGE_DIR}/note.c.in ${note} @ONLY)
+  # In the language that the project has: nobody needs a compiler for the manifest alone.
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  if(CXX IN_LIST languages)
+    set(note ${CMAKE_CURRENT_BINARY_DIR}/${name}_note.cpp)
+  else()
+    set(note ${CMAKE_CURRENT_BINARY_DIR}/${name}_note.c)
+  endif()
+  configure_file(${_DEPUTY_SDK_PACKAGE_DIR}/note.cpp.in ${note} @ONLY)
 
-  enable_language(C)
   add_library(${name} MODULE ${ARG_SOURCES} ${note})
   set_target_properties(
     ${name}
@@ -89,7 +98,7 @@ function(deputy_add_delegate name)
   if(NOT (CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND "${flags} ${CMAKE_CXX_FLAGS}" MATCHES "-fsanitize"))
     target_link_options(${name} PRIVATE "LINKER:-z,defs")
   endif()
-  foreach(file IN LISTS ARG_RUNTIME_FILES)
+  foreach(file IN LISTS runtime_files)
     add_custom_command(TARGET ${name} POST_BUILD COMMAND ${CMAKE_COMMAND} -E copy_if_different ${file}
                                                          $<TARGET_FILE_DIR:${name}>)
   endforeach()

@@ -29,7 +29,7 @@ python3 "$here/layout_test.py" --headers "$scratch/sdk/include/deputy/abi" --gol
   --emulator qemu-aarch64-static aarch64-linux-gnu-gcc -static
 
 echo "== plugin"
-"$cmake" -G Ninja -S "$source_dir/plugins" -B "$scratch/plugins" -DCMAKE_TOOLCHAIN_FILE="$here/aarch64_toolchain.cmake" \
+"$cmake" -G Ninja -S "$source_dir/plugins" -B "$scratch/plugins" -DCMAKE_TOOLCHAIN_FILE="$source_dir/packaging/cmake/aarch64.cmake" \
   -DDeputySDK_DIR="$(dirname "$(find "$scratch/sdk" -name DeputySDKConfig.cmake)")" -DCMAKE_BUILD_TYPE=Release \
   -DDEPUTY_PLUGINS=null -DCMAKE_LIBRARY_OUTPUT_DIRECTORY="$scratch/out" > "$scratch/log" ||
   { cat "$scratch/log"; exit 1; }

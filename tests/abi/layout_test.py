@@ -8,7 +8,8 @@ constant. Wrong are: no golden file for the present version and machine; anythin
 renamed or renumbered, a function's parameters too; a frozen struct that has grown; what the rules forbid (a hole, a
 growing struct by value, a type without a fixed width); and what was appended but not written down yet. `--write` writes
 that down, and only that: it refuses where something is broken. Versions before 1.0 are held against their own golden
-file alone. The copies of headers beside frozen plugins are held against theirs too. Drafts (ext/draft) keep the rules and are held against nothing.
+file alone. The copies of headers beside frozen plugins are held against theirs too. Drafts (ext/draft) keep the rules
+and are held against nothing.
 """
 
 import argparse

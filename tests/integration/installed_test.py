@@ -59,7 +59,6 @@ class InstalledTest(unittest.TestCase):
 
     @classmethod
     def build_plugin(cls, sample):
-        """In an empty environment, with the checkout hidden behind an empty folder where this user may do that."""
         source = os.path.join(cls.scratch, sample)
         shutil.copytree(os.path.join(ARGS.source_dir, "tests", "samples", sample), source)
         build = os.path.join(cls.scratch, sample + "-build")
@@ -67,16 +66,22 @@ class InstalledTest(unittest.TestCase):
             f"{ARGS.cmake} -S {source} -B {build} -DCMAKE_PREFIX_PATH={cls.prefix} "
             f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={cls.plugins} {ARGS.plugin_cmake_args} && {ARGS.cmake} --build {build}"
         )
+        # What is written in C++ needs no compiler of C.
+        done = cls.run_outside(script, "CC=/nowhere/cc")
+        if done.returncode != 0:
+            raise RuntimeError(done.stdout + done.stderr)
+
+    @classmethod
+    def run_outside(cls, script, *environment):
+        """In an empty environment, with the checkout hidden behind an empty folder where this user may do that."""
         hide = f"mount -t tmpfs none {ARGS.source_dir} && "
         can_hide = run(["unshare", "--mount", "sh", "-c", hide + "true"]).returncode == 0
         if can_hide:
             script = f"mount -t tmpfs none {ARGS.source_dir} && {script}"
-        command = ["env", "-i", "PATH=/usr/local/bin:/usr/bin:/bin", "sh", "-c", script]
+        command = ["env", "-i", "PATH=/usr/local/bin:/usr/bin:/bin", *environment, "sh", "-c", script]
         if can_hide:
             command = ["unshare", "--mount"] + command
-        done = run(command, cwd="/")
-        if done.returncode != 0:
-            raise RuntimeError(done.stdout + done.stderr)
+        return run(command, cwd="/")
 
     def config(self, text):
         path = os.path.join(self.scratch, "test.yaml")
@@ -144,7 +149,7 @@ class InstalledTest(unittest.TestCase):
         text = (
             "delegates:\n"
             "  - {name: slow, delegate: sim_npu, options: {frequency: low}, rules: {allow_ops: [Conv]}}\n"
-            "  - {name: fast, delegate: sim_npu, options: {frequency: extreme}}\n"
+            "  - {name: fast, delegate: sim_npu, device: SimNPU-XL, options: {frequency: extreme}}\n"
         )
         nodes, report, _ = self.place(text)
         clocks = {d["name"]: d["device"]["level_granted"] for d in report["delegates"] if d.get("device")}
@@ -202,6 +207,106 @@ class InstalledTest(unittest.TestCase):
             row = re.search(rf"^\s*{delegate}\s+(\d+)", done.stdout, re.M)
             self.assertIsNotNone(row)
             self.assertGreater(int(row.group(1)), 0, f"{delegate} ran nothing")
+
+    def test_a_new_plugin_builds_and_runs_as_generated(self):
+        for language, compiler in (("c", "CXX=/nowhere/c++"), ("c++", "CC=/nowhere/cc")):
+            with self.subTest(language):
+                name = "generated_" + language.replace("+", "x")
+                folder = os.path.join(self.scratch, name)
+                done = run([self.deputy, "new-plugin", name, "--dir", folder, "--language", language])
+                self.assertEqual(done.returncode, 0, done.stderr)
+                steps = [line.strip() for line in done.stdout.splitlines() if line.startswith("  ")]
+                self.assertEqual(steps[0], f"cd {folder}")
+                self.assertTrue(any(f"CMAKE_PREFIX_PATH={self.prefix}" in step for step in steps), steps)
+                # The steps as they are printed; the last are the host's, from its own folder.
+                done = self.run_outside(f"PATH={self.prefix}/bin:$PATH && {' && '.join(steps)}", compiler)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertRegex(done.stdout, rf"{name}\.so.*\n(.*\n)*.*used")
+                config = os.path.join(folder, "configs", f"{name}.yaml")
+                report = json.loads(run([self.deputy, "partition", self.digits, "--shape", "image=1x1x28x28", "--json",
+                                         "--config", config]).stdout)
+                self.assertEqual({d["name"]: d["nodes"] for d in report["delegates"]}[name], 2)
+                outputs = os.path.join(self.scratch, name + "-out")
+                done = run([self.deputy, "run", self.digits, "--output-dir", outputs])
+                self.assertEqual(done.returncode, 0, done.stderr)
+                want = os.path.join(outputs, os.listdir(outputs)[0])
+                done = run([self.deputy, "run", self.digits, "--config", config, "--expect", f"logits={want}"])
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_a_folder_that_is_there_is_left_alone(self):
+        folder = os.path.join(self.scratch, "taken")
+        os.makedirs(folder, exist_ok=True)
+        done = run([self.deputy, "new-plugin", "taken", "--dir", folder])
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn(f"{folder}: is there already", done.stderr)
+        self.assertEqual(os.listdir(folder), [])
+
+    def test_a_name_that_cannot_be_is_refused(self):
+        for name in ("My-NPU", "cpu", "../x"):
+            done = run([self.deputy, "new-plugin", name], cwd=self.scratch)
+            self.assertEqual(done.returncode, 2, name)
+            self.assertIn(f"'{name}'", done.stderr)
+
+    def test_runtime_files_are_found_from_the_source_folder_and_travel(self):
+        source = os.path.join(self.scratch, "travelling")
+        os.makedirs(os.path.join(source, "firmware"), exist_ok=True)
+        shutil.copy(os.path.join(ARGS.source_dir, "tests", "samples", "outside_plugin", "outside.cpp"), source)
+        with open(os.path.join(source, "firmware", "npu.bin"), "wb") as file:
+            file.write(b"firmware")
+        with open(os.path.join(source, "CMakeLists.txt"), "w", encoding="utf-8") as file:
+            file.write("cmake_minimum_required(VERSION 3.25)\nproject(Travelling VERSION 1.0 LANGUAGES CXX)\n"
+                       "find_package(DeputySDK REQUIRED)\ndeputy_add_delegate(travelling SOURCES outside.cpp "
+                       "DELEGATES outside RUNTIME_FILES firmware/npu.bin)\n")
+        build = source + "-build"
+        done = self.run_outside(f"{ARGS.cmake} -S {source} -B {build} -DCMAKE_PREFIX_PATH={self.prefix} "
+                                f"{ARGS.plugin_cmake_args} && {ARGS.cmake} --build {build}")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(digest(os.path.join(build, "npu.bin")), digest(os.path.join(source, "firmware", "npu.bin")))
+        config = self.config("delegates:\n  - name: outside\n")
+        listing = run([self.deputy, "plugins", "--why", "--config", config, "--set", f"plugins.paths=[{build}]"])
+        self.assertIn("npu.bin", listing.stdout)
+
+    def test_a_plugin_with_another_flatbuffers_runs_beside_those_with_this_one(self):
+        # Debian has one version, so that the other is made of it: its number is 99, which headers generated for it
+        # insist on, and its verifier has another layout. Names are the same, which is what could clash.
+        other = os.path.join(self.scratch, "flatbuffers-99")
+        include = os.path.join(other, "flatbuffers")
+        shutil.copytree("/usr/include/flatbuffers", include)
+        edits = {
+            "base.h": [(r"#define FLATBUFFERS_VERSION_MAJOR \d+", "#define FLATBUFFERS_VERSION_MAJOR 99")],
+            "verifier.h": [(r"const uint8_t \*buf_;", "uint64_t padding_of_99_[8] = {};\n  const uint8_t *buf_;")],
+        }
+        for name, changes in edits.items():
+            path = os.path.join(include, name)
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            for old, new in changes:
+                text, count = re.subn(old, new, text)
+                self.assertEqual(count, 1, f"{name}: {old}")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        flatc = os.path.join(other, "flatc")
+        with open(flatc, "w", encoding="utf-8") as file:
+            file.write('#!/bin/sh\nset -e\nflatc "$@"\nfor last; do :; done\n'
+                       'sed -i "s/VERSION_MAJOR == [0-9]*/VERSION_MAJOR == 99/" "$3/$(basename "$last" .fbs)_generated.h"\n')
+        os.chmod(flatc, 0o755)
+        source = os.path.join(self.scratch, "flatbuffers-99-plugin")
+        shutil.copytree(os.path.join(ARGS.source_dir, "tests", "samples", "outside_plugin"), source)
+        with open(os.path.join(source, "outside.cpp"), "a", encoding="utf-8") as file:
+            file.write('static_assert(FLATBUFFERS_VERSION_MAJOR == 99, "the other version");\n')
+        build = source + "-build"
+        done = self.run_outside(
+            f"{ARGS.cmake} -S {source} -B {build} -DCMAKE_PREFIX_PATH={self.prefix} -DDeputySDK_FLATC={flatc} "
+            f"-DDeputySDK_FLATBUFFERS_INCLUDE_DIR={other} {ARGS.plugin_cmake_args} && {ARGS.cmake} --build {build}")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        config = os.path.join(self.scratch, "flatbuffers-99.yaml")
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(f"version: 1\nplugins: {{paths: [{build}, $deputy/plugins]}}\n"
+                       "delegates: [{name: outside, required: true}, {name: sim_npu, required: true}]\n")
+        done = run([self.deputy, "digits", "--config", config], env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for delegate in ("outside", "sim_npu"):
+            self.assertRegex(done.stdout, rf"(?m)^\s*{delegate}\s+[1-9]")
 
     def test_an_application_finds_the_library(self):
         source = os.path.join(self.scratch, "app")

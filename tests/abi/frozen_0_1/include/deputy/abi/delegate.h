@@ -25,7 +25,15 @@ typedef struct deputy_open_args {
   deputy_str name; /* the unique name of the YAML entry */
   const deputy_kv *options;
   uint64_t option_count;
+  uint32_t flags; /* DEPUTY_OPEN_... */
+  uint32_t reserved;
 } deputy_open_args;
+
+enum {
+  /* No device is needed or touched: what the instance compiles is serialized (ext/blob.h), never run. Only for
+   * delegates that say DEPUTY_BLOB_COMPILE_ONLY. */
+  DEPUTY_OPEN_COMPILE_ONLY = 1u
+};
 
 /* Why a delegate does not take a node. */
 typedef uint32_t deputy_reason;

@@ -48,22 +48,32 @@ typedef struct deputy_note_head {
 #define DEPUTY_NOTE_SANITIZER ""
 #endif
 
+/* Keeps the note where a linker drops sections that nobody names, with the compilers that know how. */
+#if defined(__has_attribute)
+#if __has_attribute(retain)
+#define DEPUTY_NOTE_RETAIN , retain
+#endif
+#endif
+#ifndef DEPUTY_NOTE_RETAIN
+#define DEPUTY_NOTE_RETAIN
+#endif
+
 /* Defines the note; `lines` is a string literal, each line of it ending in '\n'. Put it into an object that is linked
  * by name, not into an archive. The attributes stand on the definition because g++ ignores `used` on a declaration, and
  * LTO would drop the note; aligned(4) because readers take a section padded to more for damaged. */
-#define DEPUTY_NOTE(lines)                                                                  \
-  static const struct deputy_note_v1 {                                                      \
-    uint32_t name_size, descriptor_size, type;                                              \
-    char owner[8];                                                                          \
-    deputy_note_head head;                                                                  \
-    char text[(sizeof(lines DEPUTY_NOTE_SANITIZER) + 3u) / 4u * 4u];                        \
-  } deputy_note_v1_ __attribute__((used, section(DEPUTY_NOTE_SECTION), aligned(4))) = {     \
-      sizeof(DEPUTY_NOTE_OWNER),                                                            \
-      sizeof(deputy_note_head) + (sizeof(lines DEPUTY_NOTE_SANITIZER) + 3u) / 4u * 4u,      \
-      DEPUTY_NOTE_TYPE,                                                                     \
-      DEPUTY_NOTE_OWNER,                                                                    \
-      {DEPUTY_NOTE_MAGIC, sizeof(deputy_note_head), DEPUTY_ABI_VERSION, DEPUTY_ABI_VERSION, \
-       sizeof(lines DEPUTY_NOTE_SANITIZER) - 1u},                                           \
+#define DEPUTY_NOTE(lines)                                                                                 \
+  static const struct deputy_note_v1 {                                                                     \
+    uint32_t name_size, descriptor_size, type;                                                             \
+    char owner[8];                                                                                         \
+    deputy_note_head head;                                                                                 \
+    char text[(sizeof(lines DEPUTY_NOTE_SANITIZER) + 3u) / 4u * 4u];                                       \
+  } deputy_note_v1_ __attribute__((used DEPUTY_NOTE_RETAIN, section(DEPUTY_NOTE_SECTION), aligned(4))) = { \
+      sizeof(DEPUTY_NOTE_OWNER),                                                                           \
+      sizeof(deputy_note_head) + (sizeof(lines DEPUTY_NOTE_SANITIZER) + 3u) / 4u * 4u,                     \
+      DEPUTY_NOTE_TYPE,                                                                                    \
+      DEPUTY_NOTE_OWNER,                                                                                   \
+      {DEPUTY_NOTE_MAGIC, sizeof(deputy_note_head), DEPUTY_ABI_VERSION, DEPUTY_ABI_VERSION,                \
+       sizeof(lines DEPUTY_NOTE_SANITIZER) - 1u},                                                          \
       lines DEPUTY_NOTE_SANITIZER}
 
 #endif /* DEPUTY_ABI_NOTE_H */

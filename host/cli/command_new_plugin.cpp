@@ -1,0 +1,56 @@
+// deputy new-plugin: makes a vendor's project from the SDK's template, ready to build.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "cli/command.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/installation.hpp"
+#include "cli/plugin_project.hpp"
+
+namespace deputy::cli {
+namespace {
+
+struct Options {
+  std::string name, folder;
+  std::string language = "c++";
+};
+
+int Run(const Options& options) {
+  const std::string problem = PluginNameProblem(options.name);
+  if (!problem.empty()) return FailUsage(fmt::format("'{}': {}", options.name, problem));
+  const std::string folder = options.folder.empty() ? options.name : options.folder;
+  const PluginLanguage language = options.language == "c" ? PluginLanguage::kC : PluginLanguage::kCxx;
+  const Result<size_t> made = MakePluginProject(ShareFolder() / "template", language, options.name, folder);
+  if (!made.ok()) return Fail(Stage::kSetup, made.status());
+  fmt::print(
+      "{0}: a project of {1} files; as generated it takes Relu in float32\n\n"
+      "  cd {0}\n"
+      "  cmake -S . -B build -DCMAKE_PREFIX_PATH={2}\n"
+      "  cmake --build build\n"
+      "  ctest --test-dir build --output-on-failure\n"
+      "  deputy plugins --why --config configs/{3}.yaml\n\n"
+      "README.md says where to change what.\n",
+      folder, *made, ShareFolder().parent_path().parent_path().string(), options.name);
+  return kDone;
+}
+
+}  // namespace
+
+Command MakeNewPluginCommand(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* syntax = app.add_subcommand("new-plugin", "Makes a project for a delegate of your own, ready to build");
+  syntax->add_option("name", options->name, "Of the delegate: small letters, digits, '_'")
+      ->required()
+      ->type_name("NAME");
+  syntax->add_option("--dir", options->folder, "The folder to make; default: NAME")->type_name("DIR");
+  syntax->add_option("--language", options->language, "c or c++; default: c++")
+      ->check(CLI::IsMember({"c", "c++"}))
+      ->type_name("LANGUAGE");
+  SetExample(*syntax, "deputy new-plugin my_npu");
+  return {syntax, [options] { return Run(*options); }};
+}
+
+}  // namespace deputy::cli

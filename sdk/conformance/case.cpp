@@ -1,0 +1,148 @@
+#include "case.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+
+#include "definitions.hpp"
+
+namespace deputy::conformance {
+
+using reference::Attribute;
+using reference::Dims;
+using reference::Tensor;
+
+reference::Inputs Case::operands() const {
+  reference::Inputs all;
+  for (const Operand& input : inputs) all.push_back(input.present ? &input.value : nullptr);
+  return all;
+}
+
+CaseBuilder::CaseBuilder(std::vector<Case>& cases, std::string op_type, uint64_t seed)
+    : cases_(cases), op_type_(std::move(op_type)) {
+  uint64_t hash = 0xcbf29ce484222325u ^ seed;  // FNV-1a
+  for (const char letter : op_type_) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
+  random_.seed(hash);
+  Begin();
+}
+
+CaseBuilder& CaseBuilder::Begin() {
+  made_ = Case();
+  made_.node.op_type = op_type_;
+  return *this;
+}
+
+CaseBuilder& CaseBuilder::In(Tensor value) {
+  made_.inputs.push_back({std::move(value), true, false});
+  return *this;
+}
+CaseBuilder& CaseBuilder::Const(Tensor value) {
+  made_.inputs.push_back({std::move(value), true, true});
+  return *this;
+}
+CaseBuilder& CaseBuilder::None() {
+  made_.inputs.push_back({Tensor(), false, false});
+  return *this;
+}
+
+CaseBuilder& CaseBuilder::With(const std::string& name, Attribute value) {
+  Note(name + "=" + TextOf(value));
+  return Quietly(name, std::move(value));
+}
+CaseBuilder& CaseBuilder::Quietly(const std::string& name, Attribute value) {
+  made_.node.attributes[name] = std::move(value);
+  return *this;
+}
+CaseBuilder& CaseBuilder::Note(const std::string& text) {
+  made_.label += (made_.label.empty() ? "" : " ") + text;
+  return *this;
+}
+CaseBuilder& CaseBuilder::Outputs(size_t count) {
+  made_.node.output_count = count;
+  return *this;
+}
+
+void CaseBuilder::Add() {
+  const deputy_dtype dtype =
+      made_.inputs.empty() || !made_.inputs[0].present ? DEPUTY_DTYPE_FLOAT32 : made_.inputs[0].value.dtype;
+  if (dtype != DEPUTY_DTYPE_FLOAT32) Note(std::string("dtype=") + reference::NameOf(dtype));
+  if (made_.label.empty()) made_.label = "plain";
+  made_.node.since_version = OldestDefinition(made_.node, made_.operands());
+  cases_.push_back(std::move(made_));
+  Begin();
+}
+
+Tensor CaseBuilder::Random(deputy_dtype dtype, Dims dims, double low, double high) {
+  Tensor tensor(dtype, std::move(dims));
+  const bool is_unsigned = dtype == DEPUTY_DTYPE_UINT8 || dtype == DEPUTY_DTYPE_UINT16 ||
+                           dtype == DEPUTY_DTYPE_UINT32 || dtype == DEPUTY_DTYPE_UINT64;
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    const auto steps = static_cast<uint64_t>((high - low) * 32) + 1;
+    const double value = low + static_cast<double>(random_() % steps) / 32;
+    if (dtype == DEPUTY_DTYPE_BOOL)
+      tensor.Put(i, static_cast<int64_t>(random_() % 2));
+    else if (reference::IsReal(dtype))
+      tensor.Put(i, value);
+    else
+      tensor.Put(i, static_cast<int64_t>((is_unsigned ? value - low : value) * 3));
+  }
+  return tensor;
+}
+
+Tensor CaseBuilder::Distinct(deputy_dtype dtype, Dims dims) {
+  Tensor tensor(dtype, std::move(dims));
+  std::vector<int64_t> order(static_cast<size_t>(tensor.count()));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), random_);
+  for (int64_t i = 0; i < tensor.count(); ++i) {
+    const int64_t value = order[static_cast<size_t>(i)];
+    if (reference::IsReal(dtype))
+      tensor.Put(i, static_cast<double>(value - tensor.count() / 2) / 16);
+    else
+      tensor.Put(i, value);
+  }
+  return tensor;
+}
+
+Tensor Whole(std::vector<int64_t> values) {
+  Tensor tensor(DEPUTY_DTYPE_INT64, {static_cast<int64_t>(values.size())});
+  tensor.whole = std::move(values);
+  return tensor;
+}
+Tensor WholeScalar(int64_t value) {
+  Tensor tensor(DEPUTY_DTYPE_INT64, {});
+  tensor.Put(0, value);
+  return tensor;
+}
+Tensor Real(std::vector<double> values) {
+  Tensor tensor(DEPUTY_DTYPE_FLOAT32, {static_cast<int64_t>(values.size())});
+  for (size_t i = 0; i < values.size(); ++i) tensor.Put(static_cast<int64_t>(i), values[i]);
+  return tensor;
+}
+Tensor RealScalar(double value, deputy_dtype dtype) {
+  Tensor tensor(dtype, {});
+  tensor.Put(0, value);
+  return tensor;
+}
+
+std::string TextOf(const Dims& dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(dims[i]);
+  return text + "]";
+}
+
+std::string TextOf(const Attribute& attribute) {
+  char number[32];
+  switch (attribute.type) {
+    case DEPUTY_ATTRIBUTE_INT: return std::to_string(attribute.i);
+    case DEPUTY_ATTRIBUTE_FLOAT:
+      std::snprintf(number, sizeof number, "%g", static_cast<double>(attribute.f));
+      return number;
+    case DEPUTY_ATTRIBUTE_STRING: return attribute.s;
+    case DEPUTY_ATTRIBUTE_INTS: return TextOf(attribute.ints);
+    case DEPUTY_ATTRIBUTE_TENSOR: return "tensor" + TextOf(attribute.tensor.dims);
+    default: return "?";
+  }
+}
+
+}  // namespace deputy::conformance

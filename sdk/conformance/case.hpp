@@ -1,0 +1,76 @@
+// A conformance case: one node with its inputs. Its label says in which way it differs from the plainest use of its
+// operator, so that the label of a failing case is the name of what is wrong.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "reference/node.hpp"
+
+namespace deputy::conformance {
+
+struct Operand {
+  reference::Tensor value;
+  bool present = true;
+  bool constant = false;  // known when the node is compiled
+};
+
+struct Case {
+  std::string label;  // "dilations=[2,1]"; "plain"
+  reference::Node node;
+  std::vector<Operand> inputs;
+
+  reference::Inputs operands() const;
+  // "Conv: dilations=[2,1]"
+  std::string name() const { return node.op_type + ": " + label; }
+};
+
+// Writes down the cases of one operator. Values come from a generator that is seeded by the operator's name and `seed`,
+// so that a case does not depend on which others are made.
+class CaseBuilder {
+ public:
+  CaseBuilder(std::vector<Case>& cases, std::string op_type, uint64_t seed);
+
+  // The next case begins; what was fixed by Always holds for it as well.
+  CaseBuilder& Begin();
+  CaseBuilder& In(reference::Tensor value);
+  CaseBuilder& Const(reference::Tensor value);
+  CaseBuilder& None();
+  // An attribute that the label names, and one that it does not.
+  CaseBuilder& With(const std::string& name, reference::Attribute value);
+  CaseBuilder& Quietly(const std::string& name, reference::Attribute value);
+  CaseBuilder& Note(const std::string& text);
+  CaseBuilder& Outputs(size_t count);
+  // The case is complete. An element type other than float32 is named by itself.
+  void Add();
+
+  // Multiples of 1/32 in [low, high], which every float type holds exactly; whole numbers in the integer types.
+  reference::Tensor Random(deputy_dtype dtype, reference::Dims dims, double low = -2, double high = 2);
+  reference::Tensor Random(reference::Dims dims) { return Random(DEPUTY_DTYPE_FLOAT32, std::move(dims)); }
+  // No two elements are equal.
+  reference::Tensor Distinct(deputy_dtype dtype, reference::Dims dims);
+
+  const std::string& op_type() const { return op_type_; }
+
+ private:
+  std::vector<Case>& cases_;
+  std::string op_type_;
+  std::mt19937_64 random_;
+  Case made_;
+};
+
+reference::Tensor Whole(std::vector<int64_t> values);  // a list of int64
+reference::Tensor WholeScalar(int64_t value);
+reference::Tensor Real(std::vector<double> values);  // a list of float32
+reference::Tensor RealScalar(double value, deputy_dtype dtype = DEPUTY_DTYPE_FLOAT32);
+
+// "[2,1]", "0.5", "SAME_UPPER"
+std::string TextOf(const reference::Attribute& attribute);
+std::string TextOf(const reference::Dims& dims);
+
+// All cases, by operator in alphabetical order.
+std::vector<Case> AllCases(uint64_t seed);
+
+}  // namespace deputy::conformance

@@ -1,0 +1,18 @@
+#include <algorithm>
+
+#include "cases/families.hpp"
+
+namespace deputy::conformance {
+
+std::vector<Case> AllCases(uint64_t seed) {
+  std::vector<Case> cases;
+  for (const auto add : {AddElementwiseCases, AddBinaryCases, AddConvolutionCases, AddPoolingCases, AddMatrixCases,
+                         AddNormalizationCases, AddMovementCases, AddIndexingCases, AddReductionCases, AddResizeCases,
+                         AddQuantizationCases})
+    add(cases, seed);
+  std::stable_sort(cases.begin(), cases.end(),
+                   [](const Case& a, const Case& b) { return a.node.op_type < b.node.op_type; });
+  return cases;
+}
+
+}  // namespace deputy::conformance

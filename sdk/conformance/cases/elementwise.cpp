@@ -1,0 +1,140 @@
+// Functions of one element: every element type, awkward shapes, and each attribute.
+#include <cmath>
+#include <limits>
+
+#include "cases/families.hpp"
+#include "definitions.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+struct Function {
+  const char* op_type;
+  double low = -2, high = 2;  // where it is defined
+  std::vector<Setting> settings = {};
+};
+
+std::vector<Function> Functions() {
+  const auto f = [](float value) { return Attribute::Float(value); };
+  return {{"Abs"},
+          {"Acos", -1, 1},
+          {"Acosh", 1, 4},
+          {"Asin", -1, 1},
+          {"Asinh"},
+          {"Atan"},
+          {"Atanh", -0.9375, 0.9375},
+          {"BitwiseNot"},
+          {"Ceil"},
+          {"Celu", -2, 2, {{"alpha", f(0.5f)}}},
+          {"Cos"},
+          {"Cosh"},
+          {"Elu", -2, 2, {{"alpha", f(0.5f)}}},
+          {"Erf"},
+          {"Exp"},
+          {"Floor"},
+          {"Gelu", -2, 2, {{"approximate", Attribute::String("tanh")}}},
+          {"HardSigmoid", -4, 4, {{"alpha", f(0.375f)}, {"beta", f(0.25f)}}},
+          {"HardSwish", -4, 4},
+          {"Identity"},
+          {"LeakyRelu", -2, 2, {{"alpha", f(0.25f)}}},
+          {"Log", 0.125, 4},
+          {"Mish"},
+          {"Neg"},
+          {"Not"},
+          {"Reciprocal", 0.25, 4},
+          {"Relu"},
+          {"Round"},
+          {"Selu", -2, 2, {{"alpha", f(1.25f)}, {"gamma", f(0.75f)}}},
+          {"Shrink", -2, 2, {{"bias", f(0.25f)}, {"lambd", f(1.0f)}}},
+          {"Sigmoid"},
+          {"Sign"},
+          {"Sin"},
+          {"Sinh"},
+          {"Softplus"},
+          {"Softsign"},
+          {"Sqrt", 0, 4},
+          {"Tan", -1, 1},
+          {"Tanh"},
+          {"ThresholdedRelu", -2, 2, {{"alpha", f(0.5f)}}}};
+}
+
+void AddFunction(std::vector<Case>& cases, const Function& function, uint64_t seed) {
+  CaseBuilder b(cases, function.op_type, seed);
+  const std::vector<deputy_dtype> types = TypesOf(function.op_type);
+  const deputy_dtype main = types.empty() || reference::IsReal(types[0]) ? DEPUTY_DTYPE_FLOAT32 : types[0];
+  const auto random = [&](deputy_dtype dtype, const Dims& dims) {
+    return b.Random(dtype, dims, function.low, function.high);
+  };
+  b.In(random(main, {2, 3, 4, 5})).Add();
+  for (const deputy_dtype dtype : types)
+    if (dtype != main) b.In(random(dtype, {2, 3, 4, 5})).Add();
+  for (const Dims& shape : AwkwardShapes()) b.In(random(main, shape)).Note(ShapeNote(shape)).Add();
+  for (const Setting& setting : function.settings)
+    b.In(random(main, {2, 3, 4, 5})).With(setting.name, setting.value).Add();
+}
+
+void AddClip(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder b(cases, "Clip", seed);
+  const auto x = [&](deputy_dtype dtype) { return b.Random(dtype, {2, 3, 4}); };
+  for (const deputy_dtype dtype : TypesOf("Clip"))
+    b.In(x(dtype)).Const(RealScalar(1, dtype)).Const(RealScalar(3, dtype)).Add();
+  const auto f = DEPUTY_DTYPE_FLOAT32;
+  b.In(x(f)).Note("no-limits").Add();
+  b.In(x(f)).Const(RealScalar(-0.5)).Note("input=min").Add();
+  b.In(x(f)).None().Const(RealScalar(0.5)).Note("input=max").Add();
+  b.In(x(f)).In(RealScalar(-0.5)).In(RealScalar(0.75)).Note("limits=variable").Add();
+  b.In(x(f)).Const(RealScalar(0.5)).Const(RealScalar(-0.5)).Note("limits=exchanged").Add();
+  for (const Dims& shape : AwkwardShapes())
+    b.In(b.Random(f, shape)).Const(RealScalar(-0.5)).Const(RealScalar(0.75)).Note(ShapeNote(shape)).Add();
+}
+
+void AddCast(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder b(cases, "Cast", seed);
+  const std::vector<deputy_dtype> types = TypesOf("Cast");
+  for (const deputy_dtype to : types) {
+    b.In(b.Random(DEPUTY_DTYPE_FLOAT32, {2, 3, 4}, 0, 40)).Quietly("to", Attribute::Int(to));
+    b.Note(std::string("to=") + reference::NameOf(to)).Add();
+  }
+  for (const deputy_dtype from : types) {
+    if (from == DEPUTY_DTYPE_FLOAT32) continue;
+    const deputy_dtype to = from == DEPUTY_DTYPE_INT32 ? DEPUTY_DTYPE_INT64 : DEPUTY_DTYPE_INT32;
+    for (const deputy_dtype target : {to, deputy_dtype{DEPUTY_DTYPE_FLOAT32}}) {
+      b.In(b.Random(from, {2, 3, 4}, 0, 40)).Quietly("to", Attribute::Int(target));
+      b.Note(std::string("to=") + reference::NameOf(target)).Add();
+    }
+  }
+  for (const Dims& shape : AwkwardShapes())
+    b.In(b.Random(DEPUTY_DTYPE_FLOAT32, shape, 0, 40))
+        .Quietly("to", Attribute::Int(DEPUTY_DTYPE_INT32))
+        .Note(ShapeNote(shape))
+        .Add();
+}
+
+void AddTests(std::vector<Case>& cases, uint64_t seed) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  const double special[] = {0, 1, -2.5, kInfinite, -kInfinite, std::nan(""), -0.0, 65504};
+  const auto values = [&](deputy_dtype dtype) {
+    Tensor x(dtype, {2, 4});
+    for (int64_t i = 0; i < x.count(); ++i) x.Put(i, special[i]);
+    return x;
+  };
+  CaseBuilder nan(cases, "IsNaN", seed), infinite(cases, "IsInf", seed);
+  for (const deputy_dtype dtype : TypesOf("IsNaN")) nan.In(values(dtype)).Add();
+  for (const deputy_dtype dtype : TypesOf("IsInf")) infinite.In(values(dtype)).Add();
+  infinite.In(values(DEPUTY_DTYPE_FLOAT32)).With("detect_negative", Attribute::Int(0)).Add();
+  infinite.In(values(DEPUTY_DTYPE_FLOAT32)).With("detect_positive", Attribute::Int(0)).Add();
+}
+
+}  // namespace
+
+void AddElementwiseCases(std::vector<Case>& cases, uint64_t seed) {
+  for (const Function& function : Functions()) AddFunction(cases, function, seed);
+  AddClip(cases, seed);
+  AddCast(cases, seed);
+  AddTests(cases, seed);
+  CaseBuilder dropout(cases, "Dropout", seed);
+  dropout.In(dropout.Random({2, 3, 4})).Add();
+  dropout.In(dropout.Random({2, 3, 4})).Const(RealScalar(0.25)).Note("input=ratio").Add();
+}
+
+}  // namespace deputy::conformance

@@ -1,0 +1,53 @@
+// Between floats and small integers.
+#include "cases/families.hpp"
+#include "definitions.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+Tensor Zero(deputy_dtype dtype, std::vector<int64_t> values) {
+  Tensor tensor(dtype, values.size() == 1 ? Dims{} : Dims{static_cast<int64_t>(values.size())});
+  tensor.whole = std::move(values);
+  return tensor;
+}
+
+const char* NameOf(deputy_dtype dtype) { return reference::NameOf(dtype); }
+
+}  // namespace
+
+void AddQuantizationCases(std::vector<Case>& cases, uint64_t seed) {
+  const auto u8 = DEPUTY_DTYPE_UINT8, i8 = DEPUTY_DTYPE_INT8, u16 = DEPUTY_DTYPE_UINT16, i16 = DEPUTY_DTYPE_INT16;
+  CaseBuilder q(cases, "QuantizeLinear", seed), d(cases, "DequantizeLinear", seed);
+  for (const deputy_dtype dtype : {u8, i8, u16, i16}) {
+    q.In(q.Random({2, 3, 4})).Const(RealScalar(0.0625)).Const(Zero(dtype, {3}));
+    q.Note(std::string("to=") + NameOf(dtype)).Add();
+    d.In(d.Random(dtype, {2, 3, 4}, 0, 40)).Const(RealScalar(0.0625)).Const(Zero(dtype, {3})).Add();
+  }
+  d.In(d.Random(DEPUTY_DTYPE_INT32, {2, 3, 4}, -40, 40)).Const(RealScalar(0.0625)).Add();
+  q.In(q.Random({2, 3, 4})).Const(RealScalar(0.0078125)).Const(Zero(u8, {128})).Note("values=saturated").Add();
+  q.In(q.Random({2, 3, 4})).Const(RealScalar(0.0625)).Note("zero-point=none").Add();
+  d.In(d.Random(u8, {2, 3, 4}, 0, 40)).Const(RealScalar(0.0625)).Note("zero-point=none").Add();
+  for (const int64_t axis : {1, 2, -2}) {
+    const Dims x = {2, 3, 4};
+    const int64_t extent = x[static_cast<size_t>(axis < 0 ? axis + 3 : axis)];
+    std::vector<double> scales;
+    std::vector<int64_t> zeros;
+    for (int64_t i = 0; i < extent; ++i) {
+      scales.push_back(0.0625 * static_cast<double>(i + 1));
+      zeros.push_back(10 + i);
+    }
+    q.In(q.Random(x))
+        .Const(Real(scales))
+        .Const(Zero(u8, zeros))
+        .Note("scales=per-axis")
+        .With("axis", Attribute::Int(axis))
+        .Add();
+    d.In(d.Random(u8, x, 0, 40)).Const(Real(scales)).Const(Zero(u8, zeros)).Note("scales=per-axis");
+    d.With("axis", Attribute::Int(axis)).Add();
+  }
+  CaseBuilder dynamic(cases, "DynamicQuantizeLinear", seed);
+  dynamic.In(dynamic.Random({2, 3, 4})).Outputs(3).Add();
+  dynamic.In(dynamic.Random(DEPUTY_DTYPE_FLOAT32, {5}, 1, 3)).Outputs(3).Note("values=positive").Add();
+}
+
+}  // namespace deputy::conformance

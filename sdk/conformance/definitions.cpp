@@ -1,0 +1,115 @@
+#include "definitions.hpp"
+
+#include <algorithm>
+#include <climits>
+
+namespace deputy::conformance {
+namespace {
+
+constexpr uint32_t Bit(deputy_dtype dtype) { return 1u << static_cast<uint32_t>(dtype); }
+
+// The words of the list.
+constexpr uint32_t kU8 = Bit(DEPUTY_DTYPE_UINT8), kU16 = Bit(DEPUTY_DTYPE_UINT16), kU32 = Bit(DEPUTY_DTYPE_UINT32),
+                   kU64 = Bit(DEPUTY_DTYPE_UINT64), kI8 = Bit(DEPUTY_DTYPE_INT8), kI16 = Bit(DEPUTY_DTYPE_INT16),
+                   kI32 = Bit(DEPUTY_DTYPE_INT32), kI64 = Bit(DEPUTY_DTYPE_INT64), kF16 = Bit(DEPUTY_DTYPE_FLOAT16),
+                   kF32 = Bit(DEPUTY_DTYPE_FLOAT32), kF64 = Bit(DEPUTY_DTYPE_FLOAT64),
+                   kBf16 = Bit(DEPUTY_DTYPE_BFLOAT16), kBool = Bit(DEPUTY_DTYPE_BOOL), kStr = Bit(DEPUTY_DTYPE_STRING);
+constexpr uint32_t kFloats = kF16 | kF32 | kF64, kFloatsBf16 = kFloats | kBf16;
+constexpr uint32_t kWide = kFloats | kU32 | kU64 | kI32 | kI64, kWideBf16 = kWide | kBf16;
+constexpr uint32_t kNumeric = kWide | kU8 | kU16 | kI8 | kI16, kNumericBf16 = kNumeric | kBf16;
+constexpr uint32_t kAnyButBf16 = kNumeric | kBool | kStr, kAnyTensor = kAnyButBf16 | kBf16;
+constexpr bool kChanged = true, kExtended = false;
+constexpr int32_t kStillThere = INT32_MAX;
+
+std::vector<deputy_dtype> TypesIn(uint32_t bits) {
+  std::vector<deputy_dtype> types;
+  for (deputy_dtype dtype = 1; dtype <= DEPUTY_DTYPE_BFLOAT16; ++dtype)
+    if (dtype != DEPUTY_DTYPE_STRING && (bits & Bit(dtype)) != 0) types.push_back(dtype);
+  return types;
+}
+
+// The list is no code until the macros stand.
+// clang-format off
+std::vector<OperatorFacts> MakeAll() {
+  std::vector<OperatorFacts> all;
+#define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs) \
+  all.push_back({#name, domain, {}, {}});
+#define DEPUTY_DEFINITION(name, since, change, types) all.back().definitions.push_back({since, change, TypesIn(types)});
+#define DEPUTY_ATTRIBUTE(name, kind, attribute, since, until, ...) \
+  all.back().attributes.push_back({#attribute, since, until});
+#include "schema/operators.inc"
+  return all;
+}
+// clang-format on
+
+bool Holds(const Definition& definition, deputy_dtype dtype) {
+  return std::find(definition.types.begin(), definition.types.end(), dtype) != definition.types.end();
+}
+
+bool HasAttributes(const OperatorFacts& facts, const reference::Node& node, int32_t version) {
+  for (const auto& [name, value] : node.attributes)
+    for (const AttributeFact& fact : facts.attributes)
+      if (fact.name == name && (version < fact.since || version >= fact.until)) return false;
+  return true;
+}
+
+// The first definition that has what neither attributes nor the element type show.
+int32_t FirstWithForm(const reference::Node& node, const reference::Inputs& inputs) {
+  const auto has = [&](size_t i) { return reference::At(inputs, i) != nullptr; };
+  int32_t first = 1;
+  const auto need = [&](int32_t version, bool used) { first = used ? std::max(first, version) : first; };
+  for (const char* name : {"axis", "axes"}) {
+    std::vector<int64_t> axes = node.Ints(name, {});
+    axes.push_back(node.Int(name, 0));
+    need(11, std::any_of(axes.begin(), axes.end(), [](int64_t axis) { return axis < 0; }));
+  }
+  const std::string& type = node.op_type;
+  need(11, type == "Gather" || type == "Slice" || (type == "Gemm" && !has(2)));
+  need(13, type == "Resize" && (!has(1) || !has(2)));
+  need(18, type == "Pad" && has(3));
+  need(19, type == "Pad" && node.String("mode", "") == "wrap");
+  need(19, node.String("coordinate_transformation_mode", "") == "half_pixel_symmetric");
+  const std::string reduction = node.String("reduction", "none");
+  need(18, reduction == "max" || reduction == "min");
+  if (type == "QuantizeLinear" || type == "DequantizeLinear") {
+    need(13, has(1) && inputs[1]->rank() != 0);
+    need(19, has(1) && inputs[1]->dtype != DEPUTY_DTYPE_FLOAT32);
+    need(21, has(2) && reference::BytesOf(inputs[2]->dtype) == 2);
+  }
+  return first;
+}
+
+}  // namespace
+
+const std::vector<OperatorFacts>& AllOperators() {
+  static const auto* const all = new std::vector<OperatorFacts>(MakeAll());
+  return *all;
+}
+
+const OperatorFacts* FactsOf(std::string_view op_type) {
+  for (const OperatorFacts& facts : AllOperators())
+    if (facts.name == op_type && facts.domain.empty()) return &facts;
+  return nullptr;
+}
+
+std::vector<deputy_dtype> TypesOf(std::string_view op_type) {
+  const OperatorFacts* facts = FactsOf(op_type);
+  return facts == nullptr ? std::vector<deputy_dtype>() : facts->definitions.back().types;
+}
+
+int32_t OldestDefinition(const reference::Node& node, const reference::Inputs& inputs) {
+  const OperatorFacts* facts = FactsOf(node.op_type);
+  if (facts == nullptr) return 1;
+  size_t at = facts->definitions.size() - 1;
+  const int32_t first = FirstWithForm(node, inputs);
+  const reference::Tensor* operand = reference::At(inputs, 0);
+  while (at > 0 && !facts->definitions[at].changed) {
+    const Definition& older = facts->definitions[at - 1];
+    if (older.since < first || (operand != nullptr && !Holds(older, operand->dtype))) break;
+    if (!HasAttributes(*facts, node, older.since)) break;
+    --at;
+  }
+  return facts->definitions[at].since;
+}
+
+}  // namespace deputy::conformance

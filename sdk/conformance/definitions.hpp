@@ -1,0 +1,41 @@
+// What the SDK's list of operators says about an operator: its definitions and their element types, so that cases cover
+// each type and carry the definition number that a host would show to a plugin.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/node.hpp"
+
+namespace deputy::conformance {
+
+struct Definition {
+  int32_t since = 0;
+  bool changed = false;  // differs in meaning from the one before it
+  std::vector<deputy_dtype> types;
+};
+
+struct AttributeFact {
+  std::string_view name;
+  int32_t since = 0, until = 0;
+};
+
+struct OperatorFacts {
+  std::string_view name, domain;
+  std::vector<Definition> definitions;  // oldest first
+  std::vector<AttributeFact> attributes;
+};
+
+// NULL for an operator that is not on the list.
+const OperatorFacts* FactsOf(std::string_view op_type);
+const std::vector<OperatorFacts>& AllOperators();
+
+// Element types of the newest definition, without strings.
+std::vector<deputy_dtype> TypesOf(std::string_view op_type);
+
+// An old definition that means the same for a node of the newest one; `inputs` as in Case. Errs on the newer side.
+int32_t OldestDefinition(const reference::Node& node, const reference::Inputs& inputs);
+
+}  // namespace deputy::conformance

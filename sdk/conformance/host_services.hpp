@@ -1,0 +1,69 @@
+// The host's side of the plugin ABI, as the kit plays it: statuses that are counted, a log that is kept, and graphs
+// that are known as long as they live. Whatever a plugin does wrong with them is written down as a fault.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "deputy/abi/delegate.h"
+
+struct deputy_status {
+  deputy_code code;
+  deputy_node_id node;
+  std::string message;
+};
+
+namespace deputy::conformance {
+
+// What a plugin's function returned.
+struct Outcome {
+  deputy_code code = DEPUTY_OK;
+  deputy_node_id node = DEPUTY_NO_NODE;
+  std::string message;
+
+  bool ok() const { return code == DEPUTY_OK; }
+  std::string ToString() const;  // "not supported: no room on the device"
+};
+
+// [any-thread]
+class HostServices {
+ public:
+  HostServices();
+
+  const deputy_host* table() const { return &table_; }
+  // Takes back a status that a function of the plugin returned.
+  Outcome Take(deputy_status* status);
+  // Statuses that were made and have not come back.
+  size_t statuses_out() const;
+
+  void AddGraph(const deputy_graph* graph);
+  void RemoveGraph(const deputy_graph* graph);
+  bool HasGraph(const deputy_graph* graph) const;
+
+  void Fault(std::string what);
+  // Takes the faults so far.
+  std::vector<std::string> TakeFaults();
+
+  // Of the object behind a table that a plugin has.
+  static HostServices& Of(void* self) { return *static_cast<HostServices*>(self); }
+  deputy_status* NewStatus(deputy_code code, deputy_node_id node, std::string message);
+  void ParallelFor(int64_t count, int64_t grain, deputy_parallel_fn fn, void* job);
+
+ private:
+  deputy_host table_{};
+  mutable std::mutex mutex_;
+  std::map<deputy_status*, std::unique_ptr<deputy_status>> out_;
+  std::vector<std::unique_ptr<deputy_status>> returned_;  // kept, so that a second return of one is noticed
+  std::set<const deputy_graph*> graphs_;
+  std::vector<std::string> faults_;
+};
+
+const char* CodeName(deputy_code code);
+
+}  // namespace deputy::conformance

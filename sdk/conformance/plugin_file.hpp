@@ -1,0 +1,28 @@
+// What a plugin's file says about itself without being loaded: the manifest in its ELF note, and the symbols that it
+// exports.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deputy/abi/note.h"
+
+namespace deputy::conformance {
+
+struct PluginFile {
+  std::string fault;  // why the file could not be read as a plugin; then nothing else is set
+  bool has_note = false;
+  deputy_note_head note{};
+  std::vector<std::pair<std::string, std::string>> lines;  // of the note, in order
+  std::vector<std::string> exports;                        // defined and visible
+
+  // The value of the first line with this key; "" without one.
+  std::string Line(const std::string& key) const;
+  // The parts of such a value, which are separated by commas.
+  std::vector<std::string> List(const std::string& key) const;
+
+  static PluginFile Read(const std::string& path);
+};
+
+}  // namespace deputy::conformance

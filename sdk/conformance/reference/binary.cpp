@@ -1,0 +1,181 @@
+// Functions of the elements of two inputs, or of several, with broadcasting.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "reference/broadcast.hpp"
+#include "reference/node.hpp"
+
+namespace deputy::conformance::reference {
+namespace {
+
+using RealFunction = std::function<double(double, double)>;
+using WholeFunction = std::function<int64_t(int64_t, int64_t)>;
+
+Tensor Join(const Tensor& a, const Tensor& b, const RealFunction& real, const WholeFunction& whole) {
+  Tensor y(a.dtype, BroadcastDims(a.dims, b.dims));
+  for (int64_t i = 0; i < y.count(); ++i) {
+    const Dims index = IndexOf(y.dims, i);
+    const int64_t at_a = BroadcastFlat(a.dims, index), at_b = BroadcastFlat(b.dims, index);
+    if (IsReal(a.dtype))
+      y.Put(i, real(a.Get(at_a), b.Get(at_b)));
+    else
+      y.Put(i, whole(a.whole[static_cast<size_t>(at_a)], b.whole[static_cast<size_t>(at_b)]));
+  }
+  return y;
+}
+
+// On two's complement numbers whose overflow wraps.
+int64_t WrappingSum(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+int64_t WrappingDifference(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+int64_t WrappingProduct(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
+std::vector<Tensor> Add(const Node&, const Inputs& in) { return {Join(*in[0], *in[1], std::plus<>(), WrappingSum)}; }
+std::vector<Tensor> Sub(const Node&, const Inputs& in) {
+  return {Join(*in[0], *in[1], std::minus<>(), WrappingDifference)};
+}
+std::vector<Tensor> Mul(const Node&, const Inputs& in) {
+  return {Join(*in[0], *in[1], std::multiplies<>(), WrappingProduct)};
+}
+std::vector<Tensor> Div(const Node&, const Inputs& in) {
+  return {Join(*in[0], *in[1], std::divides<>(), [](int64_t a, int64_t b) { return b == 0 ? 0 : a / b; })};
+}
+
+std::vector<Tensor> Pow(const Node&, const Inputs& in) {
+  Tensor y(in[0]->dtype, BroadcastDims(in[0]->dims, in[1]->dims));
+  for (int64_t i = 0; i < y.count(); ++i) {
+    const Dims index = IndexOf(y.dims, i);
+    y.Put(i, std::pow(in[0]->Get(BroadcastFlat(in[0]->dims, index)), in[1]->Get(BroadcastFlat(in[1]->dims, index))));
+  }
+  return {y};
+}
+
+// fmod: the sign of the dividend; otherwise that of the divisor.
+std::vector<Tensor> Mod(const Node& node, const Inputs& in) {
+  const bool fmod = node.Int("fmod", 0) != 0;
+  return {Join(
+      *in[0], *in[1], [](double a, double b) { return std::fmod(a, b); },
+      [=](int64_t a, int64_t b) {
+        const int64_t rest = b == 0 ? 0 : a % b;
+        return !fmod && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+      })};
+}
+
+std::vector<Tensor> PRelu(const Node&, const Inputs& in) {
+  return {Join(
+      *in[0], *in[1], [](double x, double slope) { return x < 0 ? slope * x : x; },
+      [](int64_t x, int64_t slope) { return x < 0 ? slope * x : x; })};
+}
+
+std::vector<Tensor> BitShift(const Node& node, const Inputs& in) {
+  const bool left = node.String("direction", "LEFT") == "LEFT";
+  return {Join(*in[0], *in[1], std::plus<>(), [=](int64_t a, int64_t b) {
+    const auto bits = static_cast<uint64_t>(a);
+    return static_cast<int64_t>(left ? bits << b : bits >> b);
+  })};
+}
+
+template <class Operation>
+std::vector<Tensor> Bits(const Node&, const Inputs& in) {
+  return {Join(*in[0], *in[1], std::plus<>(), Operation())};
+}
+
+template <class Relation>
+std::vector<Tensor> Compare(const Node&, const Inputs& in) {
+  Tensor y(DEPUTY_DTYPE_BOOL, BroadcastDims(in[0]->dims, in[1]->dims));
+  for (int64_t i = 0; i < y.count(); ++i) {
+    const Dims index = IndexOf(y.dims, i);
+    y.Put(i, static_cast<int64_t>(Relation()(in[0]->Get(BroadcastFlat(in[0]->dims, index)),
+                                             in[1]->Get(BroadcastFlat(in[1]->dims, index)))));
+  }
+  return {y};
+}
+
+struct Xor {
+  bool operator()(double a, double b) const { return (a != 0) != (b != 0); }
+};
+
+std::vector<Tensor> Fold(const Inputs& in, const RealFunction& real, const WholeFunction& whole) {
+  Tensor y = *in[0];
+  for (size_t i = 1; i < in.size(); ++i) {
+    // Sums of many are rounded once.
+    Tensor wide = y;
+    if (IsReal(y.dtype)) wide.dtype = DEPUTY_DTYPE_FLOAT64;
+    y = Join(wide, *in[i], real, whole);
+  }
+  return {y};
+}
+
+Tensor Rounded(Tensor wide, deputy_dtype dtype) {
+  wide.dtype = dtype;
+  for (double& value : wide.real) value = Round(dtype, value);
+  return wide;
+}
+
+std::vector<Tensor> Sum(const Node&, const Inputs& in) {
+  return {Rounded(Fold(in, std::plus<>(), WrappingSum)[0], in[0]->dtype)};
+}
+std::vector<Tensor> Max(const Node&, const Inputs& in) {
+  return {Rounded(Fold(
+                      in, [](double a, double b) { return std::max(a, b); },
+                      [](int64_t a, int64_t b) { return std::max(a, b); })[0],
+                  in[0]->dtype)};
+}
+std::vector<Tensor> Min(const Node&, const Inputs& in) {
+  return {Rounded(Fold(
+                      in, [](double a, double b) { return std::min(a, b); },
+                      [](int64_t a, int64_t b) { return std::min(a, b); })[0],
+                  in[0]->dtype)};
+}
+std::vector<Tensor> Mean(const Node&, const Inputs& in) {
+  Tensor sum = Fold(in, std::plus<>(), WrappingSum)[0];
+  for (double& value : sum.real) value /= static_cast<double>(in.size());
+  return {Rounded(sum, in[0]->dtype)};
+}
+
+std::vector<Tensor> Where(const Node&, const Inputs& in) {
+  Tensor y(in[1]->dtype, BroadcastDims(in[0]->dims, BroadcastDims(in[1]->dims, in[2]->dims)));
+  for (int64_t i = 0; i < y.count(); ++i) {
+    const Dims index = IndexOf(y.dims, i);
+    const Tensor& source = in[0]->Get(BroadcastFlat(in[0]->dims, index)) != 0 ? *in[1] : *in[2];
+    y.Copy(i, source, BroadcastFlat(source.dims, index));
+  }
+  return {y};
+}
+
+}  // namespace
+
+KernelRows BinaryKernels() {
+  return {{"Add", Add},
+          {"And", Compare<std::logical_and<>>},
+          {"BitShift", BitShift},
+          {"BitwiseAnd", Bits<std::bit_and<>>},
+          {"BitwiseOr", Bits<std::bit_or<>>},
+          {"BitwiseXor", Bits<std::bit_xor<>>},
+          {"Div", Div},
+          {"Equal", Compare<std::equal_to<>>},
+          {"Greater", Compare<std::greater<>>},
+          {"GreaterOrEqual", Compare<std::greater_equal<>>},
+          {"Less", Compare<std::less<>>},
+          {"LessOrEqual", Compare<std::less_equal<>>},
+          {"Max", Max},
+          {"Mean", Mean},
+          {"Min", Min},
+          {"Mod", Mod},
+          {"Mul", Mul},
+          {"Or", Compare<std::logical_or<>>},
+          {"PRelu", PRelu},
+          {"Pow", Pow},
+          {"Sub", Sub},
+          {"Sum", Sum},
+          {"Where", Where},
+          {"Xor", Compare<Xor>}};
+}
+
+}  // namespace deputy::conformance::reference

@@ -1,0 +1,206 @@
+// Functions of one element.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "reference/node.hpp"
+
+namespace deputy::conformance::reference {
+namespace {
+
+std::vector<Tensor> Map(const Tensor& x, const std::function<double(double)>& f) {
+  Tensor y(x.dtype, x.dims);
+  for (int64_t i = 0; i < x.count(); ++i) y.Put(i, f(x.Get(i)));
+  return {y};
+}
+
+template <double (*kFunction)(double)>
+std::vector<Tensor> Plain(const Node&, const Inputs& in) {
+  return Map(*in[0], kFunction);
+}
+
+std::vector<Tensor> MapWhole(const Tensor& x, const std::function<int64_t(int64_t)>& f) {
+  Tensor y(x.dtype, x.dims);
+  for (int64_t i = 0; i < x.count(); ++i) y.Put(i, f(x.whole[static_cast<size_t>(i)]));
+  return {y};
+}
+
+double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double Softplus(double x) { return x > 30 ? x : std::log1p(std::exp(x)); }
+double Softsign(double x) { return x / (1 + std::fabs(x)); }
+double Relu(double x) { return x > 0 ? x : (std::isnan(x) ? x : 0); }
+double Reciprocal(double x) { return 1 / x; }
+double HardSwish(double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }
+double Mish(double x) { return x * std::tanh(Softplus(x)); }
+double Sign(double x) { return x > 0 ? 1 : (x < 0 ? -1 : x); }
+double NegateBits(double x) { return x != 0 ? 0 : 1; }
+double Floor(double x) { return std::floor(x); }
+double Ceil(double x) { return std::ceil(x); }
+double RoundHalfEven(double x) { return std::nearbyint(x); }
+double Sqrt(double x) { return std::sqrt(x); }
+double Exp(double x) { return std::exp(x); }
+double Log(double x) { return std::log(x); }
+double Erf(double x) { return std::erf(x); }
+double Sin(double x) { return std::sin(x); }
+double Cos(double x) { return std::cos(x); }
+double Tan(double x) { return std::tan(x); }
+double Asin(double x) { return std::asin(x); }
+double Acos(double x) { return std::acos(x); }
+double Atan(double x) { return std::atan(x); }
+double Sinh(double x) { return std::sinh(x); }
+double Cosh(double x) { return std::cosh(x); }
+double Tanh(double x) { return std::tanh(x); }
+double Asinh(double x) { return std::asinh(x); }
+double Acosh(double x) { return std::acosh(x); }
+double Atanh(double x) { return std::atanh(x); }
+
+std::vector<Tensor> Abs(const Node&, const Inputs& in) {
+  if (!IsReal(in[0]->dtype)) return MapWhole(*in[0], [](int64_t v) { return v < 0 ? -v : v; });
+  return Map(*in[0], [](double v) { return std::fabs(v); });
+}
+
+std::vector<Tensor> Neg(const Node&, const Inputs& in) {
+  if (!IsReal(in[0]->dtype)) return MapWhole(*in[0], [](int64_t v) { return -v; });
+  return Map(*in[0], [](double v) { return -v; });
+}
+
+std::vector<Tensor> BitwiseNot(const Node&, const Inputs& in) {
+  return MapWhole(*in[0], [](int64_t v) { return ~v; });
+}
+
+std::vector<Tensor> LeakyRelu(const Node& node, const Inputs& in) {
+  const double alpha = node.Float("alpha", 0.01f);
+  return Map(*in[0], [=](double x) { return x < 0 ? alpha * x : x; });
+}
+
+std::vector<Tensor> Elu(const Node& node, const Inputs& in) {
+  const double alpha = node.Float("alpha", 1.0f);
+  return Map(*in[0], [=](double x) { return x < 0 ? alpha * std::expm1(x) : x; });
+}
+
+std::vector<Tensor> Celu(const Node& node, const Inputs& in) {
+  const double alpha = node.Float("alpha", 1.0f);
+  return Map(*in[0], [=](double x) { return std::max(0.0, x) + std::min(0.0, alpha * std::expm1(x / alpha)); });
+}
+
+std::vector<Tensor> Selu(const Node& node, const Inputs& in) {
+  const double alpha = node.Float("alpha", 1.67326319217681884765625f);
+  const double gamma = node.Float("gamma", 1.05070102214813232421875f);
+  return Map(*in[0], [=](double x) { return gamma * (x <= 0 ? alpha * std::expm1(x) : x); });
+}
+
+std::vector<Tensor> HardSigmoid(const Node& node, const Inputs& in) {
+  const double alpha = node.Float("alpha", 0.2f), beta = node.Float("beta", 0.5f);
+  return Map(*in[0], [=](double x) { return std::clamp(alpha * x + beta, 0.0, 1.0); });
+}
+
+std::vector<Tensor> ThresholdedRelu(const Node& node, const Inputs& in) {
+  const double alpha = node.Float("alpha", 1.0f);
+  return Map(*in[0], [=](double x) { return x > alpha ? x : 0; });
+}
+
+std::vector<Tensor> Shrink(const Node& node, const Inputs& in) {
+  const double bias = node.Float("bias", 0.0f), lambd = node.Float("lambd", 0.5f);
+  return Map(*in[0], [=](double x) { return x < -lambd ? x + bias : (x > lambd ? x - bias : 0); });
+}
+
+std::vector<Tensor> Gelu(const Node& node, const Inputs& in) {
+  if (node.String("approximate", "none") == "tanh")
+    return Map(*in[0], [](double x) {
+      return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
+    });
+  return Map(*in[0], [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); });
+}
+
+std::vector<Tensor> Clip(const Node& node, const Inputs& in) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  double low = -kInfinite, high = kInfinite;
+  if (node.since_version < 11) {
+    if (node.Has("min")) low = node.Float("min", 0);
+    if (node.Has("max")) high = node.Float("max", 0);
+  }
+  if (At(in, 1) != nullptr) low = in[1]->Get(0);
+  if (At(in, 2) != nullptr) high = in[2]->Get(0);
+  return Map(*in[0], [=](double x) { return std::min(high, std::max(low, x)); });
+}
+
+std::vector<Tensor> Cast(const Node& node, const Inputs& in) {
+  const auto to = static_cast<deputy_dtype>(node.Int("to", DEPUTY_DTYPE_FLOAT32));
+  Tensor y(to, in[0]->dims);
+  for (int64_t i = 0; i < y.count(); ++i) {
+    if (to == DEPUTY_DTYPE_BOOL)
+      y.Put(i, static_cast<int64_t>(in[0]->Get(i) != 0));
+    else if (IsReal(in[0]->dtype) || IsReal(to))
+      y.Put(i, in[0]->Get(i));
+    else
+      y.Put(i, in[0]->whole[static_cast<size_t>(i)]);
+  }
+  return {y};
+}
+
+template <bool (*kTest)(double, const Node&)>
+std::vector<Tensor> Test(const Node& node, const Inputs& in) {
+  Tensor y(DEPUTY_DTYPE_BOOL, in[0]->dims);
+  for (int64_t i = 0; i < y.count(); ++i) y.Put(i, static_cast<int64_t>(kTest(in[0]->Get(i), node)));
+  return {y};
+}
+
+bool IsNaN(double x, const Node&) { return std::isnan(x); }
+bool IsInf(double x, const Node& node) {
+  return std::isinf(x) && node.Int(x > 0 ? "detect_positive" : "detect_negative", 1) != 0;
+}
+
+std::vector<Tensor> Identity(const Node&, const Inputs& in) { return {*in[0]}; }
+
+}  // namespace
+
+KernelRows ElementwiseKernels() {
+  return {{"Abs", Abs},
+          {"Acos", Plain<Acos>},
+          {"Acosh", Plain<Acosh>},
+          {"Asin", Plain<Asin>},
+          {"Asinh", Plain<Asinh>},
+          {"Atan", Plain<Atan>},
+          {"Atanh", Plain<Atanh>},
+          {"BitwiseNot", BitwiseNot},
+          {"Cast", Cast},
+          {"Ceil", Plain<Ceil>},
+          {"Celu", Celu},
+          {"Clip", Clip},
+          {"Cos", Plain<Cos>},
+          {"Cosh", Plain<Cosh>},
+          {"Dropout", Identity},
+          {"Elu", Elu},
+          {"Erf", Plain<Erf>},
+          {"Exp", Plain<Exp>},
+          {"Floor", Plain<Floor>},
+          {"Gelu", Gelu},
+          {"HardSigmoid", HardSigmoid},
+          {"HardSwish", Plain<HardSwish>},
+          {"Identity", Identity},
+          {"IsInf", Test<IsInf>},
+          {"IsNaN", Test<IsNaN>},
+          {"LeakyRelu", LeakyRelu},
+          {"Log", Plain<Log>},
+          {"Mish", Plain<Mish>},
+          {"Neg", Neg},
+          {"Not", Plain<NegateBits>},
+          {"Reciprocal", Plain<Reciprocal>},
+          {"Relu", Plain<Relu>},
+          {"Round", Plain<RoundHalfEven>},
+          {"Selu", Selu},
+          {"Shrink", Shrink},
+          {"Sigmoid", Plain<Sigmoid>},
+          {"Sign", Plain<Sign>},
+          {"Sin", Plain<Sin>},
+          {"Sinh", Plain<Sinh>},
+          {"Softplus", Plain<Softplus>},
+          {"Softsign", Plain<Softsign>},
+          {"Sqrt", Plain<Sqrt>},
+          {"Tan", Plain<Tan>},
+          {"Tanh", Plain<Tanh>},
+          {"ThresholdedRelu", ThresholdedRelu}};
+}
+
+}  // namespace deputy::conformance::reference

@@ -1,0 +1,106 @@
+// Products of matrices.
+#include <cmath>
+
+#include "reference/broadcast.hpp"
+#include "reference/node.hpp"
+
+namespace deputy::conformance::reference {
+namespace {
+
+// As numpy: a vector is a row on the left and a column on the right, which the result then lacks. In double.
+template <class Left, class Right>
+Tensor Product(Dims a, Dims b, const Left& left, const Right& right) {
+  const bool row = a.size() == 1, column = b.size() == 1;
+  if (row) a.insert(a.begin(), 1);
+  if (column) b.push_back(1);
+  const Dims batch = BroadcastDims(Dims(a.begin(), a.end() - 2), Dims(b.begin(), b.end() - 2));
+  const int64_t m = a[a.size() - 2], k = a.back(), n = b.back();
+  Dims dims = batch;
+  if (!row) dims.push_back(m);
+  if (!column) dims.push_back(n);
+  Tensor y(DEPUTY_DTYPE_FLOAT64, dims);
+  const Dims a_batch(a.begin(), a.end() - 2), b_batch(b.begin(), b.end() - 2);
+  int64_t at = 0;
+  for (int64_t i = 0; i < CountOf(batch); ++i) {
+    const Dims index = IndexOf(batch, i);
+    const int64_t a_at = BroadcastFlat(a_batch, index) * m * k, b_at = BroadcastFlat(b_batch, index) * k * n;
+    for (int64_t r = 0; r < m; ++r)
+      for (int64_t c = 0; c < n; ++c) {
+        double sum = 0;
+        for (int64_t j = 0; j < k; ++j) sum += left(a_at + r * k + j) * right(b_at + j * n + c);
+        y.Put(at++, sum);
+      }
+  }
+  return y;
+}
+
+Tensor As(deputy_dtype dtype, const Tensor& wide) {
+  Tensor y(dtype, wide.dims);
+  for (int64_t i = 0; i < y.count(); ++i) y.Put(i, wide.Get(i));
+  return y;
+}
+
+std::vector<Tensor> MatMul(const Node&, const Inputs& in) {
+  const Tensor &a = *in[0], &b = *in[1];
+  return {As(a.dtype, Product(
+                          a.dims, b.dims, [&](int64_t i) { return a.Get(i); }, [&](int64_t i) { return b.Get(i); }))};
+}
+
+// A zero point of one number, or one for each row of the left and each column of the right.
+double LeftZero(const Tensor& a, const Tensor* zero, int64_t i) {
+  if (zero == nullptr) return 0;
+  return zero->Get(zero->count() == 1 ? 0 : i / a.dims.back() % zero->count());
+}
+double RightZero(const Tensor& b, const Tensor* zero, int64_t i) {
+  if (zero == nullptr) return 0;
+  return zero->Get(zero->count() == 1 ? 0 : i % b.dims.back());
+}
+
+std::vector<Tensor> MatMulInteger(const Node&, const Inputs& in) {
+  const Tensor &a = *in[0], &b = *in[1];
+  const Tensor *a_zero = At(in, 2), *b_zero = At(in, 3);
+  return {As(DEPUTY_DTYPE_INT32, Product(
+                                     a.dims, b.dims, [&](int64_t i) { return a.Get(i) - LeftZero(a, a_zero, i); },
+                                     [&](int64_t i) { return b.Get(i) - RightZero(b, b_zero, i); }))};
+}
+
+std::vector<Tensor> QLinearMatMul(const Node&, const Inputs& in) {
+  const Tensor &a = *in[0], &b = *in[3], &y_zero = *in[7];
+  const Tensor sum = Product(
+      a.dims, b.dims, [&](int64_t i) { return a.Get(i) - LeftZero(a, in[2], i); },
+      [&](int64_t i) { return b.Get(i) - RightZero(b, in[5], i); });
+  Tensor y(y_zero.dtype, sum.dims);
+  const double low = y.dtype == DEPUTY_DTYPE_INT8 ? -128 : 0, high = y.dtype == DEPUTY_DTYPE_INT8 ? 127 : 255;
+  for (int64_t i = 0; i < y.count(); ++i) {
+    const double real = sum.Get(i) * in[1]->Get(0) * in[4]->Get(0) / in[6]->Get(0);
+    const double whole = std::nearbyint(real) + y_zero.Get(0);
+    y.Put(i, whole < low ? low : (whole > high ? high : whole));
+  }
+  return {y};
+}
+
+std::vector<Tensor> Gemm(const Node& node, const Inputs& in) {
+  const Tensor &a = *in[0], &b = *in[1];
+  const bool turn_a = node.Int("transA", 0) != 0, turn_b = node.Int("transB", 0) != 0;
+  const double alpha = node.Float("alpha", 1.0f), beta = node.Float("beta", 1.0f);
+  const int64_t m = a.dims[turn_a ? 1 : 0], k = a.dims[turn_a ? 0 : 1], n = b.dims[turn_b ? 0 : 1];
+  Tensor y(a.dtype, {m, n});
+  for (int64_t r = 0; r < m; ++r)
+    for (int64_t c = 0; c < n; ++c) {
+      double sum = 0;
+      for (int64_t j = 0; j < k; ++j)
+        sum += a.Get(turn_a ? j * m + r : r * k + j) * b.Get(turn_b ? c * k + j : j * n + c);
+      sum *= alpha;
+      if (At(in, 2) != nullptr) sum += beta * in[2]->Get(BroadcastFlat(in[2]->dims, {r, c}));
+      y.Put(r * n + c, sum);
+    }
+  return {y};
+}
+
+}  // namespace
+
+KernelRows MatrixKernels() {
+  return {{"Gemm", Gemm}, {"MatMul", MatMul}, {"MatMulInteger", MatMulInteger}, {"QLinearMatMul", QLinearMatMul}};
+}
+
+}  // namespace deputy::conformance::reference

@@ -1,0 +1,95 @@
+#include "reference/node.hpp"
+
+#include <initializer_list>
+
+namespace deputy::conformance::reference {
+namespace {
+
+const std::map<std::string, Kernel>& AllKernels() {
+  static const auto* const kernels = [] {
+    auto* all = new std::map<std::string, Kernel>;
+    for (const KernelRows& family : {ElementwiseKernels(), BinaryKernels(), ConvolutionKernels(), PoolingKernels(),
+                                     MatrixKernels(), NormalizationKernels(), MovementKernels(), IndexingKernels(),
+                                     ReductionKernels(), ResizeKernels(), QuantizationKernels()})
+      for (const KernelRow& row : family) all->emplace(row.op_type, row.kernel);
+    return all;
+  }();
+  return *kernels;
+}
+
+const Attribute* Find(const Node& node, const std::string& name) {
+  const auto found = node.attributes.find(name);
+  return found == node.attributes.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+Attribute Attribute::Int(int64_t value) {
+  Attribute made;
+  made.type = DEPUTY_ATTRIBUTE_INT;
+  made.i = value;
+  return made;
+}
+Attribute Attribute::Float(float value) {
+  Attribute made;
+  made.type = DEPUTY_ATTRIBUTE_FLOAT;
+  made.f = value;
+  return made;
+}
+Attribute Attribute::String(std::string value) {
+  Attribute made;
+  made.type = DEPUTY_ATTRIBUTE_STRING;
+  made.s = std::move(value);
+  return made;
+}
+Attribute Attribute::Ints(std::vector<int64_t> values) {
+  Attribute made;
+  made.type = DEPUTY_ATTRIBUTE_INTS;
+  made.ints = std::move(values);
+  return made;
+}
+Attribute Attribute::Floats(std::vector<float> values) {
+  Attribute made;
+  made.type = DEPUTY_ATTRIBUTE_FLOATS;
+  made.floats = std::move(values);
+  return made;
+}
+Attribute Attribute::OfTensor(Tensor value) {
+  Attribute made;
+  made.type = DEPUTY_ATTRIBUTE_TENSOR;
+  made.tensor = std::move(value);
+  return made;
+}
+
+int64_t Node::Int(const std::string& name, int64_t otherwise) const {
+  const Attribute* found = Find(*this, name);
+  return found == nullptr ? otherwise : found->i;
+}
+double Node::Float(const std::string& name, float otherwise) const {
+  const Attribute* found = Find(*this, name);
+  return static_cast<double>(found == nullptr ? otherwise : found->f);
+}
+std::string Node::String(const std::string& name, std::string otherwise) const {
+  const Attribute* found = Find(*this, name);
+  return found == nullptr ? std::move(otherwise) : found->s;
+}
+std::vector<int64_t> Node::Ints(const std::string& name, std::vector<int64_t> otherwise) const {
+  const Attribute* found = Find(*this, name);
+  return found == nullptr ? std::move(otherwise) : found->ints;
+}
+
+std::vector<int64_t> ListOf(const Tensor& tensor) {
+  std::vector<int64_t> list;
+  for (int64_t i = 0; i < tensor.count(); ++i) list.push_back(static_cast<int64_t>(tensor.Get(i)));
+  return list;
+}
+
+std::vector<Tensor> Compute(const Node& node, const Inputs& inputs) {
+  const auto found = AllKernels().find(node.op_type);
+  if (found == AllKernels().end() || !node.domain.empty()) return {};
+  return found->second(node, inputs);
+}
+
+bool Knows(const std::string& op_type) { return AllKernels().count(op_type) != 0; }
+
+}  // namespace deputy::conformance::reference

@@ -1,0 +1,80 @@
+// What an oracle kernel is given: one node with its attributes, and its inputs. Attributes that are absent read as the
+// default that the kernel names, as ONNX has it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deputy/abi/graph.h"
+#include "reference/tensor.hpp"
+
+namespace deputy::conformance::reference {
+
+struct Attribute {
+  deputy_attribute_type type = DEPUTY_ATTRIBUTE_NONE;
+  int64_t i = 0;
+  float f = 0;
+  std::string s;
+  std::vector<int64_t> ints;
+  std::vector<float> floats;
+  std::vector<std::string> strings;
+  Tensor tensor;
+
+  static Attribute Int(int64_t value);
+  static Attribute Float(float value);
+  static Attribute String(std::string value);
+  static Attribute Ints(std::vector<int64_t> values);
+  static Attribute Floats(std::vector<float> values);
+  static Attribute OfTensor(Tensor value);
+};
+
+using Attributes = std::map<std::string, Attribute>;
+
+struct Node {
+  std::string op_type, domain;
+  int32_t since_version = 1;
+  Attributes attributes;
+  size_t output_count = 1;  // as many as are asked for
+
+  bool Has(const std::string& name) const { return attributes.count(name) != 0; }
+  int64_t Int(const std::string& name, int64_t otherwise) const;
+  double Float(const std::string& name, float otherwise) const;
+  std::string String(const std::string& name, std::string otherwise) const;
+  std::vector<int64_t> Ints(const std::string& name, std::vector<int64_t> otherwise) const;
+};
+
+// One per input of the node; NULL where it is left out. What stands behind the last one is left out as well.
+using Inputs = std::vector<const Tensor*>;
+
+inline const Tensor* At(const Inputs& inputs, size_t i) { return i < inputs.size() ? inputs[i] : nullptr; }
+// The elements of a list of integers.
+std::vector<int64_t> ListOf(const Tensor& tensor);
+
+using Kernel = std::vector<Tensor> (*)(const Node& node, const Inputs& inputs);
+struct KernelRow {
+  const char* op_type;
+  Kernel kernel;
+};
+using KernelRows = std::vector<KernelRow>;
+
+// The outputs of a node, computed the obvious way; empty for an operator that the oracle does not know.
+std::vector<Tensor> Compute(const Node& node, const Inputs& inputs);
+bool Knows(const std::string& op_type);
+
+// The families, one file each.
+KernelRows ElementwiseKernels();
+KernelRows BinaryKernels();
+KernelRows ConvolutionKernels();
+KernelRows PoolingKernels();
+KernelRows MatrixKernels();
+KernelRows NormalizationKernels();
+KernelRows MovementKernels();
+KernelRows IndexingKernels();
+KernelRows ReductionKernels();
+KernelRows ResizeKernels();
+KernelRows QuantizationKernels();
+
+}  // namespace deputy::conformance::reference

@@ -1,0 +1,220 @@
+// Normalizations over channels, groups, rows and neighbours, and the softmax family.
+#include <algorithm>
+#include <cmath>
+
+#include "reference/broadcast.hpp"
+#include "reference/node.hpp"
+
+namespace deputy::conformance::reference {
+namespace {
+
+std::vector<Tensor> BatchNormalization(const Node& node, const Inputs& in) {
+  const Tensor& x = *in[0];
+  const double epsilon = node.Float("epsilon", 1e-5f);
+  Tensor y(x.dtype, x.dims);
+  for (int64_t i = 0; i < x.count(); ++i) {
+    const int64_t c = x.rank() > 1 ? IndexOf(x.dims, i)[1] : 0;
+    const double shifted = (x.Get(i) - in[3]->Get(c)) / std::sqrt(in[4]->Get(c) + epsilon);
+    y.Put(i, shifted * in[1]->Get(c) + in[2]->Get(c));
+  }
+  return {y};
+}
+
+struct Moments {
+  double mean = 0, variance = 0;
+};
+
+// Of `count` elements from `begin` on.
+Moments MomentsOf(const Tensor& x, int64_t begin, int64_t count) {
+  Moments moments;
+  for (int64_t i = 0; i < count; ++i) moments.mean += x.Get(begin + i);
+  moments.mean /= static_cast<double>(count);
+  for (int64_t i = 0; i < count; ++i) moments.variance += std::pow(x.Get(begin + i) - moments.mean, 2);
+  moments.variance /= static_cast<double>(count);
+  return moments;
+}
+
+// `groups` of channels are normalized together; scale and bias are per channel.
+std::vector<Tensor> Grouped(const Node& node, const Inputs& in, int64_t groups) {
+  const Tensor& x = *in[0];
+  const double epsilon = node.Float("epsilon", 1e-5f);
+  const int64_t channels = x.dims[1];
+  const int64_t size = x.count() == 0 ? 0 : x.count() / (x.dims[0] * groups);
+  Tensor y(x.dtype, x.dims);
+  for (int64_t begin = 0; begin < x.count(); begin += size) {
+    const Moments moments = MomentsOf(x, begin, size);
+    for (int64_t i = begin; i < begin + size; ++i) {
+      const int64_t c = IndexOf(x.dims, i)[1] * in[1]->count() / channels;
+      y.Put(i, (x.Get(i) - moments.mean) / std::sqrt(moments.variance + epsilon) * in[1]->Get(c) + in[2]->Get(c));
+    }
+  }
+  return {y};
+}
+
+std::vector<Tensor> InstanceNormalization(const Node& node, const Inputs& in) {
+  return Grouped(node, in, in[0]->dims[1]);
+}
+std::vector<Tensor> GroupNormalization(const Node& node, const Inputs& in) {
+  return Grouped(node, in, node.Int("num_groups", 1));
+}
+
+int64_t RowLength(const Tensor& x, int64_t axis) {
+  int64_t length = 1;
+  for (size_t i = FromFront(axis, x.rank()); i < x.rank(); ++i) length *= x.dims[i];
+  return length;
+}
+
+std::vector<Tensor> LayerNormalization(const Node& node, const Inputs& in) {
+  const Tensor& x = *in[0];
+  const int64_t axis = node.Int("axis", -1), length = RowLength(x, axis);
+  const double epsilon = node.Float("epsilon", 1e-5f);
+  Dims reduced = x.dims;
+  for (size_t i = FromFront(axis, x.rank()); i < x.rank(); ++i) reduced[i] = 1;
+  Tensor y(x.dtype, x.dims), mean(DEPUTY_DTYPE_FLOAT32, reduced), inverse(DEPUTY_DTYPE_FLOAT32, reduced);
+  for (int64_t row = 0; row < mean.count(); ++row) {
+    const Moments moments = MomentsOf(x, row * length, length);
+    mean.Put(row, moments.mean);
+    inverse.Put(row, 1 / std::sqrt(moments.variance + epsilon));
+    for (int64_t i = row * length; i < (row + 1) * length; ++i) {
+      const Dims index = IndexOf(x.dims, i);
+      double value = (x.Get(i) - moments.mean) / std::sqrt(moments.variance + epsilon);
+      value *= in[1]->Get(BroadcastFlat(in[1]->dims, index));
+      if (At(in, 2) != nullptr) value += in[2]->Get(BroadcastFlat(in[2]->dims, index));
+      y.Put(i, value);
+    }
+  }
+  std::vector<Tensor> outputs = {y, mean, inverse};
+  outputs.resize(std::min<size_t>(node.output_count, 3));
+  return outputs;
+}
+
+std::vector<Tensor> RMSNormalization(const Node& node, const Inputs& in) {
+  const Tensor& x = *in[0];
+  const int64_t length = RowLength(x, node.Int("axis", -1));
+  const double epsilon = node.Float("epsilon", 1e-5f);
+  Tensor y(x.dtype, x.dims);
+  for (int64_t begin = 0; begin < x.count(); begin += length) {
+    double squares = 0;
+    for (int64_t i = begin; i < begin + length; ++i) squares += x.Get(i) * x.Get(i);
+    const double root = std::sqrt(squares / static_cast<double>(length) + epsilon);
+    for (int64_t i = begin; i < begin + length; ++i)
+      y.Put(i, x.Get(i) / root * in[1]->Get(BroadcastFlat(in[1]->dims, IndexOf(x.dims, i))));
+  }
+  return {y};
+}
+
+std::vector<Tensor> Lrn(const Node& node, const Inputs& in) {
+  const Tensor& x = *in[0];
+  const double alpha = node.Float("alpha", 0.0001f), beta = node.Float("beta", 0.75f), bias = node.Float("bias", 1.0f);
+  const int64_t size = node.Int("size", 1);
+  Tensor y(x.dtype, x.dims);
+  for (int64_t i = 0; i < x.count(); ++i) {
+    Dims index = IndexOf(x.dims, i);
+    const int64_t c = index[1];
+    const int64_t from = std::max<int64_t>(0, c - (size - 1) / 2), to = std::min(x.dims[1] - 1, c + size / 2);
+    double squares = 0;
+    for (index[1] = from; index[1] <= to; ++index[1]) squares += std::pow(x.Get(Flat(x.dims, index)), 2);
+    y.Put(i, x.Get(i) / std::pow(bias + alpha / static_cast<double>(size) * squares, beta));
+  }
+  return {y};
+}
+
+std::vector<Tensor> MeanVarianceNormalization(const Node& node, const Inputs& in) {
+  const Tensor& x = *in[0];
+  const std::vector<int64_t> axes = node.Ints("axes", {0, 2, 3});
+  Dims kept = x.dims;
+  for (const int64_t axis : axes) kept[FromFront(axis, x.rank())] = 1;
+  Tensor sum(DEPUTY_DTYPE_FLOAT64, kept), squares(DEPUTY_DTYPE_FLOAT64, kept), y(x.dtype, x.dims);
+  const double count = kept.empty() || sum.count() == 0 ? 1 : static_cast<double>(x.count() / sum.count());
+  for (int64_t i = 0; i < x.count(); ++i) {
+    const int64_t at = BroadcastFlat(kept, IndexOf(x.dims, i));
+    sum.Put(at, sum.Get(at) + x.Get(i));
+    squares.Put(at, squares.Get(at) + x.Get(i) * x.Get(i));
+  }
+  for (int64_t i = 0; i < x.count(); ++i) {
+    const int64_t at = BroadcastFlat(kept, IndexOf(x.dims, i));
+    const double mean = sum.Get(at) / count;
+    y.Put(i, (x.Get(i) - mean) / std::sqrt(squares.Get(at) / count - mean * mean + 1e-9));
+  }
+  return {y};
+}
+
+std::vector<Tensor> LpNormalization(const Node& node, const Inputs& in) {
+  const Tensor& x = *in[0];
+  const auto p = static_cast<double>(node.Int("p", 2));
+  Dims kept = x.dims;
+  kept[FromFront(node.Int("axis", -1), x.rank())] = 1;
+  Tensor sum(DEPUTY_DTYPE_FLOAT64, kept), y(x.dtype, x.dims);
+  for (int64_t i = 0; i < x.count(); ++i) {
+    const int64_t at = BroadcastFlat(kept, IndexOf(x.dims, i));
+    sum.Put(at, sum.Get(at) + std::pow(std::fabs(x.Get(i)), p));
+  }
+  for (int64_t i = 0; i < x.count(); ++i)
+    y.Put(i, x.Get(i) / std::pow(sum.Get(BroadcastFlat(kept, IndexOf(x.dims, i))), 1 / p));
+  return {y};
+}
+
+// Visits the rows along which a softmax is taken: before definition 13 everything from the axis on is one row.
+template <class Visit>
+void ForRows(const Node& node, const Tensor& x, const Visit& visit) {
+  const bool old = node.since_version < 13;
+  const size_t axis = FromFront(node.Int("axis", old ? 1 : -1), x.rank());
+  int64_t length = 1, step = 1;
+  for (size_t i = axis; i < x.rank(); ++i) (old || i == axis ? length : step) *= x.dims[i];
+  if (x.rank() == 0 || x.count() == 0) return;
+  for (int64_t row = 0; row < x.count() / length; ++row) visit(row / step * step * length + row % step, step, length);
+}
+
+std::vector<Tensor> Softmax(const Node& node, const Inputs& in) {
+  Tensor y(in[0]->dtype, in[0]->dims);
+  if (in[0]->rank() == 0) y.Put(0, 1.0);
+  ForRows(node, *in[0], [&](int64_t begin, int64_t step, int64_t length) {
+    double largest = in[0]->Get(begin), sum = 0;
+    for (int64_t i = 0; i < length; ++i) largest = std::max(largest, in[0]->Get(begin + i * step));
+    for (int64_t i = 0; i < length; ++i) sum += std::exp(in[0]->Get(begin + i * step) - largest);
+    for (int64_t i = 0; i < length; ++i)
+      y.Put(begin + i * step, std::exp(in[0]->Get(begin + i * step) - largest) / sum);
+  });
+  return {y};
+}
+
+std::vector<Tensor> LogSoftmax(const Node& node, const Inputs& in) {
+  Tensor y(in[0]->dtype, in[0]->dims);
+  ForRows(node, *in[0], [&](int64_t begin, int64_t step, int64_t length) {
+    double largest = in[0]->Get(begin), sum = 0;
+    for (int64_t i = 0; i < length; ++i) largest = std::max(largest, in[0]->Get(begin + i * step));
+    for (int64_t i = 0; i < length; ++i) sum += std::exp(in[0]->Get(begin + i * step) - largest);
+    for (int64_t i = 0; i < length; ++i)
+      y.Put(begin + i * step, in[0]->Get(begin + i * step) - largest - std::log(sum));
+  });
+  return {y};
+}
+
+std::vector<Tensor> Hardmax(const Node& node, const Inputs& in) {
+  Tensor y(in[0]->dtype, in[0]->dims);
+  ForRows(node, *in[0], [&](int64_t begin, int64_t step, int64_t length) {
+    int64_t best = 0;
+    for (int64_t i = 1; i < length; ++i)
+      if (in[0]->Get(begin + i * step) > in[0]->Get(begin + best * step)) best = i;
+    y.Put(begin + best * step, 1.0);
+  });
+  return {y};
+}
+
+}  // namespace
+
+KernelRows NormalizationKernels() {
+  return {{"BatchNormalization", BatchNormalization},
+          {"GroupNormalization", GroupNormalization},
+          {"Hardmax", Hardmax},
+          {"InstanceNormalization", InstanceNormalization},
+          {"LRN", Lrn},
+          {"LayerNormalization", LayerNormalization},
+          {"LogSoftmax", LogSoftmax},
+          {"LpNormalization", LpNormalization},
+          {"MeanVarianceNormalization", MeanVarianceNormalization},
+          {"RMSNormalization", RMSNormalization},
+          {"Softmax", Softmax}};
+}
+
+}  // namespace deputy::conformance::reference

@@ -1,0 +1,135 @@
+// Pools, over windows and over everything.
+#include <cmath>
+#include <limits>
+
+#include "reference/window.hpp"
+
+namespace deputy::conformance::reference {
+namespace {
+
+Dims PooledDims(const Tensor& x, const Window& window) {
+  Dims dims = {x.dims[0], x.dims[1]};
+  dims.insert(dims.end(), window.out.begin(), window.out.end());
+  return dims;
+}
+
+std::vector<Tensor> MaxPool(const Node& node, const Inputs& in) {
+  const Tensor& x = *in[0];
+  const Window window = Window::Of(node, x.dims, node.Ints("kernel_shape", {}));
+  const bool column_major = node.Int("storage_order", 0) != 0;
+  Tensor y(x.dtype, PooledDims(x, window)), indices(DEPUTY_DTYPE_INT64, y.dims);
+  for (int64_t i = 0; i < y.count(); ++i) {
+    const Dims at = IndexOf(y.dims, i);
+    int64_t best = -1, best_index = 0;
+    for (int64_t t = 0; t < CountOf(window.kernel); ++t) {
+      const Dims tap = IndexOf(window.kernel, t);
+      Dims from = {at[0], at[1]};
+      bool inside = true;
+      for (size_t d = 0; d < window.rank(); ++d) {
+        from.push_back(window.Position(d, at[d + 2], tap[d]));
+        inside = inside && from.back() >= 0 && from.back() < x.dims[d + 2];
+      }
+      if (!inside) continue;
+      const int64_t flat = Flat(x.dims, from);
+      if (best >= 0 && x.Get(flat) <= x.Get(best)) continue;
+      best = flat;
+      best_index = flat;
+      if (!column_major) continue;
+      // Batch and channel stay outermost; the first spatial extent runs fastest.
+      int64_t spatial = 0, plane = 1;
+      for (size_t d = from.size(); d-- > 2;) spatial = spatial * x.dims[d] + from[d];
+      for (size_t d = 2; d < from.size(); ++d) plane *= x.dims[d];
+      best_index = (from[0] * x.dims[1] + from[1]) * plane + spatial;
+    }
+    if (best >= 0) y.Copy(i, x, best);
+    indices.Put(i, best_index);
+  }
+  return node.output_count > 1 ? std::vector<Tensor>{y, indices} : std::vector<Tensor>{y};
+}
+
+// Visits the elements of every window that lie inside the input; `finish` gets their sum, their number, and the number
+// of taps that lie inside the input or its padding.
+template <class Term, class Finish>
+Tensor SumPool(const Node& node, const Tensor& x, const Term& term, const Finish& finish) {
+  const Window window = Window::Of(node, x.dims, node.Ints("kernel_shape", {}));
+  Tensor y(x.dtype, PooledDims(x, window));
+  for (int64_t i = 0; i < y.count(); ++i) {
+    const Dims at = IndexOf(y.dims, i);
+    double sum = 0;
+    int64_t real = 0, padded = 0;
+    for (int64_t t = 0; t < CountOf(window.kernel); ++t) {
+      const Dims tap = IndexOf(window.kernel, t);
+      Dims from = {at[0], at[1]};
+      bool inside = true, in_padding = true;
+      for (size_t d = 0; d < window.rank(); ++d) {
+        const int64_t position = window.Position(d, at[d + 2], tap[d]);
+        from.push_back(position);
+        inside = inside && position >= 0 && position < x.dims[d + 2];
+        in_padding = in_padding && position < x.dims[d + 2] + window.after[d];
+      }
+      if (in_padding) ++padded;
+      if (!inside) continue;
+      ++real;
+      sum += term(x.Get(Flat(x.dims, from)));
+    }
+    y.Put(i, finish(sum, real, padded));
+  }
+  return y;
+}
+
+std::vector<Tensor> AveragePool(const Node& node, const Inputs& in) {
+  const bool include = node.Int("count_include_pad", 0) != 0;
+  return {SumPool(
+      node, *in[0], [](double v) { return v; },
+      [=](double sum, int64_t real, int64_t padded) { return sum / static_cast<double>(include ? padded : real); })};
+}
+
+std::vector<Tensor> LpPool(const Node& node, const Inputs& in) {
+  const auto p = static_cast<double>(node.Int("p", 2));
+  return {SumPool(
+      node, *in[0], [=](double v) { return std::pow(std::fabs(v), p); },
+      [=](double sum, int64_t, int64_t) { return std::pow(sum, 1 / p); })};
+}
+
+template <class Start, class Step, class Finish>
+std::vector<Tensor> Global(const Tensor& x, const Start& start, const Step& step, const Finish& finish) {
+  Dims dims = x.dims;
+  for (size_t i = 2; i < dims.size(); ++i) dims[i] = 1;
+  Tensor y(x.dtype, dims);
+  const int64_t plane = y.count() == 0 ? 0 : x.count() / y.count();
+  for (int64_t i = 0; i < y.count(); ++i) {
+    double value = start;
+    for (int64_t j = 0; j < plane; ++j) value = step(value, x.Get(i * plane + j));
+    y.Put(i, finish(value, static_cast<double>(plane)));
+  }
+  return {y};
+}
+
+std::vector<Tensor> GlobalAveragePool(const Node&, const Inputs& in) {
+  return Global(
+      *in[0], 0.0, [](double a, double b) { return a + b; }, [](double sum, double count) { return sum / count; });
+}
+std::vector<Tensor> GlobalMaxPool(const Node&, const Inputs& in) {
+  return Global(
+      *in[0], -std::numeric_limits<double>::infinity(), [](double a, double b) { return b > a ? b : a; },
+      [](double best, double) { return best; });
+}
+std::vector<Tensor> GlobalLpPool(const Node& node, const Inputs& in) {
+  const auto p = static_cast<double>(node.Int("p", 2));
+  return Global(
+      *in[0], 0.0, [=](double a, double b) { return a + std::pow(std::fabs(b), p); },
+      [=](double sum, double) { return std::pow(sum, 1 / p); });
+}
+
+}  // namespace
+
+KernelRows PoolingKernels() {
+  return {{"AveragePool", AveragePool},
+          {"GlobalAveragePool", GlobalAveragePool},
+          {"GlobalLpPool", GlobalLpPool},
+          {"GlobalMaxPool", GlobalMaxPool},
+          {"LpPool", LpPool},
+          {"MaxPool", MaxPool}};
+}
+
+}  // namespace deputy::conformance::reference

@@ -1,0 +1,84 @@
+// Reductions over axes.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "reference/broadcast.hpp"
+#include "reference/node.hpp"
+
+namespace deputy::conformance::reference {
+namespace {
+
+struct Reduction {
+  double start;
+  double (*step)(double accumulated, double value);
+  double (*finish)(double accumulated, double count);
+};
+
+double Sum(double a, double b) { return a + b; }
+double SumOfSizes(double a, double b) { return a + std::fabs(b); }
+double SumOfSquares(double a, double b) { return a + b * b; }
+double SumOfExponentials(double a, double b) { return a + std::exp(b); }
+double Product(double a, double b) { return a * b; }
+double Larger(double a, double b) { return b > a ? b : a; }
+double Smaller(double a, double b) { return b < a ? b : a; }
+double Same(double a, double) { return a; }
+double Divide(double a, double count) { return a / count; }
+double Root(double a, double) { return std::sqrt(a); }
+double Logarithm(double a, double) { return std::log(a); }
+
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+std::vector<Tensor> Reduce(const Node& node, const Inputs& in, const Reduction& how) {
+  const Tensor& x = *in[0];
+  std::vector<int64_t> axes = At(in, 1) != nullptr ? ListOf(*in[1]) : node.Ints("axes", {});
+  if (axes.empty() && node.Int("noop_with_empty_axes", 0) != 0) return {x};
+  std::vector<bool> reduced(x.rank(), axes.empty());
+  for (const int64_t axis : axes) reduced[FromFront(axis, x.rank())] = true;
+  Dims kept, dims;
+  for (size_t i = 0; i < x.rank(); ++i) {
+    kept.push_back(reduced[i] ? 1 : x.dims[i]);
+    if (!reduced[i] || node.Int("keepdims", 1) != 0) dims.push_back(kept.back());
+  }
+  Tensor wide(DEPUTY_DTYPE_FLOAT64, kept);
+  std::fill(wide.real.begin(), wide.real.end(), how.start);
+  for (int64_t i = 0; i < x.count(); ++i) {
+    const int64_t at = BroadcastFlat(kept, IndexOf(x.dims, i));
+    wide.Put(at, how.step(wide.Get(at), x.Get(i)));
+  }
+  Tensor y(x.dtype, dims);
+  const double count = y.count() == 0 ? 1 : static_cast<double>(x.count()) / static_cast<double>(y.count());
+  for (int64_t i = 0; i < y.count(); ++i) y.Put(i, how.finish(wide.Get(i), count));
+  return {y};
+}
+
+std::vector<Tensor> ReduceSum(const Node& node, const Inputs& in) { return Reduce(node, in, {0, Sum, Same}); }
+std::vector<Tensor> ReduceMean(const Node& node, const Inputs& in) { return Reduce(node, in, {0, Sum, Divide}); }
+std::vector<Tensor> ReduceProd(const Node& node, const Inputs& in) { return Reduce(node, in, {1, Product, Same}); }
+std::vector<Tensor> ReduceMax(const Node& node, const Inputs& in) {
+  return Reduce(node, in, {-kInfinite, Larger, Same});
+}
+std::vector<Tensor> ReduceMin(const Node& node, const Inputs& in) {
+  return Reduce(node, in, {kInfinite, Smaller, Same});
+}
+std::vector<Tensor> ReduceL1(const Node& node, const Inputs& in) { return Reduce(node, in, {0, SumOfSizes, Same}); }
+std::vector<Tensor> ReduceL2(const Node& node, const Inputs& in) { return Reduce(node, in, {0, SumOfSquares, Root}); }
+std::vector<Tensor> ReduceLogSum(const Node& node, const Inputs& in) { return Reduce(node, in, {0, Sum, Logarithm}); }
+std::vector<Tensor> ReduceLogSumExp(const Node& node, const Inputs& in) {
+  return Reduce(node, in, {0, SumOfExponentials, Logarithm});
+}
+std::vector<Tensor> ReduceSumSquare(const Node& node, const Inputs& in) {
+  return Reduce(node, in, {0, SumOfSquares, Same});
+}
+
+}  // namespace
+
+KernelRows ReductionKernels() {
+  return {{"ReduceL1", ReduceL1},         {"ReduceL2", ReduceL2},
+          {"ReduceLogSum", ReduceLogSum}, {"ReduceLogSumExp", ReduceLogSumExp},
+          {"ReduceMax", ReduceMax},       {"ReduceMean", ReduceMean},
+          {"ReduceMin", ReduceMin},       {"ReduceProd", ReduceProd},
+          {"ReduceSum", ReduceSum},       {"ReduceSumSquare", ReduceSumSquare}};
+}
+
+}  // namespace deputy::conformance::reference

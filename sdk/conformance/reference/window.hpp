@@ -1,0 +1,20 @@
+// Sliding windows over the spatial dimensions, for convolutions and pools: how ONNX lays them out.
+#pragma once
+
+#include "reference/node.hpp"
+
+namespace deputy::conformance::reference {
+
+struct Window {
+  Dims kernel, strides, dilations, before, after, out;
+
+  // Input positions [N, C, D1, D2, ...]; `kernel` are the spatial extents of one window.
+  static Window Of(const Node& node, const Dims& input, const Dims& kernel);
+  size_t rank() const { return kernel.size(); }
+  // Where tap `tap` of the window at `at` reads along dimension `axis`; may lie outside.
+  int64_t Position(size_t axis, int64_t at, int64_t tap) const {
+    return at * strides[axis] + tap * dilations[axis] - before[axis];
+  }
+};
+
+}  // namespace deputy::conformance::reference

@@ -1,0 +1,178 @@
+#include "report/verdict.hpp"
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "text.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+std::set<std::string> PartsOf(const std::string& label) {
+  std::istringstream words(label == "plain" ? "" : label);
+  std::set<std::string> parts;
+  for (std::string word; words >> word;) parts.insert(word);
+  return parts;
+}
+
+}  // namespace
+
+std::vector<const Finding*> JudgedTest::Culprits() const {
+  std::vector<const Finding*> failed;
+  for (const JudgedFinding& judged : findings)
+    if (judged.finding.kind == FindingKind::kFailed && judged.excuse == nullptr) failed.push_back(&judged.finding);
+  std::vector<const Finding*> culprits;
+  for (const Finding* one : failed) {
+    const std::set<std::string> parts = PartsOf(one->subject);
+    const bool explained = std::any_of(failed.begin(), failed.end(), [&](const Finding* other) {
+      const std::set<std::string> fewer = PartsOf(other->subject);
+      return fewer.size() < parts.size() && std::includes(parts.begin(), parts.end(), fewer.begin(), fewer.end());
+    });
+    const bool said = std::any_of(culprits.begin(), culprits.end(), [&](const Finding* other) {
+      return other->subject == one->subject && other->text == one->text;
+    });
+    if (!explained && !said) culprits.push_back(one);
+  }
+  return culprits;
+}
+
+Judgement Judge(const std::vector<TestResult>& results, QuirkList& quirks) {
+  Judgement judgement;
+  for (const TestResult& result : results) {
+    JudgedTest test;
+    test.name = result.name;
+    test.seconds = result.seconds;
+    int failed = 0, excused = 0, passed = 0;
+    for (const Finding& finding : result.findings) {
+      JudgedFinding judged{finding, nullptr};
+      Quirk* quirk = finding.kind == FindingKind::kNote ? nullptr : quirks.Find(result.name, finding.subject);
+      if (quirk != nullptr && finding.kind != FindingKind::kSkipped) quirk->met = true;
+      if (finding.kind == FindingKind::kPassed) ++passed;
+      if (finding.kind == FindingKind::kSkipped) test.skipped = finding.text;
+      if (finding.kind == FindingKind::kFailed) {
+        judged.excuse = quirk;
+        ++(quirk != nullptr ? excused : failed);
+        if (quirk != nullptr) ++quirk->excused;
+      }
+      test.findings.push_back(judged);
+    }
+    test.verdict = failed != 0                            ? Verdict::kFail
+                   : excused != 0                         ? Verdict::kExcused
+                   : passed == 0 && !test.skipped.empty() ? Verdict::kSkip
+                                                          : Verdict::kPass;
+    // A test without cases passes by ending without a failure.
+    if (test.verdict == Verdict::kPass)
+      if (Quirk* quirk = quirks.Find(result.name, "")) quirk->met = true;
+    judgement.cases += std::max(1, passed + failed + excused);
+    ++(test.verdict == Verdict::kPass   ? judgement.passed
+       : test.verdict == Verdict::kFail ? judgement.failed
+       : test.verdict == Verdict::kSkip ? judgement.skipped
+                                        : judgement.excused);
+    judgement.tests.push_back(std::move(test));
+  }
+  for (const Quirk& quirk : quirks.entries)
+    if (quirk.met && quirk.excused == 0) judgement.unexpected_passes.push_back(&quirk);
+  return judgement;
+}
+
+std::string TextReport(const Judgement& judgement, const std::string& plugin, const QuirkList& quirks, bool verbose) {
+  constexpr size_t kMostLines = 8;
+  std::ostringstream out;
+  for (const JudgedTest& test : judgement.tests) {
+    const std::vector<const Finding*> culprits = test.Culprits();
+    for (size_t i = 0; i < std::min(culprits.size(), kMostLines); ++i) {
+      const Finding& finding = *culprits[i];
+      out << "FAIL  " << test.name << "  ";
+      if (!finding.subject.empty()) out << test.subject() << ": " << finding.subject << ": ";
+      out << finding.text << "\n";
+    }
+    if (culprits.size() > kMostLines)
+      out << "      " << test.name << "  and " << culprits.size() - kMostLines << " more\n";
+    if (!verbose) continue;
+    if (test.verdict == Verdict::kPass) out << "pass  " << test.name << "\n";
+    if (test.verdict == Verdict::kSkip) out << "skip  " << test.name << "  " << test.skipped << "\n";
+    for (const JudgedFinding& judged : test.findings) {
+      if (judged.finding.kind == FindingKind::kNote)
+        out << "      " << test.name << "  " << judged.finding.text << "\n";
+      if (judged.excuse != nullptr)
+        out << (judged.excuse->cannot ? "cannot  " : "not yet  ") << test.name << "  " << judged.finding.subject
+            << (judged.finding.subject.empty() ? "" : ": ") << judged.excuse->reason << "\n";
+    }
+  }
+  for (const Quirk* quirk : judgement.unexpected_passes)
+    out << "UNEXPECTED PASS  " << quirks.file << ":" << quirk->line << ": " << quirk->pattern
+        << " passes; take the entry off the list\n";
+  out << plugin << ": " << judgement.passed << " tests passed, " << judgement.failed << " failed, " << judgement.excused
+      << " excused, " << judgement.skipped << " skipped; " << judgement.cases << " cases\n";
+  return out.str();
+}
+
+namespace {
+
+std::string Escaped(const std::string& text) {
+  std::string out;
+  for (const char letter : text) {
+    if (letter == '&')
+      out += "&amp;";
+    else if (letter == '<')
+      out += "&lt;";
+    else if (letter == '>')
+      out += "&gt;";
+    else if (letter == '"')
+      out += "&quot;";
+    else if (static_cast<unsigned char>(letter) < 0x20)
+      out += ' ';
+    else
+      out += letter;
+  }
+  return IsUtf8(out) ? out : "(not UTF-8)";
+}
+
+}  // namespace
+
+std::string JUnitReport(const Judgement& judgement) {
+  std::ostringstream out;
+  out << "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n";
+  for (const JudgedTest& test : judgement.tests) {
+    std::ostringstream body;
+    int cases = 0, failures = 0, skipped = 0;
+    const auto open = [&](const std::string& subject) {
+      ++cases;
+      body << "    <testcase classname=\"" << Escaped(test.name) << "\" name=\""
+           << Escaped(subject.empty() ? test.subject() : subject) << "\">";
+    };
+    for (const JudgedFinding& judged : test.findings) {
+      const Finding& finding = judged.finding;
+      if (finding.kind == FindingKind::kNote || finding.kind == FindingKind::kSkipped) continue;
+      open(finding.subject);
+      if (finding.kind == FindingKind::kFailed && judged.excuse == nullptr) {
+        ++failures;
+        body << "<failure message=\"" << Escaped(finding.text) << "\"/>";
+      } else if (judged.excuse != nullptr) {
+        ++skipped;
+        body << "<skipped message=\"" << (judged.excuse->cannot ? "cannot: " : "not yet: ")
+             << Escaped(judged.excuse->reason) << "\"/>";
+      }
+      body << "</testcase>\n";
+    }
+    if (cases == 0) {
+      open("");
+      if (test.verdict == Verdict::kSkip) {
+        ++skipped;
+        body << "<skipped message=\"" << Escaped(test.skipped) << "\"/>";
+      }
+      body << "</testcase>\n";
+    }
+    out << "  <testsuite name=\"" << Escaped(test.name) << "\" tests=\"" << cases << "\" failures=\"" << failures
+        << "\" skipped=\"" << skipped << "\" time=\"" << test.seconds << "\">\n"
+        << body.str() << "  </testsuite>\n";
+  }
+  for (const Quirk* quirk : judgement.unexpected_passes)
+    out << "  <testsuite name=\"quirks\" tests=\"1\" failures=\"1\"><testcase classname=\"quirks\" name=\""
+        << Escaped(quirk->pattern) << "\"><failure message=\"unexpected pass\"/></testcase></testsuite>\n";
+  out << "</testsuites>\n";
+  return out.str();
+}
+
+}  // namespace deputy::conformance

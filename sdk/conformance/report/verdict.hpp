@@ -1,0 +1,45 @@
+// What became of a run: for every test pass, fail or skip, after the lists of quirks have been applied, and which of
+// their entries did not come true.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/quirks.hpp"
+#include "runner.hpp"
+
+namespace deputy::conformance {
+
+enum class Verdict { kPass, kFail, kSkip, kExcused };
+
+struct JudgedFinding {
+  Finding finding;
+  const Quirk* excuse = nullptr;
+};
+
+struct JudgedTest {
+  std::string name;
+  Verdict verdict = Verdict::kPass;
+  double seconds = 0;
+  std::vector<JudgedFinding> findings;
+  std::string skipped;  // why
+
+  // "Conv" for "numerics.Conv".
+  std::string subject() const { return name.substr(name.find('.') + 1); }
+  // Failures that no other failure explains: one whose label has all parts of another one's and more is left out.
+  std::vector<const Finding*> Culprits() const;
+};
+
+struct Judgement {
+  std::vector<JudgedTest> tests;
+  std::vector<const Quirk*> unexpected_passes;
+  int passed = 0, failed = 0, skipped = 0, excused = 0, cases = 0;
+};
+
+Judgement Judge(const std::vector<TestResult>& results, QuirkList& quirks);
+
+// For people: one line per culprit, then a summary.
+std::string TextReport(const Judgement& judgement, const std::string& plugin, const QuirkList& quirks, bool verbose);
+std::string JUnitReport(const Judgement& judgement);
+
+}  // namespace deputy::conformance

@@ -1,0 +1,234 @@
+#include "runner.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <list>
+
+#include "trap.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr char kField = '\x1f', kRecord = '\x1e', kEnd = 'E';
+constexpr int kMostRestarts = 12;
+
+std::string Cleaned(std::string text) {
+  for (char& letter : text)
+    if (letter == kField || letter == kRecord) letter = ' ';
+  return text;
+}
+
+void WriteAll(int fd, const std::string& bytes) {
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t count = write(fd, bytes.data() + done, bytes.size() - done);
+    if (count <= 0) return;
+    done += static_cast<size_t>(count);
+  }
+}
+
+// A process that runs one test.
+struct Child {
+  const Test* test = nullptr;
+  size_t index = 0;  // of the test
+  int64_t first_case = 0;
+  int restarts = 0;
+  pid_t pid = -1;
+  int pidfd = -1, pipe = -1, out = -1, err = -1;
+  Progress* progress = nullptr;
+  Clock::time_point begin, deadline;
+  std::string received;
+  bool timed_out = false;
+};
+
+[[noreturn]] void RunChild(const Child& child, int pipe, const Settings& settings) {
+  setpgid(0, 0);
+  dup2(child.out, STDOUT_FILENO);
+  dup2(child.err, STDERR_FILENO);
+  UseProgress(child.progress);
+  InstallTrap();
+  {
+    TestRun run(settings, child.first_case, [&](const Finding& finding) {
+      WriteAll(pipe, std::string(1, static_cast<char>(finding.kind)) + kField + Cleaned(finding.subject) + kField +
+                         Cleaned(finding.text) + kRecord);
+    });
+    child.test->run(run);
+  }
+  WriteAll(pipe, std::string(1, kEnd) + kRecord);
+  strcpy(child.progress->function, "exit");
+  child.progress->subject[0] = 0;
+  std::exit(0);
+}
+
+int Scratch(const char* name) { return static_cast<int>(syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */)); }
+
+bool Start(Child& child, const Settings& settings) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  child.out = Scratch("stdout");
+  child.err = Scratch("stderr");
+  child.progress = MakeProgress();
+  child.progress->next_case = child.first_case;
+  child.begin = Clock::now();
+  child.deadline = child.begin + std::chrono::seconds(settings.timeout_s);
+  child.pid = fork();
+  if (child.pid == 0) RunChild(child, ends[1], settings);
+  close(ends[1]);
+  child.pipe = ends[0];
+  fcntl(child.pipe, F_SETFL, O_NONBLOCK);
+  child.pidfd = static_cast<int>(syscall(SYS_pidfd_open, child.pid, 0));
+  return child.pid > 0;
+}
+
+void Drain(Child& child) {
+  char buffer[4096];
+  for (;;) {
+    const ssize_t count = read(child.pipe, buffer, sizeof buffer);
+    if (count <= 0) return;
+    child.received.append(buffer, static_cast<size_t>(count));
+  }
+}
+
+std::string ContentOf(int fd, size_t most) {
+  std::string text(most, 0);
+  const ssize_t count = pread(fd, text.data(), most, 0);
+  text.resize(count < 0 ? 0 : static_cast<size_t>(count));
+  return text;
+}
+
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// The records that were received; true when the test came to its end.
+bool Parse(const std::string& received, std::vector<Finding>& findings) {
+  bool ended = false;
+  for (size_t from = 0; from < received.size();) {
+    const size_t end = received.find(kRecord, from);
+    if (end == std::string::npos) break;
+    const std::string record = received.substr(from, end - from);
+    from = end + 1;
+    const size_t first = record.find(kField), second = record.find(kField, first + 1);
+    if (record[0] == kEnd) ended = true;
+    if (first == std::string::npos || second == std::string::npos) continue;
+    findings.push_back(
+        {static_cast<FindingKind>(record[0]), record.substr(first + 1, second - first - 1), record.substr(second + 1)});
+  }
+  return ended;
+}
+
+// How the process ended; "" when as it should.
+std::string Ending(const Child& child, int status, bool ended, int timeout_s) {
+  const std::string function = child.progress->function;
+  const std::string where = function.empty() ? "" : " in " + function;
+  if (child.timed_out)
+    return "did not finish within " + std::to_string(timeout_s) + " s" + (where.empty() ? "" : ";" + where);
+  if (WIFSIGNALED(status)) {
+    std::string text = std::string("killed by ") + strsignal(WTERMSIG(status)) + where;
+    if (child.progress->fault[0] != 0) text += ": it " + std::string(child.progress->fault);
+    const std::string said = FirstLine(ContentOf(child.err, 512));
+    return said.empty() ? text : text + "; stderr: " + said;
+  }
+  if (!ended) return "ended the process with exit status " + std::to_string(WEXITSTATUS(status)) + where;
+  if (WEXITSTATUS(status) != 0) return "the process ended with status " + std::to_string(WEXITSTATUS(status));
+  return "";
+}
+
+void Close(Child& child) {
+  kill(-child.pid, SIGKILL);  // whatever the plugin has left behind
+  for (const int fd : {child.pidfd, child.pipe, child.out, child.err}) close(fd);
+  DropProgress(child.progress);
+}
+
+// Waits for one of the children to end or to exceed its time.
+std::list<Child>::iterator WaitForOne(std::list<Child>& children) {
+  for (;;) {
+    std::vector<pollfd> fds;
+    auto nearest = Clock::time_point::max();
+    for (const Child& child : children) {
+      fds.push_back({child.pidfd, POLLIN, 0});
+      fds.push_back({child.pipe, POLLIN, 0});
+      nearest = std::min(nearest, child.deadline);
+    }
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(nearest - Clock::now()).count();
+    poll(fds.data(), fds.size(), static_cast<int>(std::clamp<int64_t>(left, 0, 1000)));
+    size_t at = 0;
+    for (auto child = children.begin(); child != children.end(); ++child, at += 2) {
+      Drain(*child);
+      if ((fds[at].revents & POLLIN) != 0) return child;
+      if (Clock::now() >= child->deadline) {
+        child->timed_out = true;
+        kill(child->pid, SIGKILL);
+        return child;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<TestResult> RunTests(const std::vector<Test>& tests, const Settings& settings) {
+  std::vector<TestResult> results(tests.size());
+  std::list<Child> running;
+  std::list<Child> waiting;
+  for (size_t i = 0; i < tests.size(); ++i) {
+    results[i].name = tests[i].name;
+    Child child;
+    child.test = &tests[i];
+    child.index = i;
+    waiting.push_back(child);
+  }
+  while (!waiting.empty() || !running.empty()) {
+    while (!waiting.empty() && running.size() < static_cast<size_t>(settings.jobs)) {
+      running.splice(running.end(), waiting, waiting.begin());
+      if (Start(running.back(), settings)) continue;
+      results[running.back().index].findings.push_back({FindingKind::kFailed, "", "no process could be started"});
+      running.pop_back();
+    }
+    if (running.empty()) continue;
+    const auto child = WaitForOne(running);
+    int status = 0;
+    waitpid(child->pid, &status, 0);
+    Drain(*child);
+    TestResult& result = results[child->index];
+    const bool ended = Parse(child->received, result.findings);
+    const std::string ending = Ending(*child, status, ended, settings.timeout_s);
+    const std::string subject = child->progress->subject;
+    if (!ending.empty()) result.findings.push_back({FindingKind::kFailed, subject, ending});
+    const std::string printed = ContentOf(child->out, 256);
+    if (!printed.empty())
+      result.findings.push_back(
+          {FindingKind::kFailed, "", "it wrote to stdout, which is the host's: " + FirstLine(printed)});
+    result.seconds += std::chrono::duration<double>(Clock::now() - child->begin).count();
+    const int64_t next = child->progress->next_case;
+    if (!ending.empty() && !subject.empty() && next > child->first_case && child->restarts < kMostRestarts) {
+      Child again;
+      again.test = child->test;
+      again.index = child->index;
+      again.first_case = next;
+      again.restarts = child->restarts + 1;
+      waiting.push_front(again);
+    }
+    Close(*child);
+    running.erase(child);
+  }
+  return results;
+}
+
+TestResult RunHere(const Test& test, const Settings& settings) {
+  TestResult result{test.name, {}, 0};
+  TestRun run(settings, 0, [&](const Finding& finding) { result.findings.push_back(finding); });
+  test.run(run);
+  return result;
+}
+
+}  // namespace deputy::conformance

@@ -1,0 +1,89 @@
+// A test of the kit, and what it finds out. A test runs in a process of its own; its findings go through a pipe to the
+// process that started it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "case.hpp"
+#include "plugin.hpp"
+
+namespace deputy::conformance {
+
+// What the command line says.
+struct Settings {
+  std::string plugin;    // absolute path
+  std::string delegate;  // id; "": the plugin's first
+  OptionList options;
+  std::string filter = "*";
+  std::string quirks, junit;
+  int timeout_s = 20;
+  int jobs = 1;
+  bool check = false;
+  bool list = false;
+  bool in_process = false;
+  uint64_t seed = 1;
+  deputy_dtype computes_in = DEPUTY_DTYPE_UNDEFINED;  // from the list of quirks
+};
+
+enum class FindingKind : char { kPassed = 'P', kFailed = 'F', kSkipped = 'S', kNote = 'N' };
+
+// About a test ("" as the case) or one of its cases.
+struct Finding {
+  FindingKind kind;
+  std::string subject;  // "dilations=[2,1]"
+  std::string text;     // what is wrong, or why it was skipped
+};
+
+class TestRun {
+ public:
+  TestRun(const Settings& settings, int64_t first_case, std::function<void(const Finding&)> sink)
+      : settings_(settings), first_case_(first_case), sink_(std::move(sink)) {}
+
+  const Settings& settings() const { return settings_; }
+  // Cases in front of this one were run before.
+  int64_t first_case() const { return first_case_; }
+  void BeginCase(int64_t index, const std::string& subject);
+
+  void Passed(const std::string& subject) { sink_({FindingKind::kPassed, subject, ""}); }
+  void Failed(const std::string& subject, const std::string& text);
+  void Skipped(const std::string& reason) { sink_({FindingKind::kSkipped, "", reason}); }
+  void Note(const std::string& text) { sink_({FindingKind::kNote, "", text}); }
+  size_t failures() const { return failures_; }
+
+  // The plugin, loaded and initialized; NULL after a failure has been recorded.
+  std::unique_ptr<Plugin> Load(bool init = true);
+  const deputy_delegate* Delegate(Plugin& plugin);
+  // Opened with the options of the command line, on top of them `more`.
+  std::unique_ptr<Instance> Open(Plugin& plugin, const OptionList& more = {});
+  // Records the faults that the plugin has made so far; true when there were none.
+  bool NoFaults(Plugin& plugin, const std::string& subject);
+
+ private:
+  const Settings& settings_;
+  int64_t first_case_;
+  std::function<void(const Finding&)> sink_;
+  size_t failures_ = 0;
+};
+
+struct Test {
+  std::string name;  // "numerics.Conv"
+  std::function<void(TestRun&)> run;
+};
+
+// In the order in which they are run. `cases` must outlive them.
+std::vector<Test> AllTests(const std::vector<Case>& cases);
+
+std::vector<Test> EntryTests();
+std::vector<Test> OptionTests();
+std::vector<Test> LifeCycleTests(const std::vector<Case>& cases);
+std::vector<Test> NumericTests(const std::vector<Case>& cases);
+std::vector<Test> ExecutionTests(const std::vector<Case>& cases);
+std::vector<Test> ShapeTests(const std::vector<Case>& cases);
+std::vector<Test> LeakTests(const std::vector<Case>& cases);
+std::vector<Test> HostTests(const std::vector<Case>& cases);
+
+}  // namespace deputy::conformance

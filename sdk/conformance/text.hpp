@@ -1,0 +1,21 @@
+// Text that crosses the plugin boundary: UTF-8 or not, and as the ABI writes it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "deputy/abi/base.h"
+
+namespace deputy::conformance {
+
+bool IsUtf8(std::string_view text);
+// Empty where there is none. The text may not be longer than any name is.
+std::string TextOf(const deputy_str& text);
+// What is wrong with it: "", "is empty", "is not UTF-8", "has no NUL behind it".
+std::string FaultOf(const deputy_str& text, bool may_be_empty);
+inline deputy_str StrOf(std::string_view text) { return {text.data() == nullptr ? "" : text.data(), text.size()}; }
+
+// Glob with * and ?.
+bool Matches(std::string_view pattern, std::string_view text);
+
+}  // namespace deputy::conformance

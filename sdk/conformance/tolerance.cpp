@@ -1,0 +1,137 @@
+#include "tolerance.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <set>
+
+namespace deputy::conformance {
+namespace {
+
+using reference::Tensor;
+
+// Half the distance from 1 to the next number.
+double UnitOf(deputy_dtype dtype) {
+  switch (dtype) {
+    case DEPUTY_DTYPE_FLOAT64: return std::ldexp(1.0, -53);
+    case DEPUTY_DTYPE_FLOAT16: return std::ldexp(1.0, -11);
+    case DEPUTY_DTYPE_BFLOAT16: return std::ldexp(1.0, -8);
+    default: return std::ldexp(1.0, -24);
+  }
+}
+
+bool IsOneOf(const std::string& type, const std::set<std::string>& types) { return types.count(type) != 0; }
+
+// How many terms are added up for one element.
+int64_t SummedTerms(const Case& tested) {
+  const std::string& type = tested.node.op_type;
+  const auto dims = [&](size_t input) {
+    return input < tested.inputs.size() ? tested.inputs[input].value.dims : reference::Dims();
+  };
+  if (IsOneOf(type, {"Conv", "ConvInteger"})) return reference::CountOf(dims(1)) / std::max<int64_t>(1, dims(1)[0]);
+  if (type == "QLinearConv") return reference::CountOf(dims(3)) / std::max<int64_t>(1, dims(3)[0]);
+  if (type == "ConvTranspose") return reference::CountOf(dims(1));
+  if (IsOneOf(type, {"MatMul", "MatMulInteger"})) return dims(0).back();
+  if (type == "Gemm") return dims(0)[tested.node.Int("transA", 0) != 0 ? 0 : 1];
+  if (IsOneOf(type, {"AveragePool", "LpPool"})) return reference::CountOf(tested.node.Ints("kernel_shape", {}));
+  if (type.rfind("Reduce", 0) == 0 || type.rfind("Global", 0) == 0 || type.find("Normalization") != std::string::npos ||
+      type.find("oftmax") != std::string::npos || type == "CumSum")
+    return std::min<int64_t>(reference::CountOf(dims(0)), 4096);
+  if (IsOneOf(type, {"Sum", "Mean"})) return static_cast<int64_t>(tested.inputs.size());
+  return 1;
+}
+
+// Only moved, compared or rounded to whole numbers.
+const std::set<std::string>& Exact() {
+  static const auto* const types = new std::set<std::string>{
+      "Abs",       "ArgMax",    "ArgMin",  "Ceil",  "Clip",    "Concat",    "DepthToSpace",    "Dropout",
+      "Expand",    "EyeLike",   "Flatten", "Floor", "Gather",  "GatherND",  "GatherElements",  "GlobalMaxPool",
+      "Hardmax",   "Identity",  "Max",     "Min",   "MaxPool", "Neg",       "OneHot",          "Pad",
+      "ReduceMax", "ReduceMin", "Relu",    "Round", "Reshape", "ScatterND", "ReverseSequence", "Sign",
+      "Slice",     "Split",     "Squeeze", "Tile",  "TopK",    "Transpose", "SpaceToDepth",    "Trilu",
+      "Unsqueeze", "Where"};
+  return *types;
+}
+
+// Computed by a series or a table, whose last digits differ between good libraries.
+const std::set<std::string>& Series() {
+  static const auto* const types = new std::set<std::string>{
+      "Acos",           "Acosh",   "Asin",       "Asinh",        "Atan",         "Atanh",
+      "Celu",           "Cos",     "Cosh",       "Elu",          "Erf",          "Exp",
+      "Gelu",           "Log",     "LogSoftmax", "LpPool",       "Mish",         "Pow",
+      "Selu",           "Sigmoid", "Sin",        "Sinh",         "Tan",          "Softmax",
+      "Softplus",       "Tanh",    "LRN",        "GlobalLpPool", "ReduceLogSum", "ReduceLogSumExp",
+      "LpNormalization"};
+  return *types;
+}
+
+}  // namespace
+
+double Tolerance::For(double expected, double largest) const {
+  return absolute + relative * std::fabs(expected) + scaled * largest;
+}
+
+Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype computes_in) {
+  const std::string& type = tested.node.op_type;
+  if (!reference::IsReal(dtype)) {
+    if (IsOneOf(type, {"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"}))
+      return {1, 0, 0, "one step, for a tie may fall to either side when the scale is applied in another order"};
+    if (type == "Cast") return {0, 0, 0, "whole numbers"};
+    return {0, 0, 0, "whole numbers are exact"};
+  }
+  const bool narrowed = computes_in != DEPUTY_DTYPE_UNDEFINED && UnitOf(computes_in) > UnitOf(dtype);
+  const double unit = narrowed ? UnitOf(computes_in) : UnitOf(dtype);
+  std::string reason = reference::NameOf(narrowed ? computes_in : dtype);
+  if (narrowed) reason += ", which the delegate computes in";
+  // Integers that float32 holds exactly may still be rounded by a device that computes in less.
+  if (IsOneOf(type, Exact()) && !narrowed) return {0, 0, 0, reason + "; elements are only moved or compared"};
+  const auto terms = static_cast<double>(SummedTerms(tested));
+  double units = 4 + 2 * terms;
+  if (terms > 1) reason += "; " + std::to_string(static_cast<int64_t>(terms)) + " terms are summed";
+  if (IsOneOf(type, Series())) {
+    units += 60;
+    reason += "; a series";
+  }
+  if (type.find("Normalization") != std::string::npos) units += 60;
+  if (type == "Resize") {
+    units += 60;
+    reason += "; positions are computed";
+  }
+  // Sums lose what cancels, so the size of the tensor counts as well as that of the element. What is smaller than the
+  // smallest normal number may be flushed to zero.
+  const double smallest = (narrowed ? computes_in : dtype) == DEPUTY_DTYPE_FLOAT16 ? std::ldexp(1.0, -14) : 1e-37;
+  // A logarithm near 1 is as exact as its argument.
+  const bool near_zero = type.find("Log") != std::string::npos;
+  return {near_zero ? units * unit : smallest, units * unit, units * unit, reason};
+}
+
+std::string Difference(const Tensor& got, const Tensor& expected, const Tolerance& tolerance) {
+  double largest = 0;
+  for (int64_t i = 0; i < expected.count(); ++i)
+    if (std::isfinite(expected.Get(i))) largest = std::max(largest, std::fabs(expected.Get(i)));
+  double worst = 0;
+  int64_t at = -1, wrong = 0;
+  for (int64_t i = 0; i < expected.count(); ++i) {
+    const double a = got.Get(i), b = expected.Get(i);
+    if ((std::isnan(a) && std::isnan(b)) || a == b) continue;
+    const double error =
+        std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : std::numeric_limits<double>::infinity();
+    if (error <= tolerance.For(b, largest)) continue;
+    ++wrong;
+    if (at < 0 || error > worst) {
+      worst = error;
+      at = i;
+    }
+  }
+  if (at < 0) return "";
+  const reference::Dims index = reference::IndexOf(expected.dims, at);
+  char text[256];
+  std::snprintf(text, sizeof text,
+                "largest error %.3g at %s: got %.9g, expected %.9g; %lld of %lld elements beyond %.3g (", worst,
+                TextOf(index).c_str(), got.Get(at), expected.Get(at), static_cast<long long>(wrong),
+                static_cast<long long>(expected.count()), tolerance.For(expected.Get(at), largest));
+  return text + tolerance.reason + ")";
+}
+
+}  // namespace deputy::conformance

@@ -1,0 +1,26 @@
+// How far a delegate's element may lie from the oracle's, and why.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "case.hpp"
+
+namespace deputy::conformance {
+
+// An element may differ by absolute + relative * |expected| + scaled * (largest |expected| of the tensor).
+struct Tolerance {
+  double absolute = 0, relative = 0, scaled = 0;
+  std::string reason;  // "float32; 36 products are summed"
+
+  double For(double expected, double largest) const;
+};
+
+// For output `output` of a case whose outputs are of type `dtype`. `computes_in` is the narrowest float format that the
+// delegate says it computes in; undefined: that of the tensors.
+Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype computes_in);
+
+// "" when they agree; else the largest error, where it is, and what was allowed.
+std::string Difference(const reference::Tensor& got, const reference::Tensor& expected, const Tolerance& tolerance);
+
+}  // namespace deputy::conformance

@@ -1,0 +1,10 @@
+# Shows the headers' comments to Doxygen, which takes only marked ones: that at the top is the file's, one behind a
+# declaration belongs to it, every other one to what follows.
+1s|^// |/// @file\n/// |
+1s|^/\* |/** @file\n * |
+s|^\( *\)// |\1/// |
+s|^\( *\)/\* |\1/** |
+s|\([;,{)]\) *// |\1  ///< |
+s|\([;,{)0-9u]\) */\* |\1 /**< |
+# Tags of threads and states, and placeholders, are text and not markup.
+s|\[\([a-z]*-[a-z-]*\)\]|(\1)|g
