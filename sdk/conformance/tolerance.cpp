@@ -88,7 +88,7 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
   if (IsOneOf(type, Exact()) && !narrowed) return {0, 0, 0, reason + "; elements are only moved or compared"};
   const auto terms = static_cast<double>(SummedTerms(tested));
   // Rounding errors go either way, so that they grow like the root of their number.
-  double units = 4 + 4 * std::sqrt(terms);
+  double units = terms > 1 ? 2 + 3 * std::sqrt(terms) : 2;
   if (terms > 1) reason += "; " + std::to_string(static_cast<int64_t>(terms)) + " terms are summed";
   // The narrow formats are rounded to once, after something wider.
   const double series = unit > UnitOf(DEPUTY_DTYPE_FLOAT32) ? 4 : 60;
