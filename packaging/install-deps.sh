@@ -16,9 +16,10 @@ build=(
   libprotobuf-dev protobuf-compiler libonnx-dev
   libcli11-dev nlohmann-json3-dev
 )
-# doxygen makes the reference of the SDK's headers. libclang-rt holds clang's sanitizer runtimes and libc6-dev-arm64-cross the headers that the cross compiler merely
-# recommends. The last lines re-make the digits model and its test pictures: numpy, Pillow, OpenBLAS for speed, and the
-# fonts, of which the network has never seen the last four.
+# doxygen makes the reference of the SDK's headers. libclang-rt holds clang's sanitizer runtimes and
+# libc6-dev-arm64-cross the headers that the cross compiler merely recommends. The last lines re-make the digits model
+# and its test pictures: numpy, Pillow, OpenBLAS for speed, and the fonts, of which the network has never seen the last
+# four.
 test=(
   libgtest-dev libbenchmark-dev
   clang-14 libclang-rt-14-dev clang-format-14 libc++-14-dev libc++abi-14-dev rustc

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/model_inputs.hpp"
 #include "cli/placement_text.hpp"
+#include "cli/profile_text.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
 #include "cli/table.hpp"
@@ -34,6 +36,8 @@ struct Options {
   Tolerance tolerance;
   uint64_t seed = 1;
   uint32_t repeat = 1;
+  bool profile = false;
+  std::string trace;  // file
 };
 
 struct Timed {
@@ -124,6 +128,15 @@ Status WriteOutputs(const std::string& folder, const std::vector<TensorInfo>& in
     written.push_back(name);
   }
   fmt::print("written to {}: {}\n", folder, fmt::join(written, ", "));
+  return {};
+}
+
+Status WriteTrace(const std::string& path, const std::vector<RunEvent>& events) {
+  std::ofstream file(path, std::ios::binary);
+  file << TraceJson(events);
+  file.close();
+  if (!file) return Status(StatusCode::kUnavailable, "cannot be written").At(path);
+  fmt::print("trace written to {}\n", path);
   return {};
 }
 
@@ -218,12 +231,23 @@ int Run(const Options& options) {
   Timed timed;
   status = RunTimed(*session, inputs, options.repeat, outputs, timed);
   if (!status.ok()) return Fail(Stage::kRun, status);
+  if (options.profile || !options.trace.empty()) {
+    // In a run of its own: asking for events costs time.
+    session->EnableEvents(true);
+    status = session->Predict(inputs, &outputs);
+    if (!status.ok()) return Fail(Stage::kRun, status);
+  }
 
   const Terminal terminal = TerminalOf(stdout);
   PrintInputs(model.inputs(), *bound, terminal);
   fmt::print("\n");
   PrintOutputs(model.outputs(), outputs, terminal);
   fmt::print("\n{}\ntime {}\n", TimeTable(timed, terminal), TimeSentence(timed.run_ns));
+  if (options.profile) fmt::print("\n{}", ProfileTable(session->events(), terminal));
+  if (!options.trace.empty()) {
+    status = WriteTrace(options.trace, session->events());
+    if (!status.ok()) return Fail(Stage::kRun, status);
+  }
   if (!options.output_dir.empty()) {
     status = WriteOutputs(options.output_dir, model.outputs(), outputs);
     if (!status.ok()) return Fail(Stage::kRun, status);
@@ -256,6 +280,9 @@ Command MakeRunCommand(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(1U, 1000000U))
       ->type_name("N");
+  syntax->add_flag("--profile", options->profile, "Runs once more and shows each step, and what devices did in it");
+  syntax->add_option("--trace", options->trace, "The same as JSON, for Chrome's and Perfetto's trace viewers")
+      ->type_name("FILE");
   syntax->add_option("--seed", options->seed, "Of the random data")->capture_default_str()->type_name("N");
   SetExample(*syntax, "deputy run model.onnx --config npu-first.yaml --input image=photo.npy --repeat 20");
   return {syntax, [options] { return Run(*options); }};

@@ -42,19 +42,52 @@ Json ToJson(const OptionReport& option) {
           {"maximum", option.maximum}, {"help", option.help}};
 }
 
+Json ToJson(const DeviceListing& device) {
+  return {{"number", device.number},
+          {"name", device.name},
+          {"kind", device.kind},
+          {"driver", device.driver},
+          {"memory_bytes", device.memory_bytes == 0 ? Json(nullptr) : Json(device.memory_bytes)},
+          {"frequency_hz", device.frequency_hz == 0 ? Json(nullptr) : Json(device.frequency_hz)}};
+}
+
+Json ToJson(const EstimateReport& estimate) {
+  const auto amount = [](int64_t known) { return known < 0 ? Json(nullptr) : Json(known); };
+  return {{"latency_ns", amount(estimate.latency_ns)},
+          {"memory_bytes", amount(estimate.memory_bytes)},
+          {"energy_nj", amount(estimate.energy_nj)}};
+}
+
 Json ToJson(const PluginDelegateReport& delegate) {
   Json options = Json::array();
   for (const OptionReport& option : delegate.options) options.push_back(ToJson(option));
+  Json capabilities = Json::array(), devices = Json::array();
+  for (const CapabilityReport& row : delegate.capabilities) capabilities.push_back(cli::ToJson(row));
+  for (const DeviceListing& device : delegate.devices) devices.push_back(ToJson(device));
   return {{"id", delegate.id},
           {"description", delegate.description},
           {"available", delegate.available},
           {"unavailable", delegate.unavailable},
           {"options", std::move(options)},
           {"extensions", delegate.extensions},
+          {"operators", std::move(capabilities)},
+          {"devices", std::move(devices)},
           {"used_by", delegate.used_by}};
 }
 
 }  // namespace
+
+Json ToJson(const CapabilityReport& row) {
+  return {{"op_type", row.op_type},
+          {"domain", row.domain},
+          {"min_version", row.min_version == 0 ? Json(nullptr) : Json(row.min_version)},
+          {"max_version", row.max_version == 0 ? Json(nullptr) : Json(row.max_version)},
+          {"dtypes", row.dtypes},
+          {"min_rank", row.min_rank},
+          {"max_rank", row.any_rank ? Json(nullptr) : Json(row.max_rank)},
+          {"layouts", row.layouts},
+          {"note", row.note}};
+}
 
 Json ToJson(const NodeReport& node) {
   Json refusals = Json::array();
@@ -82,7 +115,8 @@ Json ToJson(const PlacementReport& report) {
                           {"inputs", partition.inputs},
                           {"outputs", partition.outputs},
                           {"executable", partition.executable},
-                          {"multiply_adds", partition.multiply_adds}});
+                          {"multiply_adds", partition.multiply_adds},
+                          {"estimate", partition.estimated ? ToJson(partition.estimate) : Json(nullptr)}});
   for (const NodeReport& node : report.nodes) nodes.push_back(ToJson(node));
   return {{"summary", report.summary},
           {"multiply_adds", report.multiply_adds},

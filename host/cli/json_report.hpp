@@ -16,6 +16,7 @@ using Json = nlohmann::ordered_json;
 Json ToJson(const PlacementReport& report);
 Json ToJson(const PluginListing& listing);
 Json ToJson(const NodeReport& node);
+Json ToJson(const CapabilityReport& row);
 
 // Indented, with a newline. Names in models need not be UTF-8: what is not becomes the replacement character.
 void PrintJson(const Json& json);

@@ -30,6 +30,17 @@ std::string JoinedSome(const std::vector<std::string>& names) {
 
 std::string FileName(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
+// "1.2 ms, 3.4 MB"; "" where nothing is known.
+std::string EstimateText(const PartitionReport& partition) {
+  std::vector<std::string> parts;
+  const EstimateReport& estimate = partition.estimate;
+  if (estimate.latency_ns >= 0) parts.push_back(DurationText(static_cast<uint64_t>(estimate.latency_ns)));
+  if (estimate.memory_bytes >= 0) parts.push_back(BytesText(static_cast<uint64_t>(estimate.memory_bytes)));
+  if (estimate.energy_nj >= 0)
+    parts.push_back(fmt::format("{} mJ", NumberText(static_cast<double>(estimate.energy_nj) / 1e6)));
+  return Joined(parts, ", ");
+}
+
 // The operators of each partition, by region and name.
 using OperatorsOf = std::map<std::pair<std::string, std::string>, std::vector<std::string>>;
 
@@ -105,6 +116,7 @@ std::string PartitionTable(const PlacementReport& report, const Terminal& termin
   Table table({{"partition"},
                {"nodes", Align::kRight},
                {"multiply-adds", Align::kRight},
+               {"estimate"},
                {"operators"},
                {"inputs"},
                {"outputs"}});
@@ -129,7 +141,8 @@ std::string PartitionTable(const PlacementReport& report, const Terminal& termin
     std::string name = partition.region.empty() ? partition.name : partition.region + ": " + partition.name;
     if (end - first > 1) name += " to " + report.partitions[end - 1].name;
     table.AddRow({name, CountText(nodes), multiply_adds == 0 ? "" : CountText(multiply_adds),
-                  CountedNames(operators, terminal), end - first > 1 ? "" : JoinedSome(partition.inputs),
+                  end - first > 1 ? "" : EstimateText(partition), CountedNames(operators, terminal),
+                  end - first > 1 ? "" : JoinedSome(partition.inputs),
                   end - first > 1 ? "" : JoinedSome(partition.outputs)});
   }
   return table.Text(terminal, "  ");

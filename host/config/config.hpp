@@ -68,9 +68,9 @@ struct DelegateRules {
 using Shape = std::vector<int64_t>;
 
 struct DelegateConfig {
-  Setting<std::string> name;      // unique; rules, reports and caches use it
-  Setting<std::string> delegate;  // the id that a plugin publishes; default: the name
-  Setting<int64_t> device;        // index
+  Setting<std::string> name;             // unique; rules, reports and caches use it
+  Setting<std::string> delegate;         // the id that a plugin publishes; default: the name
+  Setting<std::string> device{"0", {}};  // its number, or its name
   Setting<bool> enabled{true};
   Setting<bool> required{false};
   List<Named<OptionValue>> options;  // in the order written; nested mappings have dotted names ("misbehave.stage")

@@ -223,6 +223,10 @@ bool FieldReader::ReadText(std::string_view key, const YamlNode& node, TextKind 
       if (is_text) return true;
       Refuse(key, node, "text", "");
       return false;
+    case TextKind::kDevice:
+      if (is_text) return true;
+      Refuse(key, node, "the number or the name of a device", "");
+      return false;
     case TextKind::kCacheDir:
       if (node.text == "auto" || node.text == "off") return true;
       break;

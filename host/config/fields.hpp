@@ -36,6 +36,7 @@ inline constexpr size_t kMostDimensions = 16;
 enum class TextKind {
   kName,        // [A-Za-z0-9_.-]+
   kPattern,     // any text but an empty one
+  kDevice,      // a number, or any text but an empty one
   kPluginPath,  // a folder, or a folder under $deputy
   kCacheDir     // auto, off or a folder
 };
@@ -46,7 +47,7 @@ void VisitDelegate(V& v, D& d) {
   v.Text("name", d.name, TextKind::kName);
   v.Instruction("before");  // where a layer puts the delegate; gone after merging
   v.Text("delegate", d.delegate, TextKind::kName);
-  v.Integer("device", d.device, {0, 65535});
+  v.Text("device", d.device, TextKind::kDevice);
   v.Flag("enabled", d.enabled);
   v.Flag("required", d.required);
   v.Options("options", d.options);

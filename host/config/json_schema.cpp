@@ -129,6 +129,8 @@ class SchemaWriter {
 
   static std::string TextOf(TextKind kind) {
     return kind == TextKind::kName ? Pattern(kNamePattern)
+           : kind == TextKind::kDevice
+               ? R"({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "minLength": 1}]})"
            : kind == TextKind::kCacheDir
                ? R"({"anyOf": [{"type": "string", "minLength": 1}, {"const": false}]})"  // off, see Enumeration
                : R"({"type": "string", "minLength": 1})";

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,6 +64,16 @@ struct GraphView {
   const Graph* graph = nullptr;
   std::vector<NodeId> order;     // topological
   std::vector<uint8_t> offered;  // per node
+  // Per node, the unit that it belongs to; nodes of one unit stay together. Empty: each node is one of its own.
+  std::vector<uint32_t> unit_of = {};
+};
+
+// What a delegate thinks of a partition before it is compiled. Amounts that it does not know are left out.
+struct Estimate {
+  bool feasible = true;
+  std::string reason;  // why not, or why nodes are given back
+  std::optional<uint64_t> latency_ns, memory_bytes, energy_nj;
+  std::vector<NodeId> give_back;
 };
 
 // One run's tensors, in the order of the partition's inputs and outputs. A null pointer is an input left out.
@@ -146,6 +157,14 @@ class Delegate {
   // may be empty: the host works them out.
   virtual Result<std::vector<PartitionSpec>> Propose(const GraphView&) { return std::vector<PartitionSpec>(); }
   virtual void ReleaseClaim(void*) {}
+  // True: Groups may name nodes that stay together. Asked after QuerySupport, with what it accepted on offer.
+  virtual bool groups() const { return false; }
+  virtual Result<std::vector<std::vector<NodeId>>> Groups(const GraphView&) {
+    return std::vector<std::vector<NodeId>>();
+  }
+  // True: EstimatePartition has something to say. The claim, if there is one, is not consumed.
+  virtual bool estimates() const { return false; }
+  virtual Result<Estimate> EstimatePartition(const GraphView&, const PartitionSpec&) { return Estimate(); }
 
   // kNotSupported: the nodes go to the next delegate. Consumes the claim in every case.
   virtual Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) = 0;

@@ -1,6 +1,8 @@
 #include "partition/clusters.hpp"
 
 #include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/strong_components.hpp>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -186,6 +188,20 @@ std::vector<uint32_t> TopologicalOrder(const Successors& successors, std::span<c
   }
   if (order.size() != successors.size()) order.clear();
   return order;
+}
+
+std::vector<std::vector<uint32_t>> Cycles(const Successors& successors) {
+  boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS> graph(successors.size());
+  for (uint32_t unit = 0; unit < successors.size(); ++unit)
+    for (const uint32_t next : successors[unit]) boost::add_edge(unit, next, graph);
+  std::vector<uint32_t> piece_of(successors.size());
+  const auto index = boost::get(boost::vertex_index, graph);
+  const uint32_t count = boost::strong_components(graph, boost::make_iterator_property_map(piece_of.begin(), index));
+  std::vector<std::vector<uint32_t>> pieces(count);
+  for (uint32_t unit = 0; unit < successors.size(); ++unit) pieces[piece_of[unit]].push_back(unit);
+  pieces.erase(std::remove_if(pieces.begin(), pieces.end(), [](const auto& piece) { return piece.size() < 2; }),
+               pieces.end());
+  return pieces;
 }
 
 std::vector<uint32_t> Cluster(const Successors& successors, const ClusterInput& input) {

@@ -34,6 +34,9 @@ std::vector<uint32_t> Cluster(const Successors& successors, const ClusterInput& 
 // `preferred` go first, so that their runs are long. Ties: smallest number.
 std::vector<uint32_t> TopologicalOrder(const Successors& successors, std::span<const uint8_t> preferred);
 
+// Units that wait for each other: every strongly connected piece of more than one, its units ascending.
+std::vector<std::vector<uint32_t>> Cycles(const Successors& successors);
+
 // Successors between groups; edges inside a group are dropped.
 Successors Contract(const Successors& successors, std::span<const uint32_t> group_of, size_t group_count);
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -41,6 +42,7 @@ struct PlacementOptions {
 struct PlacedPartition {
   size_t delegate = 0;
   PartitionSpec spec;
+  std::optional<Estimate> estimate;  // what the delegate thinks of it, if it was asked
 };
 
 // Every node in exactly one partition. Partitions stand in an order in which they can run.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <mutex>
 #include <utility>
 
 namespace deputy::host {
@@ -37,8 +36,8 @@ ContextProxy::~ContextProxy() {
 
 template <class Call>
 Status ContextProxy::CallInTurn(const char* function, Call&& call) {
-  if (!opened_.serial()) return opened_.Call(function, partition_->graph(), call);
-  const std::lock_guard lock(opened_.serial_mutex());
+  if (opened_.gate() == nullptr) return opened_.Call(function, partition_->graph(), call);
+  const RunGate::Pass pass(*opened_.gate(), opened_.instance(), partition_->executable(), opened_.run_rules());
   return opened_.Call(function, partition_->graph(), call);
 }
 

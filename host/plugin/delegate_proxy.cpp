@@ -7,7 +7,9 @@
 #include <set>
 
 #include "plugin/claim_collector.hpp"
+#include "plugin/estimate_collector.hpp"
 #include "plugin/executable_proxy.hpp"
+#include "plugin/group_collector.hpp"
 #include "plugin/partition_form.hpp"
 #include "plugin/text.hpp"
 
@@ -56,6 +58,8 @@ DelegateProxy::DelegateProxy(std::shared_ptr<OpenedDelegate> opened, std::string
     : opened_(std::move(opened)),
       id_(std::move(id)),
       propose_(ProposeOf(opened_->table())),
+      groups_(GroupsOf(opened_->table())),
+      estimate_(EstimateOf(opened_->table())),
       options_(OptionsOf(opened_->table())),
       device_control_(DeviceControlOf(opened_->table())),
       own_operators_(std::make_shared<const OwnOperatorTable>(opened_)) {}
@@ -120,6 +124,29 @@ void DelegateProxy::ReleaseClaim(void* claim) {
   if (found == claims_.end()) return;
   opened_->CallVoid("claim_release", [&] { propose_->claim_release(opened_->instance(), claim); });
   claims_.erase(found);
+}
+
+Result<std::vector<std::vector<NodeId>>> DelegateProxy::Groups(const GraphView& view) {
+  if (groups_ == nullptr) return Delegate::Groups(view);
+  const deputy_graph graph(view);
+  GroupCollector collector(graph);
+  Status status =
+      opened_->Call("groups", &graph, [&] { return groups_->groups(opened_->instance(), &graph, collector.sink()); });
+  for (const std::string& fault : collector.faults()) opened_->LogFault("groups", fault);
+  if (!status.ok()) return status;
+  return std::move(collector.groups());
+}
+
+Result<Estimate> DelegateProxy::EstimatePartition(const GraphView& view, const PartitionSpec& partition) {
+  if (estimate_ == nullptr) return Delegate::EstimatePartition(view, partition);
+  const deputy_graph graph(view);
+  const deputy_partition form = FormOf(graph, partition);
+  EstimateCollector collector(*view.graph, partition.nodes);
+  Status status = opened_->Call("estimate", &graph,
+                                [&] { return estimate_->estimate(opened_->instance(), &form, collector.sink()); });
+  for (const std::string& fault : collector.faults()) opened_->LogFault("estimate", fault);
+  if (!status.ok()) return status;
+  return std::move(collector.estimate());
 }
 
 Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView& view,

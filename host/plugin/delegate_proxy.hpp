@@ -11,6 +11,7 @@
 
 #include "delegate/delegate.hpp"
 #include "deputy/abi/ext/device_control.h"
+#include "deputy/abi/ext/estimate.h"
 #include "deputy/abi/ext/options.h"
 #include "deputy/abi/ext/propose.h"
 #include "plugin/opened_delegate.hpp"
@@ -33,6 +34,10 @@ class DelegateProxy final : public Delegate {
   Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override;
   Result<std::vector<PartitionSpec>> Propose(const GraphView& view) override;
   void ReleaseClaim(void* claim) override;
+  bool groups() const override { return groups_ != nullptr; }
+  Result<std::vector<std::vector<NodeId>>> Groups(const GraphView& view) override;
+  bool estimates() const override { return estimate_ != nullptr; }
+  Result<Estimate> EstimatePartition(const GraphView& view, const PartitionSpec& partition) override;
   Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) override;
   Result<DeviceState> device_state() const override;
   std::vector<std::pair<std::string, std::string>> options() const override;
@@ -51,6 +56,8 @@ class DelegateProxy final : public Delegate {
   std::shared_ptr<OpenedDelegate> opened_;
   std::string id_;
   const deputy_ext_propose* propose_;
+  const deputy_ext_propose* groups_;
+  const deputy_ext_estimate* estimate_;
   const deputy_ext_options* options_;
   const deputy_ext_device_control* device_control_;
   std::shared_ptr<const OwnOperatorTable> own_operators_;

@@ -86,6 +86,21 @@ std::optional<Rejection> DescribeOptions(const deputy_delegate& table, DelegateD
   return std::nullopt;
 }
 
+std::optional<Rejection> DescribeDevices(const deputy_delegate& table, const deputy_host* host,
+                                         DelegateDescription& delegate) {
+  delegate.enumerates = DevicesOf(table) != nullptr;
+  // Without what it needs, a delegate cannot look for devices either.
+  if (!delegate.enumerates || !delegate.available) return std::nullopt;
+  Status failure;
+  if (auto rejection = EnumerateDevices(table, host, delegate.devices, failure)) return rejection;
+  if (failure.ok() && delegate.devices.empty()) failure = Status(StatusCode::kNotFound, "there is no device for it");
+  if (failure.ok()) return std::nullopt;
+  delegate.available = false;
+  delegate.unavailable = failure.message();
+  delegate.devices.clear();
+  return std::nullopt;
+}
+
 std::optional<Rejection> DescribeDelegate(const deputy_delegate& table, const deputy_host* host,
                                           DelegateDescription& delegate) {
   delegate.id.assign(table.id.data, table.id.size);
@@ -102,12 +117,18 @@ std::optional<Rejection> DescribeDelegate(const deputy_delegate& table, const de
     }
   }
   if (OptionsOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_OPTIONS);
-  if (ProposeOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_PROPOSE);
+  if (ProposeOf(table) != nullptr || GroupsOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_PROPOSE);
   if (DeviceControlOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_DEVICE_CONTROL);
   if (BlobOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_BLOB);
   if (ResizeOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_RESIZE);
   if (ProfilingOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_PROFILING);
   if (OperatorsOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_OPERATORS);
+  if (CapabilitiesOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_CAPABILITIES);
+  if (DevicesOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_DEVICES);
+  if (EstimateOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_ESTIMATE);
+  if (ConcurrencyOf(table) != nullptr) delegate.extensions.push_back(DEPUTY_EXT_CONCURRENCY);
+  if (auto rejection = ListCapabilities(table, delegate.capabilities)) return rejection;
+  if (auto rejection = DescribeDevices(table, host, delegate)) return rejection;
   return DescribeOptions(table, delegate);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "deputy/abi/delegate.h"
+#include "plugin/inventory.hpp"
 #include "plugin/rejection.hpp"
 
 namespace deputy::host {
@@ -29,6 +30,9 @@ struct DelegateDescription {
   std::string unavailable;  // why not
   std::vector<OptionSchema> options;
   std::vector<std::string> extensions;
+  std::vector<CapabilityRow> capabilities;
+  bool enumerates = false;  // false: it has one device, of which nothing is known
+  std::vector<DeviceEntry> devices;
 
   bool operator==(const DelegateDescription&) const = default;
 };

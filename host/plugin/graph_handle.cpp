@@ -39,6 +39,7 @@ deputy_graph::deputy_graph(const deputy::host::GraphView& view)
     : graph_(*view.graph),
       order_(view.order),
       offered_(view.offered),
+      unit_of_(view.unit_of),
       positions_(view.graph->nodes.size(), static_cast<uint32_t>(view.order.size())),
       value_flags_(view.graph->values.size(), 0) {
   offered_.resize(graph_.nodes.size(), 0);

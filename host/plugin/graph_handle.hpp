@@ -30,6 +30,8 @@ struct deputy_graph {
   // Position in the order; node_count() for a node that is not shown.
   uint32_t position(deputy_node_id node) const;
   bool offered(deputy_node_id node) const;
+  // As in GraphView; may be empty.
+  const std::vector<uint32_t>& unit_of() const { return unit_of_; }
 
   deputy::Status NodeInfo(deputy_node_id node, deputy_node_info* out) const;
   deputy::Status ValueInfo(deputy_value_id value, deputy_value_info* out) const;
@@ -47,6 +49,7 @@ struct deputy_graph {
   const deputy::host::Graph& graph_;
   std::vector<deputy::host::NodeId> order_;
   std::vector<uint8_t> offered_;
+  std::vector<uint32_t> unit_of_;
   std::vector<uint32_t> positions_;
   std::vector<uint8_t> value_flags_;
   std::map<deputy_value_id, std::vector<int64_t>> open_dims_;  // -1 for every extent that is not known

@@ -8,6 +8,7 @@
 
 #include "base/log.hpp"
 #include "plugin/graph_handle.hpp"
+#include "plugin/helper_table.hpp"
 #include "plugin/status_handle.hpp"
 #include "plugin/text.hpp"
 
@@ -55,7 +56,7 @@ void LogMessage(void* self, deputy_log_level level, const char* message, uint64_
   }
 }
 
-const void* GetExtension(void*, const char*) { return nullptr; }
+const void* GetExtension(void* self, const char* id) { return id == nullptr ? nullptr : Self(self).Extension(id); }
 
 uint32_t NodeCount(void*, const deputy_graph* graph) { return graph == nullptr ? 0 : graph->node_count(); }
 
@@ -114,7 +115,9 @@ uint64_t ClockNs(void*) {
 
 }  // namespace
 
-HostServices::HostServices(std::string source, ThreadPool* pool) : source_(std::move(source)), pool_(pool), table_{} {
+HostServices::HostServices(std::string source, ThreadPool* pool, const PartitionHelpers* helpers)
+    : source_(std::move(source)), pool_(pool), table_{} {
+  if (helpers != nullptr) helpers_ = MakeHelperTable(*helpers);
   table_.struct_size = sizeof table_;
   table_.abi_version = DEPUTY_ABI_VERSION;
   table_.self = this;
@@ -131,6 +134,10 @@ HostServices::HostServices(std::string source, ThreadPool* pool) : source_(std::
   table_.parallel_for = ParallelFor;
   table_.thread_count = ThreadCount;
   table_.clock_ns = ClockNs;
+}
+
+const void* HostServices::Extension(std::string_view id) const {
+  return helpers_ && id == DEPUTY_EXT_PARTITION_HELPERS ? &*helpers_ : nullptr;
 }
 
 }  // namespace deputy::host

@@ -2,9 +2,13 @@
 // host knows who speaks.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/thread_pool.hpp"
+#include "delegate/partition_helpers.hpp"
+#include "deputy/abi/ext/partition_helpers.h"
 #include "deputy/abi/host.h"
 
 namespace deputy::host {
@@ -13,18 +17,21 @@ class HostServices {
  public:
   // `source`: whom the log names. `pool` may be null: parallel_for then runs on the calling thread alone; otherwise it
   // must outlive the services.
-  HostServices(std::string source, ThreadPool* pool);
+  // `helpers` may be null: plugins then do not find the extension; otherwise they must outlive the services.
+  HostServices(std::string source, ThreadPool* pool, const PartitionHelpers* helpers = nullptr);
   HostServices(const HostServices&) = delete;
   HostServices& operator=(const HostServices&) = delete;
 
   const deputy_host* table() const { return &table_; }
   const std::string& source() const { return source_; }
   ThreadPool* pool() const { return pool_; }
+  const void* Extension(std::string_view id) const;
 
  private:
   std::string source_;
   ThreadPool* pool_;
   deputy_host table_;
+  std::optional<deputy_ext_partition_helpers> helpers_;
 };
 
 }  // namespace deputy::host

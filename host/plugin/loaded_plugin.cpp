@@ -35,9 +35,9 @@ class PluginLife {
       LogLine(LogLevel::kError, services_.source(), "an exception left its shutdown");
   }
 
-  std::mutex& SerialMutex(const deputy_delegate& delegate) {
+  RunGate& GateOf(const deputy_delegate& delegate) {
     const std::lock_guard lock(mutex_);
-    return serial_[&delegate];
+    return gates_[&delegate];
   }
 
   // Entries stay for ever: a thread that a plugin forgot to join may use the host table until the process ends.
@@ -56,7 +56,7 @@ class PluginLife {
   std::mutex mutex_;
   uint32_t users_ = 0;
   HostServices services_;
-  std::map<const deputy_delegate*, std::mutex> serial_;
+  std::map<const deputy_delegate*, RunGate> gates_;
 };
 
 namespace {
@@ -129,6 +129,6 @@ const deputy_delegate* LoadedPlugin::FindDelegate(std::string_view id) const {
   return nullptr;
 }
 
-std::mutex& LoadedPlugin::SerialMutex(const deputy_delegate& delegate) const { return life_->SerialMutex(delegate); }
+RunGate& LoadedPlugin::GateOf(const deputy_delegate& delegate) const { return life_->GateOf(delegate); }
 
 }  // namespace deputy::host

@@ -14,6 +14,7 @@
 #include "plugin/manifest.hpp"
 #include "plugin/plugin_file.hpp"
 #include "plugin/rejection.hpp"
+#include "plugin/run_gate.hpp"
 
 namespace deputy::host {
 
@@ -44,8 +45,8 @@ class LoadedPlugin {
 
   // Null if there is no such delegate.
   const deputy_delegate* FindDelegate(std::string_view id) const;
-  // Held around every execute of a delegate that says DEPUTY_DELEGATE_SERIAL; the same for all users in the process.
-  std::mutex& SerialMutex(const deputy_delegate& delegate) const;
+  // Every execute of a delegate that limits them goes through it; the same for all users in the process.
+  RunGate& GateOf(const deputy_delegate& delegate) const;
 
  private:
   LoadedPlugin() = default;

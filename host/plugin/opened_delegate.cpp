@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/log.hpp"
+#include "deputy/abi/ext/concurrency.h"
 
 namespace deputy::host {
 
@@ -12,8 +13,7 @@ OpenedDelegate::OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deput
                                const OpenRequest& request)
     : plugin_(std::move(plugin)),
       table_(table),
-      services_(request.name, request.pool),
-      serial_mutex_(&plugin_->SerialMutex(*table)),
+      services_(request.name, request.pool, request.helpers),
       blob_(BlobOf(*table)),
       resize_(ResizeOf(*table)),
       profiling_(ProfilingOf(*table)),
@@ -45,11 +45,26 @@ Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<Loa
   DEPUTY_RETURN_IF_ERROR(opened->Call("open", nullptr, [&] { return table->open(table, &args, &instance); }));
   if (instance == nullptr) return opened->Fault("open", "it succeeded without an instance");
   opened->instance_ = instance;
+  DEPUTY_RETURN_IF_ERROR(opened->AskConcurrency());
   return opened;
 }
 
 OpenedDelegate::~OpenedDelegate() {
   if (instance_ != nullptr) CallVoid("close", [&] { table_->close(instance_); });
+}
+
+Status OpenedDelegate::AskConcurrency() {
+  const deputy_ext_concurrency* concurrency = ConcurrencyOf(*table_);
+  const bool serial = (table_->flags & DEPUTY_DELEGATE_SERIAL) != 0;
+  if (!serial && concurrency == nullptr) return {};
+  gate_ = &plugin_->GateOf(*table_);
+  uint32_t flags = 0;
+  if (!serial)
+    DEPUTY_RETURN_IF_ERROR(Call("concurrency", nullptr, [&] { return concurrency->concurrency(instance_, &flags); }));
+  run_rules_.contexts = (flags & DEPUTY_CONCURRENT_CONTEXTS) != 0;
+  run_rules_.executables = (flags & DEPUTY_CONCURRENT_EXECUTABLES) != 0;
+  run_rules_.instances = (flags & DEPUTY_CONCURRENT_INSTANCES) != 0;
+  return {};
 }
 
 std::string OpenedDelegate::Place(const char* function) const {

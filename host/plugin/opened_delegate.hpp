@@ -28,6 +28,7 @@ struct OpenRequest {
   ThreadPool* pool = nullptr;                                    // outlives what is opened; null: no threads
   // Without the device: what is compiled can be serialized, not run. kNotSupported where the delegate cannot.
   bool compile_only = false;
+  const PartitionHelpers* helpers = nullptr;  // outlives what is opened; null: none to offer
 };
 
 class OpenedDelegate {
@@ -42,6 +43,9 @@ class OpenedDelegate {
   const deputy_delegate& table() const { return *table_; }
   deputy_instance* instance() const { return instance_; }
   const std::string& name() const { return services_.source(); }
+  // Null: all executes may overlap. Otherwise each goes through the gate, by these rules.
+  RunGate* gate() const { return gate_; }
+  const RunRules& run_rules() const { return run_rules_; }
   const deputy_host* host() const { return services_.table(); }
   uint32_t device() const { return device_; }
   bool compile_only() const { return compile_only_; }
@@ -49,8 +53,6 @@ class OpenedDelegate {
   const deputy_ext_blob* blob() const { return blob_; }
   const deputy_ext_resize* resize() const { return resize_; }
   const deputy_ext_profiling* profiling() const { return profiling_; }
-  bool serial() const { return (table_->flags & DEPUTY_DELEGATE_SERIAL) != 0; }
-  std::mutex& serial_mutex() const { return *serial_mutex_; }
 
   // Calls a function of the plugin that returns a status. Its failure comes back with the place: the plugin, the
   // function, and the node where the plugin names one (found in `graph`, which may be null).
@@ -75,11 +77,13 @@ class OpenedDelegate {
   OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deputy_delegate* table, const OpenRequest& request);
   Status Failure(const char* function, const deputy_graph* graph, StatusHandle status) const;
   std::string Place(const char* function) const;
+  Status AskConcurrency();
 
   std::shared_ptr<LoadedPlugin> plugin_;
   const deputy_delegate* table_;
   HostServices services_;
-  std::mutex* serial_mutex_;
+  RunGate* gate_ = nullptr;
+  RunRules run_rules_;
   const deputy_ext_blob* blob_;
   const deputy_ext_resize* resize_;
   const deputy_ext_profiling* profiling_;

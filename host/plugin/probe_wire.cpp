@@ -110,6 +110,46 @@ OptionSchema ReadOption(Reader& in) {
   return option;
 }
 
+void Write(Writer& out, const CapabilityRow& row) {
+  out.Text(row.domain);
+  out.Text(row.op_type);
+  out.Text(row.note);
+  for (const uint32_t number : {row.min_version, row.max_version, row.min_rank, row.max_rank, row.layouts})
+    out.Number(number);
+  out.List(row.dtypes, [&](int32_t dtype) { out.Number(dtype); });
+}
+
+CapabilityRow ReadCapability(Reader& in) {
+  CapabilityRow row;
+  row.domain = in.Text();
+  row.op_type = in.Text();
+  in.Require(!row.op_type.empty());
+  row.note = in.Text();
+  for (uint32_t* number : {&row.min_version, &row.max_version, &row.min_rank, &row.max_rank, &row.layouts})
+    *number = in.Number<uint32_t>();
+  for (uint32_t left = in.Count(kMaxListed); left != 0 && in.ok(); --left) row.dtypes.push_back(in.Number<int32_t>());
+  return row;
+}
+
+void Write(Writer& out, const DeviceEntry& device) {
+  out.Text(device.name);
+  out.Text(device.driver);
+  out.Number(device.kind);
+  out.Number(device.memory_bytes);
+  out.Number(device.frequency_hz);
+}
+
+DeviceEntry ReadDevice(Reader& in) {
+  DeviceEntry device;
+  device.name = in.Text();
+  in.Require(!device.name.empty());
+  device.driver = in.Text();
+  device.kind = in.Number<uint32_t>();
+  device.memory_bytes = in.Number<uint64_t>();
+  device.frequency_hz = in.Number<uint64_t>();
+  return device;
+}
+
 void Write(Writer& out, const DelegateDescription& delegate) {
   out.Text(delegate.id);
   out.Text(delegate.description);
@@ -118,6 +158,9 @@ void Write(Writer& out, const DelegateDescription& delegate) {
   out.Text(delegate.unavailable);
   out.List(delegate.options, [&](const OptionSchema& option) { Write(out, option); });
   out.List(delegate.extensions, [&](const std::string& extension) { out.Text(extension); });
+  out.List(delegate.capabilities, [&](const CapabilityRow& row) { Write(out, row); });
+  out.Number(static_cast<uint8_t>(delegate.enumerates));
+  out.List(delegate.devices, [&](const DeviceEntry& device) { Write(out, device); });
 }
 
 DelegateDescription ReadDelegate(Reader& in) {
@@ -132,6 +175,12 @@ DelegateDescription ReadDelegate(Reader& in) {
   delegate.unavailable = in.Text();
   for (uint32_t left = in.Count(kMaxListed); left != 0 && in.ok(); --left) delegate.options.push_back(ReadOption(in));
   for (uint32_t left = in.Count(kMaxListed); left != 0 && in.ok(); --left) delegate.extensions.push_back(in.Text());
+  for (uint32_t left = in.Count(kMaxCapabilities); left != 0 && in.ok(); --left)
+    delegate.capabilities.push_back(ReadCapability(in));
+  const auto enumerates = in.Number<uint8_t>();
+  in.Require(enumerates <= 1);
+  delegate.enumerates = enumerates != 0;
+  for (uint32_t left = in.Count(kMaxDevices); left != 0 && in.ok(); --left) delegate.devices.push_back(ReadDevice(in));
   return delegate;
 }
 

@@ -17,6 +17,10 @@ static_assert(kDelegateSize01 == DEPUTY_END_OF(deputy_delegate, execute));
 static_assert(kOptionsSize01 == DEPUTY_END_OF(deputy_ext_options, get_option));
 static_assert(kProposeSize01 == DEPUTY_END_OF(deputy_ext_propose, claim_release));
 static_assert(kDeviceControlSize01 == DEPUTY_END_OF(deputy_ext_device_control, device_state));
+static_assert(kCapabilitiesSize01 == DEPUTY_END_OF(deputy_ext_capabilities, capability_at));
+static_assert(kDevicesSize01 == DEPUTY_END_OF(deputy_ext_devices, enumerate));
+static_assert(kEstimateSize01 == DEPUTY_END_OF(deputy_ext_estimate, estimate));
+static_assert(kConcurrencySize01 == DEPUTY_END_OF(deputy_ext_concurrency, concurrency));
 static_assert(kBlobSize01 == DEPUTY_END_OF(deputy_ext_blob, restore));
 static_assert(kResizeSize01 == DEPUTY_END_OF(deputy_ext_resize, resize));
 static_assert(kProfilingSize01 == DEPUTY_END_OF(deputy_ext_profiling, correlate));
@@ -158,6 +162,32 @@ const deputy_ext_options* OptionsOf(const deputy_delegate& delegate) {
 const deputy_ext_propose* ProposeOf(const deputy_delegate& delegate) {
   const auto* table = Extension<deputy_ext_propose>(delegate, DEPUTY_EXT_PROPOSE, kProposeSize01);
   return table != nullptr && table->propose != nullptr && table->claim_release != nullptr ? table : nullptr;
+}
+
+const deputy_ext_propose* GroupsOf(const deputy_delegate& delegate) {
+  const auto* table = Extension<deputy_ext_propose>(delegate, DEPUTY_EXT_PROPOSE, kProposeSize01);
+  const bool groups = table != nullptr && DEPUTY_HAS_FN(table, deputy_ext_propose, groups);
+  return groups && table->propose == nullptr ? table : nullptr;
+}
+
+const deputy_ext_capabilities* CapabilitiesOf(const deputy_delegate& delegate) {
+  const auto* table = Extension<deputy_ext_capabilities>(delegate, DEPUTY_EXT_CAPABILITIES, kCapabilitiesSize01);
+  return table != nullptr && table->capability_count != nullptr && table->capability_at != nullptr ? table : nullptr;
+}
+
+const deputy_ext_devices* DevicesOf(const deputy_delegate& delegate) {
+  const auto* table = Extension<deputy_ext_devices>(delegate, DEPUTY_EXT_DEVICES, kDevicesSize01);
+  return table != nullptr && table->enumerate != nullptr ? table : nullptr;
+}
+
+const deputy_ext_estimate* EstimateOf(const deputy_delegate& delegate) {
+  const auto* table = Extension<deputy_ext_estimate>(delegate, DEPUTY_EXT_ESTIMATE, kEstimateSize01);
+  return table != nullptr && table->estimate != nullptr ? table : nullptr;
+}
+
+const deputy_ext_concurrency* ConcurrencyOf(const deputy_delegate& delegate) {
+  const auto* table = Extension<deputy_ext_concurrency>(delegate, DEPUTY_EXT_CONCURRENCY, kConcurrencySize01);
+  return table != nullptr && table->concurrency != nullptr ? table : nullptr;
 }
 
 const deputy_ext_device_control* DeviceControlOf(const deputy_delegate& delegate) {

@@ -10,7 +10,11 @@
 
 #include "deputy/abi/delegate.h"
 #include "deputy/abi/ext/blob.h"
+#include "deputy/abi/ext/capabilities.h"
+#include "deputy/abi/ext/concurrency.h"
 #include "deputy/abi/ext/device_control.h"
+#include "deputy/abi/ext/devices.h"
+#include "deputy/abi/ext/estimate.h"
 #include "deputy/abi/ext/operators.h"
 #include "deputy/abi/ext/options.h"
 #include "deputy/abi/ext/profiling.h"
@@ -26,6 +30,10 @@ inline constexpr size_t kDelegateSize01 = 128;
 inline constexpr size_t kOptionsSize01 = 32;
 inline constexpr size_t kProposeSize01 = 24;
 inline constexpr size_t kDeviceControlSize01 = 16;
+inline constexpr size_t kCapabilitiesSize01 = 24;
+inline constexpr size_t kDevicesSize01 = 16;
+inline constexpr size_t kEstimateSize01 = 16;
+inline constexpr size_t kConcurrencySize01 = 16;
 inline constexpr size_t kBlobSize01 = 40;
 inline constexpr size_t kResizeSize01 = 16;
 inline constexpr size_t kProfilingSize01 = 40;
@@ -61,7 +69,13 @@ Checked<std::vector<const deputy_delegate*>> DelegateTables(const deputy_plugin&
 // An extension's table, or null when the delegate lacks it or the table is not whole. [any-thread]
 const deputy_ext_options* OptionsOf(const deputy_delegate& delegate);
 const deputy_ext_propose* ProposeOf(const deputy_delegate& delegate);
+// The same table of a delegate that answers per node and names groups.
+const deputy_ext_propose* GroupsOf(const deputy_delegate& delegate);
 const deputy_ext_device_control* DeviceControlOf(const deputy_delegate& delegate);
+const deputy_ext_capabilities* CapabilitiesOf(const deputy_delegate& delegate);
+const deputy_ext_devices* DevicesOf(const deputy_delegate& delegate);
+const deputy_ext_estimate* EstimateOf(const deputy_delegate& delegate);
+const deputy_ext_concurrency* ConcurrencyOf(const deputy_delegate& delegate);
 const deputy_ext_blob* BlobOf(const deputy_delegate& delegate);
 const deputy_ext_resize* ResizeOf(const deputy_delegate& delegate);
 const deputy_ext_profiling* ProfilingOf(const deputy_delegate& delegate);

@@ -65,6 +65,21 @@ Result<Context> Context::FromYamlText(const std::string& name, const std::string
   return context;
 }
 
+std::vector<DeviceInfo> Context::ConfiguredDelegates() const {
+  std::vector<DeviceInfo> all;
+  for (const host::DelegateConfig& entry : state_->config.delegates.items) {
+    if (!*entry.enabled) continue;
+    DeviceInfo info;
+    info.name = *entry.name;
+    info.delegate = *entry.delegate;
+    info.device = static_cast<int>(*entry.device);
+    info.required = *entry.required;
+    for (const auto& option : entry.options.items) info.options[option.name] = option->text;
+    all.push_back(std::move(info));
+  }
+  return all;
+}
+
 std::vector<DeviceInfo>& Context::MutableDeviceInfo() {
   state_->engine = nullptr;
   return state_->device_infos;

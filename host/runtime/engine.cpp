@@ -1,12 +1,16 @@
 // OpenEngine: from a configuration to opened delegates in their order.
 #include "runtime/engine.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <optional>
 
 #include "base/log.hpp"
 #include "base/nearest.hpp"
 #include "cpu/delegate.hpp"
+#include "partition/helpers.hpp"
 #include "plugin/option_check.hpp"
 #include "plugin/registry.hpp"
 #include "runtime/context_state.hpp"
@@ -20,7 +24,8 @@ namespace {
 struct Entry {
   std::string name, delegate;
   Origin origin;
-  uint32_t device = 0;
+  std::string device = "0";
+  Origin device_origin;
   bool required = false;
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<Origin> option_origins;
@@ -38,7 +43,9 @@ Entry FromConfig(const DelegateConfig& config) {
   entry.name = *config.name;
   entry.delegate = config.delegate->empty() ? *config.name : *config.delegate;
   entry.origin = config.name.origin;
-  entry.device = static_cast<uint32_t>(*config.device);
+  entry.device = *config.device;
+  // The default stands nowhere; what it is wrong for is the entry.
+  entry.device_origin = config.device.origin.line > 0 ? config.device.origin : entry.origin;
   entry.required = *config.required;
   for (const Named<OptionValue>& option : config.options) {
     entry.options.emplace_back(option.name, (*option).text);
@@ -56,7 +63,8 @@ Entry FromDeviceInfo(const DeviceInfo& info) {
   entry.name = info.name;
   entry.delegate = info.delegate.empty() ? info.name : info.delegate;
   entry.origin = {"api", 0, 0};
-  entry.device = static_cast<uint32_t>(std::max(0, info.device));
+  entry.device = info.device_name.empty() ? std::to_string(info.device) : info.device_name;
+  entry.device_origin = entry.origin;
   entry.required = info.required;
   for (const auto& option : info.options) {
     entry.options.push_back(option);
@@ -216,7 +224,8 @@ class EngineBuilder {
     OpenRequest request;
     request.delegate = entry.delegate;
     request.name = entry.name;
-    request.device = entry.device;
+    DEPUTY_ASSIGN_OR_RETURN(request.device, DeviceNumber(entry, *description));
+    request.helpers = &DefaultPartitionHelpers();
     request.options = checked.values;
     request.pool = engine_->pool.get();
     Result<std::unique_ptr<Delegate>> opened = registry_.Open(request);
@@ -225,6 +234,25 @@ class EngineBuilder {
     engine_->plugin_files.push_back(provider->path.string());
     engine_->placement.delegates.push_back(entry.limits);
     return {};
+  }
+
+  // The device that the entry names, by number or by name; a name that is a number is a number.
+  static Result<uint32_t> DeviceNumber(const Entry& entry, const DelegateDescription& description) {
+    uint32_t number = 0;
+    const char* const end = entry.device.data() + entry.device.size();
+    const auto parsed = std::from_chars(entry.device.data(), end, number);
+    const size_t count = description.enumerates ? description.devices.size() : 1;
+    if (parsed.ec == std::errc() && parsed.ptr == end && number < count) return number;
+    std::vector<std::string> names;
+    for (const DeviceEntry& device : description.devices) names.push_back(device.name);
+    for (size_t i = 0; i < names.size(); ++i)
+      if (names[i] == entry.device) return static_cast<uint32_t>(i);
+    std::string known;
+    for (size_t i = 0; i < names.size(); ++i) known += fmt::format("{}{} ({})", i == 0 ? "" : ", ", i, names[i]);
+    return Error(StatusCode::kConfig, "delegate '{}': there is no device '{}'{}; {}", entry.name, entry.device,
+                 DidYouMean(entry.device, std::span<const std::string>(names)),
+                 description.enumerates ? "there is " + known : "it names no devices, so there is 0 alone")
+        .At(entry.device_origin.ToString());
   }
 
   // Kernels of vendors' own operators: for nodes that no delegate takes and the CPU does not know.

@@ -1,6 +1,9 @@
 // MakeReport: a plan as plain data for the public API.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "graph/multiply_adds.hpp"
 #include "runtime/model_state.hpp"
 
@@ -19,6 +22,14 @@ class Reporter {
       partition.name = placed.spec.name;
       partition.delegate = engine_.delegates[placed.delegate]->name();
       partition.region = region;
+      if (placed.estimate) {
+        const auto amount = [](const std::optional<uint64_t>& known) {
+          return known ? static_cast<int64_t>(std::min<uint64_t>(*known, INT64_MAX)) : int64_t{-1};
+        };
+        partition.estimated = true;
+        partition.estimate = {amount(placed.estimate->latency_ns), amount(placed.estimate->memory_bytes),
+                              amount(placed.estimate->energy_nj)};
+      }
       for (const ValueId id : placed.spec.inputs) partition.inputs.push_back(graph.values[id].name);
       for (const ValueId id : placed.spec.outputs) partition.outputs.push_back(graph.values[id].name);
       for (const NodeId node : placed.spec.nodes) {

@@ -20,6 +20,24 @@ std::string OptionTypeName(uint32_t type) {
   }
 }
 
+CapabilityReport ReportCapability(const CapabilityRow& row) {
+  CapabilityReport report;
+  report.op_type = row.op_type;
+  report.domain = row.domain;
+  report.note = row.note;
+  report.min_version = row.min_version;
+  report.max_version = row.max_version;
+  report.min_rank = row.min_rank;
+  report.any_rank = row.max_rank == DEPUTY_ANY_RANK;
+  report.max_rank = report.any_rank ? 0 : row.max_rank;
+  for (const int32_t dtype : row.dtypes) report.dtypes.emplace_back(NameOf(static_cast<DType>(dtype)));
+  for (const auto& [layout, name] :
+       {std::pair{DEPUTY_LAYOUT_DENSE, "dense"}, std::pair{DEPUTY_LAYOUT_STRIDED, "strided"},
+        std::pair{DEPUTY_LAYOUT_OPAQUE, "opaque"}})
+    if ((row.layouts >> layout & 1u) != 0) report.layouts.emplace_back(name);
+  return report;
+}
+
 PluginDelegateReport ReportDelegate(const DelegateDescription& description, const Config& config) {
   PluginDelegateReport report;
   report.id = description.id;
@@ -27,6 +45,11 @@ PluginDelegateReport ReportDelegate(const DelegateDescription& description, cons
   report.available = description.available;
   report.unavailable = description.unavailable;
   report.extensions = description.extensions;
+  for (const CapabilityRow& row : description.capabilities) report.capabilities.push_back(ReportCapability(row));
+  report.enumerates = description.enumerates;
+  for (const DeviceEntry& device : description.devices)
+    report.devices.push_back({static_cast<uint32_t>(report.devices.size()), device.name, NameOfDeviceKind(device.kind),
+                              device.driver, device.memory_bytes, device.frequency_hz});
   for (const OptionSchema& option : description.options) {
     std::string choices;
     for (const std::string& choice : option.choices) choices += (choices.empty() ? "" : "|") + choice;

@@ -1,5 +1,7 @@
 // The delegate `onednn`: float32 on the CPU through Intel's oneAPI Deep Neural Network Library.
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "fusion/fusion.hpp"
 #include "lowering/lowering.hpp"
@@ -13,6 +15,8 @@ class Delegate final : public sdk::PartitionDelegate {
   static sdk::OptionSchema Options() {
     return sdk::OptionSchema().Int("threads", 0, 0, 1024, "threads of oneDNN's own pool, 0 for as many as the host's");
   }
+
+  static std::vector<sdk::Capability> Capabilities() { return ListCapabilities(); }
 
   sdk::Status Init() override {
     engine_ = dnnl::engine(dnnl::engine::kind::cpu, 0);
@@ -28,6 +32,16 @@ class Delegate final : public sdk::PartitionDelegate {
     if (verdict.supported() && FindOperator(node)->moves && movers_.count(node.id()) == 0)
       return sdk::Verdict::No(sdk::Reason::kOther, "moves elements only, and nothing beside it is computed here");
     return verdict;
+  }
+
+  // An operator between its quantization is one primitive; without it, what is left of the group only moves bytes.
+  sdk::Status Groups(const sdk::GraphView& graph, const sdk::GroupSink& sink) override {
+    for (const std::vector<deputy_node_id>& group : sdk::PartitionHelpers(graph).QuantizedGroups()) {
+      const bool whole = std::all_of(group.begin(), group.end(),
+                                     [&](deputy_node_id node) { return SupportsAlone(graph.Node(node)).supported(); });
+      if (whole && !sink.Add(group)) break;
+    }
+    return {};
   }
 
   sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) override {
@@ -57,8 +71,7 @@ class Delegate final : public sdk::PartitionDelegate {
       if (i >= op->data_inputs && i < node.input_count()) continue;
       const sdk::ValueView value = i < node.input_count() ? node.input(i) : node.output(i - node.input_count());
       if (!value.exists()) continue;
-      if (!op->own_types && value.dtype() != sdk::DType::kFloat32)
-        return sdk::Verdict::No(sdk::Reason::kDType, "float32 only");
+      if (!op->own_types && value.dtype() != kDataType) return sdk::Verdict::No(sdk::Reason::kDType, "float32 only");
       if (!value.shape_known()) return sdk::Verdict::No(sdk::Reason::kShapeDynamic);
       if (value.element_count() == 0) return sdk::Verdict::No(sdk::Reason::kShape, "a tensor without elements");
     }

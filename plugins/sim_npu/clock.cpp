@@ -19,20 +19,37 @@ uint64_t GrantedHz(const deputy::sdk::FrequencyWish& wish) {
   return step * kStepHz;
 }
 
-uint64_t Clock::Nanoseconds(uint64_t cycles) const {
-  // In two parts, because cycles times 1e9 leaves 64 bits after 15 seconds of work.
-  return cycles / granted_hz_ * 1'000'000'000 + cycles % granted_hz_ * 1'000'000'000 / granted_hz_;
+// In two parts, because cycles times 1e9 leaves 64 bits after 15 seconds of work.
+uint64_t NanosecondsOf(uint64_t cycles, uint64_t hz) {
+  return cycles / hz * 1'000'000'000 + cycles % hz * 1'000'000'000 / hz;
+}
+
+uint64_t NanojoulesOf(uint64_t cycles, uint64_t hz) {
+  const uint64_t steps = hz / kStepHz, reference = 600 * kMegahertz / kStepHz;
+  return cycles * steps * steps / (reference * reference);
+}
+
+void Clock::Spend(uint64_t cycles, uint64_t hz) {
+  cycles_[(hz - kLowestHz) / kStepHz].fetch_add(cycles, std::memory_order_relaxed);
+  runs_.fetch_add(1, std::memory_order_relaxed);
+}
+
+uint64_t Clock::busy_ns() const {
+  uint64_t busy_ns = 0;
+  for (size_t step = 0; step < kSteps; ++step)
+    busy_ns += NanosecondsOf(cycles_[step].load(std::memory_order_relaxed), kLowestHz + step * kStepHz);
+  return busy_ns;
 }
 
 deputy::sdk::DeviceState Clock::State() const {
   deputy::sdk::DeviceState state;
-  state.device_name = "SimNPU";
+  state.device_name = hardware_.name();
   state.level_requested = wish_.level;
   state.frequency_requested_hz = wish_.level != 0 ? 0 : wish_.hertz;
-  state.frequency_granted_hz = granted_hz_;
+  state.frequency_granted_hz = hz();
   for (uint32_t level = 1; level <= 4; ++level)
-    if (kLevelHz[level - 1] == granted_hz_) state.level_granted = level;
-  state.busy_ns = Nanoseconds(cycles());
+    if (kLevelHz[level - 1] == state.frequency_granted_hz) state.level_granted = level;
+  state.busy_ns = busy_ns();
   state.runs = runs_.load(std::memory_order_relaxed);
   return state;
 }

@@ -1,16 +1,17 @@
-// The device's clock: which frequencies it has, what it grants, and how many cycles work takes. The model is stated in
-// README.md; every cycle is one of this clock, so that device time is exactly inversely proportional to the frequency.
+// An instance's view of its device's clock: what it asked for, what it got, and how many cycles its work has taken. The
+// model is stated in README.md; every cycle is one of this clock, so that device time is exactly inversely proportional
+// to the frequency.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
 #include "deputy/sdk/sdk.hpp"
+#include "hardware.hpp"
 
 namespace sim_npu {
 
-inline constexpr uint64_t kMegahertz = 1'000'000;
-inline constexpr uint64_t kLowestHz = 300 * kMegahertz, kHighestHz = 1200 * kMegahertz, kStepHz = 150 * kMegahertz;
 inline constexpr uint64_t kLevelHz[] = {300 * kMegahertz, 600 * kMegahertz, 900 * kMegahertz, 1200 * kMegahertz};
 inline constexpr uint32_t kDefaultLevel = 3;
 
@@ -24,32 +25,36 @@ struct Work {
   uint64_t bytes = 0;  // moved between the device's memory and its arithmetic: operands, weights, result
 };
 uint64_t CyclesOf(const Work& work);
+// Time and energy of cycles at a frequency.
+uint64_t NanosecondsOf(uint64_t cycles, uint64_t hz);
+uint64_t NanojoulesOf(uint64_t cycles, uint64_t hz);
 
 // The fastest step that is not above the wish.
 uint64_t GrantedHz(const deputy::sdk::FrequencyWish& wish);
 
 class Clock {
  public:
-  Clock() = default;
-  explicit Clock(const deputy::sdk::FrequencyWish& wish) : wish_(wish), granted_hz_(GrantedHz(wish)) {}
+  Clock(Hardware& hardware, const deputy::sdk::FrequencyWish& wish)
+      : hardware_(hardware), wish_(wish), vote_(hardware, GrantedHz(wish)) {}
 
-  uint64_t granted_hz() const { return granted_hz_; }
-  // A run is over. [any-thread]
-  void Spend(uint64_t cycles) {
-    cycles_.fetch_add(cycles, std::memory_order_relaxed);
-    runs_.fetch_add(1, std::memory_order_relaxed);
-  }
-  // [any-thread]
-  uint64_t cycles() const { return cycles_.load(std::memory_order_relaxed); }
-  // The time that so many cycles take. [any-thread]
-  uint64_t Nanoseconds(uint64_t cycles) const;
+  // At least what was granted: another instance may want more of the same device. [any-thread]
+  uint64_t hz() const { return hardware_.frequency_hz(); }
+  // A run is over, which took cycles of this frequency. [any-thread]
+  void Spend(uint64_t cycles, uint64_t hz);
+  void Spend(uint64_t cycles) { Spend(cycles, hz()); }
+  // The device's time of all runs: its own clock, which stands still between them. [any-thread]
+  uint64_t busy_ns() const;
   // [any-thread]
   deputy::sdk::DeviceState State() const;
 
  private:
-  deputy::sdk::FrequencyWish wish_;
-  uint64_t granted_hz_ = kLevelHz[kDefaultLevel - 1];
-  std::atomic<uint64_t> cycles_{0}, runs_{0};
+  static constexpr size_t kSteps = (kHighestHz - kLowestHz) / kStepHz + 1;
+
+  Hardware& hardware_;
+  const deputy::sdk::FrequencyWish wish_;
+  const ClockVote vote_;
+  std::array<std::atomic<uint64_t>, kSteps> cycles_{};  // at each frequency
+  std::atomic<uint64_t> runs_{0};
 };
 
 }  // namespace sim_npu

@@ -128,7 +128,6 @@ class Conv final : public Layer {
 
 Verdict CheckConv(const NodeView& node) {
   const ValueView weights = node.input(1);
-  if (node.input(0).rank() != 4) return Verdict::No(Reason::kRank, "only two-dimensional convolutions");
   if (const Verdict constant = CheckConstant(weights, "weights"); !constant.supported()) return constant;
   if (node.input(2).exists())
     if (const Verdict constant = CheckConstant(node.input(2), "biases"); !constant.supported()) return constant;

@@ -3,9 +3,11 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "clock.hpp"
 #include "deputy/sdk/sdk.hpp"
+#include "groups.hpp"
 #include "operators.hpp"
 #include "program.hpp"
 
@@ -15,8 +17,7 @@ using namespace deputy::sdk;
 
 class SimNpu final : public PartitionDelegate {
  public:
-  // One queue: a second run would wait inside the device, so the host need not send it.
-  static constexpr uint32_t kFlags = DEPUTY_DELEGATE_SIMULATED | DEPUTY_DELEGATE_SERIAL;
+  static constexpr uint32_t kFlags = DEPUTY_DELEGATE_SIMULATED;
 
   static constexpr uint32_t kAbilities = kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock;
 
@@ -25,8 +26,20 @@ class SimNpu final : public PartitionDelegate {
         .Frequency("frequency", sim_npu::kDefaultLevel,
                    "clock of the device; an explicit one is lowered to a multiple of 150 MHz", sim_npu::kLowestHz,
                    sim_npu::kHighestHz)
-        .Int("memory", 64, 1, 4096, "memory of the device for weights and tensors", "MiB");
+        .Int("memory", 0, 0, 4096, "memory for weights and tensors, 0 for what the device has", "MiB");
   }
+
+  static std::vector<Capability> Capabilities() { return sim_npu::ListCapabilities(); }
+
+  static Result<std::vector<DeviceDescription>> Devices(const Host&) {
+    std::vector<DeviceDescription> devices;
+    for (const sim_npu::Hardware& hardware : sim_npu::Machine())
+      devices.push_back({std::string(hardware.name()), DeviceKind::kNpu, hardware.memory()->budget(),
+                         "simulated, model of README.md", hardware.frequency_hz()});
+    return devices;
+  }
+
+  static OwnOperators Operators() { return sim_npu::OwnOperatorsOfTheDevice(); }
 
   // Programs of an older firmware still run; the format has to be the very same.
   static Status CheckBlob(const Host&, std::string_view compatibility) {
@@ -41,9 +54,22 @@ class SimNpu final : public PartitionDelegate {
 
   Status Init() override {
     if (compile_only()) return {};
-    device_ = std::make_shared<sim_npu::Device>(options().Frequency("frequency"),
+    auto& machine = sim_npu::Machine();
+    if (device_index() >= machine.size())
+      return Status(Code::kNotFound, "there is no device " + std::to_string(device_index()));
+    device_ = std::make_shared<sim_npu::Device>(machine[device_index()], options().Frequency("frequency"),
                                                 static_cast<size_t>(options().Int("memory")) << 20);
     return {};
+  }
+
+  // One queue per device: a second run would wait inside it, so the host need not send it.
+  Concurrency concurrency() const override { return {/*contexts=*/false, /*executables=*/false, /*instances=*/true}; }
+
+  Status Groups(const GraphView& graph, const GroupSink& sink) override { return sim_npu::NameGroups(graph, sink); }
+
+  Result<PartitionEstimate> Estimate(const PartitionView& partition) override {
+    if (compile_only()) return PartitionEstimate();
+    return sim_npu::Program::Estimate(partition, host(), device_);
   }
 
   Verdict Supports(const NodeView& node) override { return sim_npu::Check(node); }
@@ -66,13 +92,11 @@ class SimNpu final : public PartitionDelegate {
     if (device_ == nullptr) return Status(Code::kFailedPrecondition, "opened without the device");
     return device_->clock.State();
   }
-  Result<ClockPair> CorrelateClocks() const override {
-    return ClockPair{device_->clock.Nanoseconds(device_->clock.cycles()), host().clock_ns()};
-  }
+  Result<ClockPair> CorrelateClocks() const override { return ClockPair{device_->clock.busy_ns(), host().clock_ns()}; }
 
   std::string OptionInForce(const std::string& name) const override {
     if (name != "frequency" || device_ == nullptr) return PartitionDelegate::OptionInForce(name);
-    return std::to_string(device_->clock.granted_hz() / sim_npu::kMegahertz) + "MHz";
+    return std::to_string(device_->clock.hz() / sim_npu::kMegahertz) + "MHz";
   }
 
  private:

@@ -143,7 +143,6 @@ class ScaleShift final : public Layer {
 }  // namespace
 
 Verdict CheckBinary(const NodeView& node) {
-  if (node.since_version() < 7) return Verdict::No(Reason::kAttribute, "needs broadcasting as of definition 7");
   for (size_t i = 0; i < 2; ++i) {
     const ValueView input = node.input(i);
     if (!input.is_constant()) continue;
@@ -183,7 +182,6 @@ std::unique_ptr<Layer> MakeActivation(const NodeView& node, Constants& constants
 }
 
 Verdict CheckBatchNormalization(const NodeView& node) {
-  if (node.since_version() < 7) return Verdict::No(Reason::kAttribute, "needs BatchNormalization-7 or newer");
   if (node.Int("spatial", 1) != 1 || node.Int("training_mode", 0) != 0)
     return Verdict::No(Reason::kAttribute, "only inference with one factor per channel");
   for (size_t i = 1; i < 5; ++i) {

@@ -89,11 +89,9 @@ class Matrix final : public Layer {
 
 Verdict CheckMatrix(const NodeView& node) {
   if (node.input(0).is_constant()) return Verdict::No(Reason::kOther, "only the second matrix may be constant");
-  if (node.input(0).rank() != 2) return Verdict::No(Reason::kRank, "only matrices (rank 2)");
   if (const Verdict constant = CheckConstant(node.input(1), "weights"); !constant.supported()) return constant;
   if (node.input(1).rank() != 2 || node.output(0).rank() != 2) return Verdict::No(Reason::kRank, "only matrices");
   if (!node.Is("Gemm")) return Verdict::Yes();
-  if (node.since_version() < 7) return Verdict::No(Reason::kAttribute, "needs Gemm-7 or newer");
   if (node.Int("transA", 0) != 0) return Verdict::No(Reason::kAttribute, "the first matrix is transposed");
   if (!node.input(2).exists()) return Verdict::Yes();
   return CheckConstant(node.input(2), "biases");

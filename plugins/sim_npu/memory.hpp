@@ -34,6 +34,7 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   // NOT_SUPPORTED when the budget does not hold it: another delegate can still take the nodes.
   deputy::sdk::Result<std::unique_ptr<Block>> Reserve(size_t bytes);
   size_t used() const;
+  size_t budget() const { return budget_; }
 
  private:
   friend class Block;

@@ -1,11 +1,14 @@
 #include "operators.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "constant.hpp"
 
 namespace sim_npu {
 
+using deputy::sdk::Capability;
 using deputy::sdk::DType;
 using deputy::sdk::NodeView;
 using deputy::sdk::Reason;
@@ -15,36 +18,39 @@ using deputy::sdk::Verdict;
 namespace {
 
 constexpr Operator kOperators[] = {
-    {"Add", CheckBinary, MakeBinary},
-    {"AveragePool", CheckPool, MakePool},
-    {"BatchNormalization", CheckBatchNormalization, MakeBatchNormalization},
-    {"Clip", CheckActivation, MakeActivation},
-    {"Concat", CheckConcat, MakeConcat},
-    {"Conv", CheckConv, MakeConv},
-    {"Flatten", CheckCopy, MakeCopy},
-    {"Gemm", CheckMatrix, MakeMatrix},
-    {"GlobalAveragePool", CheckGlobalPool, MakeGlobalPool},
-    {"GlobalMaxPool", CheckGlobalPool, MakeGlobalPool},
-    {"Identity", CheckCopy, MakeCopy},
-    {"LeakyRelu", CheckActivation, MakeActivation},
-    {"MatMul", CheckMatrix, MakeMatrix},
-    {"MaxPool", CheckPool, MakePool},
-    {"Mul", CheckBinary, MakeBinary},
-    {"Relu", CheckActivation, MakeActivation},
-    {"Reshape", CheckCopy, MakeCopy},
-    {"Sigmoid", CheckActivation, MakeActivation},
-    {"Softmax", CheckSoftmax, MakeSoftmax},
-    {"Sub", CheckBinary, MakeBinary},
-    {"Tanh", CheckActivation, MakeActivation},
+    {"Add", 7, 0, "", CheckBinary, MakeBinary},
+    {"AveragePool", 1, 4, "windows up to 11x11", CheckPool, MakePool},
+    {"BatchNormalization", 7, 0, "inference, constant factors", CheckBatchNormalization, MakeBatchNormalization},
+    {"Clip", 1, 0, "constant limits", CheckActivation, MakeActivation},
+    {"Concat", 1, 0, "no constants", CheckConcat, MakeConcat},
+    {"Conv", 1, 4, "kernels up to 11x11, constant weights", CheckConv, MakeConv},
+    {"Flatten", 1, 0, "", CheckCopy, MakeCopy},
+    {"Gemm", 7, 2, "constant second matrix", CheckMatrix, MakeMatrix},
+    {"GlobalAveragePool", 1, 4, "", CheckGlobalPool, MakeGlobalPool},
+    {"GlobalMaxPool", 1, 4, "", CheckGlobalPool, MakeGlobalPool},
+    {"Identity", 1, 0, "", CheckCopy, MakeCopy},
+    {"LeakyRelu", 1, 0, "", CheckActivation, MakeActivation},
+    {"MatMul", 1, 2, "constant second matrix", CheckMatrix, MakeMatrix},
+    {"MaxPool", 1, 4, "windows up to 11x11, no dilation", CheckPool, MakePool},
+    {"Mul", 7, 0, "", CheckBinary, MakeBinary},
+    {"Relu", 1, 0, "", CheckActivation, MakeActivation},
+    {"Reshape", 1, 0, "", CheckCopy, MakeCopy},
+    {"Sigmoid", 1, 0, "", CheckActivation, MakeActivation},
+    {"Softmax", 1, 0, "", CheckSoftmax, MakeSoftmax},
+    {"Sub", 7, 0, "", CheckBinary, MakeBinary},
+    {"Tanh", 1, 0, "", CheckActivation, MakeActivation},
 };
+
+constexpr size_t kRanks[] = {2, 4};  // matrices and images
+constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16};
 
 // What the device's memory can hold at all: images and matrices of known extents, in a float format.
 Verdict CheckTensor(const ValueView& value) {
   const std::string name = "'" + std::string(value.name()) + "'";
-  if (value.dtype() != DType::kFloat32 && value.dtype() != DType::kFloat16)
+  if (std::find(std::begin(kDTypes), std::end(kDTypes), value.dtype()) == std::end(kDTypes))
     return Verdict::No(Reason::kDType, name + " is " + NameOf(value.dtype()) + "; the device has float32 and float16");
   if (!value.rank_known()) return Verdict::No(Reason::kShapeDynamic, "the rank of " + name + " is not known");
-  if (value.rank() != 2 && value.rank() != 4)
+  if (std::find(std::begin(kRanks), std::end(kRanks), value.rank()) == std::end(kRanks))
     return Verdict::No(Reason::kRank, name + " has rank " + std::to_string(value.rank()) +
                                           "; the device has matrices and images (2 and 4)");
   if (!value.shape_known()) return Verdict::No(Reason::kShapeDynamic, "the extents of " + name + " are not known");
@@ -55,10 +61,34 @@ Verdict CheckTensor(const ValueView& value) {
 }  // namespace
 
 const Operator* FindOperator(const NodeView& node) {
+  static constexpr Operator kGate = {"Gate", CheckGate, MakeGate};
+  if (node.domain() == kOwnDomain && node.op_type() == kGate.type) return &kGate;
   if (!node.domain().empty()) return nullptr;
   for (const Operator& entry : kOperators)
     if (entry.type == node.op_type()) return &entry;
   return nullptr;
+}
+
+bool IsCopy(const NodeView& node) {
+  const Operator* entry = FindOperator(node);
+  return entry != nullptr && entry->make == MakeCopy;
+}
+
+std::vector<Capability> ListCapabilities() {
+  std::vector<Capability> rows;
+  for (const Operator& entry : kOperators)
+    for (const size_t rank : kRanks) {
+      if (entry.rank != 0 && entry.rank != rank) continue;
+      Capability row;
+      row.op_type = std::string(entry.type);
+      row.dtypes.assign(std::begin(kDTypes), std::end(kDTypes));
+      row.min_version = static_cast<uint32_t>(entry.since);
+      row.max_version = static_cast<uint32_t>(deputy::sdk::NewestDefinition("", entry.type));
+      row.min_rank = row.max_rank = static_cast<uint32_t>(rank);
+      row.note = entry.note;
+      rows.push_back(std::move(row));
+    }
+  return rows;
 }
 
 Verdict Check(const NodeView& node) {
@@ -75,6 +105,10 @@ Verdict Check(const NodeView& node) {
     activation = true;
   }
   if (!activation) return Verdict::No(Reason::kOther, "all inputs are constant");
+  if (node.since_version() < entry->since)
+    return Verdict::No(Reason::kAttribute, "needs definition " + std::to_string(entry->since) + " or newer");
+  if (entry->rank != 0 && node.input(0).rank() != entry->rank)
+    return Verdict::No(Reason::kRank, entry->rank == 4 ? "only images (rank 4)" : "only matrices (rank 2)");
   return entry->check(node);
 }
 

@@ -35,6 +35,9 @@ class Layer {
 
 struct Operator {
   std::string_view type;
+  int32_t since;  // the oldest definition that means what the layer does; 1: any
+  size_t rank;    // of the first input; 0: any that the device has
+  const char* note;
   deputy::sdk::Verdict (*check)(const deputy::sdk::NodeView& node);
   // Asks for its constants always in the same order.
   std::unique_ptr<Layer> (*make)(const deputy::sdk::NodeView& node, Constants& constants);
@@ -42,6 +45,10 @@ struct Operator {
 
 // The operator of the node's type, NULL if the device has none.
 const Operator* FindOperator(const deputy::sdk::NodeView& node);
+// Reshape, Flatten, Identity: only data that lie otherwise. Worth the way to the device for the operator behind alone.
+bool IsCopy(const deputy::sdk::NodeView& node);
+// A row for each operator and rank of the table that Check goes by.
+std::vector<deputy::sdk::Capability> ListCapabilities();
 // The whole answer: what holds for every operator, then the operator's own check.
 deputy::sdk::Verdict Check(const deputy::sdk::NodeView& node);
 
@@ -65,5 +72,11 @@ deputy::sdk::Verdict CheckConcat(const deputy::sdk::NodeView& node);
 std::unique_ptr<Layer> MakeConcat(const deputy::sdk::NodeView& node, Constants& constants);
 deputy::sdk::Verdict CheckCopy(const deputy::sdk::NodeView& node);  // Reshape, Flatten, Identity
 std::unique_ptr<Layer> MakeCopy(const deputy::sdk::NodeView& node, Constants& constants);
+
+// The device's own operator, Gate (gate.cpp), and what the host is told of it.
+inline constexpr const char* kOwnDomain = "org.deputy.sim_npu";
+deputy::sdk::OwnOperators OwnOperatorsOfTheDevice();
+deputy::sdk::Verdict CheckGate(const deputy::sdk::NodeView& node);
+std::unique_ptr<Layer> MakeGate(const deputy::sdk::NodeView& node, Constants& constants);
 
 }  // namespace sim_npu

@@ -164,13 +164,13 @@ Result<ResizeOutcome> Program::Resize(const ResizeArgs& shapes) const {
 void Program::Report(const std::vector<Span>& spans, const Profiler& profiler) const {
   for (const Span& span : spans) {
     const bool layer = span.step > 0 && span.step <= steps_.size();
-    const std::string metadata = "{\"cycles\": " + std::to_string(span.end - span.begin) +
+    const std::string metadata = "{\"cycles\": " + std::to_string(span.cycles) +
                                  ", \"macs\": " + std::to_string(layer ? steps_[span.step - 1].layer->macs() : 0) + "}";
     ProfileEvent event;
     event.id = layer ? static_cast<uint32_t>(span.step) : DEPUTY_NO_EVENT_ID;
     event.clock = ClockKind::kDevice;
-    event.begin_ns = device_->clock.Nanoseconds(span.begin);
-    event.end_ns = device_->clock.Nanoseconds(span.end);
+    event.begin_ns = span.begin_ns;
+    event.end_ns = span.end_ns;
     event.name = layer ? std::string_view(steps_[span.step - 1].type) : span.step == 0 ? "copy in" : "copy out";
     event.metadata = metadata;
     profiler.Report(event);
@@ -178,7 +178,7 @@ void Program::Report(const std::vector<Span>& spans, const Profiler& profiler) c
 }
 
 Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
-  const std::lock_guard<std::mutex> lock(device_->queue);
+  const std::lock_guard<std::mutex> lock(device_->hardware.queue());
   for (size_t i = 0; i < inputs_.size(); ++i) {
     const TensorView given = run.input(i);
     if (given.byte_size() != inputs_[i].bytes)
@@ -202,17 +202,19 @@ Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
     else
       std::memcpy(wanted.data(), from, wanted.byte_size());
   }
+  const uint64_t hz = device_->clock.hz();
   if (spans != nullptr) {
-    uint64_t now = device_->clock.cycles();
+    const uint64_t start_ns = device_->clock.busy_ns();
+    uint64_t done = 0;
     const auto add = [&](size_t step, uint64_t cycles) {
-      spans->push_back({now, now + cycles, step});
-      now += cycles;
+      spans->push_back({start_ns + NanosecondsOf(done, hz), start_ns + NanosecondsOf(done + cycles, hz), cycles, step});
+      done += cycles;
     };
     add(0, cycles_in_);
     for (size_t i = 0; i < steps_.size(); ++i) add(i + 1, steps_[i].cycles);
     add(steps_.size() + 1, cycles_out_);
   }
-  device_->clock.Spend(cycles_);
+  device_->clock.Spend(cycles_, hz);
   return {};
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -14,19 +13,22 @@
 
 namespace sim_npu {
 
-// The device: one queue, one clock, one memory. Shared by all programs of an instance.
+// The device as one instance has opened it. Shared by all of its programs.
 struct Device {
-  Device(const deputy::sdk::FrequencyWish& wish, size_t memory_bytes)
-      : clock(wish), memory(std::make_shared<DeviceMemory>(memory_bytes)) {}
+  // `memory_bytes` in place of the memory that the device has; 0: that.
+  Device(Hardware& opened, const deputy::sdk::FrequencyWish& wish, size_t memory_bytes)
+      : hardware(opened),
+        clock(opened, wish),
+        memory(memory_bytes == 0 ? opened.memory() : std::make_shared<DeviceMemory>(memory_bytes)) {}
 
+  Hardware& hardware;
   Clock clock;
   std::shared_ptr<DeviceMemory> memory;
-  std::mutex queue;  // one run at a time; a program's arena is therefore enough for all sessions
 };
 
-// What the device did in a run, in cycles of its clock since it was opened.
+// What the device did in a run, on its own clock.
 struct Span {
-  uint64_t begin = 0, end = 0;
+  uint64_t begin_ns = 0, end_ns = 0, cycles = 0;
   size_t step = 0;  // 0 copies in, those from 1 on are layers, the one after the last copies out
 };
 
@@ -42,6 +44,11 @@ class Program final : public deputy::sdk::Executable {
                                                                const deputy::sdk::Blob& blob,
                                                                const deputy::sdk::Host& host,
                                                                std::shared_ptr<Device> device);
+
+  // What the partition would cost, whatever else is in the device's memory; nodes that do not fit go back, the last
+  // ones first.
+  static deputy::sdk::PartitionEstimate Estimate(const deputy::sdk::PartitionView& partition,
+                                                 const deputy::sdk::Host& host, std::shared_ptr<Device> device);
 
   deputy::sdk::Result<std::unique_ptr<deputy::sdk::ExecutionContext>> CreateContext() override;
   deputy::sdk::Status Serialize(deputy::sdk::BlobWriter& blob) const override;
@@ -73,6 +80,8 @@ class Program final : public deputy::sdk::Executable {
 
   Program(const deputy::sdk::Host& host, std::shared_ptr<Device> device) : host_(host), device_(std::move(device)) {}
   void Lower(const deputy::sdk::PartitionView& partition, Constants& constants);
+  // Device memory for the first so many steps.
+  size_t BytesOf(size_t steps) const;
   deputy::sdk::Status Place();
   void Compute(const Step& step);
 

@@ -47,7 +47,6 @@ Window ReadWindow(const NodeView& node, std::array<int64_t, 2> kernel) {
 }
 
 Verdict CheckWindow(const NodeView& node, std::array<int64_t, 2> kernel, int64_t largest) {
-  if (node.input(0).rank() != 4) return Verdict::No(Reason::kRank, "windows slide over images (rank 4) only");
   Window window;
   window.kernel = kernel;
   const std::vector<int64_t> pads = node.Ints("pads", {0, 0, 0, 0});

@@ -1,10 +1,13 @@
 // deputy-conformance: what a vendor runs to see that a plugin keeps its part of the contract.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include "arguments.hpp"
+#include "deputy/deputy.hpp"
+#include "plugin_file.hpp"
 #include "report/verdict.hpp"
 #include "text.hpp"
 
@@ -15,6 +18,28 @@ using namespace deputy::conformance;
 int Fail(const std::string& what) {
   std::fprintf(stderr, "deputy-conformance: %s\n", what.c_str());
   return kExitUsage;
+}
+
+// The options of the configuration's entry for the delegate; those of --set win.
+bool TakeOptions(const std::string& config, Settings* settings, std::string* error) {
+  const deputy::Result<deputy::Context> context = deputy::Context::FromYaml(config);
+  if (!context.ok()) {
+    *error = context.status().ToString();
+    return false;
+  }
+  std::string wanted = settings->delegate;
+  const std::vector<std::string> own = PluginFile::Read(settings->plugin).List("delegates");
+  if (wanted.empty() && !own.empty()) wanted = own[0];
+  for (const deputy::DeviceInfo& entry : context.value().ConfiguredDelegates()) {
+    if ((entry.delegate.empty() ? entry.name : entry.delegate) != wanted) continue;
+    for (const auto& option : entry.options)
+      if (std::none_of(settings->options.begin(), settings->options.end(),
+                       [&](const auto& set) { return set.first == option.first; }))
+        settings->options.push_back(option);
+    return true;
+  }
+  *error = config + " has no entry for the delegate '" + wanted + "'";
+  return false;
 }
 
 }  // namespace
@@ -47,6 +72,8 @@ int main(int argc, char** argv) {
   QuirkList quirks;
   if (!settings.quirks.empty() && !QuirkList::Read(settings.quirks, &quirks, &error)) return Fail(error);
   settings.computes_in = quirks.computes_in;
+
+  if (!arguments.config.empty() && !TakeOptions(arguments.config, &settings, &error)) return Fail(error);
 
   std::vector<TestResult> results;
   if (settings.in_process)

@@ -24,7 +24,7 @@ Comments before a block, one to a line, say what the block does not:
   <!-- check: none, REASON -->         nothing is checked. How many there are stands below, so that it cannot grow unseen
 
 In outputs, blanks and times of measurement are all alike and a line that begins with "..." stands for any lines. Code
-that is written, and sh before it builds it, is an error like any other.
+that no command follows is wrong, and so is a link to a file that is not there.
 """
 
 import argparse
@@ -44,6 +44,7 @@ UNCHECKED = 12
 FENCE = re.compile(r"^(```+)\s*([A-Za-z+]*)\s*$")
 CHECK = re.compile(r"^<!-- check: (.+) -->$")
 NAMED = re.compile(r"`([\w./-]+)`(, continued)?:$")
+LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
 TIME = re.compile(r"\d[\d.,]*\s?(ns|us|ms|s)\b")
 CODE = (".c", ".cpp", ".h", ".hpp", ".txt", ".cmake")
 
@@ -201,6 +202,17 @@ class Document:
         self.run(f"deputy config check {path.name}")
 
 
+def check_links(root, name):
+    """Of the text around the blocks."""
+    wrong, inside = [], False
+    for number, line in enumerate((root / name).read_text(encoding="utf-8").splitlines(), 1):
+        inside ^= line.startswith("```")
+        for target in [] if inside else LINK.findall(line):
+            if "://" not in target[0] and not ((root / name).parent / target[0]).exists():
+                wrong.append(f"{name}:{number}: a link to {target[0]}, which is not there")
+    return wrong
+
+
 def check_document(root, name, scratch, environment):
     """What is wrong with the document, and what it leaves unchecked."""
     document = Document(root, scratch, environment)
@@ -212,7 +224,7 @@ def check_document(root, name, scratch, environment):
         document.end()
     except (Wrong, OSError, ValueError, subprocess.TimeoutExpired) as error:
         return [f"{name}:{line}: {error}"], document.unchecked
-    return [], document.unchecked
+    return check_links(root, name), document.unchecked
 
 
 def documents_of(root):
@@ -298,6 +310,8 @@ def self_test():
         ("<!-- check: maybe -->\n```\nx\n```\n", "not known"),
         ("<!-- check: none, a drawing -->\n```\nx\n```\n", ""),
         ("<!-- check: none, a drawing -->\n", "has no block"),
+        ("[there](a.md), [web](https://example.com/x)\n", ""),
+        ("[not there](b.md#part)\n", "a link to b.md"),
         ("- item\n\n  ```sh\n  false\n  ```\n", "but is none"),
         ("<!-- check: project sample -->\n`a.cpp`:\n\n```cpp\nint x;\nint y;\n```\n\n```sh\ntrue\n```\n", ""),
         ("<!-- check: project sample -->\n`a.cpp`:\n\n```cpp\nint x;\nint z;\n```\n\n```sh\ntrue\n```\n", "does not have"),

@@ -224,7 +224,7 @@ def resolve(source, name, quoted, files):
     if library_of(name):
         return Target("library", library=library_of(name))
     around = [str(parent) for parent in PurePosixPath(source).parents if str(parent).startswith(own)]
-    for base in ("host/include", "sdk/include", "host", "sdk", "", *around, TESTS):
+    for base in ("host/include", "sdk/include", "host", "sdk", "sdk/conformance", "", *around, TESTS):
         file = normal(PurePosixPath(base) / name)
         if file in files and row_of(file) is not None:
             return Target("ours", row_of(file), file)

@@ -149,7 +149,7 @@ class InstalledTest(unittest.TestCase):
         text = (
             "delegates:\n"
             "  - {name: slow, delegate: sim_npu, options: {frequency: low}, rules: {allow_ops: [Conv]}}\n"
-            "  - {name: fast, delegate: sim_npu, options: {frequency: extreme}}\n"
+            "  - {name: fast, delegate: sim_npu, device: SimNPU-XL, options: {frequency: extreme}}\n"
         )
         nodes, report, _ = self.place(text)
         clocks = {d["name"]: d["device"]["level_granted"] for d in report["delegates"] if d.get("device")}

@@ -26,22 +26,44 @@ def residual():
 
 
 def add_mul_sin():
-    """sin(x * y + y), then what the samples' delegates do not have, then one of theirs again."""
+    """sin(x * w + x), then what the demo backend does not have, then one of its operators again."""
     nodes = [
-        onnx.node("Mul", ["x", "y"], ["a"], "mul"),
-        onnx.node("Add", ["a", "y"], ["b"], "add"),
+        onnx.node("Mul", ["x", "w"], ["a"], "mul"),
+        onnx.node("Add", ["a", "x"], ["b"], "add"),
         onnx.node("Sin", ["b"], ["c"], "sin"),
         onnx.node("Exp", ["c"], ["d"], "exp"),
-        onnx.node("Add", ["d", "x"], ["z"], "last"),
+        onnx.node("Add", ["d", "x"], ["y"], "last"),
     ]
-    inputs = [onnx.value_info("x", [2, 3]), onnx.value_info("y", [2, 3])]
-    return onnx.model(nodes, inputs, [onnx.value_info("z", [2, 3])])
+    return onnx.model(nodes, [onnx.value_info("x", [2, 3])], [onnx.value_info("y", [2, 3])],
+                      initializers=[onnx.tensor([0.5, 1, 1.5, 2, 2.5, 3], [2, 3], "w")])  # fmt: skip
+
+
+def negated():
+    nodes = [
+        onnx.node("Neg", ["x"], ["a"], "first"),
+        onnx.node("Exp", ["a"], ["b"], "exp"),
+        onnx.node("Neg", ["b"], ["y"], "last"),
+    ]
+    return onnx.model(nodes, [onnx.value_info("x", [2, 3])], [onnx.value_info("y", [2, 3])])
+
+
+def three_and_one():
+    """Three operators of the TPU in a row, one that it does not have, and a single one behind that."""
+    nodes = [
+        onnx.node("Relu", ["x"], ["a"], "relu"),
+        onnx.node("Add", ["a", "x"], ["b"], "add"),
+        onnx.node("Mul", ["b", "w"], ["c"], "mul"),
+        onnx.node("Exp", ["c"], ["d"], "exp"),
+        onnx.node("Add", ["d", "x"], ["y"], "last"),
+    ]
+    return onnx.model(nodes, [onnx.value_info("x", [8, 128])], [onnx.value_info("y", [8, 128])],
+                      initializers=[onnx.tensor([i / 512 - 1 for i in range(1024)], [8, 128], "w")])  # fmt: skip
 
 
 def main():
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (residual, add_mul_sin):
+    for make in (residual, add_mul_sin, negated, three_and_one):
         (folder / f"{make.__name__}.onnx").write_bytes(make())
 
 

@@ -28,6 +28,7 @@ struct DeviceInfo {
   std::string name;      // unique
   std::string delegate;  // id; empty: the name
   int device = 0;
+  std::string device_name;  // in place of the number; empty: the number holds
   bool required = false;
   std::map<std::string, std::string> options;
 
@@ -72,6 +73,10 @@ class DEPUTY_API Context {
   // `name` stands for the file in messages; relative plugin paths are relative to the working directory.
   static Result<Context> FromYamlText(const std::string& name, const std::string& text,
                                       const std::vector<std::string>& settings = {});
+
+  // The entries of the configuration, in their order, with their options as they are written there. Disabled ones are
+  // left out.
+  std::vector<DeviceInfo> ConfiguredDelegates() const;
 
   // Delegates made in code.
   std::vector<DeviceInfo>& MutableDeviceInfo();

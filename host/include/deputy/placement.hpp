@@ -28,6 +28,11 @@ struct DelegateReport {
   DeviceReport device;
 };
 
+// What a delegate thinks of a partition before it is compiled. -1: it does not know.
+struct EstimateReport {
+  int64_t latency_ns = -1, memory_bytes = -1, energy_nj = -1;
+};
+
 struct PartitionReport {
   std::string name;  // "npu0/1"
   std::string delegate;
@@ -37,6 +42,8 @@ struct PartitionReport {
   // Where its executable comes from: "compiled"; "restored" from the cache; "resized", of other shapes. Empty for a
   // node whose regions the host runs.
   std::string executable;
+  bool estimated = false;  // the delegate was asked
+  EstimateReport estimate;
 };
 
 // Why a delegate does not have a node.

@@ -1,17 +1,41 @@
 #include "operators/operators.hpp"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 
 namespace onednn {
 
+namespace {
+
+template <class Visit>
+void VisitOperators(Visit visit) {
+  for (const auto& family :
+       {BinaryOperators(), ConvolutionOperators(), ElementwiseOperators(), MatmulOperators(), MovementOperators(),
+        NormalizationOperators(), PoolingOperators(), QuantizationOperators(), ReductionOperators(), ResizeOperators()})
+    for (const Operator& op : family) visit(op);
+}
+
+}  // namespace
+
+std::vector<sdk::Capability> ListCapabilities() {
+  std::vector<sdk::Capability> rows;
+  VisitOperators([&](const Operator& op) {
+    sdk::Capability row;
+    row.op_type = op.type;
+    row.dtypes = {kDataType};
+    if (op.own_types) row.note = "bytes at one side, with a constant scale";
+    row.max_version = static_cast<uint32_t>(sdk::NewestDefinition("", op.type));
+    rows.push_back(std::move(row));
+  });
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.op_type < b.op_type; });
+  return rows;
+}
+
 const Operator* FindOperator(const sdk::NodeView& node) {
   static const std::unordered_map<std::string_view, const Operator*> operators = [] {
     std::unordered_map<std::string_view, const Operator*> all;
-    for (const auto& family : {BinaryOperators(), ConvolutionOperators(), ElementwiseOperators(), MatmulOperators(),
-                               MovementOperators(), NormalizationOperators(), PoolingOperators(),
-                               QuantizationOperators(), ReductionOperators(), ResizeOperators()})
-      for (const Operator& op : family) all.emplace(op.type, &op);
+    VisitOperators([&](const Operator& op) { all.emplace(op.type, &op); });
     return all;
   }();
   const auto found = operators.find(node.op_type());

@@ -28,6 +28,10 @@ sdk::Span<const Operator> QuantizationOperators();
 sdk::Span<const Operator> ReductionOperators();
 sdk::Span<const Operator> ResizeOperators();
 
+// The one type of data, and the operators' table for listings.
+inline constexpr sdk::DType kDataType = sdk::DType::kFloat32;
+std::vector<sdk::Capability> ListCapabilities();
+
 // The operator of a node, NULL for one that is in no list.
 const Operator* FindOperator(const sdk::NodeView& node);
 

@@ -29,7 +29,10 @@ std::vector<const Finding*> JudgedTest::Culprits() const {
       const std::set<std::string> fewer = PartsOf(other->subject);
       return fewer.size() < parts.size() && std::includes(parts.begin(), parts.end(), fewer.begin(), fewer.end());
     });
-    if (!explained) culprits.push_back(one);
+    const bool said = std::any_of(culprits.begin(), culprits.end(), [&](const Finding* other) {
+      return other->subject == one->subject && other->text == one->text;
+    });
+    if (!explained && !said) culprits.push_back(one);
   }
   return culprits;
 }

@@ -67,7 +67,7 @@ TEST(MergeTest, DelegatesMergeByName) {
                                 "delegates:\n  - name: a\n    enabled: false\n    options: {y: 3, z: 4}\n"});
   EXPECT_EQ(NamesOf(config), (Names{"a", "b"}));
   const DelegateConfig& a = config.delegates[0];
-  EXPECT_EQ(*a.device, 1);
+  EXPECT_EQ(*a.device, "1");
   EXPECT_FALSE(*a.enabled);
   EXPECT_EQ(a.name.origin.ToString(), "0.yaml:3:11");
   ASSERT_EQ(a.options.size(), 3u);

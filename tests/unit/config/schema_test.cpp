@@ -42,7 +42,7 @@ TEST(SchemaTest, EveryKeyOfADelegateIsRead) {
   const DelegateConfig& npu = config.delegates[0];
   EXPECT_EQ(*npu.name, "npu0");
   EXPECT_EQ(*npu.delegate, "sim_npu");
-  EXPECT_EQ(*npu.device, 1);
+  EXPECT_EQ(*npu.device, "1");
   EXPECT_FALSE(*npu.enabled);
   EXPECT_TRUE(*npu.required);
   EXPECT_EQ(*npu.precision.fallback, Precision::kFp16);
@@ -71,7 +71,7 @@ TEST(SchemaTest, DelegateHasItsDefaults) {
   const DelegateConfig& npu = config.delegates[0];
   EXPECT_EQ(*npu.delegate, "npu0");
   EXPECT_EQ(npu.delegate.origin.ToString(), "default");
-  EXPECT_EQ(*npu.device, 0);
+  EXPECT_EQ(*npu.device, "0");
   EXPECT_TRUE(*npu.enabled);
   EXPECT_FALSE(*npu.required);
   EXPECT_EQ(*npu.precision.fallback, Precision::kModel);

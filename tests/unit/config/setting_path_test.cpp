@@ -61,7 +61,7 @@ TEST(SettingPathTest, ListIsGivenAsFlowYaml) {
 TEST(SettingPathTest, WholeDelegateIsGivenAsFlowYaml) {
   const Config config = Good(kTwo, {"delegates.npu0={enabled: false, device: 2}"});
   EXPECT_FALSE(*config.delegates[0].enabled);
-  EXPECT_EQ(*config.delegates[0].device, 2);
+  EXPECT_EQ(*config.delegates[0].device, "2");
 }
 
 TEST(SettingPathTest, GlobNeedsNoQuotes) {
@@ -80,8 +80,8 @@ TEST(SettingPathTest, QuotedNumberIsText) {
 TEST(SettingPathTest, NameWithDotsIsFound) {
   constexpr const char* kDotted = "version: 1\ndelegates: [{name: npu}, {name: npu.v2}]\n";
   const Config config = Good(kDotted, {"delegates.npu.v2.device=3", "delegates.npu.device=1"});
-  EXPECT_EQ(*config.delegates[0].device, 1);
-  EXPECT_EQ(*config.delegates[1].device, 3);
+  EXPECT_EQ(*config.delegates[0].device, "1");
+  EXPECT_EQ(*config.delegates[1].device, "3");
 }
 
 TEST(SettingPathTest, GlobsInputsAndLogLevelsTakeTheRestOfThePath) {
@@ -102,7 +102,7 @@ TEST(SettingPathTest, R64_UnknownDelegateIsRefusedWithTheNearestMatch) {
 TEST(SettingPathTest, NewDelegateSaysItsPlugin) {
   const Config config = Good(kTwo, {"delegates.gpu.delegate=sim_gpu", "delegates.gpu.device=1"});
   EXPECT_EQ(NamesOf(config), (Names{"npu0", "onednn", "gpu"}));
-  EXPECT_EQ(*config.delegates[2].device, 1);
+  EXPECT_EQ(*config.delegates[2].device, "1");
 }
 
 TEST(SettingPathTest, EmptyListOfDelegatesIsTheCpuAlone) {

@@ -1,6 +1,7 @@
 // Graphs and delegates for partition tests: nodes by name and operator, edges by name, delegates by what they take.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -77,11 +78,19 @@ class TableDelegate final : public Delegate {
     return specs;
   }
   void ReleaseClaim(void*) override { --open_claims; }
+  bool groups() const override { return !group_list.empty(); }
+  Result<std::vector<std::vector<NodeId>>> Groups(const GraphView&) override { return group_list; }
+  bool estimates() const override { return static_cast<bool>(estimate); }
+  Result<Estimate> EstimatePartition(const GraphView&, const PartitionSpec& partition) override {
+    estimated.push_back(partition.nodes);
+    return estimate(partition);
+  }
   Result<std::shared_ptr<const Executable>> Compile(const GraphView&, const PartitionSpec&) override {
     return Status(StatusCode::kNotSupported, "a table cannot compute");
   }
 
-  std::vector<std::vector<NodeId>> claims;
+  std::vector<std::vector<NodeId>> claims, group_list, estimated;
+  std::function<Result<Estimate>(const PartitionSpec&)> estimate;
   std::vector<NodeId> last_order;
   std::map<NodeId, int> asked;
   int open_claims = 0;

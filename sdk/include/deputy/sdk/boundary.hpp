@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -40,6 +41,12 @@ struct Record {
   deputy_ext_operators own_operators{};
   std::function<Status(const Host&, std::string_view)> check_blob;  // empty: the very text of the delegate's own
   std::function<Status(const Host&)> probe;
+  // What placement_thunks.hpp shows; no function: the class does not enumerate.
+  bool groups = false, estimates = false, limits_concurrency = false;
+  std::vector<Capability> capabilities;
+  std::deque<std::vector<deputy_dtype>> capability_dtypes;
+  std::vector<deputy_capability> capability_rows;
+  std::function<Result<std::vector<DeviceDescription>>(const Host&)> devices;
   std::function<std::shared_ptr<Holder>()> make;
 };
 

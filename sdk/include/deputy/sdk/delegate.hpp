@@ -28,6 +28,7 @@ class Delegate : public DelegateBase {
   // of the graph; `model` lives as long as any kernel that was put into it.
   virtual Status Build(DelegateModel* model) = 0;
 
+  Status Groups(const GraphView&, const GroupSink&) final { return {}; }
   void LookAt(const GraphView&) final {}
   Verdict AnswerFor(const NodeView&) final { return Verdict::No(Reason::kOther, "decided by Build"); }
   inline Status ProposeClaims(const GraphView& graph, const ClaimSink& sink) final;

@@ -13,6 +13,7 @@
 #include "deputy/sdk/graph.hpp"
 #include "deputy/sdk/options.hpp"
 #include "deputy/sdk/own_operators.hpp"
+#include "deputy/sdk/placement.hpp"
 
 namespace deputy::sdk {
 
@@ -76,6 +77,8 @@ enum : uint32_t {
 //   static OptionSchema Options()           its options; read with options() from Init on
 //   static constexpr uint32_t kFlags        DEPUTY_DELEGATE_SERIAL | DEPUTY_DELEGATE_DYNAMIC_SHAPES | ...
 //   static Status Probe(const Host&)        is what it needs present? Cheap, no side effects
+//   static std::vector<Capability> Capabilities()                       what it can run, for listings
+//   static Result<std::vector<DeviceDescription>> Devices(const Host&)  devices here; cheap, no side effects
 //   static constexpr uint32_t kAbilities    kBlobs | kResizes | ...: what else the host may ask for
 //   static Status CheckBlob(const Host&, std::string_view compatibility)
 //                                           with kBlobs: can blobs with this text be restored here? Without the device;
@@ -86,6 +89,8 @@ class DelegateBase {
   static OptionSchema Options() { return {}; }
   static constexpr uint32_t kFlags = 0;
   static Status Probe(const Host&) { return {}; }
+  static std::vector<Capability> Capabilities() { return {}; }
+  static Result<std::vector<DeviceDescription>> Devices(const Host&) { return std::vector<DeviceDescription>(); }
   static constexpr uint32_t kAbilities = 0;
   static OwnOperators Operators() { return {}; }
 
@@ -102,6 +107,14 @@ class DelegateBase {
   // The value of an option that is in force, where it is not the one asked for ("600000000Hz" granted for "level 4").
   virtual std::string OptionInForce(const std::string& name) const { return options_.Text(name); }
 
+  // Asked for every partition before it is compiled: can it run, what would it cost, which nodes had better go to
+  // others? Pure, and takes nothing of the device.
+  virtual Result<PartitionEstimate> Estimate(const PartitionView&) { return PartitionEstimate(); }
+  // Which executes may overlap, where it is not all of them. kFlags with DEPUTY_DELEGATE_SERIAL says none.
+  virtual Concurrency concurrency() const { return {}; }
+  // For a PartitionDelegate: nodes that stay together, all or nothing. They need not be on offer or supported: a group
+  // that cannot be had whole goes to the next delegate.
+  virtual Status Groups(const GraphView&, const GroupSink&) { return {}; }
   // With kBlobs: all that a blob of this delegate depends on beside partition and options: format, driver, firmware,
   // kind of device. At most 1023 bytes, for people too.
   virtual std::string BlobCompatibility() const { return {}; }

@@ -101,6 +101,7 @@ class GraphView {
   GraphView& operator=(const GraphView&) = delete;
 
   const Host& host() const { return host_; }
+  const deputy_graph* handle() const { return graph_; }
   size_t node_count() const { return host_.table()->graph_node_count(host_.table()->self, graph_); }
   // The index-th node of a topological order.
   NodeView NodeAt(size_t index) const {

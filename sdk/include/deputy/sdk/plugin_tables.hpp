@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "deputy/sdk/delegate.hpp"
+#include "deputy/sdk/placement_thunks.hpp"
 #include "deputy/sdk/thunks.hpp"
 
 namespace deputy::sdk {
@@ -38,6 +39,7 @@ std::unique_ptr<Record> MakeRecord(std::string id, std::string description,
   record->proposes = std::is_base_of_v<Delegate, D>;
   record->controls_device = ControlsDevice<D>();
   record->probe = [](const Host& host) { return D::Probe(host); };
+  AddPlacement<D>(*record);
   record->make = std::move(make);
   record->abilities = D::kAbilities;
   record->operators = D::Operators();

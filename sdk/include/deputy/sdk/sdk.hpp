@@ -6,3 +6,4 @@
 #include "deputy/sdk/in_process.hpp"
 #include "deputy/sdk/operators.hpp"
 #include "deputy/sdk/partition_delegate.hpp"
+#include "deputy/sdk/partition_helpers.hpp"

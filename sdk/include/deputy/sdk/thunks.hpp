@@ -10,6 +10,7 @@
 
 #include "deputy/sdk/ability_thunks.hpp"
 #include "deputy/sdk/boundary.hpp"
+#include "deputy/sdk/placement_thunks.hpp"
 #include "deputy/sdk/versions.hpp"
 
 namespace deputy::sdk::detail {
@@ -154,12 +155,13 @@ struct Thunks {
 
   static const void* GetExtension(const deputy_delegate* self, const char* id) noexcept {
     static constexpr deputy_ext_options kOptions = {sizeof(deputy_ext_options), 0, OptionCount, OptionAt, GetOption};
-    static constexpr deputy_ext_propose kPropose = {sizeof(deputy_ext_propose), 0, Propose, ClaimRelease};
+    static constexpr deputy_ext_propose kPropose = {sizeof(deputy_ext_propose), 0, Propose, ClaimRelease, nullptr};
     static constexpr deputy_ext_device_control kDevice = {sizeof(deputy_ext_device_control), 0, GetDeviceState};
     if (std::strcmp(id, DEPUTY_EXT_OPTIONS) == 0) return &kOptions;
     if (std::strcmp(id, DEPUTY_EXT_PROPOSE) == 0 && RecordOf(self).proposes) return &kPropose;
     if (std::strcmp(id, DEPUTY_EXT_DEVICE_CONTROL) == 0 && RecordOf(self).controls_device) return &kDevice;
-    return AbilityThunks::Find(RecordOf(self), id);
+    if (const void* ability = AbilityThunks::Find(RecordOf(self), id)) return ability;
+    return PlacementThunks::GetExtension(self, id);
   }
 
  private:

@@ -1,0 +1,321 @@
+#include "partition/assignment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.hpp"
+#include "graph/multiply_adds.hpp"
+
+namespace deputy::host {
+namespace {
+
+void Complain(const Delegate& delegate, std::string_view what) {
+  Log(LogLevel::kWarning, "{}: {}", delegate.name(), what);
+}
+
+}  // namespace
+
+Assignment::Assignment(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options)
+    : graph_(graph),
+      delegates_(delegates),
+      options_(options),
+      successors_(NodeSuccessors(graph)),
+      owner_(graph.nodes.size(), kNobody),
+      units_(graph.nodes.size()),
+      verdicts_(delegates.size(), std::vector<Verdict>(graph.nodes.size())) {}
+
+Assignment::~Assignment() {
+  for (size_t index = 0; index < units_.bundle_count(); ++index) {
+    const Bundle& bundle = units_.bundle(index);
+    if (bundle.is_claim && !bundle.adopted) delegates_[bundle.delegate]->ReleaseClaim(bundle.spec.claim);
+  }
+}
+
+void Assignment::AskAll() {
+  for (size_t d = 0; d < delegates_.size(); ++d) {
+    Ask(d, View(d, /*again=*/false));
+    for (NodeId node = 0; node < graph_.nodes.size(); ++node)
+      if (!IsFree(node) && owner_[node] < d)
+        verdict(d, node) = {Reason::kTakenByOther, delegates_[owner_[node]]->name()};
+  }
+}
+
+void Assignment::AskAgain() {
+  for (size_t d = 0; d < delegates_.size(); ++d) {
+    const GraphView view = View(d, /*again=*/true);
+    if (std::find(view.offered.begin(), view.offered.end(), 1) != view.offered.end()) Ask(d, view);
+  }
+}
+
+void Assignment::Ask(size_t d, const GraphView& view) {
+  if (delegates_[d]->proposes()) {
+    AskForClaims(d, view);
+  } else {
+    AskForSupport(d, view);
+  }
+}
+
+GraphView Assignment::View(size_t d, bool again) {
+  GraphView view{&graph_, {}, std::vector<uint8_t>(graph_.nodes.size(), 0), units_.of()};
+  for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
+    if (!IsFree(node) || (again && verdict(d, node).reason != Reason::kTakenByOther)) continue;
+    Verdict denied = Denied(d, node);
+    if (denied.supported()) {
+      view.offered[node] = 1;
+    } else {
+      verdict(d, node) = std::move(denied);
+    }
+  }
+  if (std::find(view.offered.begin(), view.offered.end(), 1) == view.offered.end() && again) return view;
+  // A topological order of the quotient graph: bundles of others stay in one piece, nodes on offer in long runs.
+  const Successors units = Contract(successors_, units_.of(), units_.count());
+  std::vector<uint8_t> preferred(units.size(), 0);
+  std::vector<std::vector<NodeId>> members(units.size());
+  for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
+    members[units_.of(node)].push_back(node);
+    if (view.offered[node]) preferred[units_.of(node)] = 1;
+  }
+  for (const uint32_t unit : TopologicalOrder(units, preferred))
+    view.order.insert(view.order.end(), members[unit].begin(), members[unit].end());
+  return view;
+}
+
+Verdict Assignment::Denied(size_t d, NodeId id) const {
+  const Node& node = graph_.nodes[id];
+  const DelegateLimits& rules = options_.delegates[d];
+  const auto named = [&](const std::vector<std::string>& globs) {
+    return std::any_of(globs.begin(), globs.end(), [&](const std::string& g) { return MatchesGlob(g, node.name); });
+  };
+  const auto listed = [](const std::vector<std::string>& list, std::string_view word) {
+    return std::find(list.begin(), list.end(), word) != list.end();
+  };
+  const std::string_view op = node.primitive.op_type();
+  const std::string& self = delegates_[d]->name();
+  const auto refused = options_.refused.find({&graph_, d, id});
+  if (refused != options_.refused.end()) return {Reason::kRefusedAtCompile, refused->second};
+  for (const NodeRule& rule : options_.rules) {
+    const bool matches = (rule.nodes.empty() || named(rule.nodes)) && (rule.ops.empty() || listed(rule.ops, op)) &&
+                         (rule.domains.empty() || listed(rule.domains, node.primitive.domain()));
+    if (!matches) continue;
+    if (!rule.to.empty() && rule.to != self)
+      return {Reason::kDeniedByRule, "a placement rule sends it to '" + rule.to + "'"};
+    if (listed(rule.avoid, self)) return {Reason::kDeniedByRule, "a placement rule keeps it away"};
+  }
+  if (listed(rules.deny_ops, op)) return {Reason::kDeniedByRule, "deny_ops"};
+  if (named(rules.deny_nodes)) return {Reason::kDeniedByRule, "deny_nodes"};
+  if (!rules.only_ops.empty() && !listed(rules.only_ops, op)) return {Reason::kDeniedByRule, "not in allow_ops"};
+  if (!rules.only_nodes.empty() && !named(rules.only_nodes)) return {Reason::kDeniedByRule, "not in nodes"};
+  if (d == cpu()) return {Reason::kSupported, ""};
+  if (!node.regions.empty()) return {Reason::kOperatorUnknown, "the host runs control flow"};
+  if (!delegates_[d]->takes_dynamic_shapes()) {
+    bool is_static = true;
+    const auto look = [&](ValueId value) {
+      is_static = is_static && (value == kNone || graph_.values[value].type.is_static());
+    };
+    for (const ValueId value : node.inputs) look(value);
+    for (const ValueId value : node.outputs) look(value);
+    if (!is_static) return {Reason::kShapeDynamic, "extents are known only at run time"};
+  }
+  return {Reason::kSupported, ""};
+}
+
+// One that cannot answer is passed over, aloud.
+void Assignment::AskForSupport(size_t d, const GraphView& view) {
+  std::vector<Verdict> answers(graph_.nodes.size());
+  const Status status = delegates_[d]->QuerySupport(view, answers);
+  if (!status.ok()) Complain(*delegates_[d], status.ToString());
+  GraphView accepted = view;
+  for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
+    if (!view.offered[node]) continue;
+    verdict(d, node) = status.ok() ? std::move(answers[node]) : Verdict{Reason::kOther, status.message()};
+    accepted.offered[node] = verdict(d, node).supported();
+    if (verdict(d, node).supported()) owner_[node] = static_cast<uint32_t>(d);
+  }
+  if (status.ok() && delegates_[d]->groups()) AskForGroups(d, std::move(accepted));
+}
+
+void Assignment::AskForGroups(size_t d, GraphView view) {
+  const Result<std::vector<std::vector<NodeId>>> named = delegates_[d]->Groups(view);
+  if (!named.ok()) return Complain(*delegates_[d], named.status().ToString());
+  const size_t first = units_.bundle_count();
+  for (const std::vector<NodeId>& group : *named) {
+    if (!IsComplete(d, group)) continue;
+    Bundle bundle;
+    bundle.delegate = d;
+    bundle.spec.nodes = group;
+    units_.Add(std::move(bundle));
+  }
+  BreakCycles(first);
+}
+
+bool Assignment::IsComplete(size_t d, const std::vector<NodeId>& group) {
+  std::string missing;
+  std::vector<NodeId> held;
+  for (const NodeId node : group) {
+    if (owner_[node] == d && !units_.is_bundle(units_.of(node))) {
+      held.push_back(node);
+    } else if (missing.empty()) {
+      const bool here = owner_[node] == d;
+      missing = fmt::format("without {}: {}", Describe(graph_, node),
+                            here ? "in another group" : NameOf(verdicts_[d][node].reason));
+    }
+  }
+  if (missing.empty()) return true;
+  TakeBack(d, held, {Reason::kGroupIncomplete, missing});
+  return false;
+}
+
+void Assignment::AskForClaims(size_t d, const GraphView& view) {
+  Result<std::vector<PartitionSpec>> proposed = delegates_[d]->Propose(view);
+  if (!proposed.ok()) {
+    // A delegate that cannot build for this model is passed over, aloud.
+    Complain(*delegates_[d], proposed.status().ToString());
+    for (NodeId node = 0; node < graph_.nodes.size(); ++node)
+      if (view.offered[node]) verdict(d, node) = {Reason::kOther, proposed.status().message()};
+    return;
+  }
+  const size_t first = units_.bundle_count();
+  for (PartitionSpec& spec : *proposed) {
+    std::sort(spec.nodes.begin(), spec.nodes.end());
+    const bool valid =
+        !spec.nodes.empty() && std::adjacent_find(spec.nodes.begin(), spec.nodes.end()) == spec.nodes.end() &&
+        std::all_of(spec.nodes.begin(), spec.nodes.end(),
+                    [&](NodeId node) { return node < graph_.nodes.size() && view.offered[node] && IsFree(node); });
+    if (!valid) {
+      Complain(*delegates_[d], "a claim names a node twice, or one that was not offered; refused");
+      delegates_[d]->ReleaseClaim(spec.claim);
+      continue;
+    }
+    for (const NodeId node : spec.nodes) {
+      owner_[node] = static_cast<uint32_t>(d);
+      verdict(d, node) = {Reason::kSupported, ""};
+    }
+    units_.Add({d, std::move(spec), /*is_claim=*/true});
+  }
+  BreakCycles(first);
+  for (size_t index = first; index < units_.bundle_count(); ++index) {
+    const std::vector<NodeId>& nodes = units_.bundle(index).spec.nodes;
+    if (nodes.empty()) continue;
+    if (std::string small = TooSmall(d, nodes); !small.empty())
+      Refuse(index, {Reason::kPartitionTooSmall, std::move(small)});
+  }
+  for (NodeId node = 0; node < graph_.nodes.size(); ++node)
+    if (view.offered[node] && IsFree(node) &&
+        (verdict(d, node).reason == Reason::kNotAnswered || verdict(d, node).reason == Reason::kTakenByOther))
+      verdict(d, node) = {Reason::kNotAnswered, "not in any claim"};
+}
+
+void Assignment::Refuse(size_t index, const Verdict& why) {
+  Bundle& bundle = units_.bundle(index);
+  for (const NodeId node : units_.Dissolve(index)) {
+    owner_[node] = kNobody;
+    verdict(bundle.delegate, node) = why;
+  }
+  if (!bundle.is_claim) return;
+  delegates_[bundle.delegate]->ReleaseClaim(bundle.spec.claim);
+  bundle.adopted = true;
+}
+
+void Assignment::TakeBack(size_t d, std::span<const NodeId> nodes, const Verdict& why) {
+  for (const NodeId node : nodes) {
+    if (IsFree(node)) continue;  // went with another one
+    if (units_.is_bundle(units_.of(node)))
+      Refuse(units_.bundle_of_unit(units_.of(node)),
+             {Reason::kGroupIncomplete, fmt::format("without {}: {}", Describe(graph_, node), NameOf(why.reason))});
+    owner_[node] = kNobody;
+  }
+  for (const NodeId node : nodes) verdict(d, node) = why;
+}
+
+void Assignment::BreakCycles(size_t first) {
+  if (first == units_.bundle_count()) return;
+  for (;;) {
+    std::vector<std::vector<NodeId>> members(units_.count());
+    for (NodeId node = 0; node < graph_.nodes.size(); ++node) members[units_.of(node)].push_back(node);
+    const auto cycles = Cycles(Contract(successors_, units_.of(), units_.count()));
+    if (cycles.empty()) return;
+    for (const std::vector<uint32_t>& cycle : cycles) {
+      if (GrowOver(cycle, members)) continue;
+      const uint32_t last = *std::max_element(cycle.begin(), cycle.end());
+      Refuse(units_.bundle_of_unit(last), {Reason::kWouldMakeCycle, "with it, partitions would wait for each other"});
+    }
+  }
+}
+
+bool Assignment::GrowOver(const std::vector<uint32_t>& cycle, const std::vector<std::vector<NodeId>>& members) {
+  const size_t d = owner_[members[cycle.front()].front()];
+  Bundle grown;
+  grown.delegate = d;
+  for (const uint32_t unit : cycle) {
+    const bool claim = units_.is_bundle(unit) && units_.bundle(units_.bundle_of_unit(unit)).is_claim;
+    if (claim || d == kNobody || owner_[members[unit].front()] != d) return false;
+    grown.spec.nodes.insert(grown.spec.nodes.end(), members[unit].begin(), members[unit].end());
+  }
+  std::sort(grown.spec.nodes.begin(), grown.spec.nodes.end());
+  for (const uint32_t unit : cycle)
+    if (units_.is_bundle(unit)) units_.Dissolve(units_.bundle_of_unit(unit));
+  units_.Add(std::move(grown));
+  return true;
+}
+
+std::string Assignment::TooSmall(size_t d, std::span<const NodeId> nodes) const {
+  const DelegateLimits& rules = options_.delegates[d];
+  if (d == cpu()) return {};
+  if (nodes.size() < rules.min_nodes) return fmt::format("{} of min_nodes {}", nodes.size(), rules.min_nodes);
+  if (rules.min_multiply_adds == 0) return {};
+  uint64_t sum = 0;
+  for (const NodeId node : nodes) sum += MultiplyAdds(graph_, graph_.nodes[node]);
+  return sum < rules.min_multiply_adds ? "fewer multiply-adds than min_flops asks for" : "";
+}
+
+Status Assignment::RequireOwners() const {
+  std::string list;
+  size_t count = 0;
+  for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
+    if (!IsFree(node) && (options_.cpu_fallback || owner_[node] != cpu() || !graph_.nodes[node].regions.empty()))
+      continue;
+    if (++count > 20) continue;
+    list += "\n  " + Describe(graph_, node);
+    for (size_t d = 0; d < delegates_.size(); ++d) {
+      if (d == cpu() && !options_.cpu_fallback) continue;
+      const Verdict& why = verdicts_[d][node];
+      list += fmt::format("; {}: {}{}{}", delegates_[d]->name(), NameOf(why.reason), why.detail.empty() ? "" : ", ",
+                          why.detail);
+    }
+  }
+  if (count == 0) return {};
+  if (count > 20) list += fmt::format("\n  and {} more", count - 20);
+  Status status =
+      Error(StatusCode::kNotSupported, "{} of {} nodes can be placed nowhere:{}", count, graph_.nodes.size(), list);
+  if (options_.cpu_fallback) return status;
+  return std::move(status).Advise("fallback is 'none'; with 'fallback: cpu' the CPU may take them");
+}
+
+std::vector<std::vector<NodeId>> Assignment::Islands() const {
+  std::vector<uint32_t> color(units_.count(), 0);
+  std::vector<uint8_t> alone(units_.count(), 1);  // units without nodes are nobody's
+  for (uint32_t unit = 0; unit < color.size(); ++unit) color[unit] = static_cast<uint32_t>(delegates_.size()) + unit;
+  for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
+    const uint32_t unit = units_.of(node);
+    if (units_.is_bundle(unit) && units_.bundle(units_.bundle_of_unit(unit)).is_claim) continue;  // its own color
+    color[unit] = owner_[node];
+    alone[unit] = delegates_[owner_[node]]->one_node_partitions();
+  }
+  const std::vector<uint32_t> cluster_of = Cluster(successors_, {units_.of(), units_.count(), color, alone});
+  std::vector<std::vector<NodeId>> islands(units_.count());
+  for (NodeId node = 0; node < graph_.nodes.size(); ++node) islands[cluster_of[units_.of(node)]].push_back(node);
+  islands.erase(std::remove_if(islands.begin(), islands.end(), [](const auto& list) { return list.empty(); }),
+                islands.end());
+  return islands;
+}
+
+Bundle* Assignment::ClaimOf(std::span<const NodeId> island) {
+  const uint32_t unit = units_.of(island.front());
+  if (!units_.is_bundle(unit)) return nullptr;
+  Bundle& bundle = units_.bundle(units_.bundle_of_unit(unit));
+  return bundle.is_claim ? &bundle : nullptr;
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,46 @@
+#include "plugin/group_collector.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "plugin/status_handle.hpp"
+
+namespace deputy::host {
+
+deputy_status* GroupCollector::Add(void* self, const deputy_group* group) {
+  auto& collector = *static_cast<GroupCollector*>(self);
+  try {
+    std::string fault = collector.Take(group);
+    if (fault.empty()) return nullptr;
+    deputy_status* status = NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, fault);
+    collector.faults_.push_back(std::move(fault));
+    return status;
+  } catch (...) {  // no memory; nothing may be thrown through the plugin
+    return NewStatus(DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "");
+  }
+}
+
+std::string GroupCollector::Take(const deputy_group* group) {
+  if (group == nullptr || !DEPUTY_HAS(group, deputy_group, nodes)) return "a group without its struct_size";
+  if (group->node_count < 2 || group->nodes == nullptr)
+    return fmt::format("a group has {} nodes; it takes two", group->nodes == nullptr ? 0 : group->node_count);
+  if (group->node_count > graph_.node_count())
+    return fmt::format("a group has {} nodes, the graph {}", group->node_count, graph_.node_count());
+  std::vector<NodeId> nodes(group->nodes, group->nodes + group->node_count);
+  std::set<NodeId> own;
+  for (const NodeId node : nodes) {
+    if (graph_.position(node) == graph_.node_count())
+      return fmt::format("a group names node {}, which there is not", node);
+    const std::string name = Describe(graph_.graph(), node);
+    if (taken_.count(node) != 0) return fmt::format("{} is in two groups", name);
+    if (!own.insert(node).second) return fmt::format("a group names {} twice", name);
+  }
+  std::sort(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) { return graph_.position(a) < graph_.position(b); });
+  taken_.insert(nodes.begin(), nodes.end());
+  groups_.push_back(std::move(nodes));
+  return {};
+}
+
+}  // namespace deputy::host

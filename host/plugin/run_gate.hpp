@@ -1,0 +1,45 @@
+// Holds back the calls of execute that may not overlap, and no others.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+
+namespace deputy::host {
+
+// What may overlap, as one instance has said.
+struct RunRules {
+  bool contexts = true, executables = true, instances = true;
+};
+
+// One per delegate and process. Calls that may not overlap run in the order in which they came; a call never waits for
+// one that came later, nor for one that it may overlap. [any-thread]
+class RunGate {
+ public:
+  // A call of execute: it waits in the constructor and leaves in the destructor.
+  class Pass {
+   public:
+    Pass(RunGate& gate, const void* instance, const void* executable, const RunRules& rules);
+    ~Pass();
+    Pass(const Pass&) = delete;
+    Pass& operator=(const Pass&) = delete;
+
+   private:
+    friend class RunGate;
+    RunGate& gate_;
+    const void* const instance_;
+    const void* const executable_;
+    const RunRules rules_;
+    Pass *before_ = nullptr, *after_ = nullptr;  // in the order of arrival
+  };
+
+ private:
+  static bool MayOverlap(const Pass& a, const Pass& b);
+  static bool MustWait(const Pass& pass);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Pass* last_ = nullptr;  // waiting or running
+};
+
+}  // namespace deputy::host

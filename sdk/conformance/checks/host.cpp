@@ -1,0 +1,195 @@
+// The plugin in the real host, through the installed library: found and accepted, its options enforced by what it
+// publishes, and models run with it.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "case_run.hpp"
+#include "deputy/deputy.hpp"
+#include "onnx_model.hpp"
+#include "plugin_file.hpp"
+#include "test.hpp"
+#include "text.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder with the plugin and the files that travel with it, and nothing else.
+class PluginFolder {
+ public:
+  explicit PluginFolder(const std::string& plugin) {
+    std::string name = (fs::temp_directory_path() / "deputy-conformance-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) return;
+    path_ = name;
+    std::error_code failed;
+    fs::copy_file(plugin, path_ / fs::path(plugin).filename(), failed);
+    for (const std::string& file : PluginFile::Read(plugin).List("files"))
+      fs::copy_file(fs::path(plugin).parent_path() / file, path_ / file, failed);
+  }
+  ~PluginFolder() {
+    std::error_code failed;
+    if (!path_.empty()) fs::remove_all(path_, failed);
+  }
+  PluginFolder(const PluginFolder&) = delete;
+  PluginFolder& operator=(const PluginFolder&) = delete;
+
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string Quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char letter : text) {
+    if (letter == '"' || letter == '\\') out += '\\';
+    out += letter;
+  }
+  return out + "\"";
+}
+
+// A configuration with this delegate in front of the CPU; no delegate for an empty id.
+Result<::deputy::Context> ContextFor(const PluginFolder& folder, const std::string& id, const OptionList& options) {
+  std::string text = "version: 1\nplugins:\n  paths: [" + Quoted(folder.path().string()) + "]\nlog: {level: off}\n";
+  if (!id.empty()) {
+    text += "delegates:\n  - name: under_test\n    delegate: " + Quoted(id) + "\n    required: true\n    options: {";
+    for (size_t i = 0; i < options.size(); ++i)
+      text += (i == 0 ? "" : ", ") + options[i].first + ": " + options[i].second;
+    text += "}\n";
+  }
+  return ::deputy::Context::FromYamlText("conformance", text);
+}
+
+// What the scan says about the plugin; nothing after a failure has been recorded.
+std::optional<PluginReport> Scanned(TestRun& run, const PluginFolder& folder) {
+  const Result<::deputy::Context> context = ContextFor(folder, "", {});
+  if (!context.ok()) {
+    run.Failed("", context.status().ToString());
+    return std::nullopt;
+  }
+  const Result<PluginListing> listing = context.value().ListPlugins();
+  if (!listing.ok()) {
+    run.Failed("", listing.status().ToString());
+    return std::nullopt;
+  }
+  const std::string name = fs::path(run.settings().plugin).filename().string();
+  for (const PluginReport& plugin : listing.value().plugins) {
+    if (fs::path(plugin.file).filename() != name) continue;
+    if (plugin.accepted) return plugin;
+    run.Failed("", "the host refuses the plugin (" + plugin.rule + "): " + plugin.reason);
+    return std::nullopt;
+  }
+  run.Failed("", "the host does not see the file");
+  return std::nullopt;
+}
+
+const PluginDelegateReport* Chosen(TestRun& run, const PluginReport& plugin) {
+  for (const PluginDelegateReport& delegate : plugin.delegates) {
+    if (!run.settings().delegate.empty() && delegate.id != run.settings().delegate) continue;
+    if (delegate.available) return &delegate;
+    run.Skipped("the probe says that the delegate cannot run here: " + delegate.unavailable);
+    return nullptr;
+  }
+  run.Failed("", "the host lists no such delegate");
+  return nullptr;
+}
+
+void CheckScan(TestRun& run) {
+  const PluginFolder folder(run.settings().plugin);
+  if (const std::optional<PluginReport> plugin = Scanned(run, folder)) (void)Chosen(run, *plugin);
+}
+
+void CheckRefusals(TestRun& run) {
+  const PluginFolder folder(run.settings().plugin);
+  const std::optional<PluginReport> plugin = Scanned(run, folder);
+  if (!plugin) return;
+  const PluginDelegateReport* delegate = Chosen(run, *plugin);
+  if (delegate == nullptr) return;
+  std::vector<std::pair<std::string, std::string>> wrong = {{"no_such_option", "1"}};
+  for (const OptionReport& option : delegate->options) {
+    if (option.type == "bool") wrong.emplace_back(option.name, "maybe");
+    if (option.type == "enum") wrong.emplace_back(option.name, "no_such_choice");
+    if (option.type != "int" && option.type != "float") continue;
+    if (option.maximum < 1e15)
+      wrong.emplace_back(option.name, std::to_string(static_cast<int64_t>(option.maximum) + 1));
+    if (option.minimum > -1e15)
+      wrong.emplace_back(option.name, std::to_string(static_cast<int64_t>(option.minimum) - 1));
+  }
+  for (const auto& [name, value] : wrong) {
+    Result<::deputy::Context> context = ContextFor(folder, delegate->id, {{name, value}});
+    const Status status = context.ok() ? context.value().Load() : context.status();
+    const std::string subject = name + "=" + value;
+    if (status.ok())
+      run.Failed(subject, "the host opened the delegate with a value that its schema forbids");
+    else
+      run.Passed(subject);
+  }
+}
+
+void CheckModels(TestRun& run, const std::vector<Case>& cases) {
+  const PluginFolder folder(run.settings().plugin);
+  const std::optional<PluginReport> plugin = Scanned(run, folder);
+  if (!plugin) return;
+  const PluginDelegateReport* delegate = Chosen(run, *plugin);
+  if (delegate == nullptr) return;
+  Result<::deputy::Context> context = ContextFor(folder, delegate->id, run.settings().options);
+  if (!context.ok()) return run.Failed("", context.status().ToString());
+  if (const Status status = context.value().Load(); !status.ok()) return run.Failed("", status.ToString());
+  std::string last;
+  size_t placed = 0;
+  for (const Case& tested : cases) {
+    if (tested.node.op_type == last || tested.label != "plain") continue;
+    last = tested.node.op_type;
+    const CaseGraph shown(tested);
+    if (shown.expected.empty()) continue;
+    const std::vector<uint8_t> bytes = OnnxModel(tested, shown.expected);
+    Model model;
+    if (!model.Build(bytes.data(), bytes.size(), ModelType::kOnnx, context.value()).ok()) continue;  // not the plugin's
+    Result<Session> session = model.CreateSession();
+    if (!session.ok()) {
+      run.Failed(tested.name(), session.status().ToString());
+      continue;
+    }
+    std::vector<Tensor> inputs, outputs;
+    std::vector<std::vector<uint8_t>> kept;
+    for (const reference::Tensor& input : shown.inputs) {
+      kept.push_back(reference::Encode(input));
+      Result<Tensor> wrapped =
+          Tensor::Wrap(static_cast<DType>(input.dtype), input.dims, kept.back().data(), kept.back().size());
+      if (wrapped.ok()) inputs.push_back(wrapped.value());
+    }
+    const Status status = session.value().Predict(inputs, &outputs);
+    if (!status.ok() || outputs.size() != shown.expected.size()) {
+      run.Failed(tested.name(), "the model does not run: " + status.ToString());
+      continue;
+    }
+    const Result<PlacementReport> placement = session.value().Placement();
+    const bool taken =
+        placement.ok() && !placement.value().delegates.empty() && placement.value().delegates[0].nodes != 0;
+    if (!taken) continue;
+    ++placed;
+    const Tensor& output = outputs[0];
+    const reference::Tensor got =
+        reference::Decode(shown.expected[0].dtype, shown.expected[0].dims, static_cast<const uint8_t*>(output.data()));
+    const std::string wrong =
+        Difference(got, shown.expected[0], ToleranceOf(tested, shown.expected[0].dtype, run.settings().computes_in));
+    if (wrong.empty())
+      run.Passed(tested.name());
+    else
+      run.Failed(tested.name(), "in a model: " + wrong);
+  }
+  if (placed == 0) run.Skipped("it takes no node of a model of one node");
+}
+
+}  // namespace
+
+std::vector<Test> HostTests(const std::vector<Case>& cases) {
+  return {{"host.scan", CheckScan}, {"host.options", CheckRefusals}, {"host.models", [&cases](TestRun& run) {
+                                                                        CheckModels(run, cases);
+                                                                      }}};
+}
+
+}  // namespace deputy::conformance

@@ -1,0 +1,113 @@
+// What is made again and again must not grow: memory, descriptors, threads, over many rounds of each part of a life.
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+
+#include "case_run.hpp"
+#include "surroundings.hpp"
+#include "test.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+constexpr int kWarmUp = 12, kRounds = 24, kWindows = 3;
+
+// Runs windows of rounds; what grows in each of them leaks.
+void Watch(TestRun& run, const char* what, const std::function<bool()>& round) {
+  for (int i = 0; i < kWarmUp; ++i)
+    if (!round()) return;
+  int64_t least_bytes = INT64_MAX, least_descriptors = INT64_MAX, least_threads = INT64_MAX;
+  for (int window = 0; window < kWindows; ++window) {
+    const Usage before = Usage::Take();
+    for (int i = 0; i < kRounds; ++i)
+      if (!round()) return;
+    const Usage after = Usage::Take();
+    const auto grown = [](size_t a, size_t b) { return static_cast<int64_t>(b) - static_cast<int64_t>(a); };
+    least_bytes = std::min(least_bytes, grown(before.bytes, after.bytes));
+    least_descriptors = std::min(least_descriptors, grown(before.descriptors, after.descriptors));
+    least_threads = std::min(least_threads, grown(before.threads, after.threads));
+  }
+  const std::string per = std::string(" per ") + what;
+  // Less than the smallest piece of the heap per round is a cache that still fills.
+  if (least_bytes >= 16 * kRounds)
+    run.Failed("", "about " + std::to_string(least_bytes / kRounds) + " bytes of memory are lost" + per);
+  if (least_descriptors >= kRounds / 2)
+    run.Failed("",
+               "about " + std::to_string((least_descriptors + kRounds / 2) / kRounds) + " descriptors are lost" + per);
+  if (least_threads >= kRounds / 2)
+    run.Failed("", "about " + std::to_string((least_threads + kRounds / 2) / kRounds) + " threads are left" + per);
+}
+
+struct Opened {
+  std::unique_ptr<Plugin> plugin;
+  std::unique_ptr<Instance> instance;
+  std::optional<Compiled> compiled;
+};
+
+Opened Open(TestRun& run, const std::vector<Case>& cases) {
+  Opened opened;
+  opened.plugin = run.Load();
+  if (opened.plugin == nullptr) return opened;
+  opened.instance = run.Open(*opened.plugin);
+  if (opened.instance == nullptr) return opened;
+  opened.compiled = CompileAnyCase(*opened.instance, cases);
+  if (!opened.compiled) run.Skipped("it takes no case");
+  return opened;
+}
+
+void CheckOpen(TestRun& run, const std::vector<Case>&) {
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  Watch(run, "open and close", [&] { return run.Open(*plugin) != nullptr; });
+}
+
+void CheckCompile(TestRun& run, const std::vector<Case>& cases) {
+  Opened opened = Open(run, cases);
+  if (!opened.compiled) return;
+  Watch(run, "compile and destroy", [&] {
+    Answer refusal;
+    Outcome outcome;
+    const std::optional<Claim> claim = opened.instance->ClaimAll(opened.compiled->shown->graph, &refusal);
+    if (claim && opened.instance->Compile(opened.compiled->shown->graph, *claim, &outcome) != nullptr) return true;
+    run.Failed("", "the same node is refused when it is compiled again: " + outcome.ToString());
+    return false;
+  });
+}
+
+void CheckContext(TestRun& run, const std::vector<Case>& cases) {
+  Opened opened = Open(run, cases);
+  if (!opened.compiled) return;
+  Watch(run, "context", [&] {
+    std::string why_not;
+    if (opened.compiled->executable->CreateContext(&why_not) != nullptr) return true;
+    run.Failed("", "no further context: " + why_not);
+    return false;
+  });
+}
+
+void CheckExecute(TestRun& run, const std::vector<Case>& cases) {
+  Opened opened = Open(run, cases);
+  if (!opened.compiled) return;
+  Binding binding(*opened.compiled->shown, opened.compiled->claim, Flush::kEnd, kPoison);
+  Watch(run, "run", [&] {
+    const Outcome outcome = binding.Run(*opened.compiled->context);
+    if (!outcome.ok()) run.Failed("", "execute failed: " + outcome.ToString());
+    return outcome.ok();
+  });
+  if (opened.plugin->host().statuses_out() != 0)
+    run.Failed("", std::to_string(opened.plugin->host().statuses_out()) + " statuses were made and never returned");
+}
+
+}  // namespace
+
+std::vector<Test> LeakTests(const std::vector<Case>& cases) {
+  const auto with = [&cases](void (*check)(TestRun&, const std::vector<Case>&)) {
+    return [&cases, check](TestRun& run) { check(run, cases); };
+  };
+  return {{"leaks.open", with(CheckOpen)},
+          {"leaks.compile", with(CheckCompile)},
+          {"leaks.context", with(CheckContext)},
+          {"leaks.execute", with(CheckExecute)}};
+}
+
+}  // namespace deputy::conformance

@@ -1,0 +1,188 @@
+// The order of life: objects made and destroyed in every order that the ABI allows, answers that do not change, and
+// nothing of the process changed or left behind.
+#include <map>
+
+#include "case_run.hpp"
+#include "plugin_file.hpp"
+#include "surroundings.hpp"
+#include "test.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+// Runs a compiled case and holds its results against the oracle; "" when they are right.
+std::string RunOnce(const TestRun& run, Compiled& compiled, Context& context) {
+  Binding binding(*compiled.shown, compiled.claim, Flush::kEnd, kPoison);
+  const Outcome outcome = binding.Run(context);
+  if (!outcome.ok()) return "execute failed: " + outcome.ToString();
+  return FaultOfValues(*compiled.tested, *compiled.shown, compiled.claim, binding.Results(),
+                       run.settings().computes_in);
+}
+
+void CheckProbe(TestRun& run) {
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  const deputy_delegate* delegate = run.Delegate(*plugin);
+  if (delegate == nullptr || delegate->probe == nullptr) return;
+  const Surroundings before = Surroundings::Take();
+  const size_t threads = ThreadCount();
+  Outcome first;
+  for (int i = 0; i < 3; ++i) {
+    const Outcome outcome = plugin->Call("probe", [&] { return delegate->probe(delegate, plugin->host().table()); });
+    if (i == 0) first = outcome;
+    if (outcome.code != first.code)
+      run.Failed("", "its answers differ: " + first.ToString() + "; then " + outcome.ToString());
+  }
+  const std::string changes = Surroundings::Take().ChangesSince(before);
+  if (!changes.empty()) run.Failed("", "it changes " + changes);
+  if (ThreadCount() != threads) run.Failed("", "it leaves threads behind");
+  run.NoFaults(*plugin, "");
+}
+
+void CheckOpenClose(TestRun& run) {
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  for (int i = 0; i < 3; ++i)
+    if (run.Open(*plugin) == nullptr) return;
+  plugin->Shutdown();
+  run.NoFaults(*plugin, "");
+  if (plugin->host().statuses_out() != 0)
+    run.Failed("", std::to_string(plugin->host().statuses_out()) + " statuses were made and never returned");
+}
+
+void CheckTwoInstances(TestRun& run, const std::vector<Case>& cases) {
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  std::unique_ptr<Instance> first = run.Open(*plugin), second = run.Open(*plugin);
+  if (first == nullptr || second == nullptr) return;
+  std::optional<Compiled> one = CompileAnyCase(*first, cases), two = CompileAnyCase(*second, cases);
+  if (one.has_value() != two.has_value()) return run.Failed("", "one of two instances takes nothing");
+  if (!one) return run.Skipped("it takes no case");
+  for (Compiled* compiled : {&*one, &*two}) {
+    const std::string wrong = RunOnce(run, *compiled, *compiled->context);
+    if (!wrong.empty()) run.Failed("", "two instances: " + wrong);
+  }
+  one.reset();
+  first.reset();
+  const std::string wrong = RunOnce(run, *two, *two->context);
+  if (!wrong.empty()) run.Failed("", "after the other instance was closed: " + wrong);
+  two.reset();
+  second.reset();
+  run.NoFaults(*plugin, "");
+}
+
+void CheckQueries(TestRun& run, const std::vector<Case>& cases) {
+  constexpr int kPerOperator = 4;
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  const std::unique_ptr<Instance> instance = run.Open(*plugin), other = run.Open(*plugin);
+  if (instance == nullptr || other == nullptr) return;
+  std::map<std::string, int> asked;
+  for (const Case& tested : cases) {
+    if (++asked[tested.node.op_type] > kPerOperator) continue;
+    const CaseGraph shown(tested);
+    if (shown.expected.empty()) continue;
+    const std::vector<Answer> first = instance->Query(shown.graph), second = instance->Query(shown.graph);
+    if (!(first == second)) run.Failed(tested.name(), "the second answer differs from the first");
+    if (!(other->Query(shown.graph) == first)) run.Failed(tested.name(), "another instance answers otherwise");
+    if (!run.NoFaults(*plugin, tested.name())) return;
+  }
+  // Somebody else's nodes are visible and not to be answered for.
+  deputy_graph graph;
+  const deputy_value_id x = graph.AddValue("x", DEPUTY_DTYPE_FLOAT32, {2, 3});
+  const deputy_value_id y = graph.AddValue("y", DEPUTY_DTYPE_FLOAT32, {2, 3});
+  const deputy_value_id z = graph.AddValue("z", DEPUTY_DTYPE_FLOAT32, {2, 3});
+  graph.AddInput(x);
+  graph.AddOutput(z);
+  reference::Node relu;
+  relu.op_type = "Relu";
+  relu.since_version = 6;
+  graph.AddNode("mine", relu, {x}, {y});
+  graph.mutable_node(graph.AddNode("another's", relu, {y}, {z})).offered = false;
+  (void)instance->Query(graph);
+  for (Claim& claim : instance->Propose(graph)) instance->Release(claim);
+  run.NoFaults(*plugin, "a node of another delegate");
+}
+
+void CheckDestruction(TestRun& run, const std::vector<Case>& cases) {
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  std::unique_ptr<Instance> instance = run.Open(*plugin);
+  if (instance == nullptr) return;
+  std::optional<Compiled> compiled = CompileAnyCase(*instance, cases);
+  if (!compiled) return run.Skipped("it takes no case");
+  std::string why_not;
+  std::unique_ptr<Context> second = compiled->executable->CreateContext(&why_not);
+  std::unique_ptr<Context> unused = compiled->executable->CreateContext(&why_not);
+  if (second == nullptr || unused == nullptr) return run.Failed("", "no second context: " + why_not);
+  compiled->context.reset();
+  std::string wrong = RunOnce(run, *compiled, *second);
+  if (!wrong.empty()) run.Failed("", "after the first context was destroyed: " + wrong);
+  unused.reset();
+  second.reset();
+  compiled->context = compiled->executable->CreateContext(&why_not);
+  if (compiled->context == nullptr) return run.Failed("", "no context after all were destroyed: " + why_not);
+  wrong = RunOnce(run, *compiled, *compiled->context);
+  if (!wrong.empty()) run.Failed("", "in a new context after all were destroyed: " + wrong);
+  // An executable that never had a context; claims that were never compiled.
+  Answer refusal;
+  if (std::optional<Claim> claim = instance->ClaimAll(compiled->shown->graph, &refusal)) {
+    Outcome outcome;
+    if (instance->Compile(compiled->shown->graph, *claim, &outcome) == nullptr)
+      run.Failed("", "the same node is refused the second time: " + outcome.ToString());
+  }
+  for (Claim& claim : instance->Propose(compiled->shown->graph)) instance->Release(claim);
+  wrong = RunOnce(run, *compiled, *compiled->context);
+  if (!wrong.empty()) run.Failed("", "after another executable was destroyed: " + wrong);
+  compiled.reset();
+  instance.reset();
+  run.NoFaults(*plugin, "");
+}
+
+void CheckSurroundings(TestRun& run, const std::vector<Case>& cases) {
+  const PluginFile file = PluginFile::Read(run.settings().plugin);
+  Surroundings before = Surroundings::Take();
+  for (const auto& [key, value] : file.lines)
+    if (key == "env") before.environment[value.substr(0, value.find('='))] = value.substr(value.find('=') + 1);
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  std::unique_ptr<Instance> instance = run.Open(*plugin);
+  if (instance == nullptr) return;
+  std::optional<Compiled> compiled = CompileAnyCase(*instance, cases);
+  if (compiled) (void)RunOnce(run, *compiled, *compiled->context);
+  const std::string changes = Surroundings::Take().ChangesSince(before);
+  if (!changes.empty()) run.Failed("", "it changes " + changes);
+}
+
+void CheckThreads(TestRun& run, const std::vector<Case>& cases) {
+  const size_t before = ThreadCount();
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  {
+    const std::unique_ptr<Instance> instance = run.Open(*plugin);
+    if (instance == nullptr) return;
+    std::optional<Compiled> compiled = CompileAnyCase(*instance, cases);
+    if (compiled) (void)RunOnce(run, *compiled, *compiled->context);
+  }
+  plugin->Shutdown();
+  const size_t after = ThreadCount();
+  if (after > before)
+    run.Failed("", std::to_string(after - before) + " threads are still there after shutdown, which joins them");
+}
+
+}  // namespace
+
+std::vector<Test> LifeCycleTests(const std::vector<Case>& cases) {
+  const auto with = [&cases](void (*check)(TestRun&, const std::vector<Case>&)) {
+    return [&cases, check](TestRun& run) { check(run, cases); };
+  };
+  return {{"lifecycle.probe", CheckProbe},
+          {"lifecycle.open", CheckOpenClose},
+          {"lifecycle.instances", with(CheckTwoInstances)},
+          {"lifecycle.query", with(CheckQueries)},
+          {"lifecycle.destruction", with(CheckDestruction)},
+          {"lifecycle.surroundings", with(CheckSurroundings)},
+          {"lifecycle.threads", with(CheckThreads)}};
+}
+
+}  // namespace deputy::conformance

@@ -1,0 +1,226 @@
+// The options of a delegate: a schema that holds together, every value of it accepted, and read back.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+
+#include "test.hpp"
+#include "text.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+constexpr uint32_t kMostOptions = 256;
+
+const deputy_ext_options* OptionsOf(Plugin& plugin, const deputy_delegate* delegate) {
+  return static_cast<const deputy_ext_options*>(plugin.Extension(delegate, DEPUTY_EXT_OPTIONS));
+}
+
+std::vector<const deputy_option_info*> SchemaOf(Plugin& plugin, const deputy_delegate* delegate) {
+  std::vector<const deputy_option_info*> schema;
+  const deputy_ext_options* options = OptionsOf(plugin, delegate);
+  if (options == nullptr) return schema;
+  uint32_t count = 0;
+  plugin.CallVoid("option_count", [&] { count = options->option_count(delegate); });
+  for (uint32_t i = 0; i < std::min(count, kMostOptions); ++i) {
+    const deputy_option_info* info = nullptr;
+    plugin.CallVoid("option_at", [&] { info = options->option_at(delegate, i); });
+    schema.push_back(info);
+  }
+  return schema;
+}
+
+std::vector<std::string> ChoicesOf(const deputy_option_info& info) {
+  std::vector<std::string> choices;
+  const std::string all = TextOf(info.choices);
+  for (size_t from = 0; from <= all.size();) {
+    const size_t end = std::min(all.find('|', from), all.size());
+    choices.push_back(all.substr(from, end - from));
+    from = end + 1;
+  }
+  return choices;
+}
+
+// "" when `value` is one that the schema allows.
+std::string FaultOfValue(const deputy_option_info& info, const std::string& value) {
+  switch (info.type) {
+    case DEPUTY_OPTION_BOOL: return value == "true" || value == "false" ? "" : "is neither true nor false";
+    case DEPUTY_OPTION_INT: {
+      int64_t number = 0;
+      const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
+      if (read.ec != std::errc() || read.ptr != value.data() + value.size()) return "is no whole number";
+      const auto real = static_cast<double>(number);
+      return real >= info.minimum && real <= info.maximum ? "" : "is out of range";
+    }
+    case DEPUTY_OPTION_FLOAT: {
+      char* end = nullptr;
+      const double number = std::strtod(value.c_str(), &end);
+      if (value.empty() || *end != 0) return "is no number";
+      return number >= info.minimum && number <= info.maximum ? "" : "is out of range";
+    }
+    case DEPUTY_OPTION_ENUM:
+      for (const std::string& choice : ChoicesOf(info))
+        if (choice == value) return "";
+      return "is none of the choices";
+    default: return "";
+  }
+}
+
+void CheckSchema(TestRun& run) {
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  const deputy_delegate* delegate = run.Delegate(*plugin);
+  if (delegate == nullptr) return;
+  if (OptionsOf(*plugin, delegate) == nullptr) return run.Skipped("it has no options");
+  std::set<std::string> names;
+  for (const deputy_option_info* info : SchemaOf(*plugin, delegate)) {
+    if (info == nullptr || !DEPUTY_HAS(info, deputy_option_info, maximum)) {
+      run.Failed("", "option_at gives no option, or one that is too small");
+      continue;
+    }
+    const std::string name = TextOf(info->name);
+    const auto wrong = [&](const std::string& what) { run.Failed(name, what); };
+    if (!FaultOf(info->name, false).empty()) wrong("the name " + FaultOf(info->name, false));
+    if (!FaultOf(info->help, false).empty()) wrong("the help " + FaultOf(info->help, false));
+    if (!FaultOf(info->unit, true).empty()) wrong("the unit " + FaultOf(info->unit, true));
+    if (!FaultOf(info->default_value, true).empty()) wrong("the default " + FaultOf(info->default_value, true));
+    if (!names.insert(name).second) wrong("the name stands there twice");
+    if (info->type < DEPUTY_OPTION_BOOL || info->type > DEPUTY_OPTION_FREQUENCY) wrong("the type is unknown");
+    if (info->minimum > info->maximum) wrong("the minimum is larger than the maximum");
+    if (info->type == DEPUTY_OPTION_ENUM && TextOf(info->choices).empty()) wrong("there are no choices");
+    const std::string fault = FaultOfValue(*info, TextOf(info->default_value));
+    if (!fault.empty()) wrong("the default '" + TextOf(info->default_value) + "' " + fault);
+  }
+  run.NoFaults(*plugin, "");
+}
+
+// The value in force; nothing and the reason.
+bool ReadBack(Plugin& plugin, Instance& instance, const deputy_str& name, std::string* value, std::string* why_not) {
+  char buffer[1024];
+  uint64_t size = 0;
+  const deputy_ext_options* options = OptionsOf(plugin, instance.delegate());
+  const Outcome outcome = plugin.Call(
+      "get_option", [&] { return options->get_option(instance.handle(), name, buffer, sizeof buffer, &size); });
+  *why_not = outcome.ToString();
+  if (!outcome.ok()) return false;
+  *why_not = "it says that it wrote " + std::to_string(size) + " bytes into " + std::to_string(sizeof buffer);
+  if (size >= sizeof buffer) return false;
+  *why_not = "there is no NUL behind the value";
+  if (buffer[size] != 0) return false;
+  *value = std::string(buffer, size);
+  *why_not = "the value is not UTF-8";
+  return IsUtf8(*value);
+}
+
+bool IsSet(const Settings& settings, const std::string& name) {
+  for (const auto& [key, value] : settings.options)
+    if (key == name) return true;
+  return false;
+}
+
+void CheckDefaults(TestRun& run) {
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  if (instance == nullptr) return;
+  const std::vector<const deputy_option_info*> schema = SchemaOf(*plugin, instance->delegate());
+  if (schema.empty()) return run.Skipped("it has no options");
+  for (const deputy_option_info* info : schema) {
+    if (info == nullptr) continue;  // options.schema says so
+    const std::string name = TextOf(info->name);
+    std::string value, why_not;
+    if (!ReadBack(*plugin, *instance, info->name, &value, &why_not)) {
+      run.Failed(name, "it cannot be read back: " + why_not);
+      continue;
+    }
+    if (IsSet(run.settings(), name) || info->type == DEPUTY_OPTION_FREQUENCY) continue;  // what is granted may differ
+    if (value != TextOf(info->default_value))
+      run.Failed(name, "the default is '" + TextOf(info->default_value) + "', in force is '" + value + "'");
+  }
+  const deputy_ext_options* options = OptionsOf(*plugin, instance->delegate());
+  char one = 0x5a;
+  uint64_t size = 0;
+  const Outcome unknown = plugin->Call(
+      "get_option", [&] { return options->get_option(instance->handle(), StrOf("no such option"), &one, 1, &size); });
+  if (unknown.code != DEPUTY_NOT_FOUND) run.Failed("", "an unknown option is answered with: " + unknown.ToString());
+  std::string value, ignored;
+  if (schema[0] != nullptr && ReadBack(*plugin, *instance, schema[0]->name, &value, &ignored) && !value.empty()) {
+    char guarded[2] = {0x5a, 0x5a};
+    const Outcome small = plugin->Call(
+        "get_option", [&] { return options->get_option(instance->handle(), schema[0]->name, guarded, 1, &size); });
+    if (small.code != DEPUTY_OUT_OF_MEMORY)
+      run.Failed("", "a buffer that is too small is answered with: " + small.ToString());
+    if (guarded[1] != 0x5a) run.Failed("", "get_option writes beyond the buffer");
+    if (size != value.size()) run.Failed("", "the size is not told when the buffer is too small");
+  }
+  run.NoFaults(*plugin, "");
+}
+
+// Values of every kind that the schema allows.
+std::vector<std::string> Samples(const deputy_option_info& info) {
+  switch (info.type) {
+    case DEPUTY_OPTION_BOOL: return {"true", "false"};
+    case DEPUTY_OPTION_INT: {
+      // The limits of "as large as you like" are nobody's to try.
+      std::vector<std::string> values = {std::to_string(static_cast<int64_t>(info.minimum))};
+      if (info.maximum < 1e6) values.push_back(std::to_string(static_cast<int64_t>(info.maximum)));
+      return values;
+    }
+    case DEPUTY_OPTION_FLOAT: {
+      std::vector<std::string> values = {std::to_string(info.minimum)};
+      if (info.maximum < 1e6) values.push_back(std::to_string(info.maximum));
+      return values;
+    }
+    case DEPUTY_OPTION_ENUM: return ChoicesOf(info);
+    case DEPUTY_OPTION_FREQUENCY: {
+      std::vector<std::string> values = {"1", "2", "3", "4"};
+      if (info.maximum > 0) {
+        values.push_back(std::to_string(static_cast<int64_t>(info.minimum)) + "Hz");
+        values.push_back(std::to_string(static_cast<int64_t>(info.maximum)) + "Hz");
+      }
+      return values;
+    }
+    default: return {};
+  }
+}
+
+void CheckValues(TestRun& run) {
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  const std::unique_ptr<Instance> plain = run.Open(*plugin);
+  if (plain == nullptr) return;
+  const std::vector<const deputy_option_info*> schema = SchemaOf(*plugin, plain->delegate());
+  if (schema.empty()) return run.Skipped("it has no options");
+  for (const deputy_option_info* info : schema) {
+    if (info == nullptr) continue;
+    const std::string name = TextOf(info->name);
+    for (const std::string& value : Samples(*info)) {
+      OptionList options = run.settings().options;
+      options.emplace_back(name, value);
+      Outcome outcome;
+      const std::unique_ptr<Instance> instance = Instance::Open(*plugin, plain->delegate(), options, &outcome);
+      const std::string subject = name + "=" + value;
+      if (instance == nullptr) {
+        run.Failed(subject, "its schema allows the value, open refuses it: " + outcome.ToString());
+        continue;
+      }
+      std::string in_force, why_not;
+      if (!ReadBack(*plugin, *instance, info->name, &in_force, &why_not))
+        run.Failed(subject, "it cannot be read back: " + why_not);
+      else if (info->type != DEPUTY_OPTION_FREQUENCY && in_force != value)
+        run.Failed(subject, "in force is '" + in_force + "'");
+      else
+        run.Passed(subject);
+    }
+  }
+  run.NoFaults(*plugin, "");
+}
+
+}  // namespace
+
+std::vector<Test> OptionTests() {
+  return {{"options.schema", CheckSchema}, {"options.defaults", CheckDefaults}, {"options.values", CheckValues}};
+}
+
+}  // namespace deputy::conformance

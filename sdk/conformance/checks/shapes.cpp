@@ -1,0 +1,117 @@
+// One operator at several shapes at once, and, where the delegate takes extents that are not known before the run, one
+// executable for several of them.
+#include <map>
+
+#include "case_run.hpp"
+#include "test.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+void CheckSeveral(TestRun& run, const std::vector<Case>& cases) {
+  constexpr size_t kMostShapes = 4, kMostOperators = 12;
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  if (instance == nullptr) return;
+  std::map<std::string, std::vector<const Case*>> shaped;
+  for (const Case& tested : cases)
+    if (tested.label.rfind("shape=", 0) == 0 && tested.label.find(' ') == std::string::npos)
+      shaped[tested.node.op_type].push_back(&tested);
+  size_t operators = 0;
+  std::string ignored;
+  for (const auto& [type, all] : shaped) {
+    std::vector<Compiled> compiled;
+    for (const Case* tested : all) {
+      if (compiled.size() == kMostShapes) break;
+      if (std::optional<Compiled> one = CompileCase(*instance, *tested, &ignored)) compiled.push_back(std::move(*one));
+    }
+    for (int round = 0; round < 2; ++round)
+      for (Compiled& one : compiled) {
+        Binding binding(*one.shown, one.claim, Flush::kEnd, kPoison);
+        const Outcome outcome = binding.Run(*one.context);
+        const std::string wrong = outcome.ok() ? FaultOfValues(*one.tested, *one.shown, one.claim, binding.Results(),
+                                                               run.settings().computes_in)
+                                               : "execute failed: " + outcome.ToString();
+        if (!wrong.empty()) run.Failed(one.tested->name(), "several shapes in turns: " + wrong);
+      }
+    if (!compiled.empty() && ++operators == kMostOperators) break;
+  }
+  if (operators == 0) run.Skipped("it takes no case");
+  run.NoFaults(*plugin, "");
+}
+
+// The case's graph with every extent of what is not constant unknown.
+struct OpenGraph {
+  deputy_graph graph;
+  explicit OpenGraph(const Case& tested) {
+    std::vector<deputy_value_id> ids;
+    for (size_t i = 0; i < tested.inputs.size(); ++i) {
+      const Operand& operand = tested.inputs[i];
+      const std::string name = "x" + std::to_string(i);
+      if (!operand.present) {
+        ids.push_back(DEPUTY_NO_VALUE);
+      } else if (operand.constant) {
+        ids.push_back(graph.AddConstant(name, operand.value));
+      } else {
+        ids.push_back(graph.AddValue(name, operand.value.dtype, reference::Dims(operand.value.rank(), -1)));
+        graph.AddInput(ids.back());
+      }
+    }
+    std::vector<deputy_value_id> made;
+    for (const reference::Tensor& expected : reference::Compute(tested.node, tested.operands())) {
+      made.push_back(
+          graph.AddValue("y" + std::to_string(made.size()), expected.dtype, reference::Dims(expected.rank(), -1)));
+      graph.AddOutput(made.back());
+    }
+    graph.AddNode(tested.node.op_type, tested.node, ids, made);
+  }
+};
+
+void CheckOpenExtents(TestRun& run, const std::vector<Case>& cases) {
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  if (instance == nullptr) return;
+  if ((instance->delegate()->flags & DEPUTY_DELEGATE_DYNAMIC_SHAPES) == 0)
+    return run.Skipped("the delegate takes known extents only");
+  bool any = false;
+  for (const Case& tested : cases) {
+    if (tested.label != "plain") continue;
+    const OpenGraph shown(tested);
+    const CaseGraph known(tested);
+    if (known.expected.empty()) continue;
+    Answer refusal;
+    const std::optional<Claim> claim = instance->ClaimAll(shown.graph, &refusal);
+    if (!claim) continue;
+    any = true;
+    Outcome outcome;
+    const std::unique_ptr<Executable> executable = instance->Compile(shown.graph, *claim, &outcome);
+    std::string why_not = outcome.ToString();
+    const std::unique_ptr<Context> context = executable == nullptr ? nullptr : executable->CreateContext(&why_not);
+    if (context == nullptr) {
+      run.Failed(tested.name(), "it takes the node with open extents, and then refuses it: " + why_not);
+      continue;
+    }
+    Binding binding(known, *claim, Flush::kEnd, kPoison);
+    outcome = binding.Run(*context);
+    const std::string wrong = outcome.ok()
+                                  ? FaultOfValues(tested, known, *claim, binding.Results(), run.settings().computes_in)
+                                  : "execute failed: " + outcome.ToString();
+    if (wrong.empty())
+      run.Passed(tested.name());
+    else
+      run.Failed(tested.name(), "with open extents: " + wrong);
+  }
+  if (!any) run.Skipped("it takes no case with open extents");
+  run.NoFaults(*plugin, "");
+}
+
+}  // namespace
+
+std::vector<Test> ShapeTests(const std::vector<Case>& cases) {
+  return {{"shapes.several", [&cases](TestRun& run) { CheckSeveral(run, cases); }},
+          {"shapes.open", [&cases](TestRun& run) { CheckOpenExtents(run, cases); }}};
+}
+
+}  // namespace deputy::conformance

@@ -1,0 +1,101 @@
+#include "onnx_model.hpp"
+
+#include <cstring>
+#include <string>
+
+namespace deputy::conformance {
+namespace {
+
+// A message of the protobuf wire format, field numbers as in onnx.proto.
+class Message {
+ public:
+  Message& Number(uint32_t field, int64_t value) {
+    Varint(field << 3);
+    Varint(static_cast<uint64_t>(value));
+    return *this;
+  }
+  Message& Float(uint32_t field, float value) {
+    Varint(field << 3 | 5);
+    char bytes[sizeof value];
+    std::memcpy(bytes, &value, sizeof value);
+    bytes_.append(bytes, sizeof bytes);
+    return *this;
+  }
+  Message& Chunk(uint32_t field, const std::string& bytes) {
+    Varint(field << 3 | 2);
+    Varint(bytes.size());
+    bytes_ += bytes;
+    return *this;
+  }
+  Message& Part(uint32_t field, const Message& message) { return Chunk(field, message.bytes_); }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void Varint(uint64_t value) {
+    for (; value > 0x7f; value >>= 7) bytes_ += static_cast<char>((value & 0x7f) | 0x80);
+    bytes_ += static_cast<char>(value);
+  }
+  std::string bytes_;
+};
+
+Message TensorOf(const reference::Tensor& tensor, const std::string& name) {
+  Message message;
+  for (const int64_t extent : tensor.dims) message.Number(1, extent);
+  message.Number(2, tensor.dtype);
+  if (!name.empty()) message.Chunk(8, name);
+  const std::vector<uint8_t> bytes = reference::Encode(tensor);
+  return message.Chunk(9, std::string(bytes.begin(), bytes.end()));
+}
+
+Message AttributeOf(const std::string& name, const reference::Attribute& attribute) {
+  Message message;
+  message.Chunk(1, name);
+  switch (attribute.type) {
+    case DEPUTY_ATTRIBUTE_FLOAT: return message.Float(2, attribute.f).Number(20, 1);
+    case DEPUTY_ATTRIBUTE_INT: return message.Number(3, attribute.i).Number(20, 2);
+    case DEPUTY_ATTRIBUTE_STRING: return message.Chunk(4, attribute.s).Number(20, 3);
+    case DEPUTY_ATTRIBUTE_TENSOR: return message.Part(5, TensorOf(attribute.tensor, "")).Number(20, 4);
+    case DEPUTY_ATTRIBUTE_FLOATS:
+      for (const float value : attribute.floats) message.Float(7, value);
+      return message.Number(20, 6);
+    case DEPUTY_ATTRIBUTE_INTS:
+      for (const int64_t value : attribute.ints) message.Number(8, value);
+      return message.Number(20, 7);
+    case DEPUTY_ATTRIBUTE_STRINGS:
+      for (const std::string& value : attribute.strings) message.Chunk(9, value);
+      return message.Number(20, 8);
+    default: return message;
+  }
+}
+
+Message ValueOf(const std::string& name, const reference::Tensor& tensor) {
+  Message shape;
+  for (const int64_t extent : tensor.dims) shape.Part(1, Message().Number(1, extent));
+  const Message type = Message().Part(1, Message().Number(1, tensor.dtype).Part(2, shape));
+  return Message().Chunk(1, name).Part(2, type);
+}
+
+}  // namespace
+
+std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<reference::Tensor>& expected) {
+  constexpr int64_t kIrVersion = 10, kOpset = 23;
+  Message node, graph;
+  for (size_t i = 0; i < tested.inputs.size(); ++i)
+    node.Chunk(1, tested.inputs[i].present ? "x" + std::to_string(i) : "");
+  for (size_t i = 0; i < expected.size(); ++i) node.Chunk(2, "y" + std::to_string(i));
+  node.Chunk(3, tested.node.op_type).Chunk(4, tested.node.op_type);
+  for (const auto& [name, value] : tested.node.attributes) node.Part(5, AttributeOf(name, value));
+  graph.Part(1, node).Chunk(2, "conformance");
+  for (size_t i = 0; i < tested.inputs.size(); ++i) {
+    const Operand& input = tested.inputs[i];
+    const std::string name = "x" + std::to_string(i);
+    if (input.present && input.constant) graph.Part(5, TensorOf(input.value, name));
+    if (input.present && !input.constant) graph.Part(11, ValueOf(name, input.value));
+  }
+  for (size_t i = 0; i < expected.size(); ++i) graph.Part(12, ValueOf("y" + std::to_string(i), expected[i]));
+  const Message opset = Message().Chunk(1, "").Number(2, kOpset);
+  const std::string bytes = Message().Number(1, kIrVersion).Part(7, graph).Part(8, opset).bytes();
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace deputy::conformance

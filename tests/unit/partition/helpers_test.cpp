@@ -1,0 +1,92 @@
+// What the host lends to plugins: its clustering, and the grouping of quantized operators.
+#include "partition/helpers.hpp"
+
+#include <gtest/gtest.h>
+
+#include "unit/partition/test_graph.hpp"
+
+namespace deputy::host {
+namespace {
+
+using Groups = std::vector<std::vector<NodeId>>;
+
+GraphView Whole(const Graph& graph) {
+  GraphView view{&graph, {}, std::vector<uint8_t>(graph.nodes.size(), 1)};
+  for (NodeId node = 0; node < graph.nodes.size(); ++node) view.order.push_back(node);
+  return view;
+}
+
+std::vector<uint32_t> ClusterOf(const TestGraph& test, const std::vector<uint32_t>& wanted) {
+  return DefaultPartitionHelpers().Cluster(Whole(test.graph), wanted).cluster_of;
+}
+
+TEST(PartitionHelpers, WhatIsNotWantedDividesAChain) {
+  TestGraph test;
+  test.Input("x").Node("a", "S", {"x"}).Node("b", "U", {"a"}).Node("c", "S", {"b"}).Node("d", "S", {"c"}).Output("d");
+  EXPECT_EQ(ClusterOf(test, {1, 0, 1, 1}), (std::vector<uint32_t>{0, kNone, 1, 1}));
+}
+
+TEST(PartitionHelpers, DiamondWithAForeignArmIsTwoClusters) {
+  TestGraph test;
+  test.Input("x").Node("a", "S", {"x"}).Node("b", "U", {"a"}).Node("c", "S", {"a"}).Node("d", "S", {"b", "c"});
+  test.Output("d");
+  const std::vector<uint32_t> clusters = ClusterOf(test, {1, 0, 1, 1});
+  EXPECT_NE(clusters[0], clusters[3]);
+  EXPECT_EQ(clusters[1], kNone);
+}
+
+TEST(PartitionHelpers, GroupStaysTogether) {
+  // Without the group, a would be by itself: b stands between a and d.
+  TestGraph test;
+  test.Input("x").Node("a", "S", {"x"}).Node("b", "S", {"x"}).Node("c", "U", {"b"}).Node("d", "S", {"c"});
+  test.Output("a").Output("d");
+  const std::vector<uint32_t> clusters = ClusterOf(test, {2, 1, 0, 2});
+  EXPECT_EQ(clusters[0], clusters[3]);
+  EXPECT_NE(clusters[0], clusters[1]);
+}
+
+TEST(PartitionHelpers, GroupThatWouldWaitForItselfIsInNoCluster) {
+  TestGraph test;
+  test.Input("x").Node("a", "S", {"x"}).Node("b", "U", {"a"}).Node("c", "S", {"b"}).Node("d", "S", {"c"}).Output("d");
+  EXPECT_EQ(ClusterOf(test, {2, 0, 2, 1}), (std::vector<uint32_t>{kNone, kNone, kNone, 0}));
+}
+
+TEST(PartitionHelpers, WhatOthersHoldTogetherIsNotStraddled) {
+  // b and c are one partition of somebody else: a and d may not be joined through it.
+  TestGraph test;
+  test.Input("x").Node("a", "S", {"x"}).Node("b", "U", {"a"}).Node("c", "U", {"x"}).Node("d", "S", {"c"});
+  test.Output("b").Output("d");
+  GraphView view = Whole(test.graph);
+  const std::vector<uint32_t> wanted{1, 0, 0, 1};
+  EXPECT_EQ(DefaultPartitionHelpers().Cluster(view, wanted).count, 1u);
+  view.unit_of = {0, 4, 4, 3};
+  EXPECT_EQ(DefaultPartitionHelpers().Cluster(view, wanted).count, 2u);
+}
+
+TestGraph Quantized() {
+  TestGraph test;
+  test.Input("x").Input("w");
+  test.Node("dx", "DequantizeLinear", {"x"}).Node("dw", "DequantizeLinear", {"w"});
+  test.Node("conv", "Conv", {"dx", "dw"}).Node("q", "QuantizeLinear", {"conv"}).Output("q");
+  return test;
+}
+
+TEST(PartitionHelpers, QuantizedOperatorIsGroupedWithItsNeighbours) {
+  const TestGraph test = Quantized();
+  EXPECT_EQ(DefaultPartitionHelpers().QuantizedGroups(Whole(test.graph)), (Groups{{2, 0, 1, 3}}));
+}
+
+TEST(PartitionHelpers, SharedDequantizeIsLeftOut) {
+  TestGraph test = Quantized();
+  test.Node("relu", "Relu", {"dx"}).Output("relu");
+  EXPECT_EQ(DefaultPartitionHelpers().QuantizedGroups(Whole(test.graph)), (Groups{{2, 1, 3}}));
+}
+
+TEST(PartitionHelpers, FloatOperatorsAreNotGrouped) {
+  TestGraph test;
+  test.Input("x").Node("a", "Relu", {"x"}).Node("q", "QuantizeLinear", {"a"}).Output("q");
+  EXPECT_TRUE(DefaultPartitionHelpers().QuantizedGroups(Whole(test.graph)).empty());
+}
+
+}  // namespace
+}  // namespace deputy::host

@@ -1,0 +1,199 @@
+// The cache of compiled partitions: files that are whole come back, everything else is as if it were not there.
+#include "plan/blob_cache.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <random>
+
+#include "base/log.hpp"
+
+namespace deputy::host {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Bytes = std::vector<uint8_t>;
+
+Digest KeyOf(std::string_view text) { return Digester().AddText(text).Finish(); }
+
+class Cache : public testing::Test {
+ protected:
+  Cache() {
+    std::string path = (fs::temp_directory_path() / "deputy-cache-XXXXXX").string();
+    EXPECT_NE(mkdtemp(path.data()), nullptr);
+    folder_ = fs::path(path) / "blobs";
+    SetLogSink([this](LogLevel level, std::string_view, std::string_view message) {
+      if (level >= LogLevel::kWarning) log_ += std::string(message) + "\n";
+    });
+  }
+  ~Cache() override {
+    SetLogSink(nullptr);
+    std::error_code ignored;
+    fs::permissions(folder_.parent_path(), fs::perms::owner_all, ignored);
+    fs::remove_all(folder_.parent_path(), ignored);
+  }
+
+  BlobCache Open(uint64_t max_bytes = 1 << 20) const { return BlobCache({folder_, max_bytes}); }
+  // What the cache has under the key.
+  static std::optional<Bytes> Found(BlobCache& cache, const Digest& key) {
+    const std::optional<CachedBlob> found = cache.Find(key);
+    if (!found) return std::nullopt;
+    return Bytes(found->blob.bytes.begin(), found->blob.bytes.end());
+  }
+  static Bytes Read(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return Bytes(std::istreambuf_iterator<char>(file), {});
+  }
+  static void Write(const fs::path& path, const Bytes& bytes) {
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  }
+
+  fs::path folder_;
+  std::string log_;
+  const Bytes blob_ = {10, 20, 30, 40, 50, 60, 70};
+};
+
+TEST_F(Cache, WhatWasStoredComesBackAlignedAndWithItsCompatibility) {
+  Open().Store(KeyOf("a"), "format 1", blob_);
+  const std::optional<CachedBlob> found = Open().Find(KeyOf("a"));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->compatibility, "format 1");
+  EXPECT_EQ(Bytes(found->blob.bytes.begin(), found->blob.bytes.end()), blob_);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(found->blob.bytes.data()) % 64, 0u);
+  EXPECT_EQ(log_, "");
+}
+
+TEST_F(Cache, AnotherKeyFindsNothingAndSaysNothing) {
+  BlobCache cache = Open();
+  cache.Store(KeyOf("a"), "", blob_);
+  EXPECT_EQ(Found(cache, KeyOf("b")), std::nullopt);
+  EXPECT_EQ(log_, "");
+}
+
+TEST_F(Cache, TheFolderIsForTheUserAlone) {
+  Open().Store(KeyOf("a"), "", blob_);
+  struct stat about {};
+  ASSERT_EQ(stat(folder_.c_str(), &about), 0);
+  EXPECT_EQ(about.st_mode & 0777, 0700u);
+}
+
+TEST_F(Cache, EveryFlippedBitIsFoundOut) {
+  BlobCache cache = Open();
+  cache.Store(KeyOf("a"), "format 1", blob_);
+  const Bytes whole = Read(cache.PathOf(KeyOf("a")));
+  for (size_t byte = 0; byte < whole.size(); ++byte) {
+    Bytes damaged = whole;
+    damaged[byte] ^= uint8_t(1u << byte % 8);
+    Write(cache.PathOf(KeyOf("a")), damaged);
+    EXPECT_EQ(Found(cache, KeyOf("a")), std::nullopt) << "byte " << byte;
+    EXPECT_FALSE(fs::exists(cache.PathOf(KeyOf("a")))) << "byte " << byte;
+  }
+  EXPECT_NE(log_.find("compiled anew"), std::string::npos);
+}
+
+TEST_F(Cache, EveryCutAndEveryTailIsFoundOut) {
+  BlobCache cache = Open();
+  cache.Store(KeyOf("a"), "format 1", blob_);
+  const Bytes whole = Read(cache.PathOf(KeyOf("a")));
+  for (size_t size = 0; size < whole.size() + 3; ++size) {
+    if (size == whole.size()) continue;
+    Bytes other = whole;
+    other.resize(size);
+    Write(cache.PathOf(KeyOf("a")), other);
+    EXPECT_EQ(Found(cache, KeyOf("a")), std::nullopt) << size << " bytes";
+  }
+}
+
+TEST_F(Cache, AnEntryUnderAnotherName) {
+  BlobCache cache = Open();
+  cache.Store(KeyOf("a"), "", blob_);
+  fs::rename(cache.PathOf(KeyOf("a")), cache.PathOf(KeyOf("b")));
+  EXPECT_EQ(Found(cache, KeyOf("b")), std::nullopt);
+  EXPECT_NE(log_.find("of another partition"), std::string::npos) << log_;
+}
+
+TEST_F(Cache, AFileThatOthersMayWriteIsNotBelieved) {
+  BlobCache cache = Open();
+  cache.Store(KeyOf("a"), "", blob_);
+  fs::permissions(cache.PathOf(KeyOf("a")), fs::perms::others_write, fs::perm_options::add);
+  EXPECT_EQ(Found(cache, KeyOf("a")), std::nullopt);
+  EXPECT_NE(log_.find("others than you"), std::string::npos) << log_;
+}
+
+TEST_F(Cache, ALinkIsNotFollowed) {
+  BlobCache cache = Open();
+  cache.Store(KeyOf("a"), "", blob_);
+  fs::rename(cache.PathOf(KeyOf("a")), folder_ / "elsewhere");
+  fs::create_symlink(folder_ / "elsewhere", cache.PathOf(KeyOf("a")));
+  EXPECT_EQ(Found(cache, KeyOf("a")), std::nullopt);
+}
+
+TEST_F(Cache, WhatWasNotUsedForLongestMakesRoom) {
+  BlobCache cache = Open(1000);  // five entries of 135 bytes fit beside a sixth, of 400 not
+  for (const char* name : {"a", "b", "c", "d", "e"}) {
+    cache.Store(KeyOf(name), "", blob_);
+    const auto age = std::chrono::hours(name[0] == 'a' ? 1 : 10);
+    fs::last_write_time(cache.PathOf(KeyOf(name)), fs::file_time_type::clock::now() - age);
+  }
+  ASSERT_TRUE(Found(cache, KeyOf("b")).has_value());  // used just now
+  cache.Store(KeyOf("large"), "", Bytes(400, 1));
+  EXPECT_TRUE(Found(cache, KeyOf("large")).has_value());
+  EXPECT_TRUE(Found(cache, KeyOf("a")).has_value());
+  EXPECT_TRUE(Found(cache, KeyOf("b")).has_value());
+  EXPECT_EQ(int(Found(cache, KeyOf("c")).has_value()) + int(Found(cache, KeyOf("d")).has_value()) +
+                int(Found(cache, KeyOf("e")).has_value()),
+            1);
+}
+
+TEST_F(Cache, MoreThanTheWholeCacheMayBeIsOneWarning) {
+  BlobCache cache = Open(500);
+  cache.Store(KeyOf("a"), "", Bytes(600, 1));
+  cache.Store(KeyOf("b"), "", Bytes(600, 1));
+  EXPECT_EQ(Found(cache, KeyOf("a")), std::nullopt);
+  EXPECT_EQ(log_.find("larger than the cache"), log_.rfind("larger than the cache")) << log_;
+  EXPECT_NE(log_, "");
+}
+
+TEST_F(Cache, AFolderThatCannotBeMadeIsOneWarning) {
+  Write(folder_, {1});  // a file in its place
+  BlobCache cache = Open();
+  cache.Store(KeyOf("a"), "", blob_);
+  cache.Store(KeyOf("b"), "", blob_);
+  EXPECT_NE(log_.find("going on without"), std::string::npos);
+  EXPECT_EQ(log_.find("going on without"), log_.rfind("going on without")) << log_;
+}
+
+TEST_F(Cache, WhatADeadProcessLeftIsSweptAway) {
+  BlobCache cache = Open();
+  cache.Store(KeyOf("a"), "", blob_);
+  const fs::path old = cache.PathOf(KeyOf("b")).string() + ".tmp.1.0",
+                 fresh = cache.PathOf(KeyOf("c")).string() + ".tmp.1.0";
+  Write(old, blob_);
+  Write(fresh, blob_);
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(3));
+  cache.Store(KeyOf("d"), "", blob_);
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(fresh)) << "it may still be written";
+}
+
+TEST_F(Cache, GarbageOfAnyLengthIsNoEntry) {
+  std::mt19937 random(7);
+  BlobCache cache = Open();
+  cache.Store(KeyOf("a"), "", blob_);
+  for (int round = 0; round < 200; ++round) {
+    Bytes garbage(random() % 300);
+    for (uint8_t& byte : garbage) byte = static_cast<uint8_t>(random());
+    Write(cache.PathOf(KeyOf("a")), garbage);
+    ASSERT_EQ(Found(cache, KeyOf("a")), std::nullopt) << "round " << round << " of seed 7";
+  }
+}
+
+}  // namespace
+}  // namespace deputy::host

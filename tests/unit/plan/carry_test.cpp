@@ -1,0 +1,115 @@
+// Other shapes of a model: when contexts take them, when partitions are compiled for them, when everything is placed
+// anew.
+#include "plan/carry.hpp"
+
+#include <gtest/gtest.h>
+
+#include "unit/plan/keeping_delegate.hpp"
+
+namespace deputy::host {
+namespace {
+
+class Carry : public testing::Test {
+ protected:
+  std::shared_ptr<const Plan> PlanFor(int64_t rows, const Plan* sibling = nullptr) {
+    PlacementOptions options = options_;
+    options.delegates.resize(2);
+    Result<std::shared_ptr<const Plan>> plan = MakePlan(ReluSigmoidOf(rows), delegates_, options, {nullptr, sibling});
+    EXPECT_TRUE(plan.ok()) << plan.status().ToString();
+    return plan.ok() ? *plan : nullptr;
+  }
+
+  std::shared_ptr<KeepingDelegate> npu_ = std::make_shared<KeepingDelegate>("npu", true);
+  std::shared_ptr<KeepingDelegate> last_ = std::make_shared<KeepingDelegate>("last", false);
+  std::vector<std::shared_ptr<Delegate>> delegates_{npu_, last_};
+  PlacementOptions options_;
+};
+
+TEST_F(Carry, ContextsThatTakeTheShapesNeedNeitherAQueryNorACompile) {
+  const auto first = PlanFor(2);
+  const auto second = PlanFor(3, first.get());
+  EXPECT_EQ(npu_->compiles, 1);
+  EXPECT_EQ(npu_->queries, 1);
+  EXPECT_EQ(npu_->resized_to, (std::vector<int64_t>{3, 4}));
+  ASSERT_EQ(second->steps.size(), 1u);
+  EXPECT_EQ(second->steps[0].origin, ExecutableOrigin::kResized);
+  EXPECT_EQ(second->steps[0].executable, first->steps[0].executable);
+  EXPECT_EQ(second->slots[second->graph->outputs[0]].dims, (std::vector<int64_t>{3, 4}));
+}
+
+TEST_F(Carry, WhatAResizedExecutableGoesOnReadingOutlivesTheFirstPlan) {
+  auto first = PlanFor(2);
+  const std::weak_ptr<const Graph> graph = first->graph;
+  const auto third = PlanFor(5, PlanFor(3, first.get()).get());
+  first = nullptr;
+  EXPECT_FALSE(graph.expired());
+  EXPECT_EQ(third->steps[0].compiled_from, graph.lock());
+}
+
+TEST_F(Carry, RecompileCompilesTheSamePartitionWithoutAQuery) {
+  npu_->resize = [] { return ResizeOutcome::kRecompile; };
+  const auto first = PlanFor(2);
+  const auto second = PlanFor(3, first.get());
+  EXPECT_EQ(npu_->compiles, 2);
+  EXPECT_EQ(npu_->queries, 1);
+  EXPECT_EQ(second->steps[0].origin, ExecutableOrigin::kCompiled);
+  EXPECT_EQ(second->steps[0].compiled_from, nullptr);
+}
+
+TEST_F(Carry, NotSupportedPlacesAnew) {
+  npu_->resize = [] { return Status(StatusCode::kNotSupported, "not these"); };
+  const auto first = PlanFor(2);
+  const auto second = PlanFor(3, first.get());
+  EXPECT_EQ(npu_->queries, 2);
+  EXPECT_EQ(npu_->compiles, 2);
+  EXPECT_EQ(second->steps[0].origin, ExecutableOrigin::kCompiled);
+}
+
+TEST_F(Carry, ARefusedRecompilePlacesAnew) {
+  npu_->resize = [] { return ResizeOutcome::kRecompile; };
+  const auto first = PlanFor(2);
+  npu_->compile_status = Status(StatusCode::kNotSupported, "too large");
+  const auto second = PlanFor(3, first.get());
+  EXPECT_EQ(npu_->queries, 3);  // for the first shapes, for the second, and again after the refusal
+  EXPECT_EQ(second->placement.partitions[0].delegate, 1u);
+}
+
+TEST_F(Carry, AVerdictThatHangsOnShapesPlacesAnew) {
+  npu_->verdict = [](const Node& node) { return node.name == "relu" ? Reason::kShape : Reason::kSupported; };
+  const auto first = PlanFor(2);
+  ASSERT_EQ(first->steps.size(), 2u);
+  PlanFor(3, first.get());
+  EXPECT_EQ(npu_->queries, 2);
+}
+
+TEST_F(Carry, AVerdictThatHoldsForAllShapesStays) {
+  npu_->verdict = [](const Node& node) { return node.name == "relu" ? Reason::kOperatorUnknown : Reason::kSupported; };
+  const auto first = PlanFor(2);
+  ASSERT_EQ(first->steps.size(), 2u);
+  const auto second = PlanFor(3, first.get());
+  EXPECT_EQ(npu_->queries, 1);
+  EXPECT_EQ(second->steps[0].origin, ExecutableOrigin::kCompiled) << "the last delegate compiles for each shape";
+  EXPECT_EQ(second->steps[1].origin, ExecutableOrigin::kResized);
+}
+
+TEST_F(Carry, AMinimumOfWorkPlacesAnew) {
+  options_.delegates.resize(2);
+  options_.delegates[0].min_multiply_adds = 1;
+  npu_->verdict = [](const Node&) { return Reason::kSupported; };
+  const auto first = PlanFor(2);
+  const int queries = npu_->queries;
+  PlanFor(3, first.get());
+  EXPECT_GT(npu_->queries, queries);
+}
+
+TEST_F(Carry, NobodyWhoKeepsPartitionsPlacesAnew) {
+  delegates_ = {std::make_shared<KeepingDelegate>("plain", false), last_};
+  const auto first = PlanFor(2);
+  auto& plain = static_cast<KeepingDelegate&>(*delegates_[0]);
+  PlanFor(3, first.get());
+  EXPECT_EQ(plain.queries, 2);
+  EXPECT_EQ(plain.resizes, 0);
+}
+
+}  // namespace
+}  // namespace deputy::host

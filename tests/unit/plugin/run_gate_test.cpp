@@ -1,0 +1,92 @@
+// The gate under real threads: what may not overlap does not, and what may is not held back.
+#include "plugin/run_gate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <barrier>
+#include <thread>
+#include <vector>
+
+namespace deputy::host {
+namespace {
+
+// A run of an executable of an instance, told apart by number.
+struct Runner {
+  int instance, executable;
+};
+
+// How many runners are inside at the same time when all of them may: each waits inside for the others.
+bool MeetInside(const std::vector<Runner>& runners, const RunRules& rules) {
+  RunGate gate;
+  std::array<int, 8> identity{};
+  std::barrier inside(static_cast<ptrdiff_t>(runners.size()));
+  std::vector<std::thread> threads;
+  for (const Runner& runner : runners)
+    threads.emplace_back([&, runner] {
+      const RunGate::Pass pass(gate, &identity[size_t(runner.instance)], &identity[size_t(runner.executable)], rules);
+      inside.arrive_and_wait();
+    });
+  for (std::thread& thread : threads) thread.join();
+  return true;  // nobody waits for ever: a gate that held one back would hang here, and ctest would say so
+}
+
+// Overlaps seen while every runner passes many times.
+int Overlaps(const std::vector<Runner>& runners, const RunRules& rules) {
+  RunGate gate;
+  std::array<int, 8> identity{};
+  std::atomic<int> inside{0}, overlaps{0};
+  std::vector<std::thread> threads;
+  for (const Runner& runner : runners)
+    threads.emplace_back([&, runner] {
+      for (int i = 0; i < 200; ++i) {
+        const RunGate::Pass pass(gate, &identity[size_t(runner.instance)], &identity[size_t(runner.executable)], rules);
+        if (inside.fetch_add(1) != 0) ++overlaps;
+        std::this_thread::yield();
+        inside.fetch_sub(1);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  return overlaps.load();
+}
+
+const std::vector<Runner> kTwoContexts{{0, 1}, {0, 1}, {0, 1}};
+const std::vector<Runner> kTwoExecutables{{0, 1}, {0, 2}, {0, 3}};
+const std::vector<Runner> kTwoInstances{{0, 1}, {4, 2}, {5, 3}};
+
+TEST(RunGate, ContextsOverlapOnlyWhenTheyMay) {
+  EXPECT_TRUE(MeetInside(kTwoContexts, {true, false, false}));
+  EXPECT_EQ(Overlaps(kTwoContexts, {false, true, true}), 0);
+}
+
+TEST(RunGate, ExecutablesOverlapOnlyWhenTheyMay) {
+  EXPECT_TRUE(MeetInside(kTwoExecutables, {false, true, false}));
+  EXPECT_EQ(Overlaps(kTwoExecutables, {true, false, true}), 0);
+}
+
+TEST(RunGate, InstancesOverlapOnlyWhenTheyMay) {
+  EXPECT_TRUE(MeetInside(kTwoInstances, {false, false, true}));
+  EXPECT_EQ(Overlaps(kTwoInstances, {true, true, false}), 0);
+}
+
+TEST(RunGate, StricterOfTwoInstancesHolds) {
+  RunGate gate;
+  int one = 0, other = 0;
+  std::atomic<bool> entered{false};
+  std::thread second;
+  {
+    const RunGate::Pass pass(gate, &one, &one, {true, true, true});
+    second = std::thread([&] {
+      const RunGate::Pass waiting(gate, &other, &other, {true, true, false});
+      entered = true;
+    });
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    EXPECT_FALSE(entered);
+  }
+  second.join();
+  EXPECT_TRUE(entered);
+}
+
+}  // namespace
+}  // namespace deputy::host
