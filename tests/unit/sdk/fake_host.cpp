@@ -82,10 +82,9 @@ Host::Host() {
                               deputy_node_info* out) -> deputy_status* {
     const Node& node = Of(self).nodes[id];
     const auto& bytes = Of(self).primitives_[id].Finish();
-    static const std::string kNone;
     *out = {sizeof *out,
             id,
-            Str(kNone),
+            Str(node.domain),
             Str(node.op_type),
             Str(node.op_type),
             node.since,
@@ -143,7 +142,7 @@ deputy_value_id Host::AddConstant(const std::string& name, std::vector<float> el
   return static_cast<deputy_value_id>(values.size() - 1);
 }
 deputy_node_id Host::AddNode(Node node) {
-  primitives_.emplace_back(node.op_type, static_cast<int32_t>(node.since));
+  primitives_.emplace_back(node.op_type, static_cast<int32_t>(node.since), node.domain);
   if (node.attributes) node.attributes(primitives_.back());
   nodes.push_back(std::move(node));
   return static_cast<deputy_node_id>(nodes.size() - 1);

@@ -68,6 +68,7 @@ struct Node {
   bool offered = true;
   uint32_t since = 1;
   std::function<void(PrimitiveBytes&)> attributes{};
+  std::string domain{};
 };
 
 struct Claim {

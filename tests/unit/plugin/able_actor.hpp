@@ -1,0 +1,157 @@
+// A plugin as an object that has every optional ability and does in each what the test says.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugin/registry.hpp"
+#include "plugin/table_check.hpp"
+
+namespace deputy::host::testing {
+
+inline deputy_str Text(std::string_view text) { return {text.data(), text.size()}; }
+
+struct AbleActor {
+  deputy_plugin plugin{};
+  deputy_delegate delegate{};
+  deputy_ext_blob blob{};
+  deputy_ext_resize resize{};
+  deputy_ext_profiling profiling{};
+  deputy_ext_operators operators{};
+  std::vector<deputy_operator_info> operator_infos;
+  uint32_t open_flags = 0;
+  int executables = 0, destroyed = 0, released = 0;
+
+  std::string compatibility = "format 1";
+  std::function<deputy_status*(deputy_str)> check;
+  std::function<deputy_status*(const deputy_blob_sink&)> serialize;
+  std::function<deputy_status*(const deputy_blob&, deputy_executable**)> restore;
+  std::function<deputy_status*(const deputy_resize_args&, deputy_resize_outcome&)> resized;
+  std::function<deputy_status*(const deputy_debug_map_sink&)> debug_map;
+  std::function<void(const deputy_profile_sink&)> execute, collect;
+  std::function<deputy_status*(const deputy_graph*, const deputy_type_sink&)> infer;
+  std::function<deputy_status*(const deputy_run_args&)> compute;
+  const deputy_profile_sink* sink = nullptr;
+  const deputy_host* host = nullptr;
+
+  deputy_status* Fail(deputy_code code, std::string_view text) const {
+    return host->status_new(host->self, code, DEPUTY_NO_NODE, text.data(), text.size());
+  }
+
+  AbleActor();
+  AbleActor(const AbleActor&) = delete;
+  AbleActor& operator=(const AbleActor&) = delete;
+};
+
+// Every opaque object of the plugin is the actor itself.
+inline AbleActor& Able(const void* object) { return *static_cast<AbleActor*>(const_cast<void*>(object)); }
+
+inline AbleActor::AbleActor() {
+  plugin.struct_size = sizeof plugin;
+  plugin.abi_version = plugin.min_host_abi = DEPUTY_ABI_VERSION;
+  plugin.id = Text("test.able");
+  plugin.version = Text("3");
+  plugin.impl = this;
+  plugin.delegate_count = [](const deputy_plugin*) -> uint32_t { return 1; };
+  plugin.delegate_at = [](const deputy_plugin* self, uint32_t) -> const deputy_delegate* {
+    return &Able(self->impl).delegate;
+  };
+  delegate.struct_size = sizeof delegate;
+  delegate.id = Text("able");
+  delegate.impl = this;
+  delegate.get_extension = [](const deputy_delegate* self, const char* id) -> const void* {
+    AbleActor& actor = Able(self->impl);
+    if (std::string_view(id) == DEPUTY_EXT_BLOB) return &actor.blob;
+    if (std::string_view(id) == DEPUTY_EXT_RESIZE) return &actor.resize;
+    if (std::string_view(id) == DEPUTY_EXT_PROFILING) return &actor.profiling;
+    if (std::string_view(id) == DEPUTY_EXT_OPERATORS) return &actor.operators;
+    return nullptr;
+  };
+  delegate.open = [](const deputy_delegate* self, const deputy_open_args* args,
+                     deputy_instance** out) -> deputy_status* {
+    Able(self->impl).open_flags = args->flags;
+    Able(self->impl).host = args->host;
+    *out = static_cast<deputy_instance*>(self->impl);
+    return nullptr;
+  };
+  delegate.close = [](deputy_instance*) {};
+  delegate.query_support = [](deputy_instance*, const deputy_graph*, const deputy_support_sink*) -> deputy_status* {
+    return nullptr;
+  };
+  delegate.compile = [](deputy_instance* self, const deputy_partition*, deputy_executable** out) -> deputy_status* {
+    ++Able(self).executables;
+    *out = reinterpret_cast<deputy_executable*>(self);
+    return nullptr;
+  };
+  delegate.executable_destroy = [](deputy_executable* self) { ++Able(self).destroyed; };
+  delegate.context_create = [](deputy_executable* self, deputy_context** out) -> deputy_status* {
+    *out = reinterpret_cast<deputy_context*>(self);
+    return nullptr;
+  };
+  delegate.context_destroy = [](deputy_context*) {};
+  delegate.execute = [](deputy_context* self, const deputy_run_args*) -> deputy_status* {
+    AbleActor& actor = Able(self);
+    if (actor.sink != nullptr && actor.execute) actor.execute(*actor.sink);
+    return nullptr;
+  };
+  blob.struct_size = sizeof blob;
+  blob.flags = DEPUTY_BLOB_COMPILE_ONLY;
+  blob.compatibility = [](deputy_instance* self, char* buffer, uint64_t capacity, uint64_t* size) -> deputy_status* {
+    const std::string& text = Able(self).compatibility;
+    *size = text.size();
+    if (text.size() < capacity) std::copy(text.c_str(), text.c_str() + text.size() + 1, buffer);
+    return nullptr;
+  };
+  blob.check = [](const deputy_delegate* self, const deputy_host* services, deputy_str text) -> deputy_status* {
+    AbleActor& actor = Able(self->impl);
+    actor.host = services;
+    return actor.check ? actor.check(text) : nullptr;
+  };
+  blob.serialize = [](deputy_executable* self, const deputy_blob_sink* to) { return Able(self).serialize(*to); };
+  blob.restore = [](deputy_instance* self, const deputy_partition*, const deputy_blob* given, deputy_executable** out) {
+    return Able(self).restore(*given, out);
+  };
+  resize.struct_size = sizeof resize;
+  resize.resize = [](deputy_context* self, const deputy_resize_args* args, deputy_resize_outcome* outcome) {
+    return Able(self).resized(*args, *outcome);
+  };
+  profiling.struct_size = sizeof profiling;
+  profiling.debug_map = [](deputy_executable* self, const deputy_debug_map_sink* to) -> deputy_status* {
+    return Able(self).debug_map ? Able(self).debug_map(*to) : nullptr;
+  };
+  profiling.set_profiling = [](deputy_context* self, const deputy_profile_sink* to) -> deputy_status* {
+    Able(self).sink = to;
+    return nullptr;
+  };
+  profiling.collect = [](deputy_context* self, const deputy_profile_sink* to) -> deputy_status* {
+    if (Able(self).collect) Able(self).collect(*to);
+    return nullptr;
+  };
+  profiling.correlate = [](deputy_instance*, uint64_t* device_ns, uint64_t* host_ns) -> deputy_status* {
+    *device_ns = 100;
+    *host_ns = 1000;
+    return nullptr;
+  };
+  operators.struct_size = sizeof operators;
+  operators.operator_count = [](const deputy_delegate* self) {
+    return static_cast<uint32_t>(Able(self->impl).operator_infos.size());
+  };
+  operators.operator_at = [](const deputy_delegate* self, uint32_t index) -> const deputy_operator_info* {
+    return &Able(self->impl).operator_infos[index];
+  };
+  operators.infer = [](const deputy_delegate* self, const deputy_host* services, const deputy_graph* graph,
+                       deputy_node_id, const deputy_type_sink* to) {
+    Able(self->impl).host = services;
+    return Able(self->impl).infer(graph, *to);
+  };
+  operators.compute = [](const deputy_delegate* self, const deputy_host* services, const deputy_graph*, deputy_node_id,
+                         const deputy_run_args* args) {
+    Able(self->impl).host = services;
+    return Able(self->impl).compute(*args);
+  };
+}
+
+}  // namespace deputy::host::testing
