@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Holds bindings in another language against the golden table of the ABI: every struct that they declare has the size,
-all the fields at the places of the table, and every number its value.
+"""Holds bindings in another language against the golden table of the ABI, as one holds an old version against a new one:
+of every struct that they declare they have the first fields of the table, each in its place, and nothing behind them;
+every number that they name has its value.
 
   bindings_test.py GOLDEN PROGRAM      PROGRAM prints lines as the table has them, without declarations
 """
@@ -10,24 +11,36 @@ import sys
 from pathlib import Path
 
 
-def lines_of(text):
-    """Without what the declaration says: the bindings have types of their own."""
-    kept = {"abi": 2, "struct": 3, "field": 4, "enumerator": 3}
-    rows = [line.split() for line in text.splitlines()]
-    return [" ".join(row[:kept[row[0]]]) for row in rows if row[0] in kept]
+def read(text):
+    """({struct: (size, [field, offset, size])}, {enumerator: value}); what the table says beside is not asked for."""
+    structs, enumerators = {}, {}
+    for row in (line.split() for line in text.splitlines()):
+        if row[0] == "struct":
+            structs[row[1]] = (int(row[2]), [])
+        elif row[0] == "field":
+            struct, field = row[1].split(".")
+            structs[struct][1].append((field, int(row[2]), int(row[3])))
+        elif row[0] == "enumerator":
+            enumerators[row[1]] = int(row[2])
+    return structs, enumerators
 
 
 def main():
-    golden = lines_of(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    printed = lines_of(subprocess.run(sys.argv[2:], check=True, stdout=subprocess.PIPE, text=True).stdout)
-    structs = {line.split()[1] for line in printed if line.startswith("struct ")}
-    declared = [line for line in golden if line.split()[0] == "field" and line.split()[1].split(".")[0] in structs]
-    wrong = [f"not in the golden table: {line}" for line in printed if line not in golden]
-    wrong += [f"missing in the bindings: {line}" for line in declared if line not in printed]
+    golden, values = read(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    bound, numbers = read(subprocess.run(sys.argv[2:], check=True, stdout=subprocess.PIPE, text=True).stdout)
+    wrong = []
+    for struct, (size, fields) in bound.items():
+        _, known = golden.get(struct, (0, []))
+        if not fields or fields != known[:len(fields)]:
+            wrong.append(f"{struct}: the bindings have {fields}, the table {known}")
+        elif size != fields[-1][1] + fields[-1][2]:
+            wrong.append(f"{struct}: {size} bytes, and its last field ends elsewhere")
+    wrong += [f"{name} is {value}, in the table {values.get(name)}" for name, value in numbers.items()
+              if values.get(name) != value]
     for message in wrong:
         print(message)
-    print(f"bindings: {len(structs)} structs, {len(declared)} fields, {len(wrong)} differences")
-    return 1 if wrong or not structs else 0
+    print(f"bindings: {len(bound)} structs, {len(numbers)} numbers, {len(wrong)} differences")
+    return 1 if wrong or not bound or not numbers else 0
 
 
 if __name__ == "__main__":
