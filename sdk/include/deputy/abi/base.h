@@ -85,8 +85,8 @@ typedef struct deputy_status deputy_status;
  *                        unless the delegate says DEPUTY_DELEGATE_SERIAL
  * [any-state]            allowed at every point of an object's life; without it, only between creation and destruction
  *
- * Order of life, kept by the host: query, init, probe, open, support query, propose, compile or restore, context create,
- * resize*, execute*, context destroy, executable destroy, close, shutdown. A call that failed to create an object is never followed by a
+ * Order of life, kept by the host: query, init, probe, open, support query, propose, compile, context create, execute*,
+ * context destroy, executable destroy, close, shutdown. A call that failed to create an object is never followed by a
  * destroy of it. */
 
 #endif /* DEPUTY_ABI_BASE_H */
