@@ -1,6 +1,7 @@
 // deputy::Context: the configuration side of the API.
 #include "deputy/context.hpp"
 
+#include <charconv>
 #include <filesystem>
 
 #include "base/log.hpp"
@@ -72,7 +73,9 @@ std::vector<DeviceInfo> Context::ConfiguredDelegates() const {
     DeviceInfo info;
     info.name = *entry.name;
     info.delegate = *entry.delegate;
-    info.device = static_cast<int>(*entry.device);
+    const std::string& device = *entry.device;
+    const auto parsed = std::from_chars(device.data(), device.data() + device.size(), info.device);
+    if (parsed.ptr != device.data() + device.size()) info.device_name = device;
     info.required = *entry.required;
     for (const auto& option : entry.options.items) info.options[option.name] = option->text;
     all.push_back(std::move(info));

@@ -249,9 +249,9 @@ class EngineBuilder {
       if (names[i] == entry.device) return static_cast<uint32_t>(i);
     std::string known;
     for (size_t i = 0; i < names.size(); ++i) known += fmt::format("{}{} ({})", i == 0 ? "" : ", ", i, names[i]);
-    return Error(StatusCode::kConfig, "delegate '{}': there is no device '{}'{}; {}", entry.name, entry.device,
-                 DidYouMean(entry.device, std::span<const std::string>(names)),
-                 description.enumerates ? "there is " + known : "it names no devices, so there is 0 alone")
+    return Error(StatusCode::kConfig, "delegate '{}': there is no device '{}' ({}){}", entry.name, entry.device,
+                 description.enumerates ? "there is " + known : "it names no devices, so there is 0 alone",
+                 DidYouMean(entry.device, std::span<const std::string>(names)))
         .At(entry.device_origin.ToString());
   }
 

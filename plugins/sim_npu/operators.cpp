@@ -61,7 +61,7 @@ Verdict CheckTensor(const ValueView& value) {
 }  // namespace
 
 const Operator* FindOperator(const NodeView& node) {
-  static constexpr Operator kGate = {"Gate", CheckGate, MakeGate};
+  static constexpr Operator kGate = {"Gate", 1, 0, "", CheckGate, MakeGate};
   if (node.domain() == kOwnDomain && node.op_type() == kGate.type) return &kGate;
   if (!node.domain().empty()) return nullptr;
   for (const Operator& entry : kOperators)

@@ -92,7 +92,7 @@ std::string HelpText() {
   --set NAME=VALUE   an option of the delegate; may be repeated
   --config FILE      a YAML configuration whose entry for the delegate gives its options
   --quirks FILE      what is known to fail, each with a reason
-  --filter GLOB      only tests whose name matches, for example 'numerics.Conv'
+  --filter GLOB,...  only tests whose name matches one of them, for example 'numerics.Conv,leaks.*'
   --list             names the tests and ends
   --check            slower: every case on more addresses, and on another thread
   --timeout SECONDS  of one test; default 20

@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
   const std::vector<Case> cases = AllCases(settings.seed);
   std::vector<Test> tests;
   for (Test& test : AllTests(cases))
-    if (Matches(settings.filter, test.name)) tests.push_back(std::move(test));
+    if (MatchesAny(settings.filter, test.name)) tests.push_back(std::move(test));
   if (settings.list) {
     for (const Test& test : tests) std::printf("%s\n", test.name.c_str());
     return kExitPassed;

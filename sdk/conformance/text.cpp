@@ -61,4 +61,13 @@ bool Matches(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+bool MatchesAny(std::string_view patterns, std::string_view text) {
+  for (size_t from = 0; from <= patterns.size();) {
+    const size_t end = std::min(patterns.find(',', from), patterns.size());
+    if (Matches(patterns.substr(from, end - from), text)) return true;
+    from = end + 1;
+  }
+  return false;
+}
+
 }  // namespace deputy::conformance

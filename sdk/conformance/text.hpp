@@ -17,5 +17,7 @@ inline deputy_str StrOf(std::string_view text) { return {text.data() == nullptr 
 
 // Glob with * and ?.
 bool Matches(std::string_view pattern, std::string_view text);
+// Any of several globs, separated by commas.
+bool MatchesAny(std::string_view patterns, std::string_view text);
 
 }  // namespace deputy::conformance

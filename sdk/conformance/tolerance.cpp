@@ -87,15 +87,18 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
   // Integers that float32 holds exactly may still be rounded by a device that computes in less.
   if (IsOneOf(type, Exact()) && !narrowed) return {0, 0, 0, reason + "; elements are only moved or compared"};
   const auto terms = static_cast<double>(SummedTerms(tested));
-  double units = 4 + 2 * terms;
+  // Rounding errors go either way, so that they grow like the root of their number.
+  double units = terms > 1 ? 2 + 3 * std::sqrt(terms) : 2;
   if (terms > 1) reason += "; " + std::to_string(static_cast<int64_t>(terms)) + " terms are summed";
+  // The narrow formats are rounded to once, after something wider.
+  const double series = unit > UnitOf(DEPUTY_DTYPE_FLOAT32) ? 4 : 60;
   if (IsOneOf(type, Series())) {
-    units += 60;
+    units += series;
     reason += "; a series";
   }
-  if (type.find("Normalization") != std::string::npos) units += 60;
+  if (type.find("Normalization") != std::string::npos) units += series;
   if (type == "Resize") {
-    units += 60;
+    units += series;
     reason += "; positions are computed";
   }
   // Sums lose what cancels, so the size of the tensor counts as well as that of the element. What is smaller than the

@@ -92,6 +92,7 @@ LIBRARIES = {
     "GoogleTest": ("gtest/", "gmock/"),
     "Google Benchmark": ("benchmark/",),
     "oneDNN": ("dnnl.", "dnnl_", "oneapi/dnnl/", "omp.h"),  # with the OpenMP that Debian builds it on
+    "the TPU's runtime": ("tpu_runtime.h",),  # brought along by tests/samples/tengine_tpu
 }
 
 # Headers that the build makes: a pattern of the include name, and the folder that owns it.

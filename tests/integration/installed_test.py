@@ -157,6 +157,67 @@ class InstalledTest(unittest.TestCase):
         self.assertGreater(nodes["fast"], 0)
         self.assertEqual(clocks, {"slow": 1, "fast": 4})
 
+    # Seed row 16.
+    def test_operators_are_listed_without_a_model(self):
+        config = self.config("delegates: []\n")
+        done = run([self.deputy, "plugins", "--operators", "sim_npu", "--config", config])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"(?m)^  Conv +\d+ to \d+ +float32, float16 +4 ")
+        self.assertNotIn("onednn", done.stdout)
+        done = run([self.deputy, "plugins", "--operators", "--json", "--config", config])
+        listed = {d["delegate"]: d["operators"] for d in json.loads(done.stdout)["delegates"]}
+        self.assertEqual({row["dtypes"][0] for row in listed["onednn"]}, {"float32"})
+        self.assertEqual(listed["null"], [])
+        done = run([self.deputy, "plugins", "--operators", "sim_npo", "--config", config])
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("did you mean 'sim_npu'", done.stderr)
+
+    def test_devices_are_listed_and_picked_by_number_or_name(self):
+        done = run([self.deputy, "plugins", "--json", "--config", self.config("delegates: []\n")])
+        devices = {d["id"]: d["devices"] for p in json.loads(done.stdout)["plugins"] for d in p["delegates"]}
+        self.assertEqual([d["name"] for d in devices["sim_npu"]], ["SimNPU", "SimNPU-XL"])
+        self.assertEqual({d["kind"] for d in devices["sim_npu"]}, {"npu"})
+        self.assertEqual(devices["onednn"], [])
+        for device, name in (("0", "SimNPU"), ("1", "SimNPU-XL"), ("SimNPU-XL", "SimNPU-XL")):
+            text = f"delegates:\n  - name: npu0\n    delegate: sim_npu\n    device: {device}\n"
+            _, report, _ = self.place(text)
+            self.assertEqual(report["delegates"][0]["device"]["device"], name)
+
+    def test_a_device_that_there_is_not_is_an_error_with_its_place(self):
+        for device in ("2", "SimNPU-XXL", "-1"):
+            text = f"delegates:\n  - name: npu0\n    delegate: sim_npu\n    device: {device}\n"
+            done = run([self.deputy, "run", self.digits, "--config", self.config(text)])
+            self.assertEqual(done.returncode, 2, device + done.stdout + done.stderr)
+            self.assertRegex(done.stderr, r"test\.yaml:6:13: .*no device '.*there is 0 \(SimNPU\), 1 \(SimNPU-XL\)")
+        done = run([self.deputy, "run", self.digits, "--config", self.config("delegates: [{name: onednn, device: 1}]\n")])
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("it names no devices, so there is 0 alone", done.stderr)
+
+    # Seed row 18.
+    def test_estimates_are_shown_and_what_does_not_fit_goes_on(self):
+        size = 1024
+        weights = onnx_bytes.tensor([0.5] * (size * size), [size, size], "w")
+        path = os.path.join(self.scratch, "large.onnx")
+        with open(path, "wb") as file:
+            file.write(onnx_bytes.model(
+                [onnx_bytes.node("Relu", ["x"], ["a"], "relu"), onnx_bytes.node("MatMul", ["a", "w"], ["y"], "product")],
+                [onnx_bytes.value_info("x", [1, size])], [onnx_bytes.value_info("y", [1, size])], initializers=[weights]))
+        text = "delegates:\n  - {name: npu0, delegate: sim_npu, options: {memory: %d}}\n"
+        owners, estimates = {}, {}
+        for memory in (1, 16):
+            done = run([self.deputy, "partition", path, "--json", "--config", self.config(text % memory)])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report = json.loads(done.stdout)
+            owners[memory] = {node["name"]: node["delegate"] for node in report["nodes"]}
+            estimates[memory] = report["partitions"][0]["estimate"]
+            refusals = {r["reason"] for node in report["nodes"] for r in node["refusals"] if r["delegate"] == "npu0"}
+            self.assertEqual(refusals, {"infeasible by estimate"} if memory == 1 else set())
+        self.assertEqual(owners, {1: {"relu": "npu0", "product": "cpu"}, 16: {"relu": "npu0", "product": "npu0"}})
+        self.assertGreater(estimates[16]["memory_bytes"], 2 * size * size)
+        self.assertGreater(estimates[16]["latency_ns"], estimates[1]["latency_ns"])
+        done = run([self.deputy, "partition", path, "--config", self.config(text % 16)])
+        self.assertRegex(done.stdout, r"npu0/0 .* (us|ms), [\d.]+ MB, [\d.]+ mJ")
+
     def test_a_frequency_out_of_range_is_an_error_with_its_place(self):
         for wish in ("turbo", "5", "0", "9GHz", "100MHz", "-1", "800"):
             text = f"delegates:\n  - name: npu0\n    delegate: sim_npu\n    options: {{frequency: {wish}}}\n"

@@ -86,7 +86,8 @@ void AddConvInteger(std::vector<Case>& cases, uint64_t seed) {
       .With("group", Attribute::Int(2))
       .Add();
   for (const Setting& setting :
-       {Setting{"strides", Ints({2, 1})}, Setting{"dilations", Ints({1, 2})}, Setting{"pads", Ints({1, 0, 0, 1})}})
+       {Setting{"strides", Ints({2, 1})}, Setting{"dilations", Ints({1, 2})}, Setting{"pads", Ints({1, 0, 0, 1})},
+        Setting{"auto_pad", Attribute::String("SAME_UPPER")}, Setting{"kernel_shape", Ints({3, 3})}})
     b.In(b.Random(u8, {1, 3, 6, 6}, 0, 40))
         .Const(b.Random(u8, {2, 3, 3, 3}, 0, 20))
         .Const(zero(u8, 7))
@@ -117,7 +118,7 @@ void AddQLinearConv(std::vector<Case>& cases, uint64_t seed) {
   add(u8, u8, {4, 2, 3, 3}, false).With("group", Attribute::Int(2)).Add();
   for (const Setting& setting :
        {Setting{"strides", Ints({2, 1})}, Setting{"dilations", Ints({1, 2})}, Setting{"pads", Ints({1, 0, 0, 1})},
-        Setting{"auto_pad", Attribute::String("SAME_LOWER")}})
+        Setting{"auto_pad", Attribute::String("SAME_LOWER")}, Setting{"kernel_shape", Ints({3, 3})}})
     add(u8, u8, {3, 4, 3, 3}, false).With(setting.name, setting.value).Add();
 }
 

@@ -101,7 +101,8 @@ void AddCounts(std::vector<Case>& cases, uint64_t seed) {
   shape.In(shape.Random({2, 3, 4})).With("end", Int(-1)).Add();
   shape.In(shape.Random({})).Note("shape=scalar").Add();
   for (const Dims& dims : AwkwardShapes()) size.In(size.Random(dims)).Note(ShapeNote(dims)).Add();
-  eye.In(eye.Random({3, 5})).Add();
+  for (const deputy_dtype dtype : TypesOf("Size")) size.In(size.Random(dtype, {2, 3, 4})).Add();
+  for (const deputy_dtype dtype : TypesOf("EyeLike")) eye.In(eye.Random(dtype, {3, 5})).Add();
   eye.In(eye.Random({3, 5})).With("k", Int(1)).Add();
   eye.In(eye.Random({3, 5})).With("dtype", Int(DEPUTY_DTYPE_INT32)).Add();
 }

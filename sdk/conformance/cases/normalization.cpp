@@ -80,10 +80,11 @@ void AddOthers(std::vector<Case>& cases, uint64_t seed) {
   for (const deputy_dtype dtype : TypesOf("LRN"))
     if (dtype != f) lrn.In(lrn.Random(dtype, {2, 7, 3, 4})).Quietly("size", Attribute::Int(3)).Add();
   CaseBuilder variance(cases, "MeanVarianceNormalization", seed);
-  variance.In(variance.Random({2, 3, 4, 5})).Add();
+  for (const deputy_dtype dtype : TypesOf("MeanVarianceNormalization"))
+    variance.In(variance.Random(dtype, {2, 3, 4, 5})).Add();
   variance.In(variance.Random({2, 3, 4, 5})).With("axes", Attribute::Ints({2, 3})).Add();
   CaseBuilder lp(cases, "LpNormalization", seed);
-  lp.In(lp.Random(f, {2, 3, 4}, 0.5, 2)).Add();
+  for (const deputy_dtype dtype : TypesOf("LpNormalization")) lp.In(lp.Random(dtype, {2, 3, 4}, 0.5, 2)).Add();
   lp.In(lp.Random(f, {2, 3, 4}, 0.5, 2)).With("axis", Attribute::Int(1)).Add();
   lp.In(lp.Random(f, {2, 3, 4}, 0.5, 2)).With("p", Attribute::Int(1)).Add();
 }

@@ -45,6 +45,17 @@ void AddQuantizationCases(std::vector<Case>& cases, uint64_t seed) {
     d.In(d.Random(u8, x, 0, 40)).Const(Real(scales)).Const(Zero(u8, zeros)).Note("scales=per-axis");
     d.With("axis", Attribute::Int(axis)).Add();
   }
+  // One scale for each two elements along the axis.
+  const auto blocks = [](deputy_dtype dtype) {
+    Tensor tensor(dtype, {2, 2, 3});
+    for (int64_t i = 0; i < tensor.count(); ++i)
+      tensor.Put(i, reference::IsReal(dtype) ? 0.0625 * static_cast<double>(i + 1) : static_cast<double>(i));
+    return tensor;
+  };
+  q.In(q.Random({2, 4, 3})).Const(blocks(DEPUTY_DTYPE_FLOAT32)).Const(blocks(u8));
+  q.With("block_size", Attribute::Int(2)).Add();
+  d.In(d.Random(u8, {2, 4, 3}, 0, 40)).Const(blocks(DEPUTY_DTYPE_FLOAT32)).Const(blocks(u8));
+  d.With("block_size", Attribute::Int(2)).Add();
   CaseBuilder dynamic(cases, "DynamicQuantizeLinear", seed);
   dynamic.In(dynamic.Random({2, 3, 4})).Outputs(3).Add();
   dynamic.In(dynamic.Random(DEPUTY_DTYPE_FLOAT32, {5}, 1, 3)).Outputs(3).Note("values=positive").Add();

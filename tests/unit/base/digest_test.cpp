@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Known{256, "39a7eb9fedc19aabc83425c6755dd90e6f9d0c804964a1f4aaeea3b9fb599835"},
                       Known{257, "45f7f084c30bac7cbae2e1963bc6e6b0d8cb227a12927e97fb941d288fb1f9a3"},
                       Known{1000, "c636324d47d89f2b2434dc2c994100663fbbaea880ff020fc5de89dd0f77a1ec"}),
-    [](const auto& info) { return "Bytes" + std::to_string(info.param.count); });
+    [](const auto& tested) { return "Bytes" + std::to_string(tested.param.count); });
 
 TEST(Digest, DoesNotDependOnHowTheBytesWereCut) {
   const std::vector<uint8_t> bytes = Counting(1000);

@@ -31,6 +31,7 @@ TEST(Groups, GrowIntoLargerPartitions) {
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"a", "b", "c", "d"}}));
 }
 
+// Seed row 25.
 TEST(Groups, MemberThatIsNotSupportedTakesTheOthersAlong) {
   const TestGraph test = Chain({"S", "U", "S", "S"});
   TableDelegate npu("npu", {"S"}), cpu = TestCpu();

@@ -183,7 +183,7 @@ Opened::Opened(Host& host, const deputy_delegate* delegate,
   std::vector<deputy_kv> pairs;
   for (const auto& [key, value] : options) pairs.push_back({Str(key), Str(value)});
   const std::string name = "entry";
-  const deputy_open_args args{sizeof args, device, host.table(), Str(name), pairs.data(), pairs.size()};
+  const deputy_open_args args{sizeof args, device, host.table(), Str(name), pairs.data(), pairs.size(), 0, 0};
   failure_.reset(delegate->open(delegate, &args, &instance_));
 }
 

@@ -1,0 +1,25 @@
+/* "deputy.concurrency/1": which calls of execute may overlap. Without it all may, and with the delegate's flag
+ * DEPUTY_DELEGATE_SERIAL none, whatever this table says. Calls for one context never overlap. */
+#ifndef DEPUTY_ABI_EXT_CONCURRENCY_H
+#define DEPUTY_ABI_EXT_CONCURRENCY_H
+
+#include "deputy/abi/delegate.h"
+
+#define DEPUTY_EXT_CONCURRENCY "deputy.concurrency/1"
+
+enum {
+  DEPUTY_CONCURRENT_CONTEXTS = 1u,    /* two contexts of one executable */
+  DEPUTY_CONCURRENT_EXECUTABLES = 2u, /* two executables of one instance */
+  DEPUTY_CONCURRENT_INSTANCES = 4u    /* two instances of the delegate in this process */
+};
+
+typedef struct deputy_ext_concurrency {
+  uint32_t struct_size;
+  uint32_t reserved;
+  /* Writes DEPUTY_CONCURRENT_... bits; they hold until the instance is closed. Unknown bits are ignored. Asked once,
+   * after open. The host holds back exactly the calls that may not overlap, in the order in which they come; of two
+   * instances that say different things about INSTANCES the stricter holds. [load-time] */
+  deputy_status *(*concurrency)(deputy_instance *instance, uint32_t *flags);
+} deputy_ext_concurrency;
+
+#endif /* DEPUTY_ABI_EXT_CONCURRENCY_H */

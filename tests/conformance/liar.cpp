@@ -1,0 +1,199 @@
+// A delegate that claims one operator and computes it with the conformance kit's own oracle, except in one respect: an
+// attribute, an element type or a rank with which it is wrong. Without a lie it is right everywhere. Options choose.
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deputy/sdk/sdk.hpp"
+#include "reference/node.hpp"
+
+namespace {
+
+using namespace deputy::sdk;
+namespace reference = deputy::conformance::reference;
+
+// What the lie is about. `kind` attribute: wrong where `name` has a value other than `usual`.
+struct Lie {
+  std::string kind, name, usual, how;
+
+  static std::string TextOf(const reference::Attribute& attribute) {
+    if (attribute.type == DEPUTY_ATTRIBUTE_INT) return std::to_string(attribute.i);
+    if (attribute.type == DEPUTY_ATTRIBUTE_STRING) return attribute.s;
+    if (attribute.type == DEPUTY_ATTRIBUTE_FLOAT) return std::to_string(attribute.f);
+    std::string text;
+    for (const int64_t value : attribute.ints) text += (text.empty() ? "" : ",") + std::to_string(value);
+    return text;
+  }
+
+  bool HoldsFor(const reference::Node& node, const reference::Inputs& inputs) const {
+    if (kind == "attribute") {
+      const auto found = node.attributes.find(name);
+      return found != node.attributes.end() && TextOf(found->second) != usual;
+    }
+    const reference::Tensor* first = reference::At(inputs, 0);
+    if (first == nullptr) return false;
+    return kind == "dtype" ? name == reference::NameOf(first->dtype)
+                           : kind == "rank" && std::to_string(first->rank()) == name;
+  }
+};
+
+size_t CountOf(const std::vector<reference::Tensor>& outputs) {
+  size_t count = 0;
+  for (const reference::Tensor& output : outputs) count += static_cast<size_t>(output.count());
+  return count;
+}
+
+std::vector<reference::Tensor> Lied(const Lie& lie, reference::Node node, const reference::Inputs& inputs) {
+  std::vector<reference::Tensor> truth = reference::Compute(node, inputs);
+  if (!lie.HoldsFor(node, inputs)) return truth;
+  if (lie.how == "ignored" && lie.kind == "attribute") {
+    node.attributes.erase(lie.name);
+    const std::vector<reference::Tensor> made = reference::Compute(node, inputs);
+    bool same_shapes = made.size() == truth.size();
+    for (size_t i = 0; same_shapes && i < made.size(); ++i)
+      same_shapes = made[i].dims == truth[i].dims && made[i].dtype == truth[i].dtype;
+    bool same_values = same_shapes;
+    for (size_t i = 0; same_values && i < made.size(); ++i)
+      same_values = made[i].real == truth[i].real && made[i].whole == truth[i].whole;
+    if (same_shapes && !same_values) return made;
+  }
+  // One element is off: the last one of the first output that has any.
+  for (reference::Tensor& output : truth) {
+    const int64_t last = output.count() - 1;
+    if (last < 0 || CountOf(truth) == 0) continue;
+    if (reference::IsReal(output.dtype))
+      output.Put(last, output.Get(last) + std::fabs(output.Get(last)) / 16 + 0.0625);
+    else if (output.dtype == DEPUTY_DTYPE_BOOL)
+      output.Put(last, static_cast<int64_t>(output.Get(last) == 0));
+    else
+      output.Put(last, static_cast<int64_t>(output.Get(last)) + 3);
+    break;
+  }
+  return truth;
+}
+
+reference::Node NodeOf(const NodeView& view) {
+  reference::Node node;
+  node.op_type = std::string(view.op_type());
+  node.since_version = view.since_version();
+  node.output_count = view.output_count();
+  const auto* attributes = view.primitive()->attributes();
+  for (size_t i = 0; attributes != nullptr && i < attributes->size(); ++i) {
+    const deputy::schema::Attribute* one = attributes->Get(static_cast<flatbuffers::uoffset_t>(i));
+    reference::Attribute made;
+    made.type = static_cast<deputy_attribute_type>(one->type());
+    made.i = one->i();
+    made.f = one->f();
+    if (one->s() != nullptr) made.s = one->s()->str();
+    if (one->ints() != nullptr) made.ints.assign(one->ints()->begin(), one->ints()->end());
+    if (one->floats() != nullptr) made.floats.assign(one->floats()->begin(), one->floats()->end());
+    node.attributes[one->name()->str()] = std::move(made);
+  }
+  return node;
+}
+
+// An input of the node: left out, a constant, or an input of the partition.
+struct Source {
+  bool present = false;
+  int partition_input = -1;
+  reference::Tensor constant;
+};
+
+struct Program {
+  Lie lie;
+  reference::Node node;
+  std::vector<Source> sources;
+};
+
+class LiarContext final : public ExecutionContext {
+ public:
+  explicit LiarContext(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+
+  Status Execute(const RunArgs& run) override {
+    std::vector<reference::Tensor> given(program_->sources.size());
+    reference::Inputs inputs;
+    for (size_t i = 0; i < given.size(); ++i) {
+      const Source& source = program_->sources[i];
+      given[i] = source.constant;
+      if (source.partition_input >= 0) {
+        const TensorView tensor = run.input(static_cast<size_t>(source.partition_input));
+        const reference::Dims dims(tensor.dims().begin(), tensor.dims().end());
+        given[i] = reference::Decode(static_cast<deputy_dtype>(tensor.dtype()), dims,
+                                     static_cast<const uint8_t*>(tensor.data()));
+      }
+      inputs.push_back(source.present ? &given[i] : nullptr);
+    }
+    const std::vector<reference::Tensor> made = Lied(program_->lie, program_->node, inputs);
+    for (size_t i = 0; i < run.output_count(); ++i) {
+      const std::vector<uint8_t> bytes = reference::Encode(made[i]);
+      if (bytes.size() != run.output(i).byte_size()) return Status(Code::kInternal, "the output has another size");
+      if (!bytes.empty()) std::memcpy(run.output(i).data(), bytes.data(), bytes.size());
+    }
+    return {};
+  }
+
+ private:
+  std::shared_ptr<const Program> program_;
+};
+
+class LiarExecutable final : public Executable {
+ public:
+  explicit LiarExecutable(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
+  Result<std::unique_ptr<ExecutionContext>> CreateContext() override { return std::make_unique<LiarContext>(program_); }
+
+ private:
+  std::shared_ptr<const Program> program_;
+};
+
+class Liar final : public PartitionDelegate {
+ public:
+  static OptionSchema Options() {
+    return OptionSchema()
+        .String("operator", "", "the operator that is claimed; all that the oracle knows when empty")
+        .String("kind", "", "what the lie is about: attribute, dtype, rank")
+        .String("name", "", "which attribute, element type or rank")
+        .String("usual", "", "the value of the attribute for which it is right")
+        .String("how", "off", "ignored: the attribute is not looked at; off: one element is wrong");
+  }
+
+  Verdict Supports(const NodeView& node) override {
+    const std::string wanted(options().String("operator"));
+    if (!node.domain().empty() || !reference::Knows(std::string(node.op_type())))
+      return Verdict::No(Reason::kOperatorUnknown);
+    if (!wanted.empty() && node.op_type() != wanted) return Verdict::No(Reason::kOperatorUnknown);
+    for (size_t i = 0; i < node.output_count(); ++i)
+      if (!node.output(i).shape_known()) return Verdict::No(Reason::kShapeDynamic);
+    return Verdict::Yes();
+  }
+
+  Result<std::unique_ptr<Executable>> Compile(const PartitionView& partition) override {
+    if (partition.nodes().size() != 1) return Status(Code::kNotSupported, "one node at a time");
+    const NodeView& node = partition.nodes()[0];
+    auto program = std::make_shared<Program>();
+    program->lie = {std::string(options().String("kind")), std::string(options().String("name")),
+                    std::string(options().String("usual")), std::string(options().String("how"))};
+    program->node = NodeOf(node);
+    for (size_t i = 0; i < node.input_count(); ++i) {
+      const ValueView value = node.input(i);
+      Source source;
+      source.present = value.exists();
+      if (value.exists() && value.is_constant()) {
+        const reference::Dims dims(value.dims().begin(), value.dims().end());
+        source.constant = reference::Decode(static_cast<deputy_dtype>(value.dtype()), dims,
+                                            static_cast<const uint8_t*>(value.constant()));
+      } else if (value.exists()) {
+        for (size_t j = 0; j < partition.inputs().size(); ++j)
+          if (partition.inputs()[j].id() == value.id()) source.partition_input = static_cast<int>(j);
+      }
+      program->sources.push_back(std::move(source));
+    }
+    return std::unique_ptr<Executable>(std::make_unique<LiarExecutable>(std::move(program)));
+  }
+};
+
+}  // namespace
+
+DEPUTY_EXPORT_DELEGATE(Liar, "liar", "right in everything but one thing")
