@@ -3,9 +3,11 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cli/command.hpp"
+#include "cli/context_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/quantity.hpp"
 #include "deputy/context.hpp"
@@ -16,14 +18,19 @@ namespace {
 
 struct Options {
   std::string model, output;
+  ContextOptions context;
 };
 
 int Run(const Options& options) {
   std::error_code error;
   if (std::filesystem::equivalent(options.model, options.output, error))
     return FailUsage(fmt::format("{}: is the model itself; give another file to --output", options.output));
+  // A delegate may be needed for operators of its own.
+  int exit_status = kDone;
+  const std::optional<Context> context = options.context.Open(exit_status);
+  if (!context) return exit_status;
   Model model;
-  Status status = model.Build(options.model, Context());
+  Status status = model.Build(options.model, *context);
   if (!status.ok()) return Fail(Stage::kModel, status);
   status = model.Save(options.output);
   if (!status.ok()) return Fail(Stage::kRun, status);
@@ -39,6 +46,7 @@ Command MakeConvertCommand(CLI::App& app) {
   CLI::App* syntax = app.add_subcommand("convert", "Writes a model as .dpm, which loads without parsing its weights");
   syntax->add_option("model", options->model, "The model, .onnx or .dpm")->required()->type_name("MODEL");
   syntax->add_option("-o,--output", options->output, "The file to write")->required()->type_name("FILE");
+  options->context.AddTo(*syntax);
   SetExample(*syntax, "deputy convert model.onnx -o model.dpm");
   return {syntax, [options] { return Run(*options); }};
 }

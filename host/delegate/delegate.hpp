@@ -184,6 +184,8 @@ class Delegate {
   virtual Status InferOwn(InferenceContext&) const { return Status(StatusCode::kNotSupported, "no own operators"); }
   // Kernels that the delegate brings for its own operators, as a delegate that stands behind all others but the CPU.
   virtual std::shared_ptr<Delegate> own_kernels() const { return nullptr; }
+  // True for such a stand-in: reports leave it out where it has nothing to do.
+  virtual bool is_stand_in() const { return false; }
 
   // True: for other shapes of the model a partition of this delegate is not asked about again, but resized or compiled
   // anew, and only when that fails is the model placed anew.

@@ -60,7 +60,8 @@ Status System(const char* what) { return Error(StatusCode::kUnavailable, "{}: {}
 Result<Blob> ReadWhole(const fs::path& path, uint64_t limit) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (file.get() < 0)
-    return errno == ENOENT ? Status(StatusCode::kNotFound, "there is none") : System("cannot be opened");
+    return errno == ENOENT || errno == ENOTDIR ? Status(StatusCode::kNotFound, "there is none")
+                                               : System("cannot be opened");
   struct stat about {};
   if (fstat(file.get(), &about) != 0) return System("cannot be looked at");
   if (!S_ISREG(about.st_mode)) return Status(StatusCode::kModel, "is not a file");

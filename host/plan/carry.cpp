@@ -86,6 +86,8 @@ class Carrier {
     auto plan = std::make_shared<Plan>();
     plan->graph = graph_;
     plan->placement = sibling_.placement;
+    // What a delegate thought of a partition, it thought of the other shapes.
+    for (PlacedPartition& placed : plan->placement.partitions) placed.estimate.reset();
     for (const Step& old : sibling_.steps) {
       Step step = old;
       step.is_view = false;

@@ -165,9 +165,13 @@ std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr
     // Nodes of the CPU are partitions of their own; together they count as one.
     partitions += d + 1 == shares.size() ? (shares[d].nodes != 0 ? 1 : 0) : shares[d].partitions;
   }
-  std::string text = fmt::format("{} delegate{}, {} partition{}:", delegates.size(), delegates.size() == 1 ? "" : "s",
-                                 partitions, partitions == 1 ? "" : "s");
+  const auto shown = [&](size_t d) { return shares[d].nodes != 0 || !delegates[d]->is_stand_in(); };
+  size_t count = 0;
+  for (size_t d = 0; d < shares.size(); ++d) count += shown(d) ? 1 : 0;
+  std::string text = fmt::format("{} delegate{}, {} partition{}:", count, count == 1 ? "" : "s", partitions,
+                                 partitions == 1 ? "" : "s");
   for (size_t d = 0; d < shares.size(); ++d) {
+    if (!shown(d)) continue;
     text += fmt::format("{}{} {}", d == 0 ? " " : ", ", delegates[d]->name(), shares[d].nodes);
     if (d == 0) text += fmt::format("/{} nodes", nodes);
     if (multiply_adds != 0 && shares[d].multiply_adds != 0)

@@ -103,6 +103,7 @@ class OwnKernels final : public Delegate {
   const std::string& name() const override { return name_; }
   const std::string& id() const override { return id_; }
   bool takes_dynamic_shapes() const override { return false; }
+  bool is_stand_in() const override { return true; }
   bool one_node_partitions() const override { return true; }
 
   Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override {

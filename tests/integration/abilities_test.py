@@ -172,7 +172,7 @@ class OwnOperators(Abilities):
 
     def test_ThroughDpmToo(self):
         dpm = self.scratch / "gate.dpm"
-        self.deputy("convert", self.gate(slope=0.5), "-o", dpm)
+        self.deputy("convert", self.gate(slope=0.5), "-o", dpm, "--config", self.config)
         done = self.deputy("partition", dpm, "--config", self.config, "--json")
         self.assertEqual([node["delegate"] for node in json.loads(done.stdout)["nodes"]], ["npu0", "npu0"])
 
