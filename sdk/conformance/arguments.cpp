@@ -49,7 +49,6 @@ bool ParseArguments(const std::vector<std::string>& words, Arguments* arguments,
       ok = number(1, &settings.jobs);
     else if (word == "--list")
       settings.list = true;
-    else if (word == "--check")
       settings.check = true;
     else if (word == "--in-process")
       settings.in_process = true;
@@ -94,7 +93,6 @@ std::string HelpText() {
   --quirks FILE      what is known to fail, each with a reason
   --filter GLOB,...  only tests whose name matches one of them, for example 'numerics.Conv,leaks.*'
   --list             names the tests and ends
-  --check            slower: every case on more addresses, and on another thread
   --timeout SECONDS  of one test; default 20
   --jobs N           tests at a time; default 1
   --seed N           of the generated values; default 1

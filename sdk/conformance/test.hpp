@@ -22,7 +22,6 @@ struct Settings {
   std::string quirks, junit;
   int timeout_s = 20;
   int jobs = 1;
-  bool check = false;
   bool list = false;
   bool in_process = false;
   uint64_t seed = 1;

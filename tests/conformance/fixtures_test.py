@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+"""Every fixture plugin is wrong in one way: the conformance kit must fail it, in the test that is for it, and say why.
+
+  fixtures_test.py --kit deputy-conformance --plugins DIR [--only NAME]
+"""
+
+import argparse
+import concurrent.futures
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+# Fixture: the test that must fail, and a part of what it says.
+EXPECTED = {
+    # The file and its tables.
+    "no_note": ("entry.note", "there is no manifest"),
+    "bad_note": ("entry.note", "the manifest says 'id' twice"),
+    "bad_utf8_note": ("entry.note", "is not UTF-8"),
+    "wrong_abi": ("entry.note", "the manifest is for ABI 0.2"),
+    "no_entry": ("entry.exports", "deputy_plugin_query_v1 is not exported"),
+    "exports_more": ("entry.exports", "other symbols are exported: fixture_other_symbol"),
+    "bad_utf8_id": ("entry.tables", "the plugin's id is not UTF-8"),
+    "long_id": ("entry.tables", "the plugin's id"),
+    "wrong_id": ("entry.tables", "in the manifest"),
+    "count_too_high": ("entry.tables", "the table has 2"),
+    "counts_lie": ("entry.tables", "it says that it has 1000000000 delegates"),
+    "null_slots": ("entry.tables", "is empty"),
+    "null_table": ("entry.tables", "returned no table"),
+    "short_struct_size": ("entry.tables", "the plugin's table says that it has"),
+    "fails_init": ("entry.tables", "init failed: unavailable: no driver"),
+    "crash_in_query": ("entry.tables", "in query"),
+    "data_entry": ("entry.tables", "in query"),
+    "exit_in_constructor": ("entry.tables", "ended the process with exit status 0 in dlopen"),
+    "half_answer": ("entry.tables", "ended the process with exit status 0 in dlopen"),
+    "garbage_answer": ("entry.tables", "it wrote to stdout"),
+    "prints_a_lot": ("entry.tables", "it wrote to stdout"),
+    "hang_in_constructor": ("entry.tables", "did not finish within 3 s; in dlopen"),
+    "fork_in_constructor": ("entry.tables", "did not finish within 3 s; in dlopen"),
+    "hang_in_init": ("entry.tables", "did not finish within 3 s; in init"),
+    "throws_in_query": ("entry.tables", "an exception left query"),
+    "throws_in_constructor": ("entry.tables", "in dlopen"),
+    "closes_descriptors": ("entry.tables", "ended the process with exit status 0"),
+    "missing_dependency": ("entry.tables", "dlopen: "),
+    "undefined_symbol": ("entry.tables", "dlopen: "),
+    # What the host's own gate refuses.
+    "bad_environment": ("host.scan", "it may not set the environment variable LD_PRELOAD"),
+    "executable_stack": ("host.scan", "asks for an executable stack"),
+    "garbage_struct_size": ("host.scan", "its plugin table says"),
+    "needs_impossible_cpu": ("host.scan", "the host refuses the plugin"),
+    "sanitizer": ("host.scan", "the host refuses the plugin"),
+    "crash_in_constructor": ("host.scan", "crashed with SIGSEGV while it was loaded"),
+    # Options.
+    "bad_default": ("options.schema", "the default '9' is out of range"),
+    # From open to close.
+    "changes_answers": ("lifecycle.query", "the second answer differs from the first"),
+    "claims_foreign_nodes": ("lifecycle.query", "it answered for a node that does not exist"),
+    "answers_twice": ("lifecycle.query", "it answered twice for one node"),
+    "changes_locale": ("lifecycle.surroundings", "the locale (C to C.UTF-8)"),
+    "changes_signals": ("lifecycle.surroundings", "Broken pipe"),
+    "changes_folder": ("lifecycle.surroundings", "the working folder, the variable FIXTURE_WAS_HERE"),
+    "leaves_threads": ("lifecycle.threads", "1 threads are still there after shutdown"),
+    "hangs_in_open": ("lifecycle.open", "did not finish within 3 s; in open"),
+    "crashes_at_exit": ("lifecycle.open", "killed by Aborted in exit"),
+    "leaks_instances": ("leaks.open", "are lost per open and close"),
+    "leaks_executables": ("leaks.compile", "are lost per compile and destroy"),
+    "leaks_contexts": ("leaks.context", "are lost per context"),
+    # Compile and execute.
+    "fails_compile": ("numerics.Relu", "and then compile refuses it: not supported: no room on the device"),
+    "old_list": ("numerics.Relu", "and then compile refuses it: not supported: nothing is computed here"),
+    "no_executable": ("numerics.Relu", "compile succeeded without an executable"),
+    "throws": ("numerics.Relu", "compile: an exception left it: from compile"),
+    "uses_old_graph": ("numerics.Relu", "with a graph handle that does not live any more"),
+    "fails_execute": ("numerics.Relu", "and then execute fails: not supported: not written yet"),
+    "throws_in_execute": ("numerics.Relu", "execute: an exception left it: from execute"),
+    "crashes_in_execute": ("numerics.Relu", "killed by Segmentation fault in execute"),
+    "wild_slots": ("numerics.Relu", "in execute"),
+    "exits_in_execute": ("numerics.Relu", "ended the process with exit status 0 in execute"),
+    "hangs_in_execute": ("execution.repeated", "did not finish within 3 s; in execute"),
+    "prints_in_execute": ("numerics.Relu", "it wrote to stdout, which is the host's: running"),
+    "changes_rounding": ("numerics.Relu", "execute: it changed the floating point environment"),
+    "returns_old_status": ("lifecycle.probe", "it returned a status that it had returned before"),
+    "returns_foreign_status": ("numerics.Relu", "it returned a status that the host did not make"),
+    "unknown_code": ("numerics.Relu", "the unknown code 9999"),
+    "fails_with_success": ("numerics.Relu", "it returned a status whose code is success"),
+    "drops_statuses": ("leaks.execute", "statuses were made and never returned"),
+    "leaks_runs": ("leaks.execute", "bytes of memory are lost per run"),
+    "leaks_descriptors": ("leaks.execute", "about 1 descriptors are lost per run"),
+    "writes_inputs": ("numerics.Relu", "it wrote input 0"),
+    "leaves_outputs": ("numerics.Relu", "elements were not written"),
+    "leaves_last_element": ("numerics.Relu", "output 0: 1 elements were not written, the first at [1,2,3,4]"),
+    "writes_behind_output": ("numerics.Relu", "it reached memory behind output 0"),
+    "writes_before_output": ("numerics.Relu", "it reached memory in front of output 0"),
+    "reads_behind_input": ("numerics.Relu", "it reached memory behind input 0"),
+    "wants_alignment": ("numerics.Relu", "invalid argument: not aligned"),
+    "wrong_values": ("numerics.Relu", "Relu: plain: largest error"),
+    "keeps_state": ("numerics.Relu", "a second run on the same inputs differs"),
+    "wrong_after_ten_runs": ("execution.repeated", "run 11 in one context"),
+    "wrong_under_threads": ("execution.threads", "on 4 threads at once"),
+    "writes_late": ("execution.late_writes", "it wrote output 0 after execute had returned"),
+}
+# Sound on their own; they are wrong beside another plugin or for another host.
+SOUND = {"good", "twin", "rival", "unavailable"}
+NO_PLUGINS = {"helper", "good_aarch64"}
+
+
+def run(arguments, name, tests):
+    command = [arguments.kit, str(arguments.plugins / f"{name}.so"), "--filter", tests, "--timeout",
+               "3" if tests in ("entry.tables", "lifecycle.open", "execution.repeated") and
+               ("hang" in name or "fork" in name) else "60"]  # fmt: skip
+    environment = {**os.environ, "LC_ALL": "C"}
+    environment.pop("FIXTURE_WAS_HERE", None)
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False, env=environment)
+    return done.returncode, done.stdout + done.stderr
+
+
+def verdict(arguments, name):
+    """"" when the kit says what it must about the fixture."""
+    if name in SOUND:
+        code, output = run(arguments, name, "entry.*,options.*,lifecycle.*,numerics.Relu,execution.*,leaks.*,host.scan")
+        return "" if code == 0 else f"is sound, but fails:\n{output}"
+    test, text = EXPECTED[name]
+    code, output = run(arguments, name, test)
+    if code != 1:
+        return f"exit status {code} instead of 1:\n{output}"
+    if any(line.startswith(f"FAIL  {test}  ") and text in line for line in output.splitlines()):
+        return ""
+    return f"'{text}' is not said by {test}:\n{output}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kit", required=True)
+    parser.add_argument("--plugins", type=Path, required=True)
+    parser.add_argument("--only")
+    arguments = parser.parse_args()
+    built = {path.stem for path in arguments.plugins.glob("*.so")} - NO_PLUGINS
+    wrong = 0
+    for name in sorted(built - set(EXPECTED) - SOUND):
+        wrong += 1
+        print(f"{name}: a fixture without a line in the table")
+    for name in sorted((set(EXPECTED) | SOUND) - built):
+        wrong += 1
+        print(f"{name}: a line in the table without a fixture")
+    names = sorted(name for name in built & (set(EXPECTED) | SOUND) if arguments.only in (None, name))
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for name, fault in zip(names, pool.map(lambda one: verdict(arguments, one), names)):
+            if fault:
+                wrong += 1
+                print(f"{name}: {fault}")
+    print(f"{len(names)} fixtures, {wrong} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
