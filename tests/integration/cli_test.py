@@ -74,7 +74,7 @@ class Usage(Cli):
         names = re.findall(r"(?m)^  ([a-z][a-z-]+) +[A-Z]", deputy("--help").stdout)
         self.assertEqual(
             set(names),
-            {"digits", "run", "bench", "test-case", "partition", "inspect", "plugins", "config", "convert"},
+            {"digits", "run", "bench", "test-case", "partition", "inspect", "plugins", "config", "convert", "new-plugin"},
             names,
         )
         for name in names:
@@ -337,7 +337,7 @@ class Partition(Cli):
         )
         self.assertEqual(
             set(report["partitions"][0]),
-            {"name", "delegate", "region", "nodes", "inputs", "outputs", "multiply_adds"},
+            {"name", "delegate", "region", "nodes", "inputs", "outputs", "multiply_adds", "estimate", "executable"},
         )
         self.assertEqual(
             set(report["nodes"][0]),
