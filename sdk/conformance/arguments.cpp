@@ -49,7 +49,6 @@ bool ParseArguments(const std::vector<std::string>& words, Arguments* arguments,
       ok = number(1, &settings.jobs);
     else if (word == "--list")
       settings.list = true;
-      settings.check = true;
     else if (word == "--in-process")
       settings.in_process = true;
     else if (word == "--verbose" || word == "-v")
