@@ -316,7 +316,8 @@ std::vector<Answer> Instance::Query(const deputy_graph& graph) {
 }
 
 std::vector<Claim> Instance::Propose(const deputy_graph& graph) {
-  if (propose_ == nullptr) return {};
+  // A delegate that only names groups leaves the partitions to the host.
+  if (propose_ == nullptr || !DEPUTY_HAS_FN(propose_, deputy_ext_propose, propose)) return {};
   const Shown shown(plugin_.host(), graph);
   Claims claims{plugin_.host(), graph, {}, {}};
   deputy_claim_sink sink{};

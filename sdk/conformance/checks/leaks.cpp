@@ -10,7 +10,7 @@
 namespace deputy::conformance {
 namespace {
 
-constexpr int kWarmUp = 12, kRounds = 24, kWindows = 3;
+constexpr int kWarmUp = 12, kRounds = 24, kWindows = 5;
 
 // Runs windows of rounds; what grows in each of them leaks.
 void Watch(TestRun& run, const char* what, const std::function<bool()>& round) {
