@@ -60,6 +60,7 @@ class Abilities(unittest.TestCase):
 
 
 class Cache(Abilities):
+    # Seed rows 44, 70.
     def test_ThePartitionIsCompiledOnceAndRestoredEverAfter(self):
         model = self.relu()
         self.assertEqual(self.placed(model)[0], ["compiled"])
@@ -74,6 +75,7 @@ class Cache(Abilities):
         self.assertEqual(len(self.entries()), 1)
         self.assertEqual(*outputs)
 
+    # Seed row 34.
     def test_AnotherOptionIsAnotherEntry(self):
         model = self.relu()
         self.placed(model)
@@ -114,6 +116,7 @@ class Cache(Abilities):
         rest = compatibility.ljust(offset - 96, b"\0") + blob
         entry.write_bytes(head + hashlib.blake2b(head + bytes(32) + rest, digest_size=32).digest() + rest)
 
+    # Seed row 43.
     def test_AnEntryOfAnotherFormatIsCompiledAnewWithANotice(self):
         model = self.relu()
         self.placed(model)
@@ -138,6 +141,7 @@ class Cache(Abilities):
 
 
 class Profile(Abilities):
+    # Seed row 72.
     def test_StepsAndWhatTheDeviceDidInThemAreShownByNode(self):
         shown = self.deputy("run", self.relu(), "--config", self.config, "--profile").stdout
         self.assertRegex(shown, r"npu0\s+npu0\S*\s+first, second")
@@ -176,6 +180,7 @@ class OwnOperators(Abilities):
         done = self.deputy("partition", dpm, "--config", self.config, "--json")
         self.assertEqual([node["delegate"] for node in json.loads(done.stdout)["nodes"]], ["npu0", "npu0"])
 
+    # Seed row 82.
     def test_ItsKernelStandsInWhereTheDelegateMayNotHaveIt(self):
         inputs = self.scratch / "x.pb"
         inputs.write_bytes(onnx_bytes.tensor((-4, -1, -0.5, 0.5, 1, 4), (2, 3)))

@@ -109,6 +109,7 @@ TEST_F(Blobs, WithoutACheckOnlyTheVeryTextFits) {
   EXPECT_EQ(Open().CheckBlob("format 2").code(), StatusCode::kIncompatible);
 }
 
+// Seed row 37.
 TEST_F(Blobs, AreGivenBackOnce) {
   actor_.restore = [&](const deputy_blob& blob, deputy_executable** out) -> deputy_status* {
     EXPECT_EQ(blob.size, 64u);
@@ -159,6 +160,7 @@ TEST_F(Blobs, SuccessWithoutAnExecutableIsAFault) {
   EXPECT_EQ(Restored().status().code(), StatusCode::kPlugin);
 }
 
+// Seed row 32.
 TEST_F(Blobs, AreMadeWithoutTheDeviceAndNotRunThere) {
   Open(/*compile_only=*/true);
   EXPECT_EQ(actor_.open_flags, uint32_t{DEPUTY_OPEN_COMPILE_ONLY});
@@ -249,6 +251,7 @@ class Profiling : public Abilities {
   }
 };
 
+// Seed row 73.
 TEST_F(Profiling, TiesLiveEventsToNodes) {
   actor_.debug_map = [](const deputy_debug_map_sink& sink) {
     const deputy_node_id node = 0;
@@ -265,6 +268,7 @@ TEST_F(Profiling, TiesLiveEventsToNodes) {
   EXPECT_EQ(events[0].end_ns - events[0].begin_ns, 10u);
 }
 
+// Seed row 74.
 TEST_F(Profiling, PutsCollectedEventsOnTheHostsClockAndInOrder) {
   actor_.collect = [](const deputy_profile_sink& sink) {
     const deputy_profile_event late = Event(DEPUTY_NO_EVENT_ID, 90, 95, DEPUTY_CLOCK_DEVICE),
