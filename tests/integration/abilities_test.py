@@ -148,6 +148,7 @@ class Profile(Abilities):
         self.assertRegex(shown, r"  Relu\s+first\s+.*device.*cycles")
         self.assertRegex(shown, r"  Tanh\s+second\s+.*device.*cycles")
 
+    # Seed row 76.
     def test_TheTraceIsWhatTraceViewersRead(self):
         trace = self.scratch / "trace.json"
         self.deputy("run", self.relu(), "--config", self.config, "--trace", trace)
