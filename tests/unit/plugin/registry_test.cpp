@@ -53,7 +53,7 @@ TEST(Registry, OpenedDelegateRunsRelu) {
   ASSERT_TRUE(delegate.QuerySupport(view, verdicts).ok());
   EXPECT_TRUE(verdicts[0].supported());
   EXPECT_EQ(verdicts[1].reason, Reason::kOperatorUnknown);
-  EXPECT_EQ(verdicts[1].detail, "this delegate runs Relu alone");
+  EXPECT_EQ(verdicts[1].detail, "this delegate runs Relu of float32 alone");
 
   PartitionSpec partition;
   partition.nodes = {0};
