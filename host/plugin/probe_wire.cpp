@@ -28,7 +28,7 @@ class Writer {
   void Number(T value) {
     static_assert(std::is_arithmetic_v<T>);
     const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
-    bytes_.insert(bytes_.end(), bytes, bytes + sizeof value);
+    for (size_t i = 0; i < sizeof value; ++i) bytes_.push_back(bytes[i]);
   }
   void Text(const std::string& text) {
     Number(static_cast<uint32_t>(text.size()));
