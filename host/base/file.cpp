@@ -9,22 +9,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor.hpp"
+
 namespace deputy::host {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 const char* KindOf(mode_t mode) {
   if (S_ISDIR(mode)) return "a directory";

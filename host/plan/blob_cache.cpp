@@ -13,6 +13,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
 
@@ -39,20 +40,6 @@ struct Header {
   Digest checksum;  // of the whole file with this field zero
 };
 static_assert(sizeof(Header) == 96 && std::is_trivially_copyable_v<Header>);
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return number_; }
-
- private:
-  int number_;
-};
 
 Status System(const char* what) { return Error(StatusCode::kUnavailable, "{}: {}", what, std::strerror(errno)); }
 

@@ -10,15 +10,8 @@ namespace deputy::host {
 
 deputy_status* ClaimCollector::Add(void* self, const deputy_claim* claim) {
   auto& collector = *static_cast<ClaimCollector*>(self);
-  try {
-    std::string fault = collector.Take(claim);
-    if (fault.empty()) return nullptr;
-    deputy_status* status = NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, fault);
-    collector.faults_.push_back(std::move(fault));
-    return status;
-  } catch (...) {  // no memory; nothing may be thrown through the plugin
-    return NewStatus(DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "");
-  }
+  return AnswerOfSink([&] { return collector.Take(claim); },
+                      [&](const std::string& fault) { collector.faults_.push_back(fault); });
 }
 
 std::string ClaimCollector::Take(const deputy_claim* claim) {

@@ -34,14 +34,8 @@ struct MapCollector {
 
   static deputy_status* Add(void* self, uint32_t id, const deputy_node_id* nodes, uint64_t count) {
     auto& collector = *static_cast<MapCollector*>(self);
-    try {
-      const std::string fault = collector.Take(id, nodes, count);
-      if (fault.empty()) return nullptr;
-      collector.opened.LogFault("debug_map", fault);
-      return NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, fault);
-    } catch (...) {  // nothing may be thrown through the plugin
-      return NewStatus(DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "");
-    }
+    return AnswerOfSink([&] { return collector.Take(id, nodes, count); },
+                        [&](const std::string& fault) { collector.opened.LogFault("debug_map", fault); });
   }
 };
 

@@ -11,15 +11,8 @@ namespace deputy::host {
 
 deputy_status* GroupCollector::Add(void* self, const deputy_group* group) {
   auto& collector = *static_cast<GroupCollector*>(self);
-  try {
-    std::string fault = collector.Take(group);
-    if (fault.empty()) return nullptr;
-    deputy_status* status = NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, fault);
-    collector.faults_.push_back(std::move(fault));
-    return status;
-  } catch (...) {  // no memory; nothing may be thrown through the plugin
-    return NewStatus(DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "");
-  }
+  return AnswerOfSink([&] { return collector.Take(group); },
+                      [&](const std::string& fault) { collector.faults_.push_back(fault); });
 }
 
 std::string GroupCollector::Take(const deputy_group* group) {

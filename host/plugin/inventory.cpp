@@ -75,15 +75,10 @@ struct DeviceCollector {
 
   static deputy_status* Add(void* self, const deputy_device_info* raw) {
     auto& collector = *static_cast<DeviceCollector*>(self);
-    try {
-      std::string wrong = collector.Take(raw);
-      if (wrong.empty()) return nullptr;
-      deputy_status* status = NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, wrong);
-      if (collector.fault.empty()) collector.fault = std::move(wrong);
-      return status;
-    } catch (...) {  // no memory; nothing may be thrown through the plugin
-      return NewStatus(DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "");
-    }
+    return AnswerOfSink([&] { return collector.Take(raw); },
+                        [&](const std::string& wrong) {
+                          if (collector.fault.empty()) collector.fault = wrong;
+                        });
   }
 };
 

@@ -68,14 +68,10 @@ struct TypeCollector {
 
   static deputy_status* Set(void* self, uint32_t output, deputy_dtype dtype, const int64_t* dims, uint32_t rank) {
     auto& collector = *static_cast<TypeCollector*>(self);
-    try {
-      const std::string fault = collector.Take(output, dtype, dims, rank);
-      if (fault.empty()) return nullptr;
-      if (collector.fault.empty()) collector.fault = fault;
-      return NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, fault);
-    } catch (...) {  // nothing may be thrown through the plugin
-      return NewStatus(DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "");
-    }
+    return AnswerOfSink([&] { return collector.Take(output, dtype, dims, rank); },
+                        [&](const std::string& fault) {
+                          if (collector.fault.empty()) collector.fault = fault;
+                        });
   }
 };
 

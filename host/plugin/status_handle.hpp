@@ -26,6 +26,20 @@ struct FreeStatus {
 };
 using StatusHandle = std::unique_ptr<deputy_status, FreeStatus>;
 
+// What a sink of the host's answers to a plugin. `take` reads what was given and says what is wrong with it, or
+// nothing; `keep` gets the fault. Nothing is thrown through the plugin.
+template <class Take, class Keep>
+deputy_status* AnswerOfSink(Take&& take, Keep&& keep) noexcept {
+  try {
+    const std::string fault = take();
+    if (fault.empty()) return nullptr;
+    keep(fault);
+    return NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, fault);
+  } catch (...) {
+    return NewStatus(DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "");
+  }
+}
+
 // The plugin's words as a Status. A code that plugins may not use (OK with a text, 9999) is the plugin's fault.
 Status ToStatus(const deputy_status& status);
 

@@ -3,37 +3,19 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/printable.hpp"
 
 namespace deputy::host::onnx_import {
 namespace {
 
 constexpr size_t kLongestLocation = 1024;
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  void Replace(int fd) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = fd;
-  }
-
- private:
-  int fd_;
-};
 
 Status Refuse(const std::string& location, const char* why) {
   return Error(StatusCode::kModel, "external data '{}' {}", Printable(location), why);
