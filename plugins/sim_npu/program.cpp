@@ -135,7 +135,10 @@ Status Program::Place() {
   return {};
 }
 
-Result<std::unique_ptr<ExecutionContext>> Program::CreateContext() { return std::make_unique<Context>(*this); }
+Result<std::unique_ptr<ExecutionContext>> Program::CreateContext() {
+  if (device_ == nullptr) return Status(Code::kFailedPrecondition, "opened without the device, to compile only");
+  return std::make_unique<Context>(*this);
+}
 
 Status Program::Serialize(BlobWriter& blob) const {
   if (restored_) return Status(Code::kNotSupported, "it was restored from a blob itself");
