@@ -95,7 +95,7 @@ class InstalledTest(unittest.TestCase):
         done = run([self.deputy, "run", model, "--config", config, "--expect", f"z={outputs[1]}"])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    # Seed rows 1, 58.
+    # Seed row 1.
     def test_one_plugin_serves_two_names_with_different_options(self):
         text = (
             "delegates:\n"
@@ -123,6 +123,7 @@ class InstalledTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("did you mean 'sim_npu'", done.stderr)
 
+    # Seed row 58.
     def test_devices_are_listed_and_picked_by_number_or_name(self):
         done = run([self.deputy, "plugins", "--json", "--config", self.config("delegates: []\n")])
         devices = {d["id"]: d["devices"] for p in json.loads(done.stdout)["plugins"] for d in p["delegates"]}

@@ -73,7 +73,10 @@ Host::Host() {
     const std::lock_guard<std::mutex> lock(Of(self).mutex_);
     Of(self).log.emplace_back(message, size);
   };
-  table_.get_extension = [](void*, const char*) -> const void* { return nullptr; };
+  table_.get_extension = [](void* self, const char* id) -> const void* {
+    const auto found = Of(self).extensions.find(id);
+    return found == Of(self).extensions.end() ? nullptr : found->second;
+  };
   table_.graph_node_count = [](void* self, const deputy_graph*) {
     return static_cast<uint32_t>(Of(self).nodes.size());
   };
