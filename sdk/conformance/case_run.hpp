@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "guarded_buffer.hpp"
-#include "plugin.hpp"
+#include "instance.hpp"
 #include "tolerance.hpp"
 
 namespace deputy::conformance {

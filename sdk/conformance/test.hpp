@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "case.hpp"
-#include "plugin.hpp"
+#include "instance.hpp"
 
 namespace deputy::conformance {
 
@@ -51,13 +51,15 @@ class TestRun {
   void Failed(const std::string& subject, const std::string& text);
   void Skipped(const std::string& reason) { sink_({FindingKind::kSkipped, "", reason}); }
   void Note(const std::string& text) { sink_({FindingKind::kNote, "", text}); }
+  // What was found out elsewhere.
+  void Found(const Finding& finding);
   size_t failures() const { return failures_; }
 
   // The plugin, loaded and initialized; NULL after a failure has been recorded.
   std::unique_ptr<Plugin> Load(bool init = true);
   const deputy_delegate* Delegate(Plugin& plugin);
   // Opened with the options of the command line, on top of them `more`.
-  std::unique_ptr<Instance> Open(Plugin& plugin, const OptionList& more = {});
+  std::unique_ptr<Instance> Open(Plugin& plugin, const OptionList& more = {}, uint32_t flags = 0);
   // Records the faults that the plugin has made so far; true when there were none.
   bool NoFaults(Plugin& plugin, const std::string& subject);
 
@@ -82,6 +84,7 @@ std::vector<Test> LifeCycleTests(const std::vector<Case>& cases);
 std::vector<Test> NumericTests(const std::vector<Case>& cases);
 std::vector<Test> ExecutionTests(const std::vector<Case>& cases);
 std::vector<Test> ShapeTests(const std::vector<Case>& cases);
+std::vector<Test> BlobTests(const std::vector<Case>& cases);
 std::vector<Test> LeakTests(const std::vector<Case>& cases);
 std::vector<Test> HostTests(const std::vector<Case>& cases);
 

@@ -98,9 +98,33 @@ EXPECTED = {
     "wrong_after_ten_runs": ("execution.repeated", "run 11 in one context"),
     "wrong_under_threads": ("execution.threads", "on 4 threads at once"),
     "writes_late": ("execution.late_writes", "it wrote output 0 after execute had returned"),
+    # Executables as bytes.
+    "blob_without_text": ("blob.compatibility", "compatibility: the text is empty"),
+    "blob_changes_text": ("blob.compatibility", "compatibility gives another text the second time"),
+    "blob_text_overflows": ("blob.compatibility", "compatibility: it wrote behind the buffer"),
+    "blob_takes_any_text": ("blob.compatibility", "check takes the text"),
+    "blob_changes_bytes": ("blob.serialize", "the same executable gives other bytes the second time"),
+    "blob_ignores_sink": ("blob.serialize", "it succeeded although the sink had refused"),
+    "blob_restores_wrong": ("blob.restore", "Relu: plain: the restored executable is wrong: largest error"),
+    "blob_restores_little_else": ("blob.restore", "gives other bytes than the compiled one"),
+    "blob_needs_its_process": ("blob.restore", "it refuses what it wrote itself: incompatible"),
+    "blob_not_released": ("blob.restore", "its blob was not released before executable_destroy returned"),
+    "blob_kept_when_refused": ("blob.damage", "its blob was not released before restore failed"),
+    "blob_released_twice": ("blob.restore", "it released its blob twice"),
+    "blob_used_after_release": ("blob.restore", "in execute: it reached the blob after it had released it"),
+    "blob_is_written": ("blob.restore", "in restore: it wrote the blob"),
+    "blob_without_executable": ("blob.restore", "restore succeeded without an executable"),
+    "blob_trusts_bytes": ("blob.damage", "it reached memory behind the blob"),
+    "blob_takes_cut": ("blob.damage", "it restores an executable from a blob that is not whole"),
+    "blob_refused_oddly": ("blob.damage", "neither as incompatible nor as an invalid argument: out of memory"),
+    "compile_only_refused": ("blob.compile_only", "open failed: unavailable: no device"),
+    "compile_only_wrong": ("blob.compile_only", "Relu: plain: the restored executable is wrong"),
+    "compile_only_writes_nothing": ("blob.compile_only", "opened to compile only, it writes no executable"),
 }
 # Sound on their own; they are wrong beside another plugin or for another host.
-SOUND = {"good", "twin", "rival", "unavailable"}
+SOUND = {"good", "able", "twin", "rival", "unavailable"}
+# All but the operators that a fixture does not have.
+SOUND_TESTS = "entry.*,options.*,lifecycle.*,numerics.Relu,execution.*,blob.*,leaks.*,host.scan"
 NO_PLUGINS = {"helper", "good_aarch64"}
 
 
@@ -117,7 +141,7 @@ def run(arguments, name, tests):
 def verdict(arguments, name):
     """"" when the kit says what it must about the fixture."""
     if name in SOUND:
-        code, output = run(arguments, name, "entry.*,options.*,lifecycle.*,numerics.Relu,execution.*,leaks.*,host.scan")
+        code, output = run(arguments, name, SOUND_TESTS)
         return "" if code == 0 else f"is sound, but fails:\n{output}"
     test, text = EXPECTED[name]
     code, output = run(arguments, name, test)
