@@ -41,6 +41,9 @@ size_t PositionOf(const std::vector<deputy_value_id>& ids, deputy_value_id id) {
 
 }  // namespace
 
+const Tensor& CaseGraph::InputOf(deputy_value_id id) const { return inputs[PositionOf(graph.inputs(), id)]; }
+const Tensor& CaseGraph::OutputOf(deputy_value_id id) const { return expected[PositionOf(graph.outputs(), id)]; }
+
 Binding::Binding(const CaseGraph& shown, const Claim& claim, Flush flush, uint8_t poison) {
   for (const deputy_value_id id : claim.inputs) {
     const size_t at = PositionOf(shown.graph.inputs(), id);
@@ -122,6 +125,19 @@ std::string FaultOfValues(const Case& tested, const CaseGraph& shown, const Clai
     if (!wrong.empty()) return (results.size() > 1 ? shown.output_names[at] + ": " : "") + wrong;
   }
   return "";
+}
+
+std::string FaultOfRuns(const Case& tested, const CaseGraph& shown, const Claim& claim, Context& context,
+                        deputy_dtype computes_in) {
+  std::vector<Bytes> results[2];
+  for (const int i : {0, 1}) {
+    Binding binding(shown, claim, i == 0 ? Flush::kEnd : Flush::kBegin, i == 0 ? kPoison : kOtherPoison);
+    const Outcome outcome = binding.Run(context);
+    if (!outcome.ok()) return "execute fails: " + outcome.ToString();
+    results[i] = binding.Results();
+  }
+  const std::string fault = FaultOfResults(shown, claim, results[0], results[1]);
+  return fault.empty() ? FaultOfValues(tested, shown, claim, results[0], computes_in) : fault;
 }
 
 std::optional<Compiled> CompileCase(Instance& instance, const Case& tested, std::string* why_not) {

@@ -21,6 +21,9 @@ struct CaseGraph {
   std::vector<std::string> input_names, output_names;
 
   explicit CaseGraph(const Case& tested);
+
+  const reference::Tensor& InputOf(deputy_value_id id) const;
+  const reference::Tensor& OutputOf(deputy_value_id id) const;
 };
 
 // The tensors of one run, between guard pages. Inputs can only be read; outputs are filled with `poison`.
@@ -48,6 +51,11 @@ std::string FaultOfResults(const CaseGraph& shown, const Claim& claim, const std
 // Against the oracle.
 std::string FaultOfValues(const Case& tested, const CaseGraph& shown, const Claim& claim,
                           const std::vector<std::vector<uint8_t>>& results, deputy_dtype computes_in);
+
+// "" when the context computes the case, in two runs with other surroundings; faults of the plugin are left to the
+// test.
+std::string FaultOfRuns(const Case& tested, const CaseGraph& shown, const Claim& claim, Context& context,
+                        deputy_dtype computes_in);
 
 constexpr uint8_t kPoison = 0xa5, kOtherPoison = 0x5a;
 

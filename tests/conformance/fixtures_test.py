@@ -98,6 +98,16 @@ EXPECTED = {
     "wrong_after_ten_runs": ("execution.repeated", "run 11 in one context"),
     "wrong_under_threads": ("execution.threads", "on 4 threads at once"),
     "writes_late": ("execution.late_writes", "it wrote output 0 after execute had returned"),
+    # Other shapes.
+    "resize_computes_wrong": ("resize.shapes", "to [5,3,4,5]: after it was resized: largest error"),
+    "resize_forgets": ("resize.shapes", "it does not go back to the shapes that it was compiled for: not supported"),
+    "resize_forgets_silently": ("resize.shapes", "after it was resized and back: largest error"),
+    "resize_breaks_what_it_refuses": ("resize.shapes", "after it did not resize (not supported"),
+    "resize_breaks_what_it_recompiles": ("resize.shapes", "after it did not resize (recompile): largest error"),
+    "resize_disturbs_others": ("resize.shapes", "after another context was resized: largest error"),
+    "resize_unknown_outcome": ("resize.shapes", "the unknown outcome 7"),
+    "resize_fails_oddly": ("resize.shapes", "nor not supported, but: internal: a size that nobody expected"),
+    "resize_recompiles_wrong": ("resize.shapes", "it wants to compile anew, and fails: internal: compiled before"),
     # Executables as bytes.
     "blob_without_text": ("blob.compatibility", "compatibility: the text is empty"),
     "blob_changes_text": ("blob.compatibility", "compatibility gives another text the second time"),
@@ -124,7 +134,7 @@ EXPECTED = {
 # Sound on their own; they are wrong beside another plugin or for another host.
 SOUND = {"good", "able", "twin", "rival", "unavailable"}
 # All but the operators that a fixture does not have.
-SOUND_TESTS = "entry.*,options.*,lifecycle.*,numerics.Relu,execution.*,blob.*,leaks.*,host.scan"
+SOUND_TESTS = "entry.*,options.*,lifecycle.*,numerics.Relu,execution.*,resize.*,blob.*,leaks.*,host.scan"
 NO_PLUGINS = {"helper", "good_aarch64"}
 
 
