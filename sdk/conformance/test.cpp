@@ -81,9 +81,10 @@ bool TestRun::NoFaults(Plugin& plugin, const std::string& subject) {
 
 std::vector<Test> AllTests(const std::vector<Case>& cases) {
   std::vector<Test> all;
-  for (std::vector<Test>& group : std::vector<std::vector<Test>>{
-           EntryTests(), OptionTests(), LifeCycleTests(cases), NumericTests(cases), ExecutionTests(cases),
-           ShapeTests(cases), ResizeTests(cases), BlobTests(cases), LeakTests(cases), HostTests(cases)})
+  for (std::vector<Test>& group :
+       std::vector<std::vector<Test>>{EntryTests(), OptionTests(), LifeCycleTests(cases), NumericTests(cases),
+                                      ExecutionTests(cases), ShapeTests(cases), ResizeTests(cases), BlobTests(cases),
+                                      ProfilingTests(cases), LeakTests(cases), HostTests(cases)})
     for (Test& test : group) all.push_back(std::move(test));
   return all;
 }

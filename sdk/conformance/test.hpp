@@ -85,6 +85,7 @@ std::vector<Test> NumericTests(const std::vector<Case>& cases);
 std::vector<Test> ExecutionTests(const std::vector<Case>& cases);
 std::vector<Test> ShapeTests(const std::vector<Case>& cases);
 std::vector<Test> ResizeTests(const std::vector<Case>& cases);
+std::vector<Test> ProfilingTests(const std::vector<Case>& cases);
 std::vector<Test> BlobTests(const std::vector<Case>& cases);
 std::vector<Test> LeakTests(const std::vector<Case>& cases);
 std::vector<Test> HostTests(const std::vector<Case>& cases);

@@ -108,6 +108,24 @@ EXPECTED = {
     "resize_unknown_outcome": ("resize.shapes", "the unknown outcome 7"),
     "resize_fails_oddly": ("resize.shapes", "nor not supported, but: internal: a size that nobody expected"),
     "resize_recompiles_wrong": ("resize.shapes", "it wants to compile anew, and fails: internal: compiled before"),
+    # Profiling.
+    "profile_ends_first": ("profiling.events", "and begins at"),
+    "profile_unknown_clock": ("profiling.events", "an event is on the unknown clock 3"),
+    "profile_unknown_id": ("profiling.events", "the event 'scale' has the id 4, which is not in the debug map"),
+    "profile_bad_name": ("profiling.events", "an event has a name that is not UTF-8"),
+    "profile_outside_run": ("profiling.events", "its run was from"),
+    "profile_device_clock_alone": ("profiling.events", "is on the device's clock, and there is no correlate"),
+    "profile_correlates_wrong": ("profiling.events", "correlate gives 1000 as the host's clock"),
+    "profile_clock_runs_back": ("profiling.events", "the device's clock goes backwards"),
+    "profile_maps_twice": ("profiling.events", "debug_map: it added id 3 twice"),
+    "profile_maps_foreign_nodes": ("profiling.events", "stands for node 40, which is not in the partition"),
+    "profile_maps_anew": ("profiling.events", "debug_map answers otherwise the second time"),
+    "profile_goes_on": ("profiling.events", "an event came after profiling was turned off"),
+    "profile_mixes_contexts": ("profiling.events", "a run of another context gives the event 'scale'"),
+    "profile_changes_results": ("profiling.events", "with profiling, the results are others"),
+    "profile_repeats": ("profiling.events", "collect gives events again that it gave before"),
+    "profile_silent": ("profiling.events", "it says that it profiles, and no run has an event"),
+    "profile_cannot_be_turned_on": ("profiling.events", "profiling cannot be turned on: unavailable: no counters"),
     # Executables as bytes.
     "blob_without_text": ("blob.compatibility", "compatibility: the text is empty"),
     "blob_changes_text": ("blob.compatibility", "compatibility gives another text the second time"),
@@ -134,7 +152,7 @@ EXPECTED = {
 # Sound on their own; they are wrong beside another plugin or for another host.
 SOUND = {"good", "able", "twin", "rival", "unavailable"}
 # All but the operators that a fixture does not have.
-SOUND_TESTS = "entry.*,options.*,lifecycle.*,numerics.Relu,execution.*,resize.*,blob.*,leaks.*,host.scan"
+SOUND_TESTS = "entry.*,options.*,lifecycle.*,numerics.Relu,execution.*,resize.*,profiling.*,blob.*,leaks.*,host.scan"
 NO_PLUGINS = {"helper", "good_aarch64"}
 
 
