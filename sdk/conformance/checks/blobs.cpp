@@ -148,7 +148,7 @@ std::string FaultOfRestored(TestRun& run, Opened& opened, const Case& tested, co
   outcome = binding.Run(*context);
   if (!outcome.ok()) return "the restored executable fails: " + outcome.ToString();
   const std::vector<Bytes> results = binding.Results();
-  const std::string wrong = FaultOfValues(tested, shown, *claim, results, run.settings().computes_in);
+  const std::string wrong = FaultOfValues(shown, *claim, results, run.settings().computes_in);
   if (!wrong.empty()) return "the restored executable is wrong: " + wrong;
   if (!kept.results.empty() && results != kept.results)
     return "the restored executable gives other bytes than the compiled one";

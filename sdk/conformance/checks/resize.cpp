@@ -40,8 +40,8 @@ class Resizer {
 
   Answered To(Context& context, const CaseGraph& shown, const Claim& claim) {
     std::vector<deputy_tensor> tensors;
-    for (const deputy_value_id id : claim.inputs) tensors.push_back(ShapeOf(shown.InputOf(id)));
-    for (const deputy_value_id id : claim.outputs) tensors.push_back(ShapeOf(shown.OutputOf(id)));
+    for (const deputy_value_id id : claim.inputs) tensors.push_back(ShapeOf(shown.ValueOf(id)));
+    for (const deputy_value_id id : claim.outputs) tensors.push_back(ShapeOf(shown.ValueOf(id)));
     std::vector<const deputy_tensor*> pointers;
     for (const deputy_tensor& tensor : tensors) pointers.push_back(&tensor);
     deputy_resize_args args{};
@@ -90,12 +90,12 @@ class Subject {
     const Answered answered = resizer_.To(*context, shown, compiled_.claim);
     std::string wrong;
     if (answered.done())
-      wrong = FaultOfDone(*context, other, shown);
+      wrong = FaultOfDone(*context, shown);
     else if (answered.recompile() || answered.outcome.code == DEPUTY_NOT_SUPPORTED)
       wrong = After("it did not resize (" + answered.ToString() + ")", FaultOfOld(*context));
     else
       wrong = "resize answers neither done nor recompile nor not supported, but: " + answered.ToString();
-    if (wrong.empty() && answered.recompile()) wrong = FaultOfAnother(other, shown);
+    if (wrong.empty() && answered.recompile()) wrong = FaultOfAnother(shown);
     if (wrong.empty()) wrong = After("another context was resized", FaultOfOld(*compiled_.context));
     if (!wrong.empty()) fail(wrong);
     if (run_.NoFaults(instance_.plugin(), subject) && wrong.empty()) run_.Passed(subject);
@@ -106,13 +106,13 @@ class Subject {
     return wrong.empty() ? "" : "after " + what + ": " + wrong;
   }
 
-  std::string FaultOf(Context& context, const Case& tested, const CaseGraph& shown) const {
-    return FaultOfRuns(tested, shown, compiled_.claim, context, run_.settings().computes_in);
+  std::string FaultOf(Context& context, const CaseGraph& shown) const {
+    return FaultOfRuns(shown, compiled_.claim, context, run_.settings().computes_in);
   }
-  std::string FaultOfOld(Context& context) const { return FaultOf(context, *compiled_.tested, *compiled_.shown); }
+  std::string FaultOfOld(Context& context) const { return FaultOf(context, *compiled_.shown); }
 
-  std::string FaultOfDone(Context& context, const Case& other, const CaseGraph& shown) {
-    std::string wrong = After("it was resized", FaultOf(context, other, shown));
+  std::string FaultOfDone(Context& context, const CaseGraph& shown) {
+    std::string wrong = After("it was resized", FaultOf(context, shown));
     if (!wrong.empty()) return wrong;
     const Answered back = resizer_.To(context, *compiled_.shown, compiled_.claim);
     if (!back.done()) return "it does not go back to the shapes that it was compiled for: " + back.ToString();
@@ -120,7 +120,7 @@ class Subject {
   }
 
   // Compiled for the other shapes. The delegate may find then that it cannot.
-  std::string FaultOfAnother(const Case& other, const CaseGraph& shown) {
+  std::string FaultOfAnother(const CaseGraph& shown) {
     Answer refusal;
     Outcome outcome;
     const std::optional<Claim> claim = instance_.ClaimAll(shown.graph, &refusal);
@@ -131,7 +131,7 @@ class Subject {
     std::string why_not;
     const std::unique_ptr<Context> context = executable->CreateContext(&why_not);
     if (context == nullptr) return "compiled anew, it has no context: " + why_not;
-    return After("it was compiled anew", FaultOfRuns(other, shown, *claim, *context, run_.settings().computes_in));
+    return After("it was compiled anew", FaultOfRuns(shown, *claim, *context, run_.settings().computes_in));
   }
 
   TestRun& run_;
