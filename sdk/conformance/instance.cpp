@@ -42,7 +42,17 @@ Instance::Instance(Plugin& plugin, const deputy_delegate* delegate, deputy_insta
     : plugin_(plugin),
       delegate_(delegate),
       made_(made),
-      propose_(static_cast<const deputy_ext_propose*>(plugin.Extension(delegate, DEPUTY_EXT_PROPOSE))) {}
+      propose_(static_cast<const deputy_ext_propose*>(
+          plugin.Extension(delegate, DEPUTY_EXT_PROPOSE, DEPUTY_END_OF(deputy_ext_propose, claim_release)))) {
+  if (propose_ == nullptr || (propose_->propose == nullptr) == (propose_->claim_release == nullptr)) return;
+  plugin.host().Fault("the table of " DEPUTY_EXT_PROPOSE " has one of propose and claim_release without the other");
+  propose_ = nullptr;
+}
+
+bool Instance::proposes() const { return propose_ != nullptr && propose_->propose != nullptr; }
+bool Instance::names_groups() const {
+  return propose_ != nullptr && !proposes() && DEPUTY_HAS_FN(propose_, deputy_ext_propose, groups);
+}
 
 std::unique_ptr<Instance> Instance::Open(Plugin& plugin, const deputy_delegate* delegate, const OptionList& options,
                                          Outcome* outcome, const std::string& name, uint32_t flags) {
@@ -124,7 +134,51 @@ struct Claims {
   }
 };
 
+struct GroupList {
+  HostServices& host;
+  const deputy_graph& graph;
+  std::vector<std::vector<deputy_node_id>> groups;
+  std::set<deputy_node_id> taken;
+
+  std::string Wrong(const deputy_group& group) const {
+    if (group.nodes == nullptr || group.node_count < 2) return "a group has less than two nodes";
+    std::set<deputy_node_id> own;
+    for (uint32_t i = 0; i < group.node_count; ++i) {
+      const deputy_node_id node = group.nodes[i];
+      if (node >= graph.node_count()) return "a group has a node that does not exist";
+      if (!own.insert(node).second) return "a group has a node twice";
+      if (taken.count(node) != 0) return "two groups have one node";
+    }
+    return "";
+  }
+
+  static deputy_status* Add(void* self, const deputy_group* group) {
+    auto& all = *static_cast<GroupList*>(self);
+    const std::string wrong = all.Wrong(*group);
+    if (!wrong.empty()) {
+      all.host.Fault("groups: " + wrong);
+      return all.host.NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, wrong);
+    }
+    all.groups.emplace_back(group->nodes, group->nodes + group->node_count);
+    all.taken.insert(group->nodes, group->nodes + group->node_count);
+    return nullptr;
+  }
+};
+
 }  // namespace
+
+std::vector<std::vector<deputy_node_id>> Instance::Groups(const deputy_graph& graph) {
+  if (!names_groups()) return {};
+  const ShownGraph shown(plugin_.host(), graph);
+  GroupList list{plugin_.host(), graph, {}, {}};
+  deputy_group_sink sink{};
+  sink.struct_size = sizeof sink;
+  sink.self = &list;
+  sink.add = GroupList::Add;
+  const Outcome outcome = plugin_.Call("groups", [&] { return propose_->groups(made_, &graph, &sink); });
+  if (!outcome.ok()) plugin_.host().Fault("groups failed: " + outcome.ToString());
+  return list.groups;
+}
 
 std::vector<Answer> Instance::Query(const deputy_graph& graph) {
   const ShownGraph shown(plugin_.host(), graph);
@@ -143,7 +197,7 @@ std::vector<Answer> Instance::Query(const deputy_graph& graph) {
 
 std::vector<Claim> Instance::Propose(const deputy_graph& graph) {
   // A delegate that only names groups leaves the partitions to the host.
-  if (propose_ == nullptr || !DEPUTY_HAS_FN(propose_, deputy_ext_propose, propose)) return {};
+  if (!proposes()) return {};
   const ShownGraph shown(plugin_.host(), graph);
   Claims claims{plugin_.host(), graph, {}, {}};
   deputy_claim_sink sink{};
@@ -179,6 +233,10 @@ std::optional<Claim> Instance::ClaimAll(const deputy_graph& graph, Answer* refus
     }
     std::sort(claim.nodes.begin(), claim.nodes.end());
     whole = std::move(claim);
+  }
+  if (!whole && proposes()) {
+    *refusal = {DEPUTY_REASON_OTHER, "it claims not all nodes together"};
+    return std::nullopt;
   }
   if (!whole) {
     for (const Answer& answer : Query(graph)) {

@@ -60,6 +60,10 @@ class Instance {
   // Empty for a delegate that does not form its own partitions. Every claim must be compiled or released.
   std::vector<Claim> Propose(const deputy_graph& graph);
   void Release(Claim& claim);
+  bool proposes() const;
+  // Empty for a delegate that names none. Asked after Query about the same graph.
+  std::vector<std::vector<deputy_node_id>> Groups(const deputy_graph& graph);
+  bool names_groups() const;
   // Consumes the claim.
   std::unique_ptr<Executable> Compile(const deputy_graph& graph, Claim claim, Outcome* outcome);
 

@@ -79,12 +79,12 @@ bool TestRun::NoFaults(Plugin& plugin, const std::string& subject) {
   return faults.empty();
 }
 
-std::vector<Test> AllTests(const std::vector<Case>& cases) {
+std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models) {
   std::vector<Test> all;
-  for (std::vector<Test>& group :
-       std::vector<std::vector<Test>>{EntryTests(), OptionTests(), LifeCycleTests(cases), NumericTests(cases),
-                                      ExecutionTests(cases), ShapeTests(cases), ResizeTests(cases), BlobTests(cases),
-                                      ProfilingTests(cases), LeakTests(cases), HostTests(cases)})
+  for (std::vector<Test>& group : std::vector<std::vector<Test>>{
+           EntryTests(), OptionTests(), LifeCycleTests(cases), NumericTests(cases), PartitionTests(models),
+           ExecutionTests(cases), ShapeTests(cases), ResizeTests(cases), BlobTests(cases), ProfilingTests(cases),
+           LeakTests(cases, models), HostTests(cases)})
     for (Test& test : group) all.push_back(std::move(test));
   return all;
 }

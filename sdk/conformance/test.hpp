@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "case.hpp"
+#include "cases/models.hpp"
 #include "instance.hpp"
 
 namespace deputy::conformance {
@@ -75,19 +76,20 @@ struct Test {
   std::function<void(TestRun&)> run;
 };
 
-// In the order in which they are run. `cases` must outlive them.
-std::vector<Test> AllTests(const std::vector<Case>& cases);
+// In the order in which they are run. `cases` and `models` must outlive them.
+std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 
 std::vector<Test> EntryTests();
 std::vector<Test> OptionTests();
 std::vector<Test> LifeCycleTests(const std::vector<Case>& cases);
 std::vector<Test> NumericTests(const std::vector<Case>& cases);
+std::vector<Test> PartitionTests(const std::vector<ModelCase>& models);
 std::vector<Test> ExecutionTests(const std::vector<Case>& cases);
 std::vector<Test> ShapeTests(const std::vector<Case>& cases);
 std::vector<Test> ResizeTests(const std::vector<Case>& cases);
 std::vector<Test> ProfilingTests(const std::vector<Case>& cases);
 std::vector<Test> BlobTests(const std::vector<Case>& cases);
-std::vector<Test> LeakTests(const std::vector<Case>& cases);
+std::vector<Test> LeakTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> HostTests(const std::vector<Case>& cases);
 
 }  // namespace deputy::conformance

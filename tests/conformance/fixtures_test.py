@@ -98,6 +98,21 @@ EXPECTED = {
     "wrong_after_ten_runs": ("execution.repeated", "run 11 in one context"),
     "wrong_under_threads": ("execution.threads", "on 4 threads at once"),
     "writes_late": ("execution.late_writes", "it wrote output 0 after execute had returned"),
+    # Partitions of several nodes.
+    "claims_node_twice": ("partitions.claims", "propose: it claims a node twice"),
+    "claims_unknown_node": ("partitions.claims", "propose: it claims a node that does not exist"),
+    "claims_taken_node": ("partitions.claims", "propose: it claims a node that was not offered"),
+    "claims_wrong_border": ("partitions.claims", "a claim's inputs and outputs are not those of its nodes"),
+    "claims_without_release": ("partitions.claims", "has one of propose and claim_release without the other"),
+    "claims_refused": ("partitions.models", "and then compile refuses them: not supported: one node at a time"),
+    "claims_leak": ("leaks.claims", "bytes of memory are lost per proposal and refusal"),
+    "groups_unknown_node": ("partitions.groups", "groups: a group has a node that does not exist"),
+    "groups_node_twice": ("partitions.groups", "groups: a group has a node twice"),
+    "groups_overlap": ("partitions.groups", "groups: two groups have one node"),
+    "groups_of_one": ("partitions.groups", "groups: a group has less than two nodes"),
+    "groups_change": ("partitions.groups", "the second answer for the same graph differs from the first"),
+    "wrong_second_output": ("partitions.models", "partition of Relu0, Relu1: v2: largest error 1"),
+    "fails_chains": ("partitions.models", "and then compile refuses them: internal: one node expected"),
     # Other shapes.
     "resize_computes_wrong": ("resize.shapes", "to [5,3,4,5]: after it was resized: largest error"),
     "resize_forgets": ("resize.shapes", "it does not go back to the shapes that it was compiled for: not supported"),
@@ -150,9 +165,9 @@ EXPECTED = {
     "compile_only_writes_nothing": ("blob.compile_only", "opened to compile only, it writes no executable"),
 }
 # Sound on their own; they are wrong beside another plugin or for another host.
-SOUND = {"good", "able", "twin", "rival", "unavailable"}
+SOUND = {"good", "able", "claims_whole", "groups_named", "twin", "rival", "unavailable"}
 # All but the operators that a fixture does not have.
-SOUND_TESTS = "entry.*,options.*,lifecycle.*,numerics.Relu,execution.*,resize.*,profiling.*,blob.*,leaks.*,host.scan"
+SOUND_TESTS = "entry.*,options.*,lifecycle.*,numerics.Relu,partitions.*,execution.*,resize.*,profiling.*,blob.*,leaks.*,host.scan"
 NO_PLUGINS = {"helper", "good_aarch64"}
 
 
