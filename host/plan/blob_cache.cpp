@@ -164,7 +164,8 @@ void BlobCache::MakeRoom(uint64_t more) {
   std::vector<Entry> entries;
   uint64_t total = more;
   std::error_code error;
-  for (const fs::directory_entry& file : fs::directory_iterator(options_.folder, error)) {
+  for (fs::directory_iterator at(options_.folder, error), end; at != end; at.increment(error)) {
+    const fs::directory_entry& file = *at;
     const std::string name = file.path().filename().string();
     const fs::file_time_type used = file.last_write_time(error);
     if (error || !file.is_regular_file(error) || file.is_symlink(error)) continue;

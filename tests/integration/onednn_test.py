@@ -141,6 +141,17 @@ class OneDnn(unittest.TestCase):
         data = m.bytes([3, 16], [3, 12], m.quantized(m.add("Add", y, m.floats(12)), 0.03, 128))
         self.check(data, tolerance=0.031, fold=False)
 
+    # Before the scale of the result is applied; two linear functions do not fit into one primitive.
+    def test_functions_between_a_convolution_and_its_bytes(self):
+        for function in ("HardSigmoid", "Sigmoid", "Elu", "LeakyRelu", "Relu", "Mul"):
+            with self.subTest(function=function):
+                m = Model()
+                y = m.add("Conv", m.quantized("x", 0.02, 120), m.weights(INT8, 0, 8, 5, 3, 3, axis=0), m.floats(8))
+                y = m.add(function, y, *([m.floats(values=[0.25])] if function == "Mul" else []))
+                scale = 1 / 200
+                data = m.bytes([1, 5, 9, 10], [1, 8, 7, 8], m.quantized(y, scale, 20))
+                self.check(data, tolerance=scale * 1.01, fold=False)
+
     def test_result_of_bytes_that_stays_float(self):
         m = Model()
         y = m.add("Conv", m.quantized("x", 0.02, 120), m.weights(INT8, 0, 4, 3, 3, 3, axis=0))

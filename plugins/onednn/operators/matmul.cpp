@@ -40,7 +40,7 @@ Value Scaled(Program& program, Value c, float beta) {
   if (constant == nullptr) return AddLinear(program, c, beta, 0);
   const memory::dims dims = constant->desc().dims();
   return program.AddConstant(std::make_shared<Constant>(
-      "scaled(" + constant->key() + "," + std::to_string(beta) + ")", dims, [constant, beta, dims] {
+      "scaled(" + constant->key() + "," + Exactly(beta) + ")", dims, [constant, beta, dims] {
         std::vector<float> values(constant->floats(), constant->floats() + CountOf(dims));
         for (float& value : values) value *= beta;
         return values;
