@@ -39,30 +39,123 @@ int64_t SummedTerms(const Case& tested) {
       type.find("oftmax") != std::string::npos || type == "CumSum")
     return std::min<int64_t>(reference::CountOf(dims(0)), 4096);
   if (IsOneOf(type, {"Sum", "Mean"})) return static_cast<int64_t>(tested.inputs.size());
+  // All steps of all gates that an element depends on.
+  if (IsOneOf(type, {"RNN", "GRU", "LSTM"}))
+    return dims(0)[tested.node.Int("layout", 0) == 0 ? 0 : 1] * (dims(1)[2] + dims(2)[2]);
+  if (type == "DeformConv") return reference::CountOf(dims(1)) / std::max<int64_t>(1, dims(1)[0]);
+  if (type == "Einsum") {
+    int64_t terms = 1;
+    for (const Operand& operand : tested.inputs) terms = std::max(terms, reference::CountOf(operand.value.dims));
+    return terms;
+  }
+  if (type == "Attention") return dims(0).back() + dims(1)[dims(1).size() - 2];
+  if (IsOneOf(type, {"DFT", "STFT", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "Col2Im", "Det"}))
+    return reference::CountOf(dims(0));
   return 1;
 }
 
 // Only moved, compared or rounded to whole numbers.
 const std::set<std::string>& Exact() {
-  static const auto* const types = new std::set<std::string>{
-      "Abs",       "ArgMax",    "ArgMin",  "Ceil",  "Clip",    "Concat",    "DepthToSpace",    "Dropout",
-      "Expand",    "EyeLike",   "Flatten", "Floor", "Gather",  "GatherND",  "GatherElements",  "GlobalMaxPool",
-      "Hardmax",   "Identity",  "Max",     "Min",   "MaxPool", "Neg",       "OneHot",          "Pad",
-      "ReduceMax", "ReduceMin", "Relu",    "Round", "Reshape", "ScatterND", "ReverseSequence", "Sign",
-      "Slice",     "Split",     "Squeeze", "Tile",  "TopK",    "Transpose", "SpaceToDepth",    "Trilu",
-      "Unsqueeze", "Where"};
+  static const auto* const types = new std::set<std::string>{"Abs",
+                                                             "ArgMax",
+                                                             "ArgMin",
+                                                             "Ceil",
+                                                             "Clip",
+                                                             "Concat",
+                                                             "DepthToSpace",
+                                                             "Dropout",
+                                                             "Expand",
+                                                             "EyeLike",
+                                                             "Flatten",
+                                                             "Floor",
+                                                             "Gather",
+                                                             "GatherND",
+                                                             "GatherElements",
+                                                             "GlobalMaxPool",
+                                                             "Hardmax",
+                                                             "Identity",
+                                                             "Max",
+                                                             "Min",
+                                                             "MaxPool",
+                                                             "Neg",
+                                                             "OneHot",
+                                                             "Pad",
+                                                             "ReduceMax",
+                                                             "ReduceMin",
+                                                             "Relu",
+                                                             "Round",
+                                                             "Reshape",
+                                                             "ScatterND",
+                                                             "ReverseSequence",
+                                                             "Sign",
+                                                             "Slice",
+                                                             "Split",
+                                                             "Squeeze",
+                                                             "Tile",
+                                                             "TopK",
+                                                             "Transpose",
+                                                             "SpaceToDepth",
+                                                             "Trilu",
+                                                             "Unsqueeze",
+                                                             "Where",
+                                                             "CastLike",
+                                                             "CenterCropPad",
+                                                             "Compress",
+                                                             "Constant",
+                                                             "ConstantOfShape",
+                                                             "MaxRoiPool",
+                                                             "MaxUnpool",
+                                                             "NonMaxSuppression",
+                                                             "NonZero",
+                                                             "Scatter",
+                                                             "Unique"};
   return *types;
 }
 
 // Computed by a series or a table, whose last digits differ between good libraries.
 const std::set<std::string>& Series() {
-  static const auto* const types = new std::set<std::string>{
-      "Acos",           "Acosh",   "Asin",       "Asinh",        "Atan",         "Atanh",
-      "Celu",           "Cos",     "Cosh",       "Elu",          "Erf",          "Exp",
-      "Gelu",           "Log",     "LogSoftmax", "LpPool",       "Mish",         "Pow",
-      "Selu",           "Sigmoid", "Sin",        "Sinh",         "Tan",          "Softmax",
-      "Softplus",       "Tanh",    "LRN",        "GlobalLpPool", "ReduceLogSum", "ReduceLogSumExp",
-      "LpNormalization"};
+  static const auto* const types = new std::set<std::string>{"Acos",
+                                                             "Acosh",
+                                                             "Asin",
+                                                             "Asinh",
+                                                             "Atan",
+                                                             "Atanh",
+                                                             "Celu",
+                                                             "Cos",
+                                                             "Cosh",
+                                                             "Elu",
+                                                             "Erf",
+                                                             "Exp",
+                                                             "Gelu",
+                                                             "Log",
+                                                             "LogSoftmax",
+                                                             "LpPool",
+                                                             "Mish",
+                                                             "Pow",
+                                                             "Selu",
+                                                             "Sigmoid",
+                                                             "Sin",
+                                                             "Sinh",
+                                                             "Tan",
+                                                             "Softmax",
+                                                             "Softplus",
+                                                             "Tanh",
+                                                             "LRN",
+                                                             "GlobalLpPool",
+                                                             "ReduceLogSum",
+                                                             "ReduceLogSumExp",
+                                                             "LpNormalization",
+                                                             "RNN",
+                                                             "GRU",
+                                                             "LSTM",
+                                                             "Attention",
+                                                             "DFT",
+                                                             "STFT",
+                                                             "BlackmanWindow",
+                                                             "HammingWindow",
+                                                             "HannWindow",
+                                                             "MelWeightMatrix",
+                                                             "SoftmaxCrossEntropyLoss"};
   return *types;
 }
 
@@ -97,7 +190,7 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
     reason += "; a series";
   }
   if (type.find("Normalization") != std::string::npos) units += series;
-  if (type == "Resize") {
+  if (IsOneOf(type, {"AffineGrid", "DeformConv", "GridSample", "Resize", "RoiAlign", "Upsample"})) {
     units += series;
     reason += "; positions are computed";
   }

@@ -57,6 +57,12 @@ Attribute Attribute::Floats(std::vector<float> values) {
   made.floats = std::move(values);
   return made;
 }
+Attribute Attribute::Strings(std::vector<std::string> values) {
+  Attribute made;
+  made.type = DEPUTY_ATTRIBUTE_STRINGS;
+  made.strings = std::move(values);
+  return made;
+}
 Attribute Attribute::OfTensor(Tensor value) {
   Attribute made;
   made.type = DEPUTY_ATTRIBUTE_TENSOR;

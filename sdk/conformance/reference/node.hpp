@@ -28,6 +28,7 @@ struct Attribute {
   static Attribute String(std::string value);
   static Attribute Ints(std::vector<int64_t> values);
   static Attribute Floats(std::vector<float> values);
+  static Attribute Strings(std::vector<std::string> values);
   static Attribute OfTensor(Tensor value);
 };
 

@@ -137,7 +137,7 @@ std::vector<Tensor> MeanVarianceNormalization(const Node& node, const Inputs& in
   for (int64_t i = 0; i < x.count(); ++i) {
     const int64_t at = BroadcastFlat(kept, IndexOf(x.dims, i));
     const double mean = sum.Get(at) / count;
-    y.Put(i, (x.Get(i) - mean) / std::sqrt(squares.Get(at) / count - mean * mean + 1e-9));
+    y.Put(i, (x.Get(i) - mean) / (std::sqrt(squares.Get(at) / count - mean * mean) + 1e-9));
   }
   return {y};
 }

@@ -39,8 +39,7 @@ std::vector<Tensor> Col2Im(const Node& node, const Inputs& in) {
   return {y};
 }
 
-// Indices count in the tensor whose size the pool's attributes give; a larger output holds that tensor at its
-// beginning.
+// Indices count in the output, whose shape is given or follows from the attributes.
 std::vector<Tensor> MaxUnpool(const Node& node, const Inputs& in) {
   const Tensor &x = *in[0], &indices = *in[1];
   const Dims kernel = node.Ints("kernel_shape", {}), strides = node.Ints("strides", Dims(kernel.size(), 1));
@@ -49,8 +48,7 @@ std::vector<Tensor> MaxUnpool(const Node& node, const Inputs& in) {
   for (size_t d = 0; d < kernel.size(); ++d)
     dims.push_back((x.dims[d + 2] - 1) * strides[d] - pads[d] - pads[d + kernel.size()] + kernel[d]);
   Tensor y(x.dtype, At(in, 2) != nullptr ? ListOf(*in[2]) : dims);
-  for (int64_t i = 0; i < x.count(); ++i)
-    y.Copy(Flat(y.dims, IndexOf(dims, static_cast<int64_t>(indices.Get(i)))), x, i);
+  for (int64_t i = 0; i < x.count(); ++i) y.Copy(static_cast<int64_t>(indices.Get(i)), x, i);
   return {y};
 }
 

@@ -125,7 +125,8 @@ void StepLstm(const Cell& cell, const Vector& x, Vector& h, Vector& c) {
     const double input = cell.Activated(0, gate(0) + cell.Peephole(0, u, c[at]));
     const double forget = coupled ? 1 - input : cell.Activated(0, gate(2) + cell.Peephole(2, u, c[at]));
     c[at] = forget * c[at] + input * cell.Activated(1, gate(3));
-    h[at] = cell.Activated(0, gate(1) + cell.Peephole(1, u, c[at])) * cell.Activated(2, c[at]);
+    // The limit is one of the gates' sums; the cell itself may be larger.
+    h[at] = cell.Activated(0, gate(1) + cell.Peephole(1, u, c[at])) * cell.functions[2](c[at]);
   }
 }
 
