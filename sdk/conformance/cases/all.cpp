@@ -11,7 +11,7 @@ std::vector<Case> AllCases(uint64_t seed) {
         AddNormalizationCases, AddMovementCases,  AddIndexingCases,    AddReductionCases, AddResizeCases,
         AddQuantizationCases,  AddRecurrentCases, AddEinsumCases,      AddAttentionCases, AddSamplingCases,
         AddDetectionCases,     AddSignalCases,    AddLossCases,        AddSelectionCases, AddGenerationCases,
-        AddPatchCases,         AddOldCases})
+        AddPatchCases,         AddOldCases,       AddFirstCases})
     add(cases, seed);
   std::stable_sort(cases.begin(), cases.end(),
                    [](const Case& a, const Case& b) { return a.node.op_type < b.node.op_type; });

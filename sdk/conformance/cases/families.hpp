@@ -31,6 +31,7 @@ void AddSelectionCases(std::vector<Case>& cases, uint64_t seed);
 void AddGenerationCases(std::vector<Case>& cases, uint64_t seed);
 void AddPatchCases(std::vector<Case>& cases, uint64_t seed);
 void AddOldCases(std::vector<Case>& cases, uint64_t seed);
+void AddFirstCases(std::vector<Case>& cases, uint64_t seed);
 
 using reference::Attribute;
 using reference::Dims;

@@ -49,6 +49,9 @@ void AddQuantizationCases(std::vector<Case>& cases, uint64_t seed) {
     d.In(d.Random(u8, x, 0, 40)).Const(Real(scales)).Const(Zero(u8, zeros)).Note("scales=per-axis");
     d.With("axis", Attribute::Int(axis)).Add();
   }
+  q.In(q.Random({2, 3, 4})).Const(RealScalar(0.0625)).With("output_dtype", Attribute::Int(DEPUTY_DTYPE_INT8)).Add();
+  d.In(d.Random(u8, {2, 3, 4}, 0, 40)).Const(RealScalar(0.0625)).Const(Zero(u8, {3}));
+  d.With("output_dtype", Attribute::Int(DEPUTY_DTYPE_FLOAT16)).Add();
   // One scale for each two elements along the axis.
   const auto blocks = [](deputy_dtype dtype) {
     Tensor tensor(dtype, {2, 2, 3});

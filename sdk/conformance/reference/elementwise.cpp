@@ -85,8 +85,9 @@ std::vector<Tensor> Celu(const Node& node, const Inputs& in) {
 }
 
 std::vector<Tensor> Selu(const Node& node, const Inputs& in) {
-  const double alpha = node.Float("alpha", 1.67326319217681884765625f);
-  const double gamma = node.Float("gamma", 1.05070102214813232421875f);
+  const bool first = node.since_version < 6;
+  const double alpha = node.Float("alpha", first ? 1.6732f : 1.67326319217681884765625f);
+  const double gamma = node.Float("gamma", first ? 1.0507f : 1.05070102214813232421875f);
   return Map(*in[0], [=](double x) { return gamma * (x <= 0 ? alpha * std::expm1(x) : x); });
 }
 

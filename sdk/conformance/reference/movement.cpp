@@ -162,7 +162,7 @@ int64_t Padded(int64_t at, int64_t extent, const std::string& mode) {
 std::vector<Tensor> Pad(const Node& node, const Inputs& in) {
   const Tensor& x = *in[0];
   const std::string mode = node.String("mode", "constant");
-  const Dims pads = At(in, 1) != nullptr ? ListOf(*in[1]) : node.Ints("pads", {});
+  const Dims pads = At(in, 1) != nullptr ? ListOf(*in[1]) : node.Ints("pads", node.Ints("paddings", {}));
   Dims axes(x.rank());
   std::iota(axes.begin(), axes.end(), 0);
   if (At(in, 3) != nullptr) axes = ListOf(*in[3]);
@@ -223,9 +223,13 @@ std::vector<Tensor> Expand(const Node&, const Inputs& in) {
   return {y};
 }
 
-std::vector<Tensor> Tile(const Node&, const Inputs& in) {
+std::vector<Tensor> Tile(const Node& node, const Inputs& in) {
   const Tensor& x = *in[0];
-  const Dims repeats = ListOf(*in[1]);
+  Dims repeats = ListOf(*in[1]);
+  if (node.since_version < 6) {  // how often, along which axis
+    repeats.assign(x.rank(), 1);
+    repeats[static_cast<size_t>(in[2]->Get(0))] = static_cast<int64_t>(in[1]->Get(0));
+  }
   Dims dims = x.dims;
   for (size_t i = 0; i < dims.size(); ++i) dims[i] *= repeats[i];
   return {Picked(x, dims, [&](Dims index) {

@@ -48,7 +48,8 @@ std::vector<Tensor> QuantizeLinear(const Node& node, const Inputs& in) {
 
 std::vector<Tensor> DequantizeLinear(const Node& node, const Inputs& in) {
   const Tensor& x = *in[0];
-  Tensor y(in[1]->dtype, x.dims);
+  const auto named = static_cast<deputy_dtype>(node.Int("output_dtype", 0));
+  Tensor y(named != 0 ? named : in[1]->dtype, x.dims);
   for (int64_t i = 0; i < x.count(); ++i) {
     const int64_t at = Parameter(node, x.dims, *in[1], i);
     y.Put(i, (x.Get(i) - (At(in, 2) != nullptr ? in[2]->Get(at) : 0)) * in[1]->Get(at));
