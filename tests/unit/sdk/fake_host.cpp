@@ -181,12 +181,12 @@ deputy_claim_sink Host::claim_sink() {
 }
 
 Opened::Opened(Host& host, const deputy_delegate* delegate,
-               const std::vector<std::pair<std::string, std::string>>& options, uint32_t device)
+               const std::vector<std::pair<std::string, std::string>>& options, uint32_t device, uint32_t flags)
     : host_(host), delegate_(delegate) {
   std::vector<deputy_kv> pairs;
   for (const auto& [key, value] : options) pairs.push_back({Str(key), Str(value)});
   const std::string name = "entry";
-  const deputy_open_args args{sizeof args, device, host.table(), Str(name), pairs.data(), pairs.size(), 0, 0};
+  const deputy_open_args args{sizeof args, device, host.table(), Str(name), pairs.data(), pairs.size(), flags, 0};
   failure_.reset(delegate->open(delegate, &args, &instance_));
 }
 

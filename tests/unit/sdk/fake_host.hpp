@@ -134,7 +134,7 @@ class Host {
 class Opened {
  public:
   Opened(Host& host, const deputy_delegate* delegate,
-         const std::vector<std::pair<std::string, std::string>>& options = {}, uint32_t device = 0);
+         const std::vector<std::pair<std::string, std::string>>& options = {}, uint32_t device = 0, uint32_t flags = 0);
   ~Opened();
 
   bool ok() const { return instance_ != nullptr; }
