@@ -18,7 +18,6 @@ namespace {
 using testing::EntryOf;
 using testing::OfferAll;
 using testing::PatientScan;
-using testing::ReluSigmoid;
 using testing::TempFolder;
 
 struct Row {
@@ -206,6 +205,23 @@ const Row kRows[] = {
 #endif
 };
 
+// in -> Relu 'first' -> Relu 'next' -> Sigmoid 'third' -> Relu 'held' -> out, all float32 [4]; the last is somebody
+// else's.
+Graph Chain() {
+  Graph graph;
+  const ValueType type{DType::kFloat32, true, {4}};
+  ValueId from = graph.AddValue("in", type);
+  graph.inputs = {from};
+  for (const auto& [name, op_type] : {std::pair{"first", "Relu"}, std::pair{"next", "Relu"},
+                                      std::pair{"third", "Sigmoid"}, std::pair{"held", "Relu"}}) {
+    const ValueId to = graph.AddValue(std::string("of ") + name, type);
+    graph.nodes.push_back({name, PrimitiveBuilder("", op_type, 13).Finish(), {from}, {to}, {}});
+    from = to;
+  }
+  graph.outputs = {from};
+  return graph;
+}
+
 // "open: unavailable: no device", and what was logged of broken contracts.
 std::string Verdict(const Row& row) {
   const testing::LogKeeper log;
@@ -225,8 +241,9 @@ std::string Verdict(const Row& row) {
   if (row.verdict == std::string_view("hangs")) alarm(1);
   const Result<std::unique_ptr<Delegate>> opened = registry.Open({ids[0], "entry", 0, {}, nullptr});
   if (!opened.ok()) return failed("open", opened.status());
-  const Graph graph = ReluSigmoid();
-  const GraphView view = OfferAll(graph);
+  const Graph graph = Chain();
+  GraphView view = OfferAll(graph);
+  view.offered.back() = 0;
   std::vector<deputy::host::Verdict> verdicts;
   if (const Status status = (*opened)->QuerySupport(view, verdicts); !status.ok()) return failed("query", status);
   Result<std::vector<PartitionSpec>> claims = (*opened)->Propose(view);
@@ -237,7 +254,7 @@ std::string Verdict(const Row& row) {
   PartitionSpec partition;
   partition.nodes = {0};
   partition.inputs = {0};
-  partition.outputs = {1};
+  partition.outputs = {graph.nodes[0].outputs[0]};
   if (!claims->empty()) partition = claims->front();
   const Status compiled = (*opened)->Compile(view, partition).status();
   if (!compiled.ok()) return failed("compile", compiled);
