@@ -65,7 +65,7 @@ std::unique_ptr<Instance> TestRun::Open(Plugin& plugin, const OptionList& more, 
   if (delegate->probe != nullptr)
     outcome = plugin.Call("probe", [&] { return delegate->probe(delegate, plugin.host().table()); });
   if (!outcome.ok()) {
-    Skipped("the probe says that the delegate cannot run here: " + outcome.ToString());
+    Unavailable("the probe says that the delegate cannot run here: " + outcome.ToString());
     return nullptr;
   }
   std::unique_ptr<Instance> instance = Instance::Open(plugin, delegate, options, &outcome, "conformance", flags);
