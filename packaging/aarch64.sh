@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds Deputy for aarch64 on another machine and lets it classify the digits under emulation, with the simulated NPU
-# first. Slow: the whole host is built once more, and the emulator runs it at a fraction of its speed.
+# Builds Deputy for aarch64 on another machine and runs it under emulation: the digits with the simulated NPU first, and
+# the conformance kit over its plugins over a small delegate in C and over a generated project in C++. Slow: the
+# whole host is built once more, and the emulator runs it at a fraction of its speed.
 #
-#   packaging/aarch64.sh [sysroot|build|test]...      default: all three
+#   packaging/aarch64.sh [build|digits|conformance]...      default: all of them, in this order
 #
 # The libraries of aarch64 come from Debian's archive into a folder below build/, without root and without changing
 # which architectures this machine's dpkg knows. The cross compiler and the emulator: packaging/install-deps.sh test.
@@ -12,6 +13,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/build-env.sh"
 sysroot=$root/build/aarch64-sysroot
 prefix=$root/build/aarch64-prefix
+emulated=(qemu-aarch64-static -L "$sysroot" -E "LD_LIBRARY_PATH=$prefix/lib")
 
 packages=(
   libc6-dev libstdc++-12-dev
@@ -48,16 +50,17 @@ build() {
   cmake --build --preset aarch64 --parallel "$jobs"
   rm -rf "$prefix"
   cmake --install build/aarch64 --prefix "$prefix" >build/aarch64-install.log
+  # The host starts its worker as a program of its own. Not every kernel knows to start it under the emulator
+  # (binfmt_misc), so a script does.
+  local worker=$prefix/lib/deputy/deputy-worker
+  mv "$worker" "$worker.aarch64"
+  printf '#!/bin/sh\nexec %s "%s" "$@"\n' "${emulated[*]}" "$worker.aarch64" >"$worker"
+  chmod +x "$worker"
 }
 
-# The probe of a plugin starts a program of this prefix, which has to run under the emulator as well: where the kernel
-# does not start foreign programs by itself (binfmt_misc), plugins are loaded without that probe.
 run_digits() {
-  local deputy=(qemu-aarch64-static -L "$sysroot" -E "LD_LIBRARY_PATH=$prefix/lib" "$prefix/bin/deputy")
-  local settings=()
-  "$prefix/bin/deputy" --version >/dev/null 2>&1 || settings=(--set plugins.trust=any --set plugins.probe_timeout=60s)
   local output
-  output=$("${deputy[@]}" digits "${settings[@]}" --set delegates.onednn.enabled=false) || {
+  output=$("${emulated[@]}" "$prefix/bin/deputy" digits --set delegates.onednn.enabled=false) || {
     echo "$output"
     exit 1
   }
@@ -68,14 +71,41 @@ run_digits() {
   }
 }
 
-for what in "${@:-sysroot build test}"; do
+# run_kit PLUGIN.so [OPTION...]
+run_kit() {
+  "${emulated[@]}" "$prefix/bin/deputy-conformance" "$@" --timeout 300
+}
+
+# What vendors would cross-build: the small delegate of tests/languages, and a generated project.
+run_conformance() {
+  local made=$root/build/aarch64-made plugins=$prefix/lib/deputy/plugins
+  rm -rf "$made"
+  mkdir -p "$made"
+  aarch64-linux-gnu-gcc -std=c99 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Werror -I"$prefix/include" -shared \
+    -Wl,--build-id,-z,now,-z,nodelete,-z,defs "$root/tests/languages/c/small.c" -o "$made/small_c.so"
+  "${emulated[@]}" "$prefix/bin/deputy" new-plugin made_npu --dir "$made/made_npu"
+  cmake -G Ninja -S "$made/made_npu" -B "$made/build" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_TOOLCHAIN_FILE="$root/packaging/cmake/aarch64.cmake" -DDeputySDK_DIR="$prefix/lib/cmake/DeputySDK" >"$made/log"
+  cmake --build "$made/build" >>"$made/log"
+  run_kit "$made/small_c.so"
+  run_kit "$made/build/made_npu.so"
+  run_kit "$plugins/null.so" --set claim_identity=true
+  run_kit "$plugins/sim_npu.so" --quirks "$root/plugins/sim_npu/conformance.txt"
+}
+
+for what in "${@:-build digits conformance}"; do
   for part in $what; do
     case "$part" in
-      sysroot) step "the libraries of aarch64" && make_sysroot ;;
-      build) step "build and install" && build ;;
-      test) step "digits under emulation" && run_digits ;;
+      build)
+        step "the libraries of aarch64"
+        make_sysroot
+        step "build and install"
+        build
+        ;;
+      digits) step "digits under emulation" && run_digits ;;
+      conformance) step "conformance under emulation" && run_conformance ;;
       *)
-        echo "aarch64: unknown part '$part'; known: sysroot, build, test" >&2
+        echo "aarch64: unknown part '$part'; known: build, digits, conformance" >&2
         exit 2
         ;;
     esac

@@ -21,6 +21,8 @@ ValueType Merge(const ValueType& a, const ValueType& b) {
   return merged;
 }
 
+void Forget(ValueType& type) { type = {type.dtype, false, {}}; }
+
 bool Same(const ValueType& a, const ValueType& b) { return a.ranked == b.ranked && a.dims == b.dims; }
 
 // The type of one element of a sequence along its axis; unranked where the axis is none.
@@ -42,9 +44,19 @@ ValueType SequenceOf(const ValueType& element, int64_t axis, int64_t length) {
   return sequence;
 }
 
+// What all walks over a graph and its regions may spend together.
+struct WalkBudget {
+  FoldBudget folds;
+  size_t visits = 0;
+  // Visits of nodes that had to be typed again. Loops in loops whose states change in each round would double them with
+  // each level.
+  size_t repeated = 0;
+  static constexpr size_t kMostRepeated = 100'000;
+};
+
 class Walk {
  public:
-  Walk(Graph& graph, const InferenceOptions& options, FoldBudget& budget)
+  Walk(Graph& graph, const InferenceOptions& options, WalkBudget& budget)
       : graph_(graph), options_(options), budget_(budget), uses_(graph.values.size(), 0) {
     for (const Node& node : graph.nodes) CountReads(node);
     for (const ValueId id : graph.outputs) ++uses_[id];
@@ -60,6 +72,7 @@ class Walk {
 
  private:
   Status Visit(Node node) {
+    ++budget_.visits;
     const bool repeats = node.kind() == OpKind::kLoop || node.kind() == OpKind::kScan;
     Status status = node.kind() == OpKind::kIf ? VisitIf(node) : repeats ? VisitRepetition(node) : VisitPlain(node);
     if (status.ok()) return status;
@@ -97,7 +110,7 @@ class Walk {
         node.kind() == OpKind::kOther)
       return Keep(node);
     DEPUTY_ASSIGN_OR_RETURN(std::optional<std::vector<Tensor>> outputs,
-                            FoldNode(graph_, node, constants_, options_.evaluator, FreedBy(node), budget_));
+                            FoldNode(graph_, node, constants_, options_.evaluator, FreedBy(node), budget_.folds));
     return outputs ? Replace(node, *outputs) : Keep(node);
   }
 
@@ -158,7 +171,8 @@ class Walk {
   }
 
   // The body is typed for the states that enter it. Extents that a round changes are not known, and the body is typed
-  // again, until no round changes them.
+  // again, until no round changes them; once the budget is spent, nothing is said of the states, which no round
+  // changes.
   Status VisitRepetition(Node& node) {
     if (node.regions.size() != 1) return Error(StatusCode::kModel, "it needs one body");
     const Region whole = node.regions[0];
@@ -176,6 +190,9 @@ class Walk {
     }
     for (bool again = true; again;) {
       node.regions[0] = whole;
+      if (budget_.repeated > WalkBudget::kMostRepeated)
+        for (size_t i = 0; i < form.states; ++i) Forget(entries[form.before_inputs() + i]);
+      const size_t before = budget_.visits;
       DEPUTY_RETURN_IF_ERROR(Specialize(node.regions[0], entries));
       const Graph& body = *node.regions[0].body;
       again = false;
@@ -185,6 +202,7 @@ class Walk {
         again = again || !Same(entry, merged);
         entry = merged;
       }
+      if (again) budget_.repeated += budget_.visits - before;
     }
     const Graph& body = *node.regions[0].body;
     for (size_t i = 0; i < node.outputs.size(); ++i) {
@@ -273,7 +291,7 @@ class Walk {
 
   Graph& graph_;
   const InferenceOptions& options_;
-  FoldBudget& budget_;
+  WalkBudget& budget_;
   ShapeTracker shapes_;
   std::vector<uint32_t> uses_;  // reads by nodes that are left, regions and outputs
   std::vector<ValueType> types_;
@@ -283,7 +301,7 @@ class Walk {
 }  // namespace
 
 Status InferGraph(Graph& graph, const InferenceOptions& options) {
-  FoldBudget budget(options.fold_budget_bytes);
+  WalkBudget budget{FoldBudget(options.fold_budget_bytes)};
   return Walk(graph, options, budget).Run();
 }
 

@@ -4,14 +4,14 @@
 #include <cstring>
 #include <optional>
 
+#include "base/aligned.hpp"
 #include "kernels/columns.hpp"
 #include "kernels/linalg/linalg.hpp"
+#include "kernels/plane.hpp"
 #include "kernels/slots.hpp"
 
 namespace deputy::host {
 namespace {
-
-constexpr size_t AlignUp(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 ColumnGeometry GeometryOf(const ConvolutionShape& shape) { return {shape.window.all(), shape.in, shape.out}; }
 
@@ -118,11 +118,6 @@ void SumChannel(const ColumnGeometry& geometry, const PaddedChannel& channel, li
   }
 }
 
-// What linalg::ConvolvePlane computes straight from the input.
-bool IsPlain(const ConvolutionShape& shape) {
-  return shape.window.rank <= 2 && shape.window.axes[shape.window.rank - 1].stride <= 2;
-}
-
 std::optional<PaddedChannel> LayoutOf(const ConvolutionShape& shape) {
   const ColumnGeometry geometry = GeometryOf(shape);
   return geometry.wide_size() > 0 ? PaddedChannel::Of(geometry) : std::nullopt;
@@ -142,17 +137,7 @@ void ConvolvePlanes(const ConvolutionShape& shape, const T* x, const T* weights,
   const int64_t in_size = geometry.wide_size(), out_size = geometry.narrow_size(), taps = geometry.taps();
   const int64_t filters = shape.out_channels / shape.group;
   linalg::PlaneArgs<T> plane;
-  for (size_t i = 0; i < 2; ++i) {  // one axis is one row
-    const bool row_only = shape.window.rank == 1 && i == 0;
-    const size_t from = shape.window.rank == 1 ? 0 : i;
-    const WindowAxis axis = row_only ? WindowAxis() : shape.window.axes[from];
-    plane.in[i] = row_only ? 1 : shape.in[from];
-    plane.out[i] = row_only ? 1 : shape.out[from];
-    plane.kernel[i] = axis.kernel;
-    plane.strides[i] = axis.stride;
-    plane.dilations[i] = axis.dilation;
-    plane.pads[i] = axis.pad_begin;
-  }
+  DescribePlane(shape, plane);
   plane.zeros = static_cast<const T*>(workspace);
   std::memset(workspace, 0, static_cast<size_t>(plane.in[1]) * sizeof(T));
   pool.ParallelFor(shape.batch * shape.group, PlaneGrain(shape, geometry), [&](int64_t begin, int64_t end) {
@@ -203,12 +188,12 @@ void ConvolvePadded(const ConvolutionShape& shape, const PaddedChannel& channel,
 
 bool IsDepthwise(const ConvolutionShape& shape) {
   return shape.in_channels == shape.group && shape.group > 1 && GeometryOf(shape).wide_size() > 0 &&
-         (IsPlain(shape) || LayoutOf(shape).has_value());
+         (IsPlainPlane(shape.window) || LayoutOf(shape).has_value());
 }
 
 template <class T>
 size_t DepthwiseWorkspace(const ConvolutionShape& shape, const ThreadPool& pool) {
-  if (IsPlain(shape)) return AlignUp(static_cast<size_t>(shape.in[shape.window.rank - 1]) * sizeof(T));
+  if (IsPlainPlane(shape.window)) return AlignUp(static_cast<size_t>(shape.in[shape.window.rank - 1]) * sizeof(T));
   const DepthwiseSizes sizes(GeometryOf(shape), *LayoutOf(shape), sizeof(T));
   return sizes.offsets + static_cast<size_t>(SlotCount(pool, shape.batch * shape.group)) * sizes.slot;
 }
@@ -216,7 +201,7 @@ size_t DepthwiseWorkspace(const ConvolutionShape& shape, const ThreadPool& pool)
 template <class T>
 void ConvolveDepthwise(const ConvolutionShape& shape, const T* x, const T* weights, const T* bias, T* y,
                        void* workspace, ThreadPool& pool) {
-  if (IsPlain(shape))
+  if (IsPlainPlane(shape.window))
     ConvolvePlanes(shape, x, weights, bias, y, workspace, pool);
   else
     ConvolvePadded(shape, *LayoutOf(shape), x, weights, bias, y, workspace, pool);

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/linalg/rows.hpp"
+#include "kernels/plane.hpp"
 
 namespace deputy::host {
 namespace {
@@ -139,25 +140,10 @@ void MaxRowWithIndices(const PoolShape& shape, const RowWindow& window, const T*
   }
 }
 
-// What a module of linalg/ computes plane by plane.
-bool IsPlain(const PoolShape& shape) {
-  return shape.window.rank <= 2 && shape.window.axes[shape.window.rank - 1].stride <= 2;
-}
-
 linalg::PoolArgs PlaneOf(const PoolShape& shape, bool largest) {
   linalg::PoolArgs plane;
   plane.largest = largest;
-  for (size_t i = 0; i < 2; ++i) {  // one axis is one row
-    const bool row_only = shape.window.rank == 1 && i == 0;
-    const size_t from = shape.window.rank == 1 ? 0 : i;
-    const WindowAxis axis = row_only ? WindowAxis() : shape.window.axes[from];
-    plane.in[i] = row_only ? 1 : shape.in[from];
-    plane.out[i] = row_only ? 1 : shape.out[from];
-    plane.kernel[i] = axis.kernel;
-    plane.strides[i] = axis.stride;
-    plane.dilations[i] = axis.dilation;
-    plane.pads[i] = axis.pad_begin;
-  }
+  DescribePlane(shape, plane);
   return plane;
 }
 
@@ -182,7 +168,7 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
   const size_t last = shape.window.rank - 1;
   const int64_t in_size = Product(shape.in, last + 1), out_size = Product(shape.out, last + 1);
   if constexpr (std::is_same_v<T, float>) {
-    if (indices == nullptr && IsPlain(shape)) {
+    if (indices == nullptr && IsPlainPlane(shape.window)) {
       const linalg::PoolArgs all = PlaneOf(shape, true);
       ForEachPlane(shape, pool, [&](int64_t plane) {
         linalg::PoolArgs one = all;
@@ -240,7 +226,7 @@ void AveragePool(const PoolShape& shape, const T* x, T* y, bool count_padding, T
   const size_t last = shape.window.rank - 1;
   const int64_t in_size = Product(shape.in, last + 1), out_size = Product(shape.out, last + 1);
   if constexpr (std::is_same_v<T, float>) {
-    if (IsPlain(shape)) {
+    if (IsPlainPlane(shape.window)) {
       const linalg::PoolArgs all = PlaneOf(shape, false);
       ForEachPlane(shape, pool, [&](int64_t plane) {
         linalg::PoolArgs one = all;

@@ -1,5 +1,6 @@
 #include "constant.hpp"
 
+#include <cstdio>
 #include <utility>
 
 namespace onednn {
@@ -33,6 +34,12 @@ std::shared_ptr<const Constant> Constant::Reshaped(std::shared_ptr<const Constan
   view->made_.clear();
   view->whole_ = std::move(constant);
   return view;
+}
+
+std::string Exactly(float number) {
+  char text[32];
+  const int length = std::snprintf(text, sizeof text, "%a", static_cast<double>(number));
+  return {text, static_cast<size_t>(length)};
 }
 
 std::shared_ptr<const memory> ConstantStore::Converted(const Constant& constant, const memory::desc& from,

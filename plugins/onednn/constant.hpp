@@ -44,6 +44,9 @@ class Constant {
   mutable std::vector<float> made_;
 };
 
+// A number in a recipe, in hexadecimal: numbers that differ read differently.
+std::string Exactly(float number);
+
 // Converted constants, kept alive by those who use them. [any-thread]
 class ConstantStore {
  public:

@@ -1,5 +1,4 @@
-// One case on an opened delegate: the graph that is shown, the buffers that are bound, and the comparison with the
-// oracle.
+// One case on an opened delegate: the graph that is shown, and what is compiled of it.
 #pragma once
 
 #include <memory>
@@ -7,49 +6,23 @@
 #include <string>
 #include <vector>
 
-#include "guarded_buffer.hpp"
-#include "plugin.hpp"
-#include "tolerance.hpp"
+#include "shown_model.hpp"
 
 namespace deputy::conformance {
 
-// A graph of one node, or of a chain, with the values that its inputs have and its outputs must get.
-struct CaseGraph {
-  deputy_graph graph;
+// A graph of one node with the values that its inputs have and its outputs must get.
+class CaseGraph final : public ShownModel {
+ public:
+  // `tested` must outlive it.
+  explicit CaseGraph(const Case& tested);
+  Tolerance ToleranceIn(const Claim& claim, deputy_value_id id, deputy_dtype computes_in) const override;
+
   // One per input and output of the graph, in its order.
   std::vector<reference::Tensor> inputs, expected;
-  std::vector<std::string> input_names, output_names;
-
-  explicit CaseGraph(const Case& tested);
-};
-
-// The tensors of one run, between guard pages. Inputs can only be read; outputs are filled with `poison`.
-class Binding {
- public:
-  // Order of the tensors as in the claim.
-  Binding(const CaseGraph& shown, const Claim& claim, Flush flush, uint8_t poison);
-
-  Outcome Run(Context& context) { return context.Execute(inputs_, outputs_); }
-  // From now on nobody may write the outputs, either.
-  void Close();
-  // The bytes of each output.
-  std::vector<std::vector<uint8_t>> Results() const;
 
  private:
-  deputy_tensor Bound(const std::string& name, const reference::Tensor& tensor, Flush flush);
-  std::vector<std::unique_ptr<GuardedBuffer>> input_buffers_, output_buffers_;
-  std::vector<deputy_tensor> inputs_, outputs_;
+  const Case& tested_;
 };
-
-// What can be wrong with the results of a run; `second` are those of another run that began with another poison. ""
-// when nothing is.
-std::string FaultOfResults(const CaseGraph& shown, const Claim& claim, const std::vector<std::vector<uint8_t>>& first,
-                           const std::vector<std::vector<uint8_t>>& second);
-// Against the oracle.
-std::string FaultOfValues(const Case& tested, const CaseGraph& shown, const Claim& claim,
-                          const std::vector<std::vector<uint8_t>>& results, deputy_dtype computes_in);
-
-constexpr uint8_t kPoison = 0xa5, kOtherPoison = 0x5a;
 
 // A case that the delegate takes, compiled, with a context; the simplest of them for tests that need just any.
 struct Compiled {

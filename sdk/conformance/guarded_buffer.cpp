@@ -15,7 +15,7 @@ const size_t kPage = static_cast<size_t>(sysconf(_SC_PAGESIZE));
 
 }  // namespace
 
-GuardedBuffer::GuardedBuffer(std::string name, size_t bytes, Flush flush)
+GuardedBuffer::GuardedBuffer(std::string name, size_t bytes, Flush flush, size_t alignment)
     : name_(std::move(name)),
       before_("memory in front of " + name_),
       behind_("memory behind " + name_),
@@ -27,7 +27,7 @@ GuardedBuffer::GuardedBuffer(std::string name, size_t bytes, Flush flush)
   mapping_ = static_cast<uint8_t*>(mapped);
   uint8_t* inner = mapping_ + kPage;
   mprotect(inner, inner_, PROT_READ | PROT_WRITE);
-  data_ = flush == Flush::kBegin ? inner : inner + inner_ - bytes;
+  data_ = flush == Flush::kBegin ? inner : inner + inner_ - (bytes + alignment - 1) / alignment * alignment;
   WatchRegion(mapping_, kPage, Forbidden::kAll, before_.c_str());
   WatchRegion(inner + inner_, kPage, Forbidden::kAll, behind_.c_str());
 }
@@ -55,6 +55,15 @@ void GuardedBuffer::Protect(bool read_only, const std::string& why) {
   inside_ = name_ + why;
   if (read_only) WatchRegion(inner, inner_, Forbidden::kWrites, inside_.c_str());
   mprotect(inner, inner_, read_only ? PROT_READ : PROT_READ | PROT_WRITE);
+}
+
+void GuardedBuffer::Seal(const std::string& why) {
+  if (mapping_ == nullptr) return;
+  uint8_t* inner = mapping_ + kPage;
+  UnwatchRegion(inner);
+  inside_ = name_ + why;
+  WatchRegion(inner, inner_, Forbidden::kAll, inside_.c_str());
+  mprotect(inner, inner_, PROT_NONE);
 }
 
 }  // namespace deputy::conformance

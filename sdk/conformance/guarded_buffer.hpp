@@ -14,8 +14,9 @@ enum class Flush { kBegin, kEnd };
 
 class GuardedBuffer {
  public:
-  // `name` is for messages: "input 0".
-  GuardedBuffer(std::string name, size_t bytes, Flush flush);
+  // `name` is for messages: "input 0". With kEnd a larger alignment leaves as many bytes as it needs behind the
+  // elements.
+  GuardedBuffer(std::string name, size_t bytes, Flush flush, size_t alignment = 1);
   ~GuardedBuffer();
   GuardedBuffer(const GuardedBuffer&) = delete;
   GuardedBuffer& operator=(const GuardedBuffer&) = delete;
@@ -27,6 +28,8 @@ class GuardedBuffer {
   void Assign(const std::vector<uint8_t>& bytes);
   // No writes from now on, or writes again. `why` completes "wrote input 0".
   void Protect(bool read_only, const std::string& why = "");
+  // No access at all from now on. `why` completes "reached input 0".
+  void Seal(const std::string& why);
 
  private:
   std::string name_, before_, behind_, inside_;

@@ -5,15 +5,11 @@
 
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "deputy/abi/ext/options.h"
-#include "deputy/abi/ext/propose.h"
 #include "host_services.hpp"
-#include "model_graph.hpp"
 
 namespace deputy::conformance {
 
@@ -37,6 +33,8 @@ class Plugin {
   const deputy_delegate* Delegate(const std::string& id);
   std::vector<const deputy_delegate*> Delegates();
   const void* Extension(const deputy_delegate* delegate, const char* id);
+  // The table behind the id, if it has the `size` bytes of ABI 0.1; a fault and NULL where it says that it is smaller.
+  const void* Extension(const deputy_delegate* delegate, const char* id, size_t size);
 
   // Runs a function of the plugin. Exceptions and changes of the floating point environment become faults.
   Outcome Call(const char* function, const std::function<deputy_status*()>& call);
@@ -47,19 +45,6 @@ class Plugin {
   HostServices host_;
   const deputy_plugin* table_;
   bool initialized_ = false;
-};
-
-struct Answer {
-  deputy_reason reason = DEPUTY_REASON_OTHER;
-  std::string detail;
-  bool operator==(const Answer& other) const { return reason == other.reason && detail == other.detail; }
-};
-const char* ReasonName(deputy_reason reason);
-
-struct Claim {
-  std::vector<deputy_node_id> nodes;
-  std::vector<deputy_value_id> inputs, outputs;
-  void* handle = nullptr;
 };
 
 class Context;
@@ -74,6 +59,7 @@ class Executable {
 
   // NULL and the reason.
   std::unique_ptr<Context> CreateContext(std::string* why_not);
+  deputy_executable* handle() { return made_; }
 
  private:
   Plugin& plugin_;
@@ -89,44 +75,12 @@ class Context {
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
   Outcome Execute(const std::vector<deputy_tensor>& inputs, const std::vector<deputy_tensor>& outputs);
+  deputy_context* handle() { return made_; }
 
  private:
   Plugin& plugin_;
   const deputy_delegate* delegate_;
   deputy_context* made_;
-};
-
-// An opened delegate.
-class Instance {
- public:
-  static std::unique_ptr<Instance> Open(Plugin& plugin, const deputy_delegate* delegate, const OptionList& options,
-                                        Outcome* outcome, const std::string& name = "conformance");
-  ~Instance();
-  Instance(const Instance&) = delete;
-  Instance& operator=(const Instance&) = delete;
-
-  deputy_instance* handle() { return made_; }
-  Plugin& plugin() { return plugin_; }
-  const deputy_delegate* delegate() const { return delegate_; }
-
-  // One answer per node of the graph; a node without an answer is not taken.
-  std::vector<Answer> Query(const deputy_graph& graph);
-  // Empty for a delegate that does not form its own partitions. Every claim must be compiled or released.
-  std::vector<Claim> Propose(const deputy_graph& graph);
-  void Release(Claim& claim);
-  // Consumes the claim.
-  std::unique_ptr<Executable> Compile(const deputy_graph& graph, Claim claim, Outcome* outcome);
-
-  // As a host does it: its own claim for all nodes if it makes one, else all nodes if it says yes to each. Nothing and
-  // the first "no" otherwise. The claim has the graph's inputs and outputs.
-  std::optional<Claim> ClaimAll(const deputy_graph& graph, Answer* refusal);
-
- private:
-  Instance(Plugin& plugin, const deputy_delegate* delegate, deputy_instance* made);
-  Plugin& plugin_;
-  const deputy_delegate* delegate_;
-  deputy_instance* made_;
-  const deputy_ext_propose* propose_;
 };
 
 }  // namespace deputy::conformance

@@ -14,8 +14,12 @@ void TestRun::BeginCase(int64_t index, const std::string& subject) {
 }
 
 void TestRun::Failed(const std::string& subject, const std::string& text) {
-  ++failures_;
-  sink_({FindingKind::kFailed, subject, text});
+  Found({FindingKind::kFailed, subject, text});
+}
+
+void TestRun::Found(const Finding& finding) {
+  if (finding.kind == FindingKind::kFailed) ++failures_;
+  sink_(finding);
 }
 
 std::unique_ptr<Plugin> TestRun::Load(bool init) {
@@ -44,7 +48,7 @@ const deputy_delegate* TestRun::Delegate(Plugin& plugin) {
   return nullptr;
 }
 
-std::unique_ptr<Instance> TestRun::Open(Plugin& plugin, const OptionList& more) {
+std::unique_ptr<Instance> TestRun::Open(Plugin& plugin, const OptionList& more, uint32_t flags) {
   const deputy_delegate* delegate = Delegate(plugin);
   if (delegate == nullptr) return nullptr;
   OptionList options = settings_.options;
@@ -64,7 +68,7 @@ std::unique_ptr<Instance> TestRun::Open(Plugin& plugin, const OptionList& more) 
     Skipped("the probe says that the delegate cannot run here: " + outcome.ToString());
     return nullptr;
   }
-  std::unique_ptr<Instance> instance = Instance::Open(plugin, delegate, options, &outcome);
+  std::unique_ptr<Instance> instance = Instance::Open(plugin, delegate, options, &outcome, "conformance", flags);
   if (instance == nullptr) Failed("", "open failed: " + outcome.ToString());
   return instance;
 }
@@ -75,11 +79,12 @@ bool TestRun::NoFaults(Plugin& plugin, const std::string& subject) {
   return faults.empty();
 }
 
-std::vector<Test> AllTests(const std::vector<Case>& cases) {
+std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models) {
   std::vector<Test> all;
-  for (std::vector<Test>& group :
-       std::vector<std::vector<Test>>{EntryTests(), OptionTests(), LifeCycleTests(cases), NumericTests(cases),
-                                      ExecutionTests(cases), ShapeTests(cases), LeakTests(cases), HostTests(cases)})
+  for (std::vector<Test>& group : std::vector<std::vector<Test>>{
+           EntryTests(), OptionTests(), LifeCycleTests(cases), NumericTests(cases), PartitionTests(models),
+           ExecutionTests(cases), ShapeTests(cases), ResizeTests(cases), BlobTests(cases), ProfilingTests(cases),
+           LeakTests(cases, models), HostTests(cases)})
     for (Test& test : group) all.push_back(std::move(test));
   return all;
 }

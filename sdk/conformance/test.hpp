@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "case.hpp"
-#include "plugin.hpp"
+#include "cases/models.hpp"
+#include "instance.hpp"
 
 namespace deputy::conformance {
 
@@ -51,13 +52,15 @@ class TestRun {
   void Failed(const std::string& subject, const std::string& text);
   void Skipped(const std::string& reason) { sink_({FindingKind::kSkipped, "", reason}); }
   void Note(const std::string& text) { sink_({FindingKind::kNote, "", text}); }
+  // What was found out elsewhere.
+  void Found(const Finding& finding);
   size_t failures() const { return failures_; }
 
   // The plugin, loaded and initialized; NULL after a failure has been recorded.
   std::unique_ptr<Plugin> Load(bool init = true);
   const deputy_delegate* Delegate(Plugin& plugin);
   // Opened with the options of the command line, on top of them `more`.
-  std::unique_ptr<Instance> Open(Plugin& plugin, const OptionList& more = {});
+  std::unique_ptr<Instance> Open(Plugin& plugin, const OptionList& more = {}, uint32_t flags = 0);
   // Records the faults that the plugin has made so far; true when there were none.
   bool NoFaults(Plugin& plugin, const std::string& subject);
 
@@ -73,16 +76,20 @@ struct Test {
   std::function<void(TestRun&)> run;
 };
 
-// In the order in which they are run. `cases` must outlive them.
-std::vector<Test> AllTests(const std::vector<Case>& cases);
+// In the order in which they are run. `cases` and `models` must outlive them.
+std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 
 std::vector<Test> EntryTests();
 std::vector<Test> OptionTests();
 std::vector<Test> LifeCycleTests(const std::vector<Case>& cases);
 std::vector<Test> NumericTests(const std::vector<Case>& cases);
+std::vector<Test> PartitionTests(const std::vector<ModelCase>& models);
 std::vector<Test> ExecutionTests(const std::vector<Case>& cases);
 std::vector<Test> ShapeTests(const std::vector<Case>& cases);
-std::vector<Test> LeakTests(const std::vector<Case>& cases);
+std::vector<Test> ResizeTests(const std::vector<Case>& cases);
+std::vector<Test> ProfilingTests(const std::vector<Case>& cases);
+std::vector<Test> BlobTests(const std::vector<Case>& cases);
+std::vector<Test> LeakTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> HostTests(const std::vector<Case>& cases);
 
 }  // namespace deputy::conformance

@@ -1,7 +1,10 @@
-// A delegate that claims one operator and computes it with the conformance kit's own oracle, except in one respect: an
-// attribute, an element type or a rank with which it is wrong. Without a lie it is right everywhere. Options choose.
+// A delegate that claims one operator, or all, and computes them with the conformance kit's own oracle, except in one
+// respect: an attribute, an element type, a rank or a form of a partition with which it is wrong. Without a lie it is
+// right everywhere. Options choose.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -104,17 +107,27 @@ reference::Node NodeOf(const NodeView& view) {
   return node;
 }
 
-// An input of the node: left out, a constant, or an input of the partition.
-struct Source {
-  bool present = false;
-  int partition_input = -1;
-  reference::Tensor constant;
+// A node of the partition, with the numbers of its values.
+struct Step {
+  reference::Node node;
+  std::vector<deputy_value_id> inputs, outputs;
 };
+
+using Values = std::map<deputy_value_id, reference::Tensor>;
 
 struct Program {
   Lie lie;
-  reference::Node node;
-  std::vector<Source> sources;
+  std::vector<Step> steps;
+  Values constants;
+  std::vector<deputy_value_id> inputs, outputs;
+
+  bool LiesAbout(const char* name) const { return lie.kind == "partition" && lie.name == name; }
+
+  bool ReadsInside(deputy_value_id id) const {
+    for (const Step& step : steps)
+      if (std::count(step.inputs.begin(), step.inputs.end(), id) != 0) return true;
+    return false;
+  }
 };
 
 class LiarContext final : public ExecutionContext {
@@ -122,22 +135,17 @@ class LiarContext final : public ExecutionContext {
   explicit LiarContext(std::shared_ptr<const Program> program) : program_(std::move(program)) {}
 
   Status Execute(const RunArgs& run) override {
-    std::vector<reference::Tensor> given(program_->sources.size());
-    reference::Inputs inputs;
-    for (size_t i = 0; i < given.size(); ++i) {
-      const Source& source = program_->sources[i];
-      given[i] = source.constant;
-      if (source.partition_input >= 0) {
-        const TensorView tensor = run.input(static_cast<size_t>(source.partition_input));
-        const reference::Dims dims(tensor.dims().begin(), tensor.dims().end());
-        given[i] = reference::Decode(static_cast<deputy_dtype>(tensor.dtype()), dims,
-                                     static_cast<const uint8_t*>(tensor.data()));
-      }
-      inputs.push_back(source.present ? &given[i] : nullptr);
+    Values values = program_->constants;
+    for (size_t i = 0; i < run.input_count(); ++i) {
+      const TensorView tensor = run.input(i);
+      const reference::Dims dims(tensor.dims().begin(), tensor.dims().end());
+      const size_t at = program_->LiesAbout("order") ? run.input_count() - 1 - i : i;
+      values[program_->inputs[at]] = reference::Decode(static_cast<deputy_dtype>(tensor.dtype()), dims,
+                                                       static_cast<const uint8_t*>(tensor.data()));
     }
-    const std::vector<reference::Tensor> made = Lied(program_->lie, program_->node, inputs);
+    for (const Step& step : program_->steps) Compute(step, values);
     for (size_t i = 0; i < run.output_count(); ++i) {
-      const std::vector<uint8_t> bytes = reference::Encode(made[i]);
+      const std::vector<uint8_t> bytes = reference::Encode(values.at(OutputAt(i)));
       if (bytes.size() != run.output(i).byte_size()) return Status(Code::kInternal, "the output has another size");
       if (!bytes.empty()) std::memcpy(run.output(i).data(), bytes.data(), bytes.size());
     }
@@ -145,6 +153,34 @@ class LiarContext final : public ExecutionContext {
   }
 
  private:
+  void Compute(const Step& step, Values& values) const {
+    reference::Inputs inputs;
+    for (const deputy_value_id id : step.inputs) inputs.push_back(id == DEPUTY_NO_VALUE ? nullptr : &values.at(id));
+    reference::Tensor zeros;
+    const bool same = inputs.size() == 2 && step.inputs[0] == step.inputs[1] && inputs[0] != nullptr;
+    if (same && program_->LiesAbout("same-input")) {
+      zeros = reference::Tensor(inputs[0]->dtype, inputs[0]->dims);
+      inputs[1] = &zeros;
+    }
+    const std::vector<reference::Tensor> made = Lied(program_->lie, step.node, inputs);
+    for (size_t i = 0; i < step.outputs.size(); ++i)
+      if (step.outputs[i] != DEPUTY_NO_VALUE) values[step.outputs[i]] = made[i];
+    // Who computes in place destroys what others may still read.
+    if (program_->LiesAbout("in-place") && step.inputs.size() == 1) values[step.inputs[0]] = made[0];
+  }
+
+  deputy_value_id OutputAt(size_t i) const {
+    const std::vector<deputy_value_id>& outputs = program_->outputs;
+    if (program_->LiesAbout("inner-output") && program_->ReadsInside(outputs[i]))
+      return program_->steps.back().outputs[0];
+    if (!program_->LiesAbout("output-order")) return outputs[i];
+    std::vector<deputy_value_id> in_order;
+    for (const Step& step : program_->steps)
+      for (const deputy_value_id id : step.outputs)
+        if (std::count(outputs.begin(), outputs.end(), id) != 0) in_order.push_back(id);
+    return in_order[i];
+  }
+
   std::shared_ptr<const Program> program_;
 };
 
@@ -162,8 +198,10 @@ class Liar final : public PartitionDelegate {
   static OptionSchema Options() {
     return OptionSchema()
         .String("operator", "", "the operator that is claimed; all that the oracle knows when empty")
-        .String("kind", "", "what the lie is about: attribute, dtype, rank")
-        .String("name", "", "which attribute, element type or rank")
+        .String("kind", "", "what the lie is about: attribute, dtype, rank, partition")
+        .String("name", "",
+                "which attribute, element type or rank; of a partition order, output-order, inner-output, same-input, "
+                "in-place")
         .String("usual", "", "the value of the attribute for which it is right")
         .String("how", "off", "ignored: the attribute is not looked at; off: one element is wrong");
   }
@@ -179,25 +217,24 @@ class Liar final : public PartitionDelegate {
   }
 
   Result<std::unique_ptr<Executable>> Compile(const PartitionView& partition) override {
-    if (partition.nodes().size() != 1) return Status(Code::kNotSupported, "one node at a time");
-    const NodeView& node = partition.nodes()[0];
     auto program = std::make_shared<Program>();
     program->lie = {std::string(options().String("kind")), std::string(options().String("name")),
                     std::string(options().String("usual")), std::string(options().String("how"))};
-    program->node = NodeOf(node);
-    for (size_t i = 0; i < node.input_count(); ++i) {
-      const ValueView value = node.input(i);
-      Source source;
-      source.present = value.exists();
-      if (value.exists() && value.is_constant()) {
+    for (const ValueView& value : partition.inputs()) program->inputs.push_back(value.id());
+    for (const ValueView& value : partition.outputs()) program->outputs.push_back(value.id());
+    for (const NodeView& node : partition.nodes()) {
+      Step step{NodeOf(node), {}, {}};
+      for (size_t i = 0; i < node.input_count(); ++i) {
+        const ValueView value = node.input(i);
+        step.inputs.push_back(value.exists() ? value.id() : DEPUTY_NO_VALUE);
+        if (!value.exists() || !value.is_constant()) continue;
         const reference::Dims dims(value.dims().begin(), value.dims().end());
-        source.constant = reference::Decode(static_cast<deputy_dtype>(value.dtype()), dims,
-                                            static_cast<const uint8_t*>(value.constant()));
-      } else if (value.exists()) {
-        for (size_t j = 0; j < partition.inputs().size(); ++j)
-          if (partition.inputs()[j].id() == value.id()) source.partition_input = static_cast<int>(j);
+        program->constants[value.id()] = reference::Decode(static_cast<deputy_dtype>(value.dtype()), dims,
+                                                           static_cast<const uint8_t*>(value.constant()));
       }
-      program->sources.push_back(std::move(source));
+      for (size_t i = 0; i < node.output_count(); ++i)
+        step.outputs.push_back(node.output(i).exists() ? node.output(i).id() : DEPUTY_NO_VALUE);
+      program->steps.push_back(std::move(step));
     }
     return std::unique_ptr<Executable>(std::make_unique<LiarExecutable>(std::move(program)));
   }

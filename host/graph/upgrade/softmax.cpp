@@ -26,7 +26,11 @@ Status UpgradeSoftmax(NodeRewrite& node) {
   const ValueType input = node.input_type(0);
   int64_t axis = node.primitive().GetInt("axis", 1);
   const PrimitiveBuilder before(node.primitive());
-  if (axis < 0 && input.ranked) axis += static_cast<int64_t>(input.dims.size());
+  if (input.ranked) {
+    const int64_t given = axis, rank = static_cast<int64_t>(input.dims.size());
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis > rank) return Error(StatusCode::kModel, "axis {} is outside the rank {}", given, rank);
+  }
   const std::optional<int64_t> only = axis == -1 ? std::optional<int64_t>(-1) : OnlyAxis(input, axis);
   if (only) {
     const bool last = *only == static_cast<int64_t>(input.dims.size()) - 1;

@@ -48,8 +48,8 @@ std::shared_ptr<const Constant> Signed(const Integers& weights) {
 // The bias in units of the sums of products.
 std::shared_ptr<const Constant> InUnits(const std::shared_ptr<const Constant>& bias, float source,
                                         const std::vector<float>& weights) {
-  std::string recipe = "units(" + bias->key() + "," + std::to_string(source);
-  for (const float scale : weights) recipe += "," + std::to_string(scale);
+  std::string recipe = "units(" + bias->key() + "," + Exactly(source);
+  for (const float scale : weights) recipe += "," + Exactly(scale);
   const memory::dims dims = bias->desc().dims();
   return std::make_shared<Constant>(recipe + ")", dims, [bias, source, weights, dims] {
     std::vector<float> values(bias->floats(), bias->floats() + CountOf(dims));
@@ -58,9 +58,15 @@ std::shared_ptr<const Constant> InUnits(const std::shared_ptr<const Constant>& b
   });
 }
 
-bool HasOperands(const Operation& operation) {
-  return std::any_of(operation.post_ops.begin(), operation.post_ops.end(),
-                     [](const PostOp& post_op) { return post_op.operand != kNoValue; });
+// Whether one primitive does all post-ops and the change of scale after them, so that integers come out of it: none has
+// an operand, and none is a linear function, of which there is one in a primitive (see PostOps::MostAtOnce).
+bool EndsInIntegers(const std::vector<PostOp>& post_ops) {
+  for (size_t i = 0; i < post_ops.size(); ++i) {
+    if (post_ops[i].operand != kNoValue || post_ops[i].algorithm == algorithm::eltwise_linear) return false;
+    for (size_t j = 0; j < i; ++j)
+      if (post_ops[i].algorithm == post_ops[j].algorithm) return false;
+  }
+  return true;
 }
 
 // The index of the operation that makes integers of a result, if nothing else happens to it.
@@ -92,7 +98,7 @@ bool UseInProduct(Program& program, const std::vector<size_t>& readers, size_t i
   if (made.Has(2))
     made.inputs[2] =
         program.AddConstant(InUnits(program.shared_constant(made.inputs[2]), source->scaling.scale, weights->scales));
-  const size_t after = HasOperands(operation) ? kNoValue : QuantizedAt(program, readers, operation.output);
+  const size_t after = EndsInIntegers(operation.post_ops) ? QuantizedAt(program, readers, operation.output) : kNoValue;
   if (after == kNoValue) {
     program.Replace(index, std::move(made));
     return true;

@@ -27,10 +27,12 @@ class PostOps {
 
   // make(attributes) creates a primitive descriptor. Returns the one with most post-ops that is not slow; if all are,
   // the one without any, for references are not to be trusted with them (that of element-wise functions writes
-  // nothing).
+  // nothing). A result in integers cannot be worked on afterwards: then it is all or dnnl::error.
   template <class Make>
   auto Fit(const Make& make) {
-    for (attached_ = MostAtOnce(); attached_ > 0; --attached_) {
+    attached_ = MostAtOnce();
+    if (form_ != nullptr && form_->result) return make(Attributes(attached_));
+    for (; attached_ > 0; --attached_) {
       try {
         auto chosen = make(Attributes(attached_));
         if (!IsSlow(chosen.impl_info_str())) return chosen;

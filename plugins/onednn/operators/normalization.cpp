@@ -29,7 +29,7 @@ void ReadBatchNormalization(const sdk::NodeView& node, Program& program) {
   const memory::dims y = program.dims(x);
   const float epsilon = sdk::op::BatchNormalization(node.primitive()).epsilon();
   std::vector<std::shared_ptr<const Constant>> given;  // scale, shift, mean, variance
-  std::string recipe = "(" + std::to_string(epsilon);
+  std::string recipe = "(" + Exactly(epsilon);
   for (size_t i = 1; i < 5; ++i) {
     given.push_back(program.shared_constant(program.Find(node.input(i))));
     recipe += "," + given.back()->key();

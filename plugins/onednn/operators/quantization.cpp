@@ -71,7 +71,7 @@ std::shared_ptr<const Constant> Reals(const sdk::NodeView& node, const std::shar
   const sdk::DType type = node.input(0).dtype();
   const memory::dims dims = integers->values->desc().dims();
   std::string recipe = "reals(" + integers->values->key() + "," + std::to_string(integers->axis);
-  for (const float scale : integers->scales) recipe += "," + std::to_string(scale);
+  for (const float scale : integers->scales) recipe += "," + Exactly(scale);
   for (const int32_t zero : integers->zeros) recipe += "," + std::to_string(zero);
   return std::make_shared<Constant>(recipe + ")", dims, [integers, dims, type] {
     const size_t count = static_cast<size_t>(CountOf(dims));

@@ -34,7 +34,7 @@ struct Job {
     Binding binding(shown, claim, Flush::kEnd, kPoison);
     const Outcome outcome = binding.Run(context);
     if (!outcome.ok()) return "execute failed: " + outcome.ToString();
-    return FaultOfValues(tested, shown, claim, binding.Results(), run.settings().computes_in);
+    return FaultOfValues(shown, claim, binding.Results(), run.settings().computes_in);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "case_run.hpp"
+#include "model_run.hpp"
 #include "surroundings.hpp"
 #include "test.hpp"
 
@@ -76,6 +77,22 @@ void CheckCompile(TestRun& run, const std::vector<Case>& cases) {
   });
 }
 
+// Claims that nobody adopts.
+void CheckClaims(TestRun& run, const std::vector<ModelCase>& models) {
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  if (instance == nullptr) return;
+  if (!instance->proposes()) return run.Skipped("it does not form partitions of its own");
+  std::vector<std::unique_ptr<ModelGraph>> shown;
+  for (const ModelCase& model : models) shown.push_back(std::make_unique<ModelGraph>(model));
+  Watch(run, "proposal and refusal", [&] {
+    for (const auto& model : shown)
+      for (Claim& claim : instance->Propose(model->graph)) instance->Release(claim);
+    return true;
+  });
+}
+
 void CheckContext(TestRun& run, const std::vector<Case>& cases) {
   Opened opened = Open(run, cases);
   if (!opened.compiled) return;
@@ -102,12 +119,13 @@ void CheckExecute(TestRun& run, const std::vector<Case>& cases) {
 
 }  // namespace
 
-std::vector<Test> LeakTests(const std::vector<Case>& cases) {
+std::vector<Test> LeakTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models) {
   const auto with = [&cases](void (*check)(TestRun&, const std::vector<Case>&)) {
     return [&cases, check](TestRun& run) { check(run, cases); };
   };
   return {{"leaks.open", with(CheckOpen)},
           {"leaks.compile", with(CheckCompile)},
+          {"leaks.claims", [&models](TestRun& run) { CheckClaims(run, models); }},
           {"leaks.context", with(CheckContext)},
           {"leaks.execute", with(CheckExecute)}};
 }

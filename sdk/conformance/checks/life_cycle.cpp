@@ -15,8 +15,7 @@ std::string RunOnce(const TestRun& run, Compiled& compiled, Context& context) {
   Binding binding(*compiled.shown, compiled.claim, Flush::kEnd, kPoison);
   const Outcome outcome = binding.Run(context);
   if (!outcome.ok()) return "execute failed: " + outcome.ToString();
-  return FaultOfValues(*compiled.tested, *compiled.shown, compiled.claim, binding.Results(),
-                       run.settings().computes_in);
+  return FaultOfValues(*compiled.shown, compiled.claim, binding.Results(), run.settings().computes_in);
 }
 
 void CheckProbe(TestRun& run) {

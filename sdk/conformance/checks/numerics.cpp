@@ -37,7 +37,7 @@ Taken RunCase(TestRun& run, Instance& instance, const Case& tested) {
     if (!outcome.ok()) return fail("it takes the node, and then execute fails: " + outcome.ToString());
     results[i] = binding.Results();
   }
-  std::string wrong = FaultOfValues(tested, shown, *claim, results[0], run.settings().computes_in);
+  std::string wrong = FaultOfValues(shown, *claim, results[0], run.settings().computes_in);
   if (const std::string fault = FaultOfResults(shown, *claim, results[0], results[1]); !fault.empty()) wrong = fault;
   if (!wrong.empty()) return fail(wrong);
   run.Passed(tested.label);

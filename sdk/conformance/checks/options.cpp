@@ -1,4 +1,6 @@
 // The options of a delegate: a schema that holds together, every value of it accepted, and read back.
+#include "deputy/abi/ext/options.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>

@@ -30,9 +30,9 @@ void CheckSeveral(TestRun& run, const std::vector<Case>& cases) {
       for (Compiled& one : compiled) {
         Binding binding(*one.shown, one.claim, Flush::kEnd, kPoison);
         const Outcome outcome = binding.Run(*one.context);
-        const std::string wrong = outcome.ok() ? FaultOfValues(*one.tested, *one.shown, one.claim, binding.Results(),
-                                                               run.settings().computes_in)
-                                               : "execute failed: " + outcome.ToString();
+        const std::string wrong =
+            outcome.ok() ? FaultOfValues(*one.shown, one.claim, binding.Results(), run.settings().computes_in)
+                         : "execute failed: " + outcome.ToString();
         if (!wrong.empty()) run.Failed(one.tested->name(), "several shapes in turns: " + wrong);
       }
     if (!compiled.empty() && ++operators == kMostOperators) break;
@@ -95,9 +95,8 @@ void CheckOpenExtents(TestRun& run, const std::vector<Case>& cases) {
     }
     Binding binding(known, *claim, Flush::kEnd, kPoison);
     outcome = binding.Run(*context);
-    const std::string wrong = outcome.ok()
-                                  ? FaultOfValues(tested, known, *claim, binding.Results(), run.settings().computes_in)
-                                  : "execute failed: " + outcome.ToString();
+    const std::string wrong = outcome.ok() ? FaultOfValues(known, *claim, binding.Results(), run.settings().computes_in)
+                                           : "execute failed: " + outcome.ToString();
     if (wrong.empty())
       run.Passed(tested.name());
     else

@@ -27,7 +27,8 @@ std::vector<const Finding*> JudgedTest::Culprits() const {
     const std::set<std::string> parts = PartsOf(one->subject);
     const bool explained = std::any_of(failed.begin(), failed.end(), [&](const Finding* other) {
       const std::set<std::string> fewer = PartsOf(other->subject);
-      return fewer.size() < parts.size() && std::includes(parts.begin(), parts.end(), fewer.begin(), fewer.end());
+      return !other->subject.empty() && fewer.size() < parts.size() &&
+             std::includes(parts.begin(), parts.end(), fewer.begin(), fewer.end());
     });
     const bool said = std::any_of(culprits.begin(), culprits.end(), [&](const Finding* other) {
       return other->subject == one->subject && other->text == one->text;

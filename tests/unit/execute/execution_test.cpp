@@ -1,52 +1,16 @@
 // Plans over the CPU, run by hand: homes of values, dynamic extents, branches.
 #include "execute/execution.hpp"
 
-#include <gtest/gtest.h>
-
-#include "cpu/delegate.hpp"
-#include "graph/inference.hpp"
-#include "graph/verify.hpp"
+#include "unit/execute/cpu_plan.hpp"
 
 namespace deputy::host {
 namespace {
 
-Node MakeNode(const std::string& op, int32_t version, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
-  Node node;
-  node.name = op;
-  node.primitive = PrimitiveBuilder("", op, version).Finish();
-  node.inputs = std::move(inputs);
-  node.outputs = std::move(outputs);
-  return node;
-}
-
-ValueType Floats(std::vector<int64_t> dims) { return {DType::kFloat32, true, std::move(dims)}; }
-
-class ExecutionTest : public testing::Test {
- protected:
-  Status Prepare(Graph graph) {
-    DEPUTY_RETURN_IF_ERROR(VerifyGraph(graph));
-    DEPUTY_RETURN_IF_ERROR(InferGraph(graph, {}));
-    delegates_ = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
-    PlacementOptions options;
-    options.delegates.resize(1);
-    DEPUTY_ASSIGN_OR_RETURN(plan_, MakePlan(std::make_shared<Graph>(std::move(graph)), delegates_, options));
-    DEPUTY_ASSIGN_OR_RETURN(execution_, Execution::Create(plan_));
-    return {};
-  }
-  std::vector<float> Values(ValueId id) const {
-    const deputy_tensor& tensor = execution_->tensor(id);
-    const float* data = static_cast<const float*>(tensor.data);
-    return {data, data + tensor.byte_size / sizeof(float)};
-  }
-
-  std::vector<std::shared_ptr<Delegate>> delegates_;
-  std::shared_ptr<const Plan> plan_;
-  std::unique_ptr<Execution> execution_;
-};
+using ExecutionTest = CpuPlanTest;
 
 TEST_F(ExecutionTest, AChainRunsThroughTheArenaIntoTheBoundOutput) {
   Graph graph;
-  const ValueId x = graph.AddValue("x", Floats({3})), a = graph.AddValue("a"), b = graph.AddValue("b");
+  const ValueId x = graph.AddValue("x", FloatType({3})), a = graph.AddValue("a"), b = graph.AddValue("b");
   const ValueId y = graph.AddValue("y");
   graph.inputs = {x};
   graph.outputs = {y};
@@ -63,7 +27,7 @@ TEST_F(ExecutionTest, AChainRunsThroughTheArenaIntoTheBoundOutput) {
 
 TEST_F(ExecutionTest, ExtentsThatOnlyTheRunKnowsGrowAndShrink) {
   Graph graph;
-  const ValueId x = graph.AddValue("x", Floats({4})), n = graph.AddValue("n", {DType::kInt64, true, {1}});
+  const ValueId x = graph.AddValue("x", FloatType({4})), n = graph.AddValue("n", {DType::kInt64, true, {1}});
   const ValueId zero =
       graph.AddConstant("zero", *Tensor::FromValues<int64_t>(DType::kInt64, {1}, std::vector<int64_t>{0}));
   const ValueId y = graph.AddValue("y");
@@ -88,7 +52,7 @@ TEST_F(ExecutionTest, ExtentsThatOnlyTheRunKnowsGrowAndShrink) {
 
 Graph IfGraph(ValueType condition_type) {
   Graph graph;
-  const ValueId c = graph.AddValue("c", std::move(condition_type)), x = graph.AddValue("x", Floats({2}));
+  const ValueId c = graph.AddValue("c", std::move(condition_type)), x = graph.AddValue("x", FloatType({2}));
   const ValueId y = graph.AddValue("y");
   graph.inputs = {c, x};
   graph.outputs = {y};
@@ -136,7 +100,7 @@ TEST_F(ExecutionTest, AKnownConditionPutsItsBranchInPlaceOfTheIf) {
 
 TEST_F(ExecutionTest, AFailingStepNamesItsNode) {
   Graph graph;
-  const ValueId x = graph.AddValue("x", Floats({4})), i = graph.AddValue("i", {DType::kInt64, true, {1}});
+  const ValueId x = graph.AddValue("x", FloatType({4})), i = graph.AddValue("i", {DType::kInt64, true, {1}});
   const ValueId y = graph.AddValue("y");
   graph.inputs = {x, i};
   graph.outputs = {y};
@@ -154,7 +118,7 @@ TEST_F(ExecutionTest, AFailingStepNamesItsNode) {
 
 TEST_F(ExecutionTest, ShapesOfKnownValuesAreFolded) {
   Graph graph;
-  const ValueId x = graph.AddValue("x", Floats({2, 6})), shape = graph.AddValue("shape"), y = graph.AddValue("y");
+  const ValueId x = graph.AddValue("x", FloatType({2, 6})), shape = graph.AddValue("shape"), y = graph.AddValue("y");
   graph.inputs = {x};
   graph.outputs = {y};
   graph.nodes = {MakeNode("Shape", 13, {x}, {shape}), MakeNode("Reshape", 13, {x, shape}, {y})};

@@ -1,59 +1,14 @@
 // Loops and Scans over the CPU: states, sequences, captures, extents that grow.
 #include "execute/repetition.hpp"
 
-#include <gtest/gtest.h>
-
-#include "cpu/delegate.hpp"
-#include "execute/execution.hpp"
-#include "graph/inference.hpp"
-#include "graph/verify.hpp"
+#include "unit/execute/cpu_plan.hpp"
 
 namespace deputy::host {
 namespace {
 
 using Floats = std::vector<float>;
 
-Node MakeNode(const PrimitiveBuilder& builder, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
-  Node node;
-  node.primitive = builder.Finish();
-  node.name = node.primitive.op_type();
-  node.inputs = std::move(inputs);
-  node.outputs = std::move(outputs);
-  return node;
-}
-
-Node MakeNode(const char* op, int32_t version, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
-  return MakeNode(PrimitiveBuilder("", op, version), std::move(inputs), std::move(outputs));
-}
-
-ValueType FloatType(std::vector<int64_t> dims) { return {DType::kFloat32, true, std::move(dims)}; }
-
-class RepetitionTest : public testing::Test {
- protected:
-  Status Prepare(Graph graph) {
-    DEPUTY_RETURN_IF_ERROR(VerifyGraph(graph));
-    DEPUTY_RETURN_IF_ERROR(InferGraph(graph, {}));
-    delegates_ = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
-    PlacementOptions options;
-    options.delegates.resize(1);
-    DEPUTY_ASSIGN_OR_RETURN(plan_, MakePlan(std::make_shared<Graph>(std::move(graph)), delegates_, options));
-    DEPUTY_ASSIGN_OR_RETURN(execution_, Execution::Create(plan_));
-    return {};
-  }
-  Floats Values(ValueId id) const {
-    const deputy_tensor& tensor = execution_->tensor(id);
-    const float* data = static_cast<const float*>(tensor.data);
-    return {data, data + tensor.byte_size / sizeof(float)};
-  }
-  std::vector<int64_t> Dims(ValueId id) const {
-    const deputy_tensor& tensor = execution_->tensor(id);
-    return {tensor.dims, tensor.dims + tensor.rank};
-  }
-
-  std::vector<std::shared_ptr<Delegate>> delegates_;
-  std::shared_ptr<const Plan> plan_;
-  std::unique_ptr<Execution> execution_;
-};
+using RepetitionTest = CpuPlanTest;
 
 // state = [state, state + x] in each round, and x + state's sum is kept of each; x is captured. `trips` and `going` are
 // inputs; the body goes on as long as its condition was true.
@@ -181,30 +136,32 @@ struct SummingScan {
   }
 };
 
-TEST_F(RepetitionTest, AScanReadsElementsOfItsSequences) {
-  SummingScan scan(0);
-  ASSERT_TRUE(Prepare(scan.graph).ok());
-  Floats start = {0, 100}, sequence = {1, 2, 3, 4, 5, 6}, last(2), sums(6);
-  execution_->Bind(scan.start, start.data());
-  execution_->Bind(scan.sequence, sequence.data());
-  execution_->Bind(scan.last, last.data());
-  execution_->Bind(scan.sums, sums.data());
-  ASSERT_TRUE(execution_->Run().ok());
-  EXPECT_EQ(last, (Floats{9, 112}));
-  EXPECT_EQ(sums, (Floats{5, 106, 8, 110, 9, 112}));
+class ScanTest : public CpuPlanTest {
+ protected:
+  void Run(int64_t axis, Floats sequence) {
+    SummingScan scan(axis);
+    ASSERT_TRUE(Prepare(scan.graph).ok());
+    Floats start = {0, 100};
+    execution_->Bind(scan.start, start.data());
+    execution_->Bind(scan.sequence, sequence.data());
+    execution_->Bind(scan.last, last_.data());
+    execution_->Bind(scan.sums, sums_.data());
+    ASSERT_TRUE(execution_->Run().ok());
+  }
+
+  Floats last_ = Floats(2), sums_ = Floats(6);
+};
+
+TEST_F(ScanTest, ReadsElementsOfItsSequences) {
+  Run(0, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(last_, (Floats{9, 112}));
+  EXPECT_EQ(sums_, (Floats{5, 106, 8, 110, 9, 112}));
 }
 
-TEST_F(RepetitionTest, SequencesMayStandAlongAnotherAxis) {
-  SummingScan scan(-1);
-  ASSERT_TRUE(Prepare(scan.graph).ok());
-  Floats start = {0, 100}, sequence = {1, 3, 5, 2, 4, 6}, last(2), sums(6);
-  execution_->Bind(scan.start, start.data());
-  execution_->Bind(scan.sequence, sequence.data());
-  execution_->Bind(scan.last, last.data());
-  execution_->Bind(scan.sums, sums.data());
-  ASSERT_TRUE(execution_->Run().ok());
-  EXPECT_EQ(last, (Floats{9, 112}));
-  EXPECT_EQ(sums, (Floats{5, 8, 9, 106, 110, 112}));
+TEST_F(ScanTest, SequencesMayStandAlongAnotherAxis) {
+  Run(-1, {1, 3, 5, 2, 4, 6});
+  EXPECT_EQ(last_, (Floats{9, 112}));
+  EXPECT_EQ(sums_, (Floats{5, 8, 9, 106, 110, 112}));
 }
 
 TEST_F(RepetitionTest, ABodyThatDoesNotFitIsRefused) {

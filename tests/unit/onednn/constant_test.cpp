@@ -54,6 +54,8 @@ TEST_F(ConstantStoreTest, ARecipeIsFollowedOnlyWhenNeeded) {
   EXPECT_EQ(made, 1);
 }
 
+TEST(Constant, RecipesTellSmallNumbersApart) { EXPECT_NE(Exactly(1.04e-5f), Exactly(1.05e-5f)); }
+
 TEST(Constant, ReshapedIsTheSameElements) {
   const std::vector<float> elements = {1, 2, 3, 4, 5, 6};
   const auto whole = std::make_shared<Constant>(elements.data(), Plain({6}));

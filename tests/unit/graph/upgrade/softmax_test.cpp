@@ -36,6 +36,15 @@ TEST(UpgradeSoftmax, AxisBeyondTheLastNormalizesSingleElements) {
   EXPECT_EQ(ElementsOf<float>(Result1(made, {Floats({3}, {1, 2, 3})})), (std::vector<float>{1, 1, 1}));
 }
 
+TEST(UpgradeSoftmax, AnAxisOutsideTheRankIsRefused) {
+  for (const int64_t axis : {int64_t{-5}, int64_t{-3}, int64_t{3}, INT64_MIN}) {
+    const PassGraph made = OldNode(PrimitiveBuilder("", "Softmax", 11).Set("axis", axis), {{2, 3}});
+    const Status status = UpgradeError(made);
+    EXPECT_EQ(status.code(), StatusCode::kModel);
+    EXPECT_EQ(status.message(), "axis " + std::to_string(axis) + " is outside the rank 2");
+  }
+}
+
 TEST(UpgradeSoftmax, UnknownRankIsFlattenedInTheRun) {
   PassGraph made = OldNode(PrimitiveBuilder("", "Softmax", 11).Set("axis", int64_t{2}), {{2, 3, 4}});
   made.graph.values[0].type.ranked = false;

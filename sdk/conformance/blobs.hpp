@@ -1,0 +1,83 @@
+// Executables as bytes: ext/blob.h of the delegate under test, called as a host does. What a plugin does wrong with a
+// sink or with a blob that it was lent is written down as a fault.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "deputy/abi/ext/blob.h"
+#include "guarded_buffer.hpp"
+#include "instance.hpp"
+
+namespace deputy::conformance {
+
+// Bytes that a plugin is lent, aligned to 64 and read-only. They are out of reach once they were released.
+class LentBlob {
+ public:
+  LentBlob(HostServices& host, const std::vector<uint8_t>& bytes);
+  LentBlob(const LentBlob&) = delete;
+  LentBlob& operator=(const LentBlob&) = delete;
+
+  const deputy_blob* form() const { return &form_; }
+  // Every use of the blob is over, `when` says why. It must have been released by now.
+  void Expect(const std::string& when);
+
+ private:
+  static void Release(void* owner);
+  HostServices& host_;
+  std::unique_ptr<GuardedBuffer> memory_;
+  deputy_blob form_{};
+  std::atomic<int> released_{0};
+};
+
+// An executable that was restored, and the blob behind it.
+class Restored {
+ public:
+  Restored(std::unique_ptr<Executable> executable, std::shared_ptr<LentBlob> blob)
+      : executable_(std::move(executable)), blob_(std::move(blob)) {}
+  ~Restored();
+  Restored(const Restored&) = delete;
+  Restored& operator=(const Restored&) = delete;
+  Executable& executable() { return *executable_; }
+
+ private:
+  std::unique_ptr<Executable> executable_;
+  std::shared_ptr<LentBlob> blob_;
+};
+
+class Blobs {
+ public:
+  // has() is false without the extension.
+  Blobs(Plugin& plugin, const deputy_delegate* delegate);
+
+  bool has() const { return table_ != nullptr; }
+  bool compiles_without_device() const { return has() && (table_->flags & DEPUTY_BLOB_COMPILE_ONLY) != 0; }
+  bool checks() const { return has() && table_->check != nullptr; }
+
+  // "" and a fault when it is none.
+  std::string Compatibility(Instance& instance);
+  // With a buffer of so many bytes, behind which nothing may be written.
+  Outcome CompatibilityInto(Instance& instance, size_t capacity, uint64_t* size);
+  Outcome Check(const std::string& compatibility);
+  // The sink refuses what would be more than `limit` bytes.
+  Outcome Serialize(Executable& executable, size_t limit, std::vector<uint8_t>* bytes);
+  // The claim is not consumed. NULL and the outcome when it fails.
+  std::unique_ptr<Restored> Restore(Instance& instance, const deputy_graph& graph, const Claim& claim,
+                                    const std::vector<uint8_t>& bytes, Outcome* outcome);
+
+ private:
+  Plugin& plugin_;
+  const deputy_delegate* delegate_;
+  const deputy_ext_blob* table_;
+  // Kept, so that a second release and a late write are noticed.
+  std::vector<std::shared_ptr<LentBlob>> lent_;
+  struct Writing;
+  std::vector<std::shared_ptr<Writing>> written_;
+};
+
+constexpr char kSinkIsFull[] = "the kit's sink takes no more";
+
+}  // namespace deputy::conformance

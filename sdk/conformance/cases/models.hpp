@@ -1,0 +1,32 @@
+// Small models of several nodes: the shapes of graphs at which partitions go wrong. Every value is known, computed by
+// the oracle node by node.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reference/node.hpp"
+
+namespace deputy::conformance {
+
+struct ModelValue {
+  reference::Tensor value;
+  bool constant = false;
+};
+
+struct ModelNode {
+  reference::Node node;
+  std::vector<size_t> inputs, outputs;  // values
+};
+
+struct ModelCase {
+  std::string label;  // "a diamond"
+  std::vector<ModelValue> values;
+  std::vector<ModelNode> nodes;  // in topological order
+  std::vector<size_t> inputs, outputs;
+};
+
+std::vector<ModelCase> AllModels(uint64_t seed);
+
+}  // namespace deputy::conformance

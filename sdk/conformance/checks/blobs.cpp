@@ -1,0 +1,303 @@
+// Executables as bytes: written the same every time, restored in another process to the same results, and refused when
+// they are damaged. What is compiled without the device has to be right on it.
+#include "blobs.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "case_run.hpp"
+#include "damage.hpp"
+#include "other_process.hpp"
+#include "test.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+using Cases = std::vector<Case>;
+
+constexpr size_t kNoLimit = SIZE_MAX;
+constexpr size_t kMostCases = 16;
+
+// The delegate of the command line, opened, with its blobs; has() is false when there is nothing to test any more.
+struct Opened {
+  std::unique_ptr<Plugin> plugin;
+  std::unique_ptr<Instance> instance;
+  std::optional<Blobs> blobs;
+
+  Opened(TestRun& run, uint32_t flags = 0) {
+    plugin = run.Load();
+    const deputy_delegate* delegate = plugin == nullptr ? nullptr : run.Delegate(*plugin);
+    if (delegate == nullptr) return;
+    Blobs found(*plugin, delegate);
+    if (!run.NoFaults(*plugin, "")) return;
+    if (!found.has())
+      run.Skipped("it has no " DEPUTY_EXT_BLOB);
+    else if ((flags & DEPUTY_OPEN_COMPILE_ONLY) != 0 && !found.compiles_without_device())
+      run.Skipped("it does not say DEPUTY_BLOB_COMPILE_ONLY");
+    else
+      instance = run.Open(*plugin, {}, flags);
+    if (instance != nullptr) blobs.emplace(std::move(found));
+  }
+  bool ready() const { return blobs.has_value(); }
+};
+
+// An executable that was written, and what it computed before.
+struct Kept {
+  size_t at = 0;  // of the case
+  Bytes blob;
+  std::vector<Bytes> results;  // none where it was never run
+};
+
+// The case as one executable; nothing where it is not taken, or refused, which other tests look at.
+struct Made {
+  CaseGraph shown;
+  std::optional<Claim> claim;
+  std::unique_ptr<Executable> executable;
+
+  Made(Instance& instance, const Case& tested) : shown(tested) {
+    Answer refusal;
+    Outcome outcome;
+    claim = instance.ClaimAll(shown.graph, &refusal);
+    if (claim) executable = instance.Compile(shown.graph, *claim, &outcome);
+  }
+};
+
+// Runs it; nothing and a failure where that is not possible.
+std::optional<std::vector<Bytes>> Run(TestRun& run, const std::string& subject, Executable& executable,
+                                      const CaseGraph& shown, const Claim& claim) {
+  std::string why_not;
+  const std::unique_ptr<Context> context = executable.CreateContext(&why_not);
+  if (context == nullptr) {
+    run.Failed(subject, "context_create fails: " + why_not);
+    return std::nullopt;
+  }
+  Binding binding(shown, claim, Flush::kEnd, kPoison);
+  const Outcome outcome = binding.Run(*context);
+  if (outcome.ok()) return binding.Results();
+  run.Failed(subject, "execute fails: " + outcome.ToString());
+  return std::nullopt;
+}
+
+// The compatibility text, then executables of the plainest cases.
+Packed Write(TestRun& run, const Cases& cases, uint32_t flags) {
+  Packed packed;
+  Opened opened(run, flags);
+  if (!opened.ready()) return packed;
+  packed.Put(opened.blobs->Compatibility(*opened.instance));
+  std::set<std::string> operators;
+  for (size_t i = 0; i < cases.size() && operators.size() < kMostCases; ++i) {
+    const std::string subject = cases[i].name();
+    if (cases[i].label != "plain" || operators.count(cases[i].node.op_type) != 0) continue;
+    Made made(*opened.instance, cases[i]);
+    if (made.executable == nullptr) continue;
+    Kept kept;
+    const Outcome outcome = opened.blobs->Serialize(*made.executable, kNoLimit, &kept.blob);
+    if (outcome.code == DEPUTY_NOT_SUPPORTED) continue;  // compiled each time
+    if (!outcome.ok()) run.Failed(subject, "serialize fails: " + outcome.ToString());
+    if (!run.NoFaults(*opened.plugin, subject) || !outcome.ok()) continue;
+    if ((flags & DEPUTY_OPEN_COMPILE_ONLY) == 0) {
+      std::optional<std::vector<Bytes>> results = Run(run, subject, *made.executable, made.shown, *made.claim);
+      if (!results) continue;
+      kept.results = std::move(*results);
+    }
+    operators.insert(cases[i].node.op_type);
+    packed.Put(i);
+    packed.Put(kept.blob);
+    packed.Put(kept.results.size());
+    for (const Bytes& result : kept.results) packed.Put(result);
+  }
+  if (operators.empty() && (flags & DEPUTY_OPEN_COMPILE_ONLY) != 0)
+    run.Failed("", "opened to compile only, it writes no executable");
+  else if (operators.empty())
+    run.Skipped("no executable of it can be written");
+  run.NoFaults(*opened.plugin, "");
+  return packed;
+}
+
+std::vector<Kept> KeptIn(Packed& packed) {
+  std::vector<Kept> all;
+  while (!packed.at_end()) {
+    Kept kept;
+    kept.at = packed.TakeNumber();
+    kept.blob = packed.Take();
+    const uint64_t results = packed.TakeNumber();
+    for (uint64_t i = 0; i < results; ++i) kept.results.push_back(packed.Take());
+    all.push_back(std::move(kept));
+  }
+  return all;
+}
+
+// What was written elsewhere, restored and run here; "" when it is right.
+std::string FaultOfRestored(TestRun& run, Opened& opened, const Case& tested, const Kept& kept) {
+  const CaseGraph shown(tested);
+  Answer refusal;
+  std::optional<Claim> claim = opened.instance->ClaimAll(shown.graph, &refusal);
+  if (!claim) return "it takes the node in one process and not in another";
+  Outcome outcome;
+  const std::unique_ptr<Restored> restored =
+      opened.blobs->Restore(*opened.instance, shown.graph, *claim, kept.blob, &outcome);
+  opened.instance->Release(*claim);
+  if (restored == nullptr) return "it refuses what it wrote itself: " + outcome.ToString();
+  std::string why_not;
+  const std::unique_ptr<Context> context = restored->executable().CreateContext(&why_not);
+  if (context == nullptr) return "no context of the restored executable: " + why_not;
+  Binding binding(shown, *claim, Flush::kEnd, kPoison);
+  outcome = binding.Run(*context);
+  if (!outcome.ok()) return "the restored executable fails: " + outcome.ToString();
+  const std::vector<Bytes> results = binding.Results();
+  const std::string wrong = FaultOfValues(shown, *claim, results, run.settings().computes_in);
+  if (!wrong.empty()) return "the restored executable is wrong: " + wrong;
+  if (!kept.results.empty() && results != kept.results)
+    return "the restored executable gives other bytes than the compiled one";
+  return "";
+}
+
+void CheckRestored(TestRun& run, const Cases& cases, uint32_t flags) {
+  std::optional<Packed> packed = InOtherProcess(run, "", [&](TestRun& other) { return Write(other, cases, flags); });
+  if (!packed || packed->at_end()) return;
+  Opened opened(run);
+  if (!opened.ready()) return;
+  const std::string written = packed->TakeText(), here = opened.blobs->Compatibility(*opened.instance);
+  if (written != here)
+    run.Failed("", "its compatibility is '" + here + "' in one process and '" + written + "' in another");
+  for (const Kept& kept : KeptIn(*packed)) {
+    const Case& tested = cases[kept.at];
+    const std::string wrong = FaultOfRestored(run, opened, tested, kept);
+    if (!wrong.empty()) run.Failed(tested.name(), wrong);
+    if (run.NoFaults(*opened.plugin, tested.name()) && wrong.empty()) run.Passed(tested.name());
+  }
+}
+
+void CheckCompatibility(TestRun& run, const Cases&) {
+  constexpr char kForeign[] = "another plugin's format 1, made by deputy-conformance";
+  Opened opened(run);
+  if (!opened.ready()) return;
+  Blobs& blobs = *opened.blobs;
+  const std::string text = blobs.Compatibility(*opened.instance);
+  if (!run.NoFaults(*opened.plugin, "")) return;
+  if (blobs.Compatibility(*opened.instance) != text) run.Failed("", "compatibility gives another text the second time");
+  if (const std::unique_ptr<Instance> other = run.Open(*opened.plugin); other != nullptr)
+    if (blobs.Compatibility(*other) != text) run.Failed("", "compatibility gives another text for another instance");
+  for (const size_t capacity : {size_t{0}, size_t{1}, text.size()}) {
+    uint64_t size = 0;
+    const Outcome outcome = blobs.CompatibilityInto(*opened.instance, capacity, &size);
+    if (outcome.code != DEPUTY_OUT_OF_MEMORY)
+      run.Failed("", "a buffer that is too small is answered with: " + outcome.ToString());
+    else if (size != text.size())
+      run.Failed("", "the length is not told when the buffer is too small");
+  }
+  uint64_t size = 0;
+  const Outcome exact = blobs.CompatibilityInto(*opened.instance, text.size() + 1, &size);
+  if (!exact.ok()) run.Failed("", "a buffer that is just large enough is answered with: " + exact.ToString());
+  if (blobs.checks()) {
+    const Outcome own = blobs.Check(text);
+    if (!own.ok()) run.Failed("", "check refuses the text of compatibility: " + own.ToString());
+    for (const std::string& foreign : {std::string(kForeign), std::string()}) {
+      const Outcome refused = blobs.Check(foreign);
+      if (refused.ok())
+        run.Failed("", "check takes the text '" + foreign + "', which is not its own");
+      else if (refused.code != DEPUTY_INCOMPATIBLE || refused.message.empty())
+        run.Failed("", "check refuses a foreign text, but not as incompatible with a reason: " + refused.ToString());
+    }
+  }
+  run.NoFaults(*opened.plugin, "");
+}
+
+void CheckSerialize(TestRun& run, const Cases& cases) {
+  Opened opened(run);
+  if (!opened.ready()) return;
+  const std::optional<Compiled> compiled = CompileAnyCase(*opened.instance, cases);
+  if (!compiled) return run.Skipped("it takes no case");
+  Bytes first, second;
+  Outcome outcome = opened.blobs->Serialize(*compiled->executable, kNoLimit, &first);
+  if (outcome.code == DEPUTY_NOT_SUPPORTED) return run.Skipped("this executable cannot be written");
+  if (!outcome.ok()) return run.Failed("", "serialize fails: " + outcome.ToString());
+  outcome = opened.blobs->Serialize(*compiled->executable, kNoLimit, &second);
+  if (!outcome.ok()) run.Failed("", "serialize fails the second time: " + outcome.ToString());
+  if (outcome.ok() && first != second) run.Failed("", "the same executable gives other bytes the second time");
+  for (const size_t limit : std::set<size_t>{0, first.size() - std::min<size_t>(1, first.size())}) {
+    Bytes some;
+    outcome = opened.blobs->Serialize(*compiled->executable, limit, &some);
+    if (!outcome.ok() && (outcome.code != DEPUTY_OUT_OF_MEMORY || outcome.message != kSinkIsFull))
+      run.Failed("", "the sink's refusal is not handed back; serialize says: " + outcome.ToString());
+  }
+  if (opened.plugin->host().statuses_out() != 0)
+    run.Failed("", std::to_string(opened.plugin->host().statuses_out()) + " statuses were made and never returned");
+  run.NoFaults(*opened.plugin, "");
+}
+
+// Restores damaged bytes. Nothing may be touched that is not the blob's or the run's; the trap sees to that.
+void TryDamaged(TestRun& run, Opened& opened, const Case& tested, const Damage& damage, const std::string& subject) {
+  const CaseGraph shown(tested);
+  Answer refusal;
+  std::optional<Claim> claim = opened.instance->ClaimAll(shown.graph, &refusal);
+  if (!claim) return;
+  Outcome outcome;
+  const std::unique_ptr<Restored> restored =
+      opened.blobs->Restore(*opened.instance, shown.graph, *claim, damage.bytes, &outcome);
+  opened.instance->Release(*claim);
+  if (restored == nullptr) {
+    if (outcome.code != DEPUTY_INCOMPATIBLE && outcome.code != DEPUTY_INVALID_ARGUMENT)
+      run.Failed(subject, "refused, but neither as incompatible nor as an invalid argument: " + outcome.ToString());
+    return;
+  }
+  if (damage.incomplete) run.Failed(subject, "it restores an executable from a blob that is not whole");
+  std::string ignored;
+  const std::unique_ptr<Context> context = restored->executable().CreateContext(&ignored);
+  if (context == nullptr) return;
+  for (const Flush flush : {Flush::kEnd, Flush::kBegin}) {
+    Binding binding(shown, *claim, flush, kPoison);
+    (void)binding.Run(*context);
+  }
+}
+
+void CheckDamaged(TestRun& run, const Cases& cases) {
+  constexpr size_t kMostDamaged = 4;
+  std::optional<Packed> packed = InOtherProcess(run, "", [&](TestRun& other) { return Write(other, cases, 0); });
+  if (!packed || packed->at_end()) return;
+  (void)packed->TakeText();
+  std::vector<Kept> all = KeptIn(*packed);
+  if (all.empty()) return;
+  // The longest hold most that can be damaged.
+  std::stable_sort(all.begin(), all.end(), [](const Kept& a, const Kept& b) { return a.blob.size() > b.blob.size(); });
+  Opened opened(run);
+  if (!opened.ready()) return;
+  int64_t index = 0;
+  for (size_t i = 0; i < std::min(all.size(), kMostDamaged); ++i) {
+    const Case& tested = cases[all[i].at];
+    std::vector<Damage> damages = DamagesOf(all[i].blob, run.settings().seed);
+    if (all.size() > 1) {
+      const Kept& other = all[(i + 1) % all.size()];
+      damages.push_back({"the blob of " + cases[other.at].node.op_type, other.blob, false});
+    }
+    for (const Damage& damage : damages) {
+      const std::string subject = tested.node.op_type + ": " + damage.label;
+      if (index++ < run.first_case()) continue;
+      run.BeginCase(index - 1, subject);
+      const size_t failures = run.failures();
+      TryDamaged(run, opened, tested, damage, subject);
+      if (run.NoFaults(*opened.plugin, subject) && run.failures() == failures) run.Passed(subject);
+    }
+    const std::string wrong = FaultOfRestored(run, opened, tested, all[i]);
+    if (!wrong.empty()) run.Failed(tested.name(), "after damaged blobs: " + wrong);
+  }
+  run.NoFaults(*opened.plugin, "");
+}
+
+}  // namespace
+
+std::vector<Test> BlobTests(const std::vector<Case>& cases) {
+  const auto with = [&cases](void (*check)(TestRun&, const Cases&)) {
+    return [&cases, check](TestRun& run) { check(run, cases); };
+  };
+  return {{"blob.compatibility", with(CheckCompatibility)},
+          {"blob.serialize", with(CheckSerialize)},
+          {"blob.restore", [&cases](TestRun& run) { CheckRestored(run, cases, 0); }},
+          {"blob.compile_only", [&cases](TestRun& run) { CheckRestored(run, cases, DEPUTY_OPEN_COMPILE_ONLY); }},
+          {"blob.damage", with(CheckDamaged)}};
+}
+
+}  // namespace deputy::conformance

@@ -1,0 +1,157 @@
+// Partitions of several nodes: formed as a host would from what the delegate says, compiled each as one, and held
+// against the oracle, which computes node by node. Each model is tried whole and with each of its nodes held by others.
+#include "partitions.hpp"
+
+#include <algorithm>
+
+#include "model_run.hpp"
+#include "test.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+using Models = std::vector<ModelCase>;
+
+// A model, and what is special about it: one node that is somebody else's, or inputs and outputs bound in another order
+// than that in which they are read and made.
+struct Shape {
+  const ModelCase* model = nullptr;
+  std::string label;
+  std::unique_ptr<ModelGraph> shown;
+  bool reversed = false;
+};
+
+std::vector<Shape> ShapesOf(const Models& models) {
+  std::vector<Shape> shapes;
+  for (const ModelCase& model : models) {
+    shapes.push_back({&model, model.label, std::make_unique<ModelGraph>(model)});
+    if (model.inputs.size() > 1 || model.outputs.size() > 1)
+      shapes.push_back({&model, model.label + " bound in reverse order", std::make_unique<ModelGraph>(model), true});
+    for (size_t i = 0; i < model.nodes.size(); ++i) {
+      const std::string name = std::to_string(i) + " (" + model.nodes[i].node.op_type + ")";
+      shapes.push_back({&model, model.label + " without node " + name, std::make_unique<ModelGraph>(model)});
+      shapes.back().shown->graph.mutable_node(static_cast<deputy_node_id>(i)).offered = false;
+    }
+  }
+  return shapes;
+}
+
+struct Part {
+  Claim claim;
+  std::unique_ptr<Executable> executable;
+  std::unique_ptr<Context> context;
+};
+
+std::string NamesOf(const deputy_graph& graph, const Claim& claim) {
+  std::string names;
+  for (const deputy_node_id node : claim.nodes) names += (names.empty() ? "" : ", ") + graph.node(node).name;
+  return names;
+}
+
+// Compiles all partitions of a model, and runs each of them twice: every executable is there before the first runs.
+// How many had several nodes.
+size_t RunModel(TestRun& run, Instance& instance, const Shape& shape) {
+  const deputy_graph& graph = shape.shown->graph;
+  std::vector<Part> parts;
+  size_t failures = run.failures(), several = 0;
+  for (Claim& claim : PartitionsOf(instance, graph)) {
+    const std::string where = "partition of " + NamesOf(graph, claim) + ": ";
+    // A delegate that forms its own says how they are bound.
+    if (shape.reversed && !instance.proposes()) {
+      std::reverse(claim.inputs.begin(), claim.inputs.end());
+      std::reverse(claim.outputs.begin(), claim.outputs.end());
+    }
+    Outcome outcome;
+    Part part;
+    part.executable = instance.Compile(graph, claim, &outcome);
+    if (part.executable == nullptr) {
+      // A host gives the nodes to the next delegate, so that it is no lie, unless it was the delegate's own idea.
+      if (outcome.code != DEPUTY_NOT_SUPPORTED || claim.nodes.size() == 1 || instance.proposes())
+        run.Failed(shape.label, where + "it takes the nodes, and then compile refuses them: " + outcome.ToString());
+      continue;
+    }
+    std::string why_not;
+    part.context = part.executable->CreateContext(&why_not);
+    if (part.context == nullptr) {
+      run.Failed(shape.label, where + "context_create fails: " + why_not);
+      continue;
+    }
+    if (claim.nodes.size() > 1) ++several;
+    part.claim = std::move(claim);
+    parts.push_back(std::move(part));
+  }
+  for (int round = 0; round < 2; ++round)
+    for (const Part& part : parts) {
+      const std::string wrong = FaultOfRuns(*shape.shown, part.claim, *part.context, run.settings().computes_in);
+      if (!wrong.empty()) run.Failed(shape.label, "partition of " + NamesOf(graph, part.claim) + ": " + wrong);
+    }
+  if (run.NoFaults(instance.plugin(), shape.label) && run.failures() == failures && several != 0)
+    run.Passed(shape.label);
+  return several;
+}
+
+void CheckModels(TestRun& run, const Models& models) {
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  if (instance == nullptr) return;
+  const std::vector<Shape> shapes = ShapesOf(models);
+  size_t several = 0;
+  for (auto i = static_cast<size_t>(run.first_case()); i < shapes.size(); ++i) {
+    run.BeginCase(static_cast<int64_t>(i), shapes[i].label);
+    several += RunModel(run, *instance, shapes[i]);
+  }
+  if (several == 0) run.Skipped("it takes no two nodes of one model together");
+}
+
+// Claims that are made and refused, whatever a host does with them in between.
+void CheckClaims(TestRun& run, const Models& models) {
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  if (instance == nullptr || !run.NoFaults(*plugin, "")) return;
+  if (!instance->proposes()) return run.Skipped("it does not form partitions of its own");
+  const std::vector<Shape> shapes = ShapesOf(models);
+  for (auto i = static_cast<size_t>(run.first_case()); i < shapes.size(); ++i) {
+    const std::string& label = shapes[i].label;
+    run.BeginCase(static_cast<int64_t>(i), label);
+    const deputy_graph& graph = shapes[i].shown->graph;
+    std::vector<Claim> first = PartitionsOf(*instance, graph), second = PartitionsOf(*instance, graph);
+    const bool any = !first.empty();
+    // All are refused, the last one first and while another proposal is open.
+    for (std::vector<Claim>* claims : {&second, &first})
+      for (auto claim = claims->rbegin(); claim != claims->rend(); ++claim) instance->Release(*claim);
+    if (run.NoFaults(*plugin, label) && any) run.Passed(label);
+  }
+}
+
+void CheckGroups(TestRun& run, const Models& models) {
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  if (instance == nullptr || !run.NoFaults(*plugin, "")) return;
+  if (!instance->names_groups()) return run.Skipped("it names no groups");
+  const std::vector<Shape> shapes = ShapesOf(models);
+  for (auto i = static_cast<size_t>(run.first_case()); i < shapes.size(); ++i) {
+    const std::string& label = shapes[i].label;
+    run.BeginCase(static_cast<int64_t>(i), label);
+    const deputy_graph& graph = shapes[i].shown->graph;
+    (void)instance->Query(graph);
+    const std::vector<std::vector<deputy_node_id>> first = instance->Groups(graph), second = instance->Groups(graph);
+    if (first != second) run.Failed(label, "the second answer for the same graph differs from the first");
+    if (run.NoFaults(*plugin, label) && first == second && !first.empty()) run.Passed(label);
+  }
+}
+
+}  // namespace
+
+std::vector<Test> PartitionTests(const std::vector<ModelCase>& models) {
+  const auto with = [&models](void (*check)(TestRun&, const Models&)) {
+    return [&models, check](TestRun& run) { check(run, models); };
+  };
+  return {{"partitions.claims", with(CheckClaims)},
+          {"partitions.groups", with(CheckGroups)},
+          {"partitions.models", with(CheckModels)}};
+}
+
+}  // namespace deputy::conformance

@@ -1,0 +1,82 @@
+// A delegate of the plugin, opened: asked about graphs, and given partitions of them to compile.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deputy/abi/ext/propose.h"
+#include "model_graph.hpp"
+#include "plugin.hpp"
+
+namespace deputy::conformance {
+
+struct Answer {
+  deputy_reason reason = DEPUTY_REASON_OTHER;
+  std::string detail;
+  bool operator==(const Answer& other) const { return reason == other.reason && detail == other.detail; }
+};
+const char* ReasonName(deputy_reason reason);
+
+struct Claim {
+  std::vector<deputy_node_id> nodes;
+  std::vector<deputy_value_id> inputs, outputs;
+  void* handle = nullptr;
+};
+
+// Keeps a graph's handle alive for one call.
+class ShownGraph {
+ public:
+  ShownGraph(HostServices& host, const deputy_graph& graph) : host_(host), graph_(graph) { host_.AddGraph(&graph_); }
+  ~ShownGraph() { host_.RemoveGraph(&graph_); }
+  ShownGraph(const ShownGraph&) = delete;
+  ShownGraph& operator=(const ShownGraph&) = delete;
+
+ private:
+  HostServices& host_;
+  const deputy_graph& graph_;
+};
+
+// A claim as it is handed to a plugin; points into both.
+deputy_partition PartitionOf(const deputy_graph& graph, const Claim& claim);
+
+// An opened delegate.
+class Instance {
+ public:
+  static std::unique_ptr<Instance> Open(Plugin& plugin, const deputy_delegate* delegate, const OptionList& options,
+                                        Outcome* outcome, const std::string& name = "conformance", uint32_t flags = 0);
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  deputy_instance* handle() { return made_; }
+  Plugin& plugin() { return plugin_; }
+  const deputy_delegate* delegate() const { return delegate_; }
+
+  // One answer per node of the graph; a node without an answer is not taken.
+  std::vector<Answer> Query(const deputy_graph& graph);
+  // Empty for a delegate that does not form its own partitions. Every claim must be compiled or released.
+  std::vector<Claim> Propose(const deputy_graph& graph);
+  void Release(Claim& claim);
+  bool proposes() const;
+  // Empty for a delegate that names none. Asked after Query about the same graph.
+  std::vector<std::vector<deputy_node_id>> Groups(const deputy_graph& graph);
+  bool names_groups() const;
+  // Consumes the claim.
+  std::unique_ptr<Executable> Compile(const deputy_graph& graph, Claim claim, Outcome* outcome);
+
+  // As a host does it: its own claim for all nodes if it makes one, else all nodes if it says yes to each. Nothing and
+  // the first "no" otherwise. The claim has the graph's inputs and outputs.
+  std::optional<Claim> ClaimAll(const deputy_graph& graph, Answer* refusal);
+
+ private:
+  Instance(Plugin& plugin, const deputy_delegate* delegate, deputy_instance* made);
+  Plugin& plugin_;
+  const deputy_delegate* delegate_;
+  deputy_instance* made_;
+  const deputy_ext_propose* propose_;
+};
+
+}  // namespace deputy::conformance

@@ -1,0 +1,102 @@
+#include "shown_model.hpp"
+
+#include <algorithm>
+
+namespace deputy::conformance {
+
+using reference::Tensor;
+using Bytes = std::vector<uint8_t>;
+
+Binding::Binding(const ShownModel& shown, const Claim& claim, Flush flush, uint8_t poison) {
+  for (const deputy_value_id id : claim.inputs) {
+    inputs_.push_back(Bound(shown.NameOf(id), shown.ValueOf(id), flush));
+    input_buffers_.back()->Assign(reference::Encode(shown.ValueOf(id)));
+    input_buffers_.back()->Protect(true);
+  }
+  for (const deputy_value_id id : claim.outputs) {
+    outputs_.push_back(Bound(shown.NameOf(id), shown.ValueOf(id), flush));
+    output_buffers_.push_back(std::move(input_buffers_.back()));
+    input_buffers_.pop_back();
+    output_buffers_.back()->Fill(poison);
+  }
+}
+
+deputy_tensor Binding::Bound(const std::string& name, const Tensor& tensor, Flush flush) {
+  const size_t bytes = static_cast<size_t>(tensor.count()) * reference::BytesOf(tensor.dtype);
+  input_buffers_.push_back(std::make_unique<GuardedBuffer>(name, bytes, flush));
+  static constexpr int64_t kNoDims = 0;
+  deputy_tensor bound{};
+  bound.struct_size = sizeof bound;
+  bound.dtype = tensor.dtype;
+  bound.rank = static_cast<uint32_t>(tensor.rank());
+  bound.layout = DEPUTY_LAYOUT_DENSE;
+  bound.dims = tensor.dims.empty() ? &kNoDims : tensor.dims.data();
+  bound.memory = DEPUTY_MEMORY_HOST;
+  bound.data = input_buffers_.back()->data();
+  bound.byte_size = bytes;
+  return bound;
+}
+
+void Binding::Close() {
+  for (const auto& buffer : output_buffers_) buffer->Protect(true, " after execute had returned");
+}
+
+std::vector<Bytes> Binding::Results() const {
+  std::vector<Bytes> results;
+  for (const auto& buffer : output_buffers_)
+    results.emplace_back(buffer->data(), buffer->data() + (buffer->data() == nullptr ? 0 : buffer->size()));
+  return results;
+}
+
+std::string FaultOfResults(const ShownModel& shown, const Claim& claim, const std::vector<Bytes>& first,
+                           const std::vector<Bytes>& second) {
+  for (size_t i = 0; i < first.size(); ++i) {
+    const Tensor& expected = shown.ValueOf(claim.outputs[i]);
+    const std::string& name = shown.NameOf(claim.outputs[i]);
+    const size_t size = reference::BytesOf(expected.dtype);
+    size_t untouched = 0, different = 0, where = 0;
+    for (size_t element = 0; element * size < first[i].size(); ++element) {
+      const auto begin = first[i].begin() + static_cast<ptrdiff_t>(element * size);
+      const auto other = second[i].begin() + static_cast<ptrdiff_t>(element * size);
+      const auto length = static_cast<ptrdiff_t>(size);
+      if (std::equal(begin, begin + length, other)) continue;
+      const bool poisoned = std::all_of(begin, begin + length, [](uint8_t byte) { return byte == kPoison; }) &&
+                            std::all_of(other, other + length, [](uint8_t byte) { return byte == kOtherPoison; });
+      if (untouched + different == 0) where = element;
+      ++(poisoned ? untouched : different);
+    }
+    const std::string index = TextOf(reference::IndexOf(expected.dims, static_cast<int64_t>(where)));
+    if (untouched != 0)
+      return name + ": " + std::to_string(untouched) + " elements were not written, the first at " + index;
+    if (different != 0)
+      return name + ": a second run on the same inputs differs in " + std::to_string(different) +
+             " elements, the first at " + index;
+  }
+  return "";
+}
+
+std::string FaultOfValues(const ShownModel& shown, const Claim& claim, const std::vector<Bytes>& results,
+                          deputy_dtype computes_in) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const deputy_value_id id = claim.outputs[i];
+    const Tensor& expected = shown.ValueOf(id);
+    const Tensor got = reference::Decode(expected.dtype, expected.dims, results[i].data());
+    const std::string wrong = Difference(got, expected, shown.ToleranceIn(claim, id, computes_in));
+    if (!wrong.empty()) return (results.size() > 1 ? shown.NameOf(id) + ": " : "") + wrong;
+  }
+  return "";
+}
+
+std::string FaultOfRuns(const ShownModel& shown, const Claim& claim, Context& context, deputy_dtype computes_in) {
+  std::vector<Bytes> results[2];
+  for (const int i : {0, 1}) {
+    Binding binding(shown, claim, i == 0 ? Flush::kEnd : Flush::kBegin, i == 0 ? kPoison : kOtherPoison);
+    const Outcome outcome = binding.Run(context);
+    if (!outcome.ok()) return "execute fails: " + outcome.ToString();
+    results[i] = binding.Results();
+  }
+  const std::string fault = FaultOfResults(shown, claim, results[0], results[1]);
+  return fault.empty() ? FaultOfValues(shown, claim, results[0], computes_in) : fault;
+}
+
+}  // namespace deputy::conformance

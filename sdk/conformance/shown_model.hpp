@@ -1,0 +1,69 @@
+// A graph whose values are known, as it is shown to a plugin: what any partition of it is given and must give back, the
+// buffers of a run, and the comparison with what was known.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "guarded_buffer.hpp"
+#include "instance.hpp"
+#include "tolerance.hpp"
+
+namespace deputy::conformance {
+
+class ShownModel {
+ public:
+  virtual ~ShownModel() = default;
+
+  deputy_graph graph;
+
+  const reference::Tensor& ValueOf(deputy_value_id id) const { return known_[id].value; }
+  // For messages: "input 0".
+  const std::string& NameOf(deputy_value_id id) const { return known_[id].name; }
+  // How far a value may be off that is computed by the claim's nodes from right inputs.
+  virtual Tolerance ToleranceIn(const Claim& claim, deputy_value_id id, deputy_dtype computes_in) const = 0;
+
+ protected:
+  // Of every value, in the order in which they are added to the graph.
+  void Know(std::string name, reference::Tensor value) { known_.push_back({std::move(name), std::move(value)}); }
+
+ private:
+  struct Known {
+    std::string name;
+    reference::Tensor value;
+  };
+  std::vector<Known> known_;
+};
+
+// The tensors of one run, between guard pages. Inputs can only be read; outputs are filled with `poison`.
+class Binding {
+ public:
+  // Order of the tensors as in the claim.
+  Binding(const ShownModel& shown, const Claim& claim, Flush flush, uint8_t poison);
+
+  Outcome Run(Context& context) { return context.Execute(inputs_, outputs_); }
+  // From now on nobody may write the outputs, either.
+  void Close();
+  // The bytes of each output.
+  std::vector<std::vector<uint8_t>> Results() const;
+
+ private:
+  deputy_tensor Bound(const std::string& name, const reference::Tensor& tensor, Flush flush);
+  std::vector<std::unique_ptr<GuardedBuffer>> input_buffers_, output_buffers_;
+  std::vector<deputy_tensor> inputs_, outputs_;
+};
+
+// What can be wrong with the results of a run; `second` are those of another run that began with another poison. ""
+// when nothing is.
+std::string FaultOfResults(const ShownModel& shown, const Claim& claim, const std::vector<std::vector<uint8_t>>& first,
+                           const std::vector<std::vector<uint8_t>>& second);
+// Against the oracle. `computes_in` as in ToleranceOf.
+std::string FaultOfValues(const ShownModel& shown, const Claim& claim, const std::vector<std::vector<uint8_t>>& results,
+                          deputy_dtype computes_in);
+// Both, of two runs. Faults of the plugin are left to the test.
+std::string FaultOfRuns(const ShownModel& shown, const Claim& claim, Context& context, deputy_dtype computes_in);
+
+constexpr uint8_t kPoison = 0xa5, kOtherPoison = 0x5a;
+
+}  // namespace deputy::conformance

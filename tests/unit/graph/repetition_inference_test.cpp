@@ -1,0 +1,63 @@
+// Types of what goes round in Loops.
+#include <gtest/gtest.h>
+
+#include "graph/inference.hpp"
+#include "graph/verify.hpp"
+
+namespace deputy::host {
+namespace {
+
+Node MakeNode(const PrimitiveBuilder& builder, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
+  Node node;
+  node.primitive = builder.Finish();
+  node.inputs = std::move(inputs);
+  node.outputs = std::move(outputs);
+  return node;
+}
+
+// A Loop in `graph` whose state starts as `start` and doubles in each round; in its body stands another such Loop, and
+// so on `depth` times. The last state.
+ValueId AddLoops(Graph& graph, ValueId start, int depth) {
+  auto body = std::make_shared<Graph>();
+  const ValueId round = body->AddValue("round", {DType::kInt64, true, {}});
+  const ValueId condition = body->AddValue("condition", {DType::kBool, true, {}});
+  const ValueId state = body->AddValue("state"), captured = body->AddValue("start");
+  const ValueId again = body->AddValue("again"), twice = body->AddValue("twice");
+  body->inputs = {round, condition, state};
+  body->captured = {captured};
+  if (depth > 1) AddLoops(*body, captured, depth - 1);
+  body->nodes.push_back(MakeNode(PrimitiveBuilder("", "Identity", 13), {condition}, {again}));
+  body->nodes.push_back(MakeNode(PrimitiveBuilder("", "Concat", 13).Set("axis", int64_t{0}), {state, state}, {twice}));
+  body->outputs = {again, twice};
+  const ValueId last = graph.AddValue("last");
+  Node loop = MakeNode(PrimitiveBuilder("", "Loop", 13), {kNone, kNone, start}, {last});
+  loop.regions.push_back({"body", body, {start}});
+  graph.nodes.push_back(std::move(loop));
+  return last;
+}
+
+ValueType TypeOfLast(int depth) {
+  Graph graph;
+  const ValueId start = graph.AddValue("start", {DType::kFloat32, true, {1, 4}});
+  graph.inputs = {start};
+  graph.outputs = {AddLoops(graph, start, depth)};
+  EXPECT_TRUE(VerifyGraph(graph).ok());
+  InferenceOptions options;
+  options.drop_unused = false;
+  EXPECT_TRUE(InferGraph(graph, options).ok());
+  return graph.values[graph.outputs[0]].type;
+}
+
+TEST(InferRepetition, AnExtentThatARoundChangesIsNotKnown) {
+  EXPECT_EQ(TypeOfLast(1).dims, (std::vector<int64_t>{kUnknownDim, 4}));
+  EXPECT_EQ(TypeOfLast(2).dims, (std::vector<int64_t>{kUnknownDim, 4}));
+}
+
+// Each level is typed twice, which would be 2^30 times in all: this ends because less is said then.
+TEST(InferRepetition, LoopsInLoopsAreTypedInTimeThatDoesNotDoubleWithEachLevel) {
+  const ValueType type = TypeOfLast(30);
+  EXPECT_EQ(type.dtype, DType::kFloat32);
+}
+
+}  // namespace
+}  // namespace deputy::host
