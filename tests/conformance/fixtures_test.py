@@ -97,6 +97,10 @@ EXPECTED = {
     "keeps_state": ("numerics.Relu", "a second run on the same inputs differs"),
     "wrong_after_ten_runs": ("execution.repeated", "run 11 in one context"),
     "wrong_under_threads": ("execution.threads", "on 4 threads at once"),
+    "wrong_under_executables": ("execution.threads_executables", "on 4 threads at once"),
+    "wrong_under_instances": ("execution.threads_instances", "on 4 threads at once"),
+    "concurrency_changes": ("execution.concurrency", "it answers otherwise when something has been compiled"),
+    "concurrency_fails": ("execution.concurrency", "concurrency failed: unknown: who knows"),
     "writes_late": ("execution.late_writes", "it wrote output 0 after execute had returned"),
     # Partitions of several nodes.
     "claims_node_twice": ("partitions.claims", "propose: it claims a node twice"),
@@ -165,7 +169,7 @@ EXPECTED = {
     "compile_only_writes_nothing": ("blob.compile_only", "opened to compile only, it writes no executable"),
 }
 # Sound on their own; they are wrong beside another plugin or for another host.
-SOUND = {"good", "able", "claims_whole", "groups_named", "twin", "rival", "unavailable"}
+SOUND = {"good", "able", "claims_whole", "groups_named", "one_at_a_time", "twin", "rival", "unavailable"}
 # All but the operators that a fixture does not have.
 SOUND_TESTS = "entry.*,options.*,lifecycle.*,numerics.Relu,partitions.*,execution.*,resize.*,profiling.*,blob.*,leaks.*,host.scan"
 NO_PLUGINS = {"helper", "good_aarch64"}
