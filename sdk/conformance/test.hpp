@@ -88,8 +88,8 @@ std::vector<Test> ExecutionTests(const std::vector<Case>& cases);
 std::vector<Test> ConcurrencyTests(const std::vector<Case>& cases);
 std::vector<Test> ShapeTests(const std::vector<Case>& cases);
 std::vector<Test> ResizeTests(const std::vector<Case>& cases);
-std::vector<Test> ProfilingTests(const std::vector<Case>& cases);
-std::vector<Test> BlobTests(const std::vector<Case>& cases);
+std::vector<Test> ProfilingTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
+std::vector<Test> BlobTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> LeakTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> HostTests(const std::vector<Case>& cases);
 

@@ -107,6 +107,7 @@ EXPECTED = {
     "claims_unknown_node": ("partitions.claims", "propose: it claims a node that does not exist"),
     "claims_taken_node": ("partitions.claims", "propose: it claims a node that was not offered"),
     "claims_wrong_border": ("partitions.claims", "a claim's inputs and outputs are not those of its nodes"),
+    "claims_clusters_wrong": ("partitions.claims", "propose failed: invalid argument: 'count' is not the number"),
     "claims_without_release": ("partitions.claims", "has one of propose and claim_release without the other"),
     "claims_refused": ("partitions.models", "and then compile refuses them: not supported: one node at a time"),
     "claims_leak": ("leaks.claims", "bytes of memory are lost per proposal and refusal"),
@@ -169,7 +170,8 @@ EXPECTED = {
     "compile_only_writes_nothing": ("blob.compile_only", "opened to compile only, it writes no executable"),
 }
 # Sound on their own; they are wrong beside another plugin or for another host.
-SOUND = {"good", "able", "claims_whole", "groups_named", "one_at_a_time", "twin", "rival", "unavailable"}
+SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "groups_quantized", "one_at_a_time", "twin",
+         "rival", "unavailable"}  # fmt: skip
 # All but the operators that a fixture does not have.
 SOUND_TESTS = "entry.*,options.*,lifecycle.*,numerics.Relu,partitions.*,execution.*,resize.*,profiling.*,blob.*,leaks.*,host.scan"
 NO_PLUGINS = {"helper", "good_aarch64"}
