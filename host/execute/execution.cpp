@@ -103,7 +103,7 @@ Status Execution::Prepare() {
     tensor.rank = static_cast<uint32_t>(slot.dims.size());
     tensor.dims = slot.dims.data();
     tensor.byte_size = slot.bytes;
-    if (slot.home == Slot::Home::kArena) tensor.data = arena + slot.offset;
+    if (slot.home == Slot::Home::kArena) tensor.data = arena_.get() + slot.offset;
     if (slot.home == Slot::Home::kConstant) tensor.data = const_cast<void*>(plan_->graph->values[id].constant.data());
     if (slot.home == Slot::Home::kBound) {
       Result<size_t> bytes = ByteSize(slot.dtype, slot.dims);

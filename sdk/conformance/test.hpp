@@ -87,10 +87,11 @@ std::vector<Test> LifeCycleTests(const std::vector<Case>& cases);
 std::vector<Test> NumericTests(const std::vector<Case>& cases);
 std::vector<Test> PartitionTests(const std::vector<ModelCase>& models);
 std::vector<Test> ExecutionTests(const std::vector<Case>& cases);
+std::vector<Test> ConcurrencyTests(const std::vector<Case>& cases);
 std::vector<Test> ShapeTests(const std::vector<Case>& cases);
 std::vector<Test> ResizeTests(const std::vector<Case>& cases);
-std::vector<Test> ProfilingTests(const std::vector<Case>& cases);
-std::vector<Test> BlobTests(const std::vector<Case>& cases);
+std::vector<Test> ProfilingTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
+std::vector<Test> BlobTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> LeakTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> HostTests(const std::vector<Case>& cases);
 

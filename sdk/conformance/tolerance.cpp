@@ -73,8 +73,8 @@ const std::set<std::string>& Series() {
   // clang-format off
   static const auto* const types = new std::set<std::string>{
       "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Attention", "BlackmanWindow", "Celu", "Cos", "Cosh", "DFT",
-      "Elu", "Erf", "Exp", "GRU", "Gelu", "GlobalLpPool", "HammingWindow", "HannWindow", "LRN", "LSTM", "Log",
-      "LogSoftmax", "LpNormalization", "LpPool", "MelWeightMatrix", "Mish", "Pow", "RNN", "ReduceLogSum",
+      "Elu", "Erf", "Exp", "GRU", "Gelu", "GlobalLpPool", "HammingWindow", "HannWindow", "HardSwish", "LRN", "LSTM",
+      "Log", "LogSoftmax", "LpNormalization", "LpPool", "MelWeightMatrix", "Mish", "Pow", "RNN", "ReduceLogSum",
       "ReduceLogSumExp", "STFT", "Selu", "Sigmoid", "Sin", "Sinh", "Softmax", "SoftmaxCrossEntropyLoss", "Softplus",
       "Tan", "Tanh"};
   // clang-format on

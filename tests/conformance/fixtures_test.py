@@ -98,12 +98,17 @@ EXPECTED = {
     "keeps_state": ("numerics.Relu", "a second run on the same inputs differs"),
     "wrong_after_ten_runs": ("execution.repeated", "run 11 in one context"),
     "wrong_under_threads": ("execution.threads", "on 4 threads at once"),
+    "wrong_under_executables": ("execution.threads_executables", "on 4 threads at once"),
+    "wrong_under_instances": ("execution.threads_instances", "on 4 threads at once"),
+    "concurrency_changes": ("execution.concurrency", "it answers otherwise when something has been compiled"),
+    "concurrency_fails": ("execution.concurrency", "concurrency failed: unknown: who knows"),
     "writes_late": ("execution.late_writes", "it wrote output 0 after execute had returned"),
     # Partitions of several nodes.
     "claims_node_twice": ("partitions.claims", "propose: it claims a node twice"),
     "claims_unknown_node": ("partitions.claims", "propose: it claims a node that does not exist"),
     "claims_taken_node": ("partitions.claims", "propose: it claims a node that was not offered"),
     "claims_wrong_border": ("partitions.claims", "a claim's inputs and outputs are not those of its nodes"),
+    "claims_clusters_wrong": ("partitions.claims", "propose failed: invalid argument: 'count' is not the number"),
     "claims_without_release": ("partitions.claims", "has one of propose and claim_release without the other"),
     "claims_refused": ("partitions.models", "and then compile refuses them: not supported: one node at a time"),
     "claims_leak": ("leaks.claims", "bytes of memory are lost per proposal and refusal"),
@@ -166,7 +171,8 @@ EXPECTED = {
     "compile_only_writes_nothing": ("blob.compile_only", "opened to compile only, it writes no executable"),
 }
 # Sound on their own; they are wrong beside another plugin or for another host.
-SOUND = {"good", "able", "claims_whole", "groups_named", "twin", "rival", "unavailable"}
+SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "groups_quantized", "one_at_a_time", "twin",
+         "rival", "unavailable"}  # fmt: skip
 # All but the operators that a fixture does not have.
 SOUND_TESTS = "entry.*,options.*,lifecycle.*,numerics.Relu,partitions.*,execution.*,resize.*,profiling.*,blob.*,leaks.*,host.scan"
 UNAVAILABLE = 4  # exit status
