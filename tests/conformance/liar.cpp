@@ -121,7 +121,8 @@ struct Program {
   Values constants;
   std::vector<deputy_value_id> inputs, outputs;
 
-  bool LiesAbout(const char* name) const { return lie.kind == "partition" && lie.name == name; }
+  // About partitions it lies where there are several nodes; each by itself it has right.
+  bool LiesAbout(const char* name) const { return steps.size() > 1 && lie.kind == "partition" && lie.name == name; }
 
   bool ReadsInside(deputy_value_id id) const {
     for (const Step& step : steps)
