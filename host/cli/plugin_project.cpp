@@ -94,8 +94,8 @@ Result<size_t> MakePluginProject(const fs::path& templates, PluginLanguage langu
   std::error_code error;
   for (const fs::path& part : parts)
     if (!fs::is_directory(part, error))
-      return Error(StatusCode::kNotFound, "{}: is not there; the SDK is not installed beside this program",
-                   part.string());
+      return Status(StatusCode::kNotFound,
+                    fmt::format("{}: the template is missing; was Deputy's SDK installed?", part.string()));
   if (fs::exists(fs::symlink_status(target, error)))
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("{}: is there already, and is left alone; give another place to --dir", target.string()));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <utility>
 
 #include "plugin/claim_collector.hpp"
 #include "plugin/estimate_collector.hpp"
@@ -22,7 +23,8 @@ constexpr size_t kMaxDetail = 512;
 struct Answers {
   const deputy_graph& graph;
   std::vector<Verdict>& verdicts;
-  std::string first_fault;
+  std::vector<uint8_t> answered = std::vector<uint8_t>(verdicts.size());
+  std::string first_fault{};
   size_t faults = 0;
 
   void Complain(std::string fault) {
@@ -34,6 +36,8 @@ struct Answers {
       return Complain(fmt::format("it answers for node {}, which there is not", node));
     if (!graph.offered(node))
       return Complain(fmt::format("it answers for {}, which was not offered", Describe(graph.graph(), node)));
+    if (std::exchange(answered[node], uint8_t{1}) != 0)
+      return Complain(fmt::format("it answers twice for {}", Describe(graph.graph(), node)));
     if (reason > DEPUTY_REASON_OTHER) {
       Complain(fmt::format("it answers {} with the unknown reason {}", Describe(graph.graph(), node), reason));
       reason = DEPUTY_REASON_OTHER;
@@ -81,7 +85,7 @@ bool DelegateProxy::takes_dynamic_shapes() const {
 Status DelegateProxy::QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) {
   const deputy_graph graph(view, opened_->ledger());
   verdicts.assign(view.graph->nodes.size(), Verdict());
-  Answers answers{graph, verdicts, {}};
+  Answers answers{graph, verdicts};
   deputy_support_sink sink{};
   sink.struct_size = sizeof sink;
   sink.self = &answers;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "plugin/option_check.hpp"
 #include "plugin/status_handle.hpp"
 #include "plugin/table_check.hpp"
 #include "plugin/text.hpp"
@@ -62,6 +63,10 @@ std::optional<Rejection> DescribeOption(const std::string& owner, const deputy_o
   option.maximum = info->maximum;
   if (std::isnan(option.minimum) || std::isnan(option.maximum) || option.minimum > option.maximum)
     return Bad(what + " has an impossible range");
+  const std::pair<std::string, std::string> given[] = {{option.name, option.default_value}};
+  if (!CheckOptions({&option, 1}, given).problems.empty())
+    return Bad(fmt::format("the default of {} must be {}, not '{}'", what, AcceptedBy(option),
+                           CleanText(option.default_value, 80)));
   return std::nullopt;
 }
 

@@ -27,7 +27,7 @@ deputy_status* NewStatus(deputy_code code, deputy_node_id node, std::string_view
 }
 
 void FreeStatus::operator()(deputy_status* status) const noexcept {
-  if (status == OutOfMemory()) return;
+  if (status == nullptr || status == OutOfMemory()) return;
   if (status->ledger != nullptr)
     status->ledger->Returned(status);
   else

@@ -53,6 +53,8 @@ bool ParseArguments(const std::vector<std::string>& words, Arguments* arguments,
       settings.in_process = true;
     else if (word == "--verbose" || word == "-v")
       arguments->verbose = true;
+    else if (word == "--allow-unavailable")
+      arguments->allow_unavailable = true;
     else if (word == "--help" || word == "-h")
       arguments->help = true;
     else if (word == "--seed") {
@@ -86,9 +88,11 @@ bool ParseArguments(const std::vector<std::string>& words, Arguments* arguments,
 std::string HelpText() {
   return R"(deputy-conformance PLUGIN.so [options]: does a plugin keep the contract of Deputy's plugin ABI?
 
-  --delegate ID      the delegate to test; default: the plugin's first
+  --delegate ID      the delegate to test; default: all of the plugin's, one after the other
   --set NAME=VALUE   an option of the delegate; may be repeated
   --config FILE      a YAML configuration whose entry for the delegate gives its options
+  --allow-unavailable
+                     passes although a delegate says that it cannot run on this machine, so that most was skipped
   --quirks FILE      what is known to fail, each with a reason
   --filter GLOB,...  only tests whose name matches one of them, for example 'numerics.Conv,leaks.*'
   --list             names the tests and ends
@@ -99,7 +103,8 @@ std::string HelpText() {
   --in-process       runs tests in this process, for a debugger
   --verbose          names every test
 
-Exit status: 0 passed, 1 a test failed, 2 wrong usage, 3 passed, but an entry of the quirks did not fail any more.
+Exit status: 0 passed, 1 a test failed, 2 wrong usage, 3 passed, but an entry of the quirks did not fail any more,
+4 nothing failed, but a delegate says that it cannot run on this machine.
 )";
 }
 

@@ -8,12 +8,13 @@
 
 namespace deputy::conformance {
 
-constexpr int kExitPassed = 0, kExitFailed = 1, kExitUsage = 2, kExitUnexpectedPass = 3;
+constexpr int kExitPassed = 0, kExitFailed = 1, kExitUsage = 2, kExitUnexpectedPass = 3, kExitUnavailable = 4;
 
 struct Arguments {
   Settings settings;
   std::string config;  // a YAML file
   bool verbose = false;
+  bool allow_unavailable = false;
   bool help = false;
 };
 

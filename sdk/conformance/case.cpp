@@ -18,6 +18,17 @@ reference::Inputs Case::operands() const {
   return all;
 }
 
+Case Turned(const Case& tested, size_t turn) {
+  Case other = tested;
+  for (Operand& input : other.inputs) {
+    if (!input.present || input.constant || !reference::IsReal(input.value.dtype)) continue;
+    std::vector<double>& values = input.value.real;
+    if (!values.empty())
+      std::rotate(values.begin(), values.begin() + static_cast<ptrdiff_t>(turn % values.size()), values.end());
+  }
+  return other;
+}
+
 CaseBuilder::CaseBuilder(std::vector<Case>& cases, std::string op_type, uint64_t seed)
     : cases_(cases), op_type_(std::move(op_type)) {
   uint64_t hash = 0xcbf29ce484222325u ^ seed;  // FNV-1a

@@ -27,6 +27,9 @@ struct Case {
   std::string name() const { return node.op_type + ": " + label; }
 };
 
+// The same case with other values in what is not constant: what belongs to another run must not be in this one.
+Case Turned(const Case& tested, size_t turn);
+
 // Writes down the cases of one operator. Values come from a generator that is seeded by the operator's name and `seed`,
 // so that a case does not depend on which others are made.
 class CaseBuilder {

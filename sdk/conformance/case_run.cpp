@@ -34,10 +34,11 @@ Tolerance CaseGraph::ToleranceIn(const Claim&, deputy_value_id id, deputy_dtype 
   return ToleranceOf(tested_, ValueOf(id).dtype, computes_in);
 }
 
-std::optional<Compiled> CompileCase(Instance& instance, const Case& tested, std::string* why_not) {
+std::optional<Compiled> CompileShown(Instance& instance, std::string name, std::unique_ptr<ShownModel> shown,
+                                     std::string* why_not) {
   Compiled compiled;
-  compiled.tested = &tested;
-  compiled.shown = std::make_unique<CaseGraph>(tested);
+  compiled.name = std::move(name);
+  compiled.shown = std::move(shown);
   Answer refusal;
   std::optional<Claim> claim = instance.ClaimAll(compiled.shown->graph, &refusal);
   if (!claim) {
@@ -53,6 +54,13 @@ std::optional<Compiled> CompileCase(Instance& instance, const Case& tested, std:
   }
   compiled.context = compiled.executable->CreateContext(why_not);
   if (compiled.context == nullptr) return std::nullopt;
+  return compiled;
+}
+
+std::optional<Compiled> CompileCase(Instance& instance, const Case& tested, std::string* why_not) {
+  std::optional<Compiled> compiled =
+      CompileShown(instance, tested.name(), std::make_unique<CaseGraph>(tested), why_not);
+  if (compiled) compiled->tested = &tested;
   return compiled;
 }
 

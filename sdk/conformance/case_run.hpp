@@ -26,13 +26,16 @@ class CaseGraph final : public ShownModel {
 
 // A case that the delegate takes, compiled, with a context; the simplest of them for tests that need just any.
 struct Compiled {
-  const Case* tested = nullptr;
-  std::unique_ptr<CaseGraph> shown;
+  std::string name;
+  const Case* tested = nullptr;  // NULL for a model
+  std::unique_ptr<ShownModel> shown;
   Claim claim;  // its handle is spent
   std::unique_ptr<Executable> executable;
   std::unique_ptr<Context> context;
 };
-// Nothing where the delegate refuses the case; `why_not` then says so.
+// Nothing where the delegate refuses to take all of it together; `why_not` then says so.
+std::optional<Compiled> CompileShown(Instance& instance, std::string name, std::unique_ptr<ShownModel> shown,
+                                     std::string* why_not);
 std::optional<Compiled> CompileCase(Instance& instance, const Case& tested, std::string* why_not);
 // The first case, of those that do arithmetic if there are any, that the delegate takes.
 std::optional<Compiled> CompileAnyCase(Instance& instance, const std::vector<Case>& cases);

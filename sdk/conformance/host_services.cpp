@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "model_graph.hpp"
+#include "partition_helpers.hpp"
 #include "text.hpp"
 
 namespace deputy::conformance {
@@ -29,7 +30,7 @@ void Log(void* self, deputy_log_level level, const char* message, uint64_t size)
   if (message != nullptr && !IsUtf8(std::string(message, size))) host.Fault("a log message is not UTF-8");
 }
 
-const void* GetExtension(void*, const char*) { return nullptr; }
+const void* GetExtension(void* self, const char* id) { return HostServices::Of(self).Extension(id); }
 
 // The graph, if the handle is one; `what` was called with it.
 const deputy_graph* Live(void* self, const deputy_graph* graph, const char* what) {
@@ -122,6 +123,12 @@ HostServices::HostServices() {
   table_.parallel_for = conformance::ParallelFor;
   table_.thread_count = ThreadCount;
   table_.clock_ns = ClockNs;
+  helpers_ = HelpersOf(*this);
+}
+
+const void* HostServices::Extension(const char* id) {
+  if (id == nullptr) Fault("get_extension was called with NULL");
+  return id != nullptr && std::strcmp(id, DEPUTY_EXT_PARTITION_HELPERS) == 0 ? &helpers_ : nullptr;
 }
 
 deputy_status* HostServices::NewStatus(deputy_code code, deputy_node_id node, std::string message) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "deputy/abi/delegate.h"
+#include "deputy/abi/ext/partition_helpers.h"
 
 struct deputy_status {
   deputy_code code;
@@ -53,10 +54,13 @@ class HostServices {
   // Of the object behind a table that a plugin has.
   static HostServices& Of(void* self) { return *static_cast<HostServices*>(self); }
   deputy_status* NewStatus(deputy_code code, deputy_node_id node, std::string message);
+  // NULL for an id that this host does not have.
+  const void* Extension(const char* id);
   void ParallelFor(int64_t count, int64_t grain, deputy_parallel_fn fn, void* job);
 
  private:
   deputy_host table_{};
+  deputy_ext_partition_helpers helpers_{};
   mutable std::mutex mutex_;
   std::map<deputy_status*, std::unique_ptr<deputy_status>> out_;
   std::vector<std::unique_ptr<deputy_status>> returned_;  // kept, so that a second return of one is noticed

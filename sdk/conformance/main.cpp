@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "arguments.hpp"
 #include "deputy/deputy.hpp"
@@ -20,26 +21,62 @@ int Fail(const std::string& what) {
   return kExitUsage;
 }
 
-// The options of the configuration's entry for the delegate; those of --set win.
-bool TakeOptions(const std::string& config, Settings* settings, std::string* error) {
-  const deputy::Result<deputy::Context> context = deputy::Context::FromYaml(config);
-  if (!context.ok()) {
-    *error = context.status().ToString();
-    return false;
-  }
-  std::string wanted = settings->delegate;
-  const std::vector<std::string> own = PluginFile::Read(settings->plugin).List("delegates");
-  if (wanted.empty() && !own.empty()) wanted = own[0];
-  for (const deputy::DeviceInfo& entry : context.value().ConfiguredDelegates()) {
-    if ((entry.delegate.empty() ? entry.name : entry.delegate) != wanted) continue;
+// The options of the configuration's entry for the delegate; those of --set win. False: there is no such entry.
+bool TakeOptions(const deputy::Context& config, Settings* settings) {
+  for (const deputy::DeviceInfo& entry : config.ConfiguredDelegates()) {
+    if ((entry.delegate.empty() ? entry.name : entry.delegate) != settings->delegate) continue;
     for (const auto& option : entry.options)
       if (std::none_of(settings->options.begin(), settings->options.end(),
                        [&](const auto& set) { return set.first == option.first; }))
         settings->options.push_back(option);
     return true;
   }
-  *error = config + " has no entry for the delegate '" + wanted + "'";
   return false;
+}
+
+// A round for each delegate that is to be tested: the one of --delegate, or those that the manifest names. Without a
+// manifest there is one for whatever comes first.
+bool Rounds(const Arguments& arguments, std::vector<Settings>* rounds, std::string* error) {
+  std::vector<std::string> ids = {arguments.settings.delegate};
+  if (ids[0].empty()) ids = PluginFile::Read(arguments.settings.plugin).List("delegates");
+  if (ids.empty()) ids = {""};
+  for (const std::string& id : ids) {
+    rounds->push_back(arguments.settings);
+    rounds->back().delegate = id;
+  }
+  if (arguments.config.empty()) return true;
+  const deputy::Result<deputy::Context> config = deputy::Context::FromYaml(arguments.config);
+  if (!config.ok()) {
+    *error = config.status().ToString();
+    return false;
+  }
+  bool any = false;
+  for (Settings& settings : *rounds) any |= TakeOptions(config.value(), &settings);
+  *error =
+      arguments.config + " has no entry for the delegate '" + ids[0] + "'" + (ids.size() > 1 ? " nor another" : "");
+  return any;
+}
+
+// What is said of the whole plugin is asked once.
+bool IsAboutTheDelegate(const Test& test) { return test.name.rfind("entry.", 0) != 0; }
+
+std::vector<TestResult> RunRounds(const std::vector<Test>& tests, const std::vector<Settings>& rounds) {
+  std::vector<TestResult> all;
+  for (const Settings& settings : rounds) {
+    std::vector<Test> own;
+    std::copy_if(tests.begin(), tests.end(), std::back_inserter(own),
+                 [&](const Test& test) { return &settings == &rounds.front() || IsAboutTheDelegate(test); });
+    std::vector<TestResult> results;
+    if (settings.in_process)
+      for (const Test& test : own) results.push_back(RunHere(test, settings));
+    else
+      results = RunTests(own, settings);
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (rounds.size() > 1 && IsAboutTheDelegate(own[i])) results[i].delegate = settings.delegate;
+      all.push_back(std::move(results[i]));
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -74,14 +111,11 @@ int main(int argc, char** argv) {
   if (!settings.quirks.empty() && !QuirkList::Read(settings.quirks, &quirks, &error)) return Fail(error);
   settings.computes_in = quirks.computes_in;
 
-  if (!arguments.config.empty() && !TakeOptions(arguments.config, &settings, &error)) return Fail(error);
+  std::vector<Settings> rounds;
+  if (!Rounds(arguments, &rounds, &error)) return Fail(error);
 
-  std::vector<TestResult> results;
-  if (settings.in_process)
-    for (const Test& test : tests) results.push_back(RunHere(test, settings));
-  else
-    results = RunTests(tests, settings);
-  const Judgement judgement = Judge(results, quirks);
+  Judgement judgement = Judge(RunRounds(tests, rounds), quirks);
+  if (arguments.allow_unavailable) judgement.unavailable.clear();
   std::fputs(TextReport(judgement, named, quirks, arguments.verbose).c_str(), stdout);
   if (!settings.junit.empty()) {
     std::ofstream file(settings.junit);
@@ -89,5 +123,6 @@ int main(int argc, char** argv) {
     if (!file.flush()) return Fail(settings.junit + ": cannot be written");
   }
   if (judgement.failed != 0) return kExitFailed;
+  if (!judgement.unavailable.empty()) return kExitUnavailable;
   return judgement.unexpected_passes.empty() ? kExitPassed : kExitUnexpectedPass;
 }

@@ -225,7 +225,7 @@ std::vector<TestResult> RunTests(const std::vector<Test>& tests, const Settings&
 }
 
 TestResult RunHere(const Test& test, const Settings& settings) {
-  TestResult result{test.name, {}, 0};
+  TestResult result{test.name, "", {}, 0};
   TestRun run(settings, 0, [&](const Finding& finding) { result.findings.push_back(finding); });
   test.run(run);
   return result;

@@ -11,6 +11,7 @@ namespace deputy::conformance {
 
 struct TestResult {
   std::string name;
+  std::string delegate;  // "": the plugin has one, or the test is about the whole plugin
   std::vector<Finding> findings;
   double seconds = 0;
 };

@@ -65,7 +65,7 @@ std::unique_ptr<Instance> TestRun::Open(Plugin& plugin, const OptionList& more, 
   if (delegate->probe != nullptr)
     outcome = plugin.Call("probe", [&] { return delegate->probe(delegate, plugin.host().table()); });
   if (!outcome.ok()) {
-    Skipped("the probe says that the delegate cannot run here: " + outcome.ToString());
+    Unavailable("the probe says that the delegate cannot run here: " + outcome.ToString());
     return nullptr;
   }
   std::unique_ptr<Instance> instance = Instance::Open(plugin, delegate, options, &outcome, "conformance", flags);
@@ -83,8 +83,8 @@ std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<Mod
   std::vector<Test> all;
   for (std::vector<Test>& group : std::vector<std::vector<Test>>{
            EntryTests(), OptionTests(), LifeCycleTests(cases), NumericTests(cases), PartitionTests(models),
-           ExecutionTests(cases), ShapeTests(cases), ResizeTests(cases), BlobTests(cases), ProfilingTests(cases),
-           LeakTests(cases, models), HostTests(cases)})
+           ExecutionTests(cases), ConcurrencyTests(cases), ShapeTests(cases), ResizeTests(cases),
+           BlobTests(cases, models), ProfilingTests(cases, models), LeakTests(cases, models), HostTests(cases)})
     for (Test& test : group) all.push_back(std::move(test));
   return all;
 }

@@ -17,7 +17,7 @@ namespace deputy::conformance {
 // What the command line says.
 struct Settings {
   std::string plugin;    // absolute path
-  std::string delegate;  // id; "": the plugin's first
+  std::string delegate;  // id; "": the plugin's first, or on the command line all of them
   OptionList options;
   std::string filter = "*";
   std::string quirks, junit;
@@ -29,7 +29,8 @@ struct Settings {
   deputy_dtype computes_in = DEPUTY_DTYPE_UNDEFINED;  // from the list of quirks
 };
 
-enum class FindingKind : char { kPassed = 'P', kFailed = 'F', kSkipped = 'S', kNote = 'N' };
+// kUnavailable: skipped because the delegate says that it cannot run on this machine.
+enum class FindingKind : char { kPassed = 'P', kFailed = 'F', kSkipped = 'S', kUnavailable = 'U', kNote = 'N' };
 
 // About a test ("" as the case) or one of its cases.
 struct Finding {
@@ -51,6 +52,7 @@ class TestRun {
   void Passed(const std::string& subject) { sink_({FindingKind::kPassed, subject, ""}); }
   void Failed(const std::string& subject, const std::string& text);
   void Skipped(const std::string& reason) { sink_({FindingKind::kSkipped, "", reason}); }
+  void Unavailable(const std::string& reason) { sink_({FindingKind::kUnavailable, "", reason}); }
   void Note(const std::string& text) { sink_({FindingKind::kNote, "", text}); }
   // What was found out elsewhere.
   void Found(const Finding& finding);
@@ -85,10 +87,11 @@ std::vector<Test> LifeCycleTests(const std::vector<Case>& cases);
 std::vector<Test> NumericTests(const std::vector<Case>& cases);
 std::vector<Test> PartitionTests(const std::vector<ModelCase>& models);
 std::vector<Test> ExecutionTests(const std::vector<Case>& cases);
+std::vector<Test> ConcurrencyTests(const std::vector<Case>& cases);
 std::vector<Test> ShapeTests(const std::vector<Case>& cases);
 std::vector<Test> ResizeTests(const std::vector<Case>& cases);
-std::vector<Test> ProfilingTests(const std::vector<Case>& cases);
-std::vector<Test> BlobTests(const std::vector<Case>& cases);
+std::vector<Test> ProfilingTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
+std::vector<Test> BlobTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> LeakTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> HostTests(const std::vector<Case>& cases);
 

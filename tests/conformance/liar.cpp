@@ -121,8 +121,8 @@ struct Program {
   Values constants;
   std::vector<deputy_value_id> inputs, outputs;
 
-  // About partitions it lies where there are several nodes; each by itself it has right.
-  bool LiesAbout(const char* name) const { return steps.size() > 1 && lie.kind == "partition" && lie.name == name; }
+  // Never of a node alone, which has an old Add read its summands in another order as well.
+  bool LiesAbout(const char* name) const { return lie.kind == "partition" && lie.name == name && steps.size() > 1; }
 
   bool ReadsInside(deputy_value_id id) const {
     for (const Step& step : steps)

@@ -24,7 +24,8 @@ Comments before a block, one to a line, say what the block does not:
   <!-- check: none, REASON -->         nothing is checked. How many there are stands below, so that it cannot grow unseen
 
 In outputs, blanks and times of measurement are all alike and a line that begins with "..." stands for any lines. Code
-that no command follows is wrong, and so is a link to a file that is not there.
+that no command follows is wrong, and so is a link to a file or a heading that is not there. The page of the template of
+new plugins is checked in a new project, with what its reader puts in for its words in capitals.
 """
 
 import argparse
@@ -40,13 +41,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 UNCHECKED = 15
-# No documents of the tree: the project that is made of the template is built and run by integration.vendor.
+# No documents of the tree, but of the project that `deputy new-plugin` makes of them: see check_template.
+TEMPLATE = "sdk/template/common/README.md"
 ELSEWHERE = ("sdk/template/",)
 
 FENCE = re.compile(r"^( *)(```+)\s*([A-Za-z+]*)\s*$")
 CHECK = re.compile(r"^ *<!-- check: (.+) -->$")
 NAMED = re.compile(r"`([\w./-]+)`(, continued)?:$")
-LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+HEADING = re.compile(r"^#{1,6} +(.*?) *#*$")
 TIME = re.compile(r"\d[\d.,]*\s?(ns|us|ms|s)\b")
 CODE = (".c", ".cpp", ".h", ".hpp", ".txt", ".cmake")
 
@@ -205,14 +208,42 @@ class Document:
         self.run(f"deputy config check {path.name}")
 
 
-def check_links(root, name):
-    """Of the text around the blocks."""
-    wrong, inside = [], False
-    for number, line in enumerate((root / name).read_text(encoding="utf-8").splitlines(), 1):
+def outside_of_blocks(path):
+    """(number, line) of the text around the blocks."""
+    inside = False
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         inside ^= line.lstrip().startswith("```")
-        for target in [] if inside else LINK.findall(line):
-            if "://" not in target[0] and not ((root / name).parent / target[0]).exists():
-                wrong.append(f"{name}:{number}: a link to {target[0]}, which is not there")
+        if not inside:
+            yield number, line
+
+
+def anchors_of(path):
+    """The names that GitHub gives to the headings of a document: small letters, digits, - and _; a second one gets -1."""
+    anchors = set()
+    for _, line in outside_of_blocks(path):
+        heading = HEADING.match(line)
+        if heading:
+            words = re.sub(r"\]\([^)]*\)", "", heading[1].lower())  # of a link its text
+            name = anchor = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+            for number in itertools.count(1):
+                if anchor not in anchors:
+                    break
+                anchor = f"{name}-{number}"
+            anchors.add(anchor)
+    return anchors
+
+
+def check_links(root, name):
+    wrong, page = [], root / name
+    for number, line in outside_of_blocks(page):
+        for target, anchor in LINK.findall(line):
+            if "://" in target or not (target or anchor):
+                continue
+            path = page.parent / target if target else page
+            if not path.exists():
+                wrong.append(f"{name}:{number}: a link to {target}, which is not there")
+            elif anchor and path.suffix == ".md" and anchor not in anchors_of(path):
+                wrong.append(f"{name}:{number}: a link to {target}#{anchor}, a heading that is not there")
     return wrong
 
 
@@ -228,6 +259,28 @@ def check_document(root, name, scratch, environment):
     except (Wrong, OSError, ValueError, subprocess.TimeoutExpired) as error:
         return [f"{name}:{line}: {error}"], document.unchecked
     return check_links(root, name), document.unchecked
+
+
+def check_template(root, scratch, environment):
+    """Runs what the page of a new project tells its owner to."""
+    scratch.mkdir()
+    document = Document(root, scratch, environment)
+    words = {"PREFIX": "$prefix", "MODEL.onnx": "$checkout/configs/digits/digits.onnx"}
+    missing = set(words)
+    try:
+        document.run("deputy new-plugin my_npu --dir my_npu")
+        document.folder /= "my_npu"
+        blocks = blocks_of((document.folder / "README.md").read_text(encoding="utf-8"))
+        for block in blocks:
+            for word, meant in words.items():
+                block.text, count = re.subn(rf"(?<!\w){re.escape(word)}(?!\w)", lambda _, to=meant: to, block.text)
+                missing -= {word} if count else set()
+            document.check(block)
+        if missing:
+            raise Wrong(f"it says nothing of {', '.join(sorted(missing))}")
+    except (Wrong, OSError, ValueError, subprocess.TimeoutExpired) as error:
+        return [f"{TEMPLATE}: {error}"]
+    return []
 
 
 def documents_of(root):
@@ -264,7 +317,7 @@ def environment_for(prefix, scratch, root):
 
 
 def check_tree(arguments):
-    names = arguments.document or documents_of(ROOT)
+    names = [name for name in arguments.document if name != TEMPLATE] if arguments.document else documents_of(ROOT)
     if len(names) < 3 and not arguments.document:
         print(f"{ROOT}: {len(names)} documents; there must be more")
         return 1
@@ -277,12 +330,22 @@ def check_tree(arguments):
         if done.returncode != 0:
             print(done.stdout)
             return 1
+        pages = prefix / "share/doc/deputy-sdk"
+        for name in documents_of(ROOT):
+            if name.startswith("sdk/") and not (pages / name.removeprefix("sdk/")).is_file():
+                wrong.append(f"{name}: is not installed")
+                print(wrong[-1], flush=True)
         environment = environment_for(prefix, scratch, ROOT)
         for number, name in enumerate(names):
             found, left = check_document(ROOT, name, scratch / str(number), environment)
             wrong += found
             unchecked += [f"{name}:{place}" for place in left]
             blocks += sum(1 for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if FENCE.match(line)) // 2
+            for message in found:
+                print(message, flush=True)
+        if not arguments.document or TEMPLATE in arguments.document:
+            found = check_template(ROOT, scratch / "template", environment)
+            wrong += found
             for message in found:
                 print(message, flush=True)
     print(f"documents: {len(names)} with {blocks} blocks, {len(wrong)} wrong, {len(unchecked)} unchecked:")
@@ -315,6 +378,10 @@ def self_test():
         ("<!-- check: none, a drawing -->\n", "has no block"),
         ("[there](a.md), [web](https://example.com/x)\n", ""),
         ("[not there](b.md#part)\n", "a link to b.md"),
+        ("# A part, `x`\n\n## Twice\n\n## Twice\n\n[here](#a-part-x), [there](a.md#twice-1)\n", ""),
+        ("# A part\n\n[here](#a-prat)\n", "a link to #a-prat, a heading"),
+        ("```json\n[1]\n```\n\n[there](a.md#1)\n", "a link to a.md#1, a heading"),
+        ("## Twice\n\n[there](a.md#twice-1)\n", "a heading that is not there"),
         ("- item\n\n  ```sh\n  false\n  ```\n", "exit status 1"),
         ("> ```sh\n> false\n> ```\n", "but is none"),
         ("<!-- check: project sample -->\n`a.cpp`:\n\n```cpp\nint x;\nint y;\n```\n\n```sh\ntrue\n```\n", ""),

@@ -9,6 +9,7 @@
 
 #include "case_run.hpp"
 #include "damage.hpp"
+#include "model_run.hpp"
 #include "other_process.hpp"
 #include "test.hpp"
 
@@ -17,6 +18,23 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 using Cases = std::vector<Case>;
+
+// Cases and models by one number.
+struct Subjects {
+  const Cases& cases;
+  const std::vector<ModelCase>& models;
+
+  size_t size() const { return cases.size() + models.size(); }
+  bool IsModel(size_t at) const { return at >= cases.size(); }
+  std::string NameOf(size_t at) const { return IsModel(at) ? models[at - cases.size()].label : cases[at].name(); }
+  // Subjects of one kind differ in little.
+  std::string KindOf(size_t at) const { return IsModel(at) ? NameOf(at) : cases[at].node.op_type; }
+  bool IsPlain(size_t at) const { return IsModel(at) || cases[at].label == "plain"; }
+  std::unique_ptr<ShownModel> Show(size_t at) const {
+    if (IsModel(at)) return std::make_unique<ModelGraph>(models[at - cases.size()]);
+    return std::make_unique<CaseGraph>(cases[at]);
+  }
+};
 
 constexpr size_t kNoLimit = SIZE_MAX;
 constexpr size_t kMostCases = 16;
@@ -46,28 +64,28 @@ struct Opened {
 
 // An executable that was written, and what it computed before.
 struct Kept {
-  size_t at = 0;  // of the case
+  size_t at = 0;  // of the subject
   Bytes blob;
   std::vector<Bytes> results;  // none where it was never run
 };
 
-// The case as one executable; nothing where it is not taken, or refused, which other tests look at.
+// The subject as one executable; nothing where it is not taken, or refused, which other tests look at.
 struct Made {
-  CaseGraph shown;
+  std::unique_ptr<ShownModel> shown;
   std::optional<Claim> claim;
   std::unique_ptr<Executable> executable;
 
-  Made(Instance& instance, const Case& tested) : shown(tested) {
+  Made(Instance& instance, std::unique_ptr<ShownModel> one) : shown(std::move(one)) {
     Answer refusal;
     Outcome outcome;
-    claim = instance.ClaimAll(shown.graph, &refusal);
-    if (claim) executable = instance.Compile(shown.graph, *claim, &outcome);
+    claim = instance.ClaimAll(shown->graph, &refusal);
+    if (claim) executable = instance.Compile(shown->graph, *claim, &outcome);
   }
 };
 
 // Runs it; nothing and a failure where that is not possible.
 std::optional<std::vector<Bytes>> Run(TestRun& run, const std::string& subject, Executable& executable,
-                                      const CaseGraph& shown, const Claim& claim) {
+                                      const ShownModel& shown, const Claim& claim) {
   std::string why_not;
   const std::unique_ptr<Context> context = executable.CreateContext(&why_not);
   if (context == nullptr) {
@@ -81,17 +99,18 @@ std::optional<std::vector<Bytes>> Run(TestRun& run, const std::string& subject, 
   return std::nullopt;
 }
 
-// The compatibility text, then executables of the plainest cases.
-Packed Write(TestRun& run, const Cases& cases, uint32_t flags) {
+// The compatibility text, then executables of the plainest cases and of models.
+Packed Write(TestRun& run, const Subjects& subjects, uint32_t flags) {
   Packed packed;
   Opened opened(run, flags);
   if (!opened.ready()) return packed;
   packed.Put(opened.blobs->Compatibility(*opened.instance));
-  std::set<std::string> operators;
-  for (size_t i = 0; i < cases.size() && operators.size() < kMostCases; ++i) {
-    const std::string subject = cases[i].name();
-    if (cases[i].label != "plain" || operators.count(cases[i].node.op_type) != 0) continue;
-    Made made(*opened.instance, cases[i]);
+  std::set<std::string> kinds;
+  for (size_t i = 0; i < subjects.size(); ++i) {
+    const std::string subject = subjects.NameOf(i);
+    if (!subjects.IsPlain(i) || kinds.count(subjects.KindOf(i)) != 0) continue;
+    if (kinds.size() >= kMostCases && !subjects.IsModel(i)) continue;
+    Made made(*opened.instance, subjects.Show(i));
     if (made.executable == nullptr) continue;
     Kept kept;
     const Outcome outcome = opened.blobs->Serialize(*made.executable, kNoLimit, &kept.blob);
@@ -99,19 +118,19 @@ Packed Write(TestRun& run, const Cases& cases, uint32_t flags) {
     if (!outcome.ok()) run.Failed(subject, "serialize fails: " + outcome.ToString());
     if (!run.NoFaults(*opened.plugin, subject) || !outcome.ok()) continue;
     if ((flags & DEPUTY_OPEN_COMPILE_ONLY) == 0) {
-      std::optional<std::vector<Bytes>> results = Run(run, subject, *made.executable, made.shown, *made.claim);
+      std::optional<std::vector<Bytes>> results = Run(run, subject, *made.executable, *made.shown, *made.claim);
       if (!results) continue;
       kept.results = std::move(*results);
     }
-    operators.insert(cases[i].node.op_type);
+    kinds.insert(subjects.KindOf(i));
     packed.Put(i);
     packed.Put(kept.blob);
     packed.Put(kept.results.size());
     for (const Bytes& result : kept.results) packed.Put(result);
   }
-  if (operators.empty() && (flags & DEPUTY_OPEN_COMPILE_ONLY) != 0)
+  if (kinds.empty() && (flags & DEPUTY_OPEN_COMPILE_ONLY) != 0)
     run.Failed("", "opened to compile only, it writes no executable");
-  else if (operators.empty())
+  else if (kinds.empty())
     run.Skipped("no executable of it can be written");
   run.NoFaults(*opened.plugin, "");
   return packed;
@@ -131,8 +150,7 @@ std::vector<Kept> KeptIn(Packed& packed) {
 }
 
 // What was written elsewhere, restored and run here; "" when it is right.
-std::string FaultOfRestored(TestRun& run, Opened& opened, const Case& tested, const Kept& kept) {
-  const CaseGraph shown(tested);
+std::string FaultOfRestored(TestRun& run, Opened& opened, const ShownModel& shown, const Kept& kept) {
   Answer refusal;
   std::optional<Claim> claim = opened.instance->ClaimAll(shown.graph, &refusal);
   if (!claim) return "it takes the node in one process and not in another";
@@ -155,8 +173,8 @@ std::string FaultOfRestored(TestRun& run, Opened& opened, const Case& tested, co
   return "";
 }
 
-void CheckRestored(TestRun& run, const Cases& cases, uint32_t flags) {
-  std::optional<Packed> packed = InOtherProcess(run, "", [&](TestRun& other) { return Write(other, cases, flags); });
+void CheckRestored(TestRun& run, const Subjects& subjects, uint32_t flags) {
+  std::optional<Packed> packed = InOtherProcess(run, "", [&](TestRun& other) { return Write(other, subjects, flags); });
   if (!packed || packed->at_end()) return;
   Opened opened(run);
   if (!opened.ready()) return;
@@ -164,14 +182,14 @@ void CheckRestored(TestRun& run, const Cases& cases, uint32_t flags) {
   if (written != here)
     run.Failed("", "its compatibility is '" + here + "' in one process and '" + written + "' in another");
   for (const Kept& kept : KeptIn(*packed)) {
-    const Case& tested = cases[kept.at];
-    const std::string wrong = FaultOfRestored(run, opened, tested, kept);
-    if (!wrong.empty()) run.Failed(tested.name(), wrong);
-    if (run.NoFaults(*opened.plugin, tested.name()) && wrong.empty()) run.Passed(tested.name());
+    const std::string name = subjects.NameOf(kept.at);
+    const std::string wrong = FaultOfRestored(run, opened, *subjects.Show(kept.at), kept);
+    if (!wrong.empty()) run.Failed(name, wrong);
+    if (run.NoFaults(*opened.plugin, name) && wrong.empty()) run.Passed(name);
   }
 }
 
-void CheckCompatibility(TestRun& run, const Cases&) {
+void CheckCompatibility(TestRun& run) {
   constexpr char kForeign[] = "another plugin's format 1, made by deputy-conformance";
   Opened opened(run);
   if (!opened.ready()) return;
@@ -230,8 +248,8 @@ void CheckSerialize(TestRun& run, const Cases& cases) {
 }
 
 // Restores damaged bytes. Nothing may be touched that is not the blob's or the run's; the trap sees to that.
-void TryDamaged(TestRun& run, Opened& opened, const Case& tested, const Damage& damage, const std::string& subject) {
-  const CaseGraph shown(tested);
+void TryDamaged(TestRun& run, Opened& opened, const ShownModel& shown, const Damage& damage,
+                const std::string& subject) {
   Answer refusal;
   std::optional<Claim> claim = opened.instance->ClaimAll(shown.graph, &refusal);
   if (!claim) return;
@@ -254,9 +272,9 @@ void TryDamaged(TestRun& run, Opened& opened, const Case& tested, const Damage& 
   }
 }
 
-void CheckDamaged(TestRun& run, const Cases& cases) {
+void CheckDamaged(TestRun& run, const Subjects& subjects) {
   constexpr size_t kMostDamaged = 4;
-  std::optional<Packed> packed = InOtherProcess(run, "", [&](TestRun& other) { return Write(other, cases, 0); });
+  std::optional<Packed> packed = InOtherProcess(run, "", [&](TestRun& other) { return Write(other, subjects, 0); });
   if (!packed || packed->at_end()) return;
   (void)packed->TakeText();
   std::vector<Kept> all = KeptIn(*packed);
@@ -267,37 +285,36 @@ void CheckDamaged(TestRun& run, const Cases& cases) {
   if (!opened.ready()) return;
   int64_t index = 0;
   for (size_t i = 0; i < std::min(all.size(), kMostDamaged); ++i) {
-    const Case& tested = cases[all[i].at];
+    const std::unique_ptr<ShownModel> shown = subjects.Show(all[i].at);
+    const std::string kind = subjects.KindOf(all[i].at);
     std::vector<Damage> damages = DamagesOf(all[i].blob, run.settings().seed);
     if (all.size() > 1) {
       const Kept& other = all[(i + 1) % all.size()];
-      damages.push_back({"the blob of " + cases[other.at].node.op_type, other.blob, false});
+      damages.push_back({"the blob of " + subjects.KindOf(other.at), other.blob, false});
     }
     for (const Damage& damage : damages) {
-      const std::string subject = tested.node.op_type + ": " + damage.label;
+      const std::string subject = kind + ": " + damage.label;
       if (index++ < run.first_case()) continue;
       run.BeginCase(index - 1, subject);
       const size_t failures = run.failures();
-      TryDamaged(run, opened, tested, damage, subject);
+      TryDamaged(run, opened, *shown, damage, subject);
       if (run.NoFaults(*opened.plugin, subject) && run.failures() == failures) run.Passed(subject);
     }
-    const std::string wrong = FaultOfRestored(run, opened, tested, all[i]);
-    if (!wrong.empty()) run.Failed(tested.name(), "after damaged blobs: " + wrong);
+    const std::string wrong = FaultOfRestored(run, opened, *shown, all[i]);
+    if (!wrong.empty()) run.Failed(kind, "after damaged blobs: " + wrong);
   }
   run.NoFaults(*opened.plugin, "");
 }
 
 }  // namespace
 
-std::vector<Test> BlobTests(const std::vector<Case>& cases) {
-  const auto with = [&cases](void (*check)(TestRun&, const Cases&)) {
-    return [&cases, check](TestRun& run) { check(run, cases); };
-  };
-  return {{"blob.compatibility", with(CheckCompatibility)},
-          {"blob.serialize", with(CheckSerialize)},
-          {"blob.restore", [&cases](TestRun& run) { CheckRestored(run, cases, 0); }},
-          {"blob.compile_only", [&cases](TestRun& run) { CheckRestored(run, cases, DEPUTY_OPEN_COMPILE_ONLY); }},
-          {"blob.damage", with(CheckDamaged)}};
+std::vector<Test> BlobTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models) {
+  const Subjects subjects{cases, models};
+  return {{"blob.compatibility", CheckCompatibility},
+          {"blob.serialize", [&cases](TestRun& run) { CheckSerialize(run, cases); }},
+          {"blob.restore", [=](TestRun& run) { CheckRestored(run, subjects, 0); }},
+          {"blob.compile_only", [=](TestRun& run) { CheckRestored(run, subjects, DEPUTY_OPEN_COMPILE_ONLY); }},
+          {"blob.damage", [=](TestRun& run) { CheckDamaged(run, subjects); }}};
 }
 
 }  // namespace deputy::conformance

@@ -1,9 +1,6 @@
-// Runs in every order: again, interleaved, at the same time; and nothing written when execute has returned.
-#include <algorithm>
-#include <atomic>
+// Runs in every order, again and interleaved; and nothing written when execute has returned.
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <thread>
 
 #include "case_run.hpp"
@@ -11,18 +8,6 @@
 
 namespace deputy::conformance {
 namespace {
-
-// The same case with other values in what is not constant: what one run leaves behind must not be in the next.
-Case Another(const Case& tested, int turn) {
-  Case other = tested;
-  for (Operand& input : other.inputs) {
-    if (!input.present || input.constant || !reference::IsReal(input.value.dtype)) continue;
-    std::vector<double>& values = input.value.real;
-    if (!values.empty())
-      std::rotate(values.begin(), values.begin() + turn % static_cast<int>(values.size()), values.end());
-  }
-  return other;
-}
 
 // One of several sets of inputs for one executable, each with its own results.
 struct Job {
@@ -59,7 +44,7 @@ void CheckRepeated(TestRun& run, const std::vector<Case>& cases) {
   constexpr int kRuns = 50;
   Prepared prepared = Prepare(run, cases);
   if (!prepared.compiled) return;
-  const Job plain(*prepared.compiled->tested), other(Another(*prepared.compiled->tested, 1));
+  const Job plain(*prepared.compiled->tested), other(Turned(*prepared.compiled->tested, 1));
   for (int i = 0; i < kRuns; ++i) {
     const std::string wrong =
         (i % 3 == 2 ? other : plain).Run(run, prepared.compiled->claim, *prepared.compiled->context);
@@ -78,47 +63,13 @@ void CheckContexts(TestRun& run, const std::vector<Case>& cases) {
     std::string why_not;
     contexts.push_back(prepared.compiled->executable->CreateContext(&why_not));
     if (contexts.back() == nullptr) return run.Failed("", "no further context: " + why_not);
-    jobs.push_back(std::make_unique<Job>(Another(*prepared.compiled->tested, i)));
+    jobs.push_back(std::make_unique<Job>(Turned(*prepared.compiled->tested, static_cast<size_t>(i))));
   }
   for (int round = 0; round < kRounds; ++round)
     for (size_t i = 0; i < contexts.size(); ++i) {
       const std::string wrong = jobs[i]->Run(run, prepared.compiled->claim, *contexts[i]);
       if (!wrong.empty()) return run.Failed("", "contexts in turns: " + wrong);
     }
-  run.NoFaults(*prepared.plugin, "");
-}
-
-void CheckThreads(TestRun& run, const std::vector<Case>& cases) {
-  constexpr int kThreads = 4, kRuns = 100;
-  Prepared prepared = Prepare(run, cases);
-  if (!prepared.compiled) return;
-  if ((prepared.instance->delegate()->flags & DEPUTY_DELEGATE_SERIAL) != 0)
-    return run.Skipped("the delegate asks for one call at a time");
-  std::vector<std::unique_ptr<Context>> contexts;
-  for (int i = 0; i < kThreads; ++i) {
-    std::string why_not;
-    contexts.push_back(prepared.compiled->executable->CreateContext(&why_not));
-    if (contexts.back() == nullptr) return run.Failed("", "no further context: " + why_not);
-  }
-  std::mutex mutex;
-  std::string first_wrong;
-  std::atomic<int> ready{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i)
-    threads.emplace_back([&, i] {
-      const Job job(Another(*prepared.compiled->tested, i));
-      ++ready;
-      while (ready < kThreads) std::this_thread::yield();
-      for (int turn = 0; turn < kRuns; ++turn) {
-        const std::string wrong = job.Run(run, prepared.compiled->claim, *contexts[static_cast<size_t>(i)]);
-        if (wrong.empty()) continue;
-        const std::lock_guard lock(mutex);
-        if (first_wrong.empty()) first_wrong = wrong;
-        return;
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  if (!first_wrong.empty()) run.Failed("", "on " + std::to_string(kThreads) + " threads at once: " + first_wrong);
   run.NoFaults(*prepared.plugin, "");
 }
 
@@ -171,7 +122,6 @@ std::vector<Test> ExecutionTests(const std::vector<Case>& cases) {
   return {{"execution.repeated", with(CheckRepeated)},
           {"execution.contexts", with(CheckContexts)},
           {"execution.executables", with(CheckExecutables)},
-          {"execution.threads", with(CheckThreads)},
           {"execution.late_writes", with(CheckLateWrites)}};
 }
 

@@ -90,7 +90,7 @@ const PluginDelegateReport* Chosen(TestRun& run, const PluginReport& plugin) {
   for (const PluginDelegateReport& delegate : plugin.delegates) {
     if (!run.settings().delegate.empty() && delegate.id != run.settings().delegate) continue;
     if (delegate.available) return &delegate;
-    run.Skipped("the probe says that the delegate cannot run here: " + delegate.unavailable);
+    run.Unavailable("the probe says that the delegate cannot run here: " + delegate.unavailable);
     return nullptr;
   }
   run.Failed("", "the host lists no such delegate");

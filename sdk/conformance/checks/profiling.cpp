@@ -3,6 +3,7 @@
 #include <set>
 
 #include "case_run.hpp"
+#include "model_run.hpp"
 #include "profile.hpp"
 #include "test.hpp"
 
@@ -22,7 +23,7 @@ class Watched {
 
   // How many events there were.
   size_t Watch() {
-    const std::string subject = compiled_.tested->name();
+    const std::string subject = compiled_.name;
     std::string wrong = FaultOfMap();
     if (wrong.empty()) wrong = FaultOfRuns();
     if (!wrong.empty()) run_.Failed(subject, wrong);
@@ -139,7 +140,7 @@ void CheckClocks(TestRun& run, Instance& instance, Profile& profile) {
                        std::to_string(pairs[1].device_ns));
 }
 
-void CheckEvents(TestRun& run, const std::vector<Case>& cases) {
+void CheckEvents(TestRun& run, const std::vector<Case>& cases, const std::vector<ModelCase>& models) {
   constexpr size_t kMostOperators = 12;
   const std::unique_ptr<Plugin> plugin = run.Load();
   const deputy_delegate* delegate = plugin == nullptr ? nullptr : run.Delegate(*plugin);
@@ -161,6 +162,12 @@ void CheckEvents(TestRun& run, const std::vector<Case>& cases) {
     operators.insert(tested.node.op_type);
     events += Watched(run, *instance, profile, *compiled).Watch();
   }
+  for (const ModelCase& model : models) {
+    std::string ignored;
+    std::optional<Compiled> compiled =
+        CompileShown(*instance, model.label, std::make_unique<ModelGraph>(model), &ignored);
+    if (compiled) events += Watched(run, *instance, profile, *compiled).Watch();
+  }
   if (operators.empty()) return run.Skipped("it takes no case");
   if (events == 0 && run.failures() == 0) run.Failed("", "it says that it profiles, and no run has an event");
   if (profile.correlates()) CheckClocks(run, *instance, profile);
@@ -169,8 +176,8 @@ void CheckEvents(TestRun& run, const std::vector<Case>& cases) {
 
 }  // namespace
 
-std::vector<Test> ProfilingTests(const std::vector<Case>& cases) {
-  return {{"profiling.events", [&cases](TestRun& run) { CheckEvents(run, cases); }}};
+std::vector<Test> ProfilingTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models) {
+  return {{"profiling.events", [&](TestRun& run) { CheckEvents(run, cases, models); }}};
 }
 
 }  // namespace deputy::conformance

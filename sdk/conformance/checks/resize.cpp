@@ -38,7 +38,7 @@ class Resizer {
  public:
   Resizer(Plugin& plugin, const deputy_ext_resize* table) : plugin_(plugin), table_(table) {}
 
-  Answered To(Context& context, const CaseGraph& shown, const Claim& claim) {
+  Answered To(Context& context, const ShownModel& shown, const Claim& claim) {
     std::vector<deputy_tensor> tensors;
     for (const deputy_value_id id : claim.inputs) tensors.push_back(ShapeOf(shown.ValueOf(id)));
     for (const deputy_value_id id : claim.outputs) tensors.push_back(ShapeOf(shown.ValueOf(id)));
@@ -106,12 +106,12 @@ class Subject {
     return wrong.empty() ? "" : "after " + what + ": " + wrong;
   }
 
-  std::string FaultOf(Context& context, const CaseGraph& shown) const {
+  std::string FaultOf(Context& context, const ShownModel& shown) const {
     return FaultOfRuns(shown, compiled_.claim, context, run_.settings().computes_in);
   }
   std::string FaultOfOld(Context& context) const { return FaultOf(context, *compiled_.shown); }
 
-  std::string FaultOfDone(Context& context, const CaseGraph& shown) {
+  std::string FaultOfDone(Context& context, const ShownModel& shown) {
     std::string wrong = After("it was resized", FaultOf(context, shown));
     if (!wrong.empty()) return wrong;
     const Answered back = resizer_.To(context, *compiled_.shown, compiled_.claim);
@@ -120,7 +120,7 @@ class Subject {
   }
 
   // Compiled for the other shapes. The delegate may find then that it cannot.
-  std::string FaultOfAnother(const CaseGraph& shown) {
+  std::string FaultOfAnother(const ShownModel& shown) {
     Answer refusal;
     Outcome outcome;
     const std::optional<Claim> claim = instance_.ClaimAll(shown.graph, &refusal);

@@ -43,14 +43,17 @@ Judgement Judge(const std::vector<TestResult>& results, QuirkList& quirks) {
   for (const TestResult& result : results) {
     JudgedTest test;
     test.name = result.name;
+    test.delegate = result.delegate;
     test.seconds = result.seconds;
     int failed = 0, excused = 0, passed = 0;
     for (const Finding& finding : result.findings) {
       JudgedFinding judged{finding, nullptr};
       Quirk* quirk = finding.kind == FindingKind::kNote ? nullptr : quirks.Find(result.name, finding.subject);
-      if (quirk != nullptr && finding.kind != FindingKind::kSkipped) quirk->met = true;
+      const bool skipped = finding.kind == FindingKind::kSkipped || finding.kind == FindingKind::kUnavailable;
+      if (quirk != nullptr && !skipped) quirk->met = true;
       if (finding.kind == FindingKind::kPassed) ++passed;
-      if (finding.kind == FindingKind::kSkipped) test.skipped = finding.text;
+      if (skipped) test.skipped = finding.text;
+      if (finding.kind == FindingKind::kUnavailable) judgement.unavailable.emplace(test.delegate, finding.text);
       if (finding.kind == FindingKind::kFailed) {
         judged.excuse = quirk;
         ++(quirk != nullptr ? excused : failed);
@@ -84,23 +87,26 @@ std::string TextReport(const Judgement& judgement, const std::string& plugin, co
     const std::vector<const Finding*> culprits = test.Culprits();
     for (size_t i = 0; i < std::min(culprits.size(), kMostLines); ++i) {
       const Finding& finding = *culprits[i];
-      out << "FAIL  " << test.name << "  ";
+      out << "FAIL  " << test.title() << "  ";
       if (!finding.subject.empty()) out << test.subject() << ": " << finding.subject << ": ";
       out << finding.text << "\n";
     }
     if (culprits.size() > kMostLines)
-      out << "      " << test.name << "  and " << culprits.size() - kMostLines << " more\n";
+      out << "      " << test.title() << "  and " << culprits.size() - kMostLines << " more\n";
     if (!verbose) continue;
-    if (test.verdict == Verdict::kPass) out << "pass  " << test.name << "\n";
-    if (test.verdict == Verdict::kSkip) out << "skip  " << test.name << "  " << test.skipped << "\n";
+    if (test.verdict == Verdict::kPass) out << "pass  " << test.title() << "\n";
+    if (test.verdict == Verdict::kSkip) out << "skip  " << test.title() << "  " << test.skipped << "\n";
     for (const JudgedFinding& judged : test.findings) {
       if (judged.finding.kind == FindingKind::kNote)
-        out << "      " << test.name << "  " << judged.finding.text << "\n";
+        out << "      " << test.title() << "  " << judged.finding.text << "\n";
       if (judged.excuse != nullptr)
-        out << (judged.excuse->cannot ? "cannot  " : "not yet  ") << test.name << "  " << judged.finding.subject
+        out << (judged.excuse->cannot ? "cannot  " : "not yet  ") << test.title() << "  " << judged.finding.subject
             << (judged.finding.subject.empty() ? "" : ": ") << judged.excuse->reason << "\n";
     }
   }
+  for (const auto& [delegate, said] : judgement.unavailable)
+    out << "UNAVAILABLE  " << delegate << (delegate.empty() ? "" : ": ") << said
+        << "; its tests were skipped (--allow-unavailable)\n";
   for (const Quirk* quirk : judgement.unexpected_passes)
     out << "UNEXPECTED PASS  " << quirks.file << ":" << quirk->line << ": " << quirk->pattern
         << " passes; take the entry off the list\n";
@@ -140,12 +146,12 @@ std::string JUnitReport(const Judgement& judgement) {
     int cases = 0, failures = 0, skipped = 0;
     const auto open = [&](const std::string& subject) {
       ++cases;
-      body << "    <testcase classname=\"" << Escaped(test.name) << "\" name=\""
+      body << "    <testcase classname=\"" << Escaped(test.title()) << "\" name=\""
            << Escaped(subject.empty() ? test.subject() : subject) << "\">";
     };
     for (const JudgedFinding& judged : test.findings) {
       const Finding& finding = judged.finding;
-      if (finding.kind == FindingKind::kNote || finding.kind == FindingKind::kSkipped) continue;
+      if (finding.kind != FindingKind::kPassed && finding.kind != FindingKind::kFailed) continue;
       open(finding.subject);
       if (finding.kind == FindingKind::kFailed && judged.excuse == nullptr) {
         ++failures;
@@ -165,10 +171,13 @@ std::string JUnitReport(const Judgement& judgement) {
       }
       body << "</testcase>\n";
     }
-    out << "  <testsuite name=\"" << Escaped(test.name) << "\" tests=\"" << cases << "\" failures=\"" << failures
+    out << "  <testsuite name=\"" << Escaped(test.title()) << "\" tests=\"" << cases << "\" failures=\"" << failures
         << "\" skipped=\"" << skipped << "\" time=\"" << test.seconds << "\">\n"
         << body.str() << "  </testsuite>\n";
   }
+  for (const auto& [delegate, said] : judgement.unavailable)
+    out << "  <testsuite name=\"available\" tests=\"1\" failures=\"1\"><testcase classname=\"available\" name=\""
+        << Escaped(delegate) << "\"><failure message=\"" << Escaped(said) << "\"/></testcase></testsuite>\n";
   for (const Quirk* quirk : judgement.unexpected_passes)
     out << "  <testsuite name=\"quirks\" tests=\"1\" failures=\"1\"><testcase classname=\"quirks\" name=\""
         << Escaped(quirk->pattern) << "\"><failure message=\"unexpected pass\"/></testcase></testsuite>\n";

@@ -2,6 +2,7 @@
 // their entries did not come true.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,11 +20,14 @@ struct JudgedFinding {
 
 struct JudgedTest {
   std::string name;
+  std::string delegate;  // "": the plugin has one, or the test is about the whole plugin
   Verdict verdict = Verdict::kPass;
   double seconds = 0;
   std::vector<JudgedFinding> findings;
   std::string skipped;  // why
 
+  // "numerics.Conv", in front of it the delegate.
+  std::string title() const { return delegate.empty() ? name : delegate + ": " + name; }
   // "Conv" for "numerics.Conv".
   std::string subject() const { return name.substr(name.find('.') + 1); }
   // Failures that no other failure explains: one whose label has all parts of another one's and more is left out.
@@ -33,6 +37,8 @@ struct JudgedTest {
 struct Judgement {
   std::vector<JudgedTest> tests;
   std::vector<const Quirk*> unexpected_passes;
+  // What a delegate says that cannot run here, by its id as in JudgedTest.
+  std::map<std::string, std::string> unavailable;
   int passed = 0, failed = 0, skipped = 0, excused = 0, cases = 0;
 };
 

@@ -23,7 +23,7 @@ struct Keeper {
   deputy_plugin plugin{};
   deputy_delegate delegate{};
   const deputy_host* host = nullptr;
-  const deputy_graph* graph = nullptr;
+  const deputy_graph* shown = nullptr;
   std::function<deputy_status*(const deputy_run_args&)> execute = [](const deputy_run_args&) { return nullptr; };
 
   Keeper();
@@ -56,7 +56,7 @@ Keeper::Keeper() {
   delegate.close = [](deputy_instance*) {};
   delegate.query_support = [](deputy_instance* self, const deputy_graph* graph,
                               const deputy_support_sink*) -> deputy_status* {
-    Of(self).graph = graph;
+    Of(self).shown = graph;
     return nullptr;
   };
   delegate.compile = [](deputy_instance* self, const deputy_partition*, deputy_executable** out) -> deputy_status* {
@@ -149,7 +149,7 @@ TEST_F(Checking, AWriteJustBehindATensorIsAFault) {
 
 TEST_F(Checking, AChangedDescriptionOfATensorIsAFault) {
   keeper_.execute = [](const deputy_run_args& args) -> deputy_status* {
-    args.outputs[0]->byte_size = 4;
+    const_cast<deputy_tensor*>(args.outputs[0])->byte_size = 4;
     return nullptr;
   };
   EXPECT_NE(Run().ToString().find("it changed the description of a tensor"), std::string::npos);
@@ -158,7 +158,7 @@ TEST_F(Checking, AChangedDescriptionOfATensorIsAFault) {
 TEST_F(Checking, AGraphIsLentForOneCall) {
   std::vector<Verdict> verdicts;
   ASSERT_TRUE(delegate_->QuerySupport(view_, verdicts).ok());
-  EXPECT_EQ(keeper_.host->graph_node_count(keeper_.host->self, keeper_.graph), 0u);
+  EXPECT_EQ(keeper_.host->graph_node_count(keeper_.host->self, keeper_.shown), 0u);
   EXPECT_NE(log_.text().find("graph_node_count: it asks about a graph that it does not have, or no more"),
             std::string::npos);
 }

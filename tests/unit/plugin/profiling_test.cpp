@@ -70,6 +70,25 @@ TEST_F(Profiling, PutsCollectedEventsOnTheHostsClockAndInOrder) {
   EXPECT_TRUE(events[0].on_device_clock);
 }
 
+// A Loop runs the partition of its body many times before anybody asks.
+TEST_F(Profiling, CollectsAfterEachRunThoughEventsAreTakenOnce) {
+  int collected = 0;
+  actor_.collect = [&](const deputy_profile_sink& sink) {
+    const deputy_profile_event event = Event(DEPUTY_NO_EVENT_ID, 10, 20);
+    sink.event(sink.self, &event);
+    ++collected;
+  };
+  const auto context = Context();
+  ASSERT_TRUE(context->SetProfiling(true).ok());
+  for (int i = 0; i < 3; ++i) RunOnce(*context);
+  std::vector<ProfileEvent> events;
+  context->TakeEvents(events);
+  EXPECT_EQ(collected, 3);
+  EXPECT_EQ(events.size(), 3u);
+  context->TakeEvents(events);
+  EXPECT_EQ(events.size(), 3u) << "nothing is handed out twice";
+}
+
 TEST_F(Profiling, IsNotAskedForWhileItIsOff) {
   bool asked = false;
   actor_.execute = [&](const deputy_profile_sink&) { asked = true; };

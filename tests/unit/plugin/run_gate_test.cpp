@@ -5,7 +5,9 @@
 
 #include <array>
 #include <atomic>
-#include <barrier>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -17,19 +19,27 @@ struct Runner {
   int instance, executable;
 };
 
-// How many runners are inside at the same time when all of them may: each waits inside for the others.
+// Are all runners inside at the same time? Each waits inside for the others, and gives up after longer than any machine
+// takes: only a gate that holds one back makes that happen.
 bool MeetInside(const std::vector<Runner>& runners, const RunRules& rules) {
   RunGate gate;
   std::array<int, 8> identity{};
-  std::barrier inside(static_cast<ptrdiff_t>(runners.size()));
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t inside = 0;
+  bool given_up = false;
   std::vector<std::thread> threads;
   for (const Runner& runner : runners)
     threads.emplace_back([&, runner] {
       const RunGate::Pass pass(gate, &identity[size_t(runner.instance)], &identity[size_t(runner.executable)], rules);
-      inside.arrive_and_wait();
+      std::unique_lock lock(mutex);
+      ++inside;
+      changed.notify_all();
+      const auto done = [&] { return inside == runners.size() || given_up; };
+      if (!changed.wait_for(lock, std::chrono::seconds(60), done)) given_up = true;
     });
   for (std::thread& thread : threads) thread.join();
-  return true;  // nobody waits for ever: a gate that held one back would hang here, and ctest would say so
+  return !given_up;
 }
 
 // Overlaps seen while every runner passes many times.
@@ -73,14 +83,16 @@ TEST(RunGate, InstancesOverlapOnlyWhenTheyMay) {
 TEST(RunGate, StricterOfTwoInstancesHolds) {
   RunGate gate;
   int one = 0, other = 0;
-  std::atomic<bool> entered{false};
+  std::atomic<bool> at_the_gate{false}, entered{false};
   std::thread second;
   {
     const RunGate::Pass pass(gate, &one, &one, {true, true, true});
     second = std::thread([&] {
+      at_the_gate = true;
       const RunGate::Pass waiting(gate, &other, &other, {true, true, false});
       entered = true;
     });
+    while (!at_the_gate) std::this_thread::yield();
     for (int i = 0; i < 1000; ++i) std::this_thread::yield();
     EXPECT_FALSE(entered);
   }

@@ -1,10 +1,9 @@
-// The scan over real plugins, each wrong in one way, with a sound one behind it that must still be found.
+// The scan over folders with real plugins. What becomes of each plugin that is wrong stands in
+// fixtures_verdict_test.cpp.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-#include <ostream>
 
 #include "plugin/registry.hpp"
 #include "unit/plugin/support.hpp"
@@ -15,93 +14,6 @@ namespace {
 using testing::EntryOf;
 using testing::PatientScan;
 using testing::TempFolder;
-
-struct Wrong {
-  const char* name;  // of the test
-  const char* fixture;
-  RejectReason reason;
-  const char* text;  // part of the message
-  int timeout_ms = 60000;
-};
-void PrintTo(const Wrong& wrong, std::ostream* out) { *out << wrong.name; }
-
-class ScanOf : public ::testing::TestWithParam<Wrong> {};
-
-TEST_P(ScanOf, IsRefusedWithItsReasonAndTheNextIsFound) {
-  const Wrong& wrong = GetParam();
-  const TempFolder folder;
-  folder.Add(wrong.fixture, "a_wrong");
-  folder.Add("good", "b_good");
-  PluginRegistry registry;
-  // The sound one is scanned on its own with all the time that it may need on a slow machine.
-  ScanOptions options = PatientScan(folder.path());
-  if (wrong.timeout_ms < 60000) {
-    const TempFolder alone;
-    alone.Add(wrong.fixture, "a_wrong");
-    options.paths = {alone.path()};
-    options.probe_timeout = std::chrono::milliseconds(wrong.timeout_ms);
-    registry.Scan(options);
-    options = PatientScan(folder.path());
-    std::filesystem::remove(folder.path() / "a_wrong.so");
-  }
-  registry.Scan(options);
-  const PluginEntry& entry = EntryOf(registry, "a_wrong.so");
-  EXPECT_FALSE(entry.accepted);
-  EXPECT_EQ(NameOf(entry.reason), NameOf(wrong.reason)) << entry.text;
-  EXPECT_NE(entry.text.find(wrong.text), std::string::npos) << entry.text;
-  EXPECT_TRUE(EntryOf(registry, "b_good.so").accepted) << EntryOf(registry, "b_good.so").text;
-  EXPECT_EQ(registry.delegate_ids(), std::vector<std::string>{"good"});
-}
-
-// The dynamic linker lets an exception through; the sanitizers' own dlopen does not.
-const Wrong kThrowsInConstructor {
-  "R82_ThrowInConstructor", "throws_in_constructor",
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-      RejectReason::kProbeCrashed, "crashed with SIGABRT while it was loaded"
-};
-#else
-      RejectReason::kThrew, "an exception left one of its constructors"
-};
-#endif
-
-INSTANTIATE_TEST_SUITE_P(
-    Plugin, ScanOf,
-    ::testing::Values(
-        Wrong{"R74_NoEntrySymbol", "no_entry", RejectReason::kNoEntrySymbol, "deputy_plugin_query_v1"},
-        Wrong{"NoNote", "no_note", RejectReason::kNoNote, "no manifest"},
-        Wrong{"R75_NextMinorAbi", "wrong_abi", RejectReason::kAbiMismatch, "ABI 0.2"},
-        Wrong{"R87_CrashInConstructor", "crash_in_constructor", RejectReason::kProbeCrashed,
-              "crashed with SIGSEGV while it was loaded; its last output was 'about to fall'"},
-        Wrong{"R82_ExitInConstructor", "exit_in_constructor", RejectReason::kProbeExited,
-              "exit status 0 while it was loaded, without an answer"},
-        Wrong{"R88_HangInConstructor", "hang_in_constructor", RejectReason::kProbeTimedOut,
-              "gave no answer within 500 ms", 500},
-        Wrong{"R88_ChildThatHoldsThePipes", "fork_in_constructor", RejectReason::kProbeTimedOut,
-              "gave no answer within 1 s", 1000},
-        Wrong{"R88_SpinInInit", "hang_in_init", RejectReason::kProbeTimedOut, "gave no answer within 500 ms", 500},
-        kThrowsInConstructor,
-        Wrong{"R82_ClosesDescriptors", "closes_descriptors", RejectReason::kProbeExited, "without an answer"},
-        Wrong{"R87_CrashInQuery", "crash_in_query", RejectReason::kProbeCrashed, "SIGABRT in its entry function"},
-        Wrong{"R95_ThrowInQuery", "throws_in_query", RejectReason::kThrew,
-              "an exception left its deputy_plugin_query_v1"},
-        Wrong{"R76_NullTable", "null_table", RejectReason::kNoTable, "nothing for a host with plugin ABI 0.1"},
-        Wrong{"R75_ShortTable", "short_struct_size", RejectReason::kBadTable, "says that it has 16 bytes"},
-        Wrong{"R75_GarbageTableSize", "garbage_struct_size", RejectReason::kBadTable, "3735928559"},
-        Wrong{"R76_NullSlots", "null_slots", RejectReason::kBadTable, "has no 'execute'"},
-        Wrong{"R76_WildSlots", "wild_slots", RejectReason::kBadTable, "points to no loaded code"},
-        Wrong{"R90_BadUtf8Id", "bad_utf8_id", RejectReason::kBadUtf8, "id is not UTF-8"},
-        Wrong{"R90_GigabyteId", "long_id", RejectReason::kBadTable, "1073741824 bytes"},
-        Wrong{"R89_CountsLie", "counts_lie", RejectReason::kBadTable, "1000000000 delegates"},
-        Wrong{"R89_CountTooHigh", "count_too_high", RejectReason::kBadTable, "number 1 is NULL"},
-        Wrong{"WrongId", "wrong_id", RejectReason::kBadTable, "calls itself 'somebody_else'"},
-        Wrong{"InitFails", "fails_init", RejectReason::kInitFailed, "no driver"},
-        Wrong{"R73_UndefinedSymbol", "undefined_symbol", RejectReason::kLoadFailed, "fixture_function_that_nobody_has"},
-        Wrong{"R73_MissingDependency", "missing_dependency", RejectReason::kLoadFailed, "helper.so"},
-        Wrong{"R91_GarbageAnswer", "garbage_answer", RejectReason::kProbeGarbage, "answered nonsense"},
-        Wrong{"R91_HalfAnAnswer", "half_answer", RejectReason::kProbeGarbage, "in the middle of its answer"},
-        Wrong{"ImpossibleCpu", "needs_impossible_cpu", RejectReason::kNeedsCpuFeature, "avx9000"},
-        Wrong{"Sanitizer", "sanitizer", RejectReason::kSanitizerMismatch, "sanitizer"}),
-    [](const auto& parameter) { return std::string(parameter.param.name); });
 
 // Seed row 6.
 TEST(Scan, GoodPluginIsDescribed) {

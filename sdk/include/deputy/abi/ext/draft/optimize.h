@@ -27,7 +27,7 @@ typedef struct deputy_precision_sink {
   void *self;
   /* One node of the partition, the element type in which it computes, and that in which it sums. A node that is not
    * named keeps the model's types. INVALID_ARGUMENT, and no change, for a node of somebody else's, one named twice, or
-   * an element type that the user did not allow. Only inside plan(). [load-time] */
+   * an element type that the user did not allow. [in-call] */
   deputy_status *(*set)(void *self, deputy_node_id node, deputy_dtype compute, deputy_dtype accumulate);
 } deputy_precision_sink;
 

@@ -29,7 +29,7 @@ typedef struct deputy_state_sink {
   uint32_t reserved;
   void *self;
   /* The delegate keeps the index-th of the offered values. INVALID_ARGUMENT for an index that there is not, or one
-   * given twice. Only inside own(). [load-time] */
+   * given twice. [in-call] */
   deputy_status *(*keep)(void *self, uint32_t index);
 } deputy_state_sink;
 

@@ -56,7 +56,8 @@ typedef struct deputy_support_sink {
   uint32_t struct_size;
   uint32_t reserved;
   void *self;
-  /* `detail` is one short sentence for people ("kernel 7x7 is larger than 5x5"); it is copied and may be empty. */
+  /* `detail` is one short sentence for people ("kernel 7x7 is larger than 5x5"); it is copied and may be empty.
+   * [in-call] */
   void (*answer)(void *self, deputy_node_id node, deputy_reason reason, deputy_str detail);
 } deputy_support_sink;
 

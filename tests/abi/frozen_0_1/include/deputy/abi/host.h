@@ -9,7 +9,7 @@ enum { DEPUTY_LOG_DEBUG = 1, DEPUTY_LOG_INFO = 2, DEPUTY_LOG_WARNING = 3, DEPUTY
 
 #define DEPUTY_NO_NODE 0xffffffffu
 
-/* Runs items [begin, end) of a job; must not throw or unwind. */
+/* Runs items [begin, end) of a job; must not throw or unwind. [any-thread] */
 typedef void (*deputy_parallel_fn)(void *job, int64_t begin, int64_t end);
 
 typedef struct deputy_host {

@@ -1,0 +1,195 @@
+// Runs at the same time, of all that the delegate lets overlap: contexts of one executable, executables of one
+// instance, instances. Without ext/concurrency.h all may, and with DEPUTY_DELEGATE_SERIAL nothing.
+#include "deputy/abi/ext/concurrency.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "case_run.hpp"
+#include "test.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+using Cases = std::vector<Case>;
+
+constexpr uint32_t kAll = DEPUTY_CONCURRENT_CONTEXTS | DEPUTY_CONCURRENT_EXECUTABLES | DEPUTY_CONCURRENT_INSTANCES;
+constexpr size_t kLanes = 4;
+
+const deputy_ext_concurrency* ConcurrencyOf(Instance& instance) {
+  const auto* table = static_cast<const deputy_ext_concurrency*>(instance.plugin().Extension(
+      instance.delegate(), DEPUTY_EXT_CONCURRENCY, DEPUTY_END_OF(deputy_ext_concurrency, concurrency)));
+  if (table == nullptr || table->concurrency != nullptr) return table;
+  instance.plugin().host().Fault("the table of " DEPUTY_EXT_CONCURRENCY " has an empty slot");
+  return nullptr;
+}
+
+uint32_t AskedOf(Instance& instance, const deputy_ext_concurrency& table) {
+  uint32_t flags = 0;
+  const Outcome outcome =
+      instance.plugin().Call("concurrency", [&] { return table.concurrency(instance.handle(), &flags); });
+  if (!outcome.ok()) instance.plugin().host().Fault("concurrency failed: " + outcome.ToString());
+  return flags & kAll;
+}
+
+// What of `kAll` may overlap.
+uint32_t Allowed(Instance& instance) {
+  if ((instance.delegate()->flags & DEPUTY_DELEGATE_SERIAL) != 0) return 0;
+  const deputy_ext_concurrency* table = ConcurrencyOf(instance);
+  return table == nullptr ? kAll : AskedOf(instance, *table);
+}
+
+// What one thread runs again and again.
+struct Lane {
+  Case tested;
+  CaseGraph shown;
+  const Claim& claim;
+  Context& context;
+
+  Lane(const Case& one, size_t turn, const Claim& bound, Context& runs)
+      : tested(Turned(one, turn)), shown(tested), claim(bound), context(runs) {}
+
+  std::string Run(deputy_dtype computes_in) const {
+    Binding binding(shown, claim, Flush::kEnd, kPoison);
+    const Outcome outcome = binding.Run(context);
+    if (!outcome.ok()) return "execute failed: " + outcome.ToString();
+    return FaultOfValues(shown, claim, binding.Results(), computes_in);
+  }
+};
+
+using Lanes = std::vector<std::unique_ptr<Lane>>;
+
+void RunAtOnce(TestRun& run, const Lanes& lanes) {
+  constexpr int kRuns = 100;
+  std::mutex mutex;
+  std::string first_wrong;
+  std::atomic<size_t> ready{0};
+  std::vector<std::thread> threads;
+  for (const std::unique_ptr<Lane>& lane : lanes)
+    threads.emplace_back([&, one = lane.get()] {
+      ++ready;
+      while (ready < lanes.size()) std::this_thread::yield();
+      for (int turn = 0; turn < kRuns; ++turn) {
+        const std::string wrong = one->Run(run.settings().computes_in);
+        if (wrong.empty()) continue;
+        const std::lock_guard lock(mutex);
+        if (first_wrong.empty()) first_wrong = wrong;
+        return;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  if (!first_wrong.empty()) run.Failed("", "on " + std::to_string(lanes.size()) + " threads at once: " + first_wrong);
+}
+
+// Opened, where what `flag` names may overlap.
+struct Opened {
+  std::unique_ptr<Plugin> plugin;
+  std::unique_ptr<Instance> instance;
+
+  Opened(TestRun& run, uint32_t flag, const char* what) {
+    plugin = run.Load();
+    if (plugin == nullptr) return;
+    instance = run.Open(*plugin);
+    if (instance == nullptr || (Allowed(*instance) & flag) != 0) return;
+    instance.reset();
+    run.Skipped(std::string("the delegate lets no two ") + what + " run at once");
+  }
+};
+
+void CheckContexts(TestRun& run, const Cases& cases) {
+  const Opened opened(run, DEPUTY_CONCURRENT_CONTEXTS, "contexts of an executable");
+  if (opened.instance == nullptr) return;
+  const std::optional<Compiled> compiled = CompileAnyCase(*opened.instance, cases);
+  if (!compiled) return run.Skipped("it takes no case");
+  std::vector<std::unique_ptr<Context>> contexts;
+  Lanes lanes;
+  for (size_t i = 0; i < kLanes; ++i) {
+    std::string why_not;
+    contexts.push_back(compiled->executable->CreateContext(&why_not));
+    if (contexts.back() == nullptr) return run.Failed("", "no further context: " + why_not);
+    lanes.push_back(std::make_unique<Lane>(*compiled->tested, i, compiled->claim, *contexts.back()));
+  }
+  RunAtOnce(run, lanes);
+  run.NoFaults(*opened.plugin, "");
+}
+
+void CheckExecutables(TestRun& run, const Cases& cases) {
+  const Opened opened(run, DEPUTY_CONCURRENT_EXECUTABLES, "executables of an instance");
+  if (opened.instance == nullptr) return;
+  // Of several operators, and where there are not so many, of the same one again.
+  std::vector<Compiled> all;
+  std::map<std::string, size_t> count;
+  std::string ignored;
+  for (const size_t most : {size_t{1}, kLanes})
+    for (const Case& tested : cases) {
+      if (all.size() == kLanes || tested.label.rfind("shape=empty", 0) == 0) continue;
+      if (count[tested.node.op_type] >= most) continue;
+      if (std::optional<Compiled> compiled = CompileCase(*opened.instance, tested, &ignored)) {
+        ++count[tested.node.op_type];
+        all.push_back(std::move(*compiled));
+      }
+    }
+  if (all.size() < 2) return run.Skipped("it takes no two cases");
+  Lanes lanes;
+  for (size_t i = 0; i < all.size(); ++i)
+    lanes.push_back(std::make_unique<Lane>(*all[i].tested, i, all[i].claim, *all[i].context));
+  RunAtOnce(run, lanes);
+  run.NoFaults(*opened.plugin, "");
+}
+
+void CheckInstances(TestRun& run, const Cases& cases) {
+  const Opened opened(run, DEPUTY_CONCURRENT_INSTANCES, "instances");
+  if (opened.instance == nullptr) return;
+  std::vector<std::unique_ptr<Instance>> instances;
+  std::vector<Compiled> all;
+  for (size_t i = 0; i < kLanes; ++i) {
+    instances.push_back(run.Open(*opened.plugin));
+    if (instances.back() == nullptr) return;
+    std::optional<Compiled> compiled = CompileAnyCase(*instances.back(), cases);
+    if (!compiled) return run.Skipped("it takes no case");
+    all.push_back(std::move(*compiled));
+  }
+  Lanes lanes;
+  for (size_t i = 0; i < all.size(); ++i)
+    lanes.push_back(std::make_unique<Lane>(*all[i].tested, i, all[i].claim, *all[i].context));
+  RunAtOnce(run, lanes);
+  lanes.clear();
+  all.clear();  // before their instances
+  run.NoFaults(*opened.plugin, "");
+}
+
+void CheckAnswers(TestRun& run, const Cases& cases) {
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  if (instance == nullptr) return;
+  const deputy_ext_concurrency* table = ConcurrencyOf(*instance);
+  if (!run.NoFaults(*plugin, "")) return;
+  if (table == nullptr) return run.Skipped("it has no " DEPUTY_EXT_CONCURRENCY);
+  const uint32_t before = AskedOf(*instance, *table);
+  std::optional<Compiled> compiled = CompileAnyCase(*instance, cases);
+  if (AskedOf(*instance, *table) != before) run.Failed("", "it answers otherwise when something has been compiled");
+  if (compiled)
+    if (const std::string wrong =
+            FaultOfRuns(*compiled->shown, compiled->claim, *compiled->context, run.settings().computes_in);
+        !wrong.empty())
+      run.Failed("", wrong);
+  if (AskedOf(*instance, *table) != before) run.Failed("", "it answers otherwise when something has run");
+  run.NoFaults(*plugin, "");
+}
+
+}  // namespace
+
+std::vector<Test> ConcurrencyTests(const std::vector<Case>& cases) {
+  const auto with = [&cases](void (*check)(TestRun&, const Cases&)) {
+    return [&cases, check](TestRun& run) { check(run, cases); };
+  };
+  return {{"execution.concurrency", with(CheckAnswers)},
+          {"execution.threads", with(CheckContexts)},
+          {"execution.threads_executables", with(CheckExecutables)},
+          {"execution.threads_instances", with(CheckInstances)}};
+}
+
+}  // namespace deputy::conformance

@@ -1,0 +1,317 @@
+// What the host says to every fixture plugin between scan and compile, in one table: each of the .so files has its row.
+// Most are wrong in one way. The host refuses what it can see without running the plugin's work; what only a run, a
+// second call or the end of the process shows passes here, and the row names the test of the conformance kit that finds
+// it.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <ostream>
+#include <set>
+
+#include "unit/plugin/support.hpp"
+
+namespace deputy::host {
+namespace {
+
+using testing::EntryOf;
+using testing::OfferAll;
+using testing::PatientScan;
+using testing::ReluSigmoid;
+using testing::TempFolder;
+
+struct Row {
+  const char* fixture;
+  const char* verdict;      // how the host's begins
+  const char* part;         // what stands in it, too
+  const char* number = "";  // of the case in the list of ways of failing
+  const char* kit = "";     // where the host sees nothing wrong: what does, and why
+  int timeout_ms = 60000;
+};
+void PrintTo(const Row& row, std::ostream* out) { *out << row.fixture; }
+
+// The dynamic linker lets an exception through; the sanitizers' own dlopen does not.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr Row kThrowsInConstructor{"throws_in_constructor", "refused: probe-crashed", "SIGABRT while it was loaded",
+                                   "R82"};
+#else
+constexpr Row kThrowsInConstructor{"throws_in_constructor", "refused: threw", "left one of its constructors", "R82"};
+#endif
+
+const Row kRows[] = {
+    // The file and its manifest: nothing of it runs.
+    {"helper", "refused: not-a-plugin", "is not a delegate plugin"},
+    {"no_entry", "refused: no-entry-symbol", "deputy_plugin_query_v1", "R74"},
+    {"data_entry", "refused: no-entry-symbol", "as data, not as a function", "R74"},
+    {"no_note", "refused: no-note", "no manifest"},
+    {"bad_note", "refused: bad-note", "'id' stands twice"},
+    {"bad_utf8_note", "refused: bad-utf8", "not UTF-8", "R90"},
+    {"bad_environment", "refused: bad-note", "LD_PRELOAD"},
+    {"wrong_abi", "refused: abi-mismatch", "ABI 0.2", "R75"},
+    {"needs_impossible_cpu", "refused: needs-cpu-feature", "avx9000"},
+    {"sanitizer", "refused: sanitizer-mismatch", "sanitizer"},
+    {"executable_stack", "refused: executable-stack", "-z noexecstack", "R83"},
+    // Loading it in the helper process.
+    {"undefined_symbol", "refused: load-failed", "fixture_function_that_nobody_has", "R73"},
+    {"missing_dependency", "refused: load-failed", "helper.so", "R73"},
+    {"crash_in_constructor", "refused: probe-crashed",
+     "SIGSEGV while it was loaded; its last output was 'about to fall'", "R82"},
+    {"exit_in_constructor", "refused: probe-exited", "exit status 0 while it was loaded, without an answer", "R82"},
+    {"hang_in_constructor", "refused: probe-timed-out", "gave no answer within 500 ms", "R88", "", 500},
+    {"fork_in_constructor", "refused: probe-timed-out", "gave no answer within 1 s", "R88", "", 1000},
+    kThrowsInConstructor,
+    {"closes_descriptors", "refused: probe-exited", "without an answer", "R82"},
+    {"garbage_answer", "refused: probe-garbage", "answered nonsense", "R91"},
+    {"half_answer", "refused: probe-garbage", "in the middle of its answer", "R91"},
+    {"prints_a_lot", "compiled", "", "R116", "entry.tables: what it prints is drained and kept from the application"},
+    {"exports_more", "compiled", "", "R84",
+     "entry.exports: libraries are opened RTLD_LOCAL, so the name meets no other"},
+    // Its tables.
+    {"crash_in_query", "refused: probe-crashed", "SIGABRT in its entry function", "R87"},
+    {"throws_in_query", "refused: threw", "an exception left its deputy_plugin_query_v1", "R95"},
+    {"null_table", "refused: no-table", "nothing for a host with plugin ABI 0.1", "R76"},
+    {"short_struct_size", "refused: bad-table", "says that it has 16 bytes", "R75"},
+    {"garbage_struct_size", "refused: bad-table", "3735928559", "R75"},
+    {"null_slots", "refused: bad-table", "has no 'execute'", "R76"},
+    {"wild_slots", "refused: bad-table", "points to no loaded code", "R76"},
+    {"bad_utf8_id", "refused: bad-utf8", "id is not UTF-8", "R90"},
+    {"long_id", "refused: bad-table", "1073741824 bytes", "R90"},
+    {"wrong_id", "refused: bad-table", "calls itself 'somebody_else'"},
+    {"counts_lie", "refused: bad-table", "1000000000 delegates", "R89"},
+    {"count_too_high", "refused: bad-table", "number 1 is NULL", "R89"},
+    {"hang_in_init", "refused: probe-timed-out", "gave no answer within 500 ms", "R88", "", 500},
+    {"fails_init", "refused: init-failed", "no driver", "R93"},
+    {"bad_default", "refused: bad-table", "the default of option 'threads' of 'bad_default' must be a whole number"},
+    // From probe to compile.
+    {"unavailable", "open: unavailable", "no device"},
+    {"returns_old_status", "open: unavailable", "no device is there", "",
+     "lifecycle.probe: it takes a second call in one process, which the host does not make"},
+    {"hangs_in_open", "hangs", "", "R88", "lifecycle.open: only a process of its own could be ended"},
+    {"answers_twice", "query: supported", "query_support broke its contract: it answers twice for node 'first'", "R99"},
+    {"claims_foreign_nodes", "query: supported", "query_support broke its contract: it answers", "R99"},
+    {"changes_answers", "compiled", "", "R100", "lifecycle.query: the host asks once and goes by that"},
+    {"fails_compile", "compile: not supported", "compile: node 'first' (Relu): no room on the device", "R98"},
+    {"old_list", "compile: not supported", "nothing is computed here"},
+    {"throws", "compile: plugin: ", "compile: an exception left it", "R95"},
+    {"no_executable", "compile: plugin: ", "it succeeded without an executable"},
+    // What it does to the process, and what it keeps, has no bounds that the host could know.
+    {"changes_folder", "compiled", "", "R82", "lifecycle.surroundings: an application may do the same at any time"},
+    {"changes_locale", "compiled", "", "R82", "lifecycle.surroundings: an application may do the same at any time"},
+    {"changes_signals", "compiled", "", "R115", "lifecycle.surroundings: an application may do the same at any time"},
+    {"crashes_at_exit", "compiled", "", "R96", "lifecycle.open: it shows when the process ends"},
+    {"leaves_threads", "compiled", "", "R94", "lifecycle.threads: threads have no owner"},
+    {"leaks_instances", "compiled", "", "R94", "leaks.open: it takes many rounds to tell"},
+    {"leaks_executables", "compiled", "", "R94", "leaks.compile: it takes many rounds to tell"},
+    {"leaks_contexts", "compiled", "", "R94", "leaks.context: it takes many rounds to tell"},
+    // Wrong when it runs.
+    {"uses_old_graph", "compiled", "", "R120", "numerics: in execute"},
+    {"fails_execute", "compiled", "", "R101", "numerics: in execute"},
+    {"throws_in_execute", "compiled", "", "R95", "numerics: in execute"},
+    {"crashes_in_execute", "compiled", "", "R105", "numerics: in execute"},
+    {"exits_in_execute", "compiled", "", "R96", "numerics: in execute"},
+    {"hangs_in_execute", "compiled", "", "R106", "execution.repeated: in execute"},
+    {"prints_in_execute", "compiled", "", "R116", "numerics: in execute"},
+    {"changes_rounding", "compiled", "", "R115", "numerics: in execute"},
+    {"returns_foreign_status", "compiled", "", "R111", "numerics: in execute"},
+    {"unknown_code", "compiled", "", "R111", "numerics: in execute"},
+    {"fails_with_success", "compiled", "", "R111", "numerics: in execute"},
+    {"drops_statuses", "compiled", "", "R94", "leaks.execute"},
+    {"leaks_runs", "compiled", "", "R94", "leaks.execute"},
+    {"leaks_descriptors", "compiled", "", "R94", "leaks.execute"},
+    {"writes_inputs", "compiled", "", "R104", "numerics: guarded tensors"},
+    {"leaves_outputs", "compiled", "", "R107", "numerics: poisoned outputs"},
+    {"leaves_last_element", "compiled", "", "R107", "numerics: poisoned outputs"},
+    {"writes_behind_output", "compiled", "", "R108", "numerics: guarded tensors"},
+    {"writes_before_output", "compiled", "", "R108", "numerics: guarded tensors"},
+    {"reads_behind_input", "compiled", "", "R108", "numerics: guarded tensors"},
+    {"writes_late", "compiled", "", "R109", "execution.late_writes"},
+    {"wants_alignment", "compiled", "", "", "numerics: tensors at odd addresses"},
+    {"second_is_wrong", "compiled", "", "R112", "numerics: against the reference, all delegates"},
+    {"wrong_values", "compiled", "", "R112", "numerics: against the reference"},
+    {"keeps_state", "compiled", "", "R112", "numerics: a second run"},
+    {"wrong_after_ten_runs", "compiled", "", "R112", "execution.repeated"},
+    {"wrong_under_threads", "compiled", "", "R119", "execution.threads"},
+    // Optional abilities.
+    {"able", "compiled", "", "", ""},
+    {"blob_changes_bytes", "compiled", "", "", "blob.serialize"},
+    {"blob_changes_text", "compiled", "", "", "blob.compatibility"},
+    {"blob_ignores_sink", "compiled", "", "", "blob.serialize"},
+    {"blob_is_written", "compiled", "", "", "blob.restore"},
+    {"blob_kept_when_refused", "compiled", "", "", "blob.damage"},
+    {"blob_needs_its_process", "compiled", "", "", "blob.restore"},
+    {"blob_not_released", "compiled", "", "", "blob.restore"},
+    {"blob_refused_oddly", "compiled", "", "", "blob.damage"},
+    {"blob_released_twice", "compiled", "", "", "blob.restore"},
+    {"blob_restores_little_else", "compiled", "", "", "blob.restore"},
+    {"blob_restores_wrong", "compiled", "", "", "blob.restore"},
+    {"blob_takes_any_text", "compiled", "", "", "blob.compatibility"},
+    {"blob_takes_cut", "compiled", "", "", "blob.damage"},
+    {"blob_text_overflows", "compiled", "", "", "blob.compatibility"},
+    {"blob_trusts_bytes", "compiled", "", "", "blob.damage"},
+    {"blob_used_after_release", "compiled", "", "", "blob.restore"},
+    {"blob_without_executable", "compiled", "", "", "blob.restore"},
+    {"blob_without_text", "compiled", "", "", "blob.compatibility"},
+    {"claims_leak", "compiled", "", "", "leaks.claims"},
+    {"claims_node_twice", "compiled", "", "", "partitions.claims"},
+    {"claims_refused", "compiled", "", "", "partitions.models"},
+    {"claims_taken_node", "compiled", "", "", "partitions.claims"},
+    {"claims_unknown_node", "compiled", "", "", "partitions.claims"},
+    {"claims_whole", "compiled", "", "", ""},
+    {"claims_without_release", "compiled", "", "", "partitions.claims"},
+    {"claims_wrong_border", "compiled", "", "", "partitions.claims"},
+    {"compile_only_refused", "compiled", "", "", "blob.compile_only"},
+    {"compile_only_writes_nothing", "compiled", "", "", "blob.compile_only"},
+    {"compile_only_wrong", "compiled", "", "", "blob.compile_only"},
+    {"fails_chains", "compiled", "", "", "partitions.models"},
+    {"groups_change", "compiled", "", "", "partitions.groups"},
+    {"groups_named", "compiled", "", "", ""},
+    {"groups_node_twice", "compiled", "", "", "partitions.groups"},
+    {"groups_of_one", "compiled", "", "", "partitions.groups"},
+    {"groups_overlap", "compiled", "", "", "partitions.groups"},
+    {"groups_unknown_node", "compiled", "", "", "partitions.groups"},
+    {"profile_bad_name", "compiled", "", "", "profiling.events"},
+    {"profile_cannot_be_turned_on", "compiled", "", "", "profiling.events"},
+    {"profile_changes_results", "compiled", "", "", "profiling.events"},
+    {"profile_clock_runs_back", "compiled", "", "", "profiling.events"},
+    {"profile_correlates_wrong", "compiled", "", "", "profiling.events"},
+    {"profile_device_clock_alone", "compiled", "", "", "profiling.events"},
+    {"profile_ends_first", "compiled", "", "", "profiling.events"},
+    {"profile_goes_on", "compiled", "", "", "profiling.events"},
+    {"profile_maps_anew", "compiled", "", "", "profiling.events"},
+    {"profile_maps_foreign_nodes", "compiled", "", "", "profiling.events"},
+    {"profile_maps_twice", "compiled", "", "", "profiling.events"},
+    {"profile_mixes_contexts", "compiled", "", "", "profiling.events"},
+    {"profile_outside_run", "compiled", "", "", "profiling.events"},
+    {"profile_repeats", "compiled", "", "", "profiling.events"},
+    {"profile_silent", "compiled", "", "", "profiling.events"},
+    {"profile_unknown_clock", "compiled", "", "", "profiling.events"},
+    {"profile_unknown_id", "compiled", "", "", "profiling.events"},
+    {"resize_breaks_what_it_recompiles", "compiled", "", "", "resize.shapes"},
+    {"resize_breaks_what_it_refuses", "compiled", "", "", "resize.shapes"},
+    {"resize_computes_wrong", "compiled", "", "", "resize.shapes"},
+    {"resize_disturbs_others", "compiled", "", "", "resize.shapes"},
+    {"resize_fails_oddly", "compiled", "", "", "resize.shapes"},
+    {"resize_forgets", "compiled", "", "", "resize.shapes"},
+    {"resize_forgets_silently", "compiled", "", "", "resize.shapes"},
+    {"resize_recompiles_wrong", "compiled", "", "", "resize.shapes"},
+    {"resize_unknown_outcome", "compiled", "", "", "resize.shapes"},
+    {"wrong_second_output", "compiled", "", "", "partitions.models"},
+    // Sound alone: two of them are wrong beside another.
+    {"good", "compiled", ""},
+    {"twin", "compiled", "", "R80", "Scan: the id of a plugin that was there first"},
+    {"rival", "compiled", "", "R80", "Scan: the delegate of a plugin that was there first"},
+#if defined(HAVE_AARCH64_FIXTURE)
+    {"good_aarch64", "refused: wrong-architecture", "", "R72"},
+#endif
+};
+
+// "open: unavailable: no device", and what was logged of broken contracts.
+std::string Verdict(const Row& row) {
+  const testing::LogKeeper log;
+  const TempFolder folder;
+  folder.Add(row.fixture);
+  ScanOptions options = PatientScan(folder.path());
+  options.probe_timeout = std::chrono::milliseconds(row.timeout_ms);
+  PluginRegistry registry;
+  registry.Scan(options);
+  const PluginEntry& entry = EntryOf(registry, std::string(row.fixture) + ".so");
+  if (!entry.accepted) return "refused: " + std::string(NameOf(entry.reason)) + ": " + entry.text;
+  const std::vector<std::string> ids = registry.delegate_ids();
+  if (ids.empty()) return "no delegate";
+  const auto failed = [&](const char* stage, const Status& status) {
+    return std::string(stage) + ": " + StatusCodeName(status.code()) + ": " + status.ToString();
+  };
+  if (row.verdict == std::string_view("hangs")) alarm(1);
+  const Result<std::unique_ptr<Delegate>> opened = registry.Open({ids[0], "entry", 0, {}, nullptr});
+  if (!opened.ok()) return failed("open", opened.status());
+  const Graph graph = ReluSigmoid();
+  const GraphView view = OfferAll(graph);
+  std::vector<deputy::host::Verdict> verdicts;
+  if (const Status status = (*opened)->QuerySupport(view, verdicts); !status.ok()) return failed("query", status);
+  Result<std::vector<PartitionSpec>> claims = (*opened)->Propose(view);
+  if (!claims.ok()) return failed("propose", claims.status());
+  if (const Status status = (*opened)->Groups(view).status(); !status.ok()) return failed("groups", status);
+  if (log.text().find("broke its contract") != std::string::npos)
+    return std::string("query: ") + (verdicts[0].supported() ? "supported: " : "not supported: ") + log.text();
+  PartitionSpec partition;
+  partition.nodes = {0};
+  partition.inputs = {0};
+  partition.outputs = {1};
+  if (!claims->empty()) partition = claims->front();
+  const Status compiled = (*opened)->Compile(view, partition).status();
+  if (!compiled.ok()) return failed("compile", compiled);
+  return log.text().find("broke its contract") == std::string::npos ? "compiled" : "compiled: " + log.text();
+}
+
+// In a process of its own: the signals, folder, threads and last moments of this one stay as they are.
+std::string VerdictElsewhere(const Row& row) {
+  int ends[2];
+  if (pipe(ends) != 0) return "no pipe";
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    const int nowhere = open("/dev/null", O_WRONLY);  // for what fixtures print
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    const std::string text = Verdict(row);
+    const bool written = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    _exit(written ? 0 : 1);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<size_t>(got));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGALRM ? "hangs" : "killed by a signal: " + text;
+  return text;
+}
+
+class VerdictOn : public ::testing::TestWithParam<Row> {};
+
+TEST_P(VerdictOn, IsAsTheTableSays) {
+  const Row& row = GetParam();
+  const std::string verdict = VerdictElsewhere(row);
+  EXPECT_EQ(verdict.substr(0, std::string(row.verdict).size()), row.verdict) << verdict;
+  EXPECT_TRUE(verdict.find(row.part) != std::string::npos) << "not '" << row.part << "' but: " << verdict;
+  if (row.verdict == std::string("compiled")) {
+    EXPECT_EQ(verdict, "compiled");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Fixture, VerdictOn, ::testing::ValuesIn(kRows), [](const auto& row) {
+  return (row.param.number[0] == '\0' ? "" : std::string(row.param.number) + "_") + row.param.fixture;
+});
+
+TEST(Fixtures, AllHaveTheirRowAndNoRowIsWithoutItsFixture) {
+  std::set<std::string> built, rows;
+  for (const auto& file : std::filesystem::directory_iterator(FIXTURE_PLUGINS))
+    if (file.path().extension() == ".so") built.insert(file.path().stem());
+  for (const Row& row : kRows) EXPECT_TRUE(rows.insert(row.fixture).second) << row.fixture << " has two rows";
+  EXPECT_EQ(rows, built);
+}
+
+TEST(Fixtures, RefusedOnesDoNotHideTheSoundOneBehindThem) {
+  const TempFolder folder;
+  int number = 100;  // they come in order of name
+  for (const Row& row : kRows)
+    if (std::string_view(row.verdict).substr(0, 7) == "refused" && row.timeout_ms == 60000)
+      folder.Add(row.fixture, std::to_string(number++) + row.fixture);
+  folder.Add("good", "the_last");
+  PluginRegistry registry;
+  registry.Scan(PatientScan(folder.path()));
+  EXPECT_EQ(registry.delegate_ids(), std::vector<std::string>{"good"});
+  EXPECT_TRUE(EntryOf(registry, "the_last.so").accepted) << EntryOf(registry, "the_last.so").text;
+}
+
+TEST(Fixtures, OnesThatPassAndAreWrongNameWhatFindsThem) {
+  for (const Row& row : kRows) {
+    const bool must = row.verdict == std::string("compiled") && row.fixture != std::string("good");
+    EXPECT_TRUE(!must || row.kit[0] != '\0') << row.fixture;
+  }
+}
+
+}  // namespace
+}  // namespace deputy::host
