@@ -88,8 +88,14 @@ std::string ClassNameOf(const std::string& name) {
 }
 
 Result<size_t> MakePluginProject(const fs::path& templates, PluginLanguage language, const std::string& name,
-                                 const fs::path& target) {
+                                 const fs::path& place) {
+  const fs::path target = place.has_filename() ? place : place.parent_path();  // "out/" is "out"
+  const fs::path parts[] = {templates / "common", templates / (language == PluginLanguage::kC ? "c" : "cxx")};
   std::error_code error;
+  for (const fs::path& part : parts)
+    if (!fs::is_directory(part, error))
+      return Status(StatusCode::kNotFound,
+                    fmt::format("{}: the template is missing; was Deputy's SDK installed?", part.string()));
   if (fs::exists(fs::symlink_status(target, error)))
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("{}: is there already, and is left alone; give another place to --dir", target.string()));
@@ -97,9 +103,9 @@ Result<size_t> MakePluginProject(const fs::path& templates, PluginLanguage langu
   if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
   if (error || !fs::create_directory(target, error)) return CannotWrite(target, error);
   size_t count = 0;
-  Status status = CopyFolder(templates / "common", target, name, &count);
-  if (status.ok())
-    status = CopyFolder(templates / (language == PluginLanguage::kC ? "c" : "cxx"), target, name, &count);
+  Status status;
+  for (const fs::path& part : parts)
+    if (status.ok()) status = CopyFolder(part, target, name, &count);
   if (status.ok()) return count;
   fs::remove_all(target, error);
   return status;

@@ -1,6 +1,5 @@
 #include "execute/execution.hpp"
 
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
@@ -10,19 +9,16 @@
 namespace deputy::host {
 namespace {
 
-constexpr size_t kAlignment = 64;
-
 uint64_t NowNs() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-Result<uint8_t*> AllocateAligned(size_t bytes) {
-  const size_t padded = (bytes / kAlignment + 1) * kAlignment;
-  void* data = std::aligned_alloc(kAlignment, padded);
-  if (data == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of tensors", bytes);
-  return static_cast<uint8_t*>(data);
+Result<AlignedBytes> TensorMemory(size_t bytes) {
+  AlignedBytes memory = AllocateAligned(bytes);
+  if (memory == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of tensors", bytes);
+  return memory;
 }
 
 // A context of an executable that was compiled for other shapes.
@@ -52,8 +48,7 @@ class Execution::Allocator final : public OutputAllocator {
     DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(static_cast<DType>(tensor->dtype), dims));
     Buffer& buffer = buffers_[id];
     if (buffer.data == nullptr || bytes > buffer.capacity) {
-      DEPUTY_ASSIGN_OR_RETURN(uint8_t * data, AllocateAligned(bytes));
-      buffer.data.reset(data);
+      DEPUTY_ASSIGN_OR_RETURN(buffer.data, TensorMemory(bytes));
       buffer.capacity = bytes;
     }
     buffer.dims.assign(dims.begin(), dims.end());
@@ -65,11 +60,8 @@ class Execution::Allocator final : public OutputAllocator {
   }
 
  private:
-  struct Free {
-    void operator()(uint8_t* data) const { std::free(data); }
-  };
   struct Buffer {
-    std::unique_ptr<uint8_t, Free> data;
+    AlignedBytes data;
     size_t capacity = 0;
     std::vector<int64_t> dims;
   };
@@ -89,8 +81,7 @@ struct Execution::BoundStep {
   std::unique_ptr<Repetition> repetition;  // of a Loop or Scan
 };
 
-Execution::Execution(std::shared_ptr<const Plan> plan)
-    : plan_(std::move(plan)), arena_(nullptr, &std::free), tensors_(plan_->slots.size()) {}
+Execution::Execution(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)), tensors_(plan_->slots.size()) {}
 
 Execution::~Execution() = default;
 
@@ -101,8 +92,7 @@ Result<std::unique_ptr<Execution>> Execution::Create(std::shared_ptr<const Plan>
 }
 
 Status Execution::Prepare() {
-  DEPUTY_ASSIGN_OR_RETURN(uint8_t * arena, AllocateAligned(plan_->arena_bytes));
-  arena_.reset(arena);
+  DEPUTY_ASSIGN_OR_RETURN(arena_, TensorMemory(plan_->arena_bytes));
   allocator_ = std::make_unique<Allocator>(*plan_, tensors_);
   for (ValueId id = 0; id < tensors_.size(); ++id) {
     const Slot& slot = plan_->slots[id];
@@ -113,7 +103,7 @@ Status Execution::Prepare() {
     tensor.rank = static_cast<uint32_t>(slot.dims.size());
     tensor.dims = slot.dims.data();
     tensor.byte_size = slot.bytes;
-    if (slot.home == Slot::Home::kArena) tensor.data = arena + slot.offset;
+    if (slot.home == Slot::Home::kArena) tensor.data = arena_.get() + slot.offset;
     if (slot.home == Slot::Home::kConstant) tensor.data = const_cast<void*>(plan_->graph->values[id].constant.data());
     if (slot.home == Slot::Home::kBound) {
       Result<size_t> bytes = ByteSize(slot.dtype, slot.dims);
@@ -188,8 +178,10 @@ void Execution::TakeEvents(std::vector<PlanEvent>& into) {
   for (BoundStep& step : steps_) {
     std::vector<ProfileEvent> events;
     if (step.context != nullptr) step.context->TakeEvents(events);
-    for (ProfileEvent& event : events) into.push_back({plan_.get(), step.index, std::move(event)});
+    for (ProfileEvent& event : events) into.push_back({plan_.get(), step.index, step.index, std::move(event)});
+    const size_t first = into.size();
     for (const std::unique_ptr<Execution>& branch : step.branches) branch->TakeEvents(into);
+    for (size_t i = first; i < into.size(); ++i) into[i].root_step = step.index;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/aligned.hpp"
 #include "plan/plan.hpp"
 
 namespace deputy::host {
@@ -15,6 +16,7 @@ namespace deputy::host {
 struct PlanEvent {
   const Plan* plan = nullptr;
   size_t step = 0;
+  size_t root_step = 0;  // of the plan that was asked: where the region is run, if it is one
   ProfileEvent event;
 };
 
@@ -56,7 +58,7 @@ class Execution {
   void BindCaptures(BoundStep& step, size_t region);
 
   std::shared_ptr<const Plan> plan_;
-  std::unique_ptr<uint8_t, void (*)(void*)> arena_;
+  AlignedBytes arena_;
   std::vector<deputy_tensor> tensors_;  // per value
   std::unique_ptr<Allocator> allocator_;
   Scratch scratch_;

@@ -1,16 +1,14 @@
 #include "execute/repetition.hpp"
 
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 
+#include "base/aligned.hpp"
 #include "base/checked.hpp"
 #include "execute/execution.hpp"
 
 namespace deputy::host {
 namespace {
-
-constexpr size_t kAlignment = 64;
 
 std::span<const int64_t> DimsOf(const deputy_tensor& tensor) { return {tensor.dims, tensor.rank}; }
 
@@ -21,20 +19,17 @@ class Bytes {
 
   Status Grow(size_t bytes) {
     if (bytes <= capacity_ && data_ != nullptr) return {};
-    const size_t padded = (std::max(bytes, 2 * capacity_) / kAlignment + 1) * kAlignment;
-    std::unique_ptr<uint8_t, Free> larger(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, padded)));
-    if (larger == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of a loop", padded);
+    const size_t wanted = std::max(bytes, 2 * capacity_);
+    AlignedBytes larger = AllocateAligned(wanted);
+    if (larger == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of a loop", wanted);
     if (capacity_ != 0) std::memcpy(larger.get(), data_.get(), capacity_);
     data_ = std::move(larger);
-    capacity_ = padded;
+    capacity_ = wanted;
     return {};
   }
 
  private:
-  struct Free {
-    void operator()(uint8_t* data) const { std::free(data); }
-  };
-  std::unique_ptr<uint8_t, Free> data_;
+  AlignedBytes data_;
   size_t capacity_ = 0;
 };
 
@@ -223,7 +218,10 @@ Status Repetition::RunScan(std::span<const deputy_tensor* const> inputs, uint64_
     const deputy_tensor& sequence = *inputs[form_.states + i];
     const int64_t rank = static_cast<int64_t>(sequence.rank), named = InputDirection(node_, i).axis;
     const int64_t axis = named < 0 ? named + rank : named;
-    if (axis < 0 || axis >= rank || (length >= 0 && sequence.dims[axis] != length))
+    if (axis < 0 || axis >= rank)
+      return Error(StatusCode::kInvalidArgument, "sequence {} has rank {}, and its elements stand along axis {}", i,
+                   rank, named);
+    if (length >= 0 && sequence.dims[axis] != length)
       return Error(StatusCode::kInvalidArgument, "a sequence of shape {} beside others of {} elements",
                    ShapeToString(DimsOf(sequence)), length);
     length = sequence.dims[axis];

@@ -171,7 +171,8 @@ class Walk {
   }
 
   // The body is typed for the states that enter it. Extents that a round changes are not known, and the body is typed
-  // again, until no round changes them; once the budget is spent, nothing is said of the states, which no round changes.
+  // again, until no round changes them; once the budget is spent, nothing is said of the states, which no round
+  // changes.
   Status VisitRepetition(Node& node) {
     if (node.regions.size() != 1) return Error(StatusCode::kModel, "it needs one body");
     const Region whole = node.regions[0];

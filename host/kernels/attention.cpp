@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/aligned.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/slots.hpp"
 #include "kernels/unary_float.hpp"
@@ -49,7 +50,6 @@ struct TileMemory {
                                   linalg::GemmWorkspace(ValueProduct<T>(shape, kTile))))) {}
 
  private:
-  static size_t AlignUp(size_t bytes) { return (bytes + 63) / 64 * 64; }
 };
 
 // What is added to the score of one key.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/aligned.hpp"
 #include "kernels/columns.hpp"
 #include "kernels/depthwise.hpp"
 #include "kernels/linalg/linalg.hpp"
@@ -10,7 +11,6 @@
 namespace deputy::host {
 namespace {
 
-constexpr size_t AlignUp(size_t bytes) { return (bytes + 63) / 64 * 64; }
 constexpr int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 ColumnGeometry GeometryOf(const ConvolutionShape& shape) { return {shape.window.all(), shape.in, shape.out}; }

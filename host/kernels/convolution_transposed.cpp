@@ -2,6 +2,7 @@
 // spread, and the columns are added up where they fall.
 #include <algorithm>
 
+#include "base/aligned.hpp"
 #include "kernels/columns.hpp"
 #include "kernels/convolution.hpp"
 #include "kernels/linalg/linalg.hpp"
@@ -25,8 +26,8 @@ struct ChannelTiles {
     tiles = (group_filters + filters - 1) / filters;
     columns = ColumnTile(geometry, filters * geometry.taps(), sizeof(T));
     items = images * tiles;
-    column_bytes = (static_cast<size_t>(filters * geometry.taps() * columns) * sizeof(T) + 63) / 64 * 64;
-    slot_bytes = column_bytes + (linalg::GemmWorkspace(Product(shape, geometry, filters, columns)) + 63) / 64 * 64;
+    column_bytes = AlignUp(static_cast<size_t>(filters * geometry.taps() * columns) * sizeof(T));
+    slot_bytes = column_bytes + AlignUp(linalg::GemmWorkspace(Product(shape, geometry, filters, columns)));
   }
 
   // What `count` input elements spread over the windows of some output channels.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/aligned.hpp"
 #include "kernels/matrix_product.hpp"
 
 namespace deputy::host {
@@ -53,7 +54,7 @@ linalg::GemmArgs<T> ProductOf(const DeformableShape& shape) {
 template <class T>
 size_t ColumnBytes(const DeformableShape& shape) {
   const linalg::GemmArgs<T> product = ProductOf<T>(shape);
-  return (static_cast<size_t>(product.k * product.n) * sizeof(T) + 63) / 64 * 64;
+  return AlignUp(static_cast<size_t>(product.k * product.n) * sizeof(T));
 }
 
 }  // namespace

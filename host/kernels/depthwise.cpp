@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/aligned.hpp"
 #include "kernels/columns.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/plane.hpp"
@@ -11,8 +12,6 @@
 
 namespace deputy::host {
 namespace {
-
-constexpr size_t AlignUp(size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 ColumnGeometry GeometryOf(const ConvolutionShape& shape) { return {shape.window.all(), shape.in, shape.out}; }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "base/aligned.hpp"
 #include "kernels/slots.hpp"
 #include "tensor/shape.hpp"
 
@@ -92,7 +93,7 @@ struct Shares {
     if constexpr (std::is_floating_point_v<T>) {
       linalg::GemmArgs<T> largest = matrices;
       (by_rows ? largest.m : largest.n) = std::min(size, length);
-      slot_bytes = (linalg::GemmWorkspace(largest) + 63) / 64 * 64;
+      slot_bytes = AlignUp(linalg::GemmWorkspace(largest));
     }
   }
 };

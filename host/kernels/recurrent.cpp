@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/aligned.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/matrix_product.hpp"
 #include "kernels/recurrent_activation.hpp"
@@ -36,9 +37,8 @@ linalg::GemmArgs<T> Recurrence(const RecurrentCell& cell, const RecurrentShape& 
 // Working memory of the products of one direction: they come one after the other.
 template <class T>
 size_t ProductBytes(const RecurrentCell& cell, const RecurrentShape& shape, const ThreadPool& pool) {
-  const size_t bytes = std::max(ProductWorkspace(Projection<T>(cell, shape), pool),
-                                linalg::GemmWorkspace(Recurrence<T>(cell, shape, GateCount(cell.kind))));
-  return (bytes + 63) / 64 * 64;
+  return AlignUp(std::max(ProductWorkspace(Projection<T>(cell, shape), pool),
+                          linalg::GemmWorkspace(Recurrence<T>(cell, shape, GateCount(cell.kind)))));
 }
 
 // Working memory of one direction beside it, in elements of T.

@@ -33,7 +33,6 @@ class Units {
   size_t bundle_count() const { return bundles_.size(); }
   Bundle& bundle(size_t index) { return bundles_[index]; }
   const Bundle& bundle(size_t index) const { return bundles_[index]; }
-  uint32_t unit_of_bundle(size_t index) const { return static_cast<uint32_t>(nodes_ + index); }
   size_t bundle_of_unit(uint32_t unit) const { return unit - nodes_; }
 
   void Add(Bundle bundle) {

@@ -40,19 +40,32 @@ class Placer {
  private:
   using Islands = std::vector<std::vector<NodeId>>;
 
-  // Hands on what is too small or, by its delegate's estimate, better run by others, until everything that is left
-  // stands. Ends: each round takes at least one (delegate, node) pair away for good.
+  // Hands on what is claimed wrongly, too small or, by its delegate's estimate, better run by others, until everything
+  // that is left stands. Ends: each round takes at least one (delegate, node) pair away for good.
   Status Settle() {
     for (;;) {
       DEPUTY_RETURN_IF_ERROR(assignment_.RequireOwners());
       const Islands islands = assignment_.Islands();
-      bool changed = HandOnSmall(islands);
-      if (!changed) {
-        DEPUTY_ASSIGN_OR_RETURN(changed, HandOnByEstimate(islands));
-      }
-      if (!changed) return {};
+      if (!HandOnMisdrawn(islands) && !HandOnSmall(islands) && !HandOnByEstimate(islands)) return {};
       assignment_.AskAgain();
     }
+  }
+
+  bool HandOnMisdrawn(const Islands& islands) {
+    bool changed = false;
+    const std::vector<uint32_t> island_of = IslandOf(islands);
+    for (uint32_t i = 0; i < islands.size(); ++i) {
+      const Bundle* claim = assignment_.ClaimOf(islands[i]);
+      if (claim == nullptr) continue;
+      PartitionSpec border = BorderOf(islands[i], island_of, i);
+      if (AdoptBorder(*claim, border)) continue;
+      const size_t d = assignment_.owner(islands[i].front());
+      const char* wrong = "a claim names other inputs or outputs than its nodes have";
+      Log(LogLevel::kWarning, "{}: {}; refused", delegates_[d]->name(), wrong);
+      assignment_.TakeBack(d, islands[i], {Reason::kOther, wrong});
+      changed = true;
+    }
+    return changed;
   }
 
   bool HandOnSmall(const Islands& islands) {
@@ -68,13 +81,13 @@ class Placer {
     return changed;
   }
 
-  Result<bool> HandOnByEstimate(const Islands& islands) {
+  bool HandOnByEstimate(const Islands& islands) {
     bool changed = false;
     const std::vector<uint32_t> island_of = IslandOf(islands);
     for (uint32_t i = 0; i < islands.size(); ++i) {
       const size_t d = assignment_.owner(islands[i].front());
       if (!delegates_[d]->estimates()) continue;
-      DEPUTY_ASSIGN_OR_RETURN(const Estimate estimate, EstimateOf(d, islands[i], island_of, i));
+      const Estimate estimate = EstimateOf(d, islands[i], island_of, i);
       if (estimate.feasible && estimate.give_back.empty()) continue;
       const bool give_back = estimate.feasible && estimate_rounds_ < kMostEstimateRounds;
       Verdict why{Reason::kInfeasible, estimate.reason};
@@ -87,11 +100,11 @@ class Placer {
   }
 
   // Each partition is asked about once, however often the others change. One that fails to answer is taken as it is.
-  Result<Estimate> EstimateOf(size_t d, const std::vector<NodeId>& island, const std::vector<uint32_t>& island_of,
-                              uint32_t index) {
+  Estimate EstimateOf(size_t d, const std::vector<NodeId>& island, const std::vector<uint32_t>& island_of,
+                      uint32_t index) {
     const auto [found, is_new] = estimates_.try_emplace({d, island});
     if (!is_new) return found->second;
-    DEPUTY_ASSIGN_OR_RETURN(PartitionSpec spec, SpecOf(island, island_of, index));
+    PartitionSpec spec = SpecOf(island, island_of, index);
     spec.name = delegates_[d]->name();
     GraphView view{&graph_, {}, std::vector<uint8_t>(graph_.nodes.size(), 0)};
     for (NodeId node = 0; node < graph_.nodes.size(); ++node) view.order.push_back(node);
@@ -111,14 +124,18 @@ class Placer {
     return island_of;
   }
 
-  Result<PartitionSpec> SpecOf(const std::vector<NodeId>& nodes, const std::vector<uint32_t>& partition_of,
-                               uint32_t index) {
+  PartitionSpec BorderOf(const std::vector<NodeId>& nodes, const std::vector<uint32_t>& partition_of,
+                         uint32_t index) const {
     PartitionSpec border;
     FindBorder(graph_, nodes, consumers_, is_output_, partition_of, index, border);
     border.nodes = nodes;
-    const Bundle* claim = assignment_.ClaimOf(nodes);
-    if (claim != nullptr) DEPUTY_RETURN_IF_ERROR(AdoptBorder(*claim, border));
     return border;
+  }
+
+  PartitionSpec SpecOf(const std::vector<NodeId>& nodes, const std::vector<uint32_t>& partition_of, uint32_t index) {
+    PartitionSpec spec = BorderOf(nodes, partition_of, index);
+    if (const Bundle* claim = assignment_.ClaimOf(nodes)) AdoptBorder(*claim, spec);
+    return spec;
   }
 
   Status FormPartitions() {
@@ -135,7 +152,7 @@ class Placer {
       const std::vector<NodeId>& nodes = islands[order[position]];
       PlacedPartition placed;
       placed.delegate = assignment_.owner(nodes.front());
-      DEPUTY_ASSIGN_OR_RETURN(placed.spec, SpecOf(nodes, placement_.partition_of, position));
+      placed.spec = SpecOf(nodes, placement_.partition_of, position);
       if (Bundle* claim = assignment_.ClaimOf(nodes)) claim->adopted = true;
       placed.spec.name = fmt::format("{}/{}", delegates_[placed.delegate]->name(), number[placed.delegate]++);
       const auto estimate = estimates_.find({placed.delegate, nodes});
@@ -146,10 +163,10 @@ class Placer {
     return PlaceRegions();
   }
 
-  // A claim may fix the order of its tensors; it may not add or leave out any.
-  Status AdoptBorder(const Bundle& claim, PartitionSpec& border) const {
+  // A claim may fix the order of its tensors; it may not add or leave out any. False: it does.
+  bool AdoptBorder(const Bundle& claim, PartitionSpec& border) const {
     border.claim = claim.spec.claim;
-    if (claim.spec.inputs.empty() && claim.spec.outputs.empty()) return {};
+    if (claim.spec.inputs.empty() && claim.spec.outputs.empty()) return true;
     const auto same = [](std::vector<ValueId> a, std::vector<ValueId> b) {
       std::sort(a.begin(), a.end());
       std::sort(b.begin(), b.end());
@@ -159,12 +176,10 @@ class Placer {
     std::vector<ValueId> inputs;
     for (const ValueId id : claim.spec.inputs)
       if (id < graph_.values.size() && !graph_.values[id].is_constant()) inputs.push_back(id);
-    if (!same(inputs, border.inputs) || !same(claim.spec.outputs, border.outputs))
-      return Error(StatusCode::kPlugin, "{}: a claim names other inputs or outputs than its nodes have",
-                   delegates_[claim.delegate]->name());
+    if (!same(inputs, border.inputs) || !same(claim.spec.outputs, border.outputs)) return false;
     border.inputs = std::move(inputs);
     border.outputs = claim.spec.outputs;
-    return {};
+    return true;
   }
 
   Status PlaceRegions() {

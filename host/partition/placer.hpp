@@ -8,10 +8,11 @@
 
 namespace deputy::host {
 
-// Asks every delegate once about every node, lets delegates that propose form their own partitions, gives each node to
-// the first delegate that takes it, clusters, and hands islands under a delegate's minimum to the next. The last
-// delegate is the CPU. The result has passed CheckPlacement. Claims in it are the caller's to compile or release. The
-// same graph, delegates and options give the same placement.
+// Asks every delegate about every node, lets delegates that propose form their own partitions or groups, gives each
+// node to the first delegate that takes it, clusters, and hands on islands that are under a delegate's minimum,
+// infeasible by its estimate or claimed wrongly; delegates are asked again about what others gave up. The last delegate
+// is the CPU. The result has passed CheckPlacement. Claims in it are the caller's to compile or release. The same
+// graph, delegates and options give the same placement.
 Result<Placement> Place(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options);
 
 // Gives back every claim in the placement, regions included.
@@ -22,7 +23,7 @@ void ReleaseClaims(Placement& placement, std::span<Delegate* const> delegates);
 Status CheckPlacement(const Graph& graph, const Placement& placement);
 
 // Exact inputs and outputs of a set of nodes: what is read from outside and not constant, and what is read outside or
-// returned by the graph. In order of first appearance. `inside` marks the nodes.
+// returned by the graph. In order of first appearance. `partition_of` has `partition` for just these nodes.
 void FindBorder(const Graph& graph, std::span<const NodeId> nodes, const std::vector<std::vector<NodeId>>& consumers,
                 std::span<const uint8_t> is_graph_output, std::span<const uint32_t> partition_of, uint32_t partition,
                 PartitionSpec& spec);

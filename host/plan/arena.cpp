@@ -2,12 +2,11 @@
 #include <map>
 #include <vector>
 
+#include "base/aligned.hpp"
 #include "plan/plan.hpp"
 
 namespace deputy::host {
 namespace {
-
-constexpr size_t kAlignment = 64;  // a cache line, and the widest vector
 
 // Free ranges of an arena that grows at its end.
 class Holes {
@@ -68,9 +67,7 @@ size_t AssignOffsets(std::span<Slot> slots, std::span<const uint32_t> first, std
     begins[first[id]].push_back(id);
     ends[last[id]].push_back(id);
   }
-  const auto padded = [&](uint32_t id) {
-    return std::max<size_t>(kAlignment, (slots[id].bytes + kAlignment - 1) / kAlignment * kAlignment);
-  };
+  const auto padded = [&](uint32_t id) { return std::max(kAlignment, AlignUp(slots[id].bytes)); };
   Holes holes;
   for (size_t step = 0; step < step_count; ++step) {
     // Outputs are placed before inputs are given back: a step never overwrites what it reads, so that the next

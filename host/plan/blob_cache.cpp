@@ -8,11 +8,11 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <system_error>
 #include <vector>
 
+#include "base/aligned.hpp"
 #include "base/descriptor.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
@@ -24,7 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr std::array<char, 8> kMagic = {'D', 'P', 'T', 'Y', 'B', 'L', 'O', 'B'};
 constexpr uint32_t kVersion = 1;
-constexpr size_t kAlignment = 64;
 constexpr size_t kMaxCompatibility = 1023;
 constexpr std::string_view kSuffix = ".blob", kTemporary = ".blob.tmp.";
 constexpr auto kForgotten = std::chrono::hours(1);  // a file that is still being written is younger
@@ -45,7 +44,7 @@ Status System(const char* what) { return Error(StatusCode::kUnavailable, "{}: {}
 
 // The whole file in memory of its own: a mapping would change with the file, or fault when somebody cuts it.
 Result<Blob> ReadWhole(const fs::path& path, uint64_t limit) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0)
     return errno == ENOENT || errno == ENOTDIR ? Status(StatusCode::kNotFound, "there is none")
                                                : System("cannot be opened");
@@ -57,8 +56,7 @@ Result<Blob> ReadWhole(const fs::path& path, uint64_t limit) {
     return Status(StatusCode::kModel, "others than you may have written it");
   const auto size = static_cast<uint64_t>(about.st_size);
   if (size < sizeof(Header) || size > limit) return Error(StatusCode::kModel, "has {} bytes, which no entry has", size);
-  const size_t room = (static_cast<size_t>(size) + kAlignment - 1) / kAlignment * kAlignment;
-  const std::shared_ptr<uint8_t> memory(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, room)), &std::free);
+  const std::shared_ptr<uint8_t> memory = AllocateAligned(static_cast<size_t>(size));
   if (memory == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes", size);
   for (size_t done = 0; done < size;) {
     const ssize_t got = read(file.get(), memory.get() + done, static_cast<size_t>(size) - done);
@@ -139,7 +137,7 @@ Status BlobCache::Write(const Digest& key, const std::string& compatibility, std
   header.magic = kMagic;
   header.version = kVersion;
   header.compatibility_size = static_cast<uint32_t>(compatibility.size());
-  header.offset = (sizeof header + compatibility.size() + kAlignment - 1) / kAlignment * kAlignment;
+  header.offset = AlignUp(sizeof header + compatibility.size());
   header.size = bytes.size();
   header.key = key;
   std::vector<uint8_t> front(static_cast<size_t>(header.offset) - sizeof header);

@@ -106,7 +106,7 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Restore(const GraphView
                                                                  Blob blob) {
   const deputy_ext_blob* blobs = opened_->blob();
   if (blobs == nullptr) return Delegate::Restore(view, partition, std::move(blob));
-  auto graph = std::make_shared<const deputy_graph>(view);
+  auto graph = std::make_shared<const deputy_graph>(view, opened_->ledger());
   const deputy_partition form = FormOf(*graph, partition);
   auto lent = std::make_shared<LentBlob>();
   lent->blob = std::move(blob);
@@ -120,10 +120,8 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Restore(const GraphView
   deputy_executable* executable = nullptr;
   const Status status = opened_->Call("restore", graph.get(),
                                       [&] { return blobs->restore(opened_->instance(), &form, &given, &executable); });
-  if (!status.ok() || executable == nullptr) {
-    if (!status.ok()) return status;
-    return opened_->Fault("restore", "it succeeded without an executable");
-  }
+  if (!status.ok()) return status;
+  if (executable == nullptr) return opened_->Fault("restore", "it succeeded without an executable");
   auto restored = std::make_shared<const CompiledPartition>(opened_, std::move(graph), nullptr, executable, partition,
                                                             std::move(lent));
   return std::shared_ptr<const Executable>(std::make_shared<const ExecutableProxy>(std::move(restored)));

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+
+#include "plugin/guarded_run.hpp"
 
 namespace deputy::host {
 namespace {
@@ -46,10 +49,28 @@ Status ContextProxy::Execute(const RunArgs& args) {
     return Error(StatusCode::kInternal, "bound {} inputs and {} outputs, but the partition has {} and {}",
                  args.inputs.size(), args.outputs.size(), args_.input_count, args_.output_count);
   DEPUTY_RETURN_IF_ERROR(CheckOutputs(args));
+  const Status status = opened_.ledger() == nullptr ? Run(args) : RunGuarded(args);
+  if (collector_ != nullptr) KeepEvents();
+  return status;
+}
+
+Status ContextProxy::Run(const RunArgs& args) {
   args_.inputs = args.inputs.data();
   args_.outputs = args.outputs.data();
   args_.deadline_ns = args.deadline_ns;
   return CallInTurn("execute", [&] { return opened_.table().execute(context_, &args_); });
+}
+
+Status ContextProxy::RunGuarded(const RunArgs& args) {
+  if (running_.exchange(true)) return Error(StatusCode::kFailedPrecondition, "a session is run by two threads at once");
+  Result<GuardedRun> guarded = GuardedRun::Make(args, opened_.Place("execute"));
+  Status status = std::move(guarded).status();
+  if (guarded.ok())
+    status = Run({guarded->inputs(), guarded->outputs(), args.allocator, args.scratch, args.deadline_ns});
+  if (status.ok())
+    if (std::string wrong = guarded->Finish(args); !wrong.empty()) status = opened_.Fault("execute", std::move(wrong));
+  running_ = false;
+  return status;
 }
 
 Result<ResizeOutcome> ContextProxy::Resize(std::span<const deputy_tensor* const> inputs,
@@ -78,11 +99,16 @@ Status ContextProxy::SetProfiling(bool on) {
   DEPUTY_RETURN_IF_ERROR(CallInTurn(
       "set_profiling", [&] { return opened_.profiling()->set_profiling(context_, on ? collector->sink() : nullptr); }));
   collector_ = std::move(collector);
+  events_.clear();
   return {};
 }
 
 void ContextProxy::TakeEvents(std::vector<ProfileEvent>& into) {
-  if (collector_ == nullptr) return;
+  for (ProfileEvent& event : events_) into.push_back(std::move(event));
+  events_.clear();
+}
+
+void ContextProxy::KeepEvents() {
   if (opened_.profiling()->collect != nullptr) {
     const Status status =
         CallInTurn("collect", [&] { return opened_.profiling()->collect(context_, collector_->sink()); });
@@ -93,9 +119,15 @@ void ContextProxy::TakeEvents(std::vector<ProfileEvent>& into) {
     opened_.LogFault("profiling", taken.faults == 1
                                       ? taken.first_fault
                                       : fmt::format("{} (and {} more)", taken.first_fault, taken.faults - 1));
+  if (events_.size() + taken.events.size() > EventCollector::kMostEvents) {
+    taken.lost += taken.events.size();
+    taken.events.clear();
+  }
   if (taken.lost != 0) opened_.LogFault("profiling", fmt::format("{} events of one run are too many", taken.lost));
   if (taken.needs_device_clock) Correlate(taken.events);
-  for (ProfileEvent& event : taken.events) into.push_back(std::move(event));
+  std::stable_sort(taken.events.begin(), taken.events.end(),
+                   [](const ProfileEvent& a, const ProfileEvent& b) { return a.begin_ns < b.begin_ns; });
+  for (ProfileEvent& event : taken.events) events_.push_back(std::move(event));
 }
 
 void ContextProxy::Correlate(std::vector<ProfileEvent>& events) const {

@@ -1,6 +1,7 @@
 // One session's state for a plugin's executable: runs it, resizes it, listens to its events.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <vector>
@@ -22,9 +23,15 @@ class ContextProxy final : public ExecutionContext {
   void TakeEvents(std::vector<ProfileEvent>& into) override;
 
  private:
-  // A call that counts as one of execute: under the lock of a delegate that is SERIAL.
+  // A call that counts as one of execute: it waits at the gate of a delegate that limits how many run at once.
   template <class Call>
   Status CallInTurn(const char* function, Call&& call);
+  Status Run(const RunArgs& args);
+  // The run of a delegate that is checked.
+  Status RunGuarded(const RunArgs& args);
+  // Keeps the events of the run that just ended, in the order in which they began: the device may forget them, and its
+  // clock stand still, before the next.
+  void KeepEvents();
   // Moves what is on the device's clock to the host's, if the delegate can tie them.
   void Correlate(std::vector<ProfileEvent>& events) const;
 
@@ -32,7 +39,9 @@ class ContextProxy final : public ExecutionContext {
   const OpenedDelegate& opened_;
   deputy_context* context_;
   deputy_run_args args_{};
+  std::atomic<bool> running_{false};           // a guarded run
   std::unique_ptr<EventCollector> collector_;  // while profiling is on
+  std::vector<ProfileEvent> events_;
 };
 
 }  // namespace deputy::host

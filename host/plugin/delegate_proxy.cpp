@@ -79,7 +79,7 @@ bool DelegateProxy::takes_dynamic_shapes() const {
 }
 
 Status DelegateProxy::QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) {
-  const deputy_graph graph(view);
+  const deputy_graph graph(view, opened_->ledger());
   verdicts.assign(view.graph->nodes.size(), Verdict());
   Answers answers{graph, verdicts, {}};
   deputy_support_sink sink{};
@@ -99,7 +99,7 @@ Status DelegateProxy::QuerySupport(const GraphView& view, std::vector<Verdict>& 
 
 Result<std::vector<PartitionSpec>> DelegateProxy::Propose(const GraphView& view) {
   if (propose_ == nullptr) return std::vector<PartitionSpec>();
-  const auto graph = std::make_shared<const deputy_graph>(view);
+  const auto graph = std::make_shared<const deputy_graph>(view, opened_->ledger());
   std::set<void*> held;
   for (const auto& [handle, shown] : claims_) held.insert(handle);
   ClaimCollector collector(*graph, std::move(held));
@@ -128,7 +128,7 @@ void DelegateProxy::ReleaseClaim(void* claim) {
 
 Result<std::vector<std::vector<NodeId>>> DelegateProxy::Groups(const GraphView& view) {
   if (groups_ == nullptr) return Delegate::Groups(view);
-  const deputy_graph graph(view);
+  const deputy_graph graph(view, opened_->ledger());
   GroupCollector collector(graph);
   Status status =
       opened_->Call("groups", &graph, [&] { return groups_->groups(opened_->instance(), &graph, collector.sink()); });
@@ -139,7 +139,7 @@ Result<std::vector<std::vector<NodeId>>> DelegateProxy::Groups(const GraphView& 
 
 Result<Estimate> DelegateProxy::EstimatePartition(const GraphView& view, const PartitionSpec& partition) {
   if (estimate_ == nullptr) return Delegate::EstimatePartition(view, partition);
-  const deputy_graph graph(view);
+  const deputy_graph graph(view, opened_->ledger());
   const deputy_partition form = FormOf(graph, partition);
   EstimateCollector collector(*view.graph, partition.nodes);
   Status status = opened_->Call("estimate", &graph,
@@ -151,7 +151,7 @@ Result<Estimate> DelegateProxy::EstimatePartition(const GraphView& view, const P
 
 Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView& view,
                                                                  const PartitionSpec& partition) {
-  auto graph = std::make_shared<const deputy_graph>(view);
+  auto graph = std::make_shared<const deputy_graph>(view, opened_->ledger());
   std::shared_ptr<const deputy_graph> claim_graph;
   if (partition.claim != nullptr) {
     const auto found = claims_.find(partition.claim);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "plugin/table_check.hpp"
@@ -11,7 +10,6 @@
 namespace deputy::host {
 namespace {
 
-constexpr size_t kMaxEvents = 1 << 20;
 constexpr size_t kMaxName = 256, kMaxMetadata = 4096;
 constexpr size_t kEventSize01 = 64;
 static_assert(kEventSize01 == DEPUTY_END_OF(deputy_profile_event, metadata));
@@ -50,7 +48,7 @@ void EventCollector::Keep(const deputy_profile_event* event) {
     if (faults_++ == 0) first_fault_ = fault;
     return;
   }
-  if (raw_.size() == kMaxEvents) {
+  if (raw_.size() == kMostEvents) {
     ++lost_;
     return;
   }
@@ -85,8 +83,6 @@ EventCollector::Taken EventCollector::Take(const DebugMap& map) {
     taken.needs_device_clock = taken.needs_device_clock || one.event.on_device_clock;
     taken.events.push_back(std::move(one.event));
   }
-  std::stable_sort(taken.events.begin(), taken.events.end(),
-                   [](const ProfileEvent& a, const ProfileEvent& b) { return a.begin_ns < b.begin_ns; });
   return taken;
 }
 

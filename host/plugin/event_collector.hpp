@@ -20,10 +20,12 @@ class EventCollector {
   EventCollector(const EventCollector&) = delete;
   EventCollector& operator=(const EventCollector&) = delete;
 
+  static constexpr size_t kMostEvents = 1 << 20;  // that are kept
+
   const deputy_profile_sink* sink() const { return &sink_; }
 
   struct Taken {
-    std::vector<ProfileEvent> events;  // in the order in which they began; times still on the clock that they name
+    std::vector<ProfileEvent> events;  // as they came; times still on the clock that they name
     size_t faults = 0;                 // events that made no sense
     size_t lost = 0;                   // events beyond what is kept
     std::string first_fault;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "graph/upgrade/oldest.hpp"
+#include "plugin/ledger.hpp"
 #include "primitive_generated.h"
 
 namespace {
@@ -35,8 +36,9 @@ Status Fill(const T& full, T* out) {
 
 }  // namespace
 
-deputy_graph::deputy_graph(const deputy::host::GraphView& view)
+deputy_graph::deputy_graph(const deputy::host::GraphView& view, deputy::host::Ledger* ledger)
     : graph_(*view.graph),
+      ledger_(ledger),
       order_(view.order),
       offered_(view.offered),
       unit_of_(view.unit_of),
@@ -55,6 +57,11 @@ deputy_graph::deputy_graph(const deputy::host::GraphView& view)
     std::vector<int64_t>& dims = open_dims_[id];
     for (const int64_t dim : type.dims) dims.push_back(dim < 0 ? deputy::host::kUnknownDim : dim);
   }
+  if (ledger_ != nullptr) ledger_->Lend(this);
+}
+
+deputy_graph::~deputy_graph() {
+  if (ledger_ != nullptr) ledger_->TakeBack(this);
 }
 
 deputy_node_id deputy_graph::node_at(uint32_t index) const {

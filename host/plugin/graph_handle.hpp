@@ -15,11 +15,17 @@ namespace deputy::schema {
 struct Attribute;
 }  // namespace deputy::schema
 
+namespace deputy::host {
+class Ledger;
+}  // namespace deputy::host
+
 // Immutable but for a cache of attributes; every pointer that it gives out lives as long as it does, and the graph must
 // live longer. [any-thread]
 struct deputy_graph {
  public:
-  explicit deputy_graph(const deputy::host::GraphView& view);
+  // `ledger`, if there is one, knows the graph as lent while it lives, and lives longer.
+  explicit deputy_graph(const deputy::host::GraphView& view, deputy::host::Ledger* ledger = nullptr);
+  ~deputy_graph();
   deputy_graph(const deputy_graph&) = delete;
   deputy_graph& operator=(const deputy_graph&) = delete;
 
@@ -47,6 +53,7 @@ struct deputy_graph {
   const AttributeArrays& Arrays(const deputy::schema::Attribute& attribute) const;
 
   const deputy::host::Graph& graph_;
+  deputy::host::Ledger* ledger_;
   std::vector<deputy::host::NodeId> order_;
   std::vector<uint8_t> offered_;
   std::vector<uint32_t> unit_of_;

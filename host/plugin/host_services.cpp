@@ -1,5 +1,6 @@
 #include "plugin/host_services.hpp"
 
+#include <fmt/format.h>
 #include <time.h>
 
 #include <algorithm>
@@ -24,9 +25,9 @@ std::string_view Bounded(const char* text, uint64_t size) {
   return text == nullptr ? std::string_view() : std::string_view(text, std::min(size, kMaxLogLine));
 }
 
-deputy_status* Convert(const Status& status, deputy_node_id node = DEPUTY_NO_NODE) noexcept {
+deputy_status* Convert(void* self, const Status& status, deputy_node_id node = DEPUTY_NO_NODE) noexcept {
   if (status.ok()) return nullptr;
-  return NewStatus(static_cast<deputy_code>(status.code()), node, status.message());
+  return NewStatus(static_cast<deputy_code>(status.code()), node, status.message(), Self(self).ledger());
 }
 
 // The host must not throw into a plugin, whatever language that is written in; lack of memory is all that can happen.
@@ -39,18 +40,22 @@ deputy_status* Shielded(Fn fn) noexcept {
   }
 }
 
-deputy_status* NoGraph() { return NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, "no graph was given"); }
+deputy_status* NoGraph(void* self) {
+  return NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, "no graph was given", Self(self).ledger());
+}
 
 extern "C" {
 
-deputy_status* StatusNew(void*, deputy_code code, deputy_node_id node, const char* message, uint64_t size) {
-  return NewStatus(code, node, Bounded(message, size));
+deputy_status* StatusNew(void* self, deputy_code code, deputy_node_id node, const char* message, uint64_t size) {
+  Ledger* ledger = Self(self).IsOpen("status_new") ? Self(self).ledger() : nullptr;
+  return NewStatus(code, node, Bounded(message, size), ledger);
 }
 
 void LogMessage(void* self, deputy_log_level level, const char* message, uint64_t size) {
   const auto wanted = static_cast<LogLevel>(std::clamp<deputy_log_level>(level, DEPUTY_LOG_DEBUG, DEPUTY_LOG_ERROR));
   try {
     const std::string& source = Self(self).source();
+    (void)Self(self).IsOpen("log");
     if (LogEnabled(wanted, source)) LogLine(wanted, source, CleanText(Bounded(message, size), kMaxLogLine));
   } catch (...) {  // a lost line of log is no reason to fail
   }
@@ -58,42 +63,53 @@ void LogMessage(void* self, deputy_log_level level, const char* message, uint64_
 
 const void* GetExtension(void* self, const char* id) { return id == nullptr ? nullptr : Self(self).Extension(id); }
 
-uint32_t NodeCount(void*, const deputy_graph* graph) { return graph == nullptr ? 0 : graph->node_count(); }
+uint32_t NodeCount(void* self, const deputy_graph* graph) {
+  graph = Self(self).Lent("graph_node_count", graph);
+  return graph == nullptr ? 0 : graph->node_count();
+}
 
-deputy_node_id NodeAt(void*, const deputy_graph* graph, uint32_t index) {
+deputy_node_id NodeAt(void* self, const deputy_graph* graph, uint32_t index) {
+  graph = Self(self).Lent("graph_node_at", graph);
   return graph == nullptr ? DEPUTY_NO_NODE : graph->node_at(index);
 }
 
-deputy_status* NodeInfo(void*, const deputy_graph* graph, deputy_node_id node, deputy_node_info* out) {
-  if (graph == nullptr) return NoGraph();
-  return Shielded([&] { return Convert(graph->NodeInfo(node, out)); });
+deputy_status* NodeInfo(void* self, const deputy_graph* graph, deputy_node_id node, deputy_node_info* out) {
+  graph = Self(self).Lent("graph_node_info", graph);
+  if (graph == nullptr) return NoGraph(self);
+  return Shielded([&] { return Convert(self, graph->NodeInfo(node, out)); });
 }
 
-deputy_status* ValueInfo(void*, const deputy_graph* graph, deputy_value_id value, deputy_value_info* out) {
-  if (graph == nullptr) return NoGraph();
-  return Shielded([&] { return Convert(graph->ValueInfo(value, out)); });
+deputy_status* ValueInfo(void* self, const deputy_graph* graph, deputy_value_id value, deputy_value_info* out) {
+  graph = Self(self).Lent("graph_value_info", graph);
+  if (graph == nullptr) return NoGraph(self);
+  return Shielded([&] { return Convert(self, graph->ValueInfo(value, out)); });
 }
 
-const deputy_value_id* GraphInputs(void*, const deputy_graph* graph, uint32_t* count) {
+const deputy_value_id* GraphInputs(void* self, const deputy_graph* graph, uint32_t* count) {
+  graph = Self(self).Lent("graph_inputs", graph);
   if (count != nullptr) *count = graph == nullptr ? 0 : static_cast<uint32_t>(graph->graph().inputs.size());
   return graph == nullptr ? nullptr : graph->graph().inputs.data();
 }
 
-const deputy_value_id* GraphOutputs(void*, const deputy_graph* graph, uint32_t* count) {
+const deputy_value_id* GraphOutputs(void* self, const deputy_graph* graph, uint32_t* count) {
+  graph = Self(self).Lent("graph_outputs", graph);
   if (count != nullptr) *count = graph == nullptr ? 0 : static_cast<uint32_t>(graph->graph().outputs.size());
   return graph == nullptr ? nullptr : graph->graph().outputs.data();
 }
 
-deputy_status* NodeAttribute(void*, const deputy_graph* graph, deputy_node_id node, const char* name,
+deputy_status* NodeAttribute(void* self, const deputy_graph* graph, deputy_node_id node, const char* name,
                              deputy_attribute* out) {
-  if (graph == nullptr) return NoGraph();
-  if (name == nullptr) return NewStatus(DEPUTY_INVALID_ARGUMENT, node, "no name of an attribute was given");
-  return Shielded([&] { return Convert(graph->Attribute(node, name, out), node); });
+  graph = Self(self).Lent("node_attribute", graph);
+  if (graph == nullptr) return NoGraph(self);
+  if (name == nullptr)
+    return NewStatus(DEPUTY_INVALID_ARGUMENT, node, "no name of an attribute was given", Self(self).ledger());
+  return Shielded([&] { return Convert(self, graph->Attribute(node, name, out), node); });
 }
 
 void ParallelFor(void* self, int64_t count, int64_t grain, deputy_parallel_fn fn, void* job) {
   if (count <= 0 || fn == nullptr) return;
-  if (ThreadPool* pool = Self(self).pool()) {
+  ThreadPool* pool = Self(self).IsOpen("parallel_for") ? Self(self).pool() : nullptr;
+  if (pool != nullptr) {
     pool->ParallelFor(count, grain, [fn, job](int64_t begin, int64_t end) { fn(job, begin, end); });
   } else {
     fn(job, 0, count);
@@ -115,8 +131,8 @@ uint64_t ClockNs(void*) {
 
 }  // namespace
 
-HostServices::HostServices(std::string source, ThreadPool* pool, const PartitionHelpers* helpers)
-    : source_(std::move(source)), pool_(pool), table_{} {
+HostServices::HostServices(std::string source, ThreadPool* pool, const PartitionHelpers* helpers, bool check)
+    : source_(std::move(source)), pool_(pool), table_{}, ledger_(check ? std::make_unique<Ledger>() : nullptr) {
   if (helpers != nullptr) helpers_ = MakeHelperTable(*helpers);
   table_.struct_size = sizeof table_;
   table_.abi_version = DEPUTY_ABI_VERSION;
@@ -138,6 +154,19 @@ HostServices::HostServices(std::string source, ThreadPool* pool, const Partition
 
 const void* HostServices::Extension(std::string_view id) const {
   return helpers_ && id == DEPUTY_EXT_PARTITION_HELPERS ? &*helpers_ : nullptr;
+}
+
+const deputy_graph* HostServices::Lent(const char* function, const deputy_graph* graph) const {
+  if (ledger_ == nullptr || graph == nullptr || ledger_->IsLent(graph)) return graph;
+  LogLine(LogLevel::kError, source_,
+          fmt::format("{}: it asks about a graph that it does not have, or no more", function));
+  return nullptr;
+}
+
+bool HostServices::IsOpen(const char* function) const {
+  if (ledger_ == nullptr || !ledger_->closed()) return true;
+  LogLine(LogLevel::kError, source_, fmt::format("{}: it is called after the instance was closed", function));
+  return false;
 }
 
 }  // namespace deputy::host

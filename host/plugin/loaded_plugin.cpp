@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -40,6 +41,11 @@ class PluginLife {
     return gates_[&delegate];
   }
 
+  void Keep(std::unique_ptr<HostServices> services) {
+    const std::lock_guard lock(mutex_);
+    kept_.push_back(std::move(services));
+  }
+
   // Entries stay for ever: a thread that a plugin forgot to join may use the host table until the process ends.
   static PluginLife& Of(const deputy_plugin& table) {
     struct Lives {
@@ -57,6 +63,7 @@ class PluginLife {
   uint32_t users_ = 0;
   HostServices services_;
   std::map<const deputy_delegate*, RunGate> gates_;
+  std::vector<std::unique_ptr<HostServices>> kept_;
 };
 
 namespace {
@@ -130,5 +137,7 @@ const deputy_delegate* LoadedPlugin::FindDelegate(std::string_view id) const {
 }
 
 RunGate& LoadedPlugin::GateOf(const deputy_delegate& delegate) const { return life_->GateOf(delegate); }
+
+void LoadedPlugin::Keep(std::unique_ptr<HostServices> services) const { life_->Keep(std::move(services)); }
 
 }  // namespace deputy::host

@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +17,7 @@
 
 namespace deputy::host {
 
+class HostServices;
 class PluginLife;
 
 class LoadedPlugin {
@@ -47,6 +47,8 @@ class LoadedPlugin {
   const deputy_delegate* FindDelegate(std::string_view id) const;
   // Every execute of a delegate that limits them goes through it; the same for all users in the process.
   RunGate& GateOf(const deputy_delegate& delegate) const;
+  // What a checked delegate had of the host, for ever: its threads may not know that it is closed.
+  void Keep(std::unique_ptr<HostServices> services) const;
 
  private:
   LoadedPlugin() = default;

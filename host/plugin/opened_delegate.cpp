@@ -13,7 +13,7 @@ OpenedDelegate::OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deput
                                const OpenRequest& request)
     : plugin_(std::move(plugin)),
       table_(table),
-      services_(request.name, request.pool, request.helpers),
+      services_(std::make_unique<HostServices>(request.name, request.pool, request.helpers, request.check)),
       blob_(BlobOf(*table)),
       resize_(ResizeOf(*table)),
       profiling_(ProfilingOf(*table)),
@@ -36,7 +36,7 @@ Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<Loa
   deputy_open_args args{};
   args.struct_size = sizeof args;
   args.device = request.device;
-  args.host = opened->services_.table();
+  args.host = opened->host();
   args.name = {request.name.c_str(), request.name.size()};
   args.options = options.data();
   args.option_count = options.size();
@@ -51,6 +51,12 @@ Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<Loa
 
 OpenedDelegate::~OpenedDelegate() {
   if (instance_ != nullptr) CallVoid("close", [&] { table_->close(instance_); });
+  if (ledger() == nullptr) return;
+  if (const size_t out = ledger()->statuses_out(); out != 0)
+    LogFault("close", fmt::format("{} of the statuses that it got were never handed back", out));
+  // A thread of the plugin's that goes on finds the table still, and is heard of.
+  ledger()->Close();
+  plugin_->Keep(std::move(services_));
 }
 
 Status OpenedDelegate::AskConcurrency() {
@@ -76,9 +82,12 @@ Status OpenedDelegate::Fault(const char* function, std::string what) const {
   return Status(StatusCode::kPlugin, std::move(what)).At(Place(function));
 }
 
-void OpenedDelegate::LogFault(const char* function, std::string_view what) const {
-  if (LogEnabled(LogLevel::kWarning, name()))
-    LogLine(LogLevel::kWarning, name(), fmt::format("{} broke its contract: {}", Place(function), what));
+void OpenedDelegate::LogFault(const char* function, std::string_view what) const noexcept {
+  try {
+    if (LogEnabled(LogLevel::kWarning, name()))
+      LogLine(LogLevel::kWarning, name(), fmt::format("{} broke its contract: {}", Place(function), what));
+  } catch (...) {  // no memory for the line; it may be the plugin that is waiting for this to return
+  }
 }
 
 Status OpenedDelegate::Failure(const char* function, const deputy_graph* graph, StatusHandle status) const {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +28,7 @@ struct OpenRequest {
   // Without the device: what is compiled can be serialized, not run. kNotSupported where the delegate cannot.
   bool compile_only = false;
   const PartitionHelpers* helpers = nullptr;  // outlives what is opened; null: none to offer
+  bool check = false;                         // hold everything against the contract, which costs time and memory
 };
 
 class OpenedDelegate {
@@ -42,11 +42,13 @@ class OpenedDelegate {
   const LoadedPlugin& plugin() const { return *plugin_; }
   const deputy_delegate& table() const { return *table_; }
   deputy_instance* instance() const { return instance_; }
-  const std::string& name() const { return services_.source(); }
+  const std::string& name() const { return services_->source(); }
   // Null: all executes may overlap. Otherwise each goes through the gate, by these rules.
   RunGate* gate() const { return gate_; }
   const RunRules& run_rules() const { return run_rules_; }
-  const deputy_host* host() const { return services_.table(); }
+  const deputy_host* host() const { return services_->table(); }
+  // Null: the delegate is not checked.
+  Ledger* ledger() const { return services_->ledger(); }
   uint32_t device() const { return device_; }
   bool compile_only() const { return compile_only_; }
   // Extensions that executables and contexts use; null where the delegate lacks them.
@@ -60,7 +62,9 @@ class OpenedDelegate {
   Status Call(const char* function, const deputy_graph* graph, Function&& call) const {
     deputy_status* raw = nullptr;
     if (!Returned([&] { raw = call(); })) return Fault(function, "an exception left it");
-    return raw == nullptr ? Status() : Failure(function, graph, StatusHandle(raw));
+    if (raw == nullptr) return {};
+    if (ledger() != nullptr && ledger()->CameBack(raw)) return Fault(function, "it returned a status a second time");
+    return Failure(function, graph, StatusHandle(raw));
   }
   // The same for one that returns nothing, as destroy functions do: what goes wrong is logged.
   template <class Function>
@@ -68,20 +72,22 @@ class OpenedDelegate {
     if (!Returned(std::forward<Function>(call))) LogFault(function, "an exception left it");
   }
 
+  // "plugin com.example.npu (npu.so): execute"
+  std::string Place(const char* function) const;
+
   // The plugin broke its contract.
   Status Fault(const char* function, std::string what) const;
   // For breaches that cost nothing but the answer.
-  void LogFault(const char* function, std::string_view what) const;
+  void LogFault(const char* function, std::string_view what) const noexcept;
 
  private:
   OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deputy_delegate* table, const OpenRequest& request);
   Status Failure(const char* function, const deputy_graph* graph, StatusHandle status) const;
-  std::string Place(const char* function) const;
   Status AskConcurrency();
 
   std::shared_ptr<LoadedPlugin> plugin_;
   const deputy_delegate* table_;
-  HostServices services_;
+  std::unique_ptr<HostServices> services_;
   RunGate* gate_ = nullptr;
   RunRules run_rules_;
   const deputy_ext_blob* blob_;

@@ -267,7 +267,8 @@ bool ProbeStream::Feed(std::span<const uint8_t> bytes) {
     if (head.Number<uint64_t>() != nonce_) return Fail("a frame belongs to another probe");
     const auto length = head.Number<uint32_t>();
     const auto checksum = head.Number<uint32_t>();
-    if (length > kMaxProbePayload) return Fail(fmt::format("a frame says that it has {} bytes", length));
+    if (length > kMaxProbePayload)
+      return Fail(fmt::format("a frame says that it has {} bytes; {} are allowed", length, kMaxProbePayload));
     if (buffer_.size() - at - kProbeHeaderSize < length) break;
     const std::span<const uint8_t> payload = std::span<const uint8_t>(buffer_).subspan(at + kProbeHeaderSize, length);
     if (Checksum(payload) != checksum) return Fail("a frame has a wrong checksum");

@@ -13,12 +13,14 @@
 
 #include "plugin/description.hpp"
 #include "plugin/rejection.hpp"
+#include "plugin/table_check.hpp"
 
 namespace deputy::host {
 
 inline constexpr uint32_t kProbeMagic = 0x42505044u;  // "DPPB"
 inline constexpr size_t kProbeHeaderSize = 24;
-inline constexpr size_t kMaxProbePayload = 1u << 20;
+// All delegates that a plugin may have, each with the longest description that the ABI allows (about 0.8 MB).
+inline constexpr size_t kMaxProbePayload = size_t{kMaxDelegates} << 20;
 
 // What the probe process is about to do; the last one that arrived tells where it died.
 enum class ProbeStage : uint32_t { kStart = 0, kLoad = 1, kQuery = 2, kInit = 3, kDescribe = 4 };

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "plugin/ledger.hpp"
 #include "plugin/text.hpp"
 
 namespace deputy::host {
@@ -9,22 +10,28 @@ namespace {
 
 // Short enough to need no memory of its own.
 deputy_status* OutOfMemory() noexcept {
-  static deputy_status status{DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "out of memory"};
+  static deputy_status status{DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "out of memory", nullptr};
   return &status;
 }
 
 }  // namespace
 
-deputy_status* NewStatus(deputy_code code, deputy_node_id node, std::string_view message) noexcept {
+deputy_status* NewStatus(deputy_code code, deputy_node_id node, std::string_view message, Ledger* ledger) noexcept {
   try {
-    return new deputy_status{code, node, CleanText(message)};
+    auto status = std::make_unique<deputy_status>(deputy_status{code, node, CleanText(message), ledger});
+    if (ledger != nullptr) ledger->Made(status.get());
+    return status.release();
   } catch (const std::bad_alloc&) {
     return OutOfMemory();
   }
 }
 
 void FreeStatus::operator()(deputy_status* status) const noexcept {
-  if (status != OutOfMemory()) delete status;
+  if (status == nullptr || status == OutOfMemory()) return;
+  if (status->ledger != nullptr)
+    status->ledger->Returned(status);
+  else
+    delete status;
 }
 
 bool IsFailureCode(deputy_code code) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "plugin/elf_gate.hpp"
 #include "plugin/manifest.hpp"
 #include "plugin/text.hpp"
 
@@ -116,8 +117,7 @@ Checked<const deputy_plugin*> QueryTable(deputy_plugin_query_fn query) {
 
 std::optional<Rejection> CheckPluginTable(const deputy_plugin* table) {
   if (auto rejection = CheckSize("plugin", table->struct_size, kPluginSize01)) return rejection;
-  if (table->abi_version >> 16 != DEPUTY_ABI_MAJOR ||
-      (DEPUTY_ABI_MAJOR == 0 && table->abi_version != DEPUTY_ABI_VERSION) || table->min_host_abi > DEPUTY_ABI_VERSION)
+  if (!AbiFits(table->abi_version, table->min_host_abi, DEPUTY_ABI_VERSION))
     return Rejection{RejectReason::kAbiMismatch, fmt::format("its table is of plugin ABI {}, this host has {}",
                                                              AbiText(table->abi_version), AbiText(DEPUTY_ABI_VERSION))};
   if (auto rejection = CheckName("id", table->id)) return rejection;

@@ -75,7 +75,7 @@ std::vector<DeviceInfo> Context::ConfiguredDelegates() const {
     info.delegate = *entry.delegate;
     const std::string& device = *entry.device;
     const auto parsed = std::from_chars(device.data(), device.data() + device.size(), info.device);
-    if (parsed.ptr != device.data() + device.size()) info.device_name = device;
+    if (parsed.ec != std::errc() || parsed.ptr != device.data() + device.size()) info.device_name = device;
     info.required = *entry.required;
     for (const auto& option : entry.options.items) info.options[option.name] = option->text;
     all.push_back(std::move(info));

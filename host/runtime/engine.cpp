@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <optional>
 
 #include "base/log.hpp"
@@ -84,6 +85,7 @@ Status RefuseUnavailable(const Config& config) {
     refuse(config.placement.policy.origin, "a placement policy other than 'priority'");
   for (const PlacementRule& rule : config.placement.rules)
     if (!rule.regions.empty()) refuse(rule.regions.origin, "placing by region");
+  if (!config.debug.dump.items.empty()) refuse(config.debug.dump.origin, "'debug: dump'");
   for (const DelegateConfig& delegate : config.delegates) {
     if (!*delegate.enabled) continue;
     if (*delegate.isolation == Isolation::kProcess) refuse(delegate.isolation.origin, "'isolation: process'");
@@ -92,6 +94,12 @@ Status RefuseUnavailable(const Config& config) {
       refuse(delegate.precision.mode.origin, "'precision: {mode: require}'");
   }
   return problems.empty() ? Status() : Status(StatusCode::kConfig, problems);
+}
+
+// By the configuration, or by the environment of a run that is not to be changed otherwise.
+bool IsChecking(const Config& config) {
+  const char* wish = std::getenv("DEPUTY_CHECK");
+  return *config.debug.check || (wish != nullptr && std::string_view(wish) == "1");
 }
 
 PassOptions Passes(const PassesConfig& config) {
@@ -228,6 +236,7 @@ class EngineBuilder {
     request.helpers = &DefaultPartitionHelpers();
     request.options = checked.values;
     request.pool = engine_->pool.get();
+    request.check = IsChecking(state_.config);
     Result<std::unique_ptr<Delegate>> opened = registry_.Open(request);
     if (!opened.ok()) return AsPluginError(std::move(opened).status(), entry);
     engine_->delegates.push_back(std::move(opened).value());

@@ -44,7 +44,7 @@ std::vector<RunEvent> EventsOfRun(Execution& execution, const Engine& engine, st
     event.is_step = true;
     events.push_back(std::move(event));
     // Events come step by step; those of a region's plans stand with the step that runs them.
-    for (; next < taken.size() && (taken[next].plan != &plan || taken[next].step == step); ++next) add(taken[next]);
+    for (; next < taken.size() && taken[next].root_step == step; ++next) add(taken[next]);
   }
   return events;
 }

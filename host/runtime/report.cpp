@@ -45,12 +45,17 @@ class Reporter {
       report_.partitions.push_back(std::move(partition));
       for (const NodeId node : placed.spec.nodes) AddNode(plan, node, placed, region);
       for (size_t b = 0; b < step.branches.size(); ++b)
-        Add(*step.branches[b], (region.empty() ? "" : region + "/") + NodeName(graph, placed.spec.nodes.front()) +
-                                   (b == 0 ? "/then_branch" : "/else_branch"));
+        Add(*step.branches[b], (region.empty() ? "" : region + "/") + NodeName(graph, placed.spec.nodes.front()) + "/" +
+                                   RegionName(graph.nodes[placed.spec.nodes.front()], b));
     }
   }
 
  private:
+  static std::string RegionName(const Node& node, size_t branch) {
+    if (node.regions.size() == 1) return node.regions[0].name;
+    return branch == 0 ? "then_branch" : "else_branch";
+  }
+
   void AddNode(const Plan& plan, NodeId id, const PlacedPartition& placed, const std::string& region) {
     const Node& node = plan.graph->nodes[id];
     NodeReport report;

@@ -180,10 +180,15 @@ Status Session::Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* 
   }
   DEPUTY_RETURN_IF_ERROR(state.BindInputs(inputs));
   DEPUTY_RETURN_IF_ERROR(state.BindOutputs(inputs, *outputs));
+  state.events.clear();
   const auto start = std::chrono::steady_clock::now();
   Status status =
       state.execution->Run(0, state.times_steps() ? std::span<uint64_t>(state.step_ns) : std::span<uint64_t>());
-  if (!status.ok()) return std::move(status).At(state.model->name);
+  if (!status.ok()) {
+    std::vector<host::PlanEvent> of_the_failed_run;
+    state.execution->TakeEvents(of_the_failed_run);
+    return std::move(status).At(state.model->name);
+  }
   DEPUTY_RETURN_IF_ERROR(state.CopyOutputs(inputs, *outputs));
   const auto elapsed = std::chrono::steady_clock::now() - start;
   state.CountTime(static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count()));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "base/aligned.hpp"
 #include "base/status.hpp"
 
 namespace deputy::host {
@@ -15,7 +16,7 @@ class Scratch {
   Result<void*> Get(size_t bytes);
 
  private:
-  std::unique_ptr<void, void (*)(void*)> memory_{nullptr, nullptr};
+  AlignedBytes memory_;
   size_t capacity_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/aligned.hpp"
 #include "base/checked.hpp"
 #include "base/status.hpp"
 #include "tensor/shape.hpp"
@@ -26,17 +27,16 @@ Result<size_t> ByteSize(DType dtype, std::span<const int64_t> shape) {
 
 Result<Tensor> Tensor::Allocate(DType dtype, Shape shape) {
   DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(dtype, shape));
-  constexpr size_t kAlignment = 64;
-  const size_t padded = (bytes / kAlignment + 1) * kAlignment;  // never zero, so that data() tells it from "no tensor"
-  void* data = std::aligned_alloc(kAlignment, padded);
-  if (data == nullptr) return host::Error(StatusCode::kResourceExhausted, "no memory for a tensor of {} bytes", bytes);
-  std::memset(data, 0, padded);
+  host::AlignedBytes memory = host::AllocateAligned(bytes);  // of no bytes too: data() tells it from "no tensor"
+  if (memory == nullptr)
+    return host::Error(StatusCode::kResourceExhausted, "no memory for a tensor of {} bytes", bytes);
+  std::memset(memory.get(), 0, host::AlignUp(bytes + 1));
   Tensor tensor;
   tensor.dtype_ = dtype;
   tensor.shape_ = std::move(shape);
-  tensor.data_ = data;
+  tensor.data_ = memory.get();
   tensor.bytes_ = bytes;
-  tensor.keep_ = std::shared_ptr<const void>(data, [](const void* p) { std::free(const_cast<void*>(p)); });
+  tensor.keep_ = std::shared_ptr<uint8_t>(std::move(memory));
   return tensor;
 }
 

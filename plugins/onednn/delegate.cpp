@@ -12,6 +12,8 @@ namespace onednn {
 
 class Delegate final : public sdk::PartitionDelegate {
  public:
+  static constexpr uint32_t kAbilities = sdk::kResizes | sdk::kProfiles;
+
   static sdk::OptionSchema Options() {
     return sdk::OptionSchema().Int("threads", 0, 0, 1024, "threads of oneDNN's own pool, 0 for as many as the host's");
   }
@@ -45,17 +47,23 @@ class Delegate final : public sdk::PartitionDelegate {
   }
 
   sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) override {
+    // For other shapes than those that it was asked about, the host does not ask again.
+    for (const sdk::NodeView& node : partition.nodes())
+      if (const sdk::Verdict verdict = SupportsAlone(node); !verdict.supported())
+        return sdk::Status(sdk::Code::kNotSupported, verdict.detail, node.id());
     Program program(partition);
     for (const sdk::NodeView& node : partition.nodes()) {
       program.SetNode(node.id());
       FindOperator(node)->read(node, program);
     }
     program.FinishReading(partition);
+    const Origins origins(program);
     Fuse(program);
     const int64_t threads = options().Int("threads");
-    Lowering lowering(program, engine_, store_, static_cast<int>(threads > 0 ? threads : host().thread_count()));
+    Lowering lowering(program, origins, engine_, store_,
+                      static_cast<int>(threads > 0 ? threads : host().thread_count()));
     try {
-      return std::unique_ptr<sdk::Executable>(lowering.Run());
+      return std::unique_ptr<sdk::Executable>(lowering.Run(host(), Shapes(partition)));
     } catch (const dnnl::error& error) {
       const bool lacking = error.status == dnnl_unimplemented || error.status == dnnl_invalid_arguments;
       return sdk::Status(lacking ? sdk::Code::kNotSupported : sdk::Code::kInternal,

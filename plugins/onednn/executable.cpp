@@ -1,13 +1,29 @@
 #include "executable.hpp"
 
 #include <omp.h>
+#include <oneapi/dnnl/dnnl_debug.h>
 
 #include <cstdlib>
 #include <new>
+#include <string>
 
 #include "memory_plan.hpp"
 
 namespace onednn {
+namespace {
+
+struct Span {
+  uint64_t begin_ns = 0, end_ns = 0;
+};
+
+// What oneDNN says about the implementation that it chose: "brgconv:avx512_core".
+std::string ImplementationOf(const dnnl::primitive& primitive) {
+  const char* text = nullptr;
+  dnnl_primitive_desc_query(primitive.get_primitive_desc(), dnnl_query_impl_info_str, 0, &text);
+  return text == nullptr ? "" : text;
+}
+
+}  // namespace
 
 // A session's memory objects. Inputs and outputs get their addresses in each run; the rest is fixed.
 class Context final : public sdk::ExecutionContext {
@@ -29,22 +45,15 @@ class Context final : public sdk::ExecutionContext {
   sdk::Status Execute(const sdk::RunArgs& args) override {
     for (Binding& binding : inputs_) Bind(binding, args.input(binding.index).data());
     for (Binding& binding : outputs_) Bind(binding, args.output(binding.index).data());
-    const CallersThreads callers;
-    int threads = 0;
-    for (size_t i = 0; i < prepared_.size(); ++i) {
-      const Step& step = executable_.steps_[i];
-      if (step.threads != threads) omp_set_num_threads(threads = step.threads);
-      if (step.function != nullptr) {
-        step.function(prepared_[i].data);
-        continue;
-      }
-      const dnnl_status_t status =
-          dnnl_primitive_execute(step.primitive.get(), stream_.get(), static_cast<int>(prepared_[i].arguments.size()),
-                                 prepared_[i].arguments.data());
-      if (status != dnnl_success) return sdk::Status(sdk::Code::kInternal, "oneDNN: a primitive failed");
-    }
-    stream_.wait();
-    return {};
+    if (!profiler()) return Run(nullptr);
+    std::vector<Span> spans(prepared_.size());
+    sdk::Status status = Run(spans.data());
+    if (status.ok()) Report(spans);
+    return status;
+  }
+
+  sdk::Result<sdk::ResizeOutcome> Resize(const sdk::ResizeArgs& args) override {
+    return executable_.shapes_.Answer(args);
   }
 
  private:
@@ -69,6 +78,44 @@ class Context final : public sdk::ExecutionContext {
     int count = omp_get_max_threads();
     ~CallersThreads() { omp_set_num_threads(count); }
   };
+
+  // `spans`, if it is not NULL, gets the time of each step.
+  sdk::Status Run(Span* spans) {
+    const CallersThreads callers;
+    int threads = 0;
+    for (size_t i = 0; i < prepared_.size(); ++i) {
+      const Step& step = executable_.steps_[i];
+      if (step.threads != threads) omp_set_num_threads(threads = step.threads);
+      if (spans != nullptr) spans[i].begin_ns = executable_.host_.clock_ns();
+      if (step.function != nullptr) {
+        step.function(prepared_[i].data);
+      } else if (dnnl_primitive_execute(step.primitive.get(), stream_.get(),
+                                        static_cast<int>(prepared_[i].arguments.size()),
+                                        prepared_[i].arguments.data()) != dnnl_success) {
+        return sdk::Status(sdk::Code::kInternal, "oneDNN: a primitive failed");
+      }
+      // On the CPU a primitive is done when its call is.
+      if (spans != nullptr) spans[i].end_ns = executable_.host_.clock_ns();
+    }
+    stream_.wait();
+    return {};
+  }
+
+  void Report(const std::vector<Span>& spans) const {
+    for (size_t i = 0; i < spans.size(); ++i) {
+      const Step& step = executable_.steps_[i];
+      const bool function = step.function != nullptr;
+      sdk::ProfileEvent event;
+      event.id = static_cast<uint32_t>(i);
+      event.begin_ns = spans[i].begin_ns;
+      event.end_ns = spans[i].end_ns;
+      event.name = function ? step.name : dnnl_prim_kind2str(dnnl::convert_to_c(step.primitive.get_kind()));
+      const std::string metadata = "{\"implementation\": \"" + (function ? "own" : ImplementationOf(step.primitive)) +
+                                   "\", \"threads\": " + std::to_string(step.threads) + "}";
+      event.metadata = metadata;
+      profiler().Report(event);
+    }
+  }
 
   static void* Allocate(size_t bytes) {
     void* data = std::aligned_alloc(kAlignment, bytes + kAlignment);
@@ -107,14 +154,22 @@ class Context final : public sdk::ExecutionContext {
   std::vector<Binding> inputs_, outputs_;
 };
 
-Executable::Executable(dnnl::engine engine, std::vector<Buffer> buffers, std::vector<Step> steps)
+Executable::Executable(dnnl::engine engine, std::vector<Buffer> buffers, std::vector<Step> steps, const sdk::Host& host,
+                       Shapes shapes)
     : engine_(std::move(engine)),
       buffers_(std::move(buffers)),
       steps_(std::move(steps)),
+      host_(host),
+      shapes_(std::move(shapes)),
       arena_bytes_(PlanMemory(steps_, buffers_)) {}
 
 sdk::Result<std::unique_ptr<sdk::ExecutionContext>> Executable::CreateContext() {
   return std::unique_ptr<sdk::ExecutionContext>(std::make_unique<Context>(*this));
+}
+
+sdk::Status Executable::DescribeEvents(sdk::DebugMap& map) const {
+  for (size_t i = 0; i < steps_.size(); ++i) map.Add(static_cast<uint32_t>(i), steps_[i].nodes);
+  return {};
 }
 
 }  // namespace onednn

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "layout.hpp"
+#include "shapes.hpp"
 
 namespace onednn {
 
@@ -35,12 +35,17 @@ struct Step {
   std::vector<std::pair<int, Slot>> arguments;  // DNNL_ARG_..., slot
   std::function<void(const std::vector<char*>& data)> function = {};
   int threads = 1;
+  const char* name = "";                   // of a function
+  std::vector<deputy_node_id> nodes = {};  // of the model, which it does or helps to do
 };
 
 class Executable final : public sdk::Executable {
  public:
-  Executable(dnnl::engine engine, std::vector<Buffer> buffers, std::vector<Step> steps);
+  Executable(dnnl::engine engine, std::vector<Buffer> buffers, std::vector<Step> steps, const sdk::Host& host,
+             Shapes shapes);
   sdk::Result<std::unique_ptr<sdk::ExecutionContext>> CreateContext() override;
+  // An event's id is the index of its step.
+  sdk::Status DescribeEvents(sdk::DebugMap& map) const override;
 
   const std::vector<Step>& steps() const { return steps_; }
   size_t arena_bytes() const { return arena_bytes_; }
@@ -50,6 +55,8 @@ class Executable final : public sdk::Executable {
   dnnl::engine engine_;
   std::vector<Buffer> buffers_;
   std::vector<Step> steps_;
+  sdk::Host host_;
+  Shapes shapes_;
   size_t arena_bytes_;
 };
 

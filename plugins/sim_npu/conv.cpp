@@ -35,13 +35,14 @@ class Conv final : public Layer {
     bias_ = node.input(2).exists() ? constants.Plain(node.input(2)) : std::vector<float>(size_t(kernel[0]), 0.0f);
     Pack(constants.Rounded(node.input(1)), taps);
     constant_bytes_ = weights_.size() * 2 + bias_.size() * 4;
+    // The last tile of a row may read past it: into the next row, and at the very end into this slack.
+    const int64_t plane = window_.Span(0, out_height_) * window_.Span(1, out_width_);
+    padded_.resize(static_cast<size_t>(groups_ * group_in_ * plane + kColumnTile * window_.stride[1]));
   }
 
-  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) const override {
+  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {
     const int64_t rows = window_.Span(0, out_height_), columns = window_.Span(1, out_width_);
     const int64_t channels = groups_ * group_in_, plane = rows * columns;
-    // The last tile of a row may read past it: into the next row, and at the very end into this slack.
-    std::vector<float> padded(static_cast<size_t>(channels * plane + kColumnTile * window_.stride[1]));
     const int64_t tiles = (group_out_ + kChannelTile - 1) / kChannelTile;
     const int64_t jobs = groups_ * tiles * out_height_;
     const int64_t macs_per_job = std::max<int64_t>(static_cast<int64_t>(macs_) / (images_ * jobs), 1);
@@ -49,14 +50,14 @@ class Conv final : public Layer {
       const float* source = inputs[0] + image * channels * height_ * width_;
       host.ParallelFor(channels, 8, [&](int64_t begin, int64_t end) {
         for (int64_t channel = begin; channel < end; ++channel)
-          PadPlane(source + channel * height_ * width_, padded.data() + channel * plane, rows, columns);
+          PadPlane(source + channel * height_ * width_, padded_.data() + channel * plane, rows, columns);
       });
       float* target = output + image * groups_ * group_out_ * out_height_ * out_width_;
       host.ParallelFor(jobs, std::max<int64_t>(kMacsPerJob / macs_per_job, 1), [&](int64_t begin, int64_t end) {
         for (int64_t job = begin; job < end; ++job) {
           const int64_t row = job % out_height_, tile = job / out_height_ % tiles, group = job / out_height_ / tiles;
           const int64_t first = group * group_out_ + tile * kChannelTile;
-          const float* from = padded.data() + group * group_in_ * plane + row * window_.stride[0] * columns;
+          const float* from = padded_.data() + group * group_in_ * plane + row * window_.stride[0] * columns;
           const int64_t count = std::min(kChannelTile, group_out_ - tile * kChannelTile);
           if (count == kChannelTile)
             Row<kChannelTile>(from, columns, plane, first, row, target);
@@ -121,7 +122,7 @@ class Conv final : public Layer {
 
   Window window_;
   int64_t groups_, images_, height_, width_, group_in_, group_out_, out_height_, out_width_;
-  std::vector<float> weights_, bias_;
+  std::vector<float> weights_, bias_, padded_;
 };
 
 }  // namespace

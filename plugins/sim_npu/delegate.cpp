@@ -92,7 +92,10 @@ class SimNpu final : public PartitionDelegate {
     if (device_ == nullptr) return Status(Code::kFailedPrecondition, "opened without the device");
     return device_->clock.State();
   }
-  Result<ClockPair> CorrelateClocks() const override { return ClockPair{device_->clock.busy_ns(), host().clock_ns()}; }
+  Result<ClockPair> CorrelateClocks() const override {
+    if (device_ == nullptr) return Status(Code::kFailedPrecondition, "opened without the device");
+    return ClockPair{device_->clock.busy_ns(), host().clock_ns()};
+  }
 
   std::string OptionInForce(const std::string& name) const override {
     if (name != "frequency" || device_ == nullptr) return PartitionDelegate::OptionInForce(name);

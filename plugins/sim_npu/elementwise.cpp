@@ -46,7 +46,7 @@ class Binary final : public Layer {
     macs_ = static_cast<uint64_t>(node.output(0).element_count());
   }
 
-  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) const override {
+  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {
     const float* operands[2];
     size_t next = 0;
     for (size_t i = 0; i < 2; ++i) operands[i] = constants_[i].empty() ? inputs[next++] : constants_[i].data();
@@ -86,7 +86,7 @@ class Map final : public Layer {
   Map(const NodeView& node, Function function) : count_(node.output(0).element_count()), function_(function) {
     macs_ = static_cast<uint64_t>(count_);
   }
-  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) const override {
+  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {
     host.ParallelFor(count_, kElementsPerJob, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) output[i] = function_(inputs[0][i]);
     });
@@ -124,7 +124,7 @@ class ScaleShift final : public Layer {
     macs_ = static_cast<uint64_t>(node.output(0).element_count());
     constant_bytes_ = factors_.size() * 8;
   }
-  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) const override {
+  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {
     host.ParallelFor(images_ * channels_, std::max<int64_t>(kElementsPerJob / plane_, 1),
                      [&](int64_t begin, int64_t end) {
                        for (int64_t i = begin; i < end; ++i) {

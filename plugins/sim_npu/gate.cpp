@@ -55,7 +55,7 @@ class GateLayer final : public Layer {
       : slope_(node.Float("slope", kSlope)), count_(node.output(0).element_count()) {
     macs_ = static_cast<uint64_t>(count_);
   }
-  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) const override {
+  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {
     Gate(host, inputs[0], output, count_, slope_);
   }
 

@@ -36,7 +36,7 @@ class Matrix final : public Layer {
     if (node.input(2).exists()) TakeBias(constants.Plain(node.input(2)), node.input(2), node.Float("beta", 1.0f));
   }
 
-  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) const override {
+  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {
     const int64_t blocks = (rows_ + kRowTile - 1) / kRowTile;
     host.ParallelFor(blocks * tiles_, std::max<int64_t>(4096 / depth_, 1), [&](int64_t begin, int64_t end) {
       for (int64_t job = begin; job < end; ++job) {

@@ -41,7 +41,7 @@ class Concat final : public Layer {
       chunks_.push_back(node.input(i).element_count() / outer_);
     }
   }
-  void Run(const Host&, const std::vector<const float*>& inputs, float* output) const override {
+  void Run(const Host&, const std::vector<const float*>& inputs, float* output) override {
     for (int64_t i = 0; i < outer_; ++i)
       for (size_t k = 0; k < inputs.size(); ++k) output = std::copy_n(inputs[k] + i * chunks_[k], chunks_[k], output);
   }
@@ -54,7 +54,7 @@ class Concat final : public Layer {
 class Copy final : public Layer {
  public:
   explicit Copy(const NodeView& node) : count_(node.output(0).element_count()) {}
-  void Run(const Host&, const std::vector<const float*>& inputs, float* output) const override {
+  void Run(const Host&, const std::vector<const float*>& inputs, float* output) override {
     std::copy_n(inputs[0], count_, output);
   }
 
@@ -71,7 +71,7 @@ class Softmax final : public Layer {
     if (flat) split_ = {split_.outer, split_.extent * split_.inner, 1};
     macs_ = static_cast<uint64_t>(split_.outer * split_.extent * split_.inner) * 4;
   }
-  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) const override {
+  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {
     const int64_t extent = split_.extent, inner = split_.inner;
     host.ParallelFor(split_.outer * inner, std::max<int64_t>(1024 / extent, 1), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {

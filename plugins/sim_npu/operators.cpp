@@ -19,7 +19,7 @@ namespace {
 
 constexpr Operator kOperators[] = {
     {"Add", 7, 0, "", CheckBinary, MakeBinary},
-    {"AveragePool", 1, 4, "windows up to 11x11", CheckPool, MakePool},
+    {"AveragePool", 1, 4, "windows up to 16x16", CheckPool, MakePool},
     {"BatchNormalization", 7, 0, "inference, constant factors", CheckBatchNormalization, MakeBatchNormalization},
     {"Clip", 1, 0, "constant limits", CheckActivation, MakeActivation},
     {"Concat", 1, 0, "no constants", CheckConcat, MakeConcat},
@@ -31,7 +31,7 @@ constexpr Operator kOperators[] = {
     {"Identity", 1, 0, "", CheckCopy, MakeCopy},
     {"LeakyRelu", 1, 0, "", CheckActivation, MakeActivation},
     {"MatMul", 1, 2, "constant second matrix", CheckMatrix, MakeMatrix},
-    {"MaxPool", 1, 4, "windows up to 11x11, no dilation", CheckPool, MakePool},
+    {"MaxPool", 1, 4, "windows up to 16x16, no dilation", CheckPool, MakePool},
     {"Mul", 7, 0, "", CheckBinary, MakeBinary},
     {"Relu", 1, 0, "", CheckActivation, MakeActivation},
     {"Reshape", 1, 0, "", CheckCopy, MakeCopy},
@@ -40,6 +40,8 @@ constexpr Operator kOperators[] = {
     {"Sub", 7, 0, "", CheckBinary, MakeBinary},
     {"Tanh", 1, 0, "", CheckActivation, MakeActivation},
 };
+
+constexpr Operator kGate = {"Gate", 1, 0, "", CheckGate, MakeGate};  // of kOwnDomain
 
 constexpr size_t kRanks[] = {2, 4};  // matrices and images
 constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16};
@@ -61,7 +63,6 @@ Verdict CheckTensor(const ValueView& value) {
 }  // namespace
 
 const Operator* FindOperator(const NodeView& node) {
-  static constexpr Operator kGate = {"Gate", 1, 0, "", CheckGate, MakeGate};
   if (node.domain() == kOwnDomain && node.op_type() == kGate.type) return &kGate;
   if (!node.domain().empty()) return nullptr;
   for (const Operator& entry : kOperators)
@@ -76,18 +77,23 @@ bool IsCopy(const NodeView& node) {
 
 std::vector<Capability> ListCapabilities() {
   std::vector<Capability> rows;
-  for (const Operator& entry : kOperators)
+  const auto add = [&rows](std::string_view domain, const Operator& entry, uint32_t newest) {
     for (const size_t rank : kRanks) {
       if (entry.rank != 0 && entry.rank != rank) continue;
       Capability row;
+      row.domain = std::string(domain);
       row.op_type = std::string(entry.type);
       row.dtypes.assign(std::begin(kDTypes), std::end(kDTypes));
       row.min_version = static_cast<uint32_t>(entry.since);
-      row.max_version = static_cast<uint32_t>(deputy::sdk::NewestDefinition("", entry.type));
+      row.max_version = newest;
       row.min_rank = row.max_rank = static_cast<uint32_t>(rank);
       row.note = entry.note;
       rows.push_back(std::move(row));
     }
+  };
+  for (const Operator& entry : kOperators)
+    add("", entry, static_cast<uint32_t>(deputy::sdk::NewestDefinition("", entry.type)));
+  add(kOwnDomain, kGate, 1);
   return rows;
 }
 

@@ -20,8 +20,8 @@ class Constants;
 class Layer {
  public:
   virtual ~Layer() = default;
-  // `inputs` are the node's inputs named by operands(), in that order.
-  virtual void Run(const deputy::sdk::Host& host, const std::vector<const float*>& inputs, float* output) const = 0;
+  // `inputs` are the node's inputs named by operands(), in that order. One call at a time; allocates nothing.
+  virtual void Run(const deputy::sdk::Host& host, const std::vector<const float*>& inputs, float* output) = 0;
 
   const std::vector<size_t>& operands() const { return operands_; }
   uint64_t macs() const { return macs_; }

@@ -24,7 +24,7 @@ class Pool final : public Layer {
     macs_ = static_cast<uint64_t>(planes_ * out_height_ * out_width_ * window.kernel[0] * window.kernel[1]);
   }
 
-  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) const override {
+  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {
     host.ParallelFor(planes_, 4, [&](int64_t begin, int64_t end) {
       for (int64_t plane = begin; plane < end; ++plane) {
         const float* from = inputs[0] + plane * height_ * width_;

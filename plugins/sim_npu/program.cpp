@@ -127,6 +127,7 @@ Status Program::Place() {
   arena_.resize(elements);
   for (const Step& step : steps_) {
     operands_.resize(std::max(operands_.size(), step.reads.size()));
+    reads_.reserve(operands_.size());
     for (size_t i = 0; i < step.reads.size(); ++i)
       operands_[i].resize(std::max(operands_[i].size(), tensors_[step.reads[i]].elements));
     result_.resize(std::max(result_.size(), tensors_[step.writes].elements));
@@ -134,7 +135,10 @@ Status Program::Place() {
   return {};
 }
 
-Result<std::unique_ptr<ExecutionContext>> Program::CreateContext() { return std::make_unique<Context>(*this); }
+Result<std::unique_ptr<ExecutionContext>> Program::CreateContext() {
+  if (device_ == nullptr) return Status(Code::kFailedPrecondition, "opened without the device, to compile only");
+  return std::make_unique<Context>(*this);
+}
 
 Status Program::Serialize(BlobWriter& blob) const {
   if (restored_) return Status(Code::kNotSupported, "it was restored from a blob itself");
@@ -219,13 +223,13 @@ Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
 }
 
 void Program::Compute(const Step& step) {
-  std::vector<const float*> inputs(step.reads.size());
+  reads_.clear();
   for (size_t i = 0; i < step.reads.size(); ++i) {
     const Lifetime& tensor = tensors_[step.reads[i]];
     ToFloat(arena_.data() + tensor.offset, operands_[i].data(), tensor.elements);
-    inputs[i] = operands_[i].data();
+    reads_.push_back(operands_[i].data());
   }
-  step.layer->Run(host_, inputs, result_.data());
+  step.layer->Run(host_, reads_, result_.data());
   const Lifetime& written = tensors_[step.writes];
   ToHalf(result_.data(), arena_.data() + written.offset, written.elements);
 }

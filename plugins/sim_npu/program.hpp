@@ -60,8 +60,6 @@ class Program final : public deputy::sdk::Executable {
   deputy::sdk::Result<deputy::sdk::ResizeOutcome> Resize(const deputy::sdk::ResizeArgs& shapes) const;
   void Report(const std::vector<Span>& spans, const deputy::sdk::Profiler& profiler) const;
 
-  uint64_t cycles() const { return cycles_; }
-
  private:
   struct Step {
     std::unique_ptr<Layer> layer;
@@ -97,6 +95,7 @@ class Program final : public deputy::sdk::Executable {
   std::unique_ptr<Block> block_;
   std::vector<uint16_t> arena_;
   std::vector<std::vector<float>> operands_;  // what the arithmetic reads, widened from the arena
+  std::vector<const float*> reads_;           // the operands of the layer that runs
   std::vector<float> result_;
 };
 

@@ -39,6 +39,7 @@ CaseBuilder::CaseBuilder(std::vector<Case>& cases, std::string op_type, uint64_t
 
 CaseBuilder& CaseBuilder::Begin() {
   made_ = Case();
+  since_ = 0;
   made_.node.op_type = op_type_;
   return *this;
 }
@@ -73,12 +74,17 @@ CaseBuilder& CaseBuilder::Outputs(size_t count) {
   return *this;
 }
 
+CaseBuilder& CaseBuilder::Since(int32_t version) {
+  since_ = version;
+  return *this;
+}
+
 void CaseBuilder::Add() {
   const deputy_dtype dtype =
       made_.inputs.empty() || !made_.inputs[0].present ? DEPUTY_DTYPE_FLOAT32 : made_.inputs[0].value.dtype;
   if (dtype != DEPUTY_DTYPE_FLOAT32) Note(std::string("dtype=") + reference::NameOf(dtype));
   if (made_.label.empty()) made_.label = "plain";
-  made_.node.since_version = OldestDefinition(made_.node, made_.operands());
+  made_.node.since_version = since_ != 0 ? since_ : OldestDefinition(made_.node, made_.operands());
   cases_.push_back(std::move(made_));
   Begin();
 }
@@ -142,15 +148,29 @@ std::string TextOf(const Dims& dims) {
   return text + "]";
 }
 
-std::string TextOf(const Attribute& attribute) {
+namespace {
+
+std::string TextOf(float value) {
   char number[32];
+  std::snprintf(number, sizeof number, "%g", static_cast<double>(value));
+  return number;
+}
+
+}  // namespace
+
+std::string TextOf(const Attribute& attribute) {
+  std::string list;
   switch (attribute.type) {
     case DEPUTY_ATTRIBUTE_INT: return std::to_string(attribute.i);
-    case DEPUTY_ATTRIBUTE_FLOAT:
-      std::snprintf(number, sizeof number, "%g", static_cast<double>(attribute.f));
-      return number;
+    case DEPUTY_ATTRIBUTE_FLOAT: return TextOf(attribute.f);
     case DEPUTY_ATTRIBUTE_STRING: return attribute.s;
     case DEPUTY_ATTRIBUTE_INTS: return TextOf(attribute.ints);
+    case DEPUTY_ATTRIBUTE_FLOATS:
+      for (const float value : attribute.floats) list += (list.empty() ? "" : ",") + TextOf(value);
+      return "[" + list + "]";
+    case DEPUTY_ATTRIBUTE_STRINGS:
+      for (const std::string& value : attribute.strings) list += (list.empty() ? "" : ",") + value;
+      return "[" + list + "]";
     case DEPUTY_ATTRIBUTE_TENSOR: return "tensor" + TextOf(attribute.tensor.dims);
     default: return "?";
   }

@@ -46,6 +46,8 @@ class CaseBuilder {
   CaseBuilder& Quietly(const std::string& name, reference::Attribute value);
   CaseBuilder& Note(const std::string& text);
   CaseBuilder& Outputs(size_t count);
+  // The definition that the node has; without it the oldest one that means the same as the newest.
+  CaseBuilder& Since(int32_t version);
   // The case is complete. An element type other than float32 is named by itself.
   void Add();
 
@@ -62,6 +64,7 @@ class CaseBuilder {
   std::string op_type_;
   std::mt19937_64 random_;
   Case made_;
+  int32_t since_ = 0;
 };
 
 reference::Tensor Whole(std::vector<int64_t> values);  // a list of int64

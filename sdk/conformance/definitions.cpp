@@ -71,6 +71,8 @@ int32_t FirstWithForm(const reference::Node& node, const reference::Inputs& inpu
   need(19, node.String("coordinate_transformation_mode", "") == "half_pixel_symmetric");
   const std::string reduction = node.String("reduction", "none");
   need(18, reduction == "max" || reduction == "min");
+  const std::string mode = node.String("mode", "");
+  need(20, type == "GridSample" && (mode == "linear" || mode == "cubic" || (has(0) && inputs[0]->rank() != 4)));
   if (type == "QuantizeLinear" || type == "DequantizeLinear") {
     need(13, has(1) && inputs[1]->rank() != 0);
     need(19, has(1) && inputs[1]->dtype != DEPUTY_DTYPE_FLOAT32);

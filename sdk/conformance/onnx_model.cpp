@@ -78,7 +78,7 @@ Message ValueOf(const std::string& name, const reference::Tensor& tensor) {
 }  // namespace
 
 std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<reference::Tensor>& expected) {
-  constexpr int64_t kIrVersion = 10, kOpset = 23;
+  constexpr int64_t kIrVersion = 10;
   Message node, graph;
   for (size_t i = 0; i < tested.inputs.size(); ++i)
     node.Chunk(1, tested.inputs[i].present ? "x" + std::to_string(i) : "");
@@ -93,7 +93,7 @@ std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<reference::
     if (input.present && !input.constant) graph.Part(11, ValueOf(name, input.value));
   }
   for (size_t i = 0; i < expected.size(); ++i) graph.Part(12, ValueOf("y" + std::to_string(i), expected[i]));
-  const Message opset = Message().Chunk(1, "").Number(2, kOpset);
+  const Message opset = Message().Chunk(1, "").Number(2, tested.node.since_version);
   const std::string bytes = Message().Number(1, kIrVersion).Part(7, graph).Part(8, opset).bytes();
   return {bytes.begin(), bytes.end()};
 }

@@ -8,7 +8,8 @@
 
 namespace deputy::conformance {
 
-// One node; inputs and outputs are called as in CaseGraph, constants are initializers.
+// One node, in the operator set of its definition; inputs and outputs are called as in CaseGraph, constants are
+// initializers.
 std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<reference::Tensor>& expected);
 
 }  // namespace deputy::conformance

@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <clocale>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 
 extern char** environ;
 
@@ -29,6 +31,12 @@ size_t EntriesIn(const char* folder) {
 }  // namespace
 
 size_t ThreadCount() { return EntriesIn("/proc/self/task"); }
+
+size_t ThreadsBeyond(size_t before) {
+  for (int i = 0; i < 100 && ThreadCount() > before; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const size_t now = ThreadCount();
+  return now > before ? now - before : 0;
+}
 
 Usage Usage::Take() {
   const auto heap = mallinfo2();

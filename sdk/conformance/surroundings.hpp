@@ -29,5 +29,8 @@ struct Usage {
 };
 
 size_t ThreadCount();
+// The threads beyond `before`, once those that have been joined are gone from the kernel's list too, which may take it
+// a moment; waits for a second at most.
+size_t ThreadsBeyond(size_t before);
 
 }  // namespace deputy::conformance

@@ -39,30 +39,45 @@ int64_t SummedTerms(const Case& tested) {
       type.find("oftmax") != std::string::npos || type == "CumSum")
     return std::min<int64_t>(reference::CountOf(dims(0)), 4096);
   if (IsOneOf(type, {"Sum", "Mean"})) return static_cast<int64_t>(tested.inputs.size());
+  // All steps of all gates that an element depends on.
+  if (IsOneOf(type, {"RNN", "GRU", "LSTM"}))
+    return dims(0)[tested.node.Int("layout", 0) == 0 ? 0 : 1] * (dims(1)[2] + dims(2)[2]);
+  if (type == "DeformConv") return reference::CountOf(dims(1)) / std::max<int64_t>(1, dims(1)[0]);
+  if (type == "Einsum") {
+    int64_t terms = 1;
+    for (const Operand& operand : tested.inputs) terms = std::max(terms, reference::CountOf(operand.value.dims));
+    return terms;
+  }
+  if (type == "Attention") return dims(0).back() + dims(1)[dims(1).size() - 2];
+  if (IsOneOf(type, {"DFT", "STFT", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss", "Col2Im", "Det"}))
+    return reference::CountOf(dims(0));
   return 1;
 }
 
 // Only moved, compared or rounded to whole numbers.
 const std::set<std::string>& Exact() {
+  // clang-format off
   static const auto* const types = new std::set<std::string>{
-      "Abs",       "ArgMax",    "ArgMin",  "Ceil",  "Clip",    "Concat",    "DepthToSpace",    "Dropout",
-      "Expand",    "EyeLike",   "Flatten", "Floor", "Gather",  "GatherND",  "GatherElements",  "GlobalMaxPool",
-      "Hardmax",   "Identity",  "Max",     "Min",   "MaxPool", "Neg",       "OneHot",          "Pad",
-      "ReduceMax", "ReduceMin", "Relu",    "Round", "Reshape", "ScatterND", "ReverseSequence", "Sign",
-      "Slice",     "Split",     "Squeeze", "Tile",  "TopK",    "Transpose", "SpaceToDepth",    "Trilu",
-      "Unsqueeze", "Where"};
+      "Abs", "ArgMax", "ArgMin", "CastLike", "Ceil", "CenterCropPad", "Clip", "Compress", "Concat", "Constant",
+      "ConstantOfShape", "DepthToSpace", "Dropout", "Expand", "EyeLike", "Flatten", "Floor", "Gather",
+      "GatherElements", "GatherND", "GlobalMaxPool", "Hardmax", "Identity", "Max", "MaxPool", "MaxRoiPool",
+      "MaxUnpool", "Min", "Neg", "NonMaxSuppression", "NonZero", "OneHot", "Pad", "ReduceMax", "ReduceMin", "Relu",
+      "Reshape", "ReverseSequence", "Round", "Scatter", "ScatterND", "Sign", "Slice", "SpaceToDepth", "Split",
+      "Squeeze", "Tile", "TopK", "Transpose", "Trilu", "Unique", "Unsqueeze", "Where"};
+  // clang-format on
   return *types;
 }
 
 // Computed by a series or a table, whose last digits differ between good libraries.
 const std::set<std::string>& Series() {
+  // clang-format off
   static const auto* const types = new std::set<std::string>{
-      "Acos",           "Acosh",   "Asin",       "Asinh",        "Atan",         "Atanh",
-      "Celu",           "Cos",     "Cosh",       "Elu",          "Erf",          "Exp",
-      "Gelu",           "Log",     "LogSoftmax", "LpPool",       "Mish",         "Pow",
-      "Selu",           "Sigmoid", "Sin",        "Sinh",         "Tan",          "Softmax",
-      "Softplus",       "Tanh",    "LRN",        "GlobalLpPool", "ReduceLogSum", "ReduceLogSumExp",
-      "LpNormalization"};
+      "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Attention", "BlackmanWindow", "Celu", "Cos", "Cosh", "DFT",
+      "Elu", "Erf", "Exp", "GRU", "Gelu", "GlobalLpPool", "HammingWindow", "HannWindow", "LRN", "LSTM", "Log",
+      "LogSoftmax", "LpNormalization", "LpPool", "MelWeightMatrix", "Mish", "Pow", "RNN", "ReduceLogSum",
+      "ReduceLogSumExp", "STFT", "Selu", "Sigmoid", "Sin", "Sinh", "Softmax", "SoftmaxCrossEntropyLoss", "Softplus",
+      "Tan", "Tanh"};
+  // clang-format on
   return *types;
 }
 
@@ -89,6 +104,8 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
   const auto terms = static_cast<double>(SummedTerms(tested));
   // Rounding errors go either way, so that they grow like the root of their number.
   double units = terms > 1 ? 2 + 3 * std::sqrt(terms) : 2;
+  // Nobody adds up in bfloat16, whose 8 bits a few terms would use up.
+  if (unit == UnitOf(DEPUTY_DTYPE_BFLOAT16)) units = 3;
   if (terms > 1) reason += "; " + std::to_string(static_cast<int64_t>(terms)) + " terms are summed";
   // The narrow formats are rounded to once, after something wider.
   const double series = unit > UnitOf(DEPUTY_DTYPE_FLOAT32) ? 4 : 60;
@@ -97,7 +114,7 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
     reason += "; a series";
   }
   if (type.find("Normalization") != std::string::npos) units += series;
-  if (type == "Resize") {
+  if (IsOneOf(type, {"AffineGrid", "DeformConv", "GridSample", "Resize", "RoiAlign", "Upsample"})) {
     units += series;
     reason += "; positions are computed";
   }

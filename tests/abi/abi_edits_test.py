@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Edits copies of the ABI headers, in every way that a careless change could, and sees that each harmful edit is
-refused and each append passes.
+refused and each append passes. What lies in ext/draft may be edited in any way that keeps the rules.
 
   abi_edits_test.py --headers DIR [--seed N] [--edits N] [--verbose] COMPILER
 
@@ -268,27 +268,50 @@ class Editor:
         comment = self.random.choice(list(headers.COMMENT.finditer(text)))
         self.replace(header, (comment.start(), comment.end(), "/* Said in other words; struct {. */"))
 
+    def edit_a_draft(self):
+        """Promised to nobody, so what would be harmful anywhere else is not."""
+        drafts = [(struct, field) for struct in headers.read(self.root, drafts=True).structs.values()
+                  if struct.header.startswith(headers.DRAFT) for field in struct.fields if field.parameters]
+        struct, field = self.random.choice(drafts)
+        last = field.parameters[-1]
+        edit, change = self.random.choice((
+            ("deleted", (field.start, field.end, "")),
+            ("behind another", (field.start, field.start, "void (*inserted)(void *self); ")),
+            ("with a parameter more", (last.end, last.end, ", uint32_t added")),
+            ("with another parameter", (last.start, last.end, "uint64_t replaced"))))
+        self.what = f"{struct.name}.{field.name} {edit}"
+        self.replace(struct.header, change)
+
+    def break_the_rules_in_a_draft(self):
+        struct = self.random.choice([struct for struct in headers.read(self.root, drafts=True).structs.values()
+                                     if struct.header.startswith(headers.DRAFT)])
+        self.what = struct.name
+        self.replace(struct.header, (struct.end, struct.end, "uint32_t appended;\n"))
+
 
 HARMFUL = ("delete_field", "swap_fields_of_one_size", "insert_field", "insert_into_a_hole_left_by_narrowing",
            "retype_field", "rename_field", "change_enumerator", "delete_enumerator", "reuse_a_value", "change_typedef",
            "change_constant", "delete_parameter", "swap_parameters", "add_parameter", "retype_parameter",
            "change_what_is_returned", "grow_a_frozen_struct", "append_half_a_word", "delete_struct",
-           "put_a_field_under_a_condition", "put_a_struct_under_a_condition")
+           "put_a_field_under_a_condition", "put_a_struct_under_a_condition", "break_the_rules_in_a_draft")
 APPENDS = ("append_field", "append_function", "append_enumerator", "append_struct", "append_constant",
-           "reword_a_comment")
+           "reword_a_comment", "edit_a_draft")
 
 
 def judge(root, released, compiler):
     """{check: what it found}, empty when all are content."""
     try:
-        abi = headers.read(root)
+        abi, everything = headers.read(root), headers.read(root, drafts=True)
     except headers.Unreadable as error:
         return {"reader": str(error)}
     try:
-        table = golden.measure(abi, root.parents[1], [compiler])
+        drafted = golden.measure(everything, root.parents[1], [compiler])
     except golden.CompilerRefuses as error:
         return {"compiler": str(error).splitlines()[0]}
-    found = {"golden": golden.compare(released, table), "rules": golden.check_rules(abi, table)}
+    table = drafted._replace(**{kind: {name: item for name, item in getattr(drafted, kind).items()
+                                       if name in getattr(abi, kind)}
+                                for kind in ("structs", "typedefs", "enumerators", "constants")})
+    found = {"golden": golden.compare(released, table), "rules": golden.check_rules(everything, drafted)}
     return {check: wrong[0] for check, wrong in found.items() if wrong}
 
 

@@ -26,7 +26,10 @@ struct Lie {
     if (attribute.type == DEPUTY_ATTRIBUTE_INT) return std::to_string(attribute.i);
     if (attribute.type == DEPUTY_ATTRIBUTE_STRING) return attribute.s;
     if (attribute.type == DEPUTY_ATTRIBUTE_FLOAT) return std::to_string(attribute.f);
+    if (attribute.type == DEPUTY_ATTRIBUTE_TENSOR) return "tensor";
     std::string text;
+    for (const std::string& value : attribute.strings) text += (text.empty() ? "" : ",") + value;
+    for (const float value : attribute.floats) text += (text.empty() ? "" : ",") + std::to_string(value);
     for (const int64_t value : attribute.ints) text += (text.empty() ? "" : ",") + std::to_string(value);
     return text;
   }
@@ -93,6 +96,12 @@ reference::Node NodeOf(const NodeView& view) {
     if (one->s() != nullptr) made.s = one->s()->str();
     if (one->ints() != nullptr) made.ints.assign(one->ints()->begin(), one->ints()->end());
     if (one->floats() != nullptr) made.floats.assign(one->floats()->begin(), one->floats()->end());
+    for (size_t j = 0; one->strings() != nullptr && j < one->strings()->size(); ++j)
+      made.strings.push_back(one->strings()->Get(static_cast<flatbuffers::uoffset_t>(j))->value()->str());
+    if (const deputy::schema::TensorData* tensor = one->tensor(); tensor != nullptr) {
+      const reference::Dims dims(tensor->dims()->begin(), tensor->dims()->end());
+      made.tensor = reference::Decode(static_cast<deputy_dtype>(tensor->dtype()), dims, tensor->data()->data());
+    }
     node.attributes[one->name()->str()] = std::move(made);
   }
   return node;

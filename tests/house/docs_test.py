@@ -40,7 +40,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 UNCHECKED = 15
-# No documents of the tree: the project that is made of the template is built and run by integration.installed.
+# No documents of the tree: the project that is made of the template is built and run by integration.vendor.
 ELSEWHERE = ("sdk/template/",)
 
 FENCE = re.compile(r"^( *)(```+)\s*([A-Za-z+]*)\s*$")

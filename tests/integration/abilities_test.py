@@ -39,11 +39,11 @@ class Abilities(unittest.TestCase):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
-    def model(self, nodes, domains=()):
+    def model(self, nodes, domains=(), initializers=()):
         """From x to y, both 2x3."""
         path = self.scratch / "model.onnx"
         x, y = (onnx_bytes.value_info(name, (2, 3)) for name in "xy")
-        path.write_bytes(onnx_bytes.model(nodes, [x], [y], domains))
+        path.write_bytes(onnx_bytes.model(nodes, [x], [y], domains, initializers))
         return path
 
     def relu(self):
@@ -160,6 +160,34 @@ class Profile(Abilities):
         layers = events[1:]
         self.assertEqual(sorted(layers, key=lambda event: event["ts"]), layers)
         self.assertGreaterEqual(json.loads(events[2]["args"]["metadata"])["cycles"], 1500)
+
+    def trace(self, model):
+        trace = self.scratch / "trace.json"
+        self.deputy("run", model, "--config", self.config, "--trace", trace)
+        return [event["name"] if event["cat"] == "device" else "step" for event in
+                json.loads(trace.read_text())["traceEvents"] if event["ph"] == "X"]  # fmt: skip
+
+    def test_WhatTheDeviceDidInABranchStandsWithTheIf(self):
+        branch = onnx_bytes.graph([onnx_bytes.node("Relu", ["m"], ["t"]), onnx_bytes.node("Tanh", ["t"], ["out"])], [],
+                                  [onnx_bytes.value_info("out", (2, 3))])  # fmt: skip
+        model = self.model(
+            [onnx_bytes.node("Erf", ["x"], ["m"]), onnx_bytes.node("ReduceMax", ["m"], ["largest"], keepdims=0),
+             onnx_bytes.node("Greater", ["largest", "low"], ["condition"]),
+             onnx_bytes.node("If", ["condition"], ["y"], "choice", then_branch=branch, else_branch=branch)],
+            initializers=[onnx_bytes.tensor([-5.0], (), "low")])  # fmt: skip
+        self.assertEqual(self.trace(model), ["step"] * 4 + ["copy in", "Relu", "Tanh", "copy out"])
+
+    def test_EachRoundOfALoopHasItsEvents(self):
+        values = [onnx_bytes.value_info("round", (), 7), onnx_bytes.value_info("going", (), 9),
+                  onnx_bytes.value_info("state", (2, 3))]  # fmt: skip
+        body = onnx_bytes.graph(
+            [onnx_bytes.node("Identity", ["going"], ["again"]), onnx_bytes.node("Tanh", ["state"], ["next"])], values,
+            [onnx_bytes.value_info("again", (), 9), onnx_bytes.value_info("next", (2, 3))])  # fmt: skip
+        model = self.model([onnx_bytes.node("Loop", ["trips", "", "x"], ["y"], "rounds", body=body)],
+                           initializers=[onnx_bytes.integer_tensor(7, struct.pack("<q", 3), (), "trips")])
+        self.assertEqual(self.trace(model).count("Tanh"), 3)
+        placed = json.loads(self.deputy("partition", model, "--config", self.config, "--json").stdout)
+        self.assertIn("rounds/body", {part["region"] for part in placed["partitions"]})
 
     def test_WithoutItNothingIsShown(self):
         self.assertNotIn("cycles", self.deputy("run", self.relu(), "--config", self.config).stdout)

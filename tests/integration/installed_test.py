@@ -2,86 +2,37 @@
 """What an installation promises: a plugin from outside the tree is found and used without touching a byte of the host,
 and editing the YAML alone changes who runs what. Installs into a scratch prefix, then moves it, then uses only that."""
 
-import argparse
-import hashlib
 import json
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
 
+import installation
 import make_models
 import onnx_bytes
+from installation import digest, run
 
 ARGS = None
-
-
-def run(command, **kwargs):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300, **kwargs)
-
-
-def digest(path):
-    with open(path, "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()
 
 
 class InstalledTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.scratch = tempfile.mkdtemp(prefix="deputy-installed-")
-        cls.addClassCleanup(shutil.rmtree, cls.scratch)
-        first = os.path.join(cls.scratch, "first")
-        done = run([ARGS.cmake, "--install", ARGS.build_dir, "--prefix", first])
-        if done.returncode != 0:
-            raise RuntimeError(done.stdout + done.stderr)
-        # Relocatable: everything below happens at another place than the one it was installed to.
-        cls.prefix = os.path.join(cls.scratch, "moved")
-        os.rename(first, cls.prefix)
-        cls.deputy = os.path.join(cls.prefix, "bin", "deputy")
-        cls.digits = os.path.join(cls.prefix, "share", "deputy", "digits", "digits.onnx")
-        cls.host_files = [cls.deputy] + sorted(
-            os.path.join(folder, name)
-            for folder, _, names in os.walk(cls.prefix)
-            for name in names
-            if name.startswith("libdeputy") and ".so" in name
-        )
+        cls.installed = installation.Installation(ARGS)
+        cls.addClassCleanup(cls.installed.remove)
+        cls.scratch, cls.deputy, cls.digits = cls.installed.scratch, cls.installed.deputy, cls.installed.digits
+        cls.host_files = [cls.deputy] + [path for path in cls.installed.files()
+                                         if os.path.basename(path).startswith("libdeputy") and ".so" in path]
         cls.before = [digest(path) for path in cls.host_files]
         cls.plugins = os.path.join(cls.scratch, "plugins")
-        cls.build_outside_plugin()
-
-    @classmethod
-    def build_outside_plugin(cls):
-        cls.build_plugin("outside_plugin")
-        cls.build_plugin("mindspore_tutorial")
-
-    @classmethod
-    def build_plugin(cls, sample):
-        source = os.path.join(cls.scratch, sample)
-        shutil.copytree(os.path.join(ARGS.source_dir, "tests", "samples", sample), source)
-        build = os.path.join(cls.scratch, sample + "-build")
-        script = (
-            f"{ARGS.cmake} -S {source} -B {build} -DCMAKE_PREFIX_PATH={cls.prefix} "
-            f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={cls.plugins} {ARGS.plugin_cmake_args} && {ARGS.cmake} --build {build}"
-        )
-        # What is written in C++ needs no compiler of C.
-        done = cls.run_outside(script, "CC=/nowhere/cc")
-        if done.returncode != 0:
-            raise RuntimeError(done.stdout + done.stderr)
-
-    @classmethod
-    def run_outside(cls, script, *environment):
-        """In an empty environment, with the checkout hidden behind an empty folder where this user may do that."""
-        hide = f"mount -t tmpfs none {ARGS.source_dir} && "
-        can_hide = run(["unshare", "--mount", "sh", "-c", hide + "true"]).returncode == 0
-        if can_hide:
-            script = f"mount -t tmpfs none {ARGS.source_dir} && {script}"
-        command = ["env", "-i", "PATH=/usr/local/bin:/usr/bin:/bin", *environment, "sh", "-c", script]
-        if can_hide:
-            command = ["unshare", "--mount"] + command
-        return run(command, cwd="/")
+        for sample in ("outside_plugin", "mindspore_tutorial"):
+            source = os.path.join(cls.scratch, sample)
+            shutil.copytree(os.path.join(ARGS.source_dir, "tests", "samples", sample), source)
+            # What is written in C++ needs no compiler of C.
+            cls.installed.build(source, f"-DCMAKE_LIBRARY_OUTPUT_DIRECTORY={cls.plugins}",
+                                environment=["CC=/nowhere/cc"])
 
     def config(self, text):
         path = os.path.join(self.scratch, "test.yaml")
@@ -144,7 +95,7 @@ class InstalledTest(unittest.TestCase):
         done = run([self.deputy, "run", model, "--config", config, "--expect", f"z={outputs[1]}"])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    # Seed rows 1, 58.
+    # Seed row 1.
     def test_one_plugin_serves_two_names_with_different_options(self):
         text = (
             "delegates:\n"
@@ -172,6 +123,7 @@ class InstalledTest(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("did you mean 'sim_npu'", done.stderr)
 
+    # Seed row 58.
     def test_devices_are_listed_and_picked_by_number_or_name(self):
         done = run([self.deputy, "plugins", "--json", "--config", self.config("delegates: []\n")])
         devices = {d["id"]: d["devices"] for p in json.loads(done.stdout)["plugins"] for d in p["delegates"]}
@@ -269,106 +221,6 @@ class InstalledTest(unittest.TestCase):
             self.assertIsNotNone(row)
             self.assertGreater(int(row.group(1)), 0, f"{delegate} ran nothing")
 
-    def test_a_new_plugin_builds_and_runs_as_generated(self):
-        for language, compiler in (("c", "CXX=/nowhere/c++"), ("c++", "CC=/nowhere/cc")):
-            with self.subTest(language):
-                name = "generated_" + language.replace("+", "x")
-                folder = os.path.join(self.scratch, name)
-                done = run([self.deputy, "new-plugin", name, "--dir", folder, "--language", language])
-                self.assertEqual(done.returncode, 0, done.stderr)
-                steps = [line.strip() for line in done.stdout.splitlines() if line.startswith("  ")]
-                self.assertEqual(steps[0], f"cd {folder}")
-                self.assertTrue(any(f"CMAKE_PREFIX_PATH={self.prefix}" in step for step in steps), steps)
-                # The steps as they are printed; the last are the host's, from its own folder.
-                done = self.run_outside(f"PATH={self.prefix}/bin:$PATH && {' && '.join(steps)}", compiler)
-                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-                self.assertRegex(done.stdout, rf"{name}\.so.*\n(.*\n)*.*used")
-                config = os.path.join(folder, "configs", f"{name}.yaml")
-                report = json.loads(run([self.deputy, "partition", self.digits, "--shape", "image=1x1x28x28", "--json",
-                                         "--config", config]).stdout)
-                self.assertEqual({d["name"]: d["nodes"] for d in report["delegates"]}[name], 2)
-                outputs = os.path.join(self.scratch, name + "-out")
-                done = run([self.deputy, "run", self.digits, "--output-dir", outputs])
-                self.assertEqual(done.returncode, 0, done.stderr)
-                want = os.path.join(outputs, os.listdir(outputs)[0])
-                done = run([self.deputy, "run", self.digits, "--config", config, "--expect", f"logits={want}"])
-                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-
-    def test_a_folder_that_is_there_is_left_alone(self):
-        folder = os.path.join(self.scratch, "taken")
-        os.makedirs(folder, exist_ok=True)
-        done = run([self.deputy, "new-plugin", "taken", "--dir", folder])
-        self.assertEqual(done.returncode, 2, done.stdout)
-        self.assertIn(f"{folder}: is there already", done.stderr)
-        self.assertEqual(os.listdir(folder), [])
-
-    def test_a_name_that_cannot_be_is_refused(self):
-        for name in ("My-NPU", "cpu", "../x"):
-            done = run([self.deputy, "new-plugin", name], cwd=self.scratch)
-            self.assertEqual(done.returncode, 2, name)
-            self.assertIn(f"'{name}'", done.stderr)
-
-    def test_runtime_files_are_found_from_the_source_folder_and_travel(self):
-        source = os.path.join(self.scratch, "travelling")
-        os.makedirs(os.path.join(source, "firmware"), exist_ok=True)
-        shutil.copy(os.path.join(ARGS.source_dir, "tests", "samples", "outside_plugin", "outside.cpp"), source)
-        with open(os.path.join(source, "firmware", "npu.bin"), "wb") as file:
-            file.write(b"firmware")
-        with open(os.path.join(source, "CMakeLists.txt"), "w", encoding="utf-8") as file:
-            file.write("cmake_minimum_required(VERSION 3.25)\nproject(Travelling VERSION 1.0 LANGUAGES CXX)\n"
-                       "find_package(DeputySDK REQUIRED)\ndeputy_add_delegate(travelling SOURCES outside.cpp "
-                       "DELEGATES outside RUNTIME_FILES firmware/npu.bin)\n")
-        build = source + "-build"
-        done = self.run_outside(f"{ARGS.cmake} -S {source} -B {build} -DCMAKE_PREFIX_PATH={self.prefix} "
-                                f"{ARGS.plugin_cmake_args} && {ARGS.cmake} --build {build}")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(digest(os.path.join(build, "npu.bin")), digest(os.path.join(source, "firmware", "npu.bin")))
-        config = self.config("delegates:\n  - name: outside\n")
-        listing = run([self.deputy, "plugins", "--why", "--config", config, "--set", f"plugins.paths=[{build}]"])
-        self.assertIn("npu.bin", listing.stdout)
-
-    def test_a_plugin_with_another_flatbuffers_runs_beside_those_with_this_one(self):
-        # Debian has one version, so that the other is made of it: its number is 99, which headers generated for it
-        # insist on, and its verifier has another layout. Names are the same, which is what could clash.
-        other = os.path.join(self.scratch, "flatbuffers-99")
-        include = os.path.join(other, "flatbuffers")
-        shutil.copytree("/usr/include/flatbuffers", include)
-        edits = {
-            "base.h": [(r"#define FLATBUFFERS_VERSION_MAJOR \d+", "#define FLATBUFFERS_VERSION_MAJOR 99")],
-            "verifier.h": [(r"const uint8_t \*buf_;", "uint64_t padding_of_99_[8] = {};\n  const uint8_t *buf_;")],
-        }
-        for name, changes in edits.items():
-            path = os.path.join(include, name)
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
-            for old, new in changes:
-                text, count = re.subn(old, new, text)
-                self.assertEqual(count, 1, f"{name}: {old}")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-        flatc = os.path.join(other, "flatc")
-        with open(flatc, "w", encoding="utf-8") as file:
-            file.write('#!/bin/sh\nset -e\nflatc "$@"\nfor last; do :; done\n'
-                       'sed -i "s/VERSION_MAJOR == [0-9]*/VERSION_MAJOR == 99/" "$3/$(basename "$last" .fbs)_generated.h"\n')
-        os.chmod(flatc, 0o755)
-        source = os.path.join(self.scratch, "flatbuffers-99-plugin")
-        shutil.copytree(os.path.join(ARGS.source_dir, "tests", "samples", "outside_plugin"), source)
-        with open(os.path.join(source, "outside.cpp"), "a", encoding="utf-8") as file:
-            file.write('static_assert(FLATBUFFERS_VERSION_MAJOR == 99, "the other version");\n')
-        build = source + "-build"
-        done = self.run_outside(
-            f"{ARGS.cmake} -S {source} -B {build} -DCMAKE_PREFIX_PATH={self.prefix} -DDeputySDK_FLATC={flatc} "
-            f"-DDeputySDK_FLATBUFFERS_INCLUDE_DIR={other} {ARGS.plugin_cmake_args} && {ARGS.cmake} --build {build}")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        config = os.path.join(self.scratch, "flatbuffers-99.yaml")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write(f"version: 1\nplugins: {{paths: [{build}, $deputy/plugins]}}\n"
-                       "delegates: [{name: outside, required: true}, {name: sim_npu, required: true}]\n")
-        done = run([self.deputy, "digits", "--config", config], env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"})
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        for delegate in ("outside", "sim_npu"):
-            self.assertRegex(done.stdout, rf"(?m)^\s*{delegate}\s+[1-9]")
-
     def test_an_application_finds_the_library(self):
         source = os.path.join(self.scratch, "app")
         os.makedirs(source, exist_ok=True)
@@ -382,7 +234,7 @@ class InstalledTest(unittest.TestCase):
                        '  std::puts(status.ToString().c_str());\n  return status.ok() ? 0 : 1;\n}\n')
         build = os.path.join(self.scratch, "app-build")
         for command in (
-            [ARGS.cmake, "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            [ARGS.cmake, "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={self.installed.prefix}",
              *ARGS.plugin_cmake_args.split()],
             [ARGS.cmake, "--build", build],
             [os.path.join(build, "app"), self.digits],
@@ -392,10 +244,5 @@ class InstalledTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--build-dir", required=True)
-    parser.add_argument("--source-dir", required=True)
-    parser.add_argument("--cmake", default="cmake")
-    parser.add_argument("--plugin-cmake-args", default="")
-    ARGS, rest = parser.parse_known_args()
+    ARGS, rest = installation.parse_arguments()
     unittest.main(argv=[sys.argv[0]] + rest)

@@ -50,10 +50,22 @@ def small():
                       initializers=[onnx.tensor(weights, extents, "weights"), onnx.tensor(weights[:65], [65], "row")])
 
 
+def two_inputs():
+    """x [n,3] plus a row that does not know n; in the row's way is an operator that oneDNN is not given."""
+    nodes = [
+        onnx.node("Sigmoid", ["row"], ["gate"], "gate"),
+        onnx.node("Log", ["gate"], ["log"], "log"),
+        onnx.node("Add", ["x", "log"], ["y"], "sum"),
+    ]
+    inputs = [onnx.value_info("x", ["n", 3]), onnx.value_info("row", [1, 3])]
+    return onnx.model(nodes, inputs, [onnx.value_info("y", ["n", 3])])
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
-    for name, make in {"tutorial": tutorial, "tutorial_cut": tutorial_cut, "small": small}.items():
+    for name, make in {"tutorial": tutorial, "tutorial_cut": tutorial_cut, "small": small,
+                       "two_inputs": two_inputs}.items():
         with open(os.path.join(folder, name + ".onnx"), "wb") as file:
             file.write(make())
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Small models with the oneDNN plugin first against the same on the CPU alone: integers, what the conformance cases do
-not show with constant weights, and what moves elements. Exits 77 where the plugin was not built."""
+not show with constant weights, and what moves elements. Fails where the plugin was not built (packaging/install-deps.sh)."""
 
 import argparse
+import json
 import os
 import random
 import struct
@@ -86,7 +87,7 @@ def read_npy(path):
     return struct.unpack(f"<{(len(data) - 10 - header) // 4}f", data[10 + header :])
 
 
-class OneDnn(unittest.TestCase):
+class Runs(unittest.TestCase):
     def setUp(self):
         self.scratch = tempfile.TemporaryDirectory()
         self.addCleanup(self.scratch.cleanup)
@@ -99,6 +100,8 @@ class OneDnn(unittest.TestCase):
         self.assertNotIn("refused", done.stderr)
         return read_npy(os.path.join(out, "y.npy")), done.stdout
 
+
+class Answers(Runs):
     def check(self, data, tolerance=1e-5, fold=True, share=None):
         """Runs both; `share` is what the summary must say of onednn."""
         model, config = (os.path.join(self.scratch.name, name) for name in ("m.onnx", "c.yaml"))
@@ -194,12 +197,54 @@ class OneDnn(unittest.TestCase):
         self.check(data)
 
 
+class Profile(Runs):
+    def network(self):
+        """Conv, LeakyRelu and Tanh, which become one primitive, and a softmax."""
+        m = Model()
+        y = m.add("Conv", "x", m.floats(4, 3, 3, 3), m.floats(4))
+        y = m.add("Tanh", m.add("LeakyRelu", y, alpha=0.25))
+        return m.bytes([1, 3, 6, 6], [1, 4, 4, 4], m.add("Softmax", y, axis=1))
+
+    def trace(self, *settings):
+        model, config, trace = (os.path.join(self.scratch.name, name) for name in ("m.onnx", "c.yaml", "trace.json"))
+        with open(model, "wb") as file:
+            file.write(self.network())
+        with open(config, "w", encoding="utf-8") as file:
+            file.write(CONFIG.format(plugins=ARGS.plugins, fold="true"))
+        _, text = self.run_model(model, "out", "--config", config, "--profile", "--trace", trace, *settings)
+        with open(trace, encoding="utf-8") as file:
+            return json.load(file)["traceEvents"], text
+
+    def test_every_primitive_is_an_event_with_its_nodes(self):
+        events, text = self.trace()
+        steps = [event for event in events if event["cat"] == "step"]
+        self.assertEqual(len(steps), 1)
+        primitives = [event for event in events if event["cat"] != "step"]
+        convolution = next(event for event in primitives if event["name"] == "convolution")
+        self.assertEqual(len(convolution["args"]["nodes"]), 3, convolution)
+        self.assertIn("softmax", [event["name"] for event in primitives])
+        self.assertRegex(text, r"(?m)^ +convolution +.*\bhost\b.*implementation")
+
+    def test_events_lie_one_after_the_other_within_their_step(self):
+        events, _ = self.trace()
+        step = events[0]
+        now = step["ts"]
+        for event in events[1:]:
+            self.assertGreaterEqual(event["ts"] + 1e-3, now)
+            now = event["ts"] + event["dur"]
+        self.assertLessEqual(now, step["ts"] + step["dur"] + 1e-3)
+
+    def test_metadata_is_json_and_says_what_ran(self):
+        events, _ = self.trace()
+        for event in events[1:]:
+            self.assertEqual(set(json.loads(event["args"]["metadata"])), {"implementation", "threads"})
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--deputy", required=True)
     parser.add_argument("--plugins", required=True)
     ARGS, rest = parser.parse_known_args()
     if not os.path.exists(os.path.join(ARGS.plugins, "onednn.so")):
-        print(f"skipped: no onednn.so in {ARGS.plugins}")
-        sys.exit(77)
+        sys.exit(f"no onednn.so in {ARGS.plugins}; packaging/install-deps.sh installs what it is built with")
     unittest.main(argv=[sys.argv[0]] + rest)

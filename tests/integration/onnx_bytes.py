@@ -35,10 +35,10 @@ def integer_tensor(dtype, data, shape, name=""):
     return dims + number(2, dtype) + chunk(8, name) + chunk(9, data)
 
 
-def value_info(name, shape):
+def value_info(name, shape, dtype=FLOAT):
     """An extent is a number, or the name of a symbol."""
     dims = b"".join(chunk(1, chunk(2, d) if isinstance(d, str) else number(1, d)) for d in shape)
-    return chunk(1, name) + chunk(2, chunk(1, number(1, FLOAT) + chunk(2, dims)))
+    return chunk(1, name) + chunk(2, chunk(1, number(1, dtype) + chunk(2, dims)))
 
 
 def attribute(name, value):
@@ -46,22 +46,27 @@ def attribute(name, value):
         return chunk(1, name) + varint(2 << 3 | 5) + struct.pack("<f", value) + number(20, 1)
     if isinstance(value, int):
         return chunk(1, name) + number(3, value) + number(20, 2)
+    if isinstance(value, bytes):
+        return chunk(1, name) + chunk(6, value) + number(20, 5)
     return chunk(1, name) + b"".join(number(8, item) for item in value) + number(20, 7)
 
 
 def node(op_type, inputs, outputs, name="", domain="", **attributes):
-    """Attributes are floats, integers or lists of integers."""
+    """Attributes are floats, integers, lists of integers or graphs."""
     parts = [chunk(1, i) for i in inputs] + [chunk(2, o) for o in outputs]
     parts += [chunk(3, name), chunk(4, op_type)] + [chunk(5, attribute(*item)) for item in attributes.items()]
     return b"".join(parts) + chunk(7, domain)
 
 
+def graph(nodes, inputs, outputs, initializers=()):
+    data = b"".join(chunk(1, n) for n in nodes) + chunk(2, "test") + b"".join(chunk(5, i) for i in initializers)
+    return data + b"".join(chunk(11, i) for i in inputs) + b"".join(chunk(12, o) for o in outputs)
+
+
 def model(nodes, inputs, outputs, domains=(), initializers=()):
-    graph = b"".join(chunk(1, n) for n in nodes) + chunk(2, "test") + b"".join(chunk(5, i) for i in initializers)
-    graph += b"".join(chunk(11, i) for i in inputs) + b"".join(chunk(12, o) for o in outputs)
     opsets = chunk(8, chunk(1, "") + number(2, 13))
     opsets += b"".join(chunk(8, chunk(1, d) + number(2, 1)) for d in domains)
-    return number(1, 7) + chunk(7, graph) + opsets
+    return number(1, 7) + chunk(7, graph(nodes, inputs, outputs, initializers)) + opsets
 
 
 def add_model(shape=(2, 3), op_type="Add", domain=""):

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/aligned.hpp"
 #include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/untyped.hpp"
@@ -109,7 +110,7 @@ class AttentionOperation {
   }
 
  private:
-  static size_t Padded(int64_t count) { return (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64; }
+  static size_t Padded(int64_t count) { return AlignUp(static_cast<size_t>(count) * sizeof(T)); }
 
   static Status DoNotFit(const KernelArgs& args) {
     return Error(StatusCode::kInvalidArgument, "queries {}, keys {} and values {} do not go together",

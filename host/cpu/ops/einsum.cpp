@@ -7,6 +7,7 @@
 #include <bit>
 #include <type_traits>
 
+#include "base/aligned.hpp"
 #include "base/checked.hpp"
 #include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
@@ -53,7 +54,7 @@ class Pieces {
     if (!bytes || *bytes > (uint64_t{1} << 46))
       return Error(StatusCode::kResourceExhausted, "an intermediate result of {} elements", count);
     const size_t at = bytes_;
-    bytes_ += (static_cast<size_t>(*bytes) + 63) / 64 * 64;
+    bytes_ += AlignUp(static_cast<size_t>(*bytes));
     return base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + at);
   }
   bool counting() const { return base_ == nullptr; }

@@ -2,17 +2,15 @@
 
 #include <algorithm>
 
+#include "base/aligned.hpp"
 #include "kernels/cast.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
 namespace {
 
-constexpr size_t kAlignment = 64;
-
 size_t WidenedBytes(const deputy_tensor& tensor) {
-  const size_t bytes = static_cast<size_t>(tensor.byte_size) / sizeof(Half) * sizeof(float);
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  return AlignUp(static_cast<size_t>(tensor.byte_size) / sizeof(Half) * sizeof(float));
 }
 
 bool NeedsWidening(const deputy_tensor* tensor) {

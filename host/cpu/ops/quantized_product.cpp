@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/aligned.hpp"
 #include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/quantized.hpp"
@@ -29,7 +30,7 @@ class Arena {
  public:
   size_t Reserve(int64_t count, size_t size) {
     const size_t at = bytes_;
-    bytes_ += (static_cast<size_t>(count) * size + 63) / 64 * 64;
+    bytes_ += AlignUp(static_cast<size_t>(count) * size);
     return at;
   }
   size_t bytes() const { return bytes_; }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/aligned.hpp"
 #include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/typed.hpp"
@@ -23,7 +24,7 @@ Status ComputeWide(const KernelArgs& args, DType dtype, F compute) {
     return {};
   }
   const bool narrow = output.dtype() == dtype;
-  const size_t source_bytes = (input.byte_size() * 2 + 63) / 64 * 64;
+  const size_t source_bytes = AlignUp(input.byte_size() * 2);
   DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(source_bytes + (narrow ? output.byte_size() * 2 : 0)));
   char* const source = static_cast<char*>(memory);
   char* const target = narrow ? source + source_bytes : output.data<char>();

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/aligned.hpp"
 #include "base/checked.hpp"
 #include "cpu/makers.hpp"
 #include "cpu/ops/untyped.hpp"
@@ -216,10 +217,10 @@ class ResizeRun {
       largest = std::max(*largest, *count);
       const size_t taps = static_cast<size_t>(ResizeTaps(method_, resized) * resized.output);
       layout.neighbour_bytes = std::max(layout.neighbour_bytes, taps * sizeof(int64_t));
-      layout.weight_bytes = std::max(layout.weight_bytes, (taps * sizeof(T) + 63) / 64 * 64);
+      layout.weight_bytes = std::max(layout.weight_bytes, AlignUp(taps * sizeof(T)));
     }
-    layout.buffer_bytes = (static_cast<size_t>(*largest) * sizeof(T) + 63) / 64 * 64;
-    layout.neighbour_bytes = (layout.neighbour_bytes + 63) / 64 * 64;
+    layout.buffer_bytes = AlignUp(static_cast<size_t>(*largest) * sizeof(T));
+    layout.neighbour_bytes = AlignUp(layout.neighbour_bytes);
     layout.flag_bytes = extrapolates() ? static_cast<size_t>(TotalLength()) : 0;
     return layout;
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "graph/upgrade/rewrite.hpp"
+
 namespace deputy::host {
 namespace {
 
@@ -40,12 +42,7 @@ bool TypeExists(const Graph& graph, const Node& node, const OperatorDefinition& 
 bool NeverNegative(const Graph& graph, const Node& node, size_t i) {
   if (!HasInput(node, i)) return true;
   const Tensor& tensor = graph.values[node.inputs[i]].constant;
-  if (tensor.empty()) return false;
-  const auto all = [](const auto values) {
-    return std::all_of(values.begin(), values.end(), [](auto value) { return value >= 0; });
-  };
-  if (tensor.dtype() == DType::kInt64) return all(tensor.values<int64_t>());
-  return tensor.dtype() == DType::kInt32 && all(tensor.values<int32_t>());
+  return KnownNotNegative(tensor.empty() ? nullptr : &tensor);
 }
 
 bool HasNegativeAxis(const Primitive& primitive) {

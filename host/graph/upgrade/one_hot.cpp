@@ -34,15 +34,6 @@ bool IsUnsigned(DType dtype) {
   return dtype == DType::kUint8 || dtype == DType::kUint16 || dtype == DType::kUint32 || dtype == DType::kUint64;
 }
 
-bool KnownNotNegative(const Tensor* indices) {
-  const auto all = [](const auto values) {
-    return std::all_of(values.begin(), values.end(), [](auto value) { return value >= 0; });
-  };
-  if (indices == nullptr) return false;
-  if (indices->dtype() == DType::kInt64) return all(indices->values<int64_t>());
-  return indices->dtype() == DType::kInt32 && all(indices->values<int32_t>());
-}
-
 }  // namespace
 
 Status UpgradeOneHot(NodeRewrite& node) {

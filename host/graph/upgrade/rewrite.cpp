@@ -93,4 +93,13 @@ bool NodeRewrite::DropExtraOutputs() {
   return true;
 }
 
+bool KnownNotNegative(const Tensor* integers) {
+  const auto all = [](const auto values) {
+    return std::all_of(values.begin(), values.end(), [](auto value) { return value >= 0; });
+  };
+  if (integers == nullptr) return false;
+  if (integers->dtype() == DType::kInt64) return all(integers->values<int64_t>());
+  return integers->dtype() == DType::kInt32 && all(integers->values<int32_t>());
+}
+
 }  // namespace deputy::host

@@ -108,4 +108,7 @@ Status UpgradeDropout10(NodeRewrite& node);
 Status UpgradeSoftmax(NodeRewrite& node);  // LogSoftmax and Hardmax too
 Status UpgradeOneHot(NodeRewrite& node);
 
+// Whether these are int64 or int32 elements, none below zero; null: nothing is known.
+bool KnownNotNegative(const Tensor* integers);
+
 }  // namespace deputy::host

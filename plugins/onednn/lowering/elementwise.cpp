@@ -63,7 +63,7 @@ void LowerErf(const Operation& operation, Lowering& lowering) {
   const Slot source = lowering.PlainOf(operation.inputs[0]);
   const Slot result = lowering.ResultOver(operation.output, source.desc, source);
   const int64_t count = CountOf(source.desc.dims());
-  lowering.EmitFunction({source, result}, [count](const std::vector<char*>& data) {
+  lowering.EmitFunction("erf", {source, result}, [count](const std::vector<char*>& data) {
     const float* const x = reinterpret_cast<const float*>(data[0]);
     float* const y = reinterpret_cast<float*>(data[1]);
 #pragma omp parallel for if (count > 4096)

@@ -59,8 +59,10 @@ constexpr int64_t kWorthThreads = 1 << 18;
 
 }  // namespace
 
-Lowering::Lowering(const Program& program, const dnnl::engine& engine, ConstantStore& store, int threads)
+Lowering::Lowering(const Program& program, const Origins& origins, const dnnl::engine& engine, ConstantStore& store,
+                   int threads)
     : program_(program),
+      origins_(origins),
       engine_(engine),
       store_(store),
       threads_(threads),
@@ -91,10 +93,11 @@ void Lowering::FindDestinations() {
   }
 }
 
-std::unique_ptr<Executable> Lowering::Run() {
+std::unique_ptr<Executable> Lowering::Run(const sdk::Host& host, Shapes shapes) {
   const ThreadsWhileLowering threads;
   for (const Operation& operation : program_.operations()) {
     current_node_ = operation.node;
+    step_nodes_ = origins_.NodesOf(operation, program_);
     step_threads_ = WorkOf(operation, program_) < kWorthThreads ? 1 : threads_;
     omp_set_num_threads(step_threads_);
     std::visit(LowerOne{operation, *this}, operation.parameters);
@@ -102,7 +105,7 @@ std::unique_ptr<Executable> Lowering::Run() {
   }
   omp_set_num_threads(step_threads_ = threads_);
   FillOutputs();
-  return std::make_unique<Executable>(engine_, std::move(buffers_), std::move(steps_));
+  return std::make_unique<Executable>(engine_, std::move(buffers_), std::move(steps_), host, std::move(shapes));
 }
 
 void Lowering::FillOutputs() {
@@ -110,6 +113,9 @@ void Lowering::FillOutputs() {
     const Slot made = Native(program_.outputs()[i]);
     if (buffers_[made.buffer].home == Buffer::Home::kOutput && buffers_[made.buffer].index == i) continue;
     const memory::desc plain = Plain(made.desc.dims(), made.desc.data_type());
+    const size_t producer = program_.ProducerOf(program_.outputs()[i]);
+    step_nodes_.clear();
+    if (producer != kNoValue) step_nodes_ = origins_.NodesOf(program_.operations()[producer], program_);
     Copy(made, {NewBuffer({Buffer::Home::kOutput, plain.get_size(), i}), plain});
   }
 }
@@ -209,10 +215,16 @@ Slot Lowering::Temporary(const memory::desc& desc) {
   return {NewBuffer({Buffer::Home::kTemporary, desc.get_size()}), desc};
 }
 
-void Lowering::EmitFunction(std::vector<Slot> slots, std::function<void(const std::vector<char*>&)> function) {
+void Lowering::Add(Step step) {
+  step.nodes = step_nodes_;
+  steps_.push_back(std::move(step));
+}
+
+void Lowering::EmitFunction(const char* name, std::vector<Slot> slots,
+                            std::function<void(const std::vector<char*>&)> function) {
   Arguments arguments;
   for (Slot& slot : slots) arguments.emplace_back(0, std::move(slot));
-  Add({dnnl::primitive(), std::move(arguments), std::move(function), step_threads_});
+  Add({dnnl::primitive(), std::move(arguments), std::move(function), step_threads_, name});
 }
 
 void Lowering::Copy(const Slot& from, const Slot& to) {

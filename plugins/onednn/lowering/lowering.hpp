@@ -4,16 +4,19 @@
 #pragma once
 
 #include "executable.hpp"
+#include "origins.hpp"
 #include "program.hpp"
 
 namespace onednn {
 
 class Lowering {
  public:
-  Lowering(const Program& program, const dnnl::engine& engine, ConstantStore& store, int threads);
+  // `origins` of the program before it was fused.
+  Lowering(const Program& program, const Origins& origins, const dnnl::engine& engine, ConstantStore& store,
+           int threads);
 
   // Throws dnnl::error where oneDNN cannot; then the node at which that was.
-  std::unique_ptr<Executable> Run();
+  std::unique_ptr<Executable> Run(const sdk::Host& host, Shapes shapes);
   deputy_node_id current_node() const { return current_node_; }
 
   const Program& program() const { return program_; }
@@ -50,11 +53,11 @@ class Lowering {
     if (scratch.get_size() > 0) arguments.emplace_back(DNNL_ARG_SCRATCHPAD, Temporary(scratch));
     Add({std::move(primitive), std::move(arguments), nullptr, step_threads_});
   }
-  void EmitFunction(std::vector<Slot> slots, std::function<void(const std::vector<char*>&)> function);
+  void EmitFunction(const char* name, std::vector<Slot> slots, std::function<void(const std::vector<char*>&)> function);
   void Copy(const Slot& from, const Slot& to);
 
  private:
-  void Add(Step step) { steps_.push_back(std::move(step)); }
+  void Add(Step step);
   size_t NewBuffer(Buffer buffer);
   Slot FromStore(const Constant& constant, const memory::desc& seen, const memory::desc& desc);
   void Hold(Value value, const Slot& slot);
@@ -62,11 +65,13 @@ class Lowering {
   void FillOutputs();
 
   const Program& program_;
+  const Origins& origins_;
   dnnl::engine engine_;
   ConstantStore& store_;
   int threads_;
   int step_threads_;  // of what is being lowered: small primitives run on one
   deputy_node_id current_node_ = 0;
+  std::vector<deputy_node_id> step_nodes_;
   std::vector<Buffer> buffers_;
   std::vector<Step> steps_;
   std::vector<std::vector<Slot>> slots_;   // by value: as it was made first, then in other layouts

@@ -49,7 +49,7 @@ void LowerPad(const Operation& operation, const Pad& parameters, Lowering& lower
   const memory::desc layout = PlainLike(source.desc, y).value_or(Plain(y, source.desc.data_type()));
   const Slot result = lowering.Result(operation.output, layout);
   const size_t count = static_cast<size_t>(CountOf(y));
-  lowering.EmitFunction({result}, [count, value = parameters.value](const std::vector<char*>& data) {
+  lowering.EmitFunction("fill", {result}, [count, value = parameters.value](const std::vector<char*>& data) {
     std::fill_n(reinterpret_cast<float*>(data[0]), count, value);
   });
   lowering.Copy(source, PartOf(result, source.desc.dims(), parameters.before));
@@ -128,7 +128,7 @@ void LowerConcat(const Operation& operation, const Concat& parameters, Lowering&
     joiner.total += joiner.pieces.back();
   }
   slots.push_back(lowering.Result(operation.output, *layout));
-  lowering.EmitFunction(std::move(slots), joiner);
+  lowering.EmitFunction("concat", std::move(slots), joiner);
 }
 
 }  // namespace onednn

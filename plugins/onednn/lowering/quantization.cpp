@@ -43,7 +43,7 @@ void LowerQuantize(const Operation& operation, const Quantize& parameters, Lower
   const Slot result = lowering.Result(operation.output, WithType(source.desc, type));
   const int64_t count = CountOf(source.desc.dims());
   const bool is_signed = type == memory::data_type::s8;
-  lowering.EmitFunction({source, result},
+  lowering.EmitFunction("quantize", {source, result},
                         [count, is_signed, scaling = parameters.scaling](const std::vector<char*>& data) {
                           const float* const x = reinterpret_cast<const float*>(data[0]);
                           if (is_signed)
@@ -58,7 +58,7 @@ void LowerDequantize(const Operation& operation, const Dequantize& parameters, L
   const Slot result = lowering.Result(operation.output, WithType(source.desc, memory::data_type::f32));
   const int64_t count = CountOf(source.desc.dims());
   const bool is_signed = source.desc.data_type() == memory::data_type::s8;
-  lowering.EmitFunction({source, result},
+  lowering.EmitFunction("dequantize", {source, result},
                         [count, is_signed, scaling = parameters.scaling](const std::vector<char*>& data) {
                           float* const y = reinterpret_cast<float*>(data[1]);
                           if (is_signed)

@@ -37,7 +37,7 @@ void LowerShortRows(const Operation& operation, int64_t length, Lowering& loweri
   const Slot source = lowering.PlainOf(operation.inputs[0]);
   const Slot result = lowering.ResultOver(operation.output, source.desc, source);
   const int64_t count = CountOf(source.desc.dims());
-  lowering.EmitFunction({source, result}, [count, length](const std::vector<char*>& data) {
+  lowering.EmitFunction("subtract maximum", {source, result}, [count, length](const std::vector<char*>& data) {
     const float* const x = reinterpret_cast<const float*>(data[0]);
     float* const y = reinterpret_cast<float*>(data[1]);
     for (int64_t row = 0; row < count; row += length) {
@@ -49,7 +49,7 @@ void LowerShortRows(const Operation& operation, int64_t length, Lowering& loweri
                                            result.desc);
   const dnnl::eltwise_forward::primitive_desc chosen(wanted, OwnScratchpad(), lowering.engine());
   lowering.Emit(chosen, dnnl::eltwise_forward(chosen), {{DNNL_ARG_SRC, result}, {DNNL_ARG_DST, result}});
-  lowering.EmitFunction({result}, [count, length](const std::vector<char*>& data) {
+  lowering.EmitFunction("divide by sum", {result}, [count, length](const std::vector<char*>& data) {
     float* const y = reinterpret_cast<float*>(data[0]);
     for (int64_t row = 0; row < count; row += length) {
       const float scale = 1 / std::accumulate(y + row, y + row + length, 0.0f);

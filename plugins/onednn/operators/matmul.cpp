@@ -39,8 +39,8 @@ Value Scaled(Program& program, Value c, float beta) {
   const auto constant = program.constant(c) == nullptr ? nullptr : program.shared_constant(c);
   if (constant == nullptr) return AddLinear(program, c, beta, 0);
   const memory::dims dims = constant->desc().dims();
-  return program.AddConstant(std::make_shared<Constant>(
-      "scaled(" + constant->key() + "," + Exactly(beta) + ")", dims, [constant, beta, dims] {
+  return program.AddConstant(
+      std::make_shared<Constant>("scaled(" + constant->key() + "," + Exactly(beta) + ")", dims, [constant, beta, dims] {
         std::vector<float> values(constant->floats(), constant->floats() + CountOf(dims));
         for (float& value : values) value *= beta;
         return values;

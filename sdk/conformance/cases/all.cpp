@@ -6,9 +6,12 @@ namespace deputy::conformance {
 
 std::vector<Case> AllCases(uint64_t seed) {
   std::vector<Case> cases;
-  for (const auto add : {AddElementwiseCases, AddBinaryCases, AddConvolutionCases, AddPoolingCases, AddMatrixCases,
-                         AddNormalizationCases, AddMovementCases, AddIndexingCases, AddReductionCases, AddResizeCases,
-                         AddQuantizationCases})
+  for (const auto add :
+       {AddElementwiseCases,   AddBinaryCases,    AddConvolutionCases, AddPoolingCases,   AddMatrixCases,
+        AddNormalizationCases, AddMovementCases,  AddIndexingCases,    AddReductionCases, AddResizeCases,
+        AddQuantizationCases,  AddRecurrentCases, AddEinsumCases,      AddAttentionCases, AddSamplingCases,
+        AddDetectionCases,     AddSignalCases,    AddLossCases,        AddSelectionCases, AddGenerationCases,
+        AddPatchCases,         AddOldCases,       AddFirstCases})
     add(cases, seed);
   std::stable_sort(cases.begin(), cases.end(),
                    [](const Case& a, const Case& b) { return a.node.op_type < b.node.op_type; });

@@ -110,6 +110,20 @@ void AddCast(std::vector<Case>& cases, uint64_t seed) {
         .Add();
 }
 
+void AddCastLike(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder b(cases, "CastLike", seed);
+  const std::vector<deputy_dtype> types = TypesOf("CastLike");
+  for (const deputy_dtype to : types) {
+    b.In(b.Random(DEPUTY_DTYPE_FLOAT32, {2, 3, 4}, 0, 40)).Const(Tensor(to, {1}));
+    b.Note(std::string("to=") + reference::NameOf(to)).Add();
+  }
+  for (const deputy_dtype from : types) {
+    const deputy_dtype to = from == DEPUTY_DTYPE_INT32 ? DEPUTY_DTYPE_INT64 : DEPUTY_DTYPE_INT32;
+    if (from != DEPUTY_DTYPE_FLOAT32) b.In(b.Random(from, {2, 3, 4}, 0, 40)).Const(Tensor(to, {1})).Add();
+  }
+  b.In(b.Random({2, 3, 4})).In(b.Random(DEPUTY_DTYPE_INT32, {5})).Note("like=variable").Add();
+}
+
 void AddTests(std::vector<Case>& cases, uint64_t seed) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   const double special[] = {0, 1, -2.5, kInfinite, -kInfinite, std::nan(""), -0.0, 65504};
@@ -131,9 +145,11 @@ void AddElementwiseCases(std::vector<Case>& cases, uint64_t seed) {
   for (const Function& function : Functions()) AddFunction(cases, function, seed);
   AddClip(cases, seed);
   AddCast(cases, seed);
+  AddCastLike(cases, seed);
   AddTests(cases, seed);
   CaseBuilder dropout(cases, "Dropout", seed);
-  dropout.In(dropout.Random({2, 3, 4})).Add();
+  for (const deputy_dtype dtype : TypesOf("Dropout")) dropout.In(dropout.Random(dtype, {2, 3, 4})).Add();
+  dropout.In(dropout.Random({2, 3, 4})).Outputs(2).Note("outputs=2").Add();
   dropout.In(dropout.Random({2, 3, 4})).Const(RealScalar(0.25)).Note("input=ratio").Add();
 }
 

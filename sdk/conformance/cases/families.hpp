@@ -20,6 +20,18 @@ void AddIndexingCases(std::vector<Case>& cases, uint64_t seed);
 void AddReductionCases(std::vector<Case>& cases, uint64_t seed);
 void AddResizeCases(std::vector<Case>& cases, uint64_t seed);
 void AddQuantizationCases(std::vector<Case>& cases, uint64_t seed);
+void AddRecurrentCases(std::vector<Case>& cases, uint64_t seed);
+void AddEinsumCases(std::vector<Case>& cases, uint64_t seed);
+void AddAttentionCases(std::vector<Case>& cases, uint64_t seed);
+void AddSamplingCases(std::vector<Case>& cases, uint64_t seed);
+void AddDetectionCases(std::vector<Case>& cases, uint64_t seed);
+void AddSignalCases(std::vector<Case>& cases, uint64_t seed);
+void AddLossCases(std::vector<Case>& cases, uint64_t seed);
+void AddSelectionCases(std::vector<Case>& cases, uint64_t seed);
+void AddGenerationCases(std::vector<Case>& cases, uint64_t seed);
+void AddPatchCases(std::vector<Case>& cases, uint64_t seed);
+void AddOldCases(std::vector<Case>& cases, uint64_t seed);
+void AddFirstCases(std::vector<Case>& cases, uint64_t seed);
 
 using reference::Attribute;
 using reference::Dims;

@@ -46,6 +46,10 @@ void AddScatters(std::vector<Case>& cases, uint64_t seed) {
         .In(e.Random({2, 3}))
         .With("reduction", Attribute::String(how))
         .Add();
+  CaseBuilder old(cases, "Scatter", seed);
+  for (const deputy_dtype dtype : TypesOf("Scatter"))
+    old.In(old.Random(dtype, {3, 3})).Const(Indices({2, 3}, {1, 0, 2, 0, 2, 1})).In(old.Random(dtype, {2, 3})).Add();
+  old.In(old.Random({2, 4})).Const(Indices({2, 2}, {1, 3, 0, 2})).In(old.Random({2, 2})).With("axis", Int(1)).Add();
   CaseBuilder n(cases, "ScatterND", seed);
   for (const deputy_dtype dtype : TypesOf("ScatterND"))
     n.In(n.Random(dtype, {4, 3})).Const(Indices({2, 1}, {3, 1})).In(n.Random(dtype, {2, 3})).Add();
@@ -92,6 +96,17 @@ void AddCounts(std::vector<Case>& cases, uint64_t seed) {
     return hot.In(Indices({3}, std::move(indices))).Const(WholeScalar(4)).Const(Real({-1, 2}));
   };
   begin({2, 0, 3}).Add();
+  for (const deputy_dtype dtype : TypesOf("OneHot")) {
+    Tensor values(dtype, {2}), depth(dtype, {});
+    values.Put(1, int64_t{1});
+    depth.Put(0, int64_t{4});
+    hot.In(Indices({3}, {2, 0, 3})).Const(WholeScalar(4)).Const(values);
+    hot.Note(std::string("values=") + reference::NameOf(dtype)).Add();
+    if (dtype == DEPUTY_DTYPE_BOOL) continue;
+    Tensor positions(dtype, {3});
+    for (const int64_t i : {0, 1, 2}) positions.Put(i, i + 1);
+    hot.In(positions).Const(depth).Const(Real({-1, 2})).Add();
+  }
   begin({2, 0, 3}).With("axis", Int(0)).Add();
   begin({-1, 0, -4}).Note("indices=negative").Add();
   begin({2, 9, 0}).Note("indices=outside").Add();

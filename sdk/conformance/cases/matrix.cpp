@@ -86,12 +86,26 @@ void AddIntegers(std::vector<Case>& cases, uint64_t seed) {
   q.Const(RealScalar(0.5)).Const(Zero(u8, {4})).Note("shape=[2,4,6]*[6,5]").Add();
 }
 
+void AddDet(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder b(cases, "Det", seed);
+  for (const deputy_dtype dtype : TypesOf("Det")) b.In(b.Random(dtype, {3, 3})).Add();
+  for (const Dims& shape : std::vector<Dims>{{1, 1}, {2, 2}, {7, 7}, {4, 3, 3}, {2, 3, 4, 4}, {0, 3, 3}})
+    b.In(b.Random(shape)).Note(ShapeNote(shape)).Add();
+  Tensor singular(DEPUTY_DTYPE_FLOAT32, {3, 3}), exchanged(DEPUTY_DTYPE_FLOAT32, {2, 2});
+  for (int64_t i = 0; i < 9; ++i) singular.Put(i, i / 3);
+  exchanged.Put(1, 2.0);
+  exchanged.Put(2, 3.0);
+  b.In(singular).Note("values=singular").Add();
+  b.In(exchanged).Note("values=first-is-zero").Add();
+}
+
 }  // namespace
 
 void AddMatrixCases(std::vector<Case>& cases, uint64_t seed) {
   AddMatMul(cases, seed);
   AddGemm(cases, seed);
   AddIntegers(cases, seed);
+  AddDet(cases, seed);
 }
 
 }  // namespace deputy::conformance

@@ -116,6 +116,16 @@ void AddPad(std::vector<Case>& cases, uint64_t seed) {
   b.In(b.Random({3, 4})).In(Whole({1, 0, 0, 2})).Note("pads=variable").Add();
 }
 
+void AddCenterCropPad(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder b(cases, "CenterCropPad", seed);
+  ForTypes(b, {4, 5}, [](CaseBuilder& made, deputy_dtype) { made.Const(Whole({6, 3})); });
+  for (const Dims& shape : std::vector<Dims>{{4, 5}, {5, 6}, {7, 8}, {3, 4}, {2, 2}, {1, 9}})
+    b.In(b.Random({4, 5})).Const(Whole(shape)).Note("shape=" + TextOf(shape)).Add();
+  b.In(b.Random({2, 3, 4, 5})).Const(Whole({5, 2})).With("axes", Ints({1, 3})).Add();
+  b.In(b.Random({2, 3, 4, 5})).Const(Whole({2, 5})).With("axes", Ints({-1, -3})).Add();
+  b.In(b.Random({4, 5})).In(Whole({6, 3})).Note("shape=variable").Add();
+}
+
 void AddCopies(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder expand(cases, "Expand", seed), tile(cases, "Tile", seed);
   ForTypes(expand, {3, 1}, [](CaseBuilder& b, deputy_dtype) { b.Const(Whole({2, 3, 4})); });
@@ -153,6 +163,7 @@ void AddMovementCases(std::vector<Case>& cases, uint64_t seed) {
   AddConcatAndSplit(cases, seed);
   AddSlice(cases, seed);
   AddPad(cases, seed);
+  AddCenterCropPad(cases, seed);
   AddCopies(cases, seed);
 }
 

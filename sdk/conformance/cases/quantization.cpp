@@ -25,6 +25,10 @@ void AddQuantizationCases(std::vector<Case>& cases, uint64_t seed) {
   }
   d.In(d.Random(DEPUTY_DTYPE_INT32, {2, 3, 4}, -40, 40)).Const(RealScalar(0.0625)).Add();
   q.In(q.Random({2, 3, 4})).Const(RealScalar(0.0078125)).Const(Zero(u8, {128})).Note("values=saturated").Add();
+  for (const deputy_dtype dtype : {DEPUTY_DTYPE_INT32, DEPUTY_DTYPE_FLOAT16, DEPUTY_DTYPE_BFLOAT16}) {
+    const deputy_dtype scale = dtype == DEPUTY_DTYPE_INT32 ? DEPUTY_DTYPE_FLOAT32 : dtype;
+    q.In(q.Random(dtype, {2, 3, 4})).Const(RealScalar(0.0625, scale)).Const(Zero(u8, {33})).Add();
+  }
   q.In(q.Random({2, 3, 4})).Const(RealScalar(0.0625)).Note("zero-point=none").Add();
   d.In(d.Random(u8, {2, 3, 4}, 0, 40)).Const(RealScalar(0.0625)).Note("zero-point=none").Add();
   for (const int64_t axis : {1, 2, -2}) {
@@ -45,6 +49,9 @@ void AddQuantizationCases(std::vector<Case>& cases, uint64_t seed) {
     d.In(d.Random(u8, x, 0, 40)).Const(Real(scales)).Const(Zero(u8, zeros)).Note("scales=per-axis");
     d.With("axis", Attribute::Int(axis)).Add();
   }
+  q.In(q.Random({2, 3, 4})).Const(RealScalar(0.0625)).With("output_dtype", Attribute::Int(DEPUTY_DTYPE_INT8)).Add();
+  d.In(d.Random(u8, {2, 3, 4}, 0, 40)).Const(RealScalar(0.0625)).Const(Zero(u8, {3}));
+  d.With("output_dtype", Attribute::Int(DEPUTY_DTYPE_FLOAT16)).Add();
   // One scale for each two elements along the axis.
   const auto blocks = [](deputy_dtype dtype) {
     Tensor tensor(dtype, {2, 2, 3});

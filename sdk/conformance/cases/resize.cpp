@@ -7,9 +7,25 @@ namespace {
 
 Attribute Text(const char* value) { return Attribute::String(value); }
 
+void AddUpsample(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder b(cases, "Upsample", seed);
+  for (const deputy_dtype dtype : TypesOf("Upsample"))
+    b.In(b.Random(dtype, {1, 2, 4, 3})).Const(Real({1, 1, 2, 2})).Add();
+  const auto scaled = [&](std::vector<double> scales) -> CaseBuilder& {
+    return b.In(b.Random({1, 2, 4, 3})).Const(Real(std::move(scales)));
+  };
+  scaled({1, 1, 2, 2}).With("mode", Text("linear")).Add();
+  scaled({1, 1, 3, 1}).Note("scales=[3,1]").Add();
+  scaled({1, 1, 1.5, 2.5}).Note("scales=[1.5,2.5]").Add();
+  scaled({1, 1, 3, 2}).With("mode", Text("linear")).Note("scales=[3,2]").Add();
+  for (const Dims& shape : std::vector<Dims>{{5}, {3, 4}, {1, 1, 1, 1}})
+    b.In(b.Random(shape)).Const(Real(std::vector<double>(shape.size(), 2))).Note(ShapeNote(shape)).Add();
+}
+
 }  // namespace
 
 void AddResizeCases(std::vector<Case>& cases, uint64_t seed) {
+  AddUpsample(cases, seed);
   CaseBuilder b(cases, "Resize", seed);
   const auto scaled = [&](std::vector<double> scales) -> CaseBuilder& {
     return b.In(b.Random({1, 2, 4, 6})).None().Const(Real(std::move(scales)));

@@ -34,7 +34,7 @@ void CheckProbe(TestRun& run) {
   }
   const std::string changes = Surroundings::Take().ChangesSince(before);
   if (!changes.empty()) run.Failed("", "it changes " + changes);
-  if (ThreadCount() != threads) run.Failed("", "it leaves threads behind");
+  if (ThreadsBeyond(threads) != 0) run.Failed("", "it leaves threads behind");
   run.NoFaults(*plugin, "");
 }
 
@@ -164,9 +164,8 @@ void CheckThreads(TestRun& run, const std::vector<Case>& cases) {
     if (compiled) (void)RunOnce(run, *compiled, *compiled->context);
   }
   plugin->Shutdown();
-  const size_t after = ThreadCount();
-  if (after > before)
-    run.Failed("", std::to_string(after - before) + " threads are still there after shutdown, which joins them");
+  if (const size_t left = ThreadsBeyond(before); left != 0)
+    run.Failed("", std::to_string(left) + " threads are still there after shutdown, which joins them");
 }
 
 }  // namespace

@@ -73,12 +73,29 @@ std::vector<Tensor> PRelu(const Node&, const Inputs& in) {
       [](int64_t x, int64_t slope) { return x < 0 ? slope * x : x; })};
 }
 
+// Before definition 7 a list of slopes has one for each channel.
+std::vector<Tensor> PReluOfChannels(const Node& node, const Inputs& in) {
+  Tensor slope = *in[1];
+  if (node.since_version < 7 && slope.rank() == 1 && slope.count() > 1) slope.dims.resize(in[0]->rank() - 1, 1);
+  return PRelu(node, {in[0], &slope});
+}
+
 std::vector<Tensor> BitShift(const Node& node, const Inputs& in) {
   const bool left = node.String("direction", "LEFT") == "LEFT";
   return {Join(*in[0], *in[1], std::plus<>(), [=](int64_t a, int64_t b) {
     const auto bits = static_cast<uint64_t>(a);
     return static_cast<int64_t>(left ? bits << b : bits >> b);
   })};
+}
+
+// Before definition 7 the second operand is broadcast where `broadcast` says so, from dimension `axis` of the first on.
+template <Kernel kKernel>
+std::vector<Tensor> Aligned(const Node& node, const Inputs& in) {
+  if (node.since_version >= 7 || !node.Has("axis")) return kKernel(node, in);
+  Tensor second = *in[1];
+  const size_t axis = FromFront(node.Int("axis", 0), in[0]->rank());
+  while (axis + second.rank() < in[0]->rank()) second.dims.push_back(1);
+  return kKernel(node, {in[0], &second});
 }
 
 template <class Operation>
@@ -152,30 +169,30 @@ std::vector<Tensor> Where(const Node&, const Inputs& in) {
 }  // namespace
 
 KernelRows BinaryKernels() {
-  return {{"Add", Add},
-          {"And", Compare<std::logical_and<>>},
+  return {{"Add", Aligned<Add>},
+          {"And", Aligned<Compare<std::logical_and<>>>},
           {"BitShift", BitShift},
           {"BitwiseAnd", Bits<std::bit_and<>>},
           {"BitwiseOr", Bits<std::bit_or<>>},
           {"BitwiseXor", Bits<std::bit_xor<>>},
-          {"Div", Div},
-          {"Equal", Compare<std::equal_to<>>},
-          {"Greater", Compare<std::greater<>>},
+          {"Div", Aligned<Div>},
+          {"Equal", Aligned<Compare<std::equal_to<>>>},
+          {"Greater", Aligned<Compare<std::greater<>>>},
           {"GreaterOrEqual", Compare<std::greater_equal<>>},
-          {"Less", Compare<std::less<>>},
+          {"Less", Aligned<Compare<std::less<>>>},
           {"LessOrEqual", Compare<std::less_equal<>>},
           {"Max", Max},
           {"Mean", Mean},
           {"Min", Min},
           {"Mod", Mod},
-          {"Mul", Mul},
-          {"Or", Compare<std::logical_or<>>},
-          {"PRelu", PRelu},
-          {"Pow", Pow},
-          {"Sub", Sub},
+          {"Mul", Aligned<Mul>},
+          {"Or", Aligned<Compare<std::logical_or<>>>},
+          {"PRelu", PReluOfChannels},
+          {"Pow", Aligned<Pow>},
+          {"Sub", Aligned<Sub>},
           {"Sum", Sum},
           {"Where", Where},
-          {"Xor", Compare<Xor>}};
+          {"Xor", Aligned<Compare<Xor>>}};
 }
 
 }  // namespace deputy::conformance::reference

@@ -85,8 +85,9 @@ std::vector<Tensor> Celu(const Node& node, const Inputs& in) {
 }
 
 std::vector<Tensor> Selu(const Node& node, const Inputs& in) {
-  const double alpha = node.Float("alpha", 1.67326319217681884765625f);
-  const double gamma = node.Float("gamma", 1.05070102214813232421875f);
+  const bool first = node.since_version < 6;
+  const double alpha = node.Float("alpha", first ? 1.6732f : 1.67326319217681884765625f);
+  const double gamma = node.Float("gamma", first ? 1.0507f : 1.05070102214813232421875f);
   return Map(*in[0], [=](double x) { return gamma * (x <= 0 ? alpha * std::expm1(x) : x); });
 }
 
@@ -125,19 +126,23 @@ std::vector<Tensor> Clip(const Node& node, const Inputs& in) {
   return Map(*in[0], [=](double x) { return std::min(high, std::max(low, x)); });
 }
 
-std::vector<Tensor> Cast(const Node& node, const Inputs& in) {
-  const auto to = static_cast<deputy_dtype>(node.Int("to", DEPUTY_DTYPE_FLOAT32));
-  Tensor y(to, in[0]->dims);
+Tensor Converted(const Tensor& x, deputy_dtype to) {
+  Tensor y(to, x.dims);
   for (int64_t i = 0; i < y.count(); ++i) {
     if (to == DEPUTY_DTYPE_BOOL)
-      y.Put(i, static_cast<int64_t>(in[0]->Get(i) != 0));
-    else if (IsReal(in[0]->dtype) || IsReal(to))
-      y.Put(i, in[0]->Get(i));
+      y.Put(i, static_cast<int64_t>(x.Get(i) != 0));
+    else if (IsReal(x.dtype) || IsReal(to))
+      y.Put(i, x.Get(i));
     else
-      y.Put(i, in[0]->whole[static_cast<size_t>(i)]);
+      y.Put(i, x.whole[static_cast<size_t>(i)]);
   }
-  return {y};
+  return y;
 }
+
+std::vector<Tensor> Cast(const Node& node, const Inputs& in) {
+  return {Converted(*in[0], static_cast<deputy_dtype>(node.Int("to", DEPUTY_DTYPE_FLOAT32)))};
+}
+std::vector<Tensor> CastLike(const Node&, const Inputs& in) { return {Converted(*in[0], in[1]->dtype)}; }
 
 template <bool (*kTest)(double, const Node&)>
 std::vector<Tensor> Test(const Node& node, const Inputs& in) {
@@ -153,6 +158,17 @@ bool IsInf(double x, const Node& node) {
 
 std::vector<Tensor> Identity(const Node&, const Inputs& in) { return {*in[0]}; }
 
+// Outside of training nothing is dropped, as the mask says.
+std::vector<Tensor> Dropout(const Node& node, const Inputs& in) {
+  if (At(in, 2) != nullptr && in[2]->Get(0) != 0) return {};
+  std::vector<Tensor> outputs = {*in[0]};
+  if (node.output_count < 2) return outputs;
+  Tensor mask(node.since_version < 10 ? in[0]->dtype : deputy_dtype{DEPUTY_DTYPE_BOOL}, in[0]->dims);
+  for (int64_t i = 0; i < mask.count(); ++i) mask.Put(i, int64_t{1});
+  outputs.push_back(mask);
+  return outputs;
+}
+
 }  // namespace
 
 KernelRows ElementwiseKernels() {
@@ -165,12 +181,13 @@ KernelRows ElementwiseKernels() {
           {"Atanh", Plain<Atanh>},
           {"BitwiseNot", BitwiseNot},
           {"Cast", Cast},
+          {"CastLike", CastLike},
           {"Ceil", Plain<Ceil>},
           {"Celu", Celu},
           {"Clip", Clip},
           {"Cos", Plain<Cos>},
           {"Cosh", Plain<Cosh>},
-          {"Dropout", Identity},
+          {"Dropout", Dropout},
           {"Elu", Elu},
           {"Erf", Plain<Erf>},
           {"Exp", Plain<Exp>},

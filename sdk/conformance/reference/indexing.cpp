@@ -183,7 +183,9 @@ std::vector<Tensor> OneHot(const Node& node, const Inputs& in) {
     const int64_t position = at[axis];
     at.erase(at.begin() + static_cast<ptrdiff_t>(axis));
     const auto index = static_cast<int64_t>(in[0]->Get(Flat(in[0]->dims, at)));
-    const bool hot = index >= -depth && index < depth && (index < 0 ? index + depth : index) == position;
+    // Before definition 11 a negative index is outside.
+    const bool hot = index >= (node.since_version < 11 ? 0 : -depth) && index < depth &&
+                     (index < 0 ? index + depth : index) == position;
     y.Copy(i, *in[2], hot ? 1 : 0);
   }
   return {y};
@@ -222,6 +224,7 @@ KernelRows IndexingKernels() {
           {"GatherElements", GatherElements},
           {"GatherND", GatherND},
           {"OneHot", OneHot},
+          {"Scatter", ScatterElements},  // its former name
           {"ScatterElements", ScatterElements},
           {"ScatterND", ScatterND},
           {"Shape", Shape},

@@ -97,10 +97,45 @@ std::vector<Tensor> Gemm(const Node& node, const Inputs& in) {
   return {y};
 }
 
+// By elimination, the largest element of a column first.
+double Determinant(std::vector<double> m, size_t n) {
+  double product = 1;
+  for (size_t column = 0; column < n; ++column) {
+    size_t pivot = column;
+    for (size_t row = column; row < n; ++row)
+      if (std::fabs(m[row * n + column]) > std::fabs(m[pivot * n + column])) pivot = row;
+    if (m[pivot * n + column] == 0) return 0;
+    if (pivot != column) product = -product;
+    for (size_t i = 0; i < n; ++i) std::swap(m[pivot * n + i], m[column * n + i]);
+    product *= m[column * n + column];
+    for (size_t row = column + 1; row < n; ++row) {
+      const double factor = m[row * n + column] / m[column * n + column];
+      for (size_t i = column; i < n; ++i) m[row * n + i] -= factor * m[column * n + i];
+    }
+  }
+  return product;
+}
+
+std::vector<Tensor> Det(const Node&, const Inputs& in) {
+  const Tensor& x = *in[0];
+  const int64_t n = x.dims.back();
+  Tensor y(x.dtype, Dims(x.dims.begin(), x.dims.end() - 2));
+  for (int64_t i = 0; i < y.count(); ++i) {
+    std::vector<double> matrix;
+    for (int64_t j = 0; j < n * n; ++j) matrix.push_back(x.Get(i * n * n + j));
+    y.Put(i, Determinant(matrix, static_cast<size_t>(n)));
+  }
+  return {y};
+}
+
 }  // namespace
 
 KernelRows MatrixKernels() {
-  return {{"Gemm", Gemm}, {"MatMul", MatMul}, {"MatMulInteger", MatMulInteger}, {"QLinearMatMul", QLinearMatMul}};
+  return {{"Det", Det},
+          {"Gemm", Gemm},
+          {"MatMul", MatMul},
+          {"MatMulInteger", MatMulInteger},
+          {"QLinearMatMul", QLinearMatMul}};
 }
 
 }  // namespace deputy::conformance::reference

@@ -162,7 +162,7 @@ int64_t Padded(int64_t at, int64_t extent, const std::string& mode) {
 std::vector<Tensor> Pad(const Node& node, const Inputs& in) {
   const Tensor& x = *in[0];
   const std::string mode = node.String("mode", "constant");
-  const Dims pads = At(in, 1) != nullptr ? ListOf(*in[1]) : node.Ints("pads", {});
+  const Dims pads = At(in, 1) != nullptr ? ListOf(*in[1]) : node.Ints("pads", node.Ints("paddings", {}));
   Dims axes(x.rank());
   std::iota(axes.begin(), axes.end(), 0);
   if (At(in, 3) != nullptr) axes = ListOf(*in[3]);
@@ -190,6 +190,32 @@ std::vector<Tensor> Pad(const Node& node, const Inputs& in) {
   return {y};
 }
 
+// The middle of each axis; what is missing is zero. Of an odd difference the smaller half is in front.
+std::vector<Tensor> CenterCropPad(const Node& node, const Inputs& in) {
+  const Tensor& x = *in[0];
+  const Dims shape = ListOf(*in[1]);
+  Dims axes = node.Ints("axes", {});
+  if (axes.empty())
+    for (size_t i = 0; i < x.rank(); ++i) axes.push_back(static_cast<int64_t>(i));
+  Dims dims = x.dims, begin(x.rank(), 0);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const size_t axis = FromFront(axes[i], x.rank());
+    dims[axis] = shape[i];
+    begin[axis] = shape[i] < x.dims[axis] ? (x.dims[axis] - shape[i]) / 2 : -((shape[i] - x.dims[axis]) / 2);
+  }
+  Tensor y(x.dtype, dims);
+  for (int64_t i = 0; i < y.count(); ++i) {
+    Dims from = IndexOf(dims, i);
+    bool inside = true;
+    for (size_t d = 0; d < from.size(); ++d) {
+      from[d] += begin[d];
+      inside = inside && from[d] >= 0 && from[d] < x.dims[d];
+    }
+    if (inside) y.Copy(i, x, Flat(x.dims, from));
+  }
+  return {y};
+}
+
 std::vector<Tensor> Expand(const Node&, const Inputs& in) {
   const Dims dims = BroadcastDims(in[0]->dims, ListOf(*in[1]));
   Tensor y(in[0]->dtype, dims);
@@ -197,9 +223,13 @@ std::vector<Tensor> Expand(const Node&, const Inputs& in) {
   return {y};
 }
 
-std::vector<Tensor> Tile(const Node&, const Inputs& in) {
+std::vector<Tensor> Tile(const Node& node, const Inputs& in) {
   const Tensor& x = *in[0];
-  const Dims repeats = ListOf(*in[1]);
+  Dims repeats = ListOf(*in[1]);
+  if (node.since_version < 6) {  // how often, along which axis
+    repeats.assign(x.rank(), 1);
+    repeats[static_cast<size_t>(in[2]->Get(0))] = static_cast<int64_t>(in[1]->Get(0));
+  }
   Dims dims = x.dims;
   for (size_t i = 0; i < dims.size(); ++i) dims[i] *= repeats[i];
   return {Picked(x, dims, [&](Dims index) {
@@ -254,7 +284,8 @@ std::vector<Tensor> ReverseSequence(const Node& node, const Inputs& in) {
 }  // namespace
 
 KernelRows MovementKernels() {
-  return {{"Concat", Concat},
+  return {{"CenterCropPad", CenterCropPad},
+          {"Concat", Concat},
           {"DepthToSpace", DepthToSpace},
           {"Expand", Expand},
           {"Flatten", Flatten},

@@ -8,9 +8,12 @@ namespace {
 const std::map<std::string, Kernel>& AllKernels() {
   static const auto* const kernels = [] {
     auto* all = new std::map<std::string, Kernel>;
-    for (const KernelRows& family : {ElementwiseKernels(), BinaryKernels(), ConvolutionKernels(), PoolingKernels(),
-                                     MatrixKernels(), NormalizationKernels(), MovementKernels(), IndexingKernels(),
-                                     ReductionKernels(), ResizeKernels(), QuantizationKernels()})
+    for (const KernelRows& family :
+         {ElementwiseKernels(),   BinaryKernels(),    ConvolutionKernels(), PoolingKernels(),   MatrixKernels(),
+          NormalizationKernels(), MovementKernels(),  IndexingKernels(),    ReductionKernels(), ResizeKernels(),
+          QuantizationKernels(),  RecurrentKernels(), EinsumKernels(),      AttentionKernels(), SamplingKernels(),
+          DetectionKernels(),     SignalKernels(),    LossKernels(),        SelectionKernels(), GenerationKernels(),
+          PatchKernels()})
       for (const KernelRow& row : family) all->emplace(row.op_type, row.kernel);
     return all;
   }();
@@ -54,6 +57,12 @@ Attribute Attribute::Floats(std::vector<float> values) {
   made.floats = std::move(values);
   return made;
 }
+Attribute Attribute::Strings(std::vector<std::string> values) {
+  Attribute made;
+  made.type = DEPUTY_ATTRIBUTE_STRINGS;
+  made.strings = std::move(values);
+  return made;
+}
 Attribute Attribute::OfTensor(Tensor value) {
   Attribute made;
   made.type = DEPUTY_ATTRIBUTE_TENSOR;
@@ -78,6 +87,15 @@ std::vector<int64_t> Node::Ints(const std::string& name, std::vector<int64_t> ot
   return found == nullptr ? std::move(otherwise) : found->ints;
 }
 
+std::vector<float> Node::Floats(const std::string& name, std::vector<float> otherwise) const {
+  const Attribute* found = Find(*this, name);
+  return found == nullptr ? std::move(otherwise) : found->floats;
+}
+std::vector<std::string> Node::Strings(const std::string& name, std::vector<std::string> otherwise) const {
+  const Attribute* found = Find(*this, name);
+  return found == nullptr ? std::move(otherwise) : found->strings;
+}
+
 std::vector<int64_t> ListOf(const Tensor& tensor) {
   std::vector<int64_t> list;
   for (int64_t i = 0; i < tensor.count(); ++i) list.push_back(static_cast<int64_t>(tensor.Get(i)));
@@ -88,6 +106,14 @@ std::vector<Tensor> Compute(const Node& node, const Inputs& inputs) {
   const auto found = AllKernels().find(node.op_type);
   if (found == AllKernels().end() || !node.domain.empty()) return {};
   return found->second(node, inputs);
+}
+
+const std::vector<Absence>& Absences() {
+  static const auto* const absences = new std::vector<Absence>{
+      {"If", "control flow: its attributes are graphs, which a node shown to a plugin does not have"},
+      {"Loop", "control flow: its attribute is a graph, which a node shown to a plugin does not have"},
+      {"Scan", "control flow: its attribute is a graph, which a node shown to a plugin does not have"}};
+  return *absences;
 }
 
 bool Knows(const std::string& op_type) { return AllKernels().count(op_type) != 0; }

@@ -28,6 +28,7 @@ struct Attribute {
   static Attribute String(std::string value);
   static Attribute Ints(std::vector<int64_t> values);
   static Attribute Floats(std::vector<float> values);
+  static Attribute Strings(std::vector<std::string> values);
   static Attribute OfTensor(Tensor value);
 };
 
@@ -44,6 +45,8 @@ struct Node {
   double Float(const std::string& name, float otherwise) const;
   std::string String(const std::string& name, std::string otherwise) const;
   std::vector<int64_t> Ints(const std::string& name, std::vector<int64_t> otherwise) const;
+  std::vector<float> Floats(const std::string& name, std::vector<float> otherwise) const;
+  std::vector<std::string> Strings(const std::string& name, std::vector<std::string> otherwise) const;
 };
 
 // One per input of the node; NULL where it is left out. What stands behind the last one is left out as well.
@@ -60,9 +63,16 @@ struct KernelRow {
 };
 using KernelRows = std::vector<KernelRow>;
 
-// The outputs of a node, computed the obvious way; empty for an operator that the oracle does not know.
+// The outputs of a node, computed the obvious way; empty for an operator that the oracle does not know, and in
+// training.
 std::vector<Tensor> Compute(const Node& node, const Inputs& inputs);
 bool Knows(const std::string& op_type);
+
+// The operators of the SDK's list that the oracle does not know on purpose, each with the reason.
+struct Absence {
+  const char *op_type, *reason;
+};
+const std::vector<Absence>& Absences();
 
 // The families, one file each.
 KernelRows ElementwiseKernels();
@@ -76,5 +86,15 @@ KernelRows IndexingKernels();
 KernelRows ReductionKernels();
 KernelRows ResizeKernels();
 KernelRows QuantizationKernels();
+KernelRows RecurrentKernels();
+KernelRows EinsumKernels();
+KernelRows AttentionKernels();
+KernelRows SamplingKernels();
+KernelRows DetectionKernels();
+KernelRows SignalKernels();
+KernelRows LossKernels();
+KernelRows SelectionKernels();
+KernelRows GenerationKernels();
+KernelRows PatchKernels();
 
 }  // namespace deputy::conformance::reference

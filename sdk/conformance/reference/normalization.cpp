@@ -9,11 +9,14 @@ namespace deputy::conformance::reference {
 namespace {
 
 std::vector<Tensor> BatchNormalization(const Node& node, const Inputs& in) {
+  if (node.Int("training_mode", 0) != 0) return {};
   const Tensor& x = *in[0];
   const double epsilon = node.Float("epsilon", 1e-5f);
+  // Before definition 9 there may be statistics for every place of a channel.
+  const bool per_channel = node.Int("spatial", 1) != 0;
   Tensor y(x.dtype, x.dims);
   for (int64_t i = 0; i < x.count(); ++i) {
-    const int64_t c = x.rank() > 1 ? IndexOf(x.dims, i)[1] : 0;
+    const int64_t c = !per_channel ? i % in[3]->count() : (x.rank() > 1 ? IndexOf(x.dims, i)[1] : 0);
     const double shifted = (x.Get(i) - in[3]->Get(c)) / std::sqrt(in[4]->Get(c) + epsilon);
     y.Put(i, shifted * in[1]->Get(c) + in[2]->Get(c));
   }
@@ -134,7 +137,7 @@ std::vector<Tensor> MeanVarianceNormalization(const Node& node, const Inputs& in
   for (int64_t i = 0; i < x.count(); ++i) {
     const int64_t at = BroadcastFlat(kept, IndexOf(x.dims, i));
     const double mean = sum.Get(at) / count;
-    y.Put(i, (x.Get(i) - mean) / std::sqrt(squares.Get(at) / count - mean * mean + 1e-9));
+    y.Put(i, (x.Get(i) - mean) / (std::sqrt(squares.Get(at) / count - mean * mean) + 1e-9));
   }
   return {y};
 }
@@ -149,8 +152,10 @@ std::vector<Tensor> LpNormalization(const Node& node, const Inputs& in) {
     const int64_t at = BroadcastFlat(kept, IndexOf(x.dims, i));
     sum.Put(at, sum.Get(at) + std::pow(std::fabs(x.Get(i)), p));
   }
-  for (int64_t i = 0; i < x.count(); ++i)
-    y.Put(i, x.Get(i) / std::pow(sum.Get(BroadcastFlat(kept, IndexOf(x.dims, i))), 1 / p));
+  for (int64_t i = 0; i < x.count(); ++i) {
+    const double norm = std::pow(sum.Get(BroadcastFlat(kept, IndexOf(x.dims, i))), 1 / p);
+    y.Put(i, norm == 0 ? 0 : x.Get(i) / norm);
+  }
   return {y};
 }
 

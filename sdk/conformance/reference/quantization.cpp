@@ -48,7 +48,8 @@ std::vector<Tensor> QuantizeLinear(const Node& node, const Inputs& in) {
 
 std::vector<Tensor> DequantizeLinear(const Node& node, const Inputs& in) {
   const Tensor& x = *in[0];
-  Tensor y(in[1]->dtype, x.dims);
+  const auto named = static_cast<deputy_dtype>(node.Int("output_dtype", 0));
+  Tensor y(named != 0 ? named : in[1]->dtype, x.dims);
   for (int64_t i = 0; i < x.count(); ++i) {
     const int64_t at = Parameter(node, x.dims, *in[1], i);
     y.Put(i, (x.Get(i) - (At(in, 2) != nullptr ? in[2]->Get(at) : 0)) * in[1]->Get(at));
@@ -65,10 +66,12 @@ std::vector<Tensor> DynamicQuantizeLinear(const Node&, const Inputs& in) {
   }
   Tensor y(DEPUTY_DTYPE_UINT8, x.dims), scale(DEPUTY_DTYPE_FLOAT32, {}), zero(DEPUTY_DTYPE_UINT8, {});
   scale.Put(0, (high - low) / 255);
-  const double step = scale.Get(0) == 0 ? 1 : scale.Get(0);
-  zero.Put(0, std::clamp(std::nearbyint(-low / step), 0.0, 255.0));
-  for (int64_t i = 0; i < x.count(); ++i)
-    y.Put(i, std::clamp(std::nearbyint(x.Get(i) / step) + zero.Get(0), 0.0, 255.0));
+  // The quotients are numbers of the input's type, which decides where a tie falls.
+  const auto steps = [&](double value) {
+    return std::nearbyint(Round(x.dtype, value / (scale.Get(0) == 0 ? 1 : scale.Get(0))));
+  };
+  zero.Put(0, std::clamp(steps(-low), 0.0, 255.0));
+  for (int64_t i = 0; i < x.count(); ++i) y.Put(i, std::clamp(steps(x.Get(i)) + zero.Get(0), 0.0, 255.0));
   return {y, scale, zero};
 }
 

@@ -32,8 +32,8 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 std::vector<Tensor> Reduce(const Node& node, const Inputs& in, const Reduction& how) {
   const Tensor& x = *in[0];
   std::vector<int64_t> axes = At(in, 1) != nullptr ? ListOf(*in[1]) : node.Ints("axes", {});
-  if (axes.empty() && node.Int("noop_with_empty_axes", 0) != 0) return {x};
-  std::vector<bool> reduced(x.rank(), axes.empty());
+  // Without axes everything is reduced, or each element by itself.
+  std::vector<bool> reduced(x.rank(), axes.empty() && node.Int("noop_with_empty_axes", 0) == 0);
   for (const int64_t axis : axes) reduced[FromFront(axis, x.rank())] = true;
   Dims kept, dims;
   for (size_t i = 0; i < x.rank(); ++i) {

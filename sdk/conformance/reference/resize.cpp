@@ -115,7 +115,17 @@ std::vector<Axis> Layout(const Node& node, const Inputs& in) {
   return axes;
 }
 
+// In the form of the newest definition: before definition 11 there is no region, and positions are scaled as they are.
+Node AsNew(const Node& node) {
+  Node newer = node;
+  newer.since_version = 19;
+  newer.attributes["coordinate_transformation_mode"] = Attribute::String("asymmetric");
+  newer.attributes["nearest_mode"] = Attribute::String("floor");
+  return newer;
+}
+
 std::vector<Tensor> Resize(const Node& node, const Inputs& in) {
+  if (node.since_version < 11) return Resize(AsNew(node), {in[0], nullptr, in[1]});
   const Tensor& x = *in[0];
   const std::vector<Axis> axes = Layout(node, in);
   const std::string mode = node.String("coordinate_transformation_mode", "half_pixel");
@@ -152,8 +162,22 @@ std::vector<Tensor> Resize(const Node& node, const Inputs& in) {
   return {y};
 }
 
+// Scales are an input, before definition 9 an attribute, and before definition 7 two.
+std::vector<Tensor> Upsample(const Node& node, const Inputs& in) {
+  Node newer = AsNew(node);
+  if (node.String("mode", "nearest") == "bilinear") newer.attributes["mode"] = Attribute::String("linear");
+  if (At(in, 1) != nullptr) return Resize(newer, {in[0], nullptr, in[1]});
+  std::vector<float> scales = node.Floats("scales", {});
+  if (scales.empty())
+    scales = {1, 1, static_cast<float>(node.Float("height_scale", 1)),
+              static_cast<float>(node.Float("width_scale", 1))};
+  Tensor as_input(DEPUTY_DTYPE_FLOAT32, {static_cast<int64_t>(scales.size())});
+  for (size_t i = 0; i < scales.size(); ++i) as_input.Put(static_cast<int64_t>(i), static_cast<double>(scales[i]));
+  return Resize(newer, {in[0], nullptr, &as_input});
+}
+
 }  // namespace
 
-KernelRows ResizeKernels() { return {{"Resize", Resize}}; }
+KernelRows ResizeKernels() { return {{"Resize", Resize}, {"Upsample", Upsample}}; }
 
 }  // namespace deputy::conformance::reference

@@ -274,7 +274,7 @@ static const deputy_delegate *delegate_at(const deputy_plugin *self, uint32_t in
 static const deputy_plugin kPlugin = {
     .struct_size = sizeof(deputy_plugin),
     .abi_version = DEPUTY_ABI_VERSION,
-    .min_host_abi = DEPUTY_ABI_VERSION,
+    .min_host_abi = DEPUTY_ABI_MIN_HOST,
     .id = STR(DEPUTY_PLUGIN_ID),
     .vendor = STR(DEPUTY_PLUGIN_VENDOR),
     .version = STR(DEPUTY_PLUGIN_VERSION),

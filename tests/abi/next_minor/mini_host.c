@@ -285,6 +285,11 @@ int main(int argc, char **argv) {
     printf("no plugin with one delegate\n");
     return 1;
   }
+  if (plugin->abi_version >> 16 != DEPUTY_ABI_MAJOR || plugin->min_host_abi > DEPUTY_ABI_VERSION) {
+    printf("needs a host of %u.%u\n", (unsigned)(plugin->min_host_abi >> 16),
+           (unsigned)(plugin->min_host_abi & 0xffff));
+    return 2;
+  }
   if (plugin->init != NULL) must(plugin->init(plugin, &host), "init");
   delegate = plugin->delegate_at(plugin, 0);
   memset(&open_args, 0, sizeof open_args);

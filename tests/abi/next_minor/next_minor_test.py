@@ -3,6 +3,7 @@
 works, and what one of them lacks is absent for the other, not in its way.
 
   next_minor_test.py --next-host PROGRAM --host PROGRAM --old PLUGIN,... --next PLUGIN --next-cxx PLUGIN
+                     [--needs-next PLUGIN,...]
 
 The real host runs the plugin of the next version in small_delegate_test.
 """
@@ -62,10 +63,19 @@ class NextMinorTest(unittest.TestCase):
                 self.assertEqual(self.answers(lines), [SUPPORTED, SUPPORTED, TOO_NEW])
                 self.assertIn("z is right", lines)
 
+    def test_a_plugin_that_says_so_runs_on_the_next_host_alone(self):
+        for plugin in filter(None, ARGS.needs_next.split(",")):
+            with self.subTest(plugin):
+                self.assertIn("z is right", lines_of(ARGS.next_host, plugin))
+                done = subprocess.run([ARGS.host, plugin], stdout=subprocess.PIPE, text=True, timeout=60)
+                self.assertIn(done.stdout, ("needs a host of 1.1\n", "no plugin with one delegate\n"))
+                self.assertNotEqual(done.returncode, 0)
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     for name in ("--next-host", "--host", "--old", "--next", "--next-cxx"):
         parser.add_argument(name, required=True)
+    parser.add_argument("--needs-next", default="")
     ARGS, rest = parser.parse_known_args()
     unittest.main(argv=[sys.argv[0]] + rest)

@@ -400,7 +400,7 @@ static const deputy_delegate *delegate_at(const deputy_plugin *self, uint32_t in
 
 static const deputy_plugin kPlugin = {sizeof(deputy_plugin),
                                       DEPUTY_ABI_VERSION,
-                                      DEPUTY_ABI_VERSION,
+                                      DEPUTY_ABI_MIN_HOST,
                                       0,
                                       STR("com.example." SMALL_ID),
                                       STR("Example"),

@@ -6,6 +6,8 @@ use core::ffi::c_void;
 use std::os::raw::c_char;
 
 pub const ABI_VERSION: u32 = 1; // 0.1
+/// As DEPUTY_ABI_MIN_HOST: from 1.0 on any host of the major number.
+pub const ABI_MIN_HOST: u32 = if ABI_VERSION >> 16 > 0 { ABI_VERSION & 0xffff_0000 } else { ABI_VERSION };
 
 pub const INVALID_ARGUMENT: i32 = 3;
 pub const NOT_FOUND: i32 = 5;
@@ -36,6 +38,7 @@ pub const CONSTANTS: &[(&str, i64)] = &[
     ("DEPUTY_NOT_FOUND", NOT_FOUND as i64),
     ("DEPUTY_OUT_OF_MEMORY", OUT_OF_MEMORY as i64),
     ("DEPUTY_INTERNAL", INTERNAL as i64),
+    ("DEPUTY_NO_NODE", NO_NODE as i64),
     ("DEPUTY_DTYPE_FLOAT32", DTYPE_FLOAT32 as i64),
     ("DEPUTY_NODE_OFFERED", NODE_OFFERED as i64),
     ("DEPUTY_VALUE_CONSTANT", VALUE_CONSTANT as i64),
@@ -50,6 +53,8 @@ pub const CONSTANTS: &[(&str, i64)] = &[
     ("DEPUTY_OPTION_INT", OPTION_INT as i64),
     ("DEPUTY_OPTION_ENUM", OPTION_ENUM as i64),
 ];
+
+pub const TEXTS: &[(&str, &[u8])] = &[("DEPUTY_EXT_OPTIONS", EXT_OPTIONS)];
 
 /// Declares structs as C lays them out, and with them the lines that the golden table has about them.
 macro_rules! abi {

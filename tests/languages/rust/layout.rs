@@ -9,4 +9,7 @@ fn main() {
     for (name, value) in deputy_abi::CONSTANTS {
         println!("enumerator {} {}", name, value);
     }
+    for (name, text) in deputy_abi::TEXTS {
+        println!("constant {} {:?}", name, std::str::from_utf8(text).unwrap());
+    }
 }

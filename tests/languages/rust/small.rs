@@ -438,7 +438,7 @@ extern "C" fn delegate_at(_: *const Plugin, index: u32) -> *const Delegate {
 static PLUGIN: Shared<Plugin> = Shared(Plugin {
     struct_size: std::mem::size_of::<Plugin>() as u32,
     abi_version: ABI_VERSION,
-    min_host_abi: ABI_VERSION,
+    min_host_abi: ABI_MIN_HOST,
     flags: 0,
     id: text("com.example.small_rust\0"),
     vendor: text("Example\0"),
@@ -492,7 +492,7 @@ pub static NOTE: Note = Note {
         magic: 0x5950_5544,
         head_size: std::mem::size_of::<NoteHead>() as u32,
         abi_version: ABI_VERSION,
-        min_host_abi: ABI_VERSION,
+        min_host_abi: ABI_MIN_HOST,
         text_size: LINES.len() as u32,
     },
     text: padded(),

@@ -56,6 +56,17 @@ TEST_P(PluginProject, FilesCarryTheName) {
   EXPECT_NE(ReadText(folder_ / "out" / "CMakeLists.txt").find("project(FastDsp "), std::string::npos);
 }
 
+TEST_P(PluginProject, ASlashBehindTheFolderMeansTheFolder) {
+  ASSERT_TRUE(MakePluginProject(kTemplates, GetParam(), "fast_dsp", folder_ / "out" / "").ok());
+  EXPECT_TRUE(fs::exists(folder_ / "out" / "CMakeLists.txt"));
+}
+
+TEST_P(PluginProject, WithoutATemplateNothingIsMade) {
+  const Result<size_t> made = MakePluginProject(folder_ / "nowhere", GetParam(), "fast_dsp", folder_ / "a" / "out");
+  EXPECT_EQ(made.status().code(), StatusCode::kNotFound);
+  EXPECT_FALSE(fs::exists(folder_ / "a"));
+}
+
 TEST_P(PluginProject, AnEmptyFolderIsInTheWayToo) {
   fs::create_directories(folder_ / "out");
   EXPECT_FALSE(MakePluginProject(kTemplates, GetParam(), "fast_dsp", folder_ / "out").ok());

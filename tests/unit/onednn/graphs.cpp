@@ -102,7 +102,7 @@ deputy_value_id Graph::Add(const std::string& type, const std::vector<deputy_val
   return output;
 }
 
-Program Graph::Read(bool fused) const {
+Graph::Reading Graph::Read(bool fused) const {
   const sdk::GraphView graph(sdk::Host(host.table()), host.graph());
   std::vector<deputy_node_id> nodes;
   const sdk::PartitionView partition(graph, WholeOf(host, nodes));
@@ -112,16 +112,18 @@ Program Graph::Read(bool fused) const {
     if (op == nullptr) throw std::invalid_argument("not an operator here: " + std::string(node.op_type()));
     const sdk::Verdict verdict = op->supports(node);
     if (!verdict.supported()) throw std::invalid_argument(std::string(node.op_type()) + ": " + verdict.detail);
+    program.SetNode(node.id());
     op->read(node, program);
   }
   program.FinishReading(partition);
+  const Origins origins(program);
   if (fused) Fuse(program);
-  return program;
+  return {std::move(program), origins, Shapes(partition)};
 }
 
 std::string Graph::Describe(bool fused) const {
   std::string text;
-  const Program program = Read(fused);
+  const Program program = Read(fused).program;
   for (const Operation& operation : program.operations()) {
     text += (text.empty() ? "" : " ") + std::visit(Namer(), operation.parameters);
     for (size_t i = 0; i < operation.post_ops.size(); ++i)
@@ -132,9 +134,10 @@ std::string Graph::Describe(bool fused) const {
 }
 
 std::unique_ptr<Executable> Graph::Compile(bool fused, int threads) const {
-  const Program program = Read(fused);
+  Reading reading = Read(fused);
   ConstantStore store;
-  return Lowering(program, dnnl::engine(dnnl::engine::kind::cpu, 0), store, threads).Run();
+  Lowering lowering(reading.program, reading.origins, dnnl::engine(dnnl::engine::kind::cpu, 0), store, threads);
+  return lowering.Run(clock, std::move(reading.shapes));
 }
 
 std::vector<float> Graph::Run(bool fused, int threads) const {

@@ -36,9 +36,15 @@ class Graph {
   sdk::Verdict VerdictOn(deputy_node_id node) const;
 
   fake::Host host;
+  sdk::Host clock;  // of executables
 
  private:
-  Program Read(bool fused) const;
+  struct Reading {
+    Program program;
+    Origins origins;
+    Shapes shapes;
+  };
+  Reading Read(bool fused) const;
   std::vector<float> Random(const Dims& dims);
 
   uint32_t state_;

@@ -175,6 +175,19 @@ TEST(Placer, R99_OverlappingClaimsKeepTheFirst) {
   EXPECT_EQ(npu.open_claims, 1);
 }
 
+TEST(Placer, AClaimWithAnotherBorderThanItsNodesGoesToTheNextDelegate) {
+  const TestGraph test = Chain("SS");
+  TableDelegate npu("npu", {}), dsp("dsp", {"*"}), cpu = TestCpu();
+  npu.claims = {{0, 1}};
+  npu.claimed_inputs = test.graph.inputs;
+  npu.claimed_outputs = {test.graph.nodes[0].outputs[0]};  // not what leaves the claim
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &dsp, &cpu});
+  ASSERT_TRUE(placed.ok()) << placed.status().ToString();
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 1), (Names{{"n0", "n1"}}));
+  EXPECT_EQ(placed->verdicts[0][0].detail, "a claim names other inputs or outputs than its nodes have");
+  EXPECT_EQ(npu.open_claims, 0);
+}
+
 TEST(Placer, NeighbouringClaimsOfOneDelegateStayApart) {
   const TestGraph test = Chain("SSSS");
   TableDelegate npu("npu", {}), cpu = TestCpu();

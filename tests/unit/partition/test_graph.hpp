@@ -73,6 +73,8 @@ class TableDelegate final : public Delegate {
       specs.emplace_back();
       specs.back().nodes = nodes;
       specs.back().claim = this;
+      specs.back().inputs = claimed_inputs;
+      specs.back().outputs = claimed_outputs;
       ++open_claims;
     }
     return specs;
@@ -91,6 +93,7 @@ class TableDelegate final : public Delegate {
 
   std::vector<std::vector<NodeId>> claims, group_list, estimated;
   std::function<Result<Estimate>(const PartitionSpec&)> estimate;
+  std::vector<ValueId> claimed_inputs, claimed_outputs;  // of every claim; none: its nodes say it
   std::vector<NodeId> last_order;
   std::map<NodeId, int> asked;
   int open_claims = 0;

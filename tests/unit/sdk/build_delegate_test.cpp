@@ -17,7 +17,7 @@ struct Counts {
   std::atomic<int> running{0};
   bool overlapped = false;
   Code prepare = kSuccess, resize = kSuccess;
-  bool throw_in_execute = false;
+  bool throw_in_execute = false, throw_in_resize = false;
 };
 
 class AddOnes final : public Kernel {
@@ -34,6 +34,7 @@ class AddOnes final : public Kernel {
   }
   Status ReSize() override {
     ++counts_.resized;
+    if (counts_.throw_in_resize) throw std::runtime_error("thrown in ReSize");
     return {counts_.resize, "cannot resize"};
   }
   Status Execute() override {
@@ -75,12 +76,14 @@ class TestDelegate final : public Delegate {
   }
 
   bool fail_after_replace = false;
+  const Kernel* last_made = nullptr;
 
  private:
   Kernel* Make(const std::vector<Kernel*>& run, const DelegateModel& model) {
     auto* kernel =
         new AddOnes(counts_, static_cast<float>(run.size()), GraphInTensors(run), GraphOutTensors(run, model));
     kernel->set_name("ones");
+    last_made = kernel;
     return kernel;
   }
 
@@ -266,6 +269,35 @@ TEST_F(BuildDelegateTest, FailedResizeIsTriedAgain) {
   counts.resize = kSuccess;
   ASSERT_EQ(fake::Execute(delegate, compiled.context, {{1, 2, 3}}, outputs), nullptr);
   EXPECT_EQ(counts.resized, 2);
+}
+
+TEST_F(BuildDelegateTest, ContextIsAsItWasWhenReSizeThrows) {
+  host.AddChain({"Relu"});
+  fake::Opened opened(host, delegate);
+  Compiled compiled(delegate);
+  Adopt(opened, compiled);
+  const auto* resize = static_cast<const deputy_ext_resize*>(delegate->get_extension(delegate, DEPUTY_EXT_RESIZE));
+  const int64_t longer = 3;
+  deputy_tensor tensor{};
+  tensor.struct_size = sizeof tensor;
+  tensor.dtype = DEPUTY_DTYPE_FLOAT32;
+  tensor.rank = 1;
+  tensor.dims = &longer;
+  const deputy_tensor* tensors[] = {&tensor};
+  const deputy_resize_args args{sizeof args, 1, 1, 0, tensors, tensors};
+  deputy_resize_outcome outcome = DEPUTY_RESIZE_DONE;
+  counts.throw_in_resize = true;
+  const fake::StatusPtr failure(resize->resize(compiled.context, &args, &outcome));
+  ASSERT_NE(failure, nullptr);
+  EXPECT_EQ(failure->message, "thrown in ReSize");
+  EXPECT_EQ(object->last_made->inputs()[0].Shape(), std::vector<int64_t>{2});
+  EXPECT_EQ(object->last_made->outputs()[0].Shape(), std::vector<int64_t>{2});
+  // It may have got half way: a run with the shapes of before has it go back.
+  counts.throw_in_resize = false;
+  std::vector<std::vector<float>> outputs{{0, 0}};
+  ASSERT_EQ(fake::Execute(delegate, compiled.context, {{1, 2}}, outputs), nullptr);
+  EXPECT_EQ(counts.resized, 2);
+  EXPECT_EQ(outputs[0], (std::vector<float>{2, 3}));
 }
 
 TEST_F(BuildDelegateTest, ExceptionOfAKernelBecomesAStatus) {

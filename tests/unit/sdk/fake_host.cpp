@@ -73,7 +73,10 @@ Host::Host() {
     const std::lock_guard<std::mutex> lock(Of(self).mutex_);
     Of(self).log.emplace_back(message, size);
   };
-  table_.get_extension = [](void*, const char*) -> const void* { return nullptr; };
+  table_.get_extension = [](void* self, const char* id) -> const void* {
+    const auto found = Of(self).extensions.find(id);
+    return found == Of(self).extensions.end() ? nullptr : found->second;
+  };
   table_.graph_node_count = [](void* self, const deputy_graph*) {
     return static_cast<uint32_t>(Of(self).nodes.size());
   };
@@ -178,12 +181,12 @@ deputy_claim_sink Host::claim_sink() {
 }
 
 Opened::Opened(Host& host, const deputy_delegate* delegate,
-               const std::vector<std::pair<std::string, std::string>>& options, uint32_t device)
+               const std::vector<std::pair<std::string, std::string>>& options, uint32_t device, uint32_t flags)
     : host_(host), delegate_(delegate) {
   std::vector<deputy_kv> pairs;
   for (const auto& [key, value] : options) pairs.push_back({Str(key), Str(value)});
   const std::string name = "entry";
-  const deputy_open_args args{sizeof args, device, host.table(), Str(name), pairs.data(), pairs.size(), 0, 0};
+  const deputy_open_args args{sizeof args, device, host.table(), Str(name), pairs.data(), pairs.size(), flags, 0};
   failure_.reset(delegate->open(delegate, &args, &instance_));
 }
 

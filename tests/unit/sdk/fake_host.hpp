@@ -4,6 +4,7 @@
 
 #include <flatbuffers/flatbuffers.h>
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -15,10 +16,24 @@
 
 #include "deputy/sdk/sdk.hpp"
 
+namespace fake {
+
+// How many statuses there are that nobody has freed.
+class Counted {
+ public:
+  static inline std::atomic<int> alive{0};
+  Counted() { ++alive; }
+  Counted(const Counted&) { ++alive; }
+  ~Counted() { --alive; }
+};
+
+}  // namespace fake
+
 struct deputy_status {
   deputy_code code;
   deputy_node_id node;
   std::string message;
+  fake::Counted counted{};
 };
 
 namespace fake {
@@ -98,6 +113,7 @@ class Host {
   std::vector<std::string> log;
   bool refuse_claims = false;
   bool fail_value_info = false;
+  std::map<std::string, const void*> extensions;
 
   struct Answer {
     deputy_reason reason;
@@ -118,7 +134,7 @@ class Host {
 class Opened {
  public:
   Opened(Host& host, const deputy_delegate* delegate,
-         const std::vector<std::pair<std::string, std::string>>& options = {}, uint32_t device = 0);
+         const std::vector<std::pair<std::string, std::string>>& options = {}, uint32_t device = 0, uint32_t flags = 0);
   ~Opened();
 
   bool ok() const { return instance_ != nullptr; }

@@ -1,4 +1,5 @@
-// Whatever a vendor's function throws, the host gets a status: one test for each function of the tables.
+// Whatever a vendor's function throws, the host gets a status: one test for each function of the tables that returns
+// one. (claim_release returns none: refusals_test.cpp.)
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -61,6 +62,10 @@ class ThrowingDelegate final : public PartitionDelegate {
     MayThrow("CheckBlob");
     return {};
   }
+  static Result<std::vector<DeviceDescription>> Devices(const Host&) {
+    MayThrow("Devices");
+    return std::vector<DeviceDescription>{{"thrower 0"}};
+  }
   static OwnOperators Operators() {
     OwnOperator thrower("com.example", "Thrower", 1);
     thrower.Infers([](const NodeView&, OutputTypes&) -> Status {
@@ -82,6 +87,18 @@ class ThrowingDelegate final : public PartitionDelegate {
   Verdict Supports(const NodeView&) override {
     MayThrow("Supports");
     return Verdict::Yes();
+  }
+  Status Groups(const GraphView&, const GroupSink&) override {
+    MayThrow("Groups");
+    return {};
+  }
+  Result<PartitionEstimate> Estimate(const PartitionView&) override {
+    MayThrow("Estimate");
+    return PartitionEstimate();
+  }
+  Concurrency concurrency() const override {
+    MayThrow("concurrency");
+    return {};
   }
   Result<std::unique_ptr<Executable>> Compile(const PartitionView&) override {
     MayThrow("Compile");
@@ -109,6 +126,15 @@ class ThrowingDelegate final : public PartitionDelegate {
   }
 };
 
+class ThrowingBuilder final : public Delegate {
+ public:
+  Status Init() override { return {}; }
+  Status Build(DelegateModel*) override {
+    MayThrow("Build");
+    return {};
+  }
+};
+
 deputy_str Text(const char* text) { return {text, std::string_view(text).size()}; }
 
 int released = 0;
@@ -123,6 +149,11 @@ fake::StatusPtr LiveThrough(fake::Host& host, const deputy_delegate* table) {
   const auto* profiling = static_cast<const deputy_ext_profiling*>(extension(DEPUTY_EXT_PROFILING));
   const auto* operators = static_cast<const deputy_ext_operators*>(extension(DEPUTY_EXT_OPERATORS));
 
+  const auto* devices = static_cast<const deputy_ext_devices*>(extension(DEPUTY_EXT_DEVICES));
+  const auto* propose = static_cast<const deputy_ext_propose*>(extension(DEPUTY_EXT_PROPOSE));
+  const auto* estimate = static_cast<const deputy_ext_estimate*>(extension(DEPUTY_EXT_ESTIMATE));
+  const auto* concurrency = static_cast<const deputy_ext_concurrency*>(extension(DEPUTY_EXT_CONCURRENCY));
+
   fake::StatusPtr failure(table->probe(table, host.table()));
   const auto call = [&](const std::function<deputy_status*()>& function) {
     if (failure == nullptr) failure.reset(function());
@@ -132,6 +163,13 @@ fake::StatusPtr LiveThrough(fake::Host& host, const deputy_delegate* table) {
       [](void*, uint32_t, deputy_dtype, const int64_t*, uint32_t) -> deputy_status* { return nullptr; }};
   deputy_run_args run{};
   run.struct_size = sizeof run;
+  deputy_device_sink found{sizeof found, 0, nullptr,
+                           [](void*, const deputy_device_info*) -> deputy_status* { return nullptr; }};
+  deputy_group_sink groups{sizeof groups, 0, nullptr,
+                           [](void*, const deputy_group*) -> deputy_status* { return nullptr; }};
+  deputy_estimate_sink answers{sizeof answers, 0, nullptr, [](void*, const deputy_estimate*) {}};
+  uint32_t overlaps = 0;
+  call([&] { return devices->enumerate(table, host.table(), &found); });
   call([&] { return blobs->check(table, host.table(), Text("format 1")); });
   call([&] { return operators->infer(table, host.table(), host.graph(), 0, &types); });
   call([&] { return operators->compute(table, host.table(), host.graph(), 0, &run); });
@@ -147,13 +185,16 @@ fake::StatusPtr LiveThrough(fake::Host& host, const deputy_delegate* table) {
   call([&] { return control->device_state(opened.instance(), &state); });
   call([&] { return blobs->compatibility(opened.instance(), buffer, sizeof buffer, &size); });
   call([&] { return profiling->correlate(opened.instance(), &device_ns, &host_ns); });
+  call([&] { return concurrency->concurrency(opened.instance(), &overlaps); });
   call([&] { return opened.QuerySupport().release(); });
+  call([&] { return propose->groups(opened.instance(), host.graph(), &groups); });
   deputy_executable *executable = nullptr, *restored = nullptr;
   deputy_context* context = nullptr;
   call([&] { return opened.Compile({{0}, {0}, {1}, nullptr}, &executable).release(); });
   const deputy_node_id node = 0;
   const deputy_value_id in = 0, out = 1;
   deputy_partition partition{sizeof partition, 1, host.graph(), &node, &in, &out, 1, 1, nullptr, Text("part")};
+  call([&] { return estimate->estimate(opened.instance(), &partition, &answers); });
   deputy_blob blob{sizeof blob, 0, "bytes", 5, nullptr, [](void*) { ++released; }};
   call([&] { return blobs->restore(opened.instance(), &partition, &blob, &restored); });
   deputy_blob_sink bytes{sizeof bytes, 0, nullptr,
@@ -199,11 +240,22 @@ TEST_P(ThrownIn, BecomesAStatus) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Function, ThrownIn,
-                         testing::Values("Probe", "CheckBlob", "Infers", "Computes", "Init", "OptionInForce",
-                                         "device_state", "BlobCompatibility", "CorrelateClocks", "Look", "Supports",
-                                         "Compile", "Restore", "Serialize", "DescribeEvents", "CreateContext", "Resize",
-                                         "Execute", "CollectEvents"),
+                         testing::Values("Probe", "CheckBlob", "Infers", "Computes", "Init", "OptionInForce", "Devices",
+                                         "device_state", "BlobCompatibility", "CorrelateClocks", "concurrency", "Look",
+                                         "Supports", "Groups", "Estimate", "Compile", "Restore", "Serialize",
+                                         "DescribeEvents", "CreateContext", "Resize", "Execute", "CollectEvents"),
                          [](const testing::TestParamInfo<const char*>& one) { return std::string(one.param); });
+
+class BuildThrows : public ThrownIn {};
+
+TEST_P(BuildThrows, BecomesAStatusOfPropose) {
+  const InProcessPlugin plugin = MakeInProcessPlugin(std::make_shared<ThrowingBuilder>());
+  fake::Opened opened(host_, plugin.plugin->delegate_at(plugin.plugin, 0));
+  const fake::StatusPtr failure = opened.Propose();
+  ASSERT_NE(failure, nullptr);
+  EXPECT_EQ(failure->message, "thrown in Build");
+}
+INSTANTIATE_TEST_SUITE_P(AtAll, BuildThrows, testing::Values("Build"));
 
 class NothingThrown : public ThrownIn {};
 

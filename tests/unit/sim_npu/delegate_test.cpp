@@ -348,6 +348,22 @@ TEST(SimNpu, PartitionThatDoesNotFitItsMemoryIsNotSupported) {
   EXPECT_NE(failure->message.find("device memory"), std::string::npos);
 }
 
+TEST(SimNpu, OpenedWithoutTheDeviceCompilesAndRunsNothing) {
+  fake::Host host;
+  host.AddChain({"Relu"});
+  for (fake::Value& value : host.values) value.dims = {2, 2};
+  fake::Opened opened(host, SimNpu(), {}, 0, DEPUTY_OPEN_COMPILE_ONLY);
+  ASSERT_TRUE(opened.ok());
+  deputy_executable* executable = nullptr;
+  deputy_context* context = nullptr;
+  ASSERT_EQ(opened.Compile({{0}, {0}, {1}, nullptr}, &executable), nullptr);
+  const fake::StatusPtr refused(SimNpu()->context_create(executable, &context));
+  ASSERT_NE(refused, nullptr);
+  EXPECT_EQ(refused->code, deputy_code{DEPUTY_FAILED_PRECONDITION});
+  EXPECT_EQ(context, nullptr);
+  SimNpu()->executable_destroy(executable);
+}
+
 TEST(SimNpu, SaysThatItIsSimulated) { EXPECT_NE(SimNpu()->flags & DEPUTY_DELEGATE_SIMULATED, 0u); }
 
 }  // namespace

@@ -16,6 +16,13 @@
 #define DEPUTY_ABI_MINOR 1u
 #define DEPUTY_ABI_VERSION ((DEPUTY_ABI_MAJOR << 16) | DEPUTY_ABI_MINOR)
 
+/* The oldest host that a plugin built with these headers can live with: of 1.0 and later the first of the major number,
+ * since a plugin asks before it uses what was appended; of 0.x its own number alone. A vendor who cannot do without
+ * what a later minor number added defines it for the whole plugin: -DDEPUTY_ABI_MIN_HOST=0x10003u says 1.3. */
+#ifndef DEPUTY_ABI_MIN_HOST
+#define DEPUTY_ABI_MIN_HOST (DEPUTY_ABI_MAJOR > 0u ? DEPUTY_ABI_MAJOR << 16 : DEPUTY_ABI_VERSION)
+#endif
+
 #if defined(__cplusplus)
 #define DEPUTY_EXTERN_C extern "C"
 #define DEPUTY_STATIC_ASSERT(condition, message) static_assert(condition, message)
@@ -77,16 +84,19 @@ enum {
  * function of the host hands it back as the result of the call that it is in. */
 typedef struct deputy_status deputy_status;
 
-/* Thread and state tags. Every function's comment ends with one.
+/* Thread and state tags. Every function's comment ends with one thread tag; functions in a row share the comment above
+ * the first of them.
  *
  * [any-thread]           may be called from any thread, also at the same time on the same object
  * [load-time]            called by one thread at a time per object, never while an execute of the object runs
  * [one-call-per-context] any thread, but one call at a time per execution context; different contexts run in parallel
  *                        unless the delegate says DEPUTY_DELEGATE_SERIAL
- * [any-state]            allowed at every point of an object's life; without it, only between creation and destruction
+ * [in-call]              only inside the call that was given the object, one call at a time
+ * [any-state]            beside a thread tag: allowed at every point of an object's life; without it, only between
+ *                        creation and destruction
  *
- * Order of life, kept by the host: query, init, probe, open, support query, propose, compile, context create, execute*,
- * context destroy, executable destroy, close, shutdown. A call that failed to create an object is never followed by a
- * destroy of it. */
+ * Order of life, kept by the host: query, init, probe, open, support query, propose, compile or restore, context
+ * create, resize* and execute* in turns, context destroy, executable destroy, close, shutdown; serialize* at any time
+ * of an executable's life. A call that failed to create an object is never followed by a destroy of it. */
 
 #endif /* DEPUTY_ABI_BASE_H */

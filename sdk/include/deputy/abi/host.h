@@ -9,7 +9,7 @@ enum { DEPUTY_LOG_DEBUG = 1, DEPUTY_LOG_INFO = 2, DEPUTY_LOG_WARNING = 3, DEPUTY
 
 #define DEPUTY_NO_NODE 0xffffffffu
 
-/* Runs items [begin, end) of a job; must not throw or unwind. */
+/* Runs items [begin, end) of a job; must not throw or unwind. [any-thread] */
 typedef void (*deputy_parallel_fn)(void *job, int64_t begin, int64_t end);
 
 typedef struct deputy_host {
@@ -22,7 +22,10 @@ typedef struct deputy_host {
    * [any-thread] [any-state] */
   deputy_status *(*status_new)(void *self, deputy_code code, deputy_node_id node, const char *message, uint64_t size);
 
-  /* [any-thread] [any-state] */
+  /* Writes one line of the host's log, marked as the plugin's; lines below the level that the user asked for are
+   * dropped. `message` is UTF-8, `size` bytes without a newline at the end, and copied before the call returns; what is
+   * not UTF-8 or cannot be printed is replaced. It cannot fail. Not for what a run computes: use it where a person has
+   * to know. [any-thread] [any-state] */
   void (*log)(void *self, deputy_log_level level, const char *message, uint64_t size);
 
   /* An optional table of host functions by id ("deputy.name/1"); NULL when this host lacks it. [any-thread] */

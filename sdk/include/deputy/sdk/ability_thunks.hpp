@@ -32,7 +32,7 @@ struct AbilityThunks {
   static deputy_status* Serialize(deputy_executable* self, const deputy_blob_sink* sink) noexcept {
     const BoxedExecutable& boxed = *As<BoxedExecutable>(self);
     BlobWriter writer(sink);
-    return GuardWithSink(boxed.host, writer, [&] { return boxed.executable->Serialize(writer); });
+    return GuardWith(boxed.host, writer, [&] { return boxed.executable->Serialize(writer); });
   }
 
   static deputy_status* Restore(deputy_instance* self, const deputy_partition* partition, const deputy_blob* given,
@@ -65,7 +65,7 @@ struct AbilityThunks {
   static deputy_status* DescribeEvents(deputy_executable* self, const deputy_debug_map_sink* sink) noexcept {
     const BoxedExecutable& boxed = *As<BoxedExecutable>(self);
     DebugMap map(sink);
-    return GuardWithSink(boxed.host, map, [&] { return boxed.executable->DescribeEvents(map); });
+    return GuardWith(boxed.host, map, [&] { return boxed.executable->DescribeEvents(map); });
   }
 
   static deputy_status* SetProfiling(deputy_context* self, const deputy_profile_sink* sink) noexcept {
@@ -98,15 +98,13 @@ struct AbilityThunks {
   static deputy_status* Infer(const deputy_delegate* self, const deputy_host* host, const deputy_graph* shown,
                               deputy_node_id id, const deputy_type_sink* sink) noexcept {
     const GraphView graph(Host(host), shown);
-    OutputTypes types(sink);
-    deputy_status* made = GuardWithGraph(graph, [&]() -> Status {
+    OutputTypes types(graph, sink);
+    return GuardWithGraph(graph, [&]() -> Status {
       const NodeView node = graph.Node(id);
       const OwnOperator* found = FindOperator(self, node);
       if (found == nullptr || found->infer() == nullptr) return Status(Code::kNotSupported, "its types are not known");
-      Status status = found->infer()(node, types);
-      return types.failed() ? Status() : status;
+      return found->infer()(node, types);
     });
-    return made == nullptr && types.failed() ? types.TakeFailure() : made;
   }
 
   static deputy_status* Compute(const deputy_delegate* self, const deputy_host* host, const deputy_graph* shown,
@@ -146,16 +144,6 @@ struct AbilityThunks {
   }
 
  private:
-  // What the host refused goes back to it; of two statuses the plugin can return only one.
-  template <class Sink, class Body>
-  static deputy_status* GuardWithSink(const Host& host, Sink& sink, Body&& body) noexcept {
-    deputy_status* made = Guard(host, [&] {
-      Status status = body();
-      return sink.failed() ? Status() : status;
-    });
-    return made == nullptr && sink.failed() ? sink.TakeFailure() : made;
-  }
-
   static const OwnOperator* FindOperator(const deputy_delegate* self, const NodeView& node) {
     const OwnOperator* newest = nullptr;
     for (const OwnOperator& one : RecordOf(self).operators)

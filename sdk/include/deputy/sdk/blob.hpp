@@ -55,7 +55,13 @@ class BlobWriter {
 class Blob {
  public:
   Blob() = default;
-  explicit Blob(const deputy_blob& blob) : blob_(blob) {}
+  // Field by field: the struct of an older host ends before what a newer SDK's has more.
+  explicit Blob(const deputy_blob& blob) {
+    blob_.data = blob.data;
+    blob_.size = blob.size;
+    blob_.owner = blob.owner;
+    blob_.release = blob.release;
+  }
   Blob(Blob&& other) noexcept : blob_(std::exchange(other.blob_, deputy_blob{})) {}
   Blob& operator=(Blob&& other) noexcept {
     std::swap(blob_, other.blob_);

@@ -84,15 +84,25 @@ deputy_status* Guard(const Host& host, Body&& body) noexcept {
   }
 }
 
-// Passes on what the host itself reported while the call read the graph, in preference to what followed from it. Of two
-// statuses the plugin can return only one and free none, so the second is not made at all.
+// Passes on what the host itself reported during the call, which `lent` (a GraphView, a BlobWriter, ...) keeps, in
+// preference to what followed from it: a failure or an exception of the vendor's code. Of two statuses the plugin can
+// return only one and free none, so the second is not made at all.
+template <class Lent, class Body>
+deputy_status* GuardWith(const Host& host, Lent& lent, Body&& body) noexcept {
+  deputy_status* made = Guard(host, [&]() -> Status {
+    try {
+      Status status = body();
+      return lent.failed() ? Status() : status;
+    } catch (...) {
+      if (lent.failed()) return {};
+      throw;
+    }
+  });
+  return lent.failed() ? lent.TakeFailure() : made;
+}
 template <class Body>
 deputy_status* GuardWithGraph(const GraphView& graph, Body&& body) noexcept {
-  deputy_status* made = Guard(graph.host(), [&] {
-    Status status = body();
-    return graph.failed() ? Status() : status;
-  });
-  return made == nullptr && graph.failed() ? graph.TakeFailure() : made;
+  return GuardWith(graph.host(), graph, body);
 }
 
 // Fills as much of *out as out->struct_size allows.

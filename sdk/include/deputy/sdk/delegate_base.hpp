@@ -57,7 +57,9 @@ class ClaimSink {
  public:
   ClaimSink(const GraphView& graph, const deputy_claim_sink* sink) : graph_(graph), sink_(sink) {}
   // False: refused, and the handle is still the caller's.
-  bool Add(const deputy_claim& claim) const { return graph_.Note(sink_->add(sink_->self, &claim)); }
+  bool Add(const deputy_claim& claim) const {
+    return graph_.Ask([&] { return sink_->add(sink_->self, &claim); });
+  }
 
  private:
   const GraphView& graph_;

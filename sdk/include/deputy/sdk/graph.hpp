@@ -110,25 +110,26 @@ class GraphView {
   NodeView Node(deputy_node_id id) const {
     deputy_node_info info{};
     info.struct_size = sizeof info;
-    if (failed()) return NodeView(this, info);
-    Note(host_.table()->graph_node_info(host_.table()->self, graph_, id, &info));
+    Ask([&] { return host_.table()->graph_node_info(host_.table()->self, graph_, id, &info); });
     return NodeView(this, info);
   }
   ValueView Value(deputy_value_id id) const {
-    if (id == DEPUTY_NO_VALUE || failed()) return ValueView();
+    if (id == DEPUTY_NO_VALUE) return ValueView();
     deputy_value_info info{};
     info.struct_size = sizeof info;
-    if (!Note(host_.table()->graph_value_info(host_.table()->self, graph_, id, &info))) return ValueView();
-    return ValueView(info);
+    const bool known = Ask([&] { return host_.table()->graph_value_info(host_.table()->self, graph_, id, &info); });
+    return known ? ValueView(info) : ValueView();
   }
   std::vector<ValueView> Inputs() const { return Values(host_.table()->graph_inputs); }
   std::vector<ValueView> Outputs() const { return Values(host_.table()->graph_outputs); }
 
-  // For the layer: the failure that the host reported during this call. A plugin cannot free a status, only hand it
-  // back, so it is kept here until the call returns, and the graph reads as empty from then on.
-  bool Note(deputy_status* failure) const {
-    if (failure != nullptr && failure_ == nullptr) failure_ = failure;
-    return failure == nullptr;
+  // For the layer: calls a function of the host that returns a status. A plugin cannot free a status, only hand it
+  // back, and of two only one: a failure is kept here until the call returns, and from then on nothing is asked any
+  // more and the graph reads as empty. False: it failed, now or before.
+  template <class Call>
+  bool Ask(Call&& call) const {
+    if (!failed()) failure_ = call();
+    return !failed();
   }
   bool failed() const { return failure_ != nullptr; }
   deputy_status* TakeFailure() const { return std::exchange(failure_, nullptr); }

@@ -16,7 +16,7 @@ namespace deputy::sdk {
 // Types of a node's outputs. Only inside the host's call.
 class OutputTypes {
  public:
-  explicit OutputTypes(const deputy_type_sink* sink) : sink_(sink) {}
+  OutputTypes(const GraphView& graph, const deputy_type_sink* sink) : graph_(graph), sink_(sink) {}
   OutputTypes(const OutputTypes&) = delete;
   OutputTypes& operator=(const OutputTypes&) = delete;
 
@@ -24,27 +24,24 @@ class OutputTypes {
   void Set(uint32_t output, DType dtype, Span<const int64_t> dims) {
     static constexpr int64_t kScalar[] = {0};
     const int64_t* extents = dims.empty() ? kScalar : dims.data();
-    if (failure_ == nullptr)
-      failure_ = sink_->set_output(sink_->self, output, static_cast<deputy_dtype>(dtype), extents,
-                                   static_cast<uint32_t>(dims.size()));
+    graph_.Ask([&] {
+      return sink_->set_output(sink_->self, output, static_cast<deputy_dtype>(dtype), extents,
+                               static_cast<uint32_t>(dims.size()));
+    });
   }
   // Not even the rank is known.
   void SetUnranked(uint32_t output, DType dtype) {
-    if (failure_ == nullptr)
-      failure_ = sink_->set_output(sink_->self, output, static_cast<deputy_dtype>(dtype), nullptr, 0);
+    graph_.Ask([&] { return sink_->set_output(sink_->self, output, static_cast<deputy_dtype>(dtype), nullptr, 0); });
   }
 
-  // For the layer.
-  bool failed() const { return failure_ != nullptr; }
-  deputy_status* TakeFailure() { return std::exchange(failure_, nullptr); }
-
  private:
+  const GraphView& graph_;
   const deputy_type_sink* sink_;
-  deputy_status* failure_ = nullptr;
 };
 
 // One definition. Built up in one expression:
-//   OwnOperator("com.example", "Swish", 1).Inputs(1, 1).Float("beta", "factor; 1 when absent").Infers(SwishTypes)
+//   OwnOperator("com.example", "Swish", 1).Inputs(1, 1).Infers(SwishTypes).Attribute(
+//       "beta", DEPUTY_ATTRIBUTE_FLOAT, "factor; 1 when absent")
 class OwnOperator {
  public:
   using InferFunction = Status (*)(const NodeView& node, OutputTypes& types);

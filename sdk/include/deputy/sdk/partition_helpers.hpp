@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "deputy/abi/ext/partition_helpers.h"
@@ -35,9 +37,10 @@ class PartitionHelpers {
     }
     uint32_t count = 0;
     std::vector<std::vector<deputy_node_id>> clusters;
-    if (table_ == nullptr ||
-        !graph_.Note(table_->cluster(table_->self, graph_.handle(), wishes.data(), static_cast<uint32_t>(wishes.size()),
-                                     cluster_of.data(), &count)))
+    if (!Ask([&] {
+          return table_->cluster(table_->self, graph_.handle(), wishes.data(), static_cast<uint32_t>(wishes.size()),
+                                 cluster_of.data(), &count);
+        }))
       return clusters;
     clusters.resize(count);
     for (size_t i = 0; i < wishes.size(); ++i)
@@ -47,32 +50,47 @@ class PartitionHelpers {
 
   // Operators with the DequantizeLinear and QuantizeLinear nodes that serve them alone.
   std::vector<std::vector<deputy_node_id>> QuantizedGroups() const {
-    std::vector<std::vector<deputy_node_id>> groups;
-    const deputy_group_sink sink{sizeof sink, 0, &groups,
-                                 [](void* self, const deputy_group* group) noexcept -> deputy_status* {
-                                   static_cast<std::vector<std::vector<deputy_node_id>>*>(self)->emplace_back(
-                                       group->nodes, group->nodes + group->node_count);
-                                   return nullptr;
-                                 }};
-    if (table_ != nullptr) graph_.Note(table_->quantized_groups(table_->self, graph_.handle(), &sink));
-    return groups;
+    Collected collected;
+    const deputy_group_sink sink{sizeof sink, 0, &collected, Collect};
+    Ask([&] { return table_->quantized_groups(table_->self, graph_.handle(), &sink); });
+    if (collected.thrown) std::rethrow_exception(collected.thrown);
+    return std::move(collected.groups);
   }
 
   // The delegate has its own form of this constant and will not read the model's soon.
   void Release(const ValueView& constant) const {
-    if (table_ != nullptr) graph_.Note(table_->constant_release(table_->self, graph_.handle(), constant.id()));
+    Ask([&] { return table_->constant_release(table_->self, graph_.handle(), constant.id()); });
   }
 
   // Bytes of the model's metadata under this name; data() is NULL where there are none. Lives as long as the model.
   Span<const char> NamedData(std::string_view key) const {
     const void* data = nullptr;
     uint64_t size = 0;
-    if (table_ == nullptr || !graph_.Note(table_->named_data(table_->self, graph_.handle(), ToStr(key), &data, &size)))
-      return {};
+    if (!Ask([&] { return table_->named_data(table_->self, graph_.handle(), ToStr(key), &data, &size); })) return {};
     return {static_cast<const char*>(data), static_cast<size_t>(size)};
   }
 
  private:
+  // What the host hands over group by group; nothing may be thrown through it.
+  struct Collected {
+    std::vector<std::vector<deputy_node_id>> groups{};
+    std::exception_ptr thrown{};
+  };
+  static deputy_status* Collect(void* self, const deputy_group* group) noexcept {
+    auto& collected = *static_cast<Collected*>(self);
+    try {
+      if (!collected.thrown) collected.groups.emplace_back(group->nodes, group->nodes + group->node_count);
+    } catch (...) {
+      collected.thrown = std::current_exception();
+    }
+    return nullptr;
+  }
+
+  template <class Call>
+  bool Ask(Call&& call) const {
+    return table_ != nullptr && graph_.Ask(call);
+  }
+
   const GraphView& graph_;
   const deputy_ext_partition_helpers* table_;
 };

@@ -64,10 +64,10 @@ struct Concurrency {
 class GroupSink {
  public:
   GroupSink(const GraphView& graph, const deputy_group_sink* sink) : graph_(graph), sink_(sink) {}
-  // These nodes run here together or not at all. False: refused, and the whole call fails.
+  // These nodes run here together or not at all. False: refused, now or one before, and the whole call fails.
   bool Add(const std::vector<deputy_node_id>& nodes) const {
     const deputy_group group{sizeof group, static_cast<uint32_t>(nodes.size()), nodes.data()};
-    return graph_.Note(sink_->add(sink_->self, &group));
+    return graph_.Ask([&] { return sink_->add(sink_->self, &group); });
   }
 
  private:

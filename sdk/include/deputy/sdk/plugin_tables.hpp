@@ -83,7 +83,7 @@ class Plugin {
     if (id_.empty()) id_ = records_.front()->id;
     table_.struct_size = sizeof table_;
     table_.abi_version = DEPUTY_ABI_VERSION;
-    table_.min_host_abi = DEPUTY_ABI_VERSION;
+    table_.min_host_abi = DEPUTY_ABI_MIN_HOST;
     table_.id = ToStr(id_);
     table_.vendor = ToStr(vendor_);
     table_.version = ToStr(version_);
@@ -117,7 +117,8 @@ class Plugin {
 // Before 1.0 every minor version stands alone; afterwards an older host of the same major version is too old only for
 // what it lacks, which init checks.
 constexpr bool CanServe(uint32_t host_abi) {
-  return (host_abi >> 16) == DEPUTY_ABI_MAJOR && (DEPUTY_ABI_MAJOR != 0 || host_abi == DEPUTY_ABI_VERSION);
+  return (host_abi >> 16) == DEPUTY_ABI_MAJOR && host_abi >= DEPUTY_ABI_MIN_HOST &&
+         (DEPUTY_ABI_MAJOR != 0 || host_abi == DEPUTY_ABI_VERSION);
 }
 
 }  // namespace detail

@@ -75,13 +75,8 @@ struct Thunks {
 
   static void ClaimRelease(deputy_instance* self, void* claim) noexcept {
     const Instance& instance = *As<Instance>(self);
-    // A destructor of the vendor's that throws has no caller to tell; the log is all there is.
-    if (Guard(instance.host, [&]() -> Status {
-          const std::lock_guard<std::mutex> lock(instance.holder->load);
-          instance.delegate().ReleaseClaim(claim);
-          return {};
-        }) != nullptr)
-      instance.host.Error("an exception escaped while a claim was released");
+    const std::lock_guard<std::mutex> lock(instance.holder->load);
+    Release(instance, claim);
   }
 
   static deputy_status* Compile(deputy_instance* self, const deputy_partition* partition,
@@ -90,7 +85,7 @@ struct Thunks {
     const GraphView graph(instance.host, partition->graph);
     return GuardWithGraph(graph, [&]() -> Status {
       const std::lock_guard<std::mutex> lock(instance.holder->load);
-      const UnusedClaim claim{instance.delegate(), partition->claim};
+      const UnusedClaim claim{instance, partition->claim};
       const PartitionView view(graph, *partition);
       auto boxed = std::make_unique<BoxedExecutable>(BoxedExecutable{instance.host, nullptr});
       DEPUTY_SDK_ASSIGN_OR_RETURN(boxed->executable, instance.delegate().CompilePartition(view, claim.handle));
@@ -165,12 +160,21 @@ struct Thunks {
   }
 
  private:
+  // What is thrown here has no caller to tell; the log is all there is.
+  static void Release(const Instance& instance, void* claim) noexcept {
+    try {
+      instance.delegate().ReleaseClaim(claim);
+    } catch (...) {
+      instance.host.Error("an exception escaped while a claim was released");
+    }
+  }
+
   // A claim is consumed in every case, also when the call fails before the delegate sees it.
   struct UnusedClaim {
-    DelegateBase& delegate;
+    const Instance& instance;
     mutable void* handle;
     ~UnusedClaim() {
-      if (handle != nullptr) delegate.ReleaseClaim(handle);
+      if (handle != nullptr) Release(instance, handle);
     }
   };
 };

@@ -15,7 +15,7 @@ typedef struct deputy_blob_sink {
   uint32_t reserved;
   void *self;
   /* Appends `size` bytes, which it copies. Bytes of one blob arrive in one order, from one thread. A failure (too
-   * large, no memory) ends the call: serialize hands it back. Only inside serialize(). */
+   * large, no memory) ends the call: serialize hands it back. Only inside serialize(). [in-call] */
   deputy_status *(*write)(void *self, const void *data, uint64_t size);
 } deputy_blob_sink;
 
@@ -28,6 +28,7 @@ typedef struct deputy_blob {
   const void *data;
   uint64_t size;
   void *owner;
+  /* Once. [any-thread] */
   void (*release)(void *owner);
 } deputy_blob;
 

@@ -30,7 +30,7 @@ typedef struct deputy_device_sink {
   uint32_t reserved;
   void *self;
   /* Copies what it is given. A device that cannot be meant (no name, a name twice, more than 256 devices) is refused
-   * with INVALID_ARGUMENT, which the delegate hands back. Only inside enumerate(). */
+   * with INVALID_ARGUMENT, which the delegate hands back. Only inside enumerate(). [in-call] */
   deputy_status *(*add)(void *self, const deputy_device_info *device);
 } deputy_device_sink;
 

@@ -28,7 +28,7 @@ typedef struct deputy_estimate_sink {
   uint32_t reserved;
   void *self;
   /* Copies what it is given. Called once; a call without an answer says that everything is unknown. Only inside
-   * estimate(). */
+   * estimate(). [in-call] */
   void (*answer)(void *self, const deputy_estimate *estimate);
 } deputy_estimate_sink;
 

@@ -44,7 +44,7 @@ typedef struct deputy_type_sink {
   void *self;
   /* Type of the node's `output`-th output. `dims` has `rank` extents, -1 where not known; NULL with rank 0 means that
    * not even the rank is known, a scalar has dims != NULL. Copies. INVALID_ARGUMENT for an output that the node does
-   * not have. Only inside infer(). */
+   * not have. Only inside infer(). [in-call] */
   deputy_status *(*set_output)(void *self, uint32_t output, deputy_dtype dtype, const int64_t *dims, uint32_t rank);
 } deputy_type_sink;
 

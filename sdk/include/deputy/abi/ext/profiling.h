@@ -43,7 +43,7 @@ typedef struct deputy_debug_map_sink {
   void *self;
   /* `id` stands for these nodes of the partition. Many to many: an id may have several nodes, a node several ids. An id
    * that was added before is refused (INVALID_ARGUMENT), as is a node outside of the partition. Copies the array. Only
-   * inside debug_map(). */
+   * inside debug_map(). [in-call] */
   deputy_status *(*add)(void *self, uint32_t id, const deputy_node_id *nodes, uint64_t count);
 } deputy_debug_map_sink;
 

@@ -26,7 +26,8 @@ typedef struct deputy_claim_sink {
   uint32_t reserved;
   void *self;
   /* Copies the arrays. On success the host owns claim->handle until it passes it to compile (adopted) or to
-   * claim_release (refused), exactly once. On failure the handle stays the delegate's. Only inside propose(). */
+   * claim_release (refused), exactly once. On failure the handle stays the delegate's. Only inside propose().
+   * [in-call] */
   deputy_status *(*add)(void *self, const deputy_claim *claim);
 } deputy_claim_sink;
 
@@ -42,7 +43,7 @@ typedef struct deputy_group_sink {
   uint32_t reserved;
   void *self;
   /* Copies the array. INVALID_ARGUMENT, and no group, for nodes that there are not, a node named twice, or one that is
-   * in a group already. Only inside the call that was given the sink. */
+   * in a group already. [in-call] */
   deputy_status *(*add)(void *self, const deputy_group *group);
 } deputy_group_sink;
 

@@ -16,6 +16,13 @@
 #define DEPUTY_ABI_MINOR 1u
 #define DEPUTY_ABI_VERSION ((DEPUTY_ABI_MAJOR << 16) | DEPUTY_ABI_MINOR)
 
+/* The oldest host that a plugin built with these headers can live with: of 1.0 and later the first of the major number,
+ * since a plugin asks before it uses what was appended; of 0.x its own number alone. A vendor who cannot do without
+ * what a later minor number added defines it for the whole plugin: -DDEPUTY_ABI_MIN_HOST=0x10003u says 1.3. */
+#ifndef DEPUTY_ABI_MIN_HOST
+#define DEPUTY_ABI_MIN_HOST (DEPUTY_ABI_MAJOR > 0u ? DEPUTY_ABI_MAJOR << 16 : DEPUTY_ABI_VERSION)
+#endif
+
 #if defined(__cplusplus)
 #define DEPUTY_EXTERN_C extern "C"
 #define DEPUTY_STATIC_ASSERT(condition, message) static_assert(condition, message)

@@ -1,4 +1,4 @@
-/* What a plugin gives to the host: a table for the plugin, one for each of its delegates, and four kinds of object.
+/* What a plugin gives to the host: a table for the plugin, one for each of its delegates, and three kinds of object.
  *
  *   deputy_instance     a delegate opened on a device with options; made by open
  *   deputy_executable   a compiled partition: immutable, shared by all sessions, owner of converted weights
@@ -92,7 +92,12 @@ struct deputy_delegate {
   /* NULL for an unknown id. The table lives as long as the plugin. [any-thread] [any-state] */
   const void *(*get_extension)(const deputy_delegate *self, const char *id);
 
-  /* [load-time] */
+  /* Opens the device `args->device` with the options, which the host has checked against the schema, and puts a new
+   * instance of the plugin's into *out; the host ends it with one close. `args` and what it points to live as long as
+   * the call, but for the host's table, which outlives the plugin. On failure *out stays as it is, nothing stays open
+   * and close is not called: NOT_SUPPORTED for a machine that cannot, UNAVAILABLE for a device that is absent or taken,
+   * INVALID_ARGUMENT for options that do not go together. close cannot fail, and comes when all executables of the
+   * instance are destroyed. [load-time] */
   deputy_status *(*open)(const deputy_delegate *self, const deputy_open_args *args, deputy_instance **out);
   void (*close)(deputy_instance *instance);
 
@@ -105,7 +110,10 @@ struct deputy_delegate {
   deputy_status *(*compile)(deputy_instance *instance, const deputy_partition *partition, deputy_executable **out);
   void (*executable_destroy)(deputy_executable *executable);
 
-  /* [any-thread] */
+  /* Puts a new context of the plugin's into *out: buffers and state of one session, none of it shared with another
+   * context. The host ends it with one context_destroy, which cannot fail, before it destroys the executable; no
+   * execute of the context runs then. On failure *out stays as it is and context_destroy is not called: OUT_OF_MEMORY,
+   * DEVICE_LOST, or UNAVAILABLE when the device has no room for one more. [any-thread] */
   deputy_status *(*context_create)(deputy_executable *executable, deputy_context **out);
   void (*context_destroy)(deputy_context *context);
 
@@ -116,7 +124,7 @@ struct deputy_delegate {
 struct deputy_plugin {
   uint32_t struct_size;
   uint32_t abi_version;  /* DEPUTY_ABI_VERSION of the headers that the plugin was built with */
-  uint32_t min_host_abi; /* oldest host ABI that the plugin can live with */
+  uint32_t min_host_abi; /* oldest host ABI that the plugin can live with: DEPUTY_ABI_MIN_HOST */
   uint32_t flags;        /* 0 */
   deputy_str id;         /* reverse domain: "com.example.npu" */
   deputy_str vendor;

@@ -72,7 +72,7 @@ typedef struct deputy_note_head {
       sizeof(deputy_note_head) + (sizeof(lines DEPUTY_NOTE_SANITIZER) + 3u) / 4u * 4u,                     \
       DEPUTY_NOTE_TYPE,                                                                                    \
       DEPUTY_NOTE_OWNER,                                                                                   \
-      {DEPUTY_NOTE_MAGIC, sizeof(deputy_note_head), DEPUTY_ABI_VERSION, DEPUTY_ABI_VERSION,                \
+      {DEPUTY_NOTE_MAGIC, sizeof(deputy_note_head), DEPUTY_ABI_VERSION, DEPUTY_ABI_MIN_HOST,               \
        sizeof(lines DEPUTY_NOTE_SANITIZER) - 1u},                                                          \
       lines DEPUTY_NOTE_SANITIZER}
 

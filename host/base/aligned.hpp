@@ -1,0 +1,26 @@
+// Memory in whole cache lines, which are also the widest vectors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+namespace deputy::host {
+
+inline constexpr size_t kAlignment = 64;
+
+constexpr size_t AlignUp(size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+struct FreeBytes {
+  void operator()(uint8_t* bytes) const { std::free(bytes); }
+};
+using AlignedBytes = std::unique_ptr<uint8_t, FreeBytes>;
+
+// AlignUp(bytes + 1) bytes, so that no bytes are memory too; null when there is none.
+inline AlignedBytes AllocateAligned(size_t bytes) {
+  if (bytes > SIZE_MAX - kAlignment) return nullptr;
+  return AlignedBytes(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, AlignUp(bytes + 1))));
+}
+
+}  // namespace deputy::host

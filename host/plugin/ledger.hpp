@@ -1,0 +1,44 @@
+// What the host lent to one delegate, written down while the delegate is checked (`debug: {check: true}`): what is used
+// after its time is reported by name instead of being read.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "deputy/abi/delegate.h"
+
+namespace deputy::host {
+
+// [any-thread]
+class Ledger {
+ public:
+  void Lend(const deputy_graph* graph);
+  void TakeBack(const deputy_graph* graph);
+  bool IsLent(const deputy_graph* graph) const;
+
+  // Statuses that the plugin has and must hand back. What came back stays readable, so that a second time is seen.
+  void Made(deputy_status* status);
+  void Returned(deputy_status* status);
+  bool CameBack(const deputy_status* status) const;
+  size_t statuses_out() const;
+
+  // The instance is closed; whatever the plugin still asks comes too late.
+  void Close();
+  bool closed() const;
+
+ private:
+  struct Delete {
+    void operator()(deputy_status* status) const;
+  };
+  mutable std::mutex mutex_;
+  std::set<const deputy_graph*> graphs_;
+  std::set<const deputy_status*> out_;
+  std::vector<std::unique_ptr<deputy_status, Delete>> back_;
+  bool closed_ = false;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,29 @@
+#include "origins.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace onednn {
+
+Origins::Origins(const Program& program) : makers_(program.value_count()) {
+  for (const Operation& operation : program.operations())
+    makers_[operation.output] = {operation.node, ReadBy(operation)};
+}
+
+std::vector<deputy_node_id> Origins::NodesOf(const Operation& operation, const Program& program) const {
+  std::set<deputy_node_id> nodes;
+  std::set<Value> seen;
+  std::vector<Value> open = {operation.output};
+  while (!open.empty()) {
+    const Value value = open.back();
+    open.pop_back();
+    // Constants that fusion made come from nodes that are met anyway.
+    if (value >= makers_.size() || !makers_[value].node || !seen.insert(value).second) continue;
+    nodes.insert(*makers_[value].node);
+    for (const Value read : makers_[value].reads)
+      if (program.ProducerOf(read) == kNoValue) open.push_back(read);
+  }
+  return {nodes.begin(), nodes.end()};
+}
+
+}  // namespace onednn

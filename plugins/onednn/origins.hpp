@@ -1,0 +1,28 @@
+// Which nodes of the model a primitive does. Fusion joins operations and drops those in between; what a primitive
+// stands for is all that was read between its result and the next results that still exist.
+#pragma once
+
+#include <vector>
+
+#include "program.hpp"
+
+namespace onednn {
+
+class Origins {
+ public:
+  Origins() = default;
+  // Remembers the program as it was read, before anything is fused.
+  explicit Origins(const Program& program);
+
+  // Ascending. Of an operation of the same program after fusion; two operations may share a node.
+  std::vector<deputy_node_id> NodesOf(const Operation& operation, const Program& program) const;
+
+ private:
+  struct Maker {
+    std::optional<deputy_node_id> node;  // none: an input or a constant
+    std::vector<Value> reads;
+  };
+  std::vector<Maker> makers_;  // by value
+};
+
+}  // namespace onednn

@@ -1,0 +1,45 @@
+// Tensors out of attributes and of numbers that say how they shall look.
+#include "cases/families.hpp"
+#include "definitions.hpp"
+
+namespace deputy::conformance {
+
+void AddGenerationCases(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder constant(cases, "Constant", seed);
+  constant.Quietly("value", Attribute::OfTensor(constant.Random({2, 3}))).Add();
+  for (const deputy_dtype dtype : TypesOf("Constant"))
+    constant.With("value", Attribute::OfTensor(constant.Random(dtype, {2, 3})))
+        .Note(std::string("to=") + reference::NameOf(dtype))
+        .Add();
+  for (const Setting& setting :
+       {Setting{"value_float", Attribute::Float(1.5f)}, Setting{"value_floats", Attribute::Floats({1.5f, -2})},
+        Setting{"value_int", Attribute::Int(-3)}, Setting{"value_ints", Attribute::Ints({4, -5, 6})}})
+    constant.With(setting.name, setting.value).Add();
+
+  CaseBuilder shape(cases, "ConstantOfShape", seed);
+  shape.Const(Whole({2, 3})).Add();
+  for (const deputy_dtype dtype : TypesOf("Constant"))
+    shape.Const(Whole({2, 3}))
+        .With("value", Attribute::OfTensor(shape.Random(dtype, {1}, 1, 2)))
+        .Note(std::string("to=") + reference::NameOf(dtype))
+        .Add();
+  for (const Dims& dims : std::vector<Dims>{{}, {0}, {2, 0}, {1, 1, 7}})
+    shape.Const(Whole(dims)).Note(ShapeNote(dims)).Add();
+  shape.In(Whole({2, 3})).Note("input=variable").Add();
+
+  CaseBuilder range(cases, "Range", seed);
+  const auto add = [&](deputy_dtype dtype, double start, double limit, double step) -> CaseBuilder& {
+    return range.Const(RealScalar(start, dtype)).Const(RealScalar(limit, dtype)).Const(RealScalar(step, dtype));
+  };
+  for (const deputy_dtype dtype : TypesOf("Range")) add(dtype, 2, 11, 3).Add();
+  const auto f = DEPUTY_DTYPE_FLOAT32, whole = DEPUTY_DTYPE_INT64;
+  add(f, 0.5, 2, 0.25).Note("delta=0.25").Add();
+  add(f, 0, 10, 3).Note("limit=10").Add();
+  add(whole, 10, 4, -2).Note("delta=-2").Add();
+  add(whole, 10, 3, -2).Note("limit=3 delta=-2").Add();
+  add(whole, 4, 4, 1).Note("shape=empty").Add();
+  add(whole, 5, 4, 1).Note("limit=below").Add();
+  range.In(WholeScalar(1)).In(WholeScalar(6)).In(WholeScalar(2)).Note("inputs=variable").Add();
+}
+
+}  // namespace deputy::conformance

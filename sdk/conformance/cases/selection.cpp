@@ -1,0 +1,54 @@
+// Operators whose output is as long as the elements decide.
+#include "cases/families.hpp"
+#include "definitions.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+Attribute Int(int64_t value) { return Attribute::Int(value); }
+
+Tensor Kept(std::vector<int64_t> values) {
+  Tensor made(DEPUTY_DTYPE_BOOL, {static_cast<int64_t>(values.size())});
+  made.whole = std::move(values);
+  return made;
+}
+
+}  // namespace
+
+void AddSelectionCases(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder zero(cases, "NonZero", seed);
+  // About a third of the elements is zero.
+  const auto gaps = [&](deputy_dtype dtype, const Dims& dims) {
+    Tensor made = zero.Random(dtype, dims);
+    for (int64_t i = 0; i < made.count(); i += 3) made.Put(i, int64_t{0});
+    return made;
+  };
+  for (const deputy_dtype dtype : TypesOf("NonZero")) zero.In(gaps(dtype, {3, 4})).Add();
+  for (const Dims& dims : std::vector<Dims>{{7}, {2, 3, 4}, {1, 1}, {0, 3}})
+    zero.In(gaps(DEPUTY_DTYPE_FLOAT32, dims)).Note(ShapeNote(dims)).Add();
+  zero.In(Tensor(DEPUTY_DTYPE_FLOAT32, {3, 4})).Note("values=zero").Add();
+
+  CaseBuilder some(cases, "Compress", seed);
+  for (const deputy_dtype dtype : TypesOf("Compress"))
+    some.In(some.Random(dtype, {3, 4})).Const(Kept({0, 1, 1, 0, 1})).Add();
+  some.In(some.Random({3, 4})).Const(Kept({1, 0, 1})).With("axis", Int(0)).Add();
+  some.In(some.Random({3, 4})).Const(Kept({0, 1, 1})).With("axis", Int(1)).Note("condition=shorter").Add();
+  some.In(some.Random({2, 3, 4})).Const(Kept({1, 0, 1})).With("axis", Int(-2)).Add();
+  some.In(some.Random({3, 4})).In(Kept({0, 1, 1, 0})).With("axis", Int(1)).Note("condition=variable").Add();
+  some.In(some.Random({3, 4})).Const(Kept({0, 0})).Note("condition=false").Add();
+
+  CaseBuilder unique(cases, "Unique", seed);
+  const auto few = [&](deputy_dtype dtype, const Dims& dims) { return unique.Random(dtype, dims, 0, 0.125); };
+  for (const deputy_dtype dtype : TypesOf("Unique")) unique.In(few(dtype, {9})).Outputs(4).Add();
+  const auto f = DEPUTY_DTYPE_FLOAT32;
+  unique.In(few(f, {9})).With("sorted", Int(0)).Outputs(4).Add();
+  unique.In(few(f, {3, 5})).Outputs(4).Note("shape=[3,5]").Add();
+  unique.In(few(f, {9, 1})).With("axis", Int(0)).Outputs(4).Add();
+  unique.In(few(f, {2, 9})).With("axis", Int(1)).Outputs(4).Add();
+  unique.In(few(f, {2, 9})).With("axis", Int(-1)).With("sorted", Int(0)).Outputs(4).Add();
+  unique.In(few(f, {1, 9, 2})).With("axis", Int(1)).Outputs(4).Note("shape=[1,9,2]").Add();
+  unique.In(few(f, {9})).Note("outputs=1").Add();
+  unique.In(few(f, {1})).Outputs(4).Note("shape=[1]").Add();
+}
+
+}  // namespace deputy::conformance

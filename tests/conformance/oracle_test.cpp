@@ -1,0 +1,228 @@
+// The conformance kit's oracle, which judges others, judged itself: it knows every operator of the SDK's list or says
+// why not, it has cases for each element type, and it agrees with ONNX's own cases and with the host's kernels.
+#include <gtest/gtest.h>
+
+#include <climits>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <set>
+
+#include "definitions.hpp"
+#include "deputy/deputy.hpp"
+#include "onnx_case.hpp"
+#include "onnx_model.hpp"
+#include "tolerance.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+using reference::Tensor;
+
+TEST(Oracle, KnowsEveryOperatorOfTheListOrSaysWhyNot) {
+  std::map<std::string, std::string> absent;
+  for (const reference::Absence& one : reference::Absences()) absent[one.op_type] = one.reason;
+  for (const OperatorFacts& facts : AllOperators()) {
+    const std::string name(facts.name);
+    EXPECT_TRUE(facts.domain.empty()) << name << ": the oracle looks at names alone";
+    EXPECT_NE(reference::Knows(name), absent.count(name) != 0) << name;
+    absent.erase(name);
+  }
+  for (const auto& [name, reason] : absent) ADD_FAILURE() << name << " is absent, but not on the list";
+}
+
+// Attributes that make no difference outside of training, or to what these element types hold.
+const std::set<std::string>& WithoutEffect() {
+  static const auto* const names = new std::set<std::string>{"momentum",   "training_mode", "seed",     "saturate",
+                                                             "round_mode", "stash_type",    "precision"};
+  return *names;
+}
+// Attributes with which no case can be told right from wrong.
+const std::map<std::string, std::string>& WithoutCase() {
+  static const auto* const names =
+      new std::map<std::string, std::string>{{"Attention.softmax_precision", "how precisely the softmax is computed"},
+                                             {"Constant.value_string", "a string"},
+                                             {"Constant.value_strings", "strings"},
+                                             {"TopK.sorted", "without it any order is right"}};
+  return *names;
+}
+
+TEST(Oracle, ComputesEveryCase) {
+  for (const Case& tested : AllCases(0))
+    EXPECT_FALSE(reference::Compute(tested.node, tested.operands()).empty()) << tested.name();
+}
+
+TEST(Oracle, HasACaseForEveryOperatorAndElementType) {
+  std::map<std::string, std::set<deputy_dtype>> covered;
+  for (const Case& tested : AllCases(0)) {
+    std::set<deputy_dtype>& types = covered[tested.node.op_type];
+    for (const Operand& input : tested.inputs)
+      if (input.present) types.insert(input.value.dtype);
+    for (const Tensor& output : reference::Compute(tested.node, tested.operands())) types.insert(output.dtype);
+  }
+  for (const OperatorFacts& facts : AllOperators()) {
+    const std::string name(facts.name);
+    if (!reference::Knows(name)) continue;
+    // The logarithm of a sum of powers of e is no whole number, and each library rounds in its own way.
+    const bool floats_alone = name == "ReduceLogSumExp";
+    for (const deputy_dtype dtype : TypesOf(name))
+      EXPECT_TRUE(covered[name].count(dtype) != 0 || (floats_alone && !reference::IsReal(dtype)))
+          << name << " with " << reference::NameOf(dtype);
+  }
+}
+
+TEST(Oracle, HasACaseForEveryAttribute) {
+  std::map<std::string, std::set<std::string>> covered;
+  for (const Case& tested : AllCases(0))
+    for (const auto& [name, value] : tested.node.attributes) covered[tested.node.op_type].insert(name);
+  for (const OperatorFacts& facts : AllOperators()) {
+    const std::string type(facts.name);
+    if (!reference::Knows(type)) continue;
+    for (const AttributeFact& attribute : facts.attributes) {
+      const std::string name(attribute.name), full = type + "." + name;
+      const bool excused = WithoutEffect().count(name) != 0 || WithoutCase().count(full) != 0;
+      EXPECT_NE(covered[type].count(name) != 0, excused) << full;
+    }
+  }
+}
+
+TEST(Oracle, HasACaseForEveryMeaningThatAnOperatorHad) {
+  std::map<std::string, std::set<int32_t>> covered;
+  for (const Case& tested : AllCases(0)) covered[tested.node.op_type].insert(tested.node.since_version);
+  for (const OperatorFacts& facts : AllOperators()) {
+    const std::string type(facts.name);
+    if (!reference::Knows(type)) continue;
+    const std::set<int32_t>& versions = covered[type];
+    for (size_t i = 0; i < facts.definitions.size(); ++i) {
+      if (!facts.definitions[i].changed || (type == "Cast" && i == 0)) continue;  // its attribute was another kind
+      size_t next = i + 1;
+      while (next < facts.definitions.size() && !facts.definitions[next].changed) ++next;
+      const int32_t end = next < facts.definitions.size() ? facts.definitions[next].since : INT_MAX;
+      EXPECT_NE(versions.lower_bound(facts.definitions[i].since), versions.lower_bound(end))
+          << type << " of definition " << facts.definitions[i].since;
+    }
+  }
+}
+
+// As ONNX's own runner compares; what is computed in half precision by others is as far off as that is.
+std::string DifferenceFrom(const Tensor& expected, const Tensor& got) {
+  if (got.dtype != expected.dtype)
+    return std::string("is ") + reference::NameOf(got.dtype) + " instead of " + reference::NameOf(expected.dtype);
+  if (got.dims != expected.dims) return "is " + TextOf(got.dims) + " instead of " + TextOf(expected.dims);
+  Tolerance tolerance{0, 0, 0, "whole numbers"};
+  if (reference::IsReal(expected.dtype))
+    tolerance = {1e-7, 1e-3, 1e-6, "1e-7, 1e-3 of the element and 1e-6 of the largest"};
+  if (reference::BytesOf(expected.dtype) == 2 && reference::IsReal(expected.dtype))
+    tolerance = {1e-3, 1e-2, 0, "1e-3 and 1e-2 of the element"};
+  return Difference(got, expected, tolerance);
+}
+
+std::string FaultOf(const OnnxCase& tested) {
+  const std::vector<Tensor> got = RunOnOracle(tested);
+  for (size_t i = 0; i < got.size(); ++i)
+    if (const std::string wrong = DifferenceFrom(tested.expected[i].second, got[i]); !wrong.empty())
+      return "output " + std::to_string(i) + ": " + wrong;
+  return "";
+}
+
+TEST(Oracle, AgreesWithTheConformanceCasesOfOnnx) {
+  const fs::path root = fs::path(DEPUTY_TEST_DATA) / "onnx-cases";
+  if (!fs::is_directory(root))
+    GTEST_SKIP() << "no cases at " << root << "; set DEPUTY_TEST_DATA to a folder with models/ and onnx-cases/";
+  std::set<fs::path> folders;
+  for (const auto& group : fs::directory_iterator(root))
+    if (group.is_directory())
+      for (const auto& folder : fs::directory_iterator(group)) folders.insert(folder.path());
+  size_t passed = 0, failed = 0;
+  std::map<std::string, size_t> not_applicable;
+  for (const fs::path& folder : folders) {
+    try {
+      const std::string wrong = FaultOf(ReadOnnxCase(folder));
+      if (!wrong.empty()) ADD_FAILURE() << folder.filename().string() << ": " << wrong;
+      ++(wrong.empty() ? passed : failed);
+    } catch (const NotApplicable& why) {
+      ++not_applicable[why.reason];
+    }
+  }
+  size_t others = 0;
+  for (const auto& [reason, count] : not_applicable) {
+    std::cout << "not applicable, " << count << " cases: " << reason << "\n";
+    others += count;
+  }
+  std::cout << passed << " passed, " << failed << " failed, " << others << " not applicable\n";
+  EXPECT_GE(passed, size_t{800});
+}
+
+// The outputs that the host's own kernels compute in a model of this one node.
+Result<std::vector<Tensor>> OnHost(::deputy::Context& context, const Case& tested,
+                                   const std::vector<Tensor>& expected) {
+  const std::vector<uint8_t> bytes = OnnxModel(tested, expected);
+  Model model;
+  if (const Status status = model.Build(bytes.data(), bytes.size(), ModelType::kOnnx, context); !status.ok())
+    return status;
+  Result<Session> session = model.CreateSession();
+  if (!session.ok()) return session.status();
+  std::vector<::deputy::Tensor> inputs, outputs;
+  std::vector<std::vector<uint8_t>> kept;
+  for (const Operand& input : tested.inputs) {
+    if (!input.present || input.constant) continue;
+    kept.push_back(reference::Encode(input.value));
+    Result<::deputy::Tensor> wrapped = ::deputy::Tensor::Wrap(static_cast<DType>(input.value.dtype), input.value.dims,
+                                                              kept.back().data(), kept.back().size());
+    if (!wrapped.ok()) return wrapped.status();
+    inputs.push_back(wrapped.value());
+  }
+  if (const Status status = session.value().Predict(inputs, &outputs); !status.ok()) return status;
+  std::vector<Tensor> got;
+  for (const ::deputy::Tensor& output : outputs)
+    got.push_back(reference::Decode(static_cast<deputy_dtype>(output.dtype()),
+                                    reference::Dims(output.shape().begin(), output.shape().end()),
+                                    static_cast<const uint8_t*>(output.data())));
+  return got;
+}
+
+// What the host's kernels leave out, and say so when the model is built: operators with a word of the cases' labels.
+const std::map<std::string, std::string>& LeftOutByHost() {
+  static const auto* const left_out = new std::map<std::string, std::string>{
+      {"BatchNormalization", "spatial=0"}, {"Col2Im", "dtype="}, {"Einsum", "dtype="}, {"GridSample", "dtype="},
+      {"OneHot", "dtype=float16"},         {"Shrink", "dtype="}};
+  return *left_out;
+}
+
+// Two computations that know nothing of each other; where they differ, one of them is wrong.
+TEST(Oracle, AgreesWithTheKernelsOfTheHost) {
+  Result<::deputy::Context> context = ::deputy::Context::FromYamlText("oracle", "version: 1\nlog: {level: off}\n");
+  ASSERT_TRUE(context.ok()) << context.status().ToString();
+  size_t compared = 0;
+  std::map<std::string, size_t> refused;
+  for (const Case& tested : AllCases(0)) {
+    const std::vector<Tensor> expected = reference::Compute(tested.node, tested.operands());
+    const Result<std::vector<Tensor>> got = OnHost(context.value(), tested, expected);
+    if (!got.ok()) {
+      const auto left_out = LeftOutByHost().find(tested.node.op_type);
+      EXPECT_TRUE(left_out != LeftOutByHost().end() && tested.label.find(left_out->second) != std::string::npos)
+          << tested.name() << ": " << got.status().ToString();
+      ++refused[tested.node.op_type];
+      continue;
+    }
+    ++compared;
+    ASSERT_EQ(got.value().size(), expected.size()) << tested.name();
+    for (size_t i = 0; i < expected.size(); ++i) {
+      const Tensor& one = got.value()[i];
+      const bool alike = one.dims == expected[i].dims && one.dtype == expected[i].dtype;
+      EXPECT_TRUE(alike) << tested.name() << ", output " << i << " is " << TextOf(one.dims) << " instead of "
+                         << TextOf(expected[i].dims) << ", or of another element type";
+      if (!alike) continue;
+      const std::string wrong = Difference(one, expected[i], ToleranceOf(tested, one.dtype, DEPUTY_DTYPE_UNDEFINED));
+      EXPECT_TRUE(wrong.empty()) << tested.name() << ", output " << i << ": " << wrong;
+    }
+  }
+  for (const auto& [op_type, count] : refused)
+    std::cout << "not applicable, " << count << " cases of " << op_type << ": the host leaves out "
+              << LeftOutByHost().at(op_type) << "\n";
+  std::cout << compared << " cases agree or are named above\n";
+}
+
+}  // namespace
+}  // namespace deputy::conformance
