@@ -273,8 +273,8 @@ def check_template(root, scratch, environment):
         blocks = blocks_of((document.folder / "README.md").read_text(encoding="utf-8"))
         for block in blocks:
             for word, meant in words.items():
-                missing -= {word} if word in block.text else set()
-                block.text = block.text.replace(word, meant)
+                block.text, count = re.subn(rf"(?<!\w){re.escape(word)}(?!\w)", lambda _, to=meant: to, block.text)
+                missing -= {word} if count else set()
             document.check(block)
         if missing:
             raise Wrong(f"it says nothing of {', '.join(sorted(missing))}")
