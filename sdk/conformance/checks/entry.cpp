@@ -11,11 +11,19 @@ namespace {
 
 std::string VersionText(uint32_t abi) { return std::to_string(abi >> 16) + "." + std::to_string(abi & 0xffff); }
 
+// Whether hosts of this kit's version take it: before 1.0 those of the same version alone, later those of the same
+// major number that have what it needs.
+bool IsServed(uint32_t abi, uint32_t min_host) {
+  constexpr uint32_t kMajor = DEPUTY_ABI_VERSION >> 16;
+  if (abi >> 16 != kMajor) return false;
+  return kMajor == 0 ? abi == DEPUTY_ABI_VERSION : min_host <= DEPUTY_ABI_VERSION;
+}
+
 void CheckNote(TestRun& run) {
   const PluginFile file = PluginFile::Read(run.settings().plugin);
   if (!file.fault.empty()) return run.Failed("", "the file " + file.fault);
   if (!file.has_note) return run.Failed("", "there is no manifest: the section .note.deputy is missing or damaged");
-  if (file.note.abi_version != DEPUTY_ABI_VERSION)
+  if (!IsServed(file.note.abi_version, file.note.min_host_abi))
     run.Failed("", "the manifest is for ABI " + VersionText(file.note.abi_version) + ", this kit for " +
                        VersionText(DEPUTY_ABI_VERSION));
   if (file.note.min_host_abi > file.note.abi_version) run.Failed("", "min_host_abi is newer than abi_version");
@@ -77,7 +85,7 @@ void CheckTables(TestRun& run) {
   const std::unique_ptr<Plugin> plugin = run.Load(false);
   if (plugin == nullptr) return;
   const deputy_plugin& table = plugin->table();
-  if (table.abi_version != DEPUTY_ABI_VERSION)
+  if (!IsServed(table.abi_version, table.min_host_abi))
     run.Failed("", "the plugin's table is for ABI " + VersionText(table.abi_version));
   CheckText(run, "the plugin's id", table.id, false);
   CheckText(run, "the plugin's vendor", table.vendor, true);
