@@ -16,9 +16,13 @@ namespace {
 thread_local bool no_memory = false;
 }
 
-// Not inlined: the compiler would take malloc for a mismatch of its delete, or delete for one of its malloc.
+// Not inlined: the compiler would take malloc for a mismatch of its delete, or delete for one of its malloc. All forms
+// that end in this delete, as sanitizers want it.
+[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  return no_memory ? nullptr : std::malloc(size == 0 ? 1 : size);
+}
 [[gnu::noinline]] void* operator new(size_t size) {
-  void* made = no_memory ? nullptr : std::malloc(size == 0 ? 1 : size);
+  void* made = operator new(size, std::nothrow);
   if (made == nullptr) throw std::bad_alloc();
   return made;
 }
