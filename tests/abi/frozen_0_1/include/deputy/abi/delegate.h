@@ -95,7 +95,7 @@ struct deputy_delegate {
 
   /* Opens the device `args->device` with the options, which the host has checked against the schema, and puts a new
    * instance of the plugin's into *out; the host ends it with one close. `args` and what it points to live as long as
-   * the call, but for the host's table, which lives until close returns. On failure *out stays as it is, nothing is open
+   * the call, but for the host's table, which lives until close returns. On failure *out stays as it was, none is open
    * and close is not called: NOT_SUPPORTED for a machine that cannot, UNAVAILABLE for a device that is absent or taken,
    * INVALID_ARGUMENT for options that do not go together. close cannot fail, and comes when all executables of the
    * instance are destroyed. [load-time] */
