@@ -158,15 +158,21 @@ const void* HostServices::Extension(std::string_view id) const {
 
 const deputy_graph* HostServices::Lent(const char* function, const deputy_graph* graph) const {
   if (ledger_ == nullptr || graph == nullptr || ledger_->IsLent(graph)) return graph;
-  LogLine(LogLevel::kError, source_,
-          fmt::format("{}: it asks about a graph that it does not have, or no more", function));
+  Complain(function, "it asks about a graph that it does not have, or no more");
   return nullptr;
 }
 
 bool HostServices::IsOpen(const char* function) const {
   if (ledger_ == nullptr || !ledger_->closed()) return true;
-  LogLine(LogLevel::kError, source_, fmt::format("{}: it is called after the instance was closed", function));
+  Complain(function, "it is called after the instance was closed");
   return false;
+}
+
+void HostServices::Complain(const char* function, const char* what) const noexcept {
+  try {
+    LogLine(LogLevel::kError, source_, fmt::format("{}: {}", function, what));
+  } catch (...) {  // no memory for the line; the plugin waits for this to return
+  }
 }
 
 }  // namespace deputy::host

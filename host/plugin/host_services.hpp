@@ -37,6 +37,8 @@ class HostServices {
   bool IsOpen(const char* function) const;
 
  private:
+  void Complain(const char* function, const char* what) const noexcept;
+
   std::string source_;
   ThreadPool* pool_;
   deputy_host table_;
