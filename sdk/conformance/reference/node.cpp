@@ -109,7 +109,14 @@ std::vector<Tensor> Compute(const Node& node, const Inputs& inputs) {
 }
 
 const std::vector<Absence>& Absences() {
+  const char* const draws = "it draws numbers: no result is the right one";
   static const auto* const absences = new std::vector<Absence>{
+      {"Bernoulli", draws},
+      {"Multinomial", draws},
+      {"RandomNormal", draws},
+      {"RandomNormalLike", draws},
+      {"RandomUniform", draws},
+      {"RandomUniformLike", draws},
       {"If", "control flow: its attributes are graphs, which a node shown to a plugin does not have"},
       {"Loop", "control flow: its attribute is a graph, which a node shown to a plugin does not have"},
       {"Scan", "control flow: its attribute is a graph, which a node shown to a plugin does not have"}};
