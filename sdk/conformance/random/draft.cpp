@@ -9,30 +9,15 @@ namespace deputy::conformance {
 
 using reference::Attribute;
 using reference::Dims;
+using reference::Least;
+using reference::Most;
 using reference::Tensor;
 
 namespace {
 
 constexpr int64_t kMostElements = 400;
 
-// The ends of an integer type.
-int64_t Least(deputy_dtype dtype) {
-  if (IsUnsigned(dtype) || dtype == kBool) return 0;
-  return std::numeric_limits<int64_t>::min() >> (64 - 8 * reference::BytesOf(dtype));
-}
-int64_t Most(deputy_dtype dtype) {
-  if (dtype == kBool) return 1;
-  const size_t bits = 8 * reference::BytesOf(dtype);
-  if (IsUnsigned(dtype)) return static_cast<int64_t>(std::numeric_limits<uint64_t>::max() >> (64 - bits));
-  return std::numeric_limits<int64_t>::max() >> (64 - bits);
-}
-
 }  // namespace
-
-bool IsUnsigned(deputy_dtype dtype) {
-  return dtype == DEPUTY_DTYPE_UINT8 || dtype == DEPUTY_DTYPE_UINT16 || dtype == DEPUTY_DTYPE_UINT32 ||
-         dtype == DEPUTY_DTYPE_UINT64;
-}
 
 Draft::Draft(const OperatorFacts& facts, uint64_t seed) : RandomSource(seed), facts_(facts) {
   const std::vector<Definition>& all = facts.definitions;

@@ -77,7 +77,7 @@ constexpr deputy_dtype kF32 = DEPUTY_DTYPE_FLOAT32, kF64 = DEPUTY_DTYPE_FLOAT64,
                        kI64 = DEPUTY_DTYPE_INT64, kI32 = DEPUTY_DTYPE_INT32, kU8 = DEPUTY_DTYPE_UINT8,
                        kI8 = DEPUTY_DTYPE_INT8, kBool = DEPUTY_DTYPE_BOOL;
 
-bool IsUnsigned(deputy_dtype dtype);
+using reference::IsUnsigned;
 inline reference::Attribute Int(int64_t value) { return reference::Attribute::Int(value); }
 inline reference::Attribute Ints(std::vector<int64_t> values) { return reference::Attribute::Ints(std::move(values)); }
 inline reference::Attribute Text(std::string value) { return reference::Attribute::String(std::move(value)); }

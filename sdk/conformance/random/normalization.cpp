@@ -18,9 +18,9 @@ void WriteBatchNormalization(Draft& d) {
     d.Set("spatial", Int(0));
     each.assign(dims.begin() + 1, dims.end());
   }
-  // From definition 14 on what is learned may be of another element type than the data.
-  const deputy_dtype learned = d.since() >= 14 && d.Once(3) ? d.Type() : dtype;
-  const deputy_dtype statistics = d.since() >= 15 && d.Once(3) ? d.Type() : learned;
+  // What was measured may be of another element type than the data, later what was learned as well.
+  const deputy_dtype learned = d.since() >= 15 && d.Once(3) ? d.Type() : dtype;
+  const deputy_dtype statistics = d.since() >= 14 && d.Once(3) ? d.Type() : dtype;
   d.In(d.Values(dtype, dims)).In(d.Values(learned, each, 0.5, 2)).In(d.Values(learned, each));
   d.In(d.Values(statistics, each)).In(d.Values(statistics, each, 0.25, 2));
   Epsilon(d);

@@ -6,14 +6,14 @@ namespace {
 
 using reference::Dims;
 
-// A smallest element of nothing does not exist.
-bool NeedsElements(const std::string& op_type) {
-  return op_type == "ReduceMax" || op_type == "ReduceMin" || op_type == "ReduceMean";
+// A mean of nothing does not exist; nor does a whole number that is the logarithm of nothing.
+bool NeedsElements(const std::string& op_type, deputy_dtype dtype) {
+  return op_type == "ReduceMean" || (op_type.find("Log") != std::string::npos && !reference::IsReal(dtype));
 }
 
 void WriteReduction(Draft& d) {
   const deputy_dtype dtype = d.Type();
-  const Dims dims = NeedsElements(d.op_type()) ? d.FullShape(0, 8) : d.Shape(0, 8);
+  const Dims dims = NeedsElements(d.op_type(), dtype) ? d.FullShape(0, 8) : d.Shape(0, 8);
   const auto rank = dims.size();
   const bool logarithm = d.op_type() == "ReduceLogSum", product = d.op_type() == "ReduceProd";
   if (logarithm)

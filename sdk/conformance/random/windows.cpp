@@ -79,6 +79,11 @@ void WriteConvTranspose(Draft& d) {
   const Channels c = DrawChannels(d);
   // Of SAME the words and ONNX's own inference have differed over where outputs end unless strides divide evenly.
   Window w = DrawWindow(d, rank, {"NOTSET", "VALID"});
+  // Padding takes away from the output, of which something stays.
+  for (size_t i = 0; i < rank; ++i) {
+    const int64_t full = (w.input[i] - 1) * w.strides[i] + (w.kernel[i] - 1) * w.dilations[i] + 1;
+    if (full <= w.pads[i] + w.pads[i + rank]) w.input[i] += 3;
+  }
   d.In(d.Values(dtype, Joined({c.batch, c.groups * c.in_group}, w.input)));
   d.In(d.Values(dtype, Joined({c.groups * c.in_group, c.out_group}, w.kernel)));
   if (d.Half()) d.In(d.Values(dtype, {c.groups * c.out_group}));

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
+#include <map>
 
 #include "reference/node.hpp"
 
@@ -114,16 +114,23 @@ std::vector<Tensor> Gelu(const Node& node, const Inputs& in) {
   return Map(*in[0], [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); });
 }
 
+// A limit of Clip: an input, or an attribute before definition 11. NULL: there is none.
+const Tensor* Limit(const Node& node, const Inputs& in, size_t input, const char* name, Tensor& made) {
+  if (node.since_version >= 11 || !node.Has(name)) return At(in, input);
+  made = Tensor(in[0]->dtype, {});
+  made.Put(0, node.Float(name, 0));
+  return &made;
+}
+
 std::vector<Tensor> Clip(const Node& node, const Inputs& in) {
-  constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  double low = -kInfinite, high = kInfinite;
-  if (node.since_version < 11) {
-    if (node.Has("min")) low = node.Float("min", 0);
-    if (node.Has("max")) high = node.Float("max", 0);
+  Tensor y = *in[0], made_low, made_high;
+  const Tensor* low = Limit(node, in, 1, "min", made_low);
+  const Tensor* high = Limit(node, in, 2, "max", made_high);
+  for (int64_t i = 0; i < y.count(); ++i) {
+    if (low != nullptr && Less(y, i, *low, 0)) y.Copy(i, *low, 0);
+    if (high != nullptr && Less(*high, 0, y, i)) y.Copy(i, *high, 0);
   }
-  if (At(in, 1) != nullptr) low = in[1]->Get(0);
-  if (At(in, 2) != nullptr) high = in[2]->Get(0);
-  return Map(*in[0], [=](double x) { return std::min(high, std::max(low, x)); });
+  return {y};
 }
 
 Tensor Converted(const Tensor& x, deputy_dtype to) {
@@ -139,7 +146,18 @@ Tensor Converted(const Tensor& x, deputy_dtype to) {
   return y;
 }
 
+// The first definition of Cast names a type by its word.
+deputy_dtype Named(const std::string& word) {
+  static const auto* const words = new std::map<std::string, deputy_dtype>{
+      {"FLOAT", DEPUTY_DTYPE_FLOAT32},  {"UINT8", DEPUTY_DTYPE_UINT8},   {"INT8", DEPUTY_DTYPE_INT8},
+      {"UINT16", DEPUTY_DTYPE_UINT16},  {"INT16", DEPUTY_DTYPE_INT16},   {"INT32", DEPUTY_DTYPE_INT32},
+      {"INT64", DEPUTY_DTYPE_INT64},    {"BOOL", DEPUTY_DTYPE_BOOL},     {"FLOAT16", DEPUTY_DTYPE_FLOAT16},
+      {"DOUBLE", DEPUTY_DTYPE_FLOAT64}, {"UINT32", DEPUTY_DTYPE_UINT32}, {"UINT64", DEPUTY_DTYPE_UINT64}};
+  return words->at(word);
+}
+
 std::vector<Tensor> Cast(const Node& node, const Inputs& in) {
+  if (node.since_version < 6) return {Converted(*in[0], Named(node.String("to", "FLOAT")))};
   return {Converted(*in[0], static_cast<deputy_dtype>(node.Int("to", DEPUTY_DTYPE_FLOAT32)))};
 }
 std::vector<Tensor> CastLike(const Node&, const Inputs& in) { return {Converted(*in[0], in[1]->dtype)}; }
@@ -151,7 +169,7 @@ std::vector<Tensor> Test(const Node& node, const Inputs& in) {
   return {y};
 }
 
-bool IsNaN(double x, const Node&) { return std::isnan(x); }
+bool IsNotANumber(double x, const Node&) { return std::isnan(x); }
 bool IsInf(double x, const Node& node) {
   return std::isinf(x) && node.Int(x > 0 ? "detect_positive" : "detect_negative", 1) != 0;
 }
@@ -197,7 +215,7 @@ KernelRows ElementwiseKernels() {
           {"HardSwish", Plain<HardSwish>},
           {"Identity", Identity},
           {"IsInf", Test<IsInf>},
-          {"IsNaN", Test<IsNaN>},
+          {"IsNaN", Test<IsNotANumber>},
           {"LeakyRelu", LeakyRelu},
           {"Log", Plain<Log>},
           {"Mish", Plain<Mish>},
