@@ -18,7 +18,7 @@ namespace {
 using reference::Tensor;
 
 constexpr uint64_t kCount = 5000;
-constexpr size_t kShown = 150;
+constexpr size_t kShown = 1000000;
 
 uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);

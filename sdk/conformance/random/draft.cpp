@@ -197,11 +197,14 @@ Case Draft::Finish() {
   for (const auto& [name, value] : tested_.node.attributes) label += " " + name + "=" + TextOf(value);
   for (const Operand& input : tested_.inputs) {
     label += " ";
-    if (input.present)
-      label += std::string(input.constant ? "constant " : "") + reference::NameOf(input.value.dtype) +
-               TextOf(input.value.dims);
-    else
+    if (!input.present) {
       label += "-";
+      continue;
+    }
+    const Tensor& value = input.value;
+    label += std::string(input.constant ? "constant " : "") + reference::NameOf(value.dtype) + TextOf(value.dims);
+    // Short lists are axes, extents and the like, which say what is asked for.
+    if (!reference::IsReal(value.dtype) && value.rank() <= 1 && value.count() <= 8) label += "=" + TextOf(value.whole);
   }
   return std::move(tested_);
 }

@@ -11,13 +11,21 @@ bool NeedsElements(const std::string& op_type, deputy_dtype dtype) {
   return op_type == "ReduceMean" || (op_type.find("Log") != std::string::npos && !reference::IsReal(dtype));
 }
 
+reference::Tensor Positive(Draft& d, deputy_dtype dtype, const Dims& dims) {
+  reference::Tensor tensor(dtype, dims);
+  for (int64_t i = 0; i < tensor.count(); ++i) tensor.Put(i, d.Between(1, 9));
+  return tensor;
+}
+
 void WriteReduction(Draft& d) {
   const deputy_dtype dtype = d.Type();
   const Dims dims = NeedsElements(d.op_type(), dtype) ? d.FullShape(0, 8) : d.Shape(0, 8);
   const auto rank = dims.size();
   const bool logarithm = d.op_type() == "ReduceLogSum", product = d.op_type() == "ReduceProd";
-  if (logarithm)
-    d.In(reference::IsReal(dtype) ? d.Values(dtype, dims, 0.25, 2) : d.Values(dtype, dims, 1, 4));
+  if (logarithm && reference::IsReal(dtype))
+    d.In(d.Values(dtype, dims, 0.25, 2));
+  else if (logarithm)
+    d.In(Positive(d, dtype, dims));
   else if (product)
     d.In(reference::IsReal(dtype) ? d.Values(dtype, dims, 0.75, 1.25) : d.Ties(dtype, dims, -1, 1));
   else if (d.op_type() == "ReduceMax" || d.op_type() == "ReduceMin")

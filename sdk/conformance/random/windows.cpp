@@ -27,7 +27,7 @@ Window DrawWindow(Draft& d, size_t rank, const std::vector<std::string>& auto_pa
     // No more than a window less one, so that each window has an element.
     if (padded)
       for (const size_t at : {i, i + rank}) w.pads[at] = d.Between(0, std::min<int64_t>(w.kernel[i] - 1, 2));
-    const int64_t least = std::max<int64_t>(1, reach - w.pads[i] - w.pads[i + rank]);
+    const int64_t least = std::max(padded ? w.dilations[i] : 1, reach - w.pads[i] - w.pads[i + rank]);
     w.input.push_back(least + d.Between(0, rank <= 2 ? 5 : 2));
     const int64_t over = w.input[i] + w.pads[i] + w.pads[i + rank] - reach;
     w.output.push_back(pad.rfind("SAME", 0) == 0 ? (w.input[i] + w.strides[i] - 1) / w.strides[i]

@@ -68,9 +68,10 @@ std::vector<Tensor> Mod(const Node& node, const Inputs& in) {
 }
 
 std::vector<Tensor> PRelu(const Node&, const Inputs& in) {
+  const bool has_sign = !IsUnsigned(in[0]->dtype);
   return {Join(
       *in[0], *in[1], [](double x, double slope) { return x < 0 ? slope * x : x; },
-      [](int64_t x, int64_t slope) { return x < 0 ? slope * x : x; })};
+      [=](int64_t x, int64_t slope) { return has_sign && x < 0 ? WrappingProduct(slope, x) : x; })};
 }
 
 // Before definition 7 a list of slopes has one for each channel.

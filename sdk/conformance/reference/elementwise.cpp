@@ -29,7 +29,6 @@ std::vector<Tensor> MapWhole(const Tensor& x, const std::function<int64_t(int64_
 double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double Softplus(double x) { return x > 30 ? x : std::log1p(std::exp(x)); }
 double Softsign(double x) { return x / (1 + std::fabs(x)); }
-double Relu(double x) { return x > 0 ? x : (std::isnan(x) ? x : 0); }
 double Reciprocal(double x) { return 1 / x; }
 double HardSwish(double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }
 double Mish(double x) { return x * std::tanh(Softplus(x)); }
@@ -56,13 +55,21 @@ double Acosh(double x) { return std::acosh(x); }
 double Atanh(double x) { return std::atanh(x); }
 
 std::vector<Tensor> Abs(const Node&, const Inputs& in) {
-  if (!IsReal(in[0]->dtype)) return MapWhole(*in[0], [](int64_t v) { return v < 0 ? -v : v; });
+  if (IsUnsigned(in[0]->dtype)) return {*in[0]};
+  if (!IsReal(in[0]->dtype))
+    return MapWhole(*in[0], [](int64_t v) { return v < 0 ? static_cast<int64_t>(-static_cast<uint64_t>(v)) : v; });
   return Map(*in[0], [](double v) { return std::fabs(v); });
 }
 
 std::vector<Tensor> Neg(const Node&, const Inputs& in) {
-  if (!IsReal(in[0]->dtype)) return MapWhole(*in[0], [](int64_t v) { return -v; });
+  if (!IsReal(in[0]->dtype))
+    return MapWhole(*in[0], [](int64_t v) { return static_cast<int64_t>(-static_cast<uint64_t>(v)); });
   return Map(*in[0], [](double v) { return -v; });
+}
+
+std::vector<Tensor> Relu(const Node&, const Inputs& in) {
+  if (!IsReal(in[0]->dtype)) return MapWhole(*in[0], [](int64_t v) { return v > 0 ? v : 0; });
+  return Map(*in[0], [](double x) { return x > 0 ? x : (std::isnan(x) ? x : 0); });
 }
 
 std::vector<Tensor> BitwiseNot(const Node&, const Inputs& in) {
@@ -222,7 +229,7 @@ KernelRows ElementwiseKernels() {
           {"Neg", Neg},
           {"Not", Plain<NegateBits>},
           {"Reciprocal", Plain<Reciprocal>},
-          {"Relu", Plain<Relu>},
+          {"Relu", Relu},
           {"Round", Plain<RoundHalfEven>},
           {"Selu", Selu},
           {"Shrink", Shrink},
