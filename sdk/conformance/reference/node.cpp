@@ -97,6 +97,7 @@ std::vector<std::string> Node::Strings(const std::string& name, std::vector<std:
 }
 
 std::vector<int64_t> ListOf(const Tensor& tensor) {
+  if (!IsReal(tensor.dtype)) return tensor.whole;
   std::vector<int64_t> list;
   for (int64_t i = 0; i < tensor.count(); ++i) list.push_back(static_cast<int64_t>(tensor.Get(i)));
   return list;
