@@ -39,7 +39,7 @@ bool IsAligned(const flatbuffers::Vector<T>* vector, size_t to) {
   return vector == nullptr || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % to == 0;
 }
 
-bool IsKnown(DType dtype) { return SizeOf(dtype) != 0 || dtype == DType::kString || dtype == DType::kUndefined; }
+bool IsKnown(DType dtype) { return BitsOf(dtype) != 0 || dtype == DType::kString || dtype == DType::kUndefined; }
 
 struct Parts {
   std::span<const uint8_t> structure, weights;
@@ -196,7 +196,7 @@ class Reader {
       used_[segment] = 1;
     }
     if (type.dtype == DType::kBool) DEPUTY_RETURN_IF_ERROR(CheckBools(segment, bytes));
-    const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % SizeOf(type.dtype) == 0;
+    const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % std::max<size_t>(1, SizeOf(type.dtype)) == 0;
     if (weights_keep_ != nullptr && aligned)
       return Tensor::Wrap(type.dtype, type.dims, const_cast<uint8_t*>(bytes.data()), bytes.size(), weights_keep_);
     Tensor& copy = copies_[segment];

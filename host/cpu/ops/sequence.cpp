@@ -164,6 +164,8 @@ Status RunConcat(const KernelArgs& args, int64_t named_axis, bool stacks) {
   DEPUTY_ASSIGN_OR_RETURN(const ModelValue* const sequence, SequenceIn(args));
   const std::vector<Tensor>& elements = sequence->elements();
   if (elements.empty()) return Error(StatusCode::kInvalidArgument, "nothing to join in an empty sequence");
+  if (IsPacked(sequence->dtype()))
+    return Error(StatusCode::kNotSupported, "the CPU does not join elements of {}", NameOf(sequence->dtype()));
   const Shape& first = elements.front().shape();
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(named_axis, first.size() + (stacks ? 1 : 0)));
   Shape joined = first;

@@ -66,7 +66,7 @@ Status InferSequenceConstruct(InferenceContext& context) {
 
 Status InferSequenceEmpty(InferenceContext& context) {
   const auto dtype = static_cast<DType>(context.primitive().GetInt("dtype", 1));
-  if (SizeOf(dtype) == 0 && dtype != DType::kString)
+  if (BitsOf(dtype) == 0 && dtype != DType::kString)
     return Error(StatusCode::kModel, "{} is no element type", static_cast<int64_t>(dtype));
   context.SetOutput(0, ValueType{dtype, false, {}, ValueKind::kSequence});
   return {};

@@ -16,7 +16,8 @@ size_t OutputBytes(const Graph& graph, const Node& node) {
     if (!type.is_static()) continue;  // depends on the values: bounded by the inputs
     const std::optional<int64_t> count = CheckedElementCount(type.dims);
     const std::optional<size_t> size =
-        count ? CheckedMultiply<size_t>(static_cast<size_t>(*count), SizeOf(type.dtype)) : std::nullopt;
+        count ? CheckedMultiply<size_t>(static_cast<size_t>(*count), std::max<size_t>(1, SizeOf(type.dtype)))
+              : std::nullopt;
     const std::optional<size_t> sum = size ? CheckedAdd(bytes, *size) : std::nullopt;
     if (!sum) return SIZE_MAX;
     bytes = *sum;
