@@ -307,4 +307,7 @@ WITHOUT = {
     "Loop": "runs other operators",
     "Scan": "runs other operators",
     "Scatter": "ScatterElements by its older name",
+    **{name: "passes values on, which are no tensors" for name in (
+        "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct", "SequenceEmpty",
+        "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence", "ConcatFromSequence")},
 }
