@@ -109,10 +109,23 @@ std::vector<Tensor> Compute(const Node& node, const Inputs& inputs) {
 }
 
 const std::vector<Absence>& Absences() {
+  static const char* const kNoTensor = "it takes or makes sequences or optionals, which are never shown to a plugin";
   static const auto* const absences = new std::vector<Absence>{
+      {"ConcatFromSequence", kNoTensor},
       {"If", "control flow: its attributes are graphs, which a node shown to a plugin does not have"},
       {"Loop", "control flow: its attribute is a graph, which a node shown to a plugin does not have"},
-      {"Scan", "control flow: its attribute is a graph, which a node shown to a plugin does not have"}};
+      {"Optional", kNoTensor},
+      {"OptionalGetElement", kNoTensor},
+      {"OptionalHasElement", kNoTensor},
+      {"Scan", "control flow: its attribute is a graph, which a node shown to a plugin does not have"},
+      {"SequenceAt", kNoTensor},
+      {"SequenceConstruct", kNoTensor},
+      {"SequenceEmpty", kNoTensor},
+      {"SequenceErase", kNoTensor},
+      {"SequenceInsert", kNoTensor},
+      {"SequenceLength", kNoTensor},
+      {"SequenceMap", kNoTensor},
+      {"SplitToSequence", kNoTensor}};
   return *absences;
 }
 
