@@ -198,7 +198,7 @@ int Run(const Options& options) {
 Command MakeInspectCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax = app.add_subcommand("inspect", "Shows what is in a model file, whether or not it can be run");
-  syntax->add_option("model", options->model, "The model, .onnx or .dpm")->required()->type_name("FILE");
+  syntax->add_option("model", options->model, "The model, .onnx, .tflite or .dpm")->required()->type_name("FILE");
   AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
               "The shape of an input, for multiply-adds and types; extents that stay open are then 1");
   syntax->add_flag("--nodes", options->nodes, "Lists all nodes as well");

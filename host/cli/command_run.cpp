@@ -262,7 +262,7 @@ int Run(const Options& options) {
 Command MakeRunCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax = app.add_subcommand("run", "Runs a model: outputs, what ran where, how long it took");
-  syntax->add_option("model", options->model, "The model, .onnx or .dpm")->required()->type_name("MODEL");
+  syntax->add_option("model", options->model, "The model, .onnx, .tflite or .dpm")->required()->type_name("MODEL");
   options->context.AddTo(*syntax);
   AddRepeated(*syntax, "--input", options->inputs, "NAME=FILE",
               "An input: .npy, .pb (ONNX TensorProto), or raw bytes; without one, seeded random data");

@@ -114,6 +114,9 @@ class CaseRun {
     if (placement.ok())
       for (const DelegateReport& delegate : placement->delegates)
         result_.nodes.emplace_back(delegate.name, delegate.nodes);
+    if (!case_model_.drawing.empty())
+      return Stop(Skip(std::move(result_),
+                       fmt::format("{} draws numbers: no outputs are the right ones", case_model_.drawing)));
     for (size_t i = 0; i < outputs.size(); ++i)
       if (!Compare(DataFile(set, "output", i), model_.outputs()[i], outputs[i])) return false;
     return true;
@@ -312,11 +315,13 @@ CaseResult RunCase(const fs::path& folder, const Context& context, const CaseOpt
   CaseResult result;
   result.name = NameOfFolder(folder);
   std::error_code error;
-  if (!fs::exists(folder / "model.onnx", error)) return Skip(std::move(result), "no model.onnx");
+  fs::path file = folder / "model.onnx";
+  if (!fs::exists(file, error)) file = folder / "model.tflite";
+  if (!fs::exists(file, error)) return Skip(std::move(result), "no model.onnx and no model.tflite");
   const std::vector<fs::path> sets = DataSetsIn(folder);
   if (sets.empty()) return Skip(std::move(result), "no test_data_set_*");
   Model model;
-  const Status built = Build(folder / "model.onnx", context, options.via_dpm, model);
+  const Status built = Build(file, context, options.via_dpm, model);
   if (!built.ok()) return Refused(std::move(result), built);
   std::vector<Session> sessions;
   for (size_t i = 0; i < std::max<size_t>(options.sessions, 1); ++i) {

@@ -43,7 +43,17 @@ constexpr KnownAttribute kKnown[] = {
 #include "schema/operators.inc"
 };
 
+// What an attribute would change cannot be told, so that it is not read over.
+Status UnknownAttribute(const OperatorInfo& info, int64_t opset, const std::string& name) {
+  if (opset > info.newest())
+    return Error(StatusCode::kNotSupported,
+                 "opset {} has the attribute '{}', but {}-{}, the newest definition known, has not", opset,
+                 Printable(name), info.name, info.newest());
+  return Error(StatusCode::kModel, "{} of opset {} has no attribute '{}'", info.name, opset, Printable(name));
+}
+
 Status CheckKind(OpKind op, int64_t opset, const std::string& name, pb::AttributeProto::AttributeType type) {
+  if (op == OpKind::kOther) return {};
   const auto* const begin = std::lower_bound(std::begin(kKnown), std::end(kKnown), op,
                                              [](const KnownAttribute& it, OpKind wanted) { return it.op < wanted; });
   const KnownAttribute* wanted = nullptr;
@@ -52,7 +62,7 @@ Status CheckKind(OpKind op, int64_t opset, const std::string& name, pb::Attribut
     if (ProtoTypeOf(it->kind) == type) return {};
     wanted = it;
   }
-  if (wanted == nullptr) return {};
+  if (wanted == nullptr) return UnknownAttribute(*InfoOf(op), opset, name);
   return Error(StatusCode::kModel, "attribute '{}' is of kind {}, not {}", name,
                pb::AttributeProto::AttributeType_Name(type),
                pb::AttributeProto::AttributeType_Name(ProtoTypeOf(wanted->kind)));

@@ -97,6 +97,7 @@ std::vector<std::string> Node::Strings(const std::string& name, std::vector<std:
 }
 
 std::vector<int64_t> ListOf(const Tensor& tensor) {
+  if (!IsReal(tensor.dtype)) return tensor.whole;
   std::vector<int64_t> list;
   for (int64_t i = 0; i < tensor.count(); ++i) list.push_back(static_cast<int64_t>(tensor.Get(i)));
   return list;
@@ -109,23 +110,30 @@ std::vector<Tensor> Compute(const Node& node, const Inputs& inputs) {
 }
 
 const std::vector<Absence>& Absences() {
-  static const char* const kNoTensor = "it takes or makes sequences or optionals, which are never shown to a plugin";
+  const char* const draws = "it draws numbers: no result is the right one";
+  const char* const no_tensor = "it takes or makes sequences or optionals, which are never shown to a plugin";
   static const auto* const absences = new std::vector<Absence>{
-      {"ConcatFromSequence", kNoTensor},
+      {"Bernoulli", draws},
+      {"ConcatFromSequence", no_tensor},
+      {"Multinomial", draws},
+      {"RandomNormal", draws},
+      {"RandomNormalLike", draws},
+      {"RandomUniform", draws},
+      {"RandomUniformLike", draws},
       {"If", "control flow: its attributes are graphs, which a node shown to a plugin does not have"},
       {"Loop", "control flow: its attribute is a graph, which a node shown to a plugin does not have"},
-      {"Optional", kNoTensor},
-      {"OptionalGetElement", kNoTensor},
-      {"OptionalHasElement", kNoTensor},
+      {"Optional", no_tensor},
+      {"OptionalGetElement", no_tensor},
+      {"OptionalHasElement", no_tensor},
       {"Scan", "control flow: its attribute is a graph, which a node shown to a plugin does not have"},
-      {"SequenceAt", kNoTensor},
-      {"SequenceConstruct", kNoTensor},
-      {"SequenceEmpty", kNoTensor},
-      {"SequenceErase", kNoTensor},
-      {"SequenceInsert", kNoTensor},
-      {"SequenceLength", kNoTensor},
-      {"SequenceMap", kNoTensor},
-      {"SplitToSequence", kNoTensor}};
+      {"SequenceAt", no_tensor},
+      {"SequenceConstruct", no_tensor},
+      {"SequenceEmpty", no_tensor},
+      {"SequenceErase", no_tensor},
+      {"SequenceInsert", no_tensor},
+      {"SequenceLength", no_tensor},
+      {"SequenceMap", no_tensor},
+      {"SplitToSequence", no_tensor}};
   return *absences;
 }
 
