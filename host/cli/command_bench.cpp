@@ -219,6 +219,8 @@ int Run(Options options) {
   Status status = model.Build(options.model, *context);
   measured.build_ns = watch.Lap();
   if (!status.ok()) return Fail(Stage::kModel, status);
+  status = RequireTensors(model);
+  if (!status.ok()) return Fail(Stage::kSetup, status);
   Result<BoundInputs> bound = BindInputs(model.inputs(), options.inputs, options.shapes, options.seed);
   if (!bound.ok()) return Fail(Stage::kSetup, bound.status());
   measured.bound = std::move(bound).value();

@@ -65,7 +65,8 @@ Result<std::vector<std::pair<std::string, Shape>>> NamedShapes(const std::vector
   DEPUTY_ASSIGN_OR_RETURN(const KnownShapes known, ParseShapes(arguments, inputs));
   DEPUTY_ASSIGN_OR_RETURN(CompletedShapes completed, CompleteShapes(inputs, known));
   std::vector<std::pair<std::string, Shape>> named;
-  for (size_t i = 0; i < inputs.size(); ++i) named.emplace_back(inputs[i].name, std::move(completed.shapes[i]));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].kind == ValueKind::kTensor) named.emplace_back(inputs[i].name, std::move(completed.shapes[i]));
   return named;
 }
 
@@ -73,6 +74,7 @@ Json ToJson(const std::vector<TensorInfo>& infos) {
   Json list = Json::array();
   for (const TensorInfo& info : infos)
     list.push_back({{"name", info.name},
+                    {"kind", NameOf(info.kind)},
                     {"dtype", NameOf(info.dtype)},
                     {"shape", info.ranked ? Json(info.shape) : Json(nullptr)},
                     {"dims", info.ranked ? Json(info.dims) : Json(nullptr)}});

@@ -38,6 +38,7 @@ Result<std::vector<Shape>> ShapesOf(const std::vector<TensorInfo>& inputs, const
   std::string listed, flags;
   for (size_t i = 0; i < inputs.size(); ++i) {
     listed += fmt::format("{}'{}' {}", listed.empty() ? "" : ", ", inputs[i].name, TypeText(inputs[i]));
+    if (inputs[i].kind != ValueKind::kTensor) continue;
     const bool open = !inputs[i].ranked || std::any_of(inputs[i].shape.begin(), inputs[i].shape.end(),
                                                        [](int64_t extent) { return extent < 0; });
     if (!open || known[i]) continue;

@@ -212,6 +212,8 @@ int Run(const Options& options) {
   Status status = model.Build(options.model, *context);
   if (!status.ok()) return Fail(Stage::kModel, status);
 
+  status = RequireTensors(model);
+  if (!status.ok()) return Fail(Stage::kSetup, status);
   const Result<BoundInputs> bound = BindInputs(model.inputs(), options.inputs, options.shapes, options.seed);
   if (!bound.ok()) return Fail(Stage::kSetup, bound.status());
   const Result<std::vector<Expected>> expected = ParseExpected(options.expected, model.outputs());

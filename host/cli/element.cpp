@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "deputy/storage.hpp"
+
 namespace deputy::cli {
 namespace {
 
@@ -59,13 +61,15 @@ void Store(Tensor& tensor, int64_t index, T value) {
 
 }  // namespace
 
-bool IsNumeric(DType dtype) { return SizeOf(dtype) != 0; }
+bool IsNumeric(DType dtype) { return BitsOf(dtype) != 0; }
 
 bool IsFloating(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kFloat16 || dtype == DType::kBFloat16;
 }
 
 double ElementAt(const Tensor& tensor, int64_t index) {
+  if (IsStorage(tensor.dtype()))
+    return double{DecodeStorage(tensor.dtype(), CodeAt(tensor.dtype(), tensor.data(), index))};
   switch (tensor.dtype()) {
     case DType::kFloat32: return Load<float>(tensor, index);
     case DType::kFloat64: return Load<double>(tensor, index);
@@ -80,13 +84,24 @@ double ElementAt(const Tensor& tensor, int64_t index) {
     case DType::kInt32: return Load<int32_t>(tensor, index);
     case DType::kUint64: return static_cast<double>(Load<uint64_t>(tensor, index));
     case DType::kInt64: return static_cast<double>(Load<int64_t>(tensor, index));
-    case DType::kString:
-    case DType::kUndefined: break;
+    default: break;
   }
   return std::numeric_limits<double>::quiet_NaN();
 }
 
 void SetElement(Tensor& tensor, int64_t index, double value) {
+  if (IsStorage(tensor.dtype())) {
+    // The nearest of the few values there are.
+    int best = 0;
+    const int codes = 1 << BitsOf(tensor.dtype());
+    const auto distance = [&](int code) {
+      const double off = std::fabs(DecodeStorage(tensor.dtype(), static_cast<uint8_t>(code)) - value);
+      return std::isnan(off) ? HUGE_VAL : off;
+    };
+    for (int code = 1; code < codes; ++code)
+      if (distance(code) < distance(best)) best = code;
+    return SetCode(tensor.dtype(), tensor.mutable_data(), index, static_cast<uint8_t>(best));
+  }
   switch (tensor.dtype()) {
     case DType::kFloat32: return Store(tensor, index, static_cast<float>(value));
     case DType::kFloat64: return Store(tensor, index, value);
@@ -101,8 +116,7 @@ void SetElement(Tensor& tensor, int64_t index, double value) {
     case DType::kInt32: return Store(tensor, index, static_cast<int32_t>(value));
     case DType::kUint64: return Store(tensor, index, static_cast<uint64_t>(value));
     case DType::kInt64: return Store(tensor, index, static_cast<int64_t>(value));
-    case DType::kString:
-    case DType::kUndefined: break;
+    default: break;
   }
 }
 

@@ -27,7 +27,8 @@ double Difference(const Tensor& got, const Tensor& want, int64_t index, double a
   const size_t size = SizeOf(got.dtype()), offset = static_cast<size_t>(index) * size;
   const auto* x = static_cast<const char*>(got.data()) + offset;
   const auto* y = static_cast<const char*>(want.data()) + offset;
-  if (std::memcmp(x, y, size) == 0 || (std::isnan(a) && std::isnan(b))) return 0;
+  if ((size != 0 && std::memcmp(x, y, size) == 0) || (size == 0 && a == b) || (std::isnan(a) && std::isnan(b)))
+    return 0;
   if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<double>::infinity();
   if (std::isinf(a) || std::isinf(b)) return a == b ? 0 : std::numeric_limits<double>::infinity();
   const bool wide = got.dtype() == DType::kInt64 || got.dtype() == DType::kUint64;

@@ -1,6 +1,7 @@
 #include "cli/tensor_convert.hpp"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -41,6 +42,16 @@ std::optional<Tensor> ConvertTensor(const Tensor& tensor, DType dtype) {
     if (!rounds && ElementAt(*converted, i) != value) return std::nullopt;
   }
   return std::move(converted).value();
+}
+
+std::optional<Tensor> RepeatElement(const Tensor& tensor, const Shape& shape) {
+  const size_t size = SizeOf(tensor.dtype());
+  if (tensor.element_count() != 1 || size == 0) return std::nullopt;
+  Result<Tensor> repeated = Tensor::Allocate(tensor.dtype(), shape);
+  if (!repeated.ok()) return std::nullopt;
+  auto* const to = static_cast<uint8_t*>(repeated->mutable_data());
+  for (size_t at = 0; at < repeated->byte_size(); at += size) std::memcpy(to + at, tensor.data(), size);
+  return std::move(repeated).value();
 }
 
 }  // namespace deputy::cli

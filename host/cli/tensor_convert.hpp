@@ -11,4 +11,7 @@ namespace deputy::cli {
 // would, and for types that are no numbers.
 std::optional<Tensor> ConvertTensor(const Tensor& tensor, DType dtype);
 
+// The only element of a tensor, as often as `shape` holds; empty where there are more, or extents that are not known.
+std::optional<Tensor> RepeatElement(const Tensor& tensor, const Shape& shape);
+
 }  // namespace deputy::cli

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/nearest.hpp"
+#include "schema/operator_name.hpp"
 
 namespace deputy::host {
 namespace {
@@ -24,6 +25,12 @@ constexpr DTypeSet kFloats = kF16 | kF32 | kF64, kFloatsBf16 = kFloats | kBf16;
 constexpr DTypeSet kWide = kFloats | kU32 | kU64 | kI32 | kI64, kWideBf16 = kWide | kBf16;
 constexpr DTypeSet kNumeric = kWide | kU8 | kU16 | kI8 | kI16, kNumericBf16 = kNumeric | kBf16;
 constexpr DTypeSet kAnyButBf16 = kNumeric | kBool | kStr, kAnyTensor = kAnyButBf16 | kBf16;
+// What storage types came with an opset.
+constexpr DTypeSet kSmall19 =
+    Bit(DType::kFloat8E4M3FN) | Bit(DType::kFloat8E4M3FNUZ) | Bit(DType::kFloat8E5M2) | Bit(DType::kFloat8E5M2FNUZ);
+constexpr DTypeSet kSmall21 = kSmall19 | Bit(DType::kUint4) | Bit(DType::kInt4);
+constexpr DTypeSet kSmall23 = kSmall21 | Bit(DType::kFloat4E2M1), kSmall24 = kSmall23 | Bit(DType::kFloat8E8M0);
+constexpr DTypeSet kSmall25 = kSmall24 | Bit(DType::kUint2) | Bit(DType::kInt2);
 constexpr bool kChanged = true, kExtended = false;
 constexpr int32_t kStillThere = INT32_MAX;
 
@@ -61,7 +68,7 @@ constexpr OperatorAttribute Attribute(std::string_view name, int32_t since, int3
 
 constexpr OperatorInfo kOperators[] = {
 #define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs)                  \
-  {#name, domain, min_inputs, max_inputs, min_outputs, max_outputs, std::span(k##name##Definitions),           \
+  {schema::OperatorType(#name), domain, min_inputs, max_inputs, min_outputs, max_outputs, std::span(k##name##Definitions),           \
    std::span<const OperatorAttribute>(k##name##Attributes, std::size(k##name##Attributes) - 1)},
 #include "schema/operators.inc"
 };
@@ -82,14 +89,15 @@ const OperatorInfo* InfoOf(OpKind kind) {
 
 OpKind FindOperator(std::string_view domain, std::string_view op_type) {
   static const auto* index = [] {
-    auto* made = new std::unordered_map<std::string_view, OpKind>;
+    auto* made = new std::unordered_multimap<std::string_view, OpKind>;
     for (size_t i = 0; i < std::size(kOperators); ++i) made->emplace(kOperators[i].name, static_cast<OpKind>(i + 1));
     return made;
   }();
   if (domain == "ai.onnx") domain = "";
-  const auto found = index->find(op_type);
-  if (found == index->end() || InfoOf(found->second)->domain != domain) return OpKind::kOther;
-  return found->second;
+  const auto [first, last] = index->equal_range(op_type);
+  for (auto found = first; found != last; ++found)
+    if (InfoOf(found->second)->domain == domain) return found->second;
+  return OpKind::kOther;
 }
 
 std::string_view NearestOperator(std::string_view op_type) {

@@ -61,7 +61,7 @@ constexpr bool IsFloating(DType dtype) {
   return IsFloat16(dtype) || dtype == DType::kFloat32 || dtype == DType::kFloat64;
 }
 // Floating point of any width and integers; not bool.
-constexpr bool IsNumeric(DType dtype) { return SizeOf(dtype) != 0 && dtype != DType::kBool; }
+constexpr bool IsNumeric(DType dtype) { return SizeOf(dtype) != 0 && dtype != DType::kBool && !IsStorage(dtype); }
 
 // float, double
 template <class F>

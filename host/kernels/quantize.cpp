@@ -1,11 +1,14 @@
 #include "kernels/quantize.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 
+#include "deputy/storage.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/storage.hpp"
 
 namespace deputy::host {
 namespace {
@@ -96,7 +99,59 @@ char* At(void* data, int64_t index, DType dtype) {
   return static_cast<char*>(data) + static_cast<size_t>(index) * SizeOf(dtype);
 }
 
+// Packed elements share bytes, which no two threads may write.
+template <class F>
+void ForEachStoragePiece(DType dtype, const ScaleLayout& layout, ThreadPool& pool, F run) {
+  if (!IsPacked(dtype)) return ForEachPiece(layout, pool, run);
+  ThreadPool alone(1);
+  ForEachPiece(layout, alone, run);
+}
+
+float StoredAt(DType dtype, const void* data, int64_t index) {
+  return data == nullptr ? 0.0f : DecodeStorage(dtype, CodeAt(dtype, data, index));
+}
+
+bool DequantizeStorage(const ScaleLayout& layout, DType source_type, const void* source, const float* scales,
+                       const void* zero_points, DType target_type, void* target, ThreadPool& pool) {
+  const ConvertFunction narrow = FindConvert(DType::kFloat32, target_type);
+  ForEachPiece(layout, pool, [&](const Piece& piece) {
+    float wide[kBlock];
+    for (int64_t i = 0; i < piece.count; ++i) {
+      const int64_t at = piece.scale + i * piece.step;
+      const float stored = StoredAt(source_type, source, piece.first + i);
+      wide[i] = (stored - StoredAt(source_type, zero_points, at)) * scales[at];
+    }
+    narrow(wide, At(target, piece.first, target_type), piece.count);
+  });
+  return true;
+}
+
 }  // namespace
+
+bool QuantizeStorage(const ScaleLayout& layout, DType source_type, const void* source, const float* scales,
+                     DType target_type, const void* zero_points, bool saturate, void* target, ThreadPool& pool) {
+  if (!IsFloating(source_type) && source_type != DType::kInt32) return false;
+  const ConvertFunction widen = FindConvert(source_type, DType::kFloat32);
+  const bool whole = IsPacked(target_type) && target_type != DType::kFloat4E2M1;
+  const bool is_signed = target_type == DType::kInt4 || target_type == DType::kInt2;
+  const float count = std::ldexp(1.0f, static_cast<int>(BitsOf(target_type)));
+  const float low = is_signed ? -count / 2 : 0, high = low + count - 1;
+  Narrowing how;
+  how.saturate = saturate;
+  ForEachStoragePiece(target_type, layout, pool, [&](const Piece& piece) {
+    float wide[kBlock];
+    widen(At(source, piece.first, source_type), wide, piece.count);
+    for (int64_t i = 0; i < piece.count; ++i) {
+      const int64_t at = piece.scale + i * piece.step;
+      float value = wide[i] / scales[at];
+      if (whole) value = std::nearbyint(value);
+      value += StoredAt(target_type, zero_points, at);
+      if (whole) value = value > low ? std::min(value, high) : low;  // NaN becomes the lowest
+      SetCode(target_type, target, piece.first + i, EncodeStorage(target_type, double{value}, how));
+    }
+  });
+  return true;
+}
 
 bool Quantize(const ScaleLayout& layout, DType source_type, const void* source, const float* scales, DType target_type,
               const void* zero_points, void* target, ThreadPool& pool) {
@@ -119,6 +174,8 @@ bool Quantize(const ScaleLayout& layout, DType source_type, const void* source, 
 bool Dequantize(const ScaleLayout& layout, DType source_type, const void* source, const float* scales,
                 const void* zero_points, DType target_type, void* target, ThreadPool& pool) {
   if (!IsFloating(target_type)) return false;
+  if (IsStorage(source_type))
+    return DequantizeStorage(layout, source_type, source, scales, zero_points, target_type, target, pool);
   const ConvertFunction narrow = target_type == DType::kFloat32 ? nullptr : FindConvert(DType::kFloat32, target_type);
   const auto run = [&](auto tag) {
     using T = typename decltype(tag)::Type;

@@ -15,7 +15,11 @@ namespace deputy::host {
 bool Quantize(const ScaleLayout& layout, DType source_type, const void* source, const float* scales, DType target_type,
               const void* zero_points, void* target, ThreadPool& pool);
 
-// real = (integer - zero point) * scale, rounded to the target's type; also from int32.
+// The same for storage types: floats of 8 and 4 bits take the nearest value to real / scale + zero point.
+bool QuantizeStorage(const ScaleLayout& layout, DType source_type, const void* source, const float* scales,
+                     DType target_type, const void* zero_points, bool saturate, void* target, ThreadPool& pool);
+
+// real = (integer - zero point) * scale, rounded to the target's type; also from int32 and from storage types.
 bool Dequantize(const ScaleLayout& layout, DType source_type, const void* source, const float* scales,
                 const void* zero_points, DType target_type, void* target, ThreadPool& pool);
 

@@ -13,12 +13,14 @@
 namespace deputy {
 
 Result<size_t> ByteSize(DType dtype, std::span<const int64_t> shape) {
-  const size_t element = SizeOf(dtype);
-  if (element == 0)
-    return host::Error(StatusCode::kNotSupported, "tensors of {} cannot be held in memory", NameOf(dtype));
+  const size_t bits = BitsOf(dtype);
+  if (bits == 0) return host::Error(StatusCode::kNotSupported, "tensors of {} cannot be held in memory", NameOf(dtype));
   const std::optional<int64_t> count = host::CheckedElementCount(shape);
+  // Packed elements fill whole bytes together.
+  const size_t per_byte = bits < 8 ? 8 / bits : 1;
   const std::optional<size_t> bytes =
-      count ? host::CheckedMultiply<size_t>(static_cast<size_t>(*count), element) : std::nullopt;
+      count ? host::CheckedMultiply<size_t>((static_cast<size_t>(*count) + per_byte - 1) / per_byte, (bits + 7) / 8)
+            : std::nullopt;
   if (!bytes || *bytes > static_cast<size_t>(INT64_MAX))
     return host::Error(StatusCode::kInvalidArgument, "shape {} is not possible for a tensor of {}",
                        host::ShapeToString(shape), NameOf(dtype));

@@ -9,6 +9,15 @@
 
 namespace deputy::host {
 
+// Elements of a tensor whose byte_size is that of its extents.
+inline int64_t CountOf(const deputy_tensor& tensor) {
+  if (const size_t size = SizeOf(static_cast<DType>(tensor.dtype)); size != 0)
+    return static_cast<int64_t>(tensor.byte_size / size);
+  int64_t count = 1;
+  for (uint32_t i = 0; i < tensor.rank; ++i) count *= tensor.dims[i];
+  return count;
+}
+
 // Read-only. A view of a null pointer is an optional input that was left out.
 class ConstView {
  public:
@@ -19,7 +28,7 @@ class ConstView {
   std::span<const int64_t> dims() const { return {tensor_->dims, tensor_->rank}; }
   int64_t dim(size_t axis) const { return tensor_->dims[axis]; }
   size_t byte_size() const { return tensor_->byte_size; }
-  int64_t element_count() const { return static_cast<int64_t>(tensor_->byte_size / SizeOf(dtype())); }
+  int64_t element_count() const { return CountOf(*tensor_); }
   template <class T>
   const T* data() const {
     return static_cast<const T*>(tensor_->data);
@@ -42,7 +51,7 @@ class MutableView {
   std::span<const int64_t> dims() const { return {tensor_->dims, tensor_->rank}; }
   int64_t dim(size_t axis) const { return tensor_->dims[axis]; }
   size_t byte_size() const { return tensor_->byte_size; }
-  int64_t element_count() const { return static_cast<int64_t>(tensor_->byte_size / SizeOf(dtype())); }
+  int64_t element_count() const { return CountOf(*tensor_); }
   template <class T>
   T* data() const {
     return static_cast<T*>(tensor_->data);

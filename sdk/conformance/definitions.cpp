@@ -18,6 +18,12 @@ constexpr uint32_t kFloats = kF16 | kF32 | kF64, kFloatsBf16 = kFloats | kBf16;
 constexpr uint32_t kWide = kFloats | kU32 | kU64 | kI32 | kI64, kWideBf16 = kWide | kBf16;
 constexpr uint32_t kNumeric = kWide | kU8 | kU16 | kI8 | kI16, kNumericBf16 = kNumeric | kBf16;
 constexpr uint32_t kAnyButBf16 = kNumeric | kBool | kStr, kAnyTensor = kAnyButBf16 | kBf16;
+constexpr uint32_t kSmall19 = Bit(DEPUTY_DTYPE_FLOAT8E4M3FN) | Bit(DEPUTY_DTYPE_FLOAT8E4M3FNUZ) |
+                              Bit(DEPUTY_DTYPE_FLOAT8E5M2) | Bit(DEPUTY_DTYPE_FLOAT8E5M2FNUZ);
+constexpr uint32_t kSmall21 = kSmall19 | Bit(DEPUTY_DTYPE_UINT4) | Bit(DEPUTY_DTYPE_INT4);
+constexpr uint32_t kSmall23 = kSmall21 | Bit(DEPUTY_DTYPE_FLOAT4E2M1),
+                   kSmall24 = kSmall23 | Bit(DEPUTY_DTYPE_FLOAT8E8M0);
+constexpr uint32_t kSmall25 = kSmall24 | Bit(DEPUTY_DTYPE_UINT2) | Bit(DEPUTY_DTYPE_INT2);
 constexpr bool kChanged = true, kExtended = false;
 constexpr int32_t kStillThere = INT32_MAX;
 

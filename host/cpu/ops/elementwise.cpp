@@ -8,6 +8,7 @@
 #include "kernels/cast.hpp"
 #include "kernels/clip.hpp"
 #include "kernels/copy.hpp"
+#include "kernels/storage.hpp"
 #include "kernels/unary.hpp"
 
 namespace deputy::host {
@@ -36,9 +37,29 @@ KernelResult MakeUnary(const KernelSpec& spec, UnaryOp op, float default_alpha, 
   return MakeUnary(spec, op, parameters);
 }
 
+// From or to a type that is storage alone.
+KernelResult MakeStorageConversion(const KernelSpec& spec, DType from, DType to) {
+  if (BitsOf(from) == 0 || BitsOf(to) == 0)
+    return Error(StatusCode::kNotSupported, "{} from {} to {}", spec.primitive().op_type(), NameOf(from), NameOf(to));
+  Narrowing how;
+  how.saturate = spec.primitive().GetInt("saturate", 1) != 0;
+  const std::string_view scale = spec.primitive().GetString("round_mode", "up");
+  if (scale == "down") how.scale = Narrowing::Scale::kDown;
+  if (scale == "nearest") how.scale = Narrowing::Scale::kNearest;
+  return KernelOf([=](const KernelArgs& args) -> Status {
+    const ConstView input = args.input(0);
+    const MutableView output = args.output(0);
+    DEPUTY_RETURN_IF_ERROR(CheckTyped(input, from));
+    DEPUTY_RETURN_IF_ERROR(CheckOutput(output, to, input.dims()));
+    CastStorage(from, input.data<char>(), to, output.data<char>(), input.element_count(), how, args.pool);
+    return {};
+  });
+}
+
 KernelResult MakeConversion(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
   const DType from = spec.input_type(0).dtype, to = spec.output_type(0).dtype;
+  if (IsStorage(from) || IsStorage(to)) return MakeStorageConversion(spec, from, to);
   if (FindConvert(from, to) == nullptr)
     return Error(StatusCode::kNotSupported, "{} from {} to {}", spec.primitive().op_type(), NameOf(from), NameOf(to));
   return KernelOf<OutputMemory::kOverInputs>([=](const KernelArgs& args) -> Status {
@@ -148,12 +169,6 @@ KernelResult MakeClip(const KernelSpec& spec) {
     Clip(dtype, input.data<char>(), bottom, top, output.data<char>(), input.element_count(), args.pool);
     return {};
   });
-}
-
-KernelResult MakeIdentity(const KernelSpec& spec) {
-  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
-  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
-  return KernelOf<OutputMemory::kView>([](const KernelArgs& args) { return CopyElements(args); });
 }
 
 // Without training nothing is dropped: a copy, and a mask that is true everywhere.

@@ -9,6 +9,7 @@
 #include "cpu/ops/untyped.hpp"
 #include "graph/inference/slicing.hpp"
 #include "kernels/copy.hpp"
+#include "kernels/storage.hpp"
 #include "kernels/transpose.hpp"
 #include "tensor/shape.hpp"
 
@@ -178,7 +179,7 @@ Status RunTile(const KernelArgs& args) {
 
 Status RunTranspose(const KernelArgs& args, const SmallDims& perm_attribute, bool reversed) {
   const ConstView input = args.input(0);
-  DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(input));
+  DEPUTY_RETURN_IF_ERROR(CheckStored(input));
   SmallDims perm, dims, seen(input.rank(), 0);
   for (size_t d = 0; d < input.rank(); ++d) {
     const int64_t from = static_cast<int64_t>(input.rank() - 1 - d);
@@ -191,7 +192,18 @@ Status RunTranspose(const KernelArgs& args, const SmallDims& perm_attribute, boo
     dims.push_back(input.dim(axis));
   }
   DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), input.dtype(), dims));
-  Transpose(input.dims(), perm, input.data<char>(), args.output(0).data<char>(), element, args.pool);
+  const DType dtype = input.dtype();
+  char* const to = args.output(0).data<char>();
+  if (!IsPacked(dtype)) {
+    Transpose(input.dims(), perm, input.data<char>(), to, SizeOf(dtype), args.pool);
+    return {};
+  }
+  const int64_t count = input.element_count();
+  DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(2 * static_cast<size_t>(count)));
+  char *const bytes = static_cast<char*>(memory), *const moved = bytes + count;
+  Unpack(dtype, input.data<char>(), count, bytes);
+  Transpose(input.dims(), perm, bytes, moved, 1, args.pool);
+  Pack(dtype, moved, count, to);
   return {};
 }
 

@@ -114,6 +114,8 @@ Status RunPad(const KernelArgs& args, PadMode mode) {
 
 KernelResult MakePad(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  if (IsPacked(spec.input_type(0).dtype))
+    return Error(StatusCode::kNotSupported, "Pad of packed elements of {}", NameOf(spec.input_type(0).dtype));
   DEPUTY_ASSIGN_OR_RETURN(const PadMode mode, PadModeOf(spec.primitive().GetString("mode", "constant")));
   return KernelOf([mode](const KernelArgs& args) { return RunPad(args, mode); });
 }

@@ -45,8 +45,8 @@ struct QuantizationInputs {
 
 Result<QuantizationInputs> ReadInputs(const KernelArgs& args, QuantizationAttributes attributes, DType quantized) {
   const ConstView x = args.input(0), scales = args.input(1);
-  DEPUTY_RETURN_IF_ERROR(ElementBytes(x).status());
-  DEPUTY_RETURN_IF_ERROR(ElementBytes(scales).status());
+  DEPUTY_RETURN_IF_ERROR(CheckStored(x));
+  DEPUTY_RETURN_IF_ERROR(CheckStored(scales));
   QuantizationInputs inputs;
   Result<ScaleLayout> layout = LayOutScales(x.dims(), scales.dims(), attributes.axis, attributes.block);
   if (!layout.ok()) return std::move(layout).status().WithCode(StatusCode::kInvalidArgument);
@@ -82,13 +82,17 @@ void ChooseScale(const float* x, int64_t count, float& scale, uint8_t& zero_poin
 KernelResult MakeQuantizeLinear(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
   const QuantizationAttributes attributes = AttributesOf(spec.primitive());
-  return KernelOf([attributes](const KernelArgs& args) -> Status {
+  const bool saturate = spec.primitive().GetInt("saturate", 1) != 0;
+  return KernelOf([attributes, saturate](const KernelArgs& args) -> Status {
     const MutableView output = args.output(0);
     DEPUTY_ASSIGN_OR_RETURN(const QuantizationInputs inputs, ReadInputs(args, attributes, output.dtype()));
     const ConstView x = args.input(0);
     DEPUTY_RETURN_IF_ERROR(CheckOutput(output, output.dtype(), x.dims()));
-    const bool known = Quantize(inputs.layout, x.dtype(), x.data<void>(), inputs.scales, output.dtype(),
-                                inputs.zero_points, output.data<void>(), args.pool);
+    const bool known = IsStorage(output.dtype())
+                           ? QuantizeStorage(inputs.layout, x.dtype(), x.data<void>(), inputs.scales, output.dtype(),
+                                             inputs.zero_points, saturate, output.data<void>(), args.pool)
+                           : Quantize(inputs.layout, x.dtype(), x.data<void>(), inputs.scales, output.dtype(),
+                                      inputs.zero_points, output.data<void>(), args.pool);
     return known ? Status() : CannotQuantize(x.dtype(), output.dtype());
   });
 }

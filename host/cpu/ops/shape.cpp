@@ -6,6 +6,7 @@
 
 #include "cpu/makers.hpp"
 #include "cpu/ops/untyped.hpp"
+#include "deputy/storage.hpp"
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
 
@@ -126,6 +127,11 @@ KernelResult MakeConstantOfShape(const KernelSpec& spec) {
     DEPUTY_ASSIGN_OR_RETURN(const SmallDims dims, ReadInts(args.input(0), "input"));
     const MutableView output = args.output(0);
     DEPUTY_RETURN_IF_ERROR(CheckOutput(output, dtype, dims));
+    if (IsPacked(dtype)) {
+      for (int64_t i = 0; i < output.element_count(); ++i)
+        SetCode(dtype, output.data<void>(), i, static_cast<uint8_t>(bits));
+      return {};
+    }
     Fill(&bits, output.data<void>(), output.element_count(), SizeOf(dtype), args.pool);
     return {};
   });

@@ -13,19 +13,25 @@ Status CheckMovable(const KernelSpec& spec) {
   return {};
 }
 
-Result<size_t> ElementBytes(const ConstView& tensor) {
+Status CheckStored(const ConstView& tensor) {
   if (!tensor.present()) return Error(StatusCode::kInternal, "an input is missing");
-  const size_t bytes = SizeOf(tensor.dtype());
-  if (bytes == 0)
+  if (BitsOf(tensor.dtype()) == 0)
     return Error(StatusCode::kNotSupported, "the CPU does not move elements of type {}", NameOf(tensor.dtype()));
   if (!BytesFit(tensor.dtype(), tensor.dims(), tensor.byte_size()))
     return Error(StatusCode::kInternal, "an input of shape {} has {} bytes", ShapeToString(tensor.dims()),
                  tensor.byte_size());
-  return bytes;
+  return {};
+}
+
+Result<size_t> ElementBytes(const ConstView& tensor) {
+  DEPUTY_RETURN_IF_ERROR(CheckStored(tensor));
+  if (IsPacked(tensor.dtype()))
+    return Error(StatusCode::kNotSupported, "the CPU does not move packed elements of {} here", NameOf(tensor.dtype()));
+  return SizeOf(tensor.dtype());
 }
 
 Status ExplainInput(const ConstView& input, DType dtype) {
-  DEPUTY_RETURN_IF_ERROR(ElementBytes(input).status());
+  DEPUTY_RETURN_IF_ERROR(CheckStored(input));
   return Error(StatusCode::kInternal, "an input is {} where {} was planned", NameOf(input.dtype()), NameOf(dtype));
 }
 
@@ -63,7 +69,7 @@ Result<size_t> ResolveAxis(int64_t axis, size_t rank) {
 Status CopyElements(const KernelArgs& args) {
   const ConstView input = args.input(0);
   const MutableView output = args.output(0);
-  DEPUTY_RETURN_IF_ERROR(ElementBytes(input).status());
+  DEPUTY_RETURN_IF_ERROR(CheckStored(input));
   if (!output.present()) return Error(StatusCode::kInternal, "an output is missing");
   DEPUTY_RETURN_IF_ERROR(CheckOutput(output, input.dtype(), output.dims()));
   if (input.byte_size() != output.byte_size())

@@ -33,14 +33,17 @@ KernelResult KernelOf(F run) {
 // kNotSupported for strings, whose elements are not bytes in a row.
 Status CheckMovable(const KernelSpec& spec);
 
-// Bytes of one element of a present tensor; fails for a type without a size or when its byte count denies its extents.
+// A present tensor whose byte count is that of its extents; fails for strings.
+Status CheckStored(const ConstView& tensor);
+// The same, and the bytes of one element; fails for packed elements too.
 Result<size_t> ElementBytes(const ConstView& tensor);
 
 // As many bytes as the extents need.
 inline bool BytesFit(DType dtype, std::span<const int64_t> dims, uint64_t bytes) {
   const std::optional<int64_t> count = CheckedElementCount(dims);
-  uint64_t needed = 0;
-  return count && !__builtin_mul_overflow(static_cast<uint64_t>(*count), SizeOf(dtype), &needed) && needed == bytes;
+  uint64_t bits = 0;
+  return count && !__builtin_mul_overflow(static_cast<uint64_t>(*count), BitsOf(dtype), &bits) &&
+         bits / 8 + (bits % 8 != 0) == bytes;
 }
 
 // Why a tensor that was found wrong is wrong: kInternal, a broken promise of the planner.

@@ -159,7 +159,7 @@ Status InferWhere(InferenceContext& context) {
 Status InferCast(InferenceContext& context) {
   const int64_t to = context.primitive().GetInt("to", 0);
   const DType dtype = to >= 0 && to <= INT32_MAX ? static_cast<DType>(to) : DType::kUndefined;
-  if (SizeOf(dtype) == 0 && dtype != DType::kString)
+  if (BitsOf(dtype) == 0 && dtype != DType::kString)
     return Error(StatusCode::kNotSupported, "no element type has the number {}", to);
   return LikeInput(context, dtype);
 }

@@ -11,7 +11,7 @@ Result<DType> TypeFromAttribute(const InferenceContext& context, std::string_vie
   const int64_t number = context.primitive().GetInt(name, 0);
   if (number == 0) return fallback;
   const DType dtype = static_cast<DType>(number);
-  if (number < 0 || number > 31 || SizeOf(dtype) == 0)
+  if (number < 0 || number > 31 || BitsOf(dtype) == 0)
     return Error(StatusCode::kNotSupported, "{} {} is not an element type known here", name, number);
   return dtype;
 }

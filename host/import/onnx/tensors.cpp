@@ -18,10 +18,7 @@ namespace {
 constexpr int kMostDims = 64;
 
 const char* NameOfUnsupported(int32_t data_type) {
-  constexpr const char* kNames[] = {"complex64",  "complex128",     nullptr, "float8e4m3fn", "float8e4m3fnuz",
-                                    "float8e5m2", "float8e5m2fnuz", "uint4", "int4",         "float4e2m1",
-                                    "float8e8m0", "uint2",          "int2"};
-  return data_type >= 14 && data_type <= 26 ? kNames[data_type - 14] : nullptr;
+  return data_type == 14 ? "complex64" : data_type == 15 ? "complex128" : nullptr;
 }
 
 int TypedCount(const pb::TensorProto& proto) {
@@ -59,7 +56,7 @@ Result<Tensor> FromTypedLists(const pb::TensorProto& proto, DType dtype, Shape s
     default: count = proto.int32_data_size(); break;
   }
   if (count != TypedCount(proto)) return Error(StatusCode::kModel, "has elements that are not {}", NameOf(dtype));
-  const size_t needed = bytes / SizeOf(dtype);
+  const size_t needed = IsPacked(dtype) ? bytes : bytes / SizeOf(dtype);  // packed ones come byte by byte
   if (static_cast<size_t>(count) != needed)
     return Error(StatusCode::kModel, "has {} elements, but its shape has {}", count, needed);
   switch (dtype) {
@@ -69,7 +66,17 @@ Result<Tensor> FromTypedLists(const pb::TensorProto& proto, DType dtype, Shape s
     case DType::kUint32: return FromList<uint32_t>(dtype, std::move(shape), proto.uint64_data());
     case DType::kUint64: return FromList<uint64_t>(dtype, std::move(shape), proto.uint64_data());
     case DType::kInt8: return FromList<int8_t>(dtype, std::move(shape), proto.int32_data());
-    case DType::kUint8: return FromList<uint8_t>(dtype, std::move(shape), proto.int32_data());
+    case DType::kUint8:
+    case DType::kFloat8E4M3FN:  // their bits, as of all that follow
+    case DType::kFloat8E4M3FNUZ:
+    case DType::kFloat8E5M2:
+    case DType::kFloat8E5M2FNUZ:
+    case DType::kFloat8E8M0:
+    case DType::kUint4:
+    case DType::kInt4:
+    case DType::kFloat4E2M1:
+    case DType::kUint2:
+    case DType::kInt2: return FromList<uint8_t>(dtype, std::move(shape), proto.int32_data());
     case DType::kInt16: return FromList<int16_t>(dtype, std::move(shape), proto.int32_data());
     case DType::kUint16:
     case DType::kFloat16:  // their bits
@@ -123,7 +130,7 @@ Result<ExternalPlace> PlaceOf(const pb::TensorProto& proto) {
 }  // namespace
 
 Result<DType> DTypeFromProto(int32_t data_type) {
-  if ((data_type >= 1 && data_type <= 13) || data_type == 16) return static_cast<DType>(data_type);
+  if (data_type >= 1 && data_type <= 26 && data_type != 14 && data_type != 15) return static_cast<DType>(data_type);
   if (const char* name = NameOfUnsupported(data_type))
     return Error(StatusCode::kNotSupported, "elements of {} are not supported", name);
   return Error(StatusCode::kModel, "{} is no element type", data_type);
@@ -156,7 +163,7 @@ Result<Tensor> TensorReader::Read(const pb::TensorProto& proto) const {
 
 Result<Tensor> TensorReader::FromBytes(DType dtype, Shape shape, std::span<const uint8_t> bytes,
                                        const std::shared_ptr<const void>& keep) const {
-  const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % SizeOf(dtype) == 0;
+  const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % std::max<size_t>(1, SizeOf(dtype)) == 0;
   const bool clean = dtype != DType::kBool || std::all_of(bytes.begin(), bytes.end(), [](uint8_t b) { return b <= 1; });
   if (keep != nullptr && aligned && clean && !bytes.empty())
     return Tensor::Wrap(dtype, std::move(shape), const_cast<uint8_t*>(bytes.data()), bytes.size(), keep);

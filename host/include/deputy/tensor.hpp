@@ -40,7 +40,11 @@ class DEPUTY_API Tensor {
   const Shape& shape() const { return shape_; }
   size_t byte_size() const { return bytes_; }
   int64_t element_count() const {
-    return dtype_ == DType::kUndefined ? 0 : static_cast<int64_t>(bytes_ / SizeOf(dtype_));
+    if (dtype_ == DType::kUndefined) return 0;
+    if (SizeOf(dtype_) != 0) return static_cast<int64_t>(bytes_ / SizeOf(dtype_));
+    int64_t count = 1;
+    for (const int64_t extent : shape_) count *= extent;
+    return count;
   }
   const void* data() const { return data_; }
   void* mutable_data() { return data_; }

@@ -43,5 +43,22 @@ TEST(TensorConvert, WhatWouldChangeDoesNotConvert) {
   EXPECT_FALSE(ConvertTensor(Make<int32_t>(DType::kInt32, {16777217}), DType::kFloat32));
 }
 
+TEST(TensorConvert, OneElementIsRepeatedForAShape) {
+  const std::optional<Tensor> repeated = RepeatElement(Make<float>(DType::kFloat32, {2.5F}), {3, 2});
+  ASSERT_TRUE(repeated);
+  EXPECT_EQ(repeated->shape(), (Shape{3, 2}));
+  for (const float value : repeated->values<float>()) EXPECT_EQ(value, 2.5F);
+  EXPECT_FALSE(RepeatElement(Make<float>(DType::kFloat32, {1, 2}), {2, 2}));
+  EXPECT_FALSE(RepeatElement(Make<float>(DType::kFloat32, {1}), {-1}));
+}
+
+TEST(TensorConvert, StorageTypesTakeTheNearestValue) {
+  const std::optional<Tensor> small = ConvertTensor(Make<float>(DType::kFloat32, {1, 1.1F, 500}), DType::kFloat8E4M3FN);
+  ASSERT_TRUE(small);
+  EXPECT_EQ(ElementAt(*small, 0), 1);
+  EXPECT_EQ(ElementAt(*small, 1), 1.125);
+  EXPECT_EQ(ElementAt(*small, 2), 448);
+}
+
 }  // namespace
 }  // namespace deputy::cli

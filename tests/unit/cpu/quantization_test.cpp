@@ -51,6 +51,33 @@ TEST(QuantizeLinear, HalvesWithScalesOfHalves) {
   EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (Bytes{2, 0}));
 }
 
+TEST(QuantizeLinear, FourBitsArePackedAndSaturate) {
+  const Tensor zero_point = *Tensor::Allocate(DType::kInt4, {});
+  const std::vector<Tensor> out =
+      RunNode(MakeQuantizeLinear, PrimitiveBuilder("", "QuantizeLinear", 21),
+              {TensorOf<float>({5}, {0.5f, 1.5f, -2, 300, -300}), TensorOf<float>({}, {1}), zero_point});
+  ASSERT_EQ(out[0].dtype(), DType::kInt4);
+  EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (Bytes{0x20, 0x7e, 0x08}));
+}
+
+TEST(QuantizeLinear, FloatsOfEightBitsSaturateUnlessAskedNotTo) {
+  const Tensor zero_point = *Tensor::Allocate(DType::kFloat8E4M3FN, {});
+  const std::vector<Tensor> inputs = {TensorOf<float>({3}, {1, -3, 1e6f}), TensorOf<float>({}, {2}), zero_point};
+  const PrimitiveBuilder builder("", "QuantizeLinear", 19);
+  EXPECT_EQ(ValuesOf<uint8_t>(RunNode(MakeQuantizeLinear, builder, inputs)[0]), (Bytes{0x30, 0xbc, 0x7e}));
+  EXPECT_EQ(
+      ValuesOf<uint8_t>(RunNode(MakeQuantizeLinear, PrimitiveBuilder(builder).Set("saturate", int64_t{0}), inputs)[0]),
+      (Bytes{0x30, 0xbc, 0x7f}));
+}
+
+TEST(DequantizeLinear, FourBitsInBlocks) {
+  const Tensor x = *Tensor::FromValues<uint8_t>(DType::kUint4, {1, 4}, Bytes{0x21, 0xf3});
+  const std::vector<Tensor> out = RunNode(
+      MakeDequantizeLinear, PrimitiveBuilder("", "DequantizeLinear", 21).Set("block_size", int64_t{2}),
+      {x, TensorOf<float>({1, 2}, {1, 0.5f}), *Tensor::FromValues<uint8_t>(DType::kUint4, {1, 2}, Bytes{0x31})});
+  EXPECT_EQ(ValuesOf<float>(out[0]), (std::vector<float>{0, 1, 0, 6}));
+}
+
 TEST(QuantizeLinear, NotANumberIsTheLowest) {
   const std::vector<Tensor> out =
       RunNode(MakeQuantizeLinear, PrimitiveBuilder("", "QuantizeLinear", 13),

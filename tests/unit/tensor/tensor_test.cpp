@@ -29,6 +29,13 @@ TEST(Tensor, ByteCountsThatOverflowAreRefused) {
             StatusCode::kInvalidArgument);
 }
 
+TEST(Tensor, PackedElementsShareBytes) {
+  EXPECT_EQ(*ByteSize(DType::kInt4, std::vector<int64_t>{3, 3}), 5u);
+  EXPECT_EQ(*ByteSize(DType::kUint2, std::vector<int64_t>{9}), 3u);
+  EXPECT_EQ(*ByteSize(DType::kInt4, std::vector<int64_t>{0}), 0u);
+  EXPECT_EQ(Tensor::Allocate(DType::kInt4, {3, 3})->element_count(), 9);
+}
+
 TEST(Tensor, StringsAreNotSupported) {
   EXPECT_EQ(Tensor::Allocate(DType::kString, {1}).status().code(), StatusCode::kNotSupported);
 }

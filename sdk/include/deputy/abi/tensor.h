@@ -4,7 +4,8 @@
 
 #include "deputy/abi/base.h"
 
-/* Element types; the numbers are ONNX TensorProto.DataType. */
+/* Element types; the numbers are ONNX TensorProto.DataType. Elements of 4 and of 2 bits are packed, the first in the
+ * low bits of the first byte; a tensor's last byte may have bits to spare, which are 0. */
 typedef int32_t deputy_dtype;
 enum {
   DEPUTY_DTYPE_UNDEFINED = 0,
@@ -21,7 +22,17 @@ enum {
   DEPUTY_DTYPE_FLOAT64 = 11,
   DEPUTY_DTYPE_UINT32 = 12,
   DEPUTY_DTYPE_UINT64 = 13,
-  DEPUTY_DTYPE_BFLOAT16 = 16
+  DEPUTY_DTYPE_BFLOAT16 = 16,
+  DEPUTY_DTYPE_FLOAT8E4M3FN = 17,
+  DEPUTY_DTYPE_FLOAT8E4M3FNUZ = 18,
+  DEPUTY_DTYPE_FLOAT8E5M2 = 19,
+  DEPUTY_DTYPE_FLOAT8E5M2FNUZ = 20,
+  DEPUTY_DTYPE_UINT4 = 21,
+  DEPUTY_DTYPE_INT4 = 22,
+  DEPUTY_DTYPE_FLOAT4E2M1 = 23,
+  DEPUTY_DTYPE_FLOAT8E8M0 = 24,
+  DEPUTY_DTYPE_UINT2 = 25,
+  DEPUTY_DTYPE_INT2 = 26
 };
 
 /* Where the bytes are. HOST is memory that the CPU reads and writes through `data`; every other kind belongs to a

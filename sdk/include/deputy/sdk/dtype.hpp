@@ -23,12 +23,22 @@ enum class DType : int32_t {
   kFloat64 = DEPUTY_DTYPE_FLOAT64,
   kUint32 = DEPUTY_DTYPE_UINT32,
   kUint64 = DEPUTY_DTYPE_UINT64,
-  kBFloat16 = DEPUTY_DTYPE_BFLOAT16
+  kBFloat16 = DEPUTY_DTYPE_BFLOAT16,
+  kFloat8E4M3FN = DEPUTY_DTYPE_FLOAT8E4M3FN,
+  kFloat8E4M3FNUZ = DEPUTY_DTYPE_FLOAT8E4M3FNUZ,
+  kFloat8E5M2 = DEPUTY_DTYPE_FLOAT8E5M2,
+  kFloat8E5M2FNUZ = DEPUTY_DTYPE_FLOAT8E5M2FNUZ,
+  kUint4 = DEPUTY_DTYPE_UINT4,
+  kInt4 = DEPUTY_DTYPE_INT4,
+  kFloat4E2M1 = DEPUTY_DTYPE_FLOAT4E2M1,
+  kFloat8E8M0 = DEPUTY_DTYPE_FLOAT8E8M0,
+  kUint2 = DEPUTY_DTYPE_UINT2,
+  kInt2 = DEPUTY_DTYPE_INT2
 };
 
 struct DTypeFacts {
   const char* name;
-  size_t size;  // of one element in bytes; 0: no fixed size
+  size_t size;  // of one element in bytes; 0: no fixed size, or less than a byte
 };
 
 constexpr DTypeFacts FactsOf(DType dtype) {
@@ -47,6 +57,16 @@ constexpr DTypeFacts FactsOf(DType dtype) {
     case DType::kUint32: return {"uint32", 4};
     case DType::kUint64: return {"uint64", 8};
     case DType::kBFloat16: return {"bfloat16", 2};
+    case DType::kFloat8E4M3FN: return {"float8e4m3fn", 1};
+    case DType::kFloat8E4M3FNUZ: return {"float8e4m3fnuz", 1};
+    case DType::kFloat8E5M2: return {"float8e5m2", 1};
+    case DType::kFloat8E5M2FNUZ: return {"float8e5m2fnuz", 1};
+    case DType::kUint4: return {"uint4", 0};
+    case DType::kInt4: return {"int4", 0};
+    case DType::kFloat4E2M1: return {"float4e2m1", 0};
+    case DType::kFloat8E8M0: return {"float8e8m0", 1};
+    case DType::kUint2: return {"uint2", 0};
+    case DType::kInt2: return {"int2", 0};
     case DType::kUndefined: break;
   }
   return {"undefined", 0};

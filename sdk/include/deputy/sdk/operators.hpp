@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "deputy/sdk/attributes.hpp"
+#include "schema/operator_name.hpp"
 
 namespace deputy::sdk {
 namespace op {
@@ -44,7 +45,7 @@ class View {
   class name : public View {                                                                           \
    public:                                                                                             \
     using View::View;                                                                                  \
-    static constexpr std::string_view kType = #name, kDomain = operator_domain;
+    static constexpr std::string_view kType = schema::OperatorType(#name), kDomain = operator_domain;
 #define DEPUTY_ATTRIBUTE(name, kind, attribute, since, until, ...) DEPUTY_READ_##kind(attribute, __VA_ARGS__)
 #define DEPUTY_OPERATOR_END(name) \
   }                               \
@@ -71,7 +72,7 @@ struct OperatorRow {
 // clang-format off
 inline constexpr OperatorRow kOperatorRows[] = {
 #define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs) \
-  {#name, domain, std::max({0
+  {schema::OperatorType(#name), domain, std::max({0
 #define DEPUTY_DEFINITION(name, since, change, types) , since
 #define DEPUTY_OPERATOR_END(name) })},
 #include "schema/operators.inc"

@@ -1,0 +1,116 @@
+#include "kernels/storage.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "deputy/storage.hpp"
+
+namespace deputy::host {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::array kFloats = {DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2,
+                                DType::kFloat8E5M2FNUZ, DType::kFloat4E2M1};
+
+double Through(DType dtype, double value, bool saturate = true) {
+  return double{DecodeStorage(dtype, EncodeStorage(dtype, value, {saturate, {}}))};
+}
+
+// The largest finite values, from the formats' papers.
+TEST(Storage, TheLargestOfEachFloatIsAsDefined) {
+  const std::array<double, 5> largest = {448, 240, 57344, 57344, 6};
+  for (size_t i = 0; i < kFloats.size(); ++i) {
+    EXPECT_EQ(Through(kFloats[i], 1e9), largest[i]) << NameOf(kFloats[i]);
+    EXPECT_EQ(Through(kFloats[i], -kInfinity), -largest[i]) << NameOf(kFloats[i]);
+  }
+}
+
+TEST(Storage, EveryCodeSurvivesTheWayThroughDouble) {
+  for (const DType dtype : kFloats)
+    for (int code = 0; code < 1 << BitsOf(dtype); ++code) {
+      const float value = DecodeStorage(dtype, static_cast<uint8_t>(code));
+      if (!std::isfinite(value)) continue;
+      EXPECT_EQ(EncodeStorage(dtype, double{value}, {}), code) << NameOf(dtype);
+    }
+}
+
+TEST(Storage, HalvesBetweenTwoCodesGoToTheEvenOne) {
+  for (const DType dtype : kFloats)
+    for (int code = 0; code < (1 << (BitsOf(dtype) - 1)) - 1; ++code) {
+      const float low = DecodeStorage(dtype, static_cast<uint8_t>(code));
+      const float high = DecodeStorage(dtype, static_cast<uint8_t>(code + 1));
+      if (!std::isfinite(high)) break;
+      const double middle = (double{low} + double{high}) / 2;
+      EXPECT_EQ(EncodeStorage(dtype, middle, {}), code % 2 == 0 ? code : code + 1) << NameOf(dtype) << " " << middle;
+      EXPECT_EQ(EncodeStorage(dtype, std::nextafter(middle, 1e9), {}), code + 1) << NameOf(dtype) << " " << middle;
+    }
+}
+
+TEST(Storage, WithoutSaturationWhatIsTooLargeIsInfinityOrNan) {
+  EXPECT_EQ(Through(DType::kFloat8E5M2, 1e9, false), kInfinity);
+  EXPECT_EQ(Through(DType::kFloat8E5M2, -kInfinity, false), -kInfinity);
+  for (const DType dtype : {DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2FNUZ}) {
+    EXPECT_TRUE(std::isnan(Through(dtype, 1e9, false))) << NameOf(dtype);
+    EXPECT_TRUE(std::isnan(Through(dtype, -kInfinity, false))) << NameOf(dtype);
+  }
+  EXPECT_EQ(Through(DType::kFloat8E4M3FN, 463.9, false), 448) << "half a step above the largest still rounds to it";
+}
+
+TEST(Storage, NumbersThatAreNoneStayNone) {
+  const double nan = std::nan("");
+  for (const DType dtype :
+       {DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2, DType::kFloat8E5M2FNUZ, DType::kFloat8E8M0})
+    EXPECT_TRUE(std::isnan(Through(dtype, nan))) << NameOf(dtype);
+}
+
+TEST(Storage, APowerOfTwoIsChosenAsAsked) {
+  using Scale = Narrowing::Scale;
+  const auto power = [](double value, Scale scale) {
+    return double{DecodeStorage(DType::kFloat8E8M0, EncodeStorage(DType::kFloat8E8M0, value, {true, scale}))};
+  };
+  EXPECT_EQ(power(5, Scale::kUp), 8);
+  EXPECT_EQ(power(5, Scale::kDown), 4);
+  EXPECT_EQ(power(5, Scale::kNearest), 4);
+  EXPECT_EQ(power(6, Scale::kNearest), 8);
+  EXPECT_EQ(power(4, Scale::kUp), 4);
+  EXPECT_EQ(power(1e300, Scale::kUp), std::ldexp(1.0, 127));
+}
+
+TEST(Storage, SmallIntegersKeepTheirLowBits) {
+  EXPECT_EQ(Through(DType::kInt4, -9), 7);
+  EXPECT_EQ(Through(DType::kInt4, 200), -8);
+  EXPECT_EQ(Through(DType::kUint4, -1), 15);
+  EXPECT_EQ(Through(DType::kInt2, 2.9), -2);
+  EXPECT_EQ(Through(DType::kUint2, 7), 3);
+}
+
+TEST(Storage, TheFirstOfPackedElementsLiesInTheLowBits) {
+  const std::vector<int8_t> bytes = {1, -2, 7};
+  std::array<uint8_t, 2> packed = {0xff, 0xff};
+  Pack(DType::kInt4, bytes.data(), 3, packed.data());
+  EXPECT_EQ(packed[0], 0xe1);
+  EXPECT_EQ(packed[1], 0x07) << "the bits to spare are 0";
+  std::vector<int8_t> back(3);
+  Unpack(DType::kInt4, packed.data(), 3, back.data());
+  EXPECT_EQ(back, bytes);
+}
+
+TEST(Storage, ALongCastIsTheSameOnSeveralThreads) {
+  std::vector<float> from(100'001);
+  for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<float>(i % 16) - 8;
+  std::vector<uint8_t> packed(BytesOf(DType::kInt4, from.size()));
+  ThreadPool pool(3);
+  const auto count = static_cast<int64_t>(from.size());
+  ASSERT_TRUE(CastStorage(DType::kFloat32, from.data(), DType::kInt4, packed.data(), count, {}, pool));
+  std::vector<float> back(from.size());
+  ASSERT_TRUE(CastStorage(DType::kInt4, packed.data(), DType::kFloat32, back.data(), count, {}, pool));
+  EXPECT_EQ(back, from);
+  EXPECT_FALSE(CastStorage(DType::kString, nullptr, DType::kInt4, packed.data(), 1, {}, pool));
+}
+
+}  // namespace
+}  // namespace deputy::host
