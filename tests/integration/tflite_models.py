@@ -58,7 +58,7 @@ class Writer:
         return index
 
     def constant(self, values, quantized=None):
-        values = np.ascontiguousarray(values)
+        values = np.asarray(values, order="C")
         index = self.tensor(values.dtype, values.shape, quantized)
         buffer = schema.BufferT()
         buffer.data = np.frombuffer(values.tobytes(), np.uint8)
