@@ -11,10 +11,11 @@ std::vector<Case> AllCases(uint64_t seed) {
         AddNormalizationCases, AddMovementCases,  AddIndexingCases,    AddReductionCases, AddResizeCases,
         AddQuantizationCases,  AddRecurrentCases, AddEinsumCases,      AddAttentionCases, AddSamplingCases,
         AddDetectionCases,     AddSignalCases,    AddLossCases,        AddSelectionCases, AddGenerationCases,
-        AddPatchCases,         AddOldCases,       AddFirstCases})
+        AddPatchCases,         AddOldCases,       AddFirstCases,       AddMicrosoftCases, AddMicrosoftAttentionCases,
+        AddMicrosoftQuantizedCases})
     add(cases, seed);
   std::stable_sort(cases.begin(), cases.end(),
-                   [](const Case& a, const Case& b) { return a.node.op_type < b.node.op_type; });
+                   [](const Case& a, const Case& b) { return a.node.name() < b.node.name(); });
   return cases;
 }
 
