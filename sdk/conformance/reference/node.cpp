@@ -105,6 +105,7 @@ std::vector<std::string> Node::Strings(const std::string& name, std::vector<std:
 }
 
 std::vector<int64_t> ListOf(const Tensor& tensor) {
+  if (!IsReal(tensor.dtype)) return tensor.whole;
   std::vector<int64_t> list;
   for (int64_t i = 0; i < tensor.count(); ++i) list.push_back(static_cast<int64_t>(tensor.Get(i)));
   return list;
@@ -117,7 +118,14 @@ std::vector<Tensor> Compute(const Node& node, const Inputs& inputs) {
 }
 
 const std::vector<Absence>& Absences() {
+  const char* const draws = "it draws numbers: no result is the right one";
   static const auto* const absences = new std::vector<Absence>{
+      {"Bernoulli", draws},
+      {"Multinomial", draws},
+      {"RandomNormal", draws},
+      {"RandomNormalLike", draws},
+      {"RandomUniform", draws},
+      {"RandomUniformLike", draws},
       {"If", "control flow: its attributes are graphs, which a node shown to a plugin does not have"},
       {"Loop", "control flow: its attribute is a graph, which a node shown to a plugin does not have"},
       {"Scan", "control flow: its attribute is a graph, which a node shown to a plugin does not have"}};
