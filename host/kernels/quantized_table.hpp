@@ -1,5 +1,5 @@
-// Functions of integers of 8 bits that stand for reals. There are only 256 of them, so that a function of one is a table
-// and a function of two is a sum or a product of what two tables hold.
+// Functions of integers of 8 bits that stand for reals. There are only 256 of them, so that a function of one is a
+// table and a function of two is a sum or a product of what two tables hold.
 #pragma once
 
 #include <array>

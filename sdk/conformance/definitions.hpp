@@ -23,7 +23,7 @@ struct AttributeFact {
 };
 
 struct OperatorFacts {
-  std::string_view name, domain;  // the name is that of the list: Node::name
+  std::string_view name, domain;        // the name is that of the list: Node::name
   std::vector<Definition> definitions;  // oldest first
   std::vector<AttributeFact> attributes;
 };

@@ -33,7 +33,8 @@ int64_t SummedTerms(const Case& tested) {
     return dims(0).back() + dims(0)[0];  // whichever of them is summed over
   if (!tested.node.domain.empty() && type.find("Attention") != std::string::npos)
     return 2 * dims(0).back() + reference::CountOf(dims(0)) / std::max<int64_t>(1, dims(0)[0]);
-  if (IsOneOf(type, {"Conv", "ConvInteger", "FusedConv"})) return reference::CountOf(dims(1)) / std::max<int64_t>(1, dims(1)[0]);
+  if (IsOneOf(type, {"Conv", "ConvInteger", "FusedConv"}))
+    return reference::CountOf(dims(1)) / std::max<int64_t>(1, dims(1)[0]);
   if (type == "QLinearConv") return reference::CountOf(dims(3)) / std::max<int64_t>(1, dims(3)[0]);
   if (type == "ConvTranspose") return reference::CountOf(dims(1));
   if (IsOneOf(type, {"MatMul", "MatMulInteger"})) return dims(0).back();

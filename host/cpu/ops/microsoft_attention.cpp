@@ -147,7 +147,8 @@ class ProjectedAttention {
     attention.value = {projected + 2 * hidden, shape.queries * columns, shape.value_size, columns};
     const ConstView past = args.input(4);
     if (past.present() || args.output(1).present()) {
-      T* const joined = args.output(1).present() ? args.output(1).data<T>() : reinterpret_cast<T*>(memory + plan.joined);
+      T* const joined =
+          args.output(1).present() ? args.output(1).data<T>() : reinterpret_cast<T*>(memory + plan.joined);
       const T* const old = past.present() ? past.data<T>() : nullptr;
       const int64_t rows = shape.batch * shape.heads * shape.size;
       attention.key = JoinRows(shape, shape.size, old, attention.key, joined, args.pool);
@@ -256,8 +257,8 @@ class MultiHead {
       const T* const data = args.input(operand.input).template data<T>();
       rows[i] = {data + operand.offset, operand.batch_step, operand.head_step, operand.row_step};
       if (!Moves(args, plan, i)) continue;
-      T* const to = i > 0 && args.output(i).present() ? args.output(i).data<T>()
-                                                      : reinterpret_cast<T*>(memory + plan.places[i]);
+      T* const to =
+          i > 0 && args.output(i).present() ? args.output(i).data<T>() : reinterpret_cast<T*>(memory + plan.places[i]);
       const T* const old = i > 0 && args.input(i + 5).present() ? args.input(i + 5).data<T>() : nullptr;
       AttentionShape moved = shape;
       if (i == 0) {

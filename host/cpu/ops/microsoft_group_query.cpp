@@ -18,8 +18,8 @@ namespace {
 template <class T>
 Result<Rotation<T>> ReadRotation(const ConstView& cosines, const ConstView& sines, int64_t size, int64_t turned,
                                  bool interleaved) {
-  const bool tables = cosines.rank() == 2 && sines.rank() == 2 && cosines.dim(0) == sines.dim(0) &&
-                      cosines.dim(1) == sines.dim(1);
+  const bool tables =
+      cosines.rank() == 2 && sines.rank() == 2 && cosines.dim(0) == sines.dim(0) && cosines.dim(1) == sines.dim(1);
   if (!tables || cosines.dim(1) > size / 2 || (turned != 0 && cosines.dim(1) != turned / 2))
     return Error(StatusCode::kInvalidArgument, "cosines of shape {} and sines of shape {} for heads of {} elements",
                  ShapeToString(cosines.dims()), ShapeToString(sines.dims()), size);
@@ -96,13 +96,13 @@ class GroupQuery {
     if (attributes_.rotates) {
       if (!args.input(7).present() || !args.input(8).present())
         return Error(StatusCode::kInvalidArgument, "do_rotary needs cos_cache and sin_cache");
-      DEPUTY_ASSIGN_OR_RETURN(plan.rotation, ReadRotation<T>(args.input(7), args.input(8), plan.size, 0,
-                                                             attributes_.interleaved));
+      DEPUTY_ASSIGN_OR_RETURN(plan.rotation,
+                              ReadRotation<T>(args.input(7), args.input(8), plan.size, 0, attributes_.interleaved));
       if (args.input(9).present() && plan.batch * plan.fresh != 0)
         DEPUTY_RETURN_IF_ERROR(CheckPosition(args.input(9).data<int64_t>()[0], plan.rotation.positions));
       for (int64_t i = 0; i < plan.batch * plan.fresh; ++i)
-        DEPUTY_RETURN_IF_ERROR(CheckPosition(PositionOf(args, plan, i / plan.fresh, i % plan.fresh),
-                                             plan.rotation.positions));
+        DEPUTY_RETURN_IF_ERROR(
+            CheckPosition(PositionOf(args, plan, i / plan.fresh, i % plan.fresh), plan.rotation.positions));
     }
     DEPUTY_RETURN_IF_ERROR(CheckBias(args, plan));
     plan.largest = {1, heads, key_heads, plan.fresh, plan.capacity, 0, plan.size, plan.size};
@@ -302,8 +302,8 @@ class MicrosoftRotary {
       plan.heads = heads;
       plan.size = x.dim(2) / heads;
     }
-    DEPUTY_ASSIGN_OR_RETURN(plan.rotation, ReadRotation<T>(cosines, args.input(3), plan.size, attributes_.turned,
-                                                           attributes_.interleaved));
+    DEPUTY_ASSIGN_OR_RETURN(
+        plan.rotation, ReadRotation<T>(cosines, args.input(3), plan.size, attributes_.turned, attributes_.interleaved));
     if (positions.dtype() != DType::kInt64)
       return Error(StatusCode::kInvalidArgument, "positions of {}", NameOf(positions.dtype()));
     const bool one = positions.rank() == 1 && positions.dim(0) == 1;

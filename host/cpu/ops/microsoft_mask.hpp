@@ -70,8 +70,9 @@ class ScoreBias {
       const int64_t query = row % queries_, head = row / queries_ % heads_, batch = row / queries_ / heads_;
       T* const to = memory + row * shape.keys;
       const T* const from =
-          bias.present() ? bias.data<T>() + (((bias.dim(0) == 1 ? 0 : batch) * heads_ + head) * queries_ + query) * shape.keys
-                         : nullptr;
+          bias.present()
+              ? bias.data<T>() + (((bias.dim(0) == 1 ? 0 : batch) * heads_ + head) * queries_ + query) * shape.keys
+              : nullptr;
       for (int64_t key = 0; key < shape.keys; ++key)
         to[key] = (from == nullptr ? T(0) : from[key]) + (Sees(mask, shape, batch, query, key) ? T(0) : filter);
     }

@@ -100,8 +100,8 @@ class SkipNormalization {
     constexpr int64_t kRows = 8;  // an item of work
     ForEachInSlots(args.pool, (plan.rows + kRows - 1) / kRows, [&](int64_t item, int64_t slot) {
       for (int64_t row = item * kRows; row < std::min(plan.rows, (item + 1) * kRows); ++row) {
-        T* const sum = args.output(3).present() ? args.output(3).data<T>() + row * size
-                                                : static_cast<T*>(workspace) + slot * size;
+        T* const sum =
+            args.output(3).present() ? args.output(3).data<T>() + row * size : static_cast<T*>(workspace) + slot * size;
         Add(x + row * size, skip + row % plan.skipped * size, size, sum);
         if (added != nullptr) Add(sum, added, size, sum);
         const Statistics found =
@@ -190,8 +190,7 @@ Status RunEmbedding(const KernelArgs& args, DType dtype, double epsilon) {
   for (int64_t row = 0; row < rows; ++row) {
     DEPUTY_RETURN_IF_ERROR(CheckIndex(ids.data<int32_t>()[row], words.rows(), "word"));
     DEPUTY_RETURN_IF_ERROR(CheckIndex(place_of(row), places.rows(), "position"));
-    if (segments.present())
-      DEPUTY_RETURN_IF_ERROR(CheckIndex(segments.data<int32_t>()[row], parts.rows(), "segment"));
+    if (segments.present()) DEPUTY_RETURN_IF_ERROR(CheckIndex(segments.data<int32_t>()[row], parts.rows(), "segment"));
   }
   const int64_t slots = SlotCount(args.pool, rows);
   DEPUTY_ASSIGN_OR_RETURN(void* const memory,

@@ -287,8 +287,8 @@ KernelResult MakeMicrosoft_MatMulNBits(const KernelSpec& spec) {
                                    primitive.GetInt("block_size", 0), primitive.GetInt("bits", 4)};
   constexpr int64_t kMost = int64_t{1} << 31;
   const int64_t least = std::min({attributes.rows, attributes.columns, attributes.block});
-  if (least < 1 || std::max({attributes.rows, attributes.columns, attributes.block}) > kMost ||
-      attributes.block < 16 || (attributes.block & (attributes.block - 1)) != 0)
+  if (least < 1 || std::max({attributes.rows, attributes.columns, attributes.block}) > kMost || attributes.block < 16 ||
+      (attributes.block & (attributes.block - 1)) != 0)
     return Error(StatusCode::kModel, "a matrix of {} rows and {} columns in blocks of {}", attributes.rows,
                  attributes.columns, attributes.block);
   if (attributes.bits != 2 && attributes.bits != 4 && attributes.bits != 8)

@@ -24,8 +24,7 @@ namespace {
 Result<QuantizedRange> ReadRange(const KernelArgs& args, size_t scale_input, size_t zero_input, DType dtype) {
   const ConstView scale = args.input(scale_input);
   DEPUTY_RETURN_IF_ERROR(CheckTyped(scale, DType::kFloat32));
-  if (scale.element_count() != 1)
-    return Error(StatusCode::kNotSupported, "input {} is not one scale", scale_input);
+  if (scale.element_count() != 1) return Error(StatusCode::kNotSupported, "input {} is not one scale", scale_input);
   if (dtype != DType::kInt8 && dtype != DType::kUint8)
     return Error(StatusCode::kNotSupported, "a tensor of {}", NameOf(dtype));
   QuantizedRange range{dtype, *scale.data<float>(), 0};

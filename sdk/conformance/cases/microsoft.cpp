@@ -152,7 +152,10 @@ void AddMatMulNBits(std::vector<Case>& cases, uint64_t seed) {
     const int64_t blocks = (s.rows + s.block - 1) / s.block;
     b.In(b.Random(t, x)).Const(bytes({s.columns, blocks, s.block * s.bits / 8}));
     b.Const(b.Random(t, {s.columns, blocks}, -0.5, 0.5));
-    return b.With("K", Int(s.rows)).With("N", Int(s.columns)).With("block_size", Int(s.block)).With("bits", Int(s.bits));
+    return b.With("K", Int(s.rows))
+        .With("N", Int(s.columns))
+        .With("block_size", Int(s.block))
+        .With("bits", Int(s.bits));
   };
   start(kFloat, {3, 32}, {32, 8, 16, 4}).Add();
   for (const deputy_dtype dtype : TypesOf(b.op_type()))

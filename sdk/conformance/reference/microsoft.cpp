@@ -101,8 +101,8 @@ Normalized Normalize(const Tensor& x, const Tensor& gamma, const Tensor* beta, d
     for (int64_t i = 0; i < size; ++i) squares += std::pow(x.Get(row * size + i) - mean, 2);
     const double inverse = 1 / std::sqrt(squares / static_cast<double>(size) + epsilon);
     for (int64_t i = 0; i < size; ++i)
-      made.y.Put(row * size + i, (x.Get(row * size + i) - mean) * inverse * gamma.Get(i) +
-                                     (beta == nullptr ? 0 : beta->Get(i)));
+      made.y.Put(row * size + i,
+                 (x.Get(row * size + i) - mean) * inverse * gamma.Get(i) + (beta == nullptr ? 0 : beta->Get(i)));
     made.means.Put(row, mean);
     made.inverses.Put(row, inverse);
   }
@@ -124,15 +124,7 @@ std::vector<Tensor> SkipLayer(const Node& node, const Inputs& in) { return Skip(
 std::vector<Tensor> SkipSimplified(const Node& node, const Inputs& in) { return Skip(node, in, true); }
 
 std::vector<Tensor> Simplified(const Node& node, const Inputs& in) {
-  const Tensor& x = *in[0];
-  const size_t axis = FromFront(node.Int("axis", -1), x.rank());
-  Dims rows = {1, 1};
-  for (size_t i = 0; i < x.rank(); ++i) rows[i < axis ? 0 : 1] *= x.dims[i];
-  Tensor flat = x;
-  flat.dims = rows;
-  Tensor y = Normalize(flat, *in[1], nullptr, node.Float("epsilon", 1e-5f), true, x.dtype).y;
-  y.dims = x.dims;
-  return {y};
+  return InTypeOf(*in[0], Apply("RMSNormalization", {Wide(*in[0]), Wide(*in[1])}, node.attributes, 23));
 }
 
 std::vector<Tensor> EmbedLayer(const Node& node, const Inputs& in) {
@@ -142,8 +134,7 @@ std::vector<Tensor> EmbedLayer(const Node& node, const Inputs& in) {
   const Tensor sum = Filled(DEPUTY_DTYPE_FLOAT64, {batch, length, size}, [&](const Dims& at) {
     const int64_t item = at[0] * length + at[1];
     const auto number = [](const Tensor& list, int64_t i) { return static_cast<int64_t>(list.Get(i)); };
-    const int64_t place =
-        positions == nullptr ? at[1] : number(*positions, positions->dims[0] == 1 ? at[1] : item);
+    const int64_t place = positions == nullptr ? at[1] : number(*positions, positions->dims[0] == 1 ? at[1] : item);
     double value = words.Get(number(ids, item) * size + at[2]) + places.Get(place * size + at[2]);
     if (segments != nullptr) value += parts->Get(number(*segments, item) * size + at[2]);
     return value;
@@ -172,8 +163,7 @@ std::vector<Tensor> MatMulNBits(const Node& node, const Inputs& in) {
     auto zero = static_cast<double>(int64_t{1} << (bits - 1));
     if (zeros != nullptr && IsReal(zeros->dtype)) zero = zeros->Get(of_block);
     if (zeros != nullptr && !IsReal(zeros->dtype))
-      zero = static_cast<double>(
-          Unpacked(*zeros, at[1] * ((blocks * bits + 7) / 8), at[0] / block * bits, bits));
+      zero = static_cast<double>(Unpacked(*zeros, at[1] * ((blocks * bits + 7) / 8), at[0] / block * bits, bits));
     const auto number = static_cast<double>(Unpacked(*in[1], at[1] * blocks * block * bits / 8, at[0] * bits, bits));
     return (number - zero) * in[2]->Get(of_block);
   });

@@ -1,5 +1,5 @@
-// The attention operators of com.microsoft: Attention, MultiHeadAttention, GroupQueryAttention, RotaryEmbedding; query by
-// query, with everything as [batch, heads, rows, size].
+// The attention operators of com.microsoft: Attention, MultiHeadAttention, GroupQueryAttention, RotaryEmbedding; query
+// by query, with everything as [batch, heads, rows, size].
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -47,10 +47,10 @@ Tensor Joined(const Tensor* past, int64_t past_rows, const Tensor& fresh) {
 }
 
 struct How {
-  double scale = 0, cap = 0;                                // zero: as usual, none
-  std::function<double(const Dims&)> bias;                  // of [batch, head, query, key]; -infinity hides the key
-  std::function<int64_t(int64_t batch)> keys;               // of all, how many there are
-  std::function<double(int64_t head)> sink = nullptr;       // the score of one more key without a value
+  double scale = 0, cap = 0;                           // zero: as usual, none
+  std::function<double(const Dims&)> bias;             // of [batch, head, query, key]; -infinity hides the key
+  std::function<int64_t(int64_t batch)> keys;          // of all, how many there are
+  std::function<double(int64_t head)> sink = nullptr;  // the score of one more key without a value
 };
 
 Tensor Attend(const Tensor& q, const Tensor& k, const Tensor& v, const How& how) {
@@ -115,11 +115,10 @@ std::vector<Tensor> Attention(const Node& node, const Inputs& in) {
   if (past != nullptr) {
     Tensor halves[2];
     for (size_t half = 0; half < 2; ++half)
-      halves[half] = Filled(DEPUTY_DTYPE_FLOAT64, {past->dims[1], past->dims[2], old, past->dims[4]},
-                            [&](const Dims& at) {
-                              return past->Get(
-                                  Flat(past->dims, {static_cast<int64_t>(half), at[0], at[1], at[2], at[3]}));
-                            });
+      halves[half] =
+          Filled(DEPUTY_DTYPE_FLOAT64, {past->dims[1], past->dims[2], old, past->dims[4]}, [&](const Dims& at) {
+            return past->Get(Flat(past->dims, {static_cast<int64_t>(half), at[0], at[1], at[2], at[3]}));
+          });
     k = Joined(&halves[0], old, k);
     v = Joined(&halves[1], old, v);
   }
@@ -204,8 +203,8 @@ std::vector<Tensor> GroupQuery(const Node& node, const Inputs& in) {
   const bool prompt = longest == fresh, packed = At(in, 1) == nullptr, causal = node.Int("causal", 1) != 0;
   const int64_t size = x.dims[2] / (packed ? heads + 2 * key_heads : heads);
   Tensor q = Heads(x, 0, heads, size, nullptr, 0);
-  Tensor k = packed ? Heads(x, heads * size, key_heads, size, nullptr, 0)
-                    : Heads(*in[1], 0, key_heads, size, nullptr, 0);
+  Tensor k =
+      packed ? Heads(x, heads * size, key_heads, size, nullptr, 0) : Heads(*in[1], 0, key_heads, size, nullptr, 0);
   const Tensor v = packed ? Heads(x, (heads + key_heads) * size, key_heads, size, nullptr, 0)
                           : Heads(*in[2], 0, key_heads, size, nullptr, 0);
   const auto length = [&](int64_t batch) { return static_cast<int64_t>(in[5]->Get(batch)) + 1; };
@@ -214,7 +213,7 @@ std::vector<Tensor> GroupQuery(const Node& node, const Inputs& in) {
     const auto position = [&](int64_t batch, int64_t row) {
       const Tensor* given = At(in, 9);
       if (given == nullptr) return old(batch) + row;
-      return static_cast<int64_t>(prompt ? given->Get(0)  + static_cast<double>(row)
+      return static_cast<int64_t>(prompt ? given->Get(0) + static_cast<double>(row)
                                          : given->Get(Flat(given->dims, {batch, row})));
     };
     const bool interleaved = node.Int("rotary_interleaved", 0) != 0;

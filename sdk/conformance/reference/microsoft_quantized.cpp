@@ -1,5 +1,5 @@
-// The operators of com.microsoft on integers of 8 bits: what they stand for is computed in double precision, and becomes
-// integers again where the operator says so.
+// The operators of com.microsoft on integers of 8 bits: what they stand for is computed in double precision, and
+// becomes integers again where the operator says so.
 #include <algorithm>
 #include <cmath>
 

@@ -10,11 +10,12 @@ const std::map<std::string, Kernel>& AllKernels() {
   static const auto* const kernels = [] {
     auto* all = new std::map<std::string, Kernel>;
     for (const KernelRows& family :
-         {ElementwiseKernels(),   BinaryKernels(),    ConvolutionKernels(), PoolingKernels(),   MatrixKernels(),
-          NormalizationKernels(), MovementKernels(),  IndexingKernels(),    ReductionKernels(), ResizeKernels(),
-          QuantizationKernels(),  RecurrentKernels(), EinsumKernels(),      AttentionKernels(), SamplingKernels(),
-          DetectionKernels(),     SignalKernels(),    LossKernels(),        SelectionKernels(), GenerationKernels(),
-          PatchKernels(),         MicrosoftKernels(), MicrosoftAttentionKernels(), MicrosoftQuantizedKernels()})
+         {ElementwiseKernels(), BinaryKernels(),        ConvolutionKernels(),        PoolingKernels(),
+          MatrixKernels(),      NormalizationKernels(), MovementKernels(),           IndexingKernels(),
+          ReductionKernels(),   ResizeKernels(),        QuantizationKernels(),       RecurrentKernels(),
+          EinsumKernels(),      AttentionKernels(),     SamplingKernels(),           DetectionKernels(),
+          SignalKernels(),      LossKernels(),          SelectionKernels(),          GenerationKernels(),
+          PatchKernels(),       MicrosoftKernels(),     MicrosoftAttentionKernels(), MicrosoftQuantizedKernels()})
       for (const KernelRow& row : family) all->emplace(row.name, row.kernel);
     return all;
   }();
