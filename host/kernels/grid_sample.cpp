@@ -97,7 +97,7 @@ class AxisSampler {
 template <class T>
 double Sum(const GridShape& shape, const std::array<AxisTaps, kMaxGridAxes>& taps, size_t count, size_t axis,
            int64_t offset, const T* plane) {
-  if (axis == shape.axes) return static_cast<double>(plane[offset]);
+  if (axis == shape.axes || axis >= kMaxGridAxes) return static_cast<double>(plane[offset]);
   double sum = 0;
   for (size_t k = 0; k < count; ++k) {
     if (taps[axis].neighbours[k] < 0 || taps[axis].weights[k] == 0) continue;
@@ -111,7 +111,7 @@ double Sum(const GridShape& shape, const std::array<AxisTaps, kMaxGridAxes>& tap
 template <class T>
 T Nearest(const GridShape& shape, const std::array<AxisTaps, kMaxGridAxes>& taps, const T* plane) {
   int64_t offset = 0;
-  for (size_t axis = 0; axis < shape.axes; ++axis) {
+  for (size_t axis = 0; axis < std::min(shape.axes, kMaxGridAxes); ++axis) {
     if (taps[axis].neighbours[0] < 0) return T(0);
     offset = offset * shape.extents[axis] + taps[axis].neighbours[0];
   }
