@@ -416,6 +416,15 @@ TEST(ModelReader, R28_AttributeOfAWrongKindIsRefused) {
   EXPECT_EQ(ErrorOf(builder), "the model: node 's' (Softmax): attribute 'axis' is of kind FLOAT, not INT");
 }
 
+TEST(ModelReader, AttributeHasTheKindOfItsTime) {
+  ModelBuilder builder(5);
+  builder.Input("x");
+  onnx::NodeProto& node = builder.Node("Cast", {"x"}, {"y"}, "c");
+  test::Attribute(node, "to", onnx::AttributeProto::INT).set_i(1);
+  builder.Output("y");
+  EXPECT_EQ(ErrorOf(builder), "the model: node 'c' (Cast): attribute 'to' is of kind INT, not STRING");
+}
+
 TEST(ModelReader, R28_AttributeGivenTwiceIsRefused) {
   ModelBuilder builder;
   builder.Input("x");
