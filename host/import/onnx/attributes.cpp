@@ -40,6 +40,7 @@ constexpr int64_t kStillThere = INT64_MAX;
 // In the order of OpKind, since both come from the same list.
 constexpr KnownAttribute kKnown[] = {
 #define DEPUTY_ATTRIBUTE(op, kind, attribute, since, until, ...) {OpKind::k##op, #attribute, Kind::kind, since, until},
+#define DEPUTY_FORMER_ATTRIBUTE DEPUTY_ATTRIBUTE
 #include "schema/operators.inc"
 };
 
