@@ -229,6 +229,21 @@ TEST(ModelReader, R10_NoOperatorSetIsRefusedAtTheFirstNode) {
   EXPECT_EQ(ErrorOf(builder), "the model: node 'add' (Add): the model imports no operator set ''");
 }
 
+TEST(ModelReader, TheDomainOfOnnxRuntimeNeedsNoImport) {
+  ModelBuilder builder;
+  builder.Input("x");
+  builder.Node("Attention", {"x"}, {"y"}).set_domain("com.microsoft");
+  builder.Node("Gelu", {"x"}, {"z"}).set_domain("com.microsoft");
+  builder.Output("z");
+  // Its Attention is not ONNX's, which has three inputs.
+  EXPECT_NE(ErrorOf(builder).find("has 1 inputs, needs 2 to 7"), std::string::npos) << ErrorOf(builder);
+  builder.model().mutable_graph()->mutable_node()->DeleteSubrange(0, 1);
+  const Result<Graph> graph = builder.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ(graph->nodes[0].kind(), OpKind::kMicrosoft_Gelu);
+  EXPECT_EQ(graph->nodes[0].primitive.since_version(), 1);
+}
+
 TEST(ModelReader, R10_OperatorSetImportedTwiceIsRefused) {
   ModelBuilder builder;
   builder.ImportDomain("ai.onnx", 11);
