@@ -1,8 +1,10 @@
 // deputy::Session: checks and binds the caller's tensors, runs, hands the results back.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 
+#include "base/printable.hpp"
 #include "execute/execution.hpp"
 #include "runtime/events.hpp"
 #include "runtime/model_state.hpp"
@@ -23,6 +25,8 @@ struct Session::State {
   bool profiling = false, wants_events = false;
   std::vector<RunEvent> events;
   std::vector<uint64_t> step_ns;
+  std::chrono::nanoseconds timeout{0};
+  std::atomic<bool> cancelled{false};
 
   Status Prepare(std::vector<Shape> wanted);
   Status BindInputs(const std::vector<Tensor>& inputs);
@@ -33,6 +37,7 @@ struct Session::State {
   bool IsBound(size_t i) const;
   void CountTime(uint64_t total_ns);
   bool times_steps() const { return profiling || wants_events; }
+  host::Stop stop() const;
 };
 
 namespace {
@@ -112,7 +117,10 @@ Status Session::State::BindOutputs(const std::vector<Tensor>& inputs, std::vecto
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!IsBound(i)) continue;
     const Slot& slot = execution->plan().slots[graph.outputs[i]];
-    DEPUTY_RETURN_IF_ERROR(MakeFit(outputs[i], slot.dtype, slot.dims));
+    if (Status status = MakeFit(outputs[i], slot.dtype, slot.dims); !status.ok())
+      return std::move(status)
+          .At("output '" + host::Printable(graph.values[graph.outputs[i]].name) + "'")
+          .At(model->name);
     for (const Tensor& input : inputs)
       if (Overlap(outputs[i], input))
         return Error(StatusCode::kInvalidArgument, "output '{}' shares memory with an input",
@@ -151,6 +159,11 @@ void Session::State::CountTime(uint64_t total_ns) {
     statistics.delegate_ns[plan.placement.partitions[plan.steps[i].partition].delegate].second += step_ns[i];
 }
 
+host::Stop Session::State::stop() const {
+  if (timeout.count() <= 0) return {0, &cancelled};
+  return {host::NowNs() + static_cast<uint64_t>(timeout.count()), &cancelled};
+}
+
 Session::Session() = default;
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Session::~Session() = default;
@@ -161,6 +174,7 @@ Status Session::Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* 
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
   if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "no place for the outputs");
   State& state = *state_;
+  state.cancelled = false;
   const host::Graph& graph = *state.model->graph;
   if (inputs.size() != graph.inputs.size())
     return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", inputs.size(), graph.inputs.size())
@@ -182,8 +196,8 @@ Status Session::Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* 
   DEPUTY_RETURN_IF_ERROR(state.BindOutputs(inputs, *outputs));
   state.events.clear();
   const auto start = std::chrono::steady_clock::now();
-  Status status =
-      state.execution->Run(0, state.times_steps() ? std::span<uint64_t>(state.step_ns) : std::span<uint64_t>());
+  Status status = state.execution->Run(
+      state.stop(), state.times_steps() ? std::span<uint64_t>(state.step_ns) : std::span<uint64_t>());
   if (!status.ok()) {
     std::vector<host::PlanEvent> of_the_failed_run;
     state.execution->TakeEvents(of_the_failed_run);
@@ -202,6 +216,14 @@ Status Session::Resize(const std::vector<Shape>& shapes) {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
   if (state_->execution != nullptr && shapes == state_->shapes) return {};
   return state_->Prepare(shapes);
+}
+
+void Session::SetTimeout(std::chrono::nanoseconds timeout) {
+  if (state_ != nullptr) state_->timeout = timeout;
+}
+
+void Session::Cancel() {
+  if (state_ != nullptr) state_->cancelled = true;
 }
 
 void Session::EnableProfiling(bool on) {
