@@ -146,7 +146,7 @@ std::vector<T> ValuesOf(const Tensor& tensor) {
 }
 
 // The outputs of a model; none, and a failure, when it cannot be built or run.
-inline std::vector<Tensor> Run(const std::string& bytes, const std::vector<Tensor>& inputs) {
+inline std::vector<Tensor> Predict(const std::string& bytes, const std::vector<Tensor>& inputs) {
   Model model;
   std::vector<Tensor> outputs;
   Status status = Build(bytes, model);
