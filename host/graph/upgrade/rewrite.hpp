@@ -23,6 +23,7 @@ class NodeRewrite {
  public:
   NodeRewrite(Graph& graph, Node& node, UpgradeScope& scope) : graph_(graph), node_(node), scope_(scope) {}
 
+  Node& node() { return node_; }
   const Primitive& primitive() const { return node_.primitive; }
   OpKind kind() const { return node_.kind(); }
   int32_t version() const { return node_.primitive.since_version(); }

@@ -59,12 +59,23 @@ TEST(BatchNormalizationOnCpu, Float16DataMayHaveWiderStatistics) {
   EXPECT_EQ(ToFloat(y[0].values<Half>()[1]), 3.0f);
 }
 
-TEST(BatchNormalizationOnCpu, TrainingIsNotSupported) {
-  EXPECT_EQ(TryRunNode(MakeBatchNormalization, BatchNorm().Set("training_mode", int64_t{1}),
-                       {TensorOf<float>({1, 1, 1}, {3}), Vector({1}), Vector({0}), Vector({1}), Vector({1})})
-                .status()
-                .code(),
-            StatusCode::kNotSupported);
+TEST(BatchNormalizationOnCpu, InTrainingModeTheBatchTellsItsOwnStatistics) {
+  const auto out = RunNode(MakeBatchNormalization, BatchNorm().Set("training_mode", int64_t{1}).Set("momentum", 0.75f),
+                           {TensorOf<float>({2, 1, 2}, {1, 3, 5, 7}), TensorOf<float>({1}, {2}),
+                            TensorOf<float>({1}, {1}), TensorOf<float>({1}, {8}), TensorOf<float>({1}, {1})},
+                           {.outputs = 3});
+  // A mean of 4 and a variance of 5.
+  ExpectNear(out[0], {-1.6832816f, 0.1055728f, 1.8944272f, 3.6832816f});
+  ExpectNear(out[1], {7});
+  ExpectNear(out[2], {2});
+}
+
+TEST(BatchNormalizationOnCpu, StatisticsWithoutTrainingAreRefused) {
+  const auto refused = TryRunNode(MakeBatchNormalization, BatchNorm(),
+                                  {TensorOf<float>({1, 1, 1}, {1}), TensorOf<float>({1}, {1}),
+                                   TensorOf<float>({1}, {0}), TensorOf<float>({1}, {0}), TensorOf<float>({1}, {1})},
+                                  {.outputs = 3});
+  EXPECT_EQ(refused.status().code(), StatusCode::kNotSupported);
 }
 
 TEST(InstanceNormalizationOnCpu, NormalizesEveryPlane) {
