@@ -9,6 +9,7 @@
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/untyped.hpp"
 #include "graph/inference/windows.hpp"
+#include "kernels/columns.hpp"
 #include "kernels/copy.hpp"
 #include "tensor/shape.hpp"
 
@@ -39,15 +40,6 @@ Status RunCenterCropPad(const KernelArgs& args) {
   CopyStrided(copy, input.data<char>() + static_cast<size_t>(from) * element,
               output.data<char>() + static_cast<size_t>(to) * element, element, args.pool);
   return {};
-}
-
-// Any number of axes: an index that counts up, the last axis first.
-bool Advance(std::span<const int64_t> dims, SmallDims& index) {
-  for (size_t d = dims.size(); d-- > 0;) {
-    if (++index[d] < dims[d]) return true;
-    index[d] = 0;
-  }
-  return false;
 }
 
 struct ColumnsAttributes {
@@ -107,26 +99,12 @@ class ColumnsToImage {
     std::fill_n(target, ElementCount(output.dims()), T(0));
     if (positions == 0) return Status();
     const int64_t planes = output.dim(0) * output.dim(1);
+    ColumnGeometry geometry{plan.window.all(), {}, plan.steps};
+    std::copy(image.begin(), image.end(), geometry.wide.begin());
     args.pool.ParallelFor(planes, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t p = begin; p < end; ++p) {
-        SmallDims tap(block.size(), 0);
-        const T* from = args.input(0).template data<T>() + p * taps * positions;
-        do {
-          SmallDims at(block.size(), 0);
-          do {
-            int64_t offset = 0;
-            bool inside = true;
-            for (size_t d = 0; d < block.size(); ++d) {
-              const WindowAxis& axis = plan.window.axes[d];
-              const int64_t x = at[d] * axis.stride + tap[d] * axis.dilation - axis.pad_begin;
-              inside = inside && x >= 0 && x < image[d];
-              offset = offset * image[d] + x;
-            }
-            if (inside) target[p * plane + offset] += *from;
-            ++from;
-          } while (Advance(steps, at));
-        } while (Advance(block, tap));
-      }
+      for (int64_t p = begin; p < end; ++p)
+        ScatterColumns(geometry, args.input(0).template data<T>() + p * taps * positions, 1, 0, positions,
+                       target + p * plane);
     });
     return Status();
   }
