@@ -101,7 +101,7 @@ std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<reference::
   for (size_t i = 0; i < tested.inputs.size(); ++i)
     node.Chunk(1, tested.inputs[i].present ? "x" + std::to_string(i) : "");
   for (size_t i = 0; i < expected.size(); ++i) node.Chunk(2, "y" + std::to_string(i));
-  node.Chunk(3, tested.node.op_type).Chunk(4, tested.node.op_type);
+  node.Chunk(3, tested.node.op_type).Chunk(4, tested.node.op_type).Chunk(7, tested.node.domain);
   for (const auto& [name, value] : tested.node.attributes) node.Part(5, AttributeOf(name, value));
   graph.Part(1, node).Chunk(2, "conformance");
   for (size_t i = 0; i < tested.inputs.size(); ++i) {
@@ -111,7 +111,7 @@ std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<reference::
     if (input.present && !input.constant) graph.Part(11, InputOf(i, input.value, unknown));
   }
   for (size_t i = 0; i < expected.size(); ++i) graph.Part(12, OutputOf(i, expected[i], unknown));
-  const Message opset = Message().Chunk(1, "").Number(2, tested.node.since_version);
+  const Message opset = Message().Chunk(1, tested.node.domain).Number(2, tested.node.since_version);
   const std::string bytes = Message().Number(1, kIrVersion).Part(7, graph).Part(8, opset).bytes();
   return {bytes.begin(), bytes.end()};
 }

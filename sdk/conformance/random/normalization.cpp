@@ -58,7 +58,7 @@ void WriteLayerNormalization(Draft& d) {
   if (axis != -1 || d.Half()) d.Set("axis", Int(axis));
   d.Maybe("stash_type", Int(kF32));
   Epsilon(d);
-  if (d.op_type() == "RMSNormalization") return;
+  if (d.op_type() != "LayerNormalization") return;
   if (d.Half()) d.In(d.Values(dtype, d.Half() ? normalized : d.BroadcastableTo(normalized)));
   d.Outputs(d.Once(3) ? 3 : 1);
 }
@@ -108,6 +108,7 @@ DraftRows NormalizationDrafts() {
           {"LpNormalization", WriteLp},
           {"MeanVarianceNormalization", WriteMeanVariance},
           {"RMSNormalization", WriteLayerNormalization},
+          {"SimplifiedLayerNormalization", WriteLayerNormalization},
           {"Softmax", WriteSoftmax}};
 }
 
