@@ -61,6 +61,7 @@ constexpr OperatorAttribute Attribute(std::string_view name, int32_t since, int3
 #define DEPUTY_OPERATOR_BEGIN(name, ...) constexpr OperatorAttribute k##name##Attributes[] = {
 #define DEPUTY_ATTRIBUTE(name, kind, attribute, since, until, ...) \
   Attribute(#attribute, since, until, Default##kind(__VA_ARGS__)),
+#define DEPUTY_FORMER_ATTRIBUTE DEPUTY_ATTRIBUTE
 #define DEPUTY_OPERATOR_END(name) \
   {"", 0, 0, {}, {}}              \
   }                               \

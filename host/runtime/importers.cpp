@@ -22,7 +22,8 @@ constexpr Format kFormats[] = {{"tflite", 4, "TFL3"}, {"onnx", 0, ""}};
 
 bool Begins(std::span<const uint8_t> bytes, const Format& format) {
   return bytes.size() >= format.offset + format.magic.size() &&
-         std::equal(format.magic.begin(), format.magic.end(), bytes.begin() + static_cast<std::ptrdiff_t>(format.offset));
+         std::equal(format.magic.begin(), format.magic.end(),
+                    bytes.begin() + static_cast<std::ptrdiff_t>(format.offset));
 }
 
 }  // namespace
@@ -43,7 +44,8 @@ Result<const Importer*> OpenImporter(const std::string& name) {
 Result<const Importer*> FindImporter(std::span<const uint8_t> bytes, const std::filesystem::path& path) {
   for (const Format& format : kFormats) {
     if (!Begins(bytes, format)) continue;
-    if (format.magic.empty()) DEPUTY_RETURN_IF_ERROR(RefuseForeignFile(bytes.first(std::min<size_t>(bytes.size(), 256))));
+    if (format.magic.empty())
+      DEPUTY_RETURN_IF_ERROR(RefuseForeignFile(bytes.first(std::min<size_t>(bytes.size(), 256))));
     DEPUTY_ASSIGN_OR_RETURN(const Importer* importer, OpenImporter(format.name));
     const std::string extension = path.extension().string();
     if (importer->Matches(bytes.first(std::min<size_t>(bytes.size(), 64)), extension)) return importer;

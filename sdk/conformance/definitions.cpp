@@ -44,6 +44,7 @@ std::vector<OperatorFacts> MakeAll() {
 #define DEPUTY_DEFINITION(name, since, change, types) all.back().definitions.push_back({since, change, TypesIn(types)});
 #define DEPUTY_ATTRIBUTE(name, kind, attribute, since, until, ...) \
   all.back().attributes.push_back({#attribute, since, until});
+#define DEPUTY_FORMER_ATTRIBUTE DEPUTY_ATTRIBUTE
 #include "schema/operators.inc"
   return all;
 }

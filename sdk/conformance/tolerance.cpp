@@ -125,6 +125,11 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
     units += series;
     reason += "; positions are computed";
   }
+  // Scales come as float32, and so do others compute what lies between elements.
+  if (IsOneOf(type, {"Resize", "Upsample"}) && dtype == DEPUTY_DTYPE_FLOAT64) {
+    units *= UnitOf(DEPUTY_DTYPE_FLOAT32) / unit;
+    reason += " in float32";
+  }
   // Sums lose what cancels, so the size of the tensor counts as well as that of the element. What is smaller than the
   // smallest normal number may be flushed to zero.
   const double smallest = (narrowed ? computes_in : dtype) == DEPUTY_DTYPE_FLOAT16 ? std::ldexp(1.0, -14) : 1e-37;

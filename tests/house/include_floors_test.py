@@ -39,6 +39,7 @@ ROWS = {
     "host/format": Row(4, ("host/graph",), ("FlatBuffers", "fmt")),
     "host/import": Row(4, ("host/graph",), ("fmt",)),
     "host/import/onnx": Row(4, ("host/import",), ("protobuf", "libonnx", "fmt")),
+    "host/import/tflite": Row(4, ("host/import",), ("FlatBuffers", "fmt")),
     "host/config": Row(4, ("host/base", "host/graph"), ("yaml-cpp", "fmt")),
     "host/delegate": Row(4, ("host/graph",), ("fmt",)),
     "host/kernels": Row(4, ("host/tensor", "host/kernels/linalg"), ("fmt",)),
@@ -101,6 +102,7 @@ LIBRARIES = {
 GENERATED = (
     (re.compile(r"(deputy/schema/.*|(.*/)?primitive_generated\.h)$"), "sdk/schema"),
     (re.compile(r"(format/)?model_generated\.h$"), "host/format"),
+    (re.compile(r"tflite_generated\.h$"), "host/import/tflite"),
 )
 
 TOP_LEVEL = {

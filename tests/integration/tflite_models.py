@@ -15,6 +15,32 @@ OPTIONS = {"CONV_2D": "Conv2D", "DEPTHWISE_CONV_2D": "DepthwiseConv2D", "AVERAGE
            "PADV2": "PadV2", "MAXIMUM": "MaximumMinimum", "MINIMUM": "MaximumMinimum"}
 
 
+def with_float_weights(content):
+    """The same model with the integers of weights beside float activations written out as floats; None where there are
+    no such weights. LiteRT rounds activations to 8 bits before it multiplies them with weights of 8 bits."""
+    model = schema.ModelT.InitFromPackedBuf(content, 0)
+    graph, changed = model.subgraphs[0], False
+    for operator in graph.operators:
+        first = graph.tensors[operator.inputs[0]]
+        for index in operator.inputs[1:]:
+            tensor = graph.tensors[index] if index >= 0 else None
+            if tensor is None or first.type != schema.TensorType.FLOAT32 or tensor.type != schema.TensorType.INT8:
+                continue
+            stored = np.frombuffer(bytes(model.buffers[tensor.buffer].data), np.int8).reshape(tensor.shape)
+            along = [1] * stored.ndim
+            along[tensor.quantization.quantizedDimension] = -1
+            scale = np.asarray(tensor.quantization.scale, np.float32).reshape(along)
+            zero = np.asarray(tensor.quantization.zeroPoint, np.int64).reshape(along)
+            real = ((stored - zero) * scale).astype(np.float32)
+            model.buffers[tensor.buffer].data = np.frombuffer(real.tobytes(), np.uint8)
+            tensor.type, tensor.quantization, changed = schema.TensorType.FLOAT32, None, True
+    if not changed:
+        return None
+    builder = flatbuffers.Builder(len(content))
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
 class Quantized:
     """How a tensor stands for real numbers: one scale, or a list of them along `axis`."""
 
@@ -58,7 +84,7 @@ class Writer:
         return index
 
     def constant(self, values, quantized=None):
-        values = np.ascontiguousarray(values)
+        values = np.asarray(values, order="C")
         index = self.tensor(values.dtype, values.shape, quantized)
         buffer = schema.BufferT()
         buffer.data = np.frombuffer(values.tobytes(), np.uint8)

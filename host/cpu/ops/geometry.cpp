@@ -3,12 +3,14 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "base/checked.hpp"
 #include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/untyped.hpp"
 #include "graph/inference/windows.hpp"
+#include "kernels/columns.hpp"
 #include "kernels/copy.hpp"
 #include "tensor/shape.hpp"
 
@@ -104,34 +106,57 @@ class ColumnsToImage {
     const int64_t taps = ElementCount(block), positions = ElementCount(steps), plane = ElementCount(image);
     const MutableView output = args.output(0);
     T* const target = output.data<T>();
+    const bool truth = output.dtype() == DType::kBool;
     std::fill_n(target, ElementCount(output.dims()), T(0));
     if (positions == 0) return Status();
     const int64_t planes = output.dim(0) * output.dim(1);
+    ColumnGeometry geometry{plan.window.all(), {}, plan.steps};
+    std::copy(image.begin(), image.end(), geometry.wide.begin());
     args.pool.ParallelFor(planes, 1, [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) {
-        SmallDims tap(block.size(), 0);
-        const T* from = args.input(0).template data<T>() + p * taps * positions;
-        do {
-          SmallDims at(block.size(), 0);
-          do {
-            int64_t offset = 0;
-            bool inside = true;
-            for (size_t d = 0; d < block.size(); ++d) {
-              const WindowAxis& axis = plan.window.axes[d];
-              const int64_t x = at[d] * axis.stride + tap[d] * axis.dilation - axis.pad_begin;
-              inside = inside && x >= 0 && x < image[d];
-              offset = offset * image[d] + x;
-            }
-            if (inside) target[p * plane + offset] += *from;
-            ++from;
-          } while (Advance(steps, at));
-        } while (Advance(block, tap));
+        const T* const from = args.input(0).template data<T>() + p * taps * positions;
+        if constexpr (std::is_floating_point_v<T>)
+          ScatterColumns(geometry, from, 1, 0, positions, target + p * plane);
+        else
+          AddColumns(plan, from, truth, target + p * plane);
       }
     });
     return Status();
   }
 
  private:
+  // What ScatterColumns does, for elements of any kind.
+  static void AddColumns(const Plan& plan, const T* from, bool truth, T* target) {
+    const std::span<const int64_t> block(plan.block.data(), plan.block.size());
+    const std::span<const int64_t> steps(plan.steps.data(), plan.window.rank);
+    SmallDims tap(block.size(), 0);
+    do {
+      SmallDims at(block.size(), 0);
+      do {
+        int64_t offset = 0;
+        bool inside = true;
+        for (size_t d = 0; d < block.size(); ++d) {
+          const WindowAxis& axis = plan.window.axes[d];
+          const int64_t x = at[d] * axis.stride + tap[d] * axis.dilation - axis.pad_begin;
+          inside = inside && x >= 0 && x < plan.image[d];
+          offset = offset * plan.image[d] + x;
+        }
+        if (inside) Add(target[offset], *from, truth);
+        ++from;
+      } while (Advance(steps, at));
+    } while (Advance(block, tap));
+  }
+
+  // Integers wrap; truths are joined.
+  static void Add(T& sum, T value, bool truth) {
+    if constexpr (std::is_floating_point_v<T>)
+      sum += value;
+    else if (truth)
+      sum = static_cast<T>(sum != 0 || value != 0);
+    else
+      sum = static_cast<T>(static_cast<std::make_unsigned_t<T>>(sum) + static_cast<std::make_unsigned_t<T>>(value));
+  }
+
   ColumnsAttributes attributes_;
 };
 
@@ -217,9 +242,15 @@ KernelResult MakeCenterCropPad(const KernelSpec& spec) {
 
 KernelResult MakeCol2Im(const KernelSpec& spec) {
   const Primitive& primitive = spec.primitive();
-  return MakeFloatKernel<ColumnsToImage>(
-      spec, ColumnsAttributes{primitive, primitive.GetInts("dilations"), primitive.GetInts("pads"),
-                              primitive.GetInts("strides")});
+  const ColumnsAttributes attributes{primitive, primitive.GetInts("dilations"), primitive.GetInts("pads"),
+                                     primitive.GetInts("strides")};
+  const DType dtype = spec.input_type(0).dtype;
+  if (IsFloating(dtype)) return MakeFloatKernel<ColumnsToImage>(spec, attributes);
+  KernelResult made = UnsupportedDType(spec);
+  DispatchInteger(dtype == DType::kBool ? DType::kUint8 : dtype, [&](auto tag) {
+    made = MakePlannedKernel(spec, ColumnsToImage<typename decltype(tag)::Type>(attributes));
+  });
+  return made;
 }
 
 KernelResult MakeMaxUnpool(const KernelSpec& spec) {

@@ -1,9 +1,11 @@
 // GridSample and AffineGrid on the CPU.
 #include <algorithm>
+#include <type_traits>
 
 #include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/untyped.hpp"
+#include "kernels/cast.hpp"
 #include "kernels/grid_sample.hpp"
 #include "tensor/shape.hpp"
 
@@ -31,10 +33,10 @@ class GridSampleOperation {
     const DType positions = ComputeType(grid.dtype());
     if (positions != DType::kFloat32 && positions != DType::kFloat64)
       return Error(StatusCode::kInvalidArgument, "the grid is {}", NameOf(grid.dtype()));
-    if (IsFloat16(grid.dtype()) && !IsFloat16(x.dtype()))
-      return Error(StatusCode::kNotSupported, "a grid of {} beside images of {}", NameOf(grid.dtype()),
-                   NameOf(x.dtype()));
     Plan plan;
+    // A grid narrower than the images is widened first.
+    if (NeedsConversion(grid.dtype()) && !IsFloat16(x.dtype()))
+      plan.workspace_bytes = static_cast<size_t>(grid.element_count()) * sizeof(double);
     GridShape& shape = plan.shape;
     shape.batch = x.dim(0);
     shape.channels = x.dim(1);
@@ -49,18 +51,29 @@ class GridSampleOperation {
     return plan;
   }
 
-  Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
+  Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
     const ConstView x = args.input(0), grid = args.input(1);
     T* const y = args.output(0).data<T>();
-    if (grid.dtype() == DType::kFloat64) {
-      SampleGrid(plan.shape, how_, x.data<T>(), grid.data<double>(), y, args.pool);
-    } else {
-      SampleGrid(plan.shape, how_, x.data<T>(), grid.data<float>(), y, args.pool);
+    if constexpr (std::is_floating_point_v<T>) {
+      if (grid.dtype() == DType::kFloat32) {
+        SampleGrid(plan.shape, how_, x.data<T>(), grid.data<float>(), y, args.pool);
+        return Status();
+      }
     }
+    const double* positions = grid.data<double>();
+    if (NeedsConversion(grid.dtype())) {
+      Cast(grid.dtype(), grid.data<char>(), DType::kFloat64, workspace, grid.element_count(), args.pool);
+      positions = static_cast<const double*>(workspace);
+    }
+    SampleGrid(plan.shape, how_, x.data<T>(), positions, y, args.pool);
     return Status();
   }
 
  private:
+  static bool NeedsConversion(DType positions) {
+    return positions != DType::kFloat64 && !(std::is_floating_point_v<T> && positions == DType::kFloat32);
+  }
+
   GridSampling how_;
 };
 
@@ -89,27 +102,34 @@ class AffineGridOperation {
     return plan;
   }
 
+  static constexpr int64_t kGrainPoints = 2048;
+
   // Positions are (x, y) or (x, y, z); the extents come with the last of them first.
   Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
     const MutableView grid = args.output(0);
     const std::span<const int64_t> extents = grid.dims().subspan(1, plan.axes);
-    const int64_t points = ElementCount(extents), axes = static_cast<int64_t>(plan.axes);
-    for (int64_t point = 0; point < grid.dim(0) * points; ++point) {
-      std::array<double, kMaxGridAxes> position{};
-      int64_t rest = point % points;
-      for (size_t axis = plan.axes; axis-- > 0;) {
-        position[plan.axes - 1 - axis] = Position(rest % extents[axis], extents[axis]);
-        rest /= extents[axis];
+    const int64_t axes = static_cast<int64_t>(plan.axes), width = extents[plan.axes - 1];
+    const int64_t rows = ElementCount(extents.first(plan.axes - 1));  // of points that differ in x alone
+    if (width == 0) return Status();
+    args.pool.ParallelFor(grid.dim(0) * rows, kGrainPoints / width + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        std::array<double, kMaxGridAxes> position{};
+        int64_t rest = i % rows;
+        for (size_t axis = plan.axes - 1; axis-- > 0;) {
+          position[plan.axes - 1 - axis] = Position(rest % extents[axis], extents[axis]);
+          rest /= extents[axis];
+        }
+        const T* matrix = args.input(0).data<T>() + i / rows * axes * (axes + 1);
+        T* to = grid.data<T>() + i * width * axes;
+        for (int64_t row = 0; row < axes; ++row) {
+          double start = static_cast<double>(matrix[row * (axes + 1) + axes]);
+          for (int64_t column = 1; column < axes; ++column)
+            start += static_cast<double>(matrix[row * (axes + 1) + column]) * position[static_cast<size_t>(column)];
+          const double factor = static_cast<double>(matrix[row * (axes + 1)]);
+          for (int64_t x = 0; x < width; ++x) to[x * axes + row] = static_cast<T>(start + factor * Position(x, width));
+        }
       }
-      const T* matrix = args.input(0).data<T>() + point / points * axes * (axes + 1);
-      T* to = grid.data<T>() + point * axes;
-      for (int64_t row = 0; row < axes; ++row) {
-        double sum = static_cast<double>(matrix[row * (axes + 1) + axes]);
-        for (int64_t column = 0; column < axes; ++column)
-          sum += static_cast<double>(matrix[row * (axes + 1) + column]) * position[static_cast<size_t>(column)];
-        to[row] = static_cast<T>(sum);
-      }
-    }
+    });
     return Status();
   }
 
@@ -117,7 +137,8 @@ class AffineGridOperation {
   double Position(int64_t index, int64_t extent) const {
     const double i = static_cast<double>(index), n = static_cast<double>(extent);
     if (!align_corners_) return (2 * i + 1) / n - 1;
-    return extent == 1 ? -1 : 2 * i / (n - 1) - 1;
+    // ONNX's words divide by zero here; PyTorch, which the operator comes from, has the middle.
+    return extent == 1 ? 0 : 2 * i / (n - 1) - 1;
   }
 
   bool align_corners_;
@@ -145,7 +166,15 @@ KernelResult MakeGridSample(const KernelSpec& spec) {
   } else if (padding != "zeros") {
     return Error(StatusCode::kModel, "there is no padding_mode '{}'", padding);
   }
-  return MakeFloatKernel<GridSampleOperation>(spec, how);
+  const DType dtype = spec.input_type(0).dtype;
+  if (IsFloating(dtype)) return MakeFloatKernel<GridSampleOperation>(spec, how);
+  // Nothing lies between two truths.
+  if (dtype == DType::kBool && how.mode != GridMode::kNearest) return UnsupportedDType(spec);
+  KernelResult made = UnsupportedDType(spec);
+  DispatchInteger(dtype == DType::kBool ? DType::kUint8 : dtype, [&](auto tag) {
+    made = MakePlannedKernel(spec, GridSampleOperation<typename decltype(tag)::Type>(how));
+  });
+  return made;
 }
 
 KernelResult MakeAffineGrid(const KernelSpec& spec) {

@@ -16,11 +16,12 @@ struct Domain {
 // Trigonometry of huge numbers says nothing, and a factorial-like growth overflows at another element than in double.
 const std::map<std::string, Domain>& Domains() {
   static const auto* const domains = new std::map<std::string, Domain>{
-      {"Acos", {-1, 1}},        {"Acosh", {1, 8}},         {"Asin", {-1, 1}},       {"Atanh", {-0.96875, 0.96875}},
-      {"Cos", {-9, 9, false}},  {"Sin", {-9, 9, false}},   {"Tan", {-1, 1, false}}, {"Log", {0.03125, 8}},
-      {"Sqrt", {0, 8}},         {"Reciprocal", {0.25, 8}}, {"Erf", {-3, 3}},        {"Gelu", {-4, 4, false}},
-      {"Mish", {-8, 8, false}}, {"HardSwish", {-6, 6}},    {"Softplus", {-20, 20}}, {"Sinh", {-4, 4}},
-      {"Cosh", {-4, 4}},        {"Exp", {-8, 8}},          {"Sigmoid", {-12, 12}},  {"Celu", {-4, 4, false}}};
+      {"Acos", {-1, 1}},         {"Acosh", {1, 8}},         {"Asin", {-1, 1}},       {"Atanh", {-0.96875, 0.96875}},
+      {"Cos", {-9, 9, false}},   {"Sin", {-9, 9, false}},   {"Tan", {-1, 1, false}}, {"Log", {0.03125, 8}},
+      {"Sqrt", {0, 8}},          {"Reciprocal", {0.25, 8}}, {"Erf", {-3, 3}},        {"Gelu", {-4, 4, false}},
+      {"Mish", {-8, 8, false}},  {"HardSwish", {-6, 6}},    {"Softplus", {-20, 20}}, {"Sinh", {-4, 4}},
+      {"Cosh", {-4, 4}},         {"Exp", {-8, 8}},          {"Sigmoid", {-12, 12}},  {"Celu", {-4, 4, false}},
+      {"Shrink", {-4, 4, false}}};
   return *domains;
 }
 

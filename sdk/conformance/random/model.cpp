@@ -1,5 +1,6 @@
 #include "random/model.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include "random/families.hpp"
@@ -29,7 +30,7 @@ const Writers& AllWriters() {
 int32_t LastOpset(const OperatorFacts& facts, int32_t since) {
   for (const Definition& definition : facts.definitions)
     if (definition.since > since) return definition.since - 1;
-  return kNewestOpset;
+  return std::max(kNewestOpset, since);
 }
 
 // Which extents of the inputs the model leaves open: none, all, or some.

@@ -120,8 +120,10 @@ std::vector<Tensor> Compute(const Node& node, const Inputs& inputs) {
 
 const std::vector<Absence>& Absences() {
   const char* const draws = "it draws numbers: no result is the right one";
+  const char* const no_tensor = "it takes or makes sequences or optionals, which are never shown to a plugin";
   static const auto* const absences = new std::vector<Absence>{
       {"Bernoulli", draws},
+      {"ConcatFromSequence", no_tensor},
       {"Multinomial", draws},
       {"RandomNormal", draws},
       {"RandomNormalLike", draws},
@@ -129,7 +131,18 @@ const std::vector<Absence>& Absences() {
       {"RandomUniformLike", draws},
       {"If", "control flow: its attributes are graphs, which a node shown to a plugin does not have"},
       {"Loop", "control flow: its attribute is a graph, which a node shown to a plugin does not have"},
-      {"Scan", "control flow: its attribute is a graph, which a node shown to a plugin does not have"}};
+      {"Optional", no_tensor},
+      {"OptionalGetElement", no_tensor},
+      {"OptionalHasElement", no_tensor},
+      {"Scan", "control flow: its attribute is a graph, which a node shown to a plugin does not have"},
+      {"SequenceAt", no_tensor},
+      {"SequenceConstruct", no_tensor},
+      {"SequenceEmpty", no_tensor},
+      {"SequenceErase", no_tensor},
+      {"SequenceInsert", no_tensor},
+      {"SequenceLength", no_tensor},
+      {"SequenceMap", no_tensor},
+      {"SplitToSequence", no_tensor}};
   return *absences;
 }
 
