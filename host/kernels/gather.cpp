@@ -16,16 +16,22 @@ int64_t Resolve(int64_t index, int64_t extent) { return index < 0 ? index + exte
 // Without branches: nearly always all are.
 template <class Index>
 bool AllInside(const Index* indices, int64_t count, int64_t extent) {
-  int outside = 0;
-  for (int64_t i = 0; i < count; ++i) outside |= indices[i] < -extent || indices[i] >= extent;
-  return outside == 0;
+  uint64_t signs = 0;  // of what should not be negative; sums that wrap had the other one negative
+  const uint64_t room = static_cast<uint64_t>(extent);
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t index = static_cast<uint64_t>(int64_t{indices[i]});
+    signs |= (index + room) | (room - 1 - index);
+  }
+  return signs >> 63 == 0;
 }
 
 // A row of elements: along the axis that is indexed `step` is 0, otherwise 1.
 template <class T, class Index>
 void GatherRow(const T* from, const Index* indices, int64_t count, int64_t extent, int64_t stride, int64_t step,
                T* to) {
-  if (step == 0) {
+  if (step == 0 && stride == 1) {
+    for (int64_t j = 0; j < count; ++j) to[j] = from[Resolve(indices[j], extent)];
+  } else if (step == 0) {
     for (int64_t j = 0; j < count; ++j) to[j] = from[Resolve(indices[j], extent) * stride];
   } else {
     for (int64_t j = 0; j < count; ++j) to[j] = from[j + Resolve(indices[j], extent) * stride];

@@ -1,6 +1,6 @@
 #include "kernels/scatter.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <type_traits>
 
 #include "kernels/copy.hpp"
@@ -46,6 +46,18 @@ void NumbersForTruth(DType& dtype, ScatterReduction& reduction) {
   dtype = DType::kUint8;
   if (reduction == ScatterReduction::kAdd) reduction = ScatterReduction::kMax;
   if (reduction == ScatterReduction::kMul) reduction = ScatterReduction::kMin;
+}
+
+// Neighbouring elements. Sums are by far the most frequent, and become vector code once no element asks for them.
+template <class T>
+void CombineSlice(ScatterReduction reduction, const T* from, int64_t count, T* to) {
+  if (reduction == ScatterReduction::kNone) {
+    std::copy_n(from, count, to);
+  } else if (reduction == ScatterReduction::kAdd) {
+    for (int64_t j = 0; j < count; ++j) to[j] = Combine(ScatterReduction::kAdd, to[j], from[j]);
+  } else {
+    for (int64_t j = 0; j < count; ++j) to[j] = Combine(reduction, to[j], from[j]);
+  }
 }
 
 // A row of updates: along the axis that is indexed `step` is 0, otherwise 1.
@@ -113,10 +125,7 @@ Status ScatterND(std::span<const int64_t> data_dims, size_t tuple, const IndexLi
       int64_t offset = 0;
       for (size_t d = 0; d < tuple; ++d)
         offset += Resolve(indices[i * width + static_cast<int64_t>(d)], data_dims[d]) * strides[d];
-      if (reduction == ScatterReduction::kNone && slice > 0)
-        std::memcpy(static_cast<void*>(to + offset), from + i * slice, static_cast<size_t>(slice) * sizeof(T));
-      else
-        for (int64_t j = 0; j < slice; ++j) to[offset + j] = Combine(reduction, to[offset + j], from[i * slice + j]);
+      CombineSlice(reduction, from + i * slice, slice, to + offset);
     }
   });
   return {};

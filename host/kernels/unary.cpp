@@ -56,6 +56,8 @@ void FloatLoop(const void* source, void* target, int64_t count, const UnaryParam
     uint8_t* to = static_cast<uint8_t*>(target);
     if constexpr (kOp == UnaryOp::kIsNaN) {
       for (int64_t i = 0; i < count; ++i) to[i] = std::isnan(from[i]);
+    } else if (parameters.positive && parameters.negative) {
+      for (int64_t i = 0; i < count; ++i) to[i] = std::fabs(from[i]) == std::numeric_limits<T>::infinity();
     } else {
       // Without branches, so that it becomes vector code; where only one infinity counts it is compared with twice.
       constexpr T kInfinity = std::numeric_limits<T>::infinity();
