@@ -1,5 +1,7 @@
 #include "cli/case_tolerance.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -17,6 +19,11 @@ CaseModel CaseModelOf(const PlacementReport& placement) {
   model.quantized = std::any_of(placement.nodes.begin(), placement.nodes.end(), [](const NodeReport& node) {
     return node.domain.empty() && std::find(kRounding.begin(), kRounding.end(), node.op_type) != kRounding.end();
   });
+  static constexpr std::array<std::string_view, 6> kDrawing = {
+      "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+  for (const NodeReport& node : placement.nodes)
+    if (node.domain.empty() && std::find(kDrawing.begin(), kDrawing.end(), node.op_type) != kDrawing.end())
+      model.drawing = fmt::format("{} ({})", node.name, node.op_type);
   return model;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "cli/tensor_compare.hpp"
 #include "deputy/dtype.hpp"
@@ -18,6 +19,7 @@ struct CaseTolerance {
 struct CaseModel {
   bool network = false;    // more than a few nodes: rounding adds up
   bool quantized = false;  // rounds values between its nodes to a few bits: the last bit of a sum may show as a step
+  std::string drawing;     // a node that draws numbers: its outputs are like no others; empty without one
 };
 CaseModel CaseModelOf(const PlacementReport& placement);
 

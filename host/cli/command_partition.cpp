@@ -38,6 +38,7 @@ Result<std::vector<Shape>> ShapesOf(const std::vector<TensorInfo>& inputs, const
   std::string listed, flags;
   for (size_t i = 0; i < inputs.size(); ++i) {
     listed += fmt::format("{}'{}' {}", listed.empty() ? "" : ", ", inputs[i].name, TypeText(inputs[i]));
+    if (inputs[i].kind != ValueKind::kTensor) continue;
     const bool open = !inputs[i].ranked || std::any_of(inputs[i].shape.begin(), inputs[i].shape.end(),
                                                        [](int64_t extent) { return extent < 0; });
     if (!open || known[i]) continue;
@@ -108,7 +109,7 @@ int Run(const Options& options) {
 Command MakePartitionCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax = app.add_subcommand("partition", "Shows how a model is divided over the delegates, and why");
-  syntax->add_option("model", options->model, "The model, .onnx or .dpm")->required()->type_name("MODEL");
+  syntax->add_option("model", options->model, "The model, .onnx, .tflite or .dpm")->required()->type_name("MODEL");
   options->context.AddTo(*syntax);
   AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
               "The shape of an input; needed where the model leaves extents open");

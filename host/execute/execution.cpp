@@ -1,5 +1,6 @@
 #include "execute/execution.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/memory.hpp"
@@ -7,6 +8,7 @@
 #include "execute/repetition.hpp"
 #include "graph/verify.hpp"
 #include "plan/border.hpp"
+#include "tensor/held_value.hpp"
 
 namespace deputy::host {
 namespace {
@@ -50,7 +52,11 @@ Status Resize(ExecutionContext& context, const Plan& plan, const Step& step) {
 class Execution::Allocator final : public OutputAllocator {
  public:
   Allocator(const Plan& plan, std::vector<deputy_tensor>& tensors)
-      : plan_(plan), tensors_(tensors), buffers_(plan.slots.size()) {}
+      : plan_(plan), tensors_(tensors), buffers_(plan.slots.size()) {
+    const bool any = std::any_of(plan.slots.begin(), plan.slots.end(),
+                                 [](const Slot& slot) { return slot.home == Slot::Home::kHeld; });
+    if (any) held_.resize(plan.slots.size());
+  }
 
   Status Allocate(deputy_tensor* tensor, std::span<const int64_t> dims) override {
     const size_t id = static_cast<size_t>(tensor - tensors_.data());
@@ -76,6 +82,15 @@ class Execution::Allocator final : public OutputAllocator {
     return {};
   }
 
+  Status Hold(deputy_tensor* tensor, ModelValue value) override {
+    const size_t id = static_cast<size_t>(tensor - tensors_.data());
+    if (id >= tensors_.size() || plan_.slots[id].home != Slot::Home::kHeld)
+      return Error(StatusCode::kInternal, "a tensor was planned, and something else was made");
+    held_[id] = std::move(value);
+    return {};
+  }
+  ModelValue* held(ValueId id) { return &held_[id]; }
+
  private:
   struct Buffer {
     AlignedBytes data;
@@ -86,7 +101,19 @@ class Execution::Allocator final : public OutputAllocator {
   const Plan& plan_;
   std::vector<deputy_tensor>& tensors_;
   std::vector<Buffer> buffers_;
+  std::vector<ModelValue> held_;  // per value; none at all where the plan has tensors alone
 };
+
+Status StoreValue(deputy_tensor* target, const deputy_tensor& source, OutputAllocator& allocator) {
+  if (target->layout == DEPUTY_LAYOUT_OPAQUE || source.layout == DEPUTY_LAYOUT_OPAQUE) {
+    DEPUTY_ASSIGN_OR_RETURN(ModelValue value, ValueOf(source));
+    return allocator.Hold(target, std::move(value));
+  }
+  target->dtype = source.dtype;
+  DEPUTY_RETURN_IF_ERROR(allocator.Allocate(target, {source.dims, source.rank}));
+  if (source.byte_size != 0) std::memcpy(target->data, source.data, source.byte_size);
+  return {};
+}
 
 struct Execution::BoundStep {
   const Step* step = nullptr;
@@ -122,7 +149,10 @@ Status Execution::Prepare() {
     tensor.byte_size = slot.bytes;
     if (slot.home == Slot::Home::kArena) tensor.data = arena_.get() + slot.offset;
     if (slot.home == Slot::Home::kConstant) tensor.data = const_cast<void*>(plan_->graph->values[id].constant.data());
-    if (slot.home == Slot::Home::kBound) {
+    if (!plan_->graph->values[id].type.is_tensor()) {
+      tensor.layout = DEPUTY_LAYOUT_OPAQUE;
+      if (slot.home == Slot::Home::kHeld) tensor.data = allocator_->held(id);
+    } else if (slot.home == Slot::Home::kBound) {
       Result<size_t> bytes = ByteSize(slot.dtype, slot.dims);
       if (bytes.ok()) tensor.byte_size = *bytes;
     }
@@ -229,10 +259,7 @@ Status Execution::RunBranch(BoundStep& step, const Stop& stop) {
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     deputy_tensor* target = step.outputs[i];
     if (target == nullptr) continue;
-    const deputy_tensor& source = branch.tensor(body.outputs[i]);
-    target->dtype = source.dtype;
-    DEPUTY_RETURN_IF_ERROR(allocator_->Allocate(target, {source.dims, source.rank}));
-    if (source.byte_size != 0) std::memcpy(target->data, source.data, source.byte_size);
+    DEPUTY_RETURN_IF_ERROR(StoreValue(target, branch.tensor(body.outputs[i]), *allocator_));
   }
   return {};
 }

@@ -21,6 +21,10 @@ struct PlanEvent {
   ProfileEvent event;
 };
 
+// Puts a value where another plan's is wanted: bytes are copied, what is no tensor is shared. A tensor may become the
+// element of an optional.
+Status StoreValue(deputy_tensor* target, const deputy_tensor& source, OutputAllocator& allocator);
+
 // One thread at a time. Keeps its plan alive.
 class Execution {
  public:
@@ -31,7 +35,8 @@ class Execution {
 
   const Plan& plan() const { return *plan_; }
 
-  // Points a bound slot (graph input, capture or static output) at memory. It must stay valid during Run.
+  // Points a bound slot (graph input, capture or static output) at memory, or at the ModelValue of an input that is no
+  // tensor. It must stay valid during Run.
   void Bind(ValueId value, void* data);
   // The same for an input whose extents the plan does not fix (a capture).
   void Bind(ValueId value, const deputy_tensor& tensor);
@@ -45,7 +50,7 @@ class Execution {
   // Appends the events since the last call, step by step.
   void TakeEvents(std::vector<PlanEvent>& into);
 
-  // A value after Run: dtype, extents, bytes.
+  // A value after Run: dtype, extents, bytes; or what HeldValue gives.
   const deputy_tensor& tensor(ValueId value) const { return tensors_[value]; }
 
  private:

@@ -6,6 +6,7 @@
 #include "base/checked.hpp"
 #include "base/memory.hpp"
 #include "execute/execution.hpp"
+#include "tensor/held_value.hpp"
 
 namespace deputy::host {
 namespace {
@@ -68,10 +69,16 @@ deputy_tensor Scalar(DType dtype, T* value) {
 
 }  // namespace
 
-// A copy of a tensor.
+// A copy of a tensor, or a share of what is none.
 class Repetition::Held {
  public:
   Status Copy(const deputy_tensor& from) {
+    if (const ModelValue* value = HeldValue(from)) {
+      value_ = *value;
+      tensor_ = from;
+      tensor_.data = &value_;
+      return {};
+    }
     DEPUTY_RETURN_IF_ERROR(bytes_.Grow(static_cast<size_t>(from.byte_size)));
     dims_.assign(from.dims, from.dims + from.rank);
     tensor_ = from;
@@ -105,6 +112,7 @@ class Repetition::Held {
 
  private:
   Bytes bytes_;
+  ModelValue value_;
   std::vector<int64_t> dims_;
   deputy_tensor tensor_ = {};
 };
@@ -266,10 +274,7 @@ Status Repetition::WriteOutputs(std::span<deputy_tensor* const> outputs, OutputA
       DEPUTY_RETURN_IF_ERROR(collected_[scan].Write(outputs[i], OutputDirection(node_, scan), element, allocator));
       continue;
     }
-    outputs[i]->dtype = states_[i].dtype;
-    DEPUTY_RETURN_IF_ERROR(allocator.Allocate(outputs[i], DimsOf(states_[i])));
-    if (states_[i].byte_size != 0)
-      std::memcpy(outputs[i]->data, states_[i].data, static_cast<size_t>(states_[i].byte_size));
+    DEPUTY_RETURN_IF_ERROR(StoreValue(outputs[i], states_[i], allocator));
   }
   return {};
 }

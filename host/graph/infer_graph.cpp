@@ -14,13 +14,10 @@
 namespace deputy::host {
 namespace {
 
-// Extents that hold whichever of the two branches runs, or before and after a round.
-ValueType Merge(const ValueType& a, const ValueType& b) {
-  if (!a.ranked || !b.ranked || a.dims.size() != b.dims.size()) return {a.dtype, false, {}};
-  ValueType merged = a;
-  for (size_t i = 0; i < a.dims.size(); ++i)
-    if (a.dims[i] != b.dims[i]) merged.dims[i] = kUnknownDim;
-  return merged;
+// The type that holds whichever of the two branches runs, or before and after a round.
+Result<ValueType> Merge(const ValueType& a, const ValueType& b) {
+  if (CommonKind(a.kind, b.kind)) return CommonType(a, b);
+  return Error(StatusCode::kModel, "a value is a sequence in one branch or round and a tensor in another");
 }
 
 // Whoever makes or plans a tensor may count its bytes.
@@ -34,9 +31,16 @@ Status CheckSize(const ValueType& type) {
                ShapeToString(type.dims));
 }
 
-void Forget(ValueType& type) { type = {type.dtype, false, {}}; }
+void Forget(ValueType& type) { type = {type.dtype, false, {}, type.kind}; }
 
-bool Same(const ValueType& a, const ValueType& b) { return a.ranked == b.ranked && a.dims == b.dims; }
+bool Same(const ValueType& a, const ValueType& b) {
+  return a.kind == b.kind && a.ranked == b.ranked && a.dims == b.dims;
+}
+
+Status CheckStacked(const ValueType& type) {
+  if (type.is_tensor()) return {};
+  return Error(StatusCode::kModel, "only tensors are taken apart or put together round by round");
+}
 
 // The type of one element of a sequence along its axis; unranked where the axis is none.
 ValueType ElementOf(const ValueType& sequence, int64_t axis) {
@@ -120,11 +124,16 @@ class Walk {
       if (shape && options_.evaluator) return Replace(node, {&*shape, 1});
     }
     if (!options_.evaluator || !options_.fold_constants || !known || !node.regions.empty() ||
-        node.kind() == OpKind::kOther)
+        node.kind() == OpKind::kOther || !MakesTensors(node))
       return Keep(node);
     DEPUTY_ASSIGN_OR_RETURN(std::optional<std::vector<Tensor>> outputs,
                             FoldNode(graph_, node, constants_, options_.evaluator, FreedBy(node), budget_.folds));
     return outputs ? Replace(node, *outputs) : Keep(node);
+  }
+
+  bool MakesTensors(const Node& node) const {
+    return std::all_of(node.outputs.begin(), node.outputs.end(),
+                       [&](ValueId id) { return id == kNone || graph_.values[id].type.is_tensor(); });
   }
 
   // Bytes of the inputs that nobody else reads.
@@ -178,7 +187,8 @@ class Walk {
       const Graph& b = *node.regions[1].body;
       if (i >= a.outputs.size() || i >= b.outputs.size())
         return Error(StatusCode::kModel, "a branch has {} outputs, the node {}", a.outputs.size(), node.outputs.size());
-      graph_.values[node.outputs[i]].type = Merge(a.values[a.outputs[i]].type, b.values[b.outputs[i]].type);
+      DEPUTY_ASSIGN_OR_RETURN(graph_.values[node.outputs[i]].type,
+                              Merge(a.values[a.outputs[i]].type, b.values[b.outputs[i]].type));
     }
     return Keep(node);
   }
@@ -196,6 +206,7 @@ class Walk {
     int64_t length = kUnknownDim;
     for (size_t i = 0; i < form.scanned_inputs; ++i) {
       ValueType& entry = entries[form.states + i];
+      DEPUTY_RETURN_IF_ERROR(CheckStacked(entry));
       const int64_t axis = InputDirection(node, i).axis, rank = static_cast<int64_t>(entry.dims.size());
       if (entry.ranked && axis >= -rank && axis < rank)
         length = std::max(length, entry.dims[static_cast<size_t>(axis < 0 ? axis + rank : axis)]);
@@ -211,7 +222,8 @@ class Walk {
       again = false;
       for (size_t i = 0; i < form.states; ++i) {
         ValueType& entry = entries[form.before_inputs() + i];
-        const ValueType merged = Merge(entry, body.values[body.outputs[form.before_outputs() + i]].type);
+        DEPUTY_ASSIGN_OR_RETURN(const ValueType merged,
+                                Merge(entry, body.values[body.outputs[form.before_outputs() + i]].type));
         again = again || !Same(entry, merged);
         entry = merged;
       }
@@ -221,6 +233,7 @@ class Walk {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == kNone) continue;
       const ValueType& made = body.values[body.outputs[form.before_outputs() + i]].type;
+      if (i >= form.states) DEPUTY_RETURN_IF_ERROR(CheckStacked(made));
       const size_t scan = i - form.states;
       graph_.values[node.outputs[i]].type = i < form.states
                                                 ? entries[form.before_inputs() + i]
@@ -238,8 +251,11 @@ class Walk {
   Status Specialize(Region& region, std::span<const ValueType> entries = {}) {
     auto body = std::make_shared<Graph>(*region.body);
     body->symbols = graph_.symbols;
-    for (size_t i = 0; i < entries.size(); ++i)
-      if (entries[i].dtype != DType::kUndefined) body->values[body->inputs[i]].type = entries[i];
+    for (size_t i = 0; i < entries.size(); ++i) {
+      ValueType& declared = body->values[body->inputs[i]].type;
+      // Of an unknown element type the kind is known all the same.
+      if (entries[i].dtype != DType::kUndefined || entries[i].kind != declared.kind) declared = entries[i];
+    }
     std::vector<ValueId> captures, captured;
     for (size_t i = 0; i < region.captures.size(); ++i) {
       const Value& outer = graph_.values[region.captures[i]];

@@ -42,8 +42,11 @@ class Verifier {
     for (const int64_t dim : value.type.dims)
       if (IsSymbol(dim) && SymbolIndex(dim) >= graph_.symbols.size())
         return Error(StatusCode::kModel, "value '{}' has a symbolic extent that does not exist", value.name);
+    if (static_cast<uint32_t>(value.type.kind) > static_cast<uint32_t>(ValueKind::kOptionalSequence))
+      return Error(StatusCode::kModel, "value '{}' is of no known kind", value.name);
     if (!value.is_constant()) return {};
-    if (value.constant.dtype() != value.type.dtype || value.constant.shape() != value.type.dims)
+    if (!value.type.is_tensor() || value.constant.dtype() != value.type.dtype ||
+        value.constant.shape() != value.type.dims)
       return Error(StatusCode::kModel, "constant '{}' differs from its type", value.name);
     return {};
   }

@@ -22,6 +22,7 @@ struct Slot {
     kBound,     // given from outside: inputs, captures, outputs with known extents
     kArena,     // at `offset` of the arena
     kDynamic,   // extents known only at run time; memory grows on demand
+    kHeld,      // no tensor: a ModelValue that the execution holds
   };
   Home home = Home::kNowhere;
   DType dtype = DType::kUndefined;

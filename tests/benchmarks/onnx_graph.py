@@ -11,7 +11,9 @@ from onnx_bytes import attribute as float_or_integers, chunk, number  # noqa: E4
 
 FLOAT, INT64 = 1, 7
 UNSIGNED = (1 << 64) - 1  # negative numbers are written as if they were not
-DTYPES = {np.dtype("float32"): FLOAT, np.dtype("int64"): INT64}
+DTYPES = {np.dtype(name): value for name, value in {
+    "float32": FLOAT, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": INT64, "bool": 9,
+    "float16": 10, "float64": 11, "uint32": 12, "uint64": 13}.items()}  # fmt: skip
 
 
 def tensor_bytes(array, name=""):
@@ -28,6 +30,8 @@ def attribute_bytes(name, value):
         return chunk(1, name) + number(3, value & UNSIGNED) + number(20, 2)
     if isinstance(value, str):
         return chunk(1, name) + chunk(4, value) + number(20, 3)
+    if isinstance(value, list) and value and isinstance(value[0], str):
+        return chunk(1, name) + b"".join(chunk(9, item) for item in value) + number(20, 8)
     return float_or_integers(name, value if isinstance(value, float) else [item & UNSIGNED for item in value])
 
 
@@ -40,7 +44,7 @@ class OnnxGraph:
     def __init__(self, name, opset):
         self.name, self.opset = name, opset
         self.nodes, self.initializers, self.inputs, self.outputs = [], [], [], []
-        self.counts = {}
+        self.counts, self.domains = {}, {""}
 
     def input(self, name, dtype, shape):
         """An extent is a number, or the name of a symbol."""
@@ -54,17 +58,18 @@ class OnnxGraph:
         self.initializers.append(tensor_bytes(array, name))
         return name
 
-    def node(self, op_type, *inputs, output=None, scope="", **attributes):
-        """Returns the name of the one output."""
+    def node(self, op_type, *inputs, output=None, outputs=(), scope="", domain="", **attributes):
+        """Returns the name of the first output, which is the only one unless `outputs` names them all."""
         path = f"{scope}/{op_type}"
         count = self.counts.get(path, 0)
         self.counts[path] = count + 1
         name = f"{path}_{count}" if count else path
-        output = output or f"{name}_output_0"
-        parts = [chunk(1, i) for i in inputs] + [chunk(2, output), chunk(3, name), chunk(4, op_type)]
-        parts += [chunk(5, attribute_bytes(*item)) for item in attributes.items()]
+        outputs = outputs or [output or f"{name}_output_0"]
+        parts = [chunk(1, i) for i in inputs] + [chunk(2, o) for o in outputs] + [chunk(3, name), chunk(4, op_type)]
+        parts += [chunk(5, attribute_bytes(*item)) for item in attributes.items()] + [chunk(7, domain)] * bool(domain)
+        self.domains.add(domain)
         self.nodes.append(b"".join(parts))
-        return output
+        return outputs[0]
 
     def constant(self, array, scope=""):
         """A Constant node, which is what exporters write for a small constant in the middle of the graph."""
@@ -74,4 +79,5 @@ class OnnxGraph:
         parts = [chunk(1, n) for n in self.nodes] + [chunk(2, self.name)] + [chunk(5, i) for i in self.initializers]
         parts += [chunk(11, i) for i in self.inputs] + [chunk(12, o) for o in self.outputs]
         model = number(1, 8) + chunk(2, "deputy-benchmarks") + chunk(7, b"".join(parts))
-        Path(path).write_bytes(model + chunk(8, number(2, self.opset)))
+        imports = [chunk(1, domain) + number(2, 1 if domain else self.opset) for domain in sorted(self.domains)]
+        Path(path).write_bytes(model + b"".join(chunk(8, one) for one in imports))

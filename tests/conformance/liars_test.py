@@ -16,8 +16,6 @@ from pathlib import Path
 
 # Values that make no difference to what is computed, so that nobody can lie about them.
 WITHOUT_EFFECT = {
-    "momentum": "only training uses it",
-    "training_mode": "training is no delegate's",
     "seed": "only training uses it",
     "saturate": "only float8 has it",
     "stash_type": "chooses how precisely the host may compute",

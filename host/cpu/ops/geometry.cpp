@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "base/checked.hpp"
 #include "cpu/makers.hpp"
@@ -104,6 +105,7 @@ class ColumnsToImage {
     const int64_t taps = ElementCount(block), positions = ElementCount(steps), plane = ElementCount(image);
     const MutableView output = args.output(0);
     T* const target = output.data<T>();
+    const bool truth = output.dtype() == DType::kBool;
     std::fill_n(target, ElementCount(output.dims()), T(0));
     if (positions == 0) return Status();
     const int64_t planes = output.dim(0) * output.dim(1);
@@ -122,7 +124,7 @@ class ColumnsToImage {
               inside = inside && x >= 0 && x < image[d];
               offset = offset * image[d] + x;
             }
-            if (inside) target[p * plane + offset] += *from;
+            if (inside) Add(target[p * plane + offset], *from, truth);
             ++from;
           } while (Advance(steps, at));
         } while (Advance(block, tap));
@@ -132,6 +134,16 @@ class ColumnsToImage {
   }
 
  private:
+  // Integers wrap; truths are joined.
+  static void Add(T& sum, T value, bool truth) {
+    if constexpr (std::is_floating_point_v<T>)
+      sum += value;
+    else if (truth)
+      sum = static_cast<T>(sum != 0 || value != 0);
+    else
+      sum = static_cast<T>(static_cast<std::make_unsigned_t<T>>(sum) + static_cast<std::make_unsigned_t<T>>(value));
+  }
+
   ColumnsAttributes attributes_;
 };
 
@@ -217,9 +229,15 @@ KernelResult MakeCenterCropPad(const KernelSpec& spec) {
 
 KernelResult MakeCol2Im(const KernelSpec& spec) {
   const Primitive& primitive = spec.primitive();
-  return MakeFloatKernel<ColumnsToImage>(
-      spec, ColumnsAttributes{primitive, primitive.GetInts("dilations"), primitive.GetInts("pads"),
-                              primitive.GetInts("strides")});
+  const ColumnsAttributes attributes{primitive, primitive.GetInts("dilations"), primitive.GetInts("pads"),
+                                     primitive.GetInts("strides")};
+  const DType dtype = spec.input_type(0).dtype;
+  if (IsFloating(dtype)) return MakeFloatKernel<ColumnsToImage>(spec, attributes);
+  KernelResult made = UnsupportedDType(spec);
+  DispatchInteger(dtype == DType::kBool ? DType::kUint8 : dtype, [&](auto tag) {
+    made = MakePlannedKernel(spec, ColumnsToImage<typename decltype(tag)::Type>(attributes));
+  });
+  return made;
 }
 
 KernelResult MakeMaxUnpool(const KernelSpec& spec) {

@@ -20,9 +20,14 @@ struct ChannelPlan {
   size_t workspace_bytes = 0;
 };
 
-// Element `i` of floats that may be wider than the data that they normalize.
+// Element `i` of floats that may be wider or narrower than the data that they normalize.
 double Element(ConstView view, int64_t i) {
-  return view.dtype() == DType::kFloat64 ? view.data<double>()[i] : static_cast<double>(view.data<float>()[i]);
+  switch (view.dtype()) {
+    case DType::kFloat64: return view.data<double>()[i];
+    case DType::kFloat16: return static_cast<double>(ToFloat(view.data<Half>()[i]));
+    case DType::kBFloat16: return static_cast<double>(ToFloat(view.data<BFloat16>()[i]));
+    default: return static_cast<double>(view.data<float>()[i]);
+  }
 }
 
 template <class T>
@@ -49,9 +54,6 @@ class BatchNormalization {
       if (!fits || (dtype != DType::kFloat32 && dtype != DType::kFloat64))
         return Error(StatusCode::kInvalidArgument, "input {} is {} {}, {} floats are needed", i,
                      NameOf(parameter.dtype()), ShapeToString(parameter.dims()), plan.shape.channels);
-      if (IsFloat16(parameter.dtype()) && !IsFloat16(x.dtype()))
-        return Error(StatusCode::kNotSupported, "input {} is {} beside data of {}", i, NameOf(parameter.dtype()),
-                     NameOf(x.dtype()));
     }
     plan.workspace_bytes = 2 * static_cast<size_t>(plan.shape.channels) * sizeof(T);
     return plan;
@@ -73,6 +75,73 @@ class BatchNormalization {
  private:
   float epsilon_;
   bool by_channel_;
+};
+
+// BatchNormalization by the statistics of this very batch, which are outputs too, mixed with those given.
+template <class T>
+class BatchStatistics {
+ public:
+  static constexpr uint32_t kTypedInputs = 0b1, kTypedOutputs = 0b1;
+  using Plan = ChannelPlan;
+
+  BatchStatistics(float epsilon, float momentum) : plain_(epsilon, true), epsilon_(epsilon), momentum_(momentum) {}
+
+  Result<Plan> MakePlan(const KernelArgs& args) const {
+    DEPUTY_ASSIGN_OR_RETURN(Plan plan, plain_.MakePlan(args));
+    for (size_t i = 1; i < args.outputs.size(); ++i) {
+      const MutableView output = args.output(i);
+      if (output.present() && (output.rank() != 1 || output.dim(0) != plan.shape.channels ||
+                               ComputeType(output.dtype()) != ComputeType(args.input(i + 2).dtype())))
+        return Error(StatusCode::kInternal, "output {} is no list of {} numbers", i, plan.shape.channels);
+    }
+    return plan;
+  }
+
+  Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
+    const ConstView x = args.input(0), scale = args.input(1), bias = args.input(2);
+    T* factors = static_cast<T*>(workspace);
+    T* offsets = factors + plan.shape.channels;
+    const int64_t count = plan.shape.batch * plan.shape.size;
+    for (int64_t c = 0; c < plan.shape.channels; ++c) {
+      const double mean = count == 0 ? 0 : Sum(plan.shape, x, c, 0, 1) / static_cast<double>(count);
+      const double variance = count == 0 ? 0 : Sum(plan.shape, x, c, mean, 2) / static_cast<double>(count);
+      const double factor = Element(scale, c) / std::sqrt(variance + static_cast<double>(epsilon_));
+      factors[c] = static_cast<T>(factor);
+      offsets[c] = static_cast<T>(Element(bias, c) - mean * factor);
+      Mix(args, 1, c, mean);
+      Mix(args, 2, c, variance);
+    }
+    ScaleChannels(plan.shape, x.data<T>(), factors, offsets, args.output(0).data<T>(), args.pool);
+    return Status();
+  }
+
+ private:
+  // Of (x - mean) to the power of 1 or 2, over a channel.
+  static double Sum(const ChannelShape& shape, ConstView x, int64_t channel, double mean, int power) {
+    double sum = 0;
+    for (int64_t n = 0; n < shape.batch; ++n) {
+      const T* from = x.data<T>() + (n * shape.channels + channel) * shape.size;
+      for (int64_t i = 0; i < shape.size; ++i) {
+        const double shifted = static_cast<double>(from[i]) - mean;
+        sum += power == 1 ? shifted : shifted * shifted;
+      }
+    }
+    return sum;
+  }
+
+  void Mix(const KernelArgs& args, size_t output, int64_t channel, double now) const {
+    const MutableView view = args.output(output);
+    if (!view.present()) return;
+    const double momentum = static_cast<double>(momentum_);
+    const double mixed = Element(args.input(output + 2), channel) * momentum + now * (1 - momentum);
+    if (view.dtype() == DType::kFloat64)
+      view.data<double>()[channel] = mixed;
+    else
+      view.data<float>()[channel] = static_cast<float>(mixed);
+  }
+
+  BatchNormalization<T> plain_;
+  float epsilon_, momentum_;
 };
 
 template <class T>
@@ -235,9 +304,13 @@ class LocalResponseNormalization {
 
 KernelResult MakeBatchNormalization(const KernelSpec& spec) {
   const Primitive& primitive = spec.primitive();
-  bool training = primitive.GetInt("training_mode", 0) != 0;
-  for (size_t i = 1; i < spec.node.outputs.size(); ++i) training = training || spec.node.outputs[i] != kNone;
-  if (training) return Error(StatusCode::kNotSupported, "BatchNormalization in training mode");
+  const bool training = primitive.GetInt("training_mode", 0) != 0;
+  for (size_t i = 1; i < spec.node.outputs.size(); ++i)
+    if (spec.node.outputs[i] != kNone && (!training || i > 2))
+      return Error(StatusCode::kNotSupported, "output {} of BatchNormalization, without training_mode", i);
+  if (training)
+    return MakeFloatKernel<BatchStatistics>(spec, primitive.GetFloat("epsilon", 1e-5f),
+                                            primitive.GetFloat("momentum", 0.9f));
   return MakeFloatKernel<BatchNormalization>(spec, primitive.GetFloat("epsilon", 1e-5f),
                                              primitive.GetInt("spatial", 1) != 0);
 }

@@ -11,6 +11,7 @@
 
 #include "deputy/context.hpp"
 #include "deputy/export.hpp"
+#include "deputy/model_value.hpp"
 #include "deputy/placement.hpp"
 #include "deputy/status.hpp"
 #include "deputy/tensor.hpp"
@@ -20,13 +21,15 @@ namespace deputy {
 // kAuto looks at the first bytes.
 enum class ModelType { kAuto, kOnnx, kDeputy };
 
-// An input or output: -1 stands for an extent that may differ from run to run, `dims` says its name ("batch", "4").
+// An input or output: -1 stands for an extent that may differ from run to run, `dims` says its name ("batch", "4"). Of
+// a sequence, type and extents are those of its elements.
 struct TensorInfo {
   std::string name;
   DType dtype = DType::kUndefined;
   bool ranked = true;
   Shape shape;
   std::vector<std::string> dims;
+  ValueKind kind = ValueKind::kTensor;
 };
 
 // Time of the last Predict.
@@ -59,9 +62,14 @@ class DEPUTY_API Session {
   // Inputs in the model's order, dense. They are read in place and never written. Other shapes than last time make or
   // look up another plan, as Resize does. On return `outputs` has one tensor per output; a tensor that was there before
   // with the right dtype and shape is written in place, so that a caller that keeps its vector causes no allocation.
+  // kFailedPrecondition for a model whose inputs and outputs are not all tensors: PredictValues is for it.
   Status Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs);
 
-  // Prepares for inputs of these shapes, this session only.
+  // The same for models that take or make sequences and optionals; any model can be run so. Sequences are shared with
+  // the model, not copied; no element of `outputs` lies in memory of `inputs`.
+  Status PredictValues(const std::vector<ModelValue>& inputs, std::vector<ModelValue>* outputs);
+
+  // Prepares for inputs of these shapes, this session only. The shape of an input that is no tensor is left empty.
   Status Resize(const std::vector<Shape>& shapes);
 
   // A Predict that takes longer ends with kDeadlineExceeded, whatever loops the model has. Looked at before each step

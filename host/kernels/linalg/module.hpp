@@ -33,10 +33,17 @@ struct RowFunctions {
   void (*pool)(const PoolArgs& args);
 };
 
+// The functions of halves.hpp; null where the level has no instructions for them.
+struct HalfFunctions {
+  void (*widen)(const uint16_t* x, int64_t count, float* y);
+  void (*narrow)(const float* x, int64_t count, uint16_t* y);
+};
+
 struct Module {
   ModuleFunctions<float> f32;
   ModuleFunctions<double> f64;
   RowFunctions rows;
+  HalfFunctions halves;
 };
 
 extern const Module kModuleBaseline;

@@ -3,6 +3,51 @@
 #include "definitions.hpp"
 
 namespace deputy::conformance {
+namespace {
+
+void AddVectorizerCases(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder b(cases, "TfIdfVectorizer", seed);
+  // Three single numbers and three pairs.
+  const auto plain = [&](deputy_dtype dtype, const Dims& dims) -> CaseBuilder& {
+    return b.In(b.Random(dtype, dims, 1, 4))
+        .Quietly("ngram_counts", Attribute::Ints({0, 3}))
+        .Quietly("ngram_indexes", Attribute::Ints({0, 1, 2, 3, 4, 5}))
+        .Quietly("pool_int64s", Attribute::Ints({1, 2, 3, 1, 2, 2, 3, 3, 1}));
+  };
+  const auto whole = DEPUTY_DTYPE_INT64;
+  const auto word = [](const char* text) { return Attribute::String(text); };
+  const std::vector<float> weights = {0.5f, 2, 3, 1.5f, 0.25f, 4};
+  for (const deputy_dtype dtype : TypesOf("TfIdfVectorizer"))
+    plain(dtype, {24}).Quietly("mode", word("TF")).Quietly("max_gram_length", Attribute::Int(2)).Add();
+  for (const char* mode : {"TF", "IDF", "TFIDF"})
+    plain(whole, {2, 12}).With("mode", word(mode)).Quietly("max_gram_length", Attribute::Int(2)).Add();
+  for (const char* mode : {"IDF", "TFIDF"})
+    plain(whole, {2, 12})
+        .Quietly("mode", word(mode))
+        .Quietly("max_gram_length", Attribute::Int(2))
+        .With("weights", Attribute::Floats(weights))
+        .Add();
+  plain(whole, {24}).Quietly("mode", word("TF")).With("max_gram_length", Attribute::Int(1)).Add();
+  plain(whole, {24})
+      .Quietly("mode", word("TF"))
+      .Quietly("max_gram_length", Attribute::Int(2))
+      .With("min_gram_length", Attribute::Int(2))
+      .Add();
+  plain(whole, {24})
+      .Quietly("mode", word("TF"))
+      .Quietly("max_gram_length", Attribute::Int(2))
+      .With("max_skip_count", Attribute::Int(3))
+      .Add();
+  b.In(b.Random(whole, {24}, 1, 4))
+      .Quietly("mode", word("TF"))
+      .With("ngram_counts", Attribute::Ints({0, 0}))
+      .With("ngram_indexes", Attribute::Ints({2, 0, 1}))
+      .With("pool_int64s", Attribute::Ints({1, 1, 2, 2, 3, 3}))
+      .Quietly("max_gram_length", Attribute::Int(2))
+      .Add();
+}
+
+}  // namespace
 
 void AddGenerationCases(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder constant(cases, "Constant", seed);
@@ -40,6 +85,7 @@ void AddGenerationCases(std::vector<Case>& cases, uint64_t seed) {
   add(whole, 4, 4, 1).Note("shape=empty").Add();
   add(whole, 5, 4, 1).Note("limit=below").Add();
   range.In(WholeScalar(1)).In(WholeScalar(6)).In(WholeScalar(2)).Note("inputs=variable").Add();
+  AddVectorizerCases(cases, seed);
 }
 
 }  // namespace deputy::conformance

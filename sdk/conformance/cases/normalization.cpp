@@ -27,6 +27,8 @@ void AddBatchNormalization(std::vector<Case>& cases, uint64_t seed) {
       .In(b.Random({3}))
       .In(b.Random(f, {3}, 0.25, 2));
   b.Note("statistics=variable").Add();
+  add(f, {2, 3, 4, 5}).With("training_mode", Attribute::Int(1)).Outputs(3).Add();
+  add(f, {4, 3}).With("training_mode", Attribute::Int(1)).With("momentum", Attribute::Float(0.25f)).Outputs(3).Add();
 }
 
 void AddLayerNormalization(std::vector<Case>& cases, uint64_t seed) {

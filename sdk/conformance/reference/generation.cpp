@@ -42,10 +42,54 @@ std::vector<Tensor> Range(const Node&, const Inputs& in) {
   return {y};
 }
 
+// Every run of `n` elements of the list from `first` on, each `step` after the one before.
+bool IsAt(const Tensor& x, int64_t first, int64_t step, const std::vector<int64_t>& gram, int64_t end) {
+  for (size_t i = 0; i < gram.size(); ++i) {
+    const int64_t at = first + static_cast<int64_t>(i) * step;
+    if (at >= end || x.whole[static_cast<size_t>(at)] != gram[i]) return false;
+  }
+  return true;
+}
+
+std::vector<Tensor> TfIdfVectorizer(const Node& node, const Inputs& in) {
+  const Tensor& x = *in[0];
+  const std::vector<int64_t> pool = node.Ints("pool_int64s", {}), starts = node.Ints("ngram_counts", {}),
+                             columns = node.Ints("ngram_indexes", {});
+  std::vector<std::vector<int64_t>> grams;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const auto end = i + 1 < starts.size() ? starts[i + 1] : static_cast<int64_t>(pool.size());
+    for (int64_t at = starts[i]; at < end; at += static_cast<int64_t>(i) + 1)
+      grams.emplace_back(pool.begin() + at, pool.begin() + at + static_cast<int64_t>(i) + 1);
+  }
+  const int64_t width = *std::max_element(columns.begin(), columns.end()) + 1;
+  const int64_t length = x.dims.back(), rows = x.rank() == 2 ? x.dims[0] : 1;
+  const auto shortest = static_cast<size_t>(node.Int("min_gram_length", 1));
+  const auto longest = static_cast<size_t>(node.Int("max_gram_length", 1));
+  const std::string mode = node.String("mode", "TF");
+  const auto weights = node.attributes.find("weights");
+  Tensor y(DEPUTY_DTYPE_FLOAT32, x.rank() == 2 ? Dims{rows, width} : Dims{width});
+  for (int64_t i = 0; i < y.count(); ++i) y.Put(i, 0.0);
+  for (int64_t row = 0; row < rows; ++row)
+    for (size_t g = 0; g < grams.size(); ++g) {
+      if (grams[g].size() < shortest || grams[g].size() > longest) continue;
+      double count = 0;
+      for (int64_t skip = 0; skip <= (grams[g].size() == 1 ? 0 : node.Int("max_skip_count", 0)); ++skip)
+        for (int64_t first = 0; first < length; ++first)
+          count += IsAt(x, row * length + first, skip + 1, grams[g], (row + 1) * length) ? 1 : 0;
+      const double weight = weights == node.attributes.end() ? 1 : static_cast<double>(weights->second.floats[g]);
+      if (mode == "IDF") count = count > 0 ? 1 : 0;
+      y.Put(row * width + columns[g], mode == "TF" ? count : count * weight);
+    }
+  return {y};
+}
+
 }  // namespace
 
 KernelRows GenerationKernels() {
-  return {{"Constant", Constant}, {"ConstantOfShape", ConstantOfShape}, {"Range", Range}};
+  return {{"Constant", Constant},
+          {"ConstantOfShape", ConstantOfShape},
+          {"Range", Range},
+          {"TfIdfVectorizer", TfIdfVectorizer}};
 }
 
 }  // namespace deputy::conformance::reference

@@ -8,8 +8,35 @@
 namespace deputy::conformance::reference {
 namespace {
 
+// By the statistics of the batch itself, which are mixed into those that were given.
+std::vector<Tensor> BatchStatistics(const Node& node, const Inputs& in) {
+  const Tensor& x = *in[0];
+  const double epsilon = node.Float("epsilon", 1e-5f), momentum = node.Float("momentum", 0.9f);
+  const int64_t channels = in[1]->count();
+  const auto channel = [&](int64_t i) { return x.rank() > 1 ? IndexOf(x.dims, i)[1] : 0; };
+  std::vector<double> mean(static_cast<size_t>(channels)), variance(mean.size());
+  const double share = static_cast<double>(channels) / static_cast<double>(x.count());
+  for (int64_t i = 0; i < x.count(); ++i) mean[static_cast<size_t>(channel(i))] += x.Get(i) * share;
+  for (int64_t i = 0; i < x.count(); ++i) {
+    const auto c = static_cast<size_t>(channel(i));
+    variance[c] += (x.Get(i) - mean[c]) * (x.Get(i) - mean[c]) * share;
+  }
+  Tensor y(x.dtype, x.dims), running_mean(in[3]->dtype, {channels}), running_variance(in[4]->dtype, {channels});
+  for (int64_t i = 0; i < x.count(); ++i) {
+    const auto c = static_cast<size_t>(channel(i));
+    const auto at = static_cast<int64_t>(c);
+    y.Put(i, (x.Get(i) - mean[c]) / std::sqrt(variance[c] + epsilon) * in[1]->Get(at) + in[2]->Get(at));
+  }
+  for (int64_t c = 0; c < channels; ++c) {
+    const auto at = static_cast<size_t>(c);
+    running_mean.Put(c, in[3]->Get(c) * momentum + mean[at] * (1 - momentum));
+    running_variance.Put(c, in[4]->Get(c) * momentum + variance[at] * (1 - momentum));
+  }
+  return {y, running_mean, running_variance};
+}
+
 std::vector<Tensor> BatchNormalization(const Node& node, const Inputs& in) {
-  if (node.Int("training_mode", 0) != 0) return {};
+  if (node.Int("training_mode", 0) != 0) return BatchStatistics(node, in);
   const Tensor& x = *in[0];
   const double epsilon = node.Float("epsilon", 1e-5f);
   // Before definition 9 there may be statistics for every place of a channel.

@@ -27,6 +27,14 @@ TEST(CaseTolerance, RoundingAddsUpInANetwork) {
   EXPECT_EQ(ToleranceFor({}, DType::kInt64, model).atol_scale, 0);
 }
 
+TEST(CaseTolerance, ANodeThatDrawsNumbersIsNamed) {
+  PlacementReport placement = Nodes(2, "Add");
+  EXPECT_EQ(CaseModelOf(placement).drawing, "");
+  placement.nodes[1].name = "noise";
+  placement.nodes[1].op_type = "RandomNormalLike";
+  EXPECT_EQ(CaseModelOf(placement).drawing, "noise (RandomNormalLike)");
+}
+
 TEST(CaseTolerance, HalvesAreCoarser) {
   EXPECT_EQ(ToleranceFor({}, DType::kFloat16, {}).rtol, 1e-2);
   EXPECT_EQ(ToleranceFor({}, DType::kFloat32, {}).rtol, 1e-3);
@@ -41,7 +49,7 @@ TEST(CaseTolerance, QuantizedModelsMayBeAStepOff) {
 }
 
 TEST(CaseTolerance, FlagsGoFirst) {
-  const Tolerance tolerance = ToleranceFor({0.5, 0.25, 0.125, 0.0625}, DType::kFloat16, {true, true});
+  const Tolerance tolerance = ToleranceFor({0.5, 0.25, 0.125, 0.0625}, DType::kFloat16, {true, true, ""});
   EXPECT_EQ(tolerance.rtol, 0.5);
   EXPECT_EQ(tolerance.atol, 0.25);
   EXPECT_EQ(tolerance.atol_scale, 0.125);

@@ -59,12 +59,23 @@ TEST(BatchNormalizationOnCpu, Float16DataMayHaveWiderStatistics) {
   EXPECT_EQ(ToFloat(y[0].values<Half>()[1]), 3.0f);
 }
 
-TEST(BatchNormalizationOnCpu, TrainingIsNotSupported) {
-  EXPECT_EQ(TryRunNode(MakeBatchNormalization, BatchNorm().Set("training_mode", int64_t{1}),
-                       {TensorOf<float>({1, 1, 1}, {3}), Vector({1}), Vector({0}), Vector({1}), Vector({1})})
-                .status()
-                .code(),
-            StatusCode::kNotSupported);
+TEST(BatchNormalizationOnCpu, InTrainingModeTheBatchTellsItsOwnStatistics) {
+  const auto out = RunNode(MakeBatchNormalization, BatchNorm().Set("training_mode", int64_t{1}).Set("momentum", 0.75f),
+                           {TensorOf<float>({2, 1, 2}, {1, 3, 5, 7}), TensorOf<float>({1}, {2}),
+                            TensorOf<float>({1}, {1}), TensorOf<float>({1}, {8}), TensorOf<float>({1}, {1})},
+                           {.outputs = 3});
+  // A mean of 4 and a variance of 5.
+  ExpectNear(out[0], {-1.6832816f, 0.1055728f, 1.8944272f, 3.6832816f});
+  ExpectNear(out[1], {7});
+  ExpectNear(out[2], {2});
+}
+
+TEST(BatchNormalizationOnCpu, StatisticsWithoutTrainingAreRefused) {
+  const auto refused = TryRunNode(MakeBatchNormalization, BatchNorm(),
+                                  {TensorOf<float>({1, 1, 1}, {1}), TensorOf<float>({1}, {1}),
+                                   TensorOf<float>({1}, {0}), TensorOf<float>({1}, {0}), TensorOf<float>({1}, {1})},
+                                  {.outputs = 3});
+  EXPECT_EQ(refused.status().code(), StatusCode::kNotSupported);
 }
 
 TEST(InstanceNormalizationOnCpu, NormalizesEveryPlane) {
@@ -137,6 +148,23 @@ TEST(LrnOnCpu, EvenSizeReachesFurtherUp) {
       RunNode(MakeLRN, PrimitiveBuilder("", "LRN", 13).Set("size", int64_t{2}).Set("alpha", 2.0f).Set("beta", 1.0f),
               {TensorOf<float>({1, 3, 1}, {1, 2, 3})});
   ExpectNear(y[0], {1.0 / 6, 2.0 / 14, 3.0 / 10});
+}
+
+TEST(BatchNormalizationOnCpu, StatisticsMayBeNarrowerThanTheData) {
+  const Tensor one = TensorOf<uint16_t>({1}, {0x3c00}, DType::kFloat16),
+               two = TensorOf<uint16_t>({1}, {0x4000}, DType::kFloat16);
+  const Tensor zero = TensorOf<uint16_t>({1}, {0}, DType::kBFloat16);
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "BatchNormalization", 15).Set("epsilon", 0.0f);
+  const std::vector<Tensor> out =
+      RunNode(MakeBatchNormalization, builder, {TensorOf<float>({1, 1, 2}, {3, 5}), two, one, zero, one});
+  EXPECT_EQ(ValuesOf<float>(out[0]), (std::vector<float>{7, 11}));
+}
+
+TEST(InstanceNormalizationOnCpu, APlaneOfOneElementIsItsBias) {
+  const std::vector<Tensor> out = RunNode(
+      MakeInstanceNormalization, PrimitiveBuilder("", "InstanceNormalization", 6),
+      {TensorOf<float>({1, 1, 1}, {-1.90625f}), TensorOf<float>({1}, {1.9375f}), TensorOf<float>({1}, {1.28125f})});
+  EXPECT_EQ(ValuesOf<float>(out[0]), (std::vector<float>{1.28125f}));
 }
 
 }  // namespace

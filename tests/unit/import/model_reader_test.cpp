@@ -473,14 +473,74 @@ TEST(ModelReader, R35_StringConstantIsRefusedWhereItIsUsed) {
   EXPECT_NE(error.find("node 'reader' (Identity): constant 'text': constants of strings"), std::string::npos) << error;
 }
 
-TEST(ModelReader, SequencesAreNotSupported) {
+// An input whose type is for the caller to say.
+onnx::TypeProto& TypeOfInput(ModelBuilder& builder, const std::string& name) {
+  onnx::ValueInfoProto& value = *builder.proto().add_input();
+  value.set_name(name);
+  return *value.mutable_type();
+}
+
+// A float tensor of extents [N,3].
+void SetTensor(onnx::TypeProto& type) {
+  type.mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  type.mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_param("N");
+  type.mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(3);
+}
+
+TEST(ModelReader, SequencesAndOptionalsAreRead) {
   ModelBuilder builder;
-  onnx::ValueInfoProto& x = *builder.proto().add_input();
-  x.set_name("x");
-  x.mutable_type()->mutable_sequence_type();
+  SetTensor(*TypeOfInput(builder, "sequence").mutable_sequence_type()->mutable_elem_type());
+  SetTensor(*TypeOfInput(builder, "optional").mutable_optional_type()->mutable_elem_type());
+  SetTensor(*TypeOfInput(builder, "both")
+                 .mutable_optional_type()
+                 ->mutable_elem_type()
+                 ->mutable_sequence_type()
+                 ->mutable_elem_type());
   const Result<Graph> graph = builder.Import();
-  ASSERT_FALSE(graph.ok());
-  EXPECT_EQ(graph.status().code(), StatusCode::kNotSupported);
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  const auto described = [&](size_t i) { return Describe(*graph, graph->values[graph->inputs[i]].type); };
+  EXPECT_EQ(described(0), "sequence of float32 [?,3]");  // each element may have its own N
+  EXPECT_EQ(described(1), "optional float32 [?,3]");
+  EXPECT_EQ(described(2), "optional sequence of float32 [?,3]");
+}
+
+TEST(ModelReader, SequencesOfOtherThingsThanTensorsAreNotSupported) {
+  for (const bool optional : {false, true}) {
+    ModelBuilder builder;
+    onnx::TypeProto& type = TypeOfInput(builder, "x");
+    onnx::TypeProto& outer = optional ? *type.mutable_optional_type()->mutable_elem_type() : type;
+    SetTensor(*outer.mutable_sequence_type()->mutable_elem_type()->mutable_sequence_type()->mutable_elem_type());
+    EXPECT_EQ(builder.Import().status().code(), StatusCode::kNotSupported) << optional;
+  }
+}
+
+TEST(ModelReader, OptionalsOfOptionalsAreNotSupported) {
+  ModelBuilder builder;
+  SetTensor(*TypeOfInput(builder, "x")
+                 .mutable_optional_type()
+                 ->mutable_elem_type()
+                 ->mutable_optional_type()
+                 ->mutable_elem_type());
+  EXPECT_EQ(builder.Import().status().code(), StatusCode::kNotSupported);
+}
+
+TEST(ModelReader, ASequenceOfNoKnownElementsIsRefused) {
+  ModelBuilder builder;
+  TypeOfInput(builder, "x").mutable_sequence_type();
+  EXPECT_EQ(ErrorOf(builder), "the model: input 'x': has no element type");
+}
+
+TEST(ModelReader, AnAttributeThatIsATypeIsKeptInOnnxNotation) {
+  ModelBuilder builder(18);
+  onnx::NodeProto& node = builder.Node("Optional", {}, {"y"});
+  SetTensor(*test::Attribute(node, "type", onnx::AttributeProto::TYPE_PROTO)
+                 .mutable_tp()
+                 ->mutable_sequence_type()
+                 ->mutable_elem_type());
+  builder.Output("y");
+  const Result<Graph> graph = builder.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ(graph->nodes[0].primitive.GetString("type", ""), "seq(tensor(float))");
 }
 
 TEST(ModelReader, R36_NamesAreEscapedInMessages) {

@@ -1,0 +1,75 @@
+// Inference of the operators that draw numbers.
+#include "graph/inference/dims.hpp"
+#include "graph/inference/functions.hpp"
+#include "tensor/shape.hpp"
+
+namespace deputy::host {
+namespace {
+
+// The element type that the attribute `dtype` names; without it `fallback`.
+Result<DType> DrawnType(const InferenceContext& context, DType fallback) {
+  const int64_t number = context.primitive().GetInt("dtype", static_cast<int64_t>(fallback));
+  const DType dtype = number > 0 && number <= 31 ? static_cast<DType>(number) : DType::kUndefined;
+  if (fallback != DType::kUndefined && dtype == fallback) return dtype;
+  if (SizeOf(dtype) == 0) return Error(StatusCode::kModel, "dtype {} is no element type", number);
+  return dtype;
+}
+
+Status OfShape(InferenceContext& context) {
+  DEPUTY_ASSIGN_OR_RETURN(const DType dtype, DrawnType(context, DType::kFloat32));
+  const std::span<const int64_t> shape = context.primitive().GetInts("shape");
+  for (const int64_t extent : shape)
+    if (extent < 0) return Error(StatusCode::kModel, "shape {} is not possible", ShapeToString(shape));
+  DEPUTY_RETURN_IF_ERROR(DimProduct(shape).status());
+  context.SetOutput(0, dtype, {shape.begin(), shape.end()});
+  return {};
+}
+
+Status LikeInput(InferenceContext& context) {
+  ValueType type = context.input(0);
+  DEPUTY_ASSIGN_OR_RETURN(type.dtype, DrawnType(context, type.dtype));
+  context.SetOutput(0, std::move(type));
+  return {};
+}
+
+}  // namespace
+
+Status InferRandomNormal(InferenceContext& context) { return OfShape(context); }
+Status InferRandomUniform(InferenceContext& context) { return OfShape(context); }
+Status InferRandomNormalLike(InferenceContext& context) { return LikeInput(context); }
+Status InferRandomUniformLike(InferenceContext& context) { return LikeInput(context); }
+Status InferBernoulli(InferenceContext& context) { return LikeInput(context); }
+
+Status InferMultinomial(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  DEPUTY_ASSIGN_OR_RETURN(const DType dtype, DrawnType(context, DType::kInt32));
+  if (dtype != DType::kInt32 && dtype != DType::kInt64)
+    return Error(StatusCode::kModel, "samples of {} are neither int32 nor int64", NameOf(dtype));
+  if (input.ranked && input.dims.size() != 2)
+    return Error(StatusCode::kModel, "the input of shape {} is no matrix", ShapeToString(input.dims));
+  const int64_t samples = context.primitive().GetInt("sample_size", 1);
+  if (samples < 1) return Error(StatusCode::kModel, "sample_size is {}", samples);
+  context.SetOutput(0, dtype, {input.ranked ? input.dims[0] : kUnknownDim, samples});
+  return {};
+}
+
+Status InferTfIdfVectorizer(InferenceContext& context) {
+  const ValueType& input = context.input(0);
+  int64_t width = 0;
+  for (const int64_t index : context.primitive().GetInts("ngram_indexes")) {
+    if (index < 0 || index >= INT32_MAX) return Error(StatusCode::kModel, "ngram_indexes has the index {}", index);
+    width = std::max(width, index + 1);
+  }
+  if (!input.ranked) {
+    context.SetOutputUnranked(0, DType::kFloat32);
+    return {};
+  }
+  if (input.dims.empty() || input.dims.size() > 2)
+    return Error(StatusCode::kModel, "the input of shape {} is neither a list nor a batch of lists",
+                 ShapeToString(input.dims));
+  context.SetOutput(0, DType::kFloat32,
+                    input.dims.size() == 1 ? std::vector<int64_t>{width} : std::vector<int64_t>{input.dims[0], width});
+  return {};
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+"""Every operator by itself, on the host's own kernels and on ONNX Runtime: how many times slower is the slower one?
+
+  operators.py --build-dir build/release                   all operators, in some minutes; prints a table
+  operators.py … --document                                also writes the table of host/docs/performance.md
+  operators.py … --check                                   exit status 1 where a limit is missed
+  operators.py … --only Conv MaxPool --threads 1           some of them
+
+Needs what compare.py needs. Exit status 1 also where outputs disagree.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import machine
+import numpy as np
+from engines import EngineError, Workload, Workshop, agreement
+from onnx_graph import DTYPES, OnnxGraph
+from operator_workloads import USES, WITHOUT, Fixed
+
+import microsoft_workloads  # noqa: F401 its uses join the others
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT, LIMIT_OF_GROUP = 10.0, {"element-wise": 1.5, "movement": 1.5}
+LARGE = 1_000_000    # bytes from which on the limits of groups hold
+TOLERANCE = 1e-3     # of an output's largest magnitude
+TURN, ROUNDS = 0.02, 5  # seconds of one turn
+DOMAINS = {"": "", "Microsoft": "com.microsoft"}  # as operators.inc names what is of another domain
+DRAWING = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+
+
+def workload(use, folder):
+    graph = OnnxGraph(use.operator, use.opset)
+    names, given = [], {}
+    for index, value in enumerate(use.inputs):
+        name = "" if value is None else f"input{index}"
+        names.append(name)
+        if isinstance(value, Fixed):
+            graph.weight(name, value.value)
+        elif value is not None:
+            value = np.asarray(value)
+            given[name] = value
+            graph.input(name, DTYPES[value.dtype], value.shape)
+    outputs = [f"output{index}" for index in range(len(use.outputs))]
+    vendor, _, operator = use.operator.rpartition("_")
+    domain = DOMAINS[vendor]
+    graph.node(operator, *names, outputs=outputs, domain=domain, **use.attributes)
+    for name, dtype in zip(outputs, use.outputs):
+        graph.outputs.append(output_of(name, DTYPES[np.dtype(dtype)]))
+    path = Path(folder) / f"{use.operator}_{use.shape}.onnx"
+    graph.write(path)
+    return Workload(f"{use.operator}_{use.shape}", path, **given)
+
+
+def output_of(name, dtype):
+    """Without a shape: it follows from the inputs."""
+    from onnx_bytes import chunk, number
+
+    return chunk(1, name) + chunk(2, chunk(1, number(1, dtype)))
+
+
+def measure(use, workshop, folder, threads):
+    """Medians of both engines in nanoseconds, which take turns, and how far their outputs are apart."""
+    given = workload(use, folder)
+    engines = []
+    try:
+        for name in ("cpu", "ort"):
+            engines.append(workshop.start(name, given, threads))
+        times = {engine.name: [] for engine in engines}
+        counts = {engine.name: max(1, round(TURN * 1e9 / max(1, min(engine.run(3))))) for engine in engines}
+        for index in range(ROUNDS):
+            for engine in engines if index % 2 == 0 else reversed(engines):
+                times[engine.name] += engine.run(counts[engine.name])
+                time.sleep(0.005)
+        apart = 0.0 if use.operator in DRAWING else agreement(engines[1].outputs(), engines[0].outputs())
+    finally:
+        for engine in engines:
+            engine.__exit__()
+    return {name: statistics.median(values) for name, values in times.items()}, apart
+
+
+def is_large(use):
+    return any(value is not None and not isinstance(value, Fixed) and np.asarray(value).nbytes > LARGE
+               for value in use.inputs)  # fmt: skip
+
+
+def limit_of(use):
+    return LIMIT_OF_GROUP.get(use.group, LIMIT) if is_large(use) else LIMIT
+
+
+def row(use, workshop, folder, threads):
+    result = {"operator": use.operator, "shape": use.shape, "limit": limit_of(use)}
+    try:
+        medians, apart = measure(use, workshop, folder, threads)
+    except EngineError as error:
+        return {**result, "missing": " ".join(str(error).split())[:300]}
+    return {**result, **medians, "ratio": medians["cpu"] / medians["ort"], "apart": apart}
+
+
+def verdict(result):
+    """What is wrong with a row; empty where nothing is."""
+    if "missing" in result:
+        return "" if result["missing"].startswith("ort:") else "fails here"
+    if result["apart"] > TOLERANCE:
+        return f"outputs are {result['apart']:.1e} apart"
+    return "" if result["ratio"] <= result["limit"] else f"more than {result['limit']:g} times slower"
+
+
+def text_of(result):
+    name = f"{result['operator']:<26} {result['shape']:<8}"
+    if "missing" in result:
+        return f"{name} {result['missing'][:110]}"
+    us = f"{result['cpu'] / 1e3:10.1f} us  ort {result['ort'] / 1e3:10.1f} us  {result['ratio']:6.2f}x"
+    return f"{name} {us}  {verdict(result)}".rstrip()
+
+
+def cell(result):
+    if "missing" in result:
+        return ["", "", "not in ONNX Runtime"]
+    return [f"{result['cpu'] / 1e3:.0f}", f"{result['ort'] / 1e3:.0f}", f"{result['ratio']:.2f}"]
+
+
+def table(results):
+    lines = ["| operator | typical: µs | ONNX Runtime µs | ratio | awkward: µs | ONNX Runtime µs | ratio |",
+             "|---|---:|---:|---:|---:|---:|---:|"]  # fmt: skip
+    by_name = {}
+    for result in results:
+        by_name.setdefault(result["operator"], {})[result["shape"]] = result
+    for name in sorted(by_name):
+        both = by_name[name]
+        lines.append("| " + " | ".join([f"`{name}`", *cell(both["typical"]), *cell(both["awkward"])]) + " |")
+    return "\n".join(lines)
+
+
+def document(results, build, threads):
+    path = ROOT / "host" / "docs" / "performance.md"
+    facts = machine.describe(build)
+    left = "; ".join(f"`{name}` ({why})" for name, why in sorted(WITHOUT.items()))
+    text = (f"{facts['cpu']}, {facts['cpus']} CPUs, {threads} threads. Medians of a run in microseconds.\n\n"
+            f"{table(results)}\n\nNot measured: {left}.")  # fmt: skip
+    before, _, rest = path.read_text().partition("<!-- operators -->")
+    _, _, after = rest.partition("<!-- /operators -->")
+    path.write_text(f"{before}<!-- operators -->\n\n{text}\n\n<!-- /operators -->{after}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--build-dir", type=Path, required=True)
+    parser.add_argument("--python", default=sys.executable, help="the Python that has onnxruntime")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--only", nargs="+", default=[])
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--document", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        workshop = Workshop(folder, options.build_dir.resolve(), options.python)
+        for use in USES:
+            if options.only and use.operator not in options.only:
+                continue
+            results.append(row(use, workshop, folder, options.threads))
+            print(text_of(results[-1]), flush=True)
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1))
+    if options.document:
+        document(results, options.build_dir, options.threads)
+    wrong = [result for result in results if verdict(result)]
+    print(f"{len(results)} uses of operators, {len(wrong)} to look at")
+    return 1 if options.check and wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+// TfIdfVectorizer; the numbers are those of the example in its definition (ONNX, docs/Operators.md).
+#include <gtest/gtest.h>
+
+#include "unit/cpu/run_node.hpp"
+
+namespace deputy::host {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+// Of one number: 2, 3, 5, 4; of two: 56, 78, 67.
+PrimitiveBuilder Pool() {
+  return PrimitiveBuilder("", "TfIdfVectorizer", 9)
+      .Set("mode", std::string("TF"))
+      .Set("min_gram_length", int64_t{2})
+      .Set("max_gram_length", int64_t{2})
+      .Set("max_skip_count", int64_t{0})
+      .Set("ngram_counts", Ints{0, 4})
+      .Set("ngram_indexes", Ints{0, 1, 2, 3, 4, 5, 6})
+      .Set("pool_int64s", Ints{2, 3, 5, 4, 5, 6, 7, 8, 6, 7});
+}
+
+Tensor Text() { return TensorOf<int32_t>({12}, {1, 1, 3, 3, 3, 7, 8, 6, 7, 5, 6, 8}); }
+
+std::vector<float> Counted(const PrimitiveBuilder& builder) {
+  return ValuesOf<float>(RunNode(MakeTfIdfVectorizer, builder, {Text()})[0]);
+}
+
+TEST(TfIdfVectorizer, CountsPairsThatStandSideBySide) {
+  EXPECT_EQ(Counted(Pool()), (std::vector<float>{0, 0, 0, 0, 1, 1, 1}));
+}
+
+TEST(TfIdfVectorizer, SinglesAreCountedOnceHoweverMuchIsSkipped) {
+  EXPECT_EQ(Counted(Pool().Set("min_gram_length", int64_t{1}).Set("max_skip_count", int64_t{5})),
+            (std::vector<float>{0, 3, 1, 0, 1, 3, 1}));
+}
+
+TEST(TfIdfVectorizer, WeightsAreOfTheGramsThatOccur) {
+  const std::vector<float> weights = {1, 2, 3, 4, 5, 6, 7};
+  EXPECT_EQ(Counted(Pool().Set("mode", std::string("IDF")).Set("min_gram_length", int64_t{1}).Set("weights", weights)),
+            (std::vector<float>{0, 2, 3, 0, 5, 6, 7}));
+  EXPECT_EQ(
+      Counted(Pool().Set("mode", std::string("TFIDF")).Set("min_gram_length", int64_t{1}).Set("weights", weights)),
+      (std::vector<float>{0, 6, 3, 0, 5, 6, 7}));
+}
+
+TEST(TfIdfVectorizer, R28_APoolThatDoesNotDivideIsRefused) {
+  EXPECT_EQ(TryRunNode(MakeTfIdfVectorizer, Pool().Set("ngram_counts", Ints{0, 5}), {Text()}).status().code(),
+            StatusCode::kModel);
+  EXPECT_EQ(TryRunNode(MakeTfIdfVectorizer, Pool().Set("ngram_indexes", Ints{0}), {Text()}).status().code(),
+            StatusCode::kModel);
+  EXPECT_EQ(TryRunNode(MakeTfIdfVectorizer, Pool().Set("max_gram_length", int64_t{3}), {Text()}).status().code(),
+            StatusCode::kModel);
+}
+
+}  // namespace
+}  // namespace deputy::host
