@@ -55,7 +55,8 @@ Result<std::optional<std::vector<Tensor>>> FoldNode(const Graph& graph, const No
                                                     std::span<const Tensor> inputs, const Evaluator& evaluator,
                                                     size_t freed, FoldBudget& budget) {
   // By the dequantized weights a delegate knows a product that it can compute in integers.
-  if (node.kind() == OpKind::kDequantizeLinear || DrawsNumbers(node.kind())) return std::optional<std::vector<Tensor>>();
+  if (node.kind() == OpKind::kDequantizeLinear || DrawsNumbers(node.kind()))
+    return std::optional<std::vector<Tensor>>();
   if (std::optional<Tensor> view = Viewed(graph, node, inputs))
     return std::optional<std::vector<Tensor>>(std::vector<Tensor>{std::move(*view)});
   if (!Fits(OutputBytes(graph, node), freed, budget)) return std::optional<std::vector<Tensor>>();
