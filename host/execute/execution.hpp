@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/aligned.hpp"
+#include "execute/stop.hpp"
 #include "plan/plan.hpp"
 
 namespace deputy::host {
@@ -40,9 +41,9 @@ class Execution {
   // The same for an input whose extents the plan does not fix (a capture).
   void Bind(ValueId value, const deputy_tensor& tensor);
 
-  // Runs all steps. On an error the outputs are undefined; the next Run starts afresh. `step_ns`, when given, has one
-  // entry per step and receives the time of each.
-  Status Run(uint64_t deadline_ns = 0, std::span<uint64_t> step_ns = {});
+  // Runs all steps. On an error, such as that of `stop`, the outputs are undefined; the next Run starts afresh.
+  // `step_ns`, when given, has one entry per step and receives the time of each.
+  Status Run(const Stop& stop = {}, std::span<uint64_t> step_ns = {});
 
   // Asks the delegates of all steps, regions included, for events of what they do, or to stop.
   void SetProfiling(bool on);
@@ -58,8 +59,8 @@ class Execution {
 
   explicit Execution(std::shared_ptr<const Plan> plan);
   Status Prepare();
-  Status RunRegions(BoundStep& step, uint64_t deadline_ns);
-  Status RunBranch(BoundStep& step, uint64_t deadline_ns);
+  Status RunRegions(BoundStep& step, const Stop& stop);
+  Status RunBranch(BoundStep& step, const Stop& stop);
   void BindCaptures(BoundStep& step, size_t region);
 
   std::shared_ptr<const Plan> plan_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/printable.hpp"
+
 namespace deputy::host {
 
 ValueId Graph::AddValue(std::string value_name, ValueType type) {
@@ -43,8 +45,9 @@ std::vector<std::vector<NodeId>> Graph::Consumers() const {
 
 std::string Describe(const Graph& graph, NodeId node) {
   const Node& it = graph.nodes[node];
-  return it.name.empty() ? fmt::format("node {} ({})", node, it.primitive.op_type())
-                         : fmt::format("node '{}' ({})", it.name, it.primitive.op_type());
+  const std::string type = Printable(it.primitive.op_type());
+  return it.name.empty() ? fmt::format("node {} ({})", node, type)
+                         : fmt::format("node '{}' ({})", Printable(it.name), type);
 }
 
 std::optional<ValueKind> CommonKind(ValueKind a, ValueKind b) {

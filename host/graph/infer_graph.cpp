@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/printable.hpp"
 #include "graph/inference.hpp"
 #include "graph/passes/drop_unused.hpp"
 #include "graph/passes/fold_constants.hpp"
 #include "graph/passes/fold_shapes.hpp"
 #include "graph/repetition.hpp"
+#include "graph/verify.hpp"
 
 namespace deputy::host {
 namespace {
@@ -18,6 +20,17 @@ Result<ValueType> Merge(const ValueType& a, const ValueType& b) {
   return Error(StatusCode::kModel, "a value is a sequence in one branch or round and a tensor in another");
 }
 
+// Whoever makes or plans a tensor may count its bytes.
+Status CheckSize(const ValueType& type) {
+  if (type.dims.size() > kMostAxes)
+    return Error(StatusCode::kModel, "an output has rank {}, more than {}", type.dims.size(), kMostAxes);
+  if (!type.is_static()) return {};
+  const Result<size_t> bytes = ByteSize(type.dtype, type.dims);
+  if (bytes.ok() || bytes.status().code() == StatusCode::kNotSupported) return {};  // of no size, such as strings
+  return Error(StatusCode::kModel, "an output of {} with shape {} is larger than any memory", NameOf(type.dtype),
+               ShapeToString(type.dims));
+}
+
 void Forget(ValueType& type) { type = {type.dtype, false, {}, type.kind}; }
 
 bool Same(const ValueType& a, const ValueType& b) {
@@ -25,6 +38,9 @@ bool Same(const ValueType& a, const ValueType& b) {
 }
 
 Status CheckStacked(const ValueType& type) {
+  if (IsPacked(type.dtype))
+    return Error(StatusCode::kNotSupported, "packed elements of {} are not taken apart or put together round by round",
+                 NameOf(type.dtype));
   if (type.is_tensor()) return {};
   return Error(StatusCode::kModel, "only tensors are taken apart or put together round by round");
 }
@@ -80,9 +96,9 @@ class Walk {
     const bool repeats = node.kind() == OpKind::kLoop || node.kind() == OpKind::kScan;
     Status status = node.kind() == OpKind::kIf ? VisitIf(node) : repeats ? VisitRepetition(node) : VisitPlain(node);
     if (status.ok()) return status;
-    return std::move(status).At(node.name.empty()
-                                    ? "node (" + std::string(node.primitive.op_type()) + ")"
-                                    : "node '" + node.name + "' (" + std::string(node.primitive.op_type()) + ")");
+    // What is said may quote the model.
+    const std::string type = "(" + Printable(node.primitive.op_type()) + ")";
+    return Printable(status).At(node.name.empty() ? "node " + type : "node '" + Printable(node.name) + "' " + type);
   }
 
   Status VisitPlain(Node& node) {
@@ -96,7 +112,7 @@ class Walk {
     }
     InferenceContext context(node, types_, constants_, shapes_.InputsOf(node));
     DEPUTY_RETURN_IF_ERROR(InferNode(context));
-    if (node.kind() == OpKind::kOther && options_.foreign) {
+    if (node.kind() == OpKind::kOther && options_.foreign && AreTensors(node.inputs)) {
       Status status = options_.foreign(context);
       if (!status.ok() && status.code() != StatusCode::kNotSupported) return status;
     }
@@ -111,15 +127,15 @@ class Walk {
       if (shape && options_.evaluator) return Replace(node, {&*shape, 1});
     }
     if (!options_.evaluator || !options_.fold_constants || !known || !node.regions.empty() ||
-        node.kind() == OpKind::kOther || !MakesTensors(node))
+        node.kind() == OpKind::kOther || !AreTensors(node.outputs))
       return Keep(node);
     DEPUTY_ASSIGN_OR_RETURN(std::optional<std::vector<Tensor>> outputs,
                             FoldNode(graph_, node, constants_, options_.evaluator, FreedBy(node), budget_.folds));
     return outputs ? Replace(node, *outputs) : Keep(node);
   }
 
-  bool MakesTensors(const Node& node) const {
-    return std::all_of(node.outputs.begin(), node.outputs.end(),
+  bool AreTensors(const std::vector<ValueId>& ids) const {
+    return std::all_of(ids.begin(), ids.end(),
                        [&](ValueId id) { return id == kNone || graph_.values[id].type.is_tensor(); });
   }
 
@@ -301,6 +317,8 @@ class Walk {
   }
 
   Status Keep(Node& node) {
+    for (const ValueId id : node.outputs)
+      if (id != kNone) DEPUTY_RETURN_IF_ERROR(CheckSize(graph_.values[id].type));
     graph_.nodes.push_back(std::move(node));
     return {};
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/printable.hpp"
 #include "graph/multiply_adds.hpp"
 
 namespace deputy::host {
@@ -290,7 +291,7 @@ Status Assignment::RequireOwners() const {
       if (d == cpu() && !options_.cpu_fallback) continue;
       const Verdict& why = verdicts_[d][node];
       list += fmt::format("; {}: {}{}{}", delegates_[d]->name(), NameOf(why.reason), why.detail.empty() ? "" : ", ",
-                          why.detail);
+                          Printable(why.detail, 500));
     }
   }
   if (count == 0) return {};

@@ -1,9 +1,11 @@
 // deputy::Session: checks and binds the caller's tensors, runs, hands the results back.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <unordered_set>
 
+#include "base/printable.hpp"
 #include "execute/execution.hpp"
 #include "runtime/events.hpp"
 #include "runtime/model_state.hpp"
@@ -26,6 +28,8 @@ struct Session::State {
   bool profiling = false, wants_events = false;
   std::vector<RunEvent> events;
   std::vector<uint64_t> step_ns;
+  std::chrono::nanoseconds timeout{0};
+  std::atomic<bool> cancelled{false};
 
   // What is no tensor stands in `values` and `results`, which are null when everything is one.
   Status Run(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values, std::vector<Tensor>& outputs,
@@ -41,6 +45,7 @@ struct Session::State {
   bool IsBound(size_t i) const;
   void CountTime(uint64_t total_ns);
   bool times_steps() const { return profiling || wants_events; }
+  host::Stop stop() const;
 };
 
 namespace {
@@ -175,7 +180,10 @@ Status Session::State::BindOutputs(const std::vector<Tensor>& inputs, std::vecto
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!IsBound(i)) continue;
     const Slot& slot = execution->plan().slots[graph.outputs[i]];
-    DEPUTY_RETURN_IF_ERROR(MakeFit(outputs[i], slot.dtype, slot.dims));
+    if (Status status = MakeFit(outputs[i], slot.dtype, slot.dims); !status.ok())
+      return std::move(status)
+          .At("output '" + host::Printable(graph.values[graph.outputs[i]].name) + "'")
+          .At(model->name);
     for (const Tensor& input : inputs)
       if (Overlap(outputs[i], input))
         return Error(StatusCode::kInvalidArgument, "output '{}' shares memory with an input",
@@ -240,6 +248,7 @@ Status Session::State::CheckInputs(const std::vector<Tensor>& inputs, const std:
 
 Status Session::State::Run(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values,
                            std::vector<Tensor>& outputs, std::vector<ModelValue>* results) {
+  cancelled = false;
   DEPUTY_RETURN_IF_ERROR(CheckInputs(inputs, values));
   if (!SameShapes(inputs)) {
     std::vector<Shape> wanted;
@@ -250,7 +259,7 @@ Status Session::State::Run(const std::vector<Tensor>& inputs, const std::vector<
   DEPUTY_RETURN_IF_ERROR(BindOutputs(inputs, outputs));
   events.clear();
   const auto start = std::chrono::steady_clock::now();
-  Status status = execution->Run(0, times_steps() ? std::span<uint64_t>(step_ns) : std::span<uint64_t>());
+  Status status = execution->Run(stop(), times_steps() ? std::span<uint64_t>(step_ns) : std::span<uint64_t>());
   if (!status.ok()) {
     std::vector<host::PlanEvent> of_the_failed_run;
     execution->TakeEvents(of_the_failed_run);
@@ -276,6 +285,11 @@ void Session::State::CountTime(uint64_t total_ns) {
   const host::Plan& plan = execution->plan();
   for (size_t i = 0; i < plan.steps.size(); ++i)
     statistics.delegate_ns[plan.placement.partitions[plan.steps[i].partition].delegate].second += step_ns[i];
+}
+
+host::Stop Session::State::stop() const {
+  if (timeout.count() <= 0) return {0, &cancelled};
+  return {host::NowNs() + static_cast<uint64_t>(timeout.count()), &cancelled};
 }
 
 Session::Session() = default;
@@ -311,6 +325,14 @@ Status Session::Resize(const std::vector<Shape>& shapes) {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
   if (state_->execution != nullptr && shapes == state_->shapes) return {};
   return state_->Prepare(shapes);
+}
+
+void Session::SetTimeout(std::chrono::nanoseconds timeout) {
+  if (state_ != nullptr) state_->timeout = timeout;
+}
+
+void Session::Cancel() {
+  if (state_ != nullptr) state_->cancelled = true;
 }
 
 void Session::EnableProfiling(bool on) {

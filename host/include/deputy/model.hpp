@@ -1,6 +1,7 @@
 // A model that is ready to run, and the sessions that run it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -71,6 +72,14 @@ class DEPUTY_API Session {
   // Prepares for inputs of these shapes, this session only. The shape of an input that is no tensor is left empty.
   Status Resize(const std::vector<Shape>& shapes);
 
+  // A Predict that takes longer ends with kDeadlineExceeded, whatever loops the model has. Looked at before each step
+  // and each round of a loop, and handed to the delegates, so that a step of the CPU's own is always run to its end.
+  // Zero, which it is at first: no limit.
+  void SetTimeout(std::chrono::nanoseconds timeout);
+  // Ends the Predict under way, if there is one, with kCancelled, at the next place where a timeout is looked at; the
+  // session can be used as before. Runs that begin later are not touched. [any-thread]
+  void Cancel();
+
   // With profiling the session takes the time of every step. Off by default.
   void EnableProfiling(bool on);
   const RunStatistics& statistics() const;
@@ -109,7 +118,7 @@ class DEPUTY_API Model {
 
   Result<Session> CreateSession() const;
 
-  // For the model's own shapes, or for the given ones (one per input). Compiles what is not compiled yet.
+  // For the model's own shapes, or for these: one per input, {} for what is no tensor. Compiles what is not compiled.
   Result<PlacementReport> Placement() const;
   Result<PlacementReport> Placement(const std::vector<Shape>& shapes) const;
 
