@@ -25,7 +25,7 @@ test=(
   clang-14 libclang-rt-14-dev clang-format-14 libc++-14-dev libc++abi-14-dev rustc
   doxygen
   g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
-  python3-numpy python3-pil python3-onnx libopenblas0-pthread
+  python3-numpy python3-pil python3-onnx python3-venv libopenblas0-pthread
   fonts-dejavu-core fonts-dejavu-extra fonts-liberation fonts-freefont-ttf fonts-lato fonts-open-sans
   fonts-linuxlibertine fonts-crosextra-caladea fonts-cabin
   fonts-cantarell fonts-roboto-unhinted fonts-sil-gentium-basic fonts-inconsolata

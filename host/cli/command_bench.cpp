@@ -219,6 +219,8 @@ int Run(Options options) {
   Status status = model.Build(options.model, *context);
   measured.build_ns = watch.Lap();
   if (!status.ok()) return Fail(Stage::kModel, status);
+  status = RequireTensors(model);
+  if (!status.ok()) return Fail(Stage::kSetup, status);
   Result<BoundInputs> bound = BindInputs(model.inputs(), options.inputs, options.shapes, options.seed);
   if (!bound.ok()) return Fail(Stage::kSetup, bound.status());
   measured.bound = std::move(bound).value();
@@ -251,7 +253,7 @@ int Run(Options options) {
 Command MakeBenchCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax = app.add_subcommand("bench", "Measures a model: loading, latency, memory, who takes the time");
-  syntax->add_option("model", options->model, "The model, .onnx or .dpm")->required()->type_name("MODEL");
+  syntax->add_option("model", options->model, "The model, .onnx, .tflite or .dpm")->required()->type_name("MODEL");
   options->context.AddTo(*syntax);
   syntax->add_option("--threads", options->threads, "Of the CPU and of each delegate that has such an option")
       ->check(CLI::Range(1U, 1024U))

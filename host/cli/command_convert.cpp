@@ -44,7 +44,7 @@ int Run(const Options& options) {
 Command MakeConvertCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax = app.add_subcommand("convert", "Writes a model as .dpm, which loads without parsing its weights");
-  syntax->add_option("model", options->model, "The model, .onnx or .dpm")->required()->type_name("MODEL");
+  syntax->add_option("model", options->model, "The model, .onnx, .tflite or .dpm")->required()->type_name("MODEL");
   syntax->add_option("-o,--output", options->output, "The file to write")->required()->type_name("FILE");
   options->context.AddTo(*syntax);
   SetExample(*syntax, "deputy convert model.onnx -o model.dpm");

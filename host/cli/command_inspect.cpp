@@ -65,7 +65,8 @@ Result<std::vector<std::pair<std::string, Shape>>> NamedShapes(const std::vector
   DEPUTY_ASSIGN_OR_RETURN(const KnownShapes known, ParseShapes(arguments, inputs));
   DEPUTY_ASSIGN_OR_RETURN(CompletedShapes completed, CompleteShapes(inputs, known));
   std::vector<std::pair<std::string, Shape>> named;
-  for (size_t i = 0; i < inputs.size(); ++i) named.emplace_back(inputs[i].name, std::move(completed.shapes[i]));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].kind == ValueKind::kTensor) named.emplace_back(inputs[i].name, std::move(completed.shapes[i]));
   return named;
 }
 
@@ -73,6 +74,7 @@ Json ToJson(const std::vector<TensorInfo>& infos) {
   Json list = Json::array();
   for (const TensorInfo& info : infos)
     list.push_back({{"name", info.name},
+                    {"kind", NameOf(info.kind)},
                     {"dtype", NameOf(info.dtype)},
                     {"shape", info.ranked ? Json(info.shape) : Json(nullptr)},
                     {"dims", info.ranked ? Json(info.dims) : Json(nullptr)}});
@@ -196,7 +198,7 @@ int Run(const Options& options) {
 Command MakeInspectCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax = app.add_subcommand("inspect", "Shows what is in a model file, whether or not it can be run");
-  syntax->add_option("model", options->model, "The model, .onnx or .dpm")->required()->type_name("FILE");
+  syntax->add_option("model", options->model, "The model, .onnx, .tflite or .dpm")->required()->type_name("FILE");
   AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
               "The shape of an input, for multiply-adds and types; extents that stay open are then 1");
   syntax->add_flag("--nodes", options->nodes, "Lists all nodes as well");

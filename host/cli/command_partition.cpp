@@ -23,6 +23,12 @@
 namespace deputy::cli {
 namespace {
 
+// Of a tensor with the extents that the placement is made for.
+std::string TypeOfInput(const TensorInfo& info, const Shape& shape) {
+  if (info.kind != ValueKind::kTensor) return TypeText(info);
+  return fmt::format("{} {}", NameOf(info.dtype), ShapeText(shape));
+}
+
 struct Options {
   std::string model, node;
   ContextOptions context;
@@ -38,6 +44,7 @@ Result<std::vector<Shape>> ShapesOf(const std::vector<TensorInfo>& inputs, const
   std::string listed, flags;
   for (size_t i = 0; i < inputs.size(); ++i) {
     listed += fmt::format("{}'{}' {}", listed.empty() ? "" : ", ", inputs[i].name, TypeText(inputs[i]));
+    if (inputs[i].kind != ValueKind::kTensor) continue;
     const bool open = !inputs[i].ranked || std::any_of(inputs[i].shape.begin(), inputs[i].shape.end(),
                                                        [](int64_t extent) { return extent < 0; });
     if (!open || known[i]) continue;
@@ -94,7 +101,7 @@ int Run(const Options& options) {
   fmt::print("{}: {}, {} multiply-adds\n", terminal.Paint(Paint::kBold, options.model),
              Plural(report->nodes.size(), "node"), CountText(report->multiply_adds));
   for (size_t i = 0; i < shapes->size(); ++i)
-    fmt::print("  input {} {} {}\n", model.inputs()[i].name, NameOf(model.inputs()[i].dtype), ShapeText((*shapes)[i]));
+    fmt::print("  input {} {}\n", model.inputs()[i].name, TypeOfInput(model.inputs()[i], (*shapes)[i]));
   fmt::print("\n{}", DelegateTable(*report, terminal));
   if (const std::string notes = DelegateNotes(*report); !notes.empty()) fmt::print("\n{}", notes);
   fmt::print("\nin the order in which they run\n{}", PartitionTable(*report, terminal));
@@ -108,7 +115,7 @@ int Run(const Options& options) {
 Command MakePartitionCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax = app.add_subcommand("partition", "Shows how a model is divided over the delegates, and why");
-  syntax->add_option("model", options->model, "The model, .onnx or .dpm")->required()->type_name("MODEL");
+  syntax->add_option("model", options->model, "The model, .onnx, .tflite or .dpm")->required()->type_name("MODEL");
   options->context.AddTo(*syntax);
   AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
               "The shape of an input; needed where the model leaves extents open");

@@ -212,6 +212,8 @@ int Run(const Options& options) {
   Status status = model.Build(options.model, *context);
   if (!status.ok()) return Fail(Stage::kModel, status);
 
+  status = RequireTensors(model);
+  if (!status.ok()) return Fail(Stage::kSetup, status);
   const Result<BoundInputs> bound = BindInputs(model.inputs(), options.inputs, options.shapes, options.seed);
   if (!bound.ok()) return Fail(Stage::kSetup, bound.status());
   const Result<std::vector<Expected>> expected = ParseExpected(options.expected, model.outputs());
@@ -260,7 +262,7 @@ int Run(const Options& options) {
 Command MakeRunCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax = app.add_subcommand("run", "Runs a model: outputs, what ran where, how long it took");
-  syntax->add_option("model", options->model, "The model, .onnx or .dpm")->required()->type_name("MODEL");
+  syntax->add_option("model", options->model, "The model, .onnx, .tflite or .dpm")->required()->type_name("MODEL");
   options->context.AddTo(*syntax);
   AddRepeated(*syntax, "--input", options->inputs, "NAME=FILE",
               "An input: .npy, .pb (ONNX TensorProto), or raw bytes; without one, seeded random data");

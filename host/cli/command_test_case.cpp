@@ -113,7 +113,9 @@ void AddTolerance(CLI::App& syntax, const char* flag, std::optional<double>& val
 Command MakeTestCaseCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax = app.add_subcommand("test-case", "Runs cases in the layout of ONNX's backend tests");
-  syntax->add_option("folders", options->folders, "A case: model.onnx, test_data_set_*/input_*.pb, output_*.pb")
+  syntax
+      ->add_option("folders", options->folders,
+                   "A case: model.onnx or model.tflite, test_data_set_*/input_*.pb, output_*.pb")
       ->required()
       ->type_name("DIR");
   options->context.AddTo(*syntax);

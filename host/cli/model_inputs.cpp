@@ -58,6 +58,10 @@ Result<KnownShapes> ParseShapes(const std::vector<std::string>& arguments, const
     DEPUTY_ASSIGN_OR_RETURN(const NamedValue named, ParseNamedValue("--shape", "NAME=1x3x224x224", argument));
     Result<size_t> index = FindByName("input", named.name, inputs);
     if (!index.ok()) return std::move(index).status().At("--shape " + argument);
+    if (inputs[*index].kind != ValueKind::kTensor)
+      return Status(StatusCode::kInvalidArgument,
+                    fmt::format("input '{}' is {}, which has no shape", named.name, TypeText(inputs[*index])))
+          .At("--shape " + argument);
     Result<Shape> shape = ParseShape(named.value);
     if (!shape.ok()) return std::move(shape).status().At("--shape " + argument);
     if (known[*index])
@@ -82,6 +86,10 @@ Result<CompletedShapes> CompleteShapes(const std::vector<TensorInfo>& inputs, co
       completed.shapes.push_back(*known[i]);
       continue;
     }
+    if (inputs[i].kind != ValueKind::kTensor) {
+      completed.shapes.emplace_back();
+      continue;
+    }
     if (!inputs[i].ranked)
       return Status(StatusCode::kInvalidArgument, fmt::format("input '{}' may have any shape", inputs[i].name))
           .Advise(fmt::format("say which with --shape {}=...", inputs[i].name));
@@ -95,6 +103,17 @@ Result<CompletedShapes> CompleteShapes(const std::vector<TensorInfo>& inputs, co
     completed.shapes.push_back(std::move(shape));
   }
   return completed;
+}
+
+Status RequireTensors(const Model& model) {
+  for (const std::vector<TensorInfo>* infos : {&model.inputs(), &model.outputs()})
+    for (const TensorInfo& info : *infos)
+      if (info.kind != ValueKind::kTensor)
+        return Status(StatusCode::kNotSupported,
+                      fmt::format("{} '{}' is {}; only tensors can be given and shown here",
+                                  infos == &model.inputs() ? "input" : "output", info.name, TypeText(info)))
+            .Advise("'deputy test-case' reads and compares sequences and optionals; programs use PredictValues");
+  return {};
 }
 
 Result<Tensor> RandomTensor(DType dtype, const Shape& shape, uint64_t seed) {

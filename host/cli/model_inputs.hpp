@@ -27,9 +27,12 @@ struct CompletedShapes {
   // What nobody said: "batch" became 1. One entry per symbol ("image axis 0" where it has no name).
   std::vector<std::string> assumed;
 };
-// Extents by name carry over from one input to another; what is still open becomes 1. Fails only for an input without a
-// rank.
+// Inputs that are no tensors have no shape, an empty one here. Extents by name carry over from one input to another;
+// what is still open becomes 1. Fails only for an input without a rank.
 Result<CompletedShapes> CompleteShapes(const std::vector<TensorInfo>& inputs, const KnownShapes& known);
+
+// kNotSupported, with the first input or output of a model that is no tensor.
+Status RequireTensors(const Model& model);
 
 // Where it came from, for people: "photo.npy", "random, seed 1".
 struct BoundInput {

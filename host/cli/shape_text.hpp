@@ -22,7 +22,7 @@ Result<Shape> ParseShape(std::string_view text);
 
 std::string ShapeText(const Shape& shape);     // "[1,3,224,224]"; "[]" for a scalar
 std::string TypeText(const Tensor& tensor);    // "float32 [1,3,224,224]"
-std::string TypeText(const TensorInfo& info);  // "float32 [batch,3,224,224]"
+std::string TypeText(const TensorInfo& info);  // "float32 [batch,3,224,224]", "sequence of float32 [2,?]"
 std::string TypedShape(const Shape& shape);    // "1x3x224x224", as ParseShape takes it
 
 }  // namespace deputy::cli

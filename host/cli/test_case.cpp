@@ -93,19 +93,20 @@ class CaseRun {
   // True while the case passes.
   bool RunSet(const fs::path& set) {
     set_ = set.filename().string();
-    std::vector<Tensor> inputs;
+    std::vector<ModelValue> inputs;
     for (size_t i = 0; i < model_.inputs().size(); ++i) {
-      std::optional<Tensor> input = Read(DataFile(set, "input", i), model_.inputs()[i]);
+      const TensorInfo& info = model_.inputs()[i];
+      std::optional<ModelValue> input = Read(DataFile(set, "input", i), info);
       if (!input) return false;
-      if (!Fits(*input, model_.inputs()[i])) Repeat(*input, model_.inputs()[i]);
-      if (!Fits(*input, model_.inputs()[i]))
+      if (input->is_tensor() && !Fits(input->tensor(), info)) input = Repeated(input->tensor(), info);
+      if (input->is_tensor() && !Fits(input->tensor(), info))
         return Stop(Skip(std::move(result_), fmt::format("the data of '{}' does not have the shape that the model "
                                                          "declares: the case contradicts itself",
-                                                         model_.inputs()[i].name)));
-      inputs.push_back(Converted(*std::move(input), model_.inputs()[i]));
+                                                         info.name)));
+      inputs.push_back(input->is_tensor() ? Converted(input->tensor(), info) : *std::move(input));
     }
-    std::vector<Tensor> outputs;
-    const Status status = session_.Predict(inputs, &outputs);
+    std::vector<ModelValue> outputs;
+    const Status status = Predict(inputs, outputs);
     if (!status.ok()) return Stop(Refused(std::move(result_), status));
     const Result<PlacementReport> placement = session_.Placement();
     result_.nodes.clear();
@@ -138,14 +139,28 @@ class CaseRun {
     return false;
   }
 
-  std::optional<Tensor> Read(const fs::path& file, const TensorInfo& info) {
+  // Models of tensors alone are run as their users run them.
+  Status Predict(const std::vector<ModelValue>& inputs, std::vector<ModelValue>& outputs) {
+    const auto is_tensor = [](const TensorInfo& info) { return info.kind == ValueKind::kTensor; };
+    if (!std::all_of(model_.inputs().begin(), model_.inputs().end(), is_tensor) ||
+        !std::all_of(model_.outputs().begin(), model_.outputs().end(), is_tensor))
+      return session_.PredictValues(inputs, &outputs);
+    std::vector<Tensor> given, made;
+    for (const ModelValue& input : inputs) given.push_back(input.tensor());
+    DEPUTY_RETURN_IF_ERROR(session_.Predict(given, &made));
+    outputs.assign(made.begin(), made.end());
+    return {};
+  }
+
+  std::optional<ModelValue> Read(const fs::path& file, const TensorInfo& info) {
     std::error_code error;
     if (!fs::exists(file, error)) {
       Stop(Skip(std::move(result_), fmt::format("no {}/{}", set_, file.filename().string())));
       return std::nullopt;
     }
-    Result<Tensor> read = ReadTensorFile(file.string());
-    if (read.ok()) return AsDeclared(std::move(read).value(), info);
+    Result<ModelValue> read = ReadValueFile(file.string(), info.kind, info.dtype);
+    if (read.ok() && read->is_tensor()) return ModelValue(AsDeclared(read->tensor(), info));
+    if (read.ok()) return std::move(read).value();
     if (info.dtype == DType::kUndefined || info.dtype == DType::kString) {
       Stop(Skip(std::move(result_), fmt::format("'{}' is no tensor of numbers", info.name)));
     } else {
@@ -177,11 +192,11 @@ class CaseRun {
   }
 
   // ONNX's own runner declares no shapes to its backends: CastLike's cases bring one element where the model has more.
-  void Repeat(Tensor& input, const TensorInfo& info) {
+  Tensor Repeated(Tensor input, const TensorInfo& info) {
     std::optional<Tensor> repeated = RepeatElement(input, info.shape);
-    if (!repeated) return;
+    if (!repeated) return input;
     Note(fmt::format("the one element of '{}' repeated for {}", info.name, ShapeText(info.shape)));
-    input = *std::move(repeated);
+    return *std::move(repeated);
   }
 
   // What the model cannot take as it is and what does not convert stays, for the model to refuse.
@@ -193,29 +208,48 @@ class CaseRun {
     return *std::move(converted);
   }
 
-  bool Compare(const fs::path& file, const TensorInfo& info, const Tensor& output) {
+  bool Compare(const fs::path& file, const TensorInfo& info, const ModelValue& got) {
     std::error_code error;
     if (!fs::exists(file, error)) return true;
-    const std::optional<Tensor> want = Read(file, info);
+    const std::optional<ModelValue> want = Read(file, info);
     if (!want) return false;
-    if (IsExcepted(info.name) && output.dtype() == want->dtype() && output.shape() == want->shape()) {
-      Note(fmt::format("'{}' compared by type and shape only", info.name));
-      ++compared_;
+    ++compared_;
+    if (got.is_tensor() && want->is_tensor()) return CompareOne(info.name, got.tensor(), want->tensor());
+    if (got.is_sequence() != want->is_sequence() || got.empty() != want->empty())
+      return Differs(info.name, fmt::format("got {}, want {}", WhatIs(got), WhatIs(*want)));
+    if (got.is_sequence() && (got.elements().size() != want->elements().size() || got.dtype() != want->dtype()))
+      return Differs(info.name, fmt::format("got {}, want {}", WhatIs(got), WhatIs(*want)));
+    for (size_t i = 0; i < got.elements().size(); ++i)
+      if (!CompareOne(fmt::format("{}[{}]", info.name, i), got.elements()[i], want->elements()[i])) return false;
+    return true;
+  }
+
+  static std::string WhatIs(const ModelValue& value) {
+    if (value.empty()) return "nothing";
+    if (value.is_tensor()) return TypeText(value.tensor());
+    return fmt::format("{} elements of {}", value.elements().size(), NameOf(value.dtype()));
+  }
+
+  bool Differs(const std::string& name, const std::string& how) {
+    return Stop(Fail(std::move(result_), fmt::format("{} '{}': {}", set_, name, how)));
+  }
+
+  bool CompareOne(const std::string& name, const Tensor& output, const Tensor& want) {
+    if (IsExcepted(name) && output.dtype() == want.dtype() && output.shape() == want.shape()) {
+      Note(fmt::format("'{}' compared by type and shape only", name));
       return true;
     }
     Tensor got = output;
-    if (got.dtype() != want->dtype() && IsFloating(got.dtype()) && IsFloating(want->dtype())) {
-      if (std::optional<Tensor> converted = ConvertTensor(got, want->dtype())) got = *std::move(converted);
-      Note(fmt::format("'{}' compared as {}", info.name, NameOf(want->dtype())));
+    if (got.dtype() != want.dtype() && IsFloating(got.dtype()) && IsFloating(want.dtype())) {
+      if (std::optional<Tensor> converted = ConvertTensor(got, want.dtype())) got = *std::move(converted);
+      Note(fmt::format("'{}' compared as {}", name, NameOf(want.dtype())));
     }
     const Tolerance tolerance = ToleranceFor(options_.tolerance, output.dtype(), case_model_);
-    const Comparison comparison = CompareTensors(got, *want, tolerance);
+    const Comparison comparison = CompareTensors(got, want, tolerance);
     max_difference_ = std::max(max_difference_, comparison.max_difference);
     outliers_ += comparison.outliers;
     elements_ += comparison.elements;
-    ++compared_;
-    if (comparison.ok) return true;
-    return Stop(Fail(std::move(result_), fmt::format("{} '{}': {}", set_, info.name, DescribeMismatch(comparison))));
+    return comparison.ok || Differs(name, DescribeMismatch(comparison));
   }
 
   const Model& model_;
@@ -281,11 +315,13 @@ CaseResult RunCase(const fs::path& folder, const Context& context, const CaseOpt
   CaseResult result;
   result.name = NameOfFolder(folder);
   std::error_code error;
-  if (!fs::exists(folder / "model.onnx", error)) return Skip(std::move(result), "no model.onnx");
+  fs::path file = folder / "model.onnx";
+  if (!fs::exists(file, error)) file = folder / "model.tflite";
+  if (!fs::exists(file, error)) return Skip(std::move(result), "no model.onnx and no model.tflite");
   const std::vector<fs::path> sets = DataSetsIn(folder);
   if (sets.empty()) return Skip(std::move(result), "no test_data_set_*");
   Model model;
-  const Status built = Build(folder / "model.onnx", context, options.via_dpm, model);
+  const Status built = Build(file, context, options.via_dpm, model);
   if (!built.ok()) return Refused(std::move(result), built);
   std::vector<Session> sessions;
   for (size_t i = 0; i < std::max<size_t>(options.sessions, 1); ++i) {

@@ -1,5 +1,6 @@
-// One case in the layout of ONNX's backend tests: model.onnx, and in each test_data_set_* the inputs and the expected
-// outputs as input_<i>.pb and output_<i>.pb.
+// One case in the layout of ONNX's backend tests: model.onnx (or model.tflite), and in each test_data_set_* the inputs
+// and the expected outputs as input_<i>.pb and output_<i>.pb: a TensorProto, a SequenceProto or an OptionalProto, as
+// the model declares.
 #pragma once
 
 #include <cstddef>

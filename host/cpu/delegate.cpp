@@ -130,7 +130,8 @@ class CpuContext final : public ExecutionContext {
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (outputs_[i] == nullptr) continue;
       const ValueType& type = context.outputs()[i];
-      if (!type.is_static()) return Error(StatusCode::kInternal, "the extents of output {} cannot be worked out", i);
+      if (!type.is_static())
+        return Error(StatusCode::kInvalidArgument, "the inputs do not say what shape output {} has", i);
       outputs_[i]->dtype = static_cast<deputy_dtype>(type.dtype);
       DEPUTY_RETURN_IF_ERROR(allocator.Allocate(outputs_[i], type.dims));
     }

@@ -42,6 +42,7 @@ enum class Reason : uint32_t {
   kTakenByOther = 38,
   kRefusedAtCompile = 39,
   kNotAnswered = 40,
+  kNoTensor = 41,
 };
 std::string_view NameOf(Reason reason);  // "operator unknown", "dtype", ...
 
@@ -93,6 +94,10 @@ class OutputAllocator {
   // Sets dims, byte_size and data of `tensor`, which is one of the run's outputs. An output whose extents are planned
   // accepts only those. Memory is kept and reused between runs.
   virtual Status Allocate(deputy_tensor* tensor, std::span<const int64_t> dims) = 0;
+  // Gives an output that is no tensor its value. Only for the host's own kernels.
+  virtual Status Hold(deputy_tensor*, ModelValue) {
+    return Error(StatusCode::kInternal, "there is no place for a value that is no tensor");
+  }
 };
 
 class ExecutionContext {

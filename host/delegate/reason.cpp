@@ -24,6 +24,7 @@ std::string_view NameOf(Reason reason) {
     case Reason::kTakenByOther: return "taken by another";
     case Reason::kRefusedAtCompile: return "refused at compile";
     case Reason::kNotAnswered: return "not answered";
+    case Reason::kNoTensor: return "not a tensor";
   }
   return "other";
 }

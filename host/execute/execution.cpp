@@ -1,24 +1,41 @@
 #include "execute/execution.hpp"
 
+#include <algorithm>
 #include <cstring>
-#include <ctime>
 
+#include "base/memory.hpp"
+#include "base/printable.hpp"
 #include "execute/repetition.hpp"
+#include "graph/verify.hpp"
 #include "plan/border.hpp"
+#include "tensor/held_value.hpp"
 
 namespace deputy::host {
 namespace {
 
-uint64_t NowNs() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-}
-
 Result<AlignedBytes> TensorMemory(size_t bytes) {
-  AlignedBytes memory = AllocateAligned(bytes);
+  AlignedBytes memory = AllocateWithinMachine(bytes);
   if (memory == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of tensors", bytes);
   return memory;
+}
+
+// The memory that a plan shares out; without it, what needs most of it.
+Result<AlignedBytes> ArenaMemory(const Plan& plan) {
+  Result<AlignedBytes> memory = TensorMemory(plan.arena_bytes);
+  if (memory.ok()) return memory;
+  ValueId largest = kNone;
+  for (ValueId id = 0; id < plan.slots.size(); ++id)
+    if (plan.slots[id].home == Slot::Home::kArena &&
+        (largest == kNone || plan.slots[id].bytes > plan.slots[largest].bytes))
+      largest = id;
+  if (largest == kNone) return memory;
+  const Slot& slot = plan.slots[largest];
+  Status status = Error(StatusCode::kResourceExhausted, "no memory for {} bytes of tensors, of which '{}' {} has {}",
+                        plan.arena_bytes, plan.graph->values[largest].name, ShapeToString(slot.dims), slot.bytes);
+  for (NodeId id = 0; id < plan.graph->nodes.size(); ++id)
+    for (const ValueId output : plan.graph->nodes[id].outputs)
+      if (output == largest) return std::move(status).At(Describe(*plan.graph, id));
+  return status;
 }
 
 // A context of an executable that was compiled for other shapes.
@@ -35,16 +52,24 @@ Status Resize(ExecutionContext& context, const Plan& plan, const Step& step) {
 class Execution::Allocator final : public OutputAllocator {
  public:
   Allocator(const Plan& plan, std::vector<deputy_tensor>& tensors)
-      : plan_(plan), tensors_(tensors), buffers_(plan.slots.size()) {}
+      : plan_(plan), tensors_(tensors), buffers_(plan.slots.size()) {
+    const bool any = std::any_of(plan.slots.begin(), plan.slots.end(),
+                                 [](const Slot& slot) { return slot.home == Slot::Home::kHeld; });
+    if (any) held_.resize(plan.slots.size());
+  }
 
   Status Allocate(deputy_tensor* tensor, std::span<const int64_t> dims) override {
     const size_t id = static_cast<size_t>(tensor - tensors_.data());
     if (id >= tensors_.size()) return Error(StatusCode::kInternal, "memory was asked for a tensor of somebody else");
+    if (plan_.slots[id].home == Slot::Home::kHeld)
+      return Error(StatusCode::kInternal, "value '{}' is planned to be no tensor", plan_.graph->values[id].name);
     if (plan_.slots[id].home != Slot::Home::kDynamic) {
       if (std::equal(dims.begin(), dims.end(), tensor->dims, tensor->dims + tensor->rank)) return {};
       return Error(StatusCode::kInternal, "value '{}' is {}, but {} was planned", plan_.graph->values[id].name,
                    ShapeToString(dims), ShapeToString({tensor->dims, tensor->rank}));
     }
+    if (dims.size() > kMostAxes)
+      return Error(StatusCode::kInvalidArgument, "an output has rank {}, more than {}", dims.size(), kMostAxes);
     DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(static_cast<DType>(tensor->dtype), dims));
     Buffer& buffer = buffers_[id];
     if (buffer.data == nullptr || bytes > buffer.capacity) {
@@ -59,6 +84,15 @@ class Execution::Allocator final : public OutputAllocator {
     return {};
   }
 
+  Status Hold(deputy_tensor* tensor, ModelValue value) override {
+    const size_t id = static_cast<size_t>(tensor - tensors_.data());
+    if (id >= tensors_.size() || plan_.slots[id].home != Slot::Home::kHeld)
+      return Error(StatusCode::kInternal, "a tensor was planned, and something else was made");
+    held_[id] = std::move(value);
+    return {};
+  }
+  ModelValue* held(ValueId id) { return &held_[id]; }
+
  private:
   struct Buffer {
     AlignedBytes data;
@@ -69,7 +103,19 @@ class Execution::Allocator final : public OutputAllocator {
   const Plan& plan_;
   std::vector<deputy_tensor>& tensors_;
   std::vector<Buffer> buffers_;
+  std::vector<ModelValue> held_;  // per value; none at all where the plan has tensors alone
 };
+
+Status StoreValue(deputy_tensor* target, const deputy_tensor& source, OutputAllocator& allocator) {
+  if (target->layout == DEPUTY_LAYOUT_OPAQUE || source.layout == DEPUTY_LAYOUT_OPAQUE) {
+    DEPUTY_ASSIGN_OR_RETURN(ModelValue value, ValueOf(source));
+    return allocator.Hold(target, std::move(value));
+  }
+  target->dtype = source.dtype;
+  DEPUTY_RETURN_IF_ERROR(allocator.Allocate(target, {source.dims, source.rank}));
+  if (source.byte_size != 0) std::memcpy(target->data, source.data, source.byte_size);
+  return {};
+}
 
 struct Execution::BoundStep {
   const Step* step = nullptr;
@@ -92,7 +138,7 @@ Result<std::unique_ptr<Execution>> Execution::Create(std::shared_ptr<const Plan>
 }
 
 Status Execution::Prepare() {
-  DEPUTY_ASSIGN_OR_RETURN(arena_, TensorMemory(plan_->arena_bytes));
+  DEPUTY_ASSIGN_OR_RETURN(arena_, ArenaMemory(*plan_));
   allocator_ = std::make_unique<Allocator>(*plan_, tensors_);
   for (ValueId id = 0; id < tensors_.size(); ++id) {
     const Slot& slot = plan_->slots[id];
@@ -105,7 +151,10 @@ Status Execution::Prepare() {
     tensor.byte_size = slot.bytes;
     if (slot.home == Slot::Home::kArena) tensor.data = arena_.get() + slot.offset;
     if (slot.home == Slot::Home::kConstant) tensor.data = const_cast<void*>(plan_->graph->values[id].constant.data());
-    if (slot.home == Slot::Home::kBound) {
+    if (!plan_->graph->values[id].type.is_tensor()) {
+      tensor.layout = DEPUTY_LAYOUT_OPAQUE;
+      if (slot.home == Slot::Home::kHeld) tensor.data = allocator_->held(id);
+    } else if (slot.home == Slot::Home::kBound) {
       Result<size_t> bytes = ByteSize(slot.dtype, slot.dims);
       if (bytes.ok()) tensor.byte_size = *bytes;
     }
@@ -147,18 +196,21 @@ void Execution::Bind(ValueId value, const deputy_tensor& tensor) {
   Bind(value, tensor.data);
 }
 
-Status Execution::Run(uint64_t deadline_ns, std::span<uint64_t> step_ns) {
+Status Execution::Run(const Stop& stop, std::span<uint64_t> step_ns) {
   uint64_t before = step_ns.empty() ? 0 : NowNs();
   for (BoundStep& step : steps_) {
-    Status status = step.context != nullptr
-                        ? step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, deadline_ns})
-                        : RunRegions(step, deadline_ns);
+    Status status = stop.Check();
+    if (status.ok())
+      status = step.context != nullptr
+                   ? step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, stop.deadline_ns})
+                   : RunRegions(step, stop);
     if (!step_ns.empty()) {
       const uint64_t after = NowNs();
       step_ns[step.index] = after - before;
       before = after;
     }
     if (status.ok()) continue;
+    status = Printable(status);  // it may quote the model
     const PartitionSpec& partition = plan_->placement.partitions[step.step->partition].spec;
     if (partition.nodes.size() == 1) return std::move(status).At(Describe(*plan_->graph, partition.nodes.front()));
     return std::move(status).At("partition '" + partition.name + "'");
@@ -185,10 +237,10 @@ void Execution::TakeEvents(std::vector<PlanEvent>& into) {
   }
 }
 
-Status Execution::RunRegions(BoundStep& step, uint64_t deadline_ns) {
-  if (step.repetition == nullptr) return RunBranch(step, deadline_ns);
+Status Execution::RunRegions(BoundStep& step, const Stop& stop) {
+  if (step.repetition == nullptr) return RunBranch(step, stop);
   BindCaptures(step, 0);
-  return step.repetition->Run(step.inputs, step.outputs, *allocator_, deadline_ns);
+  return step.repetition->Run(step.inputs, step.outputs, *allocator_, stop);
 }
 
 void Execution::BindCaptures(BoundStep& step, size_t region) {
@@ -197,7 +249,7 @@ void Execution::BindCaptures(BoundStep& step, size_t region) {
   for (size_t i = 0; i < captured.size(); ++i) execution.Bind(captured[i], tensors_[step.step->captures[region][i]]);
 }
 
-Status Execution::RunBranch(BoundStep& step, uint64_t deadline_ns) {
+Status Execution::RunBranch(BoundStep& step, const Stop& stop) {
   const deputy_tensor& condition = *step.inputs[0];
   if (condition.dtype != DEPUTY_DTYPE_BOOL || condition.byte_size != 1)
     return Error(StatusCode::kInvalidArgument, "the condition of an If must be one bool");
@@ -205,14 +257,11 @@ Status Execution::RunBranch(BoundStep& step, uint64_t deadline_ns) {
   Execution& branch = *step.branches[taken];
   const Graph& body = *branch.plan().graph;
   BindCaptures(step, taken);
-  DEPUTY_RETURN_IF_ERROR(branch.Run(deadline_ns));
+  DEPUTY_RETURN_IF_ERROR(branch.Run(stop));
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     deputy_tensor* target = step.outputs[i];
     if (target == nullptr) continue;
-    const deputy_tensor& source = branch.tensor(body.outputs[i]);
-    target->dtype = source.dtype;
-    DEPUTY_RETURN_IF_ERROR(allocator_->Allocate(target, {source.dims, source.rank}));
-    if (source.byte_size != 0) std::memcpy(target->data, source.data, source.byte_size);
+    DEPUTY_RETURN_IF_ERROR(StoreValue(target, branch.tensor(body.outputs[i]), *allocator_));
   }
   return {};
 }

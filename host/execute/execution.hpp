@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/aligned.hpp"
+#include "execute/stop.hpp"
 #include "plan/plan.hpp"
 
 namespace deputy::host {
@@ -20,6 +21,10 @@ struct PlanEvent {
   ProfileEvent event;
 };
 
+// Puts a value where another plan's is wanted: bytes are copied, what is no tensor is shared. A tensor may become the
+// element of an optional.
+Status StoreValue(deputy_tensor* target, const deputy_tensor& source, OutputAllocator& allocator);
+
 // One thread at a time. Keeps its plan alive.
 class Execution {
  public:
@@ -30,21 +35,22 @@ class Execution {
 
   const Plan& plan() const { return *plan_; }
 
-  // Points a bound slot (graph input, capture or static output) at memory. It must stay valid during Run.
+  // Points a bound slot (graph input, capture or static output) at memory, or at the ModelValue of an input that is no
+  // tensor. It must stay valid during Run.
   void Bind(ValueId value, void* data);
   // The same for an input whose extents the plan does not fix (a capture).
   void Bind(ValueId value, const deputy_tensor& tensor);
 
-  // Runs all steps. On an error the outputs are undefined; the next Run starts afresh. `step_ns`, when given, has one
-  // entry per step and receives the time of each.
-  Status Run(uint64_t deadline_ns = 0, std::span<uint64_t> step_ns = {});
+  // Runs all steps. On an error, such as that of `stop`, the outputs are undefined; the next Run starts afresh.
+  // `step_ns`, when given, has one entry per step and receives the time of each.
+  Status Run(const Stop& stop = {}, std::span<uint64_t> step_ns = {});
 
   // Asks the delegates of all steps, regions included, for events of what they do, or to stop.
   void SetProfiling(bool on);
   // Appends the events since the last call, step by step.
   void TakeEvents(std::vector<PlanEvent>& into);
 
-  // A value after Run: dtype, extents, bytes.
+  // A value after Run: dtype, extents, bytes; or what HeldValue gives.
   const deputy_tensor& tensor(ValueId value) const { return tensors_[value]; }
 
  private:
@@ -53,8 +59,8 @@ class Execution {
 
   explicit Execution(std::shared_ptr<const Plan> plan);
   Status Prepare();
-  Status RunRegions(BoundStep& step, uint64_t deadline_ns);
-  Status RunBranch(BoundStep& step, uint64_t deadline_ns);
+  Status RunRegions(BoundStep& step, const Stop& stop);
+  Status RunBranch(BoundStep& step, const Stop& stop);
   void BindCaptures(BoundStep& step, size_t region);
 
   std::shared_ptr<const Plan> plan_;

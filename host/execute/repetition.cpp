@@ -3,9 +3,10 @@
 #include <cstring>
 #include <limits>
 
-#include "base/aligned.hpp"
 #include "base/checked.hpp"
+#include "base/memory.hpp"
 #include "execute/execution.hpp"
+#include "tensor/held_value.hpp"
 
 namespace deputy::host {
 namespace {
@@ -20,7 +21,7 @@ class Bytes {
   Status Grow(size_t bytes) {
     if (bytes <= capacity_ && data_ != nullptr) return {};
     const size_t wanted = std::max(bytes, 2 * capacity_);
-    AlignedBytes larger = AllocateAligned(wanted);
+    AlignedBytes larger = AllocateWithinMachine(wanted);
     if (larger == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of a loop", wanted);
     if (capacity_ != 0) std::memcpy(larger.get(), data_.get(), capacity_);
     data_ = std::move(larger);
@@ -68,10 +69,16 @@ deputy_tensor Scalar(DType dtype, T* value) {
 
 }  // namespace
 
-// A copy of a tensor.
+// A copy of a tensor, or a share of what is none.
 class Repetition::Held {
  public:
   Status Copy(const deputy_tensor& from) {
+    if (const ModelValue* value = HeldValue(from)) {
+      value_ = *value;
+      tensor_ = from;
+      tensor_.data = &value_;
+      return {};
+    }
     DEPUTY_RETURN_IF_ERROR(bytes_.Grow(static_cast<size_t>(from.byte_size)));
     dims_.assign(from.dims, from.dims + from.rank);
     tensor_ = from;
@@ -105,6 +112,7 @@ class Repetition::Held {
 
  private:
   Bytes bytes_;
+  ModelValue value_;
   std::vector<int64_t> dims_;
   deputy_tensor tensor_ = {};
 };
@@ -182,14 +190,14 @@ Result<std::unique_ptr<Repetition>> Repetition::Create(const Node& node, Executi
 }
 
 Status Repetition::Run(std::span<const deputy_tensor* const> inputs, std::span<deputy_tensor* const> outputs,
-                       OutputAllocator& allocator, uint64_t deadline_ns) {
+                       OutputAllocator& allocator, const Stop& stop) {
   for (Collected& sequence : collected_) sequence.Clear();
   for (size_t i = 0; i < form_.states; ++i) states_[i] = *inputs[form_.before_inputs() + i];
-  DEPUTY_RETURN_IF_ERROR(form_.is_loop ? RunLoop(inputs, deadline_ns) : RunScan(inputs, deadline_ns));
+  DEPUTY_RETURN_IF_ERROR(form_.is_loop ? RunLoop(inputs, stop) : RunScan(inputs, stop));
   return WriteOutputs(outputs, allocator);
 }
 
-Status Repetition::RunLoop(std::span<const deputy_tensor* const> inputs, uint64_t deadline_ns) {
+Status Repetition::RunLoop(std::span<const deputy_tensor* const> inputs, const Stop& stop) {
   int64_t trips = std::numeric_limits<int64_t>::max();
   bool going = true;
   if (inputs[0] != nullptr) {
@@ -205,13 +213,13 @@ Status Repetition::RunLoop(std::span<const deputy_tensor* const> inputs, uint64_
     uint8_t condition = 1;
     body_.Bind(body.inputs[0], Scalar(DType::kInt64, &round));
     body_.Bind(body.inputs[1], Scalar(DType::kBool, &condition));
-    DEPUTY_RETURN_IF_ERROR(RunRound(deadline_ns));
+    DEPUTY_RETURN_IF_ERROR(RunRound(stop));
     DEPUTY_ASSIGN_OR_RETURN(going, Truth(body_.tensor(body.outputs[0])));
   }
   return {};
 }
 
-Status Repetition::RunScan(std::span<const deputy_tensor* const> inputs, uint64_t deadline_ns) {
+Status Repetition::RunScan(std::span<const deputy_tensor* const> inputs, const Stop& stop) {
   const Graph& body = *body_.plan().graph;
   int64_t length = -1;
   for (size_t i = 0; i < form_.scanned_inputs; ++i) {
@@ -233,17 +241,18 @@ Status Repetition::RunScan(std::span<const deputy_tensor* const> inputs, uint64_
                                                       direction.reverse ? length - 1 - round : round));
       body_.Bind(body.inputs[form_.states + i], elements_[i].tensor());
     }
-    DEPUTY_RETURN_IF_ERROR(RunRound(deadline_ns));
+    DEPUTY_RETURN_IF_ERROR(RunRound(stop));
   }
   return {};
 }
 
 // What the body makes lies in its own memory, which the next round writes: states are copied out, all of them before
 // the first of them is read again.
-Status Repetition::RunRound(uint64_t deadline_ns) {
+Status Repetition::RunRound(const Stop& stop) {
+  DEPUTY_RETURN_IF_ERROR(stop.Check());  // a body may have no step
   const Graph& body = *body_.plan().graph;
   for (size_t i = 0; i < form_.states; ++i) body_.Bind(body.inputs[form_.before_inputs() + i], states_[i]);
-  DEPUTY_RETURN_IF_ERROR(body_.Run(deadline_ns));
+  DEPUTY_RETURN_IF_ERROR(body_.Run(stop));
   for (size_t i = 0; i < form_.states; ++i) {
     Held& next = held_[2 * i + turn_];
     DEPUTY_RETURN_IF_ERROR(next.Copy(body_.tensor(body.outputs[form_.before_outputs() + i])));
@@ -265,10 +274,7 @@ Status Repetition::WriteOutputs(std::span<deputy_tensor* const> outputs, OutputA
       DEPUTY_RETURN_IF_ERROR(collected_[scan].Write(outputs[i], OutputDirection(node_, scan), element, allocator));
       continue;
     }
-    outputs[i]->dtype = states_[i].dtype;
-    DEPUTY_RETURN_IF_ERROR(allocator.Allocate(outputs[i], DimsOf(states_[i])));
-    if (states_[i].byte_size != 0)
-      std::memcpy(outputs[i]->data, states_[i].data, static_cast<size_t>(states_[i].byte_size));
+    DEPUTY_RETURN_IF_ERROR(StoreValue(outputs[i], states_[i], allocator));
   }
   return {};
 }

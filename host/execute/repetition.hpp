@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "delegate/delegate.hpp"
+#include "execute/stop.hpp"
 #include "graph/repetition.hpp"
 
 namespace deputy::host {
@@ -22,16 +23,16 @@ class Repetition {
 
   // One tensor per input and output of the node, null where it is left out. Outputs are allocated here.
   Status Run(std::span<const deputy_tensor* const> inputs, std::span<deputy_tensor* const> outputs,
-             OutputAllocator& allocator, uint64_t deadline_ns);
+             OutputAllocator& allocator, const Stop& stop);
 
  private:
   class Held;
   class Collected;
 
   Repetition(const Node& node, Execution& body, const RepetitionForm& form);
-  Status RunLoop(std::span<const deputy_tensor* const> inputs, uint64_t deadline_ns);
-  Status RunScan(std::span<const deputy_tensor* const> inputs, uint64_t deadline_ns);
-  Status RunRound(uint64_t deadline_ns);
+  Status RunLoop(std::span<const deputy_tensor* const> inputs, const Stop& stop);
+  Status RunScan(std::span<const deputy_tensor* const> inputs, const Stop& stop);
+  Status RunRound(const Stop& stop);
   Status WriteOutputs(std::span<deputy_tensor* const> outputs, OutputAllocator& allocator);
 
   const Node& node_;

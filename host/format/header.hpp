@@ -12,10 +12,14 @@ inline constexpr uint32_t kVersion = 1;
 inline constexpr uint64_t kPage = 4096;            // weights begin at a multiple of it
 inline constexpr uint64_t kSegmentAlignment = 64;  // and each constant at a multiple of this
 
+// Features: some values are sequences or optionals, which readers of old took all for tensors.
+inline constexpr uint32_t kValuesOfMoreKinds = 1;
+inline constexpr uint32_t kKnownFeatures = kValuesOfMoreKinds;
+
 struct Header {
   uint8_t magic[8];
   uint32_t version;   // readers refuse a newer one
-  uint32_t features;  // bits of what a reader must understand; none is defined yet
+  uint32_t features;  // bits of what a reader must understand
   uint64_t file_size;
   uint64_t structure_offset, structure_size;  // the FlatBuffer of model.fbs
   uint64_t weights_offset, weights_size;

@@ -51,7 +51,7 @@ Result<Parts> Split(std::span<const uint8_t> bytes) {
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (std::memcmp(header.magic, format::kMagic, sizeof(header.magic)) != 0)
     return Damaged("it does not begin as a .dpm file does; a transfer in text mode changes the beginning");
-  if (header.version != format::kVersion || header.features != 0)
+  if (header.version != format::kVersion || (header.features & ~format::kKnownFeatures) != 0)
     return Error(StatusCode::kIncompatible, "needs a reader of format version {} (features {:#x}); this is version {}",
                  header.version, header.features, format::kVersion)
         .Advise("convert the model again with this version, or use a newer one");
@@ -164,6 +164,10 @@ class Reader {
     value.type.dtype = static_cast<DType>(table.dtype());
     if (!IsKnown(value.type.dtype)) return Damaged("{} is no element type", table.dtype());
     value.type.ranked = table.ranked();
+    value.type.kind = static_cast<ValueKind>(table.kind());
+    if (table.kind() > static_cast<uint8_t>(ValueKind::kOptionalSequence) ||
+        (!value.type.is_tensor() && table.segment() != kNone))
+      return Damaged("{} is no kind of value that it could be", table.kind());
     if (table.dims() != nullptr && (table.dims()->size() > kMostRank || !table.ranked()))
       return Damaged("it has {} extents", table.dims()->size());
     DEPUTY_ASSIGN_OR_RETURN(value.type.dims, List(table.dims()));

@@ -86,6 +86,7 @@ class Writer {
   }
 
   const Segments& segments() const { return segments_; }
+  bool only_tensors() const { return only_tensors_; }
 
  private:
   flatbuffers::Offset<flatbuffers::String> Text(const std::string& text) {
@@ -98,10 +99,12 @@ class Writer {
   }
 
   flatbuffers::Offset<fb::Value> WriteValue(const Value& value) {
+    only_tensors_ = only_tensors_ && value.type.is_tensor();
     const uint32_t segment = value.is_constant() ? segments_.Add(value.constant) : kNone;
     const auto name = Text(value.name);
     const auto dims = List(value.type.dims);
-    return fb::CreateValue(builder_, name, static_cast<int32_t>(value.type.dtype), value.type.ranked, dims, segment);
+    return fb::CreateValue(builder_, name, static_cast<int32_t>(value.type.dtype), value.type.ranked, dims, segment,
+                           static_cast<uint8_t>(value.type.kind));
   }
 
   flatbuffers::Offset<fb::Node> WriteNode(const Node& node) {
@@ -136,6 +139,7 @@ class Writer {
 
   flatbuffers::FlatBufferBuilder builder_{64 << 10};
   Segments segments_;
+  bool only_tensors_ = true;
 };
 
 }  // namespace
@@ -150,6 +154,7 @@ Status WriteModelFile(const Graph& graph, const std::filesystem::path& path) {
   format::Header header{};
   std::memcpy(header.magic, format::kMagic, sizeof(header.magic));
   header.version = format::kVersion;
+  header.features = writer.only_tensors() ? 0 : format::kValuesOfMoreKinds;
   header.structure_offset = sizeof(header);
   header.structure_size = structure.size();
   header.weights_offset = RoundUp(sizeof(header) + structure.size(), format::kPage);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/printable.hpp"
+
 namespace deputy::host {
 
 ValueId Graph::AddValue(std::string value_name, ValueType type) {
@@ -43,12 +45,31 @@ std::vector<std::vector<NodeId>> Graph::Consumers() const {
 
 std::string Describe(const Graph& graph, NodeId node) {
   const Node& it = graph.nodes[node];
-  return it.name.empty() ? fmt::format("node {} ({})", node, it.primitive.op_type())
-                         : fmt::format("node '{}' ({})", it.name, it.primitive.op_type());
+  const std::string type = Printable(it.primitive.op_type());
+  return it.name.empty() ? fmt::format("node {} ({})", node, type)
+                         : fmt::format("node '{}' ({})", Printable(it.name), type);
+}
+
+std::optional<ValueKind> CommonKind(ValueKind a, ValueKind b) {
+  if (a == b) return a;
+  if (HoldsSequence(a) != HoldsSequence(b)) return std::nullopt;
+  return HoldsSequence(a) ? ValueKind::kOptionalSequence : ValueKind::kOptionalTensor;
+}
+
+ValueType CommonType(const ValueType& a, const ValueType& b) {
+  ValueType common = a;
+  common.kind = CommonKind(a.kind, b.kind).value_or(a.kind);
+  common.ranked = a.ranked && b.ranked && a.dims.size() == b.dims.size();
+  if (!common.ranked) common.dims.clear();
+  for (size_t i = 0; i < common.dims.size(); ++i)
+    if (a.dims[i] != b.dims[i]) common.dims[i] = kUnknownDim;
+  return common;
 }
 
 std::string Describe(const Graph& graph, const ValueType& type) {
-  std::string text = NameOf(type.dtype);
+  std::string text = IsOptional(type.kind) ? "optional " : "";
+  if (HoldsSequence(type.kind)) text += "sequence of ";
+  text += NameOf(type.dtype);
   if (!type.ranked) return text + " of unknown rank";
   text += " [";
   for (size_t i = 0; i < type.dims.size(); ++i) {

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "deputy/model_value.hpp"
 #include "deputy/tensor.hpp"
 #include "graph/primitive.hpp"
 #include "tensor/shape.hpp"
@@ -19,14 +21,24 @@ using NodeId = uint32_t;
 inline constexpr uint32_t kNone = 0xffffffffu;  // no value (an optional one left out), no node
 
 // Element type and extents. An extent is >= 0, kUnknownDim, or a symbol (SymbolDim) that stands for the same unknown
-// number wherever it appears in one graph.
+// number wherever it appears in one graph. Of a sequence they are those of every element; extents in which its elements
+// may differ are unknown.
 struct ValueType {
   DType dtype = DType::kUndefined;
   bool ranked = false;  // without a rank `dims` is empty and means nothing
   std::vector<int64_t> dims;
+  ValueKind kind = ValueKind::kTensor;
 
-  bool is_static() const { return ranked && IsStatic(dims); }
+  bool is_tensor() const { return kind == ValueKind::kTensor; }
+  // A tensor whose bytes can be counted.
+  bool is_static() const { return is_tensor() && ranked && IsStatic(dims); }
 };
+
+// The kind that values of both kinds are of, in whatever branch or round: a sequence may stand for an optional one.
+// None for a tensor and a sequence.
+std::optional<ValueKind> CommonKind(ValueKind a, ValueKind b);
+// The type that values of both types are of, as far as they agree; the kinds must have one in common.
+ValueType CommonType(const ValueType& a, const ValueType& b);
 
 constexpr int64_t SymbolDim(size_t symbol) { return -2 - static_cast<int64_t>(symbol); }
 constexpr bool IsSymbol(int64_t dim) { return dim <= -2; }
@@ -90,7 +102,7 @@ class Graph {
 
 // "node 'conv1' (Conv)" or "node 17 (Conv)" for a nameless one.
 std::string Describe(const Graph& graph, NodeId node);
-// "float32 [N,3,?,320]"
+// "float32 [N,3,?,320]", "optional sequence of float32 of unknown rank"
 std::string Describe(const Graph& graph, const ValueType& type);
 
 }  // namespace deputy::host

@@ -3,27 +3,44 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/printable.hpp"
 #include "graph/inference.hpp"
 #include "graph/passes/drop_unused.hpp"
 #include "graph/passes/fold_constants.hpp"
 #include "graph/passes/fold_shapes.hpp"
 #include "graph/repetition.hpp"
+#include "graph/verify.hpp"
 
 namespace deputy::host {
 namespace {
 
-// Extents that hold whichever of the two branches runs, or before and after a round.
-ValueType Merge(const ValueType& a, const ValueType& b) {
-  if (!a.ranked || !b.ranked || a.dims.size() != b.dims.size()) return {a.dtype, false, {}};
-  ValueType merged = a;
-  for (size_t i = 0; i < a.dims.size(); ++i)
-    if (a.dims[i] != b.dims[i]) merged.dims[i] = kUnknownDim;
-  return merged;
+// The type that holds whichever of the two branches runs, or before and after a round.
+Result<ValueType> Merge(const ValueType& a, const ValueType& b) {
+  if (CommonKind(a.kind, b.kind)) return CommonType(a, b);
+  return Error(StatusCode::kModel, "a value is a sequence in one branch or round and a tensor in another");
 }
 
-void Forget(ValueType& type) { type = {type.dtype, false, {}}; }
+// Whoever makes or plans a tensor may count its bytes.
+Status CheckSize(const ValueType& type) {
+  if (type.dims.size() > kMostAxes)
+    return Error(StatusCode::kModel, "an output has rank {}, more than {}", type.dims.size(), kMostAxes);
+  if (!type.is_static()) return {};
+  const Result<size_t> bytes = ByteSize(type.dtype, type.dims);
+  if (bytes.ok() || bytes.status().code() == StatusCode::kNotSupported) return {};  // of no size, such as strings
+  return Error(StatusCode::kModel, "an output of {} with shape {} is larger than any memory", NameOf(type.dtype),
+               ShapeToString(type.dims));
+}
 
-bool Same(const ValueType& a, const ValueType& b) { return a.ranked == b.ranked && a.dims == b.dims; }
+void Forget(ValueType& type) { type = {type.dtype, false, {}, type.kind}; }
+
+bool Same(const ValueType& a, const ValueType& b) {
+  return a.kind == b.kind && a.ranked == b.ranked && a.dims == b.dims;
+}
+
+Status CheckStacked(const ValueType& type) {
+  if (type.is_tensor()) return {};
+  return Error(StatusCode::kModel, "only tensors are taken apart or put together round by round");
+}
 
 // The type of one element of a sequence along its axis; unranked where the axis is none.
 ValueType ElementOf(const ValueType& sequence, int64_t axis) {
@@ -76,9 +93,9 @@ class Walk {
     const bool repeats = node.kind() == OpKind::kLoop || node.kind() == OpKind::kScan;
     Status status = node.kind() == OpKind::kIf ? VisitIf(node) : repeats ? VisitRepetition(node) : VisitPlain(node);
     if (status.ok()) return status;
-    return std::move(status).At(node.name.empty()
-                                    ? "node (" + std::string(node.primitive.op_type()) + ")"
-                                    : "node '" + node.name + "' (" + std::string(node.primitive.op_type()) + ")");
+    // What is said may quote the model.
+    const std::string type = "(" + Printable(node.primitive.op_type()) + ")";
+    return Printable(status).At(node.name.empty() ? "node " + type : "node '" + Printable(node.name) + "' " + type);
   }
 
   Status VisitPlain(Node& node) {
@@ -92,7 +109,7 @@ class Walk {
     }
     InferenceContext context(node, types_, constants_, shapes_.InputsOf(node));
     DEPUTY_RETURN_IF_ERROR(InferNode(context));
-    if (node.kind() == OpKind::kOther && options_.foreign) {
+    if (node.kind() == OpKind::kOther && options_.foreign && AreTensors(node.inputs)) {
       Status status = options_.foreign(context);
       if (!status.ok() && status.code() != StatusCode::kNotSupported) return status;
     }
@@ -107,11 +124,16 @@ class Walk {
       if (shape && options_.evaluator) return Replace(node, {&*shape, 1});
     }
     if (!options_.evaluator || !options_.fold_constants || !known || !node.regions.empty() ||
-        node.kind() == OpKind::kOther)
+        node.kind() == OpKind::kOther || !AreTensors(node.outputs))
       return Keep(node);
     DEPUTY_ASSIGN_OR_RETURN(std::optional<std::vector<Tensor>> outputs,
                             FoldNode(graph_, node, constants_, options_.evaluator, FreedBy(node), budget_.folds));
     return outputs ? Replace(node, *outputs) : Keep(node);
+  }
+
+  bool AreTensors(const std::vector<ValueId>& ids) const {
+    return std::all_of(ids.begin(), ids.end(),
+                       [&](ValueId id) { return id == kNone || graph_.values[id].type.is_tensor(); });
   }
 
   // Bytes of the inputs that nobody else reads.
@@ -165,7 +187,8 @@ class Walk {
       const Graph& b = *node.regions[1].body;
       if (i >= a.outputs.size() || i >= b.outputs.size())
         return Error(StatusCode::kModel, "a branch has {} outputs, the node {}", a.outputs.size(), node.outputs.size());
-      graph_.values[node.outputs[i]].type = Merge(a.values[a.outputs[i]].type, b.values[b.outputs[i]].type);
+      DEPUTY_ASSIGN_OR_RETURN(graph_.values[node.outputs[i]].type,
+                              Merge(a.values[a.outputs[i]].type, b.values[b.outputs[i]].type));
     }
     return Keep(node);
   }
@@ -183,6 +206,7 @@ class Walk {
     int64_t length = kUnknownDim;
     for (size_t i = 0; i < form.scanned_inputs; ++i) {
       ValueType& entry = entries[form.states + i];
+      DEPUTY_RETURN_IF_ERROR(CheckStacked(entry));
       const int64_t axis = InputDirection(node, i).axis, rank = static_cast<int64_t>(entry.dims.size());
       if (entry.ranked && axis >= -rank && axis < rank)
         length = std::max(length, entry.dims[static_cast<size_t>(axis < 0 ? axis + rank : axis)]);
@@ -198,7 +222,8 @@ class Walk {
       again = false;
       for (size_t i = 0; i < form.states; ++i) {
         ValueType& entry = entries[form.before_inputs() + i];
-        const ValueType merged = Merge(entry, body.values[body.outputs[form.before_outputs() + i]].type);
+        DEPUTY_ASSIGN_OR_RETURN(const ValueType merged,
+                                Merge(entry, body.values[body.outputs[form.before_outputs() + i]].type));
         again = again || !Same(entry, merged);
         entry = merged;
       }
@@ -208,6 +233,7 @@ class Walk {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == kNone) continue;
       const ValueType& made = body.values[body.outputs[form.before_outputs() + i]].type;
+      if (i >= form.states) DEPUTY_RETURN_IF_ERROR(CheckStacked(made));
       const size_t scan = i - form.states;
       graph_.values[node.outputs[i]].type = i < form.states
                                                 ? entries[form.before_inputs() + i]
@@ -225,8 +251,11 @@ class Walk {
   Status Specialize(Region& region, std::span<const ValueType> entries = {}) {
     auto body = std::make_shared<Graph>(*region.body);
     body->symbols = graph_.symbols;
-    for (size_t i = 0; i < entries.size(); ++i)
-      if (entries[i].dtype != DType::kUndefined) body->values[body->inputs[i]].type = entries[i];
+    for (size_t i = 0; i < entries.size(); ++i) {
+      ValueType& declared = body->values[body->inputs[i]].type;
+      // Of an unknown element type the kind is known all the same.
+      if (entries[i].dtype != DType::kUndefined || entries[i].kind != declared.kind) declared = entries[i];
+    }
     std::vector<ValueId> captures, captured;
     for (size_t i = 0; i < region.captures.size(); ++i) {
       const Value& outer = graph_.values[region.captures[i]];
@@ -285,6 +314,8 @@ class Walk {
   }
 
   Status Keep(Node& node) {
+    for (const ValueId id : node.outputs)
+      if (id != kNone) DEPUTY_RETURN_IF_ERROR(CheckSize(graph_.values[id].type));
     graph_.nodes.push_back(std::move(node));
     return {};
   }

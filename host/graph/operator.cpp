@@ -28,7 +28,8 @@ constexpr DTypeSet kAnyButBf16 = kNumeric | kBool | kStr, kAnyTensor = kAnyButBf
 // What storage types came with an opset.
 constexpr DTypeSet kSmall19 =
     Bit(DType::kFloat8E4M3FN) | Bit(DType::kFloat8E4M3FNUZ) | Bit(DType::kFloat8E5M2) | Bit(DType::kFloat8E5M2FNUZ);
-constexpr DTypeSet kSmall21 = kSmall19 | Bit(DType::kUint4) | Bit(DType::kInt4);
+constexpr DTypeSet kInt4s = Bit(DType::kUint4) | Bit(DType::kInt4);
+constexpr DTypeSet kSmall21 = kSmall19 | kInt4s;
 constexpr DTypeSet kSmall23 = kSmall21 | Bit(DType::kFloat4E2M1), kSmall24 = kSmall23 | Bit(DType::kFloat8E8M0);
 constexpr DTypeSet kSmall25 = kSmall24 | Bit(DType::kUint2) | Bit(DType::kInt2);
 constexpr bool kChanged = true, kExtended = false;
@@ -60,6 +61,7 @@ constexpr OperatorAttribute Attribute(std::string_view name, int32_t since, int3
 #define DEPUTY_OPERATOR_BEGIN(name, ...) constexpr OperatorAttribute k##name##Attributes[] = {
 #define DEPUTY_ATTRIBUTE(name, kind, attribute, since, until, ...) \
   Attribute(#attribute, since, until, Default##kind(__VA_ARGS__)),
+#define DEPUTY_FORMER_ATTRIBUTE DEPUTY_ATTRIBUTE
 #define DEPUTY_OPERATOR_END(name) \
   {"", 0, 0, {}, {}}              \
   }                               \

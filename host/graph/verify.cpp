@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "base/printable.hpp"
+
 namespace deputy::host {
 namespace {
 
-constexpr size_t kMaxRank = 64;
 constexpr size_t kMaxDepth = 32;
 
 class Verifier {
@@ -35,14 +36,17 @@ class Verifier {
  private:
   Status CheckValue(ValueId id) const {
     const Value& value = graph_.values[id];
-    if (value.type.dims.size() > kMaxRank)
+    if (value.type.dims.size() > kMostAxes)
       return Error(StatusCode::kModel, "value '{}' has rank {}, more than {}", value.name, value.type.dims.size(),
-                   kMaxRank);
+                   kMostAxes);
     for (const int64_t dim : value.type.dims)
       if (IsSymbol(dim) && SymbolIndex(dim) >= graph_.symbols.size())
         return Error(StatusCode::kModel, "value '{}' has a symbolic extent that does not exist", value.name);
+    if (static_cast<uint32_t>(value.type.kind) > static_cast<uint32_t>(ValueKind::kOptionalSequence))
+      return Error(StatusCode::kModel, "value '{}' is of no known kind", value.name);
     if (!value.is_constant()) return {};
-    if (value.constant.dtype() != value.type.dtype || value.constant.shape() != value.type.dims)
+    if (!value.type.is_tensor() || value.constant.dtype() != value.type.dtype ||
+        value.constant.shape() != value.type.dims)
       return Error(StatusCode::kModel, "constant '{}' differs from its type", value.name);
     return {};
   }
@@ -98,6 +102,6 @@ class Verifier {
 
 }  // namespace
 
-Status VerifyGraph(const Graph& graph) { return Verifier(graph, 0).Run(); }
+Status VerifyGraph(const Graph& graph) { return Printable(Verifier(graph, 0).Run()); }
 
 }  // namespace deputy::host

@@ -42,9 +42,32 @@ void Shrink(const T* x, T* y, int64_t count, T threshold, T bias, ThreadPool& po
   });
 }
 
+template <class T>
+void ShrinkWhole(const T* x, T* y, int64_t count, double threshold, double bias, ThreadPool& pool) {
+  pool.ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const double value = static_cast<double>(x[i]);
+      const double shrunk = value < -threshold ? value + bias : value > threshold ? value - bias : 0;
+      // Beyond int64 there is but the upper half of uint64.
+      y[i] = shrunk >= 0x1p63 ? static_cast<T>(static_cast<uint64_t>(shrunk))
+                              : static_cast<T>(static_cast<int64_t>(shrunk));
+    }
+  });
+}
+
 template void Gelu<float>(const float*, float*, int64_t, bool, ThreadPool&);
 template void Gelu<double>(const double*, double*, int64_t, bool, ThreadPool&);
 template void Shrink<float>(const float*, float*, int64_t, float, float, ThreadPool&);
 template void Shrink<double>(const double*, double*, int64_t, double, double, ThreadPool&);
+#define DEPUTY_SHRINK_WHOLE(type) template void ShrinkWhole(const type*, type*, int64_t, double, double, ThreadPool&);
+DEPUTY_SHRINK_WHOLE(int8_t)
+DEPUTY_SHRINK_WHOLE(int16_t)
+DEPUTY_SHRINK_WHOLE(int32_t)
+DEPUTY_SHRINK_WHOLE(int64_t)
+DEPUTY_SHRINK_WHOLE(uint8_t)
+DEPUTY_SHRINK_WHOLE(uint16_t)
+DEPUTY_SHRINK_WHOLE(uint32_t)
+DEPUTY_SHRINK_WHOLE(uint64_t)
+#undef DEPUTY_SHRINK_WHOLE
 
 }  // namespace deputy::host

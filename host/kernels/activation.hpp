@@ -15,4 +15,8 @@ void Gelu(const T* x, T* y, int64_t count, bool tanh, ThreadPool& pool);
 template <class T>
 void Shrink(const T* x, T* y, int64_t count, T threshold, T bias, ThreadPool& pool);
 
+// The same of integers: what is left is cut off, and wraps.
+template <class T>
+void ShrinkWhole(const T* x, T* y, int64_t count, double threshold, double bias, ThreadPool& pool);
+
 }  // namespace deputy::host

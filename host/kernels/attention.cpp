@@ -68,7 +68,9 @@ T BiasAt(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, int64_
       bias = static_cast<const T*>(args.mask.data)[at];
     }
   }
-  return args.causal && key > query + args.shape.past ? kNever<T> : bias;
+  if (!args.causal) return bias;
+  const int64_t own = query + args.shape.past;
+  return key > own || (args.window >= 0 && key + args.window <= own) ? kNever<T> : bias;
 }
 
 // False, with nothing done, where every score is minus infinity, and for double.
@@ -84,7 +86,7 @@ bool SoftmaxByModule(T* scores, int64_t keys) {
 
 // Turns the scores of one query into probabilities; `kept`, if not null, gets what was asked for.
 template <class T>
-void Weigh(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, T* scores, T* kept) {
+void Weigh(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, const T* sink, T* scores, T* kept) {
   const int64_t keys = args.shape.keys;
   const auto keep = [&](AttentionScores stage) {
     if (kept != nullptr && args.which == stage) std::copy_n(scores, keys, kept);
@@ -108,10 +110,11 @@ void Weigh(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, T* s
   keep(AttentionScores::kMasked);
   if (!seen) {
     std::fill_n(scores, keys, T(0));
-  } else if (!SoftmaxByModule(scores, keys)) {
-    const T largest = *std::max_element(scores, scores + keys);
+  } else if (sink != nullptr || !SoftmaxByModule(scores, keys)) {
+    T largest = *std::max_element(scores, scores + keys);
+    if (sink != nullptr) largest = std::max(largest, *sink);
     const T base = largest == kNever<T> ? T(0) : largest;
-    T sum = 0;
+    T sum = sink == nullptr ? T(0) : ExpOf(*sink - base);
     for (int64_t i = 0; i < keys; ++i) scores[i] = ExpOf(scores[i] - base);
     for (int64_t i = 0; i < keys; ++i) sum += scores[i];
     const T share = sum == 0 ? T(1) : T(1) / sum;
@@ -139,7 +142,8 @@ void AttendTile(const AttentionArgs<T>& args, int64_t batch, int64_t head, int64
     T* const kept = args.scores == nullptr
                         ? nullptr
                         : args.scores + ((batch * shape.heads + head) * shape.queries + query) * shape.keys;
-    Weigh(args, offset, query, scores + i * shape.keys, kept);
+    const T* const sink = args.sinks == nullptr ? nullptr : args.sinks + head;
+    Weigh(args, offset, query, sink, scores + i * shape.keys, kept);
   }
   linalg::GemmArgs<T> sums = ValueProduct<T>(shape, count);
   sums.a = scores;

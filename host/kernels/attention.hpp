@@ -41,7 +41,9 @@ struct AttentionArgs {
   HeadRows<const T> query, key, value;
   HeadRows<T> target;
   AttentionMask mask;
-  bool causal = false;  // a query sees the past keys and those up to its own
+  bool causal = false;       // a query sees the past keys and those up to its own
+  int64_t window = -1;       // of those only the last `window`, when not negative
+  const T* sinks = nullptr;  // by head: the score of one more key whose value is zero
   double scale = 1, cap = 0;
   T* scores = nullptr;  // [batch, heads, queries, keys], if wanted
   AttentionScores which = AttentionScores::kPlain;

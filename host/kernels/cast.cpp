@@ -6,6 +6,7 @@
 
 #include "kernels/dispatch.hpp"
 #include "kernels/linalg/elements.hpp"
+#include "kernels/linalg/halves.hpp"
 #include "kernels/saturate.hpp"
 
 namespace deputy::host {
@@ -39,6 +40,17 @@ Target ConvertOne(Source value) {
   }
 }
 
+// False where the machine has no instruction for it.
+template <class Source, class Target>
+bool ConvertByInstruction(const void* source, void* target, int64_t count) {
+  if constexpr (std::is_same_v<Source, Half> && std::is_same_v<Target, float>)
+    return linalg::WidenHalves(static_cast<const uint16_t*>(source), count, static_cast<float*>(target));
+  else if constexpr (std::is_same_v<Source, float> && std::is_same_v<Target, Half>)
+    return linalg::NarrowToHalves(static_cast<const float*>(source), count, static_cast<uint16_t*>(target));
+  else
+    return false;
+}
+
 template <class Source, class Target>
 void Convert(const void* source, void* target, int64_t count) {
   if constexpr (std::is_same_v<Source, Target>) {
@@ -49,6 +61,7 @@ void Convert(const void* source, void* target, int64_t count) {
     Target* to = static_cast<Target*>(target);
     for (int64_t i = 0; i < count; ++i) to[i] = ConvertOne<uint8_t, Target>(from[i] != 0 ? 1 : 0);
   } else {
+    if (ConvertByInstruction<Source, Target>(source, target, count)) return;
     const Source* from = static_cast<const Source*>(source);
     Target* to = static_cast<Target*>(target);
     if constexpr (std::is_same_v<Source, float> && std::is_same_v<Target, int32_t>)

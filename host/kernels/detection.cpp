@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace deputy::host {
 namespace {
@@ -87,13 +88,28 @@ struct Bins {
     double length = last * how.scale - offset - begin;
     if (!how.half_pixel) length = std::max(length, 1.0);
     size = length / static_cast<double>(count);
-    // A region far larger than any image still ends.
-    samples =
-        how.sampling_ratio > 0 ? how.sampling_ratio : static_cast<int64_t>(std::clamp(std::ceil(size), 0.0, 4096.0));
+    // Two axes of this many still have a countable product.
+    const int64_t length_in_pixels = size > 0 ? static_cast<int64_t>(std::min(std::ceil(size), 0x1p30)) : 0;
+    samples = how.sampling_ratio > 0 ? how.sampling_ratio : length_in_pixels;
   }
   double At(int64_t bin, int64_t sample) const {
     return begin + static_cast<double>(bin) * size +
            (static_cast<double>(sample) + 0.5) * size / static_cast<double>(samples);
+  }
+
+  // Samples of a bin that may lie on an image of this extent: however far a region reaches, only they cost time.
+  struct Range {
+    int64_t first = 0, last = 0;
+  };
+  Range Near(int64_t bin, int64_t extent) const {
+    const double step = size / static_cast<double>(samples), base = At(bin, 0);
+    if (samples == 0 || !std::isfinite(base)) return {};
+    if (step == 0) return {0, samples};
+    double first = (-1 - base) / step, last = (static_cast<double>(extent) - base) / step;
+    if (last < first) std::swap(first, last);
+    const double most = static_cast<double>(samples);
+    return {static_cast<int64_t>(std::clamp(std::floor(first) - 1, 0.0, most)),
+            static_cast<int64_t>(std::clamp(std::ceil(last) + 2, 0.0, most))};
   }
 };
 
@@ -102,8 +118,11 @@ T PoolBin(const RegionShape& shape, const RegionAlign& how, const T* plane, cons
           int64_t row, int64_t column) {
   double sum = 0, largest = std::numeric_limits<double>::lowest();
   const int64_t count = rows.samples * columns.samples;
-  for (int64_t i = 0; i < rows.samples; ++i)
-    for (int64_t j = 0; j < columns.samples; ++j) {
+  const Bins::Range down = rows.Near(row, shape.height), across = columns.Near(column, shape.width);
+  const int64_t visited = (down.last - down.first) * (across.last - across.first);
+  if (visited < count) largest = 0;  // the share of a sample that lies elsewhere
+  for (int64_t i = down.first; i < down.last; ++i)
+    for (int64_t j = across.first; j < across.last; ++j) {
       const Sample sample = SampleAt(shape, rows.At(row, i), columns.At(column, j));
       const int64_t at[4] = {sample.top * shape.width + sample.left, sample.top * shape.width + sample.right,
                              sample.bottom * shape.width + sample.left, sample.bottom * shape.width + sample.right};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 namespace deputy::host {
 namespace {
@@ -95,7 +97,7 @@ class AxisSampler {
 template <class T>
 double Sum(const GridShape& shape, const std::array<AxisTaps, kMaxGridAxes>& taps, size_t count, size_t axis,
            int64_t offset, const T* plane) {
-  if (axis == shape.axes) return static_cast<double>(plane[offset]);
+  if (axis == shape.axes || axis >= kMaxGridAxes) return static_cast<double>(plane[offset]);
   double sum = 0;
   for (size_t k = 0; k < count; ++k) {
     if (taps[axis].neighbours[k] < 0 || taps[axis].weights[k] == 0) continue;
@@ -103,6 +105,30 @@ double Sum(const GridShape& shape, const std::array<AxisTaps, kMaxGridAxes>& tap
            Sum(shape, taps, count, axis + 1, offset * shape.extents[axis] + taps[axis].neighbours[k], plane);
   }
   return sum;
+}
+
+// The one neighbour, bit for bit.
+template <class T>
+T Nearest(const GridShape& shape, const std::array<AxisTaps, kMaxGridAxes>& taps, const T* plane) {
+  int64_t offset = 0;
+  for (size_t axis = 0; axis < std::min(shape.axes, kMaxGridAxes); ++axis) {
+    if (taps[axis].neighbours[0] < 0) return T(0);
+    offset = offset * shape.extents[axis] + taps[axis].neighbours[0];
+  }
+  return plane[offset];
+}
+
+// Whole numbers are cut off, and stay within what their type holds.
+template <class T>
+T Narrowed(double value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(value);
+  } else {
+    constexpr double kLow = static_cast<double>(std::numeric_limits<T>::min());
+    constexpr double kHigh = static_cast<double>(std::numeric_limits<T>::max());
+    if (value >= kHigh) return std::numeric_limits<T>::max();
+    return value > kLow ? static_cast<T>(value) : std::numeric_limits<T>::min();
+  }
 }
 
 }  // namespace
@@ -121,7 +147,9 @@ void SampleGrid(const GridShape& shape, const GridSampling& how, const T* x, con
         taps[axis] = AxisSampler(how, shape.extents[axis]).At(static_cast<double>(position[shape.axes - 1 - axis]));
       const int64_t image = point / shape.points, at = point % shape.points;
       for (int64_t channel = image * shape.channels; channel < (image + 1) * shape.channels; ++channel)
-        y[channel * shape.points + at] = static_cast<T>(Sum(shape, taps, count, 0, 0, x + channel * plane));
+        y[channel * shape.points + at] = how.mode == GridMode::kNearest
+                                             ? Nearest(shape, taps, x + channel * plane)
+                                             : Narrowed<T>(Sum(shape, taps, count, 0, 0, x + channel * plane));
     }
   });
 }
@@ -134,5 +162,16 @@ template void SampleGrid<double, float>(const GridShape&, const GridSampling&, c
                                         ThreadPool&);
 template void SampleGrid<double, double>(const GridShape&, const GridSampling&, const double*, const double*, double*,
                                          ThreadPool&);
+#define DEPUTY_SAMPLE_WHOLE(type) \
+  template void SampleGrid(const GridShape&, const GridSampling&, const type*, const double*, type*, ThreadPool&);
+DEPUTY_SAMPLE_WHOLE(int8_t)
+DEPUTY_SAMPLE_WHOLE(int16_t)
+DEPUTY_SAMPLE_WHOLE(int32_t)
+DEPUTY_SAMPLE_WHOLE(int64_t)
+DEPUTY_SAMPLE_WHOLE(uint8_t)
+DEPUTY_SAMPLE_WHOLE(uint16_t)
+DEPUTY_SAMPLE_WHOLE(uint32_t)
+DEPUTY_SAMPLE_WHOLE(uint64_t)
+#undef DEPUTY_SAMPLE_WHOLE
 
 }  // namespace deputy::host

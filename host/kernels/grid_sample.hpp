@@ -27,6 +27,7 @@ struct GridShape {
   std::array<int64_t, kMaxGridAxes> extents = {};
 };
 
+// Positions are float or double for images of floats, and double for those of integers.
 template <class T, class Position>
 void SampleGrid(const GridShape& shape, const GridSampling& how, const T* x, const Position* grid, T* y,
                 ThreadPool& pool);

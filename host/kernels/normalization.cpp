@@ -9,6 +9,9 @@
 namespace deputy::host {
 namespace {
 
+// In deviations. Below it two digits are lost at most.
+constexpr double kLargeMean = 64;
+
 // Rows of `size` elements that are worth a thread's while.
 int64_t Grain(int64_t size) { return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, size)); }
 
@@ -77,8 +80,16 @@ void InstanceNormalize(const ChannelShape& shape, const T* x, const T* scale, co
     for (int64_t p = begin; p < end; ++p) {
       const Statistics statistics = StatisticsOf(x + p * shape.size, shape.size, epsilon);
       const double factor = static_cast<double>(scale[p % shape.channels]) * statistics.inverse_deviation;
-      const double offset = static_cast<double>(bias[p % shape.channels]) - statistics.mean * factor;
-      ScaleRow(x + p * shape.size, static_cast<T>(factor), static_cast<T>(offset), shape.size, y + p * shape.size);
+      const double shift = static_cast<double>(bias[p % shape.channels]), mean = statistics.mean;
+      const T* from = x + p * shape.size;
+      T* to = y + p * shape.size;
+      // One pass, unless the mean is so much larger than the deviation that the product would lose what matters.
+      if (std::fabs(mean) * statistics.inverse_deviation < kLargeMean) {
+        ScaleRow(from, static_cast<T>(factor), static_cast<T>(shift - mean * factor), shape.size, to);
+        continue;
+      }
+      for (int64_t i = 0; i < shape.size; ++i)
+        to[i] = static_cast<T>((static_cast<double>(from[i]) - mean) * factor + shift);
     }
   });
 }

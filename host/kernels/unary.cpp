@@ -2,6 +2,7 @@
 #include "kernels/unary.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <type_traits>
@@ -84,6 +85,8 @@ void IntegerLoop(const void* source, void* target, int64_t count, const UnaryPar
   for (int64_t i = 0; i < count; ++i) {
     const T x = from[i];
     if constexpr (kOp == UnaryOp::kAbs) to[i] = x < 0 ? negative(x) : x;
+    // Cut off: 1 where a double is no nearer to it, else 0.
+    if constexpr (kOp == UnaryOp::kErf) to[i] = static_cast<T>(std::erf(static_cast<double>(x)));
     if constexpr (kOp == UnaryOp::kNeg) to[i] = negative(x);
     if constexpr (kOp == UnaryOp::kRelu) to[i] = x < 0 ? T{0} : x;
     if constexpr (kOp == UnaryOp::kSign) to[i] = static_cast<T>((x > 0 ? 1 : 0) - (x < 0 ? 1 : 0));
@@ -131,6 +134,7 @@ int64_t Grain(UnaryOp op) {
 UnaryFunction FindUnary(UnaryOp op, DType dtype) {
   switch (op) {
     case UnaryOp::kAbs: return FindNumeric<UnaryOp::kAbs>(dtype);
+    case UnaryOp::kErf: return FindNumeric<UnaryOp::kErf>(dtype);
     case UnaryOp::kNeg: return FindNumeric<UnaryOp::kNeg>(dtype);
     case UnaryOp::kRelu: return FindNumeric<UnaryOp::kRelu>(dtype);
     case UnaryOp::kSign: return FindNumeric<UnaryOp::kSign>(dtype);
@@ -148,7 +152,6 @@ UnaryFunction FindUnary(UnaryOp op, DType dtype) {
       DEPUTY_FLOAT_ONLY(kCos)
       DEPUTY_FLOAT_ONLY(kCosh)
       DEPUTY_FLOAT_ONLY(kElu)
-      DEPUTY_FLOAT_ONLY(kErf)
       DEPUTY_FLOAT_ONLY(kExp)
       DEPUTY_FLOAT_ONLY(kFloor)
       DEPUTY_FLOAT_ONLY(kHardSigmoid)

@@ -8,8 +8,8 @@
 
 namespace deputy::host {
 
-// Floating point types have all of them, IsInf, IsNaN and Not apart. Integers have Abs, Neg, Relu, Sign; bool has Not.
-// IsInf and IsNaN of a float give bool.
+// Floating point types have all of them, IsInf, IsNaN and Not apart. Integers have Abs, Erf, Neg, Relu, Sign; bool has
+// Not. IsInf and IsNaN of a float give bool.
 enum class UnaryOp : uint8_t {
   kAbs,
   kAcos,

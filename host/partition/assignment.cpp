@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/printable.hpp"
 #include "graph/multiply_adds.hpp"
 
 namespace deputy::host {
@@ -109,6 +110,14 @@ Verdict Assignment::Denied(size_t d, NodeId id) const {
   if (!rules.only_nodes.empty() && !named(rules.only_nodes)) return {Reason::kDeniedByRule, "not in nodes"};
   if (d == cpu()) return {Reason::kSupported, ""};
   if (!node.regions.empty()) return {Reason::kOperatorUnknown, "the host runs control flow"};
+  std::string no_tensor;
+  const auto look_at_kind = [&](ValueId value) {
+    if (no_tensor.empty() && value != kNone && !graph_.values[value].type.is_tensor())
+      no_tensor = fmt::format("'{}' is {}", graph_.values[value].name, Describe(graph_, graph_.values[value].type));
+  };
+  for (const ValueId value : node.inputs) look_at_kind(value);
+  for (const ValueId value : node.outputs) look_at_kind(value);
+  if (!no_tensor.empty()) return {Reason::kNoTensor, std::move(no_tensor)};
   if (!delegates_[d]->takes_dynamic_shapes()) {
     bool is_static = true;
     const auto look = [&](ValueId value) {
@@ -282,7 +291,7 @@ Status Assignment::RequireOwners() const {
       if (d == cpu() && !options_.cpu_fallback) continue;
       const Verdict& why = verdicts_[d][node];
       list += fmt::format("; {}: {}{}{}", delegates_[d]->name(), NameOf(why.reason), why.detail.empty() ? "" : ", ",
-                          why.detail);
+                          Printable(why.detail, 500));
     }
   }
   if (count == 0) return {};

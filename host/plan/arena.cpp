@@ -12,6 +12,9 @@ namespace {
 class Holes {
  public:
   size_t Take(size_t bytes) {
+    // What fits no address space is said by the size of the whole.
+    if (bytes > SIZE_MAX - end_) too_large_ = true;
+    if (too_large_) return 0;
     // The smallest hole that fits; ties at the lowest offset, so that the result does not depend on history.
     auto best = holes_.end();
     for (auto it = holes_.begin(); it != holes_.end(); ++it)
@@ -35,6 +38,7 @@ class Holes {
   }
 
   void Give(size_t offset, size_t bytes) {
+    if (too_large_) return;
     auto next = holes_.lower_bound(offset);
     if (next != holes_.end() && offset + bytes == next->first) {
       bytes += next->second;
@@ -50,11 +54,12 @@ class Holes {
     holes_[offset] = bytes;
   }
 
-  size_t end() const { return end_; }
+  size_t end() const { return too_large_ ? SIZE_MAX : end_; }
 
  private:
   std::map<size_t, size_t> holes_;  // offset to size; never adjacent
   size_t end_ = 0;
+  bool too_large_ = false;
 };
 
 }  // namespace

@@ -31,7 +31,7 @@ bool SameStructure(const Graph& a, const Graph& b) {
     if (!std::equal(one.begin(), one.end(), other.begin(), other.end())) return false;
   }
   for (ValueId id = 0; id < a.values.size(); ++id)
-    if (a.values[id].type.dtype != b.values[id].type.dtype ||
+    if (a.values[id].type.dtype != b.values[id].type.dtype || a.values[id].type.kind != b.values[id].type.kind ||
         a.values[id].is_constant() != b.values[id].is_constant() ||
         a.values[id].type.dims.size() != b.values[id].type.dims.size())
       return false;
@@ -49,6 +49,7 @@ bool HoldsForAllShapes(Reason reason) {
     case Reason::kAttribute:
     case Reason::kLayout:
     case Reason::kNotConstant:
+    case Reason::kNoTensor:
     case Reason::kDeniedByRule:
     case Reason::kPartitionTooSmall:
     case Reason::kWouldMakeCycle: return true;

@@ -61,7 +61,9 @@ class HomePlanner {
       if (id == kNone) continue;
       const ValueType& type = graph_.values[id].type;
       const Result<size_t> bytes = type.is_static() ? ByteSize(type.dtype, type.dims) : Result<size_t>(Status());
-      plan_.slots[id].home = bytes.ok() ? Slot::Home::kArena : Slot::Home::kDynamic;
+      plan_.slots[id].home = bytes.ok()         ? Slot::Home::kArena
+                             : type.is_tensor() ? Slot::Home::kDynamic
+                                                : Slot::Home::kHeld;
       plan_.slots[id].bytes = bytes.ok() ? *bytes : 0;
       places_[id].first = index;
       places_[id].last = std::max(places_[id].last, index);

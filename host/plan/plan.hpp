@@ -22,6 +22,7 @@ struct Slot {
     kBound,     // given from outside: inputs, captures, outputs with known extents
     kArena,     // at `offset` of the arena
     kDynamic,   // extents known only at run time; memory grows on demand
+    kHeld,      // no tensor: a ModelValue that the execution holds
   };
   Home home = Home::kNowhere;
   DType dtype = DType::kUndefined;
@@ -84,8 +85,9 @@ std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr
 // needs for starting over. Outputs of a top-level plan go straight to the caller.
 void GiveHomes(Plan& plan, size_t last_delegate, bool top_level);
 
-// Gives every arena slot an offset so that no two values that live at the same time overlap, and returns the size.
-// `first` and `last` are the steps in which a value is written first and read last; linear-logarithmic.
+// Gives every arena slot an offset so that no two values that live at the same time overlap, and returns the size, or
+// SIZE_MAX when no memory can be that large. `first` and `last` are the steps in which a value is written first and
+// read last; linear-logarithmic.
 size_t AssignOffsets(std::span<Slot> slots, std::span<const uint32_t> first, std::span<const uint32_t> last,
                      size_t step_count);
 

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "import/foreign_file.hpp"
 #include "runtime/paths.hpp"
@@ -10,8 +11,20 @@
 namespace deputy::host {
 namespace {
 
-// One entry per format; the library is <private folder>/importers/libdeputy_import_<name>.so.
-constexpr const char* kImporterNames[] = {"onnx"};
+// One entry per format; the library is <private folder>/importers/libdeputy_import_<name>.so. What has a magic is for
+// that importer alone, so that no file asks for more libraries than it needs. ONNX has none.
+struct Format {
+  const char* name;
+  size_t offset;
+  std::string_view magic;
+};
+constexpr Format kFormats[] = {{"tflite", 4, "TFL3"}, {"onnx", 0, ""}};
+
+bool Begins(std::span<const uint8_t> bytes, const Format& format) {
+  return bytes.size() >= format.offset + format.magic.size() &&
+         std::equal(format.magic.begin(), format.magic.end(),
+                    bytes.begin() + static_cast<std::ptrdiff_t>(format.offset));
+}
 
 }  // namespace
 
@@ -29,13 +42,15 @@ Result<const Importer*> OpenImporter(const std::string& name) {
 }
 
 Result<const Importer*> FindImporter(std::span<const uint8_t> bytes, const std::filesystem::path& path) {
-  DEPUTY_RETURN_IF_ERROR(RefuseForeignFile(bytes.first(std::min<size_t>(bytes.size(), 256))));
-  for (const char* name : kImporterNames) {
-    DEPUTY_ASSIGN_OR_RETURN(const Importer* importer, OpenImporter(name));
+  for (const Format& format : kFormats) {
+    if (!Begins(bytes, format)) continue;
+    if (format.magic.empty())
+      DEPUTY_RETURN_IF_ERROR(RefuseForeignFile(bytes.first(std::min<size_t>(bytes.size(), 256))));
+    DEPUTY_ASSIGN_OR_RETURN(const Importer* importer, OpenImporter(format.name));
     const std::string extension = path.extension().string();
     if (importer->Matches(bytes.first(std::min<size_t>(bytes.size(), 64)), extension)) return importer;
   }
-  return Error(StatusCode::kModel, "is not a model that Deputy can read").Advise("it reads .onnx and .dpm");
+  return Error(StatusCode::kModel, "is not a model that Deputy can read").Advise("it reads .onnx, .tflite and .dpm");
 }
 
 }  // namespace deputy::host

@@ -29,6 +29,8 @@ Status SetShapes(Graph& graph, const std::vector<std::pair<std::string, Shape>>&
                                     [&, n = std::string_view(name)](ValueId id) { return graph.values[id].name == n; });
     if (input == graph.inputs.end()) return Error(StatusCode::kNotFound, "the model has no input '{}'", name);
     ValueType& type = graph.values[*input].type;
+    if (!type.is_tensor())
+      return Error(StatusCode::kInvalidArgument, "input '{}' is {}, which has no shape", name, Describe(graph, type));
     type.ranked = true;
     type.dims = shape;
   }
@@ -105,7 +107,10 @@ class Inspector {
 
   static bool HasTypes(const Graph& graph, const Node& node) {
     const auto has_type = [&](ValueId id) {
-      return id == kNone || (graph.values[id].type.ranked && graph.values[id].type.dtype != DType::kUndefined);
+      const auto is_known = [](const ValueType& type) {
+        return (type.ranked || !type.is_tensor()) && type.dtype != DType::kUndefined;
+      };
+      return id == kNone || is_known(graph.values[id].type);
     };
     return std::all_of(node.inputs.begin(), node.inputs.end(), has_type) &&
            std::all_of(node.outputs.begin(), node.outputs.end(), has_type);

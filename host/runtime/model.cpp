@@ -1,6 +1,7 @@
 // deputy::Model: from a file or memory to a state that sessions share.
 #include "deputy/model.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/file.hpp"
@@ -17,7 +18,7 @@ std::vector<TensorInfo> DescribeValues(const Graph& graph, const std::vector<Val
   std::vector<TensorInfo> infos;
   for (const ValueId id : ids) {
     const Value& value = graph.values[id];
-    TensorInfo info{value.name, value.type.dtype, value.type.ranked, {}, {}};
+    TensorInfo info{value.name, value.type.dtype, value.type.ranked, {}, {}, value.type.kind};
     for (const int64_t dim : value.type.dims) {
       info.shape.push_back(dim < 0 ? -1 : dim);
       info.dims.push_back(dim >= 0                                                   ? std::to_string(dim)
@@ -46,6 +47,9 @@ Status DescribeModel(const Graph& graph, Model::State& state) {
   DEPUTY_RETURN_IF_ERROR(InferGraph(typed, {}));
   state.inputs = host::DescribeValues(graph, graph.inputs);
   state.outputs = host::DescribeValues(typed, typed.outputs);
+  const auto is_tensor = [](const TensorInfo& info) { return info.kind == ValueKind::kTensor; };
+  state.only_tensors = std::all_of(state.inputs.begin(), state.inputs.end(), is_tensor) &&
+                       std::all_of(state.outputs.begin(), state.outputs.end(), is_tensor);
   return {};
 }
 

@@ -18,8 +18,10 @@ namespace {
 constexpr size_t kPlansKept = 8;
 
 bool HasStaticInputs(const host::Graph& graph) {
-  return std::all_of(graph.inputs.begin(), graph.inputs.end(),
-                     [&](host::ValueId id) { return graph.values[id].type.is_static(); });
+  return std::all_of(graph.inputs.begin(), graph.inputs.end(), [&](host::ValueId id) {
+    const host::ValueType& type = graph.values[id].type;
+    return !type.is_tensor() || type.is_static();
+  });
 }
 
 }  // namespace
@@ -28,7 +30,10 @@ bool Model::State::has_static_inputs() const { return HasStaticInputs(*graph); }
 
 std::vector<Shape> Model::State::static_shapes() const {
   std::vector<Shape> shapes;
-  for (const host::ValueId id : graph->inputs) shapes.push_back(graph->values[id].type.dims);
+  for (const host::ValueId id : graph->inputs) {
+    const host::ValueType& type = graph->values[id].type;
+    shapes.push_back(type.is_tensor() ? type.dims : Shape());
+  }
   return shapes;
 }
 
@@ -56,7 +61,8 @@ Status Model::State::CheckShapes(std::span<const Shape> shapes) const {
                    host::ShapeToString(shapes[i]), Describe(*graph, input.type), why)
           .At(name);
     };
-    if (!input.type.ranked) continue;
+    if (!input.type.is_tensor() && !shapes[i].empty()) return refuse(" (which has no shape)");
+    if (!input.type.is_tensor() || !input.type.ranked) continue;
     if (shapes[i].size() != input.type.dims.size()) return refuse(" (another rank)");
     for (size_t axis = 0; axis < shapes[i].size(); ++axis) {
       const int64_t want = input.type.dims[axis], got = shapes[i][axis];
@@ -79,6 +85,7 @@ Result<std::shared_ptr<const host::Plan>> Model::State::MakePlanFor(std::span<co
     auto special = std::make_shared<host::Graph>(*graph);
     for (size_t i = 0; i < shapes.size(); ++i) {
       host::ValueType& type = special->values[special->inputs[i]].type;
+      if (!type.is_tensor()) continue;
       type.ranked = true;
       type.dims = shapes[i];
     }

@@ -26,8 +26,10 @@ struct Model::State {
   std::shared_ptr<const host::Graph> original;
   std::shared_ptr<host::Engine> engine;
   std::vector<TensorInfo> inputs, outputs;
+  bool only_tensors = true;  // all of these
 
-  // The shapes of the inputs when all are fixed by the model.
+  // The shapes of the inputs when all are fixed by the model. Plans do not differ by inputs that are no tensors; the
+  // shape of such a one is empty.
   bool has_static_inputs() const;
   std::vector<Shape> static_shapes() const;
   // Makes `graph` of the one that came. Errors are those of a model whose shapes are all fixed.

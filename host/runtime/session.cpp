@@ -1,11 +1,16 @@
 // deputy::Session: checks and binds the caller's tensors, runs, hands the results back.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <unordered_set>
 
+#include "base/printable.hpp"
 #include "execute/execution.hpp"
 #include "runtime/events.hpp"
 #include "runtime/model_state.hpp"
+#include "tensor/held_value.hpp"
+#include "tensor/shape.hpp"
 
 namespace deputy {
 
@@ -23,16 +28,24 @@ struct Session::State {
   bool profiling = false, wants_events = false;
   std::vector<RunEvent> events;
   std::vector<uint64_t> step_ns;
+  std::chrono::nanoseconds timeout{0};
+  std::atomic<bool> cancelled{false};
 
+  // What is no tensor stands in `values` and `results`, which are null when everything is one.
+  Status Run(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values, std::vector<Tensor>& outputs,
+             std::vector<ModelValue>* results);
+  Status CheckInputs(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values) const;
   Status Prepare(std::vector<Shape> wanted);
-  Status BindInputs(const std::vector<Tensor>& inputs);
+  Status BindInputs(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values);
   Status BindOutputs(const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs);
   Status CopyOutputs(const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs);
+  Status TakeResults(const std::vector<ModelValue>& values, std::vector<ModelValue>& results) const;
   bool SameShapes(const std::vector<Tensor>& inputs) const;
   // Output i is written by the plan itself, not copied afterwards.
   bool IsBound(size_t i) const;
   void CountTime(uint64_t total_ns);
   bool times_steps() const { return profiling || wants_events; }
+  host::Stop stop() const;
 };
 
 namespace {
@@ -55,6 +68,57 @@ Status MakeFit(Tensor& tensor, DType dtype, std::span<const int64_t> dims) {
     return {};
   DEPUTY_ASSIGN_OR_RETURN(tensor, Tensor::Allocate(dtype, Shape(dims.begin(), dims.end())));
   return {};
+}
+
+// Whether the value is one of this type, which is no tensor's.
+Status CheckValue(const host::Graph& graph, const host::ValueType& type, const ModelValue& value) {
+  const auto refuse = [&](const std::string& what) {
+    return Error(StatusCode::kInvalidArgument, "is {}, the model takes {}", what, Describe(graph, type));
+  };
+  if (value.empty()) return IsOptional(type.kind) ? Status() : refuse("empty");
+  if (value.is_sequence() != HoldsSequence(type.kind)) return refuse(value.is_sequence() ? "a sequence" : "a tensor");
+  if (value.dtype() != type.dtype) return refuse(std::string("of ") + NameOf(value.dtype()));
+  const auto fits = [&](const Tensor& tensor) {
+    const auto agree = [](int64_t got, int64_t want) { return want < 0 || got == want; };
+    return !type.ranked ||
+           std::equal(tensor.shape().begin(), tensor.shape().end(), type.dims.begin(), type.dims.end(), agree);
+  };
+  if (value.is_tensor() && !fits(value.tensor())) return refuse(host::ShapeToString(value.tensor().shape()));
+  for (const Tensor& element : value.elements())
+    if (!fits(element)) return refuse("a sequence with an element of shape " + host::ShapeToString(element.shape()));
+  return {};
+}
+
+// Memory of the inputs, which their owner may change or free.
+std::unordered_set<const void*> LentMemory(const std::vector<ModelValue>& inputs) {
+  std::unordered_set<const void*> lent;
+  for (const ModelValue& input : inputs) {
+    if (input.is_tensor()) lent.insert(input.tensor().data());
+    for (const Tensor& element : input.elements()) lent.insert(element.data());
+  }
+  return lent;
+}
+
+// The tensor itself, or a copy of one that is lent.
+Result<Tensor> Apart(const Tensor& tensor, const std::unordered_set<const void*>& lent) {
+  if (lent.count(tensor.data()) == 0) return tensor;
+  DEPUTY_ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(tensor.dtype(), tensor.shape()));
+  if (copy.byte_size() != 0) std::memcpy(copy.mutable_data(), tensor.data(), copy.byte_size());
+  return copy;
+}
+
+Result<ModelValue> Apart(const ModelValue& value, const std::unordered_set<const void*>& lent) {
+  if (value.is_tensor()) {
+    DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, Apart(value.tensor(), lent));
+    return ModelValue(std::move(tensor));
+  }
+  if (!value.is_sequence()) return value;
+  std::vector<Tensor> elements;
+  for (const Tensor& element : value.elements()) {
+    DEPUTY_ASSIGN_OR_RETURN(Tensor made, Apart(element, lent));
+    elements.push_back(std::move(made));
+  }
+  return ModelValue::Sequence(value.dtype(), std::move(elements));
 }
 
 }  // namespace
@@ -83,10 +147,14 @@ bool Session::State::SameShapes(const std::vector<Tensor>& inputs) const {
   return true;
 }
 
-Status Session::State::BindInputs(const std::vector<Tensor>& inputs) {
+Status Session::State::BindInputs(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values) {
   const host::Graph& graph = *execution->plan().graph;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor* input = &inputs[i];
+    if (!graph.values[graph.inputs[i]].type.is_tensor()) {
+      execution->Bind(graph.inputs[i], const_cast<ModelValue*>(&(*values)[i]));
+      continue;
+    }
     if (Misaligned(*input)) {
       DEPUTY_RETURN_IF_ERROR(MakeFit(staging[i], input->dtype(), input->shape()));
       std::memcpy(staging[i].mutable_data(), input->data(), input->byte_size());
@@ -112,7 +180,10 @@ Status Session::State::BindOutputs(const std::vector<Tensor>& inputs, std::vecto
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (!IsBound(i)) continue;
     const Slot& slot = execution->plan().slots[graph.outputs[i]];
-    DEPUTY_RETURN_IF_ERROR(MakeFit(outputs[i], slot.dtype, slot.dims));
+    if (Status status = MakeFit(outputs[i], slot.dtype, slot.dims); !status.ok())
+      return std::move(status)
+          .At("output '" + host::Printable(graph.values[graph.outputs[i]].name) + "'")
+          .At(model->name);
     for (const Tensor& input : inputs)
       if (Overlap(outputs[i], input))
         return Error(StatusCode::kInvalidArgument, "output '{}' shares memory with an input",
@@ -132,6 +203,7 @@ Status Session::State::CopyOutputs(const std::vector<Tensor>& inputs, std::vecto
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (IsBound(i)) continue;
     const deputy_tensor& result = execution->tensor(graph.outputs[i]);
+    if (result.layout == DEPUTY_LAYOUT_OPAQUE) continue;
     DEPUTY_RETURN_IF_ERROR(MakeFit(outputs[i], static_cast<DType>(result.dtype), {result.dims, result.rank}));
     for (const Tensor& input : inputs)
       if (Overlap(outputs[i], input)) {
@@ -139,6 +211,70 @@ Status Session::State::CopyOutputs(const std::vector<Tensor>& inputs, std::vecto
       }
     if (result.byte_size != 0) std::memcpy(outputs[i].mutable_data(), result.data, result.byte_size);
   }
+  return {};
+}
+
+// Outputs that are no tensors.
+Status Session::State::TakeResults(const std::vector<ModelValue>& values, std::vector<ModelValue>& results) const {
+  const host::Graph& graph = *execution->plan().graph;
+  const std::unordered_set<const void*> lent = LentMemory(values);
+  for (size_t i = 0; i < results.size(); ++i)
+    if (const ModelValue* held = host::HeldValue(execution->tensor(graph.outputs[i]))) {
+      DEPUTY_ASSIGN_OR_RETURN(results[i], Apart(*held, lent));
+    }
+  return {};
+}
+
+Status Session::State::CheckInputs(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values) const {
+  const host::Graph& graph = *model->graph;
+  if (inputs.size() != graph.inputs.size())
+    return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", inputs.size(), graph.inputs.size())
+        .At(model->name);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const host::Value& input = graph.values[graph.inputs[i]];
+    if (!input.type.is_tensor()) {
+      Status status = CheckValue(graph, input.type, (*values)[i]);
+      if (!status.ok()) return std::move(status).At("input '" + input.name + "'").At(model->name);
+      continue;
+    }
+    if (inputs[i].empty()) return Error(StatusCode::kInvalidArgument, "input '{}' is empty", input.name);
+    if (inputs[i].dtype() != input.type.dtype)
+      return Error(StatusCode::kInvalidArgument, "input '{}' is {}, the model takes {}", input.name,
+                   NameOf(inputs[i].dtype()), NameOf(input.type.dtype))
+          .At(model->name);
+  }
+  return {};
+}
+
+Status Session::State::Run(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values,
+                           std::vector<Tensor>& outputs, std::vector<ModelValue>* results) {
+  cancelled = false;
+  DEPUTY_RETURN_IF_ERROR(CheckInputs(inputs, values));
+  if (!SameShapes(inputs)) {
+    std::vector<Shape> wanted;
+    for (const Tensor& input : inputs) wanted.push_back(input.shape());
+    DEPUTY_RETURN_IF_ERROR(Prepare(std::move(wanted)));
+  }
+  DEPUTY_RETURN_IF_ERROR(BindInputs(inputs, values));
+  DEPUTY_RETURN_IF_ERROR(BindOutputs(inputs, outputs));
+  events.clear();
+  const auto start = std::chrono::steady_clock::now();
+  Status status = execution->Run(stop(), times_steps() ? std::span<uint64_t>(step_ns) : std::span<uint64_t>());
+  if (!status.ok()) {
+    std::vector<host::PlanEvent> of_the_failed_run;
+    execution->TakeEvents(of_the_failed_run);
+    return std::move(status).At(model->name);
+  }
+  DEPUTY_RETURN_IF_ERROR(CopyOutputs(inputs, outputs));
+  if (results != nullptr) {
+    results->assign(outputs.begin(), outputs.end());
+    DEPUTY_RETURN_IF_ERROR(TakeResults(*values, *results));
+  }
+  const auto elapsed = std::chrono::steady_clock::now() - start;
+  CountTime(static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count()));
+  if (wants_events)
+    events =
+        host::EventsOfRun(*execution, *model->engine, step_ns, static_cast<uint64_t>(start.time_since_epoch().count()));
   return {};
 }
 
@@ -151,6 +287,11 @@ void Session::State::CountTime(uint64_t total_ns) {
     statistics.delegate_ns[plan.placement.partitions[plan.steps[i].partition].delegate].second += step_ns[i];
 }
 
+host::Stop Session::State::stop() const {
+  if (timeout.count() <= 0) return {0, &cancelled};
+  return {host::NowNs() + static_cast<uint64_t>(timeout.count()), &cancelled};
+}
+
 Session::Session() = default;
 Session::Session(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Session::~Session() = default;
@@ -160,41 +301,23 @@ Session& Session::operator=(Session&&) noexcept = default;
 Status Session::Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs) {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
   if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "no place for the outputs");
-  State& state = *state_;
-  const host::Graph& graph = *state.model->graph;
-  if (inputs.size() != graph.inputs.size())
-    return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", inputs.size(), graph.inputs.size())
-        .At(state.model->name);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const host::Value& input = graph.values[graph.inputs[i]];
-    if (inputs[i].empty()) return Error(StatusCode::kInvalidArgument, "input '{}' is empty", input.name);
-    if (inputs[i].dtype() != input.type.dtype)
-      return Error(StatusCode::kInvalidArgument, "input '{}' is {}, the model takes {}", input.name,
-                   NameOf(inputs[i].dtype()), NameOf(input.type.dtype))
-          .At(state.model->name);
-  }
-  if (!state.SameShapes(inputs)) {
-    std::vector<Shape> wanted;
-    for (const Tensor& input : inputs) wanted.push_back(input.shape());
-    DEPUTY_RETURN_IF_ERROR(state.Prepare(std::move(wanted)));
-  }
-  DEPUTY_RETURN_IF_ERROR(state.BindInputs(inputs));
-  DEPUTY_RETURN_IF_ERROR(state.BindOutputs(inputs, *outputs));
-  state.events.clear();
-  const auto start = std::chrono::steady_clock::now();
-  Status status =
-      state.execution->Run(0, state.times_steps() ? std::span<uint64_t>(state.step_ns) : std::span<uint64_t>());
-  if (!status.ok()) {
-    std::vector<host::PlanEvent> of_the_failed_run;
-    state.execution->TakeEvents(of_the_failed_run);
-    return std::move(status).At(state.model->name);
-  }
-  DEPUTY_RETURN_IF_ERROR(state.CopyOutputs(inputs, *outputs));
-  const auto elapsed = std::chrono::steady_clock::now() - start;
-  state.CountTime(static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count()));
-  if (state.wants_events)
-    state.events = host::EventsOfRun(*state.execution, *state.model->engine, state.step_ns,
-                                     static_cast<uint64_t>(start.time_since_epoch().count()));
+  if (!state_->model->only_tensors)
+    return Error(StatusCode::kFailedPrecondition, "the model takes or makes sequences or optionals")
+        .At(state_->model->name)
+        .Advise("PredictValues runs it");
+  return state_->Run(inputs, nullptr, *outputs, nullptr);
+}
+
+Status Session::PredictValues(const std::vector<ModelValue>& inputs, std::vector<ModelValue>* outputs) {
+  if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
+  if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "no place for the outputs");
+  const std::vector<TensorInfo>& infos = state_->model->inputs;
+  std::vector<Tensor> tensors(inputs.size()), results;
+  for (size_t i = 0; i < inputs.size() && i < infos.size(); ++i)
+    if (infos[i].kind == ValueKind::kTensor) tensors[i] = inputs[i].tensor();
+  std::vector<ModelValue> made;
+  DEPUTY_RETURN_IF_ERROR(state_->Run(tensors, &inputs, results, &made));
+  *outputs = std::move(made);
   return {};
 }
 
@@ -202,6 +325,14 @@ Status Session::Resize(const std::vector<Shape>& shapes) {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
   if (state_->execution != nullptr && shapes == state_->shapes) return {};
   return state_->Prepare(shapes);
+}
+
+void Session::SetTimeout(std::chrono::nanoseconds timeout) {
+  if (state_ != nullptr) state_->timeout = timeout;
+}
+
+void Session::Cancel() {
+  if (state_ != nullptr) state_->cancelled = true;
 }
 
 void Session::EnableProfiling(bool on) {

@@ -1,4 +1,4 @@
-// deputy::ReadTensorFile and WriteTensorFile: picks the reader by the file's name.
+// deputy::ReadTensorFile, ReadValueFile and WriteTensorFile: picks the reader by the file's name.
 #include "deputy/tensor_file.hpp"
 
 #include <filesystem>
@@ -18,6 +18,18 @@ Result<Tensor> ReadTensorFile(const std::string& path, DType dtype, const Shape&
   Result<Tensor> tensor = importer->ReadTensor(file->bytes());
   if (!tensor.ok()) return std::move(tensor).status().At(path);
   return tensor;
+}
+
+Result<ModelValue> ReadValueFile(const std::string& path, ValueKind kind, DType dtype) {
+  if (kind == ValueKind::kTensor) {
+    DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, ReadTensorFile(path));
+    return ModelValue(std::move(tensor));
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const host::MappedFile> file, host::MappedFile::Open(path));
+  DEPUTY_ASSIGN_OR_RETURN(const host::Importer* importer, host::OpenImporter("onnx"));
+  Result<ModelValue> value = importer->ReadValue(file->bytes(), kind, dtype);
+  if (!value.ok()) return std::move(value).status().At(path);
+  return value;
 }
 
 Status WriteTensorFile(const std::string& path, const Tensor& tensor) { return host::WriteNpyFile(tensor, path); }

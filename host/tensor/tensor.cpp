@@ -5,8 +5,8 @@
 #include <cstring>
 #include <new>
 
-#include "base/aligned.hpp"
 #include "base/checked.hpp"
+#include "base/memory.hpp"
 #include "base/status.hpp"
 #include "tensor/shape.hpp"
 
@@ -29,7 +29,7 @@ Result<size_t> ByteSize(DType dtype, std::span<const int64_t> shape) {
 
 Result<Tensor> Tensor::Allocate(DType dtype, Shape shape) {
   DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(dtype, shape));
-  host::AlignedBytes memory = host::AllocateAligned(bytes);  // of no bytes too: data() tells it from "no tensor"
+  host::AlignedBytes memory = host::AllocateWithinMachine(bytes);  // of no bytes too: data() tells it from "no tensor"
   if (memory == nullptr)
     return host::Error(StatusCode::kResourceExhausted, "no memory for a tensor of {} bytes", bytes);
   std::memset(memory.get(), 0, host::AlignUp(bytes + 1));

@@ -76,16 +76,13 @@ void Constants::Write(BlobWriter& blob) const {
   }
 }
 
-Verdict CheckConstant(const ValueView& value, const char* what) {
-  if (!value.is_constant()) return Verdict::No(Reason::kNotConstant, std::string(what) + " must be constant");
-  if (value.dtype() != DType::kFloat32 && value.dtype() != DType::kFloat16)
-    return Verdict::No(Reason::kDType, std::string(what) + " are " + NameOf(value.dtype()));
-  if (value.dtype() == DType::kFloat16) return Verdict::Yes();
-  for (const float element : value.constant_values<float>())
-    if (!(std::fabs(element) <= kLargestHalf))
-      return Verdict::No(Reason::kOther,
-                         std::string(what) + " hold " + std::to_string(element) + ", which fp16 cannot");
-  return Verdict::Yes();
+Verdict CheckWeights(const ValueView& value) {
+  if (!value.is_constant()) return Verdict::Yes();
+  const std::vector<float> elements = ReadConstant(value);
+  const auto beyond = std::find_if(elements.begin(), elements.end(),
+                                   [](float element) { return !(std::fabs(element) <= kLargestHalf); });
+  if (beyond == elements.end()) return Verdict::Yes();
+  return Verdict::No(Reason::kOther, "weights hold " + std::to_string(*beyond) + ", which fp16 cannot");
 }
 
 }  // namespace sim_npu

@@ -38,7 +38,7 @@ class Constants {
   bool ok_ = true;
 };
 
-// Is `value` a constant of numbers that a half can hold? The verdict of a node that needs it so.
-deputy::sdk::Verdict CheckConstant(const deputy::sdk::ValueView& value, const char* what);
+// Can the matrix unit hold these weights as halves? Those that are not constant it rounds in each run.
+deputy::sdk::Verdict CheckWeights(const deputy::sdk::ValueView& value);
 
 }  // namespace sim_npu

@@ -1,8 +1,9 @@
-// Two-dimensional convolution, with groups and dilation. Weights are constant halves, products are summed in fp32.
+// Two-dimensional convolution, with groups and dilation, on the matrix unit.
 #include <algorithm>
 #include <string>
 
 #include "constant.hpp"
+#include "fp16.hpp"
 #include "operators.hpp"
 #include "window.hpp"
 
@@ -30,24 +31,33 @@ class Conv final : public Layer {
     images_ = in[0], height_ = in[2], width_ = in[3];
     group_in_ = in[1] / groups_, group_out_ = kernel[0] / groups_;
     out_height_ = out[2], out_width_ = out[3];
-    const int64_t taps = group_in_ * kernel[2] * kernel[3];
-    macs_ = static_cast<uint64_t>(images_ * kernel[0] * out_height_ * out_width_ * taps);
-    bias_ = node.input(2).exists() ? constants.Plain(node.input(2)) : std::vector<float>(size_t(kernel[0]), 0.0f);
-    Pack(constants.Rounded(node.input(1)), taps);
-    constant_bytes_ = weights_.size() * 2 + bias_.size() * 4;
+    taps_ = group_in_ * kernel[2] * kernel[3];
+    macs_ = static_cast<uint64_t>(images_ * kernel[0] * out_height_ * out_width_ * taps_);
+    x_ = Take(node, 0, constants, Form::kHalves);
+    given_weights_ = Take(node, 1, constants, Form::kHalves);
+    given_bias_ = Take(node, 2, constants);
+    bias_.resize(static_cast<size_t>(kernel[0]));
+    weights_.resize(static_cast<size_t>(kernel[0] * taps_));
+    rounded_.resize(given_weights_.given() ? weights_.size() : 0);
+    if (!given_weights_.given()) Pack(given_weights_.In({}));
     // The last tile of a row may read past it: into the next row, and at the very end into this slack.
     const int64_t plane = window_.Span(0, out_height_) * window_.Span(1, out_width_);
     padded_.resize(static_cast<size_t>(groups_ * group_in_ * plane + kColumnTile * window_.stride[1]));
   }
 
   void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {
+    if (given_weights_.given()) {
+      RoundToHalf(given_weights_.In(inputs), rounded_.data(), rounded_.size());
+      Pack(rounded_.data());
+    }
+    if (const float* bias = given_bias_.In(inputs)) std::copy_n(bias, bias_.size(), bias_.begin());
     const int64_t rows = window_.Span(0, out_height_), columns = window_.Span(1, out_width_);
     const int64_t channels = groups_ * group_in_, plane = rows * columns;
     const int64_t tiles = (group_out_ + kChannelTile - 1) / kChannelTile;
     const int64_t jobs = groups_ * tiles * out_height_;
     const int64_t macs_per_job = std::max<int64_t>(static_cast<int64_t>(macs_) / (images_ * jobs), 1);
     for (int64_t image = 0; image < images_; ++image) {
-      const float* source = inputs[0] + image * channels * height_ * width_;
+      const float* source = x_.In(inputs) + image * channels * height_ * width_;
       host.ParallelFor(channels, 8, [&](int64_t begin, int64_t end) {
         for (int64_t channel = begin; channel < end; ++channel)
           PadPlane(source + channel * height_ * width_, padded_.data() + channel * plane, rows, columns);
@@ -70,24 +80,23 @@ class Conv final : public Layer {
 
  private:
   // [group][tile of channels][tap][channel in the tile]; a last, smaller tile stands channel by channel.
-  void Pack(const std::vector<float>& weights, int64_t taps) {
-    weights_.resize(weights.size());
+  void Pack(const float* weights) {
     for (int64_t channel = 0; channel < groups_ * group_out_; ++channel) {
       const int64_t in_group = channel % group_out_, first = channel - in_group % kChannelTile;
       const bool whole = in_group / kChannelTile * kChannelTile + kChannelTile <= group_out_;
-      for (int64_t tap = 0; tap < taps; ++tap)
-        weights_[static_cast<size_t>(whole ? (first * taps + tap * kChannelTile + in_group % kChannelTile)
-                                           : channel * taps + tap)] =
-            weights[static_cast<size_t>(channel * taps + tap)];
+      for (int64_t tap = 0; tap < taps_; ++tap)
+        weights_[static_cast<size_t>(whole ? (first * taps_ + tap * kChannelTile + in_group % kChannelTile)
+                                           : channel * taps_ + tap)] = weights[channel * taps_ + tap];
     }
   }
 
+  // The plane as the matrix unit reads it: with its padding, rounded.
   void PadPlane(const float* from, float* to, int64_t rows, int64_t columns) const {
     std::fill(to, to + rows * columns, 0.0f);
     const int64_t top = window_.begin[0], left = window_.begin[1];
     const int64_t count = std::min(width_, columns - left);
     for (int64_t y = 0; y < std::min(height_, rows - top) && count > 0; ++y)
-      std::copy_n(from + y * width_, count, to + (y + top) * columns + left);
+      RoundToHalf(from + y * width_, to + (y + top) * columns + left, static_cast<size_t>(count));
   }
 
   // One output row of `Tile` channels from `first` on.
@@ -121,17 +130,17 @@ class Conv final : public Layer {
   }
 
   Window window_;
-  int64_t groups_, images_, height_, width_, group_in_, group_out_, out_height_, out_width_;
-  std::vector<float> weights_, bias_, padded_;
+  int64_t groups_, images_, height_, width_, group_in_, group_out_, out_height_, out_width_, taps_;
+  Source x_, given_weights_, given_bias_;
+  std::vector<float> rounded_, weights_, bias_, padded_;
 };
 
 }  // namespace
 
 Verdict CheckConv(const NodeView& node) {
   const ValueView weights = node.input(1);
-  if (const Verdict constant = CheckConstant(weights, "weights"); !constant.supported()) return constant;
-  if (node.input(2).exists())
-    if (const Verdict constant = CheckConstant(node.input(2), "biases"); !constant.supported()) return constant;
+  for (const size_t i : {0, 1})
+    if (const Verdict rounded = CheckWeights(node.input(i)); !rounded.supported()) return rounded;
   if (weights.rank() != 4) return Verdict::No(Reason::kRank, "only two-dimensional convolutions");
   const int64_t groups = node.Int("group", 1), channels = node.input(0).dims()[1];
   if (groups < 1 || channels % groups != 0 || weights.dims()[0] % groups != 0 || weights.dims()[1] * groups != channels)

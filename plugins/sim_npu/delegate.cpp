@@ -103,7 +103,7 @@ class SimNpu final : public PartitionDelegate {
   }
 
  private:
-  static constexpr int kFormat = 1, kFirmware = 1;
+  static constexpr int kFormat = 2, kFirmware = 1;
   static std::string CompatibilityText() {
     return "sim_npu format " + std::to_string(kFormat) + ", firmware " + std::to_string(kFirmware);
   }
@@ -113,4 +113,4 @@ class SimNpu final : public PartitionDelegate {
 
 }  // namespace
 
-DEPUTY_EXPORT_DELEGATE(SimNpu, "sim_npu", "a simulated NPU: fp16, static shapes, its own memory and clock")
+DEPUTY_EXPORT_DELEGATE(SimNpu, "sim_npu", "a simulated NPU: fp16 products, static shapes, its own memory and clock")

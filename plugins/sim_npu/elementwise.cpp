@@ -1,5 +1,5 @@
-// Add, Sub, Mul with broadcasting; activations; normalization by constants, which is a multiplication and an addition
-// per channel. All go through the vector unit.
+// Add, Sub, Mul with broadcasting; activations; normalization, which is a multiplication and an addition per channel.
+// All go through the vector unit.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,25 +31,17 @@ Extents Aligned(const ValueView& value) {
 class Binary final : public Layer {
  public:
   Binary(const NodeView& node, Constants& constants) : type_(node.op_type()[0]), out_(Aligned(node.output(0))) {
-    operands_.clear();
     for (size_t i = 0; i < 2; ++i) {
       const Extents extents = Aligned(node.input(i));
       int64_t stride = 1;
       for (size_t axis = 4; axis-- > 0; stride *= extents[axis]) strides_[i][axis] = extents[axis] == 1 ? 0 : stride;
-      if (node.input(i).is_constant()) {
-        constants_[i] = constants.Rounded(node.input(i));
-        constant_bytes_ += constants_[i].size() * 2;
-      } else {
-        operands_.push_back(i);
-      }
+      sources_[i] = Take(node, i, constants);
     }
     macs_ = static_cast<uint64_t>(node.output(0).element_count());
   }
 
   void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {
-    const float* operands[2];
-    size_t next = 0;
-    for (size_t i = 0; i < 2; ++i) operands[i] = constants_[i].empty() ? inputs[next++] : constants_[i].data();
+    const float* const operands[] = {sources_[0].In(inputs), sources_[1].In(inputs)};
     const int64_t rows = out_[0] * out_[1] * out_[2];
     host.ParallelFor(rows, std::max<int64_t>(kElementsPerJob / out_[3], 1), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
@@ -76,7 +68,7 @@ class Binary final : public Layer {
   char type_;
   Extents out_;
   Extents strides_[2];
-  std::vector<float> constants_[2];
+  Source sources_[2];
 };
 
 // Applies one function to every element.
@@ -84,6 +76,7 @@ template <class Function>
 class Map final : public Layer {
  public:
   Map(const NodeView& node, Function function) : count_(node.output(0).element_count()), function_(function) {
+    operands_ = {0};
     macs_ = static_cast<uint64_t>(count_);
   }
   void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {
@@ -102,55 +95,71 @@ std::unique_ptr<Layer> MakeMap(const NodeView& node, Function function) {
   return std::make_unique<Map<Function>>(node, function);
 }
 
-// A limit of Clip: an attribute before definition 11, an optional input since.
-float Limit(const NodeView& node, Constants& constants, size_t input, const char* attribute, float fallback) {
-  if (node.since_version() < 11) return node.Float(attribute, fallback);
-  const ValueView value = node.input(input);
-  return value.exists() ? constants.Plain(value)[0] : fallback;
-}
-
-class ScaleShift final : public Layer {
+// Limits are attributes before definition 11, optional inputs since.
+class Clip final : public Layer {
  public:
-  ScaleShift(const NodeView& node, Constants& constants) {
-    const auto dims = node.input(0).dims();
-    images_ = dims[0], channels_ = dims[1], plane_ = dims.size() == 4 ? dims[2] * dims[3] : 1;
-    const auto scale = constants.Plain(node.input(1)), bias = constants.Plain(node.input(2)),
-               mean = constants.Plain(node.input(3)), variance = constants.Plain(node.input(4));
-    const float epsilon = node.Float("epsilon", 1e-5f);
-    for (size_t i = 0; i < scale.size(); ++i) {
-      factors_.push_back(scale[i] / std::sqrt(variance[i] + epsilon));
-      offsets_.push_back(bias[i] - mean[i] * factors_.back());
+  Clip(const NodeView& node, Constants& constants) : count_(node.output(0).element_count()) {
+    x_ = Take(node, 0, constants);
+    if (node.since_version() < 11) {
+      low_ = node.Float("min", low_), high_ = node.Float("max", high_);
+    } else {
+      min_ = Take(node, 1, constants), max_ = Take(node, 2, constants);
     }
-    macs_ = static_cast<uint64_t>(node.output(0).element_count());
-    constant_bytes_ = factors_.size() * 8;
+    macs_ = static_cast<uint64_t>(count_);
   }
   void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {
+    const float low = min_.In(inputs) != nullptr ? *min_.In(inputs) : low_;
+    const float high = max_.In(inputs) != nullptr ? *max_.In(inputs) : high_;
+    const float* x = x_.In(inputs);
+    host.ParallelFor(count_, kElementsPerJob, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) output[i] = std::min(std::max(x[i], low), high);
+    });
+  }
+
+ private:
+  int64_t count_;
+  Source x_, min_, max_;
+  float low_ = -std::numeric_limits<float>::infinity(), high_ = std::numeric_limits<float>::infinity();
+};
+
+class BatchNormalization final : public Layer {
+ public:
+  BatchNormalization(const NodeView& node, Constants& constants) : epsilon_(node.Float("epsilon", 1e-5f)) {
+    const auto dims = node.input(0).dims();
+    images_ = dims[0], channels_ = dims[1], plane_ = dims.size() == 4 ? dims[2] * dims[3] : 1;
+    x_ = Take(node, 0, constants);
+    for (size_t i = 0; i < 4; ++i) given_[i] = Take(node, i + 1, constants);
+    factors_.resize(static_cast<size_t>(channels_)), offsets_.resize(static_cast<size_t>(channels_));
+    macs_ = static_cast<uint64_t>(node.output(0).element_count());
+  }
+  void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {
+    const float *scale = given_[0].In(inputs), *bias = given_[1].In(inputs), *mean = given_[2].In(inputs),
+                *variance = given_[3].In(inputs);
+    for (size_t i = 0; i < factors_.size(); ++i) {
+      factors_[i] = scale[i] / std::sqrt(variance[i] + epsilon_);
+      offsets_[i] = bias[i] - mean[i] * factors_[i];
+    }
+    const float* x = x_.In(inputs);
     host.ParallelFor(images_ * channels_, std::max<int64_t>(kElementsPerJob / plane_, 1),
                      [&](int64_t begin, int64_t end) {
                        for (int64_t i = begin; i < end; ++i) {
                          const auto channel = static_cast<size_t>(i % channels_);
                          for (int64_t j = i * plane_; j < (i + 1) * plane_; ++j)
-                           output[j] = inputs[0][j] * factors_[channel] + offsets_[channel];
+                           output[j] = x[j] * factors_[channel] + offsets_[channel];
                        }
                      });
   }
 
  private:
+  float epsilon_;
   int64_t images_, channels_, plane_;
+  Source x_, given_[4];  // scale, bias, mean, variance
   std::vector<float> factors_, offsets_;
 };
 
 }  // namespace
 
-Verdict CheckBinary(const NodeView& node) {
-  for (size_t i = 0; i < 2; ++i) {
-    const ValueView input = node.input(i);
-    if (!input.is_constant()) continue;
-    if (input.rank() > 4) return Verdict::No(Reason::kRank, "a constant has more than four dimensions");
-    if (const Verdict constant = CheckConstant(input, "constants"); !constant.supported()) return constant;
-  }
-  return Verdict::Yes();
-}
+Verdict CheckBinary(const NodeView&) { return Verdict::Yes(); }
 
 std::unique_ptr<Layer> MakeBinary(const NodeView& node, Constants& constants) {
   return std::make_unique<Binary>(node, constants);
@@ -160,9 +169,8 @@ Verdict CheckActivation(const NodeView& node) {
   if (!node.Is("Clip")) return Verdict::Yes();
   for (size_t i = 1; i < node.input_count(); ++i) {
     const ValueView limit = node.input(i);
-    if (!limit.exists()) continue;
-    if (!limit.is_constant()) return Verdict::No(Reason::kNotConstant, "the limits must be constant");
-    if (limit.element_count() != 1) return Verdict::No(Reason::kShape, "the limits must be single numbers");
+    if (limit.exists() && limit.element_count() != 1)
+      return Verdict::No(Reason::kShape, "the limits must be single numbers");
   }
   return Verdict::Yes();
 }
@@ -175,25 +183,20 @@ std::unique_ptr<Layer> MakeActivation(const NodeView& node, Constants& constants
     const float alpha = node.Float("alpha", 0.01f);
     return MakeMap(node, [alpha](float x) { return x < 0 ? x * alpha : x; });
   }
-  constexpr float kNone = std::numeric_limits<float>::max();
-  const float low = Limit(node, constants, 1, "min", -kNone);
-  const float high = Limit(node, constants, 2, "max", kNone);
-  return MakeMap(node, [low, high](float x) { return std::min(std::max(x, low), high); });
+  return std::make_unique<Clip>(node, constants);
 }
 
 Verdict CheckBatchNormalization(const NodeView& node) {
   if (node.Int("spatial", 1) != 1 || node.Int("training_mode", 0) != 0)
     return Verdict::No(Reason::kAttribute, "only inference with one factor per channel");
-  for (size_t i = 1; i < 5; ++i) {
-    if (const Verdict constant = CheckConstant(node.input(i), "factors"); !constant.supported()) return constant;
+  for (size_t i = 1; i < 5; ++i)
     if (node.input(i).element_count() != node.input(0).dims()[1])
       return Verdict::No(Reason::kShape, "the factors are not one per channel");
-  }
   return Verdict::Yes();
 }
 
 std::unique_ptr<Layer> MakeBatchNormalization(const NodeView& node, Constants& constants) {
-  return std::make_unique<ScaleShift>(node, constants);
+  return std::make_unique<BatchNormalization>(node, constants);
 }
 
 }  // namespace sim_npu

@@ -19,7 +19,7 @@ size_t Program::BytesOf(size_t steps) const {
     // What later steps would have read is an output now: it lives until the end, where it is copied out.
     tensors.push_back({tensor.elements, tensor.first, std::min(tensor.last, steps + 1), 0});
   }
-  return static_cast<size_t>(constants) + PlanArena(tensors) * 2;
+  return static_cast<size_t>(constants) + PlanArena(tensors) * kElementBytes;
 }
 
 PartitionEstimate Program::Estimate(const PartitionView& partition, const Host& host, std::shared_ptr<Device> device) {

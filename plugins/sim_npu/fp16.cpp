@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -11,7 +12,6 @@
 namespace sim_npu {
 
 uint16_t HalfOf(float value) {
-  value = value > kLargestHalf ? kLargestHalf : value < -kLargestHalf ? -kLargestHalf : value;  // keeps NaN
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
   const auto sign = static_cast<uint16_t>((bits >> 16) & 0x8000u);
@@ -24,7 +24,7 @@ uint16_t HalfOf(float value) {
     return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(scaled * 16777216.0f)));
   }
   const uint32_t rounded = magnitude + 0xfffu + ((magnitude >> 13) & 1u) - 0x38000000u;
-  return static_cast<uint16_t>(sign | std::min<uint32_t>(rounded >> 13, 0x7bffu));
+  return static_cast<uint16_t>(sign | std::min<uint32_t>(rounded >> 13, 0x7c00u));
 }
 
 float FloatOf(uint16_t half) {
@@ -39,18 +39,19 @@ float FloatOf(uint16_t half) {
   return value;
 }
 
+float RoundedToHalf(float value) {
+  if (!std::isinf(value)) value = value > kLargestHalf ? kLargestHalf : value < -kLargestHalf ? -kLargestHalf : value;
+  return FloatOf(HalfOf(value));
+}
+
 namespace {
 
 #if defined(__x86_64__)
 __attribute__((target("avx,f16c"))) size_t ToHalfWide(const float* from, uint16_t* to, size_t count) {
-  const __m256 largest = _mm256_set1_ps(kLargestHalf), smallest = _mm256_set1_ps(-kLargestHalf);
   size_t i = 0;
-  for (; i + 8 <= count; i += 8) {
-    // min and max return their second operand for NaN, so NaN passes.
-    const __m256 value = _mm256_max_ps(smallest, _mm256_min_ps(largest, _mm256_loadu_ps(from + i)));
+  for (; i + 8 <= count; i += 8)
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
-                     _mm256_cvtps_ph(value, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-  }
+                     _mm256_cvtps_ph(_mm256_loadu_ps(from + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
   return i;
 }
 
@@ -61,10 +62,27 @@ __attribute__((target("avx,f16c"))) size_t ToFloatWide(const uint16_t* from, flo
   return i;
 }
 
+__attribute__((target("avx,f16c"))) size_t RoundToHalfWide(const float* from, float* to, size_t count) {
+  const __m256 largest = _mm256_set1_ps(kLargestHalf), smallest = _mm256_set1_ps(-kLargestHalf);
+  const __m256 infinity = _mm256_set1_ps(std::numeric_limits<float>::infinity()), sign = _mm256_set1_ps(-0.0f);
+  size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    const __m256 value = _mm256_loadu_ps(from + i);
+    // min and max return their second operand for NaN, so NaN passes.
+    const __m256 clamped = _mm256_max_ps(smallest, _mm256_min_ps(largest, value));
+    const __m256 infinite = _mm256_cmp_ps(_mm256_andnot_ps(sign, value), infinity, _CMP_EQ_OQ);
+    const __m128i halves =
+        _mm256_cvtps_ph(_mm256_blendv_ps(clamped, value, infinite), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    _mm256_storeu_ps(to + i, _mm256_cvtph_ps(halves));
+  }
+  return i;
+}
+
 bool HasWide() { return __builtin_cpu_supports("avx") && __builtin_cpu_supports("f16c"); }
 #else
 size_t ToHalfWide(const float*, uint16_t*, size_t) { return 0; }
 size_t ToFloatWide(const uint16_t*, float*, size_t) { return 0; }
+size_t RoundToHalfWide(const float*, float*, size_t) { return 0; }
 bool HasWide() { return false; }
 #endif
 
@@ -76,6 +94,10 @@ void ToHalf(const float* from, uint16_t* to, size_t count) {
 
 void ToFloat(const uint16_t* from, float* to, size_t count) {
   for (size_t i = HasWide() ? ToFloatWide(from, to, count) : 0; i < count; ++i) to[i] = FloatOf(from[i]);
+}
+
+void RoundToHalf(const float* from, float* to, size_t count) {
+  for (size_t i = HasWide() ? RoundToHalfWide(from, to, count) : 0; i < count; ++i) to[i] = RoundedToHalf(from[i]);
 }
 
 }  // namespace sim_npu

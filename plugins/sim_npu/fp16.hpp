@@ -1,5 +1,5 @@
-// Half precision, the only number format of the device's memory. Rounding is to nearest even; what is too large for a
-// half becomes the largest one (65504) instead of infinity, as saturating hardware does. NaN stays NaN.
+// Half precision, the format of weights and of what the matrix unit multiplies. Rounding is to nearest even; NaN stays
+// NaN and an infinity an infinity.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,15 @@ namespace sim_npu {
 
 inline constexpr float kLargestHalf = 65504.0f;
 
+// What is too large for a half becomes an infinity, as IEEE 754 says.
 uint16_t HalfOf(float value);
 float FloatOf(uint16_t half);
+// The half that the matrix unit makes of a number: a finite one that is too large becomes the largest (65504).
+float RoundedToHalf(float value);
 
 // Whole arrays, with the CPU's own conversion where it has one.
 void ToHalf(const float* from, uint16_t* to, size_t count);
 void ToFloat(const uint16_t* from, float* to, size_t count);
+void RoundToHalf(const float* from, float* to, size_t count);
 
 }  // namespace sim_npu

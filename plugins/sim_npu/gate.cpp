@@ -53,6 +53,7 @@ class GateLayer final : public Layer {
  public:
   explicit GateLayer(const NodeView& node)
       : slope_(node.Float("slope", kSlope)), count_(node.output(0).element_count()) {
+    operands_ = {0};
     macs_ = static_cast<uint64_t>(count_);
   }
   void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {

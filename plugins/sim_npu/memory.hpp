@@ -1,4 +1,4 @@
-// The device's own memory: a budget, blocks reserved from it, and the arena in which a program's tensors lie as halves.
+// The device's own memory: a budget, blocks reserved from it, and the arena in which a program's tensors lie.
 #pragma once
 
 #include <cstddef>

@@ -33,27 +33,28 @@ bool AxisInRange(const NodeView& node, int64_t axis) {
 
 class Concat final : public Layer {
  public:
-  explicit Concat(const NodeView& node) {
-    operands_.clear();
+  Concat(const NodeView& node, Constants& constants) {
     outer_ = SplitAt(node.output(0).dims().ToVector(), node.Int("axis", 0)).outer;
-    for (size_t i = 0; i < node.input_count(); ++i) {
-      operands_.push_back(i);
-      chunks_.push_back(node.input(i).element_count() / outer_);
-    }
+    for (size_t i = 0; i < node.input_count(); ++i)
+      parts_.push_back({Take(node, i, constants), node.input(i).element_count() / outer_});
   }
   void Run(const Host&, const std::vector<const float*>& inputs, float* output) override {
     for (int64_t i = 0; i < outer_; ++i)
-      for (size_t k = 0; k < inputs.size(); ++k) output = std::copy_n(inputs[k] + i * chunks_[k], chunks_[k], output);
+      for (const Part& part : parts_) output = std::copy_n(part.source.In(inputs) + i * part.chunk, part.chunk, output);
   }
 
  private:
+  struct Part {
+    Source source;
+    int64_t chunk;
+  };
   int64_t outer_;
-  std::vector<int64_t> chunks_;
+  std::vector<Part> parts_;
 };
 
 class Copy final : public Layer {
  public:
-  explicit Copy(const NodeView& node) : count_(node.output(0).element_count()) {}
+  explicit Copy(const NodeView& node) : count_(node.output(0).element_count()) { operands_ = {0}; }
   void Run(const Host&, const std::vector<const float*>& inputs, float* output) override {
     std::copy_n(inputs[0], count_, output);
   }
@@ -65,6 +66,7 @@ class Copy final : public Layer {
 class Softmax final : public Layer {
  public:
   explicit Softmax(const NodeView& node) {
+    operands_ = {0};
     // Before definition 13 everything from the axis on is one.
     const bool flat = node.since_version() < 13;
     split_ = SplitAt(node.output(0).dims().ToVector(), node.Int("axis", flat ? 1 : -1));
@@ -93,14 +95,13 @@ class Softmax final : public Layer {
 }  // namespace
 
 Verdict CheckConcat(const NodeView& node) {
-  for (size_t i = 0; i < node.input_count(); ++i)
-    if (!node.input(i).exists() || node.input(i).is_constant())
-      return Verdict::No(Reason::kOther, "constants cannot be joined");
   if (!AxisInRange(node, node.Int("axis", 0))) return Verdict::No(Reason::kAttribute, "the axis is out of range");
   return Verdict::Yes();
 }
 
-std::unique_ptr<Layer> MakeConcat(const NodeView& node, Constants&) { return std::make_unique<Concat>(node); }
+std::unique_ptr<Layer> MakeConcat(const NodeView& node, Constants& constants) {
+  return std::make_unique<Concat>(node, constants);
+}
 
 Verdict CheckCopy(const NodeView& node) {
   if (node.input(0).element_count() != node.output(0).element_count())

@@ -18,41 +18,43 @@ using deputy::sdk::Verdict;
 namespace {
 
 constexpr Operator kOperators[] = {
-    {"Add", 7, 0, "", CheckBinary, MakeBinary},
-    {"AveragePool", 1, 4, "windows up to 16x16", CheckPool, MakePool},
-    {"BatchNormalization", 7, 0, "inference, constant factors", CheckBatchNormalization, MakeBatchNormalization},
-    {"Clip", 1, 0, "constant limits", CheckActivation, MakeActivation},
-    {"Concat", 1, 0, "no constants", CheckConcat, MakeConcat},
-    {"Conv", 1, 4, "kernels up to 11x11, constant weights", CheckConv, MakeConv},
-    {"Flatten", 1, 0, "", CheckCopy, MakeCopy},
-    {"Gemm", 7, 2, "constant second matrix", CheckMatrix, MakeMatrix},
-    {"GlobalAveragePool", 1, 4, "", CheckGlobalPool, MakeGlobalPool},
-    {"GlobalMaxPool", 1, 4, "", CheckGlobalPool, MakeGlobalPool},
-    {"Identity", 1, 0, "", CheckCopy, MakeCopy},
-    {"LeakyRelu", 1, 0, "", CheckActivation, MakeActivation},
-    {"MatMul", 1, 2, "constant second matrix", CheckMatrix, MakeMatrix},
-    {"MaxPool", 1, 4, "windows up to 16x16, no dilation", CheckPool, MakePool},
-    {"Mul", 7, 0, "", CheckBinary, MakeBinary},
-    {"Relu", 1, 0, "", CheckActivation, MakeActivation},
-    {"Reshape", 1, 0, "", CheckCopy, MakeCopy},
-    {"Sigmoid", 1, 0, "", CheckActivation, MakeActivation},
-    {"Softmax", 1, 0, "", CheckSoftmax, MakeSoftmax},
-    {"Sub", 7, 0, "", CheckBinary, MakeBinary},
-    {"Tanh", 1, 0, "", CheckActivation, MakeActivation},
+    {"Add", 7, 0, Data::kAnyShape, "", CheckBinary, MakeBinary},
+    {"AveragePool", 1, 4, Data::kFirst, "windows up to 16x16, no dilations", CheckPool, MakePool},
+    {"BatchNormalization", 7, 0, Data::kParameters, "inference", CheckBatchNormalization, MakeBatchNormalization},
+    {"Clip", 1, 0, Data::kParameters, "", CheckActivation, MakeActivation},
+    {"Concat", 1, 0, Data::kParameters, "", CheckConcat, MakeConcat},
+    {"Conv", 1, 4, Data::kParameters, "kernels up to 11x11", CheckConv, MakeConv},
+    {"Flatten", 1, 0, Data::kFirst, "", CheckCopy, MakeCopy},
+    {"Gemm", 7, 2, Data::kParameters, "", CheckMatrix, MakeMatrix},
+    {"GlobalAveragePool", 1, 4, Data::kFirst, "", CheckGlobalPool, MakeGlobalPool},
+    {"GlobalMaxPool", 1, 4, Data::kFirst, "", CheckGlobalPool, MakeGlobalPool},
+    {"Identity", 1, 0, Data::kFirst, "", CheckCopy, MakeCopy},
+    {"LeakyRelu", 1, 0, Data::kFirst, "", CheckActivation, MakeActivation},
+    {"MatMul", 1, 2, Data::kParameters, "", CheckMatrix, MakeMatrix},
+    {"MaxPool", 1, 4, Data::kFirst, "windows up to 16x16, no dilations, the first output alone", CheckPool, MakePool},
+    {"Mul", 7, 0, Data::kAnyShape, "", CheckBinary, MakeBinary},
+    {"Relu", 1, 0, Data::kFirst, "", CheckActivation, MakeActivation},
+    {"Reshape", 1, 0, Data::kFirst, "", CheckCopy, MakeCopy},
+    {"Sigmoid", 1, 0, Data::kFirst, "", CheckActivation, MakeActivation},
+    {"Softmax", 1, 0, Data::kFirst, "", CheckSoftmax, MakeSoftmax},
+    {"Sub", 7, 0, Data::kAnyShape, "", CheckBinary, MakeBinary},
+    {"Tanh", 1, 0, Data::kFirst, "", CheckActivation, MakeActivation},
 };
 
-constexpr Operator kGate = {"Gate", 1, 0, "", CheckGate, MakeGate};  // of kOwnDomain
+// Of kOwnDomain.
+constexpr Operator kGate = {"Gate", 1, 0, Data::kFirst, "", CheckGate, MakeGate};
 
 constexpr size_t kRanks[] = {2, 4};  // matrices and images
 constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16};
 
-// What the device's memory can hold at all: images and matrices of known extents, in a float format.
-Verdict CheckTensor(const ValueView& value) {
+// What the device's memory can hold at all: images and matrices of known extents, in a float format. Parameters and
+// what is broadcast may have fewer dimensions.
+Verdict CheckTensor(const ValueView& value, bool whole) {
   const std::string name = "'" + std::string(value.name()) + "'";
   if (std::find(std::begin(kDTypes), std::end(kDTypes), value.dtype()) == std::end(kDTypes))
     return Verdict::No(Reason::kDType, name + " is " + NameOf(value.dtype()) + "; the device has float32 and float16");
   if (!value.rank_known()) return Verdict::No(Reason::kShapeDynamic, "the rank of " + name + " is not known");
-  if (std::find(std::begin(kRanks), std::end(kRanks), value.rank()) == std::end(kRanks))
+  if (whole ? std::find(std::begin(kRanks), std::end(kRanks), value.rank()) == std::end(kRanks) : value.rank() > 4)
     return Verdict::No(Reason::kRank, name + " has rank " + std::to_string(value.rank()) +
                                           "; the device has matrices and images (2 and 4)");
   if (!value.shape_known()) return Verdict::No(Reason::kShapeDynamic, "the extents of " + name + " are not known");
@@ -102,13 +104,15 @@ Verdict Check(const NodeView& node) {
   if (entry == nullptr) return Verdict::No(Reason::kOperatorUnknown);
   for (size_t i = 1; i < node.output_count(); ++i)
     if (node.output(i).exists()) return Verdict::No(Reason::kOther, "only the first output can be computed");
-  if (const Verdict made = CheckTensor(node.output(0)); !made.supported()) return made;
+  if (const Verdict made = CheckTensor(node.output(0), true); !made.supported()) return made;
   bool activation = false;
-  for (size_t i = 0; i < node.input_count(); ++i) {
+  const size_t data = entry->data == Data::kFirst ? 1 : node.input_count();
+  for (size_t i = 0; i < data; ++i) {
     const ValueView input = node.input(i);
-    if (!input.exists() || input.is_constant()) continue;
-    if (const Verdict read = CheckTensor(input); !read.supported()) return read;
-    activation = true;
+    if (!input.exists()) continue;
+    const bool whole = i == 0 && entry->data != Data::kAnyShape;
+    if (const Verdict read = CheckTensor(input, whole); !read.supported()) return read;
+    activation = activation || !input.is_constant();
   }
   if (!activation) return Verdict::No(Reason::kOther, "all inputs are constant");
   if (node.since_version() < entry->since)

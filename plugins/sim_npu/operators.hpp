@@ -1,6 +1,5 @@
 // What the device can compute. Each operator has a check, which says whether a node fits the hardware and why not, and
-// a maker, which turns an accepted node into a layer. Layers compute in fp32 (the accumulators); rounding to halves
-// happens where a layer's result is stored (program.cpp).
+// a maker, which turns an accepted node into a layer.
 #pragma once
 
 #include <cstdint>
@@ -9,34 +8,25 @@
 #include <vector>
 
 #include "deputy/sdk/sdk.hpp"
+#include "layer.hpp"
 
 namespace sim_npu {
 
 // A constant's or an activation's extents; the device knows matrices and images (NCHW).
 using Dims = std::vector<int64_t>;
 
-class Constants;
-
-class Layer {
- public:
-  virtual ~Layer() = default;
-  // `inputs` are the node's inputs named by operands(), in that order. One call at a time; allocates nothing.
-  virtual void Run(const deputy::sdk::Host& host, const std::vector<const float*>& inputs, float* output) = 0;
-
-  const std::vector<size_t>& operands() const { return operands_; }
-  uint64_t macs() const { return macs_; }
-  // Device memory for constants, as halves (biases and per-channel factors, as accumulators, have 32 bits).
-  uint64_t constant_bytes() const { return constant_bytes_; }
-
- protected:
-  std::vector<size_t> operands_{0};
-  uint64_t macs_ = 0, constant_bytes_ = 0;
+// Which inputs the layer reads as tensors.
+enum class Data {
+  kFirst,       // the first; others only say what the shapes already do
+  kParameters,  // the first, and others that may have fewer dimensions than the device's tensors
+  kAnyShape     // all, broadcast to the output
 };
 
 struct Operator {
   std::string_view type;
   int32_t since;  // the oldest definition that means what the layer does; 1: any
   size_t rank;    // of the first input; 0: any that the device has
+  Data data;
   const char* note;
   deputy::sdk::Verdict (*check)(const deputy::sdk::NodeView& node);
   // Asks for its constants always in the same order.

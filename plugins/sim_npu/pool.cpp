@@ -20,6 +20,7 @@ class Pool final : public Layer {
   Pool(const NodeView& node, const Window& window, bool average)
       : window_(window), average_(average), count_padding_(node.Int("count_include_pad", 0) != 0) {
     const auto in = node.input(0).dims(), out = node.output(0).dims();
+    operands_ = {0};
     planes_ = in[0] * in[1], height_ = in[2], width_ = in[3], out_height_ = out[2], out_width_ = out[3];
     macs_ = static_cast<uint64_t>(planes_ * out_height_ * out_width_ * window.kernel[0] * window.kernel[1]);
   }

@@ -33,7 +33,7 @@ using deputy::sdk::ValueView;
 
 namespace {
 
-constexpr uint32_t kBlobFormat = 1;
+constexpr uint32_t kBlobFormat = 2;
 
 class Context final : public ExecutionContext {
  public:
@@ -89,10 +89,13 @@ void Program::Lower(const PartitionView& partition, Constants& constants) {
   uint64_t bytes_out = 0;
   const auto border = [&](const ValueView& value, size_t step) {
     const size_t index = tensor(value, step);
-    copies.bytes += tensors_[index].elements * 2;
+    copies.bytes += tensors_[index].elements * kElementBytes;
     return Border{index, value.dtype(), tensors_[index].elements * SizeOf(value.dtype())};
   };
-  for (const ValueView& input : partition.inputs()) inputs_.push_back(border(input, 0));
+  for (const ValueView& input : partition.inputs()) {
+    const bool data = input.dtype() == DType::kFloat32 || input.dtype() == DType::kFloat16;
+    inputs_.push_back(data ? border(input, 0) : Border{kNoTensor, input.dtype(), 0});
+  }
   for (const NodeView& node : partition.nodes()) {
     const size_t number = steps_.size() + 1;
     Step step;
@@ -102,10 +105,10 @@ void Program::Lower(const PartitionView& partition, Constants& constants) {
     Work work{step.layer->macs(), step.layer->constant_bytes()};
     for (const size_t operand : step.layer->operands()) {
       step.reads.push_back(tensor(node.input(operand), number));
-      work.bytes += tensors_[step.reads.back()].elements * 2;
+      work.bytes += tensors_[step.reads.back()].elements * kElementBytes;
     }
     step.writes = tensor(node.output(0), number);
-    work.bytes += tensors_[step.writes].elements * 2;
+    work.bytes += tensors_[step.writes].elements * kElementBytes;
     constant_bytes_ += step.layer->constant_bytes();
     step.cycles = CyclesOf(work);
     cycles_ += step.cycles;
@@ -113,7 +116,7 @@ void Program::Lower(const PartitionView& partition, Constants& constants) {
   }
   for (const ValueView& output : partition.outputs()) {
     outputs_.push_back(border(output, steps_.size() + 1));
-    bytes_out += tensors_[outputs_.back().tensor].elements * 2;
+    bytes_out += tensors_[outputs_.back().tensor].elements * kElementBytes;
   }
   cycles_ += CyclesOf(copies);
   cycles_out_ = bytes_out / kBytesPerCycle;
@@ -123,15 +126,10 @@ void Program::Lower(const PartitionView& partition, Constants& constants) {
 Status Program::Place() {
   const size_t elements = PlanArena(tensors_);
   if (device_ == nullptr) return {};
-  DEPUTY_SDK_ASSIGN_OR_RETURN(block_, device_->memory->Reserve(static_cast<size_t>(constant_bytes_) + elements * 2));
+  DEPUTY_SDK_ASSIGN_OR_RETURN(
+      block_, device_->memory->Reserve(static_cast<size_t>(constant_bytes_) + elements * kElementBytes));
   arena_.resize(elements);
-  for (const Step& step : steps_) {
-    operands_.resize(std::max(operands_.size(), step.reads.size()));
-    reads_.reserve(operands_.size());
-    for (size_t i = 0; i < step.reads.size(); ++i)
-      operands_[i].resize(std::max(operands_[i].size(), tensors_[step.reads[i]].elements));
-    result_.resize(std::max(result_.size(), tensors_[step.writes].elements));
-  }
+  for (const Step& step : steps_) reads_.reserve(step.reads.size());
   return {};
 }
 
@@ -154,11 +152,9 @@ Status Program::DescribeEvents(DebugMap& map) const {
 }
 
 Result<ResizeOutcome> Program::Resize(const ResizeArgs& shapes) const {
-  const auto fits = [](const TensorView& tensor) {
-    return (tensor.dims().size() == 2 || tensor.dims().size() == 4) && tensor.element_count() > 0;
-  };
+  const auto fits = [](const TensorView& tensor) { return tensor.dims().size() <= 4 && tensor.element_count() > 0; };
   bool all = true;
-  for (size_t i = 0; i < inputs_.size(); ++i) all = all && fits(shapes.input(i));
+  for (size_t i = 0; i < inputs_.size(); ++i) all = all && (inputs_[i].tensor == kNoTensor || fits(shapes.input(i)));
   for (size_t i = 0; i < outputs_.size(); ++i) all = all && fits(shapes.output(i));
   if (!all) return Status(Code::kNotSupported, "the device has matrices and images, with elements");
   // Programs are made for their shapes; whether the layers exist for others, compiling tells.
@@ -184,13 +180,14 @@ void Program::Report(const std::vector<Span>& spans, const Profiler& profiler) c
 Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
   const std::lock_guard<std::mutex> lock(device_->hardware.queue());
   for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].tensor == kNoTensor) continue;
     const TensorView given = run.input(i);
     if (given.byte_size() != inputs_[i].bytes)
       return Status(Code::kInvalidArgument, "input " + std::to_string(i) + " is not of the shape compiled for");
     const Lifetime& tensor = tensors_[inputs_[i].tensor];
-    uint16_t* to = arena_.data() + tensor.offset;
-    if (inputs_[i].dtype == DType::kFloat32)
-      ToHalf(static_cast<const float*>(given.data()), to, tensor.elements);
+    float* to = arena_.data() + tensor.offset;
+    if (inputs_[i].dtype == DType::kFloat16)
+      ToFloat(static_cast<const uint16_t*>(given.data()), to, tensor.elements);
     else
       std::memcpy(to, given.data(), given.byte_size());
   }
@@ -200,9 +197,9 @@ Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
     if (wanted.byte_size() != outputs_[i].bytes)
       return Status(Code::kInvalidArgument, "output " + std::to_string(i) + " is not of the shape compiled for");
     const Lifetime& tensor = tensors_[outputs_[i].tensor];
-    const uint16_t* from = arena_.data() + tensor.offset;
-    if (outputs_[i].dtype == DType::kFloat32)
-      ToFloat(from, static_cast<float*>(wanted.data()), tensor.elements);
+    const float* from = arena_.data() + tensor.offset;
+    if (outputs_[i].dtype == DType::kFloat16)
+      ToHalf(from, static_cast<uint16_t*>(wanted.data()), tensor.elements);
     else
       std::memcpy(wanted.data(), from, wanted.byte_size());
   }
@@ -224,14 +221,8 @@ Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
 
 void Program::Compute(const Step& step) {
   reads_.clear();
-  for (size_t i = 0; i < step.reads.size(); ++i) {
-    const Lifetime& tensor = tensors_[step.reads[i]];
-    ToFloat(arena_.data() + tensor.offset, operands_[i].data(), tensor.elements);
-    reads_.push_back(operands_[i].data());
-  }
-  step.layer->Run(host_, reads_, result_.data());
-  const Lifetime& written = tensors_[step.writes];
-  ToHalf(result_.data(), arena_.data() + written.offset, written.elements);
+  for (const size_t read : step.reads) reads_.push_back(arena_.data() + tensors_[read].offset);
+  step.layer->Run(host_, reads_, arena_.data() + tensors_[step.writes].offset);
 }
 
 }  // namespace sim_npu

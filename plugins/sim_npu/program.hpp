@@ -1,4 +1,4 @@
-// A partition as the device runs it: layers in order, over tensors that lie as halves in an arena of device memory.
+// A partition as the device runs it: layers in order, over tensors that lie as float32 in an arena of device memory.
 #pragma once
 
 #include <memory>
@@ -12,6 +12,9 @@
 #include "operators.hpp"
 
 namespace sim_npu {
+
+// Of a tensor in the device's memory, whatever it is outside.
+inline constexpr size_t kElementBytes = sizeof(float);
 
 // The device as one instance has opened it. Shared by all of its programs.
 struct Device {
@@ -69,9 +72,10 @@ class Program final : public deputy::sdk::Executable {
     std::string type;
     uint64_t cycles = 0;
   };
+  static constexpr size_t kNoTensor = static_cast<size_t>(-1);
   // A tensor that the host gives or gets.
   struct Border {
-    size_t tensor;
+    size_t tensor;  // kNoTensor: the layers do not read it; the shapes say what it does
     deputy::sdk::DType dtype;
     size_t bytes;
   };
@@ -93,10 +97,8 @@ class Program final : public deputy::sdk::Executable {
   uint64_t constant_bytes_ = 0, cycles_ = 0;
   uint64_t cycles_in_ = 0, cycles_out_ = 0;  // of copying; the fixed cost of both is in the first
   std::unique_ptr<Block> block_;
-  std::vector<uint16_t> arena_;
-  std::vector<std::vector<float>> operands_;  // what the arithmetic reads, widened from the arena
-  std::vector<const float*> reads_;           // the operands of the layer that runs
-  std::vector<float> result_;
+  std::vector<float> arena_;
+  std::vector<const float*> reads_;  // the operands of the layer that runs
 };
 
 }  // namespace sim_npu

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "definitions.hpp"
+#include "schema/operator_name.hpp"
 
 namespace deputy::conformance {
 
@@ -29,10 +30,10 @@ Case Turned(const Case& tested, size_t turn) {
   return other;
 }
 
-CaseBuilder::CaseBuilder(std::vector<Case>& cases, std::string op_type, uint64_t seed)
-    : cases_(cases), op_type_(std::move(op_type)) {
+CaseBuilder::CaseBuilder(std::vector<Case>& cases, std::string name, uint64_t seed)
+    : cases_(cases), name_(std::move(name)) {
   uint64_t hash = 0xcbf29ce484222325u ^ seed;  // FNV-1a
-  for (const char letter : op_type_) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
+  for (const char letter : name_) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
   random_.seed(hash);
   Begin();
 }
@@ -40,7 +41,8 @@ CaseBuilder::CaseBuilder(std::vector<Case>& cases, std::string op_type, uint64_t
 CaseBuilder& CaseBuilder::Begin() {
   made_ = Case();
   since_ = 0;
-  made_.node.op_type = op_type_;
+  made_.node.op_type = schema::OperatorType(name_);
+  if (const OperatorFacts* facts = FactsOf(name_)) made_.node.domain = facts->domain;
   return *this;
 }
 

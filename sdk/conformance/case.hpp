@@ -24,7 +24,7 @@ struct Case {
 
   reference::Inputs operands() const;
   // "Conv: dilations=[2,1]"
-  std::string name() const { return node.op_type + ": " + label; }
+  std::string name() const { return node.name() + ": " + label; }
 };
 
 // The same case with other values in what is not constant: what belongs to another run must not be in this one.
@@ -34,7 +34,7 @@ Case Turned(const Case& tested, size_t turn);
 // so that a case does not depend on which others are made.
 class CaseBuilder {
  public:
-  CaseBuilder(std::vector<Case>& cases, std::string op_type, uint64_t seed);
+  CaseBuilder(std::vector<Case>& cases, std::string name, uint64_t seed);
 
   // The next case begins; what was fixed by Always holds for it as well.
   CaseBuilder& Begin();
@@ -57,11 +57,11 @@ class CaseBuilder {
   // No two elements are equal.
   reference::Tensor Distinct(deputy_dtype dtype, reference::Dims dims);
 
-  const std::string& op_type() const { return op_type_; }
+  const std::string& op_type() const { return name_; }  // as the list names it
 
  private:
   std::vector<Case>& cases_;
-  std::string op_type_;
+  std::string name_;  // of the operator in the SDK's list
   std::mt19937_64 random_;
   Case made_;
   int32_t since_ = 0;

@@ -68,7 +68,7 @@ std::optional<Compiled> CompileAnyCase(Instance& instance, const std::vector<Cas
   std::string ignored;
   for (const char* liked : {"MatMul", "Conv", "Add", "Relu", "Identity", ""})
     for (const Case& tested : cases) {
-      if (tested.node.op_type != liked && *liked != 0) continue;
+      if (tested.node.name() != liked && *liked != 0) continue;
       if (tested.label != "plain" && *liked != 0) continue;
       if (std::optional<Compiled> compiled = CompileCase(instance, tested, &ignored)) return compiled;
     }

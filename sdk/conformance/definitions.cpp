@@ -20,7 +20,8 @@ constexpr uint32_t kNumeric = kWide | kU8 | kU16 | kI8 | kI16, kNumericBf16 = kN
 constexpr uint32_t kAnyButBf16 = kNumeric | kBool | kStr, kAnyTensor = kAnyButBf16 | kBf16;
 constexpr uint32_t kSmall19 = Bit(DEPUTY_DTYPE_FLOAT8E4M3FN) | Bit(DEPUTY_DTYPE_FLOAT8E4M3FNUZ) |
                               Bit(DEPUTY_DTYPE_FLOAT8E5M2) | Bit(DEPUTY_DTYPE_FLOAT8E5M2FNUZ);
-constexpr uint32_t kSmall21 = kSmall19 | Bit(DEPUTY_DTYPE_UINT4) | Bit(DEPUTY_DTYPE_INT4);
+constexpr uint32_t kInt4s = Bit(DEPUTY_DTYPE_UINT4) | Bit(DEPUTY_DTYPE_INT4);
+constexpr uint32_t kSmall21 = kSmall19 | kInt4s;
 constexpr uint32_t kSmall23 = kSmall21 | Bit(DEPUTY_DTYPE_FLOAT4E2M1),
                    kSmall24 = kSmall23 | Bit(DEPUTY_DTYPE_FLOAT8E8M0);
 constexpr uint32_t kSmall25 = kSmall24 | Bit(DEPUTY_DTYPE_UINT2) | Bit(DEPUTY_DTYPE_INT2);
@@ -43,6 +44,7 @@ std::vector<OperatorFacts> MakeAll() {
 #define DEPUTY_DEFINITION(name, since, change, types) all.back().definitions.push_back({since, change, TypesIn(types)});
 #define DEPUTY_ATTRIBUTE(name, kind, attribute, since, until, ...) \
   all.back().attributes.push_back({#attribute, since, until});
+#define DEPUTY_FORMER_ATTRIBUTE DEPUTY_ATTRIBUTE
 #include "schema/operators.inc"
   return all;
 }
@@ -63,6 +65,7 @@ bool HasAttributes(const OperatorFacts& facts, const reference::Node& node, int3
 int32_t FirstWithForm(const reference::Node& node, const reference::Inputs& inputs) {
   const auto has = [&](size_t i) { return reference::At(inputs, i) != nullptr; };
   int32_t first = 1;
+  if (!node.domain.empty()) return first;
   const auto need = [&](int32_t version, bool used) { first = used ? std::max(first, version) : first; };
   for (const char* name : {"axis", "axes"}) {
     std::vector<int64_t> axes = node.Ints(name, {});
@@ -94,19 +97,19 @@ const std::vector<OperatorFacts>& AllOperators() {
   return *all;
 }
 
-const OperatorFacts* FactsOf(std::string_view op_type) {
+const OperatorFacts* FactsOf(std::string_view name) {
   for (const OperatorFacts& facts : AllOperators())
-    if (facts.name == op_type && facts.domain.empty()) return &facts;
+    if (facts.name == name) return &facts;
   return nullptr;
 }
 
-std::vector<deputy_dtype> TypesOf(std::string_view op_type) {
-  const OperatorFacts* facts = FactsOf(op_type);
+std::vector<deputy_dtype> TypesOf(std::string_view name) {
+  const OperatorFacts* facts = FactsOf(name);
   return facts == nullptr ? std::vector<deputy_dtype>() : facts->definitions.back().types;
 }
 
 int32_t OldestDefinition(const reference::Node& node, const reference::Inputs& inputs) {
-  const OperatorFacts* facts = FactsOf(node.op_type);
+  const OperatorFacts* facts = FactsOf(node.name());
   if (facts == nullptr) return 1;
   size_t at = facts->definitions.size() - 1;
   const int32_t first = FirstWithForm(node, inputs);

@@ -23,17 +23,17 @@ struct AttributeFact {
 };
 
 struct OperatorFacts {
-  std::string_view name, domain;
+  std::string_view name, domain;        // the name is that of the list: Node::name
   std::vector<Definition> definitions;  // oldest first
   std::vector<AttributeFact> attributes;
 };
 
 // NULL for an operator that is not on the list.
-const OperatorFacts* FactsOf(std::string_view op_type);
+const OperatorFacts* FactsOf(std::string_view name);
 const std::vector<OperatorFacts>& AllOperators();
 
 // Element types of the newest definition, without strings.
-std::vector<deputy_dtype> TypesOf(std::string_view op_type);
+std::vector<deputy_dtype> TypesOf(std::string_view name);
 
 // An old definition that means the same for a node of the newest one; `inputs` as in Case. Errs on the newer side.
 int32_t OldestDefinition(const reference::Node& node, const reference::Inputs& inputs);

@@ -68,32 +68,50 @@ Message AttributeOf(const std::string& name, const reference::Attribute& attribu
   }
 }
 
-Message ValueOf(const std::string& name, const reference::Tensor& tensor) {
+Message Declared(const std::string& name, const Message& tensor_type) {
+  return Message().Chunk(1, name).Part(2, Message().Part(1, tensor_type));
+}
+
+Message InputOf(size_t i, const reference::Tensor& tensor, const UnknownExtents& unknown) {
+  const std::string name = "x" + std::to_string(i);
   Message shape;
+  for (size_t axis = 0; axis < tensor.dims.size(); ++axis) {
+    if (unknown.inputs.count({i, axis}) != 0)
+      shape.Part(1, Message().Chunk(2, name + "_" + std::to_string(axis)));
+    else
+      shape.Part(1, Message().Number(1, tensor.dims[axis]));
+  }
+  return Declared(name, Message().Number(1, tensor.dtype).Part(2, shape));
+}
+
+Message OutputOf(size_t i, const reference::Tensor& tensor, const UnknownExtents& unknown) {
+  Message shape, type;
   for (const int64_t extent : tensor.dims) shape.Part(1, Message().Number(1, extent));
-  const Message type = Message().Part(1, Message().Number(1, tensor.dtype).Part(2, shape));
-  return Message().Chunk(1, name).Part(2, type);
+  type.Number(1, tensor.dtype);
+  if (!unknown.outputs) type.Part(2, shape);
+  return Declared("y" + std::to_string(i), type);
 }
 
 }  // namespace
 
-std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<reference::Tensor>& expected) {
+std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<reference::Tensor>& expected,
+                               const UnknownExtents& unknown) {
   constexpr int64_t kIrVersion = 10;
   Message node, graph;
   for (size_t i = 0; i < tested.inputs.size(); ++i)
     node.Chunk(1, tested.inputs[i].present ? "x" + std::to_string(i) : "");
   for (size_t i = 0; i < expected.size(); ++i) node.Chunk(2, "y" + std::to_string(i));
-  node.Chunk(3, tested.node.op_type).Chunk(4, tested.node.op_type);
+  node.Chunk(3, tested.node.op_type).Chunk(4, tested.node.op_type).Chunk(7, tested.node.domain);
   for (const auto& [name, value] : tested.node.attributes) node.Part(5, AttributeOf(name, value));
   graph.Part(1, node).Chunk(2, "conformance");
   for (size_t i = 0; i < tested.inputs.size(); ++i) {
     const Operand& input = tested.inputs[i];
     const std::string name = "x" + std::to_string(i);
     if (input.present && input.constant) graph.Part(5, TensorOf(input.value, name));
-    if (input.present && !input.constant) graph.Part(11, ValueOf(name, input.value));
+    if (input.present && !input.constant) graph.Part(11, InputOf(i, input.value, unknown));
   }
-  for (size_t i = 0; i < expected.size(); ++i) graph.Part(12, ValueOf("y" + std::to_string(i), expected[i]));
-  const Message opset = Message().Chunk(1, "").Number(2, tested.node.since_version);
+  for (size_t i = 0; i < expected.size(); ++i) graph.Part(12, OutputOf(i, expected[i], unknown));
+  const Message opset = Message().Chunk(1, tested.node.domain).Number(2, tested.node.since_version);
   const std::string bytes = Message().Number(1, kIrVersion).Part(7, graph).Part(8, opset).bytes();
   return {bytes.begin(), bytes.end()};
 }

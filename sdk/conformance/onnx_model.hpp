@@ -2,14 +2,23 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "case.hpp"
 
 namespace deputy::conformance {
 
+// The extents that a model does not tell before it runs; each gets a name of its own.
+struct UnknownExtents {
+  std::set<std::pair<size_t, size_t>> inputs;  // input and axis
+  bool outputs = false;                        // the outputs are declared without a shape
+};
+
 // One node, in the operator set of its definition; inputs and outputs are called as in CaseGraph, constants are
 // initializers.
-std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<reference::Tensor>& expected);
+std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<reference::Tensor>& expected,
+                               const UnknownExtents& unknown = {});
 
 }  // namespace deputy::conformance

@@ -29,11 +29,16 @@ int64_t SummedTerms(const Case& tested) {
   const auto dims = [&](size_t input) {
     return input < tested.inputs.size() ? tested.inputs[input].value.dims : reference::Dims();
   };
-  if (IsOneOf(type, {"Conv", "ConvInteger"})) return reference::CountOf(dims(1)) / std::max<int64_t>(1, dims(1)[0]);
+  if (IsOneOf(type, {"FusedMatMul", "TransposeMatMul", "MatMulNBits", "MatMulIntegerToFloat", "DynamicQuantizeMatMul"}))
+    return dims(0).back() + dims(0)[0];  // whichever of them is summed over
+  if (!tested.node.domain.empty() && type.find("Attention") != std::string::npos)
+    return 2 * dims(0).back() + reference::CountOf(dims(0)) / std::max<int64_t>(1, dims(0)[0]);
+  if (IsOneOf(type, {"Conv", "ConvInteger", "FusedConv"}))
+    return reference::CountOf(dims(1)) / std::max<int64_t>(1, dims(1)[0]);
   if (type == "QLinearConv") return reference::CountOf(dims(3)) / std::max<int64_t>(1, dims(3)[0]);
   if (type == "ConvTranspose") return reference::CountOf(dims(1));
   if (IsOneOf(type, {"MatMul", "MatMulInteger"})) return dims(0).back();
-  if (type == "Gemm") return dims(0)[tested.node.Int("transA", 0) != 0 ? 0 : 1];
+  if (IsOneOf(type, {"Gemm", "FusedGemm"})) return dims(0)[tested.node.Int("transA", 0) != 0 ? 0 : 1];
   if (IsOneOf(type, {"AveragePool", "LpPool"})) return reference::CountOf(tested.node.Ints("kernel_shape", {}));
   if (type.rfind("Reduce", 0) == 0 || type.rfind("Global", 0) == 0 || type.find("Normalization") != std::string::npos ||
       type.find("oftmax") != std::string::npos || type == "CumSum")
@@ -72,9 +77,11 @@ const std::set<std::string>& Exact() {
 const std::set<std::string>& Series() {
   // clang-format off
   static const auto* const types = new std::set<std::string>{
-      "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Attention", "BlackmanWindow", "Celu", "Cos", "Cosh", "DFT",
-      "Elu", "Erf", "Exp", "GRU", "Gelu", "GlobalLpPool", "HammingWindow", "HannWindow", "HardSwish", "LRN", "LSTM",
-      "Log", "LogSoftmax", "LpNormalization", "LpPool", "MelWeightMatrix", "Mish", "Pow", "RNN", "ReduceLogSum",
+      "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Attention", "BiasGelu", "BlackmanWindow",
+      "Celu", "Cos", "Cosh", "DFT",
+      "Elu", "Erf", "Exp", "FastGelu", "FusedConv", "FusedGemm", "GRU", "Gelu", "GlobalLpPool",
+      "GroupQueryAttention", "HammingWindow", "HannWindow", "HardSwish", "LRN", "LSTM",
+      "Log", "LogSoftmax", "LpNormalization", "LpPool", "MelWeightMatrix", "Mish", "MultiHeadAttention", "Pow", "QuickGelu", "RNN", "ReduceLogSum",
       "ReduceLogSumExp", "STFT", "Selu", "Sigmoid", "Sin", "Sinh", "Softmax", "SoftmaxCrossEntropyLoss", "Softplus",
       "Tan", "Tanh"};
   // clang-format on
@@ -90,7 +97,7 @@ double Tolerance::For(double expected, double largest) const {
 Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype computes_in) {
   const std::string& type = tested.node.op_type;
   if (!reference::IsReal(dtype)) {
-    if (IsOneOf(type, {"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"}))
+    if (type.rfind("QLinear", 0) == 0 || IsOneOf(type, {"QuantizeLinear", "DynamicQuantizeLinear", "QGemm"}))
       return {1, 0, 0, "one step, for a tie may fall to either side when the scale is applied in another order"};
     if (type == "Cast") return {0, 0, 0, "whole numbers"};
     return {0, 0, 0, "whole numbers are exact"};
@@ -118,11 +125,17 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
     units += series;
     reason += "; positions are computed";
   }
+  // Scales come as float32, and so do others compute what lies between elements.
+  if (IsOneOf(type, {"Resize", "Upsample"}) && dtype == DEPUTY_DTYPE_FLOAT64) {
+    units *= UnitOf(DEPUTY_DTYPE_FLOAT32) / unit;
+    reason += " in float32";
+  }
   // Sums lose what cancels, so the size of the tensor counts as well as that of the element. What is smaller than the
   // smallest normal number may be flushed to zero.
   const double smallest = (narrowed ? computes_in : dtype) == DEPUTY_DTYPE_FLOAT16 ? std::ldexp(1.0, -14) : 1e-37;
-  // A logarithm near 1 is as exact as its argument.
-  const bool near_zero = type.find("Log") != std::string::npos;
+  // A logarithm near 1 is as exact as its argument, and so is what is left where Gelu's error function nears -1 or the
+  // gates of a cell cancel.
+  const bool near_zero = type.find("Log") != std::string::npos || IsOneOf(type, {"GRU", "Gelu", "LSTM", "RNN"});
   return {near_zero ? units * unit : smallest, units * unit, units * unit, reason};
 }
 

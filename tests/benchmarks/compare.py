@@ -22,13 +22,17 @@ from pathlib import Path
 
 import machine
 import report
-from engines import EngineError, Workload, Workshop, agreement, page, picture, text
+from engines import EngineError, Workload, Workshop, agreement, page, picture, text, trained
 from make_architectures import file_name, make
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
 REFERENCE = "ort"
+TRAINED = ("aecmos_16k", "dnsmos_p808", "magika_fast_v2_1", "mnist_cntk", "ort_qdq_resblock", "policy_go1",
+           "silero_vad_16k_op15", "squeezenet_fp16", "t5_random_encoder", "vittrack")  # fmt: skip
+# Half precision and quantized values: what each engine keeps between its kernels differs.
+COARSE = {"squeezenet_fp16": 2e-2, "ort_qdq_resblock": 0.1}
 TOLERANCE = 1e-3     # of an output's largest magnitude
 PAUSE = 0.03         # seconds: threads that spin after a run have come to rest
 TURN = 0.15          # seconds of one turn, at least one run
@@ -50,8 +54,12 @@ def models(folder, data):
     def image(name, path, input_name, shape, draw=picture):
         return path and draw(name, path, input_name, shape)
 
+    def first_data_set(name):
+        return lambda: given(name) and trained(name, data / "models" / name)
+
     square = (1, 3, 224, 224)
     return {
+        **{name: first_data_set(name) for name in TRAINED},
         "ultraface_rfb_320": lambda: image("ultraface_rfb_320", given("ultraface_rfb_320"), "input", (1, 3, 240, 320)),
         "ppocr_det_v2_ch": lambda: image("ppocr_det_v2_ch", given("ppocr_det_v2_ch"), "x", (1, 3, 224, 320), page),
         "squeezenet1_1": lambda: image("squeezenet1_1", made("squeezenet1_1"), "input", square),
@@ -130,7 +138,7 @@ def measure_loading(workshop, folder, lengths, names):
 def disagreements(results):
     for result in results:
         for name, facts in result["engines"].items():
-            if not facts["disagreement"] <= TOLERANCE:
+            if not facts["disagreement"] <= COARSE.get(result["model"], TOLERANCE):
                 yield f"{result['model']}, {result['threads']} threads: {name} differs by {facts['disagreement']:.3g}"
 
 

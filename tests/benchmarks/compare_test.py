@@ -7,7 +7,7 @@ import unittest
 import numpy as np
 
 import report
-from engines import agreement, chunk, fields, name_in, without_initializers_as_inputs
+from engines import agreement, chunk, fields, name_in, tensor_in, without_initializers_as_inputs
 from onnx_graph import FLOAT, OnnxGraph, tensor_bytes, value_info_bytes
 
 
@@ -28,6 +28,14 @@ class Agreement(unittest.TestCase):
 
     def test_NotANumberNeverAgrees(self):
         self.assertEqual(agreement([np.ones(1)], [np.array([np.nan])]), np.inf)
+
+
+class Tensors(unittest.TestCase):
+    def test_TheBytesThatWereWrittenAreRead(self):
+        for values in (np.arange(6, dtype=np.float32).reshape(2, 3), np.array([-1, 1 << 40]), np.float16(2.5)):
+            read = tensor_in(tensor_bytes(values))
+            self.assertEqual(read.dtype, values.dtype)
+            np.testing.assert_array_equal(read, values)
 
 
 def model(inputs, initializers):

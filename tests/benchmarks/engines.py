@@ -84,7 +84,7 @@ class Workshop:
         return Engine(name, [*program, str(workload.path), str(self._configuration(name, threads)), *inputs])
 
     def _input(self, workload, key, value):
-        path = self.folder / f"{workload.name}.{key}.npy"
+        path = self.folder / f"{workload.name}.{key.replace('/', '_')}.npy"
         np.save(path, value)
         return path
 
@@ -155,7 +155,9 @@ def agreement(wanted, got):
 
 # --- the little of ONNX that must be read -----------------------------------------------------------------------------
 
-GRAPH_IN_MODEL, INITIALIZER, INPUT, TENSOR_NAME, VALUE_NAME = 7, 5, 11, 8, 1
+GRAPH_IN_MODEL, INITIALIZER, INPUT, TENSOR_NAME, VALUE_NAME, VALUE_TYPE = 7, 5, 11, 8, 1, 2
+DTYPES = {1: "float32", 2: "uint8", 3: "int8", 6: "int32", 7: "int64", 9: "bool", 10: "float16", 11: "float64"}
+TENSOR_DIMS, TENSOR_TYPE, TENSOR_FLOATS, TENSOR_INTS, TENSOR_RAW = 1, 2, 4, 7, 9
 
 
 def varint_at(data, at):
@@ -190,6 +192,52 @@ def fields(data):
 
 def name_in(data, field):
     return next((bytes(data[payload:end]) for number, _, payload, end in fields(data) if number == field), b"")
+
+
+def first_in(data, *path):
+    """The payload of the first field at each number of the path; a number where it is a varint."""
+    for field in path:
+        found = next(((start, payload, end) for number, start, payload, end in fields(data) if number == field), None)
+        if found is None:
+            return None
+        start, payload, end = found
+        if data[start] & 7 == 0:
+            return varint_at(data, payload)[0]
+        data = data[payload:end]
+    return data
+
+
+def tensor_in(data):
+    """A TensorProto whose elements are raw bytes, floats or 64-bit integers."""
+    data = memoryview(data)
+    dims = []
+    for number, start, payload, end in fields(data):
+        if number == TENSOR_DIMS and data[start] & 7 == 0:
+            dims.append(varint_at(data, payload)[0])
+        elif number == TENSOR_DIMS:
+            while payload < end:
+                extent, payload = varint_at(data, payload)
+                dims.append(extent)
+    raw = first_in(data, TENSOR_RAW)
+    if raw is None:
+        raw = first_in(data, TENSOR_FLOATS)
+    return np.frombuffer(bytes(raw), DTYPES[first_in(data, TENSOR_TYPE)]).reshape(dims)
+
+
+def trained(name, folder):
+    """A trained model with the inputs of its first data set, converted where the model takes another type."""
+    model = memoryview((Path(folder) / "model.onnx").read_bytes())
+    graph = first_in(model, GRAPH_IN_MODEL)
+    weights = {name_in(graph[p:e], TENSOR_NAME) for number, _, p, e in fields(graph) if number == INITIALIZER}
+    inputs = {}
+    for number, _, payload, end in fields(graph):
+        value = graph[payload:end]
+        if number != INPUT or name_in(value, VALUE_NAME) in weights:
+            continue
+        file = Path(folder) / "test_data_set_0" / f"input_{len(inputs)}.pb"
+        wanted = DTYPES[first_in(value, VALUE_TYPE, 1, 1)]
+        inputs[name_in(value, VALUE_NAME).decode()] = tensor_in(file.read_bytes()).astype(wanted)
+    return Workload(name, Path(folder) / "model.onnx", **inputs)
 
 
 def without_initializers_as_inputs(data):

@@ -44,7 +44,7 @@ class OnnxGraph:
     def __init__(self, name, opset):
         self.name, self.opset = name, opset
         self.nodes, self.initializers, self.inputs, self.outputs = [], [], [], []
-        self.counts = {}
+        self.counts, self.domains = {}, {""}
 
     def input(self, name, dtype, shape):
         """An extent is a number, or the name of a symbol."""
@@ -58,7 +58,7 @@ class OnnxGraph:
         self.initializers.append(tensor_bytes(array, name))
         return name
 
-    def node(self, op_type, *inputs, output=None, outputs=(), scope="", **attributes):
+    def node(self, op_type, *inputs, output=None, outputs=(), scope="", domain="", **attributes):
         """Returns the name of the first output, which is the only one unless `outputs` names them all."""
         path = f"{scope}/{op_type}"
         count = self.counts.get(path, 0)
@@ -66,7 +66,8 @@ class OnnxGraph:
         name = f"{path}_{count}" if count else path
         outputs = outputs or [output or f"{name}_output_0"]
         parts = [chunk(1, i) for i in inputs] + [chunk(2, o) for o in outputs] + [chunk(3, name), chunk(4, op_type)]
-        parts += [chunk(5, attribute_bytes(*item)) for item in attributes.items()]
+        parts += [chunk(5, attribute_bytes(*item)) for item in attributes.items()] + [chunk(7, domain)] * bool(domain)
+        self.domains.add(domain)
         self.nodes.append(b"".join(parts))
         return outputs[0]
 
@@ -78,4 +79,5 @@ class OnnxGraph:
         parts = [chunk(1, n) for n in self.nodes] + [chunk(2, self.name)] + [chunk(5, i) for i in self.initializers]
         parts += [chunk(11, i) for i in self.inputs] + [chunk(12, o) for o in self.outputs]
         model = number(1, 8) + chunk(2, "deputy-benchmarks") + chunk(7, b"".join(parts))
-        Path(path).write_bytes(model + chunk(8, number(2, self.opset)))
+        imports = [chunk(1, domain) + number(2, 1 if domain else self.opset) for domain in sorted(self.domains)]
+        Path(path).write_bytes(model + b"".join(chunk(8, one) for one in imports))

@@ -215,6 +215,8 @@ use("LayerNormalization", [floats(1, 512, 768), Fixed(floats(768)), Fixed(floats
 use("GroupNormalization", ([floats(*PICTURE), Fixed(floats(64)), Fixed(floats(64))], {"num_groups": 8}),
     ([floats(3, 36, 61, 67), floats(36), floats(36)], {"num_groups": 3}))
 use("RMSNormalization", [floats(1, 512, 768), Fixed(floats(768))], ([floats(*ODD), Fixed(floats(61, 67))], {"axis": 2}), opset=23)
+use("SimplifiedLayerNormalization", [floats(1, 512, 768), Fixed(floats(768))],
+    ([floats(*ODD), Fixed(floats(61, 67))], {"axis": 2}))
 use("MeanVarianceNormalization", [floats(*PICTURE)], ([floats(*ODD)], {"axes": [0, 2]}))
 use("LRN", ([floats(*PICTURE)], {"size": 5}), ([floats(*ODD)], {"size": 3}))
 
@@ -307,4 +309,7 @@ WITHOUT = {
     "Loop": "runs other operators",
     "Scan": "runs other operators",
     "Scatter": "ScatterElements by its older name",
+    **{name: "passes values on, which are no tensors" for name in (
+        "Optional", "OptionalGetElement", "OptionalHasElement", "SequenceAt", "SequenceConstruct", "SequenceEmpty",
+        "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence", "ConcatFromSequence")},
 }

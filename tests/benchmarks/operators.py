@@ -23,11 +23,14 @@ from engines import EngineError, Workload, Workshop, agreement
 from onnx_graph import DTYPES, OnnxGraph
 from operator_workloads import USES, WITHOUT, Fixed
 
+import microsoft_workloads  # noqa: F401 its uses join the others
+
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT, LIMIT_OF_GROUP = 10.0, {"element-wise": 1.5, "movement": 1.5}
 LARGE = 1_000_000    # bytes from which on the limits of groups hold
 TOLERANCE = 1e-3     # of an output's largest magnitude
 TURN, ROUNDS = 0.02, 5  # seconds of one turn
+DOMAINS = {"": "", "Microsoft": "com.microsoft"}  # as operators.inc names what is of another domain
 DRAWING = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 
 
@@ -44,7 +47,9 @@ def workload(use, folder):
             given[name] = value
             graph.input(name, DTYPES[value.dtype], value.shape)
     outputs = [f"output{index}" for index in range(len(use.outputs))]
-    graph.node(use.operator, *names, outputs=outputs, **use.attributes)
+    vendor, _, operator = use.operator.rpartition("_")
+    domain = DOMAINS[vendor]
+    graph.node(operator, *names, outputs=outputs, domain=domain, **use.attributes)
     for name, dtype in zip(outputs, use.outputs):
         graph.outputs.append(output_of(name, DTYPES[np.dtype(dtype)]))
     path = Path(folder) / f"{use.operator}_{use.shape}.onnx"

@@ -2,7 +2,7 @@
 
 import re
 
-LIMITS = {"onednn": 1.3, "cpu": 4.0}  # times ONNX Runtime's median
+LIMITS = {"onednn": 1.3, "cpu": 3.0}  # times ONNX Runtime's median
 DISPATCH_NS = 200
 GROWTH = 2.0  # of the time per node of loading, from 10,000 nodes to 100,000
 LIBRARY_BYTES = 6_000_000

@@ -129,7 +129,7 @@ class Cache(Abilities):
     def test_AnEntryOfAnOlderFirmwareIsStillRestored(self):
         model = self.relu()
         self.placed(model)
-        self.rewritten(self.entries()[0], b"sim_npu format 1, firmware 0")
+        self.rewritten(self.entries()[0], b"sim_npu format 2, firmware 0")
         self.assertEqual(self.placed(model)[0], ["restored"])
 
     def test_AFolderThatCannotBeWrittenIsOneWarning(self):

@@ -119,9 +119,12 @@ class ModelFiles(Cli):
     def test_TextIsNoModel(self):
         self.check(deputy("run", self.file("notes.onnx", "dear diary\n" * 50)), 3, "notes.onnx")
 
-    def test_ForeignModelIsThree(self):
+    def test_DamagedTfliteModelIsThree(self):
         tflite = b"\x1c\x00\x00\x00TFL3" + bytes(100)
-        self.check(deputy("run", self.file("model.tflite", tflite)), 3, "model.tflite")
+        self.check(deputy("run", self.file("model.tflite", tflite)), 3, "model.tflite", "damaged")
+
+    def test_ForeignModelIsThree(self):
+        self.check(deputy("run", self.file("model.gguf", b"GGUF" + bytes(100))), 3, "model.gguf")
 
     def test_FolderIsNoModel(self):
         self.check(deputy("run", self.scratch), 3)
@@ -288,11 +291,11 @@ class TestCases(Cli):
         self.assertEqual(run.stdout.splitlines()[-1], "1 passed, 1 failed, 1 skipped")
 
     def test_SkippedCasesAreNoFailure(self):
-        (self.scratch / "tflite").mkdir()
+        (self.scratch / "bare").mkdir()
         no_input = self.case("no_input", onnx_bytes.add_model(), files=("input_0.pb", "output_0.pb"))
         no_output = self.case("no_output", onnx_bytes.add_model(), files=("input_0.pb", "input_1.pb"))
-        run = deputy("test-case", self.scratch / "tflite", no_input, no_output)
-        self.check(run, 0, "no model.onnx", "no test_data_set_0/input_1.pb", "0 passed, 0 failed, 3 skipped\n$")
+        run = deputy("test-case", self.scratch / "bare", no_input, no_output)
+        self.check(run, 0, "no model.onnx and no model.tflite", "no test_data_set_0/input_1.pb", "0 passed, 0 failed, 3 skipped\n$")
 
     def test_DamagedModelFails(self):
         self.check(deputy("test-case", self.case("damaged", b"garbage")), 1, "fail  damaged")

@@ -1,6 +1,8 @@
 // Gelu and Shrink on the CPU.
 #include "kernels/activation.hpp"
 
+#include <type_traits>
+
 #include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "tensor/shape.hpp"
@@ -39,15 +41,20 @@ class ShrinkOperation {
  public:
   static constexpr uint32_t kTypedInputs = 0b1, kTypedOutputs = 0b1;
   using Plan = ElementPlan;
-  ShrinkOperation(float threshold, float bias) : threshold_(static_cast<T>(threshold)), bias_(static_cast<T>(bias)) {}
+  ShrinkOperation(float threshold, float bias) : threshold_(threshold), bias_(bias) {}
   Result<Plan> MakePlan(const KernelArgs& args) const { return PlanElements(args); }
   Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
-    Shrink(args.input(0).data<T>(), args.output(0).data<T>(), plan.count, threshold_, bias_, args.pool);
+    const T* const x = args.input(0).data<T>();
+    T* const y = args.output(0).data<T>();
+    if constexpr (std::is_floating_point_v<T>)
+      Shrink(x, y, plan.count, static_cast<T>(threshold_), static_cast<T>(bias_), args.pool);
+    else
+      ShrinkWhole(x, y, plan.count, static_cast<double>(threshold_), static_cast<double>(bias_), args.pool);
     return Status();
   }
 
  private:
-  T threshold_, bias_;
+  float threshold_, bias_;
 };
 
 }  // namespace
@@ -60,8 +67,14 @@ KernelResult MakeGelu(const KernelSpec& spec) {
 }
 
 KernelResult MakeShrink(const KernelSpec& spec) {
-  return MakeFloatKernel<ShrinkOperation>(spec, spec.primitive().GetFloat("lambd", 0.5f),
-                                          spec.primitive().GetFloat("bias", 0.0f));
+  const float threshold = spec.primitive().GetFloat("lambd", 0.5f), bias = spec.primitive().GetFloat("bias", 0.0f);
+  const DType dtype = spec.input_type(0).dtype;
+  if (IsFloating(dtype)) return MakeFloatKernel<ShrinkOperation>(spec, threshold, bias);
+  KernelResult made = UnsupportedDType(spec);
+  DispatchInteger(dtype, [&](auto tag) {
+    made = MakePlannedKernel(spec, ShrinkOperation<typename decltype(tag)::Type>(threshold, bias));
+  });
+  return made;
 }
 
 }  // namespace deputy::host

@@ -2,11 +2,14 @@
 // Where.
 #include "kernels/binary.hpp"
 
+#include <algorithm>
 #include <array>
+#include <optional>
 
 #include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/typed.hpp"
+#include "kernels/cast.hpp"
 
 namespace deputy::host {
 namespace {
@@ -35,6 +38,42 @@ KernelResult MakeBinary(const KernelSpec& spec, BinaryOp op) {
   });
 }
 
+// The sum or mean of three and more 16-bit floats, in float: what cancels or overflows on the way must not show.
+class WideSum {
+ public:
+  WideSum(DType dtype, size_t count, bool mean)
+      : dtype_(dtype),
+        add_(*FindBinary(BinaryOp::kAdd, DType::kFloat32, DType::kFloat32)),
+        divisor_(mean ? static_cast<float>(count) : 1) {}
+
+  Status Run(const KernelArgs& args) const {
+    const MutableView output = args.output(0);
+    const int64_t count = output.element_count();
+    int64_t largest = count;
+    for (size_t i = 0; i < args.inputs.size(); ++i) largest = std::max(largest, args.input(i).element_count());
+    DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(2 * static_cast<size_t>(largest) * sizeof(float)));
+    float* const sum = static_cast<float*>(memory);
+    float* const term = sum + largest;
+    std::fill_n(sum, count, 0.0f);
+    for (size_t i = 0; i < args.inputs.size(); ++i) {
+      const ConstView input = args.input(i);
+      Cast(dtype_, input.data<char>(), DType::kFloat32, term, input.element_count(), args.pool);
+      DEPUTY_ASSIGN_OR_RETURN(const BroadcastPlan<2> plan,
+                              PlanBroadcast<2>({output.dims(), input.dims()}, output.dims()));
+      Binary(add_, plan, sum, term, sum, args.pool);
+    }
+    if (divisor_ != 1)
+      for (int64_t i = 0; i < count; ++i) sum[i] /= divisor_;
+    Cast(DType::kFloat32, sum, dtype_, output.data<char>(), count, args.pool);
+    return {};
+  }
+
+ private:
+  DType dtype_;
+  BinaryKernel add_;
+  float divisor_;
+};
+
 // Any number of inputs, joined pair by pair in the output; a mean divides at the end.
 KernelResult MakeVariadic(const KernelSpec& spec, BinaryOp op, bool mean) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
@@ -50,11 +89,15 @@ KernelResult MakeVariadic(const KernelSpec& spec, BinaryOp op, bool mean) {
   std::array<uint64_t, 1> divisor = {};
   const float count = static_cast<float>(spec.node.inputs.size());
   FindConvert(DType::kFloat32, dtype)(&count, divisor.data(), 1);
+  std::optional<WideSum> wide;
+  if (IsFloat16(dtype) && op == BinaryOp::kAdd && (mean || spec.node.inputs.size() > 2))
+    wide.emplace(dtype, spec.node.inputs.size(), mean);
   return KernelOf([=](const KernelArgs& args) -> Status {
     if (args.inputs.size() == 1) return CopyElements(args);
     for (size_t i = 0; i < args.inputs.size(); ++i) DEPUTY_RETURN_IF_ERROR(CheckTyped(args.input(i), dtype));
     const MutableView output = args.output(0);
     DEPUTY_RETURN_IF_ERROR(CheckTypedOutput(output, dtype));
+    if (wide) return wide->Run(args);
     char* const target = output.data<char>();
     for (size_t i = 1; i < args.inputs.size(); ++i) {
       const std::span<const int64_t> joined = i == 1 ? args.input(0).dims() : output.dims();

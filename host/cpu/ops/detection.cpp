@@ -158,6 +158,10 @@ KernelResult MakeRoiAlign(const KernelSpec& spec) {
   if (mode != "avg" && mode != "max") return Error(StatusCode::kModel, "there is no mode '{}'", mode);
   how.pool = mode == "max" ? RegionPool::kMax : RegionPool::kAverage;
   how.sampling_ratio = primitive.GetInt("sampling_ratio", 0);
+  constexpr int64_t kMostSamples = 1 << 12;  // along each axis; each bin takes their square
+  if (how.sampling_ratio < 0 || how.sampling_ratio > kMostSamples)
+    return Error(StatusCode::kModel, "a sampling_ratio of {} is not between 0 and {}", how.sampling_ratio,
+                 kMostSamples);
   how.scale = static_cast<double>(primitive.GetFloat("spatial_scale", 1.0f));
   // Up to opset 15 there was no other way.
   const char* const usual = primitive.since_version() < 16 ? "output_half_pixel" : "half_pixel";

@@ -249,6 +249,66 @@ class EinsumOperation {
   EinsumEquation equation_;
 };
 
+// Small integers, computed in 32 bits, where they wrap as they would by themselves.
+template <class Narrow>
+class NarrowEinsum {
+  using Wide = std::conditional_t<std::is_signed_v<Narrow>, int32_t, uint32_t>;
+
+ public:
+  static constexpr uint32_t kTypedInputs = 0xff, kTypedOutputs = 0b1;
+  struct Plan {
+    typename EinsumOperation<Wide>::Plan wide;
+    size_t workspace_bytes = 0;
+  };
+
+  explicit NarrowEinsum(const EinsumEquation& equation) : operation_(equation) {}
+
+  Result<Plan> MakePlan(const KernelArgs& args) const {
+    DEPUTY_ASSIGN_OR_RETURN(typename EinsumOperation<Wide>::Plan wide, operation_.MakePlan(args));
+    Plan plan{wide, AlignUp(wide.workspace_bytes) + WideBytes(args.output(0).element_count())};
+    for (size_t i = 0; i < args.inputs.size(); ++i) plan.workspace_bytes += WideBytes(args.input(i).element_count());
+    return plan;
+  }
+
+  Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
+    std::array<deputy_tensor, kEinsumOperands> inputs;
+    std::array<const deputy_tensor*, kEinsumOperands> input_pointers{};
+    char* next = static_cast<char*>(workspace) + AlignUp(plan.wide.workspace_bytes);
+    for (size_t i = 0; i < args.inputs.size(); ++i) {
+      const Narrow* const from = args.input(i).data<Narrow>();
+      inputs[i] = Widened(*args.inputs[i], next);
+      std::copy_n(from, args.input(i).element_count(), reinterpret_cast<Wide*>(next));
+      input_pointers[i] = &inputs[i];
+      next += WideBytes(args.input(i).element_count());
+    }
+    deputy_tensor output = Widened(*args.outputs[0], next);
+    deputy_tensor* const output_pointer = &output;
+    const KernelArgs wide{std::span(input_pointers).first(args.inputs.size()),
+                          {&output_pointer, 1},
+                          args.pool,
+                          args.scratch,
+                          args.allocator};
+    DEPUTY_RETURN_IF_ERROR(operation_.Compute(plan.wide, wide, plan.wide.workspace_bytes == 0 ? nullptr : workspace));
+    const Wide* const result = reinterpret_cast<const Wide*>(next);
+    Narrow* const to = args.output(0).data<Narrow>();
+    for (int64_t i = 0; i < args.output(0).element_count(); ++i) to[i] = static_cast<Narrow>(result[i]);
+    return Status();
+  }
+
+ private:
+  static size_t WideBytes(int64_t count) { return AlignUp(static_cast<size_t>(count) * sizeof(Wide)); }
+
+  static deputy_tensor Widened(const deputy_tensor& narrow, void* data) {
+    deputy_tensor wide = narrow;
+    wide.dtype = static_cast<deputy_dtype>(kDTypeOf<Wide>);
+    wide.byte_size = narrow.byte_size / sizeof(Narrow) * sizeof(Wide);
+    wide.data = data;
+    return wide;
+  }
+
+  EinsumOperation<Wide> operation_;
+};
+
 }  // namespace
 
 KernelResult MakeEinsum(const KernelSpec& spec) {
@@ -257,6 +317,10 @@ KernelResult MakeEinsum(const KernelSpec& spec) {
   for (size_t i = 0; i < spec.node.inputs.size(); ++i)
     if (!spec.has_input(i)) return Error(StatusCode::kModel, "input {} is left out", i);
   switch (spec.input_type(0).dtype) {
+    case DType::kInt8: return MakePlannedKernel(spec, NarrowEinsum<int8_t>(equation));
+    case DType::kInt16: return MakePlannedKernel(spec, NarrowEinsum<int16_t>(equation));
+    case DType::kUint8: return MakePlannedKernel(spec, NarrowEinsum<uint8_t>(equation));
+    case DType::kUint16: return MakePlannedKernel(spec, NarrowEinsum<uint16_t>(equation));
     case DType::kInt32: return MakePlannedKernel(spec, EinsumOperation<int32_t>(equation));
     case DType::kInt64: return MakePlannedKernel(spec, EinsumOperation<int64_t>(equation));
     case DType::kUint32: return MakePlannedKernel(spec, EinsumOperation<uint32_t>(equation));

@@ -171,12 +171,6 @@ KernelResult MakeClip(const KernelSpec& spec) {
   });
 }
 
-KernelResult MakeIdentity(const KernelSpec& spec) {
-  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
-  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
-  return KernelOf<OutputMemory::kView>([](const KernelArgs& args) { return CopyElements(args); });
-}
-
 // Without training nothing is dropped: a copy, and a mask that is true everywhere.
 KernelResult MakeDropout(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "base/checked.hpp"
 #include "cpu/makers.hpp"
@@ -40,6 +41,15 @@ Status RunCenterCropPad(const KernelArgs& args) {
   CopyStrided(copy, input.data<char>() + static_cast<size_t>(from) * element,
               output.data<char>() + static_cast<size_t>(to) * element, element, args.pool);
   return {};
+}
+
+// Any number of axes: an index that counts up, the last axis first.
+bool Advance(std::span<const int64_t> dims, SmallDims& index) {
+  for (size_t d = dims.size(); d-- > 0;) {
+    if (++index[d] < dims[d]) return true;
+    index[d] = 0;
+  }
+  return false;
 }
 
 struct ColumnsAttributes {
@@ -96,20 +106,51 @@ class ColumnsToImage {
     const int64_t taps = ElementCount(block), positions = ElementCount(steps), plane = ElementCount(image);
     const MutableView output = args.output(0);
     T* const target = output.data<T>();
+    const bool truth = output.dtype() == DType::kBool;
     std::fill_n(target, ElementCount(output.dims()), T(0));
     if (positions == 0) return Status();
     const int64_t planes = output.dim(0) * output.dim(1);
     ColumnGeometry geometry{plan.window.all(), {}, plan.steps};
     std::copy(image.begin(), image.end(), geometry.wide.begin());
     args.pool.ParallelFor(planes, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t p = begin; p < end; ++p)
-        ScatterColumns(geometry, args.input(0).template data<T>() + p * taps * positions, 1, 0, positions,
-                       target + p * plane);
+      if constexpr (std::is_floating_point_v<T>) {
+        for (int64_t p = begin; p < end; ++p)
+          ScatterColumns(geometry, args.input(0).template data<T>() + p * taps * positions, 1, 0, positions,
+                         target + p * plane);
+      } else {
+        for (int64_t p = begin; p < end; ++p) {
+          SmallDims tap(block.size(), 0);
+          const T* from = args.input(0).template data<T>() + p * taps * positions;
+          do {
+            SmallDims at(block.size(), 0);
+            do {
+              int64_t offset = 0;
+              bool inside = true;
+              for (size_t d = 0; d < block.size(); ++d) {
+                const WindowAxis& axis = plan.window.axes[d];
+                const int64_t x = at[d] * axis.stride + tap[d] * axis.dilation - axis.pad_begin;
+                inside = inside && x >= 0 && x < image[d];
+                offset = offset * image[d] + x;
+              }
+              if (inside) Add(target[p * plane + offset], *from, truth);
+              ++from;
+            } while (Advance(steps, at));
+          } while (Advance(block, tap));
+        }
+      }
     });
     return Status();
   }
 
  private:
+  // Integers wrap; truths are joined.
+  static void Add(T& sum, T value, bool truth) {
+    if (truth)
+      sum = static_cast<T>(sum != 0 || value != 0);
+    else
+      sum = static_cast<T>(static_cast<std::make_unsigned_t<T>>(sum) + static_cast<std::make_unsigned_t<T>>(value));
+  }
+
   ColumnsAttributes attributes_;
 };
 
@@ -195,9 +236,15 @@ KernelResult MakeCenterCropPad(const KernelSpec& spec) {
 
 KernelResult MakeCol2Im(const KernelSpec& spec) {
   const Primitive& primitive = spec.primitive();
-  return MakeFloatKernel<ColumnsToImage>(
-      spec, ColumnsAttributes{primitive, primitive.GetInts("dilations"), primitive.GetInts("pads"),
-                              primitive.GetInts("strides")});
+  const ColumnsAttributes attributes{primitive, primitive.GetInts("dilations"), primitive.GetInts("pads"),
+                                     primitive.GetInts("strides")};
+  const DType dtype = spec.input_type(0).dtype;
+  if (IsFloating(dtype)) return MakeFloatKernel<ColumnsToImage>(spec, attributes);
+  KernelResult made = UnsupportedDType(spec);
+  DispatchInteger(dtype == DType::kBool ? DType::kUint8 : dtype, [&](auto tag) {
+    made = MakePlannedKernel(spec, ColumnsToImage<typename decltype(tag)::Type>(attributes));
+  });
+  return made;
 }
 
 KernelResult MakeMaxUnpool(const KernelSpec& spec) {

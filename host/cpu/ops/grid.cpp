@@ -1,9 +1,11 @@
 // GridSample and AffineGrid on the CPU.
 #include <algorithm>
+#include <type_traits>
 
 #include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/untyped.hpp"
+#include "kernels/cast.hpp"
 #include "kernels/grid_sample.hpp"
 #include "tensor/shape.hpp"
 
@@ -31,10 +33,10 @@ class GridSampleOperation {
     const DType positions = ComputeType(grid.dtype());
     if (positions != DType::kFloat32 && positions != DType::kFloat64)
       return Error(StatusCode::kInvalidArgument, "the grid is {}", NameOf(grid.dtype()));
-    if (IsFloat16(grid.dtype()) && !IsFloat16(x.dtype()))
-      return Error(StatusCode::kNotSupported, "a grid of {} beside images of {}", NameOf(grid.dtype()),
-                   NameOf(x.dtype()));
     Plan plan;
+    // A grid narrower than the images is widened first.
+    if (NeedsConversion(grid.dtype()) && !IsFloat16(x.dtype()))
+      plan.workspace_bytes = static_cast<size_t>(grid.element_count()) * sizeof(double);
     GridShape& shape = plan.shape;
     shape.batch = x.dim(0);
     shape.channels = x.dim(1);
@@ -49,18 +51,29 @@ class GridSampleOperation {
     return plan;
   }
 
-  Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
+  Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
     const ConstView x = args.input(0), grid = args.input(1);
     T* const y = args.output(0).data<T>();
-    if (grid.dtype() == DType::kFloat64) {
-      SampleGrid(plan.shape, how_, x.data<T>(), grid.data<double>(), y, args.pool);
-    } else {
-      SampleGrid(plan.shape, how_, x.data<T>(), grid.data<float>(), y, args.pool);
+    if constexpr (std::is_floating_point_v<T>) {
+      if (grid.dtype() == DType::kFloat32) {
+        SampleGrid(plan.shape, how_, x.data<T>(), grid.data<float>(), y, args.pool);
+        return Status();
+      }
     }
+    const double* positions = grid.data<double>();
+    if (NeedsConversion(grid.dtype())) {
+      Cast(grid.dtype(), grid.data<char>(), DType::kFloat64, workspace, grid.element_count(), args.pool);
+      positions = static_cast<const double*>(workspace);
+    }
+    SampleGrid(plan.shape, how_, x.data<T>(), positions, y, args.pool);
     return Status();
   }
 
  private:
+  static bool NeedsConversion(DType positions) {
+    return positions != DType::kFloat64 && !(std::is_floating_point_v<T> && positions == DType::kFloat32);
+  }
+
   GridSampling how_;
 };
 
@@ -124,7 +137,8 @@ class AffineGridOperation {
   double Position(int64_t index, int64_t extent) const {
     const double i = static_cast<double>(index), n = static_cast<double>(extent);
     if (!align_corners_) return (2 * i + 1) / n - 1;
-    return extent == 1 ? -1 : 2 * i / (n - 1) - 1;
+    // ONNX's words divide by zero here; PyTorch, which the operator comes from, has the middle.
+    return extent == 1 ? 0 : 2 * i / (n - 1) - 1;
   }
 
   bool align_corners_;
@@ -152,7 +166,15 @@ KernelResult MakeGridSample(const KernelSpec& spec) {
   } else if (padding != "zeros") {
     return Error(StatusCode::kModel, "there is no padding_mode '{}'", padding);
   }
-  return MakeFloatKernel<GridSampleOperation>(spec, how);
+  const DType dtype = spec.input_type(0).dtype;
+  if (IsFloating(dtype)) return MakeFloatKernel<GridSampleOperation>(spec, how);
+  // Nothing lies between two truths.
+  if (dtype == DType::kBool && how.mode != GridMode::kNearest) return UnsupportedDType(spec);
+  KernelResult made = UnsupportedDType(spec);
+  DispatchInteger(dtype == DType::kBool ? DType::kUint8 : dtype, [&](auto tag) {
+    made = MakePlannedKernel(spec, GridSampleOperation<typename decltype(tag)::Type>(how));
+  });
+  return made;
 }
 
 KernelResult MakeAffineGrid(const KernelSpec& spec) {

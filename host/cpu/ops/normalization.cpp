@@ -20,9 +20,14 @@ struct ChannelPlan {
   size_t workspace_bytes = 0;
 };
 
-// Element `i` of floats that may be wider than the data that they normalize.
+// Element `i` of floats that may be wider or narrower than the data that they normalize.
 double Element(ConstView view, int64_t i) {
-  return view.dtype() == DType::kFloat64 ? view.data<double>()[i] : static_cast<double>(view.data<float>()[i]);
+  switch (view.dtype()) {
+    case DType::kFloat64: return view.data<double>()[i];
+    case DType::kFloat16: return static_cast<double>(ToFloat(view.data<Half>()[i]));
+    case DType::kBFloat16: return static_cast<double>(ToFloat(view.data<BFloat16>()[i]));
+    default: return static_cast<double>(view.data<float>()[i]);
+  }
 }
 
 template <class T>
@@ -49,9 +54,6 @@ class BatchNormalization {
       if (!fits || (dtype != DType::kFloat32 && dtype != DType::kFloat64))
         return Error(StatusCode::kInvalidArgument, "input {} is {} {}, {} floats are needed", i,
                      NameOf(parameter.dtype()), ShapeToString(parameter.dims()), plan.shape.channels);
-      if (IsFloat16(parameter.dtype()) && !IsFloat16(x.dtype()))
-        return Error(StatusCode::kNotSupported, "input {} is {} beside data of {}", i, NameOf(parameter.dtype()),
-                     NameOf(x.dtype()));
     }
     plan.workspace_bytes = 2 * static_cast<size_t>(plan.shape.channels) * sizeof(T);
     return plan;

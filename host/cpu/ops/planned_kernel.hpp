@@ -21,7 +21,7 @@ Status CheckDTypes(const KernelArgs& args, DType dtype, uint32_t inputs, uint32_
 // The arguments of one run with float32 in place of 16-bit floats. Allocates nothing itself.
 class WidenedArgs {
  public:
-  static constexpr size_t kMaxInputs = 8, kMaxOutputs = 5;
+  static constexpr size_t kMaxInputs = 16, kMaxOutputs = 5;
 
   // `constants[i]`, when not empty, is input i already widened.
   WidenedArgs(const KernelArgs& args, std::span<const Tensor> constants);

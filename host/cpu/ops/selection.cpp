@@ -43,6 +43,15 @@ Status RunTopK(const KernelArgs& args, int64_t axis_attribute, bool largest) {
   return {};
 }
 
+// To compute with.
+template <class T>
+auto NumberOf(T value) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+    return ToFloat(value);
+  else
+    return value;
+}
+
 Status RunOneHot(const KernelArgs& args, int64_t axis_attribute) {
   const ConstView indices = args.input(0), values = args.input(2);
   const MutableView output = args.output(0);
@@ -61,20 +70,25 @@ Status RunOneHot(const KernelArgs& args, int64_t axis_attribute) {
   const char *off = values.data<char>(), *on = off + element;
   Fill(off, output.data<char>(), output.element_count(), element, args.pool);
   const int64_t inner = ElementCount(indices.dims().subspan(axis));
-  const bool known = DispatchNumeric(indices.dtype(), [&](auto tag) {
-    using T = typename decltype(tag)::Type;
-    const T* index = indices.data<T>();
-    for (int64_t i = 0; i < indices.element_count(); ++i) {
-      if constexpr (std::is_floating_point_v<T>) {  // what no integer holds is out of range
-        if (!(index[i] > T(-0x1p62) && index[i] < T(0x1p62))) continue;
-      }
-      int64_t hot = static_cast<int64_t>(index[i]);
-      if (hot < 0) hot += depth;
-      if (hot < 0 || hot >= depth) continue;
-      const int64_t at = (i / inner * depth + hot) * inner + i % inner;
-      std::memcpy(output.data<char>() + static_cast<size_t>(at) * element, on, element);
-    }
-  });
+  const bool known =
+      indices.dtype() != DType::kBool && DispatchStored(indices.dtype(), [&](auto tag) {
+        using T = typename decltype(tag)::Type;
+        const T* index = indices.data<T>();
+        for (int64_t i = 0; i < indices.element_count(); ++i) {
+          const auto number = NumberOf(index[i]);
+          if constexpr (std::is_floating_point_v<decltype(number)>) {  // what no integer holds is out of range
+            if (!(number > -0x1p62f && number < 0x1p62f)) continue;
+          }
+          if constexpr (std::is_same_v<T, uint64_t>) {
+            if (number > INT64_MAX) continue;
+          }
+          int64_t hot = static_cast<int64_t>(number);
+          if (hot < 0) hot += depth;
+          if (hot < 0 || hot >= depth) continue;
+          const int64_t at = (i / inner * depth + hot) * inner + i % inner;
+          std::memcpy(output.data<char>() + static_cast<size_t>(at) * element, on, element);
+        }
+      });
   if (!known) return Error(StatusCode::kNotSupported, "indices of {} are not supported", NameOf(indices.dtype()));
   return {};
 }

@@ -32,7 +32,7 @@ Result<size_t> ElementBytes(const ConstView& tensor) {
 
 Status ExplainInput(const ConstView& input, DType dtype) {
   DEPUTY_RETURN_IF_ERROR(CheckStored(input));
-  return Error(StatusCode::kInternal, "an input is {} where {} was planned", NameOf(input.dtype()), NameOf(dtype));
+  return Error(StatusCode::kInvalidArgument, "an input is {}, {} is needed", NameOf(input.dtype()), NameOf(dtype));
 }
 
 Status ExplainOutput(const MutableView& output, DType dtype, std::span<const int64_t> dims) {
@@ -73,8 +73,8 @@ Status CopyElements(const KernelArgs& args) {
   if (!output.present()) return Error(StatusCode::kInternal, "an output is missing");
   DEPUTY_RETURN_IF_ERROR(CheckOutput(output, input.dtype(), output.dims()));
   if (input.byte_size() != output.byte_size())
-    return Error(StatusCode::kInternal, "{} elements were planned where {} are copied", output.element_count(),
-                 input.element_count());
+    return Error(StatusCode::kInvalidArgument, "{} elements cannot become {}", input.element_count(),
+                 output.element_count());
   CopyBytes(input.data<char>(), output.data<char>(), input.byte_size(), args.pool);
   return {};
 }

@@ -46,7 +46,8 @@ inline bool BytesFit(DType dtype, std::span<const int64_t> dims, uint64_t bytes)
          bits / 8 + (bits % 8 != 0) == bytes;
 }
 
-// Why a tensor that was found wrong is wrong: kInternal, a broken promise of the planner.
+// Why a tensor that was found wrong is wrong. An element type that the operator does not take is the model's fault, all
+// else a broken promise of the planner, kInternal.
 Status ExplainInput(const ConstView& input, DType dtype);
 Status ExplainOutput(const MutableView& output, DType dtype, std::span<const int64_t> dims);
 

@@ -72,14 +72,42 @@ Result<std::vector<int64_t>> BroadcastDims(std::span<const int64_t> a, std::span
   return dims;
 }
 
+namespace {
+
+bool TakesMoreThanTensors(OpKind kind) {
+  switch (kind) {
+    case OpKind::kConcatFromSequence:
+    case OpKind::kIdentity:
+    case OpKind::kOptional:
+    case OpKind::kOptionalGetElement:
+    case OpKind::kOptionalHasElement:
+    case OpKind::kSequenceAt:
+    case OpKind::kSequenceConstruct:
+    case OpKind::kSequenceErase:
+    case OpKind::kSequenceInsert:
+    case OpKind::kSequenceLength:
+    case OpKind::kSequenceMap: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
 Status InferNode(InferenceContext& context) {
   static constexpr InferenceFunction kFunctions[] = {
       nullptr,
 #define DEPUTY_OPERATOR_BEGIN(name, ...) Infer##name,
 #include "schema/operators.inc"
   };
-  const InferenceFunction function = kFunctions[static_cast<size_t>(context.primitive().kind())];
-  return function == nullptr ? Status() : function(context);
+  const OpKind kind = context.primitive().kind();
+  const InferenceFunction function = kFunctions[static_cast<size_t>(kind)];
+  if (function == nullptr) return {};
+  if (!TakesMoreThanTensors(kind))
+    for (size_t i = 0; i < context.input_count(); ++i)
+      if (!context.input(i).is_tensor())
+        return Error(StatusCode::kModel, "input {} is {}, where tensors are taken", i,
+                     HoldsSequence(context.input(i).kind) ? "a sequence" : "an optional");
+  return function(context);
 }
 
 }  // namespace deputy::host

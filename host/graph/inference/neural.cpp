@@ -122,7 +122,9 @@ Status InferGemm(InferenceContext& context) {
   if (context.has_input(2) && context.input(2).ranked) {
     const std::vector<int64_t> product = {m, n};
     const Result<std::vector<int64_t>> sum = BroadcastDims(product, context.input(2).dims);
-    const bool fits = sum.ok() && sum->size() == 2 && (m < 0 || (*sum)[0] == m) && (n < 0 || (*sum)[1] == n);
+    // What is not known of the sum yet may still fit.
+    const auto same = [&](size_t i) { return product[i] < 0 || (*sum)[i] < 0 || (*sum)[i] == product[i]; };
+    const bool fits = sum.ok() && sum->size() == 2 && same(0) && same(1);
     if (!fits)
       return Error(StatusCode::kModel, "C of shape {} cannot be broadcast to {}", ShapeToString(context.input(2).dims),
                    ShapeToString(product));

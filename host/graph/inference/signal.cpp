@@ -44,7 +44,8 @@ Status InferMelWeightMatrix(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(const std::optional<int64_t> bins, KnownInt(context, 0, "num_mel_bins"));
   DEPUTY_ASSIGN_OR_RETURN(const std::optional<int64_t> length, KnownInt(context, 1, "dft_length"));
   if ((bins && *bins < 0) || (length && *length < 0))
-    return Error(StatusCode::kModel, "mel weights of {} bins for a transform of {}", *bins, *length);
+    return Error(StatusCode::kModel, "mel weights of {} bins for a transform of {}", bins.value_or(0),
+                 length.value_or(0));
   context.SetOutput(0, dtype, {Bins(length.value_or(kUnknownDim), true), bins.value_or(kUnknownDim)});
   return {};
 }

@@ -82,14 +82,36 @@ std::optional<int64_t> WholeNumber(const Tensor* tensor) {
 
 }  // namespace
 
+// Of tiles or an axis that are known at run time only: repeats = positions == axis ? tiles : 1.
+Status ComputeRepeats(NodeRewrite& node, int64_t rank) {
+  std::vector<int64_t> numbers;
+  for (int64_t i = 0; i < rank; ++i) numbers.push_back(i);
+  DEPUTY_ASSIGN_OR_RETURN(Tensor positions, Tensor::FromValues<int64_t>(DType::kInt64, {rank}, numbers));
+  DEPUTY_ASSIGN_OR_RETURN(Tensor once, Tensor::FromValues<int64_t>(DType::kInt64, {}, std::array<int64_t, 1>{1}));
+  const ValueId all = node.AddConstant("axes", std::move(positions)), one = node.AddConstant("once", std::move(once));
+  const auto whole = [&](const char* what, size_t i) {
+    const auto to = static_cast<int64_t>(DType::kInt64);
+    return node.AddBefore(what, PrimitiveBuilder("", "Cast", 13).Set("to", to), {node.input(i)});
+  };
+  const ValueId tiles = whole("tiles", 1), axis = whole("axis", 2);
+  const ValueId named = node.AddBefore("named", PrimitiveBuilder("", "Equal", 13), {all, axis});
+  node.SetInput(1, node.AddBefore("repeats", PrimitiveBuilder("", "Where", 16), {named, tiles, one}));
+  return {};
+}
+
 // Tile-1 (tiles along one axis) to Tile-6 (repeats along each).
 Status UpgradeTile(NodeRewrite& node) {
   const ValueType input = node.input_type(0);
   const std::optional<int64_t> tiles = WholeNumber(node.constant(1)), axis = WholeNumber(node.constant(2));
   const int64_t rank = static_cast<int64_t>(input.dims.size());
-  if (!input.ranked || !tiles || !axis)
-    return Error(StatusCode::kNotSupported,
-                 "Tile version 1 with tiles or an axis that are not constant is gone since 6");
+  if (!input.ranked)
+    return Error(StatusCode::kNotSupported, "Tile version 1 of an input whose rank is not known is gone since 6");
+  if (!tiles || !axis) {
+    DEPUTY_RETURN_IF_ERROR(ComputeRepeats(node, rank));
+    node.SetInput(2, kNone);
+    node.SetVersion(6);
+    return {};
+  }
   if (*axis < 0 || *axis >= rank)
     return Error(StatusCode::kModel, "axis {} is outside the rank {} of the input", *axis, rank);
   std::vector<int64_t> repeats(input.dims.size(), 1);

@@ -12,7 +12,7 @@ Result<Tensor> Scalar(DType dtype, T value) {
   return Tensor::FromValues<T>(dtype, {}, std::span<const T>(&value, 1));
 }
 
-// Zero and a number beyond every depth, in the type of the indices.
+// Zero and a number beyond every depth, in the type of the indices; none where the type does not hold such a number.
 Result<std::pair<Tensor, Tensor>> Bounds(DType dtype) {
   const auto pair = [](Result<Tensor> zero, Result<Tensor> beyond) -> Result<std::pair<Tensor, Tensor>> {
     if (!zero.ok()) return std::move(zero).status();
@@ -24,10 +24,16 @@ Result<std::pair<Tensor, Tensor>> Bounds(DType dtype) {
     case DType::kInt32: return pair(Scalar<int32_t>(dtype, 0), Scalar(dtype, INT32_MAX));
     case DType::kFloat32: return pair(Scalar<float>(dtype, 0), Scalar<float>(dtype, 0x1p62f));
     case DType::kFloat64: return pair(Scalar<double>(dtype, 0), Scalar<double>(dtype, 0x1p62));
-    default:
-      return Error(StatusCode::kNotSupported, "OneHot version 9 with indices of {} that may be negative",
-                   NameOf(dtype));
+    default: return Error(StatusCode::kInternal, "no bounds of {}", NameOf(dtype));
   }
+}
+
+bool HoldsBounds(DType dtype) {
+  return dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
+}
+
+bool IsFloating(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16 || dtype == DType::kFloat32 || dtype == DType::kFloat64;
 }
 
 bool IsUnsigned(DType dtype) {
@@ -37,8 +43,15 @@ bool IsUnsigned(DType dtype) {
 }  // namespace
 
 Status UpgradeOneHot(NodeRewrite& node) {
-  const DType dtype = node.input_type(0).dtype;
+  DType dtype = node.input_type(0).dtype;
   if (!IsUnsigned(dtype) && !KnownNotNegative(node.constant(0))) {
+    if (dtype == DType::kUndefined)
+      return Error(StatusCode::kNotSupported, "OneHot version 9 with indices of a type that is not known");
+    if (!HoldsBounds(dtype)) {
+      dtype = IsFloating(dtype) ? DType::kFloat32 : DType::kInt64;
+      node.SetInput(0, node.AddBefore("wide", PrimitiveBuilder("", "Cast", 13).Set("to", static_cast<int64_t>(dtype)),
+                                      {node.input(0)}));
+    }
     DEPUTY_ASSIGN_OR_RETURN(const auto bounds, Bounds(dtype));
     const ValueId indices = node.input(0), zero = node.AddConstant("zero", bounds.first),
                   beyond = node.AddConstant("beyond", bounds.second);

@@ -48,14 +48,15 @@ ValueId NodeRewrite::AddBefore(std::string_view what, const PrimitiveBuilder& bu
   return added.outputs[0];
 }
 
-void NodeRewrite::AddAfter(std::string_view what, const PrimitiveBuilder& builder, std::vector<ValueId> others) {
+void NodeRewrite::AddAfter(std::string_view what, const PrimitiveBuilder& builder, std::vector<ValueId> others,
+                           size_t i) {
   Node& added = after_.emplace_back();
   added.name = UniqueName(what);
   added.primitive = builder.Finish();
-  added.outputs = {node_.outputs[0]};
-  node_.outputs[0] = graph_.AddValue(added.name + ".input");
+  added.outputs = {node_.outputs[i]};
+  node_.outputs[i] = graph_.AddValue(added.name + ".input");
   scope_.types.emplace_back();
-  added.inputs = {node_.outputs[0]};
+  added.inputs = {node_.outputs[i]};
   added.inputs.insert(added.inputs.end(), others.begin(), others.end());
 }
 

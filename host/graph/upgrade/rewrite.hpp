@@ -23,6 +23,7 @@ class NodeRewrite {
  public:
   NodeRewrite(Graph& graph, Node& node, UpgradeScope& scope) : graph_(graph), node_(node), scope_(scope) {}
 
+  Node& node() { return node_; }
   const Primitive& primitive() const { return node_.primitive; }
   OpKind kind() const { return node_.kind(); }
   int32_t version() const { return node_.primitive.since_version(); }
@@ -49,8 +50,8 @@ class NodeRewrite {
 
   // A node in front of this one, of a newest definition; what it makes.
   ValueId AddBefore(std::string_view what, const PrimitiveBuilder& builder, std::vector<ValueId> inputs);
-  // A node behind this one which makes its first output; it reads what this node makes from now on, then `others`.
-  void AddAfter(std::string_view what, const PrimitiveBuilder& builder, std::vector<ValueId> others);
+  // A node behind this one which makes output `i`; it reads what this node makes from now on, then `others`.
+  void AddAfter(std::string_view what, const PrimitiveBuilder& builder, std::vector<ValueId> others, size_t i = 0);
   std::vector<Node>& before() { return before_; }
   std::vector<Node>& after() { return after_; }
 

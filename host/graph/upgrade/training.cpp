@@ -10,10 +10,10 @@ Status DropIsTest(NodeRewrite& node) {
   return {};
 }
 
-// BatchNormalization-7 (spatial) to 9.
+// BatchNormalization-7 (spatial) to 9. Statistics for every element are gone since: such a node stays what it is, and
+// whoever computes it looks at the attribute.
 Status UpgradeBatchNormalization7(NodeRewrite& node) {
-  if (node.primitive().GetInt("spatial", 1) == 0)
-    return Error(StatusCode::kNotSupported, "statistics for every element (spatial = 0) are gone since opset 9");
+  if (node.primitive().GetInt("spatial", 1) == 0) return {};
   node.SetPrimitive(PrimitiveBuilder(node.primitive()).Remove("spatial").SetVersion(9));
   return {};
 }
@@ -22,14 +22,13 @@ Status UpgradeBatchNormalization7(NodeRewrite& node) {
 Status UpgradeBatchNormalization9(NodeRewrite& node) {
   if (!node.DropExtraOutputs())
     return Error(StatusCode::kNotSupported, "the statistics of training are used, but models are not trained here");
-  node.SetVersion(14);
+  if (node.primitive().GetInt("spatial", 1) != 0) node.SetVersion(14);
   return {};
 }
 
 // Dropout-7 to 10, whose mask is no longer of the type of the data.
 Status UpgradeDropout7(NodeRewrite& node) {
-  if (!node.DropExtraOutputs())
-    return Error(StatusCode::kNotSupported, "the mask of a Dropout older than opset 10 is used");
+  if (!node.DropExtraOutputs()) node.AddAfter("mask", PrimitiveBuilder("", "CastLike", 15), {node.input(0)}, 1);
   node.SetVersion(10);
   return {};
 }

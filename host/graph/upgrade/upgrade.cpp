@@ -7,6 +7,7 @@
 
 #include "graph/inference.hpp"
 #include "graph/upgrade/adapters.hpp"
+#include "graph/upgrade/sequence_map.hpp"
 
 namespace deputy::host {
 namespace {
@@ -28,7 +29,7 @@ class Upgrader {
   void SetType(ValueId id, const ValueType& type) {
     // Declared extents may be better than inferred ones; a type that was not declared has none.
     ValueType& known = scope_.types[id];
-    if (known.dtype == DType::kUndefined || !known.ranked) known = type;
+    if (type.dtype != DType::kUndefined && (known.dtype == DType::kUndefined || !known.ranked)) known = type;
   }
   const ValueType& type(ValueId id) const { return scope_.types[id]; }
 
@@ -56,6 +57,7 @@ class Upgrader {
       if (adapter->rule != nullptr) DEPUTY_RETURN_IF_ERROR(adapter->rule(rewrite));
       version = adapter->since_version;
     }
+    if (node.kind() == OpKind::kSequenceMap) DEPUTY_RETURN_IF_ERROR(ExpandSequenceMap(rewrite));
     for (Node& added : rewrite.before()) Keep(std::move(added), upgraded);
     Keep(std::move(node), upgraded);
     for (Node& added : rewrite.after()) Keep(std::move(added), upgraded);
@@ -79,13 +81,32 @@ class Upgrader {
     Upgrader inner(*body);
     for (size_t i = 0; i < region.captures.size(); ++i)
       inner.SetType(body->captured[i], scope_.types[region.captures[i]]);
+    for (size_t i = 0; i < node.inputs.size() && i < body->inputs.size(); ++i)
+      if (node.inputs[i] != kNone && inner.type(body->inputs[i]).dtype == DType::kUndefined)
+        inner.SetType(body->inputs[i], InBody(node.kind(), i, scope_.types[node.inputs[i]]));
     DEPUTY_RETURN_IF_ERROR(inner.Run());
-    // Extents may depend on the branch or the round; the element type does not.
-    for (size_t i = 0; i < node.outputs.size() && i < body->outputs.size(); ++i)
-      if (node.kind() == OpKind::kIf && node.outputs[i] != kNone)
-        SetType(node.outputs[i], {inner.type(body->outputs[i]).dtype, false, {}});
+    // The one output of a Loop's body more is the condition.
+    const size_t before = node.kind() == OpKind::kLoop ? 1 : 0;
+    for (size_t i = 0; i < node.outputs.size() && i + before < body->outputs.size(); ++i)
+      if (node.outputs[i] != kNone) SetType(node.outputs[i], OfNode(node, i, inner.type(body->outputs[i + before])));
+    if (node.kind() == OpKind::kSequenceMap)
+      for (const ValueId id : body->outputs) body->values[id].type = inner.type(id);
     region.body = std::move(body);
     return {};
+  }
+
+  // What the body has of input `i`. Extents may depend on the branch or the round; kind and element type do not.
+  static ValueType InBody(OpKind kind, size_t i, const ValueType& outside) {
+    if (kind == OpKind::kLoop && i >= 2) return {outside.dtype, false, {}, outside.kind};
+    if (kind == OpKind::kSequenceMap) return {outside.dtype, false, {}};
+    return {};
+  }
+
+  // What the node makes of an output of its body.
+  static ValueType OfNode(const Node& node, size_t i, const ValueType& inside) {
+    if (node.kind() == OpKind::kSequenceMap) return {inside.dtype, false, {}, ValueKind::kSequence};
+    const bool carried = node.kind() == OpKind::kIf || (node.kind() == OpKind::kLoop && i + 2 < node.inputs.size());
+    return carried ? ValueType{inside.dtype, false, {}, inside.kind} : ValueType();
   }
 
   // What is wrong with the node is for the real inference to say.

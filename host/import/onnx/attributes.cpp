@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/printable.hpp"
+#include "graph/type_notation.hpp"
+#include "import/onnx/types.hpp"
 
 namespace deputy::host::onnx_import {
 namespace {
@@ -38,16 +40,17 @@ constexpr int64_t kStillThere = INT64_MAX;
 // In the order of OpKind, since both come from the same list.
 constexpr KnownAttribute kKnown[] = {
 #define DEPUTY_ATTRIBUTE(op, kind, attribute, since, until, ...) {OpKind::k##op, #attribute, Kind::kind, since, until},
+#define DEPUTY_FORMER_ATTRIBUTE DEPUTY_ATTRIBUTE
 #include "schema/operators.inc"
 };
 
-// What an attribute would change cannot be told, so that it is not read over.
-Status UnknownAttribute(const OperatorInfo& info, int64_t opset, const std::string& name) {
-  if (opset > info.newest())
-    return Error(StatusCode::kNotSupported,
-                 "opset {} has the attribute '{}', but {}-{}, the newest definition known, has not", opset,
-                 Printable(name), info.name, info.newest());
-  return Error(StatusCode::kModel, "{} of opset {} has no attribute '{}'", info.name, opset, Printable(name));
+// Of a definition newer than those known here an attribute may say anything. Elsewhere it says nothing by its
+// definition: a vendor's hint, which stays for the vendor's delegate.
+Status CheckUnknown(const OperatorInfo& info, int64_t opset, const std::string& name) {
+  if (opset <= info.newest()) return {};
+  return Error(StatusCode::kNotSupported,
+               "opset {} may have the attribute '{}', but {}-{}, the newest definition known, has not", opset,
+               Printable(name), info.name, info.newest());
 }
 
 Status CheckKind(OpKind op, int64_t opset, const std::string& name, pb::AttributeProto::AttributeType type) {
@@ -60,7 +63,7 @@ Status CheckKind(OpKind op, int64_t opset, const std::string& name, pb::Attribut
     if (ProtoTypeOf(it->kind) == type) return {};
     wanted = it;
   }
-  if (wanted == nullptr) return UnknownAttribute(*InfoOf(op), opset, name);
+  if (wanted == nullptr) return CheckUnknown(*InfoOf(op), opset, name);
   return Error(StatusCode::kModel, "attribute '{}' is of kind {}, not {}", name,
                pb::AttributeProto::AttributeType_Name(type),
                pb::AttributeProto::AttributeType_Name(ProtoTypeOf(wanted->kind)));
@@ -75,6 +78,7 @@ pb::AttributeProto::AttributeType TypeOf(const pb::AttributeProto& attribute) {
   if (attribute.has_s()) return pb::AttributeProto::STRING;
   if (attribute.has_t()) return pb::AttributeProto::TENSOR;
   if (attribute.has_g()) return pb::AttributeProto::GRAPH;
+  if (attribute.has_tp()) return pb::AttributeProto::TYPE_PROTO;
   if (attribute.floats_size() != 0) return pb::AttributeProto::FLOATS;
   if (attribute.ints_size() != 0) return pb::AttributeProto::INTS;
   if (attribute.strings_size() != 0) return pb::AttributeProto::STRINGS;
@@ -84,7 +88,9 @@ pb::AttributeProto::AttributeType TypeOf(const pb::AttributeProto& attribute) {
 Status AddAttribute(PrimitiveBuilder& builder, OpKind op, int64_t opset, const std::string& name,
                     const pb::AttributeProto& attribute, const TensorReader& tensors) {
   const pb::AttributeProto::AttributeType type = TypeOf(attribute);
-  DEPUTY_RETURN_IF_ERROR(CheckKind(op, opset, name, type));
+  // Types are stored as text.
+  const bool is_type = type == pb::AttributeProto::TYPE_PROTO;
+  DEPUTY_RETURN_IF_ERROR(CheckKind(op, opset, name, is_type ? pb::AttributeProto::STRING : type));
   switch (type) {
     case pb::AttributeProto::INT: builder.Set(name, attribute.i()); return {};
     case pb::AttributeProto::FLOAT: builder.Set(name, attribute.f()); return {};
@@ -102,6 +108,13 @@ Status AddAttribute(PrimitiveBuilder& builder, OpKind op, int64_t opset, const s
       Result<Tensor> tensor = tensors.Read(attribute.t());
       if (!tensor.ok()) return std::move(tensor).status().At("attribute '" + Printable(name) + "'");
       builder.Set(name, std::move(tensor).value());
+      return {};
+    }
+    case pb::AttributeProto::TYPE_PROTO: {
+      Symbols of_its_own;
+      Result<ValueType> read = ReadType(attribute.tp(), of_its_own);
+      if (!read.ok()) return std::move(read).status().At("attribute '" + Printable(name) + "'");
+      builder.Set(name, NotationOf(*read));
       return {};
     }
     case pb::AttributeProto::UNDEFINED:

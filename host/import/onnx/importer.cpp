@@ -14,6 +14,7 @@
 #include "import/onnx/model_reader.hpp"
 #include "import/onnx/proto.hpp"
 #include "import/onnx/tensors.hpp"
+#include "import/onnx/value_file.hpp"
 
 namespace deputy::host::onnx_import {
 namespace {
@@ -54,6 +55,12 @@ class OnnxImporter final : public Importer {
     return Printable(tensor.status());
   }
 
+  Result<ModelValue> ReadValue(std::span<const uint8_t> bytes, ValueKind kind, DType dtype) const override {
+    Result<ModelValue> value = ParseValue(bytes, kind, dtype);
+    if (value.ok()) return value;
+    return Printable(value.status());
+  }
+
  private:
   static Result<Graph> ReadModel(const ImportSource& source) {
     DEPUTY_RETURN_IF_ERROR(RefuseForeignFile(source.bytes));
@@ -69,6 +76,20 @@ class OnnxImporter final : public Importer {
     DEPUTY_RETURN_IF_ERROR(Parse(bytes, Message::kTensor, proto));
     ExternalFiles files({});
     return TensorReader(bytes, nullptr, files).Read(proto);
+  }
+
+  static Result<ModelValue> ParseValue(std::span<const uint8_t> bytes, ValueKind kind, DType dtype) {
+    DEPUTY_ASSIGN_OR_RETURN(const ValueParts parts, ReadValueParts(bytes, kind));
+    if (!parts.is_there) return ModelValue();
+    std::vector<Tensor> tensors;
+    for (size_t i = 0; i < parts.tensors.size(); ++i) {
+      Result<Tensor> tensor = ParseTensor(parts.tensors[i]);
+      if (!tensor.ok()) return std::move(tensor).status().At("element " + std::to_string(i));
+      tensors.push_back(std::move(tensor).value());
+    }
+    if (kind == ValueKind::kOptionalTensor) return ModelValue(std::move(tensors.front()));
+    const DType of_elements = tensors.empty() ? dtype : tensors.front().dtype();
+    return ModelValue::Sequence(of_elements, std::move(tensors));
   }
 };
 

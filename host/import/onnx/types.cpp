@@ -13,19 +13,13 @@ int64_t Symbols::DimOf(const std::string& name) {
   return SymbolDim(found->second);
 }
 
-Result<ValueType> ReadType(const pb::TypeProto& proto, Symbols& symbols) {
-  const auto unsupported = [](const char* what) {
-    return Error(StatusCode::kNotSupported, "is {}; only tensors are supported", what);
-  };
-  switch (proto.value_case()) {
-    case pb::TypeProto::kSequenceType: return unsupported("a sequence");
-    case pb::TypeProto::kMapType: return unsupported("a map");
-    case pb::TypeProto::kOptionalType: return unsupported("an optional");
-    case pb::TypeProto::kSparseTensorType: return unsupported("a sparse tensor");
-    case pb::TypeProto::kTensorType: break;
-    default: return ValueType();
-  }
-  const pb::TypeProto::Tensor& tensor = proto.tensor_type();
+namespace {
+
+Status Unsupported(const char* what) {
+  return Error(StatusCode::kNotSupported, "is {}; only tensors, sequences and optionals are supported", what);
+}
+
+Result<ValueType> ReadTensorType(const pb::TypeProto::Tensor& tensor, Symbols& symbols) {
   ValueType type;
   if (tensor.elem_type() != 0) {
     DEPUTY_ASSIGN_OR_RETURN(type.dtype, DTypeFromProto(tensor.elem_type()));
@@ -40,6 +34,35 @@ Result<ValueType> ReadType(const pb::TypeProto& proto, Symbols& symbols) {
     }
   }
   return type;
+}
+
+// Each element of a sequence may have its own number for a symbol.
+Result<ValueType> ReadSequenceType(const pb::TypeProto& element, Symbols& symbols) {
+  if (element.value_case() != pb::TypeProto::kTensorType && element.value_case() != pb::TypeProto::VALUE_NOT_SET)
+    return Unsupported("a sequence of something else than tensors");
+  DEPUTY_ASSIGN_OR_RETURN(ValueType type, ReadTensorType(element.tensor_type(), symbols));
+  for (int64_t& dim : type.dims) dim = IsSymbol(dim) ? kUnknownDim : dim;
+  type.kind = ValueKind::kSequence;
+  return type;
+}
+
+}  // namespace
+
+Result<ValueType> ReadType(const pb::TypeProto& proto, Symbols& symbols) {
+  switch (proto.value_case()) {
+    case pb::TypeProto::kTensorType: return ReadTensorType(proto.tensor_type(), symbols);
+    case pb::TypeProto::kSequenceType: return ReadSequenceType(proto.sequence_type().elem_type(), symbols);
+    case pb::TypeProto::kOptionalType: {
+      DEPUTY_ASSIGN_OR_RETURN(ValueType type, ReadType(proto.optional_type().elem_type(), symbols));
+      if (IsOptional(type.kind)) return Unsupported("an optional of an optional");
+      for (int64_t& dim : type.dims) dim = IsSymbol(dim) ? kUnknownDim : dim;
+      type.kind = HoldsSequence(type.kind) ? ValueKind::kOptionalSequence : ValueKind::kOptionalTensor;
+      return type;
+    }
+    case pb::TypeProto::kMapType: return Unsupported("a map");
+    case pb::TypeProto::kSparseTensorType: return Unsupported("a sparse tensor");
+    default: return ValueType();
+  }
 }
 
 }  // namespace deputy::host::onnx_import

@@ -24,8 +24,8 @@ class Symbols {
   size_t bytes_ = 0;
 };
 
-// Extents of -1 are unknown ones, as some exporters write them. kNotSupported: sequences, maps, optionals and sparse
-// tensors. A type that says nothing gives DType::kUndefined.
+// Extents of -1 are unknown ones, as some exporters write them. kNotSupported: maps, sparse tensors, and sequences and
+// optionals of other things than tensors and sequences of them. A type that says nothing gives DType::kUndefined.
 Result<ValueType> ReadType(const pb::TypeProto& proto, Symbols& symbols);
 
 }  // namespace deputy::host::onnx_import

@@ -4,6 +4,7 @@
 #include "deputy/context.hpp"      // IWYU pragma: export
 #include "deputy/inspect.hpp"      // IWYU pragma: export
 #include "deputy/model.hpp"        // IWYU pragma: export
+#include "deputy/model_value.hpp"  // IWYU pragma: export
 #include "deputy/placement.hpp"    // IWYU pragma: export
 #include "deputy/plugins.hpp"      // IWYU pragma: export
 #include "deputy/status.hpp"       // IWYU pragma: export

@@ -1,6 +1,7 @@
 // A model that is ready to run, and the sessions that run it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "deputy/context.hpp"
 #include "deputy/export.hpp"
+#include "deputy/model_value.hpp"
 #include "deputy/placement.hpp"
 #include "deputy/status.hpp"
 #include "deputy/tensor.hpp"
@@ -19,13 +21,15 @@ namespace deputy {
 // kAuto looks at the first bytes.
 enum class ModelType { kAuto, kOnnx, kDeputy };
 
-// An input or output: -1 stands for an extent that may differ from run to run, `dims` says its name ("batch", "4").
+// An input or output: -1 stands for an extent that may differ from run to run, `dims` says its name ("batch", "4"). Of
+// a sequence, type and extents are those of its elements.
 struct TensorInfo {
   std::string name;
   DType dtype = DType::kUndefined;
   bool ranked = true;
   Shape shape;
   std::vector<std::string> dims;
+  ValueKind kind = ValueKind::kTensor;
 };
 
 // Time of the last Predict.
@@ -58,10 +62,23 @@ class DEPUTY_API Session {
   // Inputs in the model's order, dense. They are read in place and never written. Other shapes than last time make or
   // look up another plan, as Resize does. On return `outputs` has one tensor per output; a tensor that was there before
   // with the right dtype and shape is written in place, so that a caller that keeps its vector causes no allocation.
+  // kFailedPrecondition for a model whose inputs and outputs are not all tensors: PredictValues is for it.
   Status Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs);
 
-  // Prepares for inputs of these shapes, this session only.
+  // The same for models that take or make sequences and optionals; any model can be run so. Sequences are shared with
+  // the model, not copied; no element of `outputs` lies in memory of `inputs`.
+  Status PredictValues(const std::vector<ModelValue>& inputs, std::vector<ModelValue>* outputs);
+
+  // Prepares for inputs of these shapes, this session only. The shape of an input that is no tensor is left empty.
   Status Resize(const std::vector<Shape>& shapes);
+
+  // A Predict that takes longer ends with kDeadlineExceeded, whatever loops the model has. Looked at before each step
+  // and each round of a loop, and handed to the delegates, so that a step of the CPU's own is always run to its end.
+  // Zero, which it is at first: no limit.
+  void SetTimeout(std::chrono::nanoseconds timeout);
+  // Ends the Predict under way, if there is one, with kCancelled, at the next place where a timeout is looked at; the
+  // session can be used as before. Runs that begin later are not touched. [any-thread]
+  void Cancel();
 
   // With profiling the session takes the time of every step. Off by default.
   void EnableProfiling(bool on);
@@ -101,7 +118,7 @@ class DEPUTY_API Model {
 
   Result<Session> CreateSession() const;
 
-  // For the model's own shapes, or for the given ones (one per input). Compiles what is not compiled yet.
+  // For the model's own shapes, or for these: one per input, {} for what is no tensor. Compiles what is not compiled.
   Result<PlacementReport> Placement() const;
   Result<PlacementReport> Placement(const std::vector<Shape>& shapes) const;
 

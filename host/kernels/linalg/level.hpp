@@ -4,7 +4,11 @@
 
 namespace deputy::host::linalg {
 
-enum class Level { kBaseline, kV3, kV4 };  // any CPU of the architecture; AVX2 with FMA; AVX-512 F, BW, CD, DQ, VL
+enum class Level {
+  kBaseline,
+  kV3,
+  kV4
+};  // any CPU of the architecture; AVX2 with FMA and F16C; AVX-512 F, BW, CD, DQ, VL
 
 constexpr const char* NameOf(Level level) {
   switch (level) {

@@ -1,6 +1,10 @@
 // Chooses the module.
 #include "kernels/linalg/linalg.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <atomic>
 
 #include "kernels/linalg/level.hpp"
@@ -19,13 +23,21 @@ std::atomic<Level>& Active() {
   return level;
 }
 
+#if defined(__x86_64__)
+// clang 14 does not know the word.
+bool HasF16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 }  // namespace
 
 bool Available(Level level) {
   switch (level) {
     case Level::kBaseline: return true;
 #if defined(__x86_64__)
-    case Level::kV3: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case Level::kV3: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && HasF16c();
     case Level::kV4:
       return Available(Level::kV3) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&

@@ -51,12 +51,19 @@ struct ElementFunctions {
                      uint8_t* y);
 };
 
+// The functions of halves.hpp; null where the level has no instructions for them.
+struct HalfFunctions {
+  void (*widen)(const uint16_t* x, int64_t count, float* y);
+  void (*narrow)(const float* x, int64_t count, uint16_t* y);
+};
+
 struct Module {
   ModuleFunctions<float> f32;
   ModuleFunctions<double> f64;
   PairFunctions pairs;
   RowFunctions rows;
   ElementFunctions elements;
+  HalfFunctions halves;
 };
 
 extern const Module kModuleBaseline;

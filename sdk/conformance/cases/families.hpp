@@ -32,6 +32,9 @@ void AddGenerationCases(std::vector<Case>& cases, uint64_t seed);
 void AddPatchCases(std::vector<Case>& cases, uint64_t seed);
 void AddOldCases(std::vector<Case>& cases, uint64_t seed);
 void AddFirstCases(std::vector<Case>& cases, uint64_t seed);
+void AddMicrosoftCases(std::vector<Case>& cases, uint64_t seed);
+void AddMicrosoftAttentionCases(std::vector<Case>& cases, uint64_t seed);
+void AddMicrosoftQuantizedCases(std::vector<Case>& cases, uint64_t seed);
 
 using reference::Attribute;
 using reference::Dims;

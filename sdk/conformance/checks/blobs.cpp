@@ -28,7 +28,7 @@ struct Subjects {
   bool IsModel(size_t at) const { return at >= cases.size(); }
   std::string NameOf(size_t at) const { return IsModel(at) ? models[at - cases.size()].label : cases[at].name(); }
   // Subjects of one kind differ in little.
-  std::string KindOf(size_t at) const { return IsModel(at) ? NameOf(at) : cases[at].node.op_type; }
+  std::string KindOf(size_t at) const { return IsModel(at) ? NameOf(at) : cases[at].node.name(); }
   bool IsPlain(size_t at) const { return IsModel(at) || cases[at].label == "plain"; }
   std::unique_ptr<ShownModel> Show(size_t at) const {
     if (IsModel(at)) return std::make_unique<ModelGraph>(models[at - cases.size()]);

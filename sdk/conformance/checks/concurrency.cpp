@@ -125,9 +125,9 @@ void CheckExecutables(TestRun& run, const Cases& cases) {
   for (const size_t most : {size_t{1}, kLanes})
     for (const Case& tested : cases) {
       if (all.size() == kLanes || tested.label.rfind("shape=empty", 0) == 0) continue;
-      if (count[tested.node.op_type] >= most) continue;
+      if (count[tested.node.name()] >= most) continue;
       if (std::optional<Compiled> compiled = CompileCase(*opened.instance, tested, &ignored)) {
-        ++count[tested.node.op_type];
+        ++count[tested.node.name()];
         all.push_back(std::move(*compiled));
       }
     }

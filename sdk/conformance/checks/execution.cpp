@@ -100,7 +100,7 @@ void CheckExecutables(TestRun& run, const std::vector<Case>& cases) {
   std::map<std::string, int> asked;
   std::string ignored;
   for (const Case& tested : cases) {
-    if (all.size() == kMost || ++asked[tested.node.op_type] > kPerOperator) continue;
+    if (all.size() == kMost || ++asked[tested.node.name()] > kPerOperator) continue;
     if (std::optional<Compiled> compiled = CompileCase(*instance, tested, &ignored))
       all.push_back(std::move(*compiled));
   }

@@ -141,8 +141,8 @@ void CheckModels(TestRun& run, const std::vector<Case>& cases) {
   std::string last;
   size_t placed = 0;
   for (const Case& tested : cases) {
-    if (tested.node.op_type == last || tested.label != "plain") continue;
-    last = tested.node.op_type;
+    if (tested.node.name() == last || tested.label != "plain") continue;
+    last = tested.node.name();
     const CaseGraph shown(tested);
     if (shown.expected.empty()) continue;
     const std::vector<uint8_t> bytes = OnnxModel(tested, shown.expected);

@@ -78,7 +78,7 @@ void CheckQueries(TestRun& run, const std::vector<Case>& cases) {
   if (instance == nullptr || other == nullptr) return;
   std::map<std::string, int> asked;
   for (const Case& tested : cases) {
-    if (++asked[tested.node.op_type] > kPerOperator) continue;
+    if (++asked[tested.node.name()] > kPerOperator) continue;
     const CaseGraph shown(tested);
     if (shown.expected.empty()) continue;
     const std::vector<Answer> first = instance->Query(shown.graph), second = instance->Query(shown.graph);

@@ -61,7 +61,7 @@ void RunOperator(TestRun& run, const std::vector<const Case*>& cases) {
 
 std::vector<Test> NumericTests(const std::vector<Case>& cases) {
   std::map<std::string, std::vector<const Case*>> operators;
-  for (const Case& one : cases) operators[one.node.op_type].push_back(&one);
+  for (const Case& one : cases) operators[one.node.name()].push_back(&one);
   std::vector<Test> tests;
   for (const auto& [op_type, all] : operators)
     tests.push_back({"numerics." + op_type, [all = all](TestRun& run) { RunOperator(run, all); }});

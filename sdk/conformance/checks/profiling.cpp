@@ -155,11 +155,11 @@ void CheckEvents(TestRun& run, const std::vector<Case>& cases, const std::vector
   size_t events = 0;
   for (const Case& tested : cases) {
     if (tested.label != "plain" && tested.label != "second=constant") continue;
-    if (operators.size() == kMostOperators || operators.count(tested.node.op_type) != 0) continue;
+    if (operators.size() == kMostOperators || operators.count(tested.node.name()) != 0) continue;
     std::string ignored;
     std::optional<Compiled> compiled = CompileCase(*instance, tested, &ignored);
     if (!compiled) continue;
-    operators.insert(tested.node.op_type);
+    operators.insert(tested.node.name());
     events += Watched(run, *instance, profile, *compiled).Watch();
   }
   for (const ModelCase& model : models) {

@@ -79,7 +79,7 @@ class Subject {
       : run_(run), instance_(instance), resizer_(resizer), compiled_(std::move(compiled)) {}
 
   void Try(const Case& other, bool right_away) {
-    const std::string subject = compiled_.tested->node.op_type + ": " + other.label;
+    const std::string subject = compiled_.tested->node.name() + ": " + other.label;
     const auto fail = [&](const std::string& text) { run_.Failed(subject, text); };
     const CaseGraph shown(other);
     std::string why_not;
@@ -155,12 +155,12 @@ void CheckResized(TestRun& run, const std::vector<Case>& cases) {
   for (const Case& tested : cases) {
     // Weights that cannot change are what devices want.
     if (tested.label != "plain" && tested.label != "second=constant") continue;
-    if (operators.size() == kMostOperators || operators.count(tested.node.op_type) != 0) continue;
+    if (operators.size() == kMostOperators || operators.count(tested.node.name()) != 0) continue;
     const std::vector<Case> others = OtherShapes(tested);
     std::string ignored;
     std::optional<Compiled> compiled = others.empty() ? std::nullopt : CompileCase(*instance, tested, &ignored);
     if (!compiled) continue;
-    operators.insert(tested.node.op_type);
+    operators.insert(tested.node.name());
     Subject subject(run, *instance, resizer, std::move(*compiled));
     for (size_t i = 0; i < others.size(); ++i) subject.Try(others[i], i % 2 == 0);
   }

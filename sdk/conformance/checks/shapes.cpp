@@ -17,7 +17,7 @@ void CheckSeveral(TestRun& run, const std::vector<Case>& cases) {
   std::map<std::string, std::vector<const Case*>> shaped;
   for (const Case& tested : cases)
     if (tested.label.rfind("shape=", 0) == 0 && tested.label.find(' ') == std::string::npos)
-      shaped[tested.node.op_type].push_back(&tested);
+      shaped[tested.node.name()].push_back(&tested);
   size_t operators = 0;
   std::string ignored;
   for (const auto& [type, all] : shaped) {

@@ -68,9 +68,10 @@ std::vector<Tensor> Mod(const Node& node, const Inputs& in) {
 }
 
 std::vector<Tensor> PRelu(const Node&, const Inputs& in) {
+  const bool has_sign = !IsUnsigned(in[0]->dtype);
   return {Join(
       *in[0], *in[1], [](double x, double slope) { return x < 0 ? slope * x : x; },
-      [](int64_t x, int64_t slope) { return x < 0 ? slope * x : x; })};
+      [=](int64_t x, int64_t slope) { return has_sign && x < 0 ? WrappingProduct(slope, x) : x; })};
 }
 
 // Before definition 7 a list of slopes has one for each channel.
@@ -103,20 +104,25 @@ std::vector<Tensor> Bits(const Node&, const Inputs& in) {
   return {Join(*in[0], *in[1], std::plus<>(), Operation())};
 }
 
-template <class Relation>
+using Relation = bool (*)(const Tensor& a, int64_t i, const Tensor& b, int64_t j);
+
+template <Relation kRelation>
 std::vector<Tensor> Compare(const Node&, const Inputs& in) {
   Tensor y(DEPUTY_DTYPE_BOOL, BroadcastDims(in[0]->dims, in[1]->dims));
   for (int64_t i = 0; i < y.count(); ++i) {
     const Dims index = IndexOf(y.dims, i);
-    y.Put(i, static_cast<int64_t>(Relation()(in[0]->Get(BroadcastFlat(in[0]->dims, index)),
-                                             in[1]->Get(BroadcastFlat(in[1]->dims, index)))));
+    y.Put(i, static_cast<int64_t>(
+                 kRelation(*in[0], BroadcastFlat(in[0]->dims, index), *in[1], BroadcastFlat(in[1]->dims, index))));
   }
   return {y};
 }
 
-struct Xor {
-  bool operator()(double a, double b) const { return (a != 0) != (b != 0); }
-};
+bool Greater(const Tensor& a, int64_t i, const Tensor& b, int64_t j) { return Less(b, j, a, i); }
+bool LessOrSame(const Tensor& a, int64_t i, const Tensor& b, int64_t j) { return Less(a, i, b, j) || Same(a, i, b, j); }
+bool GreaterOrSame(const Tensor& a, int64_t i, const Tensor& b, int64_t j) { return LessOrSame(b, j, a, i); }
+bool And(const Tensor& a, int64_t i, const Tensor& b, int64_t j) { return a.Get(i) != 0 && b.Get(j) != 0; }
+bool Or(const Tensor& a, int64_t i, const Tensor& b, int64_t j) { return a.Get(i) != 0 || b.Get(j) != 0; }
+bool Xor(const Tensor& a, int64_t i, const Tensor& b, int64_t j) { return (a.Get(i) != 0) != (b.Get(j) != 0); }
 
 std::vector<Tensor> Fold(const Inputs& in, const RealFunction& real, const WholeFunction& whole) {
   Tensor y = *in[0];
@@ -138,18 +144,23 @@ Tensor Rounded(Tensor wide, deputy_dtype dtype) {
 std::vector<Tensor> Sum(const Node&, const Inputs& in) {
   return {Rounded(Fold(in, std::plus<>(), WrappingSum)[0], in[0]->dtype)};
 }
-std::vector<Tensor> Max(const Node&, const Inputs& in) {
-  return {Rounded(Fold(
-                      in, [](double a, double b) { return std::max(a, b); },
-                      [](int64_t a, int64_t b) { return std::max(a, b); })[0],
-                  in[0]->dtype)};
+// The first of those inputs' elements of which none other is further; a NaN is further than everything.
+std::vector<Tensor> Furthest(const Inputs& in, Relation beyond) {
+  Dims dims;
+  for (const Tensor* input : in) dims = BroadcastDims(dims, input->dims);
+  Tensor y(in[0]->dtype, dims);
+  for (int64_t i = 0; i < y.count(); ++i) {
+    const Dims index = IndexOf(dims, i);
+    y.Copy(i, *in[0], BroadcastFlat(in[0]->dims, index));
+    for (const Tensor* input : in) {
+      const int64_t at = BroadcastFlat(input->dims, index);
+      if (IsNaN(*input, at) || beyond(*input, at, y, i)) y.Copy(i, *input, at);
+    }
+  }
+  return {y};
 }
-std::vector<Tensor> Min(const Node&, const Inputs& in) {
-  return {Rounded(Fold(
-                      in, [](double a, double b) { return std::min(a, b); },
-                      [](int64_t a, int64_t b) { return std::min(a, b); })[0],
-                  in[0]->dtype)};
-}
+std::vector<Tensor> Max(const Node&, const Inputs& in) { return Furthest(in, Greater); }
+std::vector<Tensor> Min(const Node&, const Inputs& in) { return Furthest(in, Less); }
 std::vector<Tensor> Mean(const Node&, const Inputs& in) {
   Tensor sum = Fold(in, std::plus<>(), WrappingSum)[0];
   for (double& value : sum.real) value /= static_cast<double>(in.size());
@@ -170,23 +181,23 @@ std::vector<Tensor> Where(const Node&, const Inputs& in) {
 
 KernelRows BinaryKernels() {
   return {{"Add", Aligned<Add>},
-          {"And", Aligned<Compare<std::logical_and<>>>},
+          {"And", Aligned<Compare<And>>},
           {"BitShift", BitShift},
           {"BitwiseAnd", Bits<std::bit_and<>>},
           {"BitwiseOr", Bits<std::bit_or<>>},
           {"BitwiseXor", Bits<std::bit_xor<>>},
           {"Div", Aligned<Div>},
-          {"Equal", Aligned<Compare<std::equal_to<>>>},
-          {"Greater", Aligned<Compare<std::greater<>>>},
-          {"GreaterOrEqual", Compare<std::greater_equal<>>},
-          {"Less", Aligned<Compare<std::less<>>>},
-          {"LessOrEqual", Compare<std::less_equal<>>},
+          {"Equal", Aligned<Compare<Same>>},
+          {"Greater", Aligned<Compare<Greater>>},
+          {"GreaterOrEqual", Compare<GreaterOrSame>},
+          {"Less", Aligned<Compare<Less>>},
+          {"LessOrEqual", Compare<LessOrSame>},
           {"Max", Max},
           {"Mean", Mean},
           {"Min", Min},
           {"Mod", Mod},
           {"Mul", Aligned<Mul>},
-          {"Or", Aligned<Compare<std::logical_or<>>>},
+          {"Or", Aligned<Compare<Or>>},
           {"PRelu", PReluOfChannels},
           {"Pow", Aligned<Pow>},
           {"Sub", Aligned<Sub>},

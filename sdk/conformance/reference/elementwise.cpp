@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
+#include <map>
 
 #include "reference/node.hpp"
 
@@ -29,7 +29,6 @@ std::vector<Tensor> MapWhole(const Tensor& x, const std::function<int64_t(int64_
 double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double Softplus(double x) { return x > 30 ? x : std::log1p(std::exp(x)); }
 double Softsign(double x) { return x / (1 + std::fabs(x)); }
-double Relu(double x) { return x > 0 ? x : (std::isnan(x) ? x : 0); }
 double Reciprocal(double x) { return 1 / x; }
 double HardSwish(double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }
 double Mish(double x) { return x * std::tanh(Softplus(x)); }
@@ -56,13 +55,21 @@ double Acosh(double x) { return std::acosh(x); }
 double Atanh(double x) { return std::atanh(x); }
 
 std::vector<Tensor> Abs(const Node&, const Inputs& in) {
-  if (!IsReal(in[0]->dtype)) return MapWhole(*in[0], [](int64_t v) { return v < 0 ? -v : v; });
+  if (IsUnsigned(in[0]->dtype)) return {*in[0]};
+  if (!IsReal(in[0]->dtype))
+    return MapWhole(*in[0], [](int64_t v) { return v < 0 ? static_cast<int64_t>(-static_cast<uint64_t>(v)) : v; });
   return Map(*in[0], [](double v) { return std::fabs(v); });
 }
 
 std::vector<Tensor> Neg(const Node&, const Inputs& in) {
-  if (!IsReal(in[0]->dtype)) return MapWhole(*in[0], [](int64_t v) { return -v; });
+  if (!IsReal(in[0]->dtype))
+    return MapWhole(*in[0], [](int64_t v) { return static_cast<int64_t>(-static_cast<uint64_t>(v)); });
   return Map(*in[0], [](double v) { return -v; });
+}
+
+std::vector<Tensor> Relu(const Node&, const Inputs& in) {
+  if (!IsReal(in[0]->dtype)) return MapWhole(*in[0], [](int64_t v) { return v > 0 ? v : 0; });
+  return Map(*in[0], [](double x) { return x > 0 ? x : (std::isnan(x) ? x : 0); });
 }
 
 std::vector<Tensor> BitwiseNot(const Node&, const Inputs& in) {
@@ -114,16 +121,23 @@ std::vector<Tensor> Gelu(const Node& node, const Inputs& in) {
   return Map(*in[0], [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); });
 }
 
+// A limit of Clip: an input, or an attribute before definition 11. NULL: there is none.
+const Tensor* Limit(const Node& node, const Inputs& in, size_t input, const char* name, Tensor& made) {
+  if (node.since_version >= 11 || !node.Has(name)) return At(in, input);
+  made = Tensor(in[0]->dtype, {});
+  made.Put(0, node.Float(name, 0));
+  return &made;
+}
+
 std::vector<Tensor> Clip(const Node& node, const Inputs& in) {
-  constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  double low = -kInfinite, high = kInfinite;
-  if (node.since_version < 11) {
-    if (node.Has("min")) low = node.Float("min", 0);
-    if (node.Has("max")) high = node.Float("max", 0);
+  Tensor y = *in[0], made_low, made_high;
+  const Tensor* low = Limit(node, in, 1, "min", made_low);
+  const Tensor* high = Limit(node, in, 2, "max", made_high);
+  for (int64_t i = 0; i < y.count(); ++i) {
+    if (low != nullptr && Less(y, i, *low, 0)) y.Copy(i, *low, 0);
+    if (high != nullptr && Less(*high, 0, y, i)) y.Copy(i, *high, 0);
   }
-  if (At(in, 1) != nullptr) low = in[1]->Get(0);
-  if (At(in, 2) != nullptr) high = in[2]->Get(0);
-  return Map(*in[0], [=](double x) { return std::min(high, std::max(low, x)); });
+  return {y};
 }
 
 Tensor Converted(const Tensor& x, deputy_dtype to) {
@@ -139,7 +153,18 @@ Tensor Converted(const Tensor& x, deputy_dtype to) {
   return y;
 }
 
+// The first definition of Cast names a type by its word.
+deputy_dtype Named(const std::string& word) {
+  static const auto* const words = new std::map<std::string, deputy_dtype>{
+      {"FLOAT", DEPUTY_DTYPE_FLOAT32},  {"UINT8", DEPUTY_DTYPE_UINT8},   {"INT8", DEPUTY_DTYPE_INT8},
+      {"UINT16", DEPUTY_DTYPE_UINT16},  {"INT16", DEPUTY_DTYPE_INT16},   {"INT32", DEPUTY_DTYPE_INT32},
+      {"INT64", DEPUTY_DTYPE_INT64},    {"BOOL", DEPUTY_DTYPE_BOOL},     {"FLOAT16", DEPUTY_DTYPE_FLOAT16},
+      {"DOUBLE", DEPUTY_DTYPE_FLOAT64}, {"UINT32", DEPUTY_DTYPE_UINT32}, {"UINT64", DEPUTY_DTYPE_UINT64}};
+  return words->at(word);
+}
+
 std::vector<Tensor> Cast(const Node& node, const Inputs& in) {
+  if (node.since_version < 6) return {Converted(*in[0], Named(node.String("to", "FLOAT")))};
   return {Converted(*in[0], static_cast<deputy_dtype>(node.Int("to", DEPUTY_DTYPE_FLOAT32)))};
 }
 std::vector<Tensor> CastLike(const Node&, const Inputs& in) { return {Converted(*in[0], in[1]->dtype)}; }
@@ -151,7 +176,7 @@ std::vector<Tensor> Test(const Node& node, const Inputs& in) {
   return {y};
 }
 
-bool IsNaN(double x, const Node&) { return std::isnan(x); }
+bool IsNotANumber(double x, const Node&) { return std::isnan(x); }
 bool IsInf(double x, const Node& node) {
   return std::isinf(x) && node.Int(x > 0 ? "detect_positive" : "detect_negative", 1) != 0;
 }
@@ -197,14 +222,14 @@ KernelRows ElementwiseKernels() {
           {"HardSwish", Plain<HardSwish>},
           {"Identity", Identity},
           {"IsInf", Test<IsInf>},
-          {"IsNaN", Test<IsNaN>},
+          {"IsNaN", Test<IsNotANumber>},
           {"LeakyRelu", LeakyRelu},
           {"Log", Plain<Log>},
           {"Mish", Plain<Mish>},
           {"Neg", Neg},
           {"Not", Plain<NegateBits>},
           {"Reciprocal", Plain<Reciprocal>},
-          {"Relu", Plain<Relu>},
+          {"Relu", Relu},
           {"Round", Plain<RoundHalfEven>},
           {"Selu", Selu},
           {"Shrink", Shrink},

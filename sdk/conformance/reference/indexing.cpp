@@ -69,8 +69,10 @@ void Update(Tensor& y, int64_t at, const Tensor& updates, int64_t i, const std::
   if (how == "none") y.Copy(at, updates, i);
   if (how == "add") y.Put(at, old + update);
   if (how == "mul") y.Put(at, old * update);
-  if (how == "max") y.Put(at, std::max(old, update));
-  if (how == "min") y.Put(at, std::min(old, update));
+  // What is no number stays none.
+  const bool none = IsNaN(updates, i);
+  if (how == "max" && (none || Less(y, at, updates, i))) y.Copy(at, updates, i);
+  if (how == "min" && (none || Less(updates, i, y, at))) y.Copy(at, updates, i);
 }
 
 std::vector<Tensor> ScatterElements(const Node& node, const Inputs& in) {
@@ -123,8 +125,8 @@ std::vector<Tensor> ArgReduce(const Node& node, const Inputs& in) {
   ForRows(x, axis, [&](int64_t row, int64_t begin, int64_t step, int64_t length) {
     int64_t best = 0;
     for (int64_t i = 1; i < length; ++i) {
-      const double value = x.Get(begin + i * step), kept = x.Get(begin + best * step);
-      if ((kLargest ? value > kept : value < kept) || (last && value == kept)) best = i;
+      const int64_t at = begin + i * step, kept = begin + best * step;
+      if ((kLargest ? Less(x, kept, x, at) : Less(x, at, x, kept)) || (last && Same(x, at, x, kept))) best = i;
     }
     y.Put(row, best);
   });
@@ -143,8 +145,7 @@ std::vector<Tensor> TopK(const Node& node, const Inputs& in) {
     std::vector<int64_t> order(static_cast<size_t>(length));
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      return largest ? x.Get(begin + a * step) > x.Get(begin + b * step)
-                     : x.Get(begin + a * step) < x.Get(begin + b * step);
+      return largest ? Less(x, begin + b * step, x, begin + a * step) : Less(x, begin + a * step, x, begin + b * step);
     });
     for (int64_t i = 0; i < k; ++i) {
       const int64_t to = row / step * step * k + row % step + i * step, from = order[static_cast<size_t>(i)];

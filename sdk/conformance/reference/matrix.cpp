@@ -46,33 +46,36 @@ std::vector<Tensor> MatMul(const Node&, const Inputs& in) {
                           a.dims, b.dims, [&](int64_t i) { return a.Get(i); }, [&](int64_t i) { return b.Get(i); }))};
 }
 
-// A zero point of one number, or one for each row of the left and each column of the right.
-double LeftZero(const Tensor& a, const Tensor* zero, int64_t i) {
-  if (zero == nullptr) return 0;
-  return zero->Get(zero->count() == 1 ? 0 : i / a.dims.back() % zero->count());
+// What holds for element `i` of a factor: one number for all, one for each row of the left factor or column of the
+// right one, or one for each of those of every matrix, in a tensor of the factor's rank.
+int64_t Parameter(const Dims& factor, const Tensor& parameter, bool left, int64_t i) {
+  if (parameter.count() == 1) return 0;
+  if (parameter.rank() == factor.size()) return BroadcastFlat(parameter.dims, IndexOf(factor, i));
+  return left ? i / factor.back() % parameter.count() : i % factor.back();
 }
-double RightZero(const Tensor& b, const Tensor* zero, int64_t i) {
-  if (zero == nullptr) return 0;
-  return zero->Get(zero->count() == 1 ? 0 : i % b.dims.back());
+
+double Centered(const Tensor& factor, const Tensor* zero, bool left, int64_t i) {
+  return factor.Get(i) - (zero == nullptr ? 0 : zero->Get(Parameter(factor.dims, *zero, left, i)));
 }
 
 std::vector<Tensor> MatMulInteger(const Node&, const Inputs& in) {
   const Tensor &a = *in[0], &b = *in[1];
   const Tensor *a_zero = At(in, 2), *b_zero = At(in, 3);
   return {As(DEPUTY_DTYPE_INT32, Product(
-                                     a.dims, b.dims, [&](int64_t i) { return a.Get(i) - LeftZero(a, a_zero, i); },
-                                     [&](int64_t i) { return b.Get(i) - RightZero(b, b_zero, i); }))};
+                                     a.dims, b.dims, [&](int64_t i) { return Centered(a, a_zero, true, i); },
+                                     [&](int64_t i) { return Centered(b, b_zero, false, i); }))};
 }
 
 std::vector<Tensor> QLinearMatMul(const Node&, const Inputs& in) {
   const Tensor &a = *in[0], &b = *in[3], &y_zero = *in[7];
   const Tensor sum = Product(
-      a.dims, b.dims, [&](int64_t i) { return a.Get(i) - LeftZero(a, in[2], i); },
-      [&](int64_t i) { return b.Get(i) - RightZero(b, in[5], i); });
+      a.dims, b.dims,
+      [&](int64_t i) { return Centered(a, in[2], true, i) * in[1]->Get(Parameter(a.dims, *in[1], true, i)); },
+      [&](int64_t i) { return Centered(b, in[5], false, i) * in[4]->Get(Parameter(b.dims, *in[4], false, i)); });
   Tensor y(y_zero.dtype, sum.dims);
   const double low = y.dtype == DEPUTY_DTYPE_INT8 ? -128 : 0, high = y.dtype == DEPUTY_DTYPE_INT8 ? 127 : 255;
   for (int64_t i = 0; i < y.count(); ++i) {
-    const double real = sum.Get(i) * in[1]->Get(0) * in[4]->Get(0) / in[6]->Get(0);
+    const double real = sum.Get(i) / in[6]->Get(0);
     const double whole = std::nearbyint(real) + y_zero.Get(0);
     y.Put(i, whole < low ? low : (whole > high ? high : whole));
   }

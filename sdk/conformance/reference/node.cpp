@@ -1,5 +1,6 @@
 #include "reference/node.hpp"
 
+#include <cctype>
 #include <initializer_list>
 
 namespace deputy::conformance::reference {
@@ -9,12 +10,13 @@ const std::map<std::string, Kernel>& AllKernels() {
   static const auto* const kernels = [] {
     auto* all = new std::map<std::string, Kernel>;
     for (const KernelRows& family :
-         {ElementwiseKernels(),   BinaryKernels(),    ConvolutionKernels(), PoolingKernels(),   MatrixKernels(),
-          NormalizationKernels(), MovementKernels(),  IndexingKernels(),    ReductionKernels(), ResizeKernels(),
-          QuantizationKernels(),  RecurrentKernels(), EinsumKernels(),      AttentionKernels(), SamplingKernels(),
-          DetectionKernels(),     SignalKernels(),    LossKernels(),        SelectionKernels(), GenerationKernels(),
-          PatchKernels()})
-      for (const KernelRow& row : family) all->emplace(row.op_type, row.kernel);
+         {ElementwiseKernels(), BinaryKernels(),        ConvolutionKernels(),        PoolingKernels(),
+          MatrixKernels(),      NormalizationKernels(), MovementKernels(),           IndexingKernels(),
+          ReductionKernels(),   ResizeKernels(),        QuantizationKernels(),       RecurrentKernels(),
+          EinsumKernels(),      AttentionKernels(),     SamplingKernels(),           DetectionKernels(),
+          SignalKernels(),      LossKernels(),          SelectionKernels(),          GenerationKernels(),
+          PatchKernels(),       MicrosoftKernels(),     MicrosoftAttentionKernels(), MicrosoftQuantizedKernels()})
+      for (const KernelRow& row : family) all->emplace(row.name, row.kernel);
     return all;
   }();
   return *kernels;
@@ -70,6 +72,13 @@ Attribute Attribute::OfTensor(Tensor value) {
   return made;
 }
 
+std::string Node::name() const {
+  if (domain.empty()) return op_type;
+  std::string vendor = domain.substr(domain.rfind('.') + 1);
+  vendor[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(vendor[0])));
+  return vendor + "_" + op_type;
+}
+
 int64_t Node::Int(const std::string& name, int64_t otherwise) const {
   const Attribute* found = Find(*this, name);
   return found == nullptr ? otherwise : found->i;
@@ -97,21 +106,24 @@ std::vector<std::string> Node::Strings(const std::string& name, std::vector<std:
 }
 
 std::vector<int64_t> ListOf(const Tensor& tensor) {
+  if (!IsReal(tensor.dtype)) return tensor.whole;
   std::vector<int64_t> list;
   for (int64_t i = 0; i < tensor.count(); ++i) list.push_back(static_cast<int64_t>(tensor.Get(i)));
   return list;
 }
 
 std::vector<Tensor> Compute(const Node& node, const Inputs& inputs) {
-  const auto found = AllKernels().find(node.op_type);
-  if (found == AllKernels().end() || !node.domain.empty()) return {};
+  const auto found = AllKernels().find(node.name());
+  if (found == AllKernels().end()) return {};
   return found->second(node, inputs);
 }
 
 const std::vector<Absence>& Absences() {
   const char* const draws = "it draws numbers: no result is the right one";
+  const char* const no_tensor = "it takes or makes sequences or optionals, which are never shown to a plugin";
   static const auto* const absences = new std::vector<Absence>{
       {"Bernoulli", draws},
+      {"ConcatFromSequence", no_tensor},
       {"Multinomial", draws},
       {"RandomNormal", draws},
       {"RandomNormalLike", draws},
@@ -119,10 +131,21 @@ const std::vector<Absence>& Absences() {
       {"RandomUniformLike", draws},
       {"If", "control flow: its attributes are graphs, which a node shown to a plugin does not have"},
       {"Loop", "control flow: its attribute is a graph, which a node shown to a plugin does not have"},
-      {"Scan", "control flow: its attribute is a graph, which a node shown to a plugin does not have"}};
+      {"Optional", no_tensor},
+      {"OptionalGetElement", no_tensor},
+      {"OptionalHasElement", no_tensor},
+      {"Scan", "control flow: its attribute is a graph, which a node shown to a plugin does not have"},
+      {"SequenceAt", no_tensor},
+      {"SequenceConstruct", no_tensor},
+      {"SequenceEmpty", no_tensor},
+      {"SequenceErase", no_tensor},
+      {"SequenceInsert", no_tensor},
+      {"SequenceLength", no_tensor},
+      {"SequenceMap", no_tensor},
+      {"SplitToSequence", no_tensor}};
   return *absences;
 }
 
-bool Knows(const std::string& op_type) { return AllKernels().count(op_type) != 0; }
+bool Knows(const std::string& name) { return AllKernels().count(name) != 0; }
 
 }  // namespace deputy::conformance::reference

@@ -40,6 +40,8 @@ struct Node {
   Attributes attributes;
   size_t output_count = 1;  // as many as are asked for
 
+  // The operator as the SDK's list names it: "Attention", and "Microsoft_Attention" of com.microsoft's.
+  std::string name() const;
   bool Has(const std::string& name) const { return attributes.count(name) != 0; }
   int64_t Int(const std::string& name, int64_t otherwise) const;
   double Float(const std::string& name, float otherwise) const;
@@ -58,7 +60,7 @@ std::vector<int64_t> ListOf(const Tensor& tensor);
 
 using Kernel = std::vector<Tensor> (*)(const Node& node, const Inputs& inputs);
 struct KernelRow {
-  const char* op_type;
+  const char* name;  // of the operator in the SDK's list
   Kernel kernel;
 };
 using KernelRows = std::vector<KernelRow>;
@@ -66,7 +68,7 @@ using KernelRows = std::vector<KernelRow>;
 // The outputs of a node, computed the obvious way; empty for an operator that the oracle does not know, and in
 // training.
 std::vector<Tensor> Compute(const Node& node, const Inputs& inputs);
-bool Knows(const std::string& op_type);
+bool Knows(const std::string& name);
 
 // The operators of the SDK's list that the oracle does not know on purpose, each with the reason.
 struct Absence {
@@ -96,5 +98,8 @@ KernelRows LossKernels();
 KernelRows SelectionKernels();
 KernelRows GenerationKernels();
 KernelRows PatchKernels();
+KernelRows MicrosoftKernels();
+KernelRows MicrosoftAttentionKernels();
+KernelRows MicrosoftQuantizedKernels();
 
 }  // namespace deputy::conformance::reference

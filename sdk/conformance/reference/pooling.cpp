@@ -7,6 +7,11 @@
 namespace deputy::conformance::reference {
 namespace {
 
+// The first definition has it as a float.
+double PowerOf(const Node& node) {
+  return node.since_version < 2 ? node.Float("p", 2) : static_cast<double>(node.Int("p", 2));
+}
+
 Dims PooledDims(const Tensor& x, const Window& window) {
   Dims dims = {x.dims[0], x.dims[1]};
   dims.insert(dims.end(), window.out.begin(), window.out.end());
@@ -85,7 +90,7 @@ std::vector<Tensor> AveragePool(const Node& node, const Inputs& in) {
 }
 
 std::vector<Tensor> LpPool(const Node& node, const Inputs& in) {
-  const auto p = static_cast<double>(node.Int("p", 2));
+  const double p = PowerOf(node);
   return {SumPool(
       node, *in[0], [=](double v) { return std::pow(std::fabs(v), p); },
       [=](double sum, int64_t, int64_t) { return std::pow(sum, 1 / p); })};
@@ -115,7 +120,7 @@ std::vector<Tensor> GlobalMaxPool(const Node&, const Inputs& in) {
       [](double best, double) { return best; });
 }
 std::vector<Tensor> GlobalLpPool(const Node& node, const Inputs& in) {
-  const auto p = static_cast<double>(node.Int("p", 2));
+  const double p = PowerOf(node);
   return Global(
       *in[0], 0.0, [=](double a, double b) { return a + std::pow(std::fabs(b), p); },
       [=](double sum, double) { return std::pow(sum, 1 / p); });

@@ -10,6 +10,7 @@ namespace {
 
 struct Axis {
   int64_t in = 1, out = 1;
+  double length = 1;                     // what `out` is before it is rounded down
   double scale = 1, begin = 0, end = 1;  // the region of interest, as parts of the extent
 };
 
@@ -20,16 +21,17 @@ struct Tap {
 
 double Position(const Axis& axis, int64_t i, const std::string& mode) {
   const auto x = static_cast<double>(i), in = static_cast<double>(axis.in), out = static_cast<double>(axis.out);
+  const double length = axis.length;
   if (mode == "asymmetric") return x / axis.scale;
-  if (mode == "align_corners") return axis.out == 1 ? 0 : x * (in - 1) / (out - 1);
+  if (mode == "align_corners") return length == 1 ? 0 : x * (in - 1) / (length - 1);
   if (mode == "pytorch_half_pixel") return axis.out == 1 ? 0 : (x + 0.5) / axis.scale - 0.5;
   if (mode == "half_pixel_symmetric") {
     const double wanted = in * axis.scale, center = in / 2;
     return center * (1 - out / wanted) + (x + 0.5) / axis.scale - 0.5;
   }
   if (mode == "tf_crop_and_resize")
-    return axis.out == 1 ? 0.5 * (axis.begin + axis.end) * (in - 1)
-                         : axis.begin * (in - 1) + x * (axis.end - axis.begin) * (in - 1) / (out - 1);
+    return length <= 1 ? 0.5 * (axis.begin + axis.end) * (in - 1)
+                       : axis.begin * (in - 1) + x * (axis.end - axis.begin) * (in - 1) / (length - 1);
   return (x + 0.5) / axis.scale - 0.5;
 }
 
@@ -84,7 +86,10 @@ std::vector<int64_t> AxesOf(const Node& node, size_t rank) {
 std::vector<Axis> Layout(const Node& node, const Inputs& in) {
   const Tensor& x = *in[0];
   std::vector<Axis> axes(x.rank());
-  for (size_t i = 0; i < x.rank(); ++i) axes[i].in = axes[i].out = x.dims[i];
+  for (size_t i = 0; i < x.rank(); ++i) {
+    axes[i].in = axes[i].out = x.dims[i];
+    axes[i].length = static_cast<double>(x.dims[i]);
+  }
   const std::vector<int64_t> chosen = AxesOf(node, x.rank());
   const Tensor *roi = At(in, 1), *scales = At(in, 2), *sizes = At(in, 3);
   const std::string policy = node.String("keep_aspect_ratio_policy", "stretch");
@@ -95,11 +100,13 @@ std::vector<Axis> Layout(const Node& node, const Inputs& in) {
     if (sizes != nullptr && sizes->count() > 0) {
       axis.out = static_cast<int64_t>(sizes->Get(at));
       axis.scale = static_cast<double>(axis.out) / static_cast<double>(axis.in);
+      axis.length = static_cast<double>(axis.out);
       const bool better = policy == "not_larger" ? axis.scale < common : axis.scale > common;
       if (i == 0 || better) common = axis.scale;
     } else {
       axis.scale = scales->Get(at);
-      axis.out = static_cast<int64_t>(std::floor(static_cast<double>(axis.in) * axis.scale));
+      axis.length = static_cast<double>(axis.in) * axis.scale;
+      axis.out = static_cast<int64_t>(std::floor(axis.length));
     }
     if (roi != nullptr && roi->count() > 0) {
       axis.begin = roi->Get(at);
@@ -111,6 +118,7 @@ std::vector<Axis> Layout(const Node& node, const Inputs& in) {
     Axis& axis = axes[FromFront(i, x.rank())];
     axis.scale = common;
     axis.out = static_cast<int64_t>(std::floor(common * static_cast<double>(axis.in) + 0.5));
+    axis.length = static_cast<double>(axis.out);
   }
   return axes;
 }

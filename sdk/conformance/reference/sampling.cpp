@@ -133,6 +133,8 @@ std::vector<Tensor> AffineGrid(const Node& node, const Inputs& in) {
     for (int64_t d = 0; d < rank; ++d) {
       const auto position = static_cast<double>(at[static_cast<size_t>(rank - d)]);
       const auto extent = static_cast<double>(dims[static_cast<size_t>(rank - d)]);
+      // Of one element alone ONNX's words have no step; it is in the middle, as PyTorch has it.
+      if (corners && extent == 1) continue;
       const double step = corners ? 2 / (extent - 1) : 2 / extent;
       sum += theta.Get(row + d) * (corners ? -1 + position * step : -1 + (position + 0.5) * step);
     }

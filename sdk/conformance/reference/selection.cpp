@@ -53,7 +53,7 @@ std::vector<Tensor> Unique(const Node& node, const Inputs& in) {
   const auto compare = [&](int64_t a, int64_t b) {
     const Tensor &left = parts[static_cast<size_t>(a)], &right = parts[static_cast<size_t>(b)];
     for (int64_t i = 0; i < left.count(); ++i)
-      if (left.Get(i) != right.Get(i)) return left.Get(i) < right.Get(i) ? -1 : 1;
+      if (!Same(left, i, right, i)) return Less(left, i, right, i) ? -1 : 1;
     return 0;
   };
   Dims firsts, inverse, counts;

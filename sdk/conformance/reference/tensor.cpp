@@ -78,6 +78,23 @@ bool IsReal(deputy_dtype dtype) {
          dtype == DEPUTY_DTYPE_BFLOAT16;
 }
 
+bool IsUnsigned(deputy_dtype dtype) {
+  return dtype == DEPUTY_DTYPE_UINT8 || dtype == DEPUTY_DTYPE_UINT16 || dtype == DEPUTY_DTYPE_UINT32 ||
+         dtype == DEPUTY_DTYPE_UINT64;
+}
+
+int64_t Least(deputy_dtype dtype) {
+  if (IsUnsigned(dtype) || dtype == DEPUTY_DTYPE_BOOL) return 0;
+  return std::numeric_limits<int64_t>::min() >> (64 - 8 * BytesOf(dtype));
+}
+
+int64_t Most(deputy_dtype dtype) {
+  if (dtype == DEPUTY_DTYPE_BOOL) return 1;
+  const size_t unused = 64 - 8 * BytesOf(dtype);
+  if (IsUnsigned(dtype)) return static_cast<int64_t>(std::numeric_limits<uint64_t>::max() >> unused);
+  return std::numeric_limits<int64_t>::max() >> unused;
+}
+
 size_t BytesOf(deputy_dtype dtype) {
   switch (dtype) {
     case DEPUTY_DTYPE_UINT8:
@@ -150,6 +167,23 @@ void Tensor::Copy(int64_t i, const Tensor& source, int64_t from) {
     real[static_cast<size_t>(i)] = source.real[static_cast<size_t>(from)];
   else
     whole[static_cast<size_t>(i)] = source.whole[static_cast<size_t>(from)];
+}
+
+bool Less(const Tensor& a, int64_t i, const Tensor& b, int64_t j) {
+  const auto left = static_cast<size_t>(i), right = static_cast<size_t>(j);
+  if (IsReal(a.dtype)) return a.real[left] < b.real[right];
+  if (a.dtype == DEPUTY_DTYPE_UINT64)
+    return static_cast<uint64_t>(a.whole[left]) < static_cast<uint64_t>(b.whole[right]);
+  return a.whole[left] < b.whole[right];
+}
+
+bool Same(const Tensor& a, int64_t i, const Tensor& b, int64_t j) {
+  const auto left = static_cast<size_t>(i), right = static_cast<size_t>(j);
+  return IsReal(a.dtype) ? a.real[left] == b.real[right] : a.whole[left] == b.whole[right];
+}
+
+bool IsNaN(const Tensor& tensor, int64_t i) {
+  return IsReal(tensor.dtype) && std::isnan(tensor.real[static_cast<size_t>(i)]);
 }
 
 double Round(deputy_dtype dtype, double value) {

@@ -14,6 +14,10 @@ using Dims = std::vector<int64_t>;
 
 int64_t CountOf(const Dims& dims);
 bool IsReal(deputy_dtype dtype);
+bool IsUnsigned(deputy_dtype dtype);
+// The ends of an integer type, uint64 by its bits.
+int64_t Least(deputy_dtype dtype);
+int64_t Most(deputy_dtype dtype);
 size_t BytesOf(deputy_dtype dtype);  // of one element
 const char* NameOf(deputy_dtype dtype);
 
@@ -35,6 +39,11 @@ struct Tensor {
   // Element `from` of a tensor of the same type, bit for bit.
   void Copy(int64_t i, const Tensor& source, int64_t from);
 };
+
+// Where an element stands beside another one of its type, exactly: whole numbers may be too large for a double.
+bool Less(const Tensor& a, int64_t i, const Tensor& b, int64_t j);
+bool Same(const Tensor& a, int64_t i, const Tensor& b, int64_t j);
+bool IsNaN(const Tensor& tensor, int64_t i);
 
 // The nearest value that the type holds, ties to even.
 double Round(deputy_dtype dtype, double value);

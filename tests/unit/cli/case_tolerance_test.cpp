@@ -49,7 +49,7 @@ TEST(CaseTolerance, QuantizedModelsMayBeAStepOff) {
 }
 
 TEST(CaseTolerance, FlagsGoFirst) {
-  const Tolerance tolerance = ToleranceFor({0.5, 0.25, 0.125, 0.0625}, DType::kFloat16, {true, true});
+  const Tolerance tolerance = ToleranceFor({0.5, 0.25, 0.125, 0.0625}, DType::kFloat16, {true, true, ""});
   EXPECT_EQ(tolerance.rtol, 0.5);
   EXPECT_EQ(tolerance.atol, 0.25);
   EXPECT_EQ(tolerance.atol_scale, 0.125);

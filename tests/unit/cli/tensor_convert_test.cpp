@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "cli/element.hpp"
+
 namespace deputy::cli {
 namespace {
 

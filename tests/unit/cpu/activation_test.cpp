@@ -26,5 +26,11 @@ TEST(Shrink, SmallNumbersVanish) {
   ExpectFloats(RunNode(MakeShrink, builder, {Numbers()})[0], {-1.5f, 0, 0, 0.5f, 2.5f});
 }
 
+TEST(Shrink, OfIntegersIsCutOff) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "Shrink", 9).Set("lambd", 0.75f).Set("bias", 0.5f);
+  const Tensor x = TensorOf<int8_t>({4}, {-3, 0, 1, 4});
+  EXPECT_EQ(ValuesOf<int8_t>(RunNode(MakeShrink, builder, {x})[0]), (std::vector<int8_t>{-2, 0, 0, 3}));
+}
+
 }  // namespace
 }  // namespace deputy::host

@@ -123,5 +123,12 @@ TEST(Where, AllThreeInputsBroadcast) {
   EXPECT_EQ(ValuesOf<int64_t>(out), (std::vector<int64_t>{1, 2, 9, 9}));
 }
 
+TEST(Sum, OfFloat16DoesNotOverflowOnTheWay) {
+  const auto half = [](uint16_t bits) { return TensorOf<uint16_t>({1}, {bits}, DType::kFloat16); };
+  const std::vector<Tensor> terms = {half(0x7bff), half(0x7bff), half(0xfbff)};  // the largest number
+  EXPECT_EQ(ValuesOf<uint16_t>(RunNode(MakeSum, PrimitiveBuilder("", "Sum", 13), terms)[0]),
+            (std::vector<uint16_t>{0x7bff}));
+}
+
 }  // namespace
 }  // namespace deputy::host

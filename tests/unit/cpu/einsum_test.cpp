@@ -83,5 +83,11 @@ TEST(Einsum, EquationsThatAreNoneAreRefused) {
   EXPECT_EQ(failure("i,j"), "the equation has 2 operands, the node 1");
 }
 
+TEST(Einsum, SmallIntegersWrap) {
+  const std::vector<Tensor> out =
+      RunNode(MakeEinsum, Einsum("i,i->"), {TensorOf<int8_t>({2}, {100, 2}), TensorOf<int8_t>({2}, {2, 3})});
+  EXPECT_EQ(ValuesOf<int8_t>(out[0]), (std::vector<int8_t>{-50}));
+}
+
 }  // namespace
 }  // namespace deputy::host

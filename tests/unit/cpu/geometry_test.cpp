@@ -94,5 +94,32 @@ TEST(Det, SingularMatricesGiveZero) {
       {-2, 0});
 }
 
+TEST(GridSample, IntegersAreTakenAsTheyAre) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "GridSample", 20).Set("mode", std::string("nearest"));
+  const int64_t large = INT64_MAX;
+  const std::vector<Tensor> out = RunNode(
+      MakeGridSample, builder,
+      {TensorOf<int64_t>({1, 1, 1, 2}, {large, large - 1}), TensorOf<float>({1, 1, 2, 2}, {-0.5f, 0, 0.5f, 0})});
+  EXPECT_EQ(ValuesOf<int64_t>(out[0]), (std::vector<int64_t>{large, large - 1}));
+}
+
+TEST(AffineGrid, OneElementIsInTheMiddle) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "AffineGrid", 20).Set("align_corners", int64_t{1});
+  ExpectFloats(RunNode(MakeAffineGrid, builder,
+                       {TensorOf<float>({1, 2, 3}, {1, 0, 0.25f, 0, 1, 0.5f}), TensorOf<int64_t>({4}, {1, 1, 1, 1})},
+                       {1, {1}})[0],
+               {0.25f, 0.5f});
+}
+
+TEST(Col2Im, IntegersWrapAndTruthsJoin) {
+  const auto run = [](const Tensor& columns) {
+    return RunNode(MakeCol2Im, PrimitiveBuilder("", "Col2Im", 18),
+                   {columns, TensorOf<int64_t>({1}, {3}), TensorOf<int64_t>({1}, {2})}, {1, {1, 2}})[0];
+  };
+  EXPECT_EQ(ValuesOf<uint8_t>(run(TensorOf<uint8_t>({1, 2, 2}, {1, 200, 100, 3}))), (std::vector<uint8_t>{1, 44, 3}));
+  EXPECT_EQ(ValuesOf<uint8_t>(run(TensorOf<uint8_t>({1, 2, 2}, {0, 1, 1, 0}, DType::kBool))),
+            (std::vector<uint8_t>{0, 1, 0}));
+}
+
 }  // namespace
 }  // namespace deputy::host

@@ -150,5 +150,22 @@ TEST(LrnOnCpu, EvenSizeReachesFurtherUp) {
   ExpectNear(y[0], {1.0 / 6, 2.0 / 14, 3.0 / 10});
 }
 
+TEST(BatchNormalizationOnCpu, StatisticsMayBeNarrowerThanTheData) {
+  const Tensor one = TensorOf<uint16_t>({1}, {0x3c00}, DType::kFloat16),
+               two = TensorOf<uint16_t>({1}, {0x4000}, DType::kFloat16);
+  const Tensor zero = TensorOf<uint16_t>({1}, {0}, DType::kBFloat16);
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "BatchNormalization", 15).Set("epsilon", 0.0f);
+  const std::vector<Tensor> out =
+      RunNode(MakeBatchNormalization, builder, {TensorOf<float>({1, 1, 2}, {3, 5}), two, one, zero, one});
+  EXPECT_EQ(ValuesOf<float>(out[0]), (std::vector<float>{7, 11}));
+}
+
+TEST(InstanceNormalizationOnCpu, APlaneOfOneElementIsItsBias) {
+  const std::vector<Tensor> out = RunNode(
+      MakeInstanceNormalization, PrimitiveBuilder("", "InstanceNormalization", 6),
+      {TensorOf<float>({1, 1, 1}, {-1.90625f}), TensorOf<float>({1}, {1.9375f}), TensorOf<float>({1}, {1.28125f})});
+  EXPECT_EQ(ValuesOf<float>(out[0]), (std::vector<float>{1.28125f}));
+}
+
 }  // namespace
 }  // namespace deputy::host

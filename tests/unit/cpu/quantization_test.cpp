@@ -224,5 +224,13 @@ TEST(QLinearMatMul, RoundsTheScaledSum) {
   EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (Bytes{118, 62, 118, 50}));
 }
 
+TEST(DequantizeLinear, BlocksOfAList) {
+  const PrimitiveBuilder builder =
+      PrimitiveBuilder("", "DequantizeLinear", 21).Set("axis", int64_t{0}).Set("block_size", int64_t{2});
+  const std::vector<Tensor> out =
+      RunNode(MakeDequantizeLinear, builder, {TensorOf<int8_t>({3}, {1, 2, 3}), TensorOf<float>({2}, {0.5f, 4})});
+  EXPECT_EQ(ValuesOf<float>(out[0]), (std::vector<float>{0.5f, 1, 12}));
+}
+
 }  // namespace
 }  // namespace deputy::host

@@ -120,5 +120,13 @@ TEST(ScatterElements, DataIsCopiedBeforeTheUpdates) {
   EXPECT_EQ(ValuesOf<float>(out[0]), (Floats{1, 2, 9}));
 }
 
+TEST(OneHot, IndicesMayBeFloat16) {
+  const std::vector<Tensor> out = RunNode(MakeOneHot, PrimitiveBuilder("", "OneHot", 11),
+                                          {TensorOf<uint16_t>({2}, {0x4000, 0xbc00}, DType::kFloat16),
+                                           TensorOf<int64_t>({}, {3}), TensorOf<float>({2}, {0, 1})},
+                                          {1, {1}});
+  EXPECT_EQ(ValuesOf<float>(out[0]), (std::vector<float>{0, 0, 1, 0, 0, 1}));
+}
+
 }  // namespace
 }  // namespace deputy::host

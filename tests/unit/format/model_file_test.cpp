@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "base/file.hpp"
+#include "format/header.hpp"
 #include "unit/format/graph_builder.hpp"
 
 namespace deputy::host {
@@ -70,6 +73,31 @@ TEST_F(ModelFile, GraphComesBackAsItWas) {
   const Result<Graph> read = RoundTrip(graph);
   ASSERT_TRUE(read.ok()) << read.status().ToString();
   ExpectEqual(graph, *read);
+}
+
+TEST_F(ModelFile, KindsOfValuesComeBack) {
+  Graph graph;
+  for (const ValueKind kind :
+       {ValueKind::kTensor, ValueKind::kSequence, ValueKind::kOptionalTensor, ValueKind::kOptionalSequence})
+    graph.inputs.push_back(graph.AddValue(NameOf(kind), {DType::kInt8, true, {2, kUnknownDim}, kind}));
+  const Result<Graph> read = RoundTrip(graph);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  for (ValueId id = 0; id < graph.values.size(); ++id) {
+    EXPECT_EQ(read->values[id].type.kind, graph.values[id].type.kind);
+    EXPECT_EQ(read->values[id].type.dims, graph.values[id].type.dims);
+  }
+}
+
+TEST_F(ModelFile, ReadersOfTensorsAloneAreToldOfOtherValues) {
+  const auto features = [&](ValueKind kind) {
+    Graph graph;
+    graph.inputs = {graph.AddValue("x", {DType::kFloat32, false, {}, kind})};
+    format::Header header;
+    std::memcpy(&header, BytesOf(graph).data(), sizeof header);
+    return header.features;
+  };
+  EXPECT_EQ(features(ValueKind::kTensor), 0u);
+  EXPECT_EQ(features(ValueKind::kSequence), format::kValuesOfMoreKinds);
 }
 
 TEST_F(ModelFile, EmptyGraphComesBack) {

@@ -103,6 +103,10 @@ TEST(GemmInference, CThatDoesNotBroadcastIsRefused) {
   EXPECT_FALSE(TryInfer(Gemm(), {Typed({2, 3}), Typed({3, 4}), Typed({3})}).ok());
 }
 
+TEST(GemmInference, CThatIsNotKnownYetMayFit) {
+  EXPECT_EQ(Infer(Gemm(), {Typed({1, 3}), Typed({3, 4}), Typed({kN, kN})})[0].dims, (Dims{1, 4}));
+}
+
 TEST(GemmInference, CLargerThanTheProductIsRefused) {
   EXPECT_FALSE(TryInfer(Gemm(), {Typed({1, 3}), Typed({3, 4}), Typed({2, 4})}).ok());
 }

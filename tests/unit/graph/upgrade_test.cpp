@@ -159,10 +159,14 @@ TEST(Upgrade, DropoutForgetsItsRatioAndItsUnreadMask) {
   EXPECT_EQ(graph.nodes[0].outputs.size(), 1u);
 }
 
-TEST(Upgrade, OldDropoutWhoseMaskIsReadIsRefused) {
+TEST(Upgrade, OldDropoutWhoseMaskIsReadConvertsIt) {
   Graph graph = OneNode(PrimitiveBuilder("", "Dropout", 7), {DType::kFloat32, true, {2}}, 2);
-  graph.outputs.push_back(graph.nodes[0].outputs[1]);
-  EXPECT_EQ(UpgradeGraph(graph).code(), StatusCode::kNotSupported);
+  const ValueId mask = graph.nodes[0].outputs[1];
+  graph.outputs.push_back(mask);
+  graph = Upgraded(std::move(graph));
+  ASSERT_EQ(graph.nodes.size(), 2u);
+  EXPECT_EQ(graph.nodes[1].kind(), OpKind::kCastLike);
+  EXPECT_EQ(graph.nodes[1].outputs[0], mask);
 }
 
 Graph BatchNormalization(const PrimitiveBuilder& builder, size_t outputs) {
@@ -181,11 +185,6 @@ TEST(Upgrade, BatchNormalizationTakesTheFormWithoutTraining) {
   EXPECT_EQ(graph.nodes[0].primitive.since_version(), 14);
   EXPECT_FALSE(graph.nodes[0].primitive.Has("spatial"));
   EXPECT_EQ(graph.nodes[0].outputs.size(), 1u);
-}
-
-TEST(Upgrade, BatchNormalizationPerElementIsRefused) {
-  Graph graph = BatchNormalization(PrimitiveBuilder("", "BatchNormalization", 7).Set("spatial", int64_t{0}), 1);
-  EXPECT_EQ(UpgradeGraph(graph).code(), StatusCode::kNotSupported);
 }
 
 TEST(Upgrade, BatchNormalizationWhoseStatisticsAreReadIsRefused) {

@@ -4,6 +4,11 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <vector>
+
+#include "kernels/linalg/halves.hpp"
+#include "unit/kernels/linalg_levels.hpp"
 
 namespace deputy::host {
 namespace {
@@ -76,6 +81,34 @@ TEST(BFloat16, NanWithLowBitsOnlyStaysNan) {
 }
 
 TEST(BFloat16, LargestFloatBecomesInfinite) { EXPECT_EQ(ToBFloat16(std::numeric_limits<float>::max()).bits, 0x7f80); }
+
+class HalvesOfLevel : public linalg::LevelTest {};
+INSTANTIATE_TEST_SUITE_P(Levels, HalvesOfLevel, testing::ValuesIn(linalg::AvailableLevels()), linalg::LevelName);
+
+TEST_P(HalvesOfLevel, AreWidenedAndNarrowedAsByTheLoop) {
+  std::vector<uint16_t> halves(65536);
+  std::iota(halves.begin(), halves.end(), uint16_t{0});
+  std::vector<float> wide(halves.size());
+  if (GetParam() == linalg::Level::kBaseline) {
+    EXPECT_FALSE(linalg::WidenHalves(halves.data(), 65536, wide.data()));
+    return;
+  }
+  ASSERT_TRUE(linalg::WidenHalves(halves.data(), 65536, wide.data()));
+  std::vector<float> between;
+  for (size_t i = 0; i < halves.size(); ++i) {
+    const float expected = ToFloat(Half{halves[i]});
+    if (std::isnan(expected)) {
+      EXPECT_TRUE(std::isnan(wide[i])) << i;
+      continue;
+    }
+    EXPECT_EQ(wide[i], expected) << i;
+    between.insert(between.end(), {expected, std::nextafter(expected, 1e9f), expected * 1.00048828125f, -expected * 3});
+  }
+  between.resize(between.size() - 3);  // not a multiple of what an instruction takes
+  std::vector<uint16_t> narrow(between.size());
+  ASSERT_TRUE(linalg::NarrowToHalves(between.data(), static_cast<int64_t>(between.size()), narrow.data()));
+  for (size_t i = 0; i < between.size(); ++i) EXPECT_EQ(narrow[i], ToHalf(between[i]).bits) << between[i];
+}
 
 }  // namespace
 }  // namespace deputy::host

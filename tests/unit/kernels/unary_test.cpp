@@ -135,5 +135,9 @@ TEST(Clip, BoundsOfFloat16AreOfTheSameType) {
   EXPECT_EQ(ToFloat(target[1]), 4);
 }
 
+TEST(Erf, OfIntegersIsCutOff) {
+  EXPECT_EQ(Apply<int8_t>(UnaryOp::kErf, {-7, -1, 0, 3, 100}), (std::vector<int8_t>{-1, 0, 0, 0, 1}));
+}
+
 }  // namespace
 }  // namespace deputy::host

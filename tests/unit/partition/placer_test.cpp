@@ -33,6 +33,22 @@ TEST(Placer, AllSupportedIsOnePartition) {
   EXPECT_EQ(placed->partitions.size(), 1u);
 }
 
+// n0 reads a sequence, n1 makes an optional; n2 has to do with tensors alone.
+TEST(Placer, NodesWithOtherValuesThanTensorsAreOfferedToTheCpuAlone) {
+  TestGraph test = Chain("SSS");
+  test.graph.values[test.Value("x")].type.kind = ValueKind::kSequence;
+  test.graph.values[test.Value("n1")].type.kind = ValueKind::kOptionalTensor;
+  test.Input("y").Node("n3", "S", {"y"}).Output("n3");
+  TableDelegate npu("npu", {"*"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok()) << placed.status().ToString();
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n3"}}));
+  EXPECT_EQ(npu.asked.count(0) + npu.asked.count(1) + npu.asked.count(2), 0u);
+  EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kNoTensor);
+  EXPECT_EQ(placed->verdicts[0][0].detail, "'x' is sequence of float32 [4]");
+  EXPECT_EQ(placed->verdicts[0][2].detail, "'n1' is optional float32 [4]");
+}
+
 TEST(Placer, NoneSupportedLeavesEverythingToTheCpu) {
   const TestGraph test = Chain("UU");
   TableDelegate npu("npu", {"S"}), cpu = TestCpu();

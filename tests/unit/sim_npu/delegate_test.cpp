@@ -207,11 +207,65 @@ TEST(SimNpu, SoftmaxBeforeDefinition13IsOverAllThatFollowsTheAxis) {
   EXPECT_NEAR(sum, 1.0f, 2e-3f);
 }
 
-TEST(SimNpu, ResultsBeyondHalfPrecisionSaturate) {
+TEST(SimNpu, FactorsAreHalvesAndTheirSumIsNot) {
   OneNode node;
-  node.Input({1, 1}).Constant({60000.0f}, {1, 1}).Node("MatMul", 1, {1, 1});
-  node.given[0] = {4.0f};
-  EXPECT_EQ(node.Run()[0], 65504.0f);
+  node.Input({1, 2}).Constant({60000.0f, 1.0f}, {2, 1}).Node("MatMul", 1, {1, 1});
+  node.given[0] = {4.0f, 1.0f + 1.0f / 4096};
+  EXPECT_EQ(node.Run()[0], 240001.0f);
+}
+
+TEST(SimNpu, FactorsBeyondHalfPrecisionSaturateUnlessTheyAreInfinite) {
+  OneNode node;
+  node.Input({2, 1}).Constant({2.0f}, {1, 1}).Node("MatMul", 1, {2, 1});
+  node.given[0] = {1e6f, -INFINITY};
+  EXPECT_EQ(node.Run(), (std::vector<float>{2 * 65504.0f, -INFINITY}));
+}
+
+TEST(SimNpu, VectorUnitKeepsFloat32) {
+  OneNode node;
+  node.Input({1, 2}).Constant({-10000.0f, 0.0f}, {2}).Node("Add", 7, {1, 2});
+  node.given[0] = {10000.5f, -INFINITY};
+  EXPECT_EQ(node.Run(), (std::vector<float>{0.5f, -INFINITY}));
+}
+
+TEST(SimNpu, MatricesMayBothBeComputed) {
+  OneNode node;
+  node.Input({3, 2}).Input({4, 3}).Input({4});
+  node.Node("Gemm", 7, {2, 4}, [](auto& bytes) { bytes.Int("transA", 1).Int("transB", 1); });
+  std::vector<float> wanted;
+  for (size_t row = 0; row < 2; ++row)
+    for (size_t column = 0; column < 4; ++column) {
+      float sum = node.given[2][column];
+      for (size_t k = 0; k < 3; ++k) sum += node.given[0][k * 2 + row] * node.given[1][column * 3 + k];
+      wanted.push_back(sum);
+    }
+  ExpectClose(node.Run(), wanted);
+}
+
+TEST(SimNpu, ComputedWeightsAreReadInEachRun) {
+  OneNode node;
+  node.Input({1, 1, 2, 2}).Input({1, 1, 2, 2}).Input({1}).Node("Conv", 1, {1, 1, 1, 1});
+  float wanted = node.given[2][0];
+  for (size_t i = 0; i < 4; ++i) wanted += node.given[0][i] * node.given[1][i];
+  ExpectClose(node.Run(), {wanted});
+}
+
+TEST(SimNpu, ComputedFactorsNormalizeEachChannel) {
+  OneNode node;
+  node.Input({1, 2}).Input({2}).Input({2}).Input({2}).Input({2}).Node("BatchNormalization", 9, {1, 2});
+  node.given[4] = {0.25f, 4.0f};
+  std::vector<float> wanted;
+  for (size_t i = 0; i < 2; ++i)
+    wanted.push_back((node.given[0][i] - node.given[3][i]) / std::sqrt(node.given[4][i] + 1e-5f) * node.given[1][i] +
+                     node.given[2][i]);
+  ExpectClose(node.Run(), wanted);
+}
+
+TEST(SimNpu, ComputedLimitsClip) {
+  OneNode node;
+  node.Input({1, 3}).Input({}).Input({}).Node("Clip", 11, {1, 3});
+  node.given = {{-2.0f, 0.25f, 2.0f}, {-1.0f}, {1.0f}};
+  EXPECT_EQ(node.Run(), (std::vector<float>{-1.0f, 0.25f, 1.0f}));
 }
 
 struct Refusal {
@@ -259,10 +313,6 @@ INSTANTIATE_TEST_SUITE_P(
                 [](OneNode& n) {
                   n.Input({0, 2}).Node("Relu", 1, {0, 2});
                 }},
-        Refusal{"computed_weights", DEPUTY_REASON_NOT_CONSTANT, "weights",
-                [](OneNode& n) {
-                  n.Input({1, 1, 4, 4}).Input({1, 1, 3, 3}).Node("Conv", 1, {1, 1, 2, 2});
-                }},
         Refusal{"large_kernel", DEPUTY_REASON_ATTRIBUTE, "kernel 13x13 is larger than 11x11",
                 [](OneNode& n) {
                   n.Input({1, 1, 13, 13}).Constant(Numbers(169, 1), {1, 1, 13, 13}).Node("Conv", 1, {1, 1, 1, 1});
@@ -276,9 +326,13 @@ INSTANTIATE_TEST_SUITE_P(
                 [](OneNode& n) {
                   n.Input({1, 1}).Constant({1e6f}, {1, 1}).Node("MatMul", 1, {1, 1});
                 }},
-        Refusal{"two_computed_matrices", DEPUTY_REASON_NOT_CONSTANT, "weights",
+        Refusal{"infinite_halves", DEPUTY_REASON_OTHER, "fp16",
                 [](OneNode& n) {
-                  n.Input({2, 2}).Input({2, 2}).Node("MatMul", 1, {2, 2});
+                  n.Input({1, 1}).Constant({INFINITY}, {1, 1}).Node("MatMul", 1, {1, 1});
+                }},
+        Refusal{"large_parameter", DEPUTY_REASON_RANK, "rank 5",
+                [](OneNode& n) {
+                  n.Input({1, 2}).Input({1, 1, 1, 1, 2}).Node("Concat", 4, {1, 2});
                 }},
         Refusal{"old_broadcast", DEPUTY_REASON_ATTRIBUTE, "definition 7",
                 [](OneNode& n) {

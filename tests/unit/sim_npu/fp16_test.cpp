@@ -1,4 +1,4 @@
-// Half precision: every half, the wide and the portable way, rounding and saturation.
+// Half precision: every half, the wide and the portable way, rounding, infinities and saturation.
 #include "plugins/sim_npu/fp16.hpp"
 
 #include <gtest/gtest.h>
@@ -30,11 +30,13 @@ TEST(Fp16, WholeArraysAreAsSingleNumbers) {
   }
   std::vector<uint16_t> halves(floats.size());
   ToHalf(floats.data(), halves.data(), floats.size());
-  std::vector<float> back(floats.size());
+  std::vector<float> back(floats.size()), rounded(floats.size());
   ToFloat(halves.data(), back.data(), halves.size());
+  RoundToHalf(floats.data(), rounded.data(), floats.size());
   for (size_t i = 0; i < floats.size(); ++i) {
     ASSERT_EQ(halves[i], HalfOf(floats[i])) << floats[i];
     ASSERT_EQ(back[i], FloatOf(halves[i]));
+    ASSERT_EQ(rounded[i], RoundedToHalf(floats[i])) << floats[i];
   }
 }
 
@@ -43,11 +45,21 @@ TEST(Fp16, TiesGoToEven) {
   EXPECT_EQ(HalfOf(1.0f + 3 * 0.00048828125f), HalfOf(1.0f + 4 * 0.00048828125f));
 }
 
-TEST(Fp16, TooLargeNumbersSaturate) {
-  EXPECT_EQ(FloatOf(HalfOf(1e9f)), kLargestHalf);
-  EXPECT_EQ(FloatOf(HalfOf(-1e9f)), -kLargestHalf);
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+TEST(Fp16, TooLargeNumbersAreInfiniteHalves) {
   EXPECT_EQ(FloatOf(HalfOf(65519.0f)), kLargestHalf);
-  EXPECT_EQ(FloatOf(HalfOf(std::numeric_limits<float>::infinity())), kLargestHalf);
+  EXPECT_EQ(FloatOf(HalfOf(65520.0f)), kInfinity);
+  EXPECT_EQ(FloatOf(HalfOf(-1e9f)), -kInfinity);
+  EXPECT_EQ(FloatOf(HalfOf(kInfinity)), kInfinity);
+}
+
+TEST(Fp16, TheMatrixUnitSaturatesWhatIsFinite) {
+  std::vector<float> many{1e9f, -1e9f, 65520.0f, kInfinity, -kInfinity, 1.0f, -0.0f, 65504.0f};
+  const std::vector<float> wanted{kLargestHalf, -kLargestHalf, kLargestHalf, kInfinity, -kInfinity, 1, 0, kLargestHalf};
+  for (size_t i = 0; i < many.size(); ++i) EXPECT_EQ(RoundedToHalf(many[i]), wanted[i]);
+  RoundToHalf(many.data(), many.data(), many.size());
+  EXPECT_EQ(many, wanted);
 }
 
 TEST(Fp16, SmallNumbersAreSubnormal) {
@@ -63,6 +75,8 @@ TEST(Fp16, NanStaysNan) {
   std::vector<uint16_t> halves(16);
   ToHalf(many.data(), halves.data(), many.size());
   for (const uint16_t half : halves) EXPECT_TRUE(std::isnan(FloatOf(half)));
+  RoundToHalf(many.data(), many.data(), many.size());
+  for (const float value : many) EXPECT_TRUE(std::isnan(value));
 }
 
 }  // namespace

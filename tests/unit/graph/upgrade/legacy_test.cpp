@@ -62,9 +62,11 @@ TEST(UpgradeLegacy, Tile1RepeatsAlongItsAxis) {
   EXPECT_EQ(ElementsOf<float>(result), (std::vector<float>{1, 2, 1, 2, 1, 2}));
 }
 
-TEST(UpgradeLegacy, Tile1WithComputedTilesIsRefused) {
-  EXPECT_EQ(UpgradeError(OldNode(PrimitiveBuilder("", "Tile", 1), {{1, 2}, {1}, {1}})).code(),
-            StatusCode::kNotSupported);
+TEST(UpgradeLegacy, Tile1ComputesRepeatsThatItDoesNotKnow) {
+  const PassGraph made = OldNode(PrimitiveBuilder("", "Tile", 1), {{1, 2}, {1}, {1}});
+  EXPECT_EQ(Operators(Upgraded(made.graph)), "Cast,Cast,Equal,Where,Tile");
+  const Tensor result = Result1(made, {Floats({1, 2}, {1, 2}), Floats({1}, {2}), Floats({1}, {0})});
+  EXPECT_EQ(result.shape(), (Dims{2, 2}));
 }
 
 TEST(UpgradeLegacy, Pad1CallsItsPadsPaddings) {
@@ -142,6 +144,16 @@ TEST(UpgradeTraining, DropoutForgetsIsTest) {
   const Graph graph = Upgraded(made.graph);
   EXPECT_EQ(graph.nodes[0].primitive.since_version(), 12);
   EXPECT_TRUE(graph.nodes[0].primitive.AttributeNames().empty());
+}
+
+TEST(UpgradeTraining, BatchNormalizationPerElementStays) {
+  const PassGraph made =
+      OldNode(PrimitiveBuilder("", "BatchNormalization", 7).Set("spatial", int64_t{0}).Set("epsilon", 0.0f),
+              {{1, 2}, {2}, {2}, {2}, {2}});
+  EXPECT_EQ(Upgraded(made.graph).nodes[0].primitive.since_version(), 7);
+  const Tensor result = Result1(made, {Floats({1, 2}, {3, 5}), Floats({2}, {1, 2}), Floats({2}, {0, 1}),
+                                       Floats({2}, {1, 1}), Floats({2}, {1, 4})});
+  EXPECT_EQ(ElementsOf<float>(result), (std::vector<float>{2, 5}));
 }
 
 }  // namespace

@@ -22,9 +22,12 @@ TEST(UpgradeOneHot, IndicesKnownNotToBeNegativeNeedNothing) {
   EXPECT_EQ(Operators(Upgraded(OneHot(DType::kUint8, false).graph)), "OneHot");
 }
 
-TEST(UpgradeOneHot, SmallIndicesThatMayBeNegativeAreRefused) {
-  EXPECT_EQ(UpgradeError(OneHot(DType::kInt8, false)).message(),
-            "OneHot version 9 with indices of int8 that may be negative");
+TEST(UpgradeOneHot, SmallIndicesThatMayBeNegativeAreWidened) {
+  const PassGraph made = OneHot(DType::kInt8, false);
+  EXPECT_EQ(Operators(Upgraded(made.graph)), "Cast,Less,Where,OneHot");
+  const std::vector<int8_t> indices = {-1, 2};
+  const Tensor small = Tensor::FromValues<int8_t>(DType::kInt8, {2}, indices).value();
+  EXPECT_EQ(ElementsOf<float>(Result1(made, {small})), (std::vector<float>{0, 0, 0, 0, 0, 1}));
 }
 
 }  // namespace

@@ -1,0 +1,262 @@
+// CPU kernels of sequences. They are made, read and handed on by the host alone, as values that share their elements:
+// to insert is to copy a list of references, never the elements.
+#include "cpu/ops/sequence.hpp"
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/checked.hpp"
+#include "cpu/makers.hpp"
+#include "cpu/ops/untyped.hpp"
+#include "tensor/held_value.hpp"
+#include "tensor/shape.hpp"
+
+namespace deputy::host {
+namespace {
+
+// A tensor without bytes may have any extent, and would fall into as many parts.
+constexpr int64_t kMostPartsOfNothing = int64_t{1} << 20;
+
+Result<const deputy_tensor*> Present(const KernelArgs& args, size_t i) {
+  if (i < args.inputs.size() && args.inputs[i] != nullptr) return args.inputs[i];
+  return Error(StatusCode::kInternal, "input {} is missing", i);
+}
+
+Result<const ModelValue*> SequenceIn(const KernelArgs& args) {
+  DEPUTY_ASSIGN_OR_RETURN(const deputy_tensor* const input, Present(args, 0));
+  const ModelValue* value = HeldValue(*input);
+  if (value == nullptr) return Error(StatusCode::kInternal, "a tensor was given where a sequence was planned");
+  if (!value->is_sequence()) return Error(StatusCode::kInvalidArgument, "the optional holds no sequence");
+  return value;
+}
+
+Status HoldSequence(const KernelArgs& args, DType dtype, std::vector<Tensor> elements) {
+  if (args.outputs.empty() || args.outputs[0] == nullptr) return {};
+  DEPUTY_ASSIGN_OR_RETURN(ModelValue made, ModelValue::Sequence(dtype, std::move(elements)));
+  return args.allocator->Hold(args.outputs[0], std::move(made));
+}
+
+// A position that counts from the end when negative; it is one of `count`.
+Result<size_t> PositionOf(const KernelArgs& args, size_t i, size_t length, size_t count) {
+  DEPUTY_ASSIGN_OR_RETURN(const SmallDims position, ReadInts(args.input(i), "position"));
+  if (position.size() != 1)
+    return Error(StatusCode::kInvalidArgument, "a position has {} elements, not one", position.size());
+  const auto end = static_cast<int64_t>(length);
+  if (position[0] < -end || position[0] >= static_cast<int64_t>(count))
+    return Error(StatusCode::kInvalidArgument, "position {} in a sequence of {} elements", position[0], length);
+  return static_cast<size_t>(position[0] < 0 ? position[0] + end : position[0]);
+}
+
+Status RunConstruct(const KernelArgs& args) {
+  std::vector<Tensor> elements;
+  for (size_t i = 0; i < args.inputs.size(); ++i) {
+    DEPUTY_ASSIGN_OR_RETURN(const deputy_tensor* const input, Present(args, i));
+    DEPUTY_ASSIGN_OR_RETURN(Tensor element, CopyOf(*input));
+    elements.push_back(std::move(element));
+  }
+  const DType dtype = elements.front().dtype();
+  return HoldSequence(args, dtype, std::move(elements));
+}
+
+Status RunAt(const KernelArgs& args) {
+  DEPUTY_ASSIGN_OR_RETURN(const ModelValue* const sequence, SequenceIn(args));
+  const std::vector<Tensor>& elements = sequence->elements();
+  DEPUTY_ASSIGN_OR_RETURN(const size_t position, PositionOf(args, 1, elements.size(), elements.size()));
+  return WriteTensor(args, elements[position]);
+}
+
+Status RunInsert(const KernelArgs& args) {
+  DEPUTY_ASSIGN_OR_RETURN(const ModelValue* const sequence, SequenceIn(args));
+  DEPUTY_ASSIGN_OR_RETURN(const deputy_tensor* const input, Present(args, 1));
+  std::vector<Tensor> elements;
+  elements.reserve(sequence->elements().size() + 1);
+  elements = sequence->elements();
+  size_t position = elements.size();
+  if (args.input(2).present()) {
+    DEPUTY_ASSIGN_OR_RETURN(position, PositionOf(args, 2, elements.size(), elements.size() + 1));
+  }
+  DEPUTY_ASSIGN_OR_RETURN(Tensor element, CopyOf(*input));
+  elements.insert(elements.begin() + static_cast<ptrdiff_t>(position), std::move(element));
+  return HoldSequence(args, sequence->dtype(), std::move(elements));
+}
+
+Status RunErase(const KernelArgs& args) {
+  DEPUTY_ASSIGN_OR_RETURN(const ModelValue* const sequence, SequenceIn(args));
+  std::vector<Tensor> elements = sequence->elements();
+  if (elements.empty()) return Error(StatusCode::kInvalidArgument, "nothing to erase in an empty sequence");
+  size_t position = elements.size() - 1;
+  if (args.input(1).present()) {
+    DEPUTY_ASSIGN_OR_RETURN(position, PositionOf(args, 1, elements.size(), elements.size()));
+  }
+  elements.erase(elements.begin() + static_cast<ptrdiff_t>(position));
+  return HoldSequence(args, sequence->dtype(), std::move(elements));
+}
+
+Status RunLength(const KernelArgs& args) {
+  DEPUTY_ASSIGN_OR_RETURN(const ModelValue* const sequence, SequenceIn(args));
+  const auto length = static_cast<int64_t>(sequence->elements().size());
+  DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), DType::kInt64, {}));
+  std::memcpy(args.output(0).data<char>(), &length, sizeof length);
+  return {};
+}
+
+// Where the parts of a split end, along the axis; the last ends at `extent`.
+Result<std::vector<int64_t>> PartEnds(const KernelArgs& args, int64_t extent, size_t input_bytes) {
+  std::vector<int64_t> ends;
+  const ConstView split = args.input(1);
+  if (split.present() && split.rank() != 0) {
+    DEPUTY_ASSIGN_OR_RETURN(const SmallDims sizes, ReadInts(split, "split"));
+    for (const int64_t size : sizes) {
+      const int64_t begin = ends.empty() ? 0 : ends.back();
+      if (size < 0) return Error(StatusCode::kInvalidArgument, "a part of size {}", size);
+      if (size > extent - begin)
+        return Error(StatusCode::kInvalidArgument, "parts of sizes {} do not fit an extent of {}", ShapeToString(sizes),
+                     extent);
+      ends.push_back(begin + size);
+    }
+    if ((ends.empty() ? 0 : ends.back()) != extent)
+      return Error(StatusCode::kInvalidArgument, "parts of sizes {} leave a rest of an extent of {}",
+                   ShapeToString(sizes), extent);
+    return ends;
+  }
+  int64_t size = 1;
+  if (split.present()) {
+    DEPUTY_ASSIGN_OR_RETURN(const SmallDims sizes, ReadInts(split, "split"));
+    size = sizes[0];
+  }
+  if (size < 1) return Error(StatusCode::kInvalidArgument, "parts of size {}", size);
+  if (input_bytes == 0 && extent / size > kMostPartsOfNothing)
+    return Error(StatusCode::kResourceExhausted, "an extent of {} in parts of {}", extent, size);
+  for (int64_t begin = 0; begin < extent; begin += std::min(size, extent - begin))
+    ends.push_back(begin + std::min(size, extent - begin));
+  return ends;
+}
+
+Status RunSplit(const KernelArgs& args, int64_t named_axis, bool keeps_axis) {
+  const ConstView input = args.input(0);
+  DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(input));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(named_axis, input.rank()));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ends, PartEnds(args, input.dim(axis), input.byte_size()));
+  const bool drops_axis = !args.input(1).present() && !keeps_axis;
+  // Beside an extent of 0 the others may be of any size.
+  const size_t inner =
+      input.byte_size() == 0 ? 0 : static_cast<size_t>(ElementCount(input.dims().subspan(axis + 1))) * element;
+  const size_t row = static_cast<size_t>(input.dim(axis)) * inner;
+  std::vector<Tensor> parts;
+  size_t offset = 0;
+  for (const int64_t end : ends) {
+    Shape shape(input.dims().begin(), input.dims().end());
+    shape[axis] = end - (parts.empty() ? 0 : ends[parts.size() - 1]);
+    const size_t bytes = static_cast<size_t>(shape[axis]) * inner;
+    if (drops_axis) shape.erase(shape.begin() + static_cast<ptrdiff_t>(axis));
+    DEPUTY_ASSIGN_OR_RETURN(Tensor part, Tensor::Allocate(input.dtype(), std::move(shape)));
+    auto* const to = static_cast<char*>(part.mutable_data());
+    for (size_t at = 0; at < part.byte_size(); at += bytes)
+      std::memcpy(to + at, input.data<char>() + at / bytes * row + offset, bytes);
+    offset += bytes;
+    parts.push_back(std::move(part));
+  }
+  return HoldSequence(args, input.dtype(), std::move(parts));
+}
+
+Status RunConcat(const KernelArgs& args, int64_t named_axis, bool stacks) {
+  DEPUTY_ASSIGN_OR_RETURN(const ModelValue* const sequence, SequenceIn(args));
+  const std::vector<Tensor>& elements = sequence->elements();
+  if (elements.empty()) return Error(StatusCode::kInvalidArgument, "nothing to join in an empty sequence");
+  if (IsPacked(sequence->dtype()))
+    return Error(StatusCode::kNotSupported, "the CPU does not join elements of {}", NameOf(sequence->dtype()));
+  const Shape& first = elements.front().shape();
+  DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(named_axis, first.size() + (stacks ? 1 : 0)));
+  Shape joined = first;
+  if (stacks) joined.insert(joined.begin() + static_cast<ptrdiff_t>(axis), 1);
+  const Shape alike = joined;
+  joined[axis] = 0;
+  for (const Tensor& element : elements) {
+    Shape shape = element.shape();
+    if (stacks && shape.size() == first.size()) shape.insert(shape.begin() + static_cast<ptrdiff_t>(axis), 1);
+    const int64_t extent = shape.size() == alike.size() ? shape[axis] : 0;
+    if (shape.size() == alike.size()) shape[axis] = alike[axis];
+    if (shape != alike || __builtin_add_overflow(joined[axis], extent, &joined[axis]))
+      return Error(StatusCode::kInvalidArgument, "elements of shapes {} and {} do not join along axis {}",
+                   ShapeToString(first), ShapeToString(element.shape()), named_axis);
+  }
+  DEPUTY_ASSIGN_OR_RETURN(deputy_tensor* const output, AllocateTensor(args, sequence->dtype(), joined));
+  if (output == nullptr || output->byte_size == 0) return {};
+  auto* to = static_cast<char*>(output->data);
+  const auto outer = static_cast<size_t>(ElementCount(std::span<const int64_t>(joined).first(axis)));
+  for (size_t o = 0; o < outer; ++o)
+    for (const Tensor& element : elements) {
+      const size_t bytes = element.byte_size() / outer;
+      if (bytes != 0) std::memcpy(to, static_cast<const char*>(element.data()) + o * bytes, bytes);
+      to += bytes;
+    }
+  return {};
+}
+
+}  // namespace
+
+Result<deputy_tensor*> AllocateTensor(const KernelArgs& args, DType dtype, std::span<const int64_t> dims) {
+  deputy_tensor* const output = args.outputs.empty() ? nullptr : args.outputs[0];
+  if (output == nullptr) return output;
+  if (static_cast<DType>(output->dtype) != dtype)
+    return Error(StatusCode::kInvalidArgument, "elements of {} where the model has {}", NameOf(dtype),
+                 NameOf(static_cast<DType>(output->dtype)));
+  DEPUTY_RETURN_IF_ERROR(args.allocator->Allocate(output, dims));
+  return output;
+}
+
+Status WriteTensor(const KernelArgs& args, const Tensor& tensor) {
+  DEPUTY_ASSIGN_OR_RETURN(deputy_tensor* const output, AllocateTensor(args, tensor.dtype(), tensor.shape()));
+  if (output != nullptr && tensor.byte_size() != 0) std::memcpy(output->data, tensor.data(), tensor.byte_size());
+  return {};
+}
+
+KernelResult MakeSequenceConstruct(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  return KernelOf<OutputMemory::kOwn>(RunConstruct);
+}
+
+KernelResult MakeSequenceEmpty(const KernelSpec& spec) {
+  const auto dtype = static_cast<DType>(spec.primitive().GetInt("dtype", 1));
+  return KernelOf<OutputMemory::kOwn>([dtype](const KernelArgs& args) { return HoldSequence(args, dtype, {}); });
+}
+
+KernelResult MakeSequenceAt(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  return KernelOf<OutputMemory::kOwn>(RunAt);
+}
+
+KernelResult MakeSequenceInsert(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  return KernelOf<OutputMemory::kOwn>(RunInsert);
+}
+
+KernelResult MakeSequenceErase(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  return KernelOf<OutputMemory::kOwn>(RunErase);
+}
+
+KernelResult MakeSequenceLength(const KernelSpec&) { return KernelOf(RunLength); }
+
+KernelResult MakeSequenceMap(const KernelSpec&) {
+  return Error(StatusCode::kNotSupported, "a SequenceMap becomes a Loop when its model is read");
+}
+
+KernelResult MakeSplitToSequence(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  const int64_t axis = spec.primitive().GetInt("axis", 0);
+  const bool keeps_axis = spec.primitive().GetInt("keepdims", 1) != 0;
+  return KernelOf<OutputMemory::kOwn>(
+      [axis, keeps_axis](const KernelArgs& args) { return RunSplit(args, axis, keeps_axis); });
+}
+
+KernelResult MakeConcatFromSequence(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  const int64_t axis = spec.primitive().GetInt("axis", 0);
+  const bool stacks = spec.primitive().GetInt("new_axis", 0) != 0;
+  return KernelOf<OutputMemory::kOwn>([axis, stacks](const KernelArgs& args) { return RunConcat(args, axis, stacks); });
+}
+
+}  // namespace deputy::host

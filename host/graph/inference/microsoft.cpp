@@ -1,0 +1,193 @@
+// Inference of the operators of com.microsoft, and of SimplifiedLayerNormalization, which comes with them. Those that
+// are another operator with more to it ask the inference of that one.
+#include <algorithm>
+#include <array>
+
+#include "graph/inference/dims.hpp"
+#include "graph/inference/functions.hpp"
+
+namespace deputy::host {
+namespace {
+
+Status LikeFirst(InferenceContext& context) {
+  context.SetOutput(0, context.input(0));
+  return {};
+}
+
+// What `infer` gives for a node with these first two inputs instead of its own.
+Status InferWith(InferenceContext& context, ValueType first, ValueType second, InferenceFunction infer) {
+  std::vector<ValueType> types(std::max<size_t>(2, context.input_count()));
+  types[0] = std::move(first);
+  types[1] = std::move(second);
+  const std::vector<Tensor> nothing_known(types.size());
+  InferenceContext inner(context.node(), types, nothing_known);
+  DEPUTY_RETURN_IF_ERROR(infer(inner));
+  context.SetOutput(0, inner.outputs()[0]);
+  return {};
+}
+
+// A factor as the product meets it: its first axis behind the batches, then its last two axes exchanged.
+ValueType Turned(ValueType type, bool batches, bool matrix) {
+  std::vector<int64_t>& dims = type.dims;
+  if (type.ranked && dims.size() > 2 && batches) std::rotate(dims.begin(), dims.begin() + 1, dims.end() - 1);
+  if (type.ranked && dims.size() > 1 && matrix) std::swap(dims[dims.size() - 1], dims[dims.size() - 2]);
+  return type;
+}
+
+Status InferTurnedProduct(InferenceContext& context) {
+  const auto says = [&](std::string_view name) { return context.primitive().GetInt(name, 0) != 0; };
+  return InferWith(context, Turned(context.input(0), says("transBatchA"), says("transA")),
+                   Turned(context.input(1), says("transBatchB"), says("transB")), InferMatMul);
+}
+
+// Sums of the inputs, normalized; the last output is the sum itself.
+Status InferSkip(InferenceContext& context) {
+  const ValueType& x = context.input(0);
+  ValueType statistics{DType::kFloat32, x.ranked, x.dims};
+  if (x.ranked && !x.dims.empty()) statistics.dims.back() = 1;
+  context.SetOutput(0, x);
+  context.SetOutput(1, statistics);
+  context.SetOutput(2, statistics);
+  context.SetOutput(3, x);
+  return {};
+}
+
+}  // namespace
+
+Status InferMicrosoft_BiasGelu(InferenceContext& context) { return LikeFirst(context); }
+Status InferMicrosoft_DequantizeLinear(InferenceContext& context) { return InferDequantizeLinear(context); }
+Status InferMicrosoft_FastGelu(InferenceContext& context) { return LikeFirst(context); }
+Status InferMicrosoft_FusedConv(InferenceContext& context) { return InferConv(context); }
+Status InferMicrosoft_FusedGemm(InferenceContext& context) { return InferGemm(context); }
+Status InferMicrosoft_FusedMatMul(InferenceContext& context) { return InferTurnedProduct(context); }
+Status InferMicrosoft_Gelu(InferenceContext& context) { return LikeFirst(context); }
+Status InferMicrosoft_QLinearLeakyRelu(InferenceContext& context) { return LikeFirst(context); }
+Status InferMicrosoft_QLinearSigmoid(InferenceContext& context) { return LikeFirst(context); }
+Status InferMicrosoft_QLinearSoftmax(InferenceContext& context) { return LikeFirst(context); }
+Status InferMicrosoft_QuantizeLinear(InferenceContext& context) { return InferQuantizeLinear(context); }
+Status InferMicrosoft_QuickGelu(InferenceContext& context) { return LikeFirst(context); }
+Status InferMicrosoft_RotaryEmbedding(InferenceContext& context) { return LikeFirst(context); }
+Status InferMicrosoft_SkipLayerNormalization(InferenceContext& context) { return InferSkip(context); }
+Status InferMicrosoft_SkipSimplifiedLayerNormalization(InferenceContext& context) { return InferSkip(context); }
+Status InferMicrosoft_TransposeMatMul(InferenceContext& context) { return InferTurnedProduct(context); }
+Status InferSimplifiedLayerNormalization(InferenceContext& context) { return LikeFirst(context); }
+
+Status InferMicrosoft_EmbedLayerNormalization(InferenceContext& context) {
+  const ValueType& ids = context.input(0);
+  if (!context.has_input(2)) return Error(StatusCode::kModel, "the embedding of words is missing");
+  const ValueType& words = context.input(2);
+  if ((ids.ranked && ids.dims.size() != 2) || (words.ranked && words.dims.size() != 2))
+    return Error(StatusCode::kModel, "the words or their embedding are not of rank 2");
+  std::vector<int64_t> dims = UnknownDims(3);
+  if (ids.ranked) std::copy(ids.dims.begin(), ids.dims.end(), dims.begin());
+  if (words.ranked) dims[2] = words.dims[1];
+  context.SetOutput(1, DType::kInt32, {dims[0]});
+  context.SetOutput(2, words.dtype, dims);
+  context.SetOutput(0, words.dtype, std::move(dims));
+  return {};
+}
+
+Status InferMicrosoft_MatMulNBits(InferenceContext& context) {
+  ValueType type = context.input(0);
+  const int64_t rows = context.primitive().GetInt("K", 0), columns = context.primitive().GetInt("N", 0);
+  if (rows < 1 || columns < 1) return Error(StatusCode::kModel, "a matrix of {} rows and {} columns", rows, columns);
+  if (type.ranked && type.dims.empty()) return Error(StatusCode::kModel, "a scalar cannot be an input of a product");
+  if (type.ranked && !MergeDim(type.dims.back(), rows).ok())
+    return Error(StatusCode::kModel, "{} columns meet {} rows", type.dims.back(), rows);
+  if (type.ranked) type.dims.back() = columns;
+  context.SetOutput(0, std::move(type));
+  return {};
+}
+
+Status InferMicrosoft_MatMulIntegerToFloat(InferenceContext& context) {
+  return InferAs(context, 0, 1, InferMatMul, context.input(2).dtype);
+}
+Status InferMicrosoft_DynamicQuantizeMatMul(InferenceContext& context) {
+  return InferAs(context, 0, 1, InferMatMul, DType::kFloat32);
+}
+
+Status InferMicrosoft_QGemm(InferenceContext& context) {
+  const ValueType &a = context.input(0), &b = context.input(3);
+  const bool turn_a = context.primitive().GetInt("transA", 0) != 0;
+  const bool turn_b = context.primitive().GetInt("transB", 0) != 0;
+  for (const ValueType* type : {&a, &b})
+    if (type->ranked && type->dims.size() != 2)
+      return Error(StatusCode::kModel, "an input has rank {}, QGemm multiplies matrices", type->dims.size());
+  const auto extent = [](const ValueType& type, size_t axis) { return type.ranked ? type.dims[axis] : kUnknownDim; };
+  if (!MergeDim(extent(a, turn_a ? 0 : 1), extent(b, turn_b ? 1 : 0)).ok())
+    return Error(StatusCode::kModel, "shapes {} and {} do not multiply", ShapeToString(a.dims), ShapeToString(b.dims));
+  const DType dtype = !context.has_input(7) ? DType::kFloat32 : context.has_input(8) ? context.input(8).dtype : a.dtype;
+  context.SetOutput(0, dtype, {extent(a, turn_a ? 1 : 0), extent(b, turn_b ? 0 : 1)});
+  return {};
+}
+
+namespace {
+
+Status InferQuantizedPair(InferenceContext& context) {
+  if (!context.has_input(3)) return Error(StatusCode::kModel, "the second operand is missing");
+  const ValueType &a = context.input(0), &b = context.input(3);
+  if (!a.ranked || !b.ranked) {
+    context.SetOutputUnranked(0, a.dtype);
+    return {};
+  }
+  DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, BroadcastDims(a.dims, b.dims));
+  context.SetOutput(0, a.dtype, std::move(dims));
+  return {};
+}
+
+// A pool whose channels may stand last.
+Status InferQuantizedPool(InferenceContext& context, InferenceFunction infer) {
+  const bool last = context.primitive().GetInt("channels_last", 0) != 0;
+  ValueType x = context.input(0);
+  if (last && x.ranked && x.dims.size() > 2) std::rotate(x.dims.begin() + 1, x.dims.end() - 1, x.dims.end());
+  DEPUTY_RETURN_IF_ERROR(InferWith(context, std::move(x), {}, infer));
+  ValueType y = context.outputs()[0];
+  if (last && y.ranked && y.dims.size() > 2) std::rotate(y.dims.begin() + 1, y.dims.begin() + 2, y.dims.end());
+  context.SetOutput(0, std::move(y));
+  return {};
+}
+
+}  // namespace
+
+Status InferMicrosoft_QLinearAdd(InferenceContext& context) { return InferQuantizedPair(context); }
+Status InferMicrosoft_QLinearMul(InferenceContext& context) { return InferQuantizedPair(context); }
+Status InferMicrosoft_QLinearAveragePool(InferenceContext& context) {
+  return InferQuantizedPool(context, InferAveragePool);
+}
+Status InferMicrosoft_QLinearGlobalAveragePool(InferenceContext& context) {
+  return InferQuantizedPool(context, InferGlobalAveragePool);
+}
+
+Status InferMicrosoft_QLinearConcat(InferenceContext& context) {
+  if (context.input_count() % 3 != 2) return Error(StatusCode::kModel, "a tensor without its scale and zero point");
+  const DType dtype = context.input(1).dtype;
+  ValueType joined{dtype, false, {}};
+  for (size_t i = 2; i < context.input_count(); i += 3) {
+    const ValueType& part = context.input(i);
+    if (!part.ranked) {
+      context.SetOutputUnranked(0, dtype);
+      return {};
+    }
+    DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
+                            context.NormalizeAxis(context.primitive().GetInt("axis", 0), part.dims.size()));
+    if (i == 2) {
+      joined = {dtype, true, part.dims};
+      continue;
+    }
+    if (part.dims.size() != joined.dims.size())
+      return Error(StatusCode::kModel, "shapes {} and {} cannot be joined", ShapeToString(joined.dims),
+                   ShapeToString(part.dims));
+    for (size_t d = 0; d < part.dims.size(); ++d) {
+      if (d != axis) {
+        DEPUTY_ASSIGN_OR_RETURN(joined.dims[d], MergeDim(joined.dims[d], part.dims[d]));
+      } else {
+        const bool known = joined.dims[d] >= 0 && part.dims[d] >= 0;
+        joined.dims[d] = known ? joined.dims[d] + part.dims[d] : kUnknownDim;
+      }
+    }
+  }
+  context.SetOutput(0, std::move(joined));
+  return {};
+}
+
+}  // namespace deputy::host

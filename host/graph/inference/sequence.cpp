@@ -1,0 +1,163 @@
+// Inference of sequences and optionals. What is known of a sequence's elements is what all of them share.
+#include <algorithm>
+
+#include "graph/inference/dims.hpp"
+#include "graph/inference/functions.hpp"
+#include "graph/type_notation.hpp"
+
+namespace deputy::host {
+namespace {
+
+ValueType As(ValueType type, ValueKind kind) {
+  type.kind = kind;
+  return type;
+}
+
+// An optional that holds a sequence is taken for one: whether it does, the run tells.
+Status CheckSequence(const InferenceContext& context, size_t i) {
+  if (HoldsSequence(context.input(i).kind)) return {};
+  return Error(StatusCode::kModel, "input {} is no sequence", i);
+}
+
+Status CheckTensor(const InferenceContext& context, size_t i) {
+  if (!context.has_input(i) || context.input(i).is_tensor()) return {};
+  return Error(StatusCode::kModel, "input {} is no tensor", i);
+}
+
+Status CheckPosition(const InferenceContext& context, size_t i) {
+  DEPUTY_RETURN_IF_ERROR(CheckTensor(context, i));
+  if (!context.has_input(i)) return {};
+  const ValueType& position = context.input(i);
+  const bool integer = position.dtype == DType::kInt64 || position.dtype == DType::kInt32;
+  if (!integer && position.dtype != DType::kUndefined)
+    return Error(StatusCode::kModel, "a position is {}, not int64 or int32", NameOf(position.dtype));
+  return {};
+}
+
+Status CheckSameElements(const ValueType& a, const ValueType& b) {
+  if (a.dtype == b.dtype || a.dtype == DType::kUndefined || b.dtype == DType::kUndefined) return {};
+  return Error(StatusCode::kModel, "a sequence of {} and of {}", NameOf(a.dtype), NameOf(b.dtype));
+}
+
+// The extent along the axis of every part, if they have one in common.
+int64_t PartExtent(const InferenceContext& context, int64_t extent) {
+  if (!context.has_input(1)) return 1;
+  const std::optional<std::vector<int64_t>> sizes = context.constant_ints(1);
+  if (!sizes || sizes->empty()) return kUnknownDim;
+  if (context.input(1).dims.empty())
+    return extent >= 0 && (*sizes)[0] > 0 && extent % (*sizes)[0] == 0 ? (*sizes)[0] : kUnknownDim;
+  const bool equal = std::all_of(sizes->begin(), sizes->end(), [&](int64_t size) { return size == (*sizes)[0]; });
+  return equal && (*sizes)[0] >= 0 ? (*sizes)[0] : kUnknownDim;
+}
+
+}  // namespace
+
+Status InferSequenceConstruct(InferenceContext& context) {
+  ValueType elements = context.input(0);
+  for (size_t i = 0; i < context.input_count(); ++i) {
+    if (!context.has_input(i)) return Error(StatusCode::kModel, "input {} is missing", i);
+    DEPUTY_RETURN_IF_ERROR(CheckTensor(context, i));
+    DEPUTY_RETURN_IF_ERROR(CheckSameElements(elements, context.input(i)));
+    elements = CommonType(elements, context.input(i));
+  }
+  context.SetOutput(0, As(std::move(elements), ValueKind::kSequence));
+  return {};
+}
+
+Status InferSequenceEmpty(InferenceContext& context) {
+  const auto dtype = static_cast<DType>(context.primitive().GetInt("dtype", 1));
+  if (BitsOf(dtype) == 0 && dtype != DType::kString)
+    return Error(StatusCode::kModel, "{} is no element type", static_cast<int64_t>(dtype));
+  context.SetOutput(0, ValueType{dtype, false, {}, ValueKind::kSequence});
+  return {};
+}
+
+Status InferSequenceAt(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckSequence(context, 0));
+  DEPUTY_RETURN_IF_ERROR(CheckPosition(context, 1));
+  context.SetOutput(0, As(context.input(0), ValueKind::kTensor));
+  return {};
+}
+
+Status InferSequenceInsert(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckSequence(context, 0));
+  DEPUTY_RETURN_IF_ERROR(CheckTensor(context, 1));
+  DEPUTY_RETURN_IF_ERROR(CheckPosition(context, 2));
+  DEPUTY_RETURN_IF_ERROR(CheckSameElements(context.input(0), context.input(1)));
+  ValueType elements = CommonType(As(context.input(0), ValueKind::kTensor), context.input(1));
+  context.SetOutput(0, As(std::move(elements), ValueKind::kSequence));
+  return {};
+}
+
+Status InferSequenceErase(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckSequence(context, 0));
+  DEPUTY_RETURN_IF_ERROR(CheckPosition(context, 1));
+  context.SetOutput(0, As(context.input(0), ValueKind::kSequence));
+  return {};
+}
+
+Status InferSequenceLength(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckSequence(context, 0));
+  context.SetOutput(0, DType::kInt64, {});
+  return {};
+}
+
+Status InferSequenceMap(InferenceContext&) {
+  return Error(StatusCode::kInternal, "a SequenceMap becomes a Loop before types are inferred");
+}
+
+Status InferSplitToSequence(InferenceContext& context) {
+  ValueType part = context.input(0);
+  DEPUTY_RETURN_IF_ERROR(CheckPosition(context, 1));
+  if (part.ranked) {
+    DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
+                            context.NormalizeAxis(context.primitive().GetInt("axis", 0), part.dims.size()));
+    part.dims[axis] = PartExtent(context, part.dims[axis]);
+    if (!context.has_input(1) && context.primitive().GetInt("keepdims", 1) == 0)
+      part.dims.erase(part.dims.begin() + static_cast<ptrdiff_t>(axis));
+  }
+  context.SetOutput(0, As(std::move(part), ValueKind::kSequence));
+  return {};
+}
+
+Status InferConcatFromSequence(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckSequence(context, 0));
+  if (!context.primitive().Has("axis")) return Error(StatusCode::kModel, "the attribute axis is missing");
+  ValueType joined = As(context.input(0), ValueKind::kTensor);
+  const bool stacked = context.primitive().GetInt("new_axis", 0) != 0;
+  if (joined.ranked) {
+    DEPUTY_ASSIGN_OR_RETURN(const size_t axis, context.NormalizeAxis(context.primitive().GetInt("axis", 0),
+                                                                     joined.dims.size() + (stacked ? 1 : 0)));
+    if (stacked) joined.dims.insert(joined.dims.begin() + static_cast<ptrdiff_t>(axis), kUnknownDim);
+    joined.dims[axis] = kUnknownDim;
+  }
+  context.SetOutput(0, std::move(joined));
+  return {};
+}
+
+Status InferOptional(InferenceContext& context) {
+  ValueType type;
+  if (context.has_input(0)) {
+    type = context.input(0);
+  } else {
+    if (!context.primitive().Has("type")) return Error(StatusCode::kModel, "has neither an input nor a type");
+    DEPUTY_ASSIGN_OR_RETURN(type, ParseNotation(context.primitive().GetString("type", "")));
+  }
+  if (IsOptional(type.kind)) return Error(StatusCode::kModel, "an optional of an optional");
+  const bool sequence = HoldsSequence(type.kind);
+  context.SetOutput(0, As(std::move(type), sequence ? ValueKind::kOptionalSequence : ValueKind::kOptionalTensor));
+  return {};
+}
+
+Status InferOptionalGetElement(InferenceContext& context) {
+  const bool sequence = HoldsSequence(context.input(0).kind);
+  context.SetOutput(0, As(context.input(0), sequence ? ValueKind::kSequence : ValueKind::kTensor));
+  return {};
+}
+
+Status InferOptionalHasElement(InferenceContext& context) {
+  context.SetOutput(0, DType::kBool, {});
+  return {};
+}
+
+}  // namespace deputy::host

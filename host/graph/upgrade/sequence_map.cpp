@@ -1,0 +1,93 @@
+#include "graph/upgrade/sequence_map.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace deputy::host {
+namespace {
+
+Primitive Newest(OpKind kind) {
+  const OperatorInfo* info = InfoOf(kind);
+  return PrimitiveBuilder("", info->name, info->newest()).Finish();
+}
+
+Node MakeNode(std::string name, OpKind kind, std::vector<ValueId> inputs, ValueId output) {
+  Node node;
+  node.name = std::move(name);
+  node.primitive = Newest(kind);
+  node.inputs = std::move(inputs);
+  node.outputs = {output};
+  return node;
+}
+
+Status CheckForm(const Node& node) {
+  if (node.regions.size() != 1) return Error(StatusCode::kModel, "needs one body");
+  const Graph& body = *node.regions[0].body;
+  if (body.inputs.size() != node.inputs.size() || body.outputs.size() < node.outputs.size())
+    return Error(StatusCode::kModel, "a body with {} inputs and {} outputs does not fit {} inputs and {} outputs",
+                 body.inputs.size(), body.outputs.size(), node.inputs.size(), node.outputs.size());
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    if (node.inputs[i] == kNone) return Error(StatusCode::kModel, "input {} is left out", i);
+  return {};
+}
+
+// Whether input `i` is walked through; otherwise every round has it whole.
+Result<bool> IsWalked(const NodeRewrite& rewrite, size_t i) {
+  const ValueType type = rewrite.input_type(i);
+  if (i == 0 || HoldsSequence(type.kind)) return true;
+  if (type.dtype == DType::kUndefined)
+    return Error(StatusCode::kNotSupported, "whether input {} is a sequence or a tensor is not known", i);
+  return false;
+}
+
+}  // namespace
+
+Status ExpandSequenceMap(NodeRewrite& rewrite) {
+  Node& node = rewrite.node();
+  DEPUTY_RETURN_IF_ERROR(CheckForm(node));
+  Region& region = node.regions[0];
+  auto body = std::make_shared<Graph>(*region.body);
+  const std::string prefix = (node.name.empty() ? "SequenceMap" : node.name) + ".";
+  const std::vector<ValueId> elements = body->inputs, results = body->outputs;
+  const ValueId round = body->AddValue(prefix + "round", {DType::kInt64, true, {}});
+  const ValueId condition = body->AddValue(prefix + "condition", {DType::kBool, true, {}});
+  body->inputs = {round, condition};
+  body->outputs = {condition};
+
+  std::vector<Node> nodes;
+  for (size_t i = 0; i < elements.size(); ++i) {
+    DEPUTY_ASSIGN_OR_RETURN(const bool walked, IsWalked(rewrite, i));
+    region.captures.push_back(node.inputs[i]);
+    body->captured.push_back(walked ? body->AddValue(prefix + "sequence_" + std::to_string(i), rewrite.input_type(i))
+                                    : elements[i]);
+    if (walked)
+      nodes.push_back(MakeNode(prefix + "at_" + std::to_string(i), OpKind::kSequenceAt, {body->captured.back(), round},
+                               elements[i]));
+  }
+  nodes.insert(nodes.end(), body->nodes.begin(), body->nodes.end());
+  std::vector<ValueId> inputs = {
+      rewrite.AddBefore("length", PrimitiveBuilder(Newest(OpKind::kSequenceLength)), {node.inputs[0]}), kNone};
+  for (size_t i = 0; i < results.size(); ++i) {
+    const std::string number = std::to_string(i);
+    const DType dtype = body->values[results[i]].type.dtype;
+    if (dtype == DType::kUndefined)
+      return Error(StatusCode::kNotSupported, "the element type of output {} is not known", i);
+    PrimitiveBuilder empty(Newest(OpKind::kSequenceEmpty));
+    inputs.push_back(rewrite.AddBefore("empty_" + number, empty.Set("dtype", static_cast<int64_t>(dtype)), {}));
+    const ValueType sequence{dtype, false, {}, ValueKind::kSequence};
+    body->inputs.push_back(body->AddValue(prefix + "so_far_" + number, sequence));
+    body->outputs.push_back(body->AddValue(prefix + "and_now_" + number, sequence));
+    nodes.push_back(MakeNode(prefix + "insert_" + number, OpKind::kSequenceInsert, {body->inputs.back(), results[i]},
+                             body->outputs.back()));
+  }
+  body->nodes = std::move(nodes);
+  region.name = "body";
+  region.body = std::move(body);
+  node.inputs = std::move(inputs);
+  node.primitive = Newest(OpKind::kLoop);
+  return {};
+}
+
+}  // namespace deputy::host

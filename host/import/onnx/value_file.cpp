@@ -1,0 +1,104 @@
+#include "import/onnx/value_file.hpp"
+
+#include <optional>
+
+namespace deputy::host::onnx_import {
+namespace {
+
+constexpr size_t kMostTensors = 1'000'000;
+
+// Fields of both messages, and what elem_type says; numbers are those of onnx-data.proto.
+enum Field : uint64_t { kElementType = 2, kTensorField = 3, kSequenceField = 5 };
+enum ElementType : uint64_t { kUndefinedType = 0, kTensorType = 1, kSequenceType = 3 };
+constexpr uint64_t kLastField = 7;
+
+struct Message {
+  uint64_t element_type = kUndefinedType;
+  std::vector<std::span<const uint8_t>> tensors, sequences;
+};
+
+Status Damaged(const char* what) { return Error(StatusCode::kModel, "is damaged or no value: {}", what); }
+
+class Wire {
+ public:
+  explicit Wire(std::span<const uint8_t> bytes) : rest_(bytes) {}
+
+  bool empty() const { return rest_.empty(); }
+
+  std::optional<uint64_t> Varint() {
+    uint64_t value = 0;
+    for (uint32_t shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
+      const uint8_t byte = rest_.front();
+      rest_ = rest_.subspan(1);
+      value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<std::span<const uint8_t>> Bytes() {
+    const std::optional<uint64_t> size = Varint();
+    if (!size || *size > rest_.size()) return std::nullopt;
+    const std::span<const uint8_t> bytes = rest_.first(*size);
+    rest_ = rest_.subspan(*size);
+    return bytes;
+  }
+
+ private:
+  std::span<const uint8_t> rest_;
+};
+
+Result<Message> ReadMessage(std::span<const uint8_t> bytes) {
+  Message message;
+  Wire wire(bytes);
+  while (!wire.empty()) {
+    const std::optional<uint64_t> tag = wire.Varint();
+    const uint64_t field = tag.value_or(0) >> 3, type = tag.value_or(0) & 7;
+    if (!tag || field == 0) return Damaged("a field has no valid number");
+    if (type == 0) {
+      const std::optional<uint64_t> number = wire.Varint();
+      if (!number) return Damaged("a number does not end");
+      if (field == kElementType) message.element_type = *number;
+      continue;
+    }
+    const std::optional<std::span<const uint8_t>> part = type == 2 ? wire.Bytes() : std::nullopt;
+    if (!part) return Damaged("a part ends behind its whole, or is of no known type");
+    if (field == kTensorField) {
+      if (message.tensors.size() == kMostTensors)
+        return Error(StatusCode::kResourceExhausted, "has more than {} tensors", kMostTensors);
+      message.tensors.push_back(*part);
+    } else if (field == kSequenceField) {
+      message.sequences.push_back(*part);
+    } else if (field > kElementType && field <= kLastField) {
+      return Error(StatusCode::kNotSupported, "holds other things than tensors and sequences of them");
+    }
+  }
+  return message;
+}
+
+Result<ValueParts> SequenceOf(const Message& message) {
+  if (message.element_type > kTensorType || !message.sequences.empty())
+    return Error(StatusCode::kNotSupported, "is a sequence of other things than tensors");
+  return ValueParts{true, message.tensors};
+}
+
+}  // namespace
+
+Result<ValueParts> ReadValueParts(std::span<const uint8_t> bytes, ValueKind kind) {
+  DEPUTY_ASSIGN_OR_RETURN(const Message message, ReadMessage(bytes));
+  if (kind == ValueKind::kSequence) return SequenceOf(message);
+  const size_t parts = message.tensors.size() + message.sequences.size();
+  if (message.element_type == kUndefinedType && parts == 0) return ValueParts();
+  if (kind == ValueKind::kOptionalTensor) {
+    if (message.element_type > kTensorType) return Error(StatusCode::kNotSupported, "is no optional tensor");
+    if (parts > 1 || message.tensors.size() != parts) return Damaged("an optional of several tensors");
+    return ValueParts{parts == 1, message.tensors};
+  }
+  if (message.element_type == kTensorType) return SequenceOf(message);
+  if (message.element_type > kSequenceType) return Error(StatusCode::kNotSupported, "is no optional sequence");
+  if (parts != 1 || message.sequences.size() != 1) return Damaged("an optional of several values");
+  DEPUTY_ASSIGN_OR_RETURN(const Message sequence, ReadMessage(message.sequences.front()));
+  return SequenceOf(sequence);
+}
+
+}  // namespace deputy::host::onnx_import

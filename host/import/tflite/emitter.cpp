@@ -1,0 +1,115 @@
+#include "import/tflite/emitter.hpp"
+
+#include <utility>
+
+#include "graph/inference.hpp"
+#include "import/tflite/permute.hpp"
+
+namespace deputy::host::tflite_import {
+namespace {
+
+template <class T>
+Result<Tensor> Scalar(DType dtype, double value) {
+  const T one[] = {static_cast<T>(value)};
+  return Tensor::FromValues<T>(dtype, {}, std::span<const T>(one));
+}
+
+}  // namespace
+
+void Emitter::BeginOperator(std::string name) {
+  operator_name_ = std::move(name);
+  used_.clear();
+}
+
+std::string Emitter::NameFor(std::string_view what) {
+  std::string name = operator_name_.empty() ? std::string(what) : operator_name_ + "/" + std::string(what);
+  const int before = used_[name]++;
+  if (before != 0) name += "_" + std::to_string(before + 1);
+  return name;
+}
+
+void Emitter::Name(ValueId id, const std::string& name) {
+  named_.resize(graph_.values.size());
+  if (named_[id] || name.empty()) return;
+  named_[id] = 1;
+  graph_.values[id].name = name;
+}
+
+Result<ValueId> Emitter::Emit(OpKind kind, std::vector<ValueId> inputs, const NodeAttributes& attributes) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<ValueId> outputs, EmitMany(kind, std::move(inputs), 1, attributes));
+  return outputs[0];
+}
+
+Result<std::vector<ValueId>> Emitter::EmitMany(OpKind kind, std::vector<ValueId> inputs, size_t outputs,
+                                               const NodeAttributes& attributes) {
+  const OperatorInfo& info = *InfoOf(kind);
+  while (!inputs.empty() && inputs.back() == kNone) inputs.pop_back();
+  Node node;
+  node.name = NameFor(info.name);
+  PrimitiveBuilder builder(info.domain, info.name, info.newest());
+  for (const NodeAttribute& attribute : attributes) builder.Set(attribute.name, attribute.value);
+  node.primitive = builder.Finish();
+  node.inputs = std::move(inputs);
+  std::vector<ValueType> types;
+  std::vector<Tensor> constants;
+  for (const ValueId id : node.inputs) {
+    types.push_back(id == kNone ? ValueType() : graph_.values[id].type);
+    constants.push_back(id == kNone ? Tensor() : graph_.values[id].constant);
+  }
+  for (size_t i = 0; i < outputs; ++i)
+    node.outputs.push_back(graph_.AddValue(i == 0 ? node.name : node.name + ":" + std::to_string(i)));
+  InferenceContext context(node, types, constants);
+  DEPUTY_RETURN_IF_ERROR(InferNode(context));
+  for (size_t i = 0; i < outputs; ++i) graph_.values[node.outputs[i]].type = context.outputs()[i];
+  graph_.nodes.push_back(std::move(node));
+  return graph_.nodes.back().outputs;
+}
+
+ValueId Emitter::Constant(Tensor tensor) { return graph_.AddConstant(NameFor("constant"), std::move(tensor)); }
+
+Result<ValueId> Emitter::Ints(std::span<const int64_t> values) {
+  DEPUTY_ASSIGN_OR_RETURN(Tensor tensor,
+                          Tensor::FromValues<int64_t>(DType::kInt64, {static_cast<int64_t>(values.size())}, values));
+  return Constant(std::move(tensor));
+}
+
+Result<ValueId> Emitter::Int(int64_t value) {
+  DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, Tensor::FromValues<int64_t>(DType::kInt64, {}, std::span(&value, 1)));
+  return Constant(std::move(tensor));
+}
+
+Result<ValueId> Emitter::Number(double value, DType dtype) {
+  if (dtype == DType::kFloat16 || dtype == DType::kBFloat16) {
+    DEPUTY_ASSIGN_OR_RETURN(Tensor single, Scalar<float>(DType::kFloat32, value));
+    return Cast(Constant(std::move(single)), dtype);
+  }
+  Result<Tensor> tensor = [&]() -> Result<Tensor> {
+    switch (dtype) {
+      case DType::kFloat32: return Scalar<float>(dtype, value);
+      case DType::kFloat64: return Scalar<double>(dtype, value);
+      case DType::kInt8: return Scalar<int8_t>(dtype, value);
+      case DType::kUint8: return Scalar<uint8_t>(dtype, value);
+      case DType::kInt16: return Scalar<int16_t>(dtype, value);
+      case DType::kInt32: return Scalar<int32_t>(dtype, value);
+      case DType::kInt64: return Scalar<int64_t>(dtype, value);
+      case DType::kUint32: return Scalar<uint32_t>(dtype, value);
+      default: return Error(StatusCode::kNotSupported, "elements of type {} are not supported here", NameOf(dtype));
+    }
+  }();
+  if (!tensor.ok()) return std::move(tensor).status();
+  return Constant(std::move(tensor).value());
+}
+
+Result<ValueId> Emitter::Cast(ValueId id, DType dtype) {
+  if (TypeOf(id).dtype == dtype) return id;
+  return Emit(OpKind::kCast, {id}, {{"to", static_cast<int64_t>(dtype)}});
+}
+
+Result<ValueId> Emitter::Transposed(ValueId id, std::span<const int64_t> perm) {
+  bool same = true;
+  for (size_t i = 0; i < perm.size(); ++i) same = same && perm[i] == static_cast<int64_t>(i);
+  if (same) return id;
+  return Emit(OpKind::kTranspose, {id}, {{"perm", std::vector<int64_t>(perm.begin(), perm.end())}});
+}
+
+}  // namespace deputy::host::tflite_import

@@ -1,0 +1,64 @@
+// Writes nodes and constants into a graph, each node in its operator's newest definition and typed as it is written, so
+// that what follows may ask for ranks and extents.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/status.hpp"
+#include "graph/graph.hpp"
+
+namespace deputy::host::tflite_import {
+
+struct NodeAttribute {
+  std::string_view name;
+  PrimitiveBuilder::Attribute value;
+};
+using NodeAttributes = std::vector<NodeAttribute>;
+
+// [one-thread]
+class Emitter {
+ public:
+  explicit Emitter(Graph& graph) : graph_(graph) {}
+
+  Graph& graph() { return graph_; }
+  // Nodes from here on are named "<name>/<operator>".
+  void BeginOperator(std::string name);
+
+  // A node; what it returns is the first output, or as many as asked for.
+  Result<ValueId> Emit(OpKind kind, std::vector<ValueId> inputs, const NodeAttributes& attributes = {});
+  Result<std::vector<ValueId>> EmitMany(OpKind kind, std::vector<ValueId> inputs, size_t outputs,
+                                        const NodeAttributes& attributes = {});
+
+  ValueId Constant(Tensor tensor);
+  // int64 of rank 1, or of rank 0.
+  Result<ValueId> Ints(std::span<const int64_t> values);
+  Result<ValueId> Int(int64_t value);
+  // Of rank 0, in the given type.
+  Result<ValueId> Number(double value, DType dtype);
+
+  const ValueType& TypeOf(ValueId id) const { return graph_.values[id].type; }
+  const std::vector<int64_t>& DimsOf(ValueId id) const { return graph_.values[id].type.dims; }
+  size_t RankOf(ValueId id) const { return graph_.values[id].type.dims.size(); }
+  const Tensor& ConstantOf(ValueId id) const { return graph_.values[id].constant; }  // empty: none
+  // Gives what a node made the name that it has in the file; the first name stays.
+  void Name(ValueId id, const std::string& name);
+
+  // Nothing is emitted where the element type is right already, or the order the same.
+  Result<ValueId> Cast(ValueId id, DType dtype);
+  Result<ValueId> Transposed(ValueId id, std::span<const int64_t> perm);
+
+ private:
+  std::string NameFor(std::string_view what);
+
+  Graph& graph_;
+  std::string operator_name_;
+  std::unordered_map<std::string, int> used_;  // by the nodes of this operator
+  std::vector<uint8_t> named_;
+};
+
+}  // namespace deputy::host::tflite_import

@@ -1,0 +1,144 @@
+// Operators that compute each element from the elements in its place.
+#include "import/tflite/operators.hpp"
+
+namespace deputy::host::tflite_import {
+
+using Ids = std::span<const ValueId>;
+
+Status ImportUnary(const Operation& op, OpKind kind) {
+  return op.Elementwise(false, [&](Ids ids) { return op.emit.Emit(kind, {ids[0]}); });
+}
+
+Status ImportBinary(const Operation& op, OpKind kind) {
+  return op.Elementwise(false, [&](Ids ids) { return op.emit.Emit(kind, {ids[0], ids[1]}); });
+}
+
+Status ImportArithmetic(const Operation& op, OpKind kind) {
+  DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::ActivationOptions>());
+  return op.Elementwise(false, [&](Ids ids) -> Result<ValueId> {
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId made, op.emit.Emit(kind, {ids[0], ids[1]}));
+    return op.Activated(made, options->activation());
+  });
+}
+
+Status ImportExtremum(const Operation& op, OpKind kind) {
+  return op.ElementwiseWhereAlike([&](Ids ids) { return op.emit.Emit(kind, {ids[0], ids[1]}); });
+}
+
+Status ImportComparison(const Operation& op, OpKind kind) {
+  DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.input(1)));
+  return op.Elementwise(stored, [&](Ids ids) { return op.emit.Emit(kind, {ids[0], ids[1]}); });
+}
+
+Status NotEqual(const Operation& op) {
+  DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.input(1)));
+  return op.Elementwise(stored, [&](Ids ids) -> Result<ValueId> {
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId equal, op.emit.Emit(OpKind::kEqual, {ids[0], ids[1]}));
+    return op.emit.Emit(OpKind::kNot, {equal});
+  });
+}
+
+Status AddN(const Operation& op) {
+  return op.Elementwise(false, [&](Ids ids) -> Result<ValueId> {
+    ValueId sum = ids[0];
+    for (const ValueId id : ids.subspan(1)) {
+      DEPUTY_ASSIGN_OR_RETURN(sum, op.emit.Emit(OpKind::kAdd, {sum, id}));
+    }
+    return ids.size() == 1 ? op.emit.Emit(OpKind::kIdentity, {sum}) : Result<ValueId>(sum);
+  });
+}
+
+Status Square(const Operation& op) {
+  return op.Elementwise(false, [&](Ids ids) { return op.emit.Emit(OpKind::kMul, {ids[0], ids[0]}); });
+}
+
+Status SquaredDifference(const Operation& op) {
+  return op.Elementwise(false, [&](Ids ids) -> Result<ValueId> {
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId difference, op.emit.Emit(OpKind::kSub, {ids[0], ids[1]}));
+    return op.emit.Emit(OpKind::kMul, {difference, difference});
+  });
+}
+
+Status Rsqrt(const Operation& op) {
+  return op.Elementwise(false, [&](Ids ids) -> Result<ValueId> {
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId root, op.emit.Emit(OpKind::kSqrt, {ids[0]}));
+    return op.emit.Emit(OpKind::kReciprocal, {root});
+  });
+}
+
+// Rounded towards minus infinity, as the remainder has the divisor's sign.
+Status FloorDiv(const Operation& op) {
+  return op.Elementwise(false, [&](Ids ids) -> Result<ValueId> {
+    const DType dtype = op.emit.TypeOf(ids[0]).dtype;
+    if (dtype == DType::kFloat32 || dtype == DType::kFloat16 || dtype == DType::kFloat64) {
+      DEPUTY_ASSIGN_OR_RETURN(const ValueId quotient, op.emit.Emit(OpKind::kDiv, {ids[0], ids[1]}));
+      return op.emit.Emit(OpKind::kFloor, {quotient});
+    }
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId rest, op.emit.Emit(OpKind::kMod, {ids[0], ids[1]}));
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId whole, op.emit.Emit(OpKind::kSub, {ids[0], rest}));
+    return op.emit.Emit(OpKind::kDiv, {whole, ids[1]});
+  });
+}
+
+Status FloorMod(const Operation& op) {
+  return op.Elementwise(false, [&](Ids ids) -> Result<ValueId> {
+    const DType dtype = op.emit.TypeOf(ids[0]).dtype;
+    if (dtype != DType::kInt32 && dtype != DType::kInt64 && dtype != DType::kInt16 && dtype != DType::kInt8)
+      return Error(StatusCode::kNotSupported, "the remainder of {} is not supported, only that of integers",
+                   NameOf(dtype));
+    return op.emit.Emit(OpKind::kMod, {ids[0], ids[1]});
+  });
+}
+
+namespace {
+
+Status SelectAlike(const Operation& op) {
+  DEPUTY_ASSIGN_OR_RETURN(const bool first, op.Alike(op.input(1), op.output()));
+  DEPUTY_ASSIGN_OR_RETURN(const bool second, op.Alike(op.input(2), op.output()));
+  return op.Elementwise(first && second, [&](Ids ids) {
+    return op.emit.Emit(OpKind::kWhere, {ids[0], ids[1], ids[2]});
+  });
+}
+
+}  // namespace
+
+// A condition of rank 1 chooses whole rows.
+Status Select(const Operation& op) {
+  DEPUTY_ASSIGN_OR_RETURN(const size_t condition_rank, op.tensors.Rank(op.input(0)));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(1)));
+  if (condition_rank != 1 || rank <= 1) return SelectAlike(op);
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId condition, op.Operand(0, true));
+  std::vector<int64_t> axes;
+  for (size_t axis = 1; axis < rank; ++axis) axes.push_back(static_cast<int64_t>(axis));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId list, op.emit.Ints(axes));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId rows, op.emit.Emit(OpKind::kUnsqueeze, {condition, list}));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId first, op.Operand(1, false));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId second, op.Operand(2, false));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId made, op.emit.Emit(OpKind::kWhere, {rows, first, second}));
+  return op.Set(made, false);
+}
+
+Status SelectV2(const Operation& op) { return SelectAlike(op); }
+
+Status Cast(const Operation& op) {
+  DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.output()));
+  DEPUTY_ASSIGN_OR_RETURN(const Layout layout, op.CommonLayout(op.inputs()));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, true, layout));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId made,
+                          op.emit.Emit(OpKind::kCast, {id}, {{"to", static_cast<int64_t>(info->dtype)}}));
+  return op.Set(made, true, layout);
+}
+
+// What the output's own quantization makes of the real numbers.
+Status Quantize(const Operation& op) {
+  DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.output()));
+  if (!info->is_quantized()) return Error(StatusCode::kModel, "quantizes to a tensor without a scale");
+  return op.Elementwise(false, [&](Ids ids) { return op.emit.Cast(ids[0], DType::kFloat32); });
+}
+
+Status Dequantize(const Operation& op) {
+  DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.output()));
+  return op.Elementwise(false, [&](Ids ids) { return op.emit.Cast(ids[0], info->dtype); });
+}
+
+}  // namespace deputy::host::tflite_import

@@ -1,0 +1,265 @@
+// Operators that take parts of a tensor along its axes.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+
+#include "import/tflite/operators.hpp"
+
+namespace deputy::host::tflite_import {
+namespace {
+
+constexpr int64_t kToEnd = std::numeric_limits<int64_t>::max();
+constexpr int64_t kToFront = std::numeric_limits<int64_t>::min();
+constexpr int64_t kMost = int64_t{1} << 40;  // beyond every extent
+
+struct Cut {
+  size_t axis;
+  int64_t start, end, step;
+};
+
+// One Slice of all cuts; nothing where there are none.
+Result<ValueId> Sliced(const Operation& op, ValueId id, std::span<const Cut> cuts, Layout layout) {
+  if (cuts.empty()) return id;
+  std::vector<int64_t> starts, ends, axes, steps;
+  for (const Cut& cut : cuts) {
+    starts.push_back(cut.start);
+    ends.push_back(cut.end);
+    axes.push_back(AxisIn(layout, cut.axis));
+    steps.push_back(cut.step);
+  }
+  std::vector<ValueId> inputs{id};
+  for (const auto& list : {starts, ends, axes, steps}) {
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId value, op.emit.Ints(list));
+    inputs.push_back(value);
+  }
+  return op.emit.Emit(OpKind::kSlice, std::move(inputs));
+}
+
+// Begins and sizes that are computed; a size of -1 reaches to the end.
+Status SliceComputed(const Operation& op, bool stored) {
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, stored));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId begins, op.tensors.Int64s(op.input(1)));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId sizes, op.tensors.Int64s(op.input(2)));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId sums, op.emit.Emit(OpKind::kAdd, {begins, sizes}));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId open, op.emit.Int(-1));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId is_open, op.emit.Emit(OpKind::kEqual, {sizes, open}));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId last, op.emit.Int(kToEnd));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId ends, op.emit.Emit(OpKind::kWhere, {is_open, last, sums}));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId made, op.emit.Emit(OpKind::kSlice, {id, begins, ends}));
+  return op.Set(made, stored);
+}
+
+// A slice whose entries have been given to axes.
+struct StridedPlan {
+  std::vector<Cut> cuts;
+  std::vector<int64_t> squeezed, added;  // axes of the operand, axes of the result
+};
+
+struct StridedEntry {
+  bool from_front, to_back, ellipsis, added, single;
+};
+
+StridedEntry EntryOf(const fb::StridedSliceOptions& options, size_t i) {
+  const auto bit = [i](int32_t mask) { return (static_cast<uint32_t>(mask) >> i & 1u) != 0; };
+  const bool ellipsis = bit(options.ellipsis_mask());
+  const bool added = !ellipsis && bit(options.new_axis_mask());
+  return {bit(options.begin_mask()), bit(options.end_mask()), ellipsis, added,
+          !ellipsis && !added && bit(options.shrink_axis_mask())};
+}
+
+Result<Cut> CutOf(const fb::StridedSliceOptions& options, StridedEntry entry, size_t axis, int64_t begin, int64_t end,
+                  int64_t step) {
+  if (step == 0) return Error(StatusCode::kModel, "has a step of 0");
+  begin = std::clamp(begin, -kMost, kMost);
+  end = std::clamp(end, -kMost, kMost);
+  if (entry.single) return Cut{axis, begin, begin == -1 ? kToEnd : begin + 1, 1};
+  Cut cut{axis, begin, options.offset() ? begin + end : end, step};
+  if (entry.from_front) cut.start = step > 0 ? 0 : kToEnd;
+  if (entry.to_back) cut.end = step > 0 ? kToEnd : kToFront;
+  return cut;
+}
+
+Result<StridedPlan> PlanOf(const Operation& op, const fb::StridedSliceOptions& options, size_t rank) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> begins, op.tensors.Ints(op.input(1), "where the slice begins"));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ends, op.tensors.Ints(op.input(2), "where the slice ends"));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> steps, op.tensors.Ints(op.input(3), "the step"));
+  const size_t count = begins.size();
+  if (ends.size() != count || steps.size() != count || count > 16)
+    return Error(StatusCode::kModel, "has {} begins, {} ends and {} steps", count, ends.size(), steps.size());
+  size_t taken = 0, ellipses = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const StridedEntry entry = EntryOf(options, i);
+    ellipses += entry.ellipsis;
+    taken += !entry.ellipsis && !entry.added;
+  }
+  if (taken > rank || ellipses > 1)
+    return Error(StatusCode::kModel, "has {} entries and {} ellipses for rank {}", count, ellipses, rank);
+  StridedPlan plan;
+  size_t axis = 0;
+  int64_t place = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const StridedEntry entry = EntryOf(options, i);
+    if (entry.ellipsis) {
+      axis += rank - taken;
+      place += static_cast<int64_t>(rank - taken);
+    } else if (entry.added) {
+      plan.added.push_back(place++);
+    } else {
+      DEPUTY_ASSIGN_OR_RETURN(const Cut cut, CutOf(options, entry, axis, begins[i], ends[i], steps[i]));
+      if (cut.start != 0 || cut.end != kToEnd || cut.step != 1) plan.cuts.push_back(cut);
+      if (entry.single) plan.squeezed.push_back(static_cast<int64_t>(axis));
+      place += !entry.single;
+      ++axis;
+    }
+  }
+  return plan;
+}
+
+Status SplitInto(const Operation& op, TensorIndex tensor, size_t axis, std::vector<int64_t> sizes) {
+  bool stored = true;
+  for (const TensorIndex output : op.outputs()) {
+    DEPUTY_ASSIGN_OR_RETURN(const bool alike, op.Alike(tensor, output));
+    stored = stored && alike;
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const Layout layout, op.CommonLayout({&tensor, 1}));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId id,
+                          stored ? op.tensors.Stored(tensor, layout) : op.tensors.Real(tensor, layout));
+  NodeAttributes attributes{{"axis", AxisIn(layout, axis)}};
+  std::vector<ValueId> inputs{id};
+  if (sizes.empty()) {
+    attributes.push_back({"num_outputs", static_cast<int64_t>(op.output_count())});
+  } else {
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId list, op.emit.Ints(sizes));
+    inputs.push_back(list);
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<ValueId> parts,
+                          op.emit.EmitMany(OpKind::kSplit, std::move(inputs), op.output_count(), attributes));
+  for (size_t i = 0; i < parts.size(); ++i) DEPUTY_RETURN_IF_ERROR(op.Set(parts[i], stored, layout, i));
+  return {};
+}
+
+// An extent of the file's order; negative where it is not known.
+Result<int64_t> ExtentOf(const Operation& op, TensorIndex tensor, size_t axis) {
+  DEPUTY_ASSIGN_OR_RETURN(const bool as_is, op.tensors.Has(tensor, Layout::kFile));
+  const Layout layout = as_is ? Layout::kFile : Layout::kChannelsSecond;
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.tensors.Stored(tensor, layout));
+  return op.emit.DimsOf(id)[static_cast<size_t>(AxisIn(layout, axis))];
+}
+
+}  // namespace
+
+Status Slice(const Operation& op) {
+  DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.output()));
+  DEPUTY_ASSIGN_OR_RETURN(const Tensor begin, op.tensors.Constant(op.input(1)));
+  DEPUTY_ASSIGN_OR_RETURN(const Tensor size, op.tensors.Constant(op.input(2)));
+  if (begin.empty() || size.empty()) return SliceComputed(op, stored);
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> begins, op.tensors.Ints(op.input(1), "where the slice begins"));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, op.tensors.Ints(op.input(2), "the size of the slice"));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
+  if (begins.size() != rank || sizes.size() != rank)
+    return Error(StatusCode::kModel, "has {} begins and {} sizes for rank {}", begins.size(), sizes.size(), rank);
+  std::vector<Cut> cuts;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    if (begins[axis] < 0 || sizes[axis] < -1 || begins[axis] > kToEnd - std::max<int64_t>(sizes[axis], 0))
+      return Error(StatusCode::kModel, "begins at {} and takes {}", begins[axis], sizes[axis]);
+    cuts.push_back({axis, begins[axis], sizes[axis] < 0 ? kToEnd : begins[axis] + sizes[axis], 1});
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const Layout layout, op.CommonLayout({op.inputs().data(), 1}));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, stored, layout));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId made, Sliced(op, id, cuts, layout));
+  return op.Set(made, stored, layout);
+}
+
+Status StridedSlice(const Operation& op) {
+  DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::StridedSliceOptions>());
+  DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.output()));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
+  DEPUTY_ASSIGN_OR_RETURN(const StridedPlan plan, PlanOf(op, *options, rank));
+  const bool same_rank = plan.squeezed.empty() && plan.added.empty();
+  Layout layout = Layout::kFile;
+  if (same_rank) {
+    DEPUTY_ASSIGN_OR_RETURN(layout, op.CommonLayout({op.inputs().data(), 1}));
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, stored, layout));
+  DEPUTY_ASSIGN_OR_RETURN(ValueId made, Sliced(op, id, plan.cuts, layout));
+  for (const auto& [kind, axes] :
+       {std::pair(OpKind::kSqueeze, plan.squeezed), std::pair(OpKind::kUnsqueeze, plan.added)}) {
+    if (axes.empty()) continue;
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId list, op.emit.Ints(axes));
+    DEPUTY_ASSIGN_OR_RETURN(made, op.emit.Emit(kind, {made, list}));
+  }
+  return op.Set(made, stored, layout);
+}
+
+Status Reverse(const Operation& op) {
+  DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.output()));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, op.tensors.Ints(op.input(1), "the list of axes"));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
+  std::vector<Cut> cuts;
+  for (const int64_t entry : axes) {
+    DEPUTY_ASSIGN_OR_RETURN(const size_t axis, op.Axis(entry, rank));
+    cuts.push_back({axis, kToEnd, kToFront, -1});
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const Layout layout, op.CommonLayout({op.inputs().data(), 1}));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, stored, layout));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId made, Sliced(op, id, cuts, layout));
+  return op.Set(made, stored, layout);
+}
+
+Status Split(const Operation& op) {
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t entry, op.tensors.Int(op.input(0), "the axis"));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(1)));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t axis, op.Axis(entry, rank));
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t extent, ExtentOf(op, op.input(1), axis));
+  const auto count = static_cast<int64_t>(op.output_count());
+  if (extent < 0) return SplitInto(op, op.input(1), axis, {});
+  if (extent % count != 0) return Error(StatusCode::kModel, "splits an extent of {} in {} parts", extent, count);
+  return SplitInto(op, op.input(1), axis, std::vector<int64_t>(op.output_count(), extent / count));
+}
+
+Status SplitV(const Operation& op) {
+  DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> sizes, op.tensors.Ints(op.input(1), "the list of sizes"));
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t entry, op.tensors.Int(op.input(2), "the axis"));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t axis, op.Axis(entry, rank));
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t extent, ExtentOf(op, op.input(0), axis));
+  if (sizes.size() != op.output_count())
+    return Error(StatusCode::kModel, "has {} sizes for {} outputs", sizes.size(), op.output_count());
+  int64_t rest = extent;
+  for (const int64_t size : sizes) {
+    if (size < -1 || size > kMost) return Error(StatusCode::kModel, "has a size of {}", size);
+    rest -= std::max<int64_t>(size, 0);
+  }
+  const auto open = std::find(sizes.begin(), sizes.end(), -1);
+  if (open != sizes.end() && extent < 0)
+    return Error(StatusCode::kNotSupported, "has a size that depends on an extent which is not known before the run");
+  if (open != sizes.end()) *open = rest;
+  if (open != sizes.end() && (rest < 0 || std::count(sizes.begin(), sizes.end(), -1) != 0))
+    return Error(StatusCode::kModel, "has sizes that do not fit an extent of {}", extent);
+  return SplitInto(op, op.input(0), axis, std::move(sizes));
+}
+
+Status Unpack(const Operation& op) {
+  DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::UnpackOptions>());
+  DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t place, op.Axis(options->axis(), rank));
+  const auto axis = static_cast<int64_t>(place);
+  bool stored = true;
+  for (const TensorIndex output : op.outputs()) {
+    DEPUTY_ASSIGN_OR_RETURN(const bool alike, op.Alike(op.input(0), output));
+    stored = stored && alike;
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, stored));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId sizes, op.emit.Ints(std::vector<int64_t>(op.output_count(), 1)));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<ValueId> rows,
+                          op.emit.EmitMany(OpKind::kSplit, {id, sizes}, op.output_count(), {{"axis", axis}}));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId axes, op.emit.Ints({&axis, 1}));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId made, op.emit.Emit(OpKind::kSqueeze, {rows[i], axes}));
+    DEPUTY_RETURN_IF_ERROR(op.Set(made, stored, Layout::kFile, i));
+  }
+  return {};
+}
+
+}  // namespace deputy::host::tflite_import

@@ -1,0 +1,44 @@
+// What a .tflite file says of a tensor: element type, shape, quantization, and the elements of a constant.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.hpp"
+#include "deputy/tensor.hpp"
+#include "import/tflite/model_file.hpp"
+
+namespace deputy::host::tflite_import {
+
+// real = (stored - zero_point) * scale; one scale for all elements, or one for each index of `axis`.
+struct Quantization {
+  std::vector<float> scales;
+  std::vector<int64_t> zero_points;  // as many as scales
+  size_t axis = 0;
+
+  bool per_axis() const { return scales.size() > 1; }
+  friend bool operator==(const Quantization&, const Quantization&) = default;
+};
+
+struct TensorInfo {
+  std::string name;
+  DType dtype = DType::kUndefined;
+  std::vector<int64_t> dims;  // -1 where an extent is not known
+  Quantization quantization;  // without scales where there is none
+  uint32_t buffer = 0;
+  bool packed = false;  // two elements to a byte; they are unpacked to int8
+
+  // Whether the elements stand for real numbers. Integers of 32 bits and more are indices, shapes and biases.
+  bool is_quantized() const {
+    return !quantization.scales.empty() && (dtype == DType::kInt8 || dtype == DType::kUint8 || dtype == DType::kInt16);
+  }
+};
+
+// kNotSupported for what is valid but nothing that Deputy has: strings, complex numbers, sparse tensors, ...
+Result<TensorInfo> ReadTensorInfo(ModelFile& file, const fb::Tensor& table);
+
+// The elements of a constant; an empty tensor (Tensor::empty) for a tensor that is none.
+Result<Tensor> ReadConstant(ModelFile& file, const TensorInfo& info);
+
+}  // namespace deputy::host::tflite_import

@@ -1,0 +1,89 @@
+// The tensors of a model in the forms in which nodes need them: channels last as in the file or channels second as in
+// ONNX, elements as they are stored or as the real numbers that they stand for. A form is made when somebody asks for
+// it and kept, so that a chain of convolutions has Transposes at its ends only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+#include "import/tflite/emitter.hpp"
+#include "import/tflite/model_file.hpp"
+#include "import/tflite/tensor_info.hpp"
+
+namespace deputy::host::tflite_import {
+
+using TensorIndex = int32_t;  // -1: an input that is left out
+
+// Of tensors of rank 4; all others are in the file's order.
+enum class Layout : uint8_t { kFile, kChannelsSecond };
+
+inline constexpr std::array<int64_t, 4> kToChannelsSecond{0, 3, 1, 2}, kToFile{0, 2, 3, 1};
+
+// [one-thread]
+class Tensors {
+ public:
+  Tensors(ModelFile& file, const fb::SubGraph& graph, Emitter& emitter);
+
+  // What the file says; fails for an index that is out of range and for tensors that Deputy does not have.
+  Result<const TensorInfo*> Info(TensorIndex tensor);
+  // The elements of a constant; empty where it is none.
+  Result<Tensor> Constant(TensorIndex tensor);
+  // The elements of a constant of integers; kNotSupported, with `what` it is, for one that is computed.
+  Result<std::vector<int64_t>> Ints(TensorIndex tensor, const char* what);
+  // The only element of a constant of integers.
+  Result<int64_t> Int(TensorIndex tensor, const char* what);
+  // The same as a value of int64, also where it is computed.
+  Result<ValueId> Int64s(TensorIndex tensor);
+
+  Result<ValueId> Stored(TensorIndex tensor, Layout layout = Layout::kFile);
+  Result<ValueId> Real(TensorIndex tensor, Layout layout = Layout::kFile);
+  // Stored or real elements in an order that is the file's when read from front to back, whatever the shape.
+  Result<ValueId> InOrder(TensorIndex tensor, bool stored);
+  // A constant or a value of weights with its axes in another order, dequantized.
+  Result<ValueId> Weights(TensorIndex tensor, std::span<const int64_t> perm);
+  // An operand that is broadcast to rank 4 in channels-second order.
+  Result<ValueId> Broadcast(TensorIndex tensor, bool stored, Layout layout);
+
+  // Whether a tensor can be had without a Transpose.
+  Result<bool> Has(TensorIndex tensor, Layout layout);
+  Result<size_t> Rank(TensorIndex tensor);
+
+  // What an operator makes. Real numbers are quantized where the tensor is.
+  Status SetStored(TensorIndex tensor, ValueId id, Layout layout = Layout::kFile);
+  Status SetReal(TensorIndex tensor, ValueId id, Layout layout = Layout::kFile);
+  // An input of the model.
+  Status SetInput(TensorIndex tensor, ValueId id);
+
+  Result<ValueId> Dequantized(ValueId id, const Quantization& quantization, DType dtype, size_t axis);
+  Result<ValueId> Quantized(ValueId id, const TensorInfo& info, size_t axis);
+
+ private:
+  struct Forms {
+    std::array<ValueId, 2> stored{kNone, kNone}, real{kNone, kNone};
+    bool made = false;
+  };
+
+  Result<Forms*> FormsOf(TensorIndex tensor);
+  Status Check(TensorIndex tensor, ValueId id) const;
+  std::string NameOf(TensorIndex tensor) const;
+  Result<std::vector<ValueId>> ScaleInputs(const Quantization& quantization, DType dtype);
+  Result<ValueId> PermutedConstant(TensorIndex tensor, const std::vector<int64_t>& perm, size_t rank);
+
+  ModelFile& file_;
+  const fb::SubGraph& graph_;
+  Emitter& emitter_;
+  std::vector<std::optional<TensorInfo>> infos_;
+  std::vector<Forms> forms_;
+  std::unordered_set<std::string> names_;
+  std::map<std::pair<TensorIndex, std::vector<int64_t>>, ValueId> permuted_;
+};
+
+}  // namespace deputy::host::tflite_import

@@ -1,0 +1,49 @@
+// A layer of a program: what the device computes for one node. Tensors are float32. The vector unit computes on them as
+// they are; the matrix unit rounds what it multiplies to halves and adds the products up in float32.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "constant.hpp"
+#include "deputy/sdk/sdk.hpp"
+
+namespace sim_npu {
+
+class Layer {
+ public:
+  virtual ~Layer() = default;
+  // `inputs` are the node's inputs named by operands(), in that order. One call at a time; allocates nothing.
+  virtual void Run(const deputy::sdk::Host& host, const std::vector<const float*>& inputs, float* output) = 0;
+
+  const std::vector<size_t>& operands() const { return operands_; }
+  uint64_t macs() const { return macs_; }
+  // Device memory for constants: weights are halves, all others have 32 bits.
+  uint64_t constant_bytes() const { return constant_bytes_; }
+
+ protected:
+  enum class Form { kFloats, kHalves };
+
+  // Elements of an input: held since the layer was made where they are constant, otherwise an operand of each run.
+  class Source {
+   public:
+    bool given() const { return held_.empty() && operand_ != kNone; }
+    const float* In(const std::vector<const float*>& inputs) const {
+      return !held_.empty() ? held_.data() : operand_ == kNone ? nullptr : inputs[operand_];
+    }
+
+   private:
+    friend class Layer;
+    static constexpr size_t kNone = static_cast<size_t>(-1);
+    std::vector<float> held_;
+    size_t operand_ = kNone;  // none where the node leaves the input out
+  };
+
+  // Constants are asked for in the order of these calls, and operands are numbered in it.
+  Source Take(const deputy::sdk::NodeView& node, size_t input, Constants& constants, Form form = Form::kFloats);
+
+  std::vector<size_t> operands_;
+  uint64_t macs_ = 0, constant_bytes_ = 0;
+};
+
+}  // namespace sim_npu

@@ -1,0 +1,161 @@
+// TensorFlow Lite models made in memory with the schema that the importer reads, and run through the public API: what a
+// test says nothing about is small and valid.
+#pragma once
+
+#include <flatbuffers/flatbuffers.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "deputy/context.hpp"
+#include "deputy/model.hpp"
+#include "tflite_generated.h"
+
+namespace deputy::test {
+
+namespace fb = ::deputy::tflite;
+
+struct Quantization {
+  std::vector<float> scales;
+  std::vector<int64_t> zero_points;
+  int32_t axis = 0;
+};
+
+template <class T>
+constexpr fb::TensorType TypeOf() {
+  if constexpr (std::is_same_v<T, float>) return fb::TensorType_FLOAT32;
+  if constexpr (std::is_same_v<T, int8_t>) return fb::TensorType_INT8;
+  if constexpr (std::is_same_v<T, uint8_t>) return fb::TensorType_UINT8;
+  if constexpr (std::is_same_v<T, int32_t>) return fb::TensorType_INT32;
+  if constexpr (std::is_same_v<T, int64_t>) return fb::TensorType_INT64;
+}
+
+class ModelWriter {
+ public:
+  flatbuffers::FlatBufferBuilder fbb;
+
+  ModelWriter() { buffers_.push_back(fb::CreateBuffer(fbb)); }
+
+  int32_t Tensor(fb::TensorType type, const std::vector<int32_t>& dims, const Quantization& quantization = {},
+                 uint32_t buffer = 0, const std::vector<int32_t>& signature = {}) {
+    flatbuffers::Offset<fb::QuantizationParameters> parameters = 0;
+    if (!quantization.scales.empty()) {
+      const auto scales = fbb.CreateVector(quantization.scales);
+      const auto zero_points = fbb.CreateVector(quantization.zero_points);
+      parameters = fb::CreateQuantizationParameters(fbb, scales, zero_points, 0, 0, quantization.axis);
+    }
+    const auto shape = fbb.CreateVector(dims);
+    const auto name = fbb.CreateString("tensor" + std::to_string(tensors_.size()));
+    flatbuffers::Offset<flatbuffers::Vector<int32_t>> open = 0;
+    if (!signature.empty()) open = fbb.CreateVector(signature);
+    tensors_.push_back(fb::CreateTensor(fbb, shape, type, buffer, name, parameters, false, 0, open));
+    return static_cast<int32_t>(tensors_.size()) - 1;
+  }
+  int32_t Input(fb::TensorType type, const std::vector<int32_t>& dims, const Quantization& quantization = {},
+                const std::vector<int32_t>& signature = {}) {
+    inputs_.push_back(Tensor(type, dims, quantization, 0, signature));
+    return inputs_.back();
+  }
+  template <class T>
+  int32_t Constant(const std::vector<int32_t>& dims, const std::vector<T>& values,
+                   const Quantization& quantization = {}) {
+    return Tensor(TypeOf<T>(), dims, quantization,
+                  Buffer({reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof(T)}));
+  }
+  uint32_t Buffer(std::span<const uint8_t> bytes) {
+    fbb.ForceVectorAlignment(bytes.size(), 1, 16);
+    const auto data = fbb.CreateVector(bytes.data(), bytes.size());
+    buffers_.push_back(fb::CreateBuffer(fbb, data));
+    return static_cast<uint32_t>(buffers_.size()) - 1;
+  }
+  // A buffer behind the FlatBuffer, as in files beyond 2 GiB.
+  uint32_t BufferAt(uint64_t offset, uint64_t size) {
+    buffers_.push_back(fb::CreateBuffer(fbb, 0, offset, size));
+    return static_cast<uint32_t>(buffers_.size()) - 1;
+  }
+
+  struct Options {
+    uint8_t type = 0;
+    flatbuffers::uoffset_t table = 0;
+  };
+  template <class T>
+  static Options With(uint8_t type, flatbuffers::Offset<T> table) {
+    return {type, table.o};
+  }
+  void Add(fb::BuiltinOperator code, const std::vector<int32_t>& inputs, const std::vector<int32_t>& outputs,
+           Options options = {0, 0}, int32_t version = 1) {
+    const auto custom = code == fb::BuiltinOperator_CUSTOM ? fbb.CreateString("Frobnicate")
+                                                           : flatbuffers::Offset<flatbuffers::String>(0);
+    codes_.push_back(fb::CreateOperatorCode(fbb, static_cast<int8_t>(code < 127 ? code : 127), custom, version, code));
+    const auto reads = fbb.CreateVector(inputs), makes = fbb.CreateVector(outputs);
+    operators_.push_back(fb::CreateOperator(fbb, static_cast<uint32_t>(codes_.size()) - 1, reads, makes, options.type,
+                                            flatbuffers::Offset<fb::AnyTable>(options.table)));
+  }
+
+  std::string Finish(const std::vector<int32_t>& outputs, uint32_t version = 3) {
+    const auto tensors = fbb.CreateVector(tensors_);
+    const auto reads = fbb.CreateVector(inputs_), makes = fbb.CreateVector(outputs);
+    const auto operators = fbb.CreateVector(operators_);
+    const auto graph = fb::CreateSubGraph(fbb, tensors, reads, makes, operators, fbb.CreateString("main"));
+    const auto codes = fbb.CreateVector(codes_);
+    const auto graphs = fbb.CreateVector(&graph, 1);
+    const auto description = fbb.CreateString("a test");
+    const auto buffers = fbb.CreateVector(buffers_);
+    fb::FinishModelBuffer(fbb, fb::CreateModel(fbb, version, codes, graphs, description, buffers));
+    return {reinterpret_cast<const char*>(fbb.GetBufferPointer()), fbb.GetSize()};
+  }
+
+ private:
+  std::vector<flatbuffers::Offset<fb::Tensor>> tensors_;
+  std::vector<flatbuffers::Offset<fb::Buffer>> buffers_;
+  std::vector<flatbuffers::Offset<fb::OperatorCode>> codes_;
+  std::vector<flatbuffers::Offset<fb::Operator>> operators_;
+  std::vector<int32_t> inputs_;
+};
+
+inline Status Build(const std::string& bytes, Model& model) {
+  return model.Build(bytes.data(), bytes.size(), ModelType::kAuto, Context());
+}
+
+// The error of a model that cannot be built; empty when it can.
+inline std::string Refusal(const std::string& bytes) {
+  Model model;
+  const Status status = Build(bytes, model);
+  return status.ok() ? "" : status.ToString();
+}
+
+template <class T>
+Tensor TensorOf(Shape shape, const std::vector<T>& values) {
+  constexpr DType kDType = std::is_same_v<T, float>     ? DType::kFloat32
+                           : std::is_same_v<T, int8_t>  ? DType::kInt8
+                           : std::is_same_v<T, uint8_t> ? DType::kUint8
+                           : std::is_same_v<T, int32_t> ? DType::kInt32
+                                                        : DType::kInt64;
+  return Tensor::FromValues<T>(kDType, std::move(shape), std::span<const T>(values)).value();
+}
+
+template <class T>
+std::vector<T> ValuesOf(const Tensor& tensor) {
+  const std::span<const T> values = tensor.values<T>();
+  return {values.begin(), values.end()};
+}
+
+// The outputs of a model; none, and a failure, when it cannot be built or run.
+inline std::vector<Tensor> Predict(const std::string& bytes, const std::vector<Tensor>& inputs) {
+  Model model;
+  std::vector<Tensor> outputs;
+  Status status = Build(bytes, model);
+  if (status.ok()) {
+    Result<Session> session = model.CreateSession();
+    status = session.ok() ? session->Predict(inputs, &outputs) : session.status();
+  }
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  return status.ok() ? outputs : std::vector<Tensor>(8);
+}
+
+}  // namespace deputy::test
