@@ -38,6 +38,9 @@ bool Same(const ValueType& a, const ValueType& b) {
 }
 
 Status CheckStacked(const ValueType& type) {
+  if (IsPacked(type.dtype))
+    return Error(StatusCode::kNotSupported, "packed elements of {} are not taken apart or put together round by round",
+                 NameOf(type.dtype));
   if (type.is_tensor()) return {};
   return Error(StatusCode::kModel, "only tensors are taken apart or put together round by round");
 }

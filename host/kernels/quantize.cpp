@@ -134,45 +134,6 @@ bool DequantizeStorage(const ScaleLayout& layout, DType source_type, const void*
   return true;
 }
 
-template <class Number>
-bool Subtract(const ScaleLayout& layout, DType source_type, const void* source, const void* zero_points, Number* target,
-              ThreadPool& pool) {
-  if (SizeOf(source_type) != 1) return false;
-  return DispatchQuantized(source_type, [&](auto tag) {
-    using T = typename decltype(tag)::Type;
-    const T* zeros = static_cast<const T*>(zero_points);
-    ForEachPiece(layout, pool, [&](const Piece& piece) {
-      const T* from = static_cast<const T*>(source) + piece.first;
-      Number* to = target + piece.first;
-      if (zeros == nullptr || piece.step == 0) {
-        const int32_t zero = zeros == nullptr ? int32_t{0} : int32_t{zeros[piece.scale]};
-        for (int64_t i = 0; i < piece.count; ++i) to[i] = static_cast<Number>(from[i] - zero);
-      } else {
-        for (int64_t i = 0; i < piece.count; ++i)
-          to[i] = static_cast<Number>(from[i] - zeros[piece.scale + i * piece.step]);
-      }
-    });
-  });
-}
-
-template <class Sum>
-bool RequantizeSums(const ScaleLayout& layout, const Sum* sums, const float* multipliers, DType target_type,
-                    const void* zero_point, void* target, ThreadPool& pool) {
-  return DispatchQuantized(target_type, [&](auto tag) {
-    using T = typename decltype(tag)::Type;
-    const int32_t zero = zero_point == nullptr ? 0 : int32_t{*static_cast<const T*>(zero_point)};
-    ForEachPiece(layout, pool, [&](const Piece& piece) {
-      T* to = static_cast<T*>(target) + piece.first;
-      if constexpr (sizeof(T) == 1 && std::is_same_v<Sum, int32_t>)
-        return linalg::Requantize(sums + piece.first, piece.count, multipliers + piece.scale, piece.step,
-                                  RangeOf<T>(zero), reinterpret_cast<uint8_t*>(to));
-      for (int64_t i = 0; i < piece.count; ++i)
-        to[i] =
-            RoundInto<T>(static_cast<float>(sums[piece.first + i]) * multipliers[piece.scale + i * piece.step], zero);
-    });
-  });
-}
-
 }  // namespace
 
 bool QuantizeStorage(const ScaleLayout& layout, DType source_type, const void* source, const float* scales,
@@ -241,12 +202,22 @@ bool Dequantize(const ScaleLayout& layout, DType source_type, const void* source
 
 bool SubtractZeroPoints(const ScaleLayout& layout, DType source_type, const void* source, const void* zero_points,
                         int16_t* target, ThreadPool& pool) {
-  return Subtract(layout, source_type, source, zero_points, target, pool);
-}
-
-bool SubtractZeroPoints(const ScaleLayout& layout, DType source_type, const void* source, const void* zero_points,
-                        double* target, ThreadPool& pool) {
-  return Subtract(layout, source_type, source, zero_points, target, pool);
+  if (SizeOf(source_type) != 1) return false;
+  return DispatchQuantized(source_type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const T* zeros = static_cast<const T*>(zero_points);
+    ForEachPiece(layout, pool, [&](const Piece& piece) {
+      const T* from = static_cast<const T*>(source) + piece.first;
+      int16_t* to = target + piece.first;
+      if (zeros == nullptr || piece.step == 0) {
+        const int16_t zero = zeros == nullptr ? int16_t{0} : static_cast<int16_t>(zeros[piece.scale]);
+        for (int64_t i = 0; i < piece.count; ++i) to[i] = static_cast<int16_t>(from[i] - zero);
+      } else {
+        for (int64_t i = 0; i < piece.count; ++i)
+          to[i] = static_cast<int16_t>(from[i] - zeros[piece.scale + i * piece.step]);
+      }
+    });
+  });
 }
 
 void PairUp(int64_t outer, int64_t extent, int64_t inner, const int16_t* source, linalg::Int16Pair* target,
@@ -271,12 +242,19 @@ void PairUp(int64_t outer, int64_t extent, int64_t inner, const int16_t* source,
 
 bool Requantize(const ScaleLayout& layout, const int32_t* sums, const float* multipliers, DType target_type,
                 const void* zero_point, void* target, ThreadPool& pool) {
-  return RequantizeSums(layout, sums, multipliers, target_type, zero_point, target, pool);
-}
-
-bool Requantize(const ScaleLayout& layout, const double* sums, const float* multipliers, DType target_type,
-                const void* zero_point, void* target, ThreadPool& pool) {
-  return RequantizeSums(layout, sums, multipliers, target_type, zero_point, target, pool);
+  return DispatchQuantized(target_type, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    const int32_t zero = zero_point == nullptr ? 0 : int32_t{*static_cast<const T*>(zero_point)};
+    ForEachPiece(layout, pool, [&](const Piece& piece) {
+      T* to = static_cast<T*>(target) + piece.first;
+      if constexpr (sizeof(T) == 1)
+        return linalg::Requantize(sums + piece.first, piece.count, multipliers + piece.scale, piece.step,
+                                  RangeOf<T>(zero), reinterpret_cast<uint8_t*>(to));
+      for (int64_t i = 0; i < piece.count; ++i)
+        to[i] =
+            RoundInto<T>(static_cast<float>(sums[piece.first + i]) * multipliers[piece.scale + i * piece.step], zero);
+    });
+  });
 }
 
 }  // namespace deputy::host

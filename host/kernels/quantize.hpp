@@ -27,18 +27,14 @@ bool Dequantize(const ScaleLayout& layout, DType source_type, const void* source
 // target = integer - zero point, exactly. Integers of 8 bits.
 bool SubtractZeroPoints(const ScaleLayout& layout, DType source_type, const void* source, const void* zero_points,
                         int16_t* target, ThreadPool& pool);
-bool SubtractZeroPoints(const ScaleLayout& layout, DType source_type, const void* source, const void* zero_points,
-                        double* target, ThreadPool& pool);
 
 // Neighbours along the middle of [outer, extent, inner] in pairs: [outer, ceil(extent / 2), inner]. An odd one out is
 // beside zero. `target` is aligned for int32.
 void PairUp(int64_t outer, int64_t extent, int64_t inner, const int16_t* source, linalg::Int16Pair* target,
             ThreadPool& pool);
 
-// target = round(sum * multiplier) + zero point, of one zero point. Doubles are integers too.
+// target = round(sum * multiplier) + zero point, of one zero point.
 bool Requantize(const ScaleLayout& layout, const int32_t* sums, const float* multipliers, DType target_type,
-                const void* zero_point, void* target, ThreadPool& pool);
-bool Requantize(const ScaleLayout& layout, const double* sums, const float* multipliers, DType target_type,
                 const void* zero_point, void* target, ThreadPool& pool);
 
 }  // namespace deputy::host

@@ -9,6 +9,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -119,6 +120,7 @@ class ModelWriter {
 };
 
 inline Status Build(const std::string& bytes, Model& model) {
+  SetLogSink([](LogLevel, std::string_view, std::string_view) {});
   return model.Build(bytes.data(), bytes.size(), ModelType::kAuto, Context());
 }
 
