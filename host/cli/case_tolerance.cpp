@@ -10,15 +10,25 @@
 
 namespace deputy::cli {
 
-CaseModel CaseModelOf(const PlacementReport& placement) {
+namespace {
+
+// Whether the operator rounds to steps of a scale; com.microsoft has more of them than ONNX.
+bool Rounds(std::string_view domain, std::string_view op_type) {
   static constexpr std::array<std::string_view, 4> kRounding = {"QuantizeLinear", "DynamicQuantizeLinear",
-                                                                "QLinearConv", "QLinearMatMul"};
+                                                                "DynamicQuantizeMatMul", "QGemm"};
+  return (domain.empty() || domain == "com.microsoft") &&
+         (op_type.substr(0, 7) == "QLinear" ||
+          std::find(kRounding.begin(), kRounding.end(), op_type) != kRounding.end());
+}
+
+}  // namespace
+
+CaseModel CaseModelOf(const PlacementReport& placement) {
   static constexpr size_t kFewNodes = 10;
   CaseModel model;
   model.network = placement.nodes.size() > kFewNodes;
-  model.quantized = std::any_of(placement.nodes.begin(), placement.nodes.end(), [](const NodeReport& node) {
-    return node.domain.empty() && std::find(kRounding.begin(), kRounding.end(), node.op_type) != kRounding.end();
-  });
+  model.quantized = std::any_of(placement.nodes.begin(), placement.nodes.end(),
+                                [](const NodeReport& node) { return Rounds(node.domain, node.op_type); });
   static constexpr std::array<std::string_view, 6> kDrawing = {
       "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
   for (const NodeReport& node : placement.nodes)

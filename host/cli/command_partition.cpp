@@ -23,6 +23,12 @@
 namespace deputy::cli {
 namespace {
 
+// Of a tensor with the extents that the placement is made for.
+std::string TypeOfInput(const TensorInfo& info, const Shape& shape) {
+  if (info.kind != ValueKind::kTensor) return TypeText(info);
+  return fmt::format("{} {}", NameOf(info.dtype), ShapeText(shape));
+}
+
 struct Options {
   std::string model, node;
   ContextOptions context;
@@ -95,7 +101,7 @@ int Run(const Options& options) {
   fmt::print("{}: {}, {} multiply-adds\n", terminal.Paint(Paint::kBold, options.model),
              Plural(report->nodes.size(), "node"), CountText(report->multiply_adds));
   for (size_t i = 0; i < shapes->size(); ++i)
-    fmt::print("  input {} {} {}\n", model.inputs()[i].name, NameOf(model.inputs()[i].dtype), ShapeText((*shapes)[i]));
+    fmt::print("  input {} {}\n", model.inputs()[i].name, TypeOfInput(model.inputs()[i], (*shapes)[i]));
   fmt::print("\n{}", DelegateTable(*report, terminal));
   if (const std::string notes = DelegateNotes(*report); !notes.empty()) fmt::print("\n{}", notes);
   fmt::print("\nin the order in which they run\n{}", PartitionTable(*report, terminal));

@@ -61,6 +61,8 @@ class Execution::Allocator final : public OutputAllocator {
   Status Allocate(deputy_tensor* tensor, std::span<const int64_t> dims) override {
     const size_t id = static_cast<size_t>(tensor - tensors_.data());
     if (id >= tensors_.size()) return Error(StatusCode::kInternal, "memory was asked for a tensor of somebody else");
+    if (plan_.slots[id].home == Slot::Home::kHeld)
+      return Error(StatusCode::kInternal, "value '{}' is planned to be no tensor", plan_.graph->values[id].name);
     if (plan_.slots[id].home != Slot::Home::kDynamic) {
       if (std::equal(dims.begin(), dims.end(), tensor->dims, tensor->dims + tensor->rank)) return {};
       return Error(StatusCode::kInternal, "value '{}' is {}, but {} was planned", plan_.graph->values[id].name,

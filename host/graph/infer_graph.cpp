@@ -38,6 +38,9 @@ bool Same(const ValueType& a, const ValueType& b) {
 }
 
 Status CheckStacked(const ValueType& type) {
+  if (IsPacked(type.dtype))
+    return Error(StatusCode::kNotSupported, "packed elements of {} are not taken apart or put together round by round",
+                 NameOf(type.dtype));
   if (type.is_tensor()) return {};
   return Error(StatusCode::kModel, "only tensors are taken apart or put together round by round");
 }
@@ -110,7 +113,7 @@ class Walk {
     }
     InferenceContext context(node, types_, constants_, shapes_.InputsOf(node));
     DEPUTY_RETURN_IF_ERROR(InferNode(context));
-    if (node.kind() == OpKind::kOther && options_.foreign) {
+    if (node.kind() == OpKind::kOther && options_.foreign && AreTensors(node.inputs)) {
       Status status = options_.foreign(context);
       if (!status.ok() && status.code() != StatusCode::kNotSupported) return status;
     }
@@ -125,15 +128,15 @@ class Walk {
       if (shape && options_.evaluator) return Replace(node, {&*shape, 1});
     }
     if (!options_.evaluator || !options_.fold_constants || !known || !node.regions.empty() ||
-        node.kind() == OpKind::kOther || !MakesTensors(node))
+        node.kind() == OpKind::kOther || !AreTensors(node.outputs))
       return Keep(node);
     DEPUTY_ASSIGN_OR_RETURN(std::optional<std::vector<Tensor>> outputs,
                             FoldNode(graph_, node, constants_, options_.evaluator, FreedBy(node), budget_.folds));
     return outputs ? Replace(node, *outputs) : Keep(node);
   }
 
-  bool MakesTensors(const Node& node) const {
-    return std::all_of(node.outputs.begin(), node.outputs.end(),
+  bool AreTensors(const std::vector<ValueId>& ids) const {
+    return std::all_of(ids.begin(), ids.end(),
                        [&](ValueId id) { return id == kNone || graph_.values[id].type.is_tensor(); });
   }
 

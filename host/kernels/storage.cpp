@@ -96,7 +96,7 @@ uint8_t EncodeStorage(DType dtype, double value, const Narrowing& how) {
   if (dtype == DType::kFloat8E8M0) return EncodeScale(value, how);
   if (!IsSmallInteger(dtype)) return EncodeFloat(dtype, value, how.saturate);
   if (std::isnan(value)) return 0;
-  constexpr double kLimit = 9007199254740992.0;  // 2^53: integers beyond are exact multiples of 16 or come from none
+  constexpr double kLimit = 9223372036854774784.0;  // the largest below 2^63
   const auto whole = static_cast<int64_t>(std::clamp(value, -kLimit, kLimit));
   return static_cast<uint8_t>(static_cast<uint64_t>(whole) & ((1U << BitsOf(dtype)) - 1));
 }

@@ -100,9 +100,10 @@ Status deputy_graph::ValueInfo(deputy_value_id id, deputy_value_info* out) const
   deputy_value_info info{};
   info.id = id;
   info.name = Str(value.name);
-  info.dtype = static_cast<deputy_dtype>(value.type.dtype);
   info.flags = value_flags_[id];
-  if (value.type.ranked) {
+  // Of what is no tensor, nodes that are not on offer may read and make it; there is nothing to know of it.
+  if (value.type.is_tensor()) info.dtype = static_cast<deputy_dtype>(value.type.dtype);
+  if (value.type.is_tensor() && value.type.ranked) {
     const auto open = open_dims_.find(id);
     const std::vector<int64_t>& dims = open == open_dims_.end() ? value.type.dims : open->second;
     info.rank = static_cast<uint32_t>(dims.size());

@@ -79,10 +79,15 @@ class Delegate final : public sdk::PartitionDelegate {
       if (i >= op->data_inputs && i < node.input_count()) continue;
       const sdk::ValueView value = i < node.input_count() ? node.input(i) : node.output(i - node.input_count());
       if (!value.exists()) continue;
-      if (!op->own_types && value.dtype() != kDataType) return sdk::Verdict::No(sdk::Reason::kDType, "float32 only");
+      if (op->types == kFloats && value.dtype() != kDataType)
+        return sdk::Verdict::No(sdk::Reason::kDType, "float32 only");
       if (!value.shape_known()) return sdk::Verdict::No(sdk::Reason::kShapeDynamic);
       if (value.element_count() == 0) return sdk::Verdict::No(sdk::Reason::kShape, "a tensor without elements");
     }
+    for (const sdk::ValueView& value : {node.input(0), node.output(0)})
+      if (value.rank() < op->ranks.least || value.rank() > op->ranks.most)
+        return sdk::Verdict::No(sdk::Reason::kRank, "ranks from " + std::to_string(op->ranks.least) + " to " +
+                                                        std::to_string(op->ranks.most));
     return op->supports(node);
   }
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr Operator kOperators[] = {
     {"Add", 7, 0, Data::kAnyShape, "", CheckBinary, MakeBinary},
-    {"AveragePool", 1, 4, Data::kFirst, "windows up to 16x16", CheckPool, MakePool},
+    {"AveragePool", 1, 4, Data::kFirst, "windows up to 16x16, no dilations", CheckPool, MakePool},
     {"BatchNormalization", 7, 0, Data::kParameters, "inference", CheckBatchNormalization, MakeBatchNormalization},
     {"Clip", 1, 0, Data::kParameters, "", CheckActivation, MakeActivation},
     {"Concat", 1, 0, Data::kParameters, "", CheckConcat, MakeConcat},
@@ -31,7 +31,7 @@ constexpr Operator kOperators[] = {
     {"Identity", 1, 0, Data::kFirst, "", CheckCopy, MakeCopy},
     {"LeakyRelu", 1, 0, Data::kFirst, "", CheckActivation, MakeActivation},
     {"MatMul", 1, 2, Data::kParameters, "", CheckMatrix, MakeMatrix},
-    {"MaxPool", 1, 4, Data::kFirst, "windows up to 16x16, no dilation", CheckPool, MakePool},
+    {"MaxPool", 1, 4, Data::kFirst, "windows up to 16x16, no dilations, the first output alone", CheckPool, MakePool},
     {"Mul", 7, 0, Data::kAnyShape, "", CheckBinary, MakeBinary},
     {"Relu", 1, 0, Data::kFirst, "", CheckActivation, MakeActivation},
     {"Reshape", 1, 0, Data::kFirst, "", CheckCopy, MakeCopy},

@@ -110,13 +110,8 @@ std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<reference::
     if (input.present && input.constant) graph.Part(5, TensorOf(input.value, name));
     if (input.present && !input.constant) graph.Part(11, InputOf(i, input.value, unknown));
   }
-<<<<<<< HEAD
-  for (size_t i = 0; i < expected.size(); ++i) graph.Part(12, ValueOf("y" + std::to_string(i), expected[i]));
-  const Message opset = Message().Chunk(1, tested.node.domain).Number(2, tested.node.since_version);
-=======
   for (size_t i = 0; i < expected.size(); ++i) graph.Part(12, OutputOf(i, expected[i], unknown));
-  const Message opset = Message().Chunk(1, "").Number(2, tested.node.since_version);
->>>>>>> main
+  const Message opset = Message().Chunk(1, tested.node.domain).Number(2, tested.node.since_version);
   const std::string bytes = Message().Number(1, kIrVersion).Part(7, graph).Part(8, opset).bytes();
   return {bytes.begin(), bytes.end()};
 }

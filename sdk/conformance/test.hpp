@@ -85,6 +85,7 @@ std::vector<Test> EntryTests();
 std::vector<Test> OptionTests();
 std::vector<Test> LifeCycleTests(const std::vector<Case>& cases);
 std::vector<Test> NumericTests(const std::vector<Case>& cases);
+std::vector<Test> CapabilityTests(const std::vector<Case>& cases);
 std::vector<Test> PartitionTests(const std::vector<ModelCase>& models);
 std::vector<Test> ExecutionTests(const std::vector<Case>& cases);
 std::vector<Test> ConcurrencyTests(const std::vector<Case>& cases);

@@ -18,7 +18,7 @@ namespace {
 using reference::Tensor;
 
 constexpr uint64_t kCount = 5000;
-constexpr size_t kShown = 1000000;
+constexpr size_t kShown = 10;
 
 uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   const char* text = std::getenv(name);
@@ -55,8 +55,7 @@ TEST(Random, KernelsAndOracleAgree) {
   size_t failed = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     const RandomModel model = DrawModel(seed);
-    if (model.tested.node.op_type.empty()) continue;
-    if (std::getenv("TRACE")) std::cerr << seed << " " << model.tested.name() << std::endl;
+    ASSERT_FALSE(model.tested.node.op_type.empty()) << "seed " << seed << ": nobody draws this operator";
     const std::vector<Tensor> expected = reference::Compute(model.tested.node, model.tested.operands());
     ASSERT_FALSE(expected.empty()) << "seed " << seed << ": the oracle does not compute " << model.tested.name();
     const Result<std::vector<Tensor>> got = RunOnHost(context.value(), model.tested, FileOf(model, expected));

@@ -61,11 +61,24 @@ def two_inputs():
     return onnx.model(nodes, inputs, [onnx.value_info("y", ["n", 3])])
 
 
+def values():
+    """Takes and makes what is no tensor: x [n] goes to the end of a sequence, and whether `maybe` is there is told."""
+    nodes = [
+        onnx.node("SequenceInsert", ["sequence", "x"], ["longer"], "insert"),
+        onnx.node("SequenceLength", ["longer"], ["length"], "length"),
+        onnx.node("OptionalHasElement", ["maybe"], ["there"], "there"),
+    ]
+    inputs = [onnx.sequence_info("sequence", ["k"]), onnx.value_info("x", ["n"]),
+              onnx.sequence_info("maybe", [2], optional=True)]
+    outputs = [onnx.sequence_info("longer", ["k"]), onnx.value_info("length", [], 7), onnx.value_info("there", [], 9)]
+    return onnx.model(nodes, inputs, outputs, opset=16)
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     for name, make in {"tutorial": tutorial, "tutorial_cut": tutorial_cut, "small": small,
-                       "two_inputs": two_inputs}.items():
+                       "two_inputs": two_inputs, "values": values}.items():
         with open(os.path.join(folder, name + ".onnx"), "wb") as file:
             file.write(make())
 

@@ -41,6 +41,13 @@ def value_info(name, shape, dtype=FLOAT):
     return chunk(1, name) + chunk(2, chunk(1, number(1, dtype) + chunk(2, dims)))
 
 
+def sequence_info(name, shape, dtype=FLOAT, optional=False):
+    """A sequence of tensors of this shape; as an optional where it need not be there."""
+    dims = b"".join(chunk(1, chunk(2, d) if isinstance(d, str) else number(1, d)) for d in shape)
+    sequence = chunk(4, chunk(1, chunk(1, number(1, dtype) + chunk(2, dims))))
+    return chunk(1, name) + chunk(2, chunk(9, chunk(1, sequence)) if optional else sequence)
+
+
 def attribute(name, value):
     if isinstance(value, float):
         return chunk(1, name) + varint(2 << 3 | 5) + struct.pack("<f", value) + number(20, 1)
@@ -63,8 +70,8 @@ def graph(nodes, inputs, outputs, initializers=()):
     return data + b"".join(chunk(11, i) for i in inputs) + b"".join(chunk(12, o) for o in outputs)
 
 
-def model(nodes, inputs, outputs, domains=(), initializers=()):
-    opsets = chunk(8, chunk(1, "") + number(2, 13))
+def model(nodes, inputs, outputs, domains=(), initializers=(), opset=13):
+    opsets = chunk(8, chunk(1, "") + number(2, opset))
     opsets += b"".join(chunk(8, chunk(1, d) + number(2, 1)) for d in domains)
     return number(1, 7) + chunk(7, graph(nodes, inputs, outputs, initializers)) + opsets
 

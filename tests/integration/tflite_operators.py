@@ -75,7 +75,7 @@ def int8_op(name, *shapes, out=Quantized(0.02, 3), scales=((0.03, -5), (0.05, 7)
     CASES[f"{name} {np.dtype(dtype)}{label}"] = make
 
 
-def with_constants(name, values, *constants, label="", out=None, version=1, outputs=1, rank=1, **options):
+def with_constants(name, values, *constants, label="", out=None, version=1, outputs=1, shape=(1,), **options):
     """An operator on one input, with the rest given. Floats in, or int8 of one scale in and out."""
     for kind in ("float32", "int8"):
         if out is not None and kind == "int8":
@@ -86,7 +86,7 @@ def with_constants(name, values, *constants, label="", out=None, version=1, outp
             data = it.bytes_of(np.int8, *values) if quantized else it.reals(*values)
             ids = [it.feed(data, quantized)] + [it.writer.constant(np.asarray(c)) for c in constants]
             newer = version if kind == "float32" or name in ("RESHAPE", "EXPAND_DIMS") else max(version, 2)
-            made = it.op(name, ids, [(out or kind, [1] * rank, quantized)] * outputs, newer, **options)
+            made = it.op(name, ids, [(out or kind, shape, quantized)] * outputs, newer, **options)
             return it, made if isinstance(made, list) else [made]
         CASES[f"{name} {kind}{label}"] = make
 
@@ -352,7 +352,7 @@ with_constants("SQUEEZE", (2, 1, 4, 1), label=" all", squeezeDims=[])
 with_constants("EXPAND_DIMS", (2, 3), i32(-1))
 with_constants("TRANSPOSE", (2, 3, 4, 5), i32(3, 1, 0, 2))
 with_constants("TRANSPOSE", (2, 3, 4, 5), i32(0, 3, 1, 2), label=" to channels second")
-with_constants("SLICE", (4, 6, 5), i32(1, 0, 2), i32(2, -1, 3), rank=3)
+with_constants("SLICE", (4, 6, 5), i32(1, 0, 2), i32(2, -1, 3), shape=(2, 6, 3))
 with_constants("SPLIT_V", (4, 6, 5), i32(1, -1, 2), i32(1), outputs=3, numSplits=3)
 with_constants("TILE", (2, 3), i32(2, 3))
 with_constants("BROADCAST_TO", (3, 1), i32(2, 3, 4), version=2)

@@ -17,7 +17,7 @@ namespace deputy::host {
 namespace {
 
 // A tensor without bytes may have any extent, and would fall into as many parts.
-constexpr int64_t kMostParts = int64_t{1} << 24;
+constexpr int64_t kMostPartsOfNothing = int64_t{1} << 20;
 
 Result<const deputy_tensor*> Present(const KernelArgs& args, size_t i) {
   if (i < args.inputs.size() && args.inputs[i] != nullptr) return args.inputs[i];
@@ -103,14 +103,15 @@ Status RunLength(const KernelArgs& args) {
 }
 
 // Where the parts of a split end, along the axis; the last ends at `extent`.
-Result<std::vector<int64_t>> PartEnds(const KernelArgs& args, int64_t extent) {
+Result<std::vector<int64_t>> PartEnds(const KernelArgs& args, int64_t extent, size_t input_bytes) {
   std::vector<int64_t> ends;
   const ConstView split = args.input(1);
   if (split.present() && split.rank() != 0) {
     DEPUTY_ASSIGN_OR_RETURN(const SmallDims sizes, ReadInts(split, "split"));
     for (const int64_t size : sizes) {
       const int64_t begin = ends.empty() ? 0 : ends.back();
-      if (size < 0 || size > extent - begin)
+      if (size < 0) return Error(StatusCode::kInvalidArgument, "a part of size {}", size);
+      if (size > extent - begin)
         return Error(StatusCode::kInvalidArgument, "parts of sizes {} do not fit an extent of {}", ShapeToString(sizes),
                      extent);
       ends.push_back(begin + size);
@@ -126,7 +127,7 @@ Result<std::vector<int64_t>> PartEnds(const KernelArgs& args, int64_t extent) {
     size = sizes[0];
   }
   if (size < 1) return Error(StatusCode::kInvalidArgument, "parts of size {}", size);
-  if (extent / size > kMostParts)
+  if (input_bytes == 0 && extent / size > kMostPartsOfNothing)
     return Error(StatusCode::kResourceExhausted, "an extent of {} in parts of {}", extent, size);
   for (int64_t begin = 0; begin < extent; begin += std::min(size, extent - begin))
     ends.push_back(begin + std::min(size, extent - begin));
@@ -137,7 +138,7 @@ Status RunSplit(const KernelArgs& args, int64_t named_axis, bool keeps_axis) {
   const ConstView input = args.input(0);
   DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(input));
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(named_axis, input.rank()));
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ends, PartEnds(args, input.dim(axis)));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ends, PartEnds(args, input.dim(axis), input.byte_size()));
   const bool drops_axis = !args.input(1).present() && !keeps_axis;
   // Beside an extent of 0 the others may be of any size.
   const size_t inner =

@@ -44,13 +44,21 @@ constexpr KnownAttribute kKnown[] = {
 #include "schema/operators.inc"
 };
 
-// What an attribute would change cannot be told, so that it is not read over.
-Status UnknownAttribute(const OperatorInfo& info, int64_t opset, const std::string& name) {
-  if (opset > info.newest())
-    return Error(StatusCode::kNotSupported,
-                 "opset {} has the attribute '{}', but {}-{}, the newest definition known, has not", opset,
-                 Printable(name), info.name, info.newest());
-  return Error(StatusCode::kModel, "{} of opset {} has no attribute '{}'", info.name, opset, Printable(name));
+// The newest opset of a domain of which the list has a definition.
+int64_t NewestKnownOpset(std::string_view domain) {
+  int64_t newest = 0;
+  for (const OperatorInfo& info : AllOperators())
+    if (info.domain == domain) newest = std::max<int64_t>(newest, info.newest());
+  return newest;
+}
+
+// Of a definition newer than those known here an attribute may say anything. Elsewhere it says nothing by its
+// definition: a vendor's hint, which stays for the vendor's delegate.
+Status CheckUnknown(const OperatorInfo& info, int64_t opset, const std::string& name) {
+  if (opset <= NewestKnownOpset(info.domain) || name.starts_with("__")) return {};
+  return Error(StatusCode::kNotSupported,
+               "opset {} may have the attribute '{}', but {}-{}, the newest definition known, has not", opset,
+               Printable(name), info.name, info.newest());
 }
 
 Status CheckKind(OpKind op, int64_t opset, const std::string& name, pb::AttributeProto::AttributeType type) {
@@ -63,7 +71,7 @@ Status CheckKind(OpKind op, int64_t opset, const std::string& name, pb::Attribut
     if (ProtoTypeOf(it->kind) == type) return {};
     wanted = it;
   }
-  if (wanted == nullptr) return UnknownAttribute(*InfoOf(op), opset, name);
+  if (wanted == nullptr) return CheckUnknown(*InfoOf(op), opset, name);
   return Error(StatusCode::kModel, "attribute '{}' is of kind {}, not {}", name,
                pb::AttributeProto::AttributeType_Name(type),
                pb::AttributeProto::AttributeType_Name(ProtoTypeOf(wanted->kind)));

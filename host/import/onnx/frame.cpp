@@ -42,6 +42,8 @@ Result<OperatorSets> ReadOperatorSets(const google::protobuf::RepeatedPtrField<p
 Result<int32_t> Frame::OpsetOf(const std::string& domain) const {
   const auto found = opsets.find(domain);
   if (found != opsets.end()) return found->second;
+  // ONNX Runtime reads models that use its domain without an import, and optimizers write such.
+  if (domain == "com.microsoft") return 1;
   return Error(StatusCode::kModel, "the {} imports no operator set '{}'", function == nullptr ? "model" : "function",
                Printable(domain));
 }

@@ -8,6 +8,8 @@
 namespace deputy::host::tflite_import {
 namespace {
 
+constexpr int64_t kMostInts = 1 << 12;  // axes, pads, sizes: a few per axis, or per output
+
 constexpr size_t Index(Layout layout) { return static_cast<size_t>(layout); }
 constexpr Layout Other(Layout layout) { return layout == Layout::kFile ? Layout::kChannelsSecond : Layout::kFile; }
 constexpr std::span<const int64_t> PermTo(Layout layout) {
@@ -82,6 +84,9 @@ Result<std::vector<int64_t>> Tensors::Ints(TensorIndex tensor, const char* what)
   if (constant.empty())
     return Error(StatusCode::kNotSupported, "{} is computed while the model runs, which is not supported", what)
         .At(NameOf(tensor));
+  if (constant.element_count() > kMostInts)
+    return Error(StatusCode::kModel, "{} has {} elements, more than {}", what, constant.element_count(), kMostInts)
+        .At(NameOf(tensor));
   const auto widened = [](auto values) { return std::vector<int64_t>(values.begin(), values.end()); };
   switch (constant.dtype()) {
     case DType::kInt64: return widened(constant.values<int64_t>());
@@ -107,8 +112,12 @@ Result<ValueId> Tensors::Int64s(TensorIndex tensor) {
     DEPUTY_ASSIGN_OR_RETURN(const ValueId id, Stored(tensor));
     return emitter_.Cast(id, DType::kInt64);
   }
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ints, Ints(tensor, "a list of integers"));
-  DEPUTY_ASSIGN_OR_RETURN(Tensor wide, Tensor::FromValues<int64_t>(DType::kInt64, constant.shape(), ints));
+  if (constant.dtype() != DType::kInt32)
+    return Error(StatusCode::kModel, "is {}, not integers", deputy::NameOf(constant.dtype())).At(NameOf(tensor));
+  DEPUTY_RETURN_IF_ERROR(file_.SpendCopy(constant.byte_size() * 2));
+  DEPUTY_ASSIGN_OR_RETURN(Tensor wide, Tensor::Allocate(DType::kInt64, constant.shape()));
+  const std::span<const int32_t> narrow = constant.values<int32_t>();
+  std::copy(narrow.begin(), narrow.end(), wide.mutable_values<int64_t>().begin());
   return emitter_.Constant(std::move(wide));
 }
 

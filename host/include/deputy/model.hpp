@@ -118,7 +118,7 @@ class DEPUTY_API Model {
 
   Result<Session> CreateSession() const;
 
-  // For the model's own shapes, or for the given ones (one per input). Compiles what is not compiled yet.
+  // For the model's own shapes, or for these: one per input, {} for what is no tensor. Compiles what is not compiled.
   Result<PlacementReport> Placement() const;
   Result<PlacementReport> Placement(const std::vector<Shape>& shapes) const;
 

@@ -17,7 +17,6 @@ bool HasOldBroadcast(const sdk::NodeView& node) { return node.Int("broadcast", 0
 
 sdk::Verdict SupportsBinary(const sdk::NodeView& node) {
   const memory::dims y = ToDims(node.output(0).dims());
-  if (y.size() > 6) return sdk::Verdict::No(sdk::Reason::kRank, "rank up to 6");
   if (HasOldBroadcast(node)) return sdk::Verdict::No(sdk::Reason::kAttribute, "broadcast");
   const auto full = [&](size_t input) { return WithRank(ToDims(node.input(input).dims()), y.size()) == y; };
   if (full(0) || (full(1) && !node.Is("Div"))) return sdk::Verdict::Yes();
@@ -27,7 +26,6 @@ sdk::Verdict SupportsBinary(const sdk::NodeView& node) {
 
 sdk::Verdict SupportsMany(const sdk::NodeView& node) {
   const memory::dims y = ToDims(node.output(0).dims());
-  if (y.size() > 6) return sdk::Verdict::No(sdk::Reason::kRank, "rank up to 6");
   for (size_t i = 0; i < node.input_count(); ++i)
     if (WithRank(ToDims(node.input(i).dims()), y.size()) == y) return sdk::Verdict::Yes();
   return sdk::Verdict::No(sdk::Reason::kShape, "all inputs would have to be broadcast");
@@ -104,7 +102,6 @@ void ReadMean(const sdk::NodeView& node, Program& program) {
 }
 
 sdk::Verdict SupportsPRelu(const sdk::NodeView& node) {
-  if (node.input(0).rank() > 5) return sdk::Verdict::No(sdk::Reason::kRank, "rank up to 5");
   // Before 7 a vector was meant per channel.
   if (node.since_version() < 7 && node.input(1).element_count() != 1)
     return sdk::Verdict::No(sdk::Reason::kAttribute, "slopes per channel of an old definition");
@@ -123,16 +120,23 @@ void ReadPRelu(const sdk::NodeView& node, Program& program) {
   program.Bind(node.output(0), program.Add(Prelu{}, {x, slope}, y));
 }
 
+constexpr const char* kOneFull = "one input as large as the result";
+
 constexpr Operator kOperators[] = {
-    {"Add", kAllInputs, SupportsBinary, ReadBinary<algorithm::binary_add>},
-    {"Sub", kAllInputs, SupportsBinary, ReadBinary<algorithm::binary_sub>},
-    {"Mul", kAllInputs, SupportsBinary, ReadBinary<algorithm::binary_mul>},
-    {"Div", kAllInputs, SupportsBinary, ReadBinary<algorithm::binary_div>},
-    {"Sum", kAllInputs, SupportsMany, ReadMany<algorithm::binary_add>},
-    {"Max", kAllInputs, SupportsMany, ReadMany<algorithm::binary_max>},
-    {"Min", kAllInputs, SupportsMany, ReadMany<algorithm::binary_min>},
-    {"Mean", kAllInputs, SupportsMany, ReadMean},
-    {"PRelu", kAllInputs, SupportsPRelu, ReadPRelu},
+    {"Add", kAllInputs, SupportsBinary, ReadBinary<algorithm::binary_add>, {}, kOneFull},
+    {"Sub", kAllInputs, SupportsBinary, ReadBinary<algorithm::binary_sub>, {}, kOneFull},
+    {"Mul", kAllInputs, SupportsBinary, ReadBinary<algorithm::binary_mul>, {}, kOneFull},
+    {"Div",
+     kAllInputs,
+     SupportsBinary,
+     ReadBinary<algorithm::binary_div>,
+     {},
+     "the first input as large as the result"},
+    {"Sum", kAllInputs, SupportsMany, ReadMany<algorithm::binary_add>, {}, kOneFull},
+    {"Max", kAllInputs, SupportsMany, ReadMany<algorithm::binary_max>, {}, kOneFull},
+    {"Min", kAllInputs, SupportsMany, ReadMany<algorithm::binary_min>, {}, kOneFull},
+    {"Mean", kAllInputs, SupportsMany, ReadMean, {}, kOneFull},
+    {"PRelu", kAllInputs, SupportsPRelu, ReadPRelu, {0, 5}},
 };
 
 }  // namespace

@@ -8,12 +8,6 @@
 namespace onednn {
 namespace {
 
-sdk::Verdict SupportsConv(const sdk::NodeView& node) {
-  const size_t rank = node.input(0).rank();
-  if (rank < 3 || rank > 5) return sdk::Verdict::No(sdk::Reason::kRank, "one to three spatial dimensions");
-  return sdk::Verdict::Yes();
-}
-
 memory::dims KernelOf(const sdk::NodeView& node) {
   const memory::dims weights = ToDims(node.input(1).dims());
   return memory::dims(weights.begin() + 2, weights.end());
@@ -31,7 +25,7 @@ sdk::Verdict SupportsConvTranspose(const sdk::NodeView& node) {
   const std::string_view auto_pad = node.String("auto_pad", "NOTSET");
   if (auto_pad != "NOTSET" && auto_pad != "VALID") return sdk::Verdict::No(sdk::Reason::kAttribute, "auto_pad");
   if (node.has_attribute("output_shape")) return sdk::Verdict::No(sdk::Reason::kAttribute, "output_shape");
-  return SupportsConv(node);
+  return sdk::Verdict::Yes();
 }
 
 void ReadConvTranspose(const sdk::NodeView& node, Program& program) {
@@ -57,8 +51,9 @@ void ReadConvTranspose(const sdk::NodeView& node, Program& program) {
   program.Bind(node.output(0), result);
 }
 
-constexpr Operator kOperators[] = {{"Conv", kAllInputs, SupportsConv, ReadConv},
-                                   {"ConvTranspose", kAllInputs, SupportsConvTranspose, ReadConvTranspose}};
+constexpr Operator kOperators[] = {
+    {"Conv", kAllInputs, SupportsAll, ReadConv, {3, 5}},
+    {"ConvTranspose", kAllInputs, SupportsConvTranspose, ReadConvTranspose, {3, 5}, "padding written out"}};
 
 }  // namespace
 

@@ -10,11 +10,6 @@ namespace {
 
 using dnnl::algorithm;
 
-sdk::Verdict SupportsRank(const sdk::NodeView& node) {
-  if (node.input(0).rank() > 6) return sdk::Verdict::No(sdk::Reason::kRank, "rank up to 6");
-  return sdk::Verdict::Yes();
-}
-
 void Read(const sdk::NodeView& node, Program& program, const Eltwise& eltwise) {
   program.Bind(node.output(0), program.Add(eltwise, {program.Find(node.input(0))}, ToDims(node.output(0).dims())));
 }
@@ -41,7 +36,7 @@ void ReadHardSigmoid(const sdk::NodeView& node, Program& program) {
 sdk::Verdict SupportsGelu(const sdk::NodeView& node) {
   const std::string_view approximate = node.String("approximate", "none");
   if (approximate != "none" && approximate != "tanh") return sdk::Verdict::No(sdk::Reason::kAttribute, "approximate");
-  return SupportsRank(node);
+  return sdk::Verdict::Yes();
 }
 
 void ReadGelu(const sdk::NodeView& node, Program& program) {
@@ -74,7 +69,7 @@ sdk::Verdict SupportsClip(const sdk::NodeView& node) {
   if (!limits) return sdk::Verdict::No(sdk::Reason::kNotConstant, "limits");
   // ONNX then gives the upper limit everywhere; oneDNN does not promise it. Also refuses NaN.
   if (!(limits->low <= limits->high)) return sdk::Verdict::No(sdk::Reason::kAttribute, "limits in the wrong order");
-  return SupportsRank(node);
+  return sdk::Verdict::Yes();
 }
 
 void ReadClip(const sdk::NodeView& node, Program& program) {
@@ -86,7 +81,7 @@ sdk::Verdict SupportsPow(const sdk::NodeView& node) {
   if (!ConstantScalar(node.input(1))) return sdk::Verdict::No(sdk::Reason::kNotConstant, "the exponent");
   if (node.output(0).rank() != node.input(0).rank())
     return sdk::Verdict::No(sdk::Reason::kShape, "an exponent of higher rank");
-  return SupportsRank(node);
+  return sdk::Verdict::Yes();
 }
 
 void ReadPow(const sdk::NodeView& node, Program& program) {
@@ -96,25 +91,25 @@ void ReadPow(const sdk::NodeView& node, Program& program) {
 }
 
 constexpr Operator kOperators[] = {
-    {"Relu", 1, SupportsRank, ReadPlain<algorithm::eltwise_relu>},
-    {"LeakyRelu", 1, SupportsRank, ReadLeakyRelu},
-    {"Elu", 1, SupportsRank, ReadElu},
-    {"Sigmoid", 1, SupportsRank, ReadPlain<algorithm::eltwise_logistic>},
-    {"HardSigmoid", 1, SupportsRank, ReadHardSigmoid},
-    {"HardSwish", 1, SupportsRank, ReadPlain<algorithm::eltwise_hardswish>},
-    {"Tanh", 1, SupportsRank, ReadPlain<algorithm::eltwise_tanh>},
-    {"Softplus", 1, SupportsRank, ReadPlain<algorithm::eltwise_soft_relu>},
-    {"Mish", 1, SupportsRank, ReadPlain<algorithm::eltwise_mish>},
+    {"Relu", 1, SupportsAll, ReadPlain<algorithm::eltwise_relu>},
+    {"LeakyRelu", 1, SupportsAll, ReadLeakyRelu},
+    {"Elu", 1, SupportsAll, ReadElu},
+    {"Sigmoid", 1, SupportsAll, ReadPlain<algorithm::eltwise_logistic>},
+    {"HardSigmoid", 1, SupportsAll, ReadHardSigmoid},
+    {"HardSwish", 1, SupportsAll, ReadPlain<algorithm::eltwise_hardswish>},
+    {"Tanh", 1, SupportsAll, ReadPlain<algorithm::eltwise_tanh>},
+    {"Softplus", 1, SupportsAll, ReadPlain<algorithm::eltwise_soft_relu>},
+    {"Mish", 1, SupportsAll, ReadPlain<algorithm::eltwise_mish>},
     {"Gelu", 1, SupportsGelu, ReadGelu},
-    {"Erf", 1, SupportsRank, ReadErf},
-    {"Exp", 1, SupportsRank, ReadPlain<algorithm::eltwise_exp>},
-    {"Sqrt", 1, SupportsRank, ReadPlain<algorithm::eltwise_sqrt>},
-    {"Reciprocal", 1, SupportsRank, ReadPlain<algorithm::eltwise_pow, 1, -1>},
-    {"Abs", 1, SupportsRank, ReadPlain<algorithm::eltwise_abs>},
-    {"Neg", 1, SupportsRank, ReadPlain<algorithm::eltwise_linear, -1>},
-    {"Round", 1, SupportsRank, ReadPlain<algorithm::eltwise_round>},
-    {"Clip", 1, SupportsClip, ReadClip},
-    {"Pow", 1, SupportsPow, ReadPow},
+    {"Erf", 1, SupportsAll, ReadErf},
+    {"Exp", 1, SupportsAll, ReadPlain<algorithm::eltwise_exp>},
+    {"Sqrt", 1, SupportsAll, ReadPlain<algorithm::eltwise_sqrt>},
+    {"Reciprocal", 1, SupportsAll, ReadPlain<algorithm::eltwise_pow, 1, -1>},
+    {"Abs", 1, SupportsAll, ReadPlain<algorithm::eltwise_abs>},
+    {"Neg", 1, SupportsAll, ReadPlain<algorithm::eltwise_linear, -1>},
+    {"Round", 1, SupportsAll, ReadPlain<algorithm::eltwise_round>},
+    {"Clip", 1, SupportsClip, ReadClip, {}, kConstantParameters},
+    {"Pow", 1, SupportsPow, ReadPow, {}, "constant parameters, an exponent of one element"},
 };
 
 }  // namespace

@@ -9,8 +9,7 @@ namespace onednn {
 namespace {
 
 sdk::Verdict SupportsMatMul(const sdk::NodeView& node) {
-  const size_t a = node.input(0).rank(), b = node.input(1).rank();
-  if (a > 6 || b > 6) return sdk::Verdict::No(sdk::Reason::kRank, "rank up to 6");
+  if (node.input(1).rank() > 6) return sdk::Verdict::No(sdk::Reason::kRank, "rank up to 6");
   return sdk::Verdict::Yes();
 }
 
@@ -30,8 +29,6 @@ void ReadMatMul(const sdk::NodeView& node, Program& program) {
   b = program.AddReshape(b, b_dims);
   program.Bind(node.output(0), program.AddReshape(program.Add(Matmul{}, {a, b}, y), ToDims(node.output(0).dims())));
 }
-
-sdk::Verdict SupportsGemm(const sdk::NodeView&) { return sdk::Verdict::Yes(); }
 
 // C times beta, now if C is constant.
 Value Scaled(Program& program, Value c, float beta) {
@@ -61,8 +58,8 @@ void ReadGemm(const sdk::NodeView& node, Program& program) {
   program.Bind(node.output(0), result);
 }
 
-constexpr Operator kOperators[] = {{"MatMul", kAllInputs, SupportsMatMul, ReadMatMul},
-                                   {"Gemm", kAllInputs, SupportsGemm, ReadGemm}};
+constexpr Operator kOperators[] = {{"MatMul", kAllInputs, SupportsMatMul, ReadMatMul, {1, 6}},
+                                   {"Gemm", kAllInputs, SupportsAll, ReadGemm, {2, 2}}};
 
 }  // namespace
 

@@ -8,12 +8,6 @@
 namespace onednn {
 namespace {
 
-sdk::Verdict SupportsRank(const sdk::NodeView& node) {
-  if (node.input(0).rank() > 6 || node.output(0).rank() > 6)
-    return sdk::Verdict::No(sdk::Reason::kRank, "rank up to 6");
-  return sdk::Verdict::Yes();
-}
-
 // The shape is known, whatever said it: the other inputs do not matter any more.
 void ReadView(const sdk::NodeView& node, Program& program) {
   program.Bind(node.output(0), program.AddReshape(program.Find(node.input(0)), ToDims(node.output(0).dims())));
@@ -24,7 +18,7 @@ sdk::Verdict SupportsDropout(const sdk::NodeView& node) {
   // From 12 on an input may ask for training, before 7 an attribute did.
   if (node.input(2).exists() || (node.since_version() < 7 && node.Int("is_test", 0) == 0))
     return sdk::Verdict::No(sdk::Reason::kAttribute, "training");
-  return SupportsRank(node);
+  return sdk::Verdict::Yes();
 }
 
 void ReadTranspose(const sdk::NodeView& node, Program& program) {
@@ -34,11 +28,6 @@ void ReadTranspose(const sdk::NodeView& node, Program& program) {
   const memory::dims order = node.Ints("perm", backwards);
   program.Bind(node.output(0),
                node.input(0).rank() == 0 ? x : program.Add(Transpose{order}, {x}, Permute(program.dims(x), order)));
-}
-
-sdk::Verdict SupportsConcat(const sdk::NodeView& node) {
-  if (node.input(0).rank() == 0) return sdk::Verdict::No(sdk::Reason::kRank, "scalars");
-  return SupportsRank(node);
 }
 
 void ReadConcat(const sdk::NodeView& node, Program& program) {
@@ -76,7 +65,7 @@ std::optional<memory::dims> OffsetsOf(const sdk::NodeView& node) {
 
 sdk::Verdict SupportsSlice(const sdk::NodeView& node) {
   if (!OffsetsOf(node)) return sdk::Verdict::No(sdk::Reason::kAttribute, "limits constant and steps of 1");
-  return SupportsRank(node);
+  return sdk::Verdict::Yes();
 }
 
 void ReadSlice(const sdk::NodeView& node, Program& program) {
@@ -100,7 +89,7 @@ void ReadSplit(const sdk::NodeView& node, Program& program) {
 sdk::Verdict SupportsSplit(const sdk::NodeView& node) {
   for (size_t i = 0; i < node.output_count(); ++i)
     if (!node.output(i).exists()) return sdk::Verdict::No(sdk::Reason::kAttribute, "an output that is left out");
-  return SupportsRank(node);
+  return sdk::Verdict::Yes();
 }
 
 // Elements added in front, per dimension; nothing if elements are taken away or the numbers are not known.
@@ -124,11 +113,10 @@ std::optional<memory::dims> PadsBefore(const sdk::NodeView& node) {
 
 sdk::Verdict SupportsPad(const sdk::NodeView& node) {
   if (node.String("mode", "constant") != "constant") return sdk::Verdict::No(sdk::Reason::kAttribute, "mode");
-  if (node.input(0).rank() == 0) return sdk::Verdict::No(sdk::Reason::kRank, "scalars");
   if (node.input(2).exists() && !ConstantScalar(node.input(2)))
     return sdk::Verdict::No(sdk::Reason::kNotConstant, "constant_value");
   if (!PadsBefore(node)) return sdk::Verdict::No(sdk::Reason::kAttribute, "pads constant and not negative");
-  return SupportsRank(node);
+  return sdk::Verdict::Yes();
 }
 
 void ReadPad(const sdk::NodeView& node, Program& program) {
@@ -137,11 +125,6 @@ void ReadPad(const sdk::NodeView& node, Program& program) {
   const float value = node.input(2).exists() ? ConstantScalar(node.input(2)).value_or(0) : node.Float("value", 0);
   const Pad pad{PadsBefore(node).value_or(memory::dims()), value};
   program.Bind(node.output(0), y == program.dims(x) ? x : program.Add(pad, {x}, y));
-}
-
-sdk::Verdict SupportsBlocks(const sdk::NodeView& node) {
-  if (node.input(0).rank() != 4) return sdk::Verdict::No(sdk::Reason::kRank, "two spatial dimensions");
-  return sdk::Verdict::Yes();
 }
 
 void ReadBlocks(const sdk::NodeView& node, Program& program, const memory::dims& split, const memory::dims& order) {
@@ -165,20 +148,24 @@ void ReadSpaceToDepth(const sdk::NodeView& node, Program& program) {
   ReadBlocks(node, program, {x[0], x[1], x[2] / block, block, x[3] / block, block}, {0, 3, 5, 1, 2, 4});
 }
 
+constexpr const char* kDropoutNote = "beside a node that is computed here, inference";
+constexpr const char* kSliceNote = "beside a node that is computed here, constant parameters, steps of 1";
+constexpr const char* kPadNote = "beside a node that is computed here, constant parameters, mode constant";
+
 constexpr Operator kOperators[] = {
-    {"Reshape", 1, SupportsRank, ReadView, true},
-    {"Flatten", 1, SupportsRank, ReadView, true},
-    {"Squeeze", 1, SupportsRank, ReadView, true},
-    {"Unsqueeze", 1, SupportsRank, ReadView, true},
-    {"Identity", 1, SupportsRank, ReadView, true},
-    {"Dropout", 1, SupportsDropout, ReadView, true},
-    {"Transpose", 1, SupportsRank, ReadTranspose, true},
-    {"Concat", kAllInputs, SupportsConcat, ReadConcat, true},
-    {"Slice", 1, SupportsSlice, ReadSlice, true},
-    {"Split", 1, SupportsSplit, ReadSplit, true},
-    {"Pad", 1, SupportsPad, ReadPad, true},
-    {"DepthToSpace", 1, SupportsBlocks, ReadDepthToSpace, true},
-    {"SpaceToDepth", 1, SupportsBlocks, ReadSpaceToDepth, true},
+    {"Reshape", 1, SupportsAll, ReadView, {}, kBeside, true},
+    {"Flatten", 1, SupportsAll, ReadView, {}, kBeside, true},
+    {"Squeeze", 1, SupportsAll, ReadView, {}, kBeside, true},
+    {"Unsqueeze", 1, SupportsAll, ReadView, {}, kBeside, true},
+    {"Identity", 1, SupportsAll, ReadView, {}, kBeside, true},
+    {"Dropout", 1, SupportsDropout, ReadView, {}, kDropoutNote, true},
+    {"Transpose", 1, SupportsAll, ReadTranspose, {}, kBeside, true},
+    {"Concat", kAllInputs, SupportsAll, ReadConcat, {1, 6}, kBeside, true},
+    {"Slice", 1, SupportsSlice, ReadSlice, {}, kSliceNote, true},
+    {"Split", 1, SupportsSplit, ReadSplit, {}, kBeside, true},
+    {"Pad", 1, SupportsPad, ReadPad, {1, 6}, kPadNote, true},
+    {"DepthToSpace", 1, SupportsAll, ReadDepthToSpace, {4, 4}, kBeside, true},
+    {"SpaceToDepth", 1, SupportsAll, ReadSpaceToDepth, {4, 4}, kBeside, true},
 };
 
 }  // namespace

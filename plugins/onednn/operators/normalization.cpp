@@ -10,8 +10,6 @@ namespace onednn {
 namespace {
 
 sdk::Verdict SupportsBatchNormalization(const sdk::NodeView& node) {
-  const size_t rank = node.input(0).rank();
-  if (rank < 2 || rank > 5) return sdk::Verdict::No(sdk::Reason::kRank, "up to three spatial dimensions");
   if (node.output(1).exists() || node.Int("training_mode", 0) != 0)
     return sdk::Verdict::No(sdk::Reason::kAttribute, "training");
   // Before 9 `spatial` could ask for statistics per element.
@@ -85,12 +83,6 @@ void ReadLayerNormalization(const sdk::NodeView& node, Program& program) {
   program.Bind(node.output(0), program.AddReshape(program.Add(norm, inputs, program.dims(source)), y));
 }
 
-sdk::Verdict SupportsSoftmax(const sdk::NodeView& node) {
-  const size_t rank = node.input(0).rank();
-  if (rank < 1 || rank > 6) return sdk::Verdict::No(sdk::Reason::kRank, "rank 1 to 6");
-  return sdk::Verdict::Yes();
-}
-
 template <bool kLog>
 void ReadSoftmax(const sdk::NodeView& node, Program& program) {
   const Value x = program.Find(node.input(0));
@@ -107,7 +99,6 @@ void ReadSoftmax(const sdk::NodeView& node, Program& program) {
 }
 
 sdk::Verdict SupportsLrn(const sdk::NodeView& node) {
-  if (node.input(0).rank() != 4) return sdk::Verdict::No(sdk::Reason::kRank, "two spatial dimensions");
   if (node.Int("size", 1) % 2 == 0) return sdk::Verdict::No(sdk::Reason::kAttribute, "an even size");
   return sdk::Verdict::Yes();
 }
@@ -119,11 +110,21 @@ void ReadLrn(const sdk::NodeView& node, Program& program) {
 }
 
 constexpr Operator kOperators[] = {
-    {"BatchNormalization", kAllInputs, SupportsBatchNormalization, ReadBatchNormalization},
-    {"LayerNormalization", kAllInputs, SupportsLayerNormalization, ReadLayerNormalization},
-    {"LRN", 1, SupportsLrn, ReadLrn},
-    {"Softmax", 1, SupportsSoftmax, ReadSoftmax<false>},
-    {"LogSoftmax", 1, SupportsSoftmax, ReadSoftmax<true>},
+    {"BatchNormalization",
+     kAllInputs,
+     SupportsBatchNormalization,
+     ReadBatchNormalization,
+     {2, 5},
+     "inference, constant parameters"},
+    {"LayerNormalization",
+     kAllInputs,
+     SupportsLayerNormalization,
+     ReadLayerNormalization,
+     {1, 5},
+     "the first output alone, parameters as large as the normalized extents"},
+    {"LRN", 1, SupportsLrn, ReadLrn, {4, 4}, "odd sizes"},
+    {"Softmax", 1, SupportsAll, ReadSoftmax<false>, {1, 6}},
+    {"LogSoftmax", 1, SupportsAll, ReadSoftmax<true>, {1, 6}},
 };
 
 }  // namespace

@@ -24,7 +24,11 @@ std::vector<sdk::Capability> ListCapabilities() {
     sdk::Capability row;
     row.op_type = op.type;
     row.dtypes = {kDataType};
-    if (op.own_types) row.note = "bytes at one side, with a constant scale";
+    if (op.types != kFloats) row.dtypes.insert(row.dtypes.end(), {sdk::DType::kInt8, sdk::DType::kUint8});
+    if (op.types == kFromIntegers) row.dtypes.push_back(sdk::DType::kInt32);
+    row.min_rank = op.ranks.least;
+    row.max_rank = op.ranks.most;
+    row.note = op.note;
     row.max_version = static_cast<uint32_t>(sdk::NewestDefinition("", op.type));
     rows.push_back(std::move(row));
   });

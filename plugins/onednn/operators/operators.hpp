@@ -6,15 +6,29 @@
 
 namespace onednn {
 
+struct Ranks {
+  uint32_t least = 0, most = 6;
+};
+
+// Element types: float32 alone; float32 to bytes; bytes and constants of int32 to float32.
+enum Types { kFloats, kToBytes, kFromIntegers };
+
 struct Operator {
   const char* type;
   size_t data_inputs;  // the first so many inputs are float data; the others steer and are looked at by `supports`
-  sdk::Verdict (*supports)(const sdk::NodeView& node);
+  sdk::Verdict (*supports)(const sdk::NodeView& node);  // asked only when the ranks of input and output are right
   void (*read)(const sdk::NodeView& node, Program& program);
-  bool moves = false;      // only moves elements, counts them otherwise or changes their type
-  bool own_types = false;  // `supports` looks at element types; otherwise all data is float32
+  Ranks ranks = {};
+  const char* note = "";  // for listings: what `supports` wants beyond them
+  bool moves = false;     // only moves elements, counts them otherwise or changes their type
+  Types types = kFloats;  // other than these: `supports` looks at them
 };
 constexpr size_t kAllInputs = static_cast<size_t>(-1);
+constexpr const char* kBeside = "beside a node that is computed here";
+constexpr const char* kConstantParameters = "constant parameters";
+
+// Says yes to all.
+inline sdk::Verdict SupportsAll(const sdk::NodeView&) { return sdk::Verdict::Yes(); }
 
 // One list per family; the delegate reads them all.
 sdk::Span<const Operator> BinaryOperators();

@@ -14,14 +14,7 @@ memory::dims Spatial(const sdk::NodeView& node) {
   return memory::dims(x.begin() + 2, x.end());
 }
 
-sdk::Verdict SupportsSpatial(const sdk::NodeView& node) {
-  const size_t rank = node.input(0).rank();
-  if (rank < 3 || rank > 5) return sdk::Verdict::No(sdk::Reason::kRank, "one to three spatial dimensions");
-  return sdk::Verdict::Yes();
-}
-
 sdk::Verdict SupportsPool(const sdk::NodeView& node) {
-  if (const sdk::Verdict verdict = SupportsSpatial(node); !verdict.supported()) return verdict;
   const memory::dims kernel = node.Ints("kernel_shape", {});
   if (kernel.size() != node.input(0).rank() - 2) return sdk::Verdict::No(sdk::Reason::kAttribute, "kernel_shape");
   const Window window = ReadWindow(node, kernel);
@@ -70,10 +63,10 @@ void ReadGlobal(const sdk::NodeView& node, Program& program) {
 }
 
 constexpr Operator kOperators[] = {
-    {"MaxPool", 1, SupportsMaxPool, ReadMaxPool},
-    {"AveragePool", 1, SupportsAveragePool, ReadAveragePool},
-    {"GlobalAveragePool", 1, SupportsSpatial, ReadGlobal<algorithm::pooling_avg_exclude_padding>},
-    {"GlobalMaxPool", 1, SupportsSpatial, ReadGlobal<algorithm::pooling_max>}};
+    {"MaxPool", 1, SupportsMaxPool, ReadMaxPool, {3, 5}, "the first output alone"},
+    {"AveragePool", 1, SupportsAveragePool, ReadAveragePool, {3, 5}, "no ceil_mode, no dilations"},
+    {"GlobalAveragePool", 1, SupportsAll, ReadGlobal<algorithm::pooling_avg_exclude_padding>, {3, 5}},
+    {"GlobalMaxPool", 1, SupportsAll, ReadGlobal<algorithm::pooling_max>, {3, 5}}};
 
 }  // namespace
 

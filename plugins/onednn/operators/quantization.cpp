@@ -105,8 +105,11 @@ void ReadDequantize(const sdk::NodeView& node, Program& program) {
   program.Bind(node.output(0), program.AddConstant(Reals(node, integers), integers));
 }
 
-constexpr Operator kOperators[] = {{"QuantizeLinear", 1, SupportsQuantize, ReadQuantize, true, true},
-                                   {"DequantizeLinear", 1, SupportsDequantize, ReadDequantize, true, true}};
+constexpr const char* kNote = "beside a node that is computed here, constant parameters, one scale or constants";
+
+constexpr Operator kOperators[] = {
+    {"QuantizeLinear", 1, SupportsQuantize, ReadQuantize, {}, kNote, true, kToBytes},
+    {"DequantizeLinear", 1, SupportsDequantize, ReadDequantize, {}, kNote, true, kFromIntegers}};
 
 }  // namespace
 

@@ -25,7 +25,6 @@ std::optional<std::vector<int64_t>> AxesOf(const sdk::NodeView& node) {
 }
 
 sdk::Verdict Supports(const sdk::NodeView& node) {
-  if (node.input(0).rank() > 5) return sdk::Verdict::No(sdk::Reason::kRank, "rank up to 5");
   if (!AxesOf(node)) return sdk::Verdict::No(sdk::Reason::kNotConstant, "axes");
   return sdk::Verdict::Yes();
 }
@@ -43,10 +42,10 @@ void Read(const sdk::NodeView& node, Program& program) {
 }
 
 constexpr Operator kOperators[] = {
-    {"ReduceMean", 1, Supports, Read<algorithm::reduction_mean>},
-    {"ReduceSum", 1, Supports, Read<algorithm::reduction_sum>},
-    {"ReduceMax", 1, Supports, Read<algorithm::reduction_max>},
-    {"ReduceMin", 1, Supports, Read<algorithm::reduction_min>},
+    {"ReduceMean", 1, Supports, Read<algorithm::reduction_mean>, {0, 5}, kConstantParameters},
+    {"ReduceSum", 1, Supports, Read<algorithm::reduction_sum>, {0, 5}, kConstantParameters},
+    {"ReduceMax", 1, Supports, Read<algorithm::reduction_max>, {0, 5}, kConstantParameters},
+    {"ReduceMin", 1, Supports, Read<algorithm::reduction_min>, {0, 5}, kConstantParameters},
 };
 
 }  // namespace

@@ -72,7 +72,6 @@ bool SameElements(const sdk::NodeView& node, const Axis& axis, bool linear) {
 
 sdk::Verdict Supports(const sdk::NodeView& node) {
   const size_t rank = node.input(0).rank();
-  if (rank < 3 || rank > 5) return sdk::Verdict::No(sdk::Reason::kRank, "one to three spatial dimensions");
   const std::string_view mode = node.String("mode", "nearest");
   if (mode != "nearest" && mode != "linear") return sdk::Verdict::No(sdk::Reason::kAttribute, "mode");
   if (node.Int("antialias", 0) != 0) return sdk::Verdict::No(sdk::Reason::kAttribute, "antialias");
@@ -97,7 +96,8 @@ void Read(const sdk::NodeView& node, Program& program) {
   program.Bind(node.output(0), program.Add(resample, {program.Find(node.input(0))}, ToDims(node.output(0).dims())));
 }
 
-constexpr Operator kOperators[] = {{"Resize", 1, Supports, Read}};
+constexpr Operator kOperators[] = {
+    {"Resize", 1, Supports, Read, {3, 5}, "constant parameters, positions as oneDNN has them"}};
 
 }  // namespace
 

@@ -71,6 +71,14 @@ void AddMoved(std::vector<Case>& cases, uint64_t seed) {
   }
 }
 
+void AddNamed(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder cast(cases, "Cast", seed + 1);
+  for (const char* to : {"INT32", "DOUBLE", "BOOL"}) {
+    cast.In(cast.Random(kFloat, {2, 3, 4}, 0, 40)).With("to", Attribute::String(to));
+    Finish(cast, 1);
+  }
+}
+
 void AddComputed(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder pow(cases, "Pow", seed + 7);
   pow.In(pow.Random(kFloat, {2, 3, 4}, 0.25, 2)).In(pow.Random(kFloat, {4}, 0.5, 2));
@@ -82,10 +90,12 @@ void AddComputed(std::vector<Case>& cases, uint64_t seed) {
   pool.In(pool.Distinct(kFloat, {2, 3, 7, 6})).With("kernel_shape", Ints({3, 2})).With("strides", Ints({2, 2}));
   Finish(pool, 1);
   CaseBuilder power(cases, "LpPool", seed + 1), all(cases, "GlobalLpPool", seed + 1);
-  power.In(power.Random({2, 3, 7, 6})).Quietly("kernel_shape", Ints({3, 2}));
-  Finish(power, 1);
-  all.In(all.Random({2, 3, 4, 5}));
-  Finish(all, 1);
+  for (const float p : {2.0f, 3.0f}) {
+    power.In(power.Random({2, 3, 7, 6})).Quietly("kernel_shape", Ints({3, 2})).With("p", Attribute::Float(p));
+    Finish(power, 1);
+    all.In(all.Random({2, 3, 4, 5})).With("p", Attribute::Float(p));
+    Finish(all, 1);
+  }
   for (const auto& [op_type, since, gates] : std::vector<std::tuple<const char*, int32_t, int64_t>>{
            {"RNN", 1, 1}, {"GRU", 1, 3}, {"GRU", 3, 3}, {"LSTM", 1, 4}}) {
     CaseBuilder b(cases, op_type, seed + static_cast<uint64_t>(since));
@@ -101,6 +111,7 @@ void AddComputed(std::vector<Case>& cases, uint64_t seed) {
 void AddFirstCases(std::vector<Case>& cases, uint64_t seed) {
   AddOverwritten(cases, seed);
   AddMoved(cases, seed);
+  AddNamed(cases, seed);
   AddComputed(cases, seed);
 }
 

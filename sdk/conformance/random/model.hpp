@@ -20,6 +20,7 @@ struct RandomModel {
 // The operators that are drawn: those that the oracle knows.
 const std::vector<std::string>& RandomOperators();
 
+// Without an operator where no family draws it.
 RandomModel DrawModel(uint64_t seed);
 
 // The model as a file; `expected` as the oracle computes it.

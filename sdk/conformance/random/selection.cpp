@@ -62,14 +62,36 @@ void WriteNonMaxSuppression(Draft& d) {
   if (given >= 3) d.In(Real({d.Pick<double>({-0.03125, 0.03125, 0.21875})}));
 }
 
+// Numbers 0 to 4, and some of them and of their pairs looked for.
+void WriteTfIdf(Draft& d) {
+  constexpr int64_t kNumbers = 5;
+  std::vector<int64_t> ones, pairs, pool, columns;
+  for (int64_t i = 0; i < kNumbers; ++i) ones.push_back(i);
+  for (int64_t i = 0; i < kNumbers * kNumbers; ++i) pairs.push_back(i);
+  d.Shuffle(ones);
+  d.Shuffle(pairs);
+  ones.resize(static_cast<size_t>(d.Between(1, 4)));
+  pairs.resize(static_cast<size_t>(d.Between(1, 4)));
+  pool = ones;
+  for (const int64_t pair : pairs) pool.insert(pool.end(), {pair / kNumbers, pair % kNumbers});
+  for (size_t i = 0; i < ones.size() + pairs.size(); ++i) columns.push_back(static_cast<int64_t>(i));
+  d.Shuffle(columns);
+  d.In(d.Ties(d.Type(), d.FullShape(1, 2), 0, kNumbers - 1)).Set("pool_int64s", Ints(pool));
+  d.Set("ngram_counts", Ints({0, static_cast<int64_t>(ones.size())})).Set("ngram_indexes", Ints(columns));
+  const int64_t longest = d.Between(1, 2);
+  d.Set("min_gram_length", Int(d.Between(1, longest))).Set("max_gram_length", Int(longest));
+  d.Set("max_skip_count", Int(d.Between(0, 2))).Set("mode", Text(d.Pick<std::string>({"TF", "IDF", "TFIDF"})));
+  std::vector<float> weights;
+  for (size_t i = 0; i < columns.size(); ++i) weights.push_back(Number(d, 0.25, 2).f);
+  d.Maybe("weights", reference::Attribute::Floats(weights));
+}
+
 }  // namespace
 
 DraftRows SelectionDrafts() {
-  return {{"Compress", WriteCompress},
-          {"NonMaxSuppression", WriteNonMaxSuppression},
-          {"NonZero", WriteNonZero},
-          {"TopK", WriteTopK},
-          {"Unique", WriteUnique}};
+  return {{"Compress", WriteCompress}, {"NonMaxSuppression", WriteNonMaxSuppression},
+          {"NonZero", WriteNonZero},   {"TfIdfVectorizer", WriteTfIdf},
+          {"TopK", WriteTopK},         {"Unique", WriteUnique}};
 }
 
 }  // namespace deputy::conformance

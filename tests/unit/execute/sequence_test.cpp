@@ -164,9 +164,9 @@ TEST_F(SequenceTest, BranchesMayGiveSomethingOrNothing) {
   ASSERT_TRUE(Prepare(graph).ok());
   Tensor row = Row({4, 5});
   execution_->Bind(x, row.mutable_data());
-  for (uint8_t taken : {1, 0}) {
+  for (const bool is_taken : {true, false}) {
+    uint8_t taken = is_taken ? 1 : 0, answer = 2;
     execution_->Bind(condition, &taken);
-    uint8_t answer = 2;
     execution_->Bind(there, &answer);
     ASSERT_TRUE(execution_->Run().ok());
     EXPECT_EQ(answer, taken);

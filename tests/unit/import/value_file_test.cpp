@@ -94,6 +94,7 @@ TEST(ValueFile, SequencesOfSequencesAndMapsAreNotSupported) {
 TEST(ValueFile, ElementsOfSeveralTypesAreRefused) {
   onnx::TensorProto other;
   other.set_data_type(onnx::TensorProto::INT64);
+  other.add_dims(0);
   EXPECT_EQ(Read(Sequence({TensorProto({1}), other.SerializeAsString()}), ValueKind::kSequence).status().message(),
             "element 1 of a sequence of float32 is int64");
 }

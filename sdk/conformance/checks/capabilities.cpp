@@ -1,0 +1,147 @@
+// The table of deputy.capabilities/1 held against the answers: every case that is taken stands in it, and what stands
+// in it is taken in at least one case, by itself or between two nodes that are computed.
+#include "deputy/abi/ext/capabilities.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "case_run.hpp"
+#include "test.hpp"
+#include "text.hpp"
+
+namespace deputy::conformance {
+namespace {
+
+using Rows = std::vector<const deputy_capability*>;
+// Operator, definition, element type.
+using Promise = std::tuple<std::string, int32_t, deputy_dtype>;
+
+Rows RowsOf(Plugin& plugin, const deputy_delegate* delegate) {
+  Rows rows;
+  const auto* table = static_cast<const deputy_ext_capabilities*>(
+      plugin.Extension(delegate, DEPUTY_EXT_CAPABILITIES, sizeof(deputy_ext_capabilities)));
+  if (table == nullptr) return rows;
+  uint32_t count = 0;
+  plugin.CallVoid("capability_count", [&] { count = table->capability_count(delegate); });
+  for (uint32_t i = 0; i < count; ++i)
+    plugin.CallVoid("capability_at", [&] { rows.push_back(table->capability_at(delegate, i)); });
+  rows.erase(std::remove(rows.begin(), rows.end(), nullptr), rows.end());
+  return rows;
+}
+
+bool IsAbout(const deputy_capability& row, const reference::Node& node) {
+  const auto version = static_cast<uint32_t>(node.since_version);
+  return TextOf(row.op_type) == node.op_type && TextOf(row.domain) == node.domain && version >= row.min_version &&
+         (row.max_version == 0 || version <= row.max_version);
+}
+
+bool Holds(const deputy_capability& row, const reference::Tensor& tensor) {
+  const deputy_dtype* end = row.dtypes + row.dtype_count;
+  const auto rank = static_cast<uint32_t>(tensor.rank());
+  return rank >= row.min_rank && rank <= row.max_rank &&
+         (row.dtype_count == 0 || std::find(row.dtypes, end, tensor.dtype) != end);
+}
+
+// The element types of a case that the rows promise to take; of all tensors, since every operator carries its data
+// elsewhere.
+std::set<deputy_dtype> PromisedTypes(const Rows& rows, const Case& tested, const std::vector<reference::Tensor>& made) {
+  std::set<deputy_dtype> types;
+  for (const deputy_capability* row : rows) {
+    if (!IsAbout(*row, tested.node)) continue;
+    for (const reference::Tensor* input : tested.operands())
+      if (input != nullptr && Holds(*row, *input)) types.insert(input->dtype);
+    for (const reference::Tensor& output : made)
+      if (Holds(*row, output)) types.insert(output.dtype);
+  }
+  return types;
+}
+
+bool IsTakenAlone(Instance& instance, const CaseGraph& shown) {
+  Answer refusal;
+  std::optional<Claim> claim = instance.ClaimAll(shown.graph, &refusal);
+  if (claim) instance.Release(*claim);
+  return claim.has_value();
+}
+
+reference::Node Relu() {
+  reference::Node node;
+  node.op_type = "Relu";
+  node.since_version = 14;
+  return node;
+}
+
+// Between two Relus, as far as it reads and makes float32.
+bool IsTakenBetween(Instance& instance, const Case& tested, const std::vector<reference::Tensor>& made) {
+  deputy_graph graph;
+  std::vector<deputy_value_id> inputs, outputs;
+  for (const Operand& operand : tested.inputs) {
+    const bool first = inputs.empty();
+    const std::string name = "x" + std::to_string(inputs.size());
+    if (!operand.present) {
+      inputs.push_back(DEPUTY_NO_VALUE);
+    } else if (operand.constant) {
+      inputs.push_back(graph.AddConstant(name, operand.value));
+    } else {
+      inputs.push_back(graph.AddValue(name, operand.value.dtype, operand.value.dims));
+      graph.AddInput(inputs.back());
+      if (!first || operand.value.dtype != DEPUTY_DTYPE_FLOAT32) continue;
+      const deputy_value_id read = graph.AddValue("before", operand.value.dtype, operand.value.dims);
+      graph.AddNode("before", Relu(), {inputs.back()}, {read});
+      inputs.back() = read;
+    }
+  }
+  for (const reference::Tensor& output : made)
+    outputs.push_back(graph.AddValue("y" + std::to_string(outputs.size()), output.dtype, output.dims));
+  const deputy_node_id node = graph.AddNode(tested.node.op_type, tested.node, inputs, outputs);
+  for (size_t i = 0; i < made.size(); ++i) {
+    deputy_value_id last = outputs[i];
+    if (made[i].dtype == DEPUTY_DTYPE_FLOAT32) {
+      last = graph.AddValue("z" + std::to_string(i), made[i].dtype, made[i].dims);
+      graph.AddNode("after", Relu(), {outputs[i]}, {last});
+    }
+    graph.AddOutput(last);
+  }
+  return instance.Query(graph)[node].reason == DEPUTY_REASON_SUPPORTED;
+}
+
+void CheckTable(TestRun& run, const std::vector<Case>& cases) {
+  const std::unique_ptr<Plugin> plugin = run.Load();
+  if (plugin == nullptr) return;
+  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  if (instance == nullptr) return;
+  const Rows rows = RowsOf(*plugin, instance->delegate());
+  if (rows.empty()) return run.Skipped("it has no table of operators");
+  std::map<Promise, bool> kept;
+  for (const Case& tested : cases) {
+    const CaseGraph shown(tested);
+    const std::set<deputy_dtype> types = PromisedTypes(rows, tested, shown.expected);
+    bool taken = !shown.expected.empty() && IsTakenAlone(*instance, shown);
+    if (taken && types.empty()) run.Failed(tested.name(), "it takes the node, which is not in its table");
+    const auto open = [&](deputy_dtype type) { return !kept[{tested.node.op_type, tested.node.since_version, type}]; };
+    if (!taken && std::any_of(types.begin(), types.end(), open))
+      taken = !instance->proposes() && IsTakenBetween(*instance, tested, shown.expected);
+    for (const deputy_dtype type : types) {
+      bool& known = kept[{tested.node.op_type, tested.node.since_version, type}];
+      known = known || taken;
+    }
+  }
+  for (const auto& [promise, is_kept] : kept) {
+    const auto& [op_type, version, dtype] = promise;
+    const std::string name = op_type + ", definition " + std::to_string(version) + ", " + reference::NameOf(dtype);
+    if (is_kept)
+      run.Passed(name);
+    else
+      run.Failed(name, "it is in the table, and none of its cases is taken");
+  }
+  run.NoFaults(*plugin, "");
+}
+
+}  // namespace
+
+std::vector<Test> CapabilityTests(const std::vector<Case>& cases) {
+  return {{"capabilities.table", [&cases](TestRun& run) { CheckTable(run, cases); }}};
+}
+
+}  // namespace deputy::conformance

@@ -1,0 +1,101 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "unit/import/model_builder.hpp"
+
+namespace deputy::host {
+namespace {
+
+using test::ModelBuilder;
+
+std::string ErrorOf(const ModelBuilder& builder) {
+  const Result<Graph> graph = builder.Import();
+  return graph.ok() ? "accepted" : graph.status().ToString();
+}
+
+TEST(Attributes, R28_AttributeOfAWrongKindIsRefused) {
+  ModelBuilder builder;
+  builder.Input("x");
+  onnx::NodeProto& node = builder.Node("Softmax", {"x"}, {"y"}, "s");
+  test::Attribute(node, "axis", onnx::AttributeProto::FLOAT).set_f(1.0f);
+  builder.Output("y");
+  EXPECT_EQ(ErrorOf(builder), "the model: node 's' (Softmax): attribute 'axis' is of kind FLOAT, not INT");
+}
+
+TEST(Attributes, AttributeHasTheKindOfItsTime) {
+  ModelBuilder builder(5);
+  builder.Input("x");
+  onnx::NodeProto& node = builder.Node("Cast", {"x"}, {"y"}, "c");
+  test::Attribute(node, "to", onnx::AttributeProto::INT).set_i(1);
+  builder.Output("y");
+  EXPECT_EQ(ErrorOf(builder), "the model: node 'c' (Cast): attribute 'to' is of kind INT, not STRING");
+}
+
+TEST(Attributes, R28_AttributeGivenTwiceIsRefused) {
+  ModelBuilder builder;
+  builder.Input("x");
+  onnx::NodeProto& node = builder.Node("Softmax", {"x"}, {"y"});
+  test::SetInt(node, "axis", 0);
+  test::SetInt(node, "axis", 1);
+  builder.Output("y");
+  EXPECT_NE(ErrorOf(builder).find("'axis' is given twice"), std::string::npos);
+}
+
+TEST(Attributes, HintOfAVendorIsKept) {
+  ModelBuilder builder;
+  builder.Input("x");
+  test::SetInt(builder.Node("Relu", {"x"}, {"y"}), "vendor_hint", 5);
+  builder.Output("y");
+  const Result<Graph> graph = builder.Import();
+  ASSERT_TRUE(graph.ok());
+  EXPECT_EQ(graph->nodes[0].primitive.GetInt("vendor_hint", 0), 5);
+}
+
+TEST(Attributes, R27_AttributeThatANewerDefinitionMayHaveIsRefused) {
+  ModelBuilder builder(28);
+  builder.Input("x");
+  onnx::NodeProto& node = builder.Node("SpaceToDepth", {"x"}, {"y"}, "s");
+  test::SetInt(node, "blocksize", 2);
+  test::Attribute(node, "mode", onnx::AttributeProto::STRING).set_s("CRD");
+  builder.Output("y");
+  const Result<Graph> graph = builder.Import();
+  EXPECT_EQ(graph.status().code(), StatusCode::kNotSupported);
+  EXPECT_NE(graph.status().ToString().find("'mode', but SpaceToDepth-13"), std::string::npos)
+      << graph.status().ToString();
+}
+
+TEST(Attributes, NoteOfAToolIsKeptWhateverTheOpset) {
+  ModelBuilder builder(28);
+  builder.Input("x");
+  test::SetInt(builder.Node("Relu", {"x"}, {"y"}), "__note", 5);
+  builder.Output("y");
+  EXPECT_EQ(ErrorOf(builder), "accepted");
+}
+
+TEST(Attributes, AttributeWithoutDeclaredTypeIsReadByItsField) {
+  ModelBuilder builder(6);
+  builder.model().set_ir_version(1);
+  builder.Input("x");
+  onnx::AttributeProto& axis = *builder.Node("Softmax", {"x"}, {"y"}).add_attribute();
+  axis.set_name("axis");
+  axis.set_i(0);
+  builder.Output("y");
+  const Result<Graph> graph = builder.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_TRUE(graph->nodes[0].primitive.Has("axis"));
+}
+
+TEST(Attributes, AnAttributeThatIsATypeIsKeptInOnnxNotation) {
+  ModelBuilder builder(18);
+  onnx::NodeProto& node = builder.Node("Optional", {}, {"y"});
+  onnx::TypeProto& type = *test::Attribute(node, "type", onnx::AttributeProto::TYPE_PROTO).mutable_tp();
+  type.mutable_sequence_type()->mutable_elem_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  builder.Output("y");
+  const Result<Graph> graph = builder.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ(graph->nodes[0].primitive.GetString("type", ""), "seq(tensor(float))");
+}
+
+}  // namespace
+}  // namespace deputy::host
