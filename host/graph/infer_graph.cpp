@@ -98,7 +98,8 @@ class Walk {
     if (status.ok()) return status;
     // What is said may quote the model.
     const std::string type = "(" + Printable(node.primitive.op_type()) + ")";
-    return Printable(status).At(node.name.empty() ? "node " + type : "node '" + Printable(node.name) + "' " + type);
+    return Printable(status, 1000)
+        .At(node.name.empty() ? "node " + type : "node '" + Printable(node.name) + "' " + type);
   }
 
   Status VisitPlain(Node& node) {

@@ -139,6 +139,8 @@ std::vector<Tensor> Slice(const Node& node, const Inputs& in) {
     // The smallest numbers stand for "in front of everything", also after the extent has been added.
     const int64_t end = ends[i] < -extent && steps[i] < 0 ? -1 : clamped(ends[i]);
     begin[axis] = clamped(starts[i]);
+    // Backwards from in front of everything begins at the first element, unlike in numpy.
+    if (steps[i] < 0 && extent > 0) begin[axis] = std::max<int64_t>(begin[axis], 0);
     step[axis] = steps[i];
     const int64_t way = steps[i] > 0 ? end - begin[axis] : begin[axis] - end, size = std::abs(steps[i]);
     dims[axis] = way <= 0 ? 0 : (way + size - 1) / size;

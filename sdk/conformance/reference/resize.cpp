@@ -35,7 +35,9 @@ double Position(const Axis& axis, int64_t i, const std::string& mode) {
   return (x + 0.5) / axis.scale - 0.5;
 }
 
-int64_t Nearest(double position, const std::string& how) {
+int64_t Nearest(double position, const std::string& how, double scale) {
+  // Before definition 11: down where it enlarges, up where it shrinks.
+  if (how == "first") return static_cast<int64_t>(scale < 1 ? std::ceil(position) : std::floor(position));
   if (how == "floor") return static_cast<int64_t>(std::floor(position));
   if (how == "ceil") return static_cast<int64_t>(std::ceil(position));
   if (how == "round_prefer_ceil") return static_cast<int64_t>(std::floor(position + 0.5));
@@ -56,7 +58,7 @@ std::vector<Tap> TapsOf(const Node& node, const Axis& axis, double position) {
   if (mode == "nearest") {
     if (axis.scale == 1 && axis.in == axis.out && position == std::floor(position))
       return {{clamped(static_cast<int64_t>(position)), 1}};
-    return {{clamped(Nearest(position, node.String("nearest_mode", "round_prefer_floor"))), 1}};
+    return {{clamped(Nearest(position, node.String("nearest_mode", "round_prefer_floor"), axis.scale)), 1}};
   }
   const bool linear = mode == "linear", exclude = node.Int("exclude_outside", 0) != 0;
   // With antialiasing a reduction widens the filter.
@@ -128,7 +130,7 @@ Node AsNew(const Node& node) {
   Node newer = node;
   newer.since_version = 19;
   newer.attributes["coordinate_transformation_mode"] = Attribute::String("asymmetric");
-  newer.attributes["nearest_mode"] = Attribute::String("floor");
+  newer.attributes["nearest_mode"] = Attribute::String("first");
   return newer;
 }
 

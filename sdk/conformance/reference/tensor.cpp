@@ -152,7 +152,8 @@ void Tensor::Put(int64_t i, double value) {
   if (IsReal(dtype))
     real[static_cast<size_t>(i)] = Round(dtype, value);
   else
-    whole[static_cast<size_t>(i)] = Wrap(dtype, static_cast<int64_t>(value));
+    whole[static_cast<size_t>(i)] =
+        dtype == DEPUTY_DTYPE_BOOL ? static_cast<int64_t>(value != 0) : Wrap(dtype, static_cast<int64_t>(value));
 }
 
 void Tensor::Put(int64_t i, int64_t value) {
