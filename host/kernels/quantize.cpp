@@ -146,6 +146,7 @@ bool QuantizeStorage(const ScaleLayout& layout, DType source_type, const void* s
   const float low = is_signed ? -count / 2 : 0, high = low + count - 1;
   Narrowing how;
   how.saturate = saturate;
+  if (IsPacked(target_type)) ClearSpareBits(target_type, layout.outer * layout.extent * layout.inner, target);
   ForEachStoragePiece(target_type, layout, pool, [&](const Piece& piece) {
     float wide[kBlock];
     widen(At(source, piece.first, source_type), wide, piece.count);

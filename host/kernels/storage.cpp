@@ -108,6 +108,7 @@ bool CastStorage(DType source_type, const void* source, DType target_type, void*
   if (!IsStorage(source_type) && widen == nullptr) return false;
   if (!IsStorage(target_type) && narrow == nullptr) return false;
   const int64_t blocks = (count + kBlock - 1) / kBlock;
+  if (IsPacked(target_type)) ClearSpareBits(target_type, count, target);
   pool.ParallelFor(blocks, 16, [&](int64_t begin, int64_t end) {
     double wide[kBlock];
     for (int64_t block = begin; block < end; ++block) {
@@ -125,6 +126,10 @@ bool CastStorage(DType source_type, const void* source, DType target_type, void*
     }
   });
   return true;
+}
+
+void ClearSpareBits(DType dtype, int64_t count, void* packed) {
+  if (count > 0) static_cast<uint8_t*>(packed)[BytesOf(dtype, static_cast<size_t>(count)) - 1] = 0;
 }
 
 void Unpack(DType dtype, const void* packed, int64_t count, void* bytes) {

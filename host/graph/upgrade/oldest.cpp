@@ -22,9 +22,11 @@ bool IsDefault(const Primitive& primitive, const OperatorAttribute& attribute) {
 
 // Whether a definition has every attribute that the node needs, or has not got it yet and means its default.
 bool AttributesExist(const OperatorInfo& info, const Node& node, int32_t version) {
+  const int32_t own = node.primitive.since_version();
   for (const std::string_view name : node.primitive.AttributeNames())
     for (const OperatorAttribute& attribute : info.attributes) {
-      if (attribute.name != name) continue;
+      // Once it may have been of another kind, which stands in a row of its own.
+      if (attribute.name != name || own < attribute.since_version || own >= attribute.until_version) continue;
       if (version >= attribute.until_version) return false;
       if (version < attribute.since_version && !IsDefault(node.primitive, attribute)) return false;
     }

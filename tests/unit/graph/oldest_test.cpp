@@ -37,6 +37,7 @@ TEST(OldestEquivalent, ElementTypeHoldsItsDefinition) {
 
 TEST(OldestEquivalent, StorageTypesHoldTheOpsetThatTheyCameWith) {
   const auto to = [](DType dtype) { return PrimitiveBuilder("", "Cast", 25).Set("to", static_cast<int64_t>(dtype)); };
+  EXPECT_EQ(Oldest(to(DType::kInt64), {kF32}), 6);
   EXPECT_EQ(Oldest(to(DType::kFloat8E5M2), {kF32}), 19);
   EXPECT_EQ(Oldest(to(DType::kInt4), {kF32}), 21);
   EXPECT_EQ(Oldest(to(DType::kInt2), {kF32}), 25);
