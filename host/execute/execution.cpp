@@ -210,7 +210,7 @@ Status Execution::Run(const Stop& stop, std::span<uint64_t> step_ns) {
       before = after;
     }
     if (status.ok()) continue;
-    status = Printable(status);  // it may quote the model
+    status = Printable(status, 1000);  // it may quote the model
     const PartitionSpec& partition = plan_->placement.partitions[step.step->partition].spec;
     if (partition.nodes.size() == 1) return std::move(status).At(Describe(*plan_->graph, partition.nodes.front()));
     return std::move(status).At("partition '" + partition.name + "'");

@@ -38,6 +38,9 @@ bool Same(const ValueType& a, const ValueType& b) {
 }
 
 Status CheckStacked(const ValueType& type) {
+  if (IsPacked(type.dtype))
+    return Error(StatusCode::kNotSupported, "packed elements of {} are not taken apart or put together round by round",
+                 NameOf(type.dtype));
   if (type.is_tensor()) return {};
   return Error(StatusCode::kModel, "only tensors are taken apart or put together round by round");
 }
@@ -95,7 +98,8 @@ class Walk {
     if (status.ok()) return status;
     // What is said may quote the model.
     const std::string type = "(" + Printable(node.primitive.op_type()) + ")";
-    return Printable(status).At(node.name.empty() ? "node " + type : "node '" + Printable(node.name) + "' " + type);
+    return Printable(status, 1000)
+        .At(node.name.empty() ? "node " + type : "node '" + Printable(node.name) + "' " + type);
   }
 
   Status VisitPlain(Node& node) {

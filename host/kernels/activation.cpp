@@ -35,6 +35,8 @@ void Gelu(const T* x, T* y, int64_t count, bool tanh, ThreadPool& pool) {
 template <class T>
 void Shrink(const T* x, T* y, int64_t count, T threshold, T bias, ThreadPool& pool) {
   pool.ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
+    if constexpr (std::is_same_v<T, float>)
+      return linalg::Apply(linalg::RowFunction::kShrink, x + begin, end - begin, threshold, bias, y + begin);
     for (int64_t i = begin; i < end; ++i)
       y[i] = x[i] < -threshold ? x[i] + bias : x[i] > threshold ? x[i] - bias : T(0);
   });

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "base/aligned.hpp"
 #include "kernels/linalg/linalg.hpp"
+#include "kernels/linalg/rows.hpp"
 #include "kernels/slots.hpp"
 #include "kernels/unary_float.hpp"
 
@@ -71,6 +73,17 @@ T BiasAt(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, int64_
   return key > own || (args.window >= 0 && key + args.window <= own) ? kNever<T> : bias;
 }
 
+// False, with nothing done, where every score is minus infinity, and for double.
+template <class T>
+bool SoftmaxByModule(T* scores, int64_t keys) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (linalg::Largest(scores, keys) == kNever<T>) return false;
+    linalg::Softmax(scores, keys, scores);
+    return true;
+  }
+  return false;
+}
+
 // Turns the scores of one query into probabilities; `kept`, if not null, gets what was asked for.
 template <class T>
 void Weigh(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, const T* sink, T* scores, T* kept) {
@@ -97,7 +110,7 @@ void Weigh(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, cons
   keep(AttentionScores::kMasked);
   if (!seen) {
     std::fill_n(scores, keys, T(0));
-  } else {
+  } else if (sink != nullptr || !SoftmaxByModule(scores, keys)) {
     T largest = *std::max_element(scores, scores + keys);
     if (sink != nullptr) largest = std::max(largest, *sink);
     const T base = largest == kNever<T> ? T(0) : largest;

@@ -63,8 +63,27 @@ void WhereLoop(const uint8_t* condition, int64_t condition_step, const T* first,
     const T* from = *condition != 0 ? first : second;
     const int64_t step = *condition != 0 ? first_step : second_step;
     for (int64_t i = 0; i < count; ++i) target[i] = from[i * step];
+  } else if (first_step != 0 && second_step != 0) {
+    // Both are read whatever the condition is: a choice between values becomes vector code.
+    for (int64_t i = 0; i < count; ++i) {
+      const T a = first[i], b = second[i];
+      target[i] = condition[i] != 0 ? a : b;
+    }
+  } else if (first_step != 0) {
+    const T b = *second;
+    for (int64_t i = 0; i < count; ++i) {
+      const T a = first[i];
+      target[i] = condition[i] != 0 ? a : b;
+    }
+  } else if (second_step != 0) {
+    const T a = *first;
+    for (int64_t i = 0; i < count; ++i) {
+      const T b = second[i];
+      target[i] = condition[i] != 0 ? a : b;
+    }
   } else {
-    for (int64_t i = 0; i < count; ++i) target[i] = condition[i] != 0 ? first[i * first_step] : second[i * second_step];
+    const T a = *first, b = *second;
+    for (int64_t i = 0; i < count; ++i) target[i] = condition[i] != 0 ? a : b;
   }
 }
 

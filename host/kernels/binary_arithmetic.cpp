@@ -62,6 +62,7 @@ constexpr std::optional<linalg::PairFunction> PairFunctionOf(BinaryOp op) {
     case BinaryOp::kMax: return linalg::PairFunction::kMax;
     case BinaryOp::kMin: return linalg::PairFunction::kMin;
     case BinaryOp::kPRelu: return linalg::PairFunction::kPRelu;
+    case BinaryOp::kFMod: return linalg::PairFunction::kFMod;
     default: return std::nullopt;
   }
 }

@@ -1,5 +1,7 @@
 #include "kernels/bitwise.hpp"
 
+#include <algorithm>
+
 #include "kernels/dispatch.hpp"
 
 namespace deputy::host {
@@ -17,12 +19,46 @@ T Apply(T a, T b) {
   if constexpr (kOp == BitwiseOp::kShiftRight) return b < kWidth ? static_cast<T>(uint64_t{a} >> b) : T{0};
 }
 
+// Once for each way of stepping, so that each becomes vector code. What the loops use is passed by value: a byte that
+// is written may be part of anything that is only referred to.
+template <BitwiseOp kOp, class T>
+void Run(const T* a, int64_t a_step, const T* b, int64_t b_step, T* to, int64_t count) {
+  if (a_step != 0 && b_step != 0) {
+    for (int64_t i = 0; i < count; ++i) to[i] = Apply<kOp, T>(a[i], b[i]);
+  } else if (a_step != 0) {
+    const T right = *b;
+    if constexpr (kOp == BitwiseOp::kShiftLeft) {
+      const bool out = right >= 8 * sizeof(T);
+      const int by = out ? 0 : static_cast<int>(right);
+      const T kept = out ? T{0} : static_cast<T>(~T{0});
+      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>((a[i] & kept) << by);
+    } else if constexpr (kOp == BitwiseOp::kShiftRight) {
+      const bool out = right >= 8 * sizeof(T);
+      const int by = out ? 0 : static_cast<int>(right);
+      const T kept = out ? T{0} : static_cast<T>(~T{0});
+      for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>((a[i] & kept) >> by);
+    } else {
+      for (int64_t i = 0; i < count; ++i) to[i] = Apply<kOp, T>(a[i], right);
+    }
+  } else if (b_step != 0) {
+    const T left = *a;
+    for (int64_t i = 0; i < count; ++i) to[i] = Apply<kOp, T>(left, b[i]);
+  } else if (count > 0) {
+    std::fill_n(to, count, Apply<kOp, T>(*a, *b));
+  }
+}
+
+template <class T>
+void Invert(const T* from, T* to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(~from[i]);
+}
+
 template <BitwiseOp kOp, class T>
 void Loop(const BroadcastPlan<2>& plan, const T* a, const T* b, T* to, ThreadPool& pool) {
   const int64_t a_step = plan.inner_stride(0), b_step = plan.inner_stride(1);
   pool.ParallelFor(plan.count, kGrain, [&](int64_t begin, int64_t end) {
     ForEachRun(plan, begin, end, [&](int64_t at, const std::array<int64_t, 2>& from, int64_t count) {
-      for (int64_t i = 0; i < count; ++i) to[at + i] = Apply<kOp, T>(a[from[0] + i * a_step], b[from[1] + i * b_step]);
+      Run<kOp, T>(a + from[0], a_step, b + from[1], b_step, to + at, count);
     });
   });
 }
@@ -60,9 +96,7 @@ bool BitwiseNot(DType dtype, const void* source, void* target, int64_t count, Th
     using T = typename decltype(tag)::Type;
     const T* from = static_cast<const T*>(source);
     T* to = static_cast<T*>(target);
-    pool.ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) to[i] = static_cast<T>(~from[i]);
-    });
+    pool.ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) { Invert(from + begin, to + begin, end - begin); });
   });
 }
 

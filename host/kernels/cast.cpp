@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/dispatch.hpp"
+#include "kernels/linalg/elements.hpp"
 #include "kernels/linalg/halves.hpp"
 #include "kernels/saturate.hpp"
 
@@ -63,6 +64,8 @@ void Convert(const void* source, void* target, int64_t count) {
     if (ConvertByInstruction<Source, Target>(source, target, count)) return;
     const Source* from = static_cast<const Source*>(source);
     Target* to = static_cast<Target*>(target);
+    if constexpr (std::is_same_v<Source, float> && std::is_same_v<Target, int32_t>)
+      return linalg::Truncate(from, count, to);
     for (int64_t i = 0; i < count; ++i) to[i] = ConvertOne<Source, Target>(from[i]);
   }
 }

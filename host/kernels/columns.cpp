@@ -14,6 +14,14 @@ int64_t Product(const SpatialDims& dims, size_t rank) {
   return product;
 }
 
+template <class T>
+void AddTo(T* target, int64_t stride, const T* from, int64_t count) {
+  if (stride == 1)
+    for (int64_t i = 0; i < count; ++i) target[i] += from[i];
+  else
+    for (int64_t i = 0; i < count; ++i) target[i * stride] += from[i];
+}
+
 // Calls fn(matrix row within a channel, tap of the last axis, first element of the wide row or -1 when all of it is
 // padding, column of position x0, x0, x1) for every stretch of positions in one row and one panel, and every tap.
 template <class F>
@@ -121,7 +129,7 @@ void ScatterColumns(const ColumnGeometry& geometry, const T* columns, int64_t ch
                    for (int64_t c = 0; c < channels && stop > first; ++c) {
                      const T* from = columns + (c * taps + row) * count + column + (first - x0);
                      T* target = wide + c * wide_size + to;
-                     for (int64_t i = 0; i < stop - first; ++i) target[i * axis.stride] += from[i];
+                     AddTo(target, axis.stride, from, stop - first);
                    }
                  });
 }
@@ -137,6 +145,8 @@ int64_t ColumnTile(const ColumnGeometry& geometry, int64_t rows, size_t element_
 
 template void GatherPanels(const ColumnGeometry&, const float*, int64_t, int64_t, int64_t, float*);
 template void GatherPanels(const ColumnGeometry&, const double*, int64_t, int64_t, int64_t, double*);
+template void GatherPanels(const ColumnGeometry&, const linalg::Int16Pair*, int64_t, int64_t, int64_t,
+                           linalg::Int16Pair*);
 template void ScatterColumns(const ColumnGeometry&, const float*, int64_t, int64_t, int64_t, float*);
 template void ScatterColumns(const ColumnGeometry&, const double*, int64_t, int64_t, int64_t, double*);
 

@@ -1,6 +1,7 @@
 #include "kernels/convolution.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/aligned.hpp"
 #include "kernels/columns.hpp"
@@ -116,7 +117,7 @@ void ConvolveByProducts(const ConvolutionShape& shape, const T* x, const T* weig
         product.b_in_panels = true;
       }
       linalg::Gemm(product, memory + tiles.panel_bytes);
-      product.beta = 1;
+      product.beta = T(1);
       c += block;
     } while (c < channels);
   });
@@ -131,7 +132,9 @@ bool IsEmpty(const ConvolutionShape& shape) {
 template <class T>
 size_t ConvolutionWorkspace(const ConvolutionShape& shape, const ThreadPool& pool) {
   if (IsEmpty(shape)) return 0;
-  if (IsDepthwise(shape)) return DepthwiseWorkspace<T>(shape, pool);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (IsDepthwise(shape)) return DepthwiseWorkspace<T>(shape, pool);
+  }
   const ProductTiles<T> tiles(shape, GeometryOf(shape), pool);
   return static_cast<size_t>(tiles.slots) * tiles.slot_bytes;
 }
@@ -140,15 +143,17 @@ template <class T>
 void Convolve(const ConvolutionShape& shape, const T* x, const T* weights, const T* bias, T* y, void* workspace,
               ThreadPool& pool) {
   if (IsEmpty(shape)) return;
-  if (IsDepthwise(shape)) {
-    ConvolveDepthwise(shape, x, weights, bias, y, workspace, pool);
-  } else {
-    ConvolveByProducts(shape, x, weights, bias, y, workspace, pool);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (IsDepthwise(shape)) return ConvolveDepthwise(shape, x, weights, bias, y, workspace, pool);
   }
+  ConvolveByProducts(shape, x, weights, bias, y, workspace, pool);
 }
 
 template size_t ConvolutionWorkspace<float>(const ConvolutionShape&, const ThreadPool&);
 template size_t ConvolutionWorkspace<double>(const ConvolutionShape&, const ThreadPool&);
+template size_t ConvolutionWorkspace<linalg::Int16Pair>(const ConvolutionShape&, const ThreadPool&);
+template void Convolve(const ConvolutionShape&, const linalg::Int16Pair*, const linalg::Int16Pair*,
+                       const linalg::Int16Pair*, linalg::Int16Pair*, void*, ThreadPool&);
 template void Convolve(const ConvolutionShape&, const float*, const float*, const float*, float*, void*, ThreadPool&);
 template void Convolve(const ConvolutionShape&, const double*, const double*, const double*, double*, void*,
                        ThreadPool&);

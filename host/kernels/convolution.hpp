@@ -1,7 +1,9 @@
-// Convolutions over any number of spatial axes, grouped, strided, dilated, padded, for float and double.
+// Convolutions over any number of spatial axes, grouped, strided, dilated, padded, for float and double; those of pairs
+// (linalg.hpp) have pairs of channels, int32 outputs, and are never transposed.
 //
 // Three ways, chosen by shape: a convolution of one tap is a matrix product as it stands; one input channel per group
-// (depthwise) is a weighted sum of shifted rows; everything else is brought into columns, tile by tile, and multiplied.
+// (depthwise) is, of floats, a weighted sum of shifted rows; everything else is brought into columns, tile by tile, and
+// multiplied.
 #pragma once
 
 #include <cstddef>

@@ -112,8 +112,16 @@ void Fill(const void* value, void* target, int64_t count, size_t element_bytes, 
     T element;
     std::memcpy(&element, value, sizeof element);
     T* to = static_cast<T*>(target);
-    pool.ParallelFor(count, 4 * kGrainBytes / static_cast<int64_t>(sizeof(T)),
-                     [&](int64_t begin, int64_t end) { std::fill(to + begin, to + end, element); });
+    // Zeros, mostly: the library knows best how to write equal bytes.
+    const unsigned char byte = static_cast<unsigned char>(element & 0xff);
+    T repeated;
+    std::memset(&repeated, byte, sizeof repeated);
+    pool.ParallelFor(count, 4 * kGrainBytes / static_cast<int64_t>(sizeof(T)), [&](int64_t begin, int64_t end) {
+      if (element == repeated)
+        std::memset(to + begin, byte, static_cast<size_t>(end - begin) * sizeof(T));
+      else
+        std::fill(to + begin, to + end, element);
+    });
   });
 }
 

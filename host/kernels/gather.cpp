@@ -13,6 +13,31 @@ constexpr int64_t kGrainBytes = 64 << 10;
 
 int64_t Resolve(int64_t index, int64_t extent) { return index < 0 ? index + extent : index; }
 
+// Without branches: nearly always all are.
+template <class Index>
+bool AllInside(const Index* indices, int64_t count, int64_t extent) {
+  uint64_t signs = 0;  // of what should not be negative; sums that wrap had the other one negative
+  const uint64_t room = static_cast<uint64_t>(extent);
+  for (int64_t i = 0; i < count; ++i) {
+    const uint64_t index = static_cast<uint64_t>(int64_t{indices[i]});
+    signs |= (index + room) | (room - 1 - index);
+  }
+  return signs >> 63 == 0;
+}
+
+// A row of elements: along the axis that is indexed `step` is 0, otherwise 1.
+template <class T, class Index>
+void GatherRow(const T* from, const Index* indices, int64_t count, int64_t extent, int64_t stride, int64_t step,
+               T* to) {
+  if (step == 0 && stride == 1) {
+    for (int64_t j = 0; j < count; ++j) to[j] = from[Resolve(indices[j], extent)];
+  } else if (step == 0) {
+    for (int64_t j = 0; j < count; ++j) to[j] = from[Resolve(indices[j], extent) * stride];
+  } else {
+    for (int64_t j = 0; j < count; ++j) to[j] = from[j + Resolve(indices[j], extent) * stride];
+  }
+}
+
 }  // namespace
 
 Status CheckIndex(int64_t index, int64_t extent, size_t axis) {
@@ -24,6 +49,10 @@ Status CheckIndex(int64_t index, int64_t extent, size_t axis) {
 }
 
 Status CheckIndices(const IndexList& indices, int64_t extent, size_t axis) {
+  const bool right = indices.dtype == DType::kInt32
+                         ? AllInside(static_cast<const int32_t*>(indices.data), indices.count, extent)
+                         : AllInside(static_cast<const int64_t*>(indices.data), indices.count, extent);
+  if (right) return {};
   for (int64_t i = 0; i < indices.count; ++i) DEPUTY_RETURN_IF_ERROR(CheckIndex(indices[i], extent, axis));
   return {};
 }
@@ -59,10 +88,13 @@ void GatherElements(std::span<const int64_t> data_dims, std::span<const int64_t>
           if (d != axis) base += rest % index_dims[d] * strides[d];
           rest /= index_dims[d];
         }
-        for (int64_t j = i * row; j < (i + 1) * row; ++j) {
-          const int64_t along = axis == last ? 0 : j - i * row;
-          to[j] = from[base + along + Resolve(indices[j], data_dims[axis]) * strides[axis]];
-        }
+        const int64_t step = axis == last ? 0 : 1;
+        if (indices.dtype == DType::kInt32)
+          GatherRow(from + base, static_cast<const int32_t*>(indices.data) + i * row, row, data_dims[axis],
+                    strides[axis], step, to + i * row);
+        else
+          GatherRow(from + base, static_cast<const int64_t*>(indices.data) + i * row, row, data_dims[axis],
+                    strides[axis], step, to + i * row);
       }
     });
   });

@@ -10,9 +10,13 @@
 namespace deputy::host {
 namespace {
 
+// What the modules of linalg/ multiply.
+template <class T>
+constexpr bool kHasGemm = std::is_floating_point_v<T> || std::is_same_v<T, linalg::Int16Pair>;
+
 template <class T>
 void MultiplyOne(const linalg::GemmArgs<T>& args, void* workspace) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (kHasGemm<T>) {
     linalg::Gemm(args, workspace);
   } else {
     using U = std::make_unsigned_t<T>;  // overflow wraps around; in a signed type it would be undefined
@@ -90,7 +94,7 @@ struct Shares {
     pieces = (length + size - 1) / size;
     grain = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(count * pieces) * kLeastWork / (work + 1)));
     slots = std::max<int64_t>(1, std::min(threads, count * pieces));
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (kHasGemm<T>) {
       linalg::GemmArgs<T> largest = matrices;
       (by_rows ? largest.m : largest.n) = std::min(size, length);
       slot_bytes = AlignUp(linalg::GemmWorkspace(largest));
@@ -138,6 +142,8 @@ template size_t BatchWorkspace(const BatchedProduct<float>&, const ThreadPool&);
 template void MultiplyBatch(const BatchedProduct<float>&, void*, ThreadPool&);
 template size_t BatchWorkspace(const BatchedProduct<double>&, const ThreadPool&);
 template void MultiplyBatch(const BatchedProduct<double>&, void*, ThreadPool&);
+template size_t BatchWorkspace(const BatchedProduct<linalg::Int16Pair>&, const ThreadPool&);
+template void MultiplyBatch(const BatchedProduct<linalg::Int16Pair>&, void*, ThreadPool&);
 template size_t BatchWorkspace(const BatchedProduct<int32_t>&, const ThreadPool&);
 template void MultiplyBatch(const BatchedProduct<int32_t>&, void*, ThreadPool&);
 template size_t BatchWorkspace(const BatchedProduct<int64_t>&, const ThreadPool&);

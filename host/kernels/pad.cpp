@@ -1,6 +1,7 @@
 #include "kernels/pad.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
@@ -13,6 +14,21 @@ constexpr int64_t kGrainElements = 16 << 10;
 int64_t Remainder(int64_t value, int64_t modulus) {
   const int64_t rest = value % modulus;
   return rest < 0 ? rest + modulus : rest;
+}
+
+// The longest stretch of a map that is not empty in which neighbours come from neighbours.
+struct Run {
+  int64_t begin, end;
+};
+Run LongestRun(const int64_t* map, int64_t count) {
+  Run longest{0, 1};
+  for (int64_t begin = 0; begin < count;) {
+    int64_t end = begin + 1;
+    while (end < count && map[end] == map[end - 1] + 1) ++end;
+    if (end - begin > longest.end - longest.begin) longest = {begin, end};
+    begin = end;
+  }
+  return longest;
 }
 
 }  // namespace
@@ -53,19 +69,29 @@ void PadByMaps(std::span<const int64_t> source_dims, std::span<const int64_t> ta
     offset += extent;
   }
   const int64_t row = target_dims[last];
+  const Run run = LongestRun(maps + first[last], row);
   DispatchSize(element_bytes, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     pool.ParallelFor(rows, kGrainElements / row + 1, [&](int64_t begin, int64_t end) {
       const int64_t* map = maps + first[last];
+      SmallDims index(last, 0);
+      int64_t rest = begin;
+      for (size_t d = last; d-- > 0;) {
+        index[d] = rest % target_dims[d];
+        rest /= target_dims[d];
+      }
       for (int64_t i = begin; i < end; ++i) {
-        int64_t base = 0, rest = i;
-        for (size_t d = last; d-- > 0;) {
-          base += maps[first[d] + rest % target_dims[d]] * strides[d];
-          rest /= target_dims[d];
-        }
+        int64_t base = 0;
+        for (size_t d = 0; d < last; ++d) base += maps[first[d] + index[d]] * strides[d];
         const T* from = static_cast<const T*>(source) + base;
         T* to = static_cast<T*>(target) + i * row;
-        for (int64_t j = 0; j < row; ++j) to[j] = from[map[j]];
+        for (int64_t j = 0; j < run.begin; ++j) to[j] = from[map[j]];
+        std::memcpy(to + run.begin, from + map[run.begin], static_cast<size_t>(run.end - run.begin) * sizeof(T));
+        for (int64_t j = run.end; j < row; ++j) to[j] = from[map[j]];
+        for (size_t d = last; d-- > 0;) {
+          if (++index[d] < target_dims[d]) break;
+          index[d] = 0;
+        }
       }
     });
   });

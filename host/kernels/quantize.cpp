@@ -8,6 +8,7 @@
 #include "deputy/storage.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/linalg/elements.hpp"
 #include "kernels/storage.hpp"
 
 namespace deputy::host {
@@ -62,10 +63,17 @@ T RoundInto(float value, int32_t zero_point) {
 }
 
 template <class T>
+linalg::ByteRange RangeOf(int32_t zero_point) {
+  return {zero_point, std::numeric_limits<T>::lowest(), std::numeric_limits<T>::max()};
+}
+
+template <class T>
 void QuantizePiece(const Piece& piece, const float* from, const float* scales, const T* zero_points, T* to) {
   if (piece.step == 0) {
     const float scale = scales[piece.scale];
     const int32_t zero = zero_points == nullptr ? 0 : int32_t{zero_points[piece.scale]};
+    if constexpr (sizeof(T) == 1)
+      return linalg::Quantize(from, piece.count, scale, RangeOf<T>(zero), reinterpret_cast<uint8_t*>(to));
     for (int64_t i = 0; i < piece.count; ++i) to[i] = RoundInto<T>(from[i] / scale, zero);
     return;
   }
@@ -138,6 +146,7 @@ bool QuantizeStorage(const ScaleLayout& layout, DType source_type, const void* s
   const float low = is_signed ? -count / 2 : 0, high = low + count - 1;
   Narrowing how;
   how.saturate = saturate;
+  if (IsPacked(target_type)) ClearSpareBits(target_type, layout.outer * layout.extent * layout.inner, target);
   ForEachStoragePiece(target_type, layout, pool, [&](const Piece& piece) {
     float wide[kBlock];
     widen(At(source, piece.first, source_type), wide, piece.count);
@@ -193,29 +202,55 @@ bool Dequantize(const ScaleLayout& layout, DType source_type, const void* source
 }
 
 bool SubtractZeroPoints(const ScaleLayout& layout, DType source_type, const void* source, const void* zero_points,
-                        double* target, ThreadPool& pool) {
+                        int16_t* target, ThreadPool& pool) {
   if (SizeOf(source_type) != 1) return false;
   return DispatchQuantized(source_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     const T* zeros = static_cast<const T*>(zero_points);
     ForEachPiece(layout, pool, [&](const Piece& piece) {
       const T* from = static_cast<const T*>(source) + piece.first;
-      double* to = target + piece.first;
-      for (int64_t i = 0; i < piece.count; ++i) {
-        const int32_t zero = zeros == nullptr ? 0 : int32_t{zeros[piece.scale + i * piece.step]};
-        to[i] = int32_t{from[i]} - zero;
+      int16_t* to = target + piece.first;
+      if (zeros == nullptr || piece.step == 0) {
+        const int16_t zero = zeros == nullptr ? int16_t{0} : static_cast<int16_t>(zeros[piece.scale]);
+        for (int64_t i = 0; i < piece.count; ++i) to[i] = static_cast<int16_t>(from[i] - zero);
+      } else {
+        for (int64_t i = 0; i < piece.count; ++i)
+          to[i] = static_cast<int16_t>(from[i] - zeros[piece.scale + i * piece.step]);
       }
     });
   });
 }
 
-bool Requantize(const ScaleLayout& layout, const double* sums, const float* multipliers, DType target_type,
+void PairUp(int64_t outer, int64_t extent, int64_t inner, const int16_t* source, linalg::Int16Pair* target,
+            ThreadPool& pool) {
+  const int64_t pairs = (extent + 1) / 2;
+  if (inner == 0 || pairs == 0) return;
+  uint32_t* const bits = reinterpret_cast<uint32_t*>(target);
+  pool.ParallelFor(outer * pairs, kGrainElements / inner + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t pair = i % pairs;
+      const int16_t* first = source + (i / pairs * extent + 2 * pair) * inner;
+      const int16_t* second = 2 * pair + 1 < extent ? first + inner : nullptr;
+      uint32_t* to = bits + i * inner;
+      const auto low = [first](int64_t j) { return uint32_t{static_cast<uint16_t>(first[j])}; };
+      if (second == nullptr)
+        for (int64_t j = 0; j < inner; ++j) to[j] = low(j);
+      else
+        for (int64_t j = 0; j < inner; ++j) to[j] = low(j) | uint32_t{static_cast<uint16_t>(second[j])} << 16;
+    }
+  });
+}
+
+bool Requantize(const ScaleLayout& layout, const int32_t* sums, const float* multipliers, DType target_type,
                 const void* zero_point, void* target, ThreadPool& pool) {
   return DispatchQuantized(target_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     const int32_t zero = zero_point == nullptr ? 0 : int32_t{*static_cast<const T*>(zero_point)};
     ForEachPiece(layout, pool, [&](const Piece& piece) {
       T* to = static_cast<T*>(target) + piece.first;
+      if constexpr (sizeof(T) == 1)
+        return linalg::Requantize(sums + piece.first, piece.count, multipliers + piece.scale, piece.step,
+                                  RangeOf<T>(zero), reinterpret_cast<uint8_t*>(to));
       for (int64_t i = 0; i < piece.count; ++i)
         to[i] =
             RoundInto<T>(static_cast<float>(sums[piece.first + i]) * multipliers[piece.scale + i * piece.step], zero);

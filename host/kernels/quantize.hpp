@@ -6,6 +6,7 @@
 
 #include "base/thread_pool.hpp"
 #include "deputy/dtype.hpp"
+#include "kernels/linalg/linalg.hpp"
 #include "tensor/scale_layout.hpp"
 
 namespace deputy::host {
@@ -25,10 +26,15 @@ bool Dequantize(const ScaleLayout& layout, DType source_type, const void* source
 
 // target = integer - zero point, exactly. Integers of 8 bits.
 bool SubtractZeroPoints(const ScaleLayout& layout, DType source_type, const void* source, const void* zero_points,
-                        double* target, ThreadPool& pool);
+                        int16_t* target, ThreadPool& pool);
 
-// target = round(sum * multiplier) + zero point, of one zero point. `sums` are integers in doubles.
-bool Requantize(const ScaleLayout& layout, const double* sums, const float* multipliers, DType target_type,
+// Neighbours along the middle of [outer, extent, inner] in pairs: [outer, ceil(extent / 2), inner]. An odd one out is
+// beside zero. `target` is aligned for int32.
+void PairUp(int64_t outer, int64_t extent, int64_t inner, const int16_t* source, linalg::Int16Pair* target,
+            ThreadPool& pool);
+
+// target = round(sum * multiplier) + zero point, of one zero point.
+bool Requantize(const ScaleLayout& layout, const int32_t* sums, const float* multipliers, DType target_type,
                 const void* zero_point, void* target, ThreadPool& pool);
 
 }  // namespace deputy::host

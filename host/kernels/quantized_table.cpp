@@ -20,28 +20,39 @@ struct Bounds {
       : low(static_cast<float>((range.dtype == DType::kInt8 ? -128 : 0) - range.zero_point)), high(low + 255) {}
 };
 
-// What each operand stands for, in steps of the result.
-std::array<float, 256> StepsOf(const QuantizedRange& range, float step) {
-  std::array<float, 256> steps;
-  for (size_t i = 0; i < steps.size(); ++i) steps[i] = range.RealOf(static_cast<uint8_t>(i)) / step;
-  return steps;
+// One run; steps are 0 or 1 and known to the compiler, so that the loop becomes vector code.
+template <class T, int kFirstStep, int kSecondStep, class F>
+void CombineRun(const T* a, const T* b, int64_t count, const QuantizedRange& range, const F& fn, T* c) {
+  const Bounds bounds(range);
+  const int32_t zero = range.zero_point;
+  for (int64_t i = 0; i < count; ++i) {
+    const float value = fn(static_cast<float>(a[i * kFirstStep]), static_cast<float>(b[i * kSecondStep]));
+    c[i] = static_cast<T>(RoundWithin(value, bounds.low, bounds.high) + zero);
+  }
+}
+
+// fn: float(float, float), from both integers to steps of the result above its zero point.
+template <class T, class F>
+void Combine(const BroadcastPlan<2>& plan, const uint8_t* a, const uint8_t* b, const QuantizedRange& range, uint8_t* c,
+             ThreadPool& pool, const F& fn) {
+  const bool first_moves = plan.inner_stride(0) != 0, second_moves = plan.inner_stride(1) != 0;
+  const auto run = first_moves ? (second_moves ? CombineRun<T, 1, 1, F> : CombineRun<T, 1, 0, F>)
+                               : (second_moves ? CombineRun<T, 0, 1, F> : CombineRun<T, 0, 0, F>);
+  const T *const first = reinterpret_cast<const T*>(a), *const second = reinterpret_cast<const T*>(b);
+  pool.ParallelFor(plan.count, kGrain, [&](int64_t begin, int64_t end) {
+    ForEachRun(plan, begin, end, [&](int64_t at, const std::array<int64_t, 2>& offsets, int64_t count) {
+      run(first + offsets[0], second + offsets[1], count, range, fn, reinterpret_cast<T*>(c) + at);
+    });
+  });
 }
 
 template <class F>
-void Combine(const BroadcastPlan<2>& plan, const std::array<float, 256>& a_steps, const uint8_t* a,
-             const std::array<float, 256>& b_steps, const uint8_t* b, const QuantizedRange& c_range, uint8_t* c,
-             ThreadPool& pool, F fn) {
-  const Bounds bounds(c_range);
-  const int64_t a_step = plan.inner_stride(0), b_step = plan.inner_stride(1);
-  pool.ParallelFor(plan.count, kGrain, [&](int64_t begin, int64_t end) {
-    ForEachRun(plan, begin, end, [&](int64_t at, const std::array<int64_t, 2>& offsets, int64_t count) {
-      const uint8_t *const x = a + offsets[0], *const y = b + offsets[1];
-      for (int64_t i = 0; i < count; ++i)
-        c[at + i] = static_cast<uint8_t>(
-            RoundWithin(fn(a_steps[x[i * a_step]], b_steps[y[i * b_step]]), bounds.low, bounds.high) +
-            c_range.zero_point);
-    });
-  });
+void CombineTyped(const BroadcastPlan<2>& plan, const uint8_t* a, const uint8_t* b, const QuantizedRange& range,
+                  uint8_t* c, ThreadPool& pool, const F& fn) {
+  if (range.dtype == DType::kInt8)
+    Combine<int8_t>(plan, a, b, range, c, pool, fn);
+  else
+    Combine<uint8_t>(plan, a, b, range, c, pool, fn);
 }
 
 }  // namespace
@@ -60,15 +71,18 @@ void Map(const QuantizedTable& table, const uint8_t* source, uint8_t* target, in
 void AddQuantized(const BroadcastPlan<2>& plan, const QuantizedRange& a_range, const uint8_t* a,
                   const QuantizedRange& b_range, const uint8_t* b, const QuantizedRange& c_range, uint8_t* c,
                   ThreadPool& pool) {
-  Combine(plan, StepsOf(a_range, c_range.scale), a, StepsOf(b_range, c_range.scale), b, c_range, c, pool,
-          [](float x, float y) { return x + y; });
+  const float x_steps = a_range.scale / c_range.scale, y_steps = b_range.scale / c_range.scale;
+  const float x_zero = static_cast<float>(a_range.zero_point), y_zero = static_cast<float>(b_range.zero_point);
+  CombineTyped(plan, a, b, c_range, c, pool,
+               [=](float x, float y) { return (x - x_zero) * x_steps + (y - y_zero) * y_steps; });
 }
 
 void MultiplyQuantized(const BroadcastPlan<2>& plan, const QuantizedRange& a_range, const uint8_t* a,
                        const QuantizedRange& b_range, const uint8_t* b, const QuantizedRange& c_range, uint8_t* c,
                        ThreadPool& pool) {
-  Combine(plan, StepsOf(a_range, c_range.scale), a, StepsOf(b_range, 1), b, c_range, c, pool,
-          [](float x, float y) { return x * y; });
+  const float steps = a_range.scale * b_range.scale / c_range.scale;
+  const float x_zero = static_cast<float>(a_range.zero_point), y_zero = static_cast<float>(b_range.zero_point);
+  CombineTyped(plan, a, b, c_range, c, pool, [=](float x, float y) { return (x - x_zero) * (y - y_zero) * steps; });
 }
 
 }  // namespace deputy::host

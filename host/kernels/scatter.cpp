@@ -1,5 +1,6 @@
 #include "kernels/scatter.hpp"
 
+#include <algorithm>
 #include <type_traits>
 
 #include "kernels/copy.hpp"
@@ -47,6 +48,33 @@ void NumbersForTruth(DType& dtype, ScatterReduction& reduction) {
   if (reduction == ScatterReduction::kMul) reduction = ScatterReduction::kMin;
 }
 
+// Neighbouring elements. Sums are by far the most frequent, and become vector code once no element asks for them.
+template <class T>
+void CombineSlice(ScatterReduction reduction, const T* from, int64_t count, T* to) {
+  if (reduction == ScatterReduction::kNone) {
+    std::copy_n(from, count, to);
+  } else if (reduction == ScatterReduction::kAdd) {
+    for (int64_t j = 0; j < count; ++j) to[j] = Combine(ScatterReduction::kAdd, to[j], from[j]);
+  } else {
+    for (int64_t j = 0; j < count; ++j) to[j] = Combine(reduction, to[j], from[j]);
+  }
+}
+
+// A row of updates: along the axis that is indexed `step` is 0, otherwise 1.
+template <class T, class Index>
+void ScatterRow(ScatterReduction reduction, const T* from, const Index* indices, int64_t count, int64_t extent,
+                int64_t stride, int64_t step, T* to) {
+  const auto at = [=](int64_t j) {
+    const int64_t index = indices[j];
+    return j * step + (index < 0 ? index + extent : index) * stride;
+  };
+  if (reduction == ScatterReduction::kNone) {
+    for (int64_t j = 0; j < count; ++j) to[at(j)] = from[j];
+  } else {
+    for (int64_t j = 0; j < count; ++j) to[at(j)] = Combine(reduction, to[at(j)], from[j]);
+  }
+}
+
 int64_t Resolve(int64_t index, int64_t extent) { return index < 0 ? index + extent : index; }
 
 }  // namespace
@@ -55,18 +83,26 @@ void ScatterElements(std::span<const int64_t> data_dims, std::span<const int64_t
                      const IndexList& indices, const void* updates, void* target, DType dtype,
                      ScatterReduction reduction) {
   NumbersForTruth(dtype, reduction);
+  if (indices.count == 0) return;
   const SmallDims strides = DenseStrides(data_dims);
+  const size_t last = index_dims.size() - 1;
+  const int64_t row = index_dims[last], step = axis == last ? 0 : 1;
   DispatchStored(dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    const T* from = static_cast<const T*>(updates);
-    T* to = static_cast<T*>(target);
-    for (int64_t i = 0; i < indices.count; ++i) {
-      int64_t offset = Resolve(indices[i], data_dims[axis]) * strides[axis], rest = i;
-      for (size_t d = index_dims.size(); d-- > 0;) {
-        if (d != axis) offset += rest % index_dims[d] * strides[d];
+    for (int64_t i = 0; i < indices.count / row; ++i) {
+      int64_t base = 0, rest = i;
+      for (size_t d = last; d-- > 0;) {
+        if (d != axis) base += rest % index_dims[d] * strides[d];
         rest /= index_dims[d];
       }
-      to[offset] = Combine(reduction, to[offset], from[i]);
+      const T* from = static_cast<const T*>(updates) + i * row;
+      T* to = static_cast<T*>(target) + base;
+      if (indices.dtype == DType::kInt32)
+        ScatterRow(reduction, from, static_cast<const int32_t*>(indices.data) + i * row, row, data_dims[axis],
+                   strides[axis], step, to);
+      else
+        ScatterRow(reduction, from, static_cast<const int64_t*>(indices.data) + i * row, row, data_dims[axis],
+                   strides[axis], step, to);
     }
   });
 }
@@ -89,7 +125,7 @@ Status ScatterND(std::span<const int64_t> data_dims, size_t tuple, const IndexLi
       int64_t offset = 0;
       for (size_t d = 0; d < tuple; ++d)
         offset += Resolve(indices[i * width + static_cast<int64_t>(d)], data_dims[d]) * strides[d];
-      for (int64_t j = 0; j < slice; ++j) to[offset + j] = Combine(reduction, to[offset + j], from[i * slice + j]);
+      CombineSlice(reduction, from + i * slice, slice, to + offset);
     }
   });
   return {};

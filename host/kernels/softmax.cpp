@@ -53,6 +53,7 @@ void SoftmaxRow(const T* from, T* to, int64_t count) {
 
 template <class T>
 void LogSoftmaxRow(const T* from, T* to, int64_t count) {
+  if constexpr (std::is_same_v<T, float>) return linalg::LogSoftmax(from, count, to);
   constexpr int64_t kBlock = 256;
   T powers[kBlock];  // not in `to`, which may be the source
   const T largest = LargestOf(from, count);
@@ -138,6 +139,23 @@ template <class T, class Sum>
 void CumulativeSumRange(const AxisView& view, bool exclusive, bool reverse, const T* source, T* target, int64_t begin,
                         int64_t end) {
   const int64_t step = reverse ? -view.inner : view.inner;
+  constexpr int64_t kBlock = 64;
+  while (view.inner > 1 && begin < end) {  // neighbouring columns side by side
+    const int64_t column = begin % view.inner, width = std::min({kBlock, end - begin, view.inner - column});
+    int64_t offset = begin / view.inner * view.extent * view.inner + column;
+    if (reverse) offset += (view.extent - 1) * view.inner;
+    Sum sums[kBlock] = {};
+    for (int64_t k = 0; k < view.extent; ++k, offset += step) {
+      const T* from = source + offset;
+      T* to = target + offset;
+      for (int64_t i = 0; i < width; ++i) {
+        const Sum next = sums[i] + static_cast<Sum>(from[i]);
+        to[i] = static_cast<T>(exclusive ? sums[i] : next);
+        sums[i] = next;
+      }
+    }
+    begin += width;
+  }
   for (int64_t at = begin; at < end; ++at) {
     int64_t offset = at / view.inner * view.extent * view.inner + at % view.inner;
     if (reverse) offset += (view.extent - 1) * view.inner;

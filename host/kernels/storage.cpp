@@ -96,7 +96,7 @@ uint8_t EncodeStorage(DType dtype, double value, const Narrowing& how) {
   if (dtype == DType::kFloat8E8M0) return EncodeScale(value, how);
   if (!IsSmallInteger(dtype)) return EncodeFloat(dtype, value, how.saturate);
   if (std::isnan(value)) return 0;
-  constexpr double kLimit = 9007199254740992.0;  // 2^53: integers beyond are exact multiples of 16 or come from none
+  constexpr double kLimit = 9223372036854774784.0;  // the largest below 2^63
   const auto whole = static_cast<int64_t>(std::clamp(value, -kLimit, kLimit));
   return static_cast<uint8_t>(static_cast<uint64_t>(whole) & ((1U << BitsOf(dtype)) - 1));
 }
@@ -108,6 +108,7 @@ bool CastStorage(DType source_type, const void* source, DType target_type, void*
   if (!IsStorage(source_type) && widen == nullptr) return false;
   if (!IsStorage(target_type) && narrow == nullptr) return false;
   const int64_t blocks = (count + kBlock - 1) / kBlock;
+  if (IsPacked(target_type)) ClearSpareBits(target_type, count, target);
   pool.ParallelFor(blocks, 16, [&](int64_t begin, int64_t end) {
     double wide[kBlock];
     for (int64_t block = begin; block < end; ++block) {
@@ -125,6 +126,10 @@ bool CastStorage(DType source_type, const void* source, DType target_type, void*
     }
   });
   return true;
+}
+
+void ClearSpareBits(DType dtype, int64_t count, void* packed) {
+  if (count > 0) static_cast<uint8_t*>(packed)[BytesOf(dtype, static_cast<size_t>(count)) - 1] = 0;
 }
 
 void Unpack(DType dtype, const void* packed, int64_t count, void* bytes) {

@@ -24,6 +24,9 @@ uint8_t EncodeStorage(DType dtype, double value, const Narrowing& how);
 bool CastStorage(DType source_type, const void* source, DType target_type, void* target, int64_t count,
                  const Narrowing& how, ThreadPool& pool);
 
+// The last byte of packed elements, as 0, before they are written one by one.
+void ClearSpareBits(DType dtype, int64_t count, void* packed);
+
 // Between packed elements and a byte for each: `bytes` hold the numbers of the integer types and the codes of
 // float4e2m1.
 void Unpack(DType dtype, const void* packed, int64_t count, void* bytes);

@@ -3,6 +3,8 @@
 #include "kernels/transpose.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
@@ -18,16 +20,59 @@ struct Plane {
   int64_t rows, columns, source_column_stride, target_row_stride;
 };
 
+typedef uint32_t Quad __attribute__((vector_size(16)));
+
+// Four rows of four elements, turned.
+void TurnQuad(const uint32_t* from, int64_t step, uint32_t* to, int64_t to_step) {
+  Quad rows[4];
+  for (int i = 0; i < 4; ++i) std::memcpy(&rows[i], from + i * step, sizeof rows[i]);
+  const Quad low01 = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
+  const Quad high01 = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
+  const Quad low23 = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
+  const Quad high23 = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+  const Quad turned[4] = {
+      __builtin_shufflevector(low01, low23, 0, 1, 4, 5), __builtin_shufflevector(low01, low23, 2, 3, 6, 7),
+      __builtin_shufflevector(high01, high23, 0, 1, 4, 5), __builtin_shufflevector(high01, high23, 2, 3, 6, 7)};
+  for (int i = 0; i < 4; ++i) std::memcpy(to + i * to_step, &turned[i], sizeof turned[i]);
+}
+
+template <class T>
+void TransposeTile(const Plane& plane, const T* source, T* target, int64_t r, int64_t r_end, int64_t c, int64_t c_end) {
+  if constexpr (std::is_same_v<T, uint32_t>) {
+    if (r_end - r == kTile && c_end - c == kTile) {
+      for (int64_t i = r; i < r_end; i += 4)
+        for (int64_t j = c; j < c_end; j += 4)
+          TurnQuad(source + j * plane.source_column_stride + i, plane.source_column_stride,
+                   target + i * plane.target_row_stride + j, plane.target_row_stride);
+      return;
+    }
+  }
+  for (int64_t i = r; i < r_end; ++i)
+    for (int64_t j = c; j < c_end; ++j)
+      target[i * plane.target_row_stride + j] = source[j * plane.source_column_stride + i];
+}
+
+// Pairs that are taken apart; both rows in one loop, so that it becomes vector code.
+template <class T>
+void SplitPairs(const T* source, T* first, T* second, int64_t count) {
+  for (int64_t j = 0; j < count; ++j) {
+    const T a = source[2 * j], b = source[2 * j + 1];
+    first[j] = a;
+    second[j] = b;
+  }
+}
+
 template <class T>
 void TransposePlane(const Plane& plane, const T* source, T* target, int64_t row_begin, int64_t row_end) {
+  if (row_end - row_begin == 2 && plane.source_column_stride == 2) {
+    T* const first = target + row_begin * plane.target_row_stride;
+    SplitPairs(source + row_begin, first, first + plane.target_row_stride, plane.columns);
+    return;
+  }
   for (int64_t r = row_begin; r < row_end; r += kTile) {
     const int64_t r_end = std::min(r + kTile, row_end);
-    for (int64_t c = 0; c < plane.columns; c += kTile) {
-      const int64_t c_end = std::min(c + kTile, plane.columns);
-      for (int64_t i = r; i < r_end; ++i)
-        for (int64_t j = c; j < c_end; ++j)
-          target[i * plane.target_row_stride + j] = source[j * plane.source_column_stride + i];
-    }
+    for (int64_t c = 0; c < plane.columns; c += kTile)
+      TransposeTile(plane, source, target, r, r_end, c, std::min(c + kTile, plane.columns));
   }
 }
 
@@ -65,17 +110,31 @@ void Transpose(std::span<const int64_t> dims, std::span<const int64_t> perm, con
   DispatchSize(element_bytes, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     pool.ParallelFor(planes * bands, kGrainElements / (kTile * plane.columns) + 1, [&](int64_t begin, int64_t end) {
+      // Counts like an odometer: divisions would cost more than moving a small plane.
+      SmallDims index(column, 0);
+      int64_t rest = begin / bands, band = begin % bands, from = 0, to = 0;
+      for (size_t d = column; d-- > 0;) {
+        if (d == row) continue;
+        index[d] = rest % collapsed.dims[d];
+        rest /= collapsed.dims[d];
+        from += index[d] * collapsed.source_strides[d];
+        to += index[d] * collapsed.target_strides[d];
+      }
       for (int64_t i = begin; i < end; ++i) {
-        int64_t rest = i / bands, from = 0, to = 0;
-        for (size_t d = column; d-- > 0;) {
-          if (d == row) continue;
-          from += rest % collapsed.dims[d] * collapsed.source_strides[d];
-          to += rest % collapsed.dims[d] * collapsed.target_strides[d];
-          rest /= collapsed.dims[d];
-        }
-        const int64_t first = i % bands * kTile;
+        const int64_t first = band * kTile;
         TransposePlane(plane, static_cast<const T*>(source) + from, static_cast<T*>(target) + to, first,
                        std::min(first + kTile, plane.rows));
+        if (++band < bands) continue;
+        band = 0;
+        for (size_t d = column; d-- > 0;) {
+          if (d == row) continue;
+          from += collapsed.source_strides[d];
+          to += collapsed.target_strides[d];
+          if (++index[d] < collapsed.dims[d]) break;
+          from -= collapsed.source_strides[d] * collapsed.dims[d];
+          to -= collapsed.target_strides[d] * collapsed.dims[d];
+          index[d] = 0;
+        }
       }
     });
   });

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <type_traits>
 
@@ -18,15 +19,29 @@ namespace {
 constexpr std::optional<linalg::RowFunction> RowFunctionOf(UnaryOp op) {
   switch (op) {
     case UnaryOp::kAbs: return linalg::RowFunction::kAbs;
+    case UnaryOp::kAcos: return linalg::RowFunction::kAcos;
+    case UnaryOp::kAsin: return linalg::RowFunction::kAsin;
+    case UnaryOp::kAtan: return linalg::RowFunction::kAtan;
+    case UnaryOp::kCeil: return linalg::RowFunction::kCeil;
+    case UnaryOp::kCelu: return linalg::RowFunction::kCelu;
+    case UnaryOp::kCos: return linalg::RowFunction::kCos;
+    case UnaryOp::kElu: return linalg::RowFunction::kElu;
     case UnaryOp::kErf: return linalg::RowFunction::kErf;
     case UnaryOp::kExp: return linalg::RowFunction::kExp;
+    case UnaryOp::kFloor: return linalg::RowFunction::kFloor;
     case UnaryOp::kHardSigmoid: return linalg::RowFunction::kHardSigmoid;
     case UnaryOp::kHardSwish: return linalg::RowFunction::kHardSwish;
     case UnaryOp::kLeakyRelu: return linalg::RowFunction::kLeakyRelu;
+    case UnaryOp::kLog: return linalg::RowFunction::kLog;
+    case UnaryOp::kMish: return linalg::RowFunction::kMish;
     case UnaryOp::kNeg: return linalg::RowFunction::kNeg;
     case UnaryOp::kReciprocal: return linalg::RowFunction::kReciprocal;
     case UnaryOp::kRelu: return linalg::RowFunction::kRelu;
+    case UnaryOp::kRound: return linalg::RowFunction::kRound;
+    case UnaryOp::kSelu: return linalg::RowFunction::kSelu;
     case UnaryOp::kSigmoid: return linalg::RowFunction::kSigmoid;
+    case UnaryOp::kSin: return linalg::RowFunction::kSin;
+    case UnaryOp::kSoftplus: return linalg::RowFunction::kSoftplus;
     case UnaryOp::kSqrt: return linalg::RowFunction::kSqrt;
     case UnaryOp::kTanh: return linalg::RowFunction::kTanh;
     default: return std::nullopt;
@@ -39,12 +54,18 @@ void FloatLoop(const void* source, void* target, int64_t count, const UnaryParam
   const T alpha = static_cast<T>(parameters.alpha), beta = static_cast<T>(parameters.beta);
   if constexpr (kOp == UnaryOp::kIsInf || kOp == UnaryOp::kIsNaN) {
     uint8_t* to = static_cast<uint8_t*>(target);
-    const bool positive = parameters.positive, negative = parameters.negative;
-    for (int64_t i = 0; i < count; ++i) {
-      if constexpr (kOp == UnaryOp::kIsNaN)
-        to[i] = std::isnan(from[i]);
-      else
-        to[i] = std::isinf(from[i]) && (from[i] > 0 ? positive : negative);
+    if constexpr (kOp == UnaryOp::kIsNaN) {
+      for (int64_t i = 0; i < count; ++i) to[i] = std::isnan(from[i]);
+    } else if (parameters.positive && parameters.negative) {
+      for (int64_t i = 0; i < count; ++i) to[i] = std::fabs(from[i]) == std::numeric_limits<T>::infinity();
+    } else {
+      // Without branches, so that it becomes vector code; where only one infinity counts it is compared with twice.
+      constexpr T kInfinity = std::numeric_limits<T>::infinity();
+      const T first = parameters.positive ? kInfinity : -kInfinity,
+              second = parameters.negative ? -kInfinity : kInfinity;
+      const uint8_t any = parameters.positive || parameters.negative ? 1 : 0;
+      for (int64_t i = 0; i < count; ++i)
+        to[i] = static_cast<uint8_t>((from[i] == first ? any : 0) | (from[i] == second ? any : 0));
     }
   } else if constexpr (std::is_same_v<T, float> && RowFunctionOf(kOp).has_value()) {
     linalg::Apply(*RowFunctionOf(kOp), from, count, alpha, beta, static_cast<float*>(target));

@@ -110,7 +110,8 @@ Verdict Check(const NodeView& node) {
   for (size_t i = 0; i < data; ++i) {
     const ValueView input = node.input(i);
     if (!input.exists()) continue;
-    const bool whole = i == 0 && entry->data != Data::kAnyShape;
+    // A copy may come from what has another rank.
+    const bool whole = i == 0 && entry->data != Data::kAnyShape && entry->check != CheckCopy;
     if (const Verdict read = CheckTensor(input, whole); !read.supported()) return read;
     activation = activation || !input.is_constant();
   }

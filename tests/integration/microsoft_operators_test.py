@@ -166,8 +166,10 @@ class Maker:
         batch, queries, heads, size = self.between(1, 3), self.between(1, 5), self.between(1, 3), self.pick(4, 8)
         past, hidden = self.pick(0, 3), heads * size
         keys = past + queries
-        masks = (None, self.whole(1, keys + 1, batch), self.whole(0, 2, batch, keys),
-                 self.whole(0, 2, batch, queries, keys))  # fmt: skip
+        flags = self.whole(0, 2, batch, keys), self.whole(0, 2, batch, queries, keys)
+        for mask in flags:
+            mask[..., 0] = 1  # scores that all lie at the filter's -10000 have lost their last digits
+        masks = (None, self.whole(1, keys + 1, batch), *flags)
         bias = self.pick(None, self.reals(1, heads, queries, keys))
         yield Case("Attention", [self.reals(batch, queries, 5), self.reals(5, 3 * hidden), self.reals(3 * hidden),
                                  self.pick(*masks), self.reals(2, batch, heads, past, size) if past else None,

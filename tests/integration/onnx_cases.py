@@ -103,43 +103,45 @@ def read(base):
 
 def constants_of(case, data_set):
     """By their names: what the data set has for all inputs but the first, as initializers. Nothing where one is no
-    tensor."""
+    tensor of the declared type."""
     constants = {}
     held = {first(tensor, 8) for tensor in every(case.graph, INITIALIZER)}
     for index, info in enumerate([info for info in every(case.graph, INPUT) if first(info, 1) not in held]):
         if index == 0:
             continue
-        if first(first(info, 2), 1) == b"":
-            return None
+        declared = first(first(info, 2), 1)
         with open(os.path.join(data_set, f"input_{index}.pb"), "rb") as file:
             content = fields(file.read())
+        # Some files have the bits of a type in another one.
+        if declared == b"" or first(declared, 1) not in [value for field, value, _ in content if field == 2]:
+            return None
         name = first(info, 1)
         constants[name] = b"".join(raw for field, _, raw in content if field != 8) + onnx_bytes.chunk(8, name)
     return constants
 
 
 def beside(case):
-    """The node between two multiplications by one; nothing where it neither reads nor makes float32."""
+    """The node between two others that change nothing; nothing where it neither reads nor makes float32."""
     reads, makes = (case.dtype(name) == "float32" for name in (case.inputs[0], case.outputs[0]))
     if not (reads or makes):
         return None
-    one = onnx_bytes.chunk(INITIALIZER, onnx_bytes.tensor((1,), (), "the one"))
+    least = onnx_bytes.chunk(INITIALIZER, onnx_bytes.tensor((float("-inf"),), (), "the least"))
     renamed = {(1, case.inputs[0].encode()): b"x of the node"} if reads else {}
     if makes:
         renamed[2, case.outputs[0].encode()] = b"y of the node"
     node = b"".join(onnx_bytes.chunk(field, renamed[field, value]) if field < 3 and (field, value) in renamed else raw
                     for field, value, raw in fields(case.nodes[0]))
-    before = onnx_bytes.node("Mul", [case.inputs[0], "the one"], ["x of the node"])
-    after = onnx_bytes.node("Mul", ["y of the node", "the one"], [case.outputs[0]])
+    before = onnx_bytes.node("Max", [case.inputs[0], "the least"], ["x of the node"])
+    after = onnx_bytes.node("Max", ["y of the node", "the least"], [case.outputs[0]])
     nodes = ([before] if reads else []) + [node] + ([after] if makes else [])
-    return b"".join(onnx_bytes.chunk(NODE, node) for node in nodes) + one
+    return b"".join(onnx_bytes.chunk(NODE, node) for node in nodes) + least
 
 
 def write_with_constants(case, folder, neighbours):
     """Writes the case of one node with all inputs but the first as constants; with `neighbours`, between two other
     nodes. Says whether the case has such a form."""
     sets = [name for name in os.listdir(case.folder) if name.startswith("test_data_set_")]
-    if len(case.nodes) != 1 or not case.inputs or len(sets) != 1 or case.definition < 7:  # before: another Mul
+    if len(case.nodes) != 1 or not case.inputs or len(sets) != 1 or case.definition < 8:  # before: another Max
         return False
     data_set = os.path.join(case.folder, sets[0])
     inputs = every(case.graph, INPUT)

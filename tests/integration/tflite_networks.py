@@ -1,5 +1,6 @@
 """TensorFlow Lite models of several operators that are drawn by number."""
 
+import numpy as np
 from tflite_operators import Case, i32
 
 

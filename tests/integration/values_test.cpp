@@ -110,7 +110,10 @@ TEST_F(ValuesTest, ValuesOfAnotherKindTypeOrShapeAreRefused) {
 
 TEST_F(ValuesTest, ModelsOfTensorsTakeValuesToo) {
   Model model;
-  ASSERT_TRUE(model.Build(DEPUTY_TEST_MODELS "/tutorial.onnx", *Context::FromYamlText("plain", "version: 1\n")).ok());
+  ASSERT_TRUE(model
+                  .Build(DEPUTY_TEST_MODELS "/tutorial.onnx",
+                         *Context::FromYamlText("plain", "version: 1\nlog: {level: error}\n"))
+                  .ok());
   Session session = *model.CreateSession();
   const Tensor x = *Tensor::Allocate(DType::kFloat32, {2, 3});
   std::vector<ModelValue> values;
@@ -126,7 +129,7 @@ TEST_F(ValuesTest, AModelThatIsSavedTakesTheSame) {
   const std::string path = (std::filesystem::temp_directory_path() / "deputy_values_test.dpm").string();
   ASSERT_TRUE(model_.Save(path).ok());
   Model again;
-  const Status status = again.Build(path, *Context::FromYamlText("saved", "version: 1\n"));
+  const Status status = again.Build(path, *Context::FromYamlText("saved", "version: 1\nlog: {level: error}\n"));
   std::filesystem::remove(path);
   ASSERT_TRUE(status.ok()) << status.ToString();
   EXPECT_EQ(again.inputs()[2].kind, ValueKind::kOptionalSequence);

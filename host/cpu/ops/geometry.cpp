@@ -10,6 +10,7 @@
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/untyped.hpp"
 #include "graph/inference/windows.hpp"
+#include "kernels/columns.hpp"
 #include "kernels/copy.hpp"
 #include "tensor/shape.hpp"
 
@@ -109,31 +110,43 @@ class ColumnsToImage {
     std::fill_n(target, ElementCount(output.dims()), T(0));
     if (positions == 0) return Status();
     const int64_t planes = output.dim(0) * output.dim(1);
+    ColumnGeometry geometry{plan.window.all(), {}, plan.steps};
+    std::copy(image.begin(), image.end(), geometry.wide.begin());
     args.pool.ParallelFor(planes, 1, [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) {
-        SmallDims tap(block.size(), 0);
-        const T* from = args.input(0).template data<T>() + p * taps * positions;
-        do {
-          SmallDims at(block.size(), 0);
-          do {
-            int64_t offset = 0;
-            bool inside = true;
-            for (size_t d = 0; d < block.size(); ++d) {
-              const WindowAxis& axis = plan.window.axes[d];
-              const int64_t x = at[d] * axis.stride + tap[d] * axis.dilation - axis.pad_begin;
-              inside = inside && x >= 0 && x < image[d];
-              offset = offset * image[d] + x;
-            }
-            if (inside) Add(target[p * plane + offset], *from, truth);
-            ++from;
-          } while (Advance(steps, at));
-        } while (Advance(block, tap));
+        const T* const from = args.input(0).template data<T>() + p * taps * positions;
+        if constexpr (std::is_floating_point_v<T>)
+          ScatterColumns(geometry, from, 1, 0, positions, target + p * plane);
+        else
+          AddColumns(plan, from, truth, target + p * plane);
       }
     });
     return Status();
   }
 
  private:
+  // What ScatterColumns does, for elements of any kind.
+  static void AddColumns(const Plan& plan, const T* from, bool truth, T* target) {
+    const std::span<const int64_t> block(plan.block.data(), plan.block.size());
+    const std::span<const int64_t> steps(plan.steps.data(), plan.window.rank);
+    SmallDims tap(block.size(), 0);
+    do {
+      SmallDims at(block.size(), 0);
+      do {
+        int64_t offset = 0;
+        bool inside = true;
+        for (size_t d = 0; d < block.size(); ++d) {
+          const WindowAxis& axis = plan.window.axes[d];
+          const int64_t x = at[d] * axis.stride + tap[d] * axis.dilation - axis.pad_begin;
+          inside = inside && x >= 0 && x < plan.image[d];
+          offset = offset * plan.image[d] + x;
+        }
+        if (inside) Add(target[offset], *from, truth);
+        ++from;
+      } while (Advance(steps, at));
+    } while (Advance(block, tap));
+  }
+
   // Integers wrap; truths are joined.
   static void Add(T& sum, T value, bool truth) {
     if constexpr (std::is_floating_point_v<T>)

@@ -102,27 +102,34 @@ class AffineGridOperation {
     return plan;
   }
 
+  static constexpr int64_t kGrainPoints = 2048;
+
   // Positions are (x, y) or (x, y, z); the extents come with the last of them first.
   Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
     const MutableView grid = args.output(0);
     const std::span<const int64_t> extents = grid.dims().subspan(1, plan.axes);
-    const int64_t points = ElementCount(extents), axes = static_cast<int64_t>(plan.axes);
-    for (int64_t point = 0; point < grid.dim(0) * points; ++point) {
-      std::array<double, kMaxGridAxes> position{};
-      int64_t rest = point % points;
-      for (size_t axis = plan.axes; axis-- > 0;) {
-        position[plan.axes - 1 - axis] = Position(rest % extents[axis], extents[axis]);
-        rest /= extents[axis];
+    const int64_t axes = static_cast<int64_t>(plan.axes), width = extents[plan.axes - 1];
+    const int64_t rows = ElementCount(extents.first(plan.axes - 1));  // of points that differ in x alone
+    if (width == 0) return Status();
+    args.pool.ParallelFor(grid.dim(0) * rows, kGrainPoints / width + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        std::array<double, kMaxGridAxes> position{};
+        int64_t rest = i % rows;
+        for (size_t axis = plan.axes - 1; axis-- > 0;) {
+          position[plan.axes - 1 - axis] = Position(rest % extents[axis], extents[axis]);
+          rest /= extents[axis];
+        }
+        const T* matrix = args.input(0).data<T>() + i / rows * axes * (axes + 1);
+        T* to = grid.data<T>() + i * width * axes;
+        for (int64_t row = 0; row < axes; ++row) {
+          double start = static_cast<double>(matrix[row * (axes + 1) + axes]);
+          for (int64_t column = 1; column < axes; ++column)
+            start += static_cast<double>(matrix[row * (axes + 1) + column]) * position[static_cast<size_t>(column)];
+          const double factor = static_cast<double>(matrix[row * (axes + 1)]);
+          for (int64_t x = 0; x < width; ++x) to[x * axes + row] = static_cast<T>(start + factor * Position(x, width));
+        }
       }
-      const T* matrix = args.input(0).data<T>() + point / points * axes * (axes + 1);
-      T* to = grid.data<T>() + point * axes;
-      for (int64_t row = 0; row < axes; ++row) {
-        double sum = static_cast<double>(matrix[row * (axes + 1) + axes]);
-        for (int64_t column = 0; column < axes; ++column)
-          sum += static_cast<double>(matrix[row * (axes + 1) + column]) * position[static_cast<size_t>(column)];
-        to[row] = static_cast<T>(sum);
-      }
-    }
+    });
     return Status();
   }
 

@@ -71,7 +71,8 @@ Result<BatchedProduct<double>> PlanProduct(const ConstView& a, const ConstView& 
 }
 
 // An operand without its zero points: one, or along the last axis, or along the other one of a turned matrix.
-Status Widen(const KernelArgs& args, size_t input, size_t zero_input, bool turned, double* target) {
+// `narrow` has room for as many elements.
+Status Widen(const KernelArgs& args, size_t input, size_t zero_input, bool turned, int16_t* narrow, double* target) {
   const ConstView x = args.input(input), zero = args.input(zero_input);
   ScaleLayout layout{1, 1, x.element_count(), 0, 1, 0, 0};
   const void* zeros = nullptr;
@@ -82,7 +83,10 @@ Status Widen(const KernelArgs& args, size_t input, size_t zero_input, bool turne
     layout = *found;
     zeros = zero.data<void>();
   }
-  if (SubtractZeroPoints(layout, x.dtype(), x.data<void>(), zeros, target, args.pool)) return {};
+  if (SubtractZeroPoints(layout, x.dtype(), x.data<void>(), zeros, narrow, args.pool)) {
+    std::copy_n(narrow, x.element_count(), target);
+    return {};
+  }
   return Error(StatusCode::kNotSupported, "a product of {}", NameOf(x.dtype()));
 }
 
@@ -168,10 +172,13 @@ Status RunInteger(const KernelArgs& args, const IntegerProduct& how) {
   const size_t a_at = take(a.element_count(), sizeof(double)), b_at = take(b.element_count(), sizeof(double));
   const size_t c_at = take(y.element_count(), sizeof(double)), factors_at = take(columns + 1, sizeof(float));
   const size_t bias_at = take(columns, sizeof(float));
+  const size_t narrow_at = take(std::max(a.element_count(), b.element_count()), sizeof(int16_t));
+  const size_t sums_at = take(IsFloating(y.dtype()) ? 0 : y.element_count(), sizeof(int32_t));
   const size_t product_at = take(static_cast<int64_t>(BatchWorkspace(product, args.pool)), 1);
   DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(end));
   char* const base = static_cast<char*>(memory);
   const auto doubles = [base](size_t offset) { return reinterpret_cast<double*>(base + offset); };
+  int16_t* const narrow = reinterpret_cast<int16_t*>(base + narrow_at);
   float* const factors = reinterpret_cast<float*>(base + factors_at);
 
   float a_scale = 0;
@@ -179,10 +186,10 @@ Status RunInteger(const KernelArgs& args, const IntegerProduct& how) {
     DEPUTY_RETURN_IF_ERROR(CheckTyped(a, DType::kFloat32));
     a_scale = static_cast<float>(QuantizeWhole(a.data<float>(), a.element_count(), doubles(a_at)));
   } else {
-    DEPUTY_RETURN_IF_ERROR(Widen(args, at.a, at.a_zero, !how.turn_a, doubles(a_at)));
+    DEPUTY_RETURN_IF_ERROR(Widen(args, at.a, at.a_zero, !how.turn_a, narrow, doubles(a_at)));
     DEPUTY_ASSIGN_OR_RETURN(a_scale, OneScale(args, at.a_scale));
   }
-  DEPUTY_RETURN_IF_ERROR(Widen(args, at.b, at.b_zero, how.turn_b, doubles(b_at)));
+  DEPUTY_RETURN_IF_ERROR(Widen(args, at.b, at.b_zero, how.turn_b, narrow, doubles(b_at)));
   product.matrices.a = doubles(a_at);
   product.matrices.b = doubles(b_at);
   product.matrices.c = doubles(c_at);
@@ -204,7 +211,10 @@ Status RunInteger(const KernelArgs& args, const IntegerProduct& how) {
   for (int64_t i = 0; i < columns; ++i) factors[i] /= y_scale;
   DEPUTY_ASSIGN_OR_RETURN(const void* const zero, ReadZeroPoints(args, at.y_zero, y.dtype(), 1));
   const ScaleLayout layout{1, product.matrices.m, columns, 0, 1, 0, 1};
-  if (Requantize(layout, doubles(c_at), factors, y.dtype(), zero, y.data<void>(), args.pool)) return {};
+  int32_t* const sums = reinterpret_cast<int32_t*>(base + sums_at);
+  for (int64_t i = 0; i < y.element_count(); ++i)
+    sums[i] = static_cast<int32_t>(static_cast<int64_t>(doubles(c_at)[i]));
+  if (Requantize(layout, sums, factors, y.dtype(), zero, y.data<void>(), args.pool)) return {};
   return Error(StatusCode::kNotSupported, "a product of {}", NameOf(y.dtype()));
 }
 

@@ -7,8 +7,8 @@
 #include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/refusals.hpp"
+#include "kernels/block_matrix.hpp"
 #include "kernels/matrix_product.hpp"
-#include "kernels/slots.hpp"
 #include "kernels/transpose.hpp"
 #include "tensor/shape.hpp"
 #include "tensor/small_dims.hpp"
@@ -137,132 +137,66 @@ class TurnedProduct {
 
 struct BlockAttributes {
   int64_t rows, columns, block, bits;  // of the matrix as it is multiplied
-
-  int64_t blocks() const { return (rows + block - 1) / block; }
-  int64_t row_bytes() const { return blocks() * (block / 8 * bits); }  // of one of its columns, which lie row by row
-  int64_t zero_bytes() const { return (blocks() * bits + 7) / 8; }
 };
 
-// A product with a matrix of integers of few bits, which have a scale and a zero point for each block of a column. A
-// few columns at a time are widened into panels and multiplied, so that the wide matrix is never in memory.
 template <class T>
 class BlockProduct {
  public:
   static constexpr uint32_t kTypedInputs = 0b100101, kTypedOutputs = 0b1;
   struct Plan {
-    int64_t rows = 0, panels = 0, together = 1;  // panels, and those of one item of work
-    size_t panel_bytes = 0, slot_bytes = 0;
+    BlockMatrix<T> matrix;
+    int64_t rows = 0;
     size_t workspace_bytes = 0;
   };
 
   explicit BlockProduct(BlockAttributes attributes) : attributes_(attributes) {}
 
   Result<Plan> MakePlan(const KernelArgs& args) const {
-    const BlockAttributes& own = attributes_;
     const ConstView a = args.input(0), b = args.input(1), scales = args.input(2), zeros = args.input(3);
-    if (a.rank() == 0 || a.dims().back() != own.rows)
+    Plan plan;
+    BlockMatrix<T>& matrix = plan.matrix;
+    matrix.rows = attributes_.rows;
+    matrix.columns = attributes_.columns;
+    matrix.block = attributes_.block;
+    matrix.bits = attributes_.bits;
+    if (a.rank() == 0 || a.dims().back() != matrix.rows)
       return Error(StatusCode::kInvalidArgument, "an input of shape {} meets {} rows", ShapeToString(a.dims()),
-                   own.rows);
+                   matrix.rows);
     SmallDims wanted(a.dims());
-    wanted[a.rank() - 1] = own.columns;
+    wanted[a.rank() - 1] = matrix.columns;
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), {wanted.data(), wanted.size()}, "the output"));
     const auto holds = [](const ConstView& x, int64_t count) { return x.element_count() == count; };
-    if (b.dtype() != DType::kUint8 || !holds(b, own.columns * own.row_bytes()) ||
-        !holds(scales, own.columns * own.blocks()))
+    if (b.dtype() != DType::kUint8 || !holds(b, matrix.columns * matrix.column_bytes()) ||
+        !holds(scales, matrix.columns * matrix.blocks()))
       return Error(StatusCode::kInvalidArgument, "{} bytes and {} scales for {} columns of {} blocks",
-                   b.element_count(), scales.element_count(), own.columns, own.blocks());
+                   b.element_count(), scales.element_count(), matrix.columns, matrix.blocks());
     if (zeros.present()) {
       const bool packed = zeros.dtype() == DType::kUint8;
       if (!packed && zeros.dtype() != a.dtype())
         return Error(StatusCode::kInvalidArgument, "zero points of {}", NameOf(zeros.dtype()));
-      if (!holds(zeros, own.columns * (packed ? own.zero_bytes() : own.blocks())))
+      if (!holds(zeros, matrix.columns * (packed ? matrix.zero_bytes() : matrix.blocks())))
         return Error(StatusCode::kInvalidArgument, "zero points of shape {}", ShapeToString(zeros.dims()));
     }
-    if (args.input(5).present() && !holds(args.input(5), own.columns))
+    if (args.input(5).present() && !holds(args.input(5), matrix.columns))
       return Error(StatusCode::kInvalidArgument, "a bias of shape {}", ShapeToString(args.input(5).dims()));
-    Plan plan;
     plan.rows = ElementCount(a.dims().first(a.rank() - 1));
-    const int64_t width = linalg::PanelWidth<T>();
-    plan.panels = (own.columns + width - 1) / width;
-    plan.together = plan.rows > 8 ? std::min<int64_t>(4, plan.panels) : 1;
-    plan.panel_bytes = AlignUp(static_cast<size_t>(plan.together * width * own.rows) * sizeof(T));
-    plan.slot_bytes = plan.panel_bytes + AlignUp(linalg::GemmWorkspace(Product(plan, plan.together * width)));
-    plan.workspace_bytes = static_cast<size_t>(SlotCount(args.pool, Items(plan))) * plan.slot_bytes;
+    plan.workspace_bytes = BlockProductWorkspace(matrix, plan.rows, args.pool);
     return plan;
   }
 
   Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
-    if (plan.rows == 0) return {};
-    const int64_t width = linalg::PanelWidth<T>(), columns = attributes_.columns;
-    T* const y = args.output(0).data<T>();
-    ForEachInSlots(args.pool, Items(plan), [&](int64_t item, int64_t slot) {
-      char* const memory = static_cast<char*>(workspace) + static_cast<size_t>(slot) * plan.slot_bytes;
-      const int64_t first = item * plan.together * width;
-      const int64_t count = std::min(plan.together * width, columns - first);
-      for (int64_t at = 0; at < count; at += width)
-        Widen(args, first + at, std::min(width, count - at), reinterpret_cast<T*>(memory) + at * attributes_.rows);
-      linalg::GemmArgs<T> product = Product(plan, count);
-      product.a = args.input(0).data<T>();
-      product.b = reinterpret_cast<const T*>(memory);
-      product.c = y + first;
-      const T* const bias = args.input(5).present() ? args.input(5).data<T>() + first : nullptr;
-      product.beta = bias == nullptr ? T(0) : T(1);
-      for (int64_t row = 0; bias != nullptr && row < plan.rows; ++row)
-        std::copy_n(bias, count, product.c + row * columns);
-      linalg::Gemm(product, memory + plan.panel_bytes);
-    });
+    const ConstView zeros = args.input(3), bias = args.input(5);
+    BlockMatrix<T> matrix = plan.matrix;
+    matrix.bytes = args.input(1).data<uint8_t>();
+    matrix.scales = args.input(2).data<T>();
+    if (zeros.present() && zeros.dtype() == DType::kUint8) matrix.packed_zeros = zeros.data<uint8_t>();
+    if (zeros.present() && zeros.dtype() != DType::kUint8) matrix.zero_points = zeros.data<T>();
+    MultiplyBlocks(matrix, plan.rows, args.input(0).data<T>(), bias.present() ? bias.data<T>() : nullptr,
+                   args.output(0).data<T>(), workspace, args.pool);
     return {};
   }
 
  private:
-  int64_t Items(const Plan& plan) const { return (plan.panels + plan.together - 1) / plan.together; }
-
-  linalg::GemmArgs<T> Product(const Plan& plan, int64_t columns) const {
-    linalg::GemmArgs<T> product;
-    product.m = plan.rows;
-    product.n = columns;
-    product.k = product.lda = attributes_.rows;
-    product.ldb = linalg::PanelWidth<T>() * attributes_.rows;
-    product.b_in_panels = true;
-    product.ldc = attributes_.columns;
-    return product;
-  }
-
-  // Columns [first, first + count) as a panel, padded with zeros.
-  void Widen(const KernelArgs& args, int64_t first, int64_t count, T* panel) const {
-    const BlockAttributes& own = attributes_;
-    const int64_t width = linalg::PanelWidth<T>();
-    if (count < width) std::fill_n(panel, width * own.rows, T(0));
-    for (int64_t block = 0; block < own.blocks(); ++block) {
-      const int64_t begin = block * own.block, end = std::min(own.rows, begin + own.block);
-      for (int64_t column = 0; column < count; ++column) {
-        const uint8_t* const bytes = args.input(1).data<uint8_t>() + (first + column) * own.row_bytes();
-        const T scale = args.input(2).data<T>()[(first + column) * own.blocks() + block];
-        const T zero = ZeroPoint(args.input(3), first + column, block);
-        T* const to = panel + column;
-        if (own.bits == 4) {
-          for (int64_t i = begin; i < end; ++i)
-            to[i * width] = (static_cast<T>(bytes[i / 2] >> (i % 2 * 4) & 15) - zero) * scale;
-        } else if (own.bits == 8) {
-          for (int64_t i = begin; i < end; ++i) to[i * width] = (static_cast<T>(bytes[i]) - zero) * scale;
-        } else {
-          for (int64_t i = begin; i < end; ++i)
-            to[i * width] = (static_cast<T>(bytes[i / 4] >> (i % 4 * 2) & 3) - zero) * scale;
-        }
-      }
-    }
-  }
-
-  // Without one it is the middle of the range.
-  T ZeroPoint(const ConstView& zeros, int64_t column, int64_t block) const {
-    const int64_t bits = attributes_.bits;
-    if (!zeros.present()) return static_cast<T>(int64_t{1} << (bits - 1));
-    if (zeros.dtype() != DType::kUint8) return zeros.data<T>()[column * attributes_.blocks() + block];
-    const int64_t bit = block * bits;
-    const int byte = zeros.data<uint8_t>()[column * attributes_.zero_bytes() + bit / 8];
-    return static_cast<T>(byte >> (bit % 8) & ((1 << bits) - 1));
-  }
-
   BlockAttributes attributes_;
 };
 

@@ -142,14 +142,17 @@ Status RunPool(const KernelArgs& args, const PoolAttributes& attributes) {
                           args.scratch.Get(wide_bytes + static_cast<size_t>(to.count()) * sizeof(float)));
   float* const wide = static_cast<float*>(memory);
   float* const pooled = reinterpret_cast<float*>(static_cast<char*>(memory) + wide_bytes);
-  Widen(from, pair.x, x.data<uint8_t>(), wide, args.pool);
+  // Sums of integers are exact, so that halves stay halves until they are rounded.
+  const QuantizedRange integers{pair.x.dtype, 1, pair.x.zero_point};
+  const QuantizedRange steps{pair.y.dtype, pair.y.scale / pair.x.scale, pair.y.zero_point};
+  Widen(from, integers, x.data<uint8_t>(), wide, args.pool);
   if (global) {
     GlobalAveragePool(shape.planes, from.size, wide, pooled, args.pool);
   } else {
     DropUnitAxes(shape.window, shape.in, shape.out);
     AveragePool(shape, wide, pooled, attributes.count_padding, args.pool);
   }
-  Narrow(to, pair.y, pooled, y.data<uint8_t>(), args.pool);
+  Narrow(to, steps, pooled, y.data<uint8_t>(), args.pool);
   return {};
 }
 

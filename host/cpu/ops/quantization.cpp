@@ -68,11 +68,18 @@ Status CannotQuantize(DType from, DType to) {
 
 // One scale and zero point that cover the range of the elements and zero.
 void ChooseScale(const float* x, int64_t count, float& scale, uint8_t& zero_point) {
-  float low = 0, high = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    low = std::min(low, x[i]);
-    high = std::max(high, x[i]);
-  }
+  // Several extremes side by side: one after the other, each would wait for the one before.
+  constexpr int64_t kLanes = 16;
+  float lows[kLanes] = {}, highs[kLanes] = {};
+  const auto widen = [&](int64_t lane, float value) {
+    lows[lane] = std::min(lows[lane], value);
+    highs[lane] = std::max(highs[lane], value);
+  };
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (int64_t lane = 0; lane < kLanes; ++lane) widen(lane, x[i + lane]);
+  for (; i < count; ++i) widen(0, x[i]);
+  const float low = *std::min_element(lows, lows + kLanes), high = *std::max_element(highs, highs + kLanes);
   scale = high == low ? 1.0f : (high - low) / 255.0f;
   zero_point = static_cast<uint8_t>(std::clamp(std::nearbyint(-low / scale), 0.0f, 255.0f));
 }

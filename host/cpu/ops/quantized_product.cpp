@@ -1,5 +1,5 @@
-// ConvInteger, MatMulInteger, QLinearConv and QLinearMatMul on the CPU. Sums of products of 8-bit integers are exact in
-// double precision, so that the products of floating point serve them all.
+// ConvInteger, MatMulInteger, QLinearConv and QLinearMatMul on the CPU. Integers of 8 bits without their zero points
+// have 16 bits; these are multiplied in pairs, and the sums are int32.
 #include <algorithm>
 #include <array>
 
@@ -16,6 +16,8 @@
 
 namespace deputy::host {
 namespace {
+
+using linalg::Int16Pair;
 
 // Where the operands stand among a node's inputs; `kNowhere` for those that the operator does not have.
 constexpr size_t kNowhere = SIZE_MAX;
@@ -40,7 +42,7 @@ class Arena {
 };
 
 // An operand without its zero point. The zero points are one, or stand along `axis`.
-Status Widen(const KernelArgs& args, size_t input, size_t zero_input, int64_t axis, double* target) {
+Status Widen(const KernelArgs& args, size_t input, size_t zero_input, int64_t axis, int16_t* target) {
   const ConstView x = args.input(input), zero = args.input(zero_input);
   ScaleLayout layout{1, 1, x.element_count(), 0, 1, 0, 0};
   const void* zeros = nullptr;
@@ -56,17 +58,18 @@ Status Widen(const KernelArgs& args, size_t input, size_t zero_input, int64_t ax
   return {};
 }
 
-// The sums as int32, which wraps, or scaled into the output's type.
-Status Finish(const KernelArgs& args, const OperandIndices& at, int64_t channel_axis, const double* sums,
+// Where the sums go: an output of int32 holds them itself.
+Result<int32_t*> SumsOf(const KernelArgs& args, const OperandIndices& at, void* memory) {
+  if (at.y_scale != kNowhere) return static_cast<int32_t*>(memory);
+  DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), DType::kInt32, args.output(0).dims()));
+  return args.output(0).data<int32_t>();
+}
+
+// The sums scaled into the output's type.
+Status Finish(const KernelArgs& args, const OperandIndices& at, int64_t channel_axis, const int32_t* sums,
               float* multipliers) {
+  if (at.y_scale == kNowhere) return {};
   const MutableView output = args.output(0);
-  if (at.y_scale == kNowhere) {
-    DEPUTY_RETURN_IF_ERROR(CheckOutput(output, DType::kInt32, output.dims()));
-    int32_t* to = output.data<int32_t>();
-    for (int64_t i = 0; i < output.element_count(); ++i)
-      to[i] = static_cast<int32_t>(static_cast<uint32_t>(static_cast<int64_t>(sums[i])));
-    return {};
-  }
   float x_scale = 0, y_scale = 0;
   for (const size_t input : {at.x_scale, at.y_scale})
     if (!args.input(input).present() || args.input(input).element_count() != 1)
@@ -114,15 +117,20 @@ Result<ConvolutionShape> PlanConvolution(const KernelArgs& args, const OperandIn
   return shape;
 }
 
-// Null without a bias; otherwise its integers as doubles, in `memory`.
-Result<const double*> WidenBias(const KernelArgs& args, size_t input, int64_t channels, double* memory) {
+// Null without a bias.
+Result<const int32_t*> BiasOf(const KernelArgs& args, size_t input, int64_t channels) {
+  if (input == kNowhere || !args.input(input).present()) return nullptr;
   const ConstView bias = args.input(input);
-  if (!bias.present()) return nullptr;
   DEPUTY_RETURN_IF_ERROR(CheckTyped(bias, DType::kInt32));
   if (bias.element_count() != channels)
     return Error(StatusCode::kInvalidArgument, "a bias of {} values for {} channels", bias.element_count(), channels);
-  std::copy_n(bias.data<int32_t>(), channels, memory);
-  return memory;
+  return bias.data<int32_t>();
+}
+
+// The same convolution over pairs of channels.
+ConvolutionShape PairChannels(ConvolutionShape shape) {
+  shape.in_channels = (shape.in_channels / shape.group + 1) / 2 * shape.group;
+  return shape;
 }
 
 Status RunConvolution(const KernelArgs& args, const OperandIndices& at, const ConvolutionAttributes& attributes) {
@@ -130,27 +138,35 @@ Status RunConvolution(const KernelArgs& args, const OperandIndices& at, const Co
   DEPUTY_RETURN_IF_ERROR(ElementBytes(x).status());
   DEPUTY_RETURN_IF_ERROR(ElementBytes(w).status());
   DEPUTY_ASSIGN_OR_RETURN(const ConvolutionShape shape, PlanConvolution(args, at, attributes));
+  const ConvolutionShape paired = PairChannels(shape);
+  const int64_t x_planes = shape.batch * shape.in_channels, x_pairs = shape.batch * paired.in_channels;
+  const int64_t plane = x_planes == 0 ? 0 : x.element_count() / x_planes;
+  const int64_t channels = shape.in_channels / shape.group, pairs = paired.in_channels / shape.group;
+  const int64_t filters = shape.out_channels * channels, taps = filters == 0 ? 0 : w.element_count() / filters;
   Arena arena;
-  const size_t x_at = arena.Reserve(x.element_count(), sizeof(double));
-  const size_t w_at = arena.Reserve(w.element_count(), sizeof(double));
-  const size_t y_at = arena.Reserve(ElementCount(args.output(0).dims()), sizeof(double));
-  const size_t bias_at = arena.Reserve(shape.out_channels, sizeof(double));
+  const size_t wide_at = arena.Reserve(std::max(x.element_count(), w.element_count()), sizeof(int16_t));
+  const size_t x_at = arena.Reserve(x_pairs * plane, sizeof(Int16Pair));
+  const size_t w_at = arena.Reserve(shape.out_channels * pairs * taps, sizeof(Int16Pair));
+  const size_t y_at = arena.Reserve(at.y_scale == kNowhere ? 0 : ElementCount(args.output(0).dims()), sizeof(int32_t));
   const size_t scales_at = arena.Reserve(shape.out_channels + 1, sizeof(float));
-  const size_t workspace_at = arena.Reserve(static_cast<int64_t>(ConvolutionWorkspace<double>(shape, args.pool)), 1);
+  const size_t workspace_at =
+      arena.Reserve(static_cast<int64_t>(ConvolutionWorkspace<Int16Pair>(paired, args.pool)), 1);
   DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(arena.bytes()));
   char* const base = static_cast<char*>(memory);
-  const auto doubles = [base](size_t offset) { return reinterpret_cast<double*>(base + offset); };
-  DEPUTY_RETURN_IF_ERROR(Widen(args, at.x, at.x_zero, 1, doubles(x_at)));
-  DEPUTY_RETURN_IF_ERROR(Widen(args, at.w, at.w_zero, 0, doubles(w_at)));
-  const double* bias = nullptr;
-  if (at.bias != kNowhere) {
-    DEPUTY_ASSIGN_OR_RETURN(bias, WidenBias(args, at.bias, shape.out_channels, doubles(bias_at)));
-  }
+  int16_t* const wide = reinterpret_cast<int16_t*>(base + wide_at);
+  const auto pairs_at = [base](size_t offset) { return reinterpret_cast<Int16Pair*>(base + offset); };
+  DEPUTY_RETURN_IF_ERROR(Widen(args, at.x, at.x_zero, 1, wide));
+  PairUp(shape.batch * shape.group, channels, plane, wide, pairs_at(x_at), args.pool);
+  DEPUTY_RETURN_IF_ERROR(Widen(args, at.w, at.w_zero, 0, wide));
+  PairUp(shape.out_channels, channels, taps, wide, pairs_at(w_at), args.pool);
+  DEPUTY_ASSIGN_OR_RETURN(const int32_t* const bias, BiasOf(args, at.bias, shape.out_channels));
   if (at.w_scale != kNowhere && args.input(at.w_scale).present() &&
       args.input(at.w_scale).element_count() > shape.out_channels)
     return Error(StatusCode::kInvalidArgument, "there are more scales than channels");
-  Convolve<double>(shape, doubles(x_at), doubles(w_at), bias, doubles(y_at), base + workspace_at, args.pool);
-  return Finish(args, at, 1, doubles(y_at), reinterpret_cast<float*>(base + scales_at));
+  DEPUTY_ASSIGN_OR_RETURN(int32_t* const sums, SumsOf(args, at, base + y_at));
+  Convolve(paired, pairs_at(x_at), pairs_at(w_at), reinterpret_cast<const Int16Pair*>(bias),
+           reinterpret_cast<Int16Pair*>(sums), base + workspace_at, args.pool);
+  return Finish(args, at, 1, sums, reinterpret_cast<float*>(base + scales_at));
 }
 
 Status CannotMultiply(const ConstView& a, const ConstView& b) {
@@ -158,11 +174,11 @@ Status CannotMultiply(const ConstView& a, const ConstView& b) {
                ShapeToString(b.dims()));
 }
 
-Result<BatchedProduct<double>> PlanProduct(const ConstView& a, const ConstView& b, const MutableView& c) {
-  BatchedProduct<double> product;
+Result<BatchedProduct<Int16Pair>> PlanProduct(const ConstView& a, const ConstView& b, const MutableView& c) {
+  BatchedProduct<Int16Pair> product;
   if (a.rank() == 0 || b.rank() == 0) return CannotMultiply(a, b);
   const bool row = a.rank() == 1, column = b.rank() == 1;
-  linalg::GemmArgs<double>& matrices = product.matrices;
+  linalg::GemmArgs<Int16Pair>& matrices = product.matrices;
   matrices.m = row ? 1 : a.dim(a.rank() - 2);
   matrices.k = matrices.lda = a.dim(a.rank() - 1);
   matrices.n = matrices.ldb = matrices.ldc = column ? 1 : b.dim(b.rank() - 1);
@@ -187,25 +203,35 @@ Status RunProduct(const KernelArgs& args, const OperandIndices& at) {
   const ConstView a = args.input(at.x), b = args.input(at.w);
   DEPUTY_RETURN_IF_ERROR(ElementBytes(a).status());
   DEPUTY_RETURN_IF_ERROR(ElementBytes(b).status());
-  DEPUTY_ASSIGN_OR_RETURN(BatchedProduct<double> product, PlanProduct(a, b, args.output(0)));
+  DEPUTY_ASSIGN_OR_RETURN(BatchedProduct<Int16Pair> product, PlanProduct(a, b, args.output(0)));
+  linalg::GemmArgs<Int16Pair>& matrices = product.matrices;
+  const int64_t depth = matrices.k;
+  matrices.k = matrices.lda = (depth + 1) / 2;
+  const int64_t a_rows = ElementCount(product.a_batch) * matrices.m, b_batch = ElementCount(product.b_batch);
   Arena arena;
   const int64_t scales =
       at.w_scale == kNowhere || !args.input(at.w_scale).present() ? 1 : args.input(at.w_scale).element_count();
-  const size_t a_at = arena.Reserve(a.element_count(), sizeof(double));
-  const size_t b_at = arena.Reserve(b.element_count(), sizeof(double));
-  const size_t c_at = arena.Reserve(ElementCount(args.output(0).dims()), sizeof(double));
+  const size_t wide_at = arena.Reserve(std::max(a.element_count(), b.element_count()), sizeof(int16_t));
+  const size_t a_at = arena.Reserve(a_rows * matrices.k, sizeof(Int16Pair));
+  const size_t b_at = arena.Reserve(b_batch * matrices.k * matrices.n, sizeof(Int16Pair));
+  const size_t c_at = arena.Reserve(at.y_scale == kNowhere ? 0 : ElementCount(args.output(0).dims()), sizeof(int32_t));
   const size_t scales_at = arena.Reserve(scales, sizeof(float));
   const size_t workspace_at = arena.Reserve(static_cast<int64_t>(BatchWorkspace(product, args.pool)), 1);
   DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(arena.bytes()));
   char* const base = static_cast<char*>(memory);
-  const auto doubles = [base](size_t offset) { return reinterpret_cast<double*>(base + offset); };
-  DEPUTY_RETURN_IF_ERROR(Widen(args, at.x, at.x_zero, a.rank() == 1 ? 0 : -2, doubles(a_at)));
-  DEPUTY_RETURN_IF_ERROR(Widen(args, at.w, at.w_zero, -1, doubles(b_at)));
-  product.matrices.a = doubles(a_at);
-  product.matrices.b = doubles(b_at);
-  product.matrices.c = doubles(c_at);
+  int16_t* const wide = reinterpret_cast<int16_t*>(base + wide_at);
+  Int16Pair* const left = reinterpret_cast<Int16Pair*>(base + a_at);
+  Int16Pair* const right = reinterpret_cast<Int16Pair*>(base + b_at);
+  DEPUTY_RETURN_IF_ERROR(Widen(args, at.x, at.x_zero, a.rank() == 1 ? 0 : -2, wide));
+  PairUp(a_rows, depth, 1, wide, left, args.pool);
+  DEPUTY_RETURN_IF_ERROR(Widen(args, at.w, at.w_zero, -1, wide));
+  PairUp(b_batch, depth, matrices.n, wide, right, args.pool);
+  DEPUTY_ASSIGN_OR_RETURN(int32_t* const sums, SumsOf(args, at, base + c_at));
+  matrices.a = left;
+  matrices.b = right;
+  matrices.c = reinterpret_cast<Int16Pair*>(sums);
   MultiplyBatch(product, base + workspace_at, args.pool);
-  return Finish(args, at, -1, doubles(c_at), reinterpret_cast<float*>(base + scales_at));
+  return Finish(args, at, -1, sums, reinterpret_cast<float*>(base + scales_at));
 }
 
 KernelResult MakeConvolution(const KernelSpec& spec, const OperandIndices& at) {

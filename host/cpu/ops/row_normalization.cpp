@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/untyped.hpp"
+#include "kernels/linalg/rows.hpp"
 #include "kernels/normalization.hpp"
 #include "tensor/shape.hpp"
 
@@ -206,31 +208,65 @@ class MeanVariance {
     T* y = args.output(0).data<T>();
     const double share = static_cast<double>(plan.kept) / static_cast<double>(plan.count);
     std::fill_n(means, 2 * plan.kept, 0.0);
-    ForEach(plan, args, [&](int64_t i, int64_t at) { means[at] += static_cast<double>(x[i]) * share; });
-    ForEach(plan, args, [&](int64_t i, int64_t at) {
-      const double distance = static_cast<double>(x[i]) - means[at];
-      deviations[at] += distance * distance * share;
+    ForEachRow(plan, args, [&](int64_t i, int64_t at, int64_t count, bool along) {
+      if (along)
+        for (int64_t j = 0; j < count; ++j) means[at + j] += static_cast<double>(x[i + j]) * share;
+      else
+        means[at] += SumOf(x + i, count) * share;
+    });
+    ForEachRow(plan, args, [&](int64_t i, int64_t at, int64_t count, bool along) {
+      if (along)
+        for (int64_t j = 0; j < count; ++j)
+          deviations[at + j] += Square(static_cast<double>(x[i + j]) - means[at + j]) * share;
+      else
+        deviations[at] += SumOfDistances(x + i, count, means[at]) * share;
     });
     // The definition adds its epsilon to the deviation, not to the variance.
-    for (int64_t i = 0; i < plan.kept; ++i) deviations[i] = std::sqrt(deviations[i]) + 1e-9;
-    ForEach(plan, args, [&](int64_t i, int64_t at) {
-      y[i] = static_cast<T>((static_cast<double>(x[i]) - means[at]) / deviations[at]);
+    for (int64_t i = 0; i < plan.kept; ++i) deviations[i] = 1 / (std::sqrt(deviations[i]) + 1e-9);
+    ForEachRow(plan, args, [&](int64_t i, int64_t at, int64_t count, bool along) {
+      if (along) {
+        for (int64_t j = 0; j < count; ++j)
+          y[i + j] = static_cast<T>((static_cast<double>(x[i + j]) - means[at + j]) * deviations[at + j]);
+      } else {
+        const double mean = means[at], factor = deviations[at];
+        for (int64_t j = 0; j < count; ++j) y[i + j] = static_cast<T>((static_cast<double>(x[i + j]) - mean) * factor);
+      }
     });
     return Status();
   }
 
  private:
   // fn(element, where its statistics stand)
+  static double Square(double value) { return value * value; }
+  static double SumOf(const T* x, int64_t count) {
+    if constexpr (std::is_same_v<T, float>) return linalg::Sum(x, count);
+    double sum = 0;
+    for (int64_t j = 0; j < count; ++j) sum += static_cast<double>(x[j]);
+    return sum;
+  }
+  static double SumOfDistances(const T* x, int64_t count, double mean) {
+    if constexpr (std::is_same_v<T, float>) return linalg::SumOfSquares(x, count, mean);
+    double sum = 0;
+    for (int64_t j = 0; j < count; ++j) sum += Square(static_cast<double>(x[j]) - mean);
+    return sum;
+  }
+
+  // Calls fn(first element, where its mean is, elements, whether the means advance with them) for every innermost row.
   template <class F>
-  static void ForEach(const Plan& plan, const KernelArgs& args, F fn) {
+  static void ForEachRow(const Plan& plan, const KernelArgs& args, F fn) {
     const std::span<const int64_t> dims = args.input(0).dims();
-    for (int64_t i = 0; i < plan.count; ++i) {
-      int64_t rest = i, at = 0;
-      for (size_t d = dims.size(); d-- > 0;) {
-        at += rest % dims[d] * plan.kept_strides[d];
-        rest /= dims[d];
+    if (dims.empty()) return fn(0, 0, 1, false);
+    const size_t last = dims.size() - 1;
+    SmallDims index(last, 0);
+    int64_t at = 0;
+    for (int64_t i = 0; i < plan.count; i += dims[last]) {
+      fn(i, at, dims[last], plan.kept_strides[last] != 0);
+      for (size_t d = last; d-- > 0;) {
+        at += plan.kept_strides[d];
+        if (++index[d] < dims[d]) break;
+        at -= plan.kept_strides[d] * dims[d];
+        index[d] = 0;
       }
-      fn(i, at);
     }
   }
 

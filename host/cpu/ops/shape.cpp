@@ -128,6 +128,7 @@ KernelResult MakeConstantOfShape(const KernelSpec& spec) {
     const MutableView output = args.output(0);
     DEPUTY_RETURN_IF_ERROR(CheckOutput(output, dtype, dims));
     if (IsPacked(dtype)) {
+      if (output.byte_size() != 0) output.data<uint8_t>()[output.byte_size() - 1] = 0;
       for (int64_t i = 0; i < output.element_count(); ++i)
         SetCode(dtype, output.data<void>(), i, static_cast<uint8_t>(bits));
       return {};

@@ -22,8 +22,10 @@ struct Vectorizer {
   template <class T>
   void Count(const T* list, int64_t length, float* output) const {
     std::vector<int64_t> gram;
-    for (int64_t n = shortest; n <= longest; ++n)
-      for (int64_t skipped = 0; skipped <= (n == 1 ? 0 : most_skipped); ++skipped) {
+    for (int64_t n = shortest; n <= longest && n <= length; ++n) {
+      // With more between its elements an n-gram is longer than the list.
+      const int64_t fits = n == 1 ? 0 : (length - 1) / (n - 1) - 1;
+      for (int64_t skipped = 0; skipped <= std::min(fits, most_skipped); ++skipped) {
         const int64_t step = skipped + 1;
         for (int64_t first = 0; (n - 1) * step < length - first; ++first) {
           gram.clear();
@@ -31,6 +33,7 @@ struct Vectorizer {
           if (const auto found = grams.find(gram); found != grams.end()) output[columns[found->second]] += 1;
         }
       }
+    }
     if (mode == Mode::kTf) return;
     for (size_t i = 0; i < columns.size(); ++i) {
       float& value = output[columns[i]];

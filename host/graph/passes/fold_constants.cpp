@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/checked.hpp"
+#include "graph/passes/randomness.hpp"
 
 namespace deputy::host {
 namespace {
@@ -48,26 +49,14 @@ std::optional<Tensor> Viewed(const Graph& graph, const Node& node, std::span<con
   return view.ok() ? std::optional<Tensor>(std::move(view).value()) : std::nullopt;
 }
 
-// Another result each time: folded, it would be the same for good.
-bool IsRandom(OpKind kind) {
-  switch (kind) {
-    case OpKind::kBernoulli:
-    case OpKind::kMultinomial:
-    case OpKind::kRandomNormal:
-    case OpKind::kRandomNormalLike:
-    case OpKind::kRandomUniform:
-    case OpKind::kRandomUniformLike: return true;
-    default: return false;
-  }
-}
-
 }  // namespace
 
 Result<std::optional<std::vector<Tensor>>> FoldNode(const Graph& graph, const Node& node,
                                                     std::span<const Tensor> inputs, const Evaluator& evaluator,
                                                     size_t freed, FoldBudget& budget) {
   // By the dequantized weights a delegate knows a product that it can compute in integers.
-  if (node.kind() == OpKind::kDequantizeLinear || IsRandom(node.kind())) return std::optional<std::vector<Tensor>>();
+  if (node.kind() == OpKind::kDequantizeLinear || DrawsNumbers(node.kind()))
+    return std::optional<std::vector<Tensor>>();
   if (std::optional<Tensor> view = Viewed(graph, node, inputs))
     return std::optional<std::vector<Tensor>>(std::vector<Tensor>{std::move(*view)});
   if (!Fits(OutputBytes(graph, node), freed, budget)) return std::optional<std::vector<Tensor>>();

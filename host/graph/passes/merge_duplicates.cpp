@@ -9,6 +9,7 @@
 
 #include "graph/passes/constants.hpp"
 #include "graph/passes/editor.hpp"
+#include "graph/passes/randomness.hpp"
 
 namespace deputy::host {
 namespace {
@@ -81,9 +82,10 @@ class Merger {
 
   ValueId Same(ValueId id) const { return id == kNone ? kNone : same_as_[id]; }
 
-  // An unknown operator may draw random numbers, and so does a Dropout that trains.
+  // An unknown operator may draw numbers too, and so does a Dropout that trains.
   static bool IsPure(const Node& node) {
-    return node.kind() != OpKind::kOther && node.kind() != OpKind::kDropout && node.regions.empty();
+    return node.kind() != OpKind::kOther && node.kind() != OpKind::kDropout && !DrawsNumbers(node.kind()) &&
+           node.regions.empty();
   }
 
   GraphEditor editor_;

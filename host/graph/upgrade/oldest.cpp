@@ -22,9 +22,11 @@ bool IsDefault(const Primitive& primitive, const OperatorAttribute& attribute) {
 
 // Whether a definition has every attribute that the node needs, or has not got it yet and means its default.
 bool AttributesExist(const OperatorInfo& info, const Node& node, int32_t version) {
+  const int32_t own = node.primitive.since_version();
   for (const std::string_view name : node.primitive.AttributeNames())
     for (const OperatorAttribute& attribute : info.attributes) {
-      if (attribute.name != name) continue;
+      // Once it may have been of another kind, which stands in a row of its own.
+      if (attribute.name != name || own < attribute.since_version || own >= attribute.until_version) continue;
       if (version >= attribute.until_version) return false;
       if (version < attribute.since_version && !IsDefault(node.primitive, attribute)) return false;
     }
@@ -61,6 +63,23 @@ bool OneScale(const Graph& graph, const Node& node) {
   return scale.ranked && scale.dims.empty();
 }
 
+// The opset with which a storage type came; 1 for every other type.
+int32_t FirstWithStorage(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat8E4M3FN:
+    case DType::kFloat8E4M3FNUZ:
+    case DType::kFloat8E5M2:
+    case DType::kFloat8E5M2FNUZ: return 19;
+    case DType::kUint4:
+    case DType::kInt4: return 21;
+    case DType::kFloat4E2M1: return 23;
+    case DType::kFloat8E8M0: return 24;
+    case DType::kUint2:
+    case DType::kInt2: return 25;
+    default: return 1;
+  }
+}
+
 // The first definition that has what this node uses, where neither attributes nor the main element type show it.
 int32_t FirstWithForm(const Graph& graph, const Node& node) {
   const Primitive& primitive = node.primitive;
@@ -76,10 +95,13 @@ int32_t FirstWithForm(const Graph& graph, const Node& node) {
     case OpKind::kCast:
       need(9, primitive.GetInt("to", 0) == static_cast<int64_t>(DType::kString));
       need(13, primitive.GetInt("to", 0) == bf16);
+      first = std::max(first, FirstWithStorage(static_cast<DType>(primitive.GetInt("to", 0))));
       break;
+    case OpKind::kCastLike: first = std::max(first, FirstWithStorage(TypeOf(graph, node, 1))); break;
     case OpKind::kConstantOfShape: {
       const std::optional<Tensor> value = primitive.GetTensor("value");
-      need(20, value && value->dtype() == DType::kBFloat16);
+      need(20, value && (value->dtype() == DType::kBFloat16 || IsStorage(value->dtype())));
+      if (value) first = std::max(first, FirstWithStorage(value->dtype()));
       break;
     }
     case OpKind::kEyeLike: need(22, primitive.GetInt("dtype", 0) == bf16); break;
@@ -97,6 +119,8 @@ int32_t FirstWithForm(const Graph& graph, const Node& node) {
       need(13, !OneScale(graph, node));
       need(19, TypeOf(graph, node, 1) != DType::kFloat32);
       need(21, SizeOf(TypeOf(graph, node, 2)) == 2);
+      first = std::max({first, FirstWithStorage(TypeOf(graph, node, 2)),
+                        FirstWithStorage(static_cast<DType>(primitive.GetInt("output_dtype", 0)))});
       break;
     case OpKind::kResize:
       need(13, !HasInput(node, 1) || !HasInput(node, 2));

@@ -212,6 +212,8 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
     if (proto.input(i).empty()) continue;
     DEPUTY_ASSIGN_OR_RETURN(node.inputs.back(), scope.Resolve(proto.input(i)));
   }
+  // A trip count alone is a Loop, whose condition is a blank that may be left away.
+  if (op == OpKind::kLoop && node.inputs.size() == 1 && proto.input_size() > 1) node.inputs.push_back(kNone);
   return node;
 }
 

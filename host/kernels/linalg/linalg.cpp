@@ -73,6 +73,8 @@ size_t GemmWorkspace(const GemmArgs<float>& args) { return ActiveModule().f32.ge
 size_t GemmWorkspace(const GemmArgs<double>& args) { return ActiveModule().f64.gemm_workspace(args); }
 void Gemm(const GemmArgs<float>& args, void* workspace) { ActiveModule().f32.gemm(args, workspace); }
 void Gemm(const GemmArgs<double>& args, void* workspace) { ActiveModule().f64.gemm(args, workspace); }
+size_t GemmWorkspace(const GemmArgs<Int16Pair>& args) { return ActiveModule().pairs.gemm_workspace(args); }
+void Gemm(const GemmArgs<Int16Pair>& args, void* workspace) { ActiveModule().pairs.gemm(args, workspace); }
 template <>
 int64_t PanelWidth<float>() {
   return ActiveModule().f32.panel_width;
@@ -81,6 +83,11 @@ template <>
 int64_t PanelWidth<double>() {
   return ActiveModule().f64.panel_width;
 }
+template <>
+int64_t PanelWidth<Int16Pair>() {
+  return ActiveModule().pairs.panel_width;
+}
+void GatherRows(const GatherArgs<Int16Pair>& args) { ActiveModule().pairs.gather_rows(args); }
 void GatherRows(const GatherArgs<float>& args) { ActiveModule().f32.gather_rows(args); }
 void GatherRows(const GatherArgs<double>& args) { ActiveModule().f64.gather_rows(args); }
 void ConvolvePlane(const PlaneArgs<float>& args) { ActiveModule().f32.convolve_plane(args); }

@@ -20,21 +20,29 @@ struct GemmArgs {
   bool transpose_b = false;
   T* c = nullptr;
   int64_t ldc = 0;
-  T alpha = 1, beta = 0;
+  T alpha = T(1), beta = T(0);
   const T* row_bias = nullptr;  // one element per row of C
   // B is cut into panels of PanelWidth columns, each of them k rows without gaps; the last one is padded to its width.
   // ldb is the distance between two panels.
   bool b_in_panels = false;
 };
 
+// Two integers of 16 bits, the first of them in the lower half. The product of two is the sum of their halves'
+// products, and sums of these are int32, which wrap: A and B of a product hold pairs (neighbours along k), C and
+// `row_bias` hold int32 under the same name; alpha is 1, beta 0 or 1. This is how 8-bit integers without their zero
+// points multiply.
+enum class Int16Pair : int32_t {};
+
 // `workspace` has GemmWorkspace bytes, aligned to 64, which depend on nothing but extents and flags; fewer rows or
 // columns need no more. [any-thread]
 size_t GemmWorkspace(const GemmArgs<float>& args);
 size_t GemmWorkspace(const GemmArgs<double>& args);
+size_t GemmWorkspace(const GemmArgs<Int16Pair>& args);
 void Gemm(const GemmArgs<float>& args, void* workspace);
 void Gemm(const GemmArgs<double>& args, void* workspace);
+void Gemm(const GemmArgs<Int16Pair>& args, void* workspace);
 
-// Columns of a panel of B, for float or double; no more than kMaxPanelWidth. Belongs to the active level.
+// Columns of a panel of B, for float, double or pairs; no more than kMaxPanelWidth. Belongs to the active level.
 inline constexpr int64_t kMaxPanelWidth = 32;
 template <class T>
 int64_t PanelWidth();
@@ -52,6 +60,7 @@ struct GatherArgs {
 
 void GatherRows(const GatherArgs<float>& args);
 void GatherRows(const GatherArgs<double>& args);
+void GatherRows(const GatherArgs<Int16Pair>& args);
 
 // A plane convolved with one filter: y[i, j] = bias + sum over the kernel of weights[a, b] * x[i * stride + a *
 // dilation - pad, ...], where x is zero outside. The stride of the columns is 1 or 2. Pairs are rows, columns.

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "kernels/linalg/elements.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/linalg/rows.hpp"
 
@@ -20,6 +21,14 @@ struct ModuleFunctions {
   void (*sum_taps)(const TapsArgs<T>& args);
 };
 
+// Products of integers.
+struct PairFunctions {
+  int64_t panel_width;
+  size_t (*gemm_workspace)(const GemmArgs<Int16Pair>& args);
+  void (*gemm)(const GemmArgs<Int16Pair>& args, void* workspace);
+  void (*gather_rows)(const GatherArgs<Int16Pair>& args);
+};
+
 // The functions of rows.hpp.
 struct RowFunctions {
   RowLoop apply[kRowFunctions];
@@ -28,9 +37,18 @@ struct RowFunctions {
   double (*sum_of_squares)(const float* x, int64_t count, double mean);
   float (*largest)(const float* x, int64_t count);
   void (*softmax)(const float* x, int64_t count, float* y);
+  void (*log_softmax)(const float* x, int64_t count, float* y);
   void (*normalize)(const float* x, int64_t count, float mean, float inverse, const float* scale, const float* bias,
                     float* y);
   void (*pool)(const PoolArgs& args);
+};
+
+// The functions of elements.hpp.
+struct ElementFunctions {
+  void (*truncate)(const float* x, int64_t count, int32_t* y);
+  void (*quantize)(const float* x, int64_t count, float scale, ByteRange range, uint8_t* y);
+  void (*requantize)(const int32_t* x, int64_t count, const float* multipliers, int64_t step, ByteRange range,
+                     uint8_t* y);
 };
 
 // The functions of halves.hpp; null where the level has no instructions for them.
@@ -42,7 +60,9 @@ struct HalfFunctions {
 struct Module {
   ModuleFunctions<float> f32;
   ModuleFunctions<double> f64;
+  PairFunctions pairs;
   RowFunctions rows;
+  ElementFunctions elements;
   HalfFunctions halves;
 };
 

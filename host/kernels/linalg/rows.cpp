@@ -17,6 +17,7 @@ double SumOfSquares(const float* x, int64_t count, double mean) {
 }
 float Largest(const float* x, int64_t count) { return ActiveModule().rows.largest(x, count); }
 void Softmax(const float* x, int64_t count, float* y) { ActiveModule().rows.softmax(x, count, y); }
+void LogSoftmax(const float* x, int64_t count, float* y) { ActiveModule().rows.log_softmax(x, count, y); }
 void Normalize(const float* x, int64_t count, float mean, float inverse, const float* scale, const float* bias,
                float* y) {
   ActiveModule().rows.normalize(x, count, mean, inverse, scale, bias, y);

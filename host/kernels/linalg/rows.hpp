@@ -9,19 +9,34 @@ namespace deputy::host::linalg {
 // Functions of one element, with the meaning of the ONNX operators; alpha and beta are the parameters named.
 enum class RowFunction : uint8_t {
   kAbs,
+  kAcos,
   kAffine,  // alpha * x + beta
-  kClip,    // to [alpha, beta]
+  kAsin,
+  kAtan,
+  kCeil,
+  kCelu,  // alpha
+  kClip,  // to [alpha, beta]
+  kCos,
+  kElu,  // alpha
   kErf,
   kExp,
+  kFloor,
   kGelu,
   kGeluTanh,     // approximated
   kHardSigmoid,  // alpha, beta
   kHardSwish,
   kLeakyRelu,  // alpha
+  kLog,
+  kMish,
   kNeg,
   kReciprocal,
   kRelu,
+  kRound,   // halves to the even neighbour
+  kSelu,    // alpha, gamma as beta
+  kShrink,  // threshold as alpha, bias as beta
   kSigmoid,
+  kSin,
+  kSoftplus,
   kSqrt,
   kTanh,
 };
@@ -32,8 +47,8 @@ using RowLoop = void (*)(const float* x, int64_t count, float alpha, float beta,
 void Apply(RowFunction function, const float* x, int64_t count, float alpha, float beta, float* y);
 
 // Functions of two elements, as BinaryOp of binary.hpp has them. Steps are 0 or 1; y may be an operand with step 1.
-enum class PairFunction : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPRelu };
-inline constexpr int kPairFunctions = static_cast<int>(PairFunction::kPRelu) + 1;
+enum class PairFunction : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPRelu, kFMod };
+inline constexpr int kPairFunctions = static_cast<int>(PairFunction::kFMod) + 1;
 
 using PairLoop = void (*)(const float* a, int64_t a_step, const float* b, int64_t b_step, int64_t count, float* y);
 void Apply(PairFunction function, const float* a, int64_t a_step, const float* b, int64_t b_step, int64_t count,
@@ -47,6 +62,8 @@ float Largest(const float* x, int64_t count);
 
 // y = exp(x - largest), divided by its sum. y may be x.
 void Softmax(const float* x, int64_t count, float* y);
+// y = x - largest - log(sum of exp(x - largest)). y may be x.
+void LogSoftmax(const float* x, int64_t count, float* y);
 // y = (x - mean) * inverse * scale + bias; no bias: null. y may be x.
 void Normalize(const float* x, int64_t count, float mean, float inverse, const float* scale, const float* bias,
                float* y);

@@ -32,6 +32,33 @@ namespace deputy::host {
   return p * first * second;
 }
 
+// exp(x) - 1, exact near zero: the polynomial without its constant, and what the power of two adds or takes.
+[[gnu::always_inline]] inline float VectorExpm1(float x) {
+  x = x < -104.0f ? -104.0f : x;
+  const float bounded = x > 89.0f ? 89.0f : x;
+  constexpr float kShift = 12582912.0f;
+  const float shifted = bounded * 1.44269504088896341f + kShift;
+  const float n = shifted - kShift;
+  const int32_t power =
+      static_cast<int32_t>(__builtin_bit_cast(uint32_t, shifted) - __builtin_bit_cast(uint32_t, kShift));
+  const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * (r * r) + r;
+  const int32_t half = power / 2;
+  const float first = __builtin_bit_cast(float, (static_cast<uint32_t>(half) + 127u) << 23);
+  const float second = __builtin_bit_cast(float, (static_cast<uint32_t>(power - half) + 127u) << 23);
+  const float scale = first * second;
+  const float near = p * scale + (scale - 1.0f);
+  const float far = (p + 1.0f) * first * second - 1.0f;
+  const float result = power > 64 ? far : near;
+  return power == 0 && x == 0 ? x : result;  // keeps the sign of zero
+}
+
 // Cephes tanhf: an odd polynomial near zero, otherwise from the exponential.
 [[gnu::always_inline]] inline float VectorTanh(float x) {
   const float magnitude = __builtin_fabsf(x);

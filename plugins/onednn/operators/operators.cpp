@@ -25,7 +25,6 @@ std::vector<sdk::Capability> ListCapabilities() {
     row.op_type = op.type;
     row.dtypes = {kDataType};
     if (op.types != kFloats) row.dtypes.insert(row.dtypes.end(), {sdk::DType::kInt8, sdk::DType::kUint8});
-    if (op.types == kFromIntegers) row.dtypes.push_back(sdk::DType::kInt32);
     row.min_rank = op.ranks.least;
     row.max_rank = op.ranks.most;
     row.note = op.note;

@@ -10,8 +10,8 @@ struct Ranks {
   uint32_t least = 0, most = 6;
 };
 
-// Element types: float32 alone; float32 to bytes; bytes and constants of int32 to float32.
-enum Types { kFloats, kToBytes, kFromIntegers };
+// Element types: float32 alone, or bytes at one side.
+enum Types { kFloats, kFloatsAndBytes };
 
 struct Operator {
   const char* type;

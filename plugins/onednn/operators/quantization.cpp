@@ -108,8 +108,8 @@ void ReadDequantize(const sdk::NodeView& node, Program& program) {
 constexpr const char* kNote = "beside a node that is computed here, constant parameters, one scale or constants";
 
 constexpr Operator kOperators[] = {
-    {"QuantizeLinear", 1, SupportsQuantize, ReadQuantize, {}, kNote, true, kToBytes},
-    {"DequantizeLinear", 1, SupportsDequantize, ReadDequantize, {}, kNote, true, kFromIntegers}};
+    {"QuantizeLinear", 1, SupportsQuantize, ReadQuantize, {}, kNote, true, kFloatsAndBytes},
+    {"DequantizeLinear", 1, SupportsDequantize, ReadDequantize, {}, kNote, true, kFloatsAndBytes}};
 
 }  // namespace
 

@@ -134,7 +134,7 @@ void AddProducts(std::vector<Case>& cases, uint64_t seed) {
 
 void AddConversions(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder q(cases, "Microsoft_QuantizeLinear", seed), d(cases, "Microsoft_DequantizeLinear", seed);
-  for (const deputy_dtype dtype : {kU8, kI8, DEPUTY_DTYPE_UINT16, DEPUTY_DTYPE_INT16}) {
+  for (const deputy_dtype dtype : std::vector<deputy_dtype>{kU8, kI8, DEPUTY_DTYPE_UINT16, DEPUTY_DTYPE_INT16}) {
     q.In(q.Random({2, 3, 4})).Const(RealScalar(0.0625)).Const(Zero(dtype, {3}));
     q.Note(std::string("to=") + reference::NameOf(dtype)).Add();
     d.In(d.Random(dtype, {2, 3, 4}, 0, 40)).Const(RealScalar(0.0625)).Const(Zero(dtype, {3})).Add();

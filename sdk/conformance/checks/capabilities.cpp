@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include "case_run.hpp"
 #include "test.hpp"
@@ -15,8 +15,9 @@ namespace deputy::conformance {
 namespace {
 
 using Rows = std::vector<const deputy_capability*>;
-// Operator, definition, element type.
-using Promise = std::tuple<std::string, int32_t, deputy_dtype>;
+// Operator and element type. Not the definition: cases have the oldest one that means the same, and so those of newer
+// ones only show what is new in them.
+using Promise = std::pair<std::string, deputy_dtype>;
 
 Rows RowsOf(Plugin& plugin, const deputy_delegate* delegate) {
   Rows rows;
@@ -119,17 +120,16 @@ void CheckTable(TestRun& run, const std::vector<Case>& cases) {
     const std::set<deputy_dtype> types = PromisedTypes(rows, tested, shown.expected);
     bool taken = !shown.expected.empty() && IsTakenAlone(*instance, shown);
     if (taken && types.empty()) run.Failed(tested.name(), "it takes the node, which is not in its table");
-    const auto open = [&](deputy_dtype type) { return !kept[{tested.node.op_type, tested.node.since_version, type}]; };
+    const auto open = [&](deputy_dtype type) { return !kept[{tested.node.name(), type}]; };
     if (!taken && std::any_of(types.begin(), types.end(), open))
       taken = !instance->proposes() && IsTakenBetween(*instance, tested, shown.expected);
     for (const deputy_dtype type : types) {
-      bool& known = kept[{tested.node.op_type, tested.node.since_version, type}];
+      bool& known = kept[{tested.node.name(), type}];
       known = known || taken;
     }
   }
   for (const auto& [promise, is_kept] : kept) {
-    const auto& [op_type, version, dtype] = promise;
-    const std::string name = op_type + ", definition " + std::to_string(version) + ", " + reference::NameOf(dtype);
+    const std::string name = promise.first + " of " + reference::NameOf(promise.second);
     if (is_kept)
       run.Passed(name);
     else

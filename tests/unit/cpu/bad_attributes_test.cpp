@@ -140,7 +140,7 @@ TEST(QuantizeLinear, R33_ScalesThatFitNoAxisAreRefused) {
 }
 
 TEST(QuantizeLinear, R33_BlocksThatCannotBeAreRefused) {
-  for (const int64_t block : {int64_t{-1}, int64_t{3}, kLowest, kLargest})
+  for (const int64_t block : {int64_t{0}, int64_t{-1}, int64_t{4}, kLowest, kLargest})
     ExpectRefused(MakeQuantizeLinear, Op("QuantizeLinear", 21).Set("block_size", block).Set("axis", int64_t{1}),
                   {Zeros({2, 4}), Zeros({2, 2}), Tensor()});
 }

@@ -36,6 +36,18 @@ TEST(BitShift, ByTheWidthNothingIsLeft) {
   EXPECT_EQ(shifted("RIGHT"), (Bytes{0x81, 0x40, 0x00}));
 }
 
+TEST(BitShift, AllByOneNumber) {
+  const auto shifted = [](const char* direction, uint16_t by) {
+    const PrimitiveBuilder builder = PrimitiveBuilder("", "BitShift", 11).Set("direction", std::string(direction));
+    return ValuesOf<uint16_t>(
+        RunNode(MakeBitShift, builder, {TensorOf<uint16_t>({2}, {0x8001, 0x00ff}), TensorOf<uint16_t>({1}, {by})})[0]);
+  };
+  EXPECT_EQ(shifted("LEFT", 4), (std::vector<uint16_t>{0x0010, 0x0ff0}));
+  EXPECT_EQ(shifted("RIGHT", 4), (std::vector<uint16_t>{0x0800, 0x000f}));
+  EXPECT_EQ(shifted("LEFT", 16), (std::vector<uint16_t>{0, 0}));
+  EXPECT_EQ(shifted("RIGHT", 999), (std::vector<uint16_t>{0, 0}));
+}
+
 TEST(BitShift, WithoutADirectionIsRefused) {
   EXPECT_EQ(TryRunNode(MakeBitShift, PrimitiveBuilder("", "BitShift", 11), {Left(), Right()}).status().message(),
             "attribute 'direction' is '', neither LEFT nor RIGHT");

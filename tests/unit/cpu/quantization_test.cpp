@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <random>
+#include <string>
+#include <vector>
 
 #include "unit/cpu/run_node.hpp"
 
@@ -148,6 +151,68 @@ TEST(MatMulInteger, EachColumnHasItsZeroPoint) {
               {TensorOf<uint8_t>({2, 3}, {11, 7, 3, 10, 6, 2}), TensorOf<uint8_t>({3, 2}, {1, 4, 2, 5, 3, 6}),
                TensorOf<uint8_t>({}, {12}), TensorOf<uint8_t>({2}, {0, 2})});
   EXPECT_EQ(ValuesOf<int32_t>(out[0]), (std::vector<int32_t>{-38, -53, -44, -62}));
+}
+
+template <class T>
+std::vector<T> Draw(size_t count, std::mt19937& random) {
+  std::vector<T> values(count);
+  for (T& value : values) value = static_cast<T>(random());
+  return values;
+}
+
+// Odd depths, and more rows and columns than any tile has.
+TEST(MatMulInteger, ProductsOfManyExtentsAreExact) {
+  const uint32_t seed = 11;
+  std::mt19937 random(seed);
+  for (const std::vector<size_t>& e : {std::vector<size_t>{1, 1, 1}, {7, 33, 5}, {50, 129, 63}, {3, 16, 600}}) {
+    const size_t m = e[0], n = e[1], k = e[2];
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", " + std::to_string(m) + "x" + std::to_string(n));
+    const std::vector<uint8_t> a = Draw<uint8_t>(m * k, random);
+    const std::vector<int8_t> b = Draw<int8_t>(k * n, random), zeros = Draw<int8_t>(n, random);
+    const auto extent = [](size_t value) { return static_cast<int64_t>(value); };
+    const std::vector<Tensor> out =
+        RunNode(MakeMatMulInteger, PrimitiveBuilder("", "MatMulInteger", 10),
+                {TensorOf<uint8_t>({extent(m), extent(k)}, a), TensorOf<int8_t>({extent(k), extent(n)}, b),
+                 TensorOf<uint8_t>({}, {200}), TensorOf<int8_t>({extent(n)}, zeros)});
+    std::vector<int32_t> expected;
+    for (size_t i = 0; i < m; ++i)
+      for (size_t j = 0; j < n; ++j) {
+        int32_t sum = 0;
+        for (size_t p = 0; p < k; ++p) sum += (int32_t{a[i * k + p]} - 200) * (int32_t{b[p * n + j]} - zeros[j]);
+        expected.push_back(sum);
+      }
+    EXPECT_EQ(ValuesOf<int32_t>(out[0]), expected);
+  }
+}
+
+// Three channels to a group, and then one: the last channel has no neighbour.
+TEST(ConvInteger, GroupsOfOddChannelsAreExact) {
+  const uint32_t seed = 12;
+  std::mt19937 random(seed);
+  for (const size_t channels : {size_t{3}, size_t{1}, size_t{4}}) {
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", channels " + std::to_string(channels));
+    constexpr size_t kGroups = 2, kFilters = 5, kSize = 9;  // filters of a group
+    const std::vector<uint8_t> x = Draw<uint8_t>(kGroups * channels * kSize * kSize, random);
+    const std::vector<int8_t> w = Draw<int8_t>(kGroups * kFilters * channels * 9, random);
+    const int64_t c = static_cast<int64_t>(channels);
+    const PrimitiveBuilder builder = PrimitiveBuilder("", "ConvInteger", 10).Set("group", int64_t{2});
+    const std::vector<Tensor> out = RunNode(
+        MakeConvInteger, builder,
+        {TensorOf<uint8_t>({1, 2 * c, 9, 9}, x), TensorOf<int8_t>({10, c, 3, 3}, w), TensorOf<uint8_t>({}, {9})});
+    std::vector<int32_t> expected;
+    for (size_t f = 0; f < kGroups * kFilters; ++f)
+      for (size_t at = 0; at < 49; ++at) {
+        int32_t sum = 0;
+        for (size_t i = 0; i < channels; ++i)
+          for (size_t tap = 0; tap < 9; ++tap) {
+            const size_t plane = f / kFilters * channels + i;
+            const size_t pixel = (at / 7 + tap / 3) * kSize + at % 7 + tap % 3;
+            sum += (int32_t{x[plane * kSize * kSize + pixel]} - 9) * w[(f * channels + i) * 9 + tap];
+          }
+        expected.push_back(sum);
+      }
+    EXPECT_EQ(ValuesOf<int32_t>(out[0]), expected);
+  }
 }
 
 TEST(QLinearMatMul, RoundsTheScaledSum) {

@@ -51,6 +51,14 @@ TEST(MeanVarianceNormalization, OverAllButTheChannels) {
                {-1.069045f, -0.5345225f, 0, 1.603567f});
 }
 
+TEST(MeanVarianceNormalization, TheInnermostAxisStays) {
+  const PrimitiveBuilder builder =
+      PrimitiveBuilder("", "MeanVarianceNormalization", 13).Set("axes", std::vector<int64_t>{0, 1});
+  ExpectFloats(
+      RunNode(MakeMeanVarianceNormalization, builder, {TensorOf<float>({2, 2, 2}, {1, 10, 2, 10, 3, 20, 6, 20})})[0],
+      {-1.069045f, -1, -0.5345225f, -1, 0, 1, 1.603567f, 1});
+}
+
 TEST(LpPool, RootOfTheSumOfSquares) {
   const PrimitiveBuilder builder = PrimitiveBuilder("", "LpPool", 18).Set("kernel_shape", std::vector<int64_t>{2, 2});
   ExpectFloats(RunNode(MakeLpPool, builder, {TensorOf<float>({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9})})[0],

@@ -44,6 +44,10 @@ TEST(TfIdfVectorizer, WeightsAreOfTheGramsThatOccur) {
       (std::vector<float>{0, 6, 3, 0, 5, 6, 7}));
 }
 
+TEST(TfIdfVectorizer, WhatIsSkippedEndsWithTheList) {
+  EXPECT_EQ(Counted(Pool().Set("max_skip_count", INT64_MAX)), (std::vector<float>{0, 0, 0, 0, 1, 3, 1}));
+}
+
 TEST(TfIdfVectorizer, R28_APoolThatDoesNotDivideIsRefused) {
   EXPECT_EQ(TryRunNode(MakeTfIdfVectorizer, Pool().Set("ngram_counts", Ints{0, 5}), {Text()}).status().code(),
             StatusCode::kModel);

@@ -35,6 +35,16 @@ TEST(OldestEquivalent, ElementTypeHoldsItsDefinition) {
   EXPECT_EQ(Oldest(PrimitiveBuilder("", "MaxPool", 22), {kI8}), 12);
 }
 
+TEST(OldestEquivalent, StorageTypesHoldTheOpsetThatTheyCameWith) {
+  const auto to = [](DType dtype) { return PrimitiveBuilder("", "Cast", 25).Set("to", static_cast<int64_t>(dtype)); };
+  EXPECT_EQ(Oldest(to(DType::kInt64), {kF32}), 6);
+  EXPECT_EQ(Oldest(to(DType::kFloat8E5M2), {kF32}), 19);
+  EXPECT_EQ(Oldest(to(DType::kInt4), {kF32}), 21);
+  EXPECT_EQ(Oldest(to(DType::kInt2), {kF32}), 25);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "CastLike", 25), {kF32, DType::kUint4}), 21);
+  EXPECT_EQ(Oldest(PrimitiveBuilder("", "QuantizeLinear", 25), {kF32, kF32, DType::kInt4}), 21);
+}
+
 TEST(OldestEquivalent, SecondOutputOfMaxPoolHoldsItsDefinition) {
   EXPECT_EQ(Oldest(PrimitiveBuilder("", "MaxPool", 12), {kF32}, 1), 1);
   EXPECT_EQ(Oldest(PrimitiveBuilder("", "MaxPool", 12), {kF32}, 2), 8);

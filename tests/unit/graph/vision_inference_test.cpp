@@ -55,7 +55,7 @@ TEST(InferQuantizeLinear, TheZeroPointNamesTheType) {
 }
 
 TEST(InferQuantizeLinear, TypesUnknownHereAreNotSupported) {
-  const PrimitiveBuilder quantize = PrimitiveBuilder("", "QuantizeLinear", 21).Set("output_dtype", int64_t{17});
+  const PrimitiveBuilder quantize = PrimitiveBuilder("", "QuantizeLinear", 21).Set("output_dtype", int64_t{14});
   EXPECT_EQ(TryInfer(quantize, {Typed({2}), Typed({})}).status().code(), StatusCode::kNotSupported);
 }
 

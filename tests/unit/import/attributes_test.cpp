@@ -65,6 +65,14 @@ TEST(Attributes, R27_AttributeThatANewerDefinitionMayHaveIsRefused) {
       << graph.status().ToString();
 }
 
+TEST(Attributes, NoteOfAToolIsKeptWhateverTheOpset) {
+  ModelBuilder builder(28);
+  builder.Input("x");
+  test::SetInt(builder.Node("Relu", {"x"}, {"y"}), "__note", 5);
+  builder.Output("y");
+  EXPECT_EQ(ErrorOf(builder), "accepted");
+}
+
 TEST(Attributes, AttributeWithoutDeclaredTypeIsReadByItsField) {
   ModelBuilder builder(6);
   builder.model().set_ir_version(1);

@@ -29,20 +29,35 @@ double Truth(RowFunction function, double x, double alpha, double beta) {
   const auto unit = [](double value) { return std::clamp(value, 0.0, 1.0); };
   switch (function) {
     case RowFunction::kAbs: return std::fabs(x);
+    case RowFunction::kAcos: return std::acos(x);
     case RowFunction::kAffine: return alpha * x + beta;
+    case RowFunction::kAsin: return std::asin(x);
+    case RowFunction::kAtan: return std::atan(x);
+    case RowFunction::kCeil: return std::ceil(x);
+    case RowFunction::kCelu: return x > 0 ? x : alpha * std::expm1(x / alpha);
     case RowFunction::kClip: return std::clamp(x, alpha, beta);
+    case RowFunction::kCos: return std::cos(x);
+    case RowFunction::kElu: return x < 0 ? alpha * std::expm1(x) : x;
     case RowFunction::kErf: return std::erf(x);
     case RowFunction::kExp: return std::exp(x);
+    case RowFunction::kFloor: return std::floor(x);
     case RowFunction::kGelu: return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0)));
     case RowFunction::kGeluTanh:
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
     case RowFunction::kHardSigmoid: return unit(alpha * x + beta);
     case RowFunction::kHardSwish: return x * unit(x / 6 + 0.5);
     case RowFunction::kLeakyRelu: return x < 0 ? alpha * x : x;
+    case RowFunction::kLog: return std::log(x);
+    case RowFunction::kMish: return x * std::tanh(std::log1p(std::exp(x)));
     case RowFunction::kNeg: return -x;
     case RowFunction::kReciprocal: return 1 / x;
     case RowFunction::kRelu: return std::max(x, 0.0);
+    case RowFunction::kRound: return std::nearbyint(x);
+    case RowFunction::kSelu: return x > 0 ? beta * x : beta * alpha * std::expm1(x);
+    case RowFunction::kShrink: return x < -alpha ? x + beta : (x > alpha ? x - beta : 0);
     case RowFunction::kSigmoid: return 1 / (1 + std::exp(-x));
+    case RowFunction::kSin: return std::sin(x);
+    case RowFunction::kSoftplus: return std::log1p(std::exp(x));
     case RowFunction::kSqrt: return std::sqrt(x);
     case RowFunction::kTanh: return std::tanh(x);
   }
@@ -54,8 +69,10 @@ TEST_P(RowsTest, FunctionsAgreeWithTheirDefinitionInPlaceAtEveryLength) {
     for (int64_t count = 0; count <= 70; ++count) {
       const RowFunction function = static_cast<RowFunction>(f);
       std::vector<float> row = RandomRow(count + 1, static_cast<uint32_t>(count + 1));
-      if (function == RowFunction::kSqrt)
+      if (function == RowFunction::kSqrt || function == RowFunction::kLog)
         for (float& value : row) value = std::fabs(value);
+      if (function == RowFunction::kAcos || function == RowFunction::kAsin)
+        for (float& value : row) value /= 4;
       const std::vector<float> x = row;
       Apply(function, row.data(), count, 0.25f, 0.75f, row.data());
       for (int64_t i = 0; i < count; ++i) {
@@ -67,8 +84,55 @@ TEST_P(RowsTest, FunctionsAgreeWithTheirDefinitionInPlaceAtEveryLength) {
     }
 }
 
+TEST_P(RowsTest, AnglesOfManyTurnsAreRightBesideSmallOnes) {
+  std::vector<float> x = RandomRow(600, 3);
+  x[300] = 1e9f;
+  x[599] = -3e38f;
+  x[5] = kInfinity;
+  std::vector<float> sines(x.size()), cosines(x.size());
+  Apply(RowFunction::kSin, x.data(), 600, 0, 0, sines.data());
+  Apply(RowFunction::kCos, x.data(), 600, 0, 0, cosines.data());
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (i == 5) continue;
+    ASSERT_NEAR(sines[i], std::sin(static_cast<double>(x[i])), 1e-6) << i;
+    ASSERT_NEAR(cosines[i], std::cos(static_cast<double>(x[i])), 1e-6) << i;
+  }
+  EXPECT_TRUE(std::isnan(sines[5]) && std::isnan(cosines[5]));
+}
+
+TEST_P(RowsTest, RemaindersAreExactWhateverTheQuotient) {
+  const std::vector<float> a = {5.5f, -5.5f, 1e30f, 7, kInfinity, 3, 0, -0.0f, 1e-40f, 16777216, kNan, 1, -6, 9e8f};
+  const std::vector<float> b = {2, -2, 0.3f, kInfinity, 2, 0, 5, 5, 3e-41f, 0.1f, 1, kNan, 3, 7};
+  for (size_t first = 0; first < a.size(); ++first)  // alone, among its likes, and in a block with odd ones
+    for (const size_t count : {size_t{1}, size_t{20}, a.size()}) {
+      std::vector<float> x(count, a[first]), z(count, b[first]), y(count);
+      if (count == a.size()) {
+        x = a;
+        z = b;
+      }
+      Apply(PairFunction::kFMod, x.data(), 1, z.data(), 1, static_cast<int64_t>(count), y.data());
+      for (size_t i = 0; i < count; ++i) {
+        const float truth = std::fmod(x[i], z[i]);
+        ASSERT_TRUE(std::isnan(truth) ? std::isnan(y[i]) : y[i] == truth && std::signbit(y[i]) == std::signbit(truth))
+            << x[i] << " by " << z[i] << ": " << y[i];
+      }
+    }
+}
+
+TEST_P(RowsTest, LogSoftmaxAgreesWithItsDefinition) {
+  for (int64_t count = 1; count <= 130; ++count) {
+    std::vector<float> row = RandomRow(count, 7);
+    double sum = 0;
+    for (const float value : row) sum += std::exp(static_cast<double>(value));
+    const std::vector<float> x = row;
+    LogSoftmax(row.data(), count, row.data());
+    for (size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(row[i], static_cast<double>(x[i]) - std::log(sum), 2e-6);
+  }
+}
+
 TEST_P(RowsTest, FunctionsOfNanAreNan) {
   for (int f = 0; f < kRowFunctions; ++f) {
+    if (static_cast<RowFunction>(f) == RowFunction::kShrink) continue;  // what is on neither side is zero
     std::vector<float> row(37, 1.0f);
     row[3] = row[35] = kNan;  // in a vector and in the tail
     Apply(static_cast<RowFunction>(f), row.data(), 37, 0.25f, 0.75f, row.data());
@@ -86,6 +150,7 @@ float TruthOfPair(PairFunction function, float a, float b) {
     case PairFunction::kMax: return std::isnan(a) || std::isnan(b) ? kNan : std::max(a, b);
     case PairFunction::kMin: return std::isnan(a) || std::isnan(b) ? kNan : std::min(a, b);
     case PairFunction::kPRelu: return a < 0 ? a * b : a;
+    case PairFunction::kFMod: return std::fmod(a, b);
   }
   return 0;
 }

@@ -49,6 +49,9 @@ TEST(Transpose, EightByteElements) { Check<uint64_t>({3, 20, 17}, {2, 0, 1}); }
 TEST(Transpose, ChannelsLast) { Check<uint32_t>({2, 3, 31, 41}, {0, 2, 3, 1}); }
 TEST(Transpose, InnermostDimensionStays) { Check<uint32_t>({5, 6, 7, 8}, {2, 1, 0, 3}); }
 TEST(Transpose, LargeEnoughForSeveralThreads) { Check<uint32_t>({2, 300, 5, 301}, {0, 3, 2, 1}); }
+TEST(Transpose, PairsAreTakenApart) { Check<uint32_t>({3, 35, 2}, {0, 2, 1}); }
+TEST(Transpose, SpaceToDepthOfBlocksOfTwo) { Check<uint32_t>({1, 3, 5, 2, 19, 2}, {0, 3, 5, 1, 2, 4}); }
+TEST(Transpose, PairsOfBytes) { Check<uint8_t>({61, 2}, {1, 0}); }
 TEST(Transpose, Scalar) { Check<uint32_t>({}, {}); }
 TEST(Transpose, ZeroExtent) { Check<uint32_t>({3, 0, 2}, {2, 1, 0}); }
 TEST(Transpose, RankNine) { Check<uint32_t>({2, 1, 3, 2, 1, 2, 2, 3, 2}, {8, 1, 6, 3, 0, 5, 2, 7, 4}); }

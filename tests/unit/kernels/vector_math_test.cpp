@@ -8,6 +8,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "kernels/linalg/vector_logarithm.hpp"
+#include "kernels/linalg/vector_trigonometry.hpp"
+
 namespace deputy::host {
 namespace {
 
@@ -74,7 +77,70 @@ TEST(VectorMath, TanhAtItsEnds) {
   EXPECT_TRUE(std::signbit(VectorTanh(-0.0f)));
 }
 
+TEST(VectorMath, Expm1IsNearTheTruthAlsoNearZero) {
+  EXPECT_LT(LargestUlpDistance([](float x) { return VectorExpm1(x); }, [](double x) { return std::expm1(x); }, 88.0f),
+            3);
+  EXPECT_TRUE(std::signbit(VectorExpm1(-0.0f)));
+  EXPECT_EQ(VectorExpm1(-kInfinity), -1.0f);
+  EXPECT_EQ(VectorExpm1(kInfinity), kInfinity);
+}
+
+TEST(VectorMath, LogIsNearTheTruthAlsoOfSubnormals) {
+  for (uint32_t bits = 1; bits < std::bit_cast<uint32_t>(kInfinity); bits += 4999) {
+    const float x = std::bit_cast<float>(bits);
+    ASSERT_LT(UlpDistance(VectorLog(x), std::log(static_cast<double>(x))), 2) << x;
+  }
+}
+
+TEST(VectorMath, LogAtItsEnds) {
+  EXPECT_EQ(VectorLog(1.0f), 0.0f);
+  EXPECT_EQ(VectorLog(0.0f), -kInfinity);
+  EXPECT_EQ(VectorLog(-0.0f), -kInfinity);
+  EXPECT_EQ(VectorLog(kInfinity), kInfinity);
+  EXPECT_TRUE(std::isnan(VectorLog(-1.0f)));
+  EXPECT_TRUE(std::isnan(VectorLog(-kInfinity)));
+}
+
+TEST(VectorMath, SoftplusAndMishAreNearTheTruth) {
+  const auto softplus = [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))); };
+  EXPECT_LT(LargestUlpDistance([](float x) { return VectorSoftplus(x); }, softplus, 87.0f), 3);
+  EXPECT_LT(LargestUlpDistance([](float x) { return VectorMish(x); },
+                               [&](double x) { return x * std::tanh(softplus(x)); }, 80.0f),
+            5);
+  EXPECT_EQ(VectorSoftplus(kInfinity), kInfinity);
+  EXPECT_EQ(VectorSoftplus(-kInfinity), 0.0f);
+  EXPECT_EQ(VectorMish(kInfinity), kInfinity);
+}
+
+TEST(VectorMath, SinesAreNearTheTruthUpToManyTurns) {
+  EXPECT_LT(
+      LargestUlpDistance([](float x) { return VectorSin(x); }, [](double x) { return std::sin(x); }, kVectorTurns), 3);
+  EXPECT_LT(
+      LargestUlpDistance([](float x) { return VectorCos(x); }, [](double x) { return std::cos(x); }, kVectorTurns), 3);
+  EXPECT_TRUE(std::signbit(VectorSin(-0.0f)));
+}
+
+TEST(VectorMath, InverseSinesAreNearTheTruth) {
+  EXPECT_LT(LargestUlpDistance([](float x) { return VectorAsin(x); }, [](double x) { return std::asin(x); }, 1.0f), 3);
+  EXPECT_LT(LargestUlpDistance([](float x) { return VectorAcos(x); }, [](double x) { return std::acos(x); }, 1.0f), 3);
+  EXPECT_TRUE(std::isnan(VectorAsin(1.5f)) && std::isnan(VectorAcos(-1.5f)));
+  EXPECT_EQ(VectorAcos(1.0f), 0.0f);
+  EXPECT_TRUE(std::signbit(VectorAsin(-0.0f)));
+}
+
+TEST(VectorMath, InverseTangentIsNearTheTruth) {
+  EXPECT_LT(LargestUlpDistance([](float x) { return VectorAtan(x); }, [](double x) { return std::atan(x); }, 1e30f), 3);
+  EXPECT_NEAR(static_cast<double>(VectorAtan(-kInfinity)), -std::atan(1.0) * 2, 1e-6);
+  EXPECT_TRUE(std::signbit(VectorAtan(-0.0f)));
+}
+
 TEST(VectorMath, NanStaysNan) {
+  for (float (*function)(float) : {+[](float x) { return VectorExpm1(x); }, +[](float x) { return VectorLog(x); },
+                                   +[](float x) { return VectorSoftplus(x); }, +[](float x) { return VectorMish(x); },
+                                   +[](float x) { return VectorSin(x); }, +[](float x) { return VectorCos(x); },
+                                   +[](float x) { return VectorAsin(x); }, +[](float x) { return VectorAcos(x); },
+                                   +[](float x) { return VectorAtan(x); }})
+    EXPECT_TRUE(std::isnan(function(kNan)));
   EXPECT_TRUE(std::isnan(VectorExp(kNan)));
   EXPECT_TRUE(std::isnan(VectorTanh(kNan)));
   EXPECT_TRUE(std::isnan(VectorErf(kNan)));

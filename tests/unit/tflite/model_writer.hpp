@@ -9,6 +9,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -119,6 +120,7 @@ class ModelWriter {
 };
 
 inline Status Build(const std::string& bytes, Model& model) {
+  SetLogSink([](LogLevel, std::string_view, std::string_view) {});
   return model.Build(bytes.data(), bytes.size(), ModelType::kAuto, Context());
 }
 
@@ -146,7 +148,7 @@ std::vector<T> ValuesOf(const Tensor& tensor) {
 }
 
 // The outputs of a model; none, and a failure, when it cannot be built or run.
-inline std::vector<Tensor> Run(const std::string& bytes, const std::vector<Tensor>& inputs) {
+inline std::vector<Tensor> Predict(const std::string& bytes, const std::vector<Tensor>& inputs) {
   Model model;
   std::vector<Tensor> outputs;
   Status status = Build(bytes, model);

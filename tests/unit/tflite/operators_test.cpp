@@ -101,7 +101,7 @@ TEST_P(Convolutions, AreThoseOfTheDefinition) {
     model.Add(fb::BuiltinOperator_CONV_2D, {x, w, b}, {y},
               model.With(1, fb::CreateConvOptions(model.fbb, padding, stride, stride, fb::Activation_NONE, dilation,
                                                   dilation)));
-  const std::vector<Tensor> outputs = Run(model.Finish({y}), {TensorOf<float>({1, 7, 9, 3}, image.values)});
+  const std::vector<Tensor> outputs = Predict(model.Finish({y}), {TensorOf<float>({1, 7, 9, 3}, image.values)});
   ExpectNear(outputs[0], Convolved(image, weights, bias, 3, how));
 }
 
@@ -119,7 +119,7 @@ TEST(TfliteOperators, TransposeConvSpreadsEachElement) {
   const int32_t y = model.Tensor(fb::TensorType_FLOAT32, {1, 4, 4, 1});
   model.Add(fb::BuiltinOperator_TRANSPOSE_CONV, {shape, w, x}, {y},
             model.With(49, fb::CreateTransposeConvOptions(model.fbb, fb::Padding_VALID, 2, 2)));
-  ExpectNear(Run(model.Finish({y}), {TensorOf<float>({1, 2, 2, 1}, image)})[0],
+  ExpectNear(Predict(model.Finish({y}), {TensorOf<float>({1, 2, 2, 1}, image)})[0],
              {1, 10, 2, 20, 100, 1000, 200, 2000, 3, 30, 4, 40, 300, 3000, 400, 4000});
 }
 
@@ -133,7 +133,7 @@ TEST(TfliteOperators, QuantizedFullyConnectedIsTheSumOfIntegersRounded) {
   const int32_t w_id = model.Constant<int8_t>({3, 8}, w, weights), b_id = model.Constant<int32_t>({3}, bias);
   model.Add(fb::BuiltinOperator_FULLY_CONNECTED, {input, w_id, b_id}, {y},
             model.With(8, fb::CreateFullyConnectedOptions(model.fbb)), 4);
-  const std::vector<int8_t> values = ValuesOf<int8_t>(Run(model.Finish({y}), {TensorOf<int8_t>({1, 8}, x)})[0]);
+  const std::vector<int8_t> values = ValuesOf<int8_t>(Predict(model.Finish({y}), {TensorOf<int8_t>({1, 8}, x)})[0]);
   ASSERT_EQ(values.size(), 3u);
   for (size_t o = 0; o < 3; ++o) {
     int64_t sum = bias[o];
@@ -152,7 +152,7 @@ TEST(TfliteOperators, QuantizedConvHasAScalePerChannel) {
   model.Add(fb::BuiltinOperator_CONV_2D, {x, w, b}, {y},
             model.With(1, fb::CreateConvOptions(model.fbb, fb::Padding_SAME, 1, 1)), 3);
   // x = (9 - 1) * 0.5 = 4; 4 * 1 + 1 = 5 and 4 * 4 - 1 = 15; 5 / 0.25 - 3 and 15 / 0.25 - 3.
-  EXPECT_EQ(ValuesOf<int8_t>(Run(model.Finish({y}), {TensorOf<int8_t>({1, 1, 1, 1}, {9})})[0]),
+  EXPECT_EQ(ValuesOf<int8_t>(Predict(model.Finish({y}), {TensorOf<int8_t>({1, 1, 1, 1}, {9})})[0]),
             (std::vector<int8_t>{17, 57}));
 }
 
@@ -164,7 +164,7 @@ TEST(TfliteOperators, QuantizedReluThatTheRangeMakesIsNoNode) {
     model.Add(fb::BuiltinOperator_RELU, {x}, {y}, {0, 0}, 2);
     const std::string bytes = model.Finish({y});
     const auto zero = static_cast<int8_t>(zero_point);
-    EXPECT_EQ(ValuesOf<int8_t>(Run(bytes, {TensorOf<int8_t>({4}, {-7, 0, 5, 20})})[0]),
+    EXPECT_EQ(ValuesOf<int8_t>(Predict(bytes, {TensorOf<int8_t>({4}, {-7, 0, 5, 20})})[0]),
               (std::vector<int8_t>{zero, zero, static_cast<int8_t>(zero + 5), static_cast<int8_t>(zero + 20)}));
     Model built;
     ASSERT_TRUE(Build(bytes, built).ok());
@@ -183,8 +183,9 @@ TEST(TfliteOperators, QuantizedMeanRoundsTiesAwayFromZero) {
   const int32_t y = model.Tensor(fb::TensorType_INT8, {1, 1, 1, 4}, same);
   model.Add(fb::BuiltinOperator_AVERAGE_POOL_2D, {x}, {y},
             model.With(5, fb::CreatePoolOptions(model.fbb, fb::Padding_VALID, 2, 1, 2, 1)), 2);
-  EXPECT_EQ(ValuesOf<int8_t>(Run(model.Finish({y}), {TensorOf<int8_t>({1, 1, 2, 4}, {1, 3, -1, -3, 2, 4, -2, -4})})[0]),
-            (std::vector<int8_t>{2, 4, -2, -4}));
+  EXPECT_EQ(
+      ValuesOf<int8_t>(Predict(model.Finish({y}), {TensorOf<int8_t>({1, 1, 2, 4}, {1, 3, -1, -3, 2, 4, -2, -4})})[0]),
+      (std::vector<int8_t>{2, 4, -2, -4}));
 }
 
 TEST(TfliteOperators, QuantizedPadFillsWithTheZeroPoint) {
@@ -193,7 +194,7 @@ TEST(TfliteOperators, QuantizedPadFillsWithTheZeroPoint) {
   const int32_t x = model.Input(fb::TensorType_INT8, {2}, same), pads = model.Constant<int32_t>({1, 2}, {1, 2});
   const int32_t y = model.Tensor(fb::TensorType_INT8, {5}, same);
   model.Add(fb::BuiltinOperator_PAD, {x, pads}, {y});
-  EXPECT_EQ(ValuesOf<int8_t>(Run(model.Finish({y}), {TensorOf<int8_t>({2}, {1, 2})})[0]),
+  EXPECT_EQ(ValuesOf<int8_t>(Predict(model.Finish({y}), {TensorOf<int8_t>({2}, {1, 2})})[0]),
             (std::vector<int8_t>{7, 1, 2, 7, 7}));
 }
 
@@ -204,7 +205,7 @@ TEST(TfliteOperators, WeightsOfFourBitsAreUnpacked) {
   const int32_t w = model.Tensor(fb::TensorType_INT4, {1, 3}, {{0.5f}, {0}}, model.Buffer(packed));
   const int32_t y = model.Tensor(fb::TensorType_FLOAT32, {1, 1});
   model.Add(fb::BuiltinOperator_FULLY_CONNECTED, {x, w}, {y});
-  ExpectNear(Run(model.Finish({y}), {TensorOf<float>({1, 3}, {1, 10, 100})})[0], {-0.5f + 10.0f - 400.0f});
+  ExpectNear(Predict(model.Finish({y}), {TensorOf<float>({1, 3}, {1, 10, 100})})[0], {-0.5f + 10.0f - 400.0f});
 }
 
 TEST(TfliteOperators, MaskedStridedSliceDropsAndAddsAxes) {
@@ -218,7 +219,7 @@ TEST(TfliteOperators, MaskedStridedSliceDropsAndAddsAxes) {
             model.With(32, fb::CreateStridedSliceOptions(model.fbb, 0, 4, 2, 0, 1)));
   std::vector<int32_t> values(24);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(i);
-  const std::vector<Tensor> outputs = Run(model.Finish({y}), {TensorOf<int32_t>({2, 3, 4}, values)});
+  const std::vector<Tensor> outputs = Predict(model.Finish({y}), {TensorOf<int32_t>({2, 3, 4}, values)});
   EXPECT_EQ(outputs[0].shape(), (Shape{3, 2}));
   EXPECT_EQ(ValuesOf<int32_t>(outputs[0]), (std::vector<int32_t>{15, 13, 19, 17, 23, 21}));
 }
@@ -229,8 +230,9 @@ TEST(TfliteOperators, SpaceToBatchTakesEveryOtherElement) {
   const int32_t blocks = model.Constant<int32_t>({2}, {2, 2}), pads = model.Constant<int32_t>({2, 2}, {0, 0, 0, 0});
   const int32_t y = model.Tensor(fb::TensorType_INT32, {4, 1, 2, 1});
   model.Add(fb::BuiltinOperator_SPACE_TO_BATCH_ND, {x, blocks, pads}, {y});
-  EXPECT_EQ(ValuesOf<int32_t>(Run(model.Finish({y}), {TensorOf<int32_t>({1, 2, 4, 1}, {1, 2, 3, 4, 5, 6, 7, 8})})[0]),
-            (std::vector<int32_t>{1, 3, 2, 4, 5, 7, 6, 8}));
+  EXPECT_EQ(
+      ValuesOf<int32_t>(Predict(model.Finish({y}), {TensorOf<int32_t>({1, 2, 4, 1}, {1, 2, 3, 4, 5, 6, 7, 8})})[0]),
+      (std::vector<int32_t>{1, 3, 2, 4, 5, 7, 6, 8}));
 }
 
 TEST(TfliteOperators, NearestOfCentresRoundsUp) {
@@ -239,7 +241,7 @@ TEST(TfliteOperators, NearestOfCentresRoundsUp) {
   const int32_t y = model.Tensor(fb::TensorType_FLOAT32, {1, 1, 2, 1});
   model.Add(fb::BuiltinOperator_RESIZE_NEAREST_NEIGHBOR, {x, size}, {y},
             model.With(74, fb::CreateResizeNearestNeighborOptions(model.fbb, false, true)), 3);
-  ExpectNear(Run(model.Finish({y}), {TensorOf<float>({1, 1, 4, 1}, {1, 2, 3, 4})})[0], {2, 4});
+  ExpectNear(Predict(model.Finish({y}), {TensorOf<float>({1, 1, 4, 1}, {1, 2, 3, 4})})[0], {2, 4});
 }
 
 // A network as converters write it: everything between the first convolution and the last is in one layout.
@@ -270,7 +272,7 @@ TEST(TfliteLayout, AChainOfImageOperatorsHasTransposesAtItsEndsOnly) {
   const auto transposes = std::count_if(report->nodes.begin(), report->nodes.end(),
                                         [](const NodeReport& node) { return node.op_type == "Transpose"; });
   EXPECT_EQ(transposes, 2);
-  EXPECT_EQ(Run(bytes, {TensorOf<float>({3, 6, 6, 2}, Randoms(216))})[0].shape(), (Shape{3, 6, 6, 4}));
+  EXPECT_EQ(Predict(bytes, {TensorOf<float>({3, 6, 6, 2}, Randoms(216))})[0].shape(), (Shape{3, 6, 6, 4}));
 }
 
 TEST(TfliteLayout, TransposesOfTheFileAreForgottenBetweenLayouts) {
@@ -293,7 +295,7 @@ TEST(TfliteLayout, TransposesOfTheFileAreForgottenBetweenLayouts) {
   for (const NodeReport& node : report->nodes) EXPECT_NE(node.op_type, "Transpose") << node.name;
   std::vector<float> values = Randoms(72), expected = values;
   for (size_t i = 36; i < 72; ++i) expected[i] = 2 * values[i] + 1;
-  ExpectNear(Run(bytes, {TensorOf<float>({1, 2, 6, 6}, values)})[0], expected);
+  ExpectNear(Predict(bytes, {TensorOf<float>({1, 2, 6, 6}, values)})[0], expected);
 }
 
 TEST(TfliteModel, InputsAndOutputsKeepNamesAndOrder) {
@@ -308,7 +310,7 @@ TEST(TfliteModel, InputsAndOutputsKeepNamesAndOrder) {
   ASSERT_TRUE(Build(bytes, built).ok()) << Refusal(bytes);
   EXPECT_EQ(built.inputs()[1].name, "tensor1");
   EXPECT_EQ(built.outputs()[0].name, "tensor3");
-  const std::vector<Tensor> outputs = Run(bytes, {TensorOf<float>({2}, {1, 2}), TensorOf<float>({2}, {10, 20})});
+  const std::vector<Tensor> outputs = Predict(bytes, {TensorOf<float>({2}, {1, 2}), TensorOf<float>({2}, {10, 20})});
   ExpectNear(outputs[0], {-9, -18});
   ExpectNear(outputs[1], {11, 22});
   ExpectNear(outputs[2], {1, 2});

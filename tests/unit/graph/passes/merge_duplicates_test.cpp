@@ -47,6 +47,13 @@ TEST(MergeDuplicates, OutputsStay) {
   EXPECT_EQ(Left(made), "Exp,Exp");
 }
 
+TEST(MergeDuplicates, DrawsStay) {
+  PassGraph made;
+  const ValueId x = made.Input("x", {2});
+  made.Output(made.Node("Add", {made.Node("RandomNormalLike", {x}), made.Node("RandomNormalLike", {x})}));
+  EXPECT_EQ(Left(made), "RandomNormalLike,RandomNormalLike,Add");
+}
+
 TEST(MergeDuplicates, UnknownOperatorsStay) {
   PassGraph made;
   const ValueId x = made.Input("x", {2});
