@@ -93,6 +93,7 @@ Result<ResizedAxis> ResolveResize(const ResizeRequest& request, std::span<const 
   } else if (const std::optional<float> scale = CommonScale(request, dims)) {
     DEPUTY_RETURN_IF_ERROR(ResizeToSize(resized, input, std::llround(static_cast<float>(input) * *scale)));
     resized.scale = *scale;
+    resized.length = static_cast<float>(input) * *scale;
   } else {
     resized.extent = kUnknownDim;
   }

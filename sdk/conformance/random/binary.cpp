@@ -117,7 +117,7 @@ void WritePRelu(Draft& d) {
     d.In(d.Any(dtype, dims)).In(d.Values(dtype, d.BroadcastableTo(dims)));
     return;
   }
-  const Dims dims = d.Shape(2, 5);
+  const Dims dims = d.FullShape(2, 5);
   d.In(d.Values(dtype, dims)).In(d.Values(dtype, {d.Half() ? dims[1] : 1}));
   d.Maybe("consumed_inputs", Ints({0, 0}));
 }

@@ -120,7 +120,7 @@ std::vector<Axis> Layout(const Node& node, const Inputs& in) {
     Axis& axis = axes[FromFront(i, x.rank())];
     axis.scale = common;
     axis.out = static_cast<int64_t>(std::floor(common * static_cast<double>(axis.in) + 0.5));
-    axis.length = static_cast<double>(axis.out);
+    axis.length = common * static_cast<double>(axis.in);
   }
   return axes;
 }
