@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <type_traits>
 
@@ -155,6 +156,21 @@ void AttendTile(const AttentionArgs<T>& args, int64_t batch, int64_t head, int64
 }
 
 }  // namespace
+
+Status CheckAttention(const AttentionShape& shape) {
+  constexpr int64_t kMost = int64_t{1} << 42;
+  const int64_t extents[] = {shape.batch, std::max(shape.heads, shape.key_heads), shape.queries, shape.keys,
+                             std::max(shape.size, shape.value_size)};
+  const auto product = [&extents](std::initializer_list<size_t> which) {
+    int64_t all = kTile;
+    for (const size_t i : which)
+      if (__builtin_mul_overflow(all, std::max<int64_t>(1, extents[i]), &all)) return kMost + 1;
+    return all;
+  };
+  if (product({0, 1, 2, 3}) <= kMost && product({0, 1, 2, 4}) <= kMost && product({0, 1, 3, 4}) <= kMost) return {};
+  return Error(StatusCode::kInvalidArgument, "attention of {} x {} heads, {} queries and {} keys of {} elements",
+               shape.batch, extents[1], shape.queries, shape.keys, extents[4]);
+}
 
 template <class T>
 size_t AttentionMemory(const AttentionShape& shape, const ThreadPool& pool) {

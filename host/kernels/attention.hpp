@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/status.hpp"
 #include "base/thread_pool.hpp"
 
 namespace deputy::host {
@@ -48,6 +49,10 @@ struct AttentionArgs {
   T* scores = nullptr;  // [batch, heads, queries, keys], if wanted
   AttentionScores which = AttentionScores::kPlain;
 };
+
+// Fails for extents whose products no machine's memory holds; what follows does not look at them again. Extents of zero
+// count as one: heads without elements take their time all the same.
+Status CheckAttention(const AttentionShape& shape);
 
 // Bytes of `memory` for Attend; it must be aligned to 64.
 template <class T>

@@ -71,6 +71,7 @@ class AttentionOperation {
                        NameOf(k.dtype()));
     }
     shape.keys = shape.past + plan.fresh;
+    DEPUTY_RETURN_IF_ERROR(CheckAttention(shape));
     DEPUTY_RETURN_IF_ERROR(CheckOutputs(args, shape, flat));
     DEPUTY_RETURN_IF_ERROR(ReadMask(args, plan));
     plan.join = past_key.present() || args.output(1).present() || args.output(2).present();

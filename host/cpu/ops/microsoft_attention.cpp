@@ -115,6 +115,7 @@ class ProjectedAttention {
     projection.k = projection.lda = x.dim(2);
     projection.n = projection.ldb = projection.ldc = columns;
     projection.beta = bias.present() ? T(1) : T(0);
+    DEPUTY_RETURN_IF_ERROR(CheckAttention(shape));
     Pieces<T> pieces;
     plan.projected = pieces.Add(projection.m * columns);
     plan.masked = pieces.Add(plan.bias.count(shape));
@@ -236,6 +237,7 @@ class MultiHead {
       if (args.output(i).present()) DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(i).dims(), wanted, "an output"));
     }
     DEPUTY_RETURN_IF_ERROR(plan.bias.Plan(args.input(4), args.input(5), shape));
+    DEPUTY_RETURN_IF_ERROR(CheckAttention(shape));
     Pieces<T> pieces;
     for (size_t i = 0; i < 3; ++i) {
       const int64_t rows = i == 0 ? shape.queries : shape.keys;
@@ -303,7 +305,9 @@ class MultiHead {
     const auto is_packed = [&](const ConstView& x, int64_t parts) {
       return x.rank() == 5 && x.dim(2) == heads && x.dim(3) == parts;
     };
-    const auto is_flat = [&](const ConstView& x) { return x.present() && x.rank() == 3 && x.dim(2) % heads == 0; };
+    const auto is_flat = [&](const ConstView& x) {
+      return x.present() && x.rank() == 3 && x.dim(2) >= heads && x.dim(2) % heads == 0;
+    };
     const auto wrong = [&](const ConstView& x) {
       return Error(StatusCode::kInvalidArgument, "an input of shape {} for {} heads", ShapeToString(x.dims()), heads);
     };

@@ -112,6 +112,10 @@ class GroupQuery {
       end += AlignUp(static_cast<size_t>(count) * sizeof(T));
       return begin;
     };
+    DEPUTY_RETURN_IF_ERROR(CheckAttention(plan.largest));
+    AttentionShape room = plan.largest;
+    room.keys = plan.capacity;
+    DEPUTY_RETURN_IF_ERROR(CheckAttention(room));
     const int64_t kept = plan.batch * key_heads * plan.capacity * plan.size;
     plan.turned = take(attributes_.rotates ? plan.batch * plan.fresh * heads * plan.size : 0);
     plan.keys = take(args.output(1).present() ? 0 : kept);

@@ -182,7 +182,10 @@ Status InferMicrosoft_QLinearConcat(InferenceContext& context) {
         DEPUTY_ASSIGN_OR_RETURN(joined.dims[d], MergeDim(joined.dims[d], part.dims[d]));
       } else {
         const bool known = joined.dims[d] >= 0 && part.dims[d] >= 0;
-        joined.dims[d] = known ? joined.dims[d] + part.dims[d] : kUnknownDim;
+        if (!known)
+          joined.dims[d] = kUnknownDim;
+        else if (__builtin_add_overflow(joined.dims[d], part.dims[d], &joined.dims[d]))
+          return Error(StatusCode::kModel, "what is joined along axis {} is too large", d);
       }
     }
   }

@@ -13,7 +13,11 @@ int64_t Extent(const ValueType& type, size_t axis) {
 int64_t ExtentOf(const InferenceContext& context, size_t input, size_t axis) {
   return context.has_input(input) ? Extent(context.input(input), axis) : 0;
 }
-int64_t SumOf(int64_t a, int64_t b) { return a >= 0 && b >= 0 ? a + b : b == 0 ? a : a == 0 ? b : kUnknownDim; }
+int64_t SumOf(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  if (a >= 0 && b >= 0) return __builtin_add_overflow(a, b, &sum) ? kUnknownDim : sum;
+  return b == 0 ? a : a == 0 ? b : kUnknownDim;
+}
 int64_t ProductOf(int64_t a, int64_t b) {
   const Result<int64_t> product = DimProduct(std::vector<int64_t>{a, b});
   return product.ok() ? *product : kUnknownDim;
@@ -26,9 +30,10 @@ Status CheckRank(const InferenceContext& context, size_t input, size_t least, si
   return Error(StatusCode::kModel, "input {} has rank {}", input, rank);
 }
 
+constexpr int64_t kMostHeads = 1 << 24;
 Result<int64_t> HeadsOf(const InferenceContext& context, const char* attribute) {
   const int64_t heads = context.primitive().GetInt(attribute, 0);
-  if (heads < 1) return Error(StatusCode::kModel, "{} is {}", attribute, heads);
+  if (heads < 1 || heads > kMostHeads) return Error(StatusCode::kModel, "{} is {}", attribute, heads);
   return heads;
 }
 

@@ -18,7 +18,11 @@ Status Gather(const Operation& op) {
     return op.Set(made, stored);
   }
   DEPUTY_ASSIGN_OR_RETURN(const size_t index_rank, op.tensors.Rank(op.input(1)));
-  DEPUTY_ASSIGN_OR_RETURN(const size_t batch, op.Axis(options->batch_dims(), index_rank + 1));
+  // Unlike an axis, it counts from behind the last dimension.
+  const int64_t dims = options->batch_dims(), batches = dims < 0 ? dims + static_cast<int64_t>(index_rank) : dims;
+  if (batches < 0 || batches > static_cast<int64_t>(index_rank))
+    return Error(StatusCode::kModel, "has {} batch dimensions for indices of rank {}", dims, index_rank);
+  const auto batch = static_cast<size_t>(batches);
   if (batch != axis)
     return Error(StatusCode::kNotSupported,
                  "gathers along axis {} with {} batch dimensions; only those two alike are "
@@ -65,6 +69,12 @@ Status OneHot(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::AxisOptions>());
   DEPUTY_ASSIGN_OR_RETURN(const ValueId indices, op.Operand(0, true));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId depth, op.tensors.Int64s(op.input(1)));
+  // A negative index names no place, where ONNX counts it from the end; the depth itself names none either.
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId wide, op.emit.Cast(indices, DType::kInt64));
+  const int64_t none = 0;
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId zero, op.emit.Ints({&none, 1}));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId below, op.emit.Emit(OpKind::kLess, {wide, zero}));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId places, op.emit.Emit(OpKind::kWhere, {below, depth, wide}));
   const int64_t first = 0;
   DEPUTY_ASSIGN_OR_RETURN(const ValueId axes, op.emit.Ints({&first, 1}));
   std::vector<ValueId> pair;
@@ -74,8 +84,8 @@ Status OneHot(const Operation& op) {
     pair.push_back(row);
   }
   DEPUTY_ASSIGN_OR_RETURN(const ValueId values, op.emit.Emit(OpKind::kConcat, std::move(pair), {{"axis", int64_t{0}}}));
-  DEPUTY_ASSIGN_OR_RETURN(const ValueId made, op.emit.Emit(OpKind::kOneHot, {indices, depth, values},
-                                                           {{"axis", int64_t{options->axis()}}}));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId made,
+                          op.emit.Emit(OpKind::kOneHot, {places, depth, values}, {{"axis", int64_t{options->axis()}}}));
   return op.Set(made, true);
 }
 

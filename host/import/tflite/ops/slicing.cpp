@@ -73,7 +73,11 @@ Result<Cut> CutOf(const fb::StridedSliceOptions& options, StridedEntry entry, si
   if (step == 0) return Error(StatusCode::kModel, "has a step of 0");
   begin = std::clamp(begin, -kMost, kMost);
   end = std::clamp(end, -kMost, kMost);
+  if (entry.single && entry.from_front) begin = 0;
   if (entry.single) return Cut{axis, begin, begin == -1 ? kToEnd : begin + 1, 1};
+  if (options.offset() && (entry.from_front || begin < 0))
+    return Error(StatusCode::kNotSupported, "has an end that counts from a begin of {}{}", begin,
+                 entry.from_front ? ", which its mask hides" : "");
   Cut cut{axis, begin, options.offset() ? begin + end : end, step};
   if (entry.from_front) cut.start = step > 0 ? 0 : kToEnd;
   if (entry.to_back) cut.end = step > 0 ? kToEnd : kToFront;
