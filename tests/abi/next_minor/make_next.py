@@ -81,7 +81,8 @@ def main():
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(arguments.sdk / "include", out / "include")
     (out / "schema").mkdir()
-    shutil.copy(arguments.sdk / "schema" / "operators.inc", out / "schema")
+    for name in ("operators.inc", "operator_name.hpp"):
+        shutil.copy(arguments.sdk / "schema" / name, out / "schema")
     if not arguments.plain:
         append(arguments.sdk, out, target)
     if arguments.number:
