@@ -120,7 +120,7 @@ class ModelFiles(Cli):
         self.check(deputy("run", self.file("notes.onnx", "dear diary\n" * 50)), 3, "notes.onnx")
 
     def test_DamagedTfliteModelIsThree(self):
-        tflite = b"\x1c\x00\x00\x00TFL3" + bytes(100)
+        tflite = b"\xff\x00\x00\x00TFL3" + bytes(100)  # its root is beyond its end
         self.check(deputy("run", self.file("model.tflite", tflite)), 3, "model.tflite", "damaged")
 
     def test_ForeignModelIsThree(self):
