@@ -10,7 +10,7 @@ namespace deputy::host {
 namespace {
 
 // In deviations. Below it two digits are lost at most.
-constexpr double kLargeMean = 64;
+constexpr double kLargeMean = 8;
 
 // Rows of `size` elements that are worth a thread's while.
 int64_t Grain(int64_t size) { return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, size)); }

@@ -242,7 +242,10 @@ def main():
             for case in maker.all():
                 folders.append(os.path.join(scratch, f"{round_}_{case.op_type}"))
                 case.write(folders[-1])
-            done = subprocess.run([arguments.deputy, "test-case", "--atol-scale", "1e-5", *folders], capture_output=True, text=True, check=False)
+            # A sum that falls between two steps may go to either, by the order in which it was added up: of these small
+            # tensors that is a large share.
+            command = [arguments.deputy, "test-case", "--atol-scale", "1e-5", "--outliers", "0.25", *folders]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
             count += len(folders)
             if done.returncode != 0:
                 failed += 1

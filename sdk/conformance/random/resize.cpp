@@ -44,7 +44,8 @@ void WriteResize(Draft& d) {
     d.Maybe("nearest_mode", Text(d.Pick<std::string>({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})));
   if (mode == "cubic") d.Maybe("cubic_coeff_a", Number(d, -1, -0.25)).Maybe("exclude_outside", Int(d.Between(0, 1)));
   if (mode != "nearest" && !crop) d.Maybe("antialias", Int(d.Between(0, 1)));
-  if (crop) d.Maybe("extrapolation_value", Number(d, -3, 3));
+  // Not below what every element type can hold.
+  if (crop) d.Maybe("extrapolation_value", Number(d, reference::IsReal(dtype) ? -3 : 0, 3));
   std::vector<int64_t> axes;
   const bool named = d.Has("axes") && d.Half();
   const auto count = named ? static_cast<size_t>(d.Between(1, static_cast<int64_t>(rank))) : rank;
