@@ -271,6 +271,22 @@ void GlobalAveragePool(int64_t planes, int64_t size, const T* x, T* y, ThreadPoo
   });
 }
 
+template <class T>
+void GlobalAverageIntegers(int64_t planes, int64_t size, const T* x, int32_t zero_point, float* y, ThreadPool& pool) {
+  constexpr int64_t kBlock = 1 << 16;  // whose sum has 32 bits
+  pool.ParallelFor(planes, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      int64_t sum = 0;
+      for (int64_t first = 0; first < size; first += kBlock) {
+        int32_t part = 0;
+        for (int64_t i = first; i < std::min(size, first + kBlock); ++i) part += x[p * size + i];
+        sum += part;
+      }
+      y[p] = static_cast<float>(static_cast<double>(sum) / static_cast<double>(size) - zero_point);
+    }
+  });
+}
+
 template void MaxPool(const PoolShape&, const float*, float*, int64_t*, bool, ThreadPool&);
 template void MaxPool(const PoolShape&, const double*, double*, int64_t*, bool, ThreadPool&);
 template void MaxPool(const PoolShape&, const int8_t*, int8_t*, int64_t*, bool, ThreadPool&);
@@ -281,5 +297,7 @@ template void GlobalMaxPool(int64_t, int64_t, const float*, float*, ThreadPool&)
 template void GlobalMaxPool(int64_t, int64_t, const double*, double*, ThreadPool&);
 template void GlobalAveragePool(int64_t, int64_t, const float*, float*, ThreadPool&);
 template void GlobalAveragePool(int64_t, int64_t, const double*, double*, ThreadPool&);
+template void GlobalAverageIntegers(int64_t, int64_t, const int8_t*, int32_t, float*, ThreadPool&);
+template void GlobalAverageIntegers(int64_t, int64_t, const uint8_t*, int32_t, float*, ThreadPool&);
 
 }  // namespace deputy::host

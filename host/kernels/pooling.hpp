@@ -31,5 +31,8 @@ template <class T>
 void GlobalMaxPool(int64_t planes, int64_t size, const T* x, T* y, ThreadPool& pool);
 template <class T>
 void GlobalAveragePool(int64_t planes, int64_t size, const T* x, T* y, ThreadPool& pool);
+// Of integers of 8 bits, less a zero point; the sums are exact.
+template <class T>
+void GlobalAverageIntegers(int64_t planes, int64_t size, const T* x, int32_t zero_point, float* y, ThreadPool& pool);
 
 }  // namespace deputy::host

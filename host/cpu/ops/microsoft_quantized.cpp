@@ -137,7 +137,8 @@ Status RunPool(const KernelArgs& args, const PoolAttributes& attributes) {
   const ChannelOrder to{x.dim(0), channels, ElementCount(std::span(shape.out).first(spatial)), attributes.last};
   if (from.size == 0 && shape.planes != 0)
     return Error(StatusCode::kInvalidArgument, "input of shape {} has nothing to pool", ShapeToString(x.dims()));
-  const size_t wide_bytes = AlignUp(static_cast<size_t>(from.count()) * sizeof(float));
+  const bool direct = global && !attributes.last;
+  const size_t wide_bytes = direct ? 0 : AlignUp(static_cast<size_t>(from.count()) * sizeof(float));
   DEPUTY_ASSIGN_OR_RETURN(void* const memory,
                           args.scratch.Get(wide_bytes + static_cast<size_t>(to.count()) * sizeof(float)));
   float* const wide = static_cast<float*>(memory);
@@ -145,8 +146,12 @@ Status RunPool(const KernelArgs& args, const PoolAttributes& attributes) {
   // Sums of integers are exact, so that halves stay halves until they are rounded.
   const QuantizedRange integers{pair.x.dtype, 1, pair.x.zero_point};
   const QuantizedRange steps{pair.y.dtype, pair.y.scale / pair.x.scale, pair.y.zero_point};
-  Widen(from, integers, x.data<uint8_t>(), wide, args.pool);
-  if (global) {
+  if (!direct) Widen(from, integers, x.data<uint8_t>(), wide, args.pool);
+  if (direct && pair.x.dtype == DType::kInt8) {
+    GlobalAverageIntegers(shape.planes, from.size, x.data<int8_t>(), pair.x.zero_point, pooled, args.pool);
+  } else if (direct) {
+    GlobalAverageIntegers(shape.planes, from.size, x.data<uint8_t>(), pair.x.zero_point, pooled, args.pool);
+  } else if (global) {
     GlobalAveragePool(shape.planes, from.size, wide, pooled, args.pool);
   } else {
     DropUnitAxes(shape.window, shape.in, shape.out);
