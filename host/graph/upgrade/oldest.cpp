@@ -1,6 +1,7 @@
 #include "graph/upgrade/oldest.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstddef>
 
 #include "graph/upgrade/rewrite.hpp"
@@ -63,21 +64,13 @@ bool OneScale(const Graph& graph, const Node& node) {
   return scale.ranked && scale.dims.empty();
 }
 
-// The opset with which a storage type came; 1 for every other type.
+// The opset with which a storage type came, which is that of the Cast that takes it; 1 for every other type.
 int32_t FirstWithStorage(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat8E4M3FN:
-    case DType::kFloat8E4M3FNUZ:
-    case DType::kFloat8E5M2:
-    case DType::kFloat8E5M2FNUZ: return 19;
-    case DType::kUint4:
-    case DType::kInt4: return 21;
-    case DType::kFloat4E2M1: return 23;
-    case DType::kFloat8E8M0: return 24;
-    case DType::kUint2:
-    case DType::kInt2: return 25;
-    default: return 1;
-  }
+  if (!IsStorage(dtype)) return 1;
+  const auto definitions = InfoOf(OpKind::kCast)->definitions;
+  const auto first = std::find_if(definitions.begin(), definitions.end(),
+                                  [dtype](const OperatorDefinition& it) { return (it.types & Bit(dtype)) != 0; });
+  return first == definitions.end() ? INT32_MAX : first->since_version;
 }
 
 // The first definition that has what this node uses, where neither attributes nor the main element type show it.
