@@ -7,6 +7,17 @@
 
 namespace deputy::host {
 
+// (exp(r) - 1 - r) / r^2 for |r| up to half of log(2).
+[[gnu::always_inline]] inline float ExpPolynomial(float r) {
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  return p;
+}
+
 // Cephes expf (netlib.org/cephes): reduction by log(2) in two parts, then a polynomial of degree 7.
 [[gnu::always_inline]] inline float VectorExp(float x) {
   // Outside of these bounds the result is 0 or infinite anyway; NaN fails both comparisons and passes.
@@ -18,13 +29,7 @@ namespace deputy::host {
   const int32_t power =
       static_cast<int32_t>(__builtin_bit_cast(uint32_t, shifted) - __builtin_bit_cast(uint32_t, kShift));
   const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r + 1.0f;
+  const float p = ExpPolynomial(r) * r * r + r + 1.0f;
   // The power is applied in two halves: 2^128 and 2^-150 have no float of their own.
   const int32_t half = power / 2;
   const float first = __builtin_bit_cast(float, (static_cast<uint32_t>(half) + 127u) << 23);
@@ -42,13 +47,7 @@ namespace deputy::host {
   const int32_t power =
       static_cast<int32_t>(__builtin_bit_cast(uint32_t, shifted) - __builtin_bit_cast(uint32_t, kShift));
   const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * (r * r) + r;
+  const float p = ExpPolynomial(r) * (r * r) + r;
   const int32_t half = power / 2;
   const float first = __builtin_bit_cast(float, (static_cast<uint32_t>(half) + 127u) << 23);
   const float second = __builtin_bit_cast(float, (static_cast<uint32_t>(power - half) + 127u) << 23);
