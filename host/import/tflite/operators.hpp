@@ -16,6 +16,8 @@ Status ImportComparison(const Operation& op, OpKind kind);
 Status ImportActivation(const Operation& op, fb::Activation activation);
 Status ImportReduction(const Operation& op, OpKind kind);
 Status ImportArgExtremum(const Operation& op, OpKind kind);
+// Of input `data`, whose elements stay as they are stored, and of input `how`, which is read as int64.
+Status ImportMoved(const Operation& op, OpKind kind, size_t data, size_t how);
 
 template <OpKind kind>
 Status Unary(const Operation& op) {

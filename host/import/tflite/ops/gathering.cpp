@@ -45,13 +45,7 @@ Status EmbeddingLookup(const Operation& op) {
   return op.Set(made, stored);
 }
 
-Status GatherNd(const Operation& op) {
-  DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.output()));
-  DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, stored));
-  DEPUTY_ASSIGN_OR_RETURN(const ValueId indices, op.tensors.Int64s(op.input(1)));
-  DEPUTY_ASSIGN_OR_RETURN(const ValueId made, op.emit.Emit(OpKind::kGatherND, {id, indices}));
-  return op.Set(made, stored);
-}
+Status GatherNd(const Operation& op) { return ImportMoved(op, OpKind::kGatherND, 0, 1); }
 
 // Updates of the same place add up.
 Status ScatterNd(const Operation& op) {

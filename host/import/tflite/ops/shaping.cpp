@@ -151,29 +151,17 @@ Status RankOf(const Operation& op) {
   return op.Set(made, true);
 }
 
-Status Tile(const Operation& op) {
-  DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.output()));
-  DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, stored));
-  DEPUTY_ASSIGN_OR_RETURN(const ValueId times, op.tensors.Int64s(op.input(1)));
-  DEPUTY_ASSIGN_OR_RETURN(const ValueId made, op.emit.Emit(OpKind::kTile, {id, times}));
+Status ImportMoved(const Operation& op, OpKind kind, size_t data, size_t how) {
+  DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(data), op.output()));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(data, stored));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId numbers, op.tensors.Int64s(op.input(how)));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId made, op.emit.Emit(kind, {id, numbers}));
   return op.Set(made, stored);
 }
 
-Status BroadcastTo(const Operation& op) {
-  DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.output()));
-  DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, stored));
-  DEPUTY_ASSIGN_OR_RETURN(const ValueId shape, op.tensors.Int64s(op.input(1)));
-  DEPUTY_ASSIGN_OR_RETURN(const ValueId made, op.emit.Emit(OpKind::kExpand, {id, shape}));
-  return op.Set(made, stored);
-}
-
-Status Fill(const Operation& op) {
-  DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(1), op.output()));
-  DEPUTY_ASSIGN_OR_RETURN(const ValueId value, op.Operand(1, stored));
-  DEPUTY_ASSIGN_OR_RETURN(const ValueId shape, op.tensors.Int64s(op.input(0)));
-  DEPUTY_ASSIGN_OR_RETURN(const ValueId made, op.emit.Emit(OpKind::kExpand, {value, shape}));
-  return op.Set(made, stored);
-}
+Status Tile(const Operation& op) { return ImportMoved(op, OpKind::kTile, 0, 1); }
+Status BroadcastTo(const Operation& op) { return ImportMoved(op, OpKind::kExpand, 0, 1); }
+Status Fill(const Operation& op) { return ImportMoved(op, OpKind::kExpand, 1, 0); }
 
 Status ZerosLike(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, true));
