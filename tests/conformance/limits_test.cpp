@@ -109,6 +109,26 @@ TEST(Bombs, R30_RangeAndOneHotThatOnlyTheRunKnowsAreRefusedByIt) {
   }
 }
 
+// A tensor without elements may have any extents beside its zero.
+TEST(Bombs, R30_AttentionOverEndlessEmptyKeysIsRefused) {
+  SmallModel model(23);
+  model.Input("q", pb::TensorProto::FLOAT, {1, 1, 1, 0});
+  for (const char* name : {"k", "v"}) {
+    pb::TensorProto& tensor = *model.graph().add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(pb::TensorProto::FLOAT);
+    for (const int64_t extent : {int64_t{1}, int64_t{1}, int64_t{1} << 56, int64_t{0}}) tensor.add_dims(extent);
+  }
+  model.Node("Attention", {"q", "k", "v"}, {"y"});
+  model.Output("y", pb::TensorProto::FLOAT);
+  Result<Session> session = model.Load();
+  ASSERT_TRUE(session.ok()) << session.status().ToString();
+  std::vector<Tensor> outputs;
+  const Status status = session->Predict({Tensor::Allocate(DType::kFloat32, {1, 1, 1, 0}).value()}, &outputs);
+  EXPECT_FALSE(status.ok());
+  EXPECT_NE(status.ToString().find("Attention"), std::string::npos) << status.ToString();
+}
+
 TEST(Bombs, R30_ProductsThatNoNumberHoldsAreRefused) {
   SmallModel model;
   model.Input("data", pb::TensorProto::FLOAT, {1, 1, 1});

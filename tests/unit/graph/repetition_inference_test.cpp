@@ -54,6 +54,23 @@ TEST(InferRepetition, AnExtentThatARoundChangesIsNotKnown) {
 }
 
 // Each level is typed twice, which would be 2^30 times in all: this ends because less is said then.
+TEST(InferRepetition, PackedElementsAreNotTakenApartRoundByRound) {
+  Graph graph;
+  const ValueId sequence = graph.AddValue("sequence", {DType::kInt4, true, {3, 2}}), out = graph.AddValue("out");
+  auto body = std::make_shared<Graph>();
+  const ValueId element = body->AddValue("element"), made = body->AddValue("made");
+  body->inputs = {element};
+  body->nodes.push_back(MakeNode(PrimitiveBuilder("", "Identity", 21), {element}, {made}));
+  body->outputs = {made};
+  Node scan = MakeNode(PrimitiveBuilder("", "Scan", 21).Set("num_scan_inputs", int64_t{1}), {sequence}, {out});
+  scan.regions.push_back({"body", body, {}});
+  graph.nodes.push_back(std::move(scan));
+  graph.inputs = {sequence};
+  graph.outputs = {out};
+  ASSERT_TRUE(VerifyGraph(graph).ok());
+  EXPECT_EQ(InferGraph(graph, {}).code(), StatusCode::kNotSupported);
+}
+
 TEST(InferRepetition, LoopsInLoopsAreTypedInTimeThatDoesNotDoubleWithEachLevel) {
   const ValueType type = TypeOfLast(30);
   EXPECT_EQ(type.dtype, DType::kFloat32);

@@ -144,6 +144,23 @@ TEST(ModelReader, OptionalInputsLeftOutAreNone) {
   EXPECT_EQ(graph->nodes[1].inputs.size(), 1u);
 }
 
+TEST(ModelReader, ALoopMayHaveATripCountAlone) {
+  ModelBuilder builder;
+  builder.Input("count", {}, onnx::TensorProto::INT64);
+  onnx::NodeProto& loop = builder.Node("Loop", {"count", ""}, {"rounds"});
+  GraphBuilder body = test::AddGraph(loop, "body");
+  body.Input("round", {}, onnx::TensorProto::INT64);
+  body.Input("before", {}, onnx::TensorProto::BOOL);
+  body.Node("Identity", {"before"}, {"after"});
+  body.Node("Identity", {"round"}, {"made"});
+  body.Output("after");
+  body.Output("made");
+  builder.Output("rounds");
+  const Result<Graph> graph = builder.Import();
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ(graph->nodes.back().inputs.size(), 2u);
+}
+
 TEST(ModelReader, BranchesCaptureByNameThroughAllLevels) {
   ModelBuilder builder;
   test::AddSmallModel(builder);

@@ -224,6 +224,37 @@ TEST(TfliteOperators, MaskedStridedSliceDropsAndAddsAxes) {
   EXPECT_EQ(ValuesOf<int32_t>(outputs[0]), (std::vector<int32_t>{15, 13, 19, 17, 23, 21}));
 }
 
+TEST(TfliteOperators, AMaskHidesWhereADroppedAxisBegins) {
+  ModelWriter model;
+  const int32_t x = model.Input(fb::TensorType_INT32, {3, 2});
+  const int32_t begin = model.Constant<int32_t>({2}, {2, 0}), end = model.Constant<int32_t>({2}, {3, 2});
+  const int32_t step = model.Constant<int32_t>({2}, {1, 1}), y = model.Tensor(fb::TensorType_INT32, {2});
+  model.Add(fb::BuiltinOperator_STRIDED_SLICE, {x, begin, end, step}, {y},
+            model.With(32, fb::CreateStridedSliceOptions(model.fbb, 1, 0, 0, 0, 1)));
+  EXPECT_EQ(ValuesOf<int32_t>(Predict(model.Finish({y}), {TensorOf<int32_t>({3, 2}, {1, 2, 3, 4, 5, 6})})[0]),
+            (std::vector<int32_t>{1, 2}));
+}
+
+TEST(TfliteOperators, ANegativeIndexOfOneHotNamesNoPlace) {
+  ModelWriter model;
+  const int32_t x = model.Input(fb::TensorType_INT32, {3}), depth = model.Constant<int32_t>({}, {2});
+  const int32_t on = model.Constant<int32_t>({}, {7}), off = model.Constant<int32_t>({}, {-1});
+  const int32_t y = model.Tensor(fb::TensorType_INT32, {3, 2});
+  model.Add(fb::BuiltinOperator_ONE_HOT, {x, depth, on, off}, {y},
+            model.With(61, fb::CreateAxisOptions(model.fbb, -1)));
+  EXPECT_EQ(ValuesOf<int32_t>(Predict(model.Finish({y}), {TensorOf<int32_t>({3}, {1, -1, 2})})[0]),
+            (std::vector<int32_t>{-1, 7, -1, -1, -1, -1}));
+}
+
+TEST(TfliteOperators, NegativeBatchDimensionsOfGatherCountFromBehindTheLast) {
+  ModelWriter model;
+  const int32_t x = model.Input(fb::TensorType_INT32, {2, 3}), indices = model.Constant<int32_t>({2, 2}, {2, 0, 1, 1});
+  const int32_t y = model.Tensor(fb::TensorType_INT32, {2, 2});
+  model.Add(fb::BuiltinOperator_GATHER, {x, indices}, {y}, model.With(23, fb::CreateGatherOptions(model.fbb, 1, -1)));
+  EXPECT_EQ(ValuesOf<int32_t>(Predict(model.Finish({y}), {TensorOf<int32_t>({2, 3}, {1, 2, 3, 4, 5, 6})})[0]),
+            (std::vector<int32_t>{3, 1, 5, 5}));
+}
+
 TEST(TfliteOperators, SpaceToBatchTakesEveryOtherElement) {
   ModelWriter model;
   const int32_t x = model.Input(fb::TensorType_INT32, {1, 2, 4, 1});

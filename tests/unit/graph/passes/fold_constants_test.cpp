@@ -21,6 +21,13 @@ TEST(FoldConstants, NodesOnConstantsAreComputed) {
   EXPECT_TRUE(graph.values[sum].constant.empty()) << "a step on the way was kept";
 }
 
+TEST(FoldConstants, DrawsAreNotFixedForGood) {
+  PassGraph made;
+  const ValueId noise = made.Node("RandomNormalLike", {made.Constant(Floats({2}, {1, 2}))});
+  made.Output(made.Node("Add", {made.Input("x", {2}), noise}));
+  EXPECT_EQ(Operators(Passed(made.graph)), "RandomNormalLike,Add");
+}
+
 TEST(FoldConstants, ExpansionBeyondTheBudgetStays) {
   for (const char* op : {"Expand", "Tile"}) {
     PassGraph made;
