@@ -9,35 +9,77 @@
 namespace deputy::host {
 namespace {
 
-// Between four pixels; what lies outside is zero.
-template <class T>
-T SampleAt(const T* plane, int64_t height, int64_t width, T y, T x) {
-  if (!(y > T(-1) && y < static_cast<T>(height) && x > T(-1) && x < static_cast<T>(width))) return 0;
-  const T top = std::floor(y), left = std::floor(x);
-  const int64_t row = static_cast<int64_t>(top), column = static_cast<int64_t>(left);
-  const auto pixel = [&](int64_t i, int64_t j) {
-    return i >= 0 && i < height && j >= 0 && j < width ? plane[i * width + j] : T(0);
-  };
-  const T low = y - top, right = x - left;
-  return (1 - low) * ((1 - right) * pixel(row, column) + right * pixel(row, column + 1)) +
-         low * ((1 - right) * pixel(row + 1, column) + right * pixel(row + 1, column + 1));
-}
+// So many neighbouring output positions are sampled at a time.
+constexpr int64_t kBlock = 256;
 
-// One row of the columns: a tap of a channel, for all output positions.
+// Where each position of a block lies between four pixels, and what each of them counts: the same for all channels
+// that share offsets.
 template <class T>
-void FillRow(const DeformableArgs<T>& args, int64_t image, int64_t channel, int64_t tap, T* row) {
+struct Corners {
+  int64_t pixels[4][kBlock];  // negative outside of the plane, where everything is zero
+  T weights[4][kBlock];
+  bool inside;  // all of them
+};
+
+// Of the positions from `first` on, seen through one tap by the channels of offset set `set`.
+template <class T>
+void FindCorners(const DeformableArgs<T>& args, int64_t set, int64_t tap, int64_t first, int64_t count,
+                 Corners<T>& corners) {
   const DeformableShape& shape = args.shape;
   const WindowAxis &rows = shape.window.axes[0], &columns = shape.window.axes[1];
-  const int64_t set = image * shape.offset_groups + channel / (shape.in_channels / shape.offset_groups);
-  const T* offsets = args.offsets + (set * shape.taps() + tap) * 2 * shape.positions();
-  const T* mask = args.mask == nullptr ? nullptr : args.mask + (set * shape.taps() + tap) * shape.positions();
-  const T* plane = args.x + (image * shape.in_channels + channel) * shape.in[0] * shape.in[1];
+  const int64_t height = shape.in[0], width = shape.in[1];
+  const T* offsets = args.offsets + (set * shape.taps() + tap) * 2 * shape.positions() + first;
+  const T* mask = args.mask == nullptr ? nullptr : args.mask + (set * shape.taps() + tap) * shape.positions() + first;
   const int64_t tap_row = tap / columns.kernel * rows.dilation - rows.pad_begin;
   const int64_t tap_column = tap % columns.kernel * columns.dilation - columns.pad_begin;
-  for (int64_t i = 0; i < shape.positions(); ++i) {
-    const T y = static_cast<T>(i / shape.out[1] * rows.stride + tap_row) + offsets[i];
-    const T x = static_cast<T>(i % shape.out[1] * columns.stride + tap_column) + offsets[shape.positions() + i];
-    row[i] = SampleAt(plane, shape.in[0], shape.in[1], y, x) * (mask == nullptr ? T(1) : mask[i]);
+  corners.inside = true;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t out_row = (first + i) / shape.out[1], out_column = (first + i) % shape.out[1];
+    const T y = static_cast<T>(out_row * rows.stride + tap_row) + offsets[i];
+    const T x = static_cast<T>(out_column * columns.stride + tap_column) + offsets[shape.positions() + i];
+    const bool near = y > T(-1) && y < static_cast<T>(height) && x > T(-1) && x < static_cast<T>(width);
+    const T top = near ? std::floor(y) : T(-2), left = near ? std::floor(x) : T(-2);
+    const int64_t row = static_cast<int64_t>(top), column = static_cast<int64_t>(left);
+    const T low = near ? y - top : T(0), right = near ? x - left : T(0), whole = mask == nullptr ? T(1) : mask[i];
+    for (int64_t corner = 0; corner < 4; ++corner) {
+      const int64_t r = row + corner / 2, c = column + corner % 2;
+      const bool known = r >= 0 && r < height && c >= 0 && c < width;
+      corners.pixels[corner][i] = known ? r * width + c : -1;
+      corners.weights[corner][i] = (corner / 2 == 0 ? 1 - low : low) * (corner % 2 == 0 ? 1 - right : right) * whole;
+      corners.inside = corners.inside && known;
+    }
+  }
+}
+
+template <class T>
+void Sample(const Corners<T>& corners, int64_t count, const T* plane, T* to) {
+  const auto& [pixels, weights, inside] = corners;
+  if (inside) {
+    for (int64_t i = 0; i < count; ++i)
+      to[i] = weights[0][i] * plane[pixels[0][i]] + weights[1][i] * plane[pixels[1][i]] +
+              weights[2][i] * plane[pixels[2][i]] + weights[3][i] * plane[pixels[3][i]];
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i) {
+    to[i] = 0;
+    for (int64_t corner = 0; corner < 4; ++corner)
+      if (pixels[corner][i] >= 0) to[i] += weights[corner][i] * plane[pixels[corner][i]];
+  }
+}
+
+// A block of positions of all rows of the columns that belong to one tap.
+template <class T>
+void FillBlock(const DeformableArgs<T>& args, int64_t image, int64_t group, int64_t tap, int64_t first, T* columns) {
+  const DeformableShape& shape = args.shape;
+  const int64_t channels = shape.in_channels / shape.group, sharing = shape.in_channels / shape.offset_groups;
+  const int64_t count = std::min(kBlock, shape.positions() - first);
+  Corners<T> corners;
+  for (int64_t c = 0; c < channels; ++c) {
+    const int64_t channel = group * channels + c;
+    if (c == 0 || channel % sharing == 0)
+      FindCorners(args, image * shape.offset_groups + channel / sharing, tap, first, count, corners);
+    const T* plane = args.x + (image * shape.in_channels + channel) * shape.in[0] * shape.in[1];
+    Sample(corners, count, plane, columns + (c * shape.taps() + tap) * shape.positions() + first);
   }
 }
 
@@ -70,11 +112,11 @@ void ConvolveDeformed(const DeformableArgs<T>& args, void* workspace, ThreadPool
   const DeformableShape& shape = args.shape;
   const int64_t channels = shape.in_channels / shape.group, filters = shape.out_channels / shape.group;
   const int64_t depth = channels * shape.taps(), positions = shape.positions();
+  const int64_t blocks = (positions + kBlock - 1) / kBlock;
   for (int64_t item = 0; item < shape.batch * shape.group; ++item) {
     const int64_t image = item / shape.group, group = item % shape.group;
-    pool.ParallelFor(depth, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row)
-        FillRow(args, image, group * channels + row / shape.taps(), row % shape.taps(), memory + row * positions);
+    pool.ParallelFor(shape.taps() * blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) FillBlock(args, image, group, i / blocks, i % blocks * kBlock, memory);
     });
     linalg::GemmArgs<T> product = ProductOf<T>(shape);
     product.a = args.weights + group * filters * depth;

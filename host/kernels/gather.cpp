@@ -1,6 +1,7 @@
 #include "kernels/gather.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "kernels/copy.hpp"
@@ -11,7 +12,7 @@ namespace {
 
 constexpr int64_t kGrainBytes = 64 << 10;
 
-int64_t Resolve(int64_t index, int64_t extent) { return index < 0 ? index + extent : index; }
+int64_t Resolve(int64_t index, int64_t extent) { return index + (index >> 63 & extent); }
 
 // Without branches: nearly always all are.
 template <class Index>
@@ -25,17 +26,25 @@ bool AllInside(const Index* indices, int64_t count, int64_t extent) {
   return signs >> 63 == 0;
 }
 
-// A row of elements: along the axis that is indexed `step` is 0, otherwise 1.
-template <class T, class Index>
-void GatherRow(const T* from, const Index* indices, int64_t count, int64_t extent, int64_t stride, int64_t step,
-               T* to) {
-  if (step == 0 && stride == 1) {
-    for (int64_t j = 0; j < count; ++j) to[j] = from[Resolve(indices[j], extent)];
-  } else if (step == 0) {
-    for (int64_t j = 0; j < count; ++j) to[j] = from[Resolve(indices[j], extent) * stride];
-  } else {
-    for (int64_t j = 0; j < count; ++j) to[j] = from[j + Resolve(indices[j], extent) * stride];
+// to[j] = from[place(index j, j)] for a row of indices. False at an index out of range.
+template <class T, class Index, class Place>
+bool GatherRow(const T* from, const Index* indices, int64_t count, int64_t extent, T* to, Place place) {
+  for (int64_t j = 0; j < count; ++j) {
+    const int64_t index = Resolve(indices[j], extent);
+    if (static_cast<uint64_t>(index) >= static_cast<uint64_t>(extent)) return false;
+    to[j] = from[place(index, j)];
   }
+  return true;
+}
+
+// Along the axis that is indexed `step` is 0, otherwise 1.
+template <class T, class Index>
+bool GatherRow(const T* from, const Index* indices, int64_t count, int64_t extent, int64_t stride, int64_t step,
+               T* to) {
+  if (step == 1)
+    return GatherRow(from, indices, count, extent, to, [stride](int64_t i, int64_t j) { return i * stride + j; });
+  if (stride == 1) return GatherRow(from, indices, count, extent, to, [](int64_t i, int64_t) { return i; });
+  return GatherRow(from, indices, count, extent, to, [stride](int64_t i, int64_t) { return i * stride; });
 }
 
 }  // namespace
@@ -71,16 +80,15 @@ void Gather(const GatherExtents& extents, const IndexList& indices, const void* 
   });
 }
 
-void GatherElements(std::span<const int64_t> data_dims, std::span<const int64_t> index_dims, size_t axis,
-                    const IndexList& indices, const void* data, void* target, size_t element_bytes, ThreadPool& pool) {
+Status GatherElements(std::span<const int64_t> data_dims, std::span<const int64_t> index_dims, size_t axis,
+                      const IndexList& indices, const void* data, void* target, size_t element_bytes,
+                      ThreadPool& pool) {
   const size_t last = index_dims.size() - 1;
   const SmallDims strides = DenseStrides(data_dims);
-  const int64_t row = index_dims[last];
-  if (indices.count == 0) return;
-  DispatchSize(element_bytes, [&](auto tag) {
-    using T = typename decltype(tag)::Type;
-    const T* from = static_cast<const T*>(data);
-    T* to = static_cast<T*>(target);
+  const int64_t row = index_dims[last], extent = data_dims[axis], step = axis == last ? 0 : 1;
+  if (indices.count == 0) return {};
+  std::atomic<bool> outside{false};
+  const auto gather = [&](auto* from, const auto* positions, auto* to) {
     pool.ParallelFor(indices.count / row, kGrainBytes / 16 / row + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         int64_t base = 0, rest = i;
@@ -88,44 +96,54 @@ void GatherElements(std::span<const int64_t> data_dims, std::span<const int64_t>
           if (d != axis) base += rest % index_dims[d] * strides[d];
           rest /= index_dims[d];
         }
-        const int64_t step = axis == last ? 0 : 1;
-        if (indices.dtype == DType::kInt32)
-          GatherRow(from + base, static_cast<const int32_t*>(indices.data) + i * row, row, data_dims[axis],
-                    strides[axis], step, to + i * row);
-        else
-          GatherRow(from + base, static_cast<const int64_t*>(indices.data) + i * row, row, data_dims[axis],
-                    strides[axis], step, to + i * row);
+        if (!GatherRow(from + base, positions + i * row, row, extent, strides[axis], step, to + i * row))
+          return outside.store(true, std::memory_order_relaxed);
       }
     });
+  };
+  DispatchSize(element_bytes, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    if (indices.dtype == DType::kInt32)
+      gather(static_cast<const T*>(data), static_cast<const int32_t*>(indices.data), static_cast<T*>(target));
+    else
+      gather(static_cast<const T*>(data), static_cast<const int64_t*>(indices.data), static_cast<T*>(target));
   });
+  return outside.load() ? CheckIndices(indices, extent, axis) : Status();
 }
 
 Status GatherND(std::span<const int64_t> data_dims, const GatherTuples& tuples, const IndexList& indices,
                 const void* data, void* target, size_t element_bytes, ThreadPool& pool) {
-  const int64_t tuple = static_cast<int64_t>(tuples.tuple);
-  for (int64_t i = 0; i < indices.count; ++i) {
-    const size_t axis = tuples.batch_dims + static_cast<size_t>(i % tuple);
-    DEPUTY_RETURN_IF_ERROR(CheckIndex(indices[i], data_dims[axis], axis));
-  }
   const SmallDims strides = DenseStrides(data_dims);
   const size_t after = tuples.batch_dims + tuples.tuple;
   int64_t slice = 1, batch = 1;
   for (size_t d = after; d < data_dims.size(); ++d) slice *= data_dims[d];
   for (size_t d = tuples.batch_dims; d < data_dims.size(); ++d) batch *= data_dims[d];
-  if (slice == 0) return {};
-  const int64_t block = slice * static_cast<int64_t>(element_bytes);
+  const int64_t tuple = static_cast<int64_t>(tuples.tuple), block = slice * static_cast<int64_t>(element_bytes);
   const char* from = static_cast<const char*>(data);
   char* to = static_cast<char*>(target);
-  pool.ParallelFor(tuples.batches * tuples.tuples_per_batch, kGrainBytes / block + 1, [&](int64_t begin, int64_t end) {
+  std::atomic<bool> outside{false};
+  const auto gather = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t offset = i / tuples.tuples_per_batch * batch;
       for (size_t t = 0; t < tuples.tuple; ++t) {
         const size_t axis = tuples.batch_dims + t;
-        offset += Resolve(indices[i * tuple + static_cast<int64_t>(t)], data_dims[axis]) * strides[axis];
+        const int64_t index = Resolve(indices[i * tuple + static_cast<int64_t>(t)], data_dims[axis]);
+        if (index < 0 || index >= data_dims[axis]) {
+          outside.store(true, std::memory_order_relaxed);
+          return;
+        }
+        offset += index * strides[axis];
       }
-      std::memcpy(to + i * block, from + offset * static_cast<int64_t>(element_bytes), static_cast<size_t>(block));
+      if (block != 0)
+        std::memcpy(to + i * block, from + offset * static_cast<int64_t>(element_bytes), static_cast<size_t>(block));
     }
-  });
+  };
+  pool.ParallelFor(tuples.batches * tuples.tuples_per_batch, kGrainBytes / std::max<int64_t>(block, 16) + 1, gather);
+  if (!outside.load()) return {};
+  for (int64_t i = 0; i < indices.count; ++i) {
+    const size_t axis = tuples.batch_dims + static_cast<size_t>(i % tuple);
+    DEPUTY_RETURN_IF_ERROR(CheckIndex(indices[i], data_dims[axis], axis));
+  }
   return {};
 }
 

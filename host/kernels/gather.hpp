@@ -35,9 +35,9 @@ void Gather(const GatherExtents& extents, const IndexList& indices, const void* 
             size_t element_bytes, ThreadPool& pool);
 
 // target[i0,..,in] = data[i0,..,indices[i0,..,in],..,in], the index standing at `axis`. No extent of the indices but
-// that of the axis is larger than the data's. The indices have been checked.
-void GatherElements(std::span<const int64_t> data_dims, std::span<const int64_t> index_dims, size_t axis,
-                    const IndexList& indices, const void* data, void* target, size_t element_bytes, ThreadPool& pool);
+// that of the axis is larger than the data's. Checks the indices itself.
+Status GatherElements(std::span<const int64_t> data_dims, std::span<const int64_t> index_dims, size_t axis,
+                      const IndexList& indices, const void* data, void* target, size_t element_bytes, ThreadPool& pool);
 
 // GatherND: the indices are tuples, [batches..., tuples per batch, tuple]; each names a slice of `data` behind its
 // `batch_dims` leading dimensions. Checks the indices itself.

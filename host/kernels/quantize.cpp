@@ -134,6 +134,24 @@ bool DequantizeStorage(const ScaleLayout& layout, DType source_type, const void*
   return true;
 }
 
+// Cover the range of the elements and zero.
+void ChooseScale(const float* x, int64_t count, float& scale, uint8_t& zero_point) {
+  // Several extremes side by side: one after the other, each would wait for the one before.
+  constexpr int64_t kLanes = 16;
+  float lows[kLanes] = {}, highs[kLanes] = {};
+  const auto widen = [&](int64_t lane, float value) {
+    lows[lane] = std::min(lows[lane], value);
+    highs[lane] = std::max(highs[lane], value);
+  };
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    for (int64_t lane = 0; lane < kLanes; ++lane) widen(lane, x[i + lane]);
+  for (; i < count; ++i) widen(0, x[i]);
+  const float low = *std::min_element(lows, lows + kLanes), high = *std::max_element(highs, highs + kLanes);
+  scale = high == low ? 1.0f : (high - low) / 255.0f;
+  zero_point = static_cast<uint8_t>(std::clamp(std::nearbyint(-low / scale), 0.0f, 255.0f));
+}
+
 }  // namespace
 
 bool QuantizeStorage(const ScaleLayout& layout, DType source_type, const void* source, const float* scales,
@@ -256,6 +274,20 @@ bool Requantize(const ScaleLayout& layout, const int32_t* sums, const float* mul
             RoundInto<T>(static_cast<float>(sums[piece.first + i]) * multipliers[piece.scale + i * piece.step], zero);
     });
   });
+}
+
+void QuantizeDynamically(const float* source, int64_t count, uint8_t* target, float& scale, uint8_t& zero_point,
+                         ThreadPool& pool) {
+  ChooseScale(source, count, scale, zero_point);
+  const ScaleLayout layout{1, 1, count, 0, 1, 0, 0};
+  Quantize(layout, DType::kFloat32, source, &scale, DType::kUint8, &zero_point, target, pool);
+}
+
+void ScaleSums(const int32_t* sums, const float* multipliers, const float* bias, int64_t count, float* target) {
+  if (bias == nullptr)
+    for (int64_t i = 0; i < count; ++i) target[i] = static_cast<float>(sums[i]) * multipliers[i];
+  else
+    for (int64_t i = 0; i < count; ++i) target[i] = static_cast<float>(sums[i]) * multipliers[i] + bias[i];
 }
 
 }  // namespace deputy::host

@@ -20,6 +20,10 @@ bool Quantize(const ScaleLayout& layout, DType source_type, const void* source, 
 bool QuantizeStorage(const ScaleLayout& layout, DType source_type, const void* source, const float* scales,
                      DType target_type, const void* zero_points, bool saturate, void* target, ThreadPool& pool);
 
+// To uint8, with a scale and a zero point that cover the range of the elements and zero.
+void QuantizeDynamically(const float* source, int64_t count, uint8_t* target, float& scale, uint8_t& zero_point,
+                         ThreadPool& pool);
+
 // real = (integer - zero point) * scale, rounded to the target's type; also from int32 and from storage types.
 bool Dequantize(const ScaleLayout& layout, DType source_type, const void* source, const float* scales,
                 const void* zero_points, DType target_type, void* target, ThreadPool& pool);
@@ -36,5 +40,8 @@ void PairUp(int64_t outer, int64_t extent, int64_t inner, const int16_t* source,
 // target = round(sum * multiplier) + zero point, of one zero point.
 bool Requantize(const ScaleLayout& layout, const int32_t* sums, const float* multipliers, DType target_type,
                 const void* zero_point, void* target, ThreadPool& pool);
+
+// target = sum * multiplier + bias; no bias: null.
+void ScaleSums(const int32_t* sums, const float* multipliers, const float* bias, int64_t count, float* target);
 
 }  // namespace deputy::host

@@ -23,7 +23,9 @@
 
 #if defined(__SANITIZE_ADDRESS__)
 // What is too large for the machine is no memory, as it is without the sanitizer.
-extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1:max_allocation_size_mb=1024"; }
+extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
+  return "allocator_may_return_null=1:max_allocation_size_mb=1024";
+}
 #endif
 
 namespace deputy::conformance {

@@ -44,10 +44,8 @@ Status RunGatherElements(const KernelArgs& args, int64_t axis_attribute) {
     return Error(StatusCode::kInvalidArgument, "indices {} do not fit data {}", ShapeToString(positions.dims()),
                  ShapeToString(data.dims()));
   DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), data.dtype(), positions.dims()));
-  DEPUTY_RETURN_IF_ERROR(CheckIndices(indices, data.dim(axis), axis));
-  GatherElements(data.dims(), positions.dims(), axis, indices, data.data<char>(), args.output(0).data<char>(), element,
-                 args.pool);
-  return {};
+  return GatherElements(data.dims(), positions.dims(), axis, indices, data.data<char>(), args.output(0).data<char>(),
+                        element, args.pool);
 }
 
 Status RunGatherND(const KernelArgs& args, int64_t batch_dims) {

@@ -1,7 +1,4 @@
 // QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear on the CPU.
-#include <algorithm>
-#include <cmath>
-
 #include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/quantized.hpp"
@@ -66,24 +63,6 @@ Status CannotQuantize(DType from, DType to) {
   return Error(StatusCode::kNotSupported, "no conversion with scales from {} to {}", NameOf(from), NameOf(to));
 }
 
-// One scale and zero point that cover the range of the elements and zero.
-void ChooseScale(const float* x, int64_t count, float& scale, uint8_t& zero_point) {
-  // Several extremes side by side: one after the other, each would wait for the one before.
-  constexpr int64_t kLanes = 16;
-  float lows[kLanes] = {}, highs[kLanes] = {};
-  const auto widen = [&](int64_t lane, float value) {
-    lows[lane] = std::min(lows[lane], value);
-    highs[lane] = std::max(highs[lane], value);
-  };
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (int64_t lane = 0; lane < kLanes; ++lane) widen(lane, x[i + lane]);
-  for (; i < count; ++i) widen(0, x[i]);
-  const float low = *std::min_element(lows, lows + kLanes), high = *std::max_element(highs, highs + kLanes);
-  scale = high == low ? 1.0f : (high - low) / 255.0f;
-  zero_point = static_cast<uint8_t>(std::clamp(std::nearbyint(-low / scale), 0.0f, 255.0f));
-}
-
 }  // namespace
 
 KernelResult MakeQuantizeLinear(const KernelSpec& spec) {
@@ -126,14 +105,8 @@ KernelResult MakeDynamicQuantizeLinear(const KernelSpec& spec) {
     DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), DType::kUint8, x.dims()));
     DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(1), DType::kFloat32, {}));
     DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(2), DType::kUint8, {}));
-    float scale = 1;
-    uint8_t zero_point = 0;
-    ChooseScale(x.data<float>(), x.element_count(), scale, zero_point);
-    *args.output(1).data<float>() = scale;
-    *args.output(2).data<uint8_t>() = zero_point;
-    const ScaleLayout layout{1, 1, x.element_count(), 0, 1, 0, 0};
-    Quantize(layout, x.dtype(), x.data<void>(), &scale, DType::kUint8, &zero_point, args.output(0).data<void>(),
-             args.pool);
+    QuantizeDynamically(x.data<float>(), x.element_count(), args.output(0).data<uint8_t>(),
+                        *args.output(1).data<float>(), *args.output(2).data<uint8_t>(), args.pool);
     return {};
   });
 }

@@ -5,12 +5,12 @@
 
 #include "base/aligned.hpp"
 #include "cpu/makers.hpp"
+#include "cpu/ops/integer_product.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/quantized.hpp"
 #include "cpu/ops/typed.hpp"
 #include "graph/inference/windows.hpp"
 #include "kernels/convolution.hpp"
-#include "kernels/matrix_product.hpp"
 #include "kernels/quantize.hpp"
 #include "tensor/shape.hpp"
 
@@ -169,68 +169,22 @@ Status RunConvolution(const KernelArgs& args, const OperandIndices& at, const Co
   return Finish(args, at, 1, sums, reinterpret_cast<float*>(base + scales_at));
 }
 
-Status CannotMultiply(const ConstView& a, const ConstView& b) {
-  return Error(StatusCode::kInvalidArgument, "shapes {} and {} do not multiply", ShapeToString(a.dims()),
-               ShapeToString(b.dims()));
-}
-
-Result<BatchedProduct<Int16Pair>> PlanProduct(const ConstView& a, const ConstView& b, const MutableView& c) {
-  BatchedProduct<Int16Pair> product;
-  if (a.rank() == 0 || b.rank() == 0) return CannotMultiply(a, b);
-  const bool row = a.rank() == 1, column = b.rank() == 1;
-  linalg::GemmArgs<Int16Pair>& matrices = product.matrices;
-  matrices.m = row ? 1 : a.dim(a.rank() - 2);
-  matrices.k = matrices.lda = a.dim(a.rank() - 1);
-  matrices.n = matrices.ldb = matrices.ldc = column ? 1 : b.dim(b.rank() - 1);
-  if (matrices.k != (column ? b.dim(0) : b.dim(b.rank() - 2))) return CannotMultiply(a, b);
-  product.a_batch = a.dims().first(row ? 0 : a.rank() - 2);
-  product.b_batch = b.dims().first(column ? 0 : b.rank() - 2);
-  const size_t matrix_axes = (row ? 0u : 1u) + (column ? 0u : 1u);
-  const size_t batch_axes = std::max(product.a_batch.size(), product.b_batch.size());
-  if (c.rank() != batch_axes + matrix_axes) return CannotMultiply(a, b);
-  product.c_batch = c.dims().first(batch_axes);
-  bool fits = (row || c.dim(batch_axes) == matrices.m) && (column || c.dim(c.rank() - 1) == matrices.n);
-  for (size_t i = 1; i <= batch_axes; ++i) {
-    const auto extent = [i](std::span<const int64_t> dims) { return i <= dims.size() ? dims[dims.size() - i] : 1; };
-    const int64_t x = extent(product.a_batch), y = extent(product.b_batch);
-    fits = fits && (x == y || x == 1 || y == 1) && product.c_batch[batch_axes - i] == (x == 1 ? y : x);
-  }
-  if (!fits) return CannotMultiply(a, b);
-  return product;
-}
-
-Status RunProduct(const KernelArgs& args, const OperandIndices& at) {
-  const ConstView a = args.input(at.x), b = args.input(at.w);
-  DEPUTY_RETURN_IF_ERROR(ElementBytes(a).status());
-  DEPUTY_RETURN_IF_ERROR(ElementBytes(b).status());
-  DEPUTY_ASSIGN_OR_RETURN(BatchedProduct<Int16Pair> product, PlanProduct(a, b, args.output(0)));
-  linalg::GemmArgs<Int16Pair>& matrices = product.matrices;
-  const int64_t depth = matrices.k;
-  matrices.k = matrices.lda = (depth + 1) / 2;
-  const int64_t a_rows = ElementCount(product.a_batch) * matrices.m, b_batch = ElementCount(product.b_batch);
+Status RunProduct(const KernelArgs& args, const OperandIndices& at, const Tensor& packed) {
+  DEPUTY_ASSIGN_OR_RETURN(const ByteMatrices a, ReadByteMatrices(args, at.x, at.x_zero));
+  DEPUTY_ASSIGN_OR_RETURN(const ByteMatrices b, ReadByteMatrices(args, at.w, at.w_zero));
+  const std::span<const int64_t> c = args.output(0).dims();
+  DEPUTY_ASSIGN_OR_RETURN(const IntegerProduct product, IntegerProduct::Plan(a, b, c, args.pool));
   Arena arena;
   const int64_t scales =
       at.w_scale == kNowhere || !args.input(at.w_scale).present() ? 1 : args.input(at.w_scale).element_count();
-  const size_t wide_at = arena.Reserve(std::max(a.element_count(), b.element_count()), sizeof(int16_t));
-  const size_t a_at = arena.Reserve(a_rows * matrices.k, sizeof(Int16Pair));
-  const size_t b_at = arena.Reserve(b_batch * matrices.k * matrices.n, sizeof(Int16Pair));
-  const size_t c_at = arena.Reserve(at.y_scale == kNowhere ? 0 : ElementCount(args.output(0).dims()), sizeof(int32_t));
+  const size_t c_at = arena.Reserve(at.y_scale == kNowhere ? 0 : ElementCount(c), sizeof(int32_t));
   const size_t scales_at = arena.Reserve(scales, sizeof(float));
-  const size_t workspace_at = arena.Reserve(static_cast<int64_t>(BatchWorkspace(product, args.pool)), 1);
-  DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(arena.bytes()));
+  const size_t workspace_at = arena.bytes();
+  DEPUTY_ASSIGN_OR_RETURN(void* const memory,
+                          args.scratch.Get(workspace_at + product.workspace_bytes(!packed.empty())));
   char* const base = static_cast<char*>(memory);
-  int16_t* const wide = reinterpret_cast<int16_t*>(base + wide_at);
-  Int16Pair* const left = reinterpret_cast<Int16Pair*>(base + a_at);
-  Int16Pair* const right = reinterpret_cast<Int16Pair*>(base + b_at);
-  DEPUTY_RETURN_IF_ERROR(Widen(args, at.x, at.x_zero, a.rank() == 1 ? 0 : -2, wide));
-  PairUp(a_rows, depth, 1, wide, left, args.pool);
-  DEPUTY_RETURN_IF_ERROR(Widen(args, at.w, at.w_zero, -1, wide));
-  PairUp(b_batch, depth, matrices.n, wide, right, args.pool);
   DEPUTY_ASSIGN_OR_RETURN(int32_t* const sums, SumsOf(args, at, base + c_at));
-  matrices.a = left;
-  matrices.b = right;
-  matrices.c = reinterpret_cast<Int16Pair*>(sums);
-  MultiplyBatch(product, base + workspace_at, args.pool);
+  DEPUTY_RETURN_IF_ERROR(product.Compute(a, b, packed.data(), sums, base + workspace_at, args.pool));
   return Finish(args, at, -1, sums, reinterpret_cast<float*>(base + scales_at));
 }
 
@@ -244,7 +198,8 @@ KernelResult MakeConvolution(const KernelSpec& spec, const OperandIndices& at) {
 
 KernelResult MakeProduct(const KernelSpec& spec, const OperandIndices& at) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
-  return KernelOf([at](const KernelArgs& args) { return RunProduct(args, at); });
+  DEPUTY_ASSIGN_OR_RETURN(const Tensor packed, PackRight(spec, at.w, at.w_zero));
+  return KernelOf([at, packed](const KernelArgs& args) { return RunProduct(args, at, packed); });
 }
 
 }  // namespace

@@ -94,6 +94,9 @@ Status InferMicrosoft_MatMulNBits(InferenceContext& context) {
   if (type.ranked && type.dims.empty()) return Error(StatusCode::kModel, "a scalar cannot be an input of a product");
   if (type.ranked && !MergeDim(type.dims.back(), rows).ok())
     return Error(StatusCode::kModel, "{} columns meet {} rows", type.dims.back(), rows);
+  const ValueType& packed = context.input(1);
+  if (packed.ranked && !packed.dims.empty() && !MergeDim(packed.dims[0], columns).ok())
+    return Error(StatusCode::kModel, "N is {} where B holds {} columns", columns, packed.dims[0]);
   if (type.ranked) type.dims.back() = columns;
   context.SetOutput(0, std::move(type));
   return {};

@@ -15,9 +15,10 @@ Status AlignFrom(NodeRewrite& node, int64_t axis, std::string_view what) {
                  "{} version {} broadcasts from axis {} on, which is gone since opset 7, and the ranks are not known",
                  node.primitive().op_type(), node.version(), axis);
   const int64_t rank = static_cast<int64_t>(b.dims.size());
-  const int64_t behind = static_cast<int64_t>(a.dims.size()) - axis - rank;
-  if (axis < 0 || behind < 0)
+  const int64_t latest = static_cast<int64_t>(a.dims.size()) - rank;
+  if (axis < 0 || axis > latest)
     return Error(StatusCode::kModel, "operands of rank {} and {} do not meet at axis {}", a.dims.size(), rank, axis);
+  const int64_t behind = latest - axis;
   if (behind == 0) return {};
   if (const Tensor* constant = node.constant(1)) {
     Shape shape = constant->shape();

@@ -29,7 +29,7 @@ class NodeRewrite {
   int32_t version() const { return node_.primitive.since_version(); }
 
   bool has_input(size_t i) const { return i < node_.inputs.size() && node_.inputs[i] != kNone; }
-  ValueId input(size_t i) const { return node_.inputs[i]; }
+  ValueId input(size_t i) const { return has_input(i) ? node_.inputs[i] : kNone; }
   // Nothing known for an input that is left out.
   ValueType input_type(size_t i) const;
   const Tensor* constant(size_t i) const;

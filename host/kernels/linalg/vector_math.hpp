@@ -31,7 +31,7 @@ namespace deputy::host {
   const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
   const float p = ExpPolynomial(r) * r * r + r + 1.0f;
   // The power is applied in two halves: 2^128 and 2^-150 have no float of their own.
-  const int32_t half = power / 2;
+  const int32_t half = power >> 1;
   const float first = __builtin_bit_cast(float, (static_cast<uint32_t>(half) + 127u) << 23);
   const float second = __builtin_bit_cast(float, (static_cast<uint32_t>(power - half) + 127u) << 23);
   return p * first * second;
@@ -48,7 +48,7 @@ namespace deputy::host {
       static_cast<int32_t>(__builtin_bit_cast(uint32_t, shifted) - __builtin_bit_cast(uint32_t, kShift));
   const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
   const float p = ExpPolynomial(r) * (r * r) + r;
-  const int32_t half = power / 2;
+  const int32_t half = power >> 1;
   const float first = __builtin_bit_cast(float, (static_cast<uint32_t>(half) + 127u) << 23);
   const float second = __builtin_bit_cast(float, (static_cast<uint32_t>(power - half) + 127u) << 23);
   const float scale = first * second;
@@ -58,18 +58,19 @@ namespace deputy::host {
   return power == 0 && x == 0 ? x : result;  // keeps the sign of zero
 }
 
-// Cephes tanhf: an odd polynomial near zero, otherwise from the exponential.
+// tanh(|x|) = t / (t + 2) with t = exp(2 |x|) - 1, computed as above; from 9.02 on it is 1.
 [[gnu::always_inline]] inline float VectorTanh(float x) {
   const float magnitude = __builtin_fabsf(x);
-  const float z = x * x;
-  float p = -5.70498872745e-3f;
-  p = p * z + 2.06390887954e-2f;
-  p = p * z - 5.37397155531e-2f;
-  p = p * z + 1.33314422036e-1f;
-  p = p * z - 3.33332819422e-1f;
-  const float near = p * z * magnitude + magnitude;
-  const float far = 1.0f - 2.0f / (VectorExp(magnitude + magnitude) + 1.0f);
-  return __builtin_copysignf(magnitude < 0.625f ? near : far, x);
+  const float bounded = (magnitude > 9.02f ? 9.02f : magnitude) * 2.0f;
+  constexpr float kShift = 12582912.0f;
+  const float shifted = bounded * 1.44269504088896341f + kShift;
+  const float n = shifted - kShift;
+  const uint32_t power = __builtin_bit_cast(uint32_t, shifted) - __builtin_bit_cast(uint32_t, kShift);
+  const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
+  const float p = ExpPolynomial(r) * (r * r) + r;
+  const float scale = __builtin_bit_cast(float, (power + 127u) << 23);
+  const float t = p * scale + (scale - 1.0f);
+  return __builtin_copysignf(t / (t + 2.0f), x);
 }
 
 // Below one erf(x) / x is a polynomial of x^2; above, exp(x^2) * erfc(x) is one of 1 / (x + 2). Both are Chebyshev

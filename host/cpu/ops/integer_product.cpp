@@ -1,0 +1,171 @@
+#include "cpu/ops/integer_product.hpp"
+
+#include <algorithm>
+
+#include "base/aligned.hpp"
+#include "cpu/ops/planned_kernel.hpp"
+#include "cpu/ops/typed.hpp"
+#include "kernels/quantize.hpp"
+#include "tensor/scale_layout.hpp"
+#include "tensor/shape.hpp"
+
+namespace deputy::host {
+namespace {
+
+using linalg::Int16Pair;
+
+enum class Side { kLeft, kRight };
+
+// One factor as a batch of matrices [rows, columns], as they are stored.
+struct Stored {
+  std::span<const int64_t> batch;
+  int64_t rows, columns;
+
+  Stored(const ByteMatrices& of, Side side) {
+    const size_t rank = of.dims.size();
+    batch = of.dims.first(rank < 2 ? 0 : rank - 2);
+    rows = rank >= 2 ? of.dims[rank - 2] : (side == Side::kLeft ? 1 : of.dims[0]);
+    columns = rank >= 2 || side == Side::kLeft ? of.dims[rank - 1] : 1;
+  }
+};
+
+Status DoNotMultiply(const ByteMatrices& a, const ByteMatrices& b) {
+  return Error(StatusCode::kInvalidArgument, "shapes {} and {} do not multiply", ShapeToString(a.dims),
+               ShapeToString(b.dims));
+}
+
+int64_t Pairs(int64_t depth) { return depth / 2 + depth % 2; }
+
+// Without zero points, in pairs along what is summed. `wide` has room for all elements.
+Status Pack(const ByteMatrices& of, Side side, int16_t* wide, Int16Pair* pairs, ThreadPool& pool) {
+  ScaleLayout layout{1, 1, ElementCount(of.dims), 0, 1, 0, 0};
+  if (of.zeros != nullptr) {
+    // One for each row of the left factor, for each column of the right one.
+    const bool last = (side == Side::kRight) != of.turned || of.dims.size() == 1;
+    Result<ScaleLayout> found = LayOutScales(of.dims, of.zero_dims, last ? -1 : -2, 0);
+    if (!found.ok()) return std::move(found).status().WithCode(StatusCode::kNotSupported);
+    layout = *found;
+  }
+  if (!SubtractZeroPoints(layout, of.dtype, of.data, of.zeros, wide, pool))
+    return Error(StatusCode::kNotSupported, "a product of {}", NameOf(of.dtype));
+  const Stored stored(of, side);
+  const int64_t count = ElementCount(stored.batch);
+  if ((side == Side::kLeft) != of.turned)
+    PairUp(count * stored.rows, stored.columns, 1, wide, pairs, pool);
+  else
+    PairUp(count, stored.rows, stored.columns, wide, pairs, pool);
+  return {};
+}
+
+int64_t PairsOf(const ByteMatrices& of, Side side) {
+  const Stored stored(of, side);
+  const bool along_rows = (side == Side::kLeft) != of.turned;
+  const int64_t one = along_rows ? stored.rows * Pairs(stored.columns) : Pairs(stored.rows) * stored.columns;
+  return ElementCount(stored.batch) * one;
+}
+
+}  // namespace
+
+Result<ByteMatrices> ReadByteMatrices(const KernelArgs& args, size_t input, size_t zero_input, bool turned) {
+  const ConstView x = args.input(input), zeros = args.input(zero_input);
+  DEPUTY_RETURN_IF_ERROR(ElementBytes(x).status());
+  if (zeros.present()) DEPUTY_RETURN_IF_ERROR(CheckTyped(zeros, x.dtype()));
+  return ByteMatrices{x.dtype(),
+                      x.dims(),
+                      x.data<void>(),
+                      zeros.present() ? zeros.data<void>() : nullptr,
+                      zeros.present() ? zeros.dims() : std::span<const int64_t>(),
+                      turned};
+}
+
+Result<IntegerProduct> IntegerProduct::Plan(const ByteMatrices& a, const ByteMatrices& b, std::span<const int64_t> c,
+                                            const ThreadPool& pool) {
+  const bool row = a.dims.size() == 1, column = b.dims.size() == 1;
+  if (a.dims.empty() || b.dims.empty() || (a.turned && row) || (b.turned && column)) return DoNotMultiply(a, b);
+  const Stored left(a, Side::kLeft), right(b, Side::kRight);
+  IntegerProduct plan;
+  linalg::GemmArgs<Int16Pair>& matrices = plan.product_.matrices;
+  const int64_t depth = a.turned ? left.rows : left.columns;
+  if (depth != (b.turned ? right.columns : right.rows)) return DoNotMultiply(a, b);
+  matrices.m = a.turned ? left.columns : left.rows;
+  matrices.n = b.turned ? right.rows : right.columns;
+  matrices.k = Pairs(depth);
+  matrices.transpose_a = a.turned;
+  matrices.transpose_b = b.turned;
+  matrices.lda = a.turned ? matrices.m : matrices.k;
+  matrices.ldb = b.turned ? matrices.k : matrices.n;
+  matrices.ldc = matrices.n;
+  plan.product_.a_batch = left.batch;
+  plan.product_.b_batch = right.batch;
+  SmallDims wanted;
+  for (size_t i = std::max(left.batch.size(), right.batch.size()); i > 0; --i) {
+    const auto extent = [i](std::span<const int64_t> dims) { return i <= dims.size() ? dims[dims.size() - i] : 1; };
+    const int64_t x = extent(left.batch), y = extent(right.batch);
+    if (x != y && x != 1 && y != 1) return DoNotMultiply(a, b);
+    wanted.push_back(x == 1 ? y : x);
+  }
+  plan.product_.c_batch = c.first(std::min(c.size(), wanted.size()));
+  if (!row) wanted.push_back(matrices.m);
+  if (!column) wanted.push_back(matrices.n);
+  DEPUTY_RETURN_IF_ERROR(CheckDims(c, {wanted.data(), wanted.size()}, "the output"));
+  plan.a_count_ = ElementCount(a.dims);
+  plan.b_count_ = ElementCount(b.dims);
+  plan.a_pairs_ = PairsOf(a, Side::kLeft);
+  plan.b_pairs_ = PairsOf(b, Side::kRight);
+  plan.product_bytes_ = BatchWorkspace(plan.product_, pool);
+  return plan;
+}
+
+size_t IntegerProduct::workspace_bytes(bool packed_right) const {
+  const int64_t wide = packed_right ? a_count_ : std::max(a_count_, b_count_);
+  return AlignUp(static_cast<size_t>(wide) * sizeof(int16_t)) +
+         AlignUp(static_cast<size_t>(a_pairs_) * sizeof(Int16Pair)) +
+         AlignUp(packed_right ? 0 : static_cast<size_t>(b_pairs_) * sizeof(Int16Pair)) + product_bytes_;
+}
+
+Status IntegerProduct::Compute(const ByteMatrices& a, const ByteMatrices& b, const void* packed_right, int32_t* sums,
+                               void* workspace, ThreadPool& pool) const {
+  char* next = static_cast<char*>(workspace);
+  const auto take = [&next](int64_t count, size_t size) {
+    char* const begin = next;
+    next += AlignUp(static_cast<size_t>(count) * size);
+    return begin;
+  };
+  const int64_t most = packed_right != nullptr ? a_count_ : std::max(a_count_, b_count_);
+  int16_t* const wide = reinterpret_cast<int16_t*>(take(most, sizeof(int16_t)));
+  Int16Pair* const left = reinterpret_cast<Int16Pair*>(take(a_pairs_, sizeof(Int16Pair)));
+  DEPUTY_RETURN_IF_ERROR(Pack(a, Side::kLeft, wide, left, pool));
+  BatchedProduct<Int16Pair> product = product_;
+  product.matrices.a = left;
+  product.matrices.b = static_cast<const Int16Pair*>(packed_right);
+  if (packed_right == nullptr) {
+    Int16Pair* const right = reinterpret_cast<Int16Pair*>(take(b_pairs_, sizeof(Int16Pair)));
+    DEPUTY_RETURN_IF_ERROR(Pack(b, Side::kRight, wide, right, pool));
+    product.matrices.b = right;
+  }
+  product.matrices.c = reinterpret_cast<Int16Pair*>(sums);
+  MultiplyBatch(product, next, pool);
+  return {};
+}
+
+Result<Tensor> PackRight(const KernelSpec& spec, size_t input, size_t zero_input, bool turned) {
+  const Tensor* const b = spec.constant(input);
+  const Tensor* const zeros = spec.constant(zero_input);
+  const bool known = b != nullptr && (zeros != nullptr || !spec.has_input(zero_input));
+  if (!known || SizeOf(b->dtype()) != 1 || b->shape().empty() || (turned && b->shape().size() < 2)) return Tensor();
+  if (zeros != nullptr && zeros->dtype() != b->dtype()) return Tensor();
+  ByteMatrices matrices{b->dtype(), b->shape(), b->data(), nullptr, {}, turned};
+  if (zeros != nullptr) {
+    matrices.zeros = zeros->data();
+    matrices.zero_dims = zeros->shape();
+  }
+  const AlignedBytes wide = AllocateAligned(static_cast<size_t>(b->element_count()) * sizeof(int16_t));
+  if (wide == nullptr) return Error(StatusCode::kResourceExhausted, "out of memory while packing a constant factor");
+  DEPUTY_ASSIGN_OR_RETURN(Tensor packed, Tensor::Allocate(DType::kInt32, {PairsOf(matrices, Side::kRight)}));
+  ThreadPool alone(1);
+  const Status status = Pack(matrices, Side::kRight, reinterpret_cast<int16_t*>(wide.get()),
+                             static_cast<Int16Pair*>(packed.mutable_data()), alone);
+  return status.ok() ? packed : Tensor();
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,53 @@
+// Products of matrices of 8-bit integers, batched with numpy broadcasting: what MatMulInteger and its kin share.
+// Without their zero points the integers have 16 bits; these are multiplied in pairs, and the sums are int32, which
+// wrap.
+#pragma once
+
+#include "cpu/kernel.hpp"
+#include "kernels/matrix_product.hpp"
+#include "tensor/small_dims.hpp"
+
+namespace deputy::host {
+
+// Matrices along the last two axes of a tensor; of rank 1: a row on the left, a column on the right.
+struct ByteMatrices {
+  DType dtype = DType::kUndefined;  // uint8 or int8
+  std::span<const int64_t> dims;
+  const void* data = nullptr;
+  const void* zeros = nullptr;  // of the same type, null for none
+  std::span<const int64_t> zero_dims;
+  bool turned = false;  // stored the other way around
+};
+
+// Of an input and the zero points in another one, which may be left out. Fails unless both are stored as they should.
+Result<ByteMatrices> ReadByteMatrices(const KernelArgs& args, size_t input, size_t zero_input, bool turned = false);
+
+class IntegerProduct {
+ public:
+  // Fails, with the shapes, unless these multiply into `c`, whose memory must outlive the product.
+  static Result<IntegerProduct> Plan(const ByteMatrices& a, const ByteMatrices& b, std::span<const int64_t> c,
+                                     const ThreadPool& pool);
+
+  int64_t rows() const { return product_.matrices.m; }
+  int64_t columns() const { return product_.matrices.n; }
+  // To be aligned to 64. Without the right factor when it is packed already.
+  size_t workspace_bytes(bool packed_right) const;
+  // `packed_right` is what PackRight made of `b`, or null. The zero points of `a` are one, or one for each row; those
+  // of `b` one, or one for each column.
+  Status Compute(const ByteMatrices& a, const ByteMatrices& b, const void* packed_right, int32_t* sums, void* workspace,
+                 ThreadPool& pool) const;
+
+ private:
+  IntegerProduct() = default;
+
+  BatchedProduct<linalg::Int16Pair> product_;
+  int64_t a_count_ = 0, b_count_ = 0;  // elements
+  int64_t a_pairs_ = 0, b_pairs_ = 0;
+  size_t product_bytes_ = 0;
+};
+
+// A right factor that is the same in each run, with its zero points taken away; an empty tensor where the node's inputs
+// are not constant, or do not fit, which the run will say.
+Result<Tensor> PackRight(const KernelSpec& spec, size_t input, size_t zero_input, bool turned = false);
+
+}  // namespace deputy::host
