@@ -105,6 +105,11 @@ class CaseRun {
                                                          info.name)));
       inputs.push_back(input->is_tensor() ? Converted(input->tensor(), info) : *std::move(input));
     }
+    const fs::path surplus = DataFile(set, "input", inputs.size());
+    if (std::error_code error; fs::exists(surplus, error))
+      return Stop(Skip(std::move(result_), fmt::format("there is an {}, but the model has {} inputs: one with an "
+                                                       "initializer is a constant here",
+                                                       surplus.filename().string(), inputs.size())));
     std::vector<ModelValue> outputs;
     const Status status = Predict(inputs, outputs);
     if (!status.ok()) return Stop(Refused(std::move(result_), status));

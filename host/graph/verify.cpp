@@ -69,8 +69,10 @@ class Verifier {
     if (const OperatorInfo* info = InfoOf(node.kind())) {
       DEPUTY_RETURN_IF_ERROR(CheckCount("inputs", node.inputs.size(), info->min_inputs, info->max_inputs));
       DEPUTY_RETURN_IF_ERROR(CheckCount("outputs", node.outputs.size(), info->min_outputs, info->max_outputs));
-      // A Loop has places for its count and condition, which may be empty.
-      const size_t required = node.kind() == OpKind::kLoop ? 0 : info->min_inputs;
+      // A Loop has places for its count and condition, and Scan-8 one for lengths, which may be empty.
+      const bool may_begin_without =
+          node.kind() == OpKind::kLoop || (node.kind() == OpKind::kScan && node.primitive.since_version() < 9);
+      const size_t required = may_begin_without ? 0 : info->min_inputs;
       for (size_t i = 0; i < required; ++i)
         if (node.inputs[i] == kNone) return Error(StatusCode::kModel, "input {} is missing", i);
     }

@@ -149,7 +149,8 @@ void ChooseScale(const float* x, int64_t count, float& scale, uint8_t& zero_poin
   for (; i < count; ++i) widen(0, x[i]);
   const float low = *std::min_element(lows, lows + kLanes), high = *std::max_element(highs, highs + kLanes);
   scale = high == low ? 1.0f : (high - low) / 255.0f;
-  zero_point = static_cast<uint8_t>(std::clamp(std::nearbyint(-low / scale), 0.0f, 255.0f));
+  const float zero = std::nearbyint(-low / scale);  // NaN of an infinite range
+  zero_point = zero > 0 ? static_cast<uint8_t>(std::min(zero, 255.0f)) : uint8_t{0};
 }
 
 }  // namespace

@@ -90,6 +90,49 @@ uint8_t EncodeScale(double value, const Narrowing& how) {
 
 bool IsSmallInteger(DType dtype) { return IsPacked(dtype) && dtype != DType::kFloat4E2M1; }
 
+bool IsWhole(DType dtype) { return IsStorage(dtype) ? IsSmallInteger(dtype) : !IsFloating(dtype); }
+
+uint8_t Encode(DType dtype, double value, const Narrowing& how) { return EncodeStorage(dtype, value, how); }
+uint8_t Encode(DType dtype, int64_t value, const Narrowing&) {
+  return static_cast<uint8_t>(static_cast<uint64_t>(value) & ((1U << BitsOf(dtype)) - 1));
+}
+
+struct Conversion {
+  DType source_type;
+  const void* source;
+  DType target_type;
+  void* target;
+  int64_t count;
+};
+
+template <class Wide>
+bool CastThrough(DType wide_type, const Conversion& cast, const Narrowing& how, ThreadPool& pool) {
+  const DType source_type = cast.source_type, target_type = cast.target_type;
+  const ConvertFunction widen = IsStorage(source_type) ? nullptr : FindConvert(source_type, wide_type);
+  const ConvertFunction narrow = IsStorage(target_type) ? nullptr : FindConvert(wide_type, target_type);
+  if (!IsStorage(source_type) && widen == nullptr) return false;
+  if (!IsStorage(target_type) && narrow == nullptr) return false;
+  if (IsPacked(target_type)) ClearSpareBits(target_type, cast.count, cast.target);
+  const auto convert = [&](int64_t begin, int64_t end) {
+    Wide wide[kBlock];
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block * kBlock, length = std::min(kBlock, cast.count - first);
+      if (widen != nullptr)
+        widen(static_cast<const char*>(cast.source) + static_cast<size_t>(first) * SizeOf(source_type), wide, length);
+      else
+        for (int64_t i = 0; i < length; ++i)
+          wide[i] = static_cast<Wide>(DecodeStorage(source_type, CodeAt(source_type, cast.source, first + i)));
+      if (narrow != nullptr)
+        narrow(wide, static_cast<char*>(cast.target) + static_cast<size_t>(first) * SizeOf(target_type), length);
+      else
+        for (int64_t i = 0; i < length; ++i)
+          SetCode(target_type, cast.target, first + i, Encode(target_type, wide[i], how));
+    }
+  };
+  pool.ParallelFor((cast.count + kBlock - 1) / kBlock, 16, convert);
+  return true;
+}
+
 }  // namespace
 
 uint8_t EncodeStorage(DType dtype, double value, const Narrowing& how) {
@@ -103,29 +146,9 @@ uint8_t EncodeStorage(DType dtype, double value, const Narrowing& how) {
 
 bool CastStorage(DType source_type, const void* source, DType target_type, void* target, int64_t count,
                  const Narrowing& how, ThreadPool& pool) {
-  const ConvertFunction widen = IsStorage(source_type) ? nullptr : FindConvert(source_type, DType::kFloat64);
-  const ConvertFunction narrow = IsStorage(target_type) ? nullptr : FindConvert(DType::kFloat64, target_type);
-  if (!IsStorage(source_type) && widen == nullptr) return false;
-  if (!IsStorage(target_type) && narrow == nullptr) return false;
-  const int64_t blocks = (count + kBlock - 1) / kBlock;
-  if (IsPacked(target_type)) ClearSpareBits(target_type, count, target);
-  pool.ParallelFor(blocks, 16, [&](int64_t begin, int64_t end) {
-    double wide[kBlock];
-    for (int64_t block = begin; block < end; ++block) {
-      const int64_t first = block * kBlock, length = std::min(kBlock, count - first);
-      if (widen != nullptr)
-        widen(static_cast<const char*>(source) + static_cast<size_t>(first) * SizeOf(source_type), wide, length);
-      else
-        for (int64_t i = 0; i < length; ++i)
-          wide[i] = double{DecodeStorage(source_type, CodeAt(source_type, source, first + i))};
-      if (narrow != nullptr)
-        narrow(wide, static_cast<char*>(target) + static_cast<size_t>(first) * SizeOf(target_type), length);
-      else
-        for (int64_t i = 0; i < length; ++i)
-          SetCode(target_type, target, first + i, EncodeStorage(target_type, wide[i], how));
-    }
-  });
-  return true;
+  if (IsWhole(source_type) && IsWhole(target_type))
+    return CastThrough<int64_t>(DType::kInt64, {source_type, source, target_type, target, count}, how, pool);
+  return CastThrough<double>(DType::kFloat64, {source_type, source, target_type, target, count}, how, pool);
 }
 
 void ClearSpareBits(DType dtype, int64_t count, void* packed) {

@@ -1,5 +1,5 @@
-// Conversion from and to the storage types: floats of 4 and 8 bits, integers of 2 and 4 bits. Everything passes through
-// double, which holds whatever a tensor has but the largest 64-bit integers.
+// Conversion from and to the storage types: floats of 4 and 8 bits, integers of 2 and 4 bits. Integers pass through
+// int64 to other integers, everything else through double.
 #pragma once
 
 #include <cstdint>

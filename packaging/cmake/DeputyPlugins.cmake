@@ -25,10 +25,7 @@ if(CMAKE_TOOLCHAIN_FILE)
 endif()
 list(JOIN DEPUTY_PLUGINS "|" plugins_joined)
 
-set(sanitizer_flags "")
-if(DEPUTY_SANITIZE)
-  set(sanitizer_flags "-fsanitize=${DEPUTY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all")
-endif()
+list(JOIN DEPUTY_SANITIZER_OPTIONS " " sanitizer_flags)
 ExternalProject_Add(
   deputy_plugins
   SOURCE_DIR ${PROJECT_SOURCE_DIR}/plugins

@@ -82,6 +82,11 @@ bool SameLayout(const memory::desc& a, const memory::desc& b) {
 
 bool IsPlain(const memory::desc& desc) { return SameLayout(desc, Plain(desc.dims(), desc.data_type())); }
 
+bool IsPadded(const memory::desc& desc) {
+  const dnnl_memory_desc_t& data = desc.data;
+  return !std::equal(data.dims, data.dims + data.ndims, data.padded_dims);
+}
+
 memory::desc WithType(memory::desc desc, memory::data_type type) {
   desc.data.data_type = memory::convert_to_c(type);
   return desc;

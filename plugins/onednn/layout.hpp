@@ -37,6 +37,8 @@ bool IsDense(const memory::desc& desc);
 // The same element at the same place; strides of extents of 1 do not count.
 bool SameLayout(const memory::desc& a, const memory::desc& b);
 bool IsPlain(const memory::desc& desc);
+// Blocks of which the last is not full.
+bool IsPadded(const memory::desc& desc);
 
 // The same places for elements of another type.
 memory::desc WithType(memory::desc desc, memory::data_type type);

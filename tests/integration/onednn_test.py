@@ -179,6 +179,26 @@ class Answers(Runs):
                 z = m.add("ConvTranspose", "x", m.floats(4, 3, kernel, kernel), m.floats(3), **attributes)
                 self.check(m.bytes([2, 4, 4, 5], y, m.add("Sigmoid", z)), share="cpu           0")
 
+    # oneDNN 2.6 does not read what is per channel as it should where there is nothing but channels.
+    def test_scales_and_shifts_of_channels_without_space(self):
+        for extents in ([1], [1, 1], [2, 1], [1, 1, 1]):
+            with self.subTest(extents=extents):
+                m = Model()
+                ones = [1] * len(extents)
+                y = m.add("Add", m.add("Mul", "x", m.floats(1, 3, *ones)), m.floats(1, 3, *ones))
+                self.check(m.bytes([2, 3, *extents], [2, 3, *extents], m.add("Relu", y)))
+
+    # Their results have channels in blocks that are not full.
+    def test_arithmetic_and_functions_behind_transposed_convolutions(self):
+        for extents in ([1], [5], [4, 5], [2, 2, 3]):
+            for function in ("Tanh", "Relu"):
+                with self.subTest(extents=extents, function=function):
+                    m = Model()
+                    pads = [1] * (2 * len(extents))
+                    y = m.add("ConvTranspose", "x", m.floats(3, 3, *([3] * len(extents))), pads=pads)
+                    y = m.add(function, m.add("Mul", y, m.floats(2, 3, *extents)))
+                    self.check(m.bytes([2, 3, *extents], [2, 3, *extents], y))
+
     def test_resized_and_joined(self):
         m = Model()
         small = m.add("Conv", "x", m.floats(4, 3, 1, 1))

@@ -6,8 +6,8 @@
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/typed.hpp"
 #include "kernels/quantize.hpp"
-#include "tensor/scale_layout.hpp"
 #include "tensor/shape.hpp"
+#include "tensor/small_dims.hpp"
 
 namespace deputy::host {
 namespace {
@@ -40,11 +40,7 @@ int64_t Pairs(int64_t depth) { return depth / 2 + depth % 2; }
 Status Pack(const ByteMatrices& of, Side side, int16_t* wide, Int16Pair* pairs, ThreadPool& pool) {
   ScaleLayout layout{1, 1, ElementCount(of.dims), 0, 1, 0, 0};
   if (of.zeros != nullptr) {
-    // One for each row of the left factor, for each column of the right one.
-    const bool last = (side == Side::kRight) != of.turned || of.dims.size() == 1;
-    Result<ScaleLayout> found = LayOutScales(of.dims, of.zero_dims, last ? -1 : -2, 0);
-    if (!found.ok()) return std::move(found).status().WithCode(StatusCode::kNotSupported);
-    layout = *found;
+    DEPUTY_ASSIGN_OR_RETURN(layout, LayOutMatrixScales(of.dims, of.zero_dims, (side == Side::kRight) != of.turned));
   }
   if (!SubtractZeroPoints(layout, of.dtype, of.data, of.zeros, wide, pool))
     return Error(StatusCode::kNotSupported, "a product of {}", NameOf(of.dtype));
@@ -65,6 +61,23 @@ int64_t PairsOf(const ByteMatrices& of, Side side) {
 }
 
 }  // namespace
+
+Result<ScaleLayout> LayOutMatrixScales(std::span<const int64_t> dims, std::span<const int64_t> scale_dims,
+                                       bool columns) {
+  const size_t rank = dims.size();
+  if (rank >= 2 && scale_dims.size() == rank && ElementCount(scale_dims) != 1) {
+    SmallDims wanted(dims);
+    wanted[columns ? rank - 2 : rank - 1] = 1;
+    if (std::equal(wanted.begin(), wanted.end(), scale_dims.begin())) {
+      const int64_t batch = ElementCount(dims.first(rank - 2)), height = dims[rank - 2], width = dims[rank - 1];
+      if (columns) return ScaleLayout{batch, height, width, width, std::max<int64_t>(height, 1), 0, 1};
+      return ScaleLayout{batch * height, 1, width, 1, 1, 0, 0};
+    }
+  }
+  Result<ScaleLayout> found = LayOutScales(dims, scale_dims, columns || rank == 1 ? -1 : -2, 0);
+  if (!found.ok()) return std::move(found).status().WithCode(StatusCode::kNotSupported);
+  return found;
+}
 
 Result<ByteMatrices> ReadByteMatrices(const KernelArgs& args, size_t input, size_t zero_input, bool turned) {
   const ConstView x = args.input(input), zeros = args.input(zero_input);

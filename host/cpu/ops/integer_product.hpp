@@ -5,7 +5,7 @@
 
 #include "cpu/kernel.hpp"
 #include "kernels/matrix_product.hpp"
-#include "tensor/small_dims.hpp"
+#include "tensor/scale_layout.hpp"
 
 namespace deputy::host {
 
@@ -22,9 +22,14 @@ struct ByteMatrices {
 // Of an input and the zero points in another one, which may be left out. Fails unless both are stored as they should.
 Result<ByteMatrices> ReadByteMatrices(const KernelArgs& args, size_t input, size_t zero_input, bool turned = false);
 
+// Which scale or zero point belongs to which element of matrices: one for all, one for each row, or for each column; in
+// all matrices alike, or in each its own: then `scale_dims` are `dims` with 1 in place of the other axis.
+Result<ScaleLayout> LayOutMatrixScales(std::span<const int64_t> dims, std::span<const int64_t> scale_dims,
+                                       bool columns);
+
 class IntegerProduct {
  public:
-  // Fails, with the shapes, unless these multiply into `c`, whose memory must outlive the product.
+  // Fails, with the shapes, unless these multiply into `c`. The memory of all extents must outlive the product.
   static Result<IntegerProduct> Plan(const ByteMatrices& a, const ByteMatrices& b, std::span<const int64_t> c,
                                      const ThreadPool& pool);
 
@@ -32,8 +37,8 @@ class IntegerProduct {
   int64_t columns() const { return product_.matrices.n; }
   // To be aligned to 64. Without the right factor when it is packed already.
   size_t workspace_bytes(bool packed_right) const;
-  // `packed_right` is what PackRight made of `b`, or null. The zero points of `a` are one, or one for each row; those
-  // of `b` one, or one for each column.
+  // `packed_right` is what PackRight made of `b`, or null. The zero points of `a` belong to its rows, those of `b` to
+  // its columns.
   Status Compute(const ByteMatrices& a, const ByteMatrices& b, const void* packed_right, int32_t* sums, void* workspace,
                  ThreadPool& pool) const;
 

@@ -68,14 +68,6 @@ Status WriteFloats(const KernelArgs& args, const int32_t* sums, int64_t columns,
   return {};
 }
 
-Result<float> OneScale(const KernelArgs& args, size_t input) {
-  float value = 0;
-  if (!args.input(input).present() || args.input(input).element_count() != 1)
-    return Error(StatusCode::kNotSupported, "input {} is not one scale", input);
-  DEPUTY_ASSIGN_OR_RETURN(const float* const scale, ReadScales(args, input, &value));
-  return *scale;
-}
-
 Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const Tensor& packed) {
   const Places& at = how.at;
   const bool dynamic = at.a_scale == kNowhere;
@@ -112,7 +104,7 @@ Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const Tenso
     a.data = base + bytes_at;
     a.zeros = &a_zero;
   } else {
-    DEPUTY_ASSIGN_OR_RETURN(a_scale, OneScale(args, at.a_scale));
+    DEPUTY_ASSIGN_OR_RETURN(a_scale, ReadScale(args, at.a_scale));
   }
   DEPUTY_RETURN_IF_ERROR(product.Compute(a, b, packed.data(), sums, base + end, args.pool));
 
@@ -128,7 +120,7 @@ Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const Tenso
     DEPUTY_ASSIGN_OR_RETURN(finishing.bias, ReadScales(args, at.bias, reinterpret_cast<float*>(base + bias_at)));
   }
   if (IsFloating(y.dtype())) return WriteFloats(args, sums, columns, finishing);
-  DEPUTY_ASSIGN_OR_RETURN(const float y_scale, OneScale(args, at.y_scale));
+  DEPUTY_ASSIGN_OR_RETURN(const float y_scale, ReadScale(args, at.y_scale));
   for (int64_t i = 0; i < columns; ++i) factors[i] /= y_scale;
   DEPUTY_ASSIGN_OR_RETURN(const void* const zero, ReadZeroPoints(args, at.y_zero, y.dtype(), 1));
   const ScaleLayout layout{1, product.rows(), columns, 0, 1, 0, 1};

@@ -13,7 +13,7 @@ namespace deputy::host {
 enum class MaskKind : uint8_t { kNothing, kLengths, kLengthsAndStarts, kKeys, kPairs };
 
 // How a mask of int32 is to be read: lengths [batch] or [3 * batch + 2], ends and starts [2 * batch], flags [batch,
-// keys] or [batch, queries, keys].
+// keys], [batch, 1], [1, 1] or [batch, queries, keys].
 inline Result<MaskKind> KindOfMask(const ConstView& mask, const AttentionShape& shape) {
   if (!mask.present()) return MaskKind::kNothing;
   if (mask.dtype() != DType::kInt32)
@@ -24,6 +24,9 @@ inline Result<MaskKind> KindOfMask(const ConstView& mask, const AttentionShape& 
     if (mask.dim(0) == shape.batch || mask.dim(0) == 3 * shape.batch + 2) return MaskKind::kLengths;
     if (mask.dim(0) == 2 * shape.batch) return MaskKind::kLengthsAndStarts;
   }
+  // One flag for all keys moves all scores alike.
+  if (mask.rank() == 2 && mask.dim(1) == 1 && (mask.dim(0) == shape.batch || mask.dim(0) == 1))
+    return MaskKind::kNothing;
   if (mask.rank() == 2 && mask.dim(0) == shape.batch && mask.dim(1) == shape.keys) return MaskKind::kKeys;
   if (mask.rank() == 3 && mask.dim(0) == shape.batch && mask.dim(1) == shape.queries && mask.dim(2) == shape.keys)
     return MaskKind::kPairs;

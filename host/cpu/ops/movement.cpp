@@ -150,6 +150,25 @@ Status RunExpand(const KernelArgs& args) {
   return {};
 }
 
+// Rows that are a few bytes over and over: each is written once and doubles itself. `bytes` is what is repeated of the
+// last axis.
+void RepeatRows(const ConstView& input, const MutableView& output, int64_t bytes, ThreadPool& pool) {
+  const size_t last = input.rank() - 1;
+  const int64_t element = bytes / input.dim(last), row_bytes = element * output.dim(last);
+  const SmallDims strides = DenseStrides(input.dims());
+  const int64_t rows = ElementCount(output.dims().first(last));
+  pool.ParallelFor(rows, (64 << 10) / row_bytes + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      int64_t from = 0, rest = row;
+      for (size_t d = last; d-- > 0; rest /= output.dim(d)) from += rest % output.dim(d) % input.dim(d) * strides[d];
+      char* const to = output.data<char>() + row * row_bytes;
+      std::memcpy(to, input.data<char>() + from * element, static_cast<size_t>(bytes));
+      for (int64_t done = bytes; done < row_bytes; done *= 2)
+        std::memcpy(to + done, to, static_cast<size_t>(std::min(done, row_bytes - done)));
+    }
+  });
+}
+
 Status RunTile(const KernelArgs& args) {
   const ConstView input = args.input(0);
   const MutableView output = args.output(0);
@@ -167,6 +186,12 @@ Status RunTile(const KernelArgs& args) {
     dims.push_back(*extent);
   }
   DEPUTY_RETURN_IF_ERROR(CheckOutput(output, input.dtype(), dims));
+  constexpr int64_t kShort = 64;
+  const int64_t repeated = dims.empty() ? 0 : input.dims().back() * static_cast<int64_t>(element);
+  if (repeated > 0 && repeated < kShort && repeats.back() > 1) {
+    RepeatRows(input, output, repeated, args.pool);
+    return {};
+  }
   const SmallDims input_strides = DenseStrides(input.dims()), output_strides = DenseStrides(dims);
   StridedCopy copy;  // two dimensions for each: which repetition, and where in it
   for (size_t d = 0; d < repeats.size(); ++d) {

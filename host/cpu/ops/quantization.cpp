@@ -17,6 +17,14 @@ Result<const float*> ReadScales(const KernelArgs& args, size_t input, float* mem
   return memory;
 }
 
+Result<float> ReadScale(const KernelArgs& args, size_t input) {
+  float value = 0;
+  if (!args.input(input).present() || args.input(input).element_count() != 1)
+    return Error(StatusCode::kNotSupported, "input {} is not one scale", input);
+  DEPUTY_ASSIGN_OR_RETURN(const float* const scale, ReadScales(args, input, &value));
+  return *scale;
+}
+
 Result<const void*> ReadZeroPoints(const KernelArgs& args, size_t input, DType dtype, int64_t count) {
   const ConstView zero_points = args.input(input);
   if (!zero_points.present()) return nullptr;

@@ -66,25 +66,22 @@ Result<int32_t*> SumsOf(const KernelArgs& args, const OperandIndices& at, void* 
 }
 
 // The sums scaled into the output's type.
-Status Finish(const KernelArgs& args, const OperandIndices& at, int64_t channel_axis, const int32_t* sums,
-              float* multipliers) {
-  if (at.y_scale == kNowhere) return {};
+Status Finish(const KernelArgs& args, const OperandIndices& at, const ScaleLayout& layout, const int32_t* sums,
+              const float* multipliers) {
   const MutableView output = args.output(0);
-  float x_scale = 0, y_scale = 0;
-  for (const size_t input : {at.x_scale, at.y_scale})
-    if (!args.input(input).present() || args.input(input).element_count() != 1)
-      return Error(StatusCode::kNotSupported, "input {} is not one scale", input);
-  DEPUTY_ASSIGN_OR_RETURN(const float* const x_scales, ReadScales(args, at.x_scale, &x_scale));
-  DEPUTY_ASSIGN_OR_RETURN(const float* const y_scales, ReadScales(args, at.y_scale, &y_scale));
-  DEPUTY_ASSIGN_OR_RETURN(const float* const w_scales, ReadScales(args, at.w_scale, multipliers));
-  const int64_t channels = args.input(at.w_scale).element_count();
-  Result<ScaleLayout> layout = LayOutScales(output.dims(), args.input(at.w_scale).dims(), channel_axis, 0);
-  if (!layout.ok()) return std::move(layout).status().WithCode(StatusCode::kNotSupported);
-  for (int64_t c = 0; c < channels; ++c) multipliers[c] = *x_scales * w_scales[c] / *y_scales;
   DEPUTY_ASSIGN_OR_RETURN(const void* const zero, ReadZeroPoints(args, at.y_zero, output.dtype(), 1));
   DEPUTY_RETURN_IF_ERROR(CheckOutput(output, output.dtype(), output.dims()));
-  if (!Requantize(*layout, sums, multipliers, output.dtype(), zero, output.data<void>(), args.pool))
+  if (!Requantize(layout, sums, multipliers, output.dtype(), zero, output.data<void>(), args.pool))
     return Error(StatusCode::kNotSupported, "a product of {}", NameOf(output.dtype()));
+  return {};
+}
+
+// The scales of the weights, each with the two of input and output.
+Status JoinScales(const KernelArgs& args, const OperandIndices& at, float* multipliers) {
+  DEPUTY_ASSIGN_OR_RETURN(const float x_scale, ReadScale(args, at.x_scale));
+  DEPUTY_ASSIGN_OR_RETURN(const float y_scale, ReadScale(args, at.y_scale));
+  DEPUTY_ASSIGN_OR_RETURN(const float* const w_scales, ReadScales(args, at.w_scale, multipliers));
+  for (int64_t c = 0; c < args.input(at.w_scale).element_count(); ++c) multipliers[c] = x_scale * w_scales[c] / y_scale;
   return {};
 }
 
@@ -166,7 +163,44 @@ Status RunConvolution(const KernelArgs& args, const OperandIndices& at, const Co
   DEPUTY_ASSIGN_OR_RETURN(int32_t* const sums, SumsOf(args, at, base + y_at));
   Convolve(paired, pairs_at(x_at), pairs_at(w_at), reinterpret_cast<const Int16Pair*>(bias),
            reinterpret_cast<Int16Pair*>(sums), base + workspace_at, args.pool);
-  return Finish(args, at, 1, sums, reinterpret_cast<float*>(base + scales_at));
+  if (at.y_scale == kNowhere) return {};
+  float* const multipliers = reinterpret_cast<float*>(base + scales_at);
+  DEPUTY_RETURN_IF_ERROR(JoinScales(args, at, multipliers));
+  Result<ScaleLayout> layout = LayOutScales(args.output(0).dims(), args.input(at.w_scale).dims(), 1, 0);
+  if (!layout.ok()) return std::move(layout).status().WithCode(StatusCode::kNotSupported);
+  return Finish(args, at, *layout, sums, multipliers);
+}
+
+int64_t ScaleOf(const ScaleLayout& layout, int64_t element) {
+  const int64_t inner = element % layout.inner, row = element / layout.inner;
+  return row / layout.extent * layout.outer_step + row % layout.extent / layout.block * layout.axis_step +
+         inner * layout.inner_step;
+}
+
+// Scales of both factors, by rows and by columns, as one for each element of the result. A factor that is a vector has
+// one scale, and its axis is not there.
+Result<ScaleLayout> JoinMatrixScales(const KernelArgs& args, const OperandIndices& at, float* multipliers,
+                                     float* widened) {
+  const ConstView x = args.input(at.x_scale), w = args.input(at.w_scale);
+  const MutableView output = args.output(0);
+  const bool row = args.input(at.x).rank() == 1, column = args.input(at.w).rank() == 1;
+  if ((row && x.element_count() != 1) || (column && w.element_count() != 1))
+    return Error(StatusCode::kNotSupported, "a vector with several scales");
+  DEPUTY_ASSIGN_OR_RETURN(const ScaleLayout columns, LayOutMatrixScales(output.dims(), w.dims(), true));
+  if (x.element_count() == 1) {
+    DEPUTY_RETURN_IF_ERROR(JoinScales(args, at, multipliers));
+    return columns;
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const ScaleLayout rows, LayOutMatrixScales(output.dims(), x.dims(), column));
+  DEPUTY_ASSIGN_OR_RETURN(const float* const x_scales, ReadScales(args, at.x_scale, widened));
+  DEPUTY_ASSIGN_OR_RETURN(const float* const w_scales, ReadScales(args, at.w_scale, widened + x.element_count()));
+  DEPUTY_ASSIGN_OR_RETURN(const float y_scale, ReadScale(args, at.y_scale));
+  const int64_t count = output.element_count();
+  args.pool.ParallelFor(count, 1 << 12, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      multipliers[i] = x_scales[ScaleOf(rows, i)] * w_scales[ScaleOf(columns, i)] / y_scale;
+  });
+  return ScaleLayout{1, 1, count, 0, 1, 0, 1};
 }
 
 Status RunProduct(const KernelArgs& args, const OperandIndices& at, const Tensor& packed) {
@@ -174,18 +208,24 @@ Status RunProduct(const KernelArgs& args, const OperandIndices& at, const Tensor
   DEPUTY_ASSIGN_OR_RETURN(const ByteMatrices b, ReadByteMatrices(args, at.w, at.w_zero));
   const std::span<const int64_t> c = args.output(0).dims();
   DEPUTY_ASSIGN_OR_RETURN(const IntegerProduct product, IntegerProduct::Plan(a, b, c, args.pool));
+  const bool scaled = at.y_scale != kNowhere;
+  const auto scales = [&](size_t input) { return scaled ? args.input(input).element_count() : 0; };
+  const int64_t results = scaled ? ElementCount(c) : 0;
   Arena arena;
-  const int64_t scales =
-      at.w_scale == kNowhere || !args.input(at.w_scale).present() ? 1 : args.input(at.w_scale).element_count();
-  const size_t c_at = arena.Reserve(at.y_scale == kNowhere ? 0 : ElementCount(c), sizeof(int32_t));
-  const size_t scales_at = arena.Reserve(scales, sizeof(float));
+  const size_t c_at = arena.Reserve(results, sizeof(int32_t));
+  const size_t widened_at = arena.Reserve(scales(at.x_scale) + scales(at.w_scale), sizeof(float));
+  const size_t joined_at = arena.Reserve(scales(at.x_scale) > 1 ? results : scales(at.w_scale), sizeof(float));
   const size_t workspace_at = arena.bytes();
   DEPUTY_ASSIGN_OR_RETURN(void* const memory,
                           args.scratch.Get(workspace_at + product.workspace_bytes(!packed.empty())));
   char* const base = static_cast<char*>(memory);
   DEPUTY_ASSIGN_OR_RETURN(int32_t* const sums, SumsOf(args, at, base + c_at));
   DEPUTY_RETURN_IF_ERROR(product.Compute(a, b, packed.data(), sums, base + workspace_at, args.pool));
-  return Finish(args, at, -1, sums, reinterpret_cast<float*>(base + scales_at));
+  if (!scaled) return {};
+  float* const multipliers = reinterpret_cast<float*>(base + joined_at);
+  DEPUTY_ASSIGN_OR_RETURN(const ScaleLayout layout,
+                          JoinMatrixScales(args, at, multipliers, reinterpret_cast<float*>(base + widened_at)));
+  return Finish(args, at, layout, sums, multipliers);
 }
 
 KernelResult MakeConvolution(const KernelSpec& spec, const OperandIndices& at) {

@@ -186,13 +186,17 @@ KernelResult MakeWindowFunction(const KernelSpec& spec, Cosines cosines) {
     const MutableView output = args.output(0);
     DEPUTY_ASSIGN_OR_RETURN(const int64_t size, ScalarAt(args, 0, "size"));
     DEPUTY_RETURN_IF_ERROR(CheckOutput(output, output.dtype(), {&size, 1}));
-    const ConvertFunction convert = FindConvert(DType::kFloat64, output.dtype());
+    // As float32 first, as ONNX has it: what is 1 but for the last digits of a double is 1 as an integer, too.
+    const bool wide = output.dtype() == DType::kFloat64;
+    const ConvertFunction convert = FindConvert(wide ? DType::kFloat64 : DType::kFloat32, output.dtype());
     if (convert == nullptr) return Error(StatusCode::kNotSupported, "a window of {}", NameOf(output.dtype()));
     const double steps = static_cast<double>(std::max<int64_t>(periodic ? size : size - 1, 1));
     for (int64_t i = 0; i < size; ++i) {
       const double x = 2 * std::numbers::pi * static_cast<double>(i) / steps;
       const double value = cosines.a0 - cosines.a1 * std::cos(x) + cosines.a2 * std::cos(2 * x);
-      convert(&value, output.data<char>() + static_cast<size_t>(i) * SizeOf(output.dtype()), 1);
+      const float narrow = static_cast<float>(value);
+      const void* const from = wide ? static_cast<const void*>(&value) : &narrow;
+      convert(from, output.data<char>() + static_cast<size_t>(i) * SizeOf(output.dtype()), 1);
     }
     return {};
   });

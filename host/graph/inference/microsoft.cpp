@@ -95,8 +95,10 @@ Status InferMicrosoft_MatMulNBits(InferenceContext& context) {
   if (type.ranked && !MergeDim(type.dims.back(), rows).ok())
     return Error(StatusCode::kModel, "{} columns meet {} rows", type.dims.back(), rows);
   const ValueType& packed = context.input(1);
-  if (packed.ranked && !packed.dims.empty() && !MergeDim(packed.dims[0], columns).ok())
-    return Error(StatusCode::kModel, "N is {} where B holds {} columns", columns, packed.dims[0]);
+  const bool by_column = packed.ranked && packed.dims.size() > 1, flat = packed.ranked && packed.dims.size() == 1;
+  if ((by_column && !MergeDim(packed.dims[0], columns).ok()) ||
+      (flat && packed.dims[0] >= 0 && packed.dims[0] < columns))
+    return Error(StatusCode::kModel, "N is {} where B has shape {}", columns, ShapeToString(packed.dims));
   if (type.ranked) type.dims.back() = columns;
   context.SetOutput(0, std::move(type));
   return {};

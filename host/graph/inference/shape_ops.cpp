@@ -28,6 +28,7 @@ struct ReshapePlan {
   std::vector<int64_t> dims;
   std::vector<int64_t> rest_in, rest_out;
   std::optional<size_t> computed;  // position of the -1
+  bool empties = false;            // an extent that is copied is 0, or could be: then the others may be anything
 };
 
 Result<ReshapePlan> PlanReshape(const ValueType& input, std::span<const PartialInt> target, bool allow_zero) {
@@ -48,6 +49,7 @@ Result<ReshapePlan> PlanReshape(const ValueType& input, std::span<const PartialI
                      ShapeToString(input.dims), TargetText(target), i);
       plan.dims.push_back(input.ranked ? input.dims[i] : kUnknownDim);
       if (input.ranked) copied[i] = true;
+      plan.empties = plan.empties || plan.dims.back() <= 0;
     } else {
       explicit_zero = explicit_zero || extent == KnownInt(0);
       plan.dims.push_back(extent.dim());
@@ -99,10 +101,11 @@ Status CompleteReshape(const ValueType& input, std::span<const PartialInt> targe
   const auto open = std::find(plan.rest_out.begin(), plan.rest_out.end(), kUnknownDim);
   if (open == plan.rest_out.end()) {
     DEPUTY_ASSIGN_OR_RETURN(const int64_t out, DimProduct(plan.rest_out));
-    if (in >= 0 && out >= 0 && in != out && IsStatic(input.dims)) return CannotReshape(input.dims, target);
+    if (in >= 0 && out >= 0 && in != out && !plan.empties && IsStatic(input.dims))
+      return CannotReshape(input.dims, target);
     return {};
   }
-  if (std::count(plan.dims.begin(), plan.dims.end(), kUnknownDim) != 1 || in < 0) return {};
+  if (std::count(plan.dims.begin(), plan.dims.end(), kUnknownDim) != 1 || in < 0 || plan.empties) return {};
   plan.rest_out.erase(open);
   DEPUTY_ASSIGN_OR_RETURN(const int64_t out, DimProduct(plan.rest_out));
   // Without a fit the run will say so; perhaps the open extent is a 0 that copies.

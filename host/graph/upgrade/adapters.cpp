@@ -81,6 +81,7 @@ constexpr auto kAdapters = std::to_array<Adapter>({
     {OpKind::kResize, 11, UpgradeResize, ""},
     {OpKind::kRoiAlign, 16, nullptr,
      "another default of an attribute that is new: whoever computes it looks at the version"},
+    {OpKind::kScan, 9, UpgradeScan, ""},
     {OpKind::kScan, 11, nullptr, "only negative axes came"},
     {OpKind::kSelu, 6, UpgradeSelu, ""},
     {OpKind::kSigmoid, 6, DropConsumedInputs, ""},

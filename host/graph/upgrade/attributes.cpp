@@ -1,4 +1,5 @@
 // Rules for attributes that later definitions take as inputs.
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -6,11 +7,13 @@
 
 namespace deputy::host {
 
-// Clip-6 (min, max) to Clip-11.
+// Clip-6 (min, max) to Clip-11. A bound that is left out was the most that float32 holds, which matters to infinities.
 Status UpgradeClip(NodeRewrite& node) {
   const Primitive before = node.primitive();
-  if (before.Has("min")) DEPUTY_RETURN_IF_ERROR(node.SetScalar(1, "min", before.GetFloat("min", 0)));
-  if (before.Has("max")) DEPUTY_RETURN_IF_ERROR(node.SetScalar(2, "max", before.GetFloat("max", 0)));
+  constexpr float kMost = std::numeric_limits<float>::max();
+  const bool known = node.input_type(0).dtype != DType::kUndefined;
+  if (known || before.Has("min")) DEPUTY_RETURN_IF_ERROR(node.SetScalar(1, "min", before.GetFloat("min", -kMost)));
+  if (known || before.Has("max")) DEPUTY_RETURN_IF_ERROR(node.SetScalar(2, "max", before.GetFloat("max", kMost)));
   node.SetPrimitive(PrimitiveBuilder(before).Remove("min").Remove("max").SetVersion(11));
   return {};
 }

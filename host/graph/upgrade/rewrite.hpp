@@ -109,6 +109,9 @@ Status UpgradeDropout10(NodeRewrite& node);
 Status UpgradeSoftmax(NodeRewrite& node);  // LogSoftmax and Hardmax too
 Status UpgradeOneHot(NodeRewrite& node);
 
+// Scan when it went over batches (scan.cpp).
+Status UpgradeScan(NodeRewrite& node);
+
 // Whether these are int64 or int32 elements, none below zero; null: nothing is known.
 bool KnownNotNegative(const Tensor* integers);
 

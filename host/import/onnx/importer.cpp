@@ -67,7 +67,7 @@ class OnnxImporter final : public Importer {
     pb::ModelProto model;
     DEPUTY_RETURN_IF_ERROR(Parse(source.bytes, Message::kModel, model));
     ExternalFiles files(source.path);
-    const TensorReader tensors(source.bytes, source.keep, files);
+    TensorReader tensors(source.bytes, source.keep, files);
     return ModelReader(model, tensors).Read();
   }
 

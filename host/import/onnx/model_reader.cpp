@@ -118,10 +118,11 @@ Status ModelReader::ReadInitializers(const Frame& frame, Scope& scope, const pb:
     Status status = AddConstant(frame, scope, tensor.name(), tensors_.Read(tensor));
     if (!status.ok()) return std::move(status).At(Quoted("initializer", tensor.name()));
   }
-  for (const pb::SparseTensorProto& tensor : proto.sparse_initializer())
-    DEPUTY_RETURN_IF_ERROR(scope.DefineUnusable(tensor.values().name(),
-                                                Error(StatusCode::kNotSupported, "sparse tensors are not supported")
-                                                    .At(Quoted("sparse initializer", tensor.values().name()))));
+  for (const pb::SparseTensorProto& tensor : proto.sparse_initializer()) {
+    const std::string& name = tensor.values().name();
+    Status status = AddConstant(frame, scope, name, tensors_.ReadSparse(tensor));
+    if (!status.ok()) return std::move(status).At(Quoted("sparse initializer", name));
+  }
   return {};
 }
 
@@ -242,7 +243,7 @@ Status ModelReader::ReadConstant(const Frame& frame, Scope& scope, const pb::Nod
   return AddConstant(frame, scope, proto.output(0), ConstantOf(*value, proto.attribute(0).name()));
 }
 
-Result<Tensor> ModelReader::ConstantOf(const pb::AttributeProto& attribute, const std::string& name) const {
+Result<Tensor> ModelReader::ConstantOf(const pb::AttributeProto& attribute, const std::string& name) {
   const auto wrong_kind = [&] {
     return Error(StatusCode::kModel, "attribute '{}' is of kind {}", Printable(name),
                  pb::AttributeProto::AttributeType_Name(TypeOf(attribute)));
@@ -263,7 +264,8 @@ Result<Tensor> ModelReader::ConstantOf(const pb::AttributeProto& attribute, cons
     return FromValues(DType::kInt64, {attribute.ints_size()}, attribute.ints().data(), attribute.ints_size());
   if (name == "value_string" || name == "value_strings")
     return Error(StatusCode::kNotSupported, "constants of strings are not supported");
-  if (name == "sparse_value") return Error(StatusCode::kNotSupported, "sparse tensors are not supported");
+  if (name == "sparse_value")
+    return type == pb::AttributeProto::SPARSE_TENSOR ? tensors_.ReadSparse(attribute.sparse_tensor()) : wrong_kind();
   return wrong_kind();
 }
 

@@ -22,7 +22,7 @@ namespace deputy::host::onnx_import {
 // Reads one model once. [one-thread]
 class ModelReader {
  public:
-  ModelReader(const pb::ModelProto& model, const TensorReader& tensors) : model_(model), tensors_(tensors) {}
+  ModelReader(const pb::ModelProto& model, TensorReader& tensors) : model_(model), tensors_(tensors) {}
   Result<Graph> Read();
 
  private:
@@ -39,7 +39,7 @@ class ModelReader {
   Result<Node> MakeNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto);
   Result<Region> ReadRegion(const Frame& frame, Scope& scope, const std::string& name, const pb::GraphProto& proto);
   Status ReadConstant(const Frame& frame, Scope& scope, const pb::NodeProto& proto);
-  Result<Tensor> ConstantOf(const pb::AttributeProto& attribute, const std::string& name) const;
+  Result<Tensor> ConstantOf(const pb::AttributeProto& attribute, const std::string& name);
   Status AddConstant(const Frame& frame, Scope& scope, const std::string& name, Result<Tensor> tensor);
   Status Expand(const Frame& caller, Scope& scope, const pb::NodeProto& call, const pb::FunctionProto& function);
   Status BindOutputs(const Frame& caller, Scope& scope, Scope& inner, size_t first_own, const pb::NodeProto& call,
@@ -49,7 +49,7 @@ class ModelReader {
   Status AssignSymbols(Graph& graph);
 
   const pb::ModelProto& model_;
-  const TensorReader& tensors_;
+  TensorReader& tensors_;
   Functions functions_;
   Symbols symbols_;
   std::unordered_set<std::string> prefixes_;

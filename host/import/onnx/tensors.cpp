@@ -11,11 +11,14 @@
 
 #include "base/printable.hpp"
 #include "import/onnx/condense.hpp"
+#include "tensor/shape.hpp"
 
 namespace deputy::host::onnx_import {
 namespace {
 
-constexpr int kMostDims = 64;
+constexpr size_t kMostDims = 64;
+// What the sparse tensors of a file may grow to: so much, and so many times the file.
+constexpr size_t kDenseBytes = size_t{256} << 20, kDenseTimes = 64;
 
 const char* NameOfUnsupported(int32_t data_type) {
   return data_type == 14 ? "complex64" : data_type == 15 ? "complex128" : nullptr;
@@ -136,29 +139,72 @@ Result<DType> DTypeFromProto(int32_t data_type) {
   return Error(StatusCode::kModel, "{} is no element type", data_type);
 }
 
+namespace {
+
+Result<size_t> BytesOfShape(DType dtype, const Shape& shape) {
+  if (shape.size() > kMostDims) return Error(StatusCode::kModel, "has rank {}, more than {}", shape.size(), kMostDims);
+  Result<size_t> size = ByteSize(dtype, shape);
+  if (!size.ok()) return std::move(size).status().WithCode(StatusCode::kModel);
+  return size;
+}
+
+}  // namespace
+
 Result<Tensor> TensorReader::Read(const pb::TensorProto& proto) const {
   DEPUTY_ASSIGN_OR_RETURN(const DType dtype, DTypeFromProto(proto.data_type()));
-  if (proto.dims_size() > kMostDims)
-    return Error(StatusCode::kModel, "has rank {}, more than {}", proto.dims_size(), kMostDims);
   if (dtype == DType::kString) return Error(StatusCode::kNotSupported, "constants of strings are not supported");
   if (proto.has_segment()) return Error(StatusCode::kNotSupported, "tensors in segments are not supported");
   Shape shape(proto.dims().begin(), proto.dims().end());
-  Result<size_t> size = ByteSize(dtype, shape);
-  if (!size.ok()) return std::move(size).status().WithCode(StatusCode::kModel);
+  DEPUTY_ASSIGN_OR_RETURN(const size_t size, BytesOfShape(dtype, shape));
   const bool external = proto.data_location() == pb::TensorProto::EXTERNAL;
   if (external + proto.has_raw_data() + (TypedCount(proto) != 0) > 1)
     return Error(StatusCode::kModel, "has its elements more than once");
   if (!external && proto.external_data_size() != 0)
     return Error(StatusCode::kModel, "names an external file, but is not marked as external");
-  if (external) return FromExternal(proto, dtype, std::move(shape), *size);
-  if (!proto.has_raw_data()) return FromTypedLists(proto, dtype, std::move(shape), *size);
+  if (external) return FromExternal(proto, dtype, std::move(shape), size);
+  if (!proto.has_raw_data()) return FromTypedLists(proto, dtype, std::move(shape), size);
   WeightReference reference{};
   if (proto.raw_data().size() != sizeof(reference))
     return Error(StatusCode::kInternal, "a tensor was not condensed before it was read");
   std::memcpy(&reference, proto.raw_data().data(), sizeof(reference));
-  if (reference.size != *size)
-    return Error(StatusCode::kModel, "has {} bytes, but {} of its shape need {}", reference.size, NameOf(dtype), *size);
+  if (reference.size != size)
+    return Error(StatusCode::kModel, "has {} bytes, but {} of its shape need {}", reference.size, NameOf(dtype), size);
   return FromBytes(dtype, std::move(shape), bytes_.subspan(reference.offset, reference.size), keep_);
+}
+
+Result<Tensor> TensorReader::ReadSparse(const pb::SparseTensorProto& proto) {
+  DEPUTY_ASSIGN_OR_RETURN(const Tensor values, Read(proto.values()));
+  DEPUTY_ASSIGN_OR_RETURN(const Tensor indices, Read(proto.indices()));
+  const Shape shape(proto.dims().begin(), proto.dims().end());
+  const auto count = static_cast<size_t>(values.element_count()), rank = shape.size();
+  if (IsPacked(values.dtype()))
+    return Error(StatusCode::kNotSupported, "sparse tensors of {} are not supported", NameOf(values.dtype()));
+  const bool linear = indices.shape().size() == 1;
+  const Shape wanted = linear ? Shape{values.element_count()} : Shape{values.element_count(), proto.dims_size()};
+  if (values.shape().size() != 1 || indices.dtype() != DType::kInt64 || indices.shape() != wanted)
+    return Error(StatusCode::kModel, "indices {} {} do not fit values {} of a sparse tensor of rank {}",
+                 NameOf(indices.dtype()), ShapeToString(indices.shape()), ShapeToString(values.shape()), rank);
+  DEPUTY_ASSIGN_OR_RETURN(const size_t size, BytesOfShape(values.dtype(), shape));
+  const size_t most = kDenseBytes + kDenseTimes * bytes_.size();
+  if (size > most || dense_bytes_ > most - size)
+    return Error(StatusCode::kResourceExhausted, "a sparse tensor of shape {} has too many zeros to write out",
+                 ShapeToString(shape));
+  dense_bytes_ += size;
+  DEPUTY_ASSIGN_OR_RETURN(Tensor dense, Tensor::Allocate(values.dtype(), shape));
+  const size_t element = SizeOf(values.dtype()), step = linear ? 1 : rank;
+  for (size_t i = 0; i < count; ++i) {
+    int64_t place = linear ? indices.values<int64_t>()[i] : 0;
+    bool inside = !linear || (place >= 0 && place < dense.element_count());
+    for (size_t d = 0; d < rank && !linear; ++d) {
+      const int64_t index = indices.values<int64_t>()[i * step + d];
+      inside = inside && index >= 0 && index < shape[d];
+      if (inside) place = place * shape[d] + index;
+    }
+    if (!inside) return Error(StatusCode::kModel, "index {} lies outside of shape {}", i, ShapeToString(shape));
+    std::memcpy(static_cast<char*>(dense.mutable_data()) + static_cast<size_t>(place) * element,
+                static_cast<const char*>(values.data()) + i * element, element);
+  }
+  return dense;
 }
 
 Result<Tensor> TensorReader::FromBytes(DType dtype, Shape shape, std::span<const uint8_t> bytes,

@@ -25,6 +25,8 @@ class TensorReader {
 
   // kNotSupported: valid, but of a kind that Deputy does not have (strings, 4-bit numbers, ...).
   Result<Tensor> Read(const pb::TensorProto& proto) const;
+  // The same elements, with the zeros written out. kResourceExhausted: out of proportion to the file.
+  Result<Tensor> ReadSparse(const pb::SparseTensorProto& proto);
 
  private:
   Result<Tensor> FromBytes(DType dtype, Shape shape, std::span<const uint8_t> bytes,
@@ -34,6 +36,7 @@ class TensorReader {
   std::span<const uint8_t> bytes_;
   std::shared_ptr<const void> keep_;
   ExternalFiles& files_;
+  size_t dense_bytes_ = 0;  // of sparse tensors
 };
 
 }  // namespace deputy::host::onnx_import

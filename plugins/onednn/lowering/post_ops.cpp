@@ -42,9 +42,12 @@ bool PostOps::IsFull(const PostOp& post_op) const {
   return CountOf(lowering_.program().dims(post_op.operand)) == CountOf(result_.dims());
 }
 
-// Two functions of one kind in one primitive both get the parameters of the first, in 2.6.
+// Two functions of one kind in one primitive both get the parameters of the first, in 2.6, and binary primitives over
+// padded channels do their post-ops wrongly.
 size_t PostOps::MostAtOnce() const {
   const std::vector<PostOp>& all = operation_.post_ops;
+  const bool integers = form_ != nullptr && form_->result;
+  if (operation_.As<Binary>() != nullptr && !integers && IsPadded(result_)) return 0;
   for (size_t i = 0; i < all.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
       if (all[i].operand != kNoValue || all[j].operand != kNoValue || all[i].algorithm != all[j].algorithm) continue;

@@ -17,6 +17,16 @@ TEST(MicrosoftAttention, ProjectsAndAttends) {
   ExpectFloats(out[0], {-1.3105186f, -0.90495837f, -1.3476795f, -1.070548f, -1.8821651f, -0.2856979f});
 }
 
+TEST(MicrosoftAttention, OneFlagForAllKeysMasksNothing) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("com.microsoft", "Attention", 1).Set("num_heads", int64_t{1});
+  const std::vector<Tensor> out =
+      RunNode(MakeMicrosoft_Attention, builder,
+              {TensorOf<float>({1, 3, 2}, {-1.25f, 0.5f, -0.5f, 1.25f, 0.25f, -0.75f}),
+               TensorOf<float>({2, 6}, {-1.25f, 0, 1.25f, -0.25f, 1, -0.5f, 0.75f, -0.75f, 0.5f, -1, 0.25f, -1.25f}),
+               TensorOf<float>({6}, {-1.25f, -0.5f, 0.25f, 1, -1, -0.25f}), TensorOf<int32_t>({1, 1}, {0})});
+  ExpectFloats(out[0], {-1.3105186f, -0.90495837f, -1.3476795f, -1.070548f, -1.8821651f, -0.2856979f});
+}
+
 TEST(MicrosoftAttention, MasksKeysByFlags) {
   const PrimitiveBuilder builder = PrimitiveBuilder("com.microsoft", "Attention", 1).Set("num_heads", int64_t{1});
   const std::vector<Tensor> out =

@@ -157,13 +157,16 @@ TEST(MicrosoftQGemm, GivesFloatsWithoutAScaleForThem) {
                                        .Set("transA", int64_t{1})
                                        .Set("transB", int64_t{1})
                                        .Set("alpha", 0.5f);
-  const std::vector<Tensor> out =
-      RunNode(MakeMicrosoft_QGemm, builder,
-              {TensorOf<uint8_t>({3, 2}, {11, 48, 85, 122, 159, 196}), TensorOf<float>({}, {0.5f}),
-               TensorOf<uint8_t>({}, {128}), TensorOf<int8_t>({2, 3}, {11, 82, -103, -32, 39, 110}),
-               TensorOf<float>({}, {0.25f}), TensorOf<int8_t>({}, {3}), TensorOf<int32_t>({2}, {100, -50})});
-  EXPECT_EQ(out[0].shape(), (Shape{2, 2}));
-  ExpectFloats(out[0], {-469.9375f, 363.375f, -513.875f, 613.125f});
+  for (const std::vector<size_t>& constants : {std::vector<size_t>{}, {3, 5}}) {
+    const std::vector<Tensor> out =
+        RunNode(MakeMicrosoft_QGemm, builder,
+                {TensorOf<uint8_t>({3, 2}, {11, 48, 85, 122, 159, 196}), TensorOf<float>({}, {0.5f}),
+                 TensorOf<uint8_t>({}, {128}), TensorOf<int8_t>({2, 3}, {11, 82, -103, -32, 39, 110}),
+                 TensorOf<float>({}, {0.25f}), TensorOf<int8_t>({}, {3}), TensorOf<int32_t>({2}, {100, -50})},
+                {.constants = constants});
+    EXPECT_EQ(out[0].shape(), (Shape{2, 2}));
+    ExpectFloats(out[0], {-469.9375f, 363.375f, -513.875f, 613.125f});
+  }
 }
 
 TEST(MicrosoftQGemm, GivesBytesWithAScaleForThem) {

@@ -111,6 +111,22 @@ TEST(Tile, RepeatsEachDimension) {
   EXPECT_EQ(ValuesOf<float>(out), (Floats{0, 1, 0, 1, 2, 3, 2, 3, 0, 1, 0, 1, 2, 3, 2, 3}));
 }
 
+TEST(Tile, ShortRowsRepeatManyTimesInEachPlane) {
+  const Tensor out = RunOne(MakeTile, PrimitiveBuilder("", "Tile", 13), {Iota({2, 1, 3}), List({2, 2, 5})});
+  Floats wanted;
+  for (int plane = 0; plane < 4; ++plane)
+    for (int row = 0; row < 2; ++row)
+      for (int i = 0; i < 15; ++i) wanted.push_back(static_cast<float>(plane % 2 * 3 + i % 3));
+  EXPECT_EQ(ValuesOf<float>(out), wanted);
+}
+
+TEST(Tile, LongRowsRepeat) {
+  const Tensor out = RunOne(MakeTile, PrimitiveBuilder("", "Tile", 13), {Iota({2, 40}), List({1, 3})});
+  Floats wanted;
+  for (int i = 0; i < 240; ++i) wanted.push_back(static_cast<float>(i / 120 * 40 + i % 40));
+  EXPECT_EQ(ValuesOf<float>(out), wanted);
+}
+
 TEST(Tile, ZeroRepeatsMakeNothing) {
   EXPECT_EQ(RunOne(MakeTile, PrimitiveBuilder("", "Tile", 13), {Iota({2, 2}), List({0, 2})}).shape(), (Shape{0, 4}));
 }

@@ -128,6 +128,12 @@ TEST(DynamicQuantizeLinear, TheRangeHoldsZero) {
 Tensor Pixels() { return TensorOf<uint8_t>({1, 1, 3, 3}, {7, 1, 2, 3, 250, 5, 6, 7, 8}); }
 Tensor Weights() { return TensorOf<int8_t>({2, 1, 2, 2}, {1, -2, 3, -4, 5, 0, -128, 127}); }
 
+TEST(DynamicQuantizeLinear, AnInfiniteRangeIsNoZeroPoint) {
+  const std::vector<Tensor> out = RunNode(MakeDynamicQuantizeLinear, PrimitiveBuilder("", "DynamicQuantizeLinear", 11),
+                                          {TensorOf<float>({2}, {-INFINITY, 1})}, {.outputs = 3});
+  EXPECT_EQ(ValuesOf<uint8_t>(out[2]), (Bytes{0}));
+}
+
 TEST(ConvInteger, PadsWithTheZeroPoint) {
   const PrimitiveBuilder builder =
       PrimitiveBuilder("", "ConvInteger", 10).Set("pads", std::vector<int64_t>{1, 0, 0, 0});
@@ -153,6 +159,14 @@ TEST(MatMulInteger, EachColumnHasItsZeroPoint) {
   EXPECT_EQ(ValuesOf<int32_t>(out[0]), (std::vector<int32_t>{-38, -53, -44, -62}));
 }
 
+TEST(MatMulInteger, EachMatrixHasItsZeroPoints) {
+  const std::vector<Tensor> out =
+      RunNode(MakeMatMulInteger, PrimitiveBuilder("", "MatMulInteger", 10),
+              {TensorOf<uint8_t>({2, 1, 2}, {1, 2, 3, 4}), TensorOf<uint8_t>({2, 2, 2}, {5, 6, 7, 8, 9, 10, 11, 12}),
+               TensorOf<uint8_t>({2, 1, 1}, {1, 0}), TensorOf<uint8_t>({2, 1, 2}, {5, 6, 9, 0})});
+  EXPECT_EQ(ValuesOf<int32_t>(out[0]), (std::vector<int32_t>{2, 2, 8, 78}));
+}
+
 template <class T>
 std::vector<T> Draw(size_t count, std::mt19937& random) {
   std::vector<T> values(count);
@@ -170,10 +184,6 @@ TEST(MatMulInteger, ProductsOfManyExtentsAreExact) {
     const std::vector<uint8_t> a = Draw<uint8_t>(m * k, random);
     const std::vector<int8_t> b = Draw<int8_t>(k * n, random), zeros = Draw<int8_t>(n, random);
     const auto extent = [](size_t value) { return static_cast<int64_t>(value); };
-    const std::vector<Tensor> out =
-        RunNode(MakeMatMulInteger, PrimitiveBuilder("", "MatMulInteger", 10),
-                {TensorOf<uint8_t>({extent(m), extent(k)}, a), TensorOf<int8_t>({extent(k), extent(n)}, b),
-                 TensorOf<uint8_t>({}, {200}), TensorOf<int8_t>({extent(n)}, zeros)});
     std::vector<int32_t> expected;
     for (size_t i = 0; i < m; ++i)
       for (size_t j = 0; j < n; ++j) {
@@ -181,8 +191,24 @@ TEST(MatMulInteger, ProductsOfManyExtentsAreExact) {
         for (size_t p = 0; p < k; ++p) sum += (int32_t{a[i * k + p]} - 200) * (int32_t{b[p * n + j]} - zeros[j]);
         expected.push_back(sum);
       }
-    EXPECT_EQ(ValuesOf<int32_t>(out[0]), expected);
+    for (const std::vector<size_t>& constants : {std::vector<size_t>{}, {1}, {1, 3}}) {
+      const std::vector<Tensor> out =
+          RunNode(MakeMatMulInteger, PrimitiveBuilder("", "MatMulInteger", 10),
+                  {TensorOf<uint8_t>({extent(m), extent(k)}, a), TensorOf<int8_t>({extent(k), extent(n)}, b),
+                   TensorOf<uint8_t>({}, {200}), TensorOf<int8_t>({extent(n)}, zeros)},
+                  {.constants = constants});
+      EXPECT_EQ(ValuesOf<int32_t>(out[0]), expected) << constants.size() << " constants";
+    }
   }
+}
+
+TEST(MatMulInteger, AConstantZeroPointThatFitsNothingIsTheRunsError) {
+  const Result<std::vector<Tensor>> out =
+      TryRunNode(MakeMatMulInteger, PrimitiveBuilder("", "MatMulInteger", 10),
+                 {TensorOf<uint8_t>({1, 2}, {1, 2}), TensorOf<uint8_t>({2, 2}, {1, 2, 3, 4}), kNoInput,
+                  TensorOf<uint8_t>({3}, {1, 2, 3})},
+                 {.constants = {1, 3}});
+  EXPECT_EQ(out.status().message(), "3 scales are given for the 2 elements of axis 1");
 }
 
 // Three channels to a group, and then one: the last channel has no neighbour.
@@ -222,6 +248,33 @@ TEST(QLinearMatMul, RoundsTheScaledSum) {
                TensorOf<uint8_t>({}, {12}), TensorOf<uint8_t>({3, 2}, {1, 4, 2, 5, 3, 6}), TensorOf<float>({}, {0.25f}),
                TensorOf<uint8_t>({}, {2}), TensorOf<float>({}, {0.1f}), TensorOf<uint8_t>({}, {128})});
   EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (Bytes{118, 62, 118, 50}));
+}
+
+TEST(QLinearMatMul, RowsAndColumnsHaveTheirScales) {
+  const std::vector<Tensor> out =
+      RunNode(MakeQLinearMatMul, PrimitiveBuilder("", "QLinearMatMul", 10),
+              {TensorOf<uint8_t>({2, 1}, {10, 20}), TensorOf<float>({2}, {0.5f, 2}), TensorOf<uint8_t>({}, {0}),
+               TensorOf<uint8_t>({1, 2}, {1, 2}), TensorOf<float>({2}, {1, 0.25f}), TensorOf<uint8_t>({}, {0}),
+               TensorOf<float>({}, {0.5f}), TensorOf<uint8_t>({}, {3})});
+  EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (Bytes{13, 8, 83, 43}));
+}
+
+TEST(QLinearMatMul, RowsHaveTheirScalesBesideAVector) {
+  const std::vector<Tensor> out =
+      RunNode(MakeQLinearMatMul, PrimitiveBuilder("", "QLinearMatMul", 10),
+              {TensorOf<uint8_t>({3, 2, 1}, {1, 2, 3, 4, 5, 6}), TensorOf<float>({2}, {1, 10}),
+               TensorOf<uint8_t>({}, {0}), TensorOf<uint8_t>({1}, {2}), TensorOf<float>({}, {1}),
+               TensorOf<uint8_t>({}, {0}), TensorOf<float>({}, {1}), TensorOf<uint8_t>({}, {0})});
+  EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (Bytes{2, 40, 6, 80, 10, 120}));
+}
+
+TEST(QLinearMatMul, EachMatrixHasItsScales) {
+  const std::vector<Tensor> out =
+      RunNode(MakeQLinearMatMul, PrimitiveBuilder("", "QLinearMatMul", 10),
+              {TensorOf<uint8_t>({2, 1, 1}, {10, 20}), TensorOf<float>({}, {1}), TensorOf<uint8_t>({}, {0}),
+               TensorOf<uint8_t>({2, 1, 2}, {1, 2, 3, 4}), TensorOf<float>({2, 1, 2}, {1, 0.5f, 2, 0.25f}),
+               TensorOf<uint8_t>({}, {0}), TensorOf<float>({}, {1}), TensorOf<uint8_t>({}, {0})});
+  EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (Bytes{10, 10, 120, 20}));
 }
 
 TEST(DequantizeLinear, BlocksOfAList) {

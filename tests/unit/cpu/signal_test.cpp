@@ -60,6 +60,12 @@ TEST(Windows, PeriodicAndSymmetric) {
                {0, 1});
 }
 
+TEST(BlackmanWindow, ItsPeakIsOneAsAnInteger) {
+  const PrimitiveBuilder whole = PrimitiveBuilder("", "BlackmanWindow", 17).Set("output_datatype", int64_t{6});
+  EXPECT_EQ(ValuesOf<int32_t>(RunNode(MakeBlackmanWindow, whole, {TensorOf<int64_t>({}, {4})})[0]),
+            (std::vector<int32_t>{0, 0, 1, 0}));
+}
+
 TEST(MelWeightMatrix, TrianglesOfFrequencies) {
   const std::vector<Tensor> out =
       RunNode(MakeMelWeightMatrix, PrimitiveBuilder("", "MelWeightMatrix", 17),

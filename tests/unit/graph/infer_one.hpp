@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "graph/inference.hpp"
+#include "graph/inference/partial.hpp"
 
 namespace deputy::host {
 
@@ -15,6 +17,7 @@ struct Operand {
   ValueType type;
   Tensor constant;
   bool left_out = false;
+  std::optional<PartialInts> partial = {};
 };
 
 inline Operand Typed(std::vector<int64_t> dims, DType dtype = DType::kFloat32) { return {{dtype, true, dims}, {}}; }
@@ -25,6 +28,10 @@ inline Operand Known(const std::vector<int64_t>& values) {
   const Shape shape = {static_cast<int64_t>(values.size())};
   return {{DType::kInt64, true, shape},
           Tensor::FromValues<int64_t>(DType::kInt64, shape, std::span<const int64_t>(values)).value()};
+}
+// A list of int64 of which not every element is known.
+inline Operand KnownInts(const std::vector<PartialInt>& elements) {
+  return {{DType::kInt64, true, {static_cast<int64_t>(elements.size())}}, {}, false, PartialInts{false, elements}};
 }
 template <class T>
 Operand KnownScalar(DType dtype, T value) {
@@ -40,13 +47,15 @@ inline Result<std::vector<ValueType>> TryInfer(const PrimitiveBuilder& builder, 
   node.primitive = builder.Finish();
   std::vector<ValueType> types;
   std::vector<Tensor> constants;
+  std::vector<const PartialInts*> partial;
   for (const Operand& operand : operands) {
+    partial.push_back(operand.partial ? &*operand.partial : nullptr);
     node.inputs.push_back(operand.left_out ? kNone : static_cast<ValueId>(types.size()));
     types.push_back(operand.type);
     constants.push_back(operand.constant);
   }
   for (size_t i = 0; i < outputs; ++i) node.outputs.push_back(static_cast<ValueId>(types.size() + i));
-  InferenceContext context(node, types, constants);
+  InferenceContext context(node, types, constants, partial);
   DEPUTY_RETURN_IF_ERROR(InferNode(context));
   return context.outputs();
 }

@@ -18,6 +18,16 @@ TEST(ReshapeInference, ZeroCopiesAndMinusOneIsComputed) {
   EXPECT_EQ(InferDims(kReshape, {Typed({2, 3, 4}), Known({0, -1})}), (Dims{2, 12}));
 }
 
+TEST(ReshapeInference, WithACopiedZeroTheOtherExtentsAreFree) {
+  EXPECT_EQ(InferDims(kReshape, {Typed({2, 0}), Known({1, 0, 1})}), (Dims{1, 0, 1}));
+}
+
+TEST(ReshapeInference, AnOpenExtentBesideACopyThatMayBeZeroStaysOpen) {
+  EXPECT_EQ(InferDims(kReshape, {Typed({0, 3}), KnownInts({KnownInt(0), PartialInt()})}), (Dims{0, kUnknownDim}));
+  EXPECT_EQ(InferDims(kReshape, {Typed({kN, 3}), KnownInts({KnownInt(0), PartialInt()})}), (Dims{kN, kUnknownDim}));
+  EXPECT_EQ(InferDims(kReshape, {Typed({2, 3}), KnownInts({KnownInt(0), PartialInt()})}), (Dims{2, 3}));
+}
+
 TEST(ReshapeInference, SymbolIsCopied) {
   EXPECT_EQ(InferDims(kReshape, {Typed({kN, 3, 4}), Known({0, -1})}), (Dims{kN, 12}));
 }

@@ -88,6 +88,17 @@ TEST(Storage, SmallIntegersKeepTheirLowBits) {
   EXPECT_EQ(Through(DType::kUint2, 7), 3);
 }
 
+TEST(Storage, IntegersKeepTheirLowBitsAmongEachOther) {
+  ThreadPool pool(1);
+  const std::array<int64_t, 2> large = {(int64_t{1} << 62) + 3, -5};
+  uint8_t packed = 0;
+  ASSERT_TRUE(CastStorage(DType::kInt64, large.data(), DType::kInt4, &packed, 2, {}, pool));
+  EXPECT_EQ(packed, 0xb3);
+  std::array<uint32_t, 2> wide = {};
+  ASSERT_TRUE(CastStorage(DType::kInt4, &packed, DType::kUint32, wide.data(), 2, {}, pool));
+  EXPECT_EQ(wide, (std::array<uint32_t, 2>{3, 0xfffffffb}));
+}
+
 TEST(Storage, TheFirstOfPackedElementsLiesInTheLowBits) {
   const std::vector<int8_t> bytes = {1, -2, 7};
   std::array<uint8_t, 2> packed = {0xff, 0xff};
