@@ -49,9 +49,8 @@ TEST(SparseTensors, R34_SparseInitializersAreWrittenOut) {
     builder.Node("Relu", {"s"}, {"z"});
     const Result<Graph> graph = builder.Import();
     ASSERT_TRUE(graph.ok()) << graph.status().ToString();
-    const auto s =
-        std::find_if(graph->values.begin(), graph->values.end(), [](const Value& value) { return value.name == "s"; });
-    ASSERT_NE(s, graph->values.end());
+    const Value* const s = Find(*graph, "s");
+    ASSERT_NE(s, nullptr);
     EXPECT_EQ(s->constant.shape(), (Shape{2, 4}));
     const std::span<const float> elements = s->constant.values<float>();
     EXPECT_EQ(std::vector<float>(elements.begin(), elements.end()), (std::vector<float>{0, 1, 0, 0, 2, 0, 0, 3}));
@@ -72,9 +71,8 @@ TEST(SparseTensors, R34_SparseConstantsAreWrittenOut) {
   builder.Node("Relu", {"s"}, {"z"});
   const Result<Graph> graph = builder.Import();
   ASSERT_TRUE(graph.ok()) << graph.status().ToString();
-  const auto s =
-      std::find_if(graph->values.begin(), graph->values.end(), [](const Value& made) { return made.name == "s"; });
-  ASSERT_NE(s, graph->values.end());
+  const Value* const s = Find(*graph, "s");
+  ASSERT_NE(s, nullptr);
   EXPECT_EQ(s->constant.values<float>()[7], 3);
 }
 
