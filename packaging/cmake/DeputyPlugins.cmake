@@ -43,6 +43,8 @@ ExternalProject_Add(
              -DCMAKE_LIBRARY_OUTPUT_DIRECTORY=${DEPUTY_PLUGIN_DIR}
              -DDEPUTY_PLUGINS=${plugins_joined}
              ${cross_args}
+             "-DCMAKE_C_FLAGS_RELWITHDEBINFO=${CMAKE_C_FLAGS_RELWITHDEBINFO}"
+             "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=${CMAKE_CXX_FLAGS_RELWITHDEBINFO}"
              "-DCMAKE_C_FLAGS=${CMAKE_C_FLAGS} ${sanitizer_flags}"
              "-DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS} ${sanitizer_flags}"
   BUILD_ALWAYS ON
