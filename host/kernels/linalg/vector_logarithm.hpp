@@ -21,12 +21,12 @@ namespace deputy::host {
   return (x + rest) + exponent * 0.693359375f;
 }
 
-// Of a normal, positive number.
+// Of a normal, positive number; anything for others.
 [[gnu::always_inline]] inline float VectorLogOfNormal(float x, float exponent) {
-  const int32_t bits = __builtin_bit_cast(int32_t, x);
+  const uint32_t bits = __builtin_bit_cast(uint32_t, x);
   // The exponent for which the rest lies between the root of a half and that of two.
-  const int32_t power = (bits - 0x3f3504f3) >> 23;
-  const float rest = __builtin_bit_cast(float, bits - power * (1 << 23));
+  const int32_t power = static_cast<int32_t>(bits - 0x3f3504f3u) >> 23;
+  const float rest = __builtin_bit_cast(float, bits - (static_cast<uint32_t>(power) << 23));
   return VectorLogOfParts(rest - 1.0f, exponent + static_cast<float>(power));
 }
 
