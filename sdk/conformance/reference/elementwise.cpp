@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include "reference/node.hpp"
@@ -121,18 +122,19 @@ std::vector<Tensor> Gelu(const Node& node, const Inputs& in) {
   return Map(*in[0], [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); });
 }
 
-// A limit of Clip: an input, or an attribute before definition 11. NULL: there is none.
-const Tensor* Limit(const Node& node, const Inputs& in, size_t input, const char* name, Tensor& made) {
-  if (node.since_version >= 11 || !node.Has(name)) return At(in, input);
+// A limit of Clip: an input, or an attribute before definition 11, where it had a default. NULL: there is none.
+const Tensor* Limit(const Node& node, const Inputs& in, size_t input, const char* name, float fallback, Tensor& made) {
+  if (node.since_version >= 11) return At(in, input);
   made = Tensor(in[0]->dtype, {});
-  made.Put(0, node.Float(name, 0));
+  made.Put(0, node.Float(name, fallback));
   return &made;
 }
 
 std::vector<Tensor> Clip(const Node& node, const Inputs& in) {
   Tensor y = *in[0], made_low, made_high;
-  const Tensor* low = Limit(node, in, 1, "min", made_low);
-  const Tensor* high = Limit(node, in, 2, "max", made_high);
+  constexpr float kMost = std::numeric_limits<float>::max();
+  const Tensor* low = Limit(node, in, 1, "min", -kMost, made_low);
+  const Tensor* high = Limit(node, in, 2, "max", kMost, made_high);
   for (int64_t i = 0; i < y.count(); ++i) {
     if (low != nullptr && Less(y, i, *low, 0)) y.Copy(i, *low, 0);
     if (high != nullptr && Less(*high, 0, y, i)) y.Copy(i, *high, 0);
