@@ -7,12 +7,8 @@
 namespace deputy::host {
 namespace {
 
+using test::ErrorOf;
 using test::ModelBuilder;
-
-std::string ErrorOf(const ModelBuilder& builder) {
-  const Result<Graph> graph = builder.Import();
-  return graph.ok() ? "accepted" : graph.status().ToString();
-}
 
 TEST(Attributes, R28_AttributeOfAWrongKindIsRefused) {
   ModelBuilder builder;

@@ -9,6 +9,7 @@ namespace deputy::host {
 namespace {
 
 using test::AddNode;
+using test::ErrorOf;
 using test::ModelBuilder;
 
 onnx::NodeProto& Call(ModelBuilder& builder, const std::string& name, test::Names inputs, test::Names outputs,
@@ -22,11 +23,6 @@ onnx::NodeProto& Call(ModelBuilder& builder, const std::string& name, test::Name
 void Refer(onnx::NodeProto& node, const std::string& name, const std::string& to,
            onnx::AttributeProto::AttributeType type) {
   test::Attribute(node, name, type).set_ref_attr_name(to);
-}
-
-std::string ErrorOf(const ModelBuilder& builder) {
-  const Result<Graph> graph = builder.Import();
-  return graph.ok() ? "accepted" : graph.status().ToString();
 }
 
 TEST(Functions, CallIsReplacedByItsBody) {

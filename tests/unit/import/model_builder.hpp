@@ -3,6 +3,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -127,6 +128,19 @@ class ModelBuilder : public GraphBuilder {
 
   std::unique_ptr<onnx::ModelProto> model_;
 };
+
+// What is said of a model that cannot be read.
+inline std::string ErrorOf(const ModelBuilder& builder) {
+  const Result<Graph> graph = builder.Import();
+  return graph.ok() ? "accepted" : graph.status().ToString();
+}
+
+// Null: no value has this name.
+inline const Value* Find(const Graph& graph, const std::string& name) {
+  const auto found =
+      std::find_if(graph.values.begin(), graph.values.end(), [&](const Value& value) { return value.name == name; });
+  return found == graph.values.end() ? nullptr : &*found;
+}
 
 // A node of a function's body.
 inline onnx::NodeProto& AddNode(onnx::FunctionProto& function, const std::string& op, Names inputs, Names outputs) {

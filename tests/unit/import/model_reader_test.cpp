@@ -8,6 +8,8 @@
 namespace deputy::host {
 namespace {
 
+using test::ErrorOf;
+using test::Find;
 using test::GraphBuilder;
 using test::ModelBuilder;
 
@@ -15,17 +17,6 @@ std::vector<std::string> OperatorsOf(const Graph& graph) {
   std::vector<std::string> operators;
   for (const Node& node : graph.nodes) operators.emplace_back(node.primitive.op_type());
   return operators;
-}
-
-const Value* Find(const Graph& graph, const std::string& name) {
-  const auto found =
-      std::find_if(graph.values.begin(), graph.values.end(), [&](const Value& value) { return value.name == name; });
-  return found == graph.values.end() ? nullptr : &*found;
-}
-
-std::string ErrorOf(const ModelBuilder& builder) {
-  const Result<Graph> graph = builder.Import();
-  return graph.ok() ? "accepted" : graph.status().ToString();
 }
 
 TEST(ModelReader, SmallModelBecomesAGraph) {

@@ -9,18 +9,9 @@
 namespace deputy::host {
 namespace {
 
+using test::ErrorOf;
+using test::Find;
 using test::ModelBuilder;
-
-const Value* Find(const Graph& graph, const std::string& name) {
-  const auto found =
-      std::find_if(graph.values.begin(), graph.values.end(), [&](const Value& value) { return value.name == name; });
-  return found == graph.values.end() ? nullptr : &*found;
-}
-
-std::string ErrorOf(const ModelBuilder& builder) {
-  const Result<Graph> graph = builder.Import();
-  return graph.ok() ? "accepted" : graph.status().ToString();
-}
 
 // Three elements of a [2,4] tensor named "s", by positions in each dimension.
 onnx::SparseTensorProto SparseTensor(const std::vector<int64_t>& positions) {
