@@ -15,4 +15,4 @@ step "3/4 build"
 cmake --build --preset release --parallel "$jobs"
 
 step "4/4 test"
-exec ctest --preset release "$@"
+exec ctest --preset release --parallel "$jobs" "$@"
