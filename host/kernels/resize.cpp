@@ -12,15 +12,15 @@ namespace {
 
 constexpr int64_t kGrainElements = 16 << 10;
 
-// Where in the input an output position lies. In single precision, like the runtimes whose models are run: positions
-// halfway between two neighbours depend on it.
+// Where in the input an output position lies. In single precision where the runtimes whose models are run have it:
+// positions halfway between two neighbours depend on it.
 float Coordinate(ResizeCoordinates coordinates, const ResizeAxis& axis, int64_t position) {
   const float x = static_cast<float>(position), input = static_cast<float>(axis.input);
   switch (coordinates) {
     case ResizeCoordinates::kHalfPixel: return (x + 0.5f) / axis.scale - 0.5f;
     case ResizeCoordinates::kHalfPixelSymmetric: {
-      const float adjustment = static_cast<float>(axis.output) / axis.length;
-      return input / 2 * (1 - adjustment) + (x + 0.5f) / axis.scale - 0.5f;
+      const float adjustment = static_cast<float>(axis.output) / axis.length, offset = input / 2 * (1 - adjustment);
+      return static_cast<float>(offset + (x + 0.5) / axis.scale - 0.5);
     }
     case ResizeCoordinates::kPytorchHalfPixel: return axis.output > 1 ? (x + 0.5f) / axis.scale - 0.5f : 0.0f;
     case ResizeCoordinates::kAlignCorners: return axis.length == 1.0f ? 0.0f : x * (input - 1) / (axis.length - 1);
@@ -81,9 +81,10 @@ bool ResizeChanges(const ResizeMethod& method, const ResizeAxis& axis) {
 }
 
 int64_t ResizeTaps(const ResizeMethod& method, const ResizeAxis& axis) {
-  // As many as positions can be strictly inside (x - support, x + support). An output of one element and more has a
-  // scale of at least 1 / input, so that the bound only keeps axes without output from overflowing.
-  const double support = std::min(Support(method, axis), 2.0 * static_cast<double>(axis.input) + 2);
+  // As many as positions can be strictly inside (x - support, x + support). An output of one element and more, which a
+  // kept aspect ratio may have rounded up, has a scale of at least 1 / (2 * input), so that the bound only keeps axes
+  // without output from overflowing.
+  const double support = std::min(Support(method, axis), 4.0 * static_cast<double>(axis.input) + 2);
   return 2 * static_cast<int64_t>(std::ceil(support));
 }
 

@@ -66,6 +66,17 @@ TEST(Resize, AntialiasWidensTheFilter) {
   ExpectNear(Resized(Resize("cubic").Set("antialias", int64_t{1}), 2), {1.407501f, 10.466f});
 }
 
+// Three rows become 0.6 of one, rounded up: the filter reaches 10 rows to either side.
+TEST(Resize, AntialiasReachesAllThatAKeptAspectRatioLeavesOfAnAxis) {
+  const PrimitiveBuilder builder = Resize("cubic", "half_pixel_symmetric")
+                                       .Set("antialias", int64_t{1})
+                                       .Set("keep_aspect_ratio_policy", std::string("not_larger"));
+  const Tensor rows = TensorOf<float>({3, 5}, {1, 1, 1, 1, 1, 10, 10, 10, 10, 10, 100, 100, 100, 100, 100});
+  const std::vector<Tensor> out =
+      RunNode(MakeResize, builder, {rows, kNoInput, kNoInput, TensorOf<int64_t>({2}, {3, 1})});
+  ExpectNear(ValuesOf<float>(out[0]), {0.4f * 1 + 0.2f * 10 + 0.4f * 100});
+}
+
 TEST(Resize, AntialiasRoundsIntegers) {
   const std::vector<Tensor> out =
       RunNode(MakeResize, Resize("linear").Set("antialias", int64_t{1}),
