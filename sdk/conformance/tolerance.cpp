@@ -125,8 +125,11 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
     units += series;
     reason += "; positions are computed";
   }
-  // Scales come as float32, and so do others compute what lies between elements.
-  if (IsOneOf(type, {"Resize", "Upsample"}) && dtype == DEPUTY_DTYPE_FLOAT64) {
+  // Scales come as float32, and so do others compute what lies between elements: the further from the first element,
+  // the less of it is left.
+  if (IsOneOf(type, {"Resize", "Upsample"}) && unit <= UnitOf(DEPUTY_DTYPE_FLOAT32)) {
+    const reference::Dims& dims = tested.inputs[0].value.dims;
+    if (!dims.empty()) units += static_cast<double>(*std::max_element(dims.begin(), dims.end()));
     units *= UnitOf(DEPUTY_DTYPE_FLOAT32) / unit;
     reason += " in float32";
   }

@@ -12,6 +12,11 @@ using reference::Tensor;
 // Of which quotients and sums are exact, so that no position falls beside where it should.
 double DrawScale(Draft& d) { return d.Pick<double>({0.5, 0.25, 0.75, 1, 1, 1.5, 2, 2.5, 3, 4}); }
 
+// A size that gives such a scale.
+int64_t DrawSize(Draft& d, int64_t extent) {
+  return extent % 2 == 0 && d.Once(3) ? extent / 2 : extent * d.Between(1, 3);
+}
+
 deputy_dtype SmoothType(Draft& d, bool smooth) {
   if (!smooth) return d.Type();
   return d.RealType();
@@ -36,11 +41,14 @@ void WriteResize(Draft& d) {
   }
   std::vector<std::string> transformations = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
                                               "tf_crop_and_resize"};
-  if (d.since() >= 19) transformations.emplace_back("half_pixel_symmetric");
+  const bool nearest = mode == "nearest", sized = d.Half();
+  // Of an extent that was rounded down it has positions that are whole but for a rounding error.
+  if (d.since() >= 19 && (sized || !nearest)) transformations.emplace_back("half_pixel_symmetric");
   const std::string transformation = d.Pick(transformations);
-  const bool crop = transformation == "tf_crop_and_resize", sized = d.Half();
+  const bool crop = transformation == "tf_crop_and_resize";
+  const bool stretched = crop || (nearest && transformation == "half_pixel_symmetric");
   if (transformation != "half_pixel" || d.Half()) d.Set("coordinate_transformation_mode", Text(transformation));
-  if (mode == "nearest")
+  if (nearest)
     d.Maybe("nearest_mode", Text(d.Pick<std::string>({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})));
   if (mode == "cubic") d.Maybe("cubic_coeff_a", Number(d, -1, -0.25)).Maybe("exclude_outside", Int(d.Between(0, 1)));
   if (mode != "nearest" && !crop) d.Maybe("antialias", Int(d.Between(0, 1)));
@@ -59,7 +67,7 @@ void WriteResize(Draft& d) {
     roi[i + count] = crop && d.Half() ? d.Pick<double>({0.75, 1.25}) : 1;
     const double scale = DrawScale(d);
     scales.push_back(static_cast<double>(extent) * (roi[i + count] - roi[i]) * scale < 1 ? 2 : scale);
-    sizes.push_back(d.Between(1, 6));
+    sizes.push_back(nearest ? DrawSize(d, extent) : d.Between(1, 6));
     if (static_cast<double>(extent) * (roi[i + count] - roi[i]) * scales[i] < 1) scales[i] = 8;
   }
   d.In(d.Values(dtype, dims));
@@ -78,7 +86,7 @@ void WriteResize(Draft& d) {
   else
     d.In(Real({}));
   d.In(Whole(sizes));
-  if (!crop) d.Maybe("keep_aspect_ratio_policy", Text(d.Pick<std::string>({"stretch", "not_larger", "not_smaller"})));
+  if (!stretched) d.Maybe("keep_aspect_ratio_policy", Text(d.Pick<std::string>({"stretch", "not_larger", "not_smaller"})));
 }
 
 void WriteUpsample(Draft& d) {

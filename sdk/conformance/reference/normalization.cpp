@@ -156,16 +156,13 @@ std::vector<Tensor> MeanVarianceNormalization(const Node& node, const Inputs& in
   for (const int64_t axis : axes) kept[FromFront(axis, x.rank())] = 1;
   Tensor sum(DEPUTY_DTYPE_FLOAT64, kept), squares(DEPUTY_DTYPE_FLOAT64, kept), y(x.dtype, x.dims);
   const double count = kept.empty() || sum.count() == 0 ? 1 : static_cast<double>(x.count() / sum.count());
-  for (int64_t i = 0; i < x.count(); ++i) {
-    const int64_t at = BroadcastFlat(kept, IndexOf(x.dims, i));
-    sum.Put(at, sum.Get(at) + x.Get(i));
-    squares.Put(at, squares.Get(at) + x.Get(i) * x.Get(i));
-  }
-  for (int64_t i = 0; i < x.count(); ++i) {
-    const int64_t at = BroadcastFlat(kept, IndexOf(x.dims, i));
-    const double mean = sum.Get(at) / count;
-    y.Put(i, (x.Get(i) - mean) / (std::sqrt(squares.Get(at) / count - mean * mean) + 1e-9));
-  }
+  const auto statistics_of = [&](int64_t i) { return BroadcastFlat(kept, IndexOf(x.dims, i)); };
+  const auto distance = [&](int64_t i) { return x.Get(i) - sum.Get(statistics_of(i)) / count; };
+  for (int64_t i = 0; i < x.count(); ++i) sum.Put(statistics_of(i), sum.Get(statistics_of(i)) + x.Get(i));
+  for (int64_t i = 0; i < x.count(); ++i)
+    squares.Put(statistics_of(i), squares.Get(statistics_of(i)) + distance(i) * distance(i));
+  for (int64_t i = 0; i < x.count(); ++i)
+    y.Put(i, distance(i) / (std::sqrt(squares.Get(statistics_of(i)) / count) + 1e-9));
   return {y};
 }
 
