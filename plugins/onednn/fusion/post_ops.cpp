@@ -23,15 +23,6 @@ int Gain(const Program& program, const Operation& producer, bool with_operand) {
   return 0;
 }
 
-// In 2.6 a binary primitive reads an operand per channel wrongly when all extents behind the channels are 1.
-bool MisreadsChannels(const Program& program, const Operation& producer, Value result, Value operand) {
-  if (producer.As<Binary>() == nullptr) return false;
-  const memory::dims &dims = program.dims(result), &given = program.dims(operand);
-  memory::dim spatial = 1;
-  for (size_t i = 2; i < dims.size(); ++i) spatial *= dims[i];
-  return dims.size() > 2 && spatial == 1 && given != dims && CountOf(given) != 1;
-}
-
 // Where the operand of `operation` is made, if this operation may become a part of that.
 struct Place {
   size_t producer = kNoValue;
@@ -43,10 +34,7 @@ Place PlaceFor(const Program& program, const Operation& operation, size_t input)
   const size_t producer = program.ProducerOf(value);
   if (producer == kNoValue || program.UsesOf(value) != 1) return {};
   if (program.dims(value) != program.dims(operation.output)) return {};
-  const Operation& made_by = program.operations()[producer];
-  const bool with_operand = operation.As<Binary>() != nullptr;
-  if (with_operand && MisreadsChannels(program, made_by, value, operation.inputs[1 - input])) return {};
-  return {producer, input, Gain(program, made_by, with_operand)};
+  return {producer, input, Gain(program, program.operations()[producer], operation.As<Binary>() != nullptr)};
 }
 
 bool Attach(Program& program, size_t index) {

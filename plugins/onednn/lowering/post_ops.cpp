@@ -42,17 +42,27 @@ bool PostOps::IsFull(const PostOp& post_op) const {
   return CountOf(lowering_.program().dims(post_op.operand)) == CountOf(result_.dims());
 }
 
-// Two functions of one kind in one primitive both get the parameters of the first, in 2.6, and binary primitives over
-// padded channels do their post-ops wrongly.
+// In 2.6 binary primitives do post-ops over padded channels wrongly, and those with an operand per channel where there
+// is nothing but channels.
+bool PostOps::IsMisread(const PostOp& post_op) const {
+  if (operation_.As<Binary>() == nullptr || (form_ != nullptr && form_->result)) return false;
+  if (IsPadded(result_)) return true;
+  const memory::dims dims = result_.dims();
+  const int64_t behind_channels = dims.size() > 2 ? CountOf(memory::dims(dims.begin() + 2, dims.end())) : 0;
+  return behind_channels == 1 && post_op.operand != kNoValue && !IsFull(post_op) &&
+         CountOf(lowering_.program().dims(post_op.operand)) != 1;
+}
+
+// Two functions of one kind in one primitive both get the parameters of the first, in 2.6.
 size_t PostOps::MostAtOnce() const {
   const std::vector<PostOp>& all = operation_.post_ops;
-  const bool integers = form_ != nullptr && form_->result;
-  if (operation_.As<Binary>() != nullptr && !integers && IsPadded(result_)) return 0;
-  for (size_t i = 0; i < all.size(); ++i)
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (IsMisread(all[i])) return i;
     for (size_t j = 0; j < i; ++j) {
       if (all[i].operand != kNoValue || all[j].operand != kNoValue || all[i].algorithm != all[j].algorithm) continue;
       if (all[i].alpha != all[j].alpha || all[i].beta != all[j].beta) return i;
     }
+  }
   return all.size();
 }
 

@@ -55,6 +55,7 @@ class PostOps {
   }
 
  private:
+  bool IsMisread(const PostOp& post_op) const;
   size_t MostAtOnce() const;
   dnnl::primitive_attr Attributes(size_t count) const;
   void SetScales(dnnl::primitive_attr& attributes) const;
