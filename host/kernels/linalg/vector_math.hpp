@@ -18,57 +18,55 @@ namespace deputy::host {
   return p;
 }
 
-// Cephes expf (netlib.org/cephes): reduction by log(2) in two parts, then a polynomial of degree 7.
+// x = power * log(2) + rest, with a rest of up to half of log(2). Log(2) in two parts, as Cephes has it.
+struct PowerAndRest {
+  int32_t power;
+  float rest;
+};
+[[gnu::always_inline]] inline PowerAndRest ReduceByLog2(float x) {
+  constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, kept in the low bits
+  const float shifted = x * 1.44269504088896341f + kShift;
+  const float n = shifted - kShift;
+  const uint32_t power = __builtin_bit_cast(uint32_t, shifted) - __builtin_bit_cast(uint32_t, kShift);
+  return {static_cast<int32_t>(power), (x - n * 0.693359375f) + n * 2.12194440e-4f};
+}
+
+// 2^power for the powers that normal numbers have.
+[[gnu::always_inline]] inline float PowerOfTwo(int32_t power) {
+  return __builtin_bit_cast(float, (static_cast<uint32_t>(power) + 127u) << 23);
+}
+
+// Cephes expf (netlib.org/cephes): reduction by log(2), then a polynomial of degree 7.
 [[gnu::always_inline]] inline float VectorExp(float x) {
   // Outside of these bounds the result is 0 or infinite anyway; NaN fails both comparisons and passes.
   x = x < -104.0f ? -104.0f : x;
   x = x > 89.0f ? 89.0f : x;
-  constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer, kept in the low bits
-  const float shifted = x * 1.44269504088896341f + kShift;
-  const float n = shifted - kShift;
-  const int32_t power =
-      static_cast<int32_t>(__builtin_bit_cast(uint32_t, shifted) - __builtin_bit_cast(uint32_t, kShift));
-  const float r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
-  const float p = ExpPolynomial(r) * r * r + r + 1.0f;
+  const PowerAndRest of = ReduceByLog2(x);
+  const float p = ExpPolynomial(of.rest) * of.rest * of.rest + of.rest + 1.0f;
   // The power is applied in two halves: 2^128 and 2^-150 have no float of their own.
-  const int32_t half = power >> 1;
-  const float first = __builtin_bit_cast(float, (static_cast<uint32_t>(half) + 127u) << 23);
-  const float second = __builtin_bit_cast(float, (static_cast<uint32_t>(power - half) + 127u) << 23);
-  return p * first * second;
+  const int32_t half = of.power >> 1;
+  return p * PowerOfTwo(half) * PowerOfTwo(of.power - half);
 }
 
 // exp(x) - 1, exact near zero: the polynomial without its constant, and what the power of two adds or takes.
 [[gnu::always_inline]] inline float VectorExpm1(float x) {
   x = x < -104.0f ? -104.0f : x;
-  const float bounded = x > 89.0f ? 89.0f : x;
-  constexpr float kShift = 12582912.0f;
-  const float shifted = bounded * 1.44269504088896341f + kShift;
-  const float n = shifted - kShift;
-  const int32_t power =
-      static_cast<int32_t>(__builtin_bit_cast(uint32_t, shifted) - __builtin_bit_cast(uint32_t, kShift));
-  const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
-  const float p = ExpPolynomial(r) * (r * r) + r;
-  const int32_t half = power >> 1;
-  const float first = __builtin_bit_cast(float, (static_cast<uint32_t>(half) + 127u) << 23);
-  const float second = __builtin_bit_cast(float, (static_cast<uint32_t>(power - half) + 127u) << 23);
-  const float scale = first * second;
+  const PowerAndRest of = ReduceByLog2(x > 89.0f ? 89.0f : x);
+  const float p = ExpPolynomial(of.rest) * (of.rest * of.rest) + of.rest;
+  const int32_t half = of.power >> 1;
+  const float first = PowerOfTwo(half), second = PowerOfTwo(of.power - half), scale = first * second;
   const float near = p * scale + (scale - 1.0f);
   const float far = (p + 1.0f) * first * second - 1.0f;
-  const float result = power > 64 ? far : near;
-  return power == 0 && x == 0 ? x : result;  // keeps the sign of zero
+  const float result = of.power > 64 ? far : near;
+  return of.power == 0 && x == 0 ? x : result;  // keeps the sign of zero
 }
 
-// tanh(|x|) = t / (t + 2) with t = exp(2 |x|) - 1, computed as above; from 9.02 on it is 1.
+// tanh(|x|) = t / (t + 2) with t = exp(2 |x|) - 1; from 9.02 on it is 1. The power is small: it needs no halves.
 [[gnu::always_inline]] inline float VectorTanh(float x) {
   const float magnitude = __builtin_fabsf(x);
-  const float bounded = (magnitude > 9.02f ? 9.02f : magnitude) * 2.0f;
-  constexpr float kShift = 12582912.0f;
-  const float shifted = bounded * 1.44269504088896341f + kShift;
-  const float n = shifted - kShift;
-  const uint32_t power = __builtin_bit_cast(uint32_t, shifted) - __builtin_bit_cast(uint32_t, kShift);
-  const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
-  const float p = ExpPolynomial(r) * (r * r) + r;
-  const float scale = __builtin_bit_cast(float, (power + 127u) << 23);
+  const PowerAndRest of = ReduceByLog2((magnitude > 9.02f ? 9.02f : magnitude) * 2.0f);
+  const float p = ExpPolynomial(of.rest) * (of.rest * of.rest) + of.rest;
+  const float scale = PowerOfTwo(of.power);
   const float t = p * scale + (scale - 1.0f);
   return __builtin_copysignf(t / (t + 2.0f), x);
 }
