@@ -13,6 +13,16 @@
 
 namespace deputy::host {
 
+// Whether numpy broadcasting of a and b gives c.
+inline bool BroadcastGives(std::span<const int64_t> a, std::span<const int64_t> b, std::span<const int64_t> c) {
+  if (c.size() != std::max(a.size(), b.size())) return false;
+  for (size_t i = 1; i <= c.size(); ++i) {
+    const int64_t x = i <= a.size() ? a[a.size() - i] : 1, y = i <= b.size() ? b[b.size() - i] : 1;
+    if ((x != y && x != 1 && y != 1) || c[c.size() - i] != (x == 1 ? y : x)) return false;
+  }
+  return true;
+}
+
 inline constexpr size_t kMaxBroadcastRank = 32;
 
 // Dense operands against a dense output; strides are in elements. No memory is allocated.

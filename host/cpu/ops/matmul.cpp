@@ -5,6 +5,7 @@
 
 #include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
+#include "kernels/broadcast.hpp"
 #include "kernels/matrix_product.hpp"
 #include "tensor/shape.hpp"
 
@@ -14,16 +15,6 @@ namespace {
 Status CannotMultiply(const KernelArgs& args) {
   return Error(StatusCode::kInvalidArgument, "shapes {} and {} do not multiply", ShapeToString(args.input(0).dims()),
                ShapeToString(args.input(1).dims()));
-}
-
-// Whether numpy broadcasting of a and b gives c.
-bool BroadcastGives(std::span<const int64_t> a, std::span<const int64_t> b, std::span<const int64_t> c) {
-  if (c.size() != std::max(a.size(), b.size())) return false;
-  for (size_t i = 1; i <= c.size(); ++i) {
-    const int64_t x = i <= a.size() ? a[a.size() - i] : 1, y = i <= b.size() ? b[b.size() - i] : 1;
-    if ((x != y && x != 1 && y != 1) || c[c.size() - i] != (x == 1 ? y : x)) return false;
-  }
-  return true;
 }
 
 template <class T>
