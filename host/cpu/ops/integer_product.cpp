@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "base/aligned.hpp"
-#include "cpu/ops/planned_kernel.hpp"
+#include "cpu/ops/arena.hpp"
 #include "cpu/ops/typed.hpp"
+#include "kernels/broadcast.hpp"
 #include "kernels/quantize.hpp"
 #include "tensor/shape.hpp"
 #include "tensor/small_dims.hpp"
@@ -110,17 +111,14 @@ Result<IntegerProduct> IntegerProduct::Plan(const ByteMatrices& a, const ByteMat
   matrices.ldc = matrices.n;
   plan.product_.a_batch = left.batch;
   plan.product_.b_batch = right.batch;
-  SmallDims wanted;
-  for (size_t i = std::max(left.batch.size(), right.batch.size()); i > 0; --i) {
-    const auto extent = [i](std::span<const int64_t> dims) { return i <= dims.size() ? dims[dims.size() - i] : 1; };
-    const int64_t x = extent(left.batch), y = extent(right.batch);
-    if (x != y && x != 1 && y != 1) return DoNotMultiply(a, b);
-    wanted.push_back(x == 1 ? y : x);
-  }
-  plan.product_.c_batch = c.first(std::min(c.size(), wanted.size()));
-  if (!row) wanted.push_back(matrices.m);
-  if (!column) wanted.push_back(matrices.n);
-  DEPUTY_RETURN_IF_ERROR(CheckDims(c, {wanted.data(), wanted.size()}, "the output"));
+  const size_t matrix_axes = (row ? 0u : 1u) + (column ? 0u : 1u);
+  plan.product_.c_batch = c.first(c.size() < matrix_axes ? 0 : c.size() - matrix_axes);
+  const std::span<const int64_t> own = c.subspan(plan.product_.c_batch.size());
+  const bool fits = own.size() == matrix_axes && BroadcastGives(left.batch, right.batch, plan.product_.c_batch) &&
+                    (row || own.front() == matrices.m) && (column || own.back() == matrices.n);
+  if (!fits)
+    return Error(StatusCode::kInvalidArgument, "shapes {} and {} do not multiply to {}", ShapeToString(a.dims),
+                 ShapeToString(b.dims), ShapeToString(c));
   plan.a_count_ = ElementCount(a.dims);
   plan.b_count_ = ElementCount(b.dims);
   plan.a_pairs_ = PairsOf(a, Side::kLeft);
@@ -129,35 +127,34 @@ Result<IntegerProduct> IntegerProduct::Plan(const ByteMatrices& a, const ByteMat
   return plan;
 }
 
+IntegerProduct::Places IntegerProduct::LayOut(bool packed_right) const {
+  Arena arena;
+  Places at;
+  at.wide = arena.Reserve<int16_t>(packed_right ? a_count_ : std::max(a_count_, b_count_));
+  at.left = arena.Reserve<Int16Pair>(a_pairs_);
+  at.right = arena.Reserve<Int16Pair>(packed_right ? 0 : b_pairs_);
+  at.product = arena.bytes();
+  return at;
+}
+
 size_t IntegerProduct::workspace_bytes(bool packed_right) const {
-  const int64_t wide = packed_right ? a_count_ : std::max(a_count_, b_count_);
-  return AlignUp(static_cast<size_t>(wide) * sizeof(int16_t)) +
-         AlignUp(static_cast<size_t>(a_pairs_) * sizeof(Int16Pair)) +
-         AlignUp(packed_right ? 0 : static_cast<size_t>(b_pairs_) * sizeof(Int16Pair)) + product_bytes_;
+  return LayOut(packed_right).product + product_bytes_;
 }
 
 Status IntegerProduct::Compute(const ByteMatrices& a, const ByteMatrices& b, const void* packed_right, int32_t* sums,
                                void* workspace, ThreadPool& pool) const {
-  char* next = static_cast<char*>(workspace);
-  const auto take = [&next](int64_t count, size_t size) {
-    char* const begin = next;
-    next += AlignUp(static_cast<size_t>(count) * size);
-    return begin;
-  };
-  const int64_t most = packed_right != nullptr ? a_count_ : std::max(a_count_, b_count_);
-  int16_t* const wide = reinterpret_cast<int16_t*>(take(most, sizeof(int16_t)));
-  Int16Pair* const left = reinterpret_cast<Int16Pair*>(take(a_pairs_, sizeof(Int16Pair)));
+  char* const base = static_cast<char*>(workspace);
+  const Places at = LayOut(packed_right != nullptr);
+  int16_t* const wide = reinterpret_cast<int16_t*>(base + at.wide);
+  Int16Pair* const left = reinterpret_cast<Int16Pair*>(base + at.left);
+  Int16Pair* const right = reinterpret_cast<Int16Pair*>(base + at.right);
   DEPUTY_RETURN_IF_ERROR(Pack(a, Side::kLeft, wide, left, pool));
+  if (packed_right == nullptr) DEPUTY_RETURN_IF_ERROR(Pack(b, Side::kRight, wide, right, pool));
   BatchedProduct<Int16Pair> product = product_;
   product.matrices.a = left;
-  product.matrices.b = static_cast<const Int16Pair*>(packed_right);
-  if (packed_right == nullptr) {
-    Int16Pair* const right = reinterpret_cast<Int16Pair*>(take(b_pairs_, sizeof(Int16Pair)));
-    DEPUTY_RETURN_IF_ERROR(Pack(b, Side::kRight, wide, right, pool));
-    product.matrices.b = right;
-  }
+  product.matrices.b = packed_right == nullptr ? right : static_cast<const Int16Pair*>(packed_right);
   product.matrices.c = reinterpret_cast<Int16Pair*>(sums);
-  MultiplyBatch(product, next, pool);
+  MultiplyBatch(product, base + at.product, pool);
   return {};
 }
 

@@ -45,6 +45,12 @@ class IntegerProduct {
  private:
   IntegerProduct() = default;
 
+  // Offsets in the workspace.
+  struct Places {
+    size_t wide, left, right, product;
+  };
+  Places LayOut(bool packed_right) const;
+
   BatchedProduct<linalg::Int16Pair> product_;
   int64_t a_count_ = 0, b_count_ = 0;  // elements
   int64_t a_pairs_ = 0, b_pairs_ = 0;

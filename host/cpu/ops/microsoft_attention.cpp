@@ -6,6 +6,7 @@
 
 #include "base/aligned.hpp"
 #include "cpu/makers.hpp"
+#include "cpu/ops/arena.hpp"
 #include "cpu/ops/microsoft_mask.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/refusals.hpp"
@@ -23,21 +24,6 @@ struct HeadAttributes {
 };
 
 double ScaleOf(double given, int64_t size) { return given != 0 ? given : 1 / std::sqrt(static_cast<double>(size)); }
-
-// Elements of memory, each piece aligned.
-template <class T>
-class Pieces {
- public:
-  size_t Add(int64_t count) {
-    const size_t at = bytes_;
-    bytes_ += AlignUp(static_cast<size_t>(count) * sizeof(T));
-    return at;
-  }
-  size_t bytes() const { return bytes_; }
-
- private:
-  size_t bytes_ = 0;
-};
 
 // Past rows, if any, and fresh ones as [batch, heads, keys, size] at `to`.
 template <class T>
@@ -116,12 +102,12 @@ class ProjectedAttention {
     projection.n = projection.ldb = projection.ldc = columns;
     projection.beta = bias.present() ? T(1) : T(0);
     DEPUTY_RETURN_IF_ERROR(CheckAttention(shape));
-    Pieces<T> pieces;
-    plan.projected = pieces.Add(projection.m * columns);
-    plan.masked = pieces.Add(plan.bias.count(shape));
+    Arena arena;
+    plan.projected = arena.Reserve<T>(projection.m * columns);
+    plan.masked = arena.Reserve<T>(plan.bias.count(shape));
     const int64_t kept = 2 * shape.batch * heads * shape.keys * shape.size;
-    plan.joined = pieces.Add(past.present() && !present ? kept : 0);
-    plan.product = pieces.bytes();
+    plan.joined = arena.Reserve<T>(past.present() && !present ? kept : 0);
+    plan.product = arena.bytes();
     plan.attention = AlignUp(plan.product + ProductWorkspace(projection, args.pool));
     plan.workspace_bytes = plan.attention + AttentionMemory<T>(shape, args.pool);
     return plan;
@@ -238,14 +224,14 @@ class MultiHead {
     }
     DEPUTY_RETURN_IF_ERROR(plan.bias.Plan(args.input(4), args.input(5), shape));
     DEPUTY_RETURN_IF_ERROR(CheckAttention(shape));
-    Pieces<T> pieces;
+    Arena arena;
     for (size_t i = 0; i < 3; ++i) {
       const int64_t rows = i == 0 ? shape.queries : shape.keys;
       const bool own = Moves(args, plan, i) && !(i > 0 && args.output(i).present());
-      plan.places[i] = pieces.Add(own ? shape.batch * shape.heads * rows * plan.operands[i].size : 0);
+      plan.places[i] = arena.Reserve<T>(own ? shape.batch * shape.heads * rows * plan.operands[i].size : 0);
     }
-    plan.masked = pieces.Add(plan.bias.count(shape));
-    plan.attention = pieces.bytes();
+    plan.masked = arena.Reserve<T>(plan.bias.count(shape));
+    plan.attention = arena.bytes();
     plan.workspace_bytes = plan.attention + AttentionMemory<T>(shape, args.pool);
     return plan;
   }

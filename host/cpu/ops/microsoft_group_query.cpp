@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/aligned.hpp"
 #include "cpu/makers.hpp"
+#include "cpu/ops/arena.hpp"
 #include "cpu/ops/microsoft_rotary.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/refusals.hpp"
@@ -106,22 +106,17 @@ class GroupQuery {
     }
     DEPUTY_RETURN_IF_ERROR(CheckBias(args, plan));
     plan.largest = {1, heads, key_heads, plan.fresh, plan.capacity, 0, plan.size, plan.size};
-    size_t end = 0;
-    const auto take = [&end](int64_t count) {
-      const size_t begin = end;
-      end += AlignUp(static_cast<size_t>(count) * sizeof(T));
-      return begin;
-    };
+    Arena arena;
     DEPUTY_RETURN_IF_ERROR(CheckAttention(plan.largest));
     AttentionShape room = plan.largest;
     room.keys = plan.capacity;
     DEPUTY_RETURN_IF_ERROR(CheckAttention(room));
     const int64_t kept = plan.batch * key_heads * plan.capacity * plan.size;
-    plan.turned = take(attributes_.rotates ? plan.batch * plan.fresh * heads * plan.size : 0);
-    plan.keys = take(args.output(1).present() ? 0 : kept);
-    plan.values = take(args.output(2).present() ? 0 : kept);
-    plan.sinks = take(heads);
-    plan.attention = end;
+    plan.turned = arena.Reserve<T>(attributes_.rotates ? plan.batch * plan.fresh * heads * plan.size : 0);
+    plan.keys = arena.Reserve<T>(args.output(1).present() ? 0 : kept);
+    plan.values = arena.Reserve<T>(args.output(2).present() ? 0 : kept);
+    plan.sinks = arena.Reserve<T>(heads);
+    plan.attention = arena.bytes();
     plan.workspace_bytes = plan.attention + AttentionMemory<T>(plan.largest, args.pool);
     return plan;
   }

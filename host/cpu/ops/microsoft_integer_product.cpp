@@ -1,8 +1,8 @@
 // MatMulIntegerToFloat, DynamicQuantizeMatMul and QGemm of com.microsoft on the CPU.
 #include <algorithm>
 
-#include "base/aligned.hpp"
 #include "cpu/makers.hpp"
+#include "cpu/ops/arena.hpp"
 #include "cpu/ops/integer_product.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/quantized.hpp"
@@ -80,16 +80,12 @@ Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const Tenso
   const int64_t columns = product.columns(), given = args.input(at.b_scale).element_count();
   if (given != 1 && given != columns)
     return Error(StatusCode::kInvalidArgument, "{} scales for {} columns", given, columns);
-  size_t end = 0;
-  const auto take = [&end](int64_t count, size_t size) {
-    const size_t begin = end;
-    end += AlignUp(static_cast<size_t>(count) * size);
-    return begin;
-  };
-  const size_t bytes_at = take(dynamic ? ElementCount(a.dims) : 0, 1),
-               sums_at = take(y.element_count(), sizeof(int32_t));
-  const size_t factors_at = take(columns + 1, sizeof(float)), bias_at = take(columns, sizeof(float));
-  DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(end + product.workspace_bytes(!packed.empty())));
+  Arena arena;
+  const size_t bytes_at = arena.Reserve<uint8_t>(dynamic ? ElementCount(a.dims) : 0);
+  const size_t sums_at = arena.Reserve<int32_t>(y.element_count());
+  const size_t factors_at = arena.Reserve<float>(columns + 1), bias_at = arena.Reserve<float>(columns);
+  DEPUTY_ASSIGN_OR_RETURN(void* const memory,
+                          args.scratch.Get(arena.bytes() + product.workspace_bytes(!packed.empty())));
   char* const base = static_cast<char*>(memory);
   int32_t* const sums = reinterpret_cast<int32_t*>(base + sums_at);
   float* const factors = reinterpret_cast<float*>(base + factors_at);
@@ -106,7 +102,7 @@ Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const Tenso
   } else {
     DEPUTY_ASSIGN_OR_RETURN(a_scale, ReadScale(args, at.a_scale));
   }
-  DEPUTY_RETURN_IF_ERROR(product.Compute(a, b, packed.data(), sums, base + end, args.pool));
+  DEPUTY_RETURN_IF_ERROR(product.Compute(a, b, packed.data(), sums, base + arena.bytes(), args.pool));
 
   DEPUTY_ASSIGN_OR_RETURN(const float* const b_scales, ReadScales(args, at.b_scale, factors));
   const float single = given == 1 ? b_scales[0] * a_scale * how.alpha : 0;

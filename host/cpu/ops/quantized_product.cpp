@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/aligned.hpp"
 #include "cpu/makers.hpp"
+#include "cpu/ops/arena.hpp"
 #include "cpu/ops/integer_product.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/quantized.hpp"
@@ -26,20 +26,6 @@ struct OperandIndices {
 };
 constexpr OperandIndices kInteger{0, kNowhere, 2, 1, kNowhere, 3, kNowhere, kNowhere, kNowhere};
 constexpr OperandIndices kQLinear{0, 1, 2, 3, 4, 5, 6, 7, 8};
-
-// Memory handed out piece by piece; first counted, then used.
-class Arena {
- public:
-  size_t Reserve(int64_t count, size_t size) {
-    const size_t at = bytes_;
-    bytes_ += AlignUp(static_cast<size_t>(count) * size);
-    return at;
-  }
-  size_t bytes() const { return bytes_; }
-
- private:
-  size_t bytes_ = 0;
-};
 
 // An operand without its zero point. The zero points are one, or stand along `axis`.
 Status Widen(const KernelArgs& args, size_t input, size_t zero_input, int64_t axis, int16_t* target) {
@@ -141,13 +127,13 @@ Status RunConvolution(const KernelArgs& args, const OperandIndices& at, const Co
   const int64_t channels = shape.in_channels / shape.group, pairs = paired.in_channels / shape.group;
   const int64_t filters = shape.out_channels * channels, taps = filters == 0 ? 0 : w.element_count() / filters;
   Arena arena;
-  const size_t wide_at = arena.Reserve(std::max(x.element_count(), w.element_count()), sizeof(int16_t));
-  const size_t x_at = arena.Reserve(x_pairs * plane, sizeof(Int16Pair));
-  const size_t w_at = arena.Reserve(shape.out_channels * pairs * taps, sizeof(Int16Pair));
-  const size_t y_at = arena.Reserve(at.y_scale == kNowhere ? 0 : ElementCount(args.output(0).dims()), sizeof(int32_t));
-  const size_t scales_at = arena.Reserve(shape.out_channels + 1, sizeof(float));
+  const size_t wide_at = arena.Reserve<int16_t>(std::max(x.element_count(), w.element_count()));
+  const size_t x_at = arena.Reserve<Int16Pair>(x_pairs * plane);
+  const size_t w_at = arena.Reserve<Int16Pair>(shape.out_channels * pairs * taps);
+  const size_t y_at = arena.Reserve<int32_t>(at.y_scale == kNowhere ? 0 : ElementCount(args.output(0).dims()));
+  const size_t scales_at = arena.Reserve<float>(shape.out_channels + 1);
   const size_t workspace_at =
-      arena.Reserve(static_cast<int64_t>(ConvolutionWorkspace<Int16Pair>(paired, args.pool)), 1);
+      arena.Reserve<char>(static_cast<int64_t>(ConvolutionWorkspace<Int16Pair>(paired, args.pool)));
   DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(arena.bytes()));
   char* const base = static_cast<char*>(memory);
   int16_t* const wide = reinterpret_cast<int16_t*>(base + wide_at);
@@ -212,9 +198,9 @@ Status RunProduct(const KernelArgs& args, const OperandIndices& at, const Tensor
   const auto scales = [&](size_t input) { return scaled ? args.input(input).element_count() : 0; };
   const int64_t results = scaled ? ElementCount(c) : 0;
   Arena arena;
-  const size_t c_at = arena.Reserve(results, sizeof(int32_t));
-  const size_t widened_at = arena.Reserve(scales(at.x_scale) + scales(at.w_scale), sizeof(float));
-  const size_t joined_at = arena.Reserve(scales(at.x_scale) > 1 ? results : scales(at.w_scale), sizeof(float));
+  const size_t c_at = arena.Reserve<int32_t>(results);
+  const size_t widened_at = arena.Reserve<float>(scales(at.x_scale) + scales(at.w_scale));
+  const size_t joined_at = arena.Reserve<float>(scales(at.x_scale) > 1 ? results : scales(at.w_scale));
   const size_t workspace_at = arena.bytes();
   DEPUTY_ASSIGN_OR_RETURN(void* const memory,
                           args.scratch.Get(workspace_at + product.workspace_bytes(!packed.empty())));
