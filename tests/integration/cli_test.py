@@ -297,6 +297,11 @@ class TestCases(Cli):
         run = deputy("test-case", self.scratch / "bare", no_input, no_output)
         self.check(run, 0, "no model.onnx and no model.tflite", "no test_data_set_0/input_1.pb", "0 passed, 0 failed, 3 skipped\n$")
 
+    def test_DataForAnInitializerIsReportedInsteadOfLeftAside(self):
+        case = self.case("surplus", onnx_bytes.add_model())
+        self.file("surplus/test_data_set_0/input_2.pb", onnx_bytes.tensor((5, 7, 9, 11, 13, 15), (2, 3)))
+        self.check(deputy("test-case", case), 0, "skip  surplus  there is an input_2.pb, but the model has 2 inputs")
+
     def test_DamagedModelFails(self):
         self.check(deputy("test-case", self.case("damaged", b"garbage")), 1, "fail  damaged")
 
