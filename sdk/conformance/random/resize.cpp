@@ -86,7 +86,8 @@ void WriteResize(Draft& d) {
   else
     d.In(Real({}));
   d.In(Whole(sizes));
-  if (!stretched) d.Maybe("keep_aspect_ratio_policy", Text(d.Pick<std::string>({"stretch", "not_larger", "not_smaller"})));
+  if (!stretched)
+    d.Maybe("keep_aspect_ratio_policy", Text(d.Pick<std::string>({"stretch", "not_larger", "not_smaller"})));
 }
 
 void WriteUpsample(Draft& d) {
