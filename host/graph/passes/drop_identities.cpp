@@ -57,7 +57,7 @@ class Dropper {
   const Graph& graph() const { return editor_.graph(); }
 
   // The value that the node's first output always equals; kNone when it computes something.
-  ValueId SourceOf(const Node& node) const {
+  ValueId SourceOf(const Node& node) {
     if (node.kind() == OpKind::kOther || node.inputs.empty() || node.inputs[0] == kNone) return kNone;
     const ValueId input = node.inputs[0];
     const ValueType &from = TypeOf(input), &to = TypeOf(node.outputs[0]);
@@ -120,10 +120,10 @@ class Dropper {
   }
 
   // For the second of two reshaping nodes: the first one's input, when its shape is back.
-  ValueId Undone(const Node& node) const {
+  ValueId Undone(const Node& node) {
     const NodeId maker = editor_.producer(node.inputs[0]);
     if (maker == kNone || editor_.removed(maker) || !OnlyReshapes(graph().nodes[maker].kind())) return kNone;
-    const ValueId source = graph().nodes[maker].inputs[0];
+    const ValueId source = editor_.Resolve(graph().nodes[maker].inputs[0]);
     const ValueType &from = TypeOf(source), &to = TypeOf(node.outputs[0]);
     return from.dtype == to.dtype && SameExtents(from, to) ? source : kNone;
   }

@@ -138,6 +138,16 @@ TEST(DropIdentities, OutputKeepsItsNameAndIsMadeByTheNodeBefore) {
   ExpectSameNumbers(made, {Floats({2}, {-1, 2})});
 }
 
+TEST(DropIdentities, WhatBecameAnOutputIsNotLostWhenReshapesAreUndone) {
+  PassGraph made;
+  const ValueId y = made.Node("Abs", {made.Input("x", {2, 3})});
+  const ValueId flat = made.Node("Reshape", {y, made.Constant(Ints({6}))});
+  made.Output(made.Node("Identity", {y}));
+  made.Output(made.Node("Reshape", {flat, made.Constant(Ints({2, 3}))}));
+  EXPECT_TRUE(VerifyGraph(Passed(made.graph)).ok());
+  ExpectSameNumbers(made, {Floats({2, 3}, {-1, 2, -3, 4, -5, 6})});
+}
+
 TEST(DropIdentities, InputHandedThroughStaysANode) {
   PassGraph made;
   made.Output(made.Node("Identity", {made.Input("x", {2})}));
