@@ -33,8 +33,8 @@ struct GemmArgs {
 // points multiply.
 enum class Int16Pair : int32_t {};
 
-// `workspace` has GemmWorkspace bytes, aligned to 64, which depend on nothing but extents and flags; fewer rows or
-// columns need no more. [any-thread]
+// `workspace` has GemmWorkspace bytes, aligned to 64, which depend on nothing but extents and flags; fewer rows, fewer
+// columns or a smaller k need no more. [any-thread]
 size_t GemmWorkspace(const GemmArgs<float>& args);
 size_t GemmWorkspace(const GemmArgs<double>& args);
 size_t GemmWorkspace(const GemmArgs<Int16Pair>& args);

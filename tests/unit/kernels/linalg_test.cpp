@@ -72,6 +72,18 @@ void ExpectProduct(Problem<T>& problem) {
   for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(problem.c[i], expected[i], 1e-4) << "element " << i;
 }
 
+// Attention plans for the longest of its sequences.
+TEST_P(LinalgTest, ASmallerProductNeedsNoMoreMemory) {
+  for (const bool transposed : {false, true}) {
+    size_t before = 0;
+    for (int64_t k = 1; k < 800; ++k) {
+      const Problem<float> problem(64, 64, k, false, transposed, 0, 1);
+      EXPECT_GE(GemmWorkspace(problem.args), before) << "at " << k;
+      before = GemmWorkspace(problem.args);
+    }
+  }
+}
+
 TEST_P(LinalgTest, ProductsOfManyShapesAgreeWithTheDefinition) {
   constexpr int64_t kSizes[] = {1, 2, 3, 4, 7, 16, 33, 100};
   uint32_t seed = 1;
