@@ -115,10 +115,10 @@ void Weigh(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, cons
     T largest = *std::max_element(scores, scores + keys);
     if (sink != nullptr) largest = std::max(largest, *sink);
     const T base = largest == kNever<T> ? T(0) : largest;
-    T sum = sink == nullptr ? T(0) : ExpOf(*sink - base);
+    double sum = sink == nullptr ? 0 : static_cast<double>(ExpOf(*sink - base));
     for (int64_t i = 0; i < keys; ++i) scores[i] = ExpOf(scores[i] - base);
-    for (int64_t i = 0; i < keys; ++i) sum += scores[i];
-    const T share = sum == 0 ? T(1) : T(1) / sum;
+    for (int64_t i = 0; i < keys; ++i) sum += static_cast<double>(scores[i]);
+    const T share = sum == 0 ? T(1) : static_cast<T>(1 / sum);
     for (int64_t i = 0; i < keys; ++i) scores[i] *= share;
   }
   keep(AttentionScores::kProbabilities);

@@ -79,18 +79,24 @@ void SoftmaxColumns(const AxisView& view, const T* source, T* target, int64_t be
     T* to = target + base;
     T largest[kBlock], sum[kBlock];
     std::fill_n(largest, kBlock, -std::numeric_limits<T>::infinity());
-    std::fill_n(sum, kBlock, T{0});
     for (int64_t k = 0; k < view.extent; ++k)
       for (int64_t i = 0; i < width; ++i)
         largest[i] = from[k * view.inner + i] > largest[i] ? from[k * view.inner + i] : largest[i];
-    for (int64_t k = 0; k < view.extent; ++k) {
-      for (int64_t i = 0; i < width; ++i) {
-        const T power = ExpOf(from[k * view.inner + i] - largest[i]);
-        sum[i] += power;
-        if constexpr (!kLog) to[k * view.inner + i] = power;
+    // Small terms would be lost beside a long sum: it is made of short ones.
+    constexpr int64_t kTerms = 64;
+    double total[kBlock] = {};
+    for (int64_t first = 0; first < view.extent; first += kTerms) {
+      std::fill_n(sum, kBlock, T{0});
+      for (int64_t k = first; k < std::min(first + kTerms, view.extent); ++k) {
+        for (int64_t i = 0; i < width; ++i) {
+          const T power = ExpOf(from[k * view.inner + i] - largest[i]);
+          sum[i] += power;
+          if constexpr (!kLog) to[k * view.inner + i] = power;
+        }
       }
+      for (int64_t i = 0; i < width; ++i) total[i] += static_cast<double>(sum[i]);
     }
-    for (int64_t i = 0; i < width; ++i) sum[i] = kLog ? std::log(sum[i]) : T{1} / sum[i];
+    for (int64_t i = 0; i < width; ++i) sum[i] = static_cast<T>(kLog ? std::log(total[i]) : 1 / total[i]);
     for (int64_t k = 0; k < view.extent; ++k) {
       for (int64_t i = 0; i < width; ++i) {
         if constexpr (kLog)

@@ -138,8 +138,9 @@ class Contraction {
   }
 
   T SumAt(const Operand<T>& from, int64_t offset, std::span<const int64_t> summed, int64_t terms) const {
-    using Sum = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::common_type<T>>::type;
-    Sum sum = 0;  // integers wrap
+    using Sum =
+        typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::common_type<double>>::type;
+    Sum sum = 0;  // integers wrap; a float would stop growing
     for (int64_t term = 0; term < terms; ++term)
       sum += static_cast<Sum>(from.data[offset + Offset(from, summed, term)]);
     return static_cast<T>(sum);

@@ -33,6 +33,12 @@ TEST(Einsum, EverythingSummed) {
   ExpectFloats(out[0], {55});
 }
 
+TEST(Einsum, SmallTermsOfALongSumAddUp) {
+  std::vector<float> terms(1001, 1);
+  terms[0] = 1e8f;
+  EXPECT_EQ(ValuesOf<float>(RunNode(MakeEinsum, Einsum("i->"), {TensorOf<float>({1001}, terms)})[0])[0], 100001000.0f);
+}
+
 TEST(Einsum, DiagonalsAndTraces) {
   ExpectFloats(RunNode(MakeEinsum, Einsum("ii->i"), {Counting({3, 3})})[0], {0, 4, 8});
   ExpectFloats(RunNode(MakeEinsum, Einsum("ii"), {Counting({3, 3})})[0], {12});

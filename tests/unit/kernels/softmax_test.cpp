@@ -44,6 +44,15 @@ TEST(Softmax, NanSpreadsOverItsRowOnly) {
   EXPECT_EQ(got[2], 0.5f);
 }
 
+// 65,535 terms that are too small to be added to 1 one by one.
+TEST(Softmax, SmallTermsOfAColumnAddUp) {
+  std::vector<float> scores(2 * 65536, -17);
+  scores[0] = scores[1] = 0;
+  const double expected = 1 / (1 + 65535 * std::exp(-17.0));
+  EXPECT_NEAR(Apply<float>(SoftmaxOp::kSoftmax, {1, 65536, 2}, scores)[1], expected, 1e-5);
+  EXPECT_NEAR(Apply<float>(SoftmaxOp::kLogSoftmax, {1, 65536, 2}, scores)[1], std::log(expected), 1e-5);
+}
+
 // The same numbers along the last axis and along one with others inside it.
 TEST(Softmax, ColumnsAgreeWithRows) {
   constexpr int64_t kExtent = 19, kInner = 70;
