@@ -184,7 +184,7 @@ class Walk {
       const bool taken = condition.constant.values<uint8_t>()[0] != 0;
       return Inline(node, *branch(taken ? "then_branch" : "else_branch"));
     }
-    for (Region& region : node.regions) DEPUTY_RETURN_IF_ERROR(Specialize(region));
+    for (Region& region : node.regions) DEPUTY_RETURN_IF_ERROR(SpecializeBranch(region));
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == kNone) continue;
       const Graph& a = *node.regions[0].body;
@@ -250,9 +250,24 @@ class Walk {
     return node.inputs[i] == kNone ? ValueType() : graph_.values[node.inputs[i]].type;
   }
 
+  // A branch that does not fit what is known outside may be there for other shapes: it is typed without them, and says
+  // what is wrong only where it is taken.
+  Status SpecializeBranch(Region& region) {
+    const Region whole = region;
+    const size_t before = budget_.visits;
+    const Status status = Specialize(region);
+    if (status.ok() || budget_.repeated > WalkBudget::kMostRepeated) return status;
+    budget_.repeated += budget_.visits - before + whole.body->nodes.size() + whole.body->values.size();
+    region = whole;
+    return Specialize(region, {}, CaptureTypes::kWithoutShapes).ok() ? Status() : status;
+  }
+
+  enum class CaptureTypes { kKnown, kWithoutShapes };
+
   // Types a region's body with what is known outside. Captures of constants become constants of the body. `entries`,
   // if there are any, are the types of the body's inputs.
-  Status Specialize(Region& region, std::span<const ValueType> entries = {}) {
+  Status Specialize(Region& region, std::span<const ValueType> entries = {},
+                    CaptureTypes capture_types = CaptureTypes::kKnown) {
     auto body = std::make_shared<Graph>(*region.body);
     body->symbols = graph_.symbols;
     for (size_t i = 0; i < entries.size(); ++i) {
@@ -267,6 +282,7 @@ class Walk {
       inner.type = outer.type;
       inner.constant = outer.constant;
       if (outer.is_constant()) continue;
+      if (capture_types == CaptureTypes::kWithoutShapes) Forget(inner.type);
       captures.push_back(region.captures[i]);
       captured.push_back(body->captured[i]);
     }

@@ -230,9 +230,10 @@ Status InferTranspose(InferenceContext& context) {
   if (!input.ranked) {
     if (reversed) {
       context.SetOutputUnranked(0, input.dtype);
-    } else {
-      context.SetOutput(0, input.dtype, UnknownDims(perm.size()));
+      return {};
     }
+    DEPUTY_RETURN_IF_ERROR(NormalizeAxes(context, perm, perm.size()).status());
+    context.SetOutput(0, input.dtype, UnknownDims(perm.size()));
     return {};
   }
   if (reversed) {

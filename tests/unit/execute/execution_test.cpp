@@ -85,6 +85,27 @@ TEST_F(ExecutionTest, AnIfRunsTheBranchOfItsCondition) {
   EXPECT_EQ(out, (std::vector<float>{3, 4}));
 }
 
+// Exporters write the branch for other shapes beside the one that these shapes take.
+TEST_F(ExecutionTest, ABranchThatDoesNotFitTheShapesFailsOnlyWhereItIsTaken) {
+  Graph graph = IfGraph({DType::kBool, true, {}});
+  const ValueId c = graph.inputs[0], x = graph.inputs[1], y = graph.outputs[0];
+  auto body = std::make_shared<Graph>(*graph.nodes[0].regions[0].body);
+  const ValueId weights = body->AddConstant("weights", *Tensor::Allocate(DType::kFloat32, {3, 2}));
+  body->nodes = {MakeNode("MatMul", 13, {body->captured[0], weights}, {body->outputs[0]})};
+  graph.nodes[0].regions[0].body = body;
+  ASSERT_TRUE(Prepare(std::move(graph)).ok());
+  uint8_t condition = 0;
+  std::vector<float> in = {3, -4};
+  execution_->Bind(c, &condition);
+  execution_->Bind(x, in.data());
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(Values(y), (std::vector<float>{3, 4}));
+  condition = 1;
+  const Status status = execution_->Run();
+  EXPECT_EQ(status.code(), StatusCode::kModel);
+  EXPECT_EQ(status.message(), "shapes [2] and [3,2] do not multiply: 2 columns meet 3 rows");
+}
+
 TEST_F(ExecutionTest, AKnownConditionPutsItsBranchInPlaceOfTheIf) {
   Graph graph = IfGraph({DType::kBool, true, {}});
   Tensor yes = *Tensor::Allocate(DType::kBool, {});

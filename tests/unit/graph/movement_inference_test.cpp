@@ -121,6 +121,11 @@ TEST(TransposeInference, ReversesWithoutPerm) {
   EXPECT_EQ(InferDims(PrimitiveBuilder("", "Transpose", 13), {Typed({kN, 3, 4})}), (Dims{4, 3, kN}));
 }
 
+TEST(TransposeInference, PermBeyondItsOwnLengthIsRefusedOfAnyRank) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("", "Transpose", 13).Set("perm", Dims{0, 99999999});
+  EXPECT_EQ(InferError(builder, {Unranked()}), "axis 99999999 is outside the rank 2 of the input");
+}
+
 TEST(TransposeInference, PermThatNamesAnAxisTwiceIsRefused) {
   const PrimitiveBuilder builder = PrimitiveBuilder("", "Transpose", 13).Set("perm", Dims{0, 0});
   EXPECT_EQ(InferError(builder, {Typed({2, 3})}), "axis 0 is named twice");
