@@ -150,8 +150,8 @@ def document(operators, refusals, elsewhere):
         note = ""
         if domain == "":
             note = (
-                "\nScatter is ScatterElements of an older name and is read as that. SimplifiedLayerNormalization is ONNX\n"
-                "Runtime's, which puts it into this domain.\n"
+                "\nScatter is ScatterElements of an older name and is read as that. SimplifiedLayerNormalization, and\n"
+                "LayerNormalization before opset 17, are ONNX Runtime's, whose optimizer puts them into this domain.\n"
             )
         parts.append(f"## {title}\n{note}\n" + table(("operator", "definitions", "element types", "on the CPU", "limits"), rows) + "\n")
     parts.append("## Left out\n\nOf the operators that ONNX's default domain has up to opset 23:\n\n"

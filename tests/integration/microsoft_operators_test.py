@@ -68,7 +68,7 @@ class Case:
             [value_info(name, y.shape, DTYPES[y.dtype]) for name, y in zip(present, results)],
             [tensor(x, f"x{i}") for i, x in given if i in self.constants],
         )  # fmt: skip
-        opsets = b"".join(chunk(8, chunk(1, domain) + number(2, version)) for domain, version in (("", 17), (MICROSOFT, 1)))
+        opsets = b"".join(chunk(8, chunk(1, domain) + number(2, version)) for domain, version in (("", 16), (MICROSOFT, 1)))
         return number(1, 8) + chunk(7, made) + opsets
 
     def results(self):
@@ -157,6 +157,7 @@ class Maker:
         yield Case("SkipSimplifiedLayerNormalization", [x, self.reals(*dims, size), row, self.pick(None, row)],
                    self.pick(1, [1, 0, 0, 1]), epsilon=1e-5)  # fmt: skip
         yield Case("SimplifiedLayerNormalization", [x, row], domain="", epsilon=1e-5)
+        yield Case("LayerNormalization", [x, row, self.pick(None, row)], domain="", axis=-1, epsilon=1e-5)
         parts = self.pick(None, self.whole(0, 2, *dims))
         yield Case("EmbedLayerNormalization", [self.whole(0, 9, *dims), parts, self.reals(9, size), self.reals(7, size),
                                                None if parts is None else self.reals(2, size), row, row,

@@ -40,6 +40,7 @@ constexpr auto kAdapters = std::to_array<Adapter>({
     {OpKind::kHardmax, 13, UpgradeSoftmax, ""},
     {OpKind::kInstanceNormalization, 6, DropConsumedInputs, ""},
     {OpKind::kLSTM, 7, UpgradeRecurrent, ""},
+    {OpKind::kLayerNormalization, 17, nullptr, "ONNX took it over from ONNX Runtime as it was"},
     {OpKind::kLeakyRelu, 6, DropConsumedInputs, ""},
     {OpKind::kLess, 7, UpgradeBroadcast, ""},
     {OpKind::kLog, 6, DropConsumedInputs, ""},
