@@ -1,10 +1,25 @@
 #include "import/onnx/types.hpp"
 
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
 #include "import/onnx/tensors.hpp"
 
 namespace deputy::host::onnx_import {
 
+namespace {
+
+// Exporters write "?" or "None" for each extent that they do not know: no two of them are the same.
+bool NamesNothing(std::string_view name) {
+  const auto is_letter = [](unsigned char c) { return c >= 0x80 || std::isalpha(c) != 0; };
+  return name == "None" || std::none_of(name.begin(), name.end(), is_letter);
+}
+
+}  // namespace
+
 int64_t Symbols::DimOf(const std::string& name) {
+  if (NamesNothing(name)) return kUnknownDim;
   const auto [found, added] = index_.emplace(name, names_.size());
   if (added) {
     names_.push_back(name);
@@ -30,7 +45,7 @@ Result<ValueType> ReadTensorType(const pb::TypeProto::Tensor& tensor, Symbols& s
       if (dim.dim_value() < -1) return Error(StatusCode::kModel, "has an extent of {}", dim.dim_value());
       type.dims.push_back(dim.dim_value());
     } else {
-      type.dims.push_back(dim.dim_param().empty() ? kUnknownDim : symbols.DimOf(dim.dim_param()));
+      type.dims.push_back(symbols.DimOf(dim.dim_param()));
     }
   }
   return type;

@@ -14,7 +14,7 @@ namespace deputy::host::onnx_import {
 // One numbering for a model and all its regions.
 class Symbols {
  public:
-  int64_t DimOf(const std::string& name);
+  int64_t DimOf(const std::string& name);  // kUnknownDim where the name says nothing
   const std::vector<std::string>& names() const { return names_; }
   size_t byte_size() const { return bytes_; }  // what a copy of the names costs
 

@@ -63,6 +63,21 @@ TEST(ModelReader, NamedExtentsAreSymbols) {
   EXPECT_EQ(Describe(*graph, graph->values[0].type), "float32 [N,1,?]");
 }
 
+// Paddle's exporter names height and width alike.
+TEST(ModelReader, ExtentsNamedByAQuestionMarkAreNotTheSame) {
+  ModelBuilder builder;
+  onnx::ValueInfoProto& x = builder.Input("x", {1, 1, 1});
+  const char* const names[] = {"?", "?", "None"};
+  for (int i = 0; i < 3; ++i)
+    x.mutable_type()->mutable_tensor_type()->mutable_shape()->mutable_dim(i)->set_dim_param(names[i]);
+  builder.Node("Relu", {"x"}, {"y"});
+  builder.Output("y");
+  const Result<Graph> graph = builder.Import();
+  ASSERT_TRUE(graph.ok());
+  EXPECT_TRUE(graph->symbols.empty());
+  EXPECT_EQ(graph->values[0].type.dims, (std::vector<int64_t>{kUnknownDim, kUnknownDim, kUnknownDim}));
+}
+
 TEST(ModelReader, InputWithInitializerIsAConstant) {
   ModelBuilder builder;
   builder.Input("w");
