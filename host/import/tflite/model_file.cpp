@@ -12,6 +12,7 @@ constexpr size_t kAlignment = 16;     // of buffers, from the start of the file
 constexpr size_t kSmallestTable = 8;  // bytes
 constexpr size_t kSharing = 16;       // how often the parts of a file may be used again
 constexpr size_t kLeastBudget = 1 << 20;
+constexpr size_t kZeros = 256 << 20;           // bytes that sparse constants may need beyond that
 constexpr flatbuffers::uoffset_t kDepth = 16;  // tables in tables; the deepest that is read is five down
 
 }  // namespace
@@ -27,7 +28,7 @@ ModelFile::ModelFile(std::span<const uint8_t> file, std::span<const uint8_t> str
       keep_(std::move(keep)),
       copy_(std::move(copy)),
       budget_(std::max(file.size() * kSharing, kLeastBudget)),
-      copy_budget_(budget_) {}
+      copy_budget_(budget_ + kZeros) {}
 
 Result<ModelFile> ModelFile::Open(const ImportSource& source) {
   std::span<const uint8_t> bytes = source.bytes;
@@ -61,7 +62,8 @@ Status ModelFile::Spend(size_t bytes) {
 }
 
 Status ModelFile::SpendCopy(size_t bytes) {
-  if (bytes > copy_budget_) return Error(StatusCode::kModel, "is damaged: its constants overlap far too often");
+  if (bytes > copy_budget_)
+    return Error(StatusCode::kModel, "is damaged: its constants are far larger than what it holds");
   copy_budget_ -= bytes;
   return {};
 }

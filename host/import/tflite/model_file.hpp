@@ -39,15 +39,18 @@ class ModelFile {
   // Counts what a constant takes that is a copy.
   Status SpendCopy(size_t bytes);
 
-  // The options of an operator as the table that they are; null when they break the rules of FlatBuffers.
+  // The options of an operator, or what else is any table until it is read, as the table that they are; null when they
+  // break the rules of FlatBuffers or have far more tables than any.
   template <class Options>
   const Options* Verified(const fb::AnyTable* table) const {
     const auto* options = static_cast<const Options*>(static_cast<const void*>(table));
-    flatbuffers::Verifier verifier(structure_.data(), structure_.size());
+    flatbuffers::Verifier verifier(structure_.data(), structure_.size(), kOptionsDepth, kMostTables);
     return options->Verify(verifier) ? options : nullptr;
   }
 
  private:
+  static constexpr flatbuffers::uoffset_t kOptionsDepth = 8, kMostTables = 256;
+
   ModelFile(std::span<const uint8_t> file, std::span<const uint8_t> structure, std::shared_ptr<const void> keep,
             std::shared_ptr<const void> copy);
   Status Spend(size_t bytes);
@@ -62,7 +65,7 @@ class ModelFile {
 template <class T>
 Result<std::vector<int64_t>> ModelFile::Ints(const flatbuffers::Vector<T>* list) {
   if (list == nullptr) return std::vector<int64_t>();
-  DEPUTY_RETURN_IF_ERROR(Spend(list->size() * sizeof(T)));
+  DEPUTY_RETURN_IF_ERROR(Spend(list->size() * sizeof(int64_t)));
   std::vector<int64_t> ints(list->size());
   for (flatbuffers::uoffset_t i = 0; i < list->size(); ++i) ints[i] = static_cast<int64_t>(list->Get(i));
   return ints;

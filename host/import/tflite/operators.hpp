@@ -65,6 +65,7 @@ Status Cumsum(const Operation& op);
 Status DepthToSpace(const Operation& op);
 Status DepthwiseConv(const Operation& op);
 Status Dequantize(const Operation& op);
+Status Densify(const Operation& op);
 Status EmbeddingLookup(const Operation& op);
 Status ExpandDims(const Operation& op);
 Status Fill(const Operation& op);

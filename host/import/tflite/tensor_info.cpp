@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/printable.hpp"
+#include "import/tflite/sparse.hpp"
 
 namespace deputy::host::tflite_import {
 namespace {
@@ -113,7 +114,10 @@ Result<TensorInfo> ReadTensorInfo(ModelFile& file, const fb::Tensor& table) {
   info.packed = type.packed;
   info.buffer = table.buffer();
   DEPUTY_ASSIGN_OR_RETURN(info.dims, ReadDims(file, table));
-  if (table.sparsity() != nullptr) return Error(StatusCode::kNotSupported, "is sparse, which is not supported");
+  if (table.sparsity() != nullptr) {
+    info.sparsity = file.Verified<fb::SparsityParameters>(table.sparsity());
+    if (info.sparsity == nullptr) return Error(StatusCode::kModel, "says in a damaged way where its elements are");
+  }
   if (table.is_variable())
     return Error(StatusCode::kNotSupported, "keeps its elements from one run to the next, which is not supported");
   if (table.external_buffer() != 0)
@@ -131,6 +135,7 @@ Result<Tensor> ReadConstant(ModelFile& file, const TensorInfo& info) {
   if (!is_static && bytes.empty()) return Tensor();
   Result<size_t> size = ByteSize(info.dtype, info.dims);
   if (!size.ok()) return std::move(size).status().WithCode(StatusCode::kModel);
+  if (info.sparsity != nullptr) return ReadSparse(file, info, bytes);
   if (bytes.empty() && *size != 0) return Tensor();
   if (info.packed) *size = (*size + 1) / 2;
   if (*size != bytes.size())

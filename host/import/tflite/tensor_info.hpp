@@ -27,7 +27,8 @@ struct TensorInfo {
   std::vector<int64_t> dims;  // -1 where an extent is not known
   Quantization quantization;  // without scales where there is none
   uint32_t buffer = 0;
-  bool packed = false;  // two elements to a byte; they are unpacked to int8
+  bool packed = false;                               // two elements to a byte; they are unpacked to int8
+  const fb::SparsityParameters* sparsity = nullptr;  // of a constant without its zeros
 
   // Whether the elements stand for real numbers. Integers of 32 bits and more are indices, shapes and biases.
   bool is_quantized() const {
@@ -35,10 +36,10 @@ struct TensorInfo {
   }
 };
 
-// kNotSupported for what is valid but nothing that Deputy has: strings, complex numbers, sparse tensors, ...
+// kNotSupported for what is valid but nothing that Deputy has: strings, complex numbers, ...
 Result<TensorInfo> ReadTensorInfo(ModelFile& file, const fb::Tensor& table);
 
-// The elements of a constant; an empty tensor (Tensor::empty) for a tensor that is none.
+// The elements of a constant, zeros too; an empty tensor (Tensor::empty) for a tensor that is none.
 Result<Tensor> ReadConstant(ModelFile& file, const TensorInfo& info);
 
 }  // namespace deputy::host::tflite_import

@@ -43,7 +43,8 @@ class ModelWriter {
   ModelWriter() { buffers_.push_back(fb::CreateBuffer(fbb)); }
 
   int32_t Tensor(fb::TensorType type, const std::vector<int32_t>& dims, const Quantization& quantization = {},
-                 uint32_t buffer = 0, const std::vector<int32_t>& signature = {}) {
+                 uint32_t buffer = 0, const std::vector<int32_t>& signature = {},
+                 flatbuffers::Offset<fb::SparsityParameters> sparsity = 0) {
     flatbuffers::Offset<fb::QuantizationParameters> parameters = 0;
     if (!quantization.scales.empty()) {
       const auto scales = fbb.CreateVector(quantization.scales);
@@ -54,7 +55,8 @@ class ModelWriter {
     const auto name = fbb.CreateString("tensor" + std::to_string(tensors_.size()));
     flatbuffers::Offset<flatbuffers::Vector<int32_t>> open = 0;
     if (!signature.empty()) open = fbb.CreateVector(signature);
-    tensors_.push_back(fb::CreateTensor(fbb, shape, type, buffer, name, parameters, false, 0, open));
+    tensors_.push_back(fb::CreateTensor(fbb, shape, type, buffer, name, parameters, false,
+                                        flatbuffers::Offset<fb::AnyTable>(sparsity.o), open));
     return static_cast<int32_t>(tensors_.size()) - 1;
   }
   int32_t Input(fb::TensorType type, const std::vector<int32_t>& dims, const Quantization& quantization = {},

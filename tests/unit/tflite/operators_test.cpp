@@ -235,6 +235,25 @@ TEST(TfliteOperators, AMaskHidesWhereADroppedAxisBegins) {
             (std::vector<int32_t>{1, 2}));
 }
 
+TEST(TfliteOperators, AStridedSliceMayBeginAndEndWhereTheRunSays) {
+  ModelWriter model;
+  const int32_t x = model.Input(fb::TensorType_INT32, {3, 4});
+  const int32_t begin = model.Input(fb::TensorType_INT32, {2}), end = model.Input(fb::TensorType_INT32, {2});
+  const int32_t step = model.Constant<int32_t>({2}, {1, -1}), y = model.Tensor(fb::TensorType_INT32, {-1});
+  // x[begin[0], :end[1]:-1]: the first axis goes, the begin of the second is hidden.
+  model.Add(fb::BuiltinOperator_STRIDED_SLICE, {x, begin, end, step}, {y},
+            model.With(32, fb::CreateStridedSliceOptions(model.fbb, 2, 0, 0, 0, 1)));
+  const std::string bytes = model.Finish({y});
+  std::vector<int32_t> values(12);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int32_t>(i);
+  const auto sliced = [&](int32_t row, int32_t to) {
+    return ValuesOf<int32_t>(Predict(bytes, {TensorOf<int32_t>({3, 4}, values), TensorOf<int32_t>({2}, {row, 2}),
+                                             TensorOf<int32_t>({2}, {0, to})})[0]);
+  };
+  EXPECT_EQ(sliced(1, 1), (std::vector<int32_t>{7, 6}));
+  EXPECT_EQ(sliced(-1, -4), (std::vector<int32_t>{11, 10, 9}));
+}
+
 TEST(TfliteOperators, ANegativeIndexOfOneHotNamesNoPlace) {
   ModelWriter model;
   const int32_t x = model.Input(fb::TensorType_INT32, {3}), depth = model.Constant<int32_t>({}, {2});

@@ -141,4 +141,10 @@ Status Dequantize(const Operation& op) {
   return op.Elementwise(false, [&](Ids ids) { return op.emit.Cast(ids[0], info->dtype); });
 }
 
+// Sparse constants are read with their zeros.
+Status Densify(const Operation& op) {
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.tensors.Stored(op.input(0)));
+  return op.tensors.SetStored(op.output(), id);
+}
+
 }  // namespace deputy::host::tflite_import

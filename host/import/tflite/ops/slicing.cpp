@@ -3,8 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "import/tflite/operators.hpp"
+#include "tensor/shape.hpp"
 
 namespace deputy::host::tflite_import {
 namespace {
@@ -12,6 +14,7 @@ namespace {
 constexpr int64_t kToEnd = std::numeric_limits<int64_t>::max();
 constexpr int64_t kToFront = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMost = int64_t{1} << 40;  // beyond every extent
+constexpr size_t kMostEntries = 16;          // of a STRIDED_SLICE, whose masks have a bit for each
 
 struct Cut {
   size_t axis;
@@ -89,7 +92,7 @@ Result<StridedPlan> PlanOf(const Operation& op, const fb::StridedSliceOptions& o
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ends, op.tensors.Ints(op.input(2), "where the slice ends"));
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> steps, op.tensors.Ints(op.input(3), "the step"));
   const size_t count = begins.size();
-  if (ends.size() != count || steps.size() != count || count > 16)
+  if (ends.size() != count || steps.size() != count || count > kMostEntries)
     return Error(StatusCode::kModel, "has {} begins, {} ends and {} steps", count, ends.size(), steps.size());
   size_t taken = 0, ellipses = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -118,6 +121,74 @@ Result<StridedPlan> PlanOf(const Operation& op, const fb::StridedSliceOptions& o
     }
   }
   return plan;
+}
+
+// Where a bit of `mask` is set, the entry of `there`; elsewhere the element of `otherwise`.
+Result<ValueId> Masked(const Operation& op, std::span<const int64_t> mask, ValueId there, ValueId otherwise) {
+  if (std::none_of(mask.begin(), mask.end(), [](int64_t bit) { return bit != 0; })) return otherwise;
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId bits, op.emit.Ints(mask));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId set, op.emit.Cast(bits, DType::kBool));
+  return op.emit.Emit(OpKind::kWhere, {set, there, otherwise});
+}
+
+// Begins and ends that are computed, one for each of the first axes.
+Status StridedSliceComputed(const Operation& op, const fb::StridedSliceOptions& options, bool stored, size_t rank) {
+  DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> steps, op.tensors.Ints(op.input(3), "the step"));
+  if (steps.size() > std::min<size_t>(rank, kMostEntries))
+    return Error(StatusCode::kModel, "has {} entries for rank {}", steps.size(), rank);
+  std::vector<int64_t> axes, fronts, first, backs, last, single, squeezed;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const StridedEntry entry = EntryOf(options, i);
+    if (entry.ellipsis || entry.added || options.offset())
+      return Error(
+          StatusCode::kNotSupported,
+          "has begins or ends that are computed, beside an ellipsis, a new axis or ends that count from begins");
+    if (steps[i] == 0) return Error(StatusCode::kModel, "has a step of 0");
+    // Backwards from before the front there is nothing, but ONNX would begin at the front.
+    if (steps[i] < 0 && !entry.single && !entry.from_front)
+      return Error(StatusCode::kNotSupported, "has a begin that is computed, beside a negative step");
+    if (entry.single) {
+      steps[i] = 1;
+      squeezed.push_back(static_cast<int64_t>(i));
+    }
+    axes.push_back(static_cast<int64_t>(i));
+    fronts.push_back(entry.from_front);
+    first.push_back(steps[i] > 0 ? 0 : kToEnd);
+    backs.push_back(entry.to_back);
+    last.push_back(steps[i] > 0 ? kToEnd : kToFront);
+    single.push_back(entry.single);
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, stored));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId begins, op.tensors.Int64s(op.input(1)));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId ends, op.tensors.Int64s(op.input(2)));
+  for (const ValueId list : {begins, ends}) {
+    const std::vector<int64_t>& dims = op.emit.DimsOf(list);
+    if (dims.size() != 1 || (dims[0] >= 0 && std::cmp_not_equal(dims[0], steps.size())))
+      return Error(StatusCode::kModel, "has begins or ends of shape {} beside {} steps", ShapeToString(dims),
+                   steps.size());
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId edge, op.emit.Ints(first));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId starts, Masked(op, fronts, edge, begins));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId other_edge, op.emit.Ints(last));
+  DEPUTY_ASSIGN_OR_RETURN(ValueId stops, Masked(op, backs, other_edge, ends));
+  if (!squeezed.empty()) {
+    // Behind the last element, which is number -1, is none that has a number.
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId one, op.emit.Int(1));
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId next, op.emit.Emit(OpKind::kAdd, {starts, one}));
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId zero, op.emit.Int(0));
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId behind, op.emit.Emit(OpKind::kEqual, {next, zero}));
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId end, op.emit.Int(kToEnd));
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId stop, op.emit.Emit(OpKind::kWhere, {behind, end, next}));
+    DEPUTY_ASSIGN_OR_RETURN(stops, Masked(op, single, stop, stops));
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId all_axes, op.emit.Ints(axes));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId all_steps, op.emit.Ints(steps));
+  DEPUTY_ASSIGN_OR_RETURN(ValueId made, op.emit.Emit(OpKind::kSlice, {id, starts, stops, all_axes, all_steps}));
+  if (!squeezed.empty()) {
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId list, op.emit.Ints(squeezed));
+    DEPUTY_ASSIGN_OR_RETURN(made, op.emit.Emit(OpKind::kSqueeze, {made, list}));
+  }
+  return op.Set(made, stored);
 }
 
 Status SplitInto(const Operation& op, TensorIndex tensor, size_t axis, std::vector<int64_t> sizes) {
@@ -179,6 +250,9 @@ Status StridedSlice(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::StridedSliceOptions>());
   DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.output()));
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
+  DEPUTY_ASSIGN_OR_RETURN(const Tensor begins, op.tensors.Constant(op.input(1)));
+  DEPUTY_ASSIGN_OR_RETURN(const Tensor ends, op.tensors.Constant(op.input(2)));
+  if (begins.empty() || ends.empty()) return StridedSliceComputed(op, *options, stored, rank);
   DEPUTY_ASSIGN_OR_RETURN(const StridedPlan plan, PlanOf(op, *options, rank));
   const bool same_rank = plan.squeezed.empty() && plan.added.empty();
   Layout layout = Layout::kFile;

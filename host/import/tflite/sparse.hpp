@@ -1,0 +1,15 @@
+// Constants without their zeros.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/status.hpp"
+#include "import/tflite/tensor_info.hpp"
+
+namespace deputy::host::tflite_import {
+
+// All elements of a constant that has `sparsity`, of which the file has `bytes`.
+Result<Tensor> ReadSparse(ModelFile& file, const TensorInfo& info, std::span<const uint8_t> bytes);
+
+}  // namespace deputy::host::tflite_import
