@@ -106,6 +106,17 @@ std::optional<memory::desc> Reshaped(const memory::desc& desc, const memory::dim
   return reshaped;
 }
 
+memory::desc WithOrdinaryOnes(memory::desc desc) {
+  dnnl_memory_desc_t& data = desc.data;
+  auto& strides = data.format_desc.blocking.strides;
+  for (int i = data.ndims - 1; i >= 0; --i) {
+    if (data.dims[i] != 1) continue;
+    strides[i] = 1;
+    for (int j = i + 1; j < data.ndims; ++j) strides[i] = std::max(strides[i], strides[j] * data.dims[j]);
+  }
+  return desc;
+}
+
 std::string KeyOf(const memory::desc& desc) {
   const dnnl_memory_desc_t& data = desc.data;
   std::string key;

@@ -27,6 +27,12 @@ TEST(Layout, PermutedThereAndBackIsTheSame) {
   EXPECT_EQ(Permuted(Permuted(desc, order), Inverse(order)), desc);
 }
 
+TEST(Layout, OrdinaryOnesAreThoseOfARowMajorTensor) {
+  EXPECT_EQ(WithOrdinaryOnes(Permuted(Plain({1, 4, 7}), {1, 0, 2})), Plain({4, 1, 7}));
+  const memory::desc turned = Permuted(Plain({1, 4, 7, 2}), {1, 0, 3, 2});
+  EXPECT_EQ(WithOrdinaryOnes(turned), memory::desc({4, 1, 2, 7}, memory::data_type::f32, memory::dims{14, 14, 1, 2}));
+}
+
 TEST(Layout, PlainLikeKeepsTheOrderOfDimensions) {
   EXPECT_EQ(PlainLike(ChannelsLast({1, 8, 3, 4}), {1, 2, 5, 6}), ChannelsLast({1, 2, 5, 6}));
   const memory::desc blocked({1, 32, 3, 4}, memory::data_type::f32, memory::format_tag::nChw16c);
