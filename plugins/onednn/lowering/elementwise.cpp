@@ -43,7 +43,8 @@ void LowerBinary(const Operation& operation, const Binary& parameters, Lowering&
   const auto chosen = post_ops.Fit([&](const dnnl::primitive_attr& attributes) {
     return dnnl::binary::primitive_desc(wanted, attributes, lowering.engine());
   });
-  const bool over_second = same && !lowering.MayOverwrite(first);
+  // Over padded channels binary primitives of 2.6 clear the result before they read the second operand.
+  const bool over_second = same && !IsPadded(result) && !lowering.MayOverwrite(first);
   post_ops.Emit(chosen, dnnl::binary(chosen), {{DNNL_ARG_SRC_0, first}, {DNNL_ARG_SRC_1, second}}, result, result,
                 over_second ? &second : &first);
 }

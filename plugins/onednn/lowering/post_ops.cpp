@@ -9,9 +9,9 @@ PostOps::PostOps(const Operation& operation, Lowering& lowering, memory::desc re
   if (result_.data_type() != memory::data_type::f32) return;
   const bool chooses = result_.data.format_kind == dnnl_format_kind_any;
   if (lowering.GoesOut(operation.output) && !chooses && IsPlain(result_)) return;
-  // Sums elsewhere than first are done first all the same by binary primitives of 2.6.
-  const bool anywhere = operation.As<Convolution>() != nullptr || operation.As<Matmul>() != nullptr;
-  for (size_t i = 0; i < operation.post_ops.size() && sum_ == kNoValue && (i == 0 || anywhere); ++i) {
+  // In 2.6 pooling adds to itself, and binary primitives add before everything else.
+  const bool adds = operation.As<Convolution>() != nullptr || operation.As<Matmul>() != nullptr;
+  for (size_t i = 0; i < operation.post_ops.size() && sum_ == kNoValue && adds; ++i) {
     const PostOp& post_op = operation.post_ops[i];
     if (post_op.algorithm != dnnl::algorithm::binary_add || !IsFull(post_op)) continue;
     if (lowering.program().constant(post_op.operand) != nullptr) continue;
@@ -42,11 +42,13 @@ bool PostOps::IsFull(const PostOp& post_op) const {
   return CountOf(lowering_.program().dims(post_op.operand)) == CountOf(result_.dims());
 }
 
-// In 2.6 binary primitives do post-ops over padded channels wrongly, and those with an operand per channel where there
-// is nothing but channels.
+// In 2.6 binary primitives do post-ops over padded channels and over blocks smaller than a vector wrongly, and those
+// with an operand per channel where there is nothing but channels.
 bool PostOps::IsMisread(const PostOp& post_op) const {
   if (operation_.As<Binary>() == nullptr || (form_ != nullptr && form_->result)) return false;
-  if (IsPadded(result_)) return true;
+  constexpr int64_t kVector = 16;
+  const auto& blocking = result_.data.format_desc.blocking;
+  if (IsPadded(result_) || (blocking.inner_nblks > 0 && blocking.inner_blks[0] < kVector)) return true;
   const memory::dims dims = result_.dims();
   const int64_t behind_channels = dims.size() > 2 ? CountOf(memory::dims(dims.begin() + 2, dims.end())) : 0;
   return behind_channels == 1 && post_op.operand != kNoValue && !IsFull(post_op) &&

@@ -227,6 +227,18 @@ const Case kCases[] = {
      [](Graph& g) {
        g.Output(g.Add("Softmax", {g.Input({1, 300, 3})}, {1, 300, 3}));
      }},
+    {"SumOfBlocksSmallerThanAVector", "Convolution add[relu]",
+     [](Graph& g) {
+       const Id x = g.Add("Conv", {g.Input({1, 8, 1, 7}), g.Constant({8, 4, 1, 1})}, {1, 8, 1, 7},
+                          [](fake::PrimitiveBytes& p) { p.Int("group", 2); });
+       g.Output(g.Add("Relu", {g.Add("Add", {x, x}, {1, 8, 1, 7})}, {1, 8, 1, 7}));
+     }},
+    {"PoolingBesideWhatNobodyElseNeeds", "linear Pool[add,relu]",
+     [](Graph& g) {
+       const Id x = g.Input({1, 1, 8}), pooled = g.Add("GlobalMaxPool", {x}, {1, 1, 1});
+       const Id other = g.Add("Mul", {g.Input({1, 1, 1}), Scalar(g, 3)}, {1, 1, 1});
+       g.Output(g.Add("Relu", {g.Add("Add", {pooled, other}, {1, 1, 1})}, {1, 1, 1}));
+     }},
 };
 
 class FusionTest : public testing::TestWithParam<Case> {};

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "unit/onednn/graphs.hpp"
 
@@ -49,6 +50,35 @@ TEST(Lowering, TransposedOperandsOfAProductAreViews) {
   graph.Output(graph.Add("MatMul", {a, b}, {3, 5, 6}));
   EXPECT_EQ(graph.Compile()->steps().size(), 1u);
   EXPECT_EQ(graph.Run(true).size(), 90u);
+}
+
+// Channels are padded to a vector there.
+TEST(Lowering, ASecondOperandOfOneChannelIsReadBeforeItIsOverwritten) {
+  Graph graph;
+  const Dims line = {1, 1, 16};
+  const deputy_value_id made = graph.Add("ConvTranspose", {graph.Input({1, 2, 16}), graph.Constant({2, 1, 2})}, line,
+                                         [](fake::PrimitiveBytes& p) {
+                                           p.Ints("pads", {0, 1});
+                                         });
+  const deputy_value_id x = graph.Add("Add", {made, graph.Constant({1, 1}, {-2.0f})}, line);
+  const deputy_value_id power = graph.Add("Exp", {graph.Add("Max", {made, made}, line)}, line);
+  graph.Output(x);
+  graph.Output(graph.Add("Div", {x, power}, line));
+  const std::vector<float> all = graph.Run();
+  for (size_t i = 0; i < 16; ++i) EXPECT_NEAR(all[16 + i], all[i] / std::exp(all[i] + 2), 1e-5f);
+}
+
+TEST(Lowering, ATransposedTensorOfOneChannelIsNormalized) {
+  Graph graph;
+  const deputy_value_id x = graph.Add("Transpose", {graph.Input({1, 4, 7})}, {4, 1, 7}, [](fake::PrimitiveBytes& p) {
+    p.Ints("perm", {1, 0, 2});
+  });
+  const deputy_value_id one = graph.Constant({1}, {1.0f}), two = graph.Constant({1}, {2.0f});
+  graph.Output(x);
+  graph.Output(graph.Add("BatchNormalization", {x, two, one, one, one}, {4, 1, 7},
+                         [](fake::PrimitiveBytes& p) { p.Float("epsilon", 0.0f); }));
+  const std::vector<float> all = graph.Run();
+  for (size_t i = 0; i < 28; ++i) EXPECT_NEAR(all[28 + i], 2 * (all[i] - 1) + 1, 1e-5f);
 }
 
 TEST(Lowering, AnInputThatIsOnlyViewedIsCopiedOut) {
