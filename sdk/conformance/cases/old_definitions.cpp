@@ -123,6 +123,9 @@ void AddMeanings(OldCases& old) {
     normalized(b);
     b.With("is_test", Int(1));
   });
+  old.Add("LayerNormalization", 1, [=](CaseBuilder& b) {
+    b.In(b.Random({2, 3, 8})).Const(b.Random(f, {8}, 0.5, 2)).Const(b.Random({8}));
+  });
   old.Add("GroupNormalization", 18, [=](CaseBuilder& b) {
     b.In(b.Random({2, 4, 3, 5})).Const(b.Random(f, {2}, 0.5, 2)).Const(b.Random({2})).With("num_groups", Int(2));
   });
