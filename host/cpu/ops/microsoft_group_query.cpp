@@ -108,9 +108,6 @@ class GroupQuery {
     plan.largest = {1, heads, key_heads, plan.fresh, plan.capacity, 0, plan.size, plan.size};
     Arena arena;
     DEPUTY_RETURN_IF_ERROR(CheckAttention(plan.largest));
-    AttentionShape room = plan.largest;
-    room.keys = plan.capacity;
-    DEPUTY_RETURN_IF_ERROR(CheckAttention(room));
     const int64_t kept = plan.batch * key_heads * plan.capacity * plan.size;
     plan.turned = arena.Reserve<T>(attributes_.rotates ? plan.batch * plan.fresh * heads * plan.size : 0);
     plan.keys = arena.Reserve<T>(args.output(1).present() ? 0 : kept);
