@@ -10,8 +10,8 @@ PostOps::PostOps(const Operation& operation, Lowering& lowering, memory::desc re
   const bool chooses = result_.data.format_kind == dnnl_format_kind_any;
   if (lowering.GoesOut(operation.output) && !chooses && IsPlain(result_)) return;
   // In 2.6 pooling adds to itself, and binary primitives add before everything else.
-  const bool adds = operation.As<Convolution>() != nullptr || operation.As<Matmul>() != nullptr;
-  for (size_t i = 0; i < operation.post_ops.size() && sum_ == kNoValue && adds; ++i) {
+  if (operation.As<Convolution>() == nullptr && operation.As<Matmul>() == nullptr) return;
+  for (size_t i = 0; i < operation.post_ops.size() && sum_ == kNoValue; ++i) {
     const PostOp& post_op = operation.post_ops[i];
     if (post_op.algorithm != dnnl::algorithm::binary_add || !IsFull(post_op)) continue;
     if (lowering.program().constant(post_op.operand) != nullptr) continue;
