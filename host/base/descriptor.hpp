@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 namespace deputy::host {
 
 class Descriptor {
@@ -12,6 +14,7 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
   void Replace(int fd) {
     if (fd_ >= 0) close(fd_);
     fd_ = fd;

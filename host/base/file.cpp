@@ -5,21 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 
 #include "base/descriptor.hpp"
+#include "base/file_kind.hpp"
 
 namespace deputy::host {
 namespace {
-
-const char* KindOf(mode_t mode) {
-  if (S_ISDIR(mode)) return "a directory";
-  if (S_ISFIFO(mode)) return "a pipe";
-  if (S_ISSOCK(mode)) return "a socket";
-  return "a device";
-}
 
 // O_NONBLOCK so that opening a pipe nobody writes to returns at once; it means nothing for regular files.
 Result<size_t> OpenRegular(const std::filesystem::path& path, int fd) {
@@ -31,7 +24,7 @@ Result<size_t> OpenRegular(const std::filesystem::path& path, int fd) {
   struct stat info {};
   if (fstat(fd, &info) != 0) return Error(StatusCode::kUnavailable, "{}", std::strerror(errno)).At(path.string());
   if (!S_ISREG(info.st_mode))
-    return Error(StatusCode::kInvalidArgument, "is {}, not a file", KindOf(info.st_mode)).At(path.string());
+    return Error(StatusCode::kInvalidArgument, "is {}, not a file", KindOfFile(info.st_mode)).At(path.string());
   return static_cast<size_t>(info.st_size);
 }
 
@@ -74,42 +67,6 @@ Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t limit
   }
   text.resize(done);
   return text;
-}
-
-Status WriteFileAtomically(const std::filesystem::path& path, std::span<const std::span<const uint8_t>> pieces) {
-  // Two threads may write the same file.
-  static std::atomic<uint32_t> written{0};
-  const std::string temporary =
-      path.string() + ".tmp." + std::to_string(getpid()) + "." + std::to_string(written.fetch_add(1));
-  {
-    const Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-    if (file.get() < 0)
-      return Error(StatusCode::kUnavailable, "cannot create: {}", std::strerror(errno)).At(path.string());
-    for (const std::span<const uint8_t> piece : pieces) {
-      size_t done = 0;
-      while (done < piece.size()) {
-        const ssize_t put = write(file.get(), piece.data() + done, piece.size() - done);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) {
-          const int error = errno;
-          unlink(temporary.c_str());
-          return Error(StatusCode::kUnavailable, "cannot write: {}", std::strerror(error)).At(path.string());
-        }
-        done += static_cast<size_t>(put);
-      }
-    }
-    if (fsync(file.get()) != 0) {
-      const int error = errno;
-      unlink(temporary.c_str());
-      return Error(StatusCode::kUnavailable, "cannot write: {}", std::strerror(error)).At(path.string());
-    }
-  }
-  if (rename(temporary.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    unlink(temporary.c_str());
-    return Error(StatusCode::kUnavailable, "cannot replace: {}", std::strerror(error)).At(path.string());
-  }
-  return {};
 }
 
 }  // namespace deputy::host

@@ -35,7 +35,4 @@ class MappedFile {
 // Whole file into memory; refuses anything but a regular file, and files over `limit` bytes.
 Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t limit);
 
-// Writes beside the target and renames, so that readers see the old file or the new one, never a part.
-Status WriteFileAtomically(const std::filesystem::path& path, std::span<const std::span<const uint8_t>> pieces);
-
 }  // namespace deputy::host

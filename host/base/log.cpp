@@ -7,6 +7,8 @@
 #include <memory>
 #include <mutex>
 
+#include "base/printable.hpp"
+
 namespace deputy::host {
 namespace {
 
@@ -65,19 +67,22 @@ bool LogEnabled(LogLevel level, std::string_view source) {
 }
 
 void LogLine(LogLevel level, std::string_view source, std::string_view message) {
+  // Whatever it quotes (names in models, texts of plugins), it is one line that steers no terminal.
+  constexpr size_t kLongest = 16 * 1024;
+  const std::string line = Printable(message, kLongest);
   LogSink sink;
   {
     std::lock_guard lock(State().mutex);
     sink = State().sink;
   }
   if (sink) {
-    sink(level, source, message);
+    sink(level, source, line);
     return;
   }
   if (source == "host") {
-    State().logger->info("{}{}", Prefix(level), message);
+    State().logger->info("{}{}", Prefix(level), line);
   } else {
-    State().logger->info("{}{}: {}", Prefix(level), source, message);
+    State().logger->info("{}{}: {}", Prefix(level), Printable(source), line);
   }
 }
 

@@ -5,11 +5,35 @@
 namespace deputy::host {
 namespace {
 
-// Length of the well-formed UTF-8 character at the start of `text`; 0 if there is none. Characters that steer a
-// terminal (C1 controls, U+0080 to U+009F) count as malformed.
-size_t CharacterSize(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const uint8_t lead = byte(0);
+uint8_t ByteAt(std::string_view text, size_t index) { return static_cast<uint8_t>(text[index]); }
+
+// Of a character that is known to be well-formed.
+uint32_t CodePoint(std::string_view character) {
+  const uint8_t lead = ByteAt(character, 0);
+  if (lead < 0x80) return lead;
+  uint32_t point = lead & (0x7fu >> character.size());
+  for (size_t i = 1; i < character.size(); ++i) point = point << 6 | (ByteAt(character, i) & 0x3fu);
+  return point;
+}
+
+struct Range {
+  uint32_t first, last;
+};
+
+// Characters that steer a terminal or cannot be seen in one: controls, marks and overrides of direction, separators of
+// lines, joiners and spaces without width, annotations and tags (Unicode 15, general categories Cc, Cf, Zl and Zp).
+constexpr Range kUnprintable[] = {{0x00, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad},       {0x600, 0x605},
+                                  {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},
+                                  {0x8e2, 0x8e2},     {0x180e, 0x180e},   {0x200b, 0x200f},   {0x2028, 0x202e},
+                                  {0x2060, 0x206f},   {0xfeff, 0xfeff},   {0xfff9, 0xfffb},   {0x110bd, 0x110bd},
+                                  {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+                                  {0xe0000, 0xe0fff}};
+
+}  // namespace
+
+size_t Utf8Length(std::string_view text) {
+  if (text.empty()) return 0;
+  const uint8_t lead = ByteAt(text, 0);
   if (lead < 0x80) return 1;
   const size_t size = lead >= 0xc2 && lead <= 0xdf   ? 2
                       : lead >= 0xe0 && lead <= 0xef ? 3
@@ -17,29 +41,36 @@ size_t CharacterSize(std::string_view text) {
                                                      : 0;
   if (size == 0 || size > text.size()) return 0;
   for (size_t i = 1; i < size; ++i)
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
-  const bool beyond = (lead == 0xed && byte(1) >= 0xa0) || (lead == 0xf4 && byte(1) >= 0x90);
-  const bool control = lead == 0xc2 && byte(1) < 0xa0;
-  return overlong || beyond || control ? 0 : size;
+    if ((ByteAt(text, i) & 0xc0) != 0x80) return 0;
+  const uint8_t second = ByteAt(text, 1);
+  const bool overlong = (lead == 0xe0 && second < 0xa0) || (lead == 0xf0 && second < 0x90);
+  const bool beyond = (lead == 0xed && second >= 0xa0) || (lead == 0xf4 && second >= 0x90);
+  return overlong || beyond ? 0 : size;
 }
 
-}  // namespace
+bool IsPrintable(std::string_view character) {
+  const uint32_t point = CodePoint(character);
+  for (const Range& range : kUnprintable)
+    if (point >= range.first && point <= range.last) return false;
+  return true;
+}
 
 std::string Printable(std::string_view text, size_t limit) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string printable;
   for (size_t i = 0; i < text.size();) {
     if (printable.size() >= limit) return printable + "...";
-    const size_t size = CharacterSize(text.substr(i));
-    const auto byte = static_cast<uint8_t>(text[i]);
-    if (size == 0 || byte < 0x20 || byte == 0x7f) {
-      printable += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
-      ++i;
+    const size_t size = Utf8Length(text.substr(i));
+    const std::string_view character = text.substr(i, size == 0 ? 1 : size);
+    if (size != 0 && IsPrintable(character)) {
+      printable += character;
     } else {
-      printable += text.substr(i, size);
-      i += size;
+      for (const char c : character) {
+        const auto byte = static_cast<uint8_t>(c);
+        printable += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+      }
     }
+    i += character.size();
   }
   return printable;
 }

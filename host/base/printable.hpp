@@ -9,7 +9,15 @@
 
 namespace deputy::host {
 
-// Control characters and invalid UTF-8 as \xNN, and "..." in place of what exceeds `limit` bytes. [any-thread]
+// Bytes of the well-formed character that `text` begins with, strictly as RFC 3629: no overlong forms, no surrogates,
+// nothing above U+10FFFF. 0 if it begins with none.
+size_t Utf8Length(std::string_view text);
+// Whether a well-formed character is safe and visible in a terminal: no control, no mark of direction, nothing without
+// width.
+bool IsPrintable(std::string_view character);
+
+// What is not printable or not UTF-8 as \xNN, and "..." in place of what exceeds `limit` bytes. The result is one line
+// of valid UTF-8; printing it twice changes nothing. [any-thread]
 std::string Printable(std::string_view text, size_t limit = 120);
 
 // The same for everything that a status says.

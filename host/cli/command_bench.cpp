@@ -19,6 +19,7 @@
 #include "cli/model_inputs.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
+#include "cli/shown.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/model.hpp"
@@ -168,22 +169,21 @@ Json ToJson(const Options& options, const std::vector<TensorInfo>& infos, const 
           {"delegates", std::move(delegates)}};
 }
 
-void Print(const std::vector<TensorInfo>& infos, const Measured& measured, const Terminal& terminal) {
+void PrintReport(const std::vector<TensorInfo>& infos, const Measured& measured, const Terminal& terminal) {
   for (size_t i = 0; i < infos.size(); ++i)
-    fmt::print("  {:<10}  {} {}\n", i == 0 ? "input" : "", infos[i].name, TypeText(measured.bound.inputs[i].tensor));
+    Print("  {:<10}  {} {}\n", i == 0 ? "input" : "", infos[i].name, TypeText(measured.bound.inputs[i].tensor));
   if (!measured.bound.assumed.empty())
-    fmt::print("  taken as 1, for want of a --shape: {}\n", fmt::join(measured.bound.assumed, ", "));
-  fmt::print("  load        {}: delegates {}, model {}, shapes {}\n",
-             DurationText(measured.open_ns + measured.build_ns + measured.prepare_ns), DurationText(measured.open_ns),
-             DurationText(measured.build_ns), DurationText(measured.prepare_ns));
-  fmt::print("  first run   {}\n", DurationText(measured.first_ns));
+    Print("  taken as 1, for want of a --shape: {}\n", Joined(measured.bound.assumed));
+  Print("  load        {}: delegates {}, model {}, shapes {}\n",
+        DurationText(measured.open_ns + measured.build_ns + measured.prepare_ns), DurationText(measured.open_ns),
+        DurationText(measured.build_ns), DurationText(measured.prepare_ns));
+  Print("  first run   {}\n", DurationText(measured.first_ns));
   const Latency& latency = measured.latency;
-  fmt::print("  latency     min {}, p50 {}, p90 {}, p99 {}, max {}\n", DurationText(latency.min),
-             DurationText(latency.p50), DurationText(latency.p90), DurationText(latency.p99),
-             DurationText(latency.max));
-  fmt::print("  throughput  {} runs/s\n", NumberText(RunsPerSecond(measured)));
-  fmt::print("  memory      {} at most, {} before the model\n\n", BytesText(measured.memory_peak),
-             BytesText(measured.memory_before));
+  Print("  latency     min {}, p50 {}, p90 {}, p99 {}, max {}\n", DurationText(latency.min), DurationText(latency.p50),
+        DurationText(latency.p90), DurationText(latency.p99), DurationText(latency.max));
+  Print("  throughput  {} runs/s\n", NumberText(RunsPerSecond(measured)));
+  Print("  memory      {} at most, {} before the model\n\n", BytesText(measured.memory_peak),
+        BytesText(measured.memory_before));
   Table table({{"delegate"},
                {"nodes", Align::kRight},
                {"partitions", Align::kRight},
@@ -195,7 +195,7 @@ void Print(const std::vector<TensorInfo>& infos, const Measured& measured, const
     table.AddRow({delegate.name, CountText(delegate.nodes), CountText(delegate.partitions),
                   CountText(delegate.multiply_adds), DurationText(ns), ShareText(ns, TimeOfAll(measured))});
   }
-  fmt::print("{}", table.Text(terminal, "  "));
+  Print("{}", table.Text(terminal, "  "));
 }
 
 int Run(Options options) {
@@ -243,7 +243,7 @@ int Run(Options options) {
   if (options.json) {
     PrintJson(ToJson(options, model.inputs(), measured));
   } else {
-    Print(model.inputs(), measured, TerminalOf(stdout));
+    PrintReport(model.inputs(), measured, TerminalOf(stdout));
   }
   return kDone;
 }

@@ -10,6 +10,7 @@
 #include "cli/context_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
+#include "cli/shown.hpp"
 #include "deputy/context.hpp"
 
 namespace deputy::cli {
@@ -18,6 +19,7 @@ namespace {
 struct Options {
   ContextOptions context;
   std::string file;
+  bool probe = false;
 };
 
 int Check(Options& options) {
@@ -26,7 +28,7 @@ int Check(Options& options) {
   if (!options.file.empty()) options.context.config = options.file;
   int exit_status = kDone;
   if (!options.context.Read(exit_status)) return exit_status;
-  fmt::print("{}: ok\n", options.context.config.empty() ? "the built-in default" : options.context.config);
+  Print("{}: ok\n", options.context.config.empty() ? "the built-in default" : options.context.config);
   return kDone;
 }
 
@@ -34,7 +36,7 @@ int Show(const Options& options) {
   int exit_status = kDone;
   const std::optional<Context> context = options.context.Read(exit_status);
   if (!context) return exit_status;
-  fmt::print("{}", context->ShowConfig());
+  Print("{}", Shown::Lines(context->ShowConfig()));
   return kDone;
 }
 
@@ -42,7 +44,9 @@ int Schema(const Options& options) {
   int exit_status = kDone;
   const std::optional<Context> context = options.context.Read(exit_status);
   if (!context) return exit_status;
-  const Result<PluginListing> listing = context->ListPlugins();
+  PluginQuery query;
+  query.probe_all = options.probe;
+  const Result<PluginListing> listing = context->ListPlugins(query);
   if (!listing.ok()) return Fail(Stage::kDelegates, listing.status());
   PrintJson(SchemaWithOptions(*listing));
   return kDone;
@@ -62,9 +66,11 @@ Command MakeConfigCommand(CLI::App& app) {
   options->context.AddTo(*show);
   SetExample(*show, "deputy config show --config npu-first.yaml --set delegates.npu0.options.frequency=low");
   CLI::App* schema = syntax->add_subcommand(
-      "schema", "Prints a JSON Schema of configuration files, with the options of the plugins that are found");
+      "schema",
+      "Prints a JSON Schema of configuration files, with the options of the plugins that the one given names");
   options->context.AddTo(*schema);
-  SetExample(*schema, "deputy config schema > deputy.schema.json");
+  schema->add_flag("--probe", options->probe, "With the options of all plugins; runs each in a helper process");
+  SetExample(*schema, "deputy config schema --probe > deputy.schema.json");
   SetExample(*syntax, "deputy config check npu-first.yaml");
   return {syntax, [options, check, schema] {
             return check->parsed() ? Check(*options) : schema->parsed() ? Schema(*options) : Show(*options);

@@ -10,6 +10,7 @@
 #include "cli/context_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/quantity.hpp"
+#include "cli/shown.hpp"
 #include "deputy/context.hpp"
 #include "deputy/model.hpp"
 
@@ -35,7 +36,7 @@ int Run(const Options& options) {
   status = model.Save(options.output);
   if (!status.ok()) return Fail(Stage::kRun, status);
   const auto size = std::filesystem::file_size(options.output, error);
-  fmt::print("{}: {}\n", options.output, error ? "written" : BytesText(size));
+  Print("{}: {}\n", options.output, error ? "written" : BytesText(size));
   return kDone;
 }
 

@@ -20,6 +20,7 @@
 #include "cli/placement_text.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
+#include "cli/shown.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/model.hpp"
@@ -115,7 +116,7 @@ void PrintGallery(const std::vector<Digit>& digits, const Terminal& terminal) {
           {fmt::format("{} {} is {}", digit.answer, terminal.Either("✗", "WRONG,"), digit.truth), Paint::kBad});
     }
   }
-  fmt::print("\n{}", DrawGallery(pictures, captions, terminal));
+  Print("\n{}", Shown::AsIs(DrawGallery(pictures, captions, terminal)));
 }
 
 std::string OperatorsOn(const PlacementReport& report, const std::string& delegate, const Terminal& terminal) {
@@ -142,12 +143,12 @@ void PrintPlacement(const PlacementReport& report, const RunStatistics& statisti
                   delegate.has_device ? DurationText(delegate.device.busy_ns) : "",
                   OperatorsOn(report, delegate.name, terminal)});
   }
-  fmt::print("{}\n", table.Text(terminal, "  "));
+  Print("{}\n", table.Text(terminal, "  "));
   for (const DelegateReport& delegate : report.delegates)
     if (const std::string clock = ClockSentence(delegate.device); delegate.has_device && !clock.empty())
-      fmt::print("  {} clock: {}\n", delegate.name, clock);
-  fmt::print("  time: {} for {}, {} each\n", DurationText(statistics.total_ns), Plural(count, "picture"),
-             DurationText(statistics.total_ns / count));
+      Print("  {} clock: {}\n", delegate.name, clock);
+  Print("  time: {} for {}, {} each\n", DurationText(statistics.total_ns), Plural(count, "picture"),
+        DurationText(statistics.total_ns / count));
 }
 
 // The exit status: are enough of them right?
@@ -160,8 +161,8 @@ int PrintAccuracy(const std::vector<Digit>& digits, const Terminal& terminal) {
   if (known == 0) return kDone;
   const bool good = static_cast<double>(right) >= kGoodEnough * static_cast<double>(known);
   const std::string text = fmt::format("{} of {} right ({})", right, known, ShareText(right, known));
-  fmt::print("  {}{}\n\n", terminal.Paint(good ? Paint::kGood : Paint::kBad, text),
-             good ? "" : fmt::format(", fewer than {:.0f} %", kGoodEnough * 100));
+  Print("  {}{}\n\n", terminal.Paint(good ? Paint::kGood : Paint::kBad, text),
+        good ? "" : fmt::format(", fewer than {:.0f} %", kGoodEnough * 100));
   return good ? kDone : kNo;
 }
 

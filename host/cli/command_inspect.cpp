@@ -16,6 +16,7 @@
 #include "cli/model_inputs.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
+#include "cli/shown.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/inspect.hpp"
@@ -125,17 +126,17 @@ Json ToJson(const Options& options, const ModelContents& contents) {
 }
 
 void PrintHead(const ModelContents& contents, const Terminal& terminal) {
-  fmt::print("  format      {}, {}\n", contents.format, BytesText(contents.file_bytes));
-  for (const auto& [key, value] : contents.metadata) fmt::print("  {:<11} {}\n", key, value);
-  fmt::print("  nodes       {}{}\n", contents.nodes.size(),
-             contents.regions == 0 ? "" : fmt::format(", with those of {}", Plural(contents.regions, "region")));
-  fmt::print("  parameters  {} in {}, {}\n", CountText(contents.parameters), Plural(contents.constants, "constant"),
-             BytesText(contents.constant_bytes));
-  if (!contents.symbols.empty()) fmt::print("  symbols     {}\n", fmt::join(contents.symbols, ", "));
+  Print("  format      {}, {}\n", contents.format, BytesText(contents.file_bytes));
+  for (const auto& [key, value] : contents.metadata) Print("  {:<11} {}\n", key, value);
+  Print("  nodes       {}{}\n", contents.nodes.size(),
+        contents.regions == 0 ? "" : fmt::format(", with those of {}", Plural(contents.regions, "region")));
+  Print("  parameters  {} in {}, {}\n", CountText(contents.parameters), Plural(contents.constants, "constant"),
+        BytesText(contents.constant_bytes));
+  if (!contents.symbols.empty()) Print("  symbols     {}\n", Joined(contents.symbols));
   const auto list = [&](const char* title, const std::vector<TensorInfo>& infos) {
     Table table({{title}, {"type"}});
     for (const TensorInfo& info : infos) table.AddRow({info.name, TypeText(info)});
-    if (!infos.empty()) fmt::print("\n{}", table.Text(terminal, "  "));
+    if (!infos.empty()) Print("\n{}", table.Text(terminal, "  "));
   };
   list("input", contents.inputs);
   list("output", contents.outputs);
@@ -155,7 +156,7 @@ void PrintOperators(const ModelContents& contents, const Terminal& terminal) {
                   : use.on_cpu == 0       ? terminal.Paint(Paint::kBad, "no")
                                           : fmt::format("{} of {}", use.on_cpu, use.nodes),
                   use.why_not});
-  fmt::print("\n{}", table.Text(terminal, "  "));
+  Print("\n{}", table.Text(terminal, "  "));
 }
 
 void PrintNodes(const ModelContents& contents, const Terminal& terminal) {
@@ -165,10 +166,10 @@ void PrintNodes(const ModelContents& contents, const Terminal& terminal) {
     for (const std::string& type : node.types)
       if (!type.empty()) types.push_back(type);
     table.AddRow({node.name, fmt::format("{}-{}", FullOperator(node.domain, node.op_type), node.since_version),
-                  node.region, fmt::format("{}", fmt::join(types, ", ")),
-                  node.multiply_adds == 0 ? "" : CountText(node.multiply_adds), node.on_cpu ? "yes" : "no"});
+                  node.region, Joined(types), node.multiply_adds == 0 ? "" : CountText(node.multiply_adds),
+                  node.on_cpu ? "yes" : "no"});
   }
-  fmt::print("\n{}", table.Text(terminal, "  "));
+  Print("\n{}", table.Text(terminal, "  "));
 }
 
 int Run(const Options& options) {
@@ -186,9 +187,9 @@ int Run(const Options& options) {
   const Terminal terminal = TerminalOf(stdout);
   PrintHead(*contents, terminal);
   PrintOperators(*contents, terminal);
-  if (contents->multiply_adds > 0) fmt::print("\n  {} multiply-adds\n", CountText(contents->multiply_adds));
+  if (contents->multiply_adds > 0) Print("\n  {} multiply-adds\n", CountText(contents->multiply_adds));
   if (!contents->problem.empty())
-    fmt::print("\n  {}: {}\n", terminal.Paint(Paint::kBad, "types are not known"), contents->problem);
+    Print("\n  {}: {}\n", terminal.Paint(Paint::kBad, "types are not known"), contents->problem);
   if (options.nodes) PrintNodes(*contents, terminal);
   return kDone;
 }

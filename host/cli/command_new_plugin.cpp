@@ -9,6 +9,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/installation.hpp"
 #include "cli/plugin_project.hpp"
+#include "cli/shown.hpp"
 
 namespace deputy::cli {
 namespace {
@@ -25,7 +26,7 @@ int Run(const Options& options) {
   const PluginLanguage language = options.language == "c" ? PluginLanguage::kC : PluginLanguage::kCxx;
   const Result<size_t> made = MakePluginProject(ShareFolder() / "template", language, options.name, folder);
   if (!made.ok()) return Fail(Stage::kSetup, made.status());
-  fmt::print(
+  Print(
       "{0}: a project of {1} files; as generated it takes Relu in float32\n\n"
       "  cd {0}\n"
       "  cmake -S . -B build -DCMAKE_PREFIX_PATH={2}\n"

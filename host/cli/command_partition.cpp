@@ -17,6 +17,7 @@
 #include "cli/placement_text.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
+#include "cli/shown.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/model.hpp"
 
@@ -73,7 +74,7 @@ int PrintNode(const PlacementReport& report, const Options& options, const Termi
   if (options.json) {
     PrintJson({{"model", options.model}, {"nodes", std::move(found)}});
   } else {
-    fmt::print("{}", text);
+    Print("{}", text);
   }
   return kDone;
 }
@@ -98,15 +99,15 @@ int Run(const Options& options) {
     PrintJson(json);
     return kDone;
   }
-  fmt::print("{}: {}, {} multiply-adds\n", terminal.Paint(Paint::kBold, options.model),
-             Plural(report->nodes.size(), "node"), CountText(report->multiply_adds));
+  Print("{}: {}, {} multiply-adds\n", terminal.Paint(Paint::kBold, options.model), Plural(report->nodes.size(), "node"),
+        CountText(report->multiply_adds));
   for (size_t i = 0; i < shapes->size(); ++i)
-    fmt::print("  input {} {}\n", model.inputs()[i].name, TypeOfInput(model.inputs()[i], (*shapes)[i]));
-  fmt::print("\n{}", DelegateTable(*report, terminal));
-  if (const std::string notes = DelegateNotes(*report); !notes.empty()) fmt::print("\n{}", notes);
-  fmt::print("\nin the order in which they run\n{}", PartitionTable(*report, terminal));
-  if (const std::string refusals = RefusalTable(*report, terminal); !refusals.empty()) fmt::print("\n{}", refusals);
-  if (options.nodes) fmt::print("\n{}", NodeTable(*report, terminal));
+    Print("  input {} {}\n", model.inputs()[i].name, TypeOfInput(model.inputs()[i], (*shapes)[i]));
+  Print("\n{}", DelegateTable(*report, terminal));
+  if (const std::string notes = DelegateNotes(*report); !notes.empty()) Print("\n{}", notes);
+  Print("\nin the order in which they run\n{}", PartitionTable(*report, terminal));
+  if (const std::string refusals = RefusalTable(*report, terminal); !refusals.empty()) Print("\n{}", refusals);
+  if (options.nodes) Print("\n{}", NodeTable(*report, terminal));
   return kDone;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "cli/json_report.hpp"
 #include "cli/nearest.hpp"
 #include "cli/quantity.hpp"
+#include "cli/shown.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/context.hpp"
@@ -22,10 +24,13 @@
 namespace deputy::cli {
 namespace {
 
+// Rejected files that are listed one by one without --why.
+constexpr size_t kMostRejected = 20;
+
 struct Options {
   ContextOptions context;
   std::string operators_of;  // a delegate; empty: of all
-  bool operators = false, why = false, json = false;
+  bool operators = false, probe = false, why = false, json = false;
 };
 
 std::string RangeOf(const OptionReport& option) {
@@ -35,16 +40,18 @@ std::string RangeOf(const OptionReport& option) {
                      option.unit.empty() ? "" : " ", option.unit);
 }
 
-void PrintDelegate(const PluginDelegateReport& delegate, bool why, const Terminal& terminal) {
-  fmt::print("  {}{}{}\n", terminal.Paint(Paint::kBold, delegate.id), delegate.description.empty() ? "" : ": ",
-             delegate.description);
-  if (!delegate.available)
-    fmt::print("    not available{}{}\n", delegate.unavailable.empty() ? "" : ": ", delegate.unavailable);
+void PrintDelegate(const PluginReport& plugin, const PluginDelegateReport& delegate, bool why,
+                   const Terminal& terminal) {
+  Print("  {}{}{}\n", terminal.Paint(Paint::kBold, delegate.id), delegate.description.empty() ? "" : ": ",
+        delegate.description);
+  if (!plugin.probed) Print("    not run, so its options and devices are not known; --probe runs it\n");
+  if (plugin.probed && !delegate.available)
+    Print("    not available{}{}\n", delegate.unavailable.empty() ? "" : ": ", delegate.unavailable);
   if (!delegate.options.empty()) {
     Table table({{"option"}, {"type"}, {"default"}, {"range"}, {"meaning"}});
     for (const OptionReport& option : delegate.options)
       table.AddRow({option.name, option.type, option.default_value, RangeOf(option), option.help});
-    fmt::print("{}", table.Text(terminal, "    "));
+    Print("{}", table.Text(terminal, "    "));
   }
   if (!delegate.devices.empty()) {
     Table table({{"device", Align::kRight}, {"name"}, {"kind"}, {"memory"}, {"clock"}, {"driver"}});
@@ -52,33 +59,49 @@ void PrintDelegate(const PluginDelegateReport& delegate, bool why, const Termina
       table.AddRow({std::to_string(device.number), device.name, device.kind,
                     device.memory_bytes == 0 ? "" : BytesText(device.memory_bytes),
                     device.frequency_hz == 0 ? "" : ClockText(device.frequency_hz), device.driver});
-    fmt::print("{}", table.Text(terminal, "    "));
+    Print("{}", table.Text(terminal, "    "));
   }
   if (!delegate.used_by.empty()) {
-    fmt::print("    used by {}\n", fmt::join(delegate.used_by, ", "));
+    Print("    used by {}\n", Joined(delegate.used_by));
   } else if (why) {
-    fmt::print(
+    Print(
         "    not used: no line of the configuration names it; below 'delegates:' this one would\n"
         "      - name: {}\n",
         delegate.id);
   } else {
-    fmt::print("    not used\n");
+    Print("    not used\n");
   }
-  if (why && !delegate.extensions.empty()) fmt::print("    speaks {}\n", fmt::join(delegate.extensions, ", "));
+  if (why && !delegate.extensions.empty()) Print("    speaks {}\n", Joined(delegate.extensions));
 }
 
 void PrintPlugin(const PluginReport& plugin, bool why, const Terminal& terminal) {
   if (!plugin.accepted) {
-    fmt::print("{}  {}\n  {}: {}\n", terminal.Paint(Paint::kBad, "rejected"), plugin.file, plugin.rule, plugin.reason);
+    Print("{}  {}\n  {}: {}\n", terminal.Paint(Paint::kBad, "rejected"), plugin.file, plugin.rule, plugin.reason);
     return;
   }
-  fmt::print("{}  {}\n", terminal.Paint(Paint::kGood, "accepted"), plugin.file);
-  fmt::print("  plugin {} {}{}{}, ABI {}\n", plugin.id, plugin.version, plugin.vendor.empty() ? "" : " by ",
-             plugin.vendor, plugin.abi);
+  Print("{}  {}\n", terminal.Paint(Paint::kGood, "accepted"), plugin.file);
+  Print("  plugin {} {}{}{}, ABI {}\n", plugin.id, plugin.version, plugin.vendor.empty() ? "" : " by ", plugin.vendor,
+        plugin.abi);
   if (why && !plugin.rule.empty())
-    fmt::print("  decided by {}{}{}\n", plugin.rule, plugin.reason.empty() ? "" : ": ", plugin.reason);
-  for (const PluginDelegateReport& delegate : plugin.delegates) PrintDelegate(delegate, why, terminal);
-  if (!plugin.files.empty()) fmt::print("  travels with {}\n", fmt::join(plugin.files, ", "));
+    Print("  decided by {}{}{}\n", plugin.rule, plugin.reason.empty() ? "" : ": ", plugin.reason);
+  for (const PluginDelegateReport& delegate : plugin.delegates) PrintDelegate(plugin, delegate, why, terminal);
+  if (!plugin.files.empty()) Print("  travels with {}\n", Joined(plugin.files));
+}
+
+size_t CountRejected(const PluginListing& listing) {
+  return static_cast<size_t>(std::count_if(listing.plugins.begin(), listing.plugins.end(),
+                                           [](const PluginReport& plugin) { return !plugin.accepted; }));
+}
+
+// Many rejected files in one line: "not-elf 19998, truncated 2".
+void PrintRejectedSummary(const PluginListing& listing, const Terminal& terminal) {
+  std::map<std::string, size_t> counts;
+  for (const PluginReport& plugin : listing.plugins)
+    if (!plugin.accepted) ++counts[plugin.rule];
+  std::vector<std::string> parts;
+  for (const auto& [rule, count] : counts) parts.push_back(fmt::format("{} {}", rule, count));
+  Print("\n{}  {} files ({}); --why lists them\n", terminal.Paint(Paint::kBad, "rejected"), CountRejected(listing),
+        Joined(parts));
 }
 
 // "7 to 14", "from 7", "to 14"; "" for any. 0 is an open end.
@@ -92,7 +115,7 @@ std::string SpanText(uint32_t first, uint32_t last, bool open) {
 int ListOperators(const PluginListing& listing, const Options& options) {
   std::vector<std::string> ids;
   Json json = Json::array();
-  std::string text;
+  Shown text;
   const Terminal terminal = TerminalOf(stdout);
   for (const PluginReport& plugin : listing.plugins)
     for (const PluginDelegateReport& delegate : plugin.delegates) {
@@ -100,18 +123,18 @@ int ListOperators(const PluginListing& listing, const Options& options) {
       if (!options.operators_of.empty() && options.operators_of != delegate.id) continue;
       Json rows = Json::array();
       for (const CapabilityReport& row : delegate.capabilities) rows.push_back(ToJson(row));
-      json.push_back({{"delegate", delegate.id}, {"operators", std::move(rows)}});
-      text += (text.empty() ? "" : "\n") + terminal.Paint(Paint::kBold, delegate.id) +
-              (delegate.capabilities.empty() ? ": lists no operators\n" : "\n");
+      json.push_back({{"delegate", delegate.id}, {"probed", plugin.probed}, {"operators", std::move(rows)}});
+      text += Show("{}{}{}\n", Shown::AsIs(text.empty() ? "" : "\n"), terminal.Paint(Paint::kBold, delegate.id),
+                   !plugin.probed                  ? ": not run, so its operators are not known; --probe runs it"
+                   : delegate.capabilities.empty() ? ": lists no operators"
+                                                   : "");
       if (delegate.capabilities.empty()) continue;
       Table table({{"operator"}, {"definitions"}, {"dtypes"}, {"ranks"}, {"layouts"}, {"note"}});
       for (const CapabilityReport& row : delegate.capabilities) {
         const bool dense = row.layouts == std::vector<std::string>{"dense"};
         table.AddRow({(row.domain.empty() ? "" : row.domain + ".") + row.op_type,
-                      SpanText(row.min_version, row.max_version, row.max_version == 0),
-                      fmt::format("{}", fmt::join(row.dtypes, ", ")),
-                      SpanText(row.min_rank, row.max_rank, row.any_rank),
-                      dense ? "" : fmt::format("{}", fmt::join(row.layouts, ", ")), row.note});
+                      SpanText(row.min_version, row.max_version, row.max_version == 0), Joined(row.dtypes),
+                      SpanText(row.min_rank, row.max_rank, row.any_rank), dense ? "" : Joined(row.layouts), row.note});
       }
       text += table.Text(terminal, "  ");
     }
@@ -121,7 +144,7 @@ int ListOperators(const PluginListing& listing, const Options& options) {
   if (options.json) {
     PrintJson({{"delegates", std::move(json)}});
   } else {
-    fmt::print("{}", text);
+    Print("{}", text);
   }
   return kDone;
 }
@@ -130,7 +153,10 @@ int Run(const Options& options) {
   int exit_status = kDone;
   const std::optional<Context> context = options.context.Read(exit_status);
   if (!context) return exit_status;
-  const Result<PluginListing> listing = context->ListPlugins();
+  PluginQuery query;
+  query.probe_all = options.probe;
+  if (!options.operators_of.empty()) query.probe.push_back(options.operators_of);
+  const Result<PluginListing> listing = context->ListPlugins(query);
   if (!listing.ok()) return Fail(Stage::kDelegates, listing.status());
   if (options.operators) return ListOperators(*listing, options);
   if (options.json) {
@@ -138,16 +164,19 @@ int Run(const Options& options) {
     return kDone;
   }
   const Terminal terminal = TerminalOf(stdout);
-  for (const std::string& folder : listing->folders) fmt::print("searched  {}\n", folder);
+  for (const std::string& folder : listing->folders) Print("searched  {}\n", folder);
+  const bool all = options.why || CountRejected(*listing) <= kMostRejected;
   for (const PluginReport& plugin : listing->plugins) {
-    fmt::print("\n");
+    if (!plugin.accepted && !all) continue;
+    Print("\n");
     PrintPlugin(plugin, options.why, terminal);
   }
-  if (!listing->notes.empty()) fmt::print("\n");
-  for (const std::string& note : listing->notes) fmt::print("note: {}\n", note);
+  if (!all) PrintRejectedSummary(*listing, terminal);
+  if (!listing->notes.empty()) Print("\n");
+  for (const std::string& note : listing->notes) Print("note: {}\n", note);
   const auto accepted = std::count_if(listing->plugins.begin(), listing->plugins.end(),
                                       [](const PluginReport& plugin) { return plugin.accepted; });
-  fmt::print("\n{} looked at, {} accepted\n", Plural(listing->plugins.size(), "file"), accepted);
+  Print("\n{} looked at, {} accepted\n", Plural(listing->plugins.size(), "file"), accepted);
   return kDone;
 }
 
@@ -157,10 +186,13 @@ Command MakePluginsCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax = app.add_subcommand("plugins", "Lists every file looked at for plugins, accepted or rejected");
   options->context.AddTo(*syntax);
+  syntax->add_flag("--probe", options->probe,
+                   "Runs every plugin in a helper process to describe it, not only those that the configuration names");
   syntax->add_flag("--why", options->why, "Says which rule decided, and which line uses a plugin or would use it");
   syntax
       ->add_option("--operators", options->operators_of,
-                   "Lists the operators that the delegate ID says it can run, or those of all; no model is needed")
+                   "Lists the operators that the delegate ID says it can run, or all delegates that are run for the "
+                   "listing; no model is needed")
       ->expected(0, 1)
       ->type_name("[ID]");
   syntax->add_flag("--json", options->json, "For machines");

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,11 +18,13 @@
 #include "cli/profile_text.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
+#include "cli/shown.hpp"
 #include "cli/table.hpp"
 #include "cli/tensor_compare.hpp"
 #include "cli/tensor_summary.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/model.hpp"
+#include "deputy/output_file.hpp"
 #include "deputy/tensor_file.hpp"
 
 namespace deputy::cli {
@@ -72,7 +73,7 @@ Status RunTimed(Session& session, const std::vector<Tensor>& inputs, uint32_t re
   return {};
 }
 
-std::string TimeTable(const Timed& timed, const Terminal& terminal) {
+Shown TimeTable(const Timed& timed, const Terminal& terminal) {
   Table table({{"delegate"},
                {"nodes", Align::kRight},
                {"multiply-adds", Align::kRight},
@@ -127,16 +128,13 @@ Status WriteOutputs(const std::string& folder, const std::vector<TensorInfo>& in
     DEPUTY_RETURN_IF_ERROR(WriteTensorFile((std::filesystem::path(folder) / name).string(), outputs[i]));
     written.push_back(name);
   }
-  fmt::print("written to {}: {}\n", folder, fmt::join(written, ", "));
+  Print("written to {}: {}\n", folder, Joined(written));
   return {};
 }
 
 Status WriteTrace(const std::string& path, const std::vector<RunEvent>& events) {
-  std::ofstream file(path, std::ios::binary);
-  file << TraceJson(events);
-  file.close();
-  if (!file) return Status(StatusCode::kUnavailable, "cannot be written").At(path);
-  fmt::print("trace written to {}\n", path);
+  DEPUTY_RETURN_IF_ERROR(WriteOutputFile(path, TraceJson(events)));
+  Print("trace written to {}\n", path);
   return {};
 }
 
@@ -171,11 +169,10 @@ int CompareAll(const std::vector<Expected>& expected, const std::vector<TensorIn
                                    TypeText(got)));
     const Comparison comparison = CompareTensors(got, *want, tolerance);
     if (comparison.ok) {
-      fmt::print("{} {} is as in {}, max |d| {}\n", terminal.Paint(Paint::kGood, "match"), infos[index].name, file,
-                 NumberText(comparison.max_difference));
+      Print("{} {} is as in {}, max |d| {}\n", terminal.Paint(Paint::kGood, "match"), infos[index].name, file,
+            NumberText(comparison.max_difference));
     } else {
-      fmt::print("{} {}: {}\n", terminal.Paint(Paint::kBad, "mismatch"), infos[index].name,
-                 DescribeMismatch(comparison));
+      Print("{} {}: {}\n", terminal.Paint(Paint::kBad, "mismatch"), infos[index].name, DescribeMismatch(comparison));
       exit_status = kNo;
     }
   }
@@ -186,8 +183,8 @@ void PrintInputs(const std::vector<TensorInfo>& infos, const BoundInputs& bound,
   Table table({{"input"}, {"type"}, {"from"}});
   for (size_t i = 0; i < infos.size(); ++i)
     table.AddRow({infos[i].name, TypeText(bound.inputs[i].tensor), bound.inputs[i].origin});
-  fmt::print("{}", table.Text(terminal, "  "));
-  if (!bound.assumed.empty()) fmt::print("  taken as 1, for want of a --shape: {}\n", fmt::join(bound.assumed, ", "));
+  Print("{}", table.Text(terminal, "  "));
+  if (!bound.assumed.empty()) Print("  taken as 1, for want of a --shape: {}\n", Joined(bound.assumed));
 }
 
 void PrintOutputs(const std::vector<TensorInfo>& infos, const std::vector<Tensor>& outputs, const Terminal& terminal) {
@@ -201,7 +198,7 @@ void PrintOutputs(const std::vector<TensorInfo>& infos, const std::vector<Tensor
     const TensorSummary summary = Summarize(outputs[i]);
     table.AddRow({infos[i].name, TypeText(outputs[i]), summary.min, summary.mean, summary.max, summary.first});
   }
-  fmt::print("{}", table.Text(terminal, "  "));
+  Print("{}", table.Text(terminal, "  "));
 }
 
 int Run(const Options& options) {
@@ -242,10 +239,10 @@ int Run(const Options& options) {
 
   const Terminal terminal = TerminalOf(stdout);
   PrintInputs(model.inputs(), *bound, terminal);
-  fmt::print("\n");
+  Print("\n");
   PrintOutputs(model.outputs(), outputs, terminal);
-  fmt::print("\n{}\ntime {}\n", TimeTable(timed, terminal), TimeSentence(timed.run_ns));
-  if (options.profile) fmt::print("\n{}", ProfileTable(session->events(), terminal));
+  Print("\n{}\ntime {}\n", TimeTable(timed, terminal), TimeSentence(timed.run_ns));
+  if (options.profile) Print("\n{}", ProfileTable(session->events(), terminal));
   if (!options.trace.empty()) {
     status = WriteTrace(options.trace, session->events());
     if (!status.ok()) return Fail(Stage::kRun, status);

@@ -16,6 +16,7 @@
 #include "cli/context_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
+#include "cli/shown.hpp"
 #include "cli/terminal.hpp"
 #include "cli/test_case.hpp"
 
@@ -55,8 +56,7 @@ void PrintLine(const CaseResult& result, const Terminal& terminal) {
                       : result.verdict == CaseVerdict::kFail ? Paint::kBad
                                                              : Paint::kDim;
   ClearProgress();
-  fmt::print("{}  {}  {}{}\n", terminal.Paint(paint, NameOf(result.verdict)), result.name, result.detail,
-             Share(result));
+  Print("{}  {}  {}{}\n", terminal.Paint(paint, NameOf(result.verdict)), result.name, result.detail, Share(result));
   std::fflush(stdout);
 }
 
@@ -98,7 +98,7 @@ int Run(const Options& options) {
   if (options.json) {
     PrintJson({{"cases", std::move(cases)}, {"passed", passed}, {"failed", failed}, {"skipped", skipped}});
   } else {
-    fmt::print("{} passed, {} failed, {} skipped\n", passed, failed, skipped);
+    Print("{} passed, {} failed, {} skipped\n", passed, failed, skipped);
   }
   return failed == 0 ? kDone : kNo;
 }

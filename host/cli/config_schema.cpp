@@ -76,8 +76,10 @@ Json RuleFor(const PluginDelegateReport& delegate) {
 Json SchemaWithOptions(const PluginListing& listing) {
   Json schema = Json::parse(ConfigSchema());
   Json rules = Json::array();
-  for (const PluginReport& plugin : listing.plugins)
+  for (const PluginReport& plugin : listing.plugins) {
+    if (!plugin.probed) continue;  // its options are not known
     for (const PluginDelegateReport& delegate : plugin.delegates) rules.push_back(RuleFor(delegate));
+  }
   if (!rules.empty()) schema["properties"]["delegates"]["items"]["allOf"] = std::move(rules);
   return schema;
 }

@@ -58,14 +58,14 @@ std::string DrawRow(const std::vector<std::vector<std::string>>& drawn, const st
   };
   for (size_t line = top; line < bottom; ++line) {
     for (size_t i = first; i < end; ++i)
-      text += kGap + (line < drawn[i].size() ? terminal.Paint(Paint::kInk, drawn[i][line]) : std::string());
+      text += kGap + (line < drawn[i].size() ? terminal.Paint(Paint::kInk, drawn[i][line]).text() : std::string());
     end_line();
   }
   for (size_t i = first; i < end; ++i) {
     const size_t room = drawn[i].empty() ? 0 : WidthOf(drawn[i].front());
     const size_t width = std::min(room, WidthOf(captions[i].text));
     const size_t before = (room - width) / 2;
-    text += kGap + std::string(before, ' ') + terminal.Paint(captions[i].paint, captions[i].text);
+    text += kGap + std::string(before, ' ') + terminal.Paint(captions[i].paint, captions[i].text).text();
     text += std::string(room - width - before, ' ');
   }
   end_line();

@@ -37,21 +37,24 @@ ExitCode ExitCodeFor(Stage stage, StatusCode code) {
 
 namespace {
 
-void PrintError(std::string_view text) {
+void PrintError(std::string_view line) {
   ClearProgress();
   const Terminal terminal = TerminalOf(stderr);
-  while (!text.empty()) {
-    const size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    if (!line.empty()) fmt::print(stderr, "deputy: {} {}\n", terminal.Paint(Paint::kBad, "error:"), line);
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-  }
+  fmt::print(stderr, "{}", Show("deputy: {} {}\n", terminal.Paint(Paint::kBad, "error:"), line).text());
 }
 
 }  // namespace
 
 int Fail(Stage stage, const Status& status) {
-  PrintError(status.ToString());
+  // Of a configuration all problems are reported at once. Other messages are one line, even where they quote a name of
+  // several.
+  const std::string text = status.ToString();
+  std::string_view rest = text;
+  for (size_t end; status.code() == StatusCode::kConfig && (end = rest.find('\n')) != std::string_view::npos;) {
+    if (end != 0) PrintError(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+  }
+  if (!rest.empty()) PrintError(rest);
   return ExitCodeFor(stage, status.code());
 }
 

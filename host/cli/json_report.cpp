@@ -58,7 +58,8 @@ Json ToJson(const EstimateReport& estimate) {
           {"energy_nj", amount(estimate.energy_nj)}};
 }
 
-Json ToJson(const PluginDelegateReport& delegate) {
+// What only a plugin that was run can tell is null for others.
+Json ToJson(const PluginDelegateReport& delegate, bool probed) {
   Json options = Json::array();
   for (const OptionReport& option : delegate.options) options.push_back(ToJson(option));
   Json capabilities = Json::array(), devices = Json::array();
@@ -66,7 +67,7 @@ Json ToJson(const PluginDelegateReport& delegate) {
   for (const DeviceListing& device : delegate.devices) devices.push_back(ToJson(device));
   return {{"id", delegate.id},
           {"description", delegate.description},
-          {"available", delegate.available},
+          {"available", probed ? Json(delegate.available) : Json(nullptr)},
           {"unavailable", delegate.unavailable},
           {"options", std::move(options)},
           {"extensions", delegate.extensions},
@@ -129,9 +130,10 @@ Json ToJson(const PluginListing& listing) {
   Json plugins = Json::array();
   for (const PluginReport& plugin : listing.plugins) {
     Json delegates = Json::array();
-    for (const PluginDelegateReport& delegate : plugin.delegates) delegates.push_back(ToJson(delegate));
+    for (const PluginDelegateReport& delegate : plugin.delegates) delegates.push_back(ToJson(delegate, plugin.probed));
     plugins.push_back({{"file", plugin.file},
                        {"accepted", plugin.accepted},
+                       {"probed", plugin.probed},
                        {"rule", plugin.rule},
                        {"reason", plugin.reason},
                        {"id", plugin.id},
@@ -144,6 +146,8 @@ Json ToJson(const PluginListing& listing) {
   return {{"folders", listing.folders}, {"plugins", std::move(plugins)}, {"notes", listing.notes}};
 }
 
-void PrintJson(const Json& json) { fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace)); }
+std::string JsonText(const Json& json) { return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n"; }
+
+void PrintJson(const Json& json) { fmt::print("{}", JsonText(json)); }
 
 }  // namespace deputy::cli

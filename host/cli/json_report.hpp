@@ -18,7 +18,9 @@ Json ToJson(const PluginListing& listing);
 Json ToJson(const NodeReport& node);
 Json ToJson(const CapabilityReport& row);
 
-// Indented, with a newline. Names in models need not be UTF-8: what is not becomes the replacement character.
+// Indented, with a newline, in ASCII: a terminal that shows it sees no character of a name that could steer it. Names
+// in models need not be UTF-8: what is not becomes the replacement character.
+std::string JsonText(const Json& json);
 void PrintJson(const Json& json);
 
 }  // namespace deputy::cli

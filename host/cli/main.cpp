@@ -10,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/nearest.hpp"
+#include "deputy/output_file.hpp"
 #include "deputy/version.hpp"
 
 namespace deputy::cli {
@@ -90,6 +91,7 @@ int Main(int argc, char** argv) {
 }  // namespace deputy::cli
 
 int main(int argc, char** argv) {
+  deputy::RemoveUnfinishedFilesOnSignals();
   std::setlocale(LC_CTYPE, "");  // what the terminal can show; numbers keep their point
   try {
     return deputy::cli::Main(argc, argv);

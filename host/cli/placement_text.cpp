@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/quantity.hpp"
+#include "cli/shown.hpp"
 #include "cli/table.hpp"
 
 namespace deputy::cli {
@@ -16,16 +17,10 @@ namespace {
 
 constexpr size_t kNamesShown = 6;
 
-std::string Joined(const std::vector<std::string>& names, const std::string& separator) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : separator) + name;
-  return text;
-}
-
 std::string JoinedSome(const std::vector<std::string>& names) {
-  if (names.size() <= kNamesShown) return Joined(names, ", ");
+  if (names.size() <= kNamesShown) return Joined(names);
   const std::vector<std::string> first(names.begin(), names.begin() + kNamesShown);
-  return fmt::format("{}, and {} more", Joined(first, ", "), names.size() - kNamesShown);
+  return fmt::format("{}, and {} more", Joined(first), names.size() - kNamesShown);
 }
 
 std::string FileName(const std::string& path) { return std::filesystem::path(path).filename().string(); }
@@ -38,7 +33,7 @@ std::string EstimateText(const PartitionReport& partition) {
   if (estimate.memory_bytes >= 0) parts.push_back(BytesText(static_cast<uint64_t>(estimate.memory_bytes)));
   if (estimate.energy_nj >= 0)
     parts.push_back(fmt::format("{} mJ", NumberText(static_cast<double>(estimate.energy_nj) / 1e6)));
-  return Joined(parts, ", ");
+  return Joined(parts);
 }
 
 // The operators of each partition, by region and name.
@@ -72,7 +67,7 @@ std::string CountedNames(const std::vector<std::string>& names, const Terminal& 
   return JoinedSome(words);
 }
 
-std::string DelegateTable(const PlacementReport& report, const Terminal& terminal) {
+Shown DelegateTable(const PlacementReport& report, const Terminal& terminal) {
   Table table({{"delegate"},
                {"plugin"},
                {"nodes", Align::kRight},
@@ -97,8 +92,8 @@ std::string ClockSentence(const DeviceReport& device) {
   return asked.empty() ? fmt::format("runs at {}", granted) : fmt::format("asked for {}, granted {}", asked, granted);
 }
 
-std::string DelegateNotes(const PlacementReport& report) {
-  std::string text;
+Shown DelegateNotes(const PlacementReport& report) {
+  Shown text;
   for (const DelegateReport& delegate : report.delegates) {
     std::vector<std::string> parts;
     if (delegate.id != delegate.name) parts.push_back("is " + delegate.id);
@@ -107,12 +102,12 @@ std::string DelegateNotes(const PlacementReport& report) {
       const std::string clock = ClockSentence(delegate.device);
       parts.push_back(delegate.device.device + (clock.empty() ? "" : " " + clock));
     }
-    if (!parts.empty()) text += fmt::format("  {}: {}\n", delegate.name, Joined(parts, ", "));
+    if (!parts.empty()) text += Show("  {}: {}\n", delegate.name, Joined(parts));
   }
   return text;
 }
 
-std::string PartitionTable(const PlacementReport& report, const Terminal& terminal) {
+Shown PartitionTable(const PlacementReport& report, const Terminal& terminal) {
   Table table({{"partition"},
                {"nodes", Align::kRight},
                {"multiply-adds", Align::kRight},
@@ -148,13 +143,13 @@ std::string PartitionTable(const PlacementReport& report, const Terminal& termin
   return table.Text(terminal, "  ");
 }
 
-std::string RefusalTable(const PlacementReport& report, const Terminal& terminal) {
+Shown RefusalTable(const PlacementReport& report, const Terminal& terminal) {
   struct Group {
     size_t nodes = 0;
     std::vector<std::string> operators;
     std::string detail;
   };
-  std::string text;
+  Shown text;
   for (const DelegateReport& delegate : report.delegates) {
     std::vector<std::pair<std::string, Group>> groups;
     size_t refused = 0;
@@ -178,12 +173,12 @@ std::string RefusalTable(const PlacementReport& report, const Terminal& terminal
     Table table({{"reason"}, {"nodes", Align::kRight}, {"operators"}, {"in the delegate's words, of the first"}});
     for (const auto& [reason, group] : groups)
       table.AddRow({reason, CountText(group.nodes), CountedNames(group.operators, terminal), group.detail});
-    text += fmt::format("not on {}: {}\n{}", delegate.name, Plural(refused, "node"), table.Text(terminal, "  "));
+    text += Show("not on {}: {}\n{}", delegate.name, Plural(refused, "node"), table.Text(terminal, "  "));
   }
   return text;
 }
 
-std::string NodeTable(const PlacementReport& report, const Terminal& terminal) {
+Shown NodeTable(const PlacementReport& report, const Terminal& terminal) {
   Table table(
       {{"node"}, {"operator"}, {"delegate"}, {"partition"}, {"multiply-adds", Align::kRight}, {"first refusal"}});
   for (const NodeReport& node : report.nodes) {
@@ -198,22 +193,22 @@ std::string NodeTable(const PlacementReport& report, const Terminal& terminal) {
   return table.Text(terminal, "  ");
 }
 
-std::string NodeText(const PlacementReport& report, const NodeReport& node, const Terminal& terminal) {
-  std::string text = fmt::format("{}\n  operator       {}\n", terminal.Paint(Paint::kBold, node.name), Operator(node));
-  if (!node.region.empty()) text += fmt::format("  region         {}\n", node.region);
-  text += fmt::format("  delegate       {}\n", node.delegate);
-  text += fmt::format("  multiply-adds  {} ({} of the model)\n", CountText(node.multiply_adds),
-                      ShareText(node.multiply_adds, report.multiply_adds));
+Shown NodeText(const PlacementReport& report, const NodeReport& node, const Terminal& terminal) {
+  Shown text = Show("{}\n  operator       {}\n", terminal.Paint(Paint::kBold, node.name), Operator(node));
+  if (!node.region.empty()) text += Show("  region         {}\n", node.region);
+  text += Show("  delegate       {}\n", node.delegate);
+  text += Show("  multiply-adds  {} ({} of the model)\n", CountText(node.multiply_adds),
+               ShareText(node.multiply_adds, report.multiply_adds));
   for (const PartitionReport& partition : report.partitions) {
     if (partition.name != node.partition || partition.region != node.region) continue;
-    text += fmt::format("  partition      {}, {}\n", partition.name, Plural(partition.nodes.size(), "node"));
-    text += fmt::format("    nodes        {}\n", Joined(partition.nodes, ", "));
-    text += fmt::format("    inputs       {}\n", Joined(partition.inputs, ", "));
-    text += fmt::format("    outputs      {}\n", Joined(partition.outputs, ", "));
+    text += Show("  partition      {}, {}\n", partition.name, Plural(partition.nodes.size(), "node"));
+    text += Show("    nodes        {}\n", Joined(partition.nodes));
+    text += Show("    inputs       {}\n", Joined(partition.inputs));
+    text += Show("    outputs      {}\n", Joined(partition.outputs));
   }
   for (const RefusalReport& refusal : node.refusals)
-    text += fmt::format("  not on {}: {}{}\n", refusal.delegate, refusal.reason,
-                        refusal.detail.empty() ? "" : " (" + refusal.detail + ")");
+    text += Show("  not on {}: {}{}\n", refusal.delegate, refusal.reason,
+                 refusal.detail.empty() ? std::string() : " (" + refusal.detail + ")");
   return text;
 }
 

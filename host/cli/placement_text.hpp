@@ -11,23 +11,23 @@
 namespace deputy::cli {
 
 // A row per delegate: nodes, partitions, share of the multiply-adds.
-std::string DelegateTable(const PlacementReport& report, const Terminal& terminal);
+Shown DelegateTable(const PlacementReport& report, const Terminal& terminal);
 
 // "asked for high, granted 800 MHz (high)"; "" for a device that does not say.
 std::string ClockSentence(const DeviceReport& device);
 
 // Options and clock of every delegate that has some, a line each.
-std::string DelegateNotes(const PlacementReport& report);
+Shown DelegateNotes(const PlacementReport& report);
 
 // The partitions in the order in which they run.
-std::string PartitionTable(const PlacementReport& report, const Terminal& terminal);
+Shown PartitionTable(const PlacementReport& report, const Terminal& terminal);
 
 // Nodes that are not on the first delegate, by the reasons of those that were asked before their owner.
-std::string RefusalTable(const PlacementReport& report, const Terminal& terminal);
+Shown RefusalTable(const PlacementReport& report, const Terminal& terminal);
 
 // Every node with its owner; and everything about one.
-std::string NodeTable(const PlacementReport& report, const Terminal& terminal);
-std::string NodeText(const PlacementReport& report, const NodeReport& node, const Terminal& terminal);
+Shown NodeTable(const PlacementReport& report, const Terminal& terminal);
+Shown NodeText(const PlacementReport& report, const NodeReport& node, const Terminal& terminal);
 
 // "Conv ×2, Relu" in order of first appearance.
 std::string CountedNames(const std::vector<std::string>& names, const Terminal& terminal);

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <vector>
 
+#include "deputy/output_file.hpp"
+
 namespace deputy::cli {
 namespace {
 
@@ -44,10 +46,7 @@ Status CopyFile(const fs::path& from, const fs::path& to, const std::string& nam
   std::ifstream in(from, std::ios::binary);
   const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   if (!in) return Status(StatusCode::kNotFound, fmt::format("{}: cannot be read", from.string()));
-  std::ofstream out(to, std::ios::binary);
-  out << Renamed(text, name);
-  out.close();
-  return out ? Status() : CannotWrite(to, std::make_error_code(std::errc::io_error));
+  return WriteOutputFile(to.string(), Renamed(text, name));
 }
 
 // Copies every file of `folder`, its path renamed as its text is.

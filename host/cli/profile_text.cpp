@@ -6,6 +6,7 @@
 
 #include "cli/json_report.hpp"
 #include "cli/quantity.hpp"
+#include "cli/shown.hpp"
 #include "cli/table.hpp"
 
 namespace deputy::cli {
@@ -15,7 +16,7 @@ constexpr size_t kNodesShown = 3;
 
 std::string NodesText(const std::vector<std::string>& nodes) {
   const auto shown = static_cast<ptrdiff_t>(std::min(nodes.size(), kNodesShown));
-  std::string text = fmt::format("{}", fmt::join(nodes.begin(), nodes.begin() + shown, ", "));
+  std::string text = Joined({nodes.begin(), nodes.begin() + shown});
   if (nodes.size() > kNodesShown) text += fmt::format(", {} more", nodes.size() - kNodesShown);
   return text;
 }
@@ -24,7 +25,7 @@ double Microseconds(uint64_t ns) { return static_cast<double>(ns) / 1000; }
 
 }  // namespace
 
-std::string ProfileTable(const std::vector<RunEvent>& events, const Terminal& terminal) {
+Shown ProfileTable(const std::vector<RunEvent>& events, const Terminal& terminal) {
   Table table({{"delegate"},
                {"step, event"},
                {"nodes"},
@@ -65,7 +66,7 @@ std::string TraceJson(const std::vector<RunEvent>& events) {
                        {"clock", event.on_device_clock ? "device" : "host"},
                        {"metadata", event.metadata}}}});
   }
-  return Json{{"displayTimeUnit", "ns"}, {"traceEvents", std::move(trace)}}.dump(2) + "\n";
+  return JsonText({{"displayTimeUnit", "ns"}, {"traceEvents", std::move(trace)}});
 }
 
 }  // namespace deputy::cli

@@ -11,7 +11,7 @@ namespace deputy::cli {
 
 // Steps in order, each with its share of the run, followed by what its delegate says of the device: event, nodes, time,
 // clock, metadata.
-std::string ProfileTable(const std::vector<RunEvent>& events, const Terminal& terminal);
+Shown ProfileTable(const std::vector<RunEvent>& events, const Terminal& terminal);
 
 // In the format of Chrome's and Perfetto's trace viewers: an object with `traceEvents`, times in microseconds from the
 // first step on; host/docs/cli.md has the keys.

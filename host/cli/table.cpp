@@ -6,17 +6,17 @@
 namespace deputy::cli {
 namespace {
 
-std::string Padded(const std::string& text, size_t width, Align align) {
-  const std::string space(width - std::min(width, WidthOf(text)), ' ');
-  return align == Align::kLeft ? text + space : space + text;
+std::string Padded(const Shown& cell, size_t width, Align align) {
+  const std::string space(width - std::min(width, cell.width()), ' ');
+  return align == Align::kLeft ? cell.text() + space : space + cell.text();
 }
 
 }  // namespace
 
-std::string Table::Text(const Terminal& terminal, const std::string& indent) const {
+Shown Table::Text(const Terminal& terminal, const std::string& indent) const {
   std::vector<size_t> widths(columns_.size(), 0);
-  for (const std::vector<std::string>& row : rows_)
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], WidthOf(row[c]));
+  for (const std::vector<Shown>& row : rows_)
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].width());
   for (size_t c = 0; c < columns_.size(); ++c)
     if (widths[c] != 0) widths[c] = std::max(widths[c], WidthOf(columns_[c].title));
 
@@ -30,10 +30,11 @@ std::string Table::Text(const Terminal& terminal, const std::string& indent) con
     text.erase(text.find_last_not_of(' ') + 1);
     return text;
   };
-  std::string text = terminal.Paint(Paint::kDim, line([&](size_t c) { return columns_[c].title; })) + "\n";
-  for (const std::vector<std::string>& row : rows_)
-    text += line([&](size_t c) { return c < row.size() ? row[c] : std::string(); }) + "\n";
-  return text;
+  std::string text =
+      terminal.Paint(Paint::kDim, line([&](size_t c) { return Shown(columns_[c].title); })).text() + "\n";
+  for (const std::vector<Shown>& row : rows_)
+    text += line([&](size_t c) { return c < row.size() ? row[c] : Shown(); }) + "\n";
+  return Shown::AsIs(std::move(text));
 }
 
 }  // namespace deputy::cli

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/shown.hpp"
 #include "cli/terminal.hpp"
 
 namespace deputy::cli {
@@ -18,13 +19,13 @@ class Table {
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  void AddRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  void AddRow(std::vector<Shown> cells) { rows_.push_back(std::move(cells)); }
   // With a line of titles; no spaces at the ends of lines. Columns without anything in them are left out.
-  std::string Text(const Terminal& terminal, const std::string& indent) const;
+  Shown Text(const Terminal& terminal, const std::string& indent) const;
 
  private:
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::vector<std::vector<Shown>> rows_;
 };
 
 }  // namespace deputy::cli

@@ -33,7 +33,7 @@ size_t ColumnsOf(int descriptor) {
 
 }  // namespace
 
-std::string Terminal::Paint(cli::Paint paint, std::string_view text) const {
+Shown Terminal::Paint(cli::Paint paint, std::string_view text) const {
   const char* code = "";
   switch (paint) {
     case cli::Paint::kPlain: break;
@@ -43,8 +43,9 @@ std::string Terminal::Paint(cli::Paint paint, std::string_view text) const {
     case cli::Paint::kBad: code = "1;31"; break;
     case cli::Paint::kInk: code = "96"; break;
   }
-  if (!colour || *code == '\0') return std::string(text);
-  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+  if (!colour || *code == '\0') return text;
+  const std::string on = fmt::format("\x1b[{}m", code), off = "\x1b[0m";
+  return Shown::AsIs(on + Printable(text) + off, on.size() + off.size());
 }
 
 Terminal TerminalOf(std::FILE* stream) {
@@ -76,7 +77,7 @@ void ShowProgress(const std::string& text) {
   if (now - progress.since < kQuietFor) return;
   const Terminal terminal = TerminalOf(stderr);
   if (!terminal.tty) return;
-  fmt::print(stderr, "\r\x1b[K{}", text.substr(0, terminal.columns - 1));
+  fmt::print(stderr, "\r\x1b[K{}", Printable(text).substr(0, terminal.columns - 1));
   std::fflush(stderr);
   progress.shown = true;
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "cli/shown.hpp"
+
 namespace deputy::cli {
 
 enum class Paint { kPlain, kBold, kDim, kGood, kBad, kInk };
@@ -17,7 +19,7 @@ struct Terminal {
   size_t columns = 80;
 
   // The text in its colour, or as it is where there are no colours.
-  std::string Paint(cli::Paint paint, std::string_view text) const;
+  Shown Paint(cli::Paint paint, std::string_view text) const;
   // `pretty` where the locale has it, else `plain`.
   const char* Either(const char* pretty, const char* plain) const { return utf8 ? pretty : plain; }
 };

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/file.hpp"
+#include "base/file_writer.hpp"
 #include "format/header.hpp"
 #include "format/model_file.hpp"
 #include "model_generated.h"

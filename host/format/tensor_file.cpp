@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "base/file_writer.hpp"
 #include "base/printable.hpp"
 
 namespace deputy::host {

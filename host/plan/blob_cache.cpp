@@ -1,5 +1,6 @@
 #include "plan/blob_cache.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,13 +10,16 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/aligned.hpp"
 #include "base/descriptor.hpp"
-#include "base/file.hpp"
+#include "base/file_writer.hpp"
 #include "base/log.hpp"
+#include "base/trust.hpp"
 
 namespace deputy::host {
 namespace {
@@ -25,8 +29,8 @@ namespace fs = std::filesystem;
 constexpr std::array<char, 8> kMagic = {'D', 'P', 'T', 'Y', 'B', 'L', 'O', 'B'};
 constexpr uint32_t kVersion = 1;
 constexpr size_t kMaxCompatibility = 1023;
-constexpr std::string_view kSuffix = ".blob", kTemporary = ".blob.tmp.";
-constexpr auto kForgotten = std::chrono::hours(1);  // a file that is still being written is younger
+constexpr std::string_view kSuffix = ".blob";
+constexpr auto kForgotten = std::chrono::seconds(3600);  // a file that is still being written is younger
 
 // Little-endian, as the machines are that Deputy runs on. The text of compatibility follows, then zeros up to `offset`,
 // then the blob to the end of the file.
@@ -43,8 +47,8 @@ static_assert(sizeof(Header) == 96 && std::is_trivially_copyable_v<Header>);
 Status System(const char* what) { return Error(StatusCode::kUnavailable, "{}: {}", what, std::strerror(errno)); }
 
 // The whole file in memory of its own: a mapping would change with the file, or fault when somebody cuts it.
-Result<Blob> ReadWhole(const fs::path& path, uint64_t limit) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+Result<Blob> ReadWhole(int folder, const std::string& name, uint64_t limit) {
+  const Descriptor file(openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0)
     return errno == ENOENT || errno == ENOTDIR ? Status(StatusCode::kNotFound, "there is none")
                                                : System("cannot be opened");
@@ -52,8 +56,7 @@ Result<Blob> ReadWhole(const fs::path& path, uint64_t limit) {
   if (fstat(file.get(), &about) != 0) return System("cannot be looked at");
   if (!S_ISREG(about.st_mode)) return Status(StatusCode::kModel, "is not a file");
   // Bytes that a driver will believe: only this user or root may have written them.
-  if ((about.st_uid != geteuid() && about.st_uid != 0) || (about.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    return Status(StatusCode::kModel, "others than you may have written it");
+  if (const std::string why = ReasonForDistrust(about); !why.empty()) return Error(StatusCode::kModel, "{}", why);
   const auto size = static_cast<uint64_t>(about.st_size);
   if (size < sizeof(Header) || size > limit) return Error(StatusCode::kModel, "has {} bytes, which no entry has", size);
   const std::shared_ptr<uint8_t> memory = AllocateAligned(static_cast<size_t>(size));
@@ -75,8 +78,10 @@ Digest ChecksumOf(Header header, std::span<const uint8_t> rest) {
   return digester.Add(rest).Finish();
 }
 
-Result<CachedBlob> Read(const fs::path& path, const Digest& key, uint64_t limit) {
-  DEPUTY_ASSIGN_OR_RETURN(const Blob file, ReadWhole(path, limit));
+std::string NameOf(const Digest& key) { return HexText(key) + std::string(kSuffix); }
+
+Result<CachedBlob> Read(int folder, const Digest& key, uint64_t limit) {
+  DEPUTY_ASSIGN_OR_RETURN(const Blob file, ReadWhole(folder, NameOf(key), limit));
   Header header;
   std::memcpy(&header, file.bytes.data(), sizeof header);
   if (header.magic != kMagic) return Status(StatusCode::kModel, "is not an entry");
@@ -96,43 +101,69 @@ Result<CachedBlob> Read(const fs::path& path, const Digest& key, uint64_t limit)
 
 }  // namespace
 
-fs::path BlobCache::PathOf(const Digest& key) const { return options_.folder / (HexText(key) + std::string(kSuffix)); }
+fs::path BlobCache::PathOf(const Digest& key) const { return options_.folder / NameOf(key); }
+
+void BlobCache::Refuse(const std::string& why) {
+  refused_ = true;
+  Log(LogLevel::kWarning, "the cache of compiled partitions in {} is not used: {}; going on without",
+      options_.folder.string(), why);
+}
+
+int BlobCache::Folder(bool make) {
+  if (refused_ || folder_.get() >= 0) return folder_.get();
+  if (make) {
+    std::error_code ignored;  // what could not be made is noticed when it is opened
+    fs::create_directories(options_.folder.parent_path(), ignored);
+    (void)mkdir(options_.folder.c_str(), S_IRWXU);
+  }
+  Descriptor opened(open(options_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.get() < 0) {
+    if (make || errno != ENOENT) Refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
+    return -1;
+  }
+  struct stat about {};
+  if (fstat(opened.get(), &about) != 0) {
+    Refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
+  } else if (const std::string why = ReasonForDistrust(about); !why.empty()) {
+    Refuse(why);
+  } else {
+    folder_.Replace(opened.Release());
+  }
+  return folder_.get();
+}
 
 std::optional<CachedBlob> BlobCache::Find(const Digest& key) {
-  const fs::path path = PathOf(key);
-  Result<CachedBlob> found = Read(path, key, options_.max_bytes + kAlignment + sizeof(Header) + kMaxCompatibility);
+  const int folder = [&] {
+    const std::lock_guard lock(mutex_);
+    return Folder(false);
+  }();
+  if (folder < 0) return std::nullopt;
+  Result<CachedBlob> found = Read(folder, key, options_.max_bytes + kAlignment + sizeof(Header) + kMaxCompatibility);
   if (found.ok()) {
     // The time of last use, by which room is made. Where it cannot be set, the entry only goes sooner.
-    (void)utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+    (void)utimensat(folder, NameOf(key).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
     return std::move(found).value();
   }
   if (found.status().code() == StatusCode::kNotFound) return std::nullopt;
-  Log(LogLevel::kWarning, "cache entry {} {}; its partition is compiled anew", path.string(), found.status().message());
-  if (found.status().code() == StatusCode::kModel) {
-    std::error_code error;
-    fs::remove(path, error);
-  }
+  Log(LogLevel::kWarning, "cache entry {} {}; its partition is compiled anew", PathOf(key).string(),
+      found.status().message());
+  if (found.status().code() == StatusCode::kModel) unlinkat(folder, NameOf(key).c_str(), 0);
   return std::nullopt;
 }
 
 void BlobCache::Store(const Digest& key, const std::string& compatibility, std::span<const uint8_t> bytes) {
   const std::lock_guard lock(mutex_);
-  const Status status = Write(key, compatibility, bytes);
+  const int folder = Folder(true);
+  if (folder < 0) return;
+  const Status status = Write(folder, key, compatibility, bytes);
   if (status.ok() || warned_) return;
   warned_ = true;
   Log(LogLevel::kWarning, "the cache of compiled partitions in {} cannot be written: {}; going on without",
       options_.folder.string(), status.message());
 }
 
-Status BlobCache::Write(const Digest& key, const std::string& compatibility, std::span<const uint8_t> bytes) {
-  std::error_code error;
-  fs::create_directories(options_.folder.parent_path(), error);
-  if (mkdir(options_.folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) return System("it cannot be made");
-  struct stat about {};
-  if (stat(options_.folder.c_str(), &about) != 0 || !S_ISDIR(about.st_mode))
-    return Status(StatusCode::kUnavailable, "it is not a folder");
-  if ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    return Status(StatusCode::kUnavailable, "others than you may write to it");
+Status BlobCache::Write(int folder, const Digest& key, const std::string& compatibility,
+                        std::span<const uint8_t> bytes) {
   Header header{};
   header.magic = kMagic;
   header.version = kVersion;
@@ -148,40 +179,45 @@ Status BlobCache::Write(const Digest& key, const std::string& compatibility, std
   const uint64_t total = header.offset + header.size;
   if (compatibility.size() > kMaxCompatibility || total > options_.max_bytes)
     return Error(StatusCode::kResourceExhausted, "a partition of {} bytes is larger than the cache may be", total);
-  MakeRoom(total);
+  MakeRoom(folder, total);
   const std::span<const uint8_t> pieces[] = {{reinterpret_cast<const uint8_t*>(&header), sizeof header}, front, bytes};
-  return WriteFileAtomically(PathOf(key), pieces);
+  return WriteFileIn(folder, NameOf(key), pieces);
 }
 
-void BlobCache::MakeRoom(uint64_t more) {
+void BlobCache::MakeRoom(int folder, uint64_t more) {
   struct Entry {
-    fs::file_time_type used;
+    timespec used;
     uint64_t bytes;
-    fs::path path;
+    std::string name;
   };
+  // A descriptor of its own: a listing moves the position that duplicates would share.
+  Descriptor listed(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(listed.get() < 0 ? nullptr : fdopendir(listed.get()), closedir);
+  if (listing == nullptr) return;
+  (void)listed.Release();
   std::vector<Entry> entries;
   uint64_t total = more;
-  std::error_code error;
-  for (fs::directory_iterator at(options_.folder, error), end; at != end; at.increment(error)) {
-    const fs::directory_entry& file = *at;
-    const std::string name = file.path().filename().string();
-    const fs::file_time_type used = file.last_write_time(error);
-    if (error || !file.is_regular_file(error) || file.is_symlink(error)) continue;
-    if (name.find(kTemporary) != std::string::npos) {
-      // Left by a process that died while it wrote.
-      if (fs::file_time_type::clock::now() - used > kForgotten) fs::remove(file.path(), error);
+  const time_t now = time(nullptr);
+  while (const dirent* const found = readdir(listing.get())) {
+    const std::string_view name = found->d_name;
+    struct stat about {};
+    if (fstatat(folder, found->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(about.st_mode)) continue;
+    if (name.starts_with(kTemporaryPrefix)) {
+      // Left by a process that was killed while it wrote.
+      if (now - about.st_mtim.tv_sec > kForgotten.count()) unlinkat(folder, found->d_name, 0);
       continue;
     }
     if (!name.ends_with(kSuffix)) continue;
-    const uint64_t bytes = file.file_size(error);
-    if (error) continue;
-    entries.push_back({used, bytes, file.path()});
+    const auto bytes = static_cast<uint64_t>(about.st_size);
+    entries.push_back({about.st_mtim, bytes, std::string(name)});
     total += bytes;
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
+  });
   for (const Entry& entry : entries) {
     if (total <= options_.max_bytes) return;
-    if (fs::remove(entry.path, error)) total -= entry.bytes;
+    if (unlinkat(folder, entry.name.c_str(), 0) == 0) total -= entry.bytes;
   }
 }
 

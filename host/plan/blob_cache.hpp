@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "base/descriptor.hpp"
 #include "base/digest.hpp"
 #include "base/status.hpp"
 #include "delegate/abilities.hpp"
@@ -27,7 +28,8 @@ struct CachedBlob {
   Blob blob;
 };
 
-// Any number of processes may share a folder. [any-thread]
+// Any number of processes may share a folder. One that users other than root and this one could change is not used at
+// all, with one warning: its bytes would be handed to drivers. [any-thread]
 class BlobCache {
  public:
   explicit BlobCache(CacheOptions options) : options_(std::move(options)) {}
@@ -42,13 +44,18 @@ class BlobCache {
   std::filesystem::path PathOf(const Digest& key) const;
 
  private:
-  Status Write(const Digest& key, const std::string& compatibility, std::span<const uint8_t> bytes);
+  // The folder, opened once and checked; negative where there is none or it is refused. Everything below goes through
+  // this descriptor, so that no other folder can take its place. Under the lock.
+  int Folder(bool make);
+  void Refuse(const std::string& why);
+  Status Write(int folder, const Digest& key, const std::string& compatibility, std::span<const uint8_t> bytes);
   // Removes the files that were not used for longest until `more` bytes fit.
-  void MakeRoom(uint64_t more);
+  void MakeRoom(int folder, uint64_t more);
 
   const CacheOptions options_;
   std::mutex mutex_;
-  bool warned_ = false;
+  Descriptor folder_{-1};
+  bool refused_ = false, warned_ = false;
 };
 
 }  // namespace deputy::host

@@ -7,15 +7,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_kind.hpp"
+#include "base/trust.hpp"
+
 namespace deputy::host {
 namespace {
-
-const char* KindOf(mode_t mode) {
-  if (S_ISDIR(mode)) return "a directory";
-  if (S_ISFIFO(mode)) return "a pipe";
-  if (S_ISSOCK(mode)) return "a socket";
-  return "a device";
-}
 
 Rejection FromErrno(int error) {
   if (error == ENOENT || error == ENOTDIR) return {RejectReason::kMissing, "does not exist"};
@@ -23,7 +19,7 @@ Rejection FromErrno(int error) {
 }
 
 Checked<FileIdentity> FromStat(const struct stat& info) {
-  if (!S_ISREG(info.st_mode)) return Rejection{RejectReason::kNotAFile, std::string("is ") + KindOf(info.st_mode)};
+  if (!S_ISREG(info.st_mode)) return Rejection{RejectReason::kNotAFile, std::string("is ") + KindOfFile(info.st_mode)};
   FileIdentity identity;
   identity.device = info.st_dev;
   identity.inode = info.st_ino;
@@ -66,7 +62,7 @@ Checked<std::unique_ptr<PluginFile>> PluginFile::Open(const std::filesystem::pat
     close(fd);
     return *rejection;
   }
-  return std::unique_ptr<PluginFile>(new PluginFile(fd, std::get<FileIdentity>(identity)));
+  return std::unique_ptr<PluginFile>(new PluginFile(fd, std::get<FileIdentity>(identity), ReasonForDistrust(info)));
 }
 
 PluginFile::~PluginFile() { close(fd_); }

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "plugin/rejection.hpp"
 
@@ -52,13 +54,17 @@ class PluginFile final : public ByteSource {
   PluginFile& operator=(const PluginFile&) = delete;
 
   const FileIdentity& identity() const { return identity_; }
+  // How users other than root and this one could change the open file; empty if they cannot.
+  const std::string& distrust() const { return distrust_; }
   uint64_t size() const override { return identity_.size; }
   bool Read(uint64_t offset, void* out, size_t count) const override;
 
  private:
-  PluginFile(int fd, const FileIdentity& identity) : fd_(fd), identity_(identity) {}
+  PluginFile(int fd, const FileIdentity& identity, std::string distrust)
+      : fd_(fd), identity_(identity), distrust_(std::move(distrust)) {}
   int fd_;
   FileIdentity identity_;
+  std::string distrust_;
 };
 
 }  // namespace deputy::host

@@ -1,12 +1,14 @@
 #include "plugin/registry.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <system_error>
 #include <utility>
 
 #include "base/nearest.hpp"
+#include "base/trust.hpp"
 #include "plugin/delegate_proxy.hpp"
 #include "plugin/option_check.hpp"
 #include "plugin/probe.hpp"
@@ -33,15 +35,38 @@ const DelegateDescription* FindDescription(const PluginEntry& entry, std::string
   return nullptr;
 }
 
+// A folder that is not there has nothing to be distrusted; opening it says more.
+const std::string& DistrustOf(const fs::path& folder, std::map<fs::path, std::string>& known) {
+  const auto [found, added] = known.try_emplace(folder);
+  struct stat about {};
+  if (added && stat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) found->second = ReasonForDistrust(about);
+  return found->second;
+}
+
+bool IsWanted(const Manifest& manifest, const ScanOptions& options) {
+  if (!options.named) return true;
+  return std::any_of(manifest.delegates.begin(), manifest.delegates.end(), [&](const std::string& delegate) {
+    return std::find(options.named->begin(), options.named->end(), delegate) != options.named->end();
+  });
+}
+
 }  // namespace
 
 void PluginRegistry::Scan(const ScanOptions& options) {
   const HostTraits host = ThisHost();
-  for (const fs::path& folder : options.paths) ScanFolder(folder, options, host);
+  FolderTrust folders;
+  for (const fs::path& folder : options.paths) ScanFolder(folder, options, host, folders);
 }
 
-void PluginRegistry::ScanFolder(const fs::path& folder, const ScanOptions& options, const HostTraits& host) {
+void PluginRegistry::ScanFolder(const fs::path& folder, const ScanOptions& options, const HostTraits& host,
+                                FolderTrust& folders) {
   std::error_code error;
+  if (options.refuse_untrusted) {
+    const fs::path resolved = fs::canonical(folder, error);
+    if (const std::string& why = DistrustOf(resolved, folders); !error && !why.empty())
+      return Reject(folder, {RejectReason::kUntrusted, fmt::format("plugin folder: {}; no file in it is used", why)});
+    error.clear();
+  }
   std::vector<fs::path> files;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
     if (it->path().extension() == ".so") files.push_back(it->path());
@@ -56,11 +81,12 @@ void PluginRegistry::ScanFolder(const fs::path& folder, const ScanOptions& optio
   for (const fs::path& file : files) {
     auto candidate = std::make_unique<Candidate>();
     candidate->entry.path = file;
-    if (std::optional<Rejection> rejection = Examine(*candidate, options, host)) {
+    if (std::optional<Rejection> rejection = Examine(*candidate, options, host, folders)) {
       candidate->entry.reason = rejection->reason;
       candidate->entry.text = std::move(rejection->text);
     } else {
       candidate->entry.accepted = true;
+      by_id_.emplace(candidate->entry.manifest->id, candidate.get());
       std::vector<Offer> offers = OffersOf(*candidate);
       offers_.insert(offers_.end(), offers.begin(), offers.end());
     }
@@ -69,22 +95,28 @@ void PluginRegistry::ScanFolder(const fs::path& folder, const ScanOptions& optio
 }
 
 std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const ScanOptions& options,
-                                                 const HostTraits& host) const {
+                                                 const HostTraits& host, FolderTrust& folders) {
   Checked<std::unique_ptr<PluginFile>> file = PluginFile::Open(candidate.entry.path);
   if (const Rejection* rejection = RejectionOf(file)) return *rejection;
   candidate.identity = std::get<0>(file)->identity();
   std::error_code error;
   candidate.resolved = fs::canonical(candidate.entry.path, error);
   if (error) return Rejection{RejectReason::kUnreadable, "cannot be resolved: " + error.message()};
-  for (const auto& other : candidates_)
-    if (!other->resolved.empty() && other->identity.same_inode(candidate.identity))
-      return Rejection{RejectReason::kDuplicate, "is the same file as " + other->entry.path.string()};
+  const auto [first, added] = by_inode_.try_emplace({candidate.identity.device, candidate.identity.inode}, &candidate);
+  if (!added) return Rejection{RejectReason::kDuplicate, "is the same file as " + first->second->entry.path.string()};
 
   Checked<Manifest> manifest = ReadManifest(*std::get<0>(file), host);
   if (const Rejection* rejection = RejectionOf(manifest)) return *rejection;
   candidate.entry.manifest = std::move(std::get<Manifest>(manifest));
+  std::string distrust = std::get<0>(file)->distrust();
+  const fs::path place = candidate.resolved.parent_path();  // another than the searched folder, behind a symbolic link
+  if (const std::string& why = DistrustOf(place, folders); distrust.empty() && !why.empty())
+    distrust = fmt::format("its folder {}: {}", place.string(), why);
+  if (!distrust.empty() && options.refuse_untrusted) return Rejection{RejectReason::kUntrusted, std::move(distrust)};
+  candidate.entry.distrust = std::move(distrust);
   if (auto rejection = CheckTwins(candidate)) return rejection;
-  if (!options.probe) return std::nullopt;
+  candidate.unwanted = !IsWanted(*candidate.entry.manifest, options);
+  if (!options.probe || candidate.unwanted) return std::nullopt;
 
   Checked<PluginDescription> probed = Probe(candidate.resolved, {options.worker, options.probe_timeout});
   if (const Rejection* rejection = RejectionOf(probed)) return *rejection;
@@ -100,11 +132,10 @@ std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Sca
 }
 
 std::optional<Rejection> PluginRegistry::CheckTwins(const Candidate& candidate) const {
-  for (const auto& other : candidates_)
-    if (other->entry.accepted && other->entry.manifest && other->entry.manifest->id == candidate.entry.manifest->id)
-      return Rejection{RejectReason::kDuplicate, fmt::format("has the plugin id '{}', as {} which comes first",
-                                                             candidate.entry.manifest->id, other->entry.path.string())};
-  return std::nullopt;
+  const auto other = by_id_.find(candidate.entry.manifest->id);
+  if (other == by_id_.end()) return std::nullopt;
+  return Rejection{RejectReason::kDuplicate, fmt::format("has the plugin id '{}', as {} which comes first",
+                                                         other->first, other->second->entry.path.string())};
 }
 
 void PluginRegistry::Reject(const fs::path& path, Rejection rejection) {
@@ -180,6 +211,17 @@ const PluginEntry* PluginRegistry::ProviderOf(std::string_view delegate) const {
   return nullptr;
 }
 
+std::string PluginRegistry::RefusalOf(std::string_view delegate) const {
+  for (const auto& candidate : candidates_) {
+    const PluginEntry& entry = candidate->entry;
+    if (entry.accepted || !entry.manifest) continue;
+    const std::vector<std::string>& offered = entry.manifest->delegates;
+    if (std::find(offered.begin(), offered.end(), delegate) != offered.end())
+      return fmt::format("{} has it, but {}", entry.path.string(), entry.text);
+  }
+  return {};
+}
+
 Result<PluginRegistry::Candidate*> PluginRegistry::Find(std::string_view delegate) {
   for (const Offer& offer : offers_)
     if (offer.delegate == delegate) return offer.candidate;
@@ -187,19 +229,16 @@ Result<PluginRegistry::Candidate*> PluginRegistry::Find(std::string_view delegat
   Status missing = Error(StatusCode::kNotFound, "no plugin has a delegate '{}'{}", delegate,
                          DidYouMean(delegate, std::span<const std::string>(ids)));
   // The reader looks for the file that should have it; say so if one was refused.
-  for (const auto& candidate : candidates_) {
-    const PluginEntry& entry = candidate->entry;
-    if (entry.accepted || !entry.manifest) continue;
-    const std::vector<std::string>& offered = entry.manifest->delegates;
-    if (std::find(offered.begin(), offered.end(), delegate) != offered.end())
-      return std::move(missing).Advise(fmt::format("{} has it, but {}", entry.path.string(), entry.text));
-  }
+  if (std::string refusal = RefusalOf(delegate); !refusal.empty()) return std::move(missing).Advise(std::move(refusal));
   return missing;
 }
 
 Result<std::shared_ptr<LoadedPlugin>> PluginRegistry::Load(std::string_view delegate) {
   DEPUTY_ASSIGN_OR_RETURN(Candidate* const candidate, Find(delegate));
   if (candidate->loaded) return candidate->loaded;
+  if (candidate->unwanted)
+    return Status(StatusCode::kFailedPrecondition, "was scanned without this delegate's being named, and is not run")
+        .At(candidate->entry.path.string());
   Checked<std::shared_ptr<LoadedPlugin>> loaded =
       LoadedPlugin::Load({candidate->resolved, candidate->identity, *candidate->entry.manifest});
   if (const Rejection* rejection = RejectionOf(loaded)) return ToStatus(*rejection, candidate->entry.path.string());

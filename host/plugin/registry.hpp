@@ -5,11 +5,13 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
@@ -28,6 +30,11 @@ struct ScanOptions {
   std::chrono::milliseconds probe_timeout{2000};
   // False: the manifest alone decides, and a plugin's first code runs when it is loaded. For trusted files only.
   bool probe = true;
+  // Delegates that are wanted. A plugin that has none of them by its manifest is not run at all. Nothing: all are
+  // wanted.
+  std::optional<std::vector<std::string>> named;
+  // Files and folders that users other than root and this one could change are refused; else that is noted.
+  bool refuse_untrusted = true;
 };
 
 // A file or folder that the scan looked at, or a plugin of the application.
@@ -36,6 +43,7 @@ struct PluginEntry {
   bool accepted = false;
   RejectReason reason{};             // where not accepted
   std::string text;                  // why not, one sentence
+  std::string distrust;              // how others could change it, where that does not matter
   std::vector<std::string> notes;    // what else is worth knowing ("delegate 'x' comes from another plugin")
   std::optional<Manifest> manifest;  // where the file has a good one
   std::optional<PluginDescription> description;  // where it was probed or loaded
@@ -59,6 +67,8 @@ class PluginRegistry {
   std::vector<std::string> delegate_ids() const;
   // The entry that provides a delegate; null if there is none.
   const PluginEntry* ProviderOf(std::string_view delegate) const;
+  // "libnpu.so has it, but is truncated": of a refused file whose manifest lists the delegate; empty if there is none.
+  std::string RefusalOf(std::string_view delegate) const;
   // Description with option schema; loads the plugin if it was not probed.
   Result<DelegateDescription> Describe(std::string_view delegate);
 
@@ -72,6 +82,7 @@ class PluginRegistry {
     PluginEntry entry;
     std::filesystem::path resolved;
     FileIdentity identity;
+    bool unwanted = false;  // so it was not probed, and is not loaded
     std::shared_ptr<LoadedPlugin> loaded;
   };
   struct Offer {
@@ -79,8 +90,13 @@ class PluginRegistry {
     Candidate* candidate;
   };
 
-  void ScanFolder(const std::filesystem::path& folder, const ScanOptions& options, const HostTraits& host);
-  std::optional<Rejection> Examine(Candidate& candidate, const ScanOptions& options, const HostTraits& host) const;
+  // Of folders, by their resolved path: how others could change them.
+  using FolderTrust = std::map<std::filesystem::path, std::string>;
+
+  void ScanFolder(const std::filesystem::path& folder, const ScanOptions& options, const HostTraits& host,
+                  FolderTrust& folders);
+  std::optional<Rejection> Examine(Candidate& candidate, const ScanOptions& options, const HostTraits& host,
+                                   FolderTrust& folders);
   std::optional<Rejection> CheckTwins(const Candidate& candidate) const;
   void Reject(const std::filesystem::path& path, Rejection rejection);
   std::vector<Offer> OffersOf(Candidate& candidate) const;
@@ -89,6 +105,8 @@ class PluginRegistry {
   // Never moved, so that offers can point at them.
   std::vector<std::unique_ptr<Candidate>> candidates_;
   std::vector<Offer> offers_;
+  std::map<std::pair<uint64_t, uint64_t>, const Candidate*> by_inode_;  // the first of each device and inode
+  std::map<std::string, const Candidate*> by_id_;                       // accepted plugins in files
 };
 
 }  // namespace deputy::host

@@ -23,6 +23,7 @@ std::string_view NameOf(RejectReason reason) {
     case RejectReason::kNeedsCpuFeature: return "needs-cpu-feature";
     case RejectReason::kSanitizerMismatch: return "sanitizer-mismatch";
     case RejectReason::kDuplicate: return "duplicate";
+    case RejectReason::kUntrusted: return "untrusted";
     case RejectReason::kNoWorker: return "no-worker";
     case RejectReason::kProbeCrashed: return "probe-crashed";
     case RejectReason::kProbeExited: return "probe-exited";

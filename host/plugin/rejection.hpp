@@ -29,6 +29,7 @@ enum class RejectReason : uint32_t {
   kNeedsCpuFeature,
   kSanitizerMismatch,
   kDuplicate,  // another file with the same inode or plugin id was there first
+  kUntrusted,  // users other than root and this one could change the file or its folder
   kNoWorker,   // the probe program is missing or cannot be started
   kProbeCrashed,
   kProbeExited,  // ended without an answer

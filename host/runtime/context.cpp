@@ -115,7 +115,9 @@ Status Context::Load() {
   return {};
 }
 
-Result<PluginListing> Context::ListPlugins() const { return host::ListPluginFiles(*state_); }
+Result<PluginListing> Context::ListPlugins(const PluginQuery& query) const {
+  return host::ListPluginFiles(*state_, query);
+}
 
 std::string Context::ShowConfig() const { return host::ShowConfig(state_->config); }
 

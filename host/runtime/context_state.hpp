@@ -34,6 +34,6 @@ namespace deputy::host {
 // Scans, loads and opens what the state names. What cannot be used is a warning, or an error when it is required.
 Result<std::shared_ptr<Engine>> OpenEngine(const Context::State& state);
 
-Result<PluginListing> ListPluginFiles(const Context::State& state);
+Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQuery& query);
 
 }  // namespace deputy::host

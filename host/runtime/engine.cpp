@@ -127,10 +127,12 @@ class EngineBuilder {
       DEPUTY_RETURN_IF_ERROR(registry_.AddInProcess(added.delegate.plugin, added.delegate.keep));
     std::vector<Entry> entries = Entries();
     const bool automatic = !state_.replaced && *config.plugins.auto_use == AutoUse::kLast;
-    // Without an entry that a file could serve there is no reason to run anybody's code.
+    // Without an entry that a file could serve there is no reason to look at any.
     if (automatic || std::any_of(entries.begin(), entries.end(),
                                  [&](const Entry& entry) { return registry_.ProviderOf(entry.delegate) == nullptr; })) {
-      registry_.Scan(MakeScanOptions(config));
+      ScanOptions options = MakeScanOptions(config);
+      if (!automatic) options.named = DelegatesOf(entries);
+      registry_.Scan(options);
       ReportScan();
     }
     if (automatic) AddUnlisted(entries);
@@ -194,21 +196,32 @@ class EngineBuilder {
     }
   }
 
+  static std::vector<std::string> DelegatesOf(const std::vector<Entry>& entries) {
+    std::vector<std::string> delegates;
+    for (const Entry& entry : entries) delegates.push_back(entry.delegate);
+    return delegates;
+  }
+
   // Files that claim to be plugins and cannot be used; `deputy plugins --why` shows the rest.
   void ReportScan() const {
-    for (const PluginEntry* entry : registry_.entries()) {
-      if (entry->accepted || entry->reason == RejectReason::kNotAPlugin) continue;
+    constexpr size_t kMostLines = 3;
+    const std::vector<const PluginEntry*> refused = RefusedFiles(registry_);
+    if (refused.size() > kMostLines) return Log(LogLevel::kWarning, "{}", RefusalSummary(refused));
+    for (const PluginEntry* entry : refused)
       Log(LogLevel::kWarning, "{}: not used ({}): {}", entry->path.string(), NameOf(entry->reason), entry->text);
-    }
   }
 
   void ReportUnlisted(const std::vector<Entry>& entries) const {
+    constexpr size_t kMostListed = 20;
     std::string list;
-    for (const std::string& id : registry_.delegate_ids())
-      if (std::none_of(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.delegate == id; }))
-        list += (list.empty() ? "" : ", ") + id;
-    if (!list.empty())
-      Log(LogLevel::kInfo, "found, but not used, because no entry of 'delegates' names them: {}", list);
+    size_t count = 0;
+    for (const std::string& id : registry_.delegate_ids()) {
+      if (std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.delegate == id; }))
+        continue;
+      if (++count <= kMostListed) list += (list.empty() ? "" : ", ") + id;
+    }
+    if (count > kMostListed) list += fmt::format(" and {} more", count - kMostListed);
+    if (count != 0) Log(LogLevel::kInfo, "found, but not used, because no entry of 'delegates' names them: {}", list);
   }
 
   Status OpenEntry(const Entry& entry) {
@@ -219,10 +232,15 @@ class EngineBuilder {
     if (provider == nullptr) {
       Status status =
           Error(StatusCode::kPlugin, "no plugin offers the delegate '{}'", entry.delegate).At(entry.origin.ToString());
+      if (std::string refusal = registry_.RefusalOf(entry.delegate); !refusal.empty())
+        return std::move(status).Advise(std::move(refusal));
       const std::string nearest = NearestMatch(entry.delegate, registry_.delegate_ids());
       if (!nearest.empty()) return std::move(status).Advise("did you mean '" + nearest + "'?");
       return std::move(status).Advise("'deputy plugins --why' shows what was found");
     }
+    if (!provider->distrust.empty())
+      Log(LogLevel::kWarning, "{}: {}; it is used because of 'trust: any'", provider->path.string(),
+          provider->distrust);
     Result<DelegateDescription> description = registry_.Describe(entry.delegate);
     if (!description.ok()) return AsPluginError(std::move(description).status(), entry);
     const CheckedOptions checked = CheckOptions(description->options, entry.options);

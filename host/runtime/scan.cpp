@@ -1,6 +1,9 @@
 #include "runtime/scan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 
 #include "runtime/context_state.hpp"
 #include "runtime/paths.hpp"
@@ -38,6 +41,20 @@ CapabilityReport ReportCapability(const CapabilityRow& row) {
   return report;
 }
 
+const std::string& IdOf(const DelegateConfig& delegate) {
+  return delegate.delegate->empty() ? *delegate.name : *delegate.delegate;
+}
+
+// The entries of the configuration for a delegate: "npu0 (default.yaml:12:5)".
+std::vector<std::string> UsersOf(const std::string& id, const Config& config) {
+  std::vector<std::string> users;
+  for (const DelegateConfig& delegate : config.delegates)
+    if (IdOf(delegate) == id)
+      users.push_back(*delegate.name + " (" + delegate.name.origin.ToString() +
+                      (*delegate.enabled ? ")" : ", disabled)"));
+  return users;
+}
+
 PluginDelegateReport ReportDelegate(const DelegateDescription& description, const Config& config) {
   PluginDelegateReport report;
   report.id = description.id;
@@ -56,12 +73,15 @@ PluginDelegateReport ReportDelegate(const DelegateDescription& description, cons
     report.options.push_back({option.name, OptionTypeName(option.type), option.unit, option.default_value, choices,
                               option.help, option.minimum, option.maximum});
   }
-  for (const DelegateConfig& delegate : config.delegates) {
-    const std::string& id = delegate.delegate->empty() ? *delegate.name : *delegate.delegate;
-    if (id != description.id) continue;
-    report.used_by.push_back(*delegate.name + " (" + delegate.name.origin.ToString() +
-                             (*delegate.enabled ? ")" : ", disabled)"));
-  }
+  report.used_by = UsersOf(description.id, config);
+  return report;
+}
+
+// Of a plugin that was not run: its manifest names the delegate, and that is all.
+PluginDelegateReport ReportUnprobed(const std::string& id, const Config& config) {
+  PluginDelegateReport report;
+  report.id = id;
+  report.used_by = UsersOf(id, config);
   return report;
 }
 
@@ -76,13 +96,40 @@ ScanOptions MakeScanOptions(const Config& config) {
   }
   options.worker = PrivateFolder() / "deputy-worker";
   options.probe_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.plugins.probe_timeout);
-  options.probe = *config.plugins.trust != Trust::kAny;
+  options.probe = options.refuse_untrusted = *config.plugins.trust != Trust::kAny;
   return options;
 }
 
-Result<PluginListing> ListPluginFiles(const Context::State& state) {
+std::vector<const PluginEntry*> RefusedFiles(const PluginRegistry& registry) {
+  std::vector<const PluginEntry*> refused;
+  for (const PluginEntry* entry : registry.entries())
+    if (!entry->accepted && entry->reason != RejectReason::kNotAPlugin) refused.push_back(entry);
+  return refused;
+}
+
+std::string RefusalSummary(const std::vector<const PluginEntry*>& refused) {
+  std::map<RejectReason, size_t> counts;
+  for (const PluginEntry* entry : refused) ++counts[entry->reason];
+  std::string reasons;
+  for (const auto& [reason, count] : counts)
+    reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", count, NameOf(reason));
+  const PluginEntry& first = *refused.front();
+  return fmt::format(
+      "{} files in the plugin folders are not used: {}. The first is {}: {}. 'deputy plugins --why' lists all",
+      refused.size(), reasons, first.path.string(), first.text);
+}
+
+Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQuery& query) {
   PluginRegistry registry;
-  const ScanOptions options = MakeScanOptions(state.config);
+  ScanOptions options = MakeScanOptions(state.config);
+  if (!query.probe_all) {
+    options.named = query.probe;
+    for (const DelegateConfig& delegate : state.config.delegates)
+      if (*delegate.enabled) options.named->push_back(IdOf(delegate));
+    for (const DeviceInfo& info : state.device_infos)
+      options.named->push_back(info.delegate.empty() ? info.name : info.delegate);
+  }
+  if (query.probe_all || !query.probe.empty()) options.probe = true;  // whatever the configuration trusts
   registry.Scan(options);
   PluginListing listing;
   for (const std::filesystem::path& folder : options.paths) listing.folders.push_back(folder.string());
@@ -90,8 +137,11 @@ Result<PluginListing> ListPluginFiles(const Context::State& state) {
     PluginReport report;
     report.file = entry->path.string();
     report.accepted = entry->accepted;
-    report.rule = entry->accepted ? (options.probe ? "probed" : "manifest") : std::string(NameOf(entry->reason));
+    report.probed = entry->description.has_value();
+    report.rule = entry->accepted ? (report.probed ? "probed" : "manifest") : std::string(NameOf(entry->reason));
     report.reason = entry->text;
+    if (!entry->distrust.empty())
+      report.reason = fmt::format("{}; it may be used because of 'trust: any'", entry->distrust);
     for (const std::string& note : entry->notes) report.reason += (report.reason.empty() ? "" : "; ") + note;
     if (entry->manifest) {
       report.id = entry->manifest->id;
@@ -103,11 +153,14 @@ Result<PluginListing> ListPluginFiles(const Context::State& state) {
       report.vendor = entry->description->vendor;
       for (const DelegateDescription& delegate : entry->description->delegates)
         report.delegates.push_back(ReportDelegate(delegate, state.config));
+    } else if (entry->accepted) {
+      for (const std::string& id : entry->manifest->delegates)
+        report.delegates.push_back(ReportUnprobed(id, state.config));
     }
     listing.plugins.push_back(std::move(report));
   }
   for (const DelegateConfig& delegate : state.config.delegates) {
-    const std::string& id = delegate.delegate->empty() ? *delegate.name : *delegate.delegate;
+    const std::string& id = IdOf(delegate);
     if (registry.ProviderOf(id) == nullptr)
       listing.notes.push_back(delegate.name.origin.ToString() + ": no plugin offers the delegate '" + id + "'");
   }

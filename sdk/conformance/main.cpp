@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 
 #include "arguments.hpp"
@@ -118,9 +117,8 @@ int main(int argc, char** argv) {
   if (arguments.allow_unavailable) judgement.unavailable.clear();
   std::fputs(TextReport(judgement, named, quirks, arguments.verbose).c_str(), stdout);
   if (!settings.junit.empty()) {
-    std::ofstream file(settings.junit);
-    file << JUnitReport(judgement);
-    if (!file.flush()) return Fail(settings.junit + ": cannot be written");
+    const deputy::Status written = deputy::WriteOutputFile(settings.junit, JUnitReport(judgement));
+    if (!written.ok()) return Fail(written.ToString());
   }
   if (judgement.failed != 0) return kExitFailed;
   if (!judgement.unavailable.empty()) return kExitUnavailable;

@@ -502,7 +502,7 @@ class Plugins(Cli):
         self.assertEqual(set(report), {"folders", "plugins", "notes"})
         self.assertEqual(
             set(report["plugins"][0]),
-            {"file", "accepted", "rule", "reason", "id", "vendor", "version", "abi", "files", "delegates"},
+            {"file", "accepted", "probed", "rule", "reason", "id", "vendor", "version", "abi", "files", "delegates"},
         )
         self.assertFalse(report["plugins"][0]["accepted"])
 

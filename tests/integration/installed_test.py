@@ -115,7 +115,7 @@ class InstalledTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"(?m)^  Conv +\d+ to \d+ +float32, float16 +4 ")
         self.assertNotIn("onednn", done.stdout)
-        done = run([self.deputy, "plugins", "--operators", "--json", "--config", config])
+        done = run([self.deputy, "plugins", "--operators", "--probe", "--json", "--config", config])
         listed = {d["delegate"]: d["operators"] for d in json.loads(done.stdout)["delegates"]}
         self.assertEqual({row["dtypes"][0] for row in listed["onednn"]}, {"float32"})
         self.assertEqual(listed["null"], [])
@@ -125,7 +125,7 @@ class InstalledTest(unittest.TestCase):
 
     # Seed row 58.
     def test_devices_are_listed_and_picked_by_number_or_name(self):
-        done = run([self.deputy, "plugins", "--json", "--config", self.config("delegates: []\n")])
+        done = run([self.deputy, "plugins", "--probe", "--json", "--config", self.config("delegates: []\n")])
         devices = {d["id"]: d["devices"] for p in json.loads(done.stdout)["plugins"] for d in p["delegates"]}
         self.assertEqual([d["name"] for d in devices["sim_npu"]], ["SimNPU", "SimNPU-XL"])
         self.assertEqual({d["kind"] for d in devices["sim_npu"]}, {"npu"})

@@ -141,7 +141,7 @@ class ConformanceCases(WithDeputy):
         cls.cases = onnx_cases.read(os.path.join(ARGS.data, "onnx-cases"))
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        listed = json.loads(deputy("plugins", "--operators", "--json").stdout)["delegates"]
+        listed = json.loads(deputy("plugins", "--operators", "--probe", "--json").stdout)["delegates"]
         cls.tables = {entry["delegate"]: entry["operators"] for entry in listed}
         # Those that move elements, none of which is NaN in the cases: oneDNN's maximum does not pass it on.
         beside = {row["op_type"] for table in cls.tables.values() for row in table if row["note"].startswith("beside")}

@@ -99,8 +99,9 @@ class DEPUTY_API Context {
 
   // Finds and opens the delegates now. Idempotent.
   Status Load();
-  // Looks at every plugin file without opening a delegate.
-  Result<PluginListing> ListPlugins() const;
+  // Looks at every plugin file without opening a delegate. Plugins that the configuration names, or the query, are run
+  // in a helper process, which describes them; of all others only the manifest is read.
+  Result<PluginListing> ListPlugins(const PluginQuery& query = {}) const;
   // The effective configuration as YAML, with the origin of every value.
   std::string ShowConfig() const;
 

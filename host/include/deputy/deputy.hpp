@@ -5,8 +5,10 @@
 #include "deputy/inspect.hpp"      // IWYU pragma: export
 #include "deputy/model.hpp"        // IWYU pragma: export
 #include "deputy/model_value.hpp"  // IWYU pragma: export
+#include "deputy/output_file.hpp"  // IWYU pragma: export
 #include "deputy/placement.hpp"    // IWYU pragma: export
 #include "deputy/plugins.hpp"      // IWYU pragma: export
+#include "deputy/printable.hpp"    // IWYU pragma: export
 #include "deputy/status.hpp"       // IWYU pragma: export
 #include "deputy/tensor.hpp"       // IWYU pragma: export
 #include "deputy/tensor_file.hpp"  // IWYU pragma: export

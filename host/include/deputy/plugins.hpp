@@ -31,7 +31,7 @@ struct DeviceListing {
 
 struct PluginDelegateReport {
   std::string id, description;
-  bool available = false;   // its probe found what it needs
+  bool available = false;   // its plugin was probed and found what it needs
   std::string unavailable;  // why not
   std::vector<OptionReport> options;
   std::vector<std::string> extensions;
@@ -41,11 +41,18 @@ struct PluginDelegateReport {
   std::vector<std::string> used_by;  // "npu0 (default.yaml:12:5)"
 };
 
+// Which plugins are run for a listing, beside those that the configuration names.
+struct PluginQuery {
+  std::vector<std::string> probe;  // ids of delegates
+  bool probe_all = false;
+};
+
 struct PluginReport {
   std::string file;
   bool accepted = false;
-  std::string rule;    // the stage or rule that decided: "elf", "note", "probe", "duplicate", ...
-  std::string reason;  // for people
+  bool probed = false;  // it was run and described itself; else its delegates have nothing but their ids
+  std::string rule;     // what decided: "probed", "manifest" (it was not run), or the reason of a refusal
+  std::string reason;   // for people
   std::string id, vendor, version, abi;
   std::vector<std::string> files;  // that travel with it
   std::vector<PluginDelegateReport> delegates;

@@ -25,7 +25,10 @@ class PluginFolder {
     if (mkdtemp(name.data()) == nullptr) return;
     path_ = name;
     std::error_code failed;
-    fs::copy_file(plugin, path_ / fs::path(plugin).filename(), failed);
+    const fs::path copy = path_ / fs::path(plugin).filename();
+    fs::copy_file(plugin, copy, failed);
+    // The copy is this program's own; how the original was built is no matter of the plugin.
+    fs::permissions(copy, fs::perms::group_write | fs::perms::others_write, fs::perm_options::remove, failed);
     for (const std::string& file : PluginFile::Read(plugin).List("files"))
       fs::copy_file(fs::path(plugin).parent_path() / file, path_ / file, failed);
   }
@@ -70,7 +73,7 @@ std::optional<PluginReport> Scanned(TestRun& run, const PluginFolder& folder) {
     run.Failed("", context.status().ToString());
     return std::nullopt;
   }
-  const Result<PluginListing> listing = context.value().ListPlugins();
+  const Result<PluginListing> listing = context.value().ListPlugins({{}, true});
   if (!listing.ok()) {
     run.Failed("", listing.status().ToString());
     return std::nullopt;

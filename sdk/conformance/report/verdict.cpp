@@ -4,6 +4,7 @@
 #include <set>
 #include <sstream>
 
+#include "deputy/printable.hpp"
 #include "text.hpp"
 
 namespace deputy::conformance {
@@ -88,24 +89,25 @@ std::string TextReport(const Judgement& judgement, const std::string& plugin, co
     for (size_t i = 0; i < std::min(culprits.size(), kMostLines); ++i) {
       const Finding& finding = *culprits[i];
       out << "FAIL  " << test.title() << "  ";
-      if (!finding.subject.empty()) out << test.subject() << ": " << finding.subject << ": ";
-      out << finding.text << "\n";
+      if (!finding.subject.empty()) out << test.subject() << ": " << Printable(finding.subject) << ": ";
+      out << Printable(finding.text) << "\n";
     }
     if (culprits.size() > kMostLines)
       out << "      " << test.title() << "  and " << culprits.size() - kMostLines << " more\n";
     if (!verbose) continue;
     if (test.verdict == Verdict::kPass) out << "pass  " << test.title() << "\n";
-    if (test.verdict == Verdict::kSkip) out << "skip  " << test.title() << "  " << test.skipped << "\n";
+    if (test.verdict == Verdict::kSkip) out << "skip  " << test.title() << "  " << Printable(test.skipped) << "\n";
     for (const JudgedFinding& judged : test.findings) {
       if (judged.finding.kind == FindingKind::kNote)
-        out << "      " << test.title() << "  " << judged.finding.text << "\n";
+        out << "      " << test.title() << "  " << Printable(judged.finding.text) << "\n";
       if (judged.excuse != nullptr)
-        out << (judged.excuse->cannot ? "cannot  " : "not yet  ") << test.title() << "  " << judged.finding.subject
-            << (judged.finding.subject.empty() ? "" : ": ") << judged.excuse->reason << "\n";
+        out << (judged.excuse->cannot ? "cannot  " : "not yet  ") << test.title() << "  "
+            << Printable(judged.finding.subject) << (judged.finding.subject.empty() ? "" : ": ")
+            << judged.excuse->reason << "\n";
     }
   }
   for (const auto& [delegate, said] : judgement.unavailable)
-    out << "UNAVAILABLE  " << delegate << (delegate.empty() ? "" : ": ") << said
+    out << "UNAVAILABLE  " << Printable(delegate) << (delegate.empty() ? "" : ": ") << Printable(said)
         << "; its tests were skipped (--allow-unavailable)\n";
   for (const Quirk* quirk : judgement.unexpected_passes)
     out << "UNEXPECTED PASS  " << quirks.file << ":" << quirk->line << ": " << quirk->pattern
@@ -119,7 +121,7 @@ namespace {
 
 std::string Escaped(const std::string& text) {
   std::string out;
-  for (const char letter : text) {
+  for (const char letter : Printable(text)) {
     if (letter == '&')
       out += "&amp;";
     else if (letter == '<')
@@ -128,8 +130,6 @@ std::string Escaped(const std::string& text) {
       out += "&gt;";
     else if (letter == '"')
       out += "&quot;";
-    else if (static_cast<unsigned char>(letter) < 0x20)
-      out += ' ';
     else
       out += letter;
   }

@@ -60,22 +60,5 @@ TEST_F(FileTest, AFileOverTheLimitIsRefused) {
   EXPECT_EQ(ReadTextFile(folder_ / "long", 100).status().code(), StatusCode::kResourceExhausted);
 }
 
-TEST_F(FileTest, PiecesAreWrittenInOrderAndReplaceTheOldFile) {
-  std::ofstream(folder_ / "f") << "old and longer";
-  const std::string one = "one,", two = "two";
-  const auto bytes = [](const std::string& text) {
-    return std::span<const uint8_t>(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-  };
-  const std::span<const uint8_t> pieces[] = {bytes(one), bytes(two)};
-  ASSERT_TRUE(WriteFileAtomically(folder_ / "f", pieces).ok());
-  EXPECT_EQ(*ReadTextFile(folder_ / "f", 100), "one,two");
-}
-
-TEST_F(FileTest, WritingIntoAMissingFolderLeavesNothingBehind) {
-  const Status status = WriteFileAtomically(folder_ / "no" / "f", {});
-  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
-  EXPECT_FALSE(std::filesystem::exists(folder_ / "no"));
-}
-
 }  // namespace
 }  // namespace deputy::host

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <random>
 
+#include "base/file_writer.hpp"
 #include "base/log.hpp"
 
 namespace deputy::host {
@@ -170,11 +171,45 @@ TEST_F(Cache, AFolderThatCannotBeMadeIsOneWarning) {
   EXPECT_EQ(log_.find("going on without"), log_.rfind("going on without")) << log_;
 }
 
+TEST_F(Cache, AFolderThatOthersMayWriteIsNotUsedAtAll) {
+  Open().Store(KeyOf("a"), "", blob_);
+  fs::permissions(folder_, fs::perms::others_write, fs::perm_options::add);
+  BlobCache cache = Open();
+  EXPECT_EQ(Found(cache, KeyOf("a")), std::nullopt);
+  cache.Store(KeyOf("b"), "", blob_);
+  EXPECT_FALSE(fs::exists(cache.PathOf(KeyOf("b"))));
+  EXPECT_TRUE(fs::exists(cache.PathOf(KeyOf("a")))) << "nothing in it is touched";
+  EXPECT_NE(log_.find("others than you"), std::string::npos) << log_;
+  EXPECT_EQ(log_.find("is not used"), log_.rfind("is not used")) << "one warning: " << log_;
+}
+
+TEST_F(Cache, AFolderOfAnotherUserIsNotUsedAtAll) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  Open().Store(KeyOf("a"), "", blob_);
+  ASSERT_EQ(chown(folder_.c_str(), 12345, 12345), 0);
+  BlobCache cache = Open();
+  EXPECT_EQ(Found(cache, KeyOf("a")), std::nullopt);
+  cache.Store(KeyOf("b"), "", blob_);
+  EXPECT_FALSE(fs::exists(cache.PathOf(KeyOf("b"))));
+  EXPECT_NE(log_.find("belongs to user 12345"), std::string::npos) << log_;
+}
+
+TEST_F(Cache, AFolderThatTakesThePlaceOfTheCheckedOneIsNotUsed) {
+  BlobCache cache = Open();
+  cache.Store(KeyOf("a"), "", blob_);
+  const fs::path moved = folder_.string() + "-moved";
+  fs::rename(folder_, moved);
+  fs::create_directory(folder_);
+  cache.Store(KeyOf("b"), "", blob_);
+  EXPECT_TRUE(fs::is_empty(folder_));
+  EXPECT_TRUE(Found(cache, KeyOf("b")).has_value());
+}
+
 TEST_F(Cache, WhatADeadProcessLeftIsSweptAway) {
   BlobCache cache = Open();
   cache.Store(KeyOf("a"), "", blob_);
-  const fs::path old = cache.PathOf(KeyOf("b")).string() + ".tmp.1.0",
-                 fresh = cache.PathOf(KeyOf("c")).string() + ".tmp.1.0";
+  const fs::path old = folder_ / (std::string(kTemporaryPrefix) + "old"),
+                 fresh = folder_ / (std::string(kTemporaryPrefix) + "fresh");
   Write(old, blob_);
   Write(fresh, blob_);
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(3));

@@ -208,6 +208,8 @@ const Row kRows[] = {
     {"wrong_under_instances", "compiled", "", "", "execution.threads_instances"},
     // Sound alone: two of them are wrong beside another.
     {"good", "compiled", "", "", "sound"},
+    {"hostile_texts", "compiled", "", "", "sound"},
+    {"leaves_a_mark", "compiled", "", "", "sound"},
     {"twin", "compiled", "", "R80", "Scan: the id of a plugin that was there first"},
     {"rival", "compiled", "", "R80", "Scan: the delegate of a plugin that was there first"},
 #if defined(HAVE_AARCH64_FIXTURE)

@@ -1,0 +1,59 @@
+#include "base/trust.hpp"
+
+#include <fmt/format.h>
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+namespace deputy::host {
+namespace {
+
+// What a reentrant look-up found, with the buffer that it points into.
+template <class Entry>
+struct Found {
+  std::vector<char> buffer;
+  Entry entry{};
+  Entry* result = nullptr;
+};
+
+template <class Entry, class Id>
+Found<Entry> LookUp(int (*function)(Id, Entry*, char*, size_t, Entry**), Id id) {
+  constexpr size_t kLargest = size_t{1} << 20;
+  Found<Entry> found;
+  for (size_t size = 1024; size <= kLargest; size *= 4) {
+    found.buffer.resize(size);
+    if (function(id, &found.entry, found.buffer.data(), size, &found.result) != ERANGE) break;
+  }
+  return found;
+}
+
+// The group that a user has to itself. Without any entry in the databases (as in containers) the numbers decide.
+bool IsPrivateGroup(gid_t group, uid_t user) {
+  const Found<passwd> owner = LookUp<passwd, uid_t>(getpwuid_r, user);
+  const Found<::group> shared = LookUp<::group, gid_t>(getgrgid_r, group);
+  if (shared.result == nullptr) return static_cast<uid_t>(group) == user;
+  const char* name = owner.result == nullptr ? "" : owner.entry.pw_name;
+  for (char** member = shared.entry.gr_mem; member != nullptr && *member != nullptr; ++member)
+    if (std::strcmp(*member, name) != 0) return false;
+  if (owner.result == nullptr) return static_cast<uid_t>(group) == user;
+  return owner.entry.pw_gid == group && std::strcmp(shared.entry.gr_name, name) == 0;
+}
+
+}  // namespace
+
+std::string ReasonForDistrust(const struct stat& about) {
+  const uid_t user = geteuid();
+  if (about.st_uid != user && about.st_uid != 0) return fmt::format("belongs to user {}", about.st_uid);
+  const auto mode = static_cast<unsigned>(about.st_mode & 07777);
+  if ((mode & S_IWOTH) != 0) return fmt::format("others than you and root may write to it (mode {:04o})", mode);
+  if ((mode & S_IWGRP) != 0 && !IsPrivateGroup(about.st_gid, user) && !IsPrivateGroup(about.st_gid, 0))
+    return fmt::format("group {} may write to it (mode {:04o})", about.st_gid, mode);
+  return {};
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,16 @@
+// Names from models and plugins may hold anything: made fit for a terminal or a log.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "deputy/export.hpp"
+
+namespace deputy {
+
+// One line of valid UTF-8 without control characters, marks of direction or invisible characters: their bytes, and
+// those that are no UTF-8, become \xNN. "..." stands in place of what exceeds `limit` bytes. [any-thread]
+DEPUTY_API std::string Printable(std::string_view text, size_t limit = size_t{1} << 20);
+
+}  // namespace deputy

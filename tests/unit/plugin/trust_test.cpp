@@ -1,0 +1,136 @@
+// Which plugin files are believed, and which plugins are run: those that only root and the user can change, and that
+// somebody asked for.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "plugin/registry.hpp"
+#include "unit/plugin/support.hpp"
+
+namespace deputy::host {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::EntryOf;
+using testing::PatientScan;
+using testing::TempFolder;
+
+const PluginEntry& ScannedIn(const TempFolder& folder, PluginRegistry& registry, const std::string& file = "good.so") {
+  registry.Scan(PatientScan(folder.path()));
+  return EntryOf(registry, file);
+}
+
+TEST(PluginTrust, FileThatOthersMayWriteIsRefusedWithTheReason) {
+  const TempFolder folder;
+  fs::permissions(folder.Add("good"), fs::perms::others_write, fs::perm_options::add);
+  PluginRegistry registry;
+  const PluginEntry& entry = ScannedIn(folder, registry);
+  EXPECT_FALSE(entry.accepted);
+  EXPECT_EQ(NameOf(entry.reason), "untrusted");
+  EXPECT_NE(entry.text.find("others than you and root may write to it"), std::string::npos) << entry.text;
+  EXPECT_TRUE(registry.delegate_ids().empty());
+}
+
+TEST(PluginTrust, FileOfAnotherUserIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  const TempFolder folder;
+  ASSERT_EQ(chown(folder.Add("good").c_str(), 12345, 12345), 0);
+  PluginRegistry registry;
+  EXPECT_EQ(ScannedIn(folder, registry).text, "belongs to user 12345");
+}
+
+TEST(PluginTrust, FileThatASharedGroupMayWriteIsRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file to any group";
+  const TempFolder folder;
+  const fs::path file = folder.Add("good");
+  ASSERT_EQ(chown(file.c_str(), 0, 54321), 0);
+  fs::permissions(file, fs::perms::group_write, fs::perm_options::add);
+  PluginRegistry registry;
+  EXPECT_EQ(ScannedIn(folder, registry).reason, RejectReason::kUntrusted);
+}
+
+TEST(PluginTrust, FolderThatOthersMayWriteIsRefusedAsAWhole) {
+  for (const fs::perms more : {fs::perms::others_write, fs::perms::others_write | fs::perms::sticky_bit}) {
+    const TempFolder folder;
+    folder.Add("good");
+    fs::permissions(folder.path(), more, fs::perm_options::add);
+    PluginRegistry registry;
+    registry.Scan(PatientScan(folder.path()));
+    ASSERT_EQ(registry.entries().size(), 1u);
+    EXPECT_EQ(registry.entries()[0]->path, folder.path());
+    EXPECT_EQ(registry.entries()[0]->reason, RejectReason::kUntrusted);
+    EXPECT_TRUE(registry.delegate_ids().empty());
+  }
+}
+
+TEST(PluginTrust, LinkIsJudgedByTheFolderThatItLeadsTo) {
+  const TempFolder trusted, open;
+  fs::create_symlink(open.Add("good"), trusted.path() / "good.so");
+  fs::permissions(open.path(), fs::perms::others_write, fs::perm_options::add);
+  PluginRegistry registry;
+  const PluginEntry& entry = ScannedIn(trusted, registry);
+  EXPECT_EQ(entry.reason, RejectReason::kUntrusted);
+  EXPECT_NE(entry.text.find("its folder " + fs::canonical(open.path()).string()), std::string::npos) << entry.text;
+}
+
+TEST(PluginTrust, LinkToATrustedFileIsFollowed) {
+  const TempFolder folder, other;
+  fs::create_symlink(other.Add("good"), folder.path() / "good.so");
+  PluginRegistry registry;
+  EXPECT_TRUE(ScannedIn(folder, registry).accepted);
+}
+
+TEST(PluginTrust, PrivateGroupOfTheUserMayWrite) {
+  if (geteuid() != 0) GTEST_SKIP() << "what the user's group is depends on the account";
+  const TempFolder folder;  // as umask 002 would make both
+  fs::permissions(folder.Add("good"), fs::perms::group_write, fs::perm_options::add);
+  fs::permissions(folder.path(), fs::perms::group_all, fs::perm_options::add);
+  PluginRegistry registry;
+  EXPECT_TRUE(ScannedIn(folder, registry).accepted) << ScannedIn(folder, registry).text;
+}
+
+TEST(PluginTrust, WhereItDoesNotMatterItIsNoted) {
+  const TempFolder folder;
+  fs::permissions(folder.Add("good"), fs::perms::others_write, fs::perm_options::add);
+  fs::permissions(folder.path(), fs::perms::others_write, fs::perm_options::add);
+  ScanOptions options = PatientScan(folder.path());
+  options.refuse_untrusted = false;
+  PluginRegistry registry;
+  registry.Scan(options);
+  EXPECT_TRUE(EntryOf(registry, "good.so").accepted);
+  EXPECT_NE(EntryOf(registry, "good.so").distrust, "");
+}
+
+TEST(PluginTrust, UnnamedPluginIsListedAndNotRun) {
+  const TempFolder folder;
+  folder.Add("leaves_a_mark");
+  folder.Add("good");
+  const fs::path mark = folder.path() / "mark";
+  setenv("FIXTURE_MARK", mark.c_str(), 1);
+  ScanOptions options = PatientScan(folder.path());
+  options.named = {"good", "another"};
+  PluginRegistry registry;
+  registry.Scan(options);
+  EXPECT_TRUE(EntryOf(registry, "leaves_a_mark.so").accepted);
+  EXPECT_FALSE(EntryOf(registry, "leaves_a_mark.so").description);
+  EXPECT_TRUE(EntryOf(registry, "good.so").description);
+  EXPECT_EQ(registry.delegate_ids(), (std::vector<std::string>{"good", "leaves_a_mark"}));
+  EXPECT_EQ(registry.Load("leaves_a_mark").status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(fs::exists(mark)) << "it was run";
+
+  PluginRegistry all;
+  all.Scan(PatientScan(folder.path()));
+  unsetenv("FIXTURE_MARK");
+  EXPECT_TRUE(fs::exists(mark)) << "the fixture leaves no mark when it is run, so this test proves nothing";
+}
+
+TEST(PluginTrust, RefusedFileIsNamedWhereItsDelegateIsMissed) {
+  const TempFolder folder;
+  fs::permissions(folder.Add("good"), fs::perms::others_write, fs::perm_options::add);
+  PluginRegistry registry;
+  registry.Scan(PatientScan(folder.path()));
+  EXPECT_NE(registry.RefusalOf("good").find("good.so has it, but others than you"), std::string::npos);
+  EXPECT_EQ(registry.RefusalOf("bad"), "");
+}
+
+}  // namespace
+}  // namespace deputy::host
