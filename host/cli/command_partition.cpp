@@ -60,7 +60,7 @@ Result<std::vector<Shape>> ShapesOf(const std::vector<TensorInfo>& inputs, const
 
 int PrintNode(const PlacementReport& report, const Options& options, const Terminal& terminal) {
   Json found = Json::array();
-  std::string text;
+  Shown text;
   std::vector<std::string> names;
   for (const NodeReport& node : report.nodes) {
     names.push_back(node.name);
@@ -104,9 +104,9 @@ int Run(const Options& options) {
   for (size_t i = 0; i < shapes->size(); ++i)
     Print("  input {} {}\n", model.inputs()[i].name, TypeOfInput(model.inputs()[i], (*shapes)[i]));
   Print("\n{}", DelegateTable(*report, terminal));
-  if (const std::string notes = DelegateNotes(*report); !notes.empty()) Print("\n{}", notes);
+  if (const Shown notes = DelegateNotes(*report); !notes.empty()) Print("\n{}", notes);
   Print("\nin the order in which they run\n{}", PartitionTable(*report, terminal));
-  if (const std::string refusals = RefusalTable(*report, terminal); !refusals.empty()) Print("\n{}", refusals);
+  if (const Shown refusals = RefusalTable(*report, terminal); !refusals.empty()) Print("\n{}", refusals);
   if (options.nodes) Print("\n{}", NodeTable(*report, terminal));
   return kDone;
 }
