@@ -163,9 +163,8 @@ class Names(unittest.TestCase):
                 with self.subTest(wrong=what, command=command):
                     path = self.file("bad.onnx", content)
                     done = subprocess.run([ARGS.deputy, *map(str, command), path], capture_output=True, timeout=100)
-                    if command[0] != "inspect":
-                        self.assertIn(done.returncode, (2, 3), done)
-                        self.assertTrue(done.stderr.startswith(b"deputy: error: "), done)
+                    # Some commands can do with some of these; an attribute that nobody knows is passed over by all.
+                    self.assertIn(done.returncode, (2, 3) if command == ["run"] and what != "attribute" else (0, 2, 3))
                     self.clean(done.stdout, "stdout")
                     self.clean(done.stderr, "stderr")
                     self.assertEqual(done.stderr.count(b"deputy: error: "), 1 if done.returncode else 0, done)
