@@ -43,7 +43,7 @@ void PrintError(std::string_view text) {
   while (!text.empty()) {
     const size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
-    if (!line.empty()) fmt::print(stderr, "deputy: {} {}\n", terminal.Paint(Paint::kBad, "error:"), line);
+    if (!line.empty()) PrintOnStderr(fmt::format("deputy: {} {}\n", terminal.Paint(Paint::kBad, "error:"), line));
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
   }
 }
@@ -58,6 +58,16 @@ int Fail(Stage stage, const Status& status) {
 int FailUsage(const std::string& message) {
   PrintError(message);
   return kUsage;
+}
+
+int FailNo(const std::string& message) {
+  PrintError(message);
+  return kNo;
+}
+
+int FailRun(const std::string& message) {
+  PrintError(message);
+  return kRunFailed;
 }
 
 }  // namespace deputy::cli
