@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/log.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/paths.hpp"
 
@@ -67,6 +68,11 @@ PluginDelegateReport ReportDelegate(const DelegateDescription& description, cons
 
 }  // namespace
 
+void ApplyLogLevels(const LogConfig& config) {
+  SetLogLevel(*config.level);
+  for (const Named<LogLevel>& delegate : config.delegates) SetLogLevel(delegate.name, *delegate);
+}
+
 ScanOptions MakeScanOptions(const Config& config) {
   ScanOptions options;
   const std::string prefix(kDeputyPrefix);
@@ -81,6 +87,7 @@ ScanOptions MakeScanOptions(const Config& config) {
 }
 
 Result<PluginListing> ListPluginFiles(const Context::State& state) {
+  ApplyLogLevels(state.config.log);
   PluginRegistry registry;
   const ScanOptions options = MakeScanOptions(state.config);
   registry.Scan(options);
