@@ -25,7 +25,8 @@ int Run(const Options& options) {
   const std::string folder = options.folder.empty() ? options.name : options.folder;
   const PluginLanguage language = options.language == "c" ? PluginLanguage::kC : PluginLanguage::kCxx;
   const Result<size_t> made = MakePluginProject(ShareFolder() / "template", language, options.name, folder);
-  if (!made.ok()) return Fail(Stage::kSetup, made.status());
+  if (!made.ok())
+    return Fail(made.status().code() == StatusCode::kUnavailable ? Stage::kRun : Stage::kSetup, made.status());
   Print(
       "{0}: a project of {1} files; as generated it takes Relu in float32\n\n"
       "  cd {0}\n"

@@ -39,7 +39,7 @@ void KeepOnlyWarnings() {
     const std::string line = source == "host" ? std::string(message) : fmt::format("{}: {}", source, message);
     if (!said->insert(line).second) return;
     ClearProgress();
-    fmt::print(stderr, "{}: {}\n", level == LogLevel::kWarning ? "warning" : "error", line);
+    PrintOnStderr(fmt::format("{}: {}\n", level == LogLevel::kWarning ? "warning" : "error", line));
   });
 }
 
@@ -100,12 +100,8 @@ int Run(const Options& options) {
   } else {
     Print("{} passed, {} failed, {} skipped\n", passed, failed, skipped);
   }
+  if (passed == 0 && failed == 0) return FailNo("no output was compared: every case was skipped");
   return failed == 0 ? kDone : kNo;
-}
-
-void AddTolerance(CLI::App& syntax, const char* flag, std::optional<double>& value, const char* form,
-                  const char* help) {
-  syntax.add_option(flag, value, help)->check(CLI::NonNegativeNumber)->type_name(form);
 }
 
 }  // namespace
@@ -119,14 +115,7 @@ Command MakeTestCaseCommand(CLI::App& app) {
       ->required()
       ->type_name("DIR");
   options->context.AddTo(*syntax);
-  CaseTolerance& tolerance = options->cases.tolerance;
-  AddTolerance(*syntax, "--rtol", tolerance.rtol, "R",
-               "Allowed per magnitude of the expected element [1e-3, for 16-bit floats 1e-2]");
-  AddTolerance(*syntax, "--atol", tolerance.atol, "A", "Allowed on top, whatever the magnitude [1e-7]");
-  AddTolerance(*syntax, "--atol-scale", tolerance.atol_scale, "S",
-               "Allowed per largest magnitude of the output [floats 1e-6, of networks 1e-5, of 16 bits 1e-3]");
-  AddTolerance(*syntax, "--outliers", tolerance.outliers, "SHARE",
-               "Share of the elements that may be a step off [0, for quantized models 1e-2]");
+  options->cases.tolerance.AddTo(*syntax);
   AddRepeated(*syntax, "--except", options->cases.excepted, "NAME",
               "An output of which only type and shape are compared; may be repeated");
   syntax->add_flag("--via-dpm", options->cases.via_dpm, "Converts the model to .dpm first, and runs that");

@@ -23,8 +23,9 @@ void ContextOptions::AddTo(CLI::App& syntax) {
 
 std::optional<Context> ContextOptions::Read(int& exit_status) const {
   Result<Context> context = Context::FromYaml(config, settings);
-  if (context.ok()) return std::move(context).value();
-  exit_status = Fail(Stage::kSetup, context.status());
+  const Status status = context.ok() ? context->Check() : context.status();
+  if (status.ok()) return std::move(context).value();
+  exit_status = Fail(Stage::kSetup, status);
   return std::nullopt;
 }
 

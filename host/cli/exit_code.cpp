@@ -40,7 +40,7 @@ namespace {
 void PrintError(std::string_view line) {
   ClearProgress();
   const Terminal terminal = TerminalOf(stderr);
-  fmt::print(stderr, "{}", Show("deputy: {} {}\n", terminal.Paint(Paint::kBad, "error:"), line).text());
+  PrintOnStderr(Show("deputy: {} {}\n", terminal.Paint(Paint::kBad, "error:"), line).text());
 }
 
 }  // namespace
@@ -61,6 +61,16 @@ int Fail(Stage stage, const Status& status) {
 int FailUsage(const std::string& message) {
   PrintError(message);
   return kUsage;
+}
+
+int FailNo(const std::string& message) {
+  PrintError(message);
+  return kNo;
+}
+
+int FailRun(const std::string& message) {
+  PrintError(message);
+  return kRunFailed;
 }
 
 }  // namespace deputy::cli

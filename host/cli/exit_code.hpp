@@ -31,5 +31,9 @@ ExitCode ExitCodeFor(Stage stage, StatusCode code);
 int Fail(Stage stage, const Status& status);
 // The same for what the command line itself got wrong.
 int FailUsage(const std::string& message);
+// The same where nothing went wrong, but the answer is no.
+int FailNo(const std::string& message);
+// The same for what failed while the program worked, such as output that could not be written.
+int FailRun(const std::string& message);
 
 }  // namespace deputy::cli

@@ -5,11 +5,14 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/nearest.hpp"
+#include "cli/standard_streams.hpp"
+#include "cli/terminal.hpp"
 #include "deputy/output_file.hpp"
 #include "deputy/version.hpp"
 
@@ -57,10 +60,28 @@ int Explain(CLI::App& app, const CLI::ParseError& error) {
     }
   }
   if (!CommandsOf(chosen).empty()) {
-    fmt::print(stderr, "{}", chosen->help());
+    PrintOnStderr(chosen->help());
     return kUsage;
   }
   return FailUsage(error.what() + advice);
+}
+
+// An empty value is a slip, such as a variable of a script that is not set; no option has a use for one.
+void RefuseEmptyValues(CLI::App& syntax) {
+  for (CLI::Option* option : syntax.get_options())
+    if (option->get_items_expected_max() > 0)
+      option->check([](const std::string& value) { return std::string(value.empty() ? "must not be empty" : ""); });
+  for (CLI::App* command : syntax.get_subcommands([](CLI::App*) { return true; })) RefuseEmptyValues(*command);
+}
+
+// "--config=" would take the next argument for its value.
+std::string FlagWithoutValue(int argc, char** argv) {
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument.substr(0, 2) == "--" && argument.find('=') == argument.size() - 1)
+      return std::string(argument.substr(0, argument.size() - 1));
+  }
+  return {};
 }
 
 int Main(int argc, char** argv) {
@@ -75,6 +96,9 @@ int Main(int argc, char** argv) {
       MakePartitionCommand(app), MakeInspectCommand(app),   MakePluginsCommand(app), MakeConfigCommand(app),
       MakeConvertCommand(app),   MakeNewPluginCommand(app),
   };
+  RefuseEmptyValues(app);
+  if (const std::string flag = FlagWithoutValue(argc, argv); !flag.empty())
+    return FailUsage(fmt::format("{}: must not be empty", flag));
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wanted) {  // --help, --version
@@ -91,12 +115,14 @@ int Main(int argc, char** argv) {
 }  // namespace deputy::cli
 
 int main(int argc, char** argv) {
+  deputy::cli::OpenStandardStreams();
   deputy::RemoveUnfinishedFilesOnSignals();
   std::setlocale(LC_CTYPE, "");  // what the terminal can show; numbers keep their point
+  int exit_status = deputy::cli::kDone;
   try {
-    return deputy::cli::Main(argc, argv);
-  } catch (const std::exception& error) {  // lack of memory
-    std::fprintf(stderr, "deputy: error: %s\n", error.what());
-    return deputy::cli::kRunFailed;
+    exit_status = deputy::cli::Main(argc, argv);
+  } catch (const std::exception& error) {  // lack of memory, or of a place for the output: FinishOutput reports that
+    if (std::ferror(stdout) == 0) exit_status = deputy::cli::FailRun(error.what());
   }
+  return deputy::cli::FinishOutput(exit_status);
 }

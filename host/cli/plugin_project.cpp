@@ -36,7 +36,7 @@ std::string Renamed(std::string text, const std::string& name) {
 }
 
 Status CannotWrite(const fs::path& path, const std::error_code& error) {
-  return Status(StatusCode::kInvalidArgument, fmt::format("{}: cannot be written: {}", path.string(), error.message()));
+  return Status(StatusCode::kUnavailable, fmt::format("{}: cannot be written: {}", path.string(), error.message()));
 }
 
 Status CopyFile(const fs::path& from, const fs::path& to, const std::string& name) {

@@ -44,6 +44,13 @@ std::optional<Tensor> ConvertTensor(const Tensor& tensor, DType dtype) {
   return std::move(converted).value();
 }
 
+Tensor AsBits(Tensor tensor, DType declared) {
+  if (tensor.dtype() != DType::kUint16 || declared != DType::kBFloat16) return tensor;
+  Result<Tensor> same =
+      Tensor::Wrap(declared, tensor.shape(), tensor.mutable_data(), tensor.byte_size(), tensor.owner());
+  return same.ok() ? std::move(same).value() : tensor;
+}
+
 std::optional<Tensor> RepeatElement(const Tensor& tensor, const Shape& shape) {
   const size_t size = SizeOf(tensor.dtype());
   if (tensor.element_count() != 1 || size == 0) return std::nullopt;

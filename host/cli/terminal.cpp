@@ -67,6 +67,8 @@ size_t WidthOf(std::string_view text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
+void PrintOnStderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
 void ShowProgress(const std::string& text) {
   Progress& progress = TheProgress();
   const auto now = std::chrono::steady_clock::now();
@@ -77,7 +79,7 @@ void ShowProgress(const std::string& text) {
   if (now - progress.since < kQuietFor) return;
   const Terminal terminal = TerminalOf(stderr);
   if (!terminal.tty) return;
-  fmt::print(stderr, "\r\x1b[K{}", Printable(text).substr(0, terminal.columns - 1));
+  PrintOnStderr("\r\x1b[K" + Printable(text).substr(0, terminal.columns - 1));
   std::fflush(stderr);
   progress.shown = true;
 }
@@ -85,7 +87,7 @@ void ShowProgress(const std::string& text) {
 void ClearProgress() {
   Progress& progress = TheProgress();
   if (!progress.shown) return;
-  fmt::print(stderr, "\r\x1b[K");
+  PrintOnStderr("\r\x1b[K");
   std::fflush(stderr);
   progress.shown = false;
 }

@@ -29,6 +29,9 @@ Terminal TerminalOf(std::FILE* stream);
 // Characters, where every one is one column wide: continuation bytes of UTF-8 do not count.
 size_t WidthOf(std::string_view text);
 
+// Messages must not change the exit status, so that a stderr that cannot be written is no error.
+void PrintOnStderr(std::string_view text);
+
 // Shows a line on stderr that the next one replaces, if that is a terminal and a second has passed since the first
 // call.
 void ShowProgress(const std::string& text);

@@ -9,8 +9,6 @@
 #include <system_error>
 #include <thread>
 
-#include "cli/element.hpp"
-#include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
 #include "cli/tensor_convert.hpp"
 #include "deputy/model.hpp"
@@ -88,7 +86,7 @@ Status Build(const fs::path& file, const Context& context, bool via_dpm, Model& 
 class CaseRun {
  public:
   CaseRun(const Model& model, Session& session, const CaseOptions& options, CaseResult result)
-      : model_(model), session_(session), options_(options), result_(std::move(result)) {}
+      : model_(model), session_(session), options_(options), result_(std::move(result)), comparer_(options.tolerance) {}
 
   // True while the case passes.
   bool RunSet(const fs::path& set) {
@@ -115,13 +113,15 @@ class CaseRun {
     if (!status.ok()) return Stop(Refused(std::move(result_), status));
     const Result<PlacementReport> placement = session_.Placement();
     result_.nodes.clear();
-    if (placement.ok()) case_model_ = CaseModelOf(*placement);
-    if (placement.ok())
+    if (placement.ok()) {
+      const ModelTraits traits = TraitsOf(*placement);
+      comparer_.set_model(traits);
       for (const DelegateReport& delegate : placement->delegates)
         result_.nodes.emplace_back(delegate.name, delegate.nodes);
-    if (!case_model_.drawing.empty())
-      return Stop(Skip(std::move(result_),
-                       fmt::format("{} draws numbers: no outputs are the right ones", case_model_.drawing)));
+      if (!traits.drawing.empty())
+        return Stop(
+            Skip(std::move(result_), fmt::format("{} draws numbers: no outputs are the right ones", traits.drawing)));
+    }
     for (size_t i = 0; i < outputs.size(); ++i)
       if (!Compare(DataFile(set, "output", i), model_.outputs()[i], outputs[i])) return false;
     return true;
@@ -131,9 +131,7 @@ class CaseRun {
     if (stopped_) return std::move(result_);
     if (compared_ == 0) return Skip(std::move(result_), "no output_*.pb to compare with");
     result_.verdict = CaseVerdict::kPass;
-    result_.detail = fmt::format("max |d| {}", NumberText(max_difference_));
-    if (outliers_ > 0) result_.detail += fmt::format(", {} of {} elements a step off", outliers_, elements_);
-    for (const std::string& note : notes_) result_.detail += ", " + note;
+    result_.detail = comparer_.Summary();
     return std::move(result_);
   }
 
@@ -164,7 +162,7 @@ class CaseRun {
       return std::nullopt;
     }
     Result<ModelValue> read = ReadValueFile(file.string(), info.kind, info.dtype);
-    if (read.ok() && read->is_tensor()) return ModelValue(AsDeclared(read->tensor(), info));
+    if (read.ok() && read->is_tensor()) return ModelValue(AsBits(read->tensor(), info.dtype));
     if (read.ok()) return std::move(read).value();
     if (info.dtype == DType::kUndefined || info.dtype == DType::kString) {
       Stop(Skip(std::move(result_), fmt::format("'{}' is no tensor of numbers", info.name)));
@@ -180,27 +178,15 @@ class CaseRun {
                       [](int64_t got, int64_t want) { return want < 0 || got == want; });
   }
 
-  // numpy has no bfloat16, so the backend tests of ONNX hold its bits as uint16.
-  static Tensor AsDeclared(Tensor tensor, const TensorInfo& info) {
-    if (tensor.dtype() != DType::kUint16 || info.dtype != DType::kBFloat16) return tensor;
-    Result<Tensor> same =
-        Tensor::Wrap(info.dtype, tensor.shape(), tensor.mutable_data(), tensor.byte_size(), tensor.owner());
-    return same.ok() ? std::move(same).value() : tensor;
-  }
-
   bool IsExcepted(const std::string& name) const {
     return std::find(options_.excepted.begin(), options_.excepted.end(), name) != options_.excepted.end();
-  }
-
-  void Note(std::string note) {
-    if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(std::move(note));
   }
 
   // ONNX's own runner declares no shapes to its backends: CastLike's cases bring one element where the model has more.
   Tensor Repeated(Tensor input, const TensorInfo& info) {
     std::optional<Tensor> repeated = RepeatElement(input, info.shape);
     if (!repeated) return input;
-    Note(fmt::format("the one element of '{}' repeated for {}", info.name, ShapeText(info.shape)));
+    comparer_.Note(fmt::format("the one element of '{}' repeated for {}", info.name, ShapeText(info.shape)));
     return *std::move(repeated);
   }
 
@@ -209,7 +195,7 @@ class CaseRun {
     if (input.dtype() == info.dtype) return input;
     std::optional<Tensor> converted = ConvertTensor(input, info.dtype);
     if (!converted) return input;
-    Note(fmt::format("'{}' converted from {} to {}", info.name, NameOf(input.dtype()), NameOf(info.dtype)));
+    comparer_.Note(fmt::format("'{}' converted from {} to {}", info.name, NameOf(input.dtype()), NameOf(info.dtype)));
     return *std::move(converted);
   }
 
@@ -241,20 +227,11 @@ class CaseRun {
 
   bool CompareOne(const std::string& name, const Tensor& output, const Tensor& want) {
     if (IsExcepted(name) && output.dtype() == want.dtype() && output.shape() == want.shape()) {
-      Note(fmt::format("'{}' compared by type and shape only", name));
+      comparer_.Note(fmt::format("'{}' compared by type and shape only", name));
       return true;
     }
-    Tensor got = output;
-    if (got.dtype() != want.dtype() && IsFloating(got.dtype()) && IsFloating(want.dtype())) {
-      if (std::optional<Tensor> converted = ConvertTensor(got, want.dtype())) got = *std::move(converted);
-      Note(fmt::format("'{}' compared as {}", name, NameOf(want.dtype())));
-    }
-    const Tolerance tolerance = ToleranceFor(options_.tolerance, output.dtype(), case_model_);
-    const Comparison comparison = CompareTensors(got, want, tolerance);
-    max_difference_ = std::max(max_difference_, comparison.max_difference);
-    outliers_ += comparison.outliers;
-    elements_ += comparison.elements;
-    return comparison.ok || Differs(name, DescribeMismatch(comparison));
+    const std::string difference = comparer_.Compare(name, output, want);
+    return difference.empty() || Differs(name, difference);
   }
 
   const Model& model_;
@@ -262,11 +239,8 @@ class CaseRun {
   const CaseOptions& options_;
   CaseResult result_;
   std::string set_;
-  std::vector<std::string> notes_;
-  CaseModel case_model_;
+  OutputComparer comparer_;
   size_t compared_ = 0;
-  int64_t outliers_ = 0, elements_ = 0;
-  double max_difference_ = 0;
   bool stopped_ = false;
 };
 

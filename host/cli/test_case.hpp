@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/case_tolerance.hpp"
+#include "cli/output_compare.hpp"
 #include "deputy/context.hpp"
 
 namespace deputy::cli {
@@ -18,7 +18,7 @@ enum class CaseVerdict { kPass, kFail, kSkip };
 const char* NameOf(CaseVerdict verdict);  // "pass", "fail", "skip"
 
 struct CaseOptions {
-  CaseTolerance tolerance;
+  ToleranceFlags tolerance;
   std::vector<std::string> excepted;  // outputs of which only type and shape count, by name
   bool via_dpm = false;               // saves the model as .dpm first, and runs that
   size_t sessions = 1;                // at once, each on a thread of its own

@@ -1,5 +1,5 @@
 // The whole configuration as plain data: what the YAML files, --set and the application said, checked and merged, each
-// value with its origin. Keys whose function the host lacks are here all the same; the runtime decides what to do.
+// value with its origin. Everything here has an effect; keys that are planned are in the list of fields.hpp alone.
 // Made by ConfigLoader (loader.hpp), which knows the defaults: a Config made by hand is empty, not default.
 #pragma once
 
@@ -23,20 +23,13 @@ inline constexpr std::string_view kDeputyPrefix = "$deputy";
 
 enum class Trust { kListed, kProbe, kAny };
 enum class AutoUse { kOff, kLast };
-enum class Precision { kModel, kFp32, kFp16, kBf16, kInt8 };  // kModel: as the model has it
-enum class PrecisionMode { kAllow, kRequire };
-enum class Isolation { kAuto, kInProcess, kProcess };  // kAuto: kInProcess for trusted plugins, kProcess for others
-enum class OnFailure { kNext, kFail };
 enum class Fallback { kCpu, kNobody };
 enum class Policy { kPriority, kCost, kMeasured };
-enum class LogFormat { kText, kJson };
-enum class DumpKind { kGraph, kPlacement, kPlan, kTensors };
 
 struct PluginsConfig {
   // Each absolute (relative ones were taken relative to the file they stand in) or beginning with "$deputy".
   List<Setting<std::string>> paths;
   Setting<Trust> trust;
-  List<Setting<std::string>> trust_keys;
   Setting<AutoUse> auto_use;  // YAML: auto
   Setting<Duration> probe_timeout;
   bool operator==(const PluginsConfig&) const = default;
@@ -49,13 +42,6 @@ struct OptionValue {
   bool operator==(const OptionValue&) const = default;
 };
 
-struct PrecisionConfig {
-  Setting<Precision> fallback;  // YAML: default
-  Setting<PrecisionMode> mode;
-  List<Named<Precision>> nodes;  // by glob of node names
-  bool operator==(const PrecisionConfig&) const = default;
-};
-
 // Empty lists say nothing. A node must satisfy all of them to be offered to the delegate.
 struct DelegateRules {
   List<Setting<std::string>> allow_ops;
@@ -65,8 +51,6 @@ struct DelegateRules {
   bool operator==(const DelegateRules&) const = default;
 };
 
-using Shape = std::vector<int64_t>;
-
 struct DelegateConfig {
   Setting<std::string> name;             // unique; rules, reports and caches use it
   Setting<std::string> delegate;         // the id that a plugin publishes; default: the name
@@ -74,14 +58,9 @@ struct DelegateConfig {
   Setting<bool> enabled{true};
   Setting<bool> required{false};
   List<Named<OptionValue>> options;  // in the order written; nested mappings have dotted names ("misbehave.stage")
-  PrecisionConfig precision;
   DelegateRules rules;
-  List<Named<std::vector<Shape>>> shapes;  // profiles by model input
   Setting<int64_t> min_nodes{1};
   Setting<int64_t> min_flops{0};
-  Setting<Isolation> isolation;
-  Setting<Duration> timeout;  // per run; zero: none
-  Setting<OnFailure> on_failure;
   bool operator==(const DelegateConfig&) const = default;
 };
 
@@ -95,7 +74,6 @@ struct PlacementRule {
   List<Setting<std::string>> nodes;  // globs of node names
   List<Setting<std::string>> ops;
   List<Setting<std::string>> domains;
-  List<Setting<std::string>> regions;
   Setting<std::string> to;
   List<Setting<std::string>> avoid;
   bool operator==(const PlacementRule&) const = default;
@@ -123,14 +101,12 @@ struct CacheConfig {
 
 struct LogConfig {
   Setting<LogLevel> level{LogLevel::kInfo};
-  Setting<LogFormat> format;
   List<Named<LogLevel>> delegates;
   bool operator==(const LogConfig&) const = default;
 };
 
 struct DebugConfig {
   Setting<bool> check;
-  List<Setting<DumpKind>> dump;
   bool operator==(const DebugConfig&) const = default;
 };
 

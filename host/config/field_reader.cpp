@@ -59,6 +59,7 @@ void FieldReader::RefuseUnknownKeys() {
   if (map_->kind != YamlNode::Kind::kMap) return;
   for (const YamlEntry& entry : map_->entries) {
     if (std::find(known_.begin(), known_.end(), entry.key) != known_.end()) continue;
+    if (std::find(unavailable_.begin(), unavailable_.end(), entry.key) != unavailable_.end()) continue;
     if (problems_.full()) return;
     problems_.Add(entry.key_at, fmt::format("unknown key {}{} (accepted here: {})", Quoted(entry.key),
                                             DidYouMean(entry.key, known_), fmt::join(known_, ", ")));
@@ -115,13 +116,8 @@ void FieldReader::Flag(std::string_view key, Setting<bool>& out) {
 void FieldReader::Quantity(std::string_view key, Setting<Duration>& out, const DurationRange& range) {
   const YamlNode* node = Take(key);
   if (node == nullptr) return;
-  const bool has_word = !range.word.empty();
-  if (has_word && node->kind == YamlNode::Kind::kScalar && node->text == range.word) {
-    out = {Duration::zero(), node->at};
-    return;
-  }
-  const std::string expected = fmt::format("{}{}a duration from {} to {} with its unit ({})", range.word,
-                                           has_word ? " or " : "", range.min, range.max, DurationUnits());
+  const std::string expected =
+      fmt::format("a duration from {} to {} with its unit ({})", range.min, range.max, DurationUnits());
   if (node->kind != YamlNode::Kind::kScalar) return Refuse(key, *node, expected, "");
   const Result<Duration> value = ParseDuration(node->text);
   if (!value.ok()) return Refuse(key, *node, expected, value.status().message());
@@ -157,50 +153,15 @@ void FieldReader::Options(std::string_view key, List<Named<OptionValue>>& out) {
   }
 }
 
-void FieldReader::Profiles(std::string_view key, List<Named<std::vector<Shape>>>& out) {
-  const YamlNode* map = TakeMap(key, out.origin);
-  if (map == nullptr) return;
-  for (const YamlEntry& entry : map->entries) {
-    if (entry.value.kind == YamlNode::Kind::kInvalid) continue;
-    if (entry.value.kind != YamlNode::Kind::kList || entry.value.items.empty()) {
-      Refuse(entry.key, entry.value, "a list of shapes, such as [[1, 3, 224, 224]]", "");
-      continue;
-    }
-    Named<std::vector<Shape>> profiles;
-    profiles.name = entry.key;
-    profiles.setting.origin = entry.value.at;
-    for (const YamlNode& item : entry.value.items) {
-      Shape shape;
-      if (ReadShape(entry.key, item, shape)) profiles.setting.value.push_back(std::move(shape));
-    }
-    out.items.push_back(std::move(profiles));
-  }
-}
-
-bool FieldReader::ReadShape(std::string_view key, const YamlNode& node, Shape& out) {
-  if (node.kind == YamlNode::Kind::kInvalid) return false;
-  if (node.kind != YamlNode::Kind::kList || node.items.size() > kMostDimensions) {
-    Refuse(key, node, "a list of shapes, such as [[1, 3, 224, 224]]",
-           fmt::format("a shape is a list of at most {} dimensions", kMostDimensions));
-    return false;
-  }
-  bool good = true;
-  for (const YamlNode& item : node.items) {
-    const std::string expected = fmt::format("made of whole numbers from 1 to {}", kLargestDimension);
-    const Result<int64_t> value = ParseInteger(item.text);
-    if (IsPlain(item) && value.ok() && *value >= 1 && *value <= kLargestDimension) {
-      out.push_back(*value);
-      continue;
-    }
-    good = false;
-    Refuse(key, item, expected, IsPlain(item) && !value.ok() ? value.status().message() : "");
-  }
-  return good;
-}
-
 void FieldReader::Instruction(std::string_view key) {
   Setting<std::string> ignored;
   if (const YamlNode* node = Take(key)) ReadText(key, *node, TextKind::kName, ignored);
+}
+
+void FieldReader::Unavailable(std::string_view key) {
+  unavailable_.push_back(key);
+  if (const YamlEntry* entry = map_->Find(key))
+    problems_.Add(entry->key_at, fmt::format("{} is not available in this version", Quoted(key)));
 }
 
 bool FieldReader::CheckKey(std::string_view map, const YamlEntry& entry, TextKind kind) {
@@ -264,6 +225,12 @@ void FieldReader::RefuseWord(std::string_view key, const YamlNode& node,
   const std::string match = node.kind == YamlNode::Kind::kScalar ? DidYouMean(node.text, accepted) : "";
   problems_.Add(node.at, fmt::format("{} must be one of {}, not {}{}", Quoted(key), fmt::join(accepted, ", "),
                                      Shown(node), match));
+}
+
+void FieldReader::RefuseUnavailableWord(std::string_view key, const YamlNode& node,
+                                        const std::vector<std::string_view>& accepted) {
+  problems_.Add(node.at, fmt::format("'{}: {}' is not available in this version (available: {})", key, node.text,
+                                     fmt::join(accepted, ", ")));
 }
 
 void FieldReader::Refuse(std::string_view key, const YamlNode& node, std::string_view expected,

@@ -30,23 +30,12 @@ class FieldReader {
   void Quantity(std::string_view key, Setting<Duration>& out, const DurationRange& range);
   void Quantity(std::string_view key, Setting<Bytes>& out, const SizeRange& range);
   void Options(std::string_view key, List<Named<OptionValue>>& out);
-  void Profiles(std::string_view key, List<Named<std::vector<Shape>>>& out);
   void Instruction(std::string_view key);
+  void Unavailable(std::string_view key);
 
   template <class E>
   void Choice(std::string_view key, Setting<E>& out) {
     if (const YamlNode* node = Take(key)) ReadChoice(key, *node, out);
-  }
-
-  template <class E>
-  void ChoiceList(std::string_view key, List<Setting<E>>& out) {
-    const YamlNode* list = TakeList(key, out.origin);
-    if (list == nullptr) return;
-    out.items.clear();
-    for (const YamlNode& item : list->items) {
-      Setting<E> setting;
-      if (ReadChoice(key, item, setting)) out.items.push_back(setting);
-    }
   }
 
   template <class E>
@@ -85,26 +74,26 @@ class FieldReader {
   template <class Visit>
   void Within(const YamlNode& map, Visit visit) {
     const YamlNode* outer = map_;
-    std::vector<std::string_view> outer_known;
+    std::vector<std::string_view> outer_known, outer_unavailable;
     outer_known.swap(known_);
+    outer_unavailable.swap(unavailable_);
     map_ = &map;
     visit();
     RefuseUnknownKeys();
     map_ = outer;
     known_.swap(outer_known);
+    unavailable_.swap(outer_unavailable);
   }
 
   template <class E>
   bool ReadChoice(std::string_view key, const YamlNode& node, Setting<E>& out) {
-    std::vector<std::string_view> accepted;
     for (const Word<E>& word : Words(E{})) {
-      if (node.kind == YamlNode::Kind::kScalar && node.text == word.text) {
-        out = {word.value, node.at};
-        return true;
-      }
-      accepted.push_back(word.text);
+      if (node.kind != YamlNode::Kind::kScalar || node.text != word.text) continue;
+      out = {word.value, node.at};
+      if (!word.available) RefuseUnavailableWord(key, node, AvailableWords<E>());
+      return word.available;
     }
-    RefuseWord(key, node, accepted);
+    RefuseWord(key, node, AvailableWords<E>());
     return false;
   }
 
@@ -113,15 +102,15 @@ class FieldReader {
   const YamlNode* TakeMap(std::string_view key, Origin& origin);
   const YamlNode* TakeList(std::string_view key, Origin& origin);
   bool ReadText(std::string_view key, const YamlNode& node, TextKind kind, Setting<std::string>& out);
-  bool ReadShape(std::string_view key, const YamlNode& node, Shape& out);
   bool CheckKey(std::string_view map, const YamlEntry& entry, TextKind kind);
   std::string Resolve(const YamlNode& node) const;
   void RefuseWord(std::string_view key, const YamlNode& node, const std::vector<std::string_view>& accepted);
+  void RefuseUnavailableWord(std::string_view key, const YamlNode& node, const std::vector<std::string_view>& accepted);
   // "'key' must be EXPECTED, not WHAT STANDS THERE: REASON"
   void Refuse(std::string_view key, const YamlNode& node, std::string_view expected, std::string_view reason);
 
   const YamlNode* map_;
-  std::vector<std::string_view> known_;
+  std::vector<std::string_view> known_, unavailable_;  // keys of the mapping that the visitor is in
   const BaseFolders& bases_;
   Problems& problems_;
 };

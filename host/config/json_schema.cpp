@@ -35,7 +35,7 @@ std::string QuantityPattern(const std::string& units) {
   return fmt::format(R"(^(0|[1-9][0-9]*)(\.[0-9]{{1,3}})?({})$)", alternatives);
 }
 
-std::string Enumeration(std::span<const std::string_view> words) {
+std::string Enumeration(const std::vector<std::string_view>& words) {
   std::vector<std::string> values;
   bool is_no_in_yaml_1_1 = false;
   for (const std::string_view word : words) {
@@ -65,31 +65,19 @@ class SchemaWriter {
   }
   void Flag(std::string_view key, const Setting<bool>&) { Add(key, R"({"type": "boolean"})"); }
   void Quantity(std::string_view key, const Setting<Duration>&, const DurationRange& range) {
-    Add(key, OrWord(QuantityOf("a duration", range.min, range.max, DurationUnits()), range.word));
+    Add(key, QuantityOf("a duration", range.min, range.max, DurationUnits()));
   }
   void Quantity(std::string_view key, const Setting<Bytes>&, const SizeRange& range) {
     Add(key, QuantityOf("a size", range.min, range.max, SizeUnits()));
   }
   // Any names: each plugin publishes its own. Nested mappings are dotted names.
   void Options(std::string_view key, const List<Named<OptionValue>>&) { Add(key, R"({"$ref": "#/$defs/options"})"); }
-  void Profiles(std::string_view key, const List<Named<std::vector<Shape>>>&) {
-    const std::string dimension =
-        fmt::format(R"({{"type": "integer", "minimum": 1, "maximum": {}}})", kLargestDimension);
-    const std::string shape =
-        fmt::format(R"({{"type": "array", "items": {}, "maxItems": {}}})", dimension, kMostDimensions);
-    Add(key,
-        fmt::format(R"({{"type": "object", "additionalProperties": {{"type": "array", "items": {}, "minItems": 1}}}})",
-                    shape));
-  }
   void Instruction(std::string_view key) { Add(key, TextOf(TextKind::kName)); }
+  void Unavailable(std::string_view key) { Add(key, R"({"not": {}, "description": "not available in this version"})"); }
 
   template <class E>
   void Choice(std::string_view key, const Setting<E>&) {
     Add(key, WordsOf<E>());
-  }
-  template <class E>
-  void ChoiceList(std::string_view key, const List<Setting<E>>&) {
-    Add(key, ListOf(WordsOf<E>()));
   }
   template <class E>
   void Choices(std::string_view key, const List<Named<E>>&, TextKind names) {
@@ -124,7 +112,7 @@ class SchemaWriter {
   static std::string_view RulesOf(const DelegateConfig&) { return R"(, "required": ["name"])"; }
   static std::string_view RulesOf(const PlacementRule&) {
     return R"(, "oneOf": [{"required": ["to"]}, {"required": ["avoid"]}], "anyOf": [{"required": ["nodes"]}, )"
-           R"({"required": ["ops"]}, {"required": ["domains"]}, {"required": ["regions"]}])";
+           R"({"required": ["ops"]}, {"required": ["domains"]}])";
   }
 
   static std::string TextOf(TextKind kind) {
@@ -145,9 +133,7 @@ class SchemaWriter {
   }
   template <class E>
   static std::string WordsOf() {
-    std::vector<std::string_view> words;
-    for (const Word<E>& word : Words(E{})) words.push_back(word.text);
-    return Enumeration(words);
+    return Enumeration(AvailableWords<E>());
   }
 
   void Add(std::string_view key, std::string_view schema) {

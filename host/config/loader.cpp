@@ -48,7 +48,7 @@ fallback: cpu
 placement: {policy: priority}
 passes: {fold_budget: 16MB}
 cache: {dir: auto, max: 512MB}
-log: {level: info, format: text}
+log: {level: info}
 debug: {check: false}
 )";
 }
@@ -167,7 +167,6 @@ Result<Config> ConfigLoader::Merge() {
   Config config = ReadConfig(merged, LayerKind::kMerged, bases_, last);
   Keep(last);
   if (!problems_.empty()) return Report();
-  for (Problem& warning : UnknownReferences(config)) warnings_.push_back(std::move(warning));
   return config;
 }
 

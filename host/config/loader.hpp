@@ -38,8 +38,8 @@ class ConfigLoader {
   // kConfig with one line per problem, "file:line:column: message"; kResourceExhausted when memory runs out.
   Result<Config> Finish();
 
-  // After Finish. Problems in the order of files and lines; warnings (a rule names a delegate that nobody lists) do not
-  // stand in the way of a Config.
+  // After Finish. Problems in the order of files and lines; warnings (a file of conf.d that is not read) do not stand
+  // in the way of a Config.
   const std::vector<Problem>& problems() const { return problems_; }
   const std::vector<Problem>& warnings() const { return warnings_; }
   // Every file read, in order.

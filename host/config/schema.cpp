@@ -49,8 +49,8 @@ void CheckPlacementRules(const YamlNode& root, Problems& problems) {
   };
   for (const YamlNode& rule : rules->value.items) {
     if (rule.kind != YamlNode::Kind::kMap) continue;
-    if (!says(rule, "nodes") && !says(rule, "ops") && !says(rule, "domains") && !says(rule, "regions"))
-      problems.Add(rule.at, "a rule needs at least one of nodes, ops, domains, regions");
+    if (!says(rule, "nodes") && !says(rule, "ops") && !says(rule, "domains") && rule.Find("regions") == nullptr)
+      problems.Add(rule.at, "a rule needs at least one of nodes, ops, domains");
     if (says(rule, "to") == says(rule, "avoid")) problems.Add(rule.at, "a rule needs exactly one of 'to' and 'avoid'");
   }
 }
@@ -86,14 +86,16 @@ Config ReadConfig(const YamlNode& root, LayerKind kind, const BaseFolders& bases
   return config;
 }
 
-std::vector<Problem> UnknownReferences(const Config& config) {
+std::vector<Problem> UnknownReferences(const Config& config, const std::vector<std::string>& added) {
   std::vector<std::string> names;
   for (const DelegateConfig& delegate : config.delegates) names.push_back(*delegate.name);
+  names.insert(names.end(), added.begin(), added.end());
   names.emplace_back(kCpuName);
   std::vector<Problem> unknown;
   const auto check = [&](const std::string& name, const Origin& at) {
     if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) return;
-    unknown.push_back({at, fmt::format("no delegate called {} is listed{}", Quoted(name), DidYouMean(name, names))});
+    unknown.push_back({at, fmt::format("no delegate is called {}{} (known: {})", Quoted(name), DidYouMean(name, names),
+                                       Escaped(fmt::format("{}", fmt::join(names, ", "))))});
   };
   for (const PlacementRule& rule : config.placement.rules) {
     check(*rule.to, rule.to.origin);

@@ -27,7 +27,8 @@ bool IsOurVersion(const YamlNode& root, Problems& problems);
 
 Config ReadConfig(const YamlNode& root, LayerKind kind, const BaseFolders& bases, Problems& problems);
 
-// References to delegates that nobody lists: perhaps the application adds them, perhaps they are typing errors.
-std::vector<Problem> UnknownReferences(const Config& config);
+// Where a rule or a log level names a delegate that is neither listed, nor the CPU, nor one of `added`, which are the
+// names that the application has added. One that is listed counts even where it is disabled or absent.
+std::vector<Problem> UnknownReferences(const Config& config, const std::vector<std::string>& added);
 
 }  // namespace deputy::host

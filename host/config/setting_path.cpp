@@ -41,14 +41,9 @@ bool StartsWithKeys(const std::vector<std::string>& parts, size_t from, std::spa
 void JoinFreeNames(std::vector<std::string>& parts) {
   constexpr std::array<std::string_view, 2> kLog = {"log", "delegates"};
   constexpr std::array<std::string_view, 1> kOptions = {"options"};
-  constexpr std::array<std::string_view, 1> kShapes = {"shapes"};
-  constexpr std::array<std::string_view, 2> kPrecision = {"precision", "nodes"};
   size_t keep = 0;
   if (StartsWithKeys(parts, 0, kLog)) keep = 2;
-  if (parts[0] == "delegates") {
-    if (StartsWithKeys(parts, 2, kOptions) || StartsWithKeys(parts, 2, kShapes)) keep = 3;
-    if (StartsWithKeys(parts, 2, kPrecision)) keep = 4;
-  }
+  if (parts[0] == "delegates" && StartsWithKeys(parts, 2, kOptions)) keep = 3;
   if (keep == 0 || parts.size() <= keep + 1) return;
   for (size_t i = keep + 1; i < parts.size(); ++i) parts[keep] += "." + parts[i];
   parts.resize(keep + 1);

@@ -54,9 +54,8 @@ class FieldPrinter {
     Value(key, word ? std::string(range.word) : std::to_string(*value), value.origin);
   }
   void Flag(std::string_view key, const Setting<bool>& value) { Value(key, *value ? "true" : "false", value.origin); }
-  void Quantity(std::string_view key, const Setting<Duration>& value, const DurationRange& range) {
-    const bool word = *value == Duration::zero() && !range.word.empty();
-    Value(key, word ? std::string(range.word) : FormatDuration(*value), value.origin);
+  void Quantity(std::string_view key, const Setting<Duration>& value, const DurationRange&) {
+    Value(key, FormatDuration(*value), value.origin);
   }
   void Quantity(std::string_view key, const Setting<Bytes>& value, const SizeRange&) {
     Value(key, FormatSize(*value), value.origin);
@@ -64,22 +63,12 @@ class FieldPrinter {
   void Options(std::string_view key, const List<Named<OptionValue>>& options) {
     Entries(key, options, [](const OptionValue& value) { return value.quoted ? InQuotes(value.text) : value.text; });
   }
-  void Profiles(std::string_view key, const List<Named<std::vector<Shape>>>& profiles) {
-    Entries(key, profiles, [](const std::vector<Shape>& shapes) {
-      std::vector<std::string> texts;
-      for (const Shape& shape : shapes) texts.push_back(fmt::format("[{}]", fmt::join(shape, ", ")));
-      return fmt::format("[{}]", fmt::join(texts, ", "));
-    });
-  }
   void Instruction(std::string_view) {}
+  void Unavailable(std::string_view) {}
 
   template <class E>
   void Choice(std::string_view key, const Setting<E>& value) {
     Value(key, std::string(WordFor(*value)), value.origin);
-  }
-  template <class E>
-  void ChoiceList(std::string_view key, const List<Setting<E>>& list) {
-    Scalars(key, list, [](E value) { return std::string(WordFor(value)); });
   }
   template <class E>
   void Choices(std::string_view key, const List<Named<E>>& map, TextKind) {

@@ -109,6 +109,11 @@ void Context::AddInProcess(InProcessDelegate delegate, const std::string& before
   state_->added.push_back({std::move(delegate), before});
 }
 
+Status Context::Check() const {
+  const bool automatic = !state_->replaced && *state_->config.plugins.auto_use == host::AutoUse::kLast;
+  return automatic ? Status() : host::CheckReferences(*state_, {});
+}
+
 Status Context::Load() {
   if (state_->engine != nullptr) return {};
   DEPUTY_ASSIGN_OR_RETURN(state_->engine, host::OpenEngine(*state_));

@@ -31,6 +31,10 @@ struct Context::State {
 
 namespace deputy::host {
 
+// kConfig where a rule or a log level names a delegate that is neither in the configuration nor added by the
+// application nor in `found`, the ids of plugins that have no entry.
+Status CheckReferences(const Context::State& state, const std::vector<std::string>& found);
+
 // Scans, loads and opens what the state names. What cannot be used is a warning, or an error when it is required.
 Result<std::shared_ptr<Engine>> OpenEngine(const Context::State& state);
 

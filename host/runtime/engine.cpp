@@ -10,6 +10,7 @@
 
 #include "base/log.hpp"
 #include "base/nearest.hpp"
+#include "config/schema.hpp"
 #include "cpu/delegate.hpp"
 #include "partition/helpers.hpp"
 #include "plugin/option_check.hpp"
@@ -37,6 +38,14 @@ std::vector<std::string> Texts(const List<Setting<std::string>>& list) {
   std::vector<std::string> texts;
   for (const Setting<std::string>& item : list) texts.push_back(*item);
   return texts;
+}
+
+// Operators of ONNX itself have no domain in a graph; a rule calls it by its name.
+NodeRule FromConfig(const PlacementRule& rule) {
+  NodeRule made{Texts(rule.nodes), Texts(rule.ops), Texts(rule.domains), *rule.to, Texts(rule.avoid)};
+  for (std::string& domain : made.domains)
+    if (domain == "ai.onnx") domain.clear();
+  return made;
 }
 
 Entry FromConfig(const DelegateConfig& config) {
@@ -74,28 +83,6 @@ Entry FromDeviceInfo(const DeviceInfo& info) {
   return entry;
 }
 
-// What the schema of the YAML knows and this host cannot do yet. Running on as if it were done would be silent.
-Status RefuseUnavailable(const Config& config) {
-  std::string problems;
-  const auto refuse = [&](const Origin& at, const std::string& what) {
-    problems += (problems.empty() ? "" : "\n") + at.ToString() + ": " + what + " is not available in this version";
-  };
-  if (*config.plugins.trust == Trust::kListed) refuse(config.plugins.trust.origin, "'trust: listed'");
-  if (*config.placement.policy != Policy::kPriority)
-    refuse(config.placement.policy.origin, "a placement policy other than 'priority'");
-  for (const PlacementRule& rule : config.placement.rules)
-    if (!rule.regions.empty()) refuse(rule.regions.origin, "placing by region");
-  if (!config.debug.dump.items.empty()) refuse(config.debug.dump.origin, "'debug: dump'");
-  for (const DelegateConfig& delegate : config.delegates) {
-    if (!*delegate.enabled) continue;
-    if (*delegate.isolation == Isolation::kProcess) refuse(delegate.isolation.origin, "'isolation: process'");
-    if (delegate.timeout->count() != 0) refuse(delegate.timeout.origin, "'timeout'");
-    if (*delegate.precision.mode == PrecisionMode::kRequire)
-      refuse(delegate.precision.mode.origin, "'precision: {mode: require}'");
-  }
-  return problems.empty() ? Status() : Status(StatusCode::kConfig, problems);
-}
-
 // By the configuration, or by the environment of a run that is not to be changed otherwise.
 bool IsChecking(const Config& config) {
   const char* wish = std::getenv("DEPUTY_CHECK");
@@ -118,15 +105,14 @@ class EngineBuilder {
 
   Result<std::shared_ptr<Engine>> Run() {
     const Config& config = state_.config;
-    SetLogLevel(*config.log.level);
-    for (const Named<LogLevel>& delegate : config.log.delegates) SetLogLevel(delegate.name, *delegate);
+    ApplyLogLevels(config.log);
     for (const std::string& warning : state_.config_warnings) Log(LogLevel::kWarning, "{}", warning);
-    DEPUTY_RETURN_IF_ERROR(RefuseUnavailable(config));
+    const bool automatic = !state_.replaced && *config.plugins.auto_use == AutoUse::kLast;
+    if (!automatic) DEPUTY_RETURN_IF_ERROR(CheckReferences(state_, {}));
     engine_->pool = std::make_shared<ThreadPool>(static_cast<uint32_t>(*config.cpu.threads));
     for (const Context::State::InProcess& added : state_.added)
       DEPUTY_RETURN_IF_ERROR(registry_.AddInProcess(added.delegate.plugin, added.delegate.keep));
     std::vector<Entry> entries = Entries();
-    const bool automatic = !state_.replaced && *config.plugins.auto_use == AutoUse::kLast;
     // Without an entry that a file could serve there is no reason to look at any.
     if (automatic || std::any_of(entries.begin(), entries.end(),
                                  [&](const Entry& entry) { return registry_.ProviderOf(entry.delegate) == nullptr; })) {
@@ -135,7 +121,10 @@ class EngineBuilder {
       registry_.Scan(options);
       ReportScan();
     }
-    if (automatic) AddUnlisted(entries);
+    if (automatic) {
+      DEPUTY_RETURN_IF_ERROR(CheckReferences(state_, registry_.delegate_ids()));
+      AddUnlisted(entries);
+    }
     for (const Entry& entry : entries) {
       Status status = OpenEntry(entry);
       if (status.ok()) continue;
@@ -159,9 +148,7 @@ class EngineBuilder {
       engine_->cache =
           std::make_unique<BlobCache>(CacheOptions{*std::move(folder), static_cast<uint64_t>(config.cache.max->count)});
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
-    for (const PlacementRule& rule : config.placement.rules)
-      engine_->placement.rules.push_back(
-          {Texts(rule.nodes), Texts(rule.ops), Texts(rule.domains), *rule.to, Texts(rule.avoid)});
+    AddRules(config.placement.rules);
     return engine_;
   }
 
@@ -183,6 +170,20 @@ class EngineBuilder {
       entries.insert(before, std::move(entry));
     }
     return entries;
+  }
+
+  // What a rule sends to a delegate that is disabled, absent or replaced goes where it would go without the rule.
+  void AddRules(const List<PlacementRule>& rules) {
+    for (const PlacementRule& rule : rules) {
+      const bool is_open = std::any_of(engine_->delegates.begin(), engine_->delegates.end(),
+                                       [&](const auto& delegate) { return delegate->name() == *rule.to; });
+      if (rule.to->empty() || is_open) {
+        engine_->placement.rules.push_back(FromConfig(rule));
+      } else {
+        Log(LogLevel::kInfo, "{}: the rule has no effect, because '{}' is not in use", rule.to.origin.ToString(),
+            *rule.to);
+      }
+    }
   }
 
   void AddUnlisted(std::vector<Entry>& entries) const {
@@ -318,6 +319,16 @@ class EngineBuilder {
 };
 
 }  // namespace
+
+Status CheckReferences(const Context::State& state, const std::vector<std::string>& found) {
+  std::vector<std::string> names = found;
+  for (const DeviceInfo& info : state.device_infos) names.push_back(info.name);
+  for (const Context::State::InProcess& added : state.added) names.push_back(added.delegate.id);
+  std::string text;
+  for (const Problem& problem : UnknownReferences(state.config, names))
+    text += (text.empty() ? "" : "\n") + problem.ToString();
+  return text.empty() ? Status() : Status(StatusCode::kConfig, text);
+}
 
 Result<std::shared_ptr<Engine>> OpenEngine(const Context::State& state) { return EngineBuilder(state).Run(); }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/log.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/paths.hpp"
 
@@ -87,6 +88,11 @@ PluginDelegateReport ReportUnprobed(const std::string& id, const Config& config)
 
 }  // namespace
 
+void ApplyLogLevels(const LogConfig& config) {
+  SetLogLevel(*config.level);
+  for (const Named<LogLevel>& delegate : config.delegates) SetLogLevel(delegate.name, *delegate);
+}
+
 ScanOptions MakeScanOptions(const Config& config) {
   ScanOptions options;
   const std::string prefix(kDeputyPrefix);
@@ -120,6 +126,7 @@ std::string RefusalSummary(const std::vector<const PluginEntry*>& refused) {
 }
 
 Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQuery& query) {
+  ApplyLogLevels(state.config.log);
   PluginRegistry registry;
   ScanOptions options = MakeScanOptions(state.config);
   if (!query.probe_all) {

@@ -373,15 +373,6 @@ TEST_F(ApiTest, ARequiredDelegateWithoutPluginIsAnError) {
   EXPECT_EQ(status.where(), "t.yaml:3:11");
 }
 
-TEST_F(ApiTest, WhatThisVersionCannotDoIsSaidNotIgnored) {
-  const Result<Context> context = Context::FromYamlText("t.yaml", "version: 1\nplacement: {policy: cost}\n");
-  ASSERT_TRUE(context.ok()) << context.status().ToString();
-  Model model;
-  const Status status = model.Build(kDigits, *context);
-  EXPECT_EQ(status.code(), StatusCode::kConfig);
-  EXPECT_NE(status.message().find("t.yaml:2:21"), std::string::npos) << status.message();
-}
-
 TEST_F(ApiTest, R1_AnEmptyFileIsNoModel) {
   Model model;
   const Status status = model.Build("", 0, ModelType::kAuto, Context());

@@ -55,11 +55,6 @@ class Checking(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn(WRITTEN, done.stderr)
 
-    def test_dumps_are_refused_and_not_left_out(self):
-        done = self.run_model("--set", "debug.dump=[graph]")
-        self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("'debug: dump' is not available in this version", done.stderr)
-
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

@@ -290,17 +290,27 @@ class TestCases(Cli):
         self.check(run, 1, r"(?m)^pass  good  ", r"(?m)^fail  wrong  .*\[1,2\]", r"(?m)^skip  strange  .*Frobnicate")
         self.assertEqual(run.stdout.splitlines()[-1], "1 passed, 1 failed, 1 skipped")
 
-    def test_SkippedCasesAreNoFailure(self):
+    def test_SkippedCasesAreNoFailureBesideOneThatPasses(self):
+        (self.scratch / "bare").mkdir()
+        run = deputy("test-case", self.scratch / "bare", self.case("good", onnx_bytes.add_model()))
+        self.check(run, 0, "no model.onnx and no model.tflite", "1 passed, 0 failed, 1 skipped\n$")
+        self.assertEqual(run.stderr, "")
+
+    def test_NothingButSkippedCasesIsNoSuccess(self):
         (self.scratch / "bare").mkdir()
         no_input = self.case("no_input", onnx_bytes.add_model(), files=("input_0.pb", "output_0.pb"))
         no_output = self.case("no_output", onnx_bytes.add_model(), files=("input_0.pb", "input_1.pb"))
         run = deputy("test-case", self.scratch / "bare", no_input, no_output)
-        self.check(run, 0, "no model.onnx and no model.tflite", "no test_data_set_0/input_1.pb", "0 passed, 0 failed, 3 skipped\n$")
+        self.check(run, 1, "no test_data_set_0/input_1.pb", "0 passed, 0 failed, 3 skipped\n$")
+        self.assertEqual(run.stderr, "deputy: error: no output was compared: every case was skipped\n")
+        run = deputy("test-case", no_output, "--json")
+        self.check(run, 1)
+        self.assertEqual(json.loads(run.stdout)["skipped"], 1)
 
     def test_DataForAnInitializerIsReportedInsteadOfLeftAside(self):
         case = self.case("surplus", onnx_bytes.add_model())
         self.file("surplus/test_data_set_0/input_2.pb", onnx_bytes.tensor((5, 7, 9, 11, 13, 15), (2, 3)))
-        self.check(deputy("test-case", case), 0, "skip  surplus  there is an input_2.pb, but the model has 2 inputs")
+        self.check(deputy("test-case", case), 1, "skip  surplus  there is an input_2.pb, but the model has 2 inputs")
 
     def test_DamagedModelFails(self):
         self.check(deputy("test-case", self.case("damaged", b"garbage")), 1, "fail  damaged")

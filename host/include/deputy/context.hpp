@@ -68,7 +68,8 @@ class DEPUTY_API Context {
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;
 
-  // `settings` are "path.to.key=value" and win over the file. Errors carry file:line:column, all of them at once.
+  // `settings` are "path.to.key=value" and win over the file. Errors carry file:line:column, all of them at once. An
+  // empty path: the settings over the built-in defaults.
   static Result<Context> FromYaml(const std::string& path, const std::vector<std::string>& settings = {});
   // `name` stands for the file in messages; relative plugin paths are relative to the working directory.
   static Result<Context> FromYamlText(const std::string& name, const std::string& text,
@@ -97,6 +98,9 @@ class DEPUTY_API Context {
     AddInProcess({made.plugin, std::move(made.keep), std::move(made.delegate_id)}, before);
   }
 
+  // Whether every delegate that a rule or a log level names is listed in the configuration or was added in code: what
+  // can be known without looking at plugins, so not for those that `plugins: {auto: last}` finds. Load checks it too.
+  Status Check() const;
   // Finds and opens the delegates now. Idempotent.
   Status Load();
   // Looks at every plugin file without opening a delegate. Plugins that the configuration names, or the query, are run

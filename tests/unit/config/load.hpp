@@ -41,12 +41,11 @@ inline std::vector<std::string> NamesOf(const Config& config) {
   return names;
 }
 
-// Every key there is, with values that are not the defaults.
+// Every key that is available, with values that are not the defaults.
 inline constexpr std::string_view kEverything = R"(version: 1
 plugins:
   paths: [./plugins, $deputy/plugins]     # comment
   trust: any
-  trust_keys: ["key one"]
   auto: last
   probe_timeout: 1.5s
 delegates:
@@ -61,23 +60,18 @@ delegates:
       level: 3
       label: "3"
       misbehave: {stage: run, after_n: 2}
-    precision: {default: fp16, mode: require, nodes: {"head/*": fp32}}
     rules: {allow_ops: [Conv, Relu], deny_ops: [Softmax], nodes: ["backbone/*"], deny_nodes: "x*"}
-    shapes: {input: [[1, 3, 224, 224], [4, 3, 224, 224]], scalar: [[]]}
     min_nodes: 2
     min_flops: 1000000
-    isolation: process
-    timeout: 500ms
-    on_failure: fail
   - name: onednn
     options: {threads: 2}
 cpu: {threads: 2}
 fallback: none
-placement: {policy: cost, rules: [{nodes: "*/nms*", to: cpu}, {ops: [Gemm], domains: ai.onnx, regions: r, avoid: npu0}]}
+placement: {policy: priority, rules: [{nodes: "*/nms*", to: cpu}, {ops: [Gemm], domains: ai.onnx, avoid: npu0}]}
 passes: {fold_batch_norm: false, merge_duplicates: false, fold_budget: 2GB}
 cache: {dir: ./cache, max: 512MiB}
-log: {level: warning, format: json, delegates: {npu0: debug}}
-debug: {check: true, dump: [graph, plan]}
+log: {level: warning, delegates: {npu0: debug}}
+debug: {check: true}
 )";
 
 }  // namespace deputy::host::testing

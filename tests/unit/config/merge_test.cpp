@@ -49,11 +49,11 @@ TEST(MergeTest, BuiltInDefaultIsAFileThatLoads) { EXPECT_EQ(Good(DefaultConfigTe
 
 // Seed row 65.
 TEST(MergeTest, LaterLayerGoesOverKeyByKey) {
-  const Config config = Merged({"log: {level: debug, format: json}\n", "log: {level: error}\n"});
+  const Config config = Merged({"log: {level: debug, delegates: {cpu: off}}\n", "log: {level: error}\n"});
   EXPECT_EQ(*config.log.level, LogLevel::kError);
   EXPECT_EQ(config.log.level.origin.ToString(), "1.yaml:2:14");
-  EXPECT_EQ(*config.log.format, LogFormat::kJson);
-  EXPECT_EQ(config.log.format.origin.ToString(), "0.yaml:2:29");
+  ASSERT_EQ(config.log.delegates.size(), 1u);
+  EXPECT_EQ(config.log.delegates[0].origin().ToString(), "0.yaml:2:38");
 }
 
 TEST(MergeTest, ListsAreReplacedWhole) {

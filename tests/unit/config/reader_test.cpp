@@ -91,7 +91,7 @@ TEST(ReaderTest, R57_TextOver256KibIsRefused) {
 }
 
 TEST(ReaderTest, R57_TooManyValuesAreRefused) {
-  std::string text = "version: 1\ndebug: {dump: [";
+  std::string text = "version: 1\nplugins: {paths: [";
   for (int i = 0; i < 20001; ++i) text += "x,";
   EXPECT_TRUE(Contains(ProblemsOf(text + "]}\n"), ": there are more than 20000 values")) << text.size();
 }
@@ -118,8 +118,8 @@ TEST(ReaderTest, R61_NulIsRefused) {
 }
 
 TEST(ReaderTest, R61_EscapedNulIsRefused) {
-  EXPECT_EQ(ProblemsOf("version: 1\nplugins: {trust_keys: [\"a\\0b\"]}\n"),
-            "t.yaml:2:24: a NUL character (\"\\0\") is not accepted");
+  EXPECT_EQ(ProblemsOf("version: 1\nplugins: {paths: [\"a\\0b\"]}\n"),
+            "t.yaml:2:19: a NUL character (\"\\0\") is not accepted");
 }
 
 TEST(ReaderTest, R61_ByteOrderMarkIsRefused) {
@@ -188,8 +188,8 @@ TEST(ReaderTest, DirectivesAreRefused) {
 TEST(ReaderTest, UnterminatedQuoteIsReportedWhereItBegins) {
   EXPECT_EQ(ProblemsOf("version: 1\nfallback: \"cpu\ncpu: {threads: 1}\n"), "t.yaml:2:11: this quote is never closed");
   EXPECT_EQ(ProblemsOf("version: 1\nfallback: 'cpu"), "t.yaml:2:11: this quote is never closed");
-  EXPECT_EQ(ProblemsOf("version: 1\nplugins: {trust_keys: [it's, \"it's\", 'it''s', \"x]}\n"),
-            "t.yaml:2:47: this quote is never closed");
+  EXPECT_EQ(ProblemsOf("version: 1\nplugins: {paths: [it's, \"it's\", 'it''s', \"x]}\n"),
+            "t.yaml:2:42: this quote is never closed");
   EXPECT_EQ(ProblemsOf("'version: 1\n"), "t.yaml:1:1: this quote is never closed");
 }
 
@@ -224,8 +224,8 @@ TEST(ReaderTest, MissingValueIsReportedAtItsKey) {
 }
 
 TEST(ReaderTest, ColumnsCountCharactersNotBytes) {
-  EXPECT_EQ(ProblemsOf("version: 1\nplugins: {trust_keys: [\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"], auto: x}\n"),
-            "t.yaml:2:38: 'auto' must be one of off, last, not 'x'");
+  EXPECT_EQ(ProblemsOf("version: 1\nplugins: {paths: [\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"], auto: x}\n"),
+            "t.yaml:2:33: 'auto' must be one of off, last, not 'x'");
 }
 
 TEST(ReaderTest, QuotedTextInMessagesIsEscapedAndCut) {

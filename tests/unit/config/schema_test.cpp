@@ -17,23 +17,18 @@ TEST(SchemaTest, EveryKeyIsRead) {
   const Config config = Good(kEverything);
   EXPECT_EQ(*config.version, 1);
   EXPECT_EQ(*config.plugins.trust, Trust::kAny);
-  ASSERT_EQ(config.plugins.trust_keys.size(), 1u);
-  EXPECT_EQ(*config.plugins.trust_keys[0], "key one");
   EXPECT_EQ(*config.plugins.auto_use, AutoUse::kLast);
   EXPECT_EQ(config.plugins.probe_timeout->count(), 1500000);
   EXPECT_EQ(*config.cpu.threads, 2);
   EXPECT_EQ(*config.fallback, Fallback::kNobody);
-  EXPECT_EQ(*config.placement.policy, Policy::kCost);
+  EXPECT_EQ(*config.placement.policy, Policy::kPriority);
   EXPECT_EQ(*config.cache.dir, "/base/cache");
   EXPECT_EQ(config.cache.max->count, 536870912);
   EXPECT_EQ(*config.log.level, LogLevel::kWarning);
-  EXPECT_EQ(*config.log.format, LogFormat::kJson);
   ASSERT_EQ(config.log.delegates.size(), 1u);
   EXPECT_EQ(config.log.delegates[0].name, "npu0");
   EXPECT_EQ(*config.log.delegates[0], LogLevel::kDebug);
   EXPECT_TRUE(*config.debug.check);
-  ASSERT_EQ(config.debug.dump.size(), 2u);
-  EXPECT_EQ(*config.debug.dump[1], DumpKind::kPlan);
 }
 
 TEST(SchemaTest, EveryKeyOfADelegateIsRead) {
@@ -45,25 +40,13 @@ TEST(SchemaTest, EveryKeyOfADelegateIsRead) {
   EXPECT_EQ(*npu.device, "1");
   EXPECT_FALSE(*npu.enabled);
   EXPECT_TRUE(*npu.required);
-  EXPECT_EQ(*npu.precision.fallback, Precision::kFp16);
-  EXPECT_EQ(*npu.precision.mode, PrecisionMode::kRequire);
-  ASSERT_EQ(npu.precision.nodes.size(), 1u);
-  EXPECT_EQ(npu.precision.nodes[0].name, "head/*");
-  EXPECT_EQ(*npu.precision.nodes[0], Precision::kFp32);
   ASSERT_EQ(npu.rules.allow_ops.size(), 2u);
   EXPECT_EQ(*npu.rules.allow_ops[1], "Relu");
   EXPECT_EQ(*npu.rules.deny_ops[0], "Softmax");
   EXPECT_EQ(*npu.rules.nodes[0], "backbone/*");
   EXPECT_EQ(*npu.rules.deny_nodes[0], "x*");
-  ASSERT_EQ(npu.shapes.size(), 2u);
-  EXPECT_EQ(npu.shapes[0].name, "input");
-  EXPECT_EQ(*npu.shapes[0], (std::vector<Shape>{{1, 3, 224, 224}, {4, 3, 224, 224}}));
-  EXPECT_EQ(*npu.shapes[1], (std::vector<Shape>{{}}));
   EXPECT_EQ(*npu.min_nodes, 2);
   EXPECT_EQ(*npu.min_flops, 1000000);
-  EXPECT_EQ(*npu.isolation, Isolation::kProcess);
-  EXPECT_EQ(npu.timeout->count(), 500000);
-  EXPECT_EQ(*npu.on_failure, OnFailure::kFail);
 }
 
 TEST(SchemaTest, DelegateHasItsDefaults) {
@@ -74,11 +57,8 @@ TEST(SchemaTest, DelegateHasItsDefaults) {
   EXPECT_EQ(*npu.device, "0");
   EXPECT_TRUE(*npu.enabled);
   EXPECT_FALSE(*npu.required);
-  EXPECT_EQ(*npu.precision.fallback, Precision::kModel);
   EXPECT_EQ(*npu.min_nodes, 1);
-  EXPECT_EQ(*npu.isolation, Isolation::kAuto);
-  EXPECT_EQ(*npu.timeout, Duration::zero());
-  EXPECT_EQ(*npu.on_failure, OnFailure::kNext);
+  EXPECT_EQ(*npu.min_flops, 0);
 }
 
 // Seed row 24.
@@ -87,10 +67,9 @@ TEST(SchemaTest, PlacementRulesAreRead) {
   ASSERT_EQ(config.placement.rules.size(), 2u);
   EXPECT_EQ(*config.placement.rules[0].nodes[0], "*/nms*");
   EXPECT_EQ(*config.placement.rules[0].to, "cpu");
-  EXPECT_EQ(config.placement.rules[0].to.origin.ToString(), "t.yaml:32:57");
+  EXPECT_EQ(config.placement.rules[0].to.origin.ToString(), "t.yaml:26:61");
   EXPECT_EQ(*config.placement.rules[1].ops[0], "Gemm");
   EXPECT_EQ(*config.placement.rules[1].domains[0], "ai.onnx");
-  EXPECT_EQ(*config.placement.rules[1].regions[0], "r");
   EXPECT_EQ(*config.placement.rules[1].avoid[0], "npu0");
 }
 
@@ -100,13 +79,13 @@ TEST(SchemaTest, R65_OptionsKeepTextQuotesOrderAndPlace) {
   ASSERT_EQ(options.size(), 6u);
   EXPECT_EQ(options[0].name, "frequency");
   EXPECT_EQ(options[0]->text, "high");
-  EXPECT_EQ(options[0].origin().ToString(), "t.yaml:15:18");
+  EXPECT_EQ(options[0].origin().ToString(), "t.yaml:14:18");
   EXPECT_EQ(options[1]->text, "800MHz");
   EXPECT_EQ(*options[2], (OptionValue{"3", false}));
   EXPECT_EQ(*options[3], (OptionValue{"3", true}));
   EXPECT_EQ(options[4].name, "misbehave.stage");
   EXPECT_EQ(options[5].name, "misbehave.after_n");
-  EXPECT_EQ(options[5].origin().ToString(), "t.yaml:19:40");
+  EXPECT_EQ(options[5].origin().ToString(), "t.yaml:18:40");
 }
 
 TEST(SchemaTest, R58_YesAndOnStayTextInOptions) {
@@ -152,13 +131,13 @@ TEST(SchemaTest, UnknownPassIsRefusedWithTheNearestMatch) {
 }
 
 TEST(SchemaTest, R52_UnknownKeyWithoutAMatchListsWhatIsAccepted) {
-  EXPECT_EQ(ProblemsOf("version: 1\ndebug: {zebra: 1}\n"),
-            "t.yaml:2:9: unknown key 'zebra' (accepted here: check, dump)");
+  EXPECT_EQ(ProblemsOf("version: 1\ndebug: {zebra: 1}\n"), "t.yaml:2:9: unknown key 'zebra' (accepted here: check)");
 }
 
 TEST(SchemaTest, R52_UnknownKeyOfADelegateIsRefused) {
-  EXPECT_TRUE(Contains(ProblemsOf("version: 1\ndelegates:\n  - name: a\n    timout: 1s\n"),
-                       "t.yaml:4:5: unknown key 'timout'; did you mean 'timeout'? (accepted here: name, before, "));
+  EXPECT_EQ(ProblemsOf("version: 1\ndelegates:\n  - name: a\n    min_node: 1\n"),
+            "t.yaml:4:5: unknown key 'min_node'; did you mean 'min_nodes'? (accepted here: name, before, delegate, "
+            "device, enabled, required, options, rules, min_nodes, min_flops)");
 }
 
 TEST(SchemaTest, AllProblemsAreReportedAtOnceInTheOrderOfLines) {
@@ -168,7 +147,7 @@ TEST(SchemaTest, AllProblemsAreReportedAtOnceInTheOrderOfLines) {
                        "fallback: gpu\n"
                        "cpu: {}\n"
                        "cache: {max: 512}\n"),
-            "t.yaml:2:18: 'trust' must be one of listed, probe, any, not 'prob'; did you mean 'probe'?\n"
+            "t.yaml:2:18: 'trust' must be one of probe, any, not 'prob'; did you mean 'probe'?\n"
             "t.yaml:3:16: 'threads' must be auto or a whole number from 1 to 1024, not 'many': that is no number\n"
             "t.yaml:4:11: 'fallback' must be one of cpu, none, not 'gpu'; did you mean 'cpu'?\n"
             "t.yaml:5:1: key 'cpu' is here twice, first in line 3\n"
@@ -247,10 +226,8 @@ TEST(SchemaTest, WrongKindsOfValuesAreRefused) {
             "t.yaml:2:13: 'delegates' must be a list of mappings, not 'npu0'");
   EXPECT_EQ(ProblemsOf("version: 1\nplugins: {paths: {a: b}}\n"),
             "t.yaml:2:18: 'paths' must be a list of texts, not a mapping");
-  EXPECT_EQ(ProblemsOf("version: 1\nplugins: {trust_keys: [[a]]}\n"),
-            "t.yaml:2:24: 'trust_keys' must be text, not a list");
-  EXPECT_EQ(ProblemsOf("version: 1\ndebug: {dump: [graf]}\n"),
-            "t.yaml:2:16: 'dump' must be one of graph, placement, plan, tensors, not 'graf'; did you mean 'graph'?");
+  EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: a, rules: {nodes: [[a]]}}]\n"),
+            "t.yaml:2:39: 'nodes' must be text, not a list");
 }
 
 TEST(SchemaTest, OptionsAreSingleValues) {
@@ -267,22 +244,6 @@ TEST(SchemaTest, OptionsAreSingleValues) {
 TEST(SchemaTest, OptionWrittenFlatAndNestedIsRefused) {
   EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: a, options: {x.y: 1, x: {y: 2}}}]\n"),
             "t.yaml:2:45: option 'x.y' is here twice, first at t.yaml:2:33");
-}
-
-TEST(SchemaTest, ShapesAreListsOfPositiveNumbers) {
-  const auto problem = [](const std::string& shapes) {
-    return ProblemsOf("version: 1\ndelegates: [{name: a, shapes: {x: " + shapes + "}}]\n");
-  };
-  constexpr const char* kDims = " 'x' must be made of whole numbers from 1 to 2147483647, not ";
-  constexpr const char* kList = " 'x' must be a list of shapes, such as [[1, 3, 224, 224]], not ";
-  EXPECT_EQ(problem("[[1, 0]]"), "t.yaml:2:40:" + std::string(kDims) + "'0'");
-  EXPECT_EQ(problem("[[a]]"), "t.yaml:2:37:" + std::string(kDims) + "'a': that is no number");
-  EXPECT_EQ(problem("[[\"1\"]]"), "t.yaml:2:37:" + std::string(kDims) + "'1' in quotes");
-  EXPECT_EQ(problem("[[2147483648]]"), "t.yaml:2:37:" + std::string(kDims) + "'2147483648'");
-  EXPECT_EQ(problem("[]"), "t.yaml:2:35:" + std::string(kList) + "an empty list");
-  EXPECT_EQ(problem("[1, 3]"), "t.yaml:2:36:" + std::string(kList) +
-                                   "'1': a shape is a list of at most 16 dimensions\n" + "t.yaml:2:39:" + kList +
-                                   "'3': a shape is a list of at most 16 dimensions");
 }
 
 TEST(SchemaTest, DelegateWithoutNameIsRefused) {
@@ -315,23 +276,34 @@ TEST(SchemaTest, TwoDelegatesMayShareOnePlugin) {
 
 TEST(SchemaTest, PlacementRuleNeedsASelectorAndOneTarget) {
   EXPECT_EQ(ProblemsOf("version: 1\nplacement: {rules: [{to: cpu}, {nodes: x}, {ops: y, to: cpu, avoid: z}]}\n"),
-            "t.yaml:2:21: a rule needs at least one of nodes, ops, domains, regions\n"
+            "t.yaml:2:21: a rule needs at least one of nodes, ops, domains\n"
             "t.yaml:2:32: a rule needs exactly one of 'to' and 'avoid'\n"
             "t.yaml:2:44: a rule needs exactly one of 'to' and 'avoid'");
 }
 
-TEST(SchemaTest, R64_ReferenceToAnUnlistedDelegateIsAWarning) {
-  ConfigLoader loader;
-  loader.AddText("t.yaml",
-                 "version: 1\n"
-                 "delegates: [{name: npu0}]\n"
-                 "placement: {rules: [{nodes: x, to: npu1}, {nodes: y, avoid: [cpu, gpu]}]}\n"
-                 "log: {delegates: {npu: debug}}\n");
-  ASSERT_TRUE(loader.Finish().ok());
-  ASSERT_EQ(loader.warnings().size(), 3u);
-  EXPECT_EQ(loader.warnings()[0].ToString(), "t.yaml:3:36: no delegate called 'npu1' is listed; did you mean 'npu0'?");
-  EXPECT_EQ(loader.warnings()[1].ToString(), "t.yaml:3:67: no delegate called 'gpu' is listed; did you mean 'cpu'?");
-  EXPECT_EQ(loader.warnings()[2].ToString(), "t.yaml:4:24: no delegate called 'npu' is listed; did you mean 'npu0'?");
+TEST(SchemaTest, R64_ReferenceToNoDelegateIsFoundWithTheNearestName) {
+  const Config config = Good(
+      "version: 1\n"
+      "delegates: [{name: npu0}]\n"
+      "placement: {rules: [{nodes: x, to: npu1}, {nodes: y, avoid: [cpu, gpu]}]}\n"
+      "log: {delegates: {npu: debug}}\n");
+  const std::vector<Problem> unknown = UnknownReferences(config, {"mine"});
+  ASSERT_EQ(unknown.size(), 3u);
+  EXPECT_EQ(unknown[0].ToString(),
+            "t.yaml:3:36: no delegate is called 'npu1'; did you mean 'npu0'? (known: npu0, mine, cpu)");
+  EXPECT_EQ(unknown[1].ToString(),
+            "t.yaml:3:67: no delegate is called 'gpu'; did you mean 'cpu'? (known: npu0, mine, cpu)");
+  EXPECT_EQ(unknown[2].ToString(),
+            "t.yaml:4:24: no delegate is called 'npu'; did you mean 'npu0'? (known: npu0, mine, cpu)");
+  EXPECT_TRUE(UnknownReferences(config, {"npu1", "gpu", "npu"}).empty());
+}
+
+TEST(SchemaTest, ADisabledDelegateMayBeReferredTo) {
+  EXPECT_TRUE(UnknownReferences(Good("version: 1\n"
+                                     "delegates: [{name: npu0, enabled: false}]\n"
+                                     "placement: {rules: [{nodes: x, to: npu0}, {nodes: y, avoid: cpu}]}\n"),
+                                {})
+                  .empty());
 }
 
 TEST(SchemaTest, NoDelegatesMeansTheCpuAlone) {
@@ -339,11 +311,7 @@ TEST(SchemaTest, NoDelegatesMeansTheCpuAlone) {
   EXPECT_TRUE(Good("version: 1\n").delegates.empty());
 }
 
-TEST(SchemaTest, WordsStandForZero) {
-  const Config config = Good("version: 1\ncpu: {threads: auto}\ndelegates: [{name: a, timeout: none}]\n");
-  EXPECT_EQ(*config.cpu.threads, 0);
-  EXPECT_EQ(*config.delegates[0].timeout, Duration::zero());
-}
+TEST(SchemaTest, WordsStandForZero) { EXPECT_EQ(*Good("version: 1\ncpu: {threads: auto}\n").cpu.threads, 0); }
 
 }  // namespace
 }  // namespace deputy::host

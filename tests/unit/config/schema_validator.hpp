@@ -72,6 +72,7 @@ class SchemaValidator {
     if (keyword == "enum") return std::find(wanted.begin(), wanted.end(), value) != wanted.end();
     if (keyword == "anyOf") return CountAccepting(wanted, value) > 0;
     if (keyword == "oneOf") return CountAccepting(wanted, value) == 1;
+    if (keyword == "not") return !Accepts(wanted, value);
     if (keyword == "pattern")
       return !value.is_string() || std::regex_search(value.get<std::string>(), std::regex(wanted.get<std::string>()));
     if (keyword == "minLength") return !value.is_string() || value.get<std::string>().size() >= wanted;

@@ -29,14 +29,8 @@ TEST(ShowTest, EveryValueHasItsOrigin) {
             "    required: false  # default\n"
             "    options:\n"
             "      frequency: high  # t.yaml:4\n"
-            "    precision:\n"
-            "      default: model  # default\n"
-            "      mode: allow  # default\n"
             "    min_nodes: 1  # default\n"
             "    min_flops: 0  # default\n"
-            "    isolation: auto  # default\n"
-            "    timeout: none  # default\n"
-            "    on_failure: next  # default\n"
             "cpu:\n"
             "  threads: 2  # --set cpu.threads\n"
             "fallback: cpu  # default\n"
@@ -57,7 +51,6 @@ TEST(ShowTest, EveryValueHasItsOrigin) {
             "  max: 512MB  # default\n"
             "log:\n"
             "  level: info  # default\n"
-            "  format: text  # default\n"
             "debug:\n"
             "  check: false  # default\n");
 }
@@ -75,8 +68,9 @@ TEST(ShowTest, EverythingReadsBackAsTheSame) {
 TEST(ShowTest, AwkwardTextReadsBackAsTheSame) {
   const Config config = Good(
       "version: 1\n"
-      "plugins: {trust_keys: [\"\\e\\x7f\\x85 \\\" \\\\ \\n\\t\", \"~\", null_, \"null\", '- x', \"a: b #c\", "
-      "\xc3\xa9]}\n"
+      "placement: {rules: [{ops: x, avoid: a, nodes: [\"\\e\\x7f\\x85 \\\" \\\\ \\n\\t\", \"~\", null_, \"null\", '- "
+      "x', \"a: b #c\", "
+      "\xc3\xa9]}]}\n"
       "delegates:\n"
       "  - name: a\n"
       "    options:\n"
@@ -88,8 +82,7 @@ TEST(ShowTest, AwkwardTextReadsBackAsTheSame) {
       "        two\n"
       "        lines\n"
       "      empty: ''\n"
-      "      number: \"5\"\n"
-      "    precision: {nodes: {\"*: #\\\"\": fp16, ~x: fp32, \"null\": int8}}\n",
+      "      number: \"5\"\n",
       {"delegates.a.options.set=*x: y #z", "delegates.a.options.flow=\"x\\ty\""});
   EXPECT_EQ(Good(ShowConfig(config)), config) << ShowConfig(config);
 }

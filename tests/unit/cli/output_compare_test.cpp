@@ -1,4 +1,4 @@
-#include "cli/case_tolerance.hpp"
+#include "cli/output_compare.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,43 +12,43 @@ PlacementReport Nodes(size_t count, const char* op_type) {
   return placement;
 }
 
-TEST(CaseTolerance, OneOperatorIsNoNetwork) {
-  const CaseModel model = CaseModelOf(Nodes(1, "Conv"));
+TEST(OutputCompare, OneOperatorIsNoNetwork) {
+  const ModelTraits model = TraitsOf(Nodes(1, "Conv"));
   EXPECT_FALSE(model.network);
   EXPECT_EQ(ToleranceFor({}, DType::kFloat32, model).atol_scale, 1e-6);
   EXPECT_EQ(ToleranceFor({}, DType::kInt32, model).atol_scale, 0);
 }
 
-TEST(CaseTolerance, RoundingAddsUpInANetwork) {
-  const CaseModel model = CaseModelOf(Nodes(11, "Conv"));
+TEST(OutputCompare, RoundingAddsUpInANetwork) {
+  const ModelTraits model = TraitsOf(Nodes(11, "Conv"));
   EXPECT_TRUE(model.network);
   EXPECT_FALSE(model.quantized);
   EXPECT_EQ(ToleranceFor({}, DType::kFloat32, model).atol_scale, 1e-5);
   EXPECT_EQ(ToleranceFor({}, DType::kInt64, model).atol_scale, 0);
 }
 
-TEST(CaseTolerance, ANodeThatDrawsNumbersIsNamed) {
+TEST(OutputCompare, ANodeThatDrawsNumbersIsNamed) {
   PlacementReport placement = Nodes(2, "Add");
-  EXPECT_EQ(CaseModelOf(placement).drawing, "");
+  EXPECT_EQ(TraitsOf(placement).drawing, "");
   placement.nodes[1].name = "noise";
   placement.nodes[1].op_type = "RandomNormalLike";
-  EXPECT_EQ(CaseModelOf(placement).drawing, "noise (RandomNormalLike)");
+  EXPECT_EQ(TraitsOf(placement).drawing, "noise (RandomNormalLike)");
 }
 
-TEST(CaseTolerance, HalvesAreCoarser) {
+TEST(OutputCompare, HalvesAreCoarser) {
   EXPECT_EQ(ToleranceFor({}, DType::kFloat16, {}).rtol, 1e-2);
   EXPECT_EQ(ToleranceFor({}, DType::kFloat32, {}).rtol, 1e-3);
 }
 
-TEST(CaseTolerance, QuantizedModelsMayBeAStepOff) {
-  const CaseModel model = CaseModelOf(Nodes(1, "QuantizeLinear"));
+TEST(OutputCompare, QuantizedModelsMayBeAStepOff) {
+  const ModelTraits model = TraitsOf(Nodes(1, "QuantizeLinear"));
   EXPECT_TRUE(model.quantized);
   EXPECT_EQ(ToleranceFor({}, DType::kInt8, model).step, 1);
   EXPECT_EQ(ToleranceFor({}, DType::kInt8, model).outliers, 1e-2);
   EXPECT_EQ(ToleranceFor({}, DType::kInt32, model).step, 0);
 }
 
-TEST(CaseTolerance, FlagsGoFirst) {
+TEST(OutputCompare, FlagsGoFirst) {
   const Tolerance tolerance = ToleranceFor({0.5, 0.25, 0.125, 0.0625}, DType::kFloat16, {true, true, ""});
   EXPECT_EQ(tolerance.rtol, 0.5);
   EXPECT_EQ(tolerance.atol, 0.25);

@@ -1,0 +1,46 @@
+#include "cli/standard_streams.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <string>
+
+#include "cli/exit_code.hpp"
+
+namespace deputy::cli {
+namespace {
+
+// Zero if everything has been written, otherwise the reason; EIO where an earlier call failed and its reason is gone.
+int LostOutput() {
+  std::cout.flush();
+  errno = 0;
+  if (std::fflush(stdout) != 0) return errno != 0 ? errno : EIO;
+  if (std::ferror(stdout) != 0 || std::cout.fail()) return EIO;
+  // Some file systems report a lack of space only when a file is closed. stdout itself stays open: plugins may still
+  // print while they are torn down.
+  const int copy = dup(STDOUT_FILENO);
+  return copy >= 0 && close(copy) != 0 ? errno : 0;
+}
+
+}  // namespace
+
+void OpenStandardStreams() {
+  const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
+    if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
+    // The lowest free number, which is this one.
+    if (open("/dev/null", modes[descriptor]) != descriptor) return;
+  }
+}
+
+int FinishOutput(int exit_status) {
+  const int lost = LostOutput();
+  if (lost == 0 || exit_status >= kUsage) return exit_status;
+  return FailRun("the output could not be written: " + std::string(std::strerror(lost)));
+}
+
+}  // namespace deputy::cli

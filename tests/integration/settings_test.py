@@ -1,0 +1,479 @@
+#!/usr/bin/env python3
+"""Every key of the configuration has an effect, or is refused by name: the list of keys is that of the program, as
+`deputy config schema` prints it, and each key names the test that shows what it does.
+
+  settings_test.py --deputy build/release/bin/deputy --fixtures build/release/fixtures/plugins [unittest's arguments]
+"""
+
+import argparse
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import onnx_bytes
+
+ARGS = None
+SHOWN = {}  # key: the test that shows its effect
+
+NOT_AVAILABLE = "is not available in this version"
+
+
+def shows(*keys):
+    def note(test):
+        for key in keys:
+            assert key not in SHOWN, key
+            SHOWN[key] = test.__name__
+        return test
+
+    return note
+
+
+class Settings(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = Path(scratch.name)
+
+    def environment(self):
+        return {**os.environ, "LC_ALL": "C.UTF-8", "NO_COLOR": "1", "XDG_CACHE_HOME": str(self.scratch / "cache")}
+
+    def deputy(self, *arguments, status=0):
+        done = subprocess.run([ARGS.deputy, *map(str, arguments)], capture_output=True, text=True,
+                              env=self.environment(), timeout=300)  # fmt: skip
+        if status is not None:
+            self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def config(self, body, head="version: 1\nplugins: {paths: [$deputy/plugins]}\n"):
+        path = self.scratch / "c.yaml"
+        path.write_text(head + body)
+        return path
+
+    def fixture(self, name):
+        """A folder with one plugin in it."""
+        folder = self.scratch / f"with_{name}"
+        folder.mkdir(exist_ok=True)
+        shutil.copy(Path(ARGS.fixtures) / f"{name}.so", folder)
+        return folder
+
+    def model(self, nodes=None, initializers=(), shape=(2, 3)):
+        """From x to y; a Relu and a Tanh unless the nodes are given."""
+        path = self.scratch / "m.onnx"
+        x, y = (onnx_bytes.value_info(name, shape) for name in "xy")
+        nodes = nodes or [onnx_bytes.node("Relu", ["x"], ["m"], "body/first"),
+                          onnx_bytes.node("Tanh", ["m"], ["y"], "head/second")]  # fmt: skip
+        path.write_bytes(onnx_bytes.model(nodes, [x], [y], initializers=initializers))
+        return path
+
+    def report(self, config, *arguments, model=None):
+        done = self.deputy("partition", model or self.model(), "--config", config, "--json", *arguments)
+        return json.loads(done.stdout)
+
+    def placed(self, body, *arguments, model=None):
+        """Node to delegate."""
+        nodes = self.report(self.config(body), *arguments, model=model)["nodes"]
+        return {node["name"]: node["delegate"] for node in nodes}
+
+    def operators(self, setting, nodes, initializers=(), shape=(2, 3)):
+        """What is left of the nodes under a setting, by operator."""
+        report = self.report(self.config(""), "--set", setting, model=self.model(nodes, initializers, shape))
+        return [node["op_type"] for node in report["nodes"]]
+
+
+NPU = "delegates: [{name: npu0, delegate: sim_npu}]\n"
+BOTH_ON_NPU = {"body/first": "npu0", "head/second": "npu0"}
+FIRST_ON_NPU = {"body/first": "npu0", "head/second": "cpu"}
+BOTH_ON_CPU = {"body/first": "cpu", "head/second": "cpu"}
+
+
+def keys_of(schema, prefix=""):
+    """(path, its schema) of every key, mappings and lists of mappings gone into."""
+    for key, value in schema["properties"].items():
+        inner = value.get("items", value)
+        if "properties" in inner:
+            yield from keys_of(inner, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+class Walk(Settings):
+    def keys(self):
+        empty = self.config("", head="version: 1\nplugins: {paths: [.]}\n")
+        return dict(keys_of(json.loads(self.deputy("config", "schema", "--config", empty).stdout)))
+
+    def test_EveryAvailableKeyNamesTheTestOfItsEffect(self):
+        available = {path for path, schema in self.keys().items() if "not" not in schema}
+        self.assertEqual(available - set(SHOWN), set(), "keys without a test that shows their effect")
+        self.assertEqual(set(SHOWN) - available, set(), "tests of keys that are not in the list")
+        for key, test in SHOWN.items():
+            self.assertTrue(callable(getattr(Effects, test, None)), f"{key}: {test}")
+
+    def test_EveryOtherKeyIsRefusedByNameByEveryCommand(self):
+        refused = [path for path, schema in self.keys().items() if "not" in schema]
+        self.assertIn("delegates.on_failure", refused)
+        model = self.model()
+        for path in refused:
+            with self.subTest(path):
+                *groups, key = path.split(".")
+                inside = f"{key}: 1"
+                if groups[0] == "delegates":
+                    text = "delegates: [{name: a, " + inside + "}]\n"
+                    setting = f"delegates.a.{key}=1"
+                elif groups == ["placement", "rules"]:
+                    text = "placement: {rules: [{ops: x, to: cpu, " + inside + "}]}\n"
+                    setting = "placement.rules=[{ops: x, to: cpu, " + inside + "}]"
+                else:
+                    text = f"{groups[0]}: {{{inside}}}\n"
+                    setting = f"{path}=1"
+                config = self.config(text, head="version: 1\n")
+                message = f"'{key}' {NOT_AVAILABLE}"
+                for command in (["config", "check", config], ["config", "show", "--config", config],
+                                ["run", model, "--config", config], ["bench", model, "--config", config],
+                                ["partition", model, "--config", config], ["plugins", "--config", config],
+                                ["convert", model, "-o", self.scratch / "m.dpm", "--config", config]):  # fmt: skip
+                    error = self.deputy(*command, status=2).stderr
+                    self.assertRegex(error, rf"(?m)^deputy: error: {config}:2:\d+: {message}$")
+                config = self.config("delegates: [{name: a}]\n")
+                error = self.deputy("config", "show", "--config", config, "--set", setting, status=2).stderr
+                self.assertIn(f": {message}", error)
+
+
+class Effects(Settings):
+    @shows("version")
+    def test_AnotherVersionIsRefused(self):
+        config = self.config("", head="version: 2\n")
+        self.assertIn("version", self.deputy("config", "check", config, status=2).stderr)
+
+    def listing(self, folder, *arguments, more=""):
+        config = self.config(more, head=f"version: 1\nplugins: {{paths: [{folder}]}}\n")
+        return json.loads(self.deputy("plugins", "--json", "--config", config, *arguments).stdout)
+
+    @shows("plugins.paths")
+    def test_PluginsAreLookedForInThePaths(self):
+        folder = self.fixture("writes_inputs")
+        listing = self.listing(folder)
+        self.assertEqual(listing["folders"], [str(folder)])
+        self.assertEqual([Path(plugin["file"]).name for plugin in listing["plugins"]], ["writes_inputs.so"])
+
+    @shows("plugins.trust")
+    def test_TrustDecidesWhetherAPluginIsProbed(self):
+        folder, entry = self.fixture("writes_inputs"), "delegates: [{name: writes_inputs}]\n"
+        rules = [self.listing(folder, "--set", f"plugins.trust={word}", more=entry)["plugins"][0]["rule"]
+                 for word in ("probe", "any")]  # fmt: skip
+        self.assertEqual(rules, ["probed", "manifest"])
+        error = self.deputy("plugins", "--set", "plugins.trust=listed", status=2).stderr
+        self.assertIn(f"'trust: listed' {NOT_AVAILABLE}", error)
+
+    @shows("plugins.auto")
+    def test_AutoTakesPluginsWithoutAnEntryLast(self):
+        for word, found in (("off", False), ("last", True)):
+            report = self.report(self.config(""), "--set", f"plugins.auto={word}")
+            self.assertIs("sim_npu" in [delegate["name"] for delegate in report["delegates"]], found)
+
+    @shows("plugins.probe_timeout")
+    def test_ProbeTimeoutEndsAProbeThatHangs(self):
+        listing = self.listing(self.fixture("hang_in_init"), "--set", "plugins.probe_timeout=120ms",
+                               more="delegates: [{name: hang_in_init}]\n")  # fmt: skip
+        self.assertIn("120 ms", listing["plugins"][0]["reason"])
+
+    @shows("delegates.name", "delegates.delegate")
+    def test_AnEntryIsCalledByItsNameAndServedByItsDelegate(self):
+        (npu, _) = self.report(self.config(NPU))["delegates"]
+        self.assertEqual((npu["name"], npu["id"]), ("npu0", "sim_npu"))
+
+    @shows("delegates.before")
+    def test_BeforeMovesAnEntry(self):
+        body = "delegates: [{name: a, delegate: sim_npu}, {name: b, delegate: sim_npu}]\n"
+        self.assertEqual(set(self.placed(body).values()), {"a"})
+        self.assertEqual(set(self.placed(body, "--set", "delegates.b.before=a").values()), {"b"})
+
+    @shows("delegates.device")
+    def test_DeviceChoosesTheDevice(self):
+        listing = json.loads(self.deputy("plugins", "--json", "--config", self.config(NPU)).stdout)
+        (devices,) = [delegate["devices"] for plugin in listing["plugins"] for delegate in plugin["delegates"]
+                      if delegate["id"] == "sim_npu"]  # fmt: skip
+        for device in devices:
+            for name in (device["number"], device["name"]):
+                report = self.report(self.config(NPU), "--set", f"delegates.npu0.device={name}")
+                self.assertEqual(report["delegates"][0]["device"]["device"], device["name"])
+        self.deputy("run", self.model(), "--config", self.config(NPU), "--set", "delegates.npu0.device=99", status=2)
+
+    @shows("delegates.enabled")
+    def test_ADisabledEntryIsLeftOut(self):
+        self.assertEqual(self.placed(NPU), BOTH_ON_NPU)
+        self.assertEqual(self.placed(NPU, "--set", "delegates.npu0.enabled=false"), BOTH_ON_CPU)
+
+    @shows("delegates.required")
+    def test_ARequiredDelegateThatIsAbsentIsAnError(self):
+        config = self.config("delegates: [{name: absent}]\n")
+        self.deputy("run", self.model(), "--config", config)
+        self.deputy("run", self.model(), "--config", config, "--set", "delegates.absent.required=true", status=4)
+
+    @shows("delegates.options")
+    def test_OptionsReachTheDelegate(self):
+        for frequency, level in (("low", 1), ("extreme", 4)):
+            report = self.report(self.config(NPU), "--set", f"delegates.npu0.options.frequency={frequency}")
+            self.assertEqual(report["delegates"][0]["device"]["level_requested"], level)
+
+    @shows("delegates.rules.allow_ops", "delegates.rules.deny_ops", "delegates.rules.nodes", "delegates.rules.deny_nodes")
+    def test_RulesOfADelegateLimitItsNodes(self):
+        for rule in ("allow_ops=Relu", "deny_ops=[Tanh]", "nodes=body/*", "deny_nodes=head/*"):
+            self.assertEqual(self.placed(NPU, "--set", f"delegates.npu0.rules.{rule}"), FIRST_ON_NPU, rule)
+
+    @shows("delegates.min_nodes")
+    def test_MinNodesLeavesSmallPartitions(self):
+        self.assertEqual(self.placed(NPU, "--set", "delegates.npu0.min_nodes=2"), BOTH_ON_NPU)
+        self.assertEqual(self.placed(NPU, "--set", "delegates.npu0.min_nodes=3"), BOTH_ON_CPU)
+
+    @shows("delegates.min_flops")
+    def test_MinFlopsLeavesPartitionsWithLittleWork(self):
+        weights = onnx_bytes.tensor([0.5] * 9, (3, 3), "w")
+        model = self.model([onnx_bytes.node("MatMul", ["x", "w"], ["y"], "product")], [weights])
+        for flops, delegate in ((36, "npu0"), (38, "cpu")):  # 2 x 3 x 3 multiply-adds, which count twice
+            setting = f"delegates.npu0.min_flops={flops}"
+            self.assertEqual(self.placed(NPU, "--set", setting, model=model), {"product": delegate})
+
+    def threads_of_a_run(self, count):
+        """Threads of the process while it runs a model on the CPU, beside those that one thread needs."""
+        config = self.config("", head="version: 1\nplugins: {paths: [.]}\n")
+        command = [ARGS.deputy, "run", self.model(), "--config", config, "--repeat", "1000000", "--set",
+                   f"cpu.threads={count}"]  # fmt: skip
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              env=self.environment()) as process:  # fmt: skip
+            # The line of placement is printed when everything is there.
+            line = process.stderr.readline()
+            threads = len(os.listdir(f"/proc/{process.pid}/task"))
+            process.kill()
+        self.assertIn("cpu", line)
+        return threads
+
+    @shows("cpu.threads")
+    def test_ThreadsOfTheCpu(self):
+        one = self.threads_of_a_run(1)
+        self.assertEqual(self.threads_of_a_run(3), one + 2)
+        self.assertEqual(self.threads_of_a_run(6), one + 5)
+
+    @shows("fallback")
+    def test_WithoutFallbackANodeThatOnlyTheCpuTakesIsAnError(self):
+        config = self.config(NPU)
+        deny = ["--set", "delegates.npu0.rules.deny_ops=Tanh"]
+        self.deputy("run", self.model(), "--config", config, *deny, "--set", "fallback=cpu")
+        error = self.deputy("run", self.model(), "--config", config, *deny, "--set", "fallback=none", status=3).stderr
+        self.assertIn("head/second", error)
+
+    @shows("placement.policy")
+    def test_PriorityIsTheOnePolicy(self):
+        self.assertEqual(self.placed(NPU, "--set", "placement.policy=priority"), BOTH_ON_NPU)
+        for word in ("cost", "measured"):
+            error = self.deputy("config", "check", "--set", f"placement.policy={word}", status=2).stderr
+            self.assertIn(f"'policy: {word}' {NOT_AVAILABLE}", error)
+
+    @shows("placement.rules.nodes", "placement.rules.ops", "placement.rules.domains", "placement.rules.to",
+           "placement.rules.avoid")  # fmt: skip
+    def test_RulesOverAllDelegates(self):
+        for rule, expected in {
+            "nodes: head/*, to: cpu": FIRST_ON_NPU,
+            "ops: Tanh, to: cpu": FIRST_ON_NPU,
+            "ops: [Tanh], avoid: npu0": FIRST_ON_NPU,
+            "domains: ai.onnx, to: cpu": BOTH_ON_CPU,
+            "domains: com.microsoft, to: cpu": BOTH_ON_NPU,
+            "domains: ai.onnx, nodes: head/*, avoid: [npu0]": FIRST_ON_NPU,
+            "ops: Relu, to: npu0": BOTH_ON_NPU,
+        }.items():
+            with self.subTest(rule):
+                self.assertEqual(self.placed(NPU, "--set", f"placement.rules=[{{{rule}}}]"), expected)
+
+    @shows("passes.fold_constants")
+    def test_FoldConstants(self):
+        nodes = [onnx_bytes.node("Tanh", ["c"], ["t"]), onnx_bytes.node("Add", ["x", "t"], ["y"])]
+        constant = [onnx_bytes.tensor([1, 2, 3], (3,), "c")]
+        self.assertEqual(self.operators("passes.fold_constants=true", nodes, constant), ["Add"])
+        self.assertEqual(self.operators("passes.fold_constants=false", nodes, constant), ["Tanh", "Add"])
+
+    @shows("passes.fold_budget")
+    def test_FoldBudget(self):
+        shape = onnx_bytes.integer_tensor(7, struct.pack("<2q", 2, 3), (2,), "s")
+        nodes = [onnx_bytes.node("Expand", ["c", "s"], ["t"]), onnx_bytes.node("Add", ["x", "t"], ["y"])]
+        constants = [onnx_bytes.tensor([1], (1,), "c"), shape]
+        self.assertEqual(self.operators("passes.fold_budget=1MB", nodes, constants), ["Add"])
+        self.assertEqual(self.operators("passes.fold_budget=0B", nodes, constants), ["Expand", "Add"])
+
+    @shows("passes.fold_shapes")
+    def test_FoldShapes(self):
+        nodes = [onnx_bytes.node("Shape", ["x"], ["s"]), onnx_bytes.node("Reshape", ["x", "s"], ["r"]),
+                 onnx_bytes.node("Tanh", ["r"], ["y"])]  # fmt: skip
+        both = ["--set", "passes.drop_identities=false"]
+        model = self.model(nodes)
+        for word, expected in (("true", False), ("false", True)):
+            report = self.report(self.config(""), "--set", f"passes.fold_shapes={word}", *both, model=model)
+            self.assertIs("Shape" in [node["op_type"] for node in report["nodes"]], expected)
+
+    @shows("passes.drop_identities")
+    def test_DropIdentities(self):
+        nodes = [onnx_bytes.node("Identity", ["x"], ["i"]), onnx_bytes.node("Tanh", ["i"], ["y"])]
+        self.assertEqual(self.operators("passes.drop_identities=true", nodes), ["Tanh"])
+        self.assertEqual(self.operators("passes.drop_identities=false", nodes), ["Identity", "Tanh"])
+
+    @shows("passes.merge_duplicates")
+    def test_MergeDuplicates(self):
+        nodes = [onnx_bytes.node("Tanh", ["x"], ["a"]), onnx_bytes.node("Tanh", ["x"], ["b"]),
+                 onnx_bytes.node("Add", ["a", "b"], ["y"])]  # fmt: skip
+        self.assertEqual(self.operators("passes.merge_duplicates=true", nodes), ["Tanh", "Add"])
+        self.assertEqual(self.operators("passes.merge_duplicates=false", nodes), ["Tanh", "Tanh", "Add"])
+
+    @shows("passes.cancel_transposes")
+    def test_CancelTransposes(self):
+        nodes = [onnx_bytes.node("Transpose", ["x"], ["a"]), onnx_bytes.node("Relu", ["a"], ["b"]),
+                 onnx_bytes.node("Transpose", ["b"], ["y"])]  # fmt: skip
+        for word, count in (("true", 0), ("false", 2)):
+            self.assertEqual(self.operators(f"passes.cancel_transposes={word}", nodes).count("Transpose"), count)
+
+    @shows("passes.fold_batch_norm")
+    def test_FoldBatchNorm(self):
+        nodes = [onnx_bytes.node("Conv", ["x", "w"], ["c"]),
+                 onnx_bytes.node("BatchNormalization", ["c", "s", "b", "m", "v"], ["y"])]  # fmt: skip
+        constants = [onnx_bytes.tensor([0.5] * 4, (2, 2, 1, 1), "w")]
+        constants += [onnx_bytes.tensor([0.5, 2], (2,), name) for name in "sbmv"]
+        shape = (1, 2, 4, 4)
+        self.assertEqual(self.operators("passes.fold_batch_norm=true", nodes, constants, shape), ["Conv"])
+        self.assertEqual(self.operators("passes.fold_batch_norm=false", nodes, constants, shape),
+                         ["Conv", "BatchNormalization"])  # fmt: skip
+
+    @shows("passes.drop_unused")
+    def test_DropUnused(self):
+        nodes = [onnx_bytes.node("Tanh", ["x"], ["y"]), onnx_bytes.node("Relu", ["x"], ["unused"])]
+        self.assertEqual(self.operators("passes.drop_unused=true", nodes), ["Tanh"])
+        self.assertEqual(sorted(self.operators("passes.drop_unused=false", nodes)), ["Relu", "Tanh"])
+
+    @shows("cache.dir")
+    def test_CacheDirIsWhereCompiledPartitionsAreKept(self):
+        config = self.config(NPU)
+        for word, folder in (("auto", self.scratch / "cache/deputy"), (self.scratch / "mine", self.scratch / "mine")):
+            self.report(config, "--set", f"cache.dir={word}")
+            self.assertEqual(len(list(folder.glob("*.blob"))), 1)
+            shutil.rmtree(folder)
+            self.report(config, "--set", "cache.dir=off")
+            self.assertFalse(folder.exists())
+
+    @shows("cache.max")
+    def test_CacheMaxBoundsTheCache(self):
+        size = 768  # 2.4 MB of weights
+        weights = onnx_bytes.tensor([0.5] * size * size, (size, size), "w")
+        model = self.model([onnx_bytes.node("MatMul", ["x", "w"], ["y"])], [weights], (2, size))
+        for most, kept in (("1MB", 0), ("512MB", 1)):
+            folder = self.scratch / most
+            self.report(self.config(NPU), "--set", f"cache.dir={folder}", "--set", f"cache.max={most}", model=model)
+            self.assertEqual(len(list(folder.glob("*.blob"))), kept, most)
+
+    @shows("log.level")
+    def test_LogLevelDecidesWhatIsSaid(self):
+        config = self.config("delegates: [{name: absent}]\n")
+        said = {level: self.deputy("run", self.model(), "--config", config, "--set", f"log.level={level}").stderr
+                for level in ("debug", "info", "warning", "error", "off")}  # fmt: skip
+        self.assertEqual([level for level, text in said.items() if "2 nodes" in text], ["debug", "info"])
+        self.assertEqual([level for level, text in said.items() if "warning: " in text], ["debug", "info", "warning"])
+
+    def test_LogLevelHoldsForListingsToo(self):
+        folder = self.fixture("prints_a_lot")
+        config = self.config("delegates: [{name: prints_a_lot}]\n", f"version: 1\nplugins: {{paths: [{folder}]}}\n")
+        printed = [self.deputy("plugins", "--config", config, "--set", f"log.level={level}").stderr != ""
+                   for level in ("debug", "info")]  # fmt: skip
+        self.assertEqual(printed, [True, False])
+
+    @shows("log.delegates")
+    def test_LogLevelOfOneDelegate(self):
+        folder = self.fixture("no_executable")
+        config = self.config("delegates: [{name: no_executable}]\n",
+                             f"version: 1\nplugins: {{paths: [{folder}]}}\n")  # fmt: skip
+        model = self.model([onnx_bytes.node("Relu", ["x"], ["y"])])
+        for settings, heard in ((["log.level=warning"], True), (["log.delegates.no_executable=off"], False),
+                                (["log.level=off", "log.delegates.no_executable=debug"], True)):  # fmt: skip
+            done = self.deputy("run", model, "--config", config, *(f"--set={setting}" for setting in settings))
+            self.assertIs("no_executable: plugin no_executable" in done.stderr, heard, done.stderr)
+            self.assertIs("refused partition" in done.stderr, "log.level=off" not in settings, done.stderr)
+
+    @shows("debug.check")
+    def test_CheckHoldsPluginsAgainstTheirContract(self):
+        folder = self.fixture("writes_inputs")
+        config = self.config("delegates: [{name: writes_inputs}]\n",
+                             f"version: 1\nplugins: {{paths: [{folder}]}}\n")  # fmt: skip
+        model = self.model([onnx_bytes.node("Relu", ["x"], ["y"])])
+        self.deputy("run", model, "--config", config, "--set", "debug.check=false")
+        done = self.deputy("run", model, "--config", config, "--set", "debug.check=true", status=None)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("it was written to", done.stderr)
+
+
+class References(Settings):
+    def test_ARuleThatNamesNoDelegateIsRefusedByEveryCommand(self):
+        model = self.model()
+        for rule, name in (("to: npu1", "npu1"), ("avoid: [cpu, npu1]", "npu1")):
+            config = self.config(NPU + "placement: {rules: [{ops: Tanh, " + rule + "}]}\n")
+            for command in (["config", "check", config], ["config", "show", "--config", config],
+                            ["run", model, "--config", config], ["partition", model, "--config", config],
+                            ["bench", model, "--config", config], ["test-case", self.scratch, "--config", config],
+                            ["plugins", "--config", config]):  # fmt: skip
+                error = self.deputy(*command, status=2).stderr
+                self.assertRegex(error, rf"(?m)^deputy: error: {config}:4:\d+: no delegate is called '{name}'; "
+                                        r"did you mean 'npu0'\? \(known: npu0, cpu\)$")  # fmt: skip
+
+    def test_SettingsAreHeldToTheSame(self):
+        error = self.deputy("config", "show", "--set", "placement.rules=[{ops: Tanh, to: gpu}]", status=2).stderr
+        self.assertIn("--set placement.rules: no delegate is called 'gpu'; did you mean 'cpu'?", error)
+        error = self.deputy("config", "show", "--set", "log.delegates.npu=debug", status=2).stderr
+        self.assertIn("no delegate is called 'npu'", error)
+
+    def test_ADelegateOfADropInMayBeNamed(self):
+        (self.scratch / "conf.d").mkdir()
+        (self.scratch / "conf.d/npu.yaml").write_text("version: 1\n" + NPU)
+        rule = "placement: {rules: [{ops: Tanh, to: cpu}, {ops: Relu, to: npu0}]}\n"
+        self.assertEqual(self.placed(rule), FIRST_ON_NPU)
+
+    def test_ADelegateOfASettingMayBeNamed(self):
+        rule = "placement: {rules: [{ops: Tanh, to: cpu}, {ops: Relu, to: npu0}]}\n"
+        self.assertEqual(self.placed(rule, "--set", "delegates.npu0.delegate=sim_npu"), FIRST_ON_NPU)
+
+    def test_ADelegateThatAutoFindsMayBeNamed(self):
+        config = self.config("placement: {rules: [{ops: Tanh, avoid: sim_npu}]}\n")
+        self.deputy("run", self.model(), "--config", config, status=2)
+        report = self.report(config, "--set", "plugins.auto=last")
+        self.assertEqual(report["nodes"][1]["op_type"], "Tanh")
+        self.assertNotEqual(report["nodes"][1]["delegate"], "sim_npu")
+        wrong = self.config("placement: {rules: [{ops: Tanh, avoid: sim_npo}]}\n")
+        error = self.deputy("run", self.model(), "--config", wrong, "--set", "plugins.auto=last", status=2).stderr
+        self.assertIn("did you mean 'sim_npu'?", error)
+
+    def test_ARuleToAListedDelegateThatIsAbsentOrDisabledHasNoEffect(self):
+        for entry in ("{name: npu0, delegate: absent}", "{name: npu0, delegate: sim_npu, enabled: false}"):
+            config = self.config(f"delegates: [{entry}]\nplacement: {{rules: [{{ops: Tanh, to: npu0}}]}}\n")
+            done = self.deputy("run", self.model(), "--config", config)
+            self.assertRegex(done.stderr, r"c\.yaml:4:\d+: the rule has no effect, because 'npu0' is not in use")
+
+
+class EmptyValues(Settings):
+    def test_AnEmptyValueIsAUsageError(self):
+        model = self.model()
+        for arguments in (["--config", ""], ["--config="], ["--set", ""], ["--output-dir", ""], ["--trace", ""],
+                          ["--trace="], ["--shape", ""]):  # fmt: skip
+            with self.subTest(arguments):
+                error = self.deputy("run", model, *arguments, status=2).stderr
+                self.assertIn(f"{arguments[0].rstrip('=')}: must not be empty", error)
+        for command in (["config", "check", ""], ["config", "check", "--config", ""], ["config", "show", "--config", ""],
+                        ["run", ""], ["test-case", ""], ["digits", "--images", ""], ["convert", model, "-o", ""],
+                        ["plugins", "--config", ""], ["inspect", ""]):  # fmt: skip
+            with self.subTest(command):
+                self.assertIn("must not be empty", self.deputy(*command, status=2).stderr)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--deputy", required=True)
+    parser.add_argument("--fixtures", required=True)
+    ARGS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest])
