@@ -117,7 +117,10 @@ class CpuContext final : public ExecutionContext {
     }
     if (!executable_.planned_ && !executable_.kernel_->allocates_outputs())
       DEPUTY_RETURN_IF_ERROR(AllocateOutputs(*args.allocator));
-    return executable_.kernel_->Run({inputs_, outputs_, *executable_.pool_, *args.scratch, args.allocator});
+    const StopScope scope(args.stop);
+    Status status = executable_.kernel_->Run({inputs_, outputs_, *executable_.pool_, *args.scratch, args.allocator});
+    // What was left out makes everything else that the kernel says void.
+    return scope.stopped() ? args.stop->Check() : status;
   }
 
  private:

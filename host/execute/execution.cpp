@@ -198,12 +198,11 @@ void Execution::Bind(ValueId value, const deputy_tensor& tensor) {
 
 Status Execution::Run(const Stop& stop, std::span<uint64_t> step_ns) {
   uint64_t before = step_ns.empty() ? 0 : NowNs();
+  bool is_first = true;
   for (BoundStep& step : steps_) {
-    Status status = stop.Check();
-    if (status.ok())
-      status = step.context != nullptr
-                   ? step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, stop.deadline_ns})
-                   : RunRegions(step, stop);
+    Status status = is_first ? stop.Check() : Status();
+    is_first = false;
+    if (status.ok()) status = RunStep(step, stop);
     if (!step_ns.empty()) {
       const uint64_t after = NowNs();
       step_ns[step.index] = after - before;
@@ -216,6 +215,18 @@ Status Execution::Run(const Stop& stop, std::span<uint64_t> step_ns) {
     return std::move(status).At("partition '" + partition.name + "'");
   }
   return {};
+}
+
+// A step that ran to its end may have ended too late.
+Status Execution::RunStep(BoundStep& step, const Stop& stop) {
+  if (step.context == nullptr) {
+    DEPUTY_RETURN_IF_ERROR(RunRegions(step, stop));
+    return stop.Check();
+  }
+  DEPUTY_RETURN_IF_ERROR(
+      step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, stop.deadline_ns, &stop}));
+  if (!stop.Due()) return {};
+  return stop.ReasonAfter(plan_->delegate_names[plan_->placement.partitions[step.step->partition].delegate]);
 }
 
 void Execution::SetProfiling(bool on) {
