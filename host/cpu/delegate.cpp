@@ -120,7 +120,8 @@ class CpuContext final : public ExecutionContext {
     const StopScope scope(args.stop);
     Status status = executable_.kernel_->Run({inputs_, outputs_, *executable_.pool_, *args.scratch, args.allocator});
     // What was left out makes everything else that the kernel says void.
-    return scope.stopped() ? args.stop->Check() : status;
+    if (scope.stopped()) return args.stop->Check();
+    return status;
   }
 
  private:

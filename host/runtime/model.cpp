@@ -127,6 +127,8 @@ Result<PlacementReport> Model::Placement() const {
 Result<PlacementReport> Model::Placement(const std::vector<Shape>& shapes) const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Plan> plan, state_->PlanFor(shapes));
+  // Delegates are asked for their options, which they answer one caller at a time.
+  const std::lock_guard lock(state_->engine->load_mutex);
   return host::MakeReport(*plan, *state_->engine);
 }
 

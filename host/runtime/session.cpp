@@ -289,6 +289,7 @@ const RunStatistics& Session::statistics() const {
 Result<PlacementReport> Session::Placement() const {
   if (state_ == nullptr || state_->execution == nullptr)
     return Error(StatusCode::kFailedPrecondition, "no shapes yet: call Predict or Resize first");
+  const std::lock_guard lock(state_->model->engine->load_mutex);
   return host::MakeReport(state_->execution->plan(), *state_->model->engine);
 }
 

@@ -1,6 +1,9 @@
 // The caller's tensors: which outputs are written in place, which are copied, and which may not share memory.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "deputy/deputy.hpp"
 
 namespace deputy {

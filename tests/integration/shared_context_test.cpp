@@ -71,6 +71,7 @@ TEST(SharedContext, ThreadsThatBuildFromOneConstContextOpenItsDelegatesOnce) {
     const Status status = models[t].Build(DEPUTY_TEST_DIGITS, context);
     EXPECT_TRUE(status.ok()) << status.ToString();
     if (status.ok()) answers[t] = Answers(models[t]);
+    EXPECT_TRUE(models[t].Placement({{2, 1, 28, 28}}).ok());
     EXPECT_FALSE(context.ShowConfig().empty());
     EXPECT_EQ(context.ConfiguredDelegates().size(), 1u);
   });
@@ -104,6 +105,8 @@ TEST(SharedContext, ContextsWithLevelsOfTheirOwnAreOpenedAtOnce) {
 
 // What the sink refers to may be destroyed as soon as SetLogSink has returned.
 TEST(LogSink, ASinkThatWasReplacedIsNotRunningAnyMore) {
+  const auto quiet = [](LogLevel, std::string_view, std::string_view) {};
+  SetLogSink(quiet);
   std::atomic<bool> done{false};
   std::thread logging([&] {
     const Context context;
@@ -122,9 +125,8 @@ TEST(LogSink, ASinkThatWasReplacedIsNotRunningAnyMore) {
       text->append(message);
     });
     while (!called) std::this_thread::yield();
-    SetLogSink(nullptr);
+    SetLogSink(quiet);
     text.reset();
-    SetLogSink([](LogLevel, std::string_view, std::string_view) {});
   }
   done = true;
   logging.join();

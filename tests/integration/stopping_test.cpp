@@ -51,6 +51,8 @@ class ActingDelegate final : public sdk::PartitionDelegate {
     }
     Act act;
   };
+
+  const Act act_;
 };
 
 class StoppingTest : public testing::Test {
