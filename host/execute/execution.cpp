@@ -184,6 +184,7 @@ Status Execution::Prepare() {
 }
 
 void Execution::Bind(ValueId value, void* data) {
+  if (tensors_[value].data == data) return;  // and so are those of its sharers
   ValueId id = value;
   do {
     tensors_[id].data = data;
@@ -192,7 +193,9 @@ void Execution::Bind(ValueId value, void* data) {
 }
 
 void Execution::Bind(ValueId value, const deputy_tensor& tensor) {
+  void* const before = tensors_[value].data;
   tensors_[value] = tensor;
+  tensors_[value].data = before;
   Bind(value, tensor.data);
 }
 

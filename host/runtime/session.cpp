@@ -19,6 +19,7 @@ using host::Execution;
 
 struct Session::State {
   std::shared_ptr<Model::State> model;
+  std::vector<DType> input_types;  // kUndefined for what is no tensor
   std::vector<Shape> shapes;
   std::unique_ptr<Execution> execution;
   std::vector<Tensor> staging;  // aligned copies of misaligned inputs
@@ -120,7 +121,7 @@ Status Session::State::Prepare(std::vector<Shape> wanted) {
 bool Session::State::SameShapes(const std::vector<Tensor>& inputs) const {
   if (execution == nullptr) return false;
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].shape() != shapes[i]) return false;
+    if (!host::SameDims(inputs[i].shape(), shapes[i])) return false;
   return true;
 }
 
@@ -128,7 +129,7 @@ Status Session::State::BindInputs(const std::vector<Tensor>& inputs, const std::
   const host::Graph& graph = *execution->plan().graph;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor* input = &inputs[i];
-    if (!graph.values[graph.inputs[i]].type.is_tensor()) {
+    if (input_types[i] == DType::kUndefined) {
       execution->Bind(graph.inputs[i], const_cast<ModelValue*>(&(*values)[i]));
       continue;
     }
@@ -159,6 +160,7 @@ Status Session::State::CheckInputs(const std::vector<Tensor>& inputs, const std:
     return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", inputs.size(), graph.inputs.size())
         .At(model->name);
   for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].empty() && inputs[i].dtype() == input_types[i]) continue;
     const host::Value& input = graph.values[graph.inputs[i]];
     if (!input.type.is_tensor()) {
       Status status = CheckValue(graph, input.type, (*values)[i]);
@@ -297,6 +299,8 @@ Result<Session> Model::CreateSession() const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
   auto session = std::make_unique<Session::State>();
   session->model = state_;
+  for (const TensorInfo& input : state_->inputs)
+    session->input_types.push_back(input.kind == ValueKind::kTensor ? input.dtype : DType::kUndefined);
   if (state_->has_static_inputs()) DEPUTY_RETURN_IF_ERROR(session->Prepare(state_->static_shapes()));
   return Session(std::move(session));
 }

@@ -41,14 +41,20 @@ Status DescribeOverlap(const Plan& plan, std::span<const size_t> bound, std::spa
 }  // namespace
 
 bool Misaligned(const Tensor& tensor) {
-  return reinterpret_cast<uintptr_t>(tensor.data()) % std::max<size_t>(1, SizeOf(tensor.dtype())) != 0;
+  const auto address = reinterpret_cast<uintptr_t>(tensor.data());
+  if (address % 16 == 0) return false;  // no element is larger
+  return address % std::max<size_t>(1, SizeOf(tensor.dtype())) != 0;
+}
+
+bool SameDims(std::span<const int64_t> a, std::span<const int64_t> b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[i] != b[i]) return false;
+  return true;
 }
 
 Status MakeFit(Tensor& tensor, DType dtype, std::span<const int64_t> dims) {
-  const Shape& shape = tensor.shape();
-  if (!tensor.empty() && tensor.dtype() == dtype && !Misaligned(tensor) &&
-      std::equal(dims.begin(), dims.end(), shape.begin(), shape.end()))
-    return {};
+  if (!tensor.empty() && tensor.dtype() == dtype && SameDims(tensor.shape(), dims) && !Misaligned(tensor)) return {};
   DEPUTY_ASSIGN_OR_RETURN(tensor, Tensor::Allocate(dtype, Shape(dims.begin(), dims.end())));
   return {};
 }
@@ -56,11 +62,20 @@ Status MakeFit(Tensor& tensor, DType dtype, std::span<const int64_t> dims) {
 void DisjointBuffers::Add(const Tensor& tensor, bool written) {
   if (tensor.byte_size() == 0) return;
   const auto begin = reinterpret_cast<uintptr_t>(tensor.data());
-  ranges_.push_back({begin, begin + tensor.byte_size(), written});
+  const Range range{begin, begin + tensor.byte_size(), written};
+  if (same_ != kOthers) {
+    if (same_ < disjoint_.size() && disjoint_[same_] == range) {
+      ++same_;
+      return;
+    }
+    ranges_.assign(disjoint_.begin(), disjoint_.begin() + static_cast<ptrdiff_t>(same_));
+    same_ = kOthers;
+  }
+  ranges_.push_back(range);
 }
 
 bool DisjointBuffers::Disjoint() {
-  if (ranges_ == disjoint_) return true;
+  if (same_ != kOthers) return true;  // all of them, or some of those
   sorted_ = ranges_;
   std::sort(sorted_.begin(), sorted_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
   // What is read may overlap what is read.
@@ -83,25 +98,31 @@ void OutputBinding::Prepare(const Plan& plan) {
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     const ValueId id = graph.outputs[i];
     const bool is_bound = plan.slots[id].home == Slot::Home::kBound && !taken[id];
-    (is_bound ? bound_ : copied_).push_back(i);
+    if (is_bound)
+      bound_.push_back({i, id, plan.slots[id].dtype, plan.slots[id].dims});
+    else
+      copied_.push_back(i);
     taken[id] = true;
   }
 }
 
 Status OutputBinding::Bind(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, Execution& execution) {
   const Plan& plan = execution.plan();
-  const Graph& graph = *plan.graph;
-  outputs.resize(graph.outputs.size());
+  outputs.resize(plan.graph->outputs.size());
   before_.Clear();
-  for (const size_t i : bound_) {
-    const Slot& slot = plan.slots[graph.outputs[i]];
-    if (Status status = MakeFit(outputs[i], slot.dtype, slot.dims); !status.ok())
-      return std::move(status).At("output '" + Printable(NameOfOutput(plan, i)) + "'");
-    before_.AddWritten(outputs[i]);
+  for (const Bound& bound : bound_) {
+    Tensor& output = outputs[bound.output];
+    if (Status status = MakeFit(output, bound.dtype, bound.dims); !status.ok())
+      return std::move(status).At("output '" + Printable(NameOfOutput(plan, bound.output)) + "'");
+    before_.AddWritten(output);
   }
   for (const Tensor& input : inputs) before_.AddRead(input);
-  if (!before_.Disjoint()) return DescribeOverlap(plan, bound_, inputs, outputs);
-  for (const size_t i : bound_) execution.Bind(graph.outputs[i], outputs[i].mutable_data());
+  if (!before_.Disjoint()) {
+    std::vector<size_t> positions;
+    for (const Bound& bound : bound_) positions.push_back(bound.output);
+    return DescribeOverlap(plan, positions, inputs, outputs);
+  }
+  for (const Bound& bound : bound_) execution.Bind(bound.value, outputs[bound.output].mutable_data());
   return {};
 }
 
@@ -116,7 +137,7 @@ Status OutputBinding::Copy(std::span<const Tensor> inputs, std::vector<Tensor>& 
     DEPUTY_RETURN_IF_ERROR(MakeFit(outputs[i], static_cast<DType>(result(i).dtype), {result(i).dims, result(i).rank}));
     after_.AddWritten(outputs[i]);
   }
-  for (const size_t i : bound_) after_.AddWritten(outputs[i]);
+  for (const Bound& bound : bound_) after_.AddWritten(outputs[bound.output]);
   for (const Tensor& input : inputs) after_.AddRead(input);
   const bool disjoint = after_.Disjoint();
   for (const size_t i : copied_) {

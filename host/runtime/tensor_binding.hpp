@@ -14,6 +14,8 @@ namespace deputy::host {
 // The first element is not where its dtype wants it.
 bool Misaligned(const Tensor& tensor);
 
+bool SameDims(std::span<const int64_t> a, std::span<const int64_t> b);
+
 // Leaves a tensor that fits as it is, otherwise replaces it by a new one.
 Status MakeFit(Tensor& tensor, DType dtype, std::span<const int64_t> dims);
 
@@ -21,7 +23,7 @@ Status MakeFit(Tensor& tensor, DType dtype, std::span<const int64_t> dims);
 // it found disjoint: a caller that keeps its tensors pays for a comparison per buffer. Allocates only while it grows.
 class DisjointBuffers {
  public:
-  void Clear() { ranges_.clear(); }
+  void Clear() { same_ = 0; }
   void AddRead(const Tensor& tensor) { Add(tensor, false); }
   void AddWritten(const Tensor& tensor) { Add(tensor, true); }
   // Since the last Clear.
@@ -35,10 +37,13 @@ class DisjointBuffers {
     bool operator==(const Range&) const = default;
   };
 
+  static constexpr size_t kOthers = SIZE_MAX;
+
   void Add(const Tensor& tensor, bool written);
 
   std::vector<Range> ranges_, sorted_;
   std::vector<Range> disjoint_;  // the last ones found to be
+  size_t same_ = 0;              // so many are those of `disjoint_`, and `ranges_` is not used; or kOthers
 };
 
 // The outputs of one plan.
@@ -53,7 +58,15 @@ class OutputBinding {
   Status Copy(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, const Execution& execution);
 
  private:
-  std::vector<size_t> bound_, copied_;  // positions among the outputs
+  struct Bound {
+    size_t output = 0;  // position among the outputs
+    ValueId value = kNone;
+    DType dtype = DType::kUndefined;
+    std::span<const int64_t> dims;  // of the plan
+  };
+
+  std::vector<Bound> bound_;
+  std::vector<size_t> copied_;  // positions among the outputs
   DisjointBuffers before_, after_;
 };
 
