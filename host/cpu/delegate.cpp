@@ -117,11 +117,7 @@ class CpuContext final : public ExecutionContext {
     }
     if (!executable_.planned_ && !executable_.kernel_->allocates_outputs())
       DEPUTY_RETURN_IF_ERROR(AllocateOutputs(*args.allocator));
-    const StopScope scope(args.stop);
-    Status status = executable_.kernel_->Run({inputs_, outputs_, *executable_.pool_, *args.scratch, args.allocator});
-    // What was left out makes everything else that the kernel says void.
-    if (scope.stopped()) return args.stop->Check();
-    return status;
+    return executable_.kernel_->Run({inputs_, outputs_, *executable_.pool_, *args.scratch, args.allocator});
   }
 
  private:

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "base/stop.hpp"
 #include "delegate/abilities.hpp"
 #include "deputy/abi/tensor.h"
 #include "graph/graph.hpp"
@@ -86,7 +85,6 @@ struct RunArgs {
   OutputAllocator* allocator = nullptr;  // for outputs whose extents are known only now
   Scratch* scratch = nullptr;            // of the whole run; undefined contents
   uint64_t deadline_ns = 0;              // CLOCK_MONOTONIC; 0: none
-  const Stop* stop = nullptr;            // the same with Session::Cancel, for delegates of the host's own
 };
 
 // Gives memory to outputs whose extents were not known when the plan was made.

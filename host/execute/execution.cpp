@@ -202,10 +202,11 @@ void Execution::Bind(ValueId value, const deputy_tensor& tensor) {
 Status Execution::Run(const Stop& stop, std::span<uint64_t> step_ns) {
   uint64_t before = step_ns.empty() ? 0 : NowNs();
   bool is_first = true;
+  const StopScope scope(&stop);
   for (BoundStep& step : steps_) {
     Status status = is_first ? stop.Check() : Status();
     is_first = false;
-    if (status.ok()) status = RunStep(step, stop);
+    if (status.ok()) status = RunStep(step, stop, scope);
     if (!step_ns.empty()) {
       const uint64_t after = NowNs();
       step_ns[step.index] = after - before;
@@ -221,14 +222,15 @@ Status Execution::Run(const Stop& stop, std::span<uint64_t> step_ns) {
 }
 
 // A step that ran to its end may have ended too late.
-Status Execution::RunStep(BoundStep& step, const Stop& stop) {
+Status Execution::RunStep(BoundStep& step, const Stop& stop, const StopScope& scope) {
   if (step.context == nullptr) {
     DEPUTY_RETURN_IF_ERROR(RunRegions(step, stop));
     return stop.Check();
   }
-  DEPUTY_RETURN_IF_ERROR(
-      step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, stop.deadline_ns, &stop}));
-  if (!stop.Due()) return {};
+  Status status = step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, stop.deadline_ns});
+  // What a kernel left out makes everything else that it says void.
+  if (scope.stopped()) return stop.Check();
+  if (!status.ok() || !stop.Due()) return status;
   return stop.ReasonAfter(plan_->delegate_names[plan_->placement.partitions[step.step->partition].delegate]);
 }
 

@@ -61,7 +61,7 @@ class Execution {
 
   explicit Execution(std::shared_ptr<const Plan> plan);
   Status Prepare();
-  Status RunStep(BoundStep& step, const Stop& stop);
+  Status RunStep(BoundStep& step, const Stop& stop, const StopScope& scope);
   Status RunRegions(BoundStep& step, const Stop& stop);
   Status RunBranch(BoundStep& step, const Stop& stop);
   void BindCaptures(BoundStep& step, size_t region);
