@@ -3,21 +3,32 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "base/printable.hpp"
 
 namespace deputy::host {
 namespace {
 
+struct HeldSink {
+  LogSink sink;
+  uint64_t calls = 0;  // under way
+};
+
+// The sinks that this thread is inside of.
+thread_local uint32_t sink_depth = 0;
+
 // One object for the process, made on first use and never destroyed: threads of plugins may log until the very end.
 struct LogState {
   std::mutex mutex;
   LogLevel level = LogLevel::kInfo;
   std::map<std::string, LogLevel, std::less<>> source_levels;
-  LogSink sink;
+  std::shared_ptr<HeldSink> sink;  // null: stderr
+  std::condition_variable sink_left;
   std::shared_ptr<spdlog::logger> logger = [] {
     auto made = std::make_shared<spdlog::logger>("deputy", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_level(spdlog::level::debug);
@@ -43,6 +54,27 @@ const char* Prefix(LogLevel level) {
   return "";
 }
 
+// One call of a sink, outside the lock, which is held before and after.
+class SinkCall {
+ public:
+  SinkCall(HeldSink& sink, std::unique_lock<std::mutex>& lock) : sink_(sink), lock_(lock) {
+    ++sink_.calls;
+    ++sink_depth;
+    lock_.unlock();
+  }
+  ~SinkCall() {
+    lock_.lock();
+    --sink_depth;
+    if (--sink_.calls == 0) State().sink_left.notify_all();
+  }
+  SinkCall(const SinkCall&) = delete;
+  SinkCall& operator=(const SinkCall&) = delete;
+
+ private:
+  HeldSink& sink_;
+  std::unique_lock<std::mutex>& lock_;
+};
+
 }  // namespace
 
 void SetLogLevel(LogLevel level) {
@@ -56,8 +88,13 @@ void SetLogLevel(std::string_view source, LogLevel level) {
 }
 
 void SetLogSink(LogSink sink) {
-  std::lock_guard lock(State().mutex);
-  State().sink = std::move(sink);
+  // What a sink holds is destroyed after the lock is given back: it may log.
+  std::shared_ptr<HeldSink> before;
+  auto next = sink == nullptr ? nullptr : std::make_shared<HeldSink>(HeldSink{std::move(sink)});
+  std::unique_lock lock(State().mutex);
+  before = std::exchange(State().sink, std::move(next));
+  if (before == nullptr || sink_depth != 0) return;
+  State().sink_left.wait(lock, [&] { return before->calls == 0; });
 }
 
 bool LogEnabled(LogLevel level, std::string_view source) {
@@ -70,15 +107,15 @@ void LogLine(LogLevel level, std::string_view source, std::string_view message) 
   // Whatever it quotes (names in models, texts of plugins), it is one line that steers no terminal.
   constexpr size_t kLongest = 16 * 1024;
   const std::string line = Printable(message, kLongest);
-  LogSink sink;
-  {
-    std::lock_guard lock(State().mutex);
-    sink = State().sink;
-  }
-  if (sink) {
-    sink(level, source, line);
+  std::shared_ptr<HeldSink> held;
+  std::unique_lock lock(State().mutex);
+  held = State().sink;
+  if (held != nullptr) {
+    const SinkCall call(*held, lock);
+    held->sink(level, source, line);
     return;
   }
+  lock.unlock();
   if (source == "host") {
     State().logger->info("{}{}", Prefix(level), line);
   } else {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/stop.hpp"
+
 namespace deputy::host {
 namespace {
 
@@ -12,6 +14,27 @@ namespace {
 int SpinRounds() {
   static const int rounds = std::thread::hardware_concurrency() > 1 ? 4000 : 0;
   return rounds;
+}
+
+// Works off [begin, end) in a run that may have to end, which it can between two pieces: of `grain` items at first,
+// then as many as take about a millisecond.
+void RunPieces(StopScope& scope, FunctionRef<void(int64_t, int64_t)> fn, int64_t begin, int64_t end, int64_t grain) {
+  constexpr uint64_t kShortNs = 500'000, kLongNs = 8'000'000;
+  if (end - begin <= grain) {
+    if (!scope.Ends()) fn(begin, end);
+    return;
+  }
+  int64_t piece = grain;
+  uint64_t before = NowNs();
+  while (begin < end && !scope.Ends()) {
+    const int64_t left = end - begin, next = left - piece < grain ? end : begin + piece;
+    fn(begin, next);
+    begin = next;
+    const uint64_t now = NowNs(), taken = now - before;
+    before = now;
+    if (taken < kShortNs && piece < end - begin) piece *= 8;
+    if (taken > kLongNs) piece = std::max(grain, piece / 8);
+  }
 }
 
 void Pause() {
@@ -47,13 +70,19 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::ParallelFor(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn) {
   if (count <= 0) return;
   grain = std::max<int64_t>(grain, 1);
+  StopScope* const scope = StopScope::Current();
   if (workers_.empty() || count <= grain || busy_.exchange(true, std::memory_order_acquire)) {
-    fn(0, count);
-    return;
+    if (scope == nullptr) return fn(0, count);
+    return RunPieces(*scope, fn, 0, count, grain);
   }
+  const auto in_pieces = [&](int64_t begin, int64_t end) {
+    const StopScope::Share share(scope);
+    RunPieces(*scope, fn, begin, end, grain);
+  };
+  const FunctionRef<void(int64_t, int64_t)> stoppable(in_pieces);
   // A few ranges per thread even out unequal speed without making them small.
   const int64_t ranges = static_cast<int64_t>(thread_count()) * 4;
-  job_ = &fn;
+  job_ = scope == nullptr ? &fn : &stoppable;
   count_ = count;
   grain_ = std::max(grain, (count + ranges - 1) / ranges);
   next_.store(0, std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -40,7 +41,8 @@ struct Options {
   uint64_t seed = 1;
   uint32_t repeat = 1;
   bool profile = false;
-  std::string trace;  // file
+  std::string trace;    // file
+  std::string timeout;  // empty: none
 };
 
 struct Timed {
@@ -216,6 +218,9 @@ void PrintOutputs(const std::vector<TensorInfo>& infos, const std::vector<Tensor
 
 int Run(const Options& options) {
   int exit_status = kDone;
+  Result<std::chrono::nanoseconds> timeout = std::chrono::nanoseconds(0);
+  if (!options.timeout.empty()) timeout = ParseDuration(options.timeout);
+  if (!timeout.ok()) return FailUsage("--timeout: " + timeout.status().message());
   std::optional<Context> context = options.context.Open(exit_status);
   if (!context) return exit_status;
   Model model;
@@ -239,6 +244,7 @@ int Run(const Options& options) {
   if (!session.ok()) return Fail(Stage::kModel, session.status());
   status = session->Resize(shapes);
   if (!status.ok()) return Fail(Stage::kModel, status);
+  session->SetTimeout(*timeout);
   std::vector<Tensor> outputs;
   Timed timed;
   status = RunTimed(*session, inputs, options.repeat, outputs, timed);
@@ -285,6 +291,10 @@ Command MakeRunCommand(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(1U, 1000000U))
       ->type_name("N");
+  syntax
+      ->add_option("--timeout", options->timeout,
+                   "Ends a run that takes longer, with exit status 5; without it there is no limit")
+      ->type_name("500ms");
   syntax->add_flag("--profile", options->profile, "Runs once more and shows each step, and what devices did in it");
   syntax->add_option("--trace", options->trace, "The same as JSON, for Chrome's and Perfetto's trace viewers")
       ->type_name("FILE");

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstddef>
+#include <string_view>
 
 namespace deputy::cli {
 namespace {
@@ -62,6 +65,27 @@ std::string LevelText(uint32_t level) {
     case 4: return "extreme";
     default: return fmt::format("level {}", level);
   }
+}
+
+Result<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
+  constexpr std::array<Unit, 4> kUnits{{{1e3, "us"}, {1e6, "ms"}, {1e9, "s"}, {60e9, "min"}}};
+  constexpr double kMostNs = 1e18;  // three decades
+  const auto refuse = [&](const std::string& why) {
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("'{}' is no duration such as 500ms or 1.5s: {}", text, why));
+  };
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+  if (parsed.ec != std::errc()) return refuse("it begins with no number");
+  const std::string_view name(parsed.ptr, static_cast<size_t>(end - parsed.ptr));
+  const auto unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& known) { return name == known.name; });
+  if (unit == kUnits.end())
+    return refuse(name.empty() ? "the unit is missing (us, ms, s, min)" : "the units are us, ms, s and min");
+  const double ns = number * unit->size;
+  if (!(ns >= 1)) return refuse("it must be more than nothing");
+  if (ns > kMostNs) return refuse("it is too long");
+  return std::chrono::nanoseconds(static_cast<int64_t>(ns));
 }
 
 std::string NumberText(double value) { return fmt::format("{:.4g}", value); }

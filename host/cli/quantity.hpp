@@ -1,8 +1,12 @@
 // Numbers as people read them: times, counts, clocks, shares.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
+
+#include "deputy/status.hpp"
 
 namespace deputy::cli {
 
@@ -14,5 +18,8 @@ std::string ShareText(uint64_t part, uint64_t whole);        // "93.1 %"; "-" of
 std::string LevelText(uint32_t level);                       // "high"; "" for 0
 std::string NumberText(double value);                        // four significant digits
 std::string Plural(uint64_t count, const std::string& one);  // "1 node", "3 nodes"
+
+// "500ms", "1.5s": more than nothing, with a unit, as durations are written in a configuration.
+Result<std::chrono::nanoseconds> ParseDuration(std::string_view text);
 
 }  // namespace deputy::cli

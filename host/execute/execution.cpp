@@ -184,6 +184,7 @@ Status Execution::Prepare() {
 }
 
 void Execution::Bind(ValueId value, void* data) {
+  if (tensors_[value].data == data) return;  // and so are those of its sharers
   ValueId id = value;
   do {
     tensors_[id].data = data;
@@ -192,18 +193,20 @@ void Execution::Bind(ValueId value, void* data) {
 }
 
 void Execution::Bind(ValueId value, const deputy_tensor& tensor) {
+  void* const before = tensors_[value].data;
   tensors_[value] = tensor;
+  tensors_[value].data = before;
   Bind(value, tensor.data);
 }
 
 Status Execution::Run(const Stop& stop, std::span<uint64_t> step_ns) {
   uint64_t before = step_ns.empty() ? 0 : NowNs();
+  bool is_first = true;
+  const StopScope scope(&stop);
   for (BoundStep& step : steps_) {
-    Status status = stop.Check();
-    if (status.ok())
-      status = step.context != nullptr
-                   ? step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, stop.deadline_ns})
-                   : RunRegions(step, stop);
+    Status status = is_first ? stop.Check() : Status();
+    is_first = false;
+    if (status.ok()) status = RunStep(step, stop, scope);
     if (!step_ns.empty()) {
       const uint64_t after = NowNs();
       step_ns[step.index] = after - before;
@@ -216,6 +219,19 @@ Status Execution::Run(const Stop& stop, std::span<uint64_t> step_ns) {
     return std::move(status).At("partition '" + partition.name + "'");
   }
   return {};
+}
+
+// A step that ran to its end may have ended too late.
+Status Execution::RunStep(BoundStep& step, const Stop& stop, const StopScope& scope) {
+  if (step.context == nullptr) {
+    DEPUTY_RETURN_IF_ERROR(RunRegions(step, stop));
+    return stop.Check();
+  }
+  Status status = step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, stop.deadline_ns});
+  // What a kernel left out makes everything else that it says void.
+  if (scope.stopped()) return stop.Check();
+  if (!status.ok() || !stop.Due()) return status;
+  return stop.ReasonAfter(plan_->delegate_names[plan_->placement.partitions[step.step->partition].delegate]);
 }
 
 void Execution::SetProfiling(bool on) {

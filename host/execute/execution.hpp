@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/aligned.hpp"
-#include "execute/stop.hpp"
+#include "base/stop.hpp"
 #include "plan/plan.hpp"
 
 namespace deputy::host {
@@ -41,7 +41,9 @@ class Execution {
   // The same for an input whose extents the plan does not fix (a capture).
   void Bind(ValueId value, const deputy_tensor& tensor);
 
-  // Runs all steps. On an error, such as that of `stop`, the outputs are undefined; the next Run starts afresh.
+  // Runs all steps. `stop` is looked at before the first step and after each one, so that a run which ends late never
+  // passes for one that ended in time. On an error, such as that of `stop`, the outputs are undefined; the next Run
+  // starts afresh.
   // `step_ns`, when given, has one entry per step and receives the time of each.
   Status Run(const Stop& stop = {}, std::span<uint64_t> step_ns = {});
 
@@ -59,6 +61,7 @@ class Execution {
 
   explicit Execution(std::shared_ptr<const Plan> plan);
   Status Prepare();
+  Status RunStep(BoundStep& step, const Stop& stop, const StopScope& scope);
   Status RunRegions(BoundStep& step, const Stop& stop);
   Status RunBranch(BoundStep& step, const Stop& stop);
   void BindCaptures(BoundStep& step, size_t region);

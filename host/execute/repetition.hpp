@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "base/stop.hpp"
 #include "delegate/delegate.hpp"
-#include "execute/stop.hpp"
 #include "graph/repetition.hpp"
 
 namespace deputy::host {

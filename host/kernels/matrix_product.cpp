@@ -88,7 +88,13 @@ struct Shares {
     // The longer side is cut: the other operand is packed for each piece.
     by_rows = matrices.m >= matrices.n;
     const int64_t length = std::max<int64_t>(1, by_rows ? matrices.m : matrices.n);
-    const int64_t wanted = threads == 1 || count >= 4 * threads ? 1 : (threads + count - 1) / count;
+    const int64_t shared = threads == 1 || count >= 4 * threads ? 1 : (threads + count - 1) / count;
+    // A run that has to end does so between two products, so none may take long. Packing the other operand again costs
+    // little beside 256 rows or columns.
+    constexpr double kMostWork = 4e9;
+    const double parts = work / static_cast<double>(std::max<int64_t>(count, 1)) / kMostWork;
+    const double most_parts = static_cast<double>(length / 256);
+    const int64_t wanted = std::max(shared, static_cast<int64_t>(std::min(parts, most_parts)));
     constexpr int64_t kBlock = 16;  // what no register block is left half empty by
     size = ((length + wanted - 1) / wanted + kBlock - 1) / kBlock * kBlock;
     pieces = (length + size - 1) / size;

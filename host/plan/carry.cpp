@@ -87,6 +87,7 @@ class Carrier {
     auto plan = std::make_shared<Plan>();
     plan->graph = graph_;
     plan->placement = sibling_.placement;
+    plan->delegate_names = sibling_.delegate_names;
     // What a delegate thought of a partition, it thought of the other shapes.
     for (PlacedPartition& placed : plan->placement.partitions) placed.estimate.reset();
     for (const Step& old : sibling_.steps) {

@@ -44,6 +44,7 @@ class Compiler {
                                         bool top_level) {
     auto plan = std::make_shared<Plan>();
     plan->graph = graph;
+    plan->delegate_names = NamesOf(delegates_);
     GraphView view{graph.get(), {}, std::vector<uint8_t>(graph->nodes.size(), 0)};
     for (NodeId node = 0; node < graph->nodes.size(); ++node) view.order.push_back(node);
     for (uint32_t index = 0; index < placement.partitions.size(); ++index) {
@@ -143,6 +144,12 @@ Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
     if (std::shared_ptr<const Plan> plan = CarryPlan(graph, *sources.sibling, delegates, options, maker)) return plan;
   }
   return Compiler(delegates, std::move(options), sources.cache).Run(std::move(graph));
+}
+
+std::vector<std::string> NamesOf(std::span<const std::shared_ptr<Delegate>> delegates) {
+  std::vector<std::string> names;
+  for (const std::shared_ptr<Delegate>& delegate : delegates) names.push_back(delegate->name());
+  return names;
 }
 
 std::string_view NameOf(ExecutableOrigin origin) {

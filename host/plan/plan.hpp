@@ -60,7 +60,8 @@ struct Step {
 struct Plan {
   std::shared_ptr<const Graph> graph;
   Placement placement;
-  std::vector<Slot> slots;  // per value
+  std::vector<std::string> delegate_names;  // by the numbers of the placement
+  std::vector<Slot> slots;                  // per value
   std::vector<Step> steps;
   size_t arena_bytes = 0;
 };
@@ -70,6 +71,8 @@ struct PlanSources {
   BlobCache* cache = nullptr;     // null: nothing is stored, nothing restored
   const Plan* sibling = nullptr;  // of the same model for other shapes; see carry.hpp
 };
+
+std::vector<std::string> NamesOf(std::span<const std::shared_ptr<Delegate>> delegates);
 
 // Places and compiles. A delegate that refuses a partition at compile loses its nodes to the next in order; every such
 // fallback is logged as a warning and stays in the placement's verdicts. Delegates must outlive the plan.

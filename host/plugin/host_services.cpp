@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.hpp"
+#include "base/stop.hpp"
 #include "plugin/graph_handle.hpp"
 #include "plugin/helper_table.hpp"
 #include "plugin/status_handle.hpp"
@@ -110,6 +111,7 @@ void ParallelFor(void* self, int64_t count, int64_t grain, deputy_parallel_fn fn
   if (count <= 0 || fn == nullptr) return;
   ThreadPool* pool = Self(self).IsOpen("parallel_for") ? Self(self).pool() : nullptr;
   if (pool != nullptr) {
+    const StopScope::Share whole(nullptr);  // a plugin is promised that all of its job is done
     pool->ParallelFor(count, grain, [fn, job](int64_t begin, int64_t end) { fn(job, begin, end); });
   } else {
     fn(job, 0, count);

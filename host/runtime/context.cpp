@@ -84,12 +84,12 @@ std::vector<DeviceInfo> Context::ConfiguredDelegates() const {
 }
 
 std::vector<DeviceInfo>& Context::MutableDeviceInfo() {
-  state_->engine = nullptr;
+  state_->ForgetEngine();
   return state_->device_infos;
 }
 
 void Context::SetDelegate(std::nullptr_t) {
-  state_->engine = nullptr;
+  state_->ForgetEngine();
   state_->added.clear();
   state_->replaced = true;
 }
@@ -105,19 +105,41 @@ void Context::SetInProcess(InProcessDelegate delegate) {
 }
 
 void Context::AddInProcess(InProcessDelegate delegate, const std::string& before) {
-  state_->engine = nullptr;
+  state_->ForgetEngine();
   state_->added.push_back({std::move(delegate), before});
 }
+
+Context::State::State(const State& other)
+    : config(other.config),
+      config_warnings(other.config_warnings),
+      device_infos(other.device_infos),
+      added(other.added),
+      replaced(other.replaced),
+      engine_(other.opened()) {}
+
+std::shared_ptr<host::Engine> Context::State::opened() const {
+  const std::lock_guard lock(engine_mutex_);
+  return engine_;
+}
+
+Result<std::shared_ptr<host::Engine>> Context::State::Open() const {
+  const std::lock_guard lock(engine_mutex_);
+  if (engine_ == nullptr) {
+    DEPUTY_ASSIGN_OR_RETURN(engine_, host::OpenEngine(*this));
+  }
+  return engine_;
+}
+
+void Context::State::ForgetEngine() {
+  const std::lock_guard lock(engine_mutex_);
+  engine_ = nullptr;
+}
+
+Status Context::Load() { return state_->Open().status(); }
 
 Status Context::Check() const {
   const bool automatic = !state_->replaced && *state_->config.plugins.auto_use == host::AutoUse::kLast;
   return automatic ? Status() : host::CheckReferences(*state_, {});
-}
-
-Status Context::Load() {
-  if (state_->engine != nullptr) return {};
-  DEPUTY_ASSIGN_OR_RETURN(state_->engine, host::OpenEngine(*state_));
-  return {};
 }
 
 Result<PluginListing> Context::ListPlugins(const PluginQuery& query) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,22 @@ struct Context::State {
   // SetDelegate was called: with a delegate, it runs instead of all others; without, the CPU alone.
   bool replaced = false;
 
-  std::shared_ptr<host::Engine> engine;  // null until first used, and again after a change
+  State() = default;
+  // Shares the engine of the other, if that has one.
+  State(const State& other);
+  State& operator=(const State&) = delete;
+
+  // The engine, opened by whoever asks first; others wait for it. After a failure the next call tries again.
+  // [any-thread]
+  Result<std::shared_ptr<host::Engine>> Open() const;
+  // After a change: what was built before keeps the engine that it has.
+  void ForgetEngine();
+
+ private:
+  std::shared_ptr<host::Engine> opened() const;
+
+  mutable std::mutex engine_mutex_;
+  mutable std::shared_ptr<host::Engine> engine_;  // null until first used, and again after a change
 };
 
 }  // namespace deputy

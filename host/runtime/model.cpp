@@ -74,14 +74,12 @@ Model::Model(const Model&) = default;
 Model& Model::operator=(const Model&) = default;
 
 Status Model::Build(const std::string& path, const Context& context) {
-  Context opened(context);
-  DEPUTY_RETURN_IF_ERROR(opened.Load());
-  context.state_->engine = opened.state_->engine;
+  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<host::Engine> engine, context.state_->Open());
   Result<std::shared_ptr<const host::MappedFile>> file = host::MappedFile::Open(path);
   if (!file.ok()) return std::move(file).status().WithCode(StatusCode::kModel);
   auto state = std::make_shared<State>();
   state->name = path;
-  state->engine = opened.state_->engine;
+  state->engine = std::move(engine);
   state->file = std::move(file).value();
   state->path = path;
   DEPUTY_RETURN_IF_ERROR(Load(*state, SourceOf(*state), ModelType::kAuto));
@@ -92,13 +90,11 @@ Status Model::Build(const std::string& path, const Context& context) {
 }
 
 Status Model::Build(const void* data, size_t size, ModelType type, const Context& context) {
-  Context opened(context);
-  DEPUTY_RETURN_IF_ERROR(opened.Load());
-  context.state_->engine = opened.state_->engine;
+  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<host::Engine> engine, context.state_->Open());
   if (data == nullptr && size != 0) return Error(StatusCode::kInvalidArgument, "no model data");
   auto state = std::make_shared<State>();
   state->name = "model";
-  state->engine = opened.state_->engine;
+  state->engine = std::move(engine);
   DEPUTY_RETURN_IF_ERROR(Load(*state, {{static_cast<const uint8_t*>(data), size}, nullptr, {}}, type));
   state_ = std::move(state);
   return {};
@@ -131,6 +127,8 @@ Result<PlacementReport> Model::Placement() const {
 Result<PlacementReport> Model::Placement(const std::vector<Shape>& shapes) const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Plan> plan, state_->PlanFor(shapes));
+  // Delegates are asked for their options, which they answer one caller at a time.
+  const std::lock_guard lock(state_->engine->load_mutex);
   return host::MakeReport(*plan, *state_->engine);
 }
 

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <unordered_set>
 
-#include "base/printable.hpp"
 #include "execute/execution.hpp"
 #include "runtime/events.hpp"
 #include "runtime/model_state.hpp"
+#include "runtime/tensor_binding.hpp"
 #include "tensor/held_value.hpp"
 #include "tensor/shape.hpp"
 
@@ -16,20 +16,20 @@ namespace deputy {
 
 using host::Error;
 using host::Execution;
-using host::Slot;
-using host::ValueId;
 
 struct Session::State {
   std::shared_ptr<Model::State> model;
+  std::vector<DType> input_types;  // kUndefined for what is no tensor
   std::vector<Shape> shapes;
   std::unique_ptr<Execution> execution;
   std::vector<Tensor> staging;  // aligned copies of misaligned inputs
+  host::OutputBinding binding;
   RunStatistics statistics;
   bool profiling = false, wants_events = false;
   std::vector<RunEvent> events;
   std::vector<uint64_t> step_ns;
   std::chrono::nanoseconds timeout{0};
-  std::atomic<bool> cancelled{false};
+  std::atomic<uint64_t> cancelled_ns{0};  // when the run under way was cancelled; 0: it was not
 
   // What is no tensor stands in `values` and `results`, which are null when everything is one.
   Status Run(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values, std::vector<Tensor>& outputs,
@@ -37,38 +37,15 @@ struct Session::State {
   Status CheckInputs(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values) const;
   Status Prepare(std::vector<Shape> wanted);
   Status BindInputs(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values);
-  Status BindOutputs(const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs);
-  Status CopyOutputs(const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs);
   Status TakeResults(const std::vector<ModelValue>& values, std::vector<ModelValue>& results) const;
   bool SameShapes(const std::vector<Tensor>& inputs) const;
-  // Output i is written by the plan itself, not copied afterwards.
-  bool IsBound(size_t i) const;
   void CountTime(uint64_t total_ns);
   bool times_steps() const { return profiling || wants_events; }
-  host::Stop stop() const;
+  // Of a run that begins now.
+  host::Stop BeginStop();
 };
 
 namespace {
-
-bool Misaligned(const Tensor& tensor) {
-  return reinterpret_cast<uintptr_t>(tensor.data()) % std::max<size_t>(1, SizeOf(tensor.dtype())) != 0;
-}
-
-bool Overlap(const Tensor& a, const Tensor& b) {
-  const auto* x = static_cast<const uint8_t*>(a.data());
-  const auto* y = static_cast<const uint8_t*>(b.data());
-  return a.byte_size() != 0 && b.byte_size() != 0 && x < y + b.byte_size() && y < x + a.byte_size();
-}
-
-// Leaves a tensor alone that fits, else replaces it by a new one.
-Status MakeFit(Tensor& tensor, DType dtype, std::span<const int64_t> dims) {
-  const Shape& shape = tensor.shape();
-  if (!tensor.empty() && tensor.dtype() == dtype && !Misaligned(tensor) &&
-      std::equal(dims.begin(), dims.end(), shape.begin(), shape.end()))
-    return {};
-  DEPUTY_ASSIGN_OR_RETURN(tensor, Tensor::Allocate(dtype, Shape(dims.begin(), dims.end())));
-  return {};
-}
 
 // Whether the value is one of this type, which is no tensor's.
 Status CheckValue(const host::Graph& graph, const host::ValueType& type, const ModelValue& value) {
@@ -132,6 +109,7 @@ Status Session::State::Prepare(std::vector<Shape> wanted) {
   if (!made.ok()) return std::move(made).status().At(model->name);
   execution = std::move(made).value();
   shapes = std::move(wanted);
+  binding.Prepare(execution->plan());
   step_ns.assign(execution->plan().steps.size(), 0);
   staging.assign(shapes.size(), Tensor());
   if (wants_events) execution->SetProfiling(true);
@@ -143,7 +121,7 @@ Status Session::State::Prepare(std::vector<Shape> wanted) {
 bool Session::State::SameShapes(const std::vector<Tensor>& inputs) const {
   if (execution == nullptr) return false;
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].shape() != shapes[i]) return false;
+    if (!host::SameDims(inputs[i].shape(), shapes[i])) return false;
   return true;
 }
 
@@ -151,65 +129,16 @@ Status Session::State::BindInputs(const std::vector<Tensor>& inputs, const std::
   const host::Graph& graph = *execution->plan().graph;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor* input = &inputs[i];
-    if (!graph.values[graph.inputs[i]].type.is_tensor()) {
+    if (input_types[i] == DType::kUndefined) {
       execution->Bind(graph.inputs[i], const_cast<ModelValue*>(&(*values)[i]));
       continue;
     }
-    if (Misaligned(*input)) {
-      DEPUTY_RETURN_IF_ERROR(MakeFit(staging[i], input->dtype(), input->shape()));
+    if (host::Misaligned(*input)) {
+      DEPUTY_RETURN_IF_ERROR(host::MakeFit(staging[i], input->dtype(), input->shape()));
       std::memcpy(staging[i].mutable_data(), input->data(), input->byte_size());
       input = &staging[i];
     }
     execution->Bind(graph.inputs[i], const_cast<void*>(input->data()));
-  }
-  return {};
-}
-
-bool Session::State::IsBound(size_t i) const {
-  const host::Graph& graph = *execution->plan().graph;
-  const ValueId id = graph.outputs[i];
-  const auto is = [id](ValueId other) { return other == id; };
-  return execution->plan().slots[id].home == Slot::Home::kBound &&
-         std::none_of(graph.inputs.begin(), graph.inputs.end(), is) &&
-         std::none_of(graph.outputs.begin(), graph.outputs.begin() + static_cast<ptrdiff_t>(i), is);
-}
-
-Status Session::State::BindOutputs(const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
-  const host::Graph& graph = *execution->plan().graph;
-  outputs.resize(graph.outputs.size());
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (!IsBound(i)) continue;
-    const Slot& slot = execution->plan().slots[graph.outputs[i]];
-    if (Status status = MakeFit(outputs[i], slot.dtype, slot.dims); !status.ok())
-      return std::move(status)
-          .At("output '" + host::Printable(graph.values[graph.outputs[i]].name) + "'")
-          .At(model->name);
-    for (const Tensor& input : inputs)
-      if (Overlap(outputs[i], input))
-        return Error(StatusCode::kInvalidArgument, "output '{}' shares memory with an input",
-                     graph.values[graph.outputs[i]].name);
-    for (size_t j = 0; j < i; ++j)
-      if (IsBound(j) && Overlap(outputs[i], outputs[j]))
-        return Error(StatusCode::kInvalidArgument, "outputs '{}' and '{}' share memory",
-                     graph.values[graph.outputs[j]].name, graph.values[graph.outputs[i]].name);
-    execution->Bind(graph.outputs[i], outputs[i].mutable_data());
-  }
-  return {};
-}
-
-// Outputs that are inputs, constants, repeated, or of extents that only the run could tell.
-Status Session::State::CopyOutputs(const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
-  const host::Graph& graph = *execution->plan().graph;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (IsBound(i)) continue;
-    const deputy_tensor& result = execution->tensor(graph.outputs[i]);
-    if (result.layout == DEPUTY_LAYOUT_OPAQUE) continue;
-    DEPUTY_RETURN_IF_ERROR(MakeFit(outputs[i], static_cast<DType>(result.dtype), {result.dims, result.rank}));
-    for (const Tensor& input : inputs)
-      if (Overlap(outputs[i], input)) {
-        DEPUTY_ASSIGN_OR_RETURN(outputs[i], Tensor::Allocate(outputs[i].dtype(), outputs[i].shape()));
-      }
-    if (result.byte_size != 0) std::memcpy(outputs[i].mutable_data(), result.data, result.byte_size);
   }
   return {};
 }
@@ -231,6 +160,7 @@ Status Session::State::CheckInputs(const std::vector<Tensor>& inputs, const std:
     return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", inputs.size(), graph.inputs.size())
         .At(model->name);
   for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].empty() && inputs[i].dtype() == input_types[i]) continue;
     const host::Value& input = graph.values[graph.inputs[i]];
     if (!input.type.is_tensor()) {
       Status status = CheckValue(graph, input.type, (*values)[i]);
@@ -248,7 +178,7 @@ Status Session::State::CheckInputs(const std::vector<Tensor>& inputs, const std:
 
 Status Session::State::Run(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values,
                            std::vector<Tensor>& outputs, std::vector<ModelValue>* results) {
-  cancelled = false;
+  const host::Stop stop = BeginStop();
   DEPUTY_RETURN_IF_ERROR(CheckInputs(inputs, values));
   if (!SameShapes(inputs)) {
     std::vector<Shape> wanted;
@@ -256,16 +186,16 @@ Status Session::State::Run(const std::vector<Tensor>& inputs, const std::vector<
     DEPUTY_RETURN_IF_ERROR(Prepare(std::move(wanted)));
   }
   DEPUTY_RETURN_IF_ERROR(BindInputs(inputs, values));
-  DEPUTY_RETURN_IF_ERROR(BindOutputs(inputs, outputs));
+  DEPUTY_RETURN_IF_ERROR(binding.Bind(inputs, outputs, *execution).At(model->name));
   events.clear();
   const auto start = std::chrono::steady_clock::now();
-  Status status = execution->Run(stop(), times_steps() ? std::span<uint64_t>(step_ns) : std::span<uint64_t>());
+  Status status = execution->Run(stop, times_steps() ? std::span<uint64_t>(step_ns) : std::span<uint64_t>());
   if (!status.ok()) {
     std::vector<host::PlanEvent> of_the_failed_run;
     execution->TakeEvents(of_the_failed_run);
     return std::move(status).At(model->name);
   }
-  DEPUTY_RETURN_IF_ERROR(CopyOutputs(inputs, outputs));
+  DEPUTY_RETURN_IF_ERROR(binding.Copy(inputs, outputs, *execution).At(model->name));
   if (results != nullptr) {
     results->assign(outputs.begin(), outputs.end());
     DEPUTY_RETURN_IF_ERROR(TakeResults(*values, *results));
@@ -287,9 +217,9 @@ void Session::State::CountTime(uint64_t total_ns) {
     statistics.delegate_ns[plan.placement.partitions[plan.steps[i].partition].delegate].second += step_ns[i];
 }
 
-host::Stop Session::State::stop() const {
-  if (timeout.count() <= 0) return {0, &cancelled};
-  return {host::NowNs() + static_cast<uint64_t>(timeout.count()), &cancelled};
+host::Stop Session::State::BeginStop() {
+  cancelled_ns = 0;
+  return {timeout.count() <= 0 ? 0 : host::NowNs() + static_cast<uint64_t>(timeout.count()), &cancelled_ns};
 }
 
 Session::Session() = default;
@@ -332,7 +262,9 @@ void Session::SetTimeout(std::chrono::nanoseconds timeout) {
 }
 
 void Session::Cancel() {
-  if (state_ != nullptr) state_->cancelled = true;
+  if (state_ == nullptr) return;
+  uint64_t never = 0;
+  state_->cancelled_ns.compare_exchange_strong(never, host::NowNs());
 }
 
 void Session::EnableProfiling(bool on) {
@@ -359,6 +291,7 @@ const RunStatistics& Session::statistics() const {
 Result<PlacementReport> Session::Placement() const {
   if (state_ == nullptr || state_->execution == nullptr)
     return Error(StatusCode::kFailedPrecondition, "no shapes yet: call Predict or Resize first");
+  const std::lock_guard lock(state_->model->engine->load_mutex);
   return host::MakeReport(state_->execution->plan(), *state_->model->engine);
 }
 
@@ -366,6 +299,8 @@ Result<Session> Model::CreateSession() const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
   auto session = std::make_unique<Session::State>();
   session->model = state_;
+  for (const TensorInfo& input : state_->inputs)
+    session->input_types.push_back(input.kind == ValueKind::kTensor ? input.dtype : DType::kUndefined);
   if (state_->has_static_inputs()) DEPUTY_RETURN_IF_ERROR(session->Prepare(state_->static_shapes()));
   return Session(std::move(session));
 }

@@ -45,9 +45,9 @@ class Context final : public sdk::ExecutionContext {
   sdk::Status Execute(const sdk::RunArgs& args) override {
     for (Binding& binding : inputs_) Bind(binding, args.input(binding.index).data());
     for (Binding& binding : outputs_) Bind(binding, args.output(binding.index).data());
-    if (!profiler()) return Run(nullptr);
+    if (!profiler()) return Run(nullptr, args.deadline_ns());
     std::vector<Span> spans(prepared_.size());
-    sdk::Status status = Run(spans.data());
+    sdk::Status status = Run(spans.data(), args.deadline_ns());
     if (status.ok()) Report(spans);
     return status;
   }
@@ -79,12 +79,14 @@ class Context final : public sdk::ExecutionContext {
     ~CallersThreads() { omp_set_num_threads(count); }
   };
 
-  // `spans`, if it is not NULL, gets the time of each step.
-  sdk::Status Run(Span* spans) {
+  // `spans`, if it is not NULL, gets the time of each step. `deadline_ns` is looked at between steps; 0: there is none.
+  sdk::Status Run(Span* spans, uint64_t deadline_ns) {
     const CallersThreads callers;
     int threads = 0;
     for (size_t i = 0; i < prepared_.size(); ++i) {
       const Step& step = executable_.steps_[i];
+      if (deadline_ns != 0 && executable_.host_.clock_ns() > deadline_ns)
+        return sdk::Status(sdk::Code::kDeadlineExceeded, "the run did not end in time");
       if (step.threads != threads) omp_set_num_threads(threads = step.threads);
       if (spans != nullptr) spans[i].begin_ns = executable_.host_.clock_ns();
       if (step.function != nullptr) {

@@ -191,7 +191,11 @@ Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
     else
       std::memcpy(to, given.data(), given.byte_size());
   }
-  for (const Step& step : steps_) Compute(step);
+  for (const Step& step : steps_) {
+    if (run.deadline_ns() != 0 && host_.clock_ns() > run.deadline_ns())
+      return Status(Code::kDeadlineExceeded, "the run did not end in time", step.node);
+    Compute(step);
+  }
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const TensorView wanted = run.output(i);
     if (wanted.byte_size() != outputs_[i].bytes)

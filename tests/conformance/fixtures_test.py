@@ -171,8 +171,8 @@ EXPECTED = {
     "compile_only_writes_nothing": ("blob.compile_only", "opened to compile only, it writes no executable"),
 }
 # Sound on their own; they are wrong beside another plugin or for another host.
-SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "groups_quantized", "one_at_a_time", "twin",
-         "rival", "unavailable"}  # fmt: skip
+SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "groups_quantized", "heeds_deadline",
+         "one_at_a_time", "outlives_deadline", "twin", "rival", "unavailable"}  # fmt: skip
 # All but the operators that a fixture does not have.
 SOUND_TESTS = "entry.*,options.*,lifecycle.*,numerics.Relu,partitions.*,execution.*,resize.*,profiling.*,blob.*,leaks.*,host.scan"
 UNAVAILABLE = 4  # exit status

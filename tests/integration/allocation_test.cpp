@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 
@@ -99,6 +100,24 @@ TEST(Allocation, DigitsRunWithoutAny) {
   for (float& value : picture.mutable_values<float>()) value = 0.25f;
   Session session = *model.CreateSession();
   EXPECT_EQ(AllocationsOf(session, {picture}), 0u);
+}
+
+// Bound, copied, repeated and of extents that the run finds; the timeout on, and other buffers in every second run.
+TEST(Allocation, ManyOutputsRunWithoutAny) {
+  Model model;
+  ASSERT_TRUE(model.Build(DEPUTY_TEST_MODELS "/many_outputs.onnx", TwoThreads()).ok());
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < model.inputs().size(); ++i) inputs.push_back(*Tensor::Allocate(DType::kFloat32, {2, 3}));
+  Session session = *model.CreateSession();
+  session.SetTimeout(std::chrono::hours(1));
+  EXPECT_EQ(AllocationsOf(session, inputs), 0u);
+  std::vector<Tensor> outputs[2];
+  for (std::vector<Tensor>& set : outputs) ASSERT_TRUE(session.Predict(inputs, &set).ok());
+  g_allocations = 0;
+  g_counting = true;
+  for (int run = 0; run < 4; ++run) EXPECT_TRUE(session.Predict(inputs, &outputs[run % 2]).ok());
+  g_counting = false;
+  EXPECT_EQ(g_allocations, 0u);
 }
 
 class RealModel : public testing::TestWithParam<std::string> {};

@@ -74,11 +74,34 @@ def values():
     return onnx.model(nodes, inputs, outputs, opset=16)
 
 
+def many_outputs(count=400):
+    """y{i} = Relu(x{i}); then x0 itself, y1 once more, and the positions of what is not zero in x2."""
+    nodes = [onnx.node("Relu", [f"x{i}"], [f"y{i}"], f"relu{i}") for i in range(count)]
+    nodes.append(onnx.node("NonZero", ["x2"], ["positions"], "positions"))
+    names = [f"y{i}" for i in range(count)]
+    outputs = [onnx.value_info(name, EXTENTS) for name in [*names, "x0", "y1"]]
+    outputs.append(onnx.value_info("positions", [2, "found"], 7))
+    return onnx.model(nodes, [onnx.value_info(f"x{i}", EXTENTS) for i in range(count)], outputs)
+
+
+def relu():
+    """One node that any delegate for tests has."""
+    return onnx.model([onnx.node("Relu", ["x"], ["y"], "the relu")], [onnx.value_info("x", EXTENTS)],
+                      [onnx.value_info("y", EXTENTS)])  # fmt: skip
+
+
+def long_pool():
+    """One node that keeps a CPU busy for much longer than any test may take."""
+    node = onnx.node("LpPool", ["x"], ["y"], "the pool", kernel_shape=[512, 512], p=3)
+    return onnx.model([node], [onnx.value_info("x", [1, 1, 1024, 1024])], [onnx.value_info("y", [1, 1, 513, 513])])
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     for name, make in {"tutorial": tutorial, "tutorial_cut": tutorial_cut, "small": small,
-                       "two_inputs": two_inputs, "values": values}.items():
+                       "two_inputs": two_inputs, "values": values, "many_outputs": many_outputs,
+                       "relu": relu, "long_pool": long_pool}.items():
         with open(os.path.join(folder, name + ".onnx"), "wb") as file:
             file.write(make())
 

@@ -58,18 +58,22 @@ class NormPool {
   Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
     const size_t axes = plan.window.rank;
     const int64_t from = ElementCount({plan.in.data(), axes}), to = ElementCount({plan.out.data(), axes});
-    args.pool.ParallelFor(plan.planes * to, 256, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        SpatialDims position = {};
-        for (int64_t rest = i % to, d = static_cast<int64_t>(axes); d-- > 0;) {
-          position[static_cast<size_t>(d)] = rest % plan.out[static_cast<size_t>(d)];
-          rest /= plan.out[static_cast<size_t>(d)];
-        }
-        const T* plane = args.input(0).template data<T>() + i / to * from;
-        const double sum = SumTaps(plan, position, 0, 0, plane);
-        args.output(0).template data<T>()[i] = static_cast<T>(RootOf(sum, attributes_.p));
-      }
-    });
+    int64_t taps = 1;
+    for (size_t axis = 0; axis < axes; ++axis) taps *= plan.window.axes[axis].kernel;
+    constexpr int64_t kGrainTaps = 4096;
+    args.pool.ParallelFor(plan.planes * to, kGrainTaps / std::max<int64_t>(taps, 1) + 1,
+                          [&](int64_t begin, int64_t end) {
+                            for (int64_t i = begin; i < end; ++i) {
+                              SpatialDims position = {};
+                              for (int64_t rest = i % to, d = static_cast<int64_t>(axes); d-- > 0;) {
+                                position[static_cast<size_t>(d)] = rest % plan.out[static_cast<size_t>(d)];
+                                rest /= plan.out[static_cast<size_t>(d)];
+                              }
+                              const T* plane = args.input(0).template data<T>() + i / to * from;
+                              const double sum = SumTaps(plan, position, 0, 0, plane);
+                              args.output(0).template data<T>()[i] = static_cast<T>(RootOf(sum, attributes_.p));
+                            }
+                          });
     return Status();
   }
 

@@ -48,16 +48,19 @@ struct InProcessDelegate {
 
 enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4, kOff = 5 };
 
-// Takes the log, process-wide; null gives it back to stderr. `source` is "host" or the name of a delegate. [any-thread]
+// Takes the log, process-wide; null gives it back to stderr. `source` is "host" or the name of a delegate. The sink is
+// called by every thread that logs, several at once. When this returns, the sink before is not running any more and is
+// not called again, unless it is a sink that calls this. [any-thread]
 DEPUTY_API void SetLogSink(std::function<void(LogLevel, std::string_view source, std::string_view message)> sink);
 
 // What a configuration file may hold, as a JSON Schema (draft 2020-12) for editors and other checkers. Options of
 // delegates are any there: `deputy config schema` adds those of the plugins that it finds. [any-thread]
 DEPUTY_API std::string ConfigSchema();
 
-// Copies share the opened delegates. Delegates are found, checked and opened at the first use (a Build, Load), and stay
-// open as long as any context or model that uses them lives. Changing a context does not touch what was built before.
-// Not for use by two threads at once.
+// Copies of a context share its opened delegates. Delegates are found, checked and opened at the first use (a Build,
+// Load), once for all models of a context, and stay open as long as any context or model that uses them lives. Changing
+// a context does not touch what was built before. Const functions, and Model::Build with this context, may be called by
+// several threads at once; the others need the context for themselves.
 class DEPUTY_API Context {
  public:
   // The built-in defaults: the plugin folder of the installation, no delegates, so the CPU alone.

@@ -72,12 +72,14 @@ class DEPUTY_API Session {
   // Prepares for inputs of these shapes, this session only. The shape of an input that is no tensor is left empty.
   Status Resize(const std::vector<Shape>& shapes);
 
-  // A Predict that takes longer ends with kDeadlineExceeded, whatever loops the model has. Looked at before each step
-  // and each round of a loop, and handed to the delegates, so that a step of the CPU's own is always run to its end.
-  // Zero, which it is at first: no limit.
+  // A Predict that takes longer ends with kDeadlineExceeded, whatever it has computed. The time counts from the call.
+  // Looked at after each step, each round of a loop, and inside the CPU's steps between the parts of their work;
+  // delegates are handed the deadline. Where a delegate goes on all the same, the run ends when it returns, and the
+  // message says that it did not stop and how late it was. Zero, which it is at first: no limit.
   void SetTimeout(std::chrono::nanoseconds timeout);
   // Ends the Predict under way, if there is one, with kCancelled, at the next place where a timeout is looked at; the
-  // session can be used as before. Runs that begin later are not touched. [any-thread]
+  // session can be used as before. A Predict that is called later is not touched: a caller that cannot know whether the
+  // other thread has called it yet cancels again until it returns, or sets a timeout. [any-thread]
   void Cancel();
 
   // With profiling the session takes the time of every step. Off by default.

@@ -124,7 +124,7 @@ struct ShortRows {
     executable = graph.Compile();
     context = std::move(executable->CreateContext().value());
   }
-  sdk::Status Run() {
+  sdk::Status Run(uint64_t deadline_ns = 0) {
     std::vector<float> x(400, 1.0f), y(400);
     const int64_t dims[] = {100, 4};
     deputy_tensor in{}, out{};
@@ -132,7 +132,7 @@ struct ShortRows {
     in.data = x.data(), out.data = y.data();
     const deputy_tensor* inputs[] = {&in};
     const deputy_tensor* outputs[] = {&out};
-    return context->Execute(sdk::RunArgs({sizeof(deputy_run_args), 1, 1, 0, inputs, outputs, 0, nullptr}));
+    return context->Execute(sdk::RunArgs({sizeof(deputy_run_args), 1, 1, 0, inputs, outputs, deadline_ns, nullptr}));
   }
   Graph graph;
   Ticking ticking{graph};
@@ -168,6 +168,14 @@ TEST(Profiling, WithoutAListenerTheClockIsNotRead) {
   ShortRows rows;
   ASSERT_TRUE(rows.Run().ok());
   EXPECT_EQ(rows.ticking.looks, 0u);
+}
+
+TEST(Deadline, ARunEndsBeforeTheStepThatItPasses) {
+  ShortRows rows;
+  const sdk::Status status = rows.Run(2);  // the clock is at 1, 2 and 3 before the three steps
+  EXPECT_EQ(status.code(), sdk::Code::kDeadlineExceeded);
+  EXPECT_EQ(rows.ticking.looks, 3u);
+  EXPECT_TRUE(rows.Run(1000).ok());
 }
 
 }  // namespace

@@ -111,6 +111,8 @@ const Row kRows[] = {
     {"crashes_in_execute", "compiled", "", "R105", "numerics: in execute"},
     {"exits_in_execute", "compiled", "", "R96", "numerics: in execute"},
     {"hangs_in_execute", "compiled", "", "R106", "execution.repeated: in execute"},
+    {"heeds_deadline", "compiled", "", "", "sound"},
+    {"outlives_deadline", "compiled", "", "", "sound without a deadline"},
     {"prints_in_execute", "compiled", "", "R116", "numerics: in execute"},
     {"changes_rounding", "compiled", "", "R115", "numerics: in execute"},
     {"returns_foreign_status", "compiled", "", "R111", "numerics: in execute"},

@@ -132,7 +132,7 @@ Host::Host() {
     for (int64_t begin = 0; begin < count; begin += grain) fn(job, begin, std::min(count, begin + grain));
   };
   table_.thread_count = [](void*) { return 1u; };
-  table_.clock_ns = [](void*) { return uint64_t{0}; };
+  table_.clock_ns = [](void* self) { return Of(self).clock_ns; };
 }
 
 deputy_value_id Host::AddValue(const std::string& name, std::vector<int64_t> dims) {
@@ -227,7 +227,8 @@ StatusPtr Opened::Compile(const Claim& claim, deputy_executable** out) {
 }
 
 StatusPtr Execute(const deputy_delegate* delegate, deputy_context* context,
-                  const std::vector<std::vector<float>>& inputs, std::vector<std::vector<float>>& outputs) {
+                  const std::vector<std::vector<float>>& inputs, std::vector<std::vector<float>>& outputs,
+                  uint64_t deadline_ns) {
   std::deque<deputy_tensor> tensors;
   std::deque<int64_t> dims;
   std::vector<const deputy_tensor*> in, out;
@@ -251,6 +252,7 @@ StatusPtr Execute(const deputy_delegate* delegate, deputy_context* context,
   args.output_count = static_cast<uint32_t>(out.size());
   args.inputs = in.data();
   args.outputs = out.data();
+  args.deadline_ns = deadline_ns;
   return StatusPtr(delegate->execute(context, &args));
 }
 

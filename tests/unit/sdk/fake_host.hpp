@@ -113,6 +113,7 @@ class Host {
   std::vector<std::string> log;
   bool refuse_claims = false;
   bool fail_value_info = false;
+  uint64_t clock_ns = 0;
   std::map<std::string, const void*> extensions;
 
   struct Answer {
@@ -157,6 +158,7 @@ class Opened {
 
 // Runs a context on vectors of floats; the tensors have one extent each.
 StatusPtr Execute(const deputy_delegate* delegate, deputy_context* context,
-                  const std::vector<std::vector<float>>& inputs, std::vector<std::vector<float>>& outputs);
+                  const std::vector<std::vector<float>>& inputs, std::vector<std::vector<float>>& outputs,
+                  uint64_t deadline_ns = 0);
 
 }  // namespace fake

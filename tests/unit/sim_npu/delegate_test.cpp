@@ -89,6 +89,24 @@ void ExpectClose(const std::vector<float>& got, const std::vector<float>& wanted
   for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], wanted[i], 1e-3f * largest) << "element " << i;
 }
 
+TEST(SimNpuDeadline, ARunEndsBeforeAStepThatIsTooLate) {
+  OneNode node;
+  node.Input({2, 3}).Node("Relu", 14, {2, 3});
+  fake::Opened opened(node.host, SimNpu());
+  deputy_executable* executable = nullptr;
+  deputy_context* context = nullptr;
+  ASSERT_EQ(opened.Compile({{0}, {node.inputs[0]}, {node.output}, nullptr}, &executable), nullptr);
+  ASSERT_EQ(fake::StatusPtr(SimNpu()->context_create(executable, &context)), nullptr);
+  std::vector<std::vector<float>> outputs{std::vector<float>(6)};
+  node.host.clock_ns = 11;
+  const fake::StatusPtr late = fake::Execute(SimNpu(), context, node.given, outputs, /*deadline_ns=*/10);
+  ASSERT_NE(late, nullptr);
+  EXPECT_EQ(late->code, deputy_code{DEPUTY_DEADLINE_EXCEEDED});
+  EXPECT_EQ(fake::Execute(SimNpu(), context, node.given, outputs, /*deadline_ns=*/12), nullptr);
+  SimNpu()->context_destroy(context);
+  SimNpu()->executable_destroy(executable);
+}
+
 struct ConvCase {
   const char* name;
   Ints in, kernel;  // [N,C,H,W], [M,C/group,kH,kW]

@@ -1,0 +1,52 @@
+#include "base/stop.hpp"
+
+#include <ctime>
+
+namespace deputy::host {
+namespace {
+
+// A delegate that returns this soon after the deadline did what it could.
+constexpr uint64_t kMomentNs = 10'000'000;
+
+thread_local StopScope* current_scope = nullptr;
+
+std::string Seconds(uint64_t ns) {
+  return ns < 1'000'000'000 ? fmt::format("{} ms", ns / 1'000'000)
+                            : fmt::format("{:.1f} s", static_cast<double>(ns) / 1e9);
+}
+
+}  // namespace
+
+uint64_t NowNs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+Status Stop::Reason() const {
+  if (cancelled_ns != nullptr && *cancelled_ns != 0) return Error(StatusCode::kCancelled, "the run was cancelled");
+  return Error(StatusCode::kDeadlineExceeded, "the run did not end in time");
+}
+
+Status Stop::ReasonAfter(const std::string& delegate) const {
+  const uint64_t cancelled = cancelled_ns == nullptr ? 0 : cancelled_ns->load();
+  const uint64_t since = cancelled != 0 ? cancelled : deadline_ns, now = NowNs();
+  const Status reason = Reason();
+  if (now < since + kMomentNs) return reason;
+  return Error(reason.code(), "{}; delegate '{}' did not stop: {} {}", reason.message(), delegate,
+               cancelled != 0 ? "it ended later by" : "deadline exceeded by", Seconds(now - since));
+}
+
+StopScope::StopScope(const Stop* stop) : stop_(stop), before_(current_scope) {
+  if (stop != nullptr) current_scope = this;
+}
+
+StopScope::~StopScope() { current_scope = before_; }
+
+StopScope* StopScope::Current() { return current_scope; }
+
+StopScope::Share::Share(StopScope* scope) : before_(current_scope) { current_scope = scope; }
+
+StopScope::Share::~Share() { current_scope = before_; }
+
+}  // namespace deputy::host

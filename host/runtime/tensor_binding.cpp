@@ -1,0 +1,159 @@
+#include "runtime/tensor_binding.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/printable.hpp"
+
+namespace deputy::host {
+namespace {
+
+bool Overlap(const Tensor& a, const Tensor& b) {
+  const auto* x = static_cast<const uint8_t*>(a.data());
+  const auto* y = static_cast<const uint8_t*>(b.data());
+  return a.byte_size() != 0 && b.byte_size() != 0 && x < y + b.byte_size() && y < x + a.byte_size();
+}
+
+bool OverlapsAny(const Tensor& tensor, std::span<const Tensor> others) {
+  return std::any_of(others.begin(), others.end(), [&](const Tensor& other) { return Overlap(tensor, other); });
+}
+
+const std::string& NameOfOutput(const Plan& plan, size_t i) { return plan.graph->values[plan.graph->outputs[i]].name; }
+
+Status SharedOutputs(const Plan& plan, size_t first, size_t second) {
+  return Error(StatusCode::kInvalidArgument, "outputs '{}' and '{}' share memory", NameOfOutput(plan, first),
+               NameOfOutput(plan, second));
+}
+
+// The first of the bound outputs that lies in an input or in another one, for the message alone.
+Status DescribeOverlap(const Plan& plan, std::span<const size_t> bound, std::span<const Tensor> inputs,
+                       std::span<const Tensor> outputs) {
+  for (size_t at = 0; at < bound.size(); ++at) {
+    const size_t i = bound[at];
+    if (OverlapsAny(outputs[i], inputs))
+      return Error(StatusCode::kInvalidArgument, "output '{}' shares memory with an input", NameOfOutput(plan, i));
+    for (const size_t j : bound.first(at))
+      if (Overlap(outputs[i], outputs[j])) return SharedOutputs(plan, j, i);
+  }
+  return Error(StatusCode::kInternal, "tensors that overlap are disjoint");
+}
+
+}  // namespace
+
+bool Misaligned(const Tensor& tensor) {
+  const auto address = reinterpret_cast<uintptr_t>(tensor.data());
+  if (address % 16 == 0) return false;  // no element is larger
+  return address % std::max<size_t>(1, SizeOf(tensor.dtype())) != 0;
+}
+
+bool SameDims(std::span<const int64_t> a, std::span<const int64_t> b) {
+  if (a.size() != b.size()) return false;
+  for (size_t i = 0; i < a.size(); ++i)
+    if (a[i] != b[i]) return false;
+  return true;
+}
+
+Status MakeFit(Tensor& tensor, DType dtype, std::span<const int64_t> dims) {
+  if (!tensor.empty() && tensor.dtype() == dtype && SameDims(tensor.shape(), dims) && !Misaligned(tensor)) return {};
+  DEPUTY_ASSIGN_OR_RETURN(tensor, Tensor::Allocate(dtype, Shape(dims.begin(), dims.end())));
+  return {};
+}
+
+void DisjointBuffers::Add(const Tensor& tensor, bool written) {
+  if (tensor.byte_size() == 0) return;
+  const auto begin = reinterpret_cast<uintptr_t>(tensor.data());
+  const Range range{begin, begin + tensor.byte_size(), written};
+  if (same_ != kOthers) {
+    if (same_ < disjoint_.size() && disjoint_[same_] == range) {
+      ++same_;
+      return;
+    }
+    ranges_.assign(disjoint_.begin(), disjoint_.begin() + static_cast<ptrdiff_t>(same_));
+    same_ = kOthers;
+  }
+  ranges_.push_back(range);
+}
+
+bool DisjointBuffers::Disjoint() {
+  if (same_ != kOthers) return true;  // all of them, or some of those
+  sorted_ = ranges_;
+  std::sort(sorted_.begin(), sorted_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
+  // What is read may overlap what is read.
+  uintptr_t end_of_all = 0, end_of_written = 0;
+  for (const Range& range : sorted_) {
+    if (range.begin < (range.written ? end_of_all : end_of_written)) return false;
+    end_of_all = std::max(end_of_all, range.end);
+    if (range.written) end_of_written = std::max(end_of_written, range.end);
+  }
+  disjoint_.swap(ranges_);
+  return true;
+}
+
+void OutputBinding::Prepare(const Plan& plan) {
+  const Graph& graph = *plan.graph;
+  std::vector<bool> taken(graph.values.size(), false);
+  for (const ValueId id : graph.inputs) taken[id] = true;
+  bound_.clear();
+  copied_.clear();
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const ValueId id = graph.outputs[i];
+    const bool is_bound = plan.slots[id].home == Slot::Home::kBound && !taken[id];
+    if (is_bound)
+      bound_.push_back({i, id, plan.slots[id].dtype, plan.slots[id].dims});
+    else
+      copied_.push_back(i);
+    taken[id] = true;
+  }
+}
+
+Status OutputBinding::Bind(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, Execution& execution) {
+  const Plan& plan = execution.plan();
+  outputs.resize(plan.graph->outputs.size());
+  before_.Clear();
+  for (const Bound& bound : bound_) {
+    Tensor& output = outputs[bound.output];
+    if (Status status = MakeFit(output, bound.dtype, bound.dims); !status.ok())
+      return std::move(status).At("output '" + Printable(NameOfOutput(plan, bound.output)) + "'");
+    before_.AddWritten(output);
+  }
+  for (const Tensor& input : inputs) before_.AddRead(input);
+  if (!before_.Disjoint()) {
+    std::vector<size_t> positions;
+    for (const Bound& bound : bound_) positions.push_back(bound.output);
+    return DescribeOverlap(plan, positions, inputs, outputs);
+  }
+  for (const Bound& bound : bound_) execution.Bind(bound.value, outputs[bound.output].mutable_data());
+  return {};
+}
+
+Status OutputBinding::Copy(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, const Execution& execution) {
+  if (copied_.empty()) return {};
+  const Plan& plan = execution.plan();
+  const Graph& graph = *plan.graph;
+  const auto result = [&](size_t i) -> const deputy_tensor& { return execution.tensor(graph.outputs[i]); };
+  after_.Clear();
+  for (const size_t i : copied_) {
+    if (result(i).layout == DEPUTY_LAYOUT_OPAQUE) continue;
+    DEPUTY_RETURN_IF_ERROR(MakeFit(outputs[i], static_cast<DType>(result(i).dtype), {result(i).dims, result(i).rank}));
+    after_.AddWritten(outputs[i]);
+  }
+  for (const Bound& bound : bound_) after_.AddWritten(outputs[bound.output]);
+  for (const Tensor& input : inputs) after_.AddRead(input);
+  const bool disjoint = after_.Disjoint();
+  for (const size_t i : copied_) {
+    const deputy_tensor& from = result(i);
+    if (from.layout == DEPUTY_LAYOUT_OPAQUE) continue;
+    if (!disjoint) {
+      // An output that is an input may have been given its tensor.
+      if (OverlapsAny(outputs[i], inputs)) {
+        DEPUTY_ASSIGN_OR_RETURN(outputs[i], Tensor::Allocate(outputs[i].dtype(), outputs[i].shape()));
+      }
+      for (size_t j = 0; j < outputs.size(); ++j)
+        if (j != i && Overlap(outputs[i], outputs[j])) return SharedOutputs(plan, std::min(i, j), std::max(i, j));
+    }
+    if (from.byte_size != 0) std::memcpy(outputs[i].mutable_data(), from.data, from.byte_size);
+  }
+  return {};
+}
+
+}  // namespace deputy::host

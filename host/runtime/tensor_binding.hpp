@@ -1,0 +1,73 @@
+// How a session's tensors meet those of the caller: outputs that the plan writes in place, outputs that are copied
+// after the run, and the check that no buffer is written while something else lies in it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "deputy/tensor.hpp"
+#include "execute/execution.hpp"
+
+namespace deputy::host {
+
+// The first element is not where its dtype wants it.
+bool Misaligned(const Tensor& tensor);
+
+bool SameDims(std::span<const int64_t> a, std::span<const int64_t> b);
+
+// Leaves a tensor that fits as it is, otherwise replaces it by a new one.
+Status MakeFit(Tensor& tensor, DType dtype, std::span<const int64_t> dims);
+
+// Whether a buffer that is written shares memory with any other. Sorts once, O(n log n), and remembers the buffers that
+// it found disjoint: a caller that keeps its tensors pays for a comparison per buffer. Allocates only while it grows.
+class DisjointBuffers {
+ public:
+  void Clear() { same_ = 0; }
+  void AddRead(const Tensor& tensor) { Add(tensor, false); }
+  void AddWritten(const Tensor& tensor) { Add(tensor, true); }
+  // Since the last Clear.
+  bool Disjoint();
+
+ private:
+  struct Range {
+    uintptr_t begin = 0, end = 0;
+    bool written = false;
+
+    bool operator==(const Range&) const = default;
+  };
+
+  static constexpr size_t kOthers = SIZE_MAX;
+
+  void Add(const Tensor& tensor, bool written);
+
+  std::vector<Range> ranges_, sorted_;
+  std::vector<Range> disjoint_;  // the last ones found to be
+  size_t same_ = 0;              // so many are those of `disjoint_`, and `ranges_` is not used; or kOthers
+};
+
+// The outputs of one plan.
+class OutputBinding {
+ public:
+  // Decides for each output of the plan whether the plan writes it itself.
+  void Prepare(const Plan& plan);
+
+  // Before a run: gives every output that the plan writes a fitting tensor, and binds it.
+  Status Bind(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, Execution& execution);
+  // After it: outputs that are inputs, constants, repeated, or of extents that only the run could tell.
+  Status Copy(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, const Execution& execution);
+
+ private:
+  struct Bound {
+    size_t output = 0;  // position among the outputs
+    ValueId value = kNone;
+    DType dtype = DType::kUndefined;
+    std::span<const int64_t> dims;  // of the plan
+  };
+
+  std::vector<Bound> bound_;
+  std::vector<size_t> copied_;  // positions among the outputs
+  DisjointBuffers before_, after_;
+};
+
+}  // namespace deputy::host

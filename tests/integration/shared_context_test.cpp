@@ -1,0 +1,149 @@
+// One const Context in several threads.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include "deputy/deputy.hpp"
+#include "samples/mindspore_tutorial/tutorial_delegate.hpp"
+
+namespace deputy {
+namespace {
+
+constexpr size_t kThreads = 8;
+
+class Lines {
+ public:
+  Lines() {
+    SetLogSink([this](LogLevel, std::string_view, std::string_view message) {
+      const std::lock_guard lock(mutex_);
+      lines_.emplace_back(message);
+    });
+  }
+  ~Lines() { SetLogSink(nullptr); }
+  size_t Count(std::string_view part) {
+    const std::lock_guard lock(mutex_);
+    size_t count = 0;
+    for (const std::string& line : lines_) count += line.find(part) != std::string::npos ? 1 : 0;
+    return count;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
+template <class F>
+void OnThreads(F work) {
+  std::atomic<size_t> ready{0};
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      ++ready;
+      while (ready != kThreads) std::this_thread::yield();
+      work(t);
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+std::vector<float> Answers(const Model& model) {
+  Tensor pictures = *Tensor::Allocate(DType::kFloat32, {2, 1, 28, 28});
+  for (size_t i = 0; i < 2 * 28 * 28; ++i)
+    pictures.mutable_values<float>()[i] = static_cast<float>(i * 7919 % 256) / 256;
+  Result<Session> session = model.CreateSession();
+  std::vector<Tensor> outputs;
+  const Status status = session.ok() ? session->Predict({pictures}, &outputs) : session.status();
+  EXPECT_TRUE(status.ok()) << status.ToString();
+  if (!status.ok()) return {};
+  const std::span<const float> values = outputs[0].values<float>();
+  return {values.begin(), values.end()};
+}
+
+TEST(SharedContext, ThreadsThatBuildFromOneConstContextOpenItsDelegatesOnce) {
+  Lines lines;
+  Context made = *Context::FromYamlText("t.yaml", "version: 1\nlog: {level: info}\ndelegates: [{name: no_such_npu}]\n");
+  made.AddDelegate(std::make_shared<tutorial::TutorialDelegate>());
+  const Context& context = made;
+  std::vector<Model> models(kThreads);
+  std::vector<std::vector<float>> answers(kThreads);
+  OnThreads([&](size_t t) {
+    const Status status = models[t].Build(DEPUTY_TEST_DIGITS, context);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    if (status.ok()) answers[t] = Answers(models[t]);
+    EXPECT_TRUE(models[t].Placement({{2, 1, 28, 28}}).ok());
+    EXPECT_FALSE(context.ShowConfig().empty());
+    EXPECT_EQ(context.ConfiguredDelegates().size(), 1u);
+  });
+  for (const std::vector<float>& answer : answers) EXPECT_EQ(answer, answers[0]);
+  EXPECT_EQ(lines.Count("no plugin offers the delegate 'no_such_npu'"), 1u);
+}
+
+TEST(SharedContext, CopiesMadeWhileOthersBuildShareWhatIsOpen) {
+  Lines lines;
+  const Context context =
+      *Context::FromYamlText("t.yaml", "version: 1\nlog: {level: info}\ndelegates: [{name: no_such_npu}]\n");
+  Model first;
+  ASSERT_TRUE(first.Build(DEPUTY_TEST_DIGITS, context).ok());
+  OnThreads([&](size_t) {
+    Context copy(context);
+    Model model;
+    EXPECT_TRUE(model.Build(DEPUTY_TEST_DIGITS, copy).ok());
+  });
+  EXPECT_EQ(lines.Count("no plugin offers the delegate 'no_such_npu'"), 1u);
+}
+
+TEST(SharedContext, ContextsWithLevelsOfTheirOwnAreOpenedAtOnce) {
+  Lines lines;
+  OnThreads([&](size_t t) {
+    const Context context = *Context::FromYamlText(
+        "t.yaml", std::string("version: 1\nlog: {level: ") + (t % 2 == 0 ? "info" : "error") + "}\n");
+    Model model;
+    EXPECT_TRUE(model.Build(DEPUTY_TEST_DIGITS, context).ok());
+  });
+}
+
+// What the sink refers to may be destroyed as soon as SetLogSink has returned.
+TEST(LogSink, ASinkThatWasReplacedIsNotRunningAnyMore) {
+  const auto quiet = [](LogLevel, std::string_view, std::string_view) {};
+  SetLogSink(quiet);
+  std::atomic<bool> done{false};
+  std::thread logging([&] {
+    const Context context;
+    while (!done) {
+      Model model;
+      EXPECT_FALSE(model.Build(nullptr, 0, ModelType::kAuto, context).ok());
+      EXPECT_TRUE(model.Build(DEPUTY_TEST_MODELS "/relu.onnx", context).ok());
+    }
+  });
+  for (int round = 0; round < 50; ++round) {
+    auto text = std::make_unique<std::string>();
+    std::atomic<bool> called{false};
+    SetLogSink([&](LogLevel, std::string_view, std::string_view message) {
+      called = true;
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      text->append(message);
+    });
+    while (!called) std::this_thread::yield();
+    SetLogSink(quiet);
+    text.reset();
+  }
+  done = true;
+  logging.join();
+  SetLogSink(nullptr);
+}
+
+TEST(LogSink, ASinkMayReplaceItself) {
+  std::atomic<int> calls{0};
+  SetLogSink([&](LogLevel, std::string_view, std::string_view) {
+    ++calls;
+    SetLogSink([](LogLevel, std::string_view, std::string_view) {});
+  });
+  Model model;
+  EXPECT_TRUE(model.Build(DEPUTY_TEST_MODELS "/relu.onnx", *Context::FromYamlText("t", "version: 1\n")).ok());
+  EXPECT_EQ(calls, 1);
+  SetLogSink(nullptr);
+}
+
+}  // namespace
+}  // namespace deputy

@@ -1,0 +1,190 @@
+// Runs that end before they are done: by a deadline or by Cancel, in a step of the CPU, in a delegate that heeds it,
+// and in one that does not.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "deputy/deputy.hpp"
+#include "deputy/sdk/sdk.hpp"
+
+namespace deputy {
+namespace {
+
+using std::chrono::milliseconds;
+
+uint64_t NowNs() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+// Takes Relu, and does in each run what the test wants before it computes.
+class ActingDelegate final : public sdk::PartitionDelegate {
+ public:
+  using Act = std::function<sdk::Status(const sdk::RunArgs&)>;
+
+  explicit ActingDelegate(Act act) : act_(std::move(act)) {}
+  sdk::Verdict Supports(const sdk::NodeView& node) override {
+    return node.Is("Relu") ? sdk::Verdict::Yes() : sdk::Verdict::No(sdk::Reason::kOperatorUnknown);
+  }
+  sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView&) override {
+    return std::unique_ptr<sdk::Executable>(std::make_unique<Compiled>(act_));
+  }
+
+ private:
+  struct Run final : sdk::ExecutionContext {
+    explicit Run(const Act& given) : act(given) {}
+    sdk::Status Execute(const sdk::RunArgs& args) override {
+      DEPUTY_SDK_RETURN_IF_ERROR(act(args));
+      const sdk::Span<float> in = args.input(0).values<float>(), out = args.output(0).values<float>();
+      for (size_t i = 0; i < in.size(); ++i) out[i] = in[i] > 0 ? in[i] : 0;
+      return {};
+    }
+    Act act;
+  };
+  struct Compiled final : sdk::Executable {
+    explicit Compiled(const Act& given) : act(given) {}
+    sdk::Result<std::unique_ptr<sdk::ExecutionContext>> CreateContext() override {
+      return std::unique_ptr<sdk::ExecutionContext>(std::make_unique<Run>(act));
+    }
+    Act act;
+  };
+
+  const Act act_;
+};
+
+class StoppingTest : public testing::Test {
+ protected:
+  StoppingTest() {
+    SetLogSink([](LogLevel, std::string_view, std::string_view) {});
+  }
+  ~StoppingTest() override { SetLogSink(nullptr); }
+
+  Session Open(const std::string& model, const Context& context) {
+    const Status status = model_.Build(DEPUTY_TEST_MODELS "/" + model, context);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return std::move(*model_.CreateSession());
+  }
+  Session OpenRelu(ActingDelegate::Act act) {
+    Context context;
+    context.SetDelegate(std::make_shared<ActingDelegate>(std::move(act)));
+    return Open("relu.onnx", context);
+  }
+  static std::vector<Tensor> ReluInputs() { return {*Tensor::Allocate(DType::kFloat32, {2, 3})}; }
+
+  Model model_;
+};
+
+// Seed row 54.
+TEST_F(StoppingTest, ARunThatEndsAfterItsDeadlineIsNoSuccess) {
+  Session session = OpenRelu([](const sdk::RunArgs& args) {
+    while (args.deadline_ns() != 0 && NowNs() < args.deadline_ns() + 20'000'000) std::this_thread::yield();
+    return sdk::Status();
+  });
+  session.SetTimeout(milliseconds(5));
+  std::vector<Tensor> outputs;
+  const Status status = session.Predict(ReluInputs(), &outputs);
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.ToString();
+  EXPECT_NE(status.message().find("delegate 'in_process' did not stop: deadline exceeded by"), std::string::npos)
+      << status.ToString();
+  EXPECT_NE(status.where().find("the relu"), std::string::npos) << status.ToString();
+  session.SetTimeout(milliseconds(0));
+  EXPECT_TRUE(session.Predict(ReluInputs(), &outputs).ok());
+}
+
+TEST_F(StoppingTest, ADelegateThatHeedsItsDeadlineEndsTheRunInItsOwnWords) {
+  Session session = OpenRelu([](const sdk::RunArgs& args) {
+    while (NowNs() < args.deadline_ns()) std::this_thread::yield();
+    return sdk::Status(sdk::Code::kDeadlineExceeded, "gave up in time");
+  });
+  session.SetTimeout(milliseconds(5));
+  std::vector<Tensor> outputs;
+  const Status status = session.Predict(ReluInputs(), &outputs);
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.ToString();
+  EXPECT_EQ(status.message(), "gave up in time");
+}
+
+TEST_F(StoppingTest, ACancelThatADelegateDoesNotSeeIsStillTheResult) {
+  std::atomic<bool> entered{false}, released{false};
+  Session session = OpenRelu([&](const sdk::RunArgs&) {
+    entered = true;
+    while (!released) std::this_thread::yield();
+    return sdk::Status();
+  });
+  std::thread canceller([&] {
+    while (!entered) std::this_thread::yield();
+    session.Cancel();
+    std::this_thread::sleep_for(milliseconds(20));
+    released = true;
+  });
+  std::vector<Tensor> outputs;
+  const Status status = session.Predict(ReluInputs(), &outputs);
+  canceller.join();
+  EXPECT_EQ(status.code(), StatusCode::kCancelled) << status.ToString();
+  EXPECT_NE(status.message().find("the run was cancelled; delegate 'in_process' did not stop"), std::string::npos)
+      << status.ToString();
+  EXPECT_TRUE(session.Predict(ReluInputs(), &outputs).ok());
+}
+
+TEST_F(StoppingTest, ACancelBeforeARunDoesNotTouchIt) {
+  Session session = OpenRelu([](const sdk::RunArgs&) { return sdk::Status(); });
+  session.Cancel();
+  std::vector<Tensor> outputs;
+  const Status status = session.Predict(ReluInputs(), &outputs);
+  EXPECT_TRUE(status.ok()) << status.ToString();
+}
+
+// The time counts from the call, so it has passed before the first step.
+TEST_F(StoppingTest, NothingRunsAfterTheDeadline) {
+  bool ran = false;
+  Session session = OpenRelu([&](const sdk::RunArgs&) {
+    ran = true;
+    return sdk::Status();
+  });
+  session.SetTimeout(std::chrono::nanoseconds(1));
+  std::vector<Tensor> outputs;
+  EXPECT_EQ(session.Predict(ReluInputs(), &outputs).code(), StatusCode::kDeadlineExceeded);
+  EXPECT_FALSE(ran);
+}
+
+class CpuStepTest : public StoppingTest, public testing::WithParamInterface<int> {
+ protected:
+  Session OpenLongPool() {
+    return Open("long_pool.onnx",
+                *Context::FromYamlText("stopping", "version: 1\ncpu: {threads: " + std::to_string(GetParam()) + "}\n"));
+  }
+  static std::vector<Tensor> Inputs() { return {*Tensor::Allocate(DType::kFloat32, {1, 1, 1024, 1024})}; }
+};
+
+TEST_P(CpuStepTest, ADeadlineEndsItInTheMiddle) {
+  Session session = OpenLongPool();
+  session.SetTimeout(milliseconds(20));
+  std::vector<Tensor> outputs;
+  const Status status = session.Predict(Inputs(), &outputs);
+  EXPECT_EQ(status.code(), StatusCode::kDeadlineExceeded) << status.ToString();
+  EXPECT_EQ(status.message(), "the run did not end in time");
+  EXPECT_NE(status.where().find("the pool"), std::string::npos) << status.ToString();
+}
+
+TEST_P(CpuStepTest, ACancelEndsItInTheMiddle) {
+  Session session = OpenLongPool();
+  std::atomic<bool> ended{false};
+  std::thread canceller([&] {
+    while (!ended) {  // before the run begins there is nothing to end
+      session.Cancel();
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+  });
+  std::vector<Tensor> outputs;
+  const Status status = session.Predict(Inputs(), &outputs);
+  ended = true;
+  canceller.join();
+  EXPECT_EQ(status.code(), StatusCode::kCancelled) << status.ToString();
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, CpuStepTest, testing::Values(1, 2));
+
+}  // namespace
+}  // namespace deputy
