@@ -10,6 +10,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/nearest.hpp"
+#include "deputy/process.hpp"
 #include "deputy/version.hpp"
 
 namespace deputy::cli {
@@ -91,10 +92,17 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::setlocale(LC_CTYPE, "");  // what the terminal can show; numbers keep their point
+  // What is printed is out before a plugin that is closed can end the process.
+  constexpr size_t kBuffer = 1 << 16;
+  std::setvbuf(stdout, nullptr, _IOLBF, kBuffer);
+  deputy::ReportFatalSignals();
+  deputy::RefuseExit(deputy::cli::kPluginTrouble);
+  int status = deputy::cli::kRunFailed;
   try {
-    return deputy::cli::Main(argc, argv);
+    status = deputy::cli::Main(argc, argv);
   } catch (const std::exception& error) {  // lack of memory
     std::fprintf(stderr, "deputy: error: %s\n", error.what());
-    return deputy::cli::kRunFailed;
   }
+  deputy::AcceptExit();
+  return status;
 }
