@@ -65,7 +65,7 @@ TEST(UnwrittenOutput, AWrittenOneRunsOnce) {
 }
 
 TEST(UnwrittenOutput, AResultThatLooksLikeThePatternIsNotAccused) {
-  for (const size_t size : {1, 3, 4, 8, 17}) {
+  for (const size_t size : {1u, 3u, 4u, 8u, 17u}) {
     for (const bool inverted : {false, true}) {
       Bytes bytes(size);
       bytes.by_element = true;
@@ -92,7 +92,7 @@ TEST(UnwrittenOutput, ALastElementThatIsMissingIsFound) {
 }
 
 TEST(UnwrittenOutput, AMissingByteIsFoundByElement) {
-  for (const size_t missing : {0, 7, 8, 12, 20}) {
+  for (const size_t missing : {0u, 7u, 8u, 12u, 20u}) {
     Bytes bytes(21);
     bytes.by_element = true;
     const std::optional<Unwritten> found = bytes.Run([&](uint8_t* out) {
@@ -106,7 +106,7 @@ TEST(UnwrittenOutput, AMissingByteIsFoundByElement) {
 }
 
 TEST(UnwrittenOutput, UnitsOfAllSizesAreSeenWhereverTheyAre) {
-  for (const size_t unit : {1, 2, 4}) {
+  for (const size_t unit : {1u, 2u, 4u}) {
     const std::vector<uint8_t> pattern = Pattern(64);
     for (size_t at = 0; at < 64; at += unit) {
       std::vector<uint8_t> bytes(64);
