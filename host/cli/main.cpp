@@ -14,6 +14,7 @@
 #include "cli/standard_streams.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/output_file.hpp"
+#include "deputy/process.hpp"
 #include "deputy/version.hpp"
 
 namespace deputy::cli {
@@ -118,11 +119,18 @@ int main(int argc, char** argv) {
   deputy::cli::OpenStandardStreams();
   deputy::RemoveUnfinishedFilesOnSignals();
   std::setlocale(LC_CTYPE, "");  // what the terminal can show; numbers keep their point
+  // What is printed is out before a plugin that is closed can end the process.
+  constexpr size_t kBuffer = 1 << 16;
+  std::setvbuf(stdout, nullptr, _IOLBF, kBuffer);
+  deputy::ReportFatalSignals();
+  deputy::RefuseExit(deputy::cli::kPluginTrouble);
   int exit_status = deputy::cli::kDone;
   try {
     exit_status = deputy::cli::Main(argc, argv);
   } catch (const std::exception& error) {  // lack of memory, or of a place for the output: FinishOutput reports that
     if (std::ferror(stdout) == 0) exit_status = deputy::cli::FailRun(error.what());
   }
-  return deputy::cli::FinishOutput(exit_status);
+  exit_status = deputy::cli::FinishOutput(exit_status);
+  deputy::AcceptExit();
+  return exit_status;
 }

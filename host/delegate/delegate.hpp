@@ -149,7 +149,7 @@ class Delegate {
 
   virtual const std::string& name() const = 0;  // of the YAML entry
   virtual const std::string& id() const = 0;    // of the delegate in its plugin
-  // False: nodes whose extents are known only at run time are not offered.
+  // False: nodes that read extents known only at run time are not offered. Nodes that make them are the CPU's always.
   virtual bool takes_dynamic_shapes() const = 0;
   // True: every node is a partition of its own. The CPU's way: its nodes are planned like everybody's partitions.
   virtual bool one_node_partitions() const { return false; }

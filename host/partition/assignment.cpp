@@ -118,15 +118,16 @@ Verdict Assignment::Denied(size_t d, NodeId id) const {
   for (const ValueId value : node.inputs) look_at_kind(value);
   for (const ValueId value : node.outputs) look_at_kind(value);
   if (!no_tensor.empty()) return {Reason::kNoTensor, std::move(no_tensor)};
-  if (!delegates_[d]->takes_dynamic_shapes()) {
-    bool is_static = true;
-    const auto look = [&](ValueId value) {
-      is_static = is_static && (value == kNone || graph_.values[value].type.is_static());
-    };
-    for (const ValueId value : node.inputs) look(value);
-    for (const ValueId value : node.outputs) look(value);
-    if (!is_static) return {Reason::kShapeDynamic, "extents are known only at run time"};
-  }
+  const auto is_open = [&](ValueId value) { return value != kNone && !graph_.values[value].type.is_static(); };
+  const auto name_of = [&](ValueId value) { return Printable(graph_.values[value].name); };
+  const auto output = std::find_if(node.outputs.begin(), node.outputs.end(), is_open);
+  if (output != node.outputs.end())
+    return {Reason::kShapeDynamic,
+            fmt::format("the extents of its output '{}' are known only at run time", name_of(*output))};
+  const auto input = std::find_if(node.inputs.begin(), node.inputs.end(), is_open);
+  if (!delegates_[d]->takes_dynamic_shapes() && input != node.inputs.end())
+    return {Reason::kShapeDynamic,
+            fmt::format("the extents of its input '{}' are known only at run time", name_of(*input))};
   return {Reason::kSupported, ""};
 }
 

@@ -117,9 +117,10 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Restore(const GraphView
   given.size = lent->blob.bytes.size();
   given.owner = lent.get();
   given.release = LentBlob::Release;
+  const std::string place = PlaceOf(*view.graph, partition);
   deputy_executable* executable = nullptr;
-  const Status status = opened_->Call("restore", graph.get(),
-                                      [&] { return blobs->restore(opened_->instance(), &form, &given, &executable); });
+  const Status status = opened_->Call(
+      "restore", graph.get(), [&] { return blobs->restore(opened_->instance(), &form, &given, &executable); }, {place});
   if (!status.ok()) return status;
   if (executable == nullptr) return opened_->Fault("restore", "it succeeded without an executable");
   auto restored = std::make_shared<const CompiledPartition>(opened_, std::move(graph), nullptr, executable, partition,

@@ -6,18 +6,20 @@
 #include <utility>
 
 #include "plugin/guarded_run.hpp"
+#include "plugin/unwritten.hpp"
 
 namespace deputy::host {
 namespace {
 
-// The ABI has no way yet for a plugin to say how large an output became, so each must be known and have its memory.
+// The ABI has no way yet for a plugin to say how large an output became, so each must be known and have its memory. One
+// of unknown extents has neither dims nor bytes; a scalar has bytes.
 Status CheckOutputs(const RunArgs& args) {
   for (size_t i = 0; i < args.outputs.size(); ++i) {
     const deputy_tensor* tensor = args.outputs[i];
     if (tensor == nullptr) continue;
-    for (uint32_t axis = 0; axis < tensor->rank; ++axis)
-      if (tensor->dims[axis] < 0)
-        return Error(StatusCode::kNotSupported, "output {} has extents that only the run would tell", i);
+    bool open = tensor->rank == 0 && tensor->byte_size == 0;
+    for (uint32_t axis = 0; axis < tensor->rank; ++axis) open = open || tensor->dims[axis] < 0;
+    if (open) return Error(StatusCode::kNotSupported, "output {} has extents that only the run would tell", i);
     if (tensor->data == nullptr && tensor->handle == 0 && tensor->byte_size != 0)
       return Error(StatusCode::kInternal, "output {} has no memory", i);
   }
@@ -34,14 +36,16 @@ ContextProxy::ContextProxy(std::shared_ptr<const CompiledPartition> partition, d
 }
 
 ContextProxy::~ContextProxy() {
-  opened_.CallVoid("context_destroy", [&] { opened_.table().context_destroy(context_); });
+  opened_.CallVoid(
+      "context_destroy", [&] { opened_.table().context_destroy(context_); }, partition_->place());
 }
 
 template <class Call>
-Status ContextProxy::CallInTurn(const char* function, Call&& call) {
-  if (opened_.gate() == nullptr) return opened_.Call(function, partition_->graph(), call);
+Status ContextProxy::CallInTurn(const char* function, Call&& call, Watch watch) {
+  const CallDetail detail{partition_->place(), watch};
+  if (opened_.gate() == nullptr) return opened_.Call(function, partition_->graph(), call, detail);
   const RunGate::Pass pass(*opened_.gate(), opened_.instance(), partition_->executable(), opened_.run_rules());
-  return opened_.Call(function, partition_->graph(), call);
+  return opened_.Call(function, partition_->graph(), call, detail);
 }
 
 Status ContextProxy::Execute(const RunArgs& args) {
@@ -49,28 +53,44 @@ Status ContextProxy::Execute(const RunArgs& args) {
     return Error(StatusCode::kInternal, "bound {} inputs and {} outputs, but the partition has {} and {}",
                  args.inputs.size(), args.outputs.size(), args_.input_count, args_.output_count);
   DEPUTY_RETURN_IF_ERROR(CheckOutputs(args));
-  const Status status = opened_.ledger() == nullptr ? Run(args) : RunGuarded(args);
+  const Status status = opened_.ledger() != nullptr ? RunGuarded(args)
+                        : is_first_                 ? RunFirst(args)
+                                                    : Run(args, Watch::kFloat);
   if (collector_ != nullptr) KeepEvents();
   return status;
 }
 
-Status ContextProxy::Run(const RunArgs& args) {
+Status ContextProxy::Run(const RunArgs& args, Watch watch) {
   args_.inputs = args.inputs.data();
   args_.outputs = args.outputs.data();
   args_.deadline_ns = args.deadline_ns;
-  return CallInTurn("execute", [&] { return opened_.table().execute(context_, &args_); });
+  return CallInTurn(
+      "execute", [&] { return opened_.table().execute(context_, &args_); }, watch);
+}
+
+Status ContextProxy::RunFirst(const RunArgs& args) {
+  const auto run = [&] { return Run(args, Watch::kFloatAndSignals); };
+  DEPUTY_ASSIGN_OR_RETURN(const std::optional<Unwritten> found, RunOnPattern(args, false, run));
+  if (found) return opened_.Fault("execute", Describe(*found, partition_->OutputName(found->output)));
+  is_first_ = false;
+  return {};
 }
 
 Status ContextProxy::RunGuarded(const RunArgs& args) {
   if (running_.exchange(true)) return Error(StatusCode::kFailedPrecondition, "a session is run by two threads at once");
-  Result<GuardedRun> guarded = GuardedRun::Make(args, opened_.Place("execute"));
-  Status status = std::move(guarded).status();
-  if (guarded.ok())
-    status = Run({guarded->inputs(), guarded->outputs(), args.allocator, args.scratch, args.deadline_ns});
-  if (status.ok())
-    if (std::string wrong = guarded->Finish(args); !wrong.empty()) status = opened_.Fault("execute", std::move(wrong));
+  Status status = RunBetweenGuards(args);
   running_ = false;
   return status;
+}
+
+Status ContextProxy::RunBetweenGuards(const RunArgs& args) {
+  DEPUTY_ASSIGN_OR_RETURN(GuardedRun guarded, GuardedRun::Make(args, opened_.Place("execute")));
+  const RunArgs inside{guarded.inputs(), guarded.outputs(), args.allocator, args.scratch, args.deadline_ns};
+  const auto run = [&] { return Run(inside, Watch::kFloatAndSignals); };
+  DEPUTY_ASSIGN_OR_RETURN(const std::optional<Unwritten> found, RunOnPattern(inside, true, run));
+  if (std::string wrong = guarded.Finish(args); !wrong.empty()) return opened_.Fault("execute", std::move(wrong));
+  if (found) return opened_.Fault("execute", Describe(*found, partition_->OutputName(found->output)));
+  return {};
 }
 
 Result<ResizeOutcome> ContextProxy::Resize(std::span<const deputy_tensor* const> inputs,
@@ -87,6 +107,7 @@ Result<ResizeOutcome> ContextProxy::Resize(std::span<const deputy_tensor* const>
   args.outputs = outputs.data();
   deputy_resize_outcome outcome = DEPUTY_RESIZE_DONE;
   DEPUTY_RETURN_IF_ERROR(CallInTurn("resize", [&] { return opened_.resize()->resize(context_, &args, &outcome); }));
+  is_first_ = true;
   if (outcome == DEPUTY_RESIZE_DONE) return ResizeOutcome::kDone;
   if (outcome == DEPUTY_RESIZE_RECOMPILE) return ResizeOutcome::kRecompile;
   return opened_.Fault("resize", fmt::format("its outcome is the unknown {}", outcome));

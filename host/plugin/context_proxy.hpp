@@ -25,10 +25,13 @@ class ContextProxy final : public ExecutionContext {
  private:
   // A call that counts as one of execute: it waits at the gate of a delegate that limits how many run at once.
   template <class Call>
-  Status CallInTurn(const char* function, Call&& call);
-  Status Run(const RunArgs& args);
+  Status CallInTurn(const char* function, Call&& call, Watch watch = Watch::kFloatAndSignals);
+  Status Run(const RunArgs& args, Watch watch);
+  // The first run, and the first after a resize: outputs that it leaves as they were are an error.
+  Status RunFirst(const RunArgs& args);
   // The run of a delegate that is checked.
   Status RunGuarded(const RunArgs& args);
+  Status RunBetweenGuards(const RunArgs& args);
   // Keeps the events of the run that just ended, in the order in which they began: the device may forget them, and its
   // clock stand still, before the next.
   void KeepEvents();
@@ -39,6 +42,7 @@ class ContextProxy final : public ExecutionContext {
   const OpenedDelegate& opened_;
   deputy_context* context_;
   deputy_run_args args_{};
+  bool is_first_ = true;                       // since it was made, or resized
   std::atomic<bool> running_{false};           // a guarded run
   std::unique_ptr<EventCollector> collector_;  // while profiling is on
   std::vector<ProfileEvent> events_;

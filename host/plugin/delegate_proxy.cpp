@@ -165,9 +165,11 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView
     claims_.erase(found);
   }
   const deputy_partition form = FormOf(*graph, partition);
+  const std::string place = PlaceOf(*view.graph, partition);
   deputy_executable* executable = nullptr;
-  DEPUTY_RETURN_IF_ERROR(opened_->Call(
-      "compile", graph.get(), [&] { return opened_->table().compile(opened_->instance(), &form, &executable); }));
+  DEPUTY_RETURN_IF_ERROR(
+      opened_->Call("compile", graph.get(),
+                    [&] { return opened_->table().compile(opened_->instance(), &form, &executable); }, {place}));
   if (executable == nullptr) return opened_->Fault("compile", "it succeeded without an executable");
   auto compiled = std::make_shared<const CompiledPartition>(opened_, std::move(graph), std::move(claim_graph),
                                                             executable, partition);

@@ -75,12 +75,12 @@ std::optional<Rejection> DescribeOptions(const deputy_delegate& table, DelegateD
   if (options == nullptr) return std::nullopt;
   const std::string owner = "'" + delegate.id + "'";
   uint32_t count = 0;
-  if (!Returned([&] { count = options->option_count(&table); }))
+  if (!Returned(SiteOf(options->option_count, "option_count"), [&] { count = options->option_count(&table); }))
     return Rejection{RejectReason::kThrew, "an exception left option_count of " + owner};
   if (count > kMaxOptions) return Bad(fmt::format("{} says that it has {} options", owner, count));
   for (uint32_t i = 0; i < count; ++i) {
     const deputy_option_info* info = nullptr;
-    if (!Returned([&] { info = options->option_at(&table, i); }))
+    if (!Returned(SiteOf(options->option_at, "option_at"), [&] { info = options->option_at(&table, i); }))
       return Rejection{RejectReason::kThrew, "an exception left option_at of " + owner};
     OptionSchema option;
     if (auto rejection = DescribeOption(owner, info, option)) return rejection;
@@ -114,7 +114,7 @@ std::optional<Rejection> DescribeDelegate(const deputy_delegate& table, const de
     return rejection;
   if (table.probe != nullptr) {
     deputy_status* raw = nullptr;
-    if (!Returned([&] { raw = table.probe(&table, host); }))
+    if (!Returned(SiteOf(table.probe, "probe"), [&] { raw = table.probe(&table, host); }))
       return Rejection{RejectReason::kThrew, "an exception left probe of '" + delegate.id + "'"};
     if (const StatusHandle status{raw}) {
       delegate.available = false;
@@ -142,7 +142,7 @@ std::optional<Rejection> DescribeDelegate(const deputy_delegate& table, const de
 std::optional<Rejection> Init(const deputy_plugin& table, const deputy_host* host) {
   if (table.init == nullptr) return std::nullopt;
   deputy_status* raw = nullptr;
-  if (!Returned([&] { raw = table.init(&table, host); }))
+  if (!Returned(SiteOf(table.init, "init"), [&] { raw = table.init(&table, host); }))
     return Rejection{RejectReason::kThrew, "an exception left its init"};
   if (const StatusHandle status{raw})
     return Rejection{RejectReason::kInitFailed, "its init failed: " + ToStatus(*status).message()};

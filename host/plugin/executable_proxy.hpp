@@ -4,14 +4,19 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "base/printable.hpp"
 #include "delegate/delegate.hpp"
 #include "plugin/debug_map.hpp"
 #include "plugin/graph_handle.hpp"
 #include "plugin/opened_delegate.hpp"
 
 namespace deputy::host {
+
+// "node 'conv1' (Conv)", or "partition 'npu.0' of 5 nodes from node 'conv1' (Conv) on".
+std::string PlaceOf(const Graph& graph, const PartitionSpec& partition);
 
 // A partition's compiled form in the plugin; contexts keep it alive, it keeps the instance alive. It also keeps what
 // the plugin was shown when it compiled, because MindSpore-style kernels go on reading their primitives.
@@ -28,7 +33,8 @@ class CompiledPartition {
         executable_(executable),
         nodes_(partition.nodes),
         input_count_(partition.inputs.size()),
-        output_count_(partition.outputs.size()) {}
+        outputs_(partition.outputs),
+        place_(PlaceOf(graph_->graph(), partition)) {}
   ~CompiledPartition();
   CompiledPartition(const CompiledPartition&) = delete;
   CompiledPartition& operator=(const CompiledPartition&) = delete;
@@ -38,7 +44,10 @@ class CompiledPartition {
   deputy_executable* executable() const { return executable_; }
   std::span<const NodeId> nodes() const { return nodes_; }
   size_t input_count() const { return input_count_; }
-  size_t output_count() const { return output_count_; }
+  size_t output_count() const { return outputs_.size(); }
+  std::string OutputName(size_t output) const { return Printable(graph_->graph().values[outputs_[output]].name); }
+  // What stands for it in messages: its node, or its name with the first of its nodes.
+  const std::string& place() const { return place_; }
 
   // Asked of the plugin at the first call. [any-thread]
   const DebugMap& debug_map() const;
@@ -50,7 +59,9 @@ class CompiledPartition {
   std::shared_ptr<const deputy_graph> claim_graph_;
   deputy_executable* executable_;
   std::vector<NodeId> nodes_;
-  size_t input_count_, output_count_;
+  size_t input_count_;
+  std::vector<ValueId> outputs_;
+  std::string place_;
   mutable std::once_flag map_asked_;
   mutable DebugMap debug_map_;
 };

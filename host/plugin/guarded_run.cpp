@@ -8,16 +8,13 @@
 #include <cstring>
 
 #include "base/aligned.hpp"
-#include "plugin/guard_trap.hpp"
+#include "plugin/fatal_signal.hpp"
+#include "plugin/unwritten.hpp"
 
 namespace deputy::host {
 namespace {
 
-constexpr uint8_t kNotWritten = 0xA5;  // what outputs hold before the run, so that nobody relies on zeros
-
-bool IsGuarded(const deputy_tensor& tensor) {
-  return tensor.memory == DEPUTY_MEMORY_HOST && tensor.data != nullptr && tensor.byte_size != 0;
-}
+constexpr uint8_t kMargin = 0xA5;  // what lies between a tensor and its guard pages
 
 }  // namespace
 
@@ -34,7 +31,7 @@ Result<std::unique_ptr<GuardedBytes>> GuardedBytes::Make(const std::string& what
   made->bytes_ = bytes;
   if (mprotect(first, inner, PROT_READ | PROT_WRITE) != 0)
     return Error(StatusCode::kResourceExhausted, "no guarded memory for {} bytes", bytes);
-  std::memset(first, kNotWritten, inner);
+  std::memset(first, kMargin, inner);
   if (input != nullptr) {
     std::memcpy(made->data_, input, bytes);
     mprotect(first, inner, PROT_READ);
@@ -56,7 +53,7 @@ GuardedBytes::~GuardedBytes() {
 
 bool GuardedBytes::IsIntact() const {
   const uint8_t* first = mapping_ + sysconf(_SC_PAGESIZE);
-  const auto untouched = [](uint8_t byte) { return byte == kNotWritten; };
+  const auto untouched = [](uint8_t byte) { return byte == kMargin; };
   return std::all_of<const uint8_t*>(first, data_, untouched) &&
          std::all_of<const uint8_t*>(data_ + bytes_, first + inner_, untouched);
 }
@@ -72,7 +69,7 @@ Result<GuardedRun> GuardedRun::Make(const RunArgs& args, const std::string& plac
 
 Status GuardedRun::Add(const deputy_tensor* tensor, bool is_input, const std::string& what) {
   deputy_tensor* copy = tensor == nullptr ? nullptr : &tensors_.emplace_back(*tensor);
-  if (copy != nullptr && IsGuarded(*tensor)) {
+  if (copy != nullptr && IsReadable(*tensor)) {
     DEPUTY_ASSIGN_OR_RETURN(memory_.emplace_back(),
                             GuardedBytes::Make(what, is_input ? tensor->data : nullptr, tensor->byte_size));
     copy->data = memory_.back()->data();
@@ -93,7 +90,7 @@ std::string GuardedRun::Finish(const RunArgs& args) const {
     if (!memory->IsIntact()) return "it wrote behind or in front of a tensor";
   for (size_t i = 0; i < outputs_.size(); ++i) {
     deputy_tensor* target = args.outputs[i];
-    if (target != nullptr && IsGuarded(*target)) std::memcpy(target->data, outputs_[i]->data, target->byte_size);
+    if (target != nullptr && IsReadable(*target)) std::memcpy(target->data, outputs_[i]->data, target->byte_size);
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include "plugin/helper_table.hpp"
 #include "plugin/status_handle.hpp"
 #include "plugin/text.hpp"
+#include "plugin/thread_keeper.hpp"
 
 namespace deputy::host {
 namespace {
@@ -112,7 +113,13 @@ void ParallelFor(void* self, int64_t count, int64_t grain, deputy_parallel_fn fn
   ThreadPool* pool = Self(self).IsOpen("parallel_for") ? Self(self).pool() : nullptr;
   if (pool != nullptr) {
     const StopScope::Share whole(nullptr);  // a plugin is promised that all of its job is done
-    pool->ParallelFor(count, grain, [fn, job](int64_t begin, int64_t end) { fn(job, begin, end); });
+    // The pool's threads are the host's, and in the call while they work for it.
+    const CallSite* call = ThreadKeeper::Current();
+    const CallSite site = call != nullptr ? *call : CallSite{Self(self).source(), "parallel_for"};
+    pool->ParallelFor(count, grain, [&site, fn, job](int64_t begin, int64_t end) {
+      const ThreadKeeper keeper(site, Watch::kFloat);
+      fn(job, begin, end);
+    });
   } else {
     fn(job, 0, count);
   }

@@ -98,12 +98,14 @@ std::optional<Rejection> ListCapabilities(const deputy_delegate& table, std::vec
   const deputy_ext_capabilities* extension = CapabilitiesOf(table);
   if (extension == nullptr) return std::nullopt;
   uint32_t count = 0;
-  if (!Returned([&] { count = extension->capability_count(&table); }))
+  if (!Returned(SiteOf(extension->capability_count, "capability_count"),
+                [&] { count = extension->capability_count(&table); }))
     return Rejection{RejectReason::kThrew, "an exception left capability_count of " + OwnerOf(table)};
   if (count > kMaxCapabilities) return Bad(fmt::format("{} says that it has {} capabilities", OwnerOf(table), count));
   for (uint32_t i = 0; i < count; ++i) {
     const deputy_capability* raw = nullptr;
-    if (!Returned([&] { raw = extension->capability_at(&table, i); }))
+    if (!Returned(SiteOf(extension->capability_at, "capability_at"),
+                  [&] { raw = extension->capability_at(&table, i); }))
       return Rejection{RejectReason::kThrew, "an exception left capability_at of " + OwnerOf(table)};
     if (const std::string fault = CopyRow(raw, rows.emplace_back()); !fault.empty())
       return Bad(fmt::format("capability {} of {} {}", i, OwnerOf(table), fault));
@@ -121,7 +123,7 @@ std::optional<Rejection> EnumerateDevices(const deputy_delegate& table, const de
   sink.self = &collector;
   sink.add = DeviceCollector::Add;
   deputy_status* raw = nullptr;
-  if (!Returned([&] { raw = extension->enumerate(&table, host, &sink); }))
+  if (!Returned(SiteOf(extension->enumerate, "enumerate"), [&] { raw = extension->enumerate(&table, host, &sink); }))
     return Rejection{RejectReason::kThrew, "an exception left enumerate of " + OwnerOf(table)};
   const StatusHandle status{raw};
   if (!collector.fault.empty()) return Bad(fmt::format("enumerate of {}: {}", OwnerOf(table), collector.fault));

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "plugin/plugin_exit.hpp"
 #include "plugin/table_check.hpp"
 #include "plugin/text.hpp"
 
@@ -80,19 +81,21 @@ Library::Library(std::unique_ptr<Handle> handle, deputy_plugin_query_fn query)
 
 Library::~Library() = default;
 
-Checked<std::unique_ptr<Library>> Library::Open(const std::filesystem::path& path) {
+Checked<std::unique_ptr<Library>> Library::Open(const std::filesystem::path& path, const std::string& label) {
   namespace dll = boost::dll;
   auto handle = std::make_unique<Handle>();
   // Boost has no name for NODELETE, but hands the bits of its modes to dlopen as they are.
   const auto mode =
       dll::load_mode::rtld_now | dll::load_mode::rtld_local | static_cast<dll::load_mode::type>(RTLD_NODELETE);
   std::error_code error;
-  if (!Returned([&] { handle->library.load(path, mode, error); }))
+  if (!Returned({label, "load"}, [&] { handle->library.load(path, mode, error); }))
     return Rejection{RejectReason::kThrew, "an exception left one of its constructors"};
   if (error || !handle->library.is_loaded()) return LoadFailed(path);
   if (!handle->library.has(DEPUTY_ENTRY_SYMBOL))
     return Rejection{RejectReason::kNoEntrySymbol, "does not export " DEPUTY_ENTRY_SYMBOL};
   auto* query = &handle->library.get<const deputy_plugin*(uint32_t, const void*)>(DEPUTY_ENTRY_SYMBOL);
+  AddPluginCode(reinterpret_cast<const void*>(query), label);
+  RenewExitHook();
   return std::unique_ptr<Library>(new Library(std::move(handle), query));
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "deputy/abi/delegate.h"
@@ -19,8 +20,9 @@ void ApplyEnvironment(const Manifest& manifest);
 
 class Library {
  public:
-  // `path` is absolute. Runs the library's constructors. Names a missing dependency or symbol in the refusal.
-  static Checked<std::unique_ptr<Library>> Open(const std::filesystem::path& path);
+  // `path` is absolute. Runs the library's constructors. Names a missing dependency or symbol in the refusal. `label`
+  // is what the library's code is called when it ends the process.
+  static Checked<std::unique_ptr<Library>> Open(const std::filesystem::path& path, const std::string& label);
   ~Library();
 
   deputy_plugin_query_fn entry() const { return entry_; }

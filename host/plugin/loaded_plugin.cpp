@@ -32,7 +32,7 @@ class PluginLife {
   void End(const deputy_plugin& table) {
     const std::lock_guard lock(mutex_);
     if (--users_ != 0 || table.shutdown == nullptr) return;
-    if (!Returned([&] { table.shutdown(&table); }))
+    if (!Returned(SiteOf(table.shutdown, "shutdown"), [&] { table.shutdown(&table); }))
       LogLine(LogLevel::kError, services_.source(), "an exception left its shutdown");
   }
 
@@ -80,7 +80,8 @@ std::optional<Rejection> CheckUnchanged(const LoadedPlugin::Expected& expected) 
 Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::Load(const Expected& expected) {
   ApplyEnvironment(expected.manifest);
   if (auto rejection = CheckUnchanged(expected)) return *std::move(rejection);
-  Checked<std::unique_ptr<Library>> opened = Library::Open(expected.path);
+  Checked<std::unique_ptr<Library>> opened =
+      Library::Open(expected.path, PluginLabel(expected.manifest.id, expected.path.filename().string()));
   if (const Rejection* rejection = RejectionOf(opened)) return *rejection;
   std::shared_ptr<LoadedPlugin> plugin(new LoadedPlugin);
   plugin->library_ = std::move(std::get<0>(opened));
@@ -110,7 +111,7 @@ Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::Adopt(const deputy_plugin* 
 Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::Finish(std::shared_ptr<LoadedPlugin> plugin,
                                                             const std::string& origin) {
   const deputy_plugin& table = *plugin->table_;
-  plugin->label_ = fmt::format("plugin {} ({})", std::string_view(table.id.data, table.id.size), origin);
+  plugin->label_ = PluginLabel({table.id.data, table.id.size}, origin);
   PluginLife& life = PluginLife::Of(table);
   if (auto rejection = life.Begin(table)) return *std::move(rejection);
   plugin->life_ = &life;

@@ -31,6 +31,12 @@ struct OpenRequest {
   bool check = false;                         // hold everything against the contract, which costs time and memory
 };
 
+// What a call is about, for the line that names it when the process ends, and what is compared around it.
+struct CallDetail {
+  std::string_view place = {};  // "node 'conv1' (Conv)"; outlives the call
+  Watch watch = Watch::kFloatAndSignals;
+};
+
 class OpenedDelegate {
  public:
   static Result<std::shared_ptr<OpenedDelegate>> Open(std::shared_ptr<LoadedPlugin> plugin, const OpenRequest& request);
@@ -59,17 +65,20 @@ class OpenedDelegate {
   // Calls a function of the plugin that returns a status. Its failure comes back with the place: the plugin, the
   // function, and the node where the plugin names one (found in `graph`, which may be null).
   template <class Function>
-  Status Call(const char* function, const deputy_graph* graph, Function&& call) const {
+  Status Call(const char* function, const deputy_graph* graph, Function&& call, const CallDetail& detail = {}) const {
     deputy_status* raw = nullptr;
-    if (!Returned([&] { raw = call(); })) return Fault(function, "an exception left it");
+    if (!Returned(
+            {plugin_->label(), function, detail.place}, [&] { raw = call(); }, detail.watch))
+      return Fault(function, "an exception left it");
     if (raw == nullptr) return {};
     if (ledger() != nullptr && ledger()->CameBack(raw)) return Fault(function, "it returned a status a second time");
     return Failure(function, graph, StatusHandle(raw));
   }
   // The same for one that returns nothing, as destroy functions do: what goes wrong is logged.
   template <class Function>
-  void CallVoid(const char* function, Function&& call) const {
-    if (!Returned(std::forward<Function>(call))) LogFault(function, "an exception left it");
+  void CallVoid(const char* function, Function&& call, std::string_view place = {}) const {
+    if (!Returned({plugin_->label(), function, place}, std::forward<Function>(call)))
+      LogFault(function, "an exception left it");
   }
 
   // "plugin com.example.npu (npu.so): execute"

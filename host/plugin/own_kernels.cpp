@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "plugin/delegate_proxy.hpp"
+#include "plugin/executable_proxy.hpp"
+#include "plugin/unwritten.hpp"
 
 namespace deputy::host {
 namespace {
@@ -27,6 +29,8 @@ class OwnKernel final : public Executable {
     }
     for (const ValueId id : node.outputs)
       state_->outputs.push_back({id == kNone ? kNowhere : position(partition.outputs, id)});
+    state_->place = PlaceOf(graph, partition);
+    for (const ValueId id : partition.outputs) state_->output_names.push_back(Printable(graph.values[id].name));
   }
 
   Result<std::unique_ptr<ExecutionContext>> CreateContext() const override {
@@ -41,8 +45,10 @@ class OwnKernel final : public Executable {
         : table(std::move(given)), lone(graph, node) {}
     std::shared_ptr<const OwnOperatorTable> table;
     LoneNode lone;
-    std::vector<size_t> inputs, outputs;  // position at the partition's border
-    std::vector<Tensor> constants;        // per input; empty where it is not constant
+    std::vector<size_t> inputs, outputs;    // position at the partition's border
+    std::vector<Tensor> constants;          // per input; empty where it is not constant
+    std::string place;                      // "node 'x' (Op)"
+    std::vector<std::string> output_names;  // of the partition
   };
 
   class Context final : public ExecutionContext {
@@ -79,15 +85,28 @@ class OwnKernel final : public Executable {
       form.outputs = outputs_.data();
       form.deadline_ns = args.deadline_ns;
       const OpenedDelegate& opened = state_->table->opened();
-      return opened.Call("compute", state_->lone.shown(), [&] {
-        return state_->table->functions().compute(&opened.table(), opened.host(), state_->lone.shown(), 0, &form);
-      });
+      const bool checked = opened.ledger() != nullptr;
+      const Watch watch = is_first_ || checked ? Watch::kFloatAndSignals : Watch::kFloat;
+      const auto run = [&] {
+        return opened.Call("compute", state_->lone.shown(),
+                           [&] {
+                             return state_->table->functions().compute(&opened.table(), opened.host(),
+                                                                       state_->lone.shown(), 0, &form);
+                           },
+                           {state_->place, watch});
+      };
+      if (watch == Watch::kFloat) return run();
+      DEPUTY_ASSIGN_OR_RETURN(const std::optional<Unwritten> found, RunOnPattern(args, checked, run));
+      if (found) return opened.Fault("compute", Describe(*found, state_->output_names[found->output]));
+      is_first_ = false;
+      return {};
     }
 
    private:
     std::shared_ptr<const State> state_;
     std::vector<deputy_tensor> constants_;
     std::vector<const deputy_tensor*> inputs_, outputs_;
+    bool is_first_ = true;
   };
 
   std::shared_ptr<State> state_;

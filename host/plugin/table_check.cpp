@@ -87,7 +87,8 @@ std::optional<Rejection> CheckDelegateTable(const deputy_delegate* table) {
 template <class T>
 const T* Extension(const deputy_delegate& delegate, const char* id, size_t frozen) {
   const void* found = nullptr;
-  if (delegate.get_extension == nullptr || !Returned([&] { found = delegate.get_extension(&delegate, id); }))
+  if (delegate.get_extension == nullptr || !Returned(SiteOf(delegate.get_extension, "get_extension"),
+                                                     [&] { found = delegate.get_extension(&delegate, id); }))
     return nullptr;
   const T* table = static_cast<const T*>(found);
   return table != nullptr && !CheckSize(id, table->struct_size, frozen) ? table : nullptr;
@@ -107,7 +108,8 @@ CopiedText CopyText(const deputy_str& text, size_t limit) {
 
 Checked<const deputy_plugin*> QueryTable(deputy_plugin_query_fn query) {
   const deputy_plugin* table = nullptr;
-  if (!Returned([&] { table = query(DEPUTY_ABI_VERSION, nullptr); })) return Threw(DEPUTY_ENTRY_SYMBOL);
+  if (!Returned(SiteOf(query, DEPUTY_ENTRY_SYMBOL), [&] { table = query(DEPUTY_ABI_VERSION, nullptr); }))
+    return Threw(DEPUTY_ENTRY_SYMBOL);
   if (table == nullptr)
     return Rejection{RejectReason::kNoTable,
                      fmt::format("has nothing for a host with plugin ABI {}", AbiText(DEPUTY_ABI_VERSION))};
@@ -136,7 +138,8 @@ std::optional<Rejection> CheckPluginTable(const deputy_plugin* table) {
 
 Checked<std::vector<const deputy_delegate*>> DelegateTables(const deputy_plugin& plugin) {
   uint32_t count = 0;
-  if (!Returned([&] { count = plugin.delegate_count(&plugin); })) return Threw("delegate_count");
+  if (!Returned(SiteOf(plugin.delegate_count, "delegate_count"), [&] { count = plugin.delegate_count(&plugin); }))
+    return Threw("delegate_count");
   if (count == 0) return Bad("it has no delegate");
   if (count > kMaxDelegates)
     return Bad(fmt::format("it says that it has {} delegates; {} are allowed", count, kMaxDelegates));
@@ -144,7 +147,8 @@ Checked<std::vector<const deputy_delegate*>> DelegateTables(const deputy_plugin&
   std::set<std::string> ids;
   for (uint32_t i = 0; i < count; ++i) {
     const deputy_delegate* table = nullptr;
-    if (!Returned([&] { table = plugin.delegate_at(&plugin, i); })) return Threw("delegate_at");
+    if (!Returned(SiteOf(plugin.delegate_at, "delegate_at"), [&] { table = plugin.delegate_at(&plugin, i); }))
+      return Threw("delegate_at");
     if (table == nullptr) return Bad(fmt::format("it says that it has {} delegates, but number {} is NULL", count, i));
     if (auto rejection = CheckDelegateTable(table)) return *std::move(rejection);
     if (!ids.emplace(table->id.data, table->id.size).second)

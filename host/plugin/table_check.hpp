@@ -20,7 +20,9 @@
 #include "deputy/abi/ext/profiling.h"
 #include "deputy/abi/ext/propose.h"
 #include "deputy/abi/ext/resize.h"
+#include "plugin/plugin_code.hpp"
 #include "plugin/rejection.hpp"
+#include "plugin/thread_keeper.hpp"
 
 namespace deputy::host {
 
@@ -41,9 +43,11 @@ inline constexpr size_t kOperatorsSize01 = 40;
 
 inline constexpr uint32_t kMaxDelegates = 64;
 
-// Runs `call` and says whether it returned: what a plugin throws must not get further than this.
+// Runs `call`, a call of `site`, and says whether it returned: what a plugin throws must not get further than this.
+// What it changes of the thread is restored.
 template <class Call>
-bool Returned(Call&& call) {
+bool Returned(const CallSite& site, Call&& call, Watch watch = Watch::kFloatAndSignals) {
+  const ThreadKeeper keeper(site, watch);
   try {
     std::forward<Call>(call)();
     return true;

@@ -38,7 +38,8 @@ Checked<PluginDescription> Ask(const std::filesystem::path& path, uint64_t nonce
   ApplyEnvironment(std::get<Manifest>(manifest));
 
   Send(EncodeStage(nonce, ProbeStage::kLoad));
-  const Checked<std::unique_ptr<Library>> library = Library::Open(path);
+  const Checked<std::unique_ptr<Library>> library =
+      Library::Open(path, PluginLabel(std::get<Manifest>(manifest).id, path.filename().string()));
   if (const Rejection* rejection = RejectionOf(library)) return *rejection;
 
   Send(EncodeStage(nonce, ProbeStage::kQuery));

@@ -58,6 +58,7 @@ EXPECTED = {
     "answers_twice": ("lifecycle.query", "it answered twice for one node"),
     "changes_locale": ("lifecycle.surroundings", "the locale (C to C.UTF-8)"),
     "changes_signals": ("lifecycle.surroundings", "Broken pipe"),
+    "blocks_signals": ("lifecycle.surroundings", "what is done at User defined signal 1"),
     "changes_folder": ("lifecycle.surroundings", "the working folder, the variable FIXTURE_WAS_HERE"),
     "leaves_threads": ("lifecycle.threads", "1 threads are still there after shutdown"),
     "hangs_in_open": ("lifecycle.open", "did not finish within 3 s; in open"),
@@ -79,6 +80,7 @@ EXPECTED = {
     "hangs_in_execute": ("execution.repeated", "did not finish within 3 s; in execute"),
     "prints_in_execute": ("numerics.Relu", "it wrote to stdout, which is the host's: running"),
     "changes_rounding": ("numerics.Relu", "execute: it changed the floating point environment"),
+    "changes_flushing": ("numerics.Relu", "execute: it changed the floating point environment"),
     "returns_old_status": ("lifecycle.probe", "it returned a status that it had returned before"),
     "returns_foreign_status": ("numerics.Relu", "it returned a status that the host did not make"),
     "unknown_code": ("numerics.Relu", "the unknown code 9999"),
@@ -172,7 +174,8 @@ EXPECTED = {
 }
 # Sound on their own; they are wrong beside another plugin or for another host.
 SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "groups_quantized", "heeds_deadline",
-         "one_at_a_time", "outlives_deadline", "twin", "rival", "unavailable"}  # fmt: skip
+         "misbehaves", "one_at_a_time", "outlives_deadline", "takes_open_extents", "twin", "rival",
+         "unavailable"}  # fmt: skip
 # All but the operators that a fixture does not have.
 SOUND_TESTS = "entry.*,options.*,lifecycle.*,numerics.Relu,partitions.*,execution.*,resize.*,profiling.*,blob.*,leaks.*,host.scan"
 UNAVAILABLE = 4  # exit status

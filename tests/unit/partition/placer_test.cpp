@@ -321,6 +321,24 @@ TEST(Placer, ANodeOfUnknownExtentsIsOfferedOnlyToThoseWhoTakeThem) {
   EXPECT_EQ(npu.asked.size(), 0u);
 }
 
+TEST(Placer, ANodeThatMakesUnknownExtentsIsOfferedToTheCpuAlone) {
+  class OpenDelegate final : public TableDelegate {
+   public:
+    using TableDelegate::TableDelegate;
+    bool takes_dynamic_shapes() const override { return true; }
+  };
+  TestGraph test = Chain("SS");
+  test.graph.values[test.Value("n0")].type.dims = {kUnknownDim};
+  OpenDelegate npu("npu", {"S"});
+  TableDelegate cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kShapeDynamic);
+  EXPECT_EQ(placed->verdicts[0][0].detail, "the extents of its output 'n0' are known only at run time");
+  EXPECT_EQ(npu.asked, (std::map<NodeId, int>{{1, 1}})) << "it reads the unknown extents, and makes known ones";
+  EXPECT_TRUE(placed->verdicts[0][1].supported());
+}
+
 TEST(Placer, ThreeHundredPartitions) {
   std::string ops;
   for (int i = 0; i < 300; ++i) ops += "SU";

@@ -46,7 +46,7 @@ class TestGraph {
 };
 
 // Takes nodes by operator; may propose claims given by node names.
-class TableDelegate final : public Delegate {
+class TableDelegate : public Delegate {
  public:
   TableDelegate(std::string name, std::set<std::string> ops, bool one_node = false)
       : name_(std::move(name)), ops_(std::move(ops)), one_node_(one_node) {}

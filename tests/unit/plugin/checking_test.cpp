@@ -1,6 +1,7 @@
 // A delegate that is checked: what the host lent it, and for how long; where it reads and writes.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <functional>
 #include <thread>
 
@@ -72,12 +73,17 @@ Keeper::Keeper() {
   delegate.execute = [](deputy_context* self, const deputy_run_args* args) { return Of(self).execute(*args); };
 }
 
+deputy_status* WriteZeros(const deputy_run_args& args) {
+  std::memset(args.outputs[0]->data, 0, args.outputs[0]->byte_size);
+  return nullptr;
+}
+
 class Checking : public ::testing::Test {
  protected:
-  Checking() {
+  explicit Checking(bool check = true) {
     EXPECT_TRUE(registry_.AddInProcess(&keeper_.plugin, nullptr).ok());
     OpenRequest request{"keeper", "stage", 0, {}, nullptr};
-    request.check = true;
+    request.check = check;
     delegate_ = std::move(registry_.Open(request)).value();
     PartitionSpec partition;
     partition.nodes = {0};
@@ -190,12 +196,73 @@ TEST_F(Checking, ACallAfterCloseIsHeardOf) {
 
 TEST_F(Checking, TwoThreadsInOneContextAreRefused) {
   Status second;
-  keeper_.execute = [&](const deputy_run_args&) -> deputy_status* {
+  keeper_.execute = [&](const deputy_run_args& args) -> deputy_status* {
     std::thread([&] { second = Run(); }).join();
-    return nullptr;
+    return WriteZeros(args);
   };
   EXPECT_TRUE(Run().ok());
   EXPECT_EQ(second.code(), StatusCode::kFailedPrecondition);
+}
+
+TEST_F(Checking, EveryRunThatLeavesAnOutputAsItWasIsAFault) {
+  keeper_.execute = WriteZeros;
+  ASSERT_TRUE(Run().ok());
+  keeper_.execute = [](const deputy_run_args&) -> deputy_status* { return nullptr; };
+  const Status status = Run();
+  EXPECT_EQ(status.code(), StatusCode::kPlugin);
+  EXPECT_NE(status.ToString().find("execute: its output 0 ('middle') was not written"), std::string::npos)
+      << status.ToString();
+  EXPECT_NE(log_.text().find("broke its contract: its output 0 ('middle') was not written"), std::string::npos);
+}
+
+// Not checked, but for the first run.
+class Unchecked : public Checking {
+ protected:
+  Unchecked() : Checking(false) {}
+};
+
+TEST_F(Unchecked, AFirstRunThatWritesNothingIsAnError) {
+  for (int round = 0; round < 2; ++round) {
+    const Status status = Run();
+    EXPECT_EQ(status.code(), StatusCode::kPlugin);
+    EXPECT_NE(status.ToString().find("test.keeper (in process): execute: its output 0 ('middle') was not written"),
+              std::string::npos)
+        << status.ToString();
+  }
+}
+
+TEST_F(Unchecked, AFirstRunThatLeavesTheLastElementIsAnError) {
+  keeper_.execute = [](const deputy_run_args& args) -> deputy_status* {
+    std::memset(args.outputs[0]->data, 0, args.outputs[0]->byte_size - sizeof(float));
+    return nullptr;
+  };
+  EXPECT_NE(Run().ToString().find("was not written in full: 4 of 20 bytes, the first at 16"), std::string::npos);
+}
+
+TEST_F(Unchecked, LaterRunsWriteWhereTheyAreTold) {
+  int runs = 0;
+  keeper_.execute = [&](const deputy_run_args& args) -> deputy_status* {
+    ++runs;
+    return WriteZeros(args);
+  };
+  ASSERT_TRUE(Run().ok());
+  out_[0] = 5;
+  keeper_.execute = [&](const deputy_run_args& args) -> deputy_status* {
+    EXPECT_EQ(static_cast<float*>(args.outputs[0]->data)[0], 5) << "only first runs are prepared";
+    return nullptr;
+  };
+  EXPECT_TRUE(Run().ok());
+  EXPECT_EQ(runs, 1);
+}
+
+TEST_F(Unchecked, AnOutputOfUnknownExtentsIsRefused) {
+  output_.rank = 0;
+  output_.dims = nullptr;
+  output_.data = nullptr;
+  output_.byte_size = 0;
+  const Status status = Run();
+  EXPECT_EQ(status.code(), StatusCode::kNotSupported);
+  EXPECT_NE(status.ToString().find("output 0 has extents that only the run would tell"), std::string::npos);
 }
 
 }  // namespace

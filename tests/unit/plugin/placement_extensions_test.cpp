@@ -318,8 +318,11 @@ TEST_P(ConcurrencyExtension, WhatMayNotOverlapDoesNot) {
   std::vector<std::thread> threads;
   for (const auto& context : contexts)
     threads.emplace_back([own = context.get()] {
+      const int64_t none = 0;
       deputy_tensor tensor{};
       tensor.struct_size = sizeof tensor;
+      tensor.rank = 1;
+      tensor.dims = &none;
       const deputy_tensor* inputs[] = {&tensor};
       deputy_tensor* outputs[] = {&tensor};
       for (int run = 0; run < 100; ++run) {

@@ -75,7 +75,7 @@ typedef struct deputy_run_args {
 
 enum {
   DEPUTY_DELEGATE_SERIAL = 1u,         /* never two calls of execute at once, over all contexts */
-  DEPUTY_DELEGATE_DYNAMIC_SHAPES = 2u, /* may be offered nodes whose extents are not known before the run */
+  DEPUTY_DELEGATE_DYNAMIC_SHAPES = 2u, /* may be offered nodes that read extents unknown before the run */
   DEPUTY_DELEGATE_SIMULATED = 4u       /* stands in for hardware; reports say so */
 };
 

@@ -1,0 +1,174 @@
+#include "plugin/fatal_signal.hpp"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <mutex>
+
+#include "plugin/last_line.hpp"
+#include "plugin/plugin_code.hpp"
+
+namespace deputy::host {
+namespace {
+
+struct Region {
+  std::atomic<uintptr_t> begin{0};  // 0: free
+  std::atomic<size_t> size{0};
+  std::atomic<const char*> what{nullptr};
+};
+
+struct Signal {
+  int number;
+  const char* name;
+  struct sigaction before {};  // complete before the handler can run
+  std::atomic<bool> installed{false};
+};
+
+// Read by a signal handler, so they can be nothing but fixed.
+std::array<Region, 4096> regions;
+std::array<Signal, 5> fatal = {
+    {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGABRT, "SIGABRT"}}};
+std::atomic<bool> any_installed{false};
+
+const void* ProgramCounter(const void* context) {
+  const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return reinterpret_cast<const void*>(machine.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return reinterpret_cast<const void*>(machine.pc);
+#else
+  (void)machine;
+  return nullptr;
+#endif
+}
+
+void SayRegion(const siginfo_t& info) {
+  const auto at = reinterpret_cast<uintptr_t>(info.si_addr);
+  for (const Region& region : regions) {
+    const uintptr_t begin = region.begin.load(std::memory_order_acquire);
+    if (begin == 0 || at < begin || at - begin >= region.size.load(std::memory_order_relaxed)) continue;
+    LastLine().Add("deputy: check: ").Add(region.what.load(std::memory_order_relaxed)).Write();
+    return;
+  }
+}
+
+void SayPlugin(const Signal& signal, const void* context) {
+  LastLine line;
+  line.Add("deputy: error: ");
+  if (const CallSite* call = ThreadKeeper::Current()) {
+    line.Add(call->plugin).Add(": ").Add(call->function);
+    if (!call->place.empty()) line.Add(": ").Add(call->place);
+  } else {
+    // A thread of the plugin's own, or one of its destructors.
+    std::string_view label = PluginAt(ProgramCounter(context));
+    if (label.empty()) label = PluginOnStack();
+    if (label.empty()) return;
+    line.Add(label).Add(": outside of all calls");
+  }
+  line.Add(": received ").Add(signal.name).Write();
+}
+
+// Leaves it to the handler that was there before, or to the system.
+void PassOn(const Signal& signal, siginfo_t* info, void* context) {
+  const struct sigaction& before = signal.before;
+  const bool sent = info->si_code <= 0;  // by raise, abort or kill; otherwise the instruction runs again
+  if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal.number, info, context);
+  if (before.sa_handler == SIG_IGN && sent) return;
+  if (before.sa_handler != SIG_IGN && before.sa_handler != SIG_DFL) return before.sa_handler(signal.number);
+  ::signal(signal.number, SIG_DFL);
+  if (sent) raise(signal.number);
+}
+
+void Handle(int number, siginfo_t* info, void* context) {
+  const int error = errno;
+  for (const Signal& signal : fatal) {
+    if (signal.number != number) continue;
+    if (number == SIGSEGV || number == SIGBUS) SayRegion(*info);
+    SayPlugin(signal, context);
+    errno = error;
+    PassOn(signal, info, context);
+  }
+}
+
+void Install(Signal& signal) {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (signal.installed.load()) return;
+  struct sigaction action {};
+  action.sa_sigaction = Handle;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal.number, nullptr, &signal.before);
+  sigaction(signal.number, &action, nullptr);
+  signal.installed.store(true);
+  any_installed.store(true);
+}
+
+// A thread's own; gone with the thread.
+class SignalStack {
+ public:
+  SignalStack() {
+    stack_t present{};
+    if (sigaltstack(nullptr, &present) != 0 || (present.ss_flags & SS_DISABLE) == 0) return;
+    void* mapped = mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (mapped == MAP_FAILED) return;
+    memory_ = mapped;
+    stack_t stack{};
+    stack.ss_sp = memory_;
+    stack.ss_size = kSize;
+    sigaltstack(&stack, nullptr);
+  }
+  ~SignalStack() {
+    if (memory_ == nullptr) return;
+    stack_t present{}, none{};
+    none.ss_flags = SS_DISABLE;
+    sigaltstack(nullptr, &present);
+    if (present.ss_sp == memory_) sigaltstack(&none, nullptr);
+    munmap(memory_, kSize);
+  }
+  SignalStack(const SignalStack&) = delete;
+  SignalStack& operator=(const SignalStack&) = delete;
+
+ private:
+  static constexpr size_t kSize = 128 * 1024;  // the unwinder's frames, and those of vector units
+  void* memory_ = nullptr;
+};
+
+}  // namespace
+
+void ReportFatalSignals() {
+  for (Signal& signal : fatal) Install(signal);
+  ProvideSignalStack();
+}
+
+void ProvideSignalStack() noexcept {
+  if (any_installed.load(std::memory_order_relaxed)) static thread_local const SignalStack stack;
+}
+
+void WatchRegion(const void* begin, size_t size, const char* what) {
+  for (Signal& signal : fatal)
+    if (signal.number == SIGSEGV || signal.number == SIGBUS) Install(signal);
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  for (Region& region : regions) {
+    if (region.begin.load(std::memory_order_relaxed) != 0) continue;
+    region.size.store(size, std::memory_order_relaxed);
+    region.what.store(what, std::memory_order_relaxed);
+    region.begin.store(reinterpret_cast<uintptr_t>(begin), std::memory_order_release);
+    return;
+  }
+}
+
+void UnwatchRegion(const void* begin) {
+  for (Region& region : regions) {
+    uintptr_t wanted = reinterpret_cast<uintptr_t>(begin);
+    if (region.begin.compare_exchange_strong(wanted, 0)) return;
+  }
+}
+
+}  // namespace deputy::host

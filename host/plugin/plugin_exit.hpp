@@ -1,0 +1,19 @@
+// exit() called by a plugin: ends the process with the status of a failure and a line that names the plugin, and not
+// with the status that the plugin chose.
+#pragma once
+
+namespace deputy::host {
+
+// From now on exit() and quick_exit() end this process with `status`, not 0, and say who called them, until AcceptExit.
+// A second call changes the status. [any-thread]
+void RefuseExit(int status);
+// The program has done what it had to do: exit() is its own again, outside of calls into plugins. [any-thread]
+void AcceptExit();
+// What the plugin's constructors registered to run at exit runs before the check otherwise. [load-time]
+void RenewExitHook();
+
+// Where exits are refused, writes the line and ends the process; otherwise returns. `caller` may be null: an address in
+// the code that ends the process. Runs inside exit(), or in place of it.
+void CheckExit(const void* caller) noexcept;
+
+}  // namespace deputy::host

@@ -1,0 +1,85 @@
+// A thread inside a call into a plugin: what it is doing there, for those who must name the plugin when the process
+// ends, and what of the thread's state must be as before when the call returns.
+#pragma once
+
+#include <signal.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace deputy::host {
+
+// The call. Texts outlive it: they are read by signal handlers.
+struct CallSite {
+  std::string_view plugin;         // "plugin com.example.npu (npu.so)"
+  const char* function = nullptr;  // "execute"
+  std::string_view place = {};     // "node 'conv1' (Conv)"; empty where the call is about no node
+};
+
+// What is compared and restored. The signal mask costs a system call.
+enum class Watch { kFloat, kFloatAndSignals };
+
+// The control part of the floating-point unit: rounding, flushing of subnormal numbers, traps. Flags of past exceptions
+// are no part of it.
+struct FloatControl {
+#if defined(__x86_64__)
+  uint32_t mxcsr = 0;
+  uint16_t x87 = 0;
+  static FloatControl Read() {
+    constexpr uint32_t kFlags = 0x3f;
+    FloatControl now;
+    now.mxcsr = __builtin_ia32_stmxcsr() & ~kFlags;
+    __asm__ volatile("fnstcw %0" : "=m"(now.x87));
+    return now;
+  }
+#elif defined(__aarch64__)
+  uint64_t fpcr = 0;
+  static FloatControl Read() {
+    FloatControl now;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(now.fpcr));
+    return now;
+  }
+#else
+  int rounding = 0;
+  static FloatControl Read();
+#endif
+  void Restore() const;
+  bool operator==(const FloatControl&) const = default;
+};
+
+// Lives around one call into a plugin. Names the call for as long, then compares the thread's state with what it was,
+// restores it, and logs what the plugin changed, once per plugin and kind. [any-thread]
+class ThreadKeeper {
+ public:
+  ThreadKeeper(const CallSite& site, Watch watch) noexcept
+      : site_(site), outer_(current_), control_(FloatControl::Read()), watch_(watch) {
+    current_ = this;
+    if (watch_ == Watch::kFloatAndSignals) KeepSignals();
+  }
+  ~ThreadKeeper() {
+    if (FloatControl::Read() != control_) RestoreFloat();
+    if (watch_ == Watch::kFloatAndSignals) RestoreSignals();
+    current_ = outer_;
+  }
+  ThreadKeeper(const ThreadKeeper&) = delete;
+  ThreadKeeper& operator=(const ThreadKeeper&) = delete;
+
+  // The innermost call that this thread is in, or null. Safe in signal handlers.
+  static const CallSite* Current() noexcept { return current_ == nullptr ? nullptr : &current_->site_; }
+
+ private:
+  void KeepSignals() noexcept;
+  void RestoreFloat() noexcept;
+  void RestoreSignals() noexcept;
+
+  // In static thread storage: the general way may allocate at the first access, which a signal handler must not.
+  static constinit thread_local const ThreadKeeper* current_ __attribute__((tls_model("initial-exec")));
+
+  const CallSite site_;
+  const ThreadKeeper* const outer_;
+  const FloatControl control_;
+  const Watch watch_;
+  sigset_t signals_;  // set with kFloatAndSignals alone
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,17 @@
+// deputy/process.hpp: passes on to what watches the plugins.
+#include "deputy/process.hpp"
+
+#include "plugin/fatal_signal.hpp"
+#include "plugin/plugin_exit.hpp"
+
+namespace deputy {
+
+void ReportFatalSignals() { host::ReportFatalSignals(); }
+
+void RefuseExit(int status) { host::RefuseExit(status); }
+
+void AcceptExit() { host::AcceptExit(); }
+
+void CheckExit(const void* caller) noexcept { host::CheckExit(caller); }
+
+}  // namespace deputy
