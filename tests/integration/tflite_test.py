@@ -5,6 +5,7 @@ made here. Exits 77, with the reason, where the interpreter or the models are mi
   packaging/litert.sh makes a Python with the interpreter in build/litert, which ctest finds."""
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -162,6 +163,17 @@ class States(unittest.TestCase):
                 else:
                     self.compare(content, runs, theirs, ["--atol-scale", str(ROUNDED_ACTIVATIONS)])
                     self.compare(content, runs, self.run_litert(exact, runs), ["--atol-scale", "1e-5"])
+
+    def test_inspect_lists_them_apart_from_inputs_and_outputs(self):
+        made, outputs, _ = STATES["a counter"]()
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "model.tflite")
+            with open(path, "wb") as file:
+                file.write(made.writer.finish(outputs))
+            done = subprocess.run([ARGS.deputy, "inspect", path, "--json"], stdout=subprocess.PIPE, timeout=300)
+        report = json.loads(done.stdout)
+        self.assertEqual([len(report[key]) for key in ("inputs", "outputs", "states")], [1, 2, 1])
+        self.assertEqual(report["states"][0]["name"], "variable count")
 
     @staticmethod
     def run_litert(content, runs):

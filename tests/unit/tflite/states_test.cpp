@@ -111,6 +111,21 @@ TEST(TfliteStates, ARunThatFailsChangesNothing) {
   EXPECT_EQ(NextRun(session, {one, TensorOf<int32_t>({1}, {0})}), (Floats{11, 0}));
 }
 
+TEST(TfliteStates, InputsOfAnotherShapeGoOnWithThem) {
+  ModelWriter writer;
+  const int32_t x = writer.Input(kFloat, {1}, {}, {-1}), axes = writer.Constant<int32_t>({1}, {0});
+  Initialize(writer, "total", {10});
+  const int32_t sum = writer.Tensor(kFloat, {1}), handle = writer.Handle("total"), before = Read(writer, handle);
+  writer.Add(fb::BuiltinOperator_SUM, {x, axes}, {sum}, writer.With(27, fb::CreateReducerOptions(writer.fbb, true)));
+  writer.Add(fb::BuiltinOperator_ASSIGN_VARIABLE, {handle, Sum(writer, before, sum)}, {});
+  Model model;
+  ASSERT_TRUE(Build(writer.Finish({before}), model).ok());
+  Session session = *model.CreateSession();
+  EXPECT_EQ(NextRun(session, {TensorOf<float>({2}, {1, 2})}), (Floats{10}));
+  EXPECT_EQ(NextRun(session, {TensorOf<float>({3}, {1, 2, 3})}), (Floats{13}));
+  EXPECT_EQ(NextRun(session, {TensorOf<float>({2}, {0, 0})}), (Floats{19}));
+}
+
 TEST(TfliteStates, TwoVariablesMayExchangeTheirValues) {
   ModelWriter writer;
   const int32_t x = writer.Input(kFloat, {1});
