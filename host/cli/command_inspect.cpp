@@ -99,6 +99,7 @@ Json ToJson(const Options& options, const ModelContents& contents) {
                {"metadata", std::move(metadata)},
                {"inputs", ToJson(contents.inputs)},
                {"outputs", ToJson(contents.outputs)},
+               {"states", ToJson(contents.states)},
                {"symbols", contents.symbols},
                {"node_count", contents.nodes.size()},
                {"regions", contents.regions},
@@ -140,6 +141,7 @@ void PrintHead(const ModelContents& contents, const Terminal& terminal) {
   };
   list("input", contents.inputs);
   list("output", contents.outputs);
+  list("state", contents.states);
 }
 
 void PrintOperators(const ModelContents& contents, const Terminal& terminal) {

@@ -262,6 +262,7 @@ CaseResult RunAtOnce(const Model& model, std::vector<Session>& sessions, const C
     threads.emplace_back([&, i] {
       std::vector<fs::path> order;
       for (size_t k = 0; k <= sets.size(); ++k) order.push_back(sets[(i + k) % sets.size()]);
+      if (model.has_states()) order = sets;
       results[i] = RunSets(model, sessions[i], options, order, result);
     });
   for (std::thread& thread : threads) thread.join();

@@ -14,7 +14,9 @@ inline constexpr uint64_t kSegmentAlignment = 64;  // and each constant at a mul
 
 // Features: some values are sequences or optionals, which readers of old took all for tensors.
 inline constexpr uint32_t kValuesOfMoreKinds = 1;
-inline constexpr uint32_t kKnownFeatures = kValuesOfMoreKinds;
+// The last inputs and outputs are states, which readers of old would ask the caller for.
+inline constexpr uint32_t kStates = 2;
+inline constexpr uint32_t kKnownFeatures = kValuesOfMoreKinds | kStates;
 
 struct Header {
   uint8_t magic[8];

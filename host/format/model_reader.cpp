@@ -109,6 +109,7 @@ class Reader {
         DEPUTY_ASSIGN_OR_RETURN(std::string value, Text(property->value()));
         graph.metadata.emplace_back(std::move(key), std::move(value));
       }
+    if (model.states() != nullptr) DEPUTY_RETURN_IF_ERROR(ReadStates(*model.states(), graph));
     DEPUTY_RETURN_IF_ERROR(VerifyGraph(graph));
     return graph;
   }
@@ -175,6 +176,19 @@ class Reader {
       DEPUTY_ASSIGN_OR_RETURN(value.constant, Constant(table.segment(), value.type));
     }
     graph.values.push_back(std::move(value));
+    return {};
+  }
+
+  Status ReadStates(const flatbuffers::Vector<flatbuffers::Offset<fb::State>>& states, Graph& graph) {
+    if (states.size() > graph.inputs.size()) return Damaged("{} states, {} inputs", states.size(), graph.inputs.size());
+    const size_t first = graph.inputs.size() - states.size();
+    for (flatbuffers::uoffset_t i = 0; i < states.size(); ++i) {
+      DEPUTY_RETURN_IF_ERROR(Spend(kSmallestTable));
+      const ValueId input = graph.inputs[first + i];
+      if (input >= graph.values.size()) return Damaged("an input is value {}, which does not exist", input);
+      DEPUTY_ASSIGN_OR_RETURN(Tensor initial, Constant(states.Get(i)->segment(), graph.values[input].type));
+      graph.initial_states.push_back(std::move(initial));
+    }
     return {};
   }
 

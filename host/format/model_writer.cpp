@@ -78,10 +78,15 @@ class Writer {
       const auto key_text = Text(key);
       metadata.push_back(fb::CreateProperty(builder_, key_text, Text(value)));
     }
+    std::vector<flatbuffers::Offset<fb::State>> states;
+    for (const Tensor& initial : graph.initial_states)
+      states.push_back(fb::CreateState(builder_, segments_.Add(initial)));
     const auto symbol_list = List(symbols);
+    const auto state_list = List(states);
     const auto metadata_list = List(metadata);
     const auto segment_list = builder_.CreateVectorOfStructs(segments_.places());
-    fb::FinishModelBuffer(builder_, fb::CreateModel(builder_, top, symbol_list, metadata_list, segment_list));
+    fb::FinishModelBuffer(builder_,
+                          fb::CreateModel(builder_, top, symbol_list, metadata_list, segment_list, state_list));
     return builder_;
   }
 
@@ -154,7 +159,8 @@ Status WriteModelFile(const Graph& graph, const std::filesystem::path& path) {
   format::Header header{};
   std::memcpy(header.magic, format::kMagic, sizeof(header.magic));
   header.version = format::kVersion;
-  header.features = writer.only_tensors() ? 0 : format::kValuesOfMoreKinds;
+  header.features =
+      (writer.only_tensors() ? 0 : format::kValuesOfMoreKinds) | (graph.initial_states.empty() ? 0 : format::kStates);
   header.structure_offset = sizeof(header);
   header.structure_size = structure.size();
   header.weights_offset = RoundUp(sizeof(header) + structure.size(), format::kPage);

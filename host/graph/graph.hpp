@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -88,6 +89,13 @@ class Graph {
   std::vector<ValueId> captured;     // in a region: values that come from outside
   std::vector<std::string> symbols;  // names of the symbolic extents; shared numbering with regions
   std::vector<std::pair<std::string, std::string>> metadata;
+  // States pass from run to run of a session, unseen by the caller: the last inputs take what the last outputs were
+  // when the session ran before, each the one in its place; at first, these. A region has none.
+  std::vector<Tensor> initial_states;
+
+  // Inputs and outputs without the states.
+  std::span<const ValueId> caller_inputs() const { return {inputs.data(), inputs.size() - initial_states.size()}; }
+  std::span<const ValueId> caller_outputs() const { return {outputs.data(), outputs.size() - initial_states.size()}; }
 
   ValueId AddValue(std::string value_name, ValueType type = {});
   ValueId AddConstant(std::string value_name, Tensor tensor);

@@ -30,7 +30,7 @@ class Verifier {
         return Error(StatusCode::kModel, "an output is value {}, which does not exist", id);
       if (!available_[id]) return Error(StatusCode::kModel, "output '{}' is made by no node", graph_.values[id].name);
     }
-    return {};
+    return CheckStates();
   }
 
  private:
@@ -48,6 +48,22 @@ class Verifier {
     if (!value.type.is_tensor() || value.constant.dtype() != value.type.dtype ||
         value.constant.shape() != value.type.dims)
       return Error(StatusCode::kModel, "constant '{}' differs from its type", value.name);
+    return {};
+  }
+
+  Status CheckStates() const {
+    const size_t states = graph_.initial_states.size();
+    if (states == 0) return {};
+    if (depth_ != 0 || states > graph_.inputs.size() || states > graph_.outputs.size())
+      return Error(StatusCode::kModel, "{} states do not fit {} inputs and {} outputs", states, graph_.inputs.size(),
+                   graph_.outputs.size());
+    for (size_t i = 0; i < states; ++i) {
+      const Tensor& initial = graph_.initial_states[i];
+      const Value& input = graph_.values[graph_.inputs[graph_.caller_inputs().size() + i]];
+      if (initial.empty() || !input.type.is_static() || initial.dtype() != input.type.dtype ||
+          initial.shape() != input.type.dims)
+        return Error(StatusCode::kModel, "state '{}' differs from its first value", input.name);
+    }
     return {};
   }
 

@@ -25,9 +25,10 @@ std::string NameOfNode(const Graph& graph, NodeId id) {
 
 Status SetShapes(Graph& graph, const std::vector<std::pair<std::string, Shape>>& shapes) {
   for (const auto& [name, shape] : shapes) {
-    const auto input = std::find_if(graph.inputs.begin(), graph.inputs.end(),
+    const std::span<const ValueId> inputs = graph.caller_inputs();
+    const auto input = std::find_if(inputs.begin(), inputs.end(),
                                     [&, n = std::string_view(name)](ValueId id) { return graph.values[id].name == n; });
-    if (input == graph.inputs.end()) return Error(StatusCode::kNotFound, "the model has no input '{}'", name);
+    if (input == inputs.end()) return Error(StatusCode::kNotFound, "the model has no input '{}'", name);
     ValueType& type = graph.values[*input].type;
     if (!type.is_tensor())
       return Error(StatusCode::kInvalidArgument, "input '{}' is {}, which has no shape", name, Describe(graph, type));
@@ -146,7 +147,8 @@ Result<ModelContents> InspectModel(const std::string& path, const std::vector<st
   contents.file_bytes = (*file)->bytes().size();
   contents.metadata = graph.metadata;
   contents.symbols = graph.symbols;
-  contents.inputs = host::DescribeValues(graph, graph.inputs);
+  contents.inputs = host::DescribeValues(graph, graph.caller_inputs());
+  contents.states = host::DescribeValues(graph, std::span(graph.inputs).subspan(contents.inputs.size()));
   Status shaped = host::SetShapes(graph, shapes);
   if (!shaped.ok()) return std::move(shaped).At(path);
   host::Graph inferred = graph;
@@ -156,7 +158,7 @@ Result<ModelContents> InspectModel(const std::string& path, const std::vector<st
   } else {
     contents.problem = status.ToString();
   }
-  contents.outputs = host::DescribeValues(graph, graph.outputs);
+  contents.outputs = host::DescribeValues(graph, graph.caller_outputs());
   DEPUTY_RETURN_IF_ERROR(host::Inspector(contents).Add(graph, ""));
   return contents;
 }

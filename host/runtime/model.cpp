@@ -14,7 +14,7 @@
 
 namespace deputy::host {
 
-std::vector<TensorInfo> DescribeValues(const Graph& graph, const std::vector<ValueId>& ids) {
+std::vector<TensorInfo> DescribeValues(const Graph& graph, std::span<const ValueId> ids) {
   std::vector<TensorInfo> infos;
   for (const ValueId id : ids) {
     const Value& value = graph.values[id];
@@ -45,8 +45,8 @@ host::ImportSource SourceOf(const Model::State& state) { return {state.file->byt
 Status DescribeModel(const Graph& graph, Model::State& state) {
   Graph typed = graph;
   DEPUTY_RETURN_IF_ERROR(InferGraph(typed, {}));
-  state.inputs = host::DescribeValues(graph, graph.inputs);
-  state.outputs = host::DescribeValues(typed, typed.outputs);
+  state.inputs = host::DescribeValues(graph, graph.caller_inputs());
+  state.outputs = host::DescribeValues(typed, typed.caller_outputs());
   const auto is_tensor = [](const TensorInfo& info) { return info.kind == ValueKind::kTensor; };
   state.only_tensors = std::all_of(state.inputs.begin(), state.inputs.end(), is_tensor) &&
                        std::all_of(state.outputs.begin(), state.outputs.end(), is_tensor);
@@ -109,6 +109,8 @@ const std::vector<TensorInfo>& Model::outputs() const {
   static const std::vector<TensorInfo> none;
   return state_ == nullptr ? none : state_->outputs;
 }
+
+bool Model::has_states() const { return state_ != nullptr && !state_->graph->initial_states.empty(); }
 
 const std::vector<std::pair<std::string, std::string>>& Model::metadata() const {
   static const std::vector<std::pair<std::string, std::string>> none;

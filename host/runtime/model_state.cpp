@@ -30,7 +30,7 @@ bool Model::State::has_static_inputs() const { return HasStaticInputs(*graph); }
 
 std::vector<Shape> Model::State::static_shapes() const {
   std::vector<Shape> shapes;
-  for (const host::ValueId id : graph->inputs) {
+  for (const host::ValueId id : graph->caller_inputs()) {
     const host::ValueType& type = graph->values[id].type;
     shapes.push_back(type.is_tensor() ? type.dims : Shape());
   }
@@ -50,9 +50,9 @@ Status Model::State::Prepare(host::Graph came) {
 }
 
 Status Model::State::CheckShapes(std::span<const Shape> shapes) const {
-  if (shapes.size() != graph->inputs.size())
-    return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", shapes.size(), graph->inputs.size())
-        .At(name);
+  const size_t count = graph->caller_inputs().size();
+  if (shapes.size() != count)
+    return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", shapes.size(), count).At(name);
   std::vector<int64_t> symbols(graph->symbols.size(), host::kUnknownDim);
   for (size_t i = 0; i < shapes.size(); ++i) {
     const host::Value& input = graph->values[graph->inputs[i]];

@@ -50,7 +50,7 @@ struct Model::State {
 namespace deputy::host {
 
 // Values of a graph as its caller sees them.
-std::vector<TensorInfo> DescribeValues(const Graph& graph, const std::vector<ValueId>& ids);
+std::vector<TensorInfo> DescribeValues(const Graph& graph, std::span<const ValueId> ids);
 
 // As reports call it: "node 17" when it has no name.
 std::string NodeName(const Graph& graph, NodeId node);

@@ -7,6 +7,7 @@
 
 #include "execute/execution.hpp"
 #include "runtime/events.hpp"
+#include "runtime/held_states.hpp"
 #include "runtime/model_state.hpp"
 #include "runtime/tensor_binding.hpp"
 #include "tensor/held_value.hpp"
@@ -24,6 +25,7 @@ struct Session::State {
   std::unique_ptr<Execution> execution;
   std::vector<Tensor> staging;  // aligned copies of misaligned inputs
   host::OutputBinding binding;
+  host::HeldStates states;
   RunStatistics statistics;
   bool profiling = false, wants_events = false;
   std::vector<RunEvent> events;
@@ -107,6 +109,7 @@ Status Session::State::Prepare(std::vector<Shape> wanted) {
     return Execution::Create(std::move(plan));
   }();
   if (!made.ok()) return std::move(made).status().At(model->name);
+  DEPUTY_RETURN_IF_ERROR(states.Attach((*made)->plan()).At(model->name));
   execution = std::move(made).value();
   shapes = std::move(wanted);
   binding.Prepare(execution->plan());
@@ -156,8 +159,9 @@ Status Session::State::TakeResults(const std::vector<ModelValue>& values, std::v
 
 Status Session::State::CheckInputs(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values) const {
   const host::Graph& graph = *model->graph;
-  if (inputs.size() != graph.inputs.size())
-    return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", inputs.size(), graph.inputs.size())
+  const size_t count = graph.caller_inputs().size();
+  if (inputs.size() != count)
+    return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", inputs.size(), count)
         .At(model->name);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].empty() && inputs[i].dtype() == input_types[i]) continue;
@@ -187,6 +191,7 @@ Status Session::State::Run(const std::vector<Tensor>& inputs, const std::vector<
   }
   DEPUTY_RETURN_IF_ERROR(BindInputs(inputs, values));
   DEPUTY_RETURN_IF_ERROR(binding.Bind(inputs, outputs, *execution).At(model->name));
+  states.Bind(*execution);
   events.clear();
   const auto start = std::chrono::steady_clock::now();
   Status status = execution->Run(stop, times_steps() ? std::span<uint64_t>(step_ns) : std::span<uint64_t>());
@@ -200,6 +205,7 @@ Status Session::State::Run(const std::vector<Tensor>& inputs, const std::vector<
     results->assign(outputs.begin(), outputs.end());
     DEPUTY_RETURN_IF_ERROR(TakeResults(*values, *results));
   }
+  if (Status kept = states.Keep(*execution); !kept.ok()) return std::move(kept).At(model->name);
   const auto elapsed = std::chrono::steady_clock::now() - start;
   CountTime(static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count()));
   if (wants_events)
@@ -257,6 +263,11 @@ Status Session::Resize(const std::vector<Shape>& shapes) {
   return state_->Prepare(shapes);
 }
 
+Status Session::ResetStates() {
+  if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
+  return state_->states.Begin(*state_->model->graph);
+}
+
 void Session::SetTimeout(std::chrono::nanoseconds timeout) {
   if (state_ != nullptr) state_->timeout = timeout;
 }
@@ -301,6 +312,7 @@ Result<Session> Model::CreateSession() const {
   session->model = state_;
   for (const TensorInfo& input : state_->inputs)
     session->input_types.push_back(input.kind == ValueKind::kTensor ? input.dtype : DType::kUndefined);
+  if (Status begun = session->states.Begin(*state_->graph); !begun.ok()) return std::move(begun).At(state_->name);
   if (state_->has_static_inputs()) DEPUTY_RETURN_IF_ERROR(session->Prepare(state_->static_shapes()));
   return Session(std::move(session));
 }

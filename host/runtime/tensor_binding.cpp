@@ -95,7 +95,7 @@ void OutputBinding::Prepare(const Plan& plan) {
   for (const ValueId id : graph.inputs) taken[id] = true;
   bound_.clear();
   copied_.clear();
-  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+  for (size_t i = 0; i < graph.caller_outputs().size(); ++i) {
     const ValueId id = graph.outputs[i];
     const bool is_bound = plan.slots[id].home == Slot::Home::kBound && !taken[id];
     if (is_bound)
@@ -108,7 +108,7 @@ void OutputBinding::Prepare(const Plan& plan) {
 
 Status OutputBinding::Bind(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, Execution& execution) {
   const Plan& plan = execution.plan();
-  outputs.resize(plan.graph->outputs.size());
+  outputs.resize(plan.graph->caller_outputs().size());
   before_.Clear();
   for (const Bound& bound : bound_) {
     Tensor& output = outputs[bound.output];

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "deputy/deputy.hpp"
+#include "unit/tflite/model_writer.hpp"
 
 extern "C" {
 // glibc's own, under the names that it keeps for those who take the place of malloc.
@@ -118,6 +119,22 @@ TEST(Allocation, ManyOutputsRunWithoutAny) {
   for (int run = 0; run < 4; ++run) EXPECT_TRUE(session.Predict(inputs, &outputs[run % 2]).ok());
   g_counting = false;
   EXPECT_EQ(g_allocations, 0u);
+}
+
+TEST(Allocation, AModelWithStatesRunsWithoutAny) {
+  test::ModelWriter writer;
+  const int32_t x = writer.Input(test::fb::TensorType_FLOAT32, {1, 1});
+  const int32_t feature = writer.Constant<float>({1, 1}, {2}), time = writer.Constant<float>({1, 3}, {1, 2, 3});
+  const int32_t state = writer.VariableTensor(test::fb::TensorType_FLOAT32, {1, 3});
+  const int32_t y = writer.Tensor(test::fb::TensorType_FLOAT32, {1, 1});
+  writer.Add(test::fb::BuiltinOperator_SVDF, {x, feature, time, -1, state}, {y},
+             writer.With(6, test::fb::CreateSvdfOptions(writer.fbb, 1)));
+  Model model;
+  const Status status = test::Build(writer.Finish({y}), model);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  EXPECT_TRUE(model.has_states());
+  Session session = *model.CreateSession();
+  EXPECT_EQ(AllocationsOf(session, {test::TensorOf<float>({1, 1}, {1})}), 0u);
 }
 
 class RealModel : public testing::TestWithParam<std::string> {};

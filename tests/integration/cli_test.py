@@ -468,8 +468,8 @@ class Inspect(Cli):
         report = json.loads(run.stdout)
         self.assertEqual(
             set(report),
-            {"model", "format", "file_bytes", "metadata", "inputs", "outputs", "symbols", "node_count", "regions",
-             "operators", "constants", "parameters", "constant_bytes", "multiply_adds", "problem", "nodes"},
+            {"model", "format", "file_bytes", "metadata", "inputs", "outputs", "states", "symbols", "node_count",
+             "regions", "operators", "constants", "parameters", "constant_bytes", "multiply_adds", "problem", "nodes"},
         )  # fmt: skip
         self.assertEqual(
             set(report["operators"][0]),

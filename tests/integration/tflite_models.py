@@ -6,13 +6,15 @@ from ai_edge_litert import schema_py_generated as schema
 
 TYPES = {"float32": schema.TensorType.FLOAT32, "float16": schema.TensorType.FLOAT16, "int8": schema.TensorType.INT8,
          "uint8": schema.TensorType.UINT8, "int16": schema.TensorType.INT16, "int32": schema.TensorType.INT32,
-         "int64": schema.TensorType.INT64, "bool": schema.TensorType.BOOL}
+         "int64": schema.TensorType.INT64, "bool": schema.TensorType.BOOL, "complex64": schema.TensorType.COMPLEX64,
+         "resource": schema.TensorType.RESOURCE}
 # Operators whose table of options has another name than the operator.
 OPTIONS = {"CONV_2D": "Conv2D", "DEPTHWISE_CONV_2D": "DepthwiseConv2D", "AVERAGE_POOL_2D": "Pool2D",
            "MAX_POOL_2D": "Pool2D", "L2_NORMALIZATION": "L2Norm", "BATCH_MATMUL": "BatchMatMul",
            "MEAN": "Reducer", "SUM": "Reducer", "REDUCE_MAX": "Reducer", "REDUCE_MIN": "Reducer",
            "REDUCE_PROD": "Reducer", "REDUCE_ANY": "Reducer", "REDUCE_ALL": "Reducer", "TOPK_V2": "TopKV2",
-           "PADV2": "PadV2", "MAXIMUM": "MaximumMinimum", "MINIMUM": "MaximumMinimum"}
+           "PADV2": "PadV2", "MAXIMUM": "MaximumMinimum", "MINIMUM": "MaximumMinimum", "SVDF": "SVDF",
+           "UNIDIRECTIONAL_SEQUENCE_LSTM": "UnidirectionalSequenceLSTM"}
 
 
 def with_float_weights(content):
@@ -21,6 +23,8 @@ def with_float_weights(content):
     model = schema.ModelT.InitFromPackedBuf(content, 0)
     graph, changed = model.subgraphs[0], False
     for operator in graph.operators:
+        if operator.inputs is None or len(operator.inputs) == 0:
+            continue
         first = graph.tensors[operator.inputs[0]]
         for index in operator.inputs[1:]:
             tensor = graph.tensors[index] if index >= 0 else None
@@ -57,15 +61,27 @@ class Writer:
         self.model.description = "a test"
         self.model.buffers = [schema.BufferT()]
         self.model.operatorCodes = []
-        self.graph = schema.SubGraphT()
-        self.graph.name = "main"
-        self.graph.tensors, self.graph.operators, self.graph.inputs, self.graph.outputs = [], [], [], []
-        self.model.subgraphs = [self.graph]
+        self.model.subgraphs = []
+        self.begin("main")
 
-    def tensor(self, dtype, shape, quantized=None, name=None, signature=None):
+    def begin(self, name):
+        """Another subgraph, which what follows is added to."""
+        self.graph = schema.SubGraphT()
+        self.graph.name = name
+        self.graph.tensors, self.graph.operators, self.graph.inputs, self.graph.outputs = [], [], [], []
+        self.model.subgraphs.append(self.graph)
+        return len(self.model.subgraphs) - 1
+
+    def end(self, outputs=()):
+        """Back to the first subgraph."""
+        self.graph.outputs = list(outputs)
+        self.graph = self.model.subgraphs[0]
+
+    def tensor(self, dtype, shape, quantized=None, name=None, signature=None, variable=False):
         made = schema.TensorT()
         made.name = name or f"t{len(self.graph.tensors)}"
-        made.type = TYPES[str(np.dtype(dtype))]
+        made.type = TYPES[dtype if dtype == "resource" else str(np.dtype(dtype))]
+        made.isVariable = variable
         made.shape = list(shape)
         made.buffer = 0
         if signature is not None:
@@ -92,7 +108,7 @@ class Writer:
         self.graph.tensors[index].buffer = len(self.model.buffers) - 1
         return index
 
-    def add(self, name, inputs, outputs, version=1, **options):
+    def add(self, name, inputs, outputs, version=1, intermediates=(), **options):
         code = schema.OperatorCodeT()
         code.builtinCode = getattr(schema.BuiltinOperator, name)
         code.deprecatedBuiltinCode = min(code.builtinCode, 127)
@@ -101,6 +117,7 @@ class Writer:
         made = schema.OperatorT()
         made.opcodeIndex = len(self.model.operatorCodes) - 1
         made.inputs, made.outputs = list(inputs), list(outputs)
+        made.intermediates = list(intermediates)
         stem = OPTIONS.get(name) or "".join(word.capitalize() for word in name.split("_"))
         kind = getattr(schema.BuiltinOptions, stem + "Options", None)
         if kind is not None and (options or hasattr(schema, stem + "OptionsT")):

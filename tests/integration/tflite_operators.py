@@ -41,6 +41,8 @@ class Case:
         return self.writer.constant(values, Quantized(input_scale * quantized.scale, 0, 0))
 
     def op(self, name, inputs, outputs=(("float32", [1], None),), version=1, **options):
+        if isinstance(outputs, str):
+            outputs = [(outputs, [1], None)]
         made = [self.writer.tensor(dtype, shape, quantized) for dtype, shape, quantized in outputs]
         self.writer.add(name, inputs, made, version, **options)
         return made[0] if len(made) == 1 else made

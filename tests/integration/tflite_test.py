@@ -5,6 +5,7 @@ made here. Exits 77, with the reason, where the interpreter or the models are mi
   packaging/litert.sh makes a Python with the interpreter in build/litert, which ctest finds."""
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -17,6 +18,8 @@ try:
     from tflite_models import with_float_weights
     from tflite_networks import Network
     from tflite_operators import CASES, SEED
+    from tflite_states import CASES as STATES
+    import tflite_subgraphs  # more CASES
 except ImportError as error:
     print(f"skipped: {error}; packaging/litert.sh installs what is missing")
     sys.exit(77)
@@ -122,6 +125,84 @@ class Operators(unittest.TestCase):
                 self.assertEqual(len(ours), len(theirs))
                 for a, b in zip(ours, theirs):
                     self.assertIsNone(difference(a, b, 2e-5 if "GELU" in name else 1e-5))
+
+
+def tensor_proto(array):
+    """As ONNX writes a tensor."""
+    def number(value):
+        encoded = b""
+        while value > 127:
+            encoded, value = encoded + bytes([value & 127 | 128]), value >> 7
+        return encoded + bytes([value])
+
+    array = np.asarray(array, order="C")
+    kind = {"float32": 1, "uint8": 2, "int8": 3, "int16": 5, "int32": 6, "int64": 7, "bool": 9}[str(array.dtype)]
+    content = array.tobytes()
+    return (b"".join(b"\x08" + number(extent) for extent in array.shape) + b"\x10" + number(kind) +
+            b"\x4a" + number(len(content)) + content)
+
+
+class States(unittest.TestCase):
+    """Successive runs of one session beside successive runs of one interpreter; and again in three sessions at once, and
+    by way of .dpm."""
+
+    def test_agree_with_litert(self):
+        self.assertGreater(len(STATES), 25)
+        for name, make in STATES.items():
+            if ARGS.only and ARGS.only not in name:
+                continue
+            with self.subTest(case=name, seed=SEED):
+                made, outputs, runs = make()
+                content = made.writer.finish(outputs)
+                exact = with_float_weights(content)
+                theirs = self.run_litert(content, runs)
+                if any(array.dtype in (np.int8, np.int16) for array in theirs[0]):
+                    self.compare(content, runs, theirs, ["--atol", "1"])
+                elif exact is None:
+                    self.compare(content, runs, theirs, ["--atol-scale", "1e-5"])
+                else:
+                    self.compare(content, runs, theirs, ["--atol-scale", str(ROUNDED_ACTIVATIONS)])
+                    self.compare(content, runs, self.run_litert(exact, runs), ["--atol-scale", "1e-5"])
+
+    def test_inspect_lists_them_apart_from_inputs_and_outputs(self):
+        made, outputs, _ = STATES["a counter"]()
+        with tempfile.TemporaryDirectory() as scratch:
+            path = os.path.join(scratch, "model.tflite")
+            with open(path, "wb") as file:
+                file.write(made.writer.finish(outputs))
+            done = subprocess.run([ARGS.deputy, "inspect", path, "--json"], stdout=subprocess.PIPE, timeout=300)
+        report = json.loads(done.stdout)
+        self.assertEqual([len(report[key]) for key in ("inputs", "outputs", "states")], [1, 2, 1])
+        self.assertEqual(report["states"][0]["name"], "variable count")
+
+    @staticmethod
+    def run_litert(content, runs):
+        interpreter = Interpreter(model_content=content, num_threads=1)
+        interpreter.allocate_tensors()
+        results = []
+        for inputs in runs:
+            for detail, array in zip(interpreter.get_input_details(), inputs):
+                interpreter.set_tensor(detail["index"], array)
+            interpreter.invoke()
+            results.append([interpreter.get_tensor(detail["index"]).copy()
+                            for detail in interpreter.get_output_details()])
+        return results
+
+    def compare(self, content, runs, theirs, tolerance):
+        with tempfile.TemporaryDirectory() as scratch:
+            with open(os.path.join(scratch, "model.tflite"), "wb") as file:
+                file.write(content)
+            for index, arrays in enumerate(zip(runs, theirs)):
+                folder = os.path.join(scratch, f"test_data_set_{index}")
+                os.mkdir(folder)
+                for kind, list_of_arrays in zip(("input", "output"), arrays):
+                    for place, array in enumerate(list_of_arrays):
+                        with open(os.path.join(folder, f"{kind}_{place}.pb"), "wb") as file:
+                            file.write(tensor_proto(array))
+            for how in ([], ["--via-dpm"], ["--sessions", "3"]):
+                command = [ARGS.deputy, "test-case", scratch, "--rtol", "0"] + tolerance + how
+                done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=300)
+                self.assertIn("1 passed, 0 failed, 0 skipped", done.stdout, f"{how}: {done.stdout}{done.stderr}")
 
 
 class Networks(unittest.TestCase):

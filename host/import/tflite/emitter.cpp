@@ -16,14 +16,11 @@ Result<Tensor> Scalar(DType dtype, double value) {
 
 }  // namespace
 
-void Emitter::BeginOperator(std::string name) {
-  operator_name_ = std::move(name);
-  used_.clear();
-}
+void Emitter::BeginOperator(std::string name) { place_ = {std::move(name), {}}; }
 
 std::string Emitter::NameFor(std::string_view what) {
-  std::string name = operator_name_.empty() ? std::string(what) : operator_name_ + "/" + std::string(what);
-  const int before = used_[name]++;
+  std::string name = place_.name.empty() ? std::string(what) : place_.name + "/" + std::string(what);
+  const int before = place_.used[name]++;
   if (before != 0) name += "_" + std::to_string(before + 1);
   return name;
 }
@@ -40,8 +37,7 @@ Result<ValueId> Emitter::Emit(OpKind kind, std::vector<ValueId> inputs, const No
   return outputs[0];
 }
 
-Result<std::vector<ValueId>> Emitter::EmitMany(OpKind kind, std::vector<ValueId> inputs, size_t outputs,
-                                               const NodeAttributes& attributes) {
+Node Emitter::MakeNode(OpKind kind, std::vector<ValueId> inputs, const NodeAttributes& attributes) {
   const OperatorInfo& info = *InfoOf(kind);
   while (!inputs.empty() && inputs.back() == kNone) inputs.pop_back();
   Node node;
@@ -50,6 +46,22 @@ Result<std::vector<ValueId>> Emitter::EmitMany(OpKind kind, std::vector<ValueId>
   for (const NodeAttribute& attribute : attributes) builder.Set(attribute.name, attribute.value);
   node.primitive = builder.Finish();
   node.inputs = std::move(inputs);
+  return node;
+}
+
+std::vector<ValueId> Emitter::EmitRegions(OpKind kind, std::vector<ValueId> inputs, std::vector<Region> regions,
+                                          const std::vector<ValueType>& types, const NodeAttributes& attributes) {
+  Node node = MakeNode(kind, std::move(inputs), attributes);
+  node.regions = std::move(regions);
+  for (size_t i = 0; i < types.size(); ++i)
+    node.outputs.push_back(graph_.AddValue(i == 0 ? node.name : node.name + ":" + std::to_string(i), types[i]));
+  graph_.nodes.push_back(std::move(node));
+  return graph_.nodes.back().outputs;
+}
+
+Result<std::vector<ValueId>> Emitter::EmitMany(OpKind kind, std::vector<ValueId> inputs, size_t outputs,
+                                               const NodeAttributes& attributes) {
+  Node node = MakeNode(kind, std::move(inputs), attributes);
   std::vector<ValueType> types;
   std::vector<Tensor> constants;
   for (const ValueId id : node.inputs) {

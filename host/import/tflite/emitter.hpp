@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
@@ -26,13 +27,26 @@ class Emitter {
   explicit Emitter(Graph& graph) : graph_(graph) {}
 
   Graph& graph() { return graph_; }
+  const Graph& graph() const { return graph_; }
   // Nodes from here on are named "<name>/<operator>".
   void BeginOperator(std::string name);
+  // To go on with an operator after others.
+  struct Place {
+    std::string name;
+    std::unordered_map<std::string, int> used;  // by the nodes of this operator
+  };
+  Place TakePlace() { return std::move(place_); }
+  void ReturnTo(Place place) { place_ = std::move(place); }
+  const std::string& operator_name() const { return place_.name; }
 
   // A node; what it returns is the first output, or as many as asked for.
   Result<ValueId> Emit(OpKind kind, std::vector<ValueId> inputs, const NodeAttributes& attributes = {});
   Result<std::vector<ValueId>> EmitMany(OpKind kind, std::vector<ValueId> inputs, size_t outputs,
                                         const NodeAttributes& attributes = {});
+
+  // A node with regions, whose outputs are of these types.
+  std::vector<ValueId> EmitRegions(OpKind kind, std::vector<ValueId> inputs, std::vector<Region> regions,
+                                   const std::vector<ValueType>& types, const NodeAttributes& attributes = {});
 
   ValueId Constant(Tensor tensor);
   // int64 of rank 1, or of rank 0.
@@ -54,10 +68,10 @@ class Emitter {
 
  private:
   std::string NameFor(std::string_view what);
+  Node MakeNode(OpKind kind, std::vector<ValueId> inputs, const NodeAttributes& attributes);
 
   Graph& graph_;
-  std::string operator_name_;
-  std::unordered_map<std::string, int> used_;  // by the nodes of this operator
+  Place place_;
   std::vector<uint8_t> named_;
 };
 

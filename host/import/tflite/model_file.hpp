@@ -36,7 +36,8 @@ class ModelFile {
   Result<std::string> Text(const flatbuffers::String* text);
   // The bytes of a buffer; empty for one that holds nothing.
   Result<std::span<const uint8_t>> Buffer(uint32_t index) const;
-  // Counts what a constant takes that is a copy.
+  // Counts what is read, and what a constant takes that is a copy.
+  Status Spend(size_t bytes);
   Status SpendCopy(size_t bytes);
 
   // The options of an operator, or what else is any table until it is read, as the table that they are; null when they
@@ -53,7 +54,6 @@ class ModelFile {
 
   ModelFile(std::span<const uint8_t> file, std::span<const uint8_t> structure, std::shared_ptr<const void> keep,
             std::shared_ptr<const void> copy);
-  Status Spend(size_t bytes);
 
   std::span<const uint8_t> file_;       // all
   std::span<const uint8_t> structure_;  // what FlatBuffers see of it: the first 2 GiB, aligned

@@ -1,59 +1,32 @@
 #include "import/tflite/model_reader.hpp"
 
-#include <algorithm>
-#include <string_view>
 #include <unordered_set>
 #include <utility>
 
-#include "base/printable.hpp"
 #include "graph/verify.hpp"
-#include "import/tflite/operators.hpp"
+#include "import/tflite/subgraphs.hpp"
 
 namespace deputy::host::tflite_import {
 namespace {
 
-constexpr uint32_t kMany = 0xffffffffu;
-
-struct Importable {
-  const char* name;
-  fb::BuiltinOperator code;
-  int32_t newest;
-  uint8_t options;  // number in the union; 0: nothing is read of them
-  size_t min_inputs, max_inputs, outputs;
-  ImportFunction function;
-};
-
-constexpr Importable kImportables[] = {
-#define TFLITE_OPERATOR(name, newest, options, min_inputs, max_inputs, outputs, ...) \
-  {#name, fb::BuiltinOperator_##name, newest, options, min_inputs, max_inputs, outputs, __VA_ARGS__},
-#include "import/tflite/operators.inc"
-};
-
-// Codes below 127 may stand in either field; the other then holds less.
-int32_t CodeOf(const fb::OperatorCode& code) {
-  return std::max<int32_t>(code.deprecated_builtin_code(), code.builtin_code());
-}
-
-std::string NameOf(const fb::OperatorCode& code) {
-  const auto builtin = static_cast<fb::BuiltinOperator>(CodeOf(code));
-  if (builtin == fb::BuiltinOperator_CUSTOM && code.custom_code() != nullptr)
-    return "custom operator '" + Printable(code.custom_code()->string_view()) + "'";
-  const std::string name = fb::EnumNameBuiltinOperator(builtin);
-  return name.empty() ? "operator code " + std::to_string(CodeOf(code)) : name;
-}
-
+// The first subgraph, which is the model.
 class Reader {
  public:
-  Reader(ModelFile& file, const fb::SubGraph& subgraph)
-      : file_(file), subgraph_(subgraph), emitter_(graph_), tensors_(file, subgraph, emitter_) {}
+  explicit Reader(ModelFile& file)
+      : file_(file),
+        subgraph_(*file.model().subgraphs()->Get(0)),
+        subgraphs_(file),
+        scope_(graph_, subgraphs_.variables),
+        tensors_(file, scope_, 0, "") {}
 
   Result<Graph> Run() {
     DEPUTY_ASSIGN_OR_RETURN(graph_.name, file_.Text(subgraph_.name()));
     DEPUTY_RETURN_IF_ERROR(ReadInputs());
-    const auto* operators = subgraph_.operators();
-    for (flatbuffers::uoffset_t i = 0; operators != nullptr && i < operators->size(); ++i)
-      DEPUTY_RETURN_IF_ERROR(ReadOperator(i, *operators->Get(i)));
+    DEPUTY_RETURN_IF_ERROR(subgraphs_.ReadOperators(0, scope_, tensors_));
+    scope_.emit.BeginOperator("");
+    DEPUTY_RETURN_IF_ERROR(scope_.AddStateInputs());
     DEPUTY_RETURN_IF_ERROR(ReadOutputs());
+    DEPUTY_RETURN_IF_ERROR(scope_.AddStateOutputs());
     DEPUTY_RETURN_IF_ERROR(ReadMetadata());
     DEPUTY_RETURN_IF_ERROR(VerifyGraph(graph_));
     return std::move(graph_);
@@ -71,6 +44,8 @@ class Reader {
 
   Status ReadInput(TensorIndex tensor, size_t count) {
     DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, tensors_.Info(tensor));
+    if (info->is_resource || info->is_variable)
+      return Error(StatusCode::kNotSupported, "is a variable of the caller's, which is not supported");
     ValueType type{info->dtype, true, info->dims};
     for (size_t axis = 0; axis < type.dims.size(); ++axis)
       if (type.dims[axis] < 0) type.dims[axis] = SymbolDim(graph_.AddSymbol(SymbolFor(info->name, axis, count)));
@@ -85,58 +60,8 @@ class Reader {
     return input + ".dim" + std::to_string(axis);
   }
 
-  Status ReadOperator(size_t index, const fb::Operator& table) {
-    const auto* codes = file_.model().operator_codes();
-    if (codes == nullptr || table.opcode_index() >= codes->size())
-      return Error(StatusCode::kModel, "names operator code {}, which does not exist", table.opcode_index())
-          .At("operator " + std::to_string(index));
-    const fb::OperatorCode& code = *codes->Get(table.opcode_index());
-    Status status = ImportOperator(index, table, code);
-    if (status.ok()) return status;
-    return std::move(status).At(fmt::format("operator {} ({} version {})", index, NameOf(code), code.version()));
-  }
-
-  Status ImportOperator(size_t index, const fb::Operator& table, const fb::OperatorCode& code) {
-    const auto found = std::find_if(std::begin(kImportables), std::end(kImportables),
-                                    [&](const Importable& it) { return it.code == CodeOf(code); });
-    if (found == std::end(kImportables))
-      return Error(StatusCode::kNotSupported, "is not supported")
-          .Advise("export the model to ONNX where it comes from, or replace the operator there");
-    if (code.version() < 1 || code.version() > found->newest)
-      return Error(StatusCode::kNotSupported, "has a version that is not known; versions 1 to {} are", found->newest)
-          .Advise("convert the model again with an older converter, or export it to ONNX");
-    if (found->options != 0 && table.builtin_options() != nullptr && table.builtin_options_type() != found->options)
-      return Error(StatusCode::kModel, "has the options of another operator (type {}, not {})",
-                   table.builtin_options_type(), found->options);
-    DEPUTY_ASSIGN_OR_RETURN(std::vector<TensorIndex> inputs, Indexes(table.inputs()));
-    DEPUTY_ASSIGN_OR_RETURN(std::vector<TensorIndex> outputs, Indexes(table.outputs()));
-    DEPUTY_RETURN_IF_ERROR(CheckOperands(*found, inputs, outputs));
-    emitter_.BeginOperator(fmt::format("{}_{}", found->name, index));
-    return found->function(Operation(file_, table, std::move(inputs), std::move(outputs), emitter_, tensors_));
-  }
-
-  Status CheckOperands(const Importable& op, std::span<const TensorIndex> inputs,
-                       std::span<const TensorIndex> outputs) {
-    if (inputs.size() < op.min_inputs || inputs.size() > op.max_inputs)
-      return Error(StatusCode::kModel, "has {} inputs", inputs.size());
-    if (outputs.empty() || (op.outputs != kMany && outputs.size() != op.outputs))
-      return Error(StatusCode::kModel, "has {} outputs", outputs.size());
-    for (size_t i = 0; i < op.min_inputs; ++i)
-      if (inputs[i] < 0) return Error(StatusCode::kModel, "lacks input {}", i);
-    for (const TensorIndex tensor : inputs)
-      if (tensor != -1) DEPUTY_RETURN_IF_ERROR(tensors_.Info(tensor).status());
-    for (const TensorIndex tensor : outputs) DEPUTY_RETURN_IF_ERROR(tensors_.Info(tensor).status());
-    return {};
-  }
-
-  Result<std::vector<TensorIndex>> Indexes(const flatbuffers::Vector<int32_t>* list) {
-    DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ints, file_.Ints(list));
-    return std::vector<TensorIndex>(ints.begin(), ints.end());
-  }
-
   // Each output is a value of its own, with the name that it has in the file.
   Status ReadOutputs() {
-    emitter_.BeginOperator("");
     DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> outputs, file_.Ints(subgraph_.outputs()));
     if (outputs.empty()) return Error(StatusCode::kModel, "has no outputs");
     std::unordered_set<ValueId> taken(graph_.inputs.begin(), graph_.inputs.end());
@@ -152,10 +77,11 @@ class Reader {
   Result<ValueId> Output(TensorIndex tensor, const std::unordered_set<ValueId>& taken) {
     DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, tensors_.Info(tensor));
     DEPUTY_ASSIGN_OR_RETURN(const ValueId id, tensors_.Stored(tensor));
-    const bool own = taken.count(id) == 0 && emitter_.ConstantOf(id).empty() && graph_.values[id].name == info->name;
+    Emitter& emit = scope_.emit;
+    const bool own = taken.count(id) == 0 && emit.ConstantOf(id).empty() && graph_.values[id].name == info->name;
     if (own) return id;
-    DEPUTY_ASSIGN_OR_RETURN(const ValueId copy, emitter_.Emit(OpKind::kIdentity, {id}));
-    emitter_.Name(copy, graph_.values[id].name == info->name ? info->name + ":output" : info->name);
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId copy, emit.Emit(OpKind::kIdentity, {id}));
+    emit.Name(copy, graph_.values[id].name == info->name ? info->name + ":output" : info->name);
     return copy;
   }
 
@@ -188,7 +114,8 @@ class Reader {
   ModelFile& file_;
   const fb::SubGraph& subgraph_;
   Graph graph_;
-  Emitter emitter_;
+  Subgraphs subgraphs_;
+  Scope scope_;
   Tensors tensors_;
 };
 
@@ -197,7 +124,7 @@ class Reader {
 Result<Graph> ReadModel(ModelFile& file) {
   const auto* subgraphs = file.model().subgraphs();
   if (subgraphs == nullptr || subgraphs->size() == 0) return Error(StatusCode::kModel, "has no graph");
-  return Reader(file, *subgraphs->Get(0)).Run();
+  return Reader(file).Run();
 }
 
 }  // namespace deputy::host::tflite_import

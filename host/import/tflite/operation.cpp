@@ -22,6 +22,12 @@ Range RangeOf(const TensorInfo& info) {
 
 }  // namespace
 
+Result<TensorIndex> Operation::Intermediate(size_t i) const {
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> list, file_.Ints(table_.intermediates()));
+  if (i < list.size()) return static_cast<TensorIndex>(list[i]);
+  return Error(StatusCode::kModel, "has {} intermediate tensors, {} are needed", list.size(), i + 1);
+}
+
 Result<size_t> Operation::Axis(int64_t axis, size_t rank) const {
   const auto count = static_cast<int64_t>(rank);
   if (axis < -count || axis >= count)

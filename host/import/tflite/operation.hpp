@@ -10,23 +10,28 @@
 #include "base/status.hpp"
 #include "import/tflite/emitter.hpp"
 #include "import/tflite/model_file.hpp"
+#include "import/tflite/subgraphs.hpp"
 #include "import/tflite/tensors.hpp"
 
 namespace deputy::host::tflite_import {
 
 class Operation {
  public:
-  Operation(ModelFile& file, const fb::Operator& table, std::vector<TensorIndex> inputs,
-            std::vector<TensorIndex> outputs, Emitter& emitter, Tensors& all_tensors)
-      : emit(emitter),
+  Operation(Subgraphs& all_subgraphs, const fb::Operator& table, std::vector<TensorIndex> inputs,
+            std::vector<TensorIndex> outputs, Scope& its_scope, Tensors& all_tensors)
+      : emit(its_scope.emit),
+        scope(its_scope),
         tensors(all_tensors),
-        file_(file),
+        subgraphs(all_subgraphs),
+        file_(all_subgraphs.file),
         table_(table),
         inputs_(std::move(inputs)),
         outputs_(std::move(outputs)) {}
 
   Emitter& emit;
+  Scope& scope;
   Tensors& tensors;
+  Subgraphs& subgraphs;
 
   size_t input_count() const { return inputs_.size(); }
   size_t output_count() const { return outputs_.size(); }
@@ -47,6 +52,10 @@ class Operation {
     return options;
   }
   Result<std::vector<int64_t>> Ints(const flatbuffers::Vector<int32_t>* list) const { return file_.Ints(list); }
+  Result<std::string> Text(const flatbuffers::String* text) const { return file_.Text(text); }
+
+  // A tensor beside inputs and outputs that says how the operator rounds within.
+  Result<TensorIndex> Intermediate(size_t i) const;
 
   // An axis counted from the front; fails when it is out of range.
   Result<size_t> Axis(int64_t axis, size_t rank) const;

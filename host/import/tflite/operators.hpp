@@ -54,11 +54,14 @@ Status ArgExtremum(const Operation& op) {
 
 // The rest.
 Status AddN(const Operation& op);
+Status AssignVariable(const Operation& op);
 Status AveragePool(const Operation& op);
 Status BatchMatMul(const Operation& op);
 Status BatchToSpace(const Operation& op);
 Status BroadcastTo(const Operation& op);
+Status CallOnce(const Operation& op);
 Status Cast(const Operation& op);
+Status ComplexAbs(const Operation& op);
 Status Concatenation(const Operation& op);
 Status Conv(const Operation& op);
 Status Cumsum(const Operation& op);
@@ -75,6 +78,8 @@ Status FullyConnected(const Operation& op);
 Status Gather(const Operation& op);
 Status GatherNd(const Operation& op);
 Status Gelu(const Operation& op);
+Status If(const Operation& op);
+Status Imag(const Operation& op);
 Status L2Normalization(const Operation& op);
 Status LeakyRelu(const Operation& op);
 Status LocalResponseNormalization(const Operation& op);
@@ -89,11 +94,14 @@ Status Pad(const Operation& op);
 Status Quantize(const Operation& op);
 Status Range(const Operation& op);
 Status RankOf(const Operation& op);
+Status ReadVariable(const Operation& op);
+Status Real(const Operation& op);
 Status Relu0To1(const Operation& op);
 Status Reshape(const Operation& op);
 Status ResizeBilinear(const Operation& op);
 Status ResizeNearest(const Operation& op);
 Status Reverse(const Operation& op);
+Status Rfft2d(const Operation& op);
 Status Rsqrt(const Operation& op);
 Status ScatterNd(const Operation& op);
 Status Select(const Operation& op);
@@ -109,12 +117,16 @@ Status Square(const Operation& op);
 Status SquaredDifference(const Operation& op);
 Status Squeeze(const Operation& op);
 Status StridedSlice(const Operation& op);
+Status Svdf(const Operation& op);
 Status Tile(const Operation& op);
 Status TopK(const Operation& op);
 Status Transpose(const Operation& op);
 Status TransposeConv(const Operation& op);
+Status UnidirectionalSequenceLstm(const Operation& op);
 Status Unpack(const Operation& op);
+Status VarHandle(const Operation& op);
 Status Where(const Operation& op);
+Status While(const Operation& op);
 Status ZerosLike(const Operation& op);
 
 }  // namespace deputy::host::tflite_import

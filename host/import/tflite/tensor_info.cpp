@@ -34,6 +34,8 @@ Result<ElementType> ElementTypeOf(fb::TensorType type) {
     case fb::TensorType_UINT32: return ElementType{DType::kUint32, false};
     case fb::TensorType_UINT64: return ElementType{DType::kUint64, false};
     case fb::TensorType_BOOL: return ElementType{DType::kBool, false};
+    case fb::TensorType_COMPLEX64: return ElementType{DType::kFloat32, false};
+    case fb::TensorType_RESOURCE: return ElementType{DType::kUndefined, false};
     default: break;
   }
   const char* name = fb::EnumNameTensorType(type);
@@ -112,20 +114,22 @@ Result<TensorInfo> ReadTensorInfo(ModelFile& file, const fb::Tensor& table) {
   DEPUTY_ASSIGN_OR_RETURN(const ElementType type, ElementTypeOf(table.type()));
   info.dtype = type.dtype;
   info.packed = type.packed;
+  info.is_complex = table.type() == fb::TensorType_COMPLEX64;
+  info.is_resource = table.type() == fb::TensorType_RESOURCE;
+  info.is_variable = table.is_variable();
   info.buffer = table.buffer();
   DEPUTY_ASSIGN_OR_RETURN(info.dims, ReadDims(file, table));
   if (table.sparsity() != nullptr) {
     info.sparsity = file.Verified<fb::SparsityParameters>(table.sparsity());
     if (info.sparsity == nullptr) return Error(StatusCode::kModel, "says in a damaged way where its elements are");
   }
-  if (table.is_variable())
-    return Error(StatusCode::kNotSupported, "keeps its elements from one run to the next, which is not supported");
   if (table.external_buffer() != 0)
     return Error(StatusCode::kNotSupported, "has its elements in another file, which is not supported");
   if (table.quantization() != nullptr) {
     DEPUTY_ASSIGN_OR_RETURN(info.quantization, ReadQuantization(file, *table.quantization(), info.dims));
     DEPUTY_RETURN_IF_ERROR(CheckZeroPoints(info));
   }
+  if (info.is_complex) info.dims.push_back(2);
   return info;
 }
 

@@ -27,7 +27,10 @@ struct TensorInfo {
   std::vector<int64_t> dims;  // -1 where an extent is not known
   Quantization quantization;  // without scales where there is none
   uint32_t buffer = 0;
-  bool packed = false;                               // two elements to a byte; they are unpacked to int8
+  bool packed = false;       // two elements to a byte; they are unpacked to int8
+  bool is_complex = false;   // float32, with the real and the imaginary part along a last axis of `dims`
+  bool is_resource = false;  // names a variable and has no elements
+  bool is_variable = false;  // has a value before the first run, and its operator changes it
   const fb::SparsityParameters* sparsity = nullptr;  // of a constant without its zeros
 
   // Whether the elements stand for real numbers. Integers of 32 bits and more are indices, shapes and biases.
@@ -36,7 +39,7 @@ struct TensorInfo {
   }
 };
 
-// kNotSupported for what is valid but nothing that Deputy has: strings, complex numbers, ...
+// kNotSupported for what is valid but nothing that Deputy has: strings, complex numbers of 64 bits per part, ...
 Result<TensorInfo> ReadTensorInfo(ModelFile& file, const fb::Tensor& table);
 
 // The elements of a constant, zeros too; an empty tensor (Tensor::empty) for a tensor that is none.

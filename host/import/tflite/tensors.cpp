@@ -1,6 +1,8 @@
 #include "import/tflite/tensors.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "base/printable.hpp"
 #include "import/tflite/permute.hpp"
@@ -29,9 +31,14 @@ std::string Quoted(size_t index, const std::string& name) {
 
 }  // namespace
 
-Tensors::Tensors(ModelFile& file, const fb::SubGraph& graph, Emitter& emitter)
-    : file_(file), graph_(graph), emitter_(emitter) {
-  const size_t count = graph.tensors() == nullptr ? 0 : graph.tensors()->size();
+Tensors::Tensors(ModelFile& file, Scope& scope, uint32_t index, std::string prefix)
+    : file_(file),
+      graph_(*file.model().subgraphs()->Get(index)),
+      scope_(scope),
+      emitter_(scope.emit),
+      index_(index),
+      prefix_(std::move(prefix)) {
+  const size_t count = graph_.tensors() == nullptr ? 0 : graph_.tensors()->size();
   infos_.resize(count);
   forms_.resize(count);
 }
@@ -46,9 +53,10 @@ Result<const TensorInfo*> Tensors::Info(TensorIndex tensor) {
   if (!info.ok())
     return std::move(info).status().At(
         Quoted(index, table.name() == nullptr ? "" : table.name()->str().substr(0, 200)));
+  if (!info->name.empty()) info->name = prefix_ + info->name;
   // Names may be missing or the same.
   if (info->name.empty() || !names_.insert(info->name).second) {
-    info->name += (info->name.empty() ? "tensor:" : ":") + std::to_string(index);
+    info->name += (info->name.empty() ? prefix_ + "tensor:" : ":") + std::to_string(index);
     names_.insert(info->name);
   }
   return &infos_[index].emplace(std::move(info).value());
@@ -64,6 +72,8 @@ Result<Tensors::Forms*> Tensors::FormsOf(TensorIndex tensor) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, Info(tensor));
   Forms& forms = forms_[static_cast<size_t>(tensor)];
   if (forms.made) return &forms;
+  if (info->is_resource || info->is_variable)
+    return Error(StatusCode::kNotSupported, "is a variable, which this operator does not take").At(NameOf(tensor));
   Result<Tensor> constant = ReadConstant(file_, *info);
   if (!constant.ok()) return std::move(constant).status().At(NameOf(tensor));
   if (constant->empty()) return Error(StatusCode::kModel, "is read before any operator has made it").At(NameOf(tensor));
@@ -271,32 +281,66 @@ Status Tensors::SetInput(TensorIndex tensor, ValueId id) {
   return {};
 }
 
-Result<ValueId> Tensors::Dequantized(ValueId id, const Quantization& quantization, DType dtype, size_t axis) {
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<ValueId> inputs, ScaleInputs(quantization, dtype));
-  std::vector<ValueId> all{id};
-  all.insert(all.end(), inputs.begin(), inputs.end());
-  if (!quantization.per_axis()) return emitter_.Emit(OpKind::kDequantizeLinear, std::move(all));
-  return emitter_.Emit(OpKind::kDequantizeLinear, std::move(all), {{"axis", static_cast<int64_t>(axis)}});
+// Every subgraph has its own variable tensors, which begin as zeros.
+Result<VariableId> Tensors::OwnVariable(TensorIndex tensor, const TensorInfo& info) {
+  const VariableId id = scope_.variables().OfTensor(index_, tensor, info.name);
+  Variable& variable = scope_.variables()[id];
+  if (!variable.initial.empty()) return id;
+  const Result<size_t> bytes = ByteSize(info.dtype, info.dims);
+  if (!bytes.ok())
+    return Error(StatusCode::kNotSupported, "is a variable without a size that is known before the run")
+        .At(NameOf(tensor));
+  DEPUTY_RETURN_IF_ERROR(file_.SpendCopy(*bytes));
+  DEPUTY_ASSIGN_OR_RETURN(variable.initial, Tensor::Allocate(info.dtype, info.dims));
+  const bool offset = info.dtype == DType::kInt8 && info.is_quantized();
+  const int zero = offset ? static_cast<int>(info.quantization.zero_points[0]) : 0;
+  if (*bytes != 0) std::memset(variable.initial.mutable_data(), zero, *bytes);
+  return id;
 }
 
-Result<ValueId> Tensors::Quantized(ValueId id, const TensorInfo& info, size_t axis) {
-  for (const float scale : info.quantization.scales)
-    if (scale == 0) return Error(StatusCode::kModel, "has a scale of 0");
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<ValueId> inputs, ScaleInputs(info.quantization, info.dtype));
+Result<VariableId> Tensors::VariableOf(TensorIndex tensor) {
+  DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, Info(tensor));
+  if (info->is_variable && !info->is_resource) return OwnVariable(tensor, *info);
+  const auto found = variables_.find(tensor);
+  if (found == variables_.end())
+    return Error(StatusCode::kModel, "names no variable where one is needed").At(NameOf(tensor));
+  return found->second;
+}
+
+Status Tensors::SetVariable(TensorIndex tensor, VariableId variable) {
+  DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, Info(tensor));
+  if (!info->is_resource || !variables_.emplace(tensor, variable).second)
+    return Error(StatusCode::kModel, "cannot name a variable here").At(NameOf(tensor));
+  return {};
+}
+
+Result<ValueId> Tensors::Dequantized(Emitter& emit, ValueId id, const Quantization& quantization, DType dtype,
+                                     size_t axis) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<ValueId> inputs, ScaleInputs(emit, quantization, dtype));
   std::vector<ValueId> all{id};
   all.insert(all.end(), inputs.begin(), inputs.end());
-  if (!info.quantization.per_axis()) return emitter_.Emit(OpKind::kQuantizeLinear, std::move(all));
-  return emitter_.Emit(OpKind::kQuantizeLinear, std::move(all), {{"axis", static_cast<int64_t>(axis)}});
+  if (!quantization.per_axis()) return emit.Emit(OpKind::kDequantizeLinear, std::move(all));
+  return emit.Emit(OpKind::kDequantizeLinear, std::move(all), {{"axis", static_cast<int64_t>(axis)}});
+}
+
+Result<ValueId> Tensors::Quantized(Emitter& emit, ValueId id, const TensorInfo& info, size_t axis) {
+  for (const float scale : info.quantization.scales)
+    if (scale == 0) return Error(StatusCode::kModel, "has a scale of 0");
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<ValueId> inputs, ScaleInputs(emit, info.quantization, info.dtype));
+  std::vector<ValueId> all{id};
+  all.insert(all.end(), inputs.begin(), inputs.end());
+  if (!info.quantization.per_axis()) return emit.Emit(OpKind::kQuantizeLinear, std::move(all));
+  return emit.Emit(OpKind::kQuantizeLinear, std::move(all), {{"axis", static_cast<int64_t>(axis)}});
 }
 
 // Scale and zero point: of rank 0 where one pair serves all elements.
-Result<std::vector<ValueId>> Tensors::ScaleInputs(const Quantization& quantization, DType dtype) {
+Result<std::vector<ValueId>> Tensors::ScaleInputs(Emitter& emit, const Quantization& quantization, DType dtype) {
   const auto count = static_cast<int64_t>(quantization.scales.size());
   const Shape shape = quantization.per_axis() ? Shape{count} : Shape{};
   DEPUTY_RETURN_IF_ERROR(file_.SpendCopy(quantization.scales.size() * 8));
   DEPUTY_ASSIGN_OR_RETURN(
       Tensor scales, Tensor::FromValues<float>(DType::kFloat32, shape, std::span<const float>(quantization.scales)));
-  std::vector<ValueId> inputs{emitter_.Constant(std::move(scales))};
+  std::vector<ValueId> inputs{emit.Constant(std::move(scales))};
   if (dtype == DType::kInt32) return inputs;
   DEPUTY_ASSIGN_OR_RETURN(Tensor zero_points, Tensor::Allocate(dtype, shape));
   for (size_t i = 0; i < quantization.zero_points.size(); ++i) switch (dtype) {
@@ -308,7 +352,7 @@ Result<std::vector<ValueId>> Tensors::ScaleInputs(const Quantization& quantizati
         break;
       default: zero_points.mutable_values<int16_t>()[i] = static_cast<int16_t>(quantization.zero_points[i]); break;
     }
-  inputs.push_back(emitter_.Constant(std::move(zero_points)));
+  inputs.push_back(emit.Constant(std::move(zero_points)));
   return inputs;
 }
 

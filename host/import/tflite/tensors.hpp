@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "import/tflite/emitter.hpp"
 #include "import/tflite/model_file.hpp"
+#include "import/tflite/scope.hpp"
 #include "import/tflite/tensor_info.hpp"
 
 namespace deputy::host::tflite_import {
@@ -30,7 +30,8 @@ inline constexpr std::array<int64_t, 4> kToChannelsSecond{0, 3, 1, 2}, kToFile{0
 // [one-thread]
 class Tensors {
  public:
-  Tensors(ModelFile& file, const fb::SubGraph& graph, Emitter& emitter);
+  // `index` of the subgraph in the file; names of tensors get the prefix.
+  Tensors(ModelFile& file, Scope& scope, uint32_t index, std::string prefix);
 
   // What the file says; fails for an index that is out of range and for tensors that Deputy does not have.
   Result<const TensorInfo*> Info(TensorIndex tensor);
@@ -59,11 +60,22 @@ class Tensors {
   // What an operator makes. Real numbers are quantized where the tensor is.
   Status SetStored(TensorIndex tensor, ValueId id, Layout layout = Layout::kFile);
   Status SetReal(TensorIndex tensor, ValueId id, Layout layout = Layout::kFile);
-  // An input of the model.
+  // An input of the model, or an argument of the subgraph.
   Status SetInput(TensorIndex tensor, ValueId id);
 
-  Result<ValueId> Dequantized(ValueId id, const Quantization& quantization, DType dtype, size_t axis);
-  Result<ValueId> Quantized(ValueId id, const TensorInfo& info, size_t axis);
+  // The variable that a tensor names, or is.
+  Result<VariableId> VariableOf(TensorIndex tensor);
+  Status SetVariable(TensorIndex tensor, VariableId variable);
+
+  Result<ValueId> Dequantized(ValueId id, const Quantization& quantization, DType dtype, size_t axis) {
+    return Dequantized(emitter_, id, quantization, dtype, axis);
+  }
+  Result<ValueId> Quantized(ValueId id, const TensorInfo& info, size_t axis) {
+    return Quantized(emitter_, id, info, axis);
+  }
+  // In another graph.
+  Result<ValueId> Dequantized(Emitter& emit, ValueId id, const Quantization& quantization, DType dtype, size_t axis);
+  Result<ValueId> Quantized(Emitter& emit, ValueId id, const TensorInfo& info, size_t axis);
 
  private:
   struct Forms {
@@ -74,16 +86,22 @@ class Tensors {
   Result<Forms*> FormsOf(TensorIndex tensor);
   Status Check(TensorIndex tensor, ValueId id) const;
   std::string NameOf(TensorIndex tensor) const;
-  Result<std::vector<ValueId>> ScaleInputs(const Quantization& quantization, DType dtype);
+  Result<std::vector<ValueId>> ScaleInputs(Emitter& emit, const Quantization& quantization, DType dtype);
   Result<ValueId> PermutedConstant(TensorIndex tensor, const std::vector<int64_t>& perm, size_t rank);
+
+  Result<VariableId> OwnVariable(TensorIndex tensor, const TensorInfo& info);
 
   ModelFile& file_;
   const fb::SubGraph& graph_;
+  Scope& scope_;
   Emitter& emitter_;
+  const uint32_t index_;
+  const std::string prefix_;
   std::vector<std::optional<TensorInfo>> infos_;
   std::vector<Forms> forms_;
   std::unordered_set<std::string> names_;
   std::map<std::pair<TensorIndex, std::vector<int64_t>>, ValueId> permuted_;
+  std::map<TensorIndex, VariableId> variables_;
 };
 
 }  // namespace deputy::host::tflite_import

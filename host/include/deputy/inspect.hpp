@@ -34,6 +34,7 @@ struct ModelContents {
   uint64_t file_bytes = 0;
   std::vector<std::pair<std::string, std::string>> metadata;  // producer, operator sets, what the exporter added
   std::vector<TensorInfo> inputs, outputs;
+  std::vector<TensorInfo> states;    // what a session holds from one run to the next
   std::vector<std::string> symbols;  // names of extents that are open
   std::vector<InspectedNode> nodes;  // topological order; those of a region follow the node that has it
   size_t regions = 0;

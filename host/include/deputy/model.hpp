@@ -82,6 +82,10 @@ class DEPUTY_API Session {
   // other thread has called it yet cancels again until it returns, or sets a timeout. [any-thread]
   void Cancel();
 
+  // Some models hold values from one run to the next (recurrent layers, ring buffers of streaming models). They belong
+  // to the session and begin as the model says; a run that fails leaves them as they were. This begins anew.
+  Status ResetStates();
+
   // With profiling the session takes the time of every step. Off by default.
   void EnableProfiling(bool on);
   const RunStatistics& statistics() const;
@@ -117,6 +121,8 @@ class DEPUTY_API Model {
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
   const std::vector<std::pair<std::string, std::string>>& metadata() const;
+  // Whether sessions hold values from one run to the next, so that the same inputs may give other outputs.
+  bool has_states() const;
 
   Result<Session> CreateSession() const;
 

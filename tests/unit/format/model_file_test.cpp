@@ -75,6 +75,44 @@ TEST_F(ModelFile, GraphComesBackAsItWas) {
   ExpectEqual(graph, *read);
 }
 
+// y = x + s, and s is what y was.
+Graph GraphWithState() {
+  Graph graph;
+  const ValueType type{DType::kFloat32, true, {2}};
+  const ValueId x = graph.AddValue("x", type), s = graph.AddValue("s", type), y = graph.AddValue("y", type);
+  graph.nodes.push_back(MakeNode("add", PrimitiveBuilder("", "Add", 14).Finish(), {x, s}, {y}));
+  graph.inputs = {x, s};
+  graph.outputs = {y, y};
+  graph.initial_states = {Floats({3, 4})};
+  return graph;
+}
+
+TEST_F(ModelFile, StatesComeBack) {
+  const Result<Graph> read = RoundTrip(GraphWithState());
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  ASSERT_EQ(read->initial_states.size(), 1u);
+  EXPECT_EQ(read->initial_states[0].values<float>()[1], 4.0f);
+  EXPECT_EQ(read->caller_inputs().size(), 1u);
+  EXPECT_EQ(read->caller_outputs().size(), 1u);
+}
+
+TEST_F(ModelFile, StatesAreAFeatureThatOldReadersRefuse) {
+  format::Header header;
+  const std::string with = BytesOf(GraphWithState()), without = BytesOf(VariedGraph());
+  std::memcpy(&header, with.data(), sizeof(header));
+  EXPECT_EQ(header.features, format::kStates);
+  std::memcpy(&header, without.data(), sizeof(header));
+  EXPECT_EQ(header.features, 0u);
+}
+
+TEST_F(ModelFile, StatesThatDoNotFitAreRefused) {
+  Graph more = GraphWithState(), other = GraphWithState();
+  more.initial_states.assign(3, Floats({3, 4}));
+  other.initial_states = {Floats({3, 4, 5})};
+  EXPECT_FALSE(RoundTrip(more).ok());
+  EXPECT_FALSE(RoundTrip(other).ok());
+}
+
 TEST_F(ModelFile, KindsOfValuesComeBack) {
   Graph graph;
   for (const ValueKind kind :

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <random>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,7 @@ constexpr fb::TensorType TypeOf() {
   if constexpr (std::is_same_v<T, float>) return fb::TensorType_FLOAT32;
   if constexpr (std::is_same_v<T, int8_t>) return fb::TensorType_INT8;
   if constexpr (std::is_same_v<T, uint8_t>) return fb::TensorType_UINT8;
+  if constexpr (std::is_same_v<T, int16_t>) return fb::TensorType_INT16;
   if constexpr (std::is_same_v<T, int32_t>) return fb::TensorType_INT32;
   if constexpr (std::is_same_v<T, int64_t>) return fb::TensorType_INT64;
 }
@@ -42,9 +44,19 @@ class ModelWriter {
 
   ModelWriter() { buffers_.push_back(fb::CreateBuffer(fbb)); }
 
+  // What is added until EndSubgraph belongs to another subgraph, whose number this is.
+  int32_t BeginSubgraph() {
+    main_ = std::exchange(open_, {});
+    return static_cast<int32_t>(called_.size()) + 1;
+  }
+  void EndSubgraph(const std::vector<int32_t>& outputs = {}) {
+    called_.push_back(Written(outputs));
+    open_ = std::exchange(main_, {});
+  }
+
   int32_t Tensor(fb::TensorType type, const std::vector<int32_t>& dims, const Quantization& quantization = {},
                  uint32_t buffer = 0, const std::vector<int32_t>& signature = {},
-                 flatbuffers::Offset<fb::SparsityParameters> sparsity = 0) {
+                 flatbuffers::Offset<fb::SparsityParameters> sparsity = 0, bool variable = false) {
     flatbuffers::Offset<fb::QuantizationParameters> parameters = 0;
     if (!quantization.scales.empty()) {
       const auto scales = fbb.CreateVector(quantization.scales);
@@ -52,17 +64,28 @@ class ModelWriter {
       parameters = fb::CreateQuantizationParameters(fbb, scales, zero_points, 0, 0, quantization.axis);
     }
     const auto shape = fbb.CreateVector(dims);
-    const auto name = fbb.CreateString("tensor" + std::to_string(tensors_.size()));
+    const auto name = fbb.CreateString("tensor" + std::to_string(open_.tensors.size()));
     flatbuffers::Offset<flatbuffers::Vector<int32_t>> open = 0;
     if (!signature.empty()) open = fbb.CreateVector(signature);
-    tensors_.push_back(fb::CreateTensor(fbb, shape, type, buffer, name, parameters, false,
-                                        flatbuffers::Offset<fb::AnyTable>(sparsity.o), open));
-    return static_cast<int32_t>(tensors_.size()) - 1;
+    open_.tensors.push_back(fb::CreateTensor(fbb, shape, type, buffer, name, parameters, variable,
+                                             flatbuffers::Offset<fb::AnyTable>(sparsity.o), open));
+    return static_cast<int32_t>(open_.tensors.size()) - 1;
+  }
+  // Zeros before the first run; its operator changes it.
+  int32_t VariableTensor(fb::TensorType type, const std::vector<int32_t>& dims, const Quantization& quantization = {}) {
+    return Tensor(type, dims, quantization, 0, {}, 0, true);
+  }
+  // A tensor that names a resource variable.
+  int32_t Handle(const std::string& variable) {
+    const int32_t made = Tensor(fb::TensorType_RESOURCE, {});
+    const auto name = fbb.CreateString(variable);
+    Add(fb::BuiltinOperator_VAR_HANDLE, {}, {made}, With(111, fb::CreateVarHandleOptions(fbb, 0, name)));
+    return made;
   }
   int32_t Input(fb::TensorType type, const std::vector<int32_t>& dims, const Quantization& quantization = {},
                 const std::vector<int32_t>& signature = {}) {
-    inputs_.push_back(Tensor(type, dims, quantization, 0, signature));
-    return inputs_.back();
+    open_.inputs.push_back(Tensor(type, dims, quantization, 0, signature));
+    return open_.inputs.back();
   }
   template <class T>
   int32_t Constant(const std::vector<int32_t>& dims, const std::vector<T>& values,
@@ -96,17 +119,14 @@ class ModelWriter {
                                                            : flatbuffers::Offset<flatbuffers::String>(0);
     codes_.push_back(fb::CreateOperatorCode(fbb, static_cast<int8_t>(code < 127 ? code : 127), custom, version, code));
     const auto reads = fbb.CreateVector(inputs), makes = fbb.CreateVector(outputs);
-    operators_.push_back(fb::CreateOperator(fbb, static_cast<uint32_t>(codes_.size()) - 1, reads, makes, options.type,
-                                            flatbuffers::Offset<fb::AnyTable>(options.table)));
+    open_.operators.push_back(fb::CreateOperator(fbb, static_cast<uint32_t>(codes_.size()) - 1, reads, makes,
+                                                 options.type, flatbuffers::Offset<fb::AnyTable>(options.table)));
   }
 
   std::string Finish(const std::vector<int32_t>& outputs, uint32_t version = 3) {
-    const auto tensors = fbb.CreateVector(tensors_);
-    const auto reads = fbb.CreateVector(inputs_), makes = fbb.CreateVector(outputs);
-    const auto operators = fbb.CreateVector(operators_);
-    const auto graph = fb::CreateSubGraph(fbb, tensors, reads, makes, operators, fbb.CreateString("main"));
+    called_.insert(called_.begin(), Written(outputs));
     const auto codes = fbb.CreateVector(codes_);
-    const auto graphs = fbb.CreateVector(&graph, 1);
+    const auto graphs = fbb.CreateVector(called_);
     const auto description = fbb.CreateString("a test");
     const auto buffers = fbb.CreateVector(buffers_);
     fb::FinishModelBuffer(fbb, fb::CreateModel(fbb, version, codes, graphs, description, buffers));
@@ -114,11 +134,23 @@ class ModelWriter {
   }
 
  private:
-  std::vector<flatbuffers::Offset<fb::Tensor>> tensors_;
+  struct Subgraph {
+    std::vector<flatbuffers::Offset<fb::Tensor>> tensors;
+    std::vector<flatbuffers::Offset<fb::Operator>> operators;
+    std::vector<int32_t> inputs;
+  };
+
+  flatbuffers::Offset<fb::SubGraph> Written(const std::vector<int32_t>& outputs) {
+    const auto tensors = fbb.CreateVector(open_.tensors);
+    const auto reads = fbb.CreateVector(open_.inputs), makes = fbb.CreateVector(outputs);
+    const auto operators = fbb.CreateVector(open_.operators);
+    return fb::CreateSubGraph(fbb, tensors, reads, makes, operators, fbb.CreateString("main"));
+  }
+
   std::vector<flatbuffers::Offset<fb::Buffer>> buffers_;
   std::vector<flatbuffers::Offset<fb::OperatorCode>> codes_;
-  std::vector<flatbuffers::Offset<fb::Operator>> operators_;
-  std::vector<int32_t> inputs_;
+  std::vector<flatbuffers::Offset<fb::SubGraph>> called_;  // by the first subgraph
+  Subgraph open_, main_;
 };
 
 inline Status Build(const std::string& bytes, Model& model) {
@@ -131,6 +163,20 @@ inline std::string Refusal(const std::string& bytes) {
   Model model;
   const Status status = Build(bytes, model);
   return status.ok() ? "" : status.ToString();
+}
+
+// Whatever byte is wrong, the model is refused with a message, or built.
+inline void ExpectNoByteDoesHarm(const std::string& whole) {
+  std::mt19937 engine(5);
+  for (size_t i = 8; i < whole.size(); ++i)
+    for (int round = 0; round < 4; ++round) {
+      std::string bytes = whole;
+      const int value = round == 0 ? 0xff : round == 1 ? 0x80 : static_cast<int>(engine() & 0xff);
+      bytes[i] = static_cast<char>(value);
+      Model model;
+      const Status status = Build(bytes, model);
+      EXPECT_TRUE(status.ok() || !status.message().empty()) << "byte " << i << " is " << value;
+    }
 }
 
 template <class T>

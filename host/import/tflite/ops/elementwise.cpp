@@ -122,8 +122,14 @@ Status SelectV2(const Operation& op) { return SelectAlike(op); }
 
 Status Cast(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.output()));
+  DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* from, op.tensors.Info(op.input(0)));
+  if (info->is_complex) return Error(StatusCode::kNotSupported, "makes complex numbers, which is not supported");
   DEPUTY_ASSIGN_OR_RETURN(const Layout layout, op.CommonLayout(op.inputs()));
-  DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, true, layout));
+  DEPUTY_ASSIGN_OR_RETURN(ValueId id, op.Operand(0, true, layout));
+  if (from->is_complex) {  // of a complex number the real part is left
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId real, op.emit.Int(0));
+    DEPUTY_ASSIGN_OR_RETURN(id, op.emit.Emit(OpKind::kGather, {id, real}, {{"axis", int64_t{-1}}}));
+  }
   DEPUTY_ASSIGN_OR_RETURN(const ValueId made,
                           op.emit.Emit(OpKind::kCast, {id}, {{"to", static_cast<int64_t>(info->dtype)}}));
   return op.Set(made, true, layout);

@@ -7,7 +7,24 @@
 namespace deputy::host::tflite_import {
 namespace {
 
-Status ReshapeTo(const Operation& op, ValueId shape, bool stored) {
+// With a last axis for the parts of complex numbers.
+Result<ValueId> WithParts(const Operation& op, ValueId shape) {
+  DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.input(0)));
+  if (!info->is_complex) return shape;
+  const int64_t parts = 2;
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId last, op.emit.Ints({&parts, 1}));
+  return op.emit.Emit(OpKind::kConcat, {shape, last}, {{"axis", int64_t{0}}});
+}
+
+// Without the axis for the parts of complex numbers.
+Result<size_t> RankInFile(const Operation& op) {
+  DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.input(0)));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
+  return rank - (info->is_complex ? 1 : 0);
+}
+
+Status ReshapeTo(const Operation& op, ValueId given, bool stored) {
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId shape, WithParts(op, given));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.tensors.InOrder(op.input(0), stored));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId made, op.emit.Emit(OpKind::kReshape, {id, shape}, {{"allowzero", int64_t{1}}}));
   return op.Set(made, stored);
@@ -39,7 +56,7 @@ Status Squeeze(const Operation& op) {
     DEPUTY_ASSIGN_OR_RETURN(const ValueId made, op.emit.Emit(OpKind::kSqueeze, {id}));
     return op.Set(made, stored);
   }
-  DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t rank, RankInFile(op));
   std::vector<size_t> axes;
   for (const int64_t dim : dims) {
     DEPUTY_ASSIGN_OR_RETURN(const size_t axis, op.Axis(dim, rank));
@@ -54,7 +71,10 @@ Status Squeeze(const Operation& op) {
 
 Status ExpandDims(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.output()));
-  DEPUTY_ASSIGN_OR_RETURN(const int64_t axis, op.tensors.Int(op.input(1), "the axis"));
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t given, op.tensors.Int(op.input(1), "the axis"));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t rank, RankInFile(op));
+  DEPUTY_ASSIGN_OR_RETURN(const size_t place, op.Axis(given, rank + 1));
+  const auto axis = static_cast<int64_t>(place);
   DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, stored));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId list, op.emit.Ints({&axis, 1}));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId made, op.emit.Emit(OpKind::kUnsqueeze, {id, list}));

@@ -1,0 +1,201 @@
+#include "import/tflite/subgraphs.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/printable.hpp"
+#include "import/tflite/operators.hpp"
+
+namespace deputy::host::tflite_import {
+namespace {
+
+constexpr uint32_t kMany = 0xffffffffu;     // of outputs: one or more
+constexpr uint32_t kAny = 0xfffffffeu;      // of outputs: any number
+constexpr size_t kDeepestCall = 24;         // regions in a graph may be nested 32 deep
+constexpr size_t kCallBytes = size_t{256};  // what a call costs of the file's budget, beside what it reads
+
+struct Importable {
+  const char* name;
+  fb::BuiltinOperator code;
+  int32_t newest;
+  uint8_t options;  // number in the union; 0: nothing is read of them
+  size_t min_inputs, max_inputs, outputs;
+  ImportFunction function;
+};
+
+constexpr Importable kImportables[] = {
+#define TFLITE_OPERATOR(name, newest, options, min_inputs, max_inputs, outputs, ...) \
+  {#name, fb::BuiltinOperator_##name, newest, options, min_inputs, max_inputs, outputs, __VA_ARGS__},
+#include "import/tflite/operators.inc"
+};
+
+bool TakesComplexNumbers(fb::BuiltinOperator code) {
+  switch (code) {
+    case fb::BuiltinOperator_CAST:
+    case fb::BuiltinOperator_COMPLEX_ABS:
+    case fb::BuiltinOperator_EXPAND_DIMS:
+    case fb::BuiltinOperator_IF:
+    case fb::BuiltinOperator_IMAG:
+    case fb::BuiltinOperator_REAL:
+    case fb::BuiltinOperator_RESHAPE:
+    case fb::BuiltinOperator_RFFT2D:
+    case fb::BuiltinOperator_SQUEEZE:
+    case fb::BuiltinOperator_WHILE: return true;
+    default: return false;
+  }
+}
+
+// Codes below 127 may stand in either field; the other then holds less.
+int32_t CodeOf(const fb::OperatorCode& code) {
+  return std::max<int32_t>(code.deprecated_builtin_code(), code.builtin_code());
+}
+
+std::string NameOf(const fb::OperatorCode& code) {
+  const auto builtin = static_cast<fb::BuiltinOperator>(CodeOf(code));
+  if (builtin == fb::BuiltinOperator_CUSTOM && code.custom_code() != nullptr)
+    return "custom operator '" + Printable(code.custom_code()->string_view()) + "'";
+  const std::string name = fb::EnumNameBuiltinOperator(builtin);
+  return name.empty() ? "operator code " + std::to_string(CodeOf(code)) : name;
+}
+
+Status CheckOperands(const Importable& op, Tensors& tensors, std::span<const TensorIndex> inputs,
+                     std::span<const TensorIndex> outputs) {
+  if (inputs.size() < op.min_inputs || inputs.size() > op.max_inputs)
+    return Error(StatusCode::kModel, "has {} inputs", inputs.size());
+  const bool fits = op.outputs == kAny || (op.outputs == kMany ? !outputs.empty() : outputs.size() == op.outputs);
+  if (!fits) return Error(StatusCode::kModel, "has {} outputs", outputs.size());
+  for (size_t i = 0; i < op.min_inputs; ++i)
+    if (inputs[i] < 0) return Error(StatusCode::kModel, "lacks input {}", i);
+  for (const std::span<const TensorIndex> operands : {inputs, outputs})
+    for (const TensorIndex tensor : operands) {
+      if (tensor == -1 && operands.data() == inputs.data()) continue;
+      DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, tensors.Info(tensor));
+      if (info->is_complex && !TakesComplexNumbers(op.code))
+        return Error(StatusCode::kNotSupported, "works on the complex numbers of '{}', which is not supported",
+                     Printable(info->name))
+            .Advise("export the model to ONNX where it comes from, or take REAL and IMAG before the operator");
+    }
+  return {};
+}
+
+Result<std::vector<TensorIndex>> Indexes(ModelFile& file, const flatbuffers::Vector<int32_t>* list) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ints, file.Ints(list));
+  return std::vector<TensorIndex>(ints.begin(), ints.end());
+}
+
+}  // namespace
+
+Status Subgraphs::ReadOperators(uint32_t index, Scope& scope, Tensors& tensors) {
+  const auto* operators = file.model().subgraphs()->Get(index)->operators();
+  for (flatbuffers::uoffset_t i = 0; operators != nullptr && i < operators->size(); ++i)
+    DEPUTY_RETURN_IF_ERROR(ReadOperator(i, *operators->Get(i), scope, tensors));
+  return {};
+}
+
+Status Subgraphs::ReadOperator(size_t index, const fb::Operator& table, Scope& scope, Tensors& tensors) {
+  const auto* codes = file.model().operator_codes();
+  if (codes == nullptr || table.opcode_index() >= codes->size())
+    return Error(StatusCode::kModel, "names operator code {}, which does not exist", table.opcode_index())
+        .At("operator " + std::to_string(index));
+  const fb::OperatorCode& code = *codes->Get(table.opcode_index());
+  Status status = ImportOperator(index, table, code, scope, tensors);
+  if (status.ok()) return status;
+  return std::move(status).At(fmt::format("operator {} ({} version {})", index, NameOf(code), code.version()));
+}
+
+Status Subgraphs::ImportOperator(size_t index, const fb::Operator& table, const fb::OperatorCode& code, Scope& scope,
+                                 Tensors& tensors) {
+  const auto found = std::find_if(std::begin(kImportables), std::end(kImportables),
+                                  [&](const Importable& it) { return it.code == CodeOf(code); });
+  if (found == std::end(kImportables))
+    return Error(StatusCode::kNotSupported, "is not supported")
+        .Advise("export the model to ONNX where it comes from, or replace the operator there");
+  if (code.version() < 1 || code.version() > found->newest)
+    return Error(StatusCode::kNotSupported, "has a version that is not known; versions 1 to {} are", found->newest)
+        .Advise("convert the model again with an older converter, or export it to ONNX");
+  if (found->options != 0 && table.builtin_options() != nullptr && table.builtin_options_type() != found->options)
+    return Error(StatusCode::kModel, "has the options of another operator (type {}, not {})",
+                 table.builtin_options_type(), found->options);
+  DEPUTY_ASSIGN_OR_RETURN(std::vector<TensorIndex> inputs, Indexes(file, table.inputs()));
+  DEPUTY_ASSIGN_OR_RETURN(std::vector<TensorIndex> outputs, Indexes(file, table.outputs()));
+  DEPUTY_RETURN_IF_ERROR(CheckOperands(*found, tensors, inputs, outputs));
+  scope.emit.BeginOperator(fmt::format("{}{}_{}", prefix_, found->name, index));
+  return found->function(Operation(*this, table, std::move(inputs), std::move(outputs), scope, tensors));
+}
+
+Result<std::vector<Argument>> Subgraphs::Call(int64_t index, Scope& scope, std::span<const Argument> arguments,
+                                              const std::string& prefix) {
+  if (index < 1 || index >= static_cast<int64_t>(file.model().subgraphs()->size()))
+    return Error(StatusCode::kModel, "calls subgraph {}, which does not exist", index);
+  const auto called = static_cast<uint32_t>(index);
+  if (std::find(active_.begin(), active_.end(), called) != active_.end())
+    return Error(StatusCode::kModel, "calls subgraph {}, which would call itself", index);
+  if (active_.size() >= kDeepestCall)
+    return Error(StatusCode::kModel, "is in subgraphs that call each other deeper than {}", kDeepestCall);
+  DEPUTY_RETURN_IF_ERROR(file.Spend(kCallBytes + scope.emit.graph().symbols.size() * sizeof(std::string)));
+  const std::string outer_prefix = std::exchange(prefix_, prefix);
+  Emitter::Place place = scope.emit.TakePlace();
+  active_.push_back(called);
+  Result<std::vector<Argument>> outputs = CallWithin(called, scope, arguments, prefix);
+  active_.pop_back();
+  scope.emit.ReturnTo(std::move(place));
+  prefix_ = outer_prefix;
+  if (outputs.ok()) return outputs;
+  return std::move(outputs).status().At(fmt::format("subgraph {}", index));
+}
+
+Result<std::vector<Argument>> Subgraphs::CallWithin(uint32_t index, Scope& scope, std::span<const Argument> arguments,
+                                                    const std::string& prefix) {
+  const fb::SubGraph& table = *file.model().subgraphs()->Get(index);
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<TensorIndex> inputs, Indexes(file, table.inputs()));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<TensorIndex> outputs, Indexes(file, table.outputs()));
+  if (inputs.size() != arguments.size())
+    return Error(StatusCode::kModel, "takes {} inputs and is called with {}", inputs.size(), arguments.size());
+  if (table.tensors() != nullptr) DEPUTY_RETURN_IF_ERROR(file.Spend(table.tensors()->size() * sizeof(Argument)));
+  Tensors tensors(file, scope, index, prefix);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, tensors.Info(inputs[i]));
+    if (arguments[i].variable) {
+      DEPUTY_RETURN_IF_ERROR(tensors.SetVariable(inputs[i], *arguments[i].variable));
+      continue;
+    }
+    if (info->is_resource || scope.emit.TypeOf(arguments[i].value).dtype != info->dtype)
+      return Error(StatusCode::kModel, "input {} is of another element type than what is given for it", i);
+    DEPUTY_RETURN_IF_ERROR(tensors.SetInput(inputs[i], arguments[i].value));
+  }
+  DEPUTY_RETURN_IF_ERROR(ReadOperators(index, scope, tensors));
+  std::vector<Argument> results;
+  for (const TensorIndex output : outputs) {
+    Argument& result = results.emplace_back();
+    DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, tensors.Info(output));
+    if (info->is_resource) {
+      DEPUTY_ASSIGN_OR_RETURN(result.variable, tensors.VariableOf(output));
+    } else {
+      DEPUTY_ASSIGN_OR_RETURN(result.value, tensors.Stored(output));
+    }
+  }
+  return results;
+}
+
+Status Subgraphs::RunOnce(int64_t index, Scope& scope, const std::string& prefix) {
+  if (scope.is_region())
+    return Error(StatusCode::kNotSupported, "stands in a branch or a loop, which is not supported");
+  if (!run_once_.insert(index).second) return {};
+  Graph graph;
+  Scope first(graph, variables, /*first_run_only=*/true);
+  DEPUTY_RETURN_IF_ERROR(Call(index, first, {}, prefix).status());
+  for (const auto& [variable, value] : first.Assigned()) {
+    const std::string name = Printable(variables[variable].name);
+    if (scope.IsTouched(variable))
+      return Error(StatusCode::kNotSupported, "gives variable '{}' its first value after it was used", name);
+    const Tensor& constant = first.emit.ConstantOf(value);
+    if (constant.empty())
+      return Error(StatusCode::kNotSupported, "computes the first value of variable '{}', which is not supported", name)
+          .Advise("only constants are taken: convert the model again with its variables initialized by constants");
+    variables[variable].initial = constant;
+  }
+  return {};
+}
+
+}  // namespace deputy::host::tflite_import
