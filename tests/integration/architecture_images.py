@@ -62,14 +62,15 @@ def act(net, x):
     return net.pick(*ACTIVATIONS)(net, x)
 
 
-# Normalizations.
+# Normalizations. Their epsilons are larger than usual: 1e-5 lets the last bits of nearly equal elements grow by 300.
+EPSILONS = (5e-3, 2e-2, 5e-2)
 
 
 def hand_written_norm(net, x, *axes):
     """Layer normalization as exporters write it out, without scale and bias."""
     centred = net.sub(x, net.reduce("ReduceMean", x, *axes))
     square = net.mul(centred, centred) if net.chance(0.4) else net.op("Pow", centred, net.parameter(2.0))
-    variance = net.binary("Add", net.reduce("ReduceMean", square, *axes), net.pick(1e-5, 1e-3))
+    variance = net.binary("Add", net.reduce("ReduceMean", square, *axes), net.pick(*EPSILONS))
     if net.chance(0.2):
         return net.mul(centred, net.op("Reciprocal", net.op("Sqrt", variance)))
     return net.div(centred, net.op("Sqrt", variance))
@@ -85,7 +86,7 @@ def affine(net, x):
 
 def instance_norm(net, x):
     scale, bias = net.uniform(0.7, 1.3, x.channels), net.reals(x.channels, scale=0.2)
-    return net.op("InstanceNormalization", x, net.parameter(scale), net.parameter(bias), epsilon=1e-5)
+    return net.op("InstanceNormalization", x, net.parameter(scale), net.parameter(bias), epsilon=net.pick(*EPSILONS))
 
 
 def group_norm(net, x):
@@ -93,7 +94,7 @@ def group_norm(net, x):
     groups = net.pick(*[g for g in (1, 2, 3, 4, 5) if x.channels % g == 0])
     rows = net.reshape(x, x.batch, groups, x.channels // groups * math.prod(x.extents))
     ones, zeros = net.parameter(np.ones(groups)), net.parameter(np.zeros(groups))
-    y = net.op("InstanceNormalization", rows, ones, zeros, epsilon=1e-5)
+    y = net.op("InstanceNormalization", rows, ones, zeros, epsilon=net.pick(*EPSILONS))
     return affine(net, net.reshape(y, *x.shape))
 
 
@@ -298,7 +299,7 @@ def channels_last(net, x):
     size = x.channels
     if net.opset >= 17 and net.chance(0.5):
         scale, bias = net.parameter(net.uniform(0.7, 1.3, size)), net.parameter(net.reals(size, scale=0.1))
-        y = net.op("LayerNormalization", y, scale, bias, axis=-1, epsilon=1e-4)
+        y = net.op("LayerNormalization", y, scale, bias, axis=-1, epsilon=net.pick(*EPSILONS))
     elif size >= 8:
         y = net.mul(hand_written_norm(net, y, -1), net.parameter(net.uniform(0.7, 1.3, size)))
     y = net.linear(gelu(net, net.linear(y, size * 2)), size)

@@ -51,7 +51,7 @@ def pooled_extent(extent, kernel, stride, before, after, dilation=1, ceil_mode=F
 
 class Network(OnnxGraph):
     """All draws come from the two generators of the seed, so that equal seeds give equal networks. `jitter` changes every
-    constant of floats by about this share, which shows how much of a difference rounding alone can make."""
+    constant and input of floats by about this share, which shows how much of a difference rounding alone can make."""
 
     def __init__(self, seed, opset, jitter=0.0):
         super().__init__(f"architecture_{seed}", opset)
@@ -84,7 +84,7 @@ class Network(OnnxGraph):
         """A new input of the graph, fed with this array."""
         array = np.asarray(array)
         name = f"input_{len(self.feeds)}"
-        self.feeds[name] = array
+        self.feeds[name] = self.shaken(array)
         self.input(name, DTYPES[array.dtype], array.shape)
         return Value(name, array.shape, str(array.dtype))
 
@@ -97,8 +97,8 @@ class Network(OnnxGraph):
     def constant_of(self, array, dtype=None, exact=False):
         """An initializer, or the output of a Constant in networks that have all their constants so."""
         array = np.asarray(array, dtype)
-        if self.jitter and not exact and array.dtype == np.float32:
-            array = (array * (1 + self.jitter * self.shaking.standard_normal(array.shape))).astype("float32")
+        if not exact:
+            array = self.shaken(array)
 
         def emit():
             if self.constant_nodes:
@@ -107,6 +107,11 @@ class Network(OnnxGraph):
             return self.weight(f"constant_{self.count}", array)
 
         return Value(None, array.shape, str(array.dtype), array, emit)
+
+    def shaken(self, array):
+        if self.jitter == 0 or array.dtype != np.float32:
+            return array
+        return (array * (1 + self.jitter * self.shaking.standard_normal(array.shape))).astype("float32")
 
     def parameter(self, array):
         return self.constant_of(array, "float32")

@@ -40,7 +40,7 @@ class QuantizedNetwork(Network):
             scale = 2.0 ** math.ceil(math.log2(scale))
         least = -128 if self.activation == "int8" else 0
         zero = 0 if self.symmetric else int(np.clip(round(least - low / scale), least, least + 255))
-        return self.parameter(scale), self.constant_of(zero, self.activation)
+        return self.constant_of(scale, "float32", exact=True), self.constant_of(zero, self.activation)
 
     def noted(self, y):
         """The result of what will be an operator of integers, while ranges are not known."""
@@ -55,7 +55,10 @@ class QuantizedNetwork(Network):
             if parameters is None:
                 self.pairs[x.name] = None
             else:
-                self.pairs[x.name] = self.op("QuantizeLinear", x, *parameters, dtype=self.activation), *parameters
+                scale, zero = parameters
+                # The last bits of a scale decide elements that lie between two steps, unless all scales are exact.
+                dividing = self.parameter(scale.array) if self.jitter and not self.whole_powers else scale
+                self.pairs[x.name] = self.op("QuantizeLinear", x, dividing, zero, dtype=self.activation), scale, zero
         return self.pairs[x.name]
 
     def dequantized(self, integers, scale, zero):
@@ -84,7 +87,7 @@ class QuantizedNetwork(Network):
         integers = (np.round(array / scale) + zero).astype(self.weight_type)
         scale = scale.reshape(-1) if per_channel else scale.reshape(())
         zeros = np.full(scale.shape, zero, self.weight_type)
-        return self.constant_of(integers), self.constant_of(scale), self.constant_of(zeros)
+        return self.constant_of(integers), self.constant_of(scale, exact=True), self.constant_of(zeros)
 
     def weighted(self, op_type, x, weights, bias, axis, shape, **attributes):
         if self.form == "dynamic":
@@ -109,7 +112,7 @@ class QuantizedNetwork(Network):
         w = self.op("DequantizeLinear", integers, scales, zeros, dtype="float32", **along)
         if bias is not None and self.integer_bias:
             along = {"axis": 0} if per_channel else {}
-            bias = self.op("DequantizeLinear", self.constant_of(whole), self.constant_of(summed), dtype="float32", **along)
+            bias = self.op("DequantizeLinear", self.constant_of(whole), self.constant_of(summed, exact=True), dtype="float32", **along)
         return super().weighted(op_type, x, w, bias, axis, shape, **attributes)
 
     def dynamic(self, op_type, x, weights, bias, axis, shape, **attributes):

@@ -5,17 +5,17 @@ import math
 
 import numpy as np
 
-from architecture_images import act, conv_norm_act, gelu, hand_written_norm, swish
+from architecture_images import EPSILONS, act, conv_norm_act, gelu, hand_written_norm, swish
 
 
 def layer_norm(net, x):
     size = x.shape[-1]
     scale, bias = net.parameter(net.uniform(0.7, 1.3, size)), net.parameter(net.reals(size, scale=0.2))
     if net.opset >= 17 and net.chance(0.5):
-        return net.op("LayerNormalization", x, scale, bias if net.chance(0.8) else None, axis=-1, epsilon=1e-5)
+        return net.op("LayerNormalization", x, scale, bias if net.chance(0.8) else None, axis=-1, epsilon=net.pick(*EPSILONS))
     if net.chance(0.25):  # of RMS alone
         square = net.reduce("ReduceMean", net.mul(x, x), -1)
-        root = net.op("Sqrt", net.binary("Add", square, 1e-5))
+        root = net.op("Sqrt", net.binary("Add", square, net.pick(*EPSILONS)))
         return net.mul(scale, net.div(x, root) if net.chance(0.5) else net.mul(x, net.op("Reciprocal", root)))
     return net.binary("Add", net.mul(hand_written_norm(net, x, -1), scale), bias)
 
