@@ -24,9 +24,13 @@ def clip(net, x, low, high):
     return net.op("Clip", x, net.parameter(low), net.parameter(high))
 
 
+def exponent(net, value):
+    return net.constant_of(value, "float32", exact=True)
+
+
 def gelu(net, x):
     if net.chance(0.4):
-        inner = net.binary("Add", x, net.mul(net.op("Pow", x, net.parameter(3.0)), 0.044715))
+        inner = net.binary("Add", x, net.mul(net.op("Pow", x, exponent(net, 3.0)), 0.044715))
         half = net.mul(net.binary("Add", net.op("Tanh", net.mul(inner, math.sqrt(2 / math.pi))), 1.0), 0.5)
         return net.mul(x, half)
     erf = net.op("Erf", net.div(x, math.sqrt(2)))
@@ -69,7 +73,7 @@ EPSILONS = (5e-3, 2e-2, 5e-2)
 def hand_written_norm(net, x, *axes):
     """Layer normalization as exporters write it out, without scale and bias."""
     centred = net.sub(x, net.reduce("ReduceMean", x, *axes))
-    square = net.mul(centred, centred) if net.chance(0.4) else net.op("Pow", centred, net.parameter(2.0))
+    square = net.mul(centred, centred) if net.chance(0.4) else net.op("Pow", centred, exponent(net, 2.0))
     variance = net.binary("Add", net.reduce("ReduceMean", square, *axes), net.pick(*EPSILONS))
     if net.chance(0.2):
         return net.mul(centred, net.op("Reciprocal", net.op("Sqrt", variance)))
@@ -393,9 +397,9 @@ def axis_statistics(net, x):
     return net.mul(net.mul(x, rows), columns)
 
 
-BLOCKS = (plain, plain, uneven_kernels, grouped, depthwise_separable, residual, residual, pre_activation, squeeze_excite,
-          inverted_residual, inverted_residual, shuffle, dense, inception, spatial_pyramid_pooling, atrous_pyramid,
-          partial_stage, hierarchical, ghost, parallel_kernels, channels_last, spatial_attention, gated, space_to_depth,
+BLOCKS = (plain, plain, uneven_kernels, grouped, depthwise_separable, residual, residual, pre_activation,
+          squeeze_excite, inverted_residual, inverted_residual, shuffle, dense, inception, spatial_pyramid_pooling,
+          atrous_pyramid, partial_stage, hierarchical, ghost, parallel_kernels, channels_last, spatial_attention, gated, space_to_depth,
           padded, coordinates, down_and_up, axis_statistics)  # fmt: skip
 
 

@@ -12,13 +12,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 from onnx_graph import DTYPES, OnnxGraph  # noqa: E402
 
 MICROSOFT = "com.microsoft"
-CHANNELS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 18, 19, 20, 21, 23, 24, 27, 31, 32, 33, 36, 40)
+CHANNELS = (*range(1, 14), 15, 16, 17, 18, 19, 20, 21, 23, 24, 27, 31, 32, 33, 36, 40)
 OPSETS = (11, 12, 13, 14, 16, 17, 18)
 
 
 class Value:
-    """A tensor of the graph; an extent that inputs decide is a string. One without a name is made by `emit` when a node first reads it: constants, so that those
-    that take another form leave nothing behind."""
+    """A tensor of the graph; an extent that inputs decide is a string. One without a name is a constant that `emit`
+    adds to the graph when a node first reads it, so that one that takes another form leaves nothing behind."""
 
     def __init__(self, name, shape, dtype="float32", array=None, emit=None):
         self.name, self.shape, self.dtype = name, tuple(d if isinstance(d, str) else int(d) for d in shape), dtype
@@ -50,8 +50,8 @@ def pooled_extent(extent, kernel, stride, before, after, dilation=1, ceil_mode=F
 
 
 class Network(OnnxGraph):
-    """All draws come from the two generators of the seed, so that equal seeds give equal networks. `jitter` changes every
-    constant and input of floats by about this share, which shows how much of a difference rounding alone can make."""
+    """All draws come from the two generators of the seed, so that equal seeds give equal networks. `jitter` changes
+    every constant and input of floats by about this share, to show how much of a difference rounding alone can make."""
 
     def __init__(self, seed, opset, jitter=0.0):
         super().__init__(f"architecture_{seed}", opset)
@@ -232,7 +232,8 @@ class Network(OnnxGraph):
     def concat(self, axis, *values):
         shape = list(values[0].shape)
         shape[axis] = sum(value.shape[axis] for value in values)
-        return self.op("Concat", *map(self.entering, values), shape=shape, axis=axis - (len(shape) if self.chance(0.2) else 0))
+        axis -= len(shape) if self.chance(0.2) else 0
+        return self.op("Concat", *map(self.entering, values), shape=shape, axis=axis)
 
     def split(self, x, axis, *sizes):
         shapes = [[size if i == axis else d for i, d in enumerate(x.shape)] for size in sizes]
@@ -269,7 +270,7 @@ class Network(OnnxGraph):
         return self.op(op_type, x, weights, *([] if op_type == "MatMul" else [bias]), shape=shape, **attributes)
 
     def linear(self, x, size, bias=True):
-        """Over the last axis: Gemm of two dimensions, MatMul and Add otherwise; with the weights as they are or turned."""
+        """Over the last axis: Gemm of two dimensions, MatMul and Add otherwise; the weights as they are or turned."""
         fan_in = x.shape[-1]
         weights = self.he(fan_in, fan_in, size)
         offset = self.parameter(self.reals(size, scale=0.1)) if bias else None
@@ -277,7 +278,8 @@ class Network(OnnxGraph):
             turned = self.chance(0.5)
             matrix = self.parameter(weights.T if turned else weights)
             shape = (x.shape[0], size)
-            return self.weighted("Gemm", x, matrix, offset, 0 if turned else 1, shape, **({"transB": 1} if turned else {}))
+            attributes = {"transB": 1} if turned else {}
+            return self.weighted("Gemm", x, matrix, offset, 0 if turned else 1, shape, **attributes)
         if self.chance(0.15):  # folded by some exporters only
             turned = self.transpose(self.parameter(weights.T), 1, 0)
             y = self.op("MatMul", x, turned, shape=[*x.shape[:-1], size])
@@ -374,8 +376,8 @@ class Network(OnnxGraph):
         return self.op(op_type, x, axis=axis)
 
     def resize(self, x, extents, scales=None):
-        """To these spatial extents. With `scales` where the ratio is whole, by the sizes otherwise; these are constants or
-        computed from the shape of the input."""
+        """To these spatial extents. With `scales` where the ratio is whole, by the sizes otherwise; these are constants
+        or computed from the shape of the input."""
         mode = self.pick("nearest", "nearest", "linear", "linear", "cubic") if x.rank == 4 else "nearest"
         if x.rank == 3:
             mode = self.pick("nearest", "linear")

@@ -1,14 +1,12 @@
 """Networks whose products, sums, pools and concatenations compute with integers of 8 bits, in the forms that quantizers
-write: QuantizeLinear and DequantizeLinear around operators of floats, operators of integers (QLinearConv and the like, also
-of com.microsoft), and products whose activations are quantized while the network runs (DynamicQuantizeLinear)."""
+write: QuantizeLinear and DequantizeLinear around operators of floats, operators of integers (QLinearConv and the like,
+also of com.microsoft), and products whose activations are quantized while the network runs (DynamicQuantizeLinear)."""
 
 import math
 
 import numpy as np
 
 from architecture_network import MICROSOFT, Network, Value
-
-FORMS = ("pairs", "operators", "dynamic")
 
 
 class QuantizedNetwork(Network):
@@ -22,9 +20,13 @@ class QuantizedNetwork(Network):
         self.activation = self.pick("uint8", "uint8", "int8")
         self.weight_type = "int8" if self.activation == "int8" else self.pick("int8", "int8", "uint8")
         self.per_channel = opset >= 13 and self.weight_type == "int8" and self.chance(0.6)
-        self.whole_powers = self.chance(0.15)  # scales that are powers of two: nothing is rounded but the results
+        # Scales that are powers of two: only results are rounded. Zero points are even then, so that halves go to the
+        # same integer whether the zero point is added before or after.
+        self.whole_powers = self.chance(0.15)
         self.symmetric = self.activation == "int8" and self.chance(0.5)
         self.integer_bias = self.chance(0.6)
+        if self.whole_powers:
+            self.jitter = 0.0  # halves are exact there, and rounded to even by all
 
     def scale_and_zero(self, value):
         """Of the values' range, as two constants; both are None while ranges are not known."""
@@ -40,6 +42,7 @@ class QuantizedNetwork(Network):
             scale = 2.0 ** math.ceil(math.log2(scale))
         least = -128 if self.activation == "int8" else 0
         zero = 0 if self.symmetric else int(np.clip(round(least - low / scale), least, least + 255))
+        zero = zero // 2 * 2 if self.whole_powers else zero
         return self.constant_of(scale, "float32", exact=True), self.constant_of(zero, self.activation)
 
     def noted(self, y):
@@ -56,8 +59,8 @@ class QuantizedNetwork(Network):
                 self.pairs[x.name] = None
             else:
                 scale, zero = parameters
-                # The last bits of a scale decide elements that lie between two steps, unless all scales are exact.
-                dividing = self.parameter(scale.array) if self.jitter and not self.whole_powers else scale
+                # The last bits of a scale decide elements that lie between two steps.
+                dividing = self.parameter(scale.array) if self.jitter else scale
                 self.pairs[x.name] = self.op("QuantizeLinear", x, dividing, zero, dtype=self.activation), scale, zero
         return self.pairs[x.name]
 
@@ -112,7 +115,8 @@ class QuantizedNetwork(Network):
         w = self.op("DequantizeLinear", integers, scales, zeros, dtype="float32", **along)
         if bias is not None and self.integer_bias:
             along = {"axis": 0} if per_channel else {}
-            bias = self.op("DequantizeLinear", self.constant_of(whole), self.constant_of(summed, exact=True), dtype="float32", **along)
+            integers = [self.constant_of(whole), self.constant_of(summed, exact=True)]
+            bias = self.op("DequantizeLinear", *integers, dtype="float32", **along)
         return super().weighted(op_type, x, w, bias, axis, shape, **attributes)
 
     def dynamic(self, op_type, x, weights, bias, axis, shape, **attributes):
@@ -123,7 +127,8 @@ class QuantizedNetwork(Network):
         self.node("DynamicQuantizeLinear", self.name_of(x), outputs=names)
         given = [Value(name, s, t) for name, s, t in zip(names, (x.shape, (), ()), ("uint8", "float32", "uint8"))]
         integers, scale, zero = self.weight_integers(weights, axis, False)
-        sums = self.op(f"{op_type}Integer", given[0], integers, given[2], zero, shape=shape, dtype="int32", **attributes)
+        operands = [given[0], integers, given[2], zero]
+        sums = self.op(f"{op_type}Integer", *operands, shape=shape, dtype="int32", **attributes)
         scales = self.op("Mul", given[1], scale)
         y = self.op("Mul", self.op("Cast", sums, dtype="float32", to=1), scales)
         if bias is None:

@@ -12,7 +12,8 @@ def layer_norm(net, x):
     size = x.shape[-1]
     scale, bias = net.parameter(net.uniform(0.7, 1.3, size)), net.parameter(net.reals(size, scale=0.2))
     if net.opset >= 17 and net.chance(0.5):
-        return net.op("LayerNormalization", x, scale, bias if net.chance(0.8) else None, axis=-1, epsilon=net.pick(*EPSILONS))
+        bias = bias if net.chance(0.8) else None
+        return net.op("LayerNormalization", x, scale, bias, axis=-1, epsilon=net.pick(*EPSILONS))
     if net.chance(0.25):  # of RMS alone
         square = net.reduce("ReduceMean", net.mul(x, x), -1)
         root = net.op("Sqrt", net.binary("Add", square, net.pick(*EPSILONS)))
@@ -162,7 +163,8 @@ def recurrence(net, x):
     options = {"linear_before_reset": net.between(0, 1)} if kind == "GRU" else {}
     shapes = [[steps, ways, batch, hidden], [ways, batch, hidden], [ways, batch, hidden]][: 3 if kind == "LSTM" else 2]
     y = net.transpose(x, 1, 0, 2)
-    outputs = net.ops(kind, [y, *weights, bias, None, *begins], shapes, direction=direction, hidden_size=hidden, **options)
+    options |= {"direction": direction, "hidden_size": hidden}
+    outputs = net.ops(kind, [y, *weights, bias, None, *begins], shapes, **options)
     if ways == 1 and net.chance(0.6):
         y = net.transpose(net.squeeze(outputs[0], 1), 1, 0, 2)
     else:
@@ -177,7 +179,8 @@ def unrolled_cell(net, x):
     """A few steps of a recurrent cell written out."""
     size, hidden = x.shape[2], net.some_channels(2, 12)
     state = net.parameter(np.zeros((x.shape[0], hidden)))
-    inward = [net.parameter(net.he(size + hidden, size + hidden, 2 * hidden)), net.parameter(net.reals(2 * hidden, scale=0.1))]
+    inward = [net.he(size + hidden, size + hidden, 2 * hidden), net.reals(2 * hidden, scale=0.1)]
+    inward = [net.parameter(array) for array in inward]
     states = []
     for step in range(min(3, x.shape[1])):
         now = net.op("Gather", x, net.constant_of(step, "int64"), shape=[x.shape[0], size], axis=1)

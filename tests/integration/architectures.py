@@ -3,12 +3,12 @@ fit no vector, batches above one and odd extents.
 
 `Architecture(seed)` is the same network for the same seed: an ONNX model, its inputs, and a line that describes it. A
 family (below) puts together blocks (architecture_images.py, architecture_sequences.py); the network under construction
-(architecture_network.py, architecture_quantized.py) writes each node in one of the forms that exporters have for it. One
-network in four computes with integers of 8 bits, with ranges that `evaluate` finds in the network of floats.
+(architecture_network.py, architecture_quantized.py) writes each node in one of the forms that exporters have for it.
+One network in four computes with integers of 8 bits, with ranges that `evaluate` finds in the network of floats.
 
-Every output is continuous in the inputs and weights: what picks elements by comparing them (NonMaxSuppression, indices of
-TopK and ArgMax) compares inputs, never what was computed, and where Resize and rounding would have to choose between two
-elements that are equally near, the grammar does not go."""
+Every output is continuous in the inputs and weights: what picks elements by comparing them (NonMaxSuppression, indices
+of TopK and ArgMax) compares inputs, never what was computed, and Resize never has to choose between two elements that
+are equally near."""
 
 import math
 import tempfile
@@ -102,7 +102,8 @@ def detected(net, maps):
         middle, extent = net.split(box, 2, 2, 2)
         grid = net.parameter(net.uniform(0, 9, 1, box.shape[1], 2))
         middle = net.binary("Add", net.mul(net.op("Sigmoid", middle), 2.0), grid)
-        extent = net.mul(net.op("Exp", net.op("Tanh", extent)), net.parameter(net.uniform(0.5, 2.0, 1, box.shape[1], 2)))
+        anchor = net.parameter(net.uniform(0.5, 2.0, 1, box.shape[1], 2))
+        extent = net.mul(net.op("Exp", net.op("Tanh", extent)), anchor)
         half = net.mul(extent, 0.5)
         box = net.concat(2, net.sub(middle, half), net.binary("Add", middle, half))
     results = [box, score] if net.chance(0.6) else [net.concat(2, box, score)]
@@ -185,7 +186,8 @@ def pyramid(net):
     x = picture(net, 13, 40)
     maps = stages(net, conv_norm_act(net, x), net.between(2, 3))
     width, by_concat = net.some_channels(3, 24), net.chance(0.4)
-    laterals = [conv_norm_act(net, y, width, 1) for y in maps] if net.chance(0.4) else [net.conv(y, width, 1) for y in maps]
+    with_norm = net.chance(0.4)
+    laterals = [conv_norm_act(net, y, width, 1) if with_norm else net.conv(y, width, 1) for y in maps]
     done = [laterals[-1]]
     for lateral in reversed(laterals[:-1]):
         y = done[0]
@@ -207,8 +209,8 @@ def pyramid(net):
         return [segmented(net, done[0], x.extents)]
     if last == "summed":
         spread = [done[0], *[net.resize(y, done[0].extents) for y in done[1:]]]
-        return [segmented(net, net.op("Sum", *spread) if len({y.shape for y in spread}) == 1 else net.concat(1, *spread),
-                          x.extents)]  # fmt: skip
+        alike = len({y.shape for y in spread}) == 1
+        return [segmented(net, net.op("Sum", *spread) if alike else net.concat(1, *spread), x.extents)]
     return done
 
 

@@ -7,10 +7,11 @@ installed (packaging/peers.sh makes a Python that has them).
   architectures_test.py --deputy DEPUTY --seeds 300:10300        others
   architectures_test.py --deputy DEPUTY --seeds 17 --keep DIR    one, whose model and data stay in DIR/17
 
-Equal seeds give equal networks: a line about a failure names the seed, the configuration and the worst element. Before a
-difference is called wrong, the network is computed in double precision by ONNX's reference evaluator, and by ONNX Runtime
-with weights that differ in their last bits. Where Deputy is as near to the first as it should be, ONNX Runtime is wrong;
-where the second goes as far as Deputy, the network is unsteady and proves nothing. Both are counted and listed.
+Equal seeds give equal networks: a line about a failure names the seed, the configuration and the worst element.
+Before a difference is called wrong, the network is computed in double precision by ONNX's reference evaluator, and by
+ONNX Runtime with weights that differ in their last bits. Where Deputy is as near to the first as it should be, ONNX
+Runtime is wrong; where the second goes as far as Deputy, the network is unsteady and proves nothing. Both are counted
+and listed.
 """
 
 import argparse
@@ -36,12 +37,13 @@ except ImportError as error:
 from architectures import Architecture
 from onnx_graph import tensor_bytes
 
-# The delegates of each configuration, the relative precision of its arithmetic, the tolerances per element and per largest
-# element of an output, the latter also for quantized networks, and the share of the nodes that the delegate has at least,
-# over all networks.
+# The delegates of each configuration, the relative precision of its arithmetic, the tolerances per element and per
+# largest element of an output, the latter also for quantized networks, and the share of the nodes that the delegate has
+# at least, over all networks.
 #
-# An element that lies between two steps may go to either, and what is computed from it moves by a step or less. So of the
-# quantized networks most must pass with the tolerances of floats, and the rest with `steps`: 2e-2 are five steps of 255.
+# An element that lies between two steps may go to either, and what is computed from it moves by a step or less. So of
+# the quantized networks most must pass with the tolerances of floats, and the rest with `steps`: 2e-2 are five steps of
+# 255.
 Configuration = collections.namedtuple("Configuration", "delegates precision rtol scale steps most_by_steps share")
 CONFIGURATIONS = {
     "cpu": Configuration("", 2.0**-23, 1e-3, 1e-5, 2e-2, 0.15, 0),
@@ -109,8 +111,8 @@ def write_tensors(data, what, arrays):
 
 
 class Runs:
-    def __init__(self, deputy, scratch):
-        self.deputy, self.scratch = deputy, Path(scratch)
+    def __init__(self, deputy, threads, scratch):
+        self.deputy, self.threads, self.scratch = deputy, threads, scratch
 
     def results(self, name, folders, *tolerances):
         """By folder: pass, fail or skip, the detail, the number of nodes by delegate. Where the process dies, each case
@@ -119,7 +121,9 @@ class Runs:
             return {}
         config = self.scratch / f"{name}.yaml"
         config.write_text(f"version: 1\ndelegates: [{CONFIGURATIONS[name].delegates}]\n")
-        command = [self.deputy, "test-case", "--json", "--config", str(config), *map(str, tolerances)]
+        threads = ["--set", f"cpu.threads={self.threads}"] if self.threads else []
+        threads += ["--set", f"delegates.onednn.options.threads={self.threads}"] if threads and name == "onednn" else []
+        command = [self.deputy, "test-case", "--json", "--config", str(config), *threads, *map(str, tolerances)]
         try:
             done = subprocess.run([*command, *map(str, folders)], capture_output=True, text=True, check=False,
                                   timeout=60 + 20 * len(folders))  # fmt: skip
@@ -146,8 +150,8 @@ def largest_excess(want, got, configuration):
 
 
 def is_unsteady(seed, configuration, want, detail):
-    """Whether changes of the weights in the last bits of the configuration's arithmetic are too much for the tolerances as
-    well, and make differences not much smaller than this one."""
+    """Whether changes of the weights in the last bits of the configuration's arithmetic are too much for the tolerances
+    as well, and make differences not much smaller than this one."""
     told = re.search(r"\|d\| (\S+), allowed (\S+)$", detail)
     if told is None:
         return False
@@ -186,7 +190,7 @@ class Comparison:
             wanted[scratch / str(seed)] = write_case(network, scratch / str(seed))
             networks[scratch / str(seed)] = network
             self.quantized += network.quantized
-        runs = Runs(self.arguments.deputy, scratch)
+        runs = Runs(self.arguments.deputy, self.arguments.threads, scratch)
         for name in self.names:
             configuration = CONFIGURATIONS[name]
             exact = ["--rtol", configuration.rtol, "--atol-scale", configuration.scale, "--outliers", 0]
@@ -257,7 +261,8 @@ def main():
     parser.add_argument("--deputy", required=True)
     parser.add_argument("--seeds", default="0:300", metavar="FROM:TO", help="or a single seed")
     parser.add_argument("--config", action="append", choices=CONFIGURATIONS, help="these alone; may be repeated")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="keeps the networks that fail, a single one in any case")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keeps networks that fail, a single one in any case")
+    parser.add_argument("--threads", type=int, default=0, help="of the CPU and of onednn; default: all")
     arguments = parser.parse_args()
     first, _, last = arguments.seeds.partition(":")
     seeds = range(int(first), int(last) if last else int(first) + 1)
