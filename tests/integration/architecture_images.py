@@ -399,8 +399,8 @@ def axis_statistics(net, x):
 
 BLOCKS = (plain, plain, uneven_kernels, grouped, depthwise_separable, residual, residual, pre_activation,
           squeeze_excite, inverted_residual, inverted_residual, shuffle, dense, inception, spatial_pyramid_pooling,
-          atrous_pyramid, partial_stage, hierarchical, ghost, parallel_kernels, channels_last, spatial_attention, gated, space_to_depth,
-          padded, coordinates, down_and_up, axis_statistics)  # fmt: skip
+          atrous_pyramid, partial_stage, hierarchical, ghost, parallel_kernels, channels_last, spatial_attention,
+          gated, space_to_depth, padded, coordinates, down_and_up, axis_statistics)  # fmt: skip
 
 
 def block(net, x):
