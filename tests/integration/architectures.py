@@ -25,7 +25,7 @@ from architecture_sequences import (attended_map, embedded, layer, layer_norm, m
 # Inputs.
 
 
-def picture(net, low=9, high=30):
+def picture(net, low=9, high=20):
     """Of one to four channels; as floats, or as bytes that the network brings to floats itself."""
     shape = [net.pick(1, 1, 2, 3), net.between(1, 4), net.between(low, high), net.between(low, high)]
     form = net.pick("normal", "normal", "unit", "bytes", "channels last")
@@ -183,7 +183,7 @@ def classifier(net):
 
 def pyramid(net):
     """A backbone, laterals of one width, the way down and now and then up again, and heads on each map."""
-    x = picture(net, 13, 40)
+    x = picture(net, 13, 26)
     maps = stages(net, conv_norm_act(net, x), net.between(2, 3))
     width, by_concat = net.some_channels(3, 24), net.chance(0.4)
     with_norm = net.chance(0.4)
@@ -215,7 +215,7 @@ def pyramid(net):
 
 
 def u_net(net):
-    x = picture(net, 9, 28)
+    x = picture(net, 9, 20)
     y, skipped = conv_norm_act(net, x), []
     for _ in range(net.between(1, 3)):
         if min(y.extents) < 3:
@@ -236,7 +236,7 @@ def u_net(net):
 
 def several_resolutions(net):
     """HRNet: branches side by side whose maps are exchanged."""
-    x = picture(net, 12, 30)
+    x = picture(net, 10, 20)
     first = conv_norm_act(net, x)
     branches = [first, down(net, first)]
     for _ in range(net.between(1, 2)):
@@ -252,7 +252,7 @@ def several_resolutions(net):
 
 def free(net):
     """Blocks wired at random: each reads one or two maps made before."""
-    x = picture(net, 7, 20)
+    x = picture(net, 7, 15)
     maps = [conv_norm_act(net, x)]
     for _ in range(net.between(3, 8)):
         a, b = net.pick(*maps[-3:]), net.pick(*maps)

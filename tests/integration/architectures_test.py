@@ -17,6 +17,7 @@ and listed.
 import argparse
 import collections
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -113,6 +114,7 @@ def write_tensors(data, what, arrays):
 class Runs:
     def __init__(self, deputy, threads, scratch):
         self.deputy, self.threads, self.scratch = deputy, threads, scratch
+        self.environment = os.environ | {"XDG_CACHE_HOME": str(scratch / "cache")}  # none of these partitions comes again
 
     def results(self, name, folders, *tolerances):
         """By folder: pass, fail or skip, the detail, the number of nodes by delegate. Where the process dies, each case
@@ -126,7 +128,7 @@ class Runs:
         command = [self.deputy, "test-case", "--json", "--config", str(config), *threads, *map(str, tolerances)]
         try:
             done = subprocess.run([*command, *map(str, folders)], capture_output=True, text=True, check=False,
-                                  timeout=60 + 20 * len(folders))  # fmt: skip
+                                  env=self.environment, timeout=60 + 20 * len(folders))  # fmt: skip
             if done.returncode in (0, 1):
                 return {Path(case["folder"]): (case["result"], case["detail"], case["nodes"])
                         for case in json.loads(done.stdout)["cases"]}  # fmt: skip
