@@ -114,7 +114,8 @@ def write_tensors(data, what, arrays):
 class Runs:
     def __init__(self, deputy, threads, scratch):
         self.deputy, self.threads, self.scratch = deputy, threads, scratch
-        self.environment = os.environ | {"XDG_CACHE_HOME": str(scratch / "cache")}  # none of these partitions comes again
+        # None of these partitions is compiled again.
+        self.environment = os.environ | {"XDG_CACHE_HOME": str(scratch / "cache")}
 
     def results(self, name, folders, *tolerances):
         """By folder: pass, fail or skip, the detail, the number of nodes by delegate. Where the process dies, each case
