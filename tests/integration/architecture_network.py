@@ -57,7 +57,7 @@ class Network(OnnxGraph):
         super().__init__(f"architecture_{seed}", opset)
         self.draw = random.Random(seed)
         self.numbers = np.random.default_rng(seed)
-        self.jitter, self.shaking = jitter, np.random.default_rng(seed + 1)
+        self.jitter, self.shaking = jitter, np.random.default_rng([seed, int(jitter * 2**40)])
         self.feeds = {}  # arrays by the names of the inputs
         self.results = []  # values that are outputs
         self.taken = []  # values in the middle that may become outputs

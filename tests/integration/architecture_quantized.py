@@ -2,8 +2,6 @@
 write: QuantizeLinear and DequantizeLinear around operators of floats, operators of integers (QLinearConv and the like,
 also of com.microsoft), and products whose activations are quantized while the network runs (DynamicQuantizeLinear)."""
 
-import math
-
 import numpy as np
 
 from architecture_network import MICROSOFT, Network, Value
@@ -20,13 +18,8 @@ class QuantizedNetwork(Network):
         self.activation = self.pick("uint8", "uint8", "int8")
         self.weight_type = "int8" if self.activation == "int8" else self.pick("int8", "int8", "uint8")
         self.per_channel = opset >= 13 and self.weight_type == "int8" and self.chance(0.6)
-        # Scales that are powers of two: only results are rounded. Zero points are even then, so that halves go to the
-        # same integer whether the zero point is added before or after.
-        self.whole_powers = self.chance(0.15)
         self.symmetric = self.activation == "int8" and self.chance(0.5)
         self.integer_bias = self.chance(0.6)
-        if self.whole_powers:
-            self.jitter = 0.0  # halves are exact there, and rounded to even by all
 
     def scale_and_zero(self, value):
         """Of the values' range, as two constants; both are None while ranges are not known."""
@@ -34,16 +27,19 @@ class QuantizedNetwork(Network):
         if self.ranges is None:
             return None
         low, high = self.ranges[len(self.points) - 1]
-        low, high = min(float(low), 0.0), max(float(high), 0.0)
+        # No two scales are the same or powers of two: sums and means would often lie halfway between two steps.
+        wider = 1 + 0.1 * (len(self.points) * 0.618 % 1)
+        low, high = min(float(low), 0.0) * wider, max(float(high), 0.0) * wider
         if self.symmetric:
             low, high = -max(-low, high), max(-low, high)
         scale = max((high - low) / 255, 1e-4)
-        if self.whole_powers:
-            scale = 2.0 ** math.ceil(math.log2(scale))
         least = -128 if self.activation == "int8" else 0
         zero = 0 if self.symmetric else int(np.clip(round(least - low / scale), least, least + 255))
-        zero = zero // 2 * 2 if self.whole_powers else zero
         return self.constant_of(scale, "float32", exact=True), self.constant_of(zero, self.activation)
+
+    def dividing(self, scale, zero):
+        """The same for what is divided by the scale, whose last bits decide elements that lie between two steps."""
+        return (self.parameter(scale.array) if self.jitter else scale), zero
 
     def noted(self, y):
         """The result of what will be an operator of integers, while ranges are not known."""
@@ -58,10 +54,8 @@ class QuantizedNetwork(Network):
             if parameters is None:
                 self.pairs[x.name] = None
             else:
-                scale, zero = parameters
-                # The last bits of a scale decide elements that lie between two steps.
-                dividing = self.parameter(scale.array) if self.jitter else scale
-                self.pairs[x.name] = self.op("QuantizeLinear", x, dividing, zero, dtype=self.activation), scale, zero
+                integers = self.op("QuantizeLinear", x, *self.dividing(*parameters), dtype=self.activation)
+                self.pairs[x.name] = integers, *parameters
         return self.pairs[x.name]
 
     def dequantized(self, integers, scale, zero):
@@ -84,8 +78,6 @@ class QuantizedNetwork(Network):
         others = tuple(i for i in range(array.ndim) if i != axis)
         largest = np.abs(array).max(axis=others if per_channel else None, keepdims=True)
         scale = (np.maximum(largest, 1e-4) / 63).astype("float32")
-        if self.whole_powers:
-            scale = np.exp2(np.ceil(np.log2(scale))).astype("float32")
         zero = 128 if self.weight_type == "uint8" else 0
         integers = (np.round(array / scale) + zero).astype(self.weight_type)
         scale = scale.reshape(-1) if per_channel else scale.reshape(())
@@ -106,7 +98,7 @@ class QuantizedNetwork(Network):
         whole = np.round(bias.array / summed).astype("int32") if bias is not None else None
         if by_operator:
             result = self.scale_and_zero(None)
-            inputs = [*pair, integers, scales, zeros, *result]
+            inputs = [*pair, integers, scales, zeros, *self.dividing(*result)]
             inputs += [self.constant_of(whole)] if whole is not None else []
             y = self.op(f"QLinear{op_type}", *inputs, shape=shape, dtype=self.activation, **attributes)
             return self.dequantized(y, *result)
@@ -149,7 +141,8 @@ class QuantizedNetwork(Network):
             return self.noted(floats())
         result = self.scale_and_zero(None)
         operands = [one for pair in pairs for one in pair]
-        y = self.op(op_type, *operands, *result, shape=shape, dtype=self.activation, domain=MICROSOFT, **attributes)
+        operands += self.dividing(*result)
+        y = self.op(op_type, *operands, shape=shape, dtype=self.activation, domain=MICROSOFT, **attributes)
         return self.dequantized(y, *result)
 
     def global_average(self, x):
