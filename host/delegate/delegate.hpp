@@ -52,7 +52,8 @@ struct Verdict {
   bool supported() const { return reason == Reason::kSupported; }
 };
 
-// Nodes that run together. Inputs and outputs are exact and in binding order.
+// Nodes that run together. Inputs and outputs are exact and in binding order; a node of a delegate with one node in
+// each partition also has the outputs that its operator must have and that are never read.
 struct PartitionSpec {
   std::vector<NodeId> nodes;  // topological order
   std::vector<ValueId> inputs, outputs;

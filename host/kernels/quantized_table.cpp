@@ -1,5 +1,7 @@
 #include "kernels/quantized_table.hpp"
 
+#include <limits>
+
 namespace deputy::host {
 namespace {
 
@@ -23,15 +25,16 @@ struct Bounds {
 // One run; steps are 0 or 1 and known to the compiler, so that the loop becomes vector code.
 template <class T, int kFirstStep, int kSecondStep, class F>
 void CombineRun(const T* a, const T* b, int64_t count, const QuantizedRange& range, const F& fn, T* c) {
-  const Bounds bounds(range);
-  const int32_t zero = range.zero_point;
+  const float low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+  const auto zero = static_cast<float>(range.zero_point);
   for (int64_t i = 0; i < count; ++i) {
     const float value = fn(static_cast<float>(a[i * kFirstStep]), static_cast<float>(b[i * kSecondStep]));
-    c[i] = static_cast<T>(RoundWithin(value, bounds.low, bounds.high) + zero);
+    c[i] = static_cast<T>(RoundWithin(value + zero, low, high));
   }
 }
 
-// fn: float(float, float), from both integers to steps of the result above its zero point.
+// fn: float(float, float), from both integers to the result before it is rounded: as in ONNX Runtime, halves go to the
+// even integer, not to an even distance from the zero point.
 template <class T, class F>
 void Combine(const BroadcastPlan<2>& plan, const uint8_t* a, const uint8_t* b, const QuantizedRange& range, uint8_t* c,
              ThreadPool& pool, const F& fn) {

@@ -1,5 +1,6 @@
 // CheckPlacement: an independent look at a placement. It shares no code with the placer; the order of partitions is
 // found by Boost.Graph from edges that are worked out here anew.
+#include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/topological_sort.hpp>
 #include <iterator>
@@ -28,6 +29,14 @@ Status CheckBorder(const Graph& graph, const Placement& placement, size_t index,
   }
   if (std::set<ValueId>(spec.inputs.begin(), spec.inputs.end()) != inputs || spec.inputs.size() != inputs.size())
     return Broken(fmt::format("inputs of partition '{}' are not exact", spec.name));
+  // Beyond these only what a node alone must write although it is never read.
+  if (spec.nodes.size() == 1) {
+    const Node& node = graph.nodes[spec.nodes.front()];
+    const OperatorInfo* info = InfoOf(node.kind());
+    for (size_t i = 0; info != nullptr && i < std::min<size_t>(info->min_outputs, node.outputs.size()); ++i)
+      if (std::find(spec.outputs.begin(), spec.outputs.end(), node.outputs[i]) != spec.outputs.end())
+        outputs.insert(node.outputs[i]);
+  }
   if (std::set<ValueId>(spec.outputs.begin(), spec.outputs.end()) != outputs || spec.outputs.size() != outputs.size())
     return Broken(fmt::format("outputs of partition '{}' are not exact", spec.name));
   return {};

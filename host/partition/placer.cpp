@@ -135,7 +135,19 @@ class Placer {
   PartitionSpec SpecOf(const std::vector<NodeId>& nodes, const std::vector<uint32_t>& partition_of, uint32_t index) {
     PartitionSpec spec = BorderOf(nodes, partition_of, index);
     if (const Bundle* claim = assignment_.ClaimOf(nodes)) AdoptBorder(*claim, spec);
+    if (delegates_[assignment_.owner(nodes.front())]->one_node_partitions()) AddRequiredOutputs(spec);
     return spec;
+  }
+
+  // A kernel writes the outputs that its operator must have, also those that are never read.
+  void AddRequiredOutputs(PartitionSpec& spec) const {
+    const Node& node = graph_.nodes[spec.nodes.front()];
+    const OperatorInfo* info = InfoOf(node.kind());
+    if (info == nullptr || !node.regions.empty()) return;
+    for (size_t i = 0; i < std::min<size_t>(info->min_outputs, node.outputs.size()); ++i)
+      if (node.outputs[i] != kNone &&
+          std::find(spec.outputs.begin(), spec.outputs.end(), node.outputs[i]) == spec.outputs.end())
+        spec.outputs.push_back(node.outputs[i]);
   }
 
   Status FormPartitions() {

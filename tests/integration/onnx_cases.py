@@ -1,5 +1,5 @@
 """The ONNX conformance cases as files: what their one node is, and the same cases as exported models have them, with
-parameters that are constant, alone and between two nodes that a delegate computes."""
+parameters that are constant, alone and between two nodes that a delegate computes, and with one output alone."""
 
 import csv
 import os
@@ -160,3 +160,19 @@ def write_with_constants(case, folder, neighbours):
         if name == "input_0.pb" or name.startswith("output_"):
             shutil.copy(os.path.join(data_set, name), os.path.join(folder, "test_data_set_0", name))
     return True
+
+
+def write_with_one_output(case, folder, index):
+    """Writes the case with this output alone: the others are computed by its nodes and never read."""
+    kept = every(case.graph, OUTPUT)[index]
+    graph = b"".join(raw for field, value, raw in fields(case.graph) if field != OUTPUT or value == kept)
+    for name in [name for name in os.listdir(case.folder) if name.startswith("test_data_set_")]:
+        os.makedirs(os.path.join(folder, name))
+        for file in os.listdir(os.path.join(case.folder, name)):
+            if file.startswith("input_"):
+                shutil.copy(os.path.join(case.folder, name, file), os.path.join(folder, name, file))
+        wanted = os.path.join(case.folder, name, f"output_{index}.pb")
+        if os.path.exists(wanted):
+            shutil.copy(wanted, os.path.join(folder, name, "output_0.pb"))
+    with open(os.path.join(folder, "model.onnx"), "wb") as file:
+        file.write(b"".join(onnx_bytes.chunk(GRAPH, graph) if field == GRAPH else raw for field, _, raw in case.model))

@@ -152,6 +152,12 @@ class ConformanceCases(WithDeputy):
                 folder = os.path.join(cls.folder.name, case.name + "_with_" + form)
                 if onnx_cases.write_with_constants(case, folder, form == "neighbours"):
                     cls.forms[case.name].append(folder)
+        cls.alone = []  # with one of several outputs
+        for case in cls.cases:
+            count = len(onnx_cases.every(case.graph, onnx_cases.OUTPUT))
+            for index in range(count if count > 1 else 0):
+                cls.alone.append(os.path.join(cls.folder.name, f"{case.name}_output_{index}_alone"))
+                onnx_cases.write_with_one_output(case, cls.alone[-1], index)
 
     def results(self, folders, *arguments):
         """By folder. Nothing fails, and what is skipped has a reason."""
@@ -181,6 +187,12 @@ class ConformanceCases(WithDeputy):
 
     def test_on_the_cpu_alone_via_dpm(self):
         self.passes("--via-dpm")
+
+    def test_each_output_alone(self):
+        self.assertGreater(len(self.alone), 200)
+        for config in ([], self.config(ONEDNN), [*NPU_TOLERANCE, *self.config(NPU_FIRST)]):
+            results = self.results(self.alone, *config)
+            self.assertGreater(sum(result["result"] == "pass" for result in results.values()), 0.8 * len(results))
 
     def test_with_onednn_first(self):
         self.passes(*self.config(ONEDNN))

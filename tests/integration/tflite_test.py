@@ -2,7 +2,7 @@
 """TensorFlow Lite models beside the LiteRT interpreter (ai-edge-litert of PyPI): real models, and models of one operator
 made here. Exits 77, with the reason, where the interpreter or the models are missing.
 
-  packaging/litert.sh makes a Python with the interpreter in build/litert, which ctest finds."""
+  packaging/peers.sh makes a Python with the interpreter in build/peers, which ctest finds."""
 
 import argparse
 import json
@@ -21,7 +21,7 @@ try:
     from tflite_states import CASES as STATES
     import tflite_subgraphs  # more CASES
 except ImportError as error:
-    print(f"skipped: {error}; packaging/litert.sh installs what is missing")
+    print(f"skipped: {error}; packaging/peers.sh installs what is missing")
     sys.exit(77)
 
 ARGS = None

@@ -18,6 +18,25 @@ TEST(MicrosoftQLinearAdd, AddsWhatBothStandFor) {
   EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (std::vector<uint8_t>{0, 0, 19, 0, 2, 46}));
 }
 
+// Steps are half as large as those of the result, whose zero point is odd: 0.5 + 43 is rounded to 44, 1.5 + 43 to 44.
+TEST(MicrosoftQLinearAdd, HalvesGoToTheEvenInteger) {
+  const std::vector<Tensor> out =
+      RunNode(MakeMicrosoft_QLinearAdd, PrimitiveBuilder("com.microsoft", "QLinearAdd", 1),
+              {TensorOf<uint8_t>({4}, {6, 7, 8, 10}), TensorOf<float>({}, {0.5f}), TensorOf<uint8_t>({}, {7}),
+               TensorOf<uint8_t>({1}, {0}), TensorOf<float>({}, {0.5f}), TensorOf<uint8_t>({}, {0}),
+               TensorOf<float>({}, {1}), TensorOf<uint8_t>({}, {43})});
+  EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (std::vector<uint8_t>{42, 43, 44, 44}));
+}
+
+TEST(MicrosoftQLinearMul, HalvesGoToTheEvenInteger) {
+  const std::vector<Tensor> out =
+      RunNode(MakeMicrosoft_QLinearMul, PrimitiveBuilder("com.microsoft", "QLinearMul", 1),
+              {TensorOf<uint8_t>({4}, {6, 7, 8, 10}), TensorOf<float>({}, {0.5f}), TensorOf<uint8_t>({}, {7}),
+               TensorOf<uint8_t>({1}, {1}), TensorOf<float>({}, {1}), TensorOf<uint8_t>({}, {0}),
+               TensorOf<float>({}, {1}), TensorOf<uint8_t>({}, {43})});
+  EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (std::vector<uint8_t>{42, 43, 44, 44}));
+}
+
 TEST(MicrosoftQLinearMul, SignedBytesMultiply) {
   const PrimitiveBuilder builder = PrimitiveBuilder("com.microsoft", "QLinearMul", 1);
   const std::vector<Tensor> out =

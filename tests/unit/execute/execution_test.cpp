@@ -25,6 +25,28 @@ TEST_F(ExecutionTest, AChainRunsThroughTheArenaIntoTheBoundOutput) {
   EXPECT_EQ(out, (std::vector<float>{0, 4, 0}));
 }
 
+TEST_F(ExecutionTest, OutputsThatAnOperatorMustHaveAreWrittenAlsoUnread) {
+  Graph graph;
+  const ValueId x = graph.AddValue("x", FloatType({2, 2}));
+  const ValueId scale =
+      graph.AddConstant("scale", *Tensor::FromValues<float>(DType::kFloat32, {2}, std::vector<float>{1, 1}));
+  const ValueId normalized = graph.AddValue("normalized"), mean = graph.AddValue("mean");
+  const ValueId bytes = graph.AddValue("bytes"), step = graph.AddValue("step"), zero = graph.AddValue("zero");
+  graph.inputs = {x};
+  graph.outputs = {mean, zero};
+  graph.nodes = {MakeNode("LayerNormalization", 17, {x, scale}, {normalized, mean}),
+                 MakeNode("DynamicQuantizeLinear", 11, {x}, {bytes, step, zero})};
+  ASSERT_TRUE(Prepare(std::move(graph)).ok());
+  std::vector<float> in = {1, 3, -255, 0}, out(2);
+  uint8_t zero_point = 0;
+  execution_->Bind(x, in.data());
+  execution_->Bind(mean, out.data());
+  execution_->Bind(zero, &zero_point);
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(out, (std::vector<float>{2, -127.5f}));
+  EXPECT_EQ(zero_point, 252);
+}
+
 TEST_F(ExecutionTest, ExtentsThatOnlyTheRunKnowsGrowAndShrink) {
   Graph graph;
   const ValueId x = graph.AddValue("x", FloatType({4})), n = graph.AddValue("n", {DType::kInt64, true, {1}});

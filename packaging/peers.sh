@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Makes a Python in build/peers with what the tests compare Deputy with: Google's LiteRT interpreter
+# (integration.tflite.*), ONNX Runtime and ONNX's reference evaluator (integration.architectures,
+# integration.microsoft_operators). Without it ctest skips these. It comes from PyPI: the network is asked once.
+set -euo pipefail
+# shellcheck source-path=SCRIPTDIR source=build-env.sh
+source "$(dirname "${BASH_SOURCE[0]}")/build-env.sh"
+
+modules='ai_edge_litert, flatbuffers, numpy, onnx, onnxruntime'
+if build/peers/bin/python -c "import $modules" 2>/dev/null; then
+  echo "peers: build/peers is there"
+  exit 0
+fi
+python3 -m venv build/peers
+build/peers/bin/pip install --quiet --disable-pip-version-check ai-edge-litert==2.3.0 onnxruntime==1.32.0 onnx==1.23.2
+build/peers/bin/python -c "import $modules"

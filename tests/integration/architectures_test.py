@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Random networks of the blocks that real ones are made of (architectures.py) must give what ONNX Runtime gives: on the
+CPU alone, with onednn first, and with sim_npu first. Exits 77, with the reason, where numpy, onnx or onnxruntime is not
+installed (packaging/peers.sh makes a Python that has them).
+
+  architectures_test.py --deputy DEPUTY                          300 networks, all configurations
+  architectures_test.py --deputy DEPUTY --seeds 300:10300        others
+  architectures_test.py --deputy DEPUTY --seeds 17 --keep DIR    one, whose model and data stay in DIR/17
+
+Equal seeds give equal networks: a line about a failure names the seed, the configuration and the worst element.
+Before a difference is called wrong, the network is computed in double precision by ONNX's reference evaluator, and by
+ONNX Runtime with weights that differ in their last bits. Where Deputy is as near to the first as it should be, ONNX
+Runtime is wrong; where the second goes as far as Deputy, the network is unsteady and proves nothing. Both are counted
+and listed.
+"""
+
+import argparse
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+try:
+    import numpy as np
+    import onnx
+    import onnx.numpy_helper
+    import onnx.reference
+    import onnxruntime
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+from architectures import Architecture
+from onnx_graph import tensor_bytes
+
+# The delegates of each configuration, the relative precision of its sums and functions, the tolerances per element and
+# per largest element of an output, the latter also for quantized networks, the share of these that may need it, and the
+# share of the nodes that the delegate has at least, over all networks.
+#
+# An element that lies between two steps may go to either, and what is computed from it moves by a step or less. So of
+# the quantized networks most must pass with the tolerances of floats, and the rest with `steps`: 2e-2 are five steps of
+# 255.
+Configuration = collections.namedtuple("Configuration", "delegates precision rtol scale steps most_by_steps share")
+CONFIGURATIONS = {
+    "cpu": Configuration("", 2.0**-21, 1e-3, 1e-5, 2e-2, 0.15, 0),
+    "onednn": Configuration("{name: onednn, required: true}", 2.0**-20, 1e-3, 1e-5, 2e-2, 0.3, 0.25),
+    "sim_npu": Configuration("{name: sim_npu, required: true}", 2.0**-11, 1e-2, 2e-2, 6e-2, 1.0, 0.2),
+}
+OUTLIERS = 1e-2  # the share of the elements of a quantized network that may be further off
+FACTOR = 3  # by which a difference may exceed what rounding alone makes in ONNX Runtime
+MOST_UNSTEADY = {False: 0.01, True: 0.05}  # of float and of quantized networks: more are the grammar's fault
+AT_ONCE = 50  # networks in one process of the program
+
+
+def evaluate(path, feeds):
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)
+
+
+def evaluate_precisely(path, feeds):
+    """In double precision; None where ONNX's reference evaluator lacks an operator."""
+
+    def widen(tensor):
+        if tensor.data_type == onnx.TensorProto.FLOAT:
+            array = onnx.numpy_helper.to_array(tensor).astype("float64")
+            tensor.CopyFrom(onnx.numpy_helper.from_array(array, tensor.name))
+
+    model = onnx.load(path)
+    for tensor in model.graph.initializer:
+        widen(tensor)
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if attribute.name == "to" and attribute.i == onnx.TensorProto.FLOAT:
+                attribute.i = onnx.TensorProto.DOUBLE
+            if attribute.name == "value":
+                widen(attribute.t)
+    for value in [*model.graph.input, *model.graph.output]:
+        if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT:
+            value.type.tensor_type.elem_type = onnx.TensorProto.DOUBLE
+    feeds = {name: x.astype("float64") if x.dtype == np.float32 else x for name, x in feeds.items()}
+    try:
+        results = onnx.reference.ReferenceEvaluator(model).run(None, feeds)
+    except Exception:  # each operator that is missing or fails has an error of its own
+        return None
+    return [y.astype("float32") if y.dtype == np.float64 else y for y in results]
+
+
+def write_case(network, folder):
+    """In the layout of ONNX's backend tests."""
+    data = folder / "test_data_set_0"
+    data.mkdir(parents=True)
+    network.write(folder / "model.onnx")
+    (folder / "network.txt").write_text(network.text + "\n")
+    write_tensors(data, "input", network.inputs.values())
+    results = evaluate(folder / "model.onnx", network.inputs)
+    write_tensors(data, "output", results)
+    return results
+
+
+def write_tensors(data, what, arrays):
+    for index, array in enumerate(arrays):
+        (data / f"{what}_{index}.pb").write_bytes(tensor_bytes(array))
+
+
+class Runs:
+    def __init__(self, deputy, threads, scratch):
+        self.deputy, self.threads, self.scratch = deputy, threads, scratch
+        # None of these partitions is compiled again.
+        self.environment = os.environ | {"XDG_CACHE_HOME": str(scratch / "cache")}
+
+    def results(self, name, folders, *tolerances):
+        """By folder: pass, fail or skip, the detail, the number of nodes by delegate. Where the process dies, each case
+        gets one of its own."""
+        if not folders:
+            return {}
+        config = self.scratch / f"{name}.yaml"
+        config.write_text(f"version: 1\ndelegates: [{CONFIGURATIONS[name].delegates}]\n")
+        threads = ["--set", f"cpu.threads={self.threads}"] if self.threads else []
+        threads += ["--set", f"delegates.onednn.options.threads={self.threads}"] if threads and name == "onednn" else []
+        command = [self.deputy, "test-case", "--json", "--config", str(config), *threads, *map(str, tolerances)]
+        try:
+            done = subprocess.run([*command, *map(str, folders)], capture_output=True, text=True, check=False,
+                                  env=self.environment, timeout=60 + 20 * len(folders))  # fmt: skip
+            if done.returncode in (0, 1):
+                return {Path(case["folder"]): (case["result"], case["detail"], case["nodes"])
+                        for case in json.loads(done.stdout)["cases"]}  # fmt: skip
+            said = f"status {done.returncode}: {done.stderr[-400:]}"
+        except subprocess.TimeoutExpired:
+            said = "no answer in time"
+        if len(folders) == 1:
+            return {folders[0]: ("fail", said, {})}
+        return {key: value for folder in folders for key, value in self.results(name, [folder], *tolerances).items()}
+
+
+def largest_excess(want, got, configuration):
+    """The largest difference per tolerance, as the program prints it: |d| by what is allowed."""
+    worst = 0.0
+    for a, b in zip(want, got):
+        if a.shape == b.shape and a.dtype.kind in "fiu" and a.size:
+            a, b = a.astype("float64"), b.astype("float64")
+            allowed = configuration.scale * max(np.abs(a).max(), 0.01) + configuration.rtol * np.abs(a)
+            worst = max(worst, (np.abs(a - b) / allowed).max())
+    return worst
+
+
+def is_unsteady(seed, configuration, want, detail):
+    """Whether changes of the weights in the last bits of the configuration's arithmetic are too much for the tolerances
+    as well, and make differences not much smaller than this one."""
+    told = re.search(r"\|d\| (\S+), allowed (\S+)$", detail)
+    if told is None:
+        return False
+    excess = float(told[1]) / max(float(told[2]), 1e-30)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        for factor in (1, 2, 3, 4):
+            network = Architecture(seed, evaluate, jitter=factor * configuration.precision)
+            network.write(path)
+            own = largest_excess(want, evaluate(path, network.inputs), configuration)
+            if own > 1 and excess <= FACTOR * own:
+                return True
+    return False
+
+
+class Comparison:
+    """All networks of a range of seeds in all configurations."""
+
+    def __init__(self, arguments, seeds, names):
+        self.arguments, self.seeds, self.names = arguments, seeds, names
+        self.wrong = self.quantized = self.runtime_wrong = 0
+        self.unsteady = {False: 0, True: 0}  # by whether the network is quantized
+        self.by_steps = dict.fromkeys(names, 0)
+        self.nodes = {name: [0, 0] for name in names}  # the delegate's, all
+
+    def run(self):
+        for begin in range(0, len(self.seeds), AT_ONCE):
+            with tempfile.TemporaryDirectory(prefix="deputy-architectures-") as scratch:
+                self.some(self.seeds[begin : begin + AT_ONCE], Path(scratch))
+        return self.summary()
+
+    def some(self, seeds, scratch):
+        networks, wanted = {}, {}
+        for seed in seeds:
+            network = Architecture(seed, evaluate)
+            wanted[scratch / str(seed)] = write_case(network, scratch / str(seed))
+            networks[scratch / str(seed)] = network
+            self.quantized += network.quantized
+        runs = Runs(self.arguments.deputy, self.arguments.threads, scratch)
+        for name in self.names:
+            configuration = CONFIGURATIONS[name]
+            exact = ["--rtol", configuration.rtol, "--atol-scale", configuration.scale, "--outliers", 0]
+            results = runs.results(name, list(networks), *exact)
+            again = [folder for folder, (verdict, _, _) in results.items()
+                     if verdict == "fail" and networks[folder].quantized]  # fmt: skip
+            self.by_steps[name] += len(again)
+            results |= runs.results(name, again, "--rtol", configuration.rtol, "--atol-scale", configuration.steps,
+                                    "--outliers", OUTLIERS)  # fmt: skip
+            for folder, (verdict, detail, placed) in results.items():
+                self.nodes[name][0] += placed.get(name, 0)
+                self.nodes[name][1] += sum(placed.values())
+                if len(self.seeds) == 1:
+                    print(f"{name}: {verdict}, {detail}")
+                if self.arguments.keep and (verdict != "pass" or len(self.seeds) == 1):
+                    shutil.copytree(folder, self.arguments.keep / folder.name, dirs_exist_ok=True)
+                if verdict != "pass":
+                    network = networks[folder]
+                    told = self.judge(network, configuration, wanted[folder], detail, lambda precise: runs.results(
+                        name, [precise], *exact)[precise][0] == "pass", folder)  # fmt: skip
+                    print(f"{told}: seed {network.seed}, {name} ({network.text}): {detail}", flush=True)
+
+    def judge(self, network, configuration, want, detail, passes, folder):
+        """What is to be said of a network that did not pass."""
+        precise = None
+        if not network.quantized:
+            precise = evaluate_precisely(folder / "model.onnx", network.inputs)
+        if precise is not None:
+            copy = folder.with_name(folder.name + "_precise")
+            shutil.copytree(folder, copy, dirs_exist_ok=True)
+            write_tensors(copy / "test_data_set_0", "output", precise)
+            if passes(copy):
+                self.runtime_wrong += 1
+                return "ONNX Runtime is wrong"
+        if network.quantized:
+            configuration = configuration._replace(scale=configuration.steps)
+        if is_unsteady(network.seed, configuration, want, detail):
+            self.unsteady[network.quantized] += 1
+            return "unsteady"
+        self.wrong += 1
+        return "wrong"
+
+    def summary(self):
+        """Prints what there is to say; the exit status."""
+        good = self.wrong == 0
+        total = len(self.seeds)
+        print(f"{total} networks (seeds {self.arguments.seeds}; {self.quantized} quantized) on "
+              f"{', '.join(self.names)}: {self.wrong} wrong, {sum(self.unsteady.values())} unsteady; "
+              f"ONNX Runtime wrong: {self.runtime_wrong}")  # fmt: skip
+        enough = total >= AT_ONCE
+        for name in self.names:
+            here, everywhere = self.nodes[name]
+            print(f"{name}: {here} of {everywhere} nodes; {self.by_steps[name]} quantized networks differ by steps")
+            configuration = CONFIGURATIONS[name]
+            by_steps = self.by_steps[name] > 1 + configuration.most_by_steps * self.quantized
+            if enough and (here < configuration.share * everywhere or by_steps):
+                print(f"{name}: too few nodes, or too many steps")
+                good = False
+        for quantized, count in ((False, total - self.quantized), (True, self.quantized)):
+            if enough and self.unsteady[quantized] > 1 + MOST_UNSTEADY[quantized] * count * len(self.names):
+                print("too many networks prove nothing: the grammar must be mended")
+                good = False
+        return 0 if good else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--deputy", required=True)
+    parser.add_argument("--seeds", default="0:300", metavar="FROM:TO[:STEP]", help="or a single seed")
+    parser.add_argument("--config", action="append", choices=CONFIGURATIONS, help="these alone; may be repeated")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keeps networks that fail, a single one in any case")
+    parser.add_argument("--threads", type=int, default=0, help="of the CPU and of onednn; default: all")
+    arguments = parser.parse_args()
+    try:
+        seeds = [int(part) for part in arguments.seeds.split(":")]
+        seeds = range(*seeds) if len(seeds) > 1 else range(seeds[0], seeds[0] + 1)
+    except (TypeError, ValueError):
+        parser.error(f"--seeds {arguments.seeds}: wanted is FROM:TO, FROM:TO:STEP or a number")
+    if not seeds:
+        parser.error(f"--seeds {arguments.seeds}: there are none")
+    return Comparison(arguments, seeds, arguments.config or list(CONFIGURATIONS)).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
