@@ -67,6 +67,12 @@ void AddPools(std::vector<Case>& cases, uint64_t seed) {
   pool(kU8, {2, 3, 7, 8}).With("strides", Attribute::Ints({2, 2})).With("ceil_mode", Int(1)).Add();
   pool(kU8, x).With("pads", Attribute::Ints({1, 0, 0, 1})).Add();
   pool(kU8, x).With("pads", Attribute::Ints({1, 1, 1, 1})).With("count_include_pad", Int(1)).Add();
+  pool(kU8, {1, 3, 1, 2}).With("strides", Attribute::Ints({2, 2})).Note("larger than the input").Add();
+  pool(kU8, {1, 3, 1, 2})
+      .With("strides", Attribute::Ints({2, 2}))
+      .With("count_include_pad", Int(1))
+      .Note("larger than the input")
+      .Add();
 }
 
 void AddRows(std::vector<Case>& cases, uint64_t seed) {

@@ -107,6 +107,22 @@ TEST(MicrosoftQLinearAveragePool, CountsThePadding) {
   EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (std::vector<uint8_t>{71, 51, 69, 69, 57, 94, 125, 104, 77}));
 }
 
+// All taps count, as in ONNX Runtime.
+TEST(MicrosoftQLinearAveragePool, WindowMayBeLargerThanTheInput) {
+  for (const int64_t counted : {0, 1}) {
+    const PrimitiveBuilder builder = PrimitiveBuilder("com.microsoft", "QLinearAveragePool", 1)
+                                         .Set("kernel_shape", std::vector<int64_t>{2, 3})
+                                         .Set("strides", std::vector<int64_t>{2, 2})
+                                         .Set("count_include_pad", counted);
+    const std::vector<Tensor> out =
+        RunNode(MakeMicrosoft_QLinearAveragePool, builder,
+                {TensorOf<uint8_t>({1, 1, 1, 2}, {60, 120}), TensorOf<float>({}, {1}), TensorOf<uint8_t>({}, {0}),
+                 TensorOf<float>({}, {1}), TensorOf<uint8_t>({}, {0})});
+    EXPECT_EQ(out[0].shape(), (Shape{1, 1, 1, 1}));
+    EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (std::vector<uint8_t>{static_cast<uint8_t>(counted != 0 ? 30 : 90)}));
+  }
+}
+
 TEST(MicrosoftQLinearAveragePool, ChannelsMayStandLast) {
   const PrimitiveBuilder builder = PrimitiveBuilder("com.microsoft", "QLinearAveragePool", 1)
                                        .Set("kernel_shape", std::vector<int64_t>{2, 2})
