@@ -186,6 +186,14 @@ TEST(RecurrentInference, LayoutOnePutsTheBatchFirst) {
   EXPECT_EQ(types[1].dims, (Dims{3, 1, 5}));
 }
 
+TEST(RecurrentInference, WeightsOfBytesHaveTheGatesLast) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("com.microsoft", "DynamicQuantizeLSTM", 1);
+  const auto types = Infer(builder, {Typed({kN, 3, 4}), Typed({1, 4, 20}), Typed({1, 5, 20})}, 3);
+  EXPECT_EQ(types[0].dims, (Dims{kN, 1, 3, 5}));
+  EXPECT_EQ(types[2].dims, (Dims{1, 3, 5}));
+  EXPECT_FALSE(TryInfer(builder, {Typed({kN, 3, 4}), Typed({1, 20, 4}), Typed({1, 20, 5})}, 3).ok());
+}
+
 TEST(RecurrentInference, HiddenSizeMayComeFromTheWeights) {
   EXPECT_EQ(Infer(PrimitiveBuilder("", "RNN", 14), {Typed({7, 3, 4}), Typed({1, 5, 4}), Typed({1, 5, 5})}, 2)[1].dims,
             (Dims{1, 3, 5}));
