@@ -172,8 +172,6 @@ Json ToJson(const Options& options, const std::vector<TensorInfo>& infos, const 
 void PrintReport(const std::vector<TensorInfo>& infos, const Measured& measured, const Terminal& terminal) {
   for (size_t i = 0; i < infos.size(); ++i)
     Print("  {:<10}  {} {}\n", i == 0 ? "input" : "", infos[i].name, TypeText(measured.bound.inputs[i].tensor));
-  if (!measured.bound.assumed.empty())
-    Print("  taken as 1, for want of a --shape: {}\n", Joined(measured.bound.assumed));
   Print("  load        {}: delegates {}, model {}, shapes {}\n",
         DurationText(measured.open_ns + measured.build_ns + measured.prepare_ns), DurationText(measured.open_ns),
         DurationText(measured.build_ns), DurationText(measured.prepare_ns));
@@ -224,6 +222,8 @@ int Run(Options options) {
   Result<BoundInputs> bound = BindInputs(model.inputs(), options.inputs, options.shapes, options.seed);
   if (!bound.ok()) return Fail(Stage::kSetup, bound.status());
   measured.bound = std::move(bound).value();
+  const std::string& assumed = measured.bound.assumed;
+  PrintAssumed(assumed);
   std::vector<Shape> shapes;
   for (const BoundInput& input : measured.bound.inputs) shapes.push_back(input.tensor.shape());
 
@@ -232,9 +232,9 @@ int Run(Options options) {
   if (!session.ok()) return Fail(Stage::kModel, session.status());
   status = session->Resize(shapes);
   measured.prepare_ns = watch.Lap();
-  if (!status.ok()) return Fail(Stage::kModel, status);
+  if (!status.ok()) return Fail(Stage::kModel, WithAssumed(std::move(status), assumed));
   status = TimeRuns(*session, options, measured);
-  if (!status.ok()) return Fail(Stage::kRun, status);
+  if (!status.ok()) return Fail(Stage::kRun, WithAssumed(std::move(status), assumed));
   measured.memory_peak = PeakMemory();
   Result<PlacementReport> placement = session->Placement();
   if (!placement.ok()) return Fail(Stage::kRun, placement.status());
@@ -269,7 +269,7 @@ Command MakeBenchCommand(CLI::App& app) {
   AddRepeated(*syntax, "--input", options->inputs, "NAME=FILE",
               "An input: .npy, .pb (ONNX TensorProto), or raw bytes; without one, seeded random data");
   AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
-              "The shape of an input; without one, extents that the model leaves open are 1");
+              "The shape of an input; without one, a leading extent that the model leaves open is 1");
   syntax->add_option("--seed", options->seed, "Of the random data")->capture_default_str()->type_name("N");
   syntax->add_flag("--json", options->json, "For machines");
   SetExample(*syntax, "deputy bench model.onnx --config default.yaml --threads 2 --runs 200");

@@ -64,10 +64,10 @@ std::string FullOperator(const std::string& domain, const std::string& op_type) 
 Result<std::vector<std::pair<std::string, Shape>>> NamedShapes(const std::vector<std::string>& arguments,
                                                                const std::vector<TensorInfo>& inputs) {
   DEPUTY_ASSIGN_OR_RETURN(const KnownShapes known, ParseShapes(arguments, inputs));
-  DEPUTY_ASSIGN_OR_RETURN(CompletedShapes completed, CompleteShapes(inputs, known));
+  KnownShapes carried = CarryExtents(inputs, known);
   std::vector<std::pair<std::string, Shape>> named;
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].kind == ValueKind::kTensor) named.emplace_back(inputs[i].name, std::move(completed.shapes[i]));
+    if (inputs[i].kind == ValueKind::kTensor && carried[i]) named.emplace_back(inputs[i].name, *std::move(carried[i]));
   return named;
 }
 
@@ -203,7 +203,7 @@ Command MakeInspectCommand(CLI::App& app) {
   CLI::App* syntax = app.add_subcommand("inspect", "Shows what is in a model file, whether or not it can be run");
   syntax->add_option("model", options->model, "The model, .onnx, .tflite or .dpm")->required()->type_name("FILE");
   AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
-              "The shape of an input, for multiply-adds and types; extents that stay open are then 1");
+              "The shape of an input, for multiply-adds and types");
   syntax->add_flag("--nodes", options->nodes, "Lists all nodes as well");
   syntax->add_flag("--json", options->json, "For machines");
   SetExample(*syntax, "deputy inspect model.onnx --shape image=1x3x224x224");

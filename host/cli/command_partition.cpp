@@ -37,25 +37,9 @@ struct Options {
   bool nodes = false, json = false;
 };
 
-// Unlike a run, a placement for made-up shapes would answer a question that nobody asked.
-Result<std::vector<Shape>> ShapesOf(const std::vector<TensorInfo>& inputs, const std::vector<std::string>& arguments) {
+Result<CompletedShapes> ShapesOf(const std::vector<TensorInfo>& inputs, const std::vector<std::string>& arguments) {
   DEPUTY_ASSIGN_OR_RETURN(const KnownShapes known, ParseShapes(arguments, inputs));
-  Result<CompletedShapes> completed = CompleteShapes(inputs, known);
-  if (completed.ok() && completed->assumed.empty()) return std::move(completed->shapes);
-  std::string listed, flags;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    listed += fmt::format("{}'{}' {}", listed.empty() ? "" : ", ", inputs[i].name, TypeText(inputs[i]));
-    if (inputs[i].kind != ValueKind::kTensor) continue;
-    const bool open = !inputs[i].ranked || std::any_of(inputs[i].shape.begin(), inputs[i].shape.end(),
-                                                       [](int64_t extent) { return extent < 0; });
-    if (!open || known[i]) continue;
-    std::string shape;
-    for (const int64_t extent : inputs[i].shape)
-      shape += fmt::format("{}{}", shape.empty() ? "" : "x", extent < 0 ? 1 : extent);
-    flags += fmt::format("{}--shape {}={}", flags.empty() ? "" : " ", inputs[i].name, shape.empty() ? "1x1" : shape);
-  }
-  return Status(StatusCode::kInvalidArgument, "the model leaves extents of its inputs open: " + listed)
-      .Advise(fmt::format("say which, as in {}", flags));
+  return CompleteShapes(inputs, known);
 }
 
 int PrintNode(const PlacementReport& report, const Options& options, const Terminal& terminal) {
@@ -86,10 +70,12 @@ int Run(const Options& options) {
   Model model;
   const Status built = model.Build(options.model, *context);
   if (!built.ok()) return Fail(Stage::kModel, built);
-  Result<std::vector<Shape>> shapes = ShapesOf(model.inputs(), options.shapes);
-  if (!shapes.ok()) return Fail(Stage::kSetup, std::move(shapes).status().At(options.model));
-  const Result<PlacementReport> report = model.Placement(*shapes);
-  if (!report.ok()) return Fail(Stage::kModel, report.status());
+  Result<CompletedShapes> completed = ShapesOf(model.inputs(), options.shapes);
+  if (!completed.ok()) return Fail(Stage::kSetup, std::move(completed).status().At(options.model));
+  PrintAssumed(completed->assumed);
+  const std::vector<Shape>& shapes = completed->shapes;
+  const Result<PlacementReport> report = model.Placement(shapes);
+  if (!report.ok()) return Fail(Stage::kModel, WithAssumed(report.status(), completed->assumed));
 
   const Terminal terminal = TerminalOf(stdout);
   if (!options.node.empty()) return PrintNode(*report, options, terminal);
@@ -101,8 +87,8 @@ int Run(const Options& options) {
   }
   Print("{}: {}, {} multiply-adds\n", terminal.Paint(Paint::kBold, options.model), Plural(report->nodes.size(), "node"),
         CountText(report->multiply_adds));
-  for (size_t i = 0; i < shapes->size(); ++i)
-    Print("  input {} {}\n", model.inputs()[i].name, TypeOfInput(model.inputs()[i], (*shapes)[i]));
+  for (size_t i = 0; i < shapes.size(); ++i)
+    Print("  input {} {}\n", model.inputs()[i].name, TypeOfInput(model.inputs()[i], shapes[i]));
   Print("\n{}", DelegateTable(*report, terminal));
   if (const Shown notes = DelegateNotes(*report); !notes.empty()) Print("\n{}", notes);
   Print("\nin the order in which they run\n{}", PartitionTable(*report, terminal));
@@ -119,7 +105,7 @@ Command MakePartitionCommand(CLI::App& app) {
   syntax->add_option("model", options->model, "The model, .onnx, .tflite or .dpm")->required()->type_name("MODEL");
   options->context.AddTo(*syntax);
   AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
-              "The shape of an input; needed where the model leaves extents open");
+              "The shape of an input; without one, a leading extent that the model leaves open is 1");
   syntax->add_option("--node", options->node, "Everything about the node of this name")->type_name("NAME");
   syntax->add_flag("--nodes", options->nodes, "Lists all nodes as well");
   syntax->add_flag("--json", options->json, "For machines");

@@ -167,9 +167,10 @@ bool FitsOutput(const Tensor& want, const TensorInfo& info) {
   return CheckFits("", dtype, want.shape(), info).ok();
 }
 
-// The exit status: kNo when one does not match.
+// The exit status: kNo when one does not match. `assumed` is what was assumed of the inputs' shapes.
 int CompareAll(const std::vector<Expected>& expected, const std::vector<TensorInfo>& infos,
-               const std::vector<Tensor>& outputs, const ToleranceFlags& tolerance, const ModelTraits& model) {
+               const std::vector<Tensor>& outputs, const ToleranceFlags& tolerance, const ModelTraits& model,
+               const std::string& assumed) {
   const Terminal terminal = TerminalOf(stdout);
   int exit_status = kDone;
   for (const auto& [index, file] : expected) {
@@ -178,8 +179,8 @@ int CompareAll(const std::vector<Expected>& expected, const std::vector<TensorIn
     if (!read.ok()) return Fail(Stage::kSetup, read.status());
     const Tensor want = AsBits(*read, got.dtype());
     if (!FitsOutput(want, infos[index]))
-      return FailUsage(fmt::format("--expect: {} is {}, output '{}' is {}", file, TypeText(want), infos[index].name,
-                                   TypeText(infos[index])));
+      return FailUsage(fmt::format("--expect: {} is {}, output '{}' is {}{}{}", file, TypeText(want), infos[index].name,
+                                   TypeText(infos[index]), assumed.empty() ? "" : "; ", assumed));
     OutputComparer comparer(tolerance);
     comparer.set_model(model);
     const std::string difference = comparer.Compare(infos[index].name, got, want);
@@ -199,7 +200,6 @@ void PrintInputs(const std::vector<TensorInfo>& infos, const BoundInputs& bound,
   for (size_t i = 0; i < infos.size(); ++i)
     table.AddRow({infos[i].name, TypeText(bound.inputs[i].tensor), bound.inputs[i].origin});
   Print("{}", table.Text(terminal, "  "));
-  if (!bound.assumed.empty()) Print("  taken as 1, for want of a --shape: {}\n", Joined(bound.assumed));
 }
 
 void PrintOutputs(const std::vector<TensorInfo>& infos, const std::vector<Tensor>& outputs, const Terminal& terminal) {
@@ -231,6 +231,8 @@ int Run(const Options& options) {
   if (!status.ok()) return Fail(Stage::kSetup, status);
   const Result<BoundInputs> bound = BindInputs(model.inputs(), options.inputs, options.shapes, options.seed);
   if (!bound.ok()) return Fail(Stage::kSetup, bound.status());
+  PrintAssumed(bound->assumed);
+  const auto fail = [&](Stage stage, Status why) { return Fail(stage, WithAssumed(std::move(why), bound->assumed)); };
   const Result<std::vector<Expected>> expected = ParseExpected(options.expected, model.outputs());
   if (!expected.ok()) return Fail(Stage::kSetup, expected.status());
   std::vector<Tensor> inputs;
@@ -243,17 +245,17 @@ int Run(const Options& options) {
   Result<Session> session = model.CreateSession();
   if (!session.ok()) return Fail(Stage::kModel, session.status());
   status = session->Resize(shapes);
-  if (!status.ok()) return Fail(Stage::kModel, status);
+  if (!status.ok()) return fail(Stage::kModel, std::move(status));
   session->SetTimeout(*timeout);
   std::vector<Tensor> outputs;
   Timed timed;
   status = RunTimed(*session, inputs, options.repeat, outputs, timed);
-  if (!status.ok()) return Fail(Stage::kRun, status);
+  if (!status.ok()) return fail(Stage::kRun, std::move(status));
   if (options.profile || !options.trace.empty()) {
     // In a run of its own: asking for events costs time.
     session->EnableEvents(true);
     status = session->Predict(inputs, &outputs);
-    if (!status.ok()) return Fail(Stage::kRun, status);
+    if (!status.ok()) return fail(Stage::kRun, std::move(status));
   }
 
   const Terminal terminal = TerminalOf(stdout);
@@ -270,7 +272,7 @@ int Run(const Options& options) {
     status = WriteOutputs(options.output_dir, model.outputs(), outputs);
     if (!status.ok()) return Fail(Stage::kRun, status);
   }
-  return CompareAll(*expected, model.outputs(), outputs, options.tolerance, TraitsOf(timed.after));
+  return CompareAll(*expected, model.outputs(), outputs, options.tolerance, TraitsOf(timed.after), bound->assumed);
 }
 
 }  // namespace
@@ -286,7 +288,7 @@ Command MakeRunCommand(CLI::App& app) {
   options->tolerance.AddTo(*syntax);
   syntax->add_option("--output-dir", options->output_dir, "Writes every output there as .npy")->type_name("DIR");
   AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
-              "The shape of an input; without one, extents that the model leaves open are 1");
+              "The shape of an input; without one, a leading extent that the model leaves open is 1");
   syntax->add_option("--repeat", options->repeat, "Runs so often; the time is the median")
       ->capture_default_str()
       ->check(CLI::Range(1U, 1000000U))

@@ -13,6 +13,7 @@
 #include "cli/element.hpp"
 #include "cli/nearest.hpp"
 #include "cli/shape_text.hpp"
+#include "cli/terminal.hpp"
 #include "deputy/tensor_file.hpp"
 
 namespace deputy::cli {
@@ -21,7 +22,36 @@ namespace {
 // The name that an open extent goes by; extents without a name are only themselves.
 std::string SymbolOf(const TensorInfo& info, size_t axis) {
   const bool named = axis < info.dims.size() && !info.dims[axis].empty() && info.dims[axis] != "?";
-  return named ? info.dims[axis] : fmt::format("{} axis {}", info.name, axis);
+  return named ? info.dims[axis] : fmt::format("{}[{}]", info.name, axis);
+}
+
+bool IsOpen(const TensorInfo& info, size_t axis) { return info.shape[axis] < 0; }
+
+// "1x3x?x?", or "..." for an input without a rank.
+std::string FormOf(const std::optional<Shape>& shape) {
+  if (!shape) return "...";
+  std::string form;
+  for (const int64_t extent : *shape)
+    form += fmt::format("{}{}", form.empty() ? "" : "x", extent < 0 ? "?" : fmt::format("{}", extent));
+  return form;
+}
+
+// Fails, with the flags to give, if an extent is still open.
+Status RequireClosed(const std::vector<TensorInfo>& inputs, const KnownShapes& shapes) {
+  constexpr size_t kMostListed = 4;
+  std::string listed, flags;
+  size_t open = 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (shapes[i] && std::none_of(shapes[i]->begin(), shapes[i]->end(), [](int64_t extent) { return extent < 0; }))
+      continue;
+    if (++open > kMostListed) continue;
+    listed += fmt::format("{}'{}' {}", listed.empty() ? "" : ", ", inputs[i].name, TypeText(inputs[i]));
+    flags += fmt::format("{}--shape {}={}", flags.empty() ? "" : " ", inputs[i].name, FormOf(shapes[i]));
+  }
+  if (open == 0) return {};
+  if (open > kMostListed) listed += fmt::format(" and {} more", open - kMostListed);
+  return Status(StatusCode::kInvalidArgument, "the model leaves extents of its inputs open: " + listed)
+      .Advise(fmt::format("only a leading batch is taken as 1; give {}, with numbers for what is open", flags));
 }
 
 bool SaysItsType(const std::string& file) {
@@ -73,36 +103,63 @@ Result<KnownShapes> ParseShapes(const std::vector<std::string>& arguments, const
   return known;
 }
 
-Result<CompletedShapes> CompleteShapes(const std::vector<TensorInfo>& inputs, const KnownShapes& known) {
+KnownShapes CarryExtents(const std::vector<TensorInfo>& inputs, const KnownShapes& known) {
   std::map<std::string, int64_t> symbols;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!known[i] || !inputs[i].ranked) continue;
     for (size_t axis = 0; axis < known[i]->size(); ++axis)
       if (inputs[i].shape[axis] < 0) symbols.emplace(SymbolOf(inputs[i], axis), (*known[i])[axis]);
   }
-  CompletedShapes completed;
+  KnownShapes carried = known;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (known[i]) {
-      completed.shapes.push_back(*known[i]);
-      continue;
-    }
+    if (carried[i]) continue;
     if (inputs[i].kind != ValueKind::kTensor) {
-      completed.shapes.emplace_back();
-      continue;
+      carried[i] = Shape();
+    } else if (inputs[i].ranked) {
+      carried[i] = inputs[i].shape;
+      for (size_t axis = 0; axis < carried[i]->size(); ++axis) {
+        const auto symbol = symbols.find(SymbolOf(inputs[i], axis));
+        if (IsOpen(inputs[i], axis) && symbol != symbols.end()) (*carried[i])[axis] = symbol->second;
+      }
     }
-    if (!inputs[i].ranked)
-      return Status(StatusCode::kInvalidArgument, fmt::format("input '{}' may have any shape", inputs[i].name))
-          .Advise(fmt::format("say which with --shape {}=...", inputs[i].name));
-    Shape shape = inputs[i].shape;
-    for (size_t axis = 0; axis < shape.size(); ++axis) {
-      if (shape[axis] >= 0) continue;
-      const auto [symbol, is_new] = symbols.emplace(SymbolOf(inputs[i], axis), 1);
-      if (is_new) completed.assumed.push_back(symbol->first);
-      shape[axis] = symbol->second;
-    }
-    completed.shapes.push_back(std::move(shape));
   }
+  return carried;
+}
+
+Result<CompletedShapes> CompleteShapes(const std::vector<TensorInfo>& inputs, const KnownShapes& known) {
+  KnownShapes shapes = CarryExtents(inputs, known);
+  // The inputs that tell what is assumed: the first of each symbol.
+  std::vector<size_t> telling;
+  std::string assumed;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!shapes[i] || shapes[i]->empty() || shapes[i]->front() >= 0) continue;
+    const std::string symbol = SymbolOf(inputs[i], 0);
+    assumed += fmt::format("{}{}=1", assumed.empty() ? "assuming " : ", ", symbol);
+    telling.push_back(i);
+    for (size_t j = 0; j < inputs.size(); ++j)
+      for (size_t axis = 0; shapes[j] && inputs[j].ranked && axis < shapes[j]->size(); ++axis)
+        if (IsOpen(inputs[j], axis) && SymbolOf(inputs[j], axis) == symbol) (*shapes[j])[axis] = 1;
+  }
+  DEPUTY_RETURN_IF_ERROR(RequireClosed(inputs, shapes));
+  CompletedShapes completed;
+  for (std::optional<Shape>& shape : shapes) completed.shapes.push_back(*std::move(shape));
+  for (const size_t i : telling)
+    assumed += fmt::format("{} --shape {}={}", i == telling.front() ? "; override with" : "", inputs[i].name,
+                           TypedShape(completed.shapes[i]));
+  completed.assumed = std::move(assumed);
   return completed;
+}
+
+void PrintAssumed(const std::string& assumed) {
+  if (assumed.empty()) return;
+  ClearProgress();
+  fmt::print(stderr, "{}\n", assumed);
+}
+
+Status WithAssumed(Status status, const std::string& assumed) {
+  if (status.ok() || assumed.empty()) return status;
+  const std::string advice = status.advice().empty() ? assumed : status.advice() + "; " + assumed;
+  return Status(status.code(), status.message()).At(status.where()).Advise(advice);
 }
 
 Status RequireTensors(const Model& model) {
@@ -164,7 +221,9 @@ Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const std:
   bound.assumed = std::move(completed.assumed);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!read[i] && !file_of[i].empty()) {
-      DEPUTY_ASSIGN_OR_RETURN(read[i], ReadTensorFile(file_of[i], inputs[i].dtype, completed.shapes[i]));
+      Result<Tensor> tensor = ReadTensorFile(file_of[i], inputs[i].dtype, completed.shapes[i]);
+      if (!tensor.ok()) return WithAssumed(std::move(tensor).status(), bound.assumed);
+      read[i] = std::move(tensor).value();
     }
     if (read[i]) {
       bound.inputs.push_back({*std::move(read[i]), file_of[i]});

@@ -1,5 +1,5 @@
 // The tensors that a model is run with: from files, and made up where there is none; and the shapes of its inputs, from
-// --shape, from the files, and by default.
+// --shape, from the files, and for a leading batch by default.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,23 @@ Result<KnownShapes> ParseShapes(const std::vector<std::string>& arguments, const
 // Fits `shape` what `info` says? The status names both.
 Status CheckFits(const std::string& what, DType dtype, const Shape& shape, const TensorInfo& info);
 
+// Extents by name carry over from one input to another: per input its extents, -1 where they stay open, and nothing for
+// an input without a rank. Inputs that are no tensors have no shape, an empty one here.
+KnownShapes CarryExtents(const std::vector<TensorInfo>& inputs, const KnownShapes& known);
+
 struct CompletedShapes {
   std::vector<Shape> shapes;
-  // What nobody said: "batch" became 1. One entry per symbol ("image axis 0" where it has no name).
-  std::vector<std::string> assumed;
+  // "assuming batch=1; override with --shape image=1x3x8"; empty if nothing was assumed.
+  std::string assumed;
 };
-// Inputs that are no tensors have no shape, an empty one here. Extents by name carry over from one input to another;
-// what is still open becomes 1. Fails only for an input without a rank.
+// The shapes that CarryExtents gives, with 1 for a leading extent that is still open: a batch. Fails if any other is,
+// and names the flags to give.
 Result<CompletedShapes> CompleteShapes(const std::vector<TensorInfo>& inputs, const KnownShapes& known);
+
+// Tells on stderr what was assumed, if anything.
+void PrintAssumed(const std::string& assumed);
+// An error that may come from what was assumed says so; others stay as they are.
+Status WithAssumed(Status status, const std::string& assumed);
 
 // kNotSupported, with the first input or output of a model that is no tensor.
 Status RequireTensors(const Model& model);
@@ -41,7 +50,7 @@ struct BoundInput {
 };
 struct BoundInputs {
   std::vector<BoundInput> inputs;
-  std::vector<std::string> assumed;
+  std::string assumed;  // as in CompletedShapes
 };
 
 // `files` are "NAME=FILE" arguments.

@@ -34,6 +34,7 @@ uint64_t MultiplyAdds(const Graph& graph, const Node& node) {
       return Elements(graph, node.outputs, 0) *
              Dim(graph, node.inputs[0], node.primitive.GetInt("transA", 0) != 0 ? 0 : 1);
     case OpKind::kLSTM:
+    case OpKind::kMicrosoft_DynamicQuantizeLSTM:
     case OpKind::kGRU:
     case OpKind::kRNN: {  // both weight matrices, once per step and batch element
       const uint64_t steps_and_batch = Dim(graph, node.inputs[0], 0) * Dim(graph, node.inputs[0], 1);

@@ -194,8 +194,15 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
 
 // Elements that the windows of one row of outputs hold, first all along the outer axes, then along the last one.
 template <class T>
-void DivideRow(const PoolShape& shape, int64_t row, bool count_padding, T* sums) {
+void DivideRow(const PoolShape& shape, int64_t row, PoolDivisor divisor, T* sums) {
   const size_t last = shape.window.rank - 1;
+  if (divisor == PoolDivisor::kAll) {
+    double taps = 1;
+    for (const WindowAxis& one : shape.window.all()) taps *= static_cast<double>(one.kernel);
+    for (int64_t i = 0; i < shape.out[last]; ++i) sums[i] /= static_cast<T>(taps);
+    return;
+  }
+  const bool count_padding = divisor == PoolDivisor::kPadded;
   WindowAxis axis = shape.window.axes[last];
   const RowWindow window(shape, row);
   const double rows = count_padding ? window.rows_with_padding() : static_cast<double>(window.rows());
@@ -221,7 +228,7 @@ void DivideRow(const PoolShape& shape, int64_t row, bool count_padding, T* sums)
 }
 
 template <class T>
-void AveragePool(const PoolShape& shape, const T* x, T* y, bool count_padding, ThreadPool& pool) {
+void AveragePool(const PoolShape& shape, const T* x, T* y, PoolDivisor divisor, ThreadPool& pool) {
   if (IsEmpty(shape)) return;
   const size_t last = shape.window.rank - 1;
   const int64_t in_size = Product(shape.in, last + 1), out_size = Product(shape.out, last + 1);
@@ -233,7 +240,7 @@ void AveragePool(const PoolShape& shape, const T* x, T* y, bool count_padding, T
         one.x = x + plane * in_size;
         one.y = y + plane * out_size;
         linalg::Pool(one);
-        for (int64_t row = 0; row < one.out[0]; ++row) DivideRow(shape, row, count_padding, one.y + row * one.out[1]);
+        for (int64_t row = 0; row < one.out[0]; ++row) DivideRow(shape, row, divisor, one.y + row * one.out[1]);
       });
       return;
     }
@@ -242,7 +249,7 @@ void AveragePool(const PoolShape& shape, const T* x, T* y, bool count_padding, T
     T* target = y + plane * out_size + row * shape.out[last];
     std::fill_n(target, shape.out[last], T(0));
     CombineRow(shape, RowWindow(shape, row), x + plane * in_size, target, [](T sum, T value) { return sum + value; });
-    DivideRow(shape, row, count_padding, target);
+    DivideRow(shape, row, divisor, target);
   });
 }
 
@@ -291,8 +298,8 @@ template void MaxPool(const PoolShape&, const float*, float*, int64_t*, bool, Th
 template void MaxPool(const PoolShape&, const double*, double*, int64_t*, bool, ThreadPool&);
 template void MaxPool(const PoolShape&, const int8_t*, int8_t*, int64_t*, bool, ThreadPool&);
 template void MaxPool(const PoolShape&, const uint8_t*, uint8_t*, int64_t*, bool, ThreadPool&);
-template void AveragePool(const PoolShape&, const float*, float*, bool, ThreadPool&);
-template void AveragePool(const PoolShape&, const double*, double*, bool, ThreadPool&);
+template void AveragePool(const PoolShape&, const float*, float*, PoolDivisor, ThreadPool&);
+template void AveragePool(const PoolShape&, const double*, double*, PoolDivisor, ThreadPool&);
 template void GlobalMaxPool(int64_t, int64_t, const float*, float*, ThreadPool&);
 template void GlobalMaxPool(int64_t, int64_t, const double*, double*, ThreadPool&);
 template void GlobalAveragePool(int64_t, int64_t, const float*, float*, ThreadPool&);

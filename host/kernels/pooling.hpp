@@ -21,10 +21,12 @@ struct PoolShape {
 template <class T>
 void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool column_major, ThreadPool& pool);
 
-// The mean of what a window sees. With `count_padding` the padding counts as zeros, but never what lies beyond it. T is
-// float or double.
+// What the sum of a window is divided by: its taps inside the input, those inside the input or its padding, or all.
+enum class PoolDivisor { kInside, kPadded, kAll };
+
+// The mean of what a window sees. A window that sees padding only gives zero. T is float or double.
 template <class T>
-void AveragePool(const PoolShape& shape, const T* x, T* y, bool count_padding, ThreadPool& pool);
+void AveragePool(const PoolShape& shape, const T* x, T* y, PoolDivisor divisor, ThreadPool& pool);
 
 // One value for each plane of `size` elements.
 template <class T>

@@ -284,6 +284,17 @@ void QuantizeDynamically(const float* source, int64_t count, uint8_t* target, fl
   Quantize(layout, DType::kFloat32, source, &scale, DType::kUint8, &zero_point, target, pool);
 }
 
+void RoundDynamically(const float* source, int64_t count, float* target) {
+  float scale = 1;
+  uint8_t zero_point = 0;
+  ChooseScale(source, count, scale, zero_point);
+  const float zero = zero_point;
+  for (int64_t i = 0; i < count; ++i) {
+    const float steps = std::nearbyint(source[i] / scale) + zero;
+    target[i] = ((steps > 0 ? std::min(steps, 255.0f) : 0.0f) - zero) * scale;
+  }
+}
+
 void ScaleSums(const int32_t* sums, const float* multipliers, const float* bias, int64_t count, float* target) {
   if (bias == nullptr)
     for (int64_t i = 0; i < count; ++i) target[i] = static_cast<float>(sums[i]) * multipliers[i];

@@ -24,6 +24,9 @@ bool QuantizeStorage(const ScaleLayout& layout, DType source_type, const void* s
 void QuantizeDynamically(const float* source, int64_t count, uint8_t* target, float& scale, uint8_t& zero_point,
                          ThreadPool& pool);
 
+// What the integers of QuantizeDynamically stand for. `target` may be `source`.
+void RoundDynamically(const float* source, int64_t count, float* target);
+
 // real = (integer - zero point) * scale, rounded to the target's type; also from int32 and from storage types.
 bool Dequantize(const ScaleLayout& layout, DType source_type, const void* source, const float* scales,
                 const void* zero_points, DType target_type, void* target, ThreadPool& pool);

@@ -1,10 +1,12 @@
 #include "kernels/recurrent.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "base/aligned.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/matrix_product.hpp"
+#include "kernels/quantize.hpp"
 #include "kernels/recurrent_activation.hpp"
 
 namespace deputy::host {
@@ -81,7 +83,7 @@ class Direction {
     recurrent_ = projected_ + sizes.projected;
     h_ = recurrent_ + sizes.recurrent;
     c_ = h_ + sizes.state;
-    reset_h_ = c_ + sizes.state;
+    changed_h_ = c_ + sizes.state;
   }
 
   void Run(ThreadPool& pool) {
@@ -164,13 +166,29 @@ class Direction {
     linalg::Gemm(product, product_memory_);
   }
 
+  // One scale for the rows of the batch together. As in ONNX Runtime, a sequence counts until the step after its last.
+  const T* RoundState(int64_t step) const {
+    if constexpr (std::is_same_v<T, float>) {
+      const int64_t hidden = shape_.hidden;
+      for (int64_t b = 0; b < shape_.batch; ++b) {
+        if (step <= Length(b))
+          std::copy_n(h_ + b * hidden, hidden, changed_h_ + b * hidden);
+        else
+          std::fill_n(changed_h_ + b * hidden, hidden, T(0));
+      }
+      RoundDynamically(changed_h_, shape_.batch * hidden, changed_h_);
+      return changed_h_;
+    }
+    return h_;
+  }
+
   void Step(int64_t step) {
     const bool late_product = cell_.kind == CellKind::kGru && !cell_.linear_before_reset;
-    MultiplyState(h_, 0, late_product ? 2 : gates_);
+    MultiplyState(cell_.round_state ? RoundState(step) : h_, 0, late_product ? 2 : gates_);
     if (late_product) {
       for (int64_t b = 0; b < shape_.batch; ++b)
         if (step < Length(b)) ResetState(step, b);
-      MultiplyState(reset_h_, 2, 1);
+      MultiplyState(changed_h_, 2, 1);
     }
     for (int64_t b = 0; b < shape_.batch; ++b) {
       if (step >= Length(b)) continue;
@@ -208,7 +226,8 @@ class Direction {
     T* gates = projected_ + SequenceRow(Time(step, b), b) * width_;
     Gates(gates, recurrent_ + b * width_, 0, 2, activations_[0]);
     const T* reset = gates + shape_.hidden;
-    for (int64_t i = 0; i < shape_.hidden; ++i) reset_h_[b * shape_.hidden + i] = reset[i] * h_[b * shape_.hidden + i];
+    for (int64_t i = 0; i < shape_.hidden; ++i)
+      changed_h_[b * shape_.hidden + i] = reset[i] * h_[b * shape_.hidden + i];
   }
 
   void StepGru(T* gates, const T* recurrent, T* h) const {
@@ -262,7 +281,7 @@ class Direction {
   const int64_t gates_, width_;
   const T *w_, *r_, *bias_;
   const std::array<Activation, 3>& activations_;
-  T *projected_, *recurrent_, *h_, *c_, *reset_h_;
+  T *projected_, *recurrent_, *h_, *c_, *changed_h_;
 };
 
 }  // namespace

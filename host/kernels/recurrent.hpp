@@ -39,6 +39,7 @@ struct RecurrentCell {
   bool batch_first = false;                              // layout 1
   bool input_forget = false;                             // LSTM: the forget gate is 1 - the input gate
   bool linear_before_reset = false;                      // GRU: the reset gate acts after the recurrent product
+  bool round_state = false;                              // LSTM of float: products take the state in 8 bits
   float clip = 0;                                        // bound of the activations' inputs; 0: none
   std::array<std::array<Activation, 3>, 2> activations;  // of each direction: f, g, h
 };

@@ -32,8 +32,11 @@ Status SetShapes(Graph& graph, const std::vector<std::pair<std::string, Shape>>&
     ValueType& type = graph.values[*input].type;
     if (!type.is_tensor())
       return Error(StatusCode::kInvalidArgument, "input '{}' is {}, which has no shape", name, Describe(graph, type));
+    // An extent of -1 stays open and keeps its symbol.
+    if (!type.ranked || type.dims.size() != shape.size()) type.dims.assign(shape.size(), kUnknownDim);
     type.ranked = true;
-    type.dims = shape;
+    for (size_t axis = 0; axis < shape.size(); ++axis)
+      if (shape[axis] >= 0) type.dims[axis] = shape[axis];
   }
   return {};
 }

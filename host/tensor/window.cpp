@@ -41,6 +41,34 @@ void SetPads(WindowAxis& axis, int64_t total, bool larger_end) {
   axis.pad_end = total - axis.pad_begin;
 }
 
+Status ResolveForward(Window& window, std::span<const int64_t> input, bool may_overhang, SpatialDims& output) {
+  if (input.size() != window.rank)
+    return Error(StatusCode::kInvalidArgument, "the window has {} spatial axes, the input {}", window.rank,
+                 input.size());
+  for (size_t i = 0; i < window.rank; ++i) {
+    WindowAxis& axis = window.axes[i];
+    const int64_t extent = input[i];
+    if (extent > kLargestExtent) return Error(StatusCode::kModel, "an extent of {} cannot be", extent);
+    if (window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower) {
+      const int64_t wanted = DivideUp(extent, axis.stride);
+      const int64_t total = std::max<int64_t>((wanted - 1) * axis.stride + axis.reach() - extent, 0);
+      SetPads(axis, total, window.auto_pad == AutoPad::kSameUpper);
+      output[i] = wanted;
+      continue;
+    }
+    const int64_t room = extent + axis.pad_begin + axis.pad_end - axis.reach();
+    const int64_t least = may_overhang && extent > 0 ? 1 - 2 * axis.stride : 0;
+    if (room < least)
+      return Error(StatusCode::kModel, "the window reaches over {} elements, the input has {} with {} of padding",
+                   axis.reach(), extent, axis.pad_begin + axis.pad_end);
+    // Without a remainder to round up, division rounds towards zero.
+    output[i] = (window.ceil_mode && room > 0 ? DivideUp(room, axis.stride) : room / axis.stride) + 1;
+    // A last window that starts beyond the input would see padding only.
+    if (window.ceil_mode && (output[i] - 1) * axis.stride >= extent + axis.pad_begin) --output[i];
+  }
+  return Status();
+}
+
 }  // namespace
 
 bool Window::IsPointwise() const {
@@ -80,29 +108,11 @@ Result<Window> MakeWindow(const WindowOptions& options) {
 }
 
 Status ResolveWindow(Window& window, std::span<const int64_t> input, SpatialDims& output) {
-  if (input.size() != window.rank)
-    return Error(StatusCode::kInvalidArgument, "the window has {} spatial axes, the input {}", window.rank,
-                 input.size());
-  for (size_t i = 0; i < window.rank; ++i) {
-    WindowAxis& axis = window.axes[i];
-    const int64_t extent = input[i];
-    if (extent > kLargestExtent) return Error(StatusCode::kModel, "an extent of {} cannot be", extent);
-    if (window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower) {
-      const int64_t wanted = DivideUp(extent, axis.stride);
-      const int64_t total = std::max<int64_t>((wanted - 1) * axis.stride + axis.reach() - extent, 0);
-      SetPads(axis, total, window.auto_pad == AutoPad::kSameUpper);
-      output[i] = wanted;
-      continue;
-    }
-    const int64_t room = extent + axis.pad_begin + axis.pad_end - axis.reach();
-    if (room < 0)
-      return Error(StatusCode::kModel, "the window reaches over {} elements, the input has {} with {} of padding",
-                   axis.reach(), extent, axis.pad_begin + axis.pad_end);
-    output[i] = (window.ceil_mode ? DivideUp(room, axis.stride) : room / axis.stride) + 1;
-    // A last window that starts beyond the input would see padding only.
-    if (window.ceil_mode && (output[i] - 1) * axis.stride >= extent + axis.pad_begin) --output[i];
-  }
-  return Status();
+  return ResolveForward(window, input, /*may_overhang=*/false, output);
+}
+
+Status ResolvePoolWindow(Window& window, std::span<const int64_t> input, SpatialDims& output) {
+  return ResolveForward(window, input, /*may_overhang=*/true, output);
 }
 
 Status ResolveTransposedWindow(Window& window, std::span<const int64_t> input, SpatialDims& output) {

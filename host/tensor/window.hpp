@@ -57,6 +57,12 @@ Result<Window> MakeWindow(const WindowOptions& options);
 // is larger than the padded input.
 Status ResolveWindow(Window& window, std::span<const int64_t> input, SpatialDims& output);
 
+// The same for a pool, whose window may be larger than the padded input. If it is larger by less than a stride, the
+// output has one element, made of what the window reaches; if by less than two strides, none; else this fails. ONNX's
+// formula divides by the stride, and its implementations round towards zero, as ONNX Runtime does
+// (core/providers/cpu/nn/pool_attributes.h).
+Status ResolvePoolWindow(Window& window, std::span<const int64_t> input, SpatialDims& output);
+
 // The same for a transposed convolution, whose window is spread over the output.
 Status ResolveTransposedWindow(Window& window, std::span<const int64_t> input, SpatialDims& output);
 

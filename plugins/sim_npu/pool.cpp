@@ -57,6 +57,17 @@ class Pool final : public Layer {
   int64_t planes_, height_, width_, out_height_, out_width_;
 };
 
+// Whether the window takes in more than the input and its padding; SAME pads as much as it takes.
+bool IsLargerThanInput(const NodeView& node) {
+  const std::string_view automatic = node.String("auto_pad", "NOTSET");
+  if (automatic != "NOTSET" && automatic != "VALID") return false;
+  const std::vector<int64_t> none(4, 0), pads = automatic == "VALID" ? none : node.Ints("pads", none);
+  const Window window = ReadWindow(node, {0, 0});
+  for (size_t axis = 0; axis < 2; ++axis)
+    if (window.Span(axis, 1) > node.input(0).dims()[axis + 2] + pads[axis] + pads[axis + 2]) return true;
+  return false;
+}
+
 }  // namespace
 
 Verdict CheckPool(const NodeView& node) {
@@ -66,7 +77,11 @@ Verdict CheckPool(const NodeView& node) {
     if (dilation != 1) return Verdict::No(Reason::kAttribute, "the pooling unit has no dilation");
   if (node.Is("AveragePool") && node.Int("ceil_mode", 0) != 0 && node.Int("count_include_pad", 0) != 0)
     return Verdict::No(Reason::kAttribute, "windows over the edge (ceil_mode) with padding counted");
-  return CheckWindow(node, {0, 0}, kLargestKernel);
+  const Verdict fits = CheckWindow(node, {0, 0}, kLargestKernel);
+  if (!fits.supported()) return fits;
+  if (node.Is("AveragePool") && node.Int("count_include_pad", 0) != 0 && IsLargerThanInput(node))
+    return Verdict::No(Reason::kAttribute, "a window larger than the padded input with padding counted");
+  return fits;
 }
 
 std::unique_ptr<Layer> MakePool(const NodeView& node, Constants&) {

@@ -36,6 +36,8 @@ Size Slice Softmax SoftmaxCrossEntropyLoss Softplus Softsign SpaceToDepth Split 
 StringNormalizer StringSplit Sub Sum Tan Tanh TfIdfVectorizer ThresholdedRelu Tile TopK Transpose Trilu Unique Unsqueeze
 Upsample Where Xor
 """.split()
+# Experimental operators that opset 10 removed; ONNX Runtime still runs them.
+REMOVED = {"Crop", "ImageScaler"}
 TEXT = "strings: no delegate has them, and neither have the CPU's kernels"
 LEFT_OUT = {
     "ImageDecoder": "pictures are decoded before inference, by whoever has a library for them",
@@ -152,6 +154,7 @@ def document(operators, refusals, elsewhere):
             note = (
                 "\nScatter is ScatterElements of an older name and is read as that. SimplifiedLayerNormalization, and\n"
                 "LayerNormalization before opset 17, are ONNX Runtime's, whose optimizer puts them into this domain.\n"
+                f"{' and '.join(sorted(REMOVED))} were experimental and are no more in ONNX since opset 10.\n"
             )
         parts.append(f"## {title}\n{note}\n" + table(("operator", "definitions", "element types", "on the CPU", "limits"), rows) + "\n")
     parts.append("## Left out\n\nOf the operators that ONNX's default domain has up to opset 23:\n\n"
@@ -164,7 +167,7 @@ def document(operators, refusals, elsewhere):
 def omissions(operators, left_out):
     """What neither the list nor the reasons have, and what one of them should not have."""
     known = {operator.name for operator in operators if operator.domain == ""} | {"Scatter"}
-    own = {"SimplifiedLayerNormalization"}
+    own = {"SimplifiedLayerNormalization"} | REMOVED
     wrong = [f"{name} is neither in the list nor left out for a reason" for name in STANDARD
              if name not in known and name not in left_out]
     wrong += [f"{name} is left out, but in the list" for name in left_out if name in known]

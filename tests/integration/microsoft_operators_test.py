@@ -218,12 +218,31 @@ class Maker:
         yield Case("MatMulIntegerToFloat", [self.bytes(4, 5), weights[0], self.scale(0.03), weights[1],
                                             self.zero("uint8"), weights[2], self.reals(columns)])  # fmt: skip
         yield Case("DynamicQuantizeMatMul", [self.reals(4, 5), *weights, self.reals(columns)])
+        yield self.lstm(dtype)
         yield Case("QGemm", [self.bytes(4, 5), self.scale(0.03), self.zero("uint8"), weights[0], abs(weights[1]),
                              weights[2], self.whole(-99, 99, columns), self.scale(0.7), self.zero("uint8")])  # fmt: skip
         zeros = self.bytes(4, dtype=dtype)
         scales = abs(self.reals(4)) + self.scale(0.05)
         yield Case("QuantizeLinear", [self.reals(3, 4, 5, scale=9), scales, zeros], axis=1)
         yield Case("DequantizeLinear", [self.bytes(3, 4, 5, dtype=dtype), scales, zeros], axis=1)
+
+    def lstm(self, dtype):
+        steps, batch, inputs, hidden = (self.between(1, 7) for _ in range(4))
+        directions = self.pick(1, 2)
+        ranges = (directions, 4 * hidden) if self.pick(0, 1) else (directions,)
+        zero = np.full(ranges, 0 if dtype == "int8" else 120, dtype)
+        scales = [abs(self.reals(*ranges, scale=0.01)) + self.scale(0.001) for _ in range(2)]
+        state = (directions, batch, hidden)
+        lengths = np.array([self.between(1, steps) for _ in range(batch)], np.int32)
+        return Case("DynamicQuantizeLSTM",
+                    [self.reals(steps, batch, inputs), self.bytes(directions, inputs, 4 * hidden, dtype=dtype),
+                     self.bytes(directions, hidden, 4 * hidden, dtype=dtype),
+                     self.pick(None, self.reals(directions, 8 * hidden, scale=0.3)), self.pick(None, lengths),
+                     self.pick(None, self.reals(*state)), self.pick(None, self.reals(*state)),
+                     self.pick(None, self.reals(directions, 3 * hidden, scale=0.3)), scales[0], zero, scales[1], zero],
+                    outputs=3, constants=(1, 2, 3, 7, 8, 9, 10, 11), hidden_size=hidden,
+                    input_forget=self.pick(0, 1),
+                    direction="bidirectional" if directions == 2 else self.pick("forward", "reverse"))  # fmt: skip
 
     def all(self):
         for family in (self.products, self.activations_and_normalizations, self.attention, self.quantized):

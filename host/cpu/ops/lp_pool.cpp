@@ -48,7 +48,7 @@ class NormPool {
       return Error(StatusCode::kInvalidArgument, "the input has rank {}, the window needs {}", x.rank(), rank);
     plan.planes = x.dim(0) * x.dim(1);
     std::copy(x.dims().begin() + 2, x.dims().end(), plan.in.begin());
-    DEPUTY_RETURN_IF_ERROR(ResolveWindow(plan.window, x.dims().subspan(2), plan.out));
+    DEPUTY_RETURN_IF_ERROR(ResolvePoolWindow(plan.window, x.dims().subspan(2), plan.out));
     std::array<int64_t, kMaxWindowAxes + 2> dims = {x.dim(0), x.dim(1)};
     std::copy_n(plan.out.begin(), rank - 2, dims.begin() + 2);
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), std::span(dims).first(rank), "the output"));

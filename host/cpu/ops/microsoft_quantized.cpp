@@ -110,7 +110,7 @@ void Narrow(const ChannelOrder& order, const QuantizedRange& range, const float*
 
 struct PoolAttributes {
   Window window;  // without axes: the whole plane
-  bool last, count_padding;
+  bool last, count_all;
 };
 
 // A pool of reals between the two.
@@ -127,7 +127,7 @@ Status RunPool(const KernelArgs& args, const PoolAttributes& attributes) {
   shape.window = attributes.window;
   std::copy(in.begin(), in.end(), shape.in.begin());
   std::fill_n(shape.out.begin(), spatial, 1);
-  if (!global) DEPUTY_RETURN_IF_ERROR(ResolveWindow(shape.window, in, shape.out));
+  if (!global) DEPUTY_RETURN_IF_ERROR(ResolvePoolWindow(shape.window, in, shape.out));
   const int64_t channels = attributes.last ? x.dims().back() : x.dim(1);
   shape.planes = x.dim(0) * channels;
   SmallDims wanted(x.dims());
@@ -155,7 +155,7 @@ Status RunPool(const KernelArgs& args, const PoolAttributes& attributes) {
     GlobalAveragePool(shape.planes, from.size, wide, pooled, args.pool);
   } else {
     DropUnitAxes(shape.window, shape.in, shape.out);
-    AveragePool(shape, wide, pooled, attributes.count_padding, args.pool);
+    AveragePool(shape, wide, pooled, attributes.count_all ? PoolDivisor::kAll : PoolDivisor::kInside, args.pool);
   }
   Narrow(to, steps, pooled, y.data<uint8_t>(), args.pool);
   return {};

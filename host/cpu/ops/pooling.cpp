@@ -13,7 +13,8 @@ namespace {
 struct PoolAttributes {
   Primitive primitive;  // owns the lists of the window
   Window window;
-  bool count_padding, column_major;
+  PoolDivisor divisor = PoolDivisor::kInside;
+  bool column_major = false;
 };
 
 struct PoolPlan {
@@ -31,7 +32,7 @@ Result<PoolPlan> PlanPool(const KernelArgs& args, const PoolAttributes& attribut
     return Error(StatusCode::kInvalidArgument, "the input has rank {}, the window needs {}", x.rank(), rank);
   shape.planes = x.dim(0) * x.dim(1);
   std::copy(x.dims().begin() + 2, x.dims().end(), shape.in.begin());
-  DEPUTY_RETURN_IF_ERROR(ResolveWindow(shape.window, x.dims().subspan(2), shape.out));
+  DEPUTY_RETURN_IF_ERROR(ResolvePoolWindow(shape.window, x.dims().subspan(2), shape.out));
   std::array<int64_t, kMaxWindowAxes + 2> dims = {x.dim(0), x.dim(1)};
   std::copy_n(shape.out.begin(), rank - 2, dims.begin() + 2);
   for (size_t i = 0; i < args.outputs.size(); ++i)
@@ -71,7 +72,7 @@ class AveragePoolOperation {
   explicit AveragePoolOperation(PoolAttributes attributes) : attributes_(std::move(attributes)) {}
   Result<Plan> MakePlan(const KernelArgs& args) const { return PlanPool(args, attributes_); }
   Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
-    AveragePool(plan.shape, args.input(0).data<T>(), args.output(0).data<T>(), attributes_.count_padding, args.pool);
+    AveragePool(plan.shape, args.input(0).data<T>(), args.output(0).data<T>(), attributes_.divisor, args.pool);
     return Status();
   }
 
@@ -117,9 +118,15 @@ class GlobalPoolOperation {
 };
 
 Result<PoolAttributes> ReadPool(const Primitive& primitive) {
-  PoolAttributes attributes{
-      primitive, {}, primitive.GetInt("count_include_pad", 0) != 0, primitive.GetInt("storage_order", 0) != 0};
+  PoolAttributes attributes;
+  attributes.primitive = primitive;
+  attributes.column_major = primitive.GetInt("storage_order", 0) != 0;
   DEPUTY_ASSIGN_OR_RETURN(attributes.window, MakeWindow(WindowOptionsOf(primitive)));
+  // Where no window is larger than the padded input, all taps are inside the padding unless ceil_mode adds a window.
+  // For one that is larger, ONNX Runtime counts all taps up to the definition of opset 19, then only those inside.
+  const bool counts_all = primitive.since_version() < 19 && !attributes.window.ceil_mode;
+  if (primitive.GetInt("count_include_pad", 0) != 0)
+    attributes.divisor = counts_all ? PoolDivisor::kAll : PoolDivisor::kPadded;
   return attributes;
 }
 

@@ -1,13 +1,18 @@
-// LSTM, GRU and RNN on the CPU.
+// LSTM, GRU and RNN on the CPU, and the LSTM with weights of 8 bits that quantizes its operands as it runs.
 #include "kernels/recurrent.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 
 #include "base/checked.hpp"
 #include "cpu/makers.hpp"
+#include "cpu/ops/arena.hpp"
 #include "cpu/ops/planned_kernel.hpp"
+#include "cpu/ops/refusals.hpp"
+#include "cpu/ops/typed.hpp"
+#include "kernels/quantize.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
@@ -194,6 +199,140 @@ class Recurrent {
   RecurrentCell cell_;
 };
 
+// Where DynamicQuantizeLSTM has what makes reals of the bytes of W and R.
+constexpr size_t kScaleOfW = 8, kZeroOfW = 9, kScaleOfR = 10, kZeroOfR = 11;
+
+// [directions, inputs, gates * hidden] as LSTM has its weights: the last two axes exchanged.
+using WeightDims = std::array<int64_t, 3>;
+WeightDims Exchanged(std::span<const int64_t> dims) { return {dims[0], dims[2], dims[1]}; }
+
+// Of each direction: one, or one per column.
+Status CheckPerColumn(ConstView view, const WeightDims& weights, const char* what) {
+  if (view.rank() == 1) return CheckDims(view.dims(), std::array{weights[0]}, what);
+  return CheckDims(view.dims(), std::array{weights[0], weights[1]}, what);
+}
+
+Status CheckByteWeights(ConstView bytes, ConstView scales, ConstView zeros, const char* what) {
+  if (bytes.rank() != 3) return Error(StatusCode::kInvalidArgument, "{} has rank {}, 3 is needed", what, bytes.rank());
+  if (bytes.dtype() != DType::kUint8 && bytes.dtype() != DType::kInt8)
+    return Error(StatusCode::kInvalidArgument, "{} is {}, 8 bits are needed", what, NameOf(bytes.dtype()));
+  DEPUTY_RETURN_IF_ERROR(CheckTyped(bytes, bytes.dtype()));
+  DEPUTY_RETURN_IF_ERROR(CheckTyped(scales, DType::kFloat32));
+  DEPUTY_RETURN_IF_ERROR(CheckTyped(zeros, bytes.dtype()));
+  DEPUTY_RETURN_IF_ERROR(CheckPerColumn(scales, Exchanged(bytes.dims()), "a scale"));
+  return CheckPerColumn(zeros, Exchanged(bytes.dims()), "a zero point");
+}
+
+// target = (byte - zero point) * scale, in the order of LSTM's weights.
+template <class Byte>
+void ExpandBytes(ConstView bytes, ConstView scales, ConstView zeros, float* target) {
+  const auto [directions, width, depth] = Exchanged(bytes.dims());
+  const int64_t scale_step = scales.rank() == 1 ? 0 : 1, zero_step = zeros.rank() == 1 ? 0 : 1;
+  for (int64_t d = 0; d < directions; ++d) {
+    const Byte* const source = bytes.data<Byte>() + d * depth * width;
+    const float* const scale = scales.data<float>() + d * (scale_step == 0 ? 1 : width);
+    const Byte* const zero = zeros.data<Byte>() + d * (zero_step == 0 ? 1 : width);
+    for (int64_t j = 0; j < width; ++j)
+      for (int64_t i = 0; i < depth; ++i)
+        *target++ = static_cast<float>(source[i * width + j] - zero[j * zero_step]) * scale[j * scale_step];
+  }
+}
+
+void ExpandWeights(ConstView bytes, ConstView scales, ConstView zeros, float* target) {
+  const auto expand = bytes.dtype() == DType::kInt8 ? ExpandBytes<int8_t> : ExpandBytes<uint8_t>;
+  expand(bytes, scales, zeros, target);
+}
+
+deputy_tensor ViewOf(const Tensor& tensor) {
+  deputy_tensor view = {};
+  view.struct_size = sizeof view;
+  view.dtype = static_cast<deputy_dtype>(tensor.dtype());
+  view.rank = static_cast<uint32_t>(tensor.shape().size());
+  view.dims = tensor.shape().data();
+  view.data = const_cast<void*>(tensor.data());
+  view.byte_size = tensor.byte_size();
+  return view;
+}
+
+// Weights that are the same in each run; empty where they are not constant or do not fit, which the run will say.
+Result<Tensor> ExpandConstant(const KernelSpec& spec, size_t bytes, size_t scales, size_t zeros) {
+  if (spec.constant(bytes) == nullptr || spec.constant(scales) == nullptr || spec.constant(zeros) == nullptr)
+    return Tensor();
+  std::array<deputy_tensor, 3> views = {ViewOf(*spec.constant(bytes)), ViewOf(*spec.constant(scales)),
+                                        ViewOf(*spec.constant(zeros))};
+  const ConstView w(&views[0]), scale(&views[1]), zero(&views[2]);
+  if (!CheckByteWeights(w, scale, zero, "the weight").ok()) return Tensor();
+  const WeightDims dims = Exchanged(w.dims());
+  DEPUTY_ASSIGN_OR_RETURN(Tensor expanded, Tensor::Allocate(DType::kFloat32, Shape(dims.begin(), dims.end())));
+  ExpandWeights(w, scale, zero, expanded.mutable_values<float>().data());
+  return expanded;
+}
+
+// The LSTM of float32 on what the bytes stand for. X is rounded to 8 bits all steps at once, the state in each step;
+// the products of what is rounded are then those of the integers.
+class DynamicQuantizeLstm final : public CpuKernel {
+ public:
+  DynamicQuantizeLstm(const RecurrentCell& cell, Tensor w, Tensor r)
+      : lstm_(cell), w_(std::move(w)), r_(std::move(r)) {}
+
+  Status Run(const KernelArgs& args) const override {
+    DEPUTY_RETURN_IF_ERROR(
+        CheckDTypes(args, DType::kFloat32, Recurrent<float>::kTypedInputs & ~0b110u, Recurrent<float>::kTypedOutputs));
+    DEPUTY_RETURN_IF_ERROR(CheckByteWeights(args.input(1), args.input(kScaleOfW), args.input(kZeroOfW), "W"));
+    DEPUTY_RETURN_IF_ERROR(CheckByteWeights(args.input(2), args.input(kScaleOfR), args.input(kZeroOfR), "R"));
+    const WeightDims w_dims = Exchanged(args.input(1).dims()), r_dims = Exchanged(args.input(2).dims());
+    std::array<deputy_tensor, 3> reals = {*args.inputs[0], Reals(*args.inputs[1], w_dims),
+                                          Reals(*args.inputs[2], r_dims)};
+    std::array<const deputy_tensor*, kLstmInputs> inputs = {};
+    for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = i < reals.size() ? &reals[i] : args.inputs[i];
+    const KernelArgs inner{inputs, args.outputs, args.pool, args.scratch, args.allocator};
+    DEPUTY_ASSIGN_OR_RETURN(const Recurrent<float>::Plan plan, lstm_.MakePlan(inner));
+
+    Arena arena;
+    const size_t x_at = arena.Reserve<float>(args.input(0).element_count());
+    const size_t w_at = arena.Reserve<float>(w_.empty() ? args.input(1).element_count() : 0);
+    const size_t r_at = arena.Reserve<float>(r_.empty() ? args.input(2).element_count() : 0);
+    DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(arena.bytes() + plan.workspace_bytes));
+    char* const base = static_cast<char*>(memory);
+    reals[0].data = base + x_at;
+    RoundSteps(plan.shape, args, reinterpret_cast<float*>(base + x_at));
+    reals[1].data = w_.empty() ? base + w_at : const_cast<void*>(w_.data());
+    reals[2].data = r_.empty() ? base + r_at : const_cast<void*>(r_.data());
+    if (w_.empty())
+      ExpandWeights(args.input(1), args.input(kScaleOfW), args.input(kZeroOfW), reinterpret_cast<float*>(base + w_at));
+    if (r_.empty())
+      ExpandWeights(args.input(2), args.input(kScaleOfR), args.input(kZeroOfR), reinterpret_cast<float*>(base + r_at));
+    return lstm_.Compute(plan, inner, base + arena.bytes());
+  }
+
+ private:
+  static constexpr size_t kLstmInputs = 8;
+
+  static deputy_tensor Reals(const deputy_tensor& bytes, const WeightDims& dims) {
+    deputy_tensor reals = bytes;
+    reals.dtype = static_cast<deputy_dtype>(DType::kFloat32);
+    reals.dims = dims.data();
+    reals.byte_size = bytes.byte_size * sizeof(float);
+    reals.data = nullptr;
+    return reals;
+  }
+
+  // The steps that a sequence has; those behind the longest do not count.
+  static void RoundSteps(const RecurrentShape& shape, const KernelArgs& args, float* target) {
+    int64_t steps = shape.steps;
+    if (const ConstView lengths = args.input(4); lengths.present()) {
+      steps = 0;
+      for (const int32_t length : lengths.values<int32_t>()) steps = std::max(steps, int64_t{length});
+    }
+    const int64_t count = steps * shape.batch * shape.input;
+    RoundDynamically(args.input(0).data<float>(), count, target);
+    std::fill_n(target + count, args.input(0).element_count() - count, 0.0f);
+  }
+
+  Recurrent<float> lstm_;
+  Tensor w_, r_;  // as reals, or empty
+};
+
 KernelResult MakeRecurrent(const KernelSpec& spec, CellKind kind) {
   DEPUTY_ASSIGN_OR_RETURN(const RecurrentCell cell, ReadCell(spec.primitive(), kind));
   return MakeFloatKernel<Recurrent>(spec, cell);
@@ -204,5 +343,15 @@ KernelResult MakeRecurrent(const KernelSpec& spec, CellKind kind) {
 KernelResult MakeRNN(const KernelSpec& spec) { return MakeRecurrent(spec, CellKind::kRnn); }
 KernelResult MakeGRU(const KernelSpec& spec) { return MakeRecurrent(spec, CellKind::kGru); }
 KernelResult MakeLSTM(const KernelSpec& spec) { return MakeRecurrent(spec, CellKind::kLstm); }
+
+KernelResult MakeMicrosoft_DynamicQuantizeLSTM(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  DEPUTY_RETURN_IF_ERROR(RequireInputs(spec, {kScaleOfW, kZeroOfW, kScaleOfR, kZeroOfR}));
+  DEPUTY_ASSIGN_OR_RETURN(RecurrentCell cell, ReadCell(spec.primitive(), CellKind::kLstm));
+  cell.round_state = true;
+  DEPUTY_ASSIGN_OR_RETURN(Tensor w, ExpandConstant(spec, 1, kScaleOfW, kZeroOfW));
+  DEPUTY_ASSIGN_OR_RETURN(Tensor r, ExpandConstant(spec, 2, kScaleOfR, kZeroOfR));
+  return KernelResult(std::make_unique<DynamicQuantizeLstm>(cell, std::move(w), std::move(r)));
+}
 
 }  // namespace deputy::host

@@ -65,7 +65,8 @@ Status InferConvolution(InferenceContext& context, bool transposed) {
   if (x.ranked && (!options.kernel.empty() || IsStatic(kernel))) {
     DEPUTY_ASSIGN_OR_RETURN(const Window window, WindowForWeights(options, kernel));
     DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> spatial,
-                            InferWindow(window, std::span<const int64_t>(x.dims).subspan(2), transposed));
+                            InferWindow(window, std::span<const int64_t>(x.dims).subspan(2),
+                                        transposed ? WindowUse::kTransposedConvolution : WindowUse::kConvolution));
     std::copy(spatial.begin(), spatial.end(), dims.begin() + 2);
   }
   context.SetOutput(0, x.dtype, std::move(dims));

@@ -20,7 +20,7 @@ Status InferPool(InferenceContext& context) {
       return Error(StatusCode::kModel, "the input has rank {}, a window of {} axes needs {}", x.dims.size(),
                    window.rank, window.rank + 2);
     DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> spatial,
-                            InferWindow(window, std::span<const int64_t>(x.dims).subspan(2), false));
+                            InferWindow(window, std::span<const int64_t>(x.dims).subspan(2), WindowUse::kPool));
     dims = {x.dims[0], x.dims[1]};
     dims.insert(dims.end(), spatial.begin(), spatial.end());
   }

@@ -1,5 +1,5 @@
-// Shape inference of LSTM, GRU and RNN. X is [steps, batch, input] and Y [steps, directions, batch, hidden]; with
-// layout 1 the batch comes first in all of them.
+// Shape inference of LSTM, GRU and RNN, and of DynamicQuantizeLSTM. X is [steps, batch, input] and Y [steps,
+// directions, batch, hidden]; with layout 1 the batch comes first in all of them.
 #include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 
@@ -16,7 +16,12 @@ Status CheckDim(const InferenceContext& context, size_t i, size_t axis, int64_t 
   return Status();
 }
 
-Status InferRecurrent(InferenceContext& context, int64_t gates, bool has_cell) {
+// Where W and R have the extents behind the first: of the gates, and of what is multiplied.
+struct WeightAxes {
+  size_t gates = 1, depth = 2;
+};
+
+Status InferRecurrent(InferenceContext& context, int64_t gates, bool has_cell, WeightAxes axes = {}) {
   const ValueType& x = context.input(0);
   const ValueType& r = context.input(2);
   if (x.ranked && x.dims.size() != 3) return Error(StatusCode::kModel, "X has rank {}, 3 is needed", x.dims.size());
@@ -24,13 +29,16 @@ Status InferRecurrent(InferenceContext& context, int64_t gates, bool has_cell) {
   const int64_t directions = context.primitive().GetString("direction", "forward") == "bidirectional" ? 2 : 1;
   int64_t hidden = context.primitive().GetInt("hidden_size", 0);
   if (hidden < 0 || hidden > kLargestHidden) return Error(StatusCode::kModel, "hidden_size is {}", hidden);
-  if (hidden == 0) hidden = r.ranked && r.dims[2] >= 0 && r.dims[2] <= kLargestHidden ? r.dims[2] : kUnknownDim;
+  if (hidden == 0) {
+    const int64_t depth = r.ranked ? r.dims[axes.depth] : kUnknownDim;
+    hidden = depth >= 0 && depth <= kLargestHidden ? depth : kUnknownDim;
+  }
   DEPUTY_RETURN_IF_ERROR(CheckDim(context, 1, 0, directions, "W"));
-  DEPUTY_RETURN_IF_ERROR(CheckDim(context, 1, 1, hidden < 0 ? hidden : gates * hidden, "W"));
-  DEPUTY_RETURN_IF_ERROR(CheckDim(context, 1, 2, x.ranked ? x.dims[2] : kUnknownDim, "W"));
+  DEPUTY_RETURN_IF_ERROR(CheckDim(context, 1, axes.gates, hidden < 0 ? hidden : gates * hidden, "W"));
+  DEPUTY_RETURN_IF_ERROR(CheckDim(context, 1, axes.depth, x.ranked ? x.dims[2] : kUnknownDim, "W"));
   DEPUTY_RETURN_IF_ERROR(CheckDim(context, 2, 0, directions, "R"));
-  DEPUTY_RETURN_IF_ERROR(CheckDim(context, 2, 1, hidden < 0 ? hidden : gates * hidden, "R"));
-  DEPUTY_RETURN_IF_ERROR(CheckDim(context, 2, 2, hidden, "R"));
+  DEPUTY_RETURN_IF_ERROR(CheckDim(context, 2, axes.gates, hidden < 0 ? hidden : gates * hidden, "R"));
+  DEPUTY_RETURN_IF_ERROR(CheckDim(context, 2, axes.depth, hidden, "R"));
 
   const bool batch_first = context.primitive().GetInt("layout", 0) != 0;
   const int64_t first = x.ranked ? x.dims[0] : kUnknownDim, second = x.ranked ? x.dims[1] : kUnknownDim;
@@ -50,5 +58,8 @@ Status InferRecurrent(InferenceContext& context, int64_t gates, bool has_cell) {
 Status InferRNN(InferenceContext& context) { return InferRecurrent(context, 1, false); }
 Status InferGRU(InferenceContext& context) { return InferRecurrent(context, 3, false); }
 Status InferLSTM(InferenceContext& context) { return InferRecurrent(context, 4, true); }
+Status InferMicrosoft_DynamicQuantizeLSTM(InferenceContext& context) {
+  return InferRecurrent(context, 4, true, {2, 1});
+}
 
 }  // namespace deputy::host

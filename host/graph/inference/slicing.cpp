@@ -31,6 +31,31 @@ Result<int64_t> CountOf(T from, T to, T step) {
 
 }  // namespace
 
+Result<std::array<CropAxis, 2>> ReadCrop(const Primitive& primitive) {
+  const std::span<const int64_t> border = primitive.GetInts("border"), size = primitive.GetInts("scale");
+  if (border.size() != 4) return Error(StatusCode::kModel, "border has {} values, 4 are needed", border.size());
+  if (!size.empty() && size.size() != 2)
+    return Error(StatusCode::kModel, "scale has {} values, 2 are needed: height and width", size.size());
+  for (const std::span<const int64_t> list : {border, size})
+    for (const int64_t value : list)
+      if (value < 0)
+        return Error(StatusCode::kModel, "{} has a value of {}", list.size() == 4 ? "border" : "scale", value);
+  // The border is left, top, right, bottom.
+  std::array<CropAxis, 2> axes = {CropAxis{border[1], border[3]}, CropAxis{border[0], border[2]}};
+  for (size_t i = 0; i < size.size(); ++i) axes[i].size = size[i];
+  return axes;
+}
+
+Result<int64_t> CroppedExtent(const CropAxis& axis, int64_t extent) {
+  if (extent < 0) return axis.size >= 0 ? axis.size : axis.before == 0 && axis.after == 0 ? extent : kUnknownDim;
+  const int64_t room = extent - axis.before;
+  const int64_t cut = axis.size >= 0 ? axis.size : axis.after;
+  if (room < 0 || room < cut)
+    return Error(StatusCode::kModel, "{} elements cannot be cropped: {} in front and {} {}", extent, axis.before, cut,
+                 axis.size >= 0 ? "to keep" : "behind");
+  return axis.size >= 0 ? axis.size : room - axis.after;
+}
+
 Result<PadRange> ResolvePad(int64_t before, int64_t after, int64_t extent) {
   const int64_t first = before < 0 ? (before == INT64_MIN ? INT64_MAX : -before) : 0;
   const int64_t cut = after < 0 ? (after == INT64_MIN ? INT64_MAX : -after) : 0;

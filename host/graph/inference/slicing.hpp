@@ -1,7 +1,8 @@
-// The arithmetic of Slice, Pad, Split and Range. Inference and the CPU's kernels both need it, and must agree.
+// The arithmetic of Slice, Pad, Crop, Split and Range. Inference and the CPU's kernels both need it, and must agree.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -39,6 +40,16 @@ struct PadRange {
 };
 // Fails when more is cropped than there is.
 Result<PadRange> ResolvePad(int64_t before, int64_t after, int64_t extent);
+
+// One axis of a Crop: what is cut off in front and behind, or in front alone where the size is given.
+struct CropAxis {
+  int64_t before = 0, after = 0;
+  int64_t size = -1;
+};
+// Height and width.
+Result<std::array<CropAxis, 2>> ReadCrop(const Primitive& primitive);
+// What is left of `extent`, which may be a symbol. Fails when more is cut off than there is.
+Result<int64_t> CroppedExtent(const CropAxis& axis, int64_t extent);
 
 enum class PadMode { kConstant, kReflect, kEdge, kWrap };
 Result<PadMode> PadModeOf(std::string_view name);

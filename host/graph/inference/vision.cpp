@@ -3,6 +3,7 @@
 
 #include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
+#include "graph/inference/slicing.hpp"
 
 namespace deputy::host {
 namespace {
@@ -103,6 +104,28 @@ Status InferCenterCropPad(InferenceContext& context) {
       return Error(StatusCode::kModel, "an extent of {} cannot be cropped or padded to", dims[axes[i]]);
   }
   context.SetOutput(0, input.dtype, std::move(dims));
+  return {};
+}
+
+Status InferCrop(InferenceContext& context) {
+  ValueType type = context.input(0);
+  DEPUTY_RETURN_IF_ERROR(CheckRank(context, 0, 4, "input"));
+  DEPUTY_ASSIGN_OR_RETURN(const auto axes, ReadCrop(context.primitive()));
+  std::vector<int64_t> dims = type.ranked ? type.dims : UnknownDims(4);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    DEPUTY_ASSIGN_OR_RETURN(dims[i + 2], CroppedExtent(axes[i], dims[i + 2]));
+  }
+  context.SetOutput(0, type.dtype, std::move(dims));
+  return {};
+}
+
+Status InferImageScaler(InferenceContext& context) {
+  DEPUTY_RETURN_IF_ERROR(CheckRank(context, 0, 4, "input"));
+  const ValueType& type = context.input(0);
+  const size_t bias = context.primitive().GetFloats("bias").size();
+  if (bias != 0 && type.ranked && type.dims[1] >= 0 && static_cast<uint64_t>(type.dims[1]) != bias)
+    return Error(StatusCode::kModel, "bias has {} values for {} channels", bias, type.dims[1]);
+  context.SetOutput(0, type);
   return {};
 }
 

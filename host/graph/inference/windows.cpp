@@ -47,9 +47,13 @@ Result<Window> WindowForWeights(WindowOptions options, std::span<const int64_t> 
   return MakeWindow(options);
 }
 
-Result<std::vector<int64_t>> InferWindow(const Window& window, std::span<const int64_t> spatial, bool transposed) {
+Result<std::vector<int64_t>> InferWindow(const Window& window, std::span<const int64_t> spatial, WindowUse use) {
   if (spatial.size() != window.rank)
     return Error(StatusCode::kModel, "the window has {} spatial axes, the input {}", window.rank, spatial.size());
+  const bool transposed = use == WindowUse::kTransposedConvolution;
+  const auto resolve = transposed                ? ResolveTransposedWindow
+                       : use == WindowUse::kPool ? ResolvePoolWindow
+                                                 : ResolveWindow;
   std::vector<int64_t> dims(spatial.begin(), spatial.end());
   for (size_t i = 0; i < window.rank; ++i) {
     if (spatial[i] < 0) {
@@ -65,8 +69,7 @@ Result<std::vector<int64_t>> InferWindow(const Window& window, std::span<const i
     one.axes[0] = window.axes[i];
     one.output_shape[0] = window.output_shape[i];
     SpatialDims output;
-    Status status = transposed ? ResolveTransposedWindow(one, spatial.subspan(i, 1), output)
-                               : ResolveWindow(one, spatial.subspan(i, 1), output);
+    Status status = resolve(one, spatial.subspan(i, 1), output);
     if (!status.ok()) return std::move(status).At("spatial axis " + std::to_string(i));
     dims[i] = output[0];
   }

@@ -17,7 +17,9 @@ WindowOptions WindowOptionsOf(const Primitive& primitive);
 // The window of a convolution: kernel_shape, if given, must agree with the known extents of the weights.
 Result<Window> WindowForWeights(WindowOptions options, std::span<const int64_t> weight_spatial);
 
+enum class WindowUse { kConvolution, kTransposedConvolution, kPool };
+
 // Output extents for input extents that may be unknown. A symbol stays where the window keeps the extent as it is.
-Result<std::vector<int64_t>> InferWindow(const Window& window, std::span<const int64_t> spatial, bool transposed);
+Result<std::vector<int64_t>> InferWindow(const Window& window, std::span<const int64_t> spatial, WindowUse use);
 
 }  // namespace deputy::host

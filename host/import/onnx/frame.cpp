@@ -33,8 +33,11 @@ Result<OperatorSets> ReadOperatorSets(const google::protobuf::RepeatedPtrField<p
     if (import.version() < 1 || import.version() > INT32_MAX)
       return Error(StatusCode::kModel, "imports version {} of operator set '{}', which cannot be", import.version(),
                    Printable(import.domain()));
-    if (!opsets.emplace(NormalDomain(import.domain()), static_cast<int32_t>(import.version())).second)
-      return Error(StatusCode::kModel, "imports operator set '{}' twice", Printable(import.domain()));
+    const auto [known, added] = opsets.emplace(NormalDomain(import.domain()), static_cast<int32_t>(import.version()));
+    if (!added && known->second != import.version())
+      return Error(StatusCode::kModel, "imports operator set '{}' in two versions, {} and {}",
+                   Printable(import.domain()), known->second, import.version())
+          .Advise("keep the import of the version that the nodes were written for");
   }
   return opsets;
 }

@@ -18,6 +18,7 @@ namespace deputy::host::onnx_import {
 std::string NormalDomain(const std::string& domain);
 
 using OperatorSets = std::unordered_map<std::string, int32_t>;
+// The same version may be imported more than once, as merged models do; two versions of one operator set are an error.
 Result<OperatorSets> ReadOperatorSets(const google::protobuf::RepeatedPtrField<pb::OperatorSetIdProto>& imports);
 
 struct Frame {

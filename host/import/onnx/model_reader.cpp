@@ -98,9 +98,12 @@ Status ModelReader::ReadInputs(Scope& scope, const pb::GraphProto& proto, bool r
   if (!region) {
     for (const pb::TensorProto& tensor : proto.initializer()) constants.insert(tensor.name());
     for (const pb::SparseTensorProto& tensor : proto.sparse_initializer()) constants.insert(tensor.values().name());
+    for (const pb::NodeProto& node : proto.node())
+      if (IsConstant(node) && node.output_size() == 1) constants.insert(node.output(0));
   }
   for (const pb::ValueInfoProto& value : proto.input()) {
-    // An input with an initializer has a default that could be overridden; nobody feeds it, so it is a constant.
+    // An input with an initializer, or with a Constant of its name, has a default that could be overridden; it is not
+    // fed here, so it is a constant.
     if (constants.count(value.name()) != 0) continue;
     Result<ValueType> type = ReadType(value.type(), symbols_);
     if (!type.ok() && !region) return std::move(type).status().At(Quoted("input", value.name()));
@@ -132,7 +135,7 @@ Status ModelReader::AddConstant(const Frame& frame, Scope& scope, const std::str
     return scope.DefineUnusable(name, std::move(tensor).status().At(Quoted("constant", name)));
   if (!tensor.ok()) return std::move(tensor).status();
   if (frame.function != nullptr) expanded_bytes_ += tensor->byte_size();
-  return scope.Define(name, scope.graph().AddConstant(frame.prefix + name, std::move(tensor).value()));
+  return scope.DefineConstant(name, frame.prefix + name, std::move(tensor).value());
 }
 
 Status ModelReader::ReadNodes(const Frame& frame, Scope& scope,

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "base/printable.hpp"
+#include "import/onnx/frame.hpp"
 
 namespace deputy::host::onnx_import {
 namespace {
@@ -45,7 +46,10 @@ class Sorter {
       for (const std::string& name : nodes_[i].output()) {
         if (name.empty()) continue;
         const auto [other, added] = producer_.emplace(name, i);
-        if (!added)
+        if (added) continue;
+        if (IsConstant(nodes_[i]) && IsConstant(nodes_[other->second]))
+          other->second = i;  // the last one counts
+        else
           return Error(StatusCode::kModel, "'{}' is made by {} and by {}", Printable(name),
                        Describe(nodes_[other->second], other->second), Describe(nodes_[i], i));
       }
@@ -110,6 +114,10 @@ std::string Describe(const pb::NodeProto& node, int index) {
   const std::string op = Printable(node.op_type());
   return node.name().empty() ? fmt::format("node {} ({})", index, op)
                              : fmt::format("node '{}' ({})", Printable(node.name()), op);
+}
+
+bool IsConstant(const pb::NodeProto& node) {
+  return NormalDomain(node.domain()).empty() && node.op_type() == "Constant";
 }
 
 Result<std::vector<int>> TopologicalOrder(const Nodes& nodes) { return Sorter(nodes).Run(); }

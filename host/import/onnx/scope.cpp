@@ -1,6 +1,7 @@
 #include "import/onnx/scope.hpp"
 
 #include "base/printable.hpp"
+#include "tensor/shape.hpp"
 
 namespace deputy::host::onnx_import {
 
@@ -11,9 +12,25 @@ Status Scope::Define(const std::string& name, ValueId id) {
   return {};
 }
 
+Status Scope::DefineConstant(const std::string& name, std::string value_name, Tensor tensor) {
+  const auto known = values_.find(name);
+  if (known == values_.end() || constants_.count(known->second) == 0) {
+    const ValueId id = graph_.AddConstant(std::move(value_name), std::move(tensor));
+    constants_.insert(id);
+    return Define(name, id);
+  }
+  Tensor& before = graph_.values[known->second].constant;
+  if (before.dtype() != tensor.dtype() || before.shape() != tensor.shape())
+    return Error(StatusCode::kModel, "constant '{}' is given twice, as {} {} and as {} {}", Printable(name),
+                 NameOf(before.dtype()), ShapeToString(before.shape()), NameOf(tensor.dtype()),
+                 ShapeToString(tensor.shape()));
+  before = std::move(tensor);
+  return {};
+}
+
 Status Scope::DefineUnusable(const std::string& name, Status reason) {
-  if (HasOwn(name)) return Error(StatusCode::kModel, "value '{}' is made twice", Printable(name));
-  unusable_.emplace(name, std::move(reason));
+  if (values_.count(name) != 0) return Error(StatusCode::kModel, "value '{}' is made twice", Printable(name));
+  unusable_.insert_or_assign(name, std::move(reason));
   return {};
 }
 

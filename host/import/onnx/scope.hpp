@@ -4,6 +4,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/status.hpp"
 #include "graph/graph.hpp"
@@ -22,11 +23,13 @@ class Scope {
 
   // Every name once (single static assignment). `id` may be kNone: an input of a function that the call leaves out.
   Status Define(const std::string& name, ValueId id);
+  // A constant of this name, called `value_name` in the graph. It replaces a constant that this scope has under the
+  // name already, which must have the same type: models with such duplicates exist, and in ONNX Runtime the last wins.
+  Status DefineConstant(const std::string& name, std::string value_name, Tensor tensor);
   // A name whose use is an error, with the reason; unused it does no harm.
   Status DefineUnusable(const std::string& name, Status reason);
   // Captures from outside when the name is not known here.
   Result<ValueId> Resolve(const std::string& name);
-  bool HasOwn(const std::string& name) const { return values_.count(name) != 0 || unusable_.count(name) != 0; }
 
  private:
   Graph& graph_;
@@ -34,6 +37,7 @@ class Scope {
   Region* region_;
   std::unordered_map<std::string, ValueId> values_;
   std::unordered_map<std::string, Status> unusable_;
+  std::unordered_set<ValueId> constants_;  // made by DefineConstant
 };
 
 }  // namespace deputy::host::onnx_import

@@ -17,6 +17,9 @@ memory::dims Spatial(const sdk::NodeView& node) {
 sdk::Verdict SupportsPool(const sdk::NodeView& node) {
   const memory::dims kernel = node.Ints("kernel_shape", {});
   if (kernel.size() != node.input(0).rank() - 2) return sdk::Verdict::No(sdk::Reason::kAttribute, "kernel_shape");
+  const memory::dims y = ToDims(node.output(0).dims());
+  if (std::find(y.begin() + 2, y.end(), 0) != y.end())
+    return sdk::Verdict::No(sdk::Reason::kAttribute, "a window for which the input is too small");
   const Window window = ReadWindow(node, kernel);
   if (HasEmptyWindow(window, kernel)) return sdk::Verdict::No(sdk::Reason::kAttribute, "a window of padding alone");
   return sdk::Verdict::Yes();
@@ -26,6 +29,17 @@ sdk::Verdict SupportsMaxPool(const sdk::NodeView& node) {
   if (node.output(1).exists()) return sdk::Verdict::No(sdk::Reason::kAttribute, "the output Indices");
   if (node.Int("storage_order", 0) != 0) return sdk::Verdict::No(sdk::Reason::kAttribute, "storage_order 1");
   return SupportsPool(node);
+}
+
+// Whether the windows take in more than the input and its padding, so that one is larger than both.
+bool ReachesBehindPadding(const sdk::NodeView& node, const Window& window) {
+  const std::string_view auto_pad = node.String("auto_pad", "NOTSET");
+  if (auto_pad != "NOTSET" && auto_pad != "VALID") return false;
+  const size_t rank = window.pads_after.size();
+  const memory::dims none(2 * rank, 0), pads = auto_pad == "VALID" ? none : node.Ints("pads", none);
+  for (size_t i = 0; i < rank; ++i)
+    if (window.pads_after[i] > pads[i + rank]) return true;
+  return false;
 }
 
 sdk::Verdict SupportsAveragePool(const sdk::NodeView& node) {
@@ -39,6 +53,8 @@ sdk::Verdict SupportsAveragePool(const sdk::NodeView& node) {
   const Window window = ReadWindow(node, node.Ints("kernel_shape", {}));
   if (std::any_of(window.pads_after.begin(), window.pads_after.end(), [](int64_t pad) { return pad < 0; }))
     return sdk::Verdict::No(sdk::Reason::kAttribute, "count_include_pad with columns left over");
+  if (ReachesBehindPadding(node, window))
+    return sdk::Verdict::No(sdk::Reason::kAttribute, "count_include_pad with a window larger than the padded input");
   return verdict;
 }
 

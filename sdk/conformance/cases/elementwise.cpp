@@ -139,6 +139,16 @@ void AddTests(std::vector<Case>& cases, uint64_t seed) {
   infinite.In(values(DEPUTY_DTYPE_FLOAT32)).With("detect_positive", Attribute::Int(0)).Add();
 }
 
+void AddImageScaler(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder b(cases, "ImageScaler", seed);
+  const std::vector<float> bias = {0.5f, -1.25f, 2};
+  for (const deputy_dtype dtype : TypesOf("ImageScaler"))
+    b.In(b.Random(dtype, {2, 3, 4, 5})).Quietly("bias", Attribute::Floats(bias)).Add();
+  b.In(b.Random({2, 3, 4, 5})).With("bias", Attribute::Floats(bias)).With("scale", Attribute::Float(0.0625f)).Add();
+  for (const Dims& shape : std::vector<Dims>{{1, 3, 1, 1}, {0, 3, 4, 5}, {1, 3, 17, 33}})
+    b.In(b.Random(shape)).Quietly("bias", Attribute::Floats(bias)).Note(ShapeNote(shape)).Add();
+}
+
 }  // namespace
 
 void AddElementwiseCases(std::vector<Case>& cases, uint64_t seed) {
@@ -147,6 +157,7 @@ void AddElementwiseCases(std::vector<Case>& cases, uint64_t seed) {
   AddCast(cases, seed);
   AddCastLike(cases, seed);
   AddTests(cases, seed);
+  AddImageScaler(cases, seed);
   CaseBuilder dropout(cases, "Dropout", seed);
   for (const deputy_dtype dtype : TypesOf("Dropout")) dropout.In(dropout.Random(dtype, {2, 3, 4})).Add();
   dropout.In(dropout.Random({2, 3, 4})).Outputs(2).Note("outputs=2").Add();

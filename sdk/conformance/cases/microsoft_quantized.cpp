@@ -67,6 +67,12 @@ void AddPools(std::vector<Case>& cases, uint64_t seed) {
   pool(kU8, {2, 3, 7, 8}).With("strides", Attribute::Ints({2, 2})).With("ceil_mode", Int(1)).Add();
   pool(kU8, x).With("pads", Attribute::Ints({1, 0, 0, 1})).Add();
   pool(kU8, x).With("pads", Attribute::Ints({1, 1, 1, 1})).With("count_include_pad", Int(1)).Add();
+  pool(kU8, {1, 3, 1, 2}).With("strides", Attribute::Ints({2, 2})).Note("larger than the input").Add();
+  pool(kU8, {1, 3, 1, 2})
+      .With("strides", Attribute::Ints({2, 2}))
+      .With("count_include_pad", Int(1))
+      .Note("larger than the input")
+      .Add();
 }
 
 void AddRows(std::vector<Case>& cases, uint64_t seed) {
@@ -88,6 +94,83 @@ void AddRows(std::vector<Case>& cases, uint64_t seed) {
       }
       c.With("axis", Int(axis)).Note(std::string("of=") + reference::NameOf(dtype)).Add();
     }
+}
+
+// What a case of DynamicQuantizeLSTM has.
+struct LstmForm {
+  deputy_dtype weights = kU8;
+  int64_t steps = 4, batch = 3, inputs = 5, hidden = 6, directions = 1;
+  bool columns = false, bias = false, lengths = false, state = false, cell = false, peepholes = false, variable = false;
+};
+
+CaseBuilder& AddLstm(CaseBuilder& b, const LstmForm& form) {
+  const auto small = [&](const Dims& dims) { return b.Random(DEPUTY_DTYPE_FLOAT32, dims, -0.5, 0.5); };
+  const auto optional = [&](bool given, const Tensor& value) { given ? b.In(value) : b.None(); };
+  const auto weight = [&](int64_t depth) {
+    const Tensor bytes = Bytes(b, form.weights, {form.directions, depth, 4 * form.hidden});
+    form.variable ? b.In(bytes) : b.Const(bytes);
+  };
+  const auto range = [&] {
+    const Dims dims = form.columns ? Dims{form.directions, 4 * form.hidden} : Dims{form.directions};
+    Tensor scale(DEPUTY_DTYPE_FLOAT32, dims), zero(form.weights, dims);
+    for (int64_t i = 0; i < scale.count(); ++i) scale.Put(i, (8.0 + static_cast<double>(i % 5)) / 1024);
+    for (int64_t i = 0; i < zero.count(); ++i) zero.Put(i, int64_t{form.weights == kU8 ? 20 : 0});
+    b.Const(scale).Const(zero);
+  };
+  const Dims state = {form.directions, form.batch, form.hidden};
+  b.In(b.Random({form.steps, form.batch, form.inputs}));
+  weight(form.inputs);
+  weight(form.hidden);
+  optional(form.bias, small({form.directions, 8 * form.hidden}));
+  Tensor lengths(DEPUTY_DTYPE_INT32, {form.batch});
+  for (int64_t i = 0; i < form.batch; ++i) lengths.Put(i, 1 + (form.steps - 1 + 2 * i) % form.steps);
+  optional(form.lengths, lengths);
+  optional(form.state, small(state));
+  optional(form.cell, small(state));
+  optional(form.peepholes, small({form.directions, 3 * form.hidden}));
+  range();
+  range();
+  return b.Quietly("hidden_size", Int(form.hidden)).Outputs(3);
+}
+
+void AddLstms(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder b(cases, "Microsoft_DynamicQuantizeLSTM", seed);
+  for (const deputy_dtype weights : {kU8, kI8})
+    for (const bool columns : {false, true}) {
+      LstmForm form;
+      form.weights = weights;
+      form.columns = columns;
+      AddLstm(b, form).Note(std::string("of=") + reference::NameOf(weights) + (columns ? " scales=per-column" : ""));
+      b.Add();
+    }
+  LstmForm one, all;
+  one.bias = true;
+  AddLstm(b, one).Note("input=B").Add();
+  (one = LstmForm()).lengths = true;
+  AddLstm(b, one).Note("input=sequence_lens").Add();
+  one = LstmForm();
+  one.state = one.cell = true;
+  AddLstm(b, one).Note("input=initial_h,initial_c").Add();
+  (one = LstmForm()).peepholes = true;
+  AddLstm(b, one).Note("input=P").Add();
+  (one = LstmForm()).variable = true;
+  AddLstm(b, one).Note("weights=variable").Add();
+  all.bias = all.lengths = all.state = all.cell = all.peepholes = all.columns = true;
+  AddLstm(b, all).With("direction", Attribute::String("reverse")).Note("inputs=all").Add();
+  all.directions = 2;
+  AddLstm(b, all).With("direction", Attribute::String("bidirectional")).Note("inputs=all").Add();
+  AddLstm(b, LstmForm()).With("input_forget", Int(1)).Add();
+  one = LstmForm();
+  one.steps = 2;
+  AddLstm(b, one).With("clip", Attribute::Float(0.25f)).Add();
+  AddLstm(b, LstmForm())
+      .Quietly("activations", Attribute::Strings({"HardSigmoid", "Tanh", "Tanh"}))
+      .With("activation_alpha", Attribute::Floats({0.375f}))
+      .With("activation_beta", Attribute::Floats({0.25f}))
+      .Add();
+  one = LstmForm();
+  one.steps = one.batch = one.inputs = one.hidden = 1;
+  AddLstm(b, one).Note("shape=[1,1,1]*1").Add();
 }
 
 void AddProducts(std::vector<Case>& cases, uint64_t seed) {
@@ -154,6 +237,7 @@ void AddMicrosoftQuantizedCases(std::vector<Case>& cases, uint64_t seed) {
   AddElementwise(cases, seed);
   AddPools(cases, seed);
   AddRows(cases, seed);
+  AddLstms(cases, seed);
   AddProducts(cases, seed);
   AddConversions(cases, seed);
 }

@@ -126,6 +126,17 @@ void AddCenterCropPad(std::vector<Case>& cases, uint64_t seed) {
   b.In(b.Random({4, 5})).In(Whole({6, 3})).Note("shape=variable").Add();
 }
 
+void AddCrop(std::vector<Case>& cases, uint64_t seed) {
+  CaseBuilder b(cases, "Crop", seed);
+  for (const deputy_dtype dtype : TypesOf("Crop"))
+    b.In(b.Random(dtype, {2, 3, 4, 6})).With("border", Ints({1, 2, 3, 0})).Add();
+  for (const std::vector<int64_t>& border : std::vector<std::vector<int64_t>>{{0, 0, 0, 0}, {0, 1, 0, 2}, {2, 0, 4, 0}})
+    b.In(b.Random({1, 2, 4, 6})).With("border", Ints(border)).Add();
+  // What stays is counted from the upper left corner; the rest of the border does not matter.
+  for (const std::vector<int64_t>& size : std::vector<std::vector<int64_t>>{{3, 5}, {1, 2}})
+    b.In(b.Random({2, 3, 4, 6})).Quietly("border", Ints({1, 1, 9, 9})).With("scale", Ints(size)).Add();
+}
+
 void AddCopies(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder expand(cases, "Expand", seed), tile(cases, "Tile", seed);
   ForTypes(expand, {3, 1}, [](CaseBuilder& b, deputy_dtype) { b.Const(Whole({2, 3, 4})); });
@@ -164,6 +175,7 @@ void AddMovementCases(std::vector<Case>& cases, uint64_t seed) {
   AddSlice(cases, seed);
   AddPad(cases, seed);
   AddCenterCropPad(cases, seed);
+  AddCrop(cases, seed);
   AddCopies(cases, seed);
 }
 

@@ -36,6 +36,19 @@ void AddPool(std::vector<Case>& cases, const char* op_type, uint64_t seed) {
   plain().With("ceil_mode", Attribute::Int(1)).With("strides", Ints({2, 4})).With("pads", Ints({1, 1, 0, 0})).Add();
   for (const Dims& shape : std::vector<Dims>{{2, 3, 9}, {1, 2, 4, 3, 5}, {1, 1, 2, 2}, {1, 17, 5, 3}, {0, 3, 7, 6}})
     plain(shape).Note(ShapeNote(shape)).Add();
+  // A window larger than the padded input, by less than a stride: one output. By more: none.
+  const auto large = [&](Dims kernel) -> CaseBuilder& {
+    return b.In(b.Distinct(DEPUTY_DTYPE_FLOAT32, {1, 3, 2, 3}))
+        .With("kernel_shape", Ints(std::move(kernel)))
+        .Quietly("strides", Ints({2, 2}))
+        .Note("larger than the input");
+  };
+  large({3, 4}).Add();
+  large({3, 4}).With("ceil_mode", Attribute::Int(1)).Add();
+  large({3, 3}).With("auto_pad", Attribute::String("VALID")).Add();
+  large({5, 4}).With("pads", Ints({1, 0, 1, 0})).Add();
+  if (b.op_type() == "AveragePool")
+    large({4, 4}).With("count_include_pad", Attribute::Int(1)).Quietly("pads", Ints({0, 0, 1, 0})).Add();
   if (b.op_type() == "AveragePool") {
     plain().Quietly("pads", Ints({1, 0, 1, 1})).With("count_include_pad", Attribute::Int(1)).Add();
     plain()

@@ -114,10 +114,22 @@ void WriteDropout(Draft& d) {
   d.Outputs(d.Half() ? 2 : 1);
 }
 
+void WriteImageScaler(Draft& d) {
+  const reference::Dims dims = d.Shape(4, 4);
+  d.In(d.Values(d.Type(), dims)).Maybe("scale", Number(d, -2, 2));
+  std::vector<float> bias;
+  for (int64_t i = 0; i < dims[1]; ++i) bias.push_back(static_cast<float>(d.Between(-64, 64)) / 32);
+  if (!bias.empty()) d.Maybe("bias", reference::Attribute::Floats(bias));
+}
+
 }  // namespace
 
 DraftRows ElementwiseDrafts() {
-  DraftRows rows = {{"Cast", WriteCast}, {"CastLike", WriteCastLike}, {"Clip", WriteClip}, {"Dropout", WriteDropout}};
+  DraftRows rows = {{"Cast", WriteCast},
+                    {"CastLike", WriteCastLike},
+                    {"Clip", WriteClip},
+                    {"Dropout", WriteDropout},
+                    {"ImageScaler", WriteImageScaler}};
   for (const char* op_type :
        {"Abs",        "Acos",      "Acosh",    "Asin",        "Asinh",     "Atan",     "Atanh",
         "BitwiseNot", "Ceil",      "Celu",     "Cos",         "Cosh",      "Elu",      "Erf",

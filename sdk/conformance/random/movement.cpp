@@ -143,6 +143,17 @@ void WriteCenterCropPad(Draft& d) {
   if (named) d.Set("axes", Ints(d.Axes(dims.size(), count, true)));
 }
 
+void WriteCrop(Draft& d) {
+  std::vector<int64_t> border(4), size;
+  for (int64_t& width : border) width = d.Between(0, 2);
+  const int64_t height = d.Between(0, 4), width = d.Between(0, 4);
+  if (d.Half()) size = {height, width};
+  const Dims dims = {d.Between(1, 2), d.Between(1, 3), border[1] + height + (size.empty() ? border[3] : 1),
+                     border[0] + width + (size.empty() ? border[2] : 0)};
+  d.In(d.Any(d.Type(), dims)).Set("border", Ints(border));
+  if (!size.empty()) d.Set("scale", Ints(size));
+}
+
 void WriteDepthToSpace(Draft& d) {
   const int64_t block = d.Between(1, 3);
   d.In(d.Any(d.Type(), {d.Between(1, 2), d.Between(1, 3) * block * block, d.Between(1, 4), d.Between(1, 4)}));
@@ -176,6 +187,7 @@ void WriteReverseSequence(Draft& d) {
 DraftRows MovementDrafts() {
   return {{"CenterCropPad", WriteCenterCropPad},
           {"Concat", WriteConcat},
+          {"Crop", WriteCrop},
           {"DepthToSpace", WriteDepthToSpace},
           {"Pad", WritePad},
           {"ReverseSequence", WriteReverseSequence},

@@ -46,6 +46,10 @@ inline Tensor Reals(const Tensor& x, const Tensor& scale, const Tensor* zero, si
   });
 }
 
+// AveragePool. With `count_all` the attribute count_include_pad counts taps behind the padding too, which only a window
+// larger than the padded input has, and one that ceil_mode adds.
+Tensor AveragePooled(const Node& node, const Tensor& x, bool count_all);
+
 // The nearest integers of the type that stand for `x`.
 Tensor Quantized(const Tensor& x, const Tensor& scale, const Tensor* zero, deputy_dtype dtype);
 

@@ -196,6 +196,18 @@ std::vector<Tensor> Dropout(const Node& node, const Inputs& in) {
   return outputs;
 }
 
+// Images: the bias is that of the channel.
+std::vector<Tensor> ImageScaler(const Node& node, const Inputs& in) {
+  const double scale = node.Float("scale", 1);
+  const std::vector<float> bias = node.Floats("bias", {});
+  Tensor y(in[0]->dtype, in[0]->dims);
+  for (int64_t i = 0; i < y.count(); ++i) {
+    const auto channel = static_cast<size_t>(IndexOf(y.dims, i)[1]);
+    y.Put(i, scale * in[0]->Get(i) + (bias.empty() ? 0.0 : static_cast<double>(bias[channel])));
+  }
+  return {y};
+}
+
 }  // namespace
 
 KernelRows ElementwiseKernels() {
@@ -223,6 +235,7 @@ KernelRows ElementwiseKernels() {
           {"HardSigmoid", HardSigmoid},
           {"HardSwish", Plain<HardSwish>},
           {"Identity", Identity},
+          {"ImageScaler", ImageScaler},
           {"IsInf", Test<IsInf>},
           {"IsNaN", Test<IsNotANumber>},
           {"LeakyRelu", LeakyRelu},

@@ -53,12 +53,12 @@ std::vector<Tensor> Pair(const Inputs& in, const char* op_type) {
 std::vector<Tensor> Add(const Node&, const Inputs& in) { return Pair(in, "Add"); }
 std::vector<Tensor> Multiply(const Node&, const Inputs& in) { return Pair(in, "Mul"); }
 
-std::vector<Tensor> Pool(const Node& node, const Inputs& in, const char* op_type) {
-  Attributes attributes = node.attributes;
-  attributes.erase("channels_last");
+// A pool whose channels may stand last. fn: Tensor(const Tensor&) of one whose channels stand first.
+template <class F>
+std::vector<Tensor> Pool(const Node& node, const Inputs& in, F fn) {
   const bool last = node.Int("channels_last", 0) != 0;
   return Through(in, [&](const Tensor& x) {
-    if (!last) return Apply(op_type, {x}, attributes);
+    if (!last) return fn(x);
     std::vector<int64_t> there = {0, static_cast<int64_t>(x.rank()) - 1}, back = {0};
     for (int64_t i = 1; i + 1 < static_cast<int64_t>(x.rank()); ++i) {
       there.push_back(i);
@@ -66,12 +66,14 @@ std::vector<Tensor> Pool(const Node& node, const Inputs& in, const char* op_type
     }
     back.push_back(1);
     const Tensor first = Apply("Transpose", {x}, {{"perm", Attribute::Ints(there)}});
-    return Apply("Transpose", {Apply(op_type, {first}, attributes)}, {{"perm", Attribute::Ints(back)}});
+    return Apply("Transpose", {fn(first)}, {{"perm", Attribute::Ints(back)}});
   });
 }
-std::vector<Tensor> AveragePool(const Node& node, const Inputs& in) { return Pool(node, in, "AveragePool"); }
+std::vector<Tensor> AveragePool(const Node& node, const Inputs& in) {
+  return Pool(node, in, [&](const Tensor& x) { return AveragePooled(node, x, /*count_all=*/true); });
+}
 std::vector<Tensor> GlobalAveragePool(const Node& node, const Inputs& in) {
-  return Pool(node, in, "GlobalAveragePool");
+  return Pool(node, in, [](const Tensor& x) { return Apply("GlobalAveragePool", {x}); });
 }
 
 std::vector<Tensor> Concat(const Node& node, const Inputs& in) {

@@ -193,6 +193,19 @@ std::vector<Tensor> Pad(const Node& node, const Inputs& in) {
 }
 
 // The middle of each axis; what is missing is zero. Of an odd difference the smaller half is in front.
+// The border is left, top, right, bottom; a scale is the height and width that stay.
+std::vector<Tensor> Crop(const Node& node, const Inputs& in) {
+  const std::vector<int64_t> border = node.Ints("border", {}), size = node.Ints("scale", {});
+  Dims dims = in[0]->dims;
+  dims[2] = size.empty() ? dims[2] - border[1] - border[3] : size[0];
+  dims[3] = size.empty() ? dims[3] - border[0] - border[2] : size[1];
+  return {Picked(*in[0], dims, [&](Dims at) {
+    at[2] += border[1];
+    at[3] += border[0];
+    return at;
+  })};
+}
+
 std::vector<Tensor> CenterCropPad(const Node& node, const Inputs& in) {
   const Tensor& x = *in[0];
   const Dims shape = ListOf(*in[1]);
@@ -287,6 +300,7 @@ std::vector<Tensor> ReverseSequence(const Node& node, const Inputs& in) {
 
 KernelRows MovementKernels() {
   return {{"CenterCropPad", CenterCropPad},
+          {"Crop", Crop},
           {"Concat", Concat},
           {"DepthToSpace", DepthToSpace},
           {"Expand", Expand},

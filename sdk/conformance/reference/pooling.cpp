@@ -1,7 +1,9 @@
 // Pools, over windows and over everything.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "reference/compose.hpp"
 #include "reference/window.hpp"
 
 namespace deputy::conformance::reference {
@@ -83,10 +85,7 @@ Tensor SumPool(const Node& node, const Tensor& x, const Term& term, const Finish
 }
 
 std::vector<Tensor> AveragePool(const Node& node, const Inputs& in) {
-  const bool include = node.Int("count_include_pad", 0) != 0;
-  return {SumPool(
-      node, *in[0], [](double v) { return v; },
-      [=](double sum, int64_t real, int64_t padded) { return sum / static_cast<double>(include ? padded : real); })};
+  return {AveragePooled(node, *in[0], node.since_version < 19 && node.Int("ceil_mode", 0) == 0)};
 }
 
 std::vector<Tensor> LpPool(const Node& node, const Inputs& in) {
@@ -127,6 +126,17 @@ std::vector<Tensor> GlobalLpPool(const Node& node, const Inputs& in) {
 }
 
 }  // namespace
+
+Tensor AveragePooled(const Node& node, const Tensor& x, bool count_all) {
+  const bool include = node.Int("count_include_pad", 0) != 0;
+  const int64_t taps = CountOf(node.Ints("kernel_shape", {}));
+  return SumPool(
+      node, x, [](double v) { return v; },
+      [=](double sum, int64_t real, int64_t padded) {
+        const int64_t count = include ? (count_all ? taps : padded) : real;
+        return sum / static_cast<double>(std::max<int64_t>(1, count));
+      });
+}
 
 KernelRows PoolingKernels() {
   return {{"AveragePool", AveragePool},

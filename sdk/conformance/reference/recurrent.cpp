@@ -1,9 +1,10 @@
-// RNN, GRU and LSTM: one step after the other, one gate after the other, as ONNX writes down their equations.
+// RNN, GRU and LSTM: one step after the other, one gate after the other, as ONNX writes down their equations; and ONNX
+// Runtime's LSTM that quantizes as it runs.
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
-#include "reference/node.hpp"
+#include "reference/compose.hpp"
 
 namespace deputy::conformance::reference {
 namespace {
@@ -132,8 +133,34 @@ void StepLstm(const Cell& cell, const Vector& x, Vector& h, Vector& c) {
 
 using Step = void (*)(const Cell& cell, const Vector& x, Vector& h, Vector& c);
 
+// The nearest numbers that 8 bits stand for, with one scale for all.
+Tensor Rounded(const Tensor& x) {
+  Node node;
+  node.op_type = "DynamicQuantizeLinear";
+  node.output_count = 3;
+  const std::vector<Tensor> made = Compute(node, {&x});
+  return InType(Reals(made[0], made[1], &made[2]), x.dtype);
+}
+
+// The states of a batch as a product in 8 bits takes them. A sequence counts until the step after its last.
+std::vector<Vector> RoundedStates(const std::vector<Vector>& states, const std::vector<int64_t>& lengths,
+                                  int64_t step) {
+  const auto hidden = static_cast<int64_t>(states.empty() ? 0 : states[0].size());
+  Tensor flat(DEPUTY_DTYPE_FLOAT32, {static_cast<int64_t>(states.size()), hidden});
+  for (size_t b = 0; b < states.size(); ++b)
+    for (int64_t u = 0; u < hidden && step <= lengths[b]; ++u)
+      flat.Put(static_cast<int64_t>(b) * hidden + u, states[b][static_cast<size_t>(u)]);
+  flat = Rounded(flat);
+  std::vector<Vector> rounded = states;
+  for (size_t b = 0; b < states.size(); ++b)
+    for (int64_t u = 0; u < hidden; ++u)
+      rounded[b][static_cast<size_t>(u)] = flat.Get(static_cast<int64_t>(b) * hidden + u);
+  return rounded;
+}
+
 // Y, Y_h and Y_c.
-std::vector<Tensor> Recurrent(const Node& node, const Inputs& in, Step step, std::vector<std::string> defaults) {
+std::vector<Tensor> Recurrent(const Node& node, const Inputs& in, Step step, std::vector<std::string> defaults,
+                              bool round_states = false) {
   const Tensor& x = *in[0];
   const bool batch_first = node.Int("layout", 0) != 0;
   const int64_t steps = x.dims[batch_first ? 1 : 0], batch = x.dims[batch_first ? 0 : 1];
@@ -147,32 +174,42 @@ std::vector<Tensor> Recurrent(const Node& node, const Inputs& in, Step step, std
   const auto y_at = [&](int64_t t, int64_t d, int64_t b) {
     return (batch_first ? (b * steps + t) * directions + d : (t * directions + d) * batch + b) * hidden;
   };
+  std::vector<int64_t> lengths;
+  for (int64_t b = 0; b < batch; ++b)
+    lengths.push_back(At(in, 4) != nullptr ? static_cast<int64_t>(in[4]->Get(b)) : steps);
   const Dims state_dims = batch_first ? Dims{batch, directions, hidden} : Dims{directions, batch, hidden};
   Tensor y(x.dtype, batch_first ? Dims{batch, steps, directions, hidden} : Dims{steps, directions, batch, hidden});
   Tensor last_h(x.dtype, state_dims), last_c(x.dtype, state_dims);
   for (int64_t d = 0; d < directions; ++d) {
     const Cell cell{node, in, d, hidden, x.dims[2], &functions[static_cast<size_t>(d) * each], node.Float("clip", 0)};
     const bool backwards = d == 1 || node.String("direction", "forward") == "reverse";
-    for (int64_t b = 0; b < batch; ++b) {
-      Vector h(static_cast<size_t>(hidden)), c(static_cast<size_t>(hidden)), row(static_cast<size_t>(x.dims[2]));
+    const Vector zeros(static_cast<size_t>(hidden));
+    std::vector<Vector> h(static_cast<size_t>(batch), zeros), c = h;
+    for (int64_t b = 0; b < batch; ++b)
       for (int64_t u = 0; u < hidden; ++u) {
-        const auto at = static_cast<size_t>(u);
-        if (At(in, 5) != nullptr) h[at] = in[5]->Get(state_at(d, b) + u);
-        if (At(in, 6) != nullptr) c[at] = in[6]->Get(state_at(d, b) + u);
+        const auto row = static_cast<size_t>(b), at = static_cast<size_t>(u);
+        if (At(in, 5) != nullptr) h[row][at] = in[5]->Get(state_at(d, b) + u);
+        if (At(in, 6) != nullptr) c[row][at] = in[6]->Get(state_at(d, b) + u);
       }
-      const int64_t length = At(in, 4) != nullptr ? static_cast<int64_t>(in[4]->Get(b)) : steps;
-      for (int64_t i = 0; i < length; ++i) {
-        const int64_t t = backwards ? length - 1 - i : i;
+    Vector from(static_cast<size_t>(x.dims[2]));
+    for (int64_t i = 0; i < steps; ++i) {
+      const std::vector<Vector> before = round_states ? RoundedStates(h, lengths, i) : h;
+      for (int64_t b = 0; b < batch; ++b) {
+        const auto row = static_cast<size_t>(b);
+        if (i >= lengths[row]) continue;
+        const int64_t t = backwards ? lengths[row] - 1 - i : i;
         for (int64_t k = 0; k < x.dims[2]; ++k)
-          row[static_cast<size_t>(k)] = x.Get((batch_first ? b * steps + t : t * batch + b) * x.dims[2] + k);
-        step(cell, row, h, c);
-        for (int64_t u = 0; u < hidden; ++u) y.Put(y_at(t, d, b) + u, h[static_cast<size_t>(u)]);
-      }
-      for (int64_t u = 0; u < hidden; ++u) {
-        last_h.Put(state_at(d, b) + u, h[static_cast<size_t>(u)]);
-        last_c.Put(state_at(d, b) + u, c[static_cast<size_t>(u)]);
+          from[static_cast<size_t>(k)] = x.Get((batch_first ? b * steps + t : t * batch + b) * x.dims[2] + k);
+        h[row] = before[row];
+        step(cell, from, h[row], c[row]);
+        for (int64_t u = 0; u < hidden; ++u) y.Put(y_at(t, d, b) + u, h[row][static_cast<size_t>(u)]);
       }
     }
+    for (int64_t b = 0; b < batch; ++b)
+      for (int64_t u = 0; u < hidden; ++u) {
+        last_h.Put(state_at(d, b) + u, h[static_cast<size_t>(b)][static_cast<size_t>(u)]);
+        last_c.Put(state_at(d, b) + u, c[static_cast<size_t>(b)][static_cast<size_t>(u)]);
+      }
   }
   std::vector<Tensor> outputs = {y, last_h, last_c};
   outputs.resize(std::min(node.output_count, outputs.size()));
@@ -187,8 +224,40 @@ std::vector<Tensor> Lstm(const Node& node, const Inputs& in) {
   return Recurrent(node, in, StepLstm, {"Sigmoid", "Tanh", "Tanh"});
 }
 
+// [directions, inputs, gates * hidden] bytes as the reals of LSTM's weights, whose last two axes are the other way
+// around. Scales and zero points are of a direction, or of each of its columns.
+Tensor Weights(const Tensor& bytes, const Tensor& scale, const Tensor& zero) {
+  const auto at = [](const Tensor& list, int64_t direction, int64_t column) {
+    return list.rank() == 1 ? list.Get(direction) : list.Get(direction * list.dims[1] + column);
+  };
+  return Filled(DEPUTY_DTYPE_FLOAT64, {bytes.dims[0], bytes.dims[2], bytes.dims[1]}, [&](const Dims& index) {
+    const double byte = bytes.Get(Flat(bytes.dims, {index[0], index[2], index[1]}));
+    return (byte - at(zero, index[0], index[1])) * at(scale, index[0], index[1]);
+  });
+}
+
+// ONNX Runtime's: X is rounded to 8 bits at once, as many steps as the longest sequence has, the state in each step.
+std::vector<Tensor> DynamicQuantizeLstm(const Node& node, const Inputs& in) {
+  Tensor x = *in[0], read = x;
+  if (At(in, 4) != nullptr) {
+    read.dims[0] = 0;
+    for (int64_t b = 0; b < x.dims[1]; ++b) read.dims[0] = std::max(read.dims[0], static_cast<int64_t>(in[4]->Get(b)));
+    read = Filled(x.dtype, read.dims, [&](const Dims& index) { return x.Get(Flat(x.dims, index)); });
+  }
+  read = Rounded(read);
+  for (int64_t i = 0; i < read.count(); ++i) x.Put(i, read.Get(i));
+  const Tensor w = Weights(*in[1], *in[8], *in[9]), r = Weights(*in[2], *in[10], *in[11]);
+  Inputs reals(in.begin(), in.begin() + 8);
+  reals[0] = &x;
+  reals[1] = &w;
+  reals[2] = &r;
+  return Recurrent(node, reals, StepLstm, {"Sigmoid", "Tanh", "Tanh"}, /*round_states=*/true);
+}
+
 }  // namespace
 
-KernelRows RecurrentKernels() { return {{"GRU", Gru}, {"LSTM", Lstm}, {"RNN", Rnn}}; }
+KernelRows RecurrentKernels() {
+  return {{"GRU", Gru}, {"LSTM", Lstm}, {"Microsoft_DynamicQuantizeLSTM", DynamicQuantizeLstm}, {"RNN", Rnn}};
+}
 
 }  // namespace deputy::conformance::reference

@@ -25,7 +25,8 @@ Window Window::Of(const Node& node, const Dims& input, const Dims& kernel) {
       after = total - before;
     } else {
       const int64_t room = in + before + after - reach;
-      out = room < 0 ? 0 : room / stride + 1;
+      // Rounded towards zero: a pool's window that is less than a stride too large sees what is there.
+      out = std::max<int64_t>(0, room / stride + 1);
       if (ceil && room >= 0) {
         out = (room + stride - 1) / stride + 1;
         // A window may not begin behind the input and the padding in front of it.

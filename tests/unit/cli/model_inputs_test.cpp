@@ -48,15 +48,50 @@ TEST(CompleteShapes, SymbolCarriesOverToOtherInputs) {
   EXPECT_TRUE(completed.assumed.empty());
 }
 
-TEST(CompleteShapes, OpenExtentBecomesOneAndIsNamedOnce) {
-  const CompletedShapes completed = CompleteShapes(ImageAndMask(), KnownShapes(2)).value();
-  EXPECT_EQ(completed.shapes, (std::vector<Shape>{{1, 3, 1}, {1, 8}}));
-  EXPECT_EQ(completed.assumed, (std::vector<std::string>{"batch", "width"}));
+TEST(CompleteShapes, ALeadingBatchBecomesOneAndIsNamedOnce) {
+  const KnownShapes known = ParseShapes({"image=7x3x5"}, ImageAndMask()).value();
+  EXPECT_TRUE(CompleteShapes(ImageAndMask(), known).value().assumed.empty());
+  std::vector<TensorInfo> inputs = ImageAndMask();
+  inputs[0].shape[2] = 5;
+  const CompletedShapes completed = CompleteShapes(inputs, KnownShapes(2)).value();
+  EXPECT_EQ(completed.shapes, (std::vector<Shape>{{1, 3, 5}, {1, 8}}));
+  EXPECT_EQ(completed.assumed, "assuming batch=1; override with --shape image=1x3x5");
+}
+
+TEST(CompleteShapes, OtherOpenExtentsNeedAShape) {
+  const auto refused = CompleteShapes(ImageAndMask(), KnownShapes(2));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(refused.status().message().find("'image' float32 [batch,3,width]"), std::string::npos);
+  EXPECT_EQ(refused.status().message().find("'mask'"), std::string::npos) << "which is open no more";
+  EXPECT_NE(refused.status().advice().find("--shape image=1x3x?"), std::string::npos) << refused.status().ToString();
+}
+
+TEST(CompleteShapes, ABatchOfAnotherNameIsAssumedBesideIt) {
+  const std::vector<TensorInfo> inputs = {Info("a", DType::kFloat32, {-1, 2}, {"n", "2"}),
+                                          Info("b", DType::kFloat32, {-1}, {"?"})};
+  EXPECT_EQ(CompleteShapes(inputs, KnownShapes(2)).value().assumed,
+            "assuming n=1, b[0]=1; override with --shape a=1x2 --shape b=1");
+}
+
+TEST(CompleteShapes, ABatchThatStandsElsewhereTooIsOneThere) {
+  const std::vector<TensorInfo> inputs = {Info("mask", DType::kFloat32, {4, -1}, {"4", "batch"}),
+                                          Info("x", DType::kFloat32, {-1, 2}, {"batch", "2"})};
+  EXPECT_EQ(CompleteShapes(inputs, KnownShapes(2)).value().shapes, (std::vector<Shape>{{4, 1}, {1, 2}}));
 }
 
 TEST(CompleteShapes, NamelessExtentsAreNotOneSymbol) {
   const std::vector<TensorInfo> inputs = {Info("a", DType::kFloat32, {-1, -1}, {"", ""})};
-  EXPECT_EQ(CompleteShapes(inputs, KnownShapes(1)).value().assumed, (std::vector<std::string>{"a axis 0", "a axis 1"}));
+  EXPECT_FALSE(CompleteShapes(inputs, KnownShapes(1)).ok());
+}
+
+TEST(CompleteShapes, OfManyOpenInputsAFewAreListed) {
+  std::vector<TensorInfo> inputs;
+  for (int i = 0; i < 100; ++i)
+    inputs.push_back(Info("past." + std::to_string(i), DType::kFloat32, {1, -1}, {"", "p"}));
+  const auto refused = CompleteShapes(inputs, KnownShapes(100));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.status().message().find("and 96 more"), std::string::npos) << refused.status().ToString();
 }
 
 TEST(CompleteShapes, InputOfAnyRankNeedsAShape) {
@@ -64,6 +99,18 @@ TEST(CompleteShapes, InputOfAnyRankNeedsAShape) {
   inputs[0].ranked = false;
   EXPECT_FALSE(CompleteShapes(inputs, KnownShapes(1)).ok());
   EXPECT_TRUE(CompleteShapes(inputs, KnownShapes{Shape{2, 2}}).ok());
+}
+
+TEST(CarryExtents, WhatNobodyGivesStaysOpen) {
+  const KnownShapes carried = CarryExtents(ImageAndMask(), {std::nullopt, Shape{7, 8}});
+  EXPECT_EQ(carried, (KnownShapes{Shape{7, 3, -1}, Shape{7, 8}}));
+}
+
+TEST(WithAssumed, AnErrorNamesWhatWasAssumed) {
+  const Status status = Status(StatusCode::kModel, "does not fit").At("node").Advise("make it fit");
+  EXPECT_EQ(WithAssumed(status, "assuming batch=1").ToString(), "node: does not fit; make it fit; assuming batch=1");
+  EXPECT_EQ(WithAssumed(status, "").ToString(), status.ToString());
+  EXPECT_TRUE(WithAssumed(Status(), "assuming batch=1").ok());
 }
 
 TEST(RandomTensor, SameSeedGivesTheSameValues) {

@@ -126,6 +126,22 @@ TEST(MicrosoftQLinearAveragePool, CountsThePadding) {
   EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (std::vector<uint8_t>{71, 51, 69, 69, 57, 94, 125, 104, 77}));
 }
 
+// All taps count, as in ONNX Runtime.
+TEST(MicrosoftQLinearAveragePool, WindowMayBeLargerThanTheInput) {
+  for (const int64_t counted : {0, 1}) {
+    const PrimitiveBuilder builder = PrimitiveBuilder("com.microsoft", "QLinearAveragePool", 1)
+                                         .Set("kernel_shape", std::vector<int64_t>{2, 3})
+                                         .Set("strides", std::vector<int64_t>{2, 2})
+                                         .Set("count_include_pad", counted);
+    const std::vector<Tensor> out =
+        RunNode(MakeMicrosoft_QLinearAveragePool, builder,
+                {TensorOf<uint8_t>({1, 1, 1, 2}, {60, 120}), TensorOf<float>({}, {1}), TensorOf<uint8_t>({}, {0}),
+                 TensorOf<float>({}, {1}), TensorOf<uint8_t>({}, {0})});
+    EXPECT_EQ(out[0].shape(), (Shape{1, 1, 1, 1}));
+    EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (std::vector<uint8_t>{static_cast<uint8_t>(counted != 0 ? 30 : 90)}));
+  }
+}
+
 TEST(MicrosoftQLinearAveragePool, ChannelsMayStandLast) {
   const PrimitiveBuilder builder = PrimitiveBuilder("com.microsoft", "QLinearAveragePool", 1)
                                        .Set("kernel_shape", std::vector<int64_t>{2, 2})
@@ -159,6 +175,91 @@ TEST(MicrosoftMatMulIntegerToFloat, ScalesEachColumn) {
        TensorOf<int8_t>({2}, {3, -4}), TensorOf<float>({2}, {1, -1})});
   EXPECT_EQ(out[0].shape(), (Shape{2, 2}));
   ExpectFloats(out[0], {750.5f, -3182, -109.75f, 1591});
+}
+
+// Weights, scales and zero points are constants, as in models, or come with each run.
+std::vector<std::vector<size_t>> ConstantOrNot() { return {{}, {1, 2, 8, 9, 10, 11}}; }
+
+TEST(MicrosoftDynamicQuantizeLSTM, BothDirectionsWithLengthsAndStates) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("com.microsoft", "DynamicQuantizeLSTM", 1)
+                                       .Set("hidden_size", int64_t{1})
+                                       .Set("direction", "bidirectional");
+  const std::vector<Tensor> inputs = {
+      TensorOf<float>({3, 2, 2},
+                      {1.22f, 1.23f, 0.06f, -0.86f, -1.78f, -0.47f, -0.37f, -1.82f, -1.8f, 2.0f, 0.61f, -1.06f}),
+      TensorOf<uint8_t>({2, 2, 4}, {72, 111, 67, 249, 45, 229, 204, 216, 29, 100, 160, 126, 170, 173, 169, 15}),
+      TensorOf<uint8_t>({2, 1, 4}, {245, 142, 231, 69, 92, 225, 47, 16}),
+      TensorOf<float>({2, 8}, {0.18f, 0.37f, -0.27f, 0.4f, 0.37f, -0.48f, 0.21f, -0.5f, 0, -0.06f, -0.3f, -0.18f, 0.31f,
+                               -0.18f, -0.35f, 0.2f}),
+      TensorOf<int32_t>({2}, {3, 2}),
+      TensorOf<float>({2, 2, 1}, {0.5f, -0.25f, 0.75f, -1}),
+      kNoInput,
+      kNoInput,
+      TensorOf<float>({2}, {0.01f, 0.02f}),
+      TensorOf<uint8_t>({2}, {120, 130}),
+      TensorOf<float>({2}, {0.015f, 0.01f}),
+      TensorOf<uint8_t>({2}, {128, 100})};
+  for (const std::vector<size_t>& constants : ConstantOrNot()) {
+    const std::vector<Tensor> out =
+        RunNode(MakeMicrosoft_DynamicQuantizeLSTM, builder, inputs, {.outputs = 3, .constants = constants});
+    EXPECT_EQ(out[0].shape(), (Shape{3, 2, 2, 1}));
+    ExpectFloats(out[0], {0.338265717f, -0.0888459831f, 0.182226256f, 0.11625322f, -0.207125679f, -0.0813289657f,
+                          0.246085152f, 0.0224098898f, -0.500521779f, 0, -0.737552583f, 0});
+    ExpectFloats(out[1], {-0.500521779f, -0.0813289657f, 0.182226256f, 0.11625322f});
+    ExpectFloats(out[2], {-0.627292633f, -0.920847237f, 0.314878404f, 0.455190659f});
+  }
+}
+
+TEST(MicrosoftDynamicQuantizeLSTM, SignedWeightsWithAScalePerColumn) {
+  const PrimitiveBuilder builder =
+      PrimitiveBuilder("com.microsoft", "DynamicQuantizeLSTM", 1).Set("hidden_size", int64_t{1});
+  const Tensor zeros = TensorOf<int8_t>({1, 4}, {0, 0, 0, 0});
+  const std::vector<Tensor> inputs = {TensorOf<float>({3, 1, 2}, {1.22f, 1.23f, -1.78f, -0.47f, -1.8f, 2.0f}),
+                                      TensorOf<int8_t>({1, 2, 4}, {20, -14, -85, 76, 76, -68, -113, -47}),
+                                      TensorOf<int8_t>({1, 1, 4}, {-91, 76, 5, 1}),
+                                      kNoInput,
+                                      kNoInput,
+                                      kNoInput,
+                                      kNoInput,
+                                      kNoInput,
+                                      TensorOf<float>({1, 4}, {0.01f, 0.02f, 0.005f, 0.015f}),
+                                      zeros,
+                                      TensorOf<float>({1, 4}, {0.015f, 0.01f, 0.01f, 0.02f}),
+                                      zeros};
+  for (const std::vector<size_t>& constants : ConstantOrNot()) {
+    const std::vector<Tensor> out =
+        RunNode(MakeMicrosoft_DynamicQuantizeLSTM, builder, inputs, {.outputs = 3, .constants = constants});
+    ExpectFloats(out[0], {0.0409360267f, -0.019218836f, -0.0633130446f});
+    ExpectFloats(out[2], {-0.774346113f});
+  }
+}
+
+TEST(MicrosoftDynamicQuantizeLSTM, ScalesThatDoNotFitAreRefused) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("com.microsoft", "DynamicQuantizeLSTM", 1);
+  const Tensor zero = TensorOf<uint8_t>({1}, {0}), scale = TensorOf<float>({1}, {1});
+  std::vector<Tensor> inputs = {Tensor::Allocate(DType::kFloat32, {2, 1, 3}).value(),
+                                Tensor::Allocate(DType::kUint8, {1, 3, 8}).value(),
+                                Tensor::Allocate(DType::kUint8, {1, 2, 8}).value(),
+                                kNoInput,
+                                kNoInput,
+                                kNoInput,
+                                kNoInput,
+                                kNoInput,
+                                scale,
+                                zero,
+                                scale,
+                                zero};
+  ASSERT_TRUE(TryRunNode(MakeMicrosoft_DynamicQuantizeLSTM, builder, inputs).ok());
+  for (const auto& [input, wrong] :
+       std::vector<std::pair<size_t, Tensor>>{{8, TensorOf<float>({2}, {1, 1})},
+                                              {8, TensorOf<float>({}, {1})},
+                                              {9, TensorOf<uint8_t>({1, 7}, {0, 0, 0, 0, 0, 0, 0})},
+                                              {11, TensorOf<int8_t>({1}, {0})},
+                                              {10, kNoInput}}) {
+    std::vector<Tensor> others = inputs;
+    others[input] = wrong;
+    EXPECT_FALSE(TryRunNode(MakeMicrosoft_DynamicQuantizeLSTM, builder, others).ok()) << "input " << input;
+  }
 }
 
 TEST(MicrosoftDynamicQuantizeMatMul, QuantizesTheFirstFactorItself) {

@@ -112,6 +112,59 @@ TEST(AveragePoolOnCpu, TwoAxes) {
             (Floats{28 / 6.0f, 38 / 6.0f}));
 }
 
+// ONNX Runtime's results for a window larger than the padded input.
+Tensor Small() { return TensorOf<float>({1, 1, 2, 3}, {1, 2, 3, 4, 5, 6}); }
+PrimitiveBuilder Large(const char* op_type, int32_t since, Ints kernel = {3, 4}) {
+  return PrimitiveBuilder("", op_type, since).Set("strides", Ints(kernel.size(), 2)).Set("kernel_shape", kernel);
+}
+
+TEST(MaxPoolOnCpu, WindowLargerThanTheInputSeesWhatIsThere) {
+  for (const int64_t ceil : {0, 1}) {
+    const auto y = RunNode(MakeMaxPool, Large("MaxPool", 12).Set("ceil_mode", ceil), {Small()}, {.outputs = 2});
+    EXPECT_EQ(y[0].shape(), (Shape{1, 1, 1, 1}));
+    EXPECT_EQ(ValuesOf<float>(y[0]), (Floats{6}));
+    EXPECT_EQ(ValuesOf<int64_t>(y[1]), (Ints{5}));
+    EXPECT_EQ(Pool(MakeMaxPool, Large("MaxPool", 12).Set("ceil_mode", ceil), Small()), (Floats{6}));
+  }
+}
+
+TEST(MaxPoolOnCpu, WindowAStrideTooLargeGivesNoElements) {
+  const auto y = RunNode(MakeMaxPool, Large("MaxPool", 12, {4, 4}), {Small()});
+  EXPECT_EQ(y[0].shape(), (Shape{1, 1, 0, 1}));
+}
+
+TEST(MaxPoolOnCpu, WindowTwoStridesTooLargeIsRefused) {
+  EXPECT_FALSE(TryRunNode(MakeMaxPool, Large("MaxPool", 12, {6, 3}), {Small()}).ok());
+}
+
+TEST(AveragePoolOnCpu, WindowLargerThanTheInputAveragesWhatIsThere) {
+  for (const int64_t ceil : {0, 1})
+    EXPECT_EQ(Pool(MakeAveragePool, Large("AveragePool", 19).Set("ceil_mode", ceil), Small()), (Floats{3.5f}));
+  const auto y = RunNode(MakeAveragePool, Large("AveragePool", 19, {2, 3, 4}),
+                         {TensorOf<float>({1, 1, 1, 2, 3}, {1, 2, 3, 4, 5, 6})});
+  EXPECT_EQ(ValuesOf<float>(y[0]), (Floats{3.5f}));
+}
+
+// Of 4 x 4 taps 3 x 3 are in the input and its padding; the definitions before 19 count them all, but for ceil_mode.
+TEST(AveragePoolOnCpu, TapsBehindThePaddingCountInOldDefinitions) {
+  const auto average = [](int32_t since, int64_t ceil) {
+    const PrimitiveBuilder builder = Large("AveragePool", since, {4, 4})
+                                         .Set("pads", Ints{0, 0, 1, 0})
+                                         .Set("count_include_pad", int64_t{1})
+                                         .Set("ceil_mode", ceil);
+    return Pool(MakeAveragePool, builder, Small())[0];
+  };
+  EXPECT_FLOAT_EQ(average(19, 0), 21.0f / 9);
+  EXPECT_FLOAT_EQ(average(11, 0), 21.0f / 16);
+  EXPECT_FLOAT_EQ(average(11, 1), 21.0f / 9);
+}
+
+TEST(LpPoolOnCpu, WindowLargerThanTheInputSeesWhatIsThere) {
+  const Floats y = Pool(MakeLpPool, Large("LpPool", 18), Small());
+  ASSERT_EQ(y.size(), 1u);
+  EXPECT_FLOAT_EQ(y[0], 9.539392471313477f);
+}
+
 TEST(AveragePoolOnCpu, IntegersAreNotSupported) {
   EXPECT_EQ(TryRunNode(MakeAveragePool, AveragePool({1}), {TensorOf<int8_t>({1, 1, 1}, {1})}).status().code(),
             StatusCode::kNotSupported);

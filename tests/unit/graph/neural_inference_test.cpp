@@ -148,6 +148,23 @@ TEST(PoolInference, KernelShapeIsNeeded) {
   EXPECT_FALSE(TryInfer(PrimitiveBuilder("", "AveragePool", 19), {Typed({1, 3, 8})}).ok());
 }
 
+// As the kernels and ONNX Runtime have it: division rounds towards zero.
+TEST(PoolInference, WindowMayBeLessThanAStrideLargerThanTheInput) {
+  for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) {
+    const auto pool = [&](int64_t kernel) {
+      return TryInfer(PrimitiveBuilder("", op, 22).Set("kernel_shape", Dims{kernel}).Set("strides", Dims{2}),
+                      {Typed({1, 3, 2})});
+    };
+    EXPECT_EQ(pool(3).value()[0].dims, (Dims{1, 3, 1})) << op;
+    EXPECT_EQ(pool(5).value()[0].dims, (Dims{1, 3, 0})) << op;
+    EXPECT_FALSE(pool(6).ok()) << op;
+  }
+}
+
+TEST(ConvInference, WindowLargerThanTheInputIsRefused) {
+  EXPECT_FALSE(TryInfer(Conv().Set("strides", Dims{2}), {Typed({1, 3, 2}), Typed({4, 3, 3})}).ok());
+}
+
 TEST(GlobalPoolInference, SpatialExtentsBecomeOne) {
   EXPECT_EQ(Infer(PrimitiveBuilder("", "GlobalAveragePool", 1), {Typed({kN, 3, kUnknownDim, 8})})[0].dims,
             (Dims{kN, 3, 1, 1}));
@@ -167,6 +184,14 @@ TEST(RecurrentInference, LayoutOnePutsTheBatchFirst) {
                            {Typed({3, kN, 4}), Typed({1, 15, 4}), Typed({1, 15, 5})}, 2);
   EXPECT_EQ(types[0].dims, (Dims{3, kN, 1, 5}));
   EXPECT_EQ(types[1].dims, (Dims{3, 1, 5}));
+}
+
+TEST(RecurrentInference, WeightsOfBytesHaveTheGatesLast) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("com.microsoft", "DynamicQuantizeLSTM", 1);
+  const auto types = Infer(builder, {Typed({kN, 3, 4}), Typed({1, 4, 20}), Typed({1, 5, 20})}, 3);
+  EXPECT_EQ(types[0].dims, (Dims{kN, 1, 3, 5}));
+  EXPECT_EQ(types[2].dims, (Dims{1, 3, 5}));
+  EXPECT_FALSE(TryInfer(builder, {Typed({kN, 3, 4}), Typed({1, 20, 4}), Typed({1, 20, 5})}, 3).ok());
 }
 
 TEST(RecurrentInference, HiddenSizeMayComeFromTheWeights) {

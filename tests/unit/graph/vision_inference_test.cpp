@@ -20,6 +20,18 @@ TEST(InferResize, ASymbolStaysWhereTheScaleIsOne) {
             (Dims{kN, 3, 12, kUnknownDim}));
 }
 
+TEST(InferCrop, ASymbolStaysWhereNothingIsCutOff) {
+  const PrimitiveBuilder crop = PrimitiveBuilder("", "Crop", 1).Set("border", Dims{0, 1, 0, 2});
+  EXPECT_EQ(InferDims(crop, {Typed({kN, 3, 8, kN})}), (Dims{kN, 3, 5, kN}));
+  EXPECT_EQ(InferDims(crop, {Typed({kN, 3, kN, 8})}), (Dims{kN, 3, kUnknownDim, 8}));
+}
+
+TEST(InferCrop, ASizeNeedsNoInputExtents) {
+  const PrimitiveBuilder crop =
+      PrimitiveBuilder("", "Crop", 1).Set("border", Dims{1, 1, 0, 0}).Set("scale", Dims{5, 6});
+  EXPECT_EQ(InferDims(crop, {Typed({kN, 3, kUnknownDim, kN})}), (Dims{kN, 3, 5, 6}));
+}
+
 TEST(InferResize, SizesNeedNoInputExtents) {
   EXPECT_EQ(InferDims(PrimitiveBuilder("", "Resize", 13),
                       {Typed({kN, 3, kUnknownDim, 8}), LeftOut(), LeftOut(), Known({1, 3, 10, 20})}),

@@ -34,6 +34,13 @@ struct Lists {
         transposed ? ResolveTransposedWindow(window, dims, output) : ResolveWindow(window, dims, output);
     return status.ok() ? output[0] : -1;
   }
+  // The same for a pool.
+  int64_t Pooled(int64_t input) const {
+    Window window = Make().value();
+    SpatialDims output = {};
+    const int64_t dims[] = {input};
+    return ResolvePoolWindow(window, dims, output).ok() ? output[0] : -1;
+  }
   WindowAxis Resolved(int64_t input) const {
     Window window = Make().value();
     SpatialDims output = {};
@@ -85,6 +92,34 @@ TEST(Window, GivenPadsMeanNothingBesideAutoPad) {
 }
 
 TEST(Window, LargerThanThePaddedInputIsRefused) { EXPECT_EQ((Lists{.kernel = {5}, .pads = {1, 0}}.Output(3)), -1); }
+
+// The numbers are ONNX Runtime's.
+TEST(Window, OfAPoolMayBeLessThanAStrideLargerThanThePaddedInput) {
+  for (const bool ceil : {false, true}) {
+    EXPECT_EQ((Lists{.kernel = {3}, .strides = {2}, .ceil_mode = ceil}.Pooled(2)), 1);
+    EXPECT_EQ((Lists{.kernel = {4}, .strides = {3}, .ceil_mode = ceil}.Pooled(2)), 1);
+    EXPECT_EQ((Lists{.kernel = {6}, .strides = {3}, .pads = {1, 1}, .ceil_mode = ceil}.Pooled(2)), 1);
+    EXPECT_EQ((Lists{.kernel = {3}, .strides = {4}, .dilations = {2}, .ceil_mode = ceil}.Pooled(2)), 1);
+    EXPECT_EQ((Lists{.kernel = {3}, .strides = {2}, .auto_pad = "VALID", .ceil_mode = ceil}.Pooled(2)), 1);
+  }
+}
+
+TEST(Window, OfAPoolThatIsAStrideTooLargeGivesNothing) {
+  for (const bool ceil : {false, true}) {
+    EXPECT_EQ((Lists{.kernel = {3}, .ceil_mode = ceil}.Pooled(2)), 0);
+    EXPECT_EQ((Lists{.kernel = {5}, .strides = {2}, .ceil_mode = ceil}.Pooled(2)), 0);
+    EXPECT_EQ((Lists{.kernel = {7}, .strides = {3}, .ceil_mode = ceil}.Pooled(2)), 0);
+  }
+}
+
+TEST(Window, OfAPoolThatIsTwoStridesTooLargeIsRefused) {
+  for (const bool ceil : {false, true}) {
+    EXPECT_EQ((Lists{.kernel = {4}, .ceil_mode = ceil}.Pooled(2)), -1);
+    EXPECT_EQ((Lists{.kernel = {9}, .strides = {3}, .ceil_mode = ceil}.Pooled(2)), -1);
+  }
+}
+
+TEST(Window, OfAPoolOverNothingIsRefused) { EXPECT_EQ((Lists{.kernel = {2}, .strides = {4}}.Pooled(0)), -1); }
 
 TEST(Window, TransposedOutputReversesTheStride) {
   EXPECT_EQ((Lists{.kernel = {3}, .strides = {2}, .pads = {1, 0}, .output_padding = {1}}.Output(4, true)), 9);
