@@ -47,10 +47,6 @@ size_t FirstMisreadPostOp(const Operation& operation, const Program& program, co
   return operation.post_ops.size();
 }
 
-bool CanSumInPlace(const Operation& operation) {
-  return operation.As<Convolution>() != nullptr || operation.As<Matmul>() != nullptr;
-}
-
 bool CanOverwriteSecondOperand(const memory::desc& result) { return !IsPadded(result); }
 
 memory::desc WithOrdinaryOnes(memory::desc desc) {

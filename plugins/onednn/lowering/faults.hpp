@@ -21,10 +21,6 @@ bool IsReference(std::string_view implementation);
 //    the extents of the result.
 size_t FirstMisreadPostOp(const Operation& operation, const Program& program, const memory::desc& result);
 
-// May the primitive add what is in its result's place already? Pooling adds its own result instead, and binary
-// primitives add before everything else.
-bool CanSumInPlace(const Operation& operation);
-
 // May the result lie where the second operand does? Over padded channels binary primitives clear the result before
 // they read that.
 bool CanOverwriteSecondOperand(const memory::desc& result);

@@ -100,26 +100,6 @@ TEST(Faults, ResamplingToOnlyChannelsReadsAnOperandOfItsExtents) {
   }
 }
 
-// The sum is no output: that would be made in the place of the output.
-TEST(Faults, ArithmeticAddsAfterItself) {
-  Graph graph;
-  const Dims map = {4, 100};
-  const Id product = graph.Add("Mul", {graph.Input(map), graph.Input(map)}, map);
-  const Id sum = graph.Add("Add", {product, graph.Add("Exp", {graph.Input(map)}, map)}, map);
-  graph.Output(graph.Add("Softmax", {sum}, map));
-  KeepsTheNumbers(graph);
-}
-
-TEST(Faults, PoolingAddsWhatAnotherOperationMade) {
-  Graph graph;
-  const Dims map = {1, 16, 8, 8}, half = {1, 16, 4, 4};
-  const auto window = [](fake::PrimitiveBytes& p) { p.Ints("kernel_shape", {2, 2}).Ints("strides", {2, 2}); };
-  const Id pooled = graph.Add("MaxPool", {Conv(graph, graph.Input(map), 16, 16, map)}, half, window);
-  const Id other = Conv(graph, graph.Input(half), 16, 16, half);
-  graph.Output(graph.Add("Softmax", {graph.Add("Add", {pooled, other}, half)}, half));
-  KeepsTheNumbers(graph);
-}
-
 // Channels are padded to a vector there.
 TEST(Faults, ASecondOperandOfOneChannelIsReadBeforeItIsOverwritten) {
   Graph graph;
