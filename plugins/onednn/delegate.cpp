@@ -7,6 +7,7 @@
 #include "lowering/lowering.hpp"
 #include "neighbours.hpp"
 #include "operators/operators.hpp"
+#include "work.hpp"
 
 namespace onednn {
 
@@ -15,7 +16,10 @@ class Delegate final : public sdk::PartitionDelegate {
   static constexpr uint32_t kAbilities = sdk::kResizes | sdk::kProfiles;
 
   static sdk::OptionSchema Options() {
-    return sdk::OptionSchema().Int("threads", 0, 0, 1024, "threads of oneDNN's own pool, 0 for as many as the host's");
+    return sdk::OptionSchema()
+        .Int("threads", 0, 0, 1024, "threads of oneDNN's own pool, 0 for as many as the host's")
+        .Enum("accept", "worthwhile", {"worthwhile", "everything"},
+              "worthwhile: leaves what oneDNN has only slow implementations of, and partitions of too little work");
   }
 
   static std::vector<sdk::Capability> Capabilities() { return ListCapabilities(); }
@@ -46,22 +50,34 @@ class Delegate final : public sdk::PartitionDelegate {
     return {};
   }
 
+  // Only with the nodes around it is known which implementation a node gets, and what a call has to do.
+  sdk::Result<sdk::PartitionEstimate> Estimate(const sdk::PartitionView& partition) override {
+    sdk::PartitionEstimate estimate;
+    if (options().Enum("accept") == "everything") return estimate;
+    const Reading reading(partition);
+    Lowering lowering(reading.program, reading.origins, engine_, store_, ThreadCount());
+    Survey survey;
+    try {
+      survey = lowering.Look();
+    } catch (const dnnl::error&) {
+      return estimate;  // for Compile to say
+    }
+    constexpr const char* kSlow = "oneDNN has only a slow implementation for this shape and layout";
+    if (survey.slow.size() == partition.nodes().size()) return sdk::PartitionEstimate::Infeasible(kSlow);
+    estimate.give_back.assign(survey.slow.begin(), survey.slow.end());
+    if (!estimate.give_back.empty()) estimate.reason = kSlow;
+    if (estimate.give_back.empty() && !IsWorthCalling(reading.program, survey.steps))
+      return sdk::PartitionEstimate::Infeasible("too little work for a call of oneDNN");
+    return estimate;
+  }
+
   sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) override {
     // For other shapes than those that it was asked about, the host does not ask again.
     for (const sdk::NodeView& node : partition.nodes())
       if (const sdk::Verdict verdict = SupportsAlone(node); !verdict.supported())
         return sdk::Status(sdk::Code::kNotSupported, verdict.detail, node.id());
-    Program program(partition);
-    for (const sdk::NodeView& node : partition.nodes()) {
-      program.SetNode(node.id());
-      FindOperator(node)->read(node, program);
-    }
-    program.FinishReading(partition);
-    const Origins origins(program);
-    Fuse(program);
-    const int64_t threads = options().Int("threads");
-    Lowering lowering(program, origins, engine_, store_,
-                      static_cast<int>(threads > 0 ? threads : host().thread_count()));
+    const Reading reading(partition);
+    Lowering lowering(reading.program, reading.origins, engine_, store_, ThreadCount());
     try {
       return std::unique_ptr<sdk::Executable>(lowering.Run(host(), Shapes(partition)));
     } catch (const dnnl::error& error) {
@@ -72,6 +88,26 @@ class Delegate final : public sdk::PartitionDelegate {
   }
 
  private:
+  // A partition as operations, before and after they were fused.
+  struct Reading {
+    explicit Reading(const sdk::PartitionView& partition) : program(partition) {
+      for (const sdk::NodeView& node : partition.nodes()) {
+        program.SetNode(node.id());
+        FindOperator(node)->read(node, program);
+      }
+      program.FinishReading(partition);
+      origins = Origins(program);
+      Fuse(program);
+    }
+    Program program;
+    Origins origins;
+  };
+
+  int ThreadCount() const {
+    const int64_t threads = options().Int("threads");
+    return static_cast<int>(threads > 0 ? threads : host().thread_count());
+  }
+
   sdk::Verdict SupportsAlone(const sdk::NodeView& node) const {
     const Operator* op = FindOperator(node);
     if (op == nullptr) return sdk::Verdict::No(sdk::Reason::kOperatorUnknown);

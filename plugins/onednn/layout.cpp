@@ -106,14 +106,18 @@ std::optional<memory::desc> Reshaped(const memory::desc& desc, const memory::dim
   return reshaped;
 }
 
-memory::desc WithOrdinaryOnes(memory::desc desc) {
-  dnnl_memory_desc_t& data = desc.data;
-  auto& strides = data.format_desc.blocking.strides;
-  for (int i = data.ndims - 1; i >= 0; --i) {
-    if (data.dims[i] != 1) continue;
-    strides[i] = 1;
-    for (int j = i + 1; j < data.ndims; ++j) strides[i] = std::max(strides[i], strides[j] * data.dims[j]);
-  }
+std::optional<memory::desc> AsMatrices(memory::desc desc) {
+  if (!IsStrided(desc)) return std::nullopt;
+  const int columns = desc.data.ndims - 1, rows = columns - 1;
+  const auto& dims = desc.data.dims;
+  auto& strides = desc.data.format_desc.blocking.strides;
+  if (strides[columns] == 1 || strides[rows] == 1) return desc;
+  if (dims[columns] == 1)
+    strides[columns] = 1;
+  else if (dims[rows] == 1)
+    strides[rows] = 1;
+  else
+    return std::nullopt;
   return desc;
 }
 

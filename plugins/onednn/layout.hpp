@@ -46,9 +46,9 @@ memory::desc WithType(memory::desc desc, memory::data_type type);
 // The same bytes with dimensions in another order, or counted otherwise (nothing if strides cannot say it).
 memory::desc Permuted(const memory::desc& desc, const memory::dims& order);
 std::optional<memory::desc> Reshaped(const memory::desc& desc, const memory::dims& dims);
-// With strides of extents of 1, on which no element depends, as in a row-major tensor. `desc` is strided. In 2.6 binary
-// primitives write nothing where the stride of a single channel is larger than that of the batch.
-memory::desc WithOrdinaryOnes(memory::desc desc);
+// Strides of a matrix (the last two dimensions) such that rows or columns have no gaps, if need be by the stride of a
+// single row or column, on which no element depends; nothing where there are gaps in both.
+std::optional<memory::desc> AsMatrices(memory::desc desc);
 
 // Equal for equal descriptors and only for them.
 std::string KeyOf(const memory::desc& desc);

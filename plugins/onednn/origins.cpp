@@ -26,4 +26,10 @@ std::vector<deputy_node_id> Origins::NodesOf(const Operation& operation, const P
   return {nodes.begin(), nodes.end()};
 }
 
+bool Origins::Reads(deputy_node_id node, Value value) const {
+  return std::any_of(makers_.begin(), makers_.end(), [&](const Maker& maker) {
+    return maker.node == node && std::find(maker.reads.begin(), maker.reads.end(), value) != maker.reads.end();
+  });
+}
+
 }  // namespace onednn

@@ -16,6 +16,8 @@ class Origins {
 
   // Ascending. Of an operation of the same program after fusion; two operations may share a node.
   std::vector<deputy_node_id> NodesOf(const Operation& operation, const Program& program) const;
+  // Does the node read the value itself?
+  bool Reads(deputy_node_id node, Value value) const;
 
  private:
   struct Maker {

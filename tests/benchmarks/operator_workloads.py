@@ -302,6 +302,50 @@ for name in ("RandomNormalLike", "RandomUniformLike"):
 use("Bernoulli", [floats(*PICTURE, low=0, high=1)], [floats(*ODD, low=0, high=1)])
 use("Multinomial", ([floats(64, 100)], {"sample_size": 1000}), ([floats(37, 61)], {"sample_size": 301}), outputs=(np.int32,))
 
+# Small uses of what delegates claim, where a call and its steps cost more than what they compute.
+SMALL = []
+
+
+def small_use(operator, inputs, outputs=(np.float32,), opset=21, **attributes):
+    SMALL.append(Use(operator, "small", inputs, attributes, outputs, opset))
+
+
+MAP = (1, 8, 10, 10)
+for name in ("Abs", "Elu", "Erf", "Exp", "Gelu", "HardSigmoid", "HardSwish", "LeakyRelu", "Mish", "Neg", "Relu", "Round",
+             "Sigmoid", "Softplus", "Tanh", "Identity", "Dropout", "Transpose", "Flatten", "GlobalAveragePool",
+             "GlobalMaxPool", "LogSoftmax", "Softmax"):
+    small_use(name, [floats(*MAP)])
+for name in ("Sqrt", "Reciprocal"):
+    small_use(name, [floats(*MAP, low=0.1)])
+for name in ("Add", "Sub", "Mul", "Div", "Max", "Min", "Mean", "Sum"):
+    small_use(name, [floats(*MAP), floats(*MAP, low=0.5)])
+for name in ("ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum"):
+    small_use(name, [floats(*MAP), Fixed(numbers(-1))])
+for name in ("AveragePool", "MaxPool"):
+    small_use(name, [floats(*MAP)], kernel_shape=[2, 2], strides=[2, 2])
+for name in ("Squeeze", "Unsqueeze"):
+    small_use(name, [floats(*MAP), Fixed(numbers(0))])
+for name in ("DepthToSpace", "SpaceToDepth"):
+    small_use(name, [floats(*MAP)], blocksize=2)
+small_use("BatchNormalization", [floats(*MAP), *(Fixed(floats(8, low=0.5)) for _ in range(4))], opset=15)
+small_use("Clip", [floats(*MAP), Fixed(np.float32(-1)), Fixed(np.float32(1))])
+small_use("Concat", [floats(*MAP), floats(*MAP)], axis=1)
+small_use("Conv", [floats(*MAP), Fixed(floats(8, 8, 3, 3)), Fixed(floats(8))], pads=[1, 1, 1, 1])
+small_use("ConvTranspose", [floats(*MAP), Fixed(floats(8, 8, 3, 3))], strides=[2, 2], pads=[1, 1, 1, 1])
+small_use("DequantizeLinear", [integers(*MAP, dtype=np.uint8), SCALE, ZERO], opset=19)
+small_use("QuantizeLinear", [floats(*MAP), SCALE, ZERO], outputs=(np.uint8,), opset=19)
+small_use("Gemm", [floats(1, 64), Fixed(floats(64, 32)), Fixed(floats(32))])
+small_use("MatMul", [floats(1, 64), Fixed(floats(64, 64))])
+small_use("LRN", [floats(*MAP)], size=5)
+small_use("LayerNormalization", [floats(4, 64), Fixed(floats(64)), Fixed(floats(64))])
+small_use("PRelu", [floats(*MAP), Fixed(floats(8, 1, 1))])
+small_use("Pad", [floats(*MAP), Fixed(numbers(0, 0, 1, 1, 0, 0, 1, 1))])
+small_use("Pow", [floats(*MAP, low=0.5), Fixed(np.float32(2))])
+small_use("Reshape", [floats(*MAP), Fixed(numbers(8, 100))])
+small_use("Resize", [floats(*MAP), None, Fixed(np.array([1, 1, 2, 2], np.float32))], opset=19)
+small_use("Slice", [floats(*MAP), Fixed(numbers(2)), Fixed(numbers(6)), Fixed(numbers(1))])
+small_use("Split", [floats(*MAP), Fixed(numbers(3, 5))], outputs=(np.float32, np.float32), axis=1)
+
 # What only moves control, or is gone before anything runs.
 WITHOUT = {
     "Constant": "gone before anything runs",

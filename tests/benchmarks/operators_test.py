@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 import operators
-from operator_workloads import USES, WITHOUT
+from operator_workloads import SMALL, USES, WITHOUT
 
 LIST = Path(__file__).resolve().parents[2] / "sdk" / "schema" / "operators.inc"
 
@@ -21,6 +21,19 @@ class Operators(unittest.TestCase):
     def test_each_has_a_typical_and_an_awkward_shape(self):
         for name in {use.operator for use in USES}:
             self.assertEqual([use.shape for use in USES if use.operator == name], ["typical", "awkward"], name)
+
+    def test_a_claimed_operator_has_a_small_and_a_typical_use_or_is_an_error(self):
+        uses = operators.uses_of({"Relu", "Conv"})
+        self.assertEqual([use.shape for use in uses if use.operator == "Conv"], ["small", "typical", "awkward"])
+        with self.assertRaisesRegex(SystemExit, "no small use of Asinh"):
+            operators.uses_of({"Relu", "Asinh"})
+        for use in SMALL:
+            self.assertIn(use.operator, {typical.operator for typical in USES})
+
+    def test_a_delegate_s_table_marks_what_it_left(self):
+        row = {"operator": "Relu", "shape": "small", "onednn": 2000, "cpu": 1000, "ratio": 2.0, "nodes": 0}
+        text = operators.delegate_table([row, {**row, "shape": "typical", "nodes": 1}], "onednn")
+        self.assertIn("| `Relu` | 2.0\\* | 1.0 | 2.00 | 2.0 | 1.0 | 2.00 |", text)
 
     def test_the_limit_of_a_group_holds_for_large_tensors_alone(self):
         by_name = {(use.operator, use.shape): use for use in USES}

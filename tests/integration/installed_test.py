@@ -15,6 +15,7 @@ import onnx_bytes
 from installation import digest, run
 
 ARGS = None
+ALL_ONEDNN = "  - {name: onednn, options: {accept: everything}}\n"  # of a network as small as that of digits, too
 
 
 class InstalledTest(unittest.TestCase):
@@ -59,8 +60,8 @@ class InstalledTest(unittest.TestCase):
 
     # Seed row 23.
     def test_swapping_two_entries_swaps_the_placement(self):
-        outside_first, _, _ = self.place("delegates:\n  - name: outside\n  - name: onednn\n")
-        onednn_first, _, _ = self.place("delegates:\n  - name: onednn\n  - name: outside\n")
+        outside_first, _, _ = self.place("delegates:\n  - name: outside\n" + ALL_ONEDNN)
+        onednn_first, _, _ = self.place("delegates:\n" + ALL_ONEDNN + "  - name: outside\n")
         self.assertEqual(outside_first["outside"], 2)
         self.assertEqual(onednn_first["outside"], 0)
         self.assertEqual(onednn_first["onednn"], outside_first["onednn"] + 2)

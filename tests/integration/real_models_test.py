@@ -20,6 +20,7 @@ MODELS = ["aecmos_16k", "dnsmos_p808", "magika_fast_v2_1", "mnist_cntk", "ort_qd
 FOREIGN = ["tflm_hello_world_float", "tiny_kws_fp32", "tiny_resnet8_int8"]  # other formats
 SHAPES = ["ppocr_det_v2_ch", "silero_vad_16k_op15", "t5_random_encoder"]  # data sets of several shapes
 ONEDNN = ["{name: onednn, min_nodes: 1}"]
+ALL_ONEDNN = ["{name: onednn, min_nodes: 1, options: {accept: everything}}"]  # however small and slow
 NPU = ["{name: npu0, delegate: sim_npu, options: {frequency: high}}", "{name: onednn}"]
 NPU_FIRST = ["{name: npu0, delegate: sim_npu, min_nodes: 1}"]
 NPU_TOLERANCE = ["--atol-scale", "1e-2"]  # factors of products are fp16
@@ -99,6 +100,9 @@ class RealModels(WithDeputy):
 
     def test_with_onednn_first(self):
         self.passes(*self.config(ONEDNN))
+
+    def test_with_all_that_onednn_has_first(self):
+        self.passes(*self.config(ALL_ONEDNN))
 
     def test_with_onednn_first_via_dpm(self):
         self.passes("--via-dpm", *self.config(ONEDNN))
@@ -195,10 +199,10 @@ class ConformanceCases(WithDeputy):
             self.assertGreater(sum(result["result"] == "pass" for result in results.values()), 0.8 * len(results))
 
     def test_with_onednn_first(self):
-        self.passes(*self.config(ONEDNN))
+        self.passes(*self.config(ALL_ONEDNN))
 
     def test_with_onednn_first_via_dpm(self):
-        self.passes("--via-dpm", *self.config(ONEDNN))
+        self.passes("--via-dpm", *self.config(ALL_ONEDNN))
 
     def test_with_the_npu_first(self):
         self.passes(*NPU_TOLERANCE, *self.config(NPU_FIRST))
@@ -235,7 +239,7 @@ class ConformanceCases(WithDeputy):
                          for refusal in node["refusals"] if node["op_type"] == op_type and refusal["delegate"] == name)
 
     def test_what_the_table_of_onednn_covers_runs_on_it(self):
-        self.runs_what_its_table_says("onednn", "onednn", *self.config(ONEDNN))
+        self.runs_what_its_table_says("onednn", "onednn", *self.config(ALL_ONEDNN))
 
     def test_what_the_table_of_the_npu_covers_runs_on_it(self):
         self.runs_what_its_table_says("sim_npu", "npu0", *NPU_TOLERANCE, *self.config(NPU_FIRST))

@@ -65,7 +65,7 @@ void Lower(const Operation& operation, const Convolution& parameters, Lowering& 
       {DNNL_ARG_SRC, lowering.As(x, chosen.src_desc())},
       {DNNL_ARG_WEIGHTS, packed ? lowering.Converted(w, weights, chosen.weights_desc()) : computed_weights()}};
   if (has_bias) arguments.emplace_back(DNNL_ARG_BIAS, lowering.As(operation.inputs[2], bias));
-  post_ops.Emit(chosen, Primitive(chosen), std::move(arguments), chosen.dst_desc(), chosen.dst_desc());
+  post_ops.Emit<Primitive>(chosen, std::move(arguments), chosen.dst_desc(), chosen.dst_desc());
 }
 
 }  // namespace

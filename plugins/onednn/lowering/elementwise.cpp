@@ -23,7 +23,7 @@ void LowerEltwise(const Operation& operation, const Eltwise& parameters, Lowerin
   const auto chosen = post_ops.Fit([&](const dnnl::primitive_attr& attributes) {
     return dnnl::eltwise_forward::primitive_desc(wanted, attributes, lowering.engine());
   });
-  post_ops.Emit(chosen, dnnl::eltwise_forward(chosen), {{DNNL_ARG_SRC, source}}, source.desc, source.desc, &source);
+  post_ops.Emit<dnnl::eltwise_forward>(chosen, {{DNNL_ARG_SRC, source}}, source.desc, source.desc, &source);
 }
 
 void LowerBinary(const Operation& operation, const Binary& parameters, Lowering& lowering) {
@@ -43,10 +43,9 @@ void LowerBinary(const Operation& operation, const Binary& parameters, Lowering&
   const auto chosen = post_ops.Fit([&](const dnnl::primitive_attr& attributes) {
     return dnnl::binary::primitive_desc(wanted, attributes, lowering.engine());
   });
-  // Over padded channels binary primitives of 2.6 clear the result before they read the second operand.
-  const bool over_second = same && !IsPadded(result) && !lowering.MayOverwrite(first);
-  post_ops.Emit(chosen, dnnl::binary(chosen), {{DNNL_ARG_SRC_0, first}, {DNNL_ARG_SRC_1, second}}, result, result,
-                over_second ? &second : &first);
+  const bool over_second = same && CanOverwriteSecondOperand(result) && !lowering.MayOverwrite(first);
+  post_ops.Emit<dnnl::binary>(chosen, {{DNNL_ARG_SRC_0, first}, {DNNL_ARG_SRC_1, second}}, result, result,
+                              over_second ? &second : &first);
 }
 
 void LowerPrelu(const Operation& operation, Lowering& lowering) {
@@ -55,8 +54,8 @@ void LowerPrelu(const Operation& operation, Lowering& lowering) {
   const dnnl::prelu_forward::desc wanted(dnnl::prop_kind::forward_inference, source.desc, slope.desc);
   const dnnl::prelu_forward::primitive_desc chosen(wanted, OwnScratchpad(), lowering.engine());
   const Slot result = lowering.Result(operation.output, source.desc);
-  lowering.Emit(chosen, dnnl::prelu_forward(chosen),
-                {{DNNL_ARG_SRC, source}, {DNNL_ARG_WEIGHTS, slope}, {DNNL_ARG_DST, result}});
+  lowering.Emit<dnnl::prelu_forward>(chosen,
+                                     {{DNNL_ARG_SRC, source}, {DNNL_ARG_WEIGHTS, slope}, {DNNL_ARG_DST, result}});
 }
 
 // oneDNN has erf only inside GELU. One that is not part of a GELU is rare enough for a plain loop.

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "lowering/faults.hpp"
+#include "work.hpp"
+
 namespace onednn {
 namespace {
 
@@ -39,23 +42,11 @@ struct ThreadsWhileLowering {
   int before = omp_get_max_threads();
 };
 
-// About how many multiplications, or as much time in other things.
-int64_t WorkOf(const Operation& operation, const Program& program) {
-  const int64_t made = CountOf(program.dims(operation.output));
-  if (operation.As<Convolution>() != nullptr || operation.As<Matmul>() != nullptr) {
-    const memory::dims x = program.dims(operation.inputs[0]), weights = program.dims(operation.inputs[1]);
-    const Convolution* convolution = operation.As<Convolution>();
-    if (convolution == nullptr) return made * x.back();
-    return convolution->transposed ? CountOf(x) * CountOf(weights) / weights[0] : made * CountOf(weights) / weights[0];
-  }
-  constexpr int64_t kPerElement = 8;
-  int64_t read = 0;
-  for (const Value value : ReadBy(operation)) read = std::max(read, CountOf(program.dims(value)));
-  return kPerElement * std::max(made, read);
-}
-
 // Work that is done before a second thread has begun: a parallel region takes 1 to 2 microseconds to open.
 constexpr int64_t kWorthThreads = 1 << 18;
+
+// Work that takes less time, however slowly it is done, than a border in the middle of a partition.
+constexpr int64_t kWorthNoBorder = 1 << 8;
 
 }  // namespace
 
@@ -93,19 +84,32 @@ void Lowering::FindDestinations() {
   }
 }
 
-std::unique_ptr<Executable> Lowering::Run(const sdk::Host& host, Shapes shapes) {
+void Lowering::LowerAll() {
   const ThreadsWhileLowering threads;
   for (const Operation& operation : program_.operations()) {
     current_node_ = operation.node;
     step_nodes_ = origins_.NodesOf(operation, program_);
-    step_threads_ = WorkOf(operation, program_) < kWorthThreads ? 1 : threads_;
+    current_work_ = WorkOf(operation, program_);
+    step_threads_ = current_work_ < kWorthThreads ? 1 : threads_;
     omp_set_num_threads(step_threads_);
     std::visit(LowerOne{operation, *this}, operation.parameters);
     for (const Value value : ReadBy(operation)) --remaining_[value];
   }
   omp_set_num_threads(step_threads_ = threads_);
   FillOutputs();
+}
+
+std::unique_ptr<Executable> Lowering::Run(const sdk::Host& host, Shapes shapes) {
+  LowerAll();
   return std::make_unique<Executable>(engine_, std::move(buffers_), std::move(steps_), host, std::move(shapes));
+}
+
+Survey Lowering::Look() {
+  Survey survey;
+  survey_ = &survey;
+  LowerAll();
+  survey_ = nullptr;
+  return survey;
 }
 
 void Lowering::FillOutputs() {
@@ -171,6 +175,7 @@ Slot Lowering::Made(const Constant& constant, const memory::desc& desc) {
 
 Slot Lowering::FromStore(const Constant& constant, const memory::desc& seen, const memory::desc& desc) {
   Buffer buffer{Buffer::Home::kConstant, desc.get_size()};
+  if (survey_ != nullptr) return {NewBuffer(std::move(buffer)), desc};
   buffer.keep = store_.Converted(constant, seen, desc, engine_);
   buffer.data = buffer.keep->get_data_handle();
   return {NewBuffer(std::move(buffer)), desc};
@@ -215,6 +220,18 @@ Slot Lowering::Temporary(const memory::desc& desc) {
   return {NewBuffer({Buffer::Home::kTemporary, desc.get_size()}), desc};
 }
 
+void Lowering::Note(std::string_view implementation, Value reader_of) {
+  ++survey_->steps;
+  // Of layer normalization the simple one is the only one, and as fast as any.
+  if (IsReference(implementation) && implementation != "simple_layer_normalization:any") NoteSlow(reader_of);
+}
+
+void Lowering::NoteSlow(Value reader_of) {
+  if (survey_ == nullptr || current_work_ <= kWorthNoBorder) return;
+  for (const deputy_node_id node : step_nodes_)
+    if (reader_of == kNoValue || origins_.Reads(node, reader_of)) survey_->slow.insert(node);
+}
+
 void Lowering::Add(Step step) {
   step.nodes = step_nodes_;
   steps_.push_back(std::move(step));
@@ -222,6 +239,7 @@ void Lowering::Add(Step step) {
 
 void Lowering::EmitFunction(const char* name, std::vector<Slot> slots,
                             std::function<void(const std::vector<char*>&)> function) {
+  if (survey_ != nullptr) return Note("", kNoValue);
   Arguments arguments;
   for (Slot& slot : slots) arguments.emplace_back(0, std::move(slot));
   Add({dnnl::primitive(), std::move(arguments), std::move(function), step_threads_, name});
@@ -231,7 +249,7 @@ void Lowering::Copy(const Slot& from, const Slot& to) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const dnnl::reorder::primitive_desc chosen(engine_, from.desc, engine_, to.desc, attributes);
-  Emit(chosen, dnnl::reorder(chosen), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+  Emit<dnnl::reorder>(chosen, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
 
 }  // namespace onednn

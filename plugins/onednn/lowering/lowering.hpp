@@ -3,11 +3,21 @@
 // what they made. Reorders appear only where a layout is asked for that a value does not have yet.
 #pragma once
 
+#include <set>
+#include <string_view>
+#include <type_traits>
+
 #include "executable.hpp"
 #include "origins.hpp"
 #include "program.hpp"
 
 namespace onednn {
+
+// What would be made, without making it.
+struct Survey {
+  size_t steps = 0;
+  std::set<deputy_node_id> slow;  // nodes that oneDNN has only slow implementations of
+};
 
 class Lowering {
  public:
@@ -15,8 +25,9 @@ class Lowering {
   Lowering(const Program& program, const Origins& origins, const dnnl::engine& engine, ConstantStore& store,
            int threads);
 
-  // Throws dnnl::error where oneDNN cannot; then the node at which that was.
+  // One of the two, once. Throws dnnl::error where oneDNN cannot; then the node at which that was.
   std::unique_ptr<Executable> Run(const sdk::Host& host, Shapes shapes);
+  Survey Look();
   deputy_node_id current_node() const { return current_node_; }
 
   const Program& program() const { return program_; }
@@ -47,17 +58,24 @@ class Lowering {
   Slot Temporary(const memory::desc& desc);
 
   using Arguments = std::vector<std::pair<int, Slot>>;
-  template <class Descriptor>
-  void Emit(const Descriptor& chosen, dnnl::primitive primitive, Arguments arguments) {
+  // A step that does the whole operation, or only what reads the value `reader_of`.
+  template <class Primitive>
+  void Emit(const typename Primitive::primitive_desc& chosen, Arguments arguments, Value reader_of = kNoValue) {
+    constexpr bool moves = std::is_same_v<Primitive, dnnl::reorder>;
     const memory::desc scratch = chosen.scratchpad_desc();
     if (scratch.get_size() > 0) arguments.emplace_back(DNNL_ARG_SCRATCHPAD, Temporary(scratch));
-    Add({std::move(primitive), std::move(arguments), nullptr, step_threads_});
+    if (survey_ != nullptr) return Note(moves ? "" : chosen.impl_info_str(), reader_of);
+    Add({Primitive(chosen), std::move(arguments), nullptr, step_threads_});
   }
+  // The operation that is being lowered had better run elsewhere; known before the implementation is.
+  void NoteSlow(Value reader_of = kNoValue);
   void EmitFunction(const char* name, std::vector<Slot> slots, std::function<void(const std::vector<char*>&)> function);
   void Copy(const Slot& from, const Slot& to);
 
  private:
+  void LowerAll();
   void Add(Step step);
+  void Note(std::string_view implementation, Value reader_of);
   size_t NewBuffer(Buffer buffer);
   Slot FromStore(const Constant& constant, const memory::desc& seen, const memory::desc& desc);
   void Hold(Value value, const Slot& slot);
@@ -69,8 +87,10 @@ class Lowering {
   dnnl::engine engine_;
   ConstantStore& store_;
   int threads_;
-  int step_threads_;  // of what is being lowered: small primitives run on one
+  Survey* survey_ = nullptr;  // set: nothing is made
+  int step_threads_ = 1;      // of what is being lowered: small primitives run on one
   deputy_node_id current_node_ = 0;
+  int64_t current_work_ = 0;
   std::vector<deputy_node_id> step_nodes_;
   std::vector<Buffer> buffers_;
   std::vector<Step> steps_;

@@ -28,15 +28,6 @@ bool CountsByRows(const memory::dims& operand, const memory::dims& result) {
   return rows == 1 || rows == CountOf(result) / result.back();
 }
 
-// Are rows or columns without gaps, as matrix kernels like it?
-bool IsMatrix(const memory::desc& desc) {
-  if (!IsStrided(desc)) return false;
-  const auto* strides = desc.data.format_desc.blocking.strides;
-  const int last = desc.data.ndims - 1;
-  const auto is_unit = [&](int at) { return strides[at] == 1 || desc.data.dims[at] == 1; };
-  return is_unit(last) || is_unit(last - 1);
-}
-
 }  // namespace
 
 void LowerMatmul(const Operation& operation, const Matmul& parameters, Lowering& lowering) {
@@ -50,22 +41,22 @@ void LowerMatmul(const Operation& operation, const Matmul& parameters, Lowering&
   for (const PostOp& post_op : operation.post_ops)
     if (post_op.operand != kNoValue) rows = rows && CountsByRows(program.dims(post_op.operand), y);
 
-  // Both sides as they are, if they are matrices; the left one as rows without gaps otherwise.
-  Slot left = lowering.Native(a);
-  if (!IsMatrix(left.desc)) left = lowering.PlainOf(a);
-  Slot right = lowering.Native(b);
-  if (!IsMatrix(right.desc)) right = lowering.PlainOf(b);
-  memory::desc seen = right.desc;
-  if (rows) {
-    const memory::dims flat = {CountOf(left.desc.dims()) / left.desc.dims().back(), left.desc.dims().back()};
-    if (!Reshaped(left.desc, flat)) left = lowering.PlainOf(a);
-    left.desc = *Reshaped(left.desc, flat);
-    const memory::dims b_dims = seen.dims(), matrix(b_dims.end() - 2, b_dims.end());
-    if (!Reshaped(seen, matrix)) seen = (right = lowering.PlainOf(b)).desc;
-    seen = *Reshaped(seen, matrix);
-  }
+  // Both sides as they are, if they are matrices; row-major otherwise.
+  const auto matrices_of = [&](Value value, bool flat) {
+    const auto seen = [flat](const memory::desc& desc) {
+      const memory::dims dims = desc.dims();
+      const int64_t columns = dims.back();
+      const auto counted = flat ? Reshaped(desc, {CountOf(dims) / columns, columns}) : desc;
+      return counted ? AsMatrices(*counted) : std::nullopt;
+    };
+    Slot slot = lowering.Native(value);
+    if (!seen(slot.desc)) slot = lowering.PlainOf(value);
+    slot.desc = *seen(slot.desc);
+    return slot;
+  };
+  Slot left = matrices_of(a, rows), right = matrices_of(b, rows);
   left.desc = Transposed(left.desc, parameters.transpose_a);
-  seen = Transposed(seen, parameters.transpose_b);
+  right.desc = Transposed(right.desc, parameters.transpose_b);
 
   const bool packed = program.constant(b) != nullptr;
   const memory::desc layout = Plain(out, program.facts(operation.output).type);
@@ -78,20 +69,19 @@ void LowerMatmul(const Operation& operation, const Matmul& parameters, Lowering&
   PostOps post_ops(operation, lowering, as_made, rows);
   if (operation.integers) post_ops.UseIntegers(*operation.integers, rank - 1);
   const auto chosen = post_ops.Fit([&](const dnnl::primitive_attr& attributes) {
-    const memory::desc weights = packed ? Any(seen.dims(), seen.data_type()) : seen;
+    const memory::desc weights = packed ? Any(right.desc.dims(), right.desc.data_type()) : right.desc;
     const dnnl::matmul::desc wanted = has_bias ? dnnl::matmul::desc(left.desc, weights, bias, as_made)
                                                : dnnl::matmul::desc(left.desc, weights, as_made);
     return dnnl::matmul::primitive_desc(wanted, attributes, lowering.engine());
   });
-  right.desc = seen;
-  if (packed) right = lowering.Converted(b, seen, chosen.weights_desc());
+  if (packed) right = lowering.Converted(b, right.desc, chosen.weights_desc());
   Lowering::Arguments arguments = {{DNNL_ARG_SRC, left}, {DNNL_ARG_WEIGHTS, right}};
   if (has_bias) {
     Slot slot = lowering.PlainOf(operation.inputs[2]);
     slot.desc = bias;
     arguments.emplace_back(DNNL_ARG_BIAS, slot);
   }
-  post_ops.Emit(chosen, dnnl::matmul(chosen), std::move(arguments), layout, as_made);
+  post_ops.Emit<dnnl::matmul>(chosen, std::move(arguments), layout, as_made);
 }
 
 }  // namespace onednn

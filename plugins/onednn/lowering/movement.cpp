@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lowering/faults.hpp"
 #include "lowering/lowering.hpp"
 
 namespace onednn {
@@ -100,7 +101,7 @@ void LowerBlockedConcat(const Operation& operation, int axis, Lowering& lowering
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const dnnl::concat::primitive_desc chosen(axis, sources, lowering.engine(), attributes);
   arguments.emplace_back(DNNL_ARG_DST, lowering.Result(operation.output, chosen.dst_desc()));
-  lowering.Emit(chosen, dnnl::concat(chosen), std::move(arguments));
+  lowering.Emit<dnnl::concat>(chosen, std::move(arguments));
 }
 
 }  // namespace

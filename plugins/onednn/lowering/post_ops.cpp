@@ -9,7 +9,7 @@ PostOps::PostOps(const Operation& operation, Lowering& lowering, memory::desc re
   if (result_.data_type() != memory::data_type::f32) return;
   const bool chooses = result_.data.format_kind == dnnl_format_kind_any;
   if (lowering.GoesOut(operation.output) && !chooses && IsPlain(result_)) return;
-  // In 2.6 pooling adds to itself, and binary primitives add before everything else.
+  // Only these are asked to add what is in their result's place already.
   if (operation.As<Convolution>() == nullptr && operation.As<Matmul>() == nullptr) return;
   for (size_t i = 0; i < operation.post_ops.size() && sum_ == kNoValue; ++i) {
     const PostOp& post_op = operation.post_ops[i];
@@ -40,32 +40,6 @@ memory::dims PostOps::InPrimitive(const memory::dims& dims) const {
 
 bool PostOps::IsFull(const PostOp& post_op) const {
   return CountOf(lowering_.program().dims(post_op.operand)) == CountOf(result_.dims());
-}
-
-// In 2.6 binary primitives do post-ops over padded channels and over blocks smaller than a vector wrongly, and those
-// with an operand per channel where there is nothing but channels.
-bool PostOps::IsMisread(const PostOp& post_op) const {
-  if (operation_.As<Binary>() == nullptr || (form_ != nullptr && form_->result)) return false;
-  constexpr int64_t kVector = 16;
-  const auto& blocking = result_.data.format_desc.blocking;
-  if (IsPadded(result_) || (blocking.inner_nblks > 0 && blocking.inner_blks[0] < kVector)) return true;
-  const memory::dims dims = result_.dims();
-  const int64_t behind_channels = dims.size() > 2 ? CountOf(memory::dims(dims.begin() + 2, dims.end())) : 0;
-  return behind_channels == 1 && post_op.operand != kNoValue && !IsFull(post_op) &&
-         CountOf(lowering_.program().dims(post_op.operand)) != 1;
-}
-
-// Two functions of one kind in one primitive both get the parameters of the first, in 2.6.
-size_t PostOps::MostAtOnce() const {
-  const std::vector<PostOp>& all = operation_.post_ops;
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (IsMisread(all[i])) return i;
-    for (size_t j = 0; j < i; ++j) {
-      if (all[i].operand != kNoValue || all[j].operand != kNoValue || all[i].algorithm != all[j].algorithm) continue;
-      if (all[i].alpha != all[j].alpha || all[i].beta != all[j].beta) return i;
-    }
-  }
-  return all.size();
 }
 
 dnnl::primitive_attr PostOps::Attributes(size_t count) const {
@@ -119,15 +93,15 @@ void PostOps::EmitRest(const Slot& result) {
       const dnnl::eltwise_forward::desc wanted(dnnl::prop_kind::forward_inference, post_op.algorithm, result.desc,
                                                post_op.alpha, post_op.beta);
       const dnnl::eltwise_forward::primitive_desc chosen(wanted, attributes, lowering_.engine());
-      lowering_.Emit(chosen, dnnl::eltwise_forward(chosen), {{DNNL_ARG_SRC, result}, {DNNL_ARG_DST, result}});
+      lowering_.Emit<dnnl::eltwise_forward>(chosen, {{DNNL_ARG_SRC, result}, {DNNL_ARG_DST, result}});
       continue;
     }
     const Slot operand =
         IsFull(post_op) ? lowering_.As(post_op.operand, result.desc) : lowering_.PlainOf(post_op.operand);
     const dnnl::binary::desc wanted(post_op.algorithm, result.desc, operand.desc, result.desc);
     const dnnl::binary::primitive_desc chosen(wanted, attributes, lowering_.engine());
-    lowering_.Emit(chosen, dnnl::binary(chosen),
-                   {{DNNL_ARG_SRC_0, result}, {DNNL_ARG_SRC_1, operand}, {DNNL_ARG_DST, result}});
+    lowering_.Emit<dnnl::binary>(chosen, {{DNNL_ARG_SRC_0, result}, {DNNL_ARG_SRC_1, operand}, {DNNL_ARG_DST, result}},
+                                 post_op.operand);
   }
 }
 

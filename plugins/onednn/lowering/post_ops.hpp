@@ -2,16 +2,10 @@
 // primitives of their own. A residual sum is done in place where the other operand dies here.
 #pragma once
 
-#include <string_view>
-
+#include "lowering/faults.hpp"
 #include "lowering/lowering.hpp"
 
 namespace onednn {
-
-// Slow, written for reference?
-inline bool IsSlow(const char* implementation) {
-  return std::string_view(implementation).find("ref") != std::string_view::npos;
-}
 
 class PostOps {
  public:
@@ -25,17 +19,17 @@ class PostOps {
     outputs_ = outputs;
   }
 
-  // make(attributes) creates a primitive descriptor. Returns the one with most post-ops that is not slow; if all are,
-  // the one without any, for references are not to be trusted with them (that of element-wise functions writes
-  // nothing). A result in integers cannot be worked on afterwards: then it is all or dnnl::error.
+  // make(attributes) creates a primitive descriptor. Returns the one with most post-ops that is no reference
+  // implementation; if all are, the one without any. A result in integers cannot be worked on afterwards: then it is
+  // all or dnnl::error.
   template <class Make>
   auto Fit(const Make& make) {
-    attached_ = MostAtOnce();
+    attached_ = FirstMisreadPostOp(operation_, lowering_.program(), result_);
     if (form_ != nullptr && form_->result) return make(Attributes(attached_));
     for (; attached_ > 0; --attached_) {
       try {
         auto chosen = make(Attributes(attached_));
-        if (!IsSlow(chosen.impl_info_str())) return chosen;
+        if (!IsReference(chosen.impl_info_str())) return chosen;
       } catch (const dnnl::error&) {  // then with fewer
       }
     }
@@ -44,19 +38,17 @@ class PostOps {
 
   // Emits the primitive and what did not fit into it; `layout` is that of the result as the program sees it,
   // `as_made` the same memory as the primitive sees it. `over`: an operand that may hold the result.
-  template <class Descriptor>
-  void Emit(const Descriptor& chosen, dnnl::primitive primitive, Lowering::Arguments arguments,
-            const memory::desc& layout, const memory::desc& as_made, const Slot* over = nullptr) {
+  template <class Primitive>
+  void Emit(const typename Primitive::primitive_desc& chosen, Lowering::Arguments arguments, const memory::desc& layout,
+            const memory::desc& as_made, const Slot* over = nullptr) {
     const Slot result = Place(layout, over);
     arguments.emplace_back(DNNL_ARG_DST, Slot{result.buffer, as_made, result.offset});
     AddArguments(arguments, as_made, layout);
-    lowering_.Emit(chosen, std::move(primitive), std::move(arguments));
+    lowering_.Emit<Primitive>(chosen, std::move(arguments));
     EmitRest(result);
   }
 
  private:
-  bool IsMisread(const PostOp& post_op) const;
-  size_t MostAtOnce() const;
   dnnl::primitive_attr Attributes(size_t count) const;
   void SetScales(dnnl::primitive_attr& attributes) const;
   memory::dims InPrimitive(const memory::dims& dims) const;

@@ -22,12 +22,17 @@ void LowerSoftmaxAs(const Operation& operation, int axis, Lowering& lowering) {
     return Descriptor(wanted, OwnScratchpad(), lowering.engine());
   };
   Descriptor chosen = describe();
-  if (IsSlow(chosen.impl_info_str()) && !IsPlain(source.desc)) {
-    source = lowering.PlainOf(operation.inputs[0]);
+  if (IsReference(chosen.impl_info_str())) {
+    // Rows without gaps between their elements.
+    const memory::dims dims = source.desc.dims();
+    memory::dims order(dims.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::rotate(order.begin() + axis, order.begin() + axis + 1, order.end());
+    source = lowering.As(operation.inputs[0], Permuted(Plain(Permute(dims, order)), Inverse(order)));
     chosen = describe();
   }
   const Slot result = lowering.ResultOver(operation.output, source.desc, source);
-  lowering.Emit(chosen, Primitive(chosen), {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, result}});
+  lowering.Emit<Primitive>(chosen, {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, result}});
 }
 
 // Very short rows cost oneDNN more to visit than to compute. Here only the exponentials are its work.
@@ -48,7 +53,7 @@ void LowerShortRows(const Operation& operation, int64_t length, Lowering& loweri
   const dnnl::eltwise_forward::desc wanted(dnnl::prop_kind::forward_inference, dnnl::algorithm::eltwise_exp,
                                            result.desc);
   const dnnl::eltwise_forward::primitive_desc chosen(wanted, OwnScratchpad(), lowering.engine());
-  lowering.Emit(chosen, dnnl::eltwise_forward(chosen), {{DNNL_ARG_SRC, result}, {DNNL_ARG_DST, result}});
+  lowering.Emit<dnnl::eltwise_forward>(chosen, {{DNNL_ARG_SRC, result}, {DNNL_ARG_DST, result}});
   lowering.EmitFunction("divide by sum", {result}, [count, length](const std::vector<char*>& data) {
     float* const y = reinterpret_cast<float*>(data[0]);
     for (int64_t row = 0; row < count; row += length) {
@@ -88,7 +93,7 @@ void LowerLayerNorm(const Operation& operation, const LayerNorm& parameters, Low
   Lowering::Arguments arguments = {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, result}};
   if (operation.Has(1)) arguments.emplace_back(DNNL_ARG_SCALE, lowering.PlainOf(operation.inputs[1]));
   if (operation.Has(2)) arguments.emplace_back(DNNL_ARG_SHIFT, lowering.PlainOf(operation.inputs[2]));
-  lowering.Emit(chosen, dnnl::layer_normalization_forward(chosen), std::move(arguments));
+  lowering.Emit<dnnl::layer_normalization_forward>(chosen, std::move(arguments));
 }
 
 }  // namespace onednn

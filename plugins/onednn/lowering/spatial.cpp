@@ -1,4 +1,7 @@
 // Pools, resampling, normalization over neighbouring channels, and reductions.
+#include <algorithm>
+#include <numeric>
+
 #include "lowering/post_ops.hpp"
 
 namespace onednn {
@@ -16,64 +19,169 @@ bool AreSpatial(const memory::dims& x, const memory::dims& y) {
   return CountOf(y) == y[0] * y[1];
 }
 
+memory::desc ChannelsLast(const memory::dims& dims) {
+  memory::dims order(dims.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  return Permuted(Plain(Permute(dims, order)), Inverse(order));
+}
+
+// The operand in the first layout for which oneDNN has more than a reference implementation: as it is, row-major, with
+// channels last; as it is where there is none.
+template <class Describe>
+Slot Suited(Lowering& lowering, Value value, const Describe& describe) {
+  const Slot native = lowering.Dense(value);
+  const memory::dims dims = native.desc.dims();
+  for (const memory::desc& desc : {native.desc, Plain(dims), ChannelsLast(dims)}) {
+    try {
+      if (!IsReference(describe(desc, OwnScratchpad()).impl_info_str())) return lowering.As(value, desc);
+    } catch (const dnnl::error&) {  // then in another one
+    }
+  }
+  return native;
+}
+
+// Over row-major tensors, which oneDNN does channel by channel, other kernels are faster.
+void NoteRowMajor(Lowering& lowering, Value value) {
+  if (IsPlain(lowering.Native(value).desc)) lowering.NoteSlow();
+}
+
+// The reduced dimensions beside each other: as many sums of so many elements, which lie so far apart.
+struct Sums {
+  int64_t before = 1, count = 1, apart = 1;
+};
+std::optional<Sums> AsSums(const memory::dims& x, const memory::dims& y) {
+  Sums sums;
+  int part = 0;  // before, in and behind the reduced dimensions
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (x[i] == 1) continue;
+    const bool reduced = y[i] == 1;
+    if (reduced ? part == 2 : part == 1) ++part;
+    if (reduced && part == 0) part = 1;
+    if (part > 2) return std::nullopt;
+    (reduced ? sums.count : part == 0 ? sums.before : sums.apart) *= x[i];
+  }
+  return sums;
+}
+
+template <class Join>
+float ReduceRow(const float* row, int64_t count, const Join& join) {
+  constexpr int64_t kLanes = 16;  // independent of each other, so that they become vectors
+  float lanes[kLanes] = {};
+  const int64_t used = std::min(count, kLanes);
+  std::copy_n(row, used, lanes);
+  int64_t at = used;
+  for (; at + kLanes <= count; at += kLanes)
+    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] = join(lanes[lane], row[at + lane]);
+  float result = lanes[0];
+  for (int64_t lane = 1; lane < used; ++lane) result = join(result, lanes[lane]);
+  for (; at < count; ++at) result = join(result, row[at]);
+  return result;
+}
+
+template <class Join>
+void Reduce(const float* x, float* y, const Sums& sums, const Join& join) {
+#pragma omp parallel for if (sums.before * sums.count * sums.apart > (1 << 16))
+  for (int64_t block = 0; block < sums.before; ++block) {
+    const float* const from = x + block * sums.count * sums.apart;
+    float* const to = y + block * sums.apart;
+    if (sums.apart == 1) {
+      *to = ReduceRow(from, sums.count, join);
+      continue;
+    }
+    std::copy_n(from, sums.apart, to);
+    for (int64_t i = 1; i < sums.count; ++i)
+      for (int64_t at = 0; at < sums.apart; ++at) to[at] = join(to[at], from[i * sums.apart + at]);
+  }
+}
+
+// oneDNN calls a kernel for every element of the result, and has only a reference where rows are not the last
+// dimension.
+void LowerShortSums(const Operation& operation, const Reduction& parameters, const Sums& sums, Lowering& lowering) {
+  const Slot source = lowering.PlainOf(operation.inputs[0]);
+  const memory::dims y = lowering.program().dims(operation.output);
+  const Slot result = lowering.Result(operation.output, Plain(y));
+  lowering.EmitFunction("reduce", {source, result},
+                        [sums, algorithm = parameters.algorithm, made = CountOf(y)](const std::vector<char*>& data) {
+                          const float* const from = reinterpret_cast<const float*>(data[0]);
+                          float* const to = reinterpret_cast<float*>(data[1]);
+                          if (algorithm == dnnl::algorithm::reduction_max)
+                            return Reduce(from, to, sums, [](float a, float b) { return b > a ? b : a; });
+                          if (algorithm == dnnl::algorithm::reduction_min)
+                            return Reduce(from, to, sums, [](float a, float b) { return b < a ? b : a; });
+                          Reduce(from, to, sums, [](float a, float b) { return a + b; });
+                          if (algorithm != dnnl::algorithm::reduction_mean) return;
+                          const float scale = 1 / static_cast<float>(sums.count);
+                          for (int64_t i = 0; i < made; ++i) to[i] *= scale;
+                        });
+}
+
 }  // namespace
 
 void LowerPool(const Operation& operation, const Pool& parameters, Lowering& lowering) {
-  const Slot source = lowering.Dense(operation.inputs[0]);
+  NoteRowMajor(lowering, operation.inputs[0]);
   const Window& window = parameters.window;
   const memory::desc any = Any(lowering.program().dims(operation.output));
-  const dnnl::pooling_v2_forward::desc wanted(dnnl::prop_kind::forward_inference, parameters.algorithm, source.desc,
-                                              any, window.strides, parameters.kernel, window.dilations,
-                                              window.pads_before, window.pads_after);
-  PostOps post_ops(operation, lowering, any);
-  const auto chosen = post_ops.Fit([&](const dnnl::primitive_attr& attributes) {
+  const auto describe = [&](const memory::desc& source, const dnnl::primitive_attr& attributes) {
+    const dnnl::pooling_v2_forward::desc wanted(dnnl::prop_kind::forward_inference, parameters.algorithm, source, any,
+                                                window.strides, parameters.kernel, window.dilations, window.pads_before,
+                                                window.pads_after);
     return dnnl::pooling_v2_forward::primitive_desc(wanted, attributes, lowering.engine());
-  });
-  post_ops.Emit(chosen, dnnl::pooling_v2_forward(chosen), {{DNNL_ARG_SRC, source}}, chosen.dst_desc(),
-                chosen.dst_desc());
+  };
+  const Slot source = Suited(lowering, operation.inputs[0], describe);
+  PostOps post_ops(operation, lowering, any);
+  const auto chosen =
+      post_ops.Fit([&](const dnnl::primitive_attr& attributes) { return describe(source.desc, attributes); });
+  post_ops.Emit<dnnl::pooling_v2_forward>(chosen, {{DNNL_ARG_SRC, source}}, chosen.dst_desc(), chosen.dst_desc());
 }
 
 void LowerResample(const Operation& operation, const Resample& parameters, Lowering& lowering) {
-  const Slot source = lowering.Dense(operation.inputs[0]);
+  NoteRowMajor(lowering, operation.inputs[0]);
   const memory::desc any = Any(lowering.program().dims(operation.output));
-  const dnnl::resampling_forward::desc wanted(dnnl::prop_kind::forward_inference, parameters.algorithm, source.desc,
-                                              any);
-  PostOps post_ops(operation, lowering, any);
-  const auto chosen = post_ops.Fit([&](const dnnl::primitive_attr& attributes) {
+  const auto describe = [&](const memory::desc& source, const dnnl::primitive_attr& attributes) {
+    const dnnl::resampling_forward::desc wanted(dnnl::prop_kind::forward_inference, parameters.algorithm, source, any);
     return dnnl::resampling_forward::primitive_desc(wanted, attributes, lowering.engine());
-  });
-  post_ops.Emit(chosen, dnnl::resampling_forward(chosen), {{DNNL_ARG_SRC, source}}, chosen.dst_desc(),
-                chosen.dst_desc());
+  };
+  const Slot source = Suited(lowering, operation.inputs[0], describe);
+  PostOps post_ops(operation, lowering, any);
+  const auto chosen =
+      post_ops.Fit([&](const dnnl::primitive_attr& attributes) { return describe(source.desc, attributes); });
+  post_ops.Emit<dnnl::resampling_forward>(chosen, {{DNNL_ARG_SRC, source}}, chosen.dst_desc(), chosen.dst_desc());
 }
 
 void LowerReduction(const Operation& operation, const Reduction& parameters, Lowering& lowering) {
   const memory::dims y = lowering.program().dims(operation.output);
   const memory::dims x = lowering.program().dims(operation.inputs[0]);
   const bool mean = parameters.algorithm == dnnl::algorithm::reduction_mean;
-  if (AreSpatial(x, y) && (mean || parameters.algorithm == dnnl::algorithm::reduction_max)) {
+  const bool row_major = IsPlain(lowering.Native(operation.inputs[0]).desc);
+  if (!row_major && AreSpatial(x, y) && (mean || parameters.algorithm == dnnl::algorithm::reduction_max)) {
     const memory::dims kernel(x.begin() + 2, x.end()), ones(kernel.size(), 1), zeros(kernel.size(), 0);
     const Pool pool{mean ? dnnl::algorithm::pooling_avg_exclude_padding : dnnl::algorithm::pooling_max,
                     kernel,
                     {ones, zeros, zeros, zeros}};
     return LowerPool(operation, pool, lowering);
   }
+  constexpr int64_t kLongRow = 4096;
+  if (const auto sums = AsSums(x, y); sums && (sums->count < kLongRow || sums->apart > 1))
+    return LowerShortSums(operation, parameters, *sums, lowering);
   const Slot source = lowering.Dense(operation.inputs[0]);
   const memory::desc target = PlainLike(source.desc, y).value_or(Plain(y));
   const dnnl::reduction::desc wanted(parameters.algorithm, source.desc, target, 0, 0);
-  PostOps post_ops(operation, lowering, target);
-  const auto chosen = post_ops.Fit([&](const dnnl::primitive_attr& attributes) {
-    return dnnl::reduction::primitive_desc(wanted, attributes, lowering.engine());
-  });
-  post_ops.Emit(chosen, dnnl::reduction(chosen), {{DNNL_ARG_SRC, source}}, target, target);
+  const dnnl::reduction::primitive_desc chosen(wanted, OwnScratchpad(), lowering.engine());
+  lowering.Emit<dnnl::reduction>(chosen,
+                                 {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, lowering.Result(operation.output, target)}});
 }
 
 void LowerLrn(const Operation& operation, const Lrn& parameters, Lowering& lowering) {
-  const Slot source = lowering.Dense(operation.inputs[0]);
-  const dnnl::lrn_forward::desc wanted(dnnl::prop_kind::forward_inference, dnnl::algorithm::lrn_across_channels,
-                                       source.desc, parameters.size, parameters.alpha, parameters.beta, parameters.k);
-  const dnnl::lrn_forward::primitive_desc chosen(wanted, OwnScratchpad(), lowering.engine());
-  lowering.Emit(chosen, dnnl::lrn_forward(chosen),
-                {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, lowering.Result(operation.output, chosen.dst_desc())}});
+  const auto describe = [&](const memory::desc& source, const dnnl::primitive_attr& attributes) {
+    const dnnl::lrn_forward::desc wanted(dnnl::prop_kind::forward_inference, dnnl::algorithm::lrn_across_channels,
+                                         source, parameters.size, parameters.alpha, parameters.beta, parameters.k);
+    return dnnl::lrn_forward::primitive_desc(wanted, attributes, lowering.engine());
+  };
+  const Slot source = Suited(lowering, operation.inputs[0], describe);
+  const auto chosen = describe(source.desc, OwnScratchpad());
+  lowering.Emit<dnnl::lrn_forward>(
+      chosen, {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, lowering.Result(operation.output, chosen.dst_desc())}});
 }
 
 }  // namespace onednn

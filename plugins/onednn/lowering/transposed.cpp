@@ -59,8 +59,7 @@ void LowerBlocks(const Operation& operation, Lowering& lowering) {
   if (has_bias)
     arguments.emplace_back(DNNL_ARG_BIAS,
                            lowering.Made(Repeated(program.shared_constant(operation.inputs[2]), w[3]), bias));
-  post_ops.Emit(chosen, dnnl::matmul(chosen), std::move(arguments), Permuted(Plain(Permute(y, channels_last)), back),
-                as_made);
+  post_ops.Emit<dnnl::matmul>(chosen, std::move(arguments), Permuted(Plain(Permute(y, channels_last)), back), as_made);
 }
 
 }  // namespace onednn

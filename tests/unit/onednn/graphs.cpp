@@ -5,6 +5,8 @@
 
 #include <deque>
 
+#include "plugins/onednn/work.hpp"
+
 namespace onednn {
 namespace {
 
@@ -102,6 +104,13 @@ deputy_value_id Graph::Add(const std::string& type, const std::vector<deputy_val
   return output;
 }
 
+std::vector<deputy_value_id> Graph::Split(deputy_value_id x, int64_t axis, const std::vector<Dims>& parts) {
+  std::vector<deputy_value_id> outputs;
+  for (const Dims& part : parts) outputs.push_back(host.AddValue("value" + std::to_string(host.values.size()), part));
+  host.AddNode({"Split", {x}, outputs, true, 2, [axis](fake::PrimitiveBytes& p) { p.Int("axis", axis); }});
+  return outputs;
+}
+
 Graph::Reading Graph::Read(bool fused) const {
   const sdk::GraphView graph(sdk::Host(host.table()), host.graph());
   std::vector<deputy_node_id> nodes;
@@ -168,6 +177,14 @@ std::vector<float> Graph::Run(bool fused, int threads) const {
   for (const std::vector<float>& output : outputs) all.insert(all.end(), output.begin(), output.end());
   return all;
 }
+
+Survey Graph::Look() const {
+  const Reading reading = Read(true);
+  ConstantStore store;
+  return Lowering(reading.program, reading.origins, dnnl::engine(dnnl::engine::kind::cpu, 0), store, 1).Look();
+}
+
+bool Graph::IsWorthCalling() const { return onednn::IsWorthCalling(Read(true).program, Look().steps); }
 
 sdk::Verdict Graph::VerdictOn(deputy_node_id node) const {
   const sdk::GraphView graph(sdk::Host(host.table()), host.graph());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plugins/onednn/fusion/fusion.hpp"
+#include "plugins/onednn/lowering/faults.hpp"
 #include "plugins/onednn/lowering/lowering.hpp"
 #include "plugins/onednn/operators/operators.hpp"
 #include "unit/sdk/fake_host.hpp"
@@ -26,6 +27,8 @@ class Graph {
   using Attributes = std::function<void(fake::PrimitiveBytes&)>;
   deputy_value_id Add(const std::string& type, const std::vector<deputy_value_id>& inputs, const Dims& dims,
                       Attributes attributes = {}, uint32_t since = 13);
+  // The parts of a Split with these extents.
+  std::vector<deputy_value_id> Split(deputy_value_id x, int64_t axis, const std::vector<Dims>& parts);
   void Output(deputy_value_id value) { host.outputs.push_back(value); }
 
   // The operations in order, each with its post-ops: "Convolution[relu,add]".
@@ -33,6 +36,9 @@ class Graph {
   std::unique_ptr<Executable> Compile(bool fused = true, int threads = 1) const;
   // All outputs one after the other, for seeded random inputs, which it checks to be untouched.
   std::vector<float> Run(bool fused = true, int threads = 1) const;
+  // What compiling it would make, and whether that is enough to do.
+  Survey Look() const;
+  bool IsWorthCalling() const;
   sdk::Verdict VerdictOn(deputy_node_id node) const;
 
   fake::Host host;

@@ -27,10 +27,15 @@ TEST(Layout, PermutedThereAndBackIsTheSame) {
   EXPECT_EQ(Permuted(Permuted(desc, order), Inverse(order)), desc);
 }
 
-TEST(Layout, OrdinaryOnesAreThoseOfARowMajorTensor) {
-  EXPECT_EQ(WithOrdinaryOnes(Permuted(Plain({1, 4, 7}), {1, 0, 2})), Plain({4, 1, 7}));
-  const memory::desc turned = Permuted(Plain({1, 4, 7, 2}), {1, 0, 3, 2});
-  EXPECT_EQ(WithOrdinaryOnes(turned), memory::desc({4, 1, 2, 7}, memory::data_type::f32, memory::dims{14, 14, 1, 2}));
+TEST(Layout, RowsOrColumnsOfAMatrixAreWithoutGaps) {
+  const auto strided = [](const memory::dims& dims, const memory::dims& strides) {
+    return memory::desc(dims, memory::data_type::f32, strides);
+  };
+  EXPECT_EQ(AsMatrices(strided({4, 5}, {9, 1})), strided({4, 5}, {9, 1}));
+  EXPECT_EQ(AsMatrices(strided({4, 5}, {1, 9})), strided({4, 5}, {1, 9}));
+  EXPECT_EQ(AsMatrices(strided({1, 5}, {50, 9})), strided({1, 5}, {1, 9}));
+  EXPECT_EQ(AsMatrices(strided({5, 1}, {9, 50})), strided({5, 1}, {9, 1}));
+  EXPECT_FALSE(AsMatrices(strided({4, 5}, {50, 9})));
 }
 
 TEST(Layout, PlainLikeKeepsTheOrderOfDimensions) {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
+#include <string>
 
 #include "unit/onednn/graphs.hpp"
 
@@ -22,6 +22,20 @@ size_t Reorders(const Executable& executable) {
     return step.function == nullptr && step.primitive.get_kind() == dnnl::primitive::kind::reorder;
   }));
 }
+
+// The primitives that are reference implementations.
+std::vector<std::string> References(const Executable& executable) {
+  std::vector<std::string> found;
+  for (const Step& step : executable.steps()) {
+    if (step.function != nullptr || step.primitive.get_kind() == dnnl::primitive::kind::reorder) continue;
+    const char* name = nullptr;
+    dnnl_primitive_desc_query(step.primitive.get_primitive_desc(), dnnl_query_impl_info_str, 0, &name);
+    if (IsReference(name)) found.emplace_back(name);
+  }
+  return found;
+}
+
+const std::vector<std::string> kNone;
 
 TEST(Lowering, ConvolutionsHandOnTheirLayout) {
   Graph graph;
@@ -50,35 +64,6 @@ TEST(Lowering, TransposedOperandsOfAProductAreViews) {
   graph.Output(graph.Add("MatMul", {a, b}, {3, 5, 6}));
   EXPECT_EQ(graph.Compile()->steps().size(), 1u);
   EXPECT_EQ(graph.Run(true).size(), 90u);
-}
-
-// Channels are padded to a vector there.
-TEST(Lowering, ASecondOperandOfOneChannelIsReadBeforeItIsOverwritten) {
-  Graph graph;
-  const Dims line = {1, 1, 16};
-  const deputy_value_id made = graph.Add("ConvTranspose", {graph.Input({1, 2, 16}), graph.Constant({2, 1, 2})}, line,
-                                         [](fake::PrimitiveBytes& p) {
-                                           p.Ints("pads", {0, 1});
-                                         });
-  const deputy_value_id x = graph.Add("Add", {made, graph.Constant({1, 1}, {-2.0f})}, line);
-  const deputy_value_id power = graph.Add("Exp", {graph.Add("Max", {made, made}, line)}, line);
-  graph.Output(x);
-  graph.Output(graph.Add("Div", {x, power}, line));
-  const std::vector<float> all = graph.Run();
-  for (size_t i = 0; i < 16; ++i) EXPECT_NEAR(all[16 + i], all[i] / std::exp(all[i] + 2), 1e-5f);
-}
-
-TEST(Lowering, ATransposedTensorOfOneChannelIsNormalized) {
-  Graph graph;
-  const deputy_value_id x = graph.Add("Transpose", {graph.Input({1, 4, 7})}, {4, 1, 7}, [](fake::PrimitiveBytes& p) {
-    p.Ints("perm", {1, 0, 2});
-  });
-  const deputy_value_id one = graph.Constant({1}, {1.0f}), two = graph.Constant({1}, {2.0f});
-  graph.Output(x);
-  graph.Output(graph.Add("BatchNormalization", {x, two, one, one, one}, {4, 1, 7},
-                         [](fake::PrimitiveBytes& p) { p.Float("epsilon", 0.0f); }));
-  const std::vector<float> all = graph.Run();
-  for (size_t i = 0; i < 28; ++i) EXPECT_NEAR(all[28 + i], 2 * (all[i] - 1) + 1, 1e-5f);
 }
 
 TEST(Lowering, AnInputThatIsOnlyViewedIsCopiedOut) {
@@ -124,6 +109,119 @@ TEST(Lowering, TwoContextsOfOneExecutableRunApart) {
   const auto executable = graph.Compile();
   EXPECT_TRUE(executable->CreateContext().ok());
   EXPECT_TRUE(executable->CreateContext().ok());
+}
+
+// A step of a sequence that was transposed: its elements lie apart.
+TEST(Lowering, AProductOfOneRowIsNoReference) {
+  Graph graph;
+  const deputy_value_id x = graph.Add("Transpose", {graph.Input({3, 64, 5})}, {3, 5, 64}, [](fake::PrimitiveBytes& p) {
+    p.Ints("perm", {0, 2, 1});
+  });
+  const std::vector<deputy_value_id> steps = graph.Split(x, 1, {{3, 1, 64}, {3, 4, 64}});
+  graph.Output(graph.Add("MatMul", {steps[0], graph.Constant({3, 64, 100})}, {3, 1, 100}));
+  graph.Output(graph.Add("MatMul", {steps[0], graph.Constant({64, 100})}, {3, 1, 100}));
+  EXPECT_EQ(References(*graph.Compile()), kNone);
+  const std::vector<float> fused = graph.Run(true), plain = graph.Run(false);
+  for (size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(fused[i], plain[i], 1e-4f);
+}
+
+TEST(Lowering, WhatIsAReferenceInOneLayoutTakesAnother) {
+  const auto axis = [](fake::PrimitiveBytes& p) { p.Int("axis", 1); };
+  Graph graph;
+  const deputy_value_id x = graph.Input({2, 37, 11, 7});
+  graph.Output(graph.Add("Softmax", {x}, {2, 37, 11, 7}, axis));
+  graph.Output(graph.Add("LogSoftmax", {x}, {2, 37, 11, 7}, axis));
+  graph.Output(graph.Add("MaxPool", {x}, {2, 37, 10, 6}, [](fake::PrimitiveBytes& p) {
+    p.Ints("kernel_shape", {2, 2});
+  }));
+  for (const Dims& reduced : {Dims{1}, Dims{2}, Dims{1, 2}, Dims{3}, Dims{0}}) {
+    Dims y = {2, 37, 11, 7};
+    for (const int64_t at : reduced) y[static_cast<size_t>(at)] = 1;
+    graph.Output(graph.Add("ReduceMax", {x}, y, [&](fake::PrimitiveBytes& p) { p.Ints("axes", reduced); }));
+  }
+  EXPECT_EQ(References(*graph.Compile()), kNone);
+}
+
+TEST(Lowering, ReductionsOverAnyDimensionsAreThoseOfTheirElements) {
+  const Dims extents = {3, 5, 1, 19};
+  for (const Dims& reduced : {Dims{3}, Dims{1}, Dims{0}, Dims{0, 1}, Dims{1, 2, 3}, Dims{0, 3}, Dims{0, 1, 2, 3}}) {
+    Graph graph;
+    const deputy_value_id x = graph.Input(extents);
+    Dims y = extents;
+    for (const int64_t at : reduced) y[static_cast<size_t>(at)] = 1;
+    const auto axes = [&](fake::PrimitiveBytes& p) { p.Ints("axes", reduced); };
+    for (const char* type : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"})
+      graph.Output(graph.Add(type, {x}, y, axes, 11));
+    graph.Output(graph.Add("Abs", {graph.Add("Neg", {x}, extents)}, extents));  // to see the magnitudes
+    const std::vector<float> all = graph.Run();
+    const size_t made = static_cast<size_t>(CountOf(y)), count = static_cast<size_t>(CountOf(extents)) / made;
+    for (size_t i = 0; i < made; ++i) {
+      EXPECT_NEAR(all[i], all[made + i] * static_cast<float>(count), 1e-4f);
+      EXPECT_LE(all[3 * made + i], all[made + i] + 1e-5f);
+      EXPECT_GE(all[2 * made + i], all[made + i] - 1e-5f);
+    }
+    EXPECT_NEAR(*std::max_element(all.begin() + static_cast<std::ptrdiff_t>(4 * made), all.end()),
+                std::max(*std::max_element(all.begin() + static_cast<std::ptrdiff_t>(2 * made),
+                                           all.begin() + static_cast<std::ptrdiff_t>(3 * made)),
+                         -*std::min_element(all.begin() + static_cast<std::ptrdiff_t>(3 * made),
+                                            all.begin() + static_cast<std::ptrdiff_t>(4 * made))),
+                1e-6f);
+  }
+}
+
+TEST(Survey, NamesTheNodesThatAreSlow) {
+  Graph graph;
+  const Dims map = {2, 16, 12, 12};
+  const deputy_value_id x = graph.Add("Conv", {graph.Input(map), graph.Constant({16, 16, 3, 3})}, map, Pads);
+  graph.Output(graph.Add("PRelu", {x, graph.Constant({1, 1, 12, 1})}, map));
+  EXPECT_EQ(graph.Look().slow, (std::set<deputy_node_id>{1}));
+}
+
+// The convolution before it is none of it.
+TEST(Survey, OfAPostOpThatDidNotFitOnlyItsOwnNodeIsSlow) {
+  Graph graph;
+  const Dims map = {2, 16, 12, 12};
+  const deputy_value_id x = graph.Add("Conv", {graph.Input(map), graph.Constant({16, 16, 3, 3})}, map, Pads);
+  graph.Output(graph.Add("Mul", {x, graph.Input({2, 1, 1, 1})}, map));
+  const std::set<deputy_node_id> slow = graph.Look().slow;
+  EXPECT_EQ(slow.count(0), 0u);
+}
+
+TEST(Survey, APoolIsSlowOverARowMajorTensorOnly) {
+  const auto window = [](fake::PrimitiveBytes& p) { p.Ints("kernel_shape", {3, 3}); };
+  Graph alone, behind;
+  alone.Output(alone.Add("MaxPool", {alone.Input(kMap)}, {1, 16, 10, 10}, window));
+  EXPECT_EQ(alone.Look().slow.size(), 1u);
+  behind.Output(behind.Add("MaxPool", {Conv(behind, behind.Input(kMap))}, {1, 16, 10, 10}, window));
+  EXPECT_EQ(behind.Look().slow.size(), 0u);
+}
+
+TEST(Survey, CountsWhatWouldBeMade) {
+  Graph graph;
+  graph.Output(graph.Add("Softmax", {graph.Add("Relu", {Conv(graph, graph.Input(kMap))}, kMap)}, kMap));
+  EXPECT_EQ(graph.Look().steps, graph.Compile()->steps().size());
+}
+
+TEST(Work, AFewElementsAreNotWorthACall) {
+  Graph few, many;
+  few.Output(few.Add("Relu", {few.Input({100})}, {100}));
+  EXPECT_FALSE(few.IsWorthCalling());
+  many.Output(many.Add("Relu", {many.Input({100000})}, {100000}));
+  EXPECT_TRUE(many.IsWorthCalling());
+}
+
+TEST(Work, ManySmallProductsAreNotWorthTheirSteps) {
+  Graph graph;
+  deputy_value_id x = graph.Input({1, 32});
+  for (int i = 0; i < 50; ++i) x = graph.Add("MatMul", {x, graph.Constant({32, 32})}, {1, 32});
+  graph.Output(x);
+  EXPECT_FALSE(graph.IsWorthCalling());
+}
+
+TEST(Work, MovementIsNone) {
+  Graph graph;
+  graph.Output(graph.Add("Transpose", {graph.Input({500, 500})}, {500, 500}));
+  EXPECT_FALSE(graph.IsWorthCalling());
 }
 
 }  // namespace

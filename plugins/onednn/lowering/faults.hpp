@@ -1,0 +1,32 @@
+// What oneDNN 2.6 does wrong: the one list. The lowering asks here and takes another way where an entry holds;
+// tests/unit/onednn/faults_test.cpp has a test for each that fails without it. What oneDNN only does slowly is not
+// here.
+#pragma once
+
+#include <string_view>
+
+#include "program.hpp"
+
+namespace onednn {
+
+// Reference implementations, written to be read. Their post-ops are not relied upon: `simple:any` of resampling reads
+// the operand of a binary one at the wrong place unless the tensor is row-major.
+bool IsReference(std::string_view implementation);
+
+// The first post-op of an operation that its primitive would do wrongly, whatever the implementation; their number if
+// there is none. `result` is what the primitive makes, of layout `any` if it is to choose.
+//  - Of two functions of one kind in a primitive the second gets the parameters of the first.
+//  - Binary primitives do post-ops wrongly over padded channels and over blocks smaller than a vector.
+//  - Where there is nothing but channels, binary primitives misread an operand per channel and resampling one that has
+//    the extents of the result.
+size_t FirstMisreadPostOp(const Operation& operation, const Program& program, const memory::desc& result);
+
+// May the result lie where the second operand does? Over padded channels binary primitives clear the result before
+// they read that.
+bool CanOverwriteSecondOperand(const memory::desc& result);
+
+// The same elements with strides of extents of 1, on which no element depends, as in a row-major tensor. `desc` is
+// strided. Binary primitives write nothing where the stride of a single channel is larger than that of the batch.
+memory::desc WithOrdinaryOnes(memory::desc desc);
+
+}  // namespace onednn
