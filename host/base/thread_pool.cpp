@@ -16,24 +16,15 @@ int SpinRounds() {
   return rounds;
 }
 
-// Works off [begin, end) in a run that may have to end, which it can between two pieces: of `grain` items at first,
-// then as many as take about a millisecond.
-void RunPieces(StopScope& scope, FunctionRef<void(int64_t, int64_t)> fn, int64_t begin, int64_t end, int64_t grain) {
-  constexpr uint64_t kShortNs = 500'000, kLongNs = 8'000'000;
-  if (end - begin <= grain) {
-    if (!scope.Ends()) fn(begin, end);
-    return;
-  }
-  int64_t piece = grain;
-  uint64_t before = NowNs();
-  while (begin < end && !scope.Ends()) {
-    const int64_t left = end - begin, next = left - piece < grain ? end : begin + piece;
+// Works off [begin, end) in a run that may have to end, which it can between two pieces. Their size depends on nothing
+// that differs from run to run, so that results do not either.
+void RunPieces(StopScope& scope, FunctionRef<void(int64_t, int64_t)> fn, int64_t begin, int64_t end, int64_t shortest) {
+  const int64_t length = end - begin, pieces = std::max<int64_t>(1, length / shortest);
+  const int64_t size = length / pieces, longer = length % pieces;  // the first ones have an item more
+  for (int64_t i = 0; i < pieces && !scope.Ends(); ++i) {
+    const int64_t next = begin + size + (i < longer ? 1 : 0);
     fn(begin, next);
     begin = next;
-    const uint64_t now = NowNs(), taken = now - before;
-    before = now;
-    if (taken < kShortNs && piece < end - begin) piece *= 8;
-    if (taken > kLongNs) piece = std::max(grain, piece / 8);
   }
 }
 
@@ -71,13 +62,15 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, FunctionRef<void(int6
   if (count <= 0) return;
   grain = std::max<int64_t>(grain, 1);
   StopScope* const scope = StopScope::Current();
+  constexpr int64_t kPieces = 64;
+  const int64_t shortest = std::max(grain, (count + kPieces - 1) / kPieces);
   if (workers_.empty() || count <= grain || busy_.exchange(true, std::memory_order_acquire)) {
     if (scope == nullptr) return fn(0, count);
-    return RunPieces(*scope, fn, 0, count, grain);
+    return RunPieces(*scope, fn, 0, count, shortest);
   }
   const auto in_pieces = [&](int64_t begin, int64_t end) {
     const StopScope::Share share(scope);
-    RunPieces(*scope, fn, begin, end, grain);
+    RunPieces(*scope, fn, begin, end, shortest);
   };
   const FunctionRef<void(int64_t, int64_t)> stoppable(in_pieces);
   // A few ranges per thread even out unequal speed without making them small.

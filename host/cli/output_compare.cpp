@@ -17,8 +17,8 @@ namespace {
 
 // Whether the operator rounds to steps of a scale; com.microsoft has more of them than ONNX.
 bool Rounds(std::string_view domain, std::string_view op_type) {
-  static constexpr std::array<std::string_view, 4> kRounding = {"QuantizeLinear", "DynamicQuantizeLinear",
-                                                                "DynamicQuantizeMatMul", "QGemm"};
+  static constexpr std::array<std::string_view, 5> kRounding = {
+      "QuantizeLinear", "DynamicQuantizeLinear", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul", "QGemm"};
   return (domain.empty() || domain == "com.microsoft") &&
          (op_type.substr(0, 7) == "QLinear" ||
           std::find(kRounding.begin(), kRounding.end(), op_type) != kRounding.end());
