@@ -12,9 +12,9 @@
 namespace deputy::host::benchmarks {
 namespace {
 
-// One Relu on [1,4] per output, each with an input of its own.
-Graph ParallelGraph(size_t width) {
-  const ValueType type{DType::kFloat32, true, {1, 4}};
+// One Relu on [1,elements] per output, each with an input of its own.
+Graph ParallelGraph(size_t width, int64_t elements) {
+  const ValueType type{DType::kFloat32, true, {1, elements}};
   Graph graph;
   for (size_t i = 0; i < width; ++i) {
     Node node;
@@ -29,25 +29,32 @@ Graph ParallelGraph(size_t width) {
   return graph;
 }
 
-std::vector<Tensor> Tensors(size_t count) {
+std::vector<Tensor> Tensors(size_t count, int64_t elements) {
   std::vector<Tensor> tensors;
-  for (size_t i = 0; i < count; ++i) tensors.push_back(*Tensor::Allocate(DType::kFloat32, {1, 4}));
+  for (size_t i = 0; i < count; ++i) tensors.push_back(*Tensor::Allocate(DType::kFloat32, {1, elements}));
   return tensors;
+}
+
+// Outputs and their elements: the smallest nodes there are, and such as a small key-value cache has.
+void Sizes(benchmark::internal::Benchmark* benchmark) {
+  for (const int64_t elements : {4, 1024})
+    for (const int64_t width : {100, 400, 800}) benchmark->Args({width, elements});
 }
 
 // The steps alone, with everything bound.
 void ManyOutputsKernels(benchmark::State& state) {
   const auto width = static_cast<size_t>(state.range(0));
+  const int64_t elements = state.range(1);
   const std::vector<std::shared_ptr<Delegate>> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
   PlacementOptions options;
   options.delegates.resize(delegates.size());
   Result<std::shared_ptr<const Plan>> plan =
-      MakePlan(std::make_shared<Graph>(ParallelGraph(width)), delegates, options);
+      MakePlan(std::make_shared<Graph>(ParallelGraph(width, elements)), delegates, options);
   if (!plan.ok()) return state.SkipWithError(plan.status().ToString().c_str());
   Result<std::unique_ptr<Execution>> execution = Execution::Create(std::move(plan).value());
   if (!execution.ok()) return state.SkipWithError(execution.status().ToString().c_str());
   const Graph& graph = *(*execution)->plan().graph;
-  std::vector<Tensor> inputs = Tensors(width), outputs = Tensors(width);
+  std::vector<Tensor> inputs = Tensors(width, elements), outputs = Tensors(width, elements);
   for (size_t i = 0; i < width; ++i) {
     (*execution)->Bind(graph.inputs[i], inputs[i].mutable_data());
     (*execution)->Bind(graph.outputs[i], outputs[i].mutable_data());
@@ -57,15 +64,16 @@ void ManyOutputsKernels(benchmark::State& state) {
     if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
   }
 }
-BENCHMARK(ManyOutputsKernels)->Arg(100)->Arg(400)->Arg(800);
+BENCHMARK(ManyOutputsKernels)->Apply(Sizes);
 
 // `two_sets`: the caller has two sets of output tensors and gives them in turn, so that no check of the last run
 // holds for the next.
 void Predict(benchmark::State& state, bool two_sets) {
   const auto width = static_cast<size_t>(state.range(0));
+  const int64_t elements = state.range(1);
   const std::filesystem::path path =
       std::filesystem::temp_directory_path() / ("session_benchmark_" + std::to_string(getpid()) + ".dpm");
-  Status status = WriteModelFile(ParallelGraph(width), path);
+  Status status = WriteModelFile(ParallelGraph(width, elements), path);
   Model model;
   const Context context = *Context::FromYamlText("benchmark", "version: 1\ncpu: {threads: 1}\nlog: {level: error}\n");
   if (status.ok()) status = model.Build(path, context);
@@ -73,8 +81,8 @@ void Predict(benchmark::State& state, bool two_sets) {
   if (!status.ok()) return state.SkipWithError(status.ToString().c_str());
   Result<Session> session = model.CreateSession();
   if (!session.ok()) return state.SkipWithError(session.status().ToString().c_str());
-  const std::vector<Tensor> inputs = Tensors(width);
-  std::vector<Tensor> outputs[2] = {Tensors(width), Tensors(width)};
+  const std::vector<Tensor> inputs = Tensors(width, elements);
+  std::vector<Tensor> outputs[2] = {Tensors(width, elements), Tensors(width, elements)};
   size_t turn = 0;
   for (auto _ : state) {
     status = session->Predict(inputs, &outputs[turn]);
@@ -83,9 +91,9 @@ void Predict(benchmark::State& state, bool two_sets) {
   }
 }
 void ManyOutputsPredict(benchmark::State& state) { Predict(state, false); }
-BENCHMARK(ManyOutputsPredict)->Arg(100)->Arg(400)->Arg(800);
+BENCHMARK(ManyOutputsPredict)->Apply(Sizes);
 void ManyOutputsPredictInTurns(benchmark::State& state) { Predict(state, true); }
-BENCHMARK(ManyOutputsPredictInTurns)->Arg(100)->Arg(400)->Arg(800);
+BENCHMARK(ManyOutputsPredictInTurns)->Apply(Sizes);
 
 }  // namespace
 }  // namespace deputy::host::benchmarks
