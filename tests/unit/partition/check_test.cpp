@@ -57,6 +57,19 @@ TEST_F(CheckPlacementTest, AWrongOrderIsSeen) {
   EXPECT_EQ(CheckPlacement(test_.graph, placement_).code(), StatusCode::kInternal);
 }
 
+TEST(CheckPlacement, OnlyOutputsThatAnOperatorMustHaveMayBeUnread) {
+  TestGraph test;
+  test.Input("x").Node("a", "DynamicQuantizeLinear", {"x"}).Node("b", "Dropout", {"a"}).Output("b");
+  for (const char* unread : {"scale", "zero"}) test.graph.nodes[0].outputs.push_back(test.Value(unread));
+  test.graph.nodes[1].outputs.push_back(test.Value("mask"));
+  TableDelegate cpu = TestCpu();
+  Placement placement = *PlaceOn(test.graph, {&cpu});
+  EXPECT_EQ(placement.partitions[0].spec.outputs.size(), 3u);
+  EXPECT_EQ(placement.partitions[1].spec.outputs.size(), 1u);
+  placement.partitions[1].spec.outputs.push_back(test.Value("mask"));
+  EXPECT_EQ(CheckPlacement(test.graph, placement).code(), StatusCode::kInternal);
+}
+
 TEST(Glob, StarsAndQuestionMarksMatch) {
   EXPECT_TRUE(MatchesGlob("head/*", "head/conv_1"));
   EXPECT_TRUE(MatchesGlob("*/nms*", "a/b/nms_2"));
