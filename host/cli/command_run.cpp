@@ -179,8 +179,8 @@ int CompareAll(const std::vector<Expected>& expected, const std::vector<TensorIn
     if (!read.ok()) return Fail(Stage::kSetup, read.status());
     const Tensor want = AsBits(*read, got.dtype());
     if (!FitsOutput(want, infos[index]))
-      return FailUsage(fmt::format("--expect: {} is {}, output '{}' is {}{}{}", file, TypeText(want), infos[index].name,
-                                   TypeText(infos[index]), assumed.empty() ? "" : "; ", assumed));
+      return FailUsage(fmt::format("--expect: {} is {}, output '{}' is {}", file, TypeText(want), infos[index].name,
+                                   TypeText(infos[index])));
     OutputComparer comparer(tolerance);
     comparer.set_model(model);
     const std::string difference = comparer.Compare(infos[index].name, got, want);
@@ -188,7 +188,9 @@ int CompareAll(const std::vector<Expected>& expected, const std::vector<TensorIn
       Print("{} {} is as in {}, {}\n", terminal.Paint(Paint::kGood, "match"), infos[index].name, file,
             comparer.Summary());
     } else {
-      Print("{} {}: {}\n", terminal.Paint(Paint::kBad, "mismatch"), infos[index].name, difference);
+      const bool of_guess = !assumed.empty() && want.shape() != got.shape();
+      Print("{} {}: {}{}\n", terminal.Paint(Paint::kBad, "mismatch"), infos[index].name, difference,
+            of_guess ? "; " + assumed : "");
       exit_status = kNo;
     }
   }

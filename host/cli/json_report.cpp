@@ -148,6 +148,6 @@ Json ToJson(const PluginListing& listing) {
 
 std::string JsonText(const Json& json) { return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n"; }
 
-void PrintJson(const Json& json) { fmt::print("{}", JsonText(json)); }
+void PrintJson(const Json& json) { PrintOnStdout(JsonText(json)); }
 
 }  // namespace deputy::cli

@@ -127,8 +127,8 @@ int main(int argc, char** argv) {
   int exit_status = deputy::cli::kDone;
   try {
     exit_status = deputy::cli::Main(argc, argv);
-  } catch (const std::exception& error) {  // lack of memory, or of a place for the output: FinishOutput reports that
-    if (std::ferror(stdout) == 0) exit_status = deputy::cli::FailRun(error.what());
+  } catch (const std::exception& error) {  // lack of memory
+    exit_status = deputy::cli::FailRun(error.what());
   }
   exit_status = deputy::cli::FinishOutput(exit_status);
   deputy::AcceptExit();

@@ -13,6 +13,7 @@
 #include "cli/element.hpp"
 #include "cli/nearest.hpp"
 #include "cli/shape_text.hpp"
+#include "cli/shown.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/tensor_file.hpp"
 
@@ -153,7 +154,7 @@ Result<CompletedShapes> CompleteShapes(const std::vector<TensorInfo>& inputs, co
 void PrintAssumed(const std::string& assumed) {
   if (assumed.empty()) return;
   ClearProgress();
-  fmt::print(stderr, "{}\n", assumed);
+  PrintOnStderr(Show("{}\n", assumed).text());
 }
 
 Status WithAssumed(Status status, const std::string& assumed) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/standard_streams.hpp"
 #include "deputy/printable.hpp"
 
 namespace deputy::cli {
@@ -68,7 +69,7 @@ Shown Show(fmt::format_string<ShownArgument<Args>...> format, const Args&... arg
 // On stdout.
 template <class... Args>
 void Print(fmt::format_string<ShownArgument<Args>...> format, const Args&... arguments) {
-  fmt::print("{}", Show(format, arguments...).text());
+  PrintOnStdout(Show(format, arguments...).text());
 }
 
 // "a, b, c"

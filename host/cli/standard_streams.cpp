@@ -14,8 +14,11 @@
 namespace deputy::cli {
 namespace {
 
-// Zero if everything has been written, otherwise the reason; EIO where an earlier call failed and its reason is gone.
+int first_failure = 0;  // errno of the first PrintOnStdout that failed
+
+// Zero if everything has been written, otherwise the reason; EIO where it is not known.
 int LostOutput() {
+  if (first_failure != 0) return first_failure;
   std::cout.flush();
   errno = 0;
   if (std::fflush(stdout) != 0) return errno != 0 ? errno : EIO;
@@ -35,6 +38,12 @@ void OpenStandardStreams() {
     // The lowest free number, which is this one.
     if (open("/dev/null", modes[descriptor]) != descriptor) return;
   }
+}
+
+void PrintOnStdout(std::string_view text) {
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() || first_failure != 0) return;
+  first_failure = errno != 0 ? errno : EIO;
 }
 
 int FinishOutput(int exit_status) {

@@ -51,13 +51,14 @@ def pooled_extent(extent, kernel, stride, before, after, dilation=1, ceil_mode=F
 
 class Network(OnnxGraph):
     """All draws come from the two generators of the seed, so that equal seeds give equal networks. `jitter` changes
-    every constant and input of floats by about this share, to show how much of a difference rounding alone can make."""
+    every constant and input of floats by about this share, and `halves` rounds the factors of products to float16, to
+    show how much of a difference rounding alone can make."""
 
-    def __init__(self, seed, opset, jitter=0.0):
+    def __init__(self, seed, opset, jitter=0.0, halves=False):
         super().__init__(f"architecture_{seed}", opset)
         self.draw = random.Random(seed)
         self.numbers = np.random.default_rng(seed)
-        self.jitter, self.shaking = jitter, np.random.default_rng([seed, int(jitter * 2**40)])
+        self.jitter, self.halves, self.shaking = jitter, halves, np.random.default_rng([seed, int(jitter * 2**40)])
         self.feeds = {}  # arrays by the names of the inputs
         self.results = []  # values that are outputs
         self.taken = []  # values in the middle that may become outputs
@@ -267,7 +268,11 @@ class Network(OnnxGraph):
 
     def weighted(self, op_type, x, weights, bias, axis, shape, **attributes):
         """Conv, ConvTranspose, Gemm and MatMul with constant weights, whose output channels are at the axis."""
-        return self.op(op_type, x, weights, *([] if op_type == "MatMul" else [bias]), shape=shape, **attributes)
+        factors = [self.factor(x), self.factor(weights)]
+        return self.op(op_type, *factors, *([] if op_type == "MatMul" else [bias]), shape=shape, **attributes)
+
+    def factor(self, x):
+        return self.cast(self.cast(x, "float16"), "float32") if self.halves else x
 
     def linear(self, x, size, bias=True):
         """Over the last axis: Gemm of two dimensions, MatMul and Add otherwise; the weights as they are or turned."""
@@ -289,7 +294,7 @@ class Network(OnnxGraph):
 
     def matmul(self, a, b):
         shape = [*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]]
-        return self.op("MatMul", self.entering(a), self.entering(b), shape=shape)
+        return self.op("MatMul", self.factor(self.entering(a)), self.factor(self.entering(b)), shape=shape)
 
     def window(self, x, kernel, stride, dilation, ceil_mode=False, valid=False, pools=False):
         """The attributes of a window over the spatial axes with padding that keeps extents at stride 1, in one of the

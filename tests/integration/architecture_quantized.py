@@ -11,8 +11,8 @@ class QuantizedNetwork(Network):
     """Built twice: the first time with `ranges` None, as floats, which notes in `points` the values whose ranges are
     wanted; then with the ranges (least and largest element) of these, in the same order."""
 
-    def __init__(self, seed, opset, ranges=None, jitter=0.0):
-        super().__init__(seed, opset, jitter)
+    def __init__(self, seed, opset, ranges=None, jitter=0.0, halves=False):
+        super().__init__(seed, opset, jitter, halves)
         self.ranges, self.points, self.pairs = ranges, [], {}
         self.form = self.pick("pairs", "pairs", "operators", "dynamic")
         self.activation = self.pick("uint8", "uint8", "int8")

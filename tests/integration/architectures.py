@@ -417,19 +417,20 @@ def construct(net):
 
 
 class Architecture:
-    """`evaluate(path of a model, inputs by name)` gives the arrays of the model's outputs. `jitter`: see Network."""
+    """`evaluate(path of a model, inputs by name)` gives the arrays of the model's outputs. `jitter`, `halves`: see
+    Network."""
 
-    def __init__(self, seed, evaluate, jitter=0.0):
+    def __init__(self, seed, evaluate, jitter=0.0, halves=False):
         self.seed = seed
         opset = OPSETS[seed % len(OPSETS)]
         self.quantized = seed % 4 == 3
         if not self.quantized:
-            self.network = Network(seed, opset, jitter)
+            self.network = Network(seed, opset, jitter, halves)
             family = construct(self.network)
         else:
             trial = QuantizedNetwork(seed, opset)
             construct(trial)
-            self.network = QuantizedNetwork(seed, opset, self.ranges_of(trial, evaluate), jitter)
+            self.network = QuantizedNetwork(seed, opset, self.ranges_of(trial, evaluate), jitter, halves)
             family = construct(self.network)
             assert len(self.network.points) == len(trial.points)
         kind = f"quantized ({self.network.form})" if self.quantized else "float32"
