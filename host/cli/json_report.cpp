@@ -1,8 +1,6 @@
 #include "cli/json_report.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdio>
+#include "cli/standard_streams.hpp"
 
 namespace deputy::cli {
 namespace {
