@@ -13,10 +13,38 @@ dnnl::primitive_attr OwnScratchpad() {
   return attributes;
 }
 
+// A line between two limits, as HardSigmoid is: oneDNN would need two primitives, each of which reads and writes all.
+bool IsLimitedLine(const Operation& operation, const Eltwise& parameters, const memory::desc& layout) {
+  return parameters.algorithm == dnnl::algorithm::eltwise_linear && operation.post_ops.size() == 1 &&
+         operation.post_ops[0].algorithm == dnnl::algorithm::eltwise_clip && !IsPadded(layout);
+}
+
+// The numbers are variables of the function and no references, of which the compiler would have to think that writing
+// to `y` changes them; then it makes no vectors.
+void LimitLine(const float* x, float* y, int64_t count, const Eltwise& line, const PostOp& limits) {
+  const float scale = line.alpha, shift = line.beta, low = limits.alpha, high = limits.beta;
+#pragma omp parallel for simd if (parallel : count > (1 << 16))
+  for (int64_t i = 0; i < count; ++i) {
+    const float value = scale * x[i] + shift, raised = value < low ? low : value;
+    y[i] = raised > high ? high : raised;
+  }
+}
+
+void LowerLimitedLine(const Operation& operation, const Eltwise& line, const Slot& source, Lowering& lowering) {
+  const Slot result = lowering.ResultOver(operation.output, source.desc, source);
+  lowering.EmitFunction(
+      "limited line", {source, result},
+      [count = CountOf(source.desc.dims()), line, limits = operation.post_ops[0]](const std::vector<char*>& data) {
+        LimitLine(reinterpret_cast<const float*>(data[0]), reinterpret_cast<float*>(data[1]), count, line, limits);
+      });
+}
+
 }  // namespace
 
 void LowerEltwise(const Operation& operation, const Eltwise& parameters, Lowering& lowering) {
   const Slot source = lowering.Dense(operation.inputs[0]);
+  if (IsLimitedLine(operation, parameters, source.desc))
+    return LowerLimitedLine(operation, parameters, source, lowering);
   const dnnl::eltwise_forward::desc wanted(dnnl::prop_kind::forward_inference, parameters.algorithm, source.desc,
                                            parameters.alpha, parameters.beta);
   PostOps post_ops(operation, lowering, source.desc);
@@ -58,8 +86,9 @@ void LowerPrelu(const Operation& operation, Lowering& lowering) {
                                      {{DNNL_ARG_SRC, source}, {DNNL_ARG_WEIGHTS, slope}, {DNNL_ARG_DST, result}});
 }
 
-// oneDNN has erf only inside GELU. One that is not part of a GELU is rare enough for a plain loop.
+// oneDNN has erf only inside GELU. The C library's, one element after the other, is for `accept: everything` only.
 void LowerErf(const Operation& operation, Lowering& lowering) {
+  lowering.NoteSlow();
   const Slot source = lowering.PlainOf(operation.inputs[0]);
   const Slot result = lowering.ResultOver(operation.output, source.desc, source);
   const int64_t count = CountOf(source.desc.dims());

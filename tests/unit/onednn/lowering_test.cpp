@@ -177,6 +177,47 @@ TEST(Survey, NamesTheNodesThatAreSlow) {
   EXPECT_EQ(graph.Look().slow, (std::set<deputy_node_id>{1}));
 }
 
+TEST(Lowering, AHardSigmoidIsOneStep) {
+  Graph graph;
+  graph.Output(graph.Add("HardSigmoid", {graph.Input(kMap)}, kMap));
+  EXPECT_EQ(graph.Compile()->steps().size(), 1u);
+}
+
+// Where channels are padded to a vector, what is added must not reach the padding, over which the convolution sums.
+TEST(Lowering, AHardSigmoidLeavesThePaddingAlone) {
+  Graph graph;
+  const deputy_value_id made =
+      graph.Add("ConvTranspose", {graph.Input({1, 2, 9, 9}), graph.Constant({2, 5, 3, 3})}, {1, 5, 11, 11});
+  const deputy_value_id y = graph.Add("HardSigmoid", {made}, {1, 5, 11, 11});
+  graph.Output(graph.Add("Conv", {y, graph.Constant({16, 5, 3, 3})}, {1, 16, 9, 9}));
+  const std::vector<float> fused = graph.Run(true), plain = graph.Run(false);
+  for (size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(fused[i], plain[i], 1e-4f);
+}
+
+// oneDNN's kernel for channels last is slower than a loop whatever their number.
+TEST(Survey, ANormalizationOverChannelsIsSlowUnlessRowMajorHasAKernel) {
+  const auto five = [](fake::PrimitiveBytes& p) { p.Int("size", 5); };
+  const auto three = [](fake::PrimitiveBytes& p) { p.Int("size", 3); };
+  const auto slow = [](const Dims& dims, const Graph::Attributes& size) {
+    Graph graph;
+    graph.Output(graph.Add("LRN", {graph.Input(dims)}, dims, size));
+    return !graph.Look().slow.empty();
+  };
+  EXPECT_FALSE(slow({1, 64, 14, 14}, five));
+  EXPECT_TRUE(slow({1, 37, 14, 14}, five));
+  EXPECT_TRUE(slow({1, 64, 14, 14}, three));
+  Graph behind;
+  behind.Output(behind.Add("LRN", {Conv(behind, behind.Input(kMap))}, kMap, five));
+  EXPECT_TRUE(behind.Look().slow.empty());
+}
+
+TEST(Survey, AnErfThatIsPartOfNoGeluIsSlow) {
+  Graph graph;
+  const deputy_value_id x = graph.Add("MatMul", {graph.Input({8, 64}), graph.Constant({64, 64})}, {8, 64});
+  graph.Output(graph.Add("Erf", {x}, {8, 64}));
+  EXPECT_EQ(graph.Look().slow, (std::set<deputy_node_id>{1}));
+}
+
 // The convolution before it is none of it.
 TEST(Survey, OfAPostOpThatDidNotFitOnlyItsOwnNodeIsSlow) {
   Graph graph;
