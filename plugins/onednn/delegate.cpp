@@ -66,7 +66,7 @@ class Delegate final : public sdk::PartitionDelegate {
     if (survey.slow.size() == partition.nodes().size()) return sdk::PartitionEstimate::Infeasible(kSlow);
     estimate.give_back.assign(survey.slow.begin(), survey.slow.end());
     if (!estimate.give_back.empty()) estimate.reason = kSlow;
-    if (estimate.give_back.empty() && !IsWorthCalling(reading.program, survey.steps))
+    if (estimate.give_back.empty() && !IsWorthCalling(reading.program, survey.steps, reading.saved))
       return sdk::PartitionEstimate::Infeasible("too little work for a call of oneDNN");
     return estimate;
   }
@@ -97,10 +97,11 @@ class Delegate final : public sdk::PartitionDelegate {
       }
       program.FinishReading(partition);
       origins = Origins(program);
-      Fuse(program);
+      saved = Fuse(program);
     }
     Program program;
     Origins origins;
+    size_t saved = 0;  // operations
   };
 
   int ThreadCount() const {

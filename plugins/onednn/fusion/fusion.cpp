@@ -53,13 +53,16 @@ void AbsorbMovement(Program& program) {
   program.Sweep();
 }
 
-void Fuse(Program& program) {
+size_t Fuse(Program& program) {
   program.Sweep();
+  const size_t before = program.operations().size();
   FindFunctions(program);
+  const size_t saved = before - program.operations().size();
   FoldIntoWeights(program);
   AttachPostOps(program);
   UseIntegers(program);
   AbsorbMovement(program);
+  return saved;
 }
 
 }  // namespace onednn

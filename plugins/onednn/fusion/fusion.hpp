@@ -6,8 +6,9 @@
 
 namespace onednn {
 
-// All of what follows, in the order in which one prepares the next.
-void Fuse(Program& program);
+// All of what follows, in the order in which one prepares the next. Returns how many operations fewer the functions are
+// that were written out.
+size_t Fuse(Program& program);
 
 // Functions that were written out: layer normalization, GELU, Swish, HardSwish, Mish.
 void FindFunctions(Program& program);

@@ -126,8 +126,8 @@ Graph::Reading Graph::Read(bool fused) const {
   }
   program.FinishReading(partition);
   const Origins origins(program);
-  if (fused) Fuse(program);
-  return {std::move(program), origins, Shapes(partition)};
+  const size_t saved = fused ? Fuse(program) : 0;
+  return {std::move(program), origins, Shapes(partition), saved};
 }
 
 std::string Graph::Describe(bool fused) const {
@@ -184,7 +184,10 @@ Survey Graph::Look() const {
   return Lowering(reading.program, reading.origins, dnnl::engine(dnnl::engine::kind::cpu, 0), store, 1).Look();
 }
 
-bool Graph::IsWorthCalling() const { return onednn::IsWorthCalling(Read(true).program, Look().steps); }
+bool Graph::IsWorthCalling() const {
+  const Reading reading = Read(true);
+  return onednn::IsWorthCalling(reading.program, Look().steps, reading.saved);
+}
 
 sdk::Verdict Graph::VerdictOn(deputy_node_id node) const {
   const sdk::GraphView graph(sdk::Host(host.table()), host.graph());

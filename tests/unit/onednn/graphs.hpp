@@ -49,6 +49,7 @@ class Graph {
     Program program;
     Origins origins;
     Shapes shapes;
+    size_t saved = 0;
   };
   Reading Read(bool fused) const;
   std::vector<float> Random(const Dims& dims);

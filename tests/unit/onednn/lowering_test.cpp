@@ -259,6 +259,20 @@ TEST(Work, ManySmallProductsAreNotWorthTheirSteps) {
   EXPECT_FALSE(graph.IsWorthCalling());
 }
 
+TEST(Work, AFewStepsForManyNodesAreWorthCalling) {
+  Graph graph;
+  const Dims row = {1, 8};
+  const deputy_value_id three = graph.Constant({1}, {3}), zero = graph.Constant({}, {0}), six = graph.Constant({}, {6});
+  deputy_value_id x = graph.Input(row);
+  for (int i = 0; i < 10; ++i) {  // HardSwish, written out
+    const deputy_value_id gate = graph.Add("Clip", {graph.Add("Add", {x, three}, row), zero, six}, row);
+    x = graph.Add("Div", {graph.Add("Mul", {x, gate}, row), six}, row);
+  }
+  graph.Output(x);
+  EXPECT_EQ(graph.Look().steps, 10u);
+  EXPECT_TRUE(graph.IsWorthCalling());
+}
+
 TEST(Work, MovementIsNone) {
   Graph graph;
   graph.Output(graph.Add("Transpose", {graph.Input({500, 500})}, {500, 500}));
