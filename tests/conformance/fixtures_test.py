@@ -170,11 +170,12 @@ EXPECTED = {
     "blob_refused_oddly": ("blob.damage", "neither as incompatible nor as an invalid argument: out of memory"),
     "compile_only_refused": ("blob.compile_only", "open failed: unavailable: no device"),
     "compile_only_wrong": ("blob.compile_only", "Relu: plain: the restored executable is wrong"),
+    "hostile_texts": ("execution.repeated", "a log message is not UTF-8"),
     "compile_only_writes_nothing": ("blob.compile_only", "opened to compile only, it writes no executable"),
 }
 # Sound on their own; they are wrong beside another plugin or for another host.
 SOUND = {"good", "able", "claims_whole", "claims_clusters", "groups_named", "groups_quantized", "heeds_deadline",
-         "misbehaves", "one_at_a_time", "outlives_deadline", "takes_open_extents", "twin", "rival",
+         "leaves_a_mark", "misbehaves", "one_at_a_time", "outlives_deadline", "takes_open_extents", "twin", "rival",
          "unavailable"}  # fmt: skip
 # All but the operators that a fixture does not have.
 SOUND_TESTS = "entry.*,options.*,lifecycle.*,numerics.Relu,partitions.*,execution.*,resize.*,profiling.*,blob.*,leaks.*,host.scan"

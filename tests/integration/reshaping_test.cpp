@@ -22,7 +22,9 @@ Tensor Numbers(const Shape& shape, uint32_t seed) {
 }
 
 Context With(const std::string& delegate) {
-  const std::string entries = delegate.empty() ? "" : "{name: " + delegate + ", required: true}";
+  // Models as small as these would be left to the CPU.
+  const std::string options = delegate == "onednn" ? ", options: {accept: everything}" : "";
+  const std::string entries = delegate.empty() ? "" : "{name: " + delegate + ", required: true" + options + "}";
   return *Context::FromYamlText("reshaping",
                                 "version: 1\nplugins: {paths: [$deputy/plugins]}\ncache: {dir: \"off\"}\n"
                                 "log: {level: error}\ndelegates: [" +
