@@ -62,8 +62,9 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, FunctionRef<void(int6
   if (count <= 0) return;
   grain = std::max<int64_t>(grain, 1);
   StopScope* const scope = StopScope::Current();
-  constexpr int64_t kPieces = 64;
-  const int64_t shortest = std::max(grain, (count + kPieces - 1) / kPieces);
+  // Pieces long enough to cost nothing, and so short that even the longest loop ends soon.
+  constexpr int64_t kPieces = 64, kMostGrains = 64;
+  const int64_t shortest = std::max(grain, std::min(count / kPieces, kMostGrains * std::min(grain, count)));
   if (workers_.empty() || count <= grain || busy_.exchange(true, std::memory_order_acquire)) {
     if (scope == nullptr) return fn(0, count);
     return RunPieces(*scope, fn, 0, count, shortest);
