@@ -159,7 +159,7 @@ void RemoveTemporariesOnSignals() {
       continue;
     action = {};
     action.sa_handler = RemoveAndDie;
-    action.sa_flags = SA_RESETHAND;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigfillset(&action.sa_mask);
     sigaction(signal, &action, nullptr);
   }
