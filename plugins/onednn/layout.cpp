@@ -46,6 +46,13 @@ memory::desc Plain(const memory::dims& dims, memory::data_type type) {
   return memory::desc(dims, type, strides);
 }
 
+memory::desc ChannelsLast(const memory::dims& dims, memory::data_type type) {
+  memory::dims order(dims.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (order.size() > 2) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+  return Permuted(Plain(Permute(dims, order), type), Inverse(order));
+}
+
 memory::desc Any(const memory::dims& dims, memory::data_type type) {
   return memory::desc(dims, type, memory::format_tag::any);
 }
@@ -82,6 +89,8 @@ bool SameLayout(const memory::desc& a, const memory::desc& b) {
 
 bool IsPlain(const memory::desc& desc) { return SameLayout(desc, Plain(desc.dims(), desc.data_type())); }
 
+bool IsChannelsLast(const memory::desc& desc) { return SameLayout(desc, ChannelsLast(desc.dims(), desc.data_type())); }
+
 bool IsPadded(const memory::desc& desc) {
   const dnnl_memory_desc_t& data = desc.data;
   return !std::equal(data.dims, data.dims + data.ndims, data.padded_dims);
@@ -101,8 +110,14 @@ memory::desc Permuted(const memory::desc& desc, const memory::dims& order) {
 std::optional<memory::desc> Reshaped(const memory::desc& desc, const memory::dims& dims) {
   if (desc.dims() == dims) return desc;
   if (IsPlain(desc)) return Plain(dims, desc.data_type());
-  const memory::desc reshaped = desc.reshape(dims, true);
+  memory::desc reshaped = desc.reshape(dims, true);
   if (!reshaped) return std::nullopt;
+  // oneDNN leaves what was known of dimensions that are no more, and its reference of PReLU counts them.
+  dnnl_memory_desc_t& data = reshaped.data;
+  for (int i = data.ndims; i < DNNL_MAX_NDIMS; ++i) {
+    data.dims[i] = data.padded_dims[i] = data.padded_offsets[i] = 0;
+    if (data.format_kind == dnnl_blocked) data.format_desc.blocking.strides[i] = 0;
+  }
   return reshaped;
 }
 

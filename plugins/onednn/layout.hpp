@@ -25,6 +25,7 @@ bool BroadcastsTo(const memory::dims& from, const memory::dims& to);
 
 // Row-major without gaps.
 memory::desc Plain(const memory::dims& dims, memory::data_type type = memory::data_type::f32);
+memory::desc ChannelsLast(const memory::dims& dims, memory::data_type type = memory::data_type::f32);
 // Of whatever layout the primitive likes best.
 memory::desc Any(const memory::dims& dims, memory::data_type type = memory::data_type::f32);
 // Without gaps, dimensions in the same order as in `like`; nothing if `like` is blocked.
@@ -37,6 +38,8 @@ bool IsDense(const memory::desc& desc);
 // The same element at the same place; strides of extents of 1 do not count.
 bool SameLayout(const memory::desc& a, const memory::desc& b);
 bool IsPlain(const memory::desc& desc);
+// Row-major, but that the channels (dimension 1) lie last.
+bool IsChannelsLast(const memory::desc& desc);
 // Blocks of which the last is not full.
 bool IsPadded(const memory::desc& desc);
 

@@ -112,7 +112,7 @@ class Network(OnnxGraph):
     def shaken(self, array):
         if self.jitter == 0 or array.dtype != np.float32:
             return array
-        return (array * (1 + self.jitter * self.shaking.standard_normal(array.shape))).astype("float32")
+        return np.asarray(array * (1 + self.jitter * self.shaking.standard_normal(array.shape)), "float32")
 
     def parameter(self, array):
         return self.constant_of(array, "float32")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from architecture_expressions import expression
 from architecture_images import (act, affine, block, clip, conv_norm_act, down, fitted, group_norm, hand_written_norm,
                                  norm, up)  # fmt: skip
 from architecture_network import OPSETS, Network
@@ -404,7 +405,8 @@ def two_pictures(net):
 
 
 FAMILIES = (classifier, classifier, pyramid, pyramid, pyramid, u_net, u_net, several_resolutions, free, free, free,
-            vision_transformer, text_model, text_model, recognizer, audio, volume, generator, two_pictures)  # fmt: skip
+            vision_transformer, text_model, text_model, recognizer, audio, volume, generator, two_pictures,
+            expression, expression, expression, expression)  # fmt: skip
 
 
 def construct(net):

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lowering/faults.hpp"
+
 namespace onednn {
 namespace {
 
@@ -13,7 +15,7 @@ bool AbsorbTranspose(Program& program, size_t index) {
   if (transpose == nullptr) return false;
   const Matmul* matmul = MadeOnlyHere<Matmul>(program, operation.inputs[0], &before);
   // Rows stay rows.
-  if (matmul == nullptr || !matmul->output_order.empty() ||
+  if (matmul == nullptr || !matmul->output_order.empty() || !MayLieTransposed(program.operations()[before]) ||
       transpose->order.back() + 1 != static_cast<int64_t>(transpose->order.size()))
     return false;
   Operation joined = program.operations()[before];

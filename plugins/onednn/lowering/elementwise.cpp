@@ -77,7 +77,8 @@ void LowerBinary(const Operation& operation, const Binary& parameters, Lowering&
 }
 
 void LowerPrelu(const Operation& operation, Lowering& lowering) {
-  const Slot source = lowering.Dense(operation.inputs[0]);
+  const Value x = operation.inputs[0];
+  const Slot dense = lowering.Dense(x), source = HasOrdinaryOrder(dense.desc) ? dense : lowering.PlainOf(x);
   const Slot slope = lowering.PlainOf(operation.inputs[1]);
   const dnnl::prelu_forward::desc wanted(dnnl::prop_kind::forward_inference, source.desc, slope.desc);
   const dnnl::prelu_forward::primitive_desc chosen(wanted, OwnScratchpad(), lowering.engine());

@@ -22,6 +22,14 @@ bool IsOverPartsOfVectors(const Operation& operation, const memory::desc& result
   return IsPadded(result) || (blocking.inner_nblks > 0 && blocking.inner_blks[0] < kVector);
 }
 
+bool BroadcastsOverAnotherOrder(const Operation& operation, const Program& program, const memory::desc& result,
+                                size_t index) {
+  const Value operand = operation.post_ops[index].operand;
+  if (operand == kNoValue || operation.As<Binary>() == nullptr || HasOrdinaryOrder(result)) return false;
+  const int64_t count = CountOf(program.dims(operand));
+  return count != 1 && count != CountOf(result.dims());
+}
+
 bool IsOverChannelsAlone(const Operation& operation, const Program& program, const memory::desc& result, size_t index) {
   const Value operand = operation.post_ops[index].operand;
   const memory::dims dims = result.dims();
@@ -42,12 +50,19 @@ bool IsReference(std::string_view implementation) {
 size_t FirstMisreadPostOp(const Operation& operation, const Program& program, const memory::desc& result) {
   for (size_t i = 0; i < operation.post_ops.size(); ++i)
     if (IsSecondOfItsKind(operation, i) || IsOverPartsOfVectors(operation, result) ||
-        IsOverChannelsAlone(operation, program, result, i))
+        BroadcastsOverAnotherOrder(operation, program, result, i) || IsOverChannelsAlone(operation, program, result, i))
       return i;
   return operation.post_ops.size();
 }
 
 bool CanOverwriteSecondOperand(const memory::desc& result) { return !IsPadded(result); }
+
+bool MayLieTransposed(const Operation& product) {
+  return std::none_of(product.post_ops.begin(), product.post_ops.end(),
+                      [](const PostOp& post_op) { return post_op.operand != kNoValue; });
+}
+
+bool HasOrdinaryOrder(const memory::desc& desc) { return !IsStrided(desc) || IsPlain(desc) || IsChannelsLast(desc); }
 
 memory::desc WithOrdinaryOnes(memory::desc desc) {
   dnnl_memory_desc_t& data = desc.data;

@@ -1,6 +1,6 @@
 // What oneDNN 2.6 does wrong: the one list. The lowering asks here and takes another way where an entry holds;
 // tests/unit/onednn/faults_test.cpp has a test for each that fails without it. What oneDNN only does slowly is not
-// here.
+// here, and what its descriptors keep of another rank is removed where they are made (Reshaped in layout.cpp).
 #pragma once
 
 #include <string_view>
@@ -17,6 +17,7 @@ bool IsReference(std::string_view implementation);
 // there is none. `result` is what the primitive makes, of layout `any` if it is to choose.
 //  - Of two functions of one kind in a primitive the second gets the parameters of the first.
 //  - Binary primitives do post-ops wrongly over padded channels and over blocks smaller than a vector.
+//  - Binary primitives misread an operand that broadcasts over a tensor of no ordinary order (see below).
 //  - Where there is nothing but channels, binary primitives misread an operand per channel and resampling one that has
 //    the extents of the result.
 size_t FirstMisreadPostOp(const Operation& operation, const Program& program, const memory::desc& result);
@@ -25,8 +26,17 @@ size_t FirstMisreadPostOp(const Operation& operation, const Program& program, co
 // they read that.
 bool CanOverwriteSecondOperand(const memory::desc& result);
 
+// May the result of a matrix product lie transposed? Its binary post-ops would read beyond their operands.
+bool MayLieTransposed(const Operation& product);
+
+// Row-major, channels last, or in blocks. Over other orders, which transposition makes, PReLU reads and writes other
+// elements than it should.
+bool HasOrdinaryOrder(const memory::desc& desc);
+
 // The same elements with strides of extents of 1, on which no element depends, as in a row-major tensor. `desc` is
-// strided. Binary primitives write nothing where the stride of a single channel is larger than that of the batch.
+// strided. By other strides of such extents binary primitives take one order for another: they write nothing where a
+// single channel has a larger one than the batch, and misread operands where a single image has a smaller one than the
+// channels.
 memory::desc WithOrdinaryOnes(memory::desc desc);
 
 }  // namespace onednn

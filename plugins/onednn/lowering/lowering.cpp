@@ -132,6 +132,8 @@ size_t Lowering::NewBuffer(Buffer buffer) {
 
 void Lowering::Hold(Value value, const Slot& slot) {
   slots_[value].push_back(slot);
+  memory::desc& desc = slots_[value].back().desc;
+  if (IsStrided(desc)) desc = WithOrdinaryOnes(desc);
   std::vector<Value>& values = holds_[slot.buffer];
   if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
 }

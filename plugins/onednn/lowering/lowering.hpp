@@ -94,7 +94,8 @@ class Lowering {
   std::vector<deputy_node_id> step_nodes_;
   std::vector<Buffer> buffers_;
   std::vector<Step> steps_;
-  std::vector<std::vector<Slot>> slots_;   // by value: as it was made first, then in other layouts
+  // By value: as it was made first, then in other layouts; strides of extents of 1 are ordinary ones.
+  std::vector<std::vector<Slot>> slots_;
   std::vector<std::vector<Value>> holds_;  // by buffer: the values that lie there
   std::vector<size_t> remaining_;          // by value: reads that are still to come
   std::vector<size_t> destination_;        // by value: an output of the partition, or kNoValue

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lowering/faults.hpp"
 #include "lowering/lowering.hpp"
 
 namespace onednn {
@@ -34,7 +33,7 @@ void LowerReshape(const Operation& operation, Lowering& lowering) {
 void LowerTranspose(const Operation& operation, const Transpose& parameters, Lowering& lowering) {
   Slot slot = lowering.Native(operation.inputs[0]);
   if (!IsStrided(slot.desc)) slot = lowering.PlainOf(operation.inputs[0]);
-  slot.desc = WithOrdinaryOnes(Permuted(slot.desc, parameters.order));
+  slot.desc = Permuted(slot.desc, parameters.order);
   lowering.Alias(operation.output, slot);
 }
 

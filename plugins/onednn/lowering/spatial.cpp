@@ -1,6 +1,5 @@
 // Pools, resampling, normalization over neighbouring channels, and reductions.
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "lowering/post_ops.hpp"
@@ -18,13 +17,6 @@ dnnl::primitive_attr OwnScratchpad() {
 bool AreSpatial(const memory::dims& x, const memory::dims& y) {
   if (x.size() < 3 || x[0] != y[0] || x[1] != y[1]) return false;
   return CountOf(y) == y[0] * y[1];
-}
-
-memory::desc ChannelsLast(const memory::dims& dims) {
-  memory::dims order(dims.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-  return Permuted(Plain(Permute(dims, order)), Inverse(order));
 }
 
 // The operand in the first of these layouts for which oneDNN has more than a reference implementation; in the first

@@ -82,6 +82,128 @@ TEST(Faults, ArithmeticOverPartsOfVectorsIsFollowedByItsFunction) {
     }
 }
 
+// The last is a scalar. Equal extents: a transposed result could be taken for one that is not.
+TEST(Faults, ProductsThatAreTransposedAfterwardsReadTheirOperands) {
+  const Dims heads = {1, 3, 3, 4};
+  for (const Dims& operand : {Dims{1, 1, 1, 4}, Dims{1, 1, 3, 1}, Dims{1, 3, 1, 1}, Dims{1, 3, 3, 1}, heads, Dims{1}})
+    for (const char* type : {"Mul", "Add", "Div"}) {
+      SCOPED_TRACE(std::string(type) + ", " + std::to_string(CountOf(operand)) + " elements");
+      Graph graph;
+      const Id product = graph.Add("MatMul", {graph.Input({1, 3, 3, 5}), graph.Input({1, 3, 5, 4})}, heads);
+      const Id positive = graph.Add("Exp", {graph.Input(operand)}, operand);
+      graph.Output(
+          graph.Add("Transpose", {graph.Add(type, {product, positive}, heads)}, heads, [](fake::PrimitiveBytes& p) {
+            p.Ints("perm", {0, 2, 1, 3});
+          }));
+      KeepsTheNumbers(graph);
+    }
+}
+
+struct Order {
+  Dims dims;
+  Dims perm;
+};
+// Those of equal extents could be taken for one another; the last have channels last, or strides of a single image that
+// are no order of their own.
+const Order kOrders[] = {
+    {{10, 3}, {1, 0}},
+    {{4, 4}, {1, 0}},
+    {{8, 3, 9}, {2, 0, 1}},
+    {{4, 4, 4}, {1, 0, 2}},
+    {{4, 4, 4, 4}, {0, 2, 3, 1}},
+    {{2, 3, 5, 4}, {0, 3, 2, 1}},
+    {{2, 2, 2, 3}, {2, 1, 0, 3}},
+    {{2, 3, 2, 3, 2}, {4, 2, 3, 1, 0}},
+    {{1, 5, 30}, {0, 2, 1}},
+    {{2, 3, 4, 8}, {0, 3, 1, 2}},
+    {{3, 2, 2, 40}, {0, 3, 1, 2}},
+    {{7, 2, 1}, {2, 0, 1}},
+    {{3, 4, 1}, {2, 1, 0}},
+};
+
+Id Transposed(Graph& graph, Id x, const Order& order, Dims* result) {
+  *result = Permute(order.dims, order.perm);
+  return graph.Add("Transpose", {x}, *result, [&](fake::PrimitiveBytes& p) { p.Ints("perm", order.perm); });
+}
+
+// The elements that broadcasting gives for one kept dimension, or for all.
+std::vector<float> SpreadOver(const Dims& dims, size_t kept, const std::vector<float>& values) {
+  std::vector<float> all;
+  int64_t inner = 1;
+  for (size_t i = kept + 1; i < dims.size(); ++i) inner *= dims[i];
+  for (int64_t at = 0; at < CountOf(dims); ++at) all.push_back(values[static_cast<size_t>(at / inner % dims[kept])]);
+  return all;
+}
+
+TEST(Faults, ArithmeticOverATransposedTensorReadsOneOperandPerIndex) {
+  for (const Order& order : kOrders)
+    for (size_t kept = 0; kept < order.dims.size(); ++kept) {
+      SCOPED_TRACE("rank " + std::to_string(order.dims.size()) + ", kept " + std::to_string(kept));
+      Graph graph;
+      Dims dims;
+      const Id x = Transposed(graph, graph.Input(order.dims), order, &dims);
+      Dims one(dims.size(), 1);
+      one[kept] = dims[kept];
+      const Id doubled = graph.Add("Add", {x, x}, dims);
+      graph.Output(graph.Add("Mul", {doubled, graph.Input(one)}, dims));
+      KeepsTheNumbers(graph);
+    }
+}
+
+// One slope for each index of a dimension, or for each element if `kept` is the rank.
+void ReadsItsSlopes(Graph& graph, Id x, const Dims& dims, size_t kept) {
+  SCOPED_TRACE("kept " + std::to_string(kept));
+  const bool full = kept == dims.size();
+  Dims one = full ? dims : Dims(dims.size(), 1);
+  if (!full) one[kept] = dims[kept];
+  std::vector<float> slopes(static_cast<size_t>(CountOf(one)));
+  for (size_t i = 0; i < slopes.size(); ++i) slopes[i] = 0.1f + 0.05f * static_cast<float>(i);
+  graph.Output(x);
+  graph.Output(graph.Add("PRelu", {x, graph.Constant(one, slopes)}, dims));
+  const std::vector<float> all = graph.Run(), spread = full ? slopes : SpreadOver(dims, kept, slopes);
+  const size_t count = spread.size();
+  ASSERT_EQ(all.size(), 2 * count);
+  for (size_t i = 0; i < count; ++i)
+    ASSERT_NEAR(all[count + i], all[i] < 0 ? spread[i] * all[i] : all[i], 1e-6f) << "element " << i;
+}
+
+TEST(Faults, SlopesOfATransposedTensorAreReadWhereTheyLie) {
+  for (const Order& order : kOrders)
+    for (size_t kept = 0; kept <= order.dims.size(); ++kept) {
+      SCOPED_TRACE("rank " + std::to_string(order.dims.size()));
+      Graph graph;
+      Dims dims;
+      const Id x = Transposed(graph, graph.Input(order.dims), order, &dims);
+      ReadsItsSlopes(graph, x, dims, kept);
+    }
+}
+
+TEST(Faults, SlopesOfAReshapedTensorAreReadWhereTheyLie) {
+  for (size_t kept = 0; kept <= 3; ++kept) {
+    Graph graph;
+    const Dims dims = {1, 30, 5};
+    const Id turned = graph.Add("Transpose", {graph.Input({5, 6, 1, 5})}, {1, 6, 5, 5}, [](fake::PrimitiveBytes& p) {
+      p.Ints("perm", {2, 1, 3, 0});
+    });
+    ReadsItsSlopes(graph, graph.Add("Reshape", {turned, graph.Constant({3})}, dims), dims, kept);
+  }
+}
+
+// Convolutions choose channels last or blocks, of which the last may not be full.
+TEST(Faults, SlopesOfConvolutionsAreReadWhereTheyLie) {
+  for (const Dims& map : {Dims{2, 3, 5, 4}, Dims{1, 17, 3, 3}, Dims{3, 16, 2, 3}, Dims{1, 1, 4, 4}})
+    for (const bool transposed : {false, true})
+      for (size_t kept = 0; kept <= map.size(); ++kept) {
+        SCOPED_TRACE(std::to_string(map[1]) + " channels, transposed " + std::to_string(transposed));
+        Graph graph;
+        const Id input = graph.Input({map[0], 4, map[2], map[3]});
+        const auto pads = [](fake::PrimitiveBytes& p) { p.Ints("pads", {1, 1, 1, 1}); };
+        const Id x = transposed ? graph.Add("ConvTranspose", {input, graph.Constant({4, map[1], 3, 3})}, map, pads)
+                                : Conv(graph, input, 4, map[1], map);
+        ReadsItsSlopes(graph, x, map, kept);
+      }
+}
+
 TEST(Faults, ArithmeticWhereThereAreOnlyChannelsReadsOneOperandPerChannel) {
   Graph graph;
   const Dims map = {2, 3, 1}, channels = {1, 3, 1};

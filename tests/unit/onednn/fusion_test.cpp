@@ -222,6 +222,12 @@ const Case kCases[] = {
        const Id mixed = g.Add("Transpose", {g.Add("MatMul", {weights, qt}, heads)}, split, to_heads);
        g.Output(g.Add("Reshape", {mixed, g.Constant({3})}, rows));
      }},
+    {"FunctionBeforeRowsAreTransposed", "Matmul/transposed[tanh]",
+     [](Graph& g) {
+       const Dims heads = {2, 3, 4, 5};
+       const Id y = g.Add("Tanh", {g.Add("MatMul", {g.Input({2, 3, 4, 6}), g.Input({2, 3, 6, 5})}, heads)}, heads);
+       g.Output(g.Add("Transpose", {y}, {2, 4, 3, 5}, [](fake::PrimitiveBytes& p) { p.Ints("perm", {0, 2, 1, 3}); }));
+     }},
     {"ConcatOfPartsOfASplit", "Convolution Slice Slice relu Concat",
      [](Graph& g) {
        const Id x = Start(g), a = g.host.AddValue("a", {1, 3, 6, 7}), b = g.host.AddValue("b", {1, 5, 6, 7});
