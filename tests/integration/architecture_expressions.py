@@ -122,6 +122,8 @@ def reduced(net, x, _others=()):
 
 def normalized(net, x):
     form = net.pick("softmax", "softmax", "layer", "instance", "power")
+    if form in ("layer", "instance"):  # of equal elements nothing but the last bits is left
+        x = net.binary("Add", x, net.parameter(net.reals(*x.shape)))
     if form == "layer" and net.opset >= 17 and x.shape[-1] > 3:
         return net.op("LayerNormalization", x, net.parameter(net.uniform(0.5, 1.5, x.shape[-1])), axis=-1,
                       epsilon=net.pick(*EPSILONS))  # fmt: skip
