@@ -24,6 +24,7 @@ inline constexpr std::string_view kDeputyPrefix = "$deputy";
 enum class Trust { kListed, kProbe, kAny };
 enum class AutoUse { kOff, kLast };
 enum class Fallback { kCpu, kNobody };
+enum class OnFailure { kNext, kFail };
 enum class Policy { kPriority, kCost, kMeasured };
 
 struct PluginsConfig {
@@ -61,6 +62,7 @@ struct DelegateConfig {
   DelegateRules rules;
   Setting<int64_t> min_nodes{1};
   Setting<int64_t> min_flops{0};
+  Setting<OnFailure> on_failure{OnFailure::kNext, {}};
   bool operator==(const DelegateConfig&) const = default;
 };
 

@@ -59,7 +59,7 @@ void VisitDelegate(V& v, D& d) {
   v.Integer("min_flops", d.min_flops, {0, 1000000000000000000});
   v.Unavailable("isolation");
   v.Unavailable("timeout");
-  v.Unavailable("on_failure");
+  v.Choice("on_failure", d.on_failure);
 }
 
 template <class V, class R>

@@ -9,6 +9,8 @@ constexpr Word<AutoUse> kAutoUse[] = {{AutoUse::kOff, "off"}, {AutoUse::kLast, "
 
 constexpr Word<Fallback> kFallback[] = {{Fallback::kCpu, "cpu"}, {Fallback::kNobody, "none"}};
 
+constexpr Word<OnFailure> kOnFailure[] = {{OnFailure::kNext, "next"}, {OnFailure::kFail, "fail"}};
+
 constexpr Word<Policy> kPolicy[] = {
     {Policy::kPriority, "priority"}, {Policy::kCost, "cost", false}, {Policy::kMeasured, "measured", false}};
 
@@ -23,6 +25,7 @@ constexpr Word<LogLevel> kLogLevel[] = {{LogLevel::kDebug, "debug"},
 std::span<const Word<Trust>> Words(Trust) { return kTrust; }
 std::span<const Word<AutoUse>> Words(AutoUse) { return kAutoUse; }
 std::span<const Word<Fallback>> Words(Fallback) { return kFallback; }
+std::span<const Word<OnFailure>> Words(OnFailure) { return kOnFailure; }
 std::span<const Word<Policy>> Words(Policy) { return kPolicy; }
 std::span<const Word<LogLevel>> Words(LogLevel) { return kLogLevel; }
 

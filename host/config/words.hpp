@@ -20,6 +20,7 @@ struct Word {
 std::span<const Word<Trust>> Words(Trust);
 std::span<const Word<AutoUse>> Words(AutoUse);
 std::span<const Word<Fallback>> Words(Fallback);
+std::span<const Word<OnFailure>> Words(OnFailure);
 std::span<const Word<Policy>> Words(Policy);
 std::span<const Word<LogLevel>> Words(LogLevel);
 

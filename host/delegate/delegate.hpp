@@ -43,6 +43,7 @@ enum class Reason : uint32_t {
   kRefusedAtCompile = 39,
   kNotAnswered = 40,
   kNoTensor = 41,
+  kFailedAtRun = 42,
 };
 std::string_view NameOf(Reason reason);  // "operator unknown", "dtype", ...
 

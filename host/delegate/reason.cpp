@@ -25,6 +25,7 @@ std::string_view NameOf(Reason reason) {
     case Reason::kRefusedAtCompile: return "refused at compile";
     case Reason::kNotAnswered: return "not answered";
     case Reason::kNoTensor: return "not a tensor";
+    case Reason::kFailedAtRun: return "failed at run time";
   }
   return "other";
 }

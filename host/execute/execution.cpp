@@ -125,14 +125,17 @@ struct Execution::BoundStep {
   std::vector<deputy_tensor*> outputs;
   std::vector<std::unique_ptr<Execution>> branches;
   std::unique_ptr<Repetition> repetition;  // of a Loop or Scan
+  Status broken;                           // why there is no context, where others could run the step
+  std::unique_ptr<Execution> alternative;  // made when first needed
 };
 
-Execution::Execution(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)), tensors_(plan_->slots.size()) {}
+Execution::Execution(std::shared_ptr<const Plan> plan, StepFallback* fallback)
+    : plan_(std::move(plan)), fallback_(fallback), tensors_(plan_->slots.size()) {}
 
 Execution::~Execution() = default;
 
-Result<std::unique_ptr<Execution>> Execution::Create(std::shared_ptr<const Plan> plan) {
-  std::unique_ptr<Execution> execution(new Execution(std::move(plan)));
+Result<std::unique_ptr<Execution>> Execution::Create(std::shared_ptr<const Plan> plan, StepFallback* fallback) {
+  std::unique_ptr<Execution> execution(new Execution(std::move(plan), fallback));
   DEPUTY_RETURN_IF_ERROR(execution->Prepare());
   return execution;
 }
@@ -167,11 +170,11 @@ Status Execution::Prepare() {
     for (const ValueId id : step.inputs) bound.inputs.push_back(id == kNone ? nullptr : &tensors_[id]);
     for (const ValueId id : step.outputs) bound.outputs.push_back(id == kNone ? nullptr : &tensors_[id]);
     if (step.executable != nullptr) {
-      DEPUTY_ASSIGN_OR_RETURN(bound.context, step.executable->CreateContext());
-      if (step.origin == ExecutableOrigin::kResized) DEPUTY_RETURN_IF_ERROR(Resize(*bound.context, *plan_, step));
+      bound.broken = CreateContext(bound);
+      if (!bound.broken.ok() && !HasFallback(bound)) return bound.broken;
     }
     for (const std::shared_ptr<const Plan>& branch : step.branches) {
-      DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Execution> nested, Execution::Create(branch));
+      DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Execution> nested, Execution::Create(branch, fallback_));
       bound.branches.push_back(std::move(nested));
     }
     const Node& node = plan_->graph->nodes[plan_->placement.partitions[step.partition].spec.nodes.front()];
@@ -181,6 +184,16 @@ Status Execution::Prepare() {
     steps_.push_back(std::move(bound));
   }
   return {};
+}
+
+bool Execution::HasFallback(const BoundStep& step) const { return fallback_ != nullptr && step.step->health != nullptr; }
+
+Status Execution::CreateContext(BoundStep& step) const {
+  DEPUTY_ASSIGN_OR_RETURN(step.context, step.step->executable->CreateContext());
+  if (step.step->origin != ExecutableOrigin::kResized) return {};
+  Status status = Resize(*step.context, *plan_, *step.step);
+  if (!status.ok()) step.context = nullptr;
+  return status;
 }
 
 void Execution::Bind(ValueId value, void* data) {
@@ -221,12 +234,25 @@ Status Execution::Run(const Stop& stop, std::span<uint64_t> step_ns) {
   return {};
 }
 
-// A step that ran to its end may have ended too late.
 Status Execution::RunStep(BoundStep& step, const Stop& stop, const StopScope& scope) {
-  if (step.context == nullptr) {
+  if (step.step->executable == nullptr) {
     DEPUTY_RETURN_IF_ERROR(RunRegions(step, stop));
     return stop.Check();
   }
+  if (!HasFallback(step)) return RunContext(step, stop, scope);
+  StepHealth& health = *step.step->health;
+  if (!health.OwnerRuns()) return RunAlternative(step, Status(), stop);
+  const Status status = step.context == nullptr ? step.broken : RunContext(step, stop, scope);
+  if (status.ok()) {
+    health.delegate().Succeeded();
+    return {};
+  }
+  if (stop.Due()) return status;
+  return RunAlternative(step, status, stop);
+}
+
+// A step that ran to its end may have ended too late.
+Status Execution::RunContext(BoundStep& step, const Stop& stop, const StopScope& scope) {
   Status status = step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, stop.deadline_ns});
   // What a kernel left out makes everything else that it says void.
   if (scope.stopped()) return stop.Check();
@@ -234,12 +260,41 @@ Status Execution::RunStep(BoundStep& step, const Stop& stop, const StopScope& sc
   return stop.ReasonAfter(plan_->delegate_names[plan_->placement.partitions[step.step->partition].delegate]);
 }
 
+// The inputs of the step are as they were: nothing lies over them until it has succeeded.
+Status Execution::RunAlternative(BoundStep& step, const Status& why, const Stop& stop) {
+  if (step.alternative == nullptr) {
+    Result<std::unique_ptr<Execution>> made = fallback_->CreateAlternative(*plan_, *step.step, why);
+    if (!made.ok()) return std::move(made).status();
+    step.alternative = std::move(made).value();
+    if (profiling_) step.alternative->SetProfiling(true);
+  }
+  Execution& other = *step.alternative;
+  size_t captured = 0;
+  for (const deputy_tensor* input : step.inputs)
+    if (input != nullptr) other.Bind(other.plan().graph->captured[captured++], *input);
+  Status status = other.Run(stop);
+  if (status.ok()) status = TakeOutputs(step, other);
+  if (!why.ok()) fallback_->Report(*plan_, *step.step, why, status);
+  return status;
+}
+
+Status Execution::TakeOutputs(BoundStep& step, const Execution& from) {
+  size_t made = 0;
+  for (deputy_tensor* target : step.outputs)
+    if (target != nullptr)
+      DEPUTY_RETURN_IF_ERROR(StoreValue(target, from.tensor(from.plan().graph->outputs[made++]), *allocator_));
+  return {};
+}
+
 void Execution::SetProfiling(bool on) {
+  profiling_ = on;
   // A delegate that cannot has no events; the time of its steps is taken all the same.
   for (BoundStep& step : steps_)
     if (step.context != nullptr) (void)step.context->SetProfiling(on);
-  for (BoundStep& step : steps_)
+  for (BoundStep& step : steps_) {
     for (const std::unique_ptr<Execution>& branch : step.branches) branch->SetProfiling(on);
+    if (step.alternative != nullptr) step.alternative->SetProfiling(on);
+  }
 }
 
 void Execution::TakeEvents(std::vector<PlanEvent>& into) {
@@ -249,6 +304,7 @@ void Execution::TakeEvents(std::vector<PlanEvent>& into) {
     for (ProfileEvent& event : events) into.push_back({plan_.get(), step.index, step.index, std::move(event)});
     const size_t first = into.size();
     for (const std::unique_ptr<Execution>& branch : step.branches) branch->TakeEvents(into);
+    if (step.alternative != nullptr) step.alternative->TakeEvents(into);
     for (size_t i = first; i < into.size(); ++i) into[i].root_step = step.index;
   }
 }

@@ -25,10 +25,27 @@ struct PlanEvent {
 // element of an optional.
 Status StoreValue(deputy_tensor* target, const deputy_tensor& source, OutputAllocator& allocator);
 
+class Execution;
+
+// What happens when a delegate fails to run a step: implemented by the owner of the plan, which knows the delegates.
+// [any-thread]
+class StepFallback {
+ public:
+  virtual ~StepFallback() = default;
+  // An execution of the step's alternative. `why` is the failure; OK where an earlier run of this or another session
+  // has demoted the step, or its delegate's device is unavailable.
+  virtual Result<std::unique_ptr<Execution>> CreateAlternative(const Plan& plan, const Step& step,
+                                                               const Status& why) = 0;
+  // The delegate failed, and the alternative ran in its place with this result.
+  virtual void Report(const Plan& plan, const Step& step, const Status& why, const Status& result) = 0;
+};
+
 // One thread at a time. Keeps its plan alive.
 class Execution {
  public:
-  static Result<std::unique_ptr<Execution>> Create(std::shared_ptr<const Plan> plan);
+  // Without `fallback`, which must outlive the execution, a failure of a step ends the run; with it only a failure of
+  // the last delegate does, of one that another could not take over, and the end of `stop`.
+  static Result<std::unique_ptr<Execution>> Create(std::shared_ptr<const Plan> plan, StepFallback* fallback = nullptr);
   ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
@@ -59,14 +76,21 @@ class Execution {
   class Allocator;
   struct BoundStep;
 
-  explicit Execution(std::shared_ptr<const Plan> plan);
+  Execution(std::shared_ptr<const Plan> plan, StepFallback* fallback);
   Status Prepare();
+  bool HasFallback(const BoundStep& step) const;
+  Status CreateContext(BoundStep& step) const;
   Status RunStep(BoundStep& step, const Stop& stop, const StopScope& scope);
+  Status RunContext(BoundStep& step, const Stop& stop, const StopScope& scope);
+  Status RunAlternative(BoundStep& step, const Status& why, const Stop& stop);
+  Status TakeOutputs(BoundStep& step, const Execution& from);
   Status RunRegions(BoundStep& step, const Stop& stop);
   Status RunBranch(BoundStep& step, const Stop& stop);
   void BindCaptures(BoundStep& step, size_t region);
 
-  std::shared_ptr<const Plan> plan_;
+  const std::shared_ptr<const Plan> plan_;
+  StepFallback* const fallback_;
+  bool profiling_ = false;
   AlignedBytes arena_;
   std::vector<deputy_tensor> tensors_;  // per value
   std::unique_ptr<Allocator> allocator_;

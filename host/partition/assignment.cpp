@@ -95,7 +95,7 @@ Verdict Assignment::Denied(size_t d, NodeId id) const {
   const std::string_view op = node.primitive.op_type();
   const std::string& self = delegates_[d]->name();
   const auto refused = options_.refused.find({&graph_, d, id});
-  if (refused != options_.refused.end()) return {Reason::kRefusedAtCompile, refused->second};
+  if (refused != options_.refused.end()) return refused->second;
   for (const NodeRule& rule : options_.rules) {
     const bool matches = (rule.nodes.empty() || named(rule.nodes)) && (rule.ops.empty() || listed(rule.ops, op)) &&
                          (rule.domains.empty() || listed(rule.domains, node.primitive.domain()));

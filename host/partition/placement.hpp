@@ -35,8 +35,8 @@ struct PlacementOptions {
   std::vector<DelegateLimits> delegates;  // one per delegate, in order
   std::vector<NodeRule> rules;
   bool cpu_fallback = true;  // false: a node that only the CPU takes is an error
-  // What a compile has refused: graph (a region has numbers of its own), delegate, node; and why.
-  std::map<std::tuple<const Graph*, size_t, NodeId>, std::string> refused;
+  // What a delegate may not have any more: graph (a region has numbers of its own), delegate, node; and why.
+  std::map<std::tuple<const Graph*, size_t, NodeId>, Verdict> refused;
 };
 
 struct PlacedPartition {

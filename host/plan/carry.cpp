@@ -59,8 +59,9 @@ bool HoldsForAllShapes(Reason reason) {
 
 class Carrier {
  public:
-  Carrier(const std::shared_ptr<const Graph>& graph, const Plan& sibling, Delegates delegates, ExecutableMaker& maker)
-      : graph_(graph), sibling_(sibling), delegates_(delegates), maker_(maker) {
+  Carrier(const std::shared_ptr<const Graph>& graph, const PlanSources& sources, Delegates delegates,
+          ExecutableMaker& maker)
+      : graph_(graph), sources_(sources), sibling_(*sources.sibling), delegates_(delegates), maker_(maker) {
     view_.graph = graph.get();
     view_.offered.assign(graph->nodes.size(), 0);
     for (NodeId node = 0; node < graph->nodes.size(); ++node) view_.order.push_back(node);
@@ -93,7 +94,9 @@ class Carrier {
     for (const Step& old : sibling_.steps) {
       Step step = old;
       step.is_view = false;
-      if (!Renew(plan->placement.partitions[step.partition], step)) return nullptr;
+      const PlacedPartition& placed = plan->placement.partitions[step.partition];
+      if (!Renew(placed, step)) return nullptr;
+      step.health = HealthOf(step, placed.delegate, sources_.health);
       plan->steps.push_back(std::move(step));
     }
     GiveHomes(*plan, delegates_.size() - 1, /*top_level=*/true);
@@ -154,6 +157,7 @@ class Carrier {
   }
 
   const std::shared_ptr<const Graph>& graph_;
+  const PlanSources& sources_;
   const Plan& sibling_;
   const Delegates delegates_;
   ExecutableMaker& maker_;
@@ -162,9 +166,9 @@ class Carrier {
 
 }  // namespace
 
-std::shared_ptr<Plan> CarryPlan(const std::shared_ptr<const Graph>& graph, const Plan& sibling, Delegates delegates,
-                                const PlacementOptions& options, ExecutableMaker& maker) {
-  Carrier carrier(graph, sibling, delegates, maker);
+std::shared_ptr<Plan> CarryPlan(const std::shared_ptr<const Graph>& graph, Delegates delegates,
+                                const PlacementOptions& options, const PlanSources& sources, ExecutableMaker& maker) {
+  Carrier carrier(graph, sources, delegates, maker);
   return carrier.IsPossible(options) ? carrier.Run() : nullptr;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/log.hpp"
 #include "graph/multiply_adds.hpp"
+#include "graph/subgraph.hpp"
 #include "partition/placer.hpp"
 #include "plan/carry.hpp"
 #include "plan/executable_maker.hpp"
@@ -22,17 +23,17 @@ using Compiled = std::map<CompiledKey, Made>;
 
 class Compiler {
  public:
-  Compiler(Delegates delegates, PlacementOptions options, BlobCache* cache)
-      : delegates_(delegates), options_(std::move(options)), maker_(cache) {
+  Compiler(Delegates delegates, PlacementOptions options, const PlanSources& sources)
+      : delegates_(delegates), options_(std::move(options)), sources_(sources), maker_(sources.cache) {
     for (const std::shared_ptr<Delegate>& delegate : delegates) raw_.push_back(delegate.get());
   }
 
-  Result<std::shared_ptr<const Plan>> Run(std::shared_ptr<const Graph> graph) {
+  Result<std::shared_ptr<const Plan>> Run(std::shared_ptr<const Graph> graph, bool top_level) {
     // Each round but the last takes a partition away from a delegate for good.
     for (;;) {
       DEPUTY_ASSIGN_OR_RETURN(Placement placement, Place(*graph, raw_, options_));
       refused_ = false;
-      Result<std::shared_ptr<Plan>> plan = Compile(graph, placement, /*top_level=*/true);
+      Result<std::shared_ptr<Plan>> plan = Compile(graph, placement, top_level);
       ReleaseClaims(placement, raw_);  // what a refusal left over
       if (!plan.ok()) return std::move(plan).status();
       if (!refused_) return std::shared_ptr<const Plan>(std::move(plan).value());
@@ -59,6 +60,7 @@ class Compiler {
       } else {
         DEPUTY_RETURN_IF_ERROR(CompilePartition(view, placed, step));
       }
+      step.health = HealthOf(step, placed.delegate, sources_.health);
       plan->steps.push_back(std::move(step));
     }
     if (refused_) return plan;  // to be placed again
@@ -91,7 +93,8 @@ class Compiler {
     if (placed.delegate + 1 != delegates_.size())
       Log(LogLevel::kWarning, "{} refused partition {} ({} nodes) at compile: {}; the next delegate takes it",
           delegate.name(), spec.name, spec.nodes.size(), why.ToString());
-    for (const NodeId node : spec.nodes) options_.refused[{view.graph, placed.delegate, node}] = why.message();
+    for (const NodeId node : spec.nodes) 
+      options_.refused[{view.graph, placed.delegate, node}] = {Reason::kRefusedAtCompile, why.message()};
     return {};
   }
 
@@ -112,6 +115,7 @@ class Compiler {
   const Delegates delegates_;
   std::vector<Delegate*> raw_;
   PlacementOptions options_;
+  const PlanSources& sources_;
   ExecutableMaker maker_;
   Compiled compiled_;
   bool refused_ = false;
@@ -123,15 +127,19 @@ struct Share {
 };
 
 void Count(const Plan& plan, std::vector<Share>& shares) {
-  for (const PlacedPartition& partition : plan.placement.partitions) {
+  for (const Step& step : plan.steps) {
+    if (const Plan* alternative = AlternativeOf(step)) {
+      Count(*alternative, shares);
+      continue;
+    }
+    const PlacedPartition& partition = plan.placement.partitions[step.partition];
     Share& share = shares[partition.delegate];
     ++share.partitions;
     share.nodes += partition.spec.nodes.size();
     for (const NodeId node : partition.spec.nodes)
       share.multiply_adds += MultiplyAdds(*plan.graph, plan.graph->nodes[node]);
-  }
-  for (const Step& step : plan.steps)
     for (const std::shared_ptr<const Plan>& branch : step.branches) Count(*branch, shares);
+  }
 }
 
 }  // namespace
@@ -141,9 +149,32 @@ Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
                                              PlacementOptions options, const PlanSources& sources) {
   if (sources.sibling != nullptr) {
     ExecutableMaker maker(sources.cache);
-    if (std::shared_ptr<const Plan> plan = CarryPlan(graph, *sources.sibling, delegates, options, maker)) return plan;
+    if (std::shared_ptr<const Plan> plan = CarryPlan(graph, delegates, options, sources, maker)) return plan;
   }
-  return Compiler(delegates, std::move(options), sources.cache).Run(std::move(graph));
+  return Compiler(delegates, std::move(options), sources).Run(std::move(graph), /*top_level=*/true);
+}
+
+Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step& step, const Status& why,
+                                                    std::span<const std::shared_ptr<Delegate>> delegates,
+                                                    PlacementOptions options, const PlanSources& sources) {
+  const PlacedPartition& placed = plan.placement.partitions[step.partition];
+  std::shared_ptr<const Graph> graph = std::make_shared<const Graph>(
+      Subgraph(*plan.graph, placed.spec.nodes, placed.spec.inputs, placed.spec.outputs));
+  for (size_t d = 0; d <= placed.delegate; ++d) {
+    for (NodeId node = 0; node < graph->nodes.size(); ++node) {
+      const Verdict& before = plan.placement.verdicts[d][placed.spec.nodes[node]];
+      options.refused[{graph.get(), d, node}] =
+          d == placed.delegate ? Verdict{Reason::kFailedAtRun, why.ToString()} : before;
+    }
+    std::erase_if(options.rules, [&](const NodeRule& rule) { return rule.to == delegates[d]->name(); });
+  }
+  return Compiler(delegates, std::move(options), sources).Run(std::move(graph), /*top_level=*/false);
+}
+
+std::shared_ptr<StepHealth> HealthOf(const Step& step, size_t delegate,
+                                     std::span<const std::shared_ptr<DelegateHealth>> health) {
+  if (step.executable == nullptr || delegate + 1 >= health.size() || health[delegate] == nullptr) return nullptr;
+  return std::make_shared<StepHealth>(health[delegate]);
 }
 
 std::vector<std::string> NamesOf(std::span<const std::shared_ptr<Delegate>> delegates) {

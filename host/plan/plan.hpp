@@ -11,6 +11,7 @@
 #include "delegate/delegate.hpp"
 #include "partition/placement.hpp"
 #include "plan/blob_cache.hpp"
+#include "plan/health.hpp"
 
 namespace deputy::host {
 
@@ -55,6 +56,8 @@ struct Step {
   // inputs of these are kNone where they are left out.
   std::vector<std::shared_ptr<const Plan>> branches;
   std::vector<std::vector<ValueId>> captures;
+  // Of a delegate's step that others could run; null for the last delegate's and where no failure is answered.
+  std::shared_ptr<StepHealth> health;
 };
 
 struct Plan {
@@ -66,11 +69,21 @@ struct Plan {
   size_t arena_bytes = 0;
 };
 
-// What a plan may take over instead of compiling.
+// What a plan may take over instead of compiling, and where the failures of its delegates are known.
 struct PlanSources {
   BlobCache* cache = nullptr;     // null: nothing is stored, nothing restored
   const Plan* sibling = nullptr;  // of the same model for other shapes; see carry.hpp
+  // Per delegate; null, or none at all: its failures end the run.
+  std::span<const std::shared_ptr<DelegateHealth>> health = {};
 };
+
+// Null where a failure of the step ends the run.
+std::shared_ptr<StepHealth> HealthOf(const Step& step, size_t delegate,
+                                     std::span<const std::shared_ptr<DelegateHealth>> health);
+// The plan that runs a demoted step; null for any other step.
+inline const Plan* AlternativeOf(const Step& step) {
+  return step.health != nullptr && step.health->demoted() ? step.health->alternative.get() : nullptr;
+}
 
 std::vector<std::string> NamesOf(std::span<const std::shared_ptr<Delegate>> delegates);
 
@@ -79,6 +92,12 @@ std::vector<std::string> NamesOf(std::span<const std::shared_ptr<Delegate>> dele
 Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
                                              std::span<const std::shared_ptr<Delegate>> delegates,
                                              PlacementOptions options, const PlanSources& sources = {});
+
+// A plan for the nodes of one step, by the delegates after the step's own. Its graph captures the inputs of the step and
+// has its outputs, both in the step's order without those that are left out. `why`: how the step's delegate failed.
+Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step& step, const Status& why,
+                                                    std::span<const std::shared_ptr<Delegate>> delegates,
+                                                    PlacementOptions options, const PlanSources& sources);
 
 // "3 delegates, 5 partitions: npu 41/66 nodes (93 % of multiply-adds), onednn 24, cpu 1". Regions count too.
 std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates);

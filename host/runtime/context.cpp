@@ -9,6 +9,7 @@
 #include "config/loader.hpp"
 #include "config/show.hpp"
 #include "runtime/context_state.hpp"
+#include "runtime/fallback.hpp"
 
 namespace deputy {
 namespace {
@@ -144,6 +145,11 @@ Status Context::Check() const {
 
 Result<PluginListing> Context::ListPlugins(const PluginQuery& query) const {
   return host::ListPluginFiles(*state_, query);
+}
+
+HealthReport Context::Health() const {
+  const std::shared_ptr<host::Engine> engine = state_->opened();
+  return engine == nullptr ? HealthReport() : engine->incidents->Report(*engine);
 }
 
 std::string Context::ShowConfig() const { return host::ShowConfig(state_->config); }

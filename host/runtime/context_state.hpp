@@ -36,9 +36,10 @@ struct Context::State {
   // After a change: what was built before keeps the engine that it has.
   void ForgetEngine();
 
- private:
+  // Null while it has not been opened. [any-thread]
   std::shared_ptr<host::Engine> opened() const;
 
+ private:
   mutable std::mutex engine_mutex_;
   mutable std::shared_ptr<host::Engine> engine_;  // null until first used, and again after a change
 };

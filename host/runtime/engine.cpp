@@ -16,6 +16,7 @@
 #include "plugin/option_check.hpp"
 #include "plugin/registry.hpp"
 #include "runtime/context_state.hpp"
+#include "runtime/fallback.hpp"
 #include "runtime/paths.hpp"
 #include "runtime/scan.hpp"
 
@@ -29,6 +30,7 @@ struct Entry {
   std::string device = "0";
   Origin device_origin;
   bool required = false;
+  bool falls_back = true;  // when it fails at run time
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<Origin> option_origins;
   DelegateLimits limits;
@@ -57,6 +59,7 @@ Entry FromConfig(const DelegateConfig& config) {
   // The default stands nowhere; what it is wrong for is the entry.
   entry.device_origin = config.device.origin.line > 0 ? config.device.origin : entry.origin;
   entry.required = *config.required;
+  entry.falls_back = !*config.required && *config.on_failure == OnFailure::kNext;
   for (const Named<OptionValue>& option : config.options) {
     entry.options.emplace_back(option.name, (*option).text);
     entry.option_origins.push_back(option.origin());
@@ -76,6 +79,7 @@ Entry FromDeviceInfo(const DeviceInfo& info) {
   entry.device = info.device_name.empty() ? std::to_string(info.device) : info.device_name;
   entry.device_origin = entry.origin;
   entry.required = info.required;
+  entry.falls_back = !info.required;
   for (const auto& option : info.options) {
     entry.options.push_back(option);
     entry.option_origins.push_back({"api option " + option.first, 0, 0});
@@ -136,6 +140,8 @@ class EngineBuilder {
     engine_->delegates.push_back(MakeCpuDelegate(engine_->pool));
     engine_->plugin_files.emplace_back();
     engine_->placement.delegates.emplace_back();
+    engine_->health.emplace_back();
+    engine_->incidents = std::make_shared<IncidentLog>(engine_->delegates.size());
     engine_->passes = Passes(config.passes);
     engine_->passes.foreign = [engine = engine_.get()](InferenceContext& context) {
       for (const std::shared_ptr<Delegate>& delegate : engine->delegates) {
@@ -261,6 +267,7 @@ class EngineBuilder {
     engine_->delegates.push_back(std::move(opened).value());
     engine_->plugin_files.push_back(provider->path.string());
     engine_->placement.delegates.push_back(entry.limits);
+    engine_->health.push_back(entry.falls_back && !request.check ? std::make_shared<DelegateHealth>() : nullptr);
     return {};
   }
 
@@ -292,6 +299,7 @@ class EngineBuilder {
       engine_->delegates.push_back(std::move(kernels));
       engine_->plugin_files.push_back(engine_->plugin_files[d]);
       engine_->placement.delegates.emplace_back();
+      engine_->health.push_back(engine_->health[d] == nullptr ? nullptr : std::make_shared<DelegateHealth>());
     }
   }
 

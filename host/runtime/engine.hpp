@@ -11,13 +11,19 @@
 #include "graph/passes/passes.hpp"
 #include "partition/placement.hpp"
 #include "plan/blob_cache.hpp"
+#include "plan/health.hpp"
 
 namespace deputy::host {
+
+class IncidentLog;
 
 struct Engine {
   std::shared_ptr<ThreadPool> pool;
   std::vector<std::shared_ptr<Delegate>> delegates;  // in order; the CPU is last
   std::vector<std::string> plugin_files;             // per delegate; empty for the CPU and in-process ones
+  // Per delegate; null where a failure at run time ends the run: on_failure, required, check mode.
+  std::vector<std::shared_ptr<DelegateHealth>> health;
+  std::shared_ptr<IncidentLog> incidents;
   PassOptions passes;
   PlacementOptions placement;
   std::unique_ptr<BlobCache> cache;  // null: nothing is kept

@@ -38,6 +38,7 @@ std::vector<Shape> Model::State::static_shapes() const {
 }
 
 Status Model::State::Prepare(host::Graph came) {
+  fallback = std::make_unique<host::ModelFallback>(name, engine);
   if (HasStaticInputs(came)) {
     DEPUTY_RETURN_IF_ERROR(RunPasses(came, engine->passes).At(name));
   } else {
@@ -93,9 +94,12 @@ Result<std::shared_ptr<const host::Plan>> Model::State::MakePlanFor(std::span<co
     if (!status.ok()) return std::move(status).At(name);
     shaped = std::move(special);
   }
-  const host::PlanSources sources{engine->cache.get(), plans_.empty() ? nullptr : plans_.front().second.get()};
+  host::PlanSources sources{engine->cache.get(), plans_.empty() ? nullptr : plans_.front().second.get(),
+                            engine->health};
+  host::PlacementOptions options = engine->placement;
+  if (fallback->Restrict(*shaped, options)) sources.sibling = nullptr;
   Result<std::shared_ptr<const host::Plan>> plan =
-      MakePlan(std::move(shaped), engine->delegates, engine->placement, sources);
+      MakePlan(std::move(shaped), engine->delegates, std::move(options), sources);
   if (!plan.ok()) return std::move(plan).status().At(name);
   host::Log(host::LogLevel::kInfo, "{}: {}", name, SummarizePlacement(**plan, engine->delegates));
   return plan;

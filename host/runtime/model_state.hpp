@@ -12,6 +12,7 @@
 #include "deputy/model.hpp"
 #include "plan/plan.hpp"
 #include "runtime/engine.hpp"
+#include "runtime/fallback.hpp"
 
 namespace deputy {
 
@@ -25,6 +26,7 @@ struct Model::State {
   std::filesystem::path path;
   std::shared_ptr<const host::Graph> original;
   std::shared_ptr<host::Engine> engine;
+  std::unique_ptr<host::ModelFallback> fallback;
   std::vector<TensorInfo> inputs, outputs;
   bool only_tensors = true;  // all of these
 

@@ -14,12 +14,19 @@ class Reporter {
  public:
   Reporter(const Engine& engine, PlacementReport& report) : engine_(engine), report_(report) {}
 
-  void Add(const Plan& plan, const std::string& region) {
+  // `replaces`: the partition that the plan is an alternative for.
+  void Add(const Plan& plan, const std::string& region, const std::string& replaces = "") {
     const Graph& graph = *plan.graph;
     for (const Step& step : plan.steps) {
       const PlacedPartition& placed = plan.placement.partitions[step.partition];
+      const std::string name = replaces.empty() ? placed.spec.name : replaces + ">" + placed.spec.name;
+      if (const Plan* alternative = AlternativeOf(step)) {
+        Add(*alternative, region, name);
+        continue;
+      }
       PartitionReport partition;
-      partition.name = placed.spec.name;
+      partition.name = name;
+      partition.replaces = replaces;
       partition.delegate = engine_.delegates[placed.delegate]->name();
       partition.region = region;
       if (placed.estimate) {
@@ -43,7 +50,7 @@ class Reporter {
       delegate.multiply_adds += partition.multiply_adds;
       report_.multiply_adds += partition.multiply_adds;
       report_.partitions.push_back(std::move(partition));
-      for (const NodeId node : placed.spec.nodes) AddNode(plan, node, placed, region);
+      for (const NodeId node : placed.spec.nodes) AddNode(plan, node, placed, name, region);
       for (size_t b = 0; b < step.branches.size(); ++b)
         Add(*step.branches[b], (region.empty() ? "" : region + "/") + NodeName(graph, placed.spec.nodes.front()) + "/" +
                                    RegionName(graph.nodes[placed.spec.nodes.front()], b));
@@ -56,7 +63,8 @@ class Reporter {
     return branch == 0 ? "then_branch" : "else_branch";
   }
 
-  void AddNode(const Plan& plan, NodeId id, const PlacedPartition& placed, const std::string& region) {
+  void AddNode(const Plan& plan, NodeId id, const PlacedPartition& placed, const std::string& partition,
+               const std::string& region) {
     const Node& node = plan.graph->nodes[id];
     NodeReport report;
     report.name = NodeName(*plan.graph, id);
@@ -64,7 +72,7 @@ class Reporter {
     report.domain = node.primitive.domain();
     report.since_version = node.primitive.since_version();
     report.delegate = engine_.delegates[placed.delegate]->name();
-    report.partition = placed.spec.name;
+    report.partition = partition;
     report.region = region;
     report.multiply_adds = MultiplyAdds(*plan.graph, node);
     for (size_t d = 0; d < engine_.delegates.size(); ++d) {

@@ -106,7 +106,7 @@ Status Session::State::Prepare(std::vector<Shape> wanted) {
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const host::Plan> plan, model->PlanFor(wanted));
   Result<std::unique_ptr<Execution>> made = [&] {
     std::lock_guard lock(model->engine->load_mutex);
-    return Execution::Create(std::move(plan));
+    return Execution::Create(std::move(plan), model->fallback.get());
   }();
   if (!made.ok()) return std::move(made).status().At(model->name);
   DEPUTY_RETURN_IF_ERROR(states.Attach((*made)->plan()).At(model->name));
@@ -219,8 +219,12 @@ void Session::State::CountTime(uint64_t total_ns) {
   for (auto& [name, ns] : statistics.delegate_ns) ns = 0;
   if (!profiling) return;
   const host::Plan& plan = execution->plan();
-  for (size_t i = 0; i < plan.steps.size(); ++i)
-    statistics.delegate_ns[plan.placement.partitions[plan.steps[i].partition].delegate].second += step_ns[i];
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const host::Plan* alternative = AlternativeOf(plan.steps[i]);
+    const host::PlacedPartition& placed = alternative == nullptr ? plan.placement.partitions[plan.steps[i].partition]
+                                                                 : alternative->placement.partitions.front();
+    statistics.delegate_ns[placed.delegate].second += step_ns[i];
+  }
 }
 
 host::Stop Session::State::BeginStop() {

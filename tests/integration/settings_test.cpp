@@ -32,10 +32,10 @@ Context Read(const std::string& text) {
 
 TEST(SettingsTest, WhatIsNotAvailableIsRefusedByName) {
   const Result<Context> context =
-      Context::FromYamlText("t.yaml", std::string(kHead) + "delegates: [{name: a, on_failure: next}]\n");
+      Context::FromYamlText("t.yaml", std::string(kHead) + "delegates: [{name: a, isolation: none}]\n");
   ASSERT_FALSE(context.ok());
   EXPECT_EQ(context.status().code(), StatusCode::kConfig);
-  EXPECT_EQ(context.status().ToString(), "t.yaml:3:23: 'on_failure' is not available in this version");
+  EXPECT_EQ(context.status().ToString(), "t.yaml:3:23: 'isolation' is not available in this version");
   EXPECT_FALSE(Context::FromYaml("", {"log.format=json"}).ok());
 }
 

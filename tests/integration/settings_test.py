@@ -116,7 +116,7 @@ class Walk(Settings):
 
     def test_EveryOtherKeyIsRefusedByNameByEveryCommand(self):
         refused = [path for path, schema in self.keys().items() if "not" in schema]
-        self.assertIn("delegates.on_failure", refused)
+        self.assertIn("delegates.isolation", refused)
         model = self.model()
         for path in refused:
             with self.subTest(path):
@@ -230,6 +230,18 @@ class Effects(Settings):
     def test_MinNodesLeavesSmallPartitions(self):
         self.assertEqual(self.placed(NPU, "--set", "delegates.npu0.min_nodes=2"), BOTH_ON_NPU)
         self.assertEqual(self.placed(NPU, "--set", "delegates.npu0.min_nodes=3"), BOTH_ON_CPU)
+
+    @shows("delegates.on_failure")
+    def test_on_failure_says_whether_another_delegate_takes_over(self):
+        """The fixture's first run leaves its output unwritten, which is found."""
+        folder = self.fixture("leaves_outputs")
+        for entry, status in (("", 0), (", on_failure: next", 0), (", on_failure: fail", 4), (", required: true", 4)):
+            with self.subTest(entry):
+                config = self.config(f"delegates: [{{name: leaves_outputs{entry}}}]\n",
+                                     f"version: 1\nplugins: {{paths: [{folder}], trust: any}}\n")
+                done = self.deputy("run", self.model(), "--config", config, status=status)
+                self.assertIn("was not written", done.stderr)
+                self.assertEqual("; cpu runs it from now on" in done.stderr, status == 0, done.stderr)
 
     @shows("delegates.min_flops")
     def test_MinFlopsLeavesPartitionsWithLittleWork(self):

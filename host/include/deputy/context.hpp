@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "deputy/export.hpp"
+#include "deputy/health.hpp"
 #include "deputy/placement.hpp"
 #include "deputy/plugins.hpp"
 #include "deputy/status.hpp"
@@ -109,6 +110,9 @@ class DEPUTY_API Context {
   // Looks at every plugin file without opening a delegate. Plugins that the configuration names, or the query, are run
   // in a helper process, which describes them; of all others only the manifest is read.
   Result<PluginListing> ListPlugins(const PluginQuery& query = {}) const;
+  // What went wrong with delegates in runs of this context's models; nothing before the delegates are opened.
+  // [any-thread]
+  HealthReport Health() const;
   // The effective configuration as YAML, with the origin of every value.
   std::string ShowConfig() const;
 

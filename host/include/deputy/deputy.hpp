@@ -2,6 +2,7 @@
 #pragma once
 
 #include "deputy/context.hpp"      // IWYU pragma: export
+#include "deputy/health.hpp"       // IWYU pragma: export
 #include "deputy/inspect.hpp"      // IWYU pragma: export
 #include "deputy/model.hpp"        // IWYU pragma: export
 #include "deputy/model_value.hpp"  // IWYU pragma: export

@@ -37,6 +37,8 @@ struct PartitionReport {
   std::string name;  // "npu0/1"
   std::string delegate;
   std::string region;  // "" at the top, else the path of nodes and branches ("If_3/then_branch")
+  // The partition whose delegate failed to run it, in place of which this one runs; empty for all others.
+  std::string replaces;
   std::vector<std::string> nodes, inputs, outputs;
   uint64_t multiply_adds = 0;
   // Where its executable comes from: "compiled"; "restored" from the cache; "resized", of other shapes. Empty for a

@@ -111,7 +111,7 @@ TEST(AvailabilityTest, WhatIsPlannedIsKnownByName) {
     list += entry.path + (entry.word.empty() ? "" : ": " + entry.word) + "\n";
   EXPECT_EQ(list,
             "plugins.trust: listed\nplugins.trust_keys\ndelegates.precision\ndelegates.shapes\ndelegates.isolation\n"
-            "delegates.timeout\ndelegates.on_failure\nplacement.policy: cost\nplacement.policy: measured\n"
+            "delegates.timeout\nplacement.policy: cost\nplacement.policy: measured\n"
             "placement.rules.regions\nlog.format\ndebug.dump\n");
 }
 
@@ -129,8 +129,8 @@ TEST(AvailabilityTest, EveryPlannedKeyAndWordIsRefusedByNameWhateverItsValue) {
 }
 
 TEST(AvailabilityTest, TheOriginIsThatOfTheKeyOrTheWord) {
-  EXPECT_EQ(testing::ProblemsOf("version: 1\ndelegates:\n  - name: a\n    on_failure: next\n"),
-            "t.yaml:4:5: 'on_failure' is not available in this version");
+  EXPECT_EQ(testing::ProblemsOf("version: 1\ndelegates:\n  - name: a\n    isolation: none\n"),
+            "t.yaml:4:5: 'isolation' is not available in this version");
   EXPECT_EQ(testing::ProblemsOf("version: 1\nplacement: {policy: cost}\n"),
             "t.yaml:2:21: 'policy: cost' is not available in this version (available: priority)");
 }

@@ -113,7 +113,7 @@ TEST(Groups, WhatWasRefusedAtCompileBreaksItsGroup) {
   TableDelegate npu("npu", {"S"}), cpu = TestCpu();
   npu.group_list = {{0, 1}};
   PlacementOptions options;
-  options.refused[{&test.graph, 0, 1}] = "too hot";
+  options.refused[{&test.graph, 0, 1}] = {Reason::kRefusedAtCompile, "too hot"};
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu}, options);
   ASSERT_TRUE(placed.ok()) << placed.status().ToString();
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"c"}}));

@@ -1,0 +1,36 @@
+// What has gone wrong with delegates at run time, and what answered in their place.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace deputy {
+
+// A run of a partition that its delegate failed.
+struct Incident {
+  std::chrono::system_clock::time_point time;
+  std::string model, delegate, partition;
+  size_t nodes = 0;
+  std::string failure;     // what the delegate said
+  std::string taken_over;  // delegates that ran the partition instead ("cpu"); empty where they failed as well
+};
+
+struct DelegateHealthReport {
+  std::string name;
+  uint64_t failures = 0;          // runs of partitions, since the delegate was opened
+  size_t demoted_partitions = 0;  // run by others for as long as their model lives
+  // False after three failures of the device (lost, unavailable) within five minutes, until a trial run succeeds.
+  bool available = true;
+  std::chrono::milliseconds retry_in{0};  // until the next trial run
+};
+
+struct HealthReport {
+  bool degraded = false;                        // a delegate is not available, or partitions are demoted
+  std::vector<DelegateHealthReport> delegates;  // in order, without the CPU
+  std::vector<Incident> incidents;              // the latest 64, in the order in which they happened
+};
+
+}  // namespace deputy

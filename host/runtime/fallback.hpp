@@ -1,0 +1,62 @@
+// What a failure of a delegate at run time leads to: another delegate takes the partition over, for this run or for
+// good, and what happened is kept for reports.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "deputy/health.hpp"
+#include "execute/execution.hpp"
+#include "runtime/engine.hpp"
+
+namespace deputy::host {
+
+// The incidents of all models of an engine. [any-thread]
+class IncidentLog {
+ public:
+  explicit IncidentLog(size_t delegates) : counts_(delegates) {}
+
+  void Add(size_t delegate, Incident incident);
+  // `change`: how many more partitions of the delegate are demoted.
+  void CountDemoted(size_t delegate, int change);
+  HealthReport Report(const Engine& engine) const;
+
+ private:
+  struct Counts {
+    uint64_t failures = 0;
+    int demoted = 0;
+  };
+  mutable std::mutex mutex_;
+  std::vector<Counts> counts_;  // per delegate
+  std::deque<Incident> incidents_;
+};
+
+// Answers the failures in all sessions of a model.
+class ModelFallback final : public StepFallback {
+ public:
+  ModelFallback(std::string model, std::shared_ptr<Engine> engine)
+      : model_(std::move(model)), engine_(std::move(engine)) {}
+  ~ModelFallback() override;
+
+  Result<std::unique_ptr<Execution>> CreateAlternative(const Plan& plan, const Step& step, const Status& why) override;
+  void Report(const Plan& plan, const Step& step, const Status& why, const Status& result) override;
+
+  // Keeps nodes of a new plan away from delegates that failed to run them at other shapes. False: there are none. The
+  // engine's lock is held.
+  bool Restrict(const Graph& graph, PlacementOptions& options) const;
+
+ private:
+  const std::string model_;
+  const std::shared_ptr<Engine> engine_;
+  // By delegate: the first outputs of nodes that it must not have any more, which name these at all shapes, and why.
+  // The engine's lock guards it.
+  std::map<size_t, std::map<std::string, std::string>> demoted_;
+  std::vector<size_t> demoted_partitions_;  // the delegate of each
+};
+
+}  // namespace deputy::host

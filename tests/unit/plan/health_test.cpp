@@ -1,0 +1,70 @@
+#include "plan/health.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace deputy::host {
+namespace {
+
+void SleepFor(uint64_t ns) { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); }
+
+TEST(DelegateHealth, TwoFailuresAreNotEnough) {
+  DelegateHealth health;
+  EXPECT_TRUE(health.Admits());
+  EXPECT_FALSE(health.DeviceFailed());
+  EXPECT_FALSE(health.DeviceFailed());
+  EXPECT_TRUE(health.Admits());
+  EXPECT_EQ(health.open_until_ns(), 0u);
+}
+
+TEST(DelegateHealth, TheThirdFailureOpensTheBreaker) {
+  DelegateHealth health;
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(health.DeviceFailed());
+  EXPECT_TRUE(health.DeviceFailed());
+  EXPECT_FALSE(health.Admits());
+  EXPECT_NE(health.open_until_ns(), 0u);
+}
+
+TEST(DelegateHealth, OneCallerIsLetThroughAfterTheBackOff) {
+  DelegateHealth health;
+  for (int i = 0; i < 3; ++i) (void)health.DeviceFailed();
+  SleepFor(DelegateHealth::kFirstBackOffNs * 11 / 10);
+  EXPECT_TRUE(health.Admits());
+  EXPECT_FALSE(health.Admits()) << "the trial is under way";
+  health.Succeeded();
+  EXPECT_TRUE(health.Admits());
+  EXPECT_EQ(health.open_until_ns(), 0u);
+  EXPECT_FALSE(health.DeviceFailed()) << "the count begins anew";
+}
+
+TEST(DelegateHealth, AFailedTrialDoublesTheBackOff) {
+  DelegateHealth health;
+  for (int i = 0; i < 3; ++i) (void)health.DeviceFailed();
+  const uint64_t first = health.open_until_ns();
+  SleepFor(DelegateHealth::kFirstBackOffNs * 11 / 10);
+  ASSERT_TRUE(health.Admits());
+  EXPECT_TRUE(health.DeviceFailed());
+  EXPECT_GE(health.open_until_ns(), first + 2 * DelegateHealth::kFirstBackOffNs);
+}
+
+TEST(StepHealth, ADemotedStepIsNotRunByItsOwner) {
+  StepHealth step(std::make_shared<DelegateHealth>());
+  EXPECT_TRUE(step.OwnerRuns());
+  EXPECT_TRUE(step.Demote());
+  EXPECT_FALSE(step.Demote()) << "once";
+  EXPECT_FALSE(step.OwnerRuns());
+}
+
+TEST(StepHealth, AnOpenBreakerKeepsAllStepsOfItsDelegate) {
+  const auto delegate = std::make_shared<DelegateHealth>();
+  StepHealth first(delegate), second(delegate);
+  for (int i = 0; i < 3; ++i) (void)delegate->DeviceFailed();
+  EXPECT_FALSE(first.OwnerRuns());
+  EXPECT_FALSE(second.OwnerRuns());
+  EXPECT_FALSE(first.demoted());
+}
+
+}  // namespace
+}  // namespace deputy::host
