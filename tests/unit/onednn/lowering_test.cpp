@@ -169,12 +169,12 @@ TEST(Lowering, ReductionsOverAnyDimensionsAreThoseOfTheirElements) {
   }
 }
 
-TEST(Survey, NamesTheNodesThatAreSlow) {
+TEST(Analysis, NamesTheNodesThatAreSlow) {
   Graph graph;
   const Dims map = {2, 16, 12, 12};
   const deputy_value_id x = graph.Add("Conv", {graph.Input(map), graph.Constant({16, 16, 3, 3})}, map, Pads);
   graph.Output(graph.Add("PRelu", {x, graph.Constant({1, 1, 12, 1})}, map));
-  EXPECT_EQ(graph.Look().slow, (std::set<deputy_node_id>{1}));
+  EXPECT_EQ(graph.Analyze().slow, (std::set<deputy_node_id>{1}));
 }
 
 TEST(Lowering, AHardSigmoidIsOneStep) {
@@ -195,52 +195,52 @@ TEST(Lowering, AHardSigmoidLeavesThePaddingAlone) {
 }
 
 // oneDNN's kernel for channels last is slower than a loop whatever their number.
-TEST(Survey, ANormalizationOverChannelsIsSlowUnlessRowMajorHasAKernel) {
+TEST(Analysis, ANormalizationOverChannelsIsSlowUnlessRowMajorHasAKernel) {
   const auto five = [](fake::PrimitiveBytes& p) { p.Int("size", 5); };
   const auto three = [](fake::PrimitiveBytes& p) { p.Int("size", 3); };
   const auto slow = [](const Dims& dims, const Graph::Attributes& size) {
     Graph graph;
     graph.Output(graph.Add("LRN", {graph.Input(dims)}, dims, size));
-    return !graph.Look().slow.empty();
+    return !graph.Analyze().slow.empty();
   };
   EXPECT_FALSE(slow({1, 64, 14, 14}, five));
   EXPECT_TRUE(slow({1, 37, 14, 14}, five));
   EXPECT_TRUE(slow({1, 64, 14, 14}, three));
   Graph behind;
   behind.Output(behind.Add("LRN", {Conv(behind, behind.Input(kMap))}, kMap, five));
-  EXPECT_TRUE(behind.Look().slow.empty());
+  EXPECT_TRUE(behind.Analyze().slow.empty());
 }
 
-TEST(Survey, AnErfThatIsPartOfNoGeluIsSlow) {
+TEST(Analysis, AnErfThatIsPartOfNoGeluIsSlow) {
   Graph graph;
   const deputy_value_id x = graph.Add("MatMul", {graph.Input({8, 64}), graph.Constant({64, 64})}, {8, 64});
   graph.Output(graph.Add("Erf", {x}, {8, 64}));
-  EXPECT_EQ(graph.Look().slow, (std::set<deputy_node_id>{1}));
+  EXPECT_EQ(graph.Analyze().slow, (std::set<deputy_node_id>{1}));
 }
 
 // The convolution before it is none of it.
-TEST(Survey, OfAPostOpThatDidNotFitOnlyItsOwnNodeIsSlow) {
+TEST(Analysis, OfAPostOpThatDidNotFitOnlyItsOwnNodeIsSlow) {
   Graph graph;
   const Dims map = {2, 16, 12, 12};
   const deputy_value_id x = graph.Add("Conv", {graph.Input(map), graph.Constant({16, 16, 3, 3})}, map, Pads);
   graph.Output(graph.Add("Mul", {x, graph.Input({2, 1, 1, 1})}, map));
-  const std::set<deputy_node_id> slow = graph.Look().slow;
+  const std::set<deputy_node_id> slow = graph.Analyze().slow;
   EXPECT_EQ(slow.count(0), 0u);
 }
 
-TEST(Survey, APoolIsSlowOverARowMajorTensorOnly) {
+TEST(Analysis, APoolIsSlowOverARowMajorTensorOnly) {
   const auto window = [](fake::PrimitiveBytes& p) { p.Ints("kernel_shape", {3, 3}); };
   Graph alone, behind;
   alone.Output(alone.Add("MaxPool", {alone.Input(kMap)}, {1, 16, 10, 10}, window));
-  EXPECT_EQ(alone.Look().slow.size(), 1u);
+  EXPECT_EQ(alone.Analyze().slow.size(), 1u);
   behind.Output(behind.Add("MaxPool", {Conv(behind, behind.Input(kMap))}, {1, 16, 10, 10}, window));
-  EXPECT_EQ(behind.Look().slow.size(), 0u);
+  EXPECT_EQ(behind.Analyze().slow.size(), 0u);
 }
 
-TEST(Survey, CountsWhatWouldBeMade) {
+TEST(Analysis, CountsWhatWouldBeMade) {
   Graph graph;
   graph.Output(graph.Add("Softmax", {graph.Add("Relu", {Conv(graph, graph.Input(kMap))}, kMap)}, kMap));
-  EXPECT_EQ(graph.Look().steps, graph.Compile()->steps().size());
+  EXPECT_EQ(graph.Analyze().steps, graph.Compile()->steps().size());
 }
 
 TEST(Work, AFewElementsAreNotWorthACall) {
@@ -269,7 +269,7 @@ TEST(Work, AFewStepsForManyNodesAreWorthCalling) {
     x = graph.Add("Div", {graph.Add("Mul", {x, gate}, row), six}, row);
   }
   graph.Output(x);
-  EXPECT_EQ(graph.Look().steps, 10u);
+  EXPECT_EQ(graph.Analyze().steps, 10u);
   EXPECT_TRUE(graph.IsWorthCalling());
 }
 
