@@ -74,25 +74,25 @@ class RowWindow {
   int64_t rows_ = 1;
 };
 
-// Whether a window may reach no element along the axis: the first or the last one lies in the padding, or the steps
-// between taps are longer than the input.
-bool MayReachNothing(const WindowAxis& axis, int64_t extent, int64_t count) {
-  const auto reaches_nothing = [&](int64_t position) {
+// Whether a window may be empty along the axis, with no tap inside the input: the first or the last one lies in the
+// padding, or the dilation is larger than the input.
+bool MayHaveEmptyWindows(const WindowAxis& axis, int64_t extent, int64_t count) {
+  const auto is_empty = [&](int64_t position) {
     const TapRange taps = TapsInside(axis, position, extent);
     return taps.first == taps.last;
   };
-  return axis.dilation > extent || reaches_nothing(0) || reaches_nothing(count - 1);
+  return axis.dilation > extent || is_empty(0) || is_empty(count - 1);
 }
 
-bool MayReachNothing(const PoolShape& shape) {
+bool MayHaveEmptyWindows(const PoolShape& shape) {
   for (size_t i = 0; i < shape.window.rank; ++i)
-    if (MayReachNothing(shape.window.axes[i], shape.in[i], shape.out[i])) return true;
+    if (MayHaveEmptyWindows(shape.window.axes[i], shape.in[i], shape.out[i])) return true;
   return false;
 }
 
-// The maximum over a window that reaches no element is the lowest finite number, as in ONNX Runtime.
+// The maximum over an empty window is the lowest finite number, as in ONNX Runtime.
 template <class T>
-void FillMaximaOfNothing(const PoolShape& shape, const RowWindow& window, T* y) {
+void FillEmptyWindows(const PoolShape& shape, const RowWindow& window, T* y) {
   const size_t last = shape.window.rank - 1;
   for (int64_t x = 0; x < shape.out[last]; ++x) {
     const TapRange taps = TapsInside(shape.window.axes[last], x, shape.in[last]);
@@ -150,7 +150,7 @@ void MaxRowWithIndices(const PoolShape& shape, const RowWindow& window, const T*
   const WindowAxis& axis = shape.window.axes[last];
   for (int64_t x = 0; x < shape.out[last]; ++x) {
     const TapRange taps = TapsInside(axis, x, shape.in[last]);
-    T best = std::numeric_limits<T>::lowest();  // stays where the window reaches no element
+    T best = std::numeric_limits<T>::lowest();  // stays where the window is empty
     int64_t best_index = -1;
     window.ForEachRow([&](int64_t row) {
       for (int64_t tap = taps.first; tap < taps.last; ++tap) {
@@ -193,7 +193,7 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
   if (IsEmpty(shape)) return;
   const size_t last = shape.window.rank - 1;
   const int64_t in_size = Product(shape.in, last + 1), out_size = Product(shape.out, last + 1);
-  const bool may_reach_nothing = MayReachNothing(shape);
+  const bool may_have_empty_windows = MayHaveEmptyWindows(shape);
   if constexpr (std::is_same_v<T, float>) {
     if (indices == nullptr && IsPlainPlane(shape.window)) {
       const linalg::PoolArgs all = PlaneOf(shape, true);
@@ -202,8 +202,8 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
         one.x = x + plane * in_size;
         one.y = y + plane * out_size;
         linalg::Pool(one);
-        for (int64_t row = 0; may_reach_nothing && row < one.out[0]; ++row)
-          FillMaximaOfNothing(shape, RowWindow(shape, row), one.y + row * one.out[1]);
+        for (int64_t row = 0; may_have_empty_windows && row < one.out[0]; ++row)
+          FillEmptyWindows(shape, RowWindow(shape, row), one.y + row * one.out[1]);
       });
       return;
     }
@@ -218,7 +218,7 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
     std::fill_n(y + start, shape.out[last], Lowest<T>());
     CombineRow(shape, window, x + plane * in_size, y + start,
                [](T best, T value) { return value > best ? value : best; });
-    if (may_reach_nothing) FillMaximaOfNothing(shape, window, y + start);
+    if (may_have_empty_windows) FillEmptyWindows(shape, window, y + start);
   });
 }
 
