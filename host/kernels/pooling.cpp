@@ -74,6 +74,32 @@ class RowWindow {
   int64_t rows_ = 1;
 };
 
+// Whether a window may be empty along the axis, with no tap inside the input: the first or the last one lies in the
+// padding, or the dilation is larger than the input.
+bool MayHaveEmptyWindows(const WindowAxis& axis, int64_t extent, int64_t count) {
+  const auto is_empty = [&](int64_t position) {
+    const TapRange taps = TapsInside(axis, position, extent);
+    return taps.first == taps.last;
+  };
+  return axis.dilation > extent || is_empty(0) || is_empty(count - 1);
+}
+
+bool MayHaveEmptyWindows(const PoolShape& shape) {
+  for (size_t i = 0; i < shape.window.rank; ++i)
+    if (MayHaveEmptyWindows(shape.window.axes[i], shape.in[i], shape.out[i])) return true;
+  return false;
+}
+
+// The maximum over an empty window is the lowest finite number, as in ONNX Runtime.
+template <class T>
+void FillEmptyWindows(const PoolShape& shape, const RowWindow& window, T* y) {
+  const size_t last = shape.window.rank - 1;
+  for (int64_t x = 0; x < shape.out[last]; ++x) {
+    const TapRange taps = TapsInside(shape.window.axes[last], x, shape.in[last]);
+    if (window.rows() == 0 || taps.first == taps.last) y[x] = std::numeric_limits<T>::lowest();
+  }
+}
+
 // Calls fn(plane, row of outputs) over the pool.
 template <class F>
 void ForEachOutputRow(const PoolShape& shape, ThreadPool& pool, F fn) {
@@ -124,7 +150,7 @@ void MaxRowWithIndices(const PoolShape& shape, const RowWindow& window, const T*
   const WindowAxis& axis = shape.window.axes[last];
   for (int64_t x = 0; x < shape.out[last]; ++x) {
     const TapRange taps = TapsInside(axis, x, shape.in[last]);
-    T best = Lowest<T>();
+    T best = std::numeric_limits<T>::lowest();  // stays where the window is empty
     int64_t best_index = -1;
     window.ForEachRow([&](int64_t row) {
       for (int64_t tap = taps.first; tap < taps.last; ++tap) {
@@ -167,6 +193,7 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
   if (IsEmpty(shape)) return;
   const size_t last = shape.window.rank - 1;
   const int64_t in_size = Product(shape.in, last + 1), out_size = Product(shape.out, last + 1);
+  const bool may_have_empty_windows = MayHaveEmptyWindows(shape);
   if constexpr (std::is_same_v<T, float>) {
     if (indices == nullptr && IsPlainPlane(shape.window)) {
       const linalg::PoolArgs all = PlaneOf(shape, true);
@@ -175,6 +202,8 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
         one.x = x + plane * in_size;
         one.y = y + plane * out_size;
         linalg::Pool(one);
+        for (int64_t row = 0; may_have_empty_windows && row < one.out[0]; ++row)
+          FillEmptyWindows(shape, RowWindow(shape, row), one.y + row * one.out[1]);
       });
       return;
     }
@@ -189,6 +218,7 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
     std::fill_n(y + start, shape.out[last], Lowest<T>());
     CombineRow(shape, window, x + plane * in_size, y + start,
                [](T best, T value) { return value > best ? value : best; });
+    if (may_have_empty_windows) FillEmptyWindows(shape, window, y + start);
   });
 }
 

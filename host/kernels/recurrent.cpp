@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "base/aligned.hpp"
+#include "base/stop.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/matrix_product.hpp"
 #include "kernels/quantize.hpp"
@@ -94,7 +95,12 @@ class Direction {
     }
     int64_t longest = 0;
     for (int64_t b = 0; b < shape_.batch; ++b) longest = std::max(longest, Length(b));
-    for (int64_t step = 0; step < longest; ++step) Step(step);
+    // The loop over time is one item of the pool's loop, which is stopped between items only.
+    StopScope* const scope = StopScope::Current();
+    for (int64_t step = 0; step < longest; ++step) {
+      if (scope != nullptr && scope->Ends()) return;
+      Step(step);
+    }
     for (int64_t b = 0; b < shape_.batch; ++b) {
       Finish(b, h_, data_.y_h);
       if (cell_.kind == CellKind::kLstm) Finish(b, c_, data_.y_c);
@@ -149,9 +155,12 @@ class Direction {
     product.c = projected_;
     if (bias_ != nullptr) {
       const int64_t both = KeepsBiasApart() ? 2 * shape_.hidden : width_;
-      for (int64_t row = 0; row < rows; ++row)
-        for (int64_t i = 0; i < width_; ++i)
-          projected_[row * width_ + i] = bias_[i] + (i < both ? bias_[width_ + i] : T(0));
+      constexpr int64_t kLeastElements = 16384;
+      pool.ParallelFor(rows, kLeastElements / std::max<int64_t>(1, width_) + 1, [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row)
+          for (int64_t i = 0; i < width_; ++i)
+            projected_[row * width_ + i] = bias_[i] + (i < both ? bias_[width_ + i] : T(0));
+      });
       product.beta = 1;
     }
     MultiplyMatrices(product, product_memory_, pool);

@@ -109,35 +109,39 @@ void BlobCache::Refuse(const std::string& why) {
       options_.folder.string(), why);
 }
 
-int BlobCache::Folder(bool make) {
-  if (refused_ || folder_.get() >= 0) return folder_.get();
+std::shared_ptr<const Descriptor> BlobCache::Folder(bool make) {
+  if (refused_) return nullptr;
+  struct stat about {};
+  if (folder_ != nullptr && fstat(folder_->get(), &about) == 0 && about.st_nlink == 0) folder_ = nullptr;  // removed
+  if (folder_ != nullptr) return folder_;
   if (make) {
     std::error_code ignored;  // what could not be made is noticed when it is opened
     fs::create_directories(options_.folder.parent_path(), ignored);
     (void)mkdir(options_.folder.c_str(), S_IRWXU);
   }
-  Descriptor opened(open(options_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (opened.get() < 0) {
+  const auto opened =
+      std::make_shared<const Descriptor>(open(options_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened->get() < 0) {
     if (make || errno != ENOENT) Refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
-    return -1;
+    return nullptr;
   }
-  struct stat about {};
-  if (fstat(opened.get(), &about) != 0) {
+  if (fstat(opened->get(), &about) != 0) {
     Refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
   } else if (const std::string why = ReasonForDistrust(about); !why.empty()) {
     Refuse(why);
   } else {
-    folder_.Replace(opened.Release());
+    folder_ = opened;
   }
-  return folder_.get();
+  return folder_;
 }
 
 std::optional<CachedBlob> BlobCache::Find(const Digest& key) {
-  const int folder = [&] {
+  const std::shared_ptr<const Descriptor> opened = [&] {
     const std::lock_guard lock(mutex_);
     return Folder(false);
   }();
-  if (folder < 0) return std::nullopt;
+  if (opened == nullptr) return std::nullopt;
+  const int folder = opened->get();
   Result<CachedBlob> found = Read(folder, key, options_.max_bytes + kAlignment + sizeof(Header) + kMaxCompatibility);
   if (found.ok()) {
     // The time of last use, by which room is made. Where it cannot be set, the entry only goes sooner.
@@ -153,9 +157,9 @@ std::optional<CachedBlob> BlobCache::Find(const Digest& key) {
 
 void BlobCache::Store(const Digest& key, const std::string& compatibility, std::span<const uint8_t> bytes) {
   const std::lock_guard lock(mutex_);
-  const int folder = Folder(true);
-  if (folder < 0) return;
-  const Status status = Write(folder, key, compatibility, bytes);
+  const std::shared_ptr<const Descriptor> folder = Folder(true);
+  if (folder == nullptr) return;
+  const Status status = Write(folder->get(), key, compatibility, bytes);
   if (status.ok() || warned_) return;
   warned_ = true;
   Log(LogLevel::kWarning, "the cache of compiled partitions in {} cannot be written: {}; going on without",

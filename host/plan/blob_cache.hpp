@@ -44,9 +44,10 @@ class BlobCache {
   std::filesystem::path PathOf(const Digest& key) const;
 
  private:
-  // The folder, opened once and checked; negative where there is none or it is refused. Everything below goes through
-  // this descriptor, so that no other folder can take its place. Under the lock.
-  int Folder(bool make);
+  // The folder, opened once and checked; null where there is none or it is refused. Everything below goes through this
+  // descriptor, so that no other folder can take its place; one that was removed is opened and checked anew. Under the
+  // lock.
+  std::shared_ptr<const Descriptor> Folder(bool make);
   void Refuse(const std::string& why);
   Status Write(int folder, const Digest& key, const std::string& compatibility, std::span<const uint8_t> bytes);
   // Removes the files that were not used for longest until `more` bytes fit.
@@ -54,7 +55,7 @@ class BlobCache {
 
   const CacheOptions options_;
   std::mutex mutex_;
-  Descriptor folder_{-1};
+  std::shared_ptr<const Descriptor> folder_;
   bool refused_ = false, warned_ = false;
 };
 

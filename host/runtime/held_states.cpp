@@ -25,17 +25,19 @@ Status HeldStates::Begin(const Graph& graph) {
 Status HeldStates::Attach(const Plan& plan) {
   const Graph& graph = *plan.graph;
   const size_t first = graph.caller_outputs().size();
+  std::vector<bool> in_place(held_.size());
   for (size_t i = 0; i < held_.size(); ++i) {
     const auto output = graph.outputs.begin() + static_cast<ptrdiff_t>(first + i);
     const Slot& slot = plan.slots[*output];
     const bool alone = std::find(graph.inputs.begin(), graph.inputs.end(), *output) == graph.inputs.end() &&
                        std::find(graph.outputs.begin(), output, *output) == output;
-    held_[i].in_place = slot.home == Slot::Home::kBound && alone;
+    in_place[i] = slot.home == Slot::Home::kBound && alone;
     const Tensor& now = held_[i].now;
     if (slot.home != Slot::Home::kDynamic && (slot.dtype != now.dtype() || slot.dims != now.shape()))
       return Error(StatusCode::kModel, "'{}' is {} {}, but the state is {} {}", Printable(graph.values[*output].name),
                    NameOf(slot.dtype), ShapeToString(slot.dims), NameOf(now.dtype()), ShapeToString(now.shape()));
   }
+  for (size_t i = 0; i < held_.size(); ++i) held_[i].in_place = in_place[i];
   return {};
 }
 

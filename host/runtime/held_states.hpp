@@ -15,7 +15,7 @@ class HeldStates {
  public:
   // The first values.
   Status Begin(const Graph& graph);
-  // For another plan of the same model.
+  // For another plan of the same model. An error changes nothing.
   Status Attach(const Plan& plan);
 
   // Before a run.

@@ -18,7 +18,9 @@ bool OverlapsAny(const Tensor& tensor, std::span<const Tensor> others) {
   return std::any_of(others.begin(), others.end(), [&](const Tensor& other) { return Overlap(tensor, other); });
 }
 
-const std::string& NameOfOutput(const Plan& plan, size_t i) { return plan.graph->values[plan.graph->outputs[i]].name; }
+std::string NameOfOutput(const Plan& plan, size_t i) {
+  return Printable(plan.graph->values[plan.graph->outputs[i]].name);
+}
 
 Status SharedOutputs(const Plan& plan, size_t first, size_t second) {
   return Error(StatusCode::kInvalidArgument, "outputs '{}' and '{}' share memory", NameOfOutput(plan, first),
@@ -113,7 +115,7 @@ Status OutputBinding::Bind(std::span<const Tensor> inputs, std::vector<Tensor>& 
   for (const Bound& bound : bound_) {
     Tensor& output = outputs[bound.output];
     if (Status status = MakeFit(output, bound.dtype, bound.dims); !status.ok())
-      return std::move(status).At("output '" + Printable(NameOfOutput(plan, bound.output)) + "'");
+      return std::move(status).At("output '" + NameOfOutput(plan, bound.output) + "'");
     before_.AddWritten(output);
   }
   for (const Tensor& input : inputs) before_.AddRead(input);

@@ -56,17 +56,17 @@ class Delegate final : public sdk::PartitionDelegate {
     if (options().Enum("accept") == "everything") return estimate;
     const Reading reading(partition);
     Lowering lowering(reading.program, reading.origins, engine_, store_, ThreadCount());
-    Survey survey;
+    Analysis analysis;
     try {
-      survey = lowering.Look();
+      analysis = lowering.Analyze();
     } catch (const dnnl::error&) {
       return estimate;  // for Compile to say
     }
     constexpr const char* kSlow = "oneDNN has only a slow implementation for this shape and layout";
-    if (survey.slow.size() == partition.nodes().size()) return sdk::PartitionEstimate::Infeasible(kSlow);
-    estimate.give_back.assign(survey.slow.begin(), survey.slow.end());
+    if (analysis.slow.size() == partition.nodes().size()) return sdk::PartitionEstimate::Infeasible(kSlow);
+    estimate.give_back.assign(analysis.slow.begin(), analysis.slow.end());
     if (!estimate.give_back.empty()) estimate.reason = kSlow;
-    if (estimate.give_back.empty() && !IsWorthCalling(reading.program, survey.steps, reading.saved))
+    if (estimate.give_back.empty() && !IsWorthCalling(reading.program, analysis.steps, reading.saved))
       return sdk::PartitionEstimate::Infeasible("too little work for a call of oneDNN");
     return estimate;
   }

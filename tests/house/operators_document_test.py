@@ -95,6 +95,15 @@ Which operators Deputy knows, made from [the one list](../../sdk/schema/operator
 - *Limits* are what the CPU refuses when the model is loaded, with the name of what is refused; it never computes
   something else. A delegate may take more.
 """
+SAME_PADDING = """
+With `auto_pad` SAME_UPPER or SAME_LOWER a convolution or a pool gives `ceil(input / stride)` elements along each spatial
+axis. As in the definition of the operators, the padding of both ends together is
+`(output - 1) * stride + (kernel - 1) * dilation + 1 - input`; where this is negative, as it may be if the stride is larger
+than the kernel, it is 0, so that windows begin at multiples of the stride. An odd element of padding is at the end for
+SAME_UPPER, at the beginning for SAME_LOWER. ONNX Runtime 1.32 differs: for pools it leaves the dilation out of the formula,
+convolutions with a dilation it refuses; where the formula is negative it refuses MaxPool, and the windows of the other
+operators may begin inside the input.
+"""
 
 
 class Operator:
@@ -155,6 +164,7 @@ def document(operators, refusals, elsewhere):
                 "\nScatter is ScatterElements of an older name and is read as that. SimplifiedLayerNormalization, and\n"
                 "LayerNormalization before opset 17, are ONNX Runtime's, whose optimizer puts them into this domain.\n"
                 f"{' and '.join(sorted(REMOVED))} were experimental and are no more in ONNX since opset 10.\n"
+                + SAME_PADDING
             )
         parts.append(f"## {title}\n{note}\n" + table(("operator", "definitions", "element types", "on the CPU", "limits"), rows) + "\n")
     parts.append("## Left out\n\nOf the operators that ONNX's default domain has up to opset 23:\n\n"

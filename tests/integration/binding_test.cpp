@@ -111,5 +111,17 @@ TEST_F(ManyOutputsTest, ACopiedOutputThatSharesMemoryWithAnotherIsRefused) {
   ExpectRight(outputs);
 }
 
+TEST(Binding, NamesThatAreNotPrintableAreEscaped) {
+  Model model;
+  ASSERT_TRUE(model.Build(DEPUTY_TEST_MODELS "/unprintable_outputs.onnx", Context()).ok());
+  Session session = *model.CreateSession();
+  const Tensor x = *Tensor::Allocate(DType::kFloat32, {2, 3});
+  std::vector<Tensor> outputs = {Tensor(), x};
+  EXPECT_EQ(session.Predict({x}, &outputs).message(), R"(output 'two\x0alines' shares memory with an input)");
+  outputs = {*Tensor::Allocate(DType::kFloat32, {2, 3}), Tensor()};
+  outputs[1] = outputs[0];
+  EXPECT_EQ(session.Predict({x}, &outputs).message(), R"(outputs 'red\x1b[31m' and 'two\x0alines' share memory)");
+}
+
 }  // namespace
 }  // namespace deputy

@@ -84,6 +84,13 @@ def many_outputs(count=400):
     return onnx.model(nodes, [onnx.value_info(f"x{i}", EXTENTS) for i in range(count)], outputs)
 
 
+def unprintable_outputs():
+    """Two outputs whose names hold a terminal's escape and a line's end."""
+    names = ["red\x1b[31m", "two\nlines"]
+    return onnx.model([onnx.node("Relu", ["x"], [names[0]], "relu"), onnx.node("Neg", ["x"], [names[1]], "neg")],
+                      [onnx.value_info("x", EXTENTS)], [onnx.value_info(name, EXTENTS) for name in names])  # fmt: skip
+
+
 def relu():
     """One node that any delegate for tests has."""
     return onnx.model([onnx.node("Relu", ["x"], ["y"], "the relu")], [onnx.value_info("x", EXTENTS)],
@@ -101,7 +108,7 @@ def main():
     os.makedirs(folder, exist_ok=True)
     for name, make in {"tutorial": tutorial, "tutorial_cut": tutorial_cut, "small": small,
                        "two_inputs": two_inputs, "values": values, "many_outputs": many_outputs,
-                       "relu": relu, "long_pool": long_pool}.items():
+                       "unprintable_outputs": unprintable_outputs, "relu": relu, "long_pool": long_pool}.items():
         with open(os.path.join(folder, name + ".onnx"), "wb") as file:
             file.write(make())
 

@@ -15,36 +15,23 @@ constexpr uint32_t kAny = 0xfffffffeu;      // of outputs: any number
 constexpr size_t kDeepestCall = 24;         // regions in a graph may be nested 32 deep
 constexpr size_t kCallBytes = size_t{256};  // what a call costs of the file's budget, beside what it reads
 
+enum class Numbers { kReal, kComplex };
+
 struct Importable {
   const char* name;
   fb::BuiltinOperator code;
   int32_t newest;
   uint8_t options;  // number in the union; 0: nothing is read of them
   size_t min_inputs, max_inputs, outputs;
+  Numbers numbers;
   ImportFunction function;
 };
 
 constexpr Importable kImportables[] = {
-#define TFLITE_OPERATOR(name, newest, options, min_inputs, max_inputs, outputs, ...) \
-  {#name, fb::BuiltinOperator_##name, newest, options, min_inputs, max_inputs, outputs, __VA_ARGS__},
+#define TFLITE_OPERATOR(name, newest, options, min_inputs, max_inputs, outputs, numbers, ...) \
+  {#name, fb::BuiltinOperator_##name, newest, options, min_inputs, max_inputs, outputs, Numbers::numbers, __VA_ARGS__},
 #include "import/tflite/operators.inc"
 };
-
-bool TakesComplexNumbers(fb::BuiltinOperator code) {
-  switch (code) {
-    case fb::BuiltinOperator_CAST:
-    case fb::BuiltinOperator_COMPLEX_ABS:
-    case fb::BuiltinOperator_EXPAND_DIMS:
-    case fb::BuiltinOperator_IF:
-    case fb::BuiltinOperator_IMAG:
-    case fb::BuiltinOperator_REAL:
-    case fb::BuiltinOperator_RESHAPE:
-    case fb::BuiltinOperator_RFFT2D:
-    case fb::BuiltinOperator_SQUEEZE:
-    case fb::BuiltinOperator_WHILE: return true;
-    default: return false;
-  }
-}
 
 // Codes below 127 may stand in either field; the other then holds less.
 int32_t CodeOf(const fb::OperatorCode& code) {
@@ -71,7 +58,7 @@ Status CheckOperands(const Importable& op, Tensors& tensors, std::span<const Ten
     for (const TensorIndex tensor : operands) {
       if (tensor == -1 && operands.data() == inputs.data()) continue;
       DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, tensors.Info(tensor));
-      if (info->is_complex && !TakesComplexNumbers(op.code))
+      if (info->is_complex && op.numbers != Numbers::kComplex)
         return Error(StatusCode::kNotSupported, "works on the complex numbers of '{}', which is not supported",
                      Printable(info->name))
             .Advise("export the model to ONNX where it comes from, or take REAL and IMAG before the operator");

@@ -37,13 +37,13 @@ Place PlaceFor(const Program& program, const Operation& operation, size_t input)
   return {producer, input, Gain(program, program.operations()[producer], operation.As<Binary>() != nullptr)};
 }
 
-// A line whose values only go into a clip: the two are one loop.
-bool LimitsLine(const Program& program, const Operation& operation) {
+// A clip that is the only reader of a linear function: the two are one loop.
+bool IsClipOfLinear(const Program& program, const Operation& operation) {
   const Eltwise* clip = operation.As<Eltwise>();
   if (clip == nullptr || clip->algorithm != algorithm::eltwise_clip) return false;
   size_t before = 0;
-  const Eltwise* line = MadeOnlyHere<Eltwise>(program, operation.inputs[0], &before);
-  return line != nullptr && line->algorithm == algorithm::eltwise_linear &&
+  const Eltwise* linear = MadeOnlyHere<Eltwise>(program, operation.inputs[0], &before);
+  return linear != nullptr && linear->algorithm == algorithm::eltwise_linear &&
          program.operations()[before].post_ops.empty();
 }
 
@@ -58,7 +58,7 @@ bool Attach(Program& program, size_t index) {
     if (other.gain > place.gain || (other.gain == place.gain && other.gain > 0 && other.producer > place.producer))
       place = other;
   }
-  if (place.gain == 0 && LimitsLine(program, operation)) place.gain = 1;
+  if (place.gain == 0 && IsClipOfLinear(program, operation)) place.gain = 1;
   if (place.gain == 0) return false;
   // The producer moves to where its result is used: everything that it reads is there by then, too.
   Operation joined = program.operations()[place.producer];

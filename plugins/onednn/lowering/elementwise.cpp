@@ -13,16 +13,17 @@ dnnl::primitive_attr OwnScratchpad() {
   return attributes;
 }
 
-// A line between two limits, as HardSigmoid is: oneDNN would need two primitives, each of which reads and writes all.
-bool IsLimitedLine(const Operation& operation, const Eltwise& parameters, const memory::desc& layout) {
+// A linear function with a clip, as HardSigmoid is: oneDNN would need two primitives, each of which reads and writes
+// every element.
+bool IsClippedLinear(const Operation& operation, const Eltwise& parameters, const memory::desc& layout) {
   return parameters.algorithm == dnnl::algorithm::eltwise_linear && operation.post_ops.size() == 1 &&
          operation.post_ops[0].algorithm == dnnl::algorithm::eltwise_clip && !IsPadded(layout);
 }
 
 // The numbers are variables of the function and no references, of which the compiler would have to think that writing
 // to `y` changes them; then it makes no vectors.
-void LimitLine(const float* x, float* y, int64_t count, const Eltwise& line, const PostOp& limits) {
-  const float scale = line.alpha, shift = line.beta, low = limits.alpha, high = limits.beta;
+void ComputeClippedLinear(const float* x, float* y, int64_t count, const Eltwise& linear, const PostOp& clip) {
+  const float scale = linear.alpha, shift = linear.beta, low = clip.alpha, high = clip.beta;
 #pragma omp parallel for simd if (parallel : count > (1 << 16))
   for (int64_t i = 0; i < count; ++i) {
     const float value = scale * x[i] + shift, raised = value < low ? low : value;
@@ -30,12 +31,13 @@ void LimitLine(const float* x, float* y, int64_t count, const Eltwise& line, con
   }
 }
 
-void LowerLimitedLine(const Operation& operation, const Eltwise& line, const Slot& source, Lowering& lowering) {
+void LowerClippedLinear(const Operation& operation, const Eltwise& linear, const Slot& source, Lowering& lowering) {
   const Slot result = lowering.ResultOver(operation.output, source.desc, source);
   lowering.EmitFunction(
-      "limited line", {source, result},
-      [count = CountOf(source.desc.dims()), line, limits = operation.post_ops[0]](const std::vector<char*>& data) {
-        LimitLine(reinterpret_cast<const float*>(data[0]), reinterpret_cast<float*>(data[1]), count, line, limits);
+      "linear with clip", {source, result},
+      [count = CountOf(source.desc.dims()), linear, clip = operation.post_ops[0]](const std::vector<char*>& data) {
+        ComputeClippedLinear(reinterpret_cast<const float*>(data[0]), reinterpret_cast<float*>(data[1]), count, linear,
+                             clip);
       });
 }
 
@@ -43,8 +45,8 @@ void LowerLimitedLine(const Operation& operation, const Eltwise& line, const Slo
 
 void LowerEltwise(const Operation& operation, const Eltwise& parameters, Lowering& lowering) {
   const Slot source = lowering.Dense(operation.inputs[0]);
-  if (IsLimitedLine(operation, parameters, source.desc))
-    return LowerLimitedLine(operation, parameters, source, lowering);
+  if (IsClippedLinear(operation, parameters, source.desc))
+    return LowerClippedLinear(operation, parameters, source, lowering);
   const dnnl::eltwise_forward::desc wanted(dnnl::prop_kind::forward_inference, parameters.algorithm, source.desc,
                                            parameters.alpha, parameters.beta);
   PostOps post_ops(operation, lowering, source.desc);

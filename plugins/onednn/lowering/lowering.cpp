@@ -104,12 +104,12 @@ std::unique_ptr<Executable> Lowering::Run(const sdk::Host& host, Shapes shapes) 
   return std::make_unique<Executable>(engine_, std::move(buffers_), std::move(steps_), host, std::move(shapes));
 }
 
-Survey Lowering::Look() {
-  Survey survey;
-  survey_ = &survey;
+Analysis Lowering::Analyze() {
+  Analysis analysis;
+  analysis_ = &analysis;
   LowerAll();
-  survey_ = nullptr;
-  return survey;
+  analysis_ = nullptr;
+  return analysis;
 }
 
 void Lowering::FillOutputs() {
@@ -177,7 +177,7 @@ Slot Lowering::Made(const Constant& constant, const memory::desc& desc) {
 
 Slot Lowering::FromStore(const Constant& constant, const memory::desc& seen, const memory::desc& desc) {
   Buffer buffer{Buffer::Home::kConstant, desc.get_size()};
-  if (survey_ != nullptr) return {NewBuffer(std::move(buffer)), desc};
+  if (analysis_ != nullptr) return {NewBuffer(std::move(buffer)), desc};
   buffer.keep = store_.Converted(constant, seen, desc, engine_);
   buffer.data = buffer.keep->get_data_handle();
   return {NewBuffer(std::move(buffer)), desc};
@@ -223,15 +223,15 @@ Slot Lowering::Temporary(const memory::desc& desc) {
 }
 
 void Lowering::Note(std::string_view implementation, Value reader_of) {
-  ++survey_->steps;
+  ++analysis_->steps;
   // Of layer normalization the simple one is the only one, and as fast as any.
   if (IsReference(implementation) && implementation != "simple_layer_normalization:any") NoteSlow(reader_of);
 }
 
 void Lowering::NoteSlow(Value reader_of) {
-  if (survey_ == nullptr || current_work_ <= kWorthNoBorder) return;
+  if (analysis_ == nullptr || current_work_ <= kWorthNoBorder) return;
   for (const deputy_node_id node : step_nodes_)
-    if (reader_of == kNoValue || origins_.Reads(node, reader_of)) survey_->slow.insert(node);
+    if (reader_of == kNoValue || origins_.Reads(node, reader_of)) analysis_->slow.insert(node);
 }
 
 void Lowering::Add(Step step) {
@@ -241,7 +241,7 @@ void Lowering::Add(Step step) {
 
 void Lowering::EmitFunction(const char* name, std::vector<Slot> slots,
                             std::function<void(const std::vector<char*>&)> function) {
-  if (survey_ != nullptr) return Note("", kNoValue);
+  if (analysis_ != nullptr) return Note("", kNoValue);
   Arguments arguments;
   for (Slot& slot : slots) arguments.emplace_back(0, std::move(slot));
   Add({dnnl::primitive(), std::move(arguments), std::move(function), step_threads_, name});

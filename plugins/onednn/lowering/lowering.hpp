@@ -14,7 +14,7 @@
 namespace onednn {
 
 // What would be made, without making it.
-struct Survey {
+struct Analysis {
   size_t steps = 0;
   std::set<deputy_node_id> slow;  // nodes that oneDNN has only slow implementations of
 };
@@ -27,7 +27,7 @@ class Lowering {
 
   // One of the two, once. Throws dnnl::error where oneDNN cannot; then the node at which that was.
   std::unique_ptr<Executable> Run(const sdk::Host& host, Shapes shapes);
-  Survey Look();
+  Analysis Analyze();
   deputy_node_id current_node() const { return current_node_; }
 
   const Program& program() const { return program_; }
@@ -64,7 +64,7 @@ class Lowering {
     constexpr bool moves = std::is_same_v<Primitive, dnnl::reorder>;
     const memory::desc scratch = chosen.scratchpad_desc();
     if (scratch.get_size() > 0) arguments.emplace_back(DNNL_ARG_SCRATCHPAD, Temporary(scratch));
-    if (survey_ != nullptr) return Note(moves ? "" : chosen.impl_info_str(), reader_of);
+    if (analysis_ != nullptr) return Note(moves ? "" : chosen.impl_info_str(), reader_of);
     Add({Primitive(chosen), std::move(arguments), nullptr, step_threads_});
   }
   // The operation that is being lowered had better run elsewhere; known before the implementation is.
@@ -87,8 +87,8 @@ class Lowering {
   dnnl::engine engine_;
   ConstantStore& store_;
   int threads_;
-  Survey* survey_ = nullptr;  // set: nothing is made
-  int step_threads_ = 1;      // of what is being lowered: small primitives run on one
+  Analysis* analysis_ = nullptr;  // set: nothing is made
+  int step_threads_ = 1;          // of what is being lowered: small primitives run on one
   deputy_node_id current_node_ = 0;
   int64_t current_work_ = 0;
   std::vector<deputy_node_id> step_nodes_;

@@ -31,6 +31,27 @@ TEST(MaxPoolOnCpu, PaddingNeverWins) {
             (Floats{-1, -3}));
 }
 
+// As in ONNX Runtime.
+TEST(MaxPoolOnCpu, AWindowThatReachesNoElementGivesTheLowestNumber) {
+  constexpr float kLowest = std::numeric_limits<float>::lowest(), kInfinity = std::numeric_limits<float>::infinity();
+  const PrimitiveBuilder plane = MaxPool({3, 4})
+                                     .Set("strides", Ints{3, 4})
+                                     .Set("dilations", Ints{1, 2})
+                                     .Set("pads", Ints{2, 3, 2, 2})
+                                     .Set("ceil_mode", int64_t{1});
+  const Tensor column = TensorOf<float>({1, 1, 4, 1}, {1, 2, 3, 4});
+  EXPECT_EQ(Pool(MakeMaxPool, plane, column), (Floats{kLowest, kLowest}));
+  EXPECT_EQ(ValuesOf<double>(RunNode(MakeMaxPool, plane, {TensorOf<double>({1, 1, 4, 1}, {1, 2, 3, 4})})[0]),
+            std::vector<double>(2, std::numeric_limits<double>::lowest()));
+  // Beside a window whose only element is minus infinity.
+  const PrimitiveBuilder row = MaxPool({2}).Set("dilations", Ints{3}).Set("pads", Ints{1, 2});
+  const Tensor two = TensorOf<float>({1, 1, 2}, {-kInfinity, 5});
+  EXPECT_EQ(Pool(MakeMaxPool, row, two), (Floats{kLowest, -kInfinity}));
+  const auto y = RunNode(MakeMaxPool, row, {two}, {.outputs = 2});
+  EXPECT_EQ(ValuesOf<float>(y[0]), (Floats{kLowest, -kInfinity}));
+  EXPECT_EQ(ValuesOf<int64_t>(y[1]), (Ints{-1, 0}));
+}
+
 TEST(MaxPoolOnCpu, DilationSkipsElements) {
   EXPECT_EQ(Pool(MakeMaxPool, MaxPool({2}).Set("dilations", Ints{3}), Row()), (Floats{4, 5}));
 }

@@ -1,10 +1,14 @@
 // Recurrent cells against their definition in the operator's specification, computed here value by value in double.
+#include "kernels/recurrent.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <functional>
 #include <random>
 
+#include "base/aligned.hpp"
+#include "base/stop.hpp"
 #include "unit/cpu/run_node.hpp"
 
 namespace deputy::host {
@@ -246,6 +250,29 @@ TEST_P(RecurrentOnCpu, OneSequenceAtATime) {
 }
 
 TEST_P(RecurrentOnCpu, Float64KeepsItsDigits) { Check<double>(GetParam(), Builder(GetParam()), 1e-14); }
+
+// The steps take many times as long as there is time; each on its own is short.
+TEST_P(RecurrentOnCpu, StepsAreLeftOutOnceTheRunHasToEnd) {
+  const int64_t gates = GetParam().gates;
+  RecurrentCell cell;
+  cell.kind = gates == 1 ? CellKind::kRnn : gates == 3 ? CellKind::kGru : CellKind::kLstm;
+  const RecurrentShape shape{.steps = 100000, .batch = 1, .input = 1, .hidden = 16};
+  const std::vector<float> x(100000, 0.5f), w(static_cast<size_t>(gates * 16)), r(w.size() * 16);
+  std::vector<float> y(x.size() * 16, -77.0f);
+  RecurrentData<float> data;
+  data.x = x.data();
+  data.w = w.data();
+  data.r = r.data();
+  data.y = y.data();
+  ThreadPool pool(1);
+  const auto workspace = AllocateAligned(RecurrentWorkspace<float>(cell, shape, pool));
+  ASSERT_NE(workspace, nullptr);
+  const Stop stop{NowNs() + 1'000'000, nullptr};
+  const StopScope scope(&stop);
+  RunRecurrent(cell, shape, data, workspace.get(), pool);
+  EXPECT_TRUE(scope.stopped());
+  EXPECT_EQ(y.back(), -77.0f);
+}
 
 TEST_P(RecurrentOnCpu, LengthBeyondTheStepsIsRefused) {
   const Cell& s = GetParam();

@@ -111,7 +111,7 @@ const Case kCases[] = {
     {"HardSigmoid", "Convolution[linear,clip]",
      [](Graph& g) { AfterConv(g, [](Graph& h, Id x) { return h.Add("HardSigmoid", {x}, kMap); }); }},
     {"HardSigmoidAlone", "linear[clip]", [](Graph& g) { g.Output(g.Add("HardSigmoid", {g.Input(kMap)}, kMap)); }},
-    {"NothingElseJoinsALine", "linear[clip] mul[abs]",
+    {"NothingElseJoinsAClippedLinear", "linear[clip] mul[abs]",
      [](Graph& g) {
        const Id x = g.Add("HardSigmoid", {g.Input(kMap)}, kMap);
        g.Output(g.Add("Abs", {g.Add("Mul", {g.Input(kMap), x}, kMap)}, kMap));

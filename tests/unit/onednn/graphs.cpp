@@ -178,15 +178,15 @@ std::vector<float> Graph::Run(bool fused, int threads) const {
   return all;
 }
 
-Survey Graph::Look() const {
+Analysis Graph::Analyze() const {
   const Reading reading = Read(true);
   ConstantStore store;
-  return Lowering(reading.program, reading.origins, dnnl::engine(dnnl::engine::kind::cpu, 0), store, 1).Look();
+  return Lowering(reading.program, reading.origins, dnnl::engine(dnnl::engine::kind::cpu, 0), store, 1).Analyze();
 }
 
 bool Graph::IsWorthCalling() const {
   const Reading reading = Read(true);
-  return onednn::IsWorthCalling(reading.program, Look().steps, reading.saved);
+  return onednn::IsWorthCalling(reading.program, Analyze().steps, reading.saved);
 }
 
 sdk::Verdict Graph::VerdictOn(deputy_node_id node) const {

@@ -37,7 +37,7 @@ class Graph {
   // All outputs one after the other, for seeded random inputs, which it checks to be untouched.
   std::vector<float> Run(bool fused = true, int threads = 1) const;
   // What compiling it would make, and whether that is enough to do.
-  Survey Look() const;
+  Analysis Analyze() const;
   bool IsWorthCalling() const;
   sdk::Verdict VerdictOn(deputy_node_id node) const;
 

@@ -205,6 +205,28 @@ TEST_F(Cache, AFolderThatTakesThePlaceOfTheCheckedOneIsNotUsed) {
   EXPECT_TRUE(Found(cache, KeyOf("b")).has_value());
 }
 
+TEST_F(Cache, AFolderThatWasRemovedIsMadeAgain) {
+  BlobCache cache = Open();
+  cache.Store(KeyOf("a"), "", blob_);
+  fs::remove_all(folder_);
+  EXPECT_EQ(Found(cache, KeyOf("a")), std::nullopt);
+  cache.Store(KeyOf("b"), "", blob_);
+  EXPECT_EQ(Found(cache, KeyOf("b")), blob_);
+  EXPECT_TRUE(fs::exists(cache.PathOf(KeyOf("b"))));
+  EXPECT_EQ(log_, "");
+}
+
+TEST_F(Cache, AFolderInPlaceOfARemovedOneIsChecked) {
+  BlobCache cache = Open();
+  cache.Store(KeyOf("a"), "", blob_);
+  fs::remove_all(folder_);
+  fs::create_directory(folder_);
+  fs::permissions(folder_, fs::perms::others_write, fs::perm_options::add);
+  cache.Store(KeyOf("b"), "", blob_);
+  EXPECT_TRUE(fs::is_empty(folder_));
+  EXPECT_NE(log_.find("others than you"), std::string::npos) << log_;
+}
+
 TEST_F(Cache, WhatADeadProcessLeftIsSweptAway) {
   BlobCache cache = Open();
   cache.Store(KeyOf("a"), "", blob_);

@@ -126,6 +126,33 @@ TEST(TfliteStates, InputsOfAnotherShapeGoOnWithThem) {
   EXPECT_EQ(NextRun(session, {TensorOf<float>({2}, {0, 0})}), (Floats{19}));
 }
 
+// What is assigned has as many elements as there are flags set, or as the input where that has two.
+TEST(TfliteStates, AShapeThatAVariableCannotHaveChangesNothing) {
+  ModelWriter writer;
+  const int32_t x = writer.Input(kFloat, {1}, {}, {-1}), flags = writer.Input(fb::TensorType_BOOL, {2});
+  Initialize(writer, "last", {10});
+  const int32_t positions = writer.Tensor(fb::TensorType_INT64, {1, 1}), row = writer.Constant<int32_t>({1}, {-1});
+  const int32_t flat = writer.Tensor(fb::TensorType_INT64, {1}), numbers = writer.Tensor(kFloat, {1});
+  writer.Add(fb::BuiltinOperator_WHERE, {flags}, {positions});
+  writer.Add(fb::BuiltinOperator_RESHAPE, {positions, row}, {flat});
+  writer.Add(fb::BuiltinOperator_CAST, {flat}, {numbers});
+  const int32_t handle = writer.Handle("last"), before = Read(writer, handle);
+  writer.Add(fb::BuiltinOperator_ASSIGN_VARIABLE, {handle, Sum(writer, numbers, x)}, {});
+  Model model;
+  ASSERT_TRUE(Build(writer.Finish({before}), model).ok());
+  Session session = *model.CreateSession();
+  const Tensor one = TensorOf<float>({1}, {5}), two = TensorOf<float>({2}, {5, 5});
+  Tensor second = *Tensor::Allocate(DType::kBool, {2});
+  second.mutable_values<bool>()[0] = false;
+  second.mutable_values<bool>()[1] = true;
+  EXPECT_EQ(NextRun(session, {one, second}), (Floats{10}));
+  std::vector<Tensor> outputs;
+  const Status status = session.Predict({two, second}, &outputs);
+  ExpectSays(status.ToString(), "is float32 [2], but the state is float32 [1]");
+  EXPECT_EQ(NextRun(session, {TensorOf<float>({1}, {7}), second}), (Floats{6}));
+  EXPECT_EQ(NextRun(session, {one, second}), (Floats{8}));
+}
+
 TEST(TfliteStates, TwoVariablesMayExchangeTheirValues) {
   ModelWriter writer;
   const int32_t x = writer.Input(kFloat, {1});

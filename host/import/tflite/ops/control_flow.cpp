@@ -7,8 +7,8 @@
 namespace deputy::host::tflite_import {
 namespace {
 
-// As often as extents that a round changes may turn out to be unknown one after the other.
-constexpr size_t kMostTypings = 8;
+// Rounds of type inference of a loop's body: each may find further extents that an iteration changes.
+constexpr size_t kMaxInferenceRounds = 8;
 
 // What is given to a subgraph from input `first` on: values as they are stored, or variables.
 Result<std::vector<Argument>> ArgumentsFrom(const Operation& op, size_t first) {
@@ -65,15 +65,15 @@ struct Branch {
   }
 };
 
-// What one way through a loop's body makes of the types that enter it.
+// A loop's body, written for given types of the values that enter an iteration.
 struct LoopBody {
   LoopBody(const Operation& op) : region(NewRegion("body")), scope(op.scope, region) {}
 
   Region region;
   Scope scope;
-  std::vector<ValueType> states;  // after the round
+  std::vector<ValueType> states;  // types after the iteration
 
-  // `outer` is what enters the loop; tensors among it are of these types in every round.
+  // `outer` is what enters the loop; tensors among it are of these types in every iteration.
   Status Read(const Operation& op, const fb::WhileOptions& options, std::span<const Argument> outer,
               std::span<const ValueType> entries) {
     Graph& graph = *region.body;
@@ -93,12 +93,12 @@ struct LoopBody {
     if (results.size() != arguments.size())
       return Error(StatusCode::kModel, "has a body that makes {} outputs of {} inputs", results.size(),
                    arguments.size());
-    DEPUTY_ASSIGN_OR_RETURN(const std::vector<Argument> verdict,
+    DEPUTY_ASSIGN_OR_RETURN(const std::vector<Argument> condition,
                             op.subgraphs.Call(options.cond_subgraph(), scope, results, prefix + "cond/"));
-    if (verdict.size() != 1 || verdict[0].variable)
-      return Error(StatusCode::kModel, "has a condition with {} outputs", verdict.size());
-    DEPUTY_ASSIGN_OR_RETURN(const ValueId goes_on, OneBool(scope.emit, verdict[0].value));
-    graph.outputs = {goes_on};
+    if (condition.size() != 1 || condition[0].variable)
+      return Error(StatusCode::kModel, "has a condition with {} outputs", condition.size());
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId continues, OneBool(scope.emit, condition[0].value));
+    graph.outputs = {continues};
     for (size_t i = 0; i < results.size(); ++i) {
       if (results[i].variable != arguments[i].variable)
         return Error(StatusCode::kNotSupported, "has a body that exchanges variables, which is not supported");
@@ -112,7 +112,7 @@ struct LoopBody {
 
 bool Same(const ValueType& a, const ValueType& b) { return a.ranked == b.ranked && a.dims == b.dims; }
 
-// The types that hold before and after every round; true where they are those of `entries`.
+// The types that hold before and after every iteration; true where they are those of `entries`.
 Result<bool> Widen(std::vector<ValueType>& entries, std::span<const ValueType> after) {
   bool same = true;
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -169,11 +169,11 @@ Status While(const Operation& op) {
     return Error(StatusCode::kModel, "has {} outputs for {} inputs", op.output_count(), op.input_count());
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<Argument> arguments, ArgumentsFrom(op, 0));
   DEPUTY_ASSIGN_OR_RETURN(
-      const std::vector<Argument> verdict,
+      const std::vector<Argument> first_condition,
       op.subgraphs.Call(options->cond_subgraph(), op.scope, arguments, op.emit.operator_name() + "/first/"));
-  if (verdict.size() != 1 || verdict[0].variable)
-    return Error(StatusCode::kModel, "has a condition with {} outputs", verdict.size());
-  DEPUTY_ASSIGN_OR_RETURN(const ValueId condition, OneBool(op.emit, verdict[0].value));
+  if (first_condition.size() != 1 || first_condition[0].variable)
+    return Error(StatusCode::kModel, "has a condition with {} outputs", first_condition.size());
+  DEPUTY_ASSIGN_OR_RETURN(const ValueId condition, OneBool(op.emit, first_condition[0].value));
   std::vector<ValueId> inputs{kNone, condition};
   std::vector<ValueType> entries;
   for (const Argument& argument : arguments)
@@ -181,14 +181,15 @@ Status While(const Operation& op) {
       inputs.push_back(argument.value);
       entries.push_back(op.emit.TypeOf(argument.value));
     }
-  // A body is written for the types that enter it, which a round may change: then it is written again.
+  // A body is written for the types that enter it. Where an iteration changes them, it is written again for types that
+  // hold before and after.
   std::optional<LoopBody> body;
-  for (size_t typings = 0;; ++typings) {
+  for (size_t round = 0;; ++round) {
     body.emplace(op);
     DEPUTY_RETURN_IF_ERROR(body->Read(op, *options, arguments, entries));
     DEPUTY_ASSIGN_OR_RETURN(const bool same, Widen(entries, body->states));
     if (same) break;
-    if (typings == kMostTypings)
+    if (round == kMaxInferenceRounds)
       return Error(StatusCode::kNotSupported, "has a body that gives its tensors ever new shapes");
   }
   const std::vector<std::pair<VariableId, ValueId>> assigned = body->scope.Assigned();

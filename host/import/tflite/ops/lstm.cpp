@@ -38,7 +38,7 @@ class Lstm {
     }
     const bool plain = !quantized_ && !projects_ && !normalizes_ && options_->cell_clip() <= 0 &&
                        options_->activation() == fb::Activation_TANH;
-    DEPUTY_ASSIGN_OR_RETURN(const ValueId made, plain ? Whole() : StepByStep());
+    DEPUTY_ASSIGN_OR_RETURN(const ValueId made, plain ? AsOnnxLstm() : StepByStep());
     for (size_t i = 0; i < 2; ++i) op_.scope.Assign(variables[i], states_[i]);
     return op_.Set(made, made_is_stored_);
   }
@@ -134,13 +134,13 @@ class Lstm {
   Result<ValueId> Joined(std::span<const size_t> inputs, const Shape& shape) {
     std::vector<ValueId> parts;
     for (const size_t input : inputs) {
-      const bool mirrored =
+      const bool negated =
           coupled_ && (input == kInputWeights || input == kRecurrentWeights || input == kPeepholes || input == kBiases);
-      const size_t read = mirrored ? input + kForget : input;
+      const size_t read = negated ? input + kForget : input;
       ValueId& part = parts.emplace_back(kNone);
       if (op_.has_input(read)) {
         DEPUTY_ASSIGN_OR_RETURN(part, Weights(read, shape));
-        if (mirrored) {
+        if (negated) {
           DEPUTY_ASSIGN_OR_RETURN(part, op_.emit.Emit(OpKind::kNeg, {part}));
         }
         continue;
@@ -167,7 +167,7 @@ class Lstm {
     return op_.emit.Transposed(id, std::array<int64_t, 3>{1, 0, 2});
   }
 
-  Result<ValueId> Whole() {
+  Result<ValueId> AsOnnxLstm() {
     const int64_t cells = extents_.cells;
     const auto gates_of = [](size_t first) {
       return std::array<size_t, 4>{first + kInput, first + kOutput, first + kForget, first + kCell};
@@ -301,8 +301,8 @@ class Lstm {
       constexpr size_t kPlace[kGates] = {0, 1, 0, 2};
       if (gate != kCell && lstm.op_.has_input(kPeepholes + kPlace[gate])) {
         DEPUTY_ASSIGN_OR_RETURN(const ValueId factor, Weights(kPeepholes + kPlace[gate], {extents.cells}));
-        DEPUTY_ASSIGN_OR_RETURN(const ValueId seen, emit.Emit(OpKind::kMul, {cell, factor}));
-        DEPUTY_ASSIGN_OR_RETURN(sum, emit.Emit(OpKind::kAdd, {sum, seen}));
+        DEPUTY_ASSIGN_OR_RETURN(const ValueId peephole, emit.Emit(OpKind::kMul, {cell, factor}));
+        DEPUTY_ASSIGN_OR_RETURN(sum, emit.Emit(OpKind::kAdd, {sum, peephole}));
       }
       DEPUTY_ASSIGN_OR_RETURN(sum, Normalized(sum, gate));
       return gate == kCell ? Activated(sum) : emit.Emit(OpKind::kSigmoid, {sum});
@@ -354,14 +354,14 @@ class Lstm {
         DEPUTY_ASSIGN_OR_RETURN(input, GateOf(kInput, x, real[0], real[1]));
       }
       DEPUTY_ASSIGN_OR_RETURN(const ValueId candidate, GateOf(kCell, x, real[0], real[1]));
-      DEPUTY_ASSIGN_OR_RETURN(const ValueId kept, emit.Emit(OpKind::kMul, {forget, real[1]}));
-      DEPUTY_ASSIGN_OR_RETURN(const ValueId taken, emit.Emit(OpKind::kMul, {input, candidate}));
-      DEPUTY_ASSIGN_OR_RETURN(ValueId sum, emit.Emit(OpKind::kAdd, {kept, taken}));
+      DEPUTY_ASSIGN_OR_RETURN(const ValueId retained_cell, emit.Emit(OpKind::kMul, {forget, real[1]}));
+      DEPUTY_ASSIGN_OR_RETURN(const ValueId cell_update, emit.Emit(OpKind::kMul, {input, candidate}));
+      DEPUTY_ASSIGN_OR_RETURN(ValueId sum, emit.Emit(OpKind::kAdd, {retained_cell, cell_update}));
       DEPUTY_ASSIGN_OR_RETURN(sum, Clipped(sum, lstm.options_->cell_clip()));
       DEPUTY_ASSIGN_OR_RETURN(const Rounded cell, Round(sum, *lstm.state_infos_[1]));
       DEPUTY_ASSIGN_OR_RETURN(const ValueId gate, GateOf(kOutput, x, real[0], cell.real));
-      DEPUTY_ASSIGN_OR_RETURN(const ValueId shown, Activated(cell.real));
-      DEPUTY_ASSIGN_OR_RETURN(const ValueId hidden, emit.Emit(OpKind::kMul, {gate, shown}));
+      DEPUTY_ASSIGN_OR_RETURN(const ValueId activated_cell, Activated(cell.real));
+      DEPUTY_ASSIGN_OR_RETURN(const ValueId hidden, emit.Emit(OpKind::kMul, {gate, activated_cell}));
       DEPUTY_ASSIGN_OR_RETURN(const ValueId projected, Projected(hidden));
       DEPUTY_ASSIGN_OR_RETURN(const Rounded output, Round(projected, *lstm.state_infos_[0]));
       return std::array<ValueId, 2>{output.stored, cell.stored};
