@@ -258,7 +258,7 @@ Command MakeBenchCommand(CLI::App& app) {
   syntax->add_option("--threads", options->threads, "Of the CPU and of each delegate that has such an option")
       ->check(CLI::Range(1U, 1024U))
       ->type_name("N");
-  syntax->add_option("--runs", options->runs, "That are timed")
+  syntax->add_option("--runs", options->runs, "Timed runs")
       ->capture_default_str()
       ->check(CLI::Range(1U, 1000000U))
       ->type_name("N");
@@ -270,8 +270,8 @@ Command MakeBenchCommand(CLI::App& app) {
               "An input: .npy, .pb (ONNX TensorProto), or raw bytes; without one, seeded random data");
   AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
               "The shape of an input; without one, a leading extent that the model leaves open is 1");
-  syntax->add_option("--seed", options->seed, "Of the random data")->capture_default_str()->type_name("N");
-  syntax->add_flag("--json", options->json, "For machines");
+  syntax->add_option("--seed", options->seed, "Random seed")->capture_default_str()->type_name("N");
+  syntax->add_flag("--json", options->json, "Print JSON");
   SetExample(*syntax, "deputy bench model.onnx --config default.yaml --threads 2 --runs 200");
   return {syntax, [options] { return Run(*options); }};
 }

@@ -205,7 +205,7 @@ Command MakeInspectCommand(CLI::App& app) {
   AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
               "The shape of an input, for multiply-adds and types");
   syntax->add_flag("--nodes", options->nodes, "Lists all nodes as well");
-  syntax->add_flag("--json", options->json, "For machines");
+  syntax->add_flag("--json", options->json, "Print JSON");
   SetExample(*syntax, "deputy inspect model.onnx --shape image=1x3x224x224");
   return {syntax, [options] { return Run(*options); }};
 }

@@ -108,7 +108,7 @@ Command MakePartitionCommand(CLI::App& app) {
               "The shape of an input; without one, a leading extent that the model leaves open is 1");
   syntax->add_option("--node", options->node, "Everything about the node of this name")->type_name("NAME");
   syntax->add_flag("--nodes", options->nodes, "Lists all nodes as well");
-  syntax->add_flag("--json", options->json, "For machines");
+  syntax->add_flag("--json", options->json, "Print JSON");
   SetExample(*syntax, "deputy partition model.onnx --config npu-first.yaml --shape image=1x3x224x224");
   return {syntax, [options] { return Run(*options); }};
 }

@@ -195,7 +195,7 @@ Command MakePluginsCommand(CLI::App& app) {
                    "listing; no model is needed")
       ->expected(0, 1)
       ->type_name("[ID]");
-  syntax->add_flag("--json", options->json, "For machines");
+  syntax->add_flag("--json", options->json, "Print JSON");
   SetExample(*syntax, "deputy plugins --why --config npu-first.yaml");
   return {syntax, [options, syntax] {
             options->operators = syntax->count("--operators") > 0;

@@ -302,7 +302,7 @@ Command MakeRunCommand(CLI::App& app) {
   syntax->add_flag("--profile", options->profile, "Runs once more and shows each step, and what devices did in it");
   syntax->add_option("--trace", options->trace, "The same as JSON, for Chrome's and Perfetto's trace viewers")
       ->type_name("FILE");
-  syntax->add_option("--seed", options->seed, "Of the random data")->capture_default_str()->type_name("N");
+  syntax->add_option("--seed", options->seed, "Random seed")->capture_default_str()->type_name("N");
   SetExample(*syntax, "deputy run model.onnx --config npu-first.yaml --input image=photo.npy --repeat 20");
   return {syntax, [options] { return Run(*options); }};
 }

@@ -125,7 +125,7 @@ Command MakeTestCaseCommand(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(1, 64))
       ->type_name("N");
-  syntax->add_flag("--json", options->json, "For machines");
+  syntax->add_flag("--json", options->json, "Print JSON");
   SetExample(*syntax,
              "deputy test-case onnx/backend/test/data/node/test_conv* --config npu-first.yaml --atol-scale 1e-2");
   return {syntax, [options] { return Run(*options); }};

@@ -10,7 +10,7 @@ namespace deputy::cli {
 
 enum ExitCode : int {
   kDone = 0,
-  kNo = 1,             // the answer is no: a mismatch, a failed check
+  kNo = 1,             // a check failed: a mismatch, a failed case
   kUsage = 2,          // the command line, the configuration, or a file that does not fit the model
   kModelFile = 3,      // the model file, or what it asks for
   kPluginTrouble = 4,  // a plugin, or a delegate that could not be opened
@@ -31,7 +31,7 @@ ExitCode ExitCodeFor(Stage stage, StatusCode code);
 int Fail(Stage stage, const Status& status);
 // The same for what the command line itself got wrong.
 int FailUsage(const std::string& message);
-// The same where nothing went wrong, but the answer is no.
+// The same where nothing went wrong, but a check failed.
 int FailNo(const std::string& message);
 // The same for what failed while the program worked, such as output that could not be written.
 int FailRun(const std::string& message);

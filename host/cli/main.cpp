@@ -90,7 +90,7 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", "deputy " DEPUTY_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "Exit status: 0 done, 1 the answer is no, 2 usage or configuration, 3 model file, 4 plugin,\n"
+      "Exit status: 0 done, 1 check failed, 2 usage or configuration, 3 model file, 4 plugin,\n"
       "5 failure while running. Each command explains itself: deputy run --help");
   const std::vector<Command> commands = {
       MakeDigitsCommand(app),    MakeRunCommand(app),       MakeBenchCommand(app),   MakeTestCaseCommand(app),

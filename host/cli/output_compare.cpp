@@ -38,7 +38,7 @@ void ToleranceFlags::AddTo(CLI::App& syntax) {
   AddTolerance(syntax, "--atol-scale", atol_scale, "S",
                "Allowed per largest magnitude of the output [floats 1e-6, of networks 1e-5, of 16 bits 1e-3]");
   AddTolerance(syntax, "--outliers", outliers, "SHARE",
-               "Share of the elements that may be a step off [0, for quantized models 1e-2]");
+               "Share of the elements that may be off by one quantization step [0, for quantized models 1e-2]");
 }
 
 ModelTraits TraitsOf(const PlacementReport& placement) {
@@ -94,7 +94,7 @@ void OutputComparer::Note(std::string note) {
 
 std::string OutputComparer::Summary() const {
   std::string summary = fmt::format("max |d| {}", NumberText(max_difference_));
-  if (outliers_ > 0) summary += fmt::format(", {} of {} elements a step off", outliers_, elements_);
+  if (outliers_ > 0) summary += fmt::format(", {} of {} elements off by one quantization step", outliers_, elements_);
   for (const std::string& note : notes_) summary += ", " + note;
   return summary;
 }

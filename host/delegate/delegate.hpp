@@ -128,7 +128,7 @@ struct Overlay {
 class Executable {
  public:
   virtual ~Executable() = default;
-  // Only for a delegate that nobody comes after: whoever may have to start over needs the inputs as they were.
+  // Only for the last delegate; others must keep their inputs intact for fallback.
   virtual std::vector<Overlay> overlays() const { return {}; }
   virtual Result<std::unique_ptr<ExecutionContext>> CreateContext() const = 0;
   // Bytes for Delegate::Restore; not more than `limit`. kNotSupported: this one cannot be written. [any-thread]

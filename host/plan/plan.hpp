@@ -85,6 +85,13 @@ inline const Plan* AlternativeOf(const Step& step) {
   return step.health != nullptr && step.health->demoted() ? step.health->alternative.get() : nullptr;
 }
 
+// The delegate that runs the step: its own, or the first one of the plan in its place.
+inline size_t DelegateOf(const Plan& plan, const Step& step) {
+  const Plan* alternative = AlternativeOf(step);
+  if (alternative != nullptr) return DelegateOf(*alternative, alternative->steps.front());
+  return plan.placement.partitions[step.partition].delegate;
+}
+
 std::vector<std::string> NamesOf(std::span<const std::shared_ptr<Delegate>> delegates);
 
 // Places and compiles. A delegate that refuses a partition at compile loses its nodes to the next in order; every such

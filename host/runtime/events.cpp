@@ -10,7 +10,7 @@ namespace {
 RunEvent EventIn(const Plan& plan, size_t step, const Engine& engine, const std::vector<NodeId>& nodes) {
   const PlacedPartition& placed = plan.placement.partitions[plan.steps[step].partition];
   RunEvent event;
-  event.delegate = engine.delegates[placed.delegate]->name();
+  event.delegate = engine.delegates[DelegateOf(plan, plan.steps[step])]->name();
   event.partition = placed.spec.name;
   for (const NodeId node : nodes) event.nodes.push_back(NodeName(*plan.graph, node));
   return event;

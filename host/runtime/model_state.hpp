@@ -34,7 +34,7 @@ struct Model::State {
   // shape of such a one is empty.
   bool has_static_inputs() const;
   std::vector<Shape> static_shapes() const;
-  // Makes `graph` of the one that came. Errors are those of a model whose shapes are all fixed.
+  // Builds `graph` from the imported graph. Can fail only if all input shapes are static.
   Status Prepare(host::Graph came);
   // Whether the shapes are possible for the inputs: rank, fixed extents, one number per symbol.
   Status CheckShapes(std::span<const Shape> shapes) const;

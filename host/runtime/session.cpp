@@ -219,12 +219,8 @@ void Session::State::CountTime(uint64_t total_ns) {
   for (auto& [name, ns] : statistics.delegate_ns) ns = 0;
   if (!profiling) return;
   const host::Plan& plan = execution->plan();
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const host::Plan* alternative = AlternativeOf(plan.steps[i]);
-    const host::PlacedPartition& placed = alternative == nullptr ? plan.placement.partitions[plan.steps[i].partition]
-                                                                 : alternative->placement.partitions.front();
-    statistics.delegate_ns[placed.delegate].second += step_ns[i];
-  }
+  for (size_t i = 0; i < plan.steps.size(); ++i)
+    statistics.delegate_ns[DelegateOf(plan, plan.steps[i])].second += step_ns[i];
 }
 
 host::Stop Session::State::BeginStop() {

@@ -1,6 +1,7 @@
 #include "tensor/window.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "base/checked.hpp"
 #include "tensor/shape.hpp"
@@ -41,6 +42,13 @@ void SetPads(WindowAxis& axis, int64_t total, bool larger_end) {
   axis.pad_end = total - axis.pad_begin;
 }
 
+// "W", "H" and "D" from the last spatial axis on.
+std::string NameOfAxis(size_t axis, size_t rank) {
+  constexpr std::string_view kNames = "WHD";
+  const size_t from_last = rank - 1 - axis;
+  return from_last < kNames.size() ? std::string(1, kNames[from_last]) : std::to_string(axis + 2);
+}
+
 Status ResolveForward(Window& window, std::span<const int64_t> input, bool may_overhang, SpatialDims& output) {
   if (input.size() != window.rank)
     return Error(StatusCode::kInvalidArgument, "the window has {} spatial axes, the input {}", window.rank,
@@ -59,8 +67,8 @@ Status ResolveForward(Window& window, std::span<const int64_t> input, bool may_o
     const int64_t room = extent + axis.pad_begin + axis.pad_end - axis.reach();
     const int64_t least = may_overhang && extent > 0 ? 1 - 2 * axis.stride : 0;
     if (room < least)
-      return Error(StatusCode::kModel, "the window reaches over {} elements, the input has {} with {} of padding",
-                   axis.reach(), extent, axis.pad_begin + axis.pad_end);
+      return Error(StatusCode::kModel, "kernel size {} exceeds padded input size {} on axis {}", axis.reach(),
+                   extent + axis.pad_begin + axis.pad_end, NameOfAxis(i, window.rank));
     // Without a remainder to round up, division rounds towards zero.
     output[i] = (window.ceil_mode && room > 0 ? DivideUp(room, axis.stride) : room / axis.stride) + 1;
     // A last window that starts beyond the input would see padding only.

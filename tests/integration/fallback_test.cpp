@@ -165,6 +165,20 @@ TEST_F(FallbackTest, TheReportSaysWhatRunsInsteadAndWhy) {
   EXPECT_EQ(replaced, 1u);
 }
 
+TEST_F(FallbackTest, EventsAndTimesAreThoseOfTheDelegateThatRan) {
+  faults_->on_run = [](int) { return Refusal("no more"); };
+  Build();
+  Session session = Open();
+  EXPECT_EQ(Answer(session, 1), expected_[1]);
+  session.EnableProfiling(true);
+  session.EnableEvents(true);
+  EXPECT_EQ(Answer(session, 1), expected_[1]);
+  for (const auto& [delegate, ns] : session.statistics().delegate_ns)
+    EXPECT_EQ(ns != 0, delegate == "cpu") << delegate << " " << ns;
+  ASSERT_FALSE(session.events().empty());
+  for (const RunEvent& event : session.events()) EXPECT_EQ(event.delegate, "cpu") << event.name;
+}
+
 TEST_F(FallbackTest, HealthCountsWhatFailed) {
   EXPECT_TRUE(context_.Health().delegates.empty());
   faults_->on_run = [](int run) { return run == 1 ? Refusal("no more") : sdk::Status(); };

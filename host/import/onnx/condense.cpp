@@ -136,7 +136,8 @@ class Condenser {
 
   Result<size_t> Length(size_t end) {
     const std::optional<uint64_t> length = Varint(end);
-    if (!length || *length > end - at_) return Damaged("a part ends behind its whole (the file may be cut off)");
+    if (!length || *length > end - at_)
+      return Error(StatusCode::kModel, "unexpected end of file at byte {}; the file is probably truncated", at_);
     return static_cast<size_t>(*length);
   }
 

@@ -62,7 +62,7 @@ Result<Message> ReadMessage(std::span<const uint8_t> bytes) {
       continue;
     }
     const std::optional<std::span<const uint8_t>> part = type == 2 ? wire.Bytes() : std::nullopt;
-    if (!part) return Damaged("a part ends behind its whole, or is of no known type");
+    if (!part) return Damaged("unexpected end of data, or an unknown field type");
     if (field == kTensorField) {
       if (message.tensors.size() == kMostTensors)
         return Error(StatusCode::kResourceExhausted, "has more than {} tensors", kMostTensors);

@@ -137,7 +137,7 @@ TEST(SchemaTest, R52_UnknownKeyWithoutAMatchListsWhatIsAccepted) {
 TEST(SchemaTest, R52_UnknownKeyOfADelegateIsRefused) {
   EXPECT_EQ(ProblemsOf("version: 1\ndelegates:\n  - name: a\n    min_node: 1\n"),
             "t.yaml:4:5: unknown key 'min_node'; did you mean 'min_nodes'? (accepted here: name, before, delegate, "
-            "device, enabled, required, options, rules, min_nodes, min_flops)");
+            "device, enabled, required, options, rules, min_nodes, min_flops, on_failure)");
 }
 
 TEST(SchemaTest, AllProblemsAreReportedAtOnceInTheOrderOfLines) {

@@ -31,6 +31,7 @@ TEST(ShowTest, EveryValueHasItsOrigin) {
             "      frequency: high  # t.yaml:4\n"
             "    min_nodes: 1  # default\n"
             "    min_flops: 0  # default\n"
+            "    on_failure: next  # default\n"
             "cpu:\n"
             "  threads: 2  # --set cpu.threads\n"
             "fallback: cpu  # default\n"

@@ -334,7 +334,7 @@ TEST(Placer, ANodeThatMakesUnknownExtentsIsOfferedToTheCpuAlone) {
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kShapeDynamic);
-  EXPECT_EQ(placed->verdicts[0][0].detail, "the extents of its output 'n0' are known only at run time");
+  EXPECT_EQ(placed->verdicts[0][0].detail, "needs static shapes, output 'n0' has none");
   EXPECT_EQ(npu.asked, (std::map<NodeId, int>{{1, 1}})) << "it reads the unknown extents, and makes known ones";
   EXPECT_TRUE(placed->verdicts[0][1].supported());
 }
