@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 #include "plugin/fatal_signal.hpp"
 #include "plugin/plugin_exit.hpp"
@@ -135,6 +136,16 @@ TEST(PluginExit, InsideACallIsRefusedEvenWhenTheProgramIsDone) {
     (void)Returned({"plugin npu", "close"}, [] { std::exit(0); });
   };
   EXPECT_EXIT(leave(), ExitedWithCode(4), "plugin npu: close: it ended the process");
+}
+
+TEST(PluginExit, EveryStatusRefusesAndNoneIsSuccess) {
+  for (const auto& [status, seen] : {std::pair{-1, 255}, {0, EXIT_FAILURE}, {256, EXIT_FAILURE}}) {
+    const auto leave = [status = status] {
+      RefuseExit(status);
+      (void)Returned(kSite, [] { std::exit(0); });
+    };
+    EXPECT_EXIT(leave(), ExitedWithCode(seen), "it ended the process") << status;
+  }
 }
 
 TEST(PluginExit, IsTheApplicationsAffairUnlessRefused) {
