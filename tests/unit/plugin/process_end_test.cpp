@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <thread>
@@ -75,6 +76,41 @@ TEST(FatalSignal, TheApplicationsHandlerHasTheLastWord) {
     CallThat([] { raise(SIGILL); });
   };
   EXPECT_EXIT(crash(), ExitedWithCode(42), "received SIGILL");
+}
+
+void Install(int number, int flags, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  sigaddset(&action.sa_mask, SIGUSR1);
+  sigaction(number, &action, nullptr);
+}
+
+TEST(FatalSignal, AHandlerForOneSignalIsCalledOnce) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process in which no other test has installed a handler
+  const auto crash = [] {
+    alarm(20);  // or the faulting instruction would run again for ever
+    Install(SIGSEGV, static_cast<int>(SA_RESETHAND), [](int) {});
+    CallThat(Crash);
+  };
+  EXPECT_EXIT(crash(), Dies(SIGSEGV), "received SIGSEGV");
+}
+
+TEST(FatalSignal, AHandlerHasTheMaskThatItWasInstalledWith) {
+  static int number;
+  const auto exit_with_mask = [](int) {
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+    _exit(sigismember(&mask, SIGUSR1) * 2 + sigismember(&mask, number));
+  };
+  for (const auto& [flags, status] : {std::pair{0, 3}, {static_cast<int>(SA_NODEFER), 2}}) {
+    const auto crash = [&, flags = flags] {
+      number = SIGILL;
+      Install(number, flags, exit_with_mask);
+      CallThat([] { raise(number); });
+    };
+    EXPECT_EXIT(crash(), ExitedWithCode(status), "received SIGILL") << flags;
+  }
 }
 
 TEST(FatalSignal, AnIgnoredSignalStaysIgnored) {
