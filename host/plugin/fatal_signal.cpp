@@ -76,7 +76,7 @@ void SayPlugin(const Signal& signal, const void* context) {
 // As the kernel would call it. The mask of before is set again when the signal's own handler returns.
 void CallAsInstalled(const Signal& signal, siginfo_t* info, void* context) {
   const struct sigaction& before = signal.before;
-  if ((before.sa_flags & SA_RESETHAND) != 0) ::signal(signal.number, SIG_DFL);
+  if ((before.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) ::signal(signal.number, SIG_DFL);
   pthread_sigmask(SIG_BLOCK, &before.sa_mask, nullptr);
   if ((before.sa_flags & SA_NODEFER) != 0 && sigismember(&before.sa_mask, signal.number) == 0) {
     sigset_t own;
