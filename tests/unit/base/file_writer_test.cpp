@@ -183,6 +183,9 @@ INSTANTIATE_TEST_SUITE_P(Each, FileWriterOn, testing::Values(SIGHUP, SIGINT, SIG
                          [](const auto& signal) { return std::string("SIG") + sigabbrev_np(signal.param); });
 
 TEST_F(FileWriter, SignalOfAForkedChildLeavesTheFileOfItsParent) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer delays signals inside handlers";
+#endif
   const int status = Interrupted([] {
     signal(SIGXFSZ, [](int) {
       const pid_t child = fork();
