@@ -6,11 +6,20 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=build-env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/build-env.sh"
 
-modules='ai_edge_litert, flatbuffers, numpy, onnx, onnxruntime'
-if build/peers/bin/python -c "import $modules" 2>/dev/null; then
+packages=(ai-edge-litert==2.3.0 onnxruntime==1.32.0 onnx==1.23.2)
+# Fails unless all can be imported and have these versions.
+check='
+import ai_edge_litert, flatbuffers, numpy, onnx, onnxruntime, sys
+from importlib.metadata import version
+for package in sys.argv[1:]:
+    name, wanted = package.split("==")
+    if version(name) != wanted:
+        sys.exit(f"peers: {name} is {version(name)}, not {wanted}")
+'
+if build/peers/bin/python -c "$check" "${packages[@]}" 2>/dev/null; then
   echo "peers: build/peers is there"
   exit 0
 fi
 python3 -m venv build/peers
-build/peers/bin/pip install --quiet --disable-pip-version-check ai-edge-litert==2.3.0 onnxruntime==1.32.0 onnx==1.23.2
-build/peers/bin/python -c "import $modules"
+build/peers/bin/pip install --quiet --disable-pip-version-check "${packages[@]}"
+build/peers/bin/python -c "$check" "${packages[@]}"

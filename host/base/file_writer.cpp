@@ -25,6 +25,7 @@ struct Unfinished {
   enum : int { kFree, kTaken, kReady };
   std::atomic<int> state{kFree};
   int folder = -1;
+  pid_t process = 0;  // a forked child has the table, too, but not the file
   std::array<char, kNameSize> name{};
 };
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler reads it");
@@ -37,6 +38,7 @@ Unfinished* Announce(int folder, const std::array<char, kNameSize>& name) {
     int free = Unfinished::kFree;
     if (!file.state.compare_exchange_strong(free, Unfinished::kTaken)) continue;
     file.folder = folder;
+    file.process = getpid();
     file.name = name;
     file.state.store(Unfinished::kReady);
     return &file;
@@ -47,7 +49,7 @@ Unfinished* Announce(int folder, const std::array<char, kNameSize>& name) {
 // Calls nothing that a signal handler must not call.
 void RemoveAndDie(int signal) {
   for (const Unfinished& file : unfinished_files)
-    if (file.state.load() == Unfinished::kReady) unlinkat(file.folder, file.name.data(), 0);
+    if (file.state.load() == Unfinished::kReady && file.process == getpid()) unlinkat(file.folder, file.name.data(), 0);
   // The handler was reset when it was called; the signal is delivered again when this returns.
   raise(signal);
 }
@@ -77,12 +79,12 @@ class Temporary {
   Temporary& operator=(const Temporary&) = delete;
 
   // A descriptor for writing; negative with errno set.
-  int Create() {
+  int Create(mode_t mode) {
     constexpr int kAttempts = 8;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       if (!RandomName(name_)) return -1;
       announced_ = Announce(folder_, name_);
-      const int fd = openat(folder_, name_.data(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+      const int fd = openat(folder_, name_.data(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
       exists_ = fd >= 0;
       if (exists_ || errno != EEXIST) return fd;
       Withdraw();
@@ -134,7 +136,8 @@ Status WriteFileIn(int folder, const std::string& name, FilePieces pieces) {
     return Error(StatusCode::kInvalidArgument, "is {}, not a file; it is left as it is", KindOfFile(old.st_mode))
         .Advise("name a regular file or a new one");
   Temporary temporary(folder);
-  const Descriptor file(temporary.Create());
+  // What is to be as private as the old file is so from the beginning.
+  const Descriptor file(temporary.Create(replaces ? S_IRUSR | S_IWUSR : 0644));
   if (file.get() < 0) return Failed("create");
   for (const std::span<const uint8_t> piece : pieces) DEPUTY_RETURN_IF_ERROR(WriteAll(file.get(), piece));
   if (replaces && fchmod(file.get(), old.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO)) != 0) return Failed("write");

@@ -16,7 +16,8 @@ namespace {
 
 struct HeldSink {
   LogSink sink;
-  uint64_t calls = 0;  // under way
+  uint64_t calls = 0;              // under way
+  std::unique_ptr<HeldSink> self;  // replaced from within a call: the last call that returns destroys it
 };
 
 // The sinks that this thread is inside of.
@@ -27,7 +28,7 @@ struct LogState {
   std::mutex mutex;
   LogLevel level = LogLevel::kInfo;
   std::map<std::string, LogLevel, std::less<>> source_levels;
-  std::shared_ptr<HeldSink> sink;  // null: stderr
+  std::unique_ptr<HeldSink> sink;  // null: stderr
   std::condition_variable sink_left;
   std::shared_ptr<spdlog::logger> logger = [] {
     auto made = std::make_shared<spdlog::logger>("deputy", std::make_shared<spdlog::sinks::stderr_sink_mt>());
@@ -54,10 +55,12 @@ const char* Prefix(LogLevel level) {
   return "";
 }
 
-// One call of a sink, outside the lock, which is held before and after.
+// One call of a sink, outside the lock, which is held before and after. Hands the sink over to `finished` if nothing
+// else owns it any more.
 class SinkCall {
  public:
-  SinkCall(HeldSink& sink, std::unique_lock<std::mutex>& lock) : sink_(sink), lock_(lock) {
+  SinkCall(HeldSink& sink, std::unique_lock<std::mutex>& lock, std::unique_ptr<HeldSink>& finished)
+      : sink_(sink), lock_(lock), finished_(finished) {
     ++sink_.calls;
     ++sink_depth;
     lock_.unlock();
@@ -65,7 +68,9 @@ class SinkCall {
   ~SinkCall() {
     lock_.lock();
     --sink_depth;
-    if (--sink_.calls == 0) State().sink_left.notify_all();
+    if (--sink_.calls != 0) return;
+    State().sink_left.notify_all();
+    finished_ = std::move(sink_.self);
   }
   SinkCall(const SinkCall&) = delete;
   SinkCall& operator=(const SinkCall&) = delete;
@@ -73,6 +78,7 @@ class SinkCall {
  private:
   HeldSink& sink_;
   std::unique_lock<std::mutex>& lock_;
+  std::unique_ptr<HeldSink>& finished_;
 };
 
 }  // namespace
@@ -89,12 +95,17 @@ void SetLogLevel(std::string_view source, LogLevel level) {
 
 void SetLogSink(LogSink sink) {
   // What a sink holds is destroyed after the lock is given back: it may log.
-  std::shared_ptr<HeldSink> before;
-  auto next = sink == nullptr ? nullptr : std::make_shared<HeldSink>(HeldSink{std::move(sink)});
+  std::unique_ptr<HeldSink> before;
+  auto next = sink == nullptr ? nullptr : std::make_unique<HeldSink>(HeldSink{std::move(sink), 0, nullptr});
   std::unique_lock lock(State().mutex);
   before = std::exchange(State().sink, std::move(next));
-  if (before == nullptr || sink_depth != 0) return;
-  State().sink_left.wait(lock, [&] { return before->calls == 0; });
+  if (before == nullptr) return;
+  if (sink_depth == 0) {
+    State().sink_left.wait(lock, [&] { return before->calls == 0; });
+  } else if (before->calls != 0) {
+    HeldSink& replaced = *before;
+    replaced.self = std::move(before);
+  }
 }
 
 bool LogEnabled(LogLevel level, std::string_view source) {
@@ -107,11 +118,10 @@ void LogLine(LogLevel level, std::string_view source, std::string_view message) 
   // Whatever it quotes (names in models, texts of plugins), it is one line that steers no terminal.
   constexpr size_t kLongest = 16 * 1024;
   const std::string line = Printable(message, kLongest);
-  std::shared_ptr<HeldSink> held;
+  std::unique_ptr<HeldSink> finished;  // destroyed after the lock is given back
   std::unique_lock lock(State().mutex);
-  held = State().sink;
-  if (held != nullptr) {
-    const SinkCall call(*held, lock);
+  if (HeldSink* const held = State().sink.get()) {
+    const SinkCall call(*held, lock, finished);
     held->sink(level, source, line);
     return;
   }

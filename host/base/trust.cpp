@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <grp.h>
 #include <pwd.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -44,6 +45,14 @@ bool IsPrivateGroup(gid_t group, uid_t user) {
   return owner.entry.pw_gid == group && std::strcmp(shared.entry.gr_name, name) == 0;
 }
 
+constexpr const char* kAccessList = "system.posix_acl_access";
+
+std::string WithAccessList(const struct stat& about, bool has_list) {
+  std::string reason = ReasonForDistrust(about);
+  if (!reason.empty() || !has_list || (about.st_mode & S_IWGRP) == 0) return reason;
+  return "others than you and root may write to it by its access control list";
+}
+
 }  // namespace
 
 std::string ReasonForDistrust(const struct stat& about) {
@@ -54,6 +63,14 @@ std::string ReasonForDistrust(const struct stat& about) {
   if ((mode & S_IWGRP) != 0 && !IsPrivateGroup(about.st_gid, user) && !IsPrivateGroup(about.st_gid, 0))
     return fmt::format("group {} may write to it (mode {:04o})", about.st_gid, mode);
   return {};
+}
+
+std::string ReasonForDistrust(const struct stat& about, int fd) {
+  return WithAccessList(about, fgetxattr(fd, kAccessList, nullptr, 0) > 0);
+}
+
+std::string ReasonForDistrust(const struct stat& about, const std::filesystem::path& path) {
+  return WithAccessList(about, getxattr(path.c_str(), kAccessList, nullptr, 0) > 0);
 }
 
 }  // namespace deputy::host

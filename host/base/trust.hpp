@@ -3,6 +3,7 @@
 
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <string>
 
 namespace deputy::host {
@@ -12,5 +13,9 @@ namespace deputy::host {
 // this user, that is the primary group of the name of its user with no other members, as umask 002 supposes.
 // [any-thread]
 std::string ReasonForDistrust(const struct stat& about);
+// The same of a file or folder that may have a POSIX access control list: with one, the group's permissions in `about`
+// are the most that any user or group of the list may have. [any-thread]
+std::string ReasonForDistrust(const struct stat& about, int fd);
+std::string ReasonForDistrust(const struct stat& about, const std::filesystem::path& path);
 
 }  // namespace deputy::host

@@ -176,7 +176,7 @@ int CompareAll(const std::vector<Expected>& expected, const std::vector<TensorIn
   for (const auto& [index, file] : expected) {
     const Tensor& got = outputs[index];
     const Result<Tensor> read = ReadTensorFile(file, got.dtype(), got.shape());
-    if (!read.ok()) return Fail(Stage::kSetup, read.status());
+    if (!read.ok()) return Fail(Stage::kSetup, WithAssumed(read.status(), assumed));
     const Tensor want = AsBits(*read, got.dtype());
     if (!FitsOutput(want, infos[index]))
       return FailUsage(fmt::format("--expect: {} is {}, output '{}' is {}", file, TypeText(want), infos[index].name,

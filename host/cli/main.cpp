@@ -4,6 +4,7 @@
 #include <clocale>
 #include <cstdio>
 #include <exception>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,7 +104,10 @@ int Main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wanted) {  // --help, --version
-    return app.exit(wanted);
+    std::ostringstream text;
+    const int exit_status = app.exit(wanted, text);
+    PrintOnStdout(text.str());
+    return exit_status;
   } catch (const CLI::ParseError& error) {
     return Explain(app, error);
   }
@@ -120,8 +124,7 @@ int main(int argc, char** argv) {
   deputy::RemoveUnfinishedFilesOnSignals();
   std::setlocale(LC_CTYPE, "");  // what the terminal can show; numbers keep their point
   // What is printed is out before a plugin that is closed can end the process.
-  constexpr size_t kBuffer = 1 << 16;
-  std::setvbuf(stdout, nullptr, _IOLBF, kBuffer);
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   deputy::ReportFatalSignals();
   deputy::RefuseExit(deputy::cli::kPluginTrouble);
   int exit_status = deputy::cli::kDone;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <string_view>
 
@@ -31,6 +32,12 @@ std::string Scaled(double value, const std::array<Unit, N>& units) {
 constexpr std::array<Unit, 4> kTimes{{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
 constexpr std::array<Unit, 4> kCounts{{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
 constexpr std::array<Unit, 3> kSizes{{{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}}};
+
+size_t DigitsAt(std::string_view text, size_t begin) {
+  size_t end = begin;
+  while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+  return end - begin;
+}
 
 }  // namespace
 
@@ -70,22 +77,34 @@ std::string LevelText(uint32_t level) {
 Result<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
   constexpr std::array<Unit, 4> kUnits{{{1e3, "us"}, {1e6, "ms"}, {1e9, "s"}, {60e9, "min"}}};
   constexpr double kMostNs = 1e18;  // three decades
+  constexpr int64_t kMicrosecond = 1000;
+  constexpr size_t kMostDecimals = 3;
   const auto refuse = [&](const std::string& why) {
     return Status(StatusCode::kInvalidArgument,
                   fmt::format("'{}' is no duration such as 500ms or 1.5s: {}", text, why));
   };
+  const size_t whole = DigitsAt(text, 0);
+  if (whole == 0) return refuse("it begins with no number");
+  if (whole > 1 && text[0] == '0') return refuse("numbers have no leading zeros");
+  size_t size = whole;
+  if (size < text.size() && text[size] == '.') {
+    const size_t decimals = DigitsAt(text, size + 1);
+    if (decimals == 0 || decimals > kMostDecimals) return refuse("behind the point are one to three digits");
+    size += 1 + decimals;
+  }
   double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number, std::chars_format::fixed);
-  if (parsed.ec != std::errc()) return refuse("it begins with no number");
-  const std::string_view name(parsed.ptr, static_cast<size_t>(end - parsed.ptr));
+  if (std::from_chars(text.data(), text.data() + size, number, std::chars_format::fixed).ec != std::errc())
+    return refuse("it is too long");
+  const std::string_view name = text.substr(size);
   const auto unit = std::find_if(kUnits.begin(), kUnits.end(), [&](const Unit& known) { return name == known.name; });
   if (unit == kUnits.end())
     return refuse(name.empty() ? "the unit is missing (us, ms, s, min)" : "the units are us, ms, s and min");
-  const double ns = number * unit->size;
-  if (!(ns >= 1)) return refuse("it must be more than nothing");
+  const double ns = std::round(number * unit->size);  // exact: three decimals of a microsecond are nanoseconds
+  if (ns == 0) return refuse("it must be more than nothing");
   if (ns > kMostNs) return refuse("it is too long");
-  return std::chrono::nanoseconds(static_cast<int64_t>(ns));
+  const auto count = static_cast<int64_t>(ns);
+  if (count % kMicrosecond != 0) return refuse("it is finer than a microsecond");
+  return std::chrono::nanoseconds(count);
 }
 
 std::string NumberText(double value) { return fmt::format("{:.4g}", value); }

@@ -19,7 +19,8 @@ std::string LevelText(uint32_t level);                       // "high"; "" for 0
 std::string NumberText(double value);                        // four significant digits
 std::string Plural(uint64_t count, const std::string& one);  // "1 node", "3 nodes"
 
-// "500ms", "1.5s": more than nothing, with a unit, as durations are written in a configuration.
+// "500ms", "1.5s": more than nothing, in the form and with the units that config/scalar.cpp accepts, which the program
+// cannot call.
 Result<std::chrono::nanoseconds> ParseDuration(std::string_view text);
 
 }  // namespace deputy::cli

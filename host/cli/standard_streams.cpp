@@ -19,10 +19,9 @@ int first_failure = 0;  // errno of the first PrintOnStdout that failed
 // Zero if everything has been written, otherwise the reason; EIO where it is not known.
 int LostOutput() {
   if (first_failure != 0) return first_failure;
-  std::cout.flush();
   errno = 0;
-  if (std::fflush(stdout) != 0) return errno != 0 ? errno : EIO;
-  if (std::ferror(stdout) != 0 || std::cout.fail()) return EIO;
+  std::cout.flush();  // the program itself prints with stdio alone, plugins may not
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || std::cout.fail()) return errno != 0 ? errno : EIO;
   // Some file systems report a lack of space only when a file is closed. stdout itself stays open: plugins may still
   // print while they are torn down.
   const int copy = dup(STDOUT_FILENO);

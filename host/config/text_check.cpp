@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/printable.hpp"
+
 namespace deputy::host {
 namespace {
 
@@ -13,23 +15,6 @@ unsigned char ByteAt(std::string_view text, size_t i) {
 }
 
 bool IsContinuation(unsigned char byte) { return (byte & 0xc0) == 0x80; }
-
-// Length of the well-formed character at `i` (Unicode, table 3-7: no overlong forms, no surrogates); 0 if it is none.
-size_t CharacterLength(std::string_view text, size_t i) {
-  const unsigned char first = ByteAt(text, i), second = ByteAt(text, i + 1);
-  if (first < 0x80) return 1;
-  if (first < 0xc2 || first > 0xf4) return 0;
-  size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  unsigned char low = 0x80, high = 0xbf;
-  if (first == 0xe0) low = 0xa0;
-  if (first == 0xed) high = 0x9f;
-  if (first == 0xf0) low = 0x90;
-  if (first == 0xf4) high = 0x8f;
-  if (second < low || second > high) return 0;
-  for (size_t k = 2; k < length; ++k)
-    if (!IsContinuation(ByteAt(text, i + k))) return 0;
-  return length;
-}
 
 // False: stop here, the text is not what the rest of the checks is about.
 bool CheckCharacters(std::string_view text, const LineIndex& index, Problems& problems) {
@@ -43,7 +28,7 @@ bool CheckCharacters(std::string_view text, const LineIndex& index, Problems& pr
   }
   for (size_t i = 0; i < text.size();) {
     const unsigned char byte = ByteAt(text, i);
-    const size_t length = CharacterLength(text, i);
+    const size_t length = Utf8Length(text.substr(i));
     if (length == 0) {
       problems.Add(index.At(i), fmt::format("byte 0x{:02x} is not valid UTF-8", byte));
       return false;

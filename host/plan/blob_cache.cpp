@@ -56,7 +56,8 @@ Result<Blob> ReadWhole(int folder, const std::string& name, uint64_t limit) {
   if (fstat(file.get(), &about) != 0) return System("cannot be looked at");
   if (!S_ISREG(about.st_mode)) return Status(StatusCode::kModel, "is not a file");
   // Bytes that a driver will believe: only this user or root may have written them.
-  if (const std::string why = ReasonForDistrust(about); !why.empty()) return Error(StatusCode::kModel, "{}", why);
+  if (const std::string why = ReasonForDistrust(about, file.get()); !why.empty())
+    return Error(StatusCode::kModel, "{}", why);
   const auto size = static_cast<uint64_t>(about.st_size);
   if (size < sizeof(Header) || size > limit) return Error(StatusCode::kModel, "has {} bytes, which no entry has", size);
   const std::shared_ptr<uint8_t> memory = AllocateAligned(static_cast<size_t>(size));
@@ -127,7 +128,7 @@ std::shared_ptr<const Descriptor> BlobCache::Folder(bool make) {
   }
   if (fstat(opened->get(), &about) != 0) {
     Refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
-  } else if (const std::string why = ReasonForDistrust(about); !why.empty()) {
+  } else if (const std::string why = ReasonForDistrust(about, opened.get()); !why.empty()) {
     Refuse(why);
   } else {
     folder_ = opened;

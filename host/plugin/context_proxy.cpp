@@ -86,9 +86,13 @@ Status ContextProxy::RunGuarded(const RunArgs& args) {
 Status ContextProxy::RunBetweenGuards(const RunArgs& args) {
   DEPUTY_ASSIGN_OR_RETURN(GuardedRun guarded, GuardedRun::Make(args, opened_.Place("execute")));
   const RunArgs inside{guarded.inputs(), guarded.outputs(), args.allocator, args.scratch, args.deadline_ns};
-  const auto run = [&] { return Run(inside, Watch::kFloatAndSignals); };
+  const auto run = [&]() -> Status {
+    DEPUTY_RETURN_IF_ERROR(Run(inside, Watch::kFloatAndSignals));
+    if (std::string wrong = guarded.Changed(); !wrong.empty()) return opened_.Fault("execute", std::move(wrong));
+    return {};
+  };
   DEPUTY_ASSIGN_OR_RETURN(const std::optional<Unwritten> found, RunOnPattern(inside, true, run));
-  if (std::string wrong = guarded.Finish(args); !wrong.empty()) return opened_.Fault("execute", std::move(wrong));
+  guarded.Finish(args);
   if (found) return opened_.Fault("execute", Describe(*found, partition_->OutputName(found->output)));
   return {};
 }

@@ -73,13 +73,29 @@ void SayPlugin(const Signal& signal, const void* context) {
   line.Add(": received ").Add(signal.name).Write();
 }
 
+// As the kernel would call it. The mask of before is set again when the signal's own handler returns.
+void CallAsInstalled(const Signal& signal, siginfo_t* info, void* context) {
+  const struct sigaction& before = signal.before;
+  if ((before.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) ::signal(signal.number, SIG_DFL);
+  pthread_sigmask(SIG_BLOCK, &before.sa_mask, nullptr);
+  if ((before.sa_flags & SA_NODEFER) != 0 && sigismember(&before.sa_mask, signal.number) == 0) {
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, signal.number);
+    pthread_sigmask(SIG_UNBLOCK, &own, nullptr);
+  }
+  if ((before.sa_flags & SA_SIGINFO) != 0)
+    before.sa_sigaction(signal.number, info, context);
+  else
+    before.sa_handler(signal.number);
+}
+
 // Leaves it to the handler that was there before, or to the system.
 void PassOn(const Signal& signal, siginfo_t* info, void* context) {
   const struct sigaction& before = signal.before;
   const bool sent = info->si_code <= 0;  // by raise, abort or kill; otherwise the instruction runs again
-  if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal.number, info, context);
   if (before.sa_handler == SIG_IGN && sent) return;
-  if (before.sa_handler != SIG_IGN && before.sa_handler != SIG_DFL) return before.sa_handler(signal.number);
+  if (before.sa_handler != SIG_IGN && before.sa_handler != SIG_DFL) return CallAsInstalled(signal, info, context);
   ::signal(signal.number, SIG_DFL);
   if (sent) raise(signal.number);
 }

@@ -82,17 +82,20 @@ Status GuardedRun::Add(const deputy_tensor* tensor, bool is_input, const std::st
   return {};
 }
 
-std::string GuardedRun::Finish(const RunArgs& args) const {
+std::string GuardedRun::Changed() const {
   for (size_t i = 0; i < tensors_.size(); ++i)
     if (std::memcmp(&tensors_[i], &given_[i], sizeof(deputy_tensor)) != 0)
       return "it changed the description of a tensor that it was given";
   for (const auto& memory : memory_)
     if (!memory->IsIntact()) return "it wrote behind or in front of a tensor";
+  return {};
+}
+
+void GuardedRun::Finish(const RunArgs& args) const {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     deputy_tensor* target = args.outputs[i];
     if (target != nullptr && IsReadable(*target)) std::memcpy(target->data, outputs_[i]->data, target->byte_size);
   }
-  return {};
 }
 
 }  // namespace deputy::host

@@ -11,10 +11,10 @@
 
 namespace deputy::host {
 
-// Pages for the bytes of one tensor, watched by the trap while they are there.
+// Pages for the bytes of one tensor, watched by the handler of fatal signals while they are there.
 class GuardedBytes {
  public:
-  // `what`: "plugin com.example.npu (npu.so): execute: input 0"; begins the trap's line. Inputs are readable only.
+  // `what`: "plugin com.example.npu (npu.so): execute: input 0"; begins the handler's line. Inputs are readable only.
   static Result<std::unique_ptr<GuardedBytes>> Make(const std::string& what, const void* input, size_t bytes);
   ~GuardedBytes();
   GuardedBytes(const GuardedBytes&) = delete;
@@ -42,8 +42,10 @@ class GuardedRun {
 
   std::vector<const deputy_tensor*>& inputs() { return inputs_; }
   std::vector<deputy_tensor*>& outputs() { return outputs_; }
-  // Copies the outputs to where they belong. Says what the plugin changed of what it was given; empty if nothing.
-  std::string Finish(const RunArgs& args) const;
+  // What the plugin changed of what it was given; empty if nothing.
+  std::string Changed() const;
+  // Copies the outputs to where they belong; nothing is changed.
+  void Finish(const RunArgs& args) const;
 
  private:
   Status Add(const deputy_tensor* tensor, bool is_input, const std::string& what);

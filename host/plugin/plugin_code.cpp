@@ -74,6 +74,7 @@ std::string_view PluginAt(const void* code) noexcept {
 }
 
 std::string_view PluginOnStack() noexcept {
+  if (table.front().begin.load(std::memory_order_acquire) == 0) return {};  // the unwinder may not be loaded
   std::array<void*, kMostFrames> frames{};
   const int count = backtrace(frames.data(), kMostFrames);
   for (int i = 0; i < count; ++i)

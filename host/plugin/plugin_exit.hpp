@@ -4,10 +4,10 @@
 
 namespace deputy::host {
 
-// From now on exit() and quick_exit() end this process with `status`, not 0, and say who called them, until AcceptExit.
-// A second call changes the status. [any-thread]
+// From now on exit() and quick_exit() end this process with `status`, or EXIT_FAILURE where that would be success, and
+// say who called them, until AcceptExit. A second call changes the status. [any-thread]
 void RefuseExit(int status);
-// The program has done what it had to do: exit() is its own again, outside of calls into plugins. [any-thread]
+// The program has done what it had to do: exit() is its own again, outside of plugins. [any-thread]
 void AcceptExit();
 // What the plugin's constructors registered to run at exit runs before the check otherwise. [load-time]
 void RenewExitHook();

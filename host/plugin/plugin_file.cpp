@@ -62,7 +62,7 @@ Checked<std::unique_ptr<PluginFile>> PluginFile::Open(const std::filesystem::pat
     close(fd);
     return *rejection;
   }
-  return std::unique_ptr<PluginFile>(new PluginFile(fd, std::get<FileIdentity>(identity), ReasonForDistrust(info)));
+  return std::unique_ptr<PluginFile>(new PluginFile(fd, std::get<FileIdentity>(identity), ReasonForDistrust(info, fd)));
 }
 
 PluginFile::~PluginFile() { close(fd_); }

@@ -39,7 +39,6 @@ struct FileIdentity {
   int64_t modified_ns = 0;
 
   bool operator==(const FileIdentity&) const = default;
-  bool same_inode(const FileIdentity& other) const { return device == other.device && inode == other.inode; }
 };
 
 // Of what `path` leads to now; fails for anything but a regular file.

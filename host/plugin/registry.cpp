@@ -39,8 +39,22 @@ const DelegateDescription* FindDescription(const PluginEntry& entry, std::string
 const std::string& DistrustOf(const fs::path& folder, std::map<fs::path, std::string>& known) {
   const auto [found, added] = known.try_emplace(folder);
   struct stat about {};
-  if (added && stat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode)) found->second = ReasonForDistrust(about);
+  if (added && stat(folder.c_str(), &about) == 0 && S_ISDIR(about.st_mode))
+    found->second = ReasonForDistrust(about, folder);
   return found->second;
+}
+
+// Of a file that a plugin brings along, and of its folder. One that is missing is for the dynamic linker to report.
+std::string DistrustOfFile(const fs::path& file, std::map<fs::path, std::string>& folders) {
+  std::error_code error;
+  const fs::path resolved = fs::canonical(file, error);
+  struct stat about {};
+  if (error || stat(resolved.c_str(), &about) != 0) return {};
+  std::string why = ReasonForDistrust(about, resolved);
+  const fs::path place = resolved.parent_path();
+  if (const std::string& reason = DistrustOf(place, folders); why.empty() && !reason.empty())
+    why = fmt::format("its folder {}: {}", place.string(), reason);
+  return why;
 }
 
 bool IsWanted(const Manifest& manifest, const ScanOptions& options) {
@@ -112,6 +126,9 @@ std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Sca
   const fs::path place = candidate.resolved.parent_path();  // another than the searched folder, behind a symbolic link
   if (const std::string& why = DistrustOf(place, folders); distrust.empty() && !why.empty())
     distrust = fmt::format("its folder {}: {}", place.string(), why);
+  for (const std::string& name : candidate.entry.manifest->files)
+    if (const std::string why = DistrustOfFile(place / name, folders); distrust.empty() && !why.empty())
+      distrust = fmt::format("its file {}: {}", name, why);
   if (!distrust.empty() && options.refuse_untrusted) return Rejection{RejectReason::kUntrusted, std::move(distrust)};
   candidate.entry.distrust = std::move(distrust);
   if (auto rejection = CheckTwins(candidate)) return rejection;

@@ -5,6 +5,7 @@
 #include "base/printable.hpp"
 
 namespace deputy::host {
+
 bool IsUtf8(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     const size_t length = Utf8Length(text.substr(at));

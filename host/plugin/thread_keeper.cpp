@@ -14,12 +14,14 @@ namespace deputy::host {
 namespace {
 
 // Once per plugin and kind: a plugin that does it does it in every run.
-void Report(const CallSite& site, const char* what) noexcept {
+void ReportOnce(const CallSite& site, const char* what) noexcept {
   try {
     static std::mutex mutex;
     static auto* const reported = new std::set<std::pair<std::string, std::string>>;
-    const std::lock_guard lock(mutex);
-    if (!reported->emplace(site.plugin, what).second) return;
+    {
+      const std::lock_guard lock(mutex);
+      if (!reported->emplace(site.plugin, what).second) return;
+    }
     Log(LogLevel::kWarning, "{}: {} changed {} of the thread that called it; restored, and not reported again",
         site.plugin, site.function, what);
   } catch (...) {  // no memory for the line
@@ -34,17 +36,18 @@ void ReportFloat(const CallSite& site, const FloatControl& before, const FloatCo
 #if defined(__x86_64__)
   const uint32_t sse = before.mxcsr ^ after.mxcsr;
   const uint32_t x87 = before.x87 ^ after.x87;
-  if ((sse & 0x6000) != 0 || (x87 & 0x0c00) != 0) Report(site, kRounding);
-  if ((sse & 0x8040) != 0) Report(site, kFlush);
-  if ((sse & 0x1f80) != 0 || (x87 & 0x3f) != 0) Report(site, kTraps);
-  if ((x87 & 0x0300) != 0) Report(site, "the precision of the x87 unit");
+  if ((sse & 0x6000) != 0 || (x87 & 0x0c00) != 0) ReportOnce(site, kRounding);
+  if ((sse & 0x8040) != 0) ReportOnce(site, kFlush);
+  if ((sse & 0x1f80) != 0 || (x87 & 0x3f) != 0) ReportOnce(site, kTraps);
+  if ((x87 & 0x0300) != 0) ReportOnce(site, "the precision of the x87 unit");
 #elif defined(__aarch64__)
   const uint64_t changed = before.fpcr ^ after.fpcr;
-  if ((changed & 0x00c00000) != 0) Report(site, kRounding);
-  if ((changed & 0x01080000) != 0) Report(site, kFlush);
-  if ((changed & 0x02009f00) != 0) Report(site, kTraps);
+  if ((changed & 0x00c00000) != 0) ReportOnce(site, kRounding);
+  if ((changed & 0x01080000) != 0) ReportOnce(site, kFlush);
+  if ((changed & 0x00009f00) != 0) ReportOnce(site, kTraps);
+  if ((changed & 0x02000000) != 0) ReportOnce(site, "the default NaN mode");
 #else
-  if (before != after) Report(site, kRounding);
+  if (before != after) ReportOnce(site, kRounding);
 #endif
 }
 
@@ -74,19 +77,18 @@ void ThreadKeeper::KeepSignals() noexcept {
   ProvideSignalStack();
 }
 
-void ThreadKeeper::RestoreFloat() noexcept {
-  const FloatControl changed = FloatControl::Read();
-  control_.Restore();
-  ReportFloat(site_, control_, changed);
-}
-
-void ThreadKeeper::RestoreSignals() noexcept {
+bool ThreadKeeper::RestoreSignals() const noexcept {
   sigset_t now;
   std::memset(&now, 0, sizeof now);
   pthread_sigmask(SIG_SETMASK, nullptr, &now);
-  if (std::memcmp(&now, &signals_, sizeof now) == 0) return;
+  if (std::memcmp(&now, &signals_, sizeof now) == 0) return false;
   pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
-  Report(site_, "the signal mask");
+  return true;
+}
+
+void ThreadKeeper::Report(const FloatControl& left, bool signals_changed) const noexcept {
+  if (left != control_) ReportFloat(site_, control_, left);
+  if (signals_changed) ReportOnce(site_, "the signal mask");
 }
 
 }  // namespace deputy::host

@@ -57,9 +57,11 @@ class ThreadKeeper {
     if (watch_ == Watch::kFloatAndSignals) KeepSignals();
   }
   ~ThreadKeeper() {
-    if (FloatControl::Read() != control_) RestoreFloat();
-    if (watch_ == Watch::kFloatAndSignals) RestoreSignals();
-    current_ = outer_;
+    const FloatControl left = FloatControl::Read();
+    if (left != control_) control_.Restore();
+    const bool signals_changed = watch_ == Watch::kFloatAndSignals && RestoreSignals();
+    current_ = outer_;  // what takes the log's lines is none of the plugin's code
+    if (left != control_ || signals_changed) Report(left, signals_changed);
   }
   ThreadKeeper(const ThreadKeeper&) = delete;
   ThreadKeeper& operator=(const ThreadKeeper&) = delete;
@@ -69,8 +71,8 @@ class ThreadKeeper {
 
  private:
   void KeepSignals() noexcept;
-  void RestoreFloat() noexcept;
-  void RestoreSignals() noexcept;
+  bool RestoreSignals() const noexcept;  // false: the mask is as it was
+  void Report(const FloatControl& left, bool signals_changed) const noexcept;
 
   // In static thread storage: the general way may allocate at the first access, which a signal handler must not.
   static constinit thread_local const ThreadKeeper* current_ __attribute__((tls_model("initial-exec")));

@@ -118,30 +118,32 @@ size_t UnitOf(const deputy_tensor& tensor, bool by_element) {
 }
 
 Result<std::optional<Unwritten>> RunOnPattern(const RunArgs& args, bool by_element, FunctionRef<Status()> run) {
-  for (size_t i = 0; i < args.outputs.size(); ++i)
-    if (args.outputs[i] != nullptr && IsReadable(*args.outputs[i]) && IsAlone(args, i))
-      FillPattern(args.outputs[i]->data, args.outputs[i]->byte_size, false);
-  DEPUTY_RETURN_IF_ERROR(run());
-  struct Suspect {
+  // The plugin gets the descriptors themselves and could change them: after a run only these copies are used.
+  struct Filled {
     size_t output;
-    std::vector<uint8_t> result;
+    uint8_t* data;
+    size_t size, unit;
+    std::vector<uint8_t> result;  // of the first run, if it looks like the pattern
   };
-  std::vector<Suspect> suspects;
+  std::vector<Filled> filled;
+  filled.reserve(args.outputs.size());
   for (size_t i = 0; i < args.outputs.size(); ++i) {
     const deputy_tensor* output = args.outputs[i];
-    if (output == nullptr || !IsReadable(*output) ||
-        !HoldsPattern(output->data, output->byte_size, UnitOf(*output, by_element)) || !IsAlone(args, i))
-      continue;
-    const auto* bytes = static_cast<const uint8_t*>(output->data);
-    suspects.push_back({i, {bytes, bytes + output->byte_size}});
-    FillPattern(output->data, output->byte_size, true);
+    if (output == nullptr || !IsReadable(*output) || !IsAlone(args, i)) continue;
+    FillPattern(output->data, output->byte_size, false);
+    filled.push_back({i, static_cast<uint8_t*>(output->data), output->byte_size, UnitOf(*output, by_element), {}});
   }
-  if (suspects.empty()) return std::optional<Unwritten>();
   DEPUTY_RETURN_IF_ERROR(run());
-  for (const Suspect& suspect : suspects) {
-    const deputy_tensor& output = *args.outputs[suspect.output];
-    std::optional<Unwritten> found = CompareRuns(suspect.output, suspect.result.data(), output.data,
-                                                 suspect.result.size(), UnitOf(output, by_element));
+  std::erase_if(filled, [](const Filled& output) { return !HoldsPattern(output.data, output.size, output.unit); });
+  if (filled.empty()) return std::optional<Unwritten>();
+  for (Filled& output : filled) {
+    output.result.assign(output.data, output.data + output.size);
+    FillPattern(output.data, output.size, true);
+  }
+  DEPUTY_RETURN_IF_ERROR(run());
+  for (const Filled& output : filled) {
+    std::optional<Unwritten> found =
+        CompareRuns(output.output, output.result.data(), output.data, output.size, output.unit);
     if (found) return found;
   }
   return std::optional<Unwritten>();

@@ -36,7 +36,8 @@ bool IsReadable(const deputy_tensor& tensor);
 size_t UnitOf(const deputy_tensor& tensor, bool by_element);
 
 // Fills the outputs, calls `run`, which executes with `args`, and a second time where that is needed. An output that
-// shares memory with an input or another output is left out. Allocates only for the second run.
+// shares memory with an input or another output is left out. Of a descriptor that `run` changes, the memory that it
+// named before counts.
 Result<std::optional<Unwritten>> RunOnPattern(const RunArgs& args, bool by_element, FunctionRef<Status()> run);
 
 }  // namespace deputy::host

@@ -136,10 +136,10 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
   // Sums lose what cancels, so the size of the tensor counts as well as that of the element. What is smaller than the
   // smallest normal number may be flushed to zero.
   const double smallest = (narrowed ? computes_in : dtype) == DEPUTY_DTYPE_FLOAT16 ? std::ldexp(1.0, -14) : 1e-37;
-  // A logarithm near 1 is as exact as its argument, and so is what is left where Gelu's error function nears -1 or the
-  // gates of a cell cancel.
   if (type == "DynamicQuantizeLSTM")
     return {2.0 / 255, units * unit, units * unit, reason + "; a state that is a tie may be a step of 8 bits off"};
+  // A logarithm near 1 is as exact as its argument, and so is what is left where Gelu's error function nears -1 or the
+  // gates of a cell cancel.
   const bool near_zero = type.find("Log") != std::string::npos || IsOneOf(type, {"GRU", "Gelu", "LSTM", "RNN"});
   return {near_zero ? units * unit : smallest, units * unit, units * unit, reason};
 }

@@ -62,6 +62,18 @@ const std::map<std::string, std::string>& WithoutCase() {
   return *names;
 }
 
+// As ONNX Runtime has it: a pool has one window then, a convolution none.
+TEST(Oracle, OnlyPoolsHaveAWindowThatIsLargerThanTheInput) {
+  const Tensor x(DEPUTY_DTYPE_FLOAT32, {1, 1, 2}), w(DEPUTY_DTYPE_FLOAT32, {1, 1, 3});
+  reference::Node node;
+  node.attributes["kernel_shape"] = reference::Attribute::Ints({3});
+  node.attributes["strides"] = reference::Attribute::Ints({2});
+  node.op_type = "MaxPool";
+  EXPECT_EQ(reference::Compute(node, {&x})[0].dims, (reference::Dims{1, 1, 1}));
+  node.op_type = "Conv";
+  EXPECT_EQ(reference::Compute(node, {&x, &w})[0].dims, (reference::Dims{1, 1, 0}));
+}
+
 TEST(Oracle, ComputesEveryCase) {
   for (const Case& tested : AllCases(0))
     EXPECT_FALSE(reference::Compute(tested.node, tested.operands()).empty()) << tested.name();

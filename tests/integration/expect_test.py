@@ -78,6 +78,14 @@ class Expect(unittest.TestCase):
         doubles = onnx_bytes.integer_tensor(11, struct.pack("<6d", *[2] * 6), (2, 3))
         self.assertEqual(self.sums(None, dtype=doubles), (0, "max |d| 0, 'y' compared as float64"))
 
+    def test_ARawFileOfAnotherSizeNamesTheBatchThatWasAssumed(self):
+        model, wanted = self.scratch / "open.onnx", self.scratch / "y.raw"
+        model.write_bytes(onnx_bytes.add_model(shape=("rows", 3)))
+        wanted.write_bytes(struct.pack("<6f", *[2] * 6))
+        done = self.deputy("run", model, "--expect", f"y={wanted}")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, r"error: .*y\.raw: .*; assuming rows=1; override with --shape a=1x3")
+
     def test_AnOutputOfAnotherShapeIsAMismatch(self):
         model = onnx_bytes.add_model(shape=("rows", 3))
         a, b = (onnx_bytes.tensor(ONES, (2, 3)) for _ in "ab")

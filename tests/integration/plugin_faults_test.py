@@ -37,7 +37,7 @@ TEARDOWN = {
     "close": "close: ",
     "shutdown": "shutdown: ",
 }
-AT_EXIT = {"atexit": "outside of all calls: "}
+AT_EXIT = {"atexit": "outside of all calls: ", "destructor": "outside of all calls: "}
 
 
 def floats(values):
@@ -130,6 +130,26 @@ class PluginFaults(unittest.TestCase):
                 self.assertEqual(done.returncode, 4, done.stderr)
                 self.named(done, where + "it ended the process")
                 self.finished(done)
+
+    def test_exit_after_the_program_is_done_is_status_4_with_its_name(self):
+        """In an exit handler and in a destructor, whatever the program's own status is."""
+        self.relu()
+        self.use("misbehaves")
+        wrong = self.write("wrong.raw", floats([9] * 6))
+        results = {"done": ((), 0), "mismatch": (("--expect", f"y={wrong}"), 1), "late": (("--timeout", "1us"), 5)}
+        for status, (arguments, expected) in results.items():
+            self.assertEqual(self.run_model(*arguments).returncode, expected, status)
+            for stage, where in AT_EXIT.items():
+                for kind in ("exit", "quick_exit", "_exit"):
+                    # Sanitizers have an _exit() of their own, so the program has none, nor an exit().
+                    if ARGS.sanitize and (kind == "_exit" or stage == "destructor"):
+                        continue
+                    with self.subTest(status=status, stage=stage, kind=kind):
+                        done = self.run_model(*arguments, fault=f"{stage}:{kind}")
+                        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+                        self.named(done, where + "it ended the process")
+                        self.assertEqual("time " in done.stdout, status != "late", done.stdout)
+                        self.assertEqual("mismatch" in done.stdout, status == "mismatch", done.stdout)
 
     def test_a_fatal_signal_names_plugin_function_and_node(self):
         self.relu()

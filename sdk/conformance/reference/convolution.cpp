@@ -9,7 +9,7 @@ namespace {
 
 // In double, not yet rounded. `x` and `w` may hold whole numbers.
 Tensor Convolved(const Node& node, const Tensor& x, const Tensor& w, const Tensor* bias) {
-  const Window window = Window::Of(node, x.dims, Dims(w.dims.begin() + 2, w.dims.end()));
+  const Window window = Window::Of(node, x.dims, Dims(w.dims.begin() + 2, w.dims.end()), Window::Overhang::kNone);
   const int64_t groups = node.Int("group", 1), channels = x.dims[1] / groups, made = w.dims[0] / groups;
   Dims dims = {x.dims[0], w.dims[0]};
   dims.insert(dims.end(), window.out.begin(), window.out.end());

@@ -192,7 +192,6 @@ std::vector<Tensor> Pad(const Node& node, const Inputs& in) {
   return {y};
 }
 
-// The middle of each axis; what is missing is zero. Of an odd difference the smaller half is in front.
 // The border is left, top, right, bottom; a scale is the height and width that stay.
 std::vector<Tensor> Crop(const Node& node, const Inputs& in) {
   const std::vector<int64_t> border = node.Ints("border", {}), size = node.Ints("scale", {});
@@ -206,6 +205,7 @@ std::vector<Tensor> Crop(const Node& node, const Inputs& in) {
   })};
 }
 
+// The middle of each axis; what is missing is zero. Of an odd difference the smaller half is in front.
 std::vector<Tensor> CenterCropPad(const Node& node, const Inputs& in) {
   const Tensor& x = *in[0];
   const Dims shape = ListOf(*in[1]);
@@ -300,8 +300,8 @@ std::vector<Tensor> ReverseSequence(const Node& node, const Inputs& in) {
 
 KernelRows MovementKernels() {
   return {{"CenterCropPad", CenterCropPad},
-          {"Crop", Crop},
           {"Concat", Concat},
+          {"Crop", Crop},
           {"DepthToSpace", DepthToSpace},
           {"Expand", Expand},
           {"Flatten", Flatten},

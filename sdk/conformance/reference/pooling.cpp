@@ -22,7 +22,7 @@ Dims PooledDims(const Tensor& x, const Window& window) {
 
 std::vector<Tensor> MaxPool(const Node& node, const Inputs& in) {
   const Tensor& x = *in[0];
-  const Window window = Window::Of(node, x.dims, node.Ints("kernel_shape", {}));
+  const Window window = Window::Of(node, x.dims, node.Ints("kernel_shape", {}), Window::Overhang::kLessThanAStride);
   const bool column_major = node.Int("storage_order", 0) != 0;
   Tensor y(x.dtype, PooledDims(x, window)), indices(DEPUTY_DTYPE_INT64, y.dims);
   for (int64_t i = 0; i < y.count(); ++i) {
@@ -58,7 +58,7 @@ std::vector<Tensor> MaxPool(const Node& node, const Inputs& in) {
 // of taps that lie inside the input or its padding.
 template <class Term, class Finish>
 Tensor SumPool(const Node& node, const Tensor& x, const Term& term, const Finish& finish) {
-  const Window window = Window::Of(node, x.dims, node.Ints("kernel_shape", {}));
+  const Window window = Window::Of(node, x.dims, node.Ints("kernel_shape", {}), Window::Overhang::kLessThanAStride);
   Tensor y(x.dtype, PooledDims(x, window));
   for (int64_t i = 0; i < y.count(); ++i) {
     const Dims at = IndexOf(y.dims, i);

@@ -4,7 +4,7 @@
 
 namespace deputy::conformance::reference {
 
-Window Window::Of(const Node& node, const Dims& input, const Dims& kernel) {
+Window Window::Of(const Node& node, const Dims& input, const Dims& kernel, Overhang overhang) {
   const size_t rank = kernel.size();
   Window window;
   window.kernel = kernel;
@@ -25,8 +25,8 @@ Window Window::Of(const Node& node, const Dims& input, const Dims& kernel) {
       after = total - before;
     } else {
       const int64_t room = in + before + after - reach;
-      // Rounded towards zero: a pool's window that is less than a stride too large sees what is there.
-      out = std::max<int64_t>(0, room / stride + 1);
+      // Rounded towards zero, which is up for a window that is too large.
+      out = room < 0 && overhang == Overhang::kNone ? 0 : std::max<int64_t>(0, room / stride + 1);
       if (ceil && room >= 0) {
         out = (room + stride - 1) / stride + 1;
         // A window may not begin behind the input and the padding in front of it.

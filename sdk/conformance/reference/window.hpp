@@ -8,8 +8,10 @@ namespace deputy::conformance::reference {
 struct Window {
   Dims kernel, strides, dilations, before, after, out;
 
+  // A pool's window that is less than a stride too large sees what is there; a convolution's is none.
+  enum class Overhang { kNone, kLessThanAStride };
   // Input positions [N, C, D1, D2, ...]; `kernel` are the spatial extents of one window.
-  static Window Of(const Node& node, const Dims& input, const Dims& kernel);
+  static Window Of(const Node& node, const Dims& input, const Dims& kernel, Overhang overhang);
   size_t rank() const { return kernel.size(); }
   // Where tap `tap` of the window at `at` reads along dimension `axis`; may lie outside.
   int64_t Position(size_t axis, int64_t at, int64_t tap) const {

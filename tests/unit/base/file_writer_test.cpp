@@ -131,6 +131,16 @@ TEST_F(FileWriter, ReplacedFileHandsItsPermissionsOn) {
   EXPECT_EQ(fs::status(folder_ / "f").permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
+TEST_F(FileWriter, WhatReplacesAPrivateFileIsPrivateWhileItIsWritten) {
+  const auto own = fs::perms::owner_read | fs::perms::owner_write;
+  std::ofstream(folder_ / "f") << "private";
+  fs::permissions(folder_ / "f", own);
+  const int status = Interrupted([] { signal(SIGXFSZ, [](int) { _exit(7); }); });  // leaves what it has begun
+  ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+  ASSERT_EQ(Names().size(), 2u);
+  for (const std::string& name : Names()) EXPECT_EQ(fs::status(folder_ / name).permissions(), own) << name;
+}
+
 TEST_F(FileWriter, FailedWriteLeavesTheOldFileAlone) {
   std::ofstream(folder_ / "f") << "old";
   const int status = Interrupted([] { signal(SIGXFSZ, SIG_IGN); });
@@ -171,6 +181,24 @@ TEST_P(FileWriterOn, SignalRemovesWhatIsUnfinished) {
 
 INSTANTIATE_TEST_SUITE_P(Each, FileWriterOn, testing::Values(SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ),
                          [](const auto& signal) { return std::string("SIG") + sigabbrev_np(signal.param); });
+
+TEST_F(FileWriter, SignalOfAForkedChildLeavesTheFileOfItsParent) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "ThreadSanitizer delays signals inside handlers";
+#endif
+  const int status = Interrupted([] {
+    signal(SIGXFSZ, [](int) {
+      const pid_t child = fork();
+      if (child == 0) raise(SIGTERM);
+      int end = 0;
+      waitpid(child, &end, 0);
+      _exit(WIFSIGNALED(end) && WTERMSIG(end) == SIGTERM ? 7 : 8);
+    });
+    RemoveTemporariesOnSignals();
+  });
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+  EXPECT_EQ(Names().size(), 1u) << "the parent's unfinished file is gone";
+}
 
 TEST_F(FileWriter, SignalsThatTheProgramHandlesOrIgnoresStayAsTheyAre) {
   const int status = Interrupted([] {

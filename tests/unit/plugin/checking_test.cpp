@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 #include <thread>
+#include <utility>
 
 #include "base/aligned.hpp"
 #include "plugin/registry.hpp"
@@ -154,11 +155,22 @@ TEST_F(Checking, AWriteJustBehindATensorIsAFault) {
 }
 
 TEST_F(Checking, AChangedDescriptionOfATensorIsAFault) {
-  keeper_.execute = [](const deputy_run_args& args) -> deputy_status* {
-    const_cast<deputy_tensor*>(args.outputs[0])->byte_size = 4;
-    return nullptr;
+  const std::pair<const char*, void (*)(deputy_tensor&)> changes[] = {
+      {"smaller", [](deputy_tensor& tensor) { tensor.byte_size = 4; }},
+      {"larger", [](deputy_tensor& tensor) { tensor.byte_size = size_t{1} << 20; }},
+      {"no memory", [](deputy_tensor& tensor) { tensor.data = nullptr; }},
   };
-  EXPECT_NE(Run().ToString().find("it changed the description of a tensor"), std::string::npos);
+  for (const auto& [name, change] : changes) {
+    for (const bool writes : {false, true}) {  // otherwise the output is taken for one that is not written
+      keeper_.execute = [change = change, writes](const deputy_run_args& args) -> deputy_status* {
+        auto& output = *const_cast<deputy_tensor*>(args.outputs[0]);
+        if (writes) std::memset(output.data, 0, sizeof(float) * kElements);
+        change(output);
+        return nullptr;
+      };
+      EXPECT_NE(Run().ToString().find("it changed the description of a tensor"), std::string::npos) << name;
+    }
+  }
 }
 
 TEST_F(Checking, AGraphIsLentForOneCall) {

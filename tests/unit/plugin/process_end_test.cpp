@@ -3,9 +3,11 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
 #include "plugin/fatal_signal.hpp"
 #include "plugin/plugin_exit.hpp"
@@ -76,6 +78,41 @@ TEST(FatalSignal, TheApplicationsHandlerHasTheLastWord) {
   EXPECT_EXIT(crash(), ExitedWithCode(42), "received SIGILL");
 }
 
+void Install(int number, int flags, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  sigaddset(&action.sa_mask, SIGUSR1);
+  sigaction(number, &action, nullptr);
+}
+
+TEST(FatalSignal, AHandlerForOneSignalIsCalledOnce) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // in a process in which no other test has installed a handler
+  const auto crash = [] {
+    alarm(20);  // or the faulting instruction would run again for ever
+    Install(SIGSEGV, static_cast<int>(SA_RESETHAND), [](int) {});
+    CallThat(Crash);
+  };
+  EXPECT_EXIT(crash(), Dies(SIGSEGV), "received SIGSEGV");
+}
+
+TEST(FatalSignal, AHandlerHasTheMaskThatItWasInstalledWith) {
+  static int number;
+  const auto exit_with_mask = [](int) {
+    sigset_t mask;
+    pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+    _exit(sigismember(&mask, SIGUSR1) * 2 + sigismember(&mask, number));
+  };
+  for (const auto& [flags, status] : {std::pair{0, 3}, {static_cast<int>(SA_NODEFER), 2}}) {
+    const auto crash = [&, flags = flags] {
+      number = SIGILL;
+      Install(number, flags, exit_with_mask);
+      CallThat([] { raise(number); });
+    };
+    EXPECT_EXIT(crash(), ExitedWithCode(status), "received SIGILL") << flags;
+  }
+}
+
 TEST(FatalSignal, AnIgnoredSignalStaysIgnored) {
   const auto ignore = [] {
     signal(SIGFPE, SIG_IGN);
@@ -135,6 +172,16 @@ TEST(PluginExit, InsideACallIsRefusedEvenWhenTheProgramIsDone) {
     (void)Returned({"plugin npu", "close"}, [] { std::exit(0); });
   };
   EXPECT_EXIT(leave(), ExitedWithCode(4), "plugin npu: close: it ended the process");
+}
+
+TEST(PluginExit, EveryStatusRefusesAndNoneIsSuccess) {
+  for (const auto& [status, seen] : {std::pair{-1, 255}, {0, EXIT_FAILURE}, {256, EXIT_FAILURE}}) {
+    const auto leave = [status = status] {
+      RefuseExit(status);
+      (void)Returned(kSite, [] { std::exit(0); });
+    };
+    EXPECT_EXIT(leave(), ExitedWithCode(seen), "it ended the process") << status;
+  }
 }
 
 TEST(PluginExit, IsTheApplicationsAffairUnlessRefused) {

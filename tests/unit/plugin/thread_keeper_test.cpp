@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cfenv>
 
+#include "base/log.hpp"
 #include "base/thread_pool.hpp"
 #include "plugin/host_services.hpp"
 #include "plugin/table_check.hpp"
@@ -110,6 +111,25 @@ TEST(ThreadKeeper, CallsAreNamedFromTheInside) {
     EXPECT_EQ(ThreadKeeper::Current()->plugin, "plugin g");
   }));
   EXPECT_EQ(ThreadKeeper::Current(), nullptr);
+}
+
+TEST(ThreadKeeper, TheLogsSinkIsOutsideOfTheCallAndMayCallPlugins) {
+  bool outside = true;
+  int lines = 0;
+  const auto call = [](const char* plugin) {
+    (void)Returned({plugin, "execute"}, [] {
+      std::fesetround(FE_UPWARD);
+      Block(SIGUSR1);
+    });
+  };
+  SetLogSink([&](LogLevel, std::string_view, std::string_view) {
+    outside = outside && ThreadKeeper::Current() == nullptr;
+    if (++lines == 1 && outside) call("plugin k (k.so)");
+  });
+  call("plugin j (j.so)");
+  SetLogSink(nullptr);
+  EXPECT_TRUE(outside);
+  EXPECT_EQ(lines, 4);
 }
 
 // The threads of the pool compute for the CPU afterwards.

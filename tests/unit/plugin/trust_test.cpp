@@ -1,6 +1,7 @@
 // Which plugin files are believed, and which plugins are run: those that only root and the user can change, and that
 // somebody asked for.
 #include <gtest/gtest.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "plugin/registry.hpp"
@@ -46,6 +47,42 @@ TEST(PluginTrust, FileThatASharedGroupMayWriteIsRefused) {
   fs::permissions(file, fs::perms::group_write, fs::perm_options::add);
   PluginRegistry registry;
   EXPECT_EQ(ScannedIn(folder, registry).reason, RejectReason::kUntrusted);
+}
+
+TEST(PluginTrust, AccessListThatLetsAnotherUserWriteIsRefused) {
+  // Version 2, then tag, permissions, id: as `setfacl -m u:12345:rw FILE` makes it.
+  constexpr uint16_t kNone = 0xffff;
+  const uint16_t list[] = {2,    0,                 // version
+                           0x01, 6, kNone, kNone,   // the owner
+                           0x02, 6, 12345, 0,       // user 12345
+                           0x04, 4, kNone, kNone,   // the group
+                           0x10, 6, kNone, kNone,   // the mask
+                           0x20, 4, kNone, kNone};  // others
+  for (const bool of_folder : {false, true}) {
+    const TempFolder folder;
+    const fs::path file = folder.Add("good");
+    const fs::path& shared = of_folder ? folder.path() : file;
+    if (setxattr(shared.c_str(), "system.posix_acl_access", list, sizeof list, 0) != 0)
+      GTEST_SKIP() << "no access control lists here";
+    PluginRegistry registry;
+    const PluginEntry& entry = ScannedIn(folder, registry, of_folder ? folder.path().filename() : file.filename());
+    EXPECT_EQ(entry.reason, RejectReason::kUntrusted);
+    EXPECT_NE(entry.text.find("may write to it by its access control list"), std::string::npos) << entry.text;
+  }
+}
+
+TEST(PluginTrust, FilesThatTravelWithThePluginAreHeldToTheSame) {
+  const std::string wanted = "its file helper.so: others than you and root may write to it";
+  const TempFolder folder;
+  folder.Add("missing_dependency");
+  fs::permissions(folder.Add("helper"), fs::perms::others_write, fs::perm_options::add);
+  PluginRegistry registry;
+  const PluginEntry& entry = ScannedIn(folder, registry, "missing_dependency.so");
+  EXPECT_EQ(entry.reason, RejectReason::kUntrusted);
+  EXPECT_EQ(entry.text.substr(0, wanted.size()), wanted);
+  fs::permissions(folder.path() / "helper.so", fs::perms::others_write, fs::perm_options::remove);
+  PluginRegistry later;
+  EXPECT_EQ(ScannedIn(folder, later, "missing_dependency.so").reason, RejectReason::kLoadFailed);
 }
 
 TEST(PluginTrust, FolderThatOthersMayWriteIsRefusedAsAWhole) {

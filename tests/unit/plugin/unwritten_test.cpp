@@ -140,6 +140,22 @@ TEST(UnwrittenOutput, WhatSharesMemoryWithAnInputIsNotTouched) {
   EXPECT_FALSE(*result);
 }
 
+TEST(UnwrittenOutput, ADescriptionThatTheRunChangesIsNotFollowed) {
+  Bytes bytes(16);
+  std::vector<uint8_t> other = Pattern(64);
+  deputy_tensor output = bytes.Tensor(bytes.out);
+  deputy_tensor* outputs[] = {&output};
+  const auto result = RunOnPattern({{}, outputs}, false, [&] {
+    output.data = other.data();
+    output.byte_size = other.size();
+    return Status();
+  });
+  ASSERT_TRUE(result.ok());
+  ASSERT_TRUE(*result);
+  EXPECT_EQ((*result)->size, 16u);
+  EXPECT_EQ(other, Pattern(64)) << "memory that the host did not bind was written to";
+}
+
 TEST(UnwrittenOutput, OutputsWithoutBytesOrLeftOutAreNoFault) {
   deputy_tensor empty{}, device{};
   device.memory = DEPUTY_MEMORY_DEVICE;
