@@ -33,9 +33,9 @@ ModelTraits TraitsOf(const PlacementReport& placement);
 // Floats: atol-scale 1e-6, which is eight units in the last place of the largest element in single precision. 16-bit
 // floats: rtol 1e-2, and atol-scale 1e-3, two units in theirs. Networks: atol-scale 1e-5, and a largest magnitude of
 // 0.01 at least: outputs that all are smaller are the tails of a sigmoid or softmax, in which relative accuracy means
-// nothing. Quantized models: one element in a hundred may be off by one quantization step, which is one for integers of 8 bits, and for
-// floats, whose steps are not known here, 1/16 of the largest magnitude: two steps and more of data that fill their
-// range to a quarter. Everything else: the defaults of Tolerance.
+// nothing. Quantized models: one element in a hundred may be off by one quantization step, which is one for integers of
+// 8 bits, and for floats, whose steps are not known here, 1/16 of the largest magnitude: two steps and more of data
+// that fill their range to a quarter. Everything else: the defaults of Tolerance.
 Tolerance ToleranceFor(const ToleranceFlags& given, DType output, const ModelTraits& model);
 
 // Compares outputs one by one and sums up. Both tensors must hold memory; nothing else is required of them.

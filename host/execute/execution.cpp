@@ -186,7 +186,9 @@ Status Execution::Prepare() {
   return {};
 }
 
-bool Execution::HasFallback(const BoundStep& step) const { return fallback_ != nullptr && step.step->health != nullptr; }
+bool Execution::HasFallback(const BoundStep& step) const {
+  return fallback_ != nullptr && step.step->health != nullptr;
+}
 
 Status Execution::CreateContext(BoundStep& step) const {
   DEPUTY_ASSIGN_OR_RETURN(step.context, step.step->executable->CreateContext());

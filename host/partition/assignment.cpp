@@ -122,12 +122,10 @@ Verdict Assignment::Denied(size_t d, NodeId id) const {
   const auto name_of = [&](ValueId value) { return Printable(graph_.values[value].name); };
   const auto output = std::find_if(node.outputs.begin(), node.outputs.end(), is_open);
   if (output != node.outputs.end())
-    return {Reason::kShapeDynamic,
-            fmt::format("needs static shapes, output '{}' has none", name_of(*output))};
+    return {Reason::kShapeDynamic, fmt::format("needs static shapes, output '{}' has none", name_of(*output))};
   const auto input = std::find_if(node.inputs.begin(), node.inputs.end(), is_open);
   if (!delegates_[d]->takes_dynamic_shapes() && input != node.inputs.end())
-    return {Reason::kShapeDynamic,
-            fmt::format("needs static shapes, input '{}' has none", name_of(*input))};
+    return {Reason::kShapeDynamic, fmt::format("needs static shapes, input '{}' has none", name_of(*input))};
   return {Reason::kSupported, ""};
 }
 
@@ -297,8 +295,8 @@ Status Assignment::RequireOwners() const {
   }
   if (count == 0) return {};
   if (count > 20) list += fmt::format("\n  and {} more", count - 20);
-  Status status =
-      Error(StatusCode::kNotSupported, "{} of {} nodes are not supported by any delegate:{}", count, graph_.nodes.size(), list);
+  Status status = Error(StatusCode::kNotSupported, "{} of {} nodes are not supported by any delegate:{}", count,
+                        graph_.nodes.size(), list);
   if (options_.cpu_fallback) return status;
   return std::move(status).Advise("fallback is 'none'; with 'fallback: cpu' the CPU may take them");
 }

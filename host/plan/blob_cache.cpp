@@ -128,7 +128,7 @@ std::shared_ptr<const Descriptor> BlobCache::Folder(bool make) {
   }
   if (fstat(opened->get(), &about) != 0) {
     Refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
-  } else if (const std::string why = ReasonForDistrust(about, opened.get()); !why.empty()) {
+  } else if (const std::string why = ReasonForDistrust(about, opened->get()); !why.empty()) {
     Refuse(why);
   } else {
     folder_ = opened;

@@ -34,8 +34,8 @@ class DelegateHealth {
   uint64_t open_until_ns() const { return open_until_ns_.load(std::memory_order_relaxed); }
 
   static constexpr size_t kFailuresToOpen = 3;
-  static constexpr uint64_t kWindowNs = 300'000'000'000, kFirstBackOffNs = 100'000'000, kLongestBackOffNs =
-                                                                                            60'000'000'000;
+  static constexpr uint64_t kWindowNs = 300'000'000'000, kFirstBackOffNs = 100'000'000,
+                            kLongestBackOffNs = 60'000'000'000;
 
  private:
   bool AdmitsTrial(uint64_t until);

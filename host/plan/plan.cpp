@@ -93,7 +93,7 @@ class Compiler {
     if (placed.delegate + 1 != delegates_.size())
       Log(LogLevel::kWarning, "{} refused partition {} ({} nodes) at compile: {}; the next delegate takes it",
           delegate.name(), spec.name, spec.nodes.size(), why.ToString());
-    for (const NodeId node : spec.nodes) 
+    for (const NodeId node : spec.nodes)
       options_.refused[{view.graph, placed.delegate, node}] = {Reason::kRefusedAtCompile, why.message()};
     return {};
   }
@@ -158,8 +158,8 @@ Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step
                                                     std::span<const std::shared_ptr<Delegate>> delegates,
                                                     PlacementOptions options, const PlanSources& sources) {
   const PlacedPartition& placed = plan.placement.partitions[step.partition];
-  std::shared_ptr<const Graph> graph = std::make_shared<const Graph>(
-      Subgraph(*plan.graph, placed.spec.nodes, placed.spec.inputs, placed.spec.outputs));
+  std::shared_ptr<const Graph> graph =
+      std::make_shared<const Graph>(Subgraph(*plan.graph, placed.spec.nodes, placed.spec.inputs, placed.spec.outputs));
   for (size_t d = 0; d <= placed.delegate; ++d) {
     for (NodeId node = 0; node < graph->nodes.size(); ++node) {
       const Verdict& before = plan.placement.verdicts[d][placed.spec.nodes[node]];

@@ -86,8 +86,9 @@ void ModelFallback::Report(const Plan& plan, const Step& step, const Status& why
   const PlacedPartition& placed = plan.placement.partitions[step.partition];
   const std::string& delegate = plan.delegate_names[placed.delegate];
   const std::string others = DelegatesOf(*step.health->alternative);
-  Incident incident{std::chrono::system_clock::now(), model_, delegate, placed.spec.name, placed.spec.nodes.size(),
-                    why.ToString(), result.ok() ? others : ""};
+  Incident incident{
+      std::chrono::system_clock::now(), model_, delegate, placed.spec.name, placed.spec.nodes.size(), why.ToString(),
+      result.ok() ? others : ""};
   engine_->incidents->Add(placed.delegate, incident);
   std::string consequence = others + " ran it instead";
   LogLevel level = LogLevel::kWarning;

@@ -351,7 +351,8 @@ class Partition(Cli):
         )
         self.assertEqual(
             set(report["partitions"][0]),
-            {"name", "delegate", "region", "nodes", "inputs", "outputs", "multiply_adds", "estimate", "executable"},
+            {"name", "delegate", "region", "replaces", "nodes", "inputs", "outputs", "multiply_adds", "estimate",
+             "executable"},  # fmt: skip
         )
         self.assertEqual(
             set(report["nodes"][0]),

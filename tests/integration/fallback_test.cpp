@@ -321,7 +321,9 @@ TEST_F(FallbackTest, TheDelegateBehindTakesOver) {
 }
 
 TEST_F(FallbackTest, SessionsOfManyThreadsAnswerAllTheSame) {
-  faults_->on_run = [](int run) { return run % 7 == 0 ? LostDevice() : run == 50 ? Refusal("no more") : sdk::Status(); };
+  faults_->on_run = [](int run) {
+    return run % 7 == 0 ? LostDevice() : run == 50 ? Refusal("no more") : sdk::Status();
+  };
   Build();
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
