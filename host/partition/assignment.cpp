@@ -18,10 +18,13 @@ void Complain(const Delegate& delegate, std::string_view what) {
 
 }  // namespace
 
-Assignment::Assignment(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options)
+Assignment::Assignment(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
+                       SupportMatrix& support)
     : graph_(graph),
       delegates_(delegates),
       options_(options),
+      support_(support),
+      rows_(delegates.size(), nullptr),
       successors_(NodeSuccessors(graph)),
       owner_(graph.nodes.size(), kNobody),
       units_(graph.nodes.size()),
@@ -34,28 +37,44 @@ Assignment::~Assignment() {
   }
 }
 
-void Assignment::AskAll() {
+void Assignment::AssignAll() {
   for (size_t d = 0; d < delegates_.size(); ++d) {
-    Ask(d, View(d, /*again=*/false));
-    for (NodeId node = 0; node < graph_.nodes.size(); ++node)
-      if (!IsFree(node) && owner_[node] < d)
-        verdict(d, node) = {Reason::kTakenByOther, delegates_[owner_[node]]->name()};
+    Assign(d, View(d, /*again=*/false));
+    const SupportMatrix::Row* row = delegates_[d]->proposes() ? nullptr : &SupportOf(d);
+    for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
+      if (IsFree(node) || owner_[node] >= d) continue;
+      Verdict why = Denied(d, node);
+      if (why.supported() && row != nullptr) why = row->verdicts[node];
+      if (why.supported()) why = {Reason::kTakenByOther, delegates_[owner_[node]]->name()};
+      verdict(d, node) = std::move(why);
+    }
   }
 }
 
-void Assignment::AskAgain() {
+void Assignment::AssignFree() {
   for (size_t d = 0; d < delegates_.size(); ++d) {
     const GraphView view = View(d, /*again=*/true);
-    if (std::find(view.offered.begin(), view.offered.end(), 1) != view.offered.end()) Ask(d, view);
+    if (std::find(view.offered.begin(), view.offered.end(), 1) != view.offered.end()) Assign(d, view);
   }
 }
 
-void Assignment::Ask(size_t d, const GraphView& view) {
+void Assignment::Assign(size_t d, const GraphView& view) {
   if (delegates_[d]->proposes()) {
     AskForClaims(d, view);
   } else {
-    AskForSupport(d, view);
+    TakeSupported(d, view);
   }
+}
+
+const SupportMatrix::Row& Assignment::SupportOf(size_t d) {
+  if (rows_[d] != nullptr) return *rows_[d];
+  GraphView view{&graph_, {}, std::vector<uint8_t>(graph_.nodes.size(), 0)};
+  for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
+    view.order.push_back(node);
+    view.offered[node] = Denied(d, node).supported();
+  }
+  rows_[d] = &support_.Of(*delegates_[d], view);
+  return *rows_[d];
 }
 
 GraphView Assignment::View(size_t d, bool again) {
@@ -129,19 +148,16 @@ Verdict Assignment::Denied(size_t d, NodeId id) const {
   return {Reason::kSupported, ""};
 }
 
-// One that cannot answer is passed over, aloud.
-void Assignment::AskForSupport(size_t d, const GraphView& view) {
-  std::vector<Verdict> answers(graph_.nodes.size());
-  const Status status = delegates_[d]->QuerySupport(view, answers);
-  if (!status.ok()) Complain(*delegates_[d], status.ToString());
+void Assignment::TakeSupported(size_t d, const GraphView& view) {
+  const SupportMatrix::Row& row = SupportOf(d);
   GraphView accepted = view;
   for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
     if (!view.offered[node]) continue;
-    verdict(d, node) = status.ok() ? std::move(answers[node]) : Verdict{Reason::kOther, status.message()};
+    verdict(d, node) = row.verdicts[node];
     accepted.offered[node] = verdict(d, node).supported();
     if (verdict(d, node).supported()) owner_[node] = static_cast<uint32_t>(d);
   }
-  if (status.ok() && delegates_[d]->groups()) AskForGroups(d, std::move(accepted));
+  if (row.answered && delegates_[d]->groups()) AskForGroups(d, std::move(accepted));
 }
 
 void Assignment::AskForGroups(size_t d, GraphView view) {

@@ -1,5 +1,5 @@
-// Who holds which node while a placement is made, and why the others do not: asks the delegates, keeps what stays
-// together in one piece, and takes nodes back.
+// Which delegate holds which node while a placement is made, and why the others do not: reads the support matrix, asks
+// for claims and groups, keeps what stays together in one piece, and takes nodes back.
 #pragma once
 
 #include <span>
@@ -8,21 +8,23 @@
 
 #include "partition/bundles.hpp"
 #include "partition/placement.hpp"
+#include "partition/support.hpp"
 
 namespace deputy::host {
 
 class Assignment {
  public:
-  Assignment(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options);
+  Assignment(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
+             SupportMatrix& support);
   // Gives back the claims that nobody has adopted.
   ~Assignment();
   Assignment(const Assignment&) = delete;
   Assignment& operator=(const Assignment&) = delete;
 
-  // Asks every delegate once, in order, about what those before it have left.
-  void AskAll();
-  // Asks the delegates behind their last owner about nodes that have become free.
-  void AskAgain();
+  // Gives each node to the first delegate in order that takes it.
+  void AssignAll();
+  // The same for nodes that have become free, to delegates that have not refused them.
+  void AssignFree();
   // Takes the nodes from `d`, who holds them and does not get them again. Whatever stays together with one goes, too.
   void TakeBack(size_t d, std::span<const NodeId> nodes, const Verdict& why);
   // Are the nodes fewer, or is the work less, than the delegate's limits ask for? The detail, or empty.
@@ -47,10 +49,12 @@ class Assignment {
   bool IsFree(NodeId node) const { return owner_[node] == kNobody; }
   // Reason::kSupported when the host has nothing against the node going to `d`.
   Verdict Denied(size_t d, NodeId id) const;
-  // What `d` is shown. `again`: of the free nodes those that others held when it was asked.
+  // The free nodes that `d` may have. `again`: of these those that others held before.
   GraphView View(size_t d, bool again);
-  void Ask(size_t d, const GraphView& view);
-  void AskForSupport(size_t d, const GraphView& view);
+  // What `d` says of all nodes that it may have, free or not.
+  const SupportMatrix::Row& SupportOf(size_t d);
+  void Assign(size_t d, const GraphView& view);
+  void TakeSupported(size_t d, const GraphView& view);
   void AskForGroups(size_t d, GraphView view);
   void AskForClaims(size_t d, const GraphView& view);
   // True when the group can be had whole; otherwise what `d` holds of it is taken back.
@@ -64,6 +68,8 @@ class Assignment {
   const Graph& graph_;
   const std::span<Delegate* const> delegates_;
   const PlacementOptions& options_;
+  SupportMatrix& support_;
+  std::vector<const SupportMatrix::Row*> rows_;  // per delegate; null until needed
   const Successors successors_;
   std::vector<uint32_t> owner_;  // per node
   Units units_;

@@ -15,18 +15,20 @@ namespace {
 
 class Placer {
  public:
-  Placer(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options)
+  Placer(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
+         SupportMatrix& support)
       : graph_(graph),
         delegates_(delegates),
         options_(options),
-        assignment_(graph, delegates, options),
+        support_(support),
+        assignment_(graph, delegates, options, support),
         consumers_(graph.Consumers()),
         is_output_(graph.values.size(), 0) {
     for (const ValueId id : graph.outputs) is_output_[id] = 1;
   }
 
   Result<Placement> Run() {
-    assignment_.AskAll();
+    assignment_.AssignAll();
     Status status = Settle();
     if (status.ok()) status = FormPartitions();
     if (status.ok()) status = CheckPlacement(graph_, placement_);
@@ -47,7 +49,7 @@ class Placer {
       DEPUTY_RETURN_IF_ERROR(assignment_.RequireOwners());
       const Islands islands = assignment_.Islands();
       if (!HandOnMisdrawn(islands) && !HandOnSmall(islands) && !HandOnByEstimate(islands)) return {};
-      assignment_.AskAgain();
+      assignment_.AssignFree();
     }
   }
 
@@ -197,7 +199,7 @@ class Placer {
   Status PlaceRegions() {
     for (NodeId node = 0; node < graph_.nodes.size(); ++node)
       for (const Region& region : graph_.nodes[node].regions) {
-        Result<Placement> placed = Place(*region.body, delegates_, options_);
+        Result<Placement> placed = Place(*region.body, delegates_, options_, support_);
         if (!placed.ok())
           return std::move(placed).status().At(Describe(graph_, node) + ", region '" + region.name + "'");
         placement_.regions[node].push_back(std::move(placed).value());
@@ -211,6 +213,7 @@ class Placer {
   const Graph& graph_;
   const std::span<Delegate* const> delegates_;
   const PlacementOptions& options_;
+  SupportMatrix& support_;
   Assignment assignment_;
   const std::vector<std::vector<NodeId>> consumers_;
   std::vector<uint8_t> is_output_;  // per value
@@ -221,10 +224,11 @@ class Placer {
 
 }  // namespace
 
-Result<Placement> Place(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options) {
+Result<Placement> Place(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
+                        SupportMatrix& support) {
   if (delegates.empty() || options.delegates.size() != delegates.size())
     return Error(StatusCode::kInternal, "placement needs the CPU, and rules for every delegate");
-  return Placer(graph, delegates, options).Run();
+  return Placer(graph, delegates, options, support).Run();
 }
 
 void ReleaseClaims(Placement& placement, std::span<Delegate* const> delegates) {

@@ -5,15 +5,17 @@
 #include <span>
 
 #include "partition/placement.hpp"
+#include "partition/support.hpp"
 
 namespace deputy::host {
 
-// Asks every delegate about every node, lets delegates that propose form their own partitions or groups, gives each
-// node to the first delegate that takes it, clusters, and hands on islands that are under a delegate's minimum,
-// infeasible by its estimate or claimed wrongly; delegates are asked again about what others gave up. The last delegate
-// is the CPU. The result has passed CheckPlacement. Claims in it are the caller's to compile or release. The same
-// graph, delegates and options give the same placement.
-Result<Placement> Place(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options);
+// Asks every delegate about every node, once for each graph that `support` knows, lets delegates that propose form
+// their own partitions or groups, gives each node to the first delegate that takes it, clusters, and hands on islands
+// that are under a delegate's minimum, infeasible by its estimate or claimed wrongly; delegates are asked again for
+// claims and groups of what others gave up. The last delegate is the CPU. The result has passed CheckPlacement. Claims
+// in it are the caller's to compile or release. The same graph, delegates and options give the same placement.
+Result<Placement> Place(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
+                        SupportMatrix& support);
 
 // Gives back every claim in the placement, regions included.
 void ReleaseClaims(Placement& placement, std::span<Delegate* const> delegates);

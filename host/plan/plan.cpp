@@ -31,7 +31,7 @@ class Compiler {
   Result<std::shared_ptr<const Plan>> Run(std::shared_ptr<const Graph> graph, bool top_level) {
     // Each round but the last takes a partition away from a delegate for good.
     for (;;) {
-      DEPUTY_ASSIGN_OR_RETURN(Placement placement, Place(*graph, raw_, options_));
+      DEPUTY_ASSIGN_OR_RETURN(Placement placement, Place(*graph, raw_, options_, support_));
       refused_ = false;
       Result<std::shared_ptr<Plan>> plan = Compile(graph, placement, top_level);
       ReleaseClaims(placement, raw_);  // what a refusal left over
@@ -116,6 +116,7 @@ class Compiler {
   std::vector<Delegate*> raw_;
   PlacementOptions options_;
   const PlanSources& sources_;
+  SupportMatrix support_;
   ExecutableMaker maker_;
   Compiled compiled_;
   bool refused_ = false;

@@ -79,7 +79,8 @@ void PlaceWith(benchmark::State& state, const std::vector<OpKind>& kinds) {
   PlacementOptions options;
   options.delegates.resize(2);
   for (auto _ : state) {
-    Result<Placement> placement = Place(graph, delegates, options);
+    SupportMatrix support;
+    Result<Placement> placement = Place(graph, delegates, options, support);
     if (!placement.ok()) return state.SkipWithError(placement.status().ToString().c_str());
   }
   Finish(state);

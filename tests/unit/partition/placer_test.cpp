@@ -225,6 +225,32 @@ TEST(Placer, ProposingDelegatesSeeOfferedNodesInLongRuns) {
   EXPECT_EQ(b.last_order, (std::vector<NodeId>{1, 3, 0, 2}));
 }
 
+TEST(Placer, EveryDelegateIsAskedAboutEveryNodeOnce) {
+  const TestGraph test = Chain("SATS");
+  TableDelegate first("first", {"S"}), second("second", {"A", "S"}), cpu = TestCpu();
+  std::vector<Delegate*> delegates = {&first, &second, &cpu};
+  PlacementOptions options;
+  options.delegates.resize(3);
+  SupportMatrix support;
+  ASSERT_TRUE(Place(test.graph, delegates, options, support).ok());
+  options.refused[{&test.graph, 0, 0}] = {Reason::kRefusedAtCompile, "too hot"};
+  const Result<Placement> placed = Place(test.graph, delegates, options, support);
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->delegate_of(0), 1u);
+  for (const TableDelegate* delegate : {&first, &second, &cpu})
+    for (NodeId node = 0; node < 4; ++node) EXPECT_EQ(delegate->asked.at(node), 1) << delegate->name() << " " << node;
+}
+
+TEST(Placer, DelegatesBehindTheOwnerHaveTheirOwnReasons) {
+  const TestGraph test = Chain("SA");
+  TableDelegate first("first", {"S", "A"}), second("second", {"A"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&first, &second, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->verdicts[1][0].reason, Reason::kOperatorUnknown);
+  EXPECT_EQ(placed->verdicts[1][1].reason, Reason::kTakenByOther);
+  EXPECT_EQ(placed->verdicts[2][0].reason, Reason::kTakenByOther);
+}
+
 // Seed row 23.
 TEST(Placer, OrderDecidesBetweenTwoThatTakeTheSameNode) {
   const TestGraph test = Chain("SS");

@@ -109,7 +109,8 @@ inline TableDelegate TestCpu() { return TableDelegate("cpu", {"*"}, /*one_node=*
 inline Result<Placement> PlaceOn(const Graph& graph, const std::vector<Delegate*>& delegates,
                                  PlacementOptions options = {}) {
   options.delegates.resize(delegates.size());
-  return Place(graph, delegates, options);
+  SupportMatrix support;
+  return Place(graph, delegates, options, support);
 }
 
 // Node names of the partitions of one delegate, in running order.

@@ -144,7 +144,8 @@ class PlacementExtensions : public ::testing::Test {
     Delegate* const delegates[] = {&delegate, &rest_};
     PlacementOptions options;
     options.delegates.resize(2);
-    Result<Placement> placed = Place(graph_, delegates, options);
+    SupportMatrix support;
+    Result<Placement> placed = Place(graph_, delegates, options, support);
     EXPECT_TRUE(placed.ok()) << placed.status().ToString();
     return placed.ok() ? std::move(placed).value() : Placement();
   }
