@@ -1,9 +1,13 @@
 // What every command is to main(): a subcommand with its flags, and what to do when it was chosen.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace deputy::cli {
 
@@ -25,6 +29,6 @@ Command MakeInspectCommand(CLI::App& app);
 Command MakeNewPluginCommand(CLI::App& app);
 
 // The end of a command's --help.
-inline void SetExample(CLI::App& syntax, const std::string& example) { syntax.footer("Example:\n  " + example); }
+void SetExample(CLI::App& syntax, const std::string& example);
 
 }  // namespace deputy::cli

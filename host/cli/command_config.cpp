@@ -1,6 +1,7 @@
 // deputy config: checks a configuration, shows what is in force and where each value comes from, and prints the schema.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,6 +1,7 @@
 // deputy convert: writes a model in Deputy's own format, whose weights are mapped rather than read.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <optional>

@@ -2,6 +2,7 @@
 // what ran where. The first thing that a newcomer runs.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>

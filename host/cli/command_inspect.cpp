@@ -1,6 +1,7 @@
 // deputy inspect: what is in a model file, whether or not anybody here can run it.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <memory>

@@ -1,6 +1,7 @@
 // deputy new-plugin: makes a vendor's project from the SDK's template, ready to build.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>

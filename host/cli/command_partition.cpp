@@ -1,6 +1,7 @@
 // deputy partition: how a model is divided over the delegates, and why.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <optional>

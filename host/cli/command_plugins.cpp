@@ -1,6 +1,7 @@
 // deputy plugins: every file that was looked at for plugins, and what became of it.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <map>

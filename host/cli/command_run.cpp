@@ -1,6 +1,7 @@
 // deputy run: builds a model, runs it, shows what came out, what ran where and how long it took; compares on demand.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -1,6 +1,7 @@
 // deputy test-case: runs cases in the layout of ONNX's backend tests, one line each, and counts them.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <filesystem>

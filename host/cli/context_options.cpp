@@ -1,5 +1,6 @@
 #include "cli/context_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <utility>
 
 #include "cli/exit_code.hpp"

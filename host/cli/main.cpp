@@ -1,6 +1,7 @@
 // The program deputy: finds out which command is meant, and says what is wrong with a command line that means none.
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <clocale>
 #include <cstdio>
 #include <exception>
