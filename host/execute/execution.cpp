@@ -244,6 +244,8 @@ Status Execution::RunStep(BoundStep& step, const Stop& stop, const StopScope& sc
   if (!HasFallback(step)) return RunContext(step, stop, scope);
   StepHealth& health = *step.step->health;
   if (!health.OwnerRuns()) return RunAlternative(step, Status(), stop);
+  // The device may be back since the alternative answered.
+  if (step.alternative != nullptr && IsDeviceFailure(step.broken)) step.broken = CreateContext(step);
   const Status status = step.context == nullptr ? step.broken : RunContext(step, stop, scope);
   if (status.ok()) {
     health.delegate().Succeeded();

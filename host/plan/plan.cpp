@@ -161,11 +161,11 @@ Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step
   const PlacedPartition& placed = plan.placement.partitions[step.partition];
   std::shared_ptr<const Graph> graph =
       std::make_shared<const Graph>(Subgraph(*plan.graph, placed.spec.nodes, placed.spec.inputs, placed.spec.outputs));
+  const std::string how = why.ok() ? "its device is not available" : why.ToString();
   for (size_t d = 0; d <= placed.delegate; ++d) {
     for (NodeId node = 0; node < graph->nodes.size(); ++node) {
       const Verdict& before = plan.placement.verdicts[d][placed.spec.nodes[node]];
-      options.refused[{graph.get(), d, node}] =
-          d == placed.delegate ? Verdict{Reason::kFailedAtRun, why.ToString()} : before;
+      options.refused[{graph.get(), d, node}] = d == placed.delegate ? Verdict{Reason::kFailedAtRun, how} : before;
     }
     std::erase_if(options.rules, [&](const NodeRule& rule) { return rule.to == delegates[d]->name(); });
   }

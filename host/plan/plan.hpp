@@ -101,7 +101,8 @@ Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
                                              PlacementOptions options, const PlanSources& sources = {});
 
 // A plan for the nodes of one step, by the delegates after the step's own. Its graph captures the inputs of the step
-// and has its outputs, both in the step's order without those that are left out. `why`: how the step's delegate failed.
+// and has its outputs, both in the step's order without those that are left out. `why`: how the step's delegate failed;
+// OK where its device is not available.
 Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step& step, const Status& why,
                                                     std::span<const std::shared_ptr<Delegate>> delegates,
                                                     PlacementOptions options, const PlanSources& sources);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/log.hpp"
 #include "base/stop.hpp"
@@ -21,10 +22,10 @@ std::string DelegatesOf(const Plan& plan) {
   return names;
 }
 
-const std::string& FirstOutput(const Graph& graph, const Node& node) {
-  static const std::string none;
+// Names the node at all shapes; empty where the model has no name for it.
+std::string FirstOutput(const Graph& graph, const Node& node) {
   const auto output = std::find_if(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id != kNone; });
-  return output == node.outputs.end() ? none : graph.values[*output].name;
+  return output == node.outputs.end() ? std::string() : graph.values[*output].name;
 }
 
 }  // namespace
@@ -90,7 +91,7 @@ void ModelFallback::Report(const Plan& plan, const Step& step, const Status& why
       std::chrono::system_clock::now(), model_, delegate, placed.spec.name, placed.spec.nodes.size(), why.ToString(),
       result.ok() ? others : ""};
   engine_->incidents->Add(placed.delegate, incident);
-  std::string consequence = others + " ran it instead";
+  std::string consequence = others + (result.ok() ? " ran it instead" : " failed to run it as well");
   LogLevel level = LogLevel::kWarning;
   if (IsDeviceFailure(why)) {
     if (step.health->delegate().DeviceFailed()) {
@@ -98,15 +99,15 @@ void ModelFallback::Report(const Plan& plan, const Step& step, const Status& why
       consequence += fmt::format("; {} is not used for {} ms", delegate, wait_ns / 1'000'000);
     }
   } else if (result.ok()) {
-    if (!step.health->Demote()) return;  // another session has told
+    if (!step.health->Demote()) return;  // another session has reported it
     const std::lock_guard lock(engine_->load_mutex);
     for (const NodeId node : placed.spec.nodes)
-      demoted_[placed.delegate][FirstOutput(*plan.graph, plan.graph->nodes[node])] = why.ToString();
+      if (std::string name = FirstOutput(*plan.graph, plan.graph->nodes[node]); !name.empty())
+        demoted_[placed.delegate][std::move(name)] = why.ToString();
     demoted_partitions_.push_back(placed.delegate);
     engine_->incidents->CountDemoted(placed.delegate, 1);
     consequence = others + " runs it from now on";
-  } else {  // nobody can compute this: the run's own error says why
-    consequence = "and so did " + others;
+  } else {  // the fault is not the delegate's: the run ends with an error of its own
     level = LogLevel::kDebug;
   }
   Log(level, "{}: {} failed to run partition {} ({} nodes): {}; {}", model_, delegate, placed.spec.name,

@@ -256,6 +256,7 @@ TEST_F(FallbackTest, AResizeThatFailsIsAnswered) {
   Session session = Open();
   EXPECT_EQ(Answer(session, 1), expected_[1]);
   EXPECT_EQ(Answer(session, 3), expected_[3]);
+  EXPECT_NE(LastWarning().find("cannot resize"), std::string::npos) << LastWarning();
   EXPECT_EQ(Answer(session, 1), expected_[1]);
 }
 
@@ -280,6 +281,17 @@ TEST_F(FallbackTest, ALostDeviceIsTriedAgain) {
   EXPECT_EQ(Answer(session, 1), expected_[1]);
   EXPECT_EQ(faults_->runs, 4) << "both partitions are with the delegate again";
   EXPECT_FALSE(context_.Health().degraded);
+}
+
+// One failure per session, not one per run.
+TEST_F(FallbackTest, AContextWhoseDeviceWasLostIsMadeLater) {
+  faults_->on_context = [](int context) { return context == 1 ? LostDevice() : sdk::Status(); };
+  Build();
+  Session session = Open();
+  for (int run = 0; run < 5; ++run) EXPECT_EQ(Answer(session, 1), expected_[1]);
+  EXPECT_EQ(context_.Health().delegates[0].failures, 1u);
+  EXPECT_FALSE(context_.Health().degraded);
+  EXPECT_EQ(faults_->runs, 9) << "all but the first run of the first partition";
 }
 
 TEST_F(FallbackTest, ADeviceThatStaysLostIsLeftAloneUntilATrialSucceeds) {
