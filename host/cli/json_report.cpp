@@ -110,7 +110,6 @@ Json ToJson(const PlacementReport& report) {
     partitions.push_back({{"name", partition.name},
                           {"delegate", partition.delegate},
                           {"region", partition.region},
-                          {"replaces", partition.replaces},
                           {"nodes", partition.nodes},
                           {"inputs", partition.inputs},
                           {"outputs", partition.outputs},

@@ -351,8 +351,7 @@ class Partition(Cli):
         )
         self.assertEqual(
             set(report["partitions"][0]),
-            {"name", "delegate", "region", "replaces", "nodes", "inputs", "outputs", "multiply_adds", "estimate",
-             "executable"},  # fmt: skip
+            {"name", "delegate", "region", "nodes", "inputs", "outputs", "multiply_adds", "estimate", "executable"},
         )
         self.assertEqual(
             set(report["nodes"][0]),
