@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/stop.hpp"
+#include "base/cancellation.hpp"
 
 namespace deputy::host {
 namespace {
@@ -18,7 +18,8 @@ int SpinRounds() {
 
 // Works off [begin, end) in a run that may have to end, which it can between two pieces. Their size depends on nothing
 // that differs from run to run, so that results do not either.
-void RunPieces(StopScope& scope, FunctionRef<void(int64_t, int64_t)> fn, int64_t begin, int64_t end, int64_t shortest) {
+void RunPieces(CancellationScope& scope, FunctionRef<void(int64_t, int64_t)> fn, int64_t begin, int64_t end,
+               int64_t shortest) {
   const int64_t length = end - begin, pieces = std::max<int64_t>(1, length / shortest);
   const int64_t size = length / pieces, longer = length % pieces;  // the first ones have an item more
   for (int64_t i = 0; i < pieces && !scope.Ends(); ++i) {
@@ -61,7 +62,7 @@ ThreadPool::~ThreadPool() {
 void ThreadPool::ParallelFor(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn) {
   if (count <= 0) return;
   grain = std::max<int64_t>(grain, 1);
-  StopScope* const scope = StopScope::Current();
+  CancellationScope* const scope = CancellationScope::Current();
   // Pieces long enough to cost nothing, and so short that even the longest loop ends soon.
   constexpr int64_t kPieces = 64, kMostGrains = 64;
   const int64_t shortest = std::max(grain, std::min(count / kPieces, kMostGrains * std::min(grain, count)));
@@ -70,7 +71,7 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, FunctionRef<void(int6
     return RunPieces(*scope, fn, 0, count, shortest);
   }
   const auto in_pieces = [&](int64_t begin, int64_t end) {
-    const StopScope::Share share(scope);
+    const CancellationScope::Share share(scope);
     RunPieces(*scope, fn, begin, end, shortest);
   };
   const FunctionRef<void(int64_t, int64_t)> stoppable(in_pieces);

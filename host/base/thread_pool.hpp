@@ -22,7 +22,7 @@ class ThreadPool {
   uint32_t thread_count() const { return static_cast<uint32_t>(workers_.size()) + 1; }
 
   // Calls fn(begin, end) for ranges that cover [0, count), each of at least `grain` items (but the last). Returns when
-  // all are done; inside a StopScope (stop.hpp) some may be left out. fn must not throw. [any-thread]
+  // all are done; inside a CancellationScope (cancellation.hpp) some may be left out. fn must not throw. [any-thread]
   void ParallelFor(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn);
 
  private:

@@ -65,10 +65,11 @@ std::string FullOperator(const std::string& domain, const std::string& op_type) 
 Result<std::vector<std::pair<std::string, Shape>>> NamedShapes(const std::vector<std::string>& arguments,
                                                                const std::vector<TensorInfo>& inputs) {
   DEPUTY_ASSIGN_OR_RETURN(const KnownShapes known, ParseShapes(arguments, inputs));
-  KnownShapes carried = CarryExtents(inputs, known);
+  KnownShapes propagated = PropagateExtents(inputs, known);
   std::vector<std::pair<std::string, Shape>> named;
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].kind == ValueKind::kTensor && carried[i]) named.emplace_back(inputs[i].name, *std::move(carried[i]));
+    if (inputs[i].kind == ValueKind::kTensor && propagated[i])
+      named.emplace_back(inputs[i].name, *std::move(propagated[i]));
   return named;
 }
 

@@ -104,31 +104,31 @@ Result<KnownShapes> ParseShapes(const std::vector<std::string>& arguments, const
   return known;
 }
 
-KnownShapes CarryExtents(const std::vector<TensorInfo>& inputs, const KnownShapes& known) {
+KnownShapes PropagateExtents(const std::vector<TensorInfo>& inputs, const KnownShapes& known) {
   std::map<std::string, int64_t> symbols;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!known[i] || !inputs[i].ranked) continue;
     for (size_t axis = 0; axis < known[i]->size(); ++axis)
       if (inputs[i].shape[axis] < 0) symbols.emplace(SymbolOf(inputs[i], axis), (*known[i])[axis]);
   }
-  KnownShapes carried = known;
+  KnownShapes propagated = known;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (carried[i]) continue;
+    if (propagated[i]) continue;
     if (inputs[i].kind != ValueKind::kTensor) {
-      carried[i] = Shape();
+      propagated[i] = Shape();
     } else if (inputs[i].ranked) {
-      carried[i] = inputs[i].shape;
-      for (size_t axis = 0; axis < carried[i]->size(); ++axis) {
+      propagated[i] = inputs[i].shape;
+      for (size_t axis = 0; axis < propagated[i]->size(); ++axis) {
         const auto symbol = symbols.find(SymbolOf(inputs[i], axis));
-        if (IsOpen(inputs[i], axis) && symbol != symbols.end()) (*carried[i])[axis] = symbol->second;
+        if (IsOpen(inputs[i], axis) && symbol != symbols.end()) (*propagated[i])[axis] = symbol->second;
       }
     }
   }
-  return carried;
+  return propagated;
 }
 
 Result<CompletedShapes> CompleteShapes(const std::vector<TensorInfo>& inputs, const KnownShapes& known) {
-  KnownShapes shapes = CarryExtents(inputs, known);
+  KnownShapes shapes = PropagateExtents(inputs, known);
   // The inputs that tell what is assumed: the first of each symbol.
   std::vector<size_t> telling;
   std::string assumed;

@@ -24,15 +24,15 @@ Status CheckFits(const std::string& what, DType dtype, const Shape& shape, const
 
 // Extents by name carry over from one input to another: per input its extents, -1 where they stay open, and nothing for
 // an input without a rank. Inputs that are no tensors have no shape, an empty one here.
-KnownShapes CarryExtents(const std::vector<TensorInfo>& inputs, const KnownShapes& known);
+KnownShapes PropagateExtents(const std::vector<TensorInfo>& inputs, const KnownShapes& known);
 
 struct CompletedShapes {
   std::vector<Shape> shapes;
   // "assuming batch=1; override with --shape image=1x3x8"; empty if nothing was assumed.
   std::string assumed;
 };
-// The shapes that CarryExtents gives, with 1 for a leading extent that is still open: a batch. Fails if any other is,
-// and names the flags to give.
+// The shapes that PropagateExtents gives, with 1 for a leading extent that is still open: a batch. Fails if any other
+// is, and names the flags to give.
 Result<CompletedShapes> CompleteShapes(const std::vector<TensorInfo>& inputs, const KnownShapes& known);
 
 // Tells on stderr what was assumed, if anything.

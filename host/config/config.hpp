@@ -23,7 +23,7 @@ inline constexpr std::string_view kDeputyPrefix = "$deputy";
 
 enum class Trust { kListed, kProbe, kAny };
 enum class AutoUse { kOff, kLast };
-enum class Fallback { kCpu, kNobody };
+enum class Fallback { kCpu, kDisabled };
 enum class OnFailure { kNext, kFail };
 enum class Policy { kPriority, kCost, kMeasured };
 

@@ -7,7 +7,7 @@ constexpr Word<Trust> kTrust[] = {{Trust::kListed, "listed", false}, {Trust::kPr
 
 constexpr Word<AutoUse> kAutoUse[] = {{AutoUse::kOff, "off"}, {AutoUse::kLast, "last"}};
 
-constexpr Word<Fallback> kFallback[] = {{Fallback::kCpu, "cpu"}, {Fallback::kNobody, "none"}};
+constexpr Word<Fallback> kFallback[] = {{Fallback::kCpu, "cpu"}, {Fallback::kDisabled, "none"}};
 
 constexpr Word<OnFailure> kOnFailure[] = {{OnFailure::kNext, "next"}, {OnFailure::kFail, "fail"}};
 

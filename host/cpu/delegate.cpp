@@ -72,16 +72,16 @@ class CpuExecutable final : public Executable {
 
   Result<std::unique_ptr<ExecutionContext>> CreateContext() const override;
 
-  std::vector<Overlay> overlays() const override {
+  std::vector<Alias> aliases() const override {
     const OutputMemory memory = kernel_->output_memory();
     if (memory == OutputMemory::kPlanned || memory == OutputMemory::kOwn || targets_.front() == kLeftOut) return {};
-    std::vector<Overlay> overlays;
+    std::vector<Alias> aliases;
     for (size_t i = 0; i < sources_.size(); ++i) {
       const bool view = memory == OutputMemory::kView;
       if (sources_[i] >= 0 && (i == 0 || !view))
-        overlays.push_back({static_cast<uint32_t>(targets_.front()), static_cast<uint32_t>(sources_[i]), view});
+        aliases.push_back({static_cast<uint32_t>(targets_.front()), static_cast<uint32_t>(sources_[i]), view});
     }
-    return overlays;
+    return aliases;
   }
 
  private:

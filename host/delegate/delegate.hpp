@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "delegate/abilities.hpp"
+#include "delegate/extensions.hpp"
 #include "deputy/abi/tensor.h"
 #include "graph/graph.hpp"
 #include "graph/inference.hpp"
@@ -67,8 +67,8 @@ struct GraphView {
   const Graph* graph = nullptr;
   std::vector<NodeId> order;     // topological
   std::vector<uint8_t> offered;  // per node
-  // Per node, the unit that it belongs to; nodes of one unit stay together. Empty: each node is one of its own.
-  std::vector<uint32_t> unit_of = {};
+  // Per node, the atomic group that it belongs to; nodes of one group stay together. Empty: each node is one of its own.
+  std::vector<uint32_t> group_of = {};
 };
 
 // What a delegate thinks of a partition before it is compiled. Amounts that it does not know are left out.
@@ -119,7 +119,7 @@ class ExecutionContext {
 };
 
 // An output that may lie where an input lies, both by position in the partition.
-struct Overlay {
+struct Alias {
   uint32_t output = 0, input = 0;
   bool view = false;  // the very bytes of the input: where it lies there, there is nothing to execute
 };
@@ -129,7 +129,7 @@ class Executable {
  public:
   virtual ~Executable() = default;
   // Only for the last delegate; others must keep their inputs intact for fallback.
-  virtual std::vector<Overlay> overlays() const { return {}; }
+  virtual std::vector<Alias> aliases() const { return {}; }
   virtual Result<std::unique_ptr<ExecutionContext>> CreateContext() const = 0;
   // Bytes for Delegate::Restore; not more than `limit`. kNotSupported: this one cannot be written. [any-thread]
   virtual Result<std::vector<uint8_t>> Serialize([[maybe_unused]] size_t limit) const {
@@ -190,9 +190,9 @@ class Delegate {
   // Other failures say what is wrong with the node. [any-thread]
   virtual Status InferOwn(InferenceContext&) const { return Status(StatusCode::kNotSupported, "no own operators"); }
   // Kernels that the delegate brings for its own operators, as a delegate that stands behind all others but the CPU.
-  virtual std::shared_ptr<Delegate> own_kernels() const { return nullptr; }
+  virtual std::shared_ptr<Delegate> custom_kernels() const { return nullptr; }
   // True for such a stand-in: reports leave it out where it has nothing to do.
-  virtual bool is_stand_in() const { return false; }
+  virtual bool runs_custom_operators_only() const { return false; }
 
   // True: for other shapes of the model a partition of this delegate is not asked about again, but resized or compiled
   // anew, and only when that fails is the model placed anew.

@@ -5,9 +5,9 @@
 
 #include "base/memory.hpp"
 #include "base/printable.hpp"
-#include "execute/repetition.hpp"
+#include "execute/loop_execution.hpp"
 #include "graph/verify.hpp"
-#include "plan/border.hpp"
+#include "plan/subgraph_shapes.hpp"
 #include "tensor/held_value.hpp"
 
 namespace deputy::host {
@@ -25,7 +25,7 @@ Result<AlignedBytes> ArenaMemory(const Plan& plan) {
   if (memory.ok()) return memory;
   ValueId largest = kNone;
   for (ValueId id = 0; id < plan.slots.size(); ++id)
-    if (plan.slots[id].home == Slot::Home::kArena &&
+    if (plan.slots[id].storage == StorageClass::kArena &&
         (largest == kNone || plan.slots[id].bytes > plan.slots[largest].bytes))
       largest = id;
   if (largest == kNone) return memory;
@@ -40,8 +40,8 @@ Result<AlignedBytes> ArenaMemory(const Plan& plan) {
 
 // A context of an executable that was compiled for other shapes.
 Status Resize(ExecutionContext& context, const Plan& plan, const Step& step) {
-  const Border border(*plan.graph, step.inputs, step.outputs);
-  DEPUTY_ASSIGN_OR_RETURN(const ResizeOutcome outcome, context.Resize(border.inputs, border.outputs));
+  const SubgraphShapes shapes(*plan.graph, step.inputs, step.outputs);
+  DEPUTY_ASSIGN_OR_RETURN(const ResizeOutcome outcome, context.Resize(shapes.inputs, shapes.outputs));
   if (outcome == ResizeOutcome::kDone) return {};
   return Error(StatusCode::kInternal, "a context took shapes when the plan was made, and now asks for a compile");
 }
@@ -54,16 +54,16 @@ class Execution::Allocator final : public OutputAllocator {
   Allocator(const Plan& plan, std::vector<deputy_tensor>& tensors)
       : plan_(plan), tensors_(tensors), buffers_(plan.slots.size()) {
     const bool any = std::any_of(plan.slots.begin(), plan.slots.end(),
-                                 [](const Slot& slot) { return slot.home == Slot::Home::kHeld; });
+                                 [](const Slot& slot) { return slot.storage == StorageClass::kHeld; });
     if (any) held_.resize(plan.slots.size());
   }
 
   Status Allocate(deputy_tensor* tensor, std::span<const int64_t> dims) override {
     const size_t id = static_cast<size_t>(tensor - tensors_.data());
     if (id >= tensors_.size()) return Error(StatusCode::kInternal, "memory was asked for a tensor of somebody else");
-    if (plan_.slots[id].home == Slot::Home::kHeld)
+    if (plan_.slots[id].storage == StorageClass::kHeld)
       return Error(StatusCode::kInternal, "value '{}' is planned to be no tensor", plan_.graph->values[id].name);
-    if (plan_.slots[id].home != Slot::Home::kDynamic) {
+    if (plan_.slots[id].storage != StorageClass::kDynamic) {
       if (std::equal(dims.begin(), dims.end(), tensor->dims, tensor->dims + tensor->rank)) return {};
       return Error(StatusCode::kInternal, "value '{}' is {}, but {} was planned", plan_.graph->values[id].name,
                    ShapeToString(dims), ShapeToString({tensor->dims, tensor->rank}));
@@ -86,7 +86,7 @@ class Execution::Allocator final : public OutputAllocator {
 
   Status Hold(deputy_tensor* tensor, ModelValue value) override {
     const size_t id = static_cast<size_t>(tensor - tensors_.data());
-    if (id >= tensors_.size() || plan_.slots[id].home != Slot::Home::kHeld)
+    if (id >= tensors_.size() || plan_.slots[id].storage != StorageClass::kHeld)
       return Error(StatusCode::kInternal, "a tensor was planned, and something else was made");
     held_[id] = std::move(value);
     return {};
@@ -124,7 +124,7 @@ struct Execution::BoundStep {
   std::vector<const deputy_tensor*> inputs;
   std::vector<deputy_tensor*> outputs;
   std::vector<std::unique_ptr<Execution>> branches;
-  std::unique_ptr<Repetition> repetition;  // of a Loop or Scan
+  std::unique_ptr<LoopExecution> loop;     // of a Loop or Scan
   Status broken;                           // why there is no context, where others could run the step
   std::unique_ptr<Execution> alternative;  // made when first needed
 };
@@ -152,12 +152,13 @@ Status Execution::Prepare() {
     tensor.rank = static_cast<uint32_t>(slot.dims.size());
     tensor.dims = slot.dims.data();
     tensor.byte_size = slot.bytes;
-    if (slot.home == Slot::Home::kArena) tensor.data = arena_.get() + slot.offset;
-    if (slot.home == Slot::Home::kConstant) tensor.data = const_cast<void*>(plan_->graph->values[id].constant.data());
+    if (slot.storage == StorageClass::kArena) tensor.data = arena_.get() + slot.offset;
+    if (slot.storage == StorageClass::kConstant)
+      tensor.data = const_cast<void*>(plan_->graph->values[id].constant.data());
     if (!plan_->graph->values[id].type.is_tensor()) {
       tensor.layout = DEPUTY_LAYOUT_OPAQUE;
-      if (slot.home == Slot::Home::kHeld) tensor.data = allocator_->held(id);
-    } else if (slot.home == Slot::Home::kBound) {
+      if (slot.storage == StorageClass::kHeld) tensor.data = allocator_->held(id);
+    } else if (slot.storage == StorageClass::kBound) {
       Result<size_t> bytes = ByteSize(slot.dtype, slot.dims);
       if (bytes.ok()) tensor.byte_size = *bytes;
     }
@@ -179,7 +180,7 @@ Status Execution::Prepare() {
     }
     const Node& node = plan_->graph->nodes[plan_->placement.partitions[step.partition].spec.nodes.front()];
     if (node.kind() == OpKind::kLoop || node.kind() == OpKind::kScan) {
-      DEPUTY_ASSIGN_OR_RETURN(bound.repetition, Repetition::Create(node, *bound.branches[0]));
+      DEPUTY_ASSIGN_OR_RETURN(bound.loop, LoopExecution::Create(node, *bound.branches[0]));
     }
     steps_.push_back(std::move(bound));
   }
@@ -203,7 +204,7 @@ void Execution::Bind(ValueId value, void* data) {
   ValueId id = value;
   do {
     tensors_[id].data = data;
-    id = plan_->slots[id].sharer;
+    id = plan_->slots[id].next_alias;
   } while (id != value);
 }
 
@@ -214,14 +215,14 @@ void Execution::Bind(ValueId value, const deputy_tensor& tensor) {
   Bind(value, tensor.data);
 }
 
-Status Execution::Run(const Stop& stop, std::span<uint64_t> step_ns) {
+Status Execution::Run(const CancellationToken& token, std::span<uint64_t> step_ns) {
   uint64_t before = step_ns.empty() ? 0 : NowNs();
   bool is_first = true;
-  const StopScope scope(&stop);
+  const CancellationScope scope(&token);
   for (BoundStep& step : steps_) {
-    Status status = is_first ? stop.Check() : Status();
+    Status status = is_first ? token.Check() : Status();
     is_first = false;
-    if (status.ok()) status = RunStep(step, stop, scope);
+    if (status.ok()) status = RunStep(step, token, scope);
     if (!step_ns.empty()) {
       const uint64_t after = NowNs();
       step_ns[step.index] = after - before;
@@ -236,36 +237,36 @@ Status Execution::Run(const Stop& stop, std::span<uint64_t> step_ns) {
   return {};
 }
 
-Status Execution::RunStep(BoundStep& step, const Stop& stop, const StopScope& scope) {
+Status Execution::RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope) {
   if (step.step->executable == nullptr) {
-    DEPUTY_RETURN_IF_ERROR(RunRegions(step, stop));
-    return stop.Check();
+    DEPUTY_RETURN_IF_ERROR(RunRegions(step, token));
+    return token.Check();
   }
-  if (!HasFallback(step)) return RunContext(step, stop, scope);
+  if (!HasFallback(step)) return RunContext(step, token, scope);
   StepHealth& health = *step.step->health;
-  if (!health.OwnerRuns()) return RunAlternative(step, Status(), stop);
+  if (!health.OwnerRuns()) return RunAlternative(step, Status(), token);
   // The device may be back since the alternative answered.
   if (step.alternative != nullptr && IsDeviceFailure(step.broken)) step.broken = CreateContext(step);
-  const Status status = step.context == nullptr ? step.broken : RunContext(step, stop, scope);
+  const Status status = step.context == nullptr ? step.broken : RunContext(step, token, scope);
   if (status.ok()) {
     health.delegate().Succeeded();
     return {};
   }
-  if (stop.Due()) return status;
-  return RunAlternative(step, status, stop);
+  if (token.Due()) return status;
+  return RunAlternative(step, status, token);
 }
 
 // A step that ran to its end may have ended too late.
-Status Execution::RunContext(BoundStep& step, const Stop& stop, const StopScope& scope) {
-  Status status = step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, stop.deadline_ns});
+Status Execution::RunContext(BoundStep& step, const CancellationToken& token, const CancellationScope& scope) {
+  Status status = step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, token.deadline_ns});
   // What a kernel left out makes everything else that it says void.
-  if (scope.stopped()) return stop.Check();
-  if (!status.ok() || !stop.Due()) return status;
-  return stop.ReasonAfter(plan_->delegate_names[plan_->placement.partitions[step.step->partition].delegate]);
+  if (scope.stopped()) return token.Check();
+  if (!status.ok() || !token.Due()) return status;
+  return token.ReasonAfter(plan_->delegate_names[plan_->placement.partitions[step.step->partition].delegate]);
 }
 
 // The inputs of the step are as they were: nothing lies over them until it has succeeded.
-Status Execution::RunAlternative(BoundStep& step, const Status& why, const Stop& stop) {
+Status Execution::RunAlternative(BoundStep& step, const Status& why, const CancellationToken& token) {
   if (step.alternative == nullptr) {
     Result<std::unique_ptr<Execution>> made = fallback_->CreateAlternative(*plan_, *step.step, why);
     if (!made.ok()) return std::move(made).status();
@@ -276,7 +277,7 @@ Status Execution::RunAlternative(BoundStep& step, const Status& why, const Stop&
   size_t captured = 0;
   for (const deputy_tensor* input : step.inputs)
     if (input != nullptr) other.Bind(other.plan().graph->captured[captured++], *input);
-  Status status = other.Run(stop);
+  Status status = other.Run(token);
   if (status.ok()) status = TakeOutputs(step, other);
   if (!why.ok()) fallback_->Report(*plan_, *step.step, why, status);
   return status;
@@ -313,10 +314,10 @@ void Execution::TakeEvents(std::vector<PlanEvent>& into) {
   }
 }
 
-Status Execution::RunRegions(BoundStep& step, const Stop& stop) {
-  if (step.repetition == nullptr) return RunBranch(step, stop);
+Status Execution::RunRegions(BoundStep& step, const CancellationToken& token) {
+  if (step.loop == nullptr) return RunBranch(step, token);
   BindCaptures(step, 0);
-  return step.repetition->Run(step.inputs, step.outputs, *allocator_, stop);
+  return step.loop->Run(step.inputs, step.outputs, *allocator_, token);
 }
 
 void Execution::BindCaptures(BoundStep& step, size_t region) {
@@ -325,7 +326,7 @@ void Execution::BindCaptures(BoundStep& step, size_t region) {
   for (size_t i = 0; i < captured.size(); ++i) execution.Bind(captured[i], tensors_[step.step->captures[region][i]]);
 }
 
-Status Execution::RunBranch(BoundStep& step, const Stop& stop) {
+Status Execution::RunBranch(BoundStep& step, const CancellationToken& token) {
   const deputy_tensor& condition = *step.inputs[0];
   if (condition.dtype != DEPUTY_DTYPE_BOOL || condition.byte_size != 1)
     return Error(StatusCode::kInvalidArgument, "the condition of an If must be one bool");
@@ -333,7 +334,7 @@ Status Execution::RunBranch(BoundStep& step, const Stop& stop) {
   Execution& branch = *step.branches[taken];
   const Graph& body = *branch.plan().graph;
   BindCaptures(step, taken);
-  DEPUTY_RETURN_IF_ERROR(branch.Run(stop));
+  DEPUTY_RETURN_IF_ERROR(branch.Run(token));
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     deputy_tensor* target = step.outputs[i];
     if (target == nullptr) continue;

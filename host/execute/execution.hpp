@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/aligned.hpp"
-#include "base/stop.hpp"
+#include "base/cancellation.hpp"
 #include "plan/plan.hpp"
 
 namespace deputy::host {
@@ -62,7 +62,7 @@ class Execution {
   // passes for one that ended in time. On an error, such as that of `stop`, the outputs are undefined; the next Run
   // starts afresh.
   // `step_ns`, when given, has one entry per step and receives the time of each.
-  Status Run(const Stop& stop = {}, std::span<uint64_t> step_ns = {});
+  Status Run(const CancellationToken& token = {}, std::span<uint64_t> step_ns = {});
 
   // Asks the delegates of all steps, regions included, for events of what they do, or to stop.
   void SetProfiling(bool on);
@@ -80,12 +80,12 @@ class Execution {
   Status Prepare();
   bool HasFallback(const BoundStep& step) const;
   Status CreateContext(BoundStep& step) const;
-  Status RunStep(BoundStep& step, const Stop& stop, const StopScope& scope);
-  Status RunContext(BoundStep& step, const Stop& stop, const StopScope& scope);
-  Status RunAlternative(BoundStep& step, const Status& why, const Stop& stop);
+  Status RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
+  Status RunContext(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
+  Status RunAlternative(BoundStep& step, const Status& why, const CancellationToken& token);
   Status TakeOutputs(BoundStep& step, const Execution& from);
-  Status RunRegions(BoundStep& step, const Stop& stop);
-  Status RunBranch(BoundStep& step, const Stop& stop);
+  Status RunRegions(BoundStep& step, const CancellationToken& token);
+  Status RunBranch(BoundStep& step, const CancellationToken& token);
   void BindCaptures(BoundStep& step, size_t region);
 
   const std::shared_ptr<const Plan> plan_;

@@ -5,10 +5,10 @@
 
 #include "base/printable.hpp"
 #include "graph/inference.hpp"
+#include "graph/loop_form.hpp"
 #include "graph/passes/drop_unused.hpp"
 #include "graph/passes/fold_constants.hpp"
 #include "graph/passes/fold_shapes.hpp"
-#include "graph/repetition.hpp"
 #include "graph/verify.hpp"
 
 namespace deputy::host {
@@ -94,7 +94,7 @@ class Walk {
   Status Visit(Node node) {
     ++budget_.visits;
     const bool repeats = node.kind() == OpKind::kLoop || node.kind() == OpKind::kScan;
-    Status status = node.kind() == OpKind::kIf ? VisitIf(node) : repeats ? VisitRepetition(node) : VisitPlain(node);
+    Status status = node.kind() == OpKind::kIf ? VisitIf(node) : repeats ? VisitLoop(node) : VisitPlain(node);
     if (status.ok()) return status;
     // What is said may quote the model.
     const std::string type = "(" + Printable(node.primitive.op_type()) + ")";
@@ -200,10 +200,10 @@ class Walk {
   // The body is typed for the states that enter it. Extents that a round changes are not known, and the body is typed
   // again, until no round changes them; once the budget is spent, nothing is said of the states, which no round
   // changes.
-  Status VisitRepetition(Node& node) {
+  Status VisitLoop(Node& node) {
     if (node.regions.size() != 1) return Error(StatusCode::kModel, "it needs one body");
     const Region whole = node.regions[0];
-    DEPUTY_ASSIGN_OR_RETURN(const RepetitionForm form, RepetitionFormOf(node, *whole.body));
+    DEPUTY_ASSIGN_OR_RETURN(const LoopForm form, LoopFormOf(node, *whole.body));
     std::vector<ValueType> entries;
     if (form.is_loop) entries = {{DType::kInt64, true, {}}, {DType::kBool, true, {}}};
     for (size_t i = form.before_inputs(); i < node.inputs.size(); ++i) entries.push_back(InputType(node, i));

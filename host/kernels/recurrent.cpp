@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "base/aligned.hpp"
-#include "base/stop.hpp"
+#include "base/cancellation.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/matrix_product.hpp"
 #include "kernels/quantize.hpp"
@@ -96,7 +96,7 @@ class Direction {
     int64_t longest = 0;
     for (int64_t b = 0; b < shape_.batch; ++b) longest = std::max(longest, Length(b));
     // The loop over time is one item of the pool's loop, which is stopped between items only.
-    StopScope* const scope = StopScope::Current();
+    CancellationScope* const scope = CancellationScope::Current();
     for (int64_t step = 0; step < longest; ++step) {
       if (scope != nullptr && scope->Ends()) return;
       Step(step);

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/stop.hpp"
+#include "base/cancellation.hpp"
 #include "base/thread_pool.hpp"
 
 namespace deputy::host {
@@ -16,11 +16,11 @@ inline int64_t SlotCount(const ThreadPool& pool, int64_t items) {
   return std::max<int64_t>(1, std::min<int64_t>(pool.thread_count(), items));
 }
 
-// Calls fn(item, slot) once for each item, with 0 <= slot < slots. Inside a StopScope items may be left out.
+// Calls fn(item, slot) once for each item, with 0 <= slot < slots. Inside a CancellationScope items may be left out.
 template <class F>
 void ForEachInSlots(ThreadPool& pool, int64_t items, int64_t slots, F fn) {
   std::atomic<int64_t> next{0};
-  StopScope* const scope = StopScope::Current();
+  CancellationScope* const scope = CancellationScope::Current();
   // An item of this loop is a thread that takes part; a thread that gets two works off the second when nothing is left.
   pool.ParallelFor(slots, 1, [&](int64_t begin, int64_t end) {
     for (int64_t slot = begin; slot < end; ++slot)

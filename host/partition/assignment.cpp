@@ -26,14 +26,14 @@ Assignment::Assignment(const Graph& graph, std::span<Delegate* const> delegates,
       support_(support),
       rows_(delegates.size(), nullptr),
       successors_(NodeSuccessors(graph)),
-      owner_(graph.nodes.size(), kNobody),
-      units_(graph.nodes.size()),
+      owner_(graph.nodes.size(), kUnassigned),
+      groups_(graph.nodes.size()),
       verdicts_(delegates.size(), std::vector<Verdict>(graph.nodes.size())) {}
 
 Assignment::~Assignment() {
-  for (size_t index = 0; index < units_.bundle_count(); ++index) {
-    const Bundle& bundle = units_.bundle(index);
-    if (bundle.is_claim && !bundle.adopted) delegates_[bundle.delegate]->ReleaseClaim(bundle.spec.claim);
+  for (size_t index = 0; index < groups_.atomic_count(); ++index) {
+    const AtomicGroup& group = groups_.at(index);
+    if (group.is_claim && !group.adopted) delegates_[group.delegate]->ReleaseClaim(group.spec.claim);
   }
 }
 
@@ -62,7 +62,7 @@ void Assignment::Assign(size_t d, const GraphView& view) {
   if (delegates_[d]->proposes()) {
     AskForClaims(d, view);
   } else {
-    TakeSupported(d, view);
+    AssignSupported(d, view);
   }
 }
 
@@ -78,7 +78,7 @@ const SupportMatrix::Row& Assignment::SupportOf(size_t d) {
 }
 
 GraphView Assignment::View(size_t d, bool again) {
-  GraphView view{&graph_, {}, std::vector<uint8_t>(graph_.nodes.size(), 0), units_.of()};
+  GraphView view{&graph_, {}, std::vector<uint8_t>(graph_.nodes.size(), 0), groups_.of()};
   for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
     if (!IsFree(node) || (again && verdict(d, node).reason != Reason::kTakenByOther)) continue;
     Verdict denied = Denied(d, node);
@@ -90,15 +90,15 @@ GraphView Assignment::View(size_t d, bool again) {
   }
   if (std::find(view.offered.begin(), view.offered.end(), 1) == view.offered.end() && again) return view;
   // A topological order of the quotient graph: bundles of others stay in one piece, nodes on offer in long runs.
-  const Successors units = Contract(successors_, units_.of(), units_.count());
-  std::vector<uint8_t> preferred(units.size(), 0);
-  std::vector<std::vector<NodeId>> members(units.size());
+  const Successors groups = Contract(successors_, groups_.of(), groups_.count());
+  std::vector<uint8_t> preferred(groups.size(), 0);
+  std::vector<std::vector<NodeId>> members(groups.size());
   for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
-    members[units_.of(node)].push_back(node);
-    if (view.offered[node]) preferred[units_.of(node)] = 1;
+    members[groups_.of(node)].push_back(node);
+    if (view.offered[node]) preferred[groups_.of(node)] = 1;
   }
-  for (const uint32_t unit : TopologicalOrder(units, preferred))
-    view.order.insert(view.order.end(), members[unit].begin(), members[unit].end());
+  for (const uint32_t group : TopologicalOrder(groups, preferred))
+    view.order.insert(view.order.end(), members[group].begin(), members[group].end());
   return view;
 }
 
@@ -148,7 +148,7 @@ Verdict Assignment::Denied(size_t d, NodeId id) const {
   return {Reason::kSupported, ""};
 }
 
-void Assignment::TakeSupported(size_t d, const GraphView& view) {
+void Assignment::AssignSupported(size_t d, const GraphView& view) {
   const SupportMatrix::Row& row = SupportOf(d);
   GraphView accepted = view;
   for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
@@ -163,13 +163,13 @@ void Assignment::TakeSupported(size_t d, const GraphView& view) {
 void Assignment::AskForGroups(size_t d, GraphView view) {
   const Result<std::vector<std::vector<NodeId>>> named = delegates_[d]->Groups(view);
   if (!named.ok()) return Complain(*delegates_[d], named.status().ToString());
-  const size_t first = units_.bundle_count();
-  for (const std::vector<NodeId>& group : *named) {
-    if (!IsComplete(d, group)) continue;
-    Bundle bundle;
-    bundle.delegate = d;
-    bundle.spec.nodes = group;
-    units_.Add(std::move(bundle));
+  const size_t first = groups_.atomic_count();
+  for (const std::vector<NodeId>& nodes : *named) {
+    if (!IsComplete(d, nodes)) continue;
+    AtomicGroup group;
+    group.delegate = d;
+    group.spec.nodes = nodes;
+    groups_.Add(std::move(group));
   }
   BreakCycles(first);
 }
@@ -178,7 +178,7 @@ bool Assignment::IsComplete(size_t d, const std::vector<NodeId>& group) {
   std::string missing;
   std::vector<NodeId> held;
   for (const NodeId node : group) {
-    if (owner_[node] == d && !units_.is_bundle(units_.of(node))) {
+    if (owner_[node] == d && !groups_.is_atomic(groups_.of(node))) {
       held.push_back(node);
     } else if (missing.empty()) {
       const bool here = owner_[node] == d;
@@ -187,7 +187,7 @@ bool Assignment::IsComplete(size_t d, const std::vector<NodeId>& group) {
     }
   }
   if (missing.empty()) return true;
-  TakeBack(d, held, {Reason::kGroupIncomplete, missing});
+  Reject(d, held, {Reason::kGroupIncomplete, missing});
   return false;
 }
 
@@ -200,7 +200,7 @@ void Assignment::AskForClaims(size_t d, const GraphView& view) {
       if (view.offered[node]) verdict(d, node) = {Reason::kOther, proposed.status().message()};
     return;
   }
-  const size_t first = units_.bundle_count();
+  const size_t first = groups_.atomic_count();
   for (PartitionSpec& spec : *proposed) {
     std::sort(spec.nodes.begin(), spec.nodes.end());
     const bool valid =
@@ -216,11 +216,11 @@ void Assignment::AskForClaims(size_t d, const GraphView& view) {
       owner_[node] = static_cast<uint32_t>(d);
       verdict(d, node) = {Reason::kSupported, ""};
     }
-    units_.Add({d, std::move(spec), /*is_claim=*/true});
+    groups_.Add({d, std::move(spec), /*is_claim=*/true});
   }
   BreakCycles(first);
-  for (size_t index = first; index < units_.bundle_count(); ++index) {
-    const std::vector<NodeId>& nodes = units_.bundle(index).spec.nodes;
+  for (size_t index = first; index < groups_.atomic_count(); ++index) {
+    const std::vector<NodeId>& nodes = groups_.at(index).spec.nodes;
     if (nodes.empty()) continue;
     if (std::string small = TooSmall(d, nodes); !small.empty())
       Refuse(index, {Reason::kPartitionTooSmall, std::move(small)});
@@ -232,55 +232,55 @@ void Assignment::AskForClaims(size_t d, const GraphView& view) {
 }
 
 void Assignment::Refuse(size_t index, const Verdict& why) {
-  Bundle& bundle = units_.bundle(index);
-  for (const NodeId node : units_.Dissolve(index)) {
-    owner_[node] = kNobody;
-    verdict(bundle.delegate, node) = why;
+  AtomicGroup& group = groups_.at(index);
+  for (const NodeId node : groups_.Dissolve(index)) {
+    owner_[node] = kUnassigned;
+    verdict(group.delegate, node) = why;
   }
-  if (!bundle.is_claim) return;
-  delegates_[bundle.delegate]->ReleaseClaim(bundle.spec.claim);
-  bundle.adopted = true;
+  if (!group.is_claim) return;
+  delegates_[group.delegate]->ReleaseClaim(group.spec.claim);
+  group.adopted = true;
 }
 
-void Assignment::TakeBack(size_t d, std::span<const NodeId> nodes, const Verdict& why) {
+void Assignment::Reject(size_t d, std::span<const NodeId> nodes, const Verdict& why) {
   for (const NodeId node : nodes) {
     if (IsFree(node)) continue;  // went with another one
-    if (units_.is_bundle(units_.of(node)))
-      Refuse(units_.bundle_of_unit(units_.of(node)),
+    if (groups_.is_atomic(groups_.of(node)))
+      Refuse(groups_.index_of(groups_.of(node)),
              {Reason::kGroupIncomplete, fmt::format("without {}: {}", Describe(graph_, node), NameOf(why.reason))});
-    owner_[node] = kNobody;
+    owner_[node] = kUnassigned;
   }
   for (const NodeId node : nodes) verdict(d, node) = why;
 }
 
 void Assignment::BreakCycles(size_t first) {
-  if (first == units_.bundle_count()) return;
+  if (first == groups_.atomic_count()) return;
   for (;;) {
-    std::vector<std::vector<NodeId>> members(units_.count());
-    for (NodeId node = 0; node < graph_.nodes.size(); ++node) members[units_.of(node)].push_back(node);
-    const auto cycles = Cycles(Contract(successors_, units_.of(), units_.count()));
+    std::vector<std::vector<NodeId>> members(groups_.count());
+    for (NodeId node = 0; node < graph_.nodes.size(); ++node) members[groups_.of(node)].push_back(node);
+    const auto cycles = Cycles(Contract(successors_, groups_.of(), groups_.count()));
     if (cycles.empty()) return;
     for (const std::vector<uint32_t>& cycle : cycles) {
       if (GrowOver(cycle, members)) continue;
       const uint32_t last = *std::max_element(cycle.begin(), cycle.end());
-      Refuse(units_.bundle_of_unit(last), {Reason::kWouldMakeCycle, "with it, partitions would wait for each other"});
+      Refuse(groups_.index_of(last), {Reason::kWouldMakeCycle, "with it, partitions would wait for each other"});
     }
   }
 }
 
 bool Assignment::GrowOver(const std::vector<uint32_t>& cycle, const std::vector<std::vector<NodeId>>& members) {
   const size_t d = owner_[members[cycle.front()].front()];
-  Bundle grown;
+  AtomicGroup grown;
   grown.delegate = d;
-  for (const uint32_t unit : cycle) {
-    const bool claim = units_.is_bundle(unit) && units_.bundle(units_.bundle_of_unit(unit)).is_claim;
-    if (claim || d == kNobody || owner_[members[unit].front()] != d) return false;
-    grown.spec.nodes.insert(grown.spec.nodes.end(), members[unit].begin(), members[unit].end());
+  for (const uint32_t group : cycle) {
+    const bool claim = groups_.is_atomic(group) && groups_.at(groups_.index_of(group)).is_claim;
+    if (claim || d == kUnassigned || owner_[members[group].front()] != d) return false;
+    grown.spec.nodes.insert(grown.spec.nodes.end(), members[group].begin(), members[group].end());
   }
   std::sort(grown.spec.nodes.begin(), grown.spec.nodes.end());
-  for (const uint32_t unit : cycle)
-    if (units_.is_bundle(unit)) units_.Dissolve(units_.bundle_of_unit(unit));
-  units_.Add(std::move(grown));
+  for (const uint32_t group : cycle)
+    if (groups_.is_atomic(group)) groups_.Dissolve(groups_.index_of(group));
+  groups_.Add(std::move(grown));
   return true;
 }
 
@@ -317,29 +317,30 @@ Status Assignment::RequireOwners() const {
   return std::move(status).Advise("fallback is 'none'; with 'fallback: cpu' the CPU may take them");
 }
 
-std::vector<std::vector<NodeId>> Assignment::Islands() const {
-  std::vector<uint32_t> color(units_.count(), 0);
-  std::vector<uint8_t> alone(units_.count(), 1);  // units without nodes are nobody's
-  for (uint32_t unit = 0; unit < color.size(); ++unit) color[unit] = static_cast<uint32_t>(delegates_.size()) + unit;
+std::vector<std::vector<NodeId>> Assignment::Clusters() const {
+  std::vector<uint32_t> color(groups_.count(), 0);
+  std::vector<uint8_t> alone(groups_.count(), 1);  // groups without nodes are nobody's
+  for (uint32_t group = 0; group < color.size(); ++group)
+    color[group] = static_cast<uint32_t>(delegates_.size()) + group;
   for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
-    const uint32_t unit = units_.of(node);
-    if (units_.is_bundle(unit) && units_.bundle(units_.bundle_of_unit(unit)).is_claim) continue;  // its own color
-    color[unit] = owner_[node];
-    alone[unit] = delegates_[owner_[node]]->one_node_partitions();
+    const uint32_t group = groups_.of(node);
+    if (groups_.is_atomic(group) && groups_.at(groups_.index_of(group)).is_claim) continue;  // its own color
+    color[group] = owner_[node];
+    alone[group] = delegates_[owner_[node]]->one_node_partitions();
   }
-  const std::vector<uint32_t> cluster_of = Cluster(successors_, {units_.of(), units_.count(), color, alone});
-  std::vector<std::vector<NodeId>> islands(units_.count());
-  for (NodeId node = 0; node < graph_.nodes.size(); ++node) islands[cluster_of[units_.of(node)]].push_back(node);
-  islands.erase(std::remove_if(islands.begin(), islands.end(), [](const auto& list) { return list.empty(); }),
-                islands.end());
-  return islands;
+  const std::vector<uint32_t> cluster_of = Cluster(successors_, {groups_.of(), groups_.count(), color, alone});
+  std::vector<std::vector<NodeId>> clusters(groups_.count());
+  for (NodeId node = 0; node < graph_.nodes.size(); ++node) clusters[cluster_of[groups_.of(node)]].push_back(node);
+  clusters.erase(std::remove_if(clusters.begin(), clusters.end(), [](const auto& list) { return list.empty(); }),
+                 clusters.end());
+  return clusters;
 }
 
-Bundle* Assignment::ClaimOf(std::span<const NodeId> island) {
-  const uint32_t unit = units_.of(island.front());
-  if (!units_.is_bundle(unit)) return nullptr;
-  Bundle& bundle = units_.bundle(units_.bundle_of_unit(unit));
-  return bundle.is_claim ? &bundle : nullptr;
+AtomicGroup* Assignment::ClaimOf(std::span<const NodeId> cluster) {
+  const uint32_t id = groups_.of(cluster.front());
+  if (!groups_.is_atomic(id)) return nullptr;
+  AtomicGroup& group = groups_.at(groups_.index_of(id));
+  return group.is_claim ? &group : nullptr;
 }
 
 }  // namespace deputy::host

@@ -15,8 +15,8 @@ Status Broken(const std::string& what) {
   return Error(StatusCode::kInternal, "the placement is wrong: {}", what).Advise("please report it");
 }
 
-Status CheckBorder(const Graph& graph, const Placement& placement, size_t index, const std::vector<NodeId>& producer,
-                   const std::set<ValueId>& read_across) {
+Status CheckInputsAndOutputs(const Graph& graph, const Placement& placement, size_t index,
+                             const std::vector<NodeId>& producer, const std::set<ValueId>& read_across) {
   const PartitionSpec& spec = placement.partitions[index].spec;
   std::set<ValueId> inputs, outputs;
   for (const NodeId node : spec.nodes) {
@@ -79,7 +79,7 @@ Status CheckPlacement(const Graph& graph, const Placement& placement) {
     if (boost::source(edge, quotient) >= boost::target(edge, quotient))
       return Broken("a partition stands before one that it needs");
   for (size_t index = 0; index < placement.partitions.size(); ++index)
-    DEPUTY_RETURN_IF_ERROR(CheckBorder(graph, placement, index, producer, read_across));
+    DEPUTY_RETURN_IF_ERROR(CheckInputsAndOutputs(graph, placement, index, producer, read_across));
   return {};
 }
 

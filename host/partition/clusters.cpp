@@ -35,31 +35,31 @@ class UnionFind {
 };
 
 // Moves connected pieces of one color and stage to the latest stage of that color that all readers outside allow.
-void Postpone(const Successors& units, const ClusterInput& input, std::vector<uint32_t>& stage) {
-  UnionFind pieces(units.size());
+void Postpone(const Successors& groups, const ClusterInput& input, std::vector<uint32_t>& stage) {
+  UnionFind pieces(groups.size());
   std::map<uint32_t, std::vector<uint32_t>> stages_of_color;
-  for (uint32_t unit = 0; unit < units.size(); ++unit) {
-    if (!input.alone[unit]) stages_of_color[input.color[unit]].push_back(stage[unit]);
-    for (const uint32_t next : units[unit])
-      if (!input.alone[unit] && !input.alone[next] && input.color[unit] == input.color[next] &&
-          stage[unit] == stage[next])
-        pieces.Join(unit, next);
+  for (uint32_t group = 0; group < groups.size(); ++group) {
+    if (!input.alone[group]) stages_of_color[input.color[group]].push_back(stage[group]);
+    for (const uint32_t next : groups[group])
+      if (!input.alone[group] && !input.alone[next] && input.color[group] == input.color[next] &&
+          stage[group] == stage[next])
+        pieces.Join(group, next);
   }
   for (auto& [color, stages] : stages_of_color) SortUnique(stages);
-  std::vector<std::vector<uint32_t>> members(units.size());
+  std::vector<std::vector<uint32_t>> members(groups.size());
   std::vector<uint32_t> by_stage;
-  for (uint32_t unit = 0; unit < units.size(); ++unit) {
-    if (input.alone[unit]) continue;
-    members[pieces.Find(unit)].push_back(unit);
-    if (pieces.Find(unit) == unit) by_stage.push_back(unit);
+  for (uint32_t group = 0; group < groups.size(); ++group) {
+    if (input.alone[group]) continue;
+    members[pieces.Find(group)].push_back(group);
+    if (pieces.Find(group) == group) by_stage.push_back(group);
   }
   // Latest first: a piece that has moved gives room to the pieces before it.
   std::stable_sort(by_stage.begin(), by_stage.end(), [&](uint32_t a, uint32_t b) { return stage[a] > stage[b]; });
   for (const uint32_t piece : by_stage) {
     const uint32_t color = input.color[piece];
     uint32_t latest = UINT32_MAX;
-    for (const uint32_t unit : members[piece])
-      for (const uint32_t next : units[unit]) {
+    for (const uint32_t group : members[piece])
+      for (const uint32_t next : groups[group]) {
         if (pieces.Find(next) == piece && !input.alone[next]) continue;
         latest = std::min(latest, input.color[next] == color && !input.alone[next] ? stage[next] : stage[next] - 1);
       }
@@ -68,7 +68,7 @@ void Postpone(const Successors& units, const ClusterInput& input, std::vector<ui
     if (after == stages.begin()) continue;
     const uint32_t target = *(after - 1);
     if (target <= stage[piece]) continue;
-    for (const uint32_t unit : members[piece]) stage[unit] = target;
+    for (const uint32_t group : members[piece]) stage[group] = target;
   }
 }
 
@@ -170,9 +170,9 @@ std::vector<uint32_t> TopologicalOrder(const Successors& successors, std::span<c
     for (const uint32_t next : list) ++waiting[next];
   using Ready = std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>>;
   Ready first, second;
-  const auto make_ready = [&](uint32_t unit) { (preferred[unit] ? first : second).push(unit); };
-  for (uint32_t unit = 0; unit < successors.size(); ++unit)
-    if (waiting[unit] == 0) make_ready(unit);
+  const auto make_ready = [&](uint32_t group) { (preferred[group] ? first : second).push(group); };
+  for (uint32_t group = 0; group < successors.size(); ++group)
+    if (waiting[group] == 0) make_ready(group);
   std::vector<uint32_t> order;
   order.reserve(successors.size());
   // Stays with one kind until none of it is ready, in both directions: short visits would cut the runs.
@@ -180,10 +180,10 @@ std::vector<uint32_t> TopologicalOrder(const Successors& successors, std::span<c
   while (!first.empty() || !second.empty()) {
     if ((in_first ? first : second).empty()) in_first = !in_first;
     Ready& from = in_first ? first : second;
-    const uint32_t unit = from.top();
+    const uint32_t group = from.top();
     from.pop();
-    order.push_back(unit);
-    for (const uint32_t next : successors[unit])
+    order.push_back(group);
+    for (const uint32_t next : successors[group])
       if (--waiting[next] == 0) make_ready(next);
   }
   if (order.size() != successors.size()) order.clear();
@@ -192,42 +192,43 @@ std::vector<uint32_t> TopologicalOrder(const Successors& successors, std::span<c
 
 std::vector<std::vector<uint32_t>> Cycles(const Successors& successors) {
   boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS> graph(successors.size());
-  for (uint32_t unit = 0; unit < successors.size(); ++unit)
-    for (const uint32_t next : successors[unit]) boost::add_edge(unit, next, graph);
+  for (uint32_t group = 0; group < successors.size(); ++group)
+    for (const uint32_t next : successors[group]) boost::add_edge(group, next, graph);
   std::vector<uint32_t> piece_of(successors.size());
   const auto index = boost::get(boost::vertex_index, graph);
   const uint32_t count = boost::strong_components(graph, boost::make_iterator_property_map(piece_of.begin(), index));
   std::vector<std::vector<uint32_t>> pieces(count);
-  for (uint32_t unit = 0; unit < successors.size(); ++unit) pieces[piece_of[unit]].push_back(unit);
+  for (uint32_t group = 0; group < successors.size(); ++group) pieces[piece_of[group]].push_back(group);
   pieces.erase(std::remove_if(pieces.begin(), pieces.end(), [](const auto& piece) { return piece.size() < 2; }),
                pieces.end());
   return pieces;
 }
 
 std::vector<uint32_t> Cluster(const Successors& successors, const ClusterInput& input) {
-  const Successors units = Contract(successors, input.unit_of, input.unit_count);
-  const std::vector<uint8_t> no_preference(units.size(), 0);
-  std::vector<uint32_t> stage(units.size(), 0);
-  for (const uint32_t unit : TopologicalOrder(units, no_preference))
-    for (const uint32_t next : units[unit]) {
-      // Units that stay alone need no stage of their own among their kind; claims do, since they may share a color.
-      const bool same = input.color[unit] == input.color[next];
-      stage[next] = std::max(stage[next], stage[unit] + (same ? 0 : 1));
+  const Successors groups = Contract(successors, input.group_of, input.group_count);
+  const std::vector<uint8_t> no_preference(groups.size(), 0);
+  std::vector<uint32_t> stage(groups.size(), 0);
+  for (const uint32_t group : TopologicalOrder(groups, no_preference))
+    for (const uint32_t next : groups[group]) {
+      // AtomicGroups that stay alone need no stage of their own among their kind; claims do, since they may share a
+      // color.
+      const bool same = input.color[group] == input.color[next];
+      stage[next] = std::max(stage[next], stage[group] + (same ? 0 : 1));
     }
-  Postpone(units, input, stage);
+  Postpone(groups, input, stage);
 
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> number_of;
-  std::vector<uint32_t> partition(units.size()), color;
+  std::vector<uint32_t> partition(groups.size()), color;
   std::vector<uint8_t> alone;
-  for (uint32_t unit = 0; unit < units.size(); ++unit) {
+  for (uint32_t group = 0; group < groups.size(); ++group) {
     const uint32_t next = static_cast<uint32_t>(color.size());
-    const std::pair<uint32_t, uint32_t> key{input.color[unit], stage[unit]};
-    partition[unit] = input.alone[unit] ? next : number_of.try_emplace(key, next).first->second;
-    if (partition[unit] != next) continue;
-    color.push_back(input.color[unit]);
-    alone.push_back(input.alone[unit]);
+    const std::pair<uint32_t, uint32_t> key{input.color[group], stage[group]};
+    partition[group] = input.alone[group] ? next : number_of.try_emplace(key, next).first->second;
+    if (partition[group] != next) continue;
+    color.push_back(input.color[group]);
+    alone.push_back(input.alone[group]);
   }
-  Successors quotient = Contract(units, partition, color.size());
+  Successors quotient = Contract(groups, partition, color.size());
   const std::vector<uint32_t> merged = PairMerger(std::move(quotient), std::move(color), std::move(alone)).Run();
   std::vector<uint32_t> dense(merged.size(), UINT32_MAX);
   uint32_t count = 0;

@@ -13,28 +13,28 @@ namespace deputy::host {
 using Successors = std::vector<std::vector<uint32_t>>;
 Successors NodeSuccessors(const Graph& graph);
 
-// What to cluster. Units are nodes or claims (several nodes that stay together).
+// What to cluster. AtomicGroups are nodes or claims (several nodes that stay together).
 struct ClusterInput {
-  std::span<const uint32_t> unit_of;  // per node
-  size_t unit_count = 0;
-  std::span<const uint32_t> color;  // per unit: units of one color may share a partition (one color per delegate)
-  std::span<const uint8_t> alone;   // per unit: a partition of its own, never merged
+  std::span<const uint32_t> group_of;  // per node
+  size_t group_count = 0;
+  std::span<const uint32_t> color;  // per group: groups of one color may share a partition (one color per delegate)
+  std::span<const uint8_t> alone;   // per group: a partition of its own, never merged
 };
 
-// Partition number per unit, dense from 0. Near-linear in nodes and edges, deterministic.
+// Partition number per group, dense from 0. Near-linear in nodes and edges, deterministic.
 //
-// Every unit gets a stage: the largest number of changes of color on any path to it. Stages never fall along an edge
-// and rise where the color changes, so units of one color and stage can be contracted all at once without making a
+// Every group gets a stage: the largest number of changes of color on any path to it. Stages never fall along an edge
+// and rise where the color changes, so groups of one color and stage can be contracted all at once without making a
 // cycle. Afterwards whole connected pieces move to a later stage of their color where their readers allow it, which
 // joins partitions that the earliest stages kept apart; and pairs that are left are joined where nothing stands between
 // them.
 std::vector<uint32_t> Cluster(const Successors& successors, const ClusterInput& input);
 
-// Units from first to last so that edges point forward; empty when the graph has a cycle. Of the ready units those of
-// `preferred` go first, so that their runs are long. Ties: smallest number.
+// Groups from first to last so that edges point forward; empty when the graph has a cycle. Of the ready groups
+// those of `preferred` go first, so that their runs are long. Ties: smallest number.
 std::vector<uint32_t> TopologicalOrder(const Successors& successors, std::span<const uint8_t> preferred);
 
-// Units that wait for each other: every strongly connected piece of more than one, its units ascending.
+// Groups that wait for each other: every strongly connected piece of more than one, its groups ascending.
 std::vector<std::vector<uint32_t>> Cycles(const Successors& successors);
 
 // Successors between groups; edges inside a group are dropped.

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "partition/bundles.hpp"
+#include "partition/atomic_groups.hpp"
 
 namespace deputy::host {
 namespace {
@@ -14,27 +14,27 @@ class Helpers final : public PartitionHelpers {
   Clusters Cluster(const GraphView& view, std::span<const uint32_t> wanted) const override {
     const Graph& graph = *view.graph;
     const Successors successors = NodeSuccessors(graph);
-    // Units: the view's for what is not wanted, a number per group, and each other node alone.
-    std::vector<uint32_t> unit_of(graph.nodes.size()), wish(wanted.begin(), wanted.end());
+    // AtomicGroups: the view's for what is not wanted, a number per group, and each other node alone.
+    std::vector<uint32_t> group_of(graph.nodes.size()), wish(wanted.begin(), wanted.end());
     std::vector<uint8_t> is_wanted;
     for (;;) {
-      is_wanted = NumberUnits(view, wish, unit_of);
-      const auto cycles = Cycles(Contract(successors, unit_of, is_wanted.size()));
+      is_wanted = NumberGroups(view, wish, group_of);
+      const auto cycles = Cycles(Contract(successors, group_of, is_wanted.size()));
       if (cycles.empty()) break;
-      for (const std::vector<uint32_t>& cycle : cycles) Resolve(cycle, unit_of, is_wanted, wish);
+      for (const std::vector<uint32_t>& cycle : cycles) Resolve(cycle, group_of, is_wanted, wish);
     }
     std::vector<uint32_t> color(is_wanted.size());
     std::vector<uint8_t> alone(is_wanted.size());
-    for (uint32_t unit = 0; unit < color.size(); ++unit) {
-      color[unit] = is_wanted[unit] ? 0 : unit + 1;
-      alone[unit] = !is_wanted[unit];
+    for (uint32_t group = 0; group < color.size(); ++group) {
+      color[group] = is_wanted[group] ? 0 : group + 1;
+      alone[group] = !is_wanted[group];
     }
-    const std::vector<uint32_t> cluster_of = host::Cluster(successors, {unit_of, is_wanted.size(), color, alone});
+    const std::vector<uint32_t> cluster_of = host::Cluster(successors, {group_of, is_wanted.size(), color, alone});
     Clusters clusters{std::vector<uint32_t>(graph.nodes.size(), kNone), 0};
     std::map<uint32_t, uint32_t> number_of;  // of clusters that are wanted, in the order of their first node
     for (const NodeId node : view.order) {
-      if (!is_wanted[unit_of[node]]) continue;
-      const auto number = number_of.try_emplace(cluster_of[unit_of[node]], clusters.count);
+      if (!is_wanted[group_of[node]]) continue;
+      const auto number = number_of.try_emplace(cluster_of[group_of[node]], clusters.count);
       if (number.second) ++clusters.count;
       clusters.cluster_of[node] = number.first->second;
     }
@@ -76,27 +76,27 @@ class Helpers final : public PartitionHelpers {
   }
 
  private:
-  // Sets the unit of every node and says of each whether it is wanted.
-  static std::vector<uint8_t> NumberUnits(const GraphView& view, const std::vector<uint32_t>& wish,
-                                          std::vector<uint32_t>& unit_of) {
+  // Sets the group of every node and says of each whether it is wanted.
+  static std::vector<uint8_t> NumberGroups(const GraphView& view, const std::vector<uint32_t>& wish,
+                                           std::vector<uint32_t>& group_of) {
     std::vector<uint8_t> is_wanted;
     std::map<uint32_t, uint32_t> of_group, of_view;
-    for (NodeId node = 0; node < unit_of.size(); ++node) {
+    for (NodeId node = 0; node < group_of.size(); ++node) {
       const auto next = static_cast<uint32_t>(is_wanted.size());
-      unit_of[node] = next;
-      if (wish[node] > 1) unit_of[node] = of_group.try_emplace(wish[node], next).first->second;
-      if (wish[node] == 0 && !view.unit_of.empty())
-        unit_of[node] = of_view.try_emplace(view.unit_of[node], next).first->second;
-      if (unit_of[node] == next) is_wanted.push_back(wish[node] != 0);
+      group_of[node] = next;
+      if (wish[node] > 1) group_of[node] = of_group.try_emplace(wish[node], next).first->second;
+      if (wish[node] == 0 && !view.group_of.empty())
+        group_of[node] = of_view.try_emplace(view.group_of[node], next).first->second;
+      if (group_of[node] == next) is_wanted.push_back(wish[node] != 0);
     }
     return is_wanted;
   }
 
   // What waits for itself and is wanted throughout becomes one group; otherwise its groups are not wanted any more.
-  static void Resolve(const std::vector<uint32_t>& cycle, const std::vector<uint32_t>& unit_of,
+  static void Resolve(const std::vector<uint32_t>& cycle, const std::vector<uint32_t>& group_of,
                       const std::vector<uint8_t>& is_wanted, std::vector<uint32_t>& wish) {
-    const bool all = std::all_of(cycle.begin(), cycle.end(), [&](uint32_t unit) { return is_wanted[unit] != 0; });
-    const auto within = [&](NodeId node) { return std::binary_search(cycle.begin(), cycle.end(), unit_of[node]); };
+    const bool all = std::all_of(cycle.begin(), cycle.end(), [&](uint32_t group) { return is_wanted[group] != 0; });
+    const auto within = [&](NodeId node) { return std::binary_search(cycle.begin(), cycle.end(), group_of[node]); };
     uint32_t number = 0;
     for (NodeId node = 0; node < wish.size(); ++node)
       if (within(node)) number = std::max(number, wish[node]);

@@ -29,7 +29,7 @@ class Placer {
 
   Result<Placement> Run() {
     assignment_.AssignAll();
-    Status status = Settle();
+    Status status = RejectUntilStable();
     if (status.ok()) status = FormPartitions();
     if (status.ok()) status = CheckPlacement(graph_, placement_);
     if (!status.ok()) {
@@ -40,61 +40,61 @@ class Placer {
   }
 
  private:
-  using Islands = std::vector<std::vector<NodeId>>;
+  using Clusters = std::vector<std::vector<NodeId>>;
 
   // Hands on what is claimed wrongly, too small or, by its delegate's estimate, better run by others, until everything
   // that is left stands. Ends: each round takes at least one (delegate, node) pair away for good.
-  Status Settle() {
+  Status RejectUntilStable() {
     for (;;) {
       DEPUTY_RETURN_IF_ERROR(assignment_.RequireOwners());
-      const Islands islands = assignment_.Islands();
-      if (!HandOnMisdrawn(islands) && !HandOnSmall(islands) && !HandOnByEstimate(islands)) return {};
+      const Clusters clusters = assignment_.Clusters();
+      if (!RejectWrongClaims(clusters) && !RejectSmall(clusters) && !RejectByEstimate(clusters)) return {};
       assignment_.AssignFree();
     }
   }
 
-  bool HandOnMisdrawn(const Islands& islands) {
+  bool RejectWrongClaims(const Clusters& clusters) {
     bool changed = false;
-    const std::vector<uint32_t> island_of = IslandOf(islands);
-    for (uint32_t i = 0; i < islands.size(); ++i) {
-      const Bundle* claim = assignment_.ClaimOf(islands[i]);
+    const std::vector<uint32_t> cluster_of = ClusterOf(clusters);
+    for (uint32_t i = 0; i < clusters.size(); ++i) {
+      const AtomicGroup* claim = assignment_.ClaimOf(clusters[i]);
       if (claim == nullptr) continue;
-      PartitionSpec border = BorderOf(islands[i], island_of, i);
-      if (AdoptBorder(*claim, border)) continue;
-      const size_t d = assignment_.owner(islands[i].front());
+      PartitionSpec spec = SubgraphOf(clusters[i], cluster_of, i);
+      if (AdoptClaim(*claim, spec)) continue;
+      const size_t d = assignment_.owner(clusters[i].front());
       const char* wrong = "a claim names other inputs or outputs than its nodes have";
       Log(LogLevel::kWarning, "{}: {}; refused", delegates_[d]->name(), wrong);
-      assignment_.TakeBack(d, islands[i], {Reason::kOther, wrong});
+      assignment_.Reject(d, clusters[i], {Reason::kOther, wrong});
       changed = true;
     }
     return changed;
   }
 
-  bool HandOnSmall(const Islands& islands) {
+  bool RejectSmall(const Clusters& clusters) {
     bool changed = false;
-    for (const std::vector<NodeId>& island : islands) {
-      const size_t d = assignment_.owner(island.front());
-      if (assignment_.ClaimOf(island) != nullptr) continue;  // looked at when it was proposed
-      std::string small = assignment_.TooSmall(d, island);
+    for (const std::vector<NodeId>& cluster : clusters) {
+      const size_t d = assignment_.owner(cluster.front());
+      if (assignment_.ClaimOf(cluster) != nullptr) continue;  // looked at when it was proposed
+      std::string small = assignment_.TooSmall(d, cluster);
       if (small.empty()) continue;
-      assignment_.TakeBack(d, island, {Reason::kPartitionTooSmall, std::move(small)});
+      assignment_.Reject(d, cluster, {Reason::kPartitionTooSmall, std::move(small)});
       changed = true;
     }
     return changed;
   }
 
-  bool HandOnByEstimate(const Islands& islands) {
+  bool RejectByEstimate(const Clusters& clusters) {
     bool changed = false;
-    const std::vector<uint32_t> island_of = IslandOf(islands);
-    for (uint32_t i = 0; i < islands.size(); ++i) {
-      const size_t d = assignment_.owner(islands[i].front());
+    const std::vector<uint32_t> cluster_of = ClusterOf(clusters);
+    for (uint32_t i = 0; i < clusters.size(); ++i) {
+      const size_t d = assignment_.owner(clusters[i].front());
       if (!delegates_[d]->estimates()) continue;
-      const Estimate estimate = EstimateOf(d, islands[i], island_of, i);
+      const Estimate estimate = EstimateOf(d, clusters[i], cluster_of, i);
       if (estimate.feasible && estimate.give_back.empty()) continue;
       const bool give_back = estimate.feasible && estimate_rounds_ < kMostEstimateRounds;
       Verdict why{Reason::kInfeasible, estimate.reason};
       if (estimate.feasible && !give_back) why.detail = fmt::format("it gave back nodes {} times", kMostEstimateRounds);
-      assignment_.TakeBack(d, give_back ? estimate.give_back : islands[i], why);
+      assignment_.Reject(d, give_back ? estimate.give_back : clusters[i], why);
       changed = true;
     }
     estimate_rounds_ += changed;
@@ -102,11 +102,11 @@ class Placer {
   }
 
   // Each partition is asked about once, however often the others change. One that fails to answer is taken as it is.
-  Estimate EstimateOf(size_t d, const std::vector<NodeId>& island, const std::vector<uint32_t>& island_of,
+  Estimate EstimateOf(size_t d, const std::vector<NodeId>& cluster, const std::vector<uint32_t>& cluster_of,
                       uint32_t index) {
-    const auto [found, is_new] = estimates_.try_emplace({d, island});
+    const auto [found, is_new] = estimates_.try_emplace({d, cluster});
     if (!is_new) return found->second;
-    PartitionSpec spec = SpecOf(island, island_of, index);
+    PartitionSpec spec = SpecOf(cluster, cluster_of, index);
     spec.name = delegates_[d]->name();
     GraphView view{&graph_, {}, std::vector<uint8_t>(graph_.nodes.size(), 0)};
     for (NodeId node = 0; node < graph_.nodes.size(); ++node) view.order.push_back(node);
@@ -119,24 +119,24 @@ class Placer {
     return found->second;
   }
 
-  std::vector<uint32_t> IslandOf(const Islands& islands) const {
-    std::vector<uint32_t> island_of(graph_.nodes.size());
-    for (uint32_t i = 0; i < islands.size(); ++i)
-      for (const NodeId node : islands[i]) island_of[node] = i;
-    return island_of;
+  std::vector<uint32_t> ClusterOf(const Clusters& clusters) const {
+    std::vector<uint32_t> cluster_of(graph_.nodes.size());
+    for (uint32_t i = 0; i < clusters.size(); ++i)
+      for (const NodeId node : clusters[i]) cluster_of[node] = i;
+    return cluster_of;
   }
 
-  PartitionSpec BorderOf(const std::vector<NodeId>& nodes, const std::vector<uint32_t>& partition_of,
-                         uint32_t index) const {
-    PartitionSpec border;
-    FindBorder(graph_, nodes, consumers_, is_output_, partition_of, index, border);
-    border.nodes = nodes;
-    return border;
+  PartitionSpec SubgraphOf(const std::vector<NodeId>& nodes, const std::vector<uint32_t>& partition_of,
+                           uint32_t index) const {
+    PartitionSpec spec;
+    FindInputsAndOutputs(graph_, nodes, consumers_, is_output_, partition_of, index, spec);
+    spec.nodes = nodes;
+    return spec;
   }
 
   PartitionSpec SpecOf(const std::vector<NodeId>& nodes, const std::vector<uint32_t>& partition_of, uint32_t index) {
-    PartitionSpec spec = BorderOf(nodes, partition_of, index);
-    if (const Bundle* claim = assignment_.ClaimOf(nodes)) AdoptBorder(*claim, spec);
+    PartitionSpec spec = SubgraphOf(nodes, partition_of, index);
+    if (const AtomicGroup* claim = assignment_.ClaimOf(nodes)) AdoptClaim(*claim, spec);
     if (delegates_[assignment_.owner(nodes.front())]->one_node_partitions()) AddRequiredOutputs(spec);
     return spec;
   }
@@ -153,21 +153,21 @@ class Placer {
   }
 
   Status FormPartitions() {
-    const Islands islands = assignment_.Islands();
-    const Successors quotient = Contract(assignment_.successors(), IslandOf(islands), islands.size());
-    const std::vector<uint32_t> order = TopologicalOrder(quotient, std::vector<uint8_t>(islands.size(), 0));
-    if (order.size() != islands.size()) return Error(StatusCode::kInternal, "the partitions wait for each other");
+    const Clusters clusters = assignment_.Clusters();
+    const Successors quotient = Contract(assignment_.successors(), ClusterOf(clusters), clusters.size());
+    const std::vector<uint32_t> order = TopologicalOrder(quotient, std::vector<uint8_t>(clusters.size(), 0));
+    if (order.size() != clusters.size()) return Error(StatusCode::kInternal, "the partitions wait for each other");
 
     placement_.partition_of.resize(graph_.nodes.size());
     for (uint32_t position = 0; position < order.size(); ++position)
-      for (const NodeId node : islands[order[position]]) placement_.partition_of[node] = position;
+      for (const NodeId node : clusters[order[position]]) placement_.partition_of[node] = position;
     std::vector<uint32_t> number(delegates_.size(), 0);
     for (uint32_t position = 0; position < order.size(); ++position) {
-      const std::vector<NodeId>& nodes = islands[order[position]];
+      const std::vector<NodeId>& nodes = clusters[order[position]];
       PlacedPartition placed;
       placed.delegate = assignment_.owner(nodes.front());
       placed.spec = SpecOf(nodes, placement_.partition_of, position);
-      if (Bundle* claim = assignment_.ClaimOf(nodes)) claim->adopted = true;
+      if (AtomicGroup* claim = assignment_.ClaimOf(nodes)) claim->adopted = true;
       placed.spec.name = fmt::format("{}/{}", delegates_[placed.delegate]->name(), number[placed.delegate]++);
       const auto estimate = estimates_.find({placed.delegate, nodes});
       if (estimate != estimates_.end()) placed.estimate = estimate->second;
@@ -178,8 +178,8 @@ class Placer {
   }
 
   // A claim may fix the order of its tensors; it may not add or leave out any. False: it does.
-  bool AdoptBorder(const Bundle& claim, PartitionSpec& border) const {
-    border.claim = claim.spec.claim;
+  bool AdoptClaim(const AtomicGroup& claim, PartitionSpec& spec) const {
+    spec.claim = claim.spec.claim;
     if (claim.spec.inputs.empty() && claim.spec.outputs.empty()) return true;
     const auto same = [](std::vector<ValueId> a, std::vector<ValueId> b) {
       std::sort(a.begin(), a.end());
@@ -190,9 +190,9 @@ class Placer {
     std::vector<ValueId> inputs;
     for (const ValueId id : claim.spec.inputs)
       if (id < graph_.values.size() && !graph_.values[id].is_constant()) inputs.push_back(id);
-    if (!same(inputs, border.inputs) || !same(claim.spec.outputs, border.outputs)) return false;
-    border.inputs = std::move(inputs);
-    border.outputs = claim.spec.outputs;
+    if (!same(inputs, spec.inputs) || !same(claim.spec.outputs, spec.outputs)) return false;
+    spec.inputs = std::move(inputs);
+    spec.outputs = claim.spec.outputs;
     return true;
   }
 
@@ -240,9 +240,9 @@ void ReleaseClaims(Placement& placement, std::span<Delegate* const> delegates) {
     for (Placement& region : regions) ReleaseClaims(region, delegates);
 }
 
-void FindBorder(const Graph& graph, std::span<const NodeId> nodes, const std::vector<std::vector<NodeId>>& consumers,
-                std::span<const uint8_t> is_graph_output, std::span<const uint32_t> partition_of, uint32_t partition,
-                PartitionSpec& spec) {
+void FindInputsAndOutputs(const Graph& graph, std::span<const NodeId> nodes,
+                          const std::vector<std::vector<NodeId>>& consumers, std::span<const uint8_t> is_graph_output,
+                          std::span<const uint32_t> partition_of, uint32_t partition, PartitionSpec& spec) {
   std::set<ValueId> seen;
   std::set<ValueId> made;
   for (const NodeId node : nodes)

@@ -10,7 +10,7 @@
 namespace deputy::host {
 
 // Asks every delegate about every node, once for each graph that `support` knows, lets delegates that propose form
-// their own partitions or groups, gives each node to the first delegate that takes it, clusters, and hands on islands
+// their own partitions or groups, gives each node to the first delegate that takes it, clusters, and hands on clusters
 // that are under a delegate's minimum, infeasible by its estimate or claimed wrongly; delegates are asked again for
 // claims and groups of what others gave up. The last delegate is the CPU. The result has passed CheckPlacement. Claims
 // in it are the caller's to compile or release. The same graph, delegates and options give the same placement.
@@ -26,8 +26,8 @@ Status CheckPlacement(const Graph& graph, const Placement& placement);
 
 // Exact inputs and outputs of a set of nodes: what is read from outside and not constant, and what is read outside or
 // returned by the graph. In order of first appearance. `partition_of` has `partition` for just these nodes.
-void FindBorder(const Graph& graph, std::span<const NodeId> nodes, const std::vector<std::vector<NodeId>>& consumers,
-                std::span<const uint8_t> is_graph_output, std::span<const uint32_t> partition_of, uint32_t partition,
-                PartitionSpec& spec);
+void FindInputsAndOutputs(const Graph& graph, std::span<const NodeId> nodes,
+                          const std::vector<std::vector<NodeId>>& consumers, std::span<const uint8_t> is_graph_output,
+                          std::span<const uint32_t> partition_of, uint32_t partition, PartitionSpec& spec);
 
 }  // namespace deputy::host

@@ -68,7 +68,7 @@ size_t AssignOffsets(std::span<Slot> slots, std::span<const uint32_t> first, std
                      size_t step_count) {
   std::vector<std::vector<uint32_t>> begins(step_count), ends(step_count);
   for (uint32_t id = 0; id < slots.size(); ++id) {
-    if (slots[id].home != Slot::Home::kArena) continue;
+    if (slots[id].storage != StorageClass::kArena) continue;
     begins[first[id]].push_back(id);
     ends[last[id]].push_back(id);
   }

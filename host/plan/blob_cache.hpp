@@ -14,7 +14,7 @@
 #include "base/descriptor.hpp"
 #include "base/digest.hpp"
 #include "base/status.hpp"
-#include "delegate/abilities.hpp"
+#include "delegate/extensions.hpp"
 
 namespace deputy::host {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/stop.hpp"
+#include "base/cancellation.hpp"
 
 namespace deputy::host {
 

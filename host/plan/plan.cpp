@@ -9,8 +9,8 @@
 #include "graph/multiply_adds.hpp"
 #include "graph/subgraph.hpp"
 #include "partition/placer.hpp"
-#include "plan/carry.hpp"
 #include "plan/executable_maker.hpp"
+#include "plan/respecialize.hpp"
 
 namespace deputy::host {
 namespace {
@@ -66,7 +66,7 @@ class Compiler {
     if (refused_) return plan;  // to be placed again
     plan->placement = std::move(placement);
     placement = Placement();
-    GiveHomes(*plan, delegates_.size() - 1, top_level);
+    PlanBuffers(*plan, delegates_.size() - 1, top_level);
     return plan;
   }
 
@@ -150,7 +150,7 @@ Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
                                              PlacementOptions options, const PlanSources& sources) {
   if (sources.sibling != nullptr) {
     ExecutableMaker maker(sources.cache);
-    if (std::shared_ptr<const Plan> plan = CarryPlan(graph, delegates, options, sources, maker)) return plan;
+    if (std::shared_ptr<const Plan> plan = RespecializePlan(graph, delegates, options, sources, maker)) return plan;
   }
   return Compiler(delegates, std::move(options), sources).Run(std::move(graph), /*top_level=*/true);
 }
@@ -204,7 +204,7 @@ std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr
     // Nodes of the CPU are partitions of their own; together they count as one.
     partitions += d + 1 == shares.size() ? (shares[d].nodes != 0 ? 1 : 0) : shares[d].partitions;
   }
-  const auto shown = [&](size_t d) { return shares[d].nodes != 0 || !delegates[d]->is_stand_in(); };
+  const auto shown = [&](size_t d) { return shares[d].nodes != 0 || !delegates[d]->runs_custom_operators_only(); };
   size_t count = 0;
   for (size_t d = 0; d < shares.size(); ++d) count += shown(d) ? 1 : 0;
   std::string text = fmt::format("{} delegate{}, {} partition{}:", count, count == 1 ? "" : "s", partitions,

@@ -16,22 +16,23 @@
 namespace deputy::host {
 
 // Where a value's bytes are while a plan runs.
+enum class StorageClass : uint8_t {
+  kUnused,    // inside a partition, or not needed
+  kConstant,  // the model's own memory
+  kBound,     // given from outside: inputs, captures, outputs with known extents
+  kArena,     // at `offset` of the arena
+  kDynamic,   // extents known only at run time; memory grows on demand
+  kHeld,      // no tensor: a ModelValue that the execution holds
+};
+
 struct Slot {
-  enum class Home : uint8_t {
-    kNowhere,   // inside a partition, or not needed
-    kConstant,  // the model's own memory
-    kBound,     // given from outside: inputs, captures, outputs with known extents
-    kArena,     // at `offset` of the arena
-    kDynamic,   // extents known only at run time; memory grows on demand
-    kHeld,      // no tensor: a ModelValue that the execution holds
-  };
-  Home home = Home::kNowhere;
+  StorageClass storage = StorageClass::kUnused;
   DType dtype = DType::kUndefined;
   std::vector<int64_t> dims;  // of kArena, kConstant and kBound outputs; for bound inputs what the plan was made for
   size_t offset = 0;
   size_t bytes = 0;
-  // The next value that lies in the very same place, in a ring; the value itself when it lies alone.
-  ValueId sharer = kNone;
+  // The next value in the ring of those that share this place; the value itself where it has no alias.
+  ValueId next_alias = kNone;
 };
 
 struct Plan;
@@ -72,7 +73,7 @@ struct Plan {
 // What a plan may take over instead of compiling, and where the failures of its delegates are known.
 struct PlanSources {
   BlobCache* cache = nullptr;     // null: nothing is stored, nothing restored
-  const Plan* sibling = nullptr;  // of the same model for other shapes; see carry.hpp
+  const Plan* sibling = nullptr;  // of the same model for other shapes; see respecialize.hpp
   // Per delegate; null, or none at all: its failures end the run.
   std::span<const std::shared_ptr<DelegateHealth>> health = {};
 };
@@ -113,7 +114,7 @@ std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr
 // Fills plan.slots from the steps, and marks steps that have become views. Values share a place where executables allow
 // it: views with whatever they look at; results over their inputs only inside the last delegate, whose values nobody
 // needs for starting over. Outputs of a top-level plan go straight to the caller.
-void GiveHomes(Plan& plan, size_t last_delegate, bool top_level);
+void PlanBuffers(Plan& plan, size_t last_delegate, bool top_level);
 
 // Gives every arena slot an offset so that no two values that live at the same time overlap, and returns the size, or
 // SIZE_MAX when no memory can be that large. `first` and `last` are the steps in which a value is written first and

@@ -43,8 +43,9 @@ ContextProxy::~ContextProxy() {
 template <class Call>
 Status ContextProxy::CallInTurn(const char* function, Call&& call, Watch watch) {
   const CallDetail detail{partition_->place(), watch};
-  if (opened_.gate() == nullptr) return opened_.Call(function, partition_->graph(), call, detail);
-  const RunGate::Pass pass(*opened_.gate(), opened_.instance(), partition_->executable(), opened_.run_rules());
+  if (opened_.limiter() == nullptr) return opened_.Call(function, partition_->graph(), call, detail);
+  const ConcurrencyLimiter::Pass pass(*opened_.limiter(), opened_.instance(), partition_->executable(),
+                                      opened_.run_rules());
   return opened_.Call(function, partition_->graph(), call, detail);
 }
 
@@ -53,9 +54,9 @@ Status ContextProxy::Execute(const RunArgs& args) {
     return Error(StatusCode::kInternal, "bound {} inputs and {} outputs, but the partition has {} and {}",
                  args.inputs.size(), args.outputs.size(), args_.input_count, args_.output_count);
   DEPUTY_RETURN_IF_ERROR(CheckOutputs(args));
-  const Status status = opened_.ledger() != nullptr ? RunGuarded(args)
-                        : is_first_                 ? RunFirst(args)
-                                                    : Run(args, Watch::kFloat);
+  const Status status = opened_.handle_tracker() != nullptr ? RunGuarded(args)
+                        : is_first_                         ? RunFirst(args)
+                                                            : Run(args, Watch::kFloat);
   if (collector_ != nullptr) KeepEvents();
   return status;
 }

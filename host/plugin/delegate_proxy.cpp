@@ -83,7 +83,7 @@ bool DelegateProxy::takes_dynamic_shapes() const {
 }
 
 Status DelegateProxy::QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) {
-  const deputy_graph graph(view, opened_->ledger());
+  const deputy_graph graph(view, opened_->handle_tracker());
   verdicts.assign(view.graph->nodes.size(), Verdict());
   Answers answers{graph, verdicts};
   deputy_support_sink sink{};
@@ -103,7 +103,7 @@ Status DelegateProxy::QuerySupport(const GraphView& view, std::vector<Verdict>& 
 
 Result<std::vector<PartitionSpec>> DelegateProxy::Propose(const GraphView& view) {
   if (propose_ == nullptr) return std::vector<PartitionSpec>();
-  const auto graph = std::make_shared<const deputy_graph>(view, opened_->ledger());
+  const auto graph = std::make_shared<const deputy_graph>(view, opened_->handle_tracker());
   std::set<void*> held;
   for (const auto& [handle, shown] : claims_) held.insert(handle);
   ClaimCollector collector(*graph, std::move(held));
@@ -132,7 +132,7 @@ void DelegateProxy::ReleaseClaim(void* claim) {
 
 Result<std::vector<std::vector<NodeId>>> DelegateProxy::Groups(const GraphView& view) {
   if (groups_ == nullptr) return Delegate::Groups(view);
-  const deputy_graph graph(view, opened_->ledger());
+  const deputy_graph graph(view, opened_->handle_tracker());
   GroupCollector collector(graph);
   Status status =
       opened_->Call("groups", &graph, [&] { return groups_->groups(opened_->instance(), &graph, collector.sink()); });
@@ -143,7 +143,7 @@ Result<std::vector<std::vector<NodeId>>> DelegateProxy::Groups(const GraphView& 
 
 Result<Estimate> DelegateProxy::EstimatePartition(const GraphView& view, const PartitionSpec& partition) {
   if (estimate_ == nullptr) return Delegate::EstimatePartition(view, partition);
-  const deputy_graph graph(view, opened_->ledger());
+  const deputy_graph graph(view, opened_->handle_tracker());
   const deputy_partition form = FormOf(graph, partition);
   EstimateCollector collector(*view.graph, partition.nodes);
   Status status = opened_->Call("estimate", &graph,
@@ -155,7 +155,7 @@ Result<Estimate> DelegateProxy::EstimatePartition(const GraphView& view, const P
 
 Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView& view,
                                                                  const PartitionSpec& partition) {
-  auto graph = std::make_shared<const deputy_graph>(view, opened_->ledger());
+  auto graph = std::make_shared<const deputy_graph>(view, opened_->handle_tracker());
   std::shared_ptr<const deputy_graph> claim_graph;
   if (partition.claim != nullptr) {
     const auto found = claims_.find(partition.claim);

@@ -47,7 +47,7 @@ class DelegateProxy final : public Delegate {
   Result<std::shared_ptr<const Executable>> Restore(const GraphView& view, const PartitionSpec& partition,
                                                     Blob blob) override;
   Status InferOwn(InferenceContext& context) const override;
-  std::shared_ptr<Delegate> own_kernels() const override;
+  std::shared_ptr<Delegate> custom_kernels() const override;
   bool keeps_partitions() const override { return opened_->resize() != nullptr; }
 
  private:

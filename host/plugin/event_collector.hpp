@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "delegate/abilities.hpp"
+#include "delegate/extensions.hpp"
 #include "deputy/abi/ext/profiling.h"
 #include "plugin/debug_map.hpp"
 

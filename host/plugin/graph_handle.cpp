@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "graph/upgrade/oldest.hpp"
-#include "plugin/ledger.hpp"
+#include "plugin/handle_tracker.hpp"
 #include "primitive_generated.h"
 
 namespace {
@@ -36,12 +36,12 @@ Status Fill(const T& full, T* out) {
 
 }  // namespace
 
-deputy_graph::deputy_graph(const deputy::host::GraphView& view, deputy::host::Ledger* ledger)
+deputy_graph::deputy_graph(const deputy::host::GraphView& view, deputy::host::HandleTracker* tracker)
     : graph_(*view.graph),
-      ledger_(ledger),
+      handle_tracker_(tracker),
       order_(view.order),
       offered_(view.offered),
-      unit_of_(view.unit_of),
+      unit_of_(view.group_of),
       positions_(view.graph->nodes.size(), static_cast<uint32_t>(view.order.size())),
       value_flags_(view.graph->values.size(), 0) {
   offered_.resize(graph_.nodes.size(), 0);
@@ -57,11 +57,11 @@ deputy_graph::deputy_graph(const deputy::host::GraphView& view, deputy::host::Le
     std::vector<int64_t>& dims = open_dims_[id];
     for (const int64_t dim : type.dims) dims.push_back(dim < 0 ? deputy::host::kUnknownDim : dim);
   }
-  if (ledger_ != nullptr) ledger_->Lend(this);
+  if (handle_tracker_ != nullptr) handle_tracker_->Lend(this);
 }
 
 deputy_graph::~deputy_graph() {
-  if (ledger_ != nullptr) ledger_->TakeBack(this);
+  if (handle_tracker_ != nullptr) handle_tracker_->Release(this);
 }
 
 deputy_node_id deputy_graph::node_at(uint32_t index) const {

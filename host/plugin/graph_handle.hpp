@@ -16,15 +16,15 @@ struct Attribute;
 }  // namespace deputy::schema
 
 namespace deputy::host {
-class Ledger;
+class HandleTracker;
 }  // namespace deputy::host
 
 // Immutable but for a cache of attributes; every pointer that it gives out lives as long as it does, and the graph must
 // live longer. [any-thread]
 struct deputy_graph {
  public:
-  // `ledger`, if there is one, knows the graph as lent while it lives, and lives longer.
-  explicit deputy_graph(const deputy::host::GraphView& view, deputy::host::Ledger* ledger = nullptr);
+  // `tracker`, if there is one, knows the graph as lent while it lives, and lives longer.
+  explicit deputy_graph(const deputy::host::GraphView& view, deputy::host::HandleTracker* tracker = nullptr);
   ~deputy_graph();
   deputy_graph(const deputy_graph&) = delete;
   deputy_graph& operator=(const deputy_graph&) = delete;
@@ -37,7 +37,7 @@ struct deputy_graph {
   uint32_t position(deputy_node_id node) const;
   bool offered(deputy_node_id node) const;
   // As in GraphView; may be empty.
-  const std::vector<uint32_t>& unit_of() const { return unit_of_; }
+  const std::vector<uint32_t>& group_of() const { return unit_of_; }
 
   deputy::Status NodeInfo(deputy_node_id node, deputy_node_info* out) const;
   deputy::Status ValueInfo(deputy_value_id value, deputy_value_info* out) const;
@@ -53,7 +53,7 @@ struct deputy_graph {
   const AttributeArrays& Arrays(const deputy::schema::Attribute& attribute) const;
 
   const deputy::host::Graph& graph_;
-  deputy::host::Ledger* ledger_;
+  deputy::host::HandleTracker* handle_tracker_;
   std::vector<deputy::host::NodeId> order_;
   std::vector<uint8_t> offered_;
   std::vector<uint32_t> unit_of_;

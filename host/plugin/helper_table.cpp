@@ -19,7 +19,7 @@ deputy_status* Wrong(std::string_view what, deputy_node_id node = DEPUTY_NO_NODE
 }
 
 GraphView ViewOf(const deputy_graph& graph) {
-  GraphView view{&graph.graph(), {}, std::vector<uint8_t>(graph.graph().nodes.size(), 0), graph.unit_of()};
+  GraphView view{&graph.graph(), {}, std::vector<uint8_t>(graph.graph().nodes.size(), 0), graph.group_of()};
   for (uint32_t i = 0; i < graph.node_count(); ++i) {
     view.order.push_back(graph.node_at(i));
     view.offered[view.order.back()] = graph.offered(view.order.back());

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/cancellation.hpp"
 #include "base/log.hpp"
-#include "base/stop.hpp"
 #include "plugin/graph_handle.hpp"
 #include "plugin/helper_table.hpp"
 #include "plugin/status_handle.hpp"
@@ -29,7 +29,7 @@ std::string_view Bounded(const char* text, uint64_t size) {
 
 deputy_status* Convert(void* self, const Status& status, deputy_node_id node = DEPUTY_NO_NODE) noexcept {
   if (status.ok()) return nullptr;
-  return NewStatus(static_cast<deputy_code>(status.code()), node, status.message(), Self(self).ledger());
+  return NewStatus(static_cast<deputy_code>(status.code()), node, status.message(), Self(self).handle_tracker());
 }
 
 // The host must not throw into a plugin, whatever language that is written in; lack of memory is all that can happen.
@@ -43,14 +43,14 @@ deputy_status* Shielded(Fn fn) noexcept {
 }
 
 deputy_status* NoGraph(void* self) {
-  return NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, "no graph was given", Self(self).ledger());
+  return NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, "no graph was given", Self(self).handle_tracker());
 }
 
 extern "C" {
 
 deputy_status* StatusNew(void* self, deputy_code code, deputy_node_id node, const char* message, uint64_t size) {
-  Ledger* ledger = Self(self).IsOpen("status_new") ? Self(self).ledger() : nullptr;
-  return NewStatus(code, node, Bounded(message, size), ledger);
+  HandleTracker* tracker = Self(self).IsOpen("status_new") ? Self(self).handle_tracker() : nullptr;
+  return NewStatus(code, node, Bounded(message, size), tracker);
 }
 
 void LogMessage(void* self, deputy_log_level level, const char* message, uint64_t size) {
@@ -104,7 +104,7 @@ deputy_status* NodeAttribute(void* self, const deputy_graph* graph, deputy_node_
   graph = Self(self).Lent("node_attribute", graph);
   if (graph == nullptr) return NoGraph(self);
   if (name == nullptr)
-    return NewStatus(DEPUTY_INVALID_ARGUMENT, node, "no name of an attribute was given", Self(self).ledger());
+    return NewStatus(DEPUTY_INVALID_ARGUMENT, node, "no name of an attribute was given", Self(self).handle_tracker());
   return Shielded([&] { return Convert(self, graph->Attribute(node, name, out), node); });
 }
 
@@ -112,7 +112,7 @@ void ParallelFor(void* self, int64_t count, int64_t grain, deputy_parallel_fn fn
   if (count <= 0 || fn == nullptr) return;
   ThreadPool* pool = Self(self).IsOpen("parallel_for") ? Self(self).pool() : nullptr;
   if (pool != nullptr) {
-    const StopScope::Share whole(nullptr);  // a plugin is promised that all of its job is done
+    const CancellationScope::Share whole(nullptr);  // a plugin is promised that all of its job is done
     // The pool's threads are the host's, and in the call while they work for it.
     const CallSite* call = ThreadKeeper::Current();
     const CallSite site = call != nullptr ? *call : CallSite{Self(self).source(), "parallel_for"};
@@ -141,7 +141,10 @@ uint64_t ClockNs(void*) {
 }  // namespace
 
 HostServices::HostServices(std::string source, ThreadPool* pool, const PartitionHelpers* helpers, bool check)
-    : source_(std::move(source)), pool_(pool), table_{}, ledger_(check ? std::make_unique<Ledger>() : nullptr) {
+    : source_(std::move(source)),
+      pool_(pool),
+      table_{},
+      handle_tracker_(check ? std::make_unique<HandleTracker>() : nullptr) {
   if (helpers != nullptr) helpers_ = MakeHelperTable(*helpers);
   table_.struct_size = sizeof table_;
   table_.abi_version = DEPUTY_ABI_VERSION;
@@ -166,13 +169,13 @@ const void* HostServices::Extension(std::string_view id) const {
 }
 
 const deputy_graph* HostServices::Lent(const char* function, const deputy_graph* graph) const {
-  if (ledger_ == nullptr || graph == nullptr || ledger_->IsLent(graph)) return graph;
+  if (handle_tracker_ == nullptr || graph == nullptr || handle_tracker_->IsLent(graph)) return graph;
   Complain(function, "it asks about a graph that it does not have, or no more");
   return nullptr;
 }
 
 bool HostServices::IsOpen(const char* function) const {
-  if (ledger_ == nullptr || !ledger_->closed()) return true;
+  if (handle_tracker_ == nullptr || !handle_tracker_->closed()) return true;
   Complain(function, "it is called after the instance was closed");
   return false;
 }

@@ -11,7 +11,7 @@
 #include "delegate/partition_helpers.hpp"
 #include "deputy/abi/ext/partition_helpers.h"
 #include "deputy/abi/host.h"
-#include "plugin/ledger.hpp"
+#include "plugin/handle_tracker.hpp"
 
 namespace deputy::host {
 
@@ -20,7 +20,7 @@ class HostServices {
   // `source`: whom the log names. `pool` may be null: parallel_for then runs on the calling thread alone; otherwise it
   // must outlive the services.
   // `helpers` may be null: plugins then do not find the extension; otherwise they must outlive the services.
-  // `check`: what the plugin uses is held against a ledger.
+  // `check`: what the plugin uses is held against a tracker.
   HostServices(std::string source, ThreadPool* pool, const PartitionHelpers* helpers = nullptr, bool check = false);
   HostServices(const HostServices&) = delete;
   HostServices& operator=(const HostServices&) = delete;
@@ -30,7 +30,7 @@ class HostServices {
   ThreadPool* pool() const { return pool_; }
   const void* Extension(std::string_view id) const;
   // Null for who is not checked.
-  Ledger* ledger() const { return ledger_.get(); }
+  HandleTracker* handle_tracker() const { return handle_tracker_.get(); }
   // The graph, or null after a line of log: the delegate is checked, and has not been lent it.
   const deputy_graph* Lent(const char* function, const deputy_graph* graph) const;
   // False after a line of log: the delegate is checked, and was closed before.
@@ -43,7 +43,7 @@ class HostServices {
   ThreadPool* pool_;
   deputy_host table_;
   std::optional<deputy_ext_partition_helpers> helpers_;
-  std::unique_ptr<Ledger> ledger_;
+  std::unique_ptr<HandleTracker> handle_tracker_;
 };
 
 }  // namespace deputy::host

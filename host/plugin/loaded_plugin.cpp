@@ -36,9 +36,9 @@ class PluginLife {
       LogLine(LogLevel::kError, services_.source(), "an exception left its shutdown");
   }
 
-  RunGate& GateOf(const deputy_delegate& delegate) {
+  ConcurrencyLimiter& LimiterOf(const deputy_delegate& delegate) {
     const std::lock_guard lock(mutex_);
-    return gates_[&delegate];
+    return limiters_[&delegate];
   }
 
   void Keep(std::unique_ptr<HostServices> services) {
@@ -62,7 +62,7 @@ class PluginLife {
   std::mutex mutex_;
   uint32_t users_ = 0;
   HostServices services_;
-  std::map<const deputy_delegate*, RunGate> gates_;
+  std::map<const deputy_delegate*, ConcurrencyLimiter> limiters_;
   std::vector<std::unique_ptr<HostServices>> kept_;
 };
 
@@ -137,7 +137,9 @@ const deputy_delegate* LoadedPlugin::FindDelegate(std::string_view id) const {
   return nullptr;
 }
 
-RunGate& LoadedPlugin::GateOf(const deputy_delegate& delegate) const { return life_->GateOf(delegate); }
+ConcurrencyLimiter& LoadedPlugin::LimiterOf(const deputy_delegate& delegate) const {
+  return life_->LimiterOf(delegate);
+}
 
 void LoadedPlugin::Keep(std::unique_ptr<HostServices> services) const { life_->Keep(std::move(services)); }
 

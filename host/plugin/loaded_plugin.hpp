@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "deputy/abi/delegate.h"
+#include "plugin/concurrency_limiter.hpp"
 #include "plugin/library.hpp"
 #include "plugin/manifest.hpp"
 #include "plugin/plugin_file.hpp"
 #include "plugin/rejection.hpp"
-#include "plugin/run_gate.hpp"
 
 namespace deputy::host {
 
@@ -46,7 +46,7 @@ class LoadedPlugin {
   // Null if there is no such delegate.
   const deputy_delegate* FindDelegate(std::string_view id) const;
   // Every execute of a delegate that limits them goes through it; the same for all users in the process.
-  RunGate& GateOf(const deputy_delegate& delegate) const;
+  ConcurrencyLimiter& LimiterOf(const deputy_delegate& delegate) const;
   // What a checked delegate had of the host, for ever: its threads may not know that it is closed.
   void Keep(std::unique_ptr<HostServices> services) const;
 

@@ -51,11 +51,11 @@ Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<Loa
 
 OpenedDelegate::~OpenedDelegate() {
   if (instance_ != nullptr) CallVoid("close", [&] { table_->close(instance_); });
-  if (ledger() == nullptr) return;
-  if (const size_t out = ledger()->statuses_out(); out != 0)
+  if (handle_tracker() == nullptr) return;
+  if (const size_t out = handle_tracker()->statuses_out(); out != 0)
     LogFault("close", fmt::format("{} of the statuses that it got were never handed back", out));
   // A thread of the plugin's that goes on finds the table still, and is heard of.
-  ledger()->Close();
+  handle_tracker()->Close();
   plugin_->Keep(std::move(services_));
 }
 
@@ -63,7 +63,7 @@ Status OpenedDelegate::AskConcurrency() {
   const deputy_ext_concurrency* concurrency = ConcurrencyOf(*table_);
   const bool serial = (table_->flags & DEPUTY_DELEGATE_SERIAL) != 0;
   if (!serial && concurrency == nullptr) return {};
-  gate_ = &plugin_->GateOf(*table_);
+  limiter_ = &plugin_->LimiterOf(*table_);
   uint32_t flags = 0;
   if (!serial)
     DEPUTY_RETURN_IF_ERROR(Call("concurrency", nullptr, [&] { return concurrency->concurrency(instance_, &flags); }));

@@ -50,11 +50,11 @@ class OpenedDelegate {
   deputy_instance* instance() const { return instance_; }
   const std::string& name() const { return services_->source(); }
   // Null: all executes may overlap. Otherwise each goes through the gate, by these rules.
-  RunGate* gate() const { return gate_; }
+  ConcurrencyLimiter* limiter() const { return limiter_; }
   const RunRules& run_rules() const { return run_rules_; }
   const deputy_host* host() const { return services_->table(); }
   // Null: the delegate is not checked.
-  Ledger* ledger() const { return services_->ledger(); }
+  HandleTracker* handle_tracker() const { return services_->handle_tracker(); }
   uint32_t device() const { return device_; }
   bool compile_only() const { return compile_only_; }
   // Extensions that executables and contexts use; null where the delegate lacks them.
@@ -71,7 +71,8 @@ class OpenedDelegate {
             {plugin_->label(), function, detail.place}, [&] { raw = call(); }, detail.watch))
       return Fault(function, "an exception left it");
     if (raw == nullptr) return {};
-    if (ledger() != nullptr && ledger()->CameBack(raw)) return Fault(function, "it returned a status a second time");
+    if (handle_tracker() != nullptr && handle_tracker()->WasReturned(raw))
+      return Fault(function, "it returned a status a second time");
     return Failure(function, graph, StatusHandle(raw));
   }
   // The same for one that returns nothing, as destroy functions do: what goes wrong is logged.
@@ -97,7 +98,7 @@ class OpenedDelegate {
   std::shared_ptr<LoadedPlugin> plugin_;
   const deputy_delegate* table_;
   std::unique_ptr<HostServices> services_;
-  RunGate* gate_ = nullptr;
+  ConcurrencyLimiter* limiter_ = nullptr;
   RunRules run_rules_;
   const deputy_ext_blob* blob_;
   const deputy_ext_resize* resize_;

@@ -131,7 +131,7 @@ std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Sca
       distrust = fmt::format("its file {}: {}", name, why);
   if (!distrust.empty() && options.refuse_untrusted) return Rejection{RejectReason::kUntrusted, std::move(distrust)};
   candidate.entry.distrust = std::move(distrust);
-  if (auto rejection = CheckTwins(candidate)) return rejection;
+  if (auto rejection = CheckDuplicates(candidate)) return rejection;
   candidate.unwanted = !IsWanted(*candidate.entry.manifest, options);
   if (!options.probe || candidate.unwanted) return std::nullopt;
 
@@ -148,7 +148,7 @@ std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Sca
   return std::nullopt;
 }
 
-std::optional<Rejection> PluginRegistry::CheckTwins(const Candidate& candidate) const {
+std::optional<Rejection> PluginRegistry::CheckDuplicates(const Candidate& candidate) const {
   const auto other = by_id_.find(candidate.entry.manifest->id);
   if (other == by_id_.end()) return std::nullopt;
   return Rejection{RejectReason::kDuplicate, fmt::format("has the plugin id '{}', as {} which comes first",

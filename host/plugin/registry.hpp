@@ -60,7 +60,7 @@ class PluginRegistry {
   // object of the plugin is gone.
   Status AddInProcess(const deputy_plugin* table, std::shared_ptr<void> keep);
 
-  // Everything that was looked at, in order. Entries of refused folders, files and twins included. Valid until the
+  // Everything that was looked at, in order. Entries of refused folders, files and duplicates included. Valid until the
   // next change.
   std::vector<const PluginEntry*> entries() const;
   // Ids of all delegates, in order of discovery.
@@ -97,7 +97,7 @@ class PluginRegistry {
                   FolderTrust& folders);
   std::optional<Rejection> Examine(Candidate& candidate, const ScanOptions& options, const HostTraits& host,
                                    FolderTrust& folders);
-  std::optional<Rejection> CheckTwins(const Candidate& candidate) const;
+  std::optional<Rejection> CheckDuplicates(const Candidate& candidate) const;
   void Reject(const std::filesystem::path& path, Rejection rejection);
   std::vector<Offer> OffersOf(Candidate& candidate) const;
   Result<Candidate*> Find(std::string_view delegate);

@@ -2,7 +2,7 @@
 
 #include <new>
 
-#include "plugin/ledger.hpp"
+#include "plugin/handle_tracker.hpp"
 #include "plugin/text.hpp"
 
 namespace deputy::host {
@@ -16,10 +16,11 @@ deputy_status* OutOfMemory() noexcept {
 
 }  // namespace
 
-deputy_status* NewStatus(deputy_code code, deputy_node_id node, std::string_view message, Ledger* ledger) noexcept {
+deputy_status* NewStatus(deputy_code code, deputy_node_id node, std::string_view message,
+                         HandleTracker* tracker) noexcept {
   try {
-    auto status = std::make_unique<deputy_status>(deputy_status{code, node, CleanText(message), ledger});
-    if (ledger != nullptr) ledger->Made(status.get());
+    auto status = std::make_unique<deputy_status>(deputy_status{code, node, CleanText(message), tracker});
+    if (tracker != nullptr) tracker->Made(status.get());
     return status.release();
   } catch (const std::bad_alloc&) {
     return OutOfMemory();
@@ -28,8 +29,8 @@ deputy_status* NewStatus(deputy_code code, deputy_node_id node, std::string_view
 
 void FreeStatus::operator()(deputy_status* status) const noexcept {
   if (status == nullptr || status == OutOfMemory()) return;
-  if (status->ledger != nullptr)
-    status->ledger->Returned(status);
+  if (status->tracker != nullptr)
+    status->tracker->Returned(status);
   else
     delete status;
 }

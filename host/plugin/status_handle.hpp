@@ -10,7 +10,7 @@
 #include "deputy/abi/host.h"
 
 namespace deputy::host {
-class Ledger;
+class HandleTracker;
 }  // namespace deputy::host
 
 // Only the host looks inside; a plugin hands the pointer on.
@@ -18,14 +18,14 @@ struct deputy_status {
   deputy_code code = DEPUTY_OK;
   deputy_node_id node = DEPUTY_NO_NODE;
   std::string message;
-  deputy::host::Ledger* ledger = nullptr;  // that of a delegate which is checked; lives longer
+  deputy::host::HandleTracker* tracker = nullptr;  // that of a delegate which is checked; lives longer
 };
 
 namespace deputy::host {
 
 // Never null: without memory it is a shared status that says so. [any-thread]
 deputy_status* NewStatus(deputy_code code, deputy_node_id node, std::string_view message,
-                         Ledger* ledger = nullptr) noexcept;
+                         HandleTracker* tracker = nullptr) noexcept;
 
 struct FreeStatus {
   void operator()(deputy_status* status) const noexcept;

@@ -294,7 +294,7 @@ class EngineBuilder {
   void AddOwnKernels() {
     const size_t count = engine_->delegates.size();
     for (size_t d = 0; d < count; ++d) {
-      std::shared_ptr<Delegate> kernels = engine_->delegates[d]->own_kernels();
+      std::shared_ptr<Delegate> kernels = engine_->delegates[d]->custom_kernels();
       if (kernels == nullptr) continue;
       engine_->delegates.push_back(std::move(kernels));
       engine_->plugin_files.push_back(engine_->plugin_files[d]);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/cancellation.hpp"
 #include "base/log.hpp"
-#include "base/stop.hpp"
 
 namespace deputy::host {
 namespace {

@@ -31,9 +31,9 @@ Status HeldStates::Attach(const Plan& plan) {
     const Slot& slot = plan.slots[*output];
     const bool alone = std::find(graph.inputs.begin(), graph.inputs.end(), *output) == graph.inputs.end() &&
                        std::find(graph.outputs.begin(), output, *output) == output;
-    in_place[i] = slot.home == Slot::Home::kBound && alone;
+    in_place[i] = slot.storage == StorageClass::kBound && alone;
     const Tensor& now = held_[i].now;
-    if (slot.home != Slot::Home::kDynamic && (slot.dtype != now.dtype() || slot.dims != now.shape()))
+    if (slot.storage != StorageClass::kDynamic && (slot.dtype != now.dtype() || slot.dims != now.shape()))
       return Error(StatusCode::kModel, "'{}' is {} {}, but the state is {} {}", Printable(graph.values[*output].name),
                    NameOf(slot.dtype), ShapeToString(slot.dims), NameOf(now.dtype()), ShapeToString(now.shape()));
   }

@@ -37,16 +37,16 @@ std::vector<Shape> Model::State::static_shapes() const {
   return shapes;
 }
 
-Status Model::State::Prepare(host::Graph came) {
+Status Model::State::Prepare(host::Graph imported) {
   fallback = std::make_unique<host::ModelFallback>(name, engine);
-  if (HasStaticInputs(came)) {
-    DEPUTY_RETURN_IF_ERROR(RunPasses(came, engine->passes).At(name));
+  if (HasStaticInputs(imported)) {
+    DEPUTY_RETURN_IF_ERROR(RunPasses(imported, engine->passes).At(name));
   } else {
     // What cannot be computed may stand in a branch that is never taken: the shapes will tell.
-    host::Graph rewritten = came;
-    if (RunPasses(rewritten, engine->passes).ok()) came = std::move(rewritten);
+    host::Graph rewritten = imported;
+    if (RunPasses(rewritten, engine->passes).ok()) imported = std::move(rewritten);
   }
-  graph = std::make_shared<const host::Graph>(std::move(came));
+  graph = std::make_shared<const host::Graph>(std::move(imported));
   return {};
 }
 

@@ -1,4 +1,4 @@
-// A loaded model: the graph as it came, and a plan for each set of input shapes in use.
+// A loaded model: the graph as it imported, and a plan for each set of input shapes in use.
 #pragma once
 
 #include <filesystem>
@@ -21,7 +21,7 @@ struct Model::State {
   // Verified, newest definitions, after the passes that need no shapes but the model's own: plans begin with it and
   // share its constants.
   std::shared_ptr<const host::Graph> graph;
-  // The graph as it came is read again from the file when somebody asks for it; of a model from memory it is kept.
+  // The graph as it imported is read again from the file when somebody asks for it; of a model from memory it is kept.
   std::shared_ptr<const host::MappedFile> file;
   std::filesystem::path path;
   std::shared_ptr<const host::Graph> original;
@@ -35,7 +35,7 @@ struct Model::State {
   bool has_static_inputs() const;
   std::vector<Shape> static_shapes() const;
   // Builds `graph` from the imported graph. Can fail only if all input shapes are static.
-  Status Prepare(host::Graph came);
+  Status Prepare(host::Graph imported);
   // Whether the shapes are possible for the inputs: rank, fixed extents, one number per symbol.
   Status CheckShapes(std::span<const Shape> shapes) const;
   // Made at the first call for these shapes; the most recently used ones are kept. [any-thread]

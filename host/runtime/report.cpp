@@ -78,7 +78,7 @@ class Reporter {
     for (size_t d = 0; d < engine_.delegates.size(); ++d) {
       if (d == placed.delegate) continue;
       const Verdict& why = plan.placement.verdicts[d][id];
-      if (engine_.delegates[d]->is_stand_in() && why.reason != Reason::kSupported) continue;
+      if (engine_.delegates[d]->runs_custom_operators_only() && why.reason != Reason::kSupported) continue;
       report.refusals.push_back({engine_.delegates[d]->name(), std::string(host::NameOf(why.reason)), why.detail});
     }
     report_.nodes.push_back(std::move(report));
@@ -113,7 +113,7 @@ PlacementReport MakeReport(const Plan& plan, const Engine& engine) {
   }
   Reporter(engine, report).Add(plan, "");
   for (size_t d = engine.delegates.size(); d-- > 0;)
-    if (engine.delegates[d]->is_stand_in() && report.delegates[d].nodes == 0)
+    if (engine.delegates[d]->runs_custom_operators_only() && report.delegates[d].nodes == 0)
       report.delegates.erase(report.delegates.begin() + static_cast<ptrdiff_t>(d));
   return report;
 }

@@ -44,7 +44,7 @@ struct Session::State {
   void CountTime(uint64_t total_ns);
   bool times_steps() const { return profiling || wants_events; }
   // Of a run that begins now.
-  host::Stop BeginStop();
+  host::CancellationToken BeginStop();
 };
 
 namespace {
@@ -182,7 +182,7 @@ Status Session::State::CheckInputs(const std::vector<Tensor>& inputs, const std:
 
 Status Session::State::Run(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values,
                            std::vector<Tensor>& outputs, std::vector<ModelValue>* results) {
-  const host::Stop stop = BeginStop();
+  const host::CancellationToken stop = BeginStop();
   DEPUTY_RETURN_IF_ERROR(CheckInputs(inputs, values));
   if (!SameShapes(inputs)) {
     std::vector<Shape> wanted;
@@ -223,7 +223,7 @@ void Session::State::CountTime(uint64_t total_ns) {
     statistics.delegate_ns[DelegateOf(plan, plan.steps[i])].second += step_ns[i];
 }
 
-host::Stop Session::State::BeginStop() {
+host::CancellationToken Session::State::BeginStop() {
   cancelled_ns = 0;
   return {timeout.count() <= 0 ? 0 : host::NowNs() + static_cast<uint64_t>(timeout.count()), &cancelled_ns};
 }

@@ -99,7 +99,7 @@ void OutputBinding::Prepare(const Plan& plan) {
   copied_.clear();
   for (size_t i = 0; i < graph.caller_outputs().size(); ++i) {
     const ValueId id = graph.outputs[i];
-    const bool is_bound = plan.slots[id].home == Slot::Home::kBound && !taken[id];
+    const bool is_bound = plan.slots[id].storage == StorageClass::kBound && !taken[id];
     if (is_bound)
       bound_.push_back({i, id, plan.slots[id].dtype, plan.slots[id].dims});
     else

@@ -13,7 +13,7 @@ namespace onednn {
 
 class Delegate final : public sdk::PartitionDelegate {
  public:
-  static constexpr uint32_t kAbilities = sdk::kResizes | sdk::kProfiles;
+  static constexpr uint32_t kExtensions = sdk::kResizes | sdk::kProfiles;
 
   static sdk::OptionSchema Options() {
     return sdk::OptionSchema()

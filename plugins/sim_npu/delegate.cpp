@@ -19,7 +19,7 @@ class SimNpu final : public PartitionDelegate {
  public:
   static constexpr uint32_t kFlags = DEPUTY_DELEGATE_SIMULATED;
 
-  static constexpr uint32_t kAbilities = kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock;
+  static constexpr uint32_t kExtensions = kBlobs | kCompileOnly | kResizes | kProfiles | kDeviceClock;
 
   static OptionSchema Options() {
     return OptionSchema()

@@ -26,7 +26,7 @@ sdk::Status LostDevice() { return sdk::Status(sdk::Code::kDeviceLost, "the devic
 // Has Relu. Writes half of the result, which is wrong, before it fails.
 class FailingDelegate final : public sdk::PartitionDelegate {
  public:
-  static constexpr uint32_t kAbilities = sdk::kResizes;
+  static constexpr uint32_t kExtensions = sdk::kResizes;
 
   explicit FailingDelegate(std::shared_ptr<Faults> faults) : faults_(std::move(faults)) {}
   sdk::Verdict Supports(const sdk::NodeView& node) override {

@@ -32,8 +32,8 @@ class Installation:
         self.scratch = tempfile.mkdtemp(prefix="deputy-installed-")
         self.first = os.path.join(self.scratch, "first")
         self.prefix = os.path.join(self.scratch, "moved")
-        self.home = os.path.join(self.scratch, "home")
-        os.mkdir(self.home)
+        self.storage = os.path.join(self.scratch, "home")
+        os.mkdir(self.storage)
         done = run([self.cmake, "--install", args.build_dir, "--prefix", self.first])
         if done.returncode != 0:
             raise RuntimeError(done.stdout + done.stderr)
@@ -55,7 +55,7 @@ class Installation:
 
     def run_outside(self, script, *environment):
         """In an environment of PATH and HOME alone, with the checkout hidden where this user may do that."""
-        command = ["env", "-i", "PATH=/usr/local/bin:/usr/bin:/bin", f"HOME={self.home}", *environment, "sh", "-c"]
+        command = ["env", "-i", "PATH=/usr/local/bin:/usr/bin:/bin", f"HOME={self.storage}", *environment, "sh", "-c"]
         if self.hiding is None:
             return run([*command, script], cwd="/")
         return run([*self.hiding[1], "sh", "-c", self.hide + ' && exec "$@"', "sh", *command, script], cwd="/")

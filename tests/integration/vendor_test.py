@@ -41,7 +41,7 @@ class VendorTest(unittest.TestCase):
     def test_the_environment_is_path_and_an_empty_home(self):
         names = {line.split("=")[0] for line in self.outside("env").splitlines()}
         self.assertLessEqual(names, {"PATH", "HOME", "PWD", "OLDPWD", "SHLVL", "_"})
-        self.assertEqual(self.outside("echo $HOME").strip(), self.installed.home)
+        self.assertEqual(self.outside("echo $HOME").strip(), self.installed.storage)
 
     def traces(self, data):
         """Which of the places that the build knows are named in the bytes."""

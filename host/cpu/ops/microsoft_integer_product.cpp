@@ -14,13 +14,13 @@
 namespace deputy::host {
 namespace {
 
-// Where the operands stand among a node's inputs; `kNowhere` for those that the operator does not have.
-constexpr size_t kNowhere = SIZE_MAX;
+// Where the operands stand among a node's inputs; `kAbsent` for those that the operator does not have.
+constexpr size_t kAbsent = SIZE_MAX;
 struct Places {
   size_t a, a_scale, a_zero, b, b_scale, b_zero, bias, y_scale, y_zero;
 };
-constexpr Places kToFloat{0, 2, 4, 1, 3, 5, 6, kNowhere, kNowhere};
-constexpr Places kDynamic{0, kNowhere, kNowhere, 1, 2, 3, 4, kNowhere, kNowhere};
+constexpr Places kToFloat{0, 2, 4, 1, 3, 5, 6, kAbsent, kAbsent};
+constexpr Places kDynamic{0, kAbsent, kAbsent, 1, 2, 3, 4, kAbsent, kAbsent};
 constexpr Places kGeneral{0, 1, 2, 3, 4, 5, 6, 7, 8};
 
 struct IntegerFactors {
@@ -70,7 +70,7 @@ Status WriteFloats(const KernelArgs& args, const int32_t* sums, int64_t columns,
 
 Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const Tensor& packed) {
   const Places& at = how.at;
-  const bool dynamic = at.a_scale == kNowhere;
+  const bool dynamic = at.a_scale == kAbsent;
   const ConstView bias = args.input(at.bias);
   DEPUTY_ASSIGN_OR_RETURN(ByteMatrices a, ReadByteMatrices(args, at.a, at.a_zero, how.turn_a));
   DEPUTY_ASSIGN_OR_RETURN(const ByteMatrices b, ReadByteMatrices(args, at.b, at.b_zero, how.turn_b));
@@ -107,7 +107,7 @@ Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const Tenso
   DEPUTY_ASSIGN_OR_RETURN(const float* const b_scales, ReadScales(args, at.b_scale, factors));
   const float single = given == 1 ? b_scales[0] * a_scale * how.alpha : 0;
   for (int64_t i = 0; i < columns; ++i) factors[i] = given == 1 ? single : b_scales[i] * a_scale * how.alpha;
-  const bool integers = bias.present() && at.y_scale != kNowhere;
+  const bool integers = bias.present() && at.y_scale != kAbsent;
   if (integers) DEPUTY_RETURN_IF_ERROR(AddIntegers(bias, product, sums));
   Finishing finishing{factors, nullptr};
   if (bias.present() && !integers) {

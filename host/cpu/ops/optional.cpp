@@ -17,7 +17,7 @@ Result<ModelValue> ValueIn(const KernelArgs& args) {
   return ValueOf(*args.inputs[0]);
 }
 
-Status HandOn(const KernelArgs& args) {
+Status PassThrough(const KernelArgs& args) {
   DEPUTY_ASSIGN_OR_RETURN(ModelValue value, ValueIn(args));
   if (args.outputs.empty() || args.outputs[0] == nullptr) return {};
   return args.allocator->Hold(args.outputs[0], std::move(value));
@@ -31,7 +31,7 @@ bool IsThere(const KernelArgs& args) {
 
 Status RunGet(const KernelArgs& args, bool gives_sequence) {
   if (!IsThere(args)) return Error(StatusCode::kInvalidArgument, "the optional is empty");
-  if (gives_sequence) return HandOn(args);
+  if (gives_sequence) return PassThrough(args);
   const ModelValue* held = HeldValue(*args.inputs[0]);
   if (held != nullptr) return WriteTensor(args, held->tensor());
   DEPUTY_ASSIGN_OR_RETURN(const Tensor copy, CopyOf(*args.inputs[0]));
@@ -53,12 +53,12 @@ KernelResult MakeCopy() {
 KernelResult MakeIdentity(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
   DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
-  return spec.input_type(0).is_tensor() ? MakeCopy() : KernelOf<OutputMemory::kOwn>(HandOn);
+  return spec.input_type(0).is_tensor() ? MakeCopy() : KernelOf<OutputMemory::kOwn>(PassThrough);
 }
 
 KernelResult MakeOptional(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
-  return KernelOf<OutputMemory::kOwn>(HandOn);
+  return KernelOf<OutputMemory::kOwn>(PassThrough);
 }
 
 KernelResult MakeOptionalGetElement(const KernelSpec& spec) {

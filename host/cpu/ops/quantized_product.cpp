@@ -19,12 +19,12 @@ namespace {
 
 using linalg::Int16Pair;
 
-// Where the operands stand among a node's inputs; `kNowhere` for those that the operator does not have.
-constexpr size_t kNowhere = SIZE_MAX;
+// Where the operands stand among a node's inputs; `kAbsent` for those that the operator does not have.
+constexpr size_t kAbsent = SIZE_MAX;
 struct OperandIndices {
   size_t x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias;
 };
-constexpr OperandIndices kInteger{0, kNowhere, 2, 1, kNowhere, 3, kNowhere, kNowhere, kNowhere};
+constexpr OperandIndices kInteger{0, kAbsent, 2, 1, kAbsent, 3, kAbsent, kAbsent, kAbsent};
 constexpr OperandIndices kQLinear{0, 1, 2, 3, 4, 5, 6, 7, 8};
 
 // An operand without its zero point. The zero points are one, or stand along `axis`.
@@ -46,7 +46,7 @@ Status Widen(const KernelArgs& args, size_t input, size_t zero_input, int64_t ax
 
 // Where the sums go: an output of int32 holds them itself.
 Result<int32_t*> SumsOf(const KernelArgs& args, const OperandIndices& at, void* memory) {
-  if (at.y_scale != kNowhere) return static_cast<int32_t*>(memory);
+  if (at.y_scale != kAbsent) return static_cast<int32_t*>(memory);
   DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), DType::kInt32, args.output(0).dims()));
   return args.output(0).data<int32_t>();
 }
@@ -102,7 +102,7 @@ Result<ConvolutionShape> PlanConvolution(const KernelArgs& args, const OperandIn
 
 // Null without a bias.
 Result<const int32_t*> BiasOf(const KernelArgs& args, size_t input, int64_t channels) {
-  if (input == kNowhere || !args.input(input).present()) return nullptr;
+  if (input == kAbsent || !args.input(input).present()) return nullptr;
   const ConstView bias = args.input(input);
   DEPUTY_RETURN_IF_ERROR(CheckTyped(bias, DType::kInt32));
   if (bias.element_count() != channels)
@@ -130,7 +130,7 @@ Status RunConvolution(const KernelArgs& args, const OperandIndices& at, const Co
   const size_t wide_at = arena.Reserve<int16_t>(std::max(x.element_count(), w.element_count()));
   const size_t x_at = arena.Reserve<Int16Pair>(x_pairs * plane);
   const size_t w_at = arena.Reserve<Int16Pair>(shape.out_channels * pairs * taps);
-  const size_t y_at = arena.Reserve<int32_t>(at.y_scale == kNowhere ? 0 : ElementCount(args.output(0).dims()));
+  const size_t y_at = arena.Reserve<int32_t>(at.y_scale == kAbsent ? 0 : ElementCount(args.output(0).dims()));
   const size_t scales_at = arena.Reserve<float>(shape.out_channels + 1);
   const size_t workspace_at =
       arena.Reserve<char>(static_cast<int64_t>(ConvolutionWorkspace<Int16Pair>(paired, args.pool)));
@@ -143,13 +143,13 @@ Status RunConvolution(const KernelArgs& args, const OperandIndices& at, const Co
   DEPUTY_RETURN_IF_ERROR(Widen(args, at.w, at.w_zero, 0, wide));
   PairUp(shape.out_channels, channels, taps, wide, pairs_at(w_at), args.pool);
   DEPUTY_ASSIGN_OR_RETURN(const int32_t* const bias, BiasOf(args, at.bias, shape.out_channels));
-  if (at.w_scale != kNowhere && args.input(at.w_scale).present() &&
+  if (at.w_scale != kAbsent && args.input(at.w_scale).present() &&
       args.input(at.w_scale).element_count() > shape.out_channels)
     return Error(StatusCode::kInvalidArgument, "there are more scales than channels");
   DEPUTY_ASSIGN_OR_RETURN(int32_t* const sums, SumsOf(args, at, base + y_at));
   Convolve(paired, pairs_at(x_at), pairs_at(w_at), reinterpret_cast<const Int16Pair*>(bias),
            reinterpret_cast<Int16Pair*>(sums), base + workspace_at, args.pool);
-  if (at.y_scale == kNowhere) return {};
+  if (at.y_scale == kAbsent) return {};
   float* const multipliers = reinterpret_cast<float*>(base + scales_at);
   DEPUTY_RETURN_IF_ERROR(JoinScales(args, at, multipliers));
   Result<ScaleLayout> layout = LayOutScales(args.output(0).dims(), args.input(at.w_scale).dims(), 1, 0);
@@ -194,7 +194,7 @@ Status RunProduct(const KernelArgs& args, const OperandIndices& at, const Tensor
   DEPUTY_ASSIGN_OR_RETURN(const ByteMatrices b, ReadByteMatrices(args, at.w, at.w_zero));
   const std::span<const int64_t> c = args.output(0).dims();
   DEPUTY_ASSIGN_OR_RETURN(const IntegerProduct product, IntegerProduct::Plan(a, b, c, args.pool));
-  const bool scaled = at.y_scale != kNowhere;
+  const bool scaled = at.y_scale != kAbsent;
   const auto scales = [&](size_t input) { return scaled ? args.input(input).element_count() : 0; };
   const int64_t results = scaled ? ElementCount(c) : 0;
   Arena arena;

@@ -63,9 +63,9 @@ Result<ReshapePlan> PlanReshape(const ValueType& input, std::span<const PartialI
   // A symbol is the same number on both sides.
   for (size_t i = plan.rest_out.size(); i-- > 0;) {
     if (!IsSymbol(plan.rest_out[i])) continue;
-    const auto twin = std::find(plan.rest_in.begin(), plan.rest_in.end(), plan.rest_out[i]);
-    if (twin == plan.rest_in.end()) continue;
-    plan.rest_in.erase(twin);
+    const auto duplicate = std::find(plan.rest_in.begin(), plan.rest_in.end(), plan.rest_out[i]);
+    if (duplicate == plan.rest_in.end()) continue;
+    plan.rest_in.erase(duplicate);
     plan.rest_out.erase(plan.rest_out.begin() + static_cast<ptrdiff_t>(i));
   }
   return plan;

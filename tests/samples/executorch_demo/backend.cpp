@@ -11,7 +11,7 @@ namespace sdk = deputy::sdk;
 
 class DemoBackend final : public sdk::PartitionDelegate {
  public:
-  static constexpr uint32_t kAbilities = sdk::kBlobs | sdk::kCompileOnly | sdk::kProfiles;
+  static constexpr uint32_t kExtensions = sdk::kBlobs | sdk::kCompileOnly | sdk::kProfiles;
 
   static sdk::OptionSchema Options() {
     return sdk::OptionSchema().Float("limit", 1000, 0, 1e6, "largest angle of which the device knows the sine");

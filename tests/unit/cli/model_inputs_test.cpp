@@ -101,8 +101,8 @@ TEST(CompleteShapes, InputOfAnyRankNeedsAShape) {
   EXPECT_TRUE(CompleteShapes(inputs, KnownShapes{Shape{2, 2}}).ok());
 }
 
-TEST(CarryExtents, WhatNobodyGivesStaysOpen) {
-  const KnownShapes carried = CarryExtents(ImageAndMask(), {std::nullopt, Shape{7, 8}});
+TEST(PropagateExtents, WhatNobodyGivesStaysOpen) {
+  const KnownShapes carried = PropagateExtents(ImageAndMask(), {std::nullopt, Shape{7, 8}});
   EXPECT_EQ(carried, (KnownShapes{Shape{7, 3, -1}, Shape{7, 8}}));
 }
 

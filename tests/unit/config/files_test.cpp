@@ -155,7 +155,7 @@ TEST_F(FilesTest, DropInsMergeInTheOrderOfTheirNames) {
   ASSERT_TRUE(config.ok()) << config.status().ToString();
   EXPECT_EQ(NamesOf(*config), (std::vector<std::string>{"main", "a", "b"}));
   EXPECT_EQ(*config->delegates[2].device, "2");
-  EXPECT_EQ(*config->fallback, Fallback::kNobody);
+  EXPECT_EQ(*config->fallback, Fallback::kDisabled);
   ASSERT_EQ(loader.files().size(), 3u);
   EXPECT_EQ(loader.files()[1], folder_ / "conf.d/10-a.yaml");
 }

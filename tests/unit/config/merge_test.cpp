@@ -171,7 +171,7 @@ TEST(MergeTest, R67_BadLayerLeavesAnEarlierConfigAlone) {
   ASSERT_TRUE(before.ok());
   loader.AddText("bad.yaml", "version: 1\nfallback: gpu\n");
   EXPECT_FALSE(loader.Finish().ok());
-  EXPECT_EQ(*before->fallback, Fallback::kNobody);
+  EXPECT_EQ(*before->fallback, Fallback::kDisabled);
 }
 
 TEST(MergeTest, ConfigsWithTheSameValuesAreEqualWhereverTheyStand) {

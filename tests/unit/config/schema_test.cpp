@@ -20,7 +20,7 @@ TEST(SchemaTest, EveryKeyIsRead) {
   EXPECT_EQ(*config.plugins.auto_use, AutoUse::kLast);
   EXPECT_EQ(config.plugins.probe_timeout->count(), 1500000);
   EXPECT_EQ(*config.cpu.threads, 2);
-  EXPECT_EQ(*config.fallback, Fallback::kNobody);
+  EXPECT_EQ(*config.fallback, Fallback::kDisabled);
   EXPECT_EQ(*config.placement.policy, Policy::kPriority);
   EXPECT_EQ(*config.cache.dir, "/base/cache");
   EXPECT_EQ(config.cache.max->count, 536870912);

@@ -45,7 +45,7 @@ TEST(SettingPathTest, SettingGoesOverFilesWhateverTheOrderOfCalls) {
   ASSERT_TRUE(config.ok()) << config.status().ToString();
   EXPECT_EQ(*config->cpu.threads, 4);
   EXPECT_EQ(config->cpu.threads.origin.ToString(), "api cpu.threads");
-  EXPECT_EQ(*config->fallback, Fallback::kNobody);
+  EXPECT_EQ(*config->fallback, Fallback::kDisabled);
 }
 
 TEST(SettingPathTest, DelegateIsMovedWithBefore) {

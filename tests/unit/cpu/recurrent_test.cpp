@@ -8,7 +8,7 @@
 #include <random>
 
 #include "base/aligned.hpp"
-#include "base/stop.hpp"
+#include "base/cancellation.hpp"
 #include "unit/cpu/run_node.hpp"
 
 namespace deputy::host {
@@ -267,8 +267,8 @@ TEST_P(RecurrentOnCpu, StepsAreLeftOutOnceTheRunHasToEnd) {
   ThreadPool pool(1);
   const auto workspace = AllocateAligned(RecurrentWorkspace<float>(cell, shape, pool));
   ASSERT_NE(workspace, nullptr);
-  const Stop stop{NowNs() + 1'000'000, nullptr};
-  const StopScope scope(&stop);
+  const CancellationToken stop{NowNs() + 1'000'000, nullptr};
+  const CancellationScope scope(&stop);
   RunRecurrent(cell, shape, data, workspace.get(), pool);
   EXPECT_TRUE(scope.stopped());
   EXPECT_EQ(y.back(), -77.0f);

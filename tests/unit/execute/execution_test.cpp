@@ -16,8 +16,8 @@ TEST_F(ExecutionTest, AChainRunsThroughTheArenaIntoTheBoundOutput) {
   graph.outputs = {y};
   graph.nodes = {MakeNode("Neg", 13, {x}, {a}), MakeNode("Abs", 13, {a}, {b}), MakeNode("Add", 14, {a, b}, {y})};
   ASSERT_TRUE(Prepare(std::move(graph)).ok());
-  EXPECT_EQ(plan_->slots[b].home, Slot::Home::kArena);
-  EXPECT_EQ(plan_->slots[y].home, Slot::Home::kBound);
+  EXPECT_EQ(plan_->slots[b].storage, StorageClass::kArena);
+  EXPECT_EQ(plan_->slots[y].storage, StorageClass::kBound);
   std::vector<float> in = {1, -2, 3}, out(3);
   execution_->Bind(x, in.data());
   execution_->Bind(y, out.data());
@@ -57,7 +57,7 @@ TEST_F(ExecutionTest, ExtentsThatOnlyTheRunKnowsGrowAndShrink) {
   graph.outputs = {y};
   graph.nodes = {MakeNode("Slice", 13, {x, zero, n}, {y})};
   ASSERT_TRUE(Prepare(std::move(graph)).ok());
-  EXPECT_EQ(plan_->slots[y].home, Slot::Home::kDynamic);
+  EXPECT_EQ(plan_->slots[y].storage, StorageClass::kDynamic);
   std::vector<float> in = {1, 2, 3, 4};
   int64_t length = 2;
   execution_->Bind(x, in.data());

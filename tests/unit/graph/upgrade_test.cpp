@@ -82,9 +82,9 @@ TEST(Upgrade, ClipOfUnknownTypeIsRefusedWithTheNode) {
 
 TEST(Upgrade, ConstantsOfEquallyNamedNodesGetNamesOfTheirOwn) {
   Graph graph = OneNode(PrimitiveBuilder("", "Clip", 6).Set("max", 6.0f));
-  Node twin = graph.nodes[0];
-  twin.outputs = {graph.AddValue("z")};
-  graph.nodes.push_back(twin);
+  Node duplicate = graph.nodes[0];
+  duplicate.outputs = {graph.AddValue("z")};
+  graph.nodes.push_back(duplicate);
   graph = Upgraded(std::move(graph));
   EXPECT_EQ(Input(graph, 2, 0).name, "it.max");
   EXPECT_EQ(Input(graph, 2, 1).name, "it.max_2");

@@ -59,7 +59,7 @@ TEST(PartitionHelpers, WhatOthersHoldTogetherIsNotStraddled) {
   GraphView view = Whole(test.graph);
   const std::vector<uint32_t> wanted{1, 0, 0, 1};
   EXPECT_EQ(DefaultPartitionHelpers().Cluster(view, wanted).count, 1u);
-  view.unit_of = {0, 4, 4, 3};
+  view.group_of = {0, 4, 4, 3};
   EXPECT_EQ(DefaultPartitionHelpers().Cluster(view, wanted).count, 2u);
 }
 

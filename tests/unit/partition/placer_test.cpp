@@ -265,7 +265,7 @@ TEST(Placer, OrderDecidesBetweenTwoThatTakeTheSameNode) {
   EXPECT_EQ(swapped->verdicts[1][0].detail, "second");
 }
 
-TEST(Placer, IslandsUnderMinNodesGoToTheNextDelegate) {
+TEST(Placer, ClustersUnderMinNodesGoToTheNextDelegate) {
   const TestGraph test = Chain("SUSS");
   TableDelegate npu("npu", {"S"}), dsp("dsp", {"S"}), cpu = TestCpu();
   PlacementOptions options;

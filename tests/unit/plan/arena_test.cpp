@@ -9,7 +9,7 @@ namespace {
 
 Slot ArenaSlot(size_t bytes) {
   Slot slot;
-  slot.home = Slot::Home::kArena;
+  slot.storage = StorageClass::kArena;
   slot.bytes = bytes;
   return slot;
 }

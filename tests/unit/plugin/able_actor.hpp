@@ -1,4 +1,4 @@
-// A plugin as an object that has every optional ability and does in each what the test says.
+// A plugin as an object that has every optional extension and does in each what the test says.
 #pragma once
 
 #include <functional>

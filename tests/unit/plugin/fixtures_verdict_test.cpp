@@ -136,7 +136,7 @@ const Row kRows[] = {
     {"keeps_state", "compiled", "", "R112", "numerics: a second run"},
     {"wrong_after_ten_runs", "compiled", "", "R112", "execution.repeated"},
     {"wrong_under_threads", "compiled", "", "R119", "execution.threads"},
-    // Optional abilities: what it answers before compile.
+    // Optional extensions: what it answers before compile.
     {"claims_node_twice", "propose: invalid argument: ", "a claim names node 'first' (Relu) twice", "R99"},
     {"claims_refused", "compile: not supported: ", "one node at a time", "R98"},
     {"claims_taken_node", "propose: invalid argument: ", "node 'held' (Relu), which was not offered", "R99"},
@@ -216,7 +216,7 @@ const Row kRows[] = {
     {"good", "compiled", "", "", "sound"},
     {"hostile_texts", "compiled", "", "", "sound"},
     {"leaves_a_mark", "compiled", "", "", "sound"},
-    {"twin", "compiled", "", "R80", "Scan: the id of a plugin that was there first"},
+    {"duplicate", "compiled", "", "R80", "Scan: the id of a plugin that was there first"},
     {"rival", "compiled", "", "R80", "Scan: the delegate of a plugin that was there first"},
 #if defined(HAVE_AARCH64_FIXTURE)
     {"good_aarch64", "refused: wrong-architecture", "", "R72"},

@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_F(OwnOperators, HaveKernelsThatStandInBehindAllOthers) {
   ASSERT_TRUE(Infer().ok());
-  const std::shared_ptr<Delegate> kernels = Open().own_kernels();
+  const std::shared_ptr<Delegate> kernels = Open().custom_kernels();
   ASSERT_NE(kernels, nullptr);
   std::vector<Verdict> verdicts;
   const GraphView view = OfferAll(own_);
@@ -178,7 +178,7 @@ TEST_F(OwnOperators, HaveKernelsThatStandInBehindAllOthers) {
 
 TEST_F(OwnOperators, WithoutAKernelHaveNoneToStandIn) {
   actor_.operator_infos[0].flags = 0;
-  EXPECT_EQ(Open().own_kernels(), nullptr);
+  EXPECT_EQ(Open().custom_kernels(), nullptr);
 }
 
 }  // namespace

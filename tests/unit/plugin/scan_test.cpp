@@ -131,13 +131,13 @@ TEST(Scan, R80_LinkToTheSameFileIsReportedOnce) {
 
 TEST(Scan, R80_SecondPluginWithTheSameIdIsRefused) {
   const TempFolder first, second;
-  first.Add("twin");
+  first.Add("duplicate");
   second.Add("good");
   ScanOptions options = PatientScan(first.path());
   options.paths.push_back(second.path());
   PluginRegistry registry;
   registry.Scan(options);
-  EXPECT_TRUE(EntryOf(registry, "twin.so").accepted);
+  EXPECT_TRUE(EntryOf(registry, "duplicate.so").accepted);
   EXPECT_EQ(EntryOf(registry, "good.so").reason, RejectReason::kDuplicate);
 }
 

@@ -39,7 +39,7 @@ deputy_status* Refuse(const std::string& message) {
 // Does in each call what the test says.
 class Scripted final : public PartitionDelegate {
  public:
-  static constexpr uint32_t kAbilities = kBlobs | kProfiles;
+  static constexpr uint32_t kExtensions = kBlobs | kProfiles;
   static inline std::function<void(const NodeView&, OutputTypes&)> infer;
   static OwnOperators Operators() {
     OwnOperator one("com.example", "One", 1);

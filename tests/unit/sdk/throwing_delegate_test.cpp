@@ -52,7 +52,7 @@ class ThrowingExecutable final : public Executable {
 
 class ThrowingDelegate final : public PartitionDelegate {
  public:
-  static constexpr uint32_t kAbilities = kBlobs | kResizes | kProfiles | kDeviceClock;
+  static constexpr uint32_t kExtensions = kBlobs | kResizes | kProfiles | kDeviceClock;
   static OptionSchema Options() { return OptionSchema().Int("threads", 1, 1, 8, "threads to use"); }
   static Status Probe(const Host&) {
     MayThrow("Probe");

@@ -4,7 +4,7 @@
  *   deputy_executable   a compiled partition: immutable, shared by all sessions, owner of converted weights
  *   deputy_context      one session's state for an executable
  *
- * All are opaque to the host. Optional abilities are tables asked for by id with get_extension (ext/). */
+ * All are opaque to the host. Optional extensions are tables asked for by id with get_extension (ext/). */
 #ifndef DEPUTY_ABI_DELEGATE_H
 #define DEPUTY_ABI_DELEGATE_H
 

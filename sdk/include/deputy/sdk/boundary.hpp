@@ -32,7 +32,7 @@ struct Record {
   OptionSchema schema;
   std::vector<deputy_option_info> option_infos;
   bool proposes = false, controls_device = false;
-  uint32_t abilities = 0;
+  uint32_t extensions = 0;
   OwnOperators operators;
   std::vector<deputy_operator_info> operator_infos;
   deputy_ext_blob blob{};

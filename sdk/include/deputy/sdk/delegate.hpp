@@ -18,7 +18,7 @@ namespace deputy::sdk {
 class Delegate : public DelegateBase {
  public:
   static constexpr uint32_t kFlags = DEPUTY_DELEGATE_SERIAL;
-  static constexpr uint32_t kAbilities = kResizes;  // Kernel::ReSize
+  static constexpr uint32_t kExtensions = kResizes;  // Kernel::ReSize
 
   Status Init() override = 0;
   // Replaces ranges of the model's kernels by the delegate's own. May be called again, for other shapes or for a rest

@@ -66,7 +66,7 @@ class ClaimSink {
   const deputy_claim_sink* sink_;
 };
 
-// Abilities that the host asks for only when a delegate says that it has them.
+// Extensions that the host asks for only when a delegate says that it has them.
 enum : uint32_t {
   kBlobs = 1,         // Executable::Serialize, PartitionDelegate::Restore, BlobCompatibility
   kCompileOnly = 2,   // with kBlobs: Init understands compile_only()
@@ -81,7 +81,7 @@ enum : uint32_t {
 //   static Status Probe(const Host&)        is what it needs present? Cheap, no side effects
 //   static std::vector<Capability> Capabilities()                       what it can run, for listings
 //   static Result<std::vector<DeviceDescription>> Devices(const Host&)  devices here; cheap, no side effects
-//   static constexpr uint32_t kAbilities    kBlobs | kResizes | ...: what else the host may ask for
+//   static constexpr uint32_t kExtensions    kBlobs | kResizes | ...: what else the host may ask for
 //   static Status CheckBlob(const Host&, std::string_view compatibility)
 //                                           with kBlobs: can blobs with this text be restored here? Without the device;
 //                                           kIncompatible and the reason if not. Absent: only BlobCompatibility's text
@@ -93,7 +93,7 @@ class DelegateBase {
   static Status Probe(const Host&) { return {}; }
   static std::vector<Capability> Capabilities() { return {}; }
   static Result<std::vector<DeviceDescription>> Devices(const Host&) { return std::vector<DeviceDescription>(); }
-  static constexpr uint32_t kAbilities = 0;
+  static constexpr uint32_t kExtensions = 0;
   static OwnOperators Operators() { return {}; }
 
   DelegateBase() = default;

@@ -1,6 +1,6 @@
 // A compiled partition and a session's state for it. An executable is immutable and shared by all sessions; each
 // session makes a context from it and runs that. What has a default here need not be written; which of it the host may
-// ask for, a delegate says with kAbilities.
+// ask for, a delegate says with kExtensions.
 #pragma once
 
 #include <memory>

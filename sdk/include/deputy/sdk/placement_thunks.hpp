@@ -100,7 +100,7 @@ struct PlacementThunks {
   }
 };
 
-// Which of these abilities D has, and their constant tables. An ability is there when D hides or overrides it; an
+// Which of these extensions D has, and their constant tables. An extension is there when D hides or overrides it; an
 // abstract D is a static type behind which the real class is not known.
 template <auto Of, auto Base>
 inline constexpr bool kHides =

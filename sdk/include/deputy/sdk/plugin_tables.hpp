@@ -41,11 +41,11 @@ std::unique_ptr<Record> MakeRecord(std::string id, std::string description,
   record->probe = [](const Host& host) { return D::Probe(host); };
   AddPlacement<D>(*record);
   record->make = std::move(make);
-  record->abilities = D::kAbilities;
+  record->extensions = D::kExtensions;
   record->operators = D::Operators();
   if constexpr (ChecksBlobs<D>::value)
     record->check_blob = [](const Host& host, std::string_view text) { return D::CheckBlob(host, text); };
-  AbilityThunks::FillTables(*record);
+  ExtensionThunks::FillTables(*record);
   deputy_delegate& table = record->table;
   table.struct_size = sizeof table;
   table.flags = record->proposes ? D::kFlags | DEPUTY_DELEGATE_SERIAL : D::kFlags;

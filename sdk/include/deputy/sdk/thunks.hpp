@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "deputy/sdk/ability_thunks.hpp"
 #include "deputy/sdk/boundary.hpp"
+#include "deputy/sdk/extension_thunks.hpp"
 #include "deputy/sdk/placement_thunks.hpp"
 #include "deputy/sdk/versions.hpp"
 
@@ -155,7 +155,7 @@ struct Thunks {
     if (std::strcmp(id, DEPUTY_EXT_OPTIONS) == 0) return &kOptions;
     if (std::strcmp(id, DEPUTY_EXT_PROPOSE) == 0 && RecordOf(self).proposes) return &kPropose;
     if (std::strcmp(id, DEPUTY_EXT_DEVICE_CONTROL) == 0 && RecordOf(self).controls_device) return &kDevice;
-    if (const void* ability = AbilityThunks::Find(RecordOf(self), id)) return ability;
+    if (const void* extension = ExtensionThunks::Find(RecordOf(self), id)) return extension;
     return PlacementThunks::GetExtension(self, id);
   }
 

@@ -2,7 +2,7 @@
 """What delegates can do beyond compiling and running, as a user of the program meets it: the cache of compiled
 partitions, events of devices, operators of a vendor's own. With the simulated NPU.
 
-  abilities_test.py --deputy build/release/bin/deputy [unittest's arguments]
+  extensions_test.py --deputy build/release/bin/deputy [unittest's arguments]
 """
 
 import argparse
@@ -23,7 +23,7 @@ CONFIG = "version: 1\nplugins: {paths: [$deputy/plugins]}\ndelegates: [{name: np
 OWN = "org.deputy.sim_npu"
 
 
-class Abilities(unittest.TestCase):
+class Extensions(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
@@ -59,7 +59,7 @@ class Abilities(unittest.TestCase):
         return sorted(self.cache.glob("*.blob"))
 
 
-class Cache(Abilities):
+class Cache(Extensions):
     # Seed rows 44, 70.
     def test_ThePartitionIsCompiledOnceAndRestoredEverAfter(self):
         model = self.relu()
@@ -140,7 +140,7 @@ class Cache(Abilities):
         self.assertEqual(said.count("warning"), 1, said)
 
 
-class Profile(Abilities):
+class Profile(Extensions):
     # Seed row 72.
     def test_StepsAndWhatTheDeviceDidInThemAreShownByNode(self):
         shown = self.deputy("run", self.relu(), "--config", self.config, "--profile").stdout
@@ -193,7 +193,7 @@ class Profile(Abilities):
         self.assertNotIn("cycles", self.deputy("run", self.relu(), "--config", self.config).stdout)
 
 
-class OwnOperators(Abilities):
+class OwnOperators(Extensions):
     def gate(self, **attributes):
         nodes = [onnx_bytes.node("Gate", ["x"], ["m"], name="gate", domain=OWN, **attributes),
                  onnx_bytes.node("Relu", ["m"], ["y"], name="relu")]  # fmt: skip

@@ -1,5 +1,5 @@
 // Loops and Scans over the CPU: states, sequences, captures, extents that grow.
-#include "execute/repetition.hpp"
+#include "execute/loop_execution.hpp"
 
 #include "unit/execute/cpu_plan.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-using RepetitionTest = CpuPlanTest;
+using LoopExecutionTest = CpuPlanTest;
 
 // state = [state, state + x] in each round, and x + state's sum is kept of each; x is captured. `trips` and `going` are
 // inputs; the body goes on as long as its condition was true.
@@ -44,7 +44,7 @@ struct GrowingLoop {
   }
 };
 
-TEST_F(RepetitionTest, StatesMayGrowFromRoundToRound) {
+TEST_F(LoopExecutionTest, StatesMayGrowFromRoundToRound) {
   GrowingLoop loop;
   ASSERT_TRUE(Prepare(loop.graph).ok());
   int64_t trips = 2;
@@ -64,7 +64,7 @@ TEST_F(RepetitionTest, StatesMayGrowFromRoundToRound) {
   EXPECT_EQ(Values(loop.sums), (Floats{11}));
 }
 
-TEST_F(RepetitionTest, WithoutARoundTheStatesStayAndTheSequencesAreEmpty) {
+TEST_F(LoopExecutionTest, WithoutARoundTheStatesStayAndTheSequencesAreEmpty) {
   GrowingLoop loop;
   ASSERT_TRUE(Prepare(loop.graph).ok());
   int64_t trips = 5;
@@ -80,7 +80,7 @@ TEST_F(RepetitionTest, WithoutARoundTheStatesStayAndTheSequencesAreEmpty) {
   EXPECT_TRUE(Values(loop.sums).empty());
 }
 
-TEST_F(RepetitionTest, TheConditionOfTheBodyEndsALoopWithoutACount) {
+TEST_F(LoopExecutionTest, TheConditionOfTheBodyEndsALoopWithoutACount) {
   // state doubles while it is less than 100.
   Graph graph;
   const ValueId start = graph.AddValue("start", FloatType({})), last = graph.AddValue("last");
@@ -164,7 +164,7 @@ TEST_F(ScanTest, SequencesMayStandAlongAnotherAxis) {
   EXPECT_EQ(sums_, (Floats{5, 8, 9, 106, 110, 112}));
 }
 
-TEST_F(RepetitionTest, ABodyThatDoesNotFitIsRefused) {
+TEST_F(LoopExecutionTest, ABodyThatDoesNotFitIsRefused) {
   GrowingLoop loop;
   loop.graph.nodes[0].inputs.pop_back();
   const Status status = Prepare(loop.graph);

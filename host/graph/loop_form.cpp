@@ -1,4 +1,4 @@
-#include "graph/repetition.hpp"
+#include "graph/loop_form.hpp"
 
 namespace deputy::host {
 namespace {
@@ -10,8 +10,8 @@ ScanDirection Direction(const Node& node, const char* axes, const char* directio
 
 }  // namespace
 
-Result<RepetitionForm> RepetitionFormOf(const Node& node, const Graph& body) {
-  RepetitionForm form;
+Result<LoopForm> LoopFormOf(const Node& node, const Graph& body) {
+  LoopForm form;
   form.is_loop = node.kind() == OpKind::kLoop;
   const size_t inputs = node.inputs.size(), before = form.before_inputs();
   if (!form.is_loop) {

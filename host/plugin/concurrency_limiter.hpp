@@ -14,19 +14,19 @@ struct RunRules {
 
 // One per delegate and process. Calls that may not overlap run in the order in which they came; a call never waits for
 // one that came later, nor for one that it may overlap. [any-thread]
-class RunGate {
+class ConcurrencyLimiter {
  public:
   // A call of execute: it waits in the constructor and leaves in the destructor.
   class Pass {
    public:
-    Pass(RunGate& gate, const void* instance, const void* executable, const RunRules& rules);
+    Pass(ConcurrencyLimiter& gate, const void* instance, const void* executable, const RunRules& rules);
     ~Pass();
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;
 
    private:
-    friend class RunGate;
-    RunGate& gate_;
+    friend class ConcurrencyLimiter;
+    ConcurrencyLimiter& limiter_;
     const void* const instance_;
     const void* const executable_;
     const RunRules rules_;

@@ -1,5 +1,5 @@
 // What a run that has to end leaves out of its parallel loops.
-#include "base/stop.hpp"
+#include "base/cancellation.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +12,11 @@ namespace deputy::host {
 namespace {
 
 // Items done by a loop that becomes due after `before` of them.
-int64_t DoneItems(ThreadPool& pool, int64_t count, int64_t before, const std::function<void(StopScope&)>& check = {}) {
+int64_t DoneItems(ThreadPool& pool, int64_t count, int64_t before,
+                  const std::function<void(CancellationScope&)>& check = {}) {
   std::atomic<uint64_t> cancelled{0};
-  const Stop stop{0, &cancelled};
-  StopScope scope(&stop);
+  const CancellationToken stop{0, &cancelled};
+  CancellationScope scope(&stop);
   std::atomic<int64_t> done{0};
   pool.ParallelFor(count, 1, [&](int64_t begin, int64_t end) {
     if ((done += end - begin) >= before) cancelled = 1;
@@ -24,22 +25,22 @@ int64_t DoneItems(ThreadPool& pool, int64_t count, int64_t before, const std::fu
   return done;
 }
 
-class StopTest : public testing::TestWithParam<uint32_t> {};
+class CancellationTest : public testing::TestWithParam<uint32_t> {};
 
-TEST_P(StopTest, ALoopThatIsNeverDueIsDoneWhole) {
+TEST_P(CancellationTest, ALoopThatIsNeverDueIsDoneWhole) {
   ThreadPool pool(GetParam());
-  EXPECT_EQ(DoneItems(pool, 100000, 1000000, [](StopScope& scope) { EXPECT_FALSE(scope.stopped()); }), 100000);
+  EXPECT_EQ(DoneItems(pool, 100000, 1000000, [](CancellationScope& scope) { EXPECT_FALSE(scope.stopped()); }), 100000);
 }
 
-TEST_P(StopTest, ALoopThatBecomesDueLeavesTheRestOut) {
+TEST_P(CancellationTest, ALoopThatBecomesDueLeavesTheRestOut) {
   ThreadPool pool(GetParam());
-  EXPECT_LT(DoneItems(pool, 1 << 30, 1, [](StopScope& scope) { EXPECT_TRUE(scope.stopped()); }), 1 << 30);
+  EXPECT_LT(DoneItems(pool, 1 << 30, 1, [](CancellationScope& scope) { EXPECT_TRUE(scope.stopped()); }), 1 << 30);
 }
 
-TEST_P(StopTest, NothingOfALaterLoopIsBegun) {
+TEST_P(CancellationTest, NothingOfALaterLoopIsBegun) {
   ThreadPool pool(GetParam());
-  const Stop stop{1, nullptr};  // long past
-  const StopScope scope(&stop);
+  const CancellationToken stop{1, nullptr};  // long past
+  const CancellationScope scope(&stop);
   bool called = false;
   pool.ParallelFor(1, 1, [&](int64_t, int64_t) { called = true; });
   pool.ParallelFor(1000, 1, [&](int64_t, int64_t) { called = true; });
@@ -47,11 +48,11 @@ TEST_P(StopTest, NothingOfALaterLoopIsBegun) {
   EXPECT_TRUE(scope.stopped());
 }
 
-TEST_P(StopTest, LoopsInsideALoopAreLeftOutOnEveryThread) {
+TEST_P(CancellationTest, LoopsInsideALoopAreLeftOutOnEveryThread) {
   ThreadPool pool(GetParam());
   std::atomic<uint64_t> cancelled{0};
-  const Stop stop{0, &cancelled};
-  const StopScope scope(&stop);
+  const CancellationToken stop{0, &cancelled};
+  const CancellationScope scope(&stop);
   std::atomic<int> inner{0};
   pool.ParallelFor(8, 1, [&](int64_t, int64_t) {
     cancelled = 1;
@@ -60,10 +61,10 @@ TEST_P(StopTest, LoopsInsideALoopAreLeftOutOnEveryThread) {
   EXPECT_EQ(inner, 0);
 }
 
-TEST_P(StopTest, PiecesAreAtLeastAsLongAsTheGrain) {
+TEST_P(CancellationTest, PiecesAreAtLeastAsLongAsTheGrain) {
   ThreadPool pool(GetParam());
-  const Stop stop{NowNs() + 3600'000'000'000u, nullptr};
-  const StopScope scope(&stop);
+  const CancellationToken stop{NowNs() + 3600'000'000'000u, nullptr};
+  const CancellationScope scope(&stop);
   std::atomic<int> short_pieces{0};
   std::atomic<int64_t> done{0};
   pool.ParallelFor(1000, 30, [&](int64_t begin, int64_t end) {
@@ -75,11 +76,11 @@ TEST_P(StopTest, PiecesAreAtLeastAsLongAsTheGrain) {
 }
 
 // A plugin's loops go over the same pool: they are always done whole.
-TEST_P(StopTest, OtherThreadsAndLaterLoopsAreNotTouched) {
+TEST_P(CancellationTest, OtherThreadsAndLaterLoopsAreNotTouched) {
   ThreadPool pool(GetParam());
   {
-    const Stop stop{1, nullptr};
-    const StopScope scope(&stop);
+    const CancellationToken stop{1, nullptr};
+    const CancellationScope scope(&stop);
     std::thread([&] {
       std::atomic<int64_t> done{0};
       pool.ParallelFor(1000, 1, [&](int64_t begin, int64_t end) { done += end - begin; });
@@ -91,17 +92,17 @@ TEST_P(StopTest, OtherThreadsAndLaterLoopsAreNotTouched) {
   EXPECT_EQ(done, 1000);
 }
 
-INSTANTIATE_TEST_SUITE_P(Threads, StopTest, testing::Values(1, 3));
+INSTANTIATE_TEST_SUITE_P(Threads, CancellationTest, testing::Values(1, 3));
 
-TEST(Stop, ACancelCountsMoreThanADeadline) {
+TEST(CancellationToken, ACancelCountsMoreThanADeadline) {
   const std::atomic<uint64_t> cancelled{1};
-  EXPECT_EQ((Stop{1, &cancelled}).Check().code(), StatusCode::kCancelled);
-  EXPECT_EQ((Stop{1, nullptr}).Check().code(), StatusCode::kDeadlineExceeded);
+  EXPECT_EQ((CancellationToken{1, &cancelled}).Check().code(), StatusCode::kCancelled);
+  EXPECT_EQ((CancellationToken{1, nullptr}).Check().code(), StatusCode::kDeadlineExceeded);
   EXPECT_TRUE(Stop().Check().ok());
 }
 
-TEST(Stop, TheMessageSaysHowLateADelegateWas) {
-  const Status late = (Stop{NowNs() - 1'210'000'000, nullptr}).ReasonAfter("npu");
+TEST(CancellationToken, TheMessageSaysHowLateADelegateWas) {
+  const Status late = (CancellationToken{NowNs() - 1'210'000'000, nullptr}).ReasonAfter("npu");
   EXPECT_EQ(late.message(), "the run did not end in time; delegate 'npu' did not stop: deadline exceeded by 1.2 s");
 }
 

@@ -48,13 +48,13 @@ ValueType TypeOfLast(int depth) {
   return graph.values[graph.outputs[0]].type;
 }
 
-TEST(InferRepetition, AnExtentThatARoundChangesIsNotKnown) {
+TEST(InferLoop, AnExtentThatARoundChangesIsNotKnown) {
   EXPECT_EQ(TypeOfLast(1).dims, (std::vector<int64_t>{kUnknownDim, 4}));
   EXPECT_EQ(TypeOfLast(2).dims, (std::vector<int64_t>{kUnknownDim, 4}));
 }
 
 // Each level is typed twice, which would be 2^30 times in all: this ends because less is said then.
-TEST(InferRepetition, PackedElementsAreNotTakenApartRoundByRound) {
+TEST(InferLoop, PackedElementsAreNotTakenApartRoundByRound) {
   Graph graph;
   const ValueId sequence = graph.AddValue("sequence", {DType::kInt4, true, {3, 2}}), out = graph.AddValue("out");
   auto body = std::make_shared<Graph>();
@@ -71,7 +71,7 @@ TEST(InferRepetition, PackedElementsAreNotTakenApartRoundByRound) {
   EXPECT_EQ(InferGraph(graph, {}).code(), StatusCode::kNotSupported);
 }
 
-TEST(InferRepetition, LoopsInLoopsAreTypedInTimeThatDoesNotDoubleWithEachLevel) {
+TEST(InferLoop, LoopsInLoopsAreTypedInTimeThatDoesNotDoubleWithEachLevel) {
   const ValueType type = TypeOfLast(30);
   EXPECT_EQ(type.dtype, DType::kFloat32);
 }

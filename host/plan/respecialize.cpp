@@ -1,10 +1,10 @@
-#include "plan/carry.hpp"
+#include "plan/respecialize.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/log.hpp"
-#include "plan/border.hpp"
+#include "plan/subgraph_shapes.hpp"
 
 namespace deputy::host {
 namespace {
@@ -99,7 +99,7 @@ class Carrier {
       step.health = HealthOf(step, placed.delegate, sources_.health);
       plan->steps.push_back(std::move(step));
     }
-    GiveHomes(*plan, delegates_.size() - 1, /*top_level=*/true);
+    PlanBuffers(*plan, delegates_.size() - 1, /*top_level=*/true);
     return plan;
   }
 
@@ -107,7 +107,7 @@ class Carrier {
   bool Renew(const PlacedPartition& placed, Step& step) {
     Delegate& delegate = *delegates_[placed.delegate];
     const bool keeps = delegate.keeps_partitions();
-    if (keeps && BorderIsKnown(step) && ConstantsAreTheSame(placed.spec)) {
+    if (keeps && ShapesAreKnown(step) && ConstantsAreTheSame(placed.spec)) {
       const Result<ResizeOutcome> outcome = Try(step);
       if (outcome.ok() && *outcome == ResizeOutcome::kDone) {
         if (step.origin != ExecutableOrigin::kResized || step.compiled_from == nullptr)
@@ -116,7 +116,7 @@ class Carrier {
         return true;
       }
       if (!outcome.ok()) return GiveUp(delegate, placed.spec, outcome.status());
-    } else if (keeps && !BorderIsKnown(step)) {
+    } else if (keeps && !ShapesAreKnown(step)) {
       return false;
     }
     Result<Made> made = maker_.Make(delegate, view_, placed.spec);
@@ -130,8 +130,8 @@ class Carrier {
   // On a context of its own: those of sessions are left alone until all have agreed.
   Result<ResizeOutcome> Try(const Step& step) const {
     DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<ExecutionContext> context, step.executable->CreateContext());
-    const Border border(*graph_, step.inputs, step.outputs);
-    return context->Resize(border.inputs, border.outputs);
+    const SubgraphShapes shapes(*graph_, step.inputs, step.outputs);
+    return context->Resize(shapes.inputs, shapes.outputs);
   }
 
   static bool GiveUp(const Delegate& delegate, const PartitionSpec& partition, const Status& why) {
@@ -141,7 +141,7 @@ class Carrier {
     return false;
   }
 
-  bool BorderIsKnown(const Step& step) const {
+  bool ShapesAreKnown(const Step& step) const {
     const auto known = [&](ValueId id) { return id == kNone || graph_->values[id].type.is_static(); };
     return std::all_of(step.inputs.begin(), step.inputs.end(), known) &&
            std::all_of(step.outputs.begin(), step.outputs.end(), known);
@@ -166,8 +166,9 @@ class Carrier {
 
 }  // namespace
 
-std::shared_ptr<Plan> CarryPlan(const std::shared_ptr<const Graph>& graph, Delegates delegates,
-                                const PlacementOptions& options, const PlanSources& sources, ExecutableMaker& maker) {
+std::shared_ptr<Plan> RespecializePlan(const std::shared_ptr<const Graph>& graph, Delegates delegates,
+                                       const PlacementOptions& options, const PlanSources& sources,
+                                       ExecutableMaker& maker) {
   Carrier carrier(graph, sources, delegates, maker);
   return carrier.IsPossible(options) ? carrier.Run() : nullptr;
 }

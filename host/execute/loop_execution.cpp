@@ -1,4 +1,4 @@
-#include "execute/repetition.hpp"
+#include "execute/loop_execution.hpp"
 
 #include <cstring>
 #include <limits>
@@ -70,7 +70,7 @@ deputy_tensor Scalar(DType dtype, T* value) {
 }  // namespace
 
 // A copy of a tensor, or a share of what is none.
-class Repetition::Held {
+class LoopExecution::Held {
  public:
   Status Copy(const deputy_tensor& from) {
     if (const ModelValue* value = HeldValue(from)) {
@@ -118,7 +118,7 @@ class Repetition::Held {
 };
 
 // Elements of one sequence, in the order of the rounds.
-class Repetition::Collected {
+class LoopExecution::Collected {
  public:
   void Clear() { count_ = 0; }
 
@@ -173,7 +173,7 @@ class Repetition::Collected {
   size_t size_ = 0, count_ = 0;
 };
 
-Repetition::Repetition(const Node& node, Execution& body, const RepetitionForm& form)
+LoopExecution::LoopExecution(const Node& node, Execution& body, const LoopForm& form)
     : node_(node),
       body_(body),
       form_(form),
@@ -182,22 +182,22 @@ Repetition::Repetition(const Node& node, Execution& body, const RepetitionForm& 
       elements_(form.scanned_inputs),
       collected_(form.scanned_outputs) {}
 
-Repetition::~Repetition() = default;
+LoopExecution::~LoopExecution() = default;
 
-Result<std::unique_ptr<Repetition>> Repetition::Create(const Node& node, Execution& body) {
-  DEPUTY_ASSIGN_OR_RETURN(const RepetitionForm form, RepetitionFormOf(node, *body.plan().graph));
-  return std::unique_ptr<Repetition>(new Repetition(node, body, form));
+Result<std::unique_ptr<LoopExecution>> LoopExecution::Create(const Node& node, Execution& body) {
+  DEPUTY_ASSIGN_OR_RETURN(const LoopForm form, LoopFormOf(node, *body.plan().graph));
+  return std::unique_ptr<LoopExecution>(new LoopExecution(node, body, form));
 }
 
-Status Repetition::Run(std::span<const deputy_tensor* const> inputs, std::span<deputy_tensor* const> outputs,
-                       OutputAllocator& allocator, const Stop& stop) {
+Status LoopExecution::Run(std::span<const deputy_tensor* const> inputs, std::span<deputy_tensor* const> outputs,
+                          OutputAllocator& allocator, const CancellationToken& token) {
   for (Collected& sequence : collected_) sequence.Clear();
   for (size_t i = 0; i < form_.states; ++i) states_[i] = *inputs[form_.before_inputs() + i];
-  DEPUTY_RETURN_IF_ERROR(form_.is_loop ? RunLoop(inputs, stop) : RunScan(inputs, stop));
+  DEPUTY_RETURN_IF_ERROR(form_.is_loop ? RunLoop(inputs, token) : RunScan(inputs, token));
   return WriteOutputs(outputs, allocator);
 }
 
-Status Repetition::RunLoop(std::span<const deputy_tensor* const> inputs, const Stop& stop) {
+Status LoopExecution::RunLoop(std::span<const deputy_tensor* const> inputs, const CancellationToken& token) {
   int64_t trips = std::numeric_limits<int64_t>::max();
   bool going = true;
   if (inputs[0] != nullptr) {
@@ -213,13 +213,13 @@ Status Repetition::RunLoop(std::span<const deputy_tensor* const> inputs, const S
     uint8_t condition = 1;
     body_.Bind(body.inputs[0], Scalar(DType::kInt64, &round));
     body_.Bind(body.inputs[1], Scalar(DType::kBool, &condition));
-    DEPUTY_RETURN_IF_ERROR(RunRound(stop));
+    DEPUTY_RETURN_IF_ERROR(RunRound(token));
     DEPUTY_ASSIGN_OR_RETURN(going, Truth(body_.tensor(body.outputs[0])));
   }
   return {};
 }
 
-Status Repetition::RunScan(std::span<const deputy_tensor* const> inputs, const Stop& stop) {
+Status LoopExecution::RunScan(std::span<const deputy_tensor* const> inputs, const CancellationToken& token) {
   const Graph& body = *body_.plan().graph;
   int64_t length = -1;
   for (size_t i = 0; i < form_.scanned_inputs; ++i) {
@@ -241,18 +241,18 @@ Status Repetition::RunScan(std::span<const deputy_tensor* const> inputs, const S
                                                       direction.reverse ? length - 1 - round : round));
       body_.Bind(body.inputs[form_.states + i], elements_[i].tensor());
     }
-    DEPUTY_RETURN_IF_ERROR(RunRound(stop));
+    DEPUTY_RETURN_IF_ERROR(RunRound(token));
   }
   return {};
 }
 
 // What the body makes lies in its own memory, which the next round writes: states are copied out, all of them before
 // the first of them is read again.
-Status Repetition::RunRound(const Stop& stop) {
-  DEPUTY_RETURN_IF_ERROR(stop.Check());  // a body may have no step
+Status LoopExecution::RunRound(const CancellationToken& token) {
+  DEPUTY_RETURN_IF_ERROR(token.Check());  // a body may have no step
   const Graph& body = *body_.plan().graph;
   for (size_t i = 0; i < form_.states; ++i) body_.Bind(body.inputs[form_.before_inputs() + i], states_[i]);
-  DEPUTY_RETURN_IF_ERROR(body_.Run(stop));
+  DEPUTY_RETURN_IF_ERROR(body_.Run(token));
   for (size_t i = 0; i < form_.states; ++i) {
     Held& next = held_[2 * i + turn_];
     DEPUTY_RETURN_IF_ERROR(next.Copy(body_.tensor(body.outputs[form_.before_outputs() + i])));
@@ -264,7 +264,7 @@ Status Repetition::RunRound(const Stop& stop) {
   return {};
 }
 
-Status Repetition::WriteOutputs(std::span<deputy_tensor* const> outputs, OutputAllocator& allocator) {
+Status LoopExecution::WriteOutputs(std::span<deputy_tensor* const> outputs, OutputAllocator& allocator) {
   const Graph& body = *body_.plan().graph;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] == nullptr) continue;

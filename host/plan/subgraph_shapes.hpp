@@ -9,18 +9,18 @@
 namespace deputy::host {
 
 // Points into the graph, which must live as long. Not copied: the arrays point into each other.
-struct Border {
+struct SubgraphShapes {
   std::vector<deputy_tensor> tensors;
   std::vector<const deputy_tensor*> inputs, outputs;
 
   // Every value's extents must be known.
-  Border(const Graph& graph, const std::vector<ValueId>& input_ids, const std::vector<ValueId>& output_ids) {
+  SubgraphShapes(const Graph& graph, const std::vector<ValueId>& input_ids, const std::vector<ValueId>& output_ids) {
     tensors.reserve(input_ids.size() + output_ids.size());
     for (const ValueId id : input_ids) inputs.push_back(Add(graph, id));
     for (const ValueId id : output_ids) outputs.push_back(Add(graph, id));
   }
-  Border(const Border&) = delete;
-  Border& operator=(const Border&) = delete;
+  SubgraphShapes(const SubgraphShapes&) = delete;
+  SubgraphShapes& operator=(const SubgraphShapes&) = delete;
 
  private:
   const deputy_tensor* Add(const Graph& graph, ValueId id) {

@@ -12,7 +12,7 @@ namespace deputy::host {
 // CLOCK_MONOTONIC.
 uint64_t NowNs();
 
-struct Stop {
+struct CancellationToken {
   uint64_t deadline_ns = 0;                             // CLOCK_MONOTONIC; 0: none
   const std::atomic<uint64_t>* cancelled_ns = nullptr;  // when the run was cancelled, 0 before; null: never
 
@@ -34,17 +34,17 @@ struct Stop {
 // While it lives, parallel loops of the thread pool that this thread begins, and those nested in them, leave out what
 // they have not begun when `stop` becomes due. Their results are then incomplete: whoever made the scope asks stopped()
 // and discards them. Nothing else may be computed from them that could go wrong, such as an address.
-class StopScope {
+class CancellationScope {
  public:
-  explicit StopScope(const Stop* stop);  // null: nothing is left out
-  ~StopScope();
-  StopScope(const StopScope&) = delete;
-  StopScope& operator=(const StopScope&) = delete;
+  explicit CancellationScope(const CancellationToken* stop);  // null: nothing is left out
+  ~CancellationScope();
+  CancellationScope(const CancellationScope&) = delete;
+  CancellationScope& operator=(const CancellationScope&) = delete;
 
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
   // The innermost one of this thread that has a stop; null: there is none.
-  static StopScope* Current();
+  static CancellationScope* Current();
   // From now on nothing more is to be begun. [any-thread]
   bool Ends() {
     if (stopped()) return true;
@@ -56,18 +56,18 @@ class StopScope {
   // Makes a scope of another thread that of this one, for a range of its loop.
   class Share {
    public:
-    explicit Share(StopScope* scope);
+    explicit Share(CancellationScope* scope);
     ~Share();
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
    private:
-    StopScope* const before_;
+    CancellationScope* const before_;
   };
 
  private:
-  const Stop* const stop_;
-  StopScope* const before_;
+  const CancellationToken* const stop_;
+  CancellationScope* const before_;
   std::atomic<bool> stopped_{false};
 };
 

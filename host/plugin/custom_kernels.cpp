@@ -1,4 +1,4 @@
-#include "plugin/own_kernels.hpp"
+#include "plugin/custom_kernels.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -20,15 +20,15 @@ class OwnKernel final : public Executable {
     const auto position = [](const std::vector<ValueId>& border, ValueId id) {
       const auto found = std::find(border.begin(), border.end(), id);
       // An output that nobody reads is as one that is left out.
-      return found == border.end() ? kNowhere : static_cast<size_t>(found - border.begin());
+      return found == border.end() ? kAbsent : static_cast<size_t>(found - border.begin());
     };
     for (const ValueId id : node.inputs) {
       const bool constant = id != kNone && graph.values[id].is_constant();
-      state_->inputs.push_back({id == kNone || constant ? kNowhere : position(partition.inputs, id)});
+      state_->inputs.push_back({id == kNone || constant ? kAbsent : position(partition.inputs, id)});
       state_->constants.push_back(constant ? graph.values[id].constant : Tensor());
     }
     for (const ValueId id : node.outputs)
-      state_->outputs.push_back({id == kNone ? kNowhere : position(partition.outputs, id)});
+      state_->outputs.push_back({id == kNone ? kAbsent : position(partition.outputs, id)});
     state_->place = PlaceOf(graph, partition);
     for (const ValueId id : partition.outputs) state_->output_names.push_back(Printable(graph.values[id].name));
   }
@@ -38,7 +38,7 @@ class OwnKernel final : public Executable {
   }
 
  private:
-  static constexpr size_t kNowhere = static_cast<size_t>(-1);
+  static constexpr size_t kAbsent = static_cast<size_t>(-1);
 
   struct State {
     State(std::shared_ptr<const OwnOperatorTable> given, const Graph& graph, const Node& node)
@@ -74,9 +74,9 @@ class OwnKernel final : public Executable {
 
     Status Execute(const RunArgs& args) override {
       for (size_t i = 0; i < inputs_.size(); ++i)
-        if (state_->inputs[i] != kNowhere) inputs_[i] = args.inputs[state_->inputs[i]];
+        if (state_->inputs[i] != kAbsent) inputs_[i] = args.inputs[state_->inputs[i]];
       for (size_t i = 0; i < outputs_.size(); ++i)
-        if (state_->outputs[i] != kNowhere) outputs_[i] = args.outputs[state_->outputs[i]];
+        if (state_->outputs[i] != kAbsent) outputs_[i] = args.outputs[state_->outputs[i]];
       deputy_run_args form{};
       form.struct_size = sizeof form;
       form.input_count = static_cast<uint32_t>(inputs_.size());
@@ -85,7 +85,7 @@ class OwnKernel final : public Executable {
       form.outputs = outputs_.data();
       form.deadline_ns = args.deadline_ns;
       const OpenedDelegate& opened = state_->table->opened();
-      const bool checked = opened.ledger() != nullptr;
+      const bool checked = opened.handle_tracker() != nullptr;
       const Watch watch = is_first_ || checked ? Watch::kFloatAndSignals : Watch::kFloat;
       const auto run = [&] {
         return opened.Call("compute", state_->lone.shown(),
@@ -122,7 +122,7 @@ class OwnKernels final : public Delegate {
   const std::string& name() const override { return name_; }
   const std::string& id() const override { return id_; }
   bool takes_dynamic_shapes() const override { return false; }
-  bool is_stand_in() const override { return true; }
+  bool runs_custom_operators_only() const override { return true; }
   bool one_node_partitions() const override { return true; }
 
   Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override {
@@ -155,7 +155,7 @@ std::shared_ptr<Delegate> MakeOwnKernels(std::shared_ptr<const OwnOperatorTable>
 
 Status DelegateProxy::InferOwn(InferenceContext& context) const { return own_operators_->Infer(context); }
 
-std::shared_ptr<Delegate> DelegateProxy::own_kernels() const {
+std::shared_ptr<Delegate> DelegateProxy::custom_kernels() const {
   return own_operators_->has_kernels() ? MakeOwnKernels(own_operators_) : nullptr;
 }
 

@@ -55,12 +55,12 @@ class ActingDelegate final : public sdk::PartitionDelegate {
   const Act act_;
 };
 
-class StoppingTest : public testing::Test {
+class CancellationTest : public testing::Test {
  protected:
-  StoppingTest() {
+  CancellationTest() {
     SetLogSink([](LogLevel, std::string_view, std::string_view) {});
   }
-  ~StoppingTest() override { SetLogSink(nullptr); }
+  ~CancellationTest() override { SetLogSink(nullptr); }
 
   Session Open(const std::string& model, const Context& context) {
     const Status status = model_.Build(DEPUTY_TEST_MODELS "/" + model, context);
@@ -78,7 +78,7 @@ class StoppingTest : public testing::Test {
 };
 
 // Seed row 54.
-TEST_F(StoppingTest, ARunThatEndsAfterItsDeadlineIsNoSuccess) {
+TEST_F(CancellationTest, ARunThatEndsAfterItsDeadlineIsNoSuccess) {
   Session session = OpenRelu([](const sdk::RunArgs& args) {
     while (args.deadline_ns() != 0 && NowNs() < args.deadline_ns() + 20'000'000) std::this_thread::yield();
     return sdk::Status();
@@ -94,7 +94,7 @@ TEST_F(StoppingTest, ARunThatEndsAfterItsDeadlineIsNoSuccess) {
   EXPECT_TRUE(session.Predict(ReluInputs(), &outputs).ok());
 }
 
-TEST_F(StoppingTest, ADelegateThatHeedsItsDeadlineEndsTheRunInItsOwnWords) {
+TEST_F(CancellationTest, ADelegateThatHeedsItsDeadlineEndsTheRunInItsOwnWords) {
   Session session = OpenRelu([](const sdk::RunArgs& args) {
     while (NowNs() < args.deadline_ns()) std::this_thread::yield();
     return sdk::Status(sdk::Code::kDeadlineExceeded, "gave up in time");
@@ -106,7 +106,7 @@ TEST_F(StoppingTest, ADelegateThatHeedsItsDeadlineEndsTheRunInItsOwnWords) {
   EXPECT_EQ(status.message(), "gave up in time");
 }
 
-TEST_F(StoppingTest, ACancelThatADelegateDoesNotSeeIsStillTheResult) {
+TEST_F(CancellationTest, ACancelThatADelegateDoesNotSeeIsStillTheResult) {
   std::atomic<bool> entered{false}, released{false};
   Session session = OpenRelu([&](const sdk::RunArgs&) {
     entered = true;
@@ -128,7 +128,7 @@ TEST_F(StoppingTest, ACancelThatADelegateDoesNotSeeIsStillTheResult) {
   EXPECT_TRUE(session.Predict(ReluInputs(), &outputs).ok());
 }
 
-TEST_F(StoppingTest, ACancelBeforeARunDoesNotTouchIt) {
+TEST_F(CancellationTest, ACancelBeforeARunDoesNotTouchIt) {
   Session session = OpenRelu([](const sdk::RunArgs&) { return sdk::Status(); });
   session.Cancel();
   std::vector<Tensor> outputs;
@@ -137,7 +137,7 @@ TEST_F(StoppingTest, ACancelBeforeARunDoesNotTouchIt) {
 }
 
 // The time counts from the call, so it has passed before the first step.
-TEST_F(StoppingTest, NothingRunsAfterTheDeadline) {
+TEST_F(CancellationTest, NothingRunsAfterTheDeadline) {
   bool ran = false;
   Session session = OpenRelu([&](const sdk::RunArgs&) {
     ran = true;
@@ -149,7 +149,7 @@ TEST_F(StoppingTest, NothingRunsAfterTheDeadline) {
   EXPECT_FALSE(ran);
 }
 
-class CpuStepTest : public StoppingTest, public testing::WithParamInterface<int> {
+class CpuStepTest : public CancellationTest, public testing::WithParamInterface<int> {
  protected:
   Session OpenLongPool() {
     return Open("long_pool.onnx",

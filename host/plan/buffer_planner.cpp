@@ -1,4 +1,4 @@
-// GiveHomes: which values share a place, then a home for each place.
+// PlanBuffers: which values share a place, then a home for each place.
 #include <algorithm>
 
 #include "plan/plan.hpp"
@@ -13,9 +13,9 @@ struct Place {
   bool holds_output = false;     // one of them is an output of the graph
 };
 
-class HomePlanner {
+class BufferPlanner {
  public:
-  HomePlanner(Plan& plan, size_t last_delegate, bool top_level)
+  BufferPlanner(Plan& plan, size_t last_delegate, bool top_level)
       : plan_(plan),
         graph_(*plan.graph),
         last_delegate_(last_delegate),
@@ -29,7 +29,7 @@ class HomePlanner {
     for (ValueId id = 0; id < graph_.values.size(); ++id) StartAlone(id);
     for (const std::vector<ValueId>* outside : {&graph_.inputs, &graph_.captured})
       for (const ValueId id : *outside) {
-        plan_.slots[id].home = Slot::Home::kBound;
+        plan_.slots[id].storage = StorageClass::kBound;
         places_[id].written_by_last = false;
       }
     for (const ValueId id : graph_.outputs) {
@@ -45,11 +45,11 @@ class HomePlanner {
   void StartAlone(ValueId id) {
     Slot& slot = plan_.slots[id];
     const Value& value = graph_.values[id];
-    place_of_[id] = slot.sharer = id;
+    place_of_[id] = slot.next_alias = id;
     slot.dtype = value.type.dtype;
     if (value.type.is_static()) slot.dims = value.type.dims;
     if (!value.is_constant()) return;
-    slot.home = Slot::Home::kConstant;
+    slot.storage = StorageClass::kConstant;
     slot.bytes = value.constant.byte_size();
   }
 
@@ -61,9 +61,9 @@ class HomePlanner {
       if (id == kNone) continue;
       const ValueType& type = graph_.values[id].type;
       const Result<size_t> bytes = type.is_static() ? ByteSize(type.dtype, type.dims) : Result<size_t>(Status());
-      plan_.slots[id].home = bytes.ok()         ? Slot::Home::kArena
-                             : type.is_tensor() ? Slot::Home::kDynamic
-                                                : Slot::Home::kHeld;
+      plan_.slots[id].storage = bytes.ok()         ? StorageClass::kArena
+                                : type.is_tensor() ? StorageClass::kDynamic
+                                                   : StorageClass::kHeld;
       plan_.slots[id].bytes = bytes.ok() ? *bytes : 0;
       places_[id].first = index;
       places_[id].last = std::max(places_[id].last, index);
@@ -77,31 +77,31 @@ class HomePlanner {
       for (const ValueId id : captures) read(id);
   }
 
-  // At most one overlay of a step is taken: the first that may.
+  // At most one alias of a step is taken: the first that may.
   void Share(uint32_t index) {
     Step& step = plan_.steps[index];
     if (step.executable == nullptr) return;
-    for (const Overlay& overlay : step.executable->overlays()) {
-      const ValueId output = step.outputs[overlay.output], input = step.inputs[overlay.input];
-      if (!(overlay.view ? MayView(output, input) : MayOverwrite(output, input, index))) continue;
+    for (const Alias& alias : step.executable->aliases()) {
+      const ValueId output = step.outputs[alias.output], input = step.inputs[alias.input];
+      if (!(alias.view ? MayView(output, input) : MayOverwrite(output, input, index))) continue;
       Join(output, input);
-      step.is_view = overlay.view && step.outputs.size() == 1;
+      step.is_view = alias.view && step.outputs.size() == 1;
       return;
     }
   }
 
   bool MayView(ValueId output, ValueId input) const {
     const Slot &to = plan_.slots[output], &from = plan_.slots[input];
-    if (to.home != Slot::Home::kArena || !graph_.values[input].type.is_static()) return false;
+    if (to.storage != StorageClass::kArena || !graph_.values[input].type.is_static()) return false;
     const ValueId head = place_of_[input];
-    if (plan_.slots[head].home == Slot::Home::kConstant || from.home == Slot::Home::kDynamic) return false;
+    if (plan_.slots[head].storage == StorageClass::kConstant || from.storage == StorageClass::kDynamic) return false;
     // An output goes to memory of its own at the caller's.
-    return !is_output_[output] || (!places_[head].holds_output && plan_.slots[head].home == Slot::Home::kArena);
+    return !is_output_[output] || (!places_[head].holds_output && plan_.slots[head].storage == StorageClass::kArena);
   }
 
   bool MayOverwrite(ValueId output, ValueId input, uint32_t index) const {
     const Slot &to = plan_.slots[output], &from = plan_.slots[input];
-    if (to.home != Slot::Home::kArena || from.home != Slot::Home::kArena) return false;
+    if (to.storage != StorageClass::kArena || from.storage != StorageClass::kArena) return false;
     if (to.dtype != from.dtype || to.dims != from.dims) return false;
     const Place& place = places_[place_of_[input]];
     return place.written_by_last && !place.holds_output && place.last == index;
@@ -110,7 +110,7 @@ class HomePlanner {
   void Join(ValueId output, ValueId input) {
     const ValueId head = place_of_[input];
     place_of_[output] = head;
-    std::swap(plan_.slots[output].sharer, plan_.slots[input].sharer);
+    std::swap(plan_.slots[output].next_alias, plan_.slots[input].next_alias);
     Place& place = places_[head];
     place.last = std::max(place.last, places_[output].last);
     place.written_by_last = place.written_by_last && places_[output].written_by_last;
@@ -124,17 +124,17 @@ class HomePlanner {
       first[id] = places_[id].first;
       last[id] = places_[id].last;
       Slot& slot = plan_.slots[id];
-      if (slot.home == Slot::Home::kArena && top_level_ && places_[place_of_[id]].holds_output)
-        slot.home = Slot::Home::kBound;
+      if (slot.storage == StorageClass::kArena && top_level_ && places_[place_of_[id]].holds_output)
+        slot.storage = StorageClass::kBound;
       // Those that follow another lie where it lies.
-      if (slot.home != Slot::Home::kArena || place_of_[id] == id) continue;
-      slot.home = Slot::Home::kNowhere;
+      if (slot.storage != StorageClass::kArena || place_of_[id] == id) continue;
+      slot.storage = StorageClass::kUnused;
       followers[id] = 1;
     }
     plan_.arena_bytes = AssignOffsets(plan_.slots, first, last, plan_.steps.size());
     for (ValueId id = 0; id < places_.size(); ++id) {
       if (!followers[id]) continue;
-      plan_.slots[id].home = plan_.slots[place_of_[id]].home;
+      plan_.slots[id].storage = plan_.slots[place_of_[id]].storage;
       plan_.slots[id].offset = plan_.slots[place_of_[id]].offset;
     }
   }
@@ -150,6 +150,8 @@ class HomePlanner {
 
 }  // namespace
 
-void GiveHomes(Plan& plan, size_t last_delegate, bool top_level) { HomePlanner(plan, last_delegate, top_level).Run(); }
+void PlanBuffers(Plan& plan, size_t last_delegate, bool top_level) {
+  BufferPlanner(plan, last_delegate, top_level).Run();
+}
 
 }  // namespace deputy::host

@@ -10,14 +10,14 @@ constexpr size_t kPlugin = 0, kCpu = 1;
 
 class Overlaid final : public Executable {
  public:
-  explicit Overlaid(std::vector<Overlay> overlays) : overlays_(std::move(overlays)) {}
-  std::vector<Overlay> overlays() const override { return overlays_; }
+  explicit Overlaid(std::vector<Alias> aliases) : aliases_(std::move(aliases)) {}
+  std::vector<Alias> aliases() const override { return aliases_; }
   Result<std::unique_ptr<ExecutionContext>> CreateContext() const override {
     return Status(StatusCode::kNotSupported, "never run");
   }
 
  private:
-  std::vector<Overlay> overlays_;
+  std::vector<Alias> aliases_;
 };
 
 class Homes : public testing::Test {
@@ -26,28 +26,28 @@ class Homes : public testing::Test {
     return graph_->AddValue("", {dtype, true, std::move(dims)});
   }
   void AddStep(size_t delegate, std::vector<ValueId> inputs, std::vector<ValueId> outputs,
-               std::vector<Overlay> overlays = {}) {
+               std::vector<Alias> aliases = {}) {
     Step step;
     step.partition = static_cast<uint32_t>(plan_.placement.partitions.size());
     step.inputs = std::move(inputs);
     step.outputs = std::move(outputs);
-    step.executable = std::make_shared<Overlaid>(std::move(overlays));
+    step.executable = std::make_shared<Overlaid>(std::move(aliases));
     plan_.placement.partitions.emplace_back();
     plan_.placement.partitions.back().delegate = delegate;
     plan_.steps.push_back(std::move(step));
   }
   void Finish(bool top_level = true) {
     plan_.graph = graph_;
-    GiveHomes(plan_, kCpu, top_level);
+    PlanBuffers(plan_, kCpu, top_level);
   }
   // In the same place, by walking the ring.
   bool Share(ValueId a, ValueId b) const {
-    for (ValueId id = plan_.slots[a].sharer; id != a; id = plan_.slots[id].sharer)
+    for (ValueId id = plan_.slots[a].next_alias; id != a; id = plan_.slots[id].next_alias)
       if (id == b) return true;
     return false;
   }
 
-  static constexpr Overlay kView{0, 0, true}, kOverwrite{0, 0, false};
+  static constexpr Alias kView{0, 0, true}, kOverwrite{0, 0, false};
   std::shared_ptr<Graph> graph_ = std::make_shared<Graph>();
   Plan plan_;
 };
@@ -146,7 +146,7 @@ TEST_F(Homes, AViewOfTheModelsInputLiesAtTheCallers) {
   AddStep(kCpu, {view}, {y});
   Finish();
   EXPECT_TRUE(Share(x, view));
-  EXPECT_EQ(plan_.slots[view].home, Slot::Home::kBound);
+  EXPECT_EQ(plan_.slots[view].storage, StorageClass::kBound);
   EXPECT_TRUE(plan_.steps[0].is_view);
 }
 
@@ -158,7 +158,7 @@ TEST_F(Homes, AnOutputThatIsAViewIsMadeAtTheCallersAtOnce) {
   AddStep(kCpu, {a}, {y}, {kView});
   Finish();
   EXPECT_TRUE(Share(a, y));
-  EXPECT_EQ(plan_.slots[a].home, Slot::Home::kBound);
+  EXPECT_EQ(plan_.slots[a].storage, StorageClass::kBound);
   EXPECT_EQ(plan_.arena_bytes, 0u);
 }
 
@@ -191,7 +191,7 @@ TEST_F(Homes, ValuesOfUnknownExtentsShareNothing) {
   AddStep(kCpu, {a}, {b}, {kView});
   AddStep(kCpu, {b}, {y});
   Finish();
-  EXPECT_EQ(plan_.slots[b].home, Slot::Home::kDynamic);
+  EXPECT_EQ(plan_.slots[b].storage, StorageClass::kDynamic);
   EXPECT_FALSE(Share(a, b));
 }
 

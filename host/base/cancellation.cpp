@@ -1,4 +1,4 @@
-#include "base/stop.hpp"
+#include "base/cancellation.hpp"
 
 #include <ctime>
 
@@ -8,7 +8,7 @@ namespace {
 // A delegate that returns this soon after the deadline did what it could.
 constexpr uint64_t kMomentNs = 10'000'000;
 
-thread_local StopScope* current_scope = nullptr;
+thread_local CancellationScope* current_scope = nullptr;
 
 std::string Seconds(uint64_t ns) {
   return ns < 1'000'000'000 ? fmt::format("{} ms", ns / 1'000'000)
@@ -23,12 +23,12 @@ uint64_t NowNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-Status Stop::Reason() const {
+Status CancellationToken::Reason() const {
   if (cancelled_ns != nullptr && *cancelled_ns != 0) return Error(StatusCode::kCancelled, "the run was cancelled");
   return Error(StatusCode::kDeadlineExceeded, "the run did not end in time");
 }
 
-Status Stop::ReasonAfter(const std::string& delegate) const {
+Status CancellationToken::ReasonAfter(const std::string& delegate) const {
   const uint64_t cancelled = cancelled_ns == nullptr ? 0 : cancelled_ns->load();
   const uint64_t since = cancelled != 0 ? cancelled : deadline_ns, now = NowNs();
   const Status reason = Reason();
@@ -37,16 +37,16 @@ Status Stop::ReasonAfter(const std::string& delegate) const {
                cancelled != 0 ? "it ended later by" : "deadline exceeded by", Seconds(now - since));
 }
 
-StopScope::StopScope(const Stop* stop) : stop_(stop), before_(current_scope) {
+CancellationScope::CancellationScope(const CancellationToken* stop) : stop_(stop), before_(current_scope) {
   if (stop != nullptr) current_scope = this;
 }
 
-StopScope::~StopScope() { current_scope = before_; }
+CancellationScope::~CancellationScope() { current_scope = before_; }
 
-StopScope* StopScope::Current() { return current_scope; }
+CancellationScope* CancellationScope::Current() { return current_scope; }
 
-StopScope::Share::Share(StopScope* scope) : before_(current_scope) { current_scope = scope; }
+CancellationScope::Share::Share(CancellationScope* scope) : before_(current_scope) { current_scope = scope; }
 
-StopScope::Share::~Share() { current_scope = before_; }
+CancellationScope::Share::~Share() { current_scope = before_; }
 
 }  // namespace deputy::host

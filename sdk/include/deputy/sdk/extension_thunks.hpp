@@ -1,4 +1,4 @@
-// The C tables of the optional abilities over a delegate's class: blobs, resizing, profiling, own operators. As in
+// The C tables of the optional extensions over a delegate's class: blobs, resizing, profiling, own operators. As in
 // thunks.hpp, every function catches everything.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace deputy::sdk::detail {
 
-struct AbilityThunks {
+struct ExtensionThunks {
   static deputy_status* Compatibility(deputy_instance* self, char* buffer, uint64_t capacity, uint64_t* size) noexcept {
     const Instance& instance = *As<Instance>(self);
     return Guard(instance.host, [&]() -> Status {
@@ -120,25 +120,26 @@ struct AbilityThunks {
 
   // Fills the tables of a record that says what its delegate can.
   static void FillTables(Record& record) {
-    record.blob = {sizeof record.blob, (record.abilities & kCompileOnly) != 0 ? uint32_t{DEPUTY_BLOB_COMPILE_ONLY} : 0u,
-                   Compatibility,      record.check_blob ? Check : nullptr,
-                   Serialize,          Restore};
+    record.blob = {
+        sizeof record.blob, (record.extensions & kCompileOnly) != 0 ? uint32_t{DEPUTY_BLOB_COMPILE_ONLY} : 0u,
+        Compatibility,      record.check_blob ? Check : nullptr,
+        Serialize,          Restore};
     record.resize = {sizeof record.resize, 0, Resize};
     record.profiling = {sizeof record.profiling,
                         0,
                         DescribeEvents,
                         SetProfiling,
                         Collect,
-                        (record.abilities & kDeviceClock) != 0 ? Correlate : nullptr};
+                        (record.extensions & kDeviceClock) != 0 ? Correlate : nullptr};
     record.own_operators = {sizeof record.own_operators, 0, OperatorCount, OperatorAt, Infer, Compute};
     for (OwnOperator& one : record.operators) record.operator_infos.push_back(one.Info());
   }
 
   // NULL when the delegate does not say that it can.
   static const void* Find(const Record& record, const char* id) {
-    if (std::strcmp(id, DEPUTY_EXT_BLOB) == 0 && (record.abilities & kBlobs) != 0) return &record.blob;
-    if (std::strcmp(id, DEPUTY_EXT_RESIZE) == 0 && (record.abilities & kResizes) != 0) return &record.resize;
-    if (std::strcmp(id, DEPUTY_EXT_PROFILING) == 0 && (record.abilities & kProfiles) != 0) return &record.profiling;
+    if (std::strcmp(id, DEPUTY_EXT_BLOB) == 0 && (record.extensions & kBlobs) != 0) return &record.blob;
+    if (std::strcmp(id, DEPUTY_EXT_RESIZE) == 0 && (record.extensions & kResizes) != 0) return &record.resize;
+    if (std::strcmp(id, DEPUTY_EXT_PROFILING) == 0 && (record.extensions & kProfiles) != 0) return &record.profiling;
     if (std::strcmp(id, DEPUTY_EXT_OPERATORS) == 0 && !record.operators.empty()) return &record.own_operators;
     return nullptr;
   }

@@ -14,16 +14,16 @@
 namespace deputy::host {
 
 // [any-thread]
-class Ledger {
+class HandleTracker {
  public:
   void Lend(const deputy_graph* graph);
-  void TakeBack(const deputy_graph* graph);
+  void Release(const deputy_graph* graph);
   bool IsLent(const deputy_graph* graph) const;
 
   // Statuses that the plugin has and must hand back. What came back stays readable, so that a second time is seen.
   void Made(deputy_status* status);
   void Returned(deputy_status* status);
-  bool CameBack(const deputy_status* status) const;
+  bool WasReturned(const deputy_status* status) const;
   size_t statuses_out() const;
 
   // The instance is closed; whatever the plugin still asks comes too late.

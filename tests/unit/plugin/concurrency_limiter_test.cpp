@@ -1,5 +1,5 @@
 // The gate under real threads: what may not overlap does not, and what may is not held back.
-#include "plugin/run_gate.hpp"
+#include "plugin/concurrency_limiter.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ struct Runner {
 // Are all runners inside at the same time? Each waits inside for the others, and gives up after longer than any machine
 // takes: only a gate that holds one back makes that happen.
 bool MeetInside(const std::vector<Runner>& runners, const RunRules& rules) {
-  RunGate gate;
+  ConcurrencyLimiter gate;
   std::array<int, 8> identity{};
   std::mutex mutex;
   std::condition_variable changed;
@@ -31,7 +31,8 @@ bool MeetInside(const std::vector<Runner>& runners, const RunRules& rules) {
   std::vector<std::thread> threads;
   for (const Runner& runner : runners)
     threads.emplace_back([&, runner] {
-      const RunGate::Pass pass(gate, &identity[size_t(runner.instance)], &identity[size_t(runner.executable)], rules);
+      const ConcurrencyLimiter::Pass pass(gate, &identity[size_t(runner.instance)],
+                                          &identity[size_t(runner.executable)], rules);
       std::unique_lock lock(mutex);
       ++inside;
       changed.notify_all();
@@ -44,14 +45,15 @@ bool MeetInside(const std::vector<Runner>& runners, const RunRules& rules) {
 
 // Overlaps seen while every runner passes many times.
 int Overlaps(const std::vector<Runner>& runners, const RunRules& rules) {
-  RunGate gate;
+  ConcurrencyLimiter gate;
   std::array<int, 8> identity{};
   std::atomic<int> inside{0}, overlaps{0};
   std::vector<std::thread> threads;
   for (const Runner& runner : runners)
     threads.emplace_back([&, runner] {
       for (int i = 0; i < 200; ++i) {
-        const RunGate::Pass pass(gate, &identity[size_t(runner.instance)], &identity[size_t(runner.executable)], rules);
+        const ConcurrencyLimiter::Pass pass(gate, &identity[size_t(runner.instance)],
+                                            &identity[size_t(runner.executable)], rules);
         if (inside.fetch_add(1) != 0) ++overlaps;
         std::this_thread::yield();
         inside.fetch_sub(1);
@@ -65,31 +67,31 @@ const std::vector<Runner> kTwoContexts{{0, 1}, {0, 1}, {0, 1}};
 const std::vector<Runner> kTwoExecutables{{0, 1}, {0, 2}, {0, 3}};
 const std::vector<Runner> kTwoInstances{{0, 1}, {4, 2}, {5, 3}};
 
-TEST(RunGate, ContextsOverlapOnlyWhenTheyMay) {
+TEST(ConcurrencyLimiter, ContextsOverlapOnlyWhenTheyMay) {
   EXPECT_TRUE(MeetInside(kTwoContexts, {true, false, false}));
   EXPECT_EQ(Overlaps(kTwoContexts, {false, true, true}), 0);
 }
 
-TEST(RunGate, ExecutablesOverlapOnlyWhenTheyMay) {
+TEST(ConcurrencyLimiter, ExecutablesOverlapOnlyWhenTheyMay) {
   EXPECT_TRUE(MeetInside(kTwoExecutables, {false, true, false}));
   EXPECT_EQ(Overlaps(kTwoExecutables, {true, false, true}), 0);
 }
 
-TEST(RunGate, InstancesOverlapOnlyWhenTheyMay) {
+TEST(ConcurrencyLimiter, InstancesOverlapOnlyWhenTheyMay) {
   EXPECT_TRUE(MeetInside(kTwoInstances, {false, false, true}));
   EXPECT_EQ(Overlaps(kTwoInstances, {true, true, false}), 0);
 }
 
-TEST(RunGate, StricterOfTwoInstancesHolds) {
-  RunGate gate;
+TEST(ConcurrencyLimiter, StricterOfTwoInstancesHolds) {
+  ConcurrencyLimiter gate;
   int one = 0, other = 0;
   std::atomic<bool> at_the_gate{false}, entered{false};
   std::thread second;
   {
-    const RunGate::Pass pass(gate, &one, &one, {true, true, true});
+    const ConcurrencyLimiter::Pass pass(gate, &one, &one, {true, true, true});
     second = std::thread([&] {
       at_the_gate = true;
-      const RunGate::Pass waiting(gate, &other, &other, {true, true, false});
+      const ConcurrencyLimiter::Pass waiting(gate, &other, &other, {true, true, false});
       entered = true;
     });
     while (!at_the_gate) std::this_thread::yield();

@@ -1,6 +1,6 @@
 // Other shapes of a model: when contexts take them, when partitions are compiled for them, when everything is placed
 // anew.
-#include "plan/carry.hpp"
+#include "plan/respecialize.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace deputy::host {
 namespace {
 
-class Carry : public testing::Test {
+class Respecialization : public testing::Test {
  protected:
   std::shared_ptr<const Plan> PlanFor(int64_t rows, const Plan* sibling = nullptr) {
     PlacementOptions options = options_;
@@ -25,7 +25,7 @@ class Carry : public testing::Test {
   PlacementOptions options_;
 };
 
-TEST_F(Carry, ContextsThatTakeTheShapesNeedNeitherAQueryNorACompile) {
+TEST_F(Respecialization, ContextsThatTakeTheShapesNeedNeitherAQueryNorACompile) {
   const auto first = PlanFor(2);
   const auto second = PlanFor(3, first.get());
   EXPECT_EQ(npu_->compiles, 1);
@@ -37,7 +37,7 @@ TEST_F(Carry, ContextsThatTakeTheShapesNeedNeitherAQueryNorACompile) {
   EXPECT_EQ(second->slots[second->graph->outputs[0]].dims, (std::vector<int64_t>{3, 4}));
 }
 
-TEST_F(Carry, WhatAResizedExecutableGoesOnReadingOutlivesTheFirstPlan) {
+TEST_F(Respecialization, WhatAResizedExecutableGoesOnReadingOutlivesTheFirstPlan) {
   auto first = PlanFor(2);
   const std::weak_ptr<const Graph> graph = first->graph;
   const auto third = PlanFor(5, PlanFor(3, first.get()).get());
@@ -46,7 +46,7 @@ TEST_F(Carry, WhatAResizedExecutableGoesOnReadingOutlivesTheFirstPlan) {
   EXPECT_EQ(third->steps[0].compiled_from, graph.lock());
 }
 
-TEST_F(Carry, RecompileCompilesTheSamePartitionWithoutAQuery) {
+TEST_F(Respecialization, RecompileCompilesTheSamePartitionWithoutAQuery) {
   npu_->resize = [] { return ResizeOutcome::kRecompile; };
   const auto first = PlanFor(2);
   const auto second = PlanFor(3, first.get());
@@ -56,7 +56,7 @@ TEST_F(Carry, RecompileCompilesTheSamePartitionWithoutAQuery) {
   EXPECT_EQ(second->steps[0].compiled_from, nullptr);
 }
 
-TEST_F(Carry, NotSupportedPlacesAnew) {
+TEST_F(Respecialization, NotSupportedPlacesAnew) {
   npu_->resize = [] { return Status(StatusCode::kNotSupported, "not these"); };
   const auto first = PlanFor(2);
   const auto second = PlanFor(3, first.get());
@@ -65,7 +65,7 @@ TEST_F(Carry, NotSupportedPlacesAnew) {
   EXPECT_EQ(second->steps[0].origin, ExecutableOrigin::kCompiled);
 }
 
-TEST_F(Carry, ARefusedRecompilePlacesAnew) {
+TEST_F(Respecialization, ARefusedRecompilePlacesAnew) {
   npu_->resize = [] { return ResizeOutcome::kRecompile; };
   const auto first = PlanFor(2);
   npu_->compile_status = Status(StatusCode::kNotSupported, "too large");
@@ -74,7 +74,7 @@ TEST_F(Carry, ARefusedRecompilePlacesAnew) {
   EXPECT_EQ(second->placement.partitions[0].delegate, 1u);
 }
 
-TEST_F(Carry, AVerdictThatHangsOnShapesPlacesAnew) {
+TEST_F(Respecialization, AVerdictThatHangsOnShapesPlacesAnew) {
   npu_->verdict = [](const Node& node) { return node.name == "relu" ? Reason::kShape : Reason::kSupported; };
   const auto first = PlanFor(2);
   ASSERT_EQ(first->steps.size(), 2u);
@@ -82,7 +82,7 @@ TEST_F(Carry, AVerdictThatHangsOnShapesPlacesAnew) {
   EXPECT_EQ(npu_->queries, 2);
 }
 
-TEST_F(Carry, AVerdictThatHoldsForAllShapesStays) {
+TEST_F(Respecialization, AVerdictThatHoldsForAllShapesStays) {
   npu_->verdict = [](const Node& node) { return node.name == "relu" ? Reason::kOperatorUnknown : Reason::kSupported; };
   const auto first = PlanFor(2);
   ASSERT_EQ(first->steps.size(), 2u);
@@ -92,7 +92,7 @@ TEST_F(Carry, AVerdictThatHoldsForAllShapesStays) {
   EXPECT_EQ(second->steps[1].origin, ExecutableOrigin::kResized);
 }
 
-TEST_F(Carry, AMinimumOfWorkPlacesAnew) {
+TEST_F(Respecialization, AMinimumOfWorkPlacesAnew) {
   options_.delegates.resize(2);
   options_.delegates[0].min_multiply_adds = 1;
   npu_->verdict = [](const Node&) { return Reason::kSupported; };
@@ -102,7 +102,7 @@ TEST_F(Carry, AMinimumOfWorkPlacesAnew) {
   EXPECT_GT(npu_->queries, queries);
 }
 
-TEST_F(Carry, NobodyWhoKeepsPartitionsPlacesAnew) {
+TEST_F(Respecialization, NobodyWhoKeepsPartitionsPlacesAnew) {
   delegates_ = {std::make_shared<KeepingDelegate>("plain", false), last_};
   const auto first = PlanFor(2);
   auto& plain = static_cast<KeepingDelegate&>(*delegates_[0]);

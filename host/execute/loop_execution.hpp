@@ -7,37 +7,37 @@
 #include <span>
 #include <vector>
 
-#include "base/stop.hpp"
+#include "base/cancellation.hpp"
 #include "delegate/delegate.hpp"
-#include "graph/repetition.hpp"
+#include "graph/loop_form.hpp"
 
 namespace deputy::host {
 
 class Execution;
 
-class Repetition {
+class LoopExecution {
  public:
   // `node` and `body` outlive the object; the captures of the body are bound by whoever runs this.
-  static Result<std::unique_ptr<Repetition>> Create(const Node& node, Execution& body);
-  ~Repetition();
+  static Result<std::unique_ptr<LoopExecution>> Create(const Node& node, Execution& body);
+  ~LoopExecution();
 
   // One tensor per input and output of the node, null where it is left out. Outputs are allocated here.
   Status Run(std::span<const deputy_tensor* const> inputs, std::span<deputy_tensor* const> outputs,
-             OutputAllocator& allocator, const Stop& stop);
+             OutputAllocator& allocator, const CancellationToken& token);
 
  private:
   class Held;
   class Collected;
 
-  Repetition(const Node& node, Execution& body, const RepetitionForm& form);
-  Status RunLoop(std::span<const deputy_tensor* const> inputs, const Stop& stop);
-  Status RunScan(std::span<const deputy_tensor* const> inputs, const Stop& stop);
-  Status RunRound(const Stop& stop);
+  LoopExecution(const Node& node, Execution& body, const LoopForm& form);
+  Status RunLoop(std::span<const deputy_tensor* const> inputs, const CancellationToken& token);
+  Status RunScan(std::span<const deputy_tensor* const> inputs, const CancellationToken& token);
+  Status RunRound(const CancellationToken& token);
   Status WriteOutputs(std::span<deputy_tensor* const> outputs, OutputAllocator& allocator);
 
   const Node& node_;
   Execution& body_;
-  const RepetitionForm form_;
+  const LoopForm form_;
   std::vector<deputy_tensor> states_;  // as they enter the next round
   std::vector<Held> held_;             // two per state: of the last round and of this one
   std::vector<Held> elements_;         // of the sequences that a Scan reads

@@ -12,7 +12,7 @@ namespace deputy::host {
 // A Loop's node reads [trips, condition, states...], its body [round, condition, states...] and makes
 // [condition, states..., elements...]. A Scan's node reads [states..., sequences...], its body [states..., elements...]
 // and makes the same. Either node makes [states..., sequences...], with an element of each round.
-struct RepetitionForm {
+struct LoopForm {
   bool is_loop = true;
   size_t states = 0, scanned_inputs = 0, scanned_outputs = 0;
 
@@ -21,7 +21,7 @@ struct RepetitionForm {
 };
 
 // Fails when the counts of inputs and outputs do not go together.
-Result<RepetitionForm> RepetitionFormOf(const Node& node, const Graph& body);
+Result<LoopForm> LoopFormOf(const Node& node, const Graph& body);
 
 // Where the elements of a Scan's sequence `i` stand, and in which order. Those of a Loop stand along the first axis.
 struct ScanDirection {
