@@ -1,4 +1,4 @@
-// Memory in whole cache lines, which are also the widest vectors.
+// Memory aligned to cache lines, which are also as wide as the widest vectors.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct FreeBytes {
 };
 using AlignedBytes = std::unique_ptr<uint8_t, FreeBytes>;
 
-// AlignUp(bytes + 1) bytes, so that no bytes are memory too; null when there is none.
+// AlignUp(bytes + 1) bytes, so that an allocation of 0 bytes is not null; null when out of memory.
 inline AlignedBytes AllocateAligned(size_t bytes) {
   if (bytes > SIZE_MAX - kAlignment) return nullptr;
   return AlignedBytes(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, AlignUp(bytes + 1))));

@@ -5,7 +5,7 @@
 namespace deputy::host {
 namespace {
 
-// A delegate that returns this soon after the deadline did what it could.
+// A delegate that returns this soon after the deadline is not reported as late.
 constexpr uint64_t kMomentNs = 10'000'000;
 
 thread_local CancellationScope* current_scope = nullptr;

@@ -1,4 +1,4 @@
-// Arithmetic that says when it overflows. Extents and byte counts come from files that may lie.
+// Arithmetic that reports overflow. Extents and byte counts come from untrusted files.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ std::optional<T> CheckedAdd(T a, T b) {
   return sum;
 }
 
-// Number of elements; empty for a negative extent or when it does not fit. Zero extents do not hide an overflow of the
-// others: {0, 2^62, 2^62} is refused, since a later reshape or slice would trip over it.
+// Number of elements; empty for a negative extent or on overflow. Zero extents do not hide an overflow of the others:
+// {0, 2^62, 2^62} is refused, since a later reshape or slice would overflow.
 inline std::optional<int64_t> CheckedElementCount(std::span<const int64_t> dims) {
   int64_t count = 1;
   bool zero = false;

@@ -8,7 +8,7 @@
 namespace deputy::host {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "words of the message are read as they lie");
+static_assert(std::endian::native == std::endian::little, "words of the message are read in native order");
 
 constexpr std::array<uint64_t, 8> kInitial = {0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b,
                                               0xa54ff53a5f1d36f1, 0x510e527fade682d1, 0x9b05688c2b3e6c1f,
@@ -48,7 +48,7 @@ Digester::Digester() : state_(kInitial) { state_[0] ^= 0x01010000 ^ sizeof(Diges
 
 Digester& Digester::Add(std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
-    // The last block is compressed in another way, so a full one waits until more comes.
+    // The last block is compressed in another way, so a full one is kept until more bytes follow.
     if (filled_ == block_.size()) {
       counted_ += block_.size();
       Compress(block_.data(), false);

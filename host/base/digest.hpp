@@ -1,4 +1,4 @@
-// A digest of bytes that names things by content: BLAKE2b (RFC 7693) with 32 bytes of output, without a key.
+// A digest that names data by content: BLAKE2b (RFC 7693) with 32 bytes of output, without a key.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class Digester {
   Digester();
 
   Digester& Add(std::span<const uint8_t> bytes);
-  // With its length in front, so that two texts never read as one of another cut.
+  // Prefixed with its length, so that two texts are never equal to the same bytes split elsewhere.
   Digester& AddText(std::string_view text);
   Digester& AddNumber(uint64_t number);
 

@@ -14,7 +14,7 @@
 namespace deputy::host {
 namespace {
 
-// O_NONBLOCK so that opening a pipe nobody writes to returns at once; it means nothing for regular files.
+// O_NONBLOCK so that opening a pipe without a writer returns at once; it has no effect on regular files.
 Result<size_t> OpenRegular(const std::filesystem::path& path, int fd) {
   if (fd < 0) {
     const int error = errno;
@@ -46,7 +46,7 @@ MappedFile::~MappedFile() {
 }
 
 void MappedFile::DropPages() const {
-  // Whether it works changes nothing but memory: the mapping is read-only, so no page holds anything of its own.
+  // The result is ignored: failure costs only memory, since the mapping is read-only and its pages can be read again.
   if (data_ != nullptr) (void)madvise(const_cast<uint8_t*>(data_), size_, MADV_DONTNEED);
 }
 

@@ -1,4 +1,4 @@
-// Files: read-only mappings and whole reads, with errors that say what was wrong.
+// Files: read-only mappings and whole reads, with errors that state the cause.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace deputy::host {
 
-// A regular file mapped read-only (private). Unmapped with the last reference. Changing the file meanwhile is the
+// A regular file mapped read-only (private). Unmapped with the last reference. Changing the file meanwhile is at the
 // caller's risk, as with any mapping.
 class MappedFile {
  public:
@@ -22,8 +22,8 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const uint8_t> bytes() const { return {data_, size_}; }
-  // Gives the memory of what was read so far back to the system; reading on brings it in again. For when most of the
-  // file has been read for the last time. [any-thread]
+  // Returns the memory of the pages read so far to the system; further reads load them again. For files most of which
+  // have been read for the last time. [any-thread]
   void DropPages() const;
 
  private:
@@ -32,7 +32,7 @@ class MappedFile {
   size_t size_;
 };
 
-// Whole file into memory; refuses anything but a regular file, and files over `limit` bytes.
+// Reads a whole file into memory; refuses anything but a regular file, and files over `limit` bytes.
 Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t limit);
 
 }  // namespace deputy::host

@@ -1,4 +1,4 @@
-// What stands under a name, in words for messages.
+// The type of a file, in words for messages.
 #pragma once
 
 #include <sys/stat.h>

@@ -30,7 +30,7 @@ struct Unfinished {
 };
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler reads it");
 
-// What does not fit is written all the same, and only not removed by a signal.
+// A file beyond the table's size is still written, but not removed by a signal.
 std::array<Unfinished, 16> unfinished_files;
 
 Unfinished* Announce(int folder, const std::array<char, kNameSize>& name) {
@@ -46,7 +46,7 @@ Unfinished* Announce(int folder, const std::array<char, kNameSize>& name) {
   return nullptr;
 }
 
-// Calls nothing that a signal handler must not call.
+// Async-signal-safe.
 void RemoveAndDie(int signal) {
   for (const Unfinished& file : unfinished_files)
     if (file.state.load() == Unfinished::kReady && file.process == getpid()) unlinkat(file.folder, file.name.data(), 0);
@@ -67,7 +67,7 @@ bool RandomName(std::array<char, kNameSize>& name) {
   return true;
 }
 
-// A new file in the folder, removed again unless it takes its place.
+// A new file in the folder, removed again unless it replaces its target.
 class Temporary {
  public:
   explicit Temporary(int folder) : folder_(folder) {}
@@ -109,8 +109,8 @@ class Temporary {
   bool exists_ = false;
 };
 
-Status Failed(const char* what, int error = errno) {
-  return Error(StatusCode::kUnavailable, "cannot {}: {}", what, std::strerror(error));
+Status Failed(const char* action, int error = errno) {
+  return Error(StatusCode::kUnavailable, "cannot {}: {}", action, std::strerror(error));
 }
 
 Status WriteAll(int fd, std::span<const uint8_t> bytes) {
@@ -136,12 +136,12 @@ Status WriteFileIn(int folder, const std::string& name, FilePieces pieces) {
     return Error(StatusCode::kInvalidArgument, "is {}, not a file; it is left as it is", KindOfFile(old.st_mode))
         .Advise("name a regular file or a new one");
   Temporary temporary(folder);
-  // What is to be as private as the old file is so from the beginning.
+  // A file that replaces a private one is private from the beginning.
   const Descriptor file(temporary.Create(replaces ? S_IRUSR | S_IWUSR : 0644));
   if (file.get() < 0) return Failed("create");
   for (const std::span<const uint8_t> piece : pieces) DEPUTY_RETURN_IF_ERROR(WriteAll(file.get(), piece));
   if (replaces && fchmod(file.get(), old.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO)) != 0) return Failed("write");
-  // Some file systems know no fsync, which is no fault of the file.
+  // Some file systems do not support fsync, which is not an error of the file.
   if (fsync(file.get()) != 0 && errno != EINVAL && errno != ENOTSUP) return Failed("write");
   if (!temporary.TakePlaceOf(name)) return Failed("replace");
   return {};

@@ -1,4 +1,4 @@
-// A non-owning reference to something callable: two words, no allocation. Valid only during the call it is passed to.
+// A non-owning reference to a callable: two words, no allocation. Valid only during the call it is passed to.
 #pragma once
 
 #include <memory>

@@ -16,14 +16,14 @@ namespace {
 
 struct HeldSink {
   LogSink sink;
-  uint64_t calls = 0;              // under way
+  uint64_t calls = 0;              // in progress
   std::unique_ptr<HeldSink> self;  // replaced from within a call: the last call that returns destroys it
 };
 
 // The sinks that this thread is inside of.
 thread_local uint32_t sink_depth = 0;
 
-// One object for the process, made on first use and never destroyed: threads of plugins may log until the very end.
+// One object for the process, made on first use and never destroyed: threads of plugins may log until exit.
 struct LogState {
   std::mutex mutex;
   LogLevel level = LogLevel::kInfo;
@@ -55,8 +55,8 @@ const char* Prefix(LogLevel level) {
   return "";
 }
 
-// One call of a sink, outside the lock, which is held before and after. Hands the sink over to `finished` if nothing
-// else owns it any more.
+// One call of a sink, outside the lock, which is held before and after. Moves the sink to `finished` if nothing else
+// owns it any more.
 class SinkCall {
  public:
   SinkCall(HeldSink& sink, std::unique_lock<std::mutex>& lock, std::unique_ptr<HeldSink>& finished)
@@ -94,7 +94,7 @@ void SetLogLevel(std::string_view source, LogLevel level) {
 }
 
 void SetLogSink(LogSink sink) {
-  // What a sink holds is destroyed after the lock is given back: it may log.
+  // The objects that a sink owns are destroyed after the lock is released, since their destructors may log.
   std::unique_ptr<HeldSink> before;
   auto next = sink == nullptr ? nullptr : std::make_unique<HeldSink>(HeldSink{std::move(sink), 0, nullptr});
   std::unique_lock lock(State().mutex);
@@ -115,10 +115,10 @@ bool LogEnabled(LogLevel level, std::string_view source) {
 }
 
 void LogLine(LogLevel level, std::string_view source, std::string_view message) {
-  // Whatever it quotes (names in models, texts of plugins), it is one line that steers no terminal.
+  // Every message, including quoted names of models and texts of plugins, is one line without terminal escapes.
   constexpr size_t kLongest = 16 * 1024;
   const std::string line = Printable(message, kLongest);
-  std::unique_ptr<HeldSink> finished;  // destroyed after the lock is given back
+  std::unique_ptr<HeldSink> finished;  // destroyed after the lock is released
   std::unique_lock lock(State().mutex);
   if (HeldSink* const held = State().sink.get()) {
     const SinkCall call(*held, lock, finished);

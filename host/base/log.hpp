@@ -1,5 +1,5 @@
-// The one way the host speaks while it works. spdlog stands behind it and is seen by log.cpp alone: including it here
-// would cost every source file half a second.
+// The host's log. It is written through spdlog, which only log.cpp includes: including it here would cost every source
+// file half a second.
 #pragma once
 
 #include <fmt/format.h>

@@ -7,7 +7,7 @@
 namespace deputy::host {
 namespace {
 
-// Nobody mistypes a name this long by a letter or two; the bound keeps the cost of a hostile word small.
+// Longer names are not mistyped by a letter or two; the bound limits the cost of a hostile word.
 constexpr size_t kLongestWord = 64;
 constexpr size_t kShortestPrefix = 3;
 

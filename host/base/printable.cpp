@@ -7,7 +7,7 @@ namespace {
 
 uint8_t ByteAt(std::string_view text, size_t index) { return static_cast<uint8_t>(text[index]); }
 
-// Of a character that is known to be well-formed.
+// The code point of a character that is known to be well-formed.
 uint32_t CodePoint(std::string_view character) {
   const uint8_t lead = ByteAt(character, 0);
   if (lead < 0x80) return lead;
@@ -20,7 +20,7 @@ struct Range {
   uint32_t first, last;
 };
 
-// Characters that steer a terminal or cannot be seen in one: controls, marks and overrides of direction, separators of
+// Characters that control a terminal or are invisible in one: controls, marks and overrides of direction, separators of
 // lines, joiners and spaces without width, annotations and tags (Unicode 15, general categories Cc, Cf, Zl and Zp).
 constexpr Range kUnprintable[] = {{0x00, 0x1f},       {0x7f, 0x9f},       {0xad, 0xad},       {0x600, 0x605},
                                   {0x61c, 0x61c},     {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},

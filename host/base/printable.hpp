@@ -1,4 +1,4 @@
-// Text from files and plugins, made fit for a message: names may be a megabyte long or hold terminal escapes.
+// Text from files and plugins, escaped for messages: names may be a megabyte long or hold terminal escapes.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ size_t Utf8Length(std::string_view text);
 // width.
 bool IsPrintable(std::string_view character);
 
-// What is not printable or not UTF-8 as \xNN, and "..." in place of what exceeds `limit` bytes. The result is one line
-// of valid UTF-8; printing it twice changes nothing. [any-thread]
+// Characters that are not printable and bytes that are not UTF-8 become \xNN, and "..." replaces text beyond `limit`
+// bytes. The result is one line of valid UTF-8; escaping it again changes nothing. [any-thread]
 std::string Printable(std::string_view text, size_t limit = 120);
 
-// The same for everything that a status says.
+// The same for the message, place and advice of a status.
 Status Printable(const Status& status, size_t limit = 2000);
 
 }  // namespace deputy::host

@@ -1,4 +1,4 @@
-// The host's way of making statuses: printf-free formatting over the public Status.
+// How the host makes statuses: type-safe formatting over the public Status.
 #pragma once
 
 #include <fmt/format.h>

@@ -16,12 +16,12 @@ int SpinRounds() {
   return rounds;
 }
 
-// Works off [begin, end) in a run that may have to end, which it can between two pieces. Their size depends on nothing
-// that differs from run to run, so that results do not either.
+// Runs [begin, end) in pieces, between which a run can be cancelled. Their size depends only on values that are the
+// same in every run, so that results are, too.
 void RunPieces(CancellationScope& scope, FunctionRef<void(int64_t, int64_t)> fn, int64_t begin, int64_t end,
                int64_t shortest) {
   const int64_t length = end - begin, pieces = std::max<int64_t>(1, length / shortest);
-  const int64_t size = length / pieces, longer = length % pieces;  // the first ones have an item more
+  const int64_t size = length / pieces, longer = length % pieces;  // the first ones have one item more
   for (int64_t i = 0; i < pieces && !scope.Ends(); ++i) {
     const int64_t next = begin + size + (i < longer ? 1 : 0);
     fn(begin, next);
@@ -63,7 +63,7 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, FunctionRef<void(int6
   if (count <= 0) return;
   grain = std::max<int64_t>(grain, 1);
   CancellationScope* const scope = CancellationScope::Current();
-  // Pieces long enough to cost nothing, and so short that even the longest loop ends soon.
+  // Pieces long enough for a negligible cost, and so short that even the longest loop ends soon.
   constexpr int64_t kPieces = 64, kMostGrains = 64;
   const int64_t shortest = std::max(grain, std::min(count / kPieces, kMostGrains * std::min(grain, count)));
   if (workers_.empty() || count <= grain || busy_.exchange(true, std::memory_order_acquire)) {

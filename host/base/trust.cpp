@@ -14,7 +14,7 @@
 namespace deputy::host {
 namespace {
 
-// What a reentrant look-up found, with the buffer that it points into.
+// The result of a reentrant look-up, with the buffer that it points into.
 template <class Entry>
 struct Found {
   std::vector<char> buffer;
@@ -33,7 +33,7 @@ Found<Entry> LookUp(int (*function)(Id, Entry*, char*, size_t, Entry**), Id id) 
   return found;
 }
 
-// The group that a user has to itself. Without any entry in the databases (as in containers) the numbers decide.
+// The private group of a user. Without any entry in the databases (as in containers) the numbers decide.
 bool IsPrivateGroup(gid_t group, uid_t user) {
   const Found<passwd> owner = LookUp<passwd, uid_t>(getpwuid_r, user);
   const Found<::group> shared = LookUp<::group, gid_t>(getgrgid_r, group);
@@ -50,7 +50,7 @@ constexpr const char* kAccessList = "system.posix_acl_access";
 std::string WithAccessList(const struct stat& about, bool has_list) {
   std::string reason = ReasonForDistrust(about);
   if (!reason.empty() || !has_list || (about.st_mode & S_IWGRP) == 0) return reason;
-  return "others than you and root may write to it by its access control list";
+  return "users other than you and root may write to it by its access control list";
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ std::string ReasonForDistrust(const struct stat& about) {
   const uid_t user = geteuid();
   if (about.st_uid != user && about.st_uid != 0) return fmt::format("belongs to user {}", about.st_uid);
   const auto mode = static_cast<unsigned>(about.st_mode & 07777);
-  if ((mode & S_IWOTH) != 0) return fmt::format("others than you and root may write to it (mode {:04o})", mode);
+  if ((mode & S_IWOTH) != 0) return fmt::format("users other than you and root may write to it (mode {:04o})", mode);
   if ((mode & S_IWGRP) != 0 && !IsPrivateGroup(about.st_gid, user) && !IsPrivateGroup(about.st_gid, 0))
     return fmt::format("group {} may write to it (mode {:04o})", about.st_gid, mode);
   return {};

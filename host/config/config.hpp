@@ -1,6 +1,6 @@
-// The whole configuration as plain data: what the YAML files, --set and the application said, checked and merged, each
-// value with its origin. Everything here has an effect; keys that are planned are in the list of fields.hpp alone.
-// Made by ConfigLoader (loader.hpp), which knows the defaults: a Config made by hand is empty, not default.
+// The whole configuration as plain data: the YAML files, --set and the application's settings, checked and merged, each
+// value with its origin. Everything here has an effect; planned keys are only in the list of fields.hpp. Made by
+// ConfigLoader (loader.hpp), which knows the defaults: a Config made by hand is empty, not default.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace deputy::host {
 
-// Of the keys and their meaning: what `version:` says in every file.
+// Version of the keys and their meaning: the value of `version:` in every file.
 inline constexpr int64_t kConfigVersion = 1;
 // The one delegate that is never listed and always last.
 inline constexpr std::string_view kCpuName = "cpu";
-// Stands for the folder of libdeputy at the beginning of a plugin path.
+// At the beginning of a plugin path: the folder of libdeputy.
 inline constexpr std::string_view kDeputyPrefix = "$deputy";
 
 enum class Trust { kListed, kProbe, kAny };
@@ -28,7 +28,7 @@ enum class OnFailure { kNext, kFail };
 enum class Policy { kPriority, kCost, kMeasured };
 
 struct PluginsConfig {
-  // Each absolute (relative ones were taken relative to the file they stand in) or beginning with "$deputy".
+  // Each absolute (relative ones were resolved against the folder of their file) or beginning with "$deputy".
   List<Setting<std::string>> paths;
   Setting<Trust> trust;
   Setting<AutoUse> auto_use;  // YAML: auto
@@ -43,7 +43,7 @@ struct OptionValue {
   bool operator==(const OptionValue&) const = default;
 };
 
-// Empty lists say nothing. A node must satisfy all of them to be offered to the delegate.
+// Empty lists mean no restriction. A node must satisfy all of them to be offered to the delegate.
 struct DelegateRules {
   List<Setting<std::string>> allow_ops;
   List<Setting<std::string>> deny_ops;
@@ -71,7 +71,7 @@ struct CpuConfig {
   bool operator==(const CpuConfig&) const = default;
 };
 
-// Nodes that match every selector that is given go to `to`, or never to any of `avoid`; exactly one of the two is set.
+// Nodes that match every given selector go to `to`, or never to any of `avoid`; exactly one of the two is set.
 struct PlacementRule {
   List<Setting<std::string>> nodes;  // globs of node names
   List<Setting<std::string>> ops;
@@ -87,7 +87,7 @@ struct PlacementConfig {
   bool operator==(const PlacementConfig&) const = default;
 };
 
-// What is done to a graph before it is partitioned; a switch per entry of the list of passes.
+// The passes over a graph before it is partitioned; a switch per entry of the list of passes.
 struct PassesConfig {
 #define DEPUTY_PASS(name, key, text) Setting<bool> key{true};
 #include "graph/passes/passes.inc"

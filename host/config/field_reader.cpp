@@ -197,7 +197,7 @@ bool FieldReader::ReadText(std::string_view key, const YamlNode& node, TextKind 
   }
   const std::string_view expected =
       kind == TextKind::kCacheDir ? "auto, off or a folder" : "a folder, or one under $deputy";
-  // Nothing else is expanded: taking "$HOME/plugins" for a folder of that name would surprise whoever wrote it.
+  // No other variable is expanded: reading "$HOME/plugins" as a folder of that name would surprise the user.
   const bool expands = is_text && (node.text[0] == '$' || node.text[0] == '~');
   if (is_text && !expands) {
     out.value = Resolve(node);
@@ -215,7 +215,7 @@ std::string FieldReader::Resolve(const YamlNode& node) const {
   const std::filesystem::path folder = base == bases_.end() ? std::filesystem::path() : base->second;
   std::error_code ignored;
   const std::filesystem::path absolute = std::filesystem::absolute(folder / node.text, ignored);
-  // Empty when the working directory is gone; then the path stays relative, and whoever opens it says so.
+  // Empty when the working directory is gone; then the path stays relative, and opening it fails.
   return absolute.empty() ? node.text : absolute.lexically_normal().string();
 }
 

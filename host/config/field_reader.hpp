@@ -19,12 +19,12 @@ class FieldReader {
   FieldReader(const YamlNode& root, const BaseFolders& bases, Problems& problems)
       : map_(&root), bases_(bases), problems_(problems) {}
 
-  // Reports the keys that no call has asked for since the mapping was entered.
+  // Reports the keys that no call has read since the mapping was entered.
   void RefuseUnknownKeys();
 
   void Text(std::string_view key, Setting<std::string>& out, TextKind kind);
   void Texts(std::string_view key, List<Setting<std::string>>& out,
-             TextKind kind);  // one text stands for a list of one
+             TextKind kind);  // one text is a list of one
   void Integer(std::string_view key, Setting<int64_t>& out, const IntegerRange& range);
   void Flag(std::string_view key, Setting<bool>& out);
   void Quantity(std::string_view key, Setting<Duration>& out, const DurationRange& range);
@@ -106,7 +106,7 @@ class FieldReader {
   std::string Resolve(const YamlNode& node) const;
   void RefuseWord(std::string_view key, const YamlNode& node, const std::vector<std::string_view>& accepted);
   void RefuseUnavailableWord(std::string_view key, const YamlNode& node, const std::vector<std::string_view>& accepted);
-  // "'key' must be EXPECTED, not WHAT STANDS THERE: REASON"
+  // "'key' must be EXPECTED, not FOUND: REASON"
   void Refuse(std::string_view key, const YamlNode& node, std::string_view expected, std::string_view reason);
 
   const YamlNode* map_;

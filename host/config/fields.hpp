@@ -12,7 +12,7 @@
 
 namespace deputy::host {
 
-// `word`, where there is one, is written for the value 0, which need not lie within the range.
+// `word`, if any, is written for the value 0, which need not lie within the range.
 struct IntegerRange {
   int64_t min;
   int64_t max;
@@ -37,7 +37,7 @@ enum class TextKind {
   kCacheDir     // auto, off or a folder
 };
 
-// Required keys are asked for by name in schema.cpp; everything here may be absent.
+// Required keys are checked by name in schema.cpp; everything here may be absent.
 template <class V, class D>
 void VisitDelegate(V& v, D& d) {
   v.Text("name", d.name, TextKind::kName);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kNamePattern = "^[A-Za-z0-9_.-]+$";  // IsName
 
-// Keys, words and patterns are ours: only quotes and backslashes need care.
+// Keys, words and patterns are ours: only quotes and backslashes need escaping.
 std::string InQuotes(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -42,14 +42,14 @@ std::string Enumeration(const std::vector<std::string_view>& words) {
     values.push_back(InQuotes(word));
     is_no_in_yaml_1_1 |= word == "off";
   }
-  // Readers of YAML 1.1 hand an unquoted off over as false, and a good file would be refused.
+  // YAML 1.1 readers turn an unquoted off into false, and a valid file would be refused.
   if (is_no_in_yaml_1_1) values.emplace_back("false");
   return fmt::format(R"({{"enum": [{}]}})", fmt::join(values, ", "));
 }
 
 std::string ListOf(std::string_view items) { return fmt::format(R"({{"type": "array", "items": {}}})", items); }
 
-// The visitor of fields.hpp that describes. Nobody reads the values.
+// The visitor of fields.hpp that writes the schema. Values are not read.
 class SchemaWriter {
  public:
   void Text(std::string_view key, const Setting<std::string>&, TextKind kind) { Add(key, TextOf(kind)); }
@@ -108,7 +108,7 @@ class SchemaWriter {
   }
 
  private:
-  // What schema.cpp asks for beyond the single keys.
+  // Requirements of schema.cpp beyond the single keys.
   static std::string_view RulesOf(const DelegateConfig&) { return R"(, "required": ["name"])"; }
   static std::string_view RulesOf(const PlacementRule&) {
     return R"(, "oneOf": [{"required": ["to"]}, {"required": ["avoid"]}], "anyOf": [{"required": ["nodes"]}, )"
@@ -123,10 +123,10 @@ class SchemaWriter {
                ? R"({"anyOf": [{"type": "string", "minLength": 1}, {"const": false}]})"  // off, see Enumeration
                : R"({"type": "string", "minLength": 1})";
   }
-  static std::string QuantityOf(std::string_view what, std::string_view min, std::string_view max,
+  static std::string QuantityOf(std::string_view quantity, std::string_view min, std::string_view max,
                                 const std::string& units) {
     return fmt::format(R"({{"type": "string", "pattern": {}, "description": "{} from {} to {}, with its unit: {}"}})",
-                       InQuotes(QuantityPattern(units)), what, min, max, units);
+                       InQuotes(QuantityPattern(units)), quantity, min, max, units);
   }
   static std::string OrWord(const std::string& schema, std::string_view word) {
     return word.empty() ? schema : fmt::format(R"({{"anyOf": [{{"const": {}}}, {}]}})", InQuotes(word), schema);

@@ -53,7 +53,7 @@ debug: {check: false}
 )";
 }
 
-// Out of memory is the one thing that throws here. A loader that has met it reports nothing else.
+// Only allocation failures throw here. A loader that has caught one reports nothing else.
 template <class Work>
 void ConfigLoader::Guarded(Work work) {
   try {
@@ -176,7 +176,7 @@ bool ConfigLoader::MergeFiles(YamlNode& merged) {
     Problems found = layer.problems;
     const bool readable = layer.root && IsOurVersion(*layer.root, found);
     if (readable) {
-      // For its problems alone: a later layer may hide a wrong value.
+      // Only to report problems: a later layer may hide a wrong value.
       (void)ReadConfig(*layer.root, LayerKind::kFile, bases_, found);
       MergeLayer(merged, *layer.root, NewDelegates::kWelcome, found);
     }
@@ -194,7 +194,7 @@ void ConfigLoader::MergeSettings(YamlNode& merged, const std::vector<PendingSett
     if (root) {
       FlattenOptions(*root, found);
       (void)ReadConfig(*root, LayerKind::kSetting, bases_, found);
-      // What an unreadable file lists is not known, so that nothing can be said about names either.
+      // The contents of an unreadable file are unknown, so that names cannot be checked either.
       const auto unknown_names = all_readable ? NewDelegates::kWithPluginOnly : NewDelegates::kWelcome;
       MergeLayer(merged, std::move(*root), unknown_names, found);
     }

@@ -1,5 +1,5 @@
-// From files, --set and the application's settings to one Config. Knows where files are and which layer goes over
-// which; what may stand in them is the schema's business.
+// From files, --set and the application's settings to one Config. Knows the places of files and the order of layers;
+// the schema checks their contents.
 #pragma once
 
 #include <cstddef>
@@ -15,31 +15,31 @@
 
 namespace deputy::host {
 
-// What every configuration starts from, as YAML: the lowest layer, with the origin "default".
+// The built-in default as YAML: the lowest layer, with the origin "default".
 std::string_view DefaultConfigText();
 
-// Add what there is, in any order between the kinds; then Finish. Over the built-in default come the files in the order
-// added, over them --set, over that the application. Nothing fails before Finish, which reports all problems at once.
-// Files are read when they are added. One thread at a time.
+// Add the sources, in any order between the kinds; then call Finish. Files override the built-in default in the order
+// added, --set overrides files, the application overrides both. Nothing fails before Finish, which reports all problems
+// at once. Files are read when they are added. One thread at a time.
 class ConfigLoader {
  public:
   void AddFile(const std::filesystem::path& path);
   // The system's file, then conf.d/*.yaml beside it in the order of their names, so that a package adds a delegate by
   // adding a file. The folder may be absent.
   void AddFileWithDropIns(const std::filesystem::path& path);
-  // YAML that is in memory; `name` stands for the file in messages. Relative paths in it are relative to `base`; the
-  // working directory if empty.
+  // YAML in memory; `name` is its file name in messages. Relative paths in it are relative to `base`; the working
+  // directory if empty.
   void AddText(std::string name, std::string_view text, const std::filesystem::path& base = {});
   // "delegates.npu0.options.frequency=low", as behind --set; see setting_path.hpp for the grammar.
   void AddSetting(std::string_view setting);
-  // The same from the application; goes over everything else.
+  // The same from the application; overrides all other layers.
   void AddApiSetting(std::string_view path, std::string_view value);
 
-  // kConfig with one line per problem, "file:line:column: message"; kResourceExhausted when memory runs out.
+  // kConfig with one line per problem, "file:line:column: message"; kResourceExhausted when out of memory.
   Result<Config> Finish();
 
-  // After Finish. Problems in the order of files and lines; warnings (a file of conf.d that is not read) do not stand
-  // in the way of a Config.
+  // After Finish. Problems in the order of files and lines; warnings (a file of conf.d that is not read) do not prevent
+  // a Config.
   const std::vector<Problem>& problems() const { return problems_; }
   const std::vector<Problem>& warnings() const { return warnings_; }
   // Every file read, in order.
@@ -48,7 +48,7 @@ class ConfigLoader {
  private:
   struct Layer {
     std::string source;
-    std::optional<YamlNode> root;  // nothing if it could not be read; `problems` says why
+    std::optional<YamlNode> root;  // empty if it could not be read; `problems` says why
     Problems problems;
   };
   struct PendingSetting {
@@ -61,7 +61,7 @@ class ConfigLoader {
   void AddDropIns(const std::filesystem::path& folder);
   void AddUnreadable(std::string source, std::string message);
   Result<Config> Merge();
-  // Each of these takes the problems of its layer over into problems_.
+  // Each of these moves the problems of its layer to problems_.
   bool MergeFiles(YamlNode& merged);
   void MergeSettings(YamlNode& merged, const std::vector<PendingSetting>& settings, bool all_readable);
   void Keep(const Problems& found);

@@ -75,13 +75,13 @@ class DelegateMerger {
     if (layer.items.empty()) list_.items.clear();
     std::vector<Move> moves;
     for (YamlNode& delegate : layer.items) {
-      // The schema says what is wrong with one without a name.
+      // The schema reports delegates without a name.
       if (delegate.kind != YamlNode::Kind::kMap || NameOfDelegate(delegate) == nullptr) continue;
       const std::string name = *NameOfDelegate(delegate);
       std::optional<YamlNode> before = TakeBefore(delegate);
       if (MergeOne(name, std::move(delegate)) && before) moves.push_back({name, std::move(*before)});
     }
-    // Only now are all names known: `before` may name a delegate that the same layer lists further down.
+    // After all names are known: `before` may name a delegate that the same layer lists further down.
     ApplyAll(moves);
   }
 
@@ -119,7 +119,7 @@ class DelegateMerger {
     return true;
   }
 
-  // A delegate moves only when the one that it goes before has arrived; then no later move parts them.
+  // A delegate moves only after the one before which it is placed; then no later move separates them.
   void ApplyAll(const std::vector<Move>& moves) {
     enum class State { kWaiting, kOnPath, kDone };
     std::vector<State> states(moves.size(), State::kWaiting);
@@ -159,7 +159,7 @@ class DelegateMerger {
       problems_.Add(move.before.at, fmt::format("'before' must name a delegate, not {}{}{}", Quoted(move.before.text),
                                                 DidYouMean(move.before.text, Names()), Known()));
     } else if (move.before.text == move.name) {
-      problems_.Add(move.before.at, "a delegate cannot stand before itself");
+      problems_.Add(move.before.at, "a delegate cannot be before itself");
     } else {
       MoveTo(move.name, target->second);
     }

@@ -8,17 +8,17 @@
 
 namespace deputy::host {
 
-// Gives the options of each delegate in `layer` dotted names instead of nested mappings, so that
-// {misbehave: {stage: run}} and "misbehave.stage: run" are the same option and merge as such. Two spellings of one
-// option within one layer are a problem.
+// Gives the options of each delegate in `layer` dotted names instead of nested mappings, so that {misbehave: {stage:
+// run}} and "misbehave.stage: run" are the same option and merge as such. Two spellings of one option within one layer
+// are a problem.
 void FlattenOptions(YamlNode& layer, Problems& problems);
 
 enum class NewDelegates {
   kWelcome,        // a file lists them
-  kWithPluginOnly  // --set: a name that nobody knows is a typing error, unless it says which plugin it is for
+  kWithPluginOnly  // --set: an unknown name is a typing error, unless it says which plugin it is for
 };
 
-// Puts `layer` over `merged`. An explicit empty list of delegates takes away what lower layers listed: the CPU alone.
+// Merges `layer` over `merged`. An explicit empty list of delegates removes those of lower layers: the CPU alone.
 void MergeLayer(YamlNode& merged, YamlNode layer, NewDelegates new_delegates, Problems& problems);
 
 // Names in `merged`, in order.

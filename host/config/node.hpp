@@ -1,4 +1,4 @@
-// The small tree between YAML text and the schema: what was written, and where. Nothing is interpreted yet: a plain
+// The small tree between YAML text and the schema: texts and their positions. Nothing is interpreted yet: a plain
 // scalar is its text, and whether it was quoted.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace deputy::host {
 struct YamlEntry;
 
 struct YamlNode {
-  // kInvalid: something was refused here and has been reported; nobody need look at it again.
+  // kInvalid: this was refused and has been reported; it is not checked again.
   enum class Kind { kNull, kScalar, kList, kMap, kInvalid };
 
   Kind kind = Kind::kNull;

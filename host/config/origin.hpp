@@ -1,5 +1,5 @@
-// Where a value of the configuration comes from, and what is wrong there. Every value keeps its origin, so that an
-// error found much later (a device refuses an option) still points at a line of a file.
+// The origin of a value of the configuration, and problems found there. Every value keeps its origin, so that an error
+// found much later (a device refuses an option) still points at a line of a file.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct Problem {
   std::string ToString() const { return at.ToString() + ": " + message; }
 };
 
-// Collects problems, and stops keeping them where nobody would read on: a damaged file can have a problem per byte.
+// Collects problems up to a limit beyond which no user would read: a damaged file can have a problem per byte.
 class Problems {
  public:
   static constexpr size_t kMost = 100;

@@ -29,18 +29,18 @@ class TreeBuilder : public YAML::EventHandler {
       : text_(text), index_(index), problems_(problems) {}
 
   std::optional<YamlNode> TakeRoot() { return std::move(root_); }
-  // The parser has looked at most at a few tokens behind this offset when it fails.
+  // The parser has read at most a few tokens beyond this offset when it fails.
   size_t last_offset() const { return last_offset_; }
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     const size_t offset = Offset(mark);
-    // The end mark that ReadYaml appends counts as a document of its own for some versions of "nothing".
+    // In some spellings of null the end mark that ReadYaml appends counts as a document of its own.
     ignoring_ = offset >= text_.size();
     if (ignoring_ || !root_) return;
     const std::string_view rest = text_.substr(offset);
     const bool marked = rest.substr(0, 3) == "---" || text_.substr(0, offset).find("\n...") != std::string_view::npos;
     Refuse(offset, marked ? "a second document begins here; a file is one document"
-                          : "this does not belong to what stands above it; check the indentation");
+                          : "this does not belong to the lines above; check the indentation");
     throw Stop{};
   }
   void OnDocumentEnd() override {}
@@ -49,7 +49,7 @@ class TreeBuilder : public YAML::EventHandler {
     if (ignoring_) return;
     YamlNode node;
     const size_t offset = Offset(mark);
-    // A null that is not written has the mark of whatever follows: its key says better where it is missing.
+    // An implicit null has the mark of the next token: the position of its key is better.
     const std::string_view rest = text_.substr(offset);
     const bool written = rest.substr(0, 1) == "~" || (rest.size() >= 4 && IsNullWord(rest.substr(0, 4)));
     node.at = index_.At(offset);
@@ -65,7 +65,7 @@ class TreeBuilder : public YAML::EventHandler {
     node.text = value;
     node.at = index_.At(offset);
     last_offset_ = offset;
-    // '!' stands both for "quoted" and for the tag '!' written out.
+    // '!' means both "quoted" and an explicit tag '!'.
     const char first = offset < text_.size() ? text_[offset] : '\0';
     node.quoted = tag == "!" && std::string_view("\"'|>").find(first) != std::string_view::npos;
     if (!node.quoted) RefuseTag(tag, offset);
@@ -201,7 +201,7 @@ class TreeBuilder : public YAML::EventHandler {
   bool ignoring_ = false;
 };
 
-// The first quote behind `from` that has no end. Between the last event and an error there are only a few tokens, so
+// The first quote after `from` that has no end. Between the last event and an error there are only a few tokens, so
 // that telling a quote from one within a plain scalar by the character before it is good enough.
 std::optional<size_t> OpenQuote(std::string_view text, size_t from) {
   for (size_t i = from; i < text.size(); ++i) {
@@ -228,15 +228,14 @@ std::optional<size_t> OpenQuote(std::string_view text, size_t from) {
   return std::nullopt;
 }
 
-// The parser's own words where they help, better ones where they do not.
+// The parser's own message where it helps, a better one elsewhere.
 std::string Reworded(const std::string& message) {
   namespace errors = YAML::ErrorMsg;
   struct Rewording {
     const char* from;
     const char* to;
   };
-  constexpr const char* kMisfit =
-      "this does not fit what stands above it; check indentation, quotes and ':' after keys";
+  constexpr const char* kMisfit = "this does not fit the lines above; check indentation, quotes and ':' after keys";
   const std::array<Rewording, 8> kRewordings = {{
       {errors::UNKNOWN_ANCHOR, TreeBuilder::kAliasMessage},
       {errors::END_OF_MAP, kMisfit},
@@ -281,10 +280,10 @@ std::optional<YamlNode> ReadYaml(std::string_view text, const std::string& sourc
 
   TreeBuilder builder(text, index, problems);
   try {
-    // Without an end mark the parser takes a quote that is never closed for closed at the end of the file.
+    // Without an end mark the parser treats a quote that is never closed as closed at the end of the file.
     std::istringstream stream(std::string(text) + "\n...\n");
     YAML::Parser parser(stream);
-    // The second call finds what the first one left: a second document, or text that fits nowhere.
+    // The second call finds the rest of the text: a second document, or text in a wrong place.
     if (parser.HandleNextDocument(builder)) parser.HandleNextDocument(builder);
   } catch (const Stop&) {
     return std::nullopt;

@@ -1,5 +1,5 @@
 // YAML text to a tree with positions, through yaml-cpp's events alone: its nodes keep the first of two equal keys,
-// expand alias bombs and overflow the stack on a cycle. What we refuse is found here, before there is a tree to walk.
+// expand alias bombs and overflow the stack on a cycle. Such input is refused here, before a tree exists.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace deputy::host {
 
-// Hand-written files are a hundredth of this; the limits bound what a hostile one can cost.
+// Hand-written files are a hundredth of this; the limits bound the cost of a hostile one.
 inline constexpr size_t kMostConfigBytes = 256 * 1024;
 inline constexpr size_t kMostConfigNodes = 20000;
 inline constexpr size_t kMostConfigDepth = 16;
 inline constexpr size_t kLongestKey = 256;
 
-// Empty if there is nothing to go on with, with the reasons in `problems`; there may be problems beside a tree as well.
-// `lines` false: positions within `text` mean nothing to the user, who has typed it behind --set.
+// Empty if no tree could be made, with the reasons in `problems`; problems may also accompany a tree. `lines` false:
+// positions within `text` mean nothing to the user, who typed it after --set.
 std::optional<YamlNode> ReadYaml(std::string_view text, const std::string& source, bool lines, Problems& problems);
 
 }  // namespace deputy::host

@@ -47,7 +47,7 @@ std::string_view TakeDigits(std::string_view& text) {
 }
 
 Status CheckDigits(std::string_view digits) {
-  if (digits.empty()) return Wrong("that is no number");
+  if (digits.empty()) return Wrong("that is not a number");
   if (digits.size() > 1 && digits[0] == '0') return Wrong("numbers have no leading zeros");
   return {};
 }
@@ -56,7 +56,7 @@ Result<int64_t> ToInteger(std::string_view text) {
   int64_t value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   if (parsed.ec == std::errc::result_out_of_range) return Wrong("that does not fit 64 bits");
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return Wrong("that is no whole number");
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return Wrong("that is not a whole number");
   return value;
 }
 
@@ -69,7 +69,7 @@ Result<int64_t> ParseQuantity(std::string_view text, std::span<const Unit> units
   if (!rest.empty() && rest[0] == '.') {
     rest.remove_prefix(1);
     decimals = TakeDigits(rest);
-    if (decimals.empty()) return Wrong("there are no digits behind the point");
+    if (decimals.empty()) return Wrong("there are no digits after the point");
     if (decimals.size() > kMostDecimals) return Wrong("there are more than three decimals");
   }
   if (rest.empty()) return Wrong("the unit is missing");
@@ -117,7 +117,7 @@ Result<bool> ParseBool(std::string_view text) {
   constexpr std::array<std::string_view, 4> kNo = {"no", "off", "False", "FALSE"};
   if (std::find(kYes.begin(), kYes.end(), text) != kYes.end()) return Wrong("write true");
   if (std::find(kNo.begin(), kNo.end(), text) != kNo.end()) return Wrong("write false");
-  return Wrong("that is no boolean");
+  return Wrong("that is not a boolean");
 }
 
 Result<int64_t> ParseInteger(std::string_view text) {
@@ -126,7 +126,7 @@ Result<int64_t> ParseInteger(std::string_view text) {
   std::string_view tail = rest;
   const std::string_view digits = TakeDigits(tail);
   DEPUTY_RETURN_IF_ERROR(CheckDigits(digits));
-  if (!tail.empty()) return Wrong("that is no whole decimal number");
+  if (!tail.empty()) return Wrong("that is not a whole decimal number");
   if (rest.size() != text.size() && digits == "0") return Wrong("write 0");
   return ToInteger(text);
 }
@@ -137,14 +137,14 @@ Result<double> ParseReal(std::string_view text) {
   DEPUTY_RETURN_IF_ERROR(CheckDigits(TakeDigits(rest)));
   if (!rest.empty() && rest[0] == '.') {
     rest.remove_prefix(1);
-    if (TakeDigits(rest).empty()) return Wrong("there are no digits behind the point");
+    if (TakeDigits(rest).empty()) return Wrong("there are no digits after the point");
   }
   if (!rest.empty() && (rest[0] == 'e' || rest[0] == 'E')) {
     rest.remove_prefix(1);
     if (!rest.empty() && (rest[0] == '-' || rest[0] == '+')) rest.remove_prefix(1);
     if (TakeDigits(rest).empty()) return Wrong("there are no digits in the exponent");
   }
-  if (!rest.empty()) return Wrong("that is no decimal number");
+  if (!rest.empty()) return Wrong("that is not a decimal number");
   double value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   if (parsed.ec != std::errc() || !std::isfinite(value)) return Wrong("that does not fit a double");

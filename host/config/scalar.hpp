@@ -3,8 +3,7 @@
 //
 // Numbers are decimal, without leading zeros ("017" is refused: YAML 1.1 reads it as 15), without '+', '_' or hex, and
 // never NaN or infinite. Quantities are digits, at most three decimals and a unit, without a space: "2s", "1.5GB".
-// Errors are kInvalidArgument and say in half a sentence what is wrong, to be put behind "'x' must be ...".
-// [any-thread]
+// Errors are kInvalidArgument with half a sentence that follows "'x' must be ...". [any-thread]
 #pragma once
 
 #include <chrono>
@@ -38,7 +37,7 @@ std::string FormatSize(Bytes size);
 std::string DurationUnits();
 std::string SizeUnits();
 
-// What YAML reads as nothing when it is not quoted: "", ~, null.
+// The texts that YAML reads as null when they are not quoted: "", ~, null.
 bool IsNullWord(std::string_view text);
 // True for a text that a block of YAML can hold without quotes and that reads back unchanged.
 bool IsPlainScalar(std::string_view text);

@@ -16,19 +16,18 @@ namespace deputy::host {
 using BaseFolders = std::map<std::string, std::filesystem::path>;
 
 enum class LayerKind {
-  kFile,     // must say which version it is written for
+  kFile,     // must state its version
   kSetting,  // --set or the application: any part of a configuration
   kMerged
 };
 
-// False, with the one problem, for a file that says it is written for another version: every other message about it
-// would mislead.
+// False, with this one problem, for a file written for another version: every other message about it would mislead.
 bool IsOurVersion(const YamlNode& root, Problems& problems);
 
 Config ReadConfig(const YamlNode& root, LayerKind kind, const BaseFolders& bases, Problems& problems);
 
-// Where a rule or a log level names a delegate that is neither listed, nor the CPU, nor one of `added`, which are the
-// names that the application has added. One that is listed counts even where it is disabled or absent.
+// Reports rules and log levels that name a delegate that is neither listed, nor the CPU, nor one of `added`, which are
+// the names that the application has added. A listed one counts even where it is disabled or absent.
 std::vector<Problem> UnknownReferences(const Config& config, const std::vector<std::string>& added);
 
 }  // namespace deputy::host

@@ -1,5 +1,5 @@
 // The building blocks of Config: a value with its origin, a list of values, a value under a name that the writer chose.
-// Comparing looks at values only: two configurations are the same when they mean the same, wherever they were written.
+// Comparison ignores origins: two configurations are equal when they mean the same, wherever they were written.
 #pragma once
 
 #include <cstddef>

@@ -37,7 +37,7 @@ bool StartsWithKeys(const std::vector<std::string>& parts, size_t from, std::spa
   return std::equal(keys.begin(), keys.end(), parts.begin() + static_cast<std::ptrdiff_t>(from));
 }
 
-// Glues together what stands behind a mapping whose keys are the writer's own.
+// Joins the keys after a mapping whose keys are the writer's own.
 void JoinFreeNames(std::vector<std::string>& parts) {
   constexpr std::array<std::string_view, 2> kLog = {"log", "delegates"};
   constexpr std::array<std::string_view, 1> kOptions = {"options"};
@@ -107,7 +107,7 @@ std::optional<YamlNode> MakeSetting(std::string_view path, std::string_view valu
     return std::nullopt;
   }
   if (value.empty()) {
-    problems.Add(at, "there is no value behind '='; write \"\" for an empty text");
+    problems.Add(at, "there is no value after '='; write \"\" for an empty text");
     return std::nullopt;
   }
   if (path.size() + value.size() > kMostConfigBytes) {

@@ -1,5 +1,5 @@
-// "delegates.npu0.options.frequency=low" as a layer: a tree with one leaf. What --set and the application's own
-// settings are made of.
+// "delegates.npu0.options.frequency=low" as a layer: a tree with one leaf, for --set and the application's own
+// settings.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 namespace deputy::host {
 
 // Delegates are addressed by name. Names may hold dots: the longest of `delegates` that fits is meant, else the part up
-// to the next dot. Names that the writer chose otherwise (options, inputs, globs) take all the rest of the path.
-// A value that begins with [ { " or ' is YAML; any other is taken as it is, so that a glob needs no quotes.
+// to the next dot. Other names that the writer chose (options, inputs, globs) extend to the end of the path. A value
+// that begins with [ { " or ' is YAML; any other is taken literally, so that a glob needs no quotes.
 std::optional<YamlNode> MakeSetting(std::string_view path, std::string_view value, const std::string& source,
                                     std::span<const std::string> delegates, Problems& problems);
 

@@ -31,7 +31,7 @@ std::string InQuotes(std::string_view text) {
   return out + '"';
 }
 
-// For text whose quotes mean nothing: without them where no reader could be in doubt.
+// For text whose quotes mean nothing: omits them where the text is unambiguous.
 std::string InQuotesIfNeeded(std::string_view text) {
   constexpr std::string_view kSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./$-";
   const bool safe = text.find_first_not_of(kSafe) == std::string_view::npos && !IsNullWord(text) && text[0] != '-';
@@ -128,7 +128,7 @@ class FieldPrinter {
     return origin.line > 0 ? fmt::format("  # {}:{}", source, origin.line) : "  # " + source;
   }
 
-  // Headers of groups are held back until there is something in them.
+  // Headers of groups are held back until the first entry.
   void Line(const std::string& text) {
     const std::string line = Indented(text);
     for (const std::string& header : headers_) out_ += header + "\n";

@@ -7,8 +7,8 @@
 
 namespace deputy::host {
 
-// One value a line, with where it comes from behind it: "threads: 2  # /etc/deputy/config.yaml:12". Reads back as an
-// equal Config. What is empty and was never written (no rules, no options) is left out. [any-thread]
+// One value a line, followed by its origin: "threads: 2  # /etc/deputy/config.yaml:12". Reads back as an equal Config.
+// Values that are empty and were never written (no rules, no options) are left out. [any-thread]
 std::string ShowConfig(const Config& config);
 
 }  // namespace deputy::host

@@ -1,4 +1,4 @@
-// Text of unknown origin made fit for a message: what stands in a file may hold terminal escapes or megabytes.
+// Text of unknown origin escaped for messages: files may hold terminal escapes or megabytes.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace deputy::host {
 
-// Control characters (C0, DEL, C1) as \xNN escapes; everything else as it is.
+// Control characters (C0, DEL, C1) as \xNN escapes; everything else unchanged.
 std::string Escaped(std::string_view text);
 
 // 'text', escaped, cut after 60 bytes with "..." at a whole character.

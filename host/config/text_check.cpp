@@ -16,7 +16,7 @@ unsigned char ByteAt(std::string_view text, size_t i) {
 
 bool IsContinuation(unsigned char byte) { return (byte & 0xc0) == 0x80; }
 
-// False: stop here, the text is not what the rest of the checks is about.
+// False: stop, the other checks do not apply to this text.
 bool CheckCharacters(std::string_view text, const LineIndex& index, Problems& problems) {
   if (text.substr(0, 2) == "\xff\xfe" || text.substr(0, 2) == "\xfe\xff") {
     problems.Add(index.At(0), "this is UTF-16; save the file as UTF-8");
@@ -34,7 +34,7 @@ bool CheckCharacters(std::string_view text, const LineIndex& index, Problems& pr
       return false;
     }
     if (byte == 0) {
-      problems.Add(index.At(i), "a NUL byte; this is no text file, or not UTF-8");
+      problems.Add(index.At(i), "a NUL byte; this is not a text file, or not UTF-8");
       return false;
     }
     if (byte == '\r' && ByteAt(text, i + 1) != '\n') {

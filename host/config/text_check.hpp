@@ -1,5 +1,5 @@
-// What a YAML text may be made of, checked before any parser sees it: UTF-8 without NUL, other control characters, tabs
-// as indentation or directives. The parser behind accepts all of these silently.
+// The characters that a YAML text may contain, checked before any parser sees it: UTF-8 without NUL, other control
+// characters, tabs as indentation or directives. The parser accepts all of these silently.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace deputy::host {
 
-// From byte offsets to lines and columns, both from 1; columns count characters. Not for several threads at once.
+// From byte offsets to lines and columns, both from 1; columns count characters. One thread at a time.
 class LineIndex {
  public:
-  // `text` must outlive the index. With `lines` false there are no positions to speak of (--set): all are 0.
+  // `text` must outlive the index. With `lines` false (--set) all positions are 0.
   LineIndex(std::string_view text, std::string source, bool lines);
 
   Origin At(size_t offset) const;
@@ -24,13 +24,13 @@ class LineIndex {
   std::string source_;
   bool lines_;
   std::vector<size_t> starts_;
-  // Where the last question ended: the next one is mostly a little further on the same line, and a file may be a single
+  // Where the last query ended: the next one is mostly a little further on the same line, and a file may be a single
   // line of a quarter of a megabyte.
   mutable size_t last_offset_ = 0;
   mutable int last_column_ = 1;
 };
 
-// Nothing after the first byte that is no UTF-8 is looked at.
+// Text after the first byte that is not UTF-8 is not checked.
 void CheckText(std::string_view text, const LineIndex& index, Problems& problems);
 
 }  // namespace deputy::host

@@ -1,4 +1,4 @@
-// The words that the YAML uses for each enumeration: the one list that reading, printing and messages share.
+// The words that the YAML uses for each enumeration: the one list for reading, printing and messages.
 #pragma once
 
 #include <span>
@@ -24,7 +24,7 @@ std::span<const Word<OnFailure>> Words(OnFailure);
 std::span<const Word<Policy>> Words(Policy);
 std::span<const Word<LogLevel>> Words(LogLevel);
 
-// The words that are accepted, in the order of the list.
+// The accepted words, in the order of the list.
 template <class E>
 std::vector<std::string_view> AvailableWords() {
   std::vector<std::string_view> texts;

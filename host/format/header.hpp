@@ -1,4 +1,4 @@
-// The first bytes of a .dpm file, as they stand in it: little endian, 8-byte aligned.
+// The first bytes of a .dpm file in their binary layout: little endian, 8-byte aligned.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@ inline constexpr uint32_t kVersion = 1;
 inline constexpr uint64_t kPage = 4096;            // weights begin at a multiple of it
 inline constexpr uint64_t kSegmentAlignment = 64;  // and each constant at a multiple of this
 
-// Features: some values are sequences or optionals, which readers of old took all for tensors.
+// Features: some values are sequences or optionals, which older readers would read as tensors.
 inline constexpr uint32_t kValuesOfMoreKinds = 1;
-// The last inputs and outputs are states, which readers of old would ask the caller for.
+// The last inputs and outputs are states, which older readers would request from the caller.
 inline constexpr uint32_t kStates = 2;
 inline constexpr uint32_t kKnownFeatures = kValuesOfMoreKinds | kStates;
 
 struct Header {
   uint8_t magic[8];
   uint32_t version;   // readers refuse a newer one
-  uint32_t features;  // bits of what a reader must understand
+  uint32_t features;  // bits of features that a reader must support
   uint64_t file_size;
   uint64_t structure_offset, structure_size;  // the FlatBuffer of model.fbs
   uint64_t weights_offset, weights_size;

@@ -15,14 +15,15 @@ namespace deputy::host {
 bool IsModelFile(std::span<const uint8_t> head);
 
 // The graph, verified. Constants point into `bytes`, which `keep` keeps alive; with a null `keep` they are copies, and
-// the caller may free `bytes` afterwards. Whatever `bytes` are: an error or a graph that VerifyGraph accepts, in time
-// and memory linear in their size. Errors do not name the file. [any-thread]
+// the caller may free `bytes` afterwards. For any `bytes` the result is an error or a graph that VerifyGraph accepts,
+// in time and memory linear in their size. Errors do not name the file. [any-thread]
 Result<Graph> ReadModel(std::span<const uint8_t> bytes, std::shared_ptr<const void> keep);
 
 // Maps the file and reads it. Errors name it.
 Result<Graph> ReadModelFile(const std::filesystem::path& path);
 
-// Equal graphs give equal bytes. Constants of equal contents are stored once. The file appears whole or not at all.
+// Equal graphs give equal bytes. Constants of equal contents are stored once. The file is written completely or not
+// created.
 Status WriteModelFile(const Graph& graph, const std::filesystem::path& path);
 
 }  // namespace deputy::host

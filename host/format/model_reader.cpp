@@ -1,6 +1,6 @@
 // .dpm to Graph. The file may be damaged or hostile: FlatBuffers' verifier checks that nothing points outside, and this
 // checks the rest. Parts of a FlatBuffer may be shared, so that a small file unfolds to a huge graph or keeps a reader
-// busy for minutes; everything that is read is counted, and may not add up to more than the structure has bytes.
+// busy for minutes; all bytes that are read are counted, and may not exceed the size of the structure.
 #include <flatbuffers/flatbuffers.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ Status Damaged(fmt::format_string<Args...> format, Args&&... args) {
   return Error(StatusCode::kModel, "the model file is damaged: {}", fmt::format(format, std::forward<Args>(args)...));
 }
 
-// FlatBuffers align no vector without elements.
+// FlatBuffers do not align a vector without elements.
 template <class T>
 bool IsAligned(const flatbuffers::Vector<T>* vector, size_t to) {
   return vector == nullptr || vector->size() == 0 || reinterpret_cast<uintptr_t>(vector->Data()) % to == 0;
@@ -163,12 +163,12 @@ class Reader {
     Value value;
     DEPUTY_ASSIGN_OR_RETURN(value.name, Text(table.name()));
     value.type.dtype = static_cast<DType>(table.dtype());
-    if (!IsKnown(value.type.dtype)) return Damaged("{} is no element type", table.dtype());
+    if (!IsKnown(value.type.dtype)) return Damaged("{} is not an element type", table.dtype());
     value.type.ranked = table.ranked();
     value.type.kind = static_cast<ValueKind>(table.kind());
     if (table.kind() > static_cast<uint8_t>(ValueKind::kOptionalSequence) ||
         (!value.type.is_tensor() && table.segment() != kNone))
-      return Damaged("{} is no kind of value that it could be", table.kind());
+      return Damaged("{} is not a possible kind of value", table.kind());
     if (table.dims() != nullptr && (table.dims()->size() > kMostRank || !table.ranked()))
       return Damaged("it has {} extents", table.dims()->size());
     DEPUTY_ASSIGN_OR_RETURN(value.type.dims, List(table.dims()));
@@ -221,7 +221,7 @@ class Reader {
     return Tensor::Wrap(type.dtype, type.dims, copy.mutable_data(), copy.byte_size(), copy.owner());
   }
 
-  // Any number of values may share a constant; looking once is enough.
+  // Any number of values may share a constant; one check is enough.
   Status CheckBools(uint32_t segment, std::span<const uint8_t> bytes) {
     if (used_[segment] == kCheckedBools) return {};
     if (std::any_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte > 1; }))
@@ -254,7 +254,7 @@ class Reader {
   Result<Primitive> ReadPrimitive(const flatbuffers::Vector<uint8_t>* bytes) {
     if (bytes == nullptr || !IsAligned(bytes, 8)) return Damaged("its primitive is missing or not aligned");
     DEPUTY_RETURN_IF_ERROR(Spend(bytes->size()));
-    // Primitive::FromBytes verifies too, but with a limit that suits one primitive, not ten thousand.
+    // Primitive::FromBytes also verifies, but with a limit that suits one primitive, not ten thousand.
     flatbuffers::Verifier verifier(bytes->Data(), bytes->size(), /*max_depth=*/8,
                                    static_cast<flatbuffers::uoffset_t>(bytes->size() / kSmallestTable));
     if (bytes->size() < kSmallestTable || !verifier.VerifyBuffer<schema::Primitive>(nullptr))

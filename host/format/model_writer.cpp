@@ -1,4 +1,4 @@
-// Graph to .dpm: the structure as a FlatBuffer, constants as aligned segments behind it.
+// Graph to .dpm: the structure as a FlatBuffer, followed by constants as aligned segments.
 #include <flatbuffers/flatbuffers.h>
 
 #include <array>
@@ -37,7 +37,7 @@ class Segments {
   const std::vector<fb::Segment>& places() const { return places_; }
   uint64_t size() const { return places_.empty() ? 0 : places_.back().offset() + places_.back().size(); }
 
-  // The contents and the gaps between them.
+  // Bytes of the contents and of the gaps between them.
   void AppendTo(std::vector<std::span<const uint8_t>>& pieces) const {
     static constexpr std::array<uint8_t, format::kSegmentAlignment> kGap{};
     uint64_t at = 0;
@@ -55,7 +55,7 @@ class Segments {
   uint64_t end_ = 0;
 };
 
-// What names and primitives take, of which the structure mostly consists.
+// Bytes of names and primitives, which are most of the structure.
 size_t StructureBytes(const Graph& graph) {
   size_t bytes = graph.name.size();
   for (const auto& [key, value] : graph.metadata) bytes += key.size() + value.size();

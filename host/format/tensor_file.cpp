@@ -29,7 +29,9 @@ constexpr Spelling kSpellings[] = {
     {"<i4", DType::kInt32},   {"<u4", DType::kUint32},  {"<i8", DType::kInt64},   {"<u8", DType::kUint64},
 };
 
-Status Damaged(const char* what) { return Error(StatusCode::kInvalidArgument, "is no good .npy file: {}", what); }
+Status Damaged(const char* problem) {
+  return Error(StatusCode::kInvalidArgument, "is not a valid .npy file: {}", problem);
+}
 
 struct NpyHeader {
   std::string descr;

@@ -1,4 +1,4 @@
-// Tensors in files of their own: numpy's .npy, and bare elements. (TensorProto files are read by the ONNX importer.)
+// Files of one tensor: numpy's .npy, and bare elements. (TensorProto files are read by the ONNX importer.)
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A model as nodes and values. Nodes stand in topological order; values are numbered; regions (the bodies of If, Loop
-// and Scan) are nested graphs that name what they capture from outside.
+// A model as nodes and values. Nodes are in topological order; values are numbered; regions (the bodies of If, Loop and
+// Scan) are nested graphs that list their captured outer values.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace deputy::host {
 
 using ValueId = uint32_t;
 using NodeId = uint32_t;
-inline constexpr uint32_t kNone = 0xffffffffu;  // no value (an optional one left out), no node
+inline constexpr uint32_t kNone = 0xffffffffu;  // no value (an omitted optional one), no node
 
-// Element type and extents. An extent is >= 0, kUnknownDim, or a symbol (SymbolDim) that stands for the same unknown
-// number wherever it appears in one graph. Of a sequence they are those of every element; extents in which its elements
-// may differ are unknown.
+// Element type and extents. An extent is >= 0, kUnknownDim, or a symbol (SymbolDim), which is the same unknown number
+// wherever it appears in one graph. Of a sequence they are those of every element; extents in which its elements may
+// differ are unknown.
 struct ValueType {
   DType dtype = DType::kUndefined;
   bool ranked = false;  // without a rank `dims` is empty and means nothing
@@ -35,10 +35,10 @@ struct ValueType {
   bool is_static() const { return is_tensor() && ranked && IsStatic(dims); }
 };
 
-// The kind that values of both kinds are of, in whatever branch or round: a sequence may stand for an optional one.
+// The common kind of values of both kinds, in any branch or round: a sequence may be in the place of an optional one.
 // None for a tensor and a sequence.
 std::optional<ValueKind> CommonKind(ValueKind a, ValueKind b);
-// The type that values of both types are of, as far as they agree; the kinds must have one in common.
+// The common type of values of both types, as far as they agree; the kinds must have one in common.
 ValueType CommonType(const ValueType& a, const ValueType& b);
 
 constexpr int64_t SymbolDim(size_t symbol) { return -2 - static_cast<int64_t>(symbol); }
@@ -55,7 +55,7 @@ struct Value {
 
 class Graph;
 
-// A nested graph of a node. captures[i] is the outer value that body.captured[i] stands for.
+// A nested graph of a node. captures[i] is the outer value of body.captured[i].
 struct Region {
   std::string name;             // the attribute: "then_branch"
   std::shared_ptr<Graph> body;  // shared by copies of the node; treat as immutable once verified
@@ -70,7 +70,7 @@ struct Node {
   std::vector<Region> regions;
 
   OpKind kind() const { return primitive.kind(); }
-  // Calls fn(ValueId) for everything the node reads: inputs that are there, then captures of its regions.
+  // Calls fn(ValueId) for all values that the node reads: its present inputs, then the captures of its regions.
   template <class F>
   void ForEachRead(F fn) const {
     for (const ValueId id : inputs)
@@ -86,11 +86,11 @@ class Graph {
   std::vector<Node> nodes;
   std::vector<Value> values;
   std::vector<ValueId> inputs, outputs;
-  std::vector<ValueId> captured;     // in a region: values that come from outside
+  std::vector<ValueId> captured;     // in a region: outer values
   std::vector<std::string> symbols;  // names of the symbolic extents; shared numbering with regions
   std::vector<std::pair<std::string, std::string>> metadata;
-  // States pass from run to run of a session, unseen by the caller: the last inputs take what the last outputs were
-  // when the session ran before, each the one in its place; at first, these. A region has none.
+  // Initial values of states, which pass from run to run of a session without the caller: the last inputs read the last
+  // outputs of the previous run, in the same order; in the first run, these values. A region has none.
   std::vector<Tensor> initial_states;
 
   // Inputs and outputs without the states.

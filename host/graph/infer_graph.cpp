@@ -1,5 +1,5 @@
-// InferGraph: one walk that types values, folds what is known, resolves Ifs, types the bodies of Loops and Scans, and
-// drops what is not needed.
+// InferGraph: one walk that types values, folds known ones, resolves Ifs, types the bodies of Loops and Scans, and
+// drops unused nodes.
 #include <algorithm>
 #include <utility>
 
@@ -14,13 +14,13 @@
 namespace deputy::host {
 namespace {
 
-// The type that holds whichever of the two branches runs, or before and after a round.
+// The type of a value made by either of two branches, or before and after a round.
 Result<ValueType> Merge(const ValueType& a, const ValueType& b) {
   if (CommonKind(a.kind, b.kind)) return CommonType(a, b);
   return Error(StatusCode::kModel, "a value is a sequence in one branch or round and a tensor in another");
 }
 
-// Whoever makes or plans a tensor may count its bytes.
+// Code that makes or plans a tensor may rely on a countable size.
 Status CheckSize(const ValueType& type) {
   if (type.dims.size() > kMostAxes)
     return Error(StatusCode::kModel, "an output has rank {}, more than {}", type.dims.size(), kMostAxes);
@@ -39,13 +39,13 @@ bool Same(const ValueType& a, const ValueType& b) {
 
 Status CheckStacked(const ValueType& type) {
   if (IsPacked(type.dtype))
-    return Error(StatusCode::kNotSupported, "packed elements of {} are not taken apart or put together round by round",
+    return Error(StatusCode::kNotSupported, "packed elements of {} cannot be split or joined round by round",
                  NameOf(type.dtype));
   if (type.is_tensor()) return {};
-  return Error(StatusCode::kModel, "only tensors are taken apart or put together round by round");
+  return Error(StatusCode::kModel, "only tensors can be split or joined round by round");
 }
 
-// The type of one element of a sequence along its axis; unranked where the axis is none.
+// The type of one element of a sequence along its axis; unranked where the axis is invalid.
 ValueType ElementOf(const ValueType& sequence, int64_t axis) {
   const int64_t rank = static_cast<int64_t>(sequence.dims.size());
   if (axis < 0) axis += rank;
@@ -64,11 +64,11 @@ ValueType SequenceOf(const ValueType& element, int64_t axis, int64_t length) {
   return sequence;
 }
 
-// What all walks over a graph and its regions may spend together.
+// The shared budget of all walks over a graph and its regions.
 struct WalkBudget {
   FoldBudget folds;
   size_t visits = 0;
-  // Visits of nodes that had to be typed again. Loops in loops whose states change in each round would double them with
+  // Visits of nodes that had to be typed again. Nested loops whose states change in each round would double them with
   // each level.
   size_t repeated = 0;
   static constexpr size_t kMostRepeated = 100'000;
@@ -96,7 +96,7 @@ class Walk {
     const bool repeats = node.kind() == OpKind::kLoop || node.kind() == OpKind::kScan;
     Status status = node.kind() == OpKind::kIf ? VisitIf(node) : repeats ? VisitLoop(node) : VisitPlain(node);
     if (status.ok()) return status;
-    // What is said may quote the model.
+    // The message may quote the model.
     const std::string type = "(" + Printable(node.primitive.op_type()) + ")";
     return Printable(status, 1000)
         .At(node.name.empty() ? "node " + type : "node '" + Printable(node.name) + "' " + type);
@@ -119,7 +119,7 @@ class Walk {
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueType& inferred = context.outputs()[i];
-      // What inference cannot tell stays as the model declared it (a vendor's operator has only that).
+      // Where inference has no result, the declared type stays (a vendor's operator has only that).
       if (node.outputs[i] != kNone && inferred.dtype != DType::kUndefined)
         graph_.values[node.outputs[i]].type = inferred;
     }
@@ -140,7 +140,7 @@ class Walk {
                        [&](ValueId id) { return id == kNone || graph_.values[id].type.is_tensor(); });
   }
 
-  // Bytes of the inputs that nobody else reads.
+  // Bytes of the inputs without other readers.
   size_t FreedBy(const Node& node) const {
     size_t bytes = 0;
     for (const ValueId id : node.inputs)
@@ -148,7 +148,7 @@ class Walk {
     return bytes;
   }
 
-  // Constants in the place of a node.
+  // Replaces a node by constants.
   Status Replace(const Node& node, std::span<Tensor> outputs) {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == kNone) continue;
@@ -164,7 +164,7 @@ class Walk {
     node.ForEachRead([&](ValueId id) { ++uses_[id]; });
   }
 
-  // The node is gone; with it go constants that nobody else reads, so that steps on the way do not add up.
+  // The node is removed together with constants without other readers, so that intermediate results do not add up.
   void Release(const Node& node) {
     node.ForEachRead([&](ValueId id) {
       if (--uses_[id] == 0) graph_.values[id].constant = Tensor();
@@ -197,9 +197,8 @@ class Walk {
     return Keep(node);
   }
 
-  // The body is typed for the states that enter it. Extents that a round changes are not known, and the body is typed
-  // again, until no round changes them; once the budget is spent, nothing is said of the states, which no round
-  // changes.
+  // The body is typed for the states that enter it. Extents that a round changes become unknown, and the body is typed
+  // again, until no round changes them; once the budget is spent, all states are untyped, which no round changes.
   Status VisitLoop(Node& node) {
     if (node.regions.size() != 1) return Error(StatusCode::kModel, "it needs one body");
     const Region whole = node.regions[0];
@@ -250,8 +249,8 @@ class Walk {
     return node.inputs[i] == kNone ? ValueType() : graph_.values[node.inputs[i]].type;
   }
 
-  // A branch that does not fit what is known outside may be there for other shapes: it is typed without them, and says
-  // what is wrong only where it is taken.
+  // A branch that does not fit the known outer values may exist for other shapes: it is typed without them, and its
+  // errors are reported only if it is taken.
   Status SpecializeBranch(Region& region) {
     const Region whole = region;
     const size_t before = budget_.visits;
@@ -264,15 +263,15 @@ class Walk {
 
   enum class CaptureTypes { kKnown, kWithoutShapes };
 
-  // Types a region's body with what is known outside. Captures of constants become constants of the body. `entries`,
-  // if there are any, are the types of the body's inputs.
+  // Types a region's body from the known outer values. Captures of constants become constants of the body. `entries`,
+  // if not empty, are the types of the body's inputs.
   Status Specialize(Region& region, std::span<const ValueType> entries = {},
                     CaptureTypes capture_types = CaptureTypes::kKnown) {
     auto body = std::make_shared<Graph>(*region.body);
     body->symbols = graph_.symbols;
     for (size_t i = 0; i < entries.size(); ++i) {
       ValueType& declared = body->values[body->inputs[i]].type;
-      // Of an unknown element type the kind is known all the same.
+      // The kind is known even if the element type is not.
       if (entries[i].dtype != DType::kUndefined || entries[i].kind != declared.kind) declared = entries[i];
     }
     std::vector<ValueId> captures, captured;
@@ -293,7 +292,7 @@ class Walk {
     return {};
   }
 
-  // Puts the nodes of a branch in the place of the If.
+  // Replaces the If by the nodes of a branch.
   Status Inline(const Node& node, const Region& region) {
     const Graph& body = *region.body;
     std::vector<ValueId> outer(body.values.size(), kNone);

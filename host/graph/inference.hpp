@@ -1,5 +1,5 @@
-// Shape inference: what a node's outputs will be, from its inputs' types and from those inputs whose values are known.
-// The same functions serve at load (types, some constants) and while running (every input is known).
+// Shape inference: the types of a node's outputs, from its inputs' types and from the inputs whose values are known.
+// The same functions are used at load (types, some constants) and in a run (every input is known).
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace deputy::host {
 
-// What an Infer<Operator> function sees of one node.
+// The view that an Infer<Operator> function has of one node.
 class InferenceContext {
  public:
-  // One entry per input of the node; `constants[i]` is empty where the value is not known. `partial`, where there is
-  // one, holds what is known of some elements, null for nothing.
+  // One entry per input of the node; `constants[i]` is empty where the value is not known. `partial`, if not empty,
+  // holds the known elements of each input, null for none.
   InferenceContext(const Node& node, std::span<const ValueType> inputs, std::span<const Tensor> constants,
                    std::span<const PartialInts* const> partial = {})
       : node_(node), inputs_(inputs), constants_(constants), partial_(partial), outputs_(node.outputs.size()) {}
@@ -26,18 +26,18 @@ class InferenceContext {
   const Primitive& primitive() const { return node_.primitive; }
 
   size_t input_count() const { return inputs_.size(); }
-  // False for an optional input that is left out, by position or by an empty name.
+  // False for an optional input that is omitted, by position or by an empty name.
   bool has_input(size_t i) const { return i < inputs_.size() && node_.inputs[i] != kNone; }
   const ValueType& input(size_t i) const { return inputs_[i]; }
   // The input's elements when they are known, otherwise null.
   const Tensor* constant(size_t i) const { return has_input(i) && !constants_[i].empty() ? &constants_[i] : nullptr; }
   // The elements of a known int64 or int32 input.
   std::optional<std::vector<int64_t>> constant_ints(size_t i) const;
-  // What is known of the elements of a short int64, int32 or bool input of rank 0 or 1.
+  // The known elements of a short int64, int32 or bool input of rank 0 or 1.
   std::optional<PartialInts> partial_ints(size_t i) const;
 
   size_t output_count() const { return outputs_.size(); }
-  // Setting an output that the node leaves out, or does not have, is allowed and does nothing.
+  // Setting an output that the node omits, or does not have, is allowed and does nothing.
   void SetOutput(size_t i, DType dtype, std::vector<int64_t> dims);
   void SetOutputUnranked(size_t i, DType dtype);
   void SetOutput(size_t i, ValueType type);
@@ -56,7 +56,7 @@ class InferenceContext {
 
 using InferenceFunction = Status (*)(InferenceContext&);
 
-// Infers one node; kOther leaves its outputs without type. Errors name nothing but the cause; callers add the place.
+// Infers one node; kOther leaves its outputs without type. Errors contain only the cause; callers add the place.
 Status InferNode(InferenceContext& context);
 
 // Numpy broadcasting of symbolic shapes; fails when two known extents clash. [any-thread]
@@ -65,26 +65,26 @@ Result<std::vector<int64_t>> BroadcastDims(std::span<const int64_t> a, std::span
 // Computes a node whose inputs are all known; used to fold constants. Returns one tensor per output.
 using Evaluator = std::function<Result<std::vector<Tensor>>(const Node&, std::span<const Tensor> inputs)>;
 
-// Types of a node of an operator that Deputy does not know (OpKind::kOther), from whoever brings it; kNotSupported when
-// nobody does, and the outputs then stay as the model declares them.
+// Types of a node of an operator that Deputy does not know (OpKind::kOther), from the plugin that defines it;
+// kNotSupported without one, and the outputs then keep their declared types.
 using ForeignInference = std::function<Status(InferenceContext&)>;
 
 inline constexpr size_t kDefaultFoldBudget = 16'000'000;
 
 struct InferenceOptions {
   Evaluator evaluator;  // none: no folding, types only
-  // What one fold may add to the graph; all together sixteen times as much. What goes away with the last reader of a
-  // constant counts against it, so that a transposed weight costs nothing.
+  // Bytes that one fold may add to the graph; all together may add sixteen times as much. Constants that lose their
+  // last reader count against it, so that a transposed weight costs nothing.
   size_t fold_budget_bytes = kDefaultFoldBudget;
   bool fold_constants = true;
   bool fold_shapes = true;
   bool drop_unused = true;
-  ForeignInference foreign = {};  // none: nobody knows
+  ForeignInference foreign = {};  // none: unknown operators stay as declared
 };
 
-// Walks the graph in order: types every value, folds what is known into constants (also shape arithmetic of which only
-// the extents are known), picks the branch of an If whose condition is known, and drops nodes that nobody needs any
-// more. Types given for graph inputs hold. Errors name the node. The graph is changed in place and stays verified.
+// Walks the graph in order: types every value, folds known values into constants (also shape arithmetic of which only
+// the extents are known), picks the branch of an If whose condition is known, and drops unused nodes. Types given for
+// graph inputs hold. Errors name the node. The graph is changed in place and stays verified.
 Status InferGraph(Graph& graph, const InferenceOptions& options);
 
 }  // namespace deputy::host

@@ -20,7 +20,8 @@ Result<LoopForm> LoopFormOf(const Node& node, const Graph& body) {
       return Error(StatusCode::kModel, "num_scan_inputs is {} with {} inputs", scanned, inputs);
     form.scanned_inputs = static_cast<size_t>(scanned);
   }
-  if (inputs < before) return Error(StatusCode::kModel, "a Loop needs a count and a condition, or places for them");
+  if (inputs < before)
+    return Error(StatusCode::kModel, "a Loop needs inputs for a count and a condition, which may be empty");
   form.states = inputs - before - form.scanned_inputs;
   const size_t made = form.before_outputs() + form.states;
   if (body.inputs.size() != inputs || body.outputs.size() < made)
@@ -30,7 +31,7 @@ Result<LoopForm> LoopFormOf(const Node& node, const Graph& body) {
   if (node.outputs.size() > form.states + form.scanned_outputs)
     return Error(StatusCode::kModel, "the body has {} outputs, the node {}", body.outputs.size(), node.outputs.size());
   for (size_t i = before; i < inputs; ++i)
-    if (node.inputs[i] == kNone) return Error(StatusCode::kModel, "input {} is left out", i);
+    if (node.inputs[i] == kNone) return Error(StatusCode::kModel, "input {} is missing", i);
   return form;
 }
 

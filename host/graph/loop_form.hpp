@@ -1,4 +1,4 @@
-// How the values of a Loop or Scan meet those of its body. Inference, the plan and the executor need it.
+// How the values of a Loop or Scan map to those of its body, for inference, the plan and the executor.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,10 @@ struct LoopForm {
   size_t before_outputs() const { return is_loop ? 1 : 0; }  // of the body
 };
 
-// Fails when the counts of inputs and outputs do not go together.
+// Fails when the counts of inputs and outputs do not match.
 Result<LoopForm> LoopFormOf(const Node& node, const Graph& body);
 
-// Where the elements of a Scan's sequence `i` stand, and in which order. Those of a Loop stand along the first axis.
+// The axis of a Scan's sequence `i`, and its direction. A Loop always uses the first axis.
 struct ScanDirection {
   int64_t axis = 0;
   bool reverse = false;

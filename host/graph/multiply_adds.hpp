@@ -1,4 +1,4 @@
-// How much arithmetic a node is, as far as its operator is worth counting.
+// The arithmetic cost of a node.
 #pragma once
 
 #include "graph/graph.hpp"

@@ -25,7 +25,7 @@ constexpr DTypeSet kFloats = kF16 | kF32 | kF64, kFloatsBf16 = kFloats | kBf16;
 constexpr DTypeSet kWide = kFloats | kU32 | kU64 | kI32 | kI64, kWideBf16 = kWide | kBf16;
 constexpr DTypeSet kNumeric = kWide | kU8 | kU16 | kI8 | kI16, kNumericBf16 = kNumeric | kBf16;
 constexpr DTypeSet kAnyButBf16 = kNumeric | kBool | kStr, kAnyTensor = kAnyButBf16 | kBf16;
-// What storage types came with an opset.
+// The storage types that an opset added.
 constexpr DTypeSet kSmall19 =
     Bit(DType::kFloat8E4M3FN) | Bit(DType::kFloat8E4M3FNUZ) | Bit(DType::kFloat8E5M2) | Bit(DType::kFloat8E5M2FNUZ);
 constexpr DTypeSet kInt4s = Bit(DType::kUint4) | Bit(DType::kInt4);
@@ -48,7 +48,7 @@ constexpr OperatorAttribute Attribute(std::string_view name, int32_t since, int3
   return {name, since, until, defaults.first, defaults.second};
 }
 
-// The list is no code until the macros stand.
+// The list expands to code through the macros.
 // clang-format off
 // One array of definitions and one of attributes per operator; the sentinel lets operators without attributes compile.
 #define DEPUTY_OPERATOR_BEGIN(name, ...) constexpr OperatorDefinition k##name##Definitions[] = {

@@ -10,7 +10,7 @@
 
 namespace deputy::host {
 
-// One enumerator per operator; kOther is everything else, which may still run on a delegate that knows it.
+// One enumerator per operator; kOther is any other one, which may still run on a delegate that knows it.
 enum class OpKind : uint16_t {
   kOther,
 #define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs) k##name,
@@ -25,15 +25,15 @@ constexpr DTypeSet Bit(DType dtype) { return 1u << static_cast<uint32_t>(dtype);
 
 struct OperatorDefinition {
   int32_t since_version;
-  bool changed;    // differs in meaning from the definition before it
+  bool changed;    // its meaning differs from the previous definition
   DTypeSet types;  // of the main type variable
 };
 
 struct OperatorAttribute {
   std::string_view name;
   int32_t since_version;
-  int32_t until_version;  // first definition without it; INT32_MAX while it is there
-  // What a node without it means, for those that are a number or a word.
+  int32_t until_version;  // first definition without it; INT32_MAX while it exists
+  // The default, for attributes that are a number or a word.
   std::optional<int64_t> default_int;
   std::optional<std::string_view> default_text;
 };
@@ -46,7 +46,7 @@ struct OperatorInfo {
   std::span<const OperatorAttribute> attributes;
 
   int32_t newest() const { return definitions.back().since_version; }
-  // The definition that an opset has; null when the operator came later.
+  // The definition that an opset has; null when the operator is newer.
   const OperatorDefinition* DefinitionAt(int32_t opset) const;
 };
 

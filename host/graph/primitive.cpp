@@ -28,7 +28,7 @@ Status CheckAttributes(const schema::Primitive& table) {
     if (name.empty() || (!previous.empty() && name <= previous))
       return Error(StatusCode::kModel, "attributes of {} are not sorted by name", View(table.op_type()));
     previous = name;
-    // FlatBuffers align no vector without elements, and nobody reads one.
+    // FlatBuffers do not align a vector without elements, and it is never read.
     const auto aligned = [](const auto& vector) {
       return vector.size() == 0 || reinterpret_cast<uintptr_t>(vector.Data()) % 8 == 0;
     };
@@ -231,7 +231,7 @@ Primitive PrimitiveBuilder::Finish() const {
   const auto domain = builder.CreateString(domain_);
   const auto op_type = builder.CreateString(op_type_);
   schema::FinishPrimitiveBuffer(builder, schema::CreatePrimitive(builder, domain, op_type, since_version_, list));
-  // Copied into memory aligned to 8, which the builder's own buffer promises only from its end.
+  // Copied into memory aligned to 8, which the builder's buffer guarantees only from its end.
   const size_t size = builder.GetSize();
   const std::shared_ptr<uint64_t[]> owned(new uint64_t[(size + 7) / 8]);
   std::memcpy(owned.get(), builder.GetBufferPointer(), size);

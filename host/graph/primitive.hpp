@@ -1,5 +1,5 @@
-// What a node computes: operator, definition, attributes. The bytes are the FlatBuffer of sdk/schema/primitive.fbs, so
-// that a plugin reads the very table that the host reads.
+// The computation of a node: operator, definition, attributes. The bytes are the FlatBuffer of
+// sdk/schema/primitive.fbs, so that a plugin reads the same table as the host.
 #pragma once
 
 #include <cstdint>

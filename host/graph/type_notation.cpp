@@ -7,7 +7,7 @@
 namespace deputy::host {
 namespace {
 
-// Two of ONNX's names are not those of Deputy.
+// Two of ONNX's names differ from Deputy's.
 std::string_view ElementName(DType dtype) {
   if (dtype == DType::kFloat32) return "float";
   if (dtype == DType::kFloat64) return "double";
@@ -16,7 +16,7 @@ std::string_view ElementName(DType dtype) {
 
 constexpr int32_t kMostDTypes = 64;
 
-// Takes "name(" from the front and ")" from the back.
+// Strips "name(" from the front and ")" from the back.
 bool TakeAround(std::string_view& text, std::string_view name) {
   if (text.size() < name.size() + 2 || text.substr(0, name.size()) != name || text[name.size()] != '(' ||
       text.back() != ')')
@@ -46,7 +46,7 @@ Result<ValueType> ParseNotation(std::string_view text) {
       if (!optional && sequence) type.kind = ValueKind::kSequence;
       return type;
     }
-  return Error(StatusCode::kModel, "'{}' is no type of a value", Printable(std::string(whole)));
+  return Error(StatusCode::kModel, "'{}' is not a type of a value", Printable(std::string(whole)));
 }
 
 }  // namespace deputy::host

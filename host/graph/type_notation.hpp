@@ -11,7 +11,7 @@ namespace deputy::host {
 
 // Kind and element type; the notation has no extents.
 std::string NotationOf(const ValueType& type);
-// kModel for what is no type of a value.
+// kModel for text that is not a type of a value.
 Result<ValueType> ParseNotation(std::string_view text);
 
 }  // namespace deputy::host

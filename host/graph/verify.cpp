@@ -43,7 +43,7 @@ class Verifier {
       if (IsSymbol(dim) && SymbolIndex(dim) >= graph_.symbols.size())
         return Error(StatusCode::kModel, "value '{}' has a symbolic extent that does not exist", value.name);
     if (static_cast<uint32_t>(value.type.kind) > static_cast<uint32_t>(ValueKind::kOptionalSequence))
-      return Error(StatusCode::kModel, "value '{}' is of no known kind", value.name);
+      return Error(StatusCode::kModel, "value '{}' is of an unknown kind", value.name);
     if (!value.is_constant()) return {};
     if (!value.type.is_tensor() || value.constant.dtype() != value.type.dtype ||
         value.constant.shape() != value.type.dims)
@@ -85,7 +85,7 @@ class Verifier {
     if (const OperatorInfo* info = InfoOf(node.kind())) {
       DEPUTY_RETURN_IF_ERROR(CheckCount("inputs", node.inputs.size(), info->min_inputs, info->max_inputs));
       DEPUTY_RETURN_IF_ERROR(CheckCount("outputs", node.outputs.size(), info->min_outputs, info->max_outputs));
-      // A Loop has places for its count and condition, and Scan-8 one for lengths, which may be empty.
+      // A Loop has inputs for its count and condition, and Scan-8 one for lengths, which may be empty.
       const bool may_begin_without =
           node.kind() == OpKind::kLoop || (node.kind() == OpKind::kScan && node.primitive.since_version() < 9);
       const size_t required = may_begin_without ? 0 : info->min_inputs;
@@ -106,11 +106,11 @@ class Verifier {
     return {};
   }
 
-  static Status CheckCount(const char* what, size_t count, uint32_t least, uint32_t most) {
+  static Status CheckCount(const char* noun, size_t count, uint32_t least, uint32_t most) {
     if (count >= least && count <= most) return {};
-    if (least == most) return Error(StatusCode::kModel, "has {} {}, needs {}", count, what, least);
-    if (most == kVariadic) return Error(StatusCode::kModel, "has {} {}, needs at least {}", count, what, least);
-    return Error(StatusCode::kModel, "has {} {}, needs {} to {}", count, what, least, most);
+    if (least == most) return Error(StatusCode::kModel, "has {} {}, needs {}", count, noun, least);
+    if (most == kVariadic) return Error(StatusCode::kModel, "has {} {}, needs at least {}", count, noun, least);
+    return Error(StatusCode::kModel, "has {} {}, needs {} to {}", count, noun, least, most);
   }
 
   const Graph& graph_;

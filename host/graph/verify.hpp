@@ -1,11 +1,11 @@
-// What every graph must satisfy before anything else looks at it.
+// The requirements of every graph, checked before anything else reads it.
 #pragma once
 
 #include "graph/graph.hpp"
 
 namespace deputy::host {
 
-// Axes that a tensor may have. Whoever makes tensors refuses more: the file readers, shape inference, a run.
+// Axes that a tensor may have. Makers of tensors refuse more: the file readers, shape inference, a run.
 inline constexpr size_t kMostAxes = 64;
 
 // Ids in range, one producer per value, nodes in topological order, arities as in the operator list, captures of

@@ -1,5 +1,5 @@
 // The two 16-bit floating point formats and their conversions, rounding to nearest even. Branch-free, so that loops of
-// them become vector code without asking for a CPU extension.
+// them are vectorized without a CPU extension.
 #pragma once
 
 #include <bit>
@@ -47,14 +47,14 @@ inline BFloat16 ToBFloat16(float value) {
   return BFloat16{static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded)};
 }
 
-// Rounds to odd, so that rounding the result once more, to 16 bits, gives what one rounding would have given.
+// Rounds to odd, so that rounding the result again, to 16 bits, equals a single rounding.
 inline float NarrowToOdd(double value) {
   const float nearest = static_cast<float>(value);
   const double back = static_cast<double>(nearest);
   if (back == value || back != back) return nearest;
   uint32_t bits = std::bit_cast<uint32_t>(nearest);
   if (std::fabs(back) > std::fabs(value))
-    --bits;  // it went away from zero; also brings an overflow back to the largest number
+    --bits;  // it was rounded away from zero; also reduces an overflow to the largest number
   return std::bit_cast<float>(bits | 1u);
 }
 

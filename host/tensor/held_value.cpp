@@ -6,7 +6,8 @@
 namespace deputy::host {
 
 Result<Tensor> CopyOf(const deputy_tensor& tensor) {
-  if (tensor.layout != DEPUTY_LAYOUT_DENSE) return Error(StatusCode::kInternal, "a value that is no tensor is copied");
+  if (tensor.layout != DEPUTY_LAYOUT_DENSE)
+    return Error(StatusCode::kInternal, "a value that is not a tensor is copied");
   DEPUTY_ASSIGN_OR_RETURN(
       Tensor copy, Tensor::Allocate(static_cast<DType>(tensor.dtype), Shape(tensor.dims, tensor.dims + tensor.rank)));
   if (copy.byte_size() != tensor.byte_size)

@@ -1,5 +1,5 @@
-// How a value that is no tensor passes between the steps of a plan: as a tensor of opaque layout whose data is the
-// ModelValue. Only the host makes such tensors and only the host reads them; plugins never see one.
+// How a value that is not a tensor passes between the steps of a plan: as a tensor of opaque layout whose data is the
+// ModelValue. Only the host makes and reads such tensors; plugins never see one.
 #pragma once
 
 #include "base/status.hpp"
@@ -8,15 +8,15 @@
 
 namespace deputy::host {
 
-// The value that such a tensor stands for; null for a tensor that is one.
+// The value that such a tensor holds; null for a plain tensor.
 inline const ModelValue* HeldValue(const deputy_tensor& tensor) {
   return tensor.layout == DEPUTY_LAYOUT_OPAQUE ? static_cast<const ModelValue*>(tensor.data) : nullptr;
 }
 
-// A copy of the elements of a tensor that is one.
+// A copy of the elements of a plain tensor.
 Result<Tensor> CopyOf(const deputy_tensor& tensor);
 
-// What the tensor stands for, shared, or a copy of what it is.
+// The value that the tensor holds, shared; a copy for a plain tensor.
 Result<ModelValue> ValueOf(const deputy_tensor& tensor);
 
 }  // namespace deputy::host

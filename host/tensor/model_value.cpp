@@ -1,4 +1,4 @@
-// deputy::ModelValue, the public value type; the header stands in host/include.
+// deputy::ModelValue, the public value type, declared in host/include.
 #include "deputy/model_value.hpp"
 
 #include <utility>

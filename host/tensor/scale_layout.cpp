@@ -13,7 +13,7 @@ Result<ScaleLayout> LayOutScales(std::span<const int64_t> dims, std::span<const 
     return Error(StatusCode::kModel, "axis {} is outside the rank {} of the input", axis, rank);
   const size_t at = static_cast<size_t>(axis < 0 ? axis + rank : axis);
   const int64_t outer = ElementCount(dims.first(at)), inner = ElementCount(dims.subspan(at + 1));
-  // Of one axis alone blocks and a scale for each element look alike.
+  // With a single axis, blocks and a scale per element look alike.
   const bool blocked = block > 0 && dims.size() == 1 && scale_dims.size() == 1 && scale_dims[0] != dims[0];
   if (scale_dims.size() == 1 && !blocked) {
     if (scale_dims[0] != dims[at])

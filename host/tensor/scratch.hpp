@@ -1,4 +1,4 @@
-// Working memory that is kept from one use to the next.
+// Working memory that is kept between uses.
 #pragma once
 
 #include <cstddef>

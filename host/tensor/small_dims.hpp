@@ -1,5 +1,5 @@
-// A short list of extents, strides or axes. Up to eight stand in the object itself, so that kernels which look at
-// shapes while they run need no memory for the ranks that models have; longer ones live on the heap.
+// A short list of extents, strides or axes. Up to eight are stored in the object itself, so that kernels which read
+// shapes while they run allocate nothing for the usual ranks; longer lists are on the heap.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// deputy::Tensor, the public value type; the header stands in host/include.
+// deputy::Tensor, the public value type, declared in host/include.
 #include "deputy/tensor.hpp"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Typed access to the ABI's tensor struct. The execution plan keeps deputy_tensor; kernels read it through these.
+// Typed access to the ABI's tensor struct. The execution plan keeps deputy_tensor; kernels read it through these views.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ inline int64_t CountOf(const deputy_tensor& tensor) {
   return count;
 }
 
-// Read-only. A view of a null pointer is an optional input that was left out.
+// Read-only. A view of a null pointer is an optional input that was omitted.
 class ConstView {
  public:
   explicit ConstView(const deputy_tensor* tensor) : tensor_(tensor) {}

@@ -10,7 +10,7 @@ namespace deputy::host {
 namespace {
 
 constexpr int64_t kLargestValue = (int64_t{1} << 31) - 1;
-// No tensor in memory has a larger extent; keeps sums with the values above far from overflow.
+// No tensor in memory has a larger extent; sums with the values above stay far from overflow.
 constexpr int64_t kLargestExtent = int64_t{1} << 48;
 
 constexpr int64_t DivideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -56,7 +56,7 @@ Status ResolveForward(Window& window, std::span<const int64_t> input, bool may_o
   for (size_t i = 0; i < window.rank; ++i) {
     WindowAxis& axis = window.axes[i];
     const int64_t extent = input[i];
-    if (extent > kLargestExtent) return Error(StatusCode::kModel, "an extent of {} cannot be", extent);
+    if (extent > kLargestExtent) return Error(StatusCode::kModel, "an extent of {} is not possible", extent);
     if (window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower) {
       const int64_t wanted = DivideUp(extent, axis.stride);
       const int64_t total = std::max<int64_t>((wanted - 1) * axis.stride + axis.reach() - extent, 0);
@@ -71,7 +71,7 @@ Status ResolveForward(Window& window, std::span<const int64_t> input, bool may_o
                    extent + axis.pad_begin + axis.pad_end, NameOfAxis(i, window.rank));
     // Without a remainder to round up, division rounds towards zero.
     output[i] = (window.ceil_mode && room > 0 ? DivideUp(room, axis.stride) : room / axis.stride) + 1;
-    // A last window that starts beyond the input would see padding only.
+    // A last window that starts beyond the input would contain only padding.
     if (window.ceil_mode && (output[i] - 1) * axis.stride >= extent + axis.pad_begin) --output[i];
   }
   return Status();

@@ -1,5 +1,5 @@
-// Sliding windows: how padding, stride and dilation turn an input's extents into an output's. Convolutions and pools
-// ask here, both when shapes are inferred and when they are computed, so that the two cannot disagree.
+// Sliding windows: how padding, stride and dilation turn an input's extents into an output's. Shape inference and the
+// kernels of convolutions and pools both use this, so that they cannot disagree.
 #pragma once
 
 #include <array>
@@ -34,14 +34,14 @@ struct Window {
   bool ceil_mode = false;  // a last window that only partly covers the input counts
   size_t rank = 0;
   std::array<WindowAxis, kMaxWindowAxes> axes;
-  // Transposed convolutions: the wanted extents; 0 where the window decides.
+  // Transposed convolutions: the requested extents; 0 where the window decides.
   SpatialDims output_shape = {};
 
   std::span<const WindowAxis> all() const { return {axes.data(), rank}; }
   bool IsPointwise() const;  // one tap, no stride, no padding
 };
 
-// What a model says about a window; an empty list means the default of every axis.
+// The attributes of a window in the model; an empty list means the default of every axis.
 struct WindowOptions {
   std::string_view auto_pad = "NOTSET";
   bool ceil_mode = false;
@@ -49,8 +49,8 @@ struct WindowOptions {
   std::span<const int64_t> strides, dilations, pads, output_padding, output_shape;
 };
 
-// Fails when lists differ in length or hold values that make no sense. No value is over 2^31, so that sums and products
-// of one with the extent of a tensor in memory do not overflow.
+// Fails when lists differ in length or hold values out of range. No value is over 2^31, so that sums and products of
+// one with the extent of a tensor in memory do not overflow.
 Result<Window> MakeWindow(const WindowOptions& options);
 
 // Chooses the paddings for an input of these extents, all known, and gives the output's extents. Fails when the window
@@ -58,15 +58,15 @@ Result<Window> MakeWindow(const WindowOptions& options);
 Status ResolveWindow(Window& window, std::span<const int64_t> input, SpatialDims& output);
 
 // The same for a pool, whose window may be larger than the padded input. If it is larger by less than a stride, the
-// output has one element, made of what the window reaches; if by less than two strides, none; else this fails. ONNX's
-// formula divides by the stride, and its implementations round towards zero, as ONNX Runtime does
-// (core/providers/cpu/nn/pool_attributes.h).
+// output has one element, computed from the part of the input inside the window; if by less than two strides, none;
+// else this fails. ONNX's formula divides by the stride, and its implementations round towards zero, as ONNX Runtime
+// does (core/providers/cpu/nn/pool_attributes.h).
 Status ResolvePoolWindow(Window& window, std::span<const int64_t> input, SpatialDims& output);
 
 // The same for a transposed convolution, whose window is spread over the output.
 Status ResolveTransposedWindow(Window& window, std::span<const int64_t> input, SpatialDims& output);
 
-// Leaves out the axes along which there is one element, seen by one tap: kernels are fastest when the last axis is
+// Leaves out the axes along which there is one element, read by one tap: kernels are fastest when the last axis is
 // long. One axis stays. The window must be resolved.
 void DropUnitAxes(Window& window, SpatialDims& input, SpatialDims& output);
 

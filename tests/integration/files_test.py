@@ -153,7 +153,7 @@ class Cache(Scratch):
         folder.chmod(0o777)
         warnings = [line for line in self.runs().splitlines() if "warning: " in line]
         self.assertEqual(len(warnings), 1, warnings)
-        self.assertIn(f"{folder} is not used: others than you and root may write to it (mode 0777)", warnings[0])
+        self.assertIn(f"{folder} is not used: users other than you and root may write to it (mode 0777)", warnings[0])
         if ROOT:
             folder.chmod(0o700)
             os.chown(folder, 12345, 12345)
@@ -165,16 +165,16 @@ class Trust(Scratch):
     def test_PluginFileThatOthersMayWriteIsRefusedWithTheReason(self):
         (self.plugins("good") / "good.so").chmod(0o666)
         said = self.check(deputy("run", self.model, "--config", self.config("good")), 4)
-        self.assertIn("good.so has it, but others than you and root may write to it (mode 0666)", said)
+        self.assertIn("good.so has it, but users other than you and root may write to it (mode 0666)", said)
         listing = deputy("plugins", "--why", "--config", self.config("good"))
-        self.assertRegex(self.check(listing, 0), r"rejected +\S+good\.so\n +untrusted: others than you")
+        self.assertRegex(self.check(listing, 0), r"rejected +\S+good\.so\n +untrusted: users other than you")
 
     def test_PluginFolderThatOthersMayWriteIsRefusedWithTheReason(self):
         for mode in (0o777, 0o1777):
             folder = self.plugins("good")
             folder.chmod(mode)
             said = self.check(deputy("run", self.model, "--config", self.config("good")), 4)
-            self.assertIn(f"{folder}: not used (untrusted): plugin folder: others than you and root", said)
+            self.assertIn(f"{folder}: not used (untrusted): plugin folder: users other than you and root", said)
             self.assertIn(f"(mode {mode:04o})", said)
 
     def test_TrustAnyUsesThemWithAWarning(self):
@@ -182,7 +182,7 @@ class Trust(Scratch):
         folder.chmod(0o777)
         (folder / "good.so").chmod(0o666)
         done = deputy("run", self.model, "--config", self.config("good", more=", trust: any"))
-        self.assertRegex(self.check(done, 0), r"warning: \S+good\.so: others than you .*'trust: any'")
+        self.assertRegex(self.check(done, 0), r"warning: \S+good\.so: users other than you .*'trust: any'")
 
     def test_UmaskOfPrivateGroupsIsNoObstacle(self):
         if not ROOT:

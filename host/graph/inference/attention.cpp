@@ -5,7 +5,7 @@
 namespace deputy::host {
 namespace {
 
-// The extents of an operand as [batch, heads, rows, size], from that or from [batch, rows, heads * size].
+// The extents of an operand as [batch, heads, rows, size], from this form or from [batch, rows, heads * size].
 struct HeadExtents {
   int64_t batch, heads, rows, size;
 };

@@ -105,7 +105,7 @@ Status InferNode(InferenceContext& context) {
   if (!TakesMoreThanTensors(kind))
     for (size_t i = 0; i < context.input_count(); ++i)
       if (!context.input(i).is_tensor())
-        return Error(StatusCode::kModel, "input {} is {}, where tensors are taken", i,
+        return Error(StatusCode::kModel, "input {} is {}, where a tensor is needed", i,
                      HoldsSequence(context.input(i).kind) ? "a sequence" : "an optional");
   return function(context);
 }

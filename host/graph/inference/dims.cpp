@@ -35,13 +35,13 @@ Result<int64_t> MergeDim(int64_t a, int64_t b) {
   return a;
 }
 
-Result<IntList> ReadIntList(const InferenceContext& context, size_t i, const char* what) {
-  if (!context.has_input(i)) return Error(StatusCode::kModel, "input '{}' is missing", what);
+Result<IntList> ReadIntList(const InferenceContext& context, size_t i, const char* name) {
+  if (!context.has_input(i)) return Error(StatusCode::kModel, "input '{}' is missing", name);
   const ValueType& type = context.input(i);
   if (type.dtype != DType::kUndefined && type.dtype != DType::kInt64 && type.dtype != DType::kInt32)
-    return Error(StatusCode::kModel, "input '{}' is {}, not int64", what, NameOf(type.dtype));
+    return Error(StatusCode::kModel, "input '{}' is {}, not int64", name, NameOf(type.dtype));
   if (type.ranked && type.dims.size() > 1)
-    return Error(StatusCode::kModel, "input '{}' has shape {}, not one dimension", what, ShapeToString(type.dims));
+    return Error(StatusCode::kModel, "input '{}' has shape {}, not one dimension", name, ShapeToString(type.dims));
   IntList list;
   list.values = context.constant_ints(i);
   std::optional<PartialInts> partial = list.values ? std::nullopt : context.partial_ints(i);
@@ -56,7 +56,7 @@ Result<IntList> ReadIntList(const InferenceContext& context, size_t i, const cha
   } else if (type.ranked && type.dims[0] >= 0) {
     list.count = static_cast<size_t>(type.dims[0]);
   }
-  // Of a long list nothing but its length can be known.
+  // Of a long list only the length can be known.
   if (list.count && *list.count <= kMostPartialInts) list.elements.resize(*list.count);
   return list;
 }
@@ -78,11 +78,11 @@ Result<std::vector<size_t>> NormalizeAxes(const InferenceContext& context, std::
   return normalized;
 }
 
-Result<int64_t> IntOf(const Tensor& scalar, const char* what) {
+Result<int64_t> IntOf(const Tensor& scalar, const char* name) {
   if (SizeOf(scalar.dtype()) == 0 || scalar.element_count() != 1)
-    return Error(StatusCode::kModel, "input '{}' is not a scalar", what);
-  const auto from_float = [what](double number) -> Result<int64_t> {
-    if (!(number > -0x1p62 && number < 0x1p62)) return Error(StatusCode::kModel, "input '{}' is {}", what, number);
+    return Error(StatusCode::kModel, "input '{}' is not a scalar", name);
+  const auto from_float = [name](double number) -> Result<int64_t> {
+    if (!(number > -0x1p62 && number < 0x1p62)) return Error(StatusCode::kModel, "input '{}' is {}", name, number);
     return static_cast<int64_t>(number);
   };
   switch (scalar.dtype()) {
@@ -97,7 +97,7 @@ Result<int64_t> IntOf(const Tensor& scalar, const char* what) {
     case DType::kFloat16: return from_float(static_cast<double>(ToFloat(scalar.values<Half>()[0])));
     case DType::kFloat32: return from_float(static_cast<double>(scalar.values<float>()[0]));
     case DType::kFloat64: return from_float(scalar.values<double>()[0]);
-    default: return Error(StatusCode::kModel, "input '{}' is {}, not a number", what, NameOf(scalar.dtype()));
+    default: return Error(StatusCode::kModel, "input '{}' is {}, not a number", name, NameOf(scalar.dtype()));
   }
 }
 

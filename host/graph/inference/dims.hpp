@@ -1,5 +1,5 @@
-// What the inference functions of many operators ask: products of extents that may be symbols, and what is known about
-// an input that holds extents or axes.
+// Shared parts of the inference functions: products of extents that may be symbols, and the known elements of an input
+// that holds extents or axes.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,34 @@
 
 namespace deputy::host {
 
-// Product of extents: a number, the symbol when one symbol stands among ones, otherwise kUnknownDim. Fails when the
-// known part is too large.
+// Product of extents: a number, the symbol when all others are ones, otherwise kUnknownDim. Fails when the known part
+// is too large.
 Result<int64_t> DimProduct(std::span<const int64_t> dims);
 
 // The common extent of two that must be equal; fails when both are known and differ. Numbers win over symbols, symbols
 // over unknown.
 Result<int64_t> MergeDim(int64_t a, int64_t b);
 
-// An input that holds a list of integers: its elements, or some of them, or at least how many there are.
+// An input that holds a list of integers: its elements, or some of them, or at least their number.
 struct IntList {
   std::optional<std::vector<int64_t>> values;
   std::optional<size_t> count;
-  std::vector<PartialInt> elements{};  // `count` of them; with nothing known where nothing is
+  std::vector<PartialInt> elements{};  // `count` of them, each known or unknown
 
   // The elements as extents.
   std::vector<int64_t> dims() const;
 };
-// `what` names the input in errors. Fails when the input is left out, not int32 or int64, or of rank 2 and more.
-Result<IntList> ReadIntList(const InferenceContext& context, size_t i, const char* what);
+// `name` is that of the input in errors. Fails when the input is omitted, not int32 or int64, or of rank 2 and more.
+Result<IntList> ReadIntList(const InferenceContext& context, size_t i, const char* name);
 
 // Axes without their signs; fails when one is out of range or named twice.
 Result<std::vector<size_t>> NormalizeAxes(const InferenceContext& context, std::span<const int64_t> axes, size_t rank);
 
 // The number in a scalar of any numeric type, without its fraction. Fails for a tensor of more elements, and for
-// numbers that no int64 holds.
-Result<int64_t> IntOf(const Tensor& scalar, const char* what);
+// numbers that do not fit an int64.
+Result<int64_t> IntOf(const Tensor& scalar, const char* name);
 
-// What `infer` gives for a node with the inputs `first` and `second` alone, in another element type.
+// Runs `infer` for a node with the inputs `first` and `second` alone, in another element type.
 Status InferAs(InferenceContext& context, size_t first, size_t second, InferenceFunction infer, DType dtype);
 
 inline std::vector<int64_t> UnknownDims(size_t rank) { return std::vector<int64_t>(rank, kUnknownDim); }

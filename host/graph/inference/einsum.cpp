@@ -27,7 +27,7 @@ Result<EinsumTerm> ParseTerm(std::string_view text, std::string_view equation) {
       continue;
     }
     if (text.substr(i, 3) != "..." || term.ellipsis >= 0)
-      return Error(StatusCode::kModel, "the equation '{}' has dots that are no '...'", equation);
+      return Error(StatusCode::kModel, "the equation '{}' has dots other than '...'", equation);
     term.ellipsis = static_cast<int64_t>(term.letters.size());
     i += 2;
   }
@@ -64,7 +64,7 @@ Result<EinsumEquation> ParseEinsum(std::string_view equation) {
     LabelSet seen = 0;
     for (const int64_t letter : parsed.result.letters) {
       if (uses[static_cast<size_t>(letter)] == 0 || (seen & Label(letter)) != 0)
-        return Error(StatusCode::kModel, "the equation '{}' has a result that its operands do not give", equation);
+        return Error(StatusCode::kModel, "the equation '{}' has a label in its result that no operand has", equation);
       seen |= Label(letter);
     }
     return parsed;
@@ -89,7 +89,7 @@ Result<EinsumLabels> LabelEinsum(const EinsumEquation& equation, std::span<const
       return Error(StatusCode::kModel, "operand {} has rank {}, the equation names {} axes", i, ranks[i], letters);
     widest = std::max(widest, ranks[i] - letters);
   }
-  if (widest > kMostEllipsisAxes) return Error(StatusCode::kNotSupported, "'...' stands for {} axes", widest);
+  if (widest > kMostEllipsisAxes) return Error(StatusCode::kNotSupported, "'...' covers {} axes", widest);
   for (size_t i = 0; i < ranks.size(); ++i) {
     const EinsumTerm& term = equation.operands[i];
     const size_t ellipsis = ranks[i] - term.letters.size();  // aligned at the end
@@ -106,7 +106,7 @@ Status InferEinsum(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(const EinsumEquation equation, ParseEinsum(context.primitive().GetString("equation", "")));
   std::vector<size_t> ranks;
   for (size_t i = 0; i < context.input_count(); ++i) {
-    if (!context.has_input(i)) return Error(StatusCode::kModel, "input {} is left out", i);
+    if (!context.has_input(i)) return Error(StatusCode::kModel, "input {} is missing", i);
     if (!context.input(i).ranked) {
       context.SetOutputUnranked(0, dtype);
       return {};
@@ -122,7 +122,7 @@ Status InferEinsum(InferenceContext& context) {
       const int64_t own = context.input(i).dims[axis];
       if (extent >= 0 && own >= 0 && extent != own && extent != 1 && own != 1)
         return Error(StatusCode::kModel, "extents {} and {} have one label", extent, own);
-      // A number over 1 wins: what is not known is that number, or 1 and broadcast.
+      // A number over 1 wins: the unknown extent is that number, or 1 and broadcast.
       if (extent == 1 || own > 1 || (extent < 0 && own == 0)) extent = own;
     }
   std::vector<int64_t> dims;

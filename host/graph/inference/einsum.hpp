@@ -1,5 +1,4 @@
-// The equation of an Einsum: which axis of each operand carries which label. Inference and the CPU's kernel both read
-// it.
+// The equation of an Einsum: the label of each axis of each operand. Inference and the CPU's kernel both read it.
 #pragma once
 
 #include <array>
@@ -14,12 +13,12 @@
 
 namespace deputy::host {
 
-// Labels are numbers: letters, then the axes that "..." stands for. A set of them is a mask.
+// Labels are numbers: letters, then the axes that "..." covers. A set of them is a mask.
 inline constexpr size_t kEinsumLetters = 52, kEinsumLabels = 64;
 using LabelSet = uint64_t;
 constexpr LabelSet Label(int64_t label) { return LabelSet{1} << label; }
 
-// One side's term: letters in their order, and where the "..." stands, if there is one.
+// One side's term: letters in their order, and the place of the "...", if there is one.
 struct EinsumTerm {
   std::vector<int64_t> letters;
   int64_t ellipsis = -1;  // letters before it
@@ -30,7 +29,7 @@ struct EinsumEquation {
   EinsumTerm result;
 };
 
-// An equation without "->" has the letters that appear once, in alphabetical order, behind a "..." if there is any.
+// An equation without "->" has the letters that appear once, in alphabetical order, after a "..." if there is any.
 Result<EinsumEquation> ParseEinsum(std::string_view equation);
 
 // The labels of the axes, given the ranks of the operands.

@@ -1,5 +1,4 @@
-// Inference of the operators that work element by element: the output has the extents of the input, or those that all
-// inputs broadcast to.
+// Inference of elementwise operators: the output has the extents of the input, or those that all inputs broadcast to.
 #include <algorithm>
 
 #include "graph/inference/functions.hpp"
@@ -21,7 +20,7 @@ Result<DType> CommonType(const InferenceContext& context, size_t first) {
     const DType dtype = context.input(i).dtype;
     if (!context.has_input(i) || dtype == DType::kUndefined || dtype == common) continue;
     if (common != DType::kUndefined)
-      return Error(StatusCode::kModel, "inputs of {} and {} do not go together", NameOf(common), NameOf(dtype));
+      return Error(StatusCode::kModel, "inputs of {} and {} do not match", NameOf(common), NameOf(dtype));
     common = dtype;
   }
   return common;
@@ -30,7 +29,7 @@ Result<DType> CommonType(const InferenceContext& context, size_t first) {
 Status BroadcastInputs(InferenceContext& context, DType dtype) {
   std::vector<int64_t> dims;
   for (size_t i = 0; i < context.input_count(); ++i) {
-    if (!context.has_input(i)) return Error(StatusCode::kModel, "input {} is left out", i);
+    if (!context.has_input(i)) return Error(StatusCode::kModel, "input {} is missing", i);
     const ValueType& input = context.input(i);
     if (!input.ranked) {
       context.SetOutputUnranked(0, dtype);
@@ -130,7 +129,7 @@ DEPUTY_INFER_AS(InferComparison, Less)
 DEPUTY_INFER_AS(InferComparison, LessOrEqual)
 #undef DEPUTY_INFER_AS
 
-// The exponent may have a type of its own.
+// The exponent may have a different type.
 Status InferPow(InferenceContext& context) { return BroadcastInputs(context, context.input(0).dtype); }
 
 // The slope broadcasts to the input, never the other way.
@@ -165,7 +164,7 @@ Status InferCast(InferenceContext& context) {
 }
 
 Status InferCastLike(InferenceContext& context) {
-  if (!context.has_input(1)) return Error(StatusCode::kModel, "input 'target_type' is left out");
+  if (!context.has_input(1)) return Error(StatusCode::kModel, "input 'target_type' is missing");
   return LikeInput(context, context.input(1).dtype);
 }
 

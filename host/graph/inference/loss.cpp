@@ -1,4 +1,4 @@
-// Inference of the losses that models carry along from training.
+// Inference of the losses that models keep from training.
 #include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 

@@ -1,5 +1,5 @@
-// Inference of the operators of com.microsoft, and of SimplifiedLayerNormalization, which comes with them. Those that
-// are another operator with more to it ask the inference of that one.
+// Inference of the operators of com.microsoft, and of SimplifiedLayerNormalization, which exporters write with them.
+// Those that extend another operator call its inference.
 #include <algorithm>
 #include <array>
 
@@ -14,7 +14,7 @@ Status LikeFirst(InferenceContext& context) {
   return {};
 }
 
-// What `infer` gives for a node with these first two inputs instead of its own.
+// Runs `infer` for a node with these first two inputs instead of its own.
 Status InferWith(InferenceContext& context, ValueType first, ValueType second, InferenceFunction infer) {
   std::vector<ValueType> types(std::max<size_t>(2, context.input_count()));
   types[0] = std::move(first);
@@ -26,7 +26,7 @@ Status InferWith(InferenceContext& context, ValueType first, ValueType second, I
   return {};
 }
 
-// A factor as the product meets it: its first axis behind the batches, then its last two axes exchanged.
+// A factor as the product reads it: its first axis moved after the batches, then its last two axes exchanged.
 ValueType Turned(ValueType type, bool batches, bool matrix) {
   std::vector<int64_t>& dims = type.dims;
   if (type.ranked && dims.size() > 2 && batches) std::rotate(dims.begin(), dims.begin() + 1, dims.end() - 1);
@@ -140,7 +140,7 @@ Status InferQuantizedPair(InferenceContext& context) {
   return {};
 }
 
-// A pool whose channels may stand last.
+// A pool whose channels may be the last axis.
 Status InferQuantizedPool(InferenceContext& context, InferenceFunction infer) {
   const bool last = context.primitive().GetInt("channels_last", 0) != 0;
   ValueType x = context.input(0);
@@ -190,7 +190,7 @@ Status InferMicrosoft_QLinearConcat(InferenceContext& context) {
         if (!known)
           joined.dims[d] = kUnknownDim;
         else if (__builtin_add_overflow(joined.dims[d], part.dims[d], &joined.dims[d]))
-          return Error(StatusCode::kModel, "what is joined along axis {} is too large", d);
+          return Error(StatusCode::kModel, "the joined tensors are too large along axis {}", d);
       }
     }
   }

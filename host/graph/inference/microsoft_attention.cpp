@@ -55,7 +55,8 @@ Status InferMicrosoft_Attention(InferenceContext& context) {
   const std::span<const int64_t> sizes = context.primitive().GetInts("qkv_hidden_sizes");
   int64_t hidden = Extent(weights, 1) < 0 ? kUnknownDim : Extent(weights, 1) / 3;
   if (!sizes.empty()) {
-    if (sizes.size() != 3 || sizes[2] < 1) return Error(StatusCode::kModel, "qkv_hidden_sizes names no three sizes");
+    if (sizes.size() != 3 || sizes[2] < 1)
+      return Error(StatusCode::kModel, "qkv_hidden_sizes does not hold three sizes");
     hidden = sizes[2];
   }
   DEPUTY_ASSIGN_OR_RETURN(const int64_t size, SizeOfHead(hidden, heads));
@@ -104,7 +105,7 @@ Status InferMicrosoft_GroupQueryAttention(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(const int64_t key_heads, HeadsOf(context, "kv_num_heads"));
   const bool packed = !context.has_input(1);
   DEPUTY_ASSIGN_OR_RETURN(const int64_t size, SizeOfHead(Extent(q, 2), packed ? heads + 2 * key_heads : heads));
-  // As long as the past has room, or the longest sequence needs.
+  // The larger of the room of the past and the longest sequence.
   int64_t keys = kUnknownDim;
   if (const Tensor* total = context.constant(6)) {
     DEPUTY_ASSIGN_OR_RETURN(const int64_t longest, IntOf(*total, "total_sequence_length"));

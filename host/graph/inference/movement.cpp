@@ -10,7 +10,7 @@
 namespace deputy::host {
 
 Status InferConcat(InferenceContext& context) {
-  // Concat-1 alone has a default.
+  // Only Concat-1 has a default.
   if (!context.primitive().Has("axis") && context.primitive().since_version() >= 4)
     return Error(StatusCode::kModel, "attribute 'axis' is missing");
   const DType dtype = context.input(0).dtype;
@@ -102,7 +102,7 @@ Status InferSlice(InferenceContext& context) {
     if (step == 0) return Error(StatusCode::kModel, "the step of a Slice along axis {} is 0", sliced[i]);
     if (extent >= 0) {
       extent = ResolveSlice(start, end, step, extent).count;
-    } else if (!(step == 1 && start == 0 && end >= INT32_MAX)) {  // what everything is written as: the symbol stays
+    } else if (!(step == 1 && start == 0 && end >= INT32_MAX)) {  // the whole axis: the symbol stays
       extent = kUnknownDim;
     }
   }
@@ -242,7 +242,7 @@ Status InferTranspose(InferenceContext& context) {
   }
   if (perm.size() != input.dims.size())
     return Error(StatusCode::kModel, "perm {} does not fit {}", ShapeToString(perm), ShapeToString(input.dims));
-  // Signs are not in the specification, but exporters write them.
+  // Negative axes are not in the specification, but exporters write them.
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<size_t> axes, NormalizeAxes(context, perm, input.dims.size()));
   std::vector<int64_t> dims;
   for (const size_t axis : axes) dims.push_back(input.dims[axis]);
@@ -273,7 +273,7 @@ Result<int64_t> Grow(int64_t extent, int64_t factor) {
 Result<int64_t> Shrink(int64_t extent, int64_t factor) {
   if (factor == 1) return extent;
   if (extent < 0) return kUnknownDim;
-  if (extent % factor != 0) return Error(StatusCode::kModel, "an extent of {} is no multiple of {}", extent, factor);
+  if (extent % factor != 0) return Error(StatusCode::kModel, "an extent of {} is not a multiple of {}", extent, factor);
   return extent / factor;
 }
 

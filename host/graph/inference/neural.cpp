@@ -12,12 +12,12 @@ namespace {
 
 int64_t KnownDim(const ValueType& type, size_t axis) { return type.ranked ? type.dims[axis] : kUnknownDim; }
 
-Status CheckVector(const InferenceContext& context, size_t i, int64_t length, const char* what) {
+Status CheckVector(const InferenceContext& context, size_t i, int64_t length, const char* name) {
   if (!context.has_input(i) || !context.input(i).ranked) return Status();
   const std::vector<int64_t>& dims = context.input(i).dims;
-  if (dims.size() != 1) return Error(StatusCode::kModel, "the {} has rank {}, 1 is needed", what, dims.size());
+  if (dims.size() != 1) return Error(StatusCode::kModel, "the {} has rank {}, 1 is needed", name, dims.size());
   if (length >= 0 && dims[0] >= 0 && dims[0] != length)
-    return Error(StatusCode::kModel, "the {} has {} values, {} are needed", what, dims[0], length);
+    return Error(StatusCode::kModel, "the {} has {} values, {} are needed", name, dims[0], length);
   return Status();
 }
 
@@ -123,7 +123,7 @@ Status InferGemm(InferenceContext& context) {
   if (context.has_input(2) && context.input(2).ranked) {
     const std::vector<int64_t> product = {m, n};
     const Result<std::vector<int64_t>> sum = BroadcastDims(product, context.input(2).dims);
-    // What is not known of the sum yet may still fit.
+    // An unknown extent may still fit.
     const auto same = [&](size_t i) { return product[i] < 0 || (*sum)[i] < 0 || (*sum)[i] == product[i]; };
     const bool fits = sum.ok() && sum->size() == 2 && same(0) && same(1);
     if (!fits)

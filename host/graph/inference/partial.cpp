@@ -45,7 +45,7 @@ bool HoldsInts(DType dtype) { return dtype == DType::kInt64 || dtype == DType::k
 Known Converted(const InferenceContext& context) {
   if (!HoldsInts(context.input(0).dtype) || !HoldsInts(context.outputs()[0].dtype)) return std::nullopt;
   Known input = Moved(context);
-  // Extents that do not fit would not get as far as this.
+  // Extents that do not fit were refused before.
   const auto fits = [](const PartialInt& element) {
     return element.is_symbol() || (element.known && element.value >= INT32_MIN && element.value <= INT32_MAX);
   };
@@ -144,14 +144,14 @@ PartialInt Computed(OpKind kind, const PartialInt& a, const PartialInt& b) {
     case OpKind::kMin: return same_symbol ? a : PartialInt();
     case OpKind::kEqual:
       if (same_symbol) return KnownInt(1);
-      // An extent is no negative number.
+      // An extent is never negative.
       if ((a.is_symbol() && b.known && b.value < 0) || (b.is_symbol() && a.known && a.value < 0)) return KnownInt(0);
       return {};
     default: return {};
   }
 }
 
-// Lists of one length, or one element beside a list.
+// Lists of one length, or a list and a single element.
 std::optional<size_t> CommonLength(std::initializer_list<const PartialInts*> operands) {
   size_t length = 1;
   for (const PartialInts* operand : operands) {
@@ -171,7 +171,7 @@ Known Combined(const InferenceContext& context) {
   const std::optional<size_t> length = CommonLength({&*a, &*b});
   if (!length) return std::nullopt;
   PartialInts result{a->scalar && b->scalar, {}};
-  const bool narrow = context.outputs()[0].dtype == DType::kInt32;  // could overflow where int64 does not
+  const bool narrow = context.outputs()[0].dtype == DType::kInt32;  // may overflow where int64 does not
   for (size_t i = 0; i < *length; ++i) {
     const PartialInt element = Computed(context.node().kind(), At(*a, i), At(*b, i));
     const bool fits = !narrow || !element.known || (element.value >= INT32_MIN && element.value <= INT32_MAX);

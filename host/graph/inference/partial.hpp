@@ -1,5 +1,5 @@
-// Short lists of integers of which some elements are known and others not: the shape [N,3,H,W] as a tensor, and what
-// models compute from it. So a graph whose batch is open still gets the number of its channels.
+// Short lists of integers that are known in part: the shape [N,3,H,W] as a tensor, and values that models compute from
+// it. So a graph with a dynamic batch still has a known number of channels.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace deputy::host {
 
 class InferenceContext;
 
-// A number (of any sign), or the extent that a symbol stands for, or nothing known.
+// A number (of any sign), the extent of a symbol, or unknown.
 struct PartialInt {
   bool known = false;
   int64_t value = kUnknownDim;  // the number; a symbol or kUnknownDim when not known
 
-  // As an extent of a shape: numbers below zero say nothing.
+  // As an extent of a shape: negative numbers are unknown.
   int64_t dim() const { return known && value < 0 ? kUnknownDim : value; }
   bool is_symbol() const { return !known && IsSymbol(value); }
   bool operator==(const PartialInt&) const = default;
@@ -35,11 +35,11 @@ struct PartialInts {
   bool all_known() const;
 };
 
-// Longer tensors are not followed.
+// Longer tensors are not tracked.
 inline constexpr size_t kMostPartialInts = 64;
 
-// What is known of the node's first output, from what is known of its inputs; empty for nothing at all. Called when
-// its type has been inferred.
+// The known elements of the node's first output, from those of its inputs; empty if none is known. Called after its
+// type has been inferred.
 std::optional<PartialInts> InferPartialInts(const InferenceContext& context);
 
 }  // namespace deputy::host

@@ -40,7 +40,7 @@ Status InferGlobalPool(InferenceContext& context) {
 
 }  // namespace
 
-// The inverse of a MaxPool without padding of its own: what the window reached at most.
+// The inverse of a MaxPool without padding of its own: the largest extent that the windows covered.
 Status InferMaxUnpool(InferenceContext& context) {
   const ValueType& x = context.input(0);
   if (context.has_input(2)) {

@@ -1,4 +1,4 @@
-// Inference of the operators between real numbers and integers that stand for them, and of the products of the latter.
+// Inference of quantization and dequantization, and of the products of quantized integers.
 #include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 #include "tensor/scale_layout.hpp"
@@ -6,13 +6,13 @@
 namespace deputy::host {
 namespace {
 
-// The element type that an attribute names; fails for one that tensors here do not have.
+// The element type that an attribute names; fails for one that Deputy's tensors do not have.
 Result<DType> TypeFromAttribute(const InferenceContext& context, std::string_view name, DType fallback) {
   const int64_t number = context.primitive().GetInt(name, 0);
   if (number == 0) return fallback;
   const DType dtype = static_cast<DType>(number);
   if (number < 0 || number > 31 || BitsOf(dtype) == 0)
-    return Error(StatusCode::kNotSupported, "{} {} is not an element type known here", name, number);
+    return Error(StatusCode::kNotSupported, "{} {} is not a supported element type", name, number);
   return dtype;
 }
 
@@ -24,7 +24,7 @@ Status CheckScale(const InferenceContext& context) {
     const ValueType& zero_point = context.input(2);
     if (scale.ranked && zero_point.ranked && scale.is_static() && zero_point.is_static() &&
         ElementCount(scale.dims) != ElementCount(zero_point.dims))
-      return Error(StatusCode::kModel, "scales of shape {} and zero points of shape {} do not go together",
+      return Error(StatusCode::kModel, "scales of shape {} and zero points of shape {} do not match",
                    ShapeToString(scale.dims), ShapeToString(zero_point.dims));
   }
   if (!x.is_static() || !scale.is_static()) return {};

@@ -1,4 +1,4 @@
-// Inference of the operators that draw numbers.
+// Inference of the random operators.
 #include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 #include "tensor/shape.hpp"
@@ -11,7 +11,7 @@ Result<DType> DrawnType(const InferenceContext& context, DType fallback) {
   const int64_t number = context.primitive().GetInt("dtype", static_cast<int64_t>(fallback));
   const DType dtype = number > 0 && number <= 31 ? static_cast<DType>(number) : DType::kUndefined;
   if (fallback != DType::kUndefined && dtype == fallback) return dtype;
-  if (SizeOf(dtype) == 0) return Error(StatusCode::kModel, "dtype {} is no element type", number);
+  if (SizeOf(dtype) == 0) return Error(StatusCode::kModel, "dtype {} is not an element type", number);
   return dtype;
 }
 
@@ -46,7 +46,7 @@ Status InferMultinomial(InferenceContext& context) {
   if (dtype != DType::kInt32 && dtype != DType::kInt64)
     return Error(StatusCode::kModel, "samples of {} are neither int32 nor int64", NameOf(dtype));
   if (input.ranked && input.dims.size() != 2)
-    return Error(StatusCode::kModel, "the input of shape {} is no matrix", ShapeToString(input.dims));
+    return Error(StatusCode::kModel, "the input of shape {} is not a matrix", ShapeToString(input.dims));
   const int64_t samples = context.primitive().GetInt("sample_size", 1);
   if (samples < 1) return Error(StatusCode::kModel, "sample_size is {}", samples);
   context.SetOutput(0, dtype, {input.ranked ? input.dims[0] : kUnknownDim, samples});

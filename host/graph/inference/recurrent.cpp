@@ -1,5 +1,5 @@
 // Shape inference of LSTM, GRU and RNN, and of DynamicQuantizeLSTM. X is [steps, batch, input] and Y [steps,
-// directions, batch, hidden]; with layout 1 the batch comes first in all of them.
+// directions, batch, hidden]; with layout 1 the batch is the first axis of all of them.
 #include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 
@@ -8,15 +8,15 @@ namespace {
 
 constexpr int64_t kLargestHidden = int64_t{1} << 31;
 
-Status CheckDim(const InferenceContext& context, size_t i, size_t axis, int64_t wanted, const char* what) {
+Status CheckDim(const InferenceContext& context, size_t i, size_t axis, int64_t wanted, const char* name) {
   if (!context.has_input(i) || !context.input(i).ranked || wanted < 0) return Status();
   const std::vector<int64_t>& dims = context.input(i).dims;
   if (axis >= dims.size() || (dims[axis] >= 0 && dims[axis] != wanted))
-    return Error(StatusCode::kModel, "{} has shape {}, extent {} must be {}", what, ShapeToString(dims), axis, wanted);
+    return Error(StatusCode::kModel, "{} has shape {}, extent {} must be {}", name, ShapeToString(dims), axis, wanted);
   return Status();
 }
 
-// Where W and R have the extents behind the first: of the gates, and of what is multiplied.
+// The axes of W and R after the first: of the gates, and of the multiplied extent.
 struct WeightAxes {
   size_t gates = 1, depth = 2;
 };

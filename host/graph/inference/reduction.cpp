@@ -68,7 +68,7 @@ Status InferArgReduction(InferenceContext& context) {
 
 Status InferSoftmaxKind(InferenceContext& context) {
   const ValueType& input = context.input(0);
-  // Before 13 the axis splits the tensor into rows and columns, so that it may also stand behind the last one.
+  // Before 13 the axis splits the tensor into rows and columns, so that it may also be one past the last.
   const bool splits = context.primitive().since_version() < 13;
   const int64_t axis = context.primitive().GetInt("axis", splits ? 1 : -1);
   if (input.ranked && !(splits && axis == static_cast<int64_t>(input.dims.size())))

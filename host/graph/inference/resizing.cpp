@@ -9,7 +9,7 @@
 namespace deputy::host {
 namespace {
 
-// Extents beyond this are a mistake, and would not fit the arithmetic of coordinates.
+// Larger extents are a mistake, and would not fit the arithmetic of coordinates.
 constexpr float kLargestExtent = 0x1p40f;
 
 size_t CountOf(const ResizeRequest& request) { return std::max(request.scales.size(), request.sizes.size()); }

@@ -1,4 +1,4 @@
-// Inference of the operators whose result depends on what elements are, not only on where they stand: TopK, OneHot,
+// Inference of the operators whose result depends on the values of elements, not only on their positions: TopK, OneHot,
 // NonZero, Compress, the scatters, and ReverseSequence.
 #include <algorithm>
 
@@ -73,7 +73,7 @@ Status InferCompress(InferenceContext& context) {
 
 namespace {
 
-// All scatters give back what they were given, changed.
+// The output of a scatter has the type of its data.
 Status InferUpdated(InferenceContext& context) {
   const ValueType &data = context.input(0), &indices = context.input(1), &updates = context.input(2);
   if (indices.dtype != DType::kUndefined && indices.dtype != DType::kInt64 && indices.dtype != DType::kInt32)

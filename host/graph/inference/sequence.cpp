@@ -1,4 +1,4 @@
-// Inference of sequences and optionals. What is known of a sequence's elements is what all of them share.
+// Inference of sequences and optionals. The element type of a sequence holds the extents that all elements share.
 #include <algorithm>
 
 #include "graph/inference/dims.hpp"
@@ -13,15 +13,15 @@ ValueType As(ValueType type, ValueKind kind) {
   return type;
 }
 
-// An optional that holds a sequence is taken for one: whether it does, the run tells.
+// An optional that may hold a sequence is accepted as one: whether it does is checked in the run.
 Status CheckSequence(const InferenceContext& context, size_t i) {
   if (HoldsSequence(context.input(i).kind)) return {};
-  return Error(StatusCode::kModel, "input {} is no sequence", i);
+  return Error(StatusCode::kModel, "input {} is not a sequence", i);
 }
 
 Status CheckTensor(const InferenceContext& context, size_t i) {
   if (!context.has_input(i) || context.input(i).is_tensor()) return {};
-  return Error(StatusCode::kModel, "input {} is no tensor", i);
+  return Error(StatusCode::kModel, "input {} is not a tensor", i);
 }
 
 Status CheckPosition(const InferenceContext& context, size_t i) {
@@ -67,7 +67,7 @@ Status InferSequenceConstruct(InferenceContext& context) {
 Status InferSequenceEmpty(InferenceContext& context) {
   const auto dtype = static_cast<DType>(context.primitive().GetInt("dtype", 1));
   if (BitsOf(dtype) == 0 && dtype != DType::kString)
-    return Error(StatusCode::kModel, "{} is no element type", static_cast<int64_t>(dtype));
+    return Error(StatusCode::kModel, "{} is not an element type", static_cast<int64_t>(dtype));
   context.SetOutput(0, ValueType{dtype, false, {}, ValueKind::kSequence});
   return {};
 }

@@ -1,4 +1,4 @@
-// Inference of the operators that look at shapes or change them: Reshape, Flatten, Squeeze, Unsqueeze, Expand, Shape,
+// Inference of the operators that read shapes or change them: Reshape, Flatten, Squeeze, Unsqueeze, Expand, Shape,
 // Size, and those that make tensors from shapes and scalars.
 #include <algorithm>
 
@@ -23,7 +23,8 @@ Status CannotReshape(std::span<const int64_t> dims, std::span<const PartialInt> 
                count ? fmt::format(" ({} elements)", *count) : std::string(), TargetText(target));
 }
 
-// The target of a Reshape with its zeros copied. `rest_in` and `rest_out` hold what copying has not matched already.
+// The target of a Reshape with its zeros copied. `rest_in` and `rest_out` hold the extents that copying has not
+// matched.
 struct ReshapePlan {
   std::vector<int64_t> dims;
   std::vector<int64_t> rest_in, rest_out;
@@ -57,7 +58,7 @@ Result<ReshapePlan> PlanReshape(const ValueType& input, std::span<const PartialI
     }
   }
   if (explicit_zero && plan.computed)
-    return Error(StatusCode::kModel, "cannot reshape to {}: -1 beside 0 could be anything", TargetText(target));
+    return Error(StatusCode::kModel, "cannot reshape to {}: -1 is ambiguous beside 0", TargetText(target));
   for (size_t i = 0; i < input.dims.size(); ++i)
     if (!copied[i]) plan.rest_in.push_back(input.dims[i]);
   // A symbol is the same number on both sides.
@@ -71,14 +72,14 @@ Result<ReshapePlan> PlanReshape(const ValueType& input, std::span<const PartialI
   return plan;
 }
 
-// What is left for one extent when `in` elements are spread over the others, of which `out` is the product; nothing
-// when they do not fit.
+// The remaining extent when `in` elements are spread over the others, of which `out` is the product; empty when they do
+// not fit.
 std::optional<int64_t> RestOf(std::span<const int64_t> rest_in, int64_t in, int64_t out) {
   if (out == 0) return std::nullopt;
   if (out < 0) return kUnknownDim;
   if (in >= 0) return in % out == 0 ? std::optional<int64_t>(in / out) : std::nullopt;
   if (out == 1) return in;
-  // 4·N to [4,-1]: the known parts cancel and the symbol is left.
+  // 4·N to [4,-1]: the known parts cancel and the symbol remains.
   std::vector<int64_t> open;
   int64_t known = 1;
   for (const int64_t dim : rest_in) {
@@ -108,7 +109,7 @@ Status CompleteReshape(const ValueType& input, std::span<const PartialInt> targe
   if (std::count(plan.dims.begin(), plan.dims.end(), kUnknownDim) != 1 || in < 0 || plan.empties) return {};
   plan.rest_out.erase(open);
   DEPUTY_ASSIGN_OR_RETURN(const int64_t out, DimProduct(plan.rest_out));
-  // Without a fit the run will say so; perhaps the open extent is a 0 that copies.
+  // If it does not fit, the run fails; the unknown extent may be a 0 that copies.
   const std::optional<int64_t> rest = RestOf(plan.rest_in, in, out);
   if (rest) *std::find(plan.dims.begin(), plan.dims.end(), kUnknownDim) = *rest;
   return {};
@@ -306,7 +307,7 @@ Status InferRange(InferenceContext& context) {
 
 namespace {
 
-// The graph walk sets the outputs from the regions; here nothing is known of them.
+// The graph walk sets the outputs from the regions; they are unknown here.
 Status InferNothing(InferenceContext& context) {
   for (size_t i = 0; i < context.output_count(); ++i) context.SetOutputUnranked(i, DType::kUndefined);
   return {};

@@ -9,17 +9,17 @@ namespace deputy::host {
 namespace {
 
 // The number in a scalar input, if it is known.
-Result<std::optional<int64_t>> KnownInt(const InferenceContext& context, size_t i, const char* what) {
+Result<std::optional<int64_t>> KnownInt(const InferenceContext& context, size_t i, const char* name) {
   const Tensor* known = context.constant(i);
   if (known == nullptr) return std::optional<int64_t>();
-  DEPUTY_ASSIGN_OR_RETURN(const int64_t value, IntOf(*known, what));
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t value, IntOf(*known, name));
   return std::optional<int64_t>(value);
 }
 
 Result<DType> TypeNamed(const InferenceContext& context) {
   const int64_t number = context.primitive().GetInt("output_datatype", 1);
   if (number < 1 || number > 31 || SizeOf(static_cast<DType>(number)) == 0)
-    return Error(StatusCode::kNotSupported, "output_datatype {} is not an element type known here", number);
+    return Error(StatusCode::kNotSupported, "output_datatype {} is not a supported element type", number);
   return static_cast<DType>(number);
 }
 
@@ -73,7 +73,7 @@ Status InferDFT(InferenceContext& context) {
     DEPUTY_ASSIGN_OR_RETURN(const size_t axis, context.NormalizeAxis(*named, dims.size()));
     if (axis + 1 == dims.size()) return Error(StatusCode::kModel, "the last axis holds numbers, not a signal");
     int64_t extent = length.value_or(context.has_input(1) ? kUnknownDim : dims[axis]);
-    // Half of a spectrum, given without the length of its signal, is that of an even one.
+    // Half of a spectrum, without the length of its signal, is that of an even one.
     if (inverse && onesided && !context.has_input(1)) extent = dims[axis] > 0 ? 2 * (dims[axis] - 1) : kUnknownDim;
     dims[axis] = Bins(extent < 0 ? kUnknownDim : extent, onesided && !inverse);
   }

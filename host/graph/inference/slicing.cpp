@@ -14,7 +14,7 @@ Result<int64_t> CountOf(T from, T to, T step) {
   if (step == T{0}) return Error(StatusCode::kModel, "the step of a Range is 0");
   if constexpr (std::is_floating_point_v<T>) {
     const double count = std::ceil(static_cast<double>(to - from) / static_cast<double>(step));
-    if (!(count < 9.0e15)) return Error(StatusCode::kModel, "Range from {} to {} by {} has no end", from, to, step);
+    if (!(count < 9.0e15)) return Error(StatusCode::kModel, "Range from {} to {} by {} does not end", from, to, step);
     return count > 0 ? static_cast<int64_t>(count) : 0;
   } else {
     const bool up = step > 0;
@@ -40,7 +40,7 @@ Result<std::array<CropAxis, 2>> ReadCrop(const Primitive& primitive) {
     for (const int64_t value : list)
       if (value < 0)
         return Error(StatusCode::kModel, "{} has a value of {}", list.size() == 4 ? "border" : "scale", value);
-  // The border is left, top, right, bottom.
+  // The attribute holds left, top, right, bottom.
   std::array<CropAxis, 2> axes = {CropAxis{border[1], border[3]}, CropAxis{border[0], border[2]}};
   for (size_t i = 0; i < size.size(); ++i) axes[i].size = size[i];
   return axes;
@@ -51,15 +51,15 @@ Result<int64_t> CroppedExtent(const CropAxis& axis, int64_t extent) {
   const int64_t room = extent - axis.before;
   const int64_t cut = axis.size >= 0 ? axis.size : axis.after;
   if (room < 0 || room < cut)
-    return Error(StatusCode::kModel, "{} elements cannot be cropped: {} in front and {} {}", extent, axis.before, cut,
-                 axis.size >= 0 ? "to keep" : "behind");
+    return Error(StatusCode::kModel, "{} elements cannot be cropped: {} before and {} {}", extent, axis.before, cut,
+                 axis.size >= 0 ? "to keep" : "after");
   return axis.size >= 0 ? axis.size : room - axis.after;
 }
 
 Result<PadRange> ResolvePad(int64_t before, int64_t after, int64_t extent) {
   const int64_t first = before < 0 ? (before == INT64_MIN ? INT64_MAX : -before) : 0;
   const int64_t cut = after < 0 ? (after == INT64_MIN ? INT64_MAX : -after) : 0;
-  // Cropping to below nothing is only harmless when the other side pads; then no kept element can be named, so refuse.
+  // Cropping to below zero is only harmless when the other side pads; then there is no first kept element, so refuse.
   if (first > extent || cut > extent - first)
     return Error(StatusCode::kModel, "padding by {} and {} crops more than the extent {}", before, after, extent);
   const int64_t kept = extent - first - cut;

@@ -1,4 +1,4 @@
-// The arithmetic of Slice, Pad, Crop, Split and Range. Inference and the CPU's kernels both need it, and must agree.
+// The arithmetic of Slice, Pad, Crop, Split and Range. Shared by inference and the CPU's kernels, which must agree.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct SliceRange {
   int64_t start, step, count;
 };
 
-// ONNX's clamping: negative positions count from the end, and what lies outside is cut off. `step` is not zero.
+// ONNX's clamping: negative positions count from the end, and positions outside are cut off. `step` is not zero.
 inline SliceRange ResolveSlice(int64_t start, int64_t end, int64_t step, int64_t extent) {
   if (start < 0) start += extent;
   if (end < 0) end += extent;
@@ -38,17 +38,17 @@ struct PadRange {
   int64_t first, kept;    // of the input
   int64_t total;          // of the output
 };
-// Fails when more is cropped than there is.
+// Fails when more is cropped than the extent.
 Result<PadRange> ResolvePad(int64_t before, int64_t after, int64_t extent);
 
-// One axis of a Crop: what is cut off in front and behind, or in front alone where the size is given.
+// One axis of a Crop: the elements cut off before and after, or only before where the size is given.
 struct CropAxis {
   int64_t before = 0, after = 0;
   int64_t size = -1;
 };
 // Height and width.
 Result<std::array<CropAxis, 2>> ReadCrop(const Primitive& primitive);
-// What is left of `extent`, which may be a symbol. Fails when more is cut off than there is.
+// The cropped `extent`, which may be a symbol. Fails when more is cut off than it has.
 Result<int64_t> CroppedExtent(const CropAxis& axis, int64_t extent);
 
 enum class PadMode { kConstant, kReflect, kEdge, kWrap };
@@ -60,7 +60,7 @@ inline int64_t SplitPart(int64_t extent, int64_t parts, int64_t i) {
   return std::clamp<int64_t>(extent - i * size, 0, size);
 }
 
-// How many elements Range makes; the three are scalars of one type.
+// The number of elements of a Range; the three are scalars of one type.
 Result<int64_t> RangeCount(const Tensor& start, const Tensor& limit, const Tensor& delta);
 
 }  // namespace deputy::host

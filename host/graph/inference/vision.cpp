@@ -12,9 +12,9 @@ int64_t DimOf(const ValueType& type, size_t axis) {
   return type.ranked && axis < type.dims.size() ? type.dims[axis] : kUnknownDim;
 }
 
-Status CheckRank(const InferenceContext& context, size_t i, size_t rank, const char* what) {
+Status CheckRank(const InferenceContext& context, size_t i, size_t rank, const char* name) {
   if (!context.has_input(i) || !context.input(i).ranked || context.input(i).dims.size() == rank) return {};
-  return Error(StatusCode::kModel, "the {} has rank {}, {} is needed", what, context.input(i).dims.size(), rank);
+  return Error(StatusCode::kModel, "the {} has rank {}, {} is needed", name, context.input(i).dims.size(), rank);
 }
 
 Status InferRegions(InferenceContext& context, int64_t height, int64_t width) {
@@ -53,7 +53,7 @@ Status InferGridSample(InferenceContext& context) {
     return {};
   }
   if (x.dims.size() < 3 || grid.dims.size() != x.dims.size())
-    return Error(StatusCode::kModel, "an input of rank {} and a grid of rank {} do not go together", x.dims.size(),
+    return Error(StatusCode::kModel, "an input of rank {} and a grid of rank {} do not match", x.dims.size(),
                  grid.dims.size());
   const int64_t spatial = static_cast<int64_t>(x.dims.size()) - 2;
   if (grid.dims.back() >= 0 && grid.dims.back() != spatial)
@@ -101,7 +101,7 @@ Status InferCenterCropPad(InferenceContext& context) {
   for (size_t i = 0; i < axes.size(); ++i) {
     dims[axes[i]] = shape.values ? (*shape.values)[i] : kUnknownDim;
     if (shape.values && dims[axes[i]] < 0)
-      return Error(StatusCode::kModel, "an extent of {} cannot be cropped or padded to", dims[axes[i]]);
+      return Error(StatusCode::kModel, "cannot crop or pad to an extent of {}", dims[axes[i]]);
   }
   context.SetOutput(0, input.dtype, std::move(dims));
   return {};
@@ -156,7 +156,7 @@ Status InferCol2Im(InferenceContext& context) {
   return {};
 }
 
-// The weights decide the window; the offsets only have to be there.
+// The weights decide the window; the offsets are only required.
 Status InferDeformConv(InferenceContext& context) { return InferAs(context, 0, 1, InferConv, context.input(0).dtype); }
 
 Status InferDet(InferenceContext& context) {

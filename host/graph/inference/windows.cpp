@@ -9,7 +9,7 @@ namespace {
 
 bool IsSame(AutoPad auto_pad) { return auto_pad == AutoPad::kSameUpper || auto_pad == AutoPad::kSameLower; }
 
-// Whether every input extent comes out unchanged.
+// Whether the window keeps every input extent.
 bool KeepsExtent(const Window& window, const WindowAxis& axis) {
   if (axis.stride != 1 || axis.output_padding != 0) return false;
   return IsSame(window.auto_pad) || axis.pad_begin + axis.pad_end == axis.reach() - 1;
@@ -27,7 +27,7 @@ WindowOptions WindowOptionsOf(const Primitive& primitive) {
   options.pads = primitive.GetInts("pads");
   options.output_padding = primitive.GetInts("output_padding");
   options.output_shape = primitive.GetInts("output_shape");
-  // Some exporters write the whole shape where only the spatial part belongs.
+  // Some exporters write the whole shape instead of its spatial part.
   const size_t spatial = options.strides.empty() ? options.kernel.size() : options.strides.size();
   if (spatial != 0 && options.output_shape.size() == spatial + 2)
     options.output_shape = options.output_shape.subspan(2);

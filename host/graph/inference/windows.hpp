@@ -1,4 +1,4 @@
-// Sliding windows as the model writes them: reads their attributes, and infers extents that may be symbols.
+// Sliding windows in models: reads their attributes, and infers extents that may be symbols.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace {
 
 using Permutation = std::vector<int64_t>;
 
-// Computes every element from the element in the same place of the first input; the rest are scalars or attributes.
+// Computes every element from the element at the same place of the first input; the rest are scalars or attributes.
 bool IsUnary(OpKind kind) {
   switch (kind) {
     case OpKind::kAbs:
@@ -89,8 +89,8 @@ ValueType Before(const ValueType& after, const Permutation& perm) {
   return before;
 }
 
-// Holds Transposes back until somebody needs what they make. `Held` says how a value would be made; a Transpose of a
-// held value and an element-wise node on one are held in turn.
+// Holds Transposes back until a node needs their outputs. `Held` says how a value would be made; a Transpose of a held
+// value and an elementwise node on one are held in turn.
 class Canceller {
  public:
   explicit Canceller(Graph& graph)
@@ -115,9 +115,9 @@ class Canceller {
     ValueId base;  // never held itself
     Permutation perm;
     std::string name;     // of the Transpose
-    Primitive primitive;  // to be used again when the permutation is still the node's own
+    Primitive primitive;  // reused when the permutation is unchanged
     bool own;
-    bool made = false;  // the Transpose stands in the graph; what follows may still begin at the base
+    bool made = false;  // the Transpose is in the graph; later ones may still start at the base
   };
 
   void Visit(Node node) {
@@ -152,7 +152,7 @@ class Canceller {
     return true;
   }
 
-  // An element-wise node on held values is computed on what they are made from; its result is held.
+  // An elementwise node on held values is computed on their bases; its result is held.
   bool MoveBefore(Node& node) {
     const bool unary = IsUnary(node.kind()) && !node.inputs.empty();
     const bool binary = IsBinary(node.kind()) && node.inputs.size() == 2;
@@ -184,7 +184,7 @@ class Canceller {
     return true;
   }
 
-  // The held value of an operand that nobody else reads.
+  // The held value of an operand without other readers.
   const Held* HeldOnce(ValueId id) const {
     const auto found = id == kNone ? held_.end() : held_.find(id);
     return found != held_.end() && uses_[id] == 1 && !found->second.made ? &found->second : nullptr;
@@ -195,7 +195,7 @@ class Canceller {
     return value.is_constant() && value.constant.element_count() == 1 && value.type.dims.size() <= rank;
   }
 
-  // Lets the Transpose be after all.
+  // Keeps the Transpose.
   void Make(ValueId id) {
     const auto found = held_.find(id);
     if (found == held_.end() || found->second.made) return;
@@ -222,7 +222,7 @@ class Canceller {
   Graph& graph_;
   std::vector<uint32_t> uses_;
   std::vector<uint8_t> outputs_;
-  std::vector<ValueId> instead_;  // the value itself, or what two cancelled Transposes leave of it
+  std::vector<ValueId> instead_;  // the value itself, or the input of two cancelled Transposes
   std::unordered_map<ValueId, Held> held_;
 };
 

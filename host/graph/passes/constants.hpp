@@ -1,4 +1,4 @@
-// What passes ask of constants, whatever their element type.
+// Queries and edits of constants that passes share, for any element type.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace deputy::host {
 
-// The constant that a node reads at `i`; null when that input is left out or not constant.
+// The constant that a node reads at `i`; null when that input is omitted or not constant.
 const Tensor* ConstantInput(const Graph& graph, const Node& node, size_t i);
 inline bool HasInput(const Node& node, size_t i) { return i < node.inputs.size() && node.inputs[i] != kNone; }
 
@@ -24,14 +24,14 @@ std::vector<double> DoublesOf(const Tensor* tensor);
 // A tensor of a floating point type, rounded once. Empty when a number is not finite in that type.
 std::optional<Tensor> FromDoubles(DType dtype, const Shape& shape, std::span<const double> values);
 
-// A copy of a floating point tensor in which every run of `block` elements is multiplied by a factor of its own, in
-// double and rounded once. Empty when a number is not finite.
+// A copy of a floating point tensor in which every run of `block` elements is multiplied by its own factor, in double
+// and rounded once. Empty when a number is not finite.
 std::optional<Tensor> Scaled(const Tensor& tensor, size_t block, FunctionRef<double(size_t block)> factor);
 
-// Whether every element is `number`; zeros are told apart by their sign. False for types that are no numbers.
+// Whether every element is `number`; zeros are told apart by their sign. False for types that are not numeric.
 bool IsAll(const Tensor& tensor, double number);
 
-// Extents that are equal whatever the run brings: numbers and symbols, but nothing unknown.
+// Extents that are equal in every run: numbers and symbols, but not unknown ones.
 bool SameExtents(const ValueType& a, const ValueType& b);
 
 }  // namespace deputy::host

@@ -26,7 +26,7 @@ bool KeepsOrder(const Primitive& primitive, size_t rank) {
   return true;
 }
 
-// Operators whose output has the elements of their input in the same order, whatever the shape.
+// Operators whose output has the elements of their input in the same order, for any shape.
 bool OnlyReshapes(OpKind kind) {
   return kind == OpKind::kReshape || kind == OpKind::kFlatten || kind == OpKind::kSqueeze || kind == OpKind::kUnsqueeze;
 }
@@ -56,7 +56,7 @@ class Dropper {
   const Tensor* Constant(const Node& node, size_t i) const { return ConstantInput(graph(), node, i); }
   const Graph& graph() const { return editor_.graph(); }
 
-  // The value that the node's first output always equals; kNone when it computes something.
+  // The value that the node's first output always equals; kNone for a computed one.
   ValueId SourceOf(const Node& node) {
     if (node.kind() == OpKind::kOther || node.inputs.empty() || node.inputs[0] == kNone) return kNone;
     const ValueId input = node.inputs[0];
@@ -119,7 +119,7 @@ class Dropper {
     return one || SameExtents(other, output);
   }
 
-  // For the second of two reshaping nodes: the first one's input, when its shape is back.
+  // For the second of two reshaping nodes: the first one's input, when its shape is restored.
   ValueId Undone(const Node& node) {
     const NodeId maker = editor_.producer(node.inputs[0]);
     if (maker == kNone || editor_.removed(maker) || !OnlyReshapes(graph().nodes[maker].kind())) return kNone;

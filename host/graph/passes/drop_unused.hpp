@@ -1,11 +1,11 @@
-// Dead code: nodes none of whose outputs anybody needs, and constants that nobody reads.
+// Dead code: nodes whose outputs are unused, and constants without readers.
 #pragma once
 
 #include "graph/graph.hpp"
 
 namespace deputy::host {
 
-// One walk from the end; regions of the nodes are left as they are.
+// One walk from the end; regions of the nodes are not changed.
 void DropUnused(Graph& graph);
 
 }  // namespace deputy::host

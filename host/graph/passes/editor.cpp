@@ -47,7 +47,7 @@ bool GraphEditor::Bypass(NodeId node, ValueId source) {
     uses_[source] += uses_[target];
     return true;
   }
-  // The output keeps its value; whoever makes the source makes it instead.
+  // The output keeps its value, which the node that made the source now makes.
   const NodeId maker = producers_[source];
   if (maker == kNone || is_output(source)) return false;
   Remove(node);
@@ -83,7 +83,7 @@ void GraphEditor::Absorb(NodeId node, NodeId next) {
 void GraphEditor::SetInput(NodeId node, size_t i, ValueId id) {
   std::vector<ValueId>& inputs = graph_.nodes[node].inputs;
   if (inputs.size() <= i) inputs.resize(i + 1, kNone);
-  // A constant without readers gives its bytes back at once: large models are rewritten one weight after the other.
+  // A constant without readers is freed at once: large models are rewritten one weight after the other.
   if (inputs[i] != kNone && --uses_[inputs[i]] == 0) graph_.values[inputs[i]].constant = Tensor();
   inputs[i] = id;
   ++uses_[id];

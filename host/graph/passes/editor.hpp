@@ -1,5 +1,5 @@
-// A graph while a pass rewrites it: who makes a value, how often it is read, and what readers find in its place. Every
-// step takes constant time; Finish brings the nodes up to date in one walk.
+// A graph while a pass rewrites it: the node that makes a value, its number of reads, and its replacement. Every step
+// takes constant time; Finish updates the nodes in one walk.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ class GraphEditor {
   Node& node(NodeId id) { return graph_.nodes[id]; }
   const Value& value(ValueId id) const { return graph_.values[id]; }
 
-  // What readers of `id` find by now.
+  // The current replacement of `id`.
   ValueId Resolve(ValueId id);
-  // Brings the inputs and captures of a node up to date; to be done before looking at them.
+  // Updates the inputs and captures of a node; call it before reading them.
   void ResolveReads(Node& node);
 
   // Node that makes the value; kNone for inputs, captures and constants.
@@ -29,18 +29,18 @@ class GraphEditor {
   bool is_output(ValueId id) const { return outputs_[id] != 0; }
   bool removed(NodeId id) const { return removed_[id] != 0; }
 
-  // Takes out a node whose first output always equals `source`, one of its inputs or what that was made from. False,
-  // and nothing done, when the value is an output of the graph that cannot be had otherwise: an input handed through.
+  // Removes a node whose first output always equals `source`, one of its inputs or the origin of one. False, without a
+  // change, when the value is an output of the graph that must stay: an input passed through.
   bool Bypass(NodeId node, ValueId source);
-  // Takes out a node whose outputs all equal those of another. False when one is an output of the graph.
+  // Removes a node whose outputs all equal those of another. False when one is an output of the graph.
   bool MergeInto(NodeId node, NodeId same);
-  // Takes out `next`, the only reader of the only output of `node`, which now makes the value of `next`.
+  // Removes `next`, the only reader of the only output of `node`, which now makes the value of `next`.
   void Absorb(NodeId node, NodeId next);
-  // A constant that was read there and nowhere else is gone.
+  // Drops a constant that had only this reader.
   void SetInput(NodeId node, size_t i, ValueId id);
   ValueId AddConstant(std::string name, Tensor tensor);
 
-  // Removes what was taken out. The editor is of no use afterwards.
+  // Erases the removed nodes. The editor must not be used afterwards.
   void Finish();
 
  private:

@@ -12,7 +12,7 @@
 namespace deputy::host {
 namespace {
 
-// The constant weights of a node seen as [outer][channel][inner], so that a factor per output channel finds its place.
+// The constant weights of a node seen as [outer][channel][inner], for a factor per output channel.
 struct Weights {
   Tensor tensor;         // shares the constant's bytes; graphs move their values when one is added
   size_t channels = 0;   // of the output
@@ -65,13 +65,13 @@ std::optional<Weights> WeightsOf(const Graph& graph, const Node& node) {
   }
 }
 
-// One number per channel; nothing when there is no constant bias that allows it.
+// One number per channel; empty without a suitable constant bias.
 std::optional<std::vector<double>> BiasOf(const Graph& graph, const Node& node, const Weights& weights) {
   if (!HasInput(node, 2)) return std::vector<double>(weights.channels, 0);
   const Tensor* bias = ConstantInput(graph, node, 2);
   if (bias == nullptr || bias->dtype() != weights.tensor.dtype()) return std::nullopt;
   const Shape& shape = bias->shape();
-  if (shape.size() > 2 || (shape.size() == 2 && shape[0] != 1)) return std::nullopt;  // a row of its own per sample
+  if (shape.size() > 2 || (shape.size() == 2 && shape[0] != 1)) return std::nullopt;  // a row per sample
   std::vector<double> values = DoublesOf(bias);
   if (values.size() == 1) values.assign(weights.channels, values[0]);
   if (values.size() != weights.channels) return std::nullopt;
@@ -82,7 +82,7 @@ std::optional<std::vector<double>> BiasOf(const Graph& graph, const Node& node, 
   return values;
 }
 
-// A convolution and the nodes behind it that it can take in, which are written into the weights all at once.
+// A convolution and the nodes after it that it can absorb, which are written into the weights all at once.
 struct Chain {
   NodeId node = kNone;
   Weights weights;

@@ -8,7 +8,7 @@
 namespace deputy::host {
 namespace {
 
-// Bytes that the outputs will have as far as their types tell; more than any budget when they cannot be counted.
+// Bytes of the outputs as far as their types tell; more than any budget when they cannot be counted.
 size_t OutputBytes(const Graph& graph, const Node& node) {
   size_t bytes = 0;
   for (const ValueId id : node.outputs) {
@@ -31,7 +31,7 @@ bool Fits(size_t bytes, size_t freed, const FoldBudget& budget) {
   return added <= budget.per_fold && added <= budget.left;
 }
 
-// The input's own bytes under another shape, for operators that do no more than that.
+// The input's own bytes under another shape, for operators that only change the shape.
 std::optional<Tensor> Viewed(const Graph& graph, const Node& node, std::span<const Tensor> inputs) {
   switch (node.kind()) {
     case OpKind::kFlatten:
@@ -54,7 +54,7 @@ std::optional<Tensor> Viewed(const Graph& graph, const Node& node, std::span<con
 Result<std::optional<std::vector<Tensor>>> FoldNode(const Graph& graph, const Node& node,
                                                     std::span<const Tensor> inputs, const Evaluator& evaluator,
                                                     size_t freed, FoldBudget& budget) {
-  // By the dequantized weights a delegate knows a product that it can compute in integers.
+  // A delegate recognizes an integer product by its dequantized weights.
   if (node.kind() == OpKind::kDequantizeLinear || DrawsNumbers(node.kind()))
     return std::optional<std::vector<Tensor>>();
   if (std::optional<Tensor> view = Viewed(graph, node, inputs))
@@ -62,7 +62,7 @@ Result<std::optional<std::vector<Tensor>>> FoldNode(const Graph& graph, const No
   if (!Fits(OutputBytes(graph, node), freed, budget)) return std::optional<std::vector<Tensor>>();
   Result<std::vector<Tensor>> outputs = evaluator(node, inputs);
   if (!outputs.ok()) {
-    // What the CPU cannot compute may still run on a delegate; a wrong value is the model's fault either way.
+    // A node without a CPU kernel may still run on a delegate; a wrong value is the model's fault either way.
     if (outputs.status().code() == StatusCode::kNotSupported) return std::optional<std::vector<Tensor>>();
     return std::move(outputs).status();
   }

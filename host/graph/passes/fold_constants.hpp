@@ -1,5 +1,5 @@
-// Folding: what a node would compute from constants on every run is computed once, as long as it does not make the
-// model much larger.
+// Constant folding: nodes with constant inputs are computed once instead of in every run, as long as this does not make
+// the model much larger.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace deputy::host {
 
-// What folding may still add to a model, regions included.
+// Bytes that folding may still add to a model, regions included.
 struct FoldBudget {
   explicit FoldBudget(size_t bytes) : per_fold(bytes), left(bytes > SIZE_MAX / 16 ? SIZE_MAX : bytes * 16) {}
 
@@ -20,9 +20,9 @@ struct FoldBudget {
   size_t left;
 };
 
-// Computes a node all of whose inputs are known. Nothing comes back where it stays a node: its outputs are too large,
-// or the evaluator has no kernel for it. `freed` is what goes away with its inputs, in bytes. A node that cannot be
-// computed from these values is an error: the model is wrong.
+// Computes a node all of whose inputs are known. Empty where it stays a node: its outputs are too large, or the
+// evaluator has no kernel for it. `freed` is the size of the constants removed with its inputs, in bytes. A node that
+// cannot be computed from these values is an error: the model is wrong.
 Result<std::optional<std::vector<Tensor>>> FoldNode(const Graph& graph, const Node& node,
                                                     std::span<const Tensor> inputs, const Evaluator& evaluator,
                                                     size_t freed, FoldBudget& budget);

@@ -1,5 +1,5 @@
-// Shape arithmetic: a list of extents that is known turns into a constant, however it was computed, also while other
-// extents of the same tensor are not known.
+// Shape arithmetic: a list of known extents becomes a constant, however it was computed, also while other extents of
+// the same tensor are not known.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@
 
 namespace deputy::host {
 
-// What is known of the elements of a graph's integer values, filled in while a walk infers node after node.
+// The known elements of a graph's integer values, recorded while a walk infers node after node.
 class ShapeTracker {
  public:
-  // One entry per input of the node, null for nothing known: for its InferenceContext. Valid until the next call.
+  // One entry per input of the node, null for unknown: for its InferenceContext. Valid until the next call.
   std::span<const PartialInts* const> InputsOf(const Node& node);
 
-  // Notes what is known of the first output, now that the types of the node are. The constant, when that is all of it.
+  // Records the known elements of the first output, after the node's types are known. The constant, when all are known.
   std::optional<Tensor> Follow(const Node& node, const InferenceContext& context);
 
  private:

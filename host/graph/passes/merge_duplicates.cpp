@@ -30,7 +30,7 @@ class Merger {
     for (ValueId id = 0; id < same_as_.size(); ++id) {
       same_as_[id] = id;
       const Value& value = graph.values[id];
-      // Text is compared by its bytes only where it lies in them.
+      // Text is compared by its bytes only if they hold it.
       if (value.is_constant() && value.constant.byte_size() <= kSmallConstant && value.type.dtype != DType::kString)
         same_as_[id] = *constants_.insert(id).first;
     }
@@ -82,7 +82,7 @@ class Merger {
 
   ValueId Same(ValueId id) const { return id == kNone ? kNone : same_as_[id]; }
 
-  // An unknown operator may draw numbers too, and so does a Dropout that trains.
+  // An unknown operator may be random too, and so is a Dropout that trains.
   static bool IsPure(const Node& node) {
     return node.kind() != OpKind::kOther && node.kind() != OpKind::kDropout && !DrawsNumbers(node.kind()) &&
            node.regions.empty();

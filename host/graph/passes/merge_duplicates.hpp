@@ -5,8 +5,8 @@
 
 namespace deputy::host {
 
-// Constants of a few elements count as one when they have the same content, as the indices that exporters write anew
-// for each Gather. A duplicate that makes an output of the graph stays.
+// Small constants of equal content count as one, such as the indices that exporters repeat for each Gather. A duplicate
+// that makes an output of the graph stays.
 void MergeDuplicates(Graph& graph);
 
 }  // namespace deputy::host

@@ -26,7 +26,7 @@ void Rewrite(Graph& graph, const PassOptions& options) {
   if (options.has(Pass::kDropIdentities)) DropIdentities(graph);
   if (options.has(Pass::kMergeDuplicates)) MergeDuplicates(graph);
   if (options.has(Pass::kCancelTransposes)) CancelTransposes(graph);
-  drop_unused();  // readers that nobody needs would keep convolutions from taking in what follows
+  drop_unused();  // unused readers would prevent convolutions from absorbing the next node
   if (options.has(Pass::kFoldBatchNorm)) FoldBatchNorm(graph);
   drop_unused();
 }

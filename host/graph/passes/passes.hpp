@@ -1,5 +1,5 @@
-// What is done to a graph between import and partitioning: types are inferred, constants folded, and what costs time
-// for nothing is taken out. host/docs/passes.md shows each pass before and after.
+// Passes over a graph between import and partitioning: types are inferred, constants folded, and redundant nodes
+// removed. host/docs/passes.md shows each pass before and after.
 #pragma once
 
 #include <array>
@@ -26,16 +26,16 @@ inline constexpr size_t kPassCount = 0
 struct PassInfo {
   Pass pass;
   std::string_view key;   // in the YAML
-  std::string_view text;  // what it does in one line
+  std::string_view text;  // description in one line
 };
 
 // In the order of the list, which is the order in which they run.
 std::span<const PassInfo> AllPasses();
 
 struct PassOptions {
-  // Computes constants; without one nothing is folded.
+  // Computes constants; without it nothing is folded.
   Evaluator evaluator;
-  // What one fold may add to the model; all together sixteen times as much.
+  // Bytes that one fold may add to the model; all together may add sixteen times as much.
   size_t fold_budget_bytes = kDefaultFoldBudget;
   std::array<bool, kPassCount> off{};
   ForeignInference foreign = {};
@@ -47,9 +47,9 @@ struct PassOptions {
   }
 };
 
-// InferGraph, then every pass that is not off, in regions too. A node that takes in another keeps its own name; outputs
-// keep theirs. The graph is changed in place and stays verified; what one delegate could run at first, it still can.
-// Time grows with the size of the graph and of the constants that are changed, not faster.
+// InferGraph, then every pass that is not off, in regions too. A node that absorbs another keeps its own name; outputs
+// keep theirs. The graph is changed in place and stays verified; a graph that one delegate could run before, it still
+// can. Time is linear in the size of the graph and of the changed constants.
 Status RunPasses(Graph& graph, const PassOptions& options);
 
 }  // namespace deputy::host

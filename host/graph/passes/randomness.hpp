@@ -1,4 +1,4 @@
-// Operators that give another result each time: neither folded into constants nor merged with their like.
+// Operators with another result each time: neither folded into constants nor merged with equal nodes.
 #pragma once
 
 #include "graph/operator.hpp"

@@ -1,5 +1,5 @@
-// What becomes of nodes of older definitions: for every definition of the operator list that changed a meaning, the
-// rule that brings a node of the definition before it into its form, or the reason why there is nothing to do.
+// Upgrade of nodes of older definitions: for every definition of the operator list that changed a meaning, the rule
+// that rewrites a node of the previous definition to its form, or the reason why no rewrite is needed.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ struct Adapter {
   std::string_view because;  // then: why
 };
 
-// By operator, then by version. A rule may leave a node as it is, version and all, when its form did not change for
-// this very node; what cannot be said in the newer form it refuses as kNotSupported.
+// By operator, then by version. A rule may leave a node and its version unchanged when its form did not change for this
+// node; it refuses as kNotSupported a node that the newer form cannot express.
 std::span<const Adapter> AllAdapters();
 
 // The next one for a node of this operator and version; null when there is none.

@@ -7,7 +7,7 @@
 
 namespace deputy::host {
 
-// Clip-6 (min, max) to Clip-11. A bound that is left out was the most that float32 holds, which matters to infinities.
+// Clip-6 (min, max) to Clip-11. An omitted bound was the largest number of float32, which matters to infinities.
 Status UpgradeClip(NodeRewrite& node) {
   const Primitive before = node.primitive();
   constexpr float kMost = std::numeric_limits<float>::max();
@@ -84,7 +84,8 @@ Status UpgradeSplit1(NodeRewrite& node) {
   if (node.has_input(1)) {
     const Tensor* given = node.constant(1);
     if (given == nullptr || given->dtype() != DType::kFloat32)
-      return Error(StatusCode::kNotSupported, "Split version 1 with sizes that are not constant is gone since opset 2");
+      return Error(StatusCode::kNotSupported,
+                   "Split version 1 with sizes that are not constant was removed in opset 2");
     std::vector<int64_t> sizes;
     for (const float size : given->values<float>()) {
       if (!(size >= 0 && size <= 0x1p31f))

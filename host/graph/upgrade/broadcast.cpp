@@ -1,4 +1,4 @@
-// Rules for broadcasting before opset 7, which began at an axis of the first operand where the new one aligns the ends.
+// Rules for broadcasting before opset 7, which began at an axis of the first operand; the new one aligns the ends.
 #include <algorithm>
 #include <utility>
 
@@ -8,11 +8,11 @@ namespace deputy::host {
 namespace {
 
 // Gives input 1 so many axes of extent 1 at its end that broadcasting finds the others from `axis` of input 0 on.
-Status AlignFrom(NodeRewrite& node, int64_t axis, std::string_view what) {
+Status AlignFrom(NodeRewrite& node, int64_t axis, std::string_view name) {
   const ValueType a = node.input_type(0), b = node.input_type(1);
   if (!a.ranked || !b.ranked)
     return Error(StatusCode::kNotSupported,
-                 "{} version {} broadcasts from axis {} on, which is gone since opset 7, and the ranks are not known",
+                 "{} version {} broadcasts from axis {} on, which opset 7 removed, and the ranks are not known",
                  node.primitive().op_type(), node.version(), axis);
   const int64_t rank = static_cast<int64_t>(b.dims.size());
   const int64_t latest = static_cast<int64_t>(a.dims.size()) - rank;
@@ -25,20 +25,20 @@ Status AlignFrom(NodeRewrite& node, int64_t axis, std::string_view what) {
     shape.resize(shape.size() + static_cast<size_t>(behind), 1);
     DEPUTY_ASSIGN_OR_RETURN(Tensor reshaped, Tensor::Wrap(constant->dtype(), shape, const_cast<void*>(constant->data()),
                                                           constant->byte_size(), constant->owner()));
-    node.SetConstant(1, what, std::move(reshaped));
+    node.SetConstant(1, name, std::move(reshaped));
     return {};
   }
   std::vector<int64_t> axes;
   for (int64_t i = 0; i < behind; ++i) axes.push_back(rank + i);
   DEPUTY_ASSIGN_OR_RETURN(Tensor added, Tensor::FromValues<int64_t>(DType::kInt64, {behind}, axes));
   const ValueId list = node.AddConstant("axes", std::move(added));
-  node.SetInput(1, node.AddBefore(what, PrimitiveBuilder("", "Unsqueeze", 13), {node.input(1), list}));
+  node.SetInput(1, node.AddBefore(name, PrimitiveBuilder("", "Unsqueeze", 13), {node.input(1), list}));
   return {};
 }
 
 }  // namespace
 
-// Add-6 and its kin (broadcast, axis) to 7. Without an axis the ends were aligned then too.
+// Add-6 and similar ones (broadcast, axis) to 7. Without an axis the ends were aligned then too.
 Status UpgradeBroadcast(NodeRewrite& node) {
   const Primitive before = node.primitive();
   const int64_t axis = before.GetInt("axis", -1);

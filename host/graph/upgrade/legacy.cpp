@@ -1,4 +1,4 @@
-// Rules for definitions before opset 7: in-place hints, names of types, defaults that are gone.
+// Rules for definitions before opset 7: in-place hints, names of types, removed defaults.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -44,7 +44,7 @@ Status UpgradeGemm(NodeRewrite& node) {
   return {};
 }
 
-// Whether the sequence is wanted shows in the node's outputs since opset 7.
+// Since opset 7 the node's outputs show whether the sequence is needed.
 Status UpgradeRecurrent(NodeRewrite& node) {
   const int32_t version = node.kind() == OpKind::kGRU && node.version() < 3 ? 3 : 7;
   node.SetPrimitive(PrimitiveBuilder(node.primitive()).Remove("output_sequence").SetVersion(version));
@@ -82,16 +82,16 @@ std::optional<int64_t> WholeNumber(const Tensor* tensor) {
 
 }  // namespace
 
-// Of tiles or an axis that are known at run time only: repeats = positions == axis ? tiles : 1.
+// For tiles or an axis that only the run knows: repeats = positions == axis ? tiles : 1.
 Status ComputeRepeats(NodeRewrite& node, int64_t rank) {
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < rank; ++i) numbers.push_back(i);
   DEPUTY_ASSIGN_OR_RETURN(Tensor positions, Tensor::FromValues<int64_t>(DType::kInt64, {rank}, numbers));
   DEPUTY_ASSIGN_OR_RETURN(Tensor once, Tensor::FromValues<int64_t>(DType::kInt64, {}, std::array<int64_t, 1>{1}));
   const ValueId all = node.AddConstant("axes", std::move(positions)), one = node.AddConstant("once", std::move(once));
-  const auto whole = [&](const char* what, size_t i) {
+  const auto whole = [&](const char* name, size_t i) {
     const auto to = static_cast<int64_t>(DType::kInt64);
-    return node.AddBefore(what, PrimitiveBuilder("", "Cast", 13).Set("to", to), {node.input(i)});
+    return node.AddBefore(name, PrimitiveBuilder("", "Cast", 13).Set("to", to), {node.input(i)});
   };
   const ValueId tiles = whole("tiles", 1), axis = whole("axis", 2);
   const ValueId named = node.AddBefore("named", PrimitiveBuilder("", "Equal", 13), {all, axis});
@@ -105,7 +105,7 @@ Status UpgradeTile(NodeRewrite& node) {
   const std::optional<int64_t> tiles = WholeNumber(node.constant(1)), axis = WholeNumber(node.constant(2));
   const int64_t rank = static_cast<int64_t>(input.dims.size());
   if (!input.ranked)
-    return Error(StatusCode::kNotSupported, "Tile version 1 of an input whose rank is not known is gone since 6");
+    return Error(StatusCode::kNotSupported, "Tile version 1 of an input whose rank is not known was removed in 6");
   if (!tiles || !axis) {
     DEPUTY_RETURN_IF_ERROR(ComputeRepeats(node, rank));
     node.SetInput(2, kNone);

@@ -11,7 +11,7 @@ namespace {
 
 bool HasInput(const Node& node, size_t i) { return i < node.inputs.size() && node.inputs[i] != kNone; }
 
-// An attribute that says what its absence says; exporters write many.
+// An attribute that holds its default; exporters write many.
 bool IsDefault(const Primitive& primitive, const OperatorAttribute& attribute) {
   if (primitive.kind() == OpKind::kShape && attribute.name == "end") return false;  // without it: the rank, no number
   if (attribute.default_int) return primitive.GetInt(attribute.name, *attribute.default_int) == *attribute.default_int;
@@ -21,12 +21,12 @@ bool IsDefault(const Primitive& primitive, const OperatorAttribute& attribute) {
   return attribute.name == "dilations" && std::all_of(ints.begin(), ints.end(), [](int64_t d) { return d == 1; });
 }
 
-// Whether a definition has every attribute that the node needs, or has not got it yet and means its default.
+// Whether a definition has every attribute that the node needs, or lacks it and means its default.
 bool AttributesExist(const OperatorInfo& info, const Node& node, int32_t version) {
   const int32_t own = node.primitive.since_version();
   for (const std::string_view name : node.primitive.AttributeNames())
     for (const OperatorAttribute& attribute : info.attributes) {
-      // Once it may have been of another kind, which stands in a row of its own.
+      // An attribute whose kind changed has a row per kind.
       if (attribute.name != name || own < attribute.since_version || own >= attribute.until_version) continue;
       if (version >= attribute.until_version) return false;
       if (version < attribute.since_version && !IsDefault(node.primitive, attribute)) return false;
@@ -41,7 +41,7 @@ bool TypeExists(const Graph& graph, const Node& node, const OperatorDefinition& 
   return dtype != DType::kUndefined && (definition.types & Bit(dtype)) != 0;
 }
 
-// True when input `i` is left out or known to hold no negative number.
+// True when input `i` is omitted or known to hold no negative number.
 bool NeverNegative(const Graph& graph, const Node& node, size_t i) {
   if (!HasInput(node, i)) return true;
   const Tensor& tensor = graph.values[node.inputs[i]].constant;
@@ -64,7 +64,7 @@ bool OneScale(const Graph& graph, const Node& node) {
   return scale.ranked && scale.dims.empty();
 }
 
-// The opset with which a storage type came, which is that of the Cast that takes it; 1 for every other type.
+// The opset that added a storage type, which is that of the Cast that accepts it; 1 for every other type.
 int32_t FirstWithStorage(DType dtype) {
   if (!IsStorage(dtype)) return 1;
   const auto definitions = InfoOf(OpKind::kCast)->definitions;
@@ -73,7 +73,7 @@ int32_t FirstWithStorage(DType dtype) {
   return first == definitions.end() ? INT32_MAX : first->since_version;
 }
 
-// The first definition that has what this node uses, where neither attributes nor the main element type show it.
+// The first definition with the features that this node uses, where neither attributes nor the main type show it.
 int32_t FirstWithForm(const Graph& graph, const Node& node) {
   const Primitive& primitive = node.primitive;
   // Opset 11 let axes, and the indices of Gather, count from the end.
@@ -81,7 +81,7 @@ int32_t FirstWithForm(const Graph& graph, const Node& node) {
   const auto need = [&first](int32_t version, bool used) { first = used ? std::max(first, version) : first; };
   const auto bf16 = static_cast<int64_t>(DType::kBFloat16);
   switch (node.kind()) {
-    case OpKind::kBatchNormalization:  // parameters of a type of their own
+    case OpKind::kBatchNormalization:  // parameters of a different type
       need(14, TypeOf(graph, node, 3) != TypeOf(graph, node, 0));
       need(15, TypeOf(graph, node, 1) != TypeOf(graph, node, 0));
       break;
@@ -100,7 +100,7 @@ int32_t FirstWithForm(const Graph& graph, const Node& node) {
     case OpKind::kEyeLike: need(22, primitive.GetInt("dtype", 0) == bf16); break;
     case OpKind::kGather: need(11, !NeverNegative(graph, node, 1)); break;
     case OpKind::kGemm: need(11, !HasInput(node, 2)); break;
-    // The modes got other names.
+    // The modes were renamed.
     case OpKind::kGridSample: need(20, primitive.since_version() >= 20); break;
     case OpKind::kPad:
       need(18, HasInput(node, 3));
@@ -134,7 +134,7 @@ int32_t FirstWithForm(const Graph& graph, const Node& node) {
   return first;
 }
 
-// Whether the axis is said, and is the last one: then flattening what is behind it changes nothing.
+// Whether the axis is given and is the last one: then flattening the axes after it changes nothing.
 bool NamesLastAxis(const Graph& graph, const Node& node) {
   if (!node.primitive.Has("axis")) return false;
   const int64_t axis = node.primitive.GetInt("axis", 0);
@@ -147,7 +147,7 @@ bool ChangedElsewhere(const Graph& graph, const Node& node, int32_t version) {
   const Primitive& primitive = node.primitive;
   const auto outputs = std::count_if(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id != kNone; });
   switch (node.kind()) {
-    case OpKind::kBatchNormalization:  // training got an attribute; `spatial` went
+    case OpKind::kBatchNormalization:  // training became an attribute; `spatial` was removed
       return outputs == 1 && primitive.GetInt("training_mode", 0) == 0 && (version == 14 || version == 9);
     case OpKind::kClip: return version == 11 && !HasInput(node, 1) && !HasInput(node, 2);
     case OpKind::kDropout:  // the mask became bool; the ratio became an input
@@ -155,7 +155,7 @@ bool ChangedElsewhere(const Graph& graph, const Node& node, int32_t version) {
     case OpKind::kHardmax:
     case OpKind::kLogSoftmax:
     case OpKind::kSoftmax: return version == 13 && NamesLastAxis(graph, node);
-    case OpKind::kMaxPool: return version == 8 && outputs == 1;  // the second output came
+    case OpKind::kMaxPool: return version == 8 && outputs == 1;  // adds the second output
     case OpKind::kOneHot: return version == 11 && NeverNegative(graph, node, 0);
     case OpKind::kPow: return version == 12 && TypeOf(graph, node, 0) == TypeOf(graph, node, 1);
     case OpKind::kReduceL1:

@@ -1,4 +1,4 @@
-// Which definition a node is shown to a plugin with.
+// The definition with which a node is presented to a plugin.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 namespace deputy::host {
 
 // The since_version of the oldest definition that means the same for this node's attributes, inputs and element type:
-// an fp32 convolution is Conv-1 though the newest is Conv-22. A plugin built against an old list is so offered all that
-// it understands, and nothing that it would compute wrongly. Unknown operators keep their version.
+// an fp32 convolution is Conv-1 though the newest is Conv-22. A plugin built against an old list is so offered all
+// nodes that it understands, and none that it would compute wrongly. Unknown operators keep their version.
 int32_t OldestEquivalent(const Graph& graph, const Node& node);
 
 }  // namespace deputy::host

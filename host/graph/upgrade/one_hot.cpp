@@ -1,4 +1,4 @@
-// OneHot before opset 11 took negative indices for ones outside, which are off everywhere; later they count from the
+// OneHot before opset 11 treated negative indices as out of range, which are off everywhere; later they count from the
 // end.
 #include <algorithm>
 
@@ -12,7 +12,7 @@ Result<Tensor> Scalar(DType dtype, T value) {
   return Tensor::FromValues<T>(dtype, {}, std::span<const T>(&value, 1));
 }
 
-// Zero and a number beyond every depth, in the type of the indices; none where the type does not hold such a number.
+// Zero and a number beyond every depth, in the type of the indices; empty where the type cannot hold such a number.
 Result<std::pair<Tensor, Tensor>> Bounds(DType dtype) {
   const auto pair = [](Result<Tensor> zero, Result<Tensor> beyond) -> Result<std::pair<Tensor, Tensor>> {
     if (!zero.ok()) return std::move(zero).status();

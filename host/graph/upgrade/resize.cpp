@@ -1,4 +1,4 @@
-// Upsample, which became Resize, and Resize-10, whose way of finding positions later got names.
+// Upsample, which became Resize, and Resize-10, whose coordinate modes were named later.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -38,15 +38,15 @@ Status UpgradeUpsample7(NodeRewrite& node) {
   return {};
 }
 
-// Upsample-9 is what Resize-10 is called.
+// Upsample-9 was renamed to Resize-10.
 Status UpgradeUpsample9(NodeRewrite& node) {
   node.SetPrimitive(
       PrimitiveBuilder("", "Resize", 10).Set("mode", std::string(node.primitive().GetString("mode", "nearest"))));
   return {};
 }
 
-// Resize-10 to 11 as of 13, where the region may be left out. Its nearest neighbour is the one before when growing and
-// the one behind when shrinking: without scales that are known there is no name for that, and the node stays as it is.
+// Resize-10 to 11 as of 13, where the region may be omitted. Its nearest neighbour is the lower one when growing and
+// the upper one when shrinking: without known scales there is no name for that, and the node is not changed.
 Status UpgradeResize(NodeRewrite& node) {
   const bool nearest = node.primitive().GetString("mode", "nearest") == "nearest";
   std::string rounding = "floor";

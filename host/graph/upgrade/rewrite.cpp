@@ -15,16 +15,16 @@ const Tensor* NodeRewrite::constant(size_t i) const {
                                                                       : nullptr;
 }
 
-std::string NodeRewrite::UniqueName(std::string_view what) {
+std::string NodeRewrite::UniqueName(std::string_view suffix) {
   const std::string base =
-      (node_.name.empty() ? std::string(node_.primitive.op_type()) : node_.name) + "." + std::string(what);
+      (node_.name.empty() ? std::string(node_.primitive.op_type()) : node_.name) + "." + std::string(suffix);
   std::string name = base;
   for (size_t copy = 2; !scope_.names.insert(name).second; ++copy) name = base + "_" + std::to_string(copy);
   return name;
 }
 
-ValueId NodeRewrite::AddConstant(std::string_view what, Tensor tensor) {
-  const ValueId id = graph_.AddConstant(UniqueName(what), std::move(tensor));
+ValueId NodeRewrite::AddConstant(std::string_view suffix, Tensor tensor) {
+  const ValueId id = graph_.AddConstant(UniqueName(suffix), std::move(tensor));
   scope_.types.push_back(graph_.values[id].type);
   return id;
 }
@@ -34,13 +34,13 @@ void NodeRewrite::SetInput(size_t i, ValueId id) {
   node_.inputs[i] = id;
 }
 
-void NodeRewrite::SetConstant(size_t i, std::string_view what, Tensor tensor) {
-  SetInput(i, AddConstant(what, std::move(tensor)));
+void NodeRewrite::SetConstant(size_t i, std::string_view suffix, Tensor tensor) {
+  SetInput(i, AddConstant(suffix, std::move(tensor)));
 }
 
-ValueId NodeRewrite::AddBefore(std::string_view what, const PrimitiveBuilder& builder, std::vector<ValueId> inputs) {
+ValueId NodeRewrite::AddBefore(std::string_view suffix, const PrimitiveBuilder& builder, std::vector<ValueId> inputs) {
   Node& added = before_.emplace_back();
-  added.name = UniqueName(what);
+  added.name = UniqueName(suffix);
   added.primitive = builder.Finish();
   added.inputs = std::move(inputs);
   added.outputs = {graph_.AddValue(added.name)};
@@ -48,10 +48,10 @@ ValueId NodeRewrite::AddBefore(std::string_view what, const PrimitiveBuilder& bu
   return added.outputs[0];
 }
 
-void NodeRewrite::AddAfter(std::string_view what, const PrimitiveBuilder& builder, std::vector<ValueId> others,
+void NodeRewrite::AddAfter(std::string_view suffix, const PrimitiveBuilder& builder, std::vector<ValueId> others,
                            size_t i) {
   Node& added = after_.emplace_back();
-  added.name = UniqueName(what);
+  added.name = UniqueName(suffix);
   added.primitive = builder.Finish();
   added.outputs = {node_.outputs[i]};
   node_.outputs[i] = graph_.AddValue(added.name + ".input");
@@ -60,14 +60,14 @@ void NodeRewrite::AddAfter(std::string_view what, const PrimitiveBuilder& builde
   added.inputs.insert(added.inputs.end(), others.begin(), others.end());
 }
 
-Status NodeRewrite::SetInts(size_t i, std::string_view what, std::span<const int64_t> values) {
+Status NodeRewrite::SetInts(size_t i, std::string_view suffix, std::span<const int64_t> values) {
   DEPUTY_ASSIGN_OR_RETURN(Tensor tensor,
                           Tensor::FromValues<int64_t>(DType::kInt64, {static_cast<int64_t>(values.size())}, values));
-  SetConstant(i, what, std::move(tensor));
+  SetConstant(i, suffix, std::move(tensor));
   return {};
 }
 
-Status NodeRewrite::SetScalar(size_t i, std::string_view what, float value) {
+Status NodeRewrite::SetScalar(size_t i, std::string_view suffix, float value) {
   const DType dtype = input_type(0).dtype;
   DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(dtype == DType::kUndefined ? DType::kFloat32 : dtype, {}));
   switch (dtype) {
@@ -77,12 +77,12 @@ Status NodeRewrite::SetScalar(size_t i, std::string_view what, float value) {
     case DType::kBFloat16: tensor.mutable_values<uint16_t>()[0] = ToBFloat16(value).bits; break;
     case DType::kUndefined:
       return Error(StatusCode::kNotSupported, "attribute '{}' cannot become an input: its input's type is not known",
-                   what);
+                   suffix);
     default:
       return Error(StatusCode::kModel, "{} version {} does not take {}", primitive().op_type(), version(),
                    NameOf(dtype));
   }
-  SetConstant(i, what, std::move(tensor));
+  SetConstant(i, suffix, std::move(tensor));
   return {};
 }
 

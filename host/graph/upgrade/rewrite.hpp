@@ -12,10 +12,10 @@
 
 namespace deputy::host {
 
-// What a rule may look at besides its node.
+// The context of a rule besides its node.
 struct UpgradeScope {
-  std::vector<ValueType> types;           // what is known of the graph's values so far, by id
-  std::vector<uint8_t> read;              // by id: somebody reads it; later values are not listed
+  std::vector<ValueType> types;           // of the graph's values as known so far, by id
+  std::vector<uint8_t> read;              // by id: whether it is read; later values are not listed
   std::unordered_set<std::string> names;  // taken in the graph
 };
 
@@ -30,33 +30,33 @@ class NodeRewrite {
 
   bool has_input(size_t i) const { return i < node_.inputs.size() && node_.inputs[i] != kNone; }
   ValueId input(size_t i) const { return has_input(i) ? node_.inputs[i] : kNone; }
-  // Nothing known for an input that is left out.
+  // An untyped result for an omitted input.
   ValueType input_type(size_t i) const;
   const Tensor* constant(size_t i) const;
 
-  // Gives input `i` a new constant. `what` goes into its name.
-  Status SetInts(size_t i, std::string_view what, std::span<const int64_t> values);
+  // Gives input `i` a new constant. `suffix` ends its name.
+  Status SetInts(size_t i, std::string_view suffix, std::span<const int64_t> values);
   // A scalar of the type of input 0; fails when that is not known or not floating point.
-  Status SetScalar(size_t i, std::string_view what, float value);
-  void SetConstant(size_t i, std::string_view what, Tensor tensor);
+  Status SetScalar(size_t i, std::string_view suffix, float value);
+  void SetConstant(size_t i, std::string_view suffix, Tensor tensor);
   void SetInput(size_t i, ValueId id);
-  // A constant of the graph, to be read by nodes that are added.
-  ValueId AddConstant(std::string_view what, Tensor tensor);
+  // A constant of the graph, to be read by added nodes.
+  ValueId AddConstant(std::string_view suffix, Tensor tensor);
 
   void SetPrimitive(const PrimitiveBuilder& builder) { node_.primitive = builder.Finish(); }
   void SetVersion(int32_t version) { SetPrimitive(PrimitiveBuilder(node_.primitive).SetVersion(version)); }
-  // Leaves out all outputs but the first; false when somebody reads one of them.
+  // Removes all outputs but the first; false when one of them is read.
   bool DropExtraOutputs();
 
-  // A node in front of this one, of a newest definition; what it makes.
-  ValueId AddBefore(std::string_view what, const PrimitiveBuilder& builder, std::vector<ValueId> inputs);
-  // A node behind this one which makes output `i`; it reads what this node makes from now on, then `others`.
-  void AddAfter(std::string_view what, const PrimitiveBuilder& builder, std::vector<ValueId> others, size_t i = 0);
+  // Adds a node of a newest definition before this one; returns its output.
+  ValueId AddBefore(std::string_view suffix, const PrimitiveBuilder& builder, std::vector<ValueId> inputs);
+  // Adds a node after this one which makes output `i` from the former output of this node, then `others`.
+  void AddAfter(std::string_view suffix, const PrimitiveBuilder& builder, std::vector<ValueId> others, size_t i = 0);
   std::vector<Node>& before() { return before_; }
   std::vector<Node>& after() { return after_; }
 
  private:
-  std::string UniqueName(std::string_view what);
+  std::string UniqueName(std::string_view suffix);
 
   Graph& graph_;
   Node& node_;
@@ -109,10 +109,10 @@ Status UpgradeDropout10(NodeRewrite& node);
 Status UpgradeSoftmax(NodeRewrite& node);  // LogSoftmax and Hardmax too
 Status UpgradeOneHot(NodeRewrite& node);
 
-// Scan when it went over batches (scan.cpp).
+// Scan over batches (scan.cpp).
 Status UpgradeScan(NodeRewrite& node);
 
-// Whether these are int64 or int32 elements, none below zero; null: nothing is known.
+// Whether these are int64 or int32 elements, none below zero; false for null, which is unknown.
 bool KnownNotNegative(const Tensor* integers);
 
 }  // namespace deputy::host

@@ -1,4 +1,4 @@
-// Scan-8 went over the sequences of a batch, Scan-9 goes over one. A batch of one sequence is what both can say.
+// Scan-8 iterates over the sequences of a batch, Scan-9 over one sequence. Both can express a batch of one.
 #include <span>
 #include <utility>
 #include <vector>
@@ -9,13 +9,13 @@ namespace deputy::host {
 
 Status UpgradeScan(NodeRewrite& node) {
   if (node.has_input(0))
-    return Error(StatusCode::kNotSupported, "Scan version 8 with lengths of sequences is gone since version 9");
+    return Error(StatusCode::kNotSupported, "Scan version 8 with lengths of sequences was removed in version 9");
   const size_t count = node.node().inputs.size();
   for (size_t i = 1; i < count; ++i) {
     const ValueType type = node.input_type(i);
     if (!type.ranked || type.dims.empty() || type.dims[0] != 1)
       return Error(StatusCode::kNotSupported,
-                   "Scan version 8 goes over a batch, which is gone since version 9, and the batch of input {} is not "
+                   "Scan version 8 iterates over a batch, which version 9 removed, and the batch of input {} is not "
                    "known to be 1",
                    i);
   }

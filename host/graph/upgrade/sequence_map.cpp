@@ -29,11 +29,11 @@ Status CheckForm(const Node& node) {
     return Error(StatusCode::kModel, "a body with {} inputs and {} outputs does not fit {} inputs and {} outputs",
                  body.inputs.size(), body.outputs.size(), node.inputs.size(), node.outputs.size());
   for (size_t i = 0; i < node.inputs.size(); ++i)
-    if (node.inputs[i] == kNone) return Error(StatusCode::kModel, "input {} is left out", i);
+    if (node.inputs[i] == kNone) return Error(StatusCode::kModel, "input {} is missing", i);
   return {};
 }
 
-// Whether input `i` is walked through; otherwise every round has it whole.
+// Whether the rounds iterate over input `i`; otherwise every round reads all of it.
 Result<bool> IsWalked(const NodeRewrite& rewrite, size_t i) {
   const ValueType type = rewrite.input_type(i);
   if (i == 0 || HoldsSequence(type.kind)) return true;

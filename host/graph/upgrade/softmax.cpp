@@ -6,7 +6,7 @@
 namespace deputy::host {
 namespace {
 
-// The one axis that is normalized when no other from `axis` on has more than one element.
+// The only axis from `axis` on with more than one element, if there is only one.
 std::optional<int64_t> OnlyAxis(const ValueType& input, int64_t axis) {
   const int64_t rank = static_cast<int64_t>(input.dims.size());
   if (!input.ranked) return std::nullopt;
@@ -37,7 +37,7 @@ Status UpgradeSoftmax(NodeRewrite& node) {
     node.SetPrimitive(PrimitiveBuilder(before).Set("axis", last ? int64_t{-1} : *only).SetVersion(13));
     return {};
   }
-  // Flatten, normalize the rows, and bring the shape back.
+  // Flatten, normalize the rows, and restore the shape.
   const ValueId source = node.input(0);
   node.SetInput(0, node.AddBefore("flat", PrimitiveBuilder("", "Flatten", 13).Set("axis", axis), {source}));
   const ValueId shape = node.AddBefore("shape", PrimitiveBuilder("", "Shape", 15), {source});

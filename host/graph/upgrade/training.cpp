@@ -1,5 +1,5 @@
-// Rules for operators that once trained unless told otherwise. Deputy does not train: what asks for the results of
-// training is refused, and is_test is taken as set.
+// Rules for operators that once trained by default. Deputy does not train: a node that requests the results of training
+// is refused, and is_test is treated as set.
 #include "graph/upgrade/rewrite.hpp"
 
 namespace deputy::host {
@@ -10,8 +10,8 @@ Status DropIsTest(NodeRewrite& node) {
   return {};
 }
 
-// BatchNormalization-7 (spatial) to 9. Statistics for every element are gone since: such a node stays what it is, and
-// whoever computes it looks at the attribute.
+// BatchNormalization-7 (spatial) to 9, which has no statistics for every element: such a node is not changed, and the
+// kernel reads the attribute.
 Status UpgradeBatchNormalization7(NodeRewrite& node) {
   if (node.primitive().GetInt("spatial", 1) == 0) return {};
   node.SetPrimitive(PrimitiveBuilder(node.primitive()).Remove("spatial").SetVersion(9));
@@ -21,7 +21,7 @@ Status UpgradeBatchNormalization7(NodeRewrite& node) {
 // BatchNormalization-9, which trains when it has more than one output, to 14, which has an attribute for it.
 Status UpgradeBatchNormalization9(NodeRewrite& node) {
   if (!node.DropExtraOutputs())
-    return Error(StatusCode::kNotSupported, "the statistics of training are used, but models are not trained here");
+    return Error(StatusCode::kNotSupported, "the statistics of training are used, but Deputy does not train models");
   if (node.primitive().GetInt("spatial", 1) != 0) node.SetVersion(14);
   return {};
 }
@@ -33,7 +33,7 @@ Status UpgradeDropout7(NodeRewrite& node) {
   return {};
 }
 
-// Dropout-10 to 12. Without training nothing is dropped, so that the ratio says nothing.
+// Dropout-10 to 12. Without training nothing is dropped, so that the ratio has no effect.
 Status UpgradeDropout10(NodeRewrite& node) {
   node.SetPrimitive(PrimitiveBuilder(node.primitive()).Remove("ratio").SetVersion(12));
   return {};

@@ -13,7 +13,8 @@ namespace deputy::host {
 namespace {
 
 // Some rules need types of values between nodes, which a model rarely declares and which inference can tell only of
-// upgraded nodes. So the walk infers each node right after upgrading it, for itself: the graph keeps what it declared.
+// upgraded nodes. So the walk infers each node right after upgrading it, for itself: the graph keeps its declared
+// types.
 class Upgrader {
  public:
   explicit Upgrader(Graph& graph) : graph_(graph) {
@@ -64,7 +65,7 @@ class Upgrader {
     return {};
   }
 
-  // Scatter was given a new name and nothing else.
+  // Scatter was only renamed.
   static void Rename(Node& node) {
     if (!node.primitive.domain().empty() || node.primitive.op_type() != "Scatter") return;
     node.primitive = PrimitiveBuilder("", "ScatterElements", 11).Set("axis", node.primitive.GetInt("axis", 0)).Finish();
@@ -85,7 +86,7 @@ class Upgrader {
       if (node.inputs[i] != kNone && inner.type(body->inputs[i]).dtype == DType::kUndefined)
         inner.SetType(body->inputs[i], InBody(node.kind(), i, scope_.types[node.inputs[i]]));
     DEPUTY_RETURN_IF_ERROR(inner.Run());
-    // The one output of a Loop's body more is the condition.
+    // The additional output of a Loop's body is the condition.
     const size_t before = node.kind() == OpKind::kLoop ? 1 : 0;
     for (size_t i = 0; i < node.outputs.size() && i + before < body->outputs.size(); ++i)
       if (node.outputs[i] != kNone) SetType(node.outputs[i], OfNode(node, i, inner.type(body->outputs[i + before])));
@@ -95,21 +96,21 @@ class Upgrader {
     return {};
   }
 
-  // What the body has of input `i`. Extents may depend on the branch or the round; kind and element type do not.
+  // The type of input `i` in the body. Extents may depend on the branch or the round; kind and element type do not.
   static ValueType InBody(OpKind kind, size_t i, const ValueType& outside) {
     if (kind == OpKind::kLoop && i >= 2) return {outside.dtype, false, {}, outside.kind};
     if (kind == OpKind::kSequenceMap) return {outside.dtype, false, {}};
     return {};
   }
 
-  // What the node makes of an output of its body.
+  // The node's type of an output of its body.
   static ValueType OfNode(const Node& node, size_t i, const ValueType& inside) {
     if (node.kind() == OpKind::kSequenceMap) return {inside.dtype, false, {}, ValueKind::kSequence};
     const bool carried = node.kind() == OpKind::kIf || (node.kind() == OpKind::kLoop && i + 2 < node.inputs.size());
     return carried ? ValueType{inside.dtype, false, {}, inside.kind} : ValueType();
   }
 
-  // What is wrong with the node is for the real inference to say.
+  // Errors of the node are reported by the real inference.
   void InferTypes(const Node& node) {
     std::vector<ValueType> inputs;
     std::vector<Tensor> constants;

@@ -26,8 +26,8 @@ TEST(Trust, FilesOfRootAndOfTheUserAreTrusted) {
 TEST(Trust, FilesOfOthersAreNot) { EXPECT_EQ(ReasonFor(kStranger, 0, 0600), "belongs to user 54321"); }
 
 TEST(Trust, WhatTheWorldMayWriteIsNot) {
-  EXPECT_EQ(ReasonFor(geteuid(), getegid(), 0666), "others than you and root may write to it (mode 0666)");
-  EXPECT_EQ(ReasonFor(0, 0, 01777), "others than you and root may write to it (mode 1777)") << "as /tmp";
+  EXPECT_EQ(ReasonFor(geteuid(), getegid(), 0666), "users other than you and root may write to it (mode 0666)");
+  EXPECT_EQ(ReasonFor(0, 0, 01777), "users other than you and root may write to it (mode 1777)") << "as /tmp";
 }
 
 TEST(Trust, WhatASharedGroupMayWriteIsNot) {

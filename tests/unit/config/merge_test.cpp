@@ -143,7 +143,7 @@ TEST(MergeTest, BeforeAnUnknownNameIsRefusedWithTheNearestMatch) {
 
 TEST(MergeTest, BeforeItselfIsRefused) {
   EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: a, before: a}]\n"),
-            "t.yaml:2:31: a delegate cannot stand before itself");
+            "t.yaml:2:31: a delegate cannot be before itself");
 }
 
 TEST(MergeTest, EmptyListTakesAllDelegatesAway) {

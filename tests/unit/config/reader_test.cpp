@@ -17,8 +17,7 @@ using testing::ProblemsOf;
 constexpr const char* kNothing = ": there is nothing in it; the least is 'version: 1'";
 constexpr const char* kNoAlias =
     ": aliases are not accepted; write the value out, or quote a text that begins with '*'";
-constexpr const char* kMisfit =
-    ": this does not fit what stands above it; check indentation, quotes and ':' after keys";
+constexpr const char* kMisfit = ": this does not fit the lines above; check indentation, quotes and ':' after keys";
 
 std::string At(const char* place, const char* message) { return std::string("t.yaml:") + place + message; }
 
@@ -114,7 +113,8 @@ TEST(ReaderTest, R61_OverlongAndSurrogateUtf8IsRefused) {
 }
 
 TEST(ReaderTest, R61_NulIsRefused) {
-  EXPECT_EQ(ProblemsOf("version: 1\nfall\0back: cpu\n"s), "t.yaml:2:5: a NUL byte; this is no text file, or not UTF-8");
+  EXPECT_EQ(ProblemsOf("version: 1\nfall\0back: cpu\n"s),
+            "t.yaml:2:5: a NUL byte; this is not a text file, or not UTF-8");
 }
 
 TEST(ReaderTest, R61_EscapedNulIsRefused) {
@@ -206,7 +206,7 @@ TEST(ReaderTest, SyntaxErrorsSayWhatWouldFit) {
 
 TEST(ReaderTest, WrongIndentationOfTheTopLevelIsRefused) {
   EXPECT_EQ(ProblemsOf("  version: 1\nfallback: cpu\n"),
-            "t.yaml:2:1: this does not belong to what stands above it; check the indentation");
+            "t.yaml:2:1: this does not belong to the lines above; check the indentation");
 }
 
 TEST(ReaderTest, KeysThatAreNoWordsAreRefused) {

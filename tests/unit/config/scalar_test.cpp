@@ -21,11 +21,11 @@ TEST(ScalarTest, IntegersAreDecimal) {
 
 TEST(ScalarTest, R59_NumbersOfOtherBasesAreRefused) {
   EXPECT_EQ(Why(ParseInteger("017")), "numbers have no leading zeros");
-  EXPECT_EQ(Why(ParseInteger("0o17")), "that is no whole decimal number");
-  EXPECT_EQ(Why(ParseInteger("0x1f")), "that is no whole decimal number");
-  EXPECT_EQ(Why(ParseInteger("1e3")), "that is no whole decimal number");
-  EXPECT_EQ(Why(ParseInteger("1_000")), "that is no whole decimal number");
-  EXPECT_EQ(Why(ParseInteger("+1")), "that is no number");
+  EXPECT_EQ(Why(ParseInteger("0o17")), "that is not a whole decimal number");
+  EXPECT_EQ(Why(ParseInteger("0x1f")), "that is not a whole decimal number");
+  EXPECT_EQ(Why(ParseInteger("1e3")), "that is not a whole decimal number");
+  EXPECT_EQ(Why(ParseInteger("1_000")), "that is not a whole decimal number");
+  EXPECT_EQ(Why(ParseInteger("+1")), "that is not a number");
 }
 
 TEST(ScalarTest, NoIntegersAreRefused) {
@@ -70,7 +70,7 @@ TEST(ScalarTest, DurationsNeedTheirUnit) {
   EXPECT_EQ(Why(ParseDuration("2")), "the unit is missing");
   EXPECT_EQ(Why(ParseDuration("2 s")), "there is a space before the unit");
   EXPECT_EQ(Why(ParseDuration("2sec")), "there is no unit 'sec'");
-  EXPECT_EQ(Why(ParseDuration("s")), "that is no number");
+  EXPECT_EQ(Why(ParseDuration("s")), "that is not a number");
 }
 
 TEST(ScalarTest, R60_NegativeAndHugeQuantitiesAreRefused) {
@@ -84,7 +84,7 @@ TEST(ScalarTest, QuantitiesMayHaveThreeDecimals) {
   EXPECT_EQ(ParseDuration("1.5s")->count(), 1500000);
   EXPECT_EQ(ParseSize("0.125KiB")->count, 128);
   EXPECT_EQ(Why(ParseDuration("1.2345s")), "there are more than three decimals");
-  EXPECT_EQ(Why(ParseDuration("1.s")), "there are no digits behind the point");
+  EXPECT_EQ(Why(ParseDuration("1.s")), "there are no digits after the point");
   EXPECT_EQ(Why(ParseDuration("1.5us")), "that is finer than us can say");
 }
 

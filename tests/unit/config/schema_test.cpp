@@ -102,7 +102,7 @@ TEST(SchemaTest, R51_MissingVersionIsRefused) {
 TEST(SchemaTest, OtherVersionIsRefusedWithNothingElse) {
   EXPECT_EQ(ProblemsOf("version: 2\nnew_key: 1\n"),
             "t.yaml:1:10: this Deputy reads version 1 of the configuration, not '2'");
-  EXPECT_EQ(ProblemsOf("version: one\n"), "t.yaml:1:10: 'version' must be 1, not 'one': that is no number");
+  EXPECT_EQ(ProblemsOf("version: one\n"), "t.yaml:1:10: 'version' must be 1, not 'one': that is not a number");
 }
 
 TEST(SchemaTest, R52_UnknownKeyIsRefusedWithTheNearestMatch) {
@@ -148,7 +148,7 @@ TEST(SchemaTest, AllProblemsAreReportedAtOnceInTheOrderOfLines) {
                        "cpu: {}\n"
                        "cache: {max: 512}\n"),
             "t.yaml:2:18: 'trust' must be one of probe, any, not 'prob'; did you mean 'probe'?\n"
-            "t.yaml:3:16: 'threads' must be auto or a whole number from 1 to 1024, not 'many': that is no number\n"
+            "t.yaml:3:16: 'threads' must be auto or a whole number from 1 to 1024, not 'many': that is not a number\n"
             "t.yaml:4:11: 'fallback' must be one of cpu, none, not 'gpu'; did you mean 'cpu'?\n"
             "t.yaml:5:1: key 'cpu' is here twice, first in line 3\n"
             "t.yaml:6:14: 'max' must be a size from 1MB to 1000TB with its unit (B, kB, MB, GB, TB, KiB, MiB, GiB, "
@@ -174,8 +174,8 @@ TEST(SchemaTest, R59_NumbersAreDecimalAndUnquoted) {
   };
   EXPECT_EQ(problem("017"), kExpected + std::string("'017': numbers have no leading zeros"));
   EXPECT_EQ(problem("\"2\""), kExpected + std::string("'2' in quotes"));
-  EXPECT_EQ(problem("1e1"), kExpected + std::string("'1e1': that is no whole decimal number"));
-  EXPECT_EQ(problem("2.0"), kExpected + std::string("'2.0': that is no whole decimal number"));
+  EXPECT_EQ(problem("1e1"), kExpected + std::string("'1e1': that is not a whole decimal number"));
+  EXPECT_EQ(problem("2.0"), kExpected + std::string("'2.0': that is not a whole decimal number"));
 }
 
 TEST(SchemaTest, R60_NumbersOutOfRangeAreRefusedWithTheRange) {
@@ -188,7 +188,7 @@ TEST(SchemaTest, R60_NumbersOutOfRangeAreRefusedWithTheRange) {
   EXPECT_EQ(problem("1025"), kExpected + std::string("'1025'"));
   EXPECT_EQ(problem("99999999999999999999"),
             kExpected + std::string("'99999999999999999999': that does not fit 64 bits"));
-  EXPECT_EQ(problem(".nan"), kExpected + std::string("'.nan': that is no number"));
+  EXPECT_EQ(problem(".nan"), kExpected + std::string("'.nan': that is not a number"));
 }
 
 TEST(SchemaTest, R60_DurationsOutOfRangeAreRefusedWithTheRange) {
@@ -211,7 +211,7 @@ TEST(SchemaTest, R58_BooleansAreTrueAndFalseOnly) {
   EXPECT_EQ(ProblemsOf("version: 1\ndebug: {check: \"true\"}\n"),
             "t.yaml:2:16: 'check' must be true or false, not 'true' in quotes");
   EXPECT_EQ(ProblemsOf("version: 1\ndebug: {check: 1}\n"),
-            "t.yaml:2:16: 'check' must be true or false, not '1': that is no boolean");
+            "t.yaml:2:16: 'check' must be true or false, not '1': that is not a boolean");
 }
 
 TEST(SchemaTest, WrongKindsOfValuesAreRefused) {

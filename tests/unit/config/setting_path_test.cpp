@@ -120,14 +120,14 @@ TEST(SettingPathTest, R52_UnknownKeyIsRefusedWithTheNearestMatch) {
 TEST(SettingPathTest, WrongValueIsRefused) {
   EXPECT_EQ(
       ProblemsOf(kTwo, {"cpu.threads=many", "cpu={threads: 0}"}),
-      "--set cpu.threads: 'threads' must be auto or a whole number from 1 to 1024, not 'many': that is no number\n"
+      "--set cpu.threads: 'threads' must be auto or a whole number from 1 to 1024, not 'many': that is not a number\n"
       "--set cpu: 'threads' must be auto or a whole number from 1 to 1024, not '0'");
 }
 
 TEST(SettingPathTest, SettingWithoutAValueIsRefused) {
   EXPECT_EQ(ProblemsOf(kTwo, {"cpu.threads"}), "--set cpu.threads: write it as KEY=VALUE, such as cpu.threads=2");
   EXPECT_EQ(ProblemsOf(kTwo, {"cpu.threads="}),
-            "--set cpu.threads: there is no value behind '='; write \"\" for an empty text");
+            "--set cpu.threads: there is no value after '='; write \"\" for an empty text");
   EXPECT_EQ(ProblemsOf(kTwo, {"fallback=~"}), "--set fallback: 'fallback' must be one of cpu, none, not nothing");
 }
 

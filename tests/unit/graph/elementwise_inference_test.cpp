@@ -40,8 +40,7 @@ TEST(BroadcastInference, ClashIsAnError) {
 }
 
 TEST(BroadcastInference, TypesThatDifferAreAnError) {
-  EXPECT_EQ(InferError(kAdd, {Typed({2}), Typed({2}, DType::kInt32)}),
-            "inputs of float32 and int32 do not go together");
+  EXPECT_EQ(InferError(kAdd, {Typed({2}), Typed({2}, DType::kInt32)}), "inputs of float32 and int32 do not match");
 }
 
 TEST(BroadcastInference, UnknownTypeTakesThatOfTheOther) {
@@ -59,7 +58,7 @@ TEST(BroadcastInference, ManyInputsAllCount) {
 }
 
 TEST(BroadcastInference, LeftOutInputIsAnError) {
-  EXPECT_EQ(InferError(PrimitiveBuilder("", "Sum", 13), {Typed({1}), LeftOut()}), "input 1 is left out");
+  EXPECT_EQ(InferError(PrimitiveBuilder("", "Sum", 13), {Typed({1}), LeftOut()}), "input 1 is missing");
 }
 
 TEST(PowInference, TypeIsThatOfTheBase) {

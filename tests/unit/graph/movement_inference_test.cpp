@@ -138,7 +138,7 @@ TEST(DepthToSpaceInference, DepthShrinksBySquare) {
 
 TEST(SpaceToDepthInference, ExtentThatIsNoMultipleIsRefused) {
   const PrimitiveBuilder builder = PrimitiveBuilder("", "SpaceToDepth", 13).Set("blocksize", int64_t{2});
-  EXPECT_EQ(InferError(builder, {Typed({1, 2, 3, 4})}), "an extent of 3 is no multiple of 2");
+  EXPECT_EQ(InferError(builder, {Typed({1, 2, 3, 4})}), "an extent of 3 is not a multiple of 2");
 }
 
 TEST(GatherInference, IndicesReplaceTheAxis) {

@@ -45,13 +45,13 @@ TEST(SequenceInference, InsertingForgetsExtentsInWhichTheNewElementDiffers) {
 }
 
 TEST(SequenceInference, ATensorWhereASequenceIsTakenIsRefused) {
-  EXPECT_EQ(InferError(kAt, {Typed({2}), Typed({}, DType::kInt64)}), "input 0 is no sequence");
+  EXPECT_EQ(InferError(kAt, {Typed({2}), Typed({}, DType::kInt64)}), "input 0 is not a sequence");
 }
 
 TEST(SequenceInference, ASequenceWhereATensorIsTakenIsRefused) {
   EXPECT_EQ(InferError(PrimitiveBuilder("", "Relu", 14), {SequenceOf({2})}),
-            "input 0 is a sequence, where tensors are taken");
-  EXPECT_EQ(InferError(kInsert, {SequenceOf({2}), SequenceOf({2})}), "input 1 is no tensor");
+            "input 0 is a sequence, where a tensor is needed");
+  EXPECT_EQ(InferError(kInsert, {SequenceOf({2}), SequenceOf({2})}), "input 1 is not a tensor");
 }
 
 TEST(SequenceInference, PositionsAreIntegers) {

@@ -53,8 +53,7 @@ TEST(ReshapeInference, AllowZeroMakesZero) {
 TEST(ReshapeInference, AllowZeroBesideMinusOneIsRefused) {
   PrimitiveBuilder builder = kReshape;
   builder.Set("allowzero", int64_t{1});
-  EXPECT_EQ(InferError(builder, {Typed({0, 3}), Known({0, -1})}),
-            "cannot reshape to [0,-1]: -1 beside 0 could be anything");
+  EXPECT_EQ(InferError(builder, {Typed({0, 3}), Known({0, -1})}), "cannot reshape to [0,-1]: -1 is ambiguous beside 0");
 }
 
 TEST(ReshapeInference, ElementsThatDoNotFitAreNamed) {

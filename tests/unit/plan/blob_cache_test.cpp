@@ -125,7 +125,7 @@ TEST_F(Cache, AFileThatOthersMayWriteIsNotBelieved) {
   cache.Store(KeyOf("a"), "", blob_);
   fs::permissions(cache.PathOf(KeyOf("a")), fs::perms::others_write, fs::perm_options::add);
   EXPECT_EQ(Found(cache, KeyOf("a")), std::nullopt);
-  EXPECT_NE(log_.find("others than you"), std::string::npos) << log_;
+  EXPECT_NE(log_.find("users other than you"), std::string::npos) << log_;
 }
 
 TEST_F(Cache, ALinkIsNotFollowed) {
@@ -179,7 +179,7 @@ TEST_F(Cache, AFolderThatOthersMayWriteIsNotUsedAtAll) {
   cache.Store(KeyOf("b"), "", blob_);
   EXPECT_FALSE(fs::exists(cache.PathOf(KeyOf("b"))));
   EXPECT_TRUE(fs::exists(cache.PathOf(KeyOf("a")))) << "nothing in it is touched";
-  EXPECT_NE(log_.find("others than you"), std::string::npos) << log_;
+  EXPECT_NE(log_.find("users other than you"), std::string::npos) << log_;
   EXPECT_EQ(log_.find("is not used"), log_.rfind("is not used")) << "one warning: " << log_;
 }
 
@@ -224,7 +224,7 @@ TEST_F(Cache, AFolderInPlaceOfARemovedOneIsChecked) {
   fs::permissions(folder_, fs::perms::others_write, fs::perm_options::add);
   cache.Store(KeyOf("b"), "", blob_);
   EXPECT_TRUE(fs::is_empty(folder_));
-  EXPECT_NE(log_.find("others than you"), std::string::npos) << log_;
+  EXPECT_NE(log_.find("users other than you"), std::string::npos) << log_;
 }
 
 TEST_F(Cache, WhatADeadProcessLeftIsSweptAway) {

@@ -27,7 +27,7 @@ TEST(PluginTrust, FileThatOthersMayWriteIsRefusedWithTheReason) {
   const PluginEntry& entry = ScannedIn(folder, registry);
   EXPECT_FALSE(entry.accepted);
   EXPECT_EQ(NameOf(entry.reason), "untrusted");
-  EXPECT_NE(entry.text.find("others than you and root may write to it"), std::string::npos) << entry.text;
+  EXPECT_NE(entry.text.find("users other than you and root may write to it"), std::string::npos) << entry.text;
   EXPECT_TRUE(registry.delegate_ids().empty());
 }
 
@@ -72,7 +72,7 @@ TEST(PluginTrust, AccessListThatLetsAnotherUserWriteIsRefused) {
 }
 
 TEST(PluginTrust, FilesThatTravelWithThePluginAreHeldToTheSame) {
-  const std::string wanted = "its file helper.so: others than you and root may write to it";
+  const std::string wanted = "its file helper.so: users other than you and root may write to it";
   const TempFolder folder;
   folder.Add("missing_dependency");
   fs::permissions(folder.Add("helper"), fs::perms::others_write, fs::perm_options::add);
@@ -165,7 +165,7 @@ TEST(PluginTrust, RefusedFileIsNamedWhereItsDelegateIsMissed) {
   fs::permissions(folder.Add("good"), fs::perms::others_write, fs::perm_options::add);
   PluginRegistry registry;
   registry.Scan(PatientScan(folder.path()));
-  EXPECT_NE(registry.RefusalOf("good").find("good.so has it, but others than you"), std::string::npos);
+  EXPECT_NE(registry.RefusalOf("good").find("good.so has it, but users other than you"), std::string::npos);
   EXPECT_EQ(registry.RefusalOf("bad"), "");
 }
 
