@@ -32,7 +32,7 @@ deputy_tensor Describe(const Tensor& tensor) {
   return described;
 }
 
-// Types and values of inputs as they are in this run; `known` receives a tensor per input that borrows its bytes.
+// Types and values of the inputs in this run; `known` receives a tensor per input that borrows its bytes.
 Status DescribeInputs(std::span<const deputy_tensor* const> inputs, std::vector<ValueType>& types,
                       std::vector<Tensor>& known) {
   for (const deputy_tensor* input : inputs) {
@@ -47,7 +47,7 @@ Status DescribeInputs(std::span<const deputy_tensor* const> inputs, std::vector<
   return {};
 }
 
-// One node, ready to run. Where an input of the node comes from: the partition's inputs or a constant.
+// One node, ready to run. An input of the node is an input of the partition or a constant.
 class CpuExecutable final : public Executable {
  public:
   CpuExecutable(const Node& node, const Graph& graph, const PartitionSpec& partition, std::unique_ptr<CpuKernel> kernel,
@@ -86,7 +86,7 @@ class CpuExecutable final : public Executable {
 
  private:
   friend class CpuContext;
-  static constexpr int32_t kLeftOut = -1;  // below it: constants, counted downwards
+  static constexpr int32_t kLeftOut = -1;  // constants have smaller numbers
 
   Node node_;
   std::unique_ptr<CpuKernel> kernel_;
@@ -94,7 +94,7 @@ class CpuExecutable final : public Executable {
   std::vector<Tensor> constants_;
   std::vector<deputy_tensor> described_;
   std::vector<int32_t> sources_, targets_;
-  bool planned_ = true;  // the plan has given memory to every output
+  bool planned_ = true;  // every output has planned memory
 };
 
 class CpuContext final : public ExecutionContext {
@@ -131,7 +131,7 @@ class CpuContext final : public ExecutionContext {
       if (outputs_[i] == nullptr) continue;
       const ValueType& type = context.outputs()[i];
       if (!type.is_static())
-        return Error(StatusCode::kInvalidArgument, "the inputs do not say what shape output {} has", i);
+        return Error(StatusCode::kInvalidArgument, "the inputs do not determine the shape of output {}", i);
       outputs_[i]->dtype = static_cast<deputy_dtype>(type.dtype);
       DEPUTY_RETURN_IF_ERROR(allocator.Allocate(outputs_[i], type.dims));
     }
@@ -156,7 +156,7 @@ class CpuDelegate final : public Delegate {
   bool takes_dynamic_shapes() const override { return true; }
   bool one_node_partitions() const override { return true; }
 
-  // Whether a kernel exists for the very types is known only when it is made: at compile.
+  // Only compilation tells whether a kernel for these types exists.
   Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override {
     for (NodeId id = 0; id < view.graph->nodes.size(); ++id) {
       if (!view.offered[id]) continue;
@@ -208,7 +208,7 @@ class TensorAllocator final : public OutputAllocator {
 };
 
 Result<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> inputs, ThreadPool& pool) {
-  // A graph of this one node: makers read types and constants from it.
+  // A graph of this node only: makers read types and constants from it.
   Graph graph;
   Node alone = node;
   std::vector<ValueType> types;

@@ -1,4 +1,4 @@
-// `cpu`: the fallback. A delegate like any other, always last, whose partitions are single nodes.
+// `cpu`: the fallback. An ordinary delegate, always last in order; its partitions are single nodes.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace deputy::host {
 
-// Threads of `pool` are shared with everything else that the host runs.
+// The host shares the threads of `pool` with other work.
 std::shared_ptr<Delegate> MakeCpuDelegate(std::shared_ptr<ThreadPool> pool);
 
 // Folding's evaluator: computes a node on the calling thread, with the same kernels.

@@ -1,4 +1,4 @@
-// How an operator becomes runnable on the CPU: Make<Operator> reads a node once and returns an object that computes it.
+// The kernels of operators on the CPU: Make<Operator> reads a node once and returns an object that computes it.
 #pragma once
 
 #include <memory>
@@ -12,20 +12,20 @@
 
 namespace deputy::host {
 
-// Where a kernel's output 0 lies.
+// The memory of a kernel's output 0.
 enum class OutputMemory : uint8_t {
-  kPlanned,     // apart from all inputs
-  kOverInputs,  // also in place of an input of the same type: element i of each input is read before i is written
-  kView,        // in place of input 0, whose bytes it has: Run copies them, for when it cannot lie there
-  // The extents follow from the inputs' values in a way that shape inference cannot tell even when all inputs are known
-  // (NonZero, Compress): Run calls allocator->Allocate for each output itself.
+  kPlanned,     // separate from all inputs
+  kOverInputs,  // may also be that of an input of the same type: element i of each input is read before i is written
+  kView,        // an alias of input 0 with the same bytes; Run copies them if they cannot share memory
+  // The extents depend on the inputs' values, so that shape inference cannot compute them even if all inputs are known
+  // (NonZero, Compress): Run calls allocator->Allocate for each output.
   kOwn,
 };
 
 // One run of one node. Outputs have their extents and memory already, unless the kernel has kOwn.
 struct KernelArgs {
-  std::span<const deputy_tensor* const> inputs;  // null where left out
-  std::span<deputy_tensor* const> outputs;       // null where left out
+  std::span<const deputy_tensor* const> inputs;  // null where omitted
+  std::span<deputy_tensor* const> outputs;       // null where omitted
   ThreadPool& pool;
   Scratch& scratch;
   OutputAllocator* allocator;
@@ -40,11 +40,11 @@ class CpuKernel {
   virtual ~CpuKernel() = default;
   virtual OutputMemory output_memory() const { return OutputMemory::kPlanned; }
   bool allocates_outputs() const { return output_memory() == OutputMemory::kOwn; }
-  // Checks what only the run can know (index ranges); never reads or writes out of bounds on any input.
+  // Checks values that are only known in a run (index ranges); never accesses memory out of bounds for any input.
   virtual Status Run(const KernelArgs& args) const = 0;
 };
 
-// What a maker may know about its node: attributes, types as far as inferred, constants.
+// The description of a node for a maker: attributes, types as far as inferred, constants.
 struct KernelSpec {
   const Node& node;
   const Graph& graph;

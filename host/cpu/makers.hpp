@@ -1,5 +1,5 @@
-// Declares Make<Operator> for every operator of the list; each is defined in the file of its family. Regions (If) are
-// run by the executor, and Constant never survives import: both have makers that say so.
+// Declares Make<Operator> for every operator of the list; each is defined in the file of its family. The executor runs
+// regions (If), and Constant never remains after import: their makers return errors that say so.
 #pragma once
 
 #include "cpu/kernel.hpp"

@@ -11,7 +11,7 @@ using std::string_view_literals::operator""sv;
 struct Signature {
   size_t offset;
   std::string_view bytes;
-  const char* what;
+  const char* description;
   const char* advice;
 };
 
@@ -48,7 +48,7 @@ constexpr Signature kSignatures[] = {
 
 bool IsSpace(uint8_t byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
 
-// Bytes that no protobuf message consists of alone: the version of an ONNX model is tagged 0x08.
+// Bytes that no protobuf message consists of alone: the version of an ONNX model has the tag 0x08.
 bool IsText(std::span<const uint8_t> head) {
   return std::all_of(head.begin(), head.end(),
                      [](uint8_t byte) { return IsSpace(byte) || (byte >= ' ' && byte < 0x7f); });
@@ -60,11 +60,11 @@ bool BeginsLike(std::string_view text, std::string_view word) {
          });
 }
 
-// Models of other formats are models, too.
-Status Foreign(std::string_view what, const char* advice = "") {
-  if (what.size() > 5 && what.substr(what.size() - 5) == "model")
-    return Error(StatusCode::kModel, "is {}, which cannot be read", what).Advise(advice);
-  return Error(StatusCode::kModel, "is {}, not a model", what).Advise(advice);
+// Files of other model formats are models too.
+Status Foreign(std::string_view description, const char* advice = "") {
+  if (description.size() > 5 && description.substr(description.size() - 5) == "model")
+    return Error(StatusCode::kModel, "is {}, which cannot be read", description).Advise(advice);
+  return Error(StatusCode::kModel, "is {}, not a model", description).Advise(advice);
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ Status RefuseForeignFile(std::span<const uint8_t> bytes) {
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   for (const Signature& it : kSignatures)
     if (all.size() >= it.offset + it.bytes.size() && all.substr(it.offset, it.bytes.size()) == it.bytes)
-      return Foreign(it.what, it.advice);
+      return Foreign(it.description, it.advice);
   const std::span<const uint8_t> head = bytes.first(std::min<size_t>(bytes.size(), 256));
   if (!IsText(head)) return {};
   const auto start = static_cast<size_t>(std::find_if_not(head.begin(), head.end(), IsSpace) - head.begin());

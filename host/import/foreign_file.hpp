@@ -1,4 +1,4 @@
-// What a file that is no model looks like, so that the error can say so.
+// Recognizes files that are not models, for a better error.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace deputy::host {
 
-// An error such as "is a zip archive, not a model" for what begins like a well-known kind of file; OK for all else. The
-// first 256 bytes are enough. [any-thread]
+// An error such as "is a zip archive, not a model" for bytes that begin like a well-known kind of file; OK for all
+// others. The first 256 bytes are enough. [any-thread]
 Status RefuseForeignFile(std::span<const uint8_t> bytes);
 
 }  // namespace deputy::host

@@ -1,6 +1,6 @@
-// Between the host and a library that reads one foreign model format. An importer is opened when a file asks for it, so
-// that the host itself links none of the libraries that foreign formats need. Both sides come from one build: C++ types
-// cross, and a library from another build is refused.
+// The interface between the host and a library that reads one foreign model format. The host opens an importer when a
+// file needs it, and links none of the libraries of foreign formats. Both sides are of the same build: C++ types cross
+// the interface, and a library of another build is refused.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct ImportSource {
   // Keeps `bytes` alive: constants may then point into them. Null when the caller frees them after the import;
   // constants are then copies.
   std::shared_ptr<const void> keep;
-  // Names the file in errors and is what external weights are relative to. Empty for a model from memory.
+  // Names the file in errors; external weights are relative to it. Empty for a model from memory.
   std::filesystem::path path;
 };
 
@@ -32,8 +32,8 @@ class Importer {
   // Whether a file that begins with `head` (64 bytes, or all of a shorter one) is for this importer. `extension` is as
   // in the file's name, ".onnx", or empty.
   virtual bool Matches(std::span<const uint8_t> head, std::string_view extension) const = 0;
-  // The graph, verified but not inferred. Its memory may be managed by code of the importer's library, which must
-  // therefore stay loaded for good.
+  // The graph, verified but not inferred. Code of the importer's library may manage its memory; the library must
+  // therefore stay loaded.
   virtual Result<Graph> Import(const ImportSource& source) const = 0;
   // One tensor in the format's own encoding (ONNX: a TensorProto); copied.
   virtual Result<Tensor> ReadTensor(std::span<const uint8_t> bytes) const = 0;

@@ -48,7 +48,7 @@ void ShrinkWhole(const T* x, T* y, int64_t count, double threshold, double bias,
     for (int64_t i = begin; i < end; ++i) {
       const double value = static_cast<double>(x[i]);
       const double shrunk = value < -threshold ? value + bias : value > threshold ? value - bias : 0;
-      // Beyond int64 there is but the upper half of uint64.
+      // Above int64 there is only the upper half of uint64.
       y[i] = shrunk >= 0x1p63 ? static_cast<T>(static_cast<uint64_t>(shrunk))
                               : static_cast<T>(static_cast<int64_t>(shrunk));
     }

@@ -1,4 +1,4 @@
-// Activations with parameters of their own kind, element by element. Source and target may be the same memory.
+// Activations with parameters, element by element. Source and target may be the same memory.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ void Gelu(const T* x, T* y, int64_t count, bool tanh, ThreadPool& pool);
 template <class T>
 void Shrink(const T* x, T* y, int64_t count, T threshold, T bias, ThreadPool& pool);
 
-// The same of integers: what is left is cut off, and wraps.
+// The same for integers: the results are truncated, and wrap.
 template <class T>
 void ShrinkWhole(const T* x, T* y, int64_t count, double threshold, double bias, ThreadPool& pool);
 

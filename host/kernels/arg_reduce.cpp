@@ -7,8 +7,7 @@
 namespace deputy::host {
 namespace {
 
-// True when x takes the place of the best element so far. Once the best is NaN, only a later NaN can, and only if the
-// last of equals is asked for.
+// True when x replaces the best element so far. A NaN is replaced only by a later NaN, and only with kLast.
 template <bool kLargest, bool kLast, class T>
 bool Better(T x, T best) {
   if (best != best) return kLast && x != x;

@@ -15,14 +15,14 @@
 namespace deputy::host {
 namespace {
 
-constexpr int64_t kTile = 64;  // queries in work at once
+constexpr int64_t kTile = 64;  // queries processed at once
 
 int64_t TilesOf(const AttentionShape& shape) { return (shape.queries + kTile - 1) / kTile; }
 
 template <class T>
 constexpr T kNever = -std::numeric_limits<T>::infinity();
 
-// The two products of a tile as far as their memory depends on them: queries by keys, and scores by values.
+// The two products of a tile, with the operands that determine their memory: queries by keys, and scores by values.
 template <class T>
 linalg::GemmArgs<T> ScoreProduct(const AttentionShape& shape, int64_t queries) {
   linalg::GemmArgs<T> product;
@@ -42,7 +42,7 @@ linalg::GemmArgs<T> ValueProduct(const AttentionShape& shape, int64_t queries) {
   return product;
 }
 
-// Of one slot: the scores of a tile, then the memory of its products.
+// Memory of one slot: the scores of a tile, then the workspace of its products.
 template <class T>
 struct TileMemory {
   size_t scores, products;
@@ -55,7 +55,7 @@ struct TileMemory {
  private:
 };
 
-// What is added to the score of one key.
+// The mask's summand for the score of one key.
 template <class T>
 T BiasAt(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, int64_t key) {
   T bias = 0;
@@ -74,7 +74,7 @@ T BiasAt(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, int64_
   return key > own || (args.window >= 0 && key + args.window <= own) ? kNever<T> : bias;
 }
 
-// False, with nothing done, where every score is minus infinity, and for double.
+// False, with nothing done, for double and if every score is minus infinity.
 template <class T>
 bool SoftmaxByModule(T* scores, int64_t keys) {
   if constexpr (std::is_same_v<T, float>) {
@@ -85,7 +85,7 @@ bool SoftmaxByModule(T* scores, int64_t keys) {
   return false;
 }
 
-// Turns the scores of one query into probabilities; `kept`, if not null, gets what was asked for.
+// Turns the scores of one query into probabilities; `kept`, if not null, receives the requested scores.
 template <class T>
 void Weigh(const AttentionArgs<T>& args, int64_t row_offset, int64_t query, const T* sink, T* scores, T* kept) {
   const int64_t keys = args.shape.keys;

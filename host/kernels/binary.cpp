@@ -1,4 +1,4 @@
-// Which loop and conversions an operation needs, and the walk of both operands over threads and runs.
+// Selects the loop and conversions of an operation, and iterates over both operands in threads and runs.
 #include "kernels/binary.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 bool IsArithmetic(BinaryOp op) { return op <= BinaryOp::kPow; }
 
-// Powers of integers by integers are exact; float32 is enough where both sides have no more; all else is double.
+// Powers of integers by integers are exact; float32 is used where both operands fit into it, otherwise double.
 DType PowComputeType(DType base, DType exponent) {
   if (!IsFloating(base) && !IsFloating(exponent)) return DType::kInt64;
   const bool narrow = ComputeType(base) == DType::kFloat32 && ComputeType(exponent) == DType::kFloat32;
@@ -33,7 +33,7 @@ struct Staging {
   alignas(64) char first[kBlock * 8], second[kBlock * 8], target[kBlock * 8];
 };
 
-// One run through the conversions, block by block. An operand that stands still is converted once per block.
+// One run through the conversions, block by block. An operand with step 0 is converted once per block.
 void RunConverted(const BinaryKernel& kernel, const char* first, int64_t first_step, const char* second,
                   int64_t second_step, char* target, int64_t count, Staging& staging) {
   while (count > 0) {
@@ -64,7 +64,7 @@ void WhereLoop(const uint8_t* condition, int64_t condition_step, const T* first,
     const int64_t step = *condition != 0 ? first_step : second_step;
     for (int64_t i = 0; i < count; ++i) target[i] = from[i * step];
   } else if (first_step != 0 && second_step != 0) {
-    // Both are read whatever the condition is: a choice between values becomes vector code.
+    // Both are read for any condition: a choice between values becomes vector code.
     for (int64_t i = 0; i < count; ++i) {
       const T a = first[i], b = second[i];
       target[i] = condition[i] != 0 ? a : b;

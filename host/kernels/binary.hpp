@@ -1,4 +1,4 @@
-// Functions of two tensors that broadcast against each other, and the choice between two by a third (Where).
+// Functions of two tensors with broadcasting, and the choice between two by a third (Where).
 #pragma once
 
 #include <array>
@@ -41,23 +41,23 @@ enum class BinaryOp : uint8_t {
 // Result type of an operation on operands of `dtype`: bool for comparisons and logic.
 DType ResultOf(BinaryOp op, DType dtype);
 
-// target[i] = op(first[i * first_step], second[i * second_step]); steps are 0 or 1. Target may be the memory of an
+// target[i] = op(first[i * first_step], second[i * second_step]); steps are 0 or 1. The target may be the memory of an
 // operand with step 1 and elements of the same size.
 using BinaryLoop = void (*)(const void* first, int64_t first_step, const void* second, int64_t second_step,
                             void* target, int64_t count);
 
-// What it takes to run an operation on given types: a loop in types to compute in, and conversions around it.
+// The implementation of an operation for given types: a loop in its compute types, and conversions around it.
 struct BinaryKernel {
   BinaryLoop loop = nullptr;
-  ConvertFunction convert_first = nullptr, convert_second = nullptr, convert_target = nullptr;  // null: none needed
+  ConvertFunction convert_first = nullptr, convert_second = nullptr, convert_target = nullptr;  // null: not needed
   size_t first_size = 0, second_size = 0, target_size = 0;  // bytes of an element in memory
-  int64_t grain = 0;                                        // elements that are worth a thread
+  int64_t grain = 0;                                        // the least number of elements for a thread
 };
 
-// Empty when the types do not have the operation. Only kPow takes two different types; the result has the first.
+// Empty when the operation does not support the types. Only kPow takes two different types; the result has the first.
 std::optional<BinaryKernel> FindBinary(BinaryOp op, DType first, DType second);
 
-// Operand data lie densely in the shapes that `plan` was made of.
+// Operands are dense, in the shapes that `plan` was made for.
 void Binary(const BinaryKernel& kernel, const BroadcastPlan<2>& plan, const void* first, const void* second,
             void* target, ThreadPool& pool);
 

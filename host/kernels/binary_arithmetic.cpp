@@ -41,7 +41,7 @@ struct Arithmetic {
     } else {
       if (y == 0) return 0;
       if constexpr (std::is_signed_v<T>) {
-        // The lowest number divided by -1 does not fit.
+        // The negation of the lowest number is not representable.
         if (y == -1) return kOp == BinaryOp::kDiv ? Wrapping<T>::Sub(0, x) : T{0};
       }
       if constexpr (kOp == BinaryOp::kDiv) return static_cast<T>(x / y);
@@ -52,7 +52,7 @@ struct Arithmetic {
   }
 };
 
-// What the modules of linalg/ compute for float.
+// Functions that the modules of linalg/ compute for float.
 constexpr std::optional<linalg::PairFunction> PairFunctionOf(BinaryOp op) {
   switch (op) {
     case BinaryOp::kAdd: return linalg::PairFunction::kAdd;
@@ -105,7 +105,7 @@ struct PowFunction {
 template <class T>
 void PowLoop(const void* first, int64_t first_step, const void* second, int64_t second_step, void* target,
              int64_t count) {
-  // Squares are by far the most frequent power in real models, and pow() by far the slowest way to make them.
+  // Squares are by far the most frequent powers in real models, and pow() is by far the slowest way to compute them.
   if (second_step == 0 && *static_cast<const T*>(second) == T{2}) {
     if constexpr (std::is_same_v<T, float>)
       FloatLoop<BinaryOp::kMul>(first, first_step, first, first_step, target, count);

@@ -7,7 +7,7 @@
 namespace deputy::host {
 namespace {
 
-// Results are bytes, so that no loop ever forms a bool from memory that holds something else.
+// Results are bytes, so that no loop forms a bool from memory with other values than 0 and 1.
 template <class Predicate, class T>
 struct Compare {
   uint8_t operator()(T x, T y) const { return Predicate()(x, y) ? 1 : 0; }

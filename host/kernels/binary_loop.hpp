@@ -1,4 +1,4 @@
-// The loop that all binary functions share, once for each way of stepping so that each becomes vector code.
+// The loop shared by all binary functions, instantiated per combination of steps so that each becomes vector code.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ void RunBinaryLoop(const void* first, int64_t first_step, const void* second, in
   }
 }
 
-// The loops for a type to compute in; null when it does not have the operation.
+// The loops for a compute type; null when the operation does not support it.
 BinaryLoop FindArithmeticLoop(BinaryOp op, DType dtype);
 BinaryLoop FindComparisonLoop(BinaryOp op, DType dtype);
 

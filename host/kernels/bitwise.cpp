@@ -19,8 +19,8 @@ T Apply(T a, T b) {
   if constexpr (kOp == BitwiseOp::kShiftRight) return b < kWidth ? static_cast<T>(uint64_t{a} >> b) : T{0};
 }
 
-// Once for each way of stepping, so that each becomes vector code. What the loops use is passed by value: a byte that
-// is written may be part of anything that is only referred to.
+// Instantiated per combination of steps, so that each becomes vector code. Operands are passed by value: a byte that is
+// written may alias anything passed by reference.
 template <BitwiseOp kOp, class T>
 void Run(const T* a, int64_t a_step, const T* b, int64_t b_step, T* to, int64_t count) {
   if (a_step != 0 && b_step != 0) {
@@ -74,7 +74,7 @@ void Select(BitwiseOp op, const BroadcastPlan<2>& plan, const T* a, const T* b, 
   }
 }
 
-// The bits of signed integers are those of unsigned ones.
+// Signed integers are processed as unsigned ones of the same bits.
 template <class F>
 bool DispatchBits(DType dtype, F&& f) {
   if (!DispatchInteger(dtype, [](auto) {})) return false;

@@ -1,4 +1,4 @@
-// Functions of the bits of two integers.
+// Bitwise functions of two integers.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace deputy::host {
 
-// Shifts are those of unsigned integers; by the width of the type and more nothing is left.
+// Shifts are unsigned; a shift by the width of the type or more gives 0.
 enum class BitwiseOp : uint8_t { kAnd, kOr, kXor, kShiftLeft, kShiftRight };
 
-// Integers; false, with nothing written, for other types.
+// For integers; false, with nothing written, for other types.
 bool Bitwise(BitwiseOp op, DType dtype, const BroadcastPlan<2>& plan, const void* a, const void* b, void* target,
              ThreadPool& pool);
 

@@ -21,8 +21,8 @@ T ZeroPoint(const BlockMatrix<T>& matrix, int64_t column, int64_t block) {
   return static_cast<T>(byte >> (bit % 8) & ((1 << matrix.bits) - 1));
 }
 
-// A row of x, the elements apart that meet the same bits of a byte: 8 / bits streams, padded with zeros to whole
-// blocks, and behind them the sum of each block.
+// A row of x, split into 8 / bits streams by the position of an element's bits in its byte, padded with zeros to whole
+// blocks, followed by the sum of each block.
 template <class T>
 struct RowStreams {
   int64_t bytes = 0, blocks = 0, streams = 0;
@@ -123,7 +123,7 @@ void WidenPanel(const BlockMatrix<T>& matrix, int64_t first, int64_t count, int6
   }
 }
 
-// How panels are shared out.
+// The division of panels among threads.
 template <class T>
 struct PanelWork {
   int64_t width, panels, together, items;

@@ -1,5 +1,5 @@
 // Matrices of integers of 2, 4 or 8 bits with a scale and a zero point for each block of a column, and products of
-// floats with them: a few rows at once from the integers themselves, more of them from panels of widened columns.
+// floats with them: few rows directly from the integers, more rows from panels of dequantized columns.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace deputy::host {
 
-// Columns lie one after the other, each as blocks of bytes that hold 8 / bits elements, the first in the lowest bits.
-// The last block is whole; what stands in it behind the last row does not matter.
+// Columns are stored one after the other, each as blocks of bytes that hold 8 / bits elements, the first in the lowest
+// bits. The last block is padded with any values.
 template <class T>
 struct BlockMatrix {
   int64_t rows = 0, columns = 0, block = 0, bits = 0;
   const uint8_t* bytes = nullptr;
   const T* scales = nullptr;              // by column, then block
-  const T* zero_points = nullptr;         // the same, or null
+  const T* zero_points = nullptr;         // in the same order, or null
   const uint8_t* packed_zeros = nullptr;  // of each column in whole bytes, or null: half of the range
 
   int64_t blocks() const { return (rows + block - 1) / block; }
@@ -25,11 +25,11 @@ struct BlockMatrix {
   int64_t zero_bytes() const { return (blocks() * bits + 7) / 8; }
 };
 
-// Rows for which the integers themselves are multiplied.
+// The largest number of rows that are multiplied with the integers directly.
 inline constexpr int64_t kMostDirectRows = 4;
 
 // y[row, column] = bias[column] + the product of x, which is [rows, matrix.rows], and the matrix. `workspace` has
-// BlockProductWorkspace bytes, aligned to 64; they depend on nothing but extents.
+// BlockProductWorkspace bytes, aligned to 64; they depend on extents only.
 template <class T>
 size_t BlockProductWorkspace(const BlockMatrix<T>& matrix, int64_t rows, const ThreadPool& pool);
 template <class T>

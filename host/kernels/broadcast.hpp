@@ -1,5 +1,5 @@
-// Numpy broadcasting as a walk over runs: extents that all operands step through alike are merged, so that the
-// innermost loop is long and every operand in it either advances by one element or stands still.
+// Numpy broadcasting as an iteration over runs: axes along which all operands have compatible strides are merged, so
+// that the innermost loop is long and every operand in it has step 1 or 0.
 #pragma once
 
 #include <algorithm>
@@ -28,14 +28,14 @@ inline constexpr size_t kMaxBroadcastRank = 32;
 // Dense operands against a dense output; strides are in elements. No memory is allocated.
 template <size_t kOperands>
 struct BroadcastPlan {
-  size_t rank = 0;    // merged extents; 0 for a single element
+  size_t rank = 0;    // after merging; 0 for a single element
   int64_t count = 1;  // elements of the output
   std::array<int64_t, kMaxBroadcastRank> dims;
   std::array<std::array<int64_t, kMaxBroadcastRank>, kOperands> strides;
 
   int64_t inner() const { return rank == 0 ? 1 : dims[rank - 1]; }
   int64_t inner_stride(size_t operand) const { return rank == 0 ? 0 : strides[operand][rank - 1]; }
-  // True when the operand lies exactly as the output does.
+  // True when the operand has the layout of the output.
   bool is_dense(size_t operand) const { return rank <= 1 && (count == 1 || inner_stride(operand) == 1); }
 };
 
@@ -108,7 +108,7 @@ void ForEachRun(const BroadcastPlan<kOperands>& plan, int64_t begin, int64_t end
     fn(at, static_cast<const std::array<int64_t, kOperands>&>(offsets), run);
     at += run;
     if (at >= end) return;
-    // The run ended at the end of the innermost axis: back to its start and one step in the axes outside.
+    // The run ended at the end of the innermost axis: back to its begin and one step along the outer axes.
     for (size_t k = 0; k < kOperands; ++k) offsets[k] -= index[last] * plan.strides[k][last];
     index[last] = 0;
     for (size_t axis = last; axis-- > 0;) {

@@ -1,4 +1,4 @@
-// One loop per pair of element types.
+// One loop for each pair of element types.
 #include "kernels/cast.hpp"
 
 #include <cstring>
@@ -40,7 +40,7 @@ Target ConvertOne(Source value) {
   }
 }
 
-// False where the machine has no instruction for it.
+// False if the machine has no instruction for the conversion.
 template <class Source, class Target>
 bool ConvertByInstruction(const void* source, void* target, int64_t count) {
   if constexpr (std::is_same_v<Source, Half> && std::is_same_v<Target, float>)

@@ -8,9 +8,9 @@
 
 namespace deputy::host {
 
-// target = min(max(source, low), high); NaN stays. `low` and `high` point to one element of the dtype or are null for
-// no bound. Where low > high everything becomes high. Source and target may be the same memory. False for a dtype that
-// is not numeric.
+// target = min(max(source, low), high); NaN is kept. `low` and `high` point to one element of the dtype or are null for
+// no bound. Where low > high every result is high. Source and target may be the same memory. False for a dtype that is
+// not numeric.
 bool Clip(DType dtype, const void* source, const void* low, const void* high, void* target, int64_t count,
           ThreadPool& pool);
 

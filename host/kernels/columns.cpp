@@ -56,7 +56,7 @@ void ForEachStretch(const ColumnGeometry& geometry, int64_t begin, int64_t end, 
   }
 }
 
-// OutputsInside of every tap of an axis, worked out once; kernels longer than the table pay each time.
+// OutputsInside of every tap of an axis, computed once; for kernels longer than the table at each call.
 class TapRanges {
  public:
   TapRanges(const WindowAxis& axis, int64_t extent, int64_t count) : axis_(axis), extent_(extent), count_(count) {

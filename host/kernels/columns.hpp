@@ -1,5 +1,5 @@
-// Convolutions as matrix products: the elements under each tap of a sliding window, laid out as the rows of a matrix,
-// and the way back.
+// Convolutions as matrix products: im2col, the elements under each tap of a sliding window as the rows of a matrix, and
+// its inverse col2im.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace deputy::host {
 
-// A window that stands at every position of `narrow` and looks at elements of `wide`. In a convolution the narrow side
-// is the output and the wide one the input; in a transposed convolution it is the other way round.
+// A window that has a position for each element of `narrow` and covers elements of `wide`. In a convolution the narrow
+// side is the output and the wide one the input; in a transposed convolution it is the other way round.
 struct ColumnGeometry {
   std::span<const WindowAxis> axes;
   SpatialDims wide = {}, narrow = {};
@@ -31,8 +31,8 @@ template <class T>
 void ScatterColumns(const ColumnGeometry& geometry, const T* columns, int64_t channels, int64_t begin, int64_t end,
                     T* wide);
 
-// How many positions to bring into columns at once: whole rows where they fit, so that `rows` rows of the matrix stay
-// in the cache of one core.
+// The number of positions to convert into columns at once: whole rows if they fit, so that `rows` rows of the matrix
+// stay in the cache of one core.
 int64_t ColumnTile(const ColumnGeometry& geometry, int64_t rows, size_t element_bytes);
 
 }  // namespace deputy::host

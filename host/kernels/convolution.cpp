@@ -16,11 +16,11 @@ constexpr int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 ColumnGeometry GeometryOf(const ConvolutionShape& shape) { return {shape.window.all(), shape.in, shape.out}; }
 
-// How the output of one image and group is cut into products that threads take one by one, and the input channels of
+// The division of one image and group's output into products that threads take one by one, and of the input channels of
 // each into blocks whose columns stay in the cache of one core.
 template <class T>
 struct ProductTiles {
-  bool in_place;  // the input is the matrix already
+  bool in_place;  // the input is the matrix
   int64_t channels, channel_block;
   int64_t columns, column_tiles, rows, row_tiles;
   int64_t items, slots;
@@ -50,9 +50,9 @@ struct ProductTiles {
 
  private:
   static constexpr int64_t kMostColumns = 2048;
-  static constexpr double kLeastWork = 65536;  // multiplications worth a second thread
+  static constexpr double kLeastWork = 65536;  // multiplications that are worth a second thread
 
-  // Whole panels, alike.
+  // Whole panels of equal size.
   void CutColumns(int64_t positions, int64_t most) {
     const int64_t panel = linalg::PanelWidth<T>();
     column_tiles = CeilDivide(positions, std::clamp(most, panel, kMostColumns));
@@ -60,8 +60,8 @@ struct ProductTiles {
     column_tiles = CeilDivide(positions, columns);
   }
 
-  // Few tiles are made as many as threads can share evenly: by columns while these stay wide, otherwise along the
-  // filters.
+  // If there are few tiles, makes as many as threads can share evenly: by columns while these stay wide, otherwise
+  // along the filters.
   void CutForThreads(int64_t images, int64_t filters, int64_t positions, int64_t threads) {
     constexpr int64_t kFewestPanels = 3, kFewestRows = 16, kEnough = 8;
     row_tiles = 1;
@@ -87,7 +87,7 @@ void ConvolveByProducts(const ConvolutionShape& shape, const T* x, const T* weig
   const ProductTiles<T> tiles(shape, geometry, pool);
   const int64_t channels = tiles.channels, depth = channels * taps;
   ForEachInSlots(pool, tiles.items, tiles.slots, [&](int64_t item, int64_t slot) {
-    const int64_t image = item / (tiles.column_tiles * tiles.row_tiles);  // batch and group in one
+    const int64_t image = item / (tiles.column_tiles * tiles.row_tiles);  // combined index of batch and group
     const int64_t first_row = item % tiles.row_tiles * tiles.rows;
     const int64_t begin = item / tiles.row_tiles % tiles.column_tiles * tiles.columns;
     const int64_t end = std::min(begin + tiles.columns, out_size), row = image % shape.group * filters + first_row;
@@ -101,7 +101,7 @@ void ConvolveByProducts(const ConvolutionShape& shape, const T* x, const T* weig
     product.ldc = out_size;
     product.row_bias = bias == nullptr ? nullptr : bias + row;
     int64_t c = 0;
-    do {  // once even without channels: the bias is the result
+    do {  // also without channels: the result is then the bias
       const int64_t block = std::min(tiles.channel_block, channels - c);
       const T* block_x = x + (image * channels + c) * in_size;
       product.a = weights + (row * channels + c) * taps;

@@ -1,9 +1,8 @@
 // Convolutions over any number of spatial axes, grouped, strided, dilated, padded, for float and double; those of pairs
 // (linalg.hpp) have pairs of channels, int32 outputs, and are never transposed.
 //
-// Three ways, chosen by shape: a convolution of one tap is a matrix product as it stands; one input channel per group
-// (depthwise) is, of floats, a weighted sum of shifted rows; everything else is brought into columns, tile by tile, and
-// multiplied.
+// Three ways, chosen by shape: a convolution of one tap is a matrix product; one input channel per group (depthwise)
+// is, for floats, a weighted sum of shifted rows; all others are converted to columns, tile by tile, and multiplied.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace deputy::host {
 
-// Extents, all known and checked against each other. x is [batch, in_channels, in...], y [batch, out_channels, out...].
+// Extents, all known and consistent. x is [batch, in_channels, in...], y [batch, out_channels, out...].
 struct ConvolutionShape {
   int64_t batch = 0, group = 1;
   int64_t in_channels = 0, out_channels = 0;

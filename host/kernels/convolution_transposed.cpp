@@ -1,5 +1,5 @@
-// Transposed convolution: every input element spreads one filter over the output. A product makes what the elements
-// spread, and the columns are added up where they fall.
+// Transposed convolution: every input element adds a multiple of one filter to the output. A matrix product computes
+// these summands as columns, which col2im adds up.
 #include <algorithm>
 
 #include "base/aligned.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 ColumnGeometry GeometryOf(const ConvolutionShape& shape) { return {shape.window.all(), shape.out, shape.in}; }
 
-// A thread takes some output channels of one image and group, since no two of them write the same elements.
+// A thread takes some output channels of one image and group: no two threads write the same elements.
 template <class T>
 struct ChannelTiles {
   int64_t filters, tiles, columns, items;
@@ -30,7 +30,7 @@ struct ChannelTiles {
     slot_bytes = column_bytes + AlignUp(linalg::GemmWorkspace(Product(shape, geometry, filters, columns)));
   }
 
-  // What `count` input elements spread over the windows of some output channels.
+  // The summands of `count` input elements for the windows of some output channels.
   static linalg::GemmArgs<T> Product(const ConvolutionShape& shape, const ColumnGeometry& geometry, int64_t filters,
                                      int64_t count) {
     linalg::GemmArgs<T> product;

@@ -8,7 +8,7 @@
 namespace deputy::host {
 namespace {
 
-// Bytes that one thread should at least move: below this, waking another one costs more than it saves.
+// The least number of bytes for a thread: below this, waking another one costs more than it saves.
 constexpr int64_t kGrainBytes = 64 << 10;
 
 // One run along the innermost dimension.
@@ -23,8 +23,8 @@ void CopyRow(const T* source, int64_t source_stride, T* target, int64_t target_s
   }
 }
 
-// Visits the rows [begin, end) of a collapsed copy; the last dimension is the row. Counts like an odometer, so that
-// only the first row costs divisions.
+// Visits the rows [begin, end) of a collapsed copy; the last dimension is the row. Increments an index like an
+// odometer, so that only the first row costs divisions.
 template <class T>
 void CopyRows(const StridedCopy& copy, const T* source, T* target, int64_t begin, int64_t end) {
   const size_t outer = copy.dims.size() - 1;
@@ -112,7 +112,7 @@ void Fill(const void* value, void* target, int64_t count, size_t element_bytes, 
     T element;
     std::memcpy(&element, value, sizeof element);
     T* to = static_cast<T*>(target);
-    // Zeros, mostly: the library knows best how to write equal bytes.
+    // Mostly zeros: the library has the fastest way to write equal bytes.
     const unsigned char byte = static_cast<unsigned char>(element & 0xff);
     T repeated;
     std::memset(&repeated, byte, sizeof repeated);

@@ -1,5 +1,5 @@
-// Copies between two strided layouts of the same extents: what Slice, Concat, Split, Pad, Expand, Tile and Transpose
-// are made of. Untyped: elements are 1, 2, 4 or 8 bytes.
+// Copies between two strided layouts of the same extents, used by Slice, Concat, Split, Pad, Expand, Tile and
+// Transpose. Untyped: elements are 1, 2, 4 or 8 bytes.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace deputy::host {
 
-// Which element goes where: target[Σ i·target_strides] = source[Σ i·source_strides] for every index i below dims.
+// The mapping of elements: target[Σ i·target_strides] = source[Σ i·source_strides] for every index i below dims.
 // Strides count elements. Source strides may be zero (the element is repeated) or negative.
 struct StridedCopy {
   SmallDims dims, source_strides, target_strides;
@@ -26,14 +26,15 @@ struct StridedCopy {
 // Strides of a dense row-major tensor.
 SmallDims DenseStrides(std::span<const int64_t> dims);
 
-// The same copy with as few dimensions as possible: ones dropped, neighbours that are contiguous on both sides merged.
+// The same copy with as few dimensions as possible: extents of 1 are removed, neighbours that are contiguous on both
+// sides merged.
 StridedCopy Collapse(const StridedCopy& copy);
 
-// `source` and `target` point at the element with index zero; every element that the strides reach must lie in memory.
-// Target elements must not coincide.
+// `source` and `target` point to the element with index zero; all elements within the strides must be in memory. Target
+// elements must not coincide.
 void CopyStrided(const StridedCopy& copy, const void* source, void* target, size_t element_bytes, ThreadPool& pool);
 
-// Whole rows: `bytes` bytes in one piece, by several threads when that is worth it.
+// One contiguous copy of `bytes` bytes, by several threads if it is large.
 void CopyBytes(const void* source, void* target, size_t bytes, ThreadPool& pool);
 
 // Writes `count` copies of the element at `value`.

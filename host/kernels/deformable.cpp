@@ -9,19 +9,18 @@
 namespace deputy::host {
 namespace {
 
-// So many neighbouring output positions are sampled at a time.
+// The number of neighbouring output positions that are sampled together.
 constexpr int64_t kBlock = 256;
 
-// Where each position of a block lies between four pixels, and what each of them counts: the same for all channels
-// that share offsets.
+// The four pixels around each position of a block, and their weights: the same for all channels that share offsets.
 template <class T>
 struct Corners {
-  int64_t pixels[4][kBlock];  // negative outside of the plane, where everything is zero
+  int64_t pixels[4][kBlock];  // negative outside of the plane, where every value is zero
   T weights[4][kBlock];
-  bool inside;  // all of them
+  bool inside;  // all positions are inside
 };
 
-// Of the positions from `first` on, seen through one tap by the channels of offset set `set`.
+// Samples of the positions from `first` on for one tap and the channels of offset set `set`.
 template <class T>
 void FindCorners(const DeformableArgs<T>& args, int64_t set, int64_t tap, int64_t first, int64_t count,
                  Corners<T>& corners) {
@@ -67,7 +66,7 @@ void Sample(const Corners<T>& corners, int64_t count, const T* plane, T* to) {
   }
 }
 
-// A block of positions of all rows of the columns that belong to one tap.
+// A block of positions of all rows of the columns for one tap.
 template <class T>
 void FillBlock(const DeformableArgs<T>& args, int64_t image, int64_t group, int64_t tap, int64_t first, T* columns) {
   const DeformableShape& shape = args.shape;
@@ -83,7 +82,7 @@ void FillBlock(const DeformableArgs<T>& args, int64_t image, int64_t group, int6
   }
 }
 
-// One group's filters by the sampled columns, without its data.
+// The product of one group's filters and the sampled columns, without its data.
 template <class T>
 linalg::GemmArgs<T> ProductOf(const DeformableShape& shape) {
   linalg::GemmArgs<T> product;

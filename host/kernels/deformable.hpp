@@ -1,4 +1,5 @@
-// Convolution of images whose taps are moved: each output position has offsets of its own, and samples between pixels.
+// Deformable convolution of images: the taps of each output position have offsets, and samples are interpolated between
+// pixels.
 #pragma once
 
 #include <cstddef>

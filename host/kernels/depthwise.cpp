@@ -15,14 +15,14 @@ namespace {
 
 ColumnGeometry GeometryOf(const ConvolutionShape& shape) { return {shape.window.all(), shape.in, shape.out}; }
 
-// Depthwise: one channel with its padding, cut to what the windows see. The last axis is split by position modulo its
-// stride, so that what a tap reads for neighbouring outputs lies in neighbouring elements.
+// One channel with its padding, cut to the area that the windows cover. The last axis is split by position modulo its
+// stride, so that a tap reads neighbouring elements for neighbouring outputs.
 struct PaddedChannel {
   SpatialDims extents = {};  // of the outer axes; the last one is `row`
   int64_t phase = 0;         // elements of a row per position modulo the stride
   int64_t row = 0, size = 0;
 
-  // Empty where this is much larger than the input: strides and dilations that no sensible model has.
+  // Empty if this is much larger than the input, with strides and dilations that no sensible model has.
   static std::optional<PaddedChannel> Of(const ColumnGeometry& geometry) {
     const size_t last = geometry.axes.size() - 1;
     PaddedChannel channel;
@@ -40,14 +40,14 @@ struct PaddedChannel {
 };
 
 struct DepthwiseSizes {
-  size_t offsets, slot;  // bytes: one list for all, then each slot's channel
+  size_t offsets, slot;  // bytes: one list for all, then the channel of each slot
 
   DepthwiseSizes(const ColumnGeometry& geometry, const PaddedChannel& channel, size_t element_bytes)
       : offsets(AlignUp(static_cast<size_t>(geometry.taps()) * sizeof(int64_t))),
         slot(AlignUp(static_cast<size_t>(channel.size) * element_bytes)) {}
 };
 
-// Where each tap reads, relative to what the first tap reads.
+// The offset of each tap's first element from that of the first tap.
 void FillOffsets(const ColumnGeometry& geometry, const PaddedChannel& channel, int64_t* offsets) {
   const size_t last = geometry.axes.size() - 1;
   const int64_t taps = geometry.taps();
@@ -64,7 +64,7 @@ void FillOffsets(const ColumnGeometry& geometry, const PaddedChannel& channel, i
   }
 }
 
-// Copies a channel into the middle of the zeros.
+// Copies a channel between the zeros of its padding.
 template <class T>
 void PadChannel(const ColumnGeometry& geometry, const PaddedChannel& channel, const T* x, T* padded) {
   const size_t last = geometry.axes.size() - 1;
@@ -81,7 +81,7 @@ void PadChannel(const ColumnGeometry& geometry, const PaddedChannel& channel, co
     }
     if (!seen) continue;
     for (int64_t phase = 0; phase < axis.stride; ++phase) {
-      // Element i of the phase stands at phase + i * stride - pad_begin of the input.
+      // Element i of the phase is at phase + i * stride - pad_begin in the input.
       const int64_t offset = phase - axis.pad_begin;
       const int64_t first = offset < 0 ? (-offset + axis.stride - 1) / axis.stride : 0;
       const int64_t stop = std::min(channel.phase, offset >= width ? 0 : (width - 1 - offset) / axis.stride + 1);
@@ -123,7 +123,7 @@ std::optional<PaddedChannel> LayoutOf(const ConvolutionShape& shape) {
   return geometry.wide_size() > 0 ? PaddedChannel::Of(geometry) : std::nullopt;
 }
 
-// Planes that are worth a thread.
+// The least number of planes for a thread.
 int64_t PlaneGrain(const ConvolutionShape& shape, const ColumnGeometry& geometry) {
   constexpr int64_t kLeastWork = 32768;
   const int64_t filters = shape.out_channels / shape.group;
@@ -166,7 +166,7 @@ void ConvolvePadded(const ConvolutionShape& shape, const PaddedChannel& channel,
   int64_t* offsets = static_cast<int64_t*>(workspace);
   char* slots = static_cast<char*>(workspace) + sizes.offsets;
   FillOffsets(geometry, channel, offsets);
-  // The padding stays zero while the channels come and go.
+  // The padding stays zero when the channel changes.
   std::memset(slots, 0, static_cast<size_t>(SlotCount(pool, images)) * sizes.slot);
   ForEachInSlots(pool, images, [&](int64_t image, int64_t slot) {
     T* padded = reinterpret_cast<T*>(slots + static_cast<size_t>(slot) * sizes.slot);

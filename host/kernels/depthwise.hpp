@@ -5,8 +5,8 @@
 
 namespace deputy::host {
 
-// Whether the functions below compute this convolution, which must not be empty. Strides and dilations far beyond the
-// input are left to others.
+// Whether the functions below compute this convolution, which must not be empty. They do not for strides and dilations
+// far larger than the input.
 bool IsDepthwise(const ConvolutionShape& shape);
 
 // As ConvolutionWorkspace and Convolve.

@@ -53,7 +53,7 @@ int64_t SuppressOverlaps(const Suppression& how, const float* boxes, const float
 
 namespace {
 
-// A sample between four pixels: how much of each.
+// A sample between four pixels, with their weights.
 struct Sample {
   int64_t top = 0, bottom = 0, left = 0, right = 0;
   double weights[4] = {0, 0, 0, 0};
@@ -62,7 +62,7 @@ struct Sample {
 Sample SampleAt(const RegionShape& shape, double y, double x) {
   Sample sample;
   const double height = static_cast<double>(shape.height), width = static_cast<double>(shape.width);
-  if (!(y >= -1 && y <= height && x >= -1 && x <= width)) return sample;  // nothing out there
+  if (!(y >= -1 && y <= height && x >= -1 && x <= width)) return sample;  // no pixels around it
   y = std::clamp(y, 0.0, height - 1);
   x = std::clamp(x, 0.0, width - 1);
   sample.top = static_cast<int64_t>(y);
@@ -88,7 +88,7 @@ struct Bins {
     double length = last * how.scale - offset - begin;
     if (!how.half_pixel) length = std::max(length, 1.0);
     size = length / static_cast<double>(count);
-    // Two axes of this many still have a countable product.
+    // The product of two axes of this many samples does not overflow.
     const int64_t length_in_pixels = size > 0 ? static_cast<int64_t>(std::min(std::ceil(size), 0x1p30)) : 0;
     samples = how.sampling_ratio > 0 ? how.sampling_ratio : length_in_pixels;
   }
@@ -97,7 +97,7 @@ struct Bins {
            (static_cast<double>(sample) + 0.5) * size / static_cast<double>(samples);
   }
 
-  // Samples of a bin that may lie on an image of this extent: however far a region reaches, only they cost time.
+  // The samples of a bin that may be inside an image of this extent: samples far outside cost no time.
   struct Range {
     int64_t first = 0, last = 0;
   };
@@ -120,13 +120,13 @@ T PoolBin(const RegionShape& shape, const RegionAlign& how, const T* plane, cons
   const int64_t count = rows.samples * columns.samples;
   const Bins::Range down = rows.Near(row, shape.height), across = columns.Near(column, shape.width);
   const int64_t visited = (down.last - down.first) * (across.last - across.first);
-  if (visited < count) largest = 0;  // the share of a sample that lies elsewhere
+  if (visited < count) largest = 0;  // the value of the samples outside
   for (int64_t i = down.first; i < down.last; ++i)
     for (int64_t j = across.first; j < across.last; ++j) {
       const Sample sample = SampleAt(shape, rows.At(row, i), columns.At(column, j));
       const int64_t at[4] = {sample.top * shape.width + sample.left, sample.top * shape.width + sample.right,
                              sample.bottom * shape.width + sample.left, sample.bottom * shape.width + sample.right};
-      // The definition's maximum is that of the four shares, not of the interpolated samples.
+      // By its definition the maximum is that of the four weighted pixels, not of the interpolated samples.
       for (int k = 0; k < 4; ++k) {
         const double share = sample.weights[k] * static_cast<double>(plane[at[k]]);
         sum += share;
@@ -170,7 +170,7 @@ PixelRange PixelsOf(int64_t bin, int64_t count, int64_t begin, int64_t length, i
   return {std::clamp<int64_t>(begin + first, 0, extent), std::clamp<int64_t>(begin + last, 0, extent)};
 }
 
-// Coordinates are numbers of a model's data: whatever they are, the result is a pixel not too far from the image.
+// Coordinates are data of the model: any value gives a pixel not too far from the image.
 template <class T>
 int64_t PixelAt(T coordinate, double scale) {
   const double value = std::round(static_cast<double>(coordinate) * scale);

@@ -6,7 +6,7 @@
 //   });
 //   if (!known) return NotSupported...
 //
-// Each function calls f with the tag of dtype's type and returns true, or returns false for a dtype of another family.
+// Each function calls f with the tag of dtype's type and returns true; it returns false for a dtype of another family.
 // Every instantiation costs compile time: use the narrowest family. The 16-bit floats are storage (Half, BFloat16 of
 // half.hpp), not for computing, and therefore in no family but DispatchStored; widen them to float first (cast.hpp).
 #pragma once
@@ -54,13 +54,13 @@ template <>
 inline constexpr DType kDTypeOf<BFloat16> = DType::kBFloat16;
 
 constexpr bool IsFloat16(DType dtype) { return dtype == DType::kFloat16 || dtype == DType::kBFloat16; }
-// The type to compute in: float32 for the 16-bit floats, otherwise the dtype itself.
+// The compute type: float32 for the 16-bit floats, otherwise the dtype itself.
 constexpr DType ComputeType(DType dtype) { return IsFloat16(dtype) ? DType::kFloat32 : dtype; }
 
 constexpr bool IsFloating(DType dtype) {
   return IsFloat16(dtype) || dtype == DType::kFloat32 || dtype == DType::kFloat64;
 }
-// Floating point of any width and integers; not bool.
+// Floating point types and integers; not bool.
 constexpr bool IsNumeric(DType dtype) { return SizeOf(dtype) != 0 && dtype != DType::kBool && !IsStorage(dtype); }
 
 // float, double
@@ -108,7 +108,7 @@ bool DispatchNumeric(DType dtype, F&& f) {
   return DispatchFloat(dtype, f) || DispatchInteger(dtype, f);
 }
 
-// All that a tensor can hold: numeric, bool, Half, BFloat16.
+// All element types of tensors: numeric, bool, Half, BFloat16.
 template <class F>
 bool DispatchStored(DType dtype, F&& f) {
   switch (dtype) {
@@ -119,7 +119,7 @@ bool DispatchStored(DType dtype, F&& f) {
   }
 }
 
-// For code that only moves elements: f gets the unsigned integer of that many bytes (1, 2, 4 or 8).
+// For code that only moves elements: f receives the unsigned integer type of that many bytes (1, 2, 4 or 8).
 template <class F>
 bool DispatchSize(size_t element_bytes, F&& f) {
   switch (element_bytes) {

@@ -11,7 +11,7 @@ namespace {
 
 bool IsPowerOfTwo(int64_t length) { return std::has_single_bit(static_cast<uint64_t>(length)); }
 
-// x += y * (re + i im) and the like, on pairs.
+// A complex number, with x += y * (re + i im) and similar operations on pairs.
 struct Complex {
   double re, im;
 };
@@ -22,7 +22,7 @@ void Put(double* pairs, int64_t i, Complex value) {
   pairs[2 * i + 1] = value.im;
 }
 
-// Cooley and Tukey, radix two: bits of the positions reversed, then butterflies of growing width.
+// Cooley-Tukey, radix two: bit-reversed order, then butterflies of growing width.
 void Fast(int64_t length, bool inverse, double* line, const double* roots) {
   for (int64_t i = 1, j = 0; i < length; ++i) {
     int64_t bit = length >> 1;

@@ -6,12 +6,12 @@
 
 namespace deputy::host {
 
-// Lengths that are powers of two take n log n steps, others n^2. Memory for one transform at a time: FourierMemory
-// doubles, prepared once by PrepareFourier.
+// Lengths that are powers of two take n log n steps, others n^2. One transform at a time uses FourierMemory doubles,
+// prepared once by PrepareFourier.
 size_t FourierMemory(int64_t length);
 void PrepareFourier(int64_t length, double* memory);
 
-// In place: `line` is `length` pairs of real and imaginary part. The inverse is divided by the length.
+// In place: `line` holds `length` pairs of real and imaginary part. The inverse is divided by the length.
 void Transform(int64_t length, bool inverse, double* line, double* memory);
 
 }  // namespace deputy::host

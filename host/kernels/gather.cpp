@@ -14,10 +14,10 @@ constexpr int64_t kGrainBytes = 64 << 10;
 
 int64_t Resolve(int64_t index, int64_t extent) { return index + (index >> 63 & extent); }
 
-// Without branches: nearly always all are.
+// Without branches, since nearly always all indices are in range.
 template <class Index>
 bool AllInside(const Index* indices, int64_t count, int64_t extent) {
-  uint64_t signs = 0;  // of what should not be negative; sums that wrap had the other one negative
+  uint64_t signs = 0;  // sign bits of values that should not be negative; a sum that wraps had a negative operand
   const uint64_t room = static_cast<uint64_t>(extent);
   for (int64_t i = 0; i < count; ++i) {
     const uint64_t index = static_cast<uint64_t>(int64_t{indices[i]});
@@ -26,7 +26,7 @@ bool AllInside(const Index* indices, int64_t count, int64_t extent) {
   return signs >> 63 == 0;
 }
 
-// to[j] = from[place(index j, j)] for a row of indices. False at an index out of range.
+// to[j] = from[place(index j, j)] for a row of indices. False for an index out of range.
 template <class T, class Index, class Place>
 bool GatherRow(const T* from, const Index* indices, int64_t count, int64_t extent, T* to, Place place) {
   for (int64_t j = 0; j < count; ++j) {
@@ -37,7 +37,7 @@ bool GatherRow(const T* from, const Index* indices, int64_t count, int64_t exten
   return true;
 }
 
-// Along the axis that is indexed `step` is 0, otherwise 1.
+// `step` is 0 along the indexed axis, otherwise 1.
 template <class T, class Index>
 bool GatherRow(const T* from, const Index* indices, int64_t count, int64_t extent, int64_t stride, int64_t step,
                T* to) {

@@ -1,5 +1,5 @@
-// Picks elements or blocks of a tensor by indices. Untyped; indices are int64 or int32 and may be negative, which
-// counts from the end. An index out of range is found before anything is read through it.
+// Gathers elements or blocks of a tensor by indices. Untyped; indices are int64 or int32 and may be negative, counting
+// from the end. Indices are checked before elements are read.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace deputy::host {
 
-// A list of indices as it lies in memory.
+// A list of indices in memory.
 struct IndexList {
   const void* data = nullptr;
   int64_t count = 0;
@@ -24,7 +24,7 @@ struct IndexList {
 };
 
 Status CheckIndex(int64_t index, int64_t extent, size_t axis);
-// kInvalidArgument when an index lies outside [-extent, extent - 1]; `axis` is for the message.
+// kInvalidArgument when an index is outside [-extent, extent - 1]; `axis` is for the message.
 Status CheckIndices(const IndexList& indices, int64_t extent, size_t axis);
 
 // For `data` seen as [outer, extent, inner]: target[o, i, :] = data[o, indices[i], :]. The indices have been checked.
@@ -34,8 +34,8 @@ struct GatherExtents {
 void Gather(const GatherExtents& extents, const IndexList& indices, const void* data, void* target,
             size_t element_bytes, ThreadPool& pool);
 
-// target[i0,..,in] = data[i0,..,indices[i0,..,in],..,in], the index standing at `axis`. No extent of the indices but
-// that of the axis is larger than the data's. Checks the indices itself.
+// target[i0,..,in] = data[i0,..,indices[i0,..,in],..,in], with the index at `axis`. Along other axes the indices'
+// extents are not larger than the data's. Checks the indices itself.
 Status GatherElements(std::span<const int64_t> data_dims, std::span<const int64_t> index_dims, size_t axis,
                       const IndexList& indices, const void* data, void* target, size_t element_bytes, ThreadPool& pool);
 

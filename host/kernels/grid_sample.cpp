@@ -11,13 +11,13 @@ namespace {
 constexpr int64_t kGrainPoints = 256;
 constexpr size_t kMaxTaps = 4;
 
-// Neighbours along one axis, and their weights; a neighbour of -1 counts as zero.
+// Neighbours along one axis, and their weights; a neighbour of -1 has the value zero.
 struct AxisTaps {
   std::array<int64_t, kMaxTaps> neighbours = {};
   std::array<double, kMaxTaps> weights = {};
 };
 
-// Between the bounds as if they were mirrors.
+// Reflects x at the bounds into [low, high].
 double Reflect(double x, double low, double high) {
   const double range = high - low;
   if (!(range > 0)) return low;
@@ -39,7 +39,7 @@ class AxisSampler {
 
   AxisTaps At(double position) const {
     double x = how_.align_corners ? (position + 1) / 2 * (length_ - 1) : ((position + 1) * length_ - 1) / 2;
-    // What is no number, or too far away to be told apart, is far outside.
+    // NaN, and coordinates too large to be exact, are far outside.
     if (!(std::fabs(x) < 0x1p40)) x = x > 0 ? 0x1p40 : -0x1p40;
     AxisTaps taps;
     if (how_.mode == GridMode::kNearest) x = std::nearbyint(x);
@@ -107,7 +107,7 @@ double Sum(const GridShape& shape, const std::array<AxisTaps, kMaxGridAxes>& tap
   return sum;
 }
 
-// The one neighbour, bit for bit.
+// The nearest neighbour, unchanged.
 template <class T>
 T Nearest(const GridShape& shape, const std::array<AxisTaps, kMaxGridAxes>& taps, const T* plane) {
   int64_t offset = 0;
@@ -118,7 +118,7 @@ T Nearest(const GridShape& shape, const std::array<AxisTaps, kMaxGridAxes>& taps
   return plane[offset];
 }
 
-// Whole numbers are cut off, and stay within what their type holds.
+// For integers: truncated and clamped to the type's range.
 template <class T>
 T Narrowed(double value) {
   if constexpr (std::is_floating_point_v<T>) {

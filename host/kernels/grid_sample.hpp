@@ -1,4 +1,4 @@
-// Samples images at given positions, over any number of spatial axes, as the GridSample operator of ONNX defines it.
+// Samples images at given positions, over any number of spatial axes, as defined by ONNX's GridSample operator.
 #pragma once
 
 #include <array>
@@ -19,15 +19,15 @@ struct GridSampling {
   bool align_corners = false;
 };
 
-// x is [batch, channels, extents...], no extent zero; the grid [batch, points, axes] with positions in [-1, 1], the
-// last axis first; y is [batch, channels, points].
+// x is [batch, channels, extents...], without zero extents; the grid [batch, points, axes] with positions in [-1, 1],
+// the last axis first; y is [batch, channels, points].
 struct GridShape {
   int64_t batch = 0, channels = 0, points = 0;
   size_t axes = 0;
   std::array<int64_t, kMaxGridAxes> extents = {};
 };
 
-// Positions are float or double for images of floats, and double for those of integers.
+// Positions are float or double for images of floats, and double for images of integers.
 template <class T, class Position>
 void SampleGrid(const GridShape& shape, const GridSampling& how, const T* x, const Position* grid, T* y,
                 ThreadPool& pool);

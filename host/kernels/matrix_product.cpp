@@ -10,7 +10,7 @@
 namespace deputy::host {
 namespace {
 
-// What the modules of linalg/ multiply.
+// Element types that the modules of linalg/ multiply.
 template <class T>
 constexpr bool kHasGemm = std::is_floating_point_v<T> || std::is_same_v<T, linalg::Int16Pair>;
 
@@ -36,7 +36,7 @@ void MultiplyOne(const linalg::GemmArgs<T>& args, void* workspace) {
   }
 }
 
-// Index of the operand's matrix that belongs to matrix `index` of the result.
+// Index of the operand's matrix for matrix `index` of the result.
 int64_t BatchIndex(int64_t index, std::span<const int64_t> c_batch, std::span<const int64_t> batch) {
   int64_t result = 0, stride = 1;
   for (size_t i = 0; i < batch.size(); ++i) {  // from the innermost
@@ -64,7 +64,7 @@ linalg::GemmArgs<T> Piece(linalg::GemmArgs<T> args, bool by_rows, int64_t size, 
   return args;
 }
 
-// How a batch is shared out: `count` products of `matrices`, each in `pieces` along its rows or columns.
+// The division of a batch among threads: `count` products of `matrices`, each in `pieces` along its rows or columns.
 template <class T>
 struct Shares {
   linalg::GemmArgs<T> matrices;
@@ -74,28 +74,28 @@ struct Shares {
 
   Shares(const BatchedProduct<T>& product, const ThreadPool& pool)
       : matrices(product.matrices), count(ElementCount(product.c_batch)) {
-    // One B for the whole batch: the As under each other are one matrix.
+    // One B for the whole batch: the As are stacked into one matrix.
     if (count > 1 && ElementCount(product.b_batch) == 1 && ElementCount(product.a_batch) == count &&
         !matrices.transpose_a) {
       matrices.m *= count;
       count = 1;
     }
-    constexpr double kLeastWork = 65536;  // multiplications that are worth a thread
+    constexpr double kLeastWork = 65536;  // multiplications per thread
     const double work = static_cast<double>(count * matrices.m) * static_cast<double>(matrices.n) *
                         static_cast<double>(std::max<int64_t>(matrices.k, 1));
     const int64_t threads = std::max<int64_t>(
         1, static_cast<int64_t>(std::min(work / kLeastWork, static_cast<double>(pool.thread_count()))));
-    // The longer side is cut: the other operand is packed for each piece.
+    // The longer side is divided: the other operand is packed for each piece.
     by_rows = matrices.m >= matrices.n;
     const int64_t length = std::max<int64_t>(1, by_rows ? matrices.m : matrices.n);
     const int64_t shared = threads == 1 || count >= 4 * threads ? 1 : (threads + count - 1) / count;
-    // A run that has to end does so between two products, so none may take long. Packing the other operand again costs
-    // little beside 256 rows or columns.
+    // A run can be cancelled between two products only, so none may take long. Packing the other operand again costs
+    // little compared with 256 rows or columns.
     constexpr double kMostWork = 4e9;
     const double parts = work / static_cast<double>(std::max<int64_t>(count, 1)) / kMostWork;
     const double most_parts = static_cast<double>(length / 256);
     const int64_t wanted = std::max(shared, static_cast<int64_t>(std::min(parts, most_parts)));
-    constexpr int64_t kBlock = 16;  // what no register block is left half empty by
+    constexpr int64_t kBlock = 16;  // a multiple of the rows of a register block
     size = ((length + wanted - 1) / wanted + kBlock - 1) / kBlock * kBlock;
     pieces = (length + size - 1) / size;
     grain = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(count * pieces) * kLeastWork / (work + 1)));

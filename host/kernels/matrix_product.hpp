@@ -1,5 +1,5 @@
-// Matrix products split over the pool: one, or a batch of them with numpy broadcasting. Floats go to linalg; integers
-// are multiplied here, and wrap around.
+// Matrix products on the thread pool: one, or a batch of them with numpy broadcasting. Floats are multiplied by linalg;
+// integers are multiplied here, and wrap around.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 namespace deputy::host {
 
 // The product of `matrices` gives the extents, leading dimensions and the first matrix of each operand; the batch
-// extents, which must broadcast to `c_batch`, say how many there are. Matrices of a batch follow each other without
-// gaps. T is float, double, int32_t, int64_t, uint32_t or uint64_t.
+// extents, which must broadcast to `c_batch`, give the number of matrices. Matrices of a batch follow each other
+// without gaps. T is float, double, int32_t, int64_t, uint32_t or uint64_t.
 template <class T>
 struct BatchedProduct {
   linalg::GemmArgs<T> matrices;

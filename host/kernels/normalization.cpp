@@ -9,10 +9,10 @@
 namespace deputy::host {
 namespace {
 
-// In deviations. Below it two digits are lost at most.
+// In deviations. With a smaller mean at most two digits are lost.
 constexpr double kLargeMean = 8;
 
-// Rows of `size` elements that are worth a thread's while.
+// The least number of rows of `size` elements for a thread.
 int64_t Grain(int64_t size) { return std::max<int64_t>(1, 8192 / std::max<int64_t>(1, size)); }
 
 struct Statistics {
@@ -57,7 +57,7 @@ void NormalizeRow(const LayerNormalization<T>& args, const T* x, T mean, T inver
 
 template <class T>
 void ScaleChannels(const ChannelShape& shape, const T* x, const T* factors, const T* offsets, T* y, ThreadPool& pool) {
-  // Without inner elements, channels are neighbours: a row is all channels of one image.
+  // Without inner elements, channels are adjacent: a row is all channels of one image.
   if (shape.size == 1) {
     pool.ParallelFor(shape.batch, Grain(shape.channels), [&](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n)
@@ -83,7 +83,7 @@ void InstanceNormalize(const ChannelShape& shape, const T* x, const T* scale, co
       const double shift = static_cast<double>(bias[p % shape.channels]), mean = statistics.mean;
       const T* from = x + p * shape.size;
       T* to = y + p * shape.size;
-      // One pass, unless the mean is so much larger than the deviation that the product would lose what matters.
+      // One pass, unless the mean is so much larger than the deviation that the product would lose precision.
       if (std::fabs(mean) * statistics.inverse_deviation < kLargeMean) {
         ScaleRow(from, static_cast<T>(factor), static_cast<T>(shift - mean * factor), shape.size, to);
         continue;
@@ -114,7 +114,7 @@ void NormalizeResponse(const ChannelShape& shape, const ResponseNormalization& h
                        ThreadPool& pool) {
   const T alpha = static_cast<T>(how.alpha / static_cast<double>(how.window)), bias = static_cast<T>(how.bias);
   const T beta = static_cast<T>(how.beta);
-  const bool three_quarters = how.beta == 0.75;  // what nearly every model has
+  const bool three_quarters = how.beta == 0.75;  // the value in nearly every model
   pool.ParallelFor(shape.batch * shape.channels, Grain(shape.size), [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       const int64_t channel = p % shape.channels;

@@ -1,4 +1,4 @@
-// Normalizations. x and y are [batch, channels, size] unless said otherwise, without gaps.
+// Normalizations. x and y are [batch, channels, size] without gaps, unless noted otherwise.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ template <class T>
 void InstanceNormalize(const ChannelShape& shape, const T* x, const T* scale, const T* bias, double epsilon, T* y,
                        ThreadPool& pool);
 
-// x and y are [rows, size]: each row to mean 0 and variance 1, then scaled and, if bias is there, shifted by element.
-// The statistics are written where their pointers are not null.
+// x and y are [rows, size]: each row to mean 0 and variance 1, then scaled and, if bias is not null, shifted by
+// element. The statistics are written if their pointers are not null.
 template <class T>
 struct LayerNormalization {
   int64_t rows = 0, size = 0;

@@ -16,7 +16,7 @@ int64_t Remainder(int64_t value, int64_t modulus) {
   return rest < 0 ? rest + modulus : rest;
 }
 
-// The longest stretch of a map that is not empty in which neighbours come from neighbours.
+// The longest range of a map, which is not empty, that maps neighbours to neighbours.
 struct Run {
   int64_t begin, end;
 };
@@ -41,7 +41,7 @@ void MapPadding(PadSource source, int64_t before, int64_t first, int64_t kept, s
       case PadSource::kEdge: inside = std::clamp<int64_t>(at, 0, kept - 1); break;
       case PadSource::kWrap: inside = Remainder(at, kept); break;
       case PadSource::kReflect: {
-        // Mirrored at both ends without repeating them: a saw tooth of this period.
+        // Reflected at both ends without repeating them: periodic with this period.
         const int64_t period = 2 * (kept - 1);
         if (period > 0) {
           inside = Remainder(at, period);
@@ -62,7 +62,7 @@ void PadByMaps(std::span<const int64_t> source_dims, std::span<const int64_t> ta
   const size_t last = target_dims.size() - 1;
   for (size_t d = 0; d < last; ++d) rows *= target_dims[d];
   const SmallDims strides = DenseStrides(source_dims);
-  SmallDims first;  // where each dimension's map begins
+  SmallDims first;  // the begin of each dimension's map
   int64_t offset = 0;
   for (const int64_t extent : target_dims) {
     first.push_back(offset);

@@ -1,14 +1,14 @@
-// Windows of one or two axes as the modules of linalg/ take them: a plane of rows.
+// Windows of one or two axes as a plane of rows, the form of the modules of linalg/.
 #pragma once
 
 #include "tensor/window.hpp"
 
 namespace deputy::host {
 
-// Whether a module of linalg/ computes the window straight from the input.
+// Whether a module of linalg/ computes the window directly from the input.
 inline bool IsPlainPlane(const Window& window) { return window.rank <= 2 && window.axes[window.rank - 1].stride <= 2; }
 
-// Fills in the extents and the window of a plane; one axis becomes one row. Shape: a PoolShape or a ConvolutionShape.
+// Sets the extents and the window of a plane; one axis becomes one row. Shape: a PoolShape or a ConvolutionShape.
 template <class Shape, class Plane>
 void DescribePlane(const Shape& shape, Plane& plane) {
   for (size_t i = 0; i < 2; ++i) {

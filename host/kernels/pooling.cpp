@@ -21,7 +21,7 @@ constexpr T Lowest() {
   return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 }
 
-// One row of outputs along the last axis, and the rows of the input that its windows reach inside the input.
+// One row of outputs along the last axis, and the rows of the input inside its windows.
 class RowWindow {
  public:
   RowWindow(const PoolShape& shape, int64_t row) : shape_(shape), last_(shape.window.rank - 1) {
@@ -39,7 +39,7 @@ class RowWindow {
     double product = 1;
     for (size_t i = 0; i < last_; ++i) {
       const WindowAxis& axis = shape_.window.axes[i];
-      WindowAxis padded = axis;  // the padding as part of the input
+      WindowAxis padded = axis;  // with the padding as part of the input
       padded.pad_begin = 0;
       const TapRange taps = TapsInside(padded, at_[i], shape_.in[i] + axis.pad_begin + axis.pad_end);
       product *= static_cast<double>(taps.last - taps.first);
@@ -74,8 +74,8 @@ class RowWindow {
   int64_t rows_ = 1;
 };
 
-// Whether a window may be empty along the axis, with no tap inside the input: the first or the last one lies in the
-// padding, or the dilation is larger than the input.
+// Whether a window may have no tap inside the input along the axis: the first or the last one is in the padding, or the
+// dilation is larger than the input.
 bool MayHaveEmptyWindows(const WindowAxis& axis, int64_t extent, int64_t count) {
   const auto is_empty = [&](int64_t position) {
     const TapRange taps = TapsInside(axis, position, extent);
@@ -111,20 +111,20 @@ void ForEachOutputRow(const PoolShape& shape, ThreadPool& pool, F fn) {
   });
 }
 
-// Calls combine(output, element) for every element that the windows of one output row read, tap by tap, so that the
-// inner loop runs over neighbours.
+// Calls combine(output, element) for every element in the windows of one output row, tap by tap, so that the inner loop
+// is over neighbours.
 template <class T, class F>
 void CombineRow(const PoolShape& shape, const RowWindow& window, const T* plane, T* y, F combine) {
   const size_t last = shape.window.rank - 1;
   const WindowAxis& axis = shape.window.axes[last];
   const int64_t extent = shape.in[last], width = shape.out[last];
-  // Taps that no output reads inside the input are skipped at both ends.
+  // Taps that are outside of the input for all outputs are skipped at both ends.
   const int64_t first_tap = std::max<int64_t>(0, (axis.pad_begin - (width - 1) * axis.stride) / axis.dilation);
   const int64_t last_tap = std::min(axis.kernel, (extent - 1 + axis.pad_begin) / axis.dilation + 1);
   window.ForEachRow([&](int64_t row) {
     for (int64_t tap = first_tap; tap < last_tap; ++tap) {
       const TapRange range = OutputsInside(axis, tap, extent, width);
-      const int64_t start = row + tap * axis.dilation - axis.pad_begin;  // of output 0; may lie before the row
+      const int64_t start = row + tap * axis.dilation - axis.pad_begin;  // of output 0; may be before the row
       if (axis.stride == 1) {
         for (int64_t i = range.first; i < range.last; ++i) y[i] = combine(y[i], plane[start + i]);
       } else {
@@ -150,7 +150,7 @@ void MaxRowWithIndices(const PoolShape& shape, const RowWindow& window, const T*
   const WindowAxis& axis = shape.window.axes[last];
   for (int64_t x = 0; x < shape.out[last]; ++x) {
     const TapRange taps = TapsInside(axis, x, shape.in[last]);
-    T best = std::numeric_limits<T>::lowest();  // stays where the window is empty
+    T best = std::numeric_limits<T>::lowest();  // kept if the window is empty
     int64_t best_index = -1;
     window.ForEachRow([&](int64_t row) {
       for (int64_t tap = taps.first; tap < taps.last; ++tap) {
@@ -222,7 +222,7 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
   });
 }
 
-// Elements that the windows of one row of outputs hold, first all along the outer axes, then along the last one.
+// Numbers of elements in the windows of one row of outputs, first along the outer axes, then along the last one.
 template <class T>
 void DivideRow(const PoolShape& shape, int64_t row, PoolDivisor divisor, T* sums) {
   const size_t last = shape.window.rank - 1;
@@ -241,7 +241,7 @@ void DivideRow(const PoolShape& shape, int64_t row, PoolDivisor divisor, T* sums
     extent += axis.pad_begin + axis.pad_end;
     axis.pad_begin = 0;
   }
-  // Between the outputs whose first tap reads and those whose last one does, windows are whole.
+  // Windows are complete from the first output whose first tap is inside to the last whose last tap is inside.
   const int64_t first = OutputsInside(axis, 0, extent, shape.out[last]).first;
   const int64_t stop = OutputsInside(axis, axis.kernel - 1, extent, shape.out[last]).last;
   const auto divide = [&](int64_t i) {
@@ -310,7 +310,7 @@ void GlobalAveragePool(int64_t planes, int64_t size, const T* x, T* y, ThreadPoo
 
 template <class T>
 void GlobalAverageIntegers(int64_t planes, int64_t size, const T* x, int32_t zero_point, float* y, ThreadPool& pool) {
-  constexpr int64_t kBlock = 1 << 16;  // whose sum has 32 bits
+  constexpr int64_t kBlock = 1 << 16;  // sums of a block have 32 bits
   pool.ParallelFor(planes, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
       int64_t sum = 0;

@@ -50,7 +50,7 @@ bool DispatchQuantized(DType dtype, F&& f) {
   }
 }
 
-// Clamped before it is rounded, so that the sum with the constant is exact: its unit in the last place is one.
+// Clamped before rounding, so that the sum with the constant is exact: its unit in the last place is one.
 template <class T>
 T RoundInto(float value, int32_t zero_point) {
   constexpr float kUnitIsOne = 12582912.0f;  // 1.5 * 2^23
@@ -85,7 +85,7 @@ void QuantizePiece(const Piece& piece, const float* from, const float* scales, c
 
 template <class T>
 void DequantizePiece(const Piece& piece, const T* from, const float* scales, const T* zero_points, float* to) {
-  // The difference of two numbers of 32 bits needs more.
+  // The difference of two 32-bit numbers needs more bits.
   using Difference = std::conditional_t<sizeof(T) == 4, int64_t, int32_t>;
   if (piece.step == 0) {
     const float scale = scales[piece.scale];
@@ -107,7 +107,7 @@ char* At(void* data, int64_t index, DType dtype) {
   return static_cast<char*>(data) + static_cast<size_t>(index) * SizeOf(dtype);
 }
 
-// Packed elements share bytes, which no two threads may write.
+// Packed elements share bytes, which two threads must not write.
 template <class F>
 void ForEachStoragePiece(DType dtype, const ScaleLayout& layout, ThreadPool& pool, F run) {
   if (!IsPacked(dtype)) return ForEachPiece(layout, pool, run);
@@ -134,9 +134,9 @@ bool DequantizeStorage(const ScaleLayout& layout, DType source_type, const void*
   return true;
 }
 
-// Cover the range of the elements and zero.
+// Covers the range of the elements and zero.
 void ChooseScale(const float* x, int64_t count, float& scale, uint8_t& zero_point) {
-  // Several extremes side by side: one after the other, each would wait for the one before.
+  // Several independent extremes: with one, each comparison would wait for the previous one.
   constexpr int64_t kLanes = 16;
   float lows[kLanes] = {}, highs[kLanes] = {};
   const auto widen = [&](int64_t lane, float value) {
@@ -149,7 +149,7 @@ void ChooseScale(const float* x, int64_t count, float& scale, uint8_t& zero_poin
   for (; i < count; ++i) widen(0, x[i]);
   const float low = *std::min_element(lows, lows + kLanes), high = *std::max_element(highs, highs + kLanes);
   scale = high == low ? 1.0f : (high - low) / 255.0f;
-  const float zero = std::nearbyint(-low / scale);  // NaN of an infinite range
+  const float zero = std::nearbyint(-low / scale);  // NaN for an infinite range
   zero_point = zero > 0 ? static_cast<uint8_t>(std::min(zero, 255.0f)) : uint8_t{0};
 }
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kGrain = 16 << 10;
 
-// Clamped before it is rounded, so that the sum with the constant is exact: its unit in the last place is one.
+// Clamped before rounding, so that the sum with the constant is exact: its unit in the last place is one.
 int32_t RoundWithin(float value, float low, float high) {
   constexpr float kUnitIsOne = 12582912.0f;  // 1.5 * 2^23
   value = value > low ? value : low;
@@ -22,7 +22,7 @@ struct Bounds {
       : low(static_cast<float>((range.dtype == DType::kInt8 ? -128 : 0) - range.zero_point)), high(low + 255) {}
 };
 
-// One run; steps are 0 or 1 and known to the compiler, so that the loop becomes vector code.
+// One run; steps are 0 or 1 and compile-time constants, so that the loop becomes vector code.
 template <class T, int kFirstStep, int kSecondStep, class F>
 void CombineRun(const T* a, const T* b, int64_t count, const QuantizedRange& range, const F& fn, T* c) {
   const float low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
@@ -33,8 +33,8 @@ void CombineRun(const T* a, const T* b, int64_t count, const QuantizedRange& ran
   }
 }
 
-// fn: float(float, float), from both integers to the result before it is rounded: as in ONNX Runtime, halves go to the
-// even integer, not to an even distance from the zero point.
+// fn: float(float, float), from both integers to the result before rounding: as in ONNX Runtime, halves are rounded to
+// the even integer, not to an even distance from the zero point.
 template <class T, class F>
 void Combine(const BroadcastPlan<2>& plan, const uint8_t* a, const uint8_t* b, const QuantizedRange& range, uint8_t* c,
              ThreadPool& pool, const F& fn) {

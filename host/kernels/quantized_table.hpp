@@ -1,5 +1,5 @@
-// Functions of integers of 8 bits that stand for reals. There are only 256 of them, so that a function of one is a
-// table and a function of two is a sum or a product of what two tables hold.
+// Functions of quantized 8-bit integers by tables of all 256 values: a function of one operand is a table, and a sum or
+// product of two operands combines an entry of two tables.
 #pragma once
 
 #include <array>
@@ -11,18 +11,18 @@
 
 namespace deputy::host {
 
-// Of one tensor: real = (integer - zero point) * scale. int8 or uint8.
+// The quantization of a tensor: real = (integer - zero point) * scale. int8 or uint8.
 struct QuantizedRange {
   DType dtype = DType::kUint8;
   float scale = 1;
   int32_t zero_point = 0;
 
-  // The integer in these bits; the real number that it stands for.
+  // The integer with these bits, and the real number that it represents.
   int32_t IntegerOf(uint8_t bits) const {
     return dtype == DType::kInt8 ? int32_t{static_cast<int8_t>(bits)} : int32_t{bits};
   }
   float RealOf(uint8_t bits) const { return static_cast<float>(IntegerOf(bits) - zero_point) * scale; }
-  // The bits that stand for the nearest number; halves go to the even one, NaN to the lowest.
+  // The bits of the nearest representable number; halves are rounded to even, NaN to the lowest.
   uint8_t BitsOf(float real) const;
 };
 
@@ -39,7 +39,7 @@ QuantizedTable TableOf(const QuantizedRange& from, const QuantizedRange& to, F f
 // target[i] = table[source[i]]; both may be the same memory.
 void Map(const QuantizedTable& table, const uint8_t* source, uint8_t* target, int64_t count, ThreadPool& pool);
 
-// The sum or the product of what both stand for.
+// The sum or the product of the real numbers of both.
 void AddQuantized(const BroadcastPlan<2>& plan, const QuantizedRange& a_range, const uint8_t* a,
                   const QuantizedRange& b_range, const uint8_t* b, const QuantizedRange& c_range, uint8_t* c,
                   ThreadPool& pool);

@@ -25,7 +25,7 @@ linalg::GemmArgs<T> Projection(const RecurrentCell& cell, const RecurrentShape& 
   return product;
 }
 
-// The state times transposed(R), for `gates` of the gates.
+// The product of the state and transposed(R), for `gates` of the gates.
 template <class T>
 linalg::GemmArgs<T> Recurrence(const RecurrentCell& cell, const RecurrentShape& shape, int64_t gates) {
   linalg::GemmArgs<T> product;
@@ -37,14 +37,14 @@ linalg::GemmArgs<T> Recurrence(const RecurrentCell& cell, const RecurrentShape& 
   return product;
 }
 
-// Working memory of the products of one direction: they come one after the other.
+// Working memory of the products of one direction, used one after the other.
 template <class T>
 size_t ProductBytes(const RecurrentCell& cell, const RecurrentShape& shape, const ThreadPool& pool) {
   return AlignUp(std::max(ProductWorkspace(Projection<T>(cell, shape), pool),
                           linalg::GemmWorkspace(Recurrence<T>(cell, shape, GateCount(cell.kind)))));
 }
 
-// Working memory of one direction beside it, in elements of T.
+// Other working memory of one direction, in elements of T.
 struct DirectionSizes {
   int64_t projected, recurrent, state;
 
@@ -95,7 +95,7 @@ class Direction {
     }
     int64_t longest = 0;
     for (int64_t b = 0; b < shape_.batch; ++b) longest = std::max(longest, Length(b));
-    // The loop over time is one item of the pool's loop, which is stopped between items only.
+    // The loop over time is one item of the pool's loop, which can be cancelled between items only.
     CancellationScope* const scope = CancellationScope::Current();
     for (int64_t step = 0; step < longest; ++step) {
       if (scope != nullptr && scope->Ends()) return;
@@ -110,7 +110,7 @@ class Direction {
 
  private:
   int64_t Length(int64_t b) const { return data_.lengths == nullptr ? shape_.steps : int64_t{data_.lengths[b]}; }
-  // Where (time, batch) and the states of a batch element stand in the tensors.
+  // The rows of (time, batch) and of a batch element's states in the tensors.
   int64_t SequenceRow(int64_t t, int64_t b) const {
     return cell_.batch_first ? b * shape_.steps + t : t * shape_.batch + b;
   }
@@ -143,10 +143,10 @@ class Direction {
       std::fill_n(data_.y + OutputRow(t, b) * shape_.hidden, shape_.hidden, T(0));
   }
 
-  // The recurrent bias of a GRU's candidate stays apart when the reset gate acts on it too.
+  // The recurrent bias of a GRU's candidate is kept separate if the reset gate applies to it too.
   bool KeepsBiasApart() const { return cell_.kind == CellKind::kGru && cell_.linear_before_reset; }
 
-  // What does not depend on the state: all steps at once.
+  // The part that does not depend on the state, for all steps at once.
   void Project(ThreadPool& pool) const {
     const int64_t rows = shape_.steps * shape_.batch;
     linalg::GemmArgs<T> product = Projection<T>(cell_, shape_);
@@ -175,7 +175,7 @@ class Direction {
     linalg::Gemm(product, product_memory_);
   }
 
-  // One scale for the rows of the batch together. As in ONNX Runtime, a sequence counts until the step after its last.
+  // One scale for all rows of the batch. As in ONNX Runtime, a sequence is included until the step after its last.
   const T* RoundState(int64_t step) const {
     if constexpr (std::is_same_v<T, float>) {
       const int64_t hidden = shape_.hidden;
@@ -274,7 +274,7 @@ class Direction {
     }
     Gates(gates, recurrent, 3, 1, activations_[1]);
     for (int64_t i = 0; i < hidden; ++i) c[i] = forget[i] * c[i] + input[i] * candidate[i];
-    peep(1);  // sees the new cell
+    peep(1);  // uses the new cell
     Gates(gates, recurrent, 1, 1, activations_[0]);
     std::copy_n(c, hidden, h);
     Activate(activations_[2], h, hidden);

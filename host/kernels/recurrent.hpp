@@ -48,7 +48,7 @@ struct RecurrentShape {
   int64_t steps = 0, batch = 0, input = 0, hidden = 0;
 };
 
-// Laid out as in the operator's specification. What may be null is said.
+// Layouts are those of the operator's specification.
 template <class T>
 struct RecurrentData {
   const T* x = nullptr;
@@ -64,7 +64,8 @@ struct RecurrentData {
   T* y_c = nullptr;                  // or null
 };
 
-// The first `gates * hidden` rows of W times all of x, and the state of one step, for each direction.
+// The products of the first `gates * hidden` rows of W with all of x, and with the state of one step, for each
+// direction.
 template <class T>
 size_t RecurrentWorkspace(const RecurrentCell& cell, const RecurrentShape& shape, const ThreadPool& pool);
 template <class T>

@@ -1,4 +1,4 @@
-// The activations that recurrent cells may name, applied to a stretch of values in place.
+// The activations of recurrent cells, applied in place.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// The walk over a reduction's axes. Where the innermost axis is reduced, runs of it are added into a few independent
-// accumulators; where it is kept, a block of outputs is accumulated side by side. Both are vector code.
+// Iterates over a reduction's axes. If the innermost axis is reduced, runs of it are added to a few independent
+// accumulators; if it is kept, a block of outputs is accumulated side by side. Both are vector code.
 #include "kernels/reduce.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ void Reverse(ReducePlan::Axes& axes) {
   std::reverse(axes.strides.begin(), axes.strides.begin() + static_cast<ptrdiff_t>(axes.rank));
 }
 
-// Calls fn(offset) for every position in the first `rank` of the axes, in order. None of them is empty.
+// Calls fn(offset) for every position in the first `rank` of the axes, in order. None of the axes is empty.
 template <class F>
 void ForEachOffset(const ReducePlan::Axes& axes, size_t rank, F&& fn) {
   std::array<int64_t, kMaxBroadcastRank> index;
@@ -121,7 +121,7 @@ void ReduceWith(const ReducePlan& plan, const void* source, void* target, Thread
     std::fill_n(to, plan.kept.count, A().Finish(0));
     return;
   }
-  constexpr int64_t kElements = 16384;  // of the source, that are worth a thread
+  constexpr int64_t kElements = 16384;  // of the source, the least number for a thread
   const int64_t grain = std::max<int64_t>(1, kElements / plan.reduced.count);
   pool.ParallelFor(plan.kept.count, plan.inner_is_reduced ? grain : std::max<int64_t>(grain, 32),
                    [&](int64_t begin, int64_t end) {

@@ -25,11 +25,11 @@ struct ReducePlan {
   bool inner_is_reduced = true;  // otherwise the innermost axis is kept
 };
 
-// `reduce` has one entry per axis, not zero where it is reduced.
+// `reduce` has one entry per axis, not zero if it is reduced.
 Result<ReducePlan> PlanReduce(std::span<const int64_t> dims, std::span<const uint8_t> reduce);
 
-// For types to compute in (ComputeType of dispatch.hpp): float32, float64 and integers of 32 and 64 bits; kMax and kMin
-// have all integers and bool.
+// For compute types (ComputeType of dispatch.hpp): float32, float64 and integers of 32 and 64 bits; kMax and kMin
+// support all integers and bool.
 bool SupportsReduce(ReduceOp op, DType dtype);
 
 // Floating point sums are accumulated in double; integers wrap, and their means, norms and logarithms are truncated.
@@ -37,15 +37,15 @@ bool SupportsReduce(ReduceOp op, DType dtype);
 // NaN makes a maximum or minimum NaN. False, with nothing written, when not supported.
 bool Reduce(ReduceOp op, DType dtype, const ReducePlan& plan, const void* source, void* target, ThreadPool& pool);
 
-// A tensor around one of its axes: [outer, axis, inner].
+// A tensor with one of its axes in the middle: [outer, axis, inner].
 struct AxisView {
   int64_t outer = 1, extent = 1, inner = 1;
 };
 AxisView ViewAlong(std::span<const int64_t> dims, size_t axis);
 
 // Index along the axis of the largest (smallest) element, for each outer and inner; the first of equals, or the last.
-// NaN counts as both largest and smallest. Fails for an axis without elements (unless there is nothing to tell).
-// Types as kMax of Reduce, but bool. Not supported: kNotSupported.
+// NaN is both largest and smallest. Fails for an axis without elements, unless there are no results. Types as kMax of
+// Reduce except bool; kNotSupported for others.
 Status ArgReduce(bool largest, bool last_of_equals, DType dtype, const AxisView& view, const void* source,
                  int64_t* target, ThreadPool& pool);
 

@@ -1,4 +1,4 @@
-// What a reduction keeps while it walks over elements: one small class per operation and type.
+// The accumulators of reductions: one small class per operation and type.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,7 @@ template <ReduceOp kOp, class T>
 class Accumulator {
   static constexpr bool kFloat = std::is_floating_point_v<T>;
   static constexpr bool kInDouble = kFloat || kOp == ReduceOp::kL2 || kOp == ReduceOp::kLogSum;
-  // Unsigned, because it wraps; the low bits are those of any narrower integer's sum.
+  // Unsigned, because it wraps; its low bits are the sum in any narrower integer type.
   using State = std::conditional_t<kInDouble, double, uint64_t>;
 
  public:
@@ -110,7 +110,7 @@ class Accumulator<ReduceOp::kLogSumExp, T> {
       if (x != -kInfinity) sum_ += weight;
     } else if (x < largest_) {
       sum_ += weight * std::exp(x - largest_);
-    } else {  // larger, or NaN on one side, which stays
+    } else {  // larger, or NaN on one side, which is kept
       sum_ = sum_ * std::exp(largest_ - x) + weight;
       largest_ = x;
     }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kGrainElements = 16 << 10;
 
-// Where in the input an output position lies. In single precision where the runtimes whose models are run have it:
+// The input coordinate of an output position. In single precision, as in the runtimes that models are tested with:
 // positions halfway between two neighbours depend on it.
 float Coordinate(ResizeCoordinates coordinates, const ResizeAxis& axis, int64_t position) {
   const float x = static_cast<float>(position), input = static_cast<float>(axis.input);
@@ -35,7 +35,7 @@ float Coordinate(ResizeCoordinates coordinates, const ResizeAxis& axis, int64_t 
   return 0;
 }
 
-// Before anything is rounded to an integer: whatever the coordinate, what is far outside means the edge.
+// Before rounding to an integer: coordinates far outside are clamped near the edge.
 float Near(const ResizeAxis& axis, float x) {
   const float limit = static_cast<float>(axis.input);
   return x > -limit ? std::min(x, 2 * limit) : -limit;
@@ -64,7 +64,7 @@ double CubicFilter(double distance, double a) {
   return 0;
 }
 
-// How much the filter is stretched to cover what one output stands for.
+// The factor by which the filter is widened to cover one output's interval of the input.
 double Stretch(const ResizeMethod& method, const ResizeAxis& axis) {
   return method.antialias && axis.scale < 1 ? 1 / static_cast<double>(axis.scale) : 1.0;
 }
@@ -81,9 +81,9 @@ bool ResizeChanges(const ResizeMethod& method, const ResizeAxis& axis) {
 }
 
 int64_t ResizeTaps(const ResizeMethod& method, const ResizeAxis& axis) {
-  // As many as positions can be strictly inside (x - support, x + support). An output of one element and more, which a
-  // kept aspect ratio may have rounded up, has a scale of at least 1 / (2 * input), so that the bound only keeps axes
-  // without output from overflowing.
+  // At most the positions strictly inside (x - support, x + support). An output of one element and more, which a kept
+  // aspect ratio may have rounded up, has a scale of at least 1 / (2 * input), so that the bound only prevents an
+  // overflow for axes without output.
   const double support = std::min(Support(method, axis), 4.0 * static_cast<double>(axis.input) + 2);
   return 2 * static_cast<int64_t>(std::ceil(support));
 }
@@ -107,7 +107,7 @@ void ResizeWeights(const ResizeMethod& method, const ResizeAxis& axis, int64_t* 
       weight[k] = static_cast<T>(value);
       sum += value;
     }
-    if (sum == 0 || (!method.exclude_outside && stretch == 1.0)) continue;  // the plain filters add up to one
+    if (sum == 0 || (!method.exclude_outside && stretch == 1.0)) continue;  // plain filters have the sum one
     for (int64_t k = 0; k < taps; ++k) weight[k] = static_cast<T>(static_cast<double>(weight[k]) / sum);
   }
 }
@@ -211,7 +211,7 @@ void ResizeByMaps(std::span<const int64_t> source_dims, std::span<const int64_t>
   for (const int64_t extent : target_dims)
     if (extent == 0) return;
   const size_t last = target_dims.size() - 1;
-  SmallDims first;  // where each dimension's map begins
+  SmallDims first;  // the begin of each dimension's map
   int64_t offset = 0;
   for (const int64_t extent : target_dims) {
     first.push_back(offset);

@@ -1,5 +1,5 @@
 // Resamples a dense tensor along its axes, one after the other. Coordinates, neighbours and weights follow the Resize
-// operator of the ONNX specification; they are worked out once per axis, as tables.
+// operator of the ONNX specification; they are computed once per axis, as tables.
 #pragma once
 
 #include <cstddef>
@@ -20,27 +20,27 @@ enum class ResizeCoordinates : uint8_t {
   kTfHalfPixelForNn,
   kTfCropAndResize,
 };
-// kFloorOrCeil is what Resize did before opset 11: down where it enlarges, up where it shrinks.
+// kFloorOrCeil is Resize before opset 11: floor when it enlarges, ceil when it shrinks.
 enum class ResizeNearestMode : uint8_t { kRoundPreferFloor, kRoundPreferCeil, kFloor, kCeil, kFloorOrCeil };
 
 struct ResizeMethod {
   ResizeMode mode = ResizeMode::kNearest;
   ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;
   ResizeNearestMode nearest = ResizeNearestMode::kRoundPreferFloor;
-  bool antialias = false;        // widens the filter where it shrinks
-  bool exclude_outside = false;  // neighbours outside count nothing, instead of as the nearest one inside
+  bool antialias = false;        // widens the filter when it shrinks
+  bool exclude_outside = false;  // neighbours outside have weight 0, instead of the value of the nearest one inside
   float cubic_coefficient = -0.75f;
   float extrapolation_value = 0;  // for coordinates outside, with kTfCropAndResize only
 };
 
-// One axis that changes. `length` is the output's extent before it was rounded; the region is of kTfCropAndResize.
+// One axis to resize. `length` is the output's extent before rounding; the region is for kTfCropAndResize.
 struct ResizeAxis {
   int64_t input = 0, output = 0;
   float scale = 1, length = 0;
   float region_begin = 0, region_end = 1;
 };
 
-// False when the axis comes out as it went in.
+// False when the axis does not change.
 bool ResizeChanges(const ResizeMethod& method, const ResizeAxis& axis);
 
 // Neighbours of one output position, for kLinear and kCubic; the same for all positions of the axis.
@@ -50,13 +50,13 @@ int64_t ResizeTaps(const ResizeMethod& method, const ResizeAxis& axis);
 template <class T>
 void ResizeWeights(const ResizeMethod& method, const ResizeAxis& axis, int64_t* neighbours, T* weights);
 
-// For kNearest: the one neighbour of every output position.
+// For kNearest: the neighbour of every output position.
 void ResizeNeighbours(const ResizeMethod& method, const ResizeAxis& axis, int64_t* neighbours);
 
-// Not zero for the output positions whose coordinate lies outside the input.
+// Not zero for output positions with a coordinate outside the input.
 void ResizeOutside(const ResizeMethod& method, const ResizeAxis& axis, uint8_t* outside);
 
-// The tensor around the axis that is resampled: [outer, input, inner] to [outer, output, inner].
+// The tensor with the resampled axis in the middle: [outer, input, inner] to [outer, output, inner].
 struct ResizeExtents {
   int64_t outer = 1, input = 1, output = 1, inner = 1;
 };
@@ -64,12 +64,12 @@ template <class T>
 void ResizeAlong(const ResizeExtents& extents, int64_t taps, const int64_t* neighbours, const T* weights,
                  const T* source, T* target, ThreadPool& pool);
 
-// target[i0,..] = source[maps[0][i0],..]; `maps` holds one map per dimension, one behind the other. Elements are of 1,
-// 2, 4 or 8 bytes.
+// target[i0,..] = source[maps[0][i0],..]; `maps` holds the maps of all dimensions one after the other. Elements are of
+// 1, 2, 4 or 8 bytes.
 void ResizeByMaps(std::span<const int64_t> source_dims, std::span<const int64_t> target_dims, const int64_t* maps,
                   const void* source, void* target, size_t element_bytes, ThreadPool& pool);
 
-// Writes `value` wherever a position is outside along any dimension; `outside` holds one list per dimension.
+// Writes `value` to positions that are outside along any dimension; `outside` holds one list per dimension.
 void FillOutside(std::span<const int64_t> dims, const uint8_t* outside, const void* value, void* target,
                  size_t element_bytes);
 

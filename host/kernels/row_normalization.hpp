@@ -14,7 +14,7 @@ void RootMeanSquareNormalize(int64_t rows, int64_t size, double epsilon, const T
                              ThreadPool& pool);
 
 // Each line along the axis divided by its norm: the sum of magnitudes (p = 1) or the root of the sum of squares (p =
-// 2). A line of zeros stays as it is.
+// 2). A line of zeros is unchanged.
 template <class T>
 void NormNormalize(const AxisView& view, int p, const T* x, T* y, ThreadPool& pool);
 

@@ -5,7 +5,7 @@
 
 namespace deputy::host {
 
-// Truncates; NaN gives 0, and what is out of range the nearest integer of the type.
+// Truncates; NaN gives 0, and values out of range the nearest integer of the type.
 template <class Integer, class Float>
 Integer SaturateCast(Float value) {
   // The bounds are powers of two, so that they are exact in every floating point type: [lowest, limit).

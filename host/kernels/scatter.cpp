@@ -9,7 +9,7 @@
 namespace deputy::host {
 namespace {
 
-// Not a number on either side wins over every number, as in NumPy.
+// NaN on either side is the result, as in NumPy.
 template <class T>
 T Larger(T a, T b) {
   return b > a || b != b ? b : a;
@@ -27,7 +27,7 @@ T Combine(ScatterReduction reduction, T old, T update) {
     return reduction == ScatterReduction::kNone ? update
                                                 : ToBFloat16(Combine(reduction, ToFloat(old), ToFloat(update)));
   } else {
-    // Integers wrap around: computed without a sign, where that is defined.
+    // Integers wrap around: computed as unsigned, which is defined.
     using Wide = typename std::conditional_t<std::is_integral_v<T>, TypeTag<uint64_t>, TypeTag<T>>::Type;
     switch (reduction) {
       case ScatterReduction::kNone: return update;
@@ -40,7 +40,7 @@ T Combine(ScatterReduction reduction, T old, T update) {
   }
 }
 
-// Bytes that stand for truth may hold more than 0 and 1: they are combined as numbers, "or" as the larger.
+// Bools may be bytes other than 0 and 1: they are combined as numbers, "or" as the maximum.
 void NumbersForTruth(DType& dtype, ScatterReduction& reduction) {
   if (dtype != DType::kBool) return;
   dtype = DType::kUint8;
@@ -48,7 +48,7 @@ void NumbersForTruth(DType& dtype, ScatterReduction& reduction) {
   if (reduction == ScatterReduction::kMul) reduction = ScatterReduction::kMin;
 }
 
-// Neighbouring elements. Sums are by far the most frequent, and become vector code once no element asks for them.
+// Neighbouring elements. Sums are by far the most frequent, and become vector code without a branch per element.
 template <class T>
 void CombineSlice(ScatterReduction reduction, const T* from, int64_t count, T* to) {
   if (reduction == ScatterReduction::kNone) {
@@ -60,7 +60,7 @@ void CombineSlice(ScatterReduction reduction, const T* from, int64_t count, T* t
   }
 }
 
-// A row of updates: along the axis that is indexed `step` is 0, otherwise 1.
+// A row of updates: `step` is 0 along the indexed axis, otherwise 1.
 template <class T, class Index>
 void ScatterRow(ScatterReduction reduction, const T* from, const Index* indices, int64_t count, int64_t extent,
                 int64_t stride, int64_t step, T* to) {

@@ -1,4 +1,4 @@
-// The largest element is subtracted before anything is exponentiated, so that nothing overflows.
+// The largest element is subtracted before the exponential, which then cannot overflow.
 #include "kernels/softmax.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ T SumOf(const T* row, int64_t count) {
   return sum;
 }
 
-// NaN needs no care in the maximum: the element itself makes the sum NaN.
+// The maximum may ignore NaN: the element itself makes the sum NaN.
 template <class T>
 void SoftmaxRow(const T* from, T* to, int64_t count) {
   if constexpr (std::is_same_v<T, float>) return linalg::Softmax(from, count, to);
@@ -67,7 +67,7 @@ void LogSoftmaxRow(const T* from, T* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] = from[i] - largest - log_sum;
 }
 
-// Neighbouring columns side by side; begin and end count columns of all outer positions.
+// Adjacent columns side by side; begin and end count columns of all outer positions.
 template <bool kLog, class T>
 void SoftmaxColumns(const AxisView& view, const T* source, T* target, int64_t begin, int64_t end) {
   constexpr int64_t kBlock = 64;
@@ -82,7 +82,7 @@ void SoftmaxColumns(const AxisView& view, const T* source, T* target, int64_t be
     for (int64_t k = 0; k < view.extent; ++k)
       for (int64_t i = 0; i < width; ++i)
         largest[i] = from[k * view.inner + i] > largest[i] ? from[k * view.inner + i] : largest[i];
-    // Small terms would be lost beside a long sum: it is made of short ones.
+    // A long sum would lose small terms: it is divided into short ones.
     constexpr int64_t kTerms = 64;
     double total[kBlock] = {};
     for (int64_t first = 0; first < view.extent; first += kTerms) {
@@ -146,7 +146,7 @@ void CumulativeSumRange(const AxisView& view, bool exclusive, bool reverse, cons
                         int64_t end) {
   const int64_t step = reverse ? -view.inner : view.inner;
   constexpr int64_t kBlock = 64;
-  while (view.inner > 1 && begin < end) {  // neighbouring columns side by side
+  while (view.inner > 1 && begin < end) {  // adjacent columns side by side
     const int64_t column = begin % view.inner, width = std::min({kBlock, end - begin, view.inner - column});
     int64_t offset = begin / view.inner * view.extent * view.inner + column;
     if (reverse) offset += (view.extent - 1) * view.inner;

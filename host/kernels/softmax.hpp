@@ -1,4 +1,4 @@
-// Normalisations along one axis, and sums that run along one.
+// Softmax and cumulative sums along one axis.
 #pragma once
 
 #include <cstdint>

@@ -13,10 +13,10 @@
 namespace deputy::host {
 namespace {
 
-// Elements that are widened at a time; whole bytes of any packed type.
+// Elements that are widened at a time; a number of whole bytes for any packed type.
 constexpr int64_t kBlock = 256;
 
-// The sizes that a float type of up to 8 bits with a sign can have, ascending, which is the order of their codes.
+// The absolute values of a signed float type of up to 8 bits, ascending, which is the order of their codes.
 struct Sizes {
   std::array<float, 128> of{};
   int count = 0;  // finite ones
@@ -53,7 +53,7 @@ uint8_t EncodeFloat(DType dtype, double value, bool saturate) {
   auto above = std::lower_bound(begin, end, size, [](float a, double b) { return a < b; });
   unsigned code = 0;
   if (above == end) {
-    // Beyond the largest: up to half a step it still rounds there.
+    // Above the largest: values up to half a step still round to it.
     const double largest = *(end - 1), step = largest - *(end - 2);
     const bool rounds_down = size < largest + step / 2;
     if (!rounds_down && !saturate && !four) {
@@ -68,7 +68,7 @@ uint8_t EncodeFloat(DType dtype, double value, bool saturate) {
       if (down < up || (down == up && code % 2 == 1)) --code;
     }
   }
-  if (code == 0 && one_zero) return 0;  // 0x80 is NaN there
+  if (code == 0 && one_zero) return 0;  // 0x80 is NaN in these types
   return static_cast<uint8_t>(code | sign);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kGrainElements = 4 << 10;
 
-// What is compared: 16-bit floats as float.
+// The type that is compared: float for 16-bit floats.
 template <class T>
 auto Comparable(T value) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) {

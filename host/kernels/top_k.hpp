@@ -8,8 +8,8 @@
 
 namespace deputy::host {
 
-// The data is [outer, extent, inner]; the lanes run along the middle. Values and positions are [outer, k, inner].
-// Equal elements stand in the order of their positions; not a number counts as larger than every number.
+// The data is [outer, extent, inner]; the lanes are along the middle. Values and positions are [outer, k, inner]. Equal
+// elements are in the order of their positions; NaN is larger than every number.
 struct TopKExtents {
   int64_t outer, extent, inner, k;
 };

@@ -1,5 +1,5 @@
-// Where the innermost dimension moves, reading along it and writing along the new one both jump. The two are then
-// walked in square tiles, so that each cache line that is fetched is also used up.
+// If the innermost dimension changes, accesses along it or along the new one have a stride. Both are then iterated in
+// square tiles, so that each cache line is used completely.
 #include "kernels/transpose.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct Plane {
 
 typedef uint32_t Quad __attribute__((vector_size(16)));
 
-// Four rows of four elements, turned.
+// Four rows of four elements, transposed.
 void TurnQuad(const uint32_t* from, int64_t step, uint32_t* to, int64_t to_step) {
   Quad rows[4];
   for (int i = 0; i < 4; ++i) std::memcpy(&rows[i], from + i * step, sizeof rows[i]);
@@ -52,7 +52,7 @@ void TransposeTile(const Plane& plane, const T* source, T* target, int64_t r, in
       target[i * plane.target_row_stride + j] = source[j * plane.source_column_stride + i];
 }
 
-// Pairs that are taken apart; both rows in one loop, so that it becomes vector code.
+// De-interleaves pairs; both rows in one loop, so that it becomes vector code.
 template <class T>
 void SplitPairs(const T* source, T* first, T* second, int64_t count) {
   for (int64_t j = 0; j < count; ++j) {
@@ -110,7 +110,7 @@ void Transpose(std::span<const int64_t> dims, std::span<const int64_t> perm, con
   DispatchSize(element_bytes, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     pool.ParallelFor(planes * bands, kGrainElements / (kTile * plane.columns) + 1, [&](int64_t begin, int64_t end) {
-      // Counts like an odometer: divisions would cost more than moving a small plane.
+      // An index that increments like an odometer: divisions would cost more than moving a small plane.
       SmallDims index(column, 0);
       int64_t rest = begin / bands, band = begin % bands, from = 0, to = 0;
       for (size_t d = column; d-- > 0;) {

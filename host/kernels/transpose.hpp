@@ -9,8 +9,8 @@
 
 namespace deputy::host {
 
-// target[i] along dimension d runs over source's dimension perm[d]. `dims` are the source's extents, `perm` is a
-// permutation of [0, dims.size()). Elements are 1, 2, 4 or 8 bytes.
+// Dimension d of the target is the source's dimension perm[d]. `dims` are the source's extents, `perm` is a permutation
+// of [0, dims.size()). Elements are 1, 2, 4 or 8 bytes.
 void Transpose(std::span<const int64_t> dims, std::span<const int64_t> perm, const void* source, void* target,
                size_t element_bytes, ThreadPool& pool);
 

@@ -1,4 +1,4 @@
-// The loops around the functions of one element, and their way over 16-bit floats and threads.
+// The loops for the functions of one element, their use for 16-bit floats, and their division among threads.
 #include "kernels/unary.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace deputy::host {
 namespace {
 
-// What the modules of linalg/ compute for float.
+// Functions that the modules of linalg/ compute for float.
 constexpr std::optional<linalg::RowFunction> RowFunctionOf(UnaryOp op) {
   switch (op) {
     case UnaryOp::kAbs: return linalg::RowFunction::kAbs;
@@ -59,7 +59,7 @@ void FloatLoop(const void* source, void* target, int64_t count, const UnaryParam
     } else if (parameters.positive && parameters.negative) {
       for (int64_t i = 0; i < count; ++i) to[i] = std::fabs(from[i]) == std::numeric_limits<T>::infinity();
     } else {
-      // Without branches, so that it becomes vector code; where only one infinity counts it is compared with twice.
+      // Without branches, so that it becomes vector code; for one infinity the same comparison is done twice.
       constexpr T kInfinity = std::numeric_limits<T>::infinity();
       const T first = parameters.positive ? kInfinity : -kInfinity,
               second = parameters.negative ? -kInfinity : kInfinity;
@@ -85,7 +85,7 @@ void IntegerLoop(const void* source, void* target, int64_t count, const UnaryPar
   for (int64_t i = 0; i < count; ++i) {
     const T x = from[i];
     if constexpr (kOp == UnaryOp::kAbs) to[i] = x < 0 ? negative(x) : x;
-    // Cut off: 1 where a double is no nearer to it, else 0.
+    // Truncated: 1 if the nearest double is 1, else 0.
     if constexpr (kOp == UnaryOp::kErf) to[i] = static_cast<T>(std::erf(static_cast<double>(x)));
     if constexpr (kOp == UnaryOp::kNeg) to[i] = negative(x);
     if constexpr (kOp == UnaryOp::kRelu) to[i] = x < 0 ? T{0} : x;
@@ -115,7 +115,7 @@ UnaryFunction FindNumeric(DType dtype) {
 
 bool GivesBool(UnaryOp op) { return op == UnaryOp::kIsInf || op == UnaryOp::kIsNaN; }
 
-// Elements per range: what a thread should at least do before it is worth waking.
+// Elements per range: the least work for which waking a thread pays.
 int64_t Grain(UnaryOp op) {
   switch (op) {
     case UnaryOp::kAbs:

@@ -1,5 +1,5 @@
 // One element of each floating point function of unary.hpp. Definitions are those of the ONNX operator specification;
-// forms were chosen to stay exact near zero and not to overflow early. NaN gives NaN.
+// the formulas were chosen to be exact near zero and not to overflow early. NaN gives NaN.
 #pragma once
 
 #include <cmath>
@@ -71,7 +71,7 @@ T ApplyFloat(T x, T alpha, T beta) {
   if constexpr (kOp == UnaryOp::kNeg) return -x;
   if constexpr (kOp == UnaryOp::kReciprocal) return T{1} / x;
   if constexpr (kOp == UnaryOp::kRelu) return x < 0 ? T{0} : x;
-  if constexpr (kOp == UnaryOp::kRound) return std::nearbyint(x);  // halves go to the even neighbour
+  if constexpr (kOp == UnaryOp::kRound) return std::nearbyint(x);  // halves are rounded to even
   if constexpr (kOp == UnaryOp::kSelu) return x > 0 ? beta * x : beta * (alpha * std::expm1(x));
   if constexpr (kOp == UnaryOp::kSigmoid) return T{1} / (T{1} + ExpOf(-x));
   if constexpr (kOp == UnaryOp::kSign) return x > 0 ? T{1} : (x < 0 ? T{-1} : x);

@@ -1,4 +1,4 @@
-// Working memory in pieces: first they are counted, then they lie at their offsets in one block.
+// Working memory in pieces: the pieces are counted first, and are then at their offsets in one block.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@ namespace {
 
 struct AttentionAttributes {
   int64_t heads, key_heads;  // of inputs of rank 3
-  double scale, cap;         // zero: as usual, none
+  double scale, cap;         // zero: default, none
   bool causal;
   AttentionScores scores;
 };
@@ -29,7 +29,7 @@ class AttentionOperation {
     AttentionShape shape;
     int64_t fresh = 0;  // keys that are not past
     AttentionMask mask;
-    bool join = false;  // past and fresh keys become one tensor
+    bool join = false;  // past and fresh keys are concatenated
     size_t key_bytes = 0, value_bytes = 0;
     size_t workspace_bytes = 0;
   };
@@ -105,7 +105,7 @@ class AttentionOperation {
     attention.cap = attributes_.cap;
     attention.which = attributes_.scores;
     attention.scores = args.output(3).present() ? args.output(3).data<T>() : nullptr;
-    if (plan.mask.data != nullptr) attention.mask.data = args.input(3).data<void>();  // where it was widened to
+    if (plan.mask.data != nullptr) attention.mask.data = args.input(3).data<void>();  // after widening
     Attend(attention, memory + plan.key_bytes + plan.value_bytes, args.pool);
     return Status();
   }
@@ -114,7 +114,7 @@ class AttentionOperation {
   static size_t Padded(int64_t count) { return AlignUp(static_cast<size_t>(count) * sizeof(T)); }
 
   static Status DoNotFit(const KernelArgs& args) {
-    return Error(StatusCode::kInvalidArgument, "queries {}, keys {} and values {} do not go together",
+    return Error(StatusCode::kInvalidArgument, "queries {}, keys {} and values {} do not match",
                  ShapeToString(args.input(0).dims()), ShapeToString(args.input(1).dims()),
                  ShapeToString(args.input(2).dims()));
   }
@@ -177,7 +177,7 @@ class AttentionOperation {
     return rows;
   }
 
-  // Past rows and fresh ones, in the output that wants them or in `memory`.
+  // Past rows and fresh ones, in the output for them if there is one, otherwise in `memory`.
   HeadRows<const T> Join(const KernelArgs& args, const Plan& plan, size_t which, int64_t size, HeadRows<const T> fresh,
                          void* memory) const {
     const AttentionShape& shape = plan.shape;
@@ -200,11 +200,11 @@ class AttentionOperation {
 };
 
 struct RotaryAttributes {
-  int64_t heads, size;  // of inputs of rank 3; of the part that turns, 0 for all
+  int64_t heads, size;  // of inputs of rank 3; of the rotated part, 0 for all
   bool interleaved;
 };
 
-// Pairs of numbers turn by an angle that depends on the position.
+// Rotates pairs of numbers by an angle that depends on the position.
 template <class T>
 class Rotary {
  public:
@@ -257,7 +257,7 @@ class Rotary {
     const T *cosines = args.input(1).data<T>(), *sines = args.input(2).data<T>();
     args.pool.ParallelFor(plan.batch * plan.heads * plan.count, 64, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        // Rows lie as [batch, count, heads] or as [batch, heads, count].
+        // Rows are [batch, count, heads] or as [batch, heads, count].
         const int64_t inner = plan.flat ? plan.heads : plan.count;
         const int64_t batch = row / (plan.heads * plan.count);
         const int64_t item = batch * plan.count + (plan.flat ? row / inner % plan.count : row % inner);

@@ -1,5 +1,4 @@
-// Adapters of the operators whose inputs broadcast against each other: arithmetic, comparison, logic, sums of many,
-// Where.
+// Kernels of the operators with broadcast inputs: arithmetic, comparison, logic, variadic sums, Where.
 #include "kernels/binary.hpp"
 
 #include <algorithm>
@@ -38,7 +37,7 @@ KernelResult MakeBinary(const KernelSpec& spec, BinaryOp op) {
   });
 }
 
-// The sum or mean of three and more 16-bit floats, in float: what cancels or overflows on the way must not show.
+// The sum or mean of three and more 16-bit floats, computed in float to avoid intermediate cancellation and overflow.
 class WideSum {
  public:
   WideSum(DType dtype, size_t count, bool mean)
@@ -74,7 +73,7 @@ class WideSum {
   float divisor_;
 };
 
-// Any number of inputs, joined pair by pair in the output; a mean divides at the end.
+// Any number of inputs, combined pair by pair in the output; a mean divides at the end.
 KernelResult MakeVariadic(const KernelSpec& spec, BinaryOp op, bool mean) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
   const DType dtype = spec.input_type(0).dtype;

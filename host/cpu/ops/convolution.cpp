@@ -29,7 +29,7 @@ Status CheckConvolution(const KernelArgs& args, const ConvolutionAttributes& att
   shape.batch = x.dim(0);
   shape.group = attributes.group;
   shape.in_channels = x.dim(1);
-  // Extents of tensors in memory; a group that no weights can serve is refused before it is multiplied.
+  // A group that does not fit the weights is refused before it is multiplied.
   const int64_t grouped = w.dim(attributes.transposed ? 0 : 1);
   const bool fits = attributes.transposed ? grouped == x.dim(1) && grouped % shape.group == 0
                                           : x.dim(1) % shape.group == 0 && x.dim(1) / shape.group == grouped &&

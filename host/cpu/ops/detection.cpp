@@ -25,7 +25,7 @@ Status RunSuppression(const KernelArgs& args, bool centers) {
   DEPUTY_RETURN_IF_ERROR(CheckTyped(scores, DType::kFloat32));
   if (boxes.rank() != 3 || boxes.dim(2) != 4 || scores.rank() != 3 || scores.dim(0) != boxes.dim(0) ||
       scores.dim(2) != boxes.dim(1))
-    return Error(StatusCode::kInvalidArgument, "boxes {} and scores {} do not go together", ShapeToString(boxes.dims()),
+    return Error(StatusCode::kInvalidArgument, "boxes {} and scores {} do not match", ShapeToString(boxes.dims()),
                  ShapeToString(scores.dims()));
   Suppression how;
   how.centers = centers;
@@ -39,7 +39,7 @@ Status RunSuppression(const KernelArgs& args, bool centers) {
   DEPUTY_ASSIGN_OR_RETURN(how.score_threshold, FloatOr(args, 4, 0));
   how.by_score = args.input(4).present();
   const int64_t classes = scores.dim(1), lists = scores.dim(0) * classes;
-  // What is chosen of every list, its length, and room for one order.
+  // The selected boxes of every list, their number, and memory for one order.
   const std::optional<int64_t> chosen = CheckedMultiply(lists, how.limit);
   if (!chosen) return Error(StatusCode::kInvalidArgument, "there are too many boxes");
   DEPUTY_ASSIGN_OR_RETURN(
@@ -73,7 +73,7 @@ Result<RegionShape> ShapeOf(const KernelArgs& args, int64_t numbers) {
   const MutableView y = args.output(0);
   if (x.rank() != 4 || regions.rank() != 2 || regions.dim(1) != numbers || y.rank() != 4 ||
       y.dim(0) != regions.dim(0) || y.dim(1) != x.dim(1))
-    return Error(StatusCode::kInvalidArgument, "images {} and regions {} do not go together", ShapeToString(x.dims()),
+    return Error(StatusCode::kInvalidArgument, "images {} and regions {} do not match", ShapeToString(x.dims()),
                  ShapeToString(regions.dims()));
   if (x.dim(0) * x.dim(2) * x.dim(3) == 0 && y.dim(0) * y.dim(1) != 0)
     return Error(StatusCode::kInvalidArgument, "images of shape {} have no regions", ShapeToString(x.dims()));
@@ -163,7 +163,7 @@ KernelResult MakeRoiAlign(const KernelSpec& spec) {
     return Error(StatusCode::kModel, "a sampling_ratio of {} is not between 0 and {}", how.sampling_ratio,
                  kMostSamples);
   how.scale = static_cast<double>(primitive.GetFloat("spatial_scale", 1.0f));
-  // Up to opset 15 there was no other way.
+  // The only mode up to opset 15.
   const char* const usual = primitive.since_version() < 16 ? "output_half_pixel" : "half_pixel";
   how.half_pixel = primitive.GetString("coordinate_transformation_mode", usual) == "half_pixel";
   return MakeFloatKernel<RegionAlignOperation>(spec, how);

@@ -1,5 +1,5 @@
 // Einsum on the CPU: operands are contracted from left to right. Each pair becomes a batch of matrix products: labels
-// in both and still needed are the batch, labels in both and done are summed, the others are rows and columns.
+// of both that are still needed are the batch, other labels of both are summed, the rest are rows and columns.
 #include "graph/inference/einsum.hpp"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace {
 
 using Extents = std::array<int64_t, kEinsumLabels>;
 
-// A view of elements: one stride per label. Labels that an operand repeats are its diagonal; labels along which it has
-// one element, where others have more, it does not have.
+// A view of elements with one stride per label. Labels that an operand repeats are its diagonal; labels along which it
+// has one element, but others have more, are omitted.
 template <class T>
 struct Operand {
   LabelSet labels = 0;
@@ -29,7 +29,7 @@ struct Operand {
   const T* data = nullptr;
 };
 
-// Labels in a row, ascending.
+// Labels in ascending order.
 SmallDims InOrder(LabelSet labels) {
   SmallDims order;
   for (; labels != 0; labels &= labels - 1) order.push_back(std::countr_zero(labels));
@@ -71,7 +71,7 @@ class Contraction {
   Contraction(const Extents& extents, Pieces& pieces, ThreadPool& pool)
       : extents_(extents), pieces_(pieces), pool_(pool) {}
 
-  // The operand with labels in this order, dense; those that are in neither list are summed over.
+  // The operand with labels in this order, dense; labels in neither list are summed over.
   Status Arrange(const Operand<T>& from, std::span<const int64_t> order, T* to) const {
     LabelSet kept = 0;
     StridedCopy copy;
@@ -95,7 +95,7 @@ class Contraction {
     return {};
   }
 
-  // The result has the labels of `keep` that one of the two has.
+  // The result has the labels of `keep` that either operand has.
   Result<Operand<T>> Contract(const Operand<T>& a, const Operand<T>& b, LabelSet keep) const {
     const LabelSet both = a.labels & b.labels;
     const SmallDims batch = InOrder(both & keep), inner = InOrder(both & ~keep);
@@ -140,7 +140,7 @@ class Contraction {
   T SumAt(const Operand<T>& from, int64_t offset, std::span<const int64_t> summed, int64_t terms) const {
     using Sum =
         typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::common_type<double>>::type;
-    Sum sum = 0;  // integers wrap; a float would stop growing
+    Sum sum = 0;  // integers wrap; a sum of floats would stop growing
     for (int64_t term = 0; term < terms; ++term)
       sum += static_cast<Sum>(from.data[offset + Offset(from, summed, term)]);
     return static_cast<T>(sum);
@@ -158,7 +158,7 @@ class Contraction {
     return view;
   }
 
-  // The operand's own memory where it lies as wanted.
+  // The operand's own memory if its layout is the requested one.
   Result<const T*> Dense(const Operand<T>& operand, const SmallDims& order) const {
     const Operand<T> wanted = View(order, nullptr);
     if (operand.labels == wanted.labels && operand.strides == wanted.strides) return operand.data;
@@ -250,7 +250,7 @@ class EinsumOperation {
   EinsumEquation equation_;
 };
 
-// Small integers, computed in 32 bits, where they wrap as they would by themselves.
+// Small integers, computed in 32 bits, with the same results modulo their width.
 template <class Narrow>
 class NarrowEinsum {
   using Wide = std::conditional_t<std::is_signed_v<Narrow>, int32_t, uint32_t>;

@@ -1,5 +1,4 @@
-// Adapters of the operators with one tensor in and one out, element by element: functions, Cast, Clip, Identity,
-// Dropout.
+// Kernels of the element-wise operators of one tensor: functions, Cast, Clip, Identity, Dropout.
 #include <cstring>
 
 #include "cpu/makers.hpp"
@@ -37,7 +36,7 @@ KernelResult MakeUnary(const KernelSpec& spec, UnaryOp op, float default_alpha, 
   return MakeUnary(spec, op, parameters);
 }
 
-// From or to a type that is storage alone.
+// From or to a storage type.
 KernelResult MakeStorageConversion(const KernelSpec& spec, DType from, DType to) {
   if (BitsOf(from) == 0 || BitsOf(to) == 0)
     return Error(StatusCode::kNotSupported, "{} from {} to {}", spec.primitive().op_type(), NameOf(from), NameOf(to));
@@ -171,12 +170,12 @@ KernelResult MakeClip(const KernelSpec& spec) {
   });
 }
 
-// Without training nothing is dropped: a copy, and a mask that is true everywhere.
+// Without training nothing is dropped: a copy, and a mask that is all true.
 KernelResult MakeDropout(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
   DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
   const bool has_mask = spec.node.outputs.size() > 1 && spec.node.outputs[1] != kNone;
-  // Whether `training_mode` is false is known now, unless the model computes it.
+  // An omitted `training_mode` is false.
   if (!has_mask && !spec.has_input(2))
     return KernelOf<OutputMemory::kView>([](const KernelArgs& args) { return CopyElements(args); });
   return KernelOf([](const KernelArgs& args) -> Status {

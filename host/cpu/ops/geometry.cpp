@@ -17,7 +17,7 @@
 namespace deputy::host {
 namespace {
 
-// What is cut off or added is halved; of an odd number the end has one more when cutting, and when adding too.
+// The padding or cropping is divided in halves; an odd number gives the end one more in both cases.
 Status RunCenterCropPad(const KernelArgs& args) {
   const ConstView input = args.input(0);
   const MutableView output = args.output(0);
@@ -43,7 +43,7 @@ Status RunCenterCropPad(const KernelArgs& args) {
   return {};
 }
 
-// Any number of axes: an index that counts up, the last axis first.
+// Increments an index over any number of axes, the last axis first.
 bool Advance(std::span<const int64_t> dims, SmallDims& index) {
   for (size_t d = dims.size(); d-- > 0;) {
     if (++index[d] < dims[d]) return true;
@@ -125,7 +125,7 @@ class ColumnsToImage {
   }
 
  private:
-  // What ScatterColumns does, for elements of any kind.
+  // The same as ScatterColumns, for elements of any type.
   static void AddColumns(const Plan& plan, const T* from, bool truth, T* target) {
     const std::span<const int64_t> block(plan.block.data(), plan.block.size());
     const std::span<const int64_t> steps(plan.steps.data(), plan.window.rank);
@@ -147,7 +147,7 @@ class ColumnsToImage {
     } while (Advance(block, tap));
   }
 
-  // Integers wrap; truths are joined.
+  // Integers wrap; bools are combined with "or".
   static void Add(T& sum, T value, bool truth) {
     if constexpr (std::is_floating_point_v<T>)
       sum += value;
@@ -160,7 +160,7 @@ class ColumnsToImage {
   ColumnsAttributes attributes_;
 };
 
-// Elements go to where the pool that took them found them; the rest is zero.
+// Writes elements to the positions from which the pool took them; the rest is zero.
 Status RunMaxUnpool(const KernelArgs& args) {
   const ConstView x = args.input(0), indices = args.input(1);
   const MutableView output = args.output(0);

@@ -28,7 +28,7 @@ class GridSampleOperation {
     const size_t rank = x.rank();
     if (rank < 3 || rank - 2 > kMaxGridAxes || grid.rank() != rank || grid.dim(0) != x.dim(0) ||
         grid.dim(rank - 1) != static_cast<int64_t>(rank - 2))
-      return Error(StatusCode::kInvalidArgument, "images {} and grid {} do not go together", ShapeToString(x.dims()),
+      return Error(StatusCode::kInvalidArgument, "images {} and grid {} do not match", ShapeToString(x.dims()),
                    ShapeToString(grid.dims()));
     const DType positions = ComputeType(grid.dtype());
     if (positions != DType::kFloat32 && positions != DType::kFloat64)
@@ -104,12 +104,12 @@ class AffineGridOperation {
 
   static constexpr int64_t kGrainPoints = 2048;
 
-  // Positions are (x, y) or (x, y, z); the extents come with the last of them first.
+  // Positions are (x, y) or (x, y, z); the extents have the opposite order.
   Status Compute(const Plan& plan, const KernelArgs& args, void*) const {
     const MutableView grid = args.output(0);
     const std::span<const int64_t> extents = grid.dims().subspan(1, plan.axes);
     const int64_t axes = static_cast<int64_t>(plan.axes), width = extents[plan.axes - 1];
-    const int64_t rows = ElementCount(extents.first(plan.axes - 1));  // of points that differ in x alone
+    const int64_t rows = ElementCount(extents.first(plan.axes - 1));  // of points that differ in x only
     if (width == 0) return Status();
     args.pool.ParallelFor(grid.dim(0) * rows, kGrainPoints / width + 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -137,7 +137,7 @@ class AffineGridOperation {
   double Position(int64_t index, int64_t extent) const {
     const double i = static_cast<double>(index), n = static_cast<double>(extent);
     if (!align_corners_) return (2 * i + 1) / n - 1;
-    // ONNX's words divide by zero here; PyTorch, which the operator comes from, has the middle.
+    // ONNX's definition divides by zero here; PyTorch, the origin of the operator, uses the middle.
     return extent == 1 ? 0 : 2 * i / (n - 1) - 1;
   }
 
@@ -168,7 +168,7 @@ KernelResult MakeGridSample(const KernelSpec& spec) {
   }
   const DType dtype = spec.input_type(0).dtype;
   if (IsFloating(dtype)) return MakeFloatKernel<GridSampleOperation>(spec, how);
-  // Nothing lies between two truths.
+  // Bools cannot be interpolated.
   if (dtype == DType::kBool && how.mode != GridMode::kNearest) return UnsupportedDType(spec);
   KernelResult made = UnsupportedDType(spec);
   DispatchInteger(dtype == DType::kBool ? DType::kUint8 : dtype, [&](auto tag) {

@@ -1,4 +1,4 @@
-// ImageScaler and Crop on the CPU: what old exporters put in front of a network of images.
+// ImageScaler and Crop on the CPU: operators that old exporters put before a network of images.
 #include <algorithm>
 #include <array>
 #include <type_traits>

@@ -37,7 +37,7 @@ Status DoNotMultiply(const ByteMatrices& a, const ByteMatrices& b) {
 
 int64_t Pairs(int64_t depth) { return depth / 2 + depth % 2; }
 
-// Without zero points, in pairs along what is summed. `wide` has room for all elements.
+// Without zero points, in pairs along the summed axis. `wide` has room for all elements.
 Status Pack(const ByteMatrices& of, Side side, int16_t* wide, Int16Pair* pairs, ThreadPool& pool) {
   ScaleLayout layout{1, 1, ElementCount(of.dims), 0, 1, 0, 0};
   if (of.zeros != nullptr) {

@@ -1,4 +1,4 @@
-// Products of matrices of 8-bit integers, batched with numpy broadcasting: what MatMulInteger and its kin share.
+// Products of matrices of 8-bit integers, batched with numpy broadcasting, for MatMulInteger and related operators.
 // Without their zero points the integers have 16 bits; these are multiplied in pairs, and the sums are int32, which
 // wrap.
 #pragma once
@@ -16,14 +16,14 @@ struct ByteMatrices {
   const void* data = nullptr;
   const void* zeros = nullptr;  // of the same type, null for none
   std::span<const int64_t> zero_dims;
-  bool turned = false;  // stored the other way around
+  bool turned = false;  // stored transposed
 };
 
-// Of an input and the zero points in another one, which may be left out. Fails unless both are stored as they should.
+// Reads an input and its zero points, an optional input. Fails unless both have the required type and layout.
 Result<ByteMatrices> ReadByteMatrices(const KernelArgs& args, size_t input, size_t zero_input, bool turned = false);
 
-// Which scale or zero point belongs to which element of matrices: one for all, one for each row, or for each column; in
-// all matrices alike, or in each its own: then `scale_dims` are `dims` with 1 in place of the other axis.
+// Maps each element of the matrices to its scale or zero point: one for all, one for each row, or for each column; the
+// same in all matrices, or different in each: then `scale_dims` are `dims` with 1 instead of the other axis.
 Result<ScaleLayout> LayOutMatrixScales(std::span<const int64_t> dims, std::span<const int64_t> scale_dims,
                                        bool columns);
 
@@ -35,10 +35,10 @@ class IntegerProduct {
 
   int64_t rows() const { return product_.matrices.m; }
   int64_t columns() const { return product_.matrices.n; }
-  // To be aligned to 64. Without the right factor when it is packed already.
+  // Must be aligned to 64. Excludes the right factor if it is packed already.
   size_t workspace_bytes(bool packed_right) const;
-  // `packed_right` is what PackRight made of `b`, or null. The zero points of `a` belong to its rows, those of `b` to
-  // its columns.
+  // `packed_right` is the result of PackRight for `b`, or null. The zero points of `a` are per row, those of `b` per
+  // column.
   Status Compute(const ByteMatrices& a, const ByteMatrices& b, const void* packed_right, int32_t* sums, void* workspace,
                  ThreadPool& pool) const;
 
@@ -57,8 +57,8 @@ class IntegerProduct {
   size_t product_bytes_ = 0;
 };
 
-// A right factor that is the same in each run, with its zero points taken away; an empty tensor where the node's inputs
-// are not constant, or do not fit, which the run will say.
+// A constant right factor without its zero points; an empty tensor if the node's inputs are not constant, or are
+// inconsistent, which the run reports.
 Result<Tensor> PackRight(const KernelSpec& spec, size_t input, size_t zero_input, bool turned = false);
 
 }  // namespace deputy::host

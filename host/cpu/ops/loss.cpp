@@ -15,7 +15,7 @@ enum class LossReduction { kNone, kMean, kSum };
 
 struct LossAttributes {
   LossReduction reduction;
-  std::optional<int64_t> ignored;  // a class that costs nothing
+  std::optional<int64_t> ignored;  // a class without loss
   bool softmax;                    // the scores are not logarithms yet
 };
 
@@ -33,8 +33,8 @@ class Loss {
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView scores = args.input(0), target = args.input(1), weights = args.input(2);
     if (scores.rank() < 2 || target.rank() + 1 != scores.rank())
-      return Error(StatusCode::kInvalidArgument, "scores {} and classes {} do not go together",
-                   ShapeToString(scores.dims()), ShapeToString(target.dims()));
+      return Error(StatusCode::kInvalidArgument, "scores {} and classes {} do not match", ShapeToString(scores.dims()),
+                   ShapeToString(target.dims()));
     Plan plan{scores.dim(0), scores.dim(1), ElementCount(scores.dims().subspan(2))};
     SmallDims dims(scores.dims().first(1));
     for (const int64_t extent : scores.dims().subspan(2)) dims.push_back(extent);

@@ -78,7 +78,7 @@ class NormPool {
   }
 
  private:
-  // Over the taps that lie inside, from the outermost axis inwards.
+  // Over the taps inside the input, from the outermost axis inwards.
   double SumTaps(const Plan& plan, const SpatialDims& position, size_t axis, int64_t offset, const T* plane) const {
     if (axis == plan.window.rank) return RaisedTo(static_cast<double>(plane[offset]), attributes_.p);
     const WindowAxis& window = plan.window.axes[axis];

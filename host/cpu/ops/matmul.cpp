@@ -26,7 +26,7 @@ class MatMul {
     size_t workspace_bytes = 0;
   };
 
-  // A vector on the left is a row, one on the right a column; the extent made for it is not in the output.
+  // A vector on the left is a row, one on the right a column; the added axis is not in the output.
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const std::span<const int64_t> a = args.input(0).dims(), b = args.input(1).dims(), c = args.output(0).dims();
     if (a.empty() || b.empty()) return CannotMultiply(args);
@@ -115,7 +115,7 @@ class GeneralProduct {
   }
 
  private:
-  // A negative float does not convert to an unsigned integer; a negative integer does, and wraps around.
+  // A negative float does not convert to an unsigned integer; a negative integer does, and wraps.
   static T Factor(float value) {
     if constexpr (std::is_integral_v<T>)
       return static_cast<T>(static_cast<int64_t>(value));

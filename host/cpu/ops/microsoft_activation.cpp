@@ -1,5 +1,5 @@
-// BiasGelu, FastGelu, Gelu and QuickGelu of com.microsoft on the CPU, and the activations that FusedConv and FusedGemm
-// end with.
+// BiasGelu, FastGelu, Gelu and QuickGelu of com.microsoft on the CPU, and the final activations of FusedConv and
+// FusedGemm.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -113,7 +113,7 @@ class QuickGeluOperation {
   float alpha_;
 };
 
-// A function that is applied to a result where it stands.
+// A function that is applied to a result in place.
 struct FusedActivation {
   std::optional<UnaryOp> function;
   UnaryParameters parameters;
@@ -124,7 +124,7 @@ struct FusedActivation {
 struct KnownActivation {
   std::string_view name;
   UnaryOp function;
-  float alpha, beta;  // where the node does not say
+  float alpha, beta;  // defaults
 };
 constexpr KnownActivation kActivations[] = {
     {"Celu", UnaryOp::kCelu, 1, 0},
@@ -162,7 +162,7 @@ Result<FusedActivation> ReadActivation(const KernelSpec& spec, std::span<const f
   return Error(StatusCode::kNotSupported, "{} with the activation '{}'", spec.primitive().op_type(), name);
 }
 
-// A kernel, then perhaps one more summand, then an activation; all in the output's memory.
+// A kernel, then an optional summand, then an activation, all in the output's memory.
 class FusedKernel final : public CpuKernel {
  public:
   FusedKernel(std::unique_ptr<CpuKernel> first, size_t inputs, std::optional<BinaryKernel> sum,
@@ -195,7 +195,7 @@ class FusedKernel final : public CpuKernel {
 
  private:
   std::unique_ptr<CpuKernel> first_;
-  size_t inputs_;  // of the first kernel; the summand is the next one
+  size_t inputs_;  // of the first kernel; the summand is the next input
   std::optional<BinaryKernel> sum_;
   FusedActivation activation_;
 };

@@ -1,5 +1,5 @@
-// Attention and MultiHeadAttention of com.microsoft on the CPU: projections and layouts around the kernel that ONNX's
-// own Attention has.
+// Attention and MultiHeadAttention of com.microsoft on the CPU: projections and layouts around the kernel of ONNX's
+// Attention.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,9 +17,9 @@ namespace {
 
 struct HeadAttributes {
   int64_t heads;
-  std::array<int64_t, 3> hidden;  // of queries, keys and values; zeros where the weights tell
-  double scale;                   // zero: as usual
-  float filter;                   // added to the score of a key that is masked
+  std::array<int64_t, 3> hidden;  // of queries, keys and values; zeros if the weights determine them
+  double scale;                   // zero: default
+  float filter;                   // added to the score of a masked key
   bool causal;
 };
 
@@ -41,7 +41,7 @@ HeadRows<const T> JoinRows(const AttentionShape& shape, int64_t size, const T* p
   return {to, shape.key_heads * shape.keys * size, shape.keys * size, size};
 }
 
-// One product gives queries, keys and values side by side.
+// One product computes queries, keys and values side by side.
 template <class T>
 class ProjectedAttention {
  public:
@@ -59,7 +59,7 @@ class ProjectedAttention {
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView x = args.input(0), weights = args.input(1), bias = args.input(2), past = args.input(4);
     if (x.rank() != 3 || weights.rank() != 2 || weights.dim(0) != x.dim(2))
-      return Error(StatusCode::kInvalidArgument, "an input of {} and weights of {} do not go together",
+      return Error(StatusCode::kInvalidArgument, "an input of {} and weights of {} do not match",
                    ShapeToString(x.dims()), ShapeToString(weights.dims()));
     const int64_t columns = weights.dim(1), heads = attributes_.heads;
     const std::array<int64_t, 3> hidden = HiddenOf(columns);
@@ -161,12 +161,12 @@ class ProjectedAttention {
   HeadAttributes attributes_;
 };
 
-// Queries, keys and values apart or packed; a bias of the projections that made them is still to be added.
+// Queries, keys and values separate or packed; the bias of their projections is added here.
 template <class T>
 class MultiHead {
  public:
   static constexpr uint32_t kTypedInputs = 0b11101111, kTypedOutputs = 0b0111;
-  // Where an operand stands: rows of heads in a tensor, and the part of the bias that belongs to it.
+  // The location of an operand: rows of heads in a tensor, and its part of the bias.
   struct Operand {
     size_t input = 0;
     int64_t offset = 0, batch_step = 0, head_step = 0, row_step = 0, rows = 0, size = 0;
@@ -273,13 +273,13 @@ class MultiHead {
   }
 
  private:
-  // Whether operand `i` cannot be read where it stands.
+  // Whether operand `i` must be copied before it is read.
   static bool Moves(const KernelArgs& args, const Plan& plan, size_t i) {
     const bool biased = args.input(3).present() && plan.operands[i].bias >= 0;
     return biased || (i > 0 && (args.input(6).present() || args.output(i).present()));
   }
 
-  // [batch, rows, heads, parts, size], of which this is part `part`; flat tensors have one part.
+  // Part `part` of [batch, rows, heads, parts, size]; flat tensors have one part.
   Operand Packed(size_t input, int64_t rows, int64_t size, int64_t parts, int64_t part) const {
     const int64_t row_step = attributes_.heads * parts * size;
     return {input, part * size, rows * row_step, parts * size, row_step, rows, size, -1};
@@ -321,7 +321,7 @@ class MultiHead {
         operands[2] = Packed(2, v.dim(1), v.dim(2) / heads, 1, 0);
       }
     }
-    // Keys and values with heads in front come from an earlier run, which added their part of the bias.
+    // Keys and values with the heads first come from an earlier run, which added their part of the bias.
     const bool earlier = k.present() && k.rank() == 4;
     operands[0].bias = 0;
     operands[1].bias = earlier ? -1 : heads * operands[0].size;
@@ -329,7 +329,7 @@ class MultiHead {
     return {};
   }
 
-  // To the rows behind the past ones.
+  // Adds the bias to the rows after the past ones.
   static void AddBias(const AttentionShape& shape, int64_t size, const T* bias, T* to, ThreadPool& pool) {
     pool.ParallelFor(shape.batch * shape.heads, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)

@@ -1,5 +1,5 @@
-// GroupQueryAttention and RotaryEmbedding of com.microsoft on the CPU. Sequences of a batch may have lengths of their
-// own, so each is an attention by itself.
+// GroupQueryAttention and RotaryEmbedding of com.microsoft on the CPU. Sequences of a batch may differ in length, so
+// each is a separate attention.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,8 @@
 namespace deputy::host {
 namespace {
 
-// The tables of cosines and sines; `size` is that of a row, `turned` of the part that turns, 0 for what the tables say.
+// The tables of cosines and sines; `size` is that of a row, `turned` that of the rotated part, 0 to derive it from the
+// tables.
 template <class T>
 Result<Rotation<T>> ReadRotation(const ConstView& cosines, const ConstView& sines, int64_t size, int64_t turned,
                                  bool interleaved) {
@@ -43,7 +44,7 @@ Status CheckPosition(int64_t position, int64_t positions) {
 
 struct GroupAttributes {
   int64_t heads, key_heads, window;
-  double scale, cap;  // zero: as usual, none
+  double scale, cap;  // zero: default, none
   bool causal, rotates, interleaved, smooth;
 };
 
@@ -52,7 +53,7 @@ class GroupQuery {
  public:
   static constexpr uint32_t kTypedInputs = 0b0000110110011111, kTypedOutputs = 0b0111;
   struct Plan {
-    int64_t batch = 0, fresh = 0, room = 0, capacity = 0, size = 0;  // room of the past, capacity of what follows it
+    int64_t batch = 0, fresh = 0, room = 0, capacity = 0, size = 0;  // room, capacity: extents of past and present
     bool packed = false, prompt = false;
     Rotation<T> rotation;
     AttentionShape largest;
@@ -179,7 +180,7 @@ class GroupQuery {
   static int64_t PastOf(const KernelArgs& args, const Plan& plan, int64_t batch) {
     return plan.prompt ? 0 : LengthOf(args, batch) - plan.fresh;
   }
-  // In a first prompt only the first position counts, where positions are given.
+  // If positions are given, a first prompt uses only the first one.
   static int64_t PositionOf(const KernelArgs& args, const Plan& plan, int64_t batch, int64_t row) {
     const ConstView positions = args.input(9);
     if (!positions.present()) return PastOf(args, plan, batch) + row;
@@ -234,7 +235,7 @@ class GroupQuery {
     return mask;
   }
 
-  // Past rows, fresh ones behind them, zeros behind those.
+  // Past rows, then fresh ones, then zeros.
   void Append(const Plan& plan, const KernelArgs& args, const ConstView& past, HeadRows<const T> fresh,
               const Rotation<T>* rotation, T* to) const {
     const int64_t size = plan.size, key_heads = attributes_.key_heads;
@@ -260,7 +261,7 @@ class GroupQuery {
 };
 
 struct RotaryAttributes {
-  int64_t heads, turned;  // zero where shapes tell
+  int64_t heads, turned;  // zero: derived from shapes
   bool interleaved;
 };
 
@@ -270,7 +271,7 @@ class MicrosoftRotary {
   static constexpr uint32_t kTypedInputs = 0b1101, kTypedOutputs = 0b1;
   struct Plan {
     int64_t batch = 0, count = 0, heads = 0, size = 0;
-    bool in_front = false;  // [batch, heads, count, size]
+    bool in_front = false;  // the heads come first: [batch, heads, count, size]
     Rotation<T> rotation;
     size_t workspace_bytes = 0;
   };
@@ -289,7 +290,7 @@ class MicrosoftRotary {
       plan.heads = x.dim(1);
       plan.size = x.dim(3);
     } else {
-      // Without a number of heads their size is that which the table was made for.
+      // Without a number of heads, their size is that of the table.
       const int64_t table = cosines.rank() == 2 ? cosines.dim(1) * 2 : 0;
       const int64_t heads = attributes_.heads > 0 ? attributes_.heads : table > 0 ? x.dim(2) / table : 0;
       if (heads < 1 || x.dim(2) % heads != 0)

@@ -14,7 +14,7 @@
 namespace deputy::host {
 namespace {
 
-// Where the operands stand among a node's inputs; `kAbsent` for those that the operator does not have.
+// The indices of the operands among a node's inputs; `kAbsent` for those that the operator does not have.
 constexpr size_t kAbsent = SIZE_MAX;
 struct Places {
   size_t a, a_scale, a_zero, b, b_scale, b_zero, bias, y_scale, y_zero;
@@ -29,7 +29,7 @@ struct IntegerFactors {
   float alpha = 1;
 };
 
-// Scales and what is added, by column.
+// Scales and summands, by column.
 struct Finishing {
   const float* factors;
   const float* bias;  // null for none
@@ -45,7 +45,7 @@ Status AddIntegers(const ConstView& c, const IntegerProduct& product, int32_t* s
   for (int64_t i = 0; i < product.rows(); ++i)
     for (int64_t j = 0; j < product.columns(); ++j) {
       int32_t& sum = sums[i * product.columns() + j];
-      __builtin_add_overflow(sum, c.data<int32_t>()[i * row_step + j * step], &sum);  // wraps, as the sums do
+      __builtin_add_overflow(sum, c.data<int32_t>()[i * row_step + j * step], &sum);  // wraps, like the sums
     }
   return {};
 }

@@ -1,4 +1,4 @@
-// The masks of com.microsoft's attention: lengths, starts or flags of keys become numbers that are added to scores.
+// The masks of com.microsoft's attention: lengths, begins or flags of keys are converted to summands of the scores.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace deputy::host {
 
 enum class MaskKind : uint8_t { kNothing, kLengths, kLengthsAndStarts, kKeys, kPairs };
 
-// How a mask of int32 is to be read: lengths [batch] or [3 * batch + 2], ends and starts [2 * batch], flags [batch,
-// keys], [batch, 1], [1, 1] or [batch, queries, keys].
+// The kind of a mask of int32: lengths [batch] or [3 * batch + 2], ends and starts [2 * batch], flags [batch, keys],
+// [batch, 1], [1, 1] or [batch, queries, keys].
 inline Result<MaskKind> KindOfMask(const ConstView& mask, const AttentionShape& shape) {
   if (!mask.present()) return MaskKind::kNothing;
   if (mask.dtype() != DType::kInt32)
@@ -24,7 +24,7 @@ inline Result<MaskKind> KindOfMask(const ConstView& mask, const AttentionShape& 
     if (mask.dim(0) == shape.batch || mask.dim(0) == 3 * shape.batch + 2) return MaskKind::kLengths;
     if (mask.dim(0) == 2 * shape.batch) return MaskKind::kLengthsAndStarts;
   }
-  // One flag for all keys moves all scores alike.
+  // One flag for all keys changes all scores equally.
   if (mask.rank() == 2 && mask.dim(1) == 1 && (mask.dim(0) == shape.batch || mask.dim(0) == 1))
     return MaskKind::kNothing;
   if (mask.rank() == 2 && mask.dim(0) == shape.batch && mask.dim(1) == shape.keys) return MaskKind::kKeys;
@@ -34,7 +34,7 @@ inline Result<MaskKind> KindOfMask(const ConstView& mask, const AttentionShape& 
                ShapeToString(mask.dims()), shape.queries, shape.keys);
 }
 
-// What is added to the scores: a mask, a bias, or in memory of its own the sum of both.
+// The summand of the scores: a mask, a bias, or the sum of both in separate memory.
 template <class T>
 class ScoreBias {
  public:

@@ -1,5 +1,4 @@
-// The layer normalizations of com.microsoft on the CPU, which add what they normalize first, and
-// SimplifiedLayerNormalization.
+// The layer normalizations of com.microsoft on the CPU, which add their inputs first, and SimplifiedLayerNormalization.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -21,7 +20,8 @@ struct Statistics {
   double mean = 0, inverse = 0;
 };
 
-// One row, to mean 0 unless `simplified`, and to mean square 1; then scaled and, if beta is there, shifted by element.
+// One row, to mean 0 unless `simplified`, and to mean square 1; then scaled and, if beta is not null, shifted by
+// element.
 template <class T>
 Statistics NormalizeRow(const T* x, const T* gamma, const T* beta, int64_t size, double epsilon, bool simplified,
                         T* y) {
@@ -44,7 +44,7 @@ Statistics NormalizeRow(const T* x, const T* gamma, const T* beta, int64_t size,
 
 struct SkipAttributes {
   double epsilon;
-  bool simplified;  // no mean is taken away, and there is no beta
+  bool simplified;  // no mean is subtracted, and there is no beta
 };
 
 // The sum of input, skip and bias, normalized row by row.
@@ -67,7 +67,7 @@ class SkipNormalization {
     plan.size = x.dims().back();
     plan.rows = ElementCount(x.dims().first(x.rank() - 1));
     plan.skipped = skip.rank() == 0 ? 0 : ElementCount(skip.dims().first(skip.rank() - 1));
-    // The skip may lack the batches, or have one for all.
+    // The skip may have no batch axis, or one of extent 1.
     const size_t own = skip.rank() == x.rank() && skip.dim(0) == 1 ? 1 : x.rank() - std::min(x.rank(), skip.rank());
     const std::span<const int64_t> wanted = x.dims().subspan(std::min(own, x.rank()));
     const std::span<const int64_t> got = skip.dims().subspan(skip.rank() - std::min(skip.rank(), wanted.size()));
@@ -124,7 +124,7 @@ class SkipNormalization {
   SkipAttributes attributes_;
 };
 
-// What the embeddings are read with: a row of a table as float32.
+// Reads embeddings: a row of a table as float32.
 class EmbeddingTable {
  public:
   explicit EmbeddingTable(const ConstView& table)
@@ -139,9 +139,9 @@ class EmbeddingTable {
   ConvertFunction convert_;
 };
 
-Status CheckIndex(int64_t index, int64_t count, const char* what) {
+Status CheckIndex(int64_t index, int64_t count, const char* subject) {
   if (index >= 0 && index < count) return {};
-  return Error(StatusCode::kInvalidArgument, "{} {} is outside of an embedding of {}", what, index, count);
+  return Error(StatusCode::kInvalidArgument, "{} {} is outside of an embedding of {}", subject, index, count);
 }
 
 constexpr size_t kWords = 2, kPositions = 3, kSegments = 4, kGamma = 5, kBeta = 6;
@@ -177,7 +177,7 @@ Status CheckEmbedding(const KernelArgs& args, DType dtype) {
   return {};
 }
 
-// Sums of an embedding each of words, positions and segments, normalized.
+// Normalized sums of the embeddings of words, positions and segments.
 Status RunEmbedding(const KernelArgs& args, DType dtype, double epsilon) {
   DEPUTY_RETURN_IF_ERROR(CheckEmbedding(args, dtype));
   const ConstView ids = args.input(0), segments = args.input(1), positions = args.input(8), mask = args.input(7);

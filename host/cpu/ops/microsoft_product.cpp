@@ -17,7 +17,7 @@ namespace deputy::host {
 namespace {
 
 struct FactorAttributes {
-  bool matrix, batches;  // exchange the last two axes; bring the first axis behind the batches before that
+  bool matrix, batches;  // exchange the last two axes; move the first axis behind the batches before that
 };
 
 struct ProductAttributes {
@@ -25,12 +25,12 @@ struct ProductAttributes {
   float alpha;
 };
 
-// A factor as the product meets it.
+// A factor of the product.
 struct Factor {
   SmallDims batch;
   int64_t rows = 1, columns = 1;
   bool turned = false;  // stored as [columns, rows]
-  bool moved = false;   // its first axis is brought behind the batches
+  bool moved = false;   // its first axis is moved behind the batches
 };
 
 Factor ReadFactor(std::span<const int64_t> dims, FactorAttributes attributes, bool left) {
@@ -136,7 +136,7 @@ class TurnedProduct {
 };
 
 struct BlockAttributes {
-  int64_t rows, columns, block, bits;  // of the matrix as it is multiplied
+  int64_t rows, columns, block, bits;  // of the matrix in the product
 };
 
 template <class T>
@@ -160,7 +160,7 @@ class BlockProduct {
     matrix.block = attributes_.block;
     matrix.bits = attributes_.bits;
     if (a.rank() == 0 || a.dims().back() != matrix.rows)
-      return Error(StatusCode::kInvalidArgument, "an input of shape {} meets {} rows", ShapeToString(a.dims()),
+      return Error(StatusCode::kInvalidArgument, "an input of shape {} does not fit {} rows", ShapeToString(a.dims()),
                    matrix.rows);
     SmallDims wanted(a.dims());
     wanted[a.rank() - 1] = matrix.columns;

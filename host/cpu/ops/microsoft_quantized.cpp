@@ -1,5 +1,5 @@
-// The element-wise operators, pools and joins of com.microsoft that read and write integers of 8 bits, on the CPU; and
-// its QuantizeLinear and DequantizeLinear, which are ONNX's own.
+// The element-wise operators, pools and Concat of com.microsoft that read and write integers of 8 bits, on the CPU; and
+// its QuantizeLinear and DequantizeLinear, which are the same as ONNX's.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,7 +20,7 @@
 namespace deputy::host {
 namespace {
 
-// One scale, and one zero point that may be left out, of a tensor of this type.
+// One scale, and an optional zero point, of a tensor of this type.
 Result<QuantizedRange> ReadRange(const KernelArgs& args, size_t scale_input, size_t zero_input, DType dtype) {
   const ConstView scale = args.input(scale_input);
   DEPUTY_RETURN_IF_ERROR(CheckTyped(scale, DType::kFloat32));
@@ -80,13 +80,14 @@ KernelResult MakeCombined(const KernelSpec& spec, decltype(AddQuantized)* combin
   });
 }
 
-// Between integers with the channels last and reals with the channels first, [batch, channels, size], or as they stand.
+// Conversion between integers with the channels last and reals with the channels first, [batch, channels, size], or
+// without a change of order.
 struct ChannelOrder {
   int64_t batch = 1, channels = 1, size = 1;
   bool last = false;
 
   int64_t count() const { return batch * channels * size; }
-  // Where the element `i` of the reals stands among the integers.
+  // The index of element `i` of the reals among the integers.
   int64_t At(int64_t i) const {
     if (!last) return i;
     const int64_t plane = i / size;
@@ -113,7 +114,7 @@ struct PoolAttributes {
   bool last, count_all;
 };
 
-// A pool of reals between the two.
+// A pool on reals between dequantization and quantization.
 Status RunPool(const KernelArgs& args, const PoolAttributes& attributes) {
   DEPUTY_ASSIGN_OR_RETURN(const Pair pair, ReadPair(args));
   const ConstView x = args.input(0);
@@ -143,7 +144,7 @@ Status RunPool(const KernelArgs& args, const PoolAttributes& attributes) {
                           args.scratch.Get(wide_bytes + static_cast<size_t>(to.count()) * sizeof(float)));
   float* const wide = static_cast<float*>(memory);
   float* const pooled = reinterpret_cast<float*>(static_cast<char*>(memory) + wide_bytes);
-  // Sums of integers are exact, so that halves stay halves until they are rounded.
+  // Sums of integers are exact, so that halves are not changed before they are rounded.
   const QuantizedRange integers{pair.x.dtype, 1, pair.x.zero_point};
   const QuantizedRange steps{pair.y.dtype, pair.y.scale / pair.x.scale, pair.y.zero_point};
   if (!direct) Widen(from, integers, x.data<uint8_t>(), wide, args.pool);
@@ -185,7 +186,7 @@ Status RunSoftmax(const KernelArgs& args, int64_t named, bool whole_tail) {
   return {};
 }
 
-// Parts with a range of their own each; they stand at 2, 5, 8, ...
+// Inputs with a range for each; they are at 2, 5, 8, ...
 Status RunConcat(const KernelArgs& args, int64_t named) {
   const MutableView y = args.output(0);
   const ConstView zero = args.input(1);

@@ -1,4 +1,4 @@
-// How com.microsoft turns pairs of numbers by the angle of their position: in RotaryEmbedding, and inside of
+// The rotation of pairs of numbers by the angle of their position in com.microsoft's RotaryEmbedding and
 // GroupQueryAttention.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace deputy::host {
 
-// Cosines and sines are [positions, half]: of each row the first 2 * half numbers turn, the rest stays.
+// Cosines and sines are [positions, half]: the first 2 * half numbers of each row are rotated, the rest is unchanged.
 template <class T>
 struct Rotation {
   const T *cosines = nullptr, *sines = nullptr;

@@ -1,5 +1,5 @@
-// CPU kernels of the operators that move elements without computing. Each turns its inputs into one strided copy or
-// a few, after checking that the copy stays inside what was planned.
+// CPU kernels of the operators that move elements without computing. Each converts its inputs into one or a few strided
+// copies, after checking that the copies stay inside the planned memory.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -18,7 +18,7 @@ namespace {
 
 int64_t Product(std::span<const int64_t> dims) { return ElementCount(dims); }
 
-// A tensor that takes part in a Concat or a Split: `part` along the axis of the whole, from `offset` on.
+// An input of a Concat or an output of a Split: `part` along the axis of the whole, from `offset` on.
 Status CheckPart(std::span<const int64_t> part, std::span<const int64_t> whole, size_t axis, int64_t offset) {
   bool fits = part.size() == whole.size();
   for (size_t d = 0; fits && d < part.size(); ++d)
@@ -118,7 +118,7 @@ Status RunSlice(const KernelArgs& args) {
     const SliceRange range = ResolveSlice(starts[i], ends[i], steps[i], input.dim(axis));
     dims[axis] = range.count;
     if (range.count > 0) first += range.start * strides[axis];
-    // The step to a second element that is not there may be too large to multiply.
+    // The step to a second element that does not exist may overflow.
     source_strides[axis] = range.count > 1 ? range.step * strides[axis] : strides[axis];
   }
   const MutableView output = args.output(0);
@@ -150,8 +150,7 @@ Status RunExpand(const KernelArgs& args) {
   return {};
 }
 
-// Rows that are a few bytes over and over: each is written once and doubles itself. `bytes` is what is repeated of the
-// last axis.
+// Rows that repeat a few bytes: each is written once and then doubled. `bytes` is the repeated part of the last axis.
 void RepeatRows(const ConstView& input, const MutableView& output, int64_t bytes, ThreadPool& pool) {
   const size_t last = input.rank() - 1;
   const int64_t element = bytes / input.dim(last), row_bytes = element * output.dim(last);
@@ -193,7 +192,7 @@ Status RunTile(const KernelArgs& args) {
     return {};
   }
   const SmallDims input_strides = DenseStrides(input.dims()), output_strides = DenseStrides(dims);
-  StridedCopy copy;  // two dimensions for each: which repetition, and where in it
+  StridedCopy copy;  // two dimensions for each: the repeat's number, and the index in it
   for (size_t d = 0; d < repeats.size(); ++d) {
     copy.Add(repeats[d], 0, input.dim(d) * output_strides[d]);
     copy.Add(input.dim(d), input_strides[d], output_strides[d]);
@@ -232,7 +231,7 @@ Status RunTranspose(const KernelArgs& args, const SmallDims& perm_attribute, boo
   return {};
 }
 
-// [N, C, H, W] seen as six dimensions and permuted: both rearrangements, in both modes.
+// [N, C, H, W] as six dimensions and permuted: both rearrangements, in both modes.
 Status RunBlocks(const KernelArgs& args, std::span<const int64_t> six, std::span<const int64_t> perm,
                  std::span<const int64_t> result) {
   const ConstView input = args.input(0);
@@ -275,13 +274,13 @@ Status RunTrilu(const KernelArgs& args, bool upper) {
   }
   const int64_t rows = input.dim(input.rank() - 2), columns = input.dim(input.rank() - 1);
   if (output.byte_size() == 0) return {};
-  k = std::clamp(k, -rows, columns);  // further out the result stays the same
+  k = std::clamp(k, -rows, columns);  // beyond that the result is the same
   const char* from = input.data<char>();
   char* to = output.data<char>();
   args.pool.ParallelFor(input.element_count() / columns, (1 << 14) / columns + 1, [&](int64_t begin, int64_t end) {
     const auto bytes = [element](int64_t count) { return static_cast<size_t>(count) * element; };
     for (int64_t i = begin; i < end; ++i) {
-      // Kept are the columns from `first` on (upper) or before it (lower).
+      // Copies the columns from `first` on (upper) or before it (lower).
       const int64_t first = std::clamp<int64_t>(i % rows + k + (upper ? 0 : 1), 0, columns);
       const size_t row = bytes(i * columns), split = bytes(first), width = bytes(columns);
       std::memcpy(to + row, from + row, width);

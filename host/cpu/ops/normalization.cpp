@@ -20,7 +20,7 @@ struct ChannelPlan {
   size_t workspace_bytes = 0;
 };
 
-// Element `i` of floats that may be wider or narrower than the data that they normalize.
+// Element `i` of floats that may be wider or narrower than the normalized data.
 double Element(ConstView view, int64_t i) {
   switch (view.dtype()) {
     case DType::kFloat64: return view.data<double>()[i];
@@ -77,7 +77,7 @@ class BatchNormalization {
   bool by_channel_;
 };
 
-// BatchNormalization by the statistics of this very batch, which are outputs too, mixed with those given.
+// BatchNormalization with the statistics of this batch, which are also outputs, mixed with the given ones.
 template <class T>
 class BatchStatistics {
  public:

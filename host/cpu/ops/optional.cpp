@@ -1,5 +1,5 @@
-// CPU kernels of optionals, and of Identity for whatever is no tensor. A tensor or a sequence that arrives where an
-// optional is planned counts as one that is there.
+// CPU kernels of optionals, and of Identity for values other than tensors. A tensor or a sequence given for an optional
+// counts as an optional with a value.
 #include <utility>
 
 #include "cpu/makers.hpp"
@@ -11,7 +11,7 @@
 namespace deputy::host {
 namespace {
 
-// A left out input is nothing.
+// An omitted input is an empty optional.
 Result<ModelValue> ValueIn(const KernelArgs& args) {
   if (args.inputs.empty() || args.inputs[0] == nullptr) return ModelValue();
   return ValueOf(*args.inputs[0]);

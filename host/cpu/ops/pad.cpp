@@ -1,5 +1,5 @@
-// CPU kernel of Pad. A constant is filled in before the input is copied into its place; the other modes read each
-// element through a map per axis.
+// CPU kernel of Pad. With a constant, the output is filled before the input is copied to its position; the other modes
+// read each element through a map per axis.
 #include "kernels/pad.hpp"
 
 #include <algorithm>

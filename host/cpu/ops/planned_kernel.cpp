@@ -27,9 +27,9 @@ deputy_tensor Widened(const deputy_tensor& tensor, void* data) {
 
 }  // namespace
 
-Status CheckDims(std::span<const int64_t> dims, std::span<const int64_t> wanted, const char* what) {
+Status CheckDims(std::span<const int64_t> dims, std::span<const int64_t> wanted, const char* subject) {
   if (std::equal(dims.begin(), dims.end(), wanted.begin(), wanted.end())) return Status();
-  return Error(StatusCode::kInvalidArgument, "{} has shape {}, {} is needed", what, ShapeToString(dims),
+  return Error(StatusCode::kInvalidArgument, "{} has shape {}, {} is needed", subject, ShapeToString(dims),
                ShapeToString(wanted));
 }
 

@@ -1,6 +1,6 @@
-// The frame of the neural kernels. An operation looks at the extents of one run and plans it; the plan says how much
-// working memory it needs; then it computes. 16-bit floats are widened to float32 around the computation, so that each
-// operation is written for float and double alone.
+// The common structure of the neural kernels. An operation plans a run from its extents; the plan tells the size of the
+// working memory; then it computes. 16-bit floats are widened to float32 around the computation, so that operations are
+// written for float and double only.
 #pragma once
 
 #include <array>
@@ -14,8 +14,8 @@
 namespace deputy::host {
 
 // Fails with both shapes unless they are equal.
-Status CheckDims(std::span<const int64_t> dims, std::span<const int64_t> wanted, const char* what);
-// Fails unless every input and output named by a bit of the masks is there with this dtype, or left out.
+Status CheckDims(std::span<const int64_t> dims, std::span<const int64_t> wanted, const char* subject);
+// Fails unless every input and output with a bit in the masks has this dtype, or is omitted.
 Status CheckDTypes(const KernelArgs& args, DType dtype, uint32_t inputs, uint32_t outputs);
 
 // The arguments of one run with float32 in place of 16-bit floats. Allocates nothing itself.
@@ -28,7 +28,7 @@ class WidenedArgs {
   size_t bytes() const { return bytes_; }
   // Widens the inputs into `memory`; the result is valid as long as this object and `memory`.
   KernelArgs Widen(void* memory);
-  // Rounds the outputs into their places.
+  // Rounds the outputs into their memory.
   void Narrow() const;
 
  private:
@@ -79,7 +79,7 @@ class PlannedKernel final : public CpuKernel {
   std::vector<Tensor> constants_;
 };
 
-// Fails when an input or output that the operator always has is left out; kernels need not look again.
+// Fails when a required input or output is omitted; kernels do not check them again.
 Status CheckRequired(const KernelSpec& spec);
 
 template <class Operation>

@@ -122,8 +122,8 @@ Result<PoolAttributes> ReadPool(const Primitive& primitive) {
   attributes.primitive = primitive;
   attributes.column_major = primitive.GetInt("storage_order", 0) != 0;
   DEPUTY_ASSIGN_OR_RETURN(attributes.window, MakeWindow(WindowOptionsOf(primitive)));
-  // Where no window is larger than the padded input, all taps are inside the padding unless ceil_mode adds a window.
-  // For one that is larger, ONNX Runtime counts all taps up to the definition of opset 19, then only those inside.
+  // If no window is larger than the padded input, all taps are inside the padding unless ceil_mode adds a window. For a
+  // larger one, ONNX Runtime counts all taps before the definition of opset 19, and from then on only those inside.
   const bool counts_all = primitive.since_version() < 19 && !attributes.window.ceil_mode;
   if (primitive.GetInt("count_include_pad", 0) != 0)
     attributes.divisor = counts_all ? PoolDivisor::kAll : PoolDivisor::kPadded;

@@ -41,7 +41,7 @@ struct QuantizationAttributes {
   int64_t axis, block;
 };
 
-// What quantizing and dequantizing read alike, from the inputs behind the first.
+// The inputs after the first, which quantization and dequantization share.
 struct QuantizationInputs {
   ScaleLayout layout;
   const float* scales;

@@ -19,7 +19,7 @@ namespace {
 
 using linalg::Int16Pair;
 
-// Where the operands stand among a node's inputs; `kAbsent` for those that the operator does not have.
+// The indices of the operands among a node's inputs; `kAbsent` for those that the operator does not have.
 constexpr size_t kAbsent = SIZE_MAX;
 struct OperandIndices {
   size_t x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias;
@@ -27,7 +27,7 @@ struct OperandIndices {
 constexpr OperandIndices kInteger{0, kAbsent, 2, 1, kAbsent, 3, kAbsent, kAbsent, kAbsent};
 constexpr OperandIndices kQLinear{0, 1, 2, 3, 4, 5, 6, 7, 8};
 
-// An operand without its zero point. The zero points are one, or stand along `axis`.
+// An operand without its zero points: one, or one for each index of `axis`.
 Status Widen(const KernelArgs& args, size_t input, size_t zero_input, int64_t axis, int16_t* target) {
   const ConstView x = args.input(input), zero = args.input(zero_input);
   ScaleLayout layout{1, 1, x.element_count(), 0, 1, 0, 0};
@@ -44,14 +44,14 @@ Status Widen(const KernelArgs& args, size_t input, size_t zero_input, int64_t ax
   return {};
 }
 
-// Where the sums go: an output of int32 holds them itself.
+// The memory of the sums: an output of int32 holds them itself.
 Result<int32_t*> SumsOf(const KernelArgs& args, const OperandIndices& at, void* memory) {
   if (at.y_scale != kAbsent) return static_cast<int32_t*>(memory);
   DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), DType::kInt32, args.output(0).dims()));
   return args.output(0).data<int32_t>();
 }
 
-// The sums scaled into the output's type.
+// Scales the sums and converts them to the output's type.
 Status Finish(const KernelArgs& args, const OperandIndices& at, const ScaleLayout& layout, const int32_t* sums,
               const float* multipliers) {
   const MutableView output = args.output(0);
@@ -62,7 +62,7 @@ Status Finish(const KernelArgs& args, const OperandIndices& at, const ScaleLayou
   return {};
 }
 
-// The scales of the weights, each with the two of input and output.
+// The scales of the weights, combined with those of input and output.
 Status JoinScales(const KernelArgs& args, const OperandIndices& at, float* multipliers) {
   DEPUTY_ASSIGN_OR_RETURN(const float x_scale, ReadScale(args, at.x_scale));
   DEPUTY_ASSIGN_OR_RETURN(const float y_scale, ReadScale(args, at.y_scale));
@@ -164,7 +164,7 @@ int64_t ScaleOf(const ScaleLayout& layout, int64_t element) {
 }
 
 // Scales of both factors, by rows and by columns, as one for each element of the result. A factor that is a vector has
-// one scale, and its axis is not there.
+// one scale, and its axis is omitted.
 Result<ScaleLayout> JoinMatrixScales(const KernelArgs& args, const OperandIndices& at, float* multipliers,
                                      float* widened) {
   const ConstView x = args.input(at.x_scale), w = args.input(at.w_scale);

@@ -1,4 +1,4 @@
-// LSTM, GRU and RNN on the CPU, and the LSTM with weights of 8 bits that quantizes its operands as it runs.
+// LSTM, GRU and RNN on the CPU, and the LSTM with 8-bit weights that quantizes its operands dynamically.
 #include "kernels/recurrent.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace deputy::host {
 namespace {
 
-// What ONNX says about an activation: which of alpha and beta it takes, and their values when the model gives none.
+// An activation in ONNX: its parameters among alpha and beta, and their default values.
 struct KnownActivation {
   std::string_view name;
   ActivationKind kind;
@@ -51,14 +51,14 @@ Activation DefaultActivation(CellKind kind, size_t place) {
   return {gate ? ActivationKind::kSigmoid : ActivationKind::kTanh, 0, 0};
 }
 
-// The values of activation_alpha and activation_beta go, in order, to the activations that take one.
+// The values of activation_alpha and activation_beta are assigned in order to the activations that have one.
 Status ReadActivations(const Primitive& primitive, RecurrentCell& cell) {
   const std::vector<std::string_view> names = primitive.GetStrings("activations");
   const size_t each = ActivationCount(cell.kind);
   for (auto& direction : cell.activations)
     for (size_t i = 0; i < each; ++i) direction[i] = DefaultActivation(cell.kind, i);
   if (names.empty()) return Status();
-  // The default of the attribute itself names two for RNN, whatever the direction.
+  // The attribute's default has two names for RNN, for any direction.
   if (names.size() < each * static_cast<size_t>(cell.directions))
     return Error(StatusCode::kModel, "{} activations, {} are needed", names.size(),
                  each * static_cast<size_t>(cell.directions));
@@ -101,10 +101,10 @@ Result<RecurrentCell> ReadCell(const Primitive& primitive, CellKind kind) {
   return cell;
 }
 
-// Checks the extents of an input or output that may be left out.
+// Checks the extents of an optional input or output.
 template <class View>
-Status CheckOptional(View view, std::initializer_list<int64_t> wanted, const char* what) {
-  return view.present() ? CheckDims(view.dims(), std::span(wanted.begin(), wanted.size()), what) : Status();
+Status CheckOptional(View view, std::initializer_list<int64_t> wanted, const char* subject) {
+  return view.present() ? CheckDims(view.dims(), std::span(wanted.begin(), wanted.size()), subject) : Status();
 }
 
 template <class T>
@@ -141,7 +141,7 @@ class Recurrent {
         cell_.batch_first ? CheckOptional(args.output(0), {shape.batch, shape.steps, directions, shape.hidden}, "Y")
                           : CheckOptional(args.output(0), {shape.steps, directions, shape.batch, shape.hidden}, "Y"));
     DEPUTY_RETURN_IF_ERROR(CheckState(args.output(1), shape, "Y_h"));
-    // X without elements says nothing about the other extents.
+    // X without elements does not bound the other extents.
     constexpr int64_t kMost = int64_t{1} << 40;
     const int64_t dims[] = {directions, shape.steps + 4, shape.batch, width, static_cast<int64_t>(sizeof(T))};
     const std::optional<int64_t> bytes = CheckedElementCount(dims);
@@ -179,9 +179,9 @@ class Recurrent {
   }
 
   template <class View>
-  Status CheckState(View view, const RecurrentShape& shape, const char* what) const {
-    return cell_.batch_first ? CheckOptional(view, {shape.batch, cell_.directions, shape.hidden}, what)
-                             : CheckOptional(view, {cell_.directions, shape.batch, shape.hidden}, what);
+  Status CheckState(View view, const RecurrentShape& shape, const char* subject) const {
+    return cell_.batch_first ? CheckOptional(view, {shape.batch, cell_.directions, shape.hidden}, subject)
+                             : CheckOptional(view, {cell_.directions, shape.batch, shape.hidden}, subject);
   }
 
   static Status CheckLengths(ConstView lengths, const RecurrentShape& shape) {
@@ -199,23 +199,24 @@ class Recurrent {
   RecurrentCell cell_;
 };
 
-// Where DynamicQuantizeLSTM has what makes reals of the bytes of W and R.
+// Inputs of DynamicQuantizeLSTM that dequantize W and R.
 constexpr size_t kScaleOfW = 8, kZeroOfW = 9, kScaleOfR = 10, kZeroOfR = 11;
 
-// [directions, inputs, gates * hidden] as LSTM has its weights: the last two axes exchanged.
+// [directions, inputs, gates * hidden]: the last two axes exchanged compared with LSTM's weights.
 using WeightDims = std::array<int64_t, 3>;
 WeightDims Exchanged(std::span<const int64_t> dims) { return {dims[0], dims[2], dims[1]}; }
 
-// Of each direction: one, or one per column.
-Status CheckPerColumn(ConstView view, const WeightDims& weights, const char* what) {
-  if (view.rank() == 1) return CheckDims(view.dims(), std::array{weights[0]}, what);
-  return CheckDims(view.dims(), std::array{weights[0], weights[1]}, what);
+// For each direction one value, or one per column.
+Status CheckPerColumn(ConstView view, const WeightDims& weights, const char* subject) {
+  if (view.rank() == 1) return CheckDims(view.dims(), std::array{weights[0]}, subject);
+  return CheckDims(view.dims(), std::array{weights[0], weights[1]}, subject);
 }
 
-Status CheckByteWeights(ConstView bytes, ConstView scales, ConstView zeros, const char* what) {
-  if (bytes.rank() != 3) return Error(StatusCode::kInvalidArgument, "{} has rank {}, 3 is needed", what, bytes.rank());
+Status CheckByteWeights(ConstView bytes, ConstView scales, ConstView zeros, const char* subject) {
+  if (bytes.rank() != 3)
+    return Error(StatusCode::kInvalidArgument, "{} has rank {}, 3 is needed", subject, bytes.rank());
   if (bytes.dtype() != DType::kUint8 && bytes.dtype() != DType::kInt8)
-    return Error(StatusCode::kInvalidArgument, "{} is {}, 8 bits are needed", what, NameOf(bytes.dtype()));
+    return Error(StatusCode::kInvalidArgument, "{} is {}, 8 bits are needed", subject, NameOf(bytes.dtype()));
   DEPUTY_RETURN_IF_ERROR(CheckTyped(bytes, bytes.dtype()));
   DEPUTY_RETURN_IF_ERROR(CheckTyped(scales, DType::kFloat32));
   DEPUTY_RETURN_IF_ERROR(CheckTyped(zeros, bytes.dtype()));
@@ -254,7 +255,7 @@ deputy_tensor ViewOf(const Tensor& tensor) {
   return view;
 }
 
-// Weights that are the same in each run; empty where they are not constant or do not fit, which the run will say.
+// Constant weights; empty if they are not constant or are inconsistent, which the run reports.
 Result<Tensor> ExpandConstant(const KernelSpec& spec, size_t bytes, size_t scales, size_t zeros) {
   if (spec.constant(bytes) == nullptr || spec.constant(scales) == nullptr || spec.constant(zeros) == nullptr)
     return Tensor();
@@ -268,8 +269,8 @@ Result<Tensor> ExpandConstant(const KernelSpec& spec, size_t bytes, size_t scale
   return expanded;
 }
 
-// The LSTM of float32 on what the bytes stand for. X is rounded to 8 bits all steps at once, the state in each step;
-// the products of what is rounded are then those of the integers.
+// The LSTM of float32 on the dequantized weights. X is rounded to 8 bits for all steps at once, the state in each step;
+// the products of the rounded numbers are then those of the integers.
 class DynamicQuantizeLstm final : public CpuKernel {
  public:
   DynamicQuantizeLstm(const RecurrentCell& cell, Tensor w, Tensor r)
@@ -317,7 +318,7 @@ class DynamicQuantizeLstm final : public CpuKernel {
     return reals;
   }
 
-  // The steps that a sequence has; those behind the longest do not count.
+  // The valid steps of each sequence; those after the longest sequence are ignored.
   static void RoundSteps(const RecurrentShape& shape, const KernelArgs& args, float* target) {
     int64_t steps = shape.steps;
     if (const ConstView lengths = args.input(4); lengths.present()) {

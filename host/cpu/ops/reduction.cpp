@@ -1,4 +1,4 @@
-// Adapters of the operators that work along axes: reductions, positions of extremes, softmax and running sums.
+// Kernels of the operators along axes: reductions, ArgMax and ArgMin, softmax and cumulative sums.
 #include <algorithm>
 #include <array>
 
@@ -13,8 +13,8 @@
 namespace deputy::host {
 namespace {
 
-// Calls compute(source, target) with the elements of input 0 and output 0, both of `dtype`; 16-bit floats become
-// float32 on the way in and, when the output has them too, are rounded on the way out.
+// Calls compute(source, target) with the elements of input 0 and output 0, both of `dtype`; 16-bit floats are widened
+// to float32 first and, if the output has them too, the results are rounded.
 template <class F>
 Status ComputeWide(const KernelArgs& args, DType dtype, F compute) {
   const ConstView input = args.input(0);
@@ -123,7 +123,7 @@ KernelResult MakeSoftmaxKind(const KernelSpec& spec, SoftmaxOp op) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
   const DType dtype = spec.input_type(0).dtype;
   if (!IsFloating(dtype)) return UnsupportedDType(spec);
-  // Before 13 all axes from `axis` on are normalised together.
+  // Before 13 all axes from `axis` on are normalized together.
   const bool splits = spec.primitive().since_version() < 13;
   const int64_t axis = spec.primitive().GetInt("axis", splits ? 1 : -1);
   return KernelOf([=](const KernelArgs& args) -> Status {

@@ -1,5 +1,5 @@
-// CPU kernels of Resize and Upsample. The nearest neighbour only moves elements; the other modes work in float (double
-// for 64-bit floats and wide integers), along one axis after the other, those first that shrink.
+// CPU kernels of Resize and Upsample. The nearest neighbour only moves elements; the other modes compute in float
+// (double for 64-bit floats and wide integers), along one axis after the other, shrinking axes first.
 #include "kernels/resize.hpp"
 
 #include <algorithm>
@@ -30,10 +30,10 @@ struct ResizeAttributes {
 
 template <class Enum, size_t kCount>
 Result<Enum> Named(std::string_view name, const std::array<std::pair<std::string_view, Enum>, kCount>& names,
-                   const char* what) {
+                   const char* subject) {
   for (const auto& [known, value] : names)
     if (known == name) return value;
-  return Error(StatusCode::kModel, "there is no {} '{}'", what, name);
+  return Error(StatusCode::kModel, "there is no {} '{}'", subject, name);
 }
 
 Result<ResizeMode> ModeOf(std::string_view name) {
@@ -158,7 +158,7 @@ class ResizeRun {
 
   bool extrapolates() const { return method_.coordinates == ResizeCoordinates::kTfCropAndResize; }
 
-  // Space for lists along every axis.
+  // Memory for lists along every axis.
   int64_t TotalLength() const {
     int64_t length = 0;
     for (const int64_t extent : dims_) length += extent;
@@ -198,7 +198,7 @@ class ResizeRun {
     return {};
   }
 
-  // Memory of one pass after the other: two buffers in turn, and the tables of the axis in work.
+  // Memory for one pass after the other: two alternating buffers, and the tables of the current axis.
   struct Layout {
     size_t buffer_bytes = 0, neighbour_bytes = 0, weight_bytes = 0, flag_bytes = 0;
     size_t total() const { return 2 * buffer_bytes + neighbour_bytes + weight_bytes + flag_bytes; }
@@ -225,7 +225,7 @@ class ResizeRun {
     return layout;
   }
 
-  // Those that shrink most come first: less is left to do for the others.
+  // Axes that shrink most are first: less work is left for the others.
   void SortAxes() {
     std::sort(changing_.begin(), changing_.end(), [this](int64_t a, int64_t b) {
       const size_t i = static_cast<size_t>(a), j = static_cast<size_t>(b);

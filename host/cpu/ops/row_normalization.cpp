@@ -21,10 +21,10 @@ double Element(ConstView view, int64_t i) {
   return view.dtype() == DType::kFloat64 ? view.data<double>()[i] : static_cast<double>(view.data<float>()[i]);
 }
 
-Status CheckFloats(const ConstView& view, const char* what) {
+Status CheckFloats(const ConstView& view, const char* subject) {
   const DType dtype = ComputeType(view.dtype());
   if (dtype == DType::kFloat32 || dtype == DType::kFloat64) return {};
-  return Error(StatusCode::kInvalidArgument, "the {} is {}", what, NameOf(view.dtype()));
+  return Error(StatusCode::kInvalidArgument, "the {} is {}", subject, NameOf(view.dtype()));
 }
 
 template <class T>
@@ -72,7 +72,7 @@ class RootMeanSquare {
   }
 
  private:
-  // Where element `i` of a row finds its own in a scale that broadcasts to the row.
+  // The element of a scale that broadcasts to the row, for element `i` of the row.
   static int64_t OffsetIn(const ConstView& scale, std::span<const int64_t> row, int64_t i) {
     const std::span<const int64_t> dims = scale.dims();
     int64_t stride = 1, offset = 0;
@@ -119,7 +119,7 @@ class GroupNormalizationOperation {
     return plan;
   }
 
-  // The group is one plane of an instance normalization; scales by channel come behind it.
+  // The group is one plane of an instance normalization, followed by the scales by channel.
   Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
     const ChannelShape groups{plan.batch, groups_, plan.channels / groups_ * plan.size};
     const T *scale = args.input(1).data<T>(), *bias = args.input(2).data<T>();
@@ -236,7 +236,7 @@ class MeanVariance {
   }
 
  private:
-  // fn(element, where its statistics stand)
+  // fn(element, index of its statistics)
   static double Square(double value) { return value * value; }
   static double SumOf(const T* x, int64_t count) {
     if constexpr (std::is_same_v<T, float>) return linalg::Sum(x, count);
@@ -251,7 +251,7 @@ class MeanVariance {
     return sum;
   }
 
-  // Calls fn(first element, where its mean is, elements, whether the means advance with them) for every innermost row.
+  // Calls fn(first element, index of its mean, elements, whether the means advance with them) for every innermost row.
   template <class F>
   static void ForEachRow(const Plan& plan, const KernelArgs& args, F fn) {
     const std::span<const int64_t> dims = args.input(0).dims();

@@ -26,7 +26,7 @@ Status DoNotFit(const KernelArgs& args) {
                ShapeToString(args.input(0).dims()));
 }
 
-// What both need: tensors that are what they say, and indices that are indices.
+// The checks of both kernels: consistent tensors, and indices of a valid type.
 Result<IndexList> CheckInputs(const KernelArgs& args) {
   const ConstView data = args.input(0), positions = args.input(1), updates = args.input(2);
   for (size_t i = 0; i < 3; ++i) DEPUTY_RETURN_IF_ERROR(ElementBytes(args.input(i)).status());
@@ -76,7 +76,7 @@ KernelResult MakeScatterElements(const KernelSpec& spec) {
   return KernelOf([axis, reduction](const KernelArgs& args) { return RunScatterElements(args, axis, reduction); });
 }
 
-// The name that ScatterElements had first.
+// The former name of ScatterElements.
 KernelResult MakeScatter(const KernelSpec& spec) { return MakeScatterElements(spec); }
 
 KernelResult MakeScatterND(const KernelSpec& spec) {

@@ -1,5 +1,5 @@
-// CPU kernels of TopK, OneHot, NonZero, Compress and ReverseSequence: what they write depends on what elements are.
-// NonZero and Compress cannot tell the size of their result before they have looked, so they ask for its memory.
+// CPU kernels of TopK, OneHot, NonZero, Compress and ReverseSequence, whose outputs depend on the elements' values.
+// NonZero and Compress know the size of their result only after reading the input, so they allocate it themselves.
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -27,7 +27,7 @@ Status RunTopK(const KernelArgs& args, int64_t axis_attribute, bool largest) {
                             ElementCount(input.dims().subspan(axis + 1)), k[0]};
   const size_t results = static_cast<size_t>(extents.outer * extents.k * extents.inner);
   const size_t elements = static_cast<size_t>(input.element_count());
-  // Either output may be left out; the kernel then writes to working memory.
+  // Either output may be omitted; the kernel then writes to working memory.
   const bool has_values = args.output(0).present(), has_positions = args.output(1).present();
   if (has_values) DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), input.dtype(), dims));
   if (has_positions) DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(1), DType::kInt64, dims));
@@ -43,7 +43,7 @@ Status RunTopK(const KernelArgs& args, int64_t axis_attribute, bool largest) {
   return {};
 }
 
-// To compute with.
+// The compute type.
 template <class T>
 auto NumberOf(T value) {
   if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
@@ -76,7 +76,7 @@ Status RunOneHot(const KernelArgs& args, int64_t axis_attribute) {
         const T* index = indices.data<T>();
         for (int64_t i = 0; i < indices.element_count(); ++i) {
           const auto number = NumberOf(index[i]);
-          if constexpr (std::is_floating_point_v<decltype(number)>) {  // what no integer holds is out of range
+          if constexpr (std::is_floating_point_v<decltype(number)>) {  // beyond all integers: out of range
             if (!(number > -0x1p62f && number < 0x1p62f)) continue;
           }
           if constexpr (std::is_same_v<T, uint64_t>) {
@@ -107,7 +107,7 @@ Status RunNonZero(const KernelArgs& args) {
   DEPUTY_RETURN_IF_ERROR(ElementBytes(input).status());
   const int64_t count = input.element_count(), rank = static_cast<int64_t>(input.rank());
   Status status;
-  // A byte that stands for truth may hold more than 0 and 1.
+  // A byte of a bool may hold other values than 0 and 1.
   DispatchStored(input.dtype() == DType::kBool ? DType::kUint8 : input.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::Type;
     const T* values = input.data<T>();
@@ -180,7 +180,7 @@ Status RunReverseSequence(const KernelArgs& args, bool time_first) {
     return Error(StatusCode::kInvalidArgument, "{} lengths given for {} sequences", lengths.size(), batches);
   for (const int64_t length : lengths)
     if (length < 0 || length > times)
-      return Error(StatusCode::kInvalidArgument, "a sequence of {} is longer than the {} there are", length, times);
+      return Error(StatusCode::kInvalidArgument, "a sequence length of {} exceeds the extent {}", length, times);
   const size_t block = static_cast<size_t>(ElementCount(input.dims().subspan(2))) * element;
   if (block == 0) return {};
   const auto at = [&](int64_t time, int64_t batch) {

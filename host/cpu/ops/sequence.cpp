@@ -1,5 +1,5 @@
-// CPU kernels of sequences. They are made, read and handed on by the host alone, as values that share their elements:
-// to insert is to copy a list of references, never the elements.
+// CPU kernels of sequences. Only the host makes, reads and passes them, as values that share their elements: an
+// insertion copies a list of references, never the elements.
 #include "cpu/ops/sequence.hpp"
 
 #include <cstring>
@@ -16,7 +16,7 @@
 namespace deputy::host {
 namespace {
 
-// A tensor without bytes may have any extent, and would fall into as many parts.
+// A tensor without bytes may have any extent, and would be split into as many parts.
 constexpr int64_t kMostPartsOfNothing = int64_t{1} << 20;
 
 Result<const deputy_tensor*> Present(const KernelArgs& args, size_t i) {
@@ -38,7 +38,7 @@ Status HoldSequence(const KernelArgs& args, DType dtype, std::vector<Tensor> ele
   return args.allocator->Hold(args.outputs[0], std::move(made));
 }
 
-// A position that counts from the end when negative; it is one of `count`.
+// A position that counts from the end when negative; `count` positions are valid.
 Result<size_t> PositionOf(const KernelArgs& args, size_t i, size_t length, size_t count) {
   DEPUTY_ASSIGN_OR_RETURN(const SmallDims position, ReadInts(args.input(i), "position"));
   if (position.size() != 1)
@@ -102,7 +102,7 @@ Status RunLength(const KernelArgs& args) {
   return {};
 }
 
-// Where the parts of a split end, along the axis; the last ends at `extent`.
+// The ends of the parts of a split along the axis; the last one is `extent`.
 Result<std::vector<int64_t>> PartEnds(const KernelArgs& args, int64_t extent, size_t input_bytes) {
   std::vector<int64_t> ends;
   const ConstView split = args.input(1);
@@ -140,7 +140,7 @@ Status RunSplit(const KernelArgs& args, int64_t named_axis, bool keeps_axis) {
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(named_axis, input.rank()));
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ends, PartEnds(args, input.dim(axis), input.byte_size()));
   const bool drops_axis = !args.input(1).present() && !keeps_axis;
-  // Beside an extent of 0 the others may be of any size.
+  // Beside an extent of 0 the other extents may have any size.
   const size_t inner =
       input.byte_size() == 0 ? 0 : static_cast<size_t>(ElementCount(input.dims().subspan(axis + 1))) * element;
   const size_t row = static_cast<size_t>(input.dim(axis)) * inner;

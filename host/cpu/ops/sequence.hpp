@@ -1,4 +1,4 @@
-// What kernels share that hand out a tensor which they hold: an element of a sequence, or of an optional.
+// Shared by kernels that return a tensor which they hold: an element of a sequence, or of an optional.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace deputy::host {
 
-// Output 0 with memory for such a tensor; null when it is left out. Fails when the model has another type there.
+// Output 0 with memory for such a tensor; null when it is omitted. Fails when the model has another type for it.
 Result<deputy_tensor*> AllocateTensor(const KernelArgs& args, DType dtype, std::span<const int64_t> dims);
 
 // Copies the tensor to output 0.

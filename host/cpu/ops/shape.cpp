@@ -1,5 +1,4 @@
-// CPU kernels of the operators that look at shapes or change nothing but them, and of those that make tensors from
-// shapes and scalars.
+// CPU kernels of the operators that read or change only shapes, and of those that make tensors from shapes and scalars.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -18,7 +17,7 @@ KernelResult MakeCopy(const KernelSpec& spec) {
   return KernelOf<OutputMemory::kView>([](const KernelArgs& args) { return CopyElements(args); });
 }
 
-// The bytes of 1 in each type; the element's own width counts.
+// The bytes of 1 in each type, of the element's width.
 Result<uint64_t> OneOf(DType dtype) {
   uint64_t bits = 0;
   if (dtype == DType::kFloat16) {
@@ -38,7 +37,7 @@ Result<uint64_t> OneOf(DType dtype) {
   return bits;
 }
 
-// start + i·delta. Integers are computed as unsigned: the result is in range, the product need not be.
+// start + i·delta. Integers are computed as unsigned: the result is in range, but the product may overflow.
 template <class T>
 void WriteRange(const KernelArgs& args) {
   const T start = args.input(0).data<T>()[0], delta = args.input(2).data<T>()[0];
@@ -139,7 +138,7 @@ KernelResult MakeConstantOfShape(const KernelSpec& spec) {
 }
 
 KernelResult MakeEyeLike(const KernelSpec& spec) {
-  // A diagonal outside the matrix is empty, however far.
+  // A diagonal outside the matrix is empty at any distance.
   const int64_t k = std::clamp<int64_t>(spec.primitive().GetInt("k", 0), -(int64_t{1} << 40), int64_t{1} << 40);
   const int64_t asked = spec.primitive().GetInt("dtype", 0);
   return KernelOf([k, asked](const KernelArgs& args) -> Status {

@@ -15,13 +15,13 @@
 namespace deputy::host {
 namespace {
 
-Result<int64_t> ScalarAt(const KernelArgs& args, size_t input, const char* what) {
+Result<int64_t> ScalarAt(const KernelArgs& args, size_t input, const char* subject) {
   const ConstView view = args.input(input);
   DEPUTY_RETURN_IF_ERROR(ElementBytes(view).status());
   int64_t value = 0;
   const ConvertFunction convert = FindConvert(view.dtype(), DType::kInt64);
   if (view.element_count() != 1 || convert == nullptr)
-    return Error(StatusCode::kInvalidArgument, "input '{}' is not one number", what);
+    return Error(StatusCode::kInvalidArgument, "input '{}' is not one number", subject);
   convert(view.data<char>(), &value, 1);
   return value;
 }
@@ -93,7 +93,7 @@ class FourierTransform {
   }
 
  private:
-  // Cut or filled with zeros; half a spectrum has its other half mirrored.
+  // Cut or padded with zeros; half a spectrum is completed by mirroring.
   void Read(const Plan& plan, const T* from, double* line) const {
     const bool mirrored = attributes_.inverse && attributes_.onesided;
     const int64_t most = mirrored ? plan.length / 2 + 1 : plan.length;
@@ -186,7 +186,8 @@ KernelResult MakeWindowFunction(const KernelSpec& spec, Cosines cosines) {
     const MutableView output = args.output(0);
     DEPUTY_ASSIGN_OR_RETURN(const int64_t size, ScalarAt(args, 0, "size"));
     DEPUTY_RETURN_IF_ERROR(CheckOutput(output, output.dtype(), {&size, 1}));
-    // As float32 first, as ONNX has it: what is 1 but for the last digits of a double is 1 as an integer, too.
+    // First as float32, like ONNX: a number that differs from 1 only in the last digits of a double is also 1 as an
+    // integer.
     const bool wide = output.dtype() == DType::kFloat64;
     const ConvertFunction convert = FindConvert(wide ? DType::kFloat64 : DType::kFloat32, output.dtype());
     if (convert == nullptr) return Error(StatusCode::kNotSupported, "a window of {}", NameOf(output.dtype()));
@@ -202,7 +203,7 @@ KernelResult MakeWindowFunction(const KernelSpec& spec, Cosines cosines) {
   });
 }
 
-// Triangles between neighbouring points that lie evenly on the mel scale (2595 log10(1 + f / 700)).
+// Triangles between neighbouring points with equal distances on the mel scale (2595 log10(1 + f / 700)).
 class MelTriangles {
  public:
   MelTriangles(int64_t bins, int64_t length, int64_t rate, double low, double high)

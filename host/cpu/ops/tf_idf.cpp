@@ -1,4 +1,4 @@
-// TfIdfVectorizer on the CPU: how often the n-grams of a pool occur in lists of numbers.
+// TfIdfVectorizer on the CPU: counts the n-grams of a pool in lists of numbers.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -14,16 +14,16 @@ namespace {
 struct Vectorizer {
   enum class Mode : uint8_t { kTf, kIdf, kTfIdf } mode = Mode::kTf;
   int64_t shortest = 1, longest = 1, most_skipped = 0;
-  std::map<std::vector<int64_t>, size_t> grams;  // to the place in `columns`
+  std::map<std::vector<int64_t>, size_t> grams;  // to the index in `columns`
   std::vector<int64_t> columns;
-  std::vector<float> weights;  // none: all 1
+  std::vector<float> weights;  // empty: all 1
   int64_t width = 0;
 
   template <class T>
   void Count(const T* list, int64_t length, float* output) const {
     std::vector<int64_t> gram;
     for (int64_t n = shortest; n <= longest && n <= length; ++n) {
-      // With more between its elements an n-gram is longer than the list.
+      // With a larger skip an n-gram is longer than the list.
       const int64_t fits = n == 1 ? 0 : (length - 1) / (n - 1) - 1;
       for (int64_t skipped = 0; skipped <= std::min(fits, most_skipped); ++skipped) {
         const int64_t step = skipped + 1;
@@ -54,7 +54,7 @@ Status ReadPool(const Primitive& primitive, Vectorizer& made) {
     for (int64_t at = starts[i]; at < end; at += n) {
       const auto begin = pool.begin() + at;
       if (!made.grams.emplace(std::vector<int64_t>(begin, begin + n), made.grams.size()).second)
-        return Error(StatusCode::kModel, "an n-gram stands twice in pool_int64s");
+        return Error(StatusCode::kModel, "an n-gram occurs twice in pool_int64s");
     }
   }
   if (made.grams.size() != columns.size())

@@ -1,4 +1,4 @@
-// Unique on the CPU: slices along an axis, or elements, each once.
+// Unique on the CPU: removes duplicate slices along an axis, or duplicate elements.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -28,7 +28,7 @@ struct Slices {
   const T* data;
   int64_t outer, extent, inner;
 
-  // Negative, zero, positive. NaN is larger than all numbers, and as large as NaN.
+  // Negative, zero, positive. NaN is larger than all numbers, and equal to NaN.
   int Compare(int64_t a, int64_t b) const {
     for (int64_t o = 0; o < outer; ++o)
       for (int64_t i = 0; i < inner; ++i) {
@@ -66,7 +66,7 @@ void Group(const Slices<T>& slices, bool sorted, Groups& groups) {
     ++groups.counts[groups.count - 1];
   }
   if (sorted) return;
-  // In the order of their first slices. The slices' order is not needed any more: it holds the new one.
+  // In the order of their first slices. The slices' order is no longer needed: its memory holds the new one.
   int64_t* const by_first = groups.order;
   std::iota(by_first, by_first + groups.count, int64_t{0});
   std::sort(by_first, by_first + groups.count, [&](int64_t a, int64_t b) { return groups.first[a] < groups.first[b]; });
@@ -102,7 +102,7 @@ Status RunUnique(const KernelArgs& args, std::optional<int64_t> named, bool sort
   DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(4 * static_cast<size_t>(extent) * sizeof(int64_t)));
   int64_t* const lists = static_cast<int64_t*>(memory);
   Groups groups{lists, lists + extent, lists + 2 * extent, lists + 3 * extent};
-  // A byte that stands for truth may hold more than 0 and 1.
+  // A byte of a bool may hold other values than 0 and 1.
   const bool known = DispatchStored(input.dtype() == DType::kBool ? DType::kUint8 : input.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::Type;
     Group(Slices<T>{input.data<T>(), outer, extent, inner}, sorted, groups);

@@ -45,8 +45,8 @@ Status ExplainOutput(const MutableView& output, DType dtype, std::span<const int
   return Error(StatusCode::kInternal, "an output of shape {} has {} bytes", ShapeToString(dims), output.byte_size());
 }
 
-Result<SmallDims> ReadInts(const ConstView& tensor, const char* what) {
-  if (!tensor.present()) return Error(StatusCode::kInvalidArgument, "input '{}' is missing", what);
+Result<SmallDims> ReadInts(const ConstView& tensor, const char* subject) {
+  if (!tensor.present()) return Error(StatusCode::kInvalidArgument, "input '{}' is missing", subject);
   DEPUTY_RETURN_IF_ERROR(ElementBytes(tensor).status());
   SmallDims values;
   if (tensor.dtype() == DType::kInt64) {
@@ -54,7 +54,7 @@ Result<SmallDims> ReadInts(const ConstView& tensor, const char* what) {
   } else if (tensor.dtype() == DType::kInt32) {
     for (const int32_t value : tensor.values<int32_t>()) values.push_back(value);
   } else {
-    return Error(StatusCode::kInvalidArgument, "input '{}' is {}, not int64", what, NameOf(tensor.dtype()));
+    return Error(StatusCode::kInvalidArgument, "input '{}' is {}, not int64", subject, NameOf(tensor.dtype()));
   }
   return values;
 }

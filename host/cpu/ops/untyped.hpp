@@ -1,5 +1,5 @@
-// What the operators that only move elements share: a kernel made of a function, and the checks that stand between a
-// run's tensors and memory.
+// Shared by the operators that only move elements: a kernel made of a function, and the checks of a run's tensors
+// before memory is accessed.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace deputy::host {
 
-// A kernel without state of its own but what `run` captured. F: Status(const KernelArgs&), callable by several threads.
+// A kernel whose only state is captured by `run`. F: Status(const KernelArgs&), callable by several threads.
 template <OutputMemory kMemory = OutputMemory::kPlanned, class F>
 KernelResult KernelOf(F run) {
   class FunctionKernel final : public CpuKernel {
@@ -30,7 +30,7 @@ KernelResult KernelOf(F run) {
   return std::unique_ptr<CpuKernel>(std::make_unique<FunctionKernel>(std::move(run)));
 }
 
-// kNotSupported for strings, whose elements are not bytes in a row.
+// kNotSupported for strings, whose elements are not contiguous bytes.
 Status CheckMovable(const KernelSpec& spec);
 
 // A present tensor whose byte count is that of its extents; fails for strings.
@@ -46,8 +46,8 @@ inline bool BytesFit(DType dtype, std::span<const int64_t> dims, uint64_t bytes)
          bits / 8 + (bits % 8 != 0) == bytes;
 }
 
-// Why a tensor that was found wrong is wrong. An element type that the operator does not take is the model's fault, all
-// else a broken promise of the planner, kInternal.
+// The reason why a tensor failed its check. An unsupported element type is the model's fault, all others are errors of
+// the planner, kInternal.
 Status ExplainInput(const ConstView& input, DType dtype);
 Status ExplainOutput(const MutableView& output, DType dtype, std::span<const int64_t> dims);
 
@@ -60,11 +60,11 @@ inline Status CheckOutput(const MutableView& output, DType dtype, std::span<cons
 }
 
 // The elements of an int64 or int32 tensor.
-Result<SmallDims> ReadInts(const ConstView& tensor, const char* what);
+Result<SmallDims> ReadInts(const ConstView& tensor, const char* subject);
 
 Result<size_t> ResolveAxis(int64_t axis, size_t rank);
 
-// Copies the elements of input 0 to output 0, whatever their extents: what is left of Reshape and its kin.
+// Copies the elements of input 0 to output 0, regardless of their extents, for Reshape and related operators.
 Status CopyElements(const KernelArgs& args);
 
 }  // namespace deputy::host

@@ -44,7 +44,7 @@ constexpr KnownAttribute kKnown[] = {
 #include "schema/operators.inc"
 };
 
-// The newest opset of a domain of which the list has a definition.
+// The newest opset of a domain that the list has a definition for.
 int64_t NewestKnownOpset(std::string_view domain) {
   int64_t newest = 0;
   for (const OperatorInfo& info : AllOperators())
@@ -52,8 +52,8 @@ int64_t NewestKnownOpset(std::string_view domain) {
   return newest;
 }
 
-// Of a definition newer than those known here an attribute may say anything. Elsewhere it says nothing by its
-// definition: a vendor's hint, which stays for the vendor's delegate.
+// In a definition newer than those known here an attribute may change the result. In a known definition it is a
+// vendor's hint, which is kept for the vendor's delegate.
 Status CheckUnknown(const OperatorInfo& info, int64_t opset, const std::string& name) {
   if (opset <= NewestKnownOpset(info.domain) || name.starts_with("__")) return {};
   return Error(StatusCode::kNotSupported,

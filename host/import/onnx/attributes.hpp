@@ -1,4 +1,4 @@
-// Attributes of a node: from AttributeProto into a Primitive, each of the kind that the operator list says.
+// Attributes of a node: from AttributeProto to a Primitive, each of the kind that the operator list declares.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace deputy::host::onnx_import {
 // The declared type, or the one that the fields show: models before IR version 2 declare none.
 pb::AttributeProto::AttributeType TypeOf(const pb::AttributeProto& attribute);
 
-// Adds the attribute under `name`. `opset` tells the operator's definition. Graphs are not to be given here.
+// Adds the attribute under `name`. `opset` tells the operator's definition. Does not take graphs.
 Status AddAttribute(PrimitiveBuilder& builder, OpKind op, int64_t opset, const std::string& name,
                     const pb::AttributeProto& attribute, const TensorReader& tensors);
 

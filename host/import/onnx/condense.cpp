@@ -10,7 +10,7 @@
 namespace deputy::host::onnx_import {
 namespace {
 
-// Types and sequences of types may nest without graphs; real ones are two or three deep.
+// Types and sequences of types may be nested without graphs; real ones are two or three deep.
 constexpr uint32_t kMostMessageDepth = 128;
 
 enum WireType : uint32_t { kVarintType = 0, kFixed64Type = 1, kBytesType = 2, kFixed32Type = 5 };
@@ -39,8 +39,8 @@ class Condenser {
   }
 
  private:
-  Status Damaged(const char* what) const {
-    return Error(StatusCode::kModel, "is damaged or no ONNX file: {} at byte {}", what, at_);
+  Status Damaged(const char* subject) const {
+    return Error(StatusCode::kModel, "is damaged or no ONNX file: {} at byte {}", subject, at_);
   }
 
   std::optional<uint64_t> Varint(size_t end) {
@@ -55,7 +55,7 @@ class Condenser {
 
   void CopyFrom(size_t begin) { copy_.append(reinterpret_cast<const char*>(bytes_.data()) + begin, at_ - begin); }
 
-  // A length that is known only afterwards: five bytes, whatever it will be.
+  // A length that is known only afterwards: always five bytes.
   size_t BeginLength() {
     copy_.append(5, '\0');
     return copy_.size();
@@ -66,9 +66,9 @@ class Condenser {
       copy_[begin - i] = static_cast<char>((length & 0x7f) | (i > 1 ? 0x80 : 0));
   }
 
-  Status Spend(uint64_t& used, uint64_t budget, const char* what) {
+  Status Spend(uint64_t& used, uint64_t budget, const char* subject) {
     if (++used <= budget) return {};
-    return Error(StatusCode::kResourceExhausted, "has more than {} {}", budget, what);
+    return Error(StatusCode::kResourceExhausted, "has more than {} {}", budget, subject);
   }
 
   Status SpendMessage(Message message, uint32_t graph_depth) {
@@ -101,7 +101,7 @@ class Condenser {
       }
       if (!field->repeated && field->encoding == Encoding::kMessage) {
         const uint32_t bit = 1u << (field - fields.begin());
-        if ((seen & bit) != 0) return Damaged("a part that may be there only once comes twice");
+        if ((seen & bit) != 0) return Damaged("a field that may occur only once occurs twice");
         seen |= bit;
       }
       const bool packed = field->repeated && wire_type == kBytesType;
@@ -153,12 +153,12 @@ class Condenser {
       }
       default: return Damaged("a field is of no known type");  // groups too: ONNX has none
     }
-    if (length > end - at_) return Damaged("the file is cut off");
+    if (length > end - at_) return Damaged("the file is truncated");
     at_ += length;
     return {};
   }
 
-  // Two functions of one name, told apart by `overload`: silently taking either would be wrong.
+  // Two functions of one name, distinguished by `overload`: silently taking either would be wrong.
   Status Overload(uint32_t wire_type, size_t end) {
     const size_t begin = at_;
     DEPUTY_RETURN_IF_ERROR(Skip(wire_type, end));
@@ -180,7 +180,7 @@ class Condenser {
   const Budgets& budgets_;
   size_t at_ = 0;
   std::string copy_;
-  std::string_view node_name_;  // the last that was seen
+  std::string_view node_name_;  // the last one read
   uint64_t nodes_ = 0, tensors_ = 0, messages_ = 0, strings_ = 0;
 };
 

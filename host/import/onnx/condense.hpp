@@ -1,5 +1,5 @@
-// The step before protobuf: walks the wire format under budgets and makes a copy without the weights. A small hostile
-// file could otherwise cost a hundred times its size, and every weight would be copied just to be parsed.
+// The step before protobuf: reads the wire format under budgets and makes a copy without the weights. A small hostile
+// file could otherwise cost a hundred times its size, and every weight would be copied to be parsed.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ struct Budgets {
   uint32_t graph_depth = 32;      // graphs within nodes within graphs
 };
 
-// What stands in `raw_data` of the condensed copy: where the bytes are in the original.
+// Contents of `raw_data` in the condensed copy: the position of the bytes in the original.
 struct WeightReference {
   uint64_t offset;
   uint64_t size;
 };
 
-// Protobuf may parse the copy: well-formed, within the budgets, known fields only, singular messages given once. Errors
-// tell the byte where the file is damaged, or which budget it exceeds and near which node. [any-thread]
+// Protobuf may parse the copy: it is well-formed, within the budgets, and has known fields only and singular messages
+// once. Errors name the byte where the file is damaged, or the budget that it exceeds and the node nearby. [any-thread]
 Result<std::string> Condense(std::span<const uint8_t> bytes, Message root, const Budgets& budgets = {});
 
 }  // namespace deputy::host::onnx_import

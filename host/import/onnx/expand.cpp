@@ -1,5 +1,5 @@
-// The part of ModelReader that replaces calls of a model's functions by their bodies. A few calls of calls can stand
-// for more nodes than any machine holds, so steps and copied bytes are counted.
+// The part of ModelReader that replaces calls of a model's functions by their bodies. A few nested calls can expand to
+// more nodes than fit in memory, so steps and copied bytes are counted.
 #include "base/printable.hpp"
 #include "import/onnx/model_reader.hpp"
 
@@ -31,7 +31,7 @@ std::string ModelReader::PrefixOfCall(const Frame& caller, const pb::NodeProto& 
   prefix += (call.name().empty() ? call.op_type() : call.name()).substr(0, kLongestPart);
   std::string unique = prefix;
   for (size_t i = 2; !prefixes_.insert(unique).second; ++i) {
-    // Many calls of one name: counting from 2 each time would take quadratic time.
+    // For many calls of one name, counting from 2 each time would take quadratic time.
     unique = prefix + "_" + std::to_string(i < 8 ? i : prefixes_.size());
   }
   return unique + "/";
@@ -69,7 +69,7 @@ Status ModelReader::BindOutputs(const Frame& caller, Scope& scope, Scope& inner,
     if (id == kNone)
       return Error(StatusCode::kModel, "output '{}' is an input that the call leaves out", Printable(name));
     if (id < first_own || !bound.insert(id).second) {
-      // The function hands on what it got, or one value twice: a value has one name.
+      // The function returns one of its inputs, or one value twice; a value has one name.
       Node identity;
       identity.name = caller.prefix + name;
       identity.primitive = PrimitiveBuilder("", "Identity", 1).Finish();

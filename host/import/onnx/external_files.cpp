@@ -70,7 +70,7 @@ Result<ExternalBytes> ExternalFiles::Open(const std::string& location) {
     if (next < 0) return OpenFailed(location, errno);
     at.Replace(next);
   }
-  // What was opened counts, not what stood there a moment before.
+  // The opened file is checked, not its state at the earlier check.
   struct stat info {};
   if (fstat(at.get(), &info) != 0) return OpenFailed(location, errno);
   if (!S_ISREG(info.st_mode)) return Refuse(location, "is not a regular file");

@@ -1,5 +1,5 @@
-// Files beside the model that hold its larger weights. The model names them, so it is a stranger who chooses the path:
-// nothing outside the model's folder is ever opened.
+// Files beside the model that hold its larger weights. The model, which is not trusted, names their paths: nothing
+// outside the model's folder is opened.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct ExternalBytes {
 // [one-thread]
 class ExternalFiles {
  public:
-  // `model` is the model's file; empty when it came from memory, and then no external file is opened.
+  // `model` is the model's file; empty for a model from memory, which cannot have external files.
   explicit ExternalFiles(std::filesystem::path model) : model_(std::move(model)) {}
 
   // The whole file, mapped; each file once. `location` is relative to the model's folder, without "..", and neither it

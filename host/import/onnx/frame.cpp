@@ -31,7 +31,7 @@ Result<OperatorSets> ReadOperatorSets(const google::protobuf::RepeatedPtrField<p
   OperatorSets opsets;
   for (const pb::OperatorSetIdProto& import : imports) {
     if (import.version() < 1 || import.version() > INT32_MAX)
-      return Error(StatusCode::kModel, "imports version {} of operator set '{}', which cannot be", import.version(),
+      return Error(StatusCode::kModel, "imports version {} of operator set '{}', which is not valid", import.version(),
                    Printable(import.domain()));
     const auto [known, added] = opsets.emplace(NormalDomain(import.domain()), static_cast<int32_t>(import.version()));
     if (!added && known->second != import.version())
@@ -45,7 +45,7 @@ Result<OperatorSets> ReadOperatorSets(const google::protobuf::RepeatedPtrField<p
 Result<int32_t> Frame::OpsetOf(const std::string& domain) const {
   const auto found = opsets.find(domain);
   if (found != opsets.end()) return found->second;
-  // ONNX Runtime reads models that use its domain without an import, and optimizers write such.
+  // ONNX Runtime reads models that use its domain without an import, and optimizers write such models.
   if (domain == "com.microsoft") return 1;
   return Error(StatusCode::kModel, "the {} imports no operator set '{}'", function == nullptr ? "model" : "function",
                Printable(domain));
@@ -54,7 +54,7 @@ Result<int32_t> Frame::OpsetOf(const std::string& domain) const {
 Result<const pb::AttributeProto*> Frame::Resolve(const pb::AttributeProto& attribute) const {
   if (attribute.ref_attr_name().empty()) return &attribute;
   if (function == nullptr)
-    return Error(StatusCode::kModel, "attribute '{}' refers to one of a function, but stands in none",
+    return Error(StatusCode::kModel, "attribute '{}' refers to one of a function, but is not in one",
                  Printable(attribute.name()));
   const auto found = attributes.find(attribute.ref_attr_name());
   return found == attributes.end() ? nullptr : &found->second;
@@ -88,7 +88,7 @@ Result<Frame> FrameOfCall(const Frame& caller, const pb::NodeProto& call, const 
     if (!frame.attributes.emplace(attribute.name(), *value).second)
       return Error(StatusCode::kModel, "attribute '{}' is given twice", Printable(attribute.name()));
   }
-  // Defaults are newer than the types of libonnx 1.12, to which they are an unknown field.
+  // Default values are newer than the types of libonnx 1.12, in which they are an unknown field.
   const google::protobuf::UnknownFieldSet& unknown = function.unknown_fields();
   for (int i = 0; i < unknown.field_count(); ++i) {
     const google::protobuf::UnknownField& field = unknown.field(i);

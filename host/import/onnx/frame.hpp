@@ -1,5 +1,5 @@
-// What names of operators and attributes mean where a node stands: in the model itself, or in the body of a function
-// that some node calls.
+// The context in which a node's operators and attributes are resolved: the model itself, or the body of a called
+// function.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ Result<OperatorSets> ReadOperatorSets(const google::protobuf::RepeatedPtrField<p
 struct Frame {
   OperatorSets opsets;
   std::string prefix;                           // of names made here: "call/", or nothing
-  const pb::FunctionProto* function = nullptr;  // whose body this is; null in the model itself
+  const pb::FunctionProto* function = nullptr;  // the called function; null in the model itself
   const Frame* caller = nullptr;
   std::map<std::string, pb::AttributeProto> attributes;  // of the call; a function's nodes refer to them
 
@@ -33,7 +33,7 @@ struct Frame {
   Result<const pb::AttributeProto*> Resolve(const pb::AttributeProto& attribute) const;
 };
 
-// The functions that a model brings along. Views into the model.
+// The functions that a model defines. Views into the model.
 class Functions {
  public:
   static Result<Functions> Of(const pb::ModelProto& model);
@@ -43,7 +43,7 @@ class Functions {
   std::map<std::pair<std::string, std::string>, const pb::FunctionProto*> functions_;
 };
 
-// The frame of one call. Fails when functions call each other in a circle or too deep.
+// The frame of one call. Fails when the calls of functions form a cycle or are too deep.
 Result<Frame> FrameOfCall(const Frame& caller, const pb::NodeProto& call, const pb::FunctionProto& function);
 
 }  // namespace deputy::host::onnx_import

@@ -1,4 +1,4 @@
-// The ONNX importer: the one exported symbol, and the way from a file's bytes to a graph.
+// The ONNX importer: the exported symbol, and the path from a file's bytes to a graph.
 #include "import/importer.hpp"
 
 #include <google/protobuf/io/coded_stream.h>

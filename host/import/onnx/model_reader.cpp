@@ -19,11 +19,11 @@ constexpr int64_t kNewestIrVersion = 13;
 constexpr size_t kMostSymbolBytes = size_t{256} << 20;  // every region carries the list of symbols
 constexpr size_t kMostRegionDepth = 32;
 
-std::string Quoted(const char* what, const std::string& name) {
-  return std::string(what) + " '" + Printable(name) + "'";
+std::string Quoted(const char* subject, const std::string& name) {
+  return std::string(subject) + " '" + Printable(name) + "'";
 }
 
-// Empty names at the end of a list say no more than a shorter list.
+// Empty names at the end of a list have no meaning.
 int SizeWithoutTrailingBlanks(const google::protobuf::RepeatedPtrField<std::string>& names) {
   int size = names.size();
   while (size > 0 && names[size - 1].empty()) --size;
@@ -69,7 +69,7 @@ Result<Frame> ModelReader::ModelFrame() const {
   if (!model_.has_graph()) return Error(StatusCode::kModel, "has no graph");
   Frame frame;
   DEPUTY_ASSIGN_OR_RETURN(frame.opsets, ReadOperatorSets(model_.opset_import()));
-  if (model_.ir_version() < 3) frame.opsets.emplace("", 1);  // imports came with IR version 3
+  if (model_.ir_version() < 3) frame.opsets.emplace("", 1);  // imports are part of the format since IR version 3
   return frame;
 }
 
@@ -86,7 +86,7 @@ Status ModelReader::ReadGraph(const Frame& frame, Scope& scope, const pb::GraphP
     if (!type.ok() && !region) return std::move(type).status().At(Quoted("output", value.name()));
     Result<ValueId> id = scope.Resolve(value.name());
     if (!id.ok() && id.status().code() == StatusCode::kModel)
-      return Error(StatusCode::kModel, "output '{}' is made by no node", Printable(value.name()));
+      return Error(StatusCode::kModel, "output '{}' is not produced by any node", Printable(value.name()));
     if (!id.ok()) return std::move(id).status().At(Quoted("output", value.name()));
     scope.graph().outputs.push_back(*id);
   }
@@ -102,8 +102,8 @@ Status ModelReader::ReadInputs(Scope& scope, const pb::GraphProto& proto, bool r
       if (IsConstant(node) && node.output_size() == 1) constants.insert(node.output(0));
   }
   for (const pb::ValueInfoProto& value : proto.input()) {
-    // An input with an initializer, or with a Constant of its name, has a default that could be overridden; it is not
-    // fed here, so it is a constant.
+    // An input with an initializer, or with a Constant of its name, has a default that could be overridden; it is
+    // imported as a constant.
     if (constants.count(value.name()) != 0) continue;
     Result<ValueType> type = ReadType(value.type(), symbols_);
     if (!type.ok() && !region) return std::move(type).status().At(Quoted("input", value.name()));
@@ -129,7 +129,7 @@ Status ModelReader::ReadInitializers(const Frame& frame, Scope& scope, const pb:
   return {};
 }
 
-// What is valid but not supported may stand there unused.
+// A constant of an unsupported kind is an error only if it is used.
 Status ModelReader::AddConstant(const Frame& frame, Scope& scope, const std::string& name, Result<Tensor> tensor) {
   if (!tensor.ok() && tensor.status().code() == StatusCode::kNotSupported)
     return scope.DefineUnusable(name, std::move(tensor).status().At(Quoted("constant", name)));
@@ -178,7 +178,7 @@ Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodePro
   return {};
 }
 
-// All of a node but its outputs.
+// A node without its outputs.
 Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto) {
   if (proto.op_type().empty()) return Error(StatusCode::kModel, "has no operator");
   const std::string domain = NormalDomain(proto.domain());
@@ -188,7 +188,7 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
   if (const OperatorInfo* info = InfoOf(op)) {
     const OperatorDefinition* definition = info->DefinitionAt(opset);
     if (definition == nullptr)
-      return Error(StatusCode::kModel, "opset {} has no {}, which came with opset {}", opset, info->name,
+      return Error(StatusCode::kModel, "opset {} has no {}, which was added in opset {}", opset, info->name,
                    info->definitions.front().since_version);
     since = definition->since_version;
   }
@@ -216,7 +216,7 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
     if (proto.input(i).empty()) continue;
     DEPUTY_ASSIGN_OR_RETURN(node.inputs.back(), scope.Resolve(proto.input(i)));
   }
-  // A trip count alone is a Loop, whose condition is a blank that may be left away.
+  // A trip count alone is a Loop whose empty condition may be omitted.
   if (op == OpKind::kLoop && node.inputs.size() == 1 && proto.input_size() > 1) node.inputs.push_back(kNone);
   return node;
 }

@@ -26,7 +26,7 @@ class ModelReader {
   Result<Graph> Read();
 
  private:
-  // Types that a graph states for its values; of use for operators that nobody can infer.
+  // Types that a graph declares for its values; needed for operators whose types cannot be inferred.
   using DeclaredTypes = std::unordered_map<std::string_view, const pb::TypeProto*>;
 
   Result<Frame> ModelFrame() const;
@@ -53,8 +53,8 @@ class ModelReader {
   Functions functions_;
   Symbols symbols_;
   std::unordered_set<std::string> prefixes_;
-  size_t steps_ = 0;           // nodes and calls, those within functions each time they are called
-  size_t expanded_bytes_ = 0;  // what calls of functions copy
+  size_t steps_ = 0;           // nodes and calls; those in functions once per call
+  size_t expanded_bytes_ = 0;  // copied by calls of functions
   size_t symbol_copies_ = 0;   // bytes of names in all graphs
   size_t region_depth_ = 0;
 };

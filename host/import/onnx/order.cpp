@@ -14,7 +14,7 @@
 namespace deputy::host::onnx_import {
 namespace {
 
-// Calls fn(name) for what a graph reads but does not make. Depth was bounded when the file was condensed.
+// Calls fn(name) for the names that a graph reads but does not produce. Depth was bounded when the file was condensed.
 void ForEachFreeName(const pb::GraphProto& graph, const std::function<void(std::string_view)>& fn);
 
 void ForEachRead(const pb::NodeProto& node, const std::function<void(std::string_view)>& fn) {
@@ -61,7 +61,7 @@ class Sorter {
         readers[static_cast<size_t>(producer->second)].push_back(i);
         ++waiting_[static_cast<size_t>(i)];
       });
-    // The smallest index first: an order that is right stays as it is.
+    // The smallest index first: nodes that are already in order keep it.
     std::priority_queue<int, std::vector<int>, std::greater<>> ready;
     for (int i = 0; i < nodes_.size(); ++i)
       if (waiting_[static_cast<size_t>(i)] == 0) ready.push(i);
@@ -78,7 +78,7 @@ class Sorter {
   }
 
  private:
-  // Some node that waits was not reached; what it waits for was not either, and so on until a node comes again.
+  // A node was not reached; neither was a producer of its inputs, and so on until a node repeats.
   Status Cycle() const {
     int node = 0;
     while (waiting_[static_cast<size_t>(node)] == 0) ++node;
@@ -100,12 +100,12 @@ class Sorter {
     constexpr size_t kMost = 8;
     for (size_t i = 0; i < std::min(path.size(), kMost); ++i) text += Describe(nodes_[path[i]], path[i]) + " -> ";
     if (path.size() > kMost) text += "... -> ";
-    return Error(StatusCode::kModel, "nodes wait for each other: {}{}", text, Describe(nodes_[path[0]], path[0]));
+    return Error(StatusCode::kModel, "nodes form a cycle: {}{}", text, Describe(nodes_[path[0]], path[0]));
   }
 
   const Nodes& nodes_;
   std::unordered_map<std::string_view, int> producer_;
-  std::vector<size_t> waiting_;  // reads whose producer has not come yet
+  std::vector<size_t> waiting_;  // number of reads whose producer was not visited yet
 };
 
 }  // namespace

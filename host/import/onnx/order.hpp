@@ -13,12 +13,12 @@ std::string Describe(const pb::NodeProto& node, int index);
 
 using Nodes = google::protobuf::RepeatedPtrField<pb::NodeProto>;
 
-// True for a node that states a constant, ONNX's Constant.
+// True for ONNX's Constant.
 bool IsConstant(const pb::NodeProto& node);
 
-// Indexes of `nodes`; an order that is already right is kept. What the graphs inside a node use from outside counts as
-// read by the node. Constant nodes of one name keep their order and come before all that reads the name. Fails on a
-// cycle, which it names, and on a name that two nodes make which are not both constants.
+// Indexes of `nodes`; nodes that are already in order keep it. A node also reads the names that its nested graphs use
+// from outside. Constant nodes of one name keep their order and precede all readers of the name. Fails on a cycle,
+// which it names, and on a name that two nodes produce which are not both constants.
 Result<std::vector<int>> TopologicalOrder(const Nodes& nodes);
 
 }  // namespace deputy::host::onnx_import

@@ -1,4 +1,4 @@
-// The protobuf types of ONNX: the only part of libonnx that is used. Its checker, converter and shape inference are not
+// The protobuf types of ONNX, the only part of libonnx that is used: not its checker, converter or shape inference
 // (docs/adr/0021-onnx-protobuf-types-only.md).
 #pragma once
 

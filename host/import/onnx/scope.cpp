@@ -39,7 +39,7 @@ Result<ValueId> Scope::Resolve(const std::string& name) {
   if (known != values_.end()) return known->second;
   const auto unusable = unusable_.find(name);
   if (unusable != unusable_.end()) return unusable->second;
-  if (outer_ == nullptr) return Error(StatusCode::kModel, "reads '{}', which nothing makes", Printable(name));
+  if (outer_ == nullptr) return Error(StatusCode::kModel, "reads '{}', which no node produces", Printable(name));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId outside, outer_->Resolve(name));
   ValueId inside = kNone;
   if (outside != kNone) {

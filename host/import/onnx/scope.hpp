@@ -1,5 +1,5 @@
-// Names to values. A region sees the names around it and captures what it uses of them, level by level; the body of a
-// function sees only its own.
+// Maps names to values. A region sees the names of the enclosing scopes and captures those that it uses, level by
+// level; the body of a function sees only its own.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace deputy::host::onnx_import {
 
 class Scope {
  public:
-  // `graph` holds the values. With `outer` given, `region` is what its captures are added to, and `graph` its body.
+  // `graph` holds the values. With `outer`, `graph` is the body of `region`, which receives the captures.
   explicit Scope(Graph& graph, Scope* outer = nullptr, Region* region = nullptr)
       : graph_(graph), outer_(outer), region_(region) {}
   Scope(const Scope&) = delete;
@@ -21,14 +21,14 @@ class Scope {
 
   Graph& graph() { return graph_; }
 
-  // Every name once (single static assignment). `id` may be kNone: an input of a function that the call leaves out.
+  // Every name once (single static assignment). `id` may be kNone: an input of a function that the call omits.
   Status Define(const std::string& name, ValueId id);
-  // A constant of this name, called `value_name` in the graph. It replaces a constant that this scope has under the
-  // name already, which must have the same type: models with such duplicates exist, and in ONNX Runtime the last wins.
+  // A constant of this name, called `value_name` in the graph. It replaces a constant of the same name and scope, which
+  // must have the same type: models with such duplicates exist, and ONNX Runtime takes the last one.
   Status DefineConstant(const std::string& name, std::string value_name, Tensor tensor);
-  // A name whose use is an error, with the reason; unused it does no harm.
+  // A name whose use is an error, with the reason.
   Status DefineUnusable(const std::string& name, Status reason);
-  // Captures from outside when the name is not known here.
+  // Captures a name of an enclosing scope if it is not defined here.
   Result<ValueId> Resolve(const std::string& name);
 
  private:

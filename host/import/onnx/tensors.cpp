@@ -17,7 +17,7 @@ namespace deputy::host::onnx_import {
 namespace {
 
 constexpr size_t kMostDims = 64;
-// What the sparse tensors of a file may grow to: so much, and so many times the file.
+// Bounds of the memory for a file's sparse tensors: in bytes, and as a multiple of the file's size.
 constexpr size_t kDenseBytes = size_t{256} << 20, kDenseTimes = 64;
 
 const char* NameOfUnsupported(int32_t data_type) {
@@ -43,7 +43,7 @@ Result<Tensor> FromList(DType dtype, Shape shape, const List& list) {
   return tensor;
 }
 
-// A bool is one byte, 0 or 1, wherever Deputy reads it.
+// A bool is one byte, 0 or 1, wherever Deputy reads one.
 void MakeBools(std::span<uint8_t> bytes) {
   for (uint8_t& byte : bytes) byte = byte != 0;
 }
@@ -59,7 +59,7 @@ Result<Tensor> FromTypedLists(const pb::TensorProto& proto, DType dtype, Shape s
     default: count = proto.int32_data_size(); break;
   }
   if (count != TypedCount(proto)) return Error(StatusCode::kModel, "has elements that are not {}", NameOf(dtype));
-  const size_t needed = IsPacked(dtype) ? bytes : bytes / SizeOf(dtype);  // packed ones come byte by byte
+  const size_t needed = IsPacked(dtype) ? bytes : bytes / SizeOf(dtype);  // packed elements are given as bytes
   if (static_cast<size_t>(count) != needed)
     return Error(StatusCode::kModel, "has {} elements, but its shape has {}", count, needed);
   switch (dtype) {
@@ -70,7 +70,7 @@ Result<Tensor> FromTypedLists(const pb::TensorProto& proto, DType dtype, Shape s
     case DType::kUint64: return FromList<uint64_t>(dtype, std::move(shape), proto.uint64_data());
     case DType::kInt8: return FromList<int8_t>(dtype, std::move(shape), proto.int32_data());
     case DType::kUint8:
-    case DType::kFloat8E4M3FN:  // their bits, as of all that follow
+    case DType::kFloat8E4M3FN:  // as bits, like the types that follow
     case DType::kFloat8E4M3FNUZ:
     case DType::kFloat8E5M2:
     case DType::kFloat8E5M2FNUZ:
@@ -82,7 +82,7 @@ Result<Tensor> FromTypedLists(const pb::TensorProto& proto, DType dtype, Shape s
     case DType::kInt2: return FromList<uint8_t>(dtype, std::move(shape), proto.int32_data());
     case DType::kInt16: return FromList<int16_t>(dtype, std::move(shape), proto.int32_data());
     case DType::kUint16:
-    case DType::kFloat16:  // their bits
+    case DType::kFloat16:  // as bits
     case DType::kBFloat16: return FromList<uint16_t>(dtype, std::move(shape), proto.int32_data());
     case DType::kInt32: return FromList<int32_t>(dtype, std::move(shape), proto.int32_data());
     case DType::kBool: {
@@ -200,7 +200,7 @@ Result<Tensor> TensorReader::ReadSparse(const pb::SparseTensorProto& proto) {
       inside = inside && index >= 0 && index < shape[d];
       if (inside) place = place * shape[d] + index;
     }
-    if (!inside) return Error(StatusCode::kModel, "index {} lies outside of shape {}", i, ShapeToString(shape));
+    if (!inside) return Error(StatusCode::kModel, "index {} is outside of shape {}", i, ShapeToString(shape));
     std::memcpy(static_cast<char*>(dense.mutable_data()) + static_cast<size_t>(place) * element,
                 static_cast<const char*>(values.data()) + i * element, element);
   }

@@ -12,8 +12,8 @@
 
 namespace deputy::host::onnx_import {
 
-// The element type of an ONNX number; fails with kNotSupported, by name, for one that Deputy does not have, and with
-// kModel for one that nobody has.
+// The element type of an ONNX number; kNotSupported, with its name, for a type that Deputy does not have, and kModel
+// for a number that ONNX does not define.
 Result<DType> DTypeFromProto(int32_t data_type);
 
 // Reads the tensors of one file. Its protos come from the condensed copy. [one-thread]
@@ -23,9 +23,9 @@ class TensorReader {
   TensorReader(std::span<const uint8_t> bytes, std::shared_ptr<const void> keep, ExternalFiles& files)
       : bytes_(bytes), keep_(std::move(keep)), files_(files) {}
 
-  // kNotSupported: valid, but of a kind that Deputy does not have (strings, 4-bit numbers, ...).
+  // kNotSupported: valid, but of a type that Deputy does not have (strings, 4-bit numbers, ...).
   Result<Tensor> Read(const pb::TensorProto& proto) const;
-  // The same elements, with the zeros written out. kResourceExhausted: out of proportion to the file.
+  // The same elements with the zeros filled in. kResourceExhausted: out of proportion to the file.
   Result<Tensor> ReadSparse(const pb::SparseTensorProto& proto);
 
  private:

@@ -10,7 +10,7 @@ namespace deputy::host::onnx_import {
 
 namespace {
 
-// Exporters write "?" or "None" for each extent that they do not know: no two of them are the same.
+// Exporters write "?" or "None" for every unknown extent; two of these need not be equal.
 bool NamesNothing(std::string_view name) {
   const auto is_letter = [](unsigned char c) { return c >= 0x80 || std::isalpha(c) != 0; };
   return name == "None" || std::none_of(name.begin(), name.end(), is_letter);
@@ -30,8 +30,8 @@ int64_t Symbols::DimOf(const std::string& name) {
 
 namespace {
 
-Status Unsupported(const char* what) {
-  return Error(StatusCode::kNotSupported, "is {}; only tensors, sequences and optionals are supported", what);
+Status Unsupported(const char* subject) {
+  return Error(StatusCode::kNotSupported, "is {}; only tensors, sequences and optionals are supported", subject);
 }
 
 Result<ValueType> ReadTensorType(const pb::TypeProto::Tensor& tensor, Symbols& symbols) {

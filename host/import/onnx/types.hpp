@@ -1,4 +1,4 @@
-// Types of values, and the names of extents that are not known before the run.
+// Types of values, and the names of dynamic dimensions.
 #pragma once
 
 #include <string>
@@ -14,9 +14,9 @@ namespace deputy::host::onnx_import {
 // One numbering for a model and all its regions.
 class Symbols {
  public:
-  int64_t DimOf(const std::string& name);  // kUnknownDim where the name says nothing
+  int64_t DimOf(const std::string& name);  // kUnknownDim for a name without meaning
   const std::vector<std::string>& names() const { return names_; }
-  size_t byte_size() const { return bytes_; }  // what a copy of the names costs
+  size_t byte_size() const { return bytes_; }  // the cost of a copy of the names
 
  private:
   std::unordered_map<std::string, size_t> index_;
@@ -24,8 +24,8 @@ class Symbols {
   size_t bytes_ = 0;
 };
 
-// Extents of -1 are unknown ones, as some exporters write them. kNotSupported: maps, sparse tensors, and sequences and
-// optionals of other things than tensors and sequences of them. A type that says nothing gives DType::kUndefined.
+// Extents of -1 are unknown, as some exporters write them. kNotSupported: maps, sparse tensors, and sequences and
+// optionals of other types than tensors and sequences of them. DType::kUndefined for an empty type.
 Result<ValueType> ReadType(const pb::TypeProto& proto, Symbols& symbols);
 
 }  // namespace deputy::host::onnx_import

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kMostTensors = 1'000'000;
 
-// Fields of both messages, and what elem_type says; numbers are those of onnx-data.proto.
+// Fields of both messages, and the values of elem_type; the numbers are those of onnx-data.proto.
 enum Field : uint64_t { kElementType = 2, kTensorField = 3, kSequenceField = 5 };
 enum ElementType : uint64_t { kUndefinedType = 0, kTensorType = 1, kSequenceType = 3 };
 constexpr uint64_t kLastField = 7;
@@ -17,7 +17,7 @@ struct Message {
   std::vector<std::span<const uint8_t>> tensors, sequences;
 };
 
-Status Damaged(const char* what) { return Error(StatusCode::kModel, "is damaged or no value: {}", what); }
+Status Damaged(const char* subject) { return Error(StatusCode::kModel, "is damaged or no value: {}", subject); }
 
 class Wire {
  public:

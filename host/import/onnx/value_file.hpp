@@ -1,5 +1,5 @@
-// SequenceProto and OptionalProto, in which data beside a model is written: taken apart here, without protobuf, down to
-// the tensors within.
+// SequenceProto and OptionalProto, the formats of data files beside a model, split without protobuf into the tensors in
+// them.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct ValueParts {
   std::vector<std::span<const uint8_t>> tensors;  // TensorProtos: the elements of the sequence, or the one tensor
 };
 
-// `kind` is not kTensor; it tells the two messages apart, which look alike. A sequence may stand where an optional one
-// is read. kModel for what is damaged, kNotSupported for a value of other parts than tensors. [any-thread]
+// `kind` is not kTensor; it distinguishes the two messages, whose encodings are alike. A sequence is accepted as an
+// optional sequence. kModel for damaged bytes, kNotSupported for a value with elements other than tensors. [any-thread]
 Result<ValueParts> ReadValueParts(std::span<const uint8_t> bytes, ValueKind kind);
 
 }  // namespace deputy::host::onnx_import

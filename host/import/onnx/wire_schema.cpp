@@ -6,7 +6,8 @@ namespace {
 using enum Encoding;
 constexpr bool kMany = true, kOne = false;
 
-// Numbers are those of onnx.proto. What is not listed (training, quantization annotations, documentation) is skipped.
+// The numbers are those of onnx.proto. Fields not listed (training, quantization annotations, documentation) are
+// skipped.
 constexpr Field kModelFields[] = {
     {1, kVarint},                                 // ir_version
     {2, kText},                                   // producer_name

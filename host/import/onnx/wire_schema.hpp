@@ -1,4 +1,4 @@
-// The fields of ONNX's messages, as far as they are read, in the terms of protobuf's wire format.
+// The fields of ONNX's messages that are read, in the terms of protobuf's wire format.
 #pragma once
 
 #include <cstddef>

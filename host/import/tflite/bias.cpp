@@ -6,7 +6,7 @@
 namespace deputy::host::tflite_import {
 namespace {
 
-// 64 bits accompany activations of 16 bits; DequantizeLinear does not take them.
+// Activations of 16 bits have a bias of 64 bits, which DequantizeLinear does not take.
 Result<ValueId> Summed(const Operation& op, const Tensor& bias, const std::vector<float>& scales) {
   DEPUTY_ASSIGN_OR_RETURN(Tensor made, Tensor::Allocate(DType::kFloat32, bias.shape()));
   const std::span<float> reals = made.mutable_values<float>();

@@ -12,8 +12,8 @@ struct BiasPlaces {
   size_t input, weights, bias;
 };
 
-// kNone where the operator has none. Integers stand for sums of products: their scale is the input's times the
-// weights', whatever the file says.
+// kNone where the operator has none. Integers are sums of products: their scale is the input's times the weights',
+// regardless of the scale in the file.
 Result<ValueId> ImportBias(const Operation& op, BiasPlaces places, int64_t channels);
 
 }  // namespace deputy::host::tflite_import

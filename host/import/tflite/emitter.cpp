@@ -18,8 +18,8 @@ Result<Tensor> Scalar(DType dtype, double value) {
 
 void Emitter::BeginOperator(std::string name) { place_ = {std::move(name), {}}; }
 
-std::string Emitter::NameFor(std::string_view what) {
-  std::string name = place_.name.empty() ? std::string(what) : place_.name + "/" + std::string(what);
+std::string Emitter::NameFor(std::string_view base) {
+  std::string name = place_.name.empty() ? std::string(base) : place_.name + "/" + std::string(base);
   const int before = place_.used[name]++;
   if (before != 0) name += "_" + std::to_string(before + 1);
   return name;

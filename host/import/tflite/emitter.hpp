@@ -1,5 +1,5 @@
-// Writes nodes and constants into a graph, each node in its operator's newest definition and typed as it is written, so
-// that what follows may ask for ranks and extents.
+// Writes nodes and constants into a graph. Each node has its operator's newest definition and is typed as it is
+// written, so that the following operators can read ranks and extents.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class Emitter {
   const Graph& graph() const { return graph_; }
   // Nodes from here on are named "<name>/<operator>".
   void BeginOperator(std::string name);
-  // To go on with an operator after others.
+  // Saved, to continue an operator after others.
   struct Place {
     std::string name;
     std::unordered_map<std::string, int> used;  // by the nodes of this operator
@@ -39,12 +39,12 @@ class Emitter {
   void ReturnTo(Place place) { place_ = std::move(place); }
   const std::string& operator_name() const { return place_.name; }
 
-  // A node; what it returns is the first output, or as many as asked for.
+  // Adds a node and returns its first output, or as many as requested.
   Result<ValueId> Emit(OpKind kind, std::vector<ValueId> inputs, const NodeAttributes& attributes = {});
   Result<std::vector<ValueId>> EmitMany(OpKind kind, std::vector<ValueId> inputs, size_t outputs,
                                         const NodeAttributes& attributes = {});
 
-  // A node with regions, whose outputs are of these types.
+  // A node with regions and outputs of these types.
   std::vector<ValueId> EmitRegions(OpKind kind, std::vector<ValueId> inputs, std::vector<Region> regions,
                                    const std::vector<ValueType>& types, const NodeAttributes& attributes = {});
 
@@ -59,15 +59,15 @@ class Emitter {
   const std::vector<int64_t>& DimsOf(ValueId id) const { return graph_.values[id].type.dims; }
   size_t RankOf(ValueId id) const { return graph_.values[id].type.dims.size(); }
   const Tensor& ConstantOf(ValueId id) const { return graph_.values[id].constant; }  // empty: none
-  // Gives what a node made the name that it has in the file; the first name stays.
+  // Gives the output of a node its name in the file; the first name is kept.
   void Name(ValueId id, const std::string& name);
 
-  // Nothing is emitted where the element type is right already, or the order the same.
+  // Emits nothing if the element type, or the order, is the same already.
   Result<ValueId> Cast(ValueId id, DType dtype);
   Result<ValueId> Transposed(ValueId id, std::span<const int64_t> perm);
 
  private:
-  std::string NameFor(std::string_view what);
+  std::string NameFor(std::string_view base);
   Node MakeNode(OpKind kind, std::vector<ValueId> inputs, const NodeAttributes& attributes);
 
   Graph& graph_;

@@ -1,4 +1,4 @@
-// The importer for TensorFlow Lite: the one exported symbol, and the way from a file's bytes to a graph.
+// The importer for TensorFlow Lite: the exported symbol, and the path from a file's bytes to a graph.
 #include "import/importer.hpp"
 
 #include <string>

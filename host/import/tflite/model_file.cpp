@@ -10,10 +10,10 @@ namespace {
 constexpr uint32_t kVersion = 3;
 constexpr size_t kAlignment = 16;     // of buffers, from the start of the file
 constexpr size_t kSmallestTable = 8;  // bytes
-constexpr size_t kSharing = 16;       // how often the parts of a file may be used again
+constexpr size_t kSharing = 16;       // how often parts of a file may be read again
 constexpr size_t kLeastBudget = 1 << 20;
-constexpr size_t kZeros = 256 << 20;           // bytes that sparse constants may need beyond that
-constexpr flatbuffers::uoffset_t kDepth = 16;  // tables in tables; the deepest that is read is five down
+constexpr size_t kZeros = 256 << 20;           // bytes of sparse constants that may exceed that
+constexpr flatbuffers::uoffset_t kDepth = 16;  // nested tables; the deepest one read is at depth five
 
 }  // namespace
 
@@ -45,7 +45,7 @@ Result<ModelFile> ModelFile::Open(const ImportSource& source) {
   const auto tables = static_cast<flatbuffers::uoffset_t>(structure.size() / kSmallestTable);
   flatbuffers::Verifier verifier(structure.data(), structure.size(), kDepth, tables);
   if (!fb::VerifyModelBuffer(verifier))
-    return Error(StatusCode::kModel, "is damaged or cut off: its FlatBuffer points outside of the file")
+    return Error(StatusCode::kModel, "is damaged or truncated: its FlatBuffer points outside of the file")
         .Advise("fetch it again");
   ModelFile file(bytes, structure, std::move(keep), std::move(copy));
   if (file.model().version() != kVersion)
@@ -62,8 +62,7 @@ Status ModelFile::Spend(size_t bytes) {
 }
 
 Status ModelFile::SpendCopy(size_t bytes) {
-  if (bytes > copy_budget_)
-    return Error(StatusCode::kModel, "is damaged: its constants are far larger than what it holds");
+  if (bytes > copy_budget_) return Error(StatusCode::kModel, "is damaged: its constants are far larger than the file");
   copy_budget_ -= bytes;
   return {};
 }

@@ -1,6 +1,6 @@
-// The bytes of a .tflite file as FlatBuffers tables, after FlatBuffers' verifier has seen that nothing points outside.
-// Parts of a FlatBuffer may be shared, so that a small file unfolds to a huge graph; all that is read through here is
-// counted, and may not add up to much more than the file has bytes.
+// The bytes of a .tflite file as FlatBuffers tables, checked by FlatBuffers' verifier against offsets outside of the
+// file. Parts of a FlatBuffer may be shared, so that a small file can expand to a huge graph; bytes read through this
+// class are counted, and their sum is bounded by a multiple of the file's size.
 #pragma once
 
 #include <cstdint>
@@ -26,22 +26,22 @@ class ModelFile {
   static Result<ModelFile> Open(const ImportSource& source);
 
   const fb::Model& model() const { return *fb::GetModel(structure_.data()); }
-  // What keeps constants alive that point into the file; null when they must be copied.
+  // Keeps constants alive that point into the file; null when they must be copied.
   const std::shared_ptr<const void>& keep() const { return keep_; }
 
-  // The elements of a list; empty where it is left out.
+  // The elements of a list; empty if it is omitted.
   template <class T>
   Result<std::vector<int64_t>> Ints(const flatbuffers::Vector<T>* list);
   Result<std::vector<float>> Floats(const flatbuffers::Vector<float>* list);
   Result<std::string> Text(const flatbuffers::String* text);
-  // The bytes of a buffer; empty for one that holds nothing.
+  // The bytes of a buffer; empty for one without data.
   Result<std::span<const uint8_t>> Buffer(uint32_t index) const;
-  // Counts what is read, and what a constant takes that is a copy.
+  // Counts bytes that are read, and the size of constants that are copied.
   Status Spend(size_t bytes);
   Status SpendCopy(size_t bytes);
 
-  // The options of an operator, or what else is any table until it is read, as the table that they are; null when they
-  // break the rules of FlatBuffers or have far more tables than any.
+  // The options of an operator, an untyped table in the schema, as a table of their type; null if they are invalid
+  // FlatBuffers or have too many tables.
   template <class Options>
   const Options* Verified(const fb::AnyTable* table) const {
     const auto* options = static_cast<const Options*>(static_cast<const void*>(table));
@@ -55,10 +55,10 @@ class ModelFile {
   ModelFile(std::span<const uint8_t> file, std::span<const uint8_t> structure, std::shared_ptr<const void> keep,
             std::shared_ptr<const void> copy);
 
-  std::span<const uint8_t> file_;       // all
-  std::span<const uint8_t> structure_;  // what FlatBuffers see of it: the first 2 GiB, aligned
+  std::span<const uint8_t> file_;       // the whole file
+  std::span<const uint8_t> structure_;  // the part with FlatBuffers: the first 2 GiB, aligned
   std::shared_ptr<const void> keep_;
-  std::shared_ptr<const void> copy_;  // of the file, where the caller's bytes were not aligned
+  std::shared_ptr<const void> copy_;  // of the file, if the caller's bytes were not aligned
   size_t budget_, copy_budget_;
 };
 

@@ -54,13 +54,13 @@ class Reader {
     return tensors_.SetInput(tensor, id);
   }
 
-  // The file does not say whether open extents of several inputs are the same.
+  // The file does not tell whether unknown extents of several inputs are equal.
   static std::string SymbolFor(const std::string& input, size_t axis, size_t inputs) {
     if (axis == 0 && inputs == 1) return "batch";
     return input + ".dim" + std::to_string(axis);
   }
 
-  // Each output is a value of its own, with the name that it has in the file.
+  // Each output is a separate value with its name in the file.
   Status ReadOutputs() {
     DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> outputs, file_.Ints(subgraph_.outputs()));
     if (outputs.empty()) return Error(StatusCode::kModel, "has no outputs");
@@ -85,7 +85,7 @@ class Reader {
     return copy;
   }
 
-  // What the application calls inputs and outputs, per signature.
+  // The application's names of inputs and outputs, per signature.
   Status ReadMetadata() {
     DEPUTY_ASSIGN_OR_RETURN(const std::string description, file_.Text(file_.model().description()));
     if (!description.empty()) graph_.metadata.emplace_back("producer_name", description);

@@ -1,4 +1,5 @@
-// One operator of the file while it is turned into nodes: its operands, its options, and what operators have in common.
+// One operator of the file during its conversion to nodes: its operands, its options, and functions common to
+// operators.
 #pragma once
 
 #include <cstdint>
@@ -41,10 +42,10 @@ class Operation {
   std::span<const TensorIndex> inputs() const { return inputs_; }
   std::span<const TensorIndex> outputs() const { return outputs_; }
 
-  // The options, with their defaults where the file has none.
+  // The options, with their defaults if the file has none.
   template <class T>
   Result<const T*> Options() const {
-    // A table of no fields, behind its list of no fields.
+    // A table without fields, after its empty list of fields.
     alignas(8) static constexpr uint16_t kNothing[] = {4, 4, 4, 0};
     if (table_.builtin_options() == nullptr) return static_cast<const T*>(static_cast<const void*>(kNothing + 2));
     const T* options = file_.Verified<T>(table_.builtin_options());
@@ -54,12 +55,13 @@ class Operation {
   Result<std::vector<int64_t>> Ints(const flatbuffers::Vector<int32_t>* list) const { return file_.Ints(list); }
   Result<std::string> Text(const flatbuffers::String* text) const { return file_.Text(text); }
 
-  // A tensor beside inputs and outputs that says how the operator rounds within.
+  // A tensor beside inputs and outputs that gives the quantization of an intermediate result.
   Result<TensorIndex> Intermediate(size_t i) const;
 
   // An axis counted from the front; fails when it is out of range.
   Result<size_t> Axis(int64_t axis, size_t rank) const;
-  // Whether the operator may work on elements as they are stored: both are quantized alike, or not at all.
+  // Whether the operator may compute on elements as they are stored: the quantization of both is the same, or neither
+  // has one.
   Result<bool> Alike(TensorIndex a, TensorIndex b) const;
   // The layout in which operands of an element-wise operator need the fewest Transposes.
   Result<Layout> CommonLayout(std::span<const TensorIndex> operands) const;
@@ -67,15 +69,15 @@ class Operation {
   Result<ValueId> Operand(size_t i, bool stored, Layout layout = Layout::kFile) const;
   Status Set(ValueId id, bool stored, Layout layout = Layout::kFile, size_t i = 0) const;
 
-  // The activation that follows an operator; none is emitted that the range of a quantized output makes anyway.
+  // The activation after an operator; omitted if the range of a quantized output implies it.
   Result<ValueId> Activated(ValueId id, fb::Activation activation) const;
-  // Nodes made of all inputs, element by element, with broadcasting.
+  // Emits the nodes for all inputs, element by element, with broadcasting.
   using Make = std::function<Result<ValueId>(std::span<const ValueId>)>;
   Status Elementwise(bool stored, const Make& make) const;
-  // On stored elements where all operands are quantized alike, otherwise on real numbers.
+  // On stored elements if the quantization of all operands is the same, otherwise on real numbers.
   Status ElementwiseWhereAlike(const Make& make) const;
-  // The layout for an operator on one operand that takes `removed` axes of the file's order away from its result, which
-  // is in the file's order all the same.
+  // The layout for an operator on one operand that removes these axes of the file's order from its result, which is in
+  // the file's order.
   Result<Layout> LayoutWithout(TensorIndex operand, std::span<const size_t> removed) const;
 
  private:
@@ -84,7 +86,7 @@ class Operation {
   std::vector<TensorIndex> inputs_, outputs_;
 };
 
-// Axes of the file's order as they stand in `layout`.
+// Axes of the file's order as indexes in `layout`.
 std::vector<int64_t> AxesIn(Layout layout, std::span<const size_t> axes);
 int64_t AxisIn(Layout layout, size_t axis);
 

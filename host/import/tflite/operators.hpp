@@ -1,4 +1,4 @@
-// The functions behind operators.inc, each of which writes the nodes of one operator.
+// The functions of operators.inc, each of which writes the nodes of one operator.
 #pragma once
 
 #include "import/tflite/operation.hpp"
@@ -7,7 +7,7 @@ namespace deputy::host::tflite_import {
 
 using ImportFunction = Status (*)(const Operation& op);
 
-// What one ONNX operator, or one family, does alike.
+// Shared by the operators that map to one ONNX operator or family.
 Status ImportUnary(const Operation& op, OpKind kind);
 Status ImportBinary(const Operation& op, OpKind kind);
 Status ImportArithmetic(const Operation& op, OpKind kind);
@@ -16,7 +16,7 @@ Status ImportComparison(const Operation& op, OpKind kind);
 Status ImportActivation(const Operation& op, fb::Activation activation);
 Status ImportReduction(const Operation& op, OpKind kind);
 Status ImportArgExtremum(const Operation& op, OpKind kind);
-// Of input `data`, whose elements stay as they are stored, and of input `how`, which is read as int64.
+// Of input `data`, whose elements are moved as they are stored, and of input `how`, which is read as int64.
 Status ImportMoved(const Operation& op, OpKind kind, size_t data, size_t how);
 
 template <OpKind kind>

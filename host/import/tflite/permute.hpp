@@ -1,4 +1,4 @@
-// Constants whose axes change places while a model is read: TensorFlow Lite keeps channels last, ONNX has them second.
+// Constants whose axes are permuted during import: TensorFlow Lite has channels last, ONNX has them second.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace deputy::host::tflite_import {
 
-// As Transpose: axis i of the result is axis perm[i] of `tensor`. Works on any element type with a size.
+// Like Transpose: axis i of the result is axis perm[i] of `tensor`. Works on any element type with a size.
 Result<Tensor> Permuted(const Tensor& tensor, std::span<const int64_t> perm);
 
 // {list[perm[0]], list[perm[1]], ...}

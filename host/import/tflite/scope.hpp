@@ -1,6 +1,6 @@
-// One graph while it is written, the model's or the body of a region: its nodes, the values of the graph around it that
-// it reads, and what each variable holds at this point. Operators are read in the order of execution, so that a
-// variable is the value that was assigned to it last.
+// The graph of the model or of a region's body while it is written: its nodes, the captured values of the enclosing
+// graph, and the current value of each variable. Operators are read in the order of execution, so the value of a
+// variable is the last one assigned to it.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ namespace deputy::host::tflite_import {
 // [one-thread]
 class Scope {
  public:
-  // The model's own graph. `first_run_only`: one that is read for what it assigns, not to be run (CALL_ONCE).
+  // The model's own graph. `first_run_only`: a graph that is read for its assignments and does not run (CALL_ONCE).
   Scope(Graph& graph, Variables& variables, bool first_run_only = false)
       : emit(graph), variables_(variables), first_run_only_(first_run_only) {}
   // The body of `region`, for a node of the outer graph. Both outlive this.
@@ -32,21 +32,21 @@ class Scope {
   bool is_region() const { return outer_ != nullptr; }
   bool first_run_only() const { return first_run_only_; }
 
-  // What stands in this region for a value of the graph around it.
+  // The value in this region for a value of the enclosing graph.
   ValueId Capture(ValueId outer);
 
-  // The value of a variable at this point. In the model's graph that is a new input where no operator assigned it yet.
+  // The value of a variable at this point. In the model's graph it is a new input if no operator assigned it yet.
   Result<ValueId> Read(VariableId variable);
   void Assign(VariableId variable, ValueId value);
   bool IsTouched(VariableId variable) const { return current_.count(variable) != 0; }
   // The variables that were assigned here, with their last values.
   std::vector<std::pair<VariableId, ValueId>> Assigned() const;
 
-  // Of the body of a loop: makes the variable's value at the beginning an input of the body in place of a capture.
+  // For the body of a loop: makes the initial value of the variable an input of the body instead of a capture.
   Result<ValueId> TakeAsInput(VariableId variable);
 
-  // Of the model's graph: appends the variables that pass from run to run to its inputs, and later to its outputs. One
-  // that no run changes becomes a constant.
+  // For the model's graph: appends the variables that are kept between runs to its inputs, and later to its outputs. A
+  // variable that no run changes becomes a constant.
   Status AddStateInputs();
   Status AddStateOutputs();
 

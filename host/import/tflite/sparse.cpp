@@ -1,6 +1,6 @@
-// Sparse constants are stored level by level: first the axes in an order of their own, then, of blocks, the axes
-// within. A level has either all positions, or for each position of the level before a segment of a list of positions
-// (the format of Kjolstad et al.: The Tensor Algebra Compiler, 2017).
+// Sparse constants are stored level by level: first the axes in an order of their own, then the axes within blocks. A
+// level has either all positions, or for each position of the previous level a segment of a list of positions (the
+// format of Kjolstad et al.: The Tensor Algebra Compiler, 2017).
 #include "import/tflite/sparse.hpp"
 
 #include <algorithm>
@@ -17,8 +17,8 @@ struct Level {
   size_t axis = 0;
   int64_t stride = 1;  // elements of the axis for a step of this level
   bool has_all = true;
-  int64_t positions = 0;                   // of a level that has all
-  std::vector<int64_t> segments, indices;  // of one that has not; segment i ends where segment i + 1 begins
+  int64_t positions = 0;                   // of a level with all positions
+  std::vector<int64_t> segments, indices;  // of a level with segments; segment i ends where segment i + 1 begins
 };
 
 template <class T>
@@ -60,7 +60,7 @@ Result<std::vector<Level>> ReadLevels(ModelFile& file, const TensorInfo& info) {
     level.positions = stored.dense_size();
     if (level.has_all && level.positions < 1) return Damaged();
     if (place >= rank) {
-      // Blocks have all their elements, and an axis is cut into blocks once.
+      // Blocks have all their elements, and an axis is divided into blocks once.
       if (!level.has_all || block_extents[level.axis] != 1) return Damaged();
       block_extents[level.axis] = level.positions;
     }
@@ -93,8 +93,8 @@ class Filling {
   }
 
  private:
-  // `parent` is the position of the level before among all that it has; they come in order, and each leads on to an
-  // element or to a segment, so that there is no more to do than the file has of them.
+  // `parent` is the position of the previous level among all that it has; positions are visited in order, and each
+  // leads to an element or to a segment, so the work is bounded by the size of the file.
   Status Fill(size_t depth, int64_t parent) {
     if (depth == levels_.size()) return Put();
     const Level& level = levels_[depth];
@@ -128,7 +128,7 @@ class Filling {
 
   std::span<const Level> levels_;
   std::span<const int64_t> dims_;
-  std::span<const uint8_t> from_;  // what is left of it
+  std::span<const uint8_t> from_;  // the remaining elements
   size_t size_;                    // bytes of an element
   uint8_t* to_;
   std::vector<int64_t> at_;

@@ -9,7 +9,7 @@
 
 namespace deputy::host::tflite_import {
 
-// All elements of a constant that has `sparsity`, of which the file has `bytes`.
+// All elements of a constant that has `sparsity`; `bytes` are the elements in the file.
 Result<Tensor> ReadSparse(ModelFile& file, const TensorInfo& info, std::span<const uint8_t> bytes);
 
 }  // namespace deputy::host::tflite_import

@@ -13,7 +13,7 @@ namespace {
 constexpr uint32_t kMany = 0xffffffffu;     // of outputs: one or more
 constexpr uint32_t kAny = 0xfffffffeu;      // of outputs: any number
 constexpr size_t kDeepestCall = 24;         // regions in a graph may be nested 32 deep
-constexpr size_t kCallBytes = size_t{256};  // what a call costs of the file's budget, beside what it reads
+constexpr size_t kCallBytes = size_t{256};  // the cost of a call in the file's budget, beside the bytes that it reads
 
 enum class Numbers { kReal, kComplex };
 
@@ -21,7 +21,7 @@ struct Importable {
   const char* name;
   fb::BuiltinOperator code;
   int32_t newest;
-  uint8_t options;  // number in the union; 0: nothing is read of them
+  uint8_t options;  // number in the union; 0: no options are read
   size_t min_inputs, max_inputs, outputs;
   Numbers numbers;
   ImportFunction function;
@@ -33,7 +33,7 @@ constexpr Importable kImportables[] = {
 #include "import/tflite/operators.inc"
 };
 
-// Codes below 127 may stand in either field; the other then holds less.
+// Codes below 127 may be in either field; the other one is then smaller.
 int32_t CodeOf(const fb::OperatorCode& code) {
   return std::max<int32_t>(code.deprecated_builtin_code(), code.builtin_code());
 }
@@ -148,7 +148,7 @@ Result<std::vector<Argument>> Subgraphs::CallWithin(uint32_t index, Scope& scope
       continue;
     }
     if (info->is_resource || scope.emit.TypeOf(arguments[i].value).dtype != info->dtype)
-      return Error(StatusCode::kModel, "input {} is of another element type than what is given for it", i);
+      return Error(StatusCode::kModel, "input {} has another element type than its argument", i);
     DEPUTY_RETURN_IF_ERROR(tensors.SetInput(inputs[i], arguments[i].value));
   }
   DEPUTY_RETURN_IF_ERROR(ReadOperators(index, scope, tensors));
@@ -166,8 +166,7 @@ Result<std::vector<Argument>> Subgraphs::CallWithin(uint32_t index, Scope& scope
 }
 
 Status Subgraphs::RunOnce(int64_t index, Scope& scope, const std::string& prefix) {
-  if (scope.is_region())
-    return Error(StatusCode::kNotSupported, "stands in a branch or a loop, which is not supported");
+  if (scope.is_region()) return Error(StatusCode::kNotSupported, "is in a branch or a loop, which is not supported");
   if (!run_once_.insert(index).second) return {};
   Graph graph;
   Scope first(graph, variables, /*first_run_only=*/true);

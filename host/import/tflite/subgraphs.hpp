@@ -1,5 +1,5 @@
-// The graphs of a file, written operator by operator where they are needed: the first is the model, others are what
-// IF, WHILE and CALL_ONCE call.
+// The graphs of a file, written operator by operator at each use: the first one is the model, others are called by IF,
+// WHILE and CALL_ONCE.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace deputy::host::tflite_import {
 
-// What a subgraph takes or returns.
+// An argument or a result of a subgraph.
 struct Argument {
   ValueId value = kNone;
-  std::optional<VariableId> variable;  // in place of a value, where the tensor names one
+  std::optional<VariableId> variable;  // instead of a value, if the tensor names a variable
 };
 
 // [one-thread]
@@ -30,14 +30,14 @@ class Subgraphs {
   ModelFile& file;
   Variables variables;
 
-  // Writes all operators of a subgraph into the scope's graph.
+  // Writes all operators of a subgraph to the scope's graph.
   Status ReadOperators(uint32_t index, Scope& scope, Tensors& tensors);
 
-  // Writes a subgraph with these arguments, and returns its outputs. Nodes and tensors of it get the prefix. Fails for
-  // a subgraph that calls itself.
+  // Writes a subgraph with these arguments, and returns its outputs. Its nodes and tensors have the prefix. Fails for a
+  // subgraph that calls itself.
   Result<std::vector<Argument>> Call(int64_t index, Scope& scope, std::span<const Argument> arguments,
                                      const std::string& prefix);
-  // Takes what a subgraph assigns for what the variables hold before the first run.
+  // The assignments of a subgraph become the initial values of the variables.
   Status RunOnce(int64_t index, Scope& scope, const std::string& prefix);
 
  private:

@@ -1,4 +1,4 @@
-// What a .tflite file says of a tensor: element type, shape, quantization, and the elements of a constant.
+// The description of a tensor in a .tflite file: element type, shape, quantization, and the elements of a constant.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct Quantization {
 struct TensorInfo {
   std::string name;
   DType dtype = DType::kUndefined;
-  std::vector<int64_t> dims;  // -1 where an extent is not known
-  Quantization quantization;  // without scales where there is none
+  std::vector<int64_t> dims;  // -1: unknown
+  Quantization quantization;  // without scales if the tensor has none
   uint32_t buffer = 0;
   bool packed = false;       // two elements to a byte; they are unpacked to int8
   bool is_complex = false;   // float32, with the real and the imaginary part along a last axis of `dims`
@@ -33,16 +33,16 @@ struct TensorInfo {
   bool is_variable = false;  // has a value before the first run, and its operator changes it
   const fb::SparsityParameters* sparsity = nullptr;  // of a constant without its zeros
 
-  // Whether the elements stand for real numbers. Integers of 32 bits and more are indices, shapes and biases.
+  // Whether the elements are quantized real numbers. Integers of 32 bits and more are indices, shapes and biases.
   bool is_quantized() const {
     return !quantization.scales.empty() && (dtype == DType::kInt8 || dtype == DType::kUint8 || dtype == DType::kInt16);
   }
 };
 
-// kNotSupported for what is valid but nothing that Deputy has: strings, complex numbers of 64 bits per part, ...
+// kNotSupported for valid types that Deputy does not have: strings, complex numbers of 64 bits per part, ...
 Result<TensorInfo> ReadTensorInfo(ModelFile& file, const fb::Tensor& table);
 
-// The elements of a constant, zeros too; an empty tensor (Tensor::empty) for a tensor that is none.
+// The elements of a constant, with its zeros; empty (Tensor::empty) for a tensor that is not constant.
 Result<Tensor> ReadConstant(ModelFile& file, const TensorInfo& info);
 
 }  // namespace deputy::host::tflite_import

@@ -18,7 +18,7 @@ constexpr std::span<const int64_t> PermTo(Layout layout) {
   return layout == Layout::kFile ? kToFile : kToChannelsSecond;
 }
 
-// Where an axis of the file's order stands.
+// The position of an axis of the file's order.
 size_t AxisIn(Layout layout, size_t axis, size_t rank) {
   if (layout == Layout::kFile || rank != 4) return axis;
   return static_cast<size_t>(std::find(kToChannelsSecond.begin(), kToChannelsSecond.end(), static_cast<int64_t>(axis)) -
@@ -67,7 +67,7 @@ std::string Tensors::NameOf(TensorIndex tensor) const {
   return Quoted(static_cast<size_t>(tensor), info ? info->name : "");
 }
 
-// A tensor that nothing has made by now is a constant, or read too early.
+// A tensor without a producer at this point is a constant, or it is read too early.
 Result<Tensors::Forms*> Tensors::FormsOf(TensorIndex tensor) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, Info(tensor));
   Forms& forms = forms_[static_cast<size_t>(tensor)];
@@ -89,13 +89,13 @@ Result<Tensor> Tensors::Constant(TensorIndex tensor) {
   return id == kNone ? Tensor() : emitter_.ConstantOf(id);
 }
 
-Result<std::vector<int64_t>> Tensors::Ints(TensorIndex tensor, const char* what) {
+Result<std::vector<int64_t>> Tensors::Ints(TensorIndex tensor, const char* subject) {
   DEPUTY_ASSIGN_OR_RETURN(const Tensor constant, Constant(tensor));
   if (constant.empty())
-    return Error(StatusCode::kNotSupported, "{} is computed while the model runs, which is not supported", what)
+    return Error(StatusCode::kNotSupported, "{} is computed while the model runs, which is not supported", subject)
         .At(NameOf(tensor));
   if (constant.element_count() > kMostInts)
-    return Error(StatusCode::kModel, "{} has {} elements, more than {}", what, constant.element_count(), kMostInts)
+    return Error(StatusCode::kModel, "{} has {} elements, more than {}", subject, constant.element_count(), kMostInts)
         .At(NameOf(tensor));
   const auto widened = [](auto values) { return std::vector<int64_t>(values.begin(), values.end()); };
   switch (constant.dtype()) {
@@ -106,13 +106,14 @@ Result<std::vector<int64_t>> Tensors::Ints(TensorIndex tensor, const char* what)
     case DType::kUint8: return widened(constant.values<uint8_t>());
     default: break;
   }
-  return Error(StatusCode::kModel, "{} is {}, not integers", what, deputy::NameOf(constant.dtype())).At(NameOf(tensor));
+  return Error(StatusCode::kModel, "{} is {}, not integers", subject, deputy::NameOf(constant.dtype()))
+      .At(NameOf(tensor));
 }
 
-Result<int64_t> Tensors::Int(TensorIndex tensor, const char* what) {
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ints, Ints(tensor, what));
+Result<int64_t> Tensors::Int(TensorIndex tensor, const char* subject) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ints, Ints(tensor, subject));
   if (ints.size() != 1)
-    return Error(StatusCode::kModel, "{} has {} elements in place of one", what, ints.size()).At(NameOf(tensor));
+    return Error(StatusCode::kModel, "{} has {} elements in place of one", subject, ints.size()).At(NameOf(tensor));
   return ints[0];
 }
 
@@ -281,7 +282,7 @@ Status Tensors::SetInput(TensorIndex tensor, ValueId id) {
   return {};
 }
 
-// Every subgraph has its own variable tensors, which begin as zeros.
+// Every subgraph has its own variable tensors, which are zero at first.
 Result<VariableId> Tensors::OwnVariable(TensorIndex tensor, const TensorInfo& info) {
   const VariableId id = scope_.variables().OfTensor(index_, tensor, info.name);
   Variable& variable = scope_.variables()[id];
@@ -333,7 +334,7 @@ Result<ValueId> Tensors::Quantized(Emitter& emit, ValueId id, const TensorInfo& 
   return emit.Emit(OpKind::kQuantizeLinear, std::move(all), {{"axis", static_cast<int64_t>(axis)}});
 }
 
-// Scale and zero point: of rank 0 where one pair serves all elements.
+// Scale and zero point: of rank 0 if one pair serves all elements.
 Result<std::vector<ValueId>> Tensors::ScaleInputs(Emitter& emit, const Quantization& quantization, DType dtype) {
   const auto count = static_cast<int64_t>(quantization.scales.size());
   const Shape shape = quantization.per_axis() ? Shape{count} : Shape{};

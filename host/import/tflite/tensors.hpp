@@ -1,6 +1,6 @@
 // The tensors of a model in the forms in which nodes need them: channels last as in the file or channels second as in
-// ONNX, elements as they are stored or as the real numbers that they stand for. A form is made when somebody asks for
-// it and kept, so that a chain of convolutions has Transposes at its ends only.
+// ONNX; elements as they are stored or as real numbers. A form is made at its first use and kept, so that a chain of
+// convolutions has Transposes at its ends only.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace deputy::host::tflite_import {
 
-using TensorIndex = int32_t;  // -1: an input that is left out
+using TensorIndex = int32_t;  // -1: an omitted input
 
 // Of tensors of rank 4; all others are in the file's order.
 enum class Layout : uint8_t { kFile, kChannelsSecond };
@@ -33,37 +33,37 @@ class Tensors {
   // `index` of the subgraph in the file; names of tensors get the prefix.
   Tensors(ModelFile& file, Scope& scope, uint32_t index, std::string prefix);
 
-  // What the file says; fails for an index that is out of range and for tensors that Deputy does not have.
+  // The description in the file; fails for an index that is out of range and for tensors that Deputy does not have.
   Result<const TensorInfo*> Info(TensorIndex tensor);
-  // The elements of a constant; empty where it is none.
+  // The elements of a constant; empty if the tensor is not constant.
   Result<Tensor> Constant(TensorIndex tensor);
-  // The elements of a constant of integers; kNotSupported, with `what` it is, for one that is computed.
-  Result<std::vector<int64_t>> Ints(TensorIndex tensor, const char* what);
+  // The elements of a constant of integers; kNotSupported, with its description `subject`, for a computed one.
+  Result<std::vector<int64_t>> Ints(TensorIndex tensor, const char* subject);
   // The only element of a constant of integers.
-  Result<int64_t> Int(TensorIndex tensor, const char* what);
-  // The same as a value of int64, also where it is computed.
+  Result<int64_t> Int(TensorIndex tensor, const char* subject);
+  // The same as a value of int64, which may be computed.
   Result<ValueId> Int64s(TensorIndex tensor);
 
   Result<ValueId> Stored(TensorIndex tensor, Layout layout = Layout::kFile);
   Result<ValueId> Real(TensorIndex tensor, Layout layout = Layout::kFile);
-  // Stored or real elements in an order that is the file's when read from front to back, whatever the shape.
+  // Stored or real elements in an order that is the file's when read from front to back, in any shape.
   Result<ValueId> InOrder(TensorIndex tensor, bool stored);
   // A constant or a value of weights with its axes in another order, dequantized.
   Result<ValueId> Weights(TensorIndex tensor, std::span<const int64_t> perm);
   // An operand that is broadcast to rank 4 in channels-second order.
   Result<ValueId> Broadcast(TensorIndex tensor, bool stored, Layout layout);
 
-  // Whether a tensor can be had without a Transpose.
+  // Whether a tensor is available without a Transpose.
   Result<bool> Has(TensorIndex tensor, Layout layout);
   Result<size_t> Rank(TensorIndex tensor);
 
-  // What an operator makes. Real numbers are quantized where the tensor is.
+  // The result of an operator. Real numbers are quantized if the tensor is.
   Status SetStored(TensorIndex tensor, ValueId id, Layout layout = Layout::kFile);
   Status SetReal(TensorIndex tensor, ValueId id, Layout layout = Layout::kFile);
   // An input of the model, or an argument of the subgraph.
   Status SetInput(TensorIndex tensor, ValueId id);
 
-  // The variable that a tensor names, or is.
+  // The variable that a tensor names or is.
   Result<VariableId> VariableOf(TensorIndex tensor);
   Status SetVariable(TensorIndex tensor, VariableId variable);
 

@@ -1,5 +1,5 @@
-// The variables of a model: resource variables, which VAR_HANDLE names, and variable tensors, which belong to one
-// operator. What they hold passes from run to run.
+// The variables of a model: resource variables, named by VAR_HANDLE, and variable tensors, which belong to one
+// operator. Their values are kept between runs.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ using VariableId = size_t;
 
 struct Variable {
   std::string name;
-  Tensor initial;  // before the first run; empty: nothing assigns it by then
+  Tensor initial;  // before the first run; empty: not assigned by then
 };
 
 // [one-thread]
 class Variables {
  public:
-  // The same variable for the same names, wherever they stand.
+  // The same variable for the same names in any place.
   VariableId Resource(const std::string& container, const std::string& name) {
     return Find(resources_, {container, name}, name);
   }

@@ -19,8 +19,8 @@ struct Window {
 // Fails for kernels, strides and dilations below 1, or so large that extents would overflow.
 Status CheckWindow(const Window& window);
 
-// Kernel, strides, dilations and pads. `image` is the input in channels-second order; where its extents are not known,
-// the padding is left to the operator.
+// Kernel, strides, dilations and pads. `image` is the input in channels-second order; if its extents are unknown, the
+// operator computes the padding.
 Result<NodeAttributes> WindowAttributes(const Window& window, fb::Padding padding, std::span<const int64_t> image,
                                         bool dilates);
 

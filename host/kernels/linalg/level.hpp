@@ -1,5 +1,5 @@
-// Which instruction set the linear algebra uses. The best one is chosen at first use; tests and benchmarks may force
-// another to compare them.
+// The instruction set of the linear algebra. The best one is selected at first use; tests and benchmarks may force
+// another one to compare them.
 #pragma once
 
 namespace deputy::host::linalg {
@@ -19,10 +19,10 @@ constexpr const char* NameOf(Level level) {
   return "unknown";
 }
 
-// True when this build has the level and this CPU can run it.
+// True when this build contains the level and this CPU supports it.
 bool Available(Level level);
 Level ActiveLevel();
-// Process-wide; false, and no change, when the level is not available. [any-thread, between products]
+// Process-wide; false, without a change, when the level is not available. [any-thread, between products]
 bool Select(Level level);
 
 }  // namespace deputy::host::linalg

@@ -1,4 +1,4 @@
-// Chooses the module.
+// Selects the module.
 #include "kernels/linalg/linalg.hpp"
 
 #if defined(__x86_64__)
@@ -24,7 +24,7 @@ std::atomic<Level>& Active() {
 }
 
 #if defined(__x86_64__)
-// clang 14 does not know the word.
+// clang 14 does not know the feature's name.
 bool HasF16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;

@@ -1,5 +1,5 @@
-// The linear algebra under the neural operators: one interface, computed by the best instruction set that the machine
-// has (level.hpp). Everything here runs on the calling thread; callers split the work over the pool.
+// The linear algebra of the neural operators: one interface, computed by the best instruction set of the machine
+// (level.hpp). All functions run on the calling thread; callers divide the work among threads.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace deputy::host::linalg {
 
 // C[m,n] = alpha * op(A)[m,k] * op(B)[k,n] + beta * C, all row-major. A leading dimension is the distance between two
-// rows as they are stored. With beta == 0 the old C is not read, and `row_bias`, if there is one, is added to each row.
+// stored rows. With beta == 0 the old C is not read, and `row_bias`, if not null, is added to each row.
 template <class T>
 struct GemmArgs {
   int64_t m = 0, n = 0, k = 0;
@@ -22,19 +22,19 @@ struct GemmArgs {
   int64_t ldc = 0;
   T alpha = T(1), beta = T(0);
   const T* row_bias = nullptr;  // one element per row of C
-  // B is cut into panels of PanelWidth columns, each of them k rows without gaps; the last one is padded to its width.
+  // B is stored in panels of PanelWidth columns, each of them k rows without gaps; the last one is padded to its width.
   // ldb is the distance between two panels.
   bool b_in_panels = false;
 };
 
-// Two integers of 16 bits, the first of them in the lower half. The product of two is the sum of their halves'
-// products, and sums of these are int32, which wrap: A and B of a product hold pairs (neighbours along k), C and
-// `row_bias` hold int32 under the same name; alpha is 1, beta 0 or 1. This is how 8-bit integers without their zero
-// points multiply.
+// Two integers of 16 bits, the first one in the lower half. The product of two pairs is the sum of the products of
+// their halves; its sums are int32, which wrap. A and B of a product hold pairs (neighbours along k), C and `row_bias`
+// hold int32 under the same name; alpha is 1, beta 0 or 1. 8-bit integers without their zero points are multiplied this
+// way.
 enum class Int16Pair : int32_t {};
 
-// `workspace` has GemmWorkspace bytes, aligned to 64, which depend on nothing but extents and flags; fewer rows, fewer
-// columns or a smaller k need no more. [any-thread]
+// `workspace` has GemmWorkspace bytes, aligned to 64, which depend only on extents and flags; fewer rows, fewer columns
+// or a smaller k need no more. [any-thread]
 size_t GemmWorkspace(const GemmArgs<float>& args);
 size_t GemmWorkspace(const GemmArgs<double>& args);
 size_t GemmWorkspace(const GemmArgs<Int16Pair>& args);
@@ -42,17 +42,17 @@ void Gemm(const GemmArgs<float>& args, void* workspace);
 void Gemm(const GemmArgs<double>& args, void* workspace);
 void Gemm(const GemmArgs<Int16Pair>& args, void* workspace);
 
-// Columns of a panel of B, for float, double or pairs; no more than kMaxPanelWidth. Belongs to the active level.
+// Columns of a panel of B, for float, double or pairs; at most kMaxPanelWidth. Depends on the active level.
 inline constexpr int64_t kMaxPanelWidth = 32;
 template <class T>
 int64_t PanelWidth();
 
-// Rows of a panel: to[r * to_step + i] = from[r * from_step + i * stride] for first <= i < stop, 0 for the other
-// i < count. Nothing else is read or written. [any-thread]
+// Rows of a panel: to[r * to_step + i] = from[r * from_step + i * stride] for first <= i < stop, 0 for the other i <
+// count. No other memory is accessed. [any-thread]
 template <class T>
 struct GatherArgs {
   int64_t rows = 0, count = 0, first = 0, stop = 0, stride = 1;
-  const T* from = nullptr;  // element 0, which may lie outside of memory
+  const T* from = nullptr;  // element 0, which may be outside of memory
   int64_t from_step = 0;
   T* to = nullptr;
   int64_t to_step = 0;
@@ -74,7 +74,7 @@ struct PlaneArgs {
   const T* weights = nullptr;
   int64_t kernel[2] = {}, strides[2] = {}, dilations[2] = {}, pads[2] = {};  // pads before
   T bias = 0;
-  const T* zeros = nullptr;  // in[1] of them
+  const T* zeros = nullptr;  // in[1] elements
 };
 
 void ConvolvePlane(const PlaneArgs<float>& args);

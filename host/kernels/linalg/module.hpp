@@ -1,6 +1,6 @@
-// What each instruction set provides. The modules are translation units with compile flags of their own; they meet the
-// rest of the program only in these tables, since any inline function that they shared with it could be linked in the
-// wrong version.
+// The functions that each instruction set provides. The modules are translation units with their own compile flags;
+// they are connected to the rest of the program only by these tables, because the linker could choose the wrong version
+// of an inline function that they shared.
 #pragma once
 
 #include <stddef.h>
@@ -51,7 +51,7 @@ struct ElementFunctions {
                      uint8_t* y);
 };
 
-// The functions of halves.hpp; null where the level has no instructions for them.
+// The functions of halves.hpp; null if the level has no instructions for them.
 struct HalfFunctions {
   void (*widen)(const uint16_t* x, int64_t count, float* y);
   void (*narrow)(const float* x, int64_t count, uint16_t* y);

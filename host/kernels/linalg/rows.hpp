@@ -6,7 +6,7 @@
 
 namespace deputy::host::linalg {
 
-// Functions of one element, with the meaning of the ONNX operators; alpha and beta are the parameters named.
+// Functions of one element, with the meaning of the ONNX operators; the comments name the parameters used.
 enum class RowFunction : uint8_t {
   kAbs,
   kAcos,
@@ -46,7 +46,7 @@ inline constexpr int kRowFunctions = static_cast<int>(RowFunction::kTanh) + 1;
 using RowLoop = void (*)(const float* x, int64_t count, float alpha, float beta, float* y);
 void Apply(RowFunction function, const float* x, int64_t count, float alpha, float beta, float* y);
 
-// Functions of two elements, as BinaryOp of binary.hpp has them. Steps are 0 or 1; y may be an operand with step 1.
+// Functions of two elements, as in BinaryOp of binary.hpp. Steps are 0 or 1; y may be an operand with step 1.
 enum class PairFunction : uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPRelu, kFMod };
 inline constexpr int kPairFunctions = static_cast<int>(PairFunction::kFMod) + 1;
 
@@ -54,23 +54,23 @@ using PairLoop = void (*)(const float* a, int64_t a_step, const float* b, int64_
 void Apply(PairFunction function, const float* a, int64_t a_step, const float* b, int64_t b_step, int64_t count,
            float* y);
 
-// In double. Of squares: of the distances from `mean`.
+// In double. Sum of squares: of the distances from `mean`.
 double Sum(const float* x, int64_t count);
 double SumOfSquares(const float* x, int64_t count, double mean);
-// NaN if there is one among the elements; minus infinity for none.
+// NaN if an element is NaN; minus infinity without elements.
 float Largest(const float* x, int64_t count);
 
 // y = exp(x - largest), divided by its sum. y may be x.
 void Softmax(const float* x, int64_t count, float* y);
 // y = x - largest - log(sum of exp(x - largest)). y may be x.
 void LogSoftmax(const float* x, int64_t count, float* y);
-// y = (x - mean) * inverse * scale + bias; no bias: null. y may be x.
+// y = (x - mean) * inverse * scale + bias; bias may be null. y may be x.
 void Normalize(const float* x, int64_t count, float mean, float inverse, const float* scale, const float* bias,
                float* y);
 
-// The largest element, NaN left out, or the sum of those under each position of a window over a plane. Pairs are rows,
-// columns; elements in the padding do not take part; without any the largest is minus infinity. The stride of the
-// columns is 1 or 2.
+// The largest element, NaN excluded, or the sum of the elements under each position of a window over a plane. Pairs are
+// rows, columns; padding is excluded; without elements the largest is minus infinity. The stride of the columns is 1 or
+// 2.
 struct PoolArgs {
   bool largest = true;
   const float* x = nullptr;

@@ -1,4 +1,4 @@
-// Logarithms of float, and functions made of them and the exponential, with the promises of vector_math.hpp.
+// Logarithms of float, and functions of them and the exponential, with the guarantees of vector_math.hpp.
 #pragma once
 
 #include "kernels/linalg/vector_math.hpp"
@@ -21,10 +21,10 @@ namespace deputy::host {
   return (x + rest) + exponent * 0.693359375f;
 }
 
-// Of a normal, positive number; anything for others.
+// For a normal, positive number; any result for others.
 [[gnu::always_inline]] inline float VectorLogOfNormal(float x, float exponent) {
   const uint32_t bits = __builtin_bit_cast(uint32_t, x);
-  // The exponent for which the rest lies between the root of a half and that of two.
+  // The exponent for which the mantissa is between the roots of a half and of two.
   const int32_t power = static_cast<int32_t>(bits - 0x3f3504f3u) >> 23;
   const float rest = __builtin_bit_cast(float, bits - (static_cast<uint32_t>(power) << 23));
   return VectorLogOfParts(rest - 1.0f, exponent + static_cast<float>(power));
@@ -34,13 +34,13 @@ namespace deputy::host {
   constexpr float kInfinity = __builtin_inff();
   const bool subnormal = x < 1.17549435e-38f;
   const float log = VectorLogOfNormal(subnormal ? x * 8388608.0f : x, subnormal ? -23.0f : 0.0f);
-  // Infinity and NaN give themselves.
+  // Infinity and NaN are returned.
   const float upper = x < kInfinity ? log : x;
   const float lower = x == 0 ? -kInfinity : __builtin_nanf("");
   return x <= 0 ? lower : upper;
 }
 
-// log(1 + u) for u of [0, 1]: what adding the one rounded off is given back.
+// log(1 + u) for u of [0, 1]: the rounding error of adding one is corrected.
 [[gnu::always_inline]] inline float VectorLog1pOfUnit(float u) {
   const float sum = 1.0f + u;
   const float lost = u - (sum - 1.0f);

@@ -38,17 +38,17 @@ struct PowerAndRest {
 
 // Cephes expf (netlib.org/cephes): reduction by log(2), then a polynomial of degree 7.
 [[gnu::always_inline]] inline float VectorExp(float x) {
-  // Outside of these bounds the result is 0 or infinite anyway; NaN fails both comparisons and passes.
+  // Outside of these bounds the result is 0 or infinite; NaN fails both comparisons and is kept.
   x = x < -104.0f ? -104.0f : x;
   x = x > 89.0f ? 89.0f : x;
   const PowerAndRest of = ReduceByLog2(x);
   const float p = ExpPolynomial(of.rest) * of.rest * of.rest + of.rest + 1.0f;
-  // The power is applied in two halves: 2^128 and 2^-150 have no float of their own.
+  // The power is applied in two halves: 2^128 and 2^-150 are not representable.
   const int32_t half = of.power >> 1;
   return p * PowerOfTwo(half) * PowerOfTwo(of.power - half);
 }
 
-// exp(x) - 1, exact near zero: the polynomial without its constant, and what the power of two adds or takes.
+// exp(x) - 1, exact near zero: the polynomial without its constant, corrected for the power of two.
 [[gnu::always_inline]] inline float VectorExpm1(float x) {
   x = x < -104.0f ? -104.0f : x;
   const PowerAndRest of = ReduceByLog2(x > 89.0f ? 89.0f : x);
@@ -72,8 +72,7 @@ struct PowerAndRest {
 }
 
 // Below one erf(x) / x is a polynomial of x^2; above, exp(x^2) * erfc(x) is one of 1 / (x + 2). Both are Chebyshev
-// fits, of degree 6 over [0, 1] and of degree 7 over [1, 4.5]; further out the exponential leaves nothing of the
-// second.
+// fits, of degree 6 over [0, 1] and of degree 7 over [1, 4.5]; above 4.5 the exponential makes the second negligible.
 [[gnu::always_inline]] inline float VectorErf(float x) {
   const float magnitude = __builtin_fabsf(x);
   const float z = x * x;

@@ -1,15 +1,15 @@
-// Trigonometric functions of float and their inverses, with the promises of vector_math.hpp.
+// Trigonometric functions of float and their inverses, with the guarantees of vector_math.hpp.
 #pragma once
 
 #include <cstdint>
 
 namespace deputy::host {
 
-// Where VectorSin and VectorCos stop being right: beyond it the quotient by pi / 2 loses its low bits.
+// The bound of VectorSin and VectorCos: above it the quotient by pi / 2 loses its low bits.
 inline constexpr float kVectorTurns = 1.0e6f;
 
-// Cephes sinf and cosf on an eighth of a turn. The argument is reduced in double, which has the digits of pi for it;
-// `quarters` turns the sine into the cosine.
+// Cephes sinf and cosf on an eighth of a turn. The argument is reduced in double, which has enough digits of pi;
+// `quarters` selects the sine or the cosine.
 [[gnu::always_inline]] inline float VectorSinus(float x, uint32_t quarters) {
   constexpr double kShift = 6755399441055744.0;  // 1.5 * 2^52: adding it rounds to an integer, kept in the low bits
   const double wide = static_cast<double>(x);
@@ -44,7 +44,7 @@ inline constexpr float kVectorTurns = 1.0e6f;
   return p * z * x + x;
 }
 
-// Above a half by half the angle's complement; what is outside [-1, 1] meets the root of a negative number.
+// Above a half computed from half the complementary angle; outside [-1, 1] the root of a negative number gives NaN.
 [[gnu::always_inline]] inline float VectorAsin(float x) {
   const float magnitude = __builtin_fabsf(x);
   const bool far = magnitude > 0.5f;

@@ -104,7 +104,7 @@ TEST(ReverseSequence, EachSequenceByItsOwnLength) {
 TEST(ReverseSequence, LengthBeyondTheTimeIsRefused) {
   EXPECT_EQ(Failure(MakeReverseSequence, PrimitiveBuilder("", "ReverseSequence", 10),
                     {TensorOf<float>({2, 1}, {1, 2}), TensorOf<int64_t>({1}, {3})}),
-            "a sequence of 3 is longer than the 2 there are");
+            "a sequence length of 3 exceeds the extent 2");
 }
 
 TEST(ScatterElements, UpdatesThatDoNotFitAreRefused) {

@@ -161,7 +161,8 @@ TEST(Functions, BodyDoesNotSeeTheCallersNames) {
   builder.Input("x");
   Call(builder, "F", {"x"}, {"y"}, "call");
   builder.Output("y");
-  EXPECT_EQ(ErrorOf(builder), "the model: node 'call' (F): function 'F': node 0 (Add): reads 'x', which nothing makes");
+  EXPECT_EQ(ErrorOf(builder),
+            "the model: node 'call' (F): function 'F': node 0 (Add): reads 'x', which no node produces");
 }
 
 TEST(Functions, KnownOperatorIsLeftAlone) {
@@ -223,7 +224,7 @@ TEST(Functions, AttributeReferenceOutsideAFunctionIsRefused) {
   builder.Input("x");
   Refer(builder.Node("LeakyRelu", {"x"}, {"y"}), "alpha", "slope", onnx::AttributeProto::FLOAT);
   builder.Output("y");
-  EXPECT_NE(ErrorOf(builder).find("stands in none"), std::string::npos);
+  EXPECT_NE(ErrorOf(builder).find("is not in one"), std::string::npos);
 }
 
 }  // namespace

@@ -87,10 +87,9 @@ TEST(SparseTensors, R34_SparseInitializersWithGarbageAreRefused) {
     builder.Node("Relu", {"s"}, {"z"});
     return ErrorOf(builder);
   };
-  EXPECT_EQ(error_of(SparseTensor({1, 4, 8})),
-            "the model: sparse initializer 's': index 2 lies outside of shape [2,4]");
+  EXPECT_EQ(error_of(SparseTensor({1, 4, 8})), "the model: sparse initializer 's': index 2 is outside of shape [2,4]");
   EXPECT_EQ(error_of(SparseTensor({0, 1, 1, -1, 1, 3})),
-            "the model: sparse initializer 's': index 1 lies outside of shape [2,4]");
+            "the model: sparse initializer 's': index 1 is outside of shape [2,4]");
   onnx::SparseTensorProto large = SparseTensor({1, 4, 7});
   large.set_dims(0, int64_t{1} << 40);
   EXPECT_NE(error_of(large).find("has too many zeros to write out"), std::string::npos) << error_of(large);

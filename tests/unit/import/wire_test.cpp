@@ -163,7 +163,7 @@ TEST(Wire, R9_TwoGraphsAreRefused) {
   const std::string model = VariedModel();
   const Result<Graph> graph = ModelBuilder::ImportBytes(model + Field(7, ""));
   ASSERT_FALSE(graph.ok());
-  EXPECT_NE(graph.status().message().find("comes twice"), std::string::npos);
+  EXPECT_NE(graph.status().message().find("occurs twice"), std::string::npos);
 }
 
 TEST(Wire, UnknownFieldsAreLeftOut) {

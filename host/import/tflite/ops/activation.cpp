@@ -1,4 +1,4 @@
-// Activations, and what normalizes along the channels.
+// Activations, and normalizations along the channels.
 #include "import/tflite/operators.hpp"
 
 namespace deputy::host::tflite_import {

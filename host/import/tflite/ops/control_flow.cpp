@@ -7,10 +7,10 @@
 namespace deputy::host::tflite_import {
 namespace {
 
-// Rounds of type inference of a loop's body: each may find further extents that an iteration changes.
+// Rounds of type inference of a loop's body: each may find more extents that an iteration changes.
 constexpr size_t kMaxInferenceRounds = 8;
 
-// What is given to a subgraph from input `first` on: values as they are stored, or variables.
+// The arguments of a subgraph, from input `first` on: values as they are stored, or variables.
 Result<std::vector<Argument>> ArgumentsFrom(const Operation& op, size_t first) {
   std::vector<Argument> arguments;
   for (size_t i = first; i < op.input_count(); ++i) {
@@ -41,7 +41,7 @@ Region NewRegion(const char* name) {
   return region;
 }
 
-// A branch of an If: its region, and the scope while it is written.
+// A branch of an If: its region, and its scope.
 struct Branch {
   Branch(const Operation& op, const char* region_name) : region(NewRegion(region_name)), scope(op.scope, region) {}
 
@@ -65,7 +65,7 @@ struct Branch {
   }
 };
 
-// A loop's body, written for given types of the values that enter an iteration.
+// A loop's body, written for given types of the values at the start of an iteration.
 struct LoopBody {
   LoopBody(const Operation& op) : region(NewRegion("body")), scope(op.scope, region) {}
 
@@ -73,7 +73,7 @@ struct LoopBody {
   Scope scope;
   std::vector<ValueType> states;  // types after the iteration
 
-  // `outer` is what enters the loop; tensors among it are of these types in every iteration.
+  // `outer` are the loop's initial values; tensors among them have these types in every iteration.
   Status Read(const Operation& op, const fb::WhileOptions& options, std::span<const Argument> outer,
               std::span<const ValueType> entries) {
     Graph& graph = *region.body;
@@ -112,7 +112,7 @@ struct LoopBody {
 
 bool Same(const ValueType& a, const ValueType& b) { return a.ranked == b.ranked && a.dims == b.dims; }
 
-// The types that hold before and after every iteration; true where they are those of `entries`.
+// The types that hold before and after every iteration; true if they are equal to `entries`.
 Result<bool> Widen(std::vector<ValueType>& entries, std::span<const ValueType> after) {
   bool same = true;
   for (size_t i = 0; i < entries.size(); ++i) {
@@ -181,8 +181,8 @@ Status While(const Operation& op) {
       inputs.push_back(argument.value);
       entries.push_back(op.emit.TypeOf(argument.value));
     }
-  // A body is written for the types that enter it. Where an iteration changes them, it is written again for types that
-  // hold before and after.
+  // A body is written for the types of the initial values. If an iteration changes them, it is written again for types
+  // that hold before and after.
   std::optional<LoopBody> body;
   for (size_t round = 0;; ++round) {
     body.emplace(op);

@@ -1,4 +1,4 @@
-// Convolutions. Their weights change the order of their axes, and per-axis scales go along.
+// Convolutions. The axes of their weights are permuted, and the axis of per-axis scales with them.
 #include <algorithm>
 #include <array>
 
@@ -70,7 +70,7 @@ Status DepthwiseConv(const Operation& op) {
   return ImportConv(op, {options->padding(), options->activation(), window, true});
 }
 
-// The shape of the result is given, and what does not fit into it is padding.
+// The shape of the result is given; padding removes the rest.
 Status TransposeConv(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::TransposeConvOptions>());
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> shape, op.tensors.Ints(op.input(0), "the shape of the result"));

@@ -1,4 +1,4 @@
-// Operators that compute each element from the elements in its place.
+// Element-wise operators.
 #include "import/tflite/operators.hpp"
 
 namespace deputy::host::tflite_import {
@@ -66,7 +66,7 @@ Status Rsqrt(const Operation& op) {
   });
 }
 
-// Rounded towards minus infinity, as the remainder has the divisor's sign.
+// Rounds towards minus infinity: the remainder has the divisor's sign.
 Status FloorDiv(const Operation& op) {
   return op.Elementwise(false, [&](Ids ids) -> Result<ValueId> {
     const DType dtype = op.emit.TypeOf(ids[0]).dtype;
@@ -102,7 +102,7 @@ Status SelectAlike(const Operation& op) {
 
 }  // namespace
 
-// A condition of rank 1 chooses whole rows.
+// A condition of rank 1 selects whole rows.
 Status Select(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const size_t condition_rank, op.tensors.Rank(op.input(0)));
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(1)));
@@ -126,7 +126,7 @@ Status Cast(const Operation& op) {
   if (info->is_complex) return Error(StatusCode::kNotSupported, "makes complex numbers, which is not supported");
   DEPUTY_ASSIGN_OR_RETURN(const Layout layout, op.CommonLayout(op.inputs()));
   DEPUTY_ASSIGN_OR_RETURN(ValueId id, op.Operand(0, true, layout));
-  if (from->is_complex) {  // of a complex number the real part is left
+  if (from->is_complex) {  // a complex number is converted to its real part
     DEPUTY_ASSIGN_OR_RETURN(const ValueId real, op.emit.Int(0));
     DEPUTY_ASSIGN_OR_RETURN(id, op.emit.Emit(OpKind::kGather, {id, real}, {{"axis", int64_t{-1}}}));
   }
@@ -135,7 +135,7 @@ Status Cast(const Operation& op) {
   return op.Set(made, true, layout);
 }
 
-// What the output's own quantization makes of the real numbers.
+// The real numbers, converted to the output's quantization.
 Status Quantize(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.output()));
   if (!info->is_quantized()) return Error(StatusCode::kModel, "quantizes to a tensor without a scale");
@@ -147,7 +147,7 @@ Status Dequantize(const Operation& op) {
   return op.Elementwise(false, [&](Ids ids) { return op.emit.Cast(ids[0], info->dtype); });
 }
 
-// Sparse constants are read with their zeros.
+// Sparse constants are imported as dense ones.
 Status Densify(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.tensors.Stored(op.input(0)));
   return op.tensors.SetStored(op.output(), id);

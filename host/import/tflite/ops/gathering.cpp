@@ -1,4 +1,4 @@
-// Operators that choose elements by index, and those that find indexes.
+// Operators that select elements by index or compute indexes.
 #include <array>
 
 #include "import/tflite/operators.hpp"
@@ -18,7 +18,7 @@ Status Gather(const Operation& op) {
     return op.Set(made, stored);
   }
   DEPUTY_ASSIGN_OR_RETURN(const size_t index_rank, op.tensors.Rank(op.input(1)));
-  // Unlike an axis, it counts from behind the last dimension.
+  // Unlike an axis, it counts from after the last dimension.
   const int64_t dims = options->batch_dims(), batches = dims < 0 ? dims + static_cast<int64_t>(index_rank) : dims;
   if (batches < 0 || batches > static_cast<int64_t>(index_rank))
     return Error(StatusCode::kModel, "has {} batch dimensions for indices of rank {}", dims, index_rank);
@@ -47,7 +47,7 @@ Status EmbeddingLookup(const Operation& op) {
 
 Status GatherNd(const Operation& op) { return ImportMoved(op, OpKind::kGatherND, 0, 1); }
 
-// Updates of the same place add up.
+// Updates of the same element add up.
 Status ScatterNd(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const ValueId indices, op.tensors.Int64s(op.input(0)));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId updates, op.Operand(1, true));
@@ -63,7 +63,7 @@ Status OneHot(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::AxisOptions>());
   DEPUTY_ASSIGN_OR_RETURN(const ValueId indices, op.Operand(0, true));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId depth, op.tensors.Int64s(op.input(1)));
-  // A negative index names no place, where ONNX counts it from the end; the depth itself names none either.
+  // A negative index selects nothing, but ONNX counts it from the end; the depth itself selects nothing either.
   DEPUTY_ASSIGN_OR_RETURN(const ValueId wide, op.emit.Cast(indices, DType::kInt64));
   const int64_t none = 0;
   DEPUTY_ASSIGN_OR_RETURN(const ValueId zero, op.emit.Ints({&none, 1}));

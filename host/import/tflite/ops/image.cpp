@@ -30,7 +30,7 @@ Result<PadPlan> PlanOf(const Operation& op) {
   return plan;
 }
 
-// The pads as ONNX lists them: all that stand before, then all that stand after.
+// The pads in ONNX's order: all before the elements, then all after them.
 Result<ValueId> PadList(const Operation& op, const PadPlan& plan, Layout layout) {
   if (plan.known) {
     std::vector<int64_t> list;
@@ -48,7 +48,7 @@ Result<ValueId> PadList(const Operation& op, const PadPlan& plan, Layout layout)
   return op.emit.Emit(OpKind::kReshape, {rows, shape});
 }
 
-// What is padded with: the given value, or zero as the tensor stores it.
+// The padding value: the given one, or zero as the tensor stores it.
 Result<ValueId> PadValue(const Operation& op, bool stored) {
   if (!op.has_input(2)) {
     if (!stored) return kNone;
@@ -68,9 +68,9 @@ Result<bool> PadsAlike(const Operation& op) {
   return op.Alike(op.input(2), op.output());
 }
 
-// A mirror that repeats the outermost element, which Pad has no mode for.
+// Mirror padding that repeats the outermost element, a mode that Pad does not have.
 Result<std::vector<int64_t>> Mirrored(int64_t extent, int64_t before, int64_t after) {
-  constexpr int64_t kMost = 1 << 20;  // it becomes a list
+  constexpr int64_t kMost = 1 << 20;  // the length of the list of indices
   if (before > extent || after > extent)
     return Error(StatusCode::kModel, "mirrors {} and {} elements of {}", before, after, extent);
   if (extent > kMost) return Error(StatusCode::kNotSupported, "mirrors an extent of {}, more than {}", extent, kMost);
@@ -106,7 +106,7 @@ Result<ValueId> ReshapedTo(const Operation& op, ValueId id, std::span<const int6
   return op.emit.Emit(OpKind::kReshape, {id, shape});
 }
 
-// The blocks and the begins and ends of the axes behind the first, of SpaceToBatch and BatchToSpace.
+// The blocks, and the begins and ends of the axes after the first, of SpaceToBatch and BatchToSpace.
 struct Blocks {
   std::vector<int64_t> sizes, before, after;
 };
@@ -115,7 +115,7 @@ Result<Blocks> BlocksOf(const Operation& op) {
   constexpr int64_t kMost = 1 << 16, kMostEdge = int64_t{1} << 32;
   Blocks blocks;
   DEPUTY_ASSIGN_OR_RETURN(blocks.sizes, op.tensors.Ints(op.input(1), "the list of blocks"));
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> edges, op.tensors.Ints(op.input(2), "what is added or cropped"));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> edges, op.tensors.Ints(op.input(2), "the padding or cropping"));
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
   if (blocks.sizes.empty() || blocks.sizes.size() >= rank || edges.size() != 2 * blocks.sizes.size())
     return Error(StatusCode::kModel, "has {} blocks and {} edges for rank {}", blocks.sizes.size(), edges.size(), rank);
@@ -186,7 +186,7 @@ Status ResizeBilinear(const Operation& op) {
                       {{"mode", std::string("linear")}});
 }
 
-// The place is rounded down, or to the nearest where it counts from centres or corners.
+// The coordinate is rounded down, or to the nearest with half-pixel centers or aligned corners.
 Status ResizeNearest(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::ResizeNearestNeighborOptions>());
   DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.output()));

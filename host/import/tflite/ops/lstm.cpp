@@ -1,5 +1,5 @@
-// UNIDIRECTIONAL_SEQUENCE_LSTM. What ONNX's LSTM has becomes one; the rest (quantized states, projection, layer
-// normalization, clipping) a Scan over the steps of time. The two states are variables.
+// UNIDIRECTIONAL_SEQUENCE_LSTM. It becomes an LSTM if ONNX's operator has all of its features; otherwise (quantized
+// states, projection, layer normalization, clipping) a Scan over the time steps. The two states are variables.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -9,13 +9,13 @@
 namespace deputy::host::tflite_import {
 namespace {
 
-// The gates in the order of the operator's inputs; the first set of weights is left out where the input gate is coupled
-// to the forget gate.
+// The gates in the order of the operator's inputs; the first set of weights is omitted if the input gate is coupled to
+// the forget gate.
 enum Gate : size_t { kInput, kForget, kCell, kOutput };
 constexpr size_t kGates = 4;
 constexpr size_t kInputWeights = 1, kRecurrentWeights = 5, kPeepholes = 9, kBiases = 12, kProjectionWeights = 16,
                  kProjectionBias = 17, kOutputState = 18, kCellState = 19, kLayerNorm = 20;
-constexpr size_t kHidden = 4;  // of the tensors that say how an operator rounds within
+constexpr size_t kHidden = 4;  // number of tensors that give the quantization of intermediate results
 constexpr float kLayerNormEpsilon = 1e-8f;
 constexpr double kLayerNormBiasStep = 1.0 / 1024;  // of the coefficients' scale
 
@@ -44,7 +44,7 @@ class Lstm {
   }
 
  private:
-  // Which of the optional inputs are there, and extents that agree.
+  // Reads which optional inputs are present, and checks that extents agree.
   Status ReadForm() {
     DEPUTY_ASSIGN_OR_RETURN(options_, op_.Options<fb::SequenceLstmOptions>());
     if (options_->diagonal_recurrent_tensors())
@@ -93,13 +93,13 @@ class Lstm {
     return info.ok() && (*info)->is_quantized() ? static_cast<double>((*info)->quantization.scales[0]) : 0.0;
   }
 
-  // Of a bias of integers.
+  // The scale of an integer bias.
   double BiasScale(size_t gate) const {
     if (normalizes_) return ScaleOf(kLayerNorm + gate) * kLayerNormBiasStep;
     return input_scale_ * ScaleOf(kInputWeights + gate);
   }
 
-  // Weights in real numbers. Integers of 32 bits have this scale. What is constant stays so, whatever it is stored as.
+  // Weights as real numbers. Integers of 32 bits have this scale. Constants stay constants in every storage type.
   Result<ValueId> Weights(size_t input, const Shape& shape, double scale = 0) {
     DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op_.tensors.Info(op_.input(input)));
     DEPUTY_ASSIGN_OR_RETURN(const ValueId stored, op_.tensors.Stored(op_.input(input)));
@@ -129,8 +129,7 @@ class Lstm {
   }
 
   // Weights of one kind, for these gates one after the other, below a first axis of one direction. A coupled input gate
-  // is 1 - forget = sigmoid(-x): it has the forget gate's weights with the other sign. Zeros stand for what is left
-  // out.
+  // is 1 - forget = sigmoid(-x): it has the negated weights of the forget gate. Omitted weights are zeros.
   Result<ValueId> Joined(std::span<const size_t> inputs, const Shape& shape) {
     std::vector<ValueId> parts;
     for (const size_t input : inputs) {
@@ -173,7 +172,7 @@ class Lstm {
       return std::array<size_t, 4>{first + kInput, first + kOutput, first + kForget, first + kCell};
     };
     constexpr std::array<size_t, 3> kPeepholeInputs{kPeepholes, kPeepholes + 2, kPeepholes + 1};
-    // Of the eight biases that ONNX has per cell the second four are zeros.
+    // Of the eight biases that ONNX has per cell the last four are zeros.
     const std::array<size_t, 4> biases = gates_of(kBiases);
     std::array<size_t, 8> all_biases{};
     all_biases.fill(op_.input_count());
@@ -200,7 +199,7 @@ class Lstm {
     return TimeMajor(outputs);
   }
 
-  // A Scan whose body is one step. Quantized states are stored ones between the steps, as LiteRT rounds them.
+  // A Scan whose body is one step. Quantized states are stored between the steps, as LiteRT rounds them.
   Result<ValueId> StepByStep() {
     Region region;
     region.name = "body";
@@ -277,7 +276,7 @@ class Lstm {
       }
     }
 
-    // Normalized over the cells, where the layer has that, with its bias behind.
+    // Normalized over the cells and then biased, if the layer has normalization.
     Result<ValueId> Normalized(ValueId id, size_t gate) {
       const Shape shape{lstm.extents_.cells};
       DEPUTY_ASSIGN_OR_RETURN(const ValueId bias, Weights(kBiases + gate, shape, lstm.BiasScale(gate)));
@@ -325,7 +324,7 @@ class Lstm {
       return Clipped(made, lstm.options_->proj_clip());
     }
 
-    // Rounded to what a state can hold: stored, and the real numbers that this stands for.
+    // A value rounded to a state's type: its stored form, and the real numbers of that form.
     struct Rounded {
       ValueId stored, real;
     };
@@ -337,7 +336,7 @@ class Lstm {
       return Rounded{stored, real};
     }
 
-    // The states after the step, of those before it.
+    // The states after the step, given those before it.
     Result<std::array<ValueId, 2>> Write(ValueId x, std::array<ValueId, 2> stored) {
       std::array<ValueId, 2> real = stored;
       for (size_t i = 0; lstm.quantized_ && i < 2; ++i) {
@@ -373,7 +372,7 @@ class Lstm {
   bool coupled_ = false, projects_ = false, normalizes_ = false, quantized_ = false, made_is_stored_ = false;
   Extents extents_;
   double input_scale_ = 0;
-  const TensorInfo* hidden_info_ = nullptr;  // of what a quantized layer projects
+  const TensorInfo* hidden_info_ = nullptr;  // the projected output of a quantized layer
   std::array<VariableId, 2> state_variables_{};
   std::array<const TensorInfo*, 2> state_infos_{};
   ValueId input_ = kNone;

@@ -23,8 +23,8 @@ Status ImportPool(const Operation& op, OpKind kind, bool stored) {
   return op.Set(made, stored, Layout::kChannelsSecond);
 }
 
-// The mean of stored elements, rounded to the nearest and ties away from zero, as LiteRT does it: one step in a mean
-// over an image is many behind a product with large weights.
+// The mean of stored elements, rounded to the nearest and ties away from zero, as in LiteRT: one quantization step in a
+// mean over an image can become many after a product with large weights.
 Status AverageStored(const Operation& op, const Window& window, fb::Padding padding, DType dtype) {
   DEPUTY_ASSIGN_OR_RETURN(const ValueId image, op.Operand(0, true, Layout::kChannelsSecond));
   DEPUTY_ASSIGN_OR_RETURN(const NodeAttributes attributes,
@@ -41,7 +41,7 @@ Status AverageStored(const Operation& op, const Window& window, fb::Padding padd
 
 }  // namespace
 
-// Padding does not count: neither here nor in ONNX, unless it is asked for.
+// Padding is excluded here and in ONNX by default.
 Status AveragePool(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::PoolOptions>());
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.input(0)));

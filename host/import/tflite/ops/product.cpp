@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::array<int64_t, 2> kAsIs{0, 1}, kSwapped{1, 0};
 
-// The last two axes change places.
+// Exchanges the last two axes.
 Result<ValueId> Adjoint(const Operation& op, ValueId id) {
   const size_t rank = op.emit.RankOf(id);
   std::vector<int64_t> perm;
@@ -19,7 +19,7 @@ Result<ValueId> Adjoint(const Operation& op, ValueId id) {
   return op.emit.Transposed(id, perm);
 }
 
-// Rows of `depth` elements, however the input was shaped.
+// Rows of `depth` elements, for an input of any shape.
 Result<ValueId> Rows(const Operation& op, ValueId id, int64_t depth) {
   const std::vector<int64_t>& dims = op.emit.DimsOf(id);
   if (dims.size() == 2 && (dims[1] == depth || dims[1] < 0)) return id;

@@ -1,4 +1,4 @@
-// Operators that make one element of many along axes.
+// Reductions along axes.
 #include <algorithm>
 
 #include "import/tflite/operators.hpp"

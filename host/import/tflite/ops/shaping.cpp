@@ -1,4 +1,4 @@
-// Operators that give the same elements another shape or order of axes.
+// Operators that change the shape or the order of axes.
 #include <algorithm>
 
 #include "import/tflite/operators.hpp"
@@ -7,7 +7,7 @@
 namespace deputy::host::tflite_import {
 namespace {
 
-// With a last axis for the parts of complex numbers.
+// Adds the last axis of complex numbers.
 Result<ValueId> WithParts(const Operation& op, ValueId shape) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.input(0)));
   if (!info->is_complex) return shape;
@@ -16,7 +16,7 @@ Result<ValueId> WithParts(const Operation& op, ValueId shape) {
   return op.emit.Emit(OpKind::kConcat, {shape, last}, {{"axis", int64_t{0}}});
 }
 
-// Without the axis for the parts of complex numbers.
+// Without the last axis of complex numbers.
 Result<size_t> RankInFile(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.input(0)));
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
@@ -42,7 +42,7 @@ Status Reshape(const Operation& op) {
   }
   DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::ReshapeOptions>());
   DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, op.Ints(options->new_shape()));
-  if (dims.size() == 1 && dims[0] == 0) dims.clear();  // how old converters wrote a scalar
+  if (dims.size() == 1 && dims[0] == 0) dims.clear();  // old converters wrote a scalar like this
   DEPUTY_ASSIGN_OR_RETURN(const ValueId shape, op.emit.Ints(dims));
   return ReshapeTo(op, shape, stored);
 }
@@ -81,7 +81,8 @@ Status ExpandDims(const Operation& op) {
   return op.Set(made, stored);
 }
 
-// Between channels last and channels second nothing has to be moved: the operand is the result in the other layout.
+// A transposition between channels last and channels second moves nothing: the operand is the result in the other
+// layout.
 Status Transpose(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.output()));
   DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> perm, op.tensors.Ints(op.input(1), "the permutation"));
@@ -151,7 +152,7 @@ Status Concatenation(const Operation& op) {
   return op.Set(made, stored, layout);
 }
 
-// In the order of the file's axes, from whichever form is there.
+// In the order of the file's axes, from either form.
 Status ShapeOf(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.output()));
   DEPUTY_ASSIGN_OR_RETURN(const Layout layout, op.CommonLayout(op.inputs()));

@@ -1,4 +1,4 @@
-// Operators that take parts of a tensor along its axes.
+// Operators that take slices of a tensor along its axes.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Cut {
   int64_t start, end, step;
 };
 
-// One Slice of all cuts; nothing where there are none.
+// One Slice for all cuts; nothing if there are none.
 Result<ValueId> Sliced(const Operation& op, ValueId id, std::span<const Cut> cuts, Layout layout) {
   if (cuts.empty()) return id;
   std::vector<int64_t> starts, ends, axes, steps;
@@ -39,7 +39,7 @@ Result<ValueId> Sliced(const Operation& op, ValueId id, std::span<const Cut> cut
   return op.emit.Emit(OpKind::kSlice, std::move(inputs));
 }
 
-// Begins and sizes that are computed; a size of -1 reaches to the end.
+// Begins and sizes that are computed; a size of -1 extends to the end.
 Status SliceComputed(const Operation& op, bool stored) {
   DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, stored));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId begins, op.tensors.Int64s(op.input(1)));
@@ -53,7 +53,7 @@ Status SliceComputed(const Operation& op, bool stored) {
   return op.Set(made, stored);
 }
 
-// A slice whose entries have been given to axes.
+// A slice whose entries are assigned to axes.
 struct StridedPlan {
   std::vector<Cut> cuts;
   std::vector<int64_t> squeezed, added;  // axes of the operand, axes of the result
@@ -123,7 +123,7 @@ Result<StridedPlan> PlanOf(const Operation& op, const fb::StridedSliceOptions& o
   return plan;
 }
 
-// Where a bit of `mask` is set, the entry of `there`; elsewhere the element of `otherwise`.
+// The entry of `there` if its bit of `mask` is set; otherwise the element of `otherwise`.
 Result<ValueId> Masked(const Operation& op, std::span<const int64_t> mask, ValueId there, ValueId otherwise) {
   if (std::none_of(mask.begin(), mask.end(), [](int64_t bit) { return bit != 0; })) return otherwise;
   DEPUTY_ASSIGN_OR_RETURN(const ValueId bits, op.emit.Ints(mask));
@@ -144,7 +144,7 @@ Status StridedSliceComputed(const Operation& op, const fb::StridedSliceOptions& 
           StatusCode::kNotSupported,
           "has begins or ends that are computed, beside an ellipsis, a new axis or ends that count from begins");
     if (steps[i] == 0) return Error(StatusCode::kModel, "has a step of 0");
-    // Backwards from before the front there is nothing, but ONNX would begin at the front.
+    // A negative step from before the front selects nothing, but ONNX would begin at the front.
     if (steps[i] < 0 && !entry.single && !entry.from_front)
       return Error(StatusCode::kNotSupported, "has a begin that is computed, beside a negative step");
     if (entry.single) {
@@ -172,7 +172,7 @@ Status StridedSliceComputed(const Operation& op, const fb::StridedSliceOptions& 
   DEPUTY_ASSIGN_OR_RETURN(const ValueId other_edge, op.emit.Ints(last));
   DEPUTY_ASSIGN_OR_RETURN(ValueId stops, Masked(op, backs, other_edge, ends));
   if (!squeezed.empty()) {
-    // Behind the last element, which is number -1, is none that has a number.
+    // The last element has the number -1; the end after it has no number.
     DEPUTY_ASSIGN_OR_RETURN(const ValueId one, op.emit.Int(1));
     DEPUTY_ASSIGN_OR_RETURN(const ValueId next, op.emit.Emit(OpKind::kAdd, {starts, one}));
     DEPUTY_ASSIGN_OR_RETURN(const ValueId zero, op.emit.Int(0));
@@ -214,7 +214,7 @@ Status SplitInto(const Operation& op, TensorIndex tensor, size_t axis, std::vect
   return {};
 }
 
-// An extent of the file's order; negative where it is not known.
+// An extent of the file's order; negative if unknown.
 Result<int64_t> ExtentOf(const Operation& op, TensorIndex tensor, size_t axis) {
   DEPUTY_ASSIGN_OR_RETURN(const bool as_is, op.tensors.Has(tensor, Layout::kFile));
   const Layout layout = as_is ? Layout::kFile : Layout::kChannelsSecond;

@@ -12,7 +12,8 @@ Result<ValueId> Part(const Operation& op, int64_t part) {
   return op.emit.Emit(OpKind::kGather, {id, index}, {{"axis", int64_t{-1}}});
 }
 
-// Signal along `axis`, counted from the back behind the numbers, cut or filled with zeros to this length.
+// The signal along `axis`, counted from the back without the axis of complex numbers, cut or padded with zeros to this
+// length.
 Result<ValueId> Transformed(const Operation& op, ValueId signal, int64_t length, int64_t axis, bool onesided) {
   DEPUTY_ASSIGN_OR_RETURN(const ValueId count, op.emit.Int(length));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId place, op.emit.Int(axis));

@@ -1,4 +1,4 @@
-// SVDF: each filter weighs the features of the last runs, which its state holds, the latest at the end.
+// SVDF: each filter weighs the features of the last runs, which its state holds, the latest one at the end.
 #include <array>
 
 #include "import/tflite/operators.hpp"
@@ -35,7 +35,7 @@ Result<ValueId> SumOfLastAxis(const Operation& op, ValueId id) {
   return op.emit.Emit(OpKind::kReduceSum, {id, axes}, {{"keepdims", int64_t{0}}});
 }
 
-// Integers stand for sums of products of the state and the weights of time.
+// Integers are sums of products of the state and the weights of time.
 Result<ValueId> Bias(const Operation& op, const TensorInfo& state) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.input(kBias)));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId bias, op.tensors.Stored(op.input(kBias)));
