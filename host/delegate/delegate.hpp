@@ -1,5 +1,5 @@
-// What partition, plan and execute see of a delegate, whether it is the CPU, a plugin behind its checked proxy, or the
-// application's own object: an opened instance that answers, compiles and runs.
+// The interface of a delegate for partition, plan and execute: an opened instance that answers, compiles and runs. It
+// is the CPU, a plugin behind its checked proxy, or an object of the application.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 
 namespace deputy::host {
 
-// Why a node is not on a delegate. The first ten are what a delegate answers (numbers as in deputy_reason); the rest is
-// the host's own.
+// Why a node is not on a delegate. Those up to kOther are a delegate's answers (numbers as in deputy_reason); the
+// others are the host's own.
 enum class Reason : uint32_t {
   kSupported = 0,
   kOperatorUnknown = 1,
@@ -62,16 +62,17 @@ struct PartitionSpec {
   std::string name;
 };
 
-// The graph as it is shown to a delegate: which nodes are on offer, and an order in which to look at them.
+// The graph as it is shown to a delegate: the nodes on offer, and an order in which to visit them.
 struct GraphView {
   const Graph* graph = nullptr;
   std::vector<NodeId> order;     // topological
   std::vector<uint8_t> offered;  // per node
-  // Per node, the atomic group that it belongs to; nodes of one group stay together. Empty: each node is one of its own.
+  // Per node, the atomic group that it belongs to; nodes of one group stay together. Empty: each node is one of its
+  // own.
   std::vector<uint32_t> group_of = {};
 };
 
-// What a delegate thinks of a partition before it is compiled. Amounts that it does not know are left out.
+// A delegate's estimate of a partition before it is compiled. Unknown amounts are left out.
 struct Estimate {
   bool feasible = true;
   std::string reason;  // why not, or why nodes are given back
@@ -96,7 +97,7 @@ class OutputAllocator {
   // Sets dims, byte_size and data of `tensor`, which is one of the run's outputs. An output whose extents are planned
   // accepts only those. Memory is kept and reused between runs.
   virtual Status Allocate(deputy_tensor* tensor, std::span<const int64_t> dims) = 0;
-  // Gives an output that is no tensor its value. Only for the host's own kernels.
+  // Sets the value of an output that is not a tensor. Only for the host's own kernels.
   virtual Status Hold(deputy_tensor*, ModelValue) {
     return Error(StatusCode::kInternal, "there is no place for a value that is no tensor");
   }
@@ -105,23 +106,23 @@ class OutputAllocator {
 class ExecutionContext {
  public:
   virtual ~ExecutionContext() = default;
-  // One call at a time per context, of all that follow.
+  // One call at a time per context, of all functions below.
   virtual Status Execute(const RunArgs& args) = 0;
-  // Shapes for the runs to come: tensors without data, in the order of the partition. After a failure, or kRecompile,
+  // Shapes for the following runs: tensors without data, in the order of the partition. After a failure, or kRecompile,
   // the context is as it was.
   virtual Result<ResizeOutcome> Resize(std::span<const deputy_tensor* const>, std::span<const deputy_tensor* const>) {
     return Status(StatusCode::kNotSupported, "made for one set of shapes");
   }
-  // kNotSupported: there will be no events.
+  // kNotSupported: there are no events.
   virtual Status SetProfiling(bool) { return Status(StatusCode::kNotSupported, "no profiling"); }
   // Appends the events of the runs since the last call, in the order in which they began.
   virtual void TakeEvents(std::vector<ProfileEvent>&) {}
 };
 
-// An output that may lie where an input lies, both by position in the partition.
+// An output that may occupy the bytes of an input, both by position in the partition.
 struct Alias {
   uint32_t output = 0, input = 0;
-  bool view = false;  // the very bytes of the input: where it lies there, there is nothing to execute
+  bool view = false;  // a view of the input: where it occupies the same bytes, there is nothing to execute
 };
 
 // Immutable once made; shared by all sessions of a model.
@@ -131,7 +132,7 @@ class Executable {
   // Only for the last delegate; others must keep their inputs intact for fallback.
   virtual std::vector<Alias> aliases() const { return {}; }
   virtual Result<std::unique_ptr<ExecutionContext>> CreateContext() const = 0;
-  // Bytes for Delegate::Restore; not more than `limit`. kNotSupported: this one cannot be written. [any-thread]
+  // Bytes for Delegate::Restore; not more than `limit`. kNotSupported: it cannot be serialized. [any-thread]
   virtual Result<std::vector<uint8_t>> Serialize([[maybe_unused]] size_t limit) const {
     return Status(StatusCode::kNotSupported, "cannot be serialized");
   }
@@ -153,49 +154,50 @@ class Delegate {
   virtual const std::string& id() const = 0;    // of the delegate in its plugin
   // False: nodes that read extents known only at run time are not offered. Nodes that make them are the CPU's always.
   virtual bool takes_dynamic_shapes() const = 0;
-  // True: every node is a partition of its own. The CPU's way: its nodes are planned like everybody's partitions.
+  // True: every node is a partition of its own, as on the CPU, and planned like any partition.
   virtual bool one_node_partitions() const { return false; }
-  // True: Propose forms the partitions; otherwise the host clusters what QuerySupport accepts.
+  // True: Propose forms the partitions; otherwise the host clusters the nodes that QuerySupport accepts.
   virtual bool proposes() const { return false; }
 
   // One verdict per node of the graph; nodes not on offer keep kNotAnswered.
   virtual Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) = 0;
   // Claims, each all or nothing. Every returned claim goes to Compile or to ReleaseClaim, once. `inputs` and `outputs`
-  // may be empty: the host works them out.
+  // may be empty: the host determines them.
   virtual Result<std::vector<PartitionSpec>> Propose(const GraphView&) { return std::vector<PartitionSpec>(); }
   virtual void ReleaseClaim(void*) {}
-  // True: Groups may name nodes that stay together. Asked after QuerySupport, with what it accepted on offer.
+  // True: Groups may name nodes that stay together. Called after QuerySupport, with the nodes that it accepted on
+  // offer.
   virtual bool groups() const { return false; }
   virtual Result<std::vector<std::vector<NodeId>>> Groups(const GraphView&) {
     return std::vector<std::vector<NodeId>>();
   }
-  // True: EstimatePartition has something to say. The claim, if there is one, is not consumed.
+  // True: EstimatePartition is implemented. The claim, if there is one, is not consumed.
   virtual bool estimates() const { return false; }
   virtual Result<Estimate> EstimatePartition(const GraphView&, const PartitionSpec&) { return Estimate(); }
 
   // kNotSupported: the nodes go to the next delegate. Consumes the claim in every case.
   virtual Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) = 0;
 
-  // Who makes the blobs of this delegate; kNotSupported when it makes none.
+  // Identity of the producer of this delegate's blobs; kNotSupported when it makes none.
   virtual Result<BlobMaker> blob_maker() const { return Status(StatusCode::kNotSupported, "no compiled blobs"); }
   // Whether blobs with this text of compatibility can be restored; kIncompatible with the reason when not.
   virtual Status CheckBlob(const std::string&) const { return Status(StatusCode::kNotSupported, "no compiled blobs"); }
-  // Makes an executable of a blob that Serialize wrote for such a partition. Leaves the claim where it is: after
-  // success it goes to ReleaseClaim, after failure to Compile.
+  // Makes an executable of a blob that Serialize wrote for such a partition. Does not consume the claim: after success
+  // it goes to ReleaseClaim, after failure to Compile.
   virtual Result<std::shared_ptr<const Executable>> Restore(const GraphView&, const PartitionSpec&, Blob) {
     return Status(StatusCode::kNotSupported, "no compiled blobs");
   }
 
   // Types of the outputs of a node of one of the delegate's own operators; kNotSupported when it is not one of them.
-  // Other failures say what is wrong with the node. [any-thread]
+  // Other failures describe a fault of the node. [any-thread]
   virtual Status InferOwn(InferenceContext&) const { return Status(StatusCode::kNotSupported, "no own operators"); }
-  // Kernels that the delegate brings for its own operators, as a delegate that stands behind all others but the CPU.
+  // Custom-operator kernels of the delegate, as a delegate that is asked after all others but the CPU.
   virtual std::shared_ptr<Delegate> custom_kernels() const { return nullptr; }
-  // True for such a stand-in: reports leave it out where it has nothing to do.
+  // True for such a delegate: reports leave it out where it has no nodes.
   virtual bool runs_custom_operators_only() const { return false; }
 
-  // True: for other shapes of the model a partition of this delegate is not asked about again, but resized or compiled
-  // anew, and only when that fails is the model placed anew.
+  // True: for other shapes of the model a partition of this delegate is resized or compiled again without a support
+  // query; only when that fails, the model is placed again.
   virtual bool keeps_partitions() const { return false; }
 
   // kNotSupported when the delegate has no clock to report.

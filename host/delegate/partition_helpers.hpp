@@ -1,5 +1,5 @@
-// What the host lends to delegates that form partitions themselves. Declared here, where plugins' proxies can see it;
-// made by host/partition.
+// Functions of the host for delegates that form partitions themselves. Declared here for the proxies of plugins;
+// implemented by host/partition.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class PartitionHelpers {
     std::vector<uint32_t> cluster_of;  // per node; kNone for nodes that are in none
     uint32_t count = 0;
   };
-  // `wanted` per node: 0 no, 1 yes, a larger number names a group that stays together. Units of the view hold for all
-  // that is not wanted. A group that would make a cycle is in no cluster.
+  // `wanted` per node: 0 no, 1 yes, a larger number names a group that stays together. The groups of the view apply to
+  // all nodes that are not wanted. A group that would make a cycle is in no cluster.
   virtual Clusters Cluster(const GraphView& view, std::span<const uint32_t> wanted) const = 0;
   // Operators that read a DequantizeLinear, each with those that serve it alone and the QuantizeLinear behind it. Nodes
   // that are not in view.order are left out.

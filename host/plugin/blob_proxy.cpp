@@ -1,4 +1,4 @@
-// Compiled blobs of a plugin's delegate: what DelegateProxy and ExecutableProxy do with ext/blob.h.
+// Compiled blobs of a plugin's delegate: the functions of DelegateProxy and ExecutableProxy for ext/blob.h.
 #include <fmt/format.h>
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kMaxCompatibility = 1024;  // with its NUL
 
-// Collects what an executable writes, up to a limit.
+// Collects the bytes that an executable writes, up to a limit.
 struct BlobCollector {
   const deputy_host& host;
   size_t limit;
@@ -45,7 +45,7 @@ struct BlobCollector {
   }
 };
 
-// A blob in the plugin's hands. It lives as long as what was restored from it, and counts how often it was released.
+// A blob lent to the plugin. It lives as long as the executable restored from it, and counts its releases.
 struct LentBlob {
   Blob blob;
   std::shared_ptr<const OpenedDelegate> opened;

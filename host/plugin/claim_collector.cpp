@@ -40,7 +40,8 @@ std::string ClaimCollector::CheckNodes(const deputy_claim& claim) const {
   std::set<NodeId> own;
   for (uint32_t i = 0; i < claim.node_count; ++i) {
     const NodeId node = claim.nodes[i];
-    if (graph_.position(node) == graph_.node_count()) return fmt::format("it claims node {}, which there is not", node);
+    if (graph_.position(node) == graph_.node_count())
+      return fmt::format("it claims node {}, which does not exist", node);
     const std::string name = Describe(graph_.graph(), node);
     if (!graph_.offered(node)) return fmt::format("it claims {}, which was not offered", name);
     if (taken_.count(node) != 0) return fmt::format("it claims {} twice", name);
@@ -49,14 +50,14 @@ std::string ClaimCollector::CheckNodes(const deputy_claim& claim) const {
   return {};
 }
 
-std::string ClaimCollector::CheckValues(const deputy_value_id* values, uint32_t count, const char* what) const {
+std::string ClaimCollector::CheckValues(const deputy_value_id* values, uint32_t count, const char* kind) const {
   if (count == 0) return {};
   const size_t all = graph_.graph().values.size();
-  if (values == nullptr || count > all) return fmt::format("a claim has {} {}s, the graph {} values", count, what, all);
+  if (values == nullptr || count > all) return fmt::format("a claim has {} {}s, the graph {} values", count, kind, all);
   std::set<ValueId> seen;
   for (uint32_t i = 0; i < count; ++i) {
-    if (values[i] >= all) return fmt::format("{} {} of a claim is value {}, which there is not", what, i, values[i]);
-    if (!seen.insert(values[i]).second) return fmt::format("a claim names value {} twice as {}", values[i], what);
+    if (values[i] >= all) return fmt::format("{} {} of a claim is value {}, which does not exist", kind, i, values[i]);
+    if (!seen.insert(values[i]).second) return fmt::format("a claim names value {} twice as {}", values[i], kind);
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// Takes the claims that a delegate makes during propose, and refuses those that cannot be meant.
+// Collects the claims that a delegate makes during propose, and refuses invalid ones.
 #pragma once
 
 #include <memory>
@@ -34,7 +34,7 @@ class ClaimCollector {
   // The fault, or empty when the claim was taken.
   std::string Take(const deputy_claim* claim);
   std::string CheckNodes(const deputy_claim& claim) const;
-  std::string CheckValues(const deputy_value_id* values, uint32_t count, const char* what) const;
+  std::string CheckValues(const deputy_value_id* values, uint32_t count, const char* kind) const;
 
   const deputy_graph& graph_;
   deputy_claim_sink sink_{};

@@ -2,9 +2,9 @@
 
 namespace deputy::host {
 
-ConcurrencyLimiter::Pass::Pass(ConcurrencyLimiter& gate, const void* instance, const void* executable,
+ConcurrencyLimiter::Pass::Pass(ConcurrencyLimiter& limiter, const void* instance, const void* executable,
                                const RunRules& rules)
-    : limiter_(gate), instance_(instance), executable_(executable), rules_(rules) {
+    : limiter_(limiter), instance_(instance), executable_(executable), rules_(rules) {
   std::unique_lock lock(limiter_.mutex_);
   before_ = limiter_.last_;
   if (before_ != nullptr) before_->after_ = this;

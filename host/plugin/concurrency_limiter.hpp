@@ -1,4 +1,4 @@
-// Holds back the calls of execute that may not overlap, and no others.
+// Delays calls of execute that may not overlap, and no others.
 #pragma once
 
 #include <condition_variable>
@@ -7,19 +7,19 @@
 
 namespace deputy::host {
 
-// What may overlap, as one instance has said.
+// Calls that may overlap, as one instance declares.
 struct RunRules {
   bool contexts = true, executables = true, instances = true;
 };
 
-// One per delegate and process. Calls that may not overlap run in the order in which they came; a call never waits for
-// one that came later, nor for one that it may overlap. [any-thread]
+// One per delegate and process. Calls that may not overlap run in the order of arrival; a call never waits for a later
+// one, nor for one that it may overlap. [any-thread]
 class ConcurrencyLimiter {
  public:
   // A call of execute: it waits in the constructor and leaves in the destructor.
   class Pass {
    public:
-    Pass(ConcurrencyLimiter& gate, const void* instance, const void* executable, const RunRules& rules);
+    Pass(ConcurrencyLimiter& limiter, const void* instance, const void* executable, const RunRules& rules);
     ~Pass();
     Pass(const Pass&) = delete;
     Pass& operator=(const Pass&) = delete;

@@ -11,8 +11,8 @@
 namespace deputy::host {
 namespace {
 
-// The ABI has no way yet for a plugin to say how large an output became, so each must be known and have its memory. One
-// of unknown extents has neither dims nor bytes; a scalar has bytes.
+// The ABI has no way yet for a plugin to report the extents of an output, so each must be known and have its memory.
+// One of unknown extents has neither dims nor bytes; a scalar has bytes.
 Status CheckOutputs(const RunArgs& args) {
   for (size_t i = 0; i < args.outputs.size(); ++i) {
     const deputy_tensor* tensor = args.outputs[i];

@@ -1,4 +1,4 @@
-// One session's state for a plugin's executable: runs it, resizes it, listens to its events.
+// One session's state for a plugin's executable: runs it, resizes it, collects its events.
 #pragma once
 
 #include <atomic>
@@ -23,19 +23,19 @@ class ContextProxy final : public ExecutionContext {
   void TakeEvents(std::vector<ProfileEvent>& into) override;
 
  private:
-  // A call that counts as one of execute: it waits at the gate of a delegate that limits how many run at once.
+  // A call that counts as an execute: it waits for the concurrency limiter of the delegate, if there is one.
   template <class Call>
   Status CallInTurn(const char* function, Call&& call, Watch watch = Watch::kFloatAndSignals);
   Status Run(const RunArgs& args, Watch watch);
-  // The first run, and the first after a resize: outputs that it leaves as they were are an error.
+  // The first run, and the first after a resize: outputs that it does not write are an error.
   Status RunFirst(const RunArgs& args);
-  // The run of a delegate that is checked.
+  // The run of a checked delegate.
   Status RunGuarded(const RunArgs& args);
   Status RunBetweenGuards(const RunArgs& args);
-  // Keeps the events of the run that just ended, in the order in which they began: the device may forget them, and its
-  // clock stand still, before the next.
+  // Keeps the events of the run that just ended, in the order in which they began: before the next run the device may
+  // discard them and stop its clock.
   void KeepEvents();
-  // Moves what is on the device's clock to the host's, if the delegate can tie them.
+  // Converts times of the device's clock to the host's, if the delegate can correlate the two.
   void Correlate(std::vector<ProfileEvent>& events) const;
 
   std::shared_ptr<const CompiledPartition> partition_;

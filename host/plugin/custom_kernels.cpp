@@ -17,10 +17,10 @@ class OwnKernel final : public Executable {
             const PartitionSpec& partition)
       : state_(std::make_shared<State>(std::move(table), graph, node)) {
     // A kernel sees the inputs and outputs of its node; a partition has only those that are not constant or left out.
-    const auto position = [](const std::vector<ValueId>& border, ValueId id) {
-      const auto found = std::find(border.begin(), border.end(), id);
-      // An output that nobody reads is as one that is left out.
-      return found == border.end() ? kAbsent : static_cast<size_t>(found - border.begin());
+    const auto position = [](const std::vector<ValueId>& values, ValueId id) {
+      const auto found = std::find(values.begin(), values.end(), id);
+      // An output that is never read counts as left out.
+      return found == values.end() ? kAbsent : static_cast<size_t>(found - values.begin());
     };
     for (const ValueId id : node.inputs) {
       const bool constant = id != kNone && graph.values[id].is_constant();
@@ -45,7 +45,7 @@ class OwnKernel final : public Executable {
         : table(std::move(given)), lone(graph, node) {}
     std::shared_ptr<const OwnOperatorTable> table;
     LoneNode lone;
-    std::vector<size_t> inputs, outputs;    // position at the partition's border
+    std::vector<size_t> inputs, outputs;    // position in the partition
     std::vector<Tensor> constants;          // per input; empty where it is not constant
     std::string place;                      // "node 'x' (Op)"
     std::vector<std::string> output_names;  // of the partition

@@ -1,5 +1,5 @@
-// Kernels that a plugin brings for operators of its own, as a delegate of the host: one node each, on the CPU, behind
-// all delegates that could take the node.
+// Custom-operator kernels of a plugin, as a delegate of the host: one node each, on the CPU, after all delegates that
+// may support the node.
 #pragma once
 
 #include <memory>

@@ -18,7 +18,7 @@ struct MapCollector {
   DebugMap map;
 
   std::string Take(uint32_t id, const deputy_node_id* nodes, uint64_t count) {
-    if (id == DEPUTY_NO_EVENT_ID) return "an id is the one that stands for none";
+    if (id == DEPUTY_NO_EVENT_ID) return "an id is the reserved DEPUTY_NO_EVENT_ID";
     if (map.count(id) != 0) return fmt::format("id {} is added twice", id);
     if (map.size() == kMaxIds) return fmt::format("there are more than {} ids", kMaxIds);
     if (count > inside.size()) return fmt::format("id {} has more nodes than the partition", id);

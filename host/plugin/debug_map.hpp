@@ -1,4 +1,4 @@
-// Which nodes of the model the ids in a plugin's profiling events stand for.
+// Maps the ids in a plugin's profiling events to nodes of the model.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ class OpenedDelegate;
 
 using DebugMap = std::map<uint32_t, std::vector<NodeId>>;
 
-// What an executable says of its ids. Duplicates and nodes outside of `nodes` are refused and logged; whatever else
-// goes wrong leaves the map empty, with a line in the log.
+// The map of an executable. Duplicates and nodes outside of `nodes` are refused and logged; any other failure leaves
+// the map empty, with a line in the log.
 DebugMap AskDebugMap(const OpenedDelegate& opened, deputy_executable* executable, std::span<const NodeId> nodes);
 
 }  // namespace deputy::host

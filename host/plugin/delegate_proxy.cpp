@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMaxDetail = 512;
 
-// Takes the answers of a support query.
+// Collects the answers of a support query.
 struct Answers {
   const deputy_graph& graph;
   std::vector<Verdict>& verdicts;
@@ -33,7 +33,7 @@ struct Answers {
 
   void Take(deputy_node_id node, deputy_reason reason, const deputy_str& detail) {
     if (graph.position(node) == graph.node_count())
-      return Complain(fmt::format("it answers for node {}, which there is not", node));
+      return Complain(fmt::format("it answers for node {}, which does not exist", node));
     if (!graph.offered(node))
       return Complain(fmt::format("it answers for {}, which was not offered", Describe(graph.graph(), node)));
     if (std::exchange(answered[node], uint8_t{1}) != 0)
@@ -96,7 +96,7 @@ Status DelegateProxy::QuerySupport(const GraphView& view, std::vector<Verdict>& 
     opened_->LogFault("query_support", answers.faults == 1
                                            ? answers.first_fault
                                            : fmt::format("{} (and {} more)", answers.first_fault, answers.faults - 1));
-  // A query that failed half way has said nothing that can be relied on.
+  // Answers of a failed query are not used.
   if (!status.ok()) verdicts.assign(view.graph->nodes.size(), Verdict());
   return status;
 }
@@ -123,7 +123,7 @@ Result<std::vector<PartitionSpec>> DelegateProxy::Propose(const GraphView& view)
 }
 
 void DelegateProxy::ReleaseClaim(void* claim) {
-  // Once only, whatever the caller thinks it still holds.
+  // Once only, even if the caller releases it again.
   const auto found = claims_.find(claim);
   if (found == claims_.end()) return;
   opened_->CallVoid("claim_release", [&] { propose_->claim_release(opened_->instance(), claim); });
@@ -160,7 +160,7 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView
   if (partition.claim != nullptr) {
     const auto found = claims_.find(partition.claim);
     if (found == claims_.end())
-      return Error(StatusCode::kInternal, "a claim that is not held was to be compiled").At(opened_->plugin().label());
+      return Error(StatusCode::kInternal, "the claim to compile is not held").At(opened_->plugin().label());
     claim_graph = std::move(found->second);
     claims_.erase(found);
   }

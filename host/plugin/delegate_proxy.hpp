@@ -1,6 +1,5 @@
-// A plugin's delegate as the rest of the host sees it: the checked proxy. Nobody else calls a plugin's tables. It
-// believes nothing that comes back until it has looked at it, names the plugin and the function in what it reports, and
-// turns what a plugin throws into a failure.
+// The checked proxy of a plugin's delegate: the rest of the host never calls a plugin's tables. It checks each result
+// before use, names the plugin and the function in its reports, and turns an exception of the plugin into a failure.
 #pragma once
 
 #include <map>
@@ -23,7 +22,7 @@ namespace deputy::host {
 class DelegateProxy final : public Delegate {
  public:
   static Result<std::unique_ptr<Delegate>> Open(std::shared_ptr<LoadedPlugin> plugin, const OpenRequest& request);
-  // Releases claims that nobody took.
+  // Releases claims that were not compiled or released.
   ~DelegateProxy() override;
 
   const std::string& name() const override { return opened_->name(); }
@@ -61,7 +60,7 @@ class DelegateProxy final : public Delegate {
   const deputy_ext_options* options_;
   const deputy_ext_device_control* device_control_;
   std::shared_ptr<const OwnOperatorTable> own_operators_;
-  // Claims that wait for Compile or ReleaseClaim, with what their propose was shown.
+  // Claims that wait for Compile or ReleaseClaim, with the graph that their propose was shown.
   std::map<void*, std::shared_ptr<const deputy_graph>> claims_;
 };
 

@@ -21,10 +21,10 @@ constexpr uint32_t kMaxOptions = 256;
 
 Rejection Bad(std::string text) { return {RejectReason::kBadTable, std::move(text)}; }
 
-std::optional<Rejection> Copy(std::string_view what, const deputy_str& from, std::string& to) {
+std::optional<Rejection> Copy(std::string_view subject, const deputy_str& from, std::string& to) {
   CopiedText copied = CopyText(from, kMaxShortText);
-  if (copied.fault == "is not UTF-8") return Rejection{RejectReason::kBadUtf8, fmt::format("{} is not UTF-8", what)};
-  if (!copied.fault.empty()) return Bad(fmt::format("{} {}", what, copied.fault));
+  if (copied.fault == "is not UTF-8") return Rejection{RejectReason::kBadUtf8, fmt::format("{} is not UTF-8", subject)};
+  if (!copied.fault.empty()) return Bad(fmt::format("{} {}", subject, copied.fault));
   to = CleanText(copied.text, kMaxShortText);
   return std::nullopt;
 }
@@ -48,24 +48,24 @@ std::optional<Rejection> DescribeOption(const std::string& owner, const deputy_o
   if (auto rejection = Copy("an option's name", info->name, option.name)) return rejection;
   if (!IsPluginName(option.name))
     return Bad(fmt::format("an option of {} is called '{}'", owner, CleanText(option.name, 80)));
-  const std::string what = fmt::format("option '{}' of {}", option.name, owner);
+  const std::string subject = fmt::format("option '{}' of {}", option.name, owner);
   option.type = info->type;
   if (option.type < DEPUTY_OPTION_BOOL || option.type > DEPUTY_OPTION_FREQUENCY)
-    return Bad(fmt::format("{} has the unknown type {}", what, option.type));
+    return Bad(fmt::format("{} has the unknown type {}", subject, option.type));
   std::string choices;
   for (const auto& [text, to] :
        {std::pair{&info->help, &option.help}, std::pair{&info->unit, &option.unit},
         std::pair{&info->default_value, &option.default_value}, std::pair{&info->choices, &choices}})
-    if (auto rejection = Copy("a text of " + what, *text, *to)) return rejection;
+    if (auto rejection = Copy("a text of " + subject, *text, *to)) return rejection;
   option.choices = SplitChoices(choices);
-  if (option.type == DEPUTY_OPTION_ENUM && option.choices.empty()) return Bad(what + " has no choices");
+  if (option.type == DEPUTY_OPTION_ENUM && option.choices.empty()) return Bad(subject + " has no choices");
   option.minimum = info->minimum;
   option.maximum = info->maximum;
   if (std::isnan(option.minimum) || std::isnan(option.maximum) || option.minimum > option.maximum)
-    return Bad(what + " has an impossible range");
+    return Bad(subject + " has an impossible range");
   const std::pair<std::string, std::string> given[] = {{option.name, option.default_value}};
   if (!CheckOptions({&option, 1}, given).problems.empty())
-    return Bad(fmt::format("the default of {} must be {}, not '{}'", what, AcceptedBy(option),
+    return Bad(fmt::format("the default of {} must be {}, not '{}'", subject, AcceptedBy(option),
                            CleanText(option.default_value, 80)));
   return std::nullopt;
 }
@@ -94,7 +94,7 @@ std::optional<Rejection> DescribeOptions(const deputy_delegate& table, DelegateD
 std::optional<Rejection> DescribeDevices(const deputy_delegate& table, const deputy_host* host,
                                          DelegateDescription& delegate) {
   delegate.enumerates = DevicesOf(table) != nullptr;
-  // Without what it needs, a delegate cannot look for devices either.
+  // An unavailable delegate cannot look for devices either.
   if (!delegate.enumerates || !delegate.available) return std::nullopt;
   Status failure;
   if (auto rejection = EnumerateDevices(table, host, delegate.devices, failure)) return rejection;

@@ -1,5 +1,5 @@
-// What a plugin says about itself once it runs: copied out of its tables, checked, independent of its memory. Made in
-// the probe process, or here for plugins that the application passes in.
+// Description of a running plugin: copied out of its tables, checked, independent of its memory. Made in the probe
+// process, or in this one for plugins that the application passes in.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct OptionSchema {
 struct DelegateDescription {
   std::string id, description;
   uint32_t flags = 0;       // DEPUTY_DELEGATE_...
-  bool available = true;    // its probe found what it needs
+  bool available = true;    // its probe succeeded
   std::string unavailable;  // why not
   std::vector<OptionSchema> options;
   std::vector<std::string> extensions;
@@ -47,7 +47,7 @@ struct PluginDescription {
 
 // `table` has passed CheckPluginTable.
 std::optional<Rejection> Init(const deputy_plugin& table, const deputy_host* host);
-// Asks each delegate of a plugin that has been initialised.
+// Describes each delegate of an initialised plugin.
 Checked<PluginDescription> Describe(const deputy_plugin& table, const deputy_host* host);
 
 }  // namespace deputy::host

@@ -97,7 +97,7 @@ Checked<Manifest> ReadManifest(const ByteSource& file, const HostTraits& host) {
   if (RejectionOf(manifest) != nullptr) return manifest;
   if (auto rejection = CheckAgainst(std::get<Manifest>(manifest), host)) return *std::move(rejection);
   if (image.executable_stack())
-    return Rejection{RejectReason::kExecutableStack, "asks for an executable stack; link it with -z noexecstack"};
+    return Rejection{RejectReason::kExecutableStack, "requests an executable stack; link it with -z noexecstack"};
   if (image.text_relocations())
     return Rejection{RejectReason::kTextRelocations, "has relocations in its code; compile it with -fPIC"};
   if (build_id != nullptr) std::get<Manifest>(manifest).build_id = build_id->descriptor;

@@ -1,5 +1,5 @@
-// The first of three gates between a file and the process: decides from the file's bytes alone, without running one
-// instruction of it, whether it is a plugin that this host can live with.
+// The first of three gates between a file and the process: decides from the file's bytes alone, without running an
+// instruction of it, whether it is a plugin that fits this host.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace deputy::host {
 
-// What a plugin must suit.
+// Properties of the host that a plugin must fit.
 struct HostTraits {
   uint32_t abi_version = 0;
   uint16_t machine = 0;                         // EM_ number
@@ -20,10 +20,10 @@ struct HostTraits {
   std::string sanitizer;                        // that the host is built with
 };
 
-// Of the process that asks.
+// Of this process.
 HostTraits ThisHost();
 
-// Never crashes, blocks or allocates more than a few megabytes, whatever the bytes are. [any-thread]
+// Never crashes, blocks or allocates more than a few megabytes, regardless of the bytes. [any-thread]
 Checked<Manifest> ReadManifest(const ByteSource& file, const HostTraits& host);
 
 // May a plugin that was built for `abi` and needs at least `min_host` run on a host with `host`? While the ABI is 0.x

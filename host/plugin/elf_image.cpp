@@ -72,8 +72,8 @@ std::optional<Rejection> ElfImage::ReadHeaders(const ByteSource& source, uint16_
   Elf64_Ehdr header;
   if (!source.Read(0, &header, sizeof header)) return Truncated(fmt::format("{} bytes are less than a header", size));
   const std::string here = MachineName(machine);
-  const auto wrong = [&](const std::string& what) {
-    return Rejection{RejectReason::kWrongArchitecture, fmt::format("is built for {}, this is {}", what, here)};
+  const auto wrong = [&](const std::string& target) {
+    return Rejection{RejectReason::kWrongArchitecture, fmt::format("is built for {}, this is {}", target, here)};
   };
   if (header.e_ident[EI_DATA] == ELFDATA2MSB) return wrong("a big-endian machine");
   if (header.e_ident[EI_CLASS] == ELFCLASS32) return wrong(MachineName(header.e_machine) + " (32 bits)");
@@ -123,7 +123,7 @@ std::optional<Rejection> ElfImage::CheckSegments() {
                                 (segment.p_vaddr - segment.p_offset) % segment.p_align != 0))
       return Damaged("a segment's alignment is impossible");
     if (last != nullptr && segment.p_vaddr < last->p_vaddr + last->p_memsz)
-      return Damaged("its segments overlap or stand in disorder");
+      return Damaged("its segments overlap or are out of order");
     last = &segment;
   }
   if (last == nullptr) return Damaged("it has nothing to load");
@@ -160,7 +160,7 @@ std::optional<Rejection> ElfImage::ReadDynamic() {
     return Damaged("its dynamic segment has an impossible size");
   dynamic_.resize(count);
   if (found->p_vaddr % alignof(Elf64_Dyn) != 0 || !ReadAt(found->p_vaddr, dynamic_.data(), count * sizeof(Elf64_Dyn)))
-    return Damaged("its dynamic segment is not part of what is loaded");
+    return Damaged("its dynamic segment is not part of a loaded segment");
   const auto end =
       std::find_if(dynamic_.begin(), dynamic_.end(), [](const Elf64_Dyn& d) { return d.d_tag == DT_NULL; });
   if (end == dynamic_.end()) return Damaged("its dynamic segment has no end");
@@ -207,7 +207,7 @@ std::optional<Rejection> ElfImage::ReadNotes() {
   for (const Elf64_Phdr& segment : segments_) {
     if (segment.p_type != PT_NOTE || segment.p_filesz == 0) continue;
     if (segment.p_filesz > kMaxNoteBytes) return Damaged("a note segment is over a megabyte");
-    if (!Backed(segment.p_vaddr, segment.p_filesz)) return Damaged("a note is not part of what is loaded");
+    if (!Backed(segment.p_vaddr, segment.p_filesz)) return Damaged("a note is not part of a loaded segment");
     std::vector<uint8_t> bytes(segment.p_filesz);
     if (!source_->Read(segment.p_offset, bytes.data(), bytes.size())) return Truncated("a note cannot be read");
     const uint64_t alignment = segment.p_align == 8 ? 8 : 4;

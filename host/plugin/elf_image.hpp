@@ -1,6 +1,6 @@
-// The parts of an ELF file that decide whether it may be loaded. dlopen trusts these headers and dies of most kinds of
-// damage (SIGBUS on a truncated file, SIGSEGV on a flipped bit), so they are checked here first, without running or
-// mapping anything.
+// The parts of an ELF file that decide whether it may be loaded. dlopen trusts these headers, and most kinds of damage
+// end the process (SIGBUS on a truncated file, SIGSEGV on a flipped bit), so they are checked here first, without
+// running or mapping anything.
 #pragma once
 
 #include <elf.h>
@@ -24,14 +24,14 @@ struct ElfNote {
 
 class ElfImage {
  public:
-  // `machine`: the EM_ number that is wanted. `source` must outlive the image.
+  // `machine`: the EM_ number required. `source` must outlive the image.
   static Checked<ElfImage> Parse(const ByteSource& source, uint16_t machine);
 
   const std::vector<ElfNote>& notes() const { return notes_; }
   bool executable_stack() const { return executable_stack_; }
   bool text_relocations() const { return text_relocations_; }
 
-  // What the dynamic linker would find: empty if there is none, else whether it is a function in code.
+  // Looks the symbol up as the dynamic linker does: empty if there is none, else whether it is a function in code.
   std::optional<bool> FindFunction(std::string_view name) const;
 
  private:

@@ -48,7 +48,7 @@ std::string EstimateCollector::Take(const deputy_estimate* raw) {
     if (members.count(node) == 0) return fmt::format("it gives back node {}, which the partition does not have", node);
     if (!given.insert(node).second) return fmt::format("it gives back {} twice", Describe(graph_, node));
   }
-  // All of them is a way to say no.
+  // A delegate that gives back all nodes refuses the partition.
   estimate.feasible = raw->feasible == 1 && given.size() < members.size();
   estimate.reason = CleanText(reason.text, kMaxReason);
   estimate.latency_ns = Known(raw->latency_ns);

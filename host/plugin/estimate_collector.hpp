@@ -1,4 +1,4 @@
-// Takes a delegate's estimate of one partition, and drops what cannot be meant.
+// Collects a delegate's estimate of one partition, and drops an invalid one.
 #pragma once
 
 #include <span>
@@ -21,7 +21,7 @@ class EstimateCollector {
   EstimateCollector& operator=(const EstimateCollector&) = delete;
 
   const deputy_estimate_sink* sink() const { return &sink_; }
-  // Everything is unknown until there is an answer that can be meant.
+  // All amounts are unknown until there is a valid answer.
   Estimate& estimate() { return estimate_; }
   // One sentence each.
   const std::vector<std::string>& faults() const { return faults_; }

@@ -37,10 +37,10 @@ void EventCollector::Keep(const deputy_profile_event* event) {
       return fmt::format("an event is on the unknown clock {}", event->clock);
     if (event->end_ns < event->begin_ns)
       return fmt::format("an event ends at {} and begins at {}", event->end_ns, event->begin_ns);
-    for (const auto& [what, text, limit] :
+    for (const auto& [field, text, limit] :
          {std::tuple{"name", &event->name, kMaxName}, std::tuple{"metadata", &event->metadata, kMaxMetadata}})
       if (const CopiedText copied = CopyText(*text, limit); !copied.fault.empty())
-        return fmt::format("the {} of an event {}", what, copied.fault);
+        return fmt::format("the {} of an event {}", field, copied.fault);
     return {};
   }();
   const std::lock_guard lock(mutex_);

@@ -1,5 +1,4 @@
-// Takes the profiling events of one context, from whatever thread they come, checks them and turns them into the
-// host's.
+// Collects the profiling events of one context from any thread, checks them and turns them into the host's.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +24,9 @@ class EventCollector {
   const deputy_profile_sink* sink() const { return &sink_; }
 
   struct Taken {
-    std::vector<ProfileEvent> events;  // as they came; times still on the clock that they name
-    size_t faults = 0;                 // events that made no sense
-    size_t lost = 0;                   // events beyond what is kept
+    std::vector<ProfileEvent> events;  // in order of arrival; times on the clock that they name
+    size_t faults = 0;                 // invalid events
+    size_t lost = 0;                   // events beyond kMostEvents
     std::string first_fault;
     bool needs_device_clock = false;
   };

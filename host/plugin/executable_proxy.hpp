@@ -1,4 +1,4 @@
-// A plugin's compiled partition as the executor sees it.
+// A plugin's compiled partition as an Executable of the host.
 #pragma once
 
 #include <memory>
@@ -18,11 +18,12 @@ namespace deputy::host {
 // "node 'conv1' (Conv)", or "partition 'npu.0' of 5 nodes from node 'conv1' (Conv) on".
 std::string PlaceOf(const Graph& graph, const PartitionSpec& partition);
 
-// A partition's compiled form in the plugin; contexts keep it alive, it keeps the instance alive. It also keeps what
-// the plugin was shown when it compiled, because MindSpore-style kernels go on reading their primitives.
+// A partition's compiled form in the plugin; contexts keep it alive, it keeps the instance alive. It also keeps the
+// graph that the plugin was shown at compile, because MindSpore-style kernels read their primitives later.
 class CompiledPartition {
  public:
-  // `claim_graph`: of the propose that the partition comes from; may be null. `keep`: what must outlive the executable.
+  // `claim_graph`: of the propose that the partition comes from; may be null. `keep`: an object that must outlive the
+  // executable.
   CompiledPartition(std::shared_ptr<const OpenedDelegate> opened, std::shared_ptr<const deputy_graph> graph,
                     std::shared_ptr<const deputy_graph> claim_graph, deputy_executable* executable,
                     const PartitionSpec& partition, std::shared_ptr<const void> keep = nullptr)
@@ -46,10 +47,10 @@ class CompiledPartition {
   size_t input_count() const { return input_count_; }
   size_t output_count() const { return outputs_.size(); }
   std::string OutputName(size_t output) const { return Printable(graph_->graph().values[outputs_[output]].name); }
-  // What stands for it in messages: its node, or its name with the first of its nodes.
+  // Its name in messages: its node, or its name with the first of its nodes.
   const std::string& place() const { return place_; }
 
-  // Asked of the plugin at the first call. [any-thread]
+  // Requested from the plugin at the first call. [any-thread]
   const DebugMap& debug_map() const;
 
  private:

@@ -19,7 +19,7 @@ namespace {
 struct Region {
   std::atomic<uintptr_t> begin{0};  // 0: free
   std::atomic<size_t> size{0};
-  std::atomic<const char*> what{nullptr};
+  std::atomic<const char*> text{nullptr};
 };
 
 struct Signal {
@@ -29,7 +29,7 @@ struct Signal {
   std::atomic<bool> installed{false};
 };
 
-// Read by a signal handler, so they can be nothing but fixed.
+// Read by a signal handler, so their size is fixed.
 std::array<Region, 4096> regions;
 std::array<Signal, 5> fatal = {
     {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGABRT, "SIGABRT"}}};
@@ -52,7 +52,7 @@ void SayRegion(const siginfo_t& info) {
   for (const Region& region : regions) {
     const uintptr_t begin = region.begin.load(std::memory_order_acquire);
     if (begin == 0 || at < begin || at - begin >= region.size.load(std::memory_order_relaxed)) continue;
-    LastLine().Add("deputy: check: ").Add(region.what.load(std::memory_order_relaxed)).Write();
+    LastLine().Add("deputy: check: ").Add(region.text.load(std::memory_order_relaxed)).Write();
     return;
   }
 }
@@ -73,7 +73,7 @@ void SayPlugin(const Signal& signal, const void* context) {
   line.Add(": received ").Add(signal.name).Write();
 }
 
-// As the kernel would call it. The mask of before is set again when the signal's own handler returns.
+// As the kernel would call it. The previous mask is restored when the signal's own handler returns.
 void CallAsInstalled(const Signal& signal, siginfo_t* info, void* context) {
   const struct sigaction& before = signal.before;
   if ((before.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) ::signal(signal.number, SIG_DFL);
@@ -90,7 +90,7 @@ void CallAsInstalled(const Signal& signal, siginfo_t* info, void* context) {
     before.sa_handler(signal.number);
 }
 
-// Leaves it to the handler that was there before, or to the system.
+// Calls the previous handler, or takes the system's default action.
 void PassOn(const Signal& signal, siginfo_t* info, void* context) {
   const struct sigaction& before = signal.before;
   const bool sent = info->si_code <= 0;  // by raise, abort or kill; otherwise the instruction runs again
@@ -166,7 +166,7 @@ void ProvideSignalStack() noexcept {
   if (any_installed.load(std::memory_order_relaxed)) static thread_local const SignalStack stack;
 }
 
-void WatchRegion(const void* begin, size_t size, const char* what) {
+void WatchRegion(const void* begin, size_t size, const char* text) {
   for (Signal& signal : fatal)
     if (signal.number == SIGSEGV || signal.number == SIGBUS) Install(signal);
   static std::mutex mutex;
@@ -174,7 +174,7 @@ void WatchRegion(const void* begin, size_t size, const char* what) {
   for (Region& region : regions) {
     if (region.begin.load(std::memory_order_relaxed) != 0) continue;
     region.size.store(size, std::memory_order_relaxed);
-    region.what.store(what, std::memory_order_relaxed);
+    region.text.store(text, std::memory_order_relaxed);
     region.begin.store(reinterpret_cast<uintptr_t>(begin), std::memory_order_release);
     return;
   }

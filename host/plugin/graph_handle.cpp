@@ -41,7 +41,7 @@ deputy_graph::deputy_graph(const deputy::host::GraphView& view, deputy::host::Ha
       handle_tracker_(tracker),
       order_(view.order),
       offered_(view.offered),
-      unit_of_(view.group_of),
+      group_of_(view.group_of),
       positions_(view.graph->nodes.size(), static_cast<uint32_t>(view.order.size())),
       value_flags_(view.graph->values.size(), 0) {
   offered_.resize(graph_.nodes.size(), 0);
@@ -53,7 +53,7 @@ deputy_graph::deputy_graph(const deputy::host::GraphView& view, deputy::host::Ha
     if (graph_.values[id].is_constant()) value_flags_[id] |= DEPUTY_VALUE_CONSTANT;
     if (type.is_static()) value_flags_[id] |= DEPUTY_VALUE_SHAPE_KNOWN;
     if (!type.ranked || type.is_static()) continue;
-    // Symbols are the host's own; a plugin sees only that the extent is open.
+    // Symbols are the host's own; a plugin sees an unknown extent.
     std::vector<int64_t>& dims = open_dims_[id];
     for (const int64_t dim : type.dims) dims.push_back(dim < 0 ? deputy::host::kUnknownDim : dim);
   }
@@ -101,7 +101,7 @@ Status deputy_graph::ValueInfo(deputy_value_id id, deputy_value_info* out) const
   info.id = id;
   info.name = Str(value.name);
   info.flags = value_flags_[id];
-  // Of what is no tensor, nodes that are not on offer may read and make it; there is nothing to know of it.
+  // Only nodes that are not on offer read or make values that are not tensors; these have no dtype and no shape.
   if (value.type.is_tensor()) info.dtype = static_cast<deputy_dtype>(value.type.dtype);
   if (value.type.is_tensor() && value.type.ranked) {
     const auto open = open_dims_.find(id);

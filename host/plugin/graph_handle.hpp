@@ -1,4 +1,4 @@
-// The model as one plugin sees it during support query, propose and compile: what stands behind `deputy_graph`.
+// The model as a plugin sees it during support query, propose and compile: the struct behind `deputy_graph`.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class HandleTracker;
 // live longer. [any-thread]
 struct deputy_graph {
  public:
-  // `tracker`, if there is one, knows the graph as lent while it lives, and lives longer.
+  // `tracker` may be null. It records the graph as lent for the graph's lifetime, and must outlive it.
   explicit deputy_graph(const deputy::host::GraphView& view, deputy::host::HandleTracker* tracker = nullptr);
   ~deputy_graph();
   deputy_graph(const deputy_graph&) = delete;
@@ -37,7 +37,7 @@ struct deputy_graph {
   uint32_t position(deputy_node_id node) const;
   bool offered(deputy_node_id node) const;
   // As in GraphView; may be empty.
-  const std::vector<uint32_t>& group_of() const { return unit_of_; }
+  const std::vector<uint32_t>& group_of() const { return group_of_; }
 
   deputy::Status NodeInfo(deputy_node_id node, deputy_node_info* out) const;
   deputy::Status ValueInfo(deputy_value_id value, deputy_value_info* out) const;
@@ -56,7 +56,7 @@ struct deputy_graph {
   deputy::host::HandleTracker* handle_tracker_;
   std::vector<deputy::host::NodeId> order_;
   std::vector<uint8_t> offered_;
-  std::vector<uint32_t> unit_of_;
+  std::vector<uint32_t> group_of_;
   std::vector<uint32_t> positions_;
   std::vector<uint8_t> value_flags_;
   std::map<deputy_value_id, std::vector<int64_t>> open_dims_;  // -1 for every extent that is not known

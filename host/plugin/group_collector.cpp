@@ -18,14 +18,15 @@ deputy_status* GroupCollector::Add(void* self, const deputy_group* group) {
 std::string GroupCollector::Take(const deputy_group* group) {
   if (group == nullptr || !DEPUTY_HAS(group, deputy_group, nodes)) return "a group without its struct_size";
   if (group->node_count < 2 || group->nodes == nullptr)
-    return fmt::format("a group has {} nodes; it takes two", group->nodes == nullptr ? 0 : group->node_count);
+    return fmt::format("a group has {} nodes; at least two are needed",
+                       group->nodes == nullptr ? 0 : group->node_count);
   if (group->node_count > graph_.node_count())
     return fmt::format("a group has {} nodes, the graph {}", group->node_count, graph_.node_count());
   std::vector<NodeId> nodes(group->nodes, group->nodes + group->node_count);
   std::set<NodeId> own;
   for (const NodeId node : nodes) {
     if (graph_.position(node) == graph_.node_count())
-      return fmt::format("a group names node {}, which there is not", node);
+      return fmt::format("a group names node {}, which does not exist", node);
     const std::string name = Describe(graph_.graph(), node);
     if (taken_.count(node) != 0) return fmt::format("{} is in two groups", name);
     if (!own.insert(node).second) return fmt::format("a group names {} twice", name);

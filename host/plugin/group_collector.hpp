@@ -1,4 +1,4 @@
-// Takes the groups that a delegate names, and refuses those that cannot be meant.
+// Collects the groups that a delegate names, and refuses invalid ones.
 #pragma once
 
 #include <set>

@@ -14,11 +14,11 @@
 namespace deputy::host {
 namespace {
 
-constexpr uint8_t kMargin = 0xA5;  // what lies between a tensor and its guard pages
+constexpr uint8_t kMargin = 0xA5;  // the bytes between a tensor and its guard pages
 
 }  // namespace
 
-Result<std::unique_ptr<GuardedBytes>> GuardedBytes::Make(const std::string& what, const void* input, size_t bytes) {
+Result<std::unique_ptr<GuardedBytes>> GuardedBytes::Make(const std::string& name, const void* input, size_t bytes) {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   const size_t room = AlignUp(bytes), inner = (room + page - 1) / page * page;
   void* mapped = mmap(nullptr, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -36,9 +36,9 @@ Result<std::unique_ptr<GuardedBytes>> GuardedBytes::Make(const std::string& what
     std::memcpy(made->data_, input, bytes);
     mprotect(first, inner, PROT_READ);
   }
-  made->in_front_ = what + ": the memory in front of it was touched";
-  made->behind_ = what + ": the memory behind it was touched";
-  made->inside_ = what + ": it was written to";
+  made->in_front_ = name + ": the memory in front of it was touched";
+  made->behind_ = name + ": the memory behind it was touched";
+  made->inside_ = name + ": it was written to";
   WatchRegion(made->mapping_, page, made->in_front_.c_str());
   WatchRegion(first + inner, page, made->behind_.c_str());
   if (input != nullptr) WatchRegion(first, inner, made->inside_.c_str());
@@ -67,11 +67,11 @@ Result<GuardedRun> GuardedRun::Make(const RunArgs& args, const std::string& plac
   return run;
 }
 
-Status GuardedRun::Add(const deputy_tensor* tensor, bool is_input, const std::string& what) {
+Status GuardedRun::Add(const deputy_tensor* tensor, bool is_input, const std::string& name) {
   deputy_tensor* copy = tensor == nullptr ? nullptr : &tensors_.emplace_back(*tensor);
   if (copy != nullptr && IsReadable(*tensor)) {
     DEPUTY_ASSIGN_OR_RETURN(memory_.emplace_back(),
-                            GuardedBytes::Make(what, is_input ? tensor->data : nullptr, tensor->byte_size));
+                            GuardedBytes::Make(name, is_input ? tensor->data : nullptr, tensor->byte_size));
     copy->data = memory_.back()->data();
   }
   if (copy != nullptr) given_.push_back(*copy);

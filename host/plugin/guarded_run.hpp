@@ -1,5 +1,5 @@
-// One run of a delegate that is checked: its tensors lie between pages that nobody may touch, its inputs cannot be
-// written. What it does beyond ends the process, as it might have without, but with a line that says what it was.
+// One run of a checked delegate: its tensors lie between guard pages, and its inputs are read-only. A wrong access ends
+// the process, as it might without guard pages, but with a line that describes the access.
 #pragma once
 
 #include <deque>
@@ -14,14 +14,14 @@ namespace deputy::host {
 // Pages for the bytes of one tensor, watched by the handler of fatal signals while they are there.
 class GuardedBytes {
  public:
-  // `what`: "plugin com.example.npu (npu.so): execute: input 0"; begins the handler's line. Inputs are readable only.
-  static Result<std::unique_ptr<GuardedBytes>> Make(const std::string& what, const void* input, size_t bytes);
+  // `name`: "plugin com.example.npu (npu.so): execute: input 0"; begins the handler's line. Inputs are readable only.
+  static Result<std::unique_ptr<GuardedBytes>> Make(const std::string& name, const void* input, size_t bytes);
   ~GuardedBytes();
   GuardedBytes(const GuardedBytes&) = delete;
   GuardedBytes& operator=(const GuardedBytes&) = delete;
 
   void* data() const { return data_; }
-  // False: something was written beside the bytes, nearer than the pages.
+  // False: the margin between the bytes and the pages was written.
   bool IsIntact() const;
 
  private:
@@ -36,19 +36,19 @@ class GuardedBytes {
 
 class GuardedRun {
  public:
-  // Copies what `args` binds; `place` names the plugin and its function. The last byte of each tensor is the last of
-  // its page, so far as the alignment to `kAlignment` bytes lets it.
+  // Copies the tensors of `args`; `place` names the plugin and its function. The last byte of each tensor is the last
+  // of its page, as far as the alignment to `kAlignment` bytes allows.
   static Result<GuardedRun> Make(const RunArgs& args, const std::string& place);
 
   std::vector<const deputy_tensor*>& inputs() { return inputs_; }
   std::vector<deputy_tensor*>& outputs() { return outputs_; }
-  // What the plugin changed of what it was given; empty if nothing.
+  // The plugin's wrong change of the tensors; empty if there is none.
   std::string Changed() const;
-  // Copies the outputs to where they belong; nothing is changed.
+  // Copies the outputs to the tensors of `args`.
   void Finish(const RunArgs& args) const;
 
  private:
-  Status Add(const deputy_tensor* tensor, bool is_input, const std::string& what);
+  Status Add(const deputy_tensor* tensor, bool is_input, const std::string& name);
 
   std::deque<deputy_tensor> tensors_;
   std::vector<deputy_tensor> given_;  // as tensors_ were

@@ -1,5 +1,5 @@
-// What the host lent to one delegate, written down while the delegate is checked (`debug: {check: true}`): what is used
-// after its time is reported by name instead of being read.
+// Records the handles that the host lent to one checked delegate (`debug: {check: true}`): use of a handle after its
+// lifetime is reported, and the handle is not read.
 #pragma once
 
 #include <cstddef>
@@ -20,13 +20,13 @@ class HandleTracker {
   void Release(const deputy_graph* graph);
   bool IsLent(const deputy_graph* graph) const;
 
-  // Statuses that the plugin has and must hand back. What came back stays readable, so that a second time is seen.
+  // Statuses that the plugin holds and must return. Returned ones stay readable, so that a second return is detected.
   void Made(deputy_status* status);
   void Returned(deputy_status* status);
   bool WasReturned(const deputy_status* status) const;
   size_t statuses_out() const;
 
-  // The instance is closed; whatever the plugin still asks comes too late.
+  // The instance is closed; later calls of the plugin are reported.
   void Close();
   bool closed() const;
 

@@ -14,8 +14,8 @@ namespace {
 
 const PartitionHelpers& Self(void* self) { return *static_cast<const PartitionHelpers*>(self); }
 
-deputy_status* Wrong(std::string_view what, deputy_node_id node = DEPUTY_NO_NODE) {
-  return NewStatus(DEPUTY_INVALID_ARGUMENT, node, what);
+deputy_status* Wrong(std::string_view message, deputy_node_id node = DEPUTY_NO_NODE) {
+  return NewStatus(DEPUTY_INVALID_ARGUMENT, node, message);
 }
 
 GraphView ViewOf(const deputy_graph& graph) {

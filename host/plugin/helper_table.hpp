@@ -1,4 +1,4 @@
-// The table `deputy.partition_helpers/1` that the host shows to plugins.
+// The table `deputy.partition_helpers/1` that the host offers to plugins.
 #pragma once
 
 #include "delegate/partition_helpers.hpp"

@@ -22,7 +22,7 @@ constexpr uint64_t kMaxLogLine = 8192;
 
 const HostServices& Self(void* self) { return *static_cast<const HostServices*>(self); }
 
-// Longer messages are cut before anything looks at them: the size is the plugin's word.
+// Longer messages are truncated before they are read: the plugin's size is not trusted.
 std::string_view Bounded(const char* text, uint64_t size) {
   return text == nullptr ? std::string_view() : std::string_view(text, std::min(size, kMaxLogLine));
 }
@@ -32,7 +32,7 @@ deputy_status* Convert(void* self, const Status& status, deputy_node_id node = D
   return NewStatus(static_cast<deputy_code>(status.code()), node, status.message(), Self(self).handle_tracker());
 }
 
-// The host must not throw into a plugin, whatever language that is written in; lack of memory is all that can happen.
+// The host must not throw into a plugin, regardless of its language; the only possible failure is lack of memory.
 template <class Fn>
 deputy_status* Shielded(Fn fn) noexcept {
   try {
@@ -113,7 +113,7 @@ void ParallelFor(void* self, int64_t count, int64_t grain, deputy_parallel_fn fn
   ThreadPool* pool = Self(self).IsOpen("parallel_for") ? Self(self).pool() : nullptr;
   if (pool != nullptr) {
     const CancellationScope::Share whole(nullptr);  // a plugin is promised that all of its job is done
-    // The pool's threads are the host's, and in the call while they work for it.
+    // The pool's threads are the host's, and count as inside the call while they work for it.
     const CallSite* call = ThreadKeeper::Current();
     const CallSite site = call != nullptr ? *call : CallSite{Self(self).source(), "parallel_for"};
     pool->ParallelFor(count, grain, [&site, fn, job](int64_t begin, int64_t end) {
@@ -170,7 +170,7 @@ const void* HostServices::Extension(std::string_view id) const {
 
 const deputy_graph* HostServices::Lent(const char* function, const deputy_graph* graph) const {
   if (handle_tracker_ == nullptr || graph == nullptr || handle_tracker_->IsLent(graph)) return graph;
-  Complain(function, "it asks about a graph that it does not have, or no more");
+  Complain(function, "it uses a graph that is not, or no longer, lent to it");
   return nullptr;
 }
 
@@ -180,9 +180,9 @@ bool HostServices::IsOpen(const char* function) const {
   return false;
 }
 
-void HostServices::Complain(const char* function, const char* what) const noexcept {
+void HostServices::Complain(const char* function, const char* fault) const noexcept {
   try {
-    LogLine(LogLevel::kError, source_, fmt::format("{}: {}", function, what));
+    LogLine(LogLevel::kError, source_, fmt::format("{}: {}", function, fault));
   } catch (...) {  // no memory for the line; the plugin waits for this to return
   }
 }

@@ -1,5 +1,5 @@
-// What a plugin may use of the host: the table `deputy_host`, one per plugin and one per opened delegate, so that the
-// host knows who speaks.
+// Services of the host for plugins: the table `deputy_host`, one per plugin and one per opened delegate, so that the
+// host can identify the caller.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,9 @@ namespace deputy::host {
 
 class HostServices {
  public:
-  // `source`: whom the log names. `pool` may be null: parallel_for then runs on the calling thread alone; otherwise it
-  // must outlive the services.
-  // `helpers` may be null: plugins then do not find the extension; otherwise they must outlive the services.
-  // `check`: what the plugin uses is held against a tracker.
+  // `source`: the name in the log. `pool` may be null: parallel_for then runs on the calling thread alone; otherwise it
+  // must outlive the services. `helpers` may be null: plugins then do not find the extension; otherwise they must
+  // outlive the services. `check`: handles that the plugin uses are compared with a tracker.
   HostServices(std::string source, ThreadPool* pool, const PartitionHelpers* helpers = nullptr, bool check = false);
   HostServices(const HostServices&) = delete;
   HostServices& operator=(const HostServices&) = delete;
@@ -29,7 +28,7 @@ class HostServices {
   const std::string& source() const { return source_; }
   ThreadPool* pool() const { return pool_; }
   const void* Extension(std::string_view id) const;
-  // Null for who is not checked.
+  // Null where nothing is checked.
   HandleTracker* handle_tracker() const { return handle_tracker_.get(); }
   // The graph, or null after a line of log: the delegate is checked, and has not been lent it.
   const deputy_graph* Lent(const char* function, const deputy_graph* graph) const;
@@ -37,7 +36,7 @@ class HostServices {
   bool IsOpen(const char* function) const;
 
  private:
-  void Complain(const char* function, const char* what) const noexcept;
+  void Complain(const char* function, const char* fault) const noexcept;
 
   std::string source_;
   ThreadPool* pool_;

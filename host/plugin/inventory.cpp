@@ -22,9 +22,9 @@ std::string OwnerOf(const deputy_delegate& table) {
   return "'" + std::string(std::string_view(table.id.data, table.id.size)) + "'";
 }
 
-std::string CopyInto(std::string_view what, const deputy_str& from, size_t limit, std::string& to) {
+std::string CopyInto(std::string_view subject, const deputy_str& from, size_t limit, std::string& to) {
   CopiedText copied = CopyText(from, limit);
-  if (!copied.fault.empty()) return fmt::format("{} {}", what, copied.fault);
+  if (!copied.fault.empty()) return fmt::format("{} {}", subject, copied.fault);
   to = CleanText(copied.text, limit);
   return {};
 }
@@ -32,9 +32,9 @@ std::string CopyInto(std::string_view what, const deputy_str& from, size_t limit
 // The fault, or empty.
 std::string CopyRow(const deputy_capability* raw, CapabilityRow& row) {
   if (raw == nullptr || !DEPUTY_HAS(raw, deputy_capability, note)) return "has no description";
-  for (const auto& [what, from, to] :
+  for (const auto& [field, from, to] :
        {std::tuple{"domain", &raw->domain, &row.domain}, std::tuple{"operator", &raw->op_type, &row.op_type}})
-    if (std::string fault = CopyInto(what, *from, kMaxName, *to); !fault.empty()) return fault;
+    if (std::string fault = CopyInto(field, *from, kMaxName, *to); !fault.empty()) return fault;
   if (std::string fault = CopyInto("note", raw->note, kMaxNote, row.note); !fault.empty()) return fault;
   if (row.op_type.empty()) return "names no operator";
   row.min_version = raw->min_version;

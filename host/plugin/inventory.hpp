@@ -1,5 +1,4 @@
-// What a delegate lists about itself: operators that it can run, and devices that it finds. Copied out of its tables
-// and checked.
+// Lists of a delegate: operators that it can run, and devices that it finds. Copied out of its tables and checked.
 #pragma once
 
 #include <cstdint>
@@ -34,13 +33,13 @@ struct DeviceEntry {
 
   bool operator==(const DeviceEntry&) const = default;
 };
-// "npu"; "other" for what this host does not know.
+// "npu"; "other" for kinds that this host does not know.
 const char* NameOfDeviceKind(uint32_t kind);
 
 // Empty for a delegate without the table.
 std::optional<Rejection> ListCapabilities(const deputy_delegate& table, std::vector<CapabilityRow>& rows);
 
-// The devices as they are now. A failure is the delegate's own ("no driver"); what breaks the contract is a rejection.
+// The devices as they are now. A failure is the delegate's own ("no driver"); a breach of the contract is a rejection.
 // [load-time]
 std::optional<Rejection> EnumerateDevices(const deputy_delegate& table, const deputy_host* host,
                                           std::vector<DeviceEntry>& devices, Status& failure);

@@ -1,4 +1,4 @@
-// A line for stderr where nothing else works any more: in a signal handler, or while the process is torn down.
+// A line for stderr that works in a signal handler and while the process is torn down.
 #pragma once
 
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 namespace deputy::host {
 
-// Async-signal-safe. What does not fit is cut.
+// Async-signal-safe. Longer lines are truncated.
 class LastLine {
  public:
   LastLine& Add(std::string_view text) noexcept {

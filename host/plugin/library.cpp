@@ -57,9 +57,10 @@ int VisitObject(dl_phdr_info* object, size_t, void* data) {
 }
 
 Rejection LoadFailed(const std::filesystem::path& path) {
-  // Boost knows "bad file descriptor" for everything; the linker's own words begin with the path, which is said anyway.
-  const char* words = dlerror();
-  std::string text = words == nullptr ? "for no stated reason" : CleanText(words);
+  // Boost reports "bad file descriptor" for every failure. The linker's message begins with the path, which the report
+  // names anyway.
+  const char* message = dlerror();
+  std::string text = message == nullptr ? "no reason given" : CleanText(message);
   const std::string prefix = path.string() + ": ";
   if (text.rfind(prefix, 0) == 0) text.erase(0, prefix.size());
   return {RejectReason::kLoadFailed, "cannot be loaded: " + text};
@@ -72,8 +73,8 @@ struct Library::Handle {
 };
 
 void ApplyEnvironment(const Manifest& manifest) {
-  constexpr int kKeepWhatIsSet = 0;
-  for (const auto& [name, value] : manifest.environment) setenv(name.c_str(), value.c_str(), kKeepWhatIsSet);
+  constexpr int kKeepExisting = 0;
+  for (const auto& [name, value] : manifest.environment) setenv(name.c_str(), value.c_str(), kKeepExisting);
 }
 
 Library::Library(std::unique_ptr<Handle> handle, deputy_plugin_query_fn query)

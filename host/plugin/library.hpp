@@ -1,5 +1,5 @@
 // A plugin's shared object mapped into this process, for good: static destructors, thread-locals and threads of vendors
-// make unloading unsafe, so a library that came in stays until the process ends.
+// make unloading unsafe, so a loaded library stays until the process ends.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@
 
 namespace deputy::host {
 
-// Sets what the manifest wishes for and the environment does not have yet. Not safe while other threads read the
-// environment: models are loaded before they run.
+// Sets the manifest's environment variables that are not set yet. Not safe while other threads read the environment:
+// models are loaded before they run.
 void ApplyEnvironment(const Manifest& manifest);
 
 class Library {
  public:
   // `path` is absolute. Runs the library's constructors. Names a missing dependency or symbol in the refusal. `label`
-  // is what the library's code is called when it ends the process.
+  // names the library's code in the report when it ends the process.
   static Checked<std::unique_ptr<Library>> Open(const std::filesystem::path& path, const std::string& label);
   ~Library();
 
   deputy_plugin_query_fn entry() const { return entry_; }
-  // Of the object that is really mapped; empty if it has none.
+  // Of the mapped object; empty if it has none.
   std::vector<uint8_t> BuildId() const;
 
  private:

@@ -14,7 +14,7 @@
 
 namespace deputy::host {
 
-// A library is mapped once per process, so its having been initialised is a fact of the process too.
+// A library is mapped once per process, so it is initialised once per process too.
 class PluginLife {
  public:
   explicit PluginLife(std::string source) : services_(std::move(source), nullptr) {}
@@ -72,7 +72,7 @@ std::optional<Rejection> CheckUnchanged(const LoadedPlugin::Expected& expected) 
   const Checked<FileIdentity> now = IdentityOf(expected.path);
   const FileIdentity* identity = std::get_if<FileIdentity>(&now);
   if (identity != nullptr && *identity == expected.identity) return std::nullopt;
-  return Rejection{RejectReason::kChanged, "is not the file any more that was checked; scan again"};
+  return Rejection{RejectReason::kChanged, "is no longer the file that was checked; scan again"};
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::Load(const Expected& expect
   if (const Rejection* rejection = RejectionOf(opened)) return *rejection;
   std::shared_ptr<LoadedPlugin> plugin(new LoadedPlugin);
   plugin->library_ = std::move(std::get<0>(opened));
-  // The path may have been swapped and swapped back around dlopen; the build id is of what is really mapped.
+  // The path may have been swapped and swapped back around dlopen; the build id is of the mapped file.
   if (auto rejection = CheckUnchanged(expected)) return *std::move(rejection);
   if (plugin->library_->BuildId() != expected.manifest.build_id)
     return Rejection{RejectReason::kChanged, "was swapped while it was loaded: its build id is another one"};

@@ -1,5 +1,5 @@
-// A plugin that runs in this process, from a file or from the application: its checked tables, initialised once however
-// many configurations use it, shut down when the last of them lets go.
+// A plugin that runs in this process, from a file or from the application: its checked tables, initialised once for all
+// configurations that use it, shut down with the last of them.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +22,7 @@ class PluginLife;
 
 class LoadedPlugin {
  public:
-  // What the first gate saw: loading refuses a file that is no longer it.
+  // The file that passed the first gate: loading refuses a different one.
   struct Expected {
     std::filesystem::path path;  // absolute, symbolic links resolved
     FileIdentity identity;
@@ -38,7 +38,7 @@ class LoadedPlugin {
 
   const deputy_plugin& table() const { return *table_; }
   const deputy_host* host() const;
-  // "plugin com.example.npu (libnpu.so)": begins every complaint about it.
+  // "plugin com.example.npu (libnpu.so)": begins every report about it.
   const std::string& label() const { return label_; }
   // Of the file that is mapped, in hexadecimal; empty for the application's own plugin, which has none.
   std::string BuildIdText() const;
@@ -47,7 +47,7 @@ class LoadedPlugin {
   const deputy_delegate* FindDelegate(std::string_view id) const;
   // Every execute of a delegate that limits them goes through it; the same for all users in the process.
   ConcurrencyLimiter& LimiterOf(const deputy_delegate& delegate) const;
-  // What a checked delegate had of the host, for ever: its threads may not know that it is closed.
+  // Keeps the services of a checked delegate for ever: its threads may use them after it is closed.
   void Keep(std::unique_ptr<HostServices> services) const;
 
  private:

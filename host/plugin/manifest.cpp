@@ -35,7 +35,7 @@ bool IsVariableName(std::string_view name) {
   });
 }
 
-// These steer the dynamic linker, the C library or the host itself: no plugin may turn them for the whole process.
+// These configure the dynamic linker, the C library or the host itself: no plugin may set them for the whole process.
 bool IsReserved(std::string_view name) {
   constexpr std::string_view kPrefixes[] = {"LD_", "GLIBC_", "MALLOC_", "DEPUTY_"};
   return name == "PATH" || name == "HOME" || std::any_of(std::begin(kPrefixes), std::end(kPrefixes), [&](auto prefix) {
@@ -47,7 +47,7 @@ std::optional<Rejection> AddEnvironment(std::string_view wish, Manifest& manifes
   const size_t equals = std::min(wish.find('='), wish.size());
   const std::string_view name = wish.substr(0, equals);
   if (equals == wish.size() || !IsVariableName(name))
-    return Bad(fmt::format("'{}' is no environment variable", CleanText(wish, 80)));
+    return Bad(fmt::format("'{}' is not an environment variable", CleanText(wish, 80)));
   if (IsReserved(name)) return Bad(fmt::format("it may not set the environment variable {}", name));
   manifest.environment.emplace_back(name, wish.substr(equals + 1));
   return std::nullopt;
@@ -55,7 +55,7 @@ std::optional<Rejection> AddEnvironment(std::string_view wish, Manifest& manifes
 
 std::optional<Rejection> AddLine(std::string_view key, std::string_view value, Manifest& manifest) {
   if (key == "id") {
-    if (!IsPluginName(value)) return Bad(fmt::format("'{}' is not possible as an id", CleanText(value, 80)));
+    if (!IsPluginName(value)) return Bad(fmt::format("'{}' is not a valid id", CleanText(value, 80)));
     manifest.id = value;
   } else if (key == "version") {
     manifest.version = value;
@@ -63,7 +63,7 @@ std::optional<Rejection> AddLine(std::string_view key, std::string_view value, M
     manifest.delegates = SplitList(value);
     for (const std::string& delegate : manifest.delegates)
       if (!IsPluginName(delegate))
-        return Bad(fmt::format("'{}' is not possible as the id of a delegate", CleanText(delegate, 80)));
+        return Bad(fmt::format("'{}' is not a valid id of a delegate", CleanText(delegate, 80)));
   } else if (key == "cpu") {
     manifest.cpu_features = SplitList(value);
   } else if (key == "env") {
@@ -109,7 +109,7 @@ Checked<Manifest> ParseManifest(std::span<const uint8_t> descriptor) {
     const size_t equals = line.find('=');
     if (equals == std::string_view::npos) return Bad(fmt::format("'{}' is not key=value", CleanText(line, 80)));
     const std::string_view key = line.substr(0, equals);
-    if (!seen.insert(key).second && key != "env") return Bad(fmt::format("'{}' stands twice", CleanText(key, 80)));
+    if (!seen.insert(key).second && key != "env") return Bad(fmt::format("'{}' occurs twice", CleanText(key, 80)));
     if (auto rejection = AddLine(key, line.substr(equals + 1), manifest)) return *std::move(rejection);
   }
   if (manifest.id.empty()) return Bad("it has no id");

@@ -1,4 +1,4 @@
-// What a plugin says about itself in its ELF note (sdk/include/deputy/abi/note.h), readable before it is loaded.
+// A plugin's manifest in its ELF note (sdk/include/deputy/abi/note.h), readable before it is loaded.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Manifest {
   std::vector<uint8_t> build_id;                                 // of the linker; may be empty
 };
 
-// Reads the note's descriptor. Fails with kBadNote or kBadUtf8; whether this host suits is not looked at.
+// Reads the note's descriptor. Fails with kBadNote or kBadUtf8; does not check whether this host fits.
 Checked<Manifest> ParseManifest(std::span<const uint8_t> descriptor);
 
 // "0.1"

@@ -54,7 +54,7 @@ OpenedDelegate::~OpenedDelegate() {
   if (handle_tracker() == nullptr) return;
   if (const size_t out = handle_tracker()->statuses_out(); out != 0)
     LogFault("close", fmt::format("{} of the statuses that it got were never handed back", out));
-  // A thread of the plugin's that goes on finds the table still, and is heard of.
+  // A thread of the plugin that is still running finds the table, and its calls are reported.
   handle_tracker()->Close();
   plugin_->Keep(std::move(services_));
 }
@@ -77,15 +77,15 @@ std::string OpenedDelegate::Place(const char* function) const {
   return fmt::format("{}: {}", plugin_->label(), function);
 }
 
-Status OpenedDelegate::Fault(const char* function, std::string what) const {
-  LogFault(function, what);
-  return Status(StatusCode::kPlugin, std::move(what)).At(Place(function));
+Status OpenedDelegate::Fault(const char* function, std::string fault) const {
+  LogFault(function, fault);
+  return Status(StatusCode::kPlugin, std::move(fault)).At(Place(function));
 }
 
-void OpenedDelegate::LogFault(const char* function, std::string_view what) const noexcept {
+void OpenedDelegate::LogFault(const char* function, std::string_view fault) const noexcept {
   try {
     if (LogEnabled(LogLevel::kWarning, name()))
-      LogLine(LogLevel::kWarning, name(), fmt::format("{} broke its contract: {}", Place(function), what));
+      LogLine(LogLevel::kWarning, name(), fmt::format("{} broke its contract: {}", Place(function), fault));
   } catch (...) {  // no memory for the line; it may be the plugin that is waiting for this to return
   }
 }
@@ -95,7 +95,7 @@ Status OpenedDelegate::Failure(const char* function, const deputy_graph* graph, 
   Status failure = ToStatus(*status);
   if (status->node == DEPUTY_NO_NODE) return std::move(failure).At(Place(function));
   if (graph == nullptr || graph->position(status->node) == graph->node_count()) {
-    LogFault(function, fmt::format("its failure names node {}, which there is not", status->node));
+    LogFault(function, fmt::format("its failure names node {}, which does not exist", status->node));
     return std::move(failure).At(Place(function));
   }
   return std::move(failure).At(Describe(graph->graph(), status->node)).At(Place(function));

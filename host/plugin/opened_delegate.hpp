@@ -1,5 +1,5 @@
-// A delegate that is open: what its proxy, its executables and its contexts share and keep alive, and the one way in
-// which they call into the plugin and judge what comes back.
+// An open delegate, shared and kept alive by its proxy, executables and contexts. They call into the plugin only
+// through it, and it checks the result of each call.
 #pragma once
 
 #include <memory>
@@ -24,14 +24,14 @@ struct OpenRequest {
   std::string name;      // of the YAML entry
   uint32_t device = 0;
   std::span<const std::pair<std::string, std::string>> options;  // name and text, in the form of the schema
-  ThreadPool* pool = nullptr;                                    // outlives what is opened; null: no threads
-  // Without the device: what is compiled can be serialized, not run. kNotSupported where the delegate cannot.
+  ThreadPool* pool = nullptr;                                    // outlives the opened delegate; null: no threads
+  // Without the device: executables can be serialized, not run. kNotSupported where the delegate cannot compile so.
   bool compile_only = false;
-  const PartitionHelpers* helpers = nullptr;  // outlives what is opened; null: none to offer
-  bool check = false;                         // hold everything against the contract, which costs time and memory
+  const PartitionHelpers* helpers = nullptr;  // outlives the opened delegate; null: none
+  bool check = false;                         // check everything against the contract; costs time and memory
 };
 
-// What a call is about, for the line that names it when the process ends, and what is compared around it.
+// Details of a call: its place, for the line that names it when the process ends, and the state compared around it.
 struct CallDetail {
   std::string_view place = {};  // "node 'conv1' (Conv)"; outlives the call
   Watch watch = Watch::kFloatAndSignals;
@@ -40,7 +40,7 @@ struct CallDetail {
 class OpenedDelegate {
  public:
   static Result<std::shared_ptr<OpenedDelegate>> Open(std::shared_ptr<LoadedPlugin> plugin, const OpenRequest& request);
-  // Closes the instance. Whoever holds objects of the instance holds this.
+  // Closes the instance. All objects of the instance keep this alive.
   ~OpenedDelegate();
   OpenedDelegate(const OpenedDelegate&) = delete;
   OpenedDelegate& operator=(const OpenedDelegate&) = delete;
@@ -49,7 +49,7 @@ class OpenedDelegate {
   const deputy_delegate& table() const { return *table_; }
   deputy_instance* instance() const { return instance_; }
   const std::string& name() const { return services_->source(); }
-  // Null: all executes may overlap. Otherwise each goes through the gate, by these rules.
+  // Null: all executes may overlap. Otherwise each goes through the limiter, by these rules.
   ConcurrencyLimiter* limiter() const { return limiter_; }
   const RunRules& run_rules() const { return run_rules_; }
   const deputy_host* host() const { return services_->table(); }
@@ -75,7 +75,7 @@ class OpenedDelegate {
       return Fault(function, "it returned a status a second time");
     return Failure(function, graph, StatusHandle(raw));
   }
-  // The same for one that returns nothing, as destroy functions do: what goes wrong is logged.
+  // The same for a function that returns nothing, as destroy functions do; a failure is logged.
   template <class Function>
   void CallVoid(const char* function, Function&& call, std::string_view place = {}) const {
     if (!Returned({plugin_->label(), function, place}, std::forward<Function>(call)))
@@ -86,9 +86,9 @@ class OpenedDelegate {
   std::string Place(const char* function) const;
 
   // The plugin broke its contract.
-  Status Fault(const char* function, std::string what) const;
-  // For breaches that cost nothing but the answer.
-  void LogFault(const char* function, std::string_view what) const noexcept;
+  Status Fault(const char* function, std::string fault) const;
+  // For breaches whose only effect is that an answer is ignored.
+  void LogFault(const char* function, std::string_view fault) const noexcept;
 
  private:
   OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deputy_delegate* table, const OpenRequest& request);

@@ -20,9 +20,9 @@ constexpr std::string_view kTypeNames[] = {"none", "an int", "a float", "a strin
 
 // The fault, or nothing.
 Result<std::string> CheckNode(const OwnOperator& known, const Node& node, const LoneNode& lone) {
-  const auto check = [](const char* what, size_t count, uint32_t least, uint32_t most) {
+  const auto check = [](const char* noun, size_t count, uint32_t least, uint32_t most) {
     if (count >= least && count <= most) return std::string();
-    return fmt::format("it has {} {}; {} to {} are right", count, what, least, most);
+    return fmt::format("it has {} {}; {} to {} are right", count, noun, least, most);
   };
   std::string fault = check("inputs", node.inputs.size(), known.min_inputs, known.max_inputs);
   if (fault.empty()) fault = check("outputs", node.outputs.size(), known.min_outputs, known.max_outputs);
@@ -45,7 +45,7 @@ Result<std::string> CheckNode(const OwnOperator& known, const Node& node, const 
   return std::string();
 }
 
-// Takes the types that a plugin infers.
+// Collects the types that a plugin infers.
 struct TypeCollector {
   InferenceContext& context;
   std::string fault;
@@ -133,8 +133,8 @@ std::string OwnOperatorTable::Add(const deputy_operator_info* info) {
   if (!domain.fault.empty()) return "its domain " + domain.fault;
   if (!op_type.fault.empty()) return "its type " + op_type.fault;
   if (!IsPluginName(domain.text) || domain.text == "ai.onnx" || domain.text.compare(0, 8, "ai.onnx.") == 0)
-    return fmt::format("'{}' is no domain of a vendor", CleanText(domain.text, 80));
-  if (!IsPluginName(op_type.text)) return fmt::format("'{}' is no name", CleanText(op_type.text, 80));
+    return fmt::format("'{}' is not a vendor's domain", CleanText(domain.text, 80));
+  if (!IsPluginName(op_type.text)) return fmt::format("'{}' is not a valid name", CleanText(op_type.text, 80));
   if (info->since_version == 0 || info->min_inputs > info->max_inputs || info->min_outputs > info->max_outputs)
     return fmt::format("{}.{} has an impossible version or number of inputs or outputs", domain.text, op_type.text);
   OwnOperator known{domain.text,
@@ -154,7 +154,7 @@ std::string OwnOperatorTable::Add(const deputy_operator_info* info) {
   for (uint64_t i = 0; i < info->attribute_count; ++i) {
     const deputy_operator_attribute& attribute = info->attributes[i];
     const CopiedText name = CopyText(attribute.name, 128);
-    if (!name.fault.empty() || !IsPluginName(name.text)) return "an attribute has no possible name";
+    if (!name.fault.empty() || !IsPluginName(name.text)) return "an attribute has no valid name";
     if (attribute.type < DEPUTY_ATTRIBUTE_INT || attribute.type > DEPUTY_ATTRIBUTE_TENSOR)
       return fmt::format("attribute '{}' has the unknown type {}", name.text, attribute.type);
     known.attributes.push_back({name.text, attribute.type, attribute.required != 0});

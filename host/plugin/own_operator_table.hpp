@@ -1,4 +1,4 @@
-// The operators that a delegate brings, as its plugin declares them: copied, checked, asked about nodes.
+// The operators of a delegate's own, as its plugin declares them: copied, checked, looked up for nodes.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ struct OwnOperator {
   bool has_kernel = false;
 };
 
-// A node alone, with copies of its values: what a plugin is shown of it. Not moved: the view points into it.
+// A graph of one node with copies of its values, to be shown to a plugin. Not movable: the view points into it.
 class LoneNode {
  public:
   explicit LoneNode(const InferenceContext& context);
@@ -46,7 +46,7 @@ class LoneNode {
 
 class OwnOperatorTable {
  public:
-  // Definitions that cannot be meant are left out, with a line in the log.
+  // Invalid definitions are left out, with a line in the log.
   explicit OwnOperatorTable(std::shared_ptr<const OpenedDelegate> opened);
 
   const OpenedDelegate& opened() const { return *opened_; }
@@ -59,7 +59,7 @@ class OwnOperatorTable {
   Status Infer(InferenceContext& context) const;
 
  private:
-  // Why the definition cannot be meant; empty when it can.
+  // The fault of the definition; empty when it is valid.
   std::string Add(const deputy_operator_info* info);
 
   std::shared_ptr<const OpenedDelegate> opened_;

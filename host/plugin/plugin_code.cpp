@@ -18,7 +18,7 @@ struct Code {
   const std::string* label = nullptr;
 };
 
-// Read by signal handlers, so it can be nothing but fixed. Code that finds no place in it has no name.
+// Read by signal handlers, so its size is fixed. Code beyond it has no name.
 std::array<Code, 1024> table;
 
 constexpr int kMostFrames = 64;

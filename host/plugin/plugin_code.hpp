@@ -1,5 +1,5 @@
-// Where the code of plugins lies in this process: which plugin an address belongs to, also for threads that a plugin
-// started itself and for what runs when the process ends.
+// Maps addresses of code in this process to plugins, also for threads that a plugin started and for code that runs when
+// the process ends.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ void AddPluginCode(const void* code, std::string_view label);
 
 // The label of the plugin that the address belongs to; empty for all other code. Safe in signal handlers. [any-thread]
 std::string_view PluginAt(const void* code) noexcept;
-// Of the innermost of this thread's calls that is a plugin's. Safe in signal handlers in practice: the unwinder takes
-// no lock since glibc 2.35, and is loaded with the first plugin.
+// The label for the innermost frame of this thread's stack that is a plugin's. Safe in signal handlers in practice: the
+// unwinder takes no lock since glibc 2.35, and is loaded with the first plugin.
 std::string_view PluginOnStack() noexcept;
 
 // A call of a function of a table whose plugin is not known otherwise.

@@ -37,7 +37,7 @@ void RenewExitHook() {
 }
 
 void CheckExit(const void* caller) noexcept {
-  // A child that a plugin forked ends as it likes.
+  // Children that a plugin forked are not checked.
   if (!refused.load() || process.load() != getpid()) return;
   const bool done = accepted.load();
   LastLine line;
@@ -53,7 +53,7 @@ void CheckExit(const void* caller) noexcept {
     if (label.empty()) label = "a library of this process";
     line.Add(label).Add(": outside of all calls");
   }
-  line.Add(done ? ": it ended the process" : ": it ended the process, which was not done").Write();
+  line.Add(done ? ": it ended the process" : ": it ended the process before its work was complete").Write();
   // Not through _exit, which a program may have replaced to get here.
   for (;;) syscall(SYS_exit_group, refused_with.load());
 }

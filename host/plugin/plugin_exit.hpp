@@ -5,11 +5,11 @@
 namespace deputy::host {
 
 // From now on exit() and quick_exit() end this process with `status`, or EXIT_FAILURE where that would be success, and
-// say who called them, until AcceptExit. A second call changes the status. [any-thread]
+// report their caller, until AcceptExit. A second call changes the status. [any-thread]
 void RefuseExit(int status);
-// The program has done what it had to do: exit() is its own again, outside of plugins. [any-thread]
+// The program's work is complete: outside of plugins exit() is allowed again. [any-thread]
 void AcceptExit();
-// What the plugin's constructors registered to run at exit runs before the check otherwise. [load-time]
+// Registers the check again: exit handlers of a plugin's constructors would run before it otherwise. [load-time]
 void RenewExitHook();
 
 // Where exits are refused, writes the line and ends the process; otherwise returns. `caller` may be null: an address in

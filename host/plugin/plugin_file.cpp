@@ -45,7 +45,7 @@ Checked<FileIdentity> IdentityOf(const std::filesystem::path& path) {
 Checked<std::unique_ptr<PluginFile>> PluginFile::Open(const std::filesystem::path& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) {
-    // A socket cannot be opened at all; stat tells what it is.
+    // A socket cannot be opened; stat tells its kind.
     const int error = errno;
     const Checked<FileIdentity> identity = IdentityOf(path);
     if (const Rejection* rejection = RejectionOf(identity)) return *rejection;

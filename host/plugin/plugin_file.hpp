@@ -1,5 +1,5 @@
-// A plugin's file as it is looked at before anything of it runs: opened once, read in pieces, told apart from a file
-// that takes its place later. Read, not mapped, because a mapping of a file that shrinks meanwhile kills the process.
+// A plugin's file for the checks before it is loaded: opened once, read in pieces, distinguished from a file that
+// replaces it later. Read, not mapped, because a mapping of a file that shrinks meanwhile ends the process.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 
-// Of what `path` leads to now; fails for anything but a regular file.
+// Of the file that `path` leads to now; fails for anything but a regular file.
 Checked<FileIdentity> IdentityOf(const std::filesystem::path& path);
 
 class PluginFile final : public ByteSource {

@@ -33,8 +33,8 @@ uint64_t NewNonce() {
   return nonce;
 }
 
-// What the plugin prints while it is probed: the first lines go to the log, the last one into the reason of a refusal,
-// the rest nowhere.
+// Output of the plugin while it is probed: the first lines go to the log, the last one into the reason of a refusal;
+// the others are dropped.
 class Output {
  public:
   explicit Output(std::string source) : source_(std::move(source)) {}
@@ -70,7 +70,7 @@ class Output {
   size_t lines_ = 0;
 };
 
-// Reads what is there, a bounded amount of it. False at the end of the pipe.
+// Reads the available bytes, up to a bound. False at the end of the pipe.
 template <class Consume>
 bool Drain(int fd, Consume consume) {
   std::array<char, 16384> buffer;
@@ -133,7 +133,7 @@ Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const Prob
     const Clock::time_point now = Clock::now();
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
     if (left.count() <= 0) break;
-    // A flood of output is taken in a pipe's worth at a time: one wake-up for each line would cost both sides dearly.
+    // Output is read at intervals: one wake-up for each line would be expensive for both processes.
     const bool watch_output = output_open && now >= next_output;
     if (output_open && !watch_output) left = std::min(left, kOutputPause);
     const WorkerProcess::Ready ready = worker.Wait(left, reply_open, watch_output);
@@ -141,7 +141,7 @@ Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const Prob
       output_open = take_output();
       next_output = Clock::now() + kOutputPause;
     }
-    // Also when the process has ended: its last words may still be in the pipe.
+    // Also when the process has ended: its last frames may still be in the pipe.
     if (ready.reply || (ready.ended && reply_open)) reply_open = take_reply();
     ended = ready.ended;
   }
@@ -159,7 +159,7 @@ Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const Prob
     rejection = {RejectReason::kProbeTimedOut,
                  fmt::format("gave no answer within {} {}", TimeText(options.timeout), TextOf(stream.stage()))};
   } else if (!stream.fault().empty()) {
-    rejection = {RejectReason::kProbeGarbage, "answered nonsense: " + stream.fault()};
+    rejection = {RejectReason::kProbeGarbage, "gave an invalid answer: " + stream.fault()};
   } else {
     rejection = EndedWithoutAnswer(status, stream);
   }

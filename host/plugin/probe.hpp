@@ -1,5 +1,5 @@
-// The second gate: asks a plugin who it is in a process of its own, so that whatever its constructors and its first
-// functions do, they do it there.
+// The second gate: reads a plugin's description in a process of its own, so that faults of its constructors and first
+// functions do not affect this one.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ struct ProbeOptions {
   std::chrono::milliseconds timeout{2000};
 };
 
-// `plugin` is absolute and has passed the first gate. Returns within the timeout plus the moment that killing takes.
+// `plugin` is absolute and has passed the first gate. Returns within the timeout plus the time to kill the process.
 // Never falls back to loading the plugin here: without the worker program nothing is probed. [any-thread]
 Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const ProbeOptions& options);
 

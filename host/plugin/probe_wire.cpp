@@ -257,7 +257,7 @@ bool ProbeStream::Fail(std::string fault) {
 
 bool ProbeStream::Feed(std::span<const uint8_t> bytes) {
   if (!fault_.empty()) return false;
-  if (reply_) return true;  // whatever follows the answer is not part of it
+  if (reply_) return true;  // bytes after the answer are ignored
   buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
   size_t at = 0;
   while (!reply_ && buffer_.size() - at >= kProbeHeaderSize) {

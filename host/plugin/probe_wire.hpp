@@ -1,5 +1,6 @@
-// How the probe process answers: frames on a pipe, each with a magic number, the probe's nonce, its length and a
-// checksum. The other end runs foreign code, so every byte is doubted; an exit status says nothing, only a frame does.
+// Answers of the probe process: frames on a pipe, each with a magic number, the probe's nonce, its length and a
+// checksum. The other end runs foreign code, so every byte is checked; only a frame is an answer, an exit status is
+// not.
 //
 // All numbers little endian. Frame: magic u32, kind u32, nonce u64, length u32, FNV-1a of the payload u32, payload.
 #pragma once
@@ -22,19 +23,19 @@ inline constexpr size_t kProbeHeaderSize = 24;
 // All delegates that a plugin may have, each with the longest description that the ABI allows (about 0.8 MB).
 inline constexpr size_t kMaxProbePayload = size_t{kMaxDelegates} << 20;
 
-// What the probe process is about to do; the last one that arrived tells where it died.
+// The next step of the probe process; the last one received tells where it ended.
 enum class ProbeStage : uint32_t { kStart = 0, kLoad = 1, kQuery = 2, kInit = 3, kDescribe = 4 };
 const char* TextOf(ProbeStage stage);  // "while loading the library"
 
 std::vector<uint8_t> EncodeStage(uint64_t nonce, ProbeStage stage);
 std::vector<uint8_t> EncodeReply(uint64_t nonce, const Checked<PluginDescription>& reply);
 
-// Takes the answer apart as it arrives, in pieces of any size.
+// Decodes the answer as it arrives, in pieces of any size.
 class ProbeStream {
  public:
   explicit ProbeStream(uint64_t nonce) : nonce_(nonce) {}
 
-  // False: what has come is not in the protocol; fault() says why, and nothing more is read.
+  // False: the bytes are not in the protocol; fault() says why, and nothing more is read.
   bool Feed(std::span<const uint8_t> bytes);
 
   const std::string& fault() const { return fault_; }

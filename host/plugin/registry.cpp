@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The host's own fallback; a plugin by that name could not be told from it in any report.
+// The host's own fallback; reports could not distinguish a plugin of that name from it.
 constexpr std::string_view kReservedDelegate = "cpu";
 
 Status ToStatus(const Rejection& rejection, const std::string& file) {
@@ -35,7 +35,7 @@ const DelegateDescription* FindDescription(const PluginEntry& entry, std::string
   return nullptr;
 }
 
-// A folder that is not there has nothing to be distrusted; opening it says more.
+// A missing folder is not distrusted; the error follows when it is opened.
 const std::string& DistrustOf(const fs::path& folder, std::map<fs::path, std::string>& known) {
   const auto [found, added] = known.try_emplace(folder);
   struct stat about {};
@@ -44,7 +44,7 @@ const std::string& DistrustOf(const fs::path& folder, std::map<fs::path, std::st
   return found->second;
 }
 
-// Of a file that a plugin brings along, and of its folder. One that is missing is for the dynamic linker to report.
+// Of a file that belongs to a plugin, and of its folder. A missing one is reported by the dynamic linker.
 std::string DistrustOfFile(const fs::path& file, std::map<fs::path, std::string>& folders) {
   std::error_code error;
   const fs::path resolved = fs::canonical(file, error);
@@ -199,7 +199,7 @@ Status PluginRegistry::AddInProcess(const deputy_plugin* table, std::shared_ptr<
     if (delegate.id == kReservedDelegate || (other != nullptr && other->path.empty()))
       return Error(StatusCode::kInvalidArgument, "a delegate '{}' is there already", delegate.id).At(place);
   }
-  // What the application brings is what it means, even where a file has the same name for something else.
+  // Delegates of the application take precedence over those of the same name in files.
   std::vector<Offer> offers;
   for (const DelegateDescription& delegate : candidate->entry.description->delegates) {
     std::erase_if(offers_, [&](const Offer& offer) { return offer.delegate == delegate.id; });
@@ -245,7 +245,7 @@ Result<PluginRegistry::Candidate*> PluginRegistry::Find(std::string_view delegat
   const std::vector<std::string> ids = delegate_ids();
   Status missing = Error(StatusCode::kNotFound, "no plugin has a delegate '{}'{}", delegate,
                          DidYouMean(delegate, std::span<const std::string>(ids)));
-  // The reader looks for the file that should have it; say so if one was refused.
+  // If a file that has it was refused, the advice names it.
   if (std::string refusal = RefusalOf(delegate); !refusal.empty()) return std::move(missing).Advise(std::move(refusal));
   return missing;
 }

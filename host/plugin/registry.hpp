@@ -1,5 +1,5 @@
-// Which delegates there are: looks through plugin folders, remembers for every file why it is used or not, loads a
-// plugin when one of its delegates is opened, and takes plugins that the application brings itself.
+// The delegates that are available: scans plugin folders, records for every file why it is used or not, loads a plugin
+// when one of its delegates is opened, and adds plugins of the application.
 #pragma once
 
 #include <chrono>
@@ -30,38 +30,37 @@ struct ScanOptions {
   std::chrono::milliseconds probe_timeout{2000};
   // False: the manifest alone decides, and a plugin's first code runs when it is loaded. For trusted files only.
   bool probe = true;
-  // Delegates that are wanted. A plugin that has none of them by its manifest is not run at all. Nothing: all are
-  // wanted.
+  // Delegates that are wanted. A plugin that has none of them by its manifest is not run. No value: all are wanted.
   std::optional<std::vector<std::string>> named;
   // Files and folders that users other than root and this one could change are refused; else that is noted.
   bool refuse_untrusted = true;
 };
 
-// A file or folder that the scan looked at, or a plugin of the application.
+// A file or folder that the scan checked, or a plugin of the application.
 struct PluginEntry {
   std::filesystem::path path;  // as found; empty for a plugin of the application
   bool accepted = false;
-  RejectReason reason{};             // where not accepted
-  std::string text;                  // why not, one sentence
-  std::string distrust;              // how others could change it, where that does not matter
-  std::vector<std::string> notes;    // what else is worth knowing ("delegate 'x' comes from another plugin")
-  std::optional<Manifest> manifest;  // where the file has a good one
+  RejectReason reason{};                         // where not accepted
+  std::string text;                              // why not, one sentence
+  std::string distrust;                          // how others could change it, where that is allowed
+  std::vector<std::string> notes;                // further information ("delegate 'x' comes from another plugin")
+  std::optional<Manifest> manifest;              // where the file has a good one
   std::optional<PluginDescription> description;  // where it was probed or loaded
 };
 
 // [load-time]
 class PluginRegistry {
  public:
-  // Looks at every *.so in the folders, in order of name within each. Adds to what earlier scans found; never fails as
-  // a whole. The file that comes first wins where two have the same inode or plugin id, or offer the same delegate.
+  // Checks every *.so in the folders, in order of name within each. Adds to the results of earlier scans; never fails
+  // as a whole. The first file wins where two have the same inode or plugin id, or offer the same delegate.
   void Scan(const ScanOptions& options);
 
   // A plugin that lives in the application. Its delegates go before those of files. `keep` is held until the last
   // object of the plugin is gone.
   Status AddInProcess(const deputy_plugin* table, std::shared_ptr<void> keep);
 
-  // Everything that was looked at, in order. Entries of refused folders, files and duplicates included. Valid until the
-  // next change.
+  // All that was checked, in order. Entries of refused folders, files and duplicates included. Valid until the next
+  // change.
   std::vector<const PluginEntry*> entries() const;
   // Ids of all delegates, in order of discovery.
   std::vector<std::string> delegate_ids() const;

@@ -1,4 +1,4 @@
-// Why a file in a plugin folder is not used, as a word for programs and a sentence for people.
+// Why a file in a plugin folder is not used, as a word for programs and a sentence for users.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 namespace deputy::host {
 
 enum class RejectReason : uint32_t {
-  kNotAPlugin,         // a sound library that does not claim to be a plugin
+  kNotAPlugin,         // a valid library that is not a plugin
   kMissing,            // the folder or file does not exist
   kNotAFile,           // a directory, pipe, socket or device
   kUnreadable,         // no permission, input/output error
   kNotElf,             // empty, text, anything else
-  kTruncated,          // headers speak of bytes behind the end
+  kTruncated,          // headers name bytes behind the end
   kDamaged,            // headers contradict each other
   kWrongArchitecture,  // class, byte order or machine
   kNotSharedLibrary,   // an executable, object or core file
@@ -28,7 +28,7 @@ enum class RejectReason : uint32_t {
   kAbiMismatch,
   kNeedsCpuFeature,
   kSanitizerMismatch,
-  kDuplicate,  // another file with the same inode or plugin id was there first
+  kDuplicate,  // another file with the same inode or plugin id was found first
   kUntrusted,  // users other than root and this one could change the file or its folder
   kNoWorker,   // the probe program is missing or cannot be started
   kProbeCrashed,

@@ -1,4 +1,4 @@
-// A failure on its way from a plugin to the host: what deputy_host.status_new makes and what becomes of it.
+// A plugin's failure: the status that deputy_host.status_new makes, and its conversion to a Status of the host.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace deputy::host {
 class HandleTracker;
 }  // namespace deputy::host
 
-// Only the host looks inside; a plugin hands the pointer on.
+// Opaque to plugins.
 struct deputy_status {
   deputy_code code = DEPUTY_OK;
   deputy_node_id node = DEPUTY_NO_NODE;
@@ -32,8 +32,8 @@ struct FreeStatus {
 };
 using StatusHandle = std::unique_ptr<deputy_status, FreeStatus>;
 
-// What a sink of the host's answers to a plugin. `take` reads what was given and says what is wrong with it, or
-// nothing; `keep` gets the fault. Nothing is thrown through the plugin.
+// The answer of one of the host's sinks to a plugin. `take` reads the argument and returns its fault, or nothing;
+// `keep` receives the fault. Nothing is thrown through the plugin.
 template <class Take, class Keep>
 deputy_status* AnswerOfSink(Take&& take, Keep&& keep) noexcept {
   try {
@@ -46,7 +46,7 @@ deputy_status* AnswerOfSink(Take&& take, Keep&& keep) noexcept {
   }
 }
 
-// The plugin's words as a Status. A code that plugins may not use (OK with a text, 9999) is the plugin's fault.
+// The plugin's failure as a Status. A code that plugins may not use (OK with a text, 9999) is the plugin's fault.
 Status ToStatus(const deputy_status& status);
 
 // Is `code` one of the failures of deputy/abi/base.h?

@@ -27,7 +27,7 @@ static_assert(kResizeSize01 == DEPUTY_END_OF(deputy_ext_resize, resize));
 static_assert(kProfilingSize01 == DEPUTY_END_OF(deputy_ext_profiling, correlate));
 static_assert(kOperatorsSize01 == DEPUTY_END_OF(deputy_ext_operators, compute));
 
-// No table will ever come near; what is larger was never set.
+// Far above the size of any table; a larger value was never set.
 constexpr uint32_t kMaxStructSize = 64 * 1024;
 
 Rejection Bad(std::string text) { return {RejectReason::kBadTable, std::move(text)}; }
@@ -41,7 +41,7 @@ std::optional<Rejection> CheckSize(std::string_view table, uint32_t struct_size,
   return Bad(fmt::format("its {} table says that it has {} bytes; ABI 0.1 has {}", table, struct_size, frozen));
 }
 
-// Code lies in a loaded object. What points elsewhere is damage or a trap.
+// Code lies in a loaded object; a pointer elsewhere is invalid.
 template <class Function>
 bool IsCode(Function* function) {
   Dl_info info;
@@ -58,13 +58,13 @@ std::optional<Rejection> CheckSlot(std::string_view table, std::string_view slot
   return Bad(fmt::format("'{}' of its {} table points to no loaded code", slot, table));
 }
 
-std::optional<Rejection> CheckName(std::string_view what, const deputy_str& text) {
+std::optional<Rejection> CheckName(std::string_view subject, const deputy_str& text) {
   const CopiedText copied = CopyText(text, 128);
   if (copied.fault == "is not UTF-8")
-    return Rejection{RejectReason::kBadUtf8, fmt::format("its {} is not UTF-8", what)};
-  if (!copied.fault.empty()) return Bad(fmt::format("its {} {}", what, copied.fault));
+    return Rejection{RejectReason::kBadUtf8, fmt::format("its {} is not UTF-8", subject)};
+  if (!copied.fault.empty()) return Bad(fmt::format("its {} {}", subject, copied.fault));
   if (!IsPluginName(copied.text))
-    return Bad(fmt::format("its {} '{}' is not possible", what, CleanText(copied.text, 80)));
+    return Bad(fmt::format("its {} '{}' is not valid", subject, CleanText(copied.text, 80)));
   return std::nullopt;
 }
 
@@ -123,9 +123,9 @@ std::optional<Rejection> CheckPluginTable(const deputy_plugin* table) {
     return Rejection{RejectReason::kAbiMismatch, fmt::format("its table is of plugin ABI {}, this host has {}",
                                                              AbiText(table->abi_version), AbiText(DEPUTY_ABI_VERSION))};
   if (auto rejection = CheckName("id", table->id)) return rejection;
-  for (const auto& [what, text] : {std::pair{"vendor", table->vendor}, std::pair{"version", table->version}}) {
+  for (const auto& [field, text] : {std::pair{"vendor", table->vendor}, std::pair{"version", table->version}}) {
     const CopiedText copied = CopyText(text, 256);
-    if (!copied.fault.empty()) return Bad(fmt::format("its {} {}", what, copied.fault));
+    if (!copied.fault.empty()) return Bad(fmt::format("its {} {}", field, copied.fault));
   }
   for (const auto& rejection :
        {CheckSlot("plugin", "init", table->init, false), CheckSlot("plugin", "shutdown", table->shutdown, false),

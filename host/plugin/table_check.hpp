@@ -1,5 +1,5 @@
-// Are the tables that a plugin hands out whole enough to be used? Every read of a plugin's struct goes through here
-// first; nothing else may touch a table that has not passed.
+// Checks that the tables of a plugin are complete enough to be used. Every struct of a plugin is checked here before
+// other code reads it.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +43,8 @@ inline constexpr size_t kOperatorsSize01 = 40;
 
 inline constexpr uint32_t kMaxDelegates = 64;
 
-// Runs `call`, a call of `site`, and says whether it returned: what a plugin throws must not get further than this.
-// What it changes of the thread is restored.
+// Runs `call`, a call of `site`, and tells whether it returned: exceptions of the plugin end here. Its changes to the
+// thread's state are restored.
 template <class Call>
 bool Returned(const CallSite& site, Call&& call, Watch watch = Watch::kFloatAndSignals) {
   const ThreadKeeper keeper(site, watch);
@@ -63,7 +63,7 @@ struct CopiedText {
 };
 CopiedText CopyText(const deputy_str& text, size_t limit);
 
-// Calls the entry function and checks what it returns.
+// Calls the entry function and checks its result.
 Checked<const deputy_plugin*> QueryTable(deputy_plugin_query_fn query);
 std::optional<Rejection> CheckPluginTable(const deputy_plugin* table);
 

@@ -13,7 +13,7 @@ bool IsUtf8(std::string_view text);
 // Names of plugins, delegates and options: 1 to 128 of [A-Za-z0-9_.-].
 bool IsPluginName(std::string_view text);
 
-// At most `limit` bytes, whole characters; what is not printable becomes spaces, invalid bytes '?'.
+// At most `limit` bytes, whole characters; unprintable ones become spaces, invalid bytes '?'.
 std::string CleanText(std::string_view text, size_t limit = 1024);
 
 }  // namespace deputy::host

@@ -14,16 +14,16 @@ namespace deputy::host {
 namespace {
 
 // Once per plugin and kind: a plugin that does it does it in every run.
-void ReportOnce(const CallSite& site, const char* what) noexcept {
+void ReportOnce(const CallSite& site, const char* state) noexcept {
   try {
     static std::mutex mutex;
     static auto* const reported = new std::set<std::pair<std::string, std::string>>;
     {
       const std::lock_guard lock(mutex);
-      if (!reported->emplace(site.plugin, what).second) return;
+      if (!reported->emplace(site.plugin, state).second) return;
     }
     Log(LogLevel::kWarning, "{}: {} changed {} of the thread that called it; restored, and not reported again",
-        site.plugin, site.function, what);
+        site.plugin, site.function, state);
   } catch (...) {  // no memory for the line
   }
 }

@@ -1,5 +1,5 @@
-// A thread inside a call into a plugin: what it is doing there, for those who must name the plugin when the process
-// ends, and what of the thread's state must be as before when the call returns.
+// A thread inside a call into a plugin: the name of the call, for reports when the process ends in it, and the state of
+// the thread, which is restored when the call returns.
 #pragma once
 
 #include <signal.h>
@@ -16,7 +16,7 @@ struct CallSite {
   std::string_view place = {};     // "node 'conv1' (Conv)"; empty where the call is about no node
 };
 
-// What is compared and restored. The signal mask costs a system call.
+// The state that is compared and restored. The signal mask costs a system call.
 enum class Watch { kFloat, kFloatAndSignals };
 
 // The control part of the floating-point unit: rounding, flushing of subnormal numbers, traps. Flags of past exceptions
@@ -47,8 +47,8 @@ struct FloatControl {
   bool operator==(const FloatControl&) const = default;
 };
 
-// Lives around one call into a plugin. Names the call for as long, then compares the thread's state with what it was,
-// restores it, and logs what the plugin changed, once per plugin and kind. [any-thread]
+// Lives around one call into a plugin. Names the call, then compares the thread's state with the one before, restores
+// it, and logs the plugin's changes, once per plugin and kind. [any-thread]
 class ThreadKeeper {
  public:
   ThreadKeeper(const CallSite& site, Watch watch) noexcept
@@ -60,7 +60,7 @@ class ThreadKeeper {
     const FloatControl left = FloatControl::Read();
     if (left != control_) control_.Restore();
     const bool signals_changed = watch_ == Watch::kFloatAndSignals && RestoreSignals();
-    current_ = outer_;  // what takes the log's lines is none of the plugin's code
+    current_ = outer_;  // the receiver of log lines is not the plugin's code
     if (left != control_ || signals_changed) Report(left, signals_changed);
   }
   ThreadKeeper(const ThreadKeeper&) = delete;

@@ -1,6 +1,5 @@
-// Finds outputs that a run left as they were. What they hold before the run is a pattern that no result has: it differs
-// from position to position, and where a result looks like it nonetheless, a second run on the inverted pattern
-// decides.
+// Finds outputs that a run did not write. Before the run they hold a pattern that differs from position to position;
+// where a result equals it nonetheless, a second run on the inverted pattern decides.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,7 @@ namespace deputy::host {
 void FillPattern(void* data, size_t size, bool inverted);
 
 // Some unit still holds the pattern, as far as one run can tell. Units of 1, 2 or 4 bytes begin at multiples of their
-// size; what is left at the end counts as one.
+// size; the rest at the end counts as one.
 bool HoldsPattern(const void* data, size_t size, size_t unit);
 
 struct Unwritten {
@@ -29,10 +28,10 @@ std::string Describe(const Unwritten& found, std::string_view name);
 // Units that held the pattern after the first run and its inverse after the second.
 std::optional<Unwritten> CompareRuns(size_t output, const void* first, const void* second, size_t size, size_t unit);
 
-// Host memory with bytes in it, so that it can be filled and looked at.
+// Host memory that is not empty, so that it can be filled and read.
 bool IsReadable(const deputy_tensor& tensor);
-// How finely outputs are looked at: single elements in a delegate that is checked, so that bytes cause a second run
-// almost always; otherwise 4 bytes, which random results hold once in 2^32.
+// The unit of the comparison: single elements in a checked delegate, so that bytes cause a second run almost always;
+// otherwise 4 bytes, which random results hold once in 2^32.
 size_t UnitOf(const deputy_tensor& tensor, bool by_element);
 
 // Fills the outputs, calls `run`, which executes with `args`, and a second time where that is needed. An output that

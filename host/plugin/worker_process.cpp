@@ -98,7 +98,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::filesyste
     return FromErrno(program, error);
   }
   // Safe against a reused number: the process cannot vanish before it is collected. Without the call (old kernels)
-  // Wait() looks every few milliseconds.
+  // Wait() polls every few milliseconds.
   process->pid_fd_ = static_cast<int>(syscall(SYS_pidfd_open, process->pid_, 0));
   process->reply_fd_ = reply.Release();
   process->output_fd_ = output.Release();
@@ -138,8 +138,8 @@ std::optional<int> WorkerProcess::Finish() {
   kill(pid_, SIGKILL);
   std::optional<int> collected;
   // SIGKILL ends a process at once unless it hangs in a driver; then it is left behind rather than waited for.
-  constexpr int kLooks = 200;
-  for (int look = 0; look < kLooks; ++look) {
+  constexpr int kPolls = 200;
+  for (int i = 0; i < kPolls; ++i) {
     int status = 0;
     const pid_t result = waitpid(pid_, &status, WNOHANG);
     if (result == pid_) collected = status;

@@ -23,16 +23,16 @@ class WorkerProcess {
   // `arguments` follow the program's name. A program that is missing or cannot run is an error.
   static Result<std::unique_ptr<WorkerProcess>> Start(const std::filesystem::path& program,
                                                       const std::vector<std::string>& arguments);
-  // Kills what is left.
+  // Kills all remaining processes.
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  // Neither blocks. Both come to their end when nobody holds the other side any more.
+  // Neither blocks. Both end when all holders of the other side have closed it.
   int reply_fd() const { return reply_fd_; }
   int output_fd() const { return output_fd_; }  // standard output and standard error
 
-  // Waits until one of the two has something or the process has ended, `timeout` at most.
+  // Waits until one of the two has data or the process has ended, `timeout` at most.
   struct Ready {
     bool reply = false, output = false, ended = false;
   };

@@ -1,5 +1,5 @@
-// deputy-worker: the small program in which foreign code runs first. `deputy-worker probe FILE NONCE PARENT` loads one
-// plugin, asks it who it is, and answers on descriptor 3. Started by libdeputy, not by people.
+// deputy-worker: the program in which a plugin runs first. `deputy-worker probe FILE NONCE PARENT` loads one plugin,
+// reads its description, and answers on descriptor 3. Started by libdeputy, not by users.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -15,14 +15,14 @@
 
 namespace {
 
-// Its parent may die at any moment, and what it runs may crash: neither must leave anything behind.
+// The parent may end at any moment, and the plugin may crash: neither may leave a process or a core file behind.
 bool PrepareToDie(int parent) {
   constexpr int kFatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
   for (const int fatal : kFatal) std::signal(fatal, SIG_DFL);  // sanitizers would turn a crash into an exit
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  return getppid() == parent;  // it may have died before prctl
+  return getppid() == parent;  // it may have ended before prctl
 }
 
 template <class T>
@@ -42,6 +42,6 @@ int main(int argc, char** argv) {
     return kUsageError;
   }
   if (!PrepareToDie(parent)) return 1;
-  // Not through exit(): the plugin's destructors and handlers have nothing to add.
+  // Not through exit(), which would run the plugin's destructors and handlers.
   _exit(deputy::host::RunProbe(argv[2], nonce) ? 0 : 1);
 }

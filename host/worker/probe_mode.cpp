@@ -29,7 +29,7 @@ bool Send(const std::vector<uint8_t>& frame) {
   return true;
 }
 
-// Announces each step before it is taken, so that the host can tell in which of them the process died.
+// Announces each step before it is taken, so that the host can tell in which of them the process ended.
 Checked<PluginDescription> Ask(const std::filesystem::path& path, uint64_t nonce) {
   const Checked<std::unique_ptr<PluginFile>> file = PluginFile::Open(path);
   if (const Rejection* rejection = RejectionOf(file)) return *rejection;

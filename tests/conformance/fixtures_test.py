@@ -45,7 +45,7 @@ EXPECTED = {
     "undefined_symbol": ("entry.tables", "dlopen: "),
     # What the host's own gate refuses.
     "bad_environment": ("host.scan", "it may not set the environment variable LD_PRELOAD"),
-    "executable_stack": ("host.scan", "asks for an executable stack"),
+    "executable_stack": ("host.scan", "requests an executable stack"),
     "garbage_struct_size": ("host.scan", "its plugin table says"),
     "needs_impossible_cpu": ("host.scan", "the host refuses the plugin"),
     "sanitizer": ("host.scan", "the host refuses the plugin"),

@@ -177,7 +177,7 @@ TEST_F(Checking, AGraphIsLentForOneCall) {
   std::vector<Verdict> verdicts;
   ASSERT_TRUE(delegate_->QuerySupport(view_, verdicts).ok());
   EXPECT_EQ(keeper_.host->graph_node_count(keeper_.host->self, keeper_.shown), 0u);
-  EXPECT_NE(log_.text().find("graph_node_count: it asks about a graph that it does not have, or no more"),
+  EXPECT_NE(log_.text().find("graph_node_count: it uses a graph that is not, or no longer, lent to it"),
             std::string::npos);
 }
 

@@ -131,9 +131,9 @@ TEST_F(GroupAnswers, AreKeptInTheGraphsOrder) {
   EXPECT_EQ(collector_.groups(), (std::vector<std::vector<NodeId>>{{0, 1}}));
 }
 
-TEST_F(GroupAnswers, OneNodeIsNoGroup) { EXPECT_EQ(Add({0}), "a group has 1 nodes; it takes two"); }
+TEST_F(GroupAnswers, OneNodeIsNoGroup) { EXPECT_EQ(Add({0}), "a group has 1 nodes; at least two are needed"); }
 
-TEST_F(GroupAnswers, ForeignNodeIsRefused) { EXPECT_EQ(Add({0, 9}), "a group names node 9, which there is not"); }
+TEST_F(GroupAnswers, ForeignNodeIsRefused) { EXPECT_EQ(Add({0, 9}), "a group names node 9, which does not exist"); }
 
 TEST_F(GroupAnswers, NodeNamedTwiceIsRefused) { EXPECT_EQ(Add({0, 0}), "a group names node 'first' (Relu) twice"); }
 

@@ -233,7 +233,7 @@ TEST_F(PlacementExtensions, GroupThatCannotBeMeantFailsTheCallAlone) {
   };
   const auto delegate = Open();
   EXPECT_EQ(Placed(*delegate).partitions.size(), 1u);
-  EXPECT_NE(log.text().find("a group names node 77, which there is not"), std::string::npos) << log.text();
+  EXPECT_NE(log.text().find("a group names node 77, which does not exist"), std::string::npos) << log.text();
 }
 
 TEST_F(PlacementExtensions, HelpersClusterForThePlugin) {

@@ -380,7 +380,7 @@ TEST_F(Claims, ClaimsOfAFailedProposeAreReleased) {
   EXPECT_EQ(actor_.released, 1);
 }
 
-TEST_F(Claims, R99_UnknownNodeIsRefused) { EXPECT_EQ(Claim({7}), "it claims node 7, which there is not"); }
+TEST_F(Claims, R99_UnknownNodeIsRefused) { EXPECT_EQ(Claim({7}), "it claims node 7, which does not exist"); }
 
 TEST_F(Claims, R99_RepeatedNodeIsRefused) { EXPECT_EQ(Claim({0, 0}), "a claim names node 'first' (Relu) twice"); }
 
@@ -393,7 +393,7 @@ TEST_F(Claims, R99_NodeThatWasNotOfferedIsRefused) {
 TEST_F(Claims, R99_EmptyClaimIsRefused) { EXPECT_EQ(Claim({}), "a claim has no nodes"); }
 
 TEST_F(Claims, R99_UnknownValueIsRefused) {
-  EXPECT_EQ(Claim({0}, {99}), "input 0 of a claim is value 99, which there is not");
+  EXPECT_EQ(Claim({0}, {99}), "input 0 of a claim is value 99, which does not exist");
 }
 
 TEST_F(Claims, R99_OverlappingClaimsAreRefused) {
