@@ -19,7 +19,7 @@ Result<AlignedBytes> TensorMemory(size_t bytes) {
   return memory;
 }
 
-// The memory that a plan shares out; without it, what needs most of it.
+// The arena of a plan. On failure the message names the largest value.
 Result<AlignedBytes> ArenaMemory(const Plan& plan) {
   Result<AlignedBytes> memory = TensorMemory(plan.arena_bytes);
   if (memory.ok()) return memory;
@@ -43,7 +43,8 @@ Status Resize(ExecutionContext& context, const Plan& plan, const Step& step) {
   const SubgraphShapes shapes(*plan.graph, step.inputs, step.outputs);
   DEPUTY_ASSIGN_OR_RETURN(const ResizeOutcome outcome, context.Resize(shapes.inputs, shapes.outputs));
   if (outcome == ResizeOutcome::kDone) return {};
-  return Error(StatusCode::kInternal, "a context took shapes when the plan was made, and now asks for a compile");
+  return Error(StatusCode::kInternal,
+               "a context accepted these shapes when the plan was made, and now requires compilation");
 }
 
 }  // namespace
@@ -60,12 +61,13 @@ class Execution::Allocator final : public OutputAllocator {
 
   Status Allocate(deputy_tensor* tensor, std::span<const int64_t> dims) override {
     const size_t id = static_cast<size_t>(tensor - tensors_.data());
-    if (id >= tensors_.size()) return Error(StatusCode::kInternal, "memory was asked for a tensor of somebody else");
+    if (id >= tensors_.size())
+      return Error(StatusCode::kInternal, "memory was requested for a tensor of another execution");
     if (plan_.slots[id].storage == StorageClass::kHeld)
-      return Error(StatusCode::kInternal, "value '{}' is planned to be no tensor", plan_.graph->values[id].name);
+      return Error(StatusCode::kInternal, "value '{}' is not a tensor in the plan", plan_.graph->values[id].name);
     if (plan_.slots[id].storage != StorageClass::kDynamic) {
       if (std::equal(dims.begin(), dims.end(), tensor->dims, tensor->dims + tensor->rank)) return {};
-      return Error(StatusCode::kInternal, "value '{}' is {}, but {} was planned", plan_.graph->values[id].name,
+      return Error(StatusCode::kInternal, "value '{}' is {}, but {} in the plan", plan_.graph->values[id].name,
                    ShapeToString(dims), ShapeToString({tensor->dims, tensor->rank}));
     }
     if (dims.size() > kMostAxes)
@@ -87,7 +89,7 @@ class Execution::Allocator final : public OutputAllocator {
   Status Hold(deputy_tensor* tensor, ModelValue value) override {
     const size_t id = static_cast<size_t>(tensor - tensors_.data());
     if (id >= tensors_.size() || plan_.slots[id].storage != StorageClass::kHeld)
-      return Error(StatusCode::kInternal, "a tensor was planned, and something else was made");
+      return Error(StatusCode::kInternal, "a sequence or an optional was made for a tensor of the plan");
     held_[id] = std::move(value);
     return {};
   }
@@ -103,7 +105,7 @@ class Execution::Allocator final : public OutputAllocator {
   const Plan& plan_;
   std::vector<deputy_tensor>& tensors_;
   std::vector<Buffer> buffers_;
-  std::vector<ModelValue> held_;  // per value; none at all where the plan has tensors alone
+  std::vector<ModelValue> held_;  // per value; empty where the plan has only tensors
 };
 
 Status StoreValue(deputy_tensor* target, const deputy_tensor& source, OutputAllocator& allocator) {
@@ -125,7 +127,7 @@ struct Execution::BoundStep {
   std::vector<deputy_tensor*> outputs;
   std::vector<std::unique_ptr<Execution>> branches;
   std::unique_ptr<LoopExecution> loop;     // of a Loop or Scan
-  Status broken;                           // why there is no context, where others could run the step
+  Status broken;                           // why there is no context, if others could run the step
   std::unique_ptr<Execution> alternative;  // made when first needed
 };
 
@@ -200,7 +202,7 @@ Status Execution::CreateContext(BoundStep& step) const {
 }
 
 void Execution::Bind(ValueId value, void* data) {
-  if (tensors_[value].data == data) return;  // and so are those of its sharers
+  if (tensors_[value].data == data) return;  // and so is that of its aliases
   ValueId id = value;
   do {
     tensors_[id].data = data;
@@ -245,7 +247,7 @@ Status Execution::RunStep(BoundStep& step, const CancellationToken& token, const
   if (!HasFallback(step)) return RunContext(step, token, scope);
   StepHealth& health = *step.step->health;
   if (!health.OwnerRuns()) return RunAlternative(step, Status(), token);
-  // The device may be back since the alternative answered.
+  // The device may have recovered since the alternative ran.
   if (step.alternative != nullptr && IsDeviceFailure(step.broken)) step.broken = CreateContext(step);
   const Status status = step.context == nullptr ? step.broken : RunContext(step, token, scope);
   if (status.ok()) {
@@ -259,13 +261,13 @@ Status Execution::RunStep(BoundStep& step, const CancellationToken& token, const
 // A step that ran to its end may have ended too late.
 Status Execution::RunContext(BoundStep& step, const CancellationToken& token, const CancellationScope& scope) {
   Status status = step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, token.deadline_ns});
-  // What a kernel left out makes everything else that it says void.
+  // A kernel that was cancelled has left out work: its status has no meaning.
   if (scope.stopped()) return token.Check();
   if (!status.ok() || !token.Due()) return status;
   return token.ReasonAfter(plan_->delegate_names[plan_->placement.partitions[step.step->partition].delegate]);
 }
 
-// The inputs of the step are as they were: nothing lies over them until it has succeeded.
+// The inputs of the step are unchanged: no output is an alias of them until it has succeeded.
 Status Execution::RunAlternative(BoundStep& step, const Status& why, const CancellationToken& token) {
   if (step.alternative == nullptr) {
     Result<std::unique_ptr<Execution>> made = fallback_->CreateAlternative(*plan_, *step.step, why);
@@ -293,7 +295,7 @@ Status Execution::TakeOutputs(BoundStep& step, const Execution& from) {
 
 void Execution::SetProfiling(bool on) {
   profiling_ = on;
-  // A delegate that cannot has no events; the time of its steps is taken all the same.
+  // A delegate without events has none; the time of its steps is still taken.
   for (BoundStep& step : steps_)
     if (step.context != nullptr) (void)step.context->SetProfiling(on);
   for (BoundStep& step : steps_) {

@@ -13,22 +13,21 @@
 
 namespace deputy::host {
 
-// What a delegate's device did in a step of a plan, which may be that of a region.
+// An event of a delegate's device in a step of a plan, which may be that of a region.
 struct PlanEvent {
   const Plan* plan = nullptr;
   size_t step = 0;
-  size_t root_step = 0;  // of the plan that was asked: where the region is run, if it is one
+  size_t root_step = 0;  // of the top-level plan: the step that runs the region, if it is one
   ProfileEvent event;
 };
 
-// Puts a value where another plan's is wanted: bytes are copied, what is no tensor is shared. A tensor may become the
-// element of an optional.
+// Copies a value to the place of a value of another plan: bytes are copied, other kinds are shared. A tensor may become
+// the element of an optional.
 Status StoreValue(deputy_tensor* target, const deputy_tensor& source, OutputAllocator& allocator);
 
 class Execution;
 
-// What happens when a delegate fails to run a step: implemented by the owner of the plan, which knows the delegates.
-// [any-thread]
+// Answers failures of a delegate's steps: implemented by the owner of the plan, which knows the delegates. [any-thread]
 class StepFallback {
  public:
   virtual ~StepFallback() = default;
@@ -43,8 +42,8 @@ class StepFallback {
 // One thread at a time. Keeps its plan alive.
 class Execution {
  public:
-  // Without `fallback`, which must outlive the execution, a failure of a step ends the run; with it only a failure of
-  // the last delegate does, of one that another could not take over, and the end of `stop`.
+  // Without `fallback`, which must outlive the execution, a failure of a step ends the run; with it, only failures of
+  // the last delegate, failures of steps that no alternative could run, and the end of `stop` do.
   static Result<std::unique_ptr<Execution>> Create(std::shared_ptr<const Plan> plan, StepFallback* fallback = nullptr);
   ~Execution();
   Execution(const Execution&) = delete;
@@ -52,24 +51,23 @@ class Execution {
 
   const Plan& plan() const { return *plan_; }
 
-  // Points a bound slot (graph input, capture or static output) at memory, or at the ModelValue of an input that is no
-  // tensor. It must stay valid during Run.
+  // Points a bound slot (graph input, capture or static output) at memory, or at the ModelValue of an input that is not
+  // a tensor. It must stay valid during Run.
   void Bind(ValueId value, void* data);
   // The same for an input whose extents the plan does not fix (a capture).
   void Bind(ValueId value, const deputy_tensor& tensor);
 
-  // Runs all steps. `stop` is looked at before the first step and after each one, so that a run which ends late never
-  // passes for one that ended in time. On an error, such as that of `stop`, the outputs are undefined; the next Run
-  // starts afresh.
-  // `step_ns`, when given, has one entry per step and receives the time of each.
+  // Runs all steps. `stop` is checked before the first step and after each one, so that a run which ends late is never
+  // reported as one in time. On an error, such as that of `stop`, the outputs are undefined; the next Run starts from
+  // the beginning. `step_ns`, when given, has one entry per step and receives the time of each.
   Status Run(const CancellationToken& token = {}, std::span<uint64_t> step_ns = {});
 
-  // Asks the delegates of all steps, regions included, for events of what they do, or to stop.
+  // Starts or stops the collection of events by the delegates of all steps, regions included.
   void SetProfiling(bool on);
   // Appends the events since the last call, step by step.
   void TakeEvents(std::vector<PlanEvent>& into);
 
-  // A value after Run: dtype, extents, bytes; or what HeldValue gives.
+  // A value after Run: dtype, extents, bytes; or the result of HeldValue.
   const deputy_tensor& tensor(ValueId value) const { return tensors_[value]; }
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 std::span<const int64_t> DimsOf(const deputy_tensor& tensor) { return {tensor.dims, tensor.rank}; }
 
-// Bytes that grow, keeping what they hold.
+// Growing memory that keeps its contents.
 class Bytes {
  public:
   uint8_t* data() const { return data_.get(); }
@@ -69,7 +69,7 @@ deputy_tensor Scalar(DType dtype, T* value) {
 
 }  // namespace
 
-// A copy of a tensor, or a share of what is none.
+// A copy of a tensor, or a shared reference to another kind of value.
 class LoopExecution::Held {
  public:
   Status Copy(const deputy_tensor& from) {
@@ -117,7 +117,7 @@ class LoopExecution::Held {
   deputy_tensor tensor_ = {};
 };
 
-// Elements of one sequence, in the order of the rounds.
+// Elements of one sequence, in the order of the iterations.
 class LoopExecution::Collected {
  public:
   void Clear() { count_ = 0; }
@@ -128,18 +128,18 @@ class LoopExecution::Collected {
       dtype_ = element.dtype;
       size_ = static_cast<size_t>(element.byte_size);
     } else if (!std::equal(dims_.begin(), dims_.end(), element.dims, element.dims + element.rank)) {
-      return Error(StatusCode::kInvalidArgument, "a round made {} where the one before made {}",
+      return Error(StatusCode::kInvalidArgument, "an iteration returned {}, the one before it {}",
                    ShapeToString(DimsOf(element)), ShapeToString(dims_));
     }
     const std::optional<size_t> end = CheckedMultiply(size_, count_ + 1);
-    if (!end) return Error(StatusCode::kResourceExhausted, "{} elements of {} bytes", count_ + 1, size_);
+    if (!end) return Error(StatusCode::kResourceExhausted, "no memory for {} elements of {} bytes", count_ + 1, size_);
     DEPUTY_RETURN_IF_ERROR(bytes_.Grow(*end));
     if (size_ != 0) std::memcpy(bytes_.data() + count_ * size_, element.data, size_);
     ++count_;
     return {};
   }
 
-  // Without a round the element's type, as far as it is known, stands for the shape.
+  // Without an iteration the shape is derived from the element's type, as far as it is known.
   Status Write(deputy_tensor* target, ScanDirection direction, const ValueType& element, OutputAllocator& allocator) {
     if (count_ == 0) {
       dtype_ = static_cast<deputy_dtype>(element.dtype);
@@ -149,7 +149,7 @@ class LoopExecution::Collected {
     const int64_t rank = static_cast<int64_t>(dims_.size()) + 1;
     const int64_t axis = direction.axis < 0 ? direction.axis + rank : direction.axis;
     if (axis < 0 || axis >= rank)
-      return Error(StatusCode::kInvalidArgument, "elements of rank {} make no sequence along axis {}", rank - 1,
+      return Error(StatusCode::kInvalidArgument, "elements of rank {} cannot form a sequence along axis {}", rank - 1,
                    direction.axis);
     shape_ = dims_;
     shape_.insert(shape_.begin() + axis, static_cast<int64_t>(count_));
@@ -209,11 +209,11 @@ Status LoopExecution::RunLoop(std::span<const deputy_tensor* const> inputs, cons
     DEPUTY_ASSIGN_OR_RETURN(going, Truth(*inputs[1]));
   }
   const Graph& body = *body_.plan().graph;
-  for (int64_t round = 0; going && round < trips; ++round) {
+  for (int64_t iteration = 0; going && iteration < trips; ++iteration) {
     uint8_t condition = 1;
-    body_.Bind(body.inputs[0], Scalar(DType::kInt64, &round));
+    body_.Bind(body.inputs[0], Scalar(DType::kInt64, &iteration));
     body_.Bind(body.inputs[1], Scalar(DType::kBool, &condition));
-    DEPUTY_RETURN_IF_ERROR(RunRound(token));
+    DEPUTY_RETURN_IF_ERROR(RunIteration(token));
     DEPUTY_ASSIGN_OR_RETURN(going, Truth(body_.tensor(body.outputs[0])));
   }
   return {};
@@ -227,28 +227,28 @@ Status LoopExecution::RunScan(std::span<const deputy_tensor* const> inputs, cons
     const int64_t rank = static_cast<int64_t>(sequence.rank), named = InputDirection(node_, i).axis;
     const int64_t axis = named < 0 ? named + rank : named;
     if (axis < 0 || axis >= rank)
-      return Error(StatusCode::kInvalidArgument, "sequence {} has rank {}, and its elements stand along axis {}", i,
-                   rank, named);
+      return Error(StatusCode::kInvalidArgument, "sequence {} has rank {}, but its elements are along axis {}", i, rank,
+                   named);
     if (length >= 0 && sequence.dims[axis] != length)
-      return Error(StatusCode::kInvalidArgument, "a sequence of shape {} beside others of {} elements",
+      return Error(StatusCode::kInvalidArgument, "a sequence of shape {}, but the others have {} elements",
                    ShapeToString(DimsOf(sequence)), length);
     length = sequence.dims[axis];
   }
-  for (int64_t round = 0; round < length; ++round) {
+  for (int64_t iteration = 0; iteration < length; ++iteration) {
     for (size_t i = 0; i < form_.scanned_inputs; ++i) {
       const ScanDirection direction = InputDirection(node_, i);
       DEPUTY_RETURN_IF_ERROR(elements_[i].CopyElement(*inputs[form_.states + i], direction.axis,
-                                                      direction.reverse ? length - 1 - round : round));
+                                                      direction.reverse ? length - 1 - iteration : iteration));
       body_.Bind(body.inputs[form_.states + i], elements_[i].tensor());
     }
-    DEPUTY_RETURN_IF_ERROR(RunRound(token));
+    DEPUTY_RETURN_IF_ERROR(RunIteration(token));
   }
   return {};
 }
 
-// What the body makes lies in its own memory, which the next round writes: states are copied out, all of them before
+// The body writes its results to its own memory, which the next iteration overwrites: all states are copied out before
 // the first of them is read again.
-Status LoopExecution::RunRound(const CancellationToken& token) {
+Status LoopExecution::RunIteration(const CancellationToken& token) {
   DEPUTY_RETURN_IF_ERROR(token.Check());  // a body may have no step
   const Graph& body = *body_.plan().graph;
   for (size_t i = 0; i < form_.states; ++i) body_.Bind(body.inputs[form_.before_inputs() + i], states_[i]);

@@ -1,5 +1,5 @@
-// Runs a Loop or a Scan: its body again and again, what one round leaves entering the next. Memory grows to the largest
-// demand and stays, so that later runs allocate nothing.
+// Runs a Loop or a Scan: its body repeatedly, with states that each iteration passes to the next. Memory grows to the
+// largest demand and stays, so that later runs allocate nothing.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class Execution;
 
 class LoopExecution {
  public:
-  // `node` and `body` outlive the object; the captures of the body are bound by whoever runs this.
+  // `node` and `body` outlive the object; the caller binds the captures of the body.
   static Result<std::unique_ptr<LoopExecution>> Create(const Node& node, Execution& body);
   ~LoopExecution();
 
@@ -32,16 +32,16 @@ class LoopExecution {
   LoopExecution(const Node& node, Execution& body, const LoopForm& form);
   Status RunLoop(std::span<const deputy_tensor* const> inputs, const CancellationToken& token);
   Status RunScan(std::span<const deputy_tensor* const> inputs, const CancellationToken& token);
-  Status RunRound(const CancellationToken& token);
+  Status RunIteration(const CancellationToken& token);
   Status WriteOutputs(std::span<deputy_tensor* const> outputs, OutputAllocator& allocator);
 
   const Node& node_;
   Execution& body_;
   const LoopForm form_;
-  std::vector<deputy_tensor> states_;  // as they enter the next round
-  std::vector<Held> held_;             // two per state: of the last round and of this one
+  std::vector<deputy_tensor> states_;  // as they enter the next iteration
+  std::vector<Held> held_;             // two per state: of the last iteration and of this one
   std::vector<Held> elements_;         // of the sequences that a Scan reads
-  std::vector<Collected> collected_;   // of the sequences that are made
+  std::vector<Collected> collected_;   // of the sequences that are written
   size_t turn_ = 0;
 };
 

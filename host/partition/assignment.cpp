@@ -12,8 +12,8 @@
 namespace deputy::host {
 namespace {
 
-void Complain(const Delegate& delegate, std::string_view what) {
-  Log(LogLevel::kWarning, "{}: {}", delegate.name(), what);
+void Warn(const Delegate& delegate, std::string_view message) {
+  Log(LogLevel::kWarning, "{}: {}", delegate.name(), message);
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ void Assignment::AssignFree() {
 
 void Assignment::Assign(size_t d, const GraphView& view) {
   if (delegates_[d]->proposes()) {
-    AskForClaims(d, view);
+    RequestClaims(d, view);
   } else {
     AssignSupported(d, view);
   }
@@ -89,7 +89,8 @@ GraphView Assignment::View(size_t d, bool again) {
     }
   }
   if (std::find(view.offered.begin(), view.offered.end(), 1) == view.offered.end() && again) return view;
-  // A topological order of the quotient graph: bundles of others stay in one piece, nodes on offer in long runs.
+  // A topological order of the quotient graph: atomic groups of other delegates stay in one piece, offered nodes form
+  // long runs.
   const Successors groups = Contract(successors_, groups_.of(), groups_.count());
   std::vector<uint8_t> preferred(groups.size(), 0);
   std::vector<std::vector<NodeId>> members(groups.size());
@@ -157,12 +158,12 @@ void Assignment::AssignSupported(size_t d, const GraphView& view) {
     accepted.offered[node] = verdict(d, node).supported();
     if (verdict(d, node).supported()) owner_[node] = static_cast<uint32_t>(d);
   }
-  if (row.answered && delegates_[d]->groups()) AskForGroups(d, std::move(accepted));
+  if (row.answered && delegates_[d]->groups()) RequestGroups(d, std::move(accepted));
 }
 
-void Assignment::AskForGroups(size_t d, GraphView view) {
+void Assignment::RequestGroups(size_t d, GraphView view) {
   const Result<std::vector<std::vector<NodeId>>> named = delegates_[d]->Groups(view);
-  if (!named.ok()) return Complain(*delegates_[d], named.status().ToString());
+  if (!named.ok()) return Warn(*delegates_[d], named.status().ToString());
   const size_t first = groups_.atomic_count();
   for (const std::vector<NodeId>& nodes : *named) {
     if (!IsComplete(d, nodes)) continue;
@@ -191,11 +192,11 @@ bool Assignment::IsComplete(size_t d, const std::vector<NodeId>& group) {
   return false;
 }
 
-void Assignment::AskForClaims(size_t d, const GraphView& view) {
+void Assignment::RequestClaims(size_t d, const GraphView& view) {
   Result<std::vector<PartitionSpec>> proposed = delegates_[d]->Propose(view);
   if (!proposed.ok()) {
-    // A delegate that cannot build for this model is passed over, aloud.
-    Complain(*delegates_[d], proposed.status().ToString());
+    // A delegate that cannot propose for this model is skipped with a warning.
+    Warn(*delegates_[d], proposed.status().ToString());
     for (NodeId node = 0; node < graph_.nodes.size(); ++node)
       if (view.offered[node]) verdict(d, node) = {Reason::kOther, proposed.status().message()};
     return;
@@ -208,7 +209,7 @@ void Assignment::AskForClaims(size_t d, const GraphView& view) {
         std::all_of(spec.nodes.begin(), spec.nodes.end(),
                     [&](NodeId node) { return node < graph_.nodes.size() && view.offered[node] && IsFree(node); });
     if (!valid) {
-      Complain(*delegates_[d], "a claim names a node twice, or one that was not offered; refused");
+      Warn(*delegates_[d], "a claim names a node twice, or one that was not offered; refused");
       delegates_[d]->ReleaseClaim(spec.claim);
       continue;
     }
@@ -244,7 +245,7 @@ void Assignment::Refuse(size_t index, const Verdict& why) {
 
 void Assignment::Reject(size_t d, std::span<const NodeId> nodes, const Verdict& why) {
   for (const NodeId node : nodes) {
-    if (IsFree(node)) continue;  // went with another one
+    if (IsFree(node)) continue;  // released with another node of its group
     if (groups_.is_atomic(groups_.of(node)))
       Refuse(groups_.index_of(groups_.of(node)),
              {Reason::kGroupIncomplete, fmt::format("without {}: {}", Describe(graph_, node), NameOf(why.reason))});
@@ -263,7 +264,7 @@ void Assignment::BreakCycles(size_t first) {
     for (const std::vector<uint32_t>& cycle : cycles) {
       if (GrowOver(cycle, members)) continue;
       const uint32_t last = *std::max_element(cycle.begin(), cycle.end());
-      Refuse(groups_.index_of(last), {Reason::kWouldMakeCycle, "with it, partitions would wait for each other"});
+      Refuse(groups_.index_of(last), {Reason::kWouldMakeCycle, "it would make a cycle of partitions"});
     }
   }
 }
@@ -291,7 +292,7 @@ std::string Assignment::TooSmall(size_t d, std::span<const NodeId> nodes) const 
   if (rules.min_multiply_adds == 0) return {};
   uint64_t sum = 0;
   for (const NodeId node : nodes) sum += MultiplyAdds(graph_, graph_.nodes[node]);
-  return sum < rules.min_multiply_adds ? "fewer multiply-adds than min_flops asks for" : "";
+  return sum < rules.min_multiply_adds ? "fewer multiply-adds than min_flops requires" : "";
 }
 
 Status Assignment::RequireOwners() const {
@@ -314,12 +315,12 @@ Status Assignment::RequireOwners() const {
   Status status = Error(StatusCode::kNotSupported, "{} of {} nodes are not supported by any delegate:{}", count,
                         graph_.nodes.size(), list);
   if (options_.cpu_fallback) return status;
-  return std::move(status).Advise("fallback is 'none'; with 'fallback: cpu' the CPU may take them");
+  return std::move(status).Advise("fallback is 'none'; with 'fallback: cpu' the CPU runs them");
 }
 
 std::vector<std::vector<NodeId>> Assignment::Clusters() const {
   std::vector<uint32_t> color(groups_.count(), 0);
-  std::vector<uint8_t> alone(groups_.count(), 1);  // groups without nodes are nobody's
+  std::vector<uint8_t> alone(groups_.count(), 1);  // groups without nodes have no owner
   for (uint32_t group = 0; group < color.size(); ++group)
     color[group] = static_cast<uint32_t>(delegates_.size()) + group;
   for (NodeId node = 0; node < graph_.nodes.size(); ++node) {

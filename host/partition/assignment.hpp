@@ -1,5 +1,5 @@
-// Which delegate holds which node while a placement is made, and why the others do not: reads the support matrix, asks
-// for claims and groups, keeps what stays together in one piece, and takes nodes back.
+// Owner of each node while a placement is made, and the verdicts of the other delegates: reads the support matrix,
+// requests claims and groups, keeps atomic groups in one piece, and takes nodes from their owners.
 #pragma once
 
 #include <span>
@@ -16,29 +16,29 @@ class Assignment {
  public:
   Assignment(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
              SupportMatrix& support);
-  // Gives back the claims that nobody has adopted.
+  // Releases the claims that no placement adopted.
   ~Assignment();
   Assignment(const Assignment&) = delete;
   Assignment& operator=(const Assignment&) = delete;
 
-  // Gives each node to the first delegate in order that takes it.
+  // Assigns each node to the first delegate in order that supports it.
   void AssignAll();
   // The same for nodes that have become free, to delegates that have not refused them.
   void AssignFree();
-  // Takes the nodes from `d`, who holds them and does not get them again. Whatever stays together with one goes, too.
+  // Takes the nodes from their owner `d`, which does not get them again, with the other nodes of their atomic groups.
   void Reject(size_t d, std::span<const NodeId> nodes, const Verdict& why);
-  // Are the nodes fewer, or is the work less, than the delegate's limits ask for? The detail, or empty.
+  // The reason why the nodes or their work are below the limits of the delegate; empty when they are not.
   std::string TooSmall(size_t delegate, std::span<const NodeId> nodes) const;
-  // An error that lists the nodes that nobody has.
+  // An error that lists the nodes without an owner.
   Status RequireOwners() const;
 
-  // Partitions as things stand, nodes ascending; every node has an owner.
+  // Partitions of the current assignment, nodes ascending; every node has an owner.
   std::vector<std::vector<NodeId>> Clusters() const;
 
   size_t cpu() const { return delegates_.size() - 1; }
   size_t owner(NodeId node) const { return owner_[node]; }
   const Successors& successors() const { return successors_; }
-  // The claim that an cluster is; null for one that the host has formed.
+  // The claim that is this cluster; null for a cluster formed by the host.
   AtomicGroup* ClaimOf(std::span<const NodeId> cluster);
   std::vector<std::vector<Verdict>> TakeVerdicts() { return std::move(verdicts_); }
 
@@ -47,21 +47,21 @@ class Assignment {
 
   Verdict& verdict(size_t delegate, NodeId node) { return verdicts_[delegate][node]; }
   bool IsFree(NodeId node) const { return owner_[node] == kUnassigned; }
-  // Reason::kSupported when the host has nothing against the node going to `d`.
+  // Reason::kSupported when the host does not prevent `d` from owning the node.
   Verdict Denied(size_t d, NodeId id) const;
-  // The free nodes that `d` may have. `again`: of these those that others held before.
+  // The free nodes that are offered to `d`. `again`: only those that another delegate owned before.
   GraphView View(size_t d, bool again);
-  // What `d` says of all nodes that it may have, free or not.
+  // The verdicts of `d` for all nodes that it may have, free or not.
   const SupportMatrix::Row& SupportOf(size_t d);
   void Assign(size_t d, const GraphView& view);
   void AssignSupported(size_t d, const GraphView& view);
-  void AskForGroups(size_t d, GraphView view);
-  void AskForClaims(size_t d, const GraphView& view);
-  // True when the group can be had whole; otherwise what `d` holds of it is taken back.
+  void RequestGroups(size_t d, GraphView view);
+  void RequestClaims(size_t d, const GraphView& view);
+  // True when `d` owns the whole group; otherwise the nodes that it owns are rejected.
   bool IsComplete(size_t d, const std::vector<NodeId>& group);
   void Refuse(size_t group, const Verdict& why);
-  // Contracting all bundles must leave an acyclic graph. A group takes in what stands in its way if that is its owner's
-  // as well; otherwise, of the bundles from `first` on that wait for each other, the last one goes.
+  // Contracting all atomic groups must leave an acyclic graph. A group grows over nodes that block it if they have the
+  // same owner; otherwise, of the groups from `first` that form a cycle, the last one is refused.
   void BreakCycles(size_t first);
   bool GrowOver(const std::vector<uint32_t>& cycle, const std::vector<std::vector<NodeId>>& members);
 

@@ -13,13 +13,12 @@ namespace deputy::host {
 
 struct AtomicGroup {
   size_t delegate = 0;
-  PartitionSpec spec;  // of a group only the nodes
+  PartitionSpec spec;  // only the nodes, for a group
   bool is_claim = false;
-  bool adopted = false;  // of a claim: its handle has gone to a placement or back to the delegate
+  bool adopted = false;  // claim: its handle was given to a placement or back to the delegate
 };
 
-// Which group each node belongs to. A group below the number of nodes is a node by itself, the others are atomic
-// groups.
+// The group of each node. A group number below the number of nodes is a node by itself, the others are atomic groups.
 class AtomicGroups {
  public:
   explicit AtomicGroups(size_t nodes) : of_(nodes), nodes_(nodes) {
@@ -40,7 +39,7 @@ class AtomicGroups {
     for (const NodeId node : group.spec.nodes) of_[node] = static_cast<uint32_t>(count());
     atomic_.push_back(std::move(group));
   }
-  // Its nodes are groups of their own again.
+  // Its nodes become groups of one node again.
   std::vector<NodeId> Dissolve(size_t index) {
     for (const NodeId node : atomic_[index].spec.nodes) of_[node] = node;
     return std::exchange(atomic_[index].spec.nodes, {});

@@ -1,5 +1,5 @@
-// CheckPlacement: an independent look at a placement. It shares no code with the placer; the order of partitions is
-// found by Boost.Graph from edges that are worked out here anew.
+// CheckPlacement: an independent verification of a placement. It shares no code with the placer; Boost.Graph finds the
+// order of partitions from edges that are derived here again.
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/topological_sort.hpp>
@@ -11,8 +11,8 @@
 namespace deputy::host {
 namespace {
 
-Status Broken(const std::string& what) {
-  return Error(StatusCode::kInternal, "the placement is wrong: {}", what).Advise("please report it");
+Status Broken(const std::string& defect) {
+  return Error(StatusCode::kInternal, "the placement is wrong: {}", defect).Advise("please report it");
 }
 
 Status CheckInputsAndOutputs(const Graph& graph, const Placement& placement, size_t index,
@@ -29,7 +29,7 @@ Status CheckInputsAndOutputs(const Graph& graph, const Placement& placement, siz
   }
   if (std::set<ValueId>(spec.inputs.begin(), spec.inputs.end()) != inputs || spec.inputs.size() != inputs.size())
     return Broken(fmt::format("inputs of partition '{}' are not exact", spec.name));
-  // Beyond these only what a node alone must write although it is never read.
+  // Additional outputs are only those that the operator of a single node must write although they are never read.
   if (spec.nodes.size() == 1) {
     const Node& node = graph.nodes[spec.nodes.front()];
     const OperatorInfo* info = InfoOf(node.kind());
@@ -51,7 +51,8 @@ Status CheckPlacement(const Graph& graph, const Placement& placement) {
     for (const NodeId node : placement.partitions[index].spec.nodes) {
       if (node >= graph.nodes.size()) return Broken("a node does not exist");
       ++times_placed[node];
-      if (placement.partition_of[node] != index) return Broken(Describe(graph, node) + " is listed elsewhere");
+      if (placement.partition_of[node] != index)
+        return Broken(Describe(graph, node) + " is listed in another partition");
     }
   for (NodeId node = 0; node < graph.nodes.size(); ++node)
     if (times_placed[node] != 1)
@@ -73,11 +74,11 @@ Status CheckPlacement(const Graph& graph, const Placement& placement) {
   try {
     boost::topological_sort(quotient, std::back_inserter(order));
   } catch (const boost::not_a_dag&) {
-    return Broken("partitions wait for each other");
+    return Broken("the partitions form a cycle");
   }
   for (const auto edge : boost::make_iterator_range(boost::edges(quotient)))
     if (boost::source(edge, quotient) >= boost::target(edge, quotient))
-      return Broken("a partition stands before one that it needs");
+      return Broken("a partition precedes one that it depends on");
   for (size_t index = 0; index < placement.partitions.size(); ++index)
     DEPUTY_RETURN_IF_ERROR(CheckInputsAndOutputs(graph, placement, index, producer, read_across));
   return {};

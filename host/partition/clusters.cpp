@@ -34,7 +34,7 @@ class UnionFind {
   std::vector<uint32_t> parent_;
 };
 
-// Moves connected pieces of one color and stage to the latest stage of that color that all readers outside allow.
+// Moves connected components of one color and stage to the latest stage of that color that all outside readers allow.
 void Postpone(const Successors& groups, const ClusterInput& input, std::vector<uint32_t>& stage) {
   UnionFind pieces(groups.size());
   std::map<uint32_t, std::vector<uint32_t>> stages_of_color;
@@ -53,7 +53,7 @@ void Postpone(const Successors& groups, const ClusterInput& input, std::vector<u
     members[pieces.Find(group)].push_back(group);
     if (pieces.Find(group) == group) by_stage.push_back(group);
   }
-  // Latest first: a piece that has moved gives room to the pieces before it.
+  // Latest first: a component that moves makes room for the components before it.
   std::stable_sort(by_stage.begin(), by_stage.end(), [&](uint32_t a, uint32_t b) { return stage[a] > stage[b]; });
   for (const uint32_t piece : by_stage) {
     const uint32_t color = input.color[piece];
@@ -72,14 +72,15 @@ void Postpone(const Successors& groups, const ClusterInput& input, std::vector<u
   }
 }
 
-// Joins pairs of partitions of one color that staging kept apart, where nobody stands between them. Each pair costs a
-// walk over the quotient graph, so the work is bounded: large graphs with very many partitions keep what staging gave.
+// Joins pairs of partitions of one color that staging kept apart, if no path through a third partition connects them.
+// Each pair costs a walk over the quotient graph, so the work is bounded: large graphs with very many partitions keep
+// the result of staging.
 class PairMerger {
  public:
   PairMerger(Successors quotient, std::vector<uint32_t> color, std::vector<uint8_t> alone)
       : successors_(std::move(quotient)), color_(std::move(color)), alone_(std::move(alone)), sets_(color_.size()) {}
 
-  // Partition that each partition has become part of.
+  // Per partition, the partition that it was merged into.
   std::vector<uint32_t> Run() {
     std::map<uint32_t, std::vector<uint32_t>> by_color;  // lower colors have priority
     for (uint32_t p = 0; p < color_.size(); ++p)
@@ -175,7 +176,7 @@ std::vector<uint32_t> TopologicalOrder(const Successors& successors, std::span<c
     if (waiting[group] == 0) make_ready(group);
   std::vector<uint32_t> order;
   order.reserve(successors.size());
-  // Stays with one kind until none of it is ready, in both directions: short visits would cut the runs.
+  // Stays with one kind until none of it is ready, in both directions: frequent changes would cut the runs.
   bool in_first = true;
   while (!first.empty() || !second.empty()) {
     if ((in_first ? first : second).empty()) in_first = !in_first;
@@ -210,7 +211,7 @@ std::vector<uint32_t> Cluster(const Successors& successors, const ClusterInput& 
   std::vector<uint32_t> stage(groups.size(), 0);
   for (const uint32_t group : TopologicalOrder(groups, no_preference))
     for (const uint32_t next : groups[group]) {
-      // AtomicGroups that stay alone need no stage of their own among their kind; claims do, since they may share a
+      // Atomic groups that stay alone need no stage of their own among their kind; claims do, since they may share a
       // color.
       const bool same = input.color[group] == input.color[next];
       stage[next] = std::max(stage[next], stage[group] + (same ? 0 : 1));

@@ -13,7 +13,7 @@ namespace deputy::host {
 using Successors = std::vector<std::vector<uint32_t>>;
 Successors NodeSuccessors(const Graph& graph);
 
-// What to cluster. AtomicGroups are nodes or claims (several nodes that stay together).
+// Input of clustering. Groups are nodes or claims (several nodes that stay together).
 struct ClusterInput {
   std::span<const uint32_t> group_of;  // per node
   size_t group_count = 0;
@@ -24,17 +24,16 @@ struct ClusterInput {
 // Partition number per group, dense from 0. Near-linear in nodes and edges, deterministic.
 //
 // Every group gets a stage: the largest number of changes of color on any path to it. Stages never fall along an edge
-// and rise where the color changes, so groups of one color and stage can be contracted all at once without making a
-// cycle. Afterwards whole connected pieces move to a later stage of their color where their readers allow it, which
-// joins partitions that the earliest stages kept apart; and pairs that are left are joined where nothing stands between
-// them.
+// and rise where the color changes, so groups of one color and stage can be contracted together without making a cycle.
+// Then connected components move to a later stage of their color where their readers allow it, which joins partitions
+// that the earliest stages kept apart; remaining pairs are joined if no third partition lies between them.
 std::vector<uint32_t> Cluster(const Successors& successors, const ClusterInput& input);
 
 // Groups from first to last so that edges point forward; empty when the graph has a cycle. Of the ready groups
 // those of `preferred` go first, so that their runs are long. Ties: smallest number.
 std::vector<uint32_t> TopologicalOrder(const Successors& successors, std::span<const uint8_t> preferred);
 
-// Groups that wait for each other: every strongly connected piece of more than one, its groups ascending.
+// Cyclic groups: every strongly connected component of more than one group, its groups ascending.
 std::vector<std::vector<uint32_t>> Cycles(const Successors& successors);
 
 // Successors between groups; edges inside a group are dropped.

@@ -3,7 +3,7 @@
 namespace deputy::host {
 
 bool MatchesGlob(std::string_view glob, std::string_view text) {
-  // Remembers the last '*' and how much it has eaten: linear for one star, quadratic at worst, no recursion.
+  // Remembers the last '*' and the length it has matched: linear for one star, quadratic at worst, no recursion.
   size_t g = 0, t = 0, star = std::string_view::npos, eaten = 0;
   while (t < text.size()) {
     if (g < glob.size() && (glob[g] == '?' || glob[g] == text[t]) && glob[g] != '*') {

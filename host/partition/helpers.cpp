@@ -14,7 +14,7 @@ class Helpers final : public PartitionHelpers {
   Clusters Cluster(const GraphView& view, std::span<const uint32_t> wanted) const override {
     const Graph& graph = *view.graph;
     const Successors successors = NodeSuccessors(graph);
-    // AtomicGroups: the view's for what is not wanted, a number per group, and each other node alone.
+    // Groups: those of the view for nodes that are not wanted, one per requested group, and each other node alone.
     std::vector<uint32_t> group_of(graph.nodes.size()), wish(wanted.begin(), wanted.end());
     std::vector<uint8_t> is_wanted;
     for (;;) {
@@ -76,7 +76,7 @@ class Helpers final : public PartitionHelpers {
   }
 
  private:
-  // Sets the group of every node and says of each whether it is wanted.
+  // Sets the group of every node and returns for each group whether it is wanted.
   static std::vector<uint8_t> NumberGroups(const GraphView& view, const std::vector<uint32_t>& wish,
                                            std::vector<uint32_t>& group_of) {
     std::vector<uint8_t> is_wanted;
@@ -92,7 +92,7 @@ class Helpers final : public PartitionHelpers {
     return is_wanted;
   }
 
-  // What waits for itself and is wanted throughout becomes one group; otherwise its groups are not wanted any more.
+  // A cycle of groups that are all wanted becomes one group; otherwise its groups are not wanted any more.
   static void Resolve(const std::vector<uint32_t>& cycle, const std::vector<uint32_t>& group_of,
                       const std::vector<uint8_t>& is_wanted, std::vector<uint32_t>& wish) {
     const bool all = std::all_of(cycle.begin(), cycle.end(), [&](uint32_t group) { return is_wanted[group] != 0; });

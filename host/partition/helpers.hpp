@@ -1,4 +1,4 @@
-// What the host lends to plugins of its own partitioning.
+// Partitioning helpers that the host offers to plugins which partition by themselves.
 #pragma once
 
 #include "delegate/partition_helpers.hpp"

@@ -42,8 +42,9 @@ class Placer {
  private:
   using Clusters = std::vector<std::vector<NodeId>>;
 
-  // Hands on what is claimed wrongly, too small or, by its delegate's estimate, better run by others, until everything
-  // that is left stands. Ends: each round takes at least one (delegate, node) pair away for good.
+  // Rejects nodes of wrong claims, of partitions that are too small and, by the estimate of their delegate, of
+  // partitions that others run better, until nothing changes. Terminates: each iteration removes at least one
+  // (delegate, node) pair for good.
   Status RejectUntilStable() {
     for (;;) {
       DEPUTY_RETURN_IF_ERROR(assignment_.RequireOwners());
@@ -74,7 +75,7 @@ class Placer {
     bool changed = false;
     for (const std::vector<NodeId>& cluster : clusters) {
       const size_t d = assignment_.owner(cluster.front());
-      if (assignment_.ClaimOf(cluster) != nullptr) continue;  // looked at when it was proposed
+      if (assignment_.ClaimOf(cluster) != nullptr) continue;  // checked when it was proposed
       std::string small = assignment_.TooSmall(d, cluster);
       if (small.empty()) continue;
       assignment_.Reject(d, cluster, {Reason::kPartitionTooSmall, std::move(small)});
@@ -101,7 +102,7 @@ class Placer {
     return changed;
   }
 
-  // Each partition is asked about once, however often the others change. One that fails to answer is taken as it is.
+  // Each partition is estimated once, however often the others change. If its estimate fails, it is kept as it is.
   Estimate EstimateOf(size_t d, const std::vector<NodeId>& cluster, const std::vector<uint32_t>& cluster_of,
                       uint32_t index) {
     const auto [found, is_new] = estimates_.try_emplace({d, cluster});
@@ -141,7 +142,7 @@ class Placer {
     return spec;
   }
 
-  // A kernel writes the outputs that its operator must have, also those that are never read.
+  // A kernel writes all outputs that its operator requires, also those that are never read.
   void AddRequiredOutputs(PartitionSpec& spec) const {
     const Node& node = graph_.nodes[spec.nodes.front()];
     const OperatorInfo* info = InfoOf(node.kind());
@@ -156,7 +157,7 @@ class Placer {
     const Clusters clusters = assignment_.Clusters();
     const Successors quotient = Contract(assignment_.successors(), ClusterOf(clusters), clusters.size());
     const std::vector<uint32_t> order = TopologicalOrder(quotient, std::vector<uint8_t>(clusters.size(), 0));
-    if (order.size() != clusters.size()) return Error(StatusCode::kInternal, "the partitions wait for each other");
+    if (order.size() != clusters.size()) return Error(StatusCode::kInternal, "the partitions form a cycle");
 
     placement_.partition_of.resize(graph_.nodes.size());
     for (uint32_t position = 0; position < order.size(); ++position)
@@ -177,7 +178,7 @@ class Placer {
     return PlaceRegions();
   }
 
-  // A claim may fix the order of its tensors; it may not add or leave out any. False: it does.
+  // A claim may fix the order of its tensors; it may not add or leave out any. False: it does so.
   bool AdoptClaim(const AtomicGroup& claim, PartitionSpec& spec) const {
     spec.claim = claim.spec.claim;
     if (claim.spec.inputs.empty() && claim.spec.outputs.empty()) return true;

@@ -1,4 +1,4 @@
-// The support matrix: what each delegate says of each node that it may have, whichever delegate gets the node.
+// The support matrix: the verdict of each delegate for each node that it may have, whichever delegate gets the node.
 #pragma once
 
 #include <map>
@@ -12,11 +12,11 @@ namespace deputy::host {
 class SupportMatrix {
  public:
   struct Row {
-    std::vector<Verdict> verdicts;  // per node; kNotAnswered for nodes that were not on offer
-    bool answered = true;           // false: the query failed, and all nodes on offer have its message
+    std::vector<Verdict> verdicts;  // per node; kNotAnswered for nodes that were not offered
+    bool answered = true;           // false: the query failed; all offered nodes have its message
   };
 
-  // The delegate is asked at the first call for a graph, about the nodes on offer then; later views of the same graph
+  // The delegate is queried at the first call for a graph, about the nodes offered then; later views of the same graph
   // must not offer more. A failed query is logged.
   const Row& Of(Delegate& delegate, const GraphView& view);
 

@@ -1,4 +1,4 @@
-// AssignOffsets: one walk over time with a list of free holes.
+// AssignOffsets: one walk over the steps with a list of free holes.
 #include <map>
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace {
 class Holes {
  public:
   size_t Take(size_t bytes) {
-    // What fits no address space is said by the size of the whole.
+    // A size beyond the address space is reported by the size of the whole arena.
     if (bytes > SIZE_MAX - end_) too_large_ = true;
     if (too_large_) return 0;
     // The smallest hole that fits; ties at the lowest offset, so that the result does not depend on history.
@@ -75,8 +75,8 @@ size_t AssignOffsets(std::span<Slot> slots, std::span<const uint32_t> first, std
   const auto padded = [&](uint32_t id) { return std::max(kAlignment, AlignUp(slots[id].bytes)); };
   Holes holes;
   for (size_t step = 0; step < step_count; ++step) {
-    // Outputs are placed before inputs are given back: a step never overwrites what it reads, so that the next
-    // delegate can start over with the same inputs if this one fails.
+    // Outputs are placed before inputs are released: a step never overwrites the values that it reads, so that a
+    // fallback can start with the same inputs if this step fails.
     for (const uint32_t id : begins[step]) slots[id].offset = holes.Take(padded(id));
     for (const uint32_t id : ends[step]) holes.Give(slots[id].offset, padded(id));
   }

@@ -32,7 +32,7 @@ constexpr size_t kMaxCompatibility = 1023;
 constexpr std::string_view kSuffix = ".blob";
 constexpr auto kForgotten = std::chrono::seconds(3600);  // a file that is still being written is younger
 
-// Little-endian, as the machines are that Deputy runs on. The text of compatibility follows, then zeros up to `offset`,
+// Little-endian, as the machines are that Deputy runs on. The compatibility text follows, then zeros up to `offset`,
 // then the blob to the end of the file.
 struct Header {
   std::array<char, 8> magic;
@@ -44,29 +44,30 @@ struct Header {
 };
 static_assert(sizeof(Header) == 96 && std::is_trivially_copyable_v<Header>);
 
-Status System(const char* what) { return Error(StatusCode::kUnavailable, "{}: {}", what, std::strerror(errno)); }
+Status System(const char* failure) { return Error(StatusCode::kUnavailable, "{}: {}", failure, std::strerror(errno)); }
 
-// The whole file in memory of its own: a mapping would change with the file, or fault when somebody cuts it.
+// The whole file in memory of its own: a mapping would change with the file, or fault when the file is truncated.
 Result<Blob> ReadWhole(int folder, const std::string& name, uint64_t limit) {
   const Descriptor file(openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (file.get() < 0)
-    return errno == ENOENT || errno == ENOTDIR ? Status(StatusCode::kNotFound, "there is none")
+    return errno == ENOENT || errno == ENOTDIR ? Status(StatusCode::kNotFound, "does not exist")
                                                : System("cannot be opened");
   struct stat about {};
-  if (fstat(file.get(), &about) != 0) return System("cannot be looked at");
-  if (!S_ISREG(about.st_mode)) return Status(StatusCode::kModel, "is not a file");
-  // Bytes that a driver will believe: only this user or root may have written them.
+  if (fstat(file.get(), &about) != 0) return System("cannot be inspected");
+  if (!S_ISREG(about.st_mode)) return Status(StatusCode::kModel, "is not a regular file");
+  // Bytes that a driver will trust: only this user or root may have written them.
   if (const std::string why = ReasonForDistrust(about, file.get()); !why.empty())
     return Error(StatusCode::kModel, "{}", why);
   const auto size = static_cast<uint64_t>(about.st_size);
-  if (size < sizeof(Header) || size > limit) return Error(StatusCode::kModel, "has {} bytes, which no entry has", size);
+  if (size < sizeof(Header) || size > limit)
+    return Error(StatusCode::kModel, "has {} bytes, which is no possible size of an entry", size);
   const std::shared_ptr<uint8_t> memory = AllocateAligned(static_cast<size_t>(size));
   if (memory == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes", size);
   for (size_t done = 0; done < size;) {
     const ssize_t got = read(file.get(), memory.get() + done, static_cast<size_t>(size) - done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return System("cannot be read");
-    if (got == 0) return Status(StatusCode::kModel, "was cut while it was read");
+    if (got == 0) return Status(StatusCode::kModel, "was truncated while it was read");
     done += static_cast<size_t>(got);
   }
   return Blob{{memory.get(), static_cast<size_t>(size)}, memory};
@@ -85,7 +86,7 @@ Result<CachedBlob> Read(int folder, const Digest& key, uint64_t limit) {
   DEPUTY_ASSIGN_OR_RETURN(const Blob file, ReadWhole(folder, NameOf(key), limit));
   Header header;
   std::memcpy(&header, file.bytes.data(), sizeof header);
-  if (header.magic != kMagic) return Status(StatusCode::kModel, "is not an entry");
+  if (header.magic != kMagic) return Status(StatusCode::kModel, "is not a cache entry");
   if (header.version != kVersion)
     return Error(StatusCode::kModel, "is of version {}, not {}", header.version, kVersion);
   if (header.checksum != ChecksumOf(header, file.bytes.subspan(sizeof header)))
@@ -94,7 +95,7 @@ Result<CachedBlob> Read(int folder, const Digest& key, uint64_t limit) {
   if (header.compatibility_size > kMaxCompatibility || header.offset % kAlignment != 0 ||
       header.offset < sizeof header + header.compatibility_size || header.offset > file.bytes.size() ||
       header.size != file.bytes.size() - header.offset || header.size == 0)
-    return Status(StatusCode::kModel, "has lengths that do not fit together");
+    return Status(StatusCode::kModel, "has inconsistent lengths");
   const auto* text = reinterpret_cast<const char*>(file.bytes.data() + sizeof header);
   return CachedBlob{std::string(text, header.compatibility_size),
                     {file.bytes.subspan(static_cast<size_t>(header.offset)), file.keep}};
@@ -106,7 +107,7 @@ fs::path BlobCache::PathOf(const Digest& key) const { return options_.folder / N
 
 void BlobCache::Refuse(const std::string& why) {
   refused_ = true;
-  Log(LogLevel::kWarning, "the cache of compiled partitions in {} is not used: {}; going on without",
+  Log(LogLevel::kWarning, "the cache of compiled partitions in {} is not used: {}; continuing without it",
       options_.folder.string(), why);
 }
 
@@ -116,7 +117,7 @@ std::shared_ptr<const Descriptor> BlobCache::Folder(bool make) {
   if (folder_ != nullptr && fstat(folder_->get(), &about) == 0 && about.st_nlink == 0) folder_ = nullptr;  // removed
   if (folder_ != nullptr) return folder_;
   if (make) {
-    std::error_code ignored;  // what could not be made is noticed when it is opened
+    std::error_code ignored;  // a folder that could not be made fails to open below
     fs::create_directories(options_.folder.parent_path(), ignored);
     (void)mkdir(options_.folder.c_str(), S_IRWXU);
   }
@@ -145,12 +146,12 @@ std::optional<CachedBlob> BlobCache::Find(const Digest& key) {
   const int folder = opened->get();
   Result<CachedBlob> found = Read(folder, key, options_.max_bytes + kAlignment + sizeof(Header) + kMaxCompatibility);
   if (found.ok()) {
-    // The time of last use, by which room is made. Where it cannot be set, the entry only goes sooner.
+    // The time of last use, for making room. Where it cannot be set, the entry is only removed sooner.
     (void)utimensat(folder, NameOf(key).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
     return std::move(found).value();
   }
   if (found.status().code() == StatusCode::kNotFound) return std::nullopt;
-  Log(LogLevel::kWarning, "cache entry {} {}; its partition is compiled anew", PathOf(key).string(),
+  Log(LogLevel::kWarning, "cache entry {} {}; its partition is compiled again", PathOf(key).string(),
       found.status().message());
   if (found.status().code() == StatusCode::kModel) unlinkat(folder, NameOf(key).c_str(), 0);
   return std::nullopt;
@@ -163,7 +164,7 @@ void BlobCache::Store(const Digest& key, const std::string& compatibility, std::
   const Status status = Write(folder->get(), key, compatibility, bytes);
   if (status.ok() || warned_) return;
   warned_ = true;
-  Log(LogLevel::kWarning, "the cache of compiled partitions in {} cannot be written: {}; going on without",
+  Log(LogLevel::kWarning, "the cache of compiled partitions in {} cannot be written: {}; continuing without it",
       options_.folder.string(), status.message());
 }
 
@@ -183,7 +184,8 @@ Status BlobCache::Write(int folder, const Digest& key, const std::string& compat
   header.checksum = digester.Add(front).Add(bytes).Finish();
   const uint64_t total = header.offset + header.size;
   if (compatibility.size() > kMaxCompatibility || total > options_.max_bytes)
-    return Error(StatusCode::kResourceExhausted, "a partition of {} bytes is larger than the cache may be", total);
+    return Error(StatusCode::kResourceExhausted, "a partition of {} bytes is larger than the limit of the cache",
+                 total);
   MakeRoom(folder, total);
   const std::span<const uint8_t> pieces[] = {{reinterpret_cast<const uint8_t*>(&header), sizeof header}, front, bytes};
   return WriteFileIn(folder, NameOf(key), pieces);

@@ -1,4 +1,4 @@
-// PlanBuffers: which values share a place, then a home for each place.
+// PlanBuffers: finds the values that are aliases of each other, then a storage class for each place.
 #include <algorithm>
 
 #include "plan/plan.hpp"
@@ -6,11 +6,11 @@
 namespace deputy::host {
 namespace {
 
-// Values in one place, known by the value that was there first.
+// Values in one place, identified by the value that was there first.
 struct Place {
   uint32_t first = 0, last = 0;  // steps of the first write and the last read
   bool written_by_last = true;   // all its values come from the last delegate
-  bool holds_output = false;     // one of them is an output of the graph
+  bool holds_output = false;     // a value in it is an output of the graph
 };
 
 class BufferPlanner {
@@ -77,7 +77,7 @@ class BufferPlanner {
       for (const ValueId id : captures) read(id);
   }
 
-  // At most one alias of a step is taken: the first that may.
+  // Takes at most one alias per step: the first that is allowed.
   void Share(uint32_t index) {
     Step& step = plan_.steps[index];
     if (step.executable == nullptr) return;
@@ -95,7 +95,7 @@ class BufferPlanner {
     if (to.storage != StorageClass::kArena || !graph_.values[input].type.is_static()) return false;
     const ValueId head = place_of_[input];
     if (plan_.slots[head].storage == StorageClass::kConstant || from.storage == StorageClass::kDynamic) return false;
-    // An output goes to memory of its own at the caller's.
+    // An output is written to memory of the caller.
     return !is_output_[output] || (!places_[head].holds_output && plan_.slots[head].storage == StorageClass::kArena);
   }
 
@@ -126,7 +126,7 @@ class BufferPlanner {
       Slot& slot = plan_.slots[id];
       if (slot.storage == StorageClass::kArena && top_level_ && places_[place_of_[id]].holds_output)
         slot.storage = StorageClass::kBound;
-      // Those that follow another lie where it lies.
+      // Later values of a place share the slot of the first.
       if (slot.storage != StorageClass::kArena || place_of_[id] == id) continue;
       slot.storage = StorageClass::kUnused;
       followers[id] = 1;
@@ -144,7 +144,7 @@ class BufferPlanner {
   const size_t last_delegate_;
   const bool top_level_;
   std::vector<ValueId> place_of_;
-  std::vector<Place> places_;  // of those that were first in theirs
+  std::vector<Place> places_;  // by the first value of each
   std::vector<uint8_t> is_output_;
 };
 

@@ -24,7 +24,7 @@ const BlobMaker* ExecutableMaker::MakerOf(const Delegate& delegate) {
   const auto [found, added] = makers_.try_emplace(&delegate);
   if (added) {
     Result<BlobMaker> maker = delegate.blob_maker();
-    // Without a build id nobody could tell the plugin from its next version.
+    // Without a build id, blobs of two versions of a plugin could not be told apart.
     if (maker.ok() && !maker->build.empty()) {
       found->second = std::move(maker).value();
     } else if (!maker.ok() && maker.status().code() != StatusCode::kNotSupported) {
@@ -45,7 +45,8 @@ std::shared_ptr<const Executable> ExecutableMaker::Restore(Delegate& delegate, c
     if (restored.ok()) return std::move(restored).value();
     status = restored.status();
   }
-  Log(LogLevel::kInfo, "{}: the compiled form of partition {} in the cache does not fit any more ({}); compiling anew",
+  Log(LogLevel::kInfo,
+      "{}: the cached executable of partition {} is not compatible any more ({}); it is compiled again",
       delegate.name(), partition.name, status.message());
   return nullptr;
 }

@@ -1,4 +1,4 @@
-// From a placed partition to its executable: restored from the cache where that has it, compiled and stored otherwise.
+// From a placed partition to its executable: restored from the cache if present, else compiled and stored.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class ExecutableMaker {
   // `cache` may be null.
   explicit ExecutableMaker(BlobCache* cache) : cache_(cache) {}
 
-  // Consumes the claim of the partition, whatever comes of it. A failure is that of compiling.
+  // Consumes the claim of the partition, also on failure. A failure is that of compiling.
   Result<Made> Make(Delegate& delegate, const GraphView& view, const PartitionSpec& partition);
 
  private:

@@ -18,7 +18,7 @@ bool DelegateHealth::DeviceFailed() {
   return true;
 }
 
-// Whoever moves the end of the back-off makes the trial; everybody else waits for what comes of it.
+// The caller that moves the end of the back-off makes the trial; all others wait for its result.
 bool DelegateHealth::AdmitsTrial(uint64_t until) {
   const uint64_t now = NowNs();
   return now >= until && open_until_ns_.compare_exchange_strong(until, now + kFirstBackOffNs);

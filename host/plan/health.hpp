@@ -1,5 +1,5 @@
-// Which delegates and steps have failed at run time, shared by all sessions: what an execution asks before it runs a
-// step, for the price of two relaxed loads while nothing has failed.
+// Delegates and steps that have failed at run time, shared by all sessions: read by an execution before each step, at
+// the cost of two relaxed loads while there is no failure.
 #pragma once
 
 #include <atomic>
@@ -43,7 +43,7 @@ class DelegateHealth {
 
   std::atomic<uint64_t> open_until_ns_{0};
   std::mutex mutex_;
-  std::deque<uint64_t> failures_;  // when, the latest last
+  std::deque<uint64_t> failures_;  // times, the latest last
   uint64_t back_off_ns_ = 0;
 };
 
@@ -56,7 +56,7 @@ class StepHealth {
   // [any-thread]
   bool OwnerRuns() { return !demoted_.load(std::memory_order_relaxed) && delegate_->Admits(); }
   bool demoted() const { return demoted_.load(std::memory_order_acquire); }
-  // True for the call that did it. [any-thread]
+  // True for the call that demoted the step. [any-thread]
   bool Demote() { return !demoted_.exchange(true, std::memory_order_acq_rel); }
   DelegateHealth& delegate() { return *delegate_; }
 

@@ -41,7 +41,7 @@ class KeyMaker {
     for (const ValueId id : ids) AddValue(id);
   }
 
-  // Values are numbered in the order in which they are met; what they are is said once.
+  // Values are numbered in the order of first use; each is described once.
   void AddValue(ValueId id) {
     if (id == kNone) {
       digester_.AddNumber(kNone);
@@ -53,7 +53,7 @@ class KeyMaker {
     const Value& value = graph_.values[id];
     digester_.AddNumber(static_cast<uint64_t>(value.type.dtype)).AddNumber(value.type.ranked ? 1 : 0);
     digester_.AddNumber(value.type.dims.size());
-    // Symbols are the host's own: a delegate sees only that an extent is open.
+    // Symbols are internal to the host: a delegate sees only that an extent is dynamic.
     for (const int64_t dim : value.type.dims) digester_.AddNumber(static_cast<uint64_t>(std::max<int64_t>(dim, -1)));
     digester_.AddNumber(value.is_constant() ? 1 : 0);
     if (!value.is_constant()) return;

@@ -17,7 +17,7 @@ namespace {
 
 using Delegates = std::span<const std::shared_ptr<Delegate>>;
 
-// What is compiled already, so that placing again after a refusal does not compile the rest twice.
+// Compiled partitions, kept so that placing again after a refusal does not compile the others twice.
 using CompiledKey = std::tuple<const Graph*, size_t, std::vector<NodeId>>;
 using Compiled = std::map<CompiledKey, Made>;
 
@@ -29,12 +29,12 @@ class Compiler {
   }
 
   Result<std::shared_ptr<const Plan>> Run(std::shared_ptr<const Graph> graph, bool top_level) {
-    // Each round but the last takes a partition away from a delegate for good.
+    // Each iteration but the last takes a partition from a delegate for good.
     for (;;) {
       DEPUTY_ASSIGN_OR_RETURN(Placement placement, Place(*graph, raw_, options_, support_));
       refused_ = false;
       Result<std::shared_ptr<Plan>> plan = Compile(graph, placement, top_level);
-      ReleaseClaims(placement, raw_);  // what a refusal left over
+      ReleaseClaims(placement, raw_);  // left over from a refusal
       if (!plan.ok()) return std::move(plan).status();
       if (!refused_) return std::shared_ptr<const Plan>(std::move(plan).value());
     }
@@ -79,7 +79,7 @@ class Compiler {
       return {};
     }
     const PartitionSpec spec = placed.spec;
-    placed.spec.claim = nullptr;  // consumed by Compile, whatever it answers
+    placed.spec.claim = nullptr;  // consumed by Compile, also on failure
     Delegate& delegate = *delegates_[placed.delegate];
     Result<Made> made = maker_.Make(delegate, view, spec);
     if (made.ok()) {

@@ -1,4 +1,4 @@
-// A plan: a placed graph with every partition compiled, every value given a home, and the steps in a flat array.
+// A plan: a placed graph with every partition compiled, a storage class for every value, and the steps in a flat array.
 // Immutable and shared by sessions; the tensors and contexts of a run belong to host/execute.
 #pragma once
 
@@ -19,29 +19,29 @@ namespace deputy::host {
 enum class StorageClass : uint8_t {
   kUnused,    // inside a partition, or not needed
   kConstant,  // the model's own memory
-  kBound,     // given from outside: inputs, captures, outputs with known extents
+  kBound,     // memory from outside: inputs, captures, outputs with known extents
   kArena,     // at `offset` of the arena
   kDynamic,   // extents known only at run time; memory grows on demand
-  kHeld,      // no tensor: a ModelValue that the execution holds
+  kHeld,      // not a tensor: a ModelValue that the execution holds
 };
 
 struct Slot {
   StorageClass storage = StorageClass::kUnused;
   DType dtype = DType::kUndefined;
-  std::vector<int64_t> dims;  // of kArena, kConstant and kBound outputs; for bound inputs what the plan was made for
+  std::vector<int64_t> dims;  // of kArena, kConstant and kBound outputs; for bound inputs those of the plan
   size_t offset = 0;
   size_t bytes = 0;
-  // The next value in the ring of those that share this place; the value itself where it has no alias.
+  // The next value in the ring of aliases in this place; the value itself where it has no alias.
   ValueId next_alias = kNone;
 };
 
 struct Plan;
 
-// How a plan came to an executable.
+// How a plan obtained an executable.
 enum class ExecutableOrigin : uint8_t {
   kCompiled,
   kRestored,  // from the cache of compiled partitions
-  kResized,   // it is the one of a plan for other shapes, and its contexts take these
+  kResized,   // from a plan for other shapes; its contexts are resized to these
 };
 std::string_view NameOf(ExecutableOrigin origin);  // "compiled", "restored", "resized"
 
@@ -50,14 +50,14 @@ struct Step {
   uint32_t partition = 0;
   std::shared_ptr<const Executable> executable;           // null for an If, a Loop or a Scan
   ExecutableOrigin origin = ExecutableOrigin::kCompiled;  // of the executable
-  std::shared_ptr<const Graph> compiled_from;             // of a resized executable: the graph that it goes on reading
-  bool is_view = false;                                   // its output lies where its input lies: nothing to run
+  std::shared_ptr<const Graph> compiled_from;             // of a resized executable: the graph that it still reads
+  bool is_view = false;                                   // its output is an alias of its input: nothing to run
   std::vector<ValueId> inputs, outputs;
   // If: [0] then, [1] else; Loop and Scan: [0] the body. captures[b][i] feeds branches[b]->graph->captured[i]. The
   // inputs of these are kNone where they are left out.
   std::vector<std::shared_ptr<const Plan>> branches;
   std::vector<std::vector<ValueId>> captures;
-  // Of a delegate's step that others could run; null for the last delegate's and where no failure is answered.
+  // Of a delegate's step that others could run; null for steps of the last delegate and where no failure is answered.
   std::shared_ptr<StepHealth> health;
 };
 
@@ -70,11 +70,11 @@ struct Plan {
   size_t arena_bytes = 0;
 };
 
-// What a plan may take over instead of compiling, and where the failures of its delegates are known.
+// Sources from which a plan is made without compiling, and the health of its delegates.
 struct PlanSources {
   BlobCache* cache = nullptr;     // null: nothing is stored, nothing restored
   const Plan* sibling = nullptr;  // of the same model for other shapes; see respecialize.hpp
-  // Per delegate; null, or none at all: its failures end the run.
+  // Per delegate; null, or an empty span: its failures end the run.
   std::span<const std::shared_ptr<DelegateHealth>> health = {};
 };
 
@@ -112,8 +112,8 @@ Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step
 std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates);
 
 // Fills plan.slots from the steps, and marks steps that have become views. Values share a place where executables allow
-// it: views with whatever they look at; results over their inputs only inside the last delegate, whose values nobody
-// needs for starting over. Outputs of a top-level plan go straight to the caller.
+// it: views with their inputs; results written over their inputs only inside the last delegate, whose inputs are not
+// needed for a fallback. Outputs of a top-level plan are written to the caller's memory.
 void PlanBuffers(Plan& plan, size_t last_delegate, bool top_level);
 
 // Gives every arena slot an offset so that no two values that live at the same time overlap, and returns the size, or

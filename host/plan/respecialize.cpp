@@ -19,7 +19,7 @@ bool SameConstant(const Value& a, const Value& b) {
          std::memcmp(a.constant.data(), b.constant.data(), a.constant.byte_size()) == 0;
 }
 
-// Whether both are one model at two shapes. Passes fold what shapes decide, so this is not a matter of course.
+// Whether both are one model at two shapes. Not guaranteed, since passes fold operators whose results depend on shapes.
 bool SameStructure(const Graph& a, const Graph& b) {
   if (a.nodes.size() != b.nodes.size() || a.values.size() != b.values.size() || a.inputs != b.inputs ||
       a.outputs != b.outputs)
@@ -38,7 +38,7 @@ bool SameStructure(const Graph& a, const Graph& b) {
   return true;
 }
 
-// Would the delegate say the same of any other shape?
+// Whether the delegate would give the same verdict for any other shape.
 bool HoldsForAllShapes(Reason reason) {
   switch (reason) {
     case Reason::kSupported:
@@ -67,21 +67,21 @@ class Carrier {
     for (NodeId node = 0; node < graph->nodes.size(); ++node) view_.order.push_back(node);
   }
 
-  // What can be told without asking anybody.
+  // Checks that need no query of a delegate.
   bool IsPossible(const PlacementOptions& options) const {
     if (std::any_of(options.delegates.begin(), options.delegates.end(),
                     [](const DelegateLimits& limits) { return limits.min_multiply_adds != 0; }))
       return false;
-    bool anybody = false;
+    bool any = false;
     for (const PlacedPartition& placed : sibling_.placement.partitions) {
       const bool keeps = delegates_[placed.delegate]->keeps_partitions();
       if (!keeps && placed.delegate + 1 != delegates_.size()) return false;
-      anybody = anybody || keeps;
+      any = any || keeps;
       for (const NodeId node : placed.spec.nodes)
         for (size_t d = 0; d < placed.delegate; ++d)
           if (!HoldsForAllShapes(sibling_.placement.verdicts[d][node].reason)) return false;
     }
-    return anybody && SameStructure(*sibling_.graph, *graph_);
+    return any && SameStructure(*sibling_.graph, *graph_);
   }
 
   std::shared_ptr<Plan> Run() {
@@ -89,7 +89,7 @@ class Carrier {
     plan->graph = graph_;
     plan->placement = sibling_.placement;
     plan->delegate_names = sibling_.delegate_names;
-    // What a delegate thought of a partition, it thought of the other shapes.
+    // Estimates are of the other shapes.
     for (PlacedPartition& placed : plan->placement.partitions) placed.estimate.reset();
     for (const Step& old : sibling_.steps) {
       Step step = old;
@@ -127,7 +127,7 @@ class Carrier {
     return true;
   }
 
-  // On a context of its own: those of sessions are left alone until all have agreed.
+  // On a context of its own: those of sessions are not changed until all delegates have agreed.
   Result<ResizeOutcome> Try(const Step& step) const {
     DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<ExecutionContext> context, step.executable->CreateContext());
     const SubgraphShapes shapes(*graph_, step.inputs, step.outputs);
@@ -136,7 +136,7 @@ class Carrier {
 
   static bool GiveUp(const Delegate& delegate, const PartitionSpec& partition, const Status& why) {
     Log(why.code() == StatusCode::kNotSupported ? LogLevel::kDebug : LogLevel::kWarning,
-        "{} does not take partition {} to other shapes: {}; placing anew", delegate.name(), partition.name,
+        "{} cannot resize partition {} to other shapes: {}; the model is placed again", delegate.name(), partition.name,
         why.ToString());
     return false;
   }

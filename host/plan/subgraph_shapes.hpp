@@ -1,4 +1,4 @@
-// The shapes at a partition's border, as tensors without data: what a context is resized to.
+// The shapes of a partition's inputs and outputs, as tensors without data: the target of resizing a context.
 #pragma once
 
 #include <vector>

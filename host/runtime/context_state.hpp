@@ -1,4 +1,4 @@
-// What a Context holds: the configuration, the application's own delegates, and the engine once it is opened.
+// State of a Context: the configuration, the application's own delegates, and the engine once it is opened.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct Context::State {
   std::vector<std::string> config_warnings;
   std::vector<DeviceInfo> device_infos;
   std::vector<InProcess> added;
-  // SetDelegate was called: with a delegate, it runs instead of all others; without, the CPU alone.
+  // SetDelegate was called: with a delegate, it runs instead of all others; without, only the CPU runs.
   bool replaced = false;
 
   State() = default;
@@ -30,10 +30,9 @@ struct Context::State {
   State(const State& other);
   State& operator=(const State&) = delete;
 
-  // The engine, opened by whoever asks first; others wait for it. After a failure the next call tries again.
-  // [any-thread]
+  // The engine, opened by the first caller; others wait for it. After a failure the next call tries again. [any-thread]
   Result<std::shared_ptr<host::Engine>> Open() const;
-  // After a change: what was built before keeps the engine that it has.
+  // After a change: models that were built before keep their engine.
   void ForgetEngine();
 
   // Null while it has not been opened. [any-thread]
@@ -52,7 +51,8 @@ namespace deputy::host {
 // application nor in `found`, the ids of plugins that have no entry.
 Status CheckReferences(const Context::State& state, const std::vector<std::string>& found);
 
-// Scans, loads and opens what the state names. What cannot be used is a warning, or an error when it is required.
+// Scans, loads and opens the delegates that the state names. A delegate that cannot be used is a warning, or an error
+// when it is required.
 Result<std::shared_ptr<Engine>> OpenEngine(const Context::State& state);
 
 Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQuery& query);

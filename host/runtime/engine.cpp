@@ -23,14 +23,14 @@
 namespace deputy::host {
 namespace {
 
-// One delegate to open, whoever asked for it.
+// One delegate to open, from the configuration or from the API.
 struct Entry {
   std::string name, delegate;
   Origin origin;
   std::string device = "0";
   Origin device_origin;
   bool required = false;
-  bool falls_back = true;  // when it fails at run time
+  bool falls_back = true;  // on a failure at run time
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<Origin> option_origins;
   DelegateLimits limits;
@@ -56,7 +56,7 @@ Entry FromConfig(const DelegateConfig& config) {
   entry.delegate = config.delegate->empty() ? *config.name : *config.delegate;
   entry.origin = config.name.origin;
   entry.device = *config.device;
-  // The default stands nowhere; what it is wrong for is the entry.
+  // The default has no origin; a mistake in it is reported at the entry.
   entry.device_origin = config.device.origin.line > 0 ? config.device.origin : entry.origin;
   entry.required = *config.required;
   entry.falls_back = !*config.required && *config.on_failure == OnFailure::kNext;
@@ -87,7 +87,7 @@ Entry FromDeviceInfo(const DeviceInfo& info) {
   return entry;
 }
 
-// By the configuration, or by the environment of a run that is not to be changed otherwise.
+// By the configuration, or by the environment for a run whose configuration is not to be changed.
 bool IsChecking(const Config& config) {
   const char* wish = std::getenv("DEPUTY_CHECK");
   return *config.debug.check || (wish != nullptr && std::string_view(wish) == "1");
@@ -117,7 +117,7 @@ class EngineBuilder {
     for (const Context::State::InProcess& added : state_.added)
       DEPUTY_RETURN_IF_ERROR(registry_.AddInProcess(added.delegate.plugin, added.delegate.keep));
     std::vector<Entry> entries = Entries();
-    // Without an entry that a file could serve there is no reason to look at any.
+    // The plugin folders are scanned only if an entry could be served by a file.
     if (automatic || std::any_of(entries.begin(), entries.end(),
                                  [&](const Entry& entry) { return registry_.ProviderOf(entry.delegate) == nullptr; })) {
       ScanOptions options = MakeScanOptions(config);
@@ -133,7 +133,7 @@ class EngineBuilder {
       Status status = OpenEntry(entry);
       if (status.ok()) continue;
       if (entry.required || status.code() == StatusCode::kConfig) return status;
-      Log(LogLevel::kWarning, "{}; going on without it", status.ToString());
+      Log(LogLevel::kWarning, "{}; continuing without it", status.ToString());
     }
     if (!state_.replaced) ReportUnlisted(entries);
     AddOwnKernels();
@@ -148,7 +148,7 @@ class EngineBuilder {
         Status status = delegate->InferOwn(context);
         if (status.code() != StatusCode::kNotSupported) return status;
       }
-      return Status(StatusCode::kNotSupported, "nobody knows it");
+      return Status(StatusCode::kNotSupported, "no delegate infers the operator");
     };
     if (std::optional<std::filesystem::path> folder = CacheFolder(*config.cache.dir))
       engine_->cache =
@@ -178,7 +178,7 @@ class EngineBuilder {
     return entries;
   }
 
-  // What a rule sends to a delegate that is disabled, absent or replaced goes where it would go without the rule.
+  // Nodes that a rule sends to a disabled, absent or replaced delegate are placed as without the rule.
   void AddRules(const List<PlacementRule>& rules) {
     for (const PlacementRule& rule : rules) {
       const bool is_open = std::any_of(engine_->delegates.begin(), engine_->delegates.end(),
@@ -243,7 +243,7 @@ class EngineBuilder {
         return std::move(status).Advise(std::move(refusal));
       const std::string nearest = NearestMatch(entry.delegate, registry_.delegate_ids());
       if (!nearest.empty()) return std::move(status).Advise("did you mean '" + nearest + "'?");
-      return std::move(status).Advise("'deputy plugins --why' shows what was found");
+      return std::move(status).Advise("'deputy plugins --why' lists the plugins that were found");
     }
     if (!provider->distrust.empty())
       Log(LogLevel::kWarning, "{}: {}; it is used because of 'trust: any'", provider->path.string(),
@@ -285,12 +285,12 @@ class EngineBuilder {
     std::string known;
     for (size_t i = 0; i < names.size(); ++i) known += fmt::format("{}{} ({})", i == 0 ? "" : ", ", i, names[i]);
     return Error(StatusCode::kConfig, "delegate '{}': there is no device '{}' ({}){}", entry.name, entry.device,
-                 description.enumerates ? "there is " + known : "it names no devices, so there is 0 alone",
+                 description.enumerates ? "there is " + known : "it lists no devices, so only 0 exists",
                  DidYouMean(entry.device, std::span<const std::string>(names)))
         .At(entry.device_origin.ToString());
   }
 
-  // Kernels of vendors' own operators: for nodes that no delegate takes and the CPU does not know.
+  // Custom-operator kernels: for nodes that no delegate supports and the CPU does not know.
   void AddOwnKernels() {
     const size_t count = engine_->delegates.size();
     for (size_t d = 0; d < count; ++d) {

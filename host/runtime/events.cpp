@@ -43,7 +43,7 @@ std::vector<RunEvent> EventsOfRun(Execution& execution, const Engine& engine, st
     event.end_ns = begin_ns += step_ns[step];
     event.is_step = true;
     events.push_back(std::move(event));
-    // Events come step by step; those of a region's plans stand with the step that runs them.
+    // Events are ordered by step; those of a region's plans belong to the step that runs the region.
     for (; next < taken.size() && taken[next].root_step == step; ++next) add(taken[next]);
   }
   return events;

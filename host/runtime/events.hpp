@@ -1,4 +1,5 @@
-// What happened in a run, for the public API: the steps with their times, and what delegates say of their devices.
+// Events of a run, for the public API: the steps with their times, and the events that delegates report of their
+// devices.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace deputy::host {
 
-// `step_ns` is what Run took of each step, one after the other from `begin_ns` on. Takes the execution's events.
+// `step_ns` has the time of each step of Run, contiguous from `begin_ns`. Takes the execution's events.
 std::vector<RunEvent> EventsOfRun(Execution& execution, const Engine& engine, std::span<const uint64_t> step_ns,
                                   uint64_t begin_ns);
 

@@ -22,7 +22,7 @@ std::string DelegatesOf(const Plan& plan) {
   return names;
 }
 
-// Names the node at all shapes; empty where the model has no name for it.
+// A name of the node that is the same at all shapes; empty where the model has no name for it.
 std::string FirstOutput(const Graph& graph, const Node& node) {
   const auto output = std::find_if(node.outputs.begin(), node.outputs.end(), [](ValueId id) { return id != kNone; });
   return output == node.outputs.end() ? std::string() : graph.values[*output].name;

@@ -1,5 +1,5 @@
-// What a failure of a delegate at run time leads to: another delegate takes the partition over, for this run or for
-// good, and what happened is kept for reports.
+// Consequences of a delegate's failure at run time: another delegate runs the partition, once or from then on, and the
+// incident is kept for reports.
 #pragma once
 
 #include <deque>
@@ -52,8 +52,8 @@ class ModelFallback final : public StepFallback {
  private:
   const std::string model_;
   const std::shared_ptr<Engine> engine_;
-  // By delegate: the first outputs of nodes that it must not have any more, which name these at all shapes, and why.
-  // The engine's lock guards it.
+  // By delegate: the first outputs of nodes that it must not have any more, which identify these at all shapes, and the
+  // reason. The engine's lock guards it.
   std::map<size_t, std::map<std::string, std::string>> demoted_;
   std::vector<size_t> demoted_partitions_;  // the delegate of each
 };

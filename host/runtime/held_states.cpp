@@ -53,7 +53,7 @@ void HeldStates::Bind(Execution& execution) {
 Status HeldStates::Keep(const Execution& execution) {
   const Graph& graph = *execution.plan().graph;
   const size_t first = graph.caller_outputs().size();
-  // A state may be what another one was: nothing is overwritten before all are copied.
+  // A new state may be an alias of another old one: all are copied before any is overwritten.
   for (size_t i = 0; i < held_.size(); ++i) {
     if (held_[i].in_place) continue;
     const deputy_tensor& made = execution.tensor(graph.outputs[first + i]);

@@ -1,5 +1,5 @@
-// What a session holds from one run to the next for the states of its model: per state the value that the next run
-// begins with, and memory for the value that it leaves. A run that fails changes nothing.
+// The states of a model that a session holds between runs: per state the value at the start of the next run, and memory
+// for the value that it writes. A run that fails changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace deputy::host {
 // [one-thread]
 class HeldStates {
  public:
-  // The first values.
+  // Sets the initial values.
   Status Begin(const Graph& graph);
   // For another plan of the same model. An error changes nothing.
   Status Attach(const Plan& plan);
 
   // Before a run.
   void Bind(Execution& execution);
-  // After one that ended well: its states are those that the next begins with.
+  // After a successful run: its states become those of the next run.
   Status Keep(const Execution& execution);
 
  private:

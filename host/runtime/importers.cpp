@@ -11,8 +11,8 @@
 namespace deputy::host {
 namespace {
 
-// One entry per format; the library is <private folder>/importers/libdeputy_import_<name>.so. What has a magic is for
-// that importer alone, so that no file asks for more libraries than it needs. ONNX has none.
+// One entry per format; the library is <private folder>/importers/libdeputy_import_<name>.so. Files with a magic are
+// read by that importer alone, so that a file loads no library that it does not need. ONNX has none.
 struct Format {
   const char* name;
   size_t offset;

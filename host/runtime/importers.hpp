@@ -1,4 +1,4 @@
-// The importer libraries beside this one, opened when a file asks for them and never closed.
+// The importer libraries of this installation, opened when a file needs them and never closed.
 #pragma once
 
 #include <filesystem>

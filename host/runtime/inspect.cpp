@@ -1,4 +1,4 @@
-// InspectModel: a graph as plain data, with types as far as they can be worked out.
+// InspectModel: a graph as plain data, with types as far as they can be inferred.
 #include "deputy/inspect.hpp"
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ Status SetShapes(Graph& graph, const std::vector<std::pair<std::string, Shape>>&
   return {};
 }
 
-// Inference folds and drops; what it learns is written into the graph as it came.
+// Inference folds and drops nodes; the types that it finds are written into the imported graph.
 void TakeTypes(Graph& graph, const Graph& inferred) {
   std::unordered_map<std::string_view, const ValueType*> types;
   for (const Value& value : inferred.values) types.emplace(value.name, &value.type);
@@ -102,7 +102,7 @@ class Inspector {
     const Node& node = view.graph->nodes[id];
     made.on_cpu = verdict.supported();
     if (!verdict.supported()) made.why_not = fmt::format("{}: {}", NameOf(verdict.reason), verdict.detail);
-    // The host itself runs control flow; and without types there is no kernel to ask for.
+    // The host itself runs control flow; and without types there is no kernel to search for.
     if (!made.on_cpu || !node.regions.empty() || !HasTypes(*view.graph, node)) return;
     const Result<std::shared_ptr<const Executable>> compiled = cpu_->Compile(view, PartitionOf(*view.graph, id));
     made.on_cpu = compiled.ok();

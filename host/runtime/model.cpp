@@ -41,7 +41,7 @@ namespace {
 
 host::ImportSource SourceOf(const Model::State& state) { return {state.file->bytes(), state.file, state.path}; }
 
-// Types of all values as far as the model alone tells them: for the outputs that a caller may list before running.
+// Types of all values as far as the model alone determines them: for the outputs that a caller may list before running.
 Status DescribeModel(const Graph& graph, Model::State& state) {
   Graph typed = graph;
   DEPUTY_RETURN_IF_ERROR(InferGraph(typed, {}));
@@ -59,7 +59,7 @@ Status Load(Model::State& state, const host::ImportSource& source, ModelType typ
   if (state.file == nullptr) state.original = std::make_shared<const Graph>(read.graph);
   DEPUTY_RETURN_IF_ERROR(DescribeModel(read.graph, state).At(state.name));
   DEPUTY_RETURN_IF_ERROR(state.Prepare(std::move(read.graph)));
-  // Weights have been read by now, to be folded, and will be once more, to be packed: not all at the same time.
+  // Weights have been read by now, to be folded, and will be read again to be packed: not all of them at once.
   if (state.file != nullptr) state.file->DropPages();
   if (state.has_static_inputs()) DEPUTY_RETURN_IF_ERROR(state.PlanFor(state.static_shapes()).status());
   if (state.file != nullptr) state.file->DropPages();
@@ -120,16 +120,16 @@ const std::vector<std::pair<std::string, std::string>>& Model::metadata() const 
 Result<PlacementReport> Model::Placement() const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
   if (!state_->has_static_inputs())
-    return Error(StatusCode::kInvalidArgument, "the model's inputs have extents of their own choosing")
+    return Error(StatusCode::kInvalidArgument, "the model has inputs with dynamic shapes")
         .At(state_->name)
-        .Advise("name the shapes");
+        .Advise("call Placement with the shapes of all inputs");
   return Placement(state_->static_shapes());
 }
 
 Result<PlacementReport> Model::Placement(const std::vector<Shape>& shapes) const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Plan> plan, state_->PlanFor(shapes));
-  // Delegates are asked for their options, which they answer one caller at a time.
+  // Delegates are queried for their options, by one caller at a time.
   const std::lock_guard lock(state_->engine->load_mutex);
   return host::MakeReport(*plan, *state_->engine);
 }

@@ -14,7 +14,7 @@ using host::IsSymbol;
 
 namespace {
 
-// Plans hold converted weights; a model fed with ever new shapes must not collect them without end.
+// Plans hold converted weights; a model that is run with ever new shapes must not collect plans without limit.
 constexpr size_t kPlansKept = 8;
 
 bool HasStaticInputs(const host::Graph& graph) {
@@ -42,7 +42,7 @@ Status Model::State::Prepare(host::Graph imported) {
   if (HasStaticInputs(imported)) {
     DEPUTY_RETURN_IF_ERROR(RunPasses(imported, engine->passes).At(name));
   } else {
-    // What cannot be computed may stand in a branch that is never taken: the shapes will tell.
+    // Values that cannot be computed may be in a branch that is never taken: this depends on the shapes.
     host::Graph rewritten = imported;
     if (RunPasses(rewritten, engine->passes).ok()) imported = std::move(rewritten);
   }

@@ -21,7 +21,7 @@ struct Model::State {
   // Verified, newest definitions, after the passes that need no shapes but the model's own: plans begin with it and
   // share its constants.
   std::shared_ptr<const host::Graph> graph;
-  // The graph as it imported is read again from the file when somebody asks for it; of a model from memory it is kept.
+  // The imported graph is read again from the file when it is requested; that of a model from memory is kept.
   std::shared_ptr<const host::MappedFile> file;
   std::filesystem::path path;
   std::shared_ptr<const host::Graph> original;
@@ -30,8 +30,8 @@ struct Model::State {
   std::vector<TensorInfo> inputs, outputs;
   bool only_tensors = true;  // all of these
 
-  // The shapes of the inputs when all are fixed by the model. Plans do not differ by inputs that are no tensors; the
-  // shape of such a one is empty.
+  // The shapes of the inputs when all are fixed by the model. Plans do not differ by inputs that are not tensors; the
+  // shape of such an input is empty.
   bool has_static_inputs() const;
   std::vector<Shape> static_shapes() const;
   // Builds `graph` from the imported graph. Can fail only if all input shapes are static.
@@ -54,7 +54,7 @@ namespace deputy::host {
 // Values of a graph as its caller sees them.
 std::vector<TensorInfo> DescribeValues(const Graph& graph, std::span<const ValueId> ids);
 
-// As reports call it: "node 17" when it has no name.
+// Name in reports: "node 17" when it has none.
 std::string NodeName(const Graph& graph, NodeId node);
 
 PlacementReport MakeReport(const Plan& plan, const Engine& engine);

@@ -1,4 +1,4 @@
-// deputy::WriteOutputFile and RemoveUnfinishedFilesOnSignals: the host's writer of files, for programs.
+// deputy::WriteOutputFile and RemoveUnfinishedFilesOnSignals: the host's file writer for programs.
 #include "deputy/output_file.hpp"
 
 #include <cstdint>

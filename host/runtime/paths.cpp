@@ -17,7 +17,7 @@ std::filesystem::path PrivateFolder() {
 std::optional<std::filesystem::path> CacheFolder(const std::string& setting) {
   if (setting == "off") return std::nullopt;
   if (setting != "auto") return std::filesystem::path(setting);
-  // Not for programs that run with more rights than their caller has: the caller chose the environment.
+  // Not for programs with more rights than their caller: the caller chose the environment.
   const auto folder = [](const char* variable) {
     const char* value = secure_getenv(variable);
     return std::filesystem::path(value == nullptr ? "" : value);

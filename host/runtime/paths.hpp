@@ -1,4 +1,4 @@
-// Where this installation keeps what it opens at run time, found from where libdeputy itself was loaded.
+// Folders of this installation that are used at run time, found from the path of the loaded libdeputy.
 #pragma once
 
 #include <filesystem>
@@ -7,11 +7,11 @@
 
 namespace deputy::host {
 
-// "<folder of libdeputy>/deputy": plugins/, importers/ and deputy-worker. `$deputy` in a YAML stands for it.
+// "<folder of libdeputy>/deputy": plugins/, importers/ and deputy-worker. `$deputy` in a YAML file means this folder.
 std::filesystem::path PrivateFolder();
 
-// Where compiled partitions are kept, of `cache: {dir: ...}`: nothing for "off", and for "auto" when the environment
-// names no home; the folder itself for anything else.
+// The folder of compiled partitions by `cache: {dir: ...}`: nothing for "off", and for "auto" when the environment has
+// neither XDG_CACHE_HOME nor HOME; the folder itself for anything else.
 std::optional<std::filesystem::path> CacheFolder(const std::string& setting);
 
 }  // namespace deputy::host

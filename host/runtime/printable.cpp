@@ -1,4 +1,4 @@
-// deputy::Printable: the host's own, for programs.
+// deputy::Printable: the host's function, for programs.
 #include "deputy/printable.hpp"
 
 #include "base/printable.hpp"

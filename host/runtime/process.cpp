@@ -1,4 +1,4 @@
-// deputy/process.hpp: passes on to what watches the plugins.
+// deputy/process.hpp: calls the host's monitors of plugins.
 #include "deputy/process.hpp"
 
 #include "plugin/fatal_signal.hpp"

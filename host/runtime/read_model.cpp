@@ -30,7 +30,7 @@ Result<ReadGraph> Read(const ImportSource& source, ModelType type) {
 
 Result<ReadGraph> ReadAnyModel(const ImportSource& source, ModelType type, const std::string& name) {
   const auto located = [&](Status status) {
-    // Importers name the file themselves, others do not.
+    // Importers put the name of the file into their errors, others do not.
     if (status.where().compare(0, name.size(), name) == 0) return status;
     return std::move(status).At(name);
   };

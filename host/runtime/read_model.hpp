@@ -1,4 +1,4 @@
-// A model file of any format that somebody here reads, as a graph.
+// Reads a model file of any format with an importer in this installation, as a graph.
 #pragma once
 
 #include <string>
@@ -11,10 +11,10 @@ namespace deputy::host {
 
 struct ReadGraph {
   Graph graph;         // verified, with the newest definitions
-  std::string format;  // "dpm", or as the importer calls it: "ONNX"
+  std::string format;  // "dpm", or the importer's name for it: "ONNX"
 };
 
-// `name` stands for the file in errors, which are kModel for what is no model.
+// `name` is the file's name in errors, which are kModel for data that is not a model.
 Result<ReadGraph> ReadAnyModel(const ImportSource& source, ModelType type, const std::string& name);
 
 }  // namespace deputy::host

@@ -78,7 +78,7 @@ PluginDelegateReport ReportDelegate(const DelegateDescription& description, cons
   return report;
 }
 
-// Of a plugin that was not run: its manifest names the delegate, and that is all.
+// For a plugin that was not run: its manifest has only the id of the delegate.
 PluginDelegateReport ReportUnprobed(const std::string& id, const Config& config) {
   PluginDelegateReport report;
   report.id = id;
@@ -136,7 +136,7 @@ Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQ
     for (const DeviceInfo& info : state.device_infos)
       options.named->push_back(info.delegate.empty() ? info.name : info.delegate);
   }
-  if (query.probe_all || !query.probe.empty()) options.probe = true;  // whatever the configuration trusts
+  if (query.probe_all || !query.probe.empty()) options.probe = true;  // regardless of the trust in the configuration
   registry.Scan(options);
   PluginListing listing;
   for (const std::filesystem::path& folder : options.paths) listing.folders.push_back(folder.string());

@@ -1,4 +1,4 @@
-// From the configuration's plugin folders to a scan, and what is said about files that were refused.
+// From the configuration's plugin folders to a scan, and the messages about refused files.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace deputy::host {
 
-// Log levels are process-wide: those of the context that last looked for plugins are in force.
+// Log levels are process-wide: those of the context that scanned for plugins last are in effect.
 void ApplyLogLevels(const LogConfig& config);
 
-// Folders with `$deputy` put in, the worker of this installation, and the deadline.
+// Folders with `$deputy` replaced, the worker of this installation, and the deadline.
 ScanOptions MakeScanOptions(const Config& config);
 
-// Refused files and folders, but for libraries that do not claim to be plugins.
+// Refused files and folders, except libraries that do not claim to be plugins.
 std::vector<const PluginEntry*> RefusedFiles(const PluginRegistry& registry);
-// Many refused files in one line: how many, for which reasons, and the first of them.
+// Many refused files in one line: their number, the reasons, and the first of them.
 std::string RefusalSummary(const std::vector<const PluginEntry*>& refused);
 
 }  // namespace deputy::host

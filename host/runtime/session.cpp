@@ -1,4 +1,4 @@
-// deputy::Session: checks and binds the caller's tensors, runs, hands the results back.
+// deputy::Session: checks and binds the caller's tensors, runs, returns the results.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -20,7 +20,7 @@ using host::Execution;
 
 struct Session::State {
   std::shared_ptr<Model::State> model;
-  std::vector<DType> input_types;  // kUndefined for what is no tensor
+  std::vector<DType> input_types;  // kUndefined for other kinds
   std::vector<Shape> shapes;
   std::unique_ptr<Execution> execution;
   std::vector<Tensor> staging;  // aligned copies of misaligned inputs
@@ -31,9 +31,9 @@ struct Session::State {
   std::vector<RunEvent> events;
   std::vector<uint64_t> step_ns;
   std::chrono::nanoseconds timeout{0};
-  std::atomic<uint64_t> cancelled_ns{0};  // when the run under way was cancelled; 0: it was not
+  std::atomic<uint64_t> cancelled_ns{0};  // time at which the current run was cancelled; 0: it was not
 
-  // What is no tensor stands in `values` and `results`, which are null when everything is one.
+  // Values that are not tensors are in `values` and `results`, which are null when all are tensors.
   Status Run(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values, std::vector<Tensor>& outputs,
              std::vector<ModelValue>* results);
   Status CheckInputs(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values) const;
@@ -43,16 +43,16 @@ struct Session::State {
   bool SameShapes(const std::vector<Tensor>& inputs) const;
   void CountTime(uint64_t total_ns);
   bool times_steps() const { return profiling || wants_events; }
-  // Of a run that begins now.
+  // The token of a run that begins now.
   host::CancellationToken BeginStop();
 };
 
 namespace {
 
-// Whether the value is one of this type, which is no tensor's.
+// Whether the value is of this type, which is not a tensor's.
 Status CheckValue(const host::Graph& graph, const host::ValueType& type, const ModelValue& value) {
-  const auto refuse = [&](const std::string& what) {
-    return Error(StatusCode::kInvalidArgument, "is {}, the model takes {}", what, Describe(graph, type));
+  const auto refuse = [&](const std::string& found) {
+    return Error(StatusCode::kInvalidArgument, "is {}, the model takes {}", found, Describe(graph, type));
   };
   if (value.empty()) return IsOptional(type.kind) ? Status() : refuse("empty");
   if (value.is_sequence() != HoldsSequence(type.kind)) return refuse(value.is_sequence() ? "a sequence" : "a tensor");
@@ -146,7 +146,7 @@ Status Session::State::BindInputs(const std::vector<Tensor>& inputs, const std::
   return {};
 }
 
-// Outputs that are no tensors.
+// Outputs that are not tensors.
 Status Session::State::TakeResults(const std::vector<ModelValue>& values, std::vector<ModelValue>& results) const {
   const host::Graph& graph = *execution->plan().graph;
   const std::unordered_set<const void*> lent = LentMemory(values);

@@ -27,7 +27,7 @@ Status SharedOutputs(const Plan& plan, size_t first, size_t second) {
                NameOfOutput(plan, second));
 }
 
-// The first of the bound outputs that lies in an input or in another one, for the message alone.
+// The first bound output that overlaps an input or another output, only for the message.
 Status DescribeOverlap(const Plan& plan, std::span<const size_t> bound, std::span<const Tensor> inputs,
                        std::span<const Tensor> outputs) {
   for (size_t at = 0; at < bound.size(); ++at) {
@@ -37,7 +37,7 @@ Status DescribeOverlap(const Plan& plan, std::span<const size_t> bound, std::spa
     for (const size_t j : bound.first(at))
       if (Overlap(outputs[i], outputs[j])) return SharedOutputs(plan, j, i);
   }
-  return Error(StatusCode::kInternal, "tensors that overlap are disjoint");
+  return Error(StatusCode::kInternal, "tensors overlap, but no overlapping pair was found");
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ bool DisjointBuffers::Disjoint() {
   if (same_ != kOthers) return true;  // all of them, or some of those
   sorted_ = ranges_;
   std::sort(sorted_.begin(), sorted_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  // What is read may overlap what is read.
+  // Ranges that are only read may overlap each other.
   uintptr_t end_of_all = 0, end_of_written = 0;
   for (const Range& range : sorted_) {
     if (range.begin < (range.written ? end_of_all : end_of_written)) return false;
@@ -146,7 +146,7 @@ Status OutputBinding::Copy(std::span<const Tensor> inputs, std::vector<Tensor>& 
     const deputy_tensor& from = result(i);
     if (from.layout == DEPUTY_LAYOUT_OPAQUE) continue;
     if (!disjoint) {
-      // An output that is an input may have been given its tensor.
+      // An output that is also an input may have been bound to the caller's tensor.
       if (OverlapsAny(outputs[i], inputs)) {
         DEPUTY_ASSIGN_OR_RETURN(outputs[i], Tensor::Allocate(outputs[i].dtype(), outputs[i].shape()));
       }

@@ -1,5 +1,5 @@
-// How a session's tensors meet those of the caller: outputs that the plan writes in place, outputs that are copied
-// after the run, and the check that no buffer is written while something else lies in it.
+// Binding of a session's tensors to those of the caller: outputs that the plan writes in place, outputs that are copied
+// after the run, and the check that no written buffer overlaps another one.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace deputy::host {
 
-// The first element is not where its dtype wants it.
+// The first element is not aligned for its dtype.
 bool Misaligned(const Tensor& tensor);
 
 bool SameDims(std::span<const int64_t> a, std::span<const int64_t> b);
 
-// Leaves a tensor that fits as it is, otherwise replaces it by a new one.
+// Keeps a tensor that fits, otherwise replaces it by a new one.
 Status MakeFit(Tensor& tensor, DType dtype, std::span<const int64_t> dims);
 
 // Whether a buffer that is written shares memory with any other. Sorts once, O(n log n), and remembers the buffers that
@@ -42,8 +42,8 @@ class DisjointBuffers {
   void Add(const Tensor& tensor, bool written);
 
   std::vector<Range> ranges_, sorted_;
-  std::vector<Range> disjoint_;  // the last ones found to be
-  size_t same_ = 0;              // so many are those of `disjoint_`, and `ranges_` is not used; or kOthers
+  std::vector<Range> disjoint_;  // the last ranges that were disjoint
+  size_t same_ = 0;              // number of ranges equal to those of `disjoint_`, `ranges_` is not used; or kOthers
 };
 
 // The outputs of one plan.
@@ -54,7 +54,7 @@ class OutputBinding {
 
   // Before a run: gives every output that the plan writes a fitting tensor, and binds it.
   Status Bind(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, Execution& execution);
-  // After it: outputs that are inputs, constants, repeated, or of extents that only the run could tell.
+  // After a run: copies outputs that are inputs, constants, repeated, or of extents that are known only after the run.
   Status Copy(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, const Execution& execution);
 
  private:

@@ -144,7 +144,7 @@ class InstalledTest(unittest.TestCase):
             self.assertRegex(done.stderr, r"test\.yaml:6:13: .*no device '.*there is 0 \(SimNPU\), 1 \(SimNPU-XL\)")
         done = run([self.deputy, "run", self.digits, "--config", self.config("delegates: [{name: onednn, device: 1}]\n")])
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("it names no devices, so there is 0 alone", done.stderr)
+        self.assertIn("it lists no devices, so only 0 exists", done.stderr)
 
     # Seed row 18.
     def test_estimates_are_shown_and_what_does_not_fit_goes_on(self):

@@ -1,4 +1,4 @@
-// Where models run: the delegates in their order with their options, from YAML or made in code.
+// The configuration of runs: the delegates in their order with their options, from YAML or made in code.
 #pragma once
 
 #include <cstddef>
@@ -23,13 +23,13 @@ typedef struct deputy_plugin deputy_plugin;
 
 namespace deputy {
 
-// One delegate made in code; stands behind those of the YAML, in the order of the list. The fields mean what the keys
-// of the same name mean in the YAML.
+// One delegate made in code; ordered after those of the YAML, in the order of the list. The fields have the meaning of
+// the YAML keys of the same name.
 struct DeviceInfo {
   std::string name;      // unique
   std::string delegate;  // id; empty: the name
   int device = 0;
-  std::string device_name;  // in place of the number; empty: the number holds
+  std::string device_name;  // used instead of the number if not empty
   bool required = false;
   std::map<std::string, std::string> options;
 
@@ -49,22 +49,22 @@ struct InProcessDelegate {
 
 enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4, kOff = 5 };
 
-// Takes the log, process-wide; null gives it back to stderr. `source` is "host" or the name of a delegate. The sink is
-// called by every thread that logs, several at once. When this returns, the sink before is not running any more and is
-// not called again, unless it is a sink that calls this. [any-thread]
+// Sets the log sink, process-wide; null logs to stderr again. `source` is "host" or the name of a delegate. The sink is
+// called by every thread that logs, several at once. When this returns, the previous sink is not running any more and
+// is not called again, unless it is a sink that calls this. [any-thread]
 DEPUTY_API void SetLogSink(std::function<void(LogLevel, std::string_view source, std::string_view message)> sink);
 
-// What a configuration file may hold, as a JSON Schema (draft 2020-12) for editors and other checkers. Options of
-// delegates are any there: `deputy config schema` adds those of the plugins that it finds. [any-thread]
+// The schema of configuration files, as a JSON Schema (draft 2020-12) for editors and other checkers. It accepts any
+// options of delegates: `deputy config schema` adds those of the plugins that it finds. [any-thread]
 DEPUTY_API std::string ConfigSchema();
 
 // Copies of a context share its opened delegates. Delegates are found, checked and opened at the first use (a Build,
-// Load), once for all models of a context, and stay open as long as any context or model that uses them lives. Changing
-// a context does not touch what was built before. Const functions, and Model::Build with this context, may be called by
-// several threads at once; the others need the context for themselves.
+// Load), once for all models of a context, and stay open as long as any context or model that uses them lives. A change
+// of a context does not affect models that were built before. Const functions, and Model::Build with this context, may
+// be called by several threads at once; the others need exclusive access.
 class DEPUTY_API Context {
  public:
-  // The built-in defaults: the plugin folder of the installation, no delegates, so the CPU alone.
+  // The built-in defaults: the plugin folder of the installation, no delegates but the CPU.
   Context();
   ~Context();
   Context(const Context&);
@@ -75,18 +75,17 @@ class DEPUTY_API Context {
   // `settings` are "path.to.key=value" and win over the file. Errors carry file:line:column, all of them at once. An
   // empty path: the settings over the built-in defaults.
   static Result<Context> FromYaml(const std::string& path, const std::vector<std::string>& settings = {});
-  // `name` stands for the file in messages; relative plugin paths are relative to the working directory.
+  // `name` is the file's name in messages; relative plugin paths are relative to the working directory.
   static Result<Context> FromYamlText(const std::string& name, const std::string& text,
                                       const std::vector<std::string>& settings = {});
 
-  // The entries of the configuration, in their order, with their options as they are written there. Disabled ones are
-  // left out.
+  // The entries of the configuration, in their order, with their options as written. Disabled ones are left out.
   std::vector<DeviceInfo> ConfiguredDelegates() const;
 
   // Delegates made in code.
   std::vector<DeviceInfo>& MutableDeviceInfo();
 
-  // The application's object instead of all others (the CPU stays last). Null: inner inference on the CPU alone.
+  // The application's object instead of all others (the CPU stays last). Null: inner inference only on the CPU.
   void SetDelegate(std::nullptr_t);
   template <class D>
   void SetDelegate(std::shared_ptr<D> delegate) {
@@ -102,21 +101,20 @@ class DEPUTY_API Context {
     AddInProcess({made.plugin, std::move(made.keep), std::move(made.delegate_id)}, before);
   }
 
-  // Whether every delegate that a rule or a log level names is listed in the configuration or was added in code: what
-  // can be known without looking at plugins, so not for those that `plugins: {auto: last}` finds. Load checks it too.
+  // Whether every delegate that a rule or a log level names is listed in the configuration or was added in code,
+  // without a scan for plugins, so not for those that `plugins: {auto: last}` finds. Load checks it too.
   Status Check() const;
   // Finds and opens the delegates now. Idempotent.
   Status Load();
-  // Looks at every plugin file without opening a delegate. Plugins that the configuration names, or the query, are run
-  // in a helper process, which describes them; of all others only the manifest is read.
+  // Reads every plugin file without opening a delegate. Plugins that the configuration or the query names are run in a
+  // helper process, which describes them; of all others only the manifest is read.
   Result<PluginListing> ListPlugins(const PluginQuery& query = {}) const;
-  // What went wrong with delegates in runs of this context's models; nothing before the delegates are opened.
-  // [any-thread]
+  // Failures of delegates in runs of this context's models; empty before the delegates are opened. [any-thread]
   HealthReport Health() const;
   // The effective configuration as YAML, with the origin of every value.
   std::string ShowConfig() const;
 
-  struct State;  // the host's own
+  struct State;  // internal to the host
 
  private:
   friend class Model;

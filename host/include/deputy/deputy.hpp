@@ -1,4 +1,4 @@
-// Deputy: a host for neural-network inference delegates. The whole C++ API, but for process.hpp, which is for programs.
+// Deputy: a host for neural-network inference delegates. The whole C++ API, except process.hpp, which is for programs.
 #pragma once
 
 #include "deputy/context.hpp"      // IWYU pragma: export

@@ -1,4 +1,4 @@
-// What has gone wrong with delegates at run time, and what answered in their place.
+// Failures of delegates at run time, and the delegates that ran their partitions instead.
 #pragma once
 
 #include <chrono>
@@ -9,12 +9,12 @@
 
 namespace deputy {
 
-// A run of a partition that its delegate failed.
+// A run of a partition in which its delegate failed.
 struct Incident {
   std::chrono::system_clock::time_point time;
   std::string model, delegate, partition;
   size_t nodes = 0;
-  std::string failure;     // what the delegate said
+  std::string failure;     // the delegate's message
   std::string taken_over;  // delegates that ran the partition instead ("cpu"); empty where they failed as well
 };
 

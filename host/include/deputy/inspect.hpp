@@ -1,5 +1,5 @@
-// What is in a model file: read, but neither placed nor prepared to run, so that a model which nobody here can run can
-// still be looked at.
+// The contents of a model file: read, but neither placed nor prepared to run, so that a model which no delegate
+// supports can still be inspected.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace deputy {
 
-// A node as Deputy sees it: what the newest operator set says in another way than the file is already rewritten.
+// A node in Deputy's form: already rewritten where the newest operator set differs from the file's.
 struct InspectedNode {
   std::string name;  // as in the file; "node 17" when it has none
   std::string op_type, domain;
@@ -23,8 +23,8 @@ struct InspectedNode {
   std::string region;                        // "" at the top, else the path of nodes and branches
   std::vector<std::string> inputs, outputs;  // "" where an optional one is left out
   std::vector<std::string> types;            // of the outputs, as far as known: "float32 [N,64,56,56]"
-  uint64_t multiply_adds = 0;                // 0 while extents are open, and inside regions
-  // Whether the CPU has a kernel for it; if not, why.
+  uint64_t multiply_adds = 0;                // 0 while extents are dynamic, and inside regions
+  // Whether the CPU has a kernel for it; if not, the reason.
   bool on_cpu = false;
   std::string why_not;
 };
@@ -32,19 +32,19 @@ struct InspectedNode {
 struct ModelContents {
   std::string format;  // "ONNX" or "dpm"
   uint64_t file_bytes = 0;
-  std::vector<std::pair<std::string, std::string>> metadata;  // producer, operator sets, what the exporter added
+  std::vector<std::pair<std::string, std::string>> metadata;  // producer, operator sets, additions of the exporter
   std::vector<TensorInfo> inputs, outputs;
-  std::vector<TensorInfo> states;    // what a session holds from one run to the next
-  std::vector<std::string> symbols;  // names of extents that are open
+  std::vector<TensorInfo> states;    // values that a session holds between runs
+  std::vector<std::string> symbols;  // names of dynamic dimensions
   std::vector<InspectedNode> nodes;  // topological order; those of a region follow the node that has it
   size_t regions = 0;
   uint64_t constants = 0, parameters = 0, constant_bytes = 0;  // tensors, their elements, their bytes
   uint64_t multiply_adds = 0;
-  std::string problem;  // why types and extents could not be worked out; empty if they could
+  std::string problem;  // why types and extents could not be inferred; empty if they could
 };
 
-// `shapes` are inputs by name whose open extents are given; types and multiply-adds are then those for these shapes.
-// kModel for what is no model, kNotFound for an unknown input. [any-thread]
+// `shapes` gives extents to inputs with dynamic dimensions, by name; types and multiply-adds are then those for these
+// shapes. kModel for data that is not a model, kNotFound for an unknown input. [any-thread]
 DEPUTY_API Result<ModelContents> InspectModel(const std::string& path,
                                               const std::vector<std::pair<std::string, Shape>>& shapes = {});
 

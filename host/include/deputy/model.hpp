@@ -18,11 +18,11 @@
 
 namespace deputy {
 
-// kAuto looks at the first bytes.
+// kAuto reads the first bytes.
 enum class ModelType { kAuto, kOnnx, kDeputy };
 
-// An input or output: -1 stands for an extent that may differ from run to run, `dims` says its name ("batch", "4"). Of
-// a sequence, type and extents are those of its elements.
+// An input or output: -1 is an extent that may differ from run to run, `dims` has its name ("batch", "4"). For a
+// sequence, type and extents are those of its elements.
 struct TensorInfo {
   std::string name;
   DType dtype = DType::kUndefined;
@@ -39,19 +39,19 @@ struct RunStatistics {
   std::vector<std::pair<std::string, uint64_t>> delegate_ns;
 };
 
-// Something that happened during the last Predict: a step of the plan, or what a delegate's device did in it.
+// An event of the last Predict: a step of the plan, or an operation of a delegate's device in it.
 struct RunEvent {
-  std::string name;      // the partition's for a step, otherwise what the delegate calls it
-  std::string metadata;  // the delegate's own words, often JSON; empty for a step
+  std::string name;      // the partition's for a step, otherwise the delegate's
+  std::string metadata;  // of the delegate, often JSON; empty for a step
   std::string delegate, partition;
-  std::vector<std::string> nodes;     // of the model; empty when the delegate does not say
+  std::vector<std::string> nodes;     // of the model; empty when the delegate does not report them
   uint64_t begin_ns = 0, end_ns = 0;  // CLOCK_MONOTONIC, unless a device's clock could not be tied to it
-  bool is_step = false;               // taken by the host
-  bool on_device_clock = false;       // counted by the device
+  bool is_step = false;               // measured by the host
+  bool on_device_clock = false;       // measured by the device
 };
 
-// One thread at a time; any number of sessions of one model may run at once, each on its own thread. Keeps what it
-// needs of its model alive.
+// One thread at a time; any number of sessions of one model may run at once, each on its own thread. Keeps the parts of
+// its model that it needs alive.
 class DEPUTY_API Session {
  public:
   Session();
@@ -59,43 +59,43 @@ class DEPUTY_API Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  // Inputs in the model's order, dense. They are read in place and never written. Other shapes than last time make or
-  // look up another plan, as Resize does. On return `outputs` has one tensor per output; a tensor that was there before
-  // with the right dtype and shape is written in place, so that a caller that keeps its vector causes no allocation.
-  // kFailedPrecondition for a model whose inputs and outputs are not all tensors: PredictValues is for it.
+  // Inputs in the model's order, dense. They are read in place and never written. Shapes that differ from the last run
+  // make or find another plan, as Resize does. On return `outputs` has one tensor per output; a tensor that was there
+  // before with the right dtype and shape is written in place, so that a caller that keeps its vector causes no
+  // allocation. kFailedPrecondition for a model whose inputs and outputs are not all tensors: use PredictValues.
   Status Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs);
 
-  // The same for models that take or make sequences and optionals; any model can be run so. Sequences are shared with
-  // the model, not copied; no element of `outputs` lies in memory of `inputs`.
+  // The same for models with sequences and optionals; any model can be run so. Sequences are shared with the model, not
+  // copied; no element of `outputs` is in memory of `inputs`.
   Status PredictValues(const std::vector<ModelValue>& inputs, std::vector<ModelValue>* outputs);
 
-  // Prepares for inputs of these shapes, this session only. The shape of an input that is no tensor is left empty.
+  // Prepares for inputs of these shapes, this session only. The shape of an input that is not a tensor is left empty.
   Status Resize(const std::vector<Shape>& shapes);
 
-  // A Predict that takes longer ends with kDeadlineExceeded, whatever it has computed. The time counts from the call.
-  // Looked at after each step, each round of a loop, and inside the CPU's steps between the parts of their work;
-  // delegates are handed the deadline. Where a delegate goes on all the same, the run ends when it returns, and the
-  // message says that it did not stop and how late it was. Zero, which it is at first: no limit.
+  // A Predict that takes longer ends with kDeadlineExceeded, regardless of its results. The time counts from the call.
+  // Checked after each step, each iteration of a loop, and inside the CPU's steps between the parts of their work;
+  // delegates receive the deadline. If a delegate does not stop, the run ends when it returns, and the message says
+  // that it did not stop and how late it was. Zero, the default: no limit.
   void SetTimeout(std::chrono::nanoseconds timeout);
-  // Ends the Predict under way, if there is one, with kCancelled, at the next place where a timeout is looked at; the
-  // session can be used as before. A Predict that is called later is not touched: a caller that cannot know whether the
-  // other thread has called it yet cancels again until it returns, or sets a timeout. [any-thread]
+  // Ends the current Predict, if there is one, with kCancelled, at the next check of the timeout; the session can be
+  // used as before. A later Predict is not affected: a caller that cannot know whether the other thread has called it
+  // yet cancels again until it returns, or sets a timeout. [any-thread]
   void Cancel();
 
-  // Some models hold values from one run to the next (recurrent layers, ring buffers of streaming models). They belong
-  // to the session and begin as the model says; a run that fails leaves them as they were. This begins anew.
+  // Some models hold values between runs (recurrent layers, ring buffers of streaming models). They belong to the
+  // session and start with the model's initial values; a run that fails leaves them unchanged. This resets them.
   Status ResetStates();
 
-  // With profiling the session takes the time of every step. Off by default.
+  // With profiling the session measures the time of every step. Off by default.
   void EnableProfiling(bool on);
   const RunStatistics& statistics() const;
 
-  // With events on, which costs more than profiling, Predict also asks delegates for what their devices do. Events are
-  // those of the last Predict, steps in order, each followed by what happened in it. Off by default.
+  // With events on, which costs more than profiling, Predict also requests events of their devices from delegates.
+  // Events are those of the last Predict, steps in order, each followed by its events. Off by default.
   void EnableEvents(bool on);
   const std::vector<RunEvent>& events() const;
 
-  // Of the plan in use; fails while there is none (symbolic inputs before the first Predict or Resize).
+  // Of the current plan; fails while there is none (symbolic inputs before the first Predict or Resize).
   Result<PlacementReport> Placement() const;
 
  private:
@@ -121,19 +121,20 @@ class DEPUTY_API Model {
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
   const std::vector<std::pair<std::string, std::string>>& metadata() const;
-  // Whether sessions hold values from one run to the next, so that the same inputs may give other outputs.
+  // Whether sessions hold values between runs, so that the same inputs may give other outputs.
   bool has_states() const;
 
   Result<Session> CreateSession() const;
 
-  // For the model's own shapes, or for these: one per input, {} for what is no tensor. Compiles what is not compiled.
+  // For the model's own shapes, or for these: one per input, {} for an input that is not a tensor. Compiles missing
+  // partitions.
   Result<PlacementReport> Placement() const;
   Result<PlacementReport> Placement(const std::vector<Shape>& shapes) const;
 
   // Writes the model as .dpm.
   Status Save(const std::string& path) const;
 
-  struct State;  // the host's own
+  struct State;  // internal to the host
 
  private:
   std::shared_ptr<State> state_;

@@ -1,5 +1,5 @@
-// What a model takes or makes: a tensor, a sequence of tensors, or nothing where an optional is empty. A class of its
-// own beside Tensor, so that a Tensor always has a type, a shape and bytes, and whoever has only tensors need not ask.
+// A value that a model takes or returns: a tensor, a sequence of tensors, or nothing for an empty optional. A class of
+// its own beside Tensor, so that a Tensor always has a type, a shape and bytes.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace deputy {
 
-// What an input or output may hold.
+// The kinds of inputs and outputs.
 enum class ValueKind : uint8_t { kTensor = 0, kSequence = 1, kOptionalTensor = 2, kOptionalSequence = 3 };
 
 constexpr bool IsOptional(ValueKind kind) {
   return kind == ValueKind::kOptionalTensor || kind == ValueKind::kOptionalSequence;
 }
-// Whether what is there, if something is, is a sequence.
+// Whether a value of this kind, if not empty, is a sequence.
 constexpr bool HoldsSequence(ValueKind kind) {
   return kind == ValueKind::kSequence || kind == ValueKind::kOptionalSequence;
 }

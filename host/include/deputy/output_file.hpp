@@ -1,4 +1,4 @@
-// Files that a program writes, as Deputy writes its own: whole or not at all.
+// Writes files of a program as Deputy writes its own: complete or not at all.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace deputy {
 DEPUTY_API Status WriteOutputFile(const std::string& path, std::string_view content);
 
 // For programs, to be called once at the start: signals that end the process from outside (SIGHUP, SIGINT, SIGQUIT,
-// SIGTERM, SIGXCPU, SIGXFSZ) first remove files that Deputy has begun to write. Those that the program handles or
-// ignores stay as they are.
+// SIGTERM, SIGXCPU, SIGXFSZ) first remove the unfinished files of Deputy. Signals that the program handles or ignores
+// are not changed.
 DEPUTY_API void RemoveUnfinishedFilesOnSignals();
 
 }  // namespace deputy

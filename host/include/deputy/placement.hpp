@@ -1,4 +1,4 @@
-// What ran where and why: the placement of a model for one set of input shapes, as plain data for people and tools.
+// The placement of a model for one set of input shapes, with its reasons, as plain data for people and tools.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace deputy {
 
-// A device's clock, read back from the delegate. Zero where the device does not say.
+// A device's clock, read back from the delegate. Zero where the device does not report it.
 struct DeviceReport {
   std::string device;
   uint32_t level_requested = 0, level_granted = 0;  // 1 low, 2 balanced, 3 high, 4 extreme
@@ -28,7 +28,7 @@ struct DelegateReport {
   DeviceReport device;
 };
 
-// What a delegate thinks of a partition before it is compiled. -1: it does not know.
+// A delegate's estimate of a partition before it is compiled. -1: unknown.
 struct EstimateReport {
   int64_t latency_ns = -1, memory_bytes = -1, energy_nj = -1;
 };
@@ -37,18 +37,18 @@ struct PartitionReport {
   std::string name;  // "npu0/1"
   std::string delegate;
   std::string region;  // "" at the top, else the path of nodes and branches ("If_3/then_branch")
-  // The partition whose delegate failed to run it, in place of which this one runs; empty for all others.
+  // The partition that this one runs instead of, after a failure of its delegate; empty for all others.
   std::string replaces;
   std::vector<std::string> nodes, inputs, outputs;
   uint64_t multiply_adds = 0;
-  // Where its executable comes from: "compiled"; "restored" from the cache; "resized", of other shapes. Empty for a
-  // node whose regions the host runs.
+  // Origin of its executable: "compiled"; "restored" from the cache; "resized", of other shapes. Empty for a node whose
+  // regions the host runs.
   std::string executable;
-  bool estimated = false;  // the delegate was asked
+  bool estimated = false;  // the delegate was queried
   EstimateReport estimate;
 };
 
-// Why a delegate does not have a node.
+// The reason why a delegate does not have a node.
 struct RefusalReport {
   std::string delegate;
   std::string reason;  // "operator unknown", "dtype", "taken by another", ...

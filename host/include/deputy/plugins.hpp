@@ -1,4 +1,4 @@
-// What was found in the plugin folders, and what became of it.
+// The plugins found in the plugin folders, and the result of checking them.
 #pragma once
 
 #include <cstdint>
@@ -12,36 +12,36 @@ struct OptionReport {
   double minimum = 0, maximum = 0;
 };
 
-// A row of what a delegate says that it can run; the support query has the last word about a node.
+// A row of a delegate's declared capabilities; the support query decides about each node.
 struct CapabilityReport {
   std::string op_type, domain, note;
   uint32_t min_version = 0, max_version = 0;  // definitions; 0: any
   uint32_t min_rank = 0, max_rank = 0;
-  bool any_rank = false;             // max_rank means nothing
+  bool any_rank = false;             // max_rank is not used
   std::vector<std::string> dtypes;   // empty: any
   std::vector<std::string> layouts;  // "dense", "strided", "opaque"
 };
 
-// A device as it was found when the plugin was probed.
+// A device as reported when the plugin was probed.
 struct DeviceListing {
-  uint32_t number = 0;  // what `device:` in the YAML may say, as may the name
+  uint32_t number = 0;  // for `device:` in the YAML, which also accepts the name
   std::string name, kind, driver;
   uint64_t memory_bytes = 0, frequency_hz = 0;  // 0: unknown
 };
 
 struct PluginDelegateReport {
   std::string id, description;
-  bool available = false;   // its plugin was probed and found what it needs
-  std::string unavailable;  // why not
+  bool available = false;   // its plugin was probed and its requirements are met
+  std::string unavailable;  // the reason
   std::vector<OptionReport> options;
   std::vector<std::string> extensions;
   std::vector<CapabilityReport> capabilities;  // empty: it lists none
-  bool enumerates = false;                     // false: it has one device, of which nothing is known
+  bool enumerates = false;                     // false: it has one device without a description
   std::vector<DeviceListing> devices;
   std::vector<std::string> used_by;  // "npu0 (default.yaml:12:5)"
 };
 
-// Which plugins are run for a listing, beside those that the configuration names.
+// Plugins to run for a listing, beside those that the configuration names.
 struct PluginQuery {
   std::vector<std::string> probe;  // ids of delegates
   bool probe_all = false;
@@ -50,17 +50,17 @@ struct PluginQuery {
 struct PluginReport {
   std::string file;
   bool accepted = false;
-  bool probed = false;  // it was run and described itself; else its delegates have nothing but their ids
-  std::string rule;     // what decided: "probed", "manifest" (it was not run), or the reason of a refusal
+  bool probed = false;  // it was run and described itself; else its delegates have only ids
+  std::string rule;     // the deciding rule: "probed", "manifest" (it was not run), or the reason of a refusal
   std::string reason;   // for people
   std::string id, vendor, version, abi;
-  std::vector<std::string> files;  // that travel with it
+  std::vector<std::string> files;  // that belong to it
   std::vector<PluginDelegateReport> delegates;
 };
 
 struct PluginListing {
   std::vector<std::string> folders;   // searched, in order
-  std::vector<PluginReport> plugins;  // every file looked at
+  std::vector<PluginReport> plugins;  // every file that was read
   std::vector<std::string> notes;     // entries of the YAML without a plugin, disabled ones, missing folders
 };
 

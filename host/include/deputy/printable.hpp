@@ -1,4 +1,4 @@
-// Names from models and plugins may hold anything: made fit for a terminal or a log.
+// Names from models and plugins may hold any bytes: made safe for a terminal or a log.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace deputy {
 
 // One line of valid UTF-8 without control characters, marks of direction or invisible characters: their bytes, and
-// those that are no UTF-8, become \xNN. "..." stands in place of what exceeds `limit` bytes. [any-thread]
+// bytes that are not UTF-8, become \xNN. "..." replaces the rest beyond `limit` bytes. [any-thread]
 DEPUTY_API std::string Printable(std::string_view text, size_t limit = size_t{1} << 20);
 
 }  // namespace deputy

@@ -1,5 +1,5 @@
-// For programs that load plugins: what a plugin does to the process is reported with its name. All of it is opt-in, as
-// signal handlers and exit statuses belong to the application; the program `deputy` asks for all of it.
+// For programs that load plugins: effects of a plugin on the process are reported with its name. All of it is opt-in,
+// as signal handlers and exit statuses belong to the application; the program `deputy` enables all of it.
 #pragma once
 
 #include "deputy/export.hpp"
@@ -16,14 +16,14 @@ DEPUTY_API void ReportFatalSignals();
 
 // From now on, exit() and quick_exit() end the process with `status` and a line on stderr that names the plugin that
 // called them, until AcceptExit: a plugin can no longer end the program with success. A `status` that a parent process
-// sees as 0 is taken for EXIT_FAILURE. A call from inside a plugin, also from its exit handlers, destructors and
-// threads, is refused even after AcceptExit; in destructors only where the program has its own exit() and quick_exit().
+// sees as 0 becomes EXIT_FAILURE. A call from inside a plugin, also from its exit handlers, destructors and threads, is
+// refused even after AcceptExit; in destructors only where the program has its own exit() and quick_exit().
 // [any-thread]
 DEPUTY_API void RefuseExit(int status);
-// The program is done, and about to return from main or to call exit() itself. [any-thread]
+// The program is finished, and about to return from main or to call exit() itself. [any-thread]
 DEPUTY_API void AcceptExit();
-// What happens in exit(), for a program that has its own exit(), quick_exit() or _exit(): ends the process if `caller`,
-// an address in the code that called it, or this thread is in a plugin; returns otherwise. [any-thread]
+// The check of exit(), for a program that has its own exit(), quick_exit() or _exit(): ends the process if `caller`, an
+// address in the code that called it, or this thread is in a plugin; returns otherwise. [any-thread]
 DEPUTY_API void CheckExit(const void* caller) noexcept;
 
 }  // namespace deputy

@@ -1,5 +1,5 @@
-// What went wrong, as a value: a code for programs, a message for people, the place where it happened and advice.
-// Shared by the public API and every host folder. Header only; nothing here throws except for lack of memory.
+// Errors as values: a code for programs, a message for people, the place of the error and advice. Shared by the public
+// API and every host folder. Header only; nothing here throws except for lack of memory.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ enum class StatusCode : int32_t {
   kResourceExhausted = 8,  // out of memory, or a budget or limit was hit
   kFailedPrecondition = 9,
   kAborted = 10,
-  kNotSupported = 12,  // understood, but nobody here can do it
-  kInternal = 13,      // a broken promise inside Deputy; please report it
+  kNotSupported = 12,  // valid, but not supported here
+  kInternal = 13,      // a violated invariant inside Deputy; please report it
   kUnavailable = 14,
   kDeviceLost = 15,
   kIncompatible = 16,  // a blob or plugin made for another version
@@ -34,8 +34,8 @@ enum class StatusCode : int32_t {
 
 const char* StatusCodeName(StatusCode code);
 
-// [any-thread] One pointer: an OK status costs nothing. Copies share nothing. Where there is no memory to keep a
-// problem in, the status becomes kResourceExhausted, "out of memory".
+// [any-thread] One pointer: an OK status costs nothing. Copies share nothing. Where there is no memory for a problem,
+// the status becomes kResourceExhausted, "out of memory".
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -55,14 +55,14 @@ class [[nodiscard]] Status {
 
   bool ok() const { return problem_ == nullptr; }
   StatusCode code() const { return ok() ? StatusCode::kOk : problem_->code; }
-  // The message alone: what happened, one sentence, lower case.
+  // The message alone: the failure in one sentence, lower case.
   const std::string& message() const { return Text(&Problem::message); }
-  // Where: "model.onnx: node 'conv1'", "default.yaml:3:5", "libfoo.so: probe". May be empty.
+  // Place of the error: "model.onnx: node 'conv1'", "default.yaml:3:5", "libfoo.so: probe". May be empty.
   const std::string& where() const { return Text(&Problem::where); }
-  // What to do about it. May be empty.
+  // The remedy. May be empty.
   const std::string& advice() const { return Text(&Problem::advice); }
 
-  // Puts `place` in front of what is already said about the place (outermost first).
+  // Puts `place` in front of the present place (outermost first).
   Status&& At(const std::string& place) && {
     if (is_own()) problem_->where = where().empty() ? place : place + ": " + where();
     return std::move(*this);
@@ -71,7 +71,7 @@ class [[nodiscard]] Status {
     if (is_own() && problem_->advice.empty()) problem_->advice = std::move(advice);
     return std::move(*this);
   }
-  // An error with another code; an OK status stays one.
+  // Changes the code of an error; an OK status stays OK.
   Status&& WithCode(StatusCode code) && {
     if (is_own()) problem_->code = code;
     return std::move(*this);

@@ -1,6 +1,6 @@
-// What the elements of storage types mean: floats of 4 and 8 bits, integers of 2 and 4. Sources: "FP8 Formats for Deep
-// Learning" (arXiv:2209.05433), "8-bit Numerical Formats for Deep Neural Networks" (arXiv:2206.02915) for the FNUZ
-// ones, the OCP Microscaling Formats specification 1.0 for float4e2m1 and float8e8m0.
+// The numbers that elements of storage types encode: floats of 4 and 8 bits, integers of 2 and 4. Sources: "FP8 Formats
+// for Deep Learning" (arXiv:2209.05433), "8-bit Numerical Formats for Deep Neural Networks" (arXiv:2206.02915) for the
+// FNUZ ones, the OCP Microscaling Formats specification 1.0 for float4e2m1 and float8e8m0.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,8 @@ inline uint8_t CodeAt(DType dtype, const void* data, int64_t index) {
   return static_cast<uint8_t>((byte >> (first % 8)) & ((1U << bits) - 1));
 }
 
-// Writes the low bits of `code` as element `index`; elements that share its byte stay, but not beside another thread.
+// Writes the low bits of `code` as element `index`; elements that share its byte are kept, but not if another thread
+// writes them.
 inline void SetCode(DType dtype, void* data, int64_t index, uint8_t code) {
   const size_t bits = BitsOf(dtype), first = static_cast<size_t>(index) * bits, shift = first % 8;
   uint8_t& byte = static_cast<uint8_t*>(data)[first / 8];
@@ -27,7 +28,7 @@ inline void SetCode(DType dtype, void* data, int64_t index, uint8_t code) {
   byte = static_cast<uint8_t>((byte & ~mask) | ((static_cast<unsigned>(code) << shift) & mask));
 }
 
-// The number that the bits stand for. `dtype` must be a storage type. [any-thread]
+// The number that the bits encode. `dtype` must be a storage type. [any-thread]
 inline float DecodeStorage(DType dtype, uint8_t code) {
   const auto number = [code](int exponent_bits, int mantissa_bits, int bias) {
     const int mantissa = code & ((1 << mantissa_bits) - 1);

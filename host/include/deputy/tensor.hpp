@@ -14,8 +14,8 @@
 
 namespace deputy {
 
-// Extents, outermost first; {} is a scalar. In a description of an input or output -1 stands for an extent that is
-// known only when the model runs. A real tensor has none.
+// Extents, outermost first; {} is a scalar. In a description of an input or output -1 is an extent that is known only
+// when the model runs. A tensor has no such extent.
 using Shape = std::vector<int64_t>;
 
 // [any-thread] for reading; writing through data() needs the caller's own order.
@@ -27,7 +27,7 @@ class DEPUTY_API Tensor {
   static Result<Tensor> Allocate(DType dtype, Shape shape);
 
   // Wraps `bytes` bytes at `data`; `keep` (may be null) is held as long as any copy of the tensor lives. With a null
-  // `keep` the caller guarantees the lifetime. Fails if `bytes` is not what dtype and shape need.
+  // `keep` the caller guarantees the lifetime. Fails if `bytes` is not the size of dtype and shape.
   static Result<Tensor> Wrap(DType dtype, Shape shape, void* data, size_t bytes,
                              std::shared_ptr<const void> keep = nullptr);
 
@@ -56,7 +56,7 @@ class DEPUTY_API Tensor {
   std::span<T> mutable_values() {
     return {static_cast<T*>(data_), bytes_ / sizeof(T)};
   }
-  // What keeps the bytes alive; null when they are borrowed.
+  // The owner of the bytes; null when they are borrowed.
   const std::shared_ptr<const void>& owner() const { return keep_; }
 
  private:

@@ -9,13 +9,13 @@
 
 namespace deputy {
 
-// By the file's name: .npy and .pb say their dtype and shape themselves; anything else is raw, and then `dtype` and
-// `shape` are needed and its size must fit them.
+// By the file's name: .npy and .pb contain their dtype and shape; any other file is raw, and then `dtype` and `shape`
+// are needed and must match its size.
 DEPUTY_API Result<Tensor> ReadTensorFile(const std::string& path, DType dtype = DType::kUndefined,
                                          const Shape& shape = {});
 
-// A value of this kind: a tensor as above, anything else as ONNX's SequenceProto or OptionalProto, whatever the file's
-// name. `dtype` is that of a sequence without elements, which the file does not tell.
+// A value of this kind: a tensor as above, any other kind as ONNX's SequenceProto or OptionalProto, regardless of the
+// file's name. `dtype` is that of a sequence without elements, which the file does not tell.
 DEPUTY_API Result<ModelValue> ReadValueFile(const std::string& path, ValueKind kind, DType dtype);
 
 // Writes .npy. numpy has no bfloat16: kNotSupported.
