@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXTS = {
     "structdeputy__run__args.html": "CLOCK_MONOTONIC; 0: none",  # behind a field
     "structdeputy__delegate.html": "Reads the inputs, writes every element of the outputs",  # above a function
-    "structdeputy__option__info.html": "what holds when it is not set",  # behind a field, with others in a column
+    "structdeputy__option__info.html": "the value if it is not set",  # behind a field, with others in a column
     "classdeputy_1_1sdk_1_1DelegateBase.html": "Opens the device",  # of the C++ layer
 }
 

@@ -1,9 +1,9 @@
 /* Ground rules of the plugin ABI: versions, growth, strings. Plain C99, freestanding; every other header includes it.
  *
- * Growth: every struct begins with `uint32_t struct_size`, set by whoever fills the struct. Fields are appended, never
- * removed, reordered or retyped. A reader touches a field only after DEPUTY_HAS(). Structs without a struct_size
- * (deputy_str, deputy_kv, ...) are frozen and may stand in arrays by value; growing ones are passed by pointer only.
- */
+ * Growth: every struct begins with `uint32_t struct_size`, set by the side that fills the struct. Fields are appended,
+ * never removed, reordered or retyped. A reader touches a field only after DEPUTY_HAS(). Structs without a struct_size
+ * (deputy_str, deputy_kv, ...) are frozen and may be stored in arrays by value; growing ones are passed by pointer
+ * only. */
 #ifndef DEPUTY_ABI_BASE_H
 #define DEPUTY_ABI_BASE_H
 
@@ -16,9 +16,9 @@
 #define DEPUTY_ABI_MINOR 1u
 #define DEPUTY_ABI_VERSION ((DEPUTY_ABI_MAJOR << 16) | DEPUTY_ABI_MINOR)
 
-/* The oldest host that a plugin built with these headers can live with: of 1.0 and later the first of the major number,
- * since a plugin asks before it uses what was appended; of 0.x its own number alone. A vendor who cannot do without
- * what a later minor number added defines it for the whole plugin: -DDEPUTY_ABI_MIN_HOST=0x10003u says 1.3. */
+/* The oldest host that a plugin built with these headers supports: from 1.0 on the first of the major number, since a
+ * plugin tests for appended fields before it uses them; for 0.x its own number alone. A vendor whose plugin needs
+ * additions of a later minor number defines it for the whole plugin: -DDEPUTY_ABI_MIN_HOST=0x10003u is 1.3. */
 #ifndef DEPUTY_ABI_MIN_HOST
 #define DEPUTY_ABI_MIN_HOST (DEPUTY_ABI_MAJOR > 0u ? DEPUTY_ABI_MAJOR << 16 : DEPUTY_ABI_VERSION)
 #endif
@@ -44,7 +44,7 @@
 #define DEPUTY_EXPORT
 #endif
 
-/* Does the struct behind `p`, of type `T`, really have field `f`? */
+/* True if the struct behind `p`, of type `T`, has field `f`. */
 #define DEPUTY_END_OF(T, f) (offsetof(T, f) + sizeof(((T *)0)->f))
 #define DEPUTY_HAS(p, T, f) ((size_t)(p)->struct_size >= DEPUTY_END_OF(T, f))
 #define DEPUTY_HAS_FN(p, T, f) (DEPUTY_HAS(p, T, f) && (p)->f != NULL)
@@ -81,7 +81,7 @@ enum {
 };
 
 /* A failure. Made with deputy_host.status_new and freed by the host; NULL is success. A plugin that gets one from a
- * function of the host hands it back as the result of the call that it is in. */
+ * function of the host returns it as the result of its current call. */
 typedef struct deputy_status deputy_status;
 
 /* Thread and state tags. Every function's comment ends with one thread tag; functions in a row share the comment above

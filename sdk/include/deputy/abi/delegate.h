@@ -1,10 +1,10 @@
-/* What a plugin gives to the host: a table for the plugin, one for each of its delegates, and three kinds of object.
+/* The plugin's side of the ABI: a table for the plugin, one for each of its delegates, and three kinds of object.
  *
  *   deputy_instance     a delegate opened on a device with options; made by open
  *   deputy_executable   a compiled partition: immutable, shared by all sessions, owner of converted weights
  *   deputy_context      one session's state for an executable
  *
- * All are opaque to the host. Optional extensions are tables asked for by id with get_extension (ext/). */
+ * All are opaque to the host. Optional extensions are tables requested by id with get_extension (ext/). */
 #ifndef DEPUTY_ABI_DELEGATE_H
 #define DEPUTY_ABI_DELEGATE_H
 
@@ -30,12 +30,12 @@ typedef struct deputy_open_args {
 } deputy_open_args;
 
 enum {
-  /* No device is needed or touched: what the instance compiles is serialized (ext/blob.h), never run. Only for
-   * delegates that say DEPUTY_BLOB_COMPILE_ONLY. */
+  /* No device is needed or accessed: executables of the instance are serialized (ext/blob.h), never run. Only for
+   * delegates with DEPUTY_BLOB_COMPILE_ONLY. */
   DEPUTY_OPEN_COMPILE_ONLY = 1u
 };
 
-/* Why a delegate does not take a node. */
+/* The reason for which a delegate does not support a node. */
 typedef uint32_t deputy_reason;
 enum {
   DEPUTY_REASON_SUPPORTED = 0,
@@ -51,7 +51,7 @@ enum {
   DEPUTY_REASON_OTHER = 10
 };
 
-/* Where a support query puts its answers. One answer for each offered node; a node without an answer is not taken. */
+/* Receives the answers of a support query: one for each offered node. A node without an answer is not supported. */
 typedef struct deputy_support_sink {
   uint32_t struct_size;
   uint32_t reserved;
@@ -74,47 +74,47 @@ typedef struct deputy_run_args {
 } deputy_run_args;
 
 enum {
-  DEPUTY_DELEGATE_SERIAL = 1u,         /* never two calls of execute at once, over all contexts */
+  DEPUTY_DELEGATE_SERIAL = 1u,         /* calls of execute never overlap, over all contexts */
   DEPUTY_DELEGATE_DYNAMIC_SHAPES = 2u, /* may be offered nodes that read extents unknown before the run */
-  DEPUTY_DELEGATE_SIMULATED = 4u       /* stands in for hardware; reports say so */
+  DEPUTY_DELEGATE_SIMULATED = 4u       /* simulates hardware; reports say so */
 };
 
 struct deputy_delegate {
   uint32_t struct_size;
   uint32_t flags; /* DEPUTY_DELEGATE_... */
-  deputy_str id;  /* what `delegate:` in the YAML names */
+  deputy_str id;  /* the id that `delegate:` in the YAML names */
   deputy_str description;
   void *impl; /* the plugin's own */
 
-  /* Is what the delegate needs present here? Cheap, no side effects; the failure's message is the reason.
-   * [load-time] */
+  /* Checks that everything the delegate needs is present on this machine. Cheap, no side effects; the failure's message
+   * is the reason. [load-time] */
   deputy_status *(*probe)(const deputy_delegate *self, const deputy_host *host);
 
   /* NULL for an unknown id. The table lives as long as the plugin. [any-thread] [any-state] */
   const void *(*get_extension)(const deputy_delegate *self, const char *id);
 
-  /* Opens the device `args->device` with the options, which the host has checked against the schema, and puts a new
-   * instance of the plugin's into *out; the host ends it with one close. `args` and what it points to live as long as
-   * the call, but for the host's table, which lives until close returns. On failure *out stays as it was, none is open
-   * and close is not called: NOT_SUPPORTED for a machine that cannot, UNAVAILABLE for a device that is absent or taken,
-   * INVALID_ARGUMENT for options that do not go together. close cannot fail, and comes when all executables of the
-   * instance are destroyed. [load-time] */
+  /* Opens the device `args->device` with the options, which the host has checked against the schema, and stores a new
+   * instance, owned by the plugin, in *out; the host ends it with one close. `args` and everything it points to live as
+   * long as the call, except the host's table, which lives until close returns. On failure *out is unchanged, no
+   * instance is open and close is not called: NOT_SUPPORTED for a machine that cannot run the delegate, UNAVAILABLE for
+   * a device that is absent or in use, INVALID_ARGUMENT for options that contradict each other. close cannot fail, and
+   * is called when all executables of the instance are destroyed. [load-time] */
   deputy_status *(*open)(const deputy_delegate *self, const deputy_open_args *args, deputy_instance **out);
   void (*close)(deputy_instance *instance);
 
-  /* Answers for every offered node of the graph. Pure: same graph, same answers. [load-time] */
+  /* Answers for every offered node of the graph. Pure: the same graph gives the same answers. [load-time] */
   deputy_status *(*query_support)(deputy_instance *instance, const deputy_graph *graph,
                                   const deputy_support_sink *sink);
 
-  /* NOT_SUPPORTED hands the nodes to the next delegate. A claim in the partition is consumed in every case.
+  /* NOT_SUPPORTED: the host gives the nodes to the next delegate. A claim in the partition is consumed in every case.
    * [load-time] */
   deputy_status *(*compile)(deputy_instance *instance, const deputy_partition *partition, deputy_executable **out);
   void (*executable_destroy)(deputy_executable *executable);
 
-  /* Puts a new context of the plugin's into *out: buffers and state of one session, none of it shared with another
-   * context. The host ends it with one context_destroy, which cannot fail, before it destroys the executable; no
-   * execute of the context runs then. On failure *out stays as it is and context_destroy is not called: OUT_OF_MEMORY,
-   * DEVICE_LOST, or UNAVAILABLE when the device has no room for one more. [any-thread] */
+  /* Stores a new context, owned by the plugin, in *out: buffers and state of one session, none of it shared with
+   * another context. The host ends it with one context_destroy, which cannot fail, before it destroys the executable;
+   * no execute of the context runs then. On failure *out is unchanged and context_destroy is not called: OUT_OF_MEMORY,
+   * DEVICE_LOST, or UNAVAILABLE when the device has no room for another context. [any-thread] */
   deputy_status *(*context_create)(deputy_executable *executable, deputy_context **out);
   void (*context_destroy)(deputy_context *context);
 
@@ -125,7 +125,7 @@ struct deputy_delegate {
 struct deputy_plugin {
   uint32_t struct_size;
   uint32_t abi_version;  /* DEPUTY_ABI_VERSION of the headers that the plugin was built with */
-  uint32_t min_host_abi; /* oldest host ABI that the plugin can live with: DEPUTY_ABI_MIN_HOST */
+  uint32_t min_host_abi; /* oldest host ABI that the plugin supports: DEPUTY_ABI_MIN_HOST */
   uint32_t flags;        /* 0 */
   deputy_str id;         /* reverse domain: "com.example.npu" */
   deputy_str vendor;

@@ -1,9 +1,9 @@
 /* The model as a delegate sees it: nodes and values by number, filled by the host into structs of the caller.
  *
- * A node's number names the same node in every graph handle of one model, and so does a value's. A handle, and what
- * these structs point to, live until the function that was given the handle returns; only `primitive` and `constant`
- * live as long as the model, and so longer than every claim and executable made from it. The functions that fill these
- * structs stand in deputy_host. */
+ * A node's number names the same node in every graph handle of one model, and so does a value's. A handle, and the data
+ * that these structs point to, live until the function that received the handle returns; only `primitive` and
+ * `constant` live as long as the model, and so longer than every claim and executable made from it. The functions that
+ * fill these structs are members of deputy_host. */
 #ifndef DEPUTY_ABI_GRAPH_H
 #define DEPUTY_ABI_GRAPH_H
 
@@ -13,10 +13,10 @@ typedef struct deputy_graph deputy_graph; /* host-owned */
 
 typedef uint32_t deputy_node_id;
 typedef uint32_t deputy_value_id;
-#define DEPUTY_NO_VALUE 0xffffffffu /* stands for an optional input or output that is left out */
+#define DEPUTY_NO_VALUE 0xffffffffu /* an optional input or output that is left out */
 
 enum {
-  DEPUTY_NODE_OFFERED = 1u,    /* the delegate may claim it; without this flag it is visible but somebody else's */
+  DEPUTY_NODE_OFFERED = 1u,    /* the delegate may claim it; without this flag it is visible but not available */
   DEPUTY_NODE_HAS_REGIONS = 2u /* If, Loop or Scan */
 };
 
@@ -50,7 +50,7 @@ typedef struct deputy_value_info {
   deputy_str name;
   deputy_dtype dtype;
   uint32_t rank;       /* meaningful when dims != NULL or SHAPE_KNOWN */
-  const int64_t *dims; /* -1: not known before the run. NULL with rank 0 and no SHAPE_KNOWN: not even the rank is */
+  const int64_t *dims; /* -1: not known before the run. NULL with rank 0 and no SHAPE_KNOWN: unknown rank */
   uint32_t flags;      /* DEPUTY_VALUE_... */
   uint32_t reserved;
   const void *constant; /* dense row-major elements, owned by the model */
@@ -84,9 +84,9 @@ typedef struct deputy_attribute {
   const deputy_tensor *tensor;
 } deputy_attribute;
 
-/* Nodes that run together on one delegate. `inputs` and `outputs` are exact: what enters from outside and is not
- * constant, what somebody outside reads or the model returns; no duplicates. execute() gets its tensors in this order.
- */
+/* Nodes that run together on one delegate. `inputs` and `outputs` are exact: the non-constant values that the nodes
+ * read from outside, and the values that nodes outside read or the model returns; no duplicates. execute() gets its
+ * tensors in this order. */
 typedef struct deputy_partition {
   uint32_t struct_size;
   uint32_t node_count;
@@ -96,7 +96,7 @@ typedef struct deputy_partition {
   const deputy_value_id *outputs;
   uint32_t input_count;
   uint32_t output_count;
-  void *claim; /* what the delegate gave to the claim sink (ext/propose.h); NULL when the host formed the partition */
+  void *claim; /* the handle of the claim (ext/propose.h); NULL if the host formed the partition */
   deputy_str name;
 } deputy_partition;
 

@@ -1,4 +1,4 @@
-/* All that a plugin may use of the host: one table of functions. A plugin links nothing of the host. */
+/* The functions of the host that a plugin may call, in one table. A plugin links nothing of the host. */
 #ifndef DEPUTY_ABI_HOST_H
 #define DEPUTY_ABI_HOST_H
 
@@ -17,18 +17,18 @@ typedef struct deputy_host {
   uint32_t abi_version;
   void *self; /* first argument of every function below */
 
-  /* Makes a failure; `node` is the guilty node or DEPUTY_NO_NODE. Copies the message (UTF-8, `size` bytes). Never
-   * fails: without memory it returns a shared "out of memory". The plugin returns it; the host frees it.
-   * [any-thread] [any-state] */
+  /* Makes a failure; `node` is the node at fault or DEPUTY_NO_NODE. Copies the message (UTF-8, `size` bytes). Never
+   * fails: without memory it returns a shared "out of memory". The plugin returns it; the host frees it. [any-thread]
+   * [any-state] */
   deputy_status *(*status_new)(void *self, deputy_code code, deputy_node_id node, const char *message, uint64_t size);
 
-  /* Writes one line of the host's log, marked as the plugin's; lines below the level that the user asked for are
-   * dropped. `message` is UTF-8, `size` bytes without a newline at the end, and copied before the call returns; what is
-   * not UTF-8 or cannot be printed is replaced. It cannot fail. Not for what a run computes: use it where a person has
-   * to know. [any-thread] [any-state] */
+  /* Writes one line of the host's log, marked as the plugin's; lines below the user's log level are dropped. `message`
+   * is UTF-8, `size` bytes without a newline at the end, and copied before the call returns; bytes that are not UTF-8
+   * or not printable are replaced. It cannot fail. It is for messages to the user, not for the results of a run.
+   * [any-thread] [any-state] */
   void (*log)(void *self, deputy_log_level level, const char *message, uint64_t size);
 
-  /* An optional table of host functions by id ("deputy.name/1"); NULL when this host lacks it. [any-thread] */
+  /* An optional table of host functions by id ("deputy.name/1"); NULL if this host lacks it. [any-thread] */
   const void *(*get_extension)(void *self, const char *id);
 
   /* Nodes of the graph, and the id of the i-th in a topological order that keeps nodes of one owner together.
@@ -45,8 +45,8 @@ typedef struct deputy_host {
   const deputy_value_id *(*graph_inputs)(void *self, const deputy_graph *graph, uint32_t *count);
   const deputy_value_id *(*graph_outputs)(void *self, const deputy_graph *graph, uint32_t *count);
 
-  /* Reads an attribute by name; type NONE when the node does not have it (its default then holds). Pointers live as
-   * long as the model. [any-thread] */
+  /* Reads an attribute by name; type NONE when the node does not have it (its default applies). Pointers live as long
+   * as the model. [any-thread] */
   deputy_status *(*node_attribute)(void *self, const deputy_graph *graph, deputy_node_id node, const char *name,
                                    deputy_attribute *out);
 

@@ -1,6 +1,6 @@
 /* The manifest inside the plugin: an ELF note that the host reads before it loads the file, so that an unsuitable
  * plugin is refused without running one instruction of it. CMake's deputy_add_delegate() emits it; without CMake one
- * source of the plugin says DEPUTY_NOTE("id=com.example.npu\n" "delegates=npu\n");
+ * source of the plugin contains DEPUTY_NOTE("id=com.example.npu\n" "delegates=npu\n");
  *
  * The section is ".note.deputy", owner "Deputy", type 1. The descriptor is the frozen head below, followed by
  * `text_size` bytes of UTF-8: lines "key=value" separated by '\n'. Keys, each at most once, unless said otherwise:
@@ -31,8 +31,8 @@ typedef struct deputy_note_head {
   uint32_t text_size;
 } deputy_note_head;
 
-/* The kind of sanitizer that this source is compiled with, as a line of the text: a plugin built with one can only live
- * in a host that is built with the same. */
+/* The kind of sanitizer that this source is compiled with, as a line of the text: a plugin built with one can only be
+ * loaded by a host built with the same. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define DEPUTY_NOTE_SANITIZER "sanitizer=address\n"
@@ -48,7 +48,7 @@ typedef struct deputy_note_head {
 #define DEPUTY_NOTE_SANITIZER ""
 #endif
 
-/* Keeps the note where a linker drops sections that nobody names, with the compilers that know how. */
+/* Keeps the note if a linker drops unreferenced sections, with the compilers that support it. */
 #if defined(__has_attribute)
 #if __has_attribute(retain)
 #define DEPUTY_NOTE_RETAIN , retain
@@ -59,8 +59,8 @@ typedef struct deputy_note_head {
 #endif
 
 /* Defines the note; `lines` is a string literal, each line of it ending in '\n'. Put it into an object that is linked
- * by name, not into an archive. The attributes stand on the definition because g++ ignores `used` on a declaration, and
- * LTO would drop the note; aligned(4) because readers take a section padded to more for damaged. */
+ * by name, not into an archive. The attributes are on the definition because g++ ignores `used` on a declaration, and
+ * LTO would drop the note; aligned(4) because readers treat a section with more padding as damaged. */
 #define DEPUTY_NOTE(lines)                                                                                 \
   static const struct deputy_note_v1 {                                                                     \
     uint32_t name_size, descriptor_size, type;                                                             \

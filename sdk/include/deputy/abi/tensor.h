@@ -1,4 +1,4 @@
-/* A tensor as it crosses the boundary: where its elements are and how they lie. */
+/* A tensor as it crosses the boundary: the memory and the layout of its elements. */
 #ifndef DEPUTY_ABI_TENSOR_H
 #define DEPUTY_ABI_TENSOR_H
 
@@ -35,12 +35,12 @@ enum {
   DEPUTY_DTYPE_INT2 = 26
 };
 
-/* Where the bytes are. HOST is memory that the CPU reads and writes through `data`; every other kind belongs to a
+/* The location of the bytes. HOST is memory that the CPU reads and writes through `data`; every other kind belongs to a
  * delegate, is named by `handle` and `offset`, and may have data == NULL. */
 typedef uint32_t deputy_memory_kind;
 enum { DEPUTY_MEMORY_HOST = 0, DEPUTY_MEMORY_DEVICE = 1 };
 
-/* How the elements lie. DENSE: row-major, no gaps, `strides` may be NULL. STRIDED: `strides` holds one stride per
+/* The layout of the elements. DENSE: row-major, no gaps, `strides` may be NULL. STRIDED: `strides` holds one stride per
  * dimension, counted in elements. OPAQUE: only the delegate that made it can read it. */
 typedef uint32_t deputy_layout;
 enum { DEPUTY_LAYOUT_DENSE = 0, DEPUTY_LAYOUT_STRIDED = 1, DEPUTY_LAYOUT_OPAQUE = 2 };

@@ -1,4 +1,4 @@
-// Attributes of a node by name, read in place from its primitive. Every reader takes what holds when the node does not
+// Attributes of a node by name, read in place from its primitive. A reader returns its `fallback` if the node does not
 // have the attribute, or has it with another kind.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Executables as bytes: what Serialize writes into, what Restore is given, and a reader that cannot leave the bytes.
+// Executables as bytes: the writer of Serialize, the bytes given to Restore, and a reader that stays within the bytes.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@
 
 namespace deputy::sdk {
 
-// Where Serialize writes. Only inside the host's call.
+// Receives the bytes of Serialize. Only inside the host's call.
 class BlobWriter {
  public:
   explicit BlobWriter(const deputy_blob_sink* sink) : sink_(sink) {}
   BlobWriter(const BlobWriter&) = delete;
   BlobWriter& operator=(const BlobWriter&) = delete;
 
-  // After the first failure nothing is written any more; the layer passes it on, so a result may be ignored.
+  // After the first failure nothing more is written; the layer returns it to the host, regardless of the result of
+  // Serialize.
   void Bytes(const void* data, size_t size) {
     if (failure_ == nullptr) failure_ = sink_->write(sink_->self, data, size);
   }
@@ -41,7 +42,7 @@ class BlobWriter {
     Bytes(numbers.data(), numbers.size() * sizeof(T));
   }
 
-  // For the layer: the host's failure, which it takes back.
+  // For the layer: the host's failure, which the layer returns to it.
   bool failed() const { return failure_ != nullptr; }
   deputy_status* TakeFailure() { return std::exchange(failure_, nullptr); }
 
@@ -50,12 +51,12 @@ class BlobWriter {
   deputy_status* failure_ = nullptr;
 };
 
-// Bytes that Serialize wrote, owned: given back to the host when the last owner goes. Keep it where the executable
-// reads its weights in place, or let it go at the end of Restore.
+// Owns bytes that Serialize wrote, and releases them to the host when the last owner is destroyed. Keep it if the
+// executable reads its weights in place; otherwise it may be destroyed at the end of Restore.
 class Blob {
  public:
   Blob() = default;
-  // Field by field: the struct of an older host ends before what a newer SDK's has more.
+  // Field by field: the struct of an older host may be shorter than this SDK's.
   explicit Blob(const deputy_blob& blob) {
     blob_.data = blob.data;
     blob_.size = blob.size;
@@ -79,8 +80,8 @@ class Blob {
   deputy_blob blob_{};
 };
 
-// Reads what BlobWriter wrote. The bytes may be damaged: whatever does not fit makes ok() false for good, and what is
-// read then is zero or empty.
+// Reads the bytes of a BlobWriter. They may be damaged: the first read that does not fit makes ok() false permanently,
+// and it and all later reads give zero or empty values.
 class BlobReader {
  public:
   explicit BlobReader(const Blob& blob) : at_(static_cast<const unsigned char*>(blob.data())), left_(blob.size()) {}
@@ -108,7 +109,7 @@ class BlobReader {
     std::memcpy(numbers.data(), Take(count * sizeof(T)), static_cast<size_t>(count) * sizeof(T));
     return numbers;
   }
-  // The next bytes in place; NULL when there are not so many.
+  // The next bytes in place; NULL if there are fewer.
   const void* Take(uint64_t size) {
     if (size > left_) ok_ = false;
     if (!ok_) return nullptr;

@@ -1,5 +1,5 @@
-// Where the vendor's C++ meets the host's C: the objects behind the ABI's opaque handles, and the guard that lets no
-// exception out.
+// The boundary between the vendor's C++ and the host's C: the objects behind the ABI's opaque handles, and the guard
+// that catches every exception.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ struct Holder {
   bool ready = false;
 };
 
-// Behind deputy_delegate.impl: what the tables need to know of a delegate's class.
+// Behind deputy_delegate.impl: the data of a delegate's class for the tables.
 struct Record {
   deputy_delegate table{};
   std::string id, description;
@@ -39,9 +39,9 @@ struct Record {
   deputy_ext_resize resize{};
   deputy_ext_profiling profiling{};
   deputy_ext_operators own_operators{};
-  std::function<Status(const Host&, std::string_view)> check_blob;  // empty: the very text of the delegate's own
+  std::function<Status(const Host&, std::string_view)> check_blob;  // empty: only a text equal to the delegate's own
   std::function<Status(const Host&)> probe;
-  // What placement_thunks.hpp shows; no function: the class does not enumerate.
+  // For placement_thunks.hpp; an empty `devices`: the class does not enumerate.
   bool groups = false, estimates = false, limits_concurrency = false;
   std::vector<Capability> capabilities;
   std::deque<std::vector<deputy_dtype>> capability_dtypes;
@@ -69,7 +69,7 @@ To* As(From* handle) {
   return reinterpret_cast<To*>(handle);
 }
 
-// Runs `body` (a function that returns Status) and makes what comes out of it the host's.
+// Runs `body` (a function that returns Status) and converts its status or exception to a status of the host.
 template <class Body>
 deputy_status* Guard(const Host& host, Body&& body) noexcept {
   try {
@@ -77,16 +77,16 @@ deputy_status* Guard(const Host& host, Body&& body) noexcept {
   } catch (const std::bad_alloc&) {
     return host.table()->status_new(host.table()->self, DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "out of memory", 13);
   } catch (const std::exception& error) {
-    const char* what = error.what();
-    return host.table()->status_new(host.table()->self, DEPUTY_INTERNAL, DEPUTY_NO_NODE, what, std::strlen(what));
+    const char* message = error.what();
+    return host.table()->status_new(host.table()->self, DEPUTY_INTERNAL, DEPUTY_NO_NODE, message, std::strlen(message));
   } catch (...) {
     return host.table()->status_new(host.table()->self, DEPUTY_INTERNAL, DEPUTY_NO_NODE, "an unknown exception", 20);
   }
 }
 
-// Passes on what the host itself reported during the call, which `lent` (a GraphView, a BlobWriter, ...) keeps, in
-// preference to what followed from it: a failure or an exception of the vendor's code. Of two statuses the plugin can
-// return only one and free none, so the second is not made at all.
+// Returns the failure that the host itself reported during the call, which `lent` (a GraphView, a BlobWriter, ...)
+// keeps, in preference to its consequence: a failure or an exception of the vendor's code. Of two statuses the plugin
+// can return only one and free none, so the second is never created.
 template <class Lent, class Body>
 deputy_status* GuardWith(const Host& host, Lent& lent, Body&& body) noexcept {
   deputy_status* made = Guard(host, [&]() -> Status {

@@ -2,7 +2,8 @@
 // kernel is kept here until the host adopts the claim (Prepare) or refuses it (destroyed, with a line in the log).
 //
 // Sessions share kernels, and a kernel's tensors are shared handles, so calls of one delegate's kernels never overlap:
-// the delegate is marked DEPUTY_DELEGATE_SERIAL, and a mutex holds in hosts that run it from several threads anyway.
+// the delegate is marked DEPUTY_DELEGATE_SERIAL, and a mutex protects it in hosts that run it from several threads
+// anyway.
 #pragma once
 
 #include <memory>
@@ -21,7 +22,7 @@ class Delegate : public DelegateBase {
   static constexpr uint32_t kExtensions = kResizes;  // Kernel::ReSize
 
   Status Init() override = 0;
-  // Replaces ranges of the model's kernels by the delegate's own. May be called again, for other shapes or for a rest
+  // Replaces ranges of the model's kernels by the delegate's own. May be called again, for other shapes or for the rest
   // of the graph; `model` lives as long as any kernel that was put into it.
   virtual Status Build(DelegateModel* model) = 0;
 

@@ -1,5 +1,5 @@
-// What the two ways to write a delegate share (partition_delegate.hpp, delegate.hpp): identity, options, device, and
-// the answers that the layer passes to the host. Unless said otherwise one thread at a time calls.
+// The common base of PartitionDelegate and Delegate: identity, options, device, and the answers that the layer passes
+// to the host. Unless noted otherwise, one thread at a time calls each function.
 #pragma once
 
 #include <memory>
@@ -41,7 +41,7 @@ struct Verdict {
   static Verdict No(Reason reason, std::string detail = {}) { return {reason, std::move(detail)}; }
 };
 
-// Clock and cost of the device, as the device tells.
+// Clock and cost of the device, as the device reports them.
 struct DeviceState {
   std::string_view device_name;  // lives as long as the delegate
   uint32_t level_requested = 0;  // 1 low, 2 balanced, 3 high, 4 extreme; 0: an explicit clock, or nothing
@@ -52,7 +52,7 @@ struct DeviceState {
   uint64_t runs = 0;
 };
 
-// Where Build's claims go. Only inside the host's call.
+// Receives the claims of Build. Only inside the host's call.
 class ClaimSink {
  public:
   ClaimSink(const GraphView& graph, const deputy_claim_sink* sink) : graph_(graph), sink_(sink) {}
@@ -66,25 +66,26 @@ class ClaimSink {
   const deputy_claim_sink* sink_;
 };
 
-// Extensions that the host asks for only when a delegate says that it has them.
+// Extensions that the host requests only if the delegate declares them in kExtensions.
 enum : uint32_t {
   kBlobs = 1,         // Executable::Serialize, PartitionDelegate::Restore, BlobCompatibility
-  kCompileOnly = 2,   // with kBlobs: Init understands compile_only()
+  kCompileOnly = 2,   // with kBlobs: Init supports compile_only()
   kResizes = 4,       // ExecutionContext::Resize
   kProfiles = 8,      // ExecutionContext::CollectEvents and profiler(), Executable::DescribeEvents
   kDeviceClock = 16,  // with kProfiles: events on the device's clock, and CorrelateClocks
 };
 
-// What both ways share. A class may hide these with its own:
+// A delegate's class may hide these members with its own:
 //   static OptionSchema Options()           its options; read with options() from Init on
 //   static constexpr uint32_t kFlags        DEPUTY_DELEGATE_SERIAL | DEPUTY_DELEGATE_DYNAMIC_SHAPES | ...
-//   static Status Probe(const Host&)        is what it needs present? Cheap, no side effects
-//   static std::vector<Capability> Capabilities()                       what it can run, for listings
+//   static Status Probe(const Host&)        checks that everything it needs is present; cheap, no side effects
+//   static std::vector<Capability> Capabilities()                       supported operators, for listings
 //   static Result<std::vector<DeviceDescription>> Devices(const Host&)  devices here; cheap, no side effects
-//   static constexpr uint32_t kExtensions    kBlobs | kResizes | ...: what else the host may ask for
+//   static constexpr uint32_t kExtensions   kBlobs | kResizes | ...: further extensions
 //   static Status CheckBlob(const Host&, std::string_view compatibility)
-//                                           with kBlobs: can blobs with this text be restored here? Without the device;
-//                                           kIncompatible and the reason if not. Absent: only BlobCompatibility's text
+//                                           with kBlobs: checks whether blobs with this text can be restored here,
+//                                           without the device; kIncompatible and the reason if not. Absent: only
+//                                           BlobCompatibility's text
 //   static OwnOperators Operators()         operators of the vendor's own
 class DelegateBase {
  public:
@@ -101,21 +102,22 @@ class DelegateBase {
   DelegateBase& operator=(const DelegateBase&) = delete;
   virtual ~DelegateBase() = default;
 
-  // Opens the device; host(), options() and device_index() are there. NOT_SUPPORTED: this machine cannot.
+  // Opens the device; host(), options() and device_index() are valid. NOT_SUPPORTED: this machine cannot run the
+  // delegate.
   virtual Status Init() { return {}; }
 
-  // Override both where there is a clock to report. [any-thread]
+  // Override both if there is a clock to report. [any-thread]
   virtual Result<DeviceState> device_state() const { return Status(Code::kNotSupported, "no device control"); }
-  // The value of an option that is in force, where it is not the one asked for ("600000000Hz" granted for "level 4").
+  // The value of an option that is in force, if it is not the requested one ("600000000Hz" granted for "level 4").
   virtual std::string OptionInForce(const std::string& name) const { return options_.Text(name); }
 
-  // Asked for every partition before it is compiled: can it run, what would it cost, which nodes had better go to
-  // others? Pure, and takes nothing of the device.
+  // Called for every partition before it is compiled: whether it can run, its cost, and the nodes that other delegates
+  // should run. Pure, and uses nothing of the device.
   virtual Result<PartitionEstimate> Estimate(const PartitionView&) { return PartitionEstimate(); }
-  // Which executes may overlap, where it is not all of them. kFlags with DEPUTY_DELEGATE_SERIAL says none.
+  // The calls of execute that may overlap, if not all of them. With DEPUTY_DELEGATE_SERIAL in kFlags none may.
   virtual Concurrency concurrency() const { return {}; }
-  // For a PartitionDelegate: nodes that stay together, all or nothing. They need not be on offer or supported: a group
-  // that cannot be had whole goes to the next delegate.
+  // For a PartitionDelegate: nodes that stay together, all or nothing. They need not be offered or supported: an
+  // incomplete group goes to the next delegate.
   virtual Status Groups(const GraphView&, const GroupSink&) { return {}; }
   // With kBlobs: all that a blob of this delegate depends on beside partition and options: format, driver, firmware,
   // kind of device. At most 1023 bytes, for people too.

@@ -1,6 +1,6 @@
 // MindSpore Lite's DelegateModel: the model as a list of kernels in topological order, in which a delegate replaces
-// ranges by kernels of its own. Nodes that others hold stay in the list with a NULL primitive, so that no range can run
-// over them; any range without a NULL primitive is therefore a sub-graph without a way out and in again.
+// ranges by kernels of its own. Nodes of other delegates stay in the list with a NULL primitive, so that no range can
+// include them; any range without a NULL primitive is therefore a sub-graph that no path leaves and enters again.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "deputy/sdk/kernel.hpp"
-#include "deputy/sdk/versions.hpp"
+#include "deputy/sdk/operators.hpp"
 
 namespace deputy::sdk {
 
@@ -31,16 +31,16 @@ class DelegateModel {
   KernelIter BeginKernelIterator() { return kernels_.begin(); }
   KernelIter EndKernelIterator() { return kernels_.end(); }
 
-  // NULL: the node is not on offer (somebody else's, or of a definition newer than this SDK knows), or `kernel` came
-  // from Replace. Lives as long as the model.
+  // NULL: the node is not offered (it belongs to another delegate, or its definition is newer than this SDK knows), or
+  // `kernel` was put in by Replace. Lives as long as the model.
   const schema::Primitive* GetPrimitive(const Kernel* kernel) const {
     return originals_.count(kernel) == 0 ? nullptr : kernel->primitive();
   }
 
   // Puts `kernel` in the place of [from, end) and owns it from now on. Returns the iterator after the new kernel, as
   // MindSpore does; other iterators into the range and behind it are invalid. A NULL kernel, an empty range or a node
-  // that is not on offer changes nothing: Build then counts as failed, and the last element is returned so that a
-  // loop's ++ ends it.
+  // that is not offered changes nothing: Build then counts as failed, and the last element is returned so that a loop's
+  // ++ ends it.
   KernelIter Replace(KernelIter from, KernelIter end, Kernel* kernel) {
     std::unique_ptr<Kernel> owned(kernel);
     if (owned == nullptr) return Fail("Replace was given no kernel");
@@ -64,7 +64,7 @@ class DelegateModel {
     return "deputy/" + std::to_string(DEPUTY_ABI_MAJOR) + "." + std::to_string(DEPUTY_ABI_MINOR);
   }
 
-  // Does anybody outside of `inside` read the value, or is it an output of the model?
+  // True if a kernel that is not in `inside` reads the value, or if it is an output of the model.
   bool IsReadOutside(const Tensor& value, const std::unordered_set<const Kernel*>& inside) const {
     if (std::find(outputs_.begin(), outputs_.end(), value) != outputs_.end()) return true;
     const auto readers = readers_.find(value.Id());
@@ -72,7 +72,7 @@ class DelegateModel {
                                                     [&](const Kernel* kernel) { return inside.count(kernel) == 0; });
   }
 
-  // For the layer: what Replace collected.
+  // For the layer: the claims that Replace collected.
   struct Claim {
     std::vector<deputy_node_id> nodes;
     std::unique_ptr<Kernel> kernel;
@@ -136,7 +136,7 @@ class DelegateModel {
   Status status_;
 };
 
-// What kernels read from outside and is not constant: no duplicates, in the order of first use.
+// The non-constant values that the kernels read from outside: no duplicates, in the order of first use.
 inline std::vector<Tensor> GraphInTensors(const std::vector<Kernel*>& kernels) {
   std::unordered_set<deputy_value_id> seen{DEPUTY_NO_VALUE};
   for (const Kernel* kernel : kernels)
@@ -148,7 +148,7 @@ inline std::vector<Tensor> GraphInTensors(const std::vector<Kernel*>& kernels) {
   return tensors;
 }
 
-// What kernels make and somebody outside reads, or the model returns: no duplicates, in the order of making.
+// The values of the kernels that kernels outside read or the model returns: no duplicates, in the order of computation.
 inline std::vector<Tensor> GraphOutTensors(const std::vector<Kernel*>& kernels, const DelegateModel& model) {
   const std::unordered_set<const Kernel*> inside(kernels.begin(), kernels.end());
   std::vector<Tensor> tensors;

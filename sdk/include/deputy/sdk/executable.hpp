@@ -1,6 +1,6 @@
 // A compiled partition and a session's state for it. An executable is immutable and shared by all sessions; each
-// session makes a context from it and runs that. What has a default here need not be written; which of it the host may
-// ask for, a delegate says with kExtensions.
+// session makes a context from it and runs that. Functions with a default are optional; a delegate declares in
+// kExtensions which of them the host may request.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ class ResizeArgs {
 };
 
 enum class ResizeOutcome : uint32_t {
-  kDone = DEPUTY_RESIZE_DONE,           // Execute comes with these shapes from now on
+  kDone = DEPUTY_RESIZE_DONE,           // Execute is called with these shapes from now on
   kRecompile = DEPUTY_RESIZE_RECOMPILE  // the nodes run here, compiled for these shapes; the context is as before
 };
 
@@ -39,14 +39,14 @@ class ExecutionContext {
   // parallel unless the delegate's kFlags say DEPUTY_DELEGATE_SERIAL.
   virtual Status Execute(const RunArgs& args) = 0;
 
-  // With kResizes. After a failure the context is as it was. kNotSupported: the host places the model anew.
+  // With kResizes. After a failure the context is as it was. kNotSupported: the host places the model again.
   virtual Result<ResizeOutcome> Resize(const ResizeArgs&) {
     return Status(Code::kNotSupported, "made for one set of shapes");
   }
 
   // With kProfiles. Events may be reported to profiler() while Execute runs, or here, once after each Execute.
   virtual Status CollectEvents(const Profiler&) { return {}; }
-  // True while somebody profiles this context.
+  // True while this context is profiled.
   const Profiler& profiler() const { return profiler_; }
 
   // For the layer.
@@ -62,11 +62,11 @@ class Executable {
   // [any-thread] Contexts are destroyed before their executable.
   virtual Result<std::unique_ptr<ExecutionContext>> CreateContext() = 0;
 
-  // With kBlobs: writes what Restore needs. Numbers of nodes and values mean nothing there. kNotSupported: this one is
-  // compiled each time. [any-thread]
+  // With kBlobs: writes the data for Restore. Numbers of nodes and values are not valid there. kNotSupported: this
+  // executable is compiled each time. [any-thread]
   virtual Status Serialize(BlobWriter&) const { return Status(Code::kNotSupported, "cannot be serialized"); }
 
-  // With kProfiles: which nodes of the partition the ids of events stand for. [any-thread]
+  // With kProfiles: maps the ids of events to nodes of the partition. [any-thread]
   virtual Status DescribeEvents(DebugMap&) const { return {}; }
 };
 

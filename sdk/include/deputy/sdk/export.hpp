@@ -28,7 +28,7 @@ std::unique_ptr<Plugin> MakePlugin(Records&&... made) {
   return std::make_unique<Plugin>(DEPUTY_PLUGIN_ID, DEPUTY_PLUGIN_VENDOR, DEPUTY_PLUGIN_VERSION, std::move(records));
 }
 
-// The tables are never destroyed: the host may ask until the process ends.
+// The tables are never destroyed: the host may use them until the process ends.
 template <class Make>
 const deputy_plugin* Query(uint32_t host_abi, Make make) noexcept {
   if (!CanServe(host_abi)) return nullptr;

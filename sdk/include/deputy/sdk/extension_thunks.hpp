@@ -118,7 +118,7 @@ struct ExtensionThunks {
     });
   }
 
-  // Fills the tables of a record that says what its delegate can.
+  // Fills the tables of a record from its declared extensions.
   static void FillTables(Record& record) {
     record.blob = {
         sizeof record.blob, (record.extensions & kCompileOnly) != 0 ? uint32_t{DEPUTY_BLOB_COMPILE_ONLY} : 0u,
@@ -135,7 +135,7 @@ struct ExtensionThunks {
     for (OwnOperator& one : record.operators) record.operator_infos.push_back(one.Info());
   }
 
-  // NULL when the delegate does not say that it can.
+  // NULL if the delegate does not declare the extension.
   static const void* Find(const Record& record, const char* id) {
     if (std::strcmp(id, DEPUTY_EXT_BLOB) == 0 && (record.extensions & kBlobs) != 0) return &record.blob;
     if (std::strcmp(id, DEPUTY_EXT_RESIZE) == 0 && (record.extensions & kResizes) != 0) return &record.resize;

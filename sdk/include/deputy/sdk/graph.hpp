@@ -1,5 +1,5 @@
 // The model as a delegate sees it: nodes and values, read from the host's graph on demand. Views live as long as the
-// call that handed them out; what primitive() and constant() point to lives as long as the model.
+// call that provided them; the data of primitive() and constant() lives as long as the model.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace deputy::sdk {
 
-// A value that flows between nodes. A default one stands for an optional input or output that is left out.
+// A value that flows between nodes. A default-constructed one is an optional input or output that is left out.
 class ValueView {
  public:
   ValueView() { info_.id = DEPUTY_NO_VALUE; }
@@ -63,12 +63,12 @@ class NodeView {
   int32_t since_version() const { return static_cast<int32_t>(info_.since_version); }
   bool offered() const { return (info_.flags & DEPUTY_NODE_OFFERED) != 0; }
   bool has_regions() const { return (info_.flags & DEPUTY_NODE_HAS_REGIONS) != 0; }
-  // One of ONNX's own operators?
+  // True for an ONNX operator of this type.
   bool Is(std::string_view type) const { return info_.domain.size == 0 && op_type() == type; }
 
   size_t input_count() const { return info_.input_count; }
   size_t output_count() const { return info_.output_count; }
-  // A ValueView that does not exist where the node has no such input or output.
+  // A ValueView that does not exist if the node has no such input or output.
   inline ValueView input(size_t index) const;
   inline ValueView output(size_t index) const;
 
@@ -93,7 +93,7 @@ class NodeView {
   deputy_node_info info_;
 };
 
-// What the host showed for one call. Not copied: views point back to it.
+// The host's graph during one call. Not copied: views point back to it.
 class GraphView {
  public:
   GraphView(Host host, const deputy_graph* graph) : host_(host), graph_(graph) {}
@@ -123,9 +123,9 @@ class GraphView {
   std::vector<ValueView> Inputs() const { return Values(host_.table()->graph_inputs); }
   std::vector<ValueView> Outputs() const { return Values(host_.table()->graph_outputs); }
 
-  // For the layer: calls a function of the host that returns a status. A plugin cannot free a status, only hand it
-  // back, and of two only one: a failure is kept here until the call returns, and from then on nothing is asked any
-  // more and the graph reads as empty. False: it failed, now or before.
+  // For the layer: calls a function of the host that returns a status. A plugin cannot free a status, only return it,
+  // and only one of two: a failure is kept here until the call returns, and after it no function is called any more and
+  // the graph reads as empty. False: this call or one before it failed.
   template <class Call>
   bool Ask(Call&& call) const {
     if (!failed()) failure_ = call();
@@ -156,7 +156,7 @@ inline ValueView NodeView::output(size_t index) const {
   return index < info_.output_count ? graph_->Value(info_.outputs[index]) : ValueView();
 }
 
-// Nodes to compile into one executable. Inputs and outputs are exact and stand in the order of the run's tensors.
+// Nodes to compile into one executable. Inputs and outputs are exact and in the order of the run's tensors.
 class PartitionView {
  public:
   PartitionView(const GraphView& graph, const deputy_partition& partition) : graph_(&graph), name_(partition.name) {

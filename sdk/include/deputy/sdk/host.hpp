@@ -36,13 +36,13 @@ class Host {
   uint32_t thread_count() const { return table_ == nullptr ? 1 : table_->thread_count(table_->self); }
   // CLOCK_MONOTONIC.
   uint64_t clock_ns() const { return table_ == nullptr ? 0 : table_->clock_ns(table_->self); }
-  // NULL when this host lacks the extension.
+  // NULL if this host lacks the extension.
   const void* Extension(const char* id) const {
     return table_ == nullptr ? nullptr : table_->get_extension(table_->self, id);
   }
 
   // Calls job(begin, end) for ranges that cover [0, count), each of at least `grain` items (but the last), over the
-  // host's threads; returns when all are done. What a job throws is thrown again here, on the calling thread.
+  // host's threads; returns when all are done. An exception of a job is thrown again here, on the calling thread.
   template <class Job>
   void ParallelFor(int64_t count, int64_t grain, Job&& job) const {
     if (count <= 0) return;

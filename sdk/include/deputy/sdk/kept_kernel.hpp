@@ -1,5 +1,5 @@
 // A kernel that a MindSpore delegate's Replace put in: first a claim, then, after Prepare, an executable whose contexts
-// share it. The calls of one delegate's kernels are kept apart by one mutex.
+// share it. One mutex serializes the calls of one delegate's kernels.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ class KeptKernel final : public Executable {
 
   inline Result<std::unique_ptr<ExecutionContext>> CreateContext() override;
 
-  // Kernel::ReSize decides. Sessions share the kernel; a run with the shapes of before asks it to go back.
+  // Kernel::ReSize decides. Sessions share the kernel; a run with the former shapes resizes it back to them.
   Result<ResizeOutcome> Resize(const ResizeArgs& args) {
     const std::lock_guard<std::mutex> lock(*mutex_);
     std::vector<std::vector<int64_t>> before = shapes_;
@@ -68,7 +68,7 @@ class KeptKernel final : public Executable {
     }
     sized_ = status.ok();
     if (status.ok()) return ResizeOutcome::kDone;
-    // One that does not resize at all is as it was; any other failure may have left it half way.
+    // A kernel that does not support ReSize is unchanged; any other failure may have left it half resized.
     if (status.code() == Code::kNotSupported) sized_ = sized_before;
     GoBack(std::move(before));
     return status;
@@ -105,7 +105,7 @@ class KeptKernel final : public Executable {
       (i < inputs_.size() ? inputs_[i] : outputs_[i - inputs_.size()]).SetShape({shapes_[i].data(), shapes_[i].size()});
   }
 
-  // Whether the shape is another one than in the run before.
+  // True if the shape differs from that of the run before.
   static bool Bind(const Tensor& tensor, const TensorView& given, std::vector<int64_t>& shape) {
     tensor.Bind(given.data());
     return Reshape(tensor, given, shape);

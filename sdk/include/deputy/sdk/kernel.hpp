@@ -1,4 +1,5 @@
-// MindSpore Lite's Kernel: a node of the model on the way in, a vendor's sub-graph on the way back.
+// MindSpore Lite's Kernel: a node of the model in the list that Build reads, a vendor's sub-graph when passed to
+// Replace.
 #pragma once
 
 #include <string>
@@ -10,24 +11,24 @@
 
 namespace deputy::sdk {
 
-// Its calls never overlap, neither with each other nor with those of another kernel of the same delegate, whatever
-// number of sessions runs: a kernel may keep what it likes in its members.
+// Its calls never overlap, neither with each other nor with those of another kernel of the same delegate, regardless of
+// the number of sessions: a kernel may keep any state in its members.
 class Kernel {
  public:
   Kernel() = default;
-  // `inputs` and `outputs` of a sub-graph: what it reads from outside and what others read of it, as GraphInTensors and
-  // GraphOutTensors find them. Execute gets data for exactly these.
+  // `inputs` and `outputs` of a sub-graph: the values that it reads from outside and those that are read outside, as
+  // GraphInTensors and GraphOutTensors return them. Execute gets data for exactly these.
   Kernel(std::vector<Tensor> inputs, std::vector<Tensor> outputs, const schema::Primitive* primitive = nullptr)
       : inputs_(std::move(inputs)), outputs_(std::move(outputs)), primitive_(primitive) {}
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
   virtual ~Kernel() = default;
 
-  // Once, when the host has adopted the partition. kLiteNotSupport hands its nodes to the next delegate.
+  // Once, when the host has adopted the partition. kLiteNotSupport: its nodes go to the next delegate.
   virtual Status Prepare() = 0;
   // Reads inputs() and writes every element of outputs().
   virtual Status Execute() = 0;
-  // The shapes of inputs() and outputs() are not those of the call before (or of Prepare). Comes before Execute.
+  // The shapes of inputs() and outputs() are not those of the call before (or of Prepare). Called before Execute.
   virtual Status ReSize() = 0;
 
   // The operator's type ("Conv"); empty for a sub-graph.

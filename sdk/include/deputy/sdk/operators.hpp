@@ -1,19 +1,21 @@
 // One view per operator, generated from schema/operators.inc: op::Conv(primitive).strides(), with the default of the
-// operator's definition where the node has no such attribute. And what this SDK knows of each operator's definitions.
+// operator's definition where the node has no such attribute. Also the newest definition of each operator that this SDK
+// knows, and the version rule.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "deputy/sdk/attributes.hpp"
+#include "deputy/sdk/graph.hpp"
 #include "schema/operator_name.hpp"
 
 namespace deputy::sdk {
 namespace op {
 
-// What all views share. The primitive must outlive the view; NULL reads as "no attributes".
+// The base of all views. The primitive must outlive the view; NULL reads as "no attributes".
 class View {
  public:
   explicit View(const schema::Primitive* primitive) : primitive_(primitive) {}
@@ -84,6 +86,21 @@ constexpr int32_t NewestDefinition(std::string_view domain, std::string_view typ
   for (const OperatorRow& row : kOperatorRows)
     if (row.type == type && row.domain == domain) return row.newest_definition;
   return 0;
+}
+
+// The version rule: a delegate is never given a node of a definition that is newer than its SDK, because it cannot know
+// the changes. Operators that the SDK does not list (other domains) are a matter of the delegate and its users.
+inline bool DefinitionTooNew(const NodeView& node) {
+  const int32_t newest = NewestDefinition(node.domain(), node.op_type());
+  return newest != 0 && node.since_version() > newest;
+}
+
+// "Conv-30 is newer than Conv-22, the newest that this delegate was built for"
+inline std::string TooNewText(const NodeView& node) {
+  const std::string type(node.op_type());
+  return type + "-" + std::to_string(node.since_version()) + " is newer than " + type + "-" +
+         std::to_string(NewestDefinition(node.domain(), node.op_type())) +
+         ", the newest that this delegate was built for";
 }
 
 }  // namespace deputy::sdk

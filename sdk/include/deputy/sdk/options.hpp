@@ -1,4 +1,4 @@
-// A delegate's options, declared once: the declaration gives the table that the host checks a YAML against, and the
+// A delegate's options, declared once: the declaration defines the table against which the host checks a YAML, and the
 // typed values that the delegate reads.
 //
 //   static OptionSchema Options() {
@@ -26,9 +26,9 @@
 
 namespace deputy::sdk {
 
-// What the YAML asked for: a level or a clock, never both.
+// The requested frequency: a level or a clock, never both.
 struct FrequencyWish {
-  uint32_t level = 0;  // 1 low, 2 balanced, 3 high, 4 extreme; 0: `hertz` holds
+  uint32_t level = 0;  // 1 low, 2 balanced, 3 high, 4 extreme; 0: `hertz` applies
   uint64_t hertz = 0;
 };
 

@@ -1,5 +1,5 @@
-// A vendor's own operators: what a delegate's static Operators() declares. A model may use them; the host asks here for
-// the types of their outputs, and runs their kernels where no delegate takes their nodes.
+// A vendor's own operators, which a delegate's static Operators() declares. A model may use them; the host infers the
+// types of their outputs with them, and runs their kernels for nodes that no delegate supports.
 #pragma once
 
 #include <deque>
@@ -20,7 +20,8 @@ class OutputTypes {
   OutputTypes(const OutputTypes&) = delete;
   OutputTypes& operator=(const OutputTypes&) = delete;
 
-  // Extents of -1 are not known. After the first failure nothing is set any more; the layer passes it on.
+  // Extents of -1 are not known. After the first failure nothing more is set; the layer returns the failure to the
+  // host.
   void Set(uint32_t output, DType dtype, Span<const int64_t> dims) {
     static constexpr int64_t kScalar[] = {0};
     const int64_t* extents = dims.empty() ? kScalar : dims.data();
@@ -29,7 +30,7 @@ class OutputTypes {
                                static_cast<uint32_t>(dims.size()));
     });
   }
-  // Not even the rank is known.
+  // For a type of unknown rank.
   void SetUnranked(uint32_t output, DType dtype) {
     graph_.Ask([&] { return sink_->set_output(sink_->self, output, static_cast<deputy_dtype>(dtype), nullptr, 0); });
   }
@@ -60,9 +61,9 @@ class OwnOperator {
     attributes_.push_back({std::move(name), std::move(help), type, required});
     return *this;
   }
-  // Types of the outputs. Attributes and numbers of inputs and outputs are right by then.
+  // Types of the outputs. Attributes and numbers of inputs and outputs have been checked.
   OwnOperator& Infers(InferFunction function) { return infer_ = function, *this; }
-  // Runs the node on the CPU, where no delegate takes it. [any-thread]
+  // Runs the node on the CPU if no delegate supports it. [any-thread]
   OwnOperator& Computes(ComputeFunction function) { return compute_ = function, *this; }
 
   const std::string& domain() const { return domain_; }

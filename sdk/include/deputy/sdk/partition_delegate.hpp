@@ -1,4 +1,4 @@
-// A delegate that answers per node and compiles what the host has grouped: the plain way.
+// A delegate that answers per node and compiles the partitions that the host forms: the usual way.
 #pragma once
 
 #include <memory>
@@ -10,16 +10,18 @@ namespace deputy::sdk {
 
 class PartitionDelegate : public DelegateBase {
  public:
-  // The whole graph, before its nodes are asked about one by one: for delegates whose answers depend on neighbours.
+  // Called with the whole graph before Supports is called for its nodes: for delegates whose answers depend on
+  // neighbours.
   virtual void Look(const GraphView&) {}
-  // May this node run here? Pure: the same graph, the same answers. Nodes of too new a definition never get here.
+  // Decides whether this node can run here. Pure: the same graph gives the same answers. Never called for nodes of too
+  // new a definition.
   virtual Verdict Supports(const NodeView& node) = 0;
-  // All nodes were supported. kNotSupported hands them to the next delegate. Views and names live as long as the call;
+  // All nodes were supported. kNotSupported: they go to the next delegate. Views and names live as long as the call;
   // constants and primitives as long as the model.
   virtual Result<std::unique_ptr<Executable>> Compile(const PartitionView& partition) = 0;
 
-  // With kBlobs: as Compile, from what Serialize wrote for such a partition. The bytes may be damaged or of another
-  // version: kIncompatible, or any other failure, makes the host compile.
+  // With kBlobs: as Compile, from the bytes that Serialize wrote for such a partition. The bytes may be damaged or of
+  // another version: kIncompatible, or any other failure, makes the host compile.
   virtual Result<std::unique_ptr<Executable>> Restore(const PartitionView&, Blob) {
     return Status(Code::kNotSupported, "no compiled blobs");
   }

@@ -1,5 +1,5 @@
-// The host's own partitioning and the model's extras for delegates that form partitions themselves
-// (abi/ext/partition_helpers.h). Only inside a call that was given the graph; a failure ends that call.
+// The host's own partitioning and the model's metadata, for delegates that form partitions themselves
+// (abi/ext/partition_helpers.h). Only inside a call that received the graph; a failure ends that call.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ class PartitionHelpers {
         table_(static_cast<const deputy_ext_partition_helpers*>(graph.host().Extension(DEPUTY_EXT_PARTITION_HELPERS))) {
   }
 
-  // False: this host lacks them, and everything below answers with nothing.
+  // False: this host lacks them, and all functions below return empty results.
   bool available() const { return table_ != nullptr; }
 
   // Clusters of the nodes for which `wanted(NodeView)` says 1 (or the number, above 1, of a group that stays together),
-  // each in the graph's order: as large as they can be without two partitions waiting for each other.
+  // each in the graph's order: as large as possible without a cycle between partitions.
   template <class Wanted>
   std::vector<std::vector<deputy_node_id>> Cluster(Wanted&& wanted) const {
     std::vector<uint32_t> wishes(graph_.node_count()), cluster_of(wishes.size(), DEPUTY_NO_CLUSTER);
@@ -48,7 +48,7 @@ class PartitionHelpers {
     return clusters;
   }
 
-  // Operators with the DequantizeLinear and QuantizeLinear nodes that serve them alone.
+  // Operators with the DequantizeLinear and QuantizeLinear nodes that serve only them.
   std::vector<std::vector<deputy_node_id>> QuantizedGroups() const {
     Collected collected;
     const deputy_group_sink sink{sizeof sink, 0, &collected, Collect};
@@ -62,7 +62,7 @@ class PartitionHelpers {
     Ask([&] { return table_->constant_release(table_->self, graph_.handle(), constant.id()); });
   }
 
-  // Bytes of the model's metadata under this name; data() is NULL where there are none. Lives as long as the model.
+  // Bytes of the model's metadata under this name; data() is NULL if there are none. Lives as long as the model.
   Span<const char> NamedData(std::string_view key) const {
     const void* data = nullptr;
     uint64_t size = 0;
@@ -71,7 +71,7 @@ class PartitionHelpers {
   }
 
  private:
-  // What the host hands over group by group; nothing may be thrown through it.
+  // The groups that the host passes one by one; no exception may pass through the host.
   struct Collected {
     std::vector<std::vector<deputy_node_id>> groups{};
     std::exception_ptr thrown{};

@@ -1,5 +1,5 @@
-// What a delegate may say before anything is compiled: what it can run, which devices it finds, which nodes stay
-// together, what a partition would cost, and what may overlap later. All of it is optional.
+// Information of a delegate before anything is compiled: supported operators, devices, nodes that stay together, the
+// cost of a partition, and the calls that may overlap later. All of it is optional.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Capability {
   std::vector<DType> dtypes = {};             // empty: any
   uint32_t min_version = 0, max_version = 0;  // definitions; 0: any
   uint32_t min_rank = 0, max_rank = DEPUTY_ANY_RANK;
-  std::string note = {};  // what else must hold, for people
+  std::string note = {};  // further conditions, for people
   std::string domain = {};
   uint32_t layouts = 1u << DEPUTY_LAYOUT_DENSE;
 };
@@ -48,23 +48,25 @@ struct DeviceDescription {
 // Unknown amounts are left out.
 struct PartitionEstimate {
   bool feasible = true;
-  std::string reason = {};  // why not, or why nodes are given back
+  std::string reason = {};  // why it is not feasible, or why nodes are given back
   std::optional<uint64_t> latency_ns = {}, memory_bytes = {}, energy_nj = {};
   std::vector<deputy_node_id> give_back = {};
 
   static PartitionEstimate Infeasible(std::string reason) { return {false, std::move(reason)}; }
 };
 
-// Which executes may overlap: of two contexts of one executable, of two executables of one instance, of two instances.
+// The calls of execute that may overlap: of two contexts of one executable, of two executables of one instance, of two
+// instances.
 struct Concurrency {
   bool contexts = true, executables = true, instances = true;
 };
 
-// Where groups go. Only inside the host's call.
+// Receives groups. Only inside the host's call.
 class GroupSink {
  public:
   GroupSink(const GraphView& graph, const deputy_group_sink* sink) : graph_(graph), sink_(sink) {}
-  // These nodes run here together or not at all. False: refused, now or one before, and the whole call fails.
+  // These nodes run here together, or none of them does. False: this group or one before was refused, and the whole
+  // call fails.
   bool Add(const std::vector<deputy_node_id>& nodes) const {
     const deputy_group group{sizeof group, static_cast<uint32_t>(nodes.size()), nodes.data()};
     return graph_.Ask([&] { return sink_->add(sink_->self, &group); });

@@ -1,4 +1,4 @@
-// The C tables over what a delegate says before compile (placement.hpp). As in thunks.hpp, nothing is thrown out.
+// The C tables over the information of placement.hpp. As in thunks.hpp, every function catches everything.
 #pragma once
 
 #include <cstring>
@@ -81,7 +81,7 @@ struct PlacementThunks {
     });
   }
 
-  // NULL for an id that is none of these, or that the delegate's class has nothing to say to.
+  // NULL for any other id, or an extension that the delegate's class does not implement.
   static const void* GetExtension(const deputy_delegate* self, const char* id) noexcept {
     static constexpr deputy_ext_capabilities kCapabilities = {sizeof(deputy_ext_capabilities), 0, CapabilityCount,
                                                               CapabilityAt};
@@ -100,8 +100,8 @@ struct PlacementThunks {
   }
 };
 
-// Which of these extensions D has, and their constant tables. An extension is there when D hides or overrides it; an
-// abstract D is a static type behind which the real class is not known.
+// The extensions that D has, and their constant tables. D has an extension if it hides or overrides its function; an
+// abstract D is a static type whose real class is not known.
 template <auto Of, auto Base>
 inline constexpr bool kHides =
     !std::is_same_v<std::integral_constant<decltype(Of), Of>, std::integral_constant<decltype(Base), Base>>;

@@ -15,7 +15,7 @@
 namespace deputy::sdk {
 namespace detail {
 
-// Does D report a clock? An abstract D is a static type behind which the real class is not known.
+// True if D reports a clock. An abstract D is a static type whose real class is not known.
 template <class D>
 constexpr bool ControlsDevice() {
   return std::is_abstract_v<D> || !std::is_same_v<decltype(&D::device_state), decltype(&DelegateBase::device_state)>;
@@ -114,8 +114,8 @@ class Plugin {
   deputy_plugin table_{};
 };
 
-// Before 1.0 every minor version stands alone; afterwards an older host of the same major version is too old only for
-// what it lacks, which init checks.
+// Before 1.0 only hosts of the same minor version are supported; afterwards an older host of the same major version is
+// too old only if it lacks functions, which init checks.
 constexpr bool CanServe(uint32_t host_abi) {
   return (host_abi >> 16) == DEPUTY_ABI_MAJOR && host_abi >= DEPUTY_ABI_MIN_HOST &&
          (DEPUTY_ABI_MAJOR != 0 || host_abi == DEPUTY_ABI_VERSION);

@@ -1,4 +1,4 @@
-// Events of the device: what a context reports while somebody profiles, and which nodes the reported ids stand for.
+// Events of the device that a context reports while it is profiled, and the map of their ids to nodes.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace deputy::sdk {
 
-// Whose nanoseconds. kHost is Host::clock_ns(); kDevice needs DelegateBase::CorrelateClocks.
+// The clock of an event's times. kHost is Host::clock_ns(); kDevice needs DelegateBase::CorrelateClocks.
 enum class ClockKind : uint32_t { kHost = DEPUTY_CLOCK_MONOTONIC, kDevice = DEPUTY_CLOCK_DEVICE };
 
 struct ProfileEvent {
   uint32_t id = DEPUTY_NO_EVENT_ID;  // as in the debug map
   ClockKind clock = ClockKind::kHost;
   uint64_t begin_ns = 0, end_ns = 0;
-  std::string_view name;      // of what ran ("conv 3x3")
+  std::string_view name;      // of the operation ("conv 3x3")
   std::string_view metadata;  // anything else; JSON is a good choice
 };
 
@@ -27,7 +27,7 @@ class Profiler {
   Profiler() = default;
   explicit Profiler(const deputy_profile_sink* sink) : sink_(sink) {}
 
-  // False: nobody profiles, and nothing needs to be measured.
+  // False: profiling is off, and nothing needs to be measured.
   explicit operator bool() const { return sink_ != nullptr; }
   // Copies everything.
   void Report(const ProfileEvent& event) const {
@@ -46,15 +46,15 @@ class Profiler {
   const deputy_profile_sink* sink_ = nullptr;
 };
 
-// Which nodes the ids of events stand for. Only inside the host's call.
+// Receives the map of event ids to nodes. Only inside the host's call.
 class DebugMap {
  public:
   explicit DebugMap(const deputy_debug_map_sink* sink) : sink_(sink) {}
   DebugMap(const DebugMap&) = delete;
   DebugMap& operator=(const DebugMap&) = delete;
 
-  // Many to many. After the first failure (an id twice, a node of somebody else's) nothing is added any more; the layer
-  // passes it on.
+  // Many to many. After the first failure (an id twice, a node of another partition) nothing more is added; the layer
+  // returns the failure to the host.
   void Add(uint32_t id, Span<const deputy_node_id> nodes) {
     if (failure_ == nullptr) failure_ = sink_->add(sink_->self, id, nodes.data(), nodes.size());
   }

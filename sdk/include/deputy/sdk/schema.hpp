@@ -1,6 +1,7 @@
-// The FlatBuffers view of a node's attributes (schema/primitive.fbs), generated at the vendor's with the vendor's own
-// flatc, because generated headers demand exactly the FlatBuffers version that made them. Always include this wrapper:
-// with default visibility g++ makes the name tables GNU_UNIQUE and two plugins would share them despite RTLD_LOCAL.
+// The FlatBuffers view of a node's attributes (schema/primitive.fbs), generated in the vendor's build with the vendor's
+// own flatc, because a generated header requires exactly the FlatBuffers version that generated it. Always include this
+// wrapper: with default visibility g++ makes the name tables GNU_UNIQUE and two plugins would share them despite
+// RTLD_LOCAL.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>

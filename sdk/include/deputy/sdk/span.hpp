@@ -1,4 +1,4 @@
-// A pointer and a length: what std::span is in C++20, as far as this layer needs it.
+// A pointer and a length: the part of C++20's std::span that this layer needs.
 #pragma once
 
 #include <cstddef>

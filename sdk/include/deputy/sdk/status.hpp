@@ -1,5 +1,5 @@
-// What went wrong, as a value: Status, and Result for functions that return something. The layer turns them into the
-// host's own statuses at the boundary; exceptions that reach the boundary become INTERNAL.
+// Errors as values: Status, and Result for functions that return a value. The layer turns them into the host's own
+// statuses at the boundary; exceptions that reach the boundary become INTERNAL.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ inline constexpr Code kLiteMemoryFailed = Code::kOutOfMemory;
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  // One sentence, lower case, without a full stop; `node` is the guilty node if there is one.
+  // One sentence, lower case, without a full stop; `node` is the node at fault if there is one.
   Status(Code code, std::string message = {}, deputy_node_id node = DEPUTY_NO_NODE)  // NOLINT: `return kSuccess;`
       : code_(code), message_(std::move(message)), node_(node) {}
 
@@ -56,7 +56,7 @@ class [[nodiscard]] Status {
   deputy_node_id node_ = DEPUTY_NO_NODE;
 };
 
-// A value or the reason why there is none. Test ok() before value().
+// A value, or the status that explains its absence. Test ok() before value().
 template <class T>
 class [[nodiscard]] Result {
  public:

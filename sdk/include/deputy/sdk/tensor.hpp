@@ -1,5 +1,5 @@
-// MindSpore Lite's MSTensor as a handle: every copy of a model's value shows what the current run has bound to it. So a
-// kernel may keep the tensors that it was made with and read them in every Execute.
+// MindSpore Lite's MSTensor as a handle: every copy of a model's value refers to the data that the current run has
+// bound to it. So a kernel may keep the tensors that it was made with and read them in every Execute.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace deputy::sdk {
 
-// Default made, it stands for an optional input or output that is left out; only == nullptr may be asked of it then.
+// A default-constructed tensor is an optional input or output that is left out; only == nullptr is valid for it.
 class Tensor {
  public:
   Tensor() = default;
@@ -48,12 +48,12 @@ class Tensor {
     return state_->constant ? state_->constant_bytes : static_cast<size_t>(ElementNum()) * SizeOf(state_->dtype);
   }
   bool IsConst() const { return state_->constant; }
-  // Dense row-major elements. Constants have them always, everything else only during Execute, NULL otherwise.
+  // Dense row-major elements. Always set for constants; for other values only during Execute, NULL otherwise.
   const void* Data() const { return state_->constant ? state_->constant_data : state_->bound; }
-  // NULL for constants: they are shared with everybody.
+  // NULL for constants, which are shared.
   void* MutableData() const { return state_->constant ? nullptr : state_->bound; }
 
-  // For the layer: what the current run gives to this value. NULL afterwards.
+  // For the layer: the data of this value in the current run. NULL afterwards.
   void Bind(void* data) const { state_->bound = data; }
   void SetShape(Span<const int64_t> dims) const { state_->shape.assign(dims.begin(), dims.end()); }
 

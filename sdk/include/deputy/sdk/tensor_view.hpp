@@ -15,7 +15,7 @@ class TensorView {
   TensorView() = default;
   explicit TensorView(const deputy_tensor* tensor) : tensor_(tensor) {}
 
-  // False for an input that is left out; nothing else may be asked then.
+  // False for an input that is left out; no other function is valid then.
   bool exists() const { return tensor_ != nullptr; }
   const deputy_tensor* abi() const { return tensor_; }
 
@@ -27,7 +27,7 @@ class TensorView {
     return count;
   }
   size_t byte_size() const { return static_cast<size_t>(tensor_->byte_size); }
-  // Row-major without gaps, in memory that the CPU can read. The host gives a delegate nothing else unless it asked.
+  // Row-major without gaps, in memory that the CPU can read. All tensors are, unless the delegate requests otherwise.
   bool is_dense_host() const { return tensor_->layout == DEPUTY_LAYOUT_DENSE && tensor_->memory == DEPUTY_MEMORY_HOST; }
 
   // The first element; NULL is legal where there are none. Writing is for outputs only.
@@ -43,7 +43,7 @@ class TensorView {
   const deputy_tensor* tensor_ = nullptr;
 };
 
-// Tensors stand in the order of the partition's inputs and outputs.
+// Tensors are in the order of the partition's inputs and outputs.
 class RunArgs {
  public:
   explicit RunArgs(const deputy_run_args& args) : args_(args) {}

@@ -1,5 +1,5 @@
-// The C tables over a delegate's class. Every function here catches everything that the vendor's code throws and turns
-// it into a status made by the host; nothing else of the layer is called by the host.
+// The C tables over a delegate's class. Every function here catches all exceptions of the vendor's code and converts
+// them to statuses of the host; the host calls no other functions of the layer.
 #pragma once
 
 #include <cstring>
@@ -10,8 +10,8 @@
 
 #include "deputy/sdk/boundary.hpp"
 #include "deputy/sdk/extension_thunks.hpp"
+#include "deputy/sdk/operators.hpp"
 #include "deputy/sdk/placement_thunks.hpp"
-#include "deputy/sdk/versions.hpp"
 
 namespace deputy::sdk::detail {
 
@@ -160,7 +160,7 @@ struct Thunks {
   }
 
  private:
-  // What is thrown here has no caller to tell; the log is all there is.
+  // An exception here cannot be returned to a caller; it is only logged.
   static void Release(const Instance& instance, void* claim) noexcept {
     try {
       instance.delegate().ReleaseClaim(claim);

@@ -1,5 +1,6 @@
-/* "deputy.capabilities/1": what a delegate can run, as a table that is read without a model and without a device: for
- * listings and for choosing. It promises nothing about a single node; query_support has the last word. */
+/* "deputy.capabilities/1": the operators that a delegate can run, as a table that is read without a model and without a
+ * device, for listings and for the choice of a delegate. It promises nothing about a single node; query_support
+ * decides. */
 #ifndef DEPUTY_ABI_EXT_CAPABILITIES_H
 #define DEPUTY_ABI_EXT_CAPABILITIES_H
 
@@ -12,8 +13,8 @@
 /* One operator. Rows of the same operator add up: "float32 of ranks 2 to 4" and "float16 of rank 4" are two rows. */
 typedef struct deputy_capability {
   uint32_t struct_size;
-  uint32_t min_version; /* oldest definition that is taken; 0: any */
-  uint32_t max_version; /* newest definition that is taken; 0: any */
+  uint32_t min_version; /* oldest supported definition; 0: any */
+  uint32_t max_version; /* newest supported definition; 0: any */
   uint32_t min_rank;    /* of the tensors that carry data */
   uint32_t max_rank;    /* not below min_rank; DEPUTY_ANY_RANK: no limit */
   uint32_t layouts;     /* bits 1u << DEPUTY_LAYOUT_...; 0: dense alone */
@@ -22,7 +23,7 @@ typedef struct deputy_capability {
   const deputy_dtype *dtypes;
   uint32_t dtype_count; /* 0: any */
   uint32_t reserved;
-  deputy_str note; /* one short sentence for people on what else must hold ("weights are constant"); may be empty */
+  deputy_str note; /* one short sentence for people on further conditions ("weights are constant"); may be empty */
 } deputy_capability;
 
 typedef struct deputy_ext_capabilities {

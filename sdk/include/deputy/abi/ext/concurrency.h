@@ -1,5 +1,5 @@
 /* "deputy.concurrency/1": which calls of execute may overlap. Without it all may, and with the delegate's flag
- * DEPUTY_DELEGATE_SERIAL none, whatever this table says. Calls for one context never overlap. */
+ * DEPUTY_DELEGATE_SERIAL none, regardless of this table. Calls for one context never overlap. */
 #ifndef DEPUTY_ABI_EXT_CONCURRENCY_H
 #define DEPUTY_ABI_EXT_CONCURRENCY_H
 
@@ -16,9 +16,9 @@ enum {
 typedef struct deputy_ext_concurrency {
   uint32_t struct_size;
   uint32_t reserved;
-  /* Writes DEPUTY_CONCURRENT_... bits; they hold until the instance is closed. Unknown bits are ignored. Asked once,
-   * after open. The host holds back exactly the calls that may not overlap, in the order in which they come; of two
-   * instances that say different things about INSTANCES the stricter holds. [load-time] */
+  /* Writes DEPUTY_CONCURRENT_... bits; they hold until the instance is closed. Unknown bits are ignored. Called once,
+   * after open. The host delays exactly the calls that may not overlap, in the order of their arrival; if two instances
+   * differ in INSTANCES, the stricter one applies. [load-time] */
   deputy_status *(*concurrency)(deputy_instance *instance, uint32_t *flags);
 } deputy_ext_concurrency;
 

@@ -1,7 +1,7 @@
-/* "deputy.device_control/1": clock and power of the opened device. The wish arrives as the option `frequency` before
- * anything is asked; this table reads back what the device granted, and what the work cost. Whoever sets a clock
- * restores it: close of the last instance on a device puts back what the first open found, also after a run that
- * failed. */
+/* "deputy.device_control/1": clock and power of the opened device. The request arrives as the option `frequency` of
+ * open; this table reads back the clock that the device granted, and the cost of the work. A plugin that sets a clock
+ * restores it: close of the last instance on a device restores the clock that the first open found, also after a run
+ * that failed. */
 #ifndef DEPUTY_ABI_EXT_DEVICE_CONTROL_H
 #define DEPUTY_ABI_EXT_DEVICE_CONTROL_H
 
@@ -15,7 +15,7 @@ typedef struct deputy_device_state {
   uint32_t level_requested; /* 0: none, or an explicit frequency */
   uint32_t level_granted;   /* 0: between levels */
   uint32_t reserved;
-  uint64_t frequency_requested_hz; /* 0: a level was asked for */
+  uint64_t frequency_requested_hz; /* 0: a level was requested */
   uint64_t frequency_granted_hz;
   uint64_t busy_ns;       /* device time of all finished runs since open, on the device's own clock */
   uint64_t runs;          /* finished runs since open */
@@ -25,8 +25,8 @@ typedef struct deputy_device_state {
 typedef struct deputy_ext_device_control {
   uint32_t struct_size;
   uint32_t reserved;
-  /* Fills as much of *out as out->struct_size allows; the numbers are those of one moment. NOT_SUPPORTED when the
-   * device of this instance has no clock to tell, DEVICE_LOST when it is gone; *out is undefined then. [any-thread] */
+  /* Fills as much of *out as out->struct_size allows; the numbers are a snapshot of one moment. NOT_SUPPORTED if the
+   * device of this instance has no clock to report, DEVICE_LOST if it is lost; *out is undefined then. [any-thread] */
   deputy_status *(*device_state)(deputy_instance *instance, deputy_device_state *out);
 } deputy_ext_device_control;
 

@@ -37,14 +37,14 @@ enum {
   DEPUTY_OPERATOR_HAS_KERNEL = 1u /* compute() runs it */
 };
 
-/* Where inferred types go. */
+/* Receives inferred types. */
 typedef struct deputy_type_sink {
   uint32_t struct_size;
   uint32_t reserved;
   void *self;
   /* Type of the node's `output`-th output. `dims` has `rank` extents, -1 where not known; NULL with rank 0 means that
-   * not even the rank is known, a scalar has dims != NULL. Copies. INVALID_ARGUMENT for an output that the node does
-   * not have. Only inside infer(). [in-call] */
+   * the rank is unknown too; a scalar has dims != NULL. Copies the array. INVALID_ARGUMENT for an output that the node
+   * does not have. Only inside infer(). [in-call] */
   deputy_status *(*set_output)(void *self, uint32_t output, deputy_dtype dtype, const int64_t *dims, uint32_t rank);
 } deputy_type_sink;
 
@@ -54,15 +54,15 @@ typedef struct deputy_ext_operators {
   /* Constant over the life of the plugin. [any-thread] [any-state] */
   uint32_t (*operator_count)(const deputy_delegate *self);
   const deputy_operator_info *(*operator_at)(const deputy_delegate *self, uint32_t index);
-  /* Types of the outputs of a node of one of the operators, from what is known of its inputs (values, constants) and
-   * its attributes, which have been held against operator_at. `graph` shows the node and its values alone. Pure; needs
-   * no open instance. INVALID_ARGUMENT: the node is wrong, with the reason for people. An output that is not set stays
-   * as the model declares it. [any-thread] */
+  /* Infers the types of the outputs of a node of one of the operators, from the known facts about its inputs (values,
+   * constants) and from its attributes, which have been checked against operator_at. `graph` contains only the node and
+   * its values. Pure; needs no open instance. INVALID_ARGUMENT: the node is invalid, with the reason as the message. An
+   * output that is not set keeps the type that the model declares. [any-thread] */
   deputy_status *(*infer)(const deputy_delegate *self, const deputy_host *host, const deputy_graph *graph,
                           deputy_node_id node, const deputy_type_sink *sink);
-  /* Runs one node on the CPU: the kernel that stands in where no delegate takes the node. Inputs and outputs as the
-   * node has them, NULL where left out; shapes of outputs are those of infer. Pure. Called for
-   * operators with DEPUTY_OPERATOR_HAS_KERNEL only, and may be NULL where none has it. [any-thread] */
+  /* Runs one node on the CPU: the custom-operator kernel, for a node that no delegate supports. Inputs and outputs are
+   * in the node's order, NULL where left out; outputs have the shapes of infer. Pure. Called only for operators with
+   * DEPUTY_OPERATOR_HAS_KERNEL; may be NULL if no operator has it. [any-thread] */
   deputy_status *(*compute)(const deputy_delegate *self, const deputy_host *host, const deputy_graph *graph,
                             deputy_node_id node, const deputy_run_args *args);
 } deputy_ext_operators;

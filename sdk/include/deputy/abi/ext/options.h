@@ -1,5 +1,5 @@
-/* "deputy.options/1": the options that a delegate understands, so that the host can check a YAML before it opens
- * anything, and what was really applied. */
+/* "deputy.options/1": the options that a delegate supports, so that the host can check a YAML before it opens anything,
+ * and their values in force. */
 #ifndef DEPUTY_ABI_EXT_OPTIONS_H
 #define DEPUTY_ABI_EXT_OPTIONS_H
 
@@ -24,7 +24,7 @@ typedef struct deputy_option_info {
   deputy_str name;
   deputy_str help;          /* one sentence */
   deputy_str unit;          /* "", "ms", "Hz", ... */
-  deputy_str default_value; /* what holds when it is not set */
+  deputy_str default_value; /* the value if it is not set */
   deputy_str choices;       /* ENUM: separated by '|' */
   double minimum;
   double maximum;

@@ -1,7 +1,7 @@
-/* "deputy.async/1": a run that returns before it is done, so that a device computes while its host goes on.
+/* "deputy.async/1": a run that returns before it is done, so that a device computes while its host continues.
  *
- * DRAFT. Promised to nobody: this host does not ask for it, no golden table holds it, and it may change or vanish with
- * any release. A change that breaks it raises the number in its id. See sdk/docs/versioning.md.
+ * DRAFT. Without any promise: this host does not request it, no golden table contains it, and it may change or be
+ * removed in any release. A change that breaks it raises the number in its id. See sdk/docs/versioning.md.
  *
  * Without this extension the host calls execute on a thread of its own. With it the host still keeps the order of life:
  * every run is destroyed before its context is, and resize is not called while one is in flight. */
@@ -14,22 +14,22 @@
 
 typedef struct deputy_async_run deputy_async_run; /* plugin-owned: one run, from submit to run_destroy */
 
-/* What the handle of a fence is. */
+/* The meaning of a fence's handle. */
 typedef uint32_t deputy_fence_kind;
 enum {
   DEPUTY_FENCE_SYNC_FILE = 1, /* a file descriptor of Linux' sync_file, which any driver understands */
   DEPUTY_FENCE_PRIVATE = 2    /* a number that only delegates of the same plugin understand */
 };
 
-/* A point in the work of a device, for another delegate to wait for without the CPU. A file descriptor belongs to
- * whoever holds the struct and is closed by the receiver. */
+/* A point in the work of a device, for another delegate to wait for without the CPU. A file descriptor belongs to the
+ * holder of the struct and is closed by the receiver. */
 typedef struct deputy_fence {
   uint32_t struct_size;
   deputy_fence_kind kind;
   int64_t handle;
 } deputy_fence;
 
-/* Where the end of a run is reported. */
+/* Receives the end of a run. */
 typedef struct deputy_async_sink {
   uint32_t struct_size;
   uint32_t reserved;
@@ -57,16 +57,16 @@ typedef struct deputy_ext_async {
   uint32_t struct_size;
   uint32_t flags; /* DEPUTY_ASYNC_... */
   /* Starts a run and puts it into *out; the host ends it with one run_destroy. Several may be in flight on one context
-   * only where scheduling.h says so. On failure nothing was started, *out stays as it is, fences stay the host's and
-   * sink is not called: UNAVAILABLE when the queue is full (the host waits for a run and tries again), INVALID_ARGUMENT
-   * for a kind of fence that is not known. [one-call-per-context] */
+   * only where scheduling.h says so. On failure nothing was started, *out is unchanged, fences stay the host's and sink
+   * is not called: UNAVAILABLE when the queue is full (the host waits for a run and tries again), INVALID_ARGUMENT for
+   * a kind of fence that is not known. [one-call-per-context] */
   deputy_status *(*submit)(deputy_context *context, const deputy_async_args *args, deputy_async_run **out);
-  /* *finished becomes 1 when the run has ended, in whatever way, and 0 before. Never blocks. [any-thread] */
+  /* *finished becomes 1 when the run has ended, in any way, and 0 before. Never blocks. [any-thread] */
   deputy_status *(*poll)(deputy_async_run *run, uint32_t *finished);
   /* Blocks until the run has ended or CLOCK_MONOTONIC has reached deadline_ns (0: no limit), and returns how the run
-   * ended: OK when every element of the outputs is written, CANCELLED, DEVICE_LOST or what execute would return.
-   * DEADLINE_EXCEEDED when it has not ended yet; the run goes on. Each call returns a status of its own. [any-thread]
-   */
+   * ended: OK when every element of the outputs is written, CANCELLED, DEVICE_LOST or the result that execute would
+   * return. DEADLINE_EXCEEDED if it has not ended yet; the run continues. Each call returns a status of its own.
+   * [any-thread] */
   deputy_status *(*wait)(deputy_async_run *run, uint64_t deadline_ns);
   /* Asks the run to end as CANCELLED; it may still end otherwise. Does not wait for it. OK for a run that has ended.
    * [any-thread] */

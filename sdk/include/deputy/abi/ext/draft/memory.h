@@ -1,8 +1,8 @@
-/* "deputy.memory/1": where the inputs and outputs of a partition should lie, and memory of the device's own, so that
+/* "deputy.memory/1": the memory for the inputs and outputs of a partition, and memory of the device's own, so that
  * values need not be copied between partitions of one delegate, nor through the CPU.
  *
- * DRAFT. Promised to nobody: this host does not ask for it, no golden table holds it, and it may change or vanish with
- * any release. A change that breaks it raises the number in its id. See sdk/docs/versioning.md.
+ * DRAFT. Without any promise: this host does not request it, no golden table contains it, and it may change or be
+ * removed in any release. A change that breaks it raises the number in its id. See sdk/docs/versioning.md.
  *
  * Without this extension every tensor of a run is dense, in host memory, and aligned to 64 bytes. */
 #ifndef DEPUTY_ABI_EXT_DRAFT_MEMORY_H
@@ -12,12 +12,12 @@
 
 #define DEPUTY_EXT_MEMORY "deputy.memory/1"
 
-/* What a partition wants of one of its inputs or outputs; the host fills in what it gives to every delegate, and the
- * delegate changes what it wants otherwise. */
+/* The requirements of a partition for one of its inputs or outputs; the host fills in its default for every delegate,
+ * and the delegate changes the fields that it needs otherwise. */
 typedef struct deputy_memory_wish {
   uint32_t struct_size;
   deputy_memory_kind memory; /* DEVICE: tensors come with a handle of this table's allocate or import */
-  deputy_layout layout;      /* OPAQUE: only between partitions of this delegate; the host converts at other borders */
+  deputy_layout layout;      /* OPAQUE: only between partitions of this delegate; the host converts elsewhere */
   uint32_t reserved;
   uint64_t alignment;     /* of the first element in bytes, a power of two */
   uint64_t byte_size;     /* at least the elements' own; more where the device reads or writes whole tiles */
@@ -35,18 +35,18 @@ typedef struct deputy_shared_buffer {
 typedef struct deputy_ext_memory {
   uint32_t struct_size;
   uint32_t reserved;
-  /* Wishes for the index-th input, then outputs, in the order of the partition. Constant over the life of the
-   * executable. NOT_SUPPORTED: host memory will do. [any-thread] */
+  /* Requirements for the index-th of the inputs, then outputs, in the order of the partition. Constant over the life of
+   * the executable. NOT_SUPPORTED: host memory is sufficient. [any-thread] */
   deputy_status *(*wish_of)(deputy_executable *executable, uint32_t index, deputy_memory_wish *wish);
   /* Makes a buffer of the device and puts its name into *handle, as in deputy_tensor.handle; the elements are
-   * undefined. The host frees it with one release, before close. OUT_OF_MEMORY: the host goes on with host memory.
+   * undefined. The host frees it with one release, before close. OUT_OF_MEMORY: the host uses host memory.
    * [any-thread] */
   deputy_status *(*allocate)(deputy_instance *instance, uint64_t byte_size, uint64_t alignment, uint64_t *handle);
   /* Gives a buffer of another owner a name here, without a copy; freed with release as well. NOT_SUPPORTED: this one
    * cannot be reached by the device, and the host copies. NULL slot: none can. [any-thread] */
   deputy_status *(*import)(deputy_instance *instance, const deputy_shared_buffer *buffer, uint64_t *handle);
-  /* The other way round: fills *out with a descriptor that the host owns and closes. The buffer stays good until both
-   * are gone. NULL slot, or NOT_SUPPORTED: the host copies. [any-thread] */
+  /* The reverse of import: fills *out with a descriptor that the host owns and closes. The buffer stays valid until
+   * both are released. NULL slot, or NOT_SUPPORTED: the host copies. [any-thread] */
   deputy_status *(*share)(deputy_instance *instance, uint64_t handle, deputy_shared_buffer *out);
   /* Frees a buffer that no run in flight uses. Cannot fail. [any-thread] */
   void (*release)(deputy_instance *instance, uint64_t handle);

@@ -1,8 +1,8 @@
 /* "deputy.scheduling/1": how much of a delegate's work may be on its device at once, and the delegate's own order for
  * those of its partitions that are ready to run.
  *
- * DRAFT. Promised to nobody: this host does not ask for it, no golden table holds it, and it may change or vanish with
- * any release. A change that breaks it raises the number in its id. See sdk/docs/versioning.md.
+ * DRAFT. Without any promise: this host does not request it, no golden table contains it, and it may change or be
+ * removed in any release. A change that breaks it raises the number in its id. See sdk/docs/versioning.md.
  *
  * Without this extension the host runs ready partitions in the graph's order, as far as ext/concurrency.h lets them
  * overlap. */
@@ -13,7 +13,7 @@
 
 #define DEPUTY_EXT_SCHEDULING "deputy.scheduling/1"
 
-/* What the device takes at once. */
+/* The limits of the device's queues. */
 typedef struct deputy_queue_limits {
   uint32_t struct_size;
   uint32_t queue_count;         /* queues that run beside each other; at least 1 */
@@ -23,7 +23,7 @@ typedef struct deputy_queue_limits {
                                  plugin's, as long as the instance */
 } deputy_queue_limits;
 
-/* A partition whose inputs are all there. */
+/* A partition whose inputs are all available. */
 typedef struct deputy_ready_run {
   uint32_t struct_size;
   uint32_t session_priority; /* as the application set it; larger is more urgent, 0 is the default */
@@ -37,13 +37,12 @@ typedef struct deputy_ready_run {
 typedef struct deputy_ext_scheduling {
   uint32_t struct_size;
   uint32_t reserved;
-  /* Fills as much of *out as out->struct_size allows; the same over the life of the instance. [load-time] */
+  /* Fills as much of *out as out->struct_size allows; constant over the life of the instance. [load-time] */
   deputy_status *(*limits)(deputy_instance *instance, deputy_queue_limits *out);
-  /* Which of these runs comes next, and on which queue: *chosen is an index into `ready` and both numbers are 0 when
-   * called. Asked each time that a queue has room and more than one run waits; has to be quick, takes nothing of the
-   * device and keeps no pointer. Any failure, or a number out of range, and the host takes the first. The host sees to
-   * it that every run comes up. NULL slot: the graph's order, queues in turn. [any-thread]
-   */
+  /* Selects the next of these runs and its queue: *chosen is an index into `ready` and both numbers are 0 when called.
+   * Called each time that a queue has room and more than one run waits; it must be quick, uses nothing of the device
+   * and keeps no pointer. After any failure, or a number out of range, the host takes the first. The host ensures that
+   * every run is started. NULL slot: the graph's order, queues in turn. [any-thread] */
   deputy_status *(*choose)(deputy_instance *instance, const deputy_ready_run *const *ready, uint32_t count,
                            uint32_t *chosen, uint32_t *queue);
 } deputy_ext_scheduling;

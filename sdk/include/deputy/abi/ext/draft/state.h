@@ -1,10 +1,11 @@
 /* "deputy.state/1": values that a model keeps from one run to the next (the cache of keys and values of a language
  * model) and that stay on the delegate that owns them, instead of leaving and entering with every run.
  *
- * DRAFT. Promised to nobody: this host does not ask for it, no golden table holds it, and it may change or vanish with
- * any release. A change that breaks it raises the number in its id. See sdk/docs/versioning.md.
+ * DRAFT. Without any promise: this host does not request it, no golden table contains it, and it may change or be
+ * removed in any release. A change that breaks it raises the number in its id. See sdk/docs/versioning.md.
  *
- * Without this extension such values are inputs and outputs of the partition, and the host carries them round. */
+ * Without this extension such values are inputs and outputs of the partition, and the host passes them from run to
+ * run. */
 #ifndef DEPUTY_ABI_EXT_DRAFT_STATE_H
 #define DEPUTY_ABI_EXT_DRAFT_STATE_H
 
@@ -23,12 +24,12 @@ typedef struct deputy_state_value {
   const deputy_tensor *first; /* the elements before the first run; NULL: zeros */
 } deputy_state_value;
 
-/* Where the owned values go. */
+/* Receives the owned values. */
 typedef struct deputy_state_sink {
   uint32_t struct_size;
   uint32_t reserved;
   void *self;
-  /* The delegate keeps the index-th of the offered values. INVALID_ARGUMENT for an index that there is not, or one
+  /* The delegate keeps the index-th of the offered values. INVALID_ARGUMENT for an index that does not exist, or one
    * given twice. [in-call] */
   deputy_status *(*keep)(void *self, uint32_t index);
 } deputy_state_sink;
@@ -36,20 +37,20 @@ typedef struct deputy_state_sink {
 typedef struct deputy_ext_state {
   uint32_t struct_size;
   uint32_t reserved;
-  /* Which of these values does the executable keep? Asked once, after compile and before its first context. What is
-   * kept has data == NULL in every run from then on. `values` and what they point to live as long as the executable.
+  /* Selects the values that the executable keeps. Called once, after compile and before its first context. A kept value
+   * has data == NULL in every run from then on. `values` and everything they point to live as long as the executable.
    * Any failure: it keeps none. [load-time] */
   deputy_status *(*own)(deputy_executable *executable, const deputy_state_value *const *values, uint32_t count,
                         const deputy_state_sink *sink);
-  /* Puts the context's values back to those before the first run. A new context begins with them. After a failure the
-   * context is of no more use: the host destroys it. [one-call-per-context] */
+  /* Resets the context's values to those before the first run. A new context begins with them. After a failure the
+   * context is unusable: the host destroys it. [one-call-per-context] */
   deputy_status *(*reset)(deputy_context *context);
   /* Copies the elements of the index-th value into `out`, which is the host's, dense and large enough: to save a
    * session and to move it to another delegate. The state stays as it is. INVALID_ARGUMENT for a value that is not
    * kept. [one-call-per-context] */
   deputy_status *(*save)(deputy_context *context, uint32_t index, const deputy_tensor *out);
-  /* The other way round: the next run reads these elements, which are copied. As after reset when it fails.
-   * [one-call-per-context] */
+  /* The reverse of save: the next run reads these elements, which are copied. A failure has the effect of a failed
+   * reset. [one-call-per-context] */
   deputy_status *(*restore)(deputy_context *context, uint32_t index, const deputy_tensor *from);
 } deputy_ext_state;
 
