@@ -11,6 +11,7 @@
 #include "deputy/deputy.hpp"
 #include "deputy/sdk/sdk.hpp"
 #include "samples/mindspore_tutorial/tutorial_delegate.hpp"
+#include "support/relu_delegate.hpp"
 
 namespace deputy {
 namespace {
@@ -58,32 +59,6 @@ class RefusingDelegate final : public sdk::PartitionDelegate {
   sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView&) override {
     return sdk::Status(sdk::Code::kNotSupported, "not today");
   }
-};
-
-// y = max(x, 0), on the side of the application.
-class ReluDelegate final : public sdk::PartitionDelegate {
- public:
-  sdk::Verdict Supports(const sdk::NodeView& node) override {
-    return node.Is("Relu") ? sdk::Verdict::Yes() : sdk::Verdict::No(sdk::Reason::kOperatorUnknown);
-  }
-  sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) override {
-    if (partition.nodes().size() != 1) return sdk::Status(sdk::Code::kNotSupported, "one at a time");
-    return std::unique_ptr<sdk::Executable>(std::make_unique<Compiled>());
-  }
-
- private:
-  struct Run final : sdk::ExecutionContext {
-    sdk::Status Execute(const sdk::RunArgs& args) override {
-      const sdk::Span<float> in = args.input(0).values<float>(), out = args.output(0).values<float>();
-      for (size_t i = 0; i < in.size(); ++i) out[i] = in[i] > 0 ? in[i] : 0;
-      return {};
-    }
-  };
-  struct Compiled final : sdk::Executable {
-    sdk::Result<std::unique_ptr<sdk::ExecutionContext>> CreateContext() override {
-      return std::unique_ptr<sdk::ExecutionContext>(std::make_unique<Run>());
-    }
-  };
 };
 
 class ApiTest : public testing::Test {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "deputy/deputy.hpp"
-#include "deputy/sdk/sdk.hpp"
+#include "support/relu_delegate.hpp"
 
 namespace deputy {
 namespace {
@@ -19,41 +19,6 @@ uint64_t NowNs() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
-
-// Takes Relu, and does in each run what the test wants before it computes.
-class ActingDelegate final : public sdk::PartitionDelegate {
- public:
-  using Act = std::function<sdk::Status(const sdk::RunArgs&)>;
-
-  explicit ActingDelegate(Act act) : act_(std::move(act)) {}
-  sdk::Verdict Supports(const sdk::NodeView& node) override {
-    return node.Is("Relu") ? sdk::Verdict::Yes() : sdk::Verdict::No(sdk::Reason::kOperatorUnknown);
-  }
-  sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView&) override {
-    return std::unique_ptr<sdk::Executable>(std::make_unique<Compiled>(act_));
-  }
-
- private:
-  struct Run final : sdk::ExecutionContext {
-    explicit Run(const Act& given) : act(given) {}
-    sdk::Status Execute(const sdk::RunArgs& args) override {
-      DEPUTY_SDK_RETURN_IF_ERROR(act(args));
-      const sdk::Span<float> in = args.input(0).values<float>(), out = args.output(0).values<float>();
-      for (size_t i = 0; i < in.size(); ++i) out[i] = in[i] > 0 ? in[i] : 0;
-      return {};
-    }
-    Act act;
-  };
-  struct Compiled final : sdk::Executable {
-    explicit Compiled(const Act& given) : act(given) {}
-    sdk::Result<std::unique_ptr<sdk::ExecutionContext>> CreateContext() override {
-      return std::unique_ptr<sdk::ExecutionContext>(std::make_unique<Run>(act));
-    }
-    Act act;
-  };
-
-  const Act act_;
-};
 
 class CancellationTest : public testing::Test {
  protected:
@@ -67,9 +32,11 @@ class CancellationTest : public testing::Test {
     EXPECT_TRUE(status.ok()) << status.ToString();
     return std::move(*model_.CreateSession());
   }
-  Session OpenRelu(ActingDelegate::Act act) {
+  Session OpenRelu(std::function<sdk::Status(const sdk::RunArgs&)> act) {
+    const auto hooks = std::make_shared<ReluHooks>();
+    hooks->on_execute = std::move(act);
     Context context;
-    context.SetDelegate(std::make_shared<ActingDelegate>(std::move(act)));
+    context.SetDelegate(std::make_shared<ReluDelegate>(hooks));
     return Open("relu.onnx", context);
   }
   static std::vector<Tensor> ReluInputs() { return {*Tensor::Allocate(DType::kFloat32, {2, 3})}; }

@@ -7,64 +7,13 @@
 #include <thread>
 
 #include "deputy/deputy.hpp"
-#include "deputy/sdk/sdk.hpp"
+#include "support/relu_delegate.hpp"
 
 namespace deputy {
 namespace {
 
-// How a delegate fails. Runs and contexts are counted over all its partitions and sessions.
-struct Faults {
-  std::function<sdk::Status(int run)> on_run = [](int) { return sdk::Status(); };
-  std::function<sdk::Status(int context)> on_context = [](int) { return sdk::Status(); };
-  std::function<sdk::Status()> on_resize = [] { return sdk::Status(); };
-  std::atomic<int> compiles{0}, contexts{0}, runs{0}, resizes{0};
-};
-
 sdk::Status Refusal(const char* text) { return sdk::Status(sdk::Code::kInternal, text); }
 sdk::Status LostDevice() { return sdk::Status(sdk::Code::kDeviceLost, "the device went away"); }
-
-// Has Relu. Writes half of the result, which is wrong, before it fails.
-class FailingDelegate final : public sdk::PartitionDelegate {
- public:
-  static constexpr uint32_t kExtensions = sdk::kResizes;
-
-  explicit FailingDelegate(std::shared_ptr<Faults> faults) : faults_(std::move(faults)) {}
-  sdk::Verdict Supports(const sdk::NodeView& node) override {
-    return node.Is("Relu") ? sdk::Verdict::Yes() : sdk::Verdict::No(sdk::Reason::kOperatorUnknown);
-  }
-  sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView&) override {
-    ++faults_->compiles;
-    return std::unique_ptr<sdk::Executable>(std::make_unique<Compiled>(*faults_));
-  }
-
- private:
-  struct Run final : sdk::ExecutionContext {
-    explicit Run(Faults& given) : faults(given) {}
-    sdk::Status Execute(const sdk::RunArgs& args) override {
-      const sdk::Span<float> in = args.input(0).values<float>(), out = args.output(0).values<float>();
-      for (size_t i = 0; i < in.size() / 2; ++i) out[i] = -1;
-      DEPUTY_SDK_RETURN_IF_ERROR(faults.on_run(++faults.runs));
-      for (size_t i = 0; i < in.size(); ++i) out[i] = in[i] > 0 ? in[i] : 0;
-      return {};
-    }
-    sdk::Result<sdk::ResizeOutcome> Resize(const sdk::ResizeArgs&) override {
-      ++faults.resizes;
-      DEPUTY_SDK_RETURN_IF_ERROR(faults.on_resize());
-      return sdk::ResizeOutcome::kDone;
-    }
-    Faults& faults;
-  };
-  struct Compiled final : sdk::Executable {
-    explicit Compiled(Faults& given) : faults(given) {}
-    sdk::Result<std::unique_ptr<sdk::ExecutionContext>> CreateContext() override {
-      DEPUTY_SDK_RETURN_IF_ERROR(faults.on_context(++faults.contexts));
-      return std::unique_ptr<sdk::ExecutionContext>(std::make_unique<Run>(faults));
-    }
-    Faults& faults;
-  };
-
-  const std::shared_ptr<Faults> faults_;
-};
 
 Tensor Pictures(int64_t count) {
   Tensor tensor = *Tensor::Allocate(DType::kFloat32, {count, 1, 28, 28});
@@ -94,7 +43,7 @@ class FallbackTest : public testing::Test {
   ~FallbackTest() override { SetLogSink(nullptr); }
 
   void Build() {
-    context_.AddDelegate(std::make_shared<FailingDelegate>(faults_));
+    context_.AddDelegate(std::make_shared<ResizingReluDelegate>(faults_));
     const Status status = model_.Build(DEPUTY_TEST_DIGITS, context_);
     ASSERT_TRUE(status.ok()) << status.ToString();
   }
@@ -120,7 +69,7 @@ class FallbackTest : public testing::Test {
   std::mutex mutex_;
   std::vector<std::string> warnings_;
   std::map<int64_t, std::vector<float>> expected_;
-  const std::shared_ptr<Faults> faults_ = std::make_shared<Faults>();
+  const std::shared_ptr<ReluHooks> faults_ = std::make_shared<ReluHooks>();
   Context context_;
   Model model_;
 };
@@ -317,10 +266,10 @@ TEST_F(FallbackTest, ADeviceThatStaysLostIsLeftAloneUntilATrialSucceeds) {
 }
 
 TEST_F(FallbackTest, TheDelegateBehindTakesOver) {
-  const auto second = std::make_shared<Faults>();
+  const auto second = std::make_shared<ReluHooks>();
   faults_->on_run = [](int) { return Refusal("no more"); };
-  context_.AddDelegate(std::make_shared<FailingDelegate>(faults_));
-  context_.AddDelegate(std::make_shared<FailingDelegate>(second));
+  context_.AddDelegate(std::make_shared<ResizingReluDelegate>(faults_));
+  context_.AddDelegate(std::make_shared<ResizingReluDelegate>(second));
   ASSERT_TRUE(model_.Build(DEPUTY_TEST_DIGITS, context_).ok());
   Session session = Open();
   EXPECT_EQ(Answer(session, 1), expected_[1]);

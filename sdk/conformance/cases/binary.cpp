@@ -70,6 +70,7 @@ void AddMany(std::vector<Case>& cases, const char* op_type, uint64_t seed) {
   const auto f = DEPUTY_DTYPE_FLOAT32;
   b.In(x(f)).Note("inputs=1").Add();
   b.In(x(f)).In(x(f)).In(x(f)).Note("inputs=3").Add();
+  b.In(b.Random({2, 1, 1})).In(b.Random({1, 3, 1})).In(b.Random({4})).Note("inputs=3 broadcast=all").Add();
   for (const Pair& pair : Broadcasts())
     b.In(b.Random(pair.a)).In(b.Random(pair.b)).Note("broadcast=" + TextOf(pair.a) + TextOf(pair.b)).Add();
 }

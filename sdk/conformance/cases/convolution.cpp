@@ -115,6 +115,8 @@ void AddQLinearConv(std::vector<Case>& cases, uint64_t seed) {
   add(u8, i8, {3, 4, 3, 3}, false).Note("weights=int8").Add();
   add(i8, i8, {3, 4, 3, 3}, false).Add();
   add(u8, i8, {3, 4, 3, 3}, true).Note("scales=per-channel").Add();
+  add(u8, i8, {3, 4, 3, 3}, true).Const(b.Random(DEPUTY_DTYPE_INT32, {3}, -40, 40)).Note("scales=per-channel input=B");
+  b.Add();
   add(u8, u8, {4, 2, 3, 3}, false).With("group", Attribute::Int(2)).Add();
   for (const Setting& setting :
        {Setting{"strides", Ints({2, 1})}, Setting{"dilations", Ints({1, 2})}, Setting{"pads", Ints({1, 0, 0, 1})},

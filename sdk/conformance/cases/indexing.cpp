@@ -118,7 +118,7 @@ void AddCounts(std::vector<Case>& cases, uint64_t seed) {
   for (const Dims& dims : AwkwardShapes()) size.In(size.Random(dims)).Note(ShapeNote(dims)).Add();
   for (const deputy_dtype dtype : TypesOf("Size")) size.In(size.Random(dtype, {2, 3, 4})).Add();
   for (const deputy_dtype dtype : TypesOf("EyeLike")) eye.In(eye.Random(dtype, {3, 5})).Add();
-  eye.In(eye.Random({3, 5})).With("k", Int(1)).Add();
+  for (const int64_t k : {1, -1}) eye.In(eye.Random({3, 5})).With("k", Int(k)).Add();
   eye.In(eye.Random({3, 5})).With("dtype", Int(DEPUTY_DTYPE_INT32)).Add();
 }
 

@@ -207,6 +207,8 @@ void AddProducts(std::vector<Case>& cases, uint64_t seed) {
   gemm(kI8, kI8, false, false, true).Add();
   gemm(kU8, kU8, true, false, false).Add();
   for (const bool columns : {false, true}) gemm(kU8, kI8, false, true, columns).Add();
+  g.In(Bytes(g, kU8, {4, 5})).Const(RealScalar(0.0625)).Const(Zero(kU8, {7})).In(Bytes(g, kI8, {5, 3}));
+  g.Const(RealScalar(0.125)).Const(Zero(kI8, {9})).Note("weights=variable").Add();
   gemm(kU8, kI8, false, false, false).Const(whole({3})).With("alpha", Attribute::Float(0.5f)).Note("input=C").Add();
   for (const deputy_dtype dtype : {kU8, kI8})
     for (const bool columns : {false, true}) {

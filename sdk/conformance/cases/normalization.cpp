@@ -84,7 +84,8 @@ void AddOthers(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder variance(cases, "MeanVarianceNormalization", seed);
   for (const deputy_dtype dtype : TypesOf("MeanVarianceNormalization"))
     variance.In(variance.Random(dtype, {2, 3, 4, 5})).Add();
-  variance.In(variance.Random({2, 3, 4, 5})).With("axes", Attribute::Ints({2, 3})).Add();
+  for (const Dims& axes : std::vector<Dims>{{2, 3}, {0, 1}})
+    variance.In(variance.Random({2, 3, 4, 5})).With("axes", Attribute::Ints(axes)).Add();
   CaseBuilder lp(cases, "LpNormalization", seed);
   for (const deputy_dtype dtype : TypesOf("LpNormalization")) lp.In(lp.Random(dtype, {2, 3, 4}, 0.5, 2)).Add();
   lp.In(lp.Random(f, {2, 3, 4}, 0.5, 2)).With("axis", Attribute::Int(1)).Add();

@@ -62,6 +62,7 @@ void AddPool(std::vector<Case>& cases, const char* op_type, uint64_t seed) {
   if (b.op_type() == "MaxPool") {
     plain().Outputs(2).Note("output=Indices").Add();
     plain().Outputs(2).With("storage_order", Attribute::Int(1)).Add();
+    large({3, 4}).Outputs(2).Note("output=Indices").Add();
   }
 }
 

@@ -31,6 +31,7 @@ void AddQuantizationCases(std::vector<Case>& cases, uint64_t seed) {
   }
   q.In(q.Random({2, 3, 4})).Const(RealScalar(0.0625)).Note("zero-point=none").Add();
   d.In(d.Random(u8, {2, 3, 4}, 0, 40)).Const(RealScalar(0.0625)).Note("zero-point=none").Add();
+  d.In(d.Random(u8, {2, 3, 4}, 0, 40)).Const(RealScalar(0.0625, DEPUTY_DTYPE_FLOAT16)).Note("scale=float16").Add();
   for (const int64_t axis : {1, 2, -2}) {
     const Dims x = {2, 3, 4};
     const int64_t extent = x[static_cast<size_t>(axis < 0 ? axis + 3 : axis)];

@@ -119,6 +119,12 @@ void AddForms(Recurrent& cell, size_t functions) {
   const auto named = [](std::vector<std::string> names) { return Attribute::Strings(std::move(names)); };
   for (const char* function : {"Relu", "Sigmoid", "Softsign", "Softplus", "LeakyRelu", "HardSigmoid", "Elu"})
     cell.With(plain).With("activations", named(std::vector<std::string>(functions, function))).Add();
+  for (const char* function : {"Affine", "ScaledTanh", "ThresholdedRelu"})
+    cell.With(plain)
+        .With("activations", named(std::vector<std::string>(functions, function)))
+        .Quietly("activation_alpha", Attribute::Floats(std::vector<float>(functions, 0.375f)))
+        .Quietly("activation_beta", Attribute::Floats(std::vector<float>(*function == 'T' ? 0 : functions, 0.25f)))
+        .Add();
   std::vector<std::string> mixed(functions, "Tanh");
   mixed[0] = "HardSigmoid";
   std::vector<std::string> twice = mixed;

@@ -24,36 +24,6 @@ TEST(QuantizeLinear, HalvesGoToTheEvenAndOutOfRangeSaturates) {
   EXPECT_EQ(ValuesOf<int8_t>(out[0]), (std::vector<int8_t>{0, 4, 6, 8, 127, -128}));
 }
 
-TEST(QuantizeLinear, ScalesAlongTheLastAxis) {
-  const std::vector<Tensor> out =
-      RunNode(MakeQuantizeLinear, PrimitiveBuilder("", "QuantizeLinear", 19).Set("axis", int64_t{1}),
-              {Table(), TensorOf<float>({3}, {0.5f, 1, 2}), TensorOf<uint8_t>({3}, {0, 128, 5})});
-  EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (Bytes{0, 128, 6, 5, 255, 0}));
-}
-
-TEST(QuantizeLinear, ScalesAlongTheFirstAxisToSixteenBits) {
-  const std::vector<Tensor> out =
-      RunNode(MakeQuantizeLinear, PrimitiveBuilder("", "QuantizeLinear", 21).Set("axis", int64_t{-2}),
-              {Table(), TensorOf<float>({2}, {0.5f, 1}), TensorOf<int16_t>({2}, {0, 1000})});
-  EXPECT_EQ(ValuesOf<int16_t>(out[0]), (std::vector<int16_t>{-3, 1, 3, 1002, 1300, 700}));
-}
-
-TEST(QuantizeLinear, ScalesOfBlocks) {
-  const PrimitiveBuilder builder = PrimitiveBuilder("", "QuantizeLinear", 21).Set("block_size", int64_t{2});
-  const std::vector<Tensor> out =
-      RunNode(MakeQuantizeLinear, builder,
-              {TensorOf<float>({2, 4}, {0, 1, 2, 3, 4, 5, 6, 7}), TensorOf<float>({2, 2}, {1, 0.5f, 2, 0.25f}),
-               TensorOf<uint8_t>({2, 2}, {0, 1, 2, 3})});
-  EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (Bytes{0, 1, 5, 7, 4, 4, 27, 31}));
-}
-
-TEST(QuantizeLinear, HalvesWithScalesOfHalves) {
-  const std::vector<Tensor> out = RunNode(MakeQuantizeLinear, PrimitiveBuilder("", "QuantizeLinear", 19),
-                                          {TensorOf<uint16_t>({2}, {0x3c00, 0xc000}, DType::kFloat16),
-                                           TensorOf<uint16_t>({}, {0x3800}, DType::kFloat16), kNoInput});
-  EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (Bytes{2, 0}));
-}
-
 TEST(QuantizeLinear, FourBitsArePackedAndSaturate) {
   const Tensor zero_point = *Tensor::Allocate(DType::kInt4, {});
   const std::vector<Tensor> out =
@@ -93,70 +63,6 @@ TEST(QuantizeLinear, ScalesThatFitNoAxisAreRefused) {
       TryRunNode(MakeQuantizeLinear, PrimitiveBuilder("", "QuantizeLinear", 13),
                  {Table(), TensorOf<float>({2}, {1, 1}), TensorOf<int8_t>({2}, {0, 0})});
   EXPECT_EQ(out.status().message(), "2 scales are given for the 3 elements of axis 1");
-}
-
-TEST(DequantizeLinear, ScalesAlongAnAxis) {
-  const std::vector<Tensor> out = RunNode(
-      MakeDequantizeLinear, PrimitiveBuilder("", "DequantizeLinear", 13).Set("axis", int64_t{1}),
-      {TensorOf<uint8_t>({2, 2}, {0, 1, 200, 255}), TensorOf<float>({2}, {0.5f, 2}), TensorOf<uint8_t>({2}, {128, 1})});
-  EXPECT_EQ(ValuesOf<float>(out[0]), (std::vector<float>{-64, 0, 36, 508}));
-}
-
-TEST(DequantizeLinear, ThirtyTwoBits) {
-  const std::vector<Tensor> out = RunNode(MakeDequantizeLinear, PrimitiveBuilder("", "DequantizeLinear", 10),
-                                          {TensorOf<int32_t>({2}, {-3, 70000}), TensorOf<float>({}, {0.25f})});
-  EXPECT_EQ(ValuesOf<float>(out[0]), (std::vector<float>{-0.75f, 17500}));
-}
-
-TEST(DequantizeLinear, TheScaleNamesTheType) {
-  const std::vector<Tensor> out =
-      RunNode(MakeDequantizeLinear, PrimitiveBuilder("", "DequantizeLinear", 19),
-              {TensorOf<int8_t>({1}, {4}), TensorOf<uint16_t>({}, {0x3800}, DType::kFloat16)});
-  EXPECT_EQ(out[0].dtype(), DType::kFloat16);
-  EXPECT_EQ(ValuesOf<uint16_t>(out[0]), (std::vector<uint16_t>{0x4000}));
-}
-
-TEST(DynamicQuantizeLinear, TheRangeHoldsZero) {
-  const std::vector<Tensor> out =
-      RunNode(MakeDynamicQuantizeLinear, PrimitiveBuilder("", "DynamicQuantizeLinear", 11),
-              {TensorOf<float>({6}, {0, 2, -3, -2.5f, 1.34f, 0.5f})}, {.outputs = 3, .constants = {}});
-  EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (Bytes{153, 255, 0, 26, 221, 179}));
-  EXPECT_FLOAT_EQ(ValuesOf<float>(out[1])[0], 0.01960784f);
-  EXPECT_EQ(ValuesOf<uint8_t>(out[2]), (Bytes{153}));
-}
-
-Tensor Pixels() { return TensorOf<uint8_t>({1, 1, 3, 3}, {7, 1, 2, 3, 250, 5, 6, 7, 8}); }
-Tensor Weights() { return TensorOf<int8_t>({2, 1, 2, 2}, {1, -2, 3, -4, 5, 0, -128, 127}); }
-
-TEST(DynamicQuantizeLinear, AnInfiniteRangeIsNoZeroPoint) {
-  const std::vector<Tensor> out = RunNode(MakeDynamicQuantizeLinear, PrimitiveBuilder("", "DynamicQuantizeLinear", 11),
-                                          {TensorOf<float>({2}, {-INFINITY, 1})}, {.outputs = 3});
-  EXPECT_EQ(ValuesOf<uint8_t>(out[2]), (Bytes{0}));
-}
-
-TEST(ConvInteger, PadsWithTheZeroPoint) {
-  const PrimitiveBuilder builder =
-      PrimitiveBuilder("", "ConvInteger", 10).Set("pads", std::vector<int64_t>{1, 0, 0, 0});
-  const std::vector<Tensor> out = RunNode(MakeConvInteger, builder, {Pixels(), Weights(), TensorOf<uint8_t>({}, {1})});
-  EXPECT_EQ(ValuesOf<int32_t>(out[0]),
-            (std::vector<int32_t>{18, -4, -984, 729, -505, 231, -768, 127, 31397, -31364, 132, 1366}));
-}
-
-TEST(QLinearConv, EachChannelHasItsScale) {
-  const std::vector<Tensor> out =
-      RunNode(MakeQLinearConv, PrimitiveBuilder("", "QLinearConv", 10),
-              {Pixels(), TensorOf<float>({}, {0.5f}), TensorOf<uint8_t>({}, {1}), Weights(),
-               TensorOf<float>({2}, {0.25f, 0.01f}), TensorOf<int8_t>({2}, {0, 0}), TensorOf<float>({}, {1}),
-               TensorOf<uint8_t>({}, {100}), TensorOf<int32_t>({2}, {8, -3})});
-  EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (Bytes{0, 192, 38, 130, 255, 0, 101, 107}));
-}
-
-TEST(MatMulInteger, EachColumnHasItsZeroPoint) {
-  const std::vector<Tensor> out =
-      RunNode(MakeMatMulInteger, PrimitiveBuilder("", "MatMulInteger", 10),
-              {TensorOf<uint8_t>({2, 3}, {11, 7, 3, 10, 6, 2}), TensorOf<uint8_t>({3, 2}, {1, 4, 2, 5, 3, 6}),
-               TensorOf<uint8_t>({}, {12}), TensorOf<uint8_t>({2}, {0, 2})});
-  EXPECT_EQ(ValuesOf<int32_t>(out[0]), (std::vector<int32_t>{-38, -53, -44, -62}));
 }
 
 TEST(MatMulInteger, EachMatrixHasItsZeroPoints) {
@@ -241,15 +147,6 @@ TEST(ConvInteger, GroupsOfOddChannelsAreExact) {
   }
 }
 
-TEST(QLinearMatMul, RoundsTheScaledSum) {
-  const std::vector<Tensor> out =
-      RunNode(MakeQLinearMatMul, PrimitiveBuilder("", "QLinearMatMul", 10),
-              {TensorOf<uint8_t>({2, 3}, {11, 7, 3, 10, 6, 2}), TensorOf<float>({}, {0.5f}),
-               TensorOf<uint8_t>({}, {12}), TensorOf<uint8_t>({3, 2}, {1, 4, 2, 5, 3, 6}), TensorOf<float>({}, {0.25f}),
-               TensorOf<uint8_t>({}, {2}), TensorOf<float>({}, {0.1f}), TensorOf<uint8_t>({}, {128})});
-  EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (Bytes{118, 62, 118, 50}));
-}
-
 TEST(QLinearMatMul, RowsAndColumnsHaveTheirScales) {
   const std::vector<Tensor> out =
       RunNode(MakeQLinearMatMul, PrimitiveBuilder("", "QLinearMatMul", 10),
@@ -283,6 +180,53 @@ TEST(DequantizeLinear, BlocksOfAList) {
   const std::vector<Tensor> out =
       RunNode(MakeDequantizeLinear, builder, {TensorOf<int8_t>({3}, {1, 2, 3}), TensorOf<float>({2}, {0.5f, 4})});
   EXPECT_EQ(ValuesOf<float>(out[0]), (std::vector<float>{0.5f, 1, 12}));
+}
+
+// Steps are half as large as those of the result, whose zero point is odd: 0.5 + 43 is rounded to 44, 1.5 + 43 to 44.
+TEST(MicrosoftQLinearAdd, HalvesGoToTheEvenInteger) {
+  const std::vector<Tensor> out =
+      RunNode(MakeMicrosoft_QLinearAdd, PrimitiveBuilder("com.microsoft", "QLinearAdd", 1),
+              {TensorOf<uint8_t>({4}, {6, 7, 8, 10}), TensorOf<float>({}, {0.5f}), TensorOf<uint8_t>({}, {7}),
+               TensorOf<uint8_t>({1}, {0}), TensorOf<float>({}, {0.5f}), TensorOf<uint8_t>({}, {0}),
+               TensorOf<float>({}, {1}), TensorOf<uint8_t>({}, {43})});
+  EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (std::vector<uint8_t>{42, 43, 44, 44}));
+}
+
+TEST(MicrosoftQLinearMul, HalvesGoToTheEvenInteger) {
+  const std::vector<Tensor> out =
+      RunNode(MakeMicrosoft_QLinearMul, PrimitiveBuilder("com.microsoft", "QLinearMul", 1),
+              {TensorOf<uint8_t>({4}, {6, 7, 8, 10}), TensorOf<float>({}, {0.5f}), TensorOf<uint8_t>({}, {7}),
+               TensorOf<uint8_t>({1}, {1}), TensorOf<float>({}, {1}), TensorOf<uint8_t>({}, {0}),
+               TensorOf<float>({}, {1}), TensorOf<uint8_t>({}, {43})});
+  EXPECT_EQ(ValuesOf<uint8_t>(out[0]), (std::vector<uint8_t>{42, 43, 44, 44}));
+}
+
+TEST(MicrosoftDynamicQuantizeLSTM, ScalesThatDoNotFitAreRefused) {
+  const PrimitiveBuilder builder = PrimitiveBuilder("com.microsoft", "DynamicQuantizeLSTM", 1);
+  const Tensor zero = TensorOf<uint8_t>({1}, {0}), scale = TensorOf<float>({1}, {1});
+  std::vector<Tensor> inputs = {Tensor::Allocate(DType::kFloat32, {2, 1, 3}).value(),
+                                Tensor::Allocate(DType::kUint8, {1, 3, 8}).value(),
+                                Tensor::Allocate(DType::kUint8, {1, 2, 8}).value(),
+                                kNoInput,
+                                kNoInput,
+                                kNoInput,
+                                kNoInput,
+                                kNoInput,
+                                scale,
+                                zero,
+                                scale,
+                                zero};
+  ASSERT_TRUE(TryRunNode(MakeMicrosoft_DynamicQuantizeLSTM, builder, inputs).ok());
+  for (const auto& [input, wrong] :
+       std::vector<std::pair<size_t, Tensor>>{{8, TensorOf<float>({2}, {1, 1})},
+                                              {8, TensorOf<float>({}, {1})},
+                                              {9, TensorOf<uint8_t>({1, 7}, {0, 0, 0, 0, 0, 0, 0})},
+                                              {11, TensorOf<int8_t>({1}, {0})},
+                                              {10, kNoInput}}) {
+    std::vector<Tensor> others = inputs;
+    others[input] = wrong;
+    EXPECT_FALSE(TryRunNode(MakeMicrosoft_DynamicQuantizeLSTM, builder, others).ok()) << "input " << input;
+  }
 }
 
 }  // namespace

@@ -5,11 +5,13 @@
 //   EXPECT_EQ(ValuesOf<float>(outputs[0]), (std::vector<float>{4, 5}));
 //
 // An empty Tensor{} as input is an optional input that is left out. TryRunNode returns the error instead of failing.
+// RunUnchecked runs a kernel on tensors that inference has not seen, as when the declared shapes of a model are wrong.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <initializer_list>
 #include <memory>
@@ -140,6 +142,57 @@ inline std::vector<Tensor> RunNode(Maker make, const PrimitiveBuilder& builder, 
   ADD_FAILURE() << outputs.status().ToString();
   std::vector<Tensor> none(options.outputs);
   return none;
+}
+
+// The message of the error; empty: the node ran.
+inline std::string Failure(Maker make, const PrimitiveBuilder& builder, std::vector<Tensor> inputs,
+                           const RunNodeOptions& options = {}) {
+  const Result<std::vector<Tensor>> outputs = TryRunNode(make, builder, std::move(inputs), options);
+  return outputs.ok() ? std::string() : outputs.status().message();
+}
+
+// An error of the model or of the caller, never of the host; found by a kernel that knows the extents and by one that
+// does not.
+inline void ExpectRefused(Maker make, const PrimitiveBuilder& builder, const std::vector<Tensor>& inputs,
+                          size_t outputs = 1) {
+  for (const bool hidden : {false, true}) {
+    const Result<std::vector<Tensor>> result =
+        TryRunNode(make, builder, inputs, {.outputs = outputs, .hide_shapes = hidden});
+    ASSERT_FALSE(result.ok());
+    EXPECT_NE(result.status().code(), StatusCode::kInternal) << result.status().ToString();
+    EXPECT_FALSE(result.status().message().empty());
+  }
+}
+
+inline Status RunUnchecked(Maker make, const PrimitiveBuilder& builder, const std::vector<Tensor>& inputs,
+                           const Tensor& output) {
+  Graph graph;
+  Node& node = graph.nodes.emplace_back();
+  node.primitive = builder.Finish();
+  for (const Tensor& input : inputs) node.inputs.push_back(graph.AddValue("", {input.dtype(), false, {}}));
+  node.outputs.push_back(graph.AddValue("", {output.dtype(), false, {}}));
+  DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<CpuKernel> kernel, make(KernelSpec{node, graph}));
+  std::vector<deputy_tensor> views;
+  for (const Tensor& input : inputs) views.push_back(AbiTensor(input));
+  std::vector<const deputy_tensor*> pointers;
+  for (const deputy_tensor& view : views) pointers.push_back(&view);
+  deputy_tensor output_view = AbiTensor(output);
+  deputy_tensor* const output_pointers[] = {&output_view};
+  ThreadPool pool(1);
+  Scratch scratch;
+  return kernel->Run(KernelArgs{pointers, output_pointers, pool, scratch, nullptr});
+}
+
+inline Tensor Zeros(Shape shape, DType dtype = DType::kFloat32) {
+  return Tensor::Allocate(dtype, std::move(shape)).value();
+}
+
+// To a few units in the last place of the larger ones.
+inline void ExpectFloats(const Tensor& tensor, const std::vector<float>& want) {
+  const std::vector<float> got = ValuesOf<float>(tensor);
+  ASSERT_EQ(got.size(), want.size());
+  for (size_t i = 0; i < got.size(); ++i)
+    EXPECT_NEAR(got[i], want[i], 2e-6f * std::max(1.0f, std::fabs(want[i]))) << "at " << i;
 }
 
 }  // namespace deputy::host

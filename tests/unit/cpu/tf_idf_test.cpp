@@ -26,24 +26,6 @@ std::vector<float> Counted(const PrimitiveBuilder& builder) {
   return ValuesOf<float>(RunNode(MakeTfIdfVectorizer, builder, {Text()})[0]);
 }
 
-TEST(TfIdfVectorizer, CountsPairsThatStandSideBySide) {
-  EXPECT_EQ(Counted(Pool()), (std::vector<float>{0, 0, 0, 0, 1, 1, 1}));
-}
-
-TEST(TfIdfVectorizer, SinglesAreCountedOnceHoweverMuchIsSkipped) {
-  EXPECT_EQ(Counted(Pool().Set("min_gram_length", int64_t{1}).Set("max_skip_count", int64_t{5})),
-            (std::vector<float>{0, 3, 1, 0, 1, 3, 1}));
-}
-
-TEST(TfIdfVectorizer, WeightsAreOfTheGramsThatOccur) {
-  const std::vector<float> weights = {1, 2, 3, 4, 5, 6, 7};
-  EXPECT_EQ(Counted(Pool().Set("mode", std::string("IDF")).Set("min_gram_length", int64_t{1}).Set("weights", weights)),
-            (std::vector<float>{0, 2, 3, 0, 5, 6, 7}));
-  EXPECT_EQ(
-      Counted(Pool().Set("mode", std::string("TFIDF")).Set("min_gram_length", int64_t{1}).Set("weights", weights)),
-      (std::vector<float>{0, 6, 3, 0, 5, 6, 7}));
-}
-
 TEST(TfIdfVectorizer, WhatIsSkippedEndsWithTheList) {
   EXPECT_EQ(Counted(Pool().Set("max_skip_count", INT64_MAX)), (std::vector<float>{0, 0, 0, 0, 1, 3, 1}));
 }

@@ -7,7 +7,6 @@
 #include <random>
 #include <vector>
 
-#include "kernels/slots.hpp"
 #include "unit/kernels/linalg_levels.hpp"
 
 namespace deputy::host {
@@ -195,29 +194,6 @@ TEST(Convolution, EqualFiltersGiveEqualResultsOnEveryNumberOfThreads) {
     for (size_t i = 0; i < y.size(); ++i)
       ASSERT_EQ(y[i], y[i % 169]) << "element " << i << ", " << threads << " threads";
   }
-}
-
-TEST(Slots, EveryItemRunsOnceInAValidSlot) {
-  ThreadPool pool(3);
-  std::vector<std::atomic<int>> runs(1000);
-  std::atomic<bool> valid{true};
-  ForEachInSlots(pool, 1000, [&](int64_t item, int64_t slot) {
-    ++runs[static_cast<size_t>(item)];
-    if (slot < 0 || slot >= SlotCount(pool, 1000)) valid = false;
-  });
-  EXPECT_TRUE(valid);
-  for (const auto& count : runs) EXPECT_EQ(count, 1);
-}
-
-TEST(Slots, NoSlotIsHeldTwiceAtOnce) {
-  ThreadPool pool(4);
-  std::vector<std::atomic<int>> holders(4);
-  std::atomic<bool> alone{true};
-  ForEachInSlots(pool, 2000, [&](int64_t, int64_t slot) {
-    if (++holders[static_cast<size_t>(slot)] != 1) alone = false;
-    --holders[static_cast<size_t>(slot)];
-  });
-  EXPECT_TRUE(alone);
 }
 
 }  // namespace

@@ -66,6 +66,10 @@ TEST(Copy, ZeroExtentTouchesNothing) {
   StridedCopy copy;
   copy.Add(3, 1, 1);
   copy.Add(0, 1, 1);
+  const std::vector<int32_t> source = Iota(3);
+  std::vector<int32_t> target(3, -1);
+  CopyStrided(copy, source.data(), target.data(), sizeof(int32_t), pool);
+  EXPECT_EQ(target, (std::vector<int32_t>{-1, -1, -1}));
   CopyStrided(copy, nullptr, nullptr, sizeof(int32_t), pool);
 }
 

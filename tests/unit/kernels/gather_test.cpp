@@ -28,49 +28,6 @@ TEST(Gather, AnyIndexIntoAnEmptyAxisIsOutOfRange) {
   EXPECT_EQ(CheckIndices(List(indices), 0, 2).message(), "index 0 is used along axis 2, which has no elements");
 }
 
-TEST(Gather, Int32IndicesPickBlocks) {
-  const std::vector<int32_t> indices = {2, -3};
-  const std::vector<uint16_t> data = {0, 1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15};
-  std::vector<uint16_t> target(8, 0);
-  ThreadPool pool(1);
-  Gather({2, 3, 2}, {indices.data(), 2, DType::kInt32}, data.data(), target.data(), sizeof(uint16_t), pool);
-  EXPECT_EQ(target, (std::vector<uint16_t>{4, 5, 0, 1, 14, 15, 10, 11}));
-}
-
-TEST(GatherElements, AxisThatIsNotTheLastKeepsTheColumn) {
-  const std::vector<int64_t> indices = {1, 0, -1, 0};
-  const std::vector<uint32_t> data = {1, 2, 3, 4, 5, 6};  // [3,2]
-  std::vector<uint32_t> target(4, 0);
-  ThreadPool pool(1);
-  ASSERT_TRUE(GatherElements(std::vector<int64_t>{3, 2}, std::vector<int64_t>{2, 2}, 0, List(indices), data.data(),
-                             target.data(), sizeof(uint32_t), pool)
-                  .ok());
-  EXPECT_EQ(target, (std::vector<uint32_t>{3, 2, 5, 2}));
-}
-
-TEST(GatherElements, RowsNarrowerThanTheDataStepByTheData) {
-  const std::vector<int64_t> indices = {2, 1};
-  const std::vector<uint32_t> data = {1, 2, 3, 4, 5, 6};  // [2,3]
-  std::vector<uint32_t> target(2, 0);
-  ThreadPool pool(1);
-  ASSERT_TRUE(GatherElements(std::vector<int64_t>{2, 3}, std::vector<int64_t>{2, 1}, 1, List(indices), data.data(),
-                             target.data(), sizeof(uint32_t), pool)
-                  .ok());
-  EXPECT_EQ(target, (std::vector<uint32_t>{3, 5}));
-}
-
-TEST(GatherND, BatchesPickFromTheirOwnSlice) {
-  const std::vector<int64_t> indices = {1, 0};
-  const std::vector<uint32_t> data = {0, 1, 2, 3, 4, 5, 6, 7};  // [2,2,2]
-  std::vector<uint32_t> target(4, 0);
-  ThreadPool pool(1);
-  const GatherTuples tuples{.batch_dims = 1, .batches = 2, .tuples_per_batch = 1, .tuple = 1};
-  ASSERT_TRUE(
-      GatherND(std::vector<int64_t>{2, 2, 2}, tuples, List(indices), data.data(), target.data(), sizeof(uint32_t), pool)
-          .ok());
-  EXPECT_EQ(target, (std::vector<uint32_t>{2, 3, 4, 5}));
-}
-
 TEST(GatherElements, IndexOutOfRangeIsRefusedWithoutReadingThroughIt) {
   const std::vector<int64_t> indices = {0, 1, INT64_MAX, 0};
   const std::vector<uint32_t> data = {0, 1, 2, 3};  // [2,2]

@@ -68,24 +68,6 @@ TEST(MatrixProduct, CutsOverThreadsGiveTheSame) {
   }
 }
 
-TEST(MatrixProduct, BatchesBroadcastAgainstEachOther) {
-  const std::vector<int32_t> a = {1, 2}, b = {10, 100, 1000};  // [2,1,1,1] and [3,1,1]
-  std::vector<int32_t> c(6);
-  ThreadPool pool(2);
-  const int64_t a_batch[] = {2, 1}, b_batch[] = {3}, c_batch[] = {2, 3};
-  Multiply(BatchedProduct<int32_t>{Matrices(1, 1, 1, a, b, c), a_batch, b_batch, c_batch}, pool);
-  EXPECT_EQ(c, (std::vector<int32_t>{10, 100, 1000, 20, 200, 2000}));
-}
-
-TEST(MatrixProduct, OneRightSideServesTheWholeBatch) {
-  const std::vector<float> a = {1, 2, 3, 4}, b = {1, 1};
-  std::vector<float> c(2);
-  ThreadPool pool(2);
-  const int64_t a_batch[] = {2}, b_batch[] = {1}, c_batch[] = {2};
-  Multiply(BatchedProduct<float>{Matrices(1, 1, 2, a, b, c), a_batch, b_batch, c_batch}, pool);
-  EXPECT_EQ(c, (std::vector<float>{3, 7}));
-}
-
 TEST(MatrixProduct, EmptyBatchTouchesNothing) {
   const std::vector<float> a, b = {1};
   std::vector<float> c = {5};

@@ -51,16 +51,6 @@ TEST(Scatter, TruthsAreJoined) {
             (std::vector<uint8_t>{0, 0}));
 }
 
-TEST(Scatter, SlicesReplaceSlices) {
-  std::vector<uint32_t> data = {0, 1, 2, 3, 4, 5};  // [3,2]
-  const std::vector<int64_t> indices = {2, 0};
-  const std::vector<uint32_t> updates = {10, 11, 12, 13};
-  ASSERT_TRUE(ScatterND(std::vector<int64_t>{3, 2}, 1, List(indices), updates.data(), data.data(), DType::kUint32,
-                        ScatterReduction::kNone)
-                  .ok());
-  EXPECT_EQ(data, (std::vector<uint32_t>{12, 13, 2, 3, 10, 11}));
-}
-
 TEST(Scatter, IndexOutOfRangeIsRefusedBeforeAnythingIsWritten) {
   std::vector<uint32_t> data = {0, 1, 2, 3};  // [2,2]
   const std::vector<int64_t> indices = {0, 0, 0, 2};

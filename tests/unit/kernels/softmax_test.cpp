@@ -86,20 +86,6 @@ TEST(Softmax, IntegersAreNotSupported) {
   EXPECT_FALSE(Softmax(SoftmaxOp::kSoftmax, DType::kInt32, {1, 1, 1}, &number, &number, pool));
 }
 
-TEST(CumulativeSum, CountsEachElementForItselfUnlessExclusive) {
-  EXPECT_EQ(Accumulate<int32_t>({1, 3, 1}, false, false, {1, 2, 3}), (std::vector<int32_t>{1, 3, 6}));
-  EXPECT_EQ(Accumulate<int32_t>({1, 3, 1}, true, false, {1, 2, 3}), (std::vector<int32_t>{0, 1, 3}));
-}
-
-TEST(CumulativeSum, RunsBackwards) {
-  EXPECT_EQ(Accumulate<double>({1, 3, 1}, false, true, {1, 2, 3}), (std::vector<double>{6, 5, 3}));
-  EXPECT_EQ(Accumulate<double>({1, 3, 1}, true, true, {1, 2, 3}), (std::vector<double>{5, 3, 0}));
-}
-
-TEST(CumulativeSum, RunsAlongAnOuterAxis) {
-  EXPECT_EQ(Accumulate<float>({1, 2, 3}, false, false, {1, 2, 3, 4, 5, 6}), (std::vector<float>{1, 2, 3, 5, 7, 9}));
-}
-
 TEST(CumulativeSum, OfIntegersWraps) {
   EXPECT_EQ(Accumulate<int32_t>({1, 2, 1}, false, false, {INT32_MAX, 1}), (std::vector<int32_t>{INT32_MAX, INT32_MIN}));
 }

@@ -1,7 +1,7 @@
 // The checker must see what a wrong placer could do; each test breaks a sound placement in one way.
 #include <gtest/gtest.h>
 
-#include "unit/partition/test_graph.hpp"
+#include "unit/partition/place_on.hpp"
 
 namespace deputy::host {
 namespace {
@@ -10,7 +10,7 @@ class CheckPlacementTest : public testing::Test {
  protected:
   CheckPlacementTest() {
     test_.Input("x").Node("a", "S", {"x"}).Node("b", "U", {"a"}).Node("c", "S", {"b", "a"}).Output("c");
-    TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+    TestDelegate npu("npu", {"S"}), cpu = TestCpu();
     placement_ = *PlaceOn(test_.graph, {&npu, &cpu});
   }
   TestGraph test_;
@@ -62,7 +62,7 @@ TEST(CheckPlacement, OnlyOutputsThatAnOperatorMustHaveMayBeUnread) {
   test.Input("x").Node("a", "DynamicQuantizeLinear", {"x"}).Node("b", "Dropout", {"a"}).Output("b");
   for (const char* unread : {"scale", "zero"}) test.graph.nodes[0].outputs.push_back(test.Value(unread));
   test.graph.nodes[1].outputs.push_back(test.Value("mask"));
-  TableDelegate cpu = TestCpu();
+  TestDelegate cpu = TestCpu();
   Placement placement = *PlaceOn(test.graph, {&cpu});
   EXPECT_EQ(placement.partitions[0].spec.outputs.size(), 3u);
   EXPECT_EQ(placement.partitions[1].spec.outputs.size(), 1u);

@@ -3,29 +3,14 @@
 
 #include <algorithm>
 
-#include "unit/partition/test_graph.hpp"
+#include "unit/partition/place_on.hpp"
 
 namespace deputy::host {
 namespace {
 
-using Names = std::vector<std::vector<std::string>>;
-
-TestGraph Chain(size_t count) {
-  TestGraph test;
-  test.Input("x");
-  std::string last = "x";
-  for (size_t i = 0; i < count; ++i) {
-    const std::string name = "n" + std::to_string(i);
-    test.Node(name, "S", {last});
-    last = name;
-  }
-  test.Output(last);
-  return test;
-}
-
 TEST(Estimates, AreKeptWithTheirPartition) {
-  const TestGraph test = Chain(2);
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const TestGraph test = Chain("SS");
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   npu.estimate = [](const PartitionSpec&) {
     Estimate estimate;
     estimate.latency_ns = 7;
@@ -39,8 +24,8 @@ TEST(Estimates, AreKeptWithTheirPartition) {
 }
 
 TEST(Estimates, AreAskedForExactBorders) {
-  const TestGraph test = Chain(3);
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const TestGraph test = Chain("SSS");
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   std::vector<ValueId> inputs, outputs;
   npu.estimate = [&](const PartitionSpec& partition) {
     inputs = partition.inputs;
@@ -53,8 +38,8 @@ TEST(Estimates, AreAskedForExactBorders) {
 }
 
 TEST(Estimates, InfeasiblePartitionGoesToTheNextDelegate) {
-  const TestGraph test = Chain(3);
-  TableDelegate npu("npu", {"S"}), dsp("dsp", {"S"}), cpu = TestCpu();
+  const TestGraph test = Chain("SSS");
+  TestDelegate npu("npu", {"S"}), dsp("dsp", {"S"}), cpu = TestCpu();
   npu.estimate = [](const PartitionSpec&) {
     Estimate estimate;
     estimate.feasible = false;
@@ -69,8 +54,8 @@ TEST(Estimates, InfeasiblePartitionGoesToTheNextDelegate) {
 }
 
 TEST(Estimates, NodesGivenBackSplitThePartitionAndTheRestIsAskedAbout) {
-  const TestGraph test = Chain(5);
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const TestGraph test = Chain("SSSSS");
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   npu.estimate = [](const PartitionSpec& partition) {
     Estimate estimate;
     if (partition.nodes.size() == 5) estimate.give_back = {2};
@@ -84,8 +69,8 @@ TEST(Estimates, NodesGivenBackSplitThePartitionAndTheRestIsAskedAbout) {
 }
 
 TEST(Estimates, NodeGivenBackTakesItsGroupAlong) {
-  const TestGraph test = Chain(4);
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const TestGraph test = Chain("SSSS");
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   npu.group_list = {{1, 2}};
   npu.estimate = [](const PartitionSpec& partition) {
     Estimate estimate;
@@ -100,8 +85,9 @@ TEST(Estimates, NodeGivenBackTakesItsGroupAlong) {
 }
 
 TEST(Estimates, DelegateThatGivesBackForEverLosesThePartition) {
-  const TestGraph test = Chain(100);
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const TestGraph test =
+      Chain("SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS");
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   npu.estimate = [](const PartitionSpec& partition) {
     Estimate estimate;
     estimate.give_back = {partition.nodes.back()};
@@ -115,8 +101,8 @@ TEST(Estimates, DelegateThatGivesBackForEverLosesThePartition) {
 }
 
 TEST(Estimates, OneThatFailsLeavesThePartitionWhereItIs) {
-  const TestGraph test = Chain(2);
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const TestGraph test = Chain("SS");
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   npu.estimate = [](const PartitionSpec&) { return Status(StatusCode::kInternal, "no idea"); };
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok()) << placed.status().ToString();
@@ -124,8 +110,8 @@ TEST(Estimates, OneThatFailsLeavesThePartitionWhereItIs) {
 }
 
 TEST(Estimates, ClaimThatIsInfeasibleIsReleased) {
-  const TestGraph test = Chain(2);
-  TableDelegate npu("npu", {}), cpu = TestCpu();
+  const TestGraph test = Chain("SS");
+  TestDelegate npu("npu", {}), cpu = TestCpu();
   npu.claims = {{0, 1}};
   npu.estimate = [&](const PartitionSpec& partition) {
     EXPECT_EQ(partition.claim, &npu);
@@ -140,8 +126,8 @@ TEST(Estimates, ClaimThatIsInfeasibleIsReleased) {
 }
 
 TEST(Estimates, FreedNodesAreProposedByADelegateBehind) {
-  const TestGraph test = Chain(2);
-  TableDelegate npu("npu", {"S"}), builder("builder", {}), cpu = TestCpu();
+  const TestGraph test = Chain("SS");
+  TestDelegate npu("npu", {"S"}), builder("builder", {}), cpu = TestCpu();
   npu.estimate = [](const PartitionSpec&) {
     Estimate estimate;
     estimate.feasible = false;

@@ -3,21 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include "unit/partition/test_graph.hpp"
+#include "unit/partition/place_on.hpp"
 
 namespace deputy::host {
 namespace {
 
 using Groups = std::vector<std::vector<NodeId>>;
 
-GraphView Whole(const Graph& graph) {
-  GraphView view{&graph, {}, std::vector<uint8_t>(graph.nodes.size(), 1)};
-  for (NodeId node = 0; node < graph.nodes.size(); ++node) view.order.push_back(node);
-  return view;
-}
-
 std::vector<uint32_t> ClusterOf(const TestGraph& test, const std::vector<uint32_t>& wanted) {
-  return DefaultPartitionHelpers().Cluster(Whole(test.graph), wanted).cluster_of;
+  return DefaultPartitionHelpers().Cluster(OfferAll(test.graph), wanted).cluster_of;
 }
 
 TEST(PartitionHelpers, WhatIsNotWantedDividesAChain) {
@@ -56,7 +50,7 @@ TEST(PartitionHelpers, WhatOthersHoldTogetherIsNotStraddled) {
   TestGraph test;
   test.Input("x").Node("a", "S", {"x"}).Node("b", "U", {"a"}).Node("c", "U", {"x"}).Node("d", "S", {"c"});
   test.Output("b").Output("d");
-  GraphView view = Whole(test.graph);
+  GraphView view = OfferAll(test.graph);
   const std::vector<uint32_t> wanted{1, 0, 0, 1};
   EXPECT_EQ(DefaultPartitionHelpers().Cluster(view, wanted).count, 1u);
   view.group_of = {0, 4, 4, 3};
@@ -73,19 +67,19 @@ TestGraph Quantized() {
 
 TEST(PartitionHelpers, QuantizedOperatorIsGroupedWithItsNeighbours) {
   const TestGraph test = Quantized();
-  EXPECT_EQ(DefaultPartitionHelpers().QuantizedGroups(Whole(test.graph)), (Groups{{2, 0, 1, 3}}));
+  EXPECT_EQ(DefaultPartitionHelpers().QuantizedGroups(OfferAll(test.graph)), (Groups{{2, 0, 1, 3}}));
 }
 
 TEST(PartitionHelpers, SharedDequantizeIsLeftOut) {
   TestGraph test = Quantized();
   test.Node("relu", "Relu", {"dx"}).Output("relu");
-  EXPECT_EQ(DefaultPartitionHelpers().QuantizedGroups(Whole(test.graph)), (Groups{{2, 1, 3}}));
+  EXPECT_EQ(DefaultPartitionHelpers().QuantizedGroups(OfferAll(test.graph)), (Groups{{2, 1, 3}}));
 }
 
 TEST(PartitionHelpers, FloatOperatorsAreNotGrouped) {
   TestGraph test;
   test.Input("x").Node("a", "Relu", {"x"}).Node("q", "QuantizeLinear", {"a"}).Output("q");
-  EXPECT_TRUE(DefaultPartitionHelpers().QuantizedGroups(Whole(test.graph)).empty());
+  EXPECT_TRUE(DefaultPartitionHelpers().QuantizedGroups(OfferAll(test.graph)).empty());
 }
 
 }  // namespace

@@ -3,30 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "graph/verify.hpp"
-#include "unit/partition/test_graph.hpp"
+#include "unit/partition/place_on.hpp"
 
 namespace deputy::host {
 namespace {
 
-using Names = std::vector<std::vector<std::string>>;
-
-// S is what the first delegate takes, U is for the CPU.
-TestGraph Chain(const std::string& ops) {
-  TestGraph test;
-  test.Input("x");
-  std::string last = "x";
-  for (size_t i = 0; i < ops.size(); ++i) {
-    const std::string name = "n" + std::to_string(i);
-    test.Node(name, std::string(1, ops[i]), {last});
-    last = name;
-  }
-  test.Output(last);
-  return test;
-}
-
 TEST(Placer, AllSupportedIsOnePartition) {
   const TestGraph test = Chain("SSSS");
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok()) << placed.status().ToString();
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0", "n1", "n2", "n3"}}));
@@ -39,7 +23,7 @@ TEST(Placer, NodesWithOtherValuesThanTensorsAreOfferedToTheCpuAlone) {
   test.graph.values[test.Value("x")].type.kind = ValueKind::kSequence;
   test.graph.values[test.Value("n1")].type.kind = ValueKind::kOptionalTensor;
   test.Input("y").Node("n3", "S", {"y"}).Output("n3");
-  TableDelegate npu("npu", {"*"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"*"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok()) << placed.status().ToString();
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n3"}}));
@@ -51,7 +35,7 @@ TEST(Placer, NodesWithOtherValuesThanTensorsAreOfferedToTheCpuAlone) {
 
 TEST(Placer, NoneSupportedLeavesEverythingToTheCpu) {
   const TestGraph test = Chain("UU");
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_TRUE(PartitionsOf(test.graph, *placed, 0).empty());
@@ -61,7 +45,7 @@ TEST(Placer, NoneSupportedLeavesEverythingToTheCpu) {
 
 TEST(Placer, OnlyTheFirstNodeSupported) {
   const TestGraph test = Chain("SUU");
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0"}}));
@@ -69,7 +53,7 @@ TEST(Placer, OnlyTheFirstNodeSupported) {
 
 TEST(Placer, OnlyTheLastNodeSupported) {
   const TestGraph test = Chain("UUS");
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n2"}}));
@@ -77,7 +61,7 @@ TEST(Placer, OnlyTheLastNodeSupported) {
 
 TEST(Placer, OneNode) {
   const TestGraph test = Chain("S");
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(placed->partitions.front().spec.inputs, test.graph.inputs);
@@ -87,7 +71,7 @@ TEST(Placer, OneNode) {
 TEST(Placer, AGraphWithoutNodesHasNoPartitions) {
   TestGraph test;
   test.Input("x").Output("x");
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok()) << placed.status().ToString();
   EXPECT_TRUE(placed->partitions.empty());
@@ -95,7 +79,7 @@ TEST(Placer, AGraphWithoutNodesHasNoPartitions) {
 
 TEST(Placer, AlternatingNodesAreNotMerged) {
   const TestGraph test = Chain("SUSU");
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0"}, {"n2"}}));
@@ -107,7 +91,7 @@ TEST(Placer, InterleavedChainsGiveOnePartition) {
   test.Node("a1", "S", {"x"}).Node("b1", "U", {"y"});
   test.Node("a2", "S", {"a1"}).Node("b2", "U", {"b1"});
   test.Node("a3", "S", {"a2"}).Node("b3", "U", {"b2"}).Output("a3").Output("b3");
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"a1", "a2", "a3"}}));
@@ -117,7 +101,7 @@ TEST(Placer, DiamondWithAnUnsupportedArmIsCutAroundIt) {
   TestGraph test;
   test.Input("x").Node("top", "S", {"x"}).Node("left", "S", {"top"}).Node("right", "U", {"top"});
   test.Node("bottom", "S", {"left", "right"}).Output("bottom");
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok()) << placed.status().ToString();
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0).size(), 2u);
@@ -127,7 +111,7 @@ TEST(Placer, ABranchThatCanWaitJoinsTheLaterPartition) {
   TestGraph test;
   test.Input("x").Input("y").Node("u", "U", {"x"}).Node("late", "S", {"u"}).Node("free", "S", {"y"});
   test.Output("late").Output("free");
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"late", "free"}}));
@@ -137,7 +121,7 @@ TEST(Placer, MutuallyDependentConvexPairsAreNotBothMerged) {
   TestGraph test;  // a1 -> b1 and b2 -> a2: each pair is convex, both merged would wait for each other
   test.Input("x").Input("y").Node("a1", "A", {"x"}).Node("b2", "B", {"y"}).Node("b1", "B", {"a1"});
   test.Node("a2", "A", {"b2"}).Output("b1").Output("a2");
-  TableDelegate a("a", {"A"}), b("b", {"B"}), cpu = TestCpu();
+  TestDelegate a("a", {"A"}), b("b", {"B"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&a, &b, &cpu});
   ASSERT_TRUE(placed.ok()) << placed.status().ToString();
   EXPECT_EQ(placed->partitions.size(), 3u);
@@ -147,7 +131,7 @@ TEST(Placer, TwoClaimsThatWaitForEachOtherLoseTheSecond) {
   TestGraph test;
   test.Input("x").Input("y").Node("a1", "A", {"x"}).Node("b2", "B", {"y"}).Node("b1", "B", {"a1"});
   test.Node("a2", "A", {"b2"}).Output("b1").Output("a2");
-  TableDelegate a("a", {}), b("b", {}), cpu = TestCpu();
+  TestDelegate a("a", {}), b("b", {}), cpu = TestCpu();
   a.claims = {{0, 3}};
   b.claims = {{1, 2}};
   const Result<Placement> placed = PlaceOn(test.graph, {&a, &b, &cpu});
@@ -161,7 +145,7 @@ TEST(Placer, TwoClaimsThatWaitForEachOtherLoseTheSecond) {
 
 TEST(Placer, AClaimThatIsNotConvexIsRefused) {
   const TestGraph test = Chain("SUS");
-  TableDelegate npu("npu", {}), cpu = TestCpu();
+  TestDelegate npu("npu", {}), cpu = TestCpu();
   npu.claims = {{0, 2}};
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
@@ -172,7 +156,7 @@ TEST(Placer, AClaimThatIsNotConvexIsRefused) {
 TEST(Placer, R99_AClaimOfUnknownOrDuplicateNodesIsRefused) {
   const TestGraph test = Chain("SS");
   for (const std::vector<NodeId>& bad : {std::vector<NodeId>{7}, std::vector<NodeId>{0, 0}, std::vector<NodeId>{}}) {
-    TableDelegate npu("npu", {}), cpu = TestCpu();
+    TestDelegate npu("npu", {}), cpu = TestCpu();
     npu.claims = {bad};
     const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
     ASSERT_TRUE(placed.ok());
@@ -183,7 +167,7 @@ TEST(Placer, R99_AClaimOfUnknownOrDuplicateNodesIsRefused) {
 
 TEST(Placer, R99_OverlappingClaimsKeepTheFirst) {
   const TestGraph test = Chain("SSS");
-  TableDelegate npu("npu", {}), cpu = TestCpu();
+  TestDelegate npu("npu", {}), cpu = TestCpu();
   npu.claims = {{0, 1}, {1, 2}};
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
@@ -193,7 +177,7 @@ TEST(Placer, R99_OverlappingClaimsKeepTheFirst) {
 
 TEST(Placer, AClaimWithAnotherBorderThanItsNodesGoesToTheNextDelegate) {
   const TestGraph test = Chain("SS");
-  TableDelegate npu("npu", {}), dsp("dsp", {"*"}), cpu = TestCpu();
+  TestDelegate npu("npu", {}), dsp("dsp", {"*"}), cpu = TestCpu();
   npu.claims = {{0, 1}};
   npu.claimed_inputs = test.graph.inputs;
   npu.claimed_outputs = {test.graph.nodes[0].outputs[0]};  // not what leaves the claim
@@ -206,7 +190,7 @@ TEST(Placer, AClaimWithAnotherBorderThanItsNodesGoesToTheNextDelegate) {
 
 TEST(Placer, NeighbouringClaimsOfOneDelegateStayApart) {
   const TestGraph test = Chain("SSSS");
-  TableDelegate npu("npu", {}), cpu = TestCpu();
+  TestDelegate npu("npu", {}), cpu = TestCpu();
   npu.claims = {{0, 1}, {2, 3}};
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
@@ -219,7 +203,7 @@ TEST(Placer, ProposingDelegatesSeeOfferedNodesInLongRuns) {
   test.Input("x").Input("y");
   test.Node("a1", "A", {"x"}).Node("b1", "B", {"y"}).Node("a2", "A", {"a1"}).Node("b2", "B", {"b1"});
   test.Output("a2").Output("b2");
-  TableDelegate a("a", {"A"}), b("b", {}), cpu = TestCpu();
+  TestDelegate a("a", {"A"}), b("b", {}), cpu = TestCpu();
   b.claims = {{1, 3}};
   ASSERT_TRUE(PlaceOn(test.graph, {&a, &b, &cpu}).ok());
   EXPECT_EQ(b.last_order, (std::vector<NodeId>{1, 3, 0, 2}));
@@ -227,7 +211,7 @@ TEST(Placer, ProposingDelegatesSeeOfferedNodesInLongRuns) {
 
 TEST(Placer, EveryDelegateIsAskedAboutEveryNodeOnce) {
   const TestGraph test = Chain("SATS");
-  TableDelegate first("first", {"S"}), second("second", {"A", "S"}), cpu = TestCpu();
+  TestDelegate first("first", {"S"}), second("second", {"A", "S"}), cpu = TestCpu();
   std::vector<Delegate*> delegates = {&first, &second, &cpu};
   PlacementOptions options;
   options.delegates.resize(3);
@@ -237,13 +221,13 @@ TEST(Placer, EveryDelegateIsAskedAboutEveryNodeOnce) {
   const Result<Placement> placed = Place(test.graph, delegates, options, support);
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(placed->delegate_of(0), 1u);
-  for (const TableDelegate* delegate : {&first, &second, &cpu})
+  for (const TestDelegate* delegate : {&first, &second, &cpu})
     for (NodeId node = 0; node < 4; ++node) EXPECT_EQ(delegate->asked.at(node), 1) << delegate->name() << " " << node;
 }
 
 TEST(Placer, DelegatesBehindTheOwnerHaveTheirOwnReasons) {
   const TestGraph test = Chain("SA");
-  TableDelegate first("first", {"S", "A"}), second("second", {"A"}), cpu = TestCpu();
+  TestDelegate first("first", {"S", "A"}), second("second", {"A"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&first, &second, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(placed->verdicts[1][0].reason, Reason::kOperatorUnknown);
@@ -254,7 +238,7 @@ TEST(Placer, DelegatesBehindTheOwnerHaveTheirOwnReasons) {
 // Seed row 23.
 TEST(Placer, OrderDecidesBetweenTwoThatTakeTheSameNode) {
   const TestGraph test = Chain("SS");
-  TableDelegate first("first", {"S"}), second("second", {"S"}), cpu = TestCpu();
+  TestDelegate first("first", {"S"}), second("second", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&first, &second, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(placed->delegate_of(0), 0u);
@@ -267,7 +251,7 @@ TEST(Placer, OrderDecidesBetweenTwoThatTakeTheSameNode) {
 
 TEST(Placer, ClustersUnderMinNodesGoToTheNextDelegate) {
   const TestGraph test = Chain("SUSS");
-  TableDelegate npu("npu", {"S"}), dsp("dsp", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), dsp("dsp", {"S"}), cpu = TestCpu();
   PlacementOptions options;
   options.delegates.resize(3);
   options.delegates[0].min_nodes = 2;
@@ -281,7 +265,7 @@ TEST(Placer, ClustersUnderMinNodesGoToTheNextDelegate) {
 // Seed rows 17, 24, 27.
 TEST(Placer, RulesByOperatorAndByNameKeepNodesAway) {
   const TestGraph test = Chain("SSS");
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   PlacementOptions options;
   options.delegates.resize(2);
   options.delegates[0].only_nodes = {"n*"};
@@ -297,7 +281,7 @@ TEST(Placer, RulesByOperatorAndByNameKeepNodesAway) {
 // Seed row 31.
 TEST(Placer, WithoutFallbackUnplacedNodesAreListed) {
   const TestGraph test = Chain("SUS");
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   PlacementOptions options;
   options.cpu_fallback = false;
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu}, options);
@@ -310,7 +294,7 @@ TEST(Placer, WithoutFallbackUnplacedNodesAreListed) {
 TEST(Placer, AValueReadInsideAndOutsideIsAnOutput) {
   TestGraph test;
   test.Input("x").Node("a", "S", {"x"}).Node("b", "S", {"a"}).Node("c", "U", {"a"}).Output("b").Output("c");
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(placed->partitions[placed->partition_of[0]].spec.outputs,
@@ -320,7 +304,7 @@ TEST(Placer, AValueReadInsideAndOutsideIsAnOutput) {
 TEST(Placer, AModelOutputThatIsAlsoReadInsideIsAnOutput) {
   TestGraph test;
   test.Input("x").Node("a", "S", {"x"}).Node("b", "S", {"a"}).Output("a").Output("b");
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(placed->partitions[0].spec.outputs, (std::vector<ValueId>{test.Value("a"), test.Value("b")}));
@@ -331,7 +315,7 @@ TEST(Placer, AConstantIsNoInput) {
   test.Input("x").Node("a", "S", {"x", "w"}).Output("a");
   Value& weight = test.graph.values[test.Value("w")];
   weight.constant = *Tensor::Allocate(DType::kFloat32, {4});
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(placed->partitions[0].spec.inputs, test.graph.inputs);
@@ -340,7 +324,7 @@ TEST(Placer, AConstantIsNoInput) {
 TEST(Placer, ANodeOfUnknownExtentsIsOfferedOnlyToThoseWhoTakeThem) {
   TestGraph test = Chain("SS");
   test.graph.values[test.Value("n0")].type.dims = {kUnknownDim};
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kShapeDynamic);
@@ -348,15 +332,10 @@ TEST(Placer, ANodeOfUnknownExtentsIsOfferedOnlyToThoseWhoTakeThem) {
 }
 
 TEST(Placer, ANodeThatMakesUnknownExtentsIsOfferedToTheCpuAlone) {
-  class OpenDelegate final : public TableDelegate {
-   public:
-    using TableDelegate::TableDelegate;
-    bool takes_dynamic_shapes() const override { return true; }
-  };
   TestGraph test = Chain("SS");
   test.graph.values[test.Value("n0")].type.dims = {kUnknownDim};
-  OpenDelegate npu("npu", {"S"});
-  TableDelegate cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
+  npu.dynamic_shapes = true;
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kShapeDynamic);
@@ -369,7 +348,7 @@ TEST(Placer, ThreeHundredPartitions) {
   std::string ops;
   for (int i = 0; i < 300; ++i) ops += "SU";
   const TestGraph test = Chain(ops);
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0).size(), 300u);
@@ -379,7 +358,7 @@ TEST(Placer, AHundredThousandPartitions) {
   std::string ops;
   for (int i = 0; i < 50000; ++i) ops += "SU";
   const TestGraph test = Chain(ops);
-  TableDelegate npu("npu", {"S"}), cpu = TestCpu();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok());
   EXPECT_EQ(placed->partitions.size(), 100000u);
@@ -399,7 +378,7 @@ TEST(Placer, TheSameInputGivesTheSamePlacement) {
     names.push_back(name);
   }
   test.Output("n399");
-  TableDelegate a("a", {"A"}), b("b", {"A", "B"}), cpu = TestCpu();
+  TestDelegate a("a", {"A"}), b("b", {"A", "B"}), cpu = TestCpu();
   const Result<Placement> one = PlaceOn(test.graph, {&a, &b, &cpu});
   const Result<Placement> two = PlaceOn(test.graph, {&a, &b, &cpu});
   ASSERT_TRUE(one.ok()) << one.status().ToString();

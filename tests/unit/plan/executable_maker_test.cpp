@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 #include "plan/partition_key.hpp"
-#include "unit/plan/keeping_delegate.hpp"
+#include "support/test_delegate.hpp"
+#include "support/test_graph.hpp"
 
 namespace deputy::host {
 namespace {
@@ -14,6 +15,10 @@ namespace {
 namespace fs = std::filesystem;
 
 const PartitionSpec kBoth{{0, 1}, {0}, {2}, nullptr, "npu.0"};
+
+TestGraph ReluSigmoid() {
+  return TestGraph({{"relu", "Relu"}, {"sigmoid", "Sigmoid"}}, {DType::kFloat32, true, {2, 4}});
+}
 
 class CachedPartitions : public testing::Test {
  protected:
@@ -29,16 +34,17 @@ class CachedPartitions : public testing::Test {
   }
 
   // As in a new process: nothing is remembered but the files.
-  ExecutableOrigin Make(const std::shared_ptr<const Graph>& graph = ReluSigmoidOf(2)) {
-    GraphView view{graph.get(), {0, 1}, {1, 1}};
-    Result<Made> made = ExecutableMaker(cache_.get()).Make(npu_, view, kBoth);
+  ExecutableOrigin Make() {
+    Result<Made> made = ExecutableMaker(cache_.get()).Make(npu_, view_, kBoth);
     EXPECT_TRUE(made.ok()) << made.status().ToString();
     return made.ok() ? made->origin : ExecutableOrigin::kResized;
   }
 
+  const TestGraph made_ = ReluSigmoid();
+  const GraphView view_ = OfferAll(made_.graph);
   fs::path folder_;
   std::unique_ptr<BlobCache> cache_;
-  KeepingDelegate npu_{"npu", false};
+  TestDelegate npu_{"npu", {"*"}};
 };
 
 TEST_F(CachedPartitions, TheSecondTimeIsRestored) {
@@ -78,8 +84,7 @@ TEST_F(CachedPartitions, APluginWithoutABuildIdIsNotKept) {
 
 TEST_F(CachedPartitions, AFailureToCompileIsPassedOn) {
   npu_.compile_status = Status(StatusCode::kNotSupported, "too large");
-  const auto graph = ReluSigmoidOf(2);
-  const Result<Made> made = ExecutableMaker(cache_.get()).Make(npu_, {graph.get(), {0, 1}, {1, 1}}, kBoth);
+  const Result<Made> made = ExecutableMaker(cache_.get()).Make(npu_, view_, kBoth);
   EXPECT_EQ(made.status().message(), "too large");
 }
 
@@ -137,7 +142,7 @@ constexpr Change kChanges[] = {
 class KeyOfAPartition : public testing::TestWithParam<Change> {};
 
 TEST_P(KeyOfAPartition, CountsWhatTheBytesDependOn) {
-  Graph graph = *ReluSigmoidOf(2);
+  Graph graph = ReluSigmoid().graph;
   const ValueId weight = graph.AddConstant("weight", *Tensor::Allocate(DType::kFloat32, {1}));
   graph.values[weight].constant.mutable_values<float>()[0] = 1;
   const ValueId last = graph.AddValue("last", graph.values[0].type);

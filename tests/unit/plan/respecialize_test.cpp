@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "unit/plan/keeping_delegate.hpp"
+#include "support/test_delegate.hpp"
+#include "support/test_graph.hpp"
 
 namespace deputy::host {
 namespace {
@@ -12,15 +13,17 @@ namespace {
 class Respecialization : public testing::Test {
  protected:
   std::shared_ptr<const Plan> PlanFor(int64_t rows, const Plan* sibling = nullptr) {
+    const TestGraph made({{"relu", "Relu"}, {"sigmoid", "Sigmoid"}}, {DType::kFloat32, true, {rows, 4}});
     PlacementOptions options = options_;
     options.delegates.resize(2);
-    Result<std::shared_ptr<const Plan>> plan = MakePlan(ReluSigmoidOf(rows), delegates_, options, {nullptr, sibling});
+    Result<std::shared_ptr<const Plan>> plan =
+        MakePlan(std::make_shared<Graph>(made.graph), delegates_, options, {nullptr, sibling});
     EXPECT_TRUE(plan.ok()) << plan.status().ToString();
     return plan.ok() ? *plan : nullptr;
   }
 
-  std::shared_ptr<KeepingDelegate> npu_ = std::make_shared<KeepingDelegate>("npu", true);
-  std::shared_ptr<KeepingDelegate> last_ = std::make_shared<KeepingDelegate>("last", false);
+  std::shared_ptr<TestDelegate> npu_ = TestDelegate::ForShapes("npu", true);
+  std::shared_ptr<TestDelegate> last_ = TestDelegate::ForShapes("last", false);
   std::vector<std::shared_ptr<Delegate>> delegates_{npu_, last_};
   PlacementOptions options_;
 };
@@ -103,12 +106,12 @@ TEST_F(Respecialization, AMinimumOfWorkPlacesAnew) {
 }
 
 TEST_F(Respecialization, NobodyWhoKeepsPartitionsPlacesAnew) {
-  delegates_ = {std::make_shared<KeepingDelegate>("plain", false), last_};
+  const auto plain = TestDelegate::ForShapes("plain", false);
+  delegates_ = {plain, last_};
   const auto first = PlanFor(2);
-  auto& plain = static_cast<KeepingDelegate&>(*delegates_[0]);
   PlanFor(3, first.get());
-  EXPECT_EQ(plain.queries, 2);
-  EXPECT_EQ(plain.resizes, 0);
+  EXPECT_EQ(plain->queries, 2);
+  EXPECT_EQ(plain->resizes, 0);
 }
 
 }  // namespace

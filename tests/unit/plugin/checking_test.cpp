@@ -15,7 +15,6 @@ namespace deputy::host {
 namespace {
 
 using testing::LogKeeper;
-using testing::OfferAll;
 using testing::ReluSigmoid;
 
 deputy_str Str(const char* text) { return {text, std::string_view(text).size()}; }
@@ -222,9 +221,9 @@ TEST_F(Checking, EveryRunThatLeavesAnOutputAsItWasIsAFault) {
   keeper_.execute = [](const deputy_run_args&) -> deputy_status* { return nullptr; };
   const Status status = Run();
   EXPECT_EQ(status.code(), StatusCode::kPlugin);
-  EXPECT_NE(status.ToString().find("execute: its output 0 ('middle') was not written"), std::string::npos)
+  EXPECT_NE(status.ToString().find("execute: its output 0 ('first') was not written"), std::string::npos)
       << status.ToString();
-  EXPECT_NE(log_.text().find("broke its contract: its output 0 ('middle') was not written"), std::string::npos);
+  EXPECT_NE(log_.text().find("broke its contract: its output 0 ('first') was not written"), std::string::npos);
 }
 
 // Not checked, but for the first run.
@@ -237,7 +236,7 @@ TEST_F(Unchecked, AFirstRunThatWritesNothingIsAnError) {
   for (int round = 0; round < 2; ++round) {
     const Status status = Run();
     EXPECT_EQ(status.code(), StatusCode::kPlugin);
-    EXPECT_NE(status.ToString().find("test.keeper (in process): execute: its output 0 ('middle') was not written"),
+    EXPECT_NE(status.ToString().find("test.keeper (in process): execute: its output 0 ('first') was not written"),
               std::string::npos)
         << status.ToString();
   }

@@ -9,7 +9,6 @@
 namespace deputy::host {
 namespace {
 
-using testing::OfferAll;
 using testing::PatientScan;
 
 constexpr uint32_t kAbsent = 7;  // the simulated machine has devices 0 and 1

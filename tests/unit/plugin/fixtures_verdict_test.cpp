@@ -17,7 +17,6 @@ namespace deputy::host {
 namespace {
 
 using testing::EntryOf;
-using testing::OfferAll;
 using testing::PatientScan;
 using testing::TempFolder;
 
@@ -223,22 +222,8 @@ const Row kRows[] = {
 #endif
 };
 
-// in -> Relu 'first' -> Relu 'next' -> Sigmoid 'third' -> Relu 'held' -> out, all float32 [4]; the last is somebody
-// else's.
-Graph Chain() {
-  Graph graph;
-  const ValueType type{DType::kFloat32, true, {4}};
-  ValueId from = graph.AddValue("in", type);
-  graph.inputs = {from};
-  for (const auto& [name, op_type] : {std::pair{"first", "Relu"}, std::pair{"next", "Relu"},
-                                      std::pair{"third", "Sigmoid"}, std::pair{"held", "Relu"}}) {
-    const ValueId to = graph.AddValue(std::string("of ") + name, type);
-    graph.nodes.push_back({name, PrimitiveBuilder("", op_type, 13).Finish(), {from}, {to}, {}});
-    from = to;
-  }
-  graph.outputs = {from};
-  return graph;
-}
+// The last one is of another delegate.
+Graph Chain() { return TestGraph({{"first", "Relu"}, {"next", "Relu"}, {"third", "Sigmoid"}, {"held", "Relu"}}).graph; }
 
 // "open: unavailable: no device", and what was logged of broken contracts.
 std::string Verdict(const Row& row) {

@@ -13,8 +13,6 @@
 namespace deputy::host {
 namespace {
 
-using testing::OfferAll;
-
 std::string_view View(const deputy_str& text) { return {text.data, text.size}; }
 
 // A Conv with attributes of every kind, a symbolic batch, a constant weight and an input left out.

@@ -9,7 +9,6 @@
 namespace deputy::host {
 namespace {
 
-using testing::OfferAll;
 using testing::PatientScan;
 using testing::TempFolder;
 

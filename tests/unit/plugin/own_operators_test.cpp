@@ -7,7 +7,6 @@ namespace deputy::host {
 namespace {
 
 using testing::AbleDelegate;
-using testing::OfferAll;
 using testing::Text;
 
 class OwnOperators : public AbleDelegate {

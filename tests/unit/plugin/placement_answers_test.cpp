@@ -15,7 +15,6 @@
 namespace deputy::host {
 namespace {
 
-using testing::OfferAll;
 using testing::ReluSigmoid;
 
 deputy_str Str(const char* text) { return {text, std::string_view(text).size()}; }

@@ -10,13 +10,13 @@
 #include "partition/helpers.hpp"
 #include "partition/placer.hpp"
 #include "plugin/registry.hpp"
+#include "support/test_delegate.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {
 namespace {
 
 using testing::LogKeeper;
-using testing::OfferAll;
 
 // Counts how many runs are inside at once, by what they have in common.
 struct Meter {
@@ -91,43 +91,10 @@ class Stage final : public sdk::PartitionDelegate {
   Meter meter;
 };
 
-// The application's CPU: takes what is left.
-class Rest final : public Delegate {
- public:
-  const std::string& name() const override { return name_; }
-  const std::string& id() const override { return name_; }
-  bool takes_dynamic_shapes() const override { return true; }
-  bool one_node_partitions() const override { return true; }
-  Status QuerySupport(const GraphView&, std::vector<Verdict>& verdicts) override {
-    for (Verdict& verdict : verdicts) verdict.reason = Reason::kSupported;
-    return {};
-  }
-  Result<std::shared_ptr<const Executable>> Compile(const GraphView&, const PartitionSpec&) override {
-    return Status(StatusCode::kNotSupported, "nothing is compiled here");
-  }
-
- private:
-  std::string name_ = "rest";
-};
-
-// x -> relu0 -> relu1 -> relu2 -> relu3, float32 [4].
-Graph Relus() {
-  Graph graph;
-  const ValueType type{DType::kFloat32, true, {4}};
-  ValueId last = graph.AddValue("x", type);
-  graph.inputs = {last};
-  for (int i = 0; i < 4; ++i) {
-    const ValueId next = graph.AddValue("v" + std::to_string(i), type);
-    graph.nodes.push_back({"relu" + std::to_string(i), PrimitiveBuilder("", "Relu", 14).Finish(), {last}, {next}, {}});
-    last = next;
-  }
-  graph.outputs = {last};
-  return graph;
-}
-
 class PlacementExtensions : public ::testing::Test {
  protected:
   PlacementExtensions() {
+    rest_.dynamic_shapes = true;
     const sdk::InProcessPlugin made = sdk::MakeInProcessPlugin(stage_, "stage");
     EXPECT_TRUE(registry_.AddInProcess(made.plugin, made.keep).ok());
   }
@@ -152,8 +119,8 @@ class PlacementExtensions : public ::testing::Test {
 
   const std::shared_ptr<Stage> stage_ = std::make_shared<Stage>();
   PluginRegistry registry_;
-  Graph graph_ = Relus();
-  Rest rest_;
+  Graph graph_ = TestGraph({{"relu0", "Relu"}, {"relu1", "Relu"}, {"relu2", "Relu"}, {"relu3", "Relu"}}).graph;
+  TestDelegate rest_{"rest", {"*"}, /*one_node=*/true};
 };
 
 TEST_F(PlacementExtensions, OperatorsAndDevicesAreDescribed) {

@@ -10,7 +10,6 @@
 namespace deputy::host {
 namespace {
 
-using testing::OfferAll;
 using testing::PatientScan;
 using testing::ReluSigmoid;
 using testing::TempFolder;
@@ -238,8 +237,10 @@ TEST(Registry, SameLibraryServesTwoRegistries) {
   first.Scan(PatientScan(folder.path()));
   second.Scan(PatientScan(folder.path()));
   const auto one = first.Open(Request("good")), two = second.Open(Request("good"));
-  EXPECT_TRUE(one.ok()) << one.status().ToString();
-  EXPECT_TRUE(two.ok()) << two.status().ToString();
+  ASSERT_TRUE(one.ok()) << one.status().ToString();
+  ASSERT_TRUE(two.ok()) << two.status().ToString();
+  EXPECT_NE(one->get(), two->get());
+  EXPECT_EQ((*one)->id(), (*two)->id());
 }
 
 }  // namespace

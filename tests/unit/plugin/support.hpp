@@ -17,6 +17,7 @@
 #include "delegate/delegate.hpp"
 #include "plugin/elf_gate.hpp"
 #include "plugin/registry.hpp"
+#include "support/test_graph.hpp"
 
 namespace deputy::host::testing {
 
@@ -109,23 +110,7 @@ class LogKeeper {
   std::string text_;
 };
 
-// in -> Relu 'first' -> middle -> Sigmoid 'second' -> out, all float32 [4].
-inline Graph ReluSigmoid() {
-  Graph graph;
-  const ValueType type{DType::kFloat32, true, {4}};
-  const ValueId in = graph.AddValue("in", type), middle = graph.AddValue("middle", type),
-                out = graph.AddValue("out", type);
-  graph.nodes.push_back({"first", PrimitiveBuilder("", "Relu", 14).Finish(), {in}, {middle}, {}});
-  graph.nodes.push_back({"second", PrimitiveBuilder("", "Sigmoid", 13).Finish(), {middle}, {out}, {}});
-  graph.inputs = {in};
-  graph.outputs = {out};
-  return graph;
-}
-
-inline GraphView OfferAll(const Graph& graph) {
-  GraphView view{&graph, {}, std::vector<uint8_t>(graph.nodes.size(), 1)};
-  for (NodeId node = 0; node < graph.nodes.size(); ++node) view.order.push_back(node);
-  return view;
-}
+// x -> Relu 'first' -> Sigmoid 'second', all float32 [4].
+inline Graph ReluSigmoid() { return TestGraph({{"first", "Relu"}, {"second", "Sigmoid"}}).graph; }
 
 }  // namespace deputy::host::testing
