@@ -1,6 +1,6 @@
-// The smallest delegate that is whole: a skeleton to copy. It declares one option, answers for every node, compiles
-// what it is given, and runs it. By default it takes nothing; with `claim_identity: true` it takes the operator
-// Identity, which it runs by copying bytes.
+// The smallest complete delegate: a skeleton to copy. It declares one option, answers for every node, compiles
+// partitions and runs them. By default it supports no operator; with `claim_identity: true` it supports Identity, which
+// it runs by copying bytes.
 #include <cstring>
 #include <map>
 #include <memory>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace deputy::sdk;
 
-// One session's state for an executable. This one needs none: everything it wants comes with the run.
+// One session's state for an executable. This one needs none: the run provides everything.
 class CopyContext final : public ExecutionContext {
  public:
   explicit CopyContext(std::vector<size_t> source_of) : source_of_(std::move(source_of)) {}
@@ -52,10 +52,10 @@ class NullDelegate final : public PartitionDelegate {
     return OptionSchema().Bool("claim_identity", false, "take the operator Identity instead of nothing");
   }
 
-  // A device would be opened here, with options() and device_index(). A failure's message is what people read.
+  // A device would be opened here, with options() and device_index(). A failure's message is written for users.
   Status Init() override { return {}; }
 
-  // Asked for every node on offer. A "no" says why, from a closed list, with a sentence for people.
+  // Called for every offered node. A "no" gives a reason from a closed list and a sentence for users.
   Verdict Supports(const NodeView& node) override {
     if (!options().Bool("claim_identity")) return Verdict::No(Reason::kOther, "this delegate takes nothing");
     if (!node.Is("Identity")) return Verdict::No(Reason::kOperatorUnknown, "only Identity is known");

@@ -47,7 +47,7 @@ std::shared_ptr<const memory> ConstantStore::Converted(const Constant& constant,
   const std::string key = constant.key() + '/' + KeyOf(from) + '/' + KeyOf(to);
   const std::lock_guard<std::mutex> lock(mutex_);
   if (auto kept = kept_[key].lock()) return kept;
-  // The store forgets in time what nobody uses any more.
+  // Remove expired entries from time to time.
   if (kept_.size() > sweep_at_) {
     for (auto entry = kept_.begin(); entry != kept_.end();)
       entry = entry->second.expired() && entry->first != key ? kept_.erase(entry) : std::next(entry);

@@ -1,6 +1,6 @@
 // Elements that are known when a partition is compiled: the model's own, or computed from them (weights with a
-// normalization folded in). What primitives want in another layout is converted once and shared, through the store, by
-// all executables that need the same, for example those of one model at several input shapes.
+// normalization folded in). Conversions to the layouts of primitives are made once and shared, through the store, by
+// all executables that need the same one, for example those of one model at several input shapes.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ class Constant {
  public:
   // Elements that the model owns; they outlive every executable.
   Constant(const void* data, const memory::desc& desc);
-  // Float elements computed when somebody asks first. Equal `recipe`, equal elements.
+  // Float elements, computed at the first access. Equal `recipe`, equal elements.
   Constant(std::string recipe, const memory::dims& dims, std::function<std::vector<float>()> make);
 
   // Elements made now.
@@ -29,9 +29,9 @@ class Constant {
   const memory::desc& desc() const { return desc_; }  // plain
   const void* data() const;
   const float* floats() const { return static_cast<const float*>(data()); }
-  // Lives as long as the model, so that nobody needs to copy it.
+  // Lives as long as the model, so that no copy is needed.
   bool is_of_model() const { return make_ == nullptr && bytes_ == nullptr; }
-  // The same elements counted otherwise.
+  // The same elements with other extents.
   static std::shared_ptr<const Constant> Reshaped(std::shared_ptr<const Constant> constant, const memory::dims& dims);
 
  private:
@@ -40,14 +40,14 @@ class Constant {
   const void* data_ = nullptr;
   std::function<std::vector<float>()> make_;
   std::shared_ptr<const std::vector<int8_t>> bytes_;
-  std::shared_ptr<const Constant> whole_;  // of which this is another view
+  std::shared_ptr<const Constant> whole_;  // the constant of which this is a view
   mutable std::vector<float> made_;
 };
 
-// A number in a recipe, in hexadecimal: numbers that differ read differently.
+// A number in a recipe, in hexadecimal: different numbers have different texts.
 std::string Exactly(float number);
 
-// Converted constants, kept alive by those who use them. [any-thread]
+// Converted constants, kept alive by their users. [any-thread]
 class ConstantStore {
  public:
   // The elements of `constant`, seen as `from`, in the layout `to`.

@@ -19,7 +19,7 @@ class Delegate final : public sdk::PartitionDelegate {
     return sdk::OptionSchema()
         .Int("threads", 0, 0, 1024, "threads of oneDNN's own pool, 0 for as many as the host's")
         .Enum("accept", "worthwhile", {"worthwhile", "everything"},
-              "worthwhile: leaves what oneDNN has only slow implementations of, and partitions of too little work");
+              "worthwhile: rejects nodes for which oneDNN is slow, and partitions of too little work");
   }
 
   static std::vector<sdk::Capability> Capabilities() { return ListCapabilities(); }
@@ -40,7 +40,7 @@ class Delegate final : public sdk::PartitionDelegate {
     return verdict;
   }
 
-  // An operator between its quantization is one primitive; without it, what is left of the group only moves bytes.
+  // An operator between its quantization is one primitive; without it, the rest of the group only moves bytes.
   sdk::Status Groups(const sdk::GraphView& graph, const sdk::GroupSink& sink) override {
     for (const std::vector<deputy_node_id>& group : sdk::PartitionHelpers(graph).QuantizedGroups()) {
       const bool whole = std::all_of(group.begin(), group.end(),
@@ -50,7 +50,7 @@ class Delegate final : public sdk::PartitionDelegate {
     return {};
   }
 
-  // Only with the nodes around it is known which implementation a node gets, and what a call has to do.
+  // The implementation of a node and the work of a call are known only together with the surrounding nodes.
   sdk::Result<sdk::PartitionEstimate> Estimate(const sdk::PartitionView& partition) override {
     sdk::PartitionEstimate estimate;
     if (options().Enum("accept") == "everything") return estimate;
@@ -60,7 +60,7 @@ class Delegate final : public sdk::PartitionDelegate {
     try {
       analysis = lowering.Analyze();
     } catch (const dnnl::error&) {
-      return estimate;  // for Compile to say
+      return estimate;  // Compile reports the failure
     }
     constexpr const char* kSlow = "oneDNN has only a slow implementation for this shape and layout";
     if (analysis.slow.size() == partition.nodes().size()) return sdk::PartitionEstimate::Infeasible(kSlow);
@@ -72,7 +72,7 @@ class Delegate final : public sdk::PartitionDelegate {
   }
 
   sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) override {
-    // For other shapes than those that it was asked about, the host does not ask again.
+    // The host does not query support again for other shapes.
     for (const sdk::NodeView& node : partition.nodes())
       if (const sdk::Verdict verdict = SupportsAlone(node); !verdict.supported())
         return sdk::Status(sdk::Code::kNotSupported, verdict.detail, node.id());
@@ -130,7 +130,7 @@ class Delegate final : public sdk::PartitionDelegate {
 
   dnnl::engine engine_;
   ConstantStore store_;
-  std::unordered_set<deputy_node_id> movers_;  // of the graph that is asked about
+  std::unordered_set<deputy_node_id> movers_;  // of the queried graph
 };
 
 }  // namespace onednn

@@ -16,7 +16,7 @@ struct Span {
   uint64_t begin_ns = 0, end_ns = 0;
 };
 
-// What oneDNN says about the implementation that it chose: "brgconv:avx512_core".
+// oneDNN's name of the implementation that it chose: "brgconv:avx512_core".
 std::string ImplementationOf(const dnnl::primitive& primitive) {
   const char* text = nullptr;
   dnnl_primitive_desc_query(primitive.get_primitive_desc(), dnnl_query_impl_info_str, 0, &text);
@@ -34,7 +34,7 @@ class Context final : public sdk::ExecutionContext {
       Prepared& prepared = prepared_.emplace_back();
       for (const auto& [argument, slot] : step.arguments) Prepare(prepared, argument, slot, step.function == nullptr);
     }
-    // Only now does nothing move any more.
+    // From here on `prepared_` is not reallocated.
     for (size_t i = 0; i < prepared_.size(); ++i)
       for (const Moving& moving : prepared_[i].moving) {
         std::vector<Binding>& bindings = moving.is_output ? outputs_ : inputs_;
@@ -67,19 +67,19 @@ class Context final : public sdk::ExecutionContext {
     std::vector<char*> data;  // for a function
     std::vector<Moving> moving;
   };
-  // An argument whose address comes with the run.
+  // An argument whose address the run provides.
   struct Binding {
     Prepared* prepared;
     size_t at, index, offset;
     void* bound;
   };
-  // The application may use OpenMP on this thread, too.
+  // The application may use OpenMP on this thread as well.
   struct CallersThreads {
     int count = omp_get_max_threads();
     ~CallersThreads() { omp_set_num_threads(count); }
   };
 
-  // `spans`, if it is not NULL, gets the time of each step. `deadline_ns` is looked at between steps; 0: there is none.
+  // `spans`, if it is not NULL, gets the time of each step. `deadline_ns` is checked between steps; 0: there is none.
   sdk::Status Run(Span* spans, uint64_t deadline_ns) {
     const CallersThreads callers;
     int threads = 0;
@@ -128,13 +128,13 @@ class Context final : public sdk::ExecutionContext {
   void Prepare(Prepared& prepared, int argument, const Slot& slot, bool is_primitive) {
     const Buffer& buffer = executable_.buffers_[slot.buffer];
     char* data = nullptr;
-    if (buffer.home == Buffer::Home::kTemporary) data = static_cast<char*>(arena_.get()) + buffer.offset;
-    if (buffer.home == Buffer::Home::kConstant) data = static_cast<char*>(const_cast<void*>(buffer.data));
+    if (buffer.storage == Buffer::Storage::kTemporary) data = static_cast<char*>(arena_.get()) + buffer.offset;
+    if (buffer.storage == Buffer::Storage::kConstant) data = static_cast<char*>(const_cast<void*>(buffer.data));
     if (data != nullptr)
       data += slot.offset;
     else
       prepared.moving.push_back(
-          {buffer.home == Buffer::Home::kOutput, prepared.data.size(), buffer.index, slot.offset});
+          {buffer.storage == Buffer::Storage::kOutput, prepared.data.size(), buffer.index, slot.offset});
     prepared.data.push_back(data);
     if (!is_primitive) return;
     prepared.memories.emplace_back(slot.desc, executable_.engine_, static_cast<void*>(data));

@@ -1,5 +1,5 @@
-// A compiled partition: oneDNN primitives in a row, and the memory that they work on. Immutable, shared by all
-// sessions; each session's context has an arena of its own and memory objects that point into it.
+// A compiled partition: a sequence of oneDNN primitives and their memory. Immutable, shared by all sessions; each
+// session's context has an arena of its own and memory objects that point into it.
 #pragma once
 
 #include <functional>
@@ -11,10 +11,10 @@
 
 namespace onednn {
 
-// A piece of memory. Several slots may lie in one buffer.
+// A block of memory. Several slots may be in one buffer.
 struct Buffer {
-  enum class Home { kInput, kOutput, kConstant, kTemporary };
-  Home home;
+  enum class Storage { kInput, kOutput, kConstant, kTemporary };
+  Storage storage;
   size_t bytes = 0;
   size_t index = 0;                         // of the partition's input or output
   const void* data = nullptr;               // of a constant
@@ -29,14 +29,14 @@ struct Slot {
   size_t offset = 0;  // of the first element, in bytes
 };
 
-// A primitive, or a function of our own over the addresses of its slots.
+// A primitive, or a function of the plugin over the addresses of its slots.
 struct Step {
   dnnl::primitive primitive;
   std::vector<std::pair<int, Slot>> arguments;  // DNNL_ARG_..., slot
   std::function<void(const std::vector<char*>& data)> function = {};
   int threads = 1;
   const char* name = "";                   // of a function
-  std::vector<deputy_node_id> nodes = {};  // of the model, which it does or helps to do
+  std::vector<deputy_node_id> nodes = {};  // of the model, which it computes wholly or in part
 };
 
 class Executable final : public sdk::Executable {

@@ -102,7 +102,7 @@ memory::desc WithType(memory::desc desc, memory::data_type type) {
 }
 
 memory::desc Permuted(const memory::desc& desc, const memory::dims& order) {
-  // oneDNN's permutation says where each dimension goes.
+  // oneDNN's permutation gives the new place of each dimension.
   const memory::dims inverse = Inverse(order);
   return desc.permute_axes(std::vector<int>(inverse.begin(), inverse.end()));
 }
@@ -112,7 +112,7 @@ std::optional<memory::desc> Reshaped(const memory::desc& desc, const memory::dim
   if (IsPlain(desc)) return Plain(dims, desc.data_type());
   memory::desc reshaped = desc.reshape(dims, true);
   if (!reshaped) return std::nullopt;
-  // oneDNN leaves what was known of dimensions that are no more, and its reference of PReLU counts them.
+  // oneDNN keeps data of dimensions that no longer exist, and its reference implementation of PReLU counts them.
   dnnl_memory_desc_t& data = reshaped.data;
   for (int i = data.ndims; i < DNNL_MAX_NDIMS; ++i) {
     data.dims[i] = data.padded_dims[i] = data.padded_offsets[i] = 0;

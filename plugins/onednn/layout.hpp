@@ -1,5 +1,5 @@
-// How elements lie in memory: questions about oneDNN's memory descriptors, and new ones made from old. oneDNN has no
-// scalars; they are [1] here.
+// Memory layouts: queries of oneDNN's memory descriptors, and descriptors derived from others. oneDNN has no scalars;
+// they are [1] here.
 #pragma once
 
 #include <oneapi/dnnl/dnnl.hpp>
@@ -26,31 +26,31 @@ bool BroadcastsTo(const memory::dims& from, const memory::dims& to);
 // Row-major without gaps.
 memory::desc Plain(const memory::dims& dims, memory::data_type type = memory::data_type::f32);
 memory::desc ChannelsLast(const memory::dims& dims, memory::data_type type = memory::data_type::f32);
-// Of whatever layout the primitive likes best.
+// With the layout left to the primitive.
 memory::desc Any(const memory::dims& dims, memory::data_type type = memory::data_type::f32);
 // Without gaps, dimensions in the same order as in `like`; nothing if `like` is blocked.
 std::optional<memory::desc> PlainLike(const memory::desc& like, const memory::dims& dims);
 
 // Strides alone say where an element is.
 bool IsStrided(const memory::desc& desc);
-// Each element once and nothing else in between.
+// Each element once and without gaps.
 bool IsDense(const memory::desc& desc);
 // The same element at the same place; strides of extents of 1 do not count.
 bool SameLayout(const memory::desc& a, const memory::desc& b);
 bool IsPlain(const memory::desc& desc);
-// Row-major, but that the channels (dimension 1) lie last.
+// Row-major, except that the channels (dimension 1) are innermost.
 bool IsChannelsLast(const memory::desc& desc);
 // Blocks of which the last is not full.
 bool IsPadded(const memory::desc& desc);
 
-// The same places for elements of another type.
+// The same layout for elements of another type.
 memory::desc WithType(memory::desc desc, memory::data_type type);
 
-// The same bytes with dimensions in another order, or counted otherwise (nothing if strides cannot say it).
+// The same bytes with dimensions in another order, or with other extents (nothing if strides cannot express it).
 memory::desc Permuted(const memory::desc& desc, const memory::dims& order);
 std::optional<memory::desc> Reshaped(const memory::desc& desc, const memory::dims& dims);
-// Strides of a matrix (the last two dimensions) such that rows or columns have no gaps, if need be by the stride of a
-// single row or column, on which no element depends; nothing where there are gaps in both.
+// Strides of a matrix (the last two dimensions) such that rows or columns have no gaps, if necessary with another
+// stride of a single row or column, on which no element depends; nothing where both have gaps.
 std::optional<memory::desc> AsMatrices(memory::desc desc);
 
 // Equal for equal descriptors and only for them.

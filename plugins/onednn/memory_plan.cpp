@@ -6,7 +6,7 @@
 namespace onednn {
 namespace {
 
-// Free ranges of an arena that grows; first fit among the smallest that is large enough.
+// Free ranges of an arena that grows; allocation takes the first of the smallest ranges that are large enough.
 class FreeList {
  public:
   size_t Take(size_t bytes) {
@@ -62,7 +62,7 @@ size_t PlanMemory(const std::vector<Step>& steps, std::vector<Buffer>& buffers) 
   for (size_t i = 0; i < steps.size(); ++i)
     for (const auto& argument : steps[i].arguments) {
       const size_t buffer = argument.second.buffer;
-      if (buffers[buffer].home != Buffer::Home::kTemporary) continue;
+      if (buffers[buffer].storage != Buffer::Storage::kTemporary) continue;
       if (last[buffer] == kNever) begins[i].push_back(buffer);
       last[buffer] = i;
     }

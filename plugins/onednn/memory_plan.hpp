@@ -1,4 +1,4 @@
-// Places temporaries in one arena so that those in use at the same time do not overlap.
+// Assigns offsets in one arena to temporaries so that those in use at the same time do not overlap.
 #pragma once
 
 #include "executable.hpp"

@@ -1,5 +1,5 @@
-// Which nodes that only move elements are worth taking: those beside something that is computed here, directly or
-// through others of their kind. Alone they would cost a copy where the host has a view.
+// Selects the nodes to accept among those that only move elements: neighbours of a computed node of this delegate,
+// directly or through other such nodes. Alone they would cost a copy where the host has a view.
 #pragma once
 
 #include <functional>

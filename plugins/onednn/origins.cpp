@@ -17,7 +17,7 @@ std::vector<deputy_node_id> Origins::NodesOf(const Operation& operation, const P
   while (!open.empty()) {
     const Value value = open.back();
     open.pop_back();
-    // Constants that fusion made come from nodes that are met anyway.
+    // The nodes of constants that fusion made are visited anyway.
     if (value >= makers_.size() || !makers_[value].node || !seen.insert(value).second) continue;
     nodes.insert(*makers_[value].node);
     for (const Value read : makers_[value].reads)

@@ -1,5 +1,5 @@
-// Which nodes of the model a primitive does. Fusion joins operations and drops those in between; what a primitive
-// stands for is all that was read between its result and the next results that still exist.
+// The nodes of the model that a primitive computes. Fusion joins operations and removes those in between; a primitive's
+// nodes are all nodes between its result and the next results that still exist.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ class Origins {
   // Remembers the program as it was read, before anything is fused.
   explicit Origins(const Program& program);
 
-  // Ascending. Of an operation of the same program after fusion; two operations may share a node.
+  // Ascending. `operation` is one of the same program after fusion; two operations may share a node.
   std::vector<deputy_node_id> NodesOf(const Operation& operation, const Program& program) const;
   // Does the node read the value itself?
   bool Reads(deputy_node_id node, Value value) const;

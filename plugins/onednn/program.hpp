@@ -1,6 +1,6 @@
 // A partition as a short list of operations, which fusion rewrites and lowering turns into oneDNN primitives. Every
-// operation makes one value. A value is known by its index and has a shape; where its elements will lie, and in which
-// layout, is for the lowering to say.
+// operation makes one value. A value is identified by its index and has a shape; the lowering decides its memory and
+// its layout.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ namespace onednn {
 using Value = size_t;
 constexpr Value kNoValue = static_cast<Value>(-1);
 
-// Constant integers and the real numbers that they stand for: scale * (integer - zero), for each index of `axis` or,
-// with one scale, for all.
+// Constant integers and their real numbers: scale * (integer - zero), for each index of `axis` or, with one scale, for
+// all.
 struct Integers {
   std::shared_ptr<const Constant> values;
   std::vector<float> scales;
@@ -29,7 +29,7 @@ struct ValueFacts {
   memory::dims dims;
   memory::data_type type = memory::data_type::f32;
   std::shared_ptr<const Constant> constant = nullptr;  // NULL: computed in the run
-  std::shared_ptr<const Integers> integers = nullptr;  // what a constant of real numbers was made from
+  std::shared_ptr<const Integers> integers = nullptr;  // the integers of a dequantized constant
 };
 
 // real = scale * (integer - zero)
@@ -38,12 +38,12 @@ struct Scaling {
   int32_t zero = 0;
 };
 
-// A window over the spatial dimensions, as oneDNN wants it.
+// A window over the spatial dimensions in oneDNN's convention.
 struct Window {
   memory::dims strides, dilations, pads_before, pads_after;  // dilation 0: dense
 };
 
-// What operations there are. Inputs stand in the order of the comment; a letter in brackets may be kNoValue.
+// The kinds of operations. Inputs are in the order of the comment; one in brackets may be kNoValue.
 struct Convolution {  // x, weights, [bias]; weights as in ONNX
   Window window;
   int64_t groups = 1;
@@ -108,7 +108,7 @@ struct Dequantize {  // x: integers to real numbers
 using Parameters = std::variant<Convolution, Matmul, Eltwise, Binary, Pool, LayerNorm, Softmax, Concat, Reduction,
                                 Resample, Lrn, Prelu, Reshape, Erf, Transpose, Slice, Pad, Quantize, Dequantize>;
 
-// What follows in the same primitive: an element-wise function, or a binary one when there is an operand.
+// A further function in the same primitive: element-wise, or binary when there is an operand.
 struct PostOp {
   dnnl::algorithm algorithm;
   float alpha = 0, beta = 0;
@@ -142,7 +142,7 @@ class Program {
  public:
   explicit Program(const sdk::PartitionView& partition);
 
-  // While reading: the value of an operand, and what a node makes of it.
+  // While reading: the value of an operand, and the result of a node.
   Value Find(const sdk::ValueView& value);
   void Bind(const sdk::ValueView& value, Value made) { known_[value.id()] = made; }
   // Adds an operation and its result.
@@ -150,7 +150,7 @@ class Program {
             memory::data_type type = memory::data_type::f32);
   Value NewValue(ValueFacts facts);
   Value AddConstant(std::shared_ptr<const Constant> constant, std::shared_ptr<const Integers> integers = nullptr);
-  // The same elements with other extents; nothing happens if they are the same.
+  // The same elements with other extents; no operation is added if they are the same.
   Value AddReshape(Value value, const memory::dims& dims);
   void SetNode(deputy_node_id node) { node_ = node; }
   void FinishReading(const sdk::PartitionView& partition);
@@ -166,14 +166,14 @@ class Program {
   std::vector<Operation>& operations() { return operations_; }  // in an order in which they can run
   const std::vector<Operation>& operations() const { return operations_; }
 
-  // For rewriting. The index of the operation that makes a value (kNoValue: none), and how often it is read, by
-  // operations and by the outside.
+  // For rewriting. The index of the operation that makes a value (kNoValue: none), and the number of its reads by
+  // operations and as an output.
   size_t ProducerOf(Value value) const { return value == kNoValue ? kNoValue : producer_[value]; }
   size_t UsesOf(Value value) const { return uses_[value]; }
   bool Leaves(Value value) const;
   void Replace(size_t index, Operation operation);
   void Drop(size_t index);
-  // Drops what nobody reads, and closes the gaps.
+  // Removes operations whose results are not read, and closes the gaps.
   void Sweep();
 
  private:
@@ -185,10 +185,10 @@ class Program {
   deputy_node_id node_ = 0;
 };
 
-// Is this a transposed convolution with constant weights whose windows lie side by side, without gaps and overlap?
+// Is this a transposed convolution with constant weights whose windows are adjacent, without gaps and overlap?
 bool IsBlockwise(const Operation& operation, const Program& program);
 
-// Every value that an operation reads, as often as it does.
+// Every value that an operation reads, once per read.
 std::vector<Value> ReadBy(const Operation& operation);
 
 }  // namespace onednn

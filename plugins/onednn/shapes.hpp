@@ -1,4 +1,4 @@
-// The extents at the border of a partition, as it was compiled for them, and what has to happen when they change.
+// The extents of a partition's inputs and outputs for which it was compiled, and the response to a change.
 #pragma once
 
 #include <vector>
@@ -12,14 +12,14 @@ class Shapes {
   Shapes() = default;
   explicit Shapes(const sdk::PartitionView& partition);
 
-  // kDone when nothing changes. Primitives are made for their extents, so that others need a compile, which finds the
-  // packed weights where they are.
+  // kDone when nothing changes. Primitives are made for their extents, so that other extents need a compile, which
+  // reuses the packed weights.
   sdk::Result<sdk::ResizeOutcome> Answer(const sdk::ResizeArgs& wanted) const;
 
  private:
   std::vector<memory::dims> inputs_, outputs_;
-  // With the same extents at the inputs all others are the same. Not so where an operand that is no constant steers
-  // them, as the second of a Reshape does: then extents inside may change and none at the border.
+  // Equal extents of the inputs imply that all others are equal. False where an operand that is no constant determines
+  // extents, such as the second of a Reshape: then extents inside may change and none of the inputs and outputs.
   bool decided_by_inputs_ = true;
 };
 

@@ -53,7 +53,7 @@ int64_t WorkOf(const Operation& operation, const Program& program) {
 }
 
 bool IsWorthCalling(const Program& program, size_t steps, size_t saved) {
-  constexpr int64_t kCall = 400, kStep = 300, kTimes = 2;  // ns more than another delegate's; a kernel saved is as much
+  constexpr int64_t kCall = 400, kStep = 300, kTimes = 2;  // ns more than another delegate's; as much per kernel saved
   int64_t time = 0;
   for (const Operation& operation : program.operations()) time += TimeOf(operation, program);
   return time >= kTimes * (kCall + kStep * (static_cast<int64_t>(steps) - static_cast<int64_t>(saved)));

@@ -1,4 +1,4 @@
-// An instance's view of its device's clock: what it asked for, what it got, and how many cycles its work has taken. The
+// An instance's view of its device's clock: the requested and the granted frequency, and the cycles of its work. The
 // model is stated in README.md; every cycle is one of this clock, so that device time is exactly inversely proportional
 // to the frequency.
 #pragma once
@@ -19,7 +19,7 @@ inline constexpr uint64_t kMacsPerCycle = 512;
 inline constexpr uint64_t kBytesPerCycle = 32;
 inline constexpr uint64_t kCyclesPerLayer = 1500;
 
-// What one layer asks of the device.
+// The work of one layer.
 struct Work {
   uint64_t macs = 0;   // multiply-accumulates; an element-wise operation counts as one
   uint64_t bytes = 0;  // moved between the device's memory and its arithmetic: operands, weights, result
@@ -29,7 +29,7 @@ uint64_t CyclesOf(const Work& work);
 uint64_t NanosecondsOf(uint64_t cycles, uint64_t hz);
 uint64_t NanojoulesOf(uint64_t cycles, uint64_t hz);
 
-// The fastest step that is not above the wish.
+// The highest step that does not exceed the wish.
 uint64_t GrantedHz(const deputy::sdk::FrequencyWish& wish);
 
 class Clock {
@@ -37,12 +37,12 @@ class Clock {
   Clock(Hardware& hardware, const deputy::sdk::FrequencyWish& wish)
       : hardware_(hardware), wish_(wish), vote_(hardware, GrantedHz(wish)) {}
 
-  // At least what was granted: another instance may want more of the same device. [any-thread]
+  // At least the granted frequency: another instance on the same device may have requested more. [any-thread]
   uint64_t hz() const { return hardware_.frequency_hz(); }
-  // A run is over, which took cycles of this frequency. [any-thread]
+  // Records the cycles of a finished run at this frequency. [any-thread]
   void Spend(uint64_t cycles, uint64_t hz);
   void Spend(uint64_t cycles) { Spend(cycles, hz()); }
-  // The device's time of all runs: its own clock, which stands still between them. [any-thread]
+  // The device's time of all runs: its own clock, which does not advance between them. [any-thread]
   uint64_t busy_ns() const;
   // [any-thread]
   deputy::sdk::DeviceState State() const;

@@ -1,5 +1,5 @@
-// Constants of the model on their way into the device: converted when a program is compiled, and taken from its blob
-// when it is restored.
+// Constants of the model in the device's form: converted when a program is compiled, and read from its blob when it is
+// restored.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace sim_npu {
 
-// Where layers get their constants from while they are made, in an order that their nodes decide.
+// The source of constants while layers are made; their nodes determine the order of requests.
 class Constants {
  public:
   // From the model.
   Constants() = default;
-  // From what Write wrote.
+  // From the output of Write.
   explicit Constants(deputy::sdk::BlobReader& from) : from_(&from) {}
 
   // The elements of a float32 or float16 constant.
@@ -22,7 +22,7 @@ class Constants {
   // The same as the device holds them: rounded to halves.
   std::vector<float> Rounded(const deputy::sdk::ValueView& value);
 
-  // All that were asked for, once more in the device's form.
+  // All requested constants in the device's form.
   void Write(deputy::sdk::BlobWriter& blob) const;
   // Every constant so far was in the blob and had as many elements as the model's.
   bool ok() const { return ok_; }
@@ -38,7 +38,7 @@ class Constants {
   bool ok_ = true;
 };
 
-// Can the matrix unit hold these weights as halves? Those that are not constant it rounds in each run.
+// Can the matrix unit hold these weights as halves? Weights that are not constant are rounded in each run.
 deputy::sdk::Verdict CheckWeights(const deputy::sdk::ValueView& value);
 
 }  // namespace sim_npu

@@ -40,7 +40,7 @@ class Conv final : public Layer {
     weights_.resize(static_cast<size_t>(kernel[0] * taps_));
     rounded_.resize(given_weights_.given() ? weights_.size() : 0);
     if (!given_weights_.given()) Pack(given_weights_.In({}));
-    // The last tile of a row may read past it: into the next row, and at the very end into this slack.
+    // The last tile of a row may read past it: into the next row, and at the end into this slack.
     const int64_t plane = window_.Span(0, out_height_) * window_.Span(1, out_width_);
     padded_.resize(static_cast<size_t>(groups_ * group_in_ * plane + kColumnTile * window_.stride[1]));
   }
@@ -79,7 +79,7 @@ class Conv final : public Layer {
   }
 
  private:
-  // [group][tile of channels][tap][channel in the tile]; a last, smaller tile stands channel by channel.
+  // [group][tile of channels][tap][channel in the tile]; a last, smaller tile is stored channel by channel.
   void Pack(const float* weights) {
     for (int64_t channel = 0; channel < groups_ * group_out_; ++channel) {
       const int64_t in_group = channel % group_out_, first = channel - in_group % kChannelTile;

@@ -1,4 +1,4 @@
-// The delegate of the simulated NPU: options, answers, compilation, and what its clock says.
+// The delegate of the simulated NPU: options, support, compilation, and the state of its clock.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -26,7 +26,7 @@ class SimNpu final : public PartitionDelegate {
         .Frequency("frequency", sim_npu::kDefaultLevel,
                    "clock of the device; an explicit one is lowered to a multiple of 150 MHz", sim_npu::kLowestHz,
                    sim_npu::kHighestHz)
-        .Int("memory", 0, 0, 4096, "memory for weights and tensors, 0 for what the device has", "MiB");
+        .Int("memory", 0, 0, 4096, "memory for weights and tensors, 0 for the device's own size", "MiB");
   }
 
   static std::vector<Capability> Capabilities() { return sim_npu::ListCapabilities(); }
@@ -41,7 +41,7 @@ class SimNpu final : public PartitionDelegate {
 
   static OwnOperators Operators() { return sim_npu::OwnOperatorsOfTheDevice(); }
 
-  // Programs of an older firmware still run; the format has to be the very same.
+  // Programs of an older firmware still run; the format must be identical.
   static Status CheckBlob(const Host&, std::string_view compatibility) {
     int format = 0, firmware = 0;
     if (std::sscanf(std::string(compatibility).c_str(), "sim_npu format %d, firmware %d", &format, &firmware) == 2 &&
@@ -62,7 +62,7 @@ class SimNpu final : public PartitionDelegate {
     return {};
   }
 
-  // One queue per device: a second run would wait inside it, so the host need not send it.
+  // One queue per device: a second run would wait in it, so that the host need not submit it.
   Concurrency concurrency() const override { return {/*contexts=*/false, /*executables=*/false, /*instances=*/true}; }
 
   Status Groups(const GraphView& graph, const GroupSink& sink) override { return sim_npu::NameGroups(graph, sink); }
@@ -75,7 +75,7 @@ class SimNpu final : public PartitionDelegate {
   Verdict Supports(const NodeView& node) override { return sim_npu::Check(node); }
 
   Result<std::unique_ptr<Executable>> Compile(const PartitionView& partition) override {
-    // For other shapes than those that it was asked about, the host does not ask again.
+    // The host does not query support again for other shapes.
     for (const NodeView& node : partition.nodes())
       if (const Verdict verdict = sim_npu::Check(node); !verdict.supported())
         return Status(Code::kNotSupported, verdict.detail, node.id());

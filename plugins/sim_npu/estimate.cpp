@@ -1,4 +1,4 @@
-// What a partition would cost on the device, worked out from the same lowering that compiles it.
+// The cost of a partition on the device, computed by the same lowering that compiles it.
 #include <algorithm>
 #include <string>
 
@@ -16,7 +16,7 @@ size_t Program::BytesOf(size_t steps) const {
   std::vector<Lifetime> tensors;
   for (const Lifetime& tensor : tensors_) {
     if (tensor.first > steps) continue;
-    // What later steps would have read is an output now: it lives until the end, where it is copied out.
+    // A tensor read by later steps is an output now: it lives until the end, where it is copied out.
     tensors.push_back({tensor.elements, tensor.first, std::min(tensor.last, steps + 1), 0});
   }
   return static_cast<size_t>(constants) + PlanArena(tensors) * kElementBytes;

@@ -1,5 +1,5 @@
-// Half precision, the format of weights and of what the matrix unit multiplies. Rounding is to nearest even; NaN stays
-// NaN and an infinity an infinity.
+// Half precision, the format of weights and of the matrix unit's factors. Rounding is to nearest even; NaN stays NaN
+// and an infinity an infinity.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@ namespace sim_npu {
 
 inline constexpr float kLargestHalf = 65504.0f;
 
-// What is too large for a half becomes an infinity, as IEEE 754 says.
+// Numbers too large for a half become infinities, as IEEE 754 specifies.
 uint16_t HalfOf(float value);
 float FloatOf(uint16_t half);
-// The half that the matrix unit makes of a number: a finite one that is too large becomes the largest (65504).
+// The matrix unit's rounding: a finite number that is too large becomes the largest half (65504).
 float RoundedToHalf(float value);
 
 // Whole arrays, with the CPU's own conversion where it has one.

@@ -1,5 +1,5 @@
-// Gate, the device's own operator: y = x * clamp(x * slope + 1/2, 0, 1), which its vector unit does in one pass. The
-// kernel for the CPU computes it in fp32 where no delegate takes the node.
+// Gate, the device's own operator: y = x * clamp(x * slope + 1/2, 0, 1), which its vector unit computes in one pass.
+// The kernel for the CPU computes it in fp32 where no delegate supports the node.
 #include <algorithm>
 #include <string>
 

@@ -23,7 +23,7 @@ Status NameGroups(const GraphView& graph, const GroupSink& sink) {
   }
   std::map<size_t, std::vector<deputy_node_id>> copies_for;  // by reader
   std::vector<size_t> goes_with(nodes.size());
-  // From the back: what a chain of copies ends in is known before the chain begins.
+  // From the back: the reader at the end of a chain of copies is known before the chain begins.
   for (size_t i = nodes.size(); i-- > 0;) {
     goes_with[i] = i;
     if (!IsCopy(nodes[i]) || !nodes[i].offered() || !Check(nodes[i]).supported()) continue;

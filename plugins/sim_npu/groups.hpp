@@ -1,11 +1,11 @@
-// Which nodes the device takes only together.
+// Nodes that the device accepts only together.
 #pragma once
 
 #include "deputy/sdk/sdk.hpp"
 
 namespace sim_npu {
 
-// Copies go with the one operator that reads them, or not at all: by itself a copy costs two transfers and saves
+// A copy is placed with the one operator that reads it, or rejected: by itself it costs two transfers and saves
 // nothing.
 deputy::sdk::Status NameGroups(const deputy::sdk::GraphView& graph, const deputy::sdk::GroupSink& sink);
 

@@ -19,7 +19,7 @@ ClockVote::~ClockVote() {
 
 std::array<Hardware, 2>& Machine() {
   constexpr size_t kMebibyte = 1u << 20;
-  // Never destroyed: what is opened may outlive this library's statics.
+  // Never destroyed: opened instances may outlive this library's statics.
   static auto& machine = *new std::array<Hardware, 2>{{{"SimNPU", 128 * kMebibyte}, {"SimNPU-XL", 512 * kMebibyte}}};
   return machine;
 }

@@ -1,5 +1,5 @@
-// The simulated machine's devices. They are there whether anybody has opened them or not: each has one clock, one
-// queue and one memory, which all instances on it share.
+// The simulated machine's devices. They exist even if no instance is open: each has one clock, one queue and one
+// memory, which all instances on it share.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ class Hardware {
   const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
   // One run at a time; a program's arena is therefore enough for all sessions.
   std::mutex& queue() { return queue_; }
-  // The clock now: the highest that anybody wants, the lowest that there is when nobody does. [any-thread]
+  // The current clock: the highest requested frequency, or the lowest of the device without a request. [any-thread]
   uint64_t frequency_hz() const;
 
  private:
@@ -37,7 +37,7 @@ class Hardware {
   std::multiset<uint64_t> wishes_;
 };
 
-// Wants a clock for as long as it lives, however the instance that holds it ends.
+// Requests a clock during its lifetime, however the owning instance ends.
 class ClockVote {
  public:
   ClockVote(Hardware& hardware, uint64_t hz);

@@ -1,5 +1,5 @@
-// A layer of a program: what the device computes for one node. Tensors are float32. The vector unit computes on them as
-// they are; the matrix unit rounds what it multiplies to halves and adds the products up in float32.
+// A layer of a program: the device's computation of one node. Tensors are float32. The vector unit computes in float32;
+// the matrix unit rounds its factors to halves and sums the products in float32.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ class Layer {
     size_t operand_ = kNone;  // none where the node leaves the input out
   };
 
-  // Constants are asked for in the order of these calls, and operands are numbered in it.
+  // Constants are requested and operands are numbered in the order of these calls.
   Source Take(const deputy::sdk::NodeView& node, size_t input, Constants& constants, Form form = Form::kFloats);
 
   std::vector<size_t> operands_;

@@ -35,7 +35,8 @@ size_t DeviceMemory::used() const {
 }
 
 size_t PlanArena(std::vector<Lifetime>& tensors) {
-  // The largest first, each at the lowest free place: simple, and within a few per cent of the best on real networks.
+  // The largest first, each at the lowest free offset: simple, and within a few per cent of the optimum on real
+  // networks.
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(),

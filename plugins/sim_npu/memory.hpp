@@ -1,4 +1,4 @@
-// The device's own memory: a budget, blocks reserved from it, and the arena in which a program's tensors lie.
+// The device's own memory: a budget, blocks reserved from it, and the arena of a program's tensors.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace sim_npu {
 
 class DeviceMemory;
 
-// A reserved share of the budget, given back when it goes.
+// A reserved share of the budget, released by the destructor.
 class Block {
  public:
   Block(std::shared_ptr<DeviceMemory> memory, size_t bytes) : memory_(std::move(memory)), bytes_(bytes) {}
@@ -43,14 +43,14 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   size_t used_ = 0;
 };
 
-// A tensor's life: from the step that writes it to the last step that reads it.
+// A tensor's lifetime: from the step that writes it to the last step that reads it.
 struct Lifetime {
   size_t elements = 0;
   size_t first = 0, last = 0;
   size_t offset = 0;  // in elements; set by PlanArena
 };
 
-// Gives every tensor a place where none lies whose life overlaps; returns the arena's size in elements.
+// Assigns offsets so that tensors with overlapping lifetimes do not overlap; returns the arena's size in elements.
 size_t PlanArena(std::vector<Lifetime>& tensors);
 
 }  // namespace sim_npu

@@ -1,4 +1,4 @@
-// Layers that move elements or look along an axis: Concat, Reshape and its relatives, Softmax.
+// Layers that move elements or reduce along an axis: Concat, Reshape and related operators, Softmax.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ using deputy::sdk::NodeView;
 using deputy::sdk::Reason;
 using deputy::sdk::Verdict;
 
-// An axis with what lies outside and inside of it.
+// An axis and the number of elements outside and inside of it.
 struct Split {
   int64_t outer = 1, extent = 1, inner = 1;
 };

@@ -47,8 +47,8 @@ constexpr Operator kGate = {"Gate", 1, 0, Data::kFirst, "", CheckGate, MakeGate}
 constexpr size_t kRanks[] = {2, 4};  // matrices and images
 constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16};
 
-// What the device's memory can hold at all: images and matrices of known extents, in a float format. Parameters and
-// what is broadcast may have fewer dimensions.
+// Tensors that the device's memory can hold: images and matrices of known extents, in a float format. Parameters and
+// broadcast operands may have fewer dimensions.
 Verdict CheckTensor(const ValueView& value, bool whole) {
   const std::string name = "'" + std::string(value.name()) + "'";
   if (std::find(std::begin(kDTypes), std::end(kDTypes), value.dtype()) == std::end(kDTypes))
@@ -110,7 +110,7 @@ Verdict Check(const NodeView& node) {
   for (size_t i = 0; i < data; ++i) {
     const ValueView input = node.input(i);
     if (!input.exists()) continue;
-    // A copy may come from what has another rank.
+    // The operand of a copy may have another rank.
     const bool whole = i == 0 && entry->data != Data::kAnyShape && entry->check != CheckCopy;
     if (const Verdict read = CheckTensor(input, whole); !read.supported()) return read;
     activation = activation || !input.is_constant();

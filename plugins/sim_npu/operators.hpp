@@ -1,5 +1,5 @@
-// What the device can compute. Each operator has a check, which says whether a node fits the hardware and why not, and
-// a maker, which turns an accepted node into a layer.
+// The device's operators. Each has a check, which decides whether a node fits the hardware and gives the reason if not,
+// and a maker, which turns an accepted node into a layer.
 #pragma once
 
 #include <cstdint>
@@ -17,29 +17,29 @@ using Dims = std::vector<int64_t>;
 
 // Which inputs the layer reads as tensors.
 enum class Data {
-  kFirst,       // the first; others only say what the shapes already do
+  kFirst,       // the first; others only repeat the shapes
   kParameters,  // the first, and others that may have fewer dimensions than the device's tensors
   kAnyShape     // all, broadcast to the output
 };
 
 struct Operator {
   std::string_view type;
-  int32_t since;  // the oldest definition that means what the layer does; 1: any
+  int32_t since;  // the oldest definition with the layer's semantics; 1: any
   size_t rank;    // of the first input; 0: any that the device has
   Data data;
   const char* note;
   deputy::sdk::Verdict (*check)(const deputy::sdk::NodeView& node);
-  // Asks for its constants always in the same order.
+  // Requests its constants always in the same order.
   std::unique_ptr<Layer> (*make)(const deputy::sdk::NodeView& node, Constants& constants);
 };
 
 // The operator of the node's type, NULL if the device has none.
 const Operator* FindOperator(const deputy::sdk::NodeView& node);
-// Reshape, Flatten, Identity: only data that lie otherwise. Worth the way to the device for the operator behind alone.
+// Reshape, Flatten, Identity: the data under another shape. Worth a transfer only together with the operator behind.
 bool IsCopy(const deputy::sdk::NodeView& node);
-// A row for each operator and rank of the table that Check goes by.
+// A row for each operator and rank of the table that Check uses.
 std::vector<deputy::sdk::Capability> ListCapabilities();
-// The whole answer: what holds for every operator, then the operator's own check.
+// The complete verdict: the conditions of every operator, then the operator's own check.
 deputy::sdk::Verdict Check(const deputy::sdk::NodeView& node);
 
 deputy::sdk::Verdict CheckConv(const deputy::sdk::NodeView& node);
@@ -63,7 +63,7 @@ std::unique_ptr<Layer> MakeConcat(const deputy::sdk::NodeView& node, Constants& 
 deputy::sdk::Verdict CheckCopy(const deputy::sdk::NodeView& node);  // Reshape, Flatten, Identity
 std::unique_ptr<Layer> MakeCopy(const deputy::sdk::NodeView& node, Constants& constants);
 
-// The device's own operator, Gate (gate.cpp), and what the host is told of it.
+// The device's own operator, Gate (gate.cpp), and its description for the host.
 inline constexpr const char* kOwnDomain = "org.deputy.sim_npu";
 deputy::sdk::OwnOperators OwnOperatorsOfTheDevice();
 deputy::sdk::Verdict CheckGate(const deputy::sdk::NodeView& node);

@@ -57,7 +57,7 @@ class Pool final : public Layer {
   int64_t planes_, height_, width_, out_height_, out_width_;
 };
 
-// Whether the window takes in more than the input and its padding; SAME pads as much as it takes.
+// Whether the window covers more than the input and its padding; SAME pads as much as needed.
 bool IsLargerThanInput(const NodeView& node) {
   const std::string_view automatic = node.String("auto_pad", "NOTSET");
   if (automatic != "NOTSET" && automatic != "VALID") return false;

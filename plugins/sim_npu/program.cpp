@@ -87,14 +87,14 @@ void Program::Lower(const PartitionView& partition, Constants& constants) {
   // Step 0 copies in; the step after the last one copies out.
   Work copies;
   uint64_t bytes_out = 0;
-  const auto border = [&](const ValueView& value, size_t step) {
+  const auto value_at = [&](const ValueView& value, size_t step) {
     const size_t index = tensor(value, step);
     copies.bytes += tensors_[index].elements * kElementBytes;
-    return Border{index, value.dtype(), tensors_[index].elements * SizeOf(value.dtype())};
+    return SubgraphValue{index, value.dtype(), tensors_[index].elements * SizeOf(value.dtype())};
   };
   for (const ValueView& input : partition.inputs()) {
     const bool data = input.dtype() == DType::kFloat32 || input.dtype() == DType::kFloat16;
-    inputs_.push_back(data ? border(input, 0) : Border{kNoTensor, input.dtype(), 0});
+    inputs_.push_back(data ? value_at(input, 0) : SubgraphValue{kNoTensor, input.dtype(), 0});
   }
   for (const NodeView& node : partition.nodes()) {
     const size_t number = steps_.size() + 1;
@@ -115,7 +115,7 @@ void Program::Lower(const PartitionView& partition, Constants& constants) {
     steps_.push_back(std::move(step));
   }
   for (const ValueView& output : partition.outputs()) {
-    outputs_.push_back(border(output, steps_.size() + 1));
+    outputs_.push_back(value_at(output, steps_.size() + 1));
     bytes_out += tensors_[outputs_.back().tensor].elements * kElementBytes;
   }
   cycles_ += CyclesOf(copies);
@@ -157,7 +157,7 @@ Result<ResizeOutcome> Program::Resize(const ResizeArgs& shapes) const {
   for (size_t i = 0; i < inputs_.size(); ++i) all = all && (inputs_[i].tensor == kNoTensor || fits(shapes.input(i)));
   for (size_t i = 0; i < outputs_.size(); ++i) all = all && fits(shapes.output(i));
   if (!all) return Status(Code::kNotSupported, "the device has matrices and images, with elements");
-  // Programs are made for their shapes; whether the layers exist for others, compiling tells.
+  // Programs are made for their shapes; only a compile shows whether the layers exist for others.
   return ResizeOutcome::kRecompile;
 }
 

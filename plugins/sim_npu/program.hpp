@@ -1,4 +1,4 @@
-// A partition as the device runs it: layers in order, over tensors that lie as float32 in an arena of device memory.
+// A partition as the device runs it: layers in order, over float32 tensors in an arena of device memory.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,12 @@
 
 namespace sim_npu {
 
-// Of a tensor in the device's memory, whatever it is outside.
+// Of a tensor in the device's memory, regardless of its type outside.
 inline constexpr size_t kElementBytes = sizeof(float);
 
 // The device as one instance has opened it. Shared by all of its programs.
 struct Device {
-  // `memory_bytes` in place of the memory that the device has; 0: that.
+  // `memory_bytes` replaces the size of the device's memory; 0: no replacement.
   Device(Hardware& opened, const deputy::sdk::FrequencyWish& wish, size_t memory_bytes)
       : hardware(opened),
         clock(opened, wish),
@@ -29,27 +29,27 @@ struct Device {
   std::shared_ptr<DeviceMemory> memory;
 };
 
-// What the device did in a run, on its own clock.
+// A step of a run on the device's own clock.
 struct Span {
   uint64_t begin_ns = 0, end_ns = 0, cycles = 0;
-  size_t step = 0;  // 0 copies in, those from 1 on are layers, the one after the last copies out
+  size_t step = 0;  // 0 copies in, 1 and above are layers, the one after the last layer copies out
 };
 
 class Program final : public deputy::sdk::Executable {
  public:
-  // NOT_SUPPORTED when weights and tensors do not fit into what is left of the device's memory. Without a device there
-  // is no memory to reserve, and nothing runs.
+  // NOT_SUPPORTED when weights and tensors do not fit into the free part of the device's memory. Without a device no
+  // memory is reserved, and the program cannot run.
   static deputy::sdk::Result<std::unique_ptr<Program>> Make(const deputy::sdk::PartitionView& partition,
                                                             const deputy::sdk::Host& host,
                                                             std::shared_ptr<Device> device);
-  // INCOMPATIBLE when the bytes are not those of this partition.
+  // INCOMPATIBLE when the blob is not of this partition.
   static deputy::sdk::Result<std::unique_ptr<Program>> Restore(const deputy::sdk::PartitionView& partition,
                                                                const deputy::sdk::Blob& blob,
                                                                const deputy::sdk::Host& host,
                                                                std::shared_ptr<Device> device);
 
-  // What the partition would cost, whatever else is in the device's memory; nodes that do not fit go back, the last
-  // ones first.
+  // The cost of the partition, regardless of other programs in the device's memory; nodes that do not fit are rejected,
+  // the last ones first.
   static deputy::sdk::PartitionEstimate Estimate(const deputy::sdk::PartitionView& partition,
                                                  const deputy::sdk::Host& host, std::shared_ptr<Device> device);
 
@@ -59,7 +59,7 @@ class Program final : public deputy::sdk::Executable {
 
   // `spans`, when given, gets the times of all steps.
   deputy::sdk::Status Run(const deputy::sdk::RunArgs& run, std::vector<Span>* spans);
-  // NOT_SUPPORTED for shapes that the device does not have at all.
+  // NOT_SUPPORTED for shapes that the device cannot hold.
   deputy::sdk::Result<deputy::sdk::ResizeOutcome> Resize(const deputy::sdk::ResizeArgs& shapes) const;
   void Report(const std::vector<Span>& spans, const deputy::sdk::Profiler& profiler) const;
 
@@ -73,9 +73,9 @@ class Program final : public deputy::sdk::Executable {
     uint64_t cycles = 0;
   };
   static constexpr size_t kNoTensor = static_cast<size_t>(-1);
-  // A tensor that the host gives or gets.
-  struct Border {
-    size_t tensor;  // kNoTensor: the layers do not read it; the shapes say what it does
+  // An input or output of the partition.
+  struct SubgraphValue {
+    size_t tensor;  // kNoTensor: the layers do not read it; it only repeats shapes
     deputy::sdk::DType dtype;
     size_t bytes;
   };
@@ -91,11 +91,11 @@ class Program final : public deputy::sdk::Executable {
   std::shared_ptr<Device> device_;
   std::vector<Step> steps_;
   std::vector<Lifetime> tensors_;
-  std::vector<Border> inputs_, outputs_;
+  std::vector<SubgraphValue> inputs_, outputs_;
   Constants constants_;  // of a program that was compiled
   bool restored_ = false;
   uint64_t constant_bytes_ = 0, cycles_ = 0;
-  uint64_t cycles_in_ = 0, cycles_out_ = 0;  // of copying; the fixed cost of both is in the first
+  uint64_t cycles_in_ = 0, cycles_out_ = 0;  // of copying; the first includes the fixed cost of both
   std::unique_ptr<Block> block_;
   std::vector<float> arena_;
   std::vector<const float*> reads_;  // the operands of the layer that runs

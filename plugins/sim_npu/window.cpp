@@ -56,8 +56,8 @@ Verdict CheckWindow(const NodeView& node, std::array<int64_t, 2> kernel, int64_t
   const auto outside = [](const std::array<int64_t, 2>& pair, int64_t limit) {
     return pair[0] < 1 || pair[1] < 1 || pair[0] > limit || pair[1] > limit;
   };
-  const auto too_large = [](const std::string& what, const std::array<int64_t, 2>& pair, int64_t limit) {
-    return Verdict::No(Reason::kAttribute, what + " " + Text(pair) + " is larger than " + Text({limit, limit}));
+  const auto too_large = [](const std::string& name, const std::array<int64_t, 2>& pair, int64_t limit) {
+    return Verdict::No(Reason::kAttribute, name + " " + Text(pair) + " is larger than " + Text({limit, limit}));
   };
   if (outside(window.kernel, largest)) return too_large("kernel", window.kernel, largest);
   if (outside(window.stride, kLargestStride)) return too_large("stride", window.stride, kLargestStride);

@@ -1,4 +1,4 @@
-// The sliding window of convolutions and pools: kernel, stride, dilation and where it begins, for height and width.
+// The sliding window of convolutions and pools: kernel, stride, dilation and start, for height and width.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct Window {
   }
 };
 
-// `kernel` is {0, 0} where the node's kernel_shape must say it. Only for nodes of which CheckWindow says yes.
+// `kernel` is {0, 0} where the node must have kernel_shape. Only for nodes that CheckWindow accepts.
 Window ReadWindow(const deputy::sdk::NodeView& node, std::array<int64_t, 2> kernel);
 // Does it fit the hardware: a two-dimensional window of at most `largest` elements a side?
 deputy::sdk::Verdict CheckWindow(const deputy::sdk::NodeView& node, std::array<int64_t, 2> kernel, int64_t largest);

@@ -81,7 +81,7 @@ bool ParseArguments(const std::vector<std::string>& words, Arguments* arguments,
     if (!ok) return false;
   }
   if (!settings.plugin.empty() || arguments->help || settings.list) return true;
-  *error = "which plugin?";
+  *error = "no plugin is given";
   return false;
 }
 
@@ -92,8 +92,8 @@ std::string HelpText() {
   --set NAME=VALUE   an option of the delegate; may be repeated
   --config FILE      a YAML configuration whose entry for the delegate gives its options
   --allow-unavailable
-                     passes although a delegate says that it cannot run on this machine, so that most was skipped
-  --quirks FILE      what is known to fail, each with a reason
+                     passes although a delegate says that it cannot run on this machine, so that most tests were skipped
+  --quirks FILE      a list of known failures, each with a reason
   --filter GLOB,...  only tests whose name matches one of them, for example 'numerics.Conv,leaks.*'
   --list             names the tests and ends
   --timeout SECONDS  of one test; default 20
@@ -103,7 +103,7 @@ std::string HelpText() {
   --in-process       runs tests in this process, for a debugger
   --verbose          names every test
 
-Exit status: 0 passed, 1 a test failed, 2 wrong usage, 3 passed, but an entry of the quirks did not fail any more,
+Exit status: 0 passed, 1 a test failed, 2 wrong usage, 3 passed, but an entry of the quirks no longer fails,
 4 nothing failed, but a delegate says that it cannot run on this machine.
 )";
 }

@@ -18,7 +18,7 @@ struct Arguments {
   bool help = false;
 };
 
-// Nothing and what is wrong.
+// False and the reason if the arguments are wrong.
 bool ParseArguments(const std::vector<std::string>& words, Arguments* arguments, std::string* error);
 std::string HelpText();
 

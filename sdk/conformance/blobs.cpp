@@ -11,7 +11,7 @@ constexpr size_t kAlignment = 64, kMostText = 1023;
 
 }  // namespace
 
-// Takes what an executable writes.
+// Receives the bytes of an executable.
 struct Blobs::Writing {
   HostServices& host;
   size_t limit;

@@ -1,5 +1,5 @@
-// Executables as bytes: ext/blob.h of the delegate under test, called as a host does. What a plugin does wrong with a
-// sink or with a blob that it was lent is written down as a fault.
+// Executables as bytes: ext/blob.h of the delegate under test, called as a host does. A plugin's errors with a sink or
+// with a blob that was lent to it are recorded as faults.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace deputy::conformance {
 
-// Bytes that a plugin is lent, aligned to 64 and read-only. They are out of reach once they were released.
+// Bytes lent to a plugin, aligned to 64 and read-only. They cannot be accessed after their release.
 class LentBlob {
  public:
   LentBlob(HostServices& host, const std::vector<uint8_t>& bytes);
@@ -22,7 +22,7 @@ class LentBlob {
   LentBlob& operator=(const LentBlob&) = delete;
 
   const deputy_blob* form() const { return &form_; }
-  // Every use of the blob is over, `when` says why. It must have been released by now.
+  // The plugin must have released the blob by now; `when` completes the message.
   void Expect(const std::string& when);
 
  private:
@@ -33,7 +33,7 @@ class LentBlob {
   std::atomic<int> released_{0};
 };
 
-// An executable that was restored, and the blob behind it.
+// A restored executable and its blob.
 class Restored {
  public:
   Restored(std::unique_ptr<Executable> executable, std::shared_ptr<LentBlob> blob)
@@ -62,7 +62,7 @@ class Blobs {
   // With a buffer of so many bytes, behind which nothing may be written.
   Outcome CompatibilityInto(Instance& instance, size_t capacity, uint64_t* size);
   Outcome Check(const std::string& compatibility);
-  // The sink refuses what would be more than `limit` bytes.
+  // The sink refuses bytes beyond `limit`.
   Outcome Serialize(Executable& executable, size_t limit, std::vector<uint8_t>* bytes);
   // The claim is not consumed. NULL and the outcome when it fails.
   std::unique_ptr<Restored> Restore(Instance& instance, const deputy_graph& graph, const Claim& claim,

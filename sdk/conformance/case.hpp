@@ -1,5 +1,5 @@
-// A conformance case: one node with its inputs. Its label says in which way it differs from the plainest use of its
-// operator, so that the label of a failing case is the name of what is wrong.
+// A conformance case: one node with its inputs. Its label names its differences from the plainest use of its operator,
+// so that the label of a failing case names the failure.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +27,16 @@ struct Case {
   std::string name() const { return node.name() + ": " + label; }
 };
 
-// The same case with other values in what is not constant: what belongs to another run must not be in this one.
+// The same case with other values in the inputs that are not constant: data of another run must not be in this one.
 Case Turned(const Case& tested, size_t turn);
 
-// Writes down the cases of one operator. Values come from a generator that is seeded by the operator's name and `seed`,
-// so that a case does not depend on which others are made.
+// Builds the cases of one operator. Values are drawn from a generator that is seeded by the operator's name and `seed`,
+// so that a case does not depend on other cases.
 class CaseBuilder {
  public:
   CaseBuilder(std::vector<Case>& cases, std::string name, uint64_t seed);
 
-  // The next case begins; what was fixed by Always holds for it as well.
+  // Begins the next case, which keeps the settings of Always.
   CaseBuilder& Begin();
   CaseBuilder& In(reference::Tensor value);
   CaseBuilder& Const(reference::Tensor value);
@@ -46,7 +46,7 @@ class CaseBuilder {
   CaseBuilder& Quietly(const std::string& name, reference::Attribute value);
   CaseBuilder& Note(const std::string& text);
   CaseBuilder& Outputs(size_t count);
-  // The definition that the node has; without it the oldest one that means the same as the newest.
+  // The node's definition; by default the oldest one with the semantics of the newest.
   CaseBuilder& Since(int32_t version);
   // The case is complete. An element type other than float32 is named by itself.
   void Add();

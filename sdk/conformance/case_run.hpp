@@ -1,4 +1,4 @@
-// One case on an opened delegate: the graph that is shown, and what is compiled of it.
+// One case on an opened delegate: the graph that is shown to the plugin, and its executable.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace deputy::conformance {
 
-// A graph of one node with the values that its inputs have and its outputs must get.
+// A graph of one node with the values of its inputs and the expected values of its outputs.
 class CaseGraph final : public ShownModel {
  public:
   // `tested` must outlive it.
@@ -24,20 +24,20 @@ class CaseGraph final : public ShownModel {
   const Case& tested_;
 };
 
-// A case that the delegate takes, compiled, with a context; the simplest of them for tests that need just any.
+// A compiled case that the delegate supports, with a context.
 struct Compiled {
   std::string name;
   const Case* tested = nullptr;  // NULL for a model
   std::unique_ptr<ShownModel> shown;
-  Claim claim;  // its handle is spent
+  Claim claim;  // its handle was consumed
   std::unique_ptr<Executable> executable;
   std::unique_ptr<Context> context;
 };
-// Nothing where the delegate refuses to take all of it together; `why_not` then says so.
+// Nothing where the delegate refuses all nodes together; `why_not` is the reason.
 std::optional<Compiled> CompileShown(Instance& instance, std::string name, std::unique_ptr<ShownModel> shown,
                                      std::string* why_not);
 std::optional<Compiled> CompileCase(Instance& instance, const Case& tested, std::string* why_not);
-// The first case, of those that do arithmetic if there are any, that the delegate takes.
+// The first case that the delegate supports, preferably one that computes, for tests that need any case.
 std::optional<Compiled> CompileAnyCase(Instance& instance, const std::vector<Case>& cases);
 
 }  // namespace deputy::conformance

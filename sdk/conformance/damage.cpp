@@ -9,7 +9,7 @@
 namespace deputy::conformance {
 
 std::vector<Damage> DamagesOf(const std::vector<uint8_t>& bytes, uint64_t seed) {
-  // Formats have their lengths and counts in front, so that more is changed there.
+  // Formats have their lengths and counts at the front, so that more changes are made there.
   constexpr size_t kHead = 96, kChangesInHead = 40, kChangesElsewhere = 24;
   const size_t size = bytes.size();
   const std::string of = " of " + std::to_string(size) + " bytes";

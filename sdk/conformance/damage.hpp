@@ -1,4 +1,4 @@
-// What can happen to bytes that are kept in files.
+// Damage to bytes that are stored in files.
 #pragma once
 
 #include <cstdint>

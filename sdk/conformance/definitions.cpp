@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t Bit(deputy_dtype dtype) { return 1u << static_cast<uint32_t>(dtype); }
 
-// The words of the list.
+// The macros and constants of the list.
 constexpr uint32_t kU8 = Bit(DEPUTY_DTYPE_UINT8), kU16 = Bit(DEPUTY_DTYPE_UINT16), kU32 = Bit(DEPUTY_DTYPE_UINT32),
                    kU64 = Bit(DEPUTY_DTYPE_UINT64), kI8 = Bit(DEPUTY_DTYPE_INT8), kI16 = Bit(DEPUTY_DTYPE_INT16),
                    kI32 = Bit(DEPUTY_DTYPE_INT32), kI64 = Bit(DEPUTY_DTYPE_INT64), kF16 = Bit(DEPUTY_DTYPE_FLOAT16),
@@ -35,7 +35,7 @@ std::vector<deputy_dtype> TypesIn(uint32_t bits) {
   return types;
 }
 
-// The list is no code until the macros stand.
+// The list is no valid code before macro expansion.
 // clang-format off
 std::vector<OperatorFacts> MakeAll() {
   std::vector<OperatorFacts> all;
@@ -61,7 +61,7 @@ bool HasAttributes(const OperatorFacts& facts, const reference::Node& node, int3
   return true;
 }
 
-// The first definition that has what neither attributes nor the element type show.
+// The first definition with a feature that neither attributes nor the element type show.
 int32_t FirstWithForm(const reference::Node& node, const reference::Inputs& inputs) {
   const auto has = [&](size_t i) { return reference::At(inputs, i) != nullptr; };
   int32_t first = 1;

@@ -1,5 +1,5 @@
-// What the SDK's list of operators says about an operator: its definitions and their element types, so that cases cover
-// each type and carry the definition number that a host would show to a plugin.
+// An operator in the SDK's list: its definitions and their element types, so that cases cover each type and have the
+// definition number that a host shows to a plugin.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace deputy::conformance {
 
 struct Definition {
   int32_t since = 0;
-  bool changed = false;  // differs in meaning from the one before it
+  bool changed = false;  // differs in semantics from the one before it
   std::vector<deputy_dtype> types;
 };
 
@@ -35,7 +35,8 @@ const std::vector<OperatorFacts>& AllOperators();
 // Element types of the newest definition, without strings.
 std::vector<deputy_dtype> TypesOf(std::string_view name);
 
-// An old definition that means the same for a node of the newest one; `inputs` as in Case. Errs on the newer side.
+// An old definition with the same semantics for a node of the newest one; `inputs` as in Case. May be newer than
+// necessary.
 int32_t OldestDefinition(const reference::Node& node, const reference::Inputs& inputs);
 
 }  // namespace deputy::conformance

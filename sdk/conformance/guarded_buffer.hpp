@@ -1,5 +1,5 @@
-// Memory for one tensor between pages that nobody may touch: an access beyond its elements ends the process, and the
-// trap knows what it was. It can be made read-only while a plugin has it.
+// Memory for one tensor between guard pages: an access beyond its elements ends the process, and the trap reports it.
+// It can be made read-only while a plugin has it.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,12 @@
 
 namespace deputy::conformance {
 
-// Which end of the elements touches a forbidden page. kEnd leaves an address that is aligned to the element alone.
+// The end of the elements that is adjacent to a guard page. With kEnd the address is aligned to the element only.
 enum class Flush { kBegin, kEnd };
 
 class GuardedBuffer {
  public:
-  // `name` is for messages: "input 0". With kEnd a larger alignment leaves as many bytes as it needs behind the
-  // elements.
+  // `name` is for messages: "input 0". With kEnd a larger alignment leaves a gap behind the elements.
   GuardedBuffer(std::string name, size_t bytes, Flush flush, size_t alignment = 1);
   ~GuardedBuffer();
   GuardedBuffer(const GuardedBuffer&) = delete;
@@ -28,7 +27,7 @@ class GuardedBuffer {
   void Assign(const std::vector<uint8_t>& bytes);
   // No writes from now on, or writes again. `why` completes "wrote input 0".
   void Protect(bool read_only, const std::string& why = "");
-  // No access at all from now on. `why` completes "reached input 0".
+  // No access from now on. `why` completes "reached input 0".
   void Seal(const std::string& why);
 
  private:

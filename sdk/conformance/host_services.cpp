@@ -32,11 +32,11 @@ void Log(void* self, deputy_log_level level, const char* message, uint64_t size)
 
 const void* GetExtension(void* self, const char* id) { return HostServices::Of(self).Extension(id); }
 
-// The graph, if the handle is one; `what` was called with it.
-const deputy_graph* Live(void* self, const deputy_graph* graph, const char* what) {
+// The graph, if the handle is valid; `function` was called with it.
+const deputy_graph* Live(void* self, const deputy_graph* graph, const char* function) {
   HostServices& host = HostServices::Of(self);
   if (host.HasGraph(graph)) return graph;
-  host.Fault(std::string(what) + " was called with a graph handle that does not live any more");
+  host.Fault(std::string(function) + " was called with a graph handle that is no longer valid");
   return nullptr;
 }
 
@@ -178,16 +178,16 @@ bool HostServices::HasGraph(const deputy_graph* graph) const {
   return graphs_.count(graph) != 0;
 }
 
-void HostServices::Fault(std::string what) {
+void HostServices::Fault(std::string text) {
   const std::lock_guard lock(mutex_);
-  if (std::find(faults_.begin(), faults_.end(), what) == faults_.end()) faults_.push_back(std::move(what));
+  if (std::find(faults_.begin(), faults_.end(), text) == faults_.end()) faults_.push_back(std::move(text));
 }
 std::vector<std::string> HostServices::TakeFaults() {
   const std::lock_guard lock(mutex_);
   return std::move(faults_);
 }
 
-// Two threads, so that a job whose ranges disturb each other is noticed.
+// Two threads, so that a data race between ranges of a job is noticed.
 void HostServices::ParallelFor(int64_t count, int64_t grain, deputy_parallel_fn fn, void* job) {
   if (count <= 0) return;
   const int64_t half = count / kThreads;

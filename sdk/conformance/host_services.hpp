@@ -1,5 +1,5 @@
-// The host's side of the plugin ABI, as the kit plays it: statuses that are counted, a log that is kept, and graphs
-// that are known as long as they live. Whatever a plugin does wrong with them is written down as a fault.
+// The kit's implementation of the host's side of the plugin ABI: statuses that are counted, a log that is kept, and
+// graphs that are tracked during their lifetime. A plugin's errors with them are recorded as faults.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ struct deputy_status {
 
 namespace deputy::conformance {
 
-// What a plugin's function returned.
+// The result of a plugin's function.
 struct Outcome {
   deputy_code code = DEPUTY_OK;
   deputy_node_id node = DEPUTY_NO_NODE;
@@ -38,20 +38,20 @@ class HostServices {
   HostServices();
 
   const deputy_host* table() const { return &table_; }
-  // Takes back a status that a function of the plugin returned.
+  // Consumes a status that a function of the plugin returned.
   Outcome Take(deputy_status* status);
-  // Statuses that were made and have not come back.
+  // Statuses that were made and not yet returned.
   size_t statuses_out() const;
 
   void AddGraph(const deputy_graph* graph);
   void RemoveGraph(const deputy_graph* graph);
   bool HasGraph(const deputy_graph* graph) const;
 
-  void Fault(std::string what);
+  void Fault(std::string text);
   // Takes the faults so far.
   std::vector<std::string> TakeFaults();
 
-  // Of the object behind a table that a plugin has.
+  // The object behind a table that a plugin has.
   static HostServices& Of(void* self) { return *static_cast<HostServices*>(self); }
   deputy_status* NewStatus(deputy_code code, deputy_node_id node, std::string message);
   // NULL for an id that this host does not have.

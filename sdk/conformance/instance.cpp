@@ -196,7 +196,7 @@ std::vector<Answer> Instance::Query(const deputy_graph& graph) {
 }
 
 std::vector<Claim> Instance::Propose(const deputy_graph& graph) {
-  // A delegate that only names groups leaves the partitions to the host.
+  // For a delegate that only names groups the host forms the partitions.
   if (!proposes()) return {};
   const ShownGraph shown(plugin_.host(), graph);
   Claims claims{plugin_.host(), graph, {}, {}};
@@ -249,13 +249,13 @@ std::optional<Claim> Instance::ClaimAll(const deputy_graph& graph, Answer* refus
   }
   if (whole->inputs.empty()) whole->inputs = graph.inputs();
   if (whole->outputs.empty()) whole->outputs = graph.outputs();
-  // All nodes are claimed, so the border is that of the graph, in any order.
+  // All nodes are claimed, so that the inputs and outputs are those of the graph, in any order.
   if (std::is_permutation(whole->inputs.begin(), whole->inputs.end(), graph.inputs().begin(), graph.inputs().end()) &&
       std::is_permutation(whole->outputs.begin(), whole->outputs.end(), graph.outputs().begin(), graph.outputs().end()))
     return whole;
   plugin_.host().Fault("propose: a claim's inputs and outputs are not those of its nodes");
   Release(*whole);
-  *refusal = {DEPUTY_REASON_OTHER, "its claim has the wrong border"};
+  *refusal = {DEPUTY_REASON_OTHER, "its claim has the wrong inputs or outputs"};
   return std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-// A delegate of the plugin, opened: asked about graphs, and given partitions of them to compile.
+// An opened delegate of the plugin: queries about graphs, and compilation of their partitions.
 #pragma once
 
 #include <memory>
@@ -39,7 +39,7 @@ class ShownGraph {
   const deputy_graph& graph_;
 };
 
-// A claim as it is handed to a plugin; points into both.
+// A claim in the form that is passed to a plugin; points into both.
 deputy_partition PartitionOf(const deputy_graph& graph, const Claim& claim);
 
 // An opened delegate.
@@ -55,20 +55,20 @@ class Instance {
   Plugin& plugin() { return plugin_; }
   const deputy_delegate* delegate() const { return delegate_; }
 
-  // One answer per node of the graph; a node without an answer is not taken.
+  // One answer per node of the graph; a node without an answer is not supported.
   std::vector<Answer> Query(const deputy_graph& graph);
   // Empty for a delegate that does not form its own partitions. Every claim must be compiled or released.
   std::vector<Claim> Propose(const deputy_graph& graph);
   void Release(Claim& claim);
   bool proposes() const;
-  // Empty for a delegate that names none. Asked after Query about the same graph.
+  // Empty for a delegate that names none. Called after Query about the same graph.
   std::vector<std::vector<deputy_node_id>> Groups(const deputy_graph& graph);
   bool names_groups() const;
   // Consumes the claim.
   std::unique_ptr<Executable> Compile(const deputy_graph& graph, Claim claim, Outcome* outcome);
 
-  // As a host does it: its own claim for all nodes if it makes one, else all nodes if it says yes to each. Nothing and
-  // the first "no" otherwise. The claim has the graph's inputs and outputs.
+  // As in a host: the delegate's own claim for all nodes if it makes one, else all nodes if each is supported. Nothing
+  // and the first refusal otherwise. The claim has the graph's inputs and outputs.
   std::optional<Claim> ClaimAll(const deputy_graph& graph, Answer* refusal);
 
  private:

@@ -1,4 +1,4 @@
-// deputy-conformance: what a vendor runs to see that a plugin keeps its part of the contract.
+// deputy-conformance, with which a vendor checks that a plugin fulfils the contract of the ABI.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -15,8 +15,8 @@ namespace {
 
 using namespace deputy::conformance;
 
-int Fail(const std::string& what) {
-  std::fprintf(stderr, "deputy-conformance: %s\n", what.c_str());
+int Fail(const std::string& text) {
+  std::fprintf(stderr, "deputy-conformance: %s\n", text.c_str());
   return kExitUsage;
 }
 
@@ -33,8 +33,8 @@ bool TakeOptions(const deputy::Context& config, Settings* settings) {
   return false;
 }
 
-// A round for each delegate that is to be tested: the one of --delegate, or those that the manifest names. Without a
-// manifest there is one for whatever comes first.
+// A round for each delegate to test: the one of --delegate, or those that the manifest names. Without a manifest there
+// is one for the plugin's first delegate.
 bool Rounds(const Arguments& arguments, std::vector<Settings>* rounds, std::string* error) {
   std::vector<std::string> ids = {arguments.settings.delegate};
   if (ids[0].empty()) ids = PluginFile::Read(arguments.settings.plugin).List("delegates");
@@ -56,7 +56,7 @@ bool Rounds(const Arguments& arguments, std::vector<Settings>* rounds, std::stri
   return any;
 }
 
-// What is said of the whole plugin is asked once.
+// Tests of the whole plugin are run once.
 bool IsAboutTheDelegate(const Test& test) { return test.name.rfind("entry.", 0) != 0; }
 
 std::vector<TestResult> RunRounds(const std::vector<Test>& tests, const std::vector<Settings>& rounds) {

@@ -1,6 +1,5 @@
 // A graph as the kit shows it to a plugin: the nodes of one or more cases, their values, and the primitives as the
-// SDK's schema has them. Everything that a plugin may point at lives here; constants lie in memory that cannot be
-// written.
+// SDK's schema has them. It owns everything that a plugin may point to; constants are in read-only memory.
 #pragma once
 
 #include <deque>
@@ -60,13 +59,13 @@ struct deputy_graph {
   const std::vector<deputy_value_id>& inputs() const { return inputs_; }
   const std::vector<deputy_value_id>& outputs() const { return outputs_; }
 
-  // Fill as much as the caller's struct has; false for an unknown id.
+  // Fill the members that the caller's struct has; false for an unknown id.
   bool NodeInfo(deputy_node_id id, deputy_node_info* out) const;
   bool ValueInfo(deputy_value_id id, deputy_value_info* out) const;
   bool AttributeOf(deputy_node_id id, const char* name, deputy_attribute* out) const;
 
  private:
-  struct Kept {  // what an attribute's struct points to
+  struct Kept {  // the data that an attribute's struct points to
     std::vector<deputy_str> strings;
     std::vector<uint8_t> bytes;
     deputy_tensor tensor{};

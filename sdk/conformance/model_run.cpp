@@ -6,7 +6,7 @@
 namespace deputy::conformance {
 
 ModelGraph::ModelGraph(const ModelCase& model) : model_(model) {
-  // Numbers of values are those of the case.
+  // Ids of values are those of the case.
   for (size_t i = 0; i < model.values.size(); ++i) {
     const ModelValue& value = model.values[i];
     const std::string name = "v" + std::to_string(i);
@@ -27,7 +27,7 @@ ModelGraph::ModelGraph(const ModelCase& model) : model_(model) {
 }
 
 Tolerance ModelGraph::ToleranceIn(const Claim& claim, deputy_value_id id, deputy_dtype computes_in) const {
-  // What one node gets wrong the next ones may enlarge.
+  // The next nodes may enlarge the error of one node.
   constexpr double kEnlarged = 3;
   std::set<size_t> needed = {id};
   Tolerance sum;

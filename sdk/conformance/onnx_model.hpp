@@ -1,4 +1,4 @@
-// A case as a model file of ONNX, written field by field, so that the kit needs no library for it.
+// A case as a model file of ONNX, written field by field without a protobuf library.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace deputy::conformance {
 
-// The extents that a model does not tell before it runs; each gets a name of its own.
+// The extents that a model does not know before the run; each gets a name of its own.
 struct UnknownExtents {
   std::set<std::pair<size_t, size_t>> inputs;  // input and axis
   bool outputs = false;                        // the outputs are declared without a shape

@@ -12,7 +12,7 @@
 namespace deputy::conformance {
 namespace {
 
-// The findings, then what the job returned.
+// The findings, then the job's result.
 [[noreturn]] void Work(int pipe, TestRun& run, const std::function<Packed(TestRun&)>& job) {
   Packed found;
   uint64_t count = 0;

@@ -1,5 +1,5 @@
-// A part of a test in a process of its own, which ends before the test goes on: the plugin is loaded there afresh, so
-// that nothing that it keeps in memory can help the other part.
+// A part of a test in a process of its own, which ends before the test continues: the plugin is loaded anew there, so
+// that the parts share none of its memory.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 namespace deputy::conformance {
 
 // Runs `job` before this process has loaded the plugin. Findings of the job are findings of `run`; nothing, and a
-// failure about `subject`, when the process did not come to its end.
+// failure about `subject`, when the process ended early.
 std::optional<Packed> InOtherProcess(TestRun& run, const std::string& subject,
                                      const std::function<Packed(TestRun&)>& job);
 

@@ -1,4 +1,4 @@
-// Pieces of bytes, one behind the other, each with its length: how processes of the kit tell each other what they have.
+// Pieces of bytes, each with its length: the format of data between processes of the kit.
 #pragma once
 
 #include <cstdint>

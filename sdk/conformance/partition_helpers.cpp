@@ -7,15 +7,15 @@
 namespace deputy::conformance {
 namespace {
 
-deputy_status* Refuse(void* self, const std::string& what, deputy_node_id node = DEPUTY_NO_NODE) {
-  return HostServices::Of(self).NewStatus(DEPUTY_INVALID_ARGUMENT, node, what);
+deputy_status* Refuse(void* self, const std::string& reason, deputy_node_id node = DEPUTY_NO_NODE) {
+  return HostServices::Of(self).NewStatus(DEPUTY_INVALID_ARGUMENT, node, reason);
 }
 
-// Does the call have a graph that lives and room for its answers?
-bool IsWhole(void* self, const deputy_graph* graph, const char* what, bool room) {
+// Does the call have a valid graph and room for its result?
+bool IsWhole(void* self, const deputy_graph* graph, const char* function, bool room) {
   HostServices& host = HostServices::Of(self);
-  if (!host.HasGraph(graph)) host.Fault(std::string(what) + " was called with a graph handle that does not live");
-  if (!room) host.Fault(std::string(what) + " was called with NULL");
+  if (!host.HasGraph(graph)) host.Fault(std::string(function) + " was called with an invalid graph handle");
+  if (!room) host.Fault(std::string(function) + " was called with NULL");
   return room && host.HasGraph(graph);
 }
 
@@ -34,7 +34,7 @@ deputy_status* Cluster(void* self, const deputy_graph* graph, const uint32_t* wa
 
 bool IsOne(const GraphNode& node, const char* type) { return node.node.domain.empty() && node.node.op_type == type; }
 
-// The node with its neighbours: DequantizeLinear that it alone reads, and QuantizeLinear that reads it.
+// The node with its neighbours: each DequantizeLinear that only it reads, and the QuantizeLinear that reads it.
 std::vector<deputy_node_id> QuantizedGroup(const deputy_graph& graph, deputy_node_id id) {
   const GraphNode& node = graph.node(id);
   std::vector<deputy_node_id> group = {id};

@@ -1,4 +1,4 @@
-// The host extension deputy.partition_helpers/1 as the kit offers it to plugins.
+// The kit's host extension deputy.partition_helpers/1.
 #pragma once
 
 #include "deputy/abi/ext/partition_helpers.h"
@@ -6,7 +6,7 @@
 
 namespace deputy::conformance {
 
-// The table points to `host`, which writes down what is wrong with a call.
+// The table points to `host`, which records faults of calls.
 deputy_ext_partition_helpers HelpersOf(HostServices& host);
 
 }  // namespace deputy::conformance

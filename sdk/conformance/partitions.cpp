@@ -19,7 +19,7 @@ std::set<std::pair<uint32_t, uint32_t>> EdgesOf(const deputy_graph& graph) {
   return edges;
 }
 
-// Does `unit` wait for itself when each unit is one node?
+// Does `unit` depend on itself when each unit is contracted to one node?
 bool WaitsForItself(const std::set<std::pair<uint32_t, uint32_t>>& edges, const std::vector<uint32_t>& unit_of,
                     uint32_t unit) {
   std::set<uint32_t> reached;
@@ -77,7 +77,7 @@ Clusters ClustersOf(const deputy_graph& graph, const std::vector<uint32_t>& want
   return clusters;
 }
 
-void SetBorder(const deputy_graph& graph, Claim& claim) {
+void SetInputsAndOutputs(const deputy_graph& graph, Claim& claim) {
   const std::set<deputy_node_id> inside(claim.nodes.begin(), claim.nodes.end());
   std::vector<deputy_value_id> made, read_outside;
   claim.inputs.clear();
@@ -106,7 +106,7 @@ bool IsConvex(const deputy_graph& graph, const std::vector<deputy_node_id>& node
 
 namespace {
 
-// Those of a delegate that forms its own.
+// The adopted claims of a delegate that forms its own.
 std::vector<Claim> Adopted(Instance& instance, const deputy_graph& graph) {
   std::vector<Claim> adopted;
   std::vector<uint32_t> unit_of(graph.node_count());
@@ -114,7 +114,7 @@ std::vector<Claim> Adopted(Instance& instance, const deputy_graph& graph) {
   for (Claim& claim : instance.Propose(graph)) {
     Claim exact;
     exact.nodes = claim.nodes;
-    SetBorder(graph, exact);
+    SetInputsAndOutputs(graph, exact);
     if (claim.inputs.empty() && claim.outputs.empty()) {
       claim.inputs = exact.inputs;
       claim.outputs = exact.outputs;
@@ -154,7 +154,7 @@ std::vector<Claim> PartitionsOf(Instance& instance, const deputy_graph& graph) {
   std::vector<Claim> claims(clusters.count);
   for (deputy_node_id i = 0; i < graph.node_count(); ++i)
     if (clusters.of[i] != kInNoCluster) claims[clusters.of[i]].nodes.push_back(i);
-  for (Claim& claim : claims) SetBorder(graph, claim);
+  for (Claim& claim : claims) SetInputsAndOutputs(graph, claim);
   return claims;
 }
 

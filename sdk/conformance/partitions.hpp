@@ -1,5 +1,5 @@
-// Which nodes of a graph become partitions of a delegate, as a host decides: claims and groups whole or not at all,
-// clusters as large as they can be without two partitions that wait for each other, and exact borders.
+// Forms the partitions of a delegate in a graph as a host does: claims and groups are all or nothing, clusters are as
+// large as possible without a cycle between partitions, and subgraph inputs and outputs are exact.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,18 @@ namespace deputy::conformance {
 constexpr uint32_t kInNoCluster = 0xffffffffu;
 
 struct Clusters {
-  std::vector<uint32_t> of;  // per node; kInNoCluster for those that are in none
+  std::vector<uint32_t> of;  // per node; kInNoCluster for nodes outside of clusters
   uint32_t count = 0;
 };
 
 // `wanted` has an entry per node: 0 no, 1 yes, a larger number names nodes that stay together.
 Clusters ClustersOf(const deputy_graph& graph, const std::vector<uint32_t>& wanted);
 
-// Sets what enters from outside and is not constant, and what is read outside or returned.
-void SetBorder(const deputy_graph& graph, Claim& claim);
+// Sets the subgraph inputs, which are values of other nodes or of the graph that are not constant, and the outputs,
+// which other nodes read or the graph returns.
+void SetInputsAndOutputs(const deputy_graph& graph, Claim& claim);
 
-// No value leaves the nodes and comes back.
+// No path leaves the nodes and returns to them.
 bool IsConvex(const deputy_graph& graph, const std::vector<deputy_node_id>& nodes);
 
 // Every claim must be compiled or released. Claims that no host could adopt have been released.

@@ -18,7 +18,7 @@
 namespace deputy::conformance {
 namespace {
 
-// Rounding, flushing and traps: what computes the host's own answers. Flags of past exceptions are free to change.
+// Rounding, flushing and traps, which affect the host's own results. Flags of past exceptions may change.
 uint64_t FloatControl() {
   uint64_t control = static_cast<uint64_t>(fegetround());
 #if defined(__x86_64__)
@@ -34,7 +34,7 @@ void RestoreFloatControl(uint64_t control) {
 #endif
 }
 
-// Names the function that runs, for whoever finds the process dead.
+// Names the running function for the parent process, which reads it if this process dies.
 class Running {
  public:
   explicit Running(const char* function) {

@@ -1,6 +1,5 @@
-// The plugin under test, driven as the ABI prescribes: each call by name, so that a crash can be attributed; each
-// result checked; what the ABI forbids written down as a fault. One delegate of it is opened at a time or several
-// times.
+// The plugin under test, called as the ABI prescribes: each call is named, so that a crash can be attributed; each
+// result is checked; violations of the ABI are recorded as faults. One delegate of it is opened, once or several times.
 #pragma once
 
 #include <functional>
@@ -17,7 +16,7 @@ using OptionList = std::vector<std::pair<std::string, std::string>>;
 
 class Plugin {
  public:
-  // Loads the library with the environment that its note asks for, and calls its query function. NULL and the reason
+  // Loads the library with the environment that its note requests, and calls its query function. NULL and the reason
   // where that is not possible.
   static std::unique_ptr<Plugin> Load(const std::string& path, std::string* why_not);
   ~Plugin();
@@ -33,7 +32,7 @@ class Plugin {
   const deputy_delegate* Delegate(const std::string& id);
   std::vector<const deputy_delegate*> Delegates();
   const void* Extension(const deputy_delegate* delegate, const char* id);
-  // The table behind the id, if it has the `size` bytes of ABI 0.1; a fault and NULL where it says that it is smaller.
+  // The table of the extension, if it has the `size` bytes of ABI 0.1; a fault and NULL where it is smaller.
   const void* Extension(const deputy_delegate* delegate, const char* id, size_t size);
 
   // Runs a function of the plugin. Exceptions and changes of the floating point environment become faults.

@@ -9,7 +9,7 @@
 namespace deputy::conformance {
 namespace {
 
-// Reads structs at offsets that the file names; what lies outside the file is all zero.
+// Reads structs at offsets that the file names; bytes outside of the file are zero.
 class Image {
  public:
   explicit Image(std::vector<char> bytes) : bytes_(std::move(bytes)) {}

@@ -1,5 +1,4 @@
-// What a plugin's file says about itself without being loaded: the manifest in its ELF note, and the symbols that it
-// exports.
+// Facts about a plugin's file that need no loading: the manifest in its ELF note, and the exported symbols.
 #pragma once
 
 #include <string>
@@ -19,7 +18,7 @@ struct PluginFile {
 
   // The value of the first line with this key; "" without one.
   std::string Line(const std::string& key) const;
-  // The parts of such a value, which are separated by commas.
+  // The parts of the value, which are separated by commas.
   std::vector<std::string> List(const std::string& key) const;
 
   static PluginFile Read(const std::string& path);

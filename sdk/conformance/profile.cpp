@@ -13,15 +13,15 @@ EventSink::EventSink(HostServices& host) : host_(host) {
 }
 
 std::string EventSink::FaultOf(const deputy_profile_event* event) const {
-  if (!open_) return "came after profiling was turned off";
+  if (!open_) return "arrived after profiling was turned off";
   if (event == nullptr || !DEPUTY_HAS(event, deputy_profile_event, metadata)) return "is not whole";
   if (event->clock != DEPUTY_CLOCK_MONOTONIC && event->clock != DEPUTY_CLOCK_DEVICE)
     return "is on the unknown clock " + std::to_string(event->clock);
   if (event->end_ns < event->begin_ns)
     return "ends at " + std::to_string(event->end_ns) + " and begins at " + std::to_string(event->begin_ns);
-  for (const auto& [what, text] : {std::pair("name", &event->name), std::pair("metadata", &event->metadata)}) {
+  for (const auto& [member, text] : {std::pair("name", &event->name), std::pair("metadata", &event->metadata)}) {
     const std::string wrong = conformance::FaultOf(*text, true);
-    if (!wrong.empty() && wrong != "has no NUL behind it") return std::string("has a ") + what + " that " + wrong;
+    if (!wrong.empty() && wrong != "has no NUL behind it") return std::string("has a ") + member + " that " + wrong;
   }
   return "";
 }
@@ -56,12 +56,12 @@ struct Profile::Mapping {
   std::string FaultOf(uint32_t id, const deputy_node_id* named, uint64_t count) const {
     const std::string entry = "id " + std::to_string(id);
     if (!open) return "it added " + entry + " after it had returned";
-    if (id == DEPUTY_NO_EVENT_ID) return "it added the id that stands for none";
+    if (id == DEPUTY_NO_EVENT_ID) return "it added the id DEPUTY_NO_EVENT_ID";
     if (map.count(id) != 0) return "it added " + entry + " twice";
     if (named == nullptr && count != 0) return "it added " + entry + " with nodes at NULL";
     for (uint64_t i = 0; i < count; ++i)
       if (std::find(nodes.begin(), nodes.end(), named[i]) == nodes.end())
-        return entry + " stands for node " + std::to_string(named[i]) + ", which is not in the partition";
+        return entry + " maps to node " + std::to_string(named[i]) + ", which is not in the partition";
     return "";
   }
 

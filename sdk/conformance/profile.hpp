@@ -1,5 +1,5 @@
-// Profiling of the delegate under test: ext/profiling.h, called as a host does. Events and debug maps are taken down;
-// what is wrong with them whatever was run is written down as a fault.
+// Profiling of the delegate under test: ext/profiling.h, called as a host does. Events and debug maps are recorded, and
+// their errors are faults.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct Event {
   std::string name;
 };
 
-// Where the events of one context go. [any-thread]
+// Collects the events of one context. [any-thread]
 class EventSink {
  public:
   explicit EventSink(HostServices& host);
@@ -29,7 +29,7 @@ class EventSink {
   EventSink& operator=(const EventSink&) = delete;
 
   const deputy_profile_sink* form() const { return &form_; }
-  // The events so far, which are forgotten.
+  // Removes and returns the events so far.
   std::vector<Event> Take();
   // From now on every event is a fault.
   void Close();
@@ -70,7 +70,7 @@ class Profile {
  private:
   Plugin& plugin_;
   const deputy_ext_profiling* table_;
-  // Kept, so that events that come late are noticed.
+  // Kept, so that late events are noticed.
   std::vector<std::unique_ptr<EventSink>> sinks_;
   struct Mapping;
   std::vector<std::shared_ptr<Mapping>> mappings_;

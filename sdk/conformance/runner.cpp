@@ -109,7 +109,7 @@ std::string ContentOf(int fd, size_t most) {
 
 std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// The records that were received; true when the test came to its end.
+// Parses the received records; true when the test reached its end.
 bool Parse(const std::string& received, std::vector<Finding>& findings) {
   bool ended = false;
   for (size_t from = 0; from < received.size();) {
@@ -126,7 +126,7 @@ bool Parse(const std::string& received, std::vector<Finding>& findings) {
   return ended;
 }
 
-// How the process ended; "" when as it should.
+// The abnormal end of the process; "" for a normal one.
 std::string Ending(const Child& child, int status, bool ended, int timeout_s) {
   const std::string function = child.progress->function;
   const std::string where = function.empty() ? "" : " in " + function;
@@ -144,7 +144,7 @@ std::string Ending(const Child& child, int status, bool ended, int timeout_s) {
 }
 
 void Close(Child& child) {
-  kill(-child.pid, SIGKILL);  // whatever the plugin has left behind
+  kill(-child.pid, SIGKILL);  // processes that the plugin has left behind
   for (const int fd : {child.pidfd, child.pipe, child.out, child.err}) close(fd);
   DropProgress(child.progress);
 }

@@ -1,5 +1,5 @@
-// Runs tests, each in a process of its own with a time limit. What ends a process ends that test and nothing else: the
-// test fails with what the plugin was doing, and goes on behind the case that did it.
+// Runs tests, each in a process of its own with a time limit. A crash ends only that test: the test fails with the
+// plugin's last action, and continues behind the case that crashed.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// A graph whose values are known, as it is shown to a plugin: what any partition of it is given and must give back, the
-// buffers of a run, and the comparison with what was known.
+// A graph with known values that is shown to a plugin: the inputs and expected outputs of any partition, the buffers of
+// a run, and the comparison with the expected outputs.
 #pragma once
 
 #include <memory>
@@ -21,11 +21,11 @@ class ShownModel {
   const reference::Tensor& ValueOf(deputy_value_id id) const { return known_[id].value; }
   // For messages: "input 0".
   const std::string& NameOf(deputy_value_id id) const { return known_[id].name; }
-  // How far a value may be off that is computed by the claim's nodes from right inputs.
+  // The tolerance of a value that the claim's nodes compute from exact inputs.
   virtual Tolerance ToleranceIn(const Claim& claim, deputy_value_id id, deputy_dtype computes_in) const = 0;
 
  protected:
-  // Of every value, in the order in which they are added to the graph.
+  // Called for every value, in the order in which they are added to the graph.
   void Know(std::string name, reference::Tensor value) { known_.push_back({std::move(name), std::move(value)}); }
 
  private:
@@ -43,7 +43,7 @@ class Binding {
   Binding(const ShownModel& shown, const Claim& claim, Flush flush, uint8_t poison);
 
   Outcome Run(Context& context) { return context.Execute(inputs_, outputs_); }
-  // From now on nobody may write the outputs, either.
+  // From now on the outputs are read-only as well.
   void Close();
   // The bytes of each output.
   std::vector<std::vector<uint8_t>> Results() const;
@@ -54,14 +54,14 @@ class Binding {
   std::vector<deputy_tensor> inputs_, outputs_;
 };
 
-// What can be wrong with the results of a run; `second` are those of another run that began with another poison. ""
-// when nothing is.
+// A fault of the results of a run; `second` are those of another run that began with another poison. "" if there is
+// none.
 std::string FaultOfResults(const ShownModel& shown, const Claim& claim, const std::vector<std::vector<uint8_t>>& first,
                            const std::vector<std::vector<uint8_t>>& second);
-// Against the oracle. `computes_in` as in ToleranceOf.
+// Compares with the oracle. `computes_in` as in ToleranceOf.
 std::string FaultOfValues(const ShownModel& shown, const Claim& claim, const std::vector<std::vector<uint8_t>>& results,
                           deputy_dtype computes_in);
-// Both, of two runs. Faults of the plugin are left to the test.
+// Runs twice and checks both. Faults of the plugin are left to the test.
 std::string FaultOfRuns(const ShownModel& shown, const Claim& claim, Context& context, deputy_dtype computes_in);
 
 constexpr uint8_t kPoison = 0xa5, kOtherPoison = 0x5a;

@@ -68,12 +68,12 @@ Surroundings Surroundings::Take() {
 
 std::string Surroundings::ChangesSince(const Surroundings& before) const {
   std::string changes;
-  const auto changed = [&](const std::string& what) { changes += (changes.empty() ? "" : ", ") + what; };
+  const auto changed = [&](const std::string& name) { changes += (changes.empty() ? "" : ", ") + name; };
   if (locale != before.locale) changed("the locale (" + before.locale + " to " + locale + ")");
   if (folder != before.folder) changed("the working folder");
   if (umask != before.umask) changed("the umask");
   for (size_t i = 0; i < signals.size(); ++i)
-    if (signals[i] != before.signals[i]) changed(std::string("what is done at ") + strsignal(static_cast<int>(i + 1)));
+    if (signals[i] != before.signals[i]) changed(std::string("the handling of ") + strsignal(static_cast<int>(i + 1)));
   for (const auto& [name, value] : environment)
     if (before.environment.count(name) == 0 || before.environment.at(name) != value) changed("the variable " + name);
   for (const auto& [name, value] : before.environment)

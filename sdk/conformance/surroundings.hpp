@@ -1,5 +1,5 @@
-// What a plugin shares with everything else in the process and has to leave as it was: taken before and after, and
-// compared. And what it may use up: memory, descriptors, threads.
+// Process state that a plugin must leave unchanged: recorded before and after, and compared. And resources that it may
+// leak: memory, descriptors, threads.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Surroundings {
   unsigned umask = 0;
 
   static Surroundings Take();
-  // What of it is not as in `before`; "" when nothing is.
+  // The differences from `before`; "" if there are none.
   std::string ChangesSince(const Surroundings& before) const;
 };
 
@@ -29,8 +29,8 @@ struct Usage {
 };
 
 size_t ThreadCount();
-// The threads beyond `before`, once those that have been joined are gone from the kernel's list too, which may take it
-// a moment; waits for a second at most.
+// The number of threads beyond `before`, after the kernel has removed joined threads from its list; waits for a second
+// at most.
 size_t ThreadsBeyond(size_t before);
 
 }  // namespace deputy::conformance

@@ -1,4 +1,4 @@
-// A test of the kit, and what it finds out. A test runs in a process of its own; its findings go through a pipe to the
+// A test of the kit and its findings. A test runs in a process of its own and sends its findings through a pipe to the
 // process that started it.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace deputy::conformance {
 
-// What the command line says.
+// The settings of the command line.
 struct Settings {
   std::string plugin;    // absolute path
   std::string delegate;  // id; "": the plugin's first, or on the command line all of them
@@ -36,7 +36,7 @@ enum class FindingKind : char { kPassed = 'P', kFailed = 'F', kSkipped = 'S', kU
 struct Finding {
   FindingKind kind;
   std::string subject;  // "dilations=[2,1]"
-  std::string text;     // what is wrong, or why it was skipped
+  std::string text;     // the failure, or the reason for skipping
 };
 
 class TestRun {
@@ -45,7 +45,7 @@ class TestRun {
       : settings_(settings), first_case_(first_case), sink_(std::move(sink)) {}
 
   const Settings& settings() const { return settings_; }
-  // Cases in front of this one were run before.
+  // The first case to run; earlier ones were run by another process.
   int64_t first_case() const { return first_case_; }
   void BeginCase(int64_t index, const std::string& subject);
 
@@ -54,7 +54,7 @@ class TestRun {
   void Skipped(const std::string& reason) { sink_({FindingKind::kSkipped, "", reason}); }
   void Unavailable(const std::string& reason) { sink_({FindingKind::kUnavailable, "", reason}); }
   void Note(const std::string& text) { sink_({FindingKind::kNote, "", text}); }
-  // What was found out elsewhere.
+  // Adds a finding of another process.
   void Found(const Finding& finding);
   size_t failures() const { return failures_; }
 
@@ -63,7 +63,7 @@ class TestRun {
   const deputy_delegate* Delegate(Plugin& plugin);
   // Opened with the options of the command line, on top of them `more`.
   std::unique_ptr<Instance> Open(Plugin& plugin, const OptionList& more = {}, uint32_t flags = 0);
-  // Records the faults that the plugin has made so far; true when there were none.
+  // Records the plugin's faults so far; true when there were none.
   bool NoFaults(Plugin& plugin, const std::string& subject);
 
  private:

@@ -1,4 +1,4 @@
-// Text that crosses the plugin boundary: UTF-8 or not, and as the ABI writes it.
+// Text at the plugin boundary: conversion and checks.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 namespace deputy::conformance {
 
 bool IsUtf8(std::string_view text);
-// Empty where there is none. The text may not be longer than any name is.
+// Empty where there is none. The text must not exceed the longest name.
 std::string TextOf(const deputy_str& text);
-// What is wrong with it: "", "is empty", "is not UTF-8", "has no NUL behind it".
+// The fault of a text: "", "is empty", "is not UTF-8", "has no NUL behind it".
 std::string FaultOf(const deputy_str& text, bool may_be_empty);
 inline deputy_str StrOf(std::string_view text) { return {text.data() == nullptr ? "" : text.data(), text.size()}; }
 

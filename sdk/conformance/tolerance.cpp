@@ -23,14 +23,14 @@ double UnitOf(deputy_dtype dtype) {
 
 bool IsOneOf(const std::string& type, const std::set<std::string>& types) { return types.count(type) != 0; }
 
-// How many terms are added up for one element.
+// The number of summed terms of one element.
 int64_t SummedTerms(const Case& tested) {
   const std::string& type = tested.node.op_type;
   const auto dims = [&](size_t input) {
     return input < tested.inputs.size() ? tested.inputs[input].value.dims : reference::Dims();
   };
   if (IsOneOf(type, {"FusedMatMul", "TransposeMatMul", "MatMulNBits", "MatMulIntegerToFloat", "DynamicQuantizeMatMul"}))
-    return dims(0).back() + dims(0)[0];  // whichever of them is summed over
+    return dims(0).back() + dims(0)[0];  // one of them is summed over
   if (!tested.node.domain.empty() && type.find("Attention") != std::string::npos)
     return 2 * dims(0).back() + reference::CountOf(dims(0)) / std::max<int64_t>(1, dims(0)[0]);
   if (IsOneOf(type, {"Conv", "ConvInteger", "FusedConv"}))
@@ -111,10 +111,10 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
   const auto terms = static_cast<double>(SummedTerms(tested));
   // Rounding errors go either way, so that they grow like the root of their number.
   double units = terms > 1 ? 2 + 3 * std::sqrt(terms) : 2;
-  // Nobody adds up in bfloat16, whose 8 bits a few terms would use up.
+  // Sums are never accumulated in bfloat16, whose 8 bits a few terms would exhaust.
   if (unit == UnitOf(DEPUTY_DTYPE_BFLOAT16)) units = 3;
   if (terms > 1) reason += "; " + std::to_string(static_cast<int64_t>(terms)) + " terms are summed";
-  // The narrow formats are rounded to once, after something wider.
+  // Results in narrow formats are rounded once, from a wider format.
   const double series = unit > UnitOf(DEPUTY_DTYPE_FLOAT32) ? 4 : 60;
   if (IsOneOf(type, Series())) {
     units += series;
@@ -125,21 +125,21 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
     units += series;
     reason += "; positions are computed";
   }
-  // Scales come as float32, and so do others compute what lies between elements: the further from the first element,
-  // the less of it is left.
+  // Scales are float32, and other implementations compute positions in float32: the precision of the fraction decreases
+  // with the distance from the first element.
   if (IsOneOf(type, {"Resize", "Upsample"}) && unit <= UnitOf(DEPUTY_DTYPE_FLOAT32)) {
     const reference::Dims& dims = tested.inputs[0].value.dims;
     if (!dims.empty()) units += static_cast<double>(*std::max_element(dims.begin(), dims.end()));
     units *= UnitOf(DEPUTY_DTYPE_FLOAT32) / unit;
     reason += " in float32";
   }
-  // Sums lose what cancels, so the size of the tensor counts as well as that of the element. What is smaller than the
-  // smallest normal number may be flushed to zero.
+  // Sums lose precision by cancellation, so that the magnitude of the tensor counts as well as that of the element.
+  // Subnormal numbers may be flushed to zero.
   const double smallest = (narrowed ? computes_in : dtype) == DEPUTY_DTYPE_FLOAT16 ? std::ldexp(1.0, -14) : 1e-37;
   if (type == "DynamicQuantizeLSTM")
     return {2.0 / 255, units * unit, units * unit, reason + "; a state that is a tie may be a step of 8 bits off"};
-  // A logarithm near 1 is as exact as its argument, and so is what is left where Gelu's error function nears -1 or the
-  // gates of a cell cancel.
+  // A logarithm near 1 is as exact as its argument, and so is the remainder where Gelu's error function approaches -1
+  // or the gates of a cell cancel.
   const bool near_zero = type.find("Log") != std::string::npos || IsOneOf(type, {"GRU", "Gelu", "LSTM", "RNN"});
   return {near_zero ? units * unit : smallest, units * unit, units * unit, reason};
 }

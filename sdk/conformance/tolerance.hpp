@@ -1,4 +1,4 @@
-// How far a delegate's element may lie from the oracle's, and why.
+// The allowed error of a delegate's element, with the reason.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Tolerance {
 // delegate says it computes in; undefined: that of the tensors.
 Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype computes_in);
 
-// "" when they agree; else the largest error, where it is, and what was allowed.
+// "" when they agree; else the largest error, its position, and the tolerance.
 std::string Difference(const reference::Tensor& got, const reference::Tensor& expected, const Tolerance& tolerance);
 
 }  // namespace deputy::conformance

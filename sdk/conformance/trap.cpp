@@ -15,7 +15,7 @@ struct Region {
   std::atomic<const char*> begin{nullptr};
   size_t size = 0;
   Forbidden forbidden = Forbidden::kAll;
-  const char* what = "";
+  const char* description = "";
 };
 
 // Read by a signal handler: no locks, no allocation.
@@ -36,10 +36,10 @@ void OnFault(int signal, siginfo_t* info, void*) {
     if (begin == nullptr || address < begin || address >= begin + region.size) continue;
     progress->fault[0] = 0;
     Append(progress->fault, sizeof progress->fault, region.forbidden == Forbidden::kWrites ? "wrote " : "reached ");
-    Append(progress->fault, sizeof progress->fault, region.what);
+    Append(progress->fault, sizeof progress->fault, region.description);
     break;
   }
-  // The default action again: the process dies of the access itself when it is repeated.
+  // Restores the default action: the repeated access kills the process.
   ::signal(signal, SIG_DFL);
 }
 
@@ -57,12 +57,12 @@ void DropProgress(Progress* progress) { munmap(progress, sizeof *progress); }
 
 void UseProgress(Progress* progress) { g_progress = progress; }
 
-void WatchRegion(const void* begin, size_t size, Forbidden forbidden, const char* what) {
+void WatchRegion(const void* begin, size_t size, Forbidden forbidden, const char* description) {
   for (Region& region : g_regions) {
     if (region.begin.load() != nullptr) continue;
     region.size = size;
     region.forbidden = forbidden;
-    region.what = what;
+    region.description = description;
     region.begin.store(static_cast<const char*>(begin), std::memory_order_release);
     return;
   }

@@ -145,7 +145,7 @@ bool FindScaleAndShift(Program& program, size_t index) {
   return true;
 }
 
-// What makes a product `scale * a * b` one function of x.
+// The product `scale * a * b`, a candidate for one function of x.
 struct Product {
   Value a, b;
   float scale = 1;
@@ -216,7 +216,7 @@ bool FindGate(Program& program, size_t index) {
   return false;
 }
 
-// Two lines in a row are one.
+// Two consecutive linear functions are one.
 bool JoinLines(Program& program, size_t index) {
   const Operation& operation = program.operations()[index];
   const Eltwise* second = operation.As<Eltwise>();

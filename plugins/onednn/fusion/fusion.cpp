@@ -14,7 +14,7 @@ bool AbsorbTranspose(Program& program, size_t index) {
   size_t before = 0;
   if (transpose == nullptr) return false;
   const Matmul* matmul = MadeOnlyHere<Matmul>(program, operation.inputs[0], &before);
-  // Rows stay rows.
+  // Only if rows stay rows.
   if (matmul == nullptr || !matmul->output_order.empty() || !MayLieTransposed(program.operations()[before]) ||
       transpose->order.back() + 1 != static_cast<int64_t>(transpose->order.size()))
     return false;

@@ -1,27 +1,27 @@
-// Rewrites a program so that fewer and larger primitives do the same. Nothing that somebody outside reads, or that is
-// read twice, disappears.
+// Rewrites a program so that fewer and larger primitives compute the same. A value that is read outside of the
+// partition, or twice, stays.
 #pragma once
 
 #include "program.hpp"
 
 namespace onednn {
 
-// All of what follows, in the order in which one prepares the next. Returns how many operations fewer the functions are
-// that were written out.
+// All of the passes below, in the order in which one prepares the next. Returns the number of operations saved by the
+// functions that were found.
 size_t Fuse(Program& program);
 
-// Functions that were written out: layer normalization, GELU, Swish, HardSwish, Mish.
+// Functions that the model composes of several operators: layer normalization, GELU, Swish, HardSwish, Mish.
 void FindFunctions(Program& program);
 // Multiplications and additions per channel, into the weights and bias before them.
 void FoldIntoWeights(Program& program);
-// What follows a primitive and can be done while its result is in registers.
+// Operations that follow a primitive and can be computed while its result is in registers.
 void AttachPostOps(Program& program);
 // Integers around a primitive, which then works on them.
 void UseIntegers(Program& program);
 // Transposed results and zeros around an input, which primitives can read and write as such.
 void AbsorbMovement(Program& program);
 
-// The operation of this kind that makes `value`, if nobody else reads that; NULL otherwise.
+// The operation of this kind that makes `value`, if the value has one reader; NULL otherwise.
 template <class Kind>
 const Kind* MadeOnlyHere(const Program& program, Value value, size_t* index = nullptr) {
   const size_t producer = program.ProducerOf(value);

@@ -9,7 +9,7 @@ namespace {
 
 using dnnl::algorithm;
 
-// The integers behind a value that is nothing but their real numbers.
+// The integers of a value that holds their dequantized numbers.
 struct Source {
   Value integers;
   Scaling scaling;
@@ -58,8 +58,8 @@ std::shared_ptr<const Constant> InUnits(const std::shared_ptr<const Constant>& b
   });
 }
 
-// Whether one primitive does all post-ops and the change of scale after them, so that integers come out of it: none has
-// an operand, and none is a linear function, of which there is one in a primitive (see PostOps::MostAtOnce).
+// Whether one primitive computes all post-ops and the change of scale after them, so that its result is integers: none
+// has an operand, and none is a linear function, of which a primitive has at most one (see PostOps::MostAtOnce).
 bool EndsInIntegers(const std::vector<PostOp>& post_ops) {
   for (size_t i = 0; i < post_ops.size(); ++i) {
     if (post_ops[i].operand != kNoValue || post_ops[i].algorithm == algorithm::eltwise_linear) return false;
@@ -69,7 +69,7 @@ bool EndsInIntegers(const std::vector<PostOp>& post_ops) {
   return true;
 }
 
-// The index of the operation that makes integers of a result, if nothing else happens to it.
+// The index of the operation that quantizes a result, if it is the only reader.
 size_t QuantizedAt(const Program& program, const std::vector<size_t>& readers, Value value) {
   if (program.UsesOf(value) != 1 || readers[value] == kNoValue) return kNoValue;
   return program.operations()[readers[value]].As<Quantize>() != nullptr ? readers[value] : kNoValue;
@@ -105,7 +105,7 @@ bool UseInProduct(Program& program, const std::vector<size_t>& readers, size_t i
   }
   const Scaling result = program.operations()[after].As<Quantize>()->scaling;
   made.integers->result = result;
-  // A rectifier does not mind the scale; before anything else the numbers must be the real ones.
+  // A rectifier is independent of the scale; all other functions need the real numbers.
   const bool homogeneous = std::all_of(made.post_ops.begin(), made.post_ops.end(), [](const PostOp& post_op) {
     return post_op.algorithm == algorithm::eltwise_relu;
   });
@@ -134,7 +134,7 @@ bool UseInSum(Program& program, const std::vector<size_t>& readers, size_t index
   Operation made = operation;
   made.integers = IntegerForm{{a->scaling, b->scaling}, {}, result};
   made.inputs = {a->integers, b->integers};
-  // oneDNN's sum knows no zero points: all of them are one number that is added.
+  // oneDNN's sum has no zero points: one added number replaces all of them.
   const float zeros =
       a->scaling.scale * static_cast<float>(a->scaling.zero) + b->scaling.scale * static_cast<float>(b->scaling.zero);
   const float zero = static_cast<float>(result.zero);

@@ -8,12 +8,12 @@ namespace {
 
 using dnnl::algorithm;
 
-// How much a primitive gains from doing what follows; 0: it cannot.
+// The gain of a primitive that also computes the operation behind it; 0: it cannot.
 int Gain(const Program& program, const Operation& producer, bool with_operand) {
   constexpr size_t kMost = 16;
   if (producer.dropped || producer.post_ops.size() >= kMost) return 0;
   if (const Convolution* convolution = producer.As<Convolution>()) {
-    // Transposed ones do nothing else, unless they become matrix products; and these count elements in their own way.
+    // Transposed ones have no post-ops, unless they become matrix products, which index elements in another order.
     if (!convolution->transposed || (!with_operand && IsBlockwise(producer, program))) return 3;
     return 0;
   }
@@ -23,7 +23,7 @@ int Gain(const Program& program, const Operation& producer, bool with_operand) {
   return 0;
 }
 
-// Where the operand of `operation` is made, if this operation may become a part of that.
+// The producer of the operand of `operation`, if this operation may become a part of it.
 struct Place {
   size_t producer = kNoValue;
   size_t input = 0;
@@ -37,7 +37,7 @@ Place PlaceFor(const Program& program, const Operation& operation, size_t input)
   return {producer, input, Gain(program, program.operations()[producer], operation.As<Binary>() != nullptr)};
 }
 
-// A clip that is the only reader of a linear function: the two are one loop.
+// Is this a clip that is the only reader of a linear function? The two are one loop.
 bool IsClipOfLinear(const Program& program, const Operation& operation) {
   const Eltwise* clip = operation.As<Eltwise>();
   if (clip == nullptr || clip->algorithm != algorithm::eltwise_clip) return false;
@@ -60,7 +60,7 @@ bool Attach(Program& program, size_t index) {
   }
   if (place.gain == 0 && IsClipOfLinear(program, operation)) place.gain = 1;
   if (place.gain == 0) return false;
-  // The producer moves to where its result is used: everything that it reads is there by then, too.
+  // The producer moves to the place where its result is used: all of its operands are computed before that.
   Operation joined = program.operations()[place.producer];
   joined.output = operation.output;
   if (eltwise != nullptr) {

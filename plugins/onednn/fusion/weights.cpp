@@ -8,7 +8,7 @@ namespace {
 using dnnl::algorithm;
 using SharedConstant = std::shared_ptr<const Constant>;
 
-// Is there one value for each output channel and nothing else?
+// Are `dims` exactly one value for each output channel?
 bool IsPerOutput(const memory::dims& dims, const Operation& producer, const memory::dims& result) {
   const size_t at = producer.As<Matmul>() != nullptr ? result.size() - 1 : 1;
   return dims.size() == result.size() && dims[at] == result[at] && CountOf(dims) == result[at];
@@ -106,7 +106,8 @@ bool Fold(Program& program, size_t index) {
   return true;
 }
 
-// A transposed convolution keeps its bias as an addition of its own; what comes after that goes before it.
+// A transposed convolution keeps its bias as an addition of its own; a factor or summand behind the addition moves in
+// front of it.
 bool FoldBehindBias(Program& program, size_t index) {
   const Operation& operation = program.operations()[index];
   const Binary* binary = operation.As<Binary>();

@@ -1,4 +1,4 @@
-// Convolutions choose the layouts of their operands; what is there already is kept where it costs them nothing.
+// Convolutions choose the layouts of their operands; the existing layout is kept where that is as fast.
 #include <string_view>
 
 #include "lowering/post_ops.hpp"

@@ -1,5 +1,5 @@
-// Element-wise functions of one and two operands. They follow the layout of their operands, and take their place where
-// nobody needs them any more.
+// Element-wise functions of one and two operands. They keep the layout of their operands, and overwrite operands that
+// are not read later.
 #include <cmath>
 
 #include "lowering/post_ops.hpp"
@@ -13,15 +13,15 @@ dnnl::primitive_attr OwnScratchpad() {
   return attributes;
 }
 
-// A linear function with a clip, as HardSigmoid is: oneDNN would need two primitives, each of which reads and writes
+// A linear function with a clip, such as HardSigmoid: oneDNN would need two primitives, each of which reads and writes
 // every element.
 bool IsClippedLinear(const Operation& operation, const Eltwise& parameters, const memory::desc& layout) {
   return parameters.algorithm == dnnl::algorithm::eltwise_linear && operation.post_ops.size() == 1 &&
          operation.post_ops[0].algorithm == dnnl::algorithm::eltwise_clip && !IsPadded(layout);
 }
 
-// The numbers are variables of the function and no references, of which the compiler would have to think that writing
-// to `y` changes them; then it makes no vectors.
+// The numbers are local variables and not references: the compiler would have to assume that writing to `y` changes
+// references, and would not vectorize.
 void ComputeClippedLinear(const float* x, float* y, int64_t count, const Eltwise& linear, const PostOp& clip) {
   const float scale = linear.alpha, shift = linear.beta, low = clip.alpha, high = clip.beta;
 #pragma omp parallel for simd if (parallel : count > (1 << 16))
@@ -61,7 +61,7 @@ void LowerBinary(const Operation& operation, const Binary& parameters, Lowering&
   const Value a = operation.inputs[0], b = operation.inputs[1];
   const bool same = program.dims(a) == program.dims(b);
   Slot first = lowering.Dense(a);
-  // The layout that is not row-major is some convolution's: the next one will like it, too.
+  // A layout that is not row-major is that of a convolution, and probably suits the next one.
   if (same && program.constant(b) == nullptr && IsPlain(first.desc))
     first = lowering.As(a, WithType(lowering.Dense(b).desc, first.desc.data_type()));
   const auto like_first = [&](Value value) { return WithType(first.desc, program.facts(value).type); };

@@ -1,6 +1,6 @@
-// What oneDNN 2.6 does wrong: the one list. The lowering asks here and takes another way where an entry holds;
-// tests/unit/onednn/faults_test.cpp has a test for each that fails without it. What oneDNN only does slowly is not
-// here, and what its descriptors keep of another rank is removed where they are made (Reshaped in layout.cpp).
+// The list of faults of oneDNN 2.6. The lowering calls these functions and takes another path where an entry applies;
+// tests/unit/onednn/faults_test.cpp has a test for each that fails without it. Slow implementations are not listed
+// here, and stale data in descriptors of another rank is removed in Reshaped (layout.cpp).
 #pragma once
 
 #include <string_view>
@@ -9,14 +9,14 @@
 
 namespace onednn {
 
-// Reference implementations, written to be read. Their post-ops are not relied upon: `simple:any` of resampling reads
-// the operand of a binary one at the wrong place unless the tensor is row-major.
+// Reference implementations, written for readability. Their post-ops are not used: `simple:any` of resampling reads the
+// operand of a binary one at the wrong place unless the tensor is row-major.
 bool IsReference(std::string_view implementation);
 
-// The first post-op of an operation that its primitive would do wrongly, whatever the implementation; their number if
-// there is none. `result` is what the primitive makes, of layout `any` if it is to choose.
+// The first post-op of an operation that its primitive computes wrongly in every implementation; their number if
+// there is none. `result` is the primitive's result, of layout `any` if the primitive chooses it.
 //  - Of two functions of one kind in a primitive the second gets the parameters of the first.
-//  - Binary primitives do post-ops wrongly over padded channels and over blocks smaller than a vector.
+//  - Binary primitives compute post-ops wrongly over padded channels and over blocks smaller than a vector.
 //  - Binary primitives misread an operand that broadcasts over a tensor of no ordinary order (see below).
 //  - Where there is nothing but channels, binary primitives misread an operand per channel and resampling one that has
 //    the extents of the result.

@@ -42,11 +42,11 @@ struct ThreadsWhileLowering {
   int before = omp_get_max_threads();
 };
 
-// Work that is done before a second thread has begun: a parallel region takes 1 to 2 microseconds to open.
+// Work that ends before a second thread has begun: a parallel region takes 1 to 2 microseconds to open.
 constexpr int64_t kWorthThreads = 1 << 18;
 
-// Work that takes less time, however slowly it is done, than a border in the middle of a partition.
-constexpr int64_t kWorthNoBorder = 1 << 8;
+// Work that takes less time, even in a slow implementation, than a boundary in the middle of a partition.
+constexpr int64_t kWorthNoBoundary = 1 << 8;
 
 }  // namespace
 
@@ -64,12 +64,12 @@ Lowering::Lowering(const Program& program, const Origins& origins, const dnnl::e
   for (size_t i = 0; i < program.inputs().size(); ++i) {
     const ValueFacts& facts = program.facts(program.inputs()[i]);
     const memory::desc plain = Plain(facts.dims, facts.type);
-    Hold(program.inputs()[i], {NewBuffer({Buffer::Home::kInput, plain.get_size(), i}), plain});
+    Hold(program.inputs()[i], {NewBuffer({Buffer::Storage::kInput, plain.get_size(), i}), plain});
   }
   FindDestinations();
 }
 
-// A value whose elements an output only counts otherwise is made in that output.
+// A value of which an output is only a reshape is made in that output.
 void Lowering::FindDestinations() {
   for (size_t i = 0; i < program_.outputs().size(); ++i) {
     const Value value = program_.outputs()[i];
@@ -115,12 +115,12 @@ Analysis Lowering::Analyze() {
 void Lowering::FillOutputs() {
   for (size_t i = 0; i < program_.outputs().size(); ++i) {
     const Slot made = Native(program_.outputs()[i]);
-    if (buffers_[made.buffer].home == Buffer::Home::kOutput && buffers_[made.buffer].index == i) continue;
+    if (buffers_[made.buffer].storage == Buffer::Storage::kOutput && buffers_[made.buffer].index == i) continue;
     const memory::desc plain = Plain(made.desc.dims(), made.desc.data_type());
     const size_t producer = program_.ProducerOf(program_.outputs()[i]);
     step_nodes_.clear();
     if (producer != kNoValue) step_nodes_ = origins_.NodesOf(program_.operations()[producer], program_);
-    Copy(made, {NewBuffer({Buffer::Home::kOutput, plain.get_size(), i}), plain});
+    Copy(made, {NewBuffer({Buffer::Storage::kOutput, plain.get_size(), i}), plain});
   }
 }
 
@@ -143,7 +143,7 @@ Slot Lowering::Native(Value value) {
     const Constant& constant = *program_.constant(value);
     const memory::desc& plain = constant.desc();
     if (constant.is_of_model())
-      Hold(value, {NewBuffer({Buffer::Home::kConstant, plain.get_size(), 0, constant.data()}), plain});
+      Hold(value, {NewBuffer({Buffer::Storage::kConstant, plain.get_size(), 0, constant.data()}), plain});
     else
       Hold(value, FromStore(constant, plain, plain));
   }
@@ -176,7 +176,7 @@ Slot Lowering::Made(const Constant& constant, const memory::desc& desc) {
 }
 
 Slot Lowering::FromStore(const Constant& constant, const memory::desc& seen, const memory::desc& desc) {
-  Buffer buffer{Buffer::Home::kConstant, desc.get_size()};
+  Buffer buffer{Buffer::Storage::kConstant, desc.get_size()};
   if (analysis_ != nullptr) return {NewBuffer(std::move(buffer)), desc};
   buffer.keep = store_.Converted(constant, seen, desc, engine_);
   buffer.data = buffer.keep->get_data_handle();
@@ -194,7 +194,7 @@ Slot Lowering::PlainOf(Value value) {
 }
 
 bool Lowering::MayOverwrite(const Slot& slot) const {
-  if (buffers_[slot.buffer].home != Buffer::Home::kTemporary) return false;
+  if (buffers_[slot.buffer].storage != Buffer::Storage::kTemporary) return false;
   size_t reads = 0;
   for (const Value value : holds_[slot.buffer]) reads += remaining_[value];
   return reads == 1;
@@ -203,7 +203,8 @@ bool Lowering::MayOverwrite(const Slot& slot) const {
 Slot Lowering::Result(Value value, const memory::desc& desc) {
   const size_t output = destination_[value];
   const bool direct = output != kNoValue && IsPlain(desc);
-  const Slot slot = direct ? Slot{NewBuffer({Buffer::Home::kOutput, desc.get_size(), output}), desc} : Temporary(desc);
+  const Slot slot =
+      direct ? Slot{NewBuffer({Buffer::Storage::kOutput, desc.get_size(), output}), desc} : Temporary(desc);
   Hold(value, slot);
   return slot;
 }
@@ -219,17 +220,17 @@ Slot Lowering::ResultOver(Value value, const memory::desc& desc, const Slot& ope
 void Lowering::Alias(Value value, const Slot& slot) { Hold(value, slot); }
 
 Slot Lowering::Temporary(const memory::desc& desc) {
-  return {NewBuffer({Buffer::Home::kTemporary, desc.get_size()}), desc};
+  return {NewBuffer({Buffer::Storage::kTemporary, desc.get_size()}), desc};
 }
 
 void Lowering::Note(std::string_view implementation, Value reader_of) {
   ++analysis_->steps;
-  // Of layer normalization the simple one is the only one, and as fast as any.
+  // For layer normalization the simple implementation is the only one, and fast.
   if (IsReference(implementation) && implementation != "simple_layer_normalization:any") NoteSlow(reader_of);
 }
 
 void Lowering::NoteSlow(Value reader_of) {
-  if (analysis_ == nullptr || current_work_ <= kWorthNoBorder) return;
+  if (analysis_ == nullptr || current_work_ <= kWorthNoBoundary) return;
   for (const deputy_node_id node : step_nodes_)
     if (reader_of == kNoValue || origins_.Reads(node, reader_of)) analysis_->slow.insert(node);
 }

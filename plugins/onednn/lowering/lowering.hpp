@@ -1,6 +1,6 @@
-// Turns a program into an executable. It knows for every value where its elements are and in which layout; the
-// functions that lower one kind of operation ask it for operands in the layout that their primitive wants, and tell it
-// what they made. Reorders appear only where a layout is asked for that a value does not have yet.
+// Turns a program into an executable. It knows the memory and the layouts of every value; the functions that lower one
+// kind of operation request operands in the layout that their primitive needs, and register their results. A reorder is
+// added only where a requested layout does not exist yet.
 #pragma once
 
 #include <set>
@@ -13,7 +13,7 @@
 
 namespace onednn {
 
-// What would be made, without making it.
+// Facts about a lowering that does not create primitives.
 struct Analysis {
   size_t steps = 0;
   std::set<deputy_node_id> slow;  // nodes that oneDNN has only slow implementations of
@@ -25,7 +25,7 @@ class Lowering {
   Lowering(const Program& program, const Origins& origins, const dnnl::engine& engine, ConstantStore& store,
            int threads);
 
-  // One of the two, once. Throws dnnl::error where oneDNN cannot; then the node at which that was.
+  // One of the two, once. Throws dnnl::error where oneDNN fails; current_node() is the failing node.
   std::unique_ptr<Executable> Run(const sdk::Host& host, Shapes shapes);
   Analysis Analyze();
   deputy_node_id current_node() const { return current_node_; }
@@ -33,32 +33,32 @@ class Lowering {
   const Program& program() const { return program_; }
   const dnnl::engine& engine() const { return engine_; }
 
-  // Where a value is, as it was made.
+  // The slot of a value, as its producer made it.
   Slot Native(Value value);
-  // In this layout; without gaps; row-major.
+  // In the layout `desc`; without gaps; row-major.
   Slot As(Value value, const memory::desc& desc);
   Slot Dense(Value value);
   Slot PlainOf(Value value);
   // The elements as made, seen through `seen` (strides exchanged, extents split), in the layout `desc`. Constants are
-  // converted now, everything else when it runs.
+  // converted now, all other values in the run.
   Slot Converted(Value value, const memory::desc& seen, const memory::desc& desc);
-  // Elements that no value of the program has.
+  // A constant that is no value of the program.
   Slot Made(const Constant& constant, const memory::desc& desc);
-  // May what is in the slot be overwritten by the operation that is being lowered? Nobody reads it after that.
+  // May the operation that is being lowered overwrite the slot? There are no later reads then.
   bool MayOverwrite(const Slot& slot) const;
-  // Does the value go straight into an output of the partition, if it is made row-major?
+  // Is the value, if it is row-major, written directly to an output of the partition?
   bool GoesOut(Value value) const { return destination_[value] != kNoValue; }
 
-  // Memory for a value that is being made: anywhere, or over an operand if that may be overwritten and has the layout.
+  // Memory for a result: new, or that of an operand that may be overwritten and has the layout.
   Slot Result(Value value, const memory::desc& desc);
   Slot ResultOver(Value value, const memory::desc& desc, const Slot& operand);
-  // The value is other slots' memory.
+  // The value is a view of another slot's memory.
   void Alias(Value value, const Slot& slot);
-  // For one operation only.
+  // Memory for one operation only.
   Slot Temporary(const memory::desc& desc);
 
   using Arguments = std::vector<std::pair<int, Slot>>;
-  // A step that does the whole operation, or only what reads the value `reader_of`.
+  // A step for the whole operation, or only for the nodes that read the value `reader_of`.
   template <class Primitive>
   void Emit(const typename Primitive::primitive_desc& chosen, Arguments arguments, Value reader_of = kNoValue) {
     constexpr bool moves = std::is_same_v<Primitive, dnnl::reorder>;
@@ -67,7 +67,7 @@ class Lowering {
     if (analysis_ != nullptr) return Note(moves ? "" : chosen.impl_info_str(), reader_of);
     Add({Primitive(chosen), std::move(arguments), nullptr, step_threads_});
   }
-  // The operation that is being lowered had better run elsewhere; known before the implementation is.
+  // Notes that another delegate is faster for the operation that is being lowered; the implementation is not yet known.
   void NoteSlow(Value reader_of = kNoValue);
   void EmitFunction(const char* name, std::vector<Slot> slots, std::function<void(const std::vector<char*>&)> function);
   void Copy(const Slot& from, const Slot& to);
@@ -87,16 +87,16 @@ class Lowering {
   dnnl::engine engine_;
   ConstantStore& store_;
   int threads_;
-  Analysis* analysis_ = nullptr;  // set: nothing is made
-  int step_threads_ = 1;          // of what is being lowered: small primitives run on one
+  Analysis* analysis_ = nullptr;  // set: no primitive is created
+  int step_threads_ = 1;          // of the current operation: small primitives run on one
   deputy_node_id current_node_ = 0;
   int64_t current_work_ = 0;
   std::vector<deputy_node_id> step_nodes_;
   std::vector<Buffer> buffers_;
   std::vector<Step> steps_;
-  // By value: as it was made first, then in other layouts; strides of extents of 1 are ordinary ones.
+  // By value: first as its producer made it, then in other layouts; strides of extents of 1 are ordinary ones.
   std::vector<std::vector<Slot>> slots_;
-  std::vector<std::vector<Value>> holds_;  // by buffer: the values that lie there
+  std::vector<std::vector<Value>> holds_;  // by buffer: the values in it
   std::vector<size_t> remaining_;          // by value: reads that are still to come
   std::vector<size_t> destination_;        // by value: an output of the partition, or kNoValue
 };

@@ -1,5 +1,5 @@
 // Matrix products. Constant matrices are packed; transposed operands and results are strides. With one matrix on the
-// right all rows on the left are one matrix, too.
+// right all rows on the left are one matrix as well.
 #include <numeric>
 
 #include "lowering/post_ops.hpp"

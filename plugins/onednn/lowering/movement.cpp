@@ -1,4 +1,4 @@
-// Elements counted otherwise, moved or joined: views as far as strides can say it.
+// Operations that reshape, move or join elements: views as far as strides can express them.
 #include <algorithm>
 #include <cstring>
 
@@ -7,7 +7,7 @@
 namespace onednn {
 namespace {
 
-// A part of what is in a slot.
+// A part of a slot's elements.
 Slot PartOf(const Slot& whole, const memory::dims& dims, const memory::dims& offsets) {
   Slot part = whole;
   part.desc = whole.desc.submemory_desc(dims, offsets);
@@ -57,8 +57,8 @@ void LowerPad(const Operation& operation, const Pad& parameters, Lowering& lower
 
 namespace {
 
-// Copies pieces side by side: `rows` times one piece of each operand. oneDNN's own takes ten times as long where
-// pieces are short.
+// Copies pieces side by side: `rows` times one piece of each operand. oneDNN's concatenation takes ten times as long
+// where pieces are short.
 struct Joiner {
   int64_t rows;
   std::vector<size_t> pieces;  // bytes
@@ -108,7 +108,7 @@ void LowerBlockedConcat(const Operation& operation, int axis, Lowering& lowering
 void LowerConcat(const Operation& operation, const Concat& parameters, Lowering& lowering) {
   const Program& program = lowering.program();
   const memory::dims y = program.dims(operation.output);
-  // The largest operand says in which order dimensions lie.
+  // The largest operand determines the order of dimensions.
   const auto largest = std::max_element(operation.inputs.begin(), operation.inputs.end(), [&](Value a, Value b) {
     return CountOf(program.dims(a)) < CountOf(program.dims(b));
   });
@@ -119,7 +119,7 @@ void LowerConcat(const Operation& operation, const Concat& parameters, Lowering&
   std::vector<Slot> slots;
   Joiner joiner{1, {}, 0};
   const auto& strides = layout->data.format_desc.blocking.strides;
-  // Dimensions whose elements lie further apart than those of the axis say how often; unit extents do not count.
+  // Dimensions with larger strides than the axis give the number of repetitions; unit extents do not count.
   for (int i = 0; i < layout->data.ndims; ++i)
     if (i != parameters.axis && strides[i] > strides[parameters.axis]) joiner.rows *= y[static_cast<size_t>(i)];
   for (const Value input : operation.inputs) {

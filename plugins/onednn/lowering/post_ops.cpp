@@ -9,7 +9,7 @@ PostOps::PostOps(const Operation& operation, Lowering& lowering, memory::desc re
   if (result_.data_type() != memory::data_type::f32) return;
   const bool chooses = result_.data.format_kind == dnnl_format_kind_any;
   if (lowering.GoesOut(operation.output) && !chooses && IsPlain(result_)) return;
-  // Only these are asked to add what is in their result's place already.
+  // Only these add to the previous content of their result's memory.
   if (operation.As<Convolution>() == nullptr && operation.As<Matmul>() == nullptr) return;
   for (size_t i = 0; i < operation.post_ops.size() && sum_ == kNoValue; ++i) {
     const PostOp& post_op = operation.post_ops[i];

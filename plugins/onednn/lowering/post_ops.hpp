@@ -1,5 +1,5 @@
 // Puts the post-ops of an operation into its primitive, as many as the implementation takes; the rest follows as
-// primitives of their own. A residual sum is done in place where the other operand dies here.
+// primitives of their own. A residual sum is computed in place where the other operand is not read later.
 #pragma once
 
 #include "lowering/faults.hpp"
@@ -9,8 +9,8 @@ namespace onednn {
 
 class PostOps {
  public:
-  // `result`: what the primitive makes, in its own extents; layout `any` if the primitive is to choose. With `rows` the
-  // primitive sees all but the last dimension as one.
+  // `result`: the primitive's result in the primitive's own extents; layout `any` if the primitive chooses it. With
+  // `rows` the primitive treats all dimensions but the last as one.
   PostOps(const Operation& operation, Lowering& lowering, memory::desc result, bool rows = false);
 
   // Scales and zero points of an operation on integers; dimension `outputs` of the result has a scale for each index.
@@ -20,8 +20,8 @@ class PostOps {
   }
 
   // make(attributes) creates a primitive descriptor. Returns the one with most post-ops that is no reference
-  // implementation; if all are, the one without any. A result in integers cannot be worked on afterwards: then it is
-  // all or dnnl::error.
+  // implementation; if all are, the one without any. A result in integers takes no separate primitives afterwards: then
+  // all post-ops fit, or this throws dnnl::error.
   template <class Make>
   auto Fit(const Make& make) {
     attached_ = FirstMisreadPostOp(operation_, lowering_.program(), result_);
@@ -36,8 +36,8 @@ class PostOps {
     return make(Attributes(0));
   }
 
-  // Emits the primitive and what did not fit into it; `layout` is that of the result as the program sees it,
-  // `as_made` the same memory as the primitive sees it. `over`: an operand that may hold the result.
+  // Emits the primitive and the post-ops that it does not take; `layout` is that of the result as the program sees it,
+  // `as_made` the same memory as the primitive sees it. `over`: an operand that the result may overwrite.
   template <class Primitive>
   void Emit(const typename Primitive::primitive_desc& chosen, Lowering::Arguments arguments, const memory::desc& layout,
             const memory::desc& as_made, const Slot* over = nullptr) {
@@ -63,7 +63,7 @@ class PostOps {
   bool rows_;
   const IntegerForm* form_ = nullptr;
   size_t outputs_ = 0;     // the dimension of outputs
-  size_t sum_ = kNoValue;  // the post-op that is done in place
+  size_t sum_ = kNoValue;  // the post-op that is computed in place
   size_t attached_ = 0;
 };
 

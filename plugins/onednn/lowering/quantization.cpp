@@ -9,7 +9,7 @@
 namespace onednn {
 namespace {
 
-// Padding of blocked layouts must stay zero, so these go element by element over plain strides only.
+// Padding of blocked layouts must stay zero, so these functions visit plain strides only, element by element.
 Slot Unpadded(Value value, Lowering& lowering) {
   const Slot slot = lowering.Dense(value);
   return IsStrided(slot.desc) ? slot : lowering.PlainOf(value);
@@ -17,7 +17,7 @@ Slot Unpadded(Value value, Lowering& lowering) {
 
 template <class Integer>
 void QuantizeAll(const float* x, Integer* y, int64_t count, Scaling scaling) {
-  // Adding and taking away 1.5 * 2^23 rounds to even; it works for what is left after clamping.
+  // Adding and subtracting 1.5 * 2^23 rounds to even; it is exact for clamped numbers.
   constexpr float kRound = 12582912.0f;
   const float low = static_cast<float>(std::numeric_limits<Integer>::min() - scaling.zero);
   const float high = static_cast<float>(std::numeric_limits<Integer>::max() - scaling.zero);

@@ -1,4 +1,4 @@
-// What works along one dimension: softmax and layer normalization.
+// Operations along one dimension: softmax and layer normalization.
 #include <algorithm>
 #include <numeric>
 
@@ -35,7 +35,7 @@ void LowerSoftmaxAs(const Operation& operation, int axis, Lowering& lowering) {
   lowering.Emit<Primitive>(chosen, {{DNNL_ARG_SRC, source}, {DNNL_ARG_DST, result}});
 }
 
-// Very short rows cost oneDNN more to visit than to compute. Here only the exponentials are its work.
+// For very short rows oneDNN's overhead per row exceeds the computation. Here oneDNN computes only the exponentials.
 constexpr int64_t kShortRow = 8;
 
 void LowerShortRows(const Operation& operation, int64_t length, Lowering& lowering) {
@@ -80,7 +80,7 @@ void LowerLayerNorm(const Operation& operation, const LayerNorm& parameters, Low
   using dnnl::normalization_flags;
   Slot source = lowering.PlainOf(operation.inputs[0]);
   const memory::desc layout = source.desc;
-  // oneDNN wants at least two dimensions.
+  // oneDNN requires at least two dimensions.
   source.desc = Plain(WithRank(layout.dims(), 2));
   normalization_flags flags = normalization_flags::none;
   if (operation.Has(1)) flags |= normalization_flags::use_scale;

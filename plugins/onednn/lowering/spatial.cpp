@@ -13,14 +13,14 @@ dnnl::primitive_attr OwnScratchpad() {
   return attributes;
 }
 
-// Are all spatial dimensions reduced and nothing else? That is a pool over everything.
+// Are exactly the spatial dimensions reduced? That is a global pool.
 bool AreSpatial(const memory::dims& x, const memory::dims& y) {
   if (x.size() < 3 || x[0] != y[0] || x[1] != y[1]) return false;
   return CountOf(y) == y[0] * y[1];
 }
 
-// The operand in the first of these layouts for which oneDNN has more than a reference implementation; in the first
-// where there is none.
+// The operand in the first of these layouts for which oneDNN has an optimized implementation; in the first layout if
+// there is none.
 template <class Describe>
 Slot Suited(Lowering& lowering, Value value, const std::vector<memory::desc>& layouts, const Describe& describe) {
   for (const memory::desc& desc : layouts) {
@@ -39,12 +39,12 @@ Slot Suited(Lowering& lowering, Value value, const Describe& describe) {
   return Suited(lowering, value, {native, Plain(native.dims()), ChannelsLast(native.dims())}, describe);
 }
 
-// Over row-major tensors, which oneDNN does channel by channel, other kernels are faster.
+// For row-major tensors, which oneDNN processes channel by channel, other kernels are faster.
 void NoteRowMajor(Lowering& lowering, Value value) {
   if (IsPlain(lowering.Native(value).desc)) lowering.NoteSlow();
 }
 
-// The reduced dimensions beside each other: as many sums of so many elements, which lie so far apart.
+// Adjacent reduced dimensions: the number of sums, and the number and stride of each sum's elements.
 struct Sums {
   int64_t before = 1, count = 1, apart = 1;
 };
@@ -64,7 +64,7 @@ std::optional<Sums> AsSums(const memory::dims& x, const memory::dims& y) {
 
 template <class Join>
 float ReduceRow(const float* row, int64_t count, const Join& join) {
-  constexpr int64_t kLanes = 16;  // independent of each other, so that they become vectors
+  constexpr int64_t kLanes = 16;  // independent of each other, for vectorization
   float lanes[kLanes] = {};
   const int64_t used = std::min(count, kLanes);
   std::copy_n(row, used, lanes);

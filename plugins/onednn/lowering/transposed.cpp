@@ -1,5 +1,5 @@
 // Transposed convolutions whose windows do not overlap: each element of the input makes a small block of the result, by
-// a product with a matrix. oneDNN's deconvolution takes many times as long, most of all with a bias or an activation.
+// a product with a matrix. oneDNN's deconvolution takes many times as long, especially with a bias or an activation.
 #include "lowering/post_ops.hpp"
 
 namespace onednn {

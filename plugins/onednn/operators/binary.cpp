@@ -31,7 +31,7 @@ sdk::Verdict SupportsMany(const sdk::NodeView& node) {
   return sdk::Verdict::No(sdk::Reason::kShape, "all inputs would have to be broadcast");
 }
 
-// What `x how c` is as a function of x alone.
+// `x how c` as a function of x alone.
 std::optional<Eltwise> WithScalar(algorithm how, float c) {
   switch (how) {
     case algorithm::binary_add: return Eltwise{algorithm::eltwise_linear, 1, c};

@@ -67,7 +67,7 @@ Window ReadWindow(const sdk::NodeView& node, const memory::dims& kernel) {
   const memory::dims x = ToDims(node.input(0).dims()), y = ToDims(node.output(0).dims());
   for (size_t i = 0; i < kernel.size(); ++i) {
     const int64_t reach = (kernel[i] - 1) * window.dilations[i] + 1;
-    // What the windows cover; ceil_mode and auto_pad have already decided the output's extent.
+    // The extent that the windows cover; the output's extent already includes ceil_mode and auto_pad.
     const int64_t covered = (y[i + 2] - 1) * window.strides[i] + reach;
     int64_t before = auto_pad == "NOTSET" ? pads[i] : 0;
     if (auto_pad == "SAME_UPPER") before = std::max<int64_t>(0, covered - x[i + 2]) / 2;

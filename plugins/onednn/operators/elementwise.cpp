@@ -1,4 +1,4 @@
-// Operators of one input that oneDNN has as element-wise algorithms, or that are two of them in a row.
+// Operators of one input that oneDNN has as element-wise algorithms, or that are two of them in sequence.
 #include <cmath>
 #include <limits>
 
@@ -48,7 +48,7 @@ void ReadErf(const sdk::NodeView& node, Program& program) {
   program.Bind(node.output(0), program.Add(Erf{}, {program.Find(node.input(0))}, ToDims(node.output(0).dims())));
 }
 
-// Nothing: a limit that is not known before the run.
+// No value: a limit that is not known before the run.
 struct Limits {
   float low = std::numeric_limits<float>::lowest(), high = std::numeric_limits<float>::max();
 };

@@ -1,4 +1,4 @@
-// Operators that only move elements or count them otherwise: most become views, the others a copy at most.
+// Operators that only move or reshape elements: most become views, the others a copy at most.
 #include <algorithm>
 #include <numeric>
 
@@ -8,14 +8,14 @@
 namespace onednn {
 namespace {
 
-// The shape is known, whatever said it: the other inputs do not matter any more.
+// The shape is known, regardless of its source: the other inputs are ignored.
 void ReadView(const sdk::NodeView& node, Program& program) {
   program.Bind(node.output(0), program.AddReshape(program.Find(node.input(0)), ToDims(node.output(0).dims())));
 }
 
 sdk::Verdict SupportsDropout(const sdk::NodeView& node) {
   if (node.output(1).exists()) return sdk::Verdict::No(sdk::Reason::kAttribute, "the output mask");
-  // From 12 on an input may ask for training, before 7 an attribute did.
+  // From 12 on an input may request training, before 7 an attribute.
   if (node.input(2).exists() || (node.since_version() < 7 && node.Int("is_test", 0) == 0))
     return sdk::Verdict::No(sdk::Reason::kAttribute, "training");
   return sdk::Verdict::Yes();
@@ -38,7 +38,7 @@ void ReadConcat(const sdk::NodeView& node, Program& program) {
                inputs.size() == 1 ? inputs[0] : program.Add(Concat{axis}, inputs, ToDims(node.output(0).dims())));
 }
 
-// Where a slice begins; nothing if it does not take every element or if that is not known before the run.
+// The first position of a slice; nothing if a step is not 1 or if the limits are not known before the run.
 std::optional<memory::dims> OffsetsOf(const sdk::NodeView& node) {
   const memory::dims x = ToDims(node.input(0).dims());
   const auto list = [&](const char* attribute, size_t input) -> std::optional<std::vector<int64_t>> {
@@ -92,7 +92,7 @@ sdk::Verdict SupportsSplit(const sdk::NodeView& node) {
   return sdk::Verdict::Yes();
 }
 
-// Elements added in front, per dimension; nothing if elements are taken away or the numbers are not known.
+// Elements added in front, per dimension; nothing if elements are removed or the numbers are not known.
 std::optional<memory::dims> PadsBefore(const sdk::NodeView& node) {
   const size_t rank = node.input(0).rank();
   std::optional<std::vector<int64_t>> pads = ConstantInts(node.input(1));

@@ -12,7 +12,7 @@ namespace {
 sdk::Verdict SupportsBatchNormalization(const sdk::NodeView& node) {
   if (node.output(1).exists() || node.Int("training_mode", 0) != 0)
     return sdk::Verdict::No(sdk::Reason::kAttribute, "training");
-  // Before 9 `spatial` could ask for statistics per element.
+  // Before 9 `spatial` could request statistics per element.
   if (node.Int("spatial", 1) != 1) return sdk::Verdict::No(sdk::Reason::kAttribute, "spatial");
   if (node.since_version() < 7 && node.Int("is_test", 0) == 0)
     return sdk::Verdict::No(sdk::Reason::kAttribute, "training");

@@ -1,5 +1,5 @@
-// ONNX's operators as operations of a program. For every operator two functions: may this node run here, and what it is
-// in the program. A node that gets to be read has been accepted.
+// ONNX's operators as operations of a program. Every operator has two functions: `supports` decides whether a node may
+// run here, `read` adds it to the program. Only accepted nodes are read.
 #pragma once
 
 #include "program.hpp"
@@ -15,19 +15,18 @@ enum Types { kFloats, kFloatsAndBytes };
 
 struct Operator {
   const char* type;
-  size_t data_inputs;  // the first so many inputs are float data; the others steer and are looked at by `supports`
-  sdk::Verdict (*supports)(const sdk::NodeView& node);  // asked only when the ranks of input and output are right
+  size_t data_inputs;  // number of leading inputs that are float data; `supports` checks the others
+  sdk::Verdict (*supports)(const sdk::NodeView& node);  // called only when the ranks of input and output are right
   void (*read)(const sdk::NodeView& node, Program& program);
   Ranks ranks = {};
-  const char* note = "";  // for listings: what `supports` wants beyond them
-  bool moves = false;     // only moves elements, counts them otherwise or changes their type
-  Types types = kFloats;  // other than these: `supports` looks at them
+  const char* note = "";  // for listings: further conditions of `supports`
+  bool moves = false;     // only moves or reshapes elements or changes their type
+  Types types = kFloats;  // `supports` checks other types
 };
 constexpr size_t kAllInputs = static_cast<size_t>(-1);
 constexpr const char* kBeside = "beside a node that is computed here";
 constexpr const char* kConstantParameters = "constant parameters";
 
-// Says yes to all.
 inline sdk::Verdict SupportsAll(const sdk::NodeView&) { return sdk::Verdict::Yes(); }
 
 // One list per family; the delegate reads them all.
@@ -49,8 +48,8 @@ std::vector<sdk::Capability> ListCapabilities();
 // The operator of a node, NULL for one that is in no list.
 const Operator* FindOperator(const sdk::NodeView& node);
 
-// What families share.
-// From the attributes, given kernel extents; `after` follows from the output, which may have been rounded up.
+// Functions shared by families. From the attributes, given kernel extents; `after` follows from the output, which may
+// have been rounded up.
 Window ReadWindow(const sdk::NodeView& node, const memory::dims& kernel);
 // Does a window lie in the padding alone? It has no maximum and no mean.
 bool HasEmptyWindow(const Window& window, const memory::dims& kernel);

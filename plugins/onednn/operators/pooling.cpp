@@ -31,7 +31,7 @@ sdk::Verdict SupportsMaxPool(const sdk::NodeView& node) {
   return SupportsPool(node);
 }
 
-// Whether the windows take in more than the input and its padding, so that one is larger than both.
+// Whether the windows cover more than the input and its padding, so that one is larger than both.
 bool ReachesBehindPadding(const sdk::NodeView& node, const Window& window) {
   const std::string_view auto_pad = node.String("auto_pad", "NOTSET");
   if (auto_pad != "NOTSET" && auto_pad != "VALID") return false;

@@ -66,7 +66,7 @@ sdk::Verdict SupportsDequantize(const sdk::NodeView& node) {
   return SupportsScale(node);
 }
 
-// The real numbers, for whoever does not want the integers.
+// The real numbers, for readers that do not take the integers.
 std::shared_ptr<const Constant> Reals(const sdk::NodeView& node, const std::shared_ptr<const Integers>& integers) {
   const sdk::DType type = node.input(0).dtype();
   const memory::dims dims = integers->values->desc().dims();
@@ -99,7 +99,7 @@ void ReadDequantize(const sdk::NodeView& node, Program& program) {
   integers->zeros.assign(integers->scales.size(), 0);
   if (const sdk::ValueView zero = node.input(2); zero.exists())
     integers->zeros = ToInts(zero.constant(), zero.dtype(), integers->scales.size());
-  // One scale holds for all, whatever the axis says.
+  // A single scale applies to all elements, regardless of the axis.
   if (integers->scales.size() > 1)
     integers->axis = static_cast<size_t>(FromFront(node.Int("axis", 1), program.dims(x).size()));
   program.Bind(node.output(0), program.AddConstant(Reals(node, integers), integers));

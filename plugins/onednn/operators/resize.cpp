@@ -1,5 +1,5 @@
-// Resize, where oneDNN takes the same elements with the same weights. ONNX has many ways to map positions, oneDNN one;
-// so both maps are made and compared.
+// Resize, where oneDNN uses the same elements with the same weights. ONNX has many ways to map positions, oneDNN one;
+// both maps are computed and compared.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,7 @@ struct Axis {
   double scale;
 };
 
-// The scales; nothing where they are not known before the run.
+// Nothing where the scales are not known before the run.
 std::optional<std::vector<Axis>> AxesOf(const sdk::NodeView& node) {
   const memory::dims x = ToDims(node.input(0).dims()), y = ToDims(node.output(0).dims());
   std::vector<Axis> axes;

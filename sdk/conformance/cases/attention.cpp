@@ -1,4 +1,4 @@
-// Attention and RotaryEmbedding: layouts, groups of heads, masks of each rank, what was there before, what is shown.
+// Attention and RotaryEmbedding: layouts, groups of heads, masks of each rank, past keys and values, visibility.
 #include "cases/families.hpp"
 #include "definitions.hpp"
 
@@ -30,7 +30,7 @@ void AddAttention(std::vector<Case>& cases, uint64_t seed) {
     plain().In(b.Random(mask)).Note("mask=" + TextOf(mask)).Add();
   }
   Tensor seen = b.Random(DEPUTY_DTYPE_BOOL, {4, 6});
-  for (int64_t i = 0; i < 4; ++i) seen.Put(i * 6, int64_t{1});  // no query is blind
+  for (int64_t i = 0; i < 4; ++i) seen.Put(i * 6, int64_t{1});  // every query sees a key
   plain().In(seen).Note("mask=bool").Add();
   plain().In(b.Random({4, 6})).With("is_causal", Int(1)).Note("mask=[4,6]").Add();
   const auto flat = [&](int64_t q_heads, int64_t kv_heads) -> CaseBuilder& {

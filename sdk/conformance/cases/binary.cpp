@@ -41,7 +41,7 @@ void AddOperator(std::vector<Case>& cases, const char* op_type, double low, doub
   const auto left = [&](deputy_dtype t, const Dims& d) { return b.Random(t, d); };
   const auto right = [&](deputy_dtype t, const Dims& d) {
     Tensor tensor = b.Random(t, d, low, high);
-    // No division by zero, and no shift by nothing.
+    // No division by zero, and no shift by zero.
     for (int64_t& value : tensor.whole)
       if (low > 0 && value == 0) value = 1;
     return tensor;

@@ -15,7 +15,7 @@ Tensor Filled(deputy_dtype dtype, const Dims& dims, const std::vector<double>& v
   return made;
 }
 
-// Inside, at the border, beyond it, and smaller than an element.
+// Inside, at the edge, beyond it, and smaller than an element.
 Tensor Regions(deputy_dtype dtype) {
   return Filled(dtype, {4, 4}, {0.5, 1, 4.25, 5.5, 2, 0, 7, 8, 5.25, 4, 9.5, 10, 3, 3, 3.25, 3.5});
 }

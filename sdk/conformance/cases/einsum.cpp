@@ -1,4 +1,4 @@
-// Einsum: one case for each thing that an equation can say.
+// Einsum: one case for each feature of an equation.
 #include "cases/families.hpp"
 #include "definitions.hpp"
 

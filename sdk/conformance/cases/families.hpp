@@ -1,5 +1,5 @@
-// The generators of cases, by family of operators. Each writes down the plainest use of an operator, then one case for
-// each attribute, element type and awkward shape that differs from it in nothing else, then some that combine them.
+// The generators of cases, by family of operators. Each adds the plainest use of an operator, then one case for each
+// attribute, element type and awkward shape that differs from it in that alone, then some that combine them.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ using reference::Attribute;
 using reference::Dims;
 using reference::Tensor;
 
-// An attribute with the value that it gets in a case.
+// An attribute with its value in a case.
 struct Setting {
   const char* name;
   Attribute value;

@@ -1,5 +1,5 @@
-// Nodes of the first definitions, which hold in the operator sets 1 to 6: most of them differ from what came next in
-// nothing but an attribute that says which input may be overwritten.
+// Nodes of the first definitions, which hold in the operator sets 1 to 6: most of them differ from the next definition
+// only in an attribute that names the input that may be overwritten.
 #include <tuple>
 
 #include "cases/families.hpp"
@@ -13,7 +13,7 @@ Attribute Ints(std::vector<int64_t> values) { return Attribute::Ints(std::move(v
 
 constexpr auto kFloat = DEPUTY_DTYPE_FLOAT32;
 
-// The case of a definition, when all but that is written down.
+// Completes the case of a definition.
 void Finish(CaseBuilder& b, int32_t since) { b.Note("definition=" + std::to_string(since)).Since(since).Add(); }
 
 void AddOverwritten(std::vector<Case>& cases, uint64_t seed) {

@@ -1,4 +1,4 @@
-// Losses over classes: reductions, weights, labels that do not count, places beside the batch.
+// Losses over classes: reductions, weights, ignored labels, dimensions beside the batch.
 #include "cases/families.hpp"
 #include "definitions.hpp"
 

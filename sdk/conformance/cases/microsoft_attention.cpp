@@ -1,4 +1,4 @@
-// The attention operators of com.microsoft: projections, layouts, masks of each kind, what was there before.
+// The attention operators of com.microsoft: projections, layouts, masks of each kind, past keys and values.
 #include "cases/families.hpp"
 #include "definitions.hpp"
 
@@ -83,7 +83,7 @@ void AddMultiHead(std::vector<Case>& cases, uint64_t seed) {
 
 void AddGroupQuery(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder b(cases, "Microsoft_GroupQueryAttention", seed);
-  // Two sequences of 4 fresh keys at most, or of one behind a past of `room`.
+  // Two sequences of at most 4 new keys, or of one new key behind a past of `room`.
   const auto start = [&](deputy_dtype t, int64_t room, bool packed) -> CaseBuilder& {
     const int64_t fresh = room == 0 ? 4 : 1, longest = room == 0 ? 4 : 6;
     b.In(b.Random(t, {2, fresh, packed ? 80 : 48}, -1, 1));

@@ -96,7 +96,7 @@ void AddRows(std::vector<Case>& cases, uint64_t seed) {
     }
 }
 
-// What a case of DynamicQuantizeLSTM has.
+// The parameters of a case of DynamicQuantizeLSTM.
 struct LstmForm {
   deputy_dtype weights = kU8;
   int64_t steps = 4, batch = 3, inputs = 5, hidden = 6, directions = 1;

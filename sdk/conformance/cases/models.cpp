@@ -8,7 +8,7 @@ namespace {
 
 using Settings = std::vector<Setting>;
 
-// Writes down one model, value by value.
+// Builds one model, value by value.
 class ModelBuilder {
  public:
   ModelBuilder(const std::string& label, uint64_t seed) : random_(unused_, label, seed) { made_.label = label; }

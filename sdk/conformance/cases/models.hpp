@@ -1,5 +1,5 @@
-// Small models of several nodes: the shapes of graphs at which partitions go wrong. Every value is known, computed by
-// the oracle node by node.
+// Small models of several nodes: graph shapes that are difficult to partition. Every value is known, computed by the
+// oracle node by node.
 #pragma once
 
 #include <cstdint>

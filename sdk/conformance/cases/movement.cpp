@@ -1,4 +1,4 @@
-// Operators that move elements: each with every element type, and each way to say where they go.
+// Operators that move elements: each with every element type and every form of its parameters.
 #include "cases/families.hpp"
 #include "definitions.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 Attribute Int(int64_t value) { return Attribute::Int(value); }
 Attribute Ints(std::vector<int64_t> values) { return Attribute::Ints(std::move(values)); }
 
-// Adds the case that `make` begins, once for each element type; it is given the first input.
+// Adds the case that `make` begins from the first input, once for each element type.
 template <class Make>
 void ForTypes(CaseBuilder& b, const Dims& x, const Make& make) {
   for (const deputy_dtype dtype : TypesOf(b.op_type())) {
@@ -132,7 +132,7 @@ void AddCrop(std::vector<Case>& cases, uint64_t seed) {
     b.In(b.Random(dtype, {2, 3, 4, 6})).With("border", Ints({1, 2, 3, 0})).Add();
   for (const std::vector<int64_t>& border : std::vector<std::vector<int64_t>>{{0, 0, 0, 0}, {0, 1, 0, 2}, {2, 0, 4, 0}})
     b.In(b.Random({1, 2, 4, 6})).With("border", Ints(border)).Add();
-  // What stays is counted from the upper left corner; the rest of the border does not matter.
+  // The kept part is counted from the upper left corner; the rest of `border` has no effect.
   for (const std::vector<int64_t>& size : std::vector<std::vector<int64_t>>{{3, 5}, {1, 2}})
     b.In(b.Random({2, 3, 4, 6})).Quietly("border", Ints({1, 1, 9, 9})).With("scale", Ints(size)).Add();
 }

@@ -1,5 +1,5 @@
-// Nodes of definitions that later ones have replaced: what is an input today was an attribute, a default was another
-// one, a second operand said where it is broadcast. A model of that time has them still.
+// Nodes of definitions that later ones have replaced: an attribute that became an input, another default, an explicit
+// broadcast axis of the second operand. Models of that time still contain them.
 #include "cases/families.hpp"
 #include "definitions.hpp"
 
@@ -14,7 +14,7 @@ class OldCases {
  public:
   OldCases(std::vector<Case>& cases, uint64_t seed) : cases_(cases), seed_(seed) {}
 
-  // A case of `op_type` as definition `since` had it; `make` writes down all but the operator.
+  // A case of `op_type` in its definition `since`; `make` adds everything but the operator.
   template <class Make>
   void Add(const char* op_type, int32_t since, const Make& make) {
     CaseBuilder b(cases_, op_type, seed_ + ++count_);
@@ -63,7 +63,7 @@ void AddBroadcasts(OldCases& old) {
     old.Add(op_type, 6, [](CaseBuilder& b) { b.In(b.Random({2, 3})).In(b.Random({2, 3})); });
 }
 
-// What has become an input.
+// Attributes that have become inputs.
 void AddAttributes(OldCases& old) {
   old.Add("Clip", 6, [](CaseBuilder& b) {
     b.In(b.Random({2, 3, 4})).With("min", Attribute::Float(-0.5f)).With("max", Attribute::Float(0.75f));
@@ -101,7 +101,7 @@ void AddAttributes(OldCases& old) {
   }
 }
 
-// What had another default, or another meaning.
+// Attributes that had another default or another meaning.
 void AddMeanings(OldCases& old) {
   for (const char* op_type : {"Softmax", "LogSoftmax", "Hardmax"}) {
     old.Add(op_type, 1, [](CaseBuilder& b) { b.In(b.Distinct(DEPUTY_DTYPE_FLOAT32, {2, 3, 4})); });

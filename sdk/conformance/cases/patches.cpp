@@ -1,4 +1,4 @@
-// Col2Im and MaxUnpool: windows that overlap, leave gaps, and hang over the border.
+// Col2Im and MaxUnpool: windows that overlap, leave gaps, and exceed the edge.
 #include "cases/families.hpp"
 #include "definitions.hpp"
 

@@ -1,4 +1,4 @@
-// RNN, GRU and LSTM: each input that may be left out, each attribute, both directions.
+// RNN, GRU and LSTM: each optional input, each attribute, both directions.
 #include <array>
 
 #include "cases/families.hpp"
@@ -11,7 +11,7 @@ Attribute Text(const char* value) { return Attribute::String(value); }
 
 constexpr int64_t kSteps = 4, kBatch = 3, kInputs = 5, kHidden = 6;
 
-// What a case is made of; the optional inputs are behind one another, and what is not given is left out.
+// The parameters of a case; the optional inputs are in order, and those not given are omitted.
 struct Form {
   deputy_dtype dtype = DEPUTY_DTYPE_FLOAT32;
   int64_t steps = kSteps, batch = kBatch, inputs = kInputs, hidden = kHidden, directions = 1;
@@ -53,7 +53,7 @@ class Recurrent {
     else
       b_.Const(Small(form, dims, 0.5));
   }
-  // An input that is left out is only written down when another one follows.
+  // An omitted input is only added when another one follows.
   void Optional(bool given, const Tensor& value, bool constant) {
     if (!given) {
       ++missing_;
@@ -111,7 +111,7 @@ void AddForms(Recurrent& cell, size_t functions) {
       .With("direction", Text("bidirectional"))
       .Note("inputs=all")
       .Add();
-  // So short that a cell does not grow beyond the limit, of which it is not clear whether it holds for cells.
+  // So short that a cell stays within the limit: it is unclear whether the limit applies to cells.
   (one = plain).steps = 2;
   cell.With(one).With("clip", Attribute::Float(0.25f)).Add();
   one.bias = one.state = one.peepholes = true;

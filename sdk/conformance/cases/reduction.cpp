@@ -9,7 +9,7 @@ void AddReductionCases(std::vector<Case>& cases, uint64_t seed) {
                               "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"}) {
     CaseBuilder b(cases, op_type, seed);
     const bool positive = b.op_type() == "ReduceLogSum";
-    // A mean of whole numbers would be rounded, and each library has its own way.
+    // A mean of whole numbers would be rounded, which libraries do differently.
     const auto x = [&](deputy_dtype t, const Dims& dims) {
       Tensor tensor = b.Random(t, dims, positive ? 0.25 : -2, 2);
       if (!reference::IsReal(t) && b.op_type() != "ReduceMax" && b.op_type() != "ReduceMin")

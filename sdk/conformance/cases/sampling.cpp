@@ -1,4 +1,4 @@
-// GridSample, AffineGrid and DeformConv: positions inside, at the border and outside, each with what is done there.
+// GridSample, AffineGrid and DeformConv: positions inside, at the edge and outside, each with its padding mode.
 #include "cases/families.hpp"
 #include "definitions.hpp"
 
@@ -12,7 +12,7 @@ Attribute Text(const char* value) { return Attribute::String(value); }
 void AddGridSample(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder b(cases, "GridSample", seed);
   const auto f = DEPUTY_DTYPE_FLOAT32;
-  // Not a multiple of what would fall between two elements, so that no position is a tie.
+  // Not a multiple of half the distance of elements, so that no position is a tie.
   const auto grid = [&](deputy_dtype t, const Dims& dims, double limit) {
     Tensor made = b.Random(t, dims, -limit, limit);
     for (int64_t i = 0; i < made.count(); ++i) made.Put(i, made.Get(i) + 0.0078125);
@@ -34,7 +34,7 @@ void AddGridSample(std::vector<Case>& cases, uint64_t seed) {
   for (const char* mode : {"linear", "nearest", "cubic"})
     for (const char* padding : {"zeros", "border", "reflection"})
       for (const int64_t corners : {0, 1}) {
-        // Between the border and the outermost elements a cubic filter is not defined by ONNX's words alone.
+        // Between the edge and the outermost elements ONNX does not fully define a cubic filter.
         const bool cubic = *mode == 'c' && *padding != 'z';
         add(x, points, cubic ? 0.75 : 1.75).With("mode", Text(mode)).With("padding_mode", Text(padding));
         b.With("align_corners", Int(corners)).Note(cubic ? "inside" : "outside").Add();

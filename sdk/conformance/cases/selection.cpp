@@ -1,4 +1,4 @@
-// Operators whose output is as long as the elements decide.
+// Operators whose output length depends on the elements.
 #include "cases/families.hpp"
 #include "definitions.hpp"
 

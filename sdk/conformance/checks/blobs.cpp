@@ -1,5 +1,5 @@
-// Executables as bytes: written the same every time, restored in another process to the same results, and refused when
-// they are damaged. What is compiled without the device has to be right on it.
+// Executables as bytes: serialization is deterministic, an executable restored in another process gives the same
+// results, and damaged bytes are refused. An executable compiled without the device must be right on it.
 #include "blobs.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ struct Subjects {
 constexpr size_t kNoLimit = SIZE_MAX;
 constexpr size_t kMostCases = 16;
 
-// The delegate of the command line, opened, with its blobs; has() is false when there is nothing to test any more.
+// The delegate of the command line, opened, with its blobs; has() is false when no test is left.
 struct Opened {
   std::unique_ptr<Plugin> plugin;
   std::unique_ptr<Instance> instance;
@@ -62,14 +62,14 @@ struct Opened {
   bool ready() const { return blobs.has_value(); }
 };
 
-// An executable that was written, and what it computed before.
+// An executable that was written, and its results before that.
 struct Kept {
   size_t at = 0;  // of the subject
   Bytes blob;
   std::vector<Bytes> results;  // none where it was never run
 };
 
-// The subject as one executable; nothing where it is not taken, or refused, which other tests look at.
+// The subject as one executable; nothing where it is not supported or refused, which other tests check.
 struct Made {
   std::unique_ptr<ShownModel> shown;
   std::optional<Claim> claim;
@@ -83,7 +83,7 @@ struct Made {
   }
 };
 
-// Runs it; nothing and a failure where that is not possible.
+// Runs it; nothing and a recorded failure where that is not possible.
 std::optional<std::vector<Bytes>> Run(TestRun& run, const std::string& subject, Executable& executable,
                                       const ShownModel& shown, const Claim& claim) {
   std::string why_not;
@@ -149,7 +149,7 @@ std::vector<Kept> KeptIn(Packed& packed) {
   return all;
 }
 
-// What was written elsewhere, restored and run here; "" when it is right.
+// Restores and runs here an executable that another process wrote; "" when it is right.
 std::string FaultOfRestored(TestRun& run, Opened& opened, const ShownModel& shown, const Kept& kept) {
   Answer refusal;
   std::optional<Claim> claim = opened.instance->ClaimAll(shown.graph, &refusal);
@@ -158,7 +158,7 @@ std::string FaultOfRestored(TestRun& run, Opened& opened, const ShownModel& show
   const std::unique_ptr<Restored> restored =
       opened.blobs->Restore(*opened.instance, shown.graph, *claim, kept.blob, &outcome);
   opened.instance->Release(*claim);
-  if (restored == nullptr) return "it refuses what it wrote itself: " + outcome.ToString();
+  if (restored == nullptr) return "it refuses its own blob: " + outcome.ToString();
   std::string why_not;
   const std::unique_ptr<Context> context = restored->executable().CreateContext(&why_not);
   if (context == nullptr) return "no context of the restored executable: " + why_not;
@@ -240,14 +240,14 @@ void CheckSerialize(TestRun& run, const Cases& cases) {
     Bytes some;
     outcome = opened.blobs->Serialize(*compiled->executable, limit, &some);
     if (!outcome.ok() && (outcome.code != DEPUTY_OUT_OF_MEMORY || outcome.message != kSinkIsFull))
-      run.Failed("", "the sink's refusal is not handed back; serialize says: " + outcome.ToString());
+      run.Failed("", "the sink's refusal is not returned; serialize says: " + outcome.ToString());
   }
   if (opened.plugin->host().statuses_out() != 0)
     run.Failed("", std::to_string(opened.plugin->host().statuses_out()) + " statuses were made and never returned");
   run.NoFaults(*opened.plugin, "");
 }
 
-// Restores damaged bytes. Nothing may be touched that is not the blob's or the run's; the trap sees to that.
+// Restores damaged bytes. The plugin may access only the blob's and the run's memory, which the trap checks.
 void TryDamaged(TestRun& run, Opened& opened, const ShownModel& shown, const Damage& damage,
                 const std::string& subject) {
   Answer refusal;
@@ -279,7 +279,7 @@ void CheckDamaged(TestRun& run, const Subjects& subjects) {
   (void)packed->TakeText();
   std::vector<Kept> all = KeptIn(*packed);
   if (all.empty()) return;
-  // The longest hold most that can be damaged.
+  // The longest have the most parts that can be damaged.
   std::stable_sort(all.begin(), all.end(), [](const Kept& a, const Kept& b) { return a.blob.size() > b.blob.size(); });
   Opened opened(run);
   if (!opened.ready()) return;

@@ -1,5 +1,5 @@
-// The table of deputy.capabilities/1 held against the answers: every case that is taken stands in it, and what stands
-// in it is taken in at least one case, by itself or between two nodes that are computed.
+// The table of deputy.capabilities/1 compared with the verdicts: it has every supported case, and at least one case of
+// each of its rows is supported, by itself or between two nodes that are computed.
 #include "deputy/abi/ext/capabilities.h"
 
 #include <algorithm>
@@ -15,8 +15,8 @@ namespace deputy::conformance {
 namespace {
 
 using Rows = std::vector<const deputy_capability*>;
-// Operator and element type. Not the definition: cases have the oldest one that means the same, and so those of newer
-// ones only show what is new in them.
+// Operator and element type. Not the definition: cases have the oldest one with the same semantics, so that cases of
+// newer ones show only their changes.
 using Promise = std::pair<std::string, deputy_dtype>;
 
 Rows RowsOf(Plugin& plugin, const deputy_delegate* delegate) {
@@ -45,8 +45,8 @@ bool Holds(const deputy_capability& row, const reference::Tensor& tensor) {
          (row.dtype_count == 0 || std::find(row.dtypes, end, tensor.dtype) != end);
 }
 
-// The element types of a case that the rows promise to take; of all tensors, since every operator carries its data
-// elsewhere.
+// The element types of a case that the rows promise to support; of all tensors, since the position of the data differs
+// by operator.
 std::set<deputy_dtype> PromisedTypes(const Rows& rows, const Case& tested, const std::vector<reference::Tensor>& made) {
   std::set<deputy_dtype> types;
   for (const deputy_capability* row : rows) {

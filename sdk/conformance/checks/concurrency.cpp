@@ -1,5 +1,5 @@
-// Runs at the same time, of all that the delegate lets overlap: contexts of one executable, executables of one
-// instance, instances. Without ext/concurrency.h all may, and with DEPUTY_DELEGATE_SERIAL nothing.
+// Concurrent runs, as far as the delegate allows: contexts of one executable, executables of one instance, instances.
+// Without ext/concurrency.h all may overlap, and with DEPUTY_DELEGATE_SERIAL none.
 #include "deputy/abi/ext/concurrency.h"
 
 #include <atomic>
@@ -34,14 +34,14 @@ uint32_t AskedOf(Instance& instance, const deputy_ext_concurrency& table) {
   return flags & kAll;
 }
 
-// What of `kAll` may overlap.
+// The part of `kAll` that may overlap.
 uint32_t Allowed(Instance& instance) {
   if ((instance.delegate()->flags & DEPUTY_DELEGATE_SERIAL) != 0) return 0;
   const deputy_ext_concurrency* table = ConcurrencyOf(instance);
   return table == nullptr ? kAll : AskedOf(instance, *table);
 }
 
-// What one thread runs again and again.
+// The repeated run of one thread.
 struct Lane {
   Case tested;
   CaseGraph shown;
@@ -83,18 +83,18 @@ void RunAtOnce(TestRun& run, const Lanes& lanes) {
   if (!first_wrong.empty()) run.Failed("", "on " + std::to_string(lanes.size()) + " threads at once: " + first_wrong);
 }
 
-// Opened, where what `flag` names may overlap.
+// Opened if the delegate allows the concurrency of `flag`, named by `subject` in messages.
 struct Opened {
   std::unique_ptr<Plugin> plugin;
   std::unique_ptr<Instance> instance;
 
-  Opened(TestRun& run, uint32_t flag, const char* what) {
+  Opened(TestRun& run, uint32_t flag, const char* subject) {
     plugin = run.Load();
     if (plugin == nullptr) return;
     instance = run.Open(*plugin);
     if (instance == nullptr || (Allowed(*instance) & flag) != 0) return;
     instance.reset();
-    run.Skipped(std::string("the delegate lets no two ") + what + " run at once");
+    run.Skipped(std::string("the delegate lets no two ") + subject + " run at once");
   }
 };
 
@@ -118,7 +118,7 @@ void CheckContexts(TestRun& run, const Cases& cases) {
 void CheckExecutables(TestRun& run, const Cases& cases) {
   const Opened opened(run, DEPUTY_CONCURRENT_EXECUTABLES, "executables of an instance");
   if (opened.instance == nullptr) return;
-  // Of several operators, and where there are not so many, of the same one again.
+  // Of several operators, or of the same one if there are too few.
   std::vector<Compiled> all;
   std::map<std::string, size_t> count;
   std::string ignored;

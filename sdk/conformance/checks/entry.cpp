@@ -1,4 +1,4 @@
-// What stands in the plugin's file and its tables, before anything is opened.
+// The plugin's file and its tables, before a delegate is opened.
 #include <algorithm>
 #include <set>
 
@@ -11,8 +11,8 @@ namespace {
 
 std::string VersionText(uint32_t abi) { return std::to_string(abi >> 16) + "." + std::to_string(abi & 0xffff); }
 
-// Whether hosts of this kit's version take it: before 1.0 those of the same version alone, later those of the same
-// major number that have what it needs.
+// Whether hosts of this kit's version accept the plugin: before 1.0 only those of the same version, later those of the
+// same major number that are new enough.
 bool IsServed(uint32_t abi, uint32_t min_host) {
   constexpr uint32_t kMajor = DEPUTY_ABI_VERSION >> 16;
   if (abi >> 16 != kMajor) return false;
@@ -49,9 +49,9 @@ void CheckExports(TestRun& run) {
   if (!others.empty()) run.Failed("", "other symbols are exported: " + others.substr(0, 200));
 }
 
-void CheckText(TestRun& run, const std::string& what, const deputy_str& text, bool may_be_empty) {
+void CheckText(TestRun& run, const std::string& subject, const deputy_str& text, bool may_be_empty) {
   const std::string wrong = FaultOf(text, may_be_empty);
-  if (!wrong.empty()) run.Failed("", what + " " + wrong);
+  if (!wrong.empty()) run.Failed("", subject + " " + wrong);
 }
 
 void CheckDelegate(TestRun& run, Plugin& plugin, const deputy_delegate* delegate, const PluginFile& file) {
@@ -77,7 +77,7 @@ void CheckDelegate(TestRun& run, Plugin& plugin, const deputy_delegate* delegate
   for (const auto& [name, filled] : slots)
     if (!filled) run.Failed("", "the slot " + std::string(name) + " of the delegate '" + id + "' is empty");
   if (plugin.Extension(delegate, "org.deputy.conformance.none/1") != nullptr)
-    run.Failed("", "the delegate '" + id + "' has an extension whose id nobody ever gave");
+    run.Failed("", "the delegate '" + id + "' returns an extension for an undefined id");
 }
 
 void CheckTables(TestRun& run) {

@@ -1,4 +1,4 @@
-// Runs in every order, again and interleaved; and nothing written when execute has returned.
+// Runs in every order, repeated and interleaved; and no writes after execute has returned.
 #include <chrono>
 #include <map>
 #include <thread>
@@ -84,7 +84,7 @@ void CheckLateWrites(TestRun& run, const std::vector<Case>& cases) {
     if (!outcome.ok()) return run.Failed("", "execute failed: " + outcome.ToString());
     kept.back()->Close();
   }
-  // A thread of the plugin that still writes ends this process; the trap says what it did.
+  // A thread of the plugin that still writes ends this process; the trap reports the access.
   std::this_thread::sleep_for(std::chrono::milliseconds(150));
 }
 

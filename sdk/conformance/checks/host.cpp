@@ -1,5 +1,5 @@
-// The plugin in the real host, through the installed library: found and accepted, its options enforced by what it
-// publishes, and models run with it.
+// The plugin in the real host, through the installed library: found and accepted, its options checked against its
+// published schema, and models run with it.
 #include <unistd.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder with the plugin and the files that travel with it, and nothing else.
+// A folder with only the plugin and its accompanying files.
 class PluginFolder {
  public:
   explicit PluginFolder(const std::string& plugin) {
@@ -27,7 +27,7 @@ class PluginFolder {
     std::error_code failed;
     const fs::path copy = path_ / fs::path(plugin).filename();
     fs::copy_file(plugin, copy, failed);
-    // The copy is this program's own; how the original was built is no matter of the plugin.
+    // The copy belongs to this program; permissions of the original are not the plugin's fault.
     fs::permissions(copy, fs::perms::group_write | fs::perms::others_write, fs::perm_options::remove, failed);
     for (const std::string& file : PluginFile::Read(plugin).List("files"))
       fs::copy_file(fs::path(plugin).parent_path() / file, path_ / file, failed);
@@ -66,7 +66,7 @@ Result<::deputy::Context> ContextFor(const PluginFolder& folder, const std::stri
   return ::deputy::Context::FromYamlText("conformance", text);
 }
 
-// What the scan says about the plugin; nothing after a failure has been recorded.
+// The scan's report about the plugin; nothing after a failure has been recorded.
 std::optional<PluginReport> Scanned(TestRun& run, const PluginFolder& folder) {
   const Result<::deputy::Context> context = ContextFor(folder, "", {});
   if (!context.ok()) {

@@ -1,4 +1,5 @@
-// What is made again and again must not grow: memory, descriptors, threads, over many rounds of each part of a life.
+// Resources must not grow with repetition: memory, descriptors, threads, over many rounds of each phase of the life
+// cycle.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -13,9 +14,9 @@ namespace {
 
 constexpr int kWarmUp = 12, kRounds = 24, kWindows = 12;
 
-// Runs windows of rounds; what grows in each of them leaks. Caches of the plugin, of its libraries and of malloc fill
-// for a while, so that the first window without growth settles it.
-void Watch(TestRun& run, const char* what, const std::function<bool()>& round) {
+// Runs windows of rounds; a resource that grows in each of them leaks. Caches of the plugin, of its libraries and of
+// malloc fill at first, so that one window without growth is enough.
+void Watch(TestRun& run, const char* activity, const std::function<bool()>& round) {
   for (int i = 0; i < kWarmUp; ++i)
     if (!round()) return;
   int64_t least_bytes = INT64_MAX, least_descriptors = INT64_MAX, least_threads = INT64_MAX;
@@ -30,8 +31,8 @@ void Watch(TestRun& run, const char* what, const std::function<bool()>& round) {
     least_threads = std::min(least_threads, grown(before.threads, after.threads));
     if (least_bytes <= 0 && least_descriptors <= 0 && least_threads <= 0) return;
   }
-  const std::string per = std::string(" per ") + what;
-  // Less than the smallest piece of the heap per round is a cache that still fills.
+  const std::string per = std::string(" per ") + activity;
+  // Growth below the smallest heap block per round is a cache that still fills.
   if (least_bytes >= 16 * kRounds)
     run.Failed("", "about " + std::to_string(least_bytes / kRounds) + " bytes of memory are lost" + per);
   if (least_descriptors >= kRounds / 2)
@@ -77,7 +78,7 @@ void CheckCompile(TestRun& run, const std::vector<Case>& cases) {
   });
 }
 
-// Claims that nobody adopts.
+// Claims that are not adopted.
 void CheckClaims(TestRun& run, const std::vector<ModelCase>& models) {
   const std::unique_ptr<Plugin> plugin = run.Load();
   if (plugin == nullptr) return;

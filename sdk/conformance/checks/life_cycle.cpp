@@ -1,5 +1,5 @@
-// The order of life: objects made and destroyed in every order that the ABI allows, answers that do not change, and
-// nothing of the process changed or left behind.
+// Life cycle: objects created and destroyed in every order that the ABI allows, constant verdicts, and a process state
+// that is unchanged afterwards.
 #include <map>
 
 #include "case_run.hpp"
@@ -10,7 +10,7 @@
 namespace deputy::conformance {
 namespace {
 
-// Runs a compiled case and holds its results against the oracle; "" when they are right.
+// Runs a compiled case and compares its results with the oracle; "" when they are right.
 std::string RunOnce(const TestRun& run, Compiled& compiled, Context& context) {
   Binding binding(*compiled.shown, compiled.claim, Flush::kEnd, kPoison);
   const Outcome outcome = binding.Run(context);
@@ -86,7 +86,7 @@ void CheckQueries(TestRun& run, const std::vector<Case>& cases) {
     if (!(other->Query(shown.graph) == first)) run.Failed(tested.name(), "another instance answers otherwise");
     if (!run.NoFaults(*plugin, tested.name())) return;
   }
-  // Somebody else's nodes are visible and not to be answered for.
+  // Nodes of other delegates are visible and get no verdict.
   deputy_graph graph;
   const deputy_value_id x = graph.AddValue("x", DEPUTY_DTYPE_FLOAT32, {2, 3});
   const deputy_value_id y = graph.AddValue("y", DEPUTY_DTYPE_FLOAT32, {2, 3});

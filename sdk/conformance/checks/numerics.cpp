@@ -1,5 +1,5 @@
-// Truthfulness: every "yes" of the support query must compile, and compute what the oracle computes; one test per
-// operator. Each case runs twice, on memory whose other end touches a forbidden page and that held something else.
+// Truthfulness: every "yes" of the support query must compile, and compute the oracle's results; one test per operator.
+// Each case runs twice, with a guard page at either end of the buffers and different previous contents.
 #include <map>
 
 #include "case_run.hpp"

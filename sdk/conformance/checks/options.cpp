@@ -1,4 +1,4 @@
-// The options of a delegate: a schema that holds together, every value of it accepted, and read back.
+// The options of a delegate: a consistent schema, every value of it accepted, and read back.
 #include "deputy/abi/ext/options.h"
 
 #include <algorithm>
@@ -82,12 +82,12 @@ void CheckSchema(TestRun& run) {
       continue;
     }
     const std::string name = TextOf(info->name);
-    const auto wrong = [&](const std::string& what) { run.Failed(name, what); };
+    const auto wrong = [&](const std::string& text) { run.Failed(name, text); };
     if (!FaultOf(info->name, false).empty()) wrong("the name " + FaultOf(info->name, false));
     if (!FaultOf(info->help, false).empty()) wrong("the help " + FaultOf(info->help, false));
     if (!FaultOf(info->unit, true).empty()) wrong("the unit " + FaultOf(info->unit, true));
     if (!FaultOf(info->default_value, true).empty()) wrong("the default " + FaultOf(info->default_value, true));
-    if (!names.insert(name).second) wrong("the name stands there twice");
+    if (!names.insert(name).second) wrong("the name occurs twice");
     if (info->type < DEPUTY_OPTION_BOOL || info->type > DEPUTY_OPTION_FREQUENCY) wrong("the type is unknown");
     if (info->minimum > info->maximum) wrong("the minimum is larger than the maximum");
     if (info->type == DEPUTY_OPTION_ENUM && TextOf(info->choices).empty()) wrong("there are no choices");
@@ -136,7 +136,7 @@ void CheckDefaults(TestRun& run) {
       run.Failed(name, "it cannot be read back: " + why_not);
       continue;
     }
-    if (IsSet(run.settings(), name) || info->type == DEPUTY_OPTION_FREQUENCY) continue;  // what is granted may differ
+    if (IsSet(run.settings(), name) || info->type == DEPUTY_OPTION_FREQUENCY) continue;  // the granted value may differ
     if (value != TextOf(info->default_value))
       run.Failed(name, "the default is '" + TextOf(info->default_value) + "', in force is '" + value + "'");
   }
@@ -164,7 +164,7 @@ std::vector<std::string> Samples(const deputy_option_info& info) {
   switch (info.type) {
     case DEPUTY_OPTION_BOOL: return {"true", "false"};
     case DEPUTY_OPTION_INT: {
-      // The limits of "as large as you like" are nobody's to try.
+      // Limits that mean "unlimited" are not tried.
       std::vector<std::string> values = {std::to_string(static_cast<int64_t>(info.minimum))};
       if (info.maximum < 1e6) values.push_back(std::to_string(static_cast<int64_t>(info.maximum)));
       return values;

@@ -1,5 +1,6 @@
-// Partitions of several nodes: formed as a host would from what the delegate says, compiled each as one, and held
-// against the oracle, which computes node by node. Each model is tried whole and with each of its nodes held by others.
+// Partitions of several nodes: formed from the delegate's verdicts as a host does, compiled each as one, and compared
+// with the oracle, which computes node by node. Each model is tested whole and with each of its nodes owned by another
+// delegate.
 #include "partitions.hpp"
 
 #include <algorithm>
@@ -12,8 +13,8 @@ namespace {
 
 using Models = std::vector<ModelCase>;
 
-// A model, and what is special about it: one node that is somebody else's, or inputs and outputs bound in another order
-// than that in which they are read and made.
+// A model, possibly with one node of another delegate, or with inputs and outputs bound in another order than that in
+// which they are read and made.
 struct Shape {
   const ModelCase* model = nullptr;
   std::string label;
@@ -48,15 +49,15 @@ std::string NamesOf(const deputy_graph& graph, const Claim& claim) {
   return names;
 }
 
-// Compiles all partitions of a model, and runs each of them twice: every executable is there before the first runs.
-// How many had several nodes.
+// Compiles all partitions of a model, then runs each of them twice. Returns the number of partitions with several
+// nodes.
 size_t RunModel(TestRun& run, Instance& instance, const Shape& shape) {
   const deputy_graph& graph = shape.shown->graph;
   std::vector<Part> parts;
   size_t failures = run.failures(), several = 0;
   for (Claim& claim : PartitionsOf(instance, graph)) {
     const std::string where = "partition of " + NamesOf(graph, claim) + ": ";
-    // A delegate that forms its own says how they are bound.
+    // A delegate that forms its own partitions determines their binding.
     if (shape.reversed && !instance.proposes()) {
       std::reverse(claim.inputs.begin(), claim.inputs.end());
       std::reverse(claim.outputs.begin(), claim.outputs.end());
@@ -65,7 +66,8 @@ size_t RunModel(TestRun& run, Instance& instance, const Shape& shape) {
     Part part;
     part.executable = instance.Compile(graph, claim, &outcome);
     if (part.executable == nullptr) {
-      // A host gives the nodes to the next delegate, so that it is no lie, unless it was the delegate's own idea.
+      // A host reassigns the nodes to the next delegate, so that this is allowed unless the delegate proposed the
+      // partition.
       if (outcome.code != DEPUTY_NOT_SUPPORTED || claim.nodes.size() == 1 || instance.proposes())
         run.Failed(shape.label, where + "it takes the nodes, and then compile refuses them: " + outcome.ToString());
       continue;
@@ -104,7 +106,7 @@ void CheckModels(TestRun& run, const Models& models) {
   if (several == 0) run.Skipped("it takes no two nodes of one model together");
 }
 
-// Claims that are made and refused, whatever a host does with them in between.
+// Claims that are made and refused, in any order and overlapping.
 void CheckClaims(TestRun& run, const Models& models) {
   const std::unique_ptr<Plugin> plugin = run.Load();
   if (plugin == nullptr) return;
@@ -118,7 +120,7 @@ void CheckClaims(TestRun& run, const Models& models) {
     const deputy_graph& graph = shapes[i].shown->graph;
     std::vector<Claim> first = PartitionsOf(*instance, graph), second = PartitionsOf(*instance, graph);
     const bool any = !first.empty();
-    // All are refused, the last one first and while another proposal is open.
+    // All are refused, the last one first and while another proposal exists.
     for (std::vector<Claim>* claims : {&second, &first})
       for (auto claim = claims->rbegin(); claim != claims->rend(); ++claim) instance->Release(*claim);
     if (run.NoFaults(*plugin, label) && any) run.Passed(label);

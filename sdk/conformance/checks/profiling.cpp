@@ -1,5 +1,5 @@
-// Events of runs: each with a known clock, inside its run, and with an id that stands for nodes of its partition; none
-// when nobody profiles; and results that do not depend on whether somebody does.
+// Events of runs: each with a known clock, inside its run, and with an id that maps to nodes of its partition; none
+// without profiling; and results that do not depend on profiling.
 #include <set>
 
 #include "case_run.hpp"
@@ -15,13 +15,13 @@ uint64_t Now(Plugin& plugin) {
   return host->clock_ns(host->self);
 }
 
-// An executable whose runs are watched.
+// An executable whose runs are profiled.
 class Watched {
  public:
   Watched(TestRun& run, Instance& instance, Profile& profile, Compiled& compiled)
       : run_(run), instance_(instance), profile_(profile), compiled_(compiled) {}
 
-  // How many events there were.
+  // Returns the number of events.
   size_t Watch() {
     const std::string subject = compiled_.name;
     std::string wrong = FaultOfMap();
@@ -104,13 +104,13 @@ class Watched {
            std::to_string(begin) + " to " + std::to_string(end);
   }
 
-  // Nobody profiles this one.
-  std::string FaultOfUnprofiled(Context& context, EventSink& sink, const std::string& what) {
+  // This context is not profiled.
+  std::string FaultOfUnprofiled(Context& context, EventSink& sink, const std::string& subject) {
     std::vector<std::vector<uint8_t>> results;
     const std::string wrong = Run(context, &results);
-    if (!wrong.empty()) return what + ": " + wrong;
+    if (!wrong.empty()) return subject + ": " + wrong;
     const std::vector<Event> events = sink.Take();
-    return events.empty() ? "" : what + " gives the event '" + events[0].name + "'";
+    return events.empty() ? "" : subject + " gives the event '" + events[0].name + "'";
   }
 
   TestRun& run_;

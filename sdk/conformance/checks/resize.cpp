@@ -1,5 +1,5 @@
-// Contexts that are asked to take other shapes: right for them and for the old ones when they agree, as they were when
-// they do not. The other contexts of the executable notice nothing.
+// Contexts that are resized: right for the new and the old shapes after success, unchanged after a refusal. The other
+// contexts of the executable are not affected.
 #include "deputy/abi/ext/resize.h"
 
 #include <set>
@@ -19,7 +19,7 @@ const deputy_ext_resize* ResizeOf(Plugin& plugin, const deputy_delegate* delegat
   return nullptr;
 }
 
-// What comes back of a call.
+// The result of a call.
 struct Answered {
   Outcome outcome;
   deputy_resize_outcome becomes = DEPUTY_RESIZE_DONE;
@@ -72,7 +72,7 @@ class Resizer {
   const deputy_ext_resize* table_;
 };
 
-// One executable, and everything that is asked of its contexts.
+// One executable and the checks of its contexts.
 class Subject {
  public:
   Subject(TestRun& run, Instance& instance, Resizer& resizer, Compiled compiled)
@@ -102,8 +102,8 @@ class Subject {
   }
 
  private:
-  static std::string After(const std::string& what, const std::string& wrong) {
-    return wrong.empty() ? "" : "after " + what + ": " + wrong;
+  static std::string After(const std::string& event, const std::string& wrong) {
+    return wrong.empty() ? "" : "after " + event + ": " + wrong;
   }
 
   std::string FaultOf(Context& context, const ShownModel& shown) const {
@@ -119,7 +119,7 @@ class Subject {
     return After("it was resized and back", FaultOfOld(context));
   }
 
-  // Compiled for the other shapes. The delegate may find then that it cannot.
+  // Compiled for the other shapes, which the delegate may refuse.
   std::string FaultOfAnother(const ShownModel& shown) {
     Answer refusal;
     Outcome outcome;
@@ -153,7 +153,7 @@ void CheckResized(TestRun& run, const std::vector<Case>& cases) {
   Resizer resizer(*plugin, table);
   std::set<std::string> operators;
   for (const Case& tested : cases) {
-    // Weights that cannot change are what devices want.
+    // Many devices need constant weights.
     if (tested.label != "plain" && tested.label != "second=constant") continue;
     if (operators.size() == kMostOperators || operators.count(tested.node.name()) != 0) continue;
     const std::vector<Case> others = OtherShapes(tested);

@@ -41,8 +41,8 @@ void CheckSeveral(TestRun& run, const std::vector<Case>& cases) {
   run.NoFaults(*plugin, "");
 }
 
-// The case's graph with every extent of what is not constant unknown, but for the outputs: the ABI has no way to give
-// memory to those in the run, so that hosts offer only nodes that make known extents.
+// The case's graph with unknown extents of all inputs that are not constant. Extents of outputs are known: the ABI
+// cannot allocate outputs in the run, so that hosts offer only nodes with known output extents.
 struct OpenGraph {
   deputy_graph graph;
   explicit OpenGraph(const Case& tested) {

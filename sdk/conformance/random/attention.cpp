@@ -1,4 +1,4 @@
-// Attention and RotaryEmbedding: layouts, groups of heads, masks of each rank, what was there before, what is shown.
+// Attention and RotaryEmbedding: layouts, groups of heads, masks of each rank, past keys and values, visibility.
 #include <algorithm>
 
 #include "random/families.hpp"
@@ -33,7 +33,7 @@ void WriteAttention(Draft& d) {
       if (d.Half()) mask.insert(mask.begin(), d.Half() ? 1 : batch);
     }
     Tensor shown = d.Values(d.Once(3) ? kBool : dtype, mask);
-    // No query is blind.
+    // Every query sees a key.
     if (shown.dtype == kBool)
       for (int64_t i = 0; i < shown.count(); i += all) shown.Put(i, int64_t{1});
     d.In(shown);

@@ -1,4 +1,4 @@
-// Functions of two elements, or of several, with each rule of broadcasting that ONNX has had.
+// Functions of two elements, or of several, with each broadcasting rule of ONNX's definitions.
 #include <algorithm>
 
 #include "random/families.hpp"
@@ -21,7 +21,7 @@ std::pair<Dims, Dims> TwoShapes(Draft& d) {
   return d.Half() ? std::make_pair(one, other) : std::make_pair(other, one);
 }
 
-// Before definition 7 the second has the extents of the first from an axis on, and an attribute says so.
+// Before definition 7 the second has the extents of the first from the axis of an attribute on.
 std::pair<Dims, Dims> TwoOldShapes(Draft& d) {
   const Dims first = d.Shape(0, 8);
   if (d.Once(3)) return {first, first};
@@ -66,7 +66,7 @@ void WritePair(Draft& d) {
   d.Maybe("consumed_inputs", Ints({0, 0}));
 }
 
-// Whole powers of whole numbers; roots of what is positive.
+// Whole powers of whole numbers; roots of positive numbers.
 void WritePow(Draft& d) {
   const deputy_dtype base = d.Type();
   const auto [first, second] = d.Has("broadcast") ? TwoOldShapes(d) : TwoShapes(d);
@@ -109,7 +109,7 @@ void WriteWhere(Draft& d) {
   d.In(d.Any(dtype, d.BroadcastableTo(all)));
 }
 
-// The slope is broadcast to the first input alone; once it was a number or a list of them, one for each channel.
+// The slope is broadcast to the first input only; in old definitions it was one number or one for each channel.
 void WritePRelu(Draft& d) {
   const deputy_dtype dtype = d.Type();
   if (d.since() >= 7) {

@@ -45,12 +45,12 @@ deputy_dtype Draft::RealType() {
 deputy_dtype Draft::AnyType() {
   const auto last = since() >= 13 ? DEPUTY_DTYPE_BFLOAT16 : DEPUTY_DTYPE_UINT64;
   const auto dtype = static_cast<deputy_dtype>(Between(1, last));
-  // Strings and complex numbers are none that the oracle computes with.
+  // The oracle does not compute with strings and complex numbers.
   return reference::BytesOf(dtype) == 0 ? kF32 : dtype;
 }
 
 Dims Draft::FullShape(size_t least_rank, size_t most_rank) {
-  // Small ranks are usual, large ones must work.
+  // Small ranks are common, large ones must work.
   size_t rank = static_cast<size_t>(Between(static_cast<int64_t>(least_rank), static_cast<int64_t>(most_rank)));
   if (rank > 4 && Half()) rank = std::max<size_t>(least_rank, rank % 5);
   Dims dims(rank, 1);
@@ -203,7 +203,7 @@ Case Draft::Finish() {
     }
     const Tensor& value = input.value;
     label += std::string(input.constant ? "constant " : "") + reference::NameOf(value.dtype) + TextOf(value.dims);
-    // Short lists are axes, extents and the like, which say what is asked for.
+    // Short lists are axes, extents and similar parameters, which the label names.
     if (!reference::IsReal(value.dtype) && value.rank() <= 1 && value.count() <= 8) label += "=" + TextOf(value.whole);
   }
   return std::move(tested_);

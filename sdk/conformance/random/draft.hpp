@@ -1,5 +1,5 @@
-// A random node while its family writes it down: the definition that it has, values and shapes to choose from, and the
-// inputs and attributes so far. What is chosen is valid by construction, as the definition says.
+// A random node under construction: its definition, random values and shapes, and the inputs and attributes so far. All
+// choices are valid by construction.
 #pragma once
 
 #include <string>
@@ -20,17 +20,17 @@ class Draft : public RandomSource {
   // Whether the definition has the attribute.
   bool Has(const std::string& attribute) const;
 
-  // An element type of the definition's main variable; among floats alone; any that tensors had in that time.
+  // An element type of the definition's main variable; a float type of it; any type of tensors of that time.
   deputy_dtype Type();
   deputy_dtype RealType();
   deputy_dtype AnyType();
   const std::vector<deputy_dtype>& types() const { return definition_->types; }
 
-  // Extents of few elements together. One model in twelve is one in which extents may be 0.
+  // Extents with few elements in total. In one model of twelve extents may be 0.
   reference::Dims Shape(size_t least_rank, size_t most_rank);
   // No extent is 0.
   reference::Dims FullShape(size_t least_rank, size_t most_rank);
-  // As an attribute counts it: from the end as well where the definition allows that.
+  // An axis attribute, also counted from the end where the definition allows that.
   int64_t Axis(size_t rank) { return Axis(rank, since() >= 11); }
   int64_t Axis(size_t rank, bool from_end);
   // Different axes, in any order.
@@ -46,7 +46,7 @@ class Draft : public RandomSource {
   reference::Tensor Ties(deputy_dtype dtype, reference::Dims dims, int64_t low = -2, int64_t high = 2);
   // With the ends of the type among them; infinities and NaN in floats.
   reference::Tensor Wild(deputy_dtype dtype, reference::Dims dims);
-  // One time in four wild.
+  // Values or, one time in four, Wild.
   reference::Tensor Any(deputy_dtype dtype, reference::Dims dims);
   reference::Tensor Distinct(deputy_dtype dtype, reference::Dims dims);
   // An element type for indices, and positions in [-extent, extent), or [0, extent).
@@ -59,7 +59,7 @@ class Draft : public RandomSource {
   Draft& Constant(reference::Tensor value);
   Draft& None();
   Draft& Set(const std::string& name, reference::Attribute value);
-  // Half of the time, where the definition has it.
+  // Sets the attribute half of the time, where the definition has it.
   Draft& Maybe(const std::string& name, reference::Attribute value);
   void Outputs(size_t count) { tested_.node.output_count = count; }
 

@@ -1,4 +1,4 @@
-// Functions of one element: any shape, values over the whole of where they are defined.
+// Functions of one element: any shape, values over the whole domain.
 #include <map>
 
 #include "random/families.hpp"
@@ -10,10 +10,10 @@ using reference::Attribute;
 
 struct Domain {
   double low = -4, high = 4;
-  bool whole = true;  // defined for every number that a float can be
+  bool whole = true;  // defined for all floats
 };
 
-// Trigonometry of huge numbers says nothing, and a factorial-like growth overflows at another element than in double.
+// Trigonometry of huge numbers is meaningless, and very fast growth overflows at other elements than in double.
 const std::map<std::string, Domain>& Domains() {
   static const auto* const domains = new std::map<std::string, Domain>{
       {"Acos", {-1, 1}},         {"Acosh", {1, 8}},         {"Asin", {-1, 1}},       {"Atanh", {-0.96875, 0.96875}},
@@ -62,7 +62,7 @@ void WriteClip(Draft& d) {
   if (d.Half()) d.In(limit(high));
 }
 
-// What another type cannot hold is undefined, so that the numbers are small, and positive where it has no sign.
+// Casts of numbers out of range are undefined, so that the numbers are small, and positive for unsigned types.
 reference::Tensor Castable(Draft& d, deputy_dtype from, deputy_dtype to) {
   const reference::Dims dims = d.Shape(0, 8);
   const bool whole_to_whole = !reference::IsReal(from) && !reference::IsReal(to);

@@ -1,5 +1,5 @@
-// The generators of random nodes, by family of operators as the cases are. Each writes down one valid node of an
-// operator: shapes, attributes, inputs, in the definition that the draft has.
+// The generators of random nodes, by family of operators as the cases are. Each builds one valid node of an operator:
+// shapes, attributes, inputs, in the draft's definition.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Operators that make a tensor out of a shape, a number or nothing.
+// Operators that make a tensor from a shape, a number or attributes alone.
 #include "random/families.hpp"
 
 namespace deputy::conformance {

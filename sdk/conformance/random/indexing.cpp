@@ -18,7 +18,7 @@ void WriteGather(Draft& d) {
   if (axis != 0 || d.Half()) d.Set("axis", Int(axis));
 }
 
-// Along all axes but one, indices are as many as there are elements, or fewer.
+// Along all axes but one the extents of indices are at most those of the data.
 Dims Fewer(Draft& d, Dims dims, size_t axis) {
   for (size_t i = 0; i < dims.size(); ++i)
     if (i != axis && d.Once(3)) dims[i] = d.Between(1, dims[i]);
@@ -65,7 +65,7 @@ std::string Reduction(Draft& d) {
   return how;
 }
 
-// With no reduction nobody says which of two updates of one element stays, so that each position is met once.
+// Without a reduction the result of two updates of one element is undefined, so that each position occurs once.
 void WriteScatterElements(Draft& d) {
   const std::string how = Reduction(d);
   const Dims dims = d.FullShape(1, 8);
@@ -127,7 +127,7 @@ void WriteOneHot(Draft& d) {
   const int64_t depth = d.Between(1, 6), axis = d.Axis(dims.size() + 1, true);
   const bool negative = d.since() >= 11 && !IsUnsigned(index);
   Tensor indices(index, dims);
-  // What is outside makes a row of off values.
+  // Indices out of range make a row of off values.
   for (int64_t i = 0; i < indices.count(); ++i) indices.Put(i, d.Between(negative ? -depth - 1 : 0, depth + 1));
   d.In(indices);
   const Tensor number = RealScalar(static_cast<double>(depth), d.Type());

@@ -1,4 +1,4 @@
-// Losses over classes: reductions, weights, labels that do not count, places beside the batch.
+// Losses over classes: reductions, weights, ignored labels, dimensions beside the batch.
 #include "random/families.hpp"
 
 namespace deputy::conformance {
@@ -18,7 +18,7 @@ void WriteLoss(Draft& d) {
   d.In(d.Values(dtype, dims, -2, 0));
   const std::string reduction = d.Pick<std::string>({"mean", "sum", "none"});
   if (d.Half()) {
-    // One label counts in any case, for a mean of nothing is none.
+    // At least one label is not ignored: a mean of no elements is undefined.
     const int64_t ignored = d.Half() ? -1 : d.Between(0, classes - 1);
     if (ignored < 0)
       for (int64_t i = 1; i < labels.count(); ++i)

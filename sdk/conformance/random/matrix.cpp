@@ -55,7 +55,7 @@ void WriteGemm(Draft& d) {
     d.Maybe("alpha", Number(d, 2, 2)).Maybe("beta", reference::Attribute::Float(3));
 }
 
-// Terms over a few letters; what the output names is some of them.
+// Terms over a few letters; the output names some of them.
 void WriteEinsum(Draft& d) {
   const deputy_dtype dtype = d.Type();
   const std::string letters = d.Half() ? "ijkl" : "bZaC";

@@ -33,7 +33,7 @@ int32_t LastOpset(const OperatorFacts& facts, int32_t since) {
   return std::max(kNewestOpset, since);
 }
 
-// Which extents of the inputs the model leaves open: none, all, or some.
+// The unknown extents of the model's inputs: none, all, or some.
 UnknownExtents DrawUnknown(RandomSource& random, const Case& tested) {
   UnknownExtents unknown;
   const int64_t how = random.Between(0, 3);

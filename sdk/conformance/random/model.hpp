@@ -1,5 +1,5 @@
 // Random models of one node each, by number: the operators of the list in turn, and all else from the number's own
-// stream, so that a number is the same model wherever it is drawn.
+// stream, so that a number is the same model everywhere.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct RandomModel {
 // The operators that are drawn: those that the oracle knows.
 const std::vector<std::string>& RandomOperators();
 
-// Without an operator where no family draws it.
+// Has no operator where no family draws it.
 RandomModel DrawModel(uint64_t seed);
 
 // The model as a file; `expected` as the oracle computes it.

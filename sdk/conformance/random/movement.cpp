@@ -1,4 +1,4 @@
-// Operators that move elements without looking at them.
+// Operators that move elements without reading them.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -27,7 +27,7 @@ void WriteTranspose(Draft& d) {
 void WriteConcat(Draft& d) {
   const deputy_dtype dtype = d.Type();
   Dims dims = d.Shape(1, 8);
-  // The first definition has axis 1 where none is named.
+  // The first definition has the default axis 1.
   const bool by_default = d.since() < 4 && dims.size() > 1 && d.Half();
   const int64_t axis = by_default ? 1 : d.Axis(dims.size());
   if (!by_default) d.Set("axis", Int(axis));

@@ -18,7 +18,7 @@ void WriteBatchNormalization(Draft& d) {
     d.Set("spatial", Int(0));
     each.assign(dims.begin() + 1, dims.end());
   }
-  // What was measured may be of another element type than the data, later what was learned as well.
+  // Mean and variance may have another element type than the data, in later definitions scale and bias as well.
   const deputy_dtype learned = d.since() >= 15 && d.Once(3) ? d.Type() : dtype;
   const deputy_dtype statistics = d.since() >= 14 && d.Once(3) ? d.Type() : dtype;
   d.In(d.Values(dtype, dims)).In(d.Values(learned, each, 0.5, 2)).In(d.Values(learned, each));
@@ -88,7 +88,7 @@ void WriteSoftmax(Draft& d) {
   const bool ties = d.op_type() == "Hardmax" && d.Half();
   const double reach = d.Once(4) ? 90 : 3;
   d.In(ties ? d.Ties(dtype, dims) : d.Values(dtype, dims, -reach, reach));
-  // Before definition 13 axis 1 is taken where none is named.
+  // Before definition 13 the default axis is 1.
   if (d.since() < 13 && dims.size() == 1)
     d.Set("axis", Int(0));
   else

@@ -1,4 +1,4 @@
-// Pools over windows and over everything, and their inverse.
+// Pools over windows, global pools, and the inverse.
 #include <algorithm>
 
 #include "random/families.hpp"
@@ -16,7 +16,7 @@ Dims Planes(Draft& d, const Dims& spatial) {
   return dims;
 }
 
-// LpPool's first definition has a float, and another word for it.
+// LpPool's first definition has a float.
 void SetPower(Draft& d, int64_t most) {
   if (d.since() < 2)
     d.Maybe("p", reference::Attribute::Float(static_cast<float>(d.Between(1, most))));
@@ -45,7 +45,7 @@ void WriteGlobal(Draft& d) {
   if (d.op_type() == "GlobalLpPool") SetPower(d, 3);
 }
 
-// What a pool of such windows leaves: an element of each.
+// The input is the result of a pool of such windows: an element of each.
 void WriteMaxUnpool(Draft& d) {
   const deputy_dtype dtype = d.Type();
   const auto rank = static_cast<size_t>(d.Between(1, 3));
@@ -59,7 +59,7 @@ void WriteMaxUnpool(Draft& d) {
   for (size_t i = 0; i < rank; ++i) large.push_back((x[i + 2] - 1) * strides[i] + kernel[i]);
   const Tensor positions = d.Distinct(kI64, large);
   Tensor indices(kI64, x);
-  // No element is named twice: of two that meet nobody says which one stays.
+  // No element is named twice: the result of two values for one element is undefined.
   std::vector<int64_t> order = positions.whole;
   for (int64_t i = 0; i < indices.count(); ++i) indices.Put(i, order[static_cast<size_t>(i)]);
   d.In(d.Values(dtype, x)).In(indices).Set("kernel_shape", Ints(kernel)).Set("strides", Ints(strides));

@@ -10,7 +10,7 @@ namespace {
 using reference::Dims;
 using reference::Tensor;
 
-// The shape of scales for extents; the attributes that say so are set.
+// The shape of scales for extents; sets the attributes for it.
 Dims Granularity(Draft& d, const Dims& dims) {
   const int64_t how = d.since() < 13 || dims.empty() ? 0 : d.Between(0, d.since() >= 21 ? 2 : 1);
   if (how == 0) return {};

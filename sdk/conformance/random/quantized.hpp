@@ -1,4 +1,4 @@
-// Values of quantized tensors and what scales them.
+// Values of quantized tensors and their scales.
 #pragma once
 
 #include "random/draft.hpp"

@@ -6,7 +6,7 @@ namespace {
 
 using reference::Dims;
 
-// A mean of nothing does not exist; nor does a whole number that is the logarithm of nothing.
+// A mean of no elements does not exist, nor, in integers, the logarithm of their sum.
 bool NeedsElements(const std::string& op_type, deputy_dtype dtype) {
   return op_type == "ReduceMean" || (op_type.find("Log") != std::string::npos && !reference::IsReal(dtype));
 }

@@ -1,4 +1,4 @@
-// Resize and Upsample: modes, transformations, ways to say the size.
+// Resize and Upsample: modes, transformations, forms of the size.
 #include <algorithm>
 
 #include "random/families.hpp"
@@ -9,7 +9,7 @@ namespace {
 using reference::Dims;
 using reference::Tensor;
 
-// Of which quotients and sums are exact, so that no position falls beside where it should.
+// Scales with exact quotients and sums, so that positions are exact.
 double DrawScale(Draft& d) { return d.Pick<double>({0.5, 0.25, 0.75, 1, 1, 1.5, 2, 2.5, 3, 4}); }
 
 // A size that gives such a scale.
@@ -42,7 +42,7 @@ void WriteResize(Draft& d) {
   std::vector<std::string> transformations = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric",
                                               "tf_crop_and_resize"};
   const bool nearest = mode == "nearest", sized = d.Half();
-  // Of an extent that was rounded down it has positions that are whole but for a rounding error.
+  // With an extent that was rounded down its positions are whole except for a rounding error.
   if (d.since() >= 19 && (sized || !nearest)) transformations.emplace_back("half_pixel_symmetric");
   const std::string transformation = d.Pick(transformations);
   const bool crop = transformation == "tf_crop_and_resize";
@@ -52,7 +52,7 @@ void WriteResize(Draft& d) {
     d.Maybe("nearest_mode", Text(d.Pick<std::string>({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})));
   if (mode == "cubic") d.Maybe("cubic_coeff_a", Number(d, -1, -0.25)).Maybe("exclude_outside", Int(d.Between(0, 1)));
   if (mode != "nearest" && !crop) d.Maybe("antialias", Int(d.Between(0, 1)));
-  // Not below what every element type can hold.
+  // Within the range of every element type.
   if (crop) d.Maybe("extrapolation_value", Number(d, reference::IsReal(dtype) ? -3 : 0, 3));
   std::vector<int64_t> axes;
   const bool named = d.Has("axes") && d.Half();

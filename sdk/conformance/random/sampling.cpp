@@ -1,4 +1,4 @@
-// Values between elements: grids and regions inside, at the border and outside.
+// Values between elements: grids and regions inside, at the edge and outside.
 #include "random/families.hpp"
 
 namespace deputy::conformance {
@@ -7,7 +7,7 @@ namespace {
 using reference::Dims;
 using reference::Tensor;
 
-// Not a multiple of what would fall between two elements, so that no position is a tie.
+// Not a multiple of half the distance of elements, so that no position is a tie.
 Tensor Grid(Draft& d, deputy_dtype dtype, const Dims& dims, double limit) {
   Tensor grid = d.Values(dtype, dims, -limit, limit);
   for (int64_t i = 0; i < grid.count(); ++i) grid.Put(i, grid.Get(i) + 0.0078125);
@@ -27,7 +27,7 @@ void WriteGridSample(Draft& d) {
     points.push_back(d.Between(1, 4));
   }
   points.push_back(static_cast<int64_t>(rank));
-  // Between the border and the outermost elements a cubic filter is not defined by ONNX's words alone.
+  // Between the edge and the outermost elements ONNX does not fully define a cubic filter.
   const double limit = mode == "cubic" && padding != "zeros" ? 0.5 : 1.75;
   d.In(d.Values(dtype, x)).In(Grid(d, reference::IsReal(dtype) ? dtype : kF32, points, limit));
   const std::string old = mode == "linear" ? "bilinear" : (mode == "cubic" ? "bicubic" : mode);
@@ -50,7 +50,7 @@ void WriteRoiAlign(Draft& d) {
   const int64_t batch = d.Between(1, 3), rois = d.Between(1, 4), height = d.Between(3, 9), width = d.Between(3, 9);
   Tensor boxes(dtype, {rois, 4}), images(kI64, {rois});
   for (int64_t i = 0; i < rois; ++i) {
-    // A quarter beside every place at which the number of samples changes.
+    // A quarter away from every size at which the number of samples changes.
     const int64_t x = d.Between(0, width - 2), y = d.Between(0, height - 2);
     const std::vector<int64_t> box = {x, y, d.Between(x + 1, width), d.Between(y + 1, height)};
     for (int64_t k = 0; k < 4; ++k)

@@ -41,7 +41,7 @@ void WriteCompress(Draft& d) {
   if (!flat) d.Set("axis", Int(axis));
 }
 
-// Scores far from one another, so that their order is no question of rounding.
+// Scores with large differences, so that their order does not depend on rounding.
 void WriteNonMaxSuppression(Draft& d) {
   const int64_t batches = d.Between(1, 2), boxes = d.Between(1, 8), classes = d.Between(1, 3);
   const bool centers = d.Half();
@@ -62,7 +62,7 @@ void WriteNonMaxSuppression(Draft& d) {
   if (given >= 3) d.In(Real({d.Pick<double>({-0.03125, 0.03125, 0.21875})}));
 }
 
-// Numbers 0 to 4, and some of them and of their pairs looked for.
+// Numbers 0 to 4, with a search for some of them and of their pairs.
 void WriteTfIdf(Draft& d) {
   constexpr int64_t kNumbers = 5;
   std::vector<int64_t> ones, pairs, pool, columns;

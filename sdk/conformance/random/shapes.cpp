@@ -1,4 +1,4 @@
-// Operators that change a shape and move nothing, or tell it.
+// Operators that change a shape without moving elements, or return it.
 #include <algorithm>
 
 #include "random/families.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using reference::Dims;
 
-// A list as an attribute, or as an input from the definition on in which it became one.
+// A list as an attribute, or as an input from the definition `input_since` on.
 void List(Draft& d, const char* name, int32_t input_since, std::vector<int64_t> list) {
   if (d.since() >= input_since)
     d.In(Whole(std::move(list)));
@@ -35,7 +35,7 @@ void WriteReshape(Draft& d) {
       if (to[i] == from[i] && d.Once(3)) to[i] = 0;
     if (!to.empty() && d.Half()) to[static_cast<size_t>(d.Next() % to.size())] = -1;
   } else if (!allow_zero) {
-    // An extent of 0 is told by that of the input alone.
+    // An extent of 0 must be copied from the input.
     to = from;
   }
   d.In(d.Any(d.Type(), from)).Maybe("consumed_inputs", Ints({0}));
@@ -85,7 +85,7 @@ void WriteSize(Draft& d) { d.In(d.Any(d.Type(), d.Shape(0, 8))); }
 void WriteExpand(Draft& d) {
   const Dims to = d.Shape(0, 8), from = d.BroadcastableTo(to);
   Dims asked = to;
-  // It broadcasts both ways.
+  // Expand broadcasts in both directions.
   for (size_t i = 0; i < asked.size(); ++i)
     if (i + from.size() >= to.size() && from[i + from.size() - to.size()] == to[i] && d.Half()) asked[i] = 1;
   d.In(d.Any(d.Type(), from)).In(Whole(asked));

@@ -9,7 +9,7 @@ using reference::Dims;
 void WriteDft(Draft& d) {
   const deputy_dtype dtype = d.Type();
   const bool onesided = d.Half();
-  // One half of a real signal's transform, and back.
+  // One half of a real signal's transform, and the inverse.
   const bool inverse = !onesided && d.Half();
   Dims dims = d.FullShape(2, 5);
   const auto rank = static_cast<int64_t>(dims.size());

@@ -77,9 +77,9 @@ void WriteConvTranspose(Draft& d) {
   const deputy_dtype dtype = d.Type();
   const size_t rank = SpatialRank(d);
   const Channels c = DrawChannels(d);
-  // Of SAME the words and ONNX's own inference have differed over where outputs end unless strides divide evenly.
+  // For SAME, ONNX's text and its shape inference have given different extents unless strides divide evenly.
   Window w = DrawWindow(d, rank, {"NOTSET", "VALID"});
-  // Padding takes away from the output, of which something stays.
+  // Padding reduces the output, which keeps at least one element.
   for (size_t i = 0; i < rank; ++i) {
     const int64_t full = (w.input[i] - 1) * w.strides[i] + (w.kernel[i] - 1) * w.dilations[i] + 1;
     if (full <= w.pads[i] + w.pads[i + rank]) w.input[i] += 3;

@@ -1,4 +1,4 @@
-// What slides over the spatial dimensions: a kernel with its strides, dilations and pads, of which some stay unsaid.
+// Windows over the spatial dimensions: a kernel with its strides, dilations and pads, of which some keep their default.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ struct Window {
   reference::Dims kernel, strides, dilations, pads, input, output;
 };
 
-// A window over `rank` dimensions whose input it fits into; sets strides, dilations, pads and auto_pad. `auto_pads`
-// are what auto_pad may be.
+// A window over `rank` dimensions and an input that it fits into; sets strides, dilations, pads and auto_pad.
+// `auto_pads` are the allowed values of auto_pad.
 Window DrawWindow(Draft& d, size_t rank, const std::vector<std::string>& auto_pads);
 
 inline const std::vector<std::string>& EveryAutoPad() {

@@ -1,4 +1,4 @@
-// Attention and RotaryEmbedding: what transformers are made of, head by head and query by query.
+// Attention and RotaryEmbedding, computed head by head and query by query.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -33,7 +33,7 @@ Tensor WithoutHeads(const Tensor& x) {
   return y;
 }
 
-// What was there before, then what is new, along the lengths.
+// Past elements, then new ones, along the lengths.
 Tensor Appended(const Tensor* past, const Tensor& fresh) {
   if (past == nullptr) return fresh;
   Dims dims = fresh.dims;
@@ -48,7 +48,8 @@ Tensor Appended(const Tensor* past, const Tensor& fresh) {
   return y;
 }
 
-// What is added to the score of a query and a key: 0 where they may meet, -infinity where not, or the mask's number.
+// The summand of the score of a query and a key: 0 where the query sees the key, -infinity where not, or the mask's
+// number.
 double Bias(const Node& node, const Tensor* mask, const Dims& at, int64_t past) {
   if (node.Int("is_causal", 0) != 0 && at[3] > at[2] + past) return -kInfinite;
   if (mask == nullptr) return 0;
@@ -64,7 +65,7 @@ std::vector<Tensor> Attention(const Node& node, const Inputs& in) {
   const Tensor v = Appended(At(in, 5), WithHeads(*in[2], node.Int("kv_num_heads", 0)));
   const int64_t past = At(in, 4) == nullptr ? 0 : in[4]->dims[2];
   const int64_t batch = q.dims[0], heads = q.dims[1], queries = q.dims[2], size = q.dims[3], keys = k.dims[2];
-  const int64_t shared = heads / k.dims[1];  // heads of queries that look at one head of keys
+  const int64_t shared = heads / k.dims[1];  // heads of queries per head of keys
   const double given = node.Float("scale", 0), cap = node.Float("softcap", 0);
   const double scale = node.Has("scale") && given != 0 ? given : 1 / std::sqrt(static_cast<double>(size));
   const int64_t mode = node.Int("qk_matmul_output_mode", 0);
@@ -86,7 +87,7 @@ std::vector<Tensor> Attention(const Node& node, const Inputs& in) {
       scores.push_back(score);
       largest = std::max(largest, score);
     }
-    // A query that may not look at anything gets nothing.
+    // A query that sees no key gets zeros.
     for (double& score : scores) sum += score = largest == -kInfinite ? 0 : std::exp(score - largest);
     for (size_t key = 0; key < scores.size(); ++key) {
       if (sum != 0) scores[key] /= sum;
@@ -104,7 +105,7 @@ std::vector<Tensor> Attention(const Node& node, const Inputs& in) {
   return outputs;
 }
 
-// Pairs of elements turn by an angle of their position: (a, b) becomes (a cos - b sin, a sin + b cos).
+// Pairs of elements are rotated by an angle of their position: (a, b) becomes (a cos - b sin, a sin + b cos).
 std::vector<Tensor> RotaryEmbedding(const Node& node, const Inputs& in) {
   const bool flat = in[0]->rank() == 3;
   const Tensor x = WithHeads(*in[0], node.Int("num_heads", 0));

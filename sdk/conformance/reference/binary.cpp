@@ -89,7 +89,7 @@ std::vector<Tensor> BitShift(const Node& node, const Inputs& in) {
   })};
 }
 
-// Before definition 7 the second operand is broadcast where `broadcast` says so, from dimension `axis` of the first on.
+// Before definition 7 the second operand is broadcast if `broadcast` is set, from dimension `axis` of the first on.
 template <Kernel kKernel>
 std::vector<Tensor> Aligned(const Node& node, const Inputs& in) {
   if (node.since_version >= 7 || !node.Has("axis")) return kKernel(node, in);
@@ -144,7 +144,7 @@ Tensor Rounded(Tensor wide, deputy_dtype dtype) {
 std::vector<Tensor> Sum(const Node&, const Inputs& in) {
   return {Rounded(Fold(in, std::plus<>(), WrappingSum)[0], in[0]->dtype)};
 }
-// The first of those inputs' elements of which none other is further; a NaN is further than everything.
+// The extreme of the inputs' elements, the first of equal ones; NaN is more extreme than every number.
 std::vector<Tensor> Furthest(const Inputs& in, Relation beyond) {
   Dims dims;
   for (const Tensor* input : in) dims = BroadcastDims(dims, input->dims);

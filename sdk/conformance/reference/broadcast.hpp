@@ -8,7 +8,7 @@ namespace deputy::conformance::reference {
 // The shape that both broadcast to.
 Dims BroadcastDims(const Dims& a, const Dims& b);
 
-// Where the element of `shape` at `index` (an index of a shape that it broadcasts to) lies.
+// The position of the element of `shape` at `index` (an index of a shape that it broadcasts to).
 int64_t BroadcastFlat(const Dims& shape, const Dims& index);
 
 }  // namespace deputy::conformance::reference

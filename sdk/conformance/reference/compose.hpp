@@ -1,5 +1,5 @@
-// Operators that are other operators one after the other: the oracle computes those in double precision, so that only
-// the last result is rounded to the element type.
+// Operators that are compositions of others: the oracle computes those in double precision, so that only the last
+// result is rounded to the element type.
 #pragma once
 
 #include <utility>
@@ -46,11 +46,11 @@ inline Tensor Reals(const Tensor& x, const Tensor& scale, const Tensor* zero, si
   });
 }
 
-// AveragePool. With `count_all` the attribute count_include_pad counts taps behind the padding too, which only a window
-// larger than the padded input has, and one that ceil_mode adds.
+// AveragePool. With `count_all` the attribute count_include_pad also counts taps behind the padding, which exist only
+// in windows larger than the padded input and in those added by ceil_mode.
 Tensor AveragePooled(const Node& node, const Tensor& x, bool count_all);
 
-// The nearest integers of the type that stand for `x`.
+// The nearest quantized integers of the type for `x`.
 Tensor Quantized(const Tensor& x, const Tensor& scale, const Tensor* zero, deputy_dtype dtype);
 
 }  // namespace deputy::conformance::reference

@@ -73,7 +73,7 @@ std::vector<Tensor> QLinearConv(const Node& node, const Inputs& in) {
   return {y};
 }
 
-// Every input element adds its window, weighted, to the output; what falls on the padding is dropped.
+// Every input element adds its window, weighted, to the output; parts on the padding are dropped.
 std::vector<Tensor> ConvTranspose(const Node& node, const Inputs& in) {
   const Tensor &x = *in[0], &w = *in[1];
   const size_t rank = x.rank() - 2;

@@ -1,4 +1,4 @@
-// What detectors do with boxes: regions of a feature map pooled to one size, and the choice among boxes that overlap.
+// Operators of detectors: regions of a feature map pooled to one size, and selection among boxes that overlap.
 #include <algorithm>
 #include <cmath>
 #include <limits>

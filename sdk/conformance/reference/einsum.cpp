@@ -1,4 +1,5 @@
-// Einsum: the equation is read into one label per dimension; every output element is a sum over what it does not name.
+// Einsum: the equation is read into one label per dimension; every output element is a sum over the labels that the
+// output does not name.
 #include <algorithm>
 
 #include "reference/node.hpp"

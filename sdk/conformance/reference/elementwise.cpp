@@ -155,7 +155,7 @@ Tensor Converted(const Tensor& x, deputy_dtype to) {
   return y;
 }
 
-// The first definition of Cast names a type by its word.
+// The first definition of Cast gives the type as a string.
 deputy_dtype Named(const std::string& word) {
   static const auto* const words = new std::map<std::string, deputy_dtype>{
       {"FLOAT", DEPUTY_DTYPE_FLOAT32},  {"UINT8", DEPUTY_DTYPE_UINT8},   {"INT8", DEPUTY_DTYPE_INT8},
@@ -185,7 +185,7 @@ bool IsInf(double x, const Node& node) {
 
 std::vector<Tensor> Identity(const Node&, const Inputs& in) { return {*in[0]}; }
 
-// Outside of training nothing is dropped, as the mask says.
+// In inference no element is dropped, and the mask is all true.
 std::vector<Tensor> Dropout(const Node& node, const Inputs& in) {
   if (At(in, 2) != nullptr && in[2]->Get(0) != 0) return {};
   std::vector<Tensor> outputs = {*in[0]};

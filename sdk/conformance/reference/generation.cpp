@@ -1,4 +1,4 @@
-// Tensors out of attributes and of numbers that say how they shall look.
+// Tensors made from attributes, shapes and ranges.
 #include <algorithm>
 #include <cmath>
 

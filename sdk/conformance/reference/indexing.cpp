@@ -63,13 +63,13 @@ std::vector<Tensor> GatherND(const Node& node, const Inputs& in) {
   return {y};
 }
 
-// What becomes of an element that an update meets.
+// Updates one element.
 void Update(Tensor& y, int64_t at, const Tensor& updates, int64_t i, const std::string& how) {
   const double old = y.Get(at), update = updates.Get(i);
   if (how == "none") y.Copy(at, updates, i);
   if (how == "add") y.Put(at, old + update);
   if (how == "mul") y.Put(at, old * update);
-  // What is no number stays none.
+  // NaN is kept.
   const bool none = IsNaN(updates, i);
   if (how == "max" && (none || Less(y, at, updates, i))) y.Copy(at, updates, i);
   if (how == "min" && (none || Less(updates, i, y, at))) y.Copy(at, updates, i);
@@ -184,7 +184,7 @@ std::vector<Tensor> OneHot(const Node& node, const Inputs& in) {
     const int64_t position = at[axis];
     at.erase(at.begin() + static_cast<ptrdiff_t>(axis));
     const auto index = static_cast<int64_t>(in[0]->Get(Flat(in[0]->dims, at)));
-    // Before definition 11 a negative index is outside.
+    // Before definition 11 a negative index is out of range.
     const bool hot = index >= (node.since_version < 11 ? 0 : -depth) && index < depth &&
                      (index < 0 ? index + depth : index) == position;
     y.Copy(i, *in[2], hot ? 1 : 0);

@@ -46,8 +46,8 @@ std::vector<Tensor> MatMul(const Node&, const Inputs& in) {
                           a.dims, b.dims, [&](int64_t i) { return a.Get(i); }, [&](int64_t i) { return b.Get(i); }))};
 }
 
-// What holds for element `i` of a factor: one number for all, one for each row of the left factor or column of the
-// right one, or one for each of those of every matrix, in a tensor of the factor's rank.
+// The index of the parameter for element `i` of a factor: one number for all, one for each row of the left factor or
+// column of the right one, or one for each of those of every matrix, in a tensor of the factor's rank.
 int64_t Parameter(const Dims& factor, const Tensor& parameter, bool left, int64_t i) {
   if (parameter.count() == 1) return 0;
   if (parameter.rank() == factor.size()) return BroadcastFlat(parameter.dims, IndexOf(factor, i));

@@ -36,7 +36,7 @@ Tensor Merged(const Tensor& x, deputy_dtype dtype) {
   });
 }
 
-// Past rows, then fresh ones.
+// Past rows, then new ones.
 Tensor Joined(const Tensor* past, int64_t past_rows, const Tensor& fresh) {
   Dims dims = fresh.dims;
   dims[2] += past_rows;
@@ -47,9 +47,9 @@ Tensor Joined(const Tensor* past, int64_t past_rows, const Tensor& fresh) {
 }
 
 struct How {
-  double scale = 0, cap = 0;                           // zero: as usual, none
+  double scale = 0, cap = 0;                           // zero: the default, none
   std::function<double(const Dims&)> bias;             // of [batch, head, query, key]; -infinity hides the key
-  std::function<int64_t(int64_t batch)> keys;          // of all, how many there are
+  std::function<int64_t(int64_t batch)> keys;          // the number of all keys
   std::function<double(int64_t head)> sink = nullptr;  // the score of one more key without a value
 };
 
@@ -165,7 +165,8 @@ std::vector<Tensor> MultiHead(const Node& node, const Inputs& in) {
   return outputs;
 }
 
-// The first elements of each row turn by the angle of its position; pairs are neighbours or half a turned part apart.
+// The first elements of each row are rotated by the angle of its position; pairs are neighbours or half a rotated part
+// apart.
 Tensor Rotated(const Tensor& x, const Tensor& cosines, const Tensor& sines, bool interleaved,
                const std::function<int64_t(int64_t batch, int64_t row)>& position) {
   const int64_t half = cosines.dims[1];
@@ -220,7 +221,7 @@ std::vector<Tensor> GroupQuery(const Node& node, const Inputs& in) {
     q = Rotated(q, *in[7], *in[8], interleaved, position);
     k = Rotated(k, *in[7], *in[8], interleaved, position);
   }
-  // Past rows, fresh ones where the past of this sequence ends, zeros behind them.
+  // Past rows, new ones where the past of this sequence ends, zeros behind them.
   const int64_t room = past_key == nullptr ? 0 : past_key->dims[2];
   const auto kept = [&](const Tensor* past, const Tensor& rows) {
     return Filled(DEPUTY_DTYPE_FLOAT64, {x.dims[0], key_heads, std::max(room, longest), size}, [&](const Dims& at) {

@@ -1,5 +1,5 @@
-// The operators of com.microsoft on integers of 8 bits: what they stand for is computed in double precision, and
-// becomes integers again where the operator says so.
+// The operators of com.microsoft on integers of 8 bits: the dequantized numbers are computed in double precision, and
+// quantized again where the operator requires it.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ Tensor Quantized(const Tensor& x, const Tensor& scale, const Tensor* zero, deput
 
 namespace {
 
-// fn: Tensor(const Tensor&) of what input 0 stands for.
+// fn: Tensor(const Tensor&) of the dequantized input 0.
 template <class F>
 std::vector<Tensor> Through(const Inputs& in, F fn) {
   return {Quantized(fn(Reals(*in[0], *in[1], At(in, 2))), *in[3], At(in, 4), in[0]->dtype)};
@@ -53,7 +53,7 @@ std::vector<Tensor> Pair(const Inputs& in, const char* op_type) {
 std::vector<Tensor> Add(const Node&, const Inputs& in) { return Pair(in, "Add"); }
 std::vector<Tensor> Multiply(const Node&, const Inputs& in) { return Pair(in, "Mul"); }
 
-// A pool whose channels may stand last. fn: Tensor(const Tensor&) of one whose channels stand first.
+// A pool whose channels may be last. fn: Tensor(const Tensor&) of one whose channels are first.
 template <class F>
 std::vector<Tensor> Pool(const Node& node, const Inputs& in, F fn) {
   const bool last = node.Int("channels_last", 0) != 0;

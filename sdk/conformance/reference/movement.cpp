@@ -1,4 +1,4 @@
-// Operators that move elements without looking at them: each output element is told where it comes from.
+// Operators that move elements without reading them: each output element is copied from a source position.
 #include <algorithm>
 #include <numeric>
 
@@ -136,10 +136,10 @@ std::vector<Tensor> Slice(const Node& node, const Inputs& in) {
       if (position < 0) position += extent;
       return steps[i] > 0 ? std::clamp<int64_t>(position, 0, extent) : std::clamp<int64_t>(position, -1, extent - 1);
     };
-    // The smallest numbers stand for "in front of everything", also after the extent has been added.
+    // The smallest numbers mean "in front of the first element", also after the extent has been added.
     const int64_t end = ends[i] < -extent && steps[i] < 0 ? -1 : clamped(ends[i]);
     begin[axis] = clamped(starts[i]);
-    // Backwards from in front of everything begins at the first element, unlike in numpy.
+    // Backwards from in front of the first element begins at the first element, unlike in numpy.
     if (steps[i] < 0 && extent > 0) begin[axis] = std::max<int64_t>(begin[axis], 0);
     step[axis] = steps[i];
     const int64_t way = steps[i] > 0 ? end - begin[axis] : begin[axis] - end, size = std::abs(steps[i]);
@@ -151,7 +151,7 @@ std::vector<Tensor> Slice(const Node& node, const Inputs& in) {
   })};
 }
 
-// Where position `at` outside of [0, extent) reads from; -1 for the constant.
+// The source of position `at` outside of [0, extent); -1 for the constant.
 int64_t Padded(int64_t at, int64_t extent, const std::string& mode) {
   if (mode == "constant") return at < 0 || at >= extent ? -1 : at;
   if (mode == "edge") return std::clamp<int64_t>(at, 0, extent - 1);
@@ -192,7 +192,7 @@ std::vector<Tensor> Pad(const Node& node, const Inputs& in) {
   return {y};
 }
 
-// The border is left, top, right, bottom; a scale is the height and width that stay.
+// `border` is left, top, right, bottom; `scale` is the height and width that are kept.
 std::vector<Tensor> Crop(const Node& node, const Inputs& in) {
   const std::vector<int64_t> border = node.Ints("border", {}), size = node.Ints("scale", {});
   Dims dims = in[0]->dims;
@@ -205,7 +205,7 @@ std::vector<Tensor> Crop(const Node& node, const Inputs& in) {
   })};
 }
 
-// The middle of each axis; what is missing is zero. Of an odd difference the smaller half is in front.
+// The middle of each axis, padded with zeros. Of an odd difference the smaller half is in front.
 std::vector<Tensor> CenterCropPad(const Node& node, const Inputs& in) {
   const Tensor& x = *in[0];
   const Dims shape = ListOf(*in[1]);

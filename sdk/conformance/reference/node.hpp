@@ -1,5 +1,5 @@
-// What an oracle kernel is given: one node with its attributes, and its inputs. Attributes that are absent read as the
-// default that the kernel names, as ONNX has it.
+// The arguments of an oracle kernel: one node with its attributes, and its inputs. An absent attribute has the default
+// that the kernel names, which is ONNX's.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct Node {
   std::string op_type, domain;
   int32_t since_version = 1;
   Attributes attributes;
-  size_t output_count = 1;  // as many as are asked for
+  size_t output_count = 1;  // number of requested outputs
 
   // The operator as the SDK's list names it: "Attention", and "Microsoft_Attention" of com.microsoft's.
   std::string name() const;
@@ -51,7 +51,7 @@ struct Node {
   std::vector<std::string> Strings(const std::string& name, std::vector<std::string> otherwise) const;
 };
 
-// One per input of the node; NULL where it is left out. What stands behind the last one is left out as well.
+// One per input of the node; NULL where it is omitted. Inputs behind the last one are omitted as well.
 using Inputs = std::vector<const Tensor*>;
 
 inline const Tensor* At(const Inputs& inputs, size_t i) { return i < inputs.size() ? inputs[i] : nullptr; }
@@ -65,12 +65,12 @@ struct KernelRow {
 };
 using KernelRows = std::vector<KernelRow>;
 
-// The outputs of a node, computed the obvious way; empty for an operator that the oracle does not know, and in
+// The outputs of a node, computed in the simplest way; empty for an operator that the oracle does not know, and in
 // training.
 std::vector<Tensor> Compute(const Node& node, const Inputs& inputs);
 bool Knows(const std::string& name);
 
-// The operators of the SDK's list that the oracle does not know on purpose, each with the reason.
+// The operators of the SDK's list that the oracle deliberately does not know, each with the reason.
 struct Absence {
   const char *op_type, *reason;
 };

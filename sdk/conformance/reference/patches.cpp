@@ -1,4 +1,4 @@
-// Operators that put things back where a window took them from: Col2Im and MaxUnpool.
+// Operators that write elements back to the positions of windows: Col2Im and MaxUnpool.
 #include "reference/node.hpp"
 
 namespace deputy::conformance::reference {

@@ -65,9 +65,9 @@ std::vector<Tensor> DynamicQuantizeLinear(const Node&, const Inputs& in) {
     high = std::max(high, x.Get(i));
   }
   Tensor y(DEPUTY_DTYPE_UINT8, x.dims), scale(DEPUTY_DTYPE_FLOAT32, {}), zero(DEPUTY_DTYPE_UINT8, {});
-  // Of nothing but zeros ONNX's words make a scale of 0, by which nobody can divide.
+  // By ONNX's text the scale of all zeros is 0, by which division is impossible.
   scale.Put(0, high == low ? 1.0 : (high - low) / 255);
-  // The quotients are numbers of the input's type, which decides where a tie falls.
+  // The quotients are rounded to the input's type, which affects ties.
   const auto steps = [&](double value) { return std::nearbyint(Round(x.dtype, value / scale.Get(0))); };
   zero.Put(0, std::clamp(steps(-low), 0.0, 255.0));
   for (int64_t i = 0; i < x.count(); ++i) y.Put(i, std::clamp(steps(x.Get(i)) + zero.Get(0), 0.0, 255.0));

@@ -1,5 +1,5 @@
-// RNN, GRU and LSTM: one step after the other, one gate after the other, as ONNX writes down their equations; and ONNX
-// Runtime's LSTM that quantizes as it runs.
+// RNN, GRU and LSTM: step by step and gate by gate, as in ONNX's equations; and ONNX Runtime's LSTM with dynamic
+// quantization.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -40,7 +40,8 @@ constexpr Parameters kParameters[] = {{"Affine", true, true, 1, 0},           {"
                                       {"ThresholdedRelu", true, false, 1, 0}, {"ScaledTanh", true, true, 1, 1},
                                       {"HardSigmoid", true, true, 0.2f, 0.5}, {"Elu", true, false, 1, 0}};
 
-// Those of all directions in a row. Alphas and betas are handed out in the order of the functions that take one.
+// The activations of all directions in sequence. Alphas and betas are assigned in the order of the functions that have
+// one.
 std::vector<Activation> ActivationsOf(const Node& node, std::vector<std::string> defaults, size_t directions) {
   std::vector<std::string> names = node.Strings("activations", {});
   for (size_t i = 0; names.size() < defaults.size() * directions; ++i) names.push_back(defaults[i % defaults.size()]);
@@ -133,7 +134,7 @@ void StepLstm(const Cell& cell, const Vector& x, Vector& h, Vector& c) {
 
 using Step = void (*)(const Cell& cell, const Vector& x, Vector& h, Vector& c);
 
-// The nearest numbers that 8 bits stand for, with one scale for all.
+// The numbers after quantization to 8 bits with one scale for all.
 Tensor Rounded(const Tensor& x) {
   Node node;
   node.op_type = "DynamicQuantizeLinear";
@@ -142,7 +143,7 @@ Tensor Rounded(const Tensor& x) {
   return InType(Reals(made[0], made[1], &made[2]), x.dtype);
 }
 
-// The states of a batch as a product in 8 bits takes them. A sequence counts until the step after its last.
+// The states of a batch, quantized for a product in 8 bits. A sequence counts until the step after its last.
 std::vector<Vector> RoundedStates(const std::vector<Vector>& states, const std::vector<int64_t>& lengths,
                                   int64_t step) {
   const auto hidden = static_cast<int64_t>(states.empty() ? 0 : states[0].size());

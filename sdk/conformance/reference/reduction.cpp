@@ -27,7 +27,7 @@ double Logarithm(double a, double) { return std::log(a); }
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-// The extents of what is reduced, with and without those that are.
+// The extents of the result, with and without the reduced axes.
 struct Shapes {
   Dims kept, dims;
 };
@@ -35,7 +35,7 @@ struct Shapes {
 Shapes ShapesOf(const Node& node, const Inputs& in) {
   const Tensor& x = *in[0];
   std::vector<int64_t> axes = At(in, 1) != nullptr ? ListOf(*in[1]) : node.Ints("axes", {});
-  // Without axes everything is reduced, or each element by itself.
+  // Without axes all elements are reduced, or each element by itself.
   std::vector<bool> reduced(x.rank(), axes.empty() && node.Int("noop_with_empty_axes", 0) == 0);
   for (const int64_t axis : axes) reduced[FromFront(axis, x.rank())] = true;
   Shapes shapes;
@@ -64,7 +64,8 @@ std::vector<Tensor> Reduce(const Node& node, const Inputs& in, const Reduction& 
 std::vector<Tensor> ReduceSum(const Node& node, const Inputs& in) { return Reduce(node, in, {0, Sum, AsItIs}); }
 std::vector<Tensor> ReduceMean(const Node& node, const Inputs& in) { return Reduce(node, in, {0, Sum, Divide}); }
 std::vector<Tensor> ReduceProd(const Node& node, const Inputs& in) { return Reduce(node, in, {1, Product, AsItIs}); }
-// The largest or smallest element; a NaN is further than everything. Of no elements it is the other end of the type.
+// The largest or smallest element; NaN is more extreme than every number. Of no elements it is the other limit of the
+// type.
 std::vector<Tensor> Extreme(const Node& node, const Inputs& in, bool largest) {
   const Tensor& x = *in[0];
   const auto [kept, dims] = ShapesOf(node, in);

@@ -10,7 +10,7 @@ namespace {
 
 struct Axis {
   int64_t in = 1, out = 1;
-  double length = 1;                     // what `out` is before it is rounded down
+  double length = 1;                     // `out` before it is rounded down
   double scale = 1, begin = 0, end = 1;  // the region of interest, as parts of the extent
 };
 

@@ -28,7 +28,7 @@ struct Sampler {
   double Low() const { return corners ? 0 : -0.5; }
   double High(int64_t extent) const { return static_cast<double>(extent) - (corners ? 1 : 0.5); }
 
-  // What stands at whole positions of the plane that begins at `plane`; positions outside are moved or padded.
+  // The element at a whole position of the plane that begins at `plane`; positions outside are moved or padded.
   double Pixel(int64_t plane, Dims at) const {
     int64_t flat = 0;
     for (size_t d = 0; d < at.size(); ++d) {
@@ -133,7 +133,7 @@ std::vector<Tensor> AffineGrid(const Node& node, const Inputs& in) {
     for (int64_t d = 0; d < rank; ++d) {
       const auto position = static_cast<double>(at[static_cast<size_t>(rank - d)]);
       const auto extent = static_cast<double>(dims[static_cast<size_t>(rank - d)]);
-      // Of one element alone ONNX's words have no step; it is in the middle, as PyTorch has it.
+      // For a single element ONNX's text defines no step; it is in the middle, as in PyTorch.
       if (corners && extent == 1) continue;
       const double step = corners ? 2 / (extent - 1) : 2 / extent;
       sum += theta.Get(row + d) * (corners ? -1 + position * step : -1 + (position + 0.5) * step);

@@ -1,5 +1,4 @@
-// Operators whose output is as long as the elements decide: what is not zero, what a condition keeps, what is unlike
-// all the rest.
+// Operators whose output length depends on the elements: NonZero, Compress, Unique.
 #include <algorithm>
 #include <numeric>
 

@@ -17,7 +17,7 @@ Complex Coefficient(const std::vector<Complex>& signal, int64_t k, bool inverse)
   Complex sum;
   const auto n = static_cast<int64_t>(signal.size());
   for (int64_t i = 0; i < n; ++i) {
-    // The whole turns are left out while the numbers are whole.
+    // Full turns are removed while the numbers are integers.
     const double angle = (inverse ? 2 : -2) * kPi * static_cast<double>(i * k % n) / static_cast<double>(n);
     const Complex& x = signal[static_cast<size_t>(i)];
     sum.real += x.real * std::cos(angle) - x.imaginary * std::sin(angle);

@@ -1,5 +1,5 @@
-// A tensor as the oracle computes with it: every float as a double, every integer as 64 bits, whatever the element type
-// that it has outside. Round() brings a result back to what that type can hold.
+// A tensor as the oracle computes with it: every float as a double, every integer as 64 bits, regardless of its element
+// type. Round() converts a result to the precision of that type.
 #pragma once
 
 #include <cstddef>
@@ -33,14 +33,14 @@ struct Tensor {
   int64_t count() const { return CountOf(dims); }
   size_t rank() const { return dims.size(); }
   double Get(int64_t i) const;
-  // Rounds to what the element type can hold; integers wrap.
+  // Rounds to the element type; integers wrap.
   void Put(int64_t i, double value);
   void Put(int64_t i, int64_t value);
   // Element `from` of a tensor of the same type, bit for bit.
   void Copy(int64_t i, const Tensor& source, int64_t from);
 };
 
-// Where an element stands beside another one of its type, exactly: whole numbers may be too large for a double.
+// Compares elements of one type exactly: whole numbers may be too large for a double.
 bool Less(const Tensor& a, int64_t i, const Tensor& b, int64_t j);
 bool Same(const Tensor& a, int64_t i, const Tensor& b, int64_t j);
 bool IsNaN(const Tensor& tensor, int64_t i);
@@ -49,7 +49,7 @@ bool IsNaN(const Tensor& tensor, int64_t i);
 double Round(deputy_dtype dtype, double value);
 int64_t Wrap(deputy_dtype dtype, int64_t value);
 
-// Dense row-major elements in the machine's order, as they cross the plugin boundary.
+// Dense row-major elements in the machine's byte order, as at the plugin boundary.
 std::vector<uint8_t> Encode(const Tensor& tensor);
 Tensor Decode(deputy_dtype dtype, const Dims& dims, const uint8_t* bytes);
 

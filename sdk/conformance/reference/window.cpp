@@ -29,7 +29,7 @@ Window Window::Of(const Node& node, const Dims& input, const Dims& kernel, Overh
       out = room < 0 && overhang == Overhang::kNone ? 0 : std::max<int64_t>(0, room / stride + 1);
       if (ceil && room >= 0) {
         out = (room + stride - 1) / stride + 1;
-        // A window may not begin behind the input and the padding in front of it.
+        // A window must not begin behind the input and the padding in front of it.
         if ((out - 1) * stride >= in + before) --out;
       }
     }

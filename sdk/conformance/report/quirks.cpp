@@ -20,11 +20,11 @@ bool QuirkList::Read(const std::string& path, QuirkList* list, std::string* erro
     std::istringstream words(line);
     std::string word, pattern, reason;
     if (!(words >> word) || word[0] == '#') continue;
-    const auto wrong = [&](const std::string& what) {
-      *error = path + ":" + std::to_string(number) + ": " + what;
+    const auto wrong = [&](const std::string& text) {
+      *error = path + ":" + std::to_string(number) + ": " + text;
       return false;
     };
-    if (!(words >> pattern)) return wrong("'" + word + "' of what?");
+    if (!(words >> pattern)) return wrong("'" + word + "' needs a pattern");
     std::getline(words >> std::ws, reason);
     if (reason.empty()) return wrong("an entry needs a reason");
     if (word == "computes-in") {

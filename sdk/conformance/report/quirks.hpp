@@ -1,5 +1,5 @@
-// What a delegate is known to fail, from a file beside the plugin: two lists, of what it cannot do and of what it does
-// not do yet, each entry with a reason. A line is
+// Known failures of a delegate, from a file beside the plugin: two lists, of permanent limits and of features that are
+// not implemented yet, each entry with a reason. A line is
 //
 //   cannot   numerics.Resize/mode=cubic*   the device has no such filter
 //   not-yet  leaks.execute                 the driver keeps 16 bytes a run (ticket 1234)
@@ -20,7 +20,7 @@ struct Quirk {
   std::string pattern, reason;
   int line = 0;
   int excused = 0;   // failures so far
-  bool met = false;  // anything that it names was run
+  bool met = false;  // a test or case that it names was run
 };
 
 struct QuirkList {
@@ -28,7 +28,7 @@ struct QuirkList {
   std::vector<Quirk> entries;
   deputy_dtype computes_in = DEPUTY_DTYPE_UNDEFINED;
 
-  // Nothing and the first error, "file:line: what", when the file cannot be read or has a bad line.
+  // False and the first error, "file:line: text", when the file cannot be read or has a bad line.
   static bool Read(const std::string& path, QuirkList* list, std::string* error);
 
   // The entry for a finding of `test` about `subject` (may be ""); NULL without one.

@@ -111,7 +111,7 @@ std::string TextReport(const Judgement& judgement, const std::string& plugin, co
         << "; its tests were skipped (--allow-unavailable)\n";
   for (const Quirk* quirk : judgement.unexpected_passes)
     out << "UNEXPECTED PASS  " << quirks.file << ":" << quirk->line << ": " << quirk->pattern
-        << " passes; take the entry off the list\n";
+        << " passes; remove the entry from the list\n";
   out << plugin << ": " << judgement.passed << " tests passed, " << judgement.failed << " failed, " << judgement.excused
       << " excused, " << judgement.skipped << " skipped; " << judgement.cases << " cases\n";
   return out.str();

@@ -1,5 +1,5 @@
-// What became of a run: for every test pass, fail or skip, after the lists of quirks have been applied, and which of
-// their entries did not come true.
+// The result of a run: pass, fail or skip for every test, after the lists of quirks have been applied, and the entries
+// without a failure.
 #pragma once
 
 #include <map>
@@ -30,21 +30,21 @@ struct JudgedTest {
   std::string title() const { return delegate.empty() ? name : delegate + ": " + name; }
   // "Conv" for "numerics.Conv".
   std::string subject() const { return name.substr(name.find('.') + 1); }
-  // Failures that no other failure explains: one whose label has all parts of another one's and more is left out.
+  // Failures that no other failure explains: one whose label has all parts of another one's and more is omitted.
   std::vector<const Finding*> Culprits() const;
 };
 
 struct Judgement {
   std::vector<JudgedTest> tests;
   std::vector<const Quirk*> unexpected_passes;
-  // What a delegate says that cannot run here, by its id as in JudgedTest.
+  // The reasons of delegates that cannot run here, by id as in JudgedTest.
   std::map<std::string, std::string> unavailable;
   int passed = 0, failed = 0, skipped = 0, excused = 0, cases = 0;
 };
 
 Judgement Judge(const std::vector<TestResult>& results, QuirkList& quirks);
 
-// For people: one line per culprit, then a summary.
+// Text for users: one line per culprit, then a summary.
 std::string TextReport(const Judgement& judgement, const std::string& plugin, const QuirkList& quirks, bool verbose);
 std::string JUnitReport(const Judgement& judgement);
 
