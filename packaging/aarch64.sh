@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds Deputy for aarch64 on another machine and runs it under emulation: the digits with the simulated NPU first, and
-# the conformance kit over its plugins over a small delegate in C and over a generated project in C++. Slow: the
+# the conformance kit over its plugins, over a small delegate in C and over a generated project in C++. Slow: the
 # whole host is built once more, and the emulator runs it at a fraction of its speed.
 #
 #   packaging/aarch64.sh [build|digits|conformance]...      default: all of them, in this order
@@ -50,8 +50,8 @@ build() {
   cmake --build --preset aarch64 --parallel "$jobs"
   rm -rf "$prefix"
   cmake --install build/aarch64 --prefix "$prefix" >build/aarch64-install.log
-  # The host starts its worker as a program of its own. Not every kernel knows to start it under the emulator
-  # (binfmt_misc), so a script does.
+  # The host starts its worker as a program of its own. Not every kernel can start it under the emulator (binfmt_misc),
+  # so a script does.
   local worker=$prefix/lib/deputy/deputy-worker
   mv "$worker" "$worker.aarch64"
   printf '#!/bin/sh\nexec %s "%s" "$@"\n' "${emulated[*]}" "$worker.aarch64" >"$worker"
@@ -76,7 +76,7 @@ run_kit() {
   "${emulated[@]}" "$prefix/bin/deputy-conformance" "$@" --timeout 300
 }
 
-# What vendors would cross-build: the small delegate of tests/languages, and a generated project.
+# Plugins as vendors cross-build them: the small delegate of tests/languages, and a generated project.
 run_conformance() {
   local made=$root/build/aarch64-made plugins=$prefix/lib/deputy/plugins
   rm -rf "$made"

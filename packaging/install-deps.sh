@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian 12 packages that Deputy is built and tested with. Needs root or sudo only when one is missing;
-# with all of them there it asks no network and no privilege.
+# if all are installed it needs neither network nor privileges.
 #
 #   packaging/install-deps.sh [build] [test]      default: build
 set -euo pipefail
@@ -18,8 +18,8 @@ build=(
 )
 # doxygen makes the reference of the SDK's headers. libclang-rt holds clang's sanitizer runtimes and
 # libc6-dev-arm64-cross the headers that the cross compiler merely recommends. The last lines re-make the digits model
-# and its test pictures: numpy, Pillow, OpenBLAS for speed, and the fonts, of which the network has never seen the last
-# four.
+# and its test pictures: numpy, Pillow, OpenBLAS for speed, and the fonts, the last four of which are not in
+# the training set.
 test=(
   libgtest-dev libbenchmark-dev
   clang-14 libclang-rt-14-dev clang-format-14 libc++-14-dev libc++abi-14-dev rustc

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes a Python in build/peers with what the tests compare Deputy with: Google's LiteRT interpreter
+# Makes a Python in build/peers with the engines that tests compare Deputy with: Google's LiteRT interpreter
 # (integration.tflite.*), ONNX Runtime and ONNX's reference evaluator (integration.architectures,
-# integration.microsoft_operators). Without it ctest skips these. It comes from PyPI: the network is asked once.
+# integration.microsoft_operators). Without it ctest skips these. The packages come from PyPI and are downloaded once.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=build-env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/build-env.sh"

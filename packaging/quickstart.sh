@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# From a fresh Debian 12 to classified digits: installs what is missing, builds, installs below build/, runs.
+# From a fresh Debian 12 to classified digits: installs missing packages, builds, installs below build/, runs.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=build-env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/build-env.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds everything with gcc, runs all tests. ctest's summary is the last of the output and
+# Installs missing packages, builds everything with gcc, runs all tests. ctest's summary is the last of the output and
 # its exit status is the script's. Arguments go to ctest, for example: packaging/test.sh -L unit
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR source=build-env.sh

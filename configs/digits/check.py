@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Checks the committed model and images against what README.md and record.json say.
+"""Checks the committed model and images against README.md and record.json.
 
 Runs the committed digits.onnx node by node in plain numpy, with code that
 shares nothing with the training's, so an export mistake shows as well.
@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # Keeps __pycache__ out of the shipped folder.
 
-import train  # Before numpy: it settles the number of BLAS threads.
+import train  # Before numpy: it sets the number of BLAS threads.
 
 import numpy as np
 import onnx
@@ -146,7 +146,7 @@ def check_drawing(record):
     if not same and any(here[name] != then[name] for name in drawers):
         print(f"        images/: drawn a little differently here, by {here}; made with {then}")
     else:
-        expect(same, "images/ is byte for byte what draw.py draws")
+        expect(same, "images/ equals the output of draw.py byte for byte")
 
 
 def check_held_out(model, stated):

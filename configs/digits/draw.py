@@ -205,7 +205,7 @@ def pgm_bytes(pixels):
 
 
 def read_pgm(path):
-    """Reads back what pgm_bytes writes: no comments, one line per header field."""
+    """Reads back the output of pgm_bytes: no comments, one line per header field."""
     magic, size, top, pixels = path.read_bytes().split(b"\n", maxsplit=3)
     if magic != b"P5" or top != b"255":
         raise ValueError(f"{path.name} is not an 8-bit binary PGM")

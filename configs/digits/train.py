@@ -10,7 +10,7 @@ Writes digits.onnx, images/*.pgm and record.json beside this file (or below
         fonts-cabin \\
         fonts-cantarell fonts-roboto-unhinted fonts-sil-gentium-basic fonts-inconsolata
 
-The last line's fonts are the held-out ones: only tests look at them. Any BLAS
+The last line's fonts are the held-out ones: only tests use them. Any BLAS
 will do; without OpenBLAS training is merely slow.
 """
 
@@ -77,7 +77,7 @@ class Network:
         }
 
     def _stage(self, name, images):
-        """One conv-ReLU-MaxPool; also returns what its backward pass needs."""
+        """One conv-ReLU-MaxPool; also returns the values that its backward pass needs."""
         weight, bias = self.parameters[name + ".weight"], self.parameters[name + ".bias"]
         windows = sliding_window_view(images, (KERNEL, KERNEL), axis=(1, 2))
         count, height, width = windows.shape[:3]
@@ -166,7 +166,7 @@ def train(report=print):
         order, total = rng.permutation(TRAINING_COUNT), 0.0
         for chosen in order.reshape(-1, BATCH):
             loss, gradients = network.loss_and_gradients(images[chosen], labels[chosen])
-            # A cosine from the peak rate to nothing, so that the end settles.
+            # A cosine from the peak rate to nothing, so that training converges.
             rate = PEAK_RATE * 0.5 * (1 + math.cos(math.pi * optimiser.steps / steps))
             optimiser.step(gradients, rate)
             total += loss

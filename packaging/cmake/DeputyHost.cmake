@@ -10,25 +10,24 @@ set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
-set(DEPUTY_PRIVATE_DIR ${CMAKE_INSTALL_LIBDIR}/deputy) # what `$deputy` in the YAML stands for
+set(DEPUTY_PRIVATE_DIR ${CMAKE_INSTALL_LIBDIR}/deputy) # the value of `$deputy` in the YAML
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${CMAKE_INSTALL_LIBDIR})
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/archive)
 
-# GCC 12 takes the empty half of a std::optional for a forgotten variable (gcc.gnu.org/PR80635).
+# GCC 12 reports the empty half of a std::optional as an uninitialized variable (gcc.gnu.org/PR80635).
 set(DEPUTY_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
                     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 if(DEPUTY_SANITIZE)
-  # Null pointers and foreign objects fault by themselves or under AddressSanitizer; to look for them too takes long to
-  # compile.
+  # Null pointers and foreign objects fault by themselves or under AddressSanitizer; these checks take long to compile.
   set(DEPUTY_SANITIZER_OPTIONS -fsanitize=${DEPUTY_SANITIZE} -fno-sanitize=null,object-size,vptr
                                -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_compile_options(${DEPUTY_SANITIZER_OPTIONS})
   add_link_options(-fsanitize=${DEPUTY_SANITIZE})
 endif()
 
-# What most sources include, compiled once for each target. A source includes what it uses all the same: clang's build
-# goes without. Written as they are included, so that a compiler cache serves other checkouts too.
+# Headers that most sources include, compiled once for each target. Sources still include the headers that they use:
+# clang's build does not precompile. Written as they are included, so that a compiler cache serves other checkouts too.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   set(precompiling_pays ON)
 else()

@@ -15,7 +15,7 @@ if(DEPUTY_SYSROOT)
   set(CMAKE_FIND_ROOT_PATH ${DEPUTY_SYSROOT})
   set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
   set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
-  # What the libraries named on the link line need themselves is in the sysroot too.
+  # The dependencies of the libraries on the link line are in the sysroot too.
   set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${DEPUTY_SYSROOT}/usr/lib/aarch64-linux-gnu")
   set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,-rpath-link,${DEPUTY_SYSROOT}/usr/lib/aarch64-linux-gnu")
   list(APPEND CMAKE_CROSSCOMPILING_EMULATOR -L ${DEPUTY_SYSROOT})

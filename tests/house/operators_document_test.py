@@ -40,7 +40,7 @@ Upsample Where Xor
 REMOVED = {"Crop", "ImageScaler"}
 TEXT = "strings: no delegate has them, and neither have the CPU's kernels"
 LEFT_OUT = {
-    "ImageDecoder": "pictures are decoded before inference, by whoever has a library for them",
+    "ImageDecoder": "the application decodes images before inference",
     "RegexFullMatch": TEXT,
     "StringConcat": TEXT,
     "StringNormalizer": TEXT,
@@ -48,7 +48,7 @@ LEFT_OUT = {
 }
 OTHER_DOMAINS = {
     "ai.onnx.ml": "classical machine learning: trees, vectorizers and maps, no tensors that a delegate takes",
-    "ai.onnx.preview": "not settled yet",
+    "ai.onnx.preview": "not final yet",
     "ai.onnx.preview.training": "training",
     "ai.onnx.training": "training",
 }
@@ -84,16 +84,16 @@ TYPES = {
 }  # fmt: skip
 HEAD = """# Operators
 
-Which operators Deputy knows, made from [the one list](../../sdk/schema/operators.inc) by
-`tests/house/operators_document_test.py --write`; a test holds it against the list. How one is added stands in
-[adding-an-operator.md](adding-an-operator.md).
+The operators that Deputy supports, generated from [the one list](../../sdk/schema/operators.inc) by
+`tests/house/operators_document_test.py --write`; a test compares it with the list.
+[adding-an-operator.md](adding-an-operator.md) shows how to add one.
 
 - *Definitions* are the opsets in which the operator changed or grew; a model of any opset from the first one on is
   brought to the newest meaning, or is refused by name and version where it cannot be.
 - *Element types* are those of the main operand of the newest definition. *floats*: float16, float32, float64; *wide*:
   these and the integers of 32 and 64 bits; *numeric*: these and those of 8 and 16 bits.
-- *Limits* are what the CPU refuses when the model is loaded, with the name of what is refused; it never computes
-  something else. A delegate may take more.
+- *Limits* are the uses that the CPU rejects, by name, when the model is loaded; it never computes another result. A
+  delegate may support more.
 """
 SAME_PADDING = """
 With `auto_pad` SAME_UPPER or SAME_LOWER a convolution or a pool gives `ceil(input / stride)` elements along each spatial
@@ -161,9 +161,9 @@ def document(operators, refusals, elsewhere):
         note = ""
         if domain == "":
             note = (
-                "\nScatter is ScatterElements of an older name and is read as that. SimplifiedLayerNormalization, and\n"
+                "\nScatter is the older name of ScatterElements and is read as that. SimplifiedLayerNormalization, and\n"
                 "LayerNormalization before opset 17, are ONNX Runtime's, whose optimizer puts them into this domain.\n"
-                f"{' and '.join(sorted(REMOVED))} were experimental and are no more in ONNX since opset 10.\n"
+                f"{' and '.join(sorted(REMOVED))} were experimental; opset 10 removed them.\n"
                 + SAME_PADDING
             )
         parts.append(f"## {title}\n{note}\n" + table(("operator", "definitions", "element types", "on the CPU", "limits"), rows) + "\n")
