@@ -66,7 +66,7 @@ function(deputy_add_delegate name)
   endforeach()
   set(DEPUTY_NOTE_PLUGIN ${name})
   set(DEPUTY_NOTE_LINES ${lines})
-  # In the language that the project has: nobody needs a compiler for the manifest alone.
+  # In the project's language: the manifest alone does not require another compiler.
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   if(CXX IN_LIST languages)
     set(note ${CMAKE_CURRENT_BINARY_DIR}/${name}_note.cpp)

@@ -1,11 +1,11 @@
-// How operators.inc names an operator of a domain other than ONNX's own: Domain_Operator.
+// The names in operators.inc of operators of a domain other than ONNX's own: Domain_Operator.
 #pragma once
 
 #include <string_view>
 
 namespace deputy::schema {
 
-// The operator's type, as models have it: "Attention" of "Attention" and of "Microsoft_Attention". [any-thread]
+// The operator's type, as in models: "Attention" of "Attention" and of "Microsoft_Attention". [any-thread]
 constexpr std::string_view OperatorType(std::string_view name) { return name.substr(name.find('_') + 1); }
 
 }  // namespace deputy::schema

@@ -1,6 +1,6 @@
 /* The delegate my_npu, on the bare C ABI: Relu in float32. A partition is as many Relus as the model connects; each of
- * its outputs is the Relu of the input that its chain begins with. The headers of deputy/abi say what each function
- * must do, and who owns what. */
+ * its outputs is the Relu of the input that its chain begins with. The headers of deputy/abi define the contract of
+ * each function, and ownership. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #define STR(literal) \
   { (literal), sizeof(literal) - 1 }
 
-enum { NEWEST_RELU = 14 }; /* the newest definition whose meaning this source knows */
+enum { NEWEST_RELU = 14 }; /* the newest definition that this source implements */
 
 /* The delegate opened with options; the device would be here. */
 struct deputy_instance {
@@ -89,7 +89,7 @@ static deputy_status *open_instance(const deputy_delegate *self, const deputy_op
 
 static void close_instance(deputy_instance *instance) { free(instance); }
 
-/* ---- which nodes: a "no" says why */
+/* ---- supported nodes: a "no" has a reason */
 
 static deputy_status *judge(const deputy_host *host, const deputy_graph *graph, const deputy_node_info *node,
                             deputy_reason *reason, const char **detail) {
@@ -99,7 +99,7 @@ static deputy_status *judge(const deputy_host *host, const deputy_graph *graph, 
   *detail = "only Relu is known";
   if (!is(node->domain, "") || !is(node->op_type, "Relu")) return NULL;
   *reason = DEPUTY_REASON_DEFINITION_TOO_NEW;
-  *detail = "this definition came later";
+  *detail = "this definition is newer than the plugin";
   if (node->since_version > NEWEST_RELU) return NULL;
   memset(&input, 0, sizeof input);
   input.struct_size = sizeof input;
@@ -143,7 +143,7 @@ static deputy_status *query_support(deputy_instance *instance, const deputy_grap
   return NULL;
 }
 
-/* ---- compiling: NOT_SUPPORTED would hand the nodes to the next delegate */
+/* ---- compiling: after NOT_SUPPORTED the nodes go to the next delegate */
 
 static void executable_destroy(deputy_executable *executable) {
   free(executable->source_of);

@@ -57,10 +57,10 @@ class MyNpu final : public sdk::PartitionDelegate {
     return sdk::OptionSchema().Int("grain", 4096, 1, 1 << 24, "elements that are worth a thread");
   }
 
-  // The device would be opened here. A failure's message is what people read.
+  // The device would be opened here. A failure's message is shown to the user.
   sdk::Status Init() override { return {}; }
 
-  // Asked for every node on offer; a "no" says why.
+  // Called for every offered node; a "no" has a reason.
   sdk::Verdict Supports(const sdk::NodeView& node) override {
     if (!node.Is("Relu")) return sdk::Verdict::No(sdk::Reason::kOperatorUnknown, "only Relu is known");
     if (node.input(0).dtype() != sdk::DType::kFloat32) return sdk::Verdict::No(sdk::Reason::kDType, "float32 only");
@@ -69,7 +69,7 @@ class MyNpu final : public sdk::PartitionDelegate {
     return sdk::Verdict::Yes();
   }
 
-  // Given nodes that Supports accepted. kNotSupported would hand them to the next delegate.
+  // All nodes were accepted by Supports. After kNotSupported they go to the next delegate.
   sdk::Result<std::unique_ptr<sdk::Executable>> Compile(const sdk::PartitionView& partition) override {
     std::map<deputy_value_id, size_t> source;  // value -> input of the partition
     for (size_t i = 0; i < partition.inputs().size(); ++i) source[partition.inputs()[i].id()] = i;

@@ -31,7 +31,7 @@ typedef struct deputy_claim_sink {
   deputy_status *(*add)(void *self, const deputy_claim *claim);
 } deputy_claim_sink;
 
-/* Nodes that run on this delegate together or not at all. */
+/* Nodes of which this delegate runs all or none. */
 typedef struct deputy_group {
   uint32_t struct_size;
   uint32_t node_count; /* two or more */

@@ -68,8 +68,8 @@ typedef struct deputy_ext_async {
    * return. DEADLINE_EXCEEDED if it has not ended yet; the run continues. Each call returns a status of its own.
    * [any-thread] */
   deputy_status *(*wait)(deputy_async_run *run, uint64_t deadline_ns);
-  /* Asks the run to end as CANCELLED; it may still end otherwise. Does not wait for it. OK for a run that has ended.
-   * [any-thread] */
+  /* Requests that the run ends as CANCELLED; it may still end otherwise. Does not wait for it. OK for a run that has
+   * ended. [any-thread] */
   deputy_status *(*cancel)(deputy_async_run *run);
   /* Fills *out with a fence that is passed when the outputs are written; the host owns it. NULL slot, or NOT_SUPPORTED:
    * the host waits on the CPU. [any-thread] */
