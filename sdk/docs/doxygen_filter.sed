@@ -1,5 +1,5 @@
 # Shows the headers' comments to Doxygen, which takes only marked ones: that at the top is the file's, one behind a
-# declaration belongs to it, every other one to what follows.
+# declaration belongs to it, every other one to the next declaration.
 1s|^// |/// @file\n/// |
 1s|^/\* |/** @file\n * |
 s|^\( *\)// |\1/// |

@@ -51,7 +51,7 @@ class NPUDelegate final : public deputy::sdk::Delegate {
   }
 
  private:
-  // NULL: the NPU does not have the kernel, or somebody else has it.
+  // NULL: the NPU does not have the kernel, or another delegate has it.
   std::unique_ptr<NPUOp> GetOP(Kernel* kernel, const deputy::schema::Primitive* primitive) const {
     const auto found = op_func_lists_.find(kernel->type());
     return primitive == nullptr || found == op_func_lists_.end() ? nullptr : found->second(*kernel);

@@ -120,7 +120,7 @@ struct BuildDelegateTest : testing::Test {
 TEST_F(BuildDelegateTest, IsMarkedSerial) { EXPECT_NE(delegate->flags & DEPUTY_DELEGATE_SERIAL, 0u); }
 
 // Seed row 14.
-TEST_F(BuildDelegateTest, ReplaceBecomesAClaimWithOrderedBorders) {
+TEST_F(BuildDelegateTest, ReplaceBecomesAClaimWithOrderedInputsAndOutputs) {
   host.AddChain({"Exp", "Relu", "Relu", "Exp"});
   fake::Opened opened(host, delegate);
   ASSERT_EQ(opened.Propose(), nullptr);
