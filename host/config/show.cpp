@@ -12,7 +12,7 @@
 namespace deputy::host {
 namespace {
 
-std::string InQuotes(std::string_view text) {
+std::string Quoted(std::string_view text) {
   std::string out = "\"";
   for (size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -35,7 +35,7 @@ std::string InQuotes(std::string_view text) {
 std::string InQuotesIfNeeded(std::string_view text) {
   constexpr std::string_view kSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./$-";
   const bool safe = text.find_first_not_of(kSafe) == std::string_view::npos && !IsNullWord(text) && text[0] != '-';
-  return safe ? std::string(text) : InQuotes(text);
+  return safe ? std::string(text) : Quoted(text);
 }
 
 // The visitor of fields.hpp that prints.
@@ -61,7 +61,7 @@ class FieldPrinter {
     Value(key, FormatSize(*value), value.origin);
   }
   void Options(std::string_view key, const List<Named<OptionValue>>& options) {
-    Entries(key, options, [](const OptionValue& value) { return value.quoted ? InQuotes(value.text) : value.text; });
+    Entries(key, options, [](const OptionValue& value) { return value.quoted ? Quoted(value.text) : value.text; });
   }
   void Instruction(std::string_view) {}
   void Unavailable(std::string_view) {}

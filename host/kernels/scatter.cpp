@@ -22,15 +22,15 @@ T Smaller(T a, T b) {
 template <class T>
 T Combine(ScatterReduction reduction, T old, T update) {
   if constexpr (std::is_same_v<T, Half>) {
-    return reduction == ScatterReduction::kNone ? update : ToHalf(Combine(reduction, ToFloat(old), ToFloat(update)));
+    return reduction == ScatterReduction::kReplace ? update : ToHalf(Combine(reduction, ToFloat(old), ToFloat(update)));
   } else if constexpr (std::is_same_v<T, BFloat16>) {
-    return reduction == ScatterReduction::kNone ? update
-                                                : ToBFloat16(Combine(reduction, ToFloat(old), ToFloat(update)));
+    return reduction == ScatterReduction::kReplace ? update
+                                                   : ToBFloat16(Combine(reduction, ToFloat(old), ToFloat(update)));
   } else {
     // Integers wrap around: computed as unsigned, which is defined.
     using Wide = typename std::conditional_t<std::is_integral_v<T>, TypeTag<uint64_t>, TypeTag<T>>::Type;
     switch (reduction) {
-      case ScatterReduction::kNone: return update;
+      case ScatterReduction::kReplace: return update;
       case ScatterReduction::kAdd: return static_cast<T>(static_cast<Wide>(old) + static_cast<Wide>(update));
       case ScatterReduction::kMul: return static_cast<T>(static_cast<Wide>(old) * static_cast<Wide>(update));
       case ScatterReduction::kMax: return Larger(old, update);
@@ -51,7 +51,7 @@ void NumbersForTruth(DType& dtype, ScatterReduction& reduction) {
 // Neighbouring elements. Sums are by far the most frequent, and become vector code without a branch per element.
 template <class T>
 void CombineSlice(ScatterReduction reduction, const T* from, int64_t count, T* to) {
-  if (reduction == ScatterReduction::kNone) {
+  if (reduction == ScatterReduction::kReplace) {
     std::copy_n(from, count, to);
   } else if (reduction == ScatterReduction::kAdd) {
     for (int64_t j = 0; j < count; ++j) to[j] = Combine(ScatterReduction::kAdd, to[j], from[j]);
@@ -68,7 +68,7 @@ void ScatterRow(ScatterReduction reduction, const T* from, const Index* indices,
     const int64_t index = indices[j];
     return j * step + (index < 0 ? index + extent : index) * stride;
   };
-  if (reduction == ScatterReduction::kNone) {
+  if (reduction == ScatterReduction::kReplace) {
     for (int64_t j = 0; j < count; ++j) to[at(j)] = from[j];
   } else {
     for (int64_t j = 0; j < count; ++j) to[at(j)] = Combine(reduction, to[at(j)], from[j]);

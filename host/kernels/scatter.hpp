@@ -9,7 +9,7 @@
 
 namespace deputy::host {
 
-enum class ScatterReduction { kNone, kAdd, kMul, kMax, kMin };
+enum class ScatterReduction { kReplace, kAdd, kMul, kMax, kMin };
 
 // target[i0,..,indices[i0,..,in],..,in] takes updates[i0,..,in], with the index at `axis`. Along other axes the
 // indices' extents are not larger than the data's. The indices have been checked.

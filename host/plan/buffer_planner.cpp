@@ -7,7 +7,7 @@ namespace deputy::host {
 namespace {
 
 // Values in one place, identified by the value that was there first.
-struct Place {
+struct SharedPlace {
   uint32_t first = 0, last = 0;  // steps of the first write and the last read
   bool written_by_last = true;   // all its values come from the last delegate
   bool holds_output = false;     // a value in it is an output of the graph
@@ -103,7 +103,7 @@ class BufferPlanner {
     const Slot &to = plan_.slots[output], &from = plan_.slots[input];
     if (to.storage != StorageClass::kArena || from.storage != StorageClass::kArena) return false;
     if (to.dtype != from.dtype || to.dims != from.dims) return false;
-    const Place& place = places_[place_of_[input]];
+    const SharedPlace& place = places_[place_of_[input]];
     return place.written_by_last && !place.holds_output && place.last == index;
   }
 
@@ -111,7 +111,7 @@ class BufferPlanner {
     const ValueId head = place_of_[input];
     place_of_[output] = head;
     std::swap(plan_.slots[output].next_alias, plan_.slots[input].next_alias);
-    Place& place = places_[head];
+    SharedPlace& place = places_[head];
     place.last = std::max(place.last, places_[output].last);
     place.written_by_last = place.written_by_last && places_[output].written_by_last;
     place.holds_output = place.holds_output || places_[output].holds_output;
@@ -144,7 +144,7 @@ class BufferPlanner {
   const size_t last_delegate_;
   const bool top_level_;
   std::vector<ValueId> place_of_;
-  std::vector<Place> places_;  // by the first value of each
+  std::vector<SharedPlace> places_;  // by the first value of each
   std::vector<uint8_t> is_output_;
 };
 

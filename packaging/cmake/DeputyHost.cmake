@@ -26,25 +26,10 @@ if(DEPUTY_SANITIZE)
   add_link_options(-fsanitize=${DEPUTY_SANITIZE})
 endif()
 
-# Headers that most sources include, compiled once for each target. Sources still include the headers that they use:
-# clang's build does not precompile. Written as they are included, so that a compiler cache serves other checkouts too.
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(precompiling_pays ON)
-else()
-  set(precompiling_pays OFF)
-endif()
-option(DEPUTY_PRECOMPILED_HEADERS "Precompile the headers that most sources include" ${precompiling_pays})
-set(DEPUTY_COMMON_HEADERS <algorithm> <array> <cstdint> <cstring> <functional> <map> <memory> <mutex> <optional> <set>
-                          <span> <string> <string_view> <utility> <variant> <vector>)
-
-# deputy_precompile(<target> [header...]): the common headers and these, written as they are included.
-function(deputy_precompile target)
-  if(DEPUTY_PRECOMPILED_HEADERS)
-    target_precompile_headers(${target} PRIVATE ${DEPUTY_COMMON_HEADERS} ${ARGN})
-    # ccache looks into a precompiled header that is named in the preprocessed source.
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
-  endif()
-endfunction()
+# Sources of a target are compiled together in batches; one that has options of its own is not. The preset `clang` goes
+# without, so that each source is known to include what it uses.
+set(CMAKE_UNITY_BUILD ON CACHE BOOL "Compile the sources of a target in batches")
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 16 CACHE STRING "Sources in a batch")
 
 # deputy_host_library(NAME <folder with / as _> [DEPENDS folder...] [LINK library...])
 # A static library of all sources directly in the folder; DEPENDS are the floors below that it uses.
@@ -64,7 +49,6 @@ function(deputy_host_library name)
   target_compile_options(deputy_${name} PRIVATE ${DEPUTY_WARNINGS})
   list(TRANSFORM ARG_DEPENDS PREPEND deputy_)
   target_link_libraries(deputy_${name} PUBLIC ${ARG_DEPENDS} ${ARG_LINK_PUBLIC} PRIVATE ${ARG_LINK})
-  deputy_precompile(deputy_${name} <fmt/format.h> <base/status.hpp>)
 endfunction()
 
 # deputy_flatbuffer(<target> <schema.fbs>): generates <schema>_generated.h for the target, in the build tree.

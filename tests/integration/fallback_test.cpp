@@ -22,7 +22,7 @@ Tensor Pictures(int64_t count) {
   return tensor;
 }
 
-std::vector<float> Values(const Tensor& tensor) {
+std::vector<float> ValuesIn(const Tensor& tensor) {
   const std::span<const float> values = tensor.values<float>();
   return {values.begin(), values.end()};
 }
@@ -53,7 +53,7 @@ class FallbackTest : public testing::Test {
     std::vector<Tensor> outputs;
     const Status status = session.Predict({Pictures(count)}, &outputs);
     EXPECT_TRUE(status.ok()) << status.ToString();
-    return status.ok() ? Values(outputs[0]) : std::vector<float>();
+    return status.ok() ? ValuesIn(outputs[0]) : std::vector<float>();
   }
   size_t Warnings(std::string_view part) {
     const std::lock_guard lock(mutex_);

@@ -3,11 +3,17 @@
 // wrap.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "cpu/kernel.hpp"
 #include "kernels/matrix_product.hpp"
 #include "tensor/scale_layout.hpp"
 
 namespace deputy::host {
+
+// The index of an operand that an operator does not have.
+constexpr size_t kAbsent = SIZE_MAX;
 
 // Matrices along the last two axes of a tensor; of rank 1: a row on the left, a column on the right.
 struct ByteMatrices {

@@ -260,7 +260,7 @@ class GroupQuery {
   GroupAttributes attributes_;
 };
 
-struct RotaryAttributes {
+struct GroupQueryRotary {
   int64_t heads, turned;  // zero: derived from shapes
   bool interleaved;
 };
@@ -276,7 +276,7 @@ class MicrosoftRotary {
     size_t workspace_bytes = 0;
   };
 
-  explicit MicrosoftRotary(RotaryAttributes attributes) : attributes_(attributes) {}
+  explicit MicrosoftRotary(GroupQueryRotary attributes) : attributes_(attributes) {}
 
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView x = args.input(0), positions = args.input(1), cosines = args.input(2);
@@ -335,7 +335,7 @@ class MicrosoftRotary {
     return positions.rank() == 1 ? positions.data<int64_t>()[0] + item % plan.count : positions.data<int64_t>()[item];
   }
 
-  RotaryAttributes attributes_;
+  GroupQueryRotary attributes_;
 };
 
 }  // namespace
@@ -375,7 +375,7 @@ KernelResult MakeMicrosoft_RotaryEmbedding(const KernelSpec& spec) {
   if (primitive.GetFloat("scale", 1.0f) != 1.0f)
     return Error(StatusCode::kNotSupported, "RotaryEmbedding with scale {}", primitive.GetFloat("scale", 1.0f));
   return MakeFloatKernel<MicrosoftRotary>(
-      spec, RotaryAttributes{primitive.GetInt("num_heads", 0), primitive.GetInt("rotary_embedding_dim", 0),
+      spec, GroupQueryRotary{primitive.GetInt("num_heads", 0), primitive.GetInt("rotary_embedding_dim", 0),
                              primitive.GetInt("interleaved", 0) != 0});
 }
 

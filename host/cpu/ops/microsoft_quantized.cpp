@@ -109,13 +109,13 @@ void Narrow(const ChannelOrder& order, const QuantizedRange& range, const float*
   });
 }
 
-struct PoolAttributes {
+struct QuantizedPoolAttributes {
   Window window;  // without axes: the whole plane
   bool last, count_all;
 };
 
 // A pool on reals between dequantization and quantization.
-Status RunPool(const KernelArgs& args, const PoolAttributes& attributes) {
+Status RunPool(const KernelArgs& args, const QuantizedPoolAttributes& attributes) {
   DEPUTY_ASSIGN_OR_RETURN(const Pair pair, ReadPair(args));
   const ConstView x = args.input(0);
   const MutableView y = args.output(0);
@@ -165,8 +165,8 @@ Status RunPool(const KernelArgs& args, const PoolAttributes& attributes) {
 KernelResult MakePool(const KernelSpec& spec, Window window) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
   DEPUTY_RETURN_IF_ERROR(RequireInputs(spec, {3}));
-  const PoolAttributes attributes{window, spec.primitive().GetInt("channels_last", 0) != 0,
-                                  spec.primitive().GetInt("count_include_pad", 0) != 0};
+  const QuantizedPoolAttributes attributes{window, spec.primitive().GetInt("channels_last", 0) != 0,
+                                           spec.primitive().GetInt("count_include_pad", 0) != 0};
   return KernelOf([attributes](const KernelArgs& args) { return RunPool(args, attributes); });
 }
 
@@ -187,7 +187,7 @@ Status RunSoftmax(const KernelArgs& args, int64_t named, bool whole_tail) {
 }
 
 // Inputs with a range for each; they are at 2, 5, 8, ...
-Status RunConcat(const KernelArgs& args, int64_t named) {
+Status RunQuantizedConcat(const KernelArgs& args, int64_t named) {
   const MutableView y = args.output(0);
   const ConstView zero = args.input(1);
   DEPUTY_RETURN_IF_ERROR(CheckStored(zero));
@@ -255,7 +255,7 @@ KernelResult MakeMicrosoft_QLinearConcat(const KernelSpec& spec) {
   if (spec.node.inputs.size() % 3 != 2) return Error(StatusCode::kModel, "a tensor without its scale and zero point");
   for (size_t i = 0; i < spec.node.inputs.size(); ++i) DEPUTY_RETURN_IF_ERROR(RequireInputs(spec, {i}));
   const int64_t axis = spec.primitive().GetInt("axis", 0);
-  return KernelOf([axis](const KernelArgs& args) { return RunConcat(args, axis); });
+  return KernelOf([axis](const KernelArgs& args) { return RunQuantizedConcat(args, axis); });
 }
 
 }  // namespace deputy::host

@@ -227,7 +227,7 @@ Status RunTranspose(const KernelArgs& args, const SmallDims& perm_attribute, boo
   char *const bytes = static_cast<char*>(memory), *const moved = bytes + count;
   Unpack(dtype, input.data<char>(), count, bytes);
   Transpose(input.dims(), perm, bytes, moved, 1, args.pool);
-  Pack(dtype, moved, count, to);
+  host::Pack(dtype, moved, count, to);
   return {};
 }
 

@@ -19,13 +19,13 @@ namespace deputy::host {
 namespace {
 
 // An activation in ONNX: its parameters among alpha and beta, and their default values.
-struct KnownActivation {
+struct RecurrentActivation {
   std::string_view name;
   ActivationKind kind;
   bool takes_alpha, takes_beta;
   float alpha, beta;
 };
-constexpr KnownActivation kKnownActivations[] = {
+constexpr RecurrentActivation kKnownActivations[] = {
     {"Affine", ActivationKind::kAffine, true, true, 1.0f, 0.0f},
     {"Elu", ActivationKind::kElu, true, false, 1.0f, 0.0f},
     {"HardSigmoid", ActivationKind::kHardSigmoid, true, true, 0.2f, 0.5f},
@@ -66,7 +66,7 @@ Status ReadActivations(const Primitive& primitive, RecurrentCell& cell) {
   std::span<const float> betas = primitive.GetFloats("activation_beta");
   for (size_t i = 0; i < each * static_cast<size_t>(cell.directions); ++i) {
     const auto known = std::find_if(std::begin(kKnownActivations), std::end(kKnownActivations),
-                                    [&](const KnownActivation& k) { return EqualIgnoringCase(k.name, names[i]); });
+                                    [&](const RecurrentActivation& k) { return EqualIgnoringCase(k.name, names[i]); });
     if (known == std::end(kKnownActivations)) return Error(StatusCode::kNotSupported, "activation '{}'", names[i]);
     Activation& activation = cell.activations[i / each][i % each];
     activation = {known->kind, known->alpha, known->beta};

@@ -17,7 +17,7 @@ namespace deputy::host {
 namespace {
 
 // Element `i` of floats of the kernel's type or wider ones; 16-bit floats were widened before.
-double Element(ConstView view, int64_t i) {
+double WideElement(ConstView view, int64_t i) {
   return view.dtype() == DType::kFloat64 ? view.data<double>()[i] : static_cast<double>(view.data<float>()[i]);
 }
 
@@ -65,7 +65,7 @@ class RootMeanSquare {
   Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
     const ConstView scale = args.input(1);
     T* const row = static_cast<T*>(workspace);
-    for (int64_t i = 0; i < plan.size; ++i) row[i] = static_cast<T>(Element(scale, OffsetIn(scale, plan.row, i)));
+    for (int64_t i = 0; i < plan.size; ++i) row[i] = static_cast<T>(WideElement(scale, OffsetIn(scale, plan.row, i)));
     RootMeanSquareNormalize(plan.rows, plan.size, static_cast<double>(epsilon_), args.input(0).data<T>(), row,
                             args.output(0).data<T>(), args.pool);
     return Status();

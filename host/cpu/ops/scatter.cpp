@@ -12,7 +12,7 @@ namespace {
 
 Result<ScatterReduction> ReductionOf(const KernelSpec& spec) {
   const std::string_view name = spec.primitive().GetString("reduction", "none");
-  if (name == "none") return ScatterReduction::kNone;
+  if (name == "none") return ScatterReduction::kReplace;
   if (name == "add") return ScatterReduction::kAdd;
   if (name == "mul") return ScatterReduction::kMul;
   if (name == "max") return ScatterReduction::kMax;

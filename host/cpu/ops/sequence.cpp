@@ -161,7 +161,7 @@ Status RunSplit(const KernelArgs& args, int64_t named_axis, bool keeps_axis) {
   return HoldSequence(args, input.dtype(), std::move(parts));
 }
 
-Status RunConcat(const KernelArgs& args, int64_t named_axis, bool stacks) {
+Status RunSequenceConcat(const KernelArgs& args, int64_t named_axis, bool stacks) {
   DEPUTY_ASSIGN_OR_RETURN(const ModelValue* const sequence, SequenceIn(args));
   const std::vector<Tensor>& elements = sequence->elements();
   if (elements.empty()) return Error(StatusCode::kInvalidArgument, "nothing to join in an empty sequence");
@@ -256,7 +256,8 @@ KernelResult MakeConcatFromSequence(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
   const int64_t axis = spec.primitive().GetInt("axis", 0);
   const bool stacks = spec.primitive().GetInt("new_axis", 0) != 0;
-  return KernelOf<OutputMemory::kOwn>([axis, stacks](const KernelArgs& args) { return RunConcat(args, axis, stacks); });
+  return KernelOf<OutputMemory::kOwn>(
+      [axis, stacks](const KernelArgs& args) { return RunSequenceConcat(args, axis, stacks); });
 }
 
 }  // namespace deputy::host

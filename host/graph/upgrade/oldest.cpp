@@ -9,7 +9,7 @@
 namespace deputy::host {
 namespace {
 
-bool HasInput(const Node& node, size_t i) { return i < node.inputs.size() && node.inputs[i] != kNone; }
+bool ReadsInput(const Node& node, size_t i) { return i < node.inputs.size() && node.inputs[i] != kNone; }
 
 // An attribute that holds its default; exporters write many.
 bool IsDefault(const Primitive& primitive, const OperatorAttribute& attribute) {
@@ -43,7 +43,7 @@ bool TypeExists(const Graph& graph, const Node& node, const OperatorDefinition& 
 
 // True when input `i` is omitted or known to hold no negative number.
 bool NeverNegative(const Graph& graph, const Node& node, size_t i) {
-  if (!HasInput(node, i)) return true;
+  if (!ReadsInput(node, i)) return true;
   const Tensor& tensor = graph.values[node.inputs[i]].constant;
   return KnownNotNegative(tensor.empty() ? nullptr : &tensor);
 }
@@ -54,12 +54,12 @@ bool HasNegativeAxis(const Primitive& primitive) {
 }
 
 DType TypeOf(const Graph& graph, const Node& node, size_t i) {
-  return HasInput(node, i) ? graph.values[node.inputs[i]].type.dtype : DType::kUndefined;
+  return ReadsInput(node, i) ? graph.values[node.inputs[i]].type.dtype : DType::kUndefined;
 }
 
 // One scale for the whole tensor, as far as is known.
 bool OneScale(const Graph& graph, const Node& node) {
-  if (!HasInput(node, 1)) return false;
+  if (!ReadsInput(node, 1)) return false;
   const ValueType& scale = graph.values[node.inputs[1]].type;
   return scale.ranked && scale.dims.empty();
 }
@@ -99,11 +99,11 @@ int32_t FirstWithForm(const Graph& graph, const Node& node) {
     }
     case OpKind::kEyeLike: need(22, primitive.GetInt("dtype", 0) == bf16); break;
     case OpKind::kGather: need(11, !NeverNegative(graph, node, 1)); break;
-    case OpKind::kGemm: need(11, !HasInput(node, 2)); break;
+    case OpKind::kGemm: need(11, !ReadsInput(node, 2)); break;
     // The modes were renamed.
     case OpKind::kGridSample: need(20, primitive.since_version() >= 20); break;
     case OpKind::kPad:
-      need(18, HasInput(node, 3));
+      need(18, ReadsInput(node, 3));
       need(19, primitive.GetString("mode", "constant") == "wrap");
       break;
     case OpKind::kQLinearMatMul: need(21, TypeOf(graph, node, 1) != DType::kFloat32); break;
@@ -116,7 +116,7 @@ int32_t FirstWithForm(const Graph& graph, const Node& node) {
                         FirstWithStorage(static_cast<DType>(primitive.GetInt("output_dtype", 0)))});
       break;
     case OpKind::kResize:
-      need(13, !HasInput(node, 1) || !HasInput(node, 2));
+      need(13, !ReadsInput(node, 1) || !ReadsInput(node, 2));
       need(19, primitive.GetString("coordinate_transformation_mode", "") == "half_pixel_symmetric");
       break;
     case OpKind::kScatterElements:
@@ -127,7 +127,7 @@ int32_t FirstWithForm(const Graph& graph, const Node& node) {
     }
     case OpKind::kSlice: need(11, !NeverNegative(graph, node, 3)); break;
     case OpKind::kWhere:
-      need(16, HasInput(node, 1) && graph.values[node.inputs[1]].type.dtype == DType::kBFloat16);
+      need(16, ReadsInput(node, 1) && graph.values[node.inputs[1]].type.dtype == DType::kBFloat16);
       break;
     default: break;
   }
@@ -149,9 +149,9 @@ bool ChangedElsewhere(const Graph& graph, const Node& node, int32_t version) {
   switch (node.kind()) {
     case OpKind::kBatchNormalization:  // training became an attribute; `spatial` was removed
       return outputs == 1 && primitive.GetInt("training_mode", 0) == 0 && (version == 14 || version == 9);
-    case OpKind::kClip: return version == 11 && !HasInput(node, 1) && !HasInput(node, 2);
+    case OpKind::kClip: return version == 11 && !ReadsInput(node, 1) && !ReadsInput(node, 2);
     case OpKind::kDropout:  // the mask became bool; the ratio became an input
-      return (version == 10 && outputs == 1) || (version == 12 && !HasInput(node, 1) && !HasInput(node, 2));
+      return (version == 10 && outputs == 1) || (version == 12 && !ReadsInput(node, 1) && !ReadsInput(node, 2));
     case OpKind::kHardmax:
     case OpKind::kLogSoftmax:
     case OpKind::kSoftmax: return version == 13 && NamesLastAxis(graph, node);
@@ -170,7 +170,7 @@ bool ChangedElsewhere(const Graph& graph, const Node& node, int32_t version) {
     case OpKind::kReduceSumSquare:  // without axes: all of them, then as before
     case OpKind::kSplit:            // without sizes: equal parts, then as before
     case OpKind::kSqueeze:          // without axes: all of extent 1, then as before
-      return version >= 13 && !HasInput(node, 1) && primitive.GetInt("noop_with_empty_axes", 0) == 0;
+      return version >= 13 && !ReadsInput(node, 1) && primitive.GetInt("noop_with_empty_axes", 0) == 0;
     default: return false;
   }
 }

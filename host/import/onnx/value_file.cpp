@@ -8,11 +8,11 @@ namespace {
 constexpr size_t kMostTensors = 1'000'000;
 
 // Fields of both messages, and the values of elem_type; the numbers are those of onnx-data.proto.
-enum Field : uint64_t { kElementType = 2, kTensorField = 3, kSequenceField = 5 };
+enum ValueField : uint64_t { kElementType = 2, kTensorField = 3, kSequenceField = 5 };
 enum ElementType : uint64_t { kUndefinedType = 0, kTensorType = 1, kSequenceType = 3 };
 constexpr uint64_t kLastField = 7;
 
-struct Message {
+struct ValueMessage {
   uint64_t element_type = kUndefinedType;
   std::vector<std::span<const uint8_t>> tensors, sequences;
 };
@@ -48,8 +48,8 @@ class Wire {
   std::span<const uint8_t> rest_;
 };
 
-Result<Message> ReadMessage(std::span<const uint8_t> bytes) {
-  Message message;
+Result<ValueMessage> ReadMessage(std::span<const uint8_t> bytes) {
+  ValueMessage message;
   Wire wire(bytes);
   while (!wire.empty()) {
     const std::optional<uint64_t> tag = wire.Varint();
@@ -76,7 +76,7 @@ Result<Message> ReadMessage(std::span<const uint8_t> bytes) {
   return message;
 }
 
-Result<ValueParts> SequenceOf(const Message& message) {
+Result<ValueParts> SequenceOf(const ValueMessage& message) {
   if (message.element_type > kTensorType || !message.sequences.empty())
     return Error(StatusCode::kNotSupported, "is a sequence of other things than tensors");
   return ValueParts{true, message.tensors};
@@ -85,7 +85,7 @@ Result<ValueParts> SequenceOf(const Message& message) {
 }  // namespace
 
 Result<ValueParts> ReadValueParts(std::span<const uint8_t> bytes, ValueKind kind) {
-  DEPUTY_ASSIGN_OR_RETURN(const Message message, ReadMessage(bytes));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueMessage message, ReadMessage(bytes));
   if (kind == ValueKind::kSequence) return SequenceOf(message);
   const size_t parts = message.tensors.size() + message.sequences.size();
   if (message.element_type == kUndefinedType && parts == 0) return ValueParts();
@@ -97,7 +97,7 @@ Result<ValueParts> ReadValueParts(std::span<const uint8_t> bytes, ValueKind kind
   if (message.element_type == kTensorType) return SequenceOf(message);
   if (message.element_type > kSequenceType) return Error(StatusCode::kNotSupported, "is no optional sequence");
   if (parts != 1 || message.sequences.size() != 1) return Damaged("an optional of several values");
-  DEPUTY_ASSIGN_OR_RETURN(const Message sequence, ReadMessage(message.sequences.front()));
+  DEPUTY_ASSIGN_OR_RETURN(const ValueMessage sequence, ReadMessage(message.sequences.front()));
   return SequenceOf(sequence);
 }
 

@@ -7,12 +7,12 @@
 namespace deputy::host::tflite_import {
 namespace {
 
-struct Range {
+struct NumberRange {
   double low, high, half_step;
 };
 
 // The real numbers that a quantized tensor can hold.
-Range RangeOf(const TensorInfo& info) {
+NumberRange RangeOf(const TensorInfo& info) {
   const double low = info.dtype == DType::kUint8 ? 0 : info.dtype == DType::kInt8 ? -128 : -32768;
   const double high = info.dtype == DType::kUint8 ? 255 : info.dtype == DType::kInt8 ? 127 : 32767;
   const double scale = info.quantization.scales[0];
@@ -72,7 +72,7 @@ Status Operation::Set(ValueId id, bool stored, Layout layout, size_t i) const {
 Result<ValueId> Operation::Activated(ValueId id, fb::Activation activation) const {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, tensors.Info(outputs_[0]));
   const bool ranged = info->is_quantized() && !info->quantization.per_axis();
-  const Range range = ranged ? RangeOf(*info) : Range{-HUGE_VAL, HUGE_VAL, 0};
+  const NumberRange range = ranged ? RangeOf(*info) : NumberRange{-HUGE_VAL, HUGE_VAL, 0};
   const auto clip = [&](float low, float high) -> Result<ValueId> {
     if (range.low >= low - range.half_step && range.high <= high + range.half_step) return id;
     const DType dtype = emit.TypeOf(id).dtype;

@@ -7,17 +7,17 @@
 namespace deputy::host::tflite_import {
 namespace {
 
-constexpr int64_t kMost = 1 << 24;
+constexpr int64_t kMostWindow = 1 << 24;
 
 }  // namespace
 
 Status CheckWindow(const Window& window) {
   for (size_t i = 0; i < 2; ++i) {
-    if (window.kernel[i] < 1 || window.kernel[i] > kMost)
+    if (window.kernel[i] < 1 || window.kernel[i] > kMostWindow)
       return Error(StatusCode::kModel, "has a kernel of {} x {}", window.kernel[0], window.kernel[1]);
-    if (window.strides[i] < 1 || window.strides[i] > kMost)
+    if (window.strides[i] < 1 || window.strides[i] > kMostWindow)
       return Error(StatusCode::kModel, "has strides of {} x {}", window.strides[0], window.strides[1]);
-    if (window.dilations[i] < 1 || window.dilations[i] > kMost)
+    if (window.dilations[i] < 1 || window.dilations[i] > kMostWindow)
       return Error(StatusCode::kModel, "has dilations of {} x {}", window.dilations[0], window.dilations[1]);
   }
   return {};

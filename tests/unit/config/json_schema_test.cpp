@@ -15,7 +15,7 @@ namespace {
 
 using testing::Json;
 
-bool SchemaAccepts(const std::string& text) {
+bool JsonSchemaAccepts(const std::string& text) {
   Problems problems;
   const std::optional<YamlNode> node = ReadYaml(text, "t.yaml", true, problems);
   EXPECT_TRUE(node.has_value()) << text;
@@ -27,30 +27,30 @@ TEST(JsonSchemaTest, ItSaysWhichDraftItIs) {
   EXPECT_EQ(Json::parse(ConfigJsonSchema())["$schema"], "https://json-schema.org/draft/2020-12/schema");
 }
 
-TEST(JsonSchemaTest, EveryKeyIsAccepted) { EXPECT_TRUE(SchemaAccepts(std::string(testing::kEverything))); }
+TEST(JsonSchemaTest, EveryKeyIsAccepted) { EXPECT_TRUE(JsonSchemaAccepts(std::string(testing::kEverything))); }
 
-TEST(JsonSchemaTest, TheDefaultIsAccepted) { EXPECT_TRUE(SchemaAccepts(std::string(DefaultConfigText()))); }
+TEST(JsonSchemaTest, TheDefaultIsAccepted) { EXPECT_TRUE(JsonSchemaAccepts(std::string(DefaultConfigText()))); }
 
 TEST(JsonSchemaTest, TheShippedConfigurationsAreAccepted) {
   size_t count = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(DEPUTY_TEST_CONFIGS)) {
     if (entry.path().extension() != ".yaml") continue;
     std::ifstream file(entry.path());
-    EXPECT_TRUE(SchemaAccepts(std::string(std::istreambuf_iterator<char>(file), {}))) << entry.path();
+    EXPECT_TRUE(JsonSchemaAccepts(std::string(std::istreambuf_iterator<char>(file), {}))) << entry.path();
     ++count;
   }
   EXPECT_GE(count, 3u);
 }
 
 // YAML 1.1, which much software still reads, knows off as false.
-TEST(JsonSchemaTest, OffIsAcceptedAsFalse) { EXPECT_TRUE(SchemaAccepts("version: 1\nplugins: {auto: false}\n")); }
+TEST(JsonSchemaTest, OffIsAcceptedAsFalse) { EXPECT_TRUE(JsonSchemaAccepts("version: 1\nplugins: {auto: false}\n")); }
 
 class Refused : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Refused, ByReaderAndSchemaAlike) {
   const std::string text = GetParam();
   EXPECT_NE(testing::ProblemsOf(text), "");
-  EXPECT_FALSE(SchemaAccepts(text));
+  EXPECT_FALSE(JsonSchemaAccepts(text));
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -5,8 +5,6 @@
 namespace deputy::host {
 namespace {
 
-const Tensor kNoInput;
-
 TEST(Attention, MaskThatHidesEverythingGivesZeros) {
   const std::vector<Tensor> out = RunNode(
       MakeAttention, PrimitiveBuilder("", "Attention", 23),

@@ -8,7 +8,7 @@ PrimitiveBuilder Einsum(const char* equation) {
   return PrimitiveBuilder("", "Einsum", 12).Set("equation", std::string(equation));
 }
 
-Tensor Counting(Shape shape) {
+Tensor CountingUp(Shape shape) {
   Tensor tensor = Tensor::Allocate(DType::kFloat32, std::move(shape)).value();
   float next = 0;
   for (float& value : tensor.mutable_values<float>()) value = next++;
@@ -22,13 +22,13 @@ TEST(Einsum, SmallTermsOfALongSumAddUp) {
 }
 
 TEST(Einsum, ExtentsThatClashAreRefused) {
-  EXPECT_EQ(TryRunNode(MakeEinsum, Einsum("ij,jk->ik"), {Counting({2, 3}), Counting({2, 2})}).status().message(),
+  EXPECT_EQ(TryRunNode(MakeEinsum, Einsum("ij,jk->ik"), {CountingUp({2, 3}), CountingUp({2, 2})}).status().message(),
             "extents 3 and 2 have one label");
 }
 
 TEST(Einsum, EquationsThatAreNoneAreRefused) {
   const auto failure = [](const char* equation) {
-    return TryRunNode(MakeEinsum, Einsum(equation), {Counting({2, 2})}).status().message();
+    return TryRunNode(MakeEinsum, Einsum(equation), {CountingUp({2, 2})}).status().message();
   };
   EXPECT_EQ(failure("i1->i"), "the equation 'i1->i' has a '1'");
   EXPECT_EQ(failure("ij->k"), "the equation 'ij->k' has a label in its result that no operand has");

@@ -5,8 +5,6 @@
 namespace deputy::host {
 namespace {
 
-const Tensor kNoInput;
-
 TEST(MicrosoftQuickGelu, HasAFactorOfItsOwn) {
   const PrimitiveBuilder builder = PrimitiveBuilder("com.microsoft", "QuickGelu", 1).Set("alpha", 0.5f);
   const std::vector<Tensor> out =

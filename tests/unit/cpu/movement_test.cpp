@@ -16,12 +16,6 @@ Tensor Iota(Shape shape) {
   return tensor;
 }
 
-Tensor List(const Ints& values) { return TensorOf<int64_t>({static_cast<int64_t>(values.size())}, values); }
-
-Tensor RunOne(Maker make, const PrimitiveBuilder& builder, std::vector<Tensor> inputs) {
-  return RunNode(make, builder, std::move(inputs))[0];
-}
-
 TEST(Split, MorePartsThanElementsLeavesTheLastEmpty) {
   const std::vector<Tensor> out =
       RunNode(MakeSplit, PrimitiveBuilder("", "Split", 18).Set("num_outputs", int64_t{4}), {Iota({5})}, {.outputs = 4});
@@ -31,7 +25,7 @@ TEST(Split, MorePartsThanElementsLeavesTheLastEmpty) {
 
 TEST(Slice, StepTooLargeToMultiplyTakesOneElement) {
   const Tensor out = RunOne(MakeSlice, PrimitiveBuilder("", "Slice", 13),
-                            {Iota({4, 2}), List({1}), List({4}), List({0}), List({INT64_MAX})});
+                            {Iota({4, 2}), ListOf({1}), ListOf({4}), ListOf({0}), ListOf({INT64_MAX})});
   EXPECT_EQ(ValuesOf<float>(out), (Floats{2, 3}));
 }
 
@@ -42,13 +36,13 @@ TEST(Slice, Int32PositionsAreTaken) {
 }
 
 TEST(Slice, AxisNamedTwiceIsRefused) {
-  EXPECT_EQ(
-      Failure(MakeSlice, PrimitiveBuilder("", "Slice", 13), {Iota({5}), List({0, 1}), List({3, 2}), List({0, -1})}),
-      "axis -1 is named twice");
+  EXPECT_EQ(Failure(MakeSlice, PrimitiveBuilder("", "Slice", 13),
+                    {Iota({5}), ListOf({0, 1}), ListOf({3, 2}), ListOf({0, -1})}),
+            "axis -1 is named twice");
 }
 
 TEST(Tile, ShortRowsRepeatManyTimesInEachPlane) {
-  const Tensor out = RunOne(MakeTile, PrimitiveBuilder("", "Tile", 13), {Iota({2, 1, 3}), List({2, 2, 5})});
+  const Tensor out = RunOne(MakeTile, PrimitiveBuilder("", "Tile", 13), {Iota({2, 1, 3}), ListOf({2, 2, 5})});
   Floats wanted;
   for (int plane = 0; plane < 4; ++plane)
     for (int row = 0; row < 2; ++row)
@@ -57,7 +51,7 @@ TEST(Tile, ShortRowsRepeatManyTimesInEachPlane) {
 }
 
 TEST(Tile, LongRowsRepeat) {
-  const Tensor out = RunOne(MakeTile, PrimitiveBuilder("", "Tile", 13), {Iota({2, 40}), List({1, 3})});
+  const Tensor out = RunOne(MakeTile, PrimitiveBuilder("", "Tile", 13), {Iota({2, 40}), ListOf({1, 3})});
   Floats wanted;
   for (int i = 0; i < 240; ++i) wanted.push_back(static_cast<float>(i / 120 * 40 + i % 40));
   EXPECT_EQ(ValuesOf<float>(out), wanted);
@@ -65,13 +59,13 @@ TEST(Tile, LongRowsRepeat) {
 
 TEST(Pad, NothingCanBePaddedWithAConstant) {
   const Tensor out =
-      RunOne(MakePad, PrimitiveBuilder("", "Pad", 13), {Iota({0, 2}), List({1, 0, 0, 0}), TensorOf<float>({}, {4})});
+      RunOne(MakePad, PrimitiveBuilder("", "Pad", 13), {Iota({0, 2}), ListOf({1, 0, 0, 0}), TensorOf<float>({}, {4})});
   EXPECT_EQ(ValuesOf<float>(out), (Floats{4, 4}));
 }
 
 TEST(Pad, NothingCannotBeReflected) {
   EXPECT_EQ(Failure(MakePad, PrimitiveBuilder("", "Pad", 13).Set("mode", std::string("reflect")),
-                    {Iota({0, 2}), List({1, 0, 0, 0})}),
+                    {Iota({0, 2}), ListOf({1, 0, 0, 0})}),
             "axis 0 of [0,2] has nothing to pad from");
 }
 

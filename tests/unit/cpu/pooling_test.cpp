@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "support/float_values.hpp"
 #include "unit/cpu/run_node.hpp"
 
 namespace deputy::host {
@@ -21,22 +22,22 @@ Floats Pool(Maker make, const PrimitiveBuilder& builder, Tensor x) {
 
 // As in ONNX Runtime.
 TEST(MaxPoolOnCpu, AWindowThatReachesNoElementGivesTheLowestNumber) {
-  constexpr float kLowest = std::numeric_limits<float>::lowest(), kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float lowest = std::numeric_limits<float>::lowest();
   const PrimitiveBuilder plane = MaxPool({3, 4})
                                      .Set("strides", Ints{3, 4})
                                      .Set("dilations", Ints{1, 2})
                                      .Set("pads", Ints{2, 3, 2, 2})
                                      .Set("ceil_mode", int64_t{1});
   const Tensor column = TensorOf<float>({1, 1, 4, 1}, {1, 2, 3, 4});
-  EXPECT_EQ(Pool(MakeMaxPool, plane, column), (Floats{kLowest, kLowest}));
+  EXPECT_EQ(Pool(MakeMaxPool, plane, column), (Floats{lowest, lowest}));
   EXPECT_EQ(ValuesOf<double>(RunNode(MakeMaxPool, plane, {TensorOf<double>({1, 1, 4, 1}, {1, 2, 3, 4})})[0]),
             std::vector<double>(2, std::numeric_limits<double>::lowest()));
   // Beside a window whose only element is minus infinity.
   const PrimitiveBuilder row = MaxPool({2}).Set("dilations", Ints{3}).Set("pads", Ints{1, 2});
-  const Tensor two = TensorOf<float>({1, 1, 2}, {-kInfinity, 5});
-  EXPECT_EQ(Pool(MakeMaxPool, row, two), (Floats{kLowest, -kInfinity}));
+  const Tensor two = TensorOf<float>({1, 1, 2}, {-kInf, 5});
+  EXPECT_EQ(Pool(MakeMaxPool, row, two), (Floats{lowest, -kInf}));
   const auto y = RunNode(MakeMaxPool, row, {two}, {.outputs = 2});
-  EXPECT_EQ(ValuesOf<float>(y[0]), (Floats{kLowest, -kInfinity}));
+  EXPECT_EQ(ValuesOf<float>(y[0]), (Floats{lowest, -kInf}));
   EXPECT_EQ(ValuesOf<int64_t>(y[1]), (Ints{-1, 0}));
 }
 

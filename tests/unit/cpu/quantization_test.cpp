@@ -14,8 +14,6 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-const Tensor kNoInput;
-
 Tensor Table() { return TensorOf<float>({2, 3}, {-1.3f, 0.5f, 1.5f, 2.5f, 300, -300}); }
 
 TEST(QuantizeLinear, HalvesGoToTheEvenAndOutOfRangeSaturates) {

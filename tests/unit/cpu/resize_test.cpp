@@ -8,8 +8,6 @@ namespace {
 
 using Floats = std::vector<float>;
 
-const Tensor kNoInput;
-
 Tensor Line() { return TensorOf<float>({5}, {1, 2, 4, 8, 16}); }
 
 PrimitiveBuilder Resize(const char* mode, const char* coordinates = "half_pixel", int32_t version = 19) {

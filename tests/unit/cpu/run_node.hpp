@@ -26,6 +26,9 @@
 
 namespace deputy::host {
 
+// An optional input that is omitted.
+inline const Tensor kNoInput;
+
 using Maker = KernelResult (*)(const KernelSpec&);
 
 struct RunNodeOptions {
@@ -193,6 +196,15 @@ inline void ExpectFloats(const Tensor& tensor, const std::vector<float>& want) {
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < got.size(); ++i)
     EXPECT_NEAR(got[i], want[i], 2e-6f * std::max(1.0f, std::fabs(want[i]))) << "at " << i;
+}
+
+// The first output.
+inline Tensor RunOne(Maker make, const PrimitiveBuilder& builder, std::vector<Tensor> inputs) {
+  return RunNode(make, builder, std::move(inputs))[0];
+}
+
+inline Tensor ListOf(const std::vector<int64_t>& values) {
+  return TensorOf<int64_t>({static_cast<int64_t>(values.size())}, values);
 }
 
 }  // namespace deputy::host

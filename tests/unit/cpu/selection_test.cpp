@@ -31,18 +31,6 @@ TEST(NonZero, PositionsStandInColumns) {
   EXPECT_EQ(ValuesOf<int64_t>(out[0]), (Ints{0, 1, 1, 0, 0, 1}));
 }
 
-TEST(Compress, ConditionBehindTheEndIsRefused) {
-  EXPECT_EQ(Failure(MakeCompress, PrimitiveBuilder("", "Compress", 11),
-                    {TensorOf<float>({1}, {1}), TensorOf<uint8_t>({2}, {0, 1}, DType::kBool)}),
-            "the condition selects 1 of 1 along axis 0");
-}
-
-TEST(ReverseSequence, LengthBeyondTheTimeIsRefused) {
-  EXPECT_EQ(Failure(MakeReverseSequence, PrimitiveBuilder("", "ReverseSequence", 10),
-                    {TensorOf<float>({2, 1}, {1, 2}), TensorOf<int64_t>({1}, {3})}),
-            "a sequence length of 3 exceeds the extent 2");
-}
-
 TEST(ScatterElements, UpdatesThatDoNotFitAreRefused) {
   EXPECT_EQ(Failure(MakeScatterElements, PrimitiveBuilder("", "ScatterElements", 18),
                     {TensorOf<float>({2}, {1, 2}), TensorOf<int64_t>({1}, {0}), TensorOf<float>({2}, {3, 4})}),

@@ -69,11 +69,11 @@ TEST_F(SequenceTest, AnInputThatIsHandedOnIsAnOutput) {
 }
 
 // state = state with x put behind, as often as `trips` says; the sequence before it is a capture or a state.
-struct GrowingLoop {
+struct GrowingSequenceLoop {
   Graph graph;
   ValueId trips, start, x, last;
 
-  explicit GrowingLoop(ValueType declared) {
+  explicit GrowingSequenceLoop(ValueType declared) {
     trips = graph.AddValue("trips", Scalar(DType::kInt64));
     start = graph.AddValue("start", declared);
     x = graph.AddValue("x", FloatType({1}));
@@ -95,7 +95,7 @@ struct GrowingLoop {
 };
 
 TEST_F(SequenceTest, IsCarriedFromRoundToRound) {
-  GrowingLoop loop(Sequence());
+  GrowingSequenceLoop loop(Sequence());
   const Status prepared = Prepare(loop.graph);
   ASSERT_TRUE(prepared.ok()) << prepared.ToString();
   const ModelValue start = SequenceOf({Row({1, 2})});
@@ -112,7 +112,7 @@ TEST_F(SequenceTest, IsCarriedFromRoundToRound) {
 }
 
 TEST_F(SequenceTest, AnOptionalStateMayBecomeASequence) {
-  GrowingLoop loop(OptionalSequence());
+  GrowingSequenceLoop loop(OptionalSequence());
   ASSERT_TRUE(Prepare(loop.graph).ok());
   EXPECT_EQ(plan_->graph->values[loop.last].type.kind, ValueKind::kOptionalSequence);
   const ModelValue start = SequenceOf({});
@@ -126,7 +126,7 @@ TEST_F(SequenceTest, AnOptionalStateMayBecomeASequence) {
 }
 
 TEST_F(SequenceTest, AnEmptyOptionalStateIsAnErrorOfTheRun) {
-  GrowingLoop loop(OptionalSequence());
+  GrowingSequenceLoop loop(OptionalSequence());
   ASSERT_TRUE(Prepare(loop.graph).ok());
   const ModelValue nothing;
   float x = 7;
@@ -138,7 +138,7 @@ TEST_F(SequenceTest, AnEmptyOptionalStateIsAnErrorOfTheRun) {
 }
 
 TEST_F(SequenceTest, AStateThatIsASequenceInOneRoundAndATensorInTheNextIsRefused) {
-  GrowingLoop loop(Sequence());
+  GrowingSequenceLoop loop(Sequence());
   Graph& body = *loop.graph.nodes[0].regions[0].body;
   body.nodes = {MakeNode("Neg", 13, {body.captured[0]}, {body.outputs[1]})};
   EXPECT_EQ(Prepare(loop.graph).message(), "a value is a sequence in one branch or round and a tensor in another");

@@ -15,7 +15,7 @@ using test::Floats;
 using test::MakeNode;
 using test::VariedGraph;
 
-std::span<const uint8_t> Span(const std::string& bytes) {
+std::span<const uint8_t> RawBytes(const std::string& bytes) {
   return {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()};
 }
 
@@ -150,7 +150,7 @@ TEST_F(ModelFile, SameGraphGivesTheSameBytes) {
 
 TEST_F(ModelFile, ReadingAndWritingAgainGivesTheSameBytes) {
   const std::string first = BytesOf(VariedGraph());
-  const Result<Graph> read = ReadModel(Span(first), nullptr);
+  const Result<Graph> read = ReadModel(RawBytes(first), nullptr);
   ASSERT_TRUE(read.ok()) << read.status().ToString();
   EXPECT_EQ(first, BytesOf(*read));
 }
@@ -178,7 +178,7 @@ TEST_F(ModelFile, ConstantsPointIntoTheMapping) {
 
 TEST_F(ModelFile, ConstantsOfABufferAreCopied) {
   auto bytes = std::make_unique<std::string>(BytesOf(VariedGraph()));
-  const Result<Graph> graph = ReadModel(Span(*bytes), nullptr);
+  const Result<Graph> graph = ReadModel(RawBytes(*bytes), nullptr);
   ASSERT_TRUE(graph.ok()) << graph.status().ToString();
   bytes.reset();
   ExpectEqual(VariedGraph(), *graph);
@@ -186,7 +186,7 @@ TEST_F(ModelFile, ConstantsOfABufferAreCopied) {
 
 TEST_F(ModelFile, ValuesOfOneConstantShareItsCopy) {
   const std::string bytes = BytesOf(VariedGraph());
-  const Result<Graph> graph = ReadModel(Span(bytes), nullptr);
+  const Result<Graph> graph = ReadModel(RawBytes(bytes), nullptr);
   ASSERT_TRUE(graph.ok());
   EXPECT_EQ(graph->values[2].constant.data(), graph->values[3].constant.data());
 }
@@ -194,14 +194,14 @@ TEST_F(ModelFile, ValuesOfOneConstantShareItsCopy) {
 TEST_F(ModelFile, R41_MisalignedBufferIsRead) {
   const std::string bytes = " " + BytesOf(VariedGraph());
   const auto keep = std::make_shared<const std::string>(bytes);
-  const Result<Graph> graph = ReadModel(Span(*keep).subspan(1), keep);
+  const Result<Graph> graph = ReadModel(RawBytes(*keep).subspan(1), keep);
   ASSERT_TRUE(graph.ok()) << graph.status().ToString();
   ExpectEqual(VariedGraph(), *graph);
 }
 
 TEST_F(ModelFile, MagicIsRecognised) {
-  EXPECT_TRUE(IsModelFile(Span(BytesOf(Graph()))));
-  EXPECT_FALSE(IsModelFile(Span("\x08\x07pytorch")));
+  EXPECT_TRUE(IsModelFile(RawBytes(BytesOf(Graph()))));
+  EXPECT_FALSE(IsModelFile(RawBytes("\x08\x07pytorch")));
   EXPECT_FALSE(IsModelFile({}));
 }
 

@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "kernels/dispatch.hpp"
+#include "support/float_values.hpp"
 
 namespace deputy::host {
 namespace {
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 // The operation on two single elements.
 template <class R, class A, class B>

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/dispatch.hpp"
+#include "support/float_values.hpp"
 
 namespace deputy::host {
 namespace {
@@ -16,9 +17,6 @@ Target CastOne(Source value) {
   FindConvert(kDTypeOf<Source>, kDTypeOf<Target>)(&value, &result, 1);
   return result;
 }
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 TEST(Cast, FloatIsTruncated) {
   EXPECT_EQ(CastOne<int32_t>(2.9f), 2);
@@ -31,7 +29,7 @@ TEST(Cast, FloatOutOfRangeGivesTheNearestInteger) {
   EXPECT_EQ(CastOne<uint8_t>(-1.0f), 0);
   EXPECT_EQ(CastOne<uint8_t>(256.0f), 255);
   EXPECT_EQ(CastOne<int64_t>(0x1p63), INT64_MAX);
-  EXPECT_EQ(CastOne<int64_t>(kInfinity), INT64_MAX);
+  EXPECT_EQ(CastOne<int64_t>(kInf), INT64_MAX);
   EXPECT_EQ(CastOne<uint64_t>(0x1p64f), UINT64_MAX);
 }
 

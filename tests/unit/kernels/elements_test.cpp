@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "support/float_values.hpp"
 #include "unit/kernels/linalg_levels.hpp"
 
 namespace deputy::host::linalg {
@@ -13,9 +14,6 @@ namespace {
 
 class ElementsTest : public LevelTest {};
 INSTANTIATE_TEST_SUITE_P(Levels, ElementsTest, ::testing::ValuesIn(AvailableLevels()), LevelName);
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 std::vector<float> RandomRow(int64_t count, float limit) {
   std::mt19937 random(static_cast<uint32_t>(count + 1));
@@ -31,7 +29,7 @@ int32_t TruthOfTruncate(float x) {
 }
 
 TEST_P(ElementsTest, TruncateSaturatesAtEveryLength) {
-  const float odd[] = {kNan, kInfinity, -kInfinity, 2147483648.0f, 2147483520.0f, -2147483648.0f, -3e9f, -0.9f, 1.9f};
+  const float odd[] = {kNan, kInf, -kInf, 2147483648.0f, 2147483520.0f, -2147483648.0f, -3e9f, -0.9f, 1.9f};
   for (int64_t count = 0; count <= 70; ++count) {
     std::vector<float> x = RandomRow(count, 4e9f);
     for (size_t i = 0; i < x.size(); i += 3) x[i] = odd[i / 3 % std::size(odd)];
@@ -54,8 +52,8 @@ TEST_P(ElementsTest, QuantizeRoundsHalvesToEvenAndSaturatesAtEveryLength) {
       std::vector<float> x = RandomRow(count, 100);
       if (count > 10) {
         x[1] = kNan;
-        x[3] = kInfinity;
-        x[4] = -kInfinity;
+        x[3] = kInf;
+        x[4] = -kInf;
         x[6] = 1.25f;  // two halves
         x[7] = -0.75f;
       }

@@ -8,12 +8,10 @@
 #include <vector>
 
 #include "kernels/dispatch.hpp"
+#include "support/float_values.hpp"
 
 namespace deputy::host {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 template <class T>
 std::vector<T> ReduceAll(ReduceOp op, const std::vector<int64_t>& dims, const std::vector<uint8_t>& reduce,
@@ -64,10 +62,10 @@ TEST(Reduce, AnySetOfAxesAddsTheElementsOfTheDefinition) {
 TEST(Reduce, OverNoElements) {
   EXPECT_EQ(ReduceList<float>(ReduceOp::kSum, {}), 0);
   EXPECT_EQ(ReduceList<float>(ReduceOp::kProd, {}), 1);
-  EXPECT_EQ(ReduceList<float>(ReduceOp::kMax, {}), -kInfinity);
-  EXPECT_EQ(ReduceList<float>(ReduceOp::kMin, {}), kInfinity);
-  EXPECT_EQ(ReduceList<float>(ReduceOp::kLogSum, {}), -kInfinity);
-  EXPECT_EQ(ReduceList<float>(ReduceOp::kLogSumExp, {}), -kInfinity);
+  EXPECT_EQ(ReduceList<float>(ReduceOp::kMax, {}), -kInf);
+  EXPECT_EQ(ReduceList<float>(ReduceOp::kMin, {}), kInf);
+  EXPECT_EQ(ReduceList<float>(ReduceOp::kLogSum, {}), -kInf);
+  EXPECT_EQ(ReduceList<float>(ReduceOp::kLogSumExp, {}), -kInf);
   EXPECT_TRUE(std::isnan(ReduceList<float>(ReduceOp::kMean, {})));
   EXPECT_EQ(ReduceList<int32_t>(ReduceOp::kMean, {}), 0);
   EXPECT_EQ(ReduceList<int64_t>(ReduceOp::kMax, {}), INT64_MIN);
@@ -94,9 +92,9 @@ TEST(Reduce, LogSumExpNeitherOverflowsNorUnderflows) {
 }
 
 TEST(Reduce, LogSumExpOfInfinities) {
-  EXPECT_EQ(ReduceList<float>(ReduceOp::kLogSumExp, {-kInfinity, -kInfinity}), -kInfinity);
-  EXPECT_EQ(ReduceList<float>(ReduceOp::kLogSumExp, {1, kInfinity, 2, kInfinity}), kInfinity);
-  EXPECT_FLOAT_EQ(ReduceList<float>(ReduceOp::kLogSumExp, {-kInfinity, 3}), 3);
+  EXPECT_EQ(ReduceList<float>(ReduceOp::kLogSumExp, {-kInf, -kInf}), -kInf);
+  EXPECT_EQ(ReduceList<float>(ReduceOp::kLogSumExp, {1, kInf, 2, kInf}), kInf);
+  EXPECT_FLOAT_EQ(ReduceList<float>(ReduceOp::kLogSumExp, {-kInf, 3}), 3);
   EXPECT_TRUE(std::isnan(ReduceList<float>(ReduceOp::kLogSumExp, {1, kNan, 2})));
 }
 

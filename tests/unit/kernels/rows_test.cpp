@@ -6,18 +6,16 @@
 #include <random>
 #include <vector>
 
+#include "support/float_values.hpp"
 #include "unit/kernels/linalg_levels.hpp"
 
 namespace deputy::host::linalg {
 namespace {
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
 class RowsTest : public LevelTest {};
 INSTANTIATE_TEST_SUITE_P(Levels, RowsTest, ::testing::ValuesIn(AvailableLevels()), LevelName);
 
-std::vector<float> RandomRow(int64_t count, uint32_t seed) {
+std::vector<float> RandomFloats(int64_t count, uint32_t seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> values(-4, 4);
   std::vector<float> row(static_cast<size_t>(count));
@@ -68,7 +66,7 @@ TEST_P(RowsTest, FunctionsAgreeWithTheirDefinitionInPlaceAtEveryLength) {
   for (int f = 0; f < kRowFunctions; ++f)
     for (int64_t count = 0; count <= 70; ++count) {
       const RowFunction function = static_cast<RowFunction>(f);
-      std::vector<float> row = RandomRow(count + 1, static_cast<uint32_t>(count + 1));
+      std::vector<float> row = RandomFloats(count + 1, static_cast<uint32_t>(count + 1));
       if (function == RowFunction::kSqrt || function == RowFunction::kLog)
         for (float& value : row) value = std::fabs(value);
       if (function == RowFunction::kAcos || function == RowFunction::kAsin)
@@ -85,10 +83,10 @@ TEST_P(RowsTest, FunctionsAgreeWithTheirDefinitionInPlaceAtEveryLength) {
 }
 
 TEST_P(RowsTest, AnglesOfManyTurnsAreRightBesideSmallOnes) {
-  std::vector<float> x = RandomRow(600, 3);
+  std::vector<float> x = RandomFloats(600, 3);
   x[300] = 1e9f;
   x[599] = -3e38f;
-  x[5] = kInfinity;
+  x[5] = kInf;
   std::vector<float> sines(x.size()), cosines(x.size());
   Apply(RowFunction::kSin, x.data(), 600, 0, 0, sines.data());
   Apply(RowFunction::kCos, x.data(), 600, 0, 0, cosines.data());
@@ -101,8 +99,8 @@ TEST_P(RowsTest, AnglesOfManyTurnsAreRightBesideSmallOnes) {
 }
 
 TEST_P(RowsTest, RemaindersAreExactWhateverTheQuotient) {
-  const std::vector<float> a = {5.5f, -5.5f, 1e30f, 7, kInfinity, 3, 0, -0.0f, 1e-40f, 16777216, kNan, 1, -6, 9e8f};
-  const std::vector<float> b = {2, -2, 0.3f, kInfinity, 2, 0, 5, 5, 3e-41f, 0.1f, 1, kNan, 3, 7};
+  const std::vector<float> a = {5.5f, -5.5f, 1e30f, 7, kInf, 3, 0, -0.0f, 1e-40f, 16777216, kNan, 1, -6, 9e8f};
+  const std::vector<float> b = {2, -2, 0.3f, kInf, 2, 0, 5, 5, 3e-41f, 0.1f, 1, kNan, 3, 7};
   for (size_t first = 0; first < a.size(); ++first)  // alone, among its likes, and in a block with odd ones
     for (const size_t count : {size_t{1}, size_t{20}, a.size()}) {
       std::vector<float> x(count, a[first]), z(count, b[first]), y(count);
@@ -121,7 +119,7 @@ TEST_P(RowsTest, RemaindersAreExactWhateverTheQuotient) {
 
 TEST_P(RowsTest, LogSoftmaxAgreesWithItsDefinition) {
   for (int64_t count = 1; count <= 130; ++count) {
-    std::vector<float> row = RandomRow(count, 7);
+    std::vector<float> row = RandomFloats(count, 7);
     double sum = 0;
     for (const float value : row) sum += std::exp(static_cast<double>(value));
     const std::vector<float> x = row;
@@ -160,7 +158,7 @@ TEST_P(RowsTest, PairsAgreeWithTheirDefinitionForEveryStep) {
     for (const int64_t count : {0, 1, 7, 16, 33, 100})
       for (const auto& [a_step, b_step] : {std::pair<int64_t, int64_t>{1, 1}, {1, 0}, {0, 1}, {0, 0}}) {
         const PairFunction function = static_cast<PairFunction>(f);
-        std::vector<float> a = RandomRow(count + 1, 1), b = RandomRow(count + 1, 2);
+        std::vector<float> a = RandomFloats(count + 1, 1), b = RandomFloats(count + 1, 2);
         if (count > 5) a[2] = b[4] = kNan;
         std::vector<float> y(static_cast<size_t>(count + 1), -99);
         Apply(function, a.data(), a_step, b.data(), b_step, count, y.data());
@@ -178,7 +176,7 @@ TEST_P(RowsTest, PairsAgreeWithTheirDefinitionForEveryStep) {
 
 TEST_P(RowsTest, SumsAreThoseOfDouble) {
   for (int64_t count = 0; count <= 140; ++count) {
-    const std::vector<float> x = RandomRow(count, 5);
+    const std::vector<float> x = RandomFloats(count, 5);
     double sum = 0, squares = 0;
     for (const float value : x) {
       sum += static_cast<double>(value);
@@ -190,7 +188,7 @@ TEST_P(RowsTest, SumsAreThoseOfDouble) {
 }
 
 TEST_P(RowsTest, TheLargestIsFoundAnywhereAndNanWins) {
-  EXPECT_EQ(Largest(nullptr, 0), -kInfinity);
+  EXPECT_EQ(Largest(nullptr, 0), -kInf);
   for (size_t at = 0; at < 150; ++at) {
     std::vector<float> x(150, -5);
     x[at] = -1;
@@ -202,7 +200,7 @@ TEST_P(RowsTest, TheLargestIsFoundAnywhereAndNanWins) {
 
 TEST_P(RowsTest, SoftmaxAgreesWithItsDefinition) {
   for (int64_t count = 1; count <= 130; ++count) {
-    std::vector<float> row = RandomRow(count, 7);
+    std::vector<float> row = RandomFloats(count, 7);
     double sum = 0;
     for (const float value : row) sum += std::exp(static_cast<double>(value));
     const std::vector<float> x = row;
@@ -213,7 +211,7 @@ TEST_P(RowsTest, SoftmaxAgreesWithItsDefinition) {
 
 TEST_P(RowsTest, NormalizeScalesAndShifts) {
   for (const int64_t count : {1, 15, 16, 50}) {
-    const std::vector<float> x = RandomRow(count, 1), scale = RandomRow(count, 2), bias = RandomRow(count, 3);
+    const std::vector<float> x = RandomFloats(count, 1), scale = RandomFloats(count, 2), bias = RandomFloats(count, 3);
     std::vector<float> with(x.size()), without(x.size());
     Normalize(x.data(), count, 0.5f, 2.0f, scale.data(), bias.data(), with.data());
     Normalize(x.data(), count, 0.5f, 2.0f, scale.data(), nullptr, without.data());
@@ -233,7 +231,7 @@ std::vector<float> PoolTruth(const PoolCase& c, bool largest, const std::vector<
   std::vector<float> y;
   for (int64_t i = 0; i < c.out[0]; ++i)
     for (int64_t j = 0; j < c.out[1]; ++j) {
-      float result = largest ? -kInfinity : 0;
+      float result = largest ? -kInf : 0;
       for (int64_t a = 0; a < c.kernel[0]; ++a)
         for (int64_t b = 0; b < c.kernel[1]; ++b) {
           const int64_t row = i * c.strides[0] - c.pads[0] + a * c.dilations[0];

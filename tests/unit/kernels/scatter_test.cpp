@@ -8,7 +8,7 @@
 namespace deputy::host {
 namespace {
 
-IndexList List(const std::vector<int64_t>& indices) {
+IndexList Indices(const std::vector<int64_t>& indices) {
   return {indices.data(), static_cast<int64_t>(indices.size()), DType::kInt64};
 }
 
@@ -16,7 +16,7 @@ template <class T>
 std::vector<T> Scattered(std::vector<T> data, const std::vector<int64_t>& indices, const std::vector<T>& updates,
                          DType dtype, ScatterReduction reduction) {
   ScatterElements(std::vector<int64_t>{static_cast<int64_t>(data.size())},
-                  std::vector<int64_t>{static_cast<int64_t>(indices.size())}, 0, List(indices), updates.data(),
+                  std::vector<int64_t>{static_cast<int64_t>(indices.size())}, 0, Indices(indices), updates.data(),
                   data.data(), dtype, reduction);
   return data;
 }
@@ -55,8 +55,8 @@ TEST(Scatter, IndexOutOfRangeIsRefusedBeforeAnythingIsWritten) {
   std::vector<uint32_t> data = {0, 1, 2, 3};  // [2,2]
   const std::vector<int64_t> indices = {0, 0, 0, 2};
   const std::vector<uint32_t> updates = {10, 11};
-  const Status status = ScatterND(std::vector<int64_t>{2, 2}, 2, List(indices), updates.data(), data.data(),
-                                  DType::kUint32, ScatterReduction::kNone);
+  const Status status = ScatterND(std::vector<int64_t>{2, 2}, 2, Indices(indices), updates.data(), data.data(),
+                                  DType::kUint32, ScatterReduction::kReplace);
   EXPECT_EQ(status.message(), "index 2 is outside [-2, 1] along axis 1");
   EXPECT_EQ(data[0], 0u);
 }

@@ -12,7 +12,7 @@
 namespace deputy::host {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfiniteDouble = std::numeric_limits<double>::infinity();
 constexpr std::array kFloats = {DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2,
                                 DType::kFloat8E5M2FNUZ, DType::kFloat4E2M1};
 
@@ -25,7 +25,7 @@ TEST(Storage, TheLargestOfEachFloatIsAsDefined) {
   const std::array<double, 5> largest = {448, 240, 57344, 57344, 6};
   for (size_t i = 0; i < kFloats.size(); ++i) {
     EXPECT_EQ(Through(kFloats[i], 1e9), largest[i]) << NameOf(kFloats[i]);
-    EXPECT_EQ(Through(kFloats[i], -kInfinity), -largest[i]) << NameOf(kFloats[i]);
+    EXPECT_EQ(Through(kFloats[i], -kInfiniteDouble), -largest[i]) << NameOf(kFloats[i]);
   }
 }
 
@@ -51,11 +51,11 @@ TEST(Storage, HalvesBetweenTwoCodesGoToTheEvenOne) {
 }
 
 TEST(Storage, WithoutSaturationWhatIsTooLargeIsInfinityOrNan) {
-  EXPECT_EQ(Through(DType::kFloat8E5M2, 1e9, false), kInfinity);
-  EXPECT_EQ(Through(DType::kFloat8E5M2, -kInfinity, false), -kInfinity);
+  EXPECT_EQ(Through(DType::kFloat8E5M2, 1e9, false), kInfiniteDouble);
+  EXPECT_EQ(Through(DType::kFloat8E5M2, -kInfiniteDouble, false), -kInfiniteDouble);
   for (const DType dtype : {DType::kFloat8E4M3FN, DType::kFloat8E4M3FNUZ, DType::kFloat8E5M2FNUZ}) {
     EXPECT_TRUE(std::isnan(Through(dtype, 1e9, false))) << NameOf(dtype);
-    EXPECT_TRUE(std::isnan(Through(dtype, -kInfinity, false))) << NameOf(dtype);
+    EXPECT_TRUE(std::isnan(Through(dtype, -kInfiniteDouble, false))) << NameOf(dtype);
   }
   EXPECT_EQ(Through(DType::kFloat8E4M3FN, 463.9, false), 448) << "half a step above the largest still rounds to it";
 }

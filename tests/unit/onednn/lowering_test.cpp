@@ -11,12 +11,12 @@
 namespace onednn {
 namespace {
 
-void Pads(fake::PrimitiveBytes& p) { p.Ints("pads", {1, 1, 1, 1}); }
+void NoPads(fake::PrimitiveBytes& p) { p.Ints("pads", {1, 1, 1, 1}); }
 
-const Dims kMap = {1, 16, 12, 12};
+const Dims kLoweredMap = {1, 16, 12, 12};
 
 deputy_value_id Conv(Graph& graph, deputy_value_id x) {
-  return graph.Add("Conv", {x, graph.Constant({16, 16, 3, 3})}, kMap, Pads);
+  return graph.Add("Conv", {x, graph.Constant({16, 16, 3, 3})}, kLoweredMap, Pads);
 }
 
 size_t Reorders(const Executable& executable) {
@@ -41,11 +41,12 @@ const std::vector<std::string> kNone;
 
 TEST(Lowering, ConvolutionsHandOnTheirLayout) {
   Graph graph;
-  deputy_value_id x = graph.Input(kMap);
+  deputy_value_id x = graph.Input(kLoweredMap);
   for (int i = 0; i < 5; ++i)
-    x = graph.Add("MaxPool", {graph.Add("Relu", {Conv(graph, x)}, kMap)}, kMap, [](fake::PrimitiveBytes& p) {
-      p.Ints("kernel_shape", {3, 3}).Ints("pads", {1, 1, 1, 1});
-    });
+    x = graph.Add("MaxPool", {graph.Add("Relu", {Conv(graph, x)}, kLoweredMap)}, kLoweredMap,
+                  [](fake::PrimitiveBytes& p) {
+                    p.Ints("kernel_shape", {3, 3}).Ints("pads", {1, 1, 1, 1});
+                  });
   graph.Output(x);
   // One at each border at most.
   EXPECT_LE(Reorders(*graph.Compile()), 2u);
@@ -99,7 +100,7 @@ TEST(Lowering, AChainOfFunctionsNeedsTheMemoryOfOne) {
 TEST(Lowering, ValuesOfAWideGraphDoNotOverlap) {
   Graph graph;
   std::vector<deputy_value_id> parts;
-  deputy_value_id x = graph.Input(kMap);
+  deputy_value_id x = graph.Input(kLoweredMap);
   for (int i = 0; i < 4; ++i) parts.push_back(x = Conv(graph, x));
   graph.Output(graph.Add("Concat", parts, {1, 64, 12, 12}, [](fake::PrimitiveBytes& p) { p.Int("axis", 1); }));
   EXPECT_EQ(graph.Run(true), graph.Run(false));
@@ -107,7 +108,7 @@ TEST(Lowering, ValuesOfAWideGraphDoNotOverlap) {
 
 TEST(Lowering, TwoContextsOfOneExecutableRunApart) {
   Graph graph;
-  graph.Output(graph.Add("Relu", {Conv(graph, graph.Input(kMap))}, kMap));
+  graph.Output(graph.Add("Relu", {Conv(graph, graph.Input(kLoweredMap))}, kLoweredMap));
   const auto executable = graph.Compile();
   EXPECT_TRUE(executable->CreateContext().ok());
   EXPECT_TRUE(executable->CreateContext().ok());
@@ -213,7 +214,7 @@ TEST(Analysis, NamesTheNodesThatAreSlow) {
 
 TEST(Lowering, AHardSigmoidIsOneStep) {
   Graph graph;
-  graph.Output(graph.Add("HardSigmoid", {graph.Input(kMap)}, kMap));
+  graph.Output(graph.Add("HardSigmoid", {graph.Input(kLoweredMap)}, kLoweredMap));
   EXPECT_EQ(graph.Compile()->steps().size(), 1u);
 }
 
@@ -241,7 +242,7 @@ TEST(Analysis, ANormalizationOverChannelsIsSlowUnlessRowMajorHasAKernel) {
   EXPECT_TRUE(slow({1, 37, 14, 14}, five));
   EXPECT_TRUE(slow({1, 64, 14, 14}, three));
   Graph behind;
-  behind.Output(behind.Add("LRN", {Conv(behind, behind.Input(kMap))}, kMap, five));
+  behind.Output(behind.Add("LRN", {Conv(behind, behind.Input(kLoweredMap))}, kLoweredMap, five));
   EXPECT_TRUE(behind.Analyze().slow.empty());
 }
 
@@ -266,15 +267,16 @@ TEST(Analysis, OfAPostOpThatDidNotFitOnlyItsOwnNodeIsSlow) {
 TEST(Analysis, APoolIsSlowOverARowMajorTensorOnly) {
   const auto window = [](fake::PrimitiveBytes& p) { p.Ints("kernel_shape", {3, 3}); };
   Graph alone, behind;
-  alone.Output(alone.Add("MaxPool", {alone.Input(kMap)}, {1, 16, 10, 10}, window));
+  alone.Output(alone.Add("MaxPool", {alone.Input(kLoweredMap)}, {1, 16, 10, 10}, window));
   EXPECT_EQ(alone.Analyze().slow.size(), 1u);
-  behind.Output(behind.Add("MaxPool", {Conv(behind, behind.Input(kMap))}, {1, 16, 10, 10}, window));
+  behind.Output(behind.Add("MaxPool", {Conv(behind, behind.Input(kLoweredMap))}, {1, 16, 10, 10}, window));
   EXPECT_EQ(behind.Analyze().slow.size(), 0u);
 }
 
 TEST(Analysis, CountsWhatWouldBeMade) {
   Graph graph;
-  graph.Output(graph.Add("Softmax", {graph.Add("Relu", {Conv(graph, graph.Input(kMap))}, kMap)}, kMap));
+  graph.Output(
+      graph.Add("Softmax", {graph.Add("Relu", {Conv(graph, graph.Input(kLoweredMap))}, kLoweredMap)}, kLoweredMap));
   EXPECT_EQ(graph.Analyze().steps, graph.Compile()->steps().size());
 }
 

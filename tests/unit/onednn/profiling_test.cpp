@@ -41,7 +41,7 @@ std::vector<Nodes> NodesOf(const Executable& executable, dnnl::primitive::kind k
 
 constexpr auto kConvolution = dnnl::primitive::kind::convolution;
 
-deputy_value_id Conv(Graph& graph, deputy_value_id x) {
+deputy_value_id AddConv(Graph& graph, deputy_value_id x) {
   return graph.Add("Conv", {x, graph.Constant({4, 4, 1, 1})}, {1, 4, 6, 6});
 }
 
@@ -54,13 +54,13 @@ deputy_value_id Normalized(Graph& graph, deputy_value_id x) {
 
 TEST(Origins, APrimitiveStandsForAllThatWasFusedIntoIt) {
   Graph graph;
-  graph.Output(graph.Add("Relu", {Normalized(graph, Conv(graph, graph.Input({1, 4, 6, 6})))}, {1, 4, 6, 6}));
+  graph.Output(graph.Add("Relu", {Normalized(graph, AddConv(graph, graph.Input({1, 4, 6, 6})))}, {1, 4, 6, 6}));
   EXPECT_EQ(NodesOf(*graph.Compile(), kConvolution), (std::vector<Nodes>{{0, 1, 2}}));
 }
 
 TEST(Origins, WithoutFusionEachHasItsOwn) {
   Graph graph;
-  graph.Output(graph.Add("Relu", {Conv(graph, graph.Input({1, 4, 6, 6}))}, {1, 4, 6, 6}));
+  graph.Output(graph.Add("Relu", {AddConv(graph, graph.Input({1, 4, 6, 6}))}, {1, 4, 6, 6}));
   const auto executable = graph.Compile(/*fused=*/false);
   EXPECT_EQ(NodesOf(*executable, kConvolution), (std::vector<Nodes>{{0}}));
   EXPECT_EQ(NodesOf(*executable, dnnl::primitive::kind::eltwise), (std::vector<Nodes>{{1}}));
@@ -68,9 +68,9 @@ TEST(Origins, WithoutFusionEachHasItsOwn) {
 
 TEST(Origins, WhatTwoPrimitivesReadBelongsToTheOneThatMakesIt) {
   Graph graph;
-  const deputy_value_id shared = Conv(graph, graph.Input({1, 4, 6, 6}));
-  graph.Output(Conv(graph, shared));
-  graph.Output(Conv(graph, shared));
+  const deputy_value_id shared = AddConv(graph, graph.Input({1, 4, 6, 6}));
+  graph.Output(AddConv(graph, shared));
+  graph.Output(AddConv(graph, shared));
   EXPECT_EQ(NodesOf(*graph.Compile(), kConvolution), (std::vector<Nodes>{{0}, {1}, {2}}));
 }
 

@@ -226,7 +226,7 @@ const Row kRows[] = {
 Graph Chain() { return TestGraph({{"first", "Relu"}, {"next", "Relu"}, {"third", "Sigmoid"}, {"held", "Relu"}}).graph; }
 
 // "open: unavailable: no device", and what was logged of broken contracts.
-std::string Verdict(const Row& row) {
+std::string VerdictOf(const Row& row) {
   const testing::LogKeeper log;
   const TempFolder folder;
   folder.Add(row.fixture);
@@ -276,7 +276,7 @@ std::string VerdictElsewhere(const Row& row) {
     const int nowhere = open("/dev/null", O_WRONLY);  // for what fixtures print
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
-    const std::string text = Verdict(row);
+    const std::string text = VerdictOf(row);
     const bool written = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
     _exit(written ? 0 : 1);
   }

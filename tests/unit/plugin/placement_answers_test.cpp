@@ -17,7 +17,7 @@ namespace {
 
 using testing::ReluSigmoid;
 
-deputy_str Str(const char* text) { return {text, std::string_view(text).size()}; }
+deputy_str AbiStr(const char* text) { return {text, std::string_view(text).size()}; }
 
 class Estimates : public ::testing::Test {
  protected:
@@ -40,7 +40,7 @@ class Estimates : public ::testing::Test {
 
 TEST_F(Estimates, AmountsAreTakenAndUnknownOnesAreNot) {
   raw_.latency_ns = 1500;
-  raw_.reason = Str("why not");
+  raw_.reason = AbiStr("why not");
   EXPECT_EQ(Fault(), "");
   EXPECT_EQ(collector_.estimate().latency_ns, 1500u);
   EXPECT_FALSE(collector_.estimate().memory_bytes);
@@ -96,7 +96,7 @@ TEST_F(Estimates, AnotherTruthValueIsAFault) {
 }
 
 TEST_F(Estimates, ReasonThatIsNotUtf8IsAFault) {
-  raw_.reason = Str("\xff");
+  raw_.reason = AbiStr("\xff");
   EXPECT_EQ(Fault(), "its reason is not UTF-8");
 }
 
@@ -153,7 +153,7 @@ struct Lister {
 
   Lister() {
     table.struct_size = sizeof table;
-    table.id = Str("lister");
+    table.id = AbiStr("lister");
     table.impl = this;
     table.get_extension = [](const deputy_delegate* self, const char* id) -> const void* {
       Lister& lister = *static_cast<Lister*>(self->impl);
@@ -176,7 +176,7 @@ struct Lister {
   deputy_capability& AddRow(const char* op_type) {
     deputy_capability row{};
     row.struct_size = sizeof row;
-    row.op_type = Str(op_type);
+    row.op_type = AbiStr(op_type);
     row.max_rank = DEPUTY_ANY_RANK;
     rows.push_back(row);
     return rows.back();
@@ -191,7 +191,7 @@ struct Lister {
 deputy_status* AddDevice(const deputy_device_sink* sink, const char* name, uint32_t kind = DEPUTY_DEVICE_NPU) {
   deputy_device_info info{};
   info.struct_size = sizeof info;
-  info.name = Str(name);
+  info.name = AbiStr(name);
   info.kind = kind;
   info.memory_bytes = 1024;
   return sink->add(sink->self, &info);
@@ -204,7 +204,7 @@ TEST(Capabilities, AreCopied) {
   row.dtypes = dtypes;
   row.dtype_count = 2;
   row.min_version = 11;
-  row.note = Str("small kernels");
+  row.note = AbiStr("small kernels");
   std::vector<CapabilityRow> listed;
   ASSERT_FALSE(ListCapabilities(lister.table, listed));
   ASSERT_EQ(listed.size(), 1u);
@@ -245,7 +245,7 @@ TEST(Capabilities, CountWithoutDTypesIsRejected) {
 
 TEST(Capabilities, TextThatIsNotUtf8IsRejected) {
   Lister lister;
-  lister.AddRow("Add").note = Str("\xff");
+  lister.AddRow("Add").note = AbiStr("\xff");
   EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' note is not UTF-8");
 }
 

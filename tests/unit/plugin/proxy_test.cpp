@@ -16,7 +16,7 @@ namespace {
 using testing::LogKeeper;
 using testing::ReluSigmoid;
 
-deputy_str Str(const char* text) { return {text, std::string_view(text).size()}; }
+deputy_str StrOf(const char* text) { return {text, std::string_view(text).size()}; }
 
 // A plugin as an object: counts what is made and destroyed, and does what the test says.
 struct Actor {
@@ -44,7 +44,7 @@ struct Actor {
 };
 
 // Every opaque object of the plugin is the actor itself.
-Actor& Of(const void* object) { return *static_cast<Actor*>(const_cast<void*>(object)); }
+Actor& ActorOf(const void* object) { return *static_cast<Actor*>(const_cast<void*>(object)); }
 template <class T>
 T* As(Actor& actor) {
   return reinterpret_cast<T*>(&actor);
@@ -53,65 +53,65 @@ T* As(Actor& actor) {
 Actor::Actor() {
   plugin.struct_size = sizeof plugin;
   plugin.abi_version = plugin.min_host_abi = DEPUTY_ABI_VERSION;
-  plugin.id = Str("test.actor");
+  plugin.id = StrOf("test.actor");
   plugin.impl = this;
   plugin.init = [](const deputy_plugin* self, const deputy_host*) -> deputy_status* {
-    ++Of(self->impl).inits;
+    ++ActorOf(self->impl).inits;
     return nullptr;
   };
-  plugin.shutdown = [](const deputy_plugin* self) { ++Of(self->impl).shutdowns; };
+  plugin.shutdown = [](const deputy_plugin* self) { ++ActorOf(self->impl).shutdowns; };
   plugin.delegate_count = [](const deputy_plugin*) -> uint32_t { return 1; };
   plugin.delegate_at = [](const deputy_plugin* self, uint32_t) -> const deputy_delegate* {
-    return &Of(self->impl).delegate;
+    return &ActorOf(self->impl).delegate;
   };
   delegate.struct_size = sizeof delegate;
-  delegate.id = Str("actor");
+  delegate.id = StrOf("actor");
   delegate.impl = this;
   delegate.get_extension = [](const deputy_delegate* self, const char* id) -> const void* {
-    Actor& actor = Of(self->impl);
+    Actor& actor = ActorOf(self->impl);
     if (actor.offers_propose && std::string_view(id) == DEPUTY_EXT_PROPOSE) return &actor.propose;
     if (actor.offers_control && std::string_view(id) == DEPUTY_EXT_DEVICE_CONTROL) return &actor.control;
     return nullptr;
   };
   delegate.open = [](const deputy_delegate* self, const deputy_open_args* args,
                      deputy_instance** out) -> deputy_status* {
-    Actor& actor = Of(self->impl);
+    Actor& actor = ActorOf(self->impl);
     actor.host = args->host;
     ++actor.opened;
     *out = As<deputy_instance>(actor);
     return nullptr;
   };
-  delegate.close = [](deputy_instance* self) { ++Of(self).closed; };
+  delegate.close = [](deputy_instance* self) { ++ActorOf(self).closed; };
   delegate.query_support = [](deputy_instance* self, const deputy_graph* graph, const deputy_support_sink* sink) {
-    return Of(self).support(graph, sink);
+    return ActorOf(self).support(graph, sink);
   };
   delegate.compile = [](deputy_instance* self, const deputy_partition* partition,
                         deputy_executable** out) -> deputy_status* {
-    Actor& actor = Of(self);
+    Actor& actor = ActorOf(self);
     if (partition->claim != nullptr) ++actor.compiled_claims;
     if (actor.compile) return actor.compile(out);
     ++actor.compiled;
     *out = As<deputy_executable>(actor);
     return nullptr;
   };
-  delegate.executable_destroy = [](deputy_executable* self) { ++Of(self).executables_destroyed; };
+  delegate.executable_destroy = [](deputy_executable* self) { ++ActorOf(self).executables_destroyed; };
   delegate.context_create = [](deputy_executable* self, deputy_context** out) -> deputy_status* {
-    Actor& actor = Of(self);
+    Actor& actor = ActorOf(self);
     if (actor.context_create) return actor.context_create(out);
     ++actor.contexts;
     *out = As<deputy_context>(actor);
     return nullptr;
   };
-  delegate.context_destroy = [](deputy_context* self) { ++Of(self).contexts_destroyed; };
-  delegate.execute = [](deputy_context* self, const deputy_run_args* args) { return Of(self).execute(*args); };
+  delegate.context_destroy = [](deputy_context* self) { ++ActorOf(self).contexts_destroyed; };
+  delegate.execute = [](deputy_context* self, const deputy_run_args* args) { return ActorOf(self).execute(*args); };
   propose.struct_size = sizeof propose;
   propose.propose = [](deputy_instance* self, const deputy_graph* graph, const deputy_claim_sink* sink) {
-    return Of(self).claims(graph, sink);
+    return ActorOf(self).claims(graph, sink);
   };
-  propose.claim_release = [](deputy_instance* self, void*) { ++Of(self).released; };
+  propose.claim_release = [](deputy_instance* self, void*) { ++ActorOf(self).released; };
   control.struct_size = sizeof control;
   control.device_state = [](deputy_instance* self, deputy_device_state* out) -> deputy_status* {
-    *out = Of(self).state;
+    *out = ActorOf(self).state;
     return nullptr;
   };
 }
@@ -288,7 +288,7 @@ TEST_F(Proxy, OutputOfUnknownExtentIsNotSupported) {
 TEST_F(Proxy, FailedSupportQueryLeavesNoAnswers) {
   Open();
   actor_.support = [&](const deputy_graph*, const deputy_support_sink* sink) {
-    sink->answer(sink->self, 0, DEPUTY_REASON_SUPPORTED, Str(""));
+    sink->answer(sink->self, 0, DEPUTY_REASON_SUPPORTED, StrOf(""));
     return actor_.Fail(DEPUTY_INTERNAL, "lost the thread");
   };
   std::vector<Verdict> verdicts;
@@ -300,7 +300,7 @@ TEST_F(Proxy, FailedSupportQueryLeavesNoAnswers) {
 TEST_F(Proxy, UnknownReasonBecomesOther) {
   Open();
   actor_.support = [](const deputy_graph*, const deputy_support_sink* sink) -> deputy_status* {
-    sink->answer(sink->self, 0, 4711, Str("whatever"));
+    sink->answer(sink->self, 0, 4711, StrOf("whatever"));
     return nullptr;
   };
   std::vector<Verdict> verdicts;
@@ -418,7 +418,7 @@ TEST_F(Proxy, DeviceStateIsReadBack) {
   actor_.state.struct_size = sizeof actor_.state;
   actor_.state.level_granted = 2;
   actor_.state.frequency_granted_hz = 600000000;
-  actor_.state.device_name = Str("simulated");
+  actor_.state.device_name = StrOf("simulated");
   const Result<DeviceState> state = Open().device_state();
   ASSERT_TRUE(state.ok()) << state.status().ToString();
   EXPECT_EQ(state->level_granted, 2u);
@@ -428,7 +428,7 @@ TEST_F(Proxy, DeviceStateIsReadBack) {
 
 TEST_F(Proxy, R90_DeviceNameThatIsNotUtf8IsAFault) {
   actor_.offers_control = true;
-  actor_.state.device_name = Str("\xff");
+  actor_.state.device_name = StrOf("\xff");
   EXPECT_EQ(Open().device_state().status().code(), StatusCode::kPlugin);
 }
 

@@ -24,7 +24,7 @@ class DoubleExecutable final : public Executable {
   Result<std::unique_ptr<ExecutionContext>> CreateContext() override { return std::make_unique<DoubleContext>(); }
 };
 
-class TestDelegate : public PartitionDelegate {
+class PartitioningDelegate : public PartitionDelegate {
  public:
   static OptionSchema Options() { return OptionSchema().Int("threads", 1, 1, 8, "threads to use"); }
 
@@ -51,7 +51,7 @@ class TestDelegate : public PartitionDelegate {
   bool fail_init = false;
 };
 
-class ClockedDelegate final : public TestDelegate {
+class ClockedDelegate final : public PartitioningDelegate {
  public:
   Result<DeviceState> device_state() const override {
     DeviceState state;
@@ -70,7 +70,7 @@ struct Fixture {
   fake::Host host;
 };
 
-struct PartitionDelegateTest : testing::Test, Fixture<TestDelegate> {};
+struct PartitionDelegateTest : testing::Test, Fixture<PartitioningDelegate> {};
 struct ClockedDelegateTest : testing::Test, Fixture<ClockedDelegate> {};
 
 TEST_F(PartitionDelegateTest, AnswersForEveryOfferedNodeAndNoOther) {
@@ -237,7 +237,7 @@ TEST(HostOfTheLayer, ParallelForCoversTheRangeOnce) {
 
 // The entry of a plugin with two delegates.
 std::unique_ptr<detail::Plugin> TwoDelegates() {
-  return detail::MakePlugin(DEPUTY_DELEGATE(TestDelegate, "one", "the first"),
+  return detail::MakePlugin(DEPUTY_DELEGATE(PartitioningDelegate, "one", "the first"),
                             DEPUTY_DELEGATE(ClockedDelegate, "two", "the second"));
 }
 

@@ -10,14 +10,14 @@ extern "C" const deputy_plugin* deputy_plugin_query_v1(uint32_t host_abi, const 
 
 namespace {
 
-const deputy_delegate* SimNpu() {
+const deputy_delegate* TheDelegate() {
   const deputy_plugin* plugin = deputy_plugin_query_v1(DEPUTY_ABI_VERSION, nullptr);
   return plugin->delegate_at(plugin, 0);
 }
 
 template <class Table>
 const Table* Extension(const char* id) {
-  return static_cast<const Table*>(SimNpu()->get_extension(SimNpu(), id));
+  return static_cast<const Table*>(TheDelegate()->get_extension(TheDelegate(), id));
 }
 
 struct Device {
@@ -36,7 +36,7 @@ std::vector<Device> Devices() {
         return nullptr;
       }};
   const auto* extension = Extension<deputy_ext_devices>(DEPUTY_EXT_DEVICES);
-  EXPECT_EQ(fake::StatusPtr(extension->enumerate(SimNpu(), host.table(), &sink)), nullptr);
+  EXPECT_EQ(fake::StatusPtr(extension->enumerate(TheDelegate(), host.table(), &sink)), nullptr);
   return devices;
 }
 
@@ -50,7 +50,7 @@ TEST(SimNpuDevices, AreTwo) {
 
 TEST(SimNpuDevices, NumberThatThereIsNotCannotBeOpened) {
   fake::Host host;
-  const fake::Opened opened(host, SimNpu(), {}, 2);
+  const fake::Opened opened(host, TheDelegate(), {}, 2);
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.failure()->code, DEPUTY_NOT_FOUND);
 }
@@ -59,7 +59,7 @@ TEST(SimNpuDevices, ClockIsSetAtOpenAndRestoredOnClose) {
   const uint64_t rest = Devices()[1].frequency_hz;
   fake::Host host;
   {
-    const fake::Opened opened(host, SimNpu(), {{"frequency", "4"}}, 1);
+    const fake::Opened opened(host, TheDelegate(), {{"frequency", "4"}}, 1);
     EXPECT_EQ(Devices()[1].frequency_hz, 1'200'000'000u);
     EXPECT_EQ(Devices()[0].frequency_hz, rest);
   }
@@ -70,9 +70,9 @@ TEST(SimNpuDevices, LastOfTwoInstancesRestoresTheClock) {
   const uint64_t rest = Devices()[0].frequency_hz;
   fake::Host host;
   {
-    const fake::Opened outer(host, SimNpu(), {{"frequency", "2"}});
+    const fake::Opened outer(host, TheDelegate(), {{"frequency", "2"}});
     {
-      const fake::Opened inner(host, SimNpu(), {{"frequency", "4"}});
+      const fake::Opened inner(host, TheDelegate(), {{"frequency", "4"}});
       EXPECT_EQ(Devices()[0].frequency_hz, 1'200'000'000u);
     }
     EXPECT_EQ(Devices()[0].frequency_hz, 600'000'000u);
@@ -100,7 +100,7 @@ TEST(SimNpuDevices, FailedCompileLeavesNothingBehind) {
   const uint64_t rest = Devices()[0].frequency_hz;
   Matrices host(1024, 1);
   {
-    fake::Opened opened(host, SimNpu(), {{"frequency", "4"}, {"memory", "1"}});
+    fake::Opened opened(host, TheDelegate(), {{"frequency", "4"}, {"memory", "1"}});
     deputy_executable* executable = nullptr;
     EXPECT_NE(opened.Compile({{0}, host.inputs, host.outputs, nullptr}, &executable), nullptr);
   }
@@ -115,7 +115,7 @@ struct Answer {
 };
 
 Answer Ask(Matrices& host, const std::vector<std::pair<std::string, std::string>>& options) {
-  fake::Opened opened(host, SimNpu(), options);
+  fake::Opened opened(host, TheDelegate(), options);
   Answer answer;
   const deputy_estimate_sink sink{sizeof sink, 0, &answer, [](void* self, const deputy_estimate* estimate) {
                                     *static_cast<Answer*>(self) = {
@@ -167,7 +167,7 @@ TEST(SimNpuEstimate, SaysNoToWhatCannotFitAtAll) {
 }
 
 std::vector<std::vector<deputy_node_id>> Groups(fake::Host& host) {
-  fake::Opened opened(host, SimNpu());
+  fake::Opened opened(host, TheDelegate());
   std::vector<std::vector<deputy_node_id>> groups;
   const deputy_group_sink sink{sizeof sink, 0, &groups, [](void* self, const deputy_group* group) -> deputy_status* {
                                  static_cast<std::vector<std::vector<deputy_node_id>>*>(self)->emplace_back(
@@ -198,8 +198,8 @@ TEST(SimNpuGroups, CopyThatIsReadTwiceIsFree) {
 TEST(SimNpuCapabilities, NameEveryOperatorOnceForEachRank) {
   const auto* extension = Extension<deputy_ext_capabilities>(DEPUTY_EXT_CAPABILITIES);
   std::set<std::pair<std::string, uint32_t>> rows;
-  for (uint32_t i = 0; i < extension->capability_count(SimNpu()); ++i) {
-    const deputy_capability& row = *extension->capability_at(SimNpu(), i);
+  for (uint32_t i = 0; i < extension->capability_count(TheDelegate()); ++i) {
+    const deputy_capability& row = *extension->capability_at(TheDelegate(), i);
     EXPECT_TRUE(rows.emplace(std::string(deputy::sdk::ToView(row.op_type)), row.min_rank).second);
     EXPECT_EQ(row.min_rank, row.max_rank);
   }
@@ -210,7 +210,7 @@ TEST(SimNpuCapabilities, NameEveryOperatorOnceForEachRank) {
 
 TEST(SimNpuConcurrency, OnlyInstancesOverlap) {
   fake::Host host;
-  fake::Opened opened(host, SimNpu());
+  fake::Opened opened(host, TheDelegate());
   uint32_t flags = 0;
   const auto* extension = Extension<deputy_ext_concurrency>(DEPUTY_EXT_CONCURRENCY);
   ASSERT_EQ(fake::StatusPtr(extension->concurrency(opened.instance(), &flags)), nullptr);

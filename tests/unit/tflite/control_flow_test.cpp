@@ -6,12 +6,6 @@
 namespace deputy::test {
 namespace {
 
-constexpr auto kFloat = fb::TensorType_FLOAT32;
-
-void ExpectSays(const std::string& refusal, const std::string& what) {
-  EXPECT_NE(refusal.find(what), std::string::npos) << "'" << refusal << "' does not say '" << what << "'";
-}
-
 // A subgraph of one operator on one input.
 int32_t SubgraphOf(ModelWriter& model, fb::BuiltinOperator code) {
   const int32_t index = model.BeginSubgraph();

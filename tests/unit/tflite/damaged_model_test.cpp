@@ -8,8 +8,6 @@
 namespace deputy::test {
 namespace {
 
-constexpr auto kFloat = fb::TensorType_FLOAT32;
-
 // An image through a convolution and a softmax.
 std::string SmallModel() {
   ModelWriter model;
@@ -33,10 +31,6 @@ struct One {
     return Refusal(model.Finish({y}));
   }
 };
-
-void ExpectSays(const std::string& refusal, const std::string& what) {
-  EXPECT_NE(refusal.find(what), std::string::npos) << "'" << refusal << "' does not say '" << what << "'";
-}
 
 TEST(TfliteDamage, AFileCutAnywhereIsRefusedOrStillWhole) {
   const std::string whole = SmallModel();

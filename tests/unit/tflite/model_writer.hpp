@@ -20,7 +20,12 @@
 
 namespace deputy::test {
 
+inline void ExpectSays(const std::string& refusal, const std::string& text) {
+  EXPECT_NE(refusal.find(text), std::string::npos) << "'" << refusal << "' does not say '" << text << "'";
+}
+
 namespace fb = ::deputy::tflite;
+inline constexpr auto kFloat = fb::TensorType_FLOAT32;
 
 struct Quantization {
   std::vector<float> scales;

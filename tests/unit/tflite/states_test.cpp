@@ -9,12 +9,6 @@
 namespace deputy::test {
 namespace {
 
-constexpr auto kFloat = fb::TensorType_FLOAT32;
-
-void ExpectSays(const std::string& refusal, const std::string& what) {
-  EXPECT_NE(refusal.find(what), std::string::npos) << "'" << refusal << "' does not say '" << what << "'";
-}
-
 // A CALL_ONCE that assigns `values` to the variable.
 void Initialize(ModelWriter& model, const std::string& variable, const std::vector<float>& values) {
   const int32_t subgraph = model.BeginSubgraph();

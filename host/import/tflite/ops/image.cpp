@@ -8,7 +8,7 @@
 namespace deputy::host::tflite_import {
 namespace {
 
-constexpr int64_t kToEnd = std::numeric_limits<int64_t>::max();
+constexpr int64_t kBehindTheLast = std::numeric_limits<int64_t>::max();
 
 struct PadPlan {
   bool known;
@@ -262,7 +262,7 @@ Status BatchToSpace(const Operation& op) {
     whole.push_back(extent);
     axes.push_back(static_cast<int64_t>(i + 1));
     starts.push_back(blocks.before[i]);
-    ends.push_back(blocks.after[i] == 0 ? kToEnd : -blocks.after[i]);
+    ends.push_back(blocks.after[i] == 0 ? kBehindTheLast : -blocks.after[i]);
   }
   for (size_t i = count + 1; i < rank; ++i) {
     perm.push_back(static_cast<int64_t>(i + count));

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t kToEnd = std::numeric_limits<int64_t>::max();
 constexpr int64_t kToFront = std::numeric_limits<int64_t>::min();
-constexpr int64_t kMost = int64_t{1} << 40;  // beyond every extent
-constexpr size_t kMostEntries = 16;          // of a STRIDED_SLICE, whose masks have a bit for each
+constexpr int64_t kBeyondEveryExtent = int64_t{1} << 40;  // beyond every extent
+constexpr size_t kMostEntries = 16;                       // of a STRIDED_SLICE, whose masks have a bit for each
 
 struct Cut {
   size_t axis;
@@ -74,8 +74,8 @@ StridedEntry EntryOf(const fb::StridedSliceOptions& options, size_t i) {
 Result<Cut> CutOf(const fb::StridedSliceOptions& options, StridedEntry entry, size_t axis, int64_t begin, int64_t end,
                   int64_t step) {
   if (step == 0) return Error(StatusCode::kModel, "has a step of 0");
-  begin = std::clamp(begin, -kMost, kMost);
-  end = std::clamp(end, -kMost, kMost);
+  begin = std::clamp(begin, -kBeyondEveryExtent, kBeyondEveryExtent);
+  end = std::clamp(end, -kBeyondEveryExtent, kBeyondEveryExtent);
   if (entry.single && entry.from_front) begin = 0;
   if (entry.single) return Cut{axis, begin, begin == -1 ? kToEnd : begin + 1, 1};
   if (options.offset() && (entry.from_front || begin < 0))
@@ -306,7 +306,7 @@ Status SplitV(const Operation& op) {
     return Error(StatusCode::kModel, "has {} sizes for {} outputs", sizes.size(), op.output_count());
   int64_t rest = extent;
   for (const int64_t size : sizes) {
-    if (size < -1 || size > kMost) return Error(StatusCode::kModel, "has a size of {}", size);
+    if (size < -1 || size > kBeyondEveryExtent) return Error(StatusCode::kModel, "has a size of {}", size);
     rest -= std::max<int64_t>(size, 0);
   }
   const auto open = std::find(sizes.begin(), sizes.end(), -1);
