@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/verify.hpp"
+#include "graph/graph.hpp"
 #include "unit/partition/test_graph.hpp"
 
 namespace deputy::host {
