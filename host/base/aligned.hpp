@@ -1,4 +1,4 @@
-// Memory aligned to cache lines, which are also as wide as the widest vectors.
+// Memory aligned to cache lines, which are also as wide as the widest vectors, of a size that a model may choose.
 #pragma once
 
 #include <cstddef>
@@ -22,5 +22,11 @@ inline AlignedBytes AllocateAligned(size_t bytes) {
   if (bytes > SIZE_MAX - kAlignment) return nullptr;
   return AlignedBytes(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, AlignUp(bytes + 1))));
 }
+
+// Bytes of memory that this machine has; the system may end the process when it touches more, even if promised.
+size_t MachineMemory();
+
+// AllocateAligned; also null for more than the machine has.
+AlignedBytes AllocateWithinMachine(size_t bytes);
 
 }  // namespace deputy::host

@@ -8,9 +8,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/descriptor.hpp"
-#include "base/file_kind.hpp"
-
 namespace deputy::host {
 namespace {
 

@@ -1,5 +1,8 @@
-// Files: read-only mappings and whole reads, with errors that state the cause.
+// Files: descriptors, read-only mappings and whole reads, with errors that state the cause.
 #pragma once
+
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/status.hpp"
 
@@ -34,5 +38,33 @@ class MappedFile {
 
 // Reads a whole file into memory; refuses anything but a regular file, and files over `limit` bytes.
 Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t limit);
+
+// The type of a file, in words for messages.
+inline const char* KindOfFile(mode_t mode) {
+  if (S_ISREG(mode)) return "a file";
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISLNK(mode)) return "a symbolic link";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
+}
+
+// A file descriptor that is closed with its owner. Negative: none.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() { Replace(-1); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return fd_; }
+  int Release() { return std::exchange(fd_, -1); }
+  void Replace(int fd) {
+    if (fd_ >= 0) close(fd_);
+    fd_ = fd;
+  }
+
+ private:
+  int fd_;
+};
 
 }  // namespace deputy::host

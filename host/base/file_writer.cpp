@@ -11,8 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/descriptor.hpp"
-#include "base/file_kind.hpp"
+#include "base/file.hpp"
 
 namespace deputy::host {
 namespace {

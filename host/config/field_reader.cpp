@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/nearest.hpp"
-#include "config/text.hpp"
+#include "config/origin.hpp"
 
 namespace deputy::host {
 namespace {

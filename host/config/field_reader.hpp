@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/fields.hpp"
-#include "config/node.hpp"
+#include "config/reader.hpp"
 #include "config/schema.hpp"
 #include "config/words.hpp"
 

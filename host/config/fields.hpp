@@ -1,7 +1,7 @@
 // Every key of the configuration with its type and range: the one list that the reader (schema.cpp), the printer
 // (show.cpp) and the JSON Schema (json_schema.cpp) walk. A visitor sees the keys in the order in which they are
 // printed. A key that is planned and has no effect yet is listed as Unavailable: reader and schema refuse it by name.
-// tests/integration/settings_test.py shows the effect of every other key. Words of enumerations: words.cpp.
+// tests/integration/settings_test.py shows the effect of every other key. Words of enumerations: words.hpp.
 #pragma once
 
 #include <cstddef>

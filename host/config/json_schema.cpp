@@ -1,11 +1,10 @@
-#include "config/json_schema.hpp"
-
 #include <fmt/format.h>
 
 #include <string_view>
 #include <vector>
 
 #include "config/fields.hpp"
+#include "config/show.hpp"
 #include "config/words.hpp"
 
 namespace deputy::host {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/config.hpp"
-#include "config/node.hpp"
+#include "config/reader.hpp"
 #include "config/schema.hpp"
 
 namespace deputy::host {

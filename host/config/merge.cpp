@@ -9,8 +9,9 @@
 #include <utility>
 
 #include "base/nearest.hpp"
+#include "base/printable.hpp"
 #include "config/config.hpp"
-#include "config/text.hpp"
+#include "config/origin.hpp"
 
 namespace deputy::host {
 namespace {
@@ -189,7 +190,8 @@ class DelegateMerger {
     if (names.empty()) return " (none is listed)";
     const bool more = names.size() > kMostShown;
     if (more) names.resize(kMostShown);
-    return fmt::format(" (listed: {}{})", Escaped(fmt::format("{}", fmt::join(names, ", "))), more ? ", ..." : "");
+    return fmt::format(" (listed: {}{})", Printable(fmt::format("{}", fmt::join(names, ", ")), SIZE_MAX),
+                       more ? ", ..." : "");
   }
 
   YamlNode& list_;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/node.hpp"
+#include "config/reader.hpp"
 
 namespace deputy::host {
 

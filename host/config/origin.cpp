@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
-#include "config/text.hpp"
+#include <cstdint>
+
+#include "base/printable.hpp"
 
 namespace deputy::host {
 
 std::string Origin::ToString() const {
-  const std::string name = Escaped(source);
+  const std::string name = Printable(source, SIZE_MAX);
   return line > 0 ? fmt::format("{}:{}:{}", name, line, column) : name;
 }
+
+std::string Quoted(std::string_view text) { return "'" + Printable(text, 60) + "'"; }
 
 }  // namespace deputy::host

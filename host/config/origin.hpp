@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,9 +17,12 @@ struct Origin {
   int line = 0;
   int column = 0;
 
-  // "configs/default.yaml:3:5" or "--set cpu.threads", control characters escaped.
+  // "configs/default.yaml:3:5" or "--set cpu.threads", Printable.
   std::string ToString() const;
 };
+
+// 'text', printable, cut after 60 bytes with "...".
+std::string Quoted(std::string_view text);
 
 struct Problem {
   Origin at;

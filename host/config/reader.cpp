@@ -13,8 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/printable.hpp"
+#include "config/origin.hpp"
 #include "config/scalar.hpp"
-#include "config/text.hpp"
 #include "config/text_check.hpp"
 
 namespace deputy::host {
@@ -248,7 +249,7 @@ std::string Reworded(const std::string& message) {
   }};
   for (const Rewording& rewording : kRewordings)
     if (message == rewording.from) return rewording.to;
-  return "not valid YAML: " + Escaped(message);
+  return "not valid YAML: " + Printable(message, SIZE_MAX);
 }
 
 void ReportSyntax(const YAML::Exception& error, std::string_view text, const TreeBuilder& builder,

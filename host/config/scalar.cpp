@@ -9,7 +9,7 @@
 
 #include "base/checked.hpp"
 #include "base/nearest.hpp"
-#include "config/text.hpp"
+#include "config/origin.hpp"
 
 namespace deputy::host {
 namespace {

@@ -7,9 +7,10 @@
 #include <unordered_map>
 
 #include "base/nearest.hpp"
+#include "base/printable.hpp"
 #include "config/field_reader.hpp"
 #include "config/fields.hpp"
-#include "config/text.hpp"
+#include "config/origin.hpp"
 
 namespace deputy::host {
 namespace {
@@ -95,7 +96,7 @@ std::vector<Problem> UnknownReferences(const Config& config, const std::vector<s
   const auto check = [&](const std::string& name, const Origin& at) {
     if (name.empty() || std::find(names.begin(), names.end(), name) != names.end()) return;
     unknown.push_back({at, fmt::format("no delegate is called {}{} (known: {})", Quoted(name), DidYouMean(name, names),
-                                       Escaped(fmt::format("{}", fmt::join(names, ", "))))});
+                                       Printable(fmt::format("{}", fmt::join(names, ", ")), SIZE_MAX))});
   };
   for (const PlacementRule& rule : config.placement.rules) {
     check(*rule.to, rule.to.origin);

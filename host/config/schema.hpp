@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/config.hpp"
-#include "config/node.hpp"
+#include "config/reader.hpp"
 
 namespace deputy::host {
 

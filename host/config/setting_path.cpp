@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "config/origin.hpp"
 #include "config/reader.hpp"
 #include "config/scalar.hpp"
-#include "config/text.hpp"
 #include "config/text_check.hpp"
 
 namespace deputy::host {

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "config/node.hpp"
+#include "config/reader.hpp"
 
 namespace deputy::host {
 

@@ -5,8 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.hpp"
 #include "config/fields.hpp"
-#include "config/text.hpp"
+#include "config/origin.hpp"
 #include "config/words.hpp"
 
 namespace deputy::host {
@@ -124,7 +125,7 @@ class FieldPrinter {
   }
 
   static std::string Comment(const Origin& origin) {
-    const std::string source = Escaped(origin.source);
+    const std::string source = Printable(origin.source, SIZE_MAX);
     return origin.line > 0 ? fmt::format("  # {}:{}", source, origin.line) : "  # " + source;
   }
 

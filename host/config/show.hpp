@@ -1,4 +1,5 @@
-// The effective configuration as YAML, for `deputy config show`.
+// The configuration as text: the effective values as YAML, for `deputy config show`, and the keys as a JSON Schema, for
+// editors and external checks.
 #pragma once
 
 #include <string>
@@ -10,5 +11,10 @@ namespace deputy::host {
 // One value a line, followed by its origin: "threads: 2  # /etc/deputy/config.yaml:12". Reads back as an equal Config.
 // Values that are empty and were never written (no rules, no options) are left out. [any-thread]
 std::string ShowConfig(const Config& config);
+
+// A JSON Schema (draft 2020-12) of a configuration file, made from the list of fields.hpp, on one line. It refuses
+// unknown keys, as the reader does; only the reader finds errors that span several values (durations out of range,
+// delegates listed twice, unknown names).
+std::string ConfigJsonSchema();
 
 }  // namespace deputy::host

@@ -16,13 +16,26 @@ struct Word {
   bool available = true;  // false: planned; refused by name until it works
 };
 
+inline constexpr Word<Trust> kTrust[] = {
+    {Trust::kListed, "listed", false}, {Trust::kProbe, "probe"}, {Trust::kAny, "any"}};
+inline constexpr Word<AutoUse> kAutoUse[] = {{AutoUse::kOff, "off"}, {AutoUse::kLast, "last"}};
+inline constexpr Word<Fallback> kFallback[] = {{Fallback::kCpu, "cpu"}, {Fallback::kDisabled, "none"}};
+inline constexpr Word<OnFailure> kOnFailure[] = {{OnFailure::kNext, "next"}, {OnFailure::kFail, "fail"}};
+inline constexpr Word<Policy> kPolicy[] = {
+    {Policy::kPriority, "priority"}, {Policy::kCost, "cost", false}, {Policy::kMeasured, "measured", false}};
+inline constexpr Word<LogLevel> kLogLevel[] = {{LogLevel::kDebug, "debug"},
+                                               {LogLevel::kInfo, "info"},
+                                               {LogLevel::kWarning, "warning"},
+                                               {LogLevel::kError, "error"},
+                                               {LogLevel::kOff, "off"}};
+
 // All words of the argument's type; its value does not matter.
-std::span<const Word<Trust>> Words(Trust);
-std::span<const Word<AutoUse>> Words(AutoUse);
-std::span<const Word<Fallback>> Words(Fallback);
-std::span<const Word<OnFailure>> Words(OnFailure);
-std::span<const Word<Policy>> Words(Policy);
-std::span<const Word<LogLevel>> Words(LogLevel);
+constexpr std::span<const Word<Trust>> Words(Trust) { return kTrust; }
+constexpr std::span<const Word<AutoUse>> Words(AutoUse) { return kAutoUse; }
+constexpr std::span<const Word<Fallback>> Words(Fallback) { return kFallback; }
+constexpr std::span<const Word<OnFailure>> Words(OnFailure) { return kOnFailure; }
+constexpr std::span<const Word<Policy>> Words(Policy) { return kPolicy; }
+constexpr std::span<const Word<LogLevel>> Words(LogLevel) { return kLogLevel; }
 
 // The accepted words, in the order of the list.
 template <class E>

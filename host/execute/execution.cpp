@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/memory.hpp"
+#include "base/aligned.hpp"
 #include "base/printable.hpp"
 #include "execute/loop_execution.hpp"
-#include "graph/verify.hpp"
+#include "graph/graph.hpp"
 #include "plan/subgraph_shapes.hpp"
 #include "tensor/held_value.hpp"
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <limits>
 
+#include "base/aligned.hpp"
 #include "base/checked.hpp"
-#include "base/memory.hpp"
 #include "execute/execution.hpp"
 #include "tensor/held_value.hpp"
 

@@ -12,7 +12,7 @@
 #include "base/printable.hpp"
 #include "format/header.hpp"
 #include "format/model_file.hpp"
-#include "graph/verify.hpp"
+#include "graph/graph.hpp"
 #include "model_generated.h"
 #include "primitive_generated.h"
 

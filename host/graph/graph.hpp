@@ -7,9 +7,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/status.hpp"
 #include "deputy/model_value.hpp"
 #include "deputy/tensor.hpp"
 #include "graph/primitive.hpp"
@@ -112,5 +114,26 @@ class Graph {
 std::string Describe(const Graph& graph, NodeId node);
 // "float32 [N,3,?,320]", "optional sequence of float32 of unknown rank"
 std::string Describe(const Graph& graph, const ValueType& type);
+// ONNX's own notation of types, "seq(tensor(float))", in which an attribute that is a type is stored: kind and element
+// type, without extents.
+std::string NotationOf(const ValueType& type);
+// kModel for text that is not a type of a value.
+Result<ValueType> ParseNotation(std::string_view text);
+
+// A part of a graph. The nodes, in topological order, with the values that they read and make. `inputs` become captures
+// and `outputs` outputs, in their order, without those that are kNone. Constants and bodies of regions are shared.
+Graph Subgraph(const Graph& whole, std::span<const NodeId> nodes, std::span<const ValueId> inputs,
+               std::span<const ValueId> outputs);
+
+// Multiply-adds of one node: convolutions, matrix products and recurrent layers; 0 for everything else and while
+// extents are unknown. Regions are not counted.
+uint64_t MultiplyAdds(const Graph& graph, const Node& node);
+
+// Axes that a tensor may have. Makers of tensors refuse more: the file readers, shape inference, a run.
+inline constexpr size_t kMostAxes = 64;
+
+// Ids in range, one producer per value, nodes in topological order, arities as in the operator list, captures of
+// regions match, element counts of constants fit their types. Errors name the node. Regions are verified too.
+Status VerifyGraph(const Graph& graph);
 
 }  // namespace deputy::host

@@ -4,12 +4,11 @@
 #include <utility>
 
 #include "base/printable.hpp"
+#include "graph/graph.hpp"
 #include "graph/inference.hpp"
 #include "graph/loop_form.hpp"
-#include "graph/passes/drop_unused.hpp"
-#include "graph/passes/fold_constants.hpp"
-#include "graph/passes/fold_shapes.hpp"
-#include "graph/verify.hpp"
+#include "graph/passes/folding.hpp"
+#include "graph/passes/passes.hpp"
 
 namespace deputy::host {
 namespace {

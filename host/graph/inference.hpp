@@ -40,6 +40,10 @@ class InferenceContext {
   // Setting an output that the node omits, or does not have, is allowed and does nothing.
   void SetOutput(size_t i, DType dtype, std::vector<int64_t> dims);
   void SetOutputUnranked(size_t i, DType dtype);
+  // Set the first output, as the last step of most inference functions.
+  Status Output(ValueType type);
+  Status Output(DType dtype, std::vector<int64_t> dims) { return Output(ValueType{dtype, true, std::move(dims)}); }
+  Status OutputUnranked(DType dtype) { return Output(ValueType{dtype, false, {}}); }
   void SetOutput(size_t i, ValueType type);
   const std::vector<ValueType>& outputs() const { return outputs_; }
 

@@ -1,4 +1,4 @@
-#include "graph/multiply_adds.hpp"
+#include "graph/graph.hpp"
 
 namespace deputy::host {
 namespace {

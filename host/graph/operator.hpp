@@ -57,4 +57,17 @@ OpKind FindOperator(std::string_view domain, std::string_view op_type);
 std::string_view NearestOperator(std::string_view op_type);
 std::span<const OperatorInfo> AllOperators();
 
+// Whether it has another result each time: neither folded into constants nor merged with equal nodes.
+constexpr bool DrawsNumbers(OpKind kind) {
+  switch (kind) {
+    case OpKind::kBernoulli:
+    case OpKind::kMultinomial:
+    case OpKind::kRandomNormal:
+    case OpKind::kRandomNormalLike:
+    case OpKind::kRandomUniform:
+    case OpKind::kRandomUniformLike: return true;
+    default: return false;
+  }
+}
+
 }  // namespace deputy::host

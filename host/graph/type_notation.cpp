@@ -1,8 +1,7 @@
-#include "graph/type_notation.hpp"
-
 #include <array>
 
 #include "base/printable.hpp"
+#include "graph/graph.hpp"
 
 namespace deputy::host {
 namespace {

@@ -1,8 +1,7 @@
-#include "graph/verify.hpp"
-
 #include <algorithm>
 
 #include "base/printable.hpp"
+#include "graph/graph.hpp"
 
 namespace deputy::host {
 namespace {

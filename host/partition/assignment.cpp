@@ -7,7 +7,7 @@
 
 #include "base/log.hpp"
 #include "base/printable.hpp"
-#include "graph/multiply_adds.hpp"
+#include "graph/graph.hpp"
 
 namespace deputy::host {
 namespace {

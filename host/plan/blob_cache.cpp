@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/aligned.hpp"
-#include "base/descriptor.hpp"
+#include "base/file.hpp"
 #include "base/file_writer.hpp"
 #include "base/log.hpp"
 #include "base/trust.hpp"

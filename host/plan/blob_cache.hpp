@@ -11,8 +11,8 @@
 #include <span>
 #include <string>
 
-#include "base/descriptor.hpp"
 #include "base/digest.hpp"
+#include "base/file.hpp"
 #include "base/status.hpp"
 #include "delegate/extensions.hpp"
 

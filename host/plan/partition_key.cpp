@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "deputy/abi/base.h"
-#include "graph/upgrade/oldest.hpp"
+#include "graph/upgrade/upgrade.hpp"
 
 namespace deputy::host {
 namespace {

@@ -6,8 +6,7 @@
 #include <map>
 
 #include "base/log.hpp"
-#include "graph/multiply_adds.hpp"
-#include "graph/subgraph.hpp"
+#include "graph/graph.hpp"
 #include "partition/placer.hpp"
 #include "plan/executable_maker.hpp"
 #include "plan/respecialize.hpp"

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "graph/upgrade/oldest.hpp"
+#include "graph/upgrade/upgrade.hpp"
 #include "plugin/handle_tracker.hpp"
 #include "primitive_generated.h"
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/file_kind.hpp"
+#include "base/file.hpp"
 #include "base/trust.hpp"
 
 namespace deputy::host {

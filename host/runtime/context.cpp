@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "base/log.hpp"
-#include "config/json_schema.hpp"
 #include "config/loader.hpp"
 #include "config/show.hpp"
 #include "runtime/context_state.hpp"

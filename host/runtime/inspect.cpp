@@ -10,8 +10,8 @@
 
 #include "base/file.hpp"
 #include "cpu/delegate.hpp"
+#include "graph/graph.hpp"
 #include "graph/inference.hpp"
-#include "graph/multiply_adds.hpp"
 #include "runtime/model_state.hpp"
 #include "runtime/read_model.hpp"
 

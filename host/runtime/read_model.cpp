@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "format/model_file.hpp"
+#include "graph/graph.hpp"
 #include "graph/upgrade/upgrade.hpp"
-#include "graph/verify.hpp"
 #include "runtime/importers.hpp"
 
 namespace deputy::host {

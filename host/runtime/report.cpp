@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "graph/multiply_adds.hpp"
+#include "graph/graph.hpp"
 #include "runtime/model_state.hpp"
 
 namespace deputy::host {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 
 #include "base/aligned.hpp"
 #include "base/status.hpp"
@@ -13,7 +12,15 @@ namespace deputy::host {
 class Scratch {
  public:
   // `bytes` bytes aligned to 64, valid until the next call. Contents are undefined.
-  Result<void*> Get(size_t bytes);
+  Result<void*> Get(size_t bytes) {
+    if (memory_ != nullptr && bytes <= capacity_) return memory_.get();
+    memory_.reset();  // the contents are undefined between calls, so old and new need not live at once
+    capacity_ = 0;
+    memory_ = AllocateWithinMachine(bytes);
+    if (memory_ == nullptr) return Error(StatusCode::kResourceExhausted, "no working memory of {} bytes", bytes);
+    capacity_ = bytes;
+    return memory_.get();
+  }
 
  private:
   AlignedBytes memory_;

@@ -11,7 +11,14 @@ namespace deputy::host {
 inline constexpr int64_t kUnknownDim = -1;
 
 // "[1,3,?,320]"
-std::string ShapeToString(std::span<const int64_t> dims);
+inline std::string ShapeToString(std::span<const int64_t> dims) {
+  std::string text = "[";
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (i != 0) text += ",";
+    text += dims[i] < 0 ? "?" : std::to_string(dims[i]);
+  }
+  return text + "]";
+}
 
 // Product of the extents. All must be known; sizes of existing tensors cannot overflow.
 inline int64_t ElementCount(std::span<const int64_t> dims) {

@@ -1,13 +1,15 @@
-// deputy::Tensor, the public value type, declared in host/include.
+// deputy::Tensor and deputy::ModelValue, the public value types, declared in host/include.
 #include "deputy/tensor.hpp"
 
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
+#include "base/aligned.hpp"
 #include "base/checked.hpp"
-#include "base/memory.hpp"
 #include "base/status.hpp"
+#include "deputy/model_value.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy {
@@ -57,6 +59,24 @@ Result<Tensor> Tensor::Wrap(DType dtype, Shape shape, void* data, size_t bytes, 
   tensor.bytes_ = bytes;
   tensor.keep_ = std::move(keep);
   return tensor;
+}
+
+Result<ModelValue> ModelValue::Sequence(DType dtype, std::vector<Tensor> elements) {
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (elements[i].empty()) return host::Error(StatusCode::kInvalidArgument, "element {} of a sequence is empty", i);
+    if (elements[i].dtype() != dtype)
+      return host::Error(StatusCode::kInvalidArgument, "element {} of a sequence of {} is {}", i, NameOf(dtype),
+                         NameOf(elements[i].dtype()));
+  }
+  ModelValue value;
+  value.dtype_ = dtype;
+  value.elements_ = std::make_shared<const std::vector<Tensor>>(std::move(elements));
+  return value;
+}
+
+const std::vector<Tensor>& ModelValue::elements() const {
+  static const std::vector<Tensor> none;
+  return elements_ == nullptr ? none : *elements_;
 }
 
 }  // namespace deputy

@@ -3,9 +3,9 @@
 
 #include "chain_graph.hpp"
 #include "cpu/delegate.hpp"
+#include "graph/graph.hpp"
 #include "graph/inference.hpp"
 #include "graph/upgrade/upgrade.hpp"
-#include "graph/verify.hpp"
 #include "partition/placer.hpp"
 #include "plan/plan.hpp"
 #include "unit/import/model_builder.hpp"

@@ -43,6 +43,11 @@ void InferenceContext::SetOutput(size_t i, DType dtype, std::vector<int64_t> dim
 
 void InferenceContext::SetOutputUnranked(size_t i, DType dtype) { SetOutput(i, ValueType{dtype, false, {}}); }
 
+Status InferenceContext::Output(ValueType type) {
+  SetOutput(0, std::move(type));
+  return {};
+}
+
 Result<size_t> InferenceContext::NormalizeAxis(int64_t axis, size_t rank) const {
   const int64_t signed_rank = static_cast<int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 
 namespace deputy::host {
@@ -107,10 +106,7 @@ Status InferEinsum(InferenceContext& context) {
   std::vector<size_t> ranks;
   for (size_t i = 0; i < context.input_count(); ++i) {
     if (!context.has_input(i)) return Error(StatusCode::kModel, "input {} is missing", i);
-    if (!context.input(i).ranked) {
-      context.SetOutputUnranked(0, dtype);
-      return {};
-    }
+    if (!context.input(i).ranked) return context.OutputUnranked(dtype);
     ranks.push_back(context.input(i).dims.size());
   }
   DEPUTY_ASSIGN_OR_RETURN(const EinsumLabels labels, LabelEinsum(equation, ranks));
@@ -127,8 +123,7 @@ Status InferEinsum(InferenceContext& context) {
     }
   std::vector<int64_t> dims;
   for (const int64_t label : labels.result) dims.push_back(extents[static_cast<size_t>(label)]);
-  context.SetOutput(0, dtype, std::move(dims));
-  return {};
+  return context.Output(dtype, std::move(dims));
 }
 
 }  // namespace deputy::host

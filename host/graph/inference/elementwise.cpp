@@ -6,13 +6,6 @@
 namespace deputy::host {
 namespace {
 
-Status LikeInput(InferenceContext& context, DType dtype) {
-  ValueType type = context.input(0);
-  type.dtype = dtype;
-  context.SetOutput(0, std::move(type));
-  return {};
-}
-
 // The inputs [first, input_count()) have one element type; fails when two known ones differ.
 Result<DType> CommonType(const InferenceContext& context, size_t first) {
   DType common = DType::kUndefined;
@@ -31,18 +24,14 @@ Status BroadcastInputs(InferenceContext& context, DType dtype) {
   for (size_t i = 0; i < context.input_count(); ++i) {
     if (!context.has_input(i)) return Error(StatusCode::kModel, "input {} is missing", i);
     const ValueType& input = context.input(i);
-    if (!input.ranked) {
-      context.SetOutputUnranked(0, dtype);
-      return {};
-    }
+    if (!input.ranked) return context.OutputUnranked(dtype);
     if (i == 0) {
       dims = input.dims;
     } else {
       DEPUTY_ASSIGN_OR_RETURN(dims, BroadcastDims(dims, input.dims));
     }
   }
-  context.SetOutput(0, dtype, std::move(dims));
-  return {};
+  return context.Output(dtype, std::move(dims));
 }
 
 Status InferArithmetic(InferenceContext& context) {

@@ -1,7 +1,6 @@
 // Inference of Gather, GatherElements and GatherND.
 #include <algorithm>
 
-#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 
 namespace deputy::host {
@@ -19,18 +18,14 @@ Status CheckIndices(const InferenceContext& context) {
 Status InferGather(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(CheckIndices(context));
   const ValueType &data = context.input(0), &indices = context.input(1);
-  if (!data.ranked || !indices.ranked) {
-    context.SetOutputUnranked(0, data.dtype);
-    return {};
-  }
+  if (!data.ranked || !indices.ranked) return context.OutputUnranked(data.dtype);
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
                           context.NormalizeAxis(context.primitive().GetInt("axis", 0), data.dims.size()));
   const auto at = data.dims.begin() + static_cast<ptrdiff_t>(axis);
   std::vector<int64_t> dims(data.dims.begin(), at);
   dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
   dims.insert(dims.end(), at + 1, data.dims.end());
-  context.SetOutput(0, data.dtype, std::move(dims));
-  return {};
+  return context.Output(data.dtype, std::move(dims));
 }
 
 Status InferGatherElements(InferenceContext& context) {
@@ -61,10 +56,8 @@ Status InferGatherND(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(CheckIndices(context));
   const ValueType &data = context.input(0), &indices = context.input(1);
   const int64_t batch = context.primitive().GetInt("batch_dims", 0);
-  if (!data.ranked || !indices.ranked || (!indices.dims.empty() && indices.dims.back() < 0)) {
-    context.SetOutputUnranked(0, data.dtype);
-    return {};
-  }
+  if (!data.ranked || !indices.ranked || (!indices.dims.empty() && indices.dims.back() < 0))
+    return context.OutputUnranked(data.dtype);
   const size_t rank = data.dims.size(), index_rank = indices.dims.size();
   if (batch < 0 || batch >= static_cast<int64_t>(std::min(rank, index_rank)))
     return Error(StatusCode::kModel, "batch_dims {} does not fit data {} and indices {}", batch,
@@ -87,8 +80,7 @@ Status InferGatherND(InferenceContext& context) {
     dims.push_back(*merged);
   }
   dims.insert(dims.end(), data.dims.begin() + static_cast<ptrdiff_t>(batches) + tuple, data.dims.end());
-  context.SetOutput(0, data.dtype, std::move(dims));
-  return {};
+  return context.Output(data.dtype, std::move(dims));
 }
 
 }  // namespace deputy::host

@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 
 namespace deputy::host {
 namespace {
 
-Status LikeFirst(InferenceContext& context) {
-  context.SetOutput(0, context.input(0));
-  return {};
-}
+Status LikeFirst(InferenceContext& context) { return context.Output(context.input(0)); }
 
 // Runs `infer` for a node with these first two inputs instead of its own.
 Status InferWith(InferenceContext& context, ValueType first, ValueType second, InferenceFunction infer) {
@@ -22,8 +18,7 @@ Status InferWith(InferenceContext& context, ValueType first, ValueType second, I
   const std::vector<Tensor> nothing_known(types.size());
   InferenceContext inner(context.node(), types, nothing_known);
   DEPUTY_RETURN_IF_ERROR(infer(inner));
-  context.SetOutput(0, inner.outputs()[0]);
-  return {};
+  return context.Output(inner.outputs()[0]);
 }
 
 // A factor as the product reads it: its first axis moved after the batches, then its last two axes exchanged.
@@ -83,8 +78,7 @@ Status InferMicrosoft_EmbedLayerNormalization(InferenceContext& context) {
   if (words.ranked) dims[2] = words.dims[1];
   context.SetOutput(1, DType::kInt32, {dims[0]});
   context.SetOutput(2, words.dtype, dims);
-  context.SetOutput(0, words.dtype, std::move(dims));
-  return {};
+  return context.Output(words.dtype, std::move(dims));
 }
 
 Status InferMicrosoft_MatMulNBits(InferenceContext& context) {
@@ -100,8 +94,7 @@ Status InferMicrosoft_MatMulNBits(InferenceContext& context) {
       (flat && packed.dims[0] >= 0 && packed.dims[0] < columns))
     return Error(StatusCode::kModel, "N is {} where B has shape {}", columns, ShapeToString(packed.dims));
   if (type.ranked) type.dims.back() = columns;
-  context.SetOutput(0, std::move(type));
-  return {};
+  return context.Output(std::move(type));
 }
 
 Status InferMicrosoft_MatMulIntegerToFloat(InferenceContext& context) {
@@ -122,8 +115,7 @@ Status InferMicrosoft_QGemm(InferenceContext& context) {
   if (!MergeDim(extent(a, turn_a ? 0 : 1), extent(b, turn_b ? 1 : 0)).ok())
     return Error(StatusCode::kModel, "shapes {} and {} do not multiply", ShapeToString(a.dims), ShapeToString(b.dims));
   const DType dtype = !context.has_input(7) ? DType::kFloat32 : context.has_input(8) ? context.input(8).dtype : a.dtype;
-  context.SetOutput(0, dtype, {extent(a, turn_a ? 1 : 0), extent(b, turn_b ? 0 : 1)});
-  return {};
+  return context.Output(dtype, {extent(a, turn_a ? 1 : 0), extent(b, turn_b ? 0 : 1)});
 }
 
 namespace {
@@ -131,13 +123,9 @@ namespace {
 Status InferQuantizedPair(InferenceContext& context) {
   if (!context.has_input(3)) return Error(StatusCode::kModel, "the second operand is missing");
   const ValueType &a = context.input(0), &b = context.input(3);
-  if (!a.ranked || !b.ranked) {
-    context.SetOutputUnranked(0, a.dtype);
-    return {};
-  }
+  if (!a.ranked || !b.ranked) return context.OutputUnranked(a.dtype);
   DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, BroadcastDims(a.dims, b.dims));
-  context.SetOutput(0, a.dtype, std::move(dims));
-  return {};
+  return context.Output(a.dtype, std::move(dims));
 }
 
 // A pool whose channels may be the last axis.
@@ -148,8 +136,7 @@ Status InferQuantizedPool(InferenceContext& context, InferenceFunction infer) {
   DEPUTY_RETURN_IF_ERROR(InferWith(context, std::move(x), {}, infer));
   ValueType y = context.outputs()[0];
   if (last && y.ranked && y.dims.size() > 2) std::rotate(y.dims.begin() + 1, y.dims.begin() + 2, y.dims.end());
-  context.SetOutput(0, std::move(y));
-  return {};
+  return context.Output(std::move(y));
 }
 
 }  // namespace
@@ -169,10 +156,7 @@ Status InferMicrosoft_QLinearConcat(InferenceContext& context) {
   ValueType joined{dtype, false, {}};
   for (size_t i = 2; i < context.input_count(); i += 3) {
     const ValueType& part = context.input(i);
-    if (!part.ranked) {
-      context.SetOutputUnranked(0, dtype);
-      return {};
-    }
+    if (!part.ranked) return context.OutputUnranked(dtype);
     DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
                             context.NormalizeAxis(context.primitive().GetInt("axis", 0), part.dims.size()));
     if (i == 2) {
@@ -194,8 +178,7 @@ Status InferMicrosoft_QLinearConcat(InferenceContext& context) {
       }
     }
   }
-  context.SetOutput(0, std::move(joined));
-  return {};
+  return context.Output(std::move(joined));
 }
 
 }  // namespace deputy::host

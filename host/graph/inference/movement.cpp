@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/checked.hpp"
-#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 #include "graph/inference/slicing.hpp"
 
@@ -27,10 +26,7 @@ Status InferConcat(InferenceContext& context) {
       return Error(StatusCode::kModel, "cannot join tensors of rank {} and {}", *rank, input.dims.size());
     rank = input.dims.size();
   }
-  if (!rank) {
-    context.SetOutputUnranked(0, dtype);
-    return {};
-  }
+  if (!rank) return context.OutputUnranked(dtype);
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis, context.NormalizeAxis(context.primitive().GetInt("axis", 1), *rank));
   std::vector<int64_t> dims = UnknownDims(*rank);
   std::optional<int64_t> joined = 0;
@@ -52,8 +48,7 @@ Status InferConcat(InferenceContext& context) {
   }
   if (all_ranked && joined) dims[axis] = *joined;
   if (context.input_count() == 1) dims[axis] = context.input(0).dims[axis];
-  context.SetOutput(0, dtype, std::move(dims));
-  return {};
+  return context.Output(dtype, std::move(dims));
 }
 
 Status InferSlice(InferenceContext& context) {
@@ -74,17 +69,11 @@ Status InferSlice(InferenceContext& context) {
     steps.elements.assign(*starts.count, KnownInt(1));
     steps.count = starts.count;
   }
-  if (!input.ranked) {
-    context.SetOutputUnranked(0, input.dtype);
-    return {};
-  }
+  if (!input.ranked) return context.OutputUnranked(input.dtype);
   for (const std::optional<size_t>& count : {ends.count, axes.count, steps.count})
     if (starts.count && count && *count != *starts.count)
       return Error(StatusCode::kModel, "starts, ends, axes and steps of a Slice differ in length");
-  if (!axes.values) {
-    context.SetOutput(0, input.dtype, UnknownDims(input.dims.size()));
-    return {};
-  }
+  if (!axes.values) return context.Output(input.dtype, UnknownDims(input.dims.size()));
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<size_t> sliced, NormalizeAxes(context, *axes.values, input.dims.size()));
   std::vector<int64_t> dims = input.dims;
   for (size_t i = 0; i < sliced.size(); ++i) {
@@ -106,8 +95,7 @@ Status InferSlice(InferenceContext& context) {
       extent = kUnknownDim;
     }
   }
-  context.SetOutput(0, input.dtype, std::move(dims));
-  return {};
+  return context.Output(input.dtype, std::move(dims));
 }
 
 Status InferSplit(InferenceContext& context) {
@@ -160,10 +148,7 @@ Status InferPad(InferenceContext& context) {
   if (context.has_input(3)) {
     DEPUTY_ASSIGN_OR_RETURN(axes, ReadIntList(context, 3, "axes"));
   }
-  if (!input.ranked) {
-    context.SetOutputUnranked(0, input.dtype);
-    return {};
-  }
+  if (!input.ranked) return context.OutputUnranked(input.dtype);
   const size_t rank = input.dims.size();
   std::vector<size_t> padded;
   if (!context.has_input(3)) {
@@ -171,10 +156,7 @@ Status InferPad(InferenceContext& context) {
   } else if (axes.values) {
     DEPUTY_ASSIGN_OR_RETURN(padded, NormalizeAxes(context, *axes.values, rank));
   }
-  if (!pads.values || (context.has_input(3) && !axes.values)) {
-    context.SetOutput(0, input.dtype, UnknownDims(rank));
-    return {};
-  }
+  if (!pads.values || (context.has_input(3) && !axes.values)) return context.Output(input.dtype, UnknownDims(rank));
   if (pads.values->size() != 2 * padded.size())
     return Error(StatusCode::kModel, "{} pads given for {} axes", pads.values->size(), padded.size());
   std::vector<int64_t> dims = input.dims;
@@ -191,8 +173,7 @@ Status InferPad(InferenceContext& context) {
       return Error(StatusCode::kModel, "axis {} of {} has nothing to pad from", padded[i], ShapeToString(input.dims));
     extent = range.total;
   }
-  context.SetOutput(0, input.dtype, std::move(dims));
-  return {};
+  return context.Output(input.dtype, std::move(dims));
 }
 
 Status InferTile(InferenceContext& context) {
@@ -219,8 +200,7 @@ Status InferTile(InferenceContext& context) {
       return Error(StatusCode::kModel, "an extent of {} cannot be repeated {} times", dims[i], repeat);
     if (repeat != 1) dims[i] = repeat == 0 ? 0 : dims[i] >= 0 ? dims[i] * repeat : kUnknownDim;
   }
-  context.SetOutput(0, input.dtype, std::move(dims));
-  return {};
+  return context.Output(input.dtype, std::move(dims));
 }
 
 Status InferTranspose(InferenceContext& context) {
@@ -228,26 +208,18 @@ Status InferTranspose(InferenceContext& context) {
   const std::span<const int64_t> perm = context.primitive().GetInts("perm");
   const bool reversed = !context.primitive().Has("perm");
   if (!input.ranked) {
-    if (reversed) {
-      context.SetOutputUnranked(0, input.dtype);
-      return {};
-    }
+    if (reversed) return context.OutputUnranked(input.dtype);
     DEPUTY_RETURN_IF_ERROR(NormalizeAxes(context, perm, perm.size()).status());
-    context.SetOutput(0, input.dtype, UnknownDims(perm.size()));
-    return {};
+    return context.Output(input.dtype, UnknownDims(perm.size()));
   }
-  if (reversed) {
-    context.SetOutput(0, input.dtype, std::vector<int64_t>(input.dims.rbegin(), input.dims.rend()));
-    return {};
-  }
+  if (reversed) return context.Output(input.dtype, std::vector<int64_t>(input.dims.rbegin(), input.dims.rend()));
   if (perm.size() != input.dims.size())
     return Error(StatusCode::kModel, "perm {} does not fit {}", ShapeToString(perm), ShapeToString(input.dims));
   // Negative axes are not in the specification, but exporters write them.
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<size_t> axes, NormalizeAxes(context, perm, input.dims.size()));
   std::vector<int64_t> dims;
   for (const size_t axis : axes) dims.push_back(input.dims[axis]);
-  context.SetOutput(0, input.dtype, std::move(dims));
-  return {};
+  return context.Output(input.dtype, std::move(dims));
 }
 
 namespace {
@@ -288,8 +260,7 @@ Status InferDepthToSpace(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(dims[1], Shrink(dims[1], block * block));
   DEPUTY_ASSIGN_OR_RETURN(dims[2], Grow(dims[2], block));
   DEPUTY_ASSIGN_OR_RETURN(dims[3], Grow(dims[3], block));
-  context.SetOutput(0, input.dtype, std::move(dims));
-  return {};
+  return context.Output(input.dtype, std::move(dims));
 }
 
 Status InferSpaceToDepth(InferenceContext& context) {
@@ -299,16 +270,14 @@ Status InferSpaceToDepth(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(dims[1], Grow(dims[1], block * block));
   DEPUTY_ASSIGN_OR_RETURN(dims[2], Shrink(dims[2], block));
   DEPUTY_ASSIGN_OR_RETURN(dims[3], Shrink(dims[3], block));
-  context.SetOutput(0, input.dtype, std::move(dims));
-  return {};
+  return context.Output(input.dtype, std::move(dims));
 }
 
 Status InferTrilu(InferenceContext& context) {
   const ValueType& input = context.input(0);
   if (input.ranked && input.dims.size() < 2)
     return Error(StatusCode::kModel, "the input has shape {}, which holds no matrix", ShapeToString(input.dims));
-  context.SetOutput(0, input);
-  return {};
+  return context.Output(input);
 }
 
 }  // namespace deputy::host

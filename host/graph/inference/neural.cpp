@@ -1,16 +1,13 @@
-// Shape inference of convolutions, matrix products and normalizations.
+// Shape inference of convolutions, matrix products and normalizations, and of losses that models keep from training.
 #include <algorithm>
 #include <optional>
 
 #include "base/checked.hpp"
-#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 #include "graph/inference/windows.hpp"
 
 namespace deputy::host {
 namespace {
-
-int64_t KnownDim(const ValueType& type, size_t axis) { return type.ranked ? type.dims[axis] : kUnknownDim; }
 
 Status CheckVector(const InferenceContext& context, size_t i, int64_t length, const char* name) {
   if (!context.has_input(i) || !context.input(i).ranked) return Status();
@@ -24,7 +21,7 @@ Status CheckVector(const InferenceContext& context, size_t i, int64_t length, co
 // Channels of the output. Convolution weights are [out, in / group, ...], transposed ones [in, out / group, ...].
 Result<int64_t> CheckChannels(const ValueType& x, const ValueType& w, int64_t group, bool transposed) {
   if (group < 1) return Error(StatusCode::kModel, "group is {}, at least 1 is needed", group);
-  const int64_t have = KnownDim(x, 1), first = KnownDim(w, 0), second = KnownDim(w, 1);
+  const int64_t have = DimOf(x, 1), first = DimOf(w, 0), second = DimOf(w, 1);
   const std::optional<int64_t> grouped = CheckedMultiply(std::max<int64_t>(second, 0), group);
   if (!grouped) return Error(StatusCode::kModel, "{} groups of {} channels are too many", group, second);
   if (first >= 0 && first % group != 0)
@@ -44,10 +41,7 @@ Result<int64_t> CheckChannels(const ValueType& x, const ValueType& w, int64_t gr
 Status InferConvolution(InferenceContext& context, bool transposed) {
   const ValueType& x = context.input(0);
   const ValueType& w = context.input(1);
-  if (!x.ranked && !w.ranked) {
-    context.SetOutputUnranked(0, x.dtype);
-    return Status();
-  }
+  if (!x.ranked && !w.ranked) return context.OutputUnranked(x.dtype);
   const size_t rank = x.ranked ? x.dims.size() : w.dims.size();
   if (rank < 3) return Error(StatusCode::kModel, "rank {} has no spatial axes to convolve over", rank);
   if (x.ranked && w.ranked && w.dims.size() != rank)
@@ -57,7 +51,7 @@ Status InferConvolution(InferenceContext& context, bool transposed) {
   DEPUTY_RETURN_IF_ERROR(CheckVector(context, 2, channels, "bias"));
 
   std::vector<int64_t> dims = UnknownDims(rank);
-  dims[0] = KnownDim(x, 0);
+  dims[0] = DimOf(x, 0);
   dims[1] = channels;
   const WindowOptions options = WindowOptionsOf(context.primitive());
   const std::vector<int64_t> w_dims = w.ranked ? w.dims : UnknownDims(rank);
@@ -69,16 +63,31 @@ Status InferConvolution(InferenceContext& context, bool transposed) {
                                         transposed ? WindowUse::kTransposedConvolution : WindowUse::kConvolution));
     std::copy(spatial.begin(), spatial.end(), dims.begin() + 2);
   }
-  context.SetOutput(0, x.dtype, std::move(dims));
-  return Status();
+  return context.Output(x.dtype, std::move(dims));
 }
 
 Status SameAsInput(InferenceContext& context, size_t least_rank) {
   const ValueType& x = context.input(0);
   if (x.ranked && x.dims.size() < least_rank)
     return Error(StatusCode::kModel, "the input has rank {}, at least {} is needed", x.dims.size(), least_rank);
-  context.SetOutput(0, x);
-  return Status();
+  return context.Output(x);
+}
+
+Status InferLoss(InferenceContext& context) {
+  const std::string_view reduction = context.primitive().GetString("reduction", "mean");
+  if (reduction != "none" && reduction != "mean" && reduction != "sum")
+    return Error(StatusCode::kModel, "there is no reduction '{}'", reduction);
+  const ValueType &scores = context.input(0), &target = context.input(1);
+  if (scores.ranked && scores.dims.size() < 2)
+    return Error(StatusCode::kModel, "scores of rank {} have no classes", scores.dims.size());
+  if (reduction == "none") {
+    ValueType type = target;
+    type.dtype = scores.dtype;
+    context.SetOutput(0, std::move(type));
+  } else {
+    context.SetOutput(0, scores.dtype, {});
+  }
+  return {};
 }
 
 }  // namespace
@@ -89,10 +98,7 @@ Status InferConvTranspose(InferenceContext& context) { return InferConvolution(c
 Status InferMatMul(InferenceContext& context) {
   const ValueType& a = context.input(0);
   const ValueType& b = context.input(1);
-  if (!a.ranked || !b.ranked) {
-    context.SetOutputUnranked(0, a.dtype);
-    return Status();
-  }
+  if (!a.ranked || !b.ranked) return context.OutputUnranked(a.dtype);
   if (a.dims.empty() || b.dims.empty()) return Error(StatusCode::kModel, "a scalar cannot be an input of a product");
   const bool row = a.dims.size() == 1, column = b.dims.size() == 1;
   const int64_t inner_a = a.dims.back(), inner_b = column ? b.dims[0] : b.dims[b.dims.size() - 2];
@@ -104,8 +110,7 @@ Status InferMatMul(InferenceContext& context) {
                                                                    all_b.first(column ? 0 : all_b.size() - 2)));
   if (!row) dims.push_back(a.dims[a.dims.size() - 2]);
   if (!column) dims.push_back(b.dims.back());
-  context.SetOutput(0, a.dtype, std::move(dims));
-  return Status();
+  return context.Output(a.dtype, std::move(dims));
 }
 
 Status InferGemm(InferenceContext& context) {
@@ -116,8 +121,8 @@ Status InferGemm(InferenceContext& context) {
       return Error(StatusCode::kModel, "an input has rank {}, Gemm multiplies matrices", type->dims.size());
   const bool transpose_a = context.primitive().GetInt("transA", 0) != 0;
   const bool transpose_b = context.primitive().GetInt("transB", 0) != 0;
-  const int64_t m = KnownDim(a, transpose_a ? 1 : 0), n = KnownDim(b, transpose_b ? 0 : 1);
-  const int64_t inner_a = KnownDim(a, transpose_a ? 0 : 1), inner_b = KnownDim(b, transpose_b ? 1 : 0);
+  const int64_t m = DimOf(a, transpose_a ? 1 : 0), n = DimOf(b, transpose_b ? 0 : 1);
+  const int64_t inner_a = DimOf(a, transpose_a ? 0 : 1), inner_b = DimOf(b, transpose_b ? 1 : 0);
   if (!MergeDim(inner_a, inner_b).ok())
     return Error(StatusCode::kModel, "the first factor has {} columns, the second {} rows", inner_a, inner_b);
   if (context.has_input(2) && context.input(2).ranked) {
@@ -130,8 +135,7 @@ Status InferGemm(InferenceContext& context) {
       return Error(StatusCode::kModel, "C of shape {} cannot be broadcast to {}", ShapeToString(context.input(2).dims),
                    ShapeToString(product));
   }
-  context.SetOutput(0, a.dtype, {m, n});
-  return Status();
+  return context.Output(a.dtype, {m, n});
 }
 
 Status InferBatchNormalization(InferenceContext& context) {
@@ -151,8 +155,8 @@ Status InferBatchNormalization(InferenceContext& context) {
 Status InferInstanceNormalization(InferenceContext& context) {
   const ValueType& x = context.input(0);
   DEPUTY_RETURN_IF_ERROR(SameAsInput(context, 3));
-  DEPUTY_RETURN_IF_ERROR(CheckVector(context, 1, KnownDim(x, 1), "scale"));
-  return CheckVector(context, 2, KnownDim(x, 1), "bias");
+  DEPUTY_RETURN_IF_ERROR(CheckVector(context, 1, DimOf(x, 1), "scale"));
+  return CheckVector(context, 2, DimOf(x, 1), "bias");
 }
 
 Status InferLayerNormalization(InferenceContext& context) {
@@ -187,12 +191,19 @@ Status InferMeanVarianceNormalization(InferenceContext& context) { return SameAs
 
 Status InferGroupNormalization(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(SameAsInput(context, 2));
-  const int64_t groups = context.primitive().GetInt("num_groups", 0), channels = KnownDim(context.input(0), 1);
+  const int64_t groups = context.primitive().GetInt("num_groups", 0), channels = DimOf(context.input(0), 1);
   if (groups < 1 || (channels >= 0 && channels % groups != 0))
     return Error(StatusCode::kModel, "{} channels do not divide into {} groups", channels, groups);
   const int64_t wanted = context.primitive().since_version() < 21 ? groups : channels;
   DEPUTY_RETURN_IF_ERROR(CheckVector(context, 1, wanted, "scale"));
   return CheckVector(context, 2, wanted, "bias");
+}
+
+Status InferNegativeLogLikelihoodLoss(InferenceContext& context) { return InferLoss(context); }
+
+Status InferSoftmaxCrossEntropyLoss(InferenceContext& context) {
+  context.SetOutput(1, context.input(0));
+  return InferLoss(context);
 }
 
 }  // namespace deputy::host

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "graph/inference.hpp"
-#include "graph/inference/dims.hpp"
+#include "graph/inference/functions.hpp"
 #include "graph/inference/slicing.hpp"
 
 namespace deputy::host {

@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "base/checked.hpp"
-#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 #include "graph/inference/windows.hpp"
 
@@ -34,8 +33,7 @@ Status InferGlobalPool(InferenceContext& context) {
   if (type.ranked && type.dims.size() < 2)
     return Error(StatusCode::kModel, "the input has rank {}, at least 2 is needed", type.dims.size());
   for (size_t i = 2; i < type.dims.size(); ++i) type.dims[i] = 1;
-  context.SetOutput(0, std::move(type));
-  return Status();
+  return context.Output(std::move(type));
 }
 
 }  // namespace
@@ -72,8 +70,7 @@ Status InferMaxUnpool(InferenceContext& context) {
       return Error(StatusCode::kModel, "an extent of {} cannot be unpooled with this window", extent);
     extent = *covered;
   }
-  context.SetOutput(0, x.dtype, std::move(dims));
-  return Status();
+  return context.Output(x.dtype, std::move(dims));
 }
 
 Status InferMaxPool(InferenceContext& context) { return InferPool(context); }

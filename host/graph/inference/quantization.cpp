@@ -1,5 +1,4 @@
 // Inference of quantization and dequantization, and of the products of quantized integers.
-#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 #include "tensor/scale_layout.hpp"
 
@@ -33,13 +32,6 @@ Status CheckScale(const InferenceContext& context) {
       .status();
 }
 
-Status LikeInput(InferenceContext& context, size_t output, DType dtype) {
-  ValueType type = context.input(0);
-  type.dtype = dtype;
-  context.SetOutput(output, std::move(type));
-  return {};
-}
-
 }  // namespace
 
 Status InferQuantizeLinear(InferenceContext& context) {
@@ -50,19 +42,19 @@ Status InferQuantizeLinear(InferenceContext& context) {
   } else {
     DEPUTY_ASSIGN_OR_RETURN(dtype, TypeFromAttribute(context, "output_dtype", DType::kUint8));
   }
-  return LikeInput(context, 0, dtype);
+  return LikeInput(context, dtype);
 }
 
 Status InferDequantizeLinear(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(CheckScale(context));
   DEPUTY_ASSIGN_OR_RETURN(const DType dtype, TypeFromAttribute(context, "output_dtype", context.input(1).dtype));
-  return LikeInput(context, 0, dtype);
+  return LikeInput(context, dtype);
 }
 
 Status InferDynamicQuantizeLinear(InferenceContext& context) {
   context.SetOutput(1, DType::kFloat32, {});
   context.SetOutput(2, DType::kUint8, {});
-  return LikeInput(context, 0, DType::kUint8);
+  return LikeInput(context, DType::kUint8);
 }
 
 Status InferConvInteger(InferenceContext& context) { return InferAs(context, 0, 1, InferConv, DType::kInt32); }

@@ -1,5 +1,4 @@
 // Inference of the random operators.
-#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 #include "tensor/shape.hpp"
 
@@ -21,24 +20,21 @@ Status OfShape(InferenceContext& context) {
   for (const int64_t extent : shape)
     if (extent < 0) return Error(StatusCode::kModel, "shape {} is not possible", ShapeToString(shape));
   DEPUTY_RETURN_IF_ERROR(DimProduct(shape).status());
-  context.SetOutput(0, dtype, {shape.begin(), shape.end()});
-  return {};
+  return context.Output(dtype, {shape.begin(), shape.end()});
 }
 
-Status LikeInput(InferenceContext& context) {
-  ValueType type = context.input(0);
-  DEPUTY_ASSIGN_OR_RETURN(type.dtype, DrawnType(context, type.dtype));
-  context.SetOutput(0, std::move(type));
-  return {};
+Status DrawnLikeInput(InferenceContext& context) {
+  DEPUTY_ASSIGN_OR_RETURN(const DType dtype, DrawnType(context, context.input(0).dtype));
+  return LikeInput(context, dtype);
 }
 
 }  // namespace
 
 Status InferRandomNormal(InferenceContext& context) { return OfShape(context); }
 Status InferRandomUniform(InferenceContext& context) { return OfShape(context); }
-Status InferRandomNormalLike(InferenceContext& context) { return LikeInput(context); }
-Status InferRandomUniformLike(InferenceContext& context) { return LikeInput(context); }
-Status InferBernoulli(InferenceContext& context) { return LikeInput(context); }
+Status InferRandomNormalLike(InferenceContext& context) { return DrawnLikeInput(context); }
+Status InferRandomUniformLike(InferenceContext& context) { return DrawnLikeInput(context); }
+Status InferBernoulli(InferenceContext& context) { return DrawnLikeInput(context); }
 
 Status InferMultinomial(InferenceContext& context) {
   const ValueType& input = context.input(0);
@@ -49,8 +45,7 @@ Status InferMultinomial(InferenceContext& context) {
     return Error(StatusCode::kModel, "the input of shape {} is not a matrix", ShapeToString(input.dims));
   const int64_t samples = context.primitive().GetInt("sample_size", 1);
   if (samples < 1) return Error(StatusCode::kModel, "sample_size is {}", samples);
-  context.SetOutput(0, dtype, {input.ranked ? input.dims[0] : kUnknownDim, samples});
-  return {};
+  return context.Output(dtype, {input.ranked ? input.dims[0] : kUnknownDim, samples});
 }
 
 Status InferTfIdfVectorizer(InferenceContext& context) {
@@ -60,16 +55,12 @@ Status InferTfIdfVectorizer(InferenceContext& context) {
     if (index < 0 || index >= INT32_MAX) return Error(StatusCode::kModel, "ngram_indexes has the index {}", index);
     width = std::max(width, index + 1);
   }
-  if (!input.ranked) {
-    context.SetOutputUnranked(0, DType::kFloat32);
-    return {};
-  }
+  if (!input.ranked) return context.OutputUnranked(DType::kFloat32);
   if (input.dims.empty() || input.dims.size() > 2)
     return Error(StatusCode::kModel, "the input of shape {} is neither a list nor a batch of lists",
                  ShapeToString(input.dims));
-  context.SetOutput(0, DType::kFloat32,
-                    input.dims.size() == 1 ? std::vector<int64_t>{width} : std::vector<int64_t>{input.dims[0], width});
-  return {};
+  return context.Output(DType::kFloat32, input.dims.size() == 1 ? std::vector<int64_t>{width}
+                                                                : std::vector<int64_t>{input.dims[0], width});
 }
 
 }  // namespace deputy::host

@@ -1,6 +1,5 @@
 // Shape inference of LSTM, GRU and RNN, and of DynamicQuantizeLSTM. X is [steps, batch, input] and Y [steps,
 // directions, batch, hidden]; with layout 1 the batch is the first axis of all of them.
-#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 
 namespace deputy::host {

@@ -1,7 +1,6 @@
 // Inference of the operators that work along axes: reductions, positions of extremes, softmax and running sums.
 #include <algorithm>
 
-#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 
 namespace deputy::host {
@@ -56,10 +55,7 @@ Status InferReduction(InferenceContext& context) {
 
 Status InferArgReduction(InferenceContext& context) {
   const ValueType& input = context.input(0);
-  if (!input.ranked) {
-    context.SetOutputUnranked(0, DType::kInt64);
-    return {};
-  }
+  if (!input.ranked) return context.OutputUnranked(DType::kInt64);
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
                           context.NormalizeAxis(context.primitive().GetInt("axis", 0), input.dims.size()));
   SetReducedDims(context, {axis}, context.primitive().GetInt("keepdims", 1) != 0, DType::kInt64);
@@ -73,8 +69,7 @@ Status InferSoftmaxKind(InferenceContext& context) {
   const int64_t axis = context.primitive().GetInt("axis", splits ? 1 : -1);
   if (input.ranked && !(splits && axis == static_cast<int64_t>(input.dims.size())))
     DEPUTY_RETURN_IF_ERROR(context.NormalizeAxis(axis, input.dims.size()).status());
-  context.SetOutput(0, input);
-  return {};
+  return context.Output(input);
 }
 
 }  // namespace
@@ -103,8 +98,7 @@ Status InferCumSum(InferenceContext& context) {
   const std::optional<std::vector<int64_t>> axis = context.constant_ints(1);
   if (axis && axis->size() != 1) return Error(StatusCode::kModel, "the axis has {} elements, not one", axis->size());
   if (axis && input.ranked) DEPUTY_RETURN_IF_ERROR(context.NormalizeAxis((*axis)[0], input.dims.size()).status());
-  context.SetOutput(0, input);
-  return {};
+  return context.Output(input);
 }
 
 }  // namespace deputy::host

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 
 namespace deputy::host {
@@ -119,25 +118,20 @@ Status InferResize(InferenceContext& context) {
     if (sizes.values && request.scales.empty()) request.sizes = *sizes.values;
   }
   const bool given = !request.scales.empty() || !request.sizes.empty();
-  if (!input.ranked) {
-    context.SetOutputUnranked(0, input.dtype);
-    return {};
-  }
+  if (!input.ranked) return context.OutputUnranked(input.dtype);
   DEPUTY_RETURN_IF_ERROR(NormalizeAxes(context, request.axes, input.dims.size()).status());
   if (!given) {
     const bool open = (context.has_input(inputs.scales) && scales == nullptr) ||
                       (inputs.sizes && context.has_input(*inputs.sizes) && !sizes.values);
     if (!open && !input.dims.empty()) return Error(StatusCode::kModel, "neither scales nor sizes are given");
-    context.SetOutput(0, input.dtype, UnknownDims(input.dims.size()));
-    return {};
+    return context.Output(input.dtype, UnknownDims(input.dims.size()));
   }
   std::vector<int64_t> dims;
   for (size_t axis = 0; axis < input.dims.size(); ++axis) {
     DEPUTY_ASSIGN_OR_RETURN(const ResizedAxis resized, ResolveResize(request, input.dims, axis));
     dims.push_back(resized.extent);
   }
-  context.SetOutput(0, input.dtype, std::move(dims));
-  return {};
+  return context.Output(input.dtype, std::move(dims));
 }
 
 Status InferUpsample(InferenceContext& context) { return InferResize(context); }

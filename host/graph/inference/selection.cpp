@@ -2,7 +2,6 @@
 // NonZero, Compress, the scatters, and ReverseSequence.
 #include <algorithm>
 
-#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 
 namespace deputy::host {
@@ -36,25 +35,21 @@ Status InferOneHot(InferenceContext& context) {
     DEPUTY_ASSIGN_OR_RETURN(depth, IntOf(*known, "depth"));
     if (depth <= 0) return Error(StatusCode::kModel, "input 'depth' is {}", depth);
   }
-  if (!indices.ranked) {
-    context.SetOutputUnranked(0, values.dtype);
-    return {};
-  }
+  if (!indices.ranked) return context.OutputUnranked(values.dtype);
   std::vector<int64_t> dims = indices.dims;
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
                           context.NormalizeAxis(context.primitive().GetInt("axis", -1), dims.size() + 1));
   dims.insert(dims.begin() + static_cast<ptrdiff_t>(axis), depth);
-  context.SetOutput(0, values.dtype, std::move(dims));
-  return {};
+  return context.Output(values.dtype, std::move(dims));
 }
 
 Status InferNonZero(InferenceContext& context) {
   const ValueType& input = context.input(0);
   const int64_t rank = input.ranked ? static_cast<int64_t>(input.dims.size()) : kUnknownDim;
-  context.SetOutput(0, DType::kInt64, {rank, kUnknownDim});
-  return {};
+  return context.Output(DType::kInt64, {rank, kUnknownDim});
 }
 
+// Compress, and the first output of Unique: some elements of the flat input, or some entries of an axis.
 Status InferCompress(InferenceContext& context) {
   const ValueType& input = context.input(0);
   if (!context.primitive().Has("axis")) {
@@ -83,8 +78,7 @@ Status InferUpdated(InferenceContext& context) {
   const std::string_view reduction = context.primitive().GetString("reduction", "none");
   if (reduction != "none" && reduction != "add" && reduction != "mul" && reduction != "max" && reduction != "min")
     return Error(StatusCode::kModel, "there is no reduction '{}'", reduction);
-  context.SetOutput(0, data);
-  return {};
+  return context.Output(data);
 }
 
 }  // namespace
@@ -107,23 +101,11 @@ Status InferReverseSequence(InferenceContext& context) {
     return Error(StatusCode::kModel, "time_axis {} and batch_axis {} are not 0 and 1", time, batch);
   if (input.ranked && input.dims.size() < 2)
     return Error(StatusCode::kModel, "the input has shape {}, which holds no sequences", ShapeToString(input.dims));
-  context.SetOutput(0, input);
-  return {};
+  return context.Output(input);
 }
 
 Status InferUnique(InferenceContext& context) {
-  const ValueType& input = context.input(0);
-  if (!context.primitive().Has("axis")) {
-    context.SetOutput(0, input.dtype, UnknownDims(1));
-  } else if (!input.ranked) {
-    context.SetOutputUnranked(0, input.dtype);
-  } else {
-    std::vector<int64_t> dims = input.dims;
-    DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
-                            context.NormalizeAxis(context.primitive().GetInt("axis", 0), dims.size()));
-    dims[axis] = kUnknownDim;
-    context.SetOutput(0, input.dtype, std::move(dims));
-  }
+  DEPUTY_RETURN_IF_ERROR(InferCompress(context));
   for (size_t i = 1; i <= 3; ++i) context.SetOutput(i, DType::kInt64, UnknownDims(1));
   return {};
 }

@@ -1,9 +1,8 @@
 // Inference of sequences and optionals. The element type of a sequence holds the extents that all elements share.
 #include <algorithm>
 
-#include "graph/inference/dims.hpp"
+#include "graph/graph.hpp"
 #include "graph/inference/functions.hpp"
-#include "graph/type_notation.hpp"
 
 namespace deputy::host {
 namespace {
@@ -60,23 +59,20 @@ Status InferSequenceConstruct(InferenceContext& context) {
     DEPUTY_RETURN_IF_ERROR(CheckSameElements(elements, context.input(i)));
     elements = CommonType(elements, context.input(i));
   }
-  context.SetOutput(0, As(std::move(elements), ValueKind::kSequence));
-  return {};
+  return context.Output(As(std::move(elements), ValueKind::kSequence));
 }
 
 Status InferSequenceEmpty(InferenceContext& context) {
   const auto dtype = static_cast<DType>(context.primitive().GetInt("dtype", 1));
   if (BitsOf(dtype) == 0 && dtype != DType::kString)
     return Error(StatusCode::kModel, "{} is not an element type", static_cast<int64_t>(dtype));
-  context.SetOutput(0, ValueType{dtype, false, {}, ValueKind::kSequence});
-  return {};
+  return context.Output(ValueType{dtype, false, {}, ValueKind::kSequence});
 }
 
 Status InferSequenceAt(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(CheckSequence(context, 0));
   DEPUTY_RETURN_IF_ERROR(CheckPosition(context, 1));
-  context.SetOutput(0, As(context.input(0), ValueKind::kTensor));
-  return {};
+  return context.Output(As(context.input(0), ValueKind::kTensor));
 }
 
 Status InferSequenceInsert(InferenceContext& context) {
@@ -85,21 +81,18 @@ Status InferSequenceInsert(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(CheckPosition(context, 2));
   DEPUTY_RETURN_IF_ERROR(CheckSameElements(context.input(0), context.input(1)));
   ValueType elements = CommonType(As(context.input(0), ValueKind::kTensor), context.input(1));
-  context.SetOutput(0, As(std::move(elements), ValueKind::kSequence));
-  return {};
+  return context.Output(As(std::move(elements), ValueKind::kSequence));
 }
 
 Status InferSequenceErase(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(CheckSequence(context, 0));
   DEPUTY_RETURN_IF_ERROR(CheckPosition(context, 1));
-  context.SetOutput(0, As(context.input(0), ValueKind::kSequence));
-  return {};
+  return context.Output(As(context.input(0), ValueKind::kSequence));
 }
 
 Status InferSequenceLength(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(CheckSequence(context, 0));
-  context.SetOutput(0, DType::kInt64, {});
-  return {};
+  return context.Output(DType::kInt64, {});
 }
 
 Status InferSequenceMap(InferenceContext&) {
@@ -116,8 +109,7 @@ Status InferSplitToSequence(InferenceContext& context) {
     if (!context.has_input(1) && context.primitive().GetInt("keepdims", 1) == 0)
       part.dims.erase(part.dims.begin() + static_cast<ptrdiff_t>(axis));
   }
-  context.SetOutput(0, As(std::move(part), ValueKind::kSequence));
-  return {};
+  return context.Output(As(std::move(part), ValueKind::kSequence));
 }
 
 Status InferConcatFromSequence(InferenceContext& context) {
@@ -131,8 +123,7 @@ Status InferConcatFromSequence(InferenceContext& context) {
     if (stacked) joined.dims.insert(joined.dims.begin() + static_cast<ptrdiff_t>(axis), kUnknownDim);
     joined.dims[axis] = kUnknownDim;
   }
-  context.SetOutput(0, std::move(joined));
-  return {};
+  return context.Output(std::move(joined));
 }
 
 Status InferOptional(InferenceContext& context) {
@@ -145,19 +136,14 @@ Status InferOptional(InferenceContext& context) {
   }
   if (IsOptional(type.kind)) return Error(StatusCode::kModel, "an optional of an optional");
   const bool sequence = HoldsSequence(type.kind);
-  context.SetOutput(0, As(std::move(type), sequence ? ValueKind::kOptionalSequence : ValueKind::kOptionalTensor));
-  return {};
+  return context.Output(As(std::move(type), sequence ? ValueKind::kOptionalSequence : ValueKind::kOptionalTensor));
 }
 
 Status InferOptionalGetElement(InferenceContext& context) {
   const bool sequence = HoldsSequence(context.input(0).kind);
-  context.SetOutput(0, As(context.input(0), sequence ? ValueKind::kSequence : ValueKind::kTensor));
-  return {};
+  return context.Output(As(context.input(0), sequence ? ValueKind::kSequence : ValueKind::kTensor));
 }
 
-Status InferOptionalHasElement(InferenceContext& context) {
-  context.SetOutput(0, DType::kBool, {});
-  return {};
-}
+Status InferOptionalHasElement(InferenceContext& context) { return context.Output(DType::kBool, {}); }
 
 }  // namespace deputy::host

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/checked.hpp"
-#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 #include "graph/inference/slicing.hpp"
 
@@ -120,27 +119,17 @@ Status CompleteReshape(const ValueType& input, std::span<const PartialInt> targe
 Status InferReshape(InferenceContext& context) {
   const ValueType& input = context.input(0);
   DEPUTY_ASSIGN_OR_RETURN(const IntList shape, ReadIntList(context, 1, "shape"));
-  if (!shape.count) {
-    context.SetOutputUnranked(0, input.dtype);
-    return {};
-  }
-  if (shape.elements.size() != *shape.count) {
-    context.SetOutput(0, input.dtype, UnknownDims(*shape.count));
-    return {};
-  }
+  if (!shape.count) return context.OutputUnranked(input.dtype);
+  if (shape.elements.size() != *shape.count) return context.Output(input.dtype, UnknownDims(*shape.count));
   const bool allow_zero = context.primitive().GetInt("allowzero", 0) != 0;
   DEPUTY_ASSIGN_OR_RETURN(ReshapePlan plan, PlanReshape(input, shape.elements, allow_zero));
   if (input.ranked) DEPUTY_RETURN_IF_ERROR(CompleteReshape(input, shape.elements, plan));
-  context.SetOutput(0, input.dtype, std::move(plan.dims));
-  return {};
+  return context.Output(input.dtype, std::move(plan.dims));
 }
 
 Status InferFlatten(InferenceContext& context) {
   const ValueType& input = context.input(0);
-  if (!input.ranked) {
-    context.SetOutput(0, input.dtype, UnknownDims(2));
-    return {};
-  }
+  if (!input.ranked) return context.Output(input.dtype, UnknownDims(2));
   const int64_t rank = static_cast<int64_t>(input.dims.size());
   int64_t axis = context.primitive().GetInt("axis", 1);
   if (axis < -rank || axis > rank)
@@ -149,33 +138,22 @@ Status InferFlatten(InferenceContext& context) {
   const std::span<const int64_t> dims(input.dims);
   DEPUTY_ASSIGN_OR_RETURN(const int64_t rows, DimProduct(dims.first(static_cast<size_t>(axis))));
   DEPUTY_ASSIGN_OR_RETURN(const int64_t columns, DimProduct(dims.subspan(static_cast<size_t>(axis))));
-  context.SetOutput(0, input.dtype, {rows, columns});
-  return {};
+  return context.Output(input.dtype, {rows, columns});
 }
 
 Status InferSqueeze(InferenceContext& context) {
   const ValueType& input = context.input(0);
   if (!context.has_input(1)) {
-    if (!input.is_static()) {
-      context.SetOutputUnranked(0, input.dtype);
-      return {};
-    }
+    if (!input.is_static()) return context.OutputUnranked(input.dtype);
     std::vector<int64_t> dims;
     std::copy_if(input.dims.begin(), input.dims.end(), std::back_inserter(dims), [](int64_t dim) { return dim != 1; });
-    context.SetOutput(0, input.dtype, std::move(dims));
-    return {};
+    return context.Output(input.dtype, std::move(dims));
   }
   DEPUTY_ASSIGN_OR_RETURN(const IntList axes, ReadIntList(context, 1, "axes"));
-  if (!input.ranked || !axes.count) {
-    context.SetOutputUnranked(0, input.dtype);
-    return {};
-  }
+  if (!input.ranked || !axes.count) return context.OutputUnranked(input.dtype);
   if (*axes.count > input.dims.size())
     return Error(StatusCode::kModel, "cannot squeeze {} axes out of {}", *axes.count, ShapeToString(input.dims));
-  if (!axes.values) {
-    context.SetOutput(0, input.dtype, UnknownDims(input.dims.size() - *axes.count));
-    return {};
-  }
+  if (!axes.values) return context.Output(input.dtype, UnknownDims(input.dims.size() - *axes.count));
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<size_t> squeezed, NormalizeAxes(context, *axes.values, input.dims.size()));
   std::vector<int64_t> dims;
   for (size_t i = 0; i < input.dims.size(); ++i) {
@@ -186,63 +164,44 @@ Status InferSqueeze(InferenceContext& context) {
                    ShapeToString(input.dims));
     }
   }
-  context.SetOutput(0, input.dtype, std::move(dims));
-  return {};
+  return context.Output(input.dtype, std::move(dims));
 }
 
 Status InferUnsqueeze(InferenceContext& context) {
   const ValueType& input = context.input(0);
   DEPUTY_ASSIGN_OR_RETURN(const IntList axes, ReadIntList(context, 1, "axes"));
-  if (!input.ranked || !axes.count) {
-    context.SetOutputUnranked(0, input.dtype);
-    return {};
-  }
+  if (!input.ranked || !axes.count) return context.OutputUnranked(input.dtype);
   const size_t rank = input.dims.size() + *axes.count;
-  if (!axes.values) {
-    context.SetOutput(0, input.dtype, UnknownDims(rank));
-    return {};
-  }
+  if (!axes.values) return context.Output(input.dtype, UnknownDims(rank));
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<size_t> added, NormalizeAxes(context, *axes.values, rank));
   std::vector<int64_t> dims(rank, 1);
   for (size_t i = 0, from = 0; i < rank; ++i)
     if (std::find(added.begin(), added.end(), i) == added.end()) dims[i] = input.dims[from++];
-  context.SetOutput(0, input.dtype, std::move(dims));
-  return {};
+  return context.Output(input.dtype, std::move(dims));
 }
 
 Status InferExpand(InferenceContext& context) {
   const ValueType& input = context.input(0);
   DEPUTY_ASSIGN_OR_RETURN(const IntList shape, ReadIntList(context, 1, "shape"));
-  if (!input.ranked || !shape.count) {
-    context.SetOutputUnranked(0, input.dtype);
-    return {};
-  }
+  if (!input.ranked || !shape.count) return context.OutputUnranked(input.dtype);
   for (const PartialInt& extent : shape.elements)
     if (extent.known && extent.value < 0)
       return Error(StatusCode::kModel, "cannot expand to {}", TargetText(shape.elements));
   DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, BroadcastDims(input.dims, shape.dims()));
-  context.SetOutput(0, input.dtype, std::move(dims));
-  return {};
+  return context.Output(input.dtype, std::move(dims));
 }
 
 Status InferShape(InferenceContext& context) {
   const ValueType& input = context.input(0);
-  if (!input.ranked) {
-    context.SetOutput(0, DType::kInt64, UnknownDims(1));
-    return {};
-  }
+  if (!input.ranked) return context.Output(DType::kInt64, UnknownDims(1));
   const int64_t rank = static_cast<int64_t>(input.dims.size());
   const auto clamp = [rank](int64_t i) { return std::clamp<int64_t>(i < 0 ? i + rank : i, 0, rank); };
   const int64_t start = clamp(context.primitive().GetInt("start", 0));
   const int64_t end = clamp(context.primitive().GetInt("end", rank));
-  context.SetOutput(0, DType::kInt64, {std::max<int64_t>(end - start, 0)});
-  return {};
+  return context.Output(DType::kInt64, {std::max<int64_t>(end - start, 0)});
 }
 
-Status InferSize(InferenceContext& context) {
-  context.SetOutput(0, DType::kInt64, {});
-  return {};
-}
+Status InferSize(InferenceContext& context) { return context.Output(DType::kInt64, {}); }
 
 Status InferConstant(InferenceContext& context) {
   const Primitive& primitive = context.primitive();
@@ -289,20 +248,15 @@ Status InferEyeLike(InferenceContext& context) {
   const DType dtype = asked >= 0 && asked <= 31 ? static_cast<DType>(asked) : DType::kUndefined;
   if (input.ranked && input.dims.size() != 2)
     return Error(StatusCode::kModel, "an identity matrix like {} does not exist", ShapeToString(input.dims));
-  context.SetOutput(0, dtype, input.ranked ? input.dims : UnknownDims(2));
-  return {};
+  return context.Output(dtype, input.ranked ? input.dims : UnknownDims(2));
 }
 
 Status InferRange(InferenceContext& context) {
   const DType dtype = context.input(0).dtype;
   const Tensor *start = context.constant(0), *limit = context.constant(1), *delta = context.constant(2);
-  if (start == nullptr || limit == nullptr || delta == nullptr) {
-    context.SetOutput(0, dtype, UnknownDims(1));
-    return {};
-  }
+  if (start == nullptr || limit == nullptr || delta == nullptr) return context.Output(dtype, UnknownDims(1));
   DEPUTY_ASSIGN_OR_RETURN(const int64_t count, RangeCount(*start, *limit, *delta));
-  context.SetOutput(0, dtype, {count});
-  return {};
+  return context.Output(dtype, {count});
 }
 
 namespace {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 
 namespace deputy::host {
@@ -27,8 +26,7 @@ Status InferWindowFunction(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(const DType dtype, TypeNamed(context));
   DEPUTY_ASSIGN_OR_RETURN(const std::optional<int64_t> size, KnownInt(context, 0, "size"));
   if (size && *size < 0) return Error(StatusCode::kModel, "a window of {} elements", *size);
-  context.SetOutput(0, dtype, {size.value_or(kUnknownDim)});
-  return {};
+  return context.Output(dtype, {size.value_or(kUnknownDim)});
 }
 
 int64_t Bins(int64_t length, bool onesided) { return length < 0 ? kUnknownDim : onesided ? length / 2 + 1 : length; }
@@ -46,8 +44,7 @@ Status InferMelWeightMatrix(InferenceContext& context) {
   if ((bins && *bins < 0) || (length && *length < 0))
     return Error(StatusCode::kModel, "mel weights of {} bins for a transform of {}", bins.value_or(0),
                  length.value_or(0));
-  context.SetOutput(0, dtype, {Bins(length.value_or(kUnknownDim), true), bins.value_or(kUnknownDim)});
-  return {};
+  return context.Output(dtype, {Bins(length.value_or(kUnknownDim), true), bins.value_or(kUnknownDim)});
 }
 
 Status InferDFT(InferenceContext& context) {
@@ -59,10 +56,7 @@ Status InferDFT(InferenceContext& context) {
   if (primitive.since_version() >= 20 && context.has_input(2)) {
     DEPUTY_ASSIGN_OR_RETURN(named, KnownInt(context, 2, "axis"));
   }
-  if (!input.ranked) {
-    context.SetOutputUnranked(0, input.dtype);
-    return {};
-  }
+  if (!input.ranked) return context.OutputUnranked(input.dtype);
   std::vector<int64_t> dims = input.dims;
   if (dims.size() < 2) return Error(StatusCode::kModel, "a signal of rank {} has no axis to transform", dims.size());
   const bool inverse = primitive.GetInt("inverse", 0) != 0, onesided = primitive.GetInt("onesided", 0) != 0;
@@ -77,8 +71,7 @@ Status InferDFT(InferenceContext& context) {
     if (inverse && onesided && !context.has_input(1)) extent = dims[axis] > 0 ? 2 * (dims[axis] - 1) : kUnknownDim;
     dims[axis] = Bins(extent < 0 ? kUnknownDim : extent, onesided && !inverse);
   }
-  context.SetOutput(0, input.dtype, std::move(dims));
-  return {};
+  return context.Output(input.dtype, std::move(dims));
 }
 
 Status InferSTFT(InferenceContext& context) {
@@ -99,8 +92,7 @@ Status InferSTFT(InferenceContext& context) {
       return Error(StatusCode::kModel, "a signal of {} elements has no frame of {}", signal.dims[1], *length);
     dims[1] = (signal.dims[1] - *length) / *step + 1;
   }
-  context.SetOutput(0, signal.dtype, std::move(dims));
-  return {};
+  return context.Output(signal.dtype, std::move(dims));
 }
 
 }  // namespace deputy::host

@@ -1,16 +1,11 @@
 // Inference of the operators of detection and of geometry: boxes, regions, grids, crops.
 #include <algorithm>
 
-#include "graph/inference/dims.hpp"
 #include "graph/inference/functions.hpp"
 #include "graph/inference/slicing.hpp"
 
 namespace deputy::host {
 namespace {
-
-int64_t DimOf(const ValueType& type, size_t axis) {
-  return type.ranked && axis < type.dims.size() ? type.dims[axis] : kUnknownDim;
-}
 
 Status CheckRank(const InferenceContext& context, size_t i, size_t rank, const char* name) {
   if (!context.has_input(i) || !context.input(i).ranked || context.input(i).dims.size() == rank) return {};
@@ -21,8 +16,8 @@ Status InferRegions(InferenceContext& context, int64_t height, int64_t width) {
   DEPUTY_RETURN_IF_ERROR(CheckRank(context, 0, 4, "input"));
   DEPUTY_RETURN_IF_ERROR(CheckRank(context, 1, 2, "list of regions"));
   if (height < 1 || width < 1) return Error(StatusCode::kModel, "regions of {} by {} have no elements", height, width);
-  context.SetOutput(0, context.input(0).dtype, {DimOf(context.input(1), 0), DimOf(context.input(0), 1), height, width});
-  return {};
+  return context.Output(context.input(0).dtype,
+                        {DimOf(context.input(1), 0), DimOf(context.input(0), 1), height, width});
 }
 
 }  // namespace
@@ -30,8 +25,7 @@ Status InferRegions(InferenceContext& context, int64_t height, int64_t width) {
 Status InferNonMaxSuppression(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(CheckRank(context, 0, 3, "list of boxes"));
   DEPUTY_RETURN_IF_ERROR(CheckRank(context, 1, 3, "list of scores"));
-  context.SetOutput(0, DType::kInt64, {kUnknownDim, 3});
-  return {};
+  return context.Output(DType::kInt64, {kUnknownDim, 3});
 }
 
 Status InferRoiAlign(InferenceContext& context) {
@@ -48,10 +42,7 @@ Status InferMaxRoiPool(InferenceContext& context) {
 
 Status InferGridSample(InferenceContext& context) {
   const ValueType &x = context.input(0), &grid = context.input(1);
-  if (!x.ranked || !grid.ranked) {
-    context.SetOutputUnranked(0, x.dtype);
-    return {};
-  }
+  if (!x.ranked || !grid.ranked) return context.OutputUnranked(x.dtype);
   if (x.dims.size() < 3 || grid.dims.size() != x.dims.size())
     return Error(StatusCode::kModel, "an input of rank {} and a grid of rank {} do not match", x.dims.size(),
                  grid.dims.size());
@@ -61,8 +52,7 @@ Status InferGridSample(InferenceContext& context) {
   std::vector<int64_t> dims = x.dims;
   DEPUTY_ASSIGN_OR_RETURN(dims[0], MergeDim(x.dims[0], grid.dims[0]));
   std::copy(grid.dims.begin() + 1, grid.dims.end() - 1, dims.begin() + 2);
-  context.SetOutput(0, x.dtype, std::move(dims));
-  return {};
+  return context.Output(x.dtype, std::move(dims));
 }
 
 Status InferAffineGrid(InferenceContext& context) {
@@ -71,26 +61,19 @@ Status InferAffineGrid(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(const IntList size, ReadIntList(context, 1, "size"));
   if (size.count && *size.count != 4 && *size.count != 5)
     return Error(StatusCode::kModel, "input 'size' has {} numbers, 4 or 5 are needed", *size.count);
-  if (!size.values) {
-    context.SetOutputUnranked(0, dtype);
-    return {};
-  }
+  if (!size.values) return context.OutputUnranked(dtype);
   for (const int64_t extent : *size.values)
     if (extent < 0) return Error(StatusCode::kModel, "input 'size' holds {}", extent);
   std::vector<int64_t> dims = {(*size.values)[0]};
   dims.insert(dims.end(), size.values->begin() + 2, size.values->end());
   dims.push_back(static_cast<int64_t>(dims.size()) - 1);
-  context.SetOutput(0, dtype, std::move(dims));
-  return {};
+  return context.Output(dtype, std::move(dims));
 }
 
 Status InferCenterCropPad(InferenceContext& context) {
   const ValueType& input = context.input(0);
   DEPUTY_ASSIGN_OR_RETURN(const IntList shape, ReadIntList(context, 1, "shape"));
-  if (!input.ranked) {
-    context.SetOutputUnranked(0, input.dtype);
-    return {};
-  }
+  if (!input.ranked) return context.OutputUnranked(input.dtype);
   std::vector<int64_t> dims = input.dims;
   std::vector<size_t> axes;
   DEPUTY_ASSIGN_OR_RETURN(axes, NormalizeAxes(context, context.primitive().GetInts("axes"), dims.size()));
@@ -103,8 +86,7 @@ Status InferCenterCropPad(InferenceContext& context) {
     if (shape.values && dims[axes[i]] < 0)
       return Error(StatusCode::kModel, "cannot crop or pad to an extent of {}", dims[axes[i]]);
   }
-  context.SetOutput(0, input.dtype, std::move(dims));
-  return {};
+  return context.Output(input.dtype, std::move(dims));
 }
 
 Status InferCrop(InferenceContext& context) {
@@ -115,8 +97,7 @@ Status InferCrop(InferenceContext& context) {
   for (size_t i = 0; i < axes.size(); ++i) {
     DEPUTY_ASSIGN_OR_RETURN(dims[i + 2], CroppedExtent(axes[i], dims[i + 2]));
   }
-  context.SetOutput(0, type.dtype, std::move(dims));
-  return {};
+  return context.Output(type.dtype, std::move(dims));
 }
 
 Status InferImageScaler(InferenceContext& context) {
@@ -125,8 +106,7 @@ Status InferImageScaler(InferenceContext& context) {
   const size_t bias = context.primitive().GetFloats("bias").size();
   if (bias != 0 && type.ranked && type.dims[1] >= 0 && static_cast<uint64_t>(type.dims[1]) != bias)
     return Error(StatusCode::kModel, "bias has {} values for {} channels", bias, type.dims[1]);
-  context.SetOutput(0, type);
-  return {};
+  return context.Output(type);
 }
 
 Status InferCol2Im(InferenceContext& context) {
@@ -134,10 +114,7 @@ Status InferCol2Im(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(CheckRank(context, 0, 3, "input"));
   DEPUTY_ASSIGN_OR_RETURN(const IntList image, ReadIntList(context, 1, "image_shape"));
   DEPUTY_ASSIGN_OR_RETURN(const IntList block, ReadIntList(context, 2, "block_shape"));
-  if (!image.count) {
-    context.SetOutputUnranked(0, input.dtype);
-    return {};
-  }
+  if (!image.count) return context.OutputUnranked(input.dtype);
   std::vector<int64_t> dims = {DimOf(input, 0), kUnknownDim};
   if (block.values) {
     DEPUTY_ASSIGN_OR_RETURN(const int64_t taps, DimProduct(*block.values));
@@ -152,8 +129,7 @@ Status InferCol2Im(InferenceContext& context) {
     dims.push_back(image.values ? (*image.values)[i] : kUnknownDim);
     if (image.values && dims.back() < 0) return Error(StatusCode::kModel, "image_shape holds {}", dims.back());
   }
-  context.SetOutput(0, input.dtype, std::move(dims));
-  return {};
+  return context.Output(input.dtype, std::move(dims));
 }
 
 // The weights decide the window; the offsets are only required.
@@ -161,15 +137,11 @@ Status InferDeformConv(InferenceContext& context) { return InferAs(context, 0, 1
 
 Status InferDet(InferenceContext& context) {
   const ValueType& input = context.input(0);
-  if (!input.ranked) {
-    context.SetOutputUnranked(0, input.dtype);
-    return {};
-  }
+  if (!input.ranked) return context.OutputUnranked(input.dtype);
   const size_t rank = input.dims.size();
   if (rank < 2 || !MergeDim(input.dims[rank - 2], input.dims[rank - 1]).ok())
     return Error(StatusCode::kModel, "shape {} holds no square matrices", ShapeToString(input.dims));
-  context.SetOutput(0, input.dtype, {input.dims.begin(), input.dims.end() - 2});
-  return {};
+  return context.Output(input.dtype, {input.dims.begin(), input.dims.end() - 2});
 }
 
 }  // namespace deputy::host

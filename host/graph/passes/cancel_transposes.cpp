@@ -1,11 +1,11 @@
-#include "graph/passes/cancel_transposes.hpp"
-
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "graph/passes/passes.hpp"
 
 namespace deputy::host {
 namespace {

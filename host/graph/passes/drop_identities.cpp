@@ -1,9 +1,8 @@
-#include "graph/passes/drop_identities.hpp"
-
 #include <algorithm>
 
 #include "graph/passes/constants.hpp"
 #include "graph/passes/editor.hpp"
+#include "graph/passes/passes.hpp"
 
 namespace deputy::host {
 namespace {

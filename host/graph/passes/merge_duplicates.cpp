@@ -1,5 +1,3 @@
-#include "graph/passes/merge_duplicates.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <string_view>
@@ -7,9 +5,10 @@
 #include <unordered_set>
 #include <vector>
 
+#include "graph/operator.hpp"
 #include "graph/passes/constants.hpp"
 #include "graph/passes/editor.hpp"
-#include "graph/passes/randomness.hpp"
+#include "graph/passes/passes.hpp"
 
 namespace deputy::host {
 namespace {

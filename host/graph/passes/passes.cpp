@@ -1,13 +1,9 @@
 #include "graph/passes/passes.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
-
-#include "graph/passes/cancel_transposes.hpp"
-#include "graph/passes/drop_identities.hpp"
-#include "graph/passes/drop_unused.hpp"
-#include "graph/passes/fold_batch_norm.hpp"
-#include "graph/passes/merge_duplicates.hpp"
+#include <vector>
 
 namespace deputy::host {
 namespace {
@@ -47,6 +43,27 @@ Status RunPasses(Graph& graph, const PassOptions& options) {
                          options.has(Pass::kFoldShapes), options.has(Pass::kDropUnused), options.foreign}));
   Rewrite(graph, options);
   return {};
+}
+
+void DropUnused(Graph& graph) {
+  std::vector<uint8_t> needed(graph.values.size(), 0);
+  for (const ValueId id : graph.outputs) needed[id] = 1;
+  std::vector<uint8_t> keep(graph.nodes.size(), 0);
+  for (size_t i = graph.nodes.size(); i-- > 0;) {
+    const Node& node = graph.nodes[i];
+    keep[i] =
+        std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return id != kNone && needed[id]; });
+    if (keep[i]) node.ForEachRead([&](ValueId id) { needed[id] = 1; });
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (!keep[i]) continue;
+    if (kept != i) graph.nodes[kept] = std::move(graph.nodes[i]);
+    ++kept;
+  }
+  graph.nodes.resize(kept);
+  for (ValueId id = 0; id < graph.values.size(); ++id)
+    if (!needed[id]) graph.values[id].constant = Tensor();
 }
 
 }  // namespace deputy::host

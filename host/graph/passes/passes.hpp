@@ -52,4 +52,31 @@ struct PassOptions {
 // can. Time is linear in the size of the graph and of the changed constants.
 Status RunPasses(Graph& graph, const PassOptions& options);
 
+// The single passes of RunPasses.
+
+// Nodes whose output equals their input are dropped: Identity, Dropout without training, a Cast to the same type, a
+// Reshape to the same shape, a product with 1, and pairs that undo each other, such as Unsqueeze and Squeeze. Exact:
+// every element keeps its bits. So x + 0 stays, which makes +0 of -0; x + (-0) and x - 0 are dropped.
+void DropIdentities(Graph& graph);
+
+// Common subexpressions: nodes with the same operator, attributes and inputs compute the same. Small constants of equal
+// content count as one, such as the indices that exporters repeat for each Gather. A duplicate that makes an output of
+// the graph stays.
+void MergeDuplicates(Graph& graph);
+
+// Consecutive Transposes become one or none; those followed only by elementwise nodes move behind these, where they may
+// meet their inverse. Never leaves more Transposes than there were, and moves no value before the node that has another
+// reader.
+void CancelTransposes(Graph& graph);
+
+// BatchNormalization with constant statistics is a factor and a sum per channel, and so are Mul, Div, Add and Sub with
+// a constant per channel. After a Conv, ConvTranspose or Gemm with constant weights they move into weights and bias.
+// Needs an intermediate value without other readers. Computed in double and rounded once; left alone where a number
+// would not be finite. The convolution keeps its name and its place.
+void FoldBatchNorm(Graph& graph);
+
+// Dead code: nodes whose outputs are unused, and constants without readers. One walk from the end; regions of the nodes
+// are not changed.
+void DropUnused(Graph& graph);
+
 }  // namespace deputy::host

@@ -1,10 +1,9 @@
-#include "graph/upgrade/oldest.hpp"
-
 #include <algorithm>
 #include <climits>
 #include <cstddef>
 
 #include "graph/upgrade/rewrite.hpp"
+#include "graph/upgrade/upgrade.hpp"
 
 namespace deputy::host {
 namespace {

@@ -109,8 +109,11 @@ Status UpgradeDropout10(NodeRewrite& node);
 Status UpgradeSoftmax(NodeRewrite& node);  // LogSoftmax and Hardmax too
 Status UpgradeOneHot(NodeRewrite& node);
 
-// Scan over batches (scan.cpp).
+// Scan over batches, and SequenceMap, which is a function in ONNX's own terms: it becomes that Loop over the elements,
+// so that only the importers know of it (loops.cpp). The body's outputs must have their element types; kNotSupported
+// where a needed type is not known.
 Status UpgradeScan(NodeRewrite& node);
+Status ExpandSequenceMap(NodeRewrite& node);
 
 // Whether these are int64 or int32 elements, none below zero; false for null, which is unknown.
 bool KnownNotNegative(const Tensor* integers);

@@ -7,7 +7,7 @@
 
 #include "graph/inference.hpp"
 #include "graph/upgrade/adapters.hpp"
-#include "graph/upgrade/sequence_map.hpp"
+#include "graph/upgrade/rewrite.hpp"
 
 namespace deputy::host {
 namespace {

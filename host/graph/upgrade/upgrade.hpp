@@ -1,5 +1,8 @@
-// Brings nodes of older operator definitions into the newest form, so that inference and kernels know one form only.
+// Brings nodes of older operator definitions into the newest form, so that inference and kernels know one form only,
+// and finds the definition with which a node is presented to a plugin.
 #pragma once
+
+#include <cstdint>
 
 #include "graph/graph.hpp"
 
@@ -7,8 +10,13 @@ namespace deputy::host {
 
 // Rewrites every node, those in regions too, whose definition later had another form: attributes that became inputs,
 // removed attributes. The node gets the since_version of the first definition of its new form, so that the oldest
-// definition which means the same can still be found (oldest.hpp). A node that the newer form cannot express is
+// definition which means the same can still be found. A node that the newer form cannot express is
 // kNotSupported, with the node and the reason; definitions whose form never changed keep their version.
 Status UpgradeGraph(Graph& graph);
+
+// The since_version of the oldest definition that means the same for this node's attributes, inputs and element type:
+// an fp32 convolution is Conv-1 though the newest is Conv-22. A plugin built against an old list is so offered all
+// nodes that it understands, and none that it would compute wrongly. Unknown operators keep their version.
+int32_t OldestEquivalent(const Graph& graph, const Node& node);
 
 }  // namespace deputy::host

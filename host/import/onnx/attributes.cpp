@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/printable.hpp"
-#include "graph/type_notation.hpp"
+#include "graph/graph.hpp"
 #include "import/onnx/types.hpp"
 
 namespace deputy::host::onnx_import {

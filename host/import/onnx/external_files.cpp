@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/descriptor.hpp"
+#include "base/file.hpp"
 #include "base/printable.hpp"
 
 namespace deputy::host::onnx_import {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/printable.hpp"
-#include "graph/verify.hpp"
+#include "graph/graph.hpp"
 #include "import/onnx/attributes.hpp"
 #include "import/onnx/order.hpp"
 

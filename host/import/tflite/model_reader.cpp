@@ -3,7 +3,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "graph/verify.hpp"
+#include "graph/graph.hpp"
 #include "import/tflite/subgraphs.hpp"
 
 namespace deputy::host::tflite_import {

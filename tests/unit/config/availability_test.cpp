@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "config/fields.hpp"
-#include "config/json_schema.hpp"
 #include "config/reader.hpp"
 #include "config/show.hpp"
 #include "config/words.hpp"

@@ -1,5 +1,3 @@
-#include "config/json_schema.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,6 +5,7 @@
 #include <iterator>
 
 #include "config/reader.hpp"
+#include "config/show.hpp"
 #include "unit/config/load.hpp"
 #include "unit/config/schema_validator.hpp"
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "config/node.hpp"
+#include "config/reader.hpp"
 #include "config/scalar.hpp"
 
 namespace deputy::host::testing {

@@ -9,8 +9,8 @@
 
 #include "cpu/delegate.hpp"
 #include "execute/execution.hpp"
+#include "graph/graph.hpp"
 #include "graph/inference.hpp"
-#include "graph/verify.hpp"
 
 namespace deputy::host {
 

@@ -7,7 +7,7 @@
 
 #include "format/header.hpp"
 #include "format/model_file.hpp"
-#include "graph/verify.hpp"
+#include "graph/graph.hpp"
 #include "model_generated.h"
 #include "unit/format/graph_builder.hpp"
 
@@ -222,7 +222,7 @@ TEST_F(DamagedModel, R12_ConstantWhoseShapeOverflowsIsRefused) {
 }
 
 TEST_F(DamagedModel, R45_ElementTypeThatNobodyHasIsRefused) {
-  EXPECT_TRUE(Says(Refusal(OneConstant(0, 16, std::string(16, '\0'), 4, static_cast<DType>(77))), "no element type"));
+  EXPECT_TRUE(Says(Refusal(OneConstant(0, 16, std::string(16, '\0'), 4, static_cast<DType>(77))), "not an element type"));
 }
 
 TEST_F(DamagedModel, BoolThatIsNeitherZeroNorOneIsRefused) {

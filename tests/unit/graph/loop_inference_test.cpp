@@ -1,8 +1,8 @@
 // Types of what goes round in Loops.
 #include <gtest/gtest.h>
 
+#include "graph/graph.hpp"
 #include "graph/inference.hpp"
-#include "graph/verify.hpp"
 
 namespace deputy::host {
 namespace {

@@ -1,6 +1,6 @@
-#include "graph/upgrade/oldest.hpp"
-
 #include <gtest/gtest.h>
+
+#include "graph/upgrade/upgrade.hpp"
 
 namespace deputy::host {
 namespace {

@@ -1,8 +1,6 @@
-#include "graph/subgraph.hpp"
-
 #include <gtest/gtest.h>
 
-#include "graph/verify.hpp"
+#include "graph/graph.hpp"
 
 namespace deputy::host {
 namespace {

@@ -1,6 +1,6 @@
-#include "graph/type_notation.hpp"
-
 #include <gtest/gtest.h>
+
+#include "graph/graph.hpp"
 
 namespace deputy::host {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "graph/verify.hpp"
+#include "graph/graph.hpp"
 
 namespace deputy::host {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/verify.hpp"
+#include "graph/graph.hpp"
 #include "unit/partition/place_on.hpp"
 
 namespace deputy::host {

@@ -1,7 +1,6 @@
-#include "graph/passes/drop_identities.hpp"
-
 #include <bit>
 
+#include "graph/passes/passes.hpp"
 #include "unit/graph/passes/pass_graph.hpp"
 
 namespace deputy::host {

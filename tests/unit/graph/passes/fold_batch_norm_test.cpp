@@ -1,5 +1,4 @@
-#include "graph/passes/fold_batch_norm.hpp"
-
+#include "graph/passes/passes.hpp"
 #include "unit/graph/passes/pass_graph.hpp"
 
 namespace deputy::host {

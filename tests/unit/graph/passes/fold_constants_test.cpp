@@ -1,5 +1,4 @@
-#include "graph/passes/fold_constants.hpp"
-
+#include "graph/passes/folding.hpp"
 #include "unit/graph/passes/pass_graph.hpp"
 
 namespace deputy::host {

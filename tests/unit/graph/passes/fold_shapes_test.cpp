@@ -1,5 +1,4 @@
-#include "graph/passes/fold_shapes.hpp"
-
+#include "graph/passes/folding.hpp"
 #include "unit/graph/passes/pass_graph.hpp"
 
 namespace deputy::host {

@@ -1,5 +1,4 @@
-#include "graph/passes/merge_duplicates.hpp"
-
+#include "graph/passes/passes.hpp"
 #include "unit/graph/passes/pass_graph.hpp"
 
 namespace deputy::host {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "cpu/delegate.hpp"
+#include "graph/graph.hpp"
 #include "graph/passes/passes.hpp"
-#include "graph/verify.hpp"
 
 namespace deputy::host {
 

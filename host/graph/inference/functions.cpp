@@ -1,4 +1,4 @@
-#include "graph/inference/dims.hpp"
+#include "graph/inference/functions.hpp"
 
 #include <algorithm>
 #include <array>
@@ -110,8 +110,13 @@ Status InferAs(InferenceContext& context, size_t first, size_t second, Inference
   DEPUTY_RETURN_IF_ERROR(infer(inner));
   ValueType type = inner.outputs()[0];
   type.dtype = dtype;
-  context.SetOutput(0, std::move(type));
-  return {};
+  return context.Output(std::move(type));
+}
+
+Status LikeInput(InferenceContext& context, DType dtype) {
+  ValueType type = context.input(0);
+  type.dtype = dtype;
+  return context.Output(std::move(type));
 }
 
 }  // namespace deputy::host

@@ -1,4 +1,4 @@
-#include "base/memory.hpp"
+#include "base/aligned.hpp"
 
 #include <unistd.h>
 
