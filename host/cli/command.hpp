@@ -1,4 +1,4 @@
-// What every command is to main(): a subcommand with its flags, and what to do when it was chosen.
+// A command of the program: a subcommand with its flags, and the function that runs it.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ Command MakeBenchCommand(CLI::App& app);
 Command MakeInspectCommand(CLI::App& app);
 Command MakeNewPluginCommand(CLI::App& app);
 
-// The end of a command's --help.
+// Sets the example at the end of a command's --help.
 void SetExample(CLI::App& syntax, const std::string& example);
 
 }  // namespace deputy::cli

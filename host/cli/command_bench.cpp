@@ -1,4 +1,4 @@
-// deputy bench: how long a model takes to load and to run, how much memory it needs, and who takes the time.
+// deputy bench: the times of loading and running a model, its memory, and the time of each delegate.
 #include <fmt/format.h>
 #include <sys/resource.h>
 
@@ -28,7 +28,7 @@
 namespace deputy::cli {
 namespace {
 
-// Taking the time of every step costs some itself, so who takes the time is measured apart, in a few more runs.
+// Timing every step costs time itself, so the times of delegates are measured in separate runs.
 constexpr uint32_t kMostProfiledRuns = 10;
 
 struct Options {
@@ -52,7 +52,7 @@ struct Measured {
 
 class Stopwatch {
  public:
-  // Nanoseconds since it was made or read last.
+  // Nanoseconds since construction or the last call.
   uint64_t Lap() {
     const auto now = std::chrono::steady_clock::now();
     const auto lap = now - std::exchange(start_, now);
@@ -63,14 +63,14 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// The most that the process has had resident, in bytes.
+// The peak of the process's resident memory, in bytes.
 uint64_t PeakMemory() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-// The CPU's threads, and those of every delegate of the configuration that has an option for them.
+// Settings for the CPU's threads and those of every configured delegate with an option for them.
 Result<std::vector<std::string>> ThreadSettings(const Context& context, uint32_t threads) {
   std::vector<std::string> settings = {fmt::format("cpu.threads={}", threads)};
   DEPUTY_ASSIGN_OR_RETURN(const PluginListing listing, context.ListPlugins());
@@ -181,7 +181,7 @@ void PrintReport(const std::vector<TensorInfo>& infos, const Measured& measured,
   Print("  latency     min {}, p50 {}, p90 {}, p99 {}, max {}\n", DurationText(latency.min), DurationText(latency.p50),
         DurationText(latency.p90), DurationText(latency.p99), DurationText(latency.max));
   Print("  throughput  {} runs/s\n", NumberText(RunsPerSecond(measured)));
-  Print("  memory      {} at most, {} before the model\n\n", BytesText(measured.memory_peak),
+  Print("  memory      {} peak, {} before the model\n\n", BytesText(measured.memory_peak),
         BytesText(measured.memory_before));
   Table table({{"delegate"},
                {"nodes", Align::kRight},
@@ -253,24 +253,24 @@ int Run(Options options) {
 
 Command MakeBenchCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* syntax = app.add_subcommand("bench", "Measures a model: loading, latency, memory, who takes the time");
-  syntax->add_option("model", options->model, "The model, .onnx, .tflite or .dpm")->required()->type_name("MODEL");
+  CLI::App* syntax = app.add_subcommand("bench", "Measure load time, latency, memory and the time of each delegate");
+  syntax->add_option("model", options->model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
   options->context.AddTo(*syntax);
-  syntax->add_option("--threads", options->threads, "Of the CPU and of each delegate that has such an option")
+  syntax->add_option("--threads", options->threads, "Threads of the CPU and of each delegate with such an option")
       ->check(CLI::Range(1U, 1024U))
       ->type_name("N");
   syntax->add_option("--runs", options->runs, "Timed runs")
       ->capture_default_str()
       ->check(CLI::Range(1U, 1000000U))
       ->type_name("N");
-  syntax->add_option("--warmup", options->warmup, "Before them, without being timed")
+  syntax->add_option("--warmup", options->warmup, "Warm-up runs before the timed ones")
       ->capture_default_str()
       ->check(CLI::Range(0U, 1000000U))
       ->type_name("N");
   AddRepeated(*syntax, "--input", options->inputs, "NAME=FILE",
-              "An input: .npy, .pb (ONNX TensorProto), or raw bytes; without one, seeded random data");
+              "Input file: .npy, .pb (ONNX TensorProto) or raw bytes [default: seeded random data]");
   AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
-              "The shape of an input; without one, a leading extent that the model leaves open is 1");
+              "Input shape [default: 1 for a dynamic leading dimension]");
   syntax->add_option("--seed", options->seed, "Random seed")->capture_default_str()->type_name("N");
   syntax->add_flag("--json", options->json, "Print JSON");
   SetExample(*syntax, "deputy bench model.onnx --config default.yaml --threads 2 --runs 200");

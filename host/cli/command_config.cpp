@@ -1,4 +1,4 @@
-// deputy config: checks a configuration, shows what is in force and where each value comes from, and prints the schema.
+// deputy config: checks a configuration, prints the effective values with their origins, and prints the schema.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -25,11 +25,11 @@ struct Options {
 
 int Check(Options& options) {
   if (!options.file.empty() && !options.context.config.empty() && options.file != options.context.config)
-    return FailUsage("two configurations are named; check one at a time");
+    return FailUsage("two configuration files are given; check one at a time");
   if (!options.file.empty()) options.context.config = options.file;
   int exit_status = kDone;
   if (!options.context.Read(exit_status)) return exit_status;
-  Print("{}: ok\n", options.context.config.empty() ? "the built-in default" : options.context.config);
+  Print("{}: ok\n", options.context.config.empty() ? "the built-in defaults" : options.context.config);
   return kDone;
 }
 
@@ -57,20 +57,21 @@ int Schema(const Options& options) {
 
 Command MakeConfigCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* syntax = app.add_subcommand("config", "Checks a configuration, shows the one in force, or the schema");
+  CLI::App* syntax =
+      app.add_subcommand("config", "Check or print a configuration, or print the schema of configurations");
   syntax->require_subcommand(1);
-  CLI::App* check = syntax->add_subcommand("check", "Reports all problems of a configuration at once");
-  check->add_option("file", options->file, "The configuration; without it, --config or the default")->type_name("FILE");
+  CLI::App* check = syntax->add_subcommand("check", "Report all problems of a configuration at once");
+  check->add_option("file", options->file, "Configuration file [default: --config, or the built-in defaults]")
+      ->type_name("FILE");
   options->context.AddTo(*check);
   SetExample(*check, "deputy config check npu-first.yaml");
-  CLI::App* show = syntax->add_subcommand("show", "Prints the effective configuration with the origin of every value");
+  CLI::App* show = syntax->add_subcommand("show", "Print the effective configuration with the origin of every value");
   options->context.AddTo(*show);
   SetExample(*show, "deputy config show --config npu-first.yaml --set delegates.npu0.options.frequency=low");
   CLI::App* schema = syntax->add_subcommand(
-      "schema",
-      "Prints a JSON Schema of configuration files, with the options of the plugins that the one given names");
+      "schema", "Print the JSON Schema of configuration files, with the options of the configured delegates");
   options->context.AddTo(*schema);
-  schema->add_flag("--probe", options->probe, "With the options of all plugins; runs each in a helper process");
+  schema->add_flag("--probe", options->probe, "Include the options of all plugins; runs each in a helper process");
   SetExample(*schema, "deputy config schema --probe > deputy.schema.json");
   SetExample(*syntax, "deputy config check npu-first.yaml");
   return {syntax, [options, check, schema] {

@@ -1,4 +1,4 @@
-// deputy convert: writes a model in Deputy's own format, whose weights are mapped rather than read.
+// deputy convert: writes a model in Deputy's own format, whose weights are mapped instead of parsed.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -45,9 +45,9 @@ int Run(const Options& options) {
 
 Command MakeConvertCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* syntax = app.add_subcommand("convert", "Writes a model as .dpm, which loads without parsing its weights");
-  syntax->add_option("model", options->model, "The model, .onnx, .tflite or .dpm")->required()->type_name("MODEL");
-  syntax->add_option("-o,--output", options->output, "The file to write")->required()->type_name("FILE");
+  CLI::App* syntax = app.add_subcommand("convert", "Convert a model to .dpm, which loads without parsing its weights");
+  syntax->add_option("model", options->model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
+  syntax->add_option("-o,--output", options->output, "Output file")->required()->type_name("FILE");
   options->context.AddTo(*syntax);
   SetExample(*syntax, "deputy convert model.onnx -o model.dpm");
   return {syntax, [options] { return Run(*options); }};

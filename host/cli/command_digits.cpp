@@ -1,5 +1,5 @@
-// deputy digits: reads pictures of digits through a simulated NPU, oneDNN and the CPU, and shows them, the answers and
-// what ran where. The first thing that a newcomer runs.
+// deputy digits: classifies pictures of digits on a simulated NPU, oneDNN and the CPU, and shows pictures, answers and
+// placement. A first demonstration for new users.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -60,7 +60,7 @@ Result<std::vector<Digit>> ReadDigits(const fs::path& folder) {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
     if (it->path().extension() == ".pgm") files.push_back(it->path());
   if (error) return Status(StatusCode::kNotFound, "cannot be read: " + error.message()).At(folder.string());
-  if (files.empty()) return Status(StatusCode::kNotFound, "there are no .pgm pictures").At(folder.string());
+  if (files.empty()) return Status(StatusCode::kNotFound, "has no .pgm pictures").At(folder.string());
   std::sort(files.begin(), files.end());
   std::vector<Digit> digits;
   for (const fs::path& file : files) {
@@ -80,7 +80,7 @@ Status CheckReadsDigits(const Model& model) {
                     outputs[0].dtype == DType::kFloat32 && inputs[0].shape.size() == 4 && inputs[0].shape[0] < 0 &&
                     inputs[0].shape[1] == 1 && inputs[0].shape[2] == kSide && inputs[0].shape[3] == kSide;
   if (fits) return {};
-  return Status(StatusCode::kModel, "the model does not read digits")
+  return Status(StatusCode::kModel, "the model does not classify digits")
       .Advise(fmt::format("it needs one input float32 [batch,1,{0},{0}] and one output float32 [batch,{1}]", kSide,
                           kDigits));
 }
@@ -94,7 +94,7 @@ Status ReadAll(Session& session, std::vector<Digit>& digits) {
   std::vector<Tensor> outputs;
   DEPUTY_RETURN_IF_ERROR(session.Predict({batch}, &outputs));
   if (outputs[0].shape() != Shape{count, kDigits})
-    return Status(StatusCode::kModel, fmt::format("the model answers {}", TypeText(outputs[0])));
+    return Status(StatusCode::kModel, fmt::format("the model returned {}", TypeText(outputs[0])));
   const auto logits = outputs[0].values<float>();
   for (size_t i = 0; i < digits.size(); ++i) {
     const auto row = logits.begin() + static_cast<ptrdiff_t>(i * kDigits);
@@ -109,7 +109,7 @@ void PrintGallery(const std::vector<Digit>& digits, const Terminal& terminal) {
   for (const Digit& digit : digits) {
     pictures.push_back(digit.picture);
     if (digit.truth == kUnknown) {
-      captions.push_back({fmt::format("read {}", digit.answer), Paint::kBold});
+      captions.push_back({fmt::format("answer {}", digit.answer), Paint::kBold});
     } else if (digit.truth == digit.answer) {
       captions.push_back({fmt::format("{} {}", digit.answer, terminal.Either("✓", "ok")), Paint::kGood});
     } else {
@@ -152,7 +152,7 @@ void PrintPlacement(const PlacementReport& report, const RunStatistics& statisti
         DurationText(statistics.total_ns / count));
 }
 
-// The exit status: are enough of them right?
+// Returns the exit status: kDone if enough answers are right.
 int PrintAccuracy(const std::vector<Digit>& digits, const Terminal& terminal) {
   size_t known = 0, right = 0;
   for (const Digit& digit : digits) {
@@ -201,12 +201,16 @@ int Run(Options options) {
 
 Command MakeDigitsCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* syntax = app.add_subcommand("digits", "Reads pictures of digits: a tour in one screen");
+  CLI::App* syntax = app.add_subcommand("digits", "Classify pictures of digits: a short demonstration");
   options->context.AddTo(*syntax);
-  syntax->get_option("--config")->description("The configuration; without it the installed digits.yaml");
-  syntax->add_option("--model", options->model, "Another model, float32 [batch,1,28,28] to [batch,10]")
+  syntax->get_option("--config")->description("Configuration file [default: the installed digits.yaml]");
+  syntax
+      ->add_option("--model", options->model,
+                   "Model from float32 [batch,1,28,28] to [batch,10] [default: the installed digits.onnx]")
       ->type_name("FILE");
-  syntax->add_option("--images", options->images, "Other pictures: 28x28 PGM, the digit behind the last _ of the name")
+  syntax
+      ->add_option("--images", options->images,
+                   "Directory of 28x28 .pgm pictures named *_DIGIT.pgm [default: the installed pictures]")
       ->type_name("DIR");
   SetExample(*syntax, "deputy digits --set delegates.npu0.options.frequency=low");
   return {syntax, [options] { return Run(*options); }};

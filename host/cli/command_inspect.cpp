@@ -1,4 +1,4 @@
-// deputy inspect: what is in a model file, whether or not anybody here can run it.
+// deputy inspect: the contents of a model file, also of one that no delegate supports.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -37,7 +37,7 @@ struct OperatorUse {
   int32_t since_version = 0;
   size_t nodes = 0, on_cpu = 0;
   uint64_t multiply_adds = 0;
-  std::string why_not;  // of the first that the CPU cannot
+  std::string why_not;  // of the first node without a CPU kernel
 };
 
 // The most frequent first, then by name.
@@ -132,7 +132,7 @@ void PrintHead(const ModelContents& contents, const Terminal& terminal) {
   Print("  format      {}, {}\n", contents.format, BytesText(contents.file_bytes));
   for (const auto& [key, value] : contents.metadata) Print("  {:<11} {}\n", key, value);
   Print("  nodes       {}{}\n", contents.nodes.size(),
-        contents.regions == 0 ? "" : fmt::format(", with those of {}", Plural(contents.regions, "region")));
+        contents.regions == 0 ? "" : fmt::format(", including those of {}", Plural(contents.regions, "region")));
   Print("  parameters  {} in {}, {}\n", CountText(contents.parameters), Plural(contents.constants, "constant"),
         BytesText(contents.constant_bytes));
   if (!contents.symbols.empty()) Print("  symbols     {}\n", Joined(contents.symbols));
@@ -152,7 +152,7 @@ void PrintOperators(const ModelContents& contents, const Terminal& terminal) {
                {"nodes", Align::kRight},
                {"multiply-adds", Align::kRight},
                {"CPU"},
-               {"why not"}});
+               {"reason"}});
   for (const OperatorUse& use : CountOperators(contents))
     table.AddRow({FullOperator(use.domain, use.op_type), std::to_string(use.since_version), CountText(use.nodes),
                   use.multiply_adds == 0 ? "" : CountText(use.multiply_adds),
@@ -193,7 +193,7 @@ int Run(const Options& options) {
   PrintOperators(*contents, terminal);
   if (contents->multiply_adds > 0) Print("\n  {} multiply-adds\n", CountText(contents->multiply_adds));
   if (!contents->problem.empty())
-    Print("\n  {}: {}\n", terminal.Paint(Paint::kBad, "types are not known"), contents->problem);
+    Print("\n  {}: {}\n", terminal.Paint(Paint::kBad, "types are unknown"), contents->problem);
   if (options.nodes) PrintNodes(*contents, terminal);
   return kDone;
 }
@@ -202,11 +202,10 @@ int Run(const Options& options) {
 
 Command MakeInspectCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* syntax = app.add_subcommand("inspect", "Shows what is in a model file, whether or not it can be run");
-  syntax->add_option("model", options->model, "The model, .onnx, .tflite or .dpm")->required()->type_name("FILE");
-  AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
-              "The shape of an input, for multiply-adds and types");
-  syntax->add_flag("--nodes", options->nodes, "Lists all nodes as well");
+  CLI::App* syntax = app.add_subcommand("inspect", "Show the contents of a model file, also of one that cannot be run");
+  syntax->add_option("model", options->model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
+  AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224", "Input shape, for types and multiply-adds");
+  syntax->add_flag("--nodes", options->nodes, "List all nodes as well");
   syntax->add_flag("--json", options->json, "Print JSON");
   SetExample(*syntax, "deputy inspect model.onnx --shape image=1x3x224x224");
   return {syntax, [options] { return Run(*options); }};

@@ -1,4 +1,4 @@
-// deputy new-plugin: makes a vendor's project from the SDK's template, ready to build.
+// deputy new-plugin: creates a vendor's project from the SDK's template, ready to build.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -29,13 +29,13 @@ int Run(const Options& options) {
   if (!made.ok())
     return Fail(made.status().code() == StatusCode::kUnavailable ? Stage::kRun : Stage::kSetup, made.status());
   Print(
-      "{0}: a project of {1} files; as generated it takes Relu in float32\n\n"
+      "{0}: created a project of {1} files, which supports Relu in float32\n\n"
       "  cd {0}\n"
       "  cmake -S . -B build -DCMAKE_PREFIX_PATH={2}\n"
       "  cmake --build build\n"
       "  ctest --test-dir build --output-on-failure\n"
       "  deputy plugins --why --config configs/{3}.yaml\n\n"
-      "README.md says where to change what.\n",
+      "README.md describes the files to change.\n",
       folder, *made, ShareFolder().parent_path().parent_path().string(), options.name);
   return kDone;
 }
@@ -44,12 +44,12 @@ int Run(const Options& options) {
 
 Command MakeNewPluginCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* syntax = app.add_subcommand("new-plugin", "Makes a project for a delegate of your own, ready to build");
-  syntax->add_option("name", options->name, "Of the delegate: small letters, digits, '_'")
+  CLI::App* syntax = app.add_subcommand("new-plugin", "Create a project for a new delegate, ready to build");
+  syntax->add_option("name", options->name, "Name of the delegate: lowercase letters, digits and '_'")
       ->required()
       ->type_name("NAME");
-  syntax->add_option("--dir", options->folder, "The folder to make; default: NAME")->type_name("DIR");
-  syntax->add_option("--language", options->language, "c or c++; default: c++")
+  syntax->add_option("--dir", options->folder, "Directory to create [default: NAME]")->type_name("DIR");
+  syntax->add_option("--language", options->language, "Language of the sources [default: c++]")
       ->check(CLI::IsMember({"c", "c++"}))
       ->type_name("LANGUAGE");
   SetExample(*syntax, "deputy new-plugin my_npu");

@@ -1,4 +1,4 @@
-// deputy partition: how a model is divided over the delegates, and why.
+// deputy partition: the placement of a model's nodes on delegates, with the reasons.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -25,7 +25,7 @@
 namespace deputy::cli {
 namespace {
 
-// Of a tensor with the extents that the placement is made for.
+// The type of an input, with the extents of the placement.
 std::string TypeOfInput(const TensorInfo& info, const Shape& shape) {
   if (info.kind != ValueKind::kTensor) return TypeText(info);
   return fmt::format("{} {}", NameOf(info.dtype), ShapeText(shape));
@@ -92,7 +92,7 @@ int Run(const Options& options) {
     Print("  input {} {}\n", model.inputs()[i].name, TypeOfInput(model.inputs()[i], shapes[i]));
   Print("\n{}", DelegateTable(*report, terminal));
   if (const Shown notes = DelegateNotes(*report); !notes.empty()) Print("\n{}", notes);
-  Print("\nin the order in which they run\n{}", PartitionTable(*report, terminal));
+  Print("\npartitions in execution order\n{}", PartitionTable(*report, terminal));
   if (const Shown refusals = RefusalTable(*report, terminal); !refusals.empty()) Print("\n{}", refusals);
   if (options.nodes) Print("\n{}", NodeTable(*report, terminal));
   return kDone;
@@ -102,13 +102,14 @@ int Run(const Options& options) {
 
 Command MakePartitionCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* syntax = app.add_subcommand("partition", "Shows how a model is divided over the delegates, and why");
-  syntax->add_option("model", options->model, "The model, .onnx, .tflite or .dpm")->required()->type_name("MODEL");
+  CLI::App* syntax =
+      app.add_subcommand("partition", "Show the placement of a model's nodes on delegates, with the reasons");
+  syntax->add_option("model", options->model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
   options->context.AddTo(*syntax);
   AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
-              "The shape of an input; without one, a leading extent that the model leaves open is 1");
-  syntax->add_option("--node", options->node, "Everything about the node of this name")->type_name("NAME");
-  syntax->add_flag("--nodes", options->nodes, "Lists all nodes as well");
+              "Input shape [default: 1 for a dynamic leading dimension]");
+  syntax->add_option("--node", options->node, "Show all details of one node")->type_name("NAME");
+  syntax->add_flag("--nodes", options->nodes, "List all nodes as well");
   syntax->add_flag("--json", options->json, "Print JSON");
   SetExample(*syntax, "deputy partition model.onnx --config npu-first.yaml --shape image=1x3x224x224");
   return {syntax, [options] { return Run(*options); }};

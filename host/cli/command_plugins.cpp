@@ -1,4 +1,4 @@
-// deputy plugins: every file that was looked at for plugins, and what became of it.
+// deputy plugins: every file in the plugin folders, and the result of checking it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -30,7 +30,7 @@ constexpr size_t kMostRejected = 20;
 
 struct Options {
   ContextOptions context;
-  std::string operators_of;  // a delegate; empty: of all
+  std::string operators_of;  // id of a delegate; empty: all delegates
   bool operators = false, probe = false, why = false, json = false;
 };
 
@@ -45,7 +45,7 @@ void PrintDelegate(const PluginReport& plugin, const PluginDelegateReport& deleg
                    const Terminal& terminal) {
   Print("  {}{}{}\n", terminal.Paint(Paint::kBold, delegate.id), delegate.description.empty() ? "" : ": ",
         delegate.description);
-  if (!plugin.probed) Print("    not run, so its options and devices are not known; --probe runs it\n");
+  if (!plugin.probed) Print("    not run: options and devices are unknown; --probe runs it\n");
   if (plugin.probed && !delegate.available)
     Print("    not available{}{}\n", delegate.unavailable.empty() ? "" : ": ", delegate.unavailable);
   if (!delegate.options.empty()) {
@@ -66,13 +66,13 @@ void PrintDelegate(const PluginReport& plugin, const PluginDelegateReport& deleg
     Print("    used by {}\n", Joined(delegate.used_by));
   } else if (why) {
     Print(
-        "    not used: no line of the configuration names it; below 'delegates:' this one would\n"
+        "    not used: the configuration does not name it; to use it, add this line below 'delegates:'\n"
         "      - name: {}\n",
         delegate.id);
   } else {
     Print("    not used\n");
   }
-  if (why && !delegate.extensions.empty()) Print("    speaks {}\n", Joined(delegate.extensions));
+  if (why && !delegate.extensions.empty()) Print("    extensions: {}\n", Joined(delegate.extensions));
 }
 
 void PrintPlugin(const PluginReport& plugin, bool why, const Terminal& terminal) {
@@ -84,9 +84,9 @@ void PrintPlugin(const PluginReport& plugin, bool why, const Terminal& terminal)
   Print("  plugin {} {}{}{}, ABI {}\n", plugin.id, plugin.version, plugin.vendor.empty() ? "" : " by ", plugin.vendor,
         plugin.abi);
   if (why && !plugin.rule.empty())
-    Print("  decided by {}{}{}\n", plugin.rule, plugin.reason.empty() ? "" : ": ", plugin.reason);
+    Print("  rule: {}{}{}\n", plugin.rule, plugin.reason.empty() ? "" : ": ", plugin.reason);
   for (const PluginDelegateReport& delegate : plugin.delegates) PrintDelegate(plugin, delegate, why, terminal);
-  if (!plugin.files.empty()) Print("  travels with {}\n", Joined(plugin.files));
+  if (!plugin.files.empty()) Print("  required files: {}\n", Joined(plugin.files));
 }
 
 size_t CountRejected(const PluginListing& listing) {
@@ -112,7 +112,7 @@ std::string SpanText(uint32_t first, uint32_t last, bool open) {
   return first == 0 ? fmt::format("to {}", last) : fmt::format("{} to {}", first, last);
 }
 
-// Sees whether there is a delegate of that id; "" asks for all.
+// Lists the operators of one delegate, or of all delegates. An unknown id is a usage error.
 int ListOperators(const PluginListing& listing, const Options& options) {
   std::vector<std::string> ids;
   Json json = Json::array();
@@ -126,7 +126,7 @@ int ListOperators(const PluginListing& listing, const Options& options) {
       for (const CapabilityReport& row : delegate.capabilities) rows.push_back(ToJson(row));
       json.push_back({{"delegate", delegate.id}, {"probed", plugin.probed}, {"operators", std::move(rows)}});
       text += Show("{}{}{}\n", Shown::AsIs(text.empty() ? "" : "\n"), terminal.Paint(Paint::kBold, delegate.id),
-                   !plugin.probed                  ? ": not run, so its operators are not known; --probe runs it"
+                   !plugin.probed                  ? ": not run: operators are unknown; --probe runs it"
                    : delegate.capabilities.empty() ? ": lists no operators"
                                                    : "");
       if (delegate.capabilities.empty()) continue;
@@ -177,7 +177,7 @@ int Run(const Options& options) {
   for (const std::string& note : listing->notes) Print("note: {}\n", note);
   const auto accepted = std::count_if(listing->plugins.begin(), listing->plugins.end(),
                                       [](const PluginReport& plugin) { return plugin.accepted; });
-  Print("\n{} looked at, {} accepted\n", Plural(listing->plugins.size(), "file"), accepted);
+  Print("\n{} checked, {} accepted\n", Plural(listing->plugins.size(), "file"), accepted);
   return kDone;
 }
 
@@ -185,15 +185,16 @@ int Run(const Options& options) {
 
 Command MakePluginsCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* syntax = app.add_subcommand("plugins", "Lists every file looked at for plugins, accepted or rejected");
+  CLI::App* syntax = app.add_subcommand("plugins", "List all files in the plugin folders, accepted or rejected");
   options->context.AddTo(*syntax);
   syntax->add_flag("--probe", options->probe,
-                   "Runs every plugin in a helper process to describe it, not only those that the configuration names");
-  syntax->add_flag("--why", options->why, "Says which rule decided, and which line uses a plugin or would use it");
+                   "Run all plugins in a helper process to describe them, not only the configured ones");
+  syntax->add_flag("--why", options->why,
+                   "Show the deciding rule of each file, and the configuration lines that use it or would use it");
   syntax
       ->add_option("--operators", options->operators_of,
-                   "Lists the operators that the delegate ID says it can run, or all delegates that are run for the "
-                   "listing; no model is needed")
+                   "List the supported operators of the delegate ID, or of all delegates that are run for the listing; "
+                   "needs no model")
       ->expected(0, 1)
       ->type_name("[ID]");
   syntax->add_flag("--json", options->json, "Print JSON");

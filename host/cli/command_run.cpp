@@ -1,4 +1,4 @@
-// deputy run: builds a model, runs it, shows what came out, what ran where and how long it took; compares on demand.
+// deputy run: builds and runs a model, shows outputs, placement and times, and compares outputs on request.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -43,7 +43,7 @@ struct Options {
   uint32_t repeat = 1;
   bool profile = false;
   std::string trace;    // file
-  std::string timeout;  // empty: none
+  std::string timeout;  // empty: no limit
 };
 
 struct Timed {
@@ -106,11 +106,11 @@ Shown TimeTable(const Timed& timed, const Terminal& terminal) {
 std::string TimeSentence(const std::vector<uint64_t>& run_ns) {
   if (run_ns.size() == 1) return DurationText(run_ns.front());
   const auto [least, most] = std::minmax_element(run_ns.begin(), run_ns.end());
-  return fmt::format("{}, the median of {} runs from {} to {}", DurationText(MedianOf(run_ns)), run_ns.size(),
+  return fmt::format("{}, median of {} runs from {} to {}", DurationText(MedianOf(run_ns)), run_ns.size(),
                      DurationText(*least), DurationText(*most));
 }
 
-// A tensor's name may hold anything, a file's may not.
+// The file name for a tensor, whose name may contain characters that a file name must not.
 std::string FileNameOf(const std::string& tensor, size_t index) {
   std::string name;
   for (const char c : tensor) {
@@ -125,7 +125,7 @@ Status WriteOutputs(const std::string& folder, const std::vector<TensorInfo>& in
                     const std::vector<Tensor>& outputs) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return Status(StatusCode::kUnavailable, "the folder cannot be made: " + error.message()).At(folder);
+  if (error) return Status(StatusCode::kUnavailable, "the directory cannot be created: " + error.message()).At(folder);
   std::vector<std::string> written;
   for (size_t i = 0; i < outputs.size(); ++i) {
     std::string name = FileNameOf(infos[i].name, i);
@@ -160,15 +160,15 @@ Result<std::vector<Expected>> ParseExpected(const std::vector<std::string>& argu
   return expected;
 }
 
-// A file that does not fit what the model declares is a mistake in the command line; whether it is what this run made
-// is the comparison's to say.
+// Whether a file fits the model's declaration. If not, it is an error in the command line; a difference from this run's
+// output is a mismatch.
 bool FitsOutput(const Tensor& want, const TensorInfo& info) {
-  if (info.dtype == DType::kUndefined) return true;  // of a vendor's own operator: known when it runs
+  if (info.dtype == DType::kUndefined) return true;  // of a custom operator: known at run time
   const DType dtype = IsFloating(want.dtype()) && IsFloating(info.dtype) ? info.dtype : want.dtype();
   return CheckFits("", dtype, want.shape(), info).ok();
 }
 
-// The exit status: kNo when one does not match. `assumed` is what was assumed of the inputs' shapes.
+// Returns the exit status: kNo if an output does not match. `assumed`: the assumed extents of the inputs' shapes.
 int CompareAll(const std::vector<Expected>& expected, const std::vector<TensorInfo>& infos,
                const std::vector<Tensor>& outputs, const ToleranceFlags& tolerance, const ModelTraits& model,
                const std::string& assumed) {
@@ -186,7 +186,7 @@ int CompareAll(const std::vector<Expected>& expected, const std::vector<TensorIn
     comparer.set_model(model);
     const std::string difference = comparer.Compare(infos[index].name, got, want);
     if (difference.empty()) {
-      Print("{} {} is as in {}, {}\n", terminal.Paint(Paint::kGood, "match"), infos[index].name, file,
+      Print("{} {}: agrees with {}, {}\n", terminal.Paint(Paint::kGood, "match"), infos[index].name, file,
             comparer.Summary());
     } else {
       const bool of_guess = !assumed.empty() && want.shape() != got.shape();
@@ -255,7 +255,7 @@ int Run(const Options& options) {
   status = RunTimed(*session, inputs, options.repeat, outputs, timed);
   if (!status.ok()) return fail(Stage::kRun, std::move(status));
   if (options.profile || !options.trace.empty()) {
-    // In a run of its own: asking for events costs time.
+    // In a separate run: events cost time.
     session->EnableEvents(true);
     status = session->Predict(inputs, &outputs);
     if (!status.ok()) return fail(Stage::kRun, std::move(status));
@@ -282,26 +282,30 @@ int Run(const Options& options) {
 
 Command MakeRunCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* syntax = app.add_subcommand("run", "Runs a model: outputs, what ran where, how long it took");
-  syntax->add_option("model", options->model, "The model, .onnx, .tflite or .dpm")->required()->type_name("MODEL");
+  CLI::App* syntax = app.add_subcommand("run", "Run a model and show outputs, placement and times");
+  syntax->add_option("model", options->model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
   options->context.AddTo(*syntax);
   AddRepeated(*syntax, "--input", options->inputs, "NAME=FILE",
-              "An input: .npy, .pb (ONNX TensorProto), or raw bytes; without one, seeded random data");
-  AddRepeated(*syntax, "--expect", options->expected, "NAME=FILE", "Compares an output; exit status 1 on a mismatch");
+              "Input file: .npy, .pb (ONNX TensorProto) or raw bytes [default: seeded random data]");
+  AddRepeated(*syntax, "--expect", options->expected, "NAME=FILE", "Expected output file; exit status 1 on a mismatch");
   options->tolerance.AddTo(*syntax);
-  syntax->add_option("--output-dir", options->output_dir, "Writes every output there as .npy")->type_name("DIR");
+  syntax->add_option("--output-dir", options->output_dir, "Directory for the outputs, written as .npy")
+      ->type_name("DIR");
   AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
-              "The shape of an input; without one, a leading extent that the model leaves open is 1");
-  syntax->add_option("--repeat", options->repeat, "Runs so often; the time is the median")
+              "Input shape [default: 1 for a dynamic leading dimension]");
+  syntax->add_option("--repeat", options->repeat, "Number of runs; the median time is shown")
       ->capture_default_str()
       ->check(CLI::Range(1U, 1000000U))
       ->type_name("N");
   syntax
       ->add_option("--timeout", options->timeout,
-                   "Ends a run that takes longer, with exit status 5; without it there is no limit")
+                   "Time limit of a run, which otherwise ends with exit status 5 [default: none]")
       ->type_name("500ms");
-  syntax->add_flag("--profile", options->profile, "Runs once more and shows each step, and what devices did in it");
-  syntax->add_option("--trace", options->trace, "The same as JSON, for Chrome's and Perfetto's trace viewers")
+  syntax->add_flag("--profile", options->profile,
+                   "Run once more and show the time of each step, with the events of devices");
+  syntax
+      ->add_option("--trace", options->trace,
+                   "Run once more and write a JSON trace for Chrome's and Perfetto's viewers")
       ->type_name("FILE");
   syntax->add_option("--seed", options->seed, "Random seed")->capture_default_str()->type_name("N");
   SetExample(*syntax, "deputy run model.onnx --config npu-first.yaml --input image=photo.npy --repeat 20");

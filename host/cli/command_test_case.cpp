@@ -1,4 +1,4 @@
-// deputy test-case: runs cases in the layout of ONNX's backend tests, one line each, and counts them.
+// deputy test-case: runs cases in the layout of ONNX's backend tests, prints one line each, and counts the results.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -31,7 +31,7 @@ struct Options {
   bool json = false;
 };
 
-// A line of placement for every case would bury the verdicts. Warnings stay, each once.
+// Suppresses the placement lines, which would hide the results. Warnings are printed once each.
 void KeepOnlyWarnings() {
   SetLogSink([lock = std::make_shared<std::mutex>(), said = std::make_shared<std::set<std::string>>()](
                  LogLevel level, std::string_view source, std::string_view message) {
@@ -74,7 +74,7 @@ Json ToJson(const CaseResult& result, const std::string& folder) {
 int Run(const Options& options) {
   for (const std::string& folder : options.folders) {
     std::error_code error;
-    if (!std::filesystem::exists(folder, error)) return FailUsage(folder + ": there is no such folder");
+    if (!std::filesystem::exists(folder, error)) return FailUsage(folder + ": no such directory");
   }
   KeepOnlyWarnings();
   int exit_status = kDone;
@@ -109,20 +109,17 @@ int Run(const Options& options) {
 
 Command MakeTestCaseCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* syntax = app.add_subcommand("test-case", "Runs cases in the layout of ONNX's backend tests");
+  CLI::App* syntax = app.add_subcommand("test-case", "Run cases in the layout of ONNX's backend tests");
   syntax
       ->add_option("folders", options->folders,
-                   "A case: model.onnx or model.tflite, test_data_set_*/input_*.pb, output_*.pb")
+                   "Case: directory with model.onnx or model.tflite, and test_data_set_*/{input,output}_*.pb")
       ->required()
       ->type_name("DIR");
   options->context.AddTo(*syntax);
   options->cases.tolerance.AddTo(*syntax);
-  AddRepeated(*syntax, "--except", options->cases.excepted, "NAME",
-              "An output of which only type and shape are compared; may be repeated");
-  syntax->add_flag("--via-dpm", options->cases.via_dpm, "Converts the model to .dpm first, and runs that");
-  syntax
-      ->add_option("--sessions", options->cases.sessions,
-                   "Runs the data sets in N sessions at once, each beginning with another")
+  AddRepeated(*syntax, "--except", options->cases.excepted, "NAME", "Output to compare only by type and shape");
+  syntax->add_flag("--via-dpm", options->cases.via_dpm, "Convert each model to .dpm and run the result");
+  syntax->add_option("--sessions", options->cases.sessions, "Concurrent sessions, each starting with another data set")
       ->capture_default_str()
       ->check(CLI::Range(1, 64))
       ->type_name("N");

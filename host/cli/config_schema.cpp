@@ -50,7 +50,7 @@ Json OptionSchema(const OptionReport& option) {
   return schema;
 }
 
-// Options with dotted names may be written as nested mappings, so only plain ones can be told from unknown ones.
+// Options with dotted names may be written as nested mappings, so unknown options can be detected only without them.
 bool HasDottedNames(const PluginDelegateReport& delegate) {
   for (const OptionReport& option : delegate.options)
     if (option.name.find('.') != std::string::npos) return true;
@@ -59,15 +59,15 @@ bool HasDottedNames(const PluginDelegateReport& delegate) {
 
 // For an entry of `delegates` that is served by `delegate`, by its key 'delegate' or else by its name.
 Json RuleFor(const PluginDelegateReport& delegate) {
-  const auto says = [&](const char* key) {
+  const auto key_is = [&](const char* key) {
     return Json{{"properties", {{key, {{"const", delegate.id}}}}}, {"required", Json::array({key})}};
   };
-  Json by_name = says("name");
+  Json by_name = key_is("name");
   by_name["not"] = {{"required", Json::array({"delegate"})}};
   Json options = {{"type", "object"}, {"properties", Json::object()}};
   for (const OptionReport& option : delegate.options) options["properties"][option.name] = OptionSchema(option);
   if (!HasDottedNames(delegate)) options["additionalProperties"] = false;
-  return {{"if", {{"anyOf", Json::array({says("delegate"), std::move(by_name)})}}},
+  return {{"if", {{"anyOf", Json::array({key_is("delegate"), std::move(by_name)})}}},
           {"then", {{"properties", {{"options", std::move(options)}}}}}};
 }
 

@@ -1,4 +1,4 @@
-// The JSON Schema of configuration files, with what the plugins here say about their options.
+// The JSON Schema of configuration files, with the options of the plugins that were found.
 #pragma once
 
 #include "cli/json_report.hpp"
@@ -6,7 +6,7 @@
 
 namespace deputy::cli {
 
-// A delegate's options are checked where its plugin is in the listing; of others any are accepted.
+// A delegate's options are checked if its plugin is in the listing; other delegates accept any options.
 Json SchemaWithOptions(const PluginListing& listing);
 
 }  // namespace deputy::cli

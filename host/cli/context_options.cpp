@@ -9,7 +9,7 @@ namespace deputy::cli {
 
 CLI::Option* AddRepeated(CLI::App& syntax, const std::string& flag, std::vector<std::string>& values,
                          const std::string& form, const std::string& help) {
-  return syntax.add_option(flag, values, help)
+  return syntax.add_option(flag, values, help + "; repeatable")
       ->type_name(form)
       ->expected(1)
       ->allow_extra_args(false)
@@ -17,9 +17,9 @@ CLI::Option* AddRepeated(CLI::App& syntax, const std::string& flag, std::vector<
 }
 
 void ContextOptions::AddTo(CLI::App& syntax) {
-  syntax.add_option("--config", config, "The configuration; without it the CPU alone")->type_name("FILE");
+  syntax.add_option("--config", config, "Configuration file [default: CPU only]")->type_name("FILE");
   AddRepeated(syntax, "--set", settings, "PATH=VALUE",
-              "Over the configuration, as in delegates.npu0.options.frequency=low; may be repeated");
+              "Override a value of the configuration, e.g. delegates.npu0.options.frequency=low");
 }
 
 std::optional<Context> ContextOptions::Read(int& exit_status) const {

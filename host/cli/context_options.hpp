@@ -1,4 +1,4 @@
-// --config and --set, and the Context that they make.
+// --config and --set, and the Context made from them.
 #pragma once
 
 #include <optional>
@@ -11,17 +11,17 @@
 namespace deputy::cli {
 
 struct ContextOptions {
-  std::string config;  // empty: the built-in default, the CPU alone
+  std::string config;  // empty: the built-in defaults, only the CPU
   std::vector<std::string> settings;
 
   void AddTo(CLI::App& syntax);
-  // Reads the configuration. Prints what is wrong with it, sets the exit status, and returns nothing.
+  // Reads and checks the configuration. On an error: prints it, sets the exit status, and returns nothing.
   std::optional<Context> Read(int& exit_status) const;
-  // The same, and opens its delegates.
+  // Reads the configuration and opens its delegates.
   std::optional<Context> Open(int& exit_status) const;
 };
 
-// An option that takes one value each time it is given, as often as it is given.
+// An option that may be repeated and takes one value each time.
 CLI::Option* AddRepeated(CLI::App& syntax, const std::string& flag, std::vector<std::string>& values,
                          const std::string& form, const std::string& help);
 

@@ -1,4 +1,4 @@
-// A small grey picture as text: quarter blocks where the terminal has them, shades of ASCII where not.
+// A small grey picture as text: quarter blocks in UTF-8, otherwise shades of ASCII characters.
 #pragma once
 
 #include <string>
@@ -9,11 +9,10 @@
 
 namespace deputy::cli {
 
-// A character stands for 2x4 pixels, so that 28x28 pixels become 7 lines of 14 characters. Lines are padded to one
-// width.
+// Each character is 2x4 pixels: 28x28 pixels become 7 lines of 14 characters. Lines are padded to one width.
 std::vector<std::string> DrawPicture(const Picture& picture, bool utf8);
 
-// One picture with what is written below it, in the colour of both.
+// The text below a picture, and the colour of both.
 struct Caption {
   std::string text;
   Paint paint = Paint::kPlain;

@@ -27,7 +27,7 @@ uint16_t ToHalf(double value) {
   int exponent = 0;
   std::frexp(magnitude, &exponent);  // magnitude < 2^exponent
   const int power = std::max(exponent - 1, -14);
-  // In units of the last of the 11 bits. Below 1024 it is subnormal; 2048 carries into the exponent, as it should.
+  // In units of the last of the 11 bits. Below 1024 it is subnormal; 2048 carries into the exponent.
   const auto units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - power)));
   return static_cast<uint16_t>(sign | (((power + 15) << 10) + units - 1024));
 }
@@ -103,7 +103,7 @@ double ElementAt(const Tensor& tensor, int64_t index) {
 
 void SetElement(Tensor& tensor, int64_t index, double value) {
   if (IsStorage(tensor.dtype())) {
-    // The nearest of the few values there are.
+    // The nearest of the few possible values.
     int best = 0;
     const int codes = 1 << BitsOf(tensor.dtype());
     const auto distance = [&](int code) {

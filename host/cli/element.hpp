@@ -1,4 +1,4 @@
-// One element of a tensor as a number, whatever its dtype.
+// One element of a tensor as a number, for all dtypes.
 #pragma once
 
 #include <cstdint>

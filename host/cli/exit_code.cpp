@@ -24,7 +24,7 @@ ExitCode ExitCodeFor(Stage stage, StatusCode code) {
       switch (code) {
         case StatusCode::kInvalidArgument: return kUsage;
         case StatusCode::kNotFound:
-        case StatusCode::kNotSupported:  // an operator that nobody has
+        case StatusCode::kNotSupported:  // an unsupported operator
         case StatusCode::kIncompatible:
         case StatusCode::kUnavailable:
         case StatusCode::kResourceExhausted: return kModelFile;
@@ -46,8 +46,8 @@ void PrintError(std::string_view line) {
 }  // namespace
 
 int Fail(Stage stage, const Status& status) {
-  // Of a configuration all problems are reported at once. Other messages are one line, even where they quote a name of
-  // several.
+  // A configuration error may contain several problems, one per line. Other messages are one line, even if they quote a
+  // name with line breaks.
   const std::string text = status.ToString();
   std::string_view rest = text;
   for (size_t end; status.code() == StatusCode::kConfig && (end = rest.find('\n')) != std::string_view::npos;) {

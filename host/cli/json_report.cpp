@@ -56,7 +56,7 @@ Json ToJson(const EstimateReport& estimate) {
           {"energy_nj", amount(estimate.energy_nj)}};
 }
 
-// What only a plugin that was run can tell is null for others.
+// Values that only a probe can tell are null for plugins that were not run.
 Json ToJson(const PluginDelegateReport& delegate, bool probed) {
   Json options = Json::array();
   for (const OptionReport& option : delegate.options) options.push_back(ToJson(option));

@@ -1,4 +1,4 @@
-// Reports as JSON. The keys are promised: host/docs/cli.md lists them.
+// Reports as JSON. The keys are stable and listed in host/docs/cli.md.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -18,8 +18,8 @@ Json ToJson(const PluginListing& listing);
 Json ToJson(const NodeReport& node);
 Json ToJson(const CapabilityReport& row);
 
-// Indented, with a newline, in ASCII: a terminal that shows it sees no character of a name that could steer it. Names
-// in models need not be UTF-8: what is not becomes the replacement character.
+// Indented, with a newline, in ASCII: no character of a name can control a terminal. Bytes of names that are not UTF-8
+// become the replacement character.
 std::string JsonText(const Json& json);
 void PrintJson(const Json& json);
 

@@ -1,4 +1,4 @@
-// The times of many runs in a few numbers.
+// Summary of the times of many runs.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,7 @@ struct Latency {
   double mean = 0;
 };
 
-// Percentiles are those of runs that happened: the smallest time that so many percent did not exceed ("nearest rank").
-// At least one run.
+// Percentiles are times of actual runs ("nearest rank"). At least one run.
 Latency SummarizeRuns(std::vector<uint64_t> run_ns);
 
 }  // namespace deputy::cli

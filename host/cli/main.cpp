@@ -1,4 +1,4 @@
-// The program deputy: finds out which command is meant, and says what is wrong with a command line that means none.
+// The program deputy: dispatches to the commands and reports errors in the command line.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -29,7 +29,7 @@ std::vector<std::string> FlagsOf(const CLI::App& syntax) {
   return flags;
 }
 
-// The innermost subcommand that was named.
+// The innermost subcommand on the command line.
 CLI::App* Chosen(CLI::App* syntax) {
   const std::vector<CLI::App*> named = syntax->get_subcommands();
   return named.empty() ? syntax : Chosen(named.front());
@@ -47,7 +47,7 @@ std::string FullName(const CLI::App& syntax) {
   return parent == nullptr ? syntax.get_name() : FullName(*parent) + " " + syntax.get_name();
 }
 
-// An unknown flag or command first: what CLI11 misses may be missing only because of it.
+// Reports an unknown flag or command first: it may be the cause of an argument that CLI11 misses.
 int Explain(CLI::App& app, const CLI::ParseError& error) {
   CLI::App* chosen = Chosen(&app);
   const std::string advice = fmt::format("; see {} --help", FullName(*chosen));
@@ -69,7 +69,7 @@ int Explain(CLI::App& app, const CLI::ParseError& error) {
   return FailUsage(error.what() + advice);
 }
 
-// An empty value is a slip, such as a variable of a script that is not set; no option has a use for one.
+// An empty value is a mistake, such as an unset variable in a script; no option has a use for one.
 void RefuseEmptyValues(CLI::App& syntax) {
   for (CLI::Option* option : syntax.get_options())
     if (option->get_items_expected_max() > 0)
@@ -77,7 +77,7 @@ void RefuseEmptyValues(CLI::App& syntax) {
   for (CLI::App* command : syntax.get_subcommands([](CLI::App*) { return true; })) RefuseEmptyValues(*command);
 }
 
-// "--config=" would take the next argument for its value.
+// "--config=" would take the next argument as its value.
 std::string FlagWithoutValue(int argc, char** argv) {
   for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
     const std::string_view argument = argv[i];
@@ -88,12 +88,12 @@ std::string FlagWithoutValue(int argc, char** argv) {
 }
 
 int Main(int argc, char** argv) {
-  CLI::App app("Runs neural networks on the delegates that a device has.", "deputy");
+  CLI::App app("Run neural networks on the delegates of this device.", "deputy");
   app.set_version_flag("--version", "deputy " DEPUTY_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "Exit status: 0 done, 1 check failed, 2 usage or configuration, 3 model file, 4 plugin,\n"
-      "5 failure while running. Each command explains itself: deputy run --help");
+      "Exit status: 0 success, 1 check failed, 2 usage or configuration error, 3 model error,\n"
+      "4 plugin error, 5 failure at run time. Help for a command: deputy COMMAND --help");
   const std::vector<Command> commands = {
       MakeDigitsCommand(app),    MakeRunCommand(app),       MakeBenchCommand(app),   MakeTestCaseCommand(app),
       MakePartitionCommand(app), MakeInspectCommand(app),   MakePluginsCommand(app), MakeConfigCommand(app),
@@ -123,8 +123,8 @@ int Main(int argc, char** argv) {
 int main(int argc, char** argv) {
   deputy::cli::OpenStandardStreams();
   deputy::RemoveUnfinishedFilesOnSignals();
-  std::setlocale(LC_CTYPE, "");  // what the terminal can show; numbers keep their point
-  // What is printed is out before a plugin that is closed can end the process.
+  std::setlocale(LC_CTYPE, "");  // the terminal's character set; numbers keep their point
+  // Output is written before a plugin that is being closed can end the process.
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   deputy::ReportFatalSignals();
   deputy::RefuseExit(deputy::cli::kPluginTrouble);

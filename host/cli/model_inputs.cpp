@@ -20,7 +20,7 @@
 namespace deputy::cli {
 namespace {
 
-// The name that an open extent goes by; extents without a name are only themselves.
+// The name of a dynamic dimension; those without a name are distinct.
 std::string SymbolOf(const TensorInfo& info, size_t axis) {
   const bool named = axis < info.dims.size() && !info.dims[axis].empty() && info.dims[axis] != "?";
   return named ? info.dims[axis] : fmt::format("{}[{}]", info.name, axis);
@@ -37,7 +37,7 @@ std::string FormOf(const std::optional<Shape>& shape) {
   return form;
 }
 
-// Fails, with the flags to give, if an extent is still open.
+// Fails, and names the flags to give, if a dimension is still dynamic.
 Status RequireClosed(const std::vector<TensorInfo>& inputs, const KnownShapes& shapes) {
   constexpr size_t kMostListed = 4;
   std::string listed, flags;
@@ -51,8 +51,8 @@ Status RequireClosed(const std::vector<TensorInfo>& inputs, const KnownShapes& s
   }
   if (open == 0) return {};
   if (open > kMostListed) listed += fmt::format(" and {} more", open - kMostListed);
-  return Status(StatusCode::kInvalidArgument, "the model leaves extents of its inputs open: " + listed)
-      .Advise(fmt::format("only a leading batch is taken as 1; give {}, with numbers for what is open", flags));
+  return Status(StatusCode::kInvalidArgument, "the model has inputs with dynamic dimensions: " + listed)
+      .Advise(fmt::format("only a leading dimension defaults to 1; give {}, with all dimensions as numbers", flags));
 }
 
 bool SaysItsType(const std::string& file) {
@@ -74,12 +74,12 @@ Result<size_t> FindByName(const std::string& kind, const std::string& name, cons
       .Advise(fmt::format("its {}s are {}", kind, listed.empty() ? "none" : listed));
 }
 
-Status CheckFits(const std::string& what, DType dtype, const Shape& shape, const TensorInfo& info) {
+Status CheckFits(const std::string& subject, DType dtype, const Shape& shape, const TensorInfo& info) {
   bool fits = dtype == info.dtype && (!info.ranked || shape.size() == info.shape.size());
   for (size_t axis = 0; fits && info.ranked && axis < shape.size(); ++axis)
     fits = info.shape[axis] < 0 || info.shape[axis] == shape[axis];
   if (fits) return {};
-  return Status(StatusCode::kInvalidArgument, fmt::format("{} is {} {}, '{}' takes {}", what, NameOf(dtype),
+  return Status(StatusCode::kInvalidArgument, fmt::format("{} is {} {}, '{}' takes {}", subject, NameOf(dtype),
                                                           ShapeText(shape), info.name, TypeText(info)));
 }
 
@@ -129,7 +129,7 @@ KnownShapes PropagateExtents(const std::vector<TensorInfo>& inputs, const KnownS
 
 Result<CompletedShapes> CompleteShapes(const std::vector<TensorInfo>& inputs, const KnownShapes& known) {
   KnownShapes shapes = PropagateExtents(inputs, known);
-  // The inputs that tell what is assumed: the first of each symbol.
+  // For the message: the first input with each assumed symbol.
   std::vector<size_t> telling;
   std::string assumed;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -168,7 +168,7 @@ Status RequireTensors(const Model& model) {
     for (const TensorInfo& info : *infos)
       if (info.kind != ValueKind::kTensor)
         return Status(StatusCode::kNotSupported,
-                      fmt::format("{} '{}' is {}; only tensors can be given and shown here",
+                      fmt::format("{} '{}' is {}; this command supports only tensors",
                                   infos == &model.inputs() ? "input" : "output", info.name, TypeText(info)))
             .Advise("'deputy test-case' reads and compares sequences and optionals; programs use PredictValues");
   return {};
@@ -180,7 +180,7 @@ Result<Tensor> RandomTensor(DType dtype, const Shape& shape, uint64_t seed) {
   DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(dtype, shape));
   std::mt19937_64 generator(seed);
   for (int64_t i = 0; i < tensor.element_count(); ++i) {
-    // The distributions of the standard library differ from one library to the next; this does not.
+    // The distributions of the standard library differ between implementations; this one does not.
     const double unit = std::ldexp(static_cast<double>(generator() >> 11), -53);
     if (IsFloating(dtype)) {
       SetElement(tensor, i, 2 * unit - 1);
@@ -211,7 +211,7 @@ Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const std:
     DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, ReadTensorFile(named.value));
     DEPUTY_RETURN_IF_ERROR(CheckFits(named.value, tensor.dtype(), tensor.shape(), inputs[*index]));
     if (known[*index] && *known[*index] != tensor.shape())
-      return Status(StatusCode::kInvalidArgument, fmt::format("{} is {}, --shape says {}", named.value,
+      return Status(StatusCode::kInvalidArgument, fmt::format("{} is {}, but --shape is {}", named.value,
                                                               ShapeText(tensor.shape()), ShapeText(*known[*index])));
     known[*index] = tensor.shape();
     read[*index] = std::move(tensor);
@@ -232,7 +232,7 @@ Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const std:
     }
     Result<Tensor> made = RandomTensor(inputs[i].dtype, completed.shapes[i], seed + i);
     if (!made.ok())
-      return std::move(made).status().At(fmt::format("input '{}'", inputs[i].name)).Advise("give it a file by --input");
+      return std::move(made).status().At(fmt::format("input '{}'", inputs[i].name)).Advise("give a file with --input");
     bound.inputs.push_back({std::move(made).value(), fmt::format("random, seed {}", seed)});
   }
   return bound;

@@ -1,5 +1,5 @@
-// The tensors that a model is run with: from files, and made up where there is none; and the shapes of its inputs, from
-// --shape, from the files, and for a leading batch by default.
+// The inputs of a run: from files, otherwise random; and their shapes, from --shape, from the files, and by default 1
+// for a leading dimension.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace deputy::cli {
 
-// Per input of the model what is known of its shape.
+// The shape of each input of the model, if known.
 using KnownShapes = std::vector<std::optional<Shape>>;
 
 // From "NAME=1x3x224x224" arguments. Errors: unknown name (with the nearest), a name twice, a shape that does not fit.
 Result<KnownShapes> ParseShapes(const std::vector<std::string>& arguments, const std::vector<TensorInfo>& inputs);
 
-// Fits `shape` what `info` says? The status names both.
-Status CheckFits(const std::string& what, DType dtype, const Shape& shape, const TensorInfo& info);
+// Whether dtype and shape fit `info`. The error names both.
+Status CheckFits(const std::string& subject, DType dtype, const Shape& shape, const TensorInfo& info);
 
-// Extents by name carry over from one input to another: per input its extents, -1 where they stay open, and nothing for
-// an input without a rank. Inputs that are no tensors have no shape, an empty one here.
+// Propagates named extents from input to input: returns the extents per input, -1 for dynamic ones, nothing for an
+// input without a rank, and an empty shape for inputs that are not tensors.
 KnownShapes PropagateExtents(const std::vector<TensorInfo>& inputs, const KnownShapes& known);
 
 struct CompletedShapes {
@@ -31,19 +31,19 @@ struct CompletedShapes {
   // "assuming batch=1; override with --shape image=1x3x8"; empty if nothing was assumed.
   std::string assumed;
 };
-// The shapes that PropagateExtents gives, with 1 for a leading extent that is still open: a batch. Fails if any other
-// is, and names the flags to give.
+// The result of PropagateExtents, with 1 for a leading dimension that is still dynamic: a batch. Fails if another
+// dimension is dynamic, and names the flags to give.
 Result<CompletedShapes> CompleteShapes(const std::vector<TensorInfo>& inputs, const KnownShapes& known);
 
-// Tells on stderr what was assumed, if anything.
+// Prints the assumed extents on stderr, if there are any.
 void PrintAssumed(const std::string& assumed);
-// An error that may come from what was assumed says so; others stay as they are.
+// Adds the assumed extents to the advice of an error; other statuses are unchanged.
 Status WithAssumed(Status status, const std::string& assumed);
 
-// kNotSupported, with the first input or output of a model that is no tensor.
+// kNotSupported for a model with an input or output that is not a tensor, naming the first.
 Status RequireTensors(const Model& model);
 
-// Where it came from, for people: "photo.npy", "random, seed 1".
+// A tensor and its origin for messages: "photo.npy", "random, seed 1".
 struct BoundInput {
   Tensor tensor;
   std::string origin;

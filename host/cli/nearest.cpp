@@ -6,7 +6,7 @@
 namespace deputy::cli {
 namespace {
 
-// Nobody mistypes a name this long by a letter or two; the bound keeps a hostile word cheap.
+// Longer names have no useful suggestion; the limit bounds the cost of a hostile word.
 constexpr size_t kLongest = 64;
 
 size_t EditDistance(std::string_view a, std::string_view b) {

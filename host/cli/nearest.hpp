@@ -1,4 +1,4 @@
-// "Did you mean": the candidate nearest to a mistyped command, flag, input or node. The program sees only the public
+// "Did you mean": the candidate nearest to a mistyped command, flag, input or node. The program uses only public
 // headers, so it has its own.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace deputy::cli {
 
-// "; did you mean 'image'?", or nothing where no candidate is within a third of the word's length of edits.
+// "; did you mean 'image'?", or nothing if no candidate is within a third of the word's length of edits.
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace deputy::cli

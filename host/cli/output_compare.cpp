@@ -16,7 +16,7 @@ namespace deputy::cli {
 
 namespace {
 
-// Whether the operator rounds to steps of a scale; com.microsoft has more of them than ONNX.
+// Whether the operator rounds to quantization steps; com.microsoft has more such operators than ONNX.
 bool Rounds(std::string_view domain, std::string_view op_type) {
   static constexpr std::array<std::string_view, 5> kRounding = {
       "QuantizeLinear", "DynamicQuantizeLinear", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul", "QGemm"};
@@ -33,13 +33,13 @@ void AddTolerance(CLI::App& syntax, const char* flag, std::optional<double>& val
 }  // namespace
 
 void ToleranceFlags::AddTo(CLI::App& syntax) {
-  AddTolerance(syntax, "--rtol", rtol, "R",
-               "Allowed per magnitude of the expected element [1e-3, for 16-bit floats 1e-2]");
-  AddTolerance(syntax, "--atol", atol, "A", "Allowed on top, whatever the magnitude [1e-7]");
-  AddTolerance(syntax, "--atol-scale", atol_scale, "S",
-               "Allowed per largest magnitude of the output [floats 1e-6, of networks 1e-5, of 16 bits 1e-3]");
+  AddTolerance(syntax, "--rtol", rtol, "R", "Relative tolerance [default: 1e-3, for 16-bit floats 1e-2]");
+  AddTolerance(syntax, "--atol", atol, "A", "Absolute tolerance [default: 1e-7]");
+  AddTolerance(
+      syntax, "--atol-scale", atol_scale, "S",
+      "Tolerance relative to the output's largest magnitude [default: floats 1e-6, in networks 1e-5, 16-bit 1e-3]");
   AddTolerance(syntax, "--outliers", outliers, "SHARE",
-               "Share of the elements that may be off by one quantization step [0, for quantized models 1e-2]");
+               "Share of elements that may differ by one quantization step [default: 0, for quantized models 1e-2]");
 }
 
 ModelTraits TraitsOf(const PlacementReport& placement) {

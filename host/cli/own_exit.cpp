@@ -1,6 +1,6 @@
 // The program's own exit(), quick_exit() and _exit(), which plugins find before those of the C library: _exit() runs no
-// exit handlers, and the others run none that is left when destructors run, so that nothing would report them. Calls
-// from inside the C library, such as exit()'s and the one after main, do not come here.
+// exit handlers, and the others run none that is left when destructors run, so that calls would not be reported. Calls
+// from inside the C library, such as exit()'s and the one after main, are not intercepted.
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <sys/syscall.h>

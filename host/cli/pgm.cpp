@@ -17,7 +17,7 @@ class Header {
  public:
   explicit Header(const std::string& bytes) : bytes_(bytes) {}
 
-  // Skips space and comments. False where no number follows.
+  // Skips space and comments. False if no number follows.
   bool Number(size_t& value) {
     while (at_ < bytes_.size()) {
       if (bytes_[at_] == '#') {
@@ -34,7 +34,7 @@ class Header {
     return read.ec == std::errc();
   }
 
-  // Exactly one space stands between the header and the pixels, which may look like space themselves.
+  // Exactly one space separates the header from the pixels, whose bytes may be spaces too.
   bool EndsWithSpace() { return at_ < bytes_.size() && IsSpace(bytes_[at_++]); }
   size_t at() const { return at_; }
 

@@ -16,9 +16,9 @@ struct Picture {
   float at(size_t x, size_t y) const { return pixels[y * width + x]; }
 };
 
-// `name` stands for the file in messages. At most 4096 pixels a side. kInvalidArgument for anything else.
+// `name` is the file's name in messages. At most 4096 pixels a side. kInvalidArgument for any other data.
 Result<Picture> ParsePgm(const std::string& name, const std::string& bytes);
-// kNotFound when it cannot be read.
+// kNotFound if the file cannot be read.
 Result<Picture> ReadPgm(const std::string& path);
 
 }  // namespace deputy::cli

@@ -83,13 +83,14 @@ Shown DelegateTable(const PlacementReport& report, const Terminal& terminal) {
 }
 
 std::string ClockSentence(const DeviceReport& device) {
-  std::string asked = LevelText(device.level_requested);
-  if (asked.empty() && device.frequency_requested_hz != 0) asked = ClockText(device.frequency_requested_hz);
+  std::string requested = LevelText(device.level_requested);
+  if (requested.empty() && device.frequency_requested_hz != 0) requested = ClockText(device.frequency_requested_hz);
   std::string granted = device.frequency_granted_hz != 0 ? ClockText(device.frequency_granted_hz) : "";
   const std::string level = LevelText(device.level_granted);
   if (!level.empty()) granted += granted.empty() ? level : fmt::format(" ({})", level);
-  if (granted.empty()) return asked.empty() ? "" : fmt::format("asked for {}, the device does not say", asked);
-  return asked.empty() ? fmt::format("runs at {}", granted) : fmt::format("asked for {}, granted {}", asked, granted);
+  if (granted.empty()) return requested.empty() ? "" : fmt::format("requested {}, granted unknown", requested);
+  return requested.empty() ? fmt::format("runs at {}", granted)
+                           : fmt::format("requested {}, granted {}", requested, granted);
 }
 
 Shown DelegateNotes(const PlacementReport& report) {
@@ -118,7 +119,7 @@ Shown PartitionTable(const PlacementReport& report, const Terminal& terminal) {
   OperatorsOf operators_of = OperatorsOfPartitions(report);
   for (size_t first = 0, end = 0; first < report.partitions.size(); first = end) {
     const PartitionReport& partition = report.partitions[first];
-    // A delegate that takes its nodes one by one would fill the screen: neighbours share a line.
+    // Consecutive partitions of one node share a line: delegates without clustering would fill the screen.
     const auto joins = [&](const PartitionReport& other) {
       return other.delegate == partition.delegate && other.region == partition.region && other.nodes.size() == 1;
     };
@@ -156,7 +157,7 @@ Shown RefusalTable(const PlacementReport& report, const Terminal& terminal) {
     for (const NodeReport& node : report.nodes) {
       const auto why = std::find_if(node.refusals.begin(), node.refusals.end(),
                                     [&](const RefusalReport& refusal) { return refusal.delegate == delegate.name; });
-      // Who stands behind the owner was not needed; that is no refusal.
+      // Delegates after the owner were not needed; that is no refusal.
       const auto place = [&](const std::string& name) {
         return std::find_if(report.delegates.begin(), report.delegates.end(),
                             [&](const DelegateReport& d) { return d.name == name; });
@@ -170,7 +171,7 @@ Shown RefusalTable(const PlacementReport& report, const Terminal& terminal) {
       if (group->second.detail.empty()) group->second.detail = why->detail;
     }
     if (groups.empty()) continue;
-    Table table({{"reason"}, {"nodes", Align::kRight}, {"operators"}, {"in the delegate's words, of the first"}});
+    Table table({{"reason"}, {"nodes", Align::kRight}, {"operators"}, {"detail of the first node"}});
     for (const auto& [reason, group] : groups)
       table.AddRow({reason, CountText(group.nodes), CountedNames(group.operators, terminal), group.detail});
     text += Show("not on {}: {}\n{}", delegate.name, Plural(refused, "node"), table.Text(terminal, "  "));

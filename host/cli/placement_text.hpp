@@ -1,4 +1,4 @@
-// A placement for people: what ran where, and why not elsewhere.
+// A placement as text: the delegate of each node, and the reasons of the refusals.
 #pragma once
 
 #include <string>
@@ -13,19 +13,19 @@ namespace deputy::cli {
 // A row per delegate: nodes, partitions, share of the multiply-adds.
 Shown DelegateTable(const PlacementReport& report, const Terminal& terminal);
 
-// "asked for high, granted 800 MHz (high)"; "" for a device that does not say.
+// "requested high, granted 800 MHz (high)"; "" for a device that does not report its clock.
 std::string ClockSentence(const DeviceReport& device);
 
-// Options and clock of every delegate that has some, a line each.
+// Options and clock of every delegate that has some, one line each.
 Shown DelegateNotes(const PlacementReport& report);
 
 // The partitions in the order in which they run.
 Shown PartitionTable(const PlacementReport& report, const Terminal& terminal);
 
-// Nodes that are not on the first delegate, by the reasons of those that were asked before their owner.
+// Nodes that are not on the first delegate, by the refusals of the delegates before their owner.
 Shown RefusalTable(const PlacementReport& report, const Terminal& terminal);
 
-// Every node with its owner; and everything about one.
+// Every node with its owner; and all details of one node.
 Shown NodeTable(const PlacementReport& report, const Terminal& terminal);
 Shown NodeText(const PlacementReport& report, const NodeReport& node, const Terminal& terminal);
 

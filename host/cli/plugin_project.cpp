@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kTemplateName = "my_npu";
 constexpr size_t kLongestName = 40;
 
-// Targets that CMake makes in every project, and the delegate that every host has.
+// Targets that CMake creates in every project, and the delegate that every host has.
 constexpr std::string_view kTaken[] = {
     "all",     "clean",          "cpu",        "edit_cache",    "help", "install", "list_install_components",
     "package", "package_source", "preinstall", "rebuild_cache", "test"};
@@ -49,7 +49,7 @@ Status CopyFile(const fs::path& from, const fs::path& to, const std::string& nam
   return WriteOutputFile(to.string(), Renamed(text, name));
 }
 
-// Copies every file of `folder`, its path renamed as its text is.
+// Copies every file of `folder`; paths are renamed like texts.
 Status CopyFolder(const fs::path& folder, const fs::path& target, const std::string& name, size_t* count) {
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
@@ -70,9 +70,9 @@ Status CopyFolder(const fs::path& folder, const fs::path& target, const std::str
 std::string PluginNameProblem(const std::string& name) {
   const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
   if (name.empty() || name[0] < 'a' || name[0] > 'z' || !std::all_of(name.begin(), name.end(), allowed))
-    return "a name has small letters, digits and '_', and begins with a letter";
+    return "a name consists of lowercase letters, digits and '_', and begins with a letter";
   if (name.size() > kLongestName) return fmt::format("a name has at most {} characters", kLongestName);
-  if (std::find(std::begin(kTaken), std::end(kTaken), name) != std::end(kTaken)) return "that name is taken";
+  if (std::find(std::begin(kTaken), std::end(kTaken), name) != std::end(kTaken)) return "the name is reserved";
   return {};
 }
 
@@ -97,7 +97,7 @@ Result<size_t> MakePluginProject(const fs::path& templates, PluginLanguage langu
                     fmt::format("{}: the template is missing; was Deputy's SDK installed?", part.string()));
   if (fs::exists(fs::symlink_status(target, error)))
     return Status(StatusCode::kInvalidArgument,
-                  fmt::format("{}: is there already, and is left alone; give another place to --dir", target.string()));
+                  fmt::format("{}: already exists; give another directory with --dir", target.string()));
   error.clear();
   if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
   if (error || !fs::create_directory(target, error)) return CannotWrite(target, error);

@@ -49,7 +49,7 @@ std::string TraceJson(const std::vector<RunEvent>& events) {
   Json trace = Json::array();
   const uint64_t start = events.empty() ? 0 : events.front().begin_ns;
   for (const RunEvent& event : events) {
-    // A device whose clock could not be tied to the host's may lie before the run.
+    // Events of a device whose clock could not be tied to the host's may begin before the run.
     const double begin =
         event.begin_ns >= start ? Microseconds(event.begin_ns - start) : -Microseconds(start - event.begin_ns);
     trace.push_back({{"name", event.name},

@@ -1,4 +1,4 @@
-// What happened during a run, for people and as a trace for tools.
+// The events of a run, as a table and as a trace for tools.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace deputy::cli {
 
-// Steps in order, each with its share of the run, followed by what its delegate says of the device: event, nodes, time,
-// clock, metadata.
+// Steps in order, each with its share of the run, followed by the events of its device: event, nodes, time, clock,
+// metadata.
 Shown ProfileTable(const std::vector<RunEvent>& events, const Terminal& terminal);
 
 // In the format of Chrome's and Perfetto's trace viewers: an object with `traceEvents`, times in microseconds from the
-// first step on; host/docs/cli.md has the keys.
+// first step; host/docs/cli.md lists the keys.
 std::string TraceJson(const std::vector<RunEvent>& events);
 
 }  // namespace deputy::cli

@@ -17,7 +17,7 @@ struct Unit {
   const char* name;
 };
 
-// Three significant digits in the largest unit that leaves something before the point.
+// Three significant digits in the largest unit that gives at least 1.
 template <size_t N>
 std::string Scaled(double value, const std::array<Unit, N>& units) {
   for (const Unit& unit : units) {
@@ -81,15 +81,15 @@ Result<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
   constexpr size_t kMostDecimals = 3;
   const auto refuse = [&](const std::string& why) {
     return Status(StatusCode::kInvalidArgument,
-                  fmt::format("'{}' is no duration such as 500ms or 1.5s: {}", text, why));
+                  fmt::format("'{}' is not a duration such as 500ms or 1.5s: {}", text, why));
   };
   const size_t whole = DigitsAt(text, 0);
-  if (whole == 0) return refuse("it begins with no number");
+  if (whole == 0) return refuse("it does not begin with a number");
   if (whole > 1 && text[0] == '0') return refuse("numbers have no leading zeros");
   size_t size = whole;
   if (size < text.size() && text[size] == '.') {
     const size_t decimals = DigitsAt(text, size + 1);
-    if (decimals == 0 || decimals > kMostDecimals) return refuse("behind the point are one to three digits");
+    if (decimals == 0 || decimals > kMostDecimals) return refuse("one to three digits must follow the point");
     size += 1 + decimals;
   }
   double number = 0;
@@ -100,7 +100,7 @@ Result<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
   if (unit == kUnits.end())
     return refuse(name.empty() ? "the unit is missing (us, ms, s, min)" : "the units are us, ms, s and min");
   const double ns = std::round(number * unit->size);  // exact: three decimals of a microsecond are nanoseconds
-  if (ns == 0) return refuse("it must be more than nothing");
+  if (ns == 0) return refuse("it must be greater than zero");
   if (ns > kMostNs) return refuse("it is too long");
   const auto count = static_cast<int64_t>(ns);
   if (count % kMicrosecond != 0) return refuse("it is finer than a microsecond");

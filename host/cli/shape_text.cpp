@@ -54,10 +54,10 @@ std::string TypeText(const Tensor& tensor) {
 }
 
 std::string TypeText(const TensorInfo& info) {
-  const std::string what = fmt::format("{}{}{}", IsOptional(info.kind) ? "optional " : "",
+  const std::string type = fmt::format("{}{}{}", IsOptional(info.kind) ? "optional " : "",
                                        HoldsSequence(info.kind) ? "sequence of " : "", NameOf(info.dtype));
-  if (!info.ranked) return what + " of any rank";
-  std::string text = what + " [";
+  if (!info.ranked) return type + " of any rank";
+  std::string text = type + " [";
   for (size_t i = 0; i < info.shape.size(); ++i) {
     if (i != 0) text += ',';
     const bool named = i < info.dims.size() && !info.dims[i].empty();

@@ -1,6 +1,6 @@
-// What may go to a terminal. Names and texts of models, plugins and files become part of it only after Printable, so
-// that none can steer the terminal or pass for a line of this program. Everything that a command prints goes through
-// here.
+// Text that is safe for a terminal. Names and texts of models, plugins and files become part of it only after
+// Printable, so that they cannot control the terminal or imitate a line of this program. All output of commands goes
+// through here.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,13 +19,13 @@ namespace deputy::cli {
 class Shown {
  public:
   Shown() = default;
-  // One line: whatever is not printable is escaped, ends of lines too.
+  // One line: characters that are not printable are escaped, line breaks too.
   Shown(std::string_view text) : text_(Printable(text)) {}           // NOLINT(google-explicit-constructor)
   Shown(const std::string& text) : Shown(std::string_view(text)) {}  // NOLINT(google-explicit-constructor)
   Shown(const char* text) : Shown(std::string_view(text)) {}         // NOLINT(google-explicit-constructor)
-  // Lines: as above, but for the ends of lines.
+  // Lines: as above, but line breaks are kept.
   static Shown Lines(std::string_view text);
-  // Text that is made of this program's own characters and of what was shown before. `invisible` of its bytes are
+  // Text that consists of this program's own characters and of text that is already safe. `invisible` of its bytes are
   // colours.
   static Shown AsIs(std::string text, size_t invisible = 0);
 
@@ -44,7 +44,7 @@ class Shown {
   size_t invisible_ = 0;
 };
 
-// What becomes of an argument: text is escaped unless it is shown already, numbers are themselves.
+// The form of an argument: text is escaped unless it is Shown, numbers are unchanged.
 template <class T>
 using ShownArgument =
     std::conditional_t<std::is_same_v<T, Shown> || std::is_convertible_v<const T&, std::string_view>, std::string, T>;

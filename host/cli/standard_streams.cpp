@@ -16,14 +16,14 @@ namespace {
 
 int first_failure = 0;  // errno of the first PrintOnStdout that failed
 
-// Zero if everything has been written, otherwise the reason; EIO where it is not known.
+// Zero if all output was written, otherwise errno; EIO if it is unknown.
 int LostOutput() {
   if (first_failure != 0) return first_failure;
   errno = 0;
-  std::cout.flush();  // the program itself prints with stdio alone, plugins may not
+  std::cout.flush();  // the program prints only with stdio, plugins may use cout
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || std::cout.fail()) return errno != 0 ? errno : EIO;
   // Some file systems report a lack of space only when a file is closed. stdout itself stays open: plugins may still
-  // print while they are torn down.
+  // print while they are closed.
   const int copy = dup(STDOUT_FILENO);
   return copy >= 0 && close(copy) != 0 ? errno : 0;
 }

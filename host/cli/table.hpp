@@ -1,4 +1,4 @@
-// Columns of text that line up.
+// Aligned columns of text.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ class Table {
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
   void AddRow(std::vector<Shown> cells) { rows_.push_back(std::move(cells)); }
-  // With a line of titles; no spaces at the ends of lines. Columns without anything in them are left out.
+  // With a line of titles; without spaces at the ends of lines. Empty columns are left out.
   Shown Text(const Terminal& terminal, const std::string& indent) const;
 
  private:

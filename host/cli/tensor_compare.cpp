@@ -44,7 +44,7 @@ Shape IndexOf(int64_t flat, const Shape& shape) {
   return index;
 }
 
-// How far over the line, for choosing the worst; nothing allowed makes every difference infinitely far over.
+// The degree by which a difference exceeds the tolerance, for choosing the worst; infinite if the tolerance is zero.
 double Excess(double difference, double allowed) {
   return allowed > 0 ? difference / allowed : std::numeric_limits<double>::infinity();
 }

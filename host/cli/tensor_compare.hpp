@@ -1,5 +1,5 @@
-// Is a tensor what it should be? |got - want| <= atol + atol_scale * max|want| + rtol * |want|, for every element, or
-// for all but a few that are not far off either.
+// Comparison of tensors: |got - want| <= atol + atol_scale * max|want| + rtol * |want|, for every element, or for all
+// but a share that are off by at most a step.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace deputy::cli {
 struct Tolerance {
   double rtol = 1e-3, atol = 1e-7;
   double atol_scale = 0;       // times the largest finite magnitude of the reference
-  double least_magnitude = 0;  // what the largest magnitude counts as at least
+  double least_magnitude = 0;  // lower bound of that largest magnitude
   // At most this share of the elements may be further off, by no more than step + step_scale times that magnitude.
   double outliers = 0, step = 0, step_scale = 0;
 };
@@ -21,9 +21,9 @@ struct Comparison {
   bool ok = true;
   std::string misfit;  // another dtype or shape; then nothing was compared
   int64_t elements = 0, wrong = 0;
-  int64_t outliers = 0;       // allowed ones, or if there were too many of them part of `wrong`
+  int64_t outliers = 0;       // if there are more than allowed, also counted in `wrong`
   double max_difference = 0;  // over all elements
-  // The element that is furthest over what is allowed; only if `wrong`.
+  // The element that exceeds its tolerance most; only if `wrong`.
   Shape worst_index;
   double worst_got = 0, worst_want = 0, worst_difference = 0, worst_allowed = 0;
 };

@@ -10,7 +10,7 @@
 namespace deputy::cli {
 namespace {
 
-// The integers that a type holds, as far as a double tells them apart.
+// The integer range of a type, as far as a double can represent it.
 std::pair<double, double> RangeOf(DType dtype) {
   const double bits = 8.0 * static_cast<double>(SizeOf(dtype));
   switch (dtype) {

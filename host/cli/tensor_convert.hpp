@@ -1,4 +1,4 @@
-// Data of one element type for a model that takes another.
+// Conversion of data to the element type of a model.
 #pragma once
 
 #include <optional>
@@ -7,15 +7,15 @@
 
 namespace deputy::cli {
 
-// Between floating point types the elements are rounded. Between others they must not change by it: empty where one
-// would, and for types that are no numbers.
+// Between floating-point types elements are rounded. Between other types they must not change: empty if one would, and
+// for types that are not numeric.
 std::optional<Tensor> ConvertTensor(const Tensor& tensor, DType dtype);
 
-// numpy has no bfloat16, so that ONNX's test data hold its bits as uint16: those bits as what the model declares,
-// sharing memory. Any other tensor as it is.
+// numpy has no bfloat16, so ONNX's test data store its bits as uint16: returns them as the declared type, sharing
+// memory. Any other tensor is returned unchanged.
 Tensor AsBits(Tensor tensor, DType declared);
 
-// The only element of a tensor, as often as `shape` holds; empty where there are more, or extents that are not known.
+// The only element of a tensor, repeated to fill `shape`; empty if there are more elements or unknown extents.
 std::optional<Tensor> RepeatElement(const Tensor& tensor, const Shape& shape);
 
 }  // namespace deputy::cli

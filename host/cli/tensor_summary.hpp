@@ -1,4 +1,4 @@
-// A tensor in a line: its range and its first values.
+// A tensor in one line: its range and its first values.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace deputy::cli {
 
-// Texts; empty where there is nothing to say. NaNs are left out of the range and counted behind the first values.
+// Texts; empty for a tensor without numbers. NaNs are left out of the range and counted after the first values.
 struct TensorSummary {
   std::string min, mean, max, first;
 };

@@ -19,20 +19,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder of its own that goes away with the case.
-class ScratchFolder {
+// A temporary folder, removed with the object.
+class TemporaryFolder {
  public:
-  ScratchFolder() {
+  TemporaryFolder() {
     std::error_code error;
     std::string pattern = (fs::temp_directory_path(error) / "deputy-case-XXXXXX").string();
     if (!error && mkdtemp(pattern.data()) != nullptr) path_ = pattern;
   }
-  ~ScratchFolder() {
+  ~TemporaryFolder() {
     std::error_code ignored;
     if (!path_.empty()) fs::remove_all(path_, ignored);
   }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   const fs::path& path() const { return path_; }
 
  private:
@@ -74,15 +74,15 @@ fs::path DataFile(const fs::path& set, const char* kind, size_t index) {
 Status Build(const fs::path& file, const Context& context, bool via_dpm, Model& model) {
   DEPUTY_RETURN_IF_ERROR(model.Build(file.string(), context));
   if (!via_dpm) return {};
-  const ScratchFolder scratch;
-  if (scratch.path().empty()) return Status(StatusCode::kUnavailable, "no scratch folder can be made");
+  const TemporaryFolder scratch;
+  if (scratch.path().empty()) return Status(StatusCode::kUnavailable, "a temporary directory cannot be created");
   const std::string converted = (scratch.path() / "model.dpm").string();
   DEPUTY_RETURN_IF_ERROR(model.Save(converted));
   model = Model();
   return model.Build(converted, context);
 }
 
-// The data sets of one case, one after the other; stops at the first that does not pass.
+// Runs the data sets of one case in order; stops at the first that does not pass.
 class CaseRun {
  public:
   CaseRun(const Model& model, Session& session, const CaseOptions& options, CaseResult result)
@@ -99,14 +99,14 @@ class CaseRun {
       if (input->is_tensor() && !Fits(input->tensor(), info)) input = Repeated(input->tensor(), info);
       if (input->is_tensor() && !Fits(input->tensor(), info))
         return Stop(Skip(std::move(result_), fmt::format("the data of '{}' does not have the shape that the model "
-                                                         "declares: the case contradicts itself",
+                                                         "declares: the case is inconsistent",
                                                          info.name)));
       inputs.push_back(input->is_tensor() ? Converted(input->tensor(), info) : *std::move(input));
     }
     const fs::path surplus = DataFile(set, "input", inputs.size());
     if (std::error_code error; fs::exists(surplus, error))
-      return Stop(Skip(std::move(result_), fmt::format("there is an {}, but the model has {} inputs: one with an "
-                                                       "initializer is a constant here",
+      return Stop(Skip(std::move(result_), fmt::format("{} exists, but the model has {} inputs: inputs with an "
+                                                       "initializer are constants here",
                                                        surplus.filename().string(), inputs.size())));
     std::vector<ModelValue> outputs;
     const Status status = Predict(inputs, outputs);
@@ -119,8 +119,8 @@ class CaseRun {
       for (const DelegateReport& delegate : placement->delegates)
         result_.nodes.emplace_back(delegate.name, delegate.nodes);
       if (!traits.drawing.empty())
-        return Stop(
-            Skip(std::move(result_), fmt::format("{} draws numbers: no outputs are the right ones", traits.drawing)));
+        return Stop(Skip(std::move(result_),
+                         fmt::format("{} generates random numbers: outputs cannot be compared", traits.drawing)));
     }
     for (size_t i = 0; i < outputs.size(); ++i)
       if (!Compare(DataFile(set, "output", i), model_.outputs()[i], outputs[i])) return false;
@@ -142,7 +142,7 @@ class CaseRun {
     return false;
   }
 
-  // Models of tensors alone are run as their users run them.
+  // Models with only tensors are run by Predict, as applications do.
   Status Predict(const std::vector<ModelValue>& inputs, std::vector<ModelValue>& outputs) {
     const auto is_tensor = [](const TensorInfo& info) { return info.kind == ValueKind::kTensor; };
     if (!std::all_of(model_.inputs().begin(), model_.inputs().end(), is_tensor) ||
@@ -165,7 +165,7 @@ class CaseRun {
     if (read.ok() && read->is_tensor()) return ModelValue(AsBits(read->tensor(), info.dtype));
     if (read.ok()) return std::move(read).value();
     if (info.dtype == DType::kUndefined || info.dtype == DType::kString) {
-      Stop(Skip(std::move(result_), fmt::format("'{}' is no tensor of numbers", info.name)));
+      Stop(Skip(std::move(result_), fmt::format("'{}' is not a numeric tensor", info.name)));
     } else {
       Stop(Refused(std::move(result_), read.status()));
     }
@@ -182,7 +182,8 @@ class CaseRun {
     return std::find(options_.excepted.begin(), options_.excepted.end(), name) != options_.excepted.end();
   }
 
-  // ONNX's own runner declares no shapes to its backends: CastLike's cases bring one element where the model has more.
+  // ONNX's own runner does not declare shapes to its backends: CastLike's cases have one element where the model has
+  // more.
   Tensor Repeated(Tensor input, const TensorInfo& info) {
     std::optional<Tensor> repeated = RepeatElement(input, info.shape);
     if (!repeated) return input;
@@ -190,7 +191,7 @@ class CaseRun {
     return *std::move(repeated);
   }
 
-  // What the model cannot take as it is and what does not convert stays, for the model to refuse.
+  // Data that cannot be converted are left unchanged, for the model to refuse.
   Tensor Converted(Tensor input, const TensorInfo& info) {
     if (input.dtype() == info.dtype) return input;
     std::optional<Tensor> converted = ConvertTensor(input, info.dtype);
@@ -252,8 +253,8 @@ CaseResult RunSets(const Model& model, Session& session, const CaseOptions& opti
   return run.Finish();
 }
 
-// Each session begins with another set and returns to it at the end, so that sets of several shapes run side by side,
-// and every session goes back to a shape that it had before. The first result that is no pass, or else the first.
+// Each session begins with another set and returns to it at the end, so that sets of several shapes run concurrently,
+// and every session returns to an earlier shape. Returns the first result that does not pass, or else the first.
 CaseResult RunAtOnce(const Model& model, std::vector<Session>& sessions, const CaseOptions& options,
                      const std::vector<fs::path>& sets, const CaseResult& result) {
   std::vector<CaseResult> results(sessions.size());

@@ -19,19 +19,19 @@ const char* NameOf(CaseVerdict verdict);  // "pass", "fail", "skip"
 
 struct CaseOptions {
   ToleranceFlags tolerance;
-  std::vector<std::string> excepted;  // outputs of which only type and shape count, by name
-  bool via_dpm = false;               // saves the model as .dpm first, and runs that
-  size_t sessions = 1;                // at once, each on a thread of its own
+  std::vector<std::string> excepted;  // outputs compared only by type and shape, by name
+  bool via_dpm = false;               // saves the model as .dpm and runs the result
+  size_t sessions = 1;                // concurrent, each on its own thread
 };
 
 struct CaseResult {
-  std::string name;  // the folder's own
+  std::string name;  // of the folder
   CaseVerdict verdict = CaseVerdict::kSkip;
-  std::string detail;                                 // why it failed or was skipped; how far off it was
+  std::string detail;                                 // reason of a failure or skip; largest difference
   std::vector<std::pair<std::string, size_t>> nodes;  // per delegate, of the last data set
 };
 
-// What nobody here supports is skipped with the reason; everything else that goes wrong is a failure of the case.
+// A case that is not supported is skipped with the reason; all other errors are failures of the case.
 CaseResult RunCase(const std::filesystem::path& folder, const Context& context, const CaseOptions& options);
 
 }  // namespace deputy::cli

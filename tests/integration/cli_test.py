@@ -306,7 +306,7 @@ class TestCases(Cli):
     def test_DataForAnInitializerIsReportedInsteadOfLeftAside(self):
         case = self.case("surplus", onnx_bytes.add_model())
         self.file("surplus/test_data_set_0/input_2.pb", onnx_bytes.tensor((5, 7, 9, 11, 13, 15), (2, 3)))
-        self.check(deputy("test-case", case), 1, "skip  surplus  there is an input_2.pb, but the model has 2 inputs")
+        self.check(deputy("test-case", case), 1, "skip  surplus  input_2.pb exists, but the model has 2 inputs")
 
     def test_DamagedModelFails(self):
         self.check(deputy("test-case", self.case("damaged", b"garbage")), 1, "fail  damaged")
@@ -395,7 +395,7 @@ class Bench(Cli):
     def test_LatencyAndMemoryAreReported(self):
         run = deputy("bench", self.add_model(), "--runs", "3", "--warmup", "0")
         self.check(run, 0, r"latency +min .*, p50 .*, p90 .*, p99 .*, max ", r"throughput +\S+ runs/s",
-                   r"memory +\S+ MB at most", r"cpu +1 +1 +0 +\S+ (ns|us|ms) +100\.0 %")  # fmt: skip
+                   r"memory +\S+ MB peak", r"cpu +1 +1 +0 +\S+ (ns|us|ms) +100\.0 %")  # fmt: skip
 
     def test_JsonHasThePromisedKeys(self):
         run = deputy("bench", self.add_model(), "--runs", "3", "--json")
@@ -540,7 +540,7 @@ class Digits(Cli):
         self.check(deputy("digits", "--images", self.scratch), 2, "no .pgm")
 
     def test_AnotherModelIsThree(self):
-        self.check(deputy("digits", "--model", self.add_model()), 3, "does not read digits")
+        self.check(deputy("digits", "--model", self.add_model()), 3, "does not classify digits")
 
 
 MODELS = ("mnist_cntk", "ultraface_rfb_320", "policy_go1", "dnsmos_p808", "silero_vad_16k_op15")

@@ -44,7 +44,7 @@ class Expect(unittest.TestCase):
         ran = self.deputy("run", case / "model.onnx", "--input", f"a={data}/input_0.pb", "--input",
                           f"b={data}/input_1.pb", "--expect", f"y={data}/output_0.pb", *flags)  # fmt: skip
         said = re.match(r"(pass|fail)  case  (?:test_data_set_0 'y': )?(.*)", tested.stdout)
-        shown = re.search(r"(?m)^(match y is as in \S+,|mismatch y:) (.*)$", ran.stdout)
+        shown = re.search(r"(?m)^(match y: agrees with \S+,|mismatch y:) (.*)$", ran.stdout)
         self.assertTrue(said and shown, tested.stdout + tested.stderr + ran.stdout + ran.stderr)
         self.assertEqual((tested.returncode, said[2]), (ran.returncode, shown[2]))
         return ran.returncode, shown[2]

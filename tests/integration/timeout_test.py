@@ -65,7 +65,7 @@ class Timeout(unittest.TestCase):
     def test_it_needs_a_unit(self):
         done = self.run_model(make_models.relu(), "--timeout", "500")
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("--timeout: '500' is no duration such as 500ms or 1.5s: the unit is missing", done.stderr)
+        self.assertIn("--timeout: '500' is not a duration such as 500ms or 1.5s: the unit is missing", done.stderr)
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ class VendorTest(unittest.TestCase):
         os.makedirs(folder, exist_ok=True)
         done = run([self.deputy, "new-plugin", "taken", "--dir", folder])
         self.assertEqual(done.returncode, 2, done.stdout)
-        self.assertIn(f"{folder}: is there already", done.stderr)
+        self.assertIn(f"{folder}: already exists", done.stderr)
         self.assertEqual(os.listdir(folder), [])
 
     def test_a_name_that_cannot_be_is_refused(self):

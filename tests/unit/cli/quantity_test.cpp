@@ -20,12 +20,13 @@ TEST(ParseDuration, NumbersHaveAUnitOfTheConfiguration) {
 
 TEST(ParseDuration, WhatIsNoDurationIsRefusedWithTheReason) {
   for (const auto& [text, why] :
-       {std::pair{"", "no number"}, std::pair{"ms", "no number"}, std::pair{"500", "the unit is missing"},
-        std::pair{"5h", "the units are us, ms, s and min"}, std::pair{"5 ms", "the units are"},
-        std::pair{"0s", "more than nothing"}, std::pair{"-1s", "no number"}, std::pair{"nan", "no number"},
-        std::pair{".5s", "no number"}, std::pair{"05s", "no leading zeros"}, std::pair{"1.s", "one to three digits"},
-        std::pair{"1.0005s", "one to three digits"}, std::pair{"0.5us", "finer than a microsecond"},
-        std::pair{"99999999999min", "too long"}}) {
+       {std::pair{"", "not begin with a number"}, std::pair{"ms", "not begin with a number"},
+        std::pair{"500", "the unit is missing"}, std::pair{"5h", "the units are us, ms, s and min"},
+        std::pair{"5 ms", "the units are"}, std::pair{"0s", "greater than zero"},
+        std::pair{"-1s", "not begin with a number"}, std::pair{"nan", "not begin with a number"},
+        std::pair{".5s", "not begin with a number"}, std::pair{"05s", "no leading zeros"},
+        std::pair{"1.s", "one to three digits"}, std::pair{"1.0005s", "one to three digits"},
+        std::pair{"0.5us", "finer than a microsecond"}, std::pair{"99999999999min", "too long"}}) {
     const Result<nanoseconds> got = ParseDuration(text);
     ASSERT_FALSE(got.ok()) << text;
     EXPECT_NE(got.status().message().find(why), std::string::npos) << got.status().message();

@@ -13,7 +13,7 @@ struct SvdfShape {
   int64_t filters() const { return units * rank; }
 };
 
-Result<SvdfShape> ShapeOf(const Operation& op, int64_t rank, const TensorInfo& state) {
+Result<SvdfShape> SvdfShapeOf(const Operation& op, int64_t rank, const TensorInfo& state) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* feature, op.tensors.Info(op.input(kFeatureWeights)));
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* time, op.tensors.Info(op.input(kTimeWeights)));
   const bool fits = rank >= 1 && feature->dims.size() == 2 && time->dims.size() == 2 && state.dims.size() == 2 &&
@@ -54,7 +54,7 @@ Status Svdf(const Operation& op) {
   if (!op.has_input(kState)) return Error(StatusCode::kModel, "has no state");
   DEPUTY_ASSIGN_OR_RETURN(const VariableId variable, op.tensors.VariableOf(op.input(kState)));
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* state, op.tensors.Info(op.input(kState)));
-  DEPUTY_ASSIGN_OR_RETURN(const SvdfShape shape, ShapeOf(op, options->rank(), *state));
+  DEPUTY_ASSIGN_OR_RETURN(const SvdfShape shape, SvdfShapeOf(op, options->rank(), *state));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId before, op.scope.Read(variable));
 
   DEPUTY_ASSIGN_OR_RETURN(const ValueId input, op.Operand(0, false));
