@@ -1,9 +1,68 @@
 #include "cli/command.hpp"
 
 #include <CLI/CLI.hpp>
+#include <system_error>
+#include <utility>
+
+#include "cli/exit_code.hpp"
 
 namespace deputy::cli {
 
+CLI::Option* AddRepeated(CLI::App& syntax, const std::string& flag, std::vector<std::string>& values,
+                         const std::string& form, const std::string& help) {
+  return syntax.add_option(flag, values, help + "; repeatable")
+      ->type_name(form)
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void ContextOptions::AddTo(CLI::App& syntax) {
+  syntax.add_option("--config", config, "Configuration file [default: CPU only]")->type_name("FILE");
+  AddRepeated(syntax, "--set", settings, "PATH=VALUE",
+              "Override a value of the configuration, e.g. delegates.npu0.options.frequency=low");
+}
+
+std::optional<Context> ContextOptions::Read(int& exit_status) const {
+  Result<Context> context = Context::FromYaml(config, settings);
+  const Status status = context.ok() ? context->Check() : context.status();
+  if (status.ok()) return std::move(context).value();
+  exit_status = Fail(Stage::kSetup, status);
+  return std::nullopt;
+}
+
+std::optional<Context> ContextOptions::Open(int& exit_status) const {
+  std::optional<Context> context = Read(exit_status);
+  if (!context) return std::nullopt;
+  const Status loaded = context->Load();
+  if (loaded.ok()) return context;
+  exit_status = Fail(Stage::kDelegates, loaded);
+  return std::nullopt;
+}
+
+void AddModel(CLI::App& syntax, std::string& model) {
+  syntax.add_option("model", model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
+}
+
+void AddInputs(CLI::App& syntax, std::vector<std::string>& inputs, uint64_t& seed) {
+  AddRepeated(syntax, "--input", inputs, "NAME=FILE",
+              "Input file: .npy, .pb (ONNX TensorProto) or raw bytes [default: seeded random data]");
+  syntax.add_option("--seed", seed, "Random seed")->capture_default_str()->type_name("N");
+}
+
+void AddShapes(CLI::App& syntax, std::vector<std::string>& shapes) {
+  AddRepeated(syntax, "--shape", shapes, "NAME=1x3x224x224",
+              "Input shape [default: 1 for a dynamic leading dimension]");
+}
+
+void AddJson(CLI::App& syntax, bool& json) { syntax.add_flag("--json", json, "Print JSON"); }
+
 void SetExample(CLI::App& syntax, const std::string& example) { syntax.footer("Example:\n  " + example); }
+
+std::filesystem::path ShareFolder() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::filesystem::path() : program.parent_path().parent_path() / "share" / "deputy";
+}
 
 }  // namespace deputy::cli

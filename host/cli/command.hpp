@@ -1,8 +1,14 @@
-// A command of the program: a subcommand with its flags, and the function that runs it.
+// The commands of the program, the options that they share, and the files installed with the program.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
+
+#include "deputy/context.hpp"
 
 namespace CLI {
 class App;
@@ -10,6 +16,22 @@ class Option;
 }  // namespace CLI
 
 namespace deputy::cli {
+
+// --config and --set.
+struct ContextOptions {
+  std::string config;  // empty: the built-in defaults, only the CPU
+  std::vector<std::string> settings;
+
+  void AddTo(CLI::App& syntax);
+  // Reads and checks the configuration. On an error: prints it, sets the exit status, and returns nothing.
+  std::optional<Context> Read(int& exit_status) const;
+  // Reads the configuration and opens its delegates.
+  std::optional<Context> Open(int& exit_status) const;
+};
+
+// An option that may be repeated and takes one value each time.
+CLI::Option* AddRepeated(CLI::App& syntax, const std::string& flag, std::vector<std::string>& values,
+                         const std::string& form, const std::string& help);
 
 struct Command {
   CLI::App* syntax = nullptr;
@@ -28,7 +50,16 @@ Command MakeBenchCommand(CLI::App& app);
 Command MakeInspectCommand(CLI::App& app);
 Command MakeNewPluginCommand(CLI::App& app);
 
+// Options that several commands share.
+void AddModel(CLI::App& syntax, std::string& model);
+void AddInputs(CLI::App& syntax, std::vector<std::string>& inputs, uint64_t& seed);
+void AddShapes(CLI::App& syntax, std::vector<std::string>& shapes);
+void AddJson(CLI::App& syntax, bool& json);
+
 // Sets the example at the end of a command's --help.
 void SetExample(CLI::App& syntax, const std::string& example);
+
+// <prefix>/share/deputy of the running program; empty if the system does not report the program's path.
+std::filesystem::path ShareFolder();
 
 }  // namespace deputy::cli

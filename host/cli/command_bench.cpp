@@ -13,16 +13,13 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/context_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
-#include "cli/latency.hpp"
 #include "cli/model_inputs.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
-#include "cli/shown.hpp"
-#include "cli/table.hpp"
 #include "cli/terminal.hpp"
+#include "cli/timing.hpp"
 #include "deputy/model.hpp"
 
 namespace deputy::cli {
@@ -46,7 +43,7 @@ struct Measured {
   BoundInputs bound;
   Latency latency;
   uint32_t profiled_runs = 0;
-  std::vector<std::pair<std::string, uint64_t>> delegate_ns;  // per profiled run
+  DelegateTimes delegate_ns;  // per profiled run
   PlacementReport placement;
 };
 
@@ -106,21 +103,10 @@ Status TimeRuns(Session& session, const Options& options, Measured& measured) {
   measured.profiled_runs = std::min(options.runs, kMostProfiledRuns);
   for (uint32_t i = 0; i < measured.profiled_runs; ++i) {
     DEPUTY_RETURN_IF_ERROR(session.Predict(inputs, &outputs));
-    const auto& delegates = session.statistics().delegate_ns;
-    measured.delegate_ns.resize(delegates.size());
-    for (size_t d = 0; d < delegates.size(); ++d) {
-      measured.delegate_ns[d].first = delegates[d].first;
-      measured.delegate_ns[d].second += delegates[d].second;
-    }
+    AddTimes(measured.delegate_ns, session.statistics().delegate_ns);
   }
   for (auto& [name, ns] : measured.delegate_ns) ns /= measured.profiled_runs;
   return {};
-}
-
-uint64_t TimeOf(const Measured& measured, const std::string& delegate) {
-  for (const auto& [name, ns] : measured.delegate_ns)
-    if (name == delegate) return ns;
-  return 0;
 }
 
 uint64_t TimeOfAll(const Measured& measured) {
@@ -139,7 +125,7 @@ Json ToJson(const Options& options, const std::vector<TensorInfo>& infos, const 
   }
   const double whole = static_cast<double>(std::max<uint64_t>(1, TimeOfAll(measured)));
   for (const DelegateReport& delegate : measured.placement.delegates) {
-    const uint64_t ns = TimeOf(measured, delegate.name);
+    const uint64_t ns = TimeOf(measured.delegate_ns, delegate.name);
     delegates.push_back({{"name", delegate.name},
                          {"nodes", delegate.nodes},
                          {"partitions", delegate.partitions},
@@ -190,7 +176,7 @@ void PrintReport(const std::vector<TensorInfo>& infos, const Measured& measured,
                {"time", Align::kRight},
                {"share", Align::kRight}});
   for (const DelegateReport& delegate : measured.placement.delegates) {
-    const uint64_t ns = TimeOf(measured, delegate.name);
+    const uint64_t ns = TimeOf(measured.delegate_ns, delegate.name);
     table.AddRow({delegate.name, CountText(delegate.nodes), CountText(delegate.partitions),
                   CountText(delegate.multiply_adds), DurationText(ns), ShareText(ns, TimeOfAll(measured))});
   }
@@ -254,7 +240,7 @@ int Run(Options options) {
 Command MakeBenchCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax = app.add_subcommand("bench", "Measure load time, latency, memory and the time of each delegate");
-  syntax->add_option("model", options->model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
+  AddModel(*syntax, options->model);
   options->context.AddTo(*syntax);
   syntax->add_option("--threads", options->threads, "Threads of the CPU and of each delegate with such an option")
       ->check(CLI::Range(1U, 1024U))
@@ -267,12 +253,9 @@ Command MakeBenchCommand(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(0U, 1000000U))
       ->type_name("N");
-  AddRepeated(*syntax, "--input", options->inputs, "NAME=FILE",
-              "Input file: .npy, .pb (ONNX TensorProto) or raw bytes [default: seeded random data]");
-  AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
-              "Input shape [default: 1 for a dynamic leading dimension]");
-  syntax->add_option("--seed", options->seed, "Random seed")->capture_default_str()->type_name("N");
-  syntax->add_flag("--json", options->json, "Print JSON");
+  AddInputs(*syntax, options->inputs, options->seed);
+  AddShapes(*syntax, options->shapes);
+  AddJson(*syntax, options->json);
   SetExample(*syntax, "deputy bench model.onnx --config default.yaml --threads 2 --runs 200");
   return {syntax, [options] { return Run(*options); }};
 }

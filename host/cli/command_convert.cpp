@@ -8,10 +8,9 @@
 #include <string>
 
 #include "cli/command.hpp"
-#include "cli/context_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/quantity.hpp"
-#include "cli/shown.hpp"
+#include "cli/terminal.hpp"
 #include "deputy/context.hpp"
 #include "deputy/model.hpp"
 
@@ -46,7 +45,7 @@ int Run(const Options& options) {
 Command MakeConvertCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax = app.add_subcommand("convert", "Convert a model to .dpm, which loads without parsing its weights");
-  syntax->add_option("model", options->model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
+  AddModel(*syntax, options->model);
   syntax->add_option("-o,--output", options->output, "Output file")->required()->type_name("FILE");
   options->context.AddTo(*syntax);
   SetExample(*syntax, "deputy convert model.onnx -o model.dpm");

@@ -13,17 +13,13 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/context_options.hpp"
-#include "cli/digit_picture.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/installation.hpp"
-#include "cli/pgm.hpp"
+#include "cli/picture.hpp"
 #include "cli/placement_text.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
-#include "cli/shown.hpp"
-#include "cli/table.hpp"
 #include "cli/terminal.hpp"
+#include "cli/timing.hpp"
 #include "deputy/model.hpp"
 
 namespace deputy::cli {
@@ -136,11 +132,8 @@ void PrintPlacement(const PlacementReport& report, const RunStatistics& statisti
                {"device time", Align::kRight},
                {"operators"}});
   for (const DelegateReport& delegate : report.delegates) {
-    uint64_t host_ns = 0;
-    for (const auto& [name, ns] : statistics.delegate_ns)
-      if (name == delegate.name) host_ns = ns;
     table.AddRow({delegate.name, CountText(delegate.nodes), ShareText(delegate.multiply_adds, report.multiply_adds),
-                  delegate.nodes == 0 ? "-" : DurationText(host_ns),
+                  delegate.nodes == 0 ? "-" : DurationText(TimeOf(statistics.delegate_ns, delegate.name)),
                   delegate.has_device ? DurationText(delegate.device.busy_ns) : "",
                   OperatorsOn(report, delegate.name, terminal)});
   }

@@ -11,14 +11,11 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/context_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
 #include "cli/model_inputs.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
-#include "cli/shown.hpp"
-#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/inspect.hpp"
 
@@ -203,10 +200,10 @@ int Run(const Options& options) {
 Command MakeInspectCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax = app.add_subcommand("inspect", "Show the contents of a model file, also of one that cannot be run");
-  syntax->add_option("model", options->model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
+  AddModel(*syntax, options->model);
   AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224", "Input shape, for types and multiply-adds");
   syntax->add_flag("--nodes", options->nodes, "List all nodes as well");
-  syntax->add_flag("--json", options->json, "Print JSON");
+  AddJson(*syntax, options->json);
   SetExample(*syntax, "deputy inspect model.onnx --shape image=1x3x224x224");
   return {syntax, [options] { return Run(*options); }};
 }

@@ -8,9 +8,8 @@
 
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/installation.hpp"
 #include "cli/plugin_project.hpp"
-#include "cli/shown.hpp"
+#include "cli/terminal.hpp"
 
 namespace deputy::cli {
 namespace {

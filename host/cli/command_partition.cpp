@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/context_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
 #include "cli/model_inputs.hpp"
@@ -18,7 +17,6 @@
 #include "cli/placement_text.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
-#include "cli/shown.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/model.hpp"
 
@@ -104,13 +102,12 @@ Command MakePartitionCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax =
       app.add_subcommand("partition", "Show the placement of a model's nodes on delegates, with the reasons");
-  syntax->add_option("model", options->model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
+  AddModel(*syntax, options->model);
   options->context.AddTo(*syntax);
-  AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
-              "Input shape [default: 1 for a dynamic leading dimension]");
+  AddShapes(*syntax, options->shapes);
   syntax->add_option("--node", options->node, "Show all details of one node")->type_name("NAME");
   syntax->add_flag("--nodes", options->nodes, "List all nodes as well");
-  syntax->add_flag("--json", options->json, "Print JSON");
+  AddJson(*syntax, options->json);
   SetExample(*syntax, "deputy partition model.onnx --config npu-first.yaml --shape image=1x3x224x224");
   return {syntax, [options] { return Run(*options); }};
 }

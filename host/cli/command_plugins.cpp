@@ -12,13 +12,10 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/context_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
 #include "cli/nearest.hpp"
 #include "cli/quantity.hpp"
-#include "cli/shown.hpp"
-#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/context.hpp"
 
@@ -197,7 +194,7 @@ Command MakePluginsCommand(CLI::App& app) {
                    "needs no model")
       ->expected(0, 1)
       ->type_name("[ID]");
-  syntax->add_flag("--json", options->json, "Print JSON");
+  AddJson(*syntax, options->json);
   SetExample(*syntax, "deputy plugins --why --config npu-first.yaml");
   return {syntax, [options, syntax] {
             options->operators = syntax->count("--operators") > 0;

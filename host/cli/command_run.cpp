@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -13,20 +14,15 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/context_options.hpp"
 #include "cli/element.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/model_inputs.hpp"
 #include "cli/output_compare.hpp"
 #include "cli/placement_text.hpp"
-#include "cli/profile_text.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
-#include "cli/shown.hpp"
-#include "cli/table.hpp"
-#include "cli/tensor_convert.hpp"
-#include "cli/tensor_summary.hpp"
 #include "cli/terminal.hpp"
+#include "cli/timing.hpp"
 #include "deputy/model.hpp"
 #include "deputy/output_file.hpp"
 #include "deputy/tensor_file.hpp"
@@ -48,8 +44,8 @@ struct Options {
 
 struct Timed {
   std::vector<uint64_t> run_ns;
-  std::vector<std::pair<std::string, uint64_t>> delegate_ns;  // host time, sum of all runs
-  PlacementReport before, after;                              // device time is their difference
+  DelegateTimes delegate_ns;      // host time, sum of all runs
+  PlacementReport before, after;  // device time is their difference
 };
 
 uint64_t MedianOf(std::vector<uint64_t> values) {
@@ -66,12 +62,7 @@ Status RunTimed(Session& session, const std::vector<Tensor>& inputs, uint32_t re
     ShowProgress(fmt::format("run {} of {}", i + 1, repeat));
     DEPUTY_RETURN_IF_ERROR(session.Predict(inputs, &outputs));
     timed.run_ns.push_back(session.statistics().total_ns);
-    const auto& delegates = session.statistics().delegate_ns;
-    timed.delegate_ns.resize(delegates.size());
-    for (size_t d = 0; d < delegates.size(); ++d) {
-      timed.delegate_ns[d].first = delegates[d].first;
-      timed.delegate_ns[d].second += delegates[d].second;
-    }
+    AddTimes(timed.delegate_ns, session.statistics().delegate_ns);
   }
   ClearProgress();
   DEPUTY_ASSIGN_OR_RETURN(timed.after, session.Placement());
@@ -90,9 +81,7 @@ Shown TimeTable(const Timed& timed, const Terminal& terminal) {
   const uint64_t runs = timed.run_ns.size();
   for (size_t d = 0; d < report.delegates.size(); ++d) {
     const DelegateReport& delegate = report.delegates[d];
-    uint64_t host_ns = 0;
-    for (const auto& [name, ns] : timed.delegate_ns)
-      if (name == delegate.name) host_ns = ns / runs;
+    const uint64_t host_ns = TimeOf(timed.delegate_ns, delegate.name) / runs;
     std::string device_time;
     if (delegate.has_device && d < timed.before.delegates.size())
       device_time = DurationText((delegate.device.busy_ns - timed.before.delegates[d].device.busy_ns) / runs);
@@ -205,6 +194,40 @@ void PrintInputs(const std::vector<TensorInfo>& infos, const BoundInputs& bound,
   Print("{}", table.Text(terminal, "  "));
 }
 
+// Texts; empty for a tensor without numbers. NaNs are left out of the range and counted after the first values.
+struct TensorSummary {
+  std::string min, mean, max, first;
+};
+
+TensorSummary Summarize(const Tensor& tensor) {
+  if (!IsNumeric(tensor.dtype()) || tensor.element_count() == 0) return {};
+  constexpr int64_t kFirst = 5;
+  const int64_t count = tensor.element_count();
+  double least = HUGE_VAL, most = -HUGE_VAL, sum = 0;
+  int64_t nans = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const double value = ElementAt(tensor, i);
+    if (std::isnan(value)) {
+      ++nans;
+      continue;
+    }
+    least = std::min(least, value);
+    most = std::max(most, value);
+    sum += value;
+  }
+  TensorSummary summary;
+  if (nans < count) {
+    summary.min = NumberText(least);
+    summary.mean = NumberText(sum / static_cast<double>(count - nans));
+    summary.max = NumberText(most);
+  }
+  for (int64_t i = 0; i < std::min(count, kFirst); ++i)
+    summary.first += fmt::format("{}{}", i == 0 ? "" : " ", NumberText(ElementAt(tensor, i)));
+  if (count > kFirst) summary.first += " ...";
+  if (nans != 0) summary.first += fmt::format(" ({} NaN)", nans);
+  return summary;
+}
+
 void PrintOutputs(const std::vector<TensorInfo>& infos, const std::vector<Tensor>& outputs, const Terminal& terminal) {
   Table table({{"output"},
                {"type"},
@@ -283,23 +306,21 @@ int Run(const Options& options) {
 Command MakeRunCommand(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* syntax = app.add_subcommand("run", "Run a model and show outputs, placement and times");
-  syntax->add_option("model", options->model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
+  AddModel(*syntax, options->model);
   options->context.AddTo(*syntax);
-  AddRepeated(*syntax, "--input", options->inputs, "NAME=FILE",
-              "Input file: .npy, .pb (ONNX TensorProto) or raw bytes [default: seeded random data]");
+  AddInputs(*syntax, options->inputs, options->seed);
   AddRepeated(*syntax, "--expect", options->expected, "NAME=FILE", "Expected output file; exit status 1 on a mismatch");
   options->tolerance.AddTo(*syntax);
   syntax->add_option("--output-dir", options->output_dir, "Directory for the outputs, written as .npy")
       ->type_name("DIR");
-  AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224",
-              "Input shape [default: 1 for a dynamic leading dimension]");
+  AddShapes(*syntax, options->shapes);
   syntax->add_option("--repeat", options->repeat, "Number of runs; the median time is shown")
       ->capture_default_str()
       ->check(CLI::Range(1U, 1000000U))
       ->type_name("N");
   syntax
       ->add_option("--timeout", options->timeout,
-                   "Time limit of a run, which otherwise ends with exit status 5 [default: none]")
+                   "Time limit of a run; exit status 5 when it is exceeded [default: none]")
       ->type_name("500ms");
   syntax->add_flag("--profile", options->profile,
                    "Run once more and show the time of each step, with the events of devices");
@@ -307,7 +328,6 @@ Command MakeRunCommand(CLI::App& app) {
       ->add_option("--trace", options->trace,
                    "Run once more and write a JSON trace for Chrome's and Perfetto's viewers")
       ->type_name("FILE");
-  syntax->add_option("--seed", options->seed, "Random seed")->capture_default_str()->type_name("N");
   SetExample(*syntax, "deputy run model.onnx --config npu-first.yaml --input image=photo.npy --repeat 20");
   return {syntax, [options] { return Run(*options); }};
 }

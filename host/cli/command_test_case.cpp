@@ -14,10 +14,8 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "cli/context_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
-#include "cli/shown.hpp"
 #include "cli/terminal.hpp"
 #include "cli/test_case.hpp"
 
@@ -123,7 +121,7 @@ Command MakeTestCaseCommand(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(1, 64))
       ->type_name("N");
-  syntax->add_flag("--json", options->json, "Print JSON");
+  AddJson(*syntax, options->json);
   SetExample(*syntax,
              "deputy test-case onnx/backend/test/data/node/test_conv* --config npu-first.yaml --atol-scale 1e-2");
   return {syntax, [options] { return Run(*options); }};

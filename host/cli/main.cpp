@@ -89,7 +89,7 @@ std::string FlagWithoutValue(int argc, char** argv) {
 
 int Main(int argc, char** argv) {
   CLI::App app("Run neural networks on the delegates of this device.", "deputy");
-  app.set_version_flag("--version", "deputy " DEPUTY_VERSION);
+  app.set_version_flag("--version", "deputy " DEPUTY_VERSION, "Print the version and exit");
   app.require_subcommand(1);
   app.footer(
       "Exit status: 0 success, 1 check failed, 2 usage or configuration error, 3 model error,\n"

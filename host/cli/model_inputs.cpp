@@ -13,7 +13,6 @@
 #include "cli/element.hpp"
 #include "cli/nearest.hpp"
 #include "cli/shape_text.hpp"
-#include "cli/shown.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/tensor_file.hpp"
 

@@ -10,7 +10,6 @@
 
 #include "cli/element.hpp"
 #include "cli/quantity.hpp"
-#include "cli/tensor_convert.hpp"
 
 namespace deputy::cli {
 
@@ -27,7 +26,7 @@ bool Rounds(std::string_view domain, std::string_view op_type) {
 
 void AddTolerance(CLI::App& syntax, const char* flag, std::optional<double>& value, const char* form,
                   const char* help) {
-  syntax.add_option(flag, value, help)->check(CLI::NonNegativeNumber)->type_name(form);
+  syntax.add_option(flag, value, help)->check(CLI::NonNegativeNumber.description(""))->type_name(form);
 }
 
 }  // namespace

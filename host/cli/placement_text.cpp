@@ -9,8 +9,7 @@
 #include <utility>
 
 #include "cli/quantity.hpp"
-#include "cli/shown.hpp"
-#include "cli/table.hpp"
+#include "cli/terminal.hpp"
 
 namespace deputy::cli {
 namespace {

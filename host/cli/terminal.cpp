@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -31,7 +32,42 @@ size_t ColumnsOf(int descriptor) {
   return 80;
 }
 
+std::string Padded(const Shown& cell, size_t width, Align align) {
+  const std::string space(width - std::min(width, cell.width()), ' ');
+  return align == Align::kLeft ? cell.text() + space : space + cell.text();
+}
+
 }  // namespace
+
+Shown Shown::Lines(std::string_view text) {
+  Shown lines;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    lines.text_ += Printable(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    lines.text_ += '\n';
+    text.remove_prefix(end + 1);
+  }
+  return lines;
+}
+
+Shown Shown::AsIs(std::string text, size_t invisible) {
+  Shown shown;
+  shown.text_ = std::move(text);
+  shown.invisible_ = invisible;
+  return shown;
+}
+
+size_t Shown::width() const { return WidthOf(text_) - invisible_; }
+
+std::string Joined(const std::vector<std::string>& texts, std::string_view separator) {
+  std::string joined;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (i > 0) joined += separator;
+    joined += texts[i];
+  }
+  return joined;
+}
 
 Shown Terminal::Paint(cli::Paint paint, std::string_view text) const {
   const char* code = "";
@@ -90,6 +126,30 @@ void ClearProgress() {
   PrintOnStderr("\r\x1b[K");
   std::fflush(stderr);
   progress.shown = false;
+}
+
+Shown Table::Text(const Terminal& terminal, const std::string& indent) const {
+  std::vector<size_t> widths(columns_.size(), 0);
+  for (const std::vector<Shown>& row : rows_)
+    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].width());
+  for (size_t c = 0; c < columns_.size(); ++c)
+    if (widths[c] != 0) widths[c] = std::max(widths[c], WidthOf(columns_[c].title));
+
+  const auto line = [&](const auto& cell) {
+    std::string text = indent;
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      if (widths[c] == 0) continue;
+      if (text.size() > indent.size()) text += "  ";
+      text += Padded(cell(c), widths[c], columns_[c].align);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+  };
+  std::string text =
+      terminal.Paint(Paint::kDim, line([&](size_t c) { return Shown(columns_[c].title); })).text() + "\n";
+  for (const std::vector<Shown>& row : rows_)
+    text += line([&](size_t c) { return c < row.size() ? row[c] : Shown(); }) + "\n";
+  return Shown::AsIs(std::move(text));
 }
 
 }  // namespace deputy::cli

@@ -9,8 +9,8 @@
 #include <system_error>
 #include <thread>
 
+#include "cli/element.hpp"
 #include "cli/shape_text.hpp"
-#include "cli/tensor_convert.hpp"
 #include "deputy/model.hpp"
 #include "deputy/tensor_file.hpp"
 

@@ -1,13 +1,26 @@
-// A small grey picture as text: quarter blocks in UTF-8, otherwise shades of ASCII characters.
+// Grey pictures: read from binary PGM files (P5, 8 bits), and drawn as text.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "cli/pgm.hpp"
 #include "cli/terminal.hpp"
+#include "deputy/status.hpp"
 
 namespace deputy::cli {
+
+struct Picture {
+  size_t width = 0, height = 0;
+  std::vector<float> pixels;  // row by row, 0 black to 1 white
+  float at(size_t x, size_t y) const { return pixels[y * width + x]; }
+};
+
+// `name` is the file's name in messages. At most 4096 pixels a side. kInvalidArgument for any other data.
+Result<Picture> ParsePgm(const std::string& name, const std::string& bytes);
+// kNotFound if the file cannot be read.
+Result<Picture> ReadPgm(const std::string& path);
 
 // Each character is 2x4 pixels: 28x28 pixels become 7 lines of 14 characters. Lines are padded to one width.
 std::vector<std::string> DrawPicture(const Picture& picture, bool utf8);

@@ -1,10 +1,8 @@
-#include "cli/tensor_convert.hpp"
+#include "cli/element.hpp"
 
 #include <gtest/gtest.h>
 
 #include <vector>
-
-#include "cli/element.hpp"
 
 namespace deputy::cli {
 namespace {

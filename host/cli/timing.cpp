@@ -1,13 +1,14 @@
-#include "cli/profile_text.hpp"
+#include "cli/timing.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
 
 #include "cli/json_report.hpp"
 #include "cli/quantity.hpp"
-#include "cli/shown.hpp"
-#include "cli/table.hpp"
+#include "cli/terminal.hpp"
 
 namespace deputy::cli {
 namespace {
@@ -24,6 +25,27 @@ std::string NodesText(const std::vector<std::string>& nodes) {
 double Microseconds(uint64_t ns) { return static_cast<double>(ns) / 1000; }
 
 }  // namespace
+
+Latency SummarizeRuns(std::vector<uint64_t> run_ns) {
+  std::sort(run_ns.begin(), run_ns.end());
+  const auto percentile = [&](size_t percent) {
+    const size_t rank = (percent * run_ns.size() + 99) / 100;
+    return run_ns[std::max<size_t>(rank, 1) - 1];
+  };
+  const double sum = std::accumulate(run_ns.begin(), run_ns.end(), 0.0);
+  return {run_ns.front(), percentile(50), percentile(90),
+          percentile(99), run_ns.back(),  sum / static_cast<double>(run_ns.size())};
+}
+
+void AddTimes(DelegateTimes& sum, const DelegateTimes& run) {
+  sum.resize(run.size());
+  for (size_t d = 0; d < run.size(); ++d) sum[d] = {run[d].first, sum[d].second + run[d].second};
+}
+
+uint64_t TimeOf(const DelegateTimes& times, const std::string& delegate) {
+  const auto found = std::find_if(times.begin(), times.end(), [&](const auto& time) { return time.first == delegate; });
+  return found == times.end() ? 0 : found->second;
+}
 
 Shown ProfileTable(const std::vector<RunEvent>& events, const Terminal& terminal) {
   Table table({{"delegate"},

@@ -1,4 +1,4 @@
-#include "cli/latency.hpp"
+#include "cli/timing.hpp"
 
 #include <gtest/gtest.h>
 

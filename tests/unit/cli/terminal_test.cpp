@@ -1,10 +1,7 @@
 // What goes to a terminal: names are escaped wherever they enter, colours are this program's own.
-#include "cli/shown.hpp"
+#include "cli/terminal.hpp"
 
 #include <gtest/gtest.h>
-
-#include "cli/table.hpp"
-#include "cli/terminal.hpp"
 
 namespace deputy::cli {
 namespace {
