@@ -1,8 +1,7 @@
 // deputy/process.hpp: passes on to what watches the plugins.
 #include "deputy/process.hpp"
 
-#include "plugin/fatal_signal.hpp"
-#include "plugin/plugin_exit.hpp"
+#include "plugin/checks/process_end.hpp"
 
 namespace deputy {
 
