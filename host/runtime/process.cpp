@@ -1,8 +1,7 @@
 // deputy/process.hpp: calls the host's monitors of plugins.
 #include "deputy/process.hpp"
 
-#include "plugin/fatal_signal.hpp"
-#include "plugin/plugin_exit.hpp"
+#include "plugin/checks/process_end.hpp"
 
 namespace deputy {
 

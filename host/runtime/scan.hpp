@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/config.hpp"
-#include "plugin/registry.hpp"
+#include "plugin/discovery/registry.hpp"
 
 namespace deputy::host {
 

@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "plugin/description.hpp"
-#include "plugin/elf_gate.hpp"
-#include "plugin/host_services.hpp"
-#include "plugin/library.hpp"
-#include "plugin/plugin_file.hpp"
-#include "plugin/probe_wire.hpp"
-#include "plugin/table_check.hpp"
-#include "plugin/worker_process.hpp"
+#include "plugin/discovery/description.hpp"
+#include "plugin/discovery/library.hpp"
+#include "plugin/discovery/manifest.hpp"
+#include "plugin/discovery/plugin_file.hpp"
+#include "plugin/discovery/probe_wire.hpp"
+#include "plugin/discovery/table_check.hpp"
+#include "plugin/discovery/worker_process.hpp"
+#include "plugin/proxy/host_services.hpp"
 
 namespace deputy::host {
 namespace {
@@ -31,28 +31,24 @@ bool Send(const std::vector<uint8_t>& frame) {
 
 // Announces each step before it is taken, so that the host can tell in which of them the process ended.
 Checked<PluginDescription> Ask(const std::filesystem::path& path, uint64_t nonce) {
-  const Checked<std::unique_ptr<PluginFile>> file = PluginFile::Open(path);
-  if (const Rejection* rejection = RejectionOf(file)) return *rejection;
-  const Checked<Manifest> manifest = ReadManifest(*std::get<0>(file), ThisHost());
-  if (const Rejection* rejection = RejectionOf(manifest)) return *rejection;
-  ApplyEnvironment(std::get<Manifest>(manifest));
+  DEPUTY_ASSIGN_OR_REJECT(const std::unique_ptr<PluginFile> file, PluginFile::Open(path));
+  DEPUTY_ASSIGN_OR_REJECT(const Manifest manifest, ReadManifest(*file, ThisHost()));
+  ApplyEnvironment(manifest);
 
   Send(EncodeStage(nonce, ProbeStage::kLoad));
-  const Checked<std::unique_ptr<Library>> library =
-      Library::Open(path, PluginLabel(std::get<Manifest>(manifest).id, path.filename().string()));
-  if (const Rejection* rejection = RejectionOf(library)) return *rejection;
+  DEPUTY_ASSIGN_OR_REJECT(const std::unique_ptr<Library> library,
+                          Library::Open(path, PluginLabel(manifest.id, path.filename().string())));
 
   Send(EncodeStage(nonce, ProbeStage::kQuery));
-  const Checked<const deputy_plugin*> table = QueryTable(std::get<0>(library)->entry());
-  if (const Rejection* rejection = RejectionOf(table)) return *rejection;
+  DEPUTY_ASSIGN_OR_REJECT(const deputy_plugin* const table, QueryTable(library->entry()));
 
   Send(EncodeStage(nonce, ProbeStage::kInit));
   // Kept for ever, as the plugin's threads may still use it while this process ends.
-  const auto* services = new HostServices(std::get<Manifest>(manifest).id, nullptr);
-  if (auto rejection = Init(*std::get<0>(table), services->table())) return *std::move(rejection);
+  const auto* services = new HostServices(manifest.id, nullptr);
+  if (auto rejection = Init(*table, services->table())) return *std::move(rejection);
 
   Send(EncodeStage(nonce, ProbeStage::kDescribe));
-  return Describe(*std::get<0>(table), services->table());
+  return Describe(*table, services->table());
 }
 
 }  // namespace

@@ -41,7 +41,10 @@ function(deputy_host_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DIRECTORY}/*.cpp)
   file(GLOB subfolder_sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DIRECTORY}/inference/*.cpp
        ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DIRECTORY}/upgrade/*.cpp ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DIRECTORY}/ops/*.cpp
-       ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DIRECTORY}/passes/*.cpp)
+       ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DIRECTORY}/passes/*.cpp
+       ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DIRECTORY}/checks/*.cpp
+       ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DIRECTORY}/discovery/*.cpp
+       ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_DIRECTORY}/proxy/*.cpp)
   add_library(deputy_${name} STATIC ${sources} ${subfolder_sources})
   target_include_directories(
     deputy_${name} PUBLIC ${PROJECT_SOURCE_DIR}/host ${PROJECT_SOURCE_DIR}/host/include ${PROJECT_SOURCE_DIR}/sdk

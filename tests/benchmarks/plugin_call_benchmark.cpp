@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "chain_graph.hpp"
-#include "plugin/registry.hpp"
+#include "plugin/discovery/registry.hpp"
 
 namespace deputy::host::benchmarks {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "plugin/elf_gate.hpp"
-#include "plugin/elf_image.hpp"
+#include "plugin/discovery/elf_image.hpp"
+#include "plugin/discovery/manifest.hpp"
 
 namespace deputy::host {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plugin/registry.hpp"
-#include "plugin/table_check.hpp"
+#include "plugin/discovery/registry.hpp"
+#include "plugin/discovery/table_check.hpp"
 
 namespace deputy::host::testing {
 

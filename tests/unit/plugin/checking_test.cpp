@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/aligned.hpp"
-#include "plugin/registry.hpp"
-#include "plugin/status_handle.hpp"
+#include "plugin/checks/handles.hpp"
+#include "plugin/discovery/registry.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {

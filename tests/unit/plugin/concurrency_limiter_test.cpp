@@ -1,5 +1,5 @@
 // The gate under real threads: what may not overlap does not, and what may is not held back.
-#include "plugin/concurrency_limiter.hpp"
+#include "plugin/proxy/concurrency_limiter.hpp"
 
 #include <gtest/gtest.h>
 

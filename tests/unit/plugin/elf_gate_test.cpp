@@ -1,5 +1,3 @@
-#include "plugin/elf_gate.hpp"
-
 #include <elf.h>
 #include <gtest/gtest.h>
 
@@ -7,7 +5,8 @@
 #include <random>
 
 #include "deputy/abi/base.h"
-#include "plugin/elf_image.hpp"
+#include "plugin/discovery/elf_image.hpp"
+#include "plugin/discovery/manifest.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {

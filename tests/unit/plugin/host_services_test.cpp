@@ -1,13 +1,13 @@
 // The host's side of the ABI, called as a plugin calls it.
-#include "plugin/host_services.hpp"
+#include "plugin/proxy/host_services.hpp"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstring>
 
-#include "plugin/graph_handle.hpp"
-#include "plugin/status_handle.hpp"
+#include "plugin/checks/handles.hpp"
+#include "plugin/proxy/graph_handle.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {

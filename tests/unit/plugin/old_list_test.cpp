@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/upgrade/upgrade.hpp"
-#include "plugin/registry.hpp"
+#include "plugin/discovery/registry.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {

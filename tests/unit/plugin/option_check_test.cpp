@@ -1,4 +1,4 @@
-#include "plugin/option_check.hpp"
+#include "plugin/discovery/option_check.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,15 +1,15 @@
 // What a plugin answers before compile, looked at by the collectors: groups, estimates, operators, devices.
+#include "plugin/proxy/placement_answers.hpp"
+
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "plugin/description.hpp"
-#include "plugin/estimate_collector.hpp"
-#include "plugin/group_collector.hpp"
-#include "plugin/host_services.hpp"
-#include "plugin/inventory.hpp"
-#include "plugin/status_handle.hpp"
-#include "plugin/table_check.hpp"
+#include "plugin/checks/handles.hpp"
+#include "plugin/discovery/description.hpp"
+#include "plugin/discovery/table_check.hpp"
+#include "plugin/proxy/host_services.hpp"
+#include "plugin/proxy/placement_answers.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {

@@ -9,7 +9,7 @@
 #include "deputy/sdk/sdk.hpp"
 #include "partition/helpers.hpp"
 #include "partition/placer.hpp"
-#include "plugin/registry.hpp"
+#include "plugin/discovery/registry.hpp"
 #include "support/test_delegate.hpp"
 #include "unit/plugin/support.hpp"
 

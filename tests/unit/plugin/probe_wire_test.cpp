@@ -1,4 +1,4 @@
-#include "plugin/probe_wire.hpp"
+#include "plugin/discovery/probe_wire.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,6 @@
 // A plugin that ends the process is named: by a fatal signal, by exit(), from a call or from a thread of its own.
+#include "plugin/checks/process_end.hpp"
+
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <signal.h>
@@ -9,9 +11,8 @@
 #include <thread>
 #include <utility>
 
-#include "plugin/fatal_signal.hpp"
-#include "plugin/plugin_exit.hpp"
-#include "plugin/table_check.hpp"
+#include "plugin/checks/process_end.hpp"
+#include "plugin/discovery/table_check.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {

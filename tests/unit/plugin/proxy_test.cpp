@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "plugin/registry.hpp"
-#include "plugin/status_handle.hpp"
+#include "plugin/checks/handles.hpp"
+#include "plugin/discovery/registry.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {

@@ -1,10 +1,11 @@
 // From the registry to an opened delegate: loading in this process, what is refused there, and a run.
-#include "plugin/registry.hpp"
+#include "plugin/discovery/registry.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
+#include "plugin/discovery/option_check.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {
@@ -115,12 +116,13 @@ TEST(Registry, ManifestEnvironmentIsSetBeforeLoadingAndNeverOverwritten) {
   unsetenv("FIXTURE_WISH");
 }
 
-TEST(Registry, OptionsAreCheckedBeforeAnythingIsLoaded) {
+TEST(Registry, DescriptionHasTheSchemaToCheckOptionsWith) {
   RegistryOf registry("good");
+  const Result<DelegateDescription> description = registry->Describe("good");
+  ASSERT_TRUE(description.ok()) << description.status().ToString();
   const Options wrong = {{"threads", "99"}};
-  const Result<std::unique_ptr<Delegate>> opened = registry->Open(Request("good", wrong));
-  EXPECT_EQ(opened.status().code(), StatusCode::kConfig);
-  EXPECT_NE(opened.status().message().find("a whole number from 1 to 8"), std::string::npos);
+  const CheckedOptions checked = CheckOptions(description->options, wrong);
+  EXPECT_NE(checked.problems.at(0).message.find("a whole number from 1 to 8"), std::string::npos);
 }
 
 TEST(Registry, OptionsInForceAreReadBack) {

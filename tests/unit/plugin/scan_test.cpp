@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "plugin/registry.hpp"
+#include "plugin/discovery/registry.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {

@@ -15,8 +15,8 @@
 
 #include "base/log.hpp"
 #include "delegate/delegate.hpp"
-#include "plugin/elf_gate.hpp"
-#include "plugin/registry.hpp"
+#include "plugin/discovery/manifest.hpp"
+#include "plugin/discovery/registry.hpp"
 #include "support/test_graph.hpp"
 
 namespace deputy::host::testing {

@@ -1,5 +1,5 @@
 // What a plugin changes of the thread that calls it is restored, and reported once.
-#include "plugin/thread_keeper.hpp"
+#include "plugin/checks/thread_keeper.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -9,8 +9,8 @@
 
 #include "base/log.hpp"
 #include "base/thread_pool.hpp"
-#include "plugin/host_services.hpp"
-#include "plugin/table_check.hpp"
+#include "plugin/discovery/table_check.hpp"
+#include "plugin/proxy/host_services.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {

@@ -4,7 +4,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "plugin/registry.hpp"
+#include "plugin/discovery/registry.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {

@@ -1,5 +1,5 @@
 // Outputs that a run left as they were are found, and no result is taken for one.
-#include "plugin/unwritten.hpp"
+#include "plugin/checks/unwritten.hpp"
 
 #include <gtest/gtest.h>
 

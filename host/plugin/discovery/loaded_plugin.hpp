@@ -1,0 +1,65 @@
+// A plugin that runs in this process, from a file or from the application: its checked tables, initialised once for all
+// configurations that use it, shut down with the last of them.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deputy/abi/delegate.h"
+#include "plugin/discovery/library.hpp"
+#include "plugin/discovery/manifest.hpp"
+#include "plugin/discovery/plugin_file.hpp"
+#include "plugin/discovery/rejection.hpp"
+#include "plugin/proxy/concurrency_limiter.hpp"
+
+namespace deputy::host {
+
+class HostServices;
+class PluginLife;
+
+class LoadedPlugin {
+ public:
+  // The file that passed the first gate: loading refuses a different one.
+  struct Expected {
+    std::filesystem::path path;  // absolute, symbolic links resolved
+    FileIdentity identity;
+    Manifest manifest;
+  };
+  // [load-time]
+  static Checked<std::shared_ptr<LoadedPlugin>> Load(const Expected& expected);
+  // `keep` is held until after shutdown; the table must be valid as long. [load-time]
+  static Checked<std::shared_ptr<LoadedPlugin>> Adopt(const deputy_plugin* table, std::shared_ptr<void> keep);
+  ~LoadedPlugin();
+  LoadedPlugin(const LoadedPlugin&) = delete;
+  LoadedPlugin& operator=(const LoadedPlugin&) = delete;
+
+  const deputy_plugin& table() const { return *table_; }
+  const deputy_host* host() const;
+  // "plugin com.example.npu (libnpu.so)": begins every report about it.
+  const std::string& label() const { return label_; }
+  // Of the file that is mapped, in hexadecimal; empty for the application's own plugin, which has none.
+  std::string BuildIdText() const;
+
+  // Null if there is no such delegate.
+  const deputy_delegate* FindDelegate(std::string_view id) const;
+  // Every execute of a delegate that limits them goes through it; the same for all users in the process.
+  ConcurrencyLimiter& LimiterOf(const deputy_delegate& delegate) const;
+  // Keeps the services of a checked delegate for ever: its threads may use them after it is closed.
+  void Keep(std::unique_ptr<HostServices> services) const;
+
+ private:
+  LoadedPlugin() = default;
+  static Checked<std::shared_ptr<LoadedPlugin>> Finish(std::shared_ptr<LoadedPlugin> plugin, const std::string& origin);
+
+  std::shared_ptr<void> keep_;
+  std::unique_ptr<Library> library_;
+  const deputy_plugin* table_ = nullptr;
+  std::vector<const deputy_delegate*> delegates_;
+  PluginLife* life_ = nullptr;
+  std::string label_;
+};
+
+}  // namespace deputy::host

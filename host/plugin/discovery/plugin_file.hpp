@@ -1,0 +1,68 @@
+// A plugin's file for the checks before it is loaded: opened once, read in pieces, distinguished from a file that
+// replaces it later. Read, not mapped, because a mapping of a file that shrinks meanwhile ends the process.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "plugin/discovery/rejection.hpp"
+
+namespace deputy::host {
+
+// Random access to the bytes of a possibly hostile file.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  virtual uint64_t size() const = 0;
+  // All `count` bytes at `offset` into `out`, or false.
+  virtual bool Read(uint64_t offset, void* out, size_t count) const = 0;
+};
+
+class MemorySource final : public ByteSource {
+ public:
+  explicit MemorySource(std::span<const uint8_t> bytes) : bytes_(bytes) {}
+  uint64_t size() const override { return bytes_.size(); }
+  bool Read(uint64_t offset, void* out, size_t count) const override;
+
+ private:
+  std::span<const uint8_t> bytes_;
+};
+
+// Same identity: the same file, not written to in between.
+struct FileIdentity {
+  uint64_t device = 0, inode = 0, size = 0;
+  int64_t modified_ns = 0;
+
+  bool operator==(const FileIdentity&) const = default;
+};
+
+// Of the file that `path` leads to now; fails for anything but a regular file.
+Checked<FileIdentity> IdentityOf(const std::filesystem::path& path);
+
+class PluginFile final : public ByteSource {
+ public:
+  // Follows symbolic links. Never blocks on a pipe.
+  static Checked<std::unique_ptr<PluginFile>> Open(const std::filesystem::path& path);
+  ~PluginFile() override;
+  PluginFile(const PluginFile&) = delete;
+  PluginFile& operator=(const PluginFile&) = delete;
+
+  const FileIdentity& identity() const { return identity_; }
+  // How users other than root and this one could change the open file; empty if they cannot.
+  const std::string& distrust() const { return distrust_; }
+  uint64_t size() const override { return identity_.size; }
+  bool Read(uint64_t offset, void* out, size_t count) const override;
+
+ private:
+  explicit PluginFile(int fd) : fd_(fd) {}
+  int fd_;
+  FileIdentity identity_;
+  std::string distrust_;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,170 @@
+#include "plugin/discovery/probe.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/log.hpp"
+#include "plugin/checks/text.hpp"
+#include "plugin/discovery/probe_wire.hpp"
+#include "plugin/discovery/worker_process.hpp"
+
+namespace deputy::host {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kOutputPause{2};
+
+uint64_t NewNonce() {
+  uint64_t nonce = 0;
+  if (getrandom(&nonce, sizeof nonce, 0) != sizeof nonce)
+    nonce = static_cast<uint64_t>(Clock::now().time_since_epoch().count()) ^ static_cast<uint64_t>(getpid());
+  return nonce;
+}
+
+// Output of the plugin while it is probed: the first lines go to the log, the last one into the reason of a refusal;
+// the others are dropped.
+class Output {
+ public:
+  explicit Output(std::string source) : source_(std::move(source)) {}
+
+  void Take(std::string_view bytes) {
+    for (const char c : bytes) {
+      if (c == '\n') {
+        EndLine();
+      } else if (line_.size() < kMaxLine) {
+        line_ += c;
+      }
+    }
+  }
+  const std::string& LastLine() {
+    EndLine();
+    return last_;
+  }
+
+ private:
+  static constexpr size_t kMaxLine = 256;
+  static constexpr size_t kMaxLogged = 20;
+
+  void EndLine() {
+    const std::string line = CleanText(line_);
+    line_.clear();
+    const size_t begin = line.find_first_not_of(' ');
+    if (begin == std::string::npos) return;
+    last_ = line.substr(begin);
+    if (++lines_ <= kMaxLogged && LogEnabled(LogLevel::kDebug, source_)) LogLine(LogLevel::kDebug, source_, last_);
+  }
+
+  std::string source_, line_, last_;
+  size_t lines_ = 0;
+};
+
+// Reads the available bytes, up to a bound. False at the end of the pipe.
+template <class Consume>
+bool Drain(int fd, Consume consume) {
+  std::array<char, 16384> buffer;
+  for (int round = 0; round < 16; ++round) {
+    const ssize_t got = read(fd, buffer.data(), buffer.size());
+    if (got == 0) return false;
+    if (got < 0) return errno == EAGAIN || errno == EINTR;
+    consume(std::string_view(buffer.data(), static_cast<size_t>(got)));
+  }
+  return true;
+}
+
+std::string TimeText(std::chrono::milliseconds time) {
+  if (time.count() % 1000 == 0) return fmt::format("{} s", time.count() / 1000);
+  return fmt::format("{} ms", time.count());
+}
+
+std::string SignalName(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name == nullptr ? fmt::format("signal {}", signal) : fmt::format("SIG{}", name);
+}
+
+Rejection EndedWithoutAnswer(const std::optional<int>& status, const ProbeStream& stream) {
+  const char* when = TextOf(stream.stage());
+  if (status && WIFSIGNALED(*status))
+    return {RejectReason::kProbeCrashed, fmt::format("crashed with {} {}", SignalName(WTERMSIG(*status)), when)};
+  if (stream.pending() != 0)
+    return {RejectReason::kProbeGarbage, fmt::format("ended in the middle of its answer {}", when)};
+  if (status && WIFEXITED(*status))
+    return {RejectReason::kProbeExited,
+            fmt::format("ended the process with exit status {} {}, without an answer", WEXITSTATUS(*status), when)};
+  return {RejectReason::kProbeExited, fmt::format("ended the process {}, without an answer", when)};
+}
+
+}  // namespace
+
+Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const ProbeOptions& options) {
+  const uint64_t nonce = NewNonce();
+  Result<std::unique_ptr<WorkerProcess>> started = WorkerProcess::Start(
+      options.worker, {"probe", plugin.string(), fmt::format("{:016x}", nonce), std::to_string(getpid())});
+  if (!started.ok())
+    return Rejection{RejectReason::kNoWorker,
+                     fmt::format("cannot be probed: the program {}", started.status().ToString())};
+  WorkerProcess& worker = **started;
+  ProbeStream stream(nonce);
+  Output output(plugin.filename().string());
+  const Clock::time_point deadline = Clock::now() + options.timeout;
+  const auto take_output = [&] { return Drain(worker.output_fd(), [&](std::string_view text) { output.Take(text); }); };
+  const auto take_reply = [&] {
+    bool sound = true;
+    const bool open = Drain(worker.reply_fd(), [&](std::string_view bytes) {
+      sound = stream.Feed({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+    });
+    return open && sound;
+  };
+
+  bool reply_open = true, output_open = true, ended = false;
+  Clock::time_point next_output{};
+  while (!ended && !stream.reply() && stream.fault().empty()) {
+    const Clock::time_point now = Clock::now();
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
+    if (left.count() <= 0) break;
+    // Output is read at intervals: one wake-up for each line would be expensive for both processes.
+    const bool watch_output = output_open && now >= next_output;
+    if (output_open && !watch_output) left = std::min(left, kOutputPause);
+    const WorkerProcess::Ready ready = worker.Wait(left, reply_open, watch_output);
+    if (ready.output) {
+      output_open = take_output();
+      next_output = Clock::now() + kOutputPause;
+    }
+    // Also when the process has ended: its last frames may still be in the pipe.
+    if (ready.reply || (ready.ended && reply_open)) reply_open = take_reply();
+    ended = ready.ended;
+  }
+  const bool late = !ended && !stream.reply() && stream.fault().empty();
+  const std::optional<int> status = worker.Finish();
+  if (output_open) take_output();
+
+  Rejection rejection;
+  if (stream.reply()) {
+    if (RejectionOf(*stream.reply()) == nullptr) return *stream.reply();
+    rejection = *RejectionOf(*stream.reply());
+    return rejection;
+  }
+  if (late) {
+    rejection = {RejectReason::kProbeTimedOut,
+                 fmt::format("gave no answer within {} {}", TimeText(options.timeout), TextOf(stream.stage()))};
+  } else if (!stream.fault().empty()) {
+    rejection = {RejectReason::kProbeGarbage, "gave an invalid answer: " + stream.fault()};
+  } else {
+    rejection = EndedWithoutAnswer(status, stream);
+  }
+  if (!output.LastLine().empty()) rejection.text += fmt::format("; its last output was '{}'", output.LastLine());
+  return rejection;
+}
+
+}  // namespace deputy::host

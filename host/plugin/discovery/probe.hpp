@@ -1,0 +1,22 @@
+// The second gate: reads a plugin's description in a process of its own, so that faults of its constructors and first
+// functions do not affect this one.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+
+#include "plugin/discovery/description.hpp"
+#include "plugin/discovery/rejection.hpp"
+
+namespace deputy::host {
+
+struct ProbeOptions {
+  std::filesystem::path worker;  // the program deputy-worker
+  std::chrono::milliseconds timeout{2000};
+};
+
+// `plugin` is absolute and has passed the first gate. Returns within the timeout plus the time to kill the process.
+// Never falls back to loading the plugin here: without the worker program nothing is probed. [any-thread]
+Checked<PluginDescription> Probe(const std::filesystem::path& plugin, const ProbeOptions& options);
+
+}  // namespace deputy::host

@@ -1,0 +1,111 @@
+// The delegates that are available: scans plugin folders, records for every file why it is used or not, loads a plugin
+// when one of its delegates is opened, and adds plugins of the application.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/status.hpp"
+#include "delegate/delegate.hpp"
+#include "plugin/discovery/description.hpp"
+#include "plugin/discovery/loaded_plugin.hpp"
+#include "plugin/discovery/manifest.hpp"
+#include "plugin/discovery/rejection.hpp"
+#include "plugin/proxy/opened_delegate.hpp"
+
+namespace deputy::host {
+
+struct ScanOptions {
+  std::vector<std::filesystem::path> paths;  // folders, searched in order; not recursive
+  std::filesystem::path worker;              // the program deputy-worker
+  std::chrono::milliseconds probe_timeout{2000};
+  // False: the manifest alone decides, and a plugin's first code runs when it is loaded. For trusted files only.
+  bool probe = true;
+  // Delegates that are wanted. A plugin that has none of them by its manifest is not run. No value: all are wanted.
+  std::optional<std::vector<std::string>> named;
+  // Files and folders that users other than root and this one could change are refused; else that is noted.
+  bool refuse_untrusted = true;
+};
+
+// A file or folder that the scan checked, or a plugin of the application.
+struct PluginEntry {
+  std::filesystem::path path;  // as found; empty for a plugin of the application
+  bool accepted = false;
+  RejectReason reason{};                         // where not accepted
+  std::string text;                              // why not, one sentence
+  std::string distrust;                          // how others could change it, where that is allowed
+  std::vector<std::string> notes;                // further information ("delegate 'x' comes from another plugin")
+  std::optional<Manifest> manifest;              // where the file has a good one
+  std::optional<PluginDescription> description;  // where it was probed or loaded
+};
+
+// [load-time]
+class PluginRegistry {
+ public:
+  // Checks every *.so in the folders, in order of name within each. Adds to the results of earlier scans; never fails
+  // as a whole. The first file wins where two have the same inode or plugin id, or offer the same delegate.
+  void Scan(const ScanOptions& options);
+
+  // A plugin that lives in the application. Its delegates go before those of files. `keep` is held until the last
+  // object of the plugin is gone.
+  Status AddInProcess(const deputy_plugin* table, std::shared_ptr<void> keep);
+
+  // All that was checked, in order. Entries of refused folders, files and duplicates included. Valid until the next
+  // change.
+  std::vector<const PluginEntry*> entries() const;
+  // Ids of all delegates, in order of discovery.
+  std::vector<std::string> delegate_ids() const;
+  // The entry that provides a delegate; null if there is none.
+  const PluginEntry* ProviderOf(std::string_view delegate) const;
+  // "libnpu.so has it, but is truncated": of a refused file whose manifest lists the delegate; empty if there is none.
+  std::string RefusalOf(std::string_view delegate) const;
+  // Description with option schema; loads the plugin if it was not probed.
+  Result<DelegateDescription> Describe(std::string_view delegate);
+
+  // The plugin in this process. The first call runs its constructors and init.
+  Result<std::shared_ptr<LoadedPlugin>> Load(std::string_view delegate);
+  // Loads the plugin and opens its delegate. The options have passed CheckOptions.
+  Result<std::unique_ptr<Delegate>> Open(const OpenRequest& request);
+
+ private:
+  struct Candidate {
+    PluginEntry entry;
+    std::filesystem::path resolved;
+    FileIdentity identity;
+    bool unwanted = false;  // so it was not probed, and is not loaded
+    std::shared_ptr<LoadedPlugin> loaded;
+  };
+  struct Offer {
+    std::string delegate;
+    Candidate* candidate;
+  };
+
+  // Of folders, by their resolved path: how others could change them.
+  using FolderTrust = std::map<std::filesystem::path, std::string>;
+
+  void ScanFolder(const std::filesystem::path& folder, const ScanOptions& options, const HostTraits& host,
+                  FolderTrust& folders);
+  std::optional<Rejection> Examine(Candidate& candidate, const ScanOptions& options, const HostTraits& host,
+                                   FolderTrust& folders);
+  std::optional<Rejection> CheckDuplicates(const Candidate& candidate) const;
+  void Reject(const std::filesystem::path& path, Rejection rejection);
+  std::vector<Offer> OffersOf(Candidate& candidate) const;
+  Result<Candidate*> Find(std::string_view delegate);
+
+  // Never moved, so that offers can point at them.
+  std::vector<std::unique_ptr<Candidate>> candidates_;
+  std::vector<Offer> offers_;
+  std::map<std::pair<uint64_t, uint64_t>, const Candidate*> by_inode_;  // the first of each device and inode
+  std::map<std::string, const Candidate*> by_id_;                       // accepted plugins in files
+};
+
+}  // namespace deputy::host

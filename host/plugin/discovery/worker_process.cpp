@@ -1,0 +1,154 @@
+#include "plugin/discovery/worker_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+extern char** environ;
+
+namespace deputy::host {
+namespace {
+
+Status FromErrno(const std::filesystem::path& program, int error) {
+  return Error(error == ENOENT ? StatusCode::kNotFound : StatusCode::kUnavailable, "cannot be started: {}",
+               std::strerror(error))
+      .At(program.string());
+}
+
+// Owns a descriptor until it is released.
+class Owned {
+ public:
+  explicit Owned(int fd = -1) : fd_(fd) {}
+  ~Owned() { Reset(-1); }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  void Reset(int fd) {
+    if (fd_ >= 0) close(fd_);
+    fd_ = fd;
+  }
+  int Release() { return std::exchange(fd_, -1); }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// The child's ends are moved out of the range that the child rearranges, so that no dup2 there can hit one of them.
+bool OpenPipe(Owned& ours, Owned& theirs) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  ours.Reset(ends[0]);
+  theirs.Reset(fcntl(ends[1], F_DUPFD_CLOEXEC, 10));
+  close(ends[1]);
+  return theirs.get() >= 0 && fcntl(ours.get(), F_SETFL, O_NONBLOCK) == 0;
+}
+
+int Spawn(const std::filesystem::path& program, const std::vector<std::string>& arguments, int reply, int output,
+          pid_t* pid) {
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  if (const int error = posix_spawn_file_actions_init(&actions)) return error;
+  if (const int error = posix_spawnattr_init(&attributes)) {
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+  }
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  std::vector<char*> argv{const_cast<char*>(program.c_str())};
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  constexpr short kFlags = POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+  int error = 0;
+  const auto step = [&](int result) {
+    if (error == 0) error = result;
+  };
+  step(posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0));
+  step(posix_spawn_file_actions_adddup2(&actions, output, 1));
+  step(posix_spawn_file_actions_adddup2(&actions, output, 2));
+  step(posix_spawn_file_actions_adddup2(&actions, reply, kWorkerReplyFd));
+  step(posix_spawn_file_actions_addclosefrom_np(&actions, kWorkerReplyFd + 1));
+  step(posix_spawnattr_setflags(&attributes, kFlags));
+  step(posix_spawnattr_setsigmask(&attributes, &none));
+  step(posix_spawnattr_setsigdefault(&attributes, &all));
+  if (error == 0) error = posix_spawn(pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  return error;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(const std::filesystem::path& program,
+                                                            const std::vector<std::string>& arguments) {
+  Owned reply, their_reply, output, their_output;
+  if (!OpenPipe(reply, their_reply) || !OpenPipe(output, their_output)) return FromErrno(program, errno);
+  std::unique_ptr<WorkerProcess> process(new WorkerProcess);
+  if (const int error = Spawn(program, arguments, their_reply.get(), their_output.get(), &process->pid_)) {
+    process->pid_ = -1;
+    return FromErrno(program, error);
+  }
+  // Safe against a reused number: the process cannot vanish before it is collected. Without the call (old kernels)
+  // Wait() polls every few milliseconds.
+  process->pid_fd_ = static_cast<int>(syscall(SYS_pidfd_open, process->pid_, 0));
+  process->reply_fd_ = reply.Release();
+  process->output_fd_ = output.Release();
+  return process;
+}
+
+WorkerProcess::~WorkerProcess() {
+  Finish();
+  for (const int fd : {pid_fd_, reply_fd_, output_fd_})
+    if (fd >= 0) close(fd);
+}
+
+WorkerProcess::Ready WorkerProcess::Wait(std::chrono::milliseconds timeout, bool watch_reply, bool watch_output) {
+  constexpr std::chrono::milliseconds kLook{5};
+  pollfd watched[] = {
+      {watch_reply ? reply_fd_ : -1, POLLIN, 0}, {watch_output ? output_fd_ : -1, POLLIN, 0}, {pid_fd_, POLLIN, 0}};
+  const auto limit = pid_fd_ >= 0 ? timeout : std::min(timeout, kLook);
+  const int count = poll(watched, 3, static_cast<int>(std::max<int64_t>(limit.count(), 0)));
+  Ready ready;
+  if (count > 0) {
+    ready.reply = watched[0].revents != 0;
+    ready.output = watched[1].revents != 0;
+    ready.ended = watched[2].revents != 0;
+  }
+  if (pid_fd_ < 0) {
+    siginfo_t info{};
+    const int result = waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+    ready.ended = (result == 0 && info.si_pid == pid_) || (result != 0 && errno == ECHILD);
+  }
+  return ready;
+}
+
+std::optional<int> WorkerProcess::Finish() {
+  if (pid_ < 0) return std::nullopt;
+  // The group lives as long as its leader is not collected, so the number cannot have been given to others.
+  kill(-pid_, SIGKILL);
+  kill(pid_, SIGKILL);
+  std::optional<int> collected;
+  // SIGKILL ends a process at once unless it hangs in a driver; then it is left behind rather than waited for.
+  constexpr int kPolls = 200;
+  for (int i = 0; i < kPolls; ++i) {
+    int status = 0;
+    const pid_t result = waitpid(pid_, &status, WNOHANG);
+    if (result == pid_) collected = status;
+    if (result == pid_ || (result < 0 && errno != EINTR)) break;
+    pollfd ended{pid_fd_, POLLIN, 0};
+    poll(&ended, pid_fd_ >= 0 ? 1 : 0, 5);
+  }
+  pid_ = -1;
+  return collected;
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,136 @@
+// Compiled blobs of a plugin's delegate: the functions of DelegateProxy and ExecutableProxy for ext/blob.h.
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include "plugin/checks/text.hpp"
+#include "plugin/proxy/delegate_proxy.hpp"
+#include "plugin/proxy/executable_proxy.hpp"
+
+namespace deputy::host {
+namespace {
+
+constexpr size_t kMaxCompatibility = 1024;  // with its NUL
+
+// Collects the bytes that an executable writes, up to a limit.
+struct BlobCollector {
+  const deputy_host& host;
+  size_t limit;
+  std::vector<uint8_t> bytes;
+  std::string fault;
+
+  deputy_status* Take(const void* data, uint64_t size) {
+    if (size > limit - bytes.size()) {
+      const std::string message = fmt::format("more than the {} bytes that a blob may have", limit);
+      return host.status_new(host.self, DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, message.data(), message.size());
+    }
+    if (data == nullptr && size != 0) fault = fmt::format("it writes {} bytes from NULL", size);
+    if (size == 0 || data == nullptr) return nullptr;
+    const auto* begin = static_cast<const uint8_t*>(data);
+    bytes.insert(bytes.end(), begin, begin + size);
+    return nullptr;
+  }
+
+  static deputy_status* Write(void* self, const void* data, uint64_t size) {
+    auto& collector = *static_cast<BlobCollector*>(self);
+    try {
+      return collector.Take(data, size);
+    } catch (...) {  // nothing may be thrown through the plugin
+      return collector.host.status_new(collector.host.self, DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, "", 0);
+    }
+  }
+};
+
+// A blob lent to the plugin. It lives as long as the executable restored from it, and counts its releases.
+struct LentBlob {
+  Blob blob;
+  std::shared_ptr<const OpenedDelegate> opened;
+  std::atomic<uint32_t> released{0};
+
+  ~LentBlob() {
+    if (released.load() == 0) opened->LogFault("restore", "its blob was never released");
+  }
+
+  static void Release(void* owner) {
+    auto* lent = static_cast<LentBlob*>(owner);
+    if (lent->released.fetch_add(1) != 0) return lent->opened->LogFault("restore", "it releases its blob twice");
+    lent->blob = Blob();
+  }
+};
+
+}  // namespace
+
+Result<BlobMaker> DelegateProxy::blob_maker() const {
+  const deputy_ext_blob* blobs = opened_->blob();
+  if (blobs == nullptr) return Delegate::blob_maker();
+  std::array<char, kMaxCompatibility> buffer{};
+  uint64_t size = 0;
+  DEPUTY_RETURN_IF_ERROR(opened_->Call("compatibility", nullptr, [&] {
+    return blobs->compatibility(opened_->instance(), buffer.data(), buffer.size(), &size);
+  }));
+  if (size >= buffer.size())
+    return opened_->Fault("compatibility", fmt::format("it wrote {} bytes into {}", size, buffer.size()));
+  const CopiedText compatibility = CopyText({buffer.data(), size}, kMaxCompatibility);
+  if (!compatibility.fault.empty()) return opened_->Fault("compatibility", "its text " + compatibility.fault);
+  const deputy_plugin& plugin = opened_->plugin().table();
+  BlobMaker maker;
+  maker.plugin.assign(plugin.id.data, plugin.id.size);
+  maker.version = CopyText(plugin.version, 256).text;
+  maker.build = opened_->plugin().BuildIdText();
+  maker.delegate = id_;
+  maker.device = opened_->device();
+  maker.options = options();
+  maker.compatibility = compatibility.text;
+  return maker;
+}
+
+Status DelegateProxy::CheckBlob(const std::string& compatibility) const {
+  const deputy_ext_blob* blobs = opened_->blob();
+  if (blobs == nullptr) return Delegate::CheckBlob(compatibility);
+  if (blobs->check == nullptr) {
+    DEPUTY_ASSIGN_OR_RETURN(const BlobMaker maker, blob_maker());
+    if (maker.compatibility == compatibility) return {};
+    return Error(StatusCode::kIncompatible, "it is of '{}', and this is '{}'", compatibility, maker.compatibility);
+  }
+  const deputy_delegate* table = &opened_->table();
+  return opened_->Call("check", nullptr, [&] {
+    return blobs->check(table, opened_->host(), {compatibility.c_str(), compatibility.size()});
+  });
+}
+
+Result<std::shared_ptr<const Executable>> DelegateProxy::Restore(const GraphView& view, const PartitionSpec& partition,
+                                                                 Blob blob) {
+  const deputy_ext_blob* blobs = opened_->blob();
+  if (blobs == nullptr) return Delegate::Restore(view, partition, std::move(blob));
+  auto graph = std::make_shared<const deputy_graph>(view, opened_->handle_tracker());
+  const deputy_partition form = FormOf(*graph, partition);
+  auto lent = std::make_shared<LentBlob>();
+  lent->blob = std::move(blob);
+  lent->opened = opened_;
+  const std::span<const uint8_t> bytes = lent->blob.bytes;
+  const deputy_blob given{sizeof given, 0, bytes.data(), bytes.size(), lent.get(), LentBlob::Release};
+  const std::string place = PlaceOf(*view.graph, partition);
+  deputy_executable* executable = nullptr;
+  const Status status = opened_->Call(
+      "restore", graph.get(), [&] { return blobs->restore(opened_->instance(), &form, &given, &executable); }, {place});
+  if (!status.ok()) return status;
+  if (executable == nullptr) return opened_->Fault("restore", "it succeeded without an executable");
+  return std::shared_ptr<const Executable>(std::make_shared<const ExecutableProxy>(
+      opened_, std::move(graph), nullptr, executable, partition, std::move(lent)));
+}
+
+Result<std::vector<uint8_t>> ExecutableProxy::Serialize(size_t limit) const {
+  const deputy_ext_blob* blobs = opened_->blob();
+  if (blobs == nullptr) return Executable::Serialize(limit);
+  BlobCollector collector{*opened_->host(), limit, {}, {}};
+  const deputy_blob_sink sink{sizeof sink, 0, &collector, BlobCollector::Write};
+  DEPUTY_RETURN_IF_ERROR(opened_->Call("serialize", graph(), [&] { return blobs->serialize(executable_, &sink); }));
+  if (!collector.fault.empty()) return opened_->Fault("serialize", collector.fault);
+  if (collector.bytes.empty()) return opened_->Fault("serialize", "it succeeded without a byte");
+  return std::move(collector.bytes);
+}
+
+}  // namespace deputy::host

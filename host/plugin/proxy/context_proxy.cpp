@@ -1,0 +1,174 @@
+#include "plugin/proxy/context_proxy.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "plugin/checks/guarded_run.hpp"
+#include "plugin/checks/unwritten.hpp"
+
+namespace deputy::host {
+namespace {
+
+// The ABI has no way yet for a plugin to report the extents of an output, so each must be known and have its memory.
+// One of unknown extents has neither dims nor bytes; a scalar has bytes.
+Status CheckOutputs(const RunArgs& args) {
+  for (size_t i = 0; i < args.outputs.size(); ++i) {
+    const deputy_tensor* tensor = args.outputs[i];
+    if (tensor == nullptr) continue;
+    bool open = tensor->rank == 0 && tensor->byte_size == 0;
+    for (uint32_t axis = 0; axis < tensor->rank; ++axis) open = open || tensor->dims[axis] < 0;
+    if (open) return Error(StatusCode::kNotSupported, "output {} has extents that only the run would tell", i);
+    if (tensor->data == nullptr && tensor->handle == 0 && tensor->byte_size != 0)
+      return Error(StatusCode::kInternal, "output {} has no memory", i);
+  }
+  return {};
+}
+
+}  // namespace
+
+ContextProxy::ContextProxy(std::shared_ptr<const ExecutableProxy> executable, deputy_context* context)
+    : executable_(std::move(executable)), opened_(executable_->opened()), context_(context) {
+  args_.struct_size = sizeof args_;
+  args_.input_count = static_cast<uint32_t>(executable_->input_count());
+  args_.output_count = static_cast<uint32_t>(executable_->output_count());
+}
+
+ContextProxy::~ContextProxy() {
+  opened_.CallVoid(
+      "context_destroy", [&] { opened_.table().context_destroy(context_); }, executable_->place());
+}
+
+template <class Call>
+Status ContextProxy::CallInTurn(const char* function, Call&& call, Watch watch) {
+  const CallDetail detail{executable_->place(), watch};
+  if (opened_.limiter() == nullptr) return opened_.Call(function, executable_->graph(), call, detail);
+  const ConcurrencyLimiter::Pass pass(*opened_.limiter(), opened_.instance(), executable_->handle(),
+                                      opened_.run_rules());
+  return opened_.Call(function, executable_->graph(), call, detail);
+}
+
+Status ContextProxy::Execute(const RunArgs& args) {
+  if (args.inputs.size() != args_.input_count || args.outputs.size() != args_.output_count)
+    return Error(StatusCode::kInternal, "bound {} inputs and {} outputs, but the partition has {} and {}",
+                 args.inputs.size(), args.outputs.size(), args_.input_count, args_.output_count);
+  DEPUTY_RETURN_IF_ERROR(CheckOutputs(args));
+  const Status status = opened_.handle_tracker() != nullptr ? RunGuarded(args)
+                        : is_first_                         ? RunFirst(args)
+                                                            : Run(args, Watch::kFloat);
+  if (collector_ != nullptr) KeepEvents();
+  return status;
+}
+
+Status ContextProxy::Run(const RunArgs& args, Watch watch) {
+  args_.inputs = args.inputs.data();
+  args_.outputs = args.outputs.data();
+  args_.deadline_ns = args.deadline_ns;
+  return CallInTurn(
+      "execute", [&] { return opened_.table().execute(context_, &args_); }, watch);
+}
+
+Status ContextProxy::RunFirst(const RunArgs& args) {
+  const auto run = [&] { return Run(args, Watch::kFloatAndSignals); };
+  DEPUTY_ASSIGN_OR_RETURN(const std::optional<Unwritten> found, RunOnPattern(args, false, run));
+  if (found) return opened_.Fault("execute", Describe(*found, executable_->OutputName(found->output)));
+  is_first_ = false;
+  return {};
+}
+
+Status ContextProxy::RunGuarded(const RunArgs& args) {
+  if (running_.exchange(true)) return Error(StatusCode::kFailedPrecondition, "a session is run by two threads at once");
+  Status status = RunBetweenGuards(args);
+  running_ = false;
+  return status;
+}
+
+Status ContextProxy::RunBetweenGuards(const RunArgs& args) {
+  DEPUTY_ASSIGN_OR_RETURN(GuardedRun guarded, GuardedRun::Make(args, opened_.Place("execute")));
+  const RunArgs inside{guarded.inputs(), guarded.outputs(), args.allocator, args.scratch, args.deadline_ns};
+  const auto run = [&]() -> Status {
+    DEPUTY_RETURN_IF_ERROR(Run(inside, Watch::kFloatAndSignals));
+    if (std::string wrong = guarded.Changed(); !wrong.empty()) return opened_.Fault("execute", std::move(wrong));
+    return {};
+  };
+  DEPUTY_ASSIGN_OR_RETURN(const std::optional<Unwritten> found, RunOnPattern(inside, true, run));
+  guarded.Finish(args);
+  if (found) return opened_.Fault("execute", Describe(*found, executable_->OutputName(found->output)));
+  return {};
+}
+
+Result<ResizeOutcome> ContextProxy::Resize(std::span<const deputy_tensor* const> inputs,
+                                           std::span<const deputy_tensor* const> outputs) {
+  if (opened_.resize() == nullptr) return ExecutionContext::Resize(inputs, outputs);
+  if (inputs.size() != executable_->input_count() || outputs.size() != executable_->output_count())
+    return Error(StatusCode::kInternal, "{} and {} shapes for a partition with {} inputs and {} outputs", inputs.size(),
+                 outputs.size(), executable_->input_count(), executable_->output_count());
+  deputy_resize_args args{};
+  args.struct_size = sizeof args;
+  args.input_count = static_cast<uint32_t>(inputs.size());
+  args.output_count = static_cast<uint32_t>(outputs.size());
+  args.inputs = inputs.data();
+  args.outputs = outputs.data();
+  deputy_resize_outcome outcome = DEPUTY_RESIZE_DONE;
+  DEPUTY_RETURN_IF_ERROR(CallInTurn("resize", [&] { return opened_.resize()->resize(context_, &args, &outcome); }));
+  is_first_ = true;
+  if (outcome == DEPUTY_RESIZE_DONE) return ResizeOutcome::kDone;
+  if (outcome == DEPUTY_RESIZE_RECOMPILE) return ResizeOutcome::kRecompile;
+  return opened_.Fault("resize", fmt::format("its outcome is the unknown {}", outcome));
+}
+
+Status ContextProxy::SetProfiling(bool on) {
+  if (opened_.profiling() == nullptr) return ExecutionContext::SetProfiling(on);
+  if (on == (collector_ != nullptr)) return {};
+  auto collector = on ? std::make_unique<EventCollector>() : nullptr;
+  DEPUTY_RETURN_IF_ERROR(CallInTurn(
+      "set_profiling", [&] { return opened_.profiling()->set_profiling(context_, on ? collector->sink() : nullptr); }));
+  collector_ = std::move(collector);
+  events_.clear();
+  return {};
+}
+
+void ContextProxy::TakeEvents(std::vector<ProfileEvent>& into) {
+  for (ProfileEvent& event : events_) into.push_back(std::move(event));
+  events_.clear();
+}
+
+void ContextProxy::KeepEvents() {
+  if (opened_.profiling()->collect != nullptr) {
+    const Status status =
+        CallInTurn("collect", [&] { return opened_.profiling()->collect(context_, collector_->sink()); });
+    if (!status.ok()) opened_.LogFault("collect", status.message());
+  }
+  EventCollector::Taken taken = collector_->Take(executable_->debug_map());
+  if (taken.faults != 0)
+    opened_.LogFault("profiling", taken.faults == 1
+                                      ? taken.first_fault
+                                      : fmt::format("{} (and {} more)", taken.first_fault, taken.faults - 1));
+  if (events_.size() + taken.events.size() > EventCollector::kMostEvents) {
+    taken.lost += taken.events.size();
+    taken.events.clear();
+  }
+  if (taken.lost != 0) opened_.LogFault("profiling", fmt::format("{} events of one run are too many", taken.lost));
+  if (taken.needs_device_clock) Correlate(taken.events);
+  std::stable_sort(taken.events.begin(), taken.events.end(),
+                   [](const ProfileEvent& a, const ProfileEvent& b) { return a.begin_ns < b.begin_ns; });
+  for (ProfileEvent& event : taken.events) events_.push_back(std::move(event));
+}
+
+void ContextProxy::Correlate(std::vector<ProfileEvent>& events) const {
+  if (opened_.profiling()->correlate == nullptr)
+    return opened_.LogFault("profiling", "events are on the device's clock, and it cannot correlate");
+  uint64_t device_ns = 0, host_ns = 0;
+  const Status status = opened_.Call(
+      "correlate", nullptr, [&] { return opened_.profiling()->correlate(opened_.instance(), &device_ns, &host_ns); });
+  if (!status.ok()) return opened_.LogFault("correlate", status.message());
+  // Modulo 2^64 the difference is right whichever clock is ahead.
+  for (ProfileEvent& event : events) {
+    if (!event.on_device_clock) continue;
+    event.begin_ns += host_ns - device_ns;
+    event.end_ns += host_ns - device_ns;
+  }
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,51 @@
+// One session's state for a plugin's executable: runs it, resizes it, collects its events.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "plugin/proxy/executable_proxy.hpp"
+#include "plugin/proxy/profiling.hpp"
+
+namespace deputy::host {
+
+class ContextProxy final : public ExecutionContext {
+ public:
+  ContextProxy(std::shared_ptr<const ExecutableProxy> executable, deputy_context* context);
+  ~ContextProxy() override;
+
+  Status Execute(const RunArgs& args) override;
+  Result<ResizeOutcome> Resize(std::span<const deputy_tensor* const> inputs,
+                               std::span<const deputy_tensor* const> outputs) override;
+  Status SetProfiling(bool on) override;
+  void TakeEvents(std::vector<ProfileEvent>& into) override;
+
+ private:
+  // A call that counts as an execute: it waits for the concurrency limiter of the delegate, if there is one.
+  template <class Call>
+  Status CallInTurn(const char* function, Call&& call, Watch watch = Watch::kFloatAndSignals);
+  Status Run(const RunArgs& args, Watch watch);
+  // The first run, and the first after a resize: outputs that it does not write are an error.
+  Status RunFirst(const RunArgs& args);
+  // The run of a checked delegate.
+  Status RunGuarded(const RunArgs& args);
+  Status RunBetweenGuards(const RunArgs& args);
+  // Keeps the events of the run that just ended, in the order in which they began: before the next run the device may
+  // discard them and stop its clock.
+  void KeepEvents();
+  // Converts times of the device's clock to the host's, if the delegate can correlate the two.
+  void Correlate(std::vector<ProfileEvent>& events) const;
+
+  std::shared_ptr<const ExecutableProxy> executable_;
+  const OpenedDelegate& opened_;
+  deputy_context* context_;
+  deputy_run_args args_{};
+  bool is_first_ = true;                       // since it was made, or resized
+  std::atomic<bool> running_{false};           // a guarded run
+  std::unique_ptr<EventCollector> collector_;  // while profiling is on
+  std::vector<ProfileEvent> events_;
+};
+
+}  // namespace deputy::host

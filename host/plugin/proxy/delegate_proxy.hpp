@@ -1,0 +1,67 @@
+// The checked proxy of a plugin's delegate: the rest of the host never calls a plugin's tables. It checks each result
+// before use, names the plugin and the function in its reports, and turns an exception of the plugin into a failure.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "delegate/delegate.hpp"
+#include "deputy/abi/ext/device_control.h"
+#include "deputy/abi/ext/estimate.h"
+#include "deputy/abi/ext/options.h"
+#include "deputy/abi/ext/propose.h"
+#include "plugin/proxy/opened_delegate.hpp"
+#include "plugin/proxy/own_operator_table.hpp"
+
+namespace deputy::host {
+
+// The graph of a view must live as long as the executables compiled from it. [load-time]
+class DelegateProxy final : public Delegate {
+ public:
+  static Result<std::unique_ptr<Delegate>> Open(std::shared_ptr<LoadedPlugin> plugin, const OpenRequest& request);
+  // Releases claims that were not compiled or released.
+  ~DelegateProxy() override;
+
+  const std::string& name() const override { return opened_->name(); }
+  const std::string& id() const override { return id_; }
+  bool takes_dynamic_shapes() const override;
+  bool proposes() const override { return propose_ != nullptr; }
+
+  Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override;
+  Result<std::vector<PartitionSpec>> Propose(const GraphView& view) override;
+  void ReleaseClaim(void* claim) override;
+  bool groups() const override { return groups_ != nullptr; }
+  Result<std::vector<std::vector<NodeId>>> Groups(const GraphView& view) override;
+  bool estimates() const override { return estimate_ != nullptr; }
+  Result<Estimate> EstimatePartition(const GraphView& view, const PartitionSpec& partition) override;
+  Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) override;
+  Result<DeviceState> device_state() const override;
+  std::vector<std::pair<std::string, std::string>> options() const override;
+
+  Result<BlobMaker> blob_maker() const override;
+  Status CheckBlob(const std::string& compatibility) const override;
+  Result<std::shared_ptr<const Executable>> Restore(const GraphView& view, const PartitionSpec& partition,
+                                                    Blob blob) override;
+  Status InferOwn(InferenceContext& context) const override;
+  std::shared_ptr<Delegate> custom_kernels() const override;
+  bool keeps_partitions() const override { return opened_->resize() != nullptr; }
+
+ private:
+  DelegateProxy(std::shared_ptr<OpenedDelegate> opened, std::string id);
+
+  std::shared_ptr<OpenedDelegate> opened_;
+  std::string id_;
+  const deputy_ext_propose* propose_;
+  const deputy_ext_propose* groups_;
+  const deputy_ext_estimate* estimate_;
+  const deputy_ext_options* options_;
+  const deputy_ext_device_control* device_control_;
+  std::shared_ptr<const OwnOperatorTable> own_operators_;
+  // Claims that wait for Compile or ReleaseClaim, with the graph that their propose was shown.
+  std::map<void*, std::shared_ptr<const deputy_graph>> claims_;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,74 @@
+// A plugin's compiled partition as an Executable of the host, and partitions in the form of the ABI.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/printable.hpp"
+#include "delegate/delegate.hpp"
+#include "plugin/proxy/graph_handle.hpp"
+#include "plugin/proxy/opened_delegate.hpp"
+#include "plugin/proxy/profiling.hpp"
+
+namespace deputy::host {
+
+// "node 'conv1' (Conv)", or "partition 'npu.0' of 5 nodes from node 'conv1' (Conv) on".
+std::string PlaceOf(const Graph& graph, const PartitionSpec& partition);
+
+// A partition in the ABI's form, over the arrays of the host's own, which must live as long.
+deputy_partition FormOf(const deputy_graph& graph, const PartitionSpec& partition);
+
+// Contexts keep it alive, it keeps the instance alive. It also keeps the
+// graph that the plugin was shown at compile, because MindSpore-style kernels read their primitives later.
+class ExecutableProxy final : public Executable, public std::enable_shared_from_this<ExecutableProxy> {
+ public:
+  // `claim_graph`: of the propose that the partition comes from; may be null. `keep`: an object that must outlive the
+  // executable.
+  ExecutableProxy(std::shared_ptr<const OpenedDelegate> opened, std::shared_ptr<const deputy_graph> graph,
+                  std::shared_ptr<const deputy_graph> claim_graph, deputy_executable* executable,
+                  const PartitionSpec& partition, std::shared_ptr<const void> keep = nullptr)
+      : keep_(std::move(keep)),
+        opened_(std::move(opened)),
+        graph_(std::move(graph)),
+        claim_graph_(std::move(claim_graph)),
+        executable_(executable),
+        nodes_(partition.nodes),
+        input_count_(partition.inputs.size()),
+        outputs_(partition.outputs),
+        place_(PlaceOf(graph_->graph(), partition)) {}
+  ~ExecutableProxy() override;
+  ExecutableProxy(const ExecutableProxy&) = delete;
+  ExecutableProxy& operator=(const ExecutableProxy&) = delete;
+
+  Result<std::unique_ptr<ExecutionContext>> CreateContext() const override;
+  Result<std::vector<uint8_t>> Serialize(size_t limit) const override;
+
+  const OpenedDelegate& opened() const { return *opened_; }
+  const deputy_graph* graph() const { return graph_.get(); }
+  deputy_executable* handle() const { return executable_; }
+  size_t input_count() const { return input_count_; }
+  size_t output_count() const { return outputs_.size(); }
+  std::string OutputName(size_t output) const { return Printable(graph_->graph().values[outputs_[output]].name); }
+  // Its name in messages: its node, or its name with the first of its nodes.
+  const std::string& place() const { return place_; }
+
+  // Requested from the plugin at the first call. [any-thread]
+  const DebugMap& debug_map() const;
+
+ private:
+  std::shared_ptr<const void> keep_;
+  std::shared_ptr<const OpenedDelegate> opened_;
+  std::shared_ptr<const deputy_graph> graph_;
+  std::shared_ptr<const deputy_graph> claim_graph_;
+  deputy_executable* executable_;
+  std::vector<NodeId> nodes_;
+  size_t input_count_;
+  std::vector<ValueId> outputs_;
+  std::string place_;
+  mutable std::once_flag map_asked_;
+  mutable DebugMap debug_map_;
+};
+
+}  // namespace deputy::host

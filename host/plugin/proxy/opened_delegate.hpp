@@ -1,0 +1,111 @@
+// An open delegate, shared and kept alive by its proxy, executables and contexts. They call into the plugin only
+// through it, and it checks the result of each call.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/status.hpp"
+#include "base/thread_pool.hpp"
+#include "deputy/abi/delegate.h"
+#include "plugin/checks/handles.hpp"
+#include "plugin/discovery/loaded_plugin.hpp"
+#include "plugin/discovery/table_check.hpp"
+#include "plugin/proxy/graph_handle.hpp"
+#include "plugin/proxy/host_services.hpp"
+
+namespace deputy::host {
+
+struct OpenRequest {
+  std::string delegate;  // id
+  std::string name;      // of the YAML entry
+  uint32_t device = 0;
+  std::span<const std::pair<std::string, std::string>> options;  // name and text, in the form of the schema
+  ThreadPool* pool = nullptr;                                    // outlives the opened delegate; null: no threads
+  // Without the device: executables can be serialized, not run. kNotSupported where the delegate cannot compile so.
+  bool compile_only = false;
+  const PartitionHelpers* helpers = nullptr;  // outlives the opened delegate; null: none
+  bool check = false;                         // check everything against the contract; costs time and memory
+};
+
+// Details of a call: its place, for the line that names it when the process ends, and the state compared around it.
+struct CallDetail {
+  std::string_view place = {};  // "node 'conv1' (Conv)"; outlives the call
+  Watch watch = Watch::kFloatAndSignals;
+};
+
+class OpenedDelegate {
+ public:
+  static Result<std::shared_ptr<OpenedDelegate>> Open(std::shared_ptr<LoadedPlugin> plugin, const OpenRequest& request);
+  // Closes the instance. All objects of the instance keep this alive.
+  ~OpenedDelegate();
+  OpenedDelegate(const OpenedDelegate&) = delete;
+  OpenedDelegate& operator=(const OpenedDelegate&) = delete;
+
+  const LoadedPlugin& plugin() const { return *plugin_; }
+  const deputy_delegate& table() const { return *table_; }
+  deputy_instance* instance() const { return instance_; }
+  const std::string& name() const { return services_->source(); }
+  // Null: all executes may overlap. Otherwise each goes through the limiter, by these rules.
+  ConcurrencyLimiter* limiter() const { return limiter_; }
+  const RunRules& run_rules() const { return run_rules_; }
+  const deputy_host* host() const { return services_->table(); }
+  // Null: the delegate is not checked.
+  HandleTracker* handle_tracker() const { return services_->handle_tracker(); }
+  uint32_t device() const { return device_; }
+  bool compile_only() const { return compile_only_; }
+  // Extensions that executables and contexts use; null where the delegate lacks them.
+  const deputy_ext_blob* blob() const { return blob_; }
+  const deputy_ext_resize* resize() const { return resize_; }
+  const deputy_ext_profiling* profiling() const { return profiling_; }
+
+  // Calls a function of the plugin that returns a status. Its failure comes back with the place: the plugin, the
+  // function, and the node where the plugin names one (found in `graph`, which may be null).
+  template <class Function>
+  Status Call(const char* function, const deputy_graph* graph, Function&& call, const CallDetail& detail = {}) const {
+    deputy_status* raw = nullptr;
+    if (!Returned(
+            {plugin_->label(), function, detail.place}, [&] { raw = call(); }, detail.watch))
+      return Fault(function, "an exception left it");
+    if (raw == nullptr) return {};
+    if (handle_tracker() != nullptr && handle_tracker()->WasReturned(raw))
+      return Fault(function, "it returned a status a second time");
+    return Failure(function, graph, StatusHandle(raw));
+  }
+  // The same for a function that returns nothing, as destroy functions do; a failure is logged.
+  template <class Function>
+  void CallVoid(const char* function, Function&& call, std::string_view place = {}) const {
+    if (!Returned({plugin_->label(), function, place}, std::forward<Function>(call)))
+      LogFault(function, "an exception left it");
+  }
+
+  // "plugin com.example.npu (npu.so): execute"
+  std::string Place(const char* function) const;
+
+  // The plugin broke its contract.
+  Status Fault(const char* function, std::string fault) const;
+  // For breaches whose only effect is that an answer is ignored.
+  void LogFault(const char* function, std::string_view fault) const noexcept;
+
+ private:
+  OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deputy_delegate* table, const OpenRequest& request);
+  Status Failure(const char* function, const deputy_graph* graph, StatusHandle status) const;
+  Status AskConcurrency();
+
+  std::shared_ptr<LoadedPlugin> plugin_;
+  const deputy_delegate* table_;
+  std::unique_ptr<HostServices> services_;
+  ConcurrencyLimiter* limiter_ = nullptr;
+  RunRules run_rules_;
+  const deputy_ext_blob* blob_;
+  const deputy_ext_resize* resize_;
+  const deputy_ext_profiling* profiling_;
+  uint32_t device_;
+  bool compile_only_;
+  deputy_instance* instance_ = nullptr;
+};
+
+}  // namespace deputy::host
