@@ -28,7 +28,7 @@ namespace {
 // Timing every step costs time itself, so the times of delegates are measured in separate runs.
 constexpr uint32_t kMostProfiledRuns = 10;
 
-struct Options {
+struct BenchOptions {
   std::string model;
   ContextOptions context;
   std::vector<std::string> inputs, shapes;
@@ -82,7 +82,7 @@ Result<std::vector<std::string>> ThreadSettings(const Context& context, uint32_t
   return settings;
 }
 
-Status TimeRuns(Session& session, const Options& options, Measured& measured) {
+Status TimeRuns(Session& session, const BenchOptions& options, Measured& measured) {
   std::vector<Tensor> inputs, outputs;
   for (const BoundInput& input : measured.bound.inputs) inputs.push_back(input.tensor);
   Stopwatch watch;
@@ -117,7 +117,7 @@ uint64_t TimeOfAll(const Measured& measured) {
 
 double RunsPerSecond(const Measured& measured) { return measured.latency.mean > 0 ? 1e9 / measured.latency.mean : 0; }
 
-Json ToJson(const Options& options, const std::vector<TensorInfo>& infos, const Measured& measured) {
+Json JsonOf(const BenchOptions& options, const std::vector<TensorInfo>& infos, const Measured& measured) {
   Json inputs = Json::array(), delegates = Json::array();
   for (size_t i = 0; i < infos.size(); ++i) {
     const Tensor& tensor = measured.bound.inputs[i].tensor;
@@ -183,7 +183,7 @@ void PrintReport(const std::vector<TensorInfo>& infos, const Measured& measured,
   Print("{}", table.Text(terminal, "  "));
 }
 
-int Run(Options options) {
+int RunBench(BenchOptions options) {
   int exit_status = kDone;
   Stopwatch watch;
   if (options.threads > 0) {
@@ -228,7 +228,7 @@ int Run(Options options) {
   measured.placement = std::move(placement).value();
 
   if (options.json) {
-    PrintJson(ToJson(options, model.inputs(), measured));
+    PrintJson(JsonOf(options, model.inputs(), measured));
   } else {
     PrintReport(model.inputs(), measured, TerminalOf(stdout));
   }
@@ -238,7 +238,7 @@ int Run(Options options) {
 }  // namespace
 
 Command MakeBenchCommand(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchOptions>();
   CLI::App* syntax = app.add_subcommand("bench", "Measure load time, latency, memory and the time of each delegate");
   AddModel(*syntax, options->model);
   options->context.AddTo(*syntax);
@@ -257,7 +257,7 @@ Command MakeBenchCommand(CLI::App& app) {
   AddShapes(*syntax, options->shapes);
   AddJson(*syntax, options->json);
   SetExample(*syntax, "deputy bench model.onnx --config default.yaml --threads 2 --runs 200");
-  return {syntax, [options] { return Run(*options); }};
+  return {syntax, [options] { return RunBench(*options); }};
 }
 
 }  // namespace deputy::cli

@@ -20,7 +20,7 @@
 namespace deputy::cli {
 namespace {
 
-struct Options {
+struct ConfigOptions {
   ContextOptions context;
   std::string file;
   bool probe = false;
@@ -65,7 +65,8 @@ Json OptionSchema(const OptionReport& option) {
   return schema;
 }
 
-// Options with dotted names may be written as nested mappings, so unknown options can be detected only without them.
+// ConfigOptions with dotted names may be written as nested mappings, so unknown options can be detected only without
+// them.
 bool HasDottedNames(const PluginDelegateReport& delegate) {
   for (const OptionReport& option : delegate.options)
     if (option.name.find('.') != std::string::npos) return true;
@@ -98,7 +99,7 @@ Json SchemaWithOptions(const PluginListing& listing) {
   return schema;
 }
 
-int Check(Options& options) {
+int Check(ConfigOptions& options) {
   if (!options.file.empty() && !options.context.config.empty() && options.file != options.context.config)
     return FailUsage("two configuration files are given; check one at a time");
   if (!options.file.empty()) options.context.config = options.file;
@@ -108,7 +109,7 @@ int Check(Options& options) {
   return kDone;
 }
 
-int Show(const Options& options) {
+int Show(const ConfigOptions& options) {
   int exit_status = kDone;
   const std::optional<Context> context = options.context.Read(exit_status);
   if (!context) return exit_status;
@@ -116,7 +117,7 @@ int Show(const Options& options) {
   return kDone;
 }
 
-int Schema(const Options& options) {
+int Schema(const ConfigOptions& options) {
   int exit_status = kDone;
   const std::optional<Context> context = options.context.Read(exit_status);
   if (!context) return exit_status;
@@ -131,7 +132,7 @@ int Schema(const Options& options) {
 }  // namespace
 
 Command MakeConfigCommand(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConfigOptions>();
   CLI::App* syntax =
       app.add_subcommand("config", "Check or print a configuration, or print the schema of configurations");
   syntax->require_subcommand(1);

@@ -17,12 +17,12 @@
 namespace deputy::cli {
 namespace {
 
-struct Options {
+struct ConvertOptions {
   std::string model, output;
   ContextOptions context;
 };
 
-int Run(const Options& options) {
+int RunConvert(const ConvertOptions& options) {
   std::error_code error;
   if (std::filesystem::equivalent(options.model, options.output, error))
     return FailUsage(fmt::format("{}: is the model itself; give another file to --output", options.output));
@@ -43,13 +43,13 @@ int Run(const Options& options) {
 }  // namespace
 
 Command MakeConvertCommand(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConvertOptions>();
   CLI::App* syntax = app.add_subcommand("convert", "Convert a model to .dpm, which loads without parsing its weights");
   AddModel(*syntax, options->model);
   syntax->add_option("-o,--output", options->output, "Output file")->required()->type_name("FILE");
   options->context.AddTo(*syntax);
   SetExample(*syntax, "deputy convert model.onnx -o model.dpm");
-  return {syntax, [options] { return Run(*options); }};
+  return {syntax, [options] { return RunConvert(*options); }};
 }
 
 }  // namespace deputy::cli

@@ -31,7 +31,7 @@ constexpr int64_t kSide = 28, kDigits = 10;
 constexpr double kGoodEnough = 0.95;
 constexpr int kUnknown = -1;
 
-struct Options {
+struct DigitsOptions {
   std::string model, images;
   ContextOptions context;
 };
@@ -160,7 +160,7 @@ int PrintAccuracy(const std::vector<Digit>& digits, const Terminal& terminal) {
   return good ? kDone : kNo;
 }
 
-int Run(Options options) {
+int RunDigits(DigitsOptions options) {
   const fs::path share = ShareFolder();
   if (options.context.config.empty()) options.context.config = (share / "digits" / "digits.yaml").string();
   if (options.model.empty()) options.model = (share / "digits" / "digits.onnx").string();
@@ -193,7 +193,7 @@ int Run(Options options) {
 }  // namespace
 
 Command MakeDigitsCommand(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DigitsOptions>();
   CLI::App* syntax = app.add_subcommand("digits", "Classify pictures of digits: a short demonstration");
   options->context.AddTo(*syntax);
   syntax->get_option("--config")->description("Configuration file [default: the installed digits.yaml]");
@@ -206,7 +206,7 @@ Command MakeDigitsCommand(CLI::App& app) {
                    "Directory of 28x28 .pgm pictures named *_DIGIT.pgm [default: the installed pictures]")
       ->type_name("DIR");
   SetExample(*syntax, "deputy digits --set delegates.npu0.options.frequency=low");
-  return {syntax, [options] { return Run(*options); }};
+  return {syntax, [options] { return RunDigits(*options); }};
 }
 
 }  // namespace deputy::cli

@@ -22,7 +22,7 @@
 namespace deputy::cli {
 namespace {
 
-struct Options {
+struct InspectOptions {
   std::string model;
   std::vector<std::string> shapes;
   bool nodes = false, json = false;
@@ -70,7 +70,7 @@ Result<std::vector<std::pair<std::string, Shape>>> NamedShapes(const std::vector
   return named;
 }
 
-Json ToJson(const std::vector<TensorInfo>& infos) {
+Json JsonOf(const std::vector<TensorInfo>& infos) {
   Json list = Json::array();
   for (const TensorInfo& info : infos)
     list.push_back({{"name", info.name},
@@ -81,7 +81,7 @@ Json ToJson(const std::vector<TensorInfo>& infos) {
   return list;
 }
 
-Json ToJson(const Options& options, const ModelContents& contents) {
+Json JsonOf(const InspectOptions& options, const ModelContents& contents) {
   Json metadata = Json::array(), operators = Json::array(), nodes = Json::array();
   for (const auto& [key, value] : contents.metadata) metadata.push_back({{"key", key}, {"value", value}});
   for (const OperatorUse& use : CountOperators(contents))
@@ -96,9 +96,9 @@ Json ToJson(const Options& options, const ModelContents& contents) {
                {"format", contents.format},
                {"file_bytes", contents.file_bytes},
                {"metadata", std::move(metadata)},
-               {"inputs", ToJson(contents.inputs)},
-               {"outputs", ToJson(contents.outputs)},
-               {"states", ToJson(contents.states)},
+               {"inputs", JsonOf(contents.inputs)},
+               {"outputs", JsonOf(contents.outputs)},
+               {"states", JsonOf(contents.states)},
                {"symbols", contents.symbols},
                {"node_count", contents.nodes.size()},
                {"regions", contents.regions},
@@ -173,7 +173,7 @@ void PrintNodes(const ModelContents& contents, const Terminal& terminal) {
   Print("\n{}", table.Text(terminal, "  "));
 }
 
-int Run(const Options& options) {
+int RunInspect(const InspectOptions& options) {
   Result<ModelContents> contents = InspectModel(options.model);
   if (contents.ok() && !options.shapes.empty()) {
     const auto shapes = NamedShapes(options.shapes, contents->inputs);
@@ -182,7 +182,7 @@ int Run(const Options& options) {
   }
   if (!contents.ok()) return Fail(Stage::kModel, contents.status());
   if (options.json) {
-    PrintJson(ToJson(options, *contents));
+    PrintJson(JsonOf(options, *contents));
     return kDone;
   }
   const Terminal terminal = TerminalOf(stdout);
@@ -198,14 +198,14 @@ int Run(const Options& options) {
 }  // namespace
 
 Command MakeInspectCommand(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectOptions>();
   CLI::App* syntax = app.add_subcommand("inspect", "Show the contents of a model file, also of one that cannot be run");
   AddModel(*syntax, options->model);
   AddRepeated(*syntax, "--shape", options->shapes, "NAME=1x3x224x224", "Input shape, for types and multiply-adds");
   syntax->add_flag("--nodes", options->nodes, "List all nodes as well");
   AddJson(*syntax, options->json);
   SetExample(*syntax, "deputy inspect model.onnx --shape image=1x3x224x224");
-  return {syntax, [options] { return Run(*options); }};
+  return {syntax, [options] { return RunInspect(*options); }};
 }
 
 }  // namespace deputy::cli

@@ -14,12 +14,12 @@
 namespace deputy::cli {
 namespace {
 
-struct Options {
+struct NewPluginOptions {
   std::string name, folder;
   std::string language = "c++";
 };
 
-int Run(const Options& options) {
+int RunNewPlugin(const NewPluginOptions& options) {
   const std::string problem = PluginNameProblem(options.name);
   if (!problem.empty()) return FailUsage(fmt::format("'{}': {}", options.name, problem));
   const std::string folder = options.folder.empty() ? options.name : options.folder;
@@ -42,7 +42,7 @@ int Run(const Options& options) {
 }  // namespace
 
 Command MakeNewPluginCommand(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<NewPluginOptions>();
   CLI::App* syntax = app.add_subcommand("new-plugin", "Create a project for a new delegate, ready to build");
   syntax->add_option("name", options->name, "Name of the delegate: lowercase letters, digits and '_'")
       ->required()
@@ -52,7 +52,7 @@ Command MakeNewPluginCommand(CLI::App& app) {
       ->check(CLI::IsMember({"c", "c++"}))
       ->type_name("LANGUAGE");
   SetExample(*syntax, "deputy new-plugin my_npu");
-  return {syntax, [options] { return Run(*options); }};
+  return {syntax, [options] { return RunNewPlugin(*options); }};
 }
 
 }  // namespace deputy::cli

@@ -29,7 +29,7 @@ std::string TypeOfInput(const TensorInfo& info, const Shape& shape) {
   return fmt::format("{} {}", NameOf(info.dtype), ShapeText(shape));
 }
 
-struct Options {
+struct PartitionOptions {
   std::string model, node;
   ContextOptions context;
   std::vector<std::string> shapes;
@@ -41,7 +41,7 @@ Result<CompletedShapes> ShapesOf(const std::vector<TensorInfo>& inputs, const st
   return CompleteShapes(inputs, known);
 }
 
-int PrintNode(const PlacementReport& report, const Options& options, const Terminal& terminal) {
+int PrintNode(const PlacementReport& report, const PartitionOptions& options, const Terminal& terminal) {
   Json found = Json::array();
   Shown text;
   std::vector<std::string> names;
@@ -62,7 +62,7 @@ int PrintNode(const PlacementReport& report, const Options& options, const Termi
   return kDone;
 }
 
-int Run(const Options& options) {
+int RunPartition(const PartitionOptions& options) {
   int exit_status = kDone;
   std::optional<Context> context = options.context.Open(exit_status);
   if (!context) return exit_status;
@@ -99,7 +99,7 @@ int Run(const Options& options) {
 }  // namespace
 
 Command MakePartitionCommand(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PartitionOptions>();
   CLI::App* syntax =
       app.add_subcommand("partition", "Show the placement of a model's nodes on delegates, with the reasons");
   AddModel(*syntax, options->model);
@@ -109,7 +109,7 @@ Command MakePartitionCommand(CLI::App& app) {
   syntax->add_flag("--nodes", options->nodes, "List all nodes as well");
   AddJson(*syntax, options->json);
   SetExample(*syntax, "deputy partition model.onnx --config npu-first.yaml --shape image=1x3x224x224");
-  return {syntax, [options] { return Run(*options); }};
+  return {syntax, [options] { return RunPartition(*options); }};
 }
 
 }  // namespace deputy::cli

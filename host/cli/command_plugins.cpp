@@ -25,7 +25,7 @@ namespace {
 // Rejected files that are listed one by one without --why.
 constexpr size_t kMostRejected = 20;
 
-struct Options {
+struct PluginsOptions {
   ContextOptions context;
   std::string operators_of;  // id of a delegate; empty: all delegates
   bool operators = false, probe = false, why = false, json = false;
@@ -110,7 +110,7 @@ std::string SpanText(uint32_t first, uint32_t last, bool open) {
 }
 
 // Lists the operators of one delegate, or of all delegates. An unknown id is a usage error.
-int ListOperators(const PluginListing& listing, const Options& options) {
+int ListOperators(const PluginListing& listing, const PluginsOptions& options) {
   std::vector<std::string> ids;
   Json json = Json::array();
   Shown text;
@@ -147,7 +147,7 @@ int ListOperators(const PluginListing& listing, const Options& options) {
   return kDone;
 }
 
-int Run(const Options& options) {
+int RunPlugins(const PluginsOptions& options) {
   int exit_status = kDone;
   const std::optional<Context> context = options.context.Read(exit_status);
   if (!context) return exit_status;
@@ -181,7 +181,7 @@ int Run(const Options& options) {
 }  // namespace
 
 Command MakePluginsCommand(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PluginsOptions>();
   CLI::App* syntax = app.add_subcommand("plugins", "List all files in the plugin folders, accepted or rejected");
   options->context.AddTo(*syntax);
   syntax->add_flag("--probe", options->probe,
@@ -198,7 +198,7 @@ Command MakePluginsCommand(CLI::App& app) {
   SetExample(*syntax, "deputy plugins --why --config npu-first.yaml");
   return {syntax, [options, syntax] {
             options->operators = syntax->count("--operators") > 0;
-            return Run(*options);
+            return RunPlugins(*options);
           }};
 }
 

@@ -30,7 +30,7 @@
 namespace deputy::cli {
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string model, output_dir;
   ContextOptions context;
   std::vector<std::string> inputs, expected, shapes;
@@ -242,7 +242,7 @@ void PrintOutputs(const std::vector<TensorInfo>& infos, const std::vector<Tensor
   Print("{}", table.Text(terminal, "  "));
 }
 
-int Run(const Options& options) {
+int RunRun(const RunOptions& options) {
   int exit_status = kDone;
   Result<std::chrono::nanoseconds> timeout = std::chrono::nanoseconds(0);
   if (!options.timeout.empty()) timeout = ParseDuration(options.timeout);
@@ -304,7 +304,7 @@ int Run(const Options& options) {
 }  // namespace
 
 Command MakeRunCommand(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   CLI::App* syntax = app.add_subcommand("run", "Run a model and show outputs, placement and times");
   AddModel(*syntax, options->model);
   options->context.AddTo(*syntax);
@@ -329,7 +329,7 @@ Command MakeRunCommand(CLI::App& app) {
                    "Run once more and write a JSON trace for Chrome's and Perfetto's viewers")
       ->type_name("FILE");
   SetExample(*syntax, "deputy run model.onnx --config npu-first.yaml --input image=photo.npy --repeat 20");
-  return {syntax, [options] { return Run(*options); }};
+  return {syntax, [options] { return RunRun(*options); }};
 }
 
 }  // namespace deputy::cli

@@ -22,7 +22,7 @@
 namespace deputy::cli {
 namespace {
 
-struct Options {
+struct TestCaseOptions {
   std::vector<std::string> folders;
   ContextOptions context;
   CaseOptions cases;
@@ -59,7 +59,7 @@ void PrintLine(const CaseResult& result, const Terminal& terminal) {
   std::fflush(stdout);
 }
 
-Json ToJson(const CaseResult& result, const std::string& folder) {
+Json JsonOf(const CaseResult& result, const std::string& folder) {
   Json nodes = Json::object();
   for (const auto& [name, count] : result.nodes) nodes[name] = count;
   return {{"name", result.name},
@@ -69,7 +69,7 @@ Json ToJson(const CaseResult& result, const std::string& folder) {
           {"nodes", std::move(nodes)}};
 }
 
-int Run(const Options& options) {
+int RunTestCase(const TestCaseOptions& options) {
   for (const std::string& folder : options.folders) {
     std::error_code error;
     if (!std::filesystem::exists(folder, error)) return FailUsage(folder + ": no such directory");
@@ -87,7 +87,7 @@ int Run(const Options& options) {
     const CaseResult result = RunCase(options.folders[i], *context, options.cases);
     ++counts[static_cast<size_t>(result.verdict)];
     if (options.json) {
-      cases.push_back(ToJson(result, options.folders[i]));
+      cases.push_back(JsonOf(result, options.folders[i]));
     } else {
       PrintLine(result, terminal);
     }
@@ -106,7 +106,7 @@ int Run(const Options& options) {
 }  // namespace
 
 Command MakeTestCaseCommand(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TestCaseOptions>();
   CLI::App* syntax = app.add_subcommand("test-case", "Run cases in the layout of ONNX's backend tests");
   syntax
       ->add_option("folders", options->folders,
@@ -124,7 +124,7 @@ Command MakeTestCaseCommand(CLI::App& app) {
   AddJson(*syntax, options->json);
   SetExample(*syntax,
              "deputy test-case onnx/backend/test/data/node/test_conv* --config npu-first.yaml --atol-scale 1e-2");
-  return {syntax, [options] { return Run(*options); }};
+  return {syntax, [options] { return RunTestCase(*options); }};
 }
 
 }  // namespace deputy::cli

@@ -19,7 +19,7 @@ struct Code {
 };
 
 // Read by signal handlers, so its size is fixed. Code beyond it has no name.
-std::array<Code, 1024> table;
+std::array<Code, 1024> code_table;
 
 constexpr int kMostFrames = 64;
 
@@ -54,7 +54,7 @@ void AddPluginCode(const void* code, std::string_view label) {
   if (search.begin == 0 || !PluginAt(code).empty()) return;
   std::array<void*, kMostFrames> frames{};
   backtrace(frames.data(), kMostFrames);  // loads the unwinder
-  for (Code& entry : table) {
+  for (Code& entry : code_table) {
     if (entry.begin.load(std::memory_order_relaxed) != 0) continue;
     entry.end = search.end;
     entry.label = new std::string(label);
@@ -65,7 +65,7 @@ void AddPluginCode(const void* code, std::string_view label) {
 
 std::string_view PluginAt(const void* code) noexcept {
   const auto address = reinterpret_cast<uintptr_t>(code);
-  for (const Code& entry : table) {
+  for (const Code& entry : code_table) {
     const uintptr_t begin = entry.begin.load(std::memory_order_acquire);
     if (begin == 0) break;
     if (address >= begin && address < entry.end) return *entry.label;
@@ -74,7 +74,7 @@ std::string_view PluginAt(const void* code) noexcept {
 }
 
 std::string_view PluginOnStack() noexcept {
-  if (table.front().begin.load(std::memory_order_acquire) == 0) return {};  // the unwinder may not be loaded
+  if (code_table.front().begin.load(std::memory_order_acquire) == 0) return {};  // the unwinder may not be loaded
   std::array<void*, kMostFrames> frames{};
   const int count = backtrace(frames.data(), kMostFrames);
   for (int i = 0; i < count; ++i)

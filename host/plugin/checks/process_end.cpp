@@ -57,7 +57,7 @@ class LastLine {
   size_t size_ = 0;
 };
 
-struct Region {
+struct AddressRange {
   std::atomic<uintptr_t> begin{0};  // 0: free
   std::atomic<size_t> size{0};
   std::atomic<const char*> text{nullptr};
@@ -71,12 +71,12 @@ struct Signal {
 };
 
 // Read by a signal handler, so their size is fixed.
-std::array<Region, 4096> regions;
+std::array<AddressRange, 4096> regions;
 std::array<Signal, 5> fatal = {
     {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGABRT, "SIGABRT"}}};
 std::atomic<bool> any_installed{false};
 
-std::atomic<bool> refused{false}, accepted{false};
+std::atomic<bool> exit_refused{false}, accepted{false};
 std::atomic<int> refused_with{EXIT_FAILURE};
 std::atomic<pid_t> process{0};
 
@@ -94,7 +94,7 @@ const void* ProgramCounter(const void* context) {
 
 void SayRegion(const siginfo_t& info) {
   const auto at = reinterpret_cast<uintptr_t>(info.si_addr);
-  for (const Region& region : regions) {
+  for (const AddressRange& region : regions) {
     const uintptr_t begin = region.begin.load(std::memory_order_acquire);
     if (begin == 0 || at < begin || at - begin >= region.size.load(std::memory_order_relaxed)) continue;
     LastLine().Add("deputy: check: ").Add(region.text.load(std::memory_order_relaxed)).Write();
@@ -203,7 +203,7 @@ void WatchRegion(const void* begin, size_t size, const char* text) {
     if (signal.number == SIGSEGV || signal.number == SIGBUS) Install(signal);
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
-  for (Region& region : regions) {
+  for (AddressRange& region : regions) {
     if (region.begin.load(std::memory_order_relaxed) != 0) continue;
     region.size.store(size, std::memory_order_relaxed);
     region.text.store(text, std::memory_order_relaxed);
@@ -213,7 +213,7 @@ void WatchRegion(const void* begin, size_t size, const char* text) {
 }
 
 void UnwatchRegion(const void* begin) {
-  for (Region& region : regions) {
+  for (AddressRange& region : regions) {
     uintptr_t wanted = reinterpret_cast<uintptr_t>(begin);
     if (region.begin.compare_exchange_strong(wanted, 0)) return;
   }
@@ -224,20 +224,20 @@ void RefuseExit(int status) {
   accepted.store(false);
   // A parent sees the low byte alone: 256 would be success as well.
   refused_with.store((status & 0xff) != 0 ? status : EXIT_FAILURE);
-  if (!refused.exchange(true)) RenewExitHook();
+  if (!exit_refused.exchange(true)) RenewExitHook();
 }
 
 void AcceptExit() { accepted.store(true); }
 
 void RenewExitHook() {
-  if (!refused.load()) return;
+  if (!exit_refused.load()) return;
   std::atexit(AtExit);
   std::at_quick_exit(AtExit);
 }
 
 void CheckExit(const void* caller) noexcept {
   // Children that a plugin forked are not checked.
-  if (!refused.load() || process.load() != getpid()) return;
+  if (!exit_refused.load() || process.load() != getpid()) return;
   const bool done = accepted.load();
   LastLine line;
   if (!line.AddPlugin(caller, done ? "" : "a library of this process")) return;

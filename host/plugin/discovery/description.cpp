@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kMaxName = 128, kMaxNote = 256, kMaxShortText = 4096;
 constexpr uint32_t kMaxOptions = 256, kMaxDTypes = 64;
 
-Rejection Bad(std::string text) { return {RejectReason::kBadTable, std::move(text)}; }
+Rejection BadDescription(std::string text) { return {RejectReason::kBadTable, std::move(text)}; }
 
 std::string OwnerOf(const deputy_delegate& table) {
   return fmt::format("'{}'", std::string_view(table.id.data, table.id.size));
@@ -61,29 +61,29 @@ std::vector<std::string> SplitChoices(std::string_view text) {
 std::optional<Rejection> DescribeOption(const std::string& owner, const deputy_option_info* info,
                                         OptionSchema& option) {
   if (info == nullptr || !DEPUTY_HAS(info, deputy_option_info, maximum))
-    return Bad(fmt::format("an option of {} has no description", owner));
+    return BadDescription(fmt::format("an option of {} has no description", owner));
   if (auto rejection = Copy("an option's name", info->name, option.name)) return rejection;
   if (!IsPluginName(option.name))
-    return Bad(fmt::format("an option of {} is called '{}'", owner, CleanText(option.name, 80)));
+    return BadDescription(fmt::format("an option of {} is called '{}'", owner, CleanText(option.name, 80)));
   const std::string subject = fmt::format("option '{}' of {}", option.name, owner);
   option.type = info->type;
   if (option.type < DEPUTY_OPTION_BOOL || option.type > DEPUTY_OPTION_FREQUENCY)
-    return Bad(fmt::format("{} has the unknown type {}", subject, option.type));
+    return BadDescription(fmt::format("{} has the unknown type {}", subject, option.type));
   std::string choices;
   for (const auto& [text, to] :
        {std::pair{&info->help, &option.help}, std::pair{&info->unit, &option.unit},
         std::pair{&info->default_value, &option.default_value}, std::pair{&info->choices, &choices}})
     if (auto rejection = Copy("a text of " + subject, *text, *to)) return rejection;
   option.choices = SplitChoices(choices);
-  if (option.type == DEPUTY_OPTION_ENUM && option.choices.empty()) return Bad(subject + " has no choices");
+  if (option.type == DEPUTY_OPTION_ENUM && option.choices.empty()) return BadDescription(subject + " has no choices");
   option.minimum = info->minimum;
   option.maximum = info->maximum;
   if (std::isnan(option.minimum) || std::isnan(option.maximum) || option.minimum > option.maximum)
-    return Bad(subject + " has an impossible range");
+    return BadDescription(subject + " has an impossible range");
   const std::pair<std::string, std::string> given[] = {{option.name, option.default_value}};
   if (!CheckOptions({&option, 1}, given).problems.empty())
-    return Bad(fmt::format("the default of {} must be {}, not '{}'", subject, AcceptedBy(option),
-                           CleanText(option.default_value, 80)));
+    return BadDescription(fmt::format("the default of {} must be {}, not '{}'", subject, AcceptedBy(option),
+                                      CleanText(option.default_value, 80)));
   return std::nullopt;
 }
 
@@ -93,14 +93,15 @@ std::optional<Rejection> DescribeOptions(const deputy_delegate& table, DelegateD
   const std::string owner = OwnerOf(table);
   uint32_t count = 0;
   if (auto rejection = Call(table, "option_count", options->option_count, count, &table)) return rejection;
-  if (count > kMaxOptions) return Bad(fmt::format("{} says that it has {} options", owner, count));
+  if (count > kMaxOptions) return BadDescription(fmt::format("{} says that it has {} options", owner, count));
   for (uint32_t i = 0; i < count; ++i) {
     const deputy_option_info* info = nullptr;
     if (auto rejection = Call(table, "option_at", options->option_at, info, &table, i)) return rejection;
     OptionSchema option;
     if (auto rejection = DescribeOption(owner, info, option)) return rejection;
     for (const OptionSchema& other : delegate.options)
-      if (other.name == option.name) return Bad(fmt::format("{} has two options called '{}'", owner, option.name));
+      if (other.name == option.name)
+        return BadDescription(fmt::format("{} has two options called '{}'", owner, option.name));
     delegate.options.push_back(std::move(option));
   }
   return std::nullopt;
@@ -244,12 +245,13 @@ std::optional<Rejection> ListCapabilities(const deputy_delegate& table, std::vec
   if (extension == nullptr) return std::nullopt;
   uint32_t count = 0;
   if (auto rejection = Call(table, "capability_count", extension->capability_count, count, &table)) return rejection;
-  if (count > kMaxCapabilities) return Bad(fmt::format("{} says that it has {} capabilities", OwnerOf(table), count));
+  if (count > kMaxCapabilities)
+    return BadDescription(fmt::format("{} says that it has {} capabilities", OwnerOf(table), count));
   for (uint32_t i = 0; i < count; ++i) {
     const deputy_capability* raw = nullptr;
     if (auto rejection = Call(table, "capability_at", extension->capability_at, raw, &table, i)) return rejection;
     if (const std::string fault = CopyRow(raw, rows.emplace_back()); !fault.empty())
-      return Bad(fmt::format("capability {} of {} {}", i, OwnerOf(table), fault));
+      return BadDescription(fmt::format("capability {} of {} {}", i, OwnerOf(table), fault));
   }
   return std::nullopt;
 }
@@ -263,7 +265,8 @@ std::optional<Rejection> EnumerateDevices(const deputy_delegate& table, const de
   deputy_status* raw = nullptr;
   if (auto rejection = Call(table, "enumerate", extension->enumerate, raw, &table, host, &sink)) return rejection;
   const StatusHandle status{raw};
-  if (!collector.fault.empty()) return Bad(fmt::format("enumerate of {}: {}", OwnerOf(table), collector.fault));
+  if (!collector.fault.empty())
+    return BadDescription(fmt::format("enumerate of {}: {}", OwnerOf(table), collector.fault));
   if (status) failure = ToStatus(*status);
   return std::nullopt;
 }

@@ -23,7 +23,7 @@ struct BuildIdSearch {
   std::vector<uint8_t> build_id;
 };
 
-int VisitObject(dl_phdr_info* object, size_t, void* data) {
+int VisitLoadedObject(dl_phdr_info* object, size_t, void* data) {
   auto& search = *static_cast<BuildIdSearch*>(data);
   bool found = false;
   std::vector<ElfNote> notes;
@@ -89,7 +89,7 @@ Checked<std::unique_ptr<Library>> Library::Open(const std::filesystem::path& pat
 
 std::vector<uint8_t> Library::BuildId() const {
   BuildIdSearch search{reinterpret_cast<uint64_t>(reinterpret_cast<const void*>(entry_)), {}};
-  dl_iterate_phdr(VisitObject, &search);
+  dl_iterate_phdr(VisitLoadedObject, &search);
   return std::move(search.build_id);
 }
 

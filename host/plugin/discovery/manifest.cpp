@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kMaxText = 64 * 1024;
 constexpr size_t kMaxListed = 256;
 
-Rejection Bad(std::string text) { return {RejectReason::kBadNote, "has a bad manifest: " + std::move(text)}; }
+Rejection BadManifest(std::string text) { return {RejectReason::kBadNote, "has a bad manifest: " + std::move(text)}; }
 
 std::vector<std::string> SplitList(std::string_view text) {
   std::vector<std::string> items;
@@ -50,15 +50,15 @@ std::optional<Rejection> AddEnvironment(std::string_view wish, Manifest& manifes
   const size_t equals = std::min(wish.find('='), wish.size());
   const std::string_view name = wish.substr(0, equals);
   if (equals == wish.size() || !IsVariableName(name))
-    return Bad(fmt::format("'{}' is not an environment variable", CleanText(wish, 80)));
-  if (IsReserved(name)) return Bad(fmt::format("it may not set the environment variable {}", name));
+    return BadManifest(fmt::format("'{}' is not an environment variable", CleanText(wish, 80)));
+  if (IsReserved(name)) return BadManifest(fmt::format("it may not set the environment variable {}", name));
   manifest.environment.emplace_back(name, wish.substr(equals + 1));
   return std::nullopt;
 }
 
 std::optional<Rejection> AddLine(std::string_view key, std::string_view value, Manifest& manifest) {
   if (key == "id") {
-    if (!IsPluginName(value)) return Bad(fmt::format("'{}' is not a valid id", CleanText(value, 80)));
+    if (!IsPluginName(value)) return BadManifest(fmt::format("'{}' is not a valid id", CleanText(value, 80)));
     manifest.id = value;
   } else if (key == "version") {
     manifest.version = value;
@@ -66,14 +66,14 @@ std::optional<Rejection> AddLine(std::string_view key, std::string_view value, M
     manifest.delegates = SplitList(value);
     for (const std::string& delegate : manifest.delegates)
       if (!IsPluginName(delegate))
-        return Bad(fmt::format("'{}' is not a valid id of a delegate", CleanText(delegate, 80)));
+        return BadManifest(fmt::format("'{}' is not a valid id of a delegate", CleanText(delegate, 80)));
   } else if (key == "cpu") {
     manifest.cpu_features = SplitList(value);
   } else if (key == "env") {
     return AddEnvironment(value, manifest);
   } else if (key == "sanitizer") {
     if (value != "address" && value != "thread")
-      return Bad(fmt::format("unknown sanitizer '{}'", CleanText(value, 80)));
+      return BadManifest(fmt::format("unknown sanitizer '{}'", CleanText(value, 80)));
     manifest.sanitizer = value;
   } else if (key == "files") {
     manifest.files = SplitList(value);
@@ -117,18 +117,19 @@ std::string AbiText(uint32_t version) { return fmt::format("{}.{}", version >> 1
 
 Checked<Manifest> ParseManifest(std::span<const uint8_t> descriptor) {
   deputy_note_head head;
-  if (descriptor.size() < sizeof head) return Bad(fmt::format("{} bytes are less than its head", descriptor.size()));
+  if (descriptor.size() < sizeof head)
+    return BadManifest(fmt::format("{} bytes are less than its head", descriptor.size()));
   std::memcpy(&head, descriptor.data(), sizeof head);
-  if (head.magic != DEPUTY_NOTE_MAGIC) return Bad("it does not begin with its mark");
+  if (head.magic != DEPUTY_NOTE_MAGIC) return BadManifest("it does not begin with its mark");
   if (head.head_size < sizeof head || head.head_size > descriptor.size() ||
       head.text_size > descriptor.size() - head.head_size)
-    return Bad("its text lies outside the note");
-  if (head.text_size > kMaxText) return Bad(fmt::format("its text has {} bytes", head.text_size));
+    return BadManifest("its text lies outside the note");
+  if (head.text_size > kMaxText) return BadManifest(fmt::format("its text has {} bytes", head.text_size));
   std::string_view text(reinterpret_cast<const char*>(descriptor.data() + head.head_size), head.text_size);
   while (!text.empty() && text.back() == '\0') text.remove_suffix(1);  // a C string's end is often counted in
   if (!IsUtf8(text)) return Rejection{RejectReason::kBadUtf8, "has a manifest that is not UTF-8"};
   if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return (c < 0x20 && c != '\n') || c == 0x7f; }))
-    return Bad("its text holds control characters");
+    return BadManifest("its text holds control characters");
 
   Manifest manifest;
   manifest.abi_version = head.abi_version;
@@ -140,15 +141,16 @@ Checked<Manifest> ParseManifest(std::span<const uint8_t> descriptor) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty()) continue;
     const size_t equals = line.find('=');
-    if (equals == std::string_view::npos) return Bad(fmt::format("'{}' is not key=value", CleanText(line, 80)));
+    if (equals == std::string_view::npos) return BadManifest(fmt::format("'{}' is not key=value", CleanText(line, 80)));
     const std::string_view key = line.substr(0, equals);
-    if (!seen.insert(key).second && key != "env") return Bad(fmt::format("'{}' occurs twice", CleanText(key, 80)));
+    if (!seen.insert(key).second && key != "env")
+      return BadManifest(fmt::format("'{}' occurs twice", CleanText(key, 80)));
     if (auto rejection = AddLine(key, line.substr(equals + 1), manifest)) return *std::move(rejection);
   }
-  if (manifest.id.empty()) return Bad("it has no id");
+  if (manifest.id.empty()) return BadManifest("it has no id");
   if (std::max({manifest.delegates.size(), manifest.cpu_features.size(), manifest.environment.size(),
                 manifest.files.size()}) > kMaxListed)
-    return Bad("one of its lists is too long");
+    return BadManifest("one of its lists is too long");
   return manifest;
 }
 

@@ -14,7 +14,7 @@ namespace deputy::host {
 namespace {
 
 constexpr uint32_t kStageFrame = 1, kReplyFrame = 2;
-constexpr uint32_t kMaxListed = 256;
+constexpr uint32_t kMaxListedItems = 256;
 
 uint32_t Checksum(std::span<const uint8_t> bytes) {
   uint32_t hash = 2166136261u;
@@ -103,7 +103,7 @@ void PassOption(Wire& wire, Option& option) {
   wire.Number(option.type);
   wire.Require(option.type >= DEPUTY_OPTION_BOOL && option.type <= DEPUTY_OPTION_FREQUENCY);
   for (auto* text : {&option.help, &option.unit, &option.default_value}) wire.Text(*text);
-  wire.List(option.choices, kMaxListed, [&](auto& choice) { wire.Text(choice); });
+  wire.List(option.choices, kMaxListedItems, [&](auto& choice) { wire.Text(choice); });
   wire.Number(option.minimum);
   wire.Number(option.maximum);
   wire.Require(!std::isnan(option.minimum) && !std::isnan(option.maximum));
@@ -115,7 +115,7 @@ void PassCapability(Wire& wire, Row& row) {
   wire.Require(!row.op_type.empty());
   for (auto* number : {&row.min_version, &row.max_version, &row.min_rank, &row.max_rank, &row.layouts})
     wire.Number(*number);
-  wire.List(row.dtypes, kMaxListed, [&](auto& dtype) { wire.Number(dtype); });
+  wire.List(row.dtypes, kMaxListedItems, [&](auto& dtype) { wire.Number(dtype); });
 }
 
 template <class Wire, class Device>
@@ -136,8 +136,8 @@ void PassDelegate(Wire& wire, Delegate& delegate) {
   wire.Number(delegate.flags);
   wire.Flag(delegate.available);
   wire.Text(delegate.unavailable);
-  wire.List(delegate.options, kMaxListed, [&](auto& option) { PassOption(wire, option); });
-  wire.List(delegate.extensions, kMaxListed, [&](auto& extension) { wire.Text(extension); });
+  wire.List(delegate.options, kMaxListedItems, [&](auto& option) { PassOption(wire, option); });
+  wire.List(delegate.extensions, kMaxListedItems, [&](auto& extension) { wire.Text(extension); });
   wire.List(delegate.capabilities, kMaxCapabilities, [&](auto& row) { PassCapability(wire, row); });
   wire.Flag(delegate.enumerates);
   wire.List(delegate.devices, kMaxDevices, [&](auto& device) { PassDevice(wire, device); });

@@ -13,7 +13,7 @@
 namespace deputy::host {
 namespace {
 
-constexpr size_t kMaxName = 256, kMaxMetadata = 4096;
+constexpr size_t kMaxEventName = 256, kMaxMetadata = 4096;
 constexpr size_t kMaxIds = 1 << 20;
 
 struct MapCollector {
@@ -50,7 +50,7 @@ std::string Convert(const deputy_profile_event* raw, ProfileEvent& event) {
     return fmt::format("an event is on the unknown clock {}", raw->clock);
   if (raw->end_ns < raw->begin_ns)
     return fmt::format("an event ends at {} and begins at {}", raw->end_ns, raw->begin_ns);
-  for (const auto& [field, from, limit, to] : {std::tuple{"name", &raw->name, kMaxName, &event.name},
+  for (const auto& [field, from, limit, to] : {std::tuple{"name", &raw->name, kMaxEventName, &event.name},
                                                std::tuple{"metadata", &raw->metadata, kMaxMetadata, &event.metadata}}) {
     const CopiedText copied = CopyText(*from, limit);
     if (!copied.fault.empty()) return fmt::format("the {} of an event {}", field, copied.fault);
