@@ -197,7 +197,7 @@ bool FieldReader::ReadText(std::string_view key, const YamlNode& node, TextKind 
   }
   const std::string_view expected =
       kind == TextKind::kCacheDir ? "auto, off or a folder" : "a folder, or one under $deputy";
-  // No other variable is expanded: reading "$HOME/plugins" as a folder of that name would surprise the user.
+  // No other variable is expanded: reading "$DIR/plugins" as a folder of that name would surprise the user.
   const bool expands = is_text && (node.text[0] == '$' || node.text[0] == '~');
   if (is_text && !expands) {
     out.value = Resolve(node);

@@ -222,7 +222,8 @@ TEST_F(DamagedModel, R12_ConstantWhoseShapeOverflowsIsRefused) {
 }
 
 TEST_F(DamagedModel, R45_ElementTypeThatNobodyHasIsRefused) {
-  EXPECT_TRUE(Says(Refusal(OneConstant(0, 16, std::string(16, '\0'), 4, static_cast<DType>(77))), "not an element type"));
+  EXPECT_TRUE(
+      Says(Refusal(OneConstant(0, 16, std::string(16, '\0'), 4, static_cast<DType>(77))), "not an element type"));
 }
 
 TEST_F(DamagedModel, BoolThatIsNeitherZeroNorOneIsRefused) {
