@@ -1,9 +1,9 @@
-#include "kernels/scatter.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
+
+#include "kernels/indexing.hpp"
 
 namespace deputy::host {
 namespace {
@@ -56,7 +56,7 @@ TEST(Scatter, SlicesReplaceSlices) {
   const std::vector<int64_t> indices = {2, 0};
   const std::vector<uint32_t> updates = {10, 11, 12, 13};
   ASSERT_TRUE(ScatterND(std::vector<int64_t>{3, 2}, 1, List(indices), updates.data(), data.data(), DType::kUint32,
-                        ScatterReduction::kNone)
+                        ScatterReduction::kReplace)
                   .ok());
   EXPECT_EQ(data, (std::vector<uint32_t>{12, 13, 2, 3, 10, 11}));
 }
@@ -66,7 +66,7 @@ TEST(Scatter, IndexOutOfRangeIsRefusedBeforeAnythingIsWritten) {
   const std::vector<int64_t> indices = {0, 0, 0, 2};
   const std::vector<uint32_t> updates = {10, 11};
   const Status status = ScatterND(std::vector<int64_t>{2, 2}, 2, List(indices), updates.data(), data.data(),
-                                  DType::kUint32, ScatterReduction::kNone);
+                                  DType::kUint32, ScatterReduction::kReplace);
   EXPECT_EQ(status.message(), "index 2 is outside [-2, 1] along axis 1");
   EXPECT_EQ(data[0], 0u);
 }

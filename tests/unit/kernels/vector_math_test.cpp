@@ -8,9 +8,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/linalg/vector_logarithm.hpp"
-#include "kernels/linalg/vector_trigonometry.hpp"
-
 namespace deputy::host {
 namespace {
 
