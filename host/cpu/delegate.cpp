@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "cpu/kernel.hpp"
-#include "cpu/makers.hpp"
 
 namespace deputy::host {
 namespace {

@@ -1,7 +1,7 @@
-#include "import/foreign_file.hpp"
-
 #include <algorithm>
 #include <string_view>
+
+#include "import/importer.hpp"
 
 namespace deputy::host {
 namespace {

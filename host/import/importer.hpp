@@ -52,4 +52,8 @@ inline constexpr char kImporterSymbol[] = "deputy_importer_v1";
 using ImporterFunction = const Importer* (*)(const char* build);
 inline constexpr char kImporterBuild[] = DEPUTY_BUILD_VERSION " " __VERSION__;
 
+// An error such as "is a zip archive, not a model" for bytes that begin like a well-known kind of file; OK for all
+// others. The first 256 bytes are enough. [any-thread]
+Status RefuseForeignFile(std::span<const uint8_t> bytes);
+
 }  // namespace deputy::host

@@ -1,9 +1,10 @@
-// Activations with parameters, element by element. Source and target may be the same memory.
+// Clip, and activations with parameters, element by element. Source and target may be the same memory.
 #pragma once
 
 #include <cstdint>
 
 #include "base/thread_pool.hpp"
+#include "deputy/dtype.hpp"
 
 namespace deputy::host {
 
@@ -18,5 +19,10 @@ void Shrink(const T* x, T* y, int64_t count, T threshold, T bias, ThreadPool& po
 // The same for integers: the results are truncated, and wrap.
 template <class T>
 void ShrinkWhole(const T* x, T* y, int64_t count, double threshold, double bias, ThreadPool& pool);
+
+// target = min(max(source, low), high); NaN is kept. `low` and `high` point to one element of the dtype or are null for
+// no bound. Where low > high every result is high. False for a dtype that is not numeric.
+bool Clip(DType dtype, const void* source, const void* low, const void* high, void* target, int64_t count,
+          ThreadPool& pool);
 
 }  // namespace deputy::host

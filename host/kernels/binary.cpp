@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "kernels/binary_loop.hpp"
 #include "kernels/dispatch.hpp"
 
 namespace deputy::host {

@@ -1,4 +1,4 @@
-// Functions of two tensors with broadcasting, and the choice between two by a third (Where).
+// Functions of two tensors with broadcasting, bitwise ones too, and the choice between two by a third (Where).
 #pragma once
 
 #include <array>
@@ -46,6 +46,10 @@ DType ResultOf(BinaryOp op, DType dtype);
 using BinaryLoop = void (*)(const void* first, int64_t first_step, const void* second, int64_t second_step,
                             void* target, int64_t count);
 
+// The loops for a compute type; null when the operation does not support it.
+BinaryLoop FindArithmeticLoop(BinaryOp op, DType dtype);
+BinaryLoop FindComparisonLoop(BinaryOp op, DType dtype);
+
 // The implementation of an operation for given types: a loop in its compute types, and conversions around it.
 struct BinaryKernel {
   BinaryLoop loop = nullptr;
@@ -65,5 +69,14 @@ void Binary(const BinaryKernel& kernel, const BroadcastPlan<2>& plan, const void
 // for another size.
 bool Where(size_t element_size, const BroadcastPlan<3>& plan, const void* condition, const void* first,
            const void* second, void* target, ThreadPool& pool);
+
+// Shifts are unsigned; a shift by the width of the type or more gives 0.
+enum class BitwiseOp : uint8_t { kAnd, kOr, kXor, kShiftLeft, kShiftRight };
+
+// For integers; false, with nothing written, for other types.
+bool Bitwise(BitwiseOp op, DType dtype, const BroadcastPlan<2>& plan, const void* a, const void* b, void* target,
+             ThreadPool& pool);
+
+bool BitwiseNot(DType dtype, const void* source, void* target, int64_t count, ThreadPool& pool);
 
 }  // namespace deputy::host

@@ -1,7 +1,6 @@
-#include "kernels/bitwise.hpp"
-
 #include <algorithm>
 
+#include "kernels/binary.hpp"
 #include "kernels/dispatch.hpp"
 
 namespace deputy::host {

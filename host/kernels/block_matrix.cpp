@@ -1,10 +1,9 @@
-#include "kernels/block_matrix.hpp"
-
 #include <algorithm>
 #include <array>
 
 #include "base/aligned.hpp"
 #include "kernels/linalg/linalg.hpp"
+#include "kernels/matrix_product.hpp"
 #include "kernels/slots.hpp"
 
 namespace deputy::host {

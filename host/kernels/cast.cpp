@@ -1,13 +1,16 @@
-// One loop for each pair of element types.
+// Conversions: one loop for each pair of element types; storage types through double or int64.
 #include "kernels/cast.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
+#include "deputy/storage.hpp"
 #include "kernels/dispatch.hpp"
-#include "kernels/linalg/elements.hpp"
-#include "kernels/linalg/halves.hpp"
-#include "kernels/saturate.hpp"
+#include "kernels/linalg/rows.hpp"
 
 namespace deputy::host {
 namespace {
@@ -70,6 +73,126 @@ void Convert(const void* source, void* target, int64_t count) {
   }
 }
 
+// Elements that are widened at a time; a number of whole bytes for any packed type.
+constexpr int64_t kBlock = 256;
+
+// The absolute values of a signed float type of up to 8 bits, ascending, which is the order of their codes.
+struct Sizes {
+  std::array<float, 128> of{};
+  int count = 0;  // finite ones
+};
+
+Sizes SizesOf(DType dtype) {
+  Sizes sizes;
+  const int most = dtype == DType::kFloat4E2M1 ? 8 : 128;
+  while (sizes.count < most) {
+    const float size = DecodeStorage(dtype, static_cast<uint8_t>(sizes.count));
+    if (!std::isfinite(size)) break;
+    sizes.of[static_cast<size_t>(sizes.count++)] = size;
+  }
+  return sizes;
+}
+
+const Sizes& KnownSizes(DType dtype) {
+  static const std::array<Sizes, 5> known = {SizesOf(DType::kFloat8E4M3FN), SizesOf(DType::kFloat8E4M3FNUZ),
+                                             SizesOf(DType::kFloat8E5M2), SizesOf(DType::kFloat8E5M2FNUZ),
+                                             SizesOf(DType::kFloat4E2M1)};
+  if (dtype == DType::kFloat4E2M1) return known[4];
+  return known[static_cast<size_t>(dtype) - static_cast<size_t>(DType::kFloat8E4M3FN)];
+}
+
+uint8_t EncodeFloat(DType dtype, double value, bool saturate) {
+  const bool four = dtype == DType::kFloat4E2M1,
+             one_zero = dtype == DType::kFloat8E4M3FNUZ || dtype == DType::kFloat8E5M2FNUZ;
+  const unsigned sign = std::signbit(value) ? (four ? 0x8U : 0x80U) : 0U;
+  const unsigned nan = one_zero ? 0x80U : 0x7fU;
+  if (std::isnan(value)) return static_cast<uint8_t>(four ? 0 : one_zero ? nan : nan | sign);
+  const Sizes& sizes = KnownSizes(dtype);
+  const double size = std::abs(value);
+  const auto begin = sizes.of.begin(), end = begin + sizes.count;
+  auto above = std::lower_bound(begin, end, size, [](float a, double b) { return a < b; });
+  unsigned code = 0;
+  if (above == end) {
+    // Above the largest: values up to half a step still round to it.
+    const double largest = *(end - 1), step = largest - *(end - 2);
+    const bool rounds_down = size < largest + step / 2;
+    if (!rounds_down && !saturate && !four) {
+      if (dtype == DType::kFloat8E5M2) return static_cast<uint8_t>(0x7cU | sign);
+      return static_cast<uint8_t>(one_zero ? nan : nan | sign);
+    }
+    code = static_cast<unsigned>(sizes.count - 1);
+  } else {
+    code = static_cast<unsigned>(above - begin);
+    if (code != 0 && *above != size) {
+      const double up = *above - size, down = size - *(above - 1);
+      if (down < up || (down == up && code % 2 == 1)) --code;
+    }
+  }
+  if (code == 0 && one_zero) return 0;  // 0x80 is NaN in these types
+  return static_cast<uint8_t>(code | sign);
+}
+
+uint8_t EncodeScale(double value, const Narrowing& how) {
+  if (std::isnan(value)) return 0xff;
+  const double size = std::abs(value);
+  if (std::isinf(size)) return how.saturate ? 0xfe : 0xff;
+  if (size == 0) return 0;
+  int exponent = 0;
+  const double fraction = std::frexp(size, &exponent);  // in [0.5, 1)
+  int power = exponent - 1;
+  if (fraction != 0.5) {
+    const bool up = how.scale == Narrowing::Scale::kUp || (how.scale == Narrowing::Scale::kNearest && fraction >= 0.75);
+    if (up) ++power;
+  }
+  if (power > 127) return how.saturate ? 0xfe : 0xff;
+  return static_cast<uint8_t>(std::max(power + 127, 0));
+}
+
+bool IsSmallInteger(DType dtype) { return IsPacked(dtype) && dtype != DType::kFloat4E2M1; }
+
+bool IsWhole(DType dtype) { return IsStorage(dtype) ? IsSmallInteger(dtype) : !IsFloating(dtype); }
+
+uint8_t Encode(DType dtype, double value, const Narrowing& how) { return EncodeStorage(dtype, value, how); }
+uint8_t Encode(DType dtype, int64_t value, const Narrowing&) {
+  return static_cast<uint8_t>(static_cast<uint64_t>(value) & ((1U << BitsOf(dtype)) - 1));
+}
+
+struct Conversion {
+  DType source_type;
+  const void* source;
+  DType target_type;
+  void* target;
+  int64_t count;
+};
+
+template <class Wide>
+bool CastThrough(DType wide_type, const Conversion& cast, const Narrowing& how, ThreadPool& pool) {
+  const DType source_type = cast.source_type, target_type = cast.target_type;
+  const ConvertFunction widen = IsStorage(source_type) ? nullptr : FindConvert(source_type, wide_type);
+  const ConvertFunction narrow = IsStorage(target_type) ? nullptr : FindConvert(wide_type, target_type);
+  if (!IsStorage(source_type) && widen == nullptr) return false;
+  if (!IsStorage(target_type) && narrow == nullptr) return false;
+  if (IsPacked(target_type)) ClearSpareBits(target_type, cast.count, cast.target);
+  const auto convert = [&](int64_t begin, int64_t end) {
+    Wide wide[kBlock];
+    for (int64_t block = begin; block < end; ++block) {
+      const int64_t first = block * kBlock, length = std::min(kBlock, cast.count - first);
+      if (widen != nullptr)
+        widen(static_cast<const char*>(cast.source) + static_cast<size_t>(first) * SizeOf(source_type), wide, length);
+      else
+        for (int64_t i = 0; i < length; ++i)
+          wide[i] = static_cast<Wide>(DecodeStorage(source_type, CodeAt(source_type, cast.source, first + i)));
+      if (narrow != nullptr)
+        narrow(wide, static_cast<char*>(cast.target) + static_cast<size_t>(first) * SizeOf(target_type), length);
+      else
+        for (int64_t i = 0; i < length; ++i)
+          SetCode(target_type, cast.target, first + i, Encode(target_type, wide[i], how));
+    }
+  };
+  pool.ParallelFor((cast.count + kBlock - 1) / kBlock, 16, convert);
+  return true;
+}
+
 }  // namespace
 
 ConvertFunction FindConvert(DType source, DType target) {
@@ -94,6 +217,43 @@ bool Cast(DType source_type, const void* source, DType target_type, void* target
             static_cast<char*>(target) + static_cast<size_t>(begin) * target_size, end - begin);
   });
   return true;
+}
+
+uint8_t EncodeStorage(DType dtype, double value, const Narrowing& how) {
+  if (dtype == DType::kFloat8E8M0) return EncodeScale(value, how);
+  if (!IsSmallInteger(dtype)) return EncodeFloat(dtype, value, how.saturate);
+  if (std::isnan(value)) return 0;
+  constexpr double kLimit = 9223372036854774784.0;  // the largest below 2^63
+  const auto whole = static_cast<int64_t>(std::clamp(value, -kLimit, kLimit));
+  return static_cast<uint8_t>(static_cast<uint64_t>(whole) & ((1U << BitsOf(dtype)) - 1));
+}
+
+bool CastStorage(DType source_type, const void* source, DType target_type, void* target, int64_t count,
+                 const Narrowing& how, ThreadPool& pool) {
+  if (IsWhole(source_type) && IsWhole(target_type))
+    return CastThrough<int64_t>(DType::kInt64, {source_type, source, target_type, target, count}, how, pool);
+  return CastThrough<double>(DType::kFloat64, {source_type, source, target_type, target, count}, how, pool);
+}
+
+void ClearSpareBits(DType dtype, int64_t count, void* packed) {
+  if (count > 0) static_cast<uint8_t*>(packed)[BytesOf(dtype, static_cast<size_t>(count)) - 1] = 0;
+}
+
+void Unpack(DType dtype, const void* packed, int64_t count, void* bytes) {
+  auto* to = static_cast<uint8_t*>(bytes);
+  const bool is_signed = dtype == DType::kInt4 || dtype == DType::kInt2;
+  const auto sign = static_cast<uint8_t>(is_signed ? 1U << (BitsOf(dtype) - 1) : 0U);
+  for (int64_t i = 0; i < count; ++i) {
+    const uint8_t code = CodeAt(dtype, packed, i);
+    to[i] = static_cast<uint8_t>((code & ~sign) - (code & sign));
+  }
+}
+
+void Pack(DType dtype, const void* bytes, int64_t count, void* packed) {
+  const auto* from = static_cast<const uint8_t*>(bytes);
+  const size_t bits = BitsOf(dtype);
+  if (const size_t size = (static_cast<size_t>(count) * bits + 7) / 8; size != 0) std::memset(packed, 0, size);
+  for (int64_t i = 0; i < count; ++i) SetCode(dtype, packed, i, from[i]);
 }
 
 }  // namespace deputy::host

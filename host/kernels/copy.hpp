@@ -40,4 +40,20 @@ void CopyBytes(const void* source, void* target, size_t bytes, ThreadPool& pool)
 // Writes `count` copies of the element at `value`.
 void Fill(const void* value, void* target, int64_t count, size_t element_bytes, ThreadPool& pool);
 
+// Dimension d of the target is the source's dimension perm[d]. `dims` are the source's extents, `perm` is a permutation
+// of [0, dims.size()). Elements are 1, 2, 4 or 8 bytes.
+void Transpose(std::span<const int64_t> dims, std::span<const int64_t> perm, const void* source, void* target,
+               size_t element_bytes, ThreadPool& pool);
+
+// Padding with a dense tensor's own elements; padding with a constant is a fill and a strided copy. The input position
+// for every output position along an axis: reflected, repeated at the edge or wrapped. The input is the part [first,
+// first + kept) of its axis, kept > 0; position 0 of the output is `before` elements in front of it.
+enum class PadSource { kReflect, kEdge, kWrap };
+void MapPadding(PadSource source, int64_t before, int64_t first, int64_t kept, std::span<int64_t> map);
+
+// target[i0,..] = source[maps[0][i0],..]. `maps` holds the maps of all dimensions one after the other, each of the
+// length of its target dimension.
+void PadByMaps(std::span<const int64_t> source_dims, std::span<const int64_t> target_dims, const int64_t* maps,
+               const void* source, void* target, size_t element_bytes, ThreadPool& pool);
+
 }  // namespace deputy::host

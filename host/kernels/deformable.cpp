@@ -1,9 +1,8 @@
-#include "kernels/deformable.hpp"
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/aligned.hpp"
+#include "kernels/convolution.hpp"
 #include "kernels/matrix_product.hpp"
 
 namespace deputy::host {

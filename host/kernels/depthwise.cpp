@@ -1,11 +1,10 @@
-#include "kernels/depthwise.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <optional>
 
 #include "base/aligned.hpp"
 #include "kernels/columns.hpp"
+#include "kernels/convolution.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/plane.hpp"
 #include "kernels/slots.hpp"

@@ -8,14 +8,15 @@
 //
 // Each function calls f with the tag of dtype's type and returns true; it returns false for a dtype of another family.
 // Every instantiation costs compile time: use the narrowest family. The 16-bit floats are storage (Half, BFloat16 of
-// half.hpp), not for computing, and therefore in no family but DispatchStored; widen them to float first (cast.hpp).
+// tensor/half.hpp), not for computing, and therefore in no family but DispatchStored; widen them to float first
+// (cast.hpp).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "deputy/dtype.hpp"
-#include "kernels/half.hpp"
+#include "tensor/half.hpp"
 
 namespace deputy::host {
 

@@ -36,4 +36,33 @@ void MultiplyMatrices(const linalg::GemmArgs<T>& product, void* workspace, Threa
   MultiplyBatch(BatchedProduct<T>{product, {}, {}, {}}, workspace, pool);
 }
 
+// Matrices of integers of 2, 4 or 8 bits with a scale and a zero point for each block of a column, and products of
+// floats with them: few rows directly from the integers, more rows from panels of dequantized columns. Columns are
+// stored one after the other, each as blocks of bytes that hold 8 / bits elements, the first in the lowest bits. The
+// last block is padded with any values.
+template <class T>
+struct BlockMatrix {
+  int64_t rows = 0, columns = 0, block = 0, bits = 0;
+  const uint8_t* bytes = nullptr;
+  const T* scales = nullptr;              // by column, then block
+  const T* zero_points = nullptr;         // in the same order, or null
+  const uint8_t* packed_zeros = nullptr;  // of each column in whole bytes, or null: half of the range
+
+  int64_t blocks() const { return (rows + block - 1) / block; }
+  int64_t block_bytes() const { return block / 8 * bits; }
+  int64_t column_bytes() const { return blocks() * block_bytes(); }
+  int64_t zero_bytes() const { return (blocks() * bits + 7) / 8; }
+};
+
+// The largest number of rows that are multiplied with the integers directly.
+inline constexpr int64_t kMostDirectRows = 4;
+
+// y[row, column] = bias[column] + the product of x, which is [rows, matrix.rows], and the matrix. `workspace` has
+// BlockProductWorkspace bytes, aligned to 64; they depend on extents only.
+template <class T>
+size_t BlockProductWorkspace(const BlockMatrix<T>& matrix, int64_t rows, const ThreadPool& pool);
+template <class T>
+void MultiplyBlocks(const BlockMatrix<T>& matrix, int64_t rows, const T* x, const T* bias, T* y, void* workspace,
+                    ThreadPool& pool);
+
 }  // namespace deputy::host

@@ -1,5 +1,3 @@
-#include "kernels/pad.hpp"
-
 #include <algorithm>
 #include <cstring>
 

@@ -8,8 +8,7 @@
 #include "deputy/storage.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/dispatch.hpp"
-#include "kernels/linalg/elements.hpp"
-#include "kernels/storage.hpp"
+#include "kernels/linalg/rows.hpp"
 
 namespace deputy::host {
 namespace {

@@ -1,6 +1,6 @@
-#include "kernels/quantized_table.hpp"
-
 #include <limits>
+
+#include "kernels/quantize.hpp"
 
 namespace deputy::host {
 namespace {

@@ -1,4 +1,4 @@
-// Reductions of a tensor over any set of its axes.
+// Reductions, the k largest or smallest elements, softmax and cumulative sums along axes.
 #pragma once
 
 #include <array>
@@ -48,5 +48,24 @@ AxisView ViewAlong(std::span<const int64_t> dims, size_t axis);
 // Reduce except bool; kNotSupported for others.
 Status ArgReduce(bool largest, bool last_of_equals, DType dtype, const AxisView& view, const void* source,
                  int64_t* target, ThreadPool& pool);
+
+// The data is [outer, extent, inner]; the lanes are along the middle. Values and positions are [outer, k, inner]. Equal
+// elements are in the order of their positions; NaN is larger than every number.
+struct TopKExtents {
+  int64_t outer, extent, inner, k;
+};
+// `order` is working memory for outer·extent·inner numbers. False for a dtype without an order.
+bool TopK(const TopKExtents& extents, bool largest, DType dtype, const void* data, void* values, int64_t* positions,
+          int64_t* order, ThreadPool& pool);
+
+enum class SoftmaxOp : uint8_t { kSoftmax, kLogSoftmax, kHardmax };
+
+// float32 and float64; false, with nothing written, for others. Source and target may be the same memory.
+bool Softmax(SoftmaxOp op, DType dtype, const AxisView& view, const void* source, void* target, ThreadPool& pool);
+
+// Sums of all elements up to (exclusive: before) each one along the axis, from the end when `reverse`. Floats and
+// integers of 32 and 64 bits; integers wrap. Source and target may not overlap.
+bool CumulativeSum(DType dtype, const AxisView& view, bool exclusive, bool reverse, const void* source, void* target,
+                   ThreadPool& pool);
 
 }  // namespace deputy::host

@@ -1,6 +1,4 @@
 // The largest element is subtracted before the exponential, which then cannot overflow.
-#include "kernels/softmax.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,6 +6,7 @@
 
 #include "kernels/dispatch.hpp"
 #include "kernels/linalg/rows.hpp"
+#include "kernels/reduce.hpp"
 #include "kernels/unary_float.hpp"
 
 namespace deputy::host {

@@ -1,7 +1,5 @@
 // If the innermost dimension changes, accesses along it or along the new one have a stride. Both are then iterated in
 // square tiles, so that each cache line is used completely.
-#include "kernels/transpose.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <type_traits>

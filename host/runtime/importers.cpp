@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "import/foreign_file.hpp"
+#include "import/importer.hpp"
 #include "runtime/paths.hpp"
 
 namespace deputy::host {

@@ -8,7 +8,7 @@
 
 #include "kernels/convolution.hpp"
 #include "kernels/matrix_product.hpp"
-#include "kernels/softmax.hpp"
+#include "kernels/reduce.hpp"
 #include "kernels/unary.hpp"
 
 namespace deputy::host {

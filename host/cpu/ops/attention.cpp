@@ -5,9 +5,8 @@
 #include <cmath>
 
 #include "base/aligned.hpp"
-#include "cpu/makers.hpp"
+#include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
-#include "cpu/ops/untyped.hpp"
 #include "kernels/copy.hpp"
 #include "tensor/shape.hpp"
 

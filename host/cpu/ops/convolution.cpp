@@ -1,13 +1,13 @@
-// Conv and ConvTranspose on the CPU.
+// Conv, ConvTranspose and DeformConv of images on the CPU.
 #include "kernels/convolution.hpp"
 
 #include <algorithm>
 #include <optional>
 
 #include "base/checked.hpp"
-#include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "graph/inference/windows.hpp"
+#include "tensor/shape.hpp"
 
 namespace deputy::host {
 namespace {
@@ -91,9 +91,77 @@ KernelResult MakeConvolution(const KernelSpec& spec, bool transposed) {
   return MakeFloatKernel<Convolution>(spec, attributes);
 }
 
+struct DeformableAttributes {
+  Primitive primitive;  // owns the lists of the window
+  WindowOptions window;
+  int64_t group, offset_groups;
+};
+
+template <class T>
+class Deformable {
+ public:
+  static constexpr uint32_t kTypedInputs = 0b11111, kTypedOutputs = 0b1;
+  struct Plan {
+    DeformableShape shape;
+    size_t workspace_bytes = 0;
+  };
+
+  explicit Deformable(DeformableAttributes attributes) : attributes_(std::move(attributes)) {}
+
+  Result<Plan> MakePlan(const KernelArgs& args) const {
+    const ConstView x = args.input(0), w = args.input(1), offsets = args.input(2), bias = args.input(3);
+    if (x.rank() != 4 || w.rank() != 4)
+      return Error(StatusCode::kNotSupported, "a DeformConv of an input of rank {}", x.rank());
+    Plan plan;
+    DeformableShape& shape = plan.shape;
+    DEPUTY_ASSIGN_OR_RETURN(shape.window, WindowForWeights(attributes_.window, w.dims().subspan(2)));
+    shape.batch = x.dim(0);
+    shape.in_channels = x.dim(1);
+    shape.out_channels = w.dim(0);
+    shape.group = attributes_.group;
+    shape.offset_groups = attributes_.offset_groups;
+    if (x.dim(1) % shape.group != 0 || x.dim(1) / shape.group != w.dim(1) || w.dim(0) % shape.group != 0 ||
+        x.dim(1) % shape.offset_groups != 0)
+      return Error(StatusCode::kInvalidArgument, "weights of shape {} do not fit {} channels in {} groups",
+                   ShapeToString(w.dims()), x.dim(1), shape.group);
+    std::copy(x.dims().begin() + 2, x.dims().end(), shape.in.begin());
+    DEPUTY_RETURN_IF_ERROR(ResolveWindow(shape.window, x.dims().subspan(2), shape.out));
+    const int64_t y_dims[] = {shape.batch, shape.out_channels, shape.out[0], shape.out[1]};
+    const int64_t shifts = shape.offset_groups * shape.taps();
+    const int64_t offset_dims[] = {shape.batch, 2 * shifts, shape.out[0], shape.out[1]};
+    const int64_t mask_dims[] = {shape.batch, shifts, shape.out[0], shape.out[1]};
+    DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), y_dims, "the output"));
+    DEPUTY_RETURN_IF_ERROR(CheckDims(offsets.dims(), offset_dims, "the list of offsets"));
+    if (args.input(4).present()) DEPUTY_RETURN_IF_ERROR(CheckDims(args.input(4).dims(), mask_dims, "the mask"));
+    if (bias.present()) DEPUTY_RETURN_IF_ERROR(CheckDims(bias.dims(), {&shape.out_channels, 1}, "the bias"));
+    plan.workspace_bytes = DeformableMemory<T>(shape, args.pool);
+    return plan;
+  }
+
+  Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
+    const auto optional = [&](size_t i) { return args.input(i).present() ? args.input(i).data<T>() : nullptr; };
+    ConvolveDeformed(DeformableArgs<T>{plan.shape, args.input(0).data<T>(), args.input(1).data<T>(),
+                                       args.input(2).data<T>(), optional(3), optional(4), args.output(0).data<T>()},
+                     static_cast<T*>(workspace), args.pool);
+    return Status();
+  }
+
+ private:
+  DeformableAttributes attributes_;
+};
+
 }  // namespace
 
 KernelResult MakeConv(const KernelSpec& spec) { return MakeConvolution(spec, false); }
 KernelResult MakeConvTranspose(const KernelSpec& spec) { return MakeConvolution(spec, true); }
+
+KernelResult MakeDeformConv(const KernelSpec& spec) {
+  const Primitive& primitive = spec.primitive();
+  DeformableAttributes attributes{primitive, WindowOptionsOf(primitive), primitive.GetInt("group", 1),
+                                  primitive.GetInt("offset_group", 1)};
+  if (attributes.group < 1 || attributes.offset_groups < 1)
+    return Error(StatusCode::kModel, "{} groups, {} of offsets", attributes.group, attributes.offset_groups);
+  return MakeFloatKernel<Deformable>(spec, attributes);
+}
 
 }  // namespace deputy::host

@@ -4,9 +4,8 @@
 #include <algorithm>
 
 #include "base/checked.hpp"
-#include "cpu/makers.hpp"
+#include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
-#include "cpu/ops/typed.hpp"
 
 namespace deputy::host {
 namespace {

@@ -9,7 +9,6 @@
 
 #include "base/aligned.hpp"
 #include "base/checked.hpp"
-#include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/copy.hpp"
 #include "kernels/matrix_product.hpp"

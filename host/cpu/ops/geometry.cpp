@@ -1,4 +1,4 @@
-// CenterCropPad, Col2Im, MaxUnpool, DeformConv and Det on the CPU.
+// CenterCropPad, Col2Im, MaxUnpool and Det on the CPU.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -6,9 +6,8 @@
 #include <type_traits>
 
 #include "base/checked.hpp"
-#include "cpu/makers.hpp"
+#include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
-#include "cpu/ops/untyped.hpp"
 #include "graph/inference/windows.hpp"
 #include "kernels/columns.hpp"
 #include "kernels/copy.hpp"

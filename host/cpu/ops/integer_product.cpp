@@ -1,10 +1,9 @@
-#include "cpu/ops/integer_product.hpp"
-
 #include <algorithm>
 
 #include "base/aligned.hpp"
-#include "cpu/ops/arena.hpp"
-#include "cpu/ops/typed.hpp"
+#include "cpu/ops/function_kernel.hpp"
+#include "cpu/ops/planned_kernel.hpp"
+#include "cpu/ops/quantized.hpp"
 #include "kernels/broadcast.hpp"
 #include "kernels/quantize.hpp"
 #include "tensor/shape.hpp"

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <type_traits>
 
-#include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/broadcast.hpp"
 #include "kernels/matrix_product.hpp"

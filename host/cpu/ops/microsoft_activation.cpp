@@ -7,13 +7,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "cpu/makers.hpp"
+#include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
-#include "cpu/ops/typed.hpp"
 #include "kernels/activation.hpp"
 #include "kernels/binary.hpp"
 #include "kernels/cast.hpp"
-#include "kernels/clip.hpp"
 #include "kernels/linalg/rows.hpp"
 #include "kernels/unary.hpp"
 #include "tensor/shape.hpp"

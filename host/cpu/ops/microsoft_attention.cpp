@@ -5,11 +5,8 @@
 #include <cmath>
 
 #include "base/aligned.hpp"
-#include "cpu/makers.hpp"
-#include "cpu/ops/arena.hpp"
 #include "cpu/ops/microsoft_mask.hpp"
 #include "cpu/ops/planned_kernel.hpp"
-#include "cpu/ops/refusals.hpp"
 #include "kernels/matrix_product.hpp"
 
 namespace deputy::host {

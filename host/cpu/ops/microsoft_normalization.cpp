@@ -4,10 +4,8 @@
 #include <numeric>
 #include <type_traits>
 
-#include "cpu/makers.hpp"
+#include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
-#include "cpu/ops/refusals.hpp"
-#include "cpu/ops/typed.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/linalg/rows.hpp"
 #include "kernels/slots.hpp"

@@ -6,15 +6,13 @@
 #include <vector>
 
 #include "base/aligned.hpp"
-#include "cpu/makers.hpp"
+#include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/quantized.hpp"
-#include "cpu/ops/refusals.hpp"
-#include "cpu/ops/typed.hpp"
 #include "graph/inference/windows.hpp"
 #include "kernels/pooling.hpp"
-#include "kernels/quantized_table.hpp"
-#include "kernels/softmax.hpp"
+#include "kernels/quantize.hpp"
+#include "kernels/reduce.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {

@@ -5,12 +5,10 @@
 #include <vector>
 
 #include "base/checked.hpp"
-#include "cpu/makers.hpp"
-#include "cpu/ops/untyped.hpp"
+#include "cpu/ops/function_kernel.hpp"
 #include "graph/inference/slicing.hpp"
+#include "kernels/cast.hpp"
 #include "kernels/copy.hpp"
-#include "kernels/storage.hpp"
-#include "kernels/transpose.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cpu/makers.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "tensor/shape.hpp"
 

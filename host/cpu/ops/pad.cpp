@@ -1,12 +1,9 @@
 // CPU kernel of Pad. With a constant, the output is filled before the input is copied to its position; the other modes
 // read each element through a map per axis.
-#include "kernels/pad.hpp"
-
 #include <algorithm>
 #include <cstring>
 
-#include "cpu/makers.hpp"
-#include "cpu/ops/untyped.hpp"
+#include "cpu/ops/function_kernel.hpp"
 #include "graph/inference/slicing.hpp"
 #include "kernels/copy.hpp"
 #include "tensor/shape.hpp"

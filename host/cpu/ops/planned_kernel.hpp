@@ -4,10 +4,15 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/aligned.hpp"
 #include "cpu/kernel.hpp"
 #include "kernels/dispatch.hpp"
 
@@ -104,5 +109,30 @@ KernelResult MakeFloatKernel(const KernelSpec& spec, const Arguments&... argumen
     default: return UnsupportedDType(spec);
   }
 }
+
+// Attributes, inputs and outputs that the CPU does not compute are refused by name when the kernel is made. Fails
+// unless the attribute is omitted or has the value without an effect.
+Status RefuseUnless(const KernelSpec& spec, std::string_view attribute, int64_t neutral);
+Status RefuseUnless(const KernelSpec& spec, std::string_view attribute, std::string_view neutral);
+Status RefuseInput(const KernelSpec& spec, size_t input, std::string_view name);
+Status RefuseOutput(const KernelSpec& spec, size_t output, std::string_view name);
+// Fails when one of these inputs, which may follow optional ones, is omitted.
+Status RequireInputs(const KernelSpec& spec, std::initializer_list<size_t> inputs);
+
+// Working memory in pieces: the pieces are counted first, and are then at their offsets in one block.
+class Arena {
+ public:
+  // The offset of `count` elements, aligned to a cache line.
+  template <class T>
+  size_t Reserve(int64_t count) {
+    const size_t at = bytes_;
+    bytes_ += AlignUp(static_cast<size_t>(count) * sizeof(T));
+    return at;
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  size_t bytes_ = 0;
+};
 
 }  // namespace deputy::host

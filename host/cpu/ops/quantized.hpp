@@ -1,9 +1,65 @@
-// The scales and zero points of quantized tensors.
+// The scales and zero points of quantized tensors, and products of matrices of 8-bit integers, batched with numpy
+// broadcasting, for MatMulInteger and related operators. Without their zero points the integers have 16 bits; these are
+// multiplied in pairs, and the sums are int32, which wrap.
 #pragma once
 
-#include "cpu/ops/untyped.hpp"
+#include "cpu/ops/function_kernel.hpp"
+#include "kernels/matrix_product.hpp"
+#include "tensor/scale_layout.hpp"
 
 namespace deputy::host {
+
+// Matrices along the last two axes of a tensor; of rank 1: a row on the left, a column on the right.
+struct ByteMatrices {
+  DType dtype = DType::kUndefined;  // uint8 or int8
+  std::span<const int64_t> dims;
+  const void* data = nullptr;
+  const void* zeros = nullptr;  // of the same type, null for none
+  std::span<const int64_t> zero_dims;
+  bool turned = false;  // stored transposed
+};
+
+// Reads an input and its zero points, an optional input. Fails unless both have the required type and layout.
+Result<ByteMatrices> ReadByteMatrices(const KernelArgs& args, size_t input, size_t zero_input, bool turned = false);
+
+// Maps each element of the matrices to its scale or zero point: one for all, one for each row, or for each column; the
+// same in all matrices, or different in each: then `scale_dims` are `dims` with 1 instead of the other axis.
+Result<ScaleLayout> LayOutMatrixScales(std::span<const int64_t> dims, std::span<const int64_t> scale_dims,
+                                       bool columns);
+
+class IntegerProduct {
+ public:
+  // Fails, with the shapes, unless these multiply into `c`. The memory of all extents must outlive the product.
+  static Result<IntegerProduct> Plan(const ByteMatrices& a, const ByteMatrices& b, std::span<const int64_t> c,
+                                     const ThreadPool& pool);
+
+  int64_t rows() const { return product_.matrices.m; }
+  int64_t columns() const { return product_.matrices.n; }
+  // Must be aligned to 64. Excludes the right factor if it is packed already.
+  size_t workspace_bytes(bool packed_right) const;
+  // `packed_right` is the result of PackRight for `b`, or null. The zero points of `a` are per row, those of `b` per
+  // column.
+  Status Compute(const ByteMatrices& a, const ByteMatrices& b, const void* packed_right, int32_t* sums, void* workspace,
+                 ThreadPool& pool) const;
+
+ private:
+  IntegerProduct() = default;
+
+  // Offsets in the workspace.
+  struct Places {
+    size_t wide, left, right, product;
+  };
+  Places LayOut(bool packed_right) const;
+
+  BatchedProduct<linalg::Int16Pair> product_;
+  int64_t a_count_ = 0, b_count_ = 0;  // elements
+  int64_t a_pairs_ = 0, b_pairs_ = 0;
+  size_t product_bytes_ = 0;
+};
+
+// A constant right factor without its zero points; an empty tensor if the node's inputs are not constant, or are
+// inconsistent, which the run reports.
+Result<Tensor> PackRight(const KernelSpec& spec, size_t input, size_t zero_input, bool turned = false);
 
 // The scales of an input as float32: the tensor's own elements, or their conversion in `memory`, which has the same
 // size.

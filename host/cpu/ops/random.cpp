@@ -9,8 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "cpu/makers.hpp"
-#include "cpu/ops/untyped.hpp"
+#include "cpu/ops/function_kernel.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/dispatch.hpp"
 

@@ -7,11 +7,8 @@
 #include <string_view>
 
 #include "base/checked.hpp"
-#include "cpu/makers.hpp"
-#include "cpu/ops/arena.hpp"
+#include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
-#include "cpu/ops/refusals.hpp"
-#include "cpu/ops/typed.hpp"
 #include "kernels/quantize.hpp"
 #include "tensor/shape.hpp"
 

@@ -10,8 +10,7 @@
 
 #include "base/aligned.hpp"
 #include "base/checked.hpp"
-#include "cpu/makers.hpp"
-#include "cpu/ops/untyped.hpp"
+#include "cpu/ops/function_kernel.hpp"
 #include "graph/inference/resizing.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/dispatch.hpp"

@@ -1,14 +1,11 @@
 // RMSNormalization, GroupNormalization, LpNormalization and MeanVarianceNormalization on the CPU.
-#include "kernels/row_normalization.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
 #include <vector>
 
-#include "cpu/makers.hpp"
+#include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
-#include "cpu/ops/untyped.hpp"
 #include "kernels/linalg/rows.hpp"
 #include "kernels/normalization.hpp"
 #include "tensor/shape.hpp"

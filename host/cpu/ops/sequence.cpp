@@ -1,20 +1,37 @@
-// CPU kernels of sequences. Only the host makes, reads and passes them, as values that share their elements: an
-// insertion copies a list of references, never the elements.
-#include "cpu/ops/sequence.hpp"
-
+// CPU kernels of sequences, of optionals, and of Identity for values other than tensors. Only the host makes, reads and
+// passes sequences, as values that share their elements: an insertion copies a list of references, never the elements.
+// A tensor or a sequence given for an optional counts as an optional with a value.
 #include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/checked.hpp"
-#include "cpu/makers.hpp"
-#include "cpu/ops/untyped.hpp"
+#include "cpu/ops/function_kernel.hpp"
+#include "cpu/ops/planned_kernel.hpp"
 #include "tensor/held_value.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
 namespace {
+
+// Output 0 with memory for such a tensor; null when it is omitted. Fails when the model has another type for it.
+Result<deputy_tensor*> AllocateTensor(const KernelArgs& args, DType dtype, std::span<const int64_t> dims) {
+  deputy_tensor* const output = args.outputs.empty() ? nullptr : args.outputs[0];
+  if (output == nullptr) return output;
+  if (static_cast<DType>(output->dtype) != dtype)
+    return Error(StatusCode::kInvalidArgument, "elements of {} where the model has {}", NameOf(dtype),
+                 NameOf(static_cast<DType>(output->dtype)));
+  DEPUTY_RETURN_IF_ERROR(args.allocator->Allocate(output, dims));
+  return output;
+}
+
+// Copies the tensor to output 0.
+Status WriteTensor(const KernelArgs& args, const Tensor& tensor) {
+  DEPUTY_ASSIGN_OR_RETURN(deputy_tensor* const output, AllocateTensor(args, tensor.dtype(), tensor.shape()));
+  if (output != nullptr && tensor.byte_size() != 0) std::memcpy(output->data, tensor.data(), tensor.byte_size());
+  return {};
+}
 
 // A tensor without bytes may have any extent, and would be split into as many parts.
 constexpr int64_t kMostPartsOfNothing = int64_t{1} << 20;
@@ -195,23 +212,44 @@ Status RunSequenceConcat(const KernelArgs& args, int64_t named_axis, bool stacks
   return {};
 }
 
-}  // namespace
-
-Result<deputy_tensor*> AllocateTensor(const KernelArgs& args, DType dtype, std::span<const int64_t> dims) {
-  deputy_tensor* const output = args.outputs.empty() ? nullptr : args.outputs[0];
-  if (output == nullptr) return output;
-  if (static_cast<DType>(output->dtype) != dtype)
-    return Error(StatusCode::kInvalidArgument, "elements of {} where the model has {}", NameOf(dtype),
-                 NameOf(static_cast<DType>(output->dtype)));
-  DEPUTY_RETURN_IF_ERROR(args.allocator->Allocate(output, dims));
-  return output;
+// An omitted input is an empty optional.
+Result<ModelValue> ValueIn(const KernelArgs& args) {
+  if (args.inputs.empty() || args.inputs[0] == nullptr) return ModelValue();
+  return ValueOf(*args.inputs[0]);
 }
 
-Status WriteTensor(const KernelArgs& args, const Tensor& tensor) {
-  DEPUTY_ASSIGN_OR_RETURN(deputy_tensor* const output, AllocateTensor(args, tensor.dtype(), tensor.shape()));
-  if (output != nullptr && tensor.byte_size() != 0) std::memcpy(output->data, tensor.data(), tensor.byte_size());
+Status PassThrough(const KernelArgs& args) {
+  DEPUTY_ASSIGN_OR_RETURN(ModelValue value, ValueIn(args));
+  if (args.outputs.empty() || args.outputs[0] == nullptr) return {};
+  return args.allocator->Hold(args.outputs[0], std::move(value));
+}
+
+bool IsThere(const KernelArgs& args) {
+  if (args.inputs.empty() || args.inputs[0] == nullptr) return false;
+  const ModelValue* held = HeldValue(*args.inputs[0]);
+  return held == nullptr || !held->empty();
+}
+
+Status RunGet(const KernelArgs& args, bool gives_sequence) {
+  if (!IsThere(args)) return Error(StatusCode::kInvalidArgument, "the optional is empty");
+  if (gives_sequence) return PassThrough(args);
+  const ModelValue* held = HeldValue(*args.inputs[0]);
+  if (held != nullptr) return WriteTensor(args, held->tensor());
+  DEPUTY_ASSIGN_OR_RETURN(const Tensor copy, CopyOf(*args.inputs[0]));
+  return WriteTensor(args, copy);
+}
+
+Status RunHas(const KernelArgs& args) {
+  DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), DType::kBool, {}));
+  *args.output(0).data<uint8_t>() = IsThere(args) ? 1 : 0;
   return {};
 }
+
+KernelResult MakeCopy() {
+  return KernelOf<OutputMemory::kView>([](const KernelArgs& args) { return CopyElements(args); });
+}
+
+}  // namespace
 
 KernelResult MakeSequenceConstruct(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
@@ -259,5 +297,26 @@ KernelResult MakeConcatFromSequence(const KernelSpec& spec) {
   return KernelOf<OutputMemory::kOwn>(
       [axis, stacks](const KernelArgs& args) { return RunSequenceConcat(args, axis, stacks); });
 }
+
+KernelResult MakeIdentity(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  return spec.input_type(0).is_tensor() ? MakeCopy() : KernelOf<OutputMemory::kOwn>(PassThrough);
+}
+
+KernelResult MakeOptional(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  return KernelOf<OutputMemory::kOwn>(PassThrough);
+}
+
+KernelResult MakeOptionalGetElement(const KernelSpec& spec) {
+  DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
+  const ValueKind kind = spec.input_type(0).kind;
+  if (kind == ValueKind::kTensor) return MakeCopy();
+  return KernelOf<OutputMemory::kOwn>(
+      [gives_sequence = HoldsSequence(kind)](const KernelArgs& args) { return RunGet(args, gives_sequence); });
+}
+
+KernelResult MakeOptionalHasElement(const KernelSpec&) { return KernelOf(RunHas); }
 
 }  // namespace deputy::host

@@ -3,8 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "cpu/makers.hpp"
-#include "cpu/ops/untyped.hpp"
+#include "cpu/ops/function_kernel.hpp"
 #include "deputy/storage.hpp"
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"

@@ -4,9 +4,8 @@
 #include <numbers>
 #include <optional>
 
-#include "cpu/makers.hpp"
+#include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
-#include "cpu/ops/untyped.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/fourier.hpp"
 #include "kernels/reduce.hpp"

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cpu/makers.hpp"
-#include "cpu/ops/typed.hpp"
+#include "cpu/ops/function_kernel.hpp"
 
 namespace deputy::host {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "base/printable.hpp"
 #include "graph/graph.hpp"
-#include "import/onnx/types.hpp"
+#include "import/onnx/tensors.hpp"
 
 namespace deputy::host::onnx_import {
 namespace {

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/printable.hpp"
-#include "import/foreign_file.hpp"
 #include "import/onnx/condense.hpp"
 #include "import/onnx/external_files.hpp"
 #include "import/onnx/model_reader.hpp"

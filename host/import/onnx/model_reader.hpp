@@ -13,9 +13,7 @@
 #include "graph/graph.hpp"
 #include "import/onnx/frame.hpp"
 #include "import/onnx/proto.hpp"
-#include "import/onnx/scope.hpp"
 #include "import/onnx/tensors.hpp"
-#include "import/onnx/types.hpp"
 
 namespace deputy::host::onnx_import {
 

@@ -90,4 +90,13 @@ class Operation {
 std::vector<int64_t> AxesIn(Layout layout, std::span<const size_t> axes);
 int64_t AxisIn(Layout layout, size_t axis);
 
+// Indexes of inputs.
+struct BiasPlaces {
+  size_t input, weights, bias;
+};
+
+// The bias of a convolution or product in real numbers; kNone if there is none. Integers are sums of products: their
+// scale is the input's times the weights', regardless of the scale in the file.
+Result<ValueId> ImportBias(const Operation& op, BiasPlaces places, int64_t channels);
+
 }  // namespace deputy::host::tflite_import

@@ -1,12 +1,12 @@
 // Sparse constants are stored level by level: first the axes in an order of their own, then the axes within blocks. A
 // level has either all positions, or for each position of the previous level a segment of a list of positions (the
 // format of Kjolstad et al.: The Tensor Algebra Compiler, 2017).
-#include "import/tflite/sparse.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
+
+#include "import/tflite/tensor_info.hpp"
 
 namespace deputy::host::tflite_import {
 namespace {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/printable.hpp"
-#include "import/tflite/sparse.hpp"
 
 namespace deputy::host::tflite_import {
 namespace {

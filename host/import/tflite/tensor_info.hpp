@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -44,5 +45,8 @@ Result<TensorInfo> ReadTensorInfo(ModelFile& file, const fb::Tensor& table);
 
 // The elements of a constant, with its zeros; empty (Tensor::empty) for a tensor that is not constant.
 Result<Tensor> ReadConstant(ModelFile& file, const TensorInfo& info);
+
+// All elements of a constant that has `sparsity`; `bytes` are the elements in the file.
+Result<Tensor> ReadSparse(ModelFile& file, const TensorInfo& info, std::span<const uint8_t> bytes);
 
 }  // namespace deputy::host::tflite_import

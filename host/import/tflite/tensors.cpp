@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/printable.hpp"
-#include "import/tflite/permute.hpp"
 
 namespace deputy::host::tflite_import {
 namespace {

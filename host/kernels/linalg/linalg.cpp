@@ -1,4 +1,4 @@
-// Selects the module.
+// Selects the module, and calls its functions.
 #include "kernels/linalg/linalg.hpp"
 
 #if defined(__x86_64__)
@@ -7,7 +7,6 @@
 
 #include <atomic>
 
-#include "kernels/linalg/level.hpp"
 #include "kernels/linalg/module.hpp"
 
 namespace deputy::host::linalg {
@@ -94,5 +93,45 @@ void ConvolvePlane(const PlaneArgs<float>& args) { ActiveModule().f32.convolve_p
 void ConvolvePlane(const PlaneArgs<double>& args) { ActiveModule().f64.convolve_plane(args); }
 void SumTaps(const TapsArgs<float>& args) { ActiveModule().f32.sum_taps(args); }
 void SumTaps(const TapsArgs<double>& args) { ActiveModule().f64.sum_taps(args); }
+
+void Apply(RowFunction function, const float* x, int64_t count, float alpha, float beta, float* y) {
+  ActiveModule().rows.apply[static_cast<int>(function)](x, count, alpha, beta, y);
+}
+void Apply(PairFunction function, const float* a, int64_t a_step, const float* b, int64_t b_step, int64_t count,
+           float* y) {
+  ActiveModule().rows.apply_pairs[static_cast<int>(function)](a, a_step, b, b_step, count, y);
+}
+double Sum(const float* x, int64_t count) { return ActiveModule().rows.sum(x, count); }
+double SumOfSquares(const float* x, int64_t count, double mean) {
+  return ActiveModule().rows.sum_of_squares(x, count, mean);
+}
+float Largest(const float* x, int64_t count) { return ActiveModule().rows.largest(x, count); }
+void Softmax(const float* x, int64_t count, float* y) { ActiveModule().rows.softmax(x, count, y); }
+void LogSoftmax(const float* x, int64_t count, float* y) { ActiveModule().rows.log_softmax(x, count, y); }
+void Normalize(const float* x, int64_t count, float mean, float inverse, const float* scale, const float* bias,
+               float* y) {
+  ActiveModule().rows.normalize(x, count, mean, inverse, scale, bias, y);
+}
+void Pool(const PoolArgs& args) { ActiveModule().rows.pool(args); }
+
+void Truncate(const float* x, int64_t count, int32_t* y) { ActiveModule().elements.truncate(x, count, y); }
+void Quantize(const float* x, int64_t count, float scale, ByteRange range, uint8_t* y) {
+  ActiveModule().elements.quantize(x, count, scale, range, y);
+}
+void Requantize(const int32_t* x, int64_t count, const float* multipliers, int64_t step, ByteRange range, uint8_t* y) {
+  ActiveModule().elements.requantize(x, count, multipliers, step, range, y);
+}
+
+bool WidenHalves(const uint16_t* x, int64_t count, float* y) {
+  const auto widen = ActiveModule().halves.widen;
+  if (widen != nullptr) widen(x, count, y);
+  return widen != nullptr;
+}
+
+bool NarrowToHalves(const float* x, int64_t count, uint16_t* y) {
+  const auto narrow = ActiveModule().halves.narrow;
+  if (narrow != nullptr) narrow(x, count, y);
+  return narrow != nullptr;
+}
 
 }  // namespace deputy::host::linalg

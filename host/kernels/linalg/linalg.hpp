@@ -1,5 +1,5 @@
 // The linear algebra of the neural operators: one interface, computed by the best instruction set of the machine
-// (level.hpp). All functions run on the calling thread; callers divide the work among threads.
+// (Level). All functions run on the calling thread; callers divide the work among threads.
 #pragma once
 
 #include <cstddef>
@@ -96,5 +96,26 @@ struct TapsArgs {
 
 void SumTaps(const TapsArgs<float>& args);
 void SumTaps(const TapsArgs<double>& args);
+
+enum class Level {
+  kBaseline,
+  kV3,
+  kV4
+};  // any CPU of the architecture; AVX2 with FMA and F16C; AVX-512 F, BW, CD, DQ, VL
+
+constexpr const char* NameOf(Level level) {
+  switch (level) {
+    case Level::kBaseline: return "baseline";
+    case Level::kV3: return "v3";
+    case Level::kV4: return "v4";
+  }
+  return "unknown";
+}
+
+// True when this build contains the level and this CPU supports it.
+bool Available(Level level);
+Level ActiveLevel();
+// Process-wide; false, without a change, when the level is not available. [any-thread, between products]
+bool Select(Level level);
 
 }  // namespace deputy::host::linalg

@@ -5,7 +5,6 @@
 
 #include <stddef.h>
 
-#include "kernels/linalg/elements.hpp"
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/linalg/rows.hpp"
 
@@ -29,7 +28,7 @@ struct PairFunctions {
   void (*gather_rows)(const GatherArgs<Int16Pair>& args);
 };
 
-// The functions of rows.hpp.
+// The functions of rows.hpp; conversions are below.
 struct RowFunctions {
   RowLoop apply[kRowFunctions];
   PairLoop apply_pairs[kPairFunctions];
@@ -43,7 +42,6 @@ struct RowFunctions {
   void (*pool)(const PoolArgs& args);
 };
 
-// The functions of elements.hpp.
 struct ElementFunctions {
   void (*truncate)(const float* x, int64_t count, int32_t* y);
   void (*quantize)(const float* x, int64_t count, float scale, ByteRange range, uint8_t* y);
@@ -51,7 +49,7 @@ struct ElementFunctions {
                      uint8_t* y);
 };
 
-// The functions of halves.hpp; null if the level has no instructions for them.
+// Null if the level has no instructions for them.
 struct HalfFunctions {
   void (*widen)(const uint16_t* x, int64_t count, float* y);
   void (*narrow)(const float* x, int64_t count, uint16_t* y);

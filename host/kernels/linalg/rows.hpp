@@ -1,5 +1,5 @@
-// Loops over neighbouring float32 elements: functions of one and of two, sums, the rows of softmax and layer
-// normalization, pools. Computed by the active level (level.hpp), on the calling thread; nothing allocates.
+// Loops over neighbouring elements: functions of one and of two, sums, the rows of softmax and layer normalization,
+// pools, conversions. Computed by the active level (Level of linalg.hpp), on the calling thread; nothing allocates.
 #pragma once
 
 #include <cstdint>
@@ -80,5 +80,23 @@ struct PoolArgs {
   int64_t kernel[2] = {}, strides[2] = {}, dilations[2] = {}, pads[2] = {};  // pads before
 };
 void Pool(const PoolArgs& args);
+
+// Towards zero; NaN gives 0, and values out of range the nearest integer.
+void Truncate(const float* x, int64_t count, int32_t* y);
+
+// The range of uint8 or int8, which are written as the same bytes.
+struct ByteRange {
+  int32_t zero_point, lowest, largest;
+};
+
+// y = round(x / scale) + zero point, halves to even, clamped to the range; NaN gives the lowest.
+void Quantize(const float* x, int64_t count, float scale, ByteRange range, uint8_t* y);
+// The same for x * multiplier; multipliers are `step` apart, 0 or 1.
+void Requantize(const int32_t* x, int64_t count, const float* multipliers, int64_t step, ByteRange range, uint8_t* y);
+
+// Half precision from and to float32. False, with nothing written, if the active level has no instructions for it; the
+// caller's own loop then does it. Both round to nearest even. [any-thread]
+bool WidenHalves(const uint16_t* x, int64_t count, float* y);
+bool NarrowToHalves(const float* x, int64_t count, uint16_t* y);
 
 }  // namespace deputy::host::linalg

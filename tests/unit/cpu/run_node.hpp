@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "cpu/makers.hpp"
+#include "cpu/kernel.hpp"
 #include "graph/inference.hpp"
 #include "kernels/dispatch.hpp"
 

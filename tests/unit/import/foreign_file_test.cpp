@@ -1,9 +1,8 @@
-#include "import/foreign_file.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
+#include "import/importer.hpp"
 #include "unit/import/model_builder.hpp"
 
 namespace deputy::host {

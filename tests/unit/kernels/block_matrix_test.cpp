@@ -1,6 +1,4 @@
 // Products with matrices of few bits, a few rows at once and many, against the definition in double precision.
-#include "kernels/block_matrix.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "base/aligned.hpp"
+#include "kernels/matrix_product.hpp"
 
 namespace deputy::host {
 namespace {

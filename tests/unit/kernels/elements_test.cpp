@@ -1,11 +1,10 @@
-#include "kernels/linalg/elements.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
 
+#include "kernels/linalg/rows.hpp"
 #include "support/float_values.hpp"
 #include "unit/kernels/linalg_levels.hpp"
 

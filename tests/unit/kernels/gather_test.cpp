@@ -1,8 +1,8 @@
-#include "kernels/gather.hpp"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "kernels/indexing.hpp"
 
 namespace deputy::host {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/half.hpp"
+#include "tensor/half.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "kernels/linalg/halves.hpp"
+#include "kernels/linalg/rows.hpp"
 #include "unit/kernels/linalg_levels.hpp"
 
 namespace deputy::host {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/linalg/level.hpp"
+#include "kernels/linalg/linalg.hpp"
 
 namespace deputy::host::linalg {
 

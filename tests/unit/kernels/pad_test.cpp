@@ -1,8 +1,8 @@
-#include "kernels/pad.hpp"
-
 #include <gtest/gtest.h>
 
 #include <vector>
+
+#include "kernels/copy.hpp"
 
 namespace deputy::host {
 namespace {

@@ -1,9 +1,9 @@
-#include "kernels/scatter.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
+
+#include "kernels/indexing.hpp"
 
 namespace deputy::host {
 namespace {

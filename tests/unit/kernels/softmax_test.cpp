@@ -1,5 +1,3 @@
-#include "kernels/softmax.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "kernels/dispatch.hpp"
+#include "kernels/reduce.hpp"
 
 namespace deputy::host {
 namespace {

@@ -1,4 +1,4 @@
-#include "kernels/storage.hpp"
+#include "deputy/storage.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "deputy/storage.hpp"
+#include "kernels/cast.hpp"
 
 namespace deputy::host {
 namespace {

@@ -1,5 +1,3 @@
-#include "kernels/transpose.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/copy.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {

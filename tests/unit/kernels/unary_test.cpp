@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/clip.hpp"
+#include "kernels/activation.hpp"
 #include "kernels/dispatch.hpp"
 #include "support/float_values.hpp"
 

@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/linalg/vector_logarithm.hpp"
-#include "kernels/linalg/vector_trigonometry.hpp"
 #include "support/float_values.hpp"
 
 namespace deputy::host {

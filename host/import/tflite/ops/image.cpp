@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "import/tflite/operators.hpp"
-#include "import/tflite/permute.hpp"
 
 namespace deputy::host::tflite_import {
 namespace {

@@ -1,7 +1,6 @@
 // Products of matrices.
 #include <array>
 
-#include "import/tflite/bias.hpp"
 #include "import/tflite/operators.hpp"
 
 namespace deputy::host::tflite_import {

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "import/tflite/operators.hpp"
-#include "import/tflite/permute.hpp"
 
 namespace deputy::host::tflite_import {
 namespace {

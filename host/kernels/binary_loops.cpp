@@ -1,15 +1,42 @@
-// Arithmetic of two elements. Integer arithmetic is that of two's complement and never undefined.
+// The loops of binary functions. Each is instantiated per combination of steps, so that it becomes vector code. Integer
+// arithmetic is that of two's complement and never undefined.
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <type_traits>
 
-#include "kernels/binary_loop.hpp"
+#include "kernels/binary.hpp"
 #include "kernels/dispatch.hpp"
 #include "kernels/linalg/rows.hpp"
 
 namespace deputy::host {
 namespace {
+
+// F: a type with `Result operator()(Operand, Operand) const`, without state.
+template <class F, class Operand>
+void RunBinaryLoop(const void* first, int64_t first_step, const void* second, int64_t second_step, void* target,
+                   int64_t count) {
+  using Result = std::invoke_result_t<F, Operand, Operand>;
+  const Operand* x = static_cast<const Operand*>(first);
+  const Operand* y = static_cast<const Operand*>(second);
+  Result* to = static_cast<Result*>(target);
+  const F f;
+  if (count <= 0) return;
+  if (first_step != 0 && second_step != 0) {
+    for (int64_t i = 0; i < count; ++i) to[i] = f(x[i], y[i]);
+  } else if (first_step != 0) {
+    const Operand right = *y;
+    for (int64_t i = 0; i < count; ++i) to[i] = f(x[i], right);
+  } else if (second_step != 0) {
+    const Operand left = *x;
+    for (int64_t i = 0; i < count; ++i) to[i] = f(left, y[i]);
+  } else {
+    const Result value = f(*x, *y);
+    for (int64_t i = 0; i < count; ++i) to[i] = value;
+  }
+}
 
 template <class T, bool = std::is_integral_v<T>>
 struct Wrapping {
@@ -130,6 +157,35 @@ struct IntegerPow {
   }
 };
 
+// Results are bytes, so that no loop forms a bool from memory with other values than 0 and 1.
+template <class Predicate, class T>
+struct Compare {
+  uint8_t operator()(T x, T y) const { return Predicate()(x, y) ? 1 : 0; }
+};
+
+struct And {
+  uint8_t operator()(uint8_t x, uint8_t y) const { return static_cast<uint8_t>((x != 0) & (y != 0)); }
+};
+struct Or {
+  uint8_t operator()(uint8_t x, uint8_t y) const { return static_cast<uint8_t>((x != 0) | (y != 0)); }
+};
+struct Xor {
+  uint8_t operator()(uint8_t x, uint8_t y) const { return static_cast<uint8_t>((x != 0) ^ (y != 0)); }
+};
+struct SameTruth {
+  uint8_t operator()(uint8_t x, uint8_t y) const { return static_cast<uint8_t>((x != 0) == (y != 0)); }
+};
+
+template <template <class> class Predicate>
+BinaryLoop FindCompare(DType dtype) {
+  BinaryLoop found = nullptr;
+  DispatchNumeric(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::Type;
+    found = RunBinaryLoop<Compare<Predicate<T>, T>, T>;
+  });
+  return found;
+}
+
 }  // namespace
 
 BinaryLoop FindArithmeticLoop(BinaryOp op, DType dtype) {
@@ -147,6 +203,21 @@ BinaryLoop FindArithmeticLoop(BinaryOp op, DType dtype) {
       if (dtype == DType::kFloat32) return PowLoop<float>;
       if (dtype == DType::kFloat64) return PowLoop<double>;
       return dtype == DType::kInt64 ? RunBinaryLoop<IntegerPow, int64_t> : nullptr;
+    default: return nullptr;
+  }
+}
+
+BinaryLoop FindComparisonLoop(BinaryOp op, DType dtype) {
+  const bool is_bool = dtype == DType::kBool;
+  switch (op) {
+    case BinaryOp::kAnd: return is_bool ? RunBinaryLoop<And, uint8_t> : nullptr;
+    case BinaryOp::kOr: return is_bool ? RunBinaryLoop<Or, uint8_t> : nullptr;
+    case BinaryOp::kXor: return is_bool ? RunBinaryLoop<Xor, uint8_t> : nullptr;
+    case BinaryOp::kEqual: return is_bool ? RunBinaryLoop<SameTruth, uint8_t> : FindCompare<std::equal_to>(dtype);
+    case BinaryOp::kGreater: return FindCompare<std::greater>(dtype);
+    case BinaryOp::kGreaterOrEqual: return FindCompare<std::greater_equal>(dtype);
+    case BinaryOp::kLess: return FindCompare<std::less>(dtype);
+    case BinaryOp::kLessOrEqual: return FindCompare<std::less_equal>(dtype);
     default: return nullptr;
   }
 }

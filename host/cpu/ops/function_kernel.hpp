@@ -1,5 +1,4 @@
-// Shared by the operators that only move elements: a kernel made of a function, and the checks of a run's tensors
-// before memory is accessed.
+// Kernels made of a function, and the checks of a run's tensors before memory is accessed.
 #pragma once
 
 #include <algorithm>
@@ -66,5 +65,17 @@ Result<size_t> ResolveAxis(int64_t axis, size_t rank);
 
 // Copies the elements of input 0 to output 0, regardless of their extents, for Reshape and related operators.
 Status CopyElements(const KernelArgs& args);
+
+// The input is present, has this type, and as many bytes as its extents need.
+inline Status CheckTyped(const ConstView& input, DType dtype) {
+  if (input.present() && input.dtype() == dtype && BytesFit(dtype, input.dims(), input.byte_size())) return {};
+  return ExplainInput(input, dtype);
+}
+
+// The output is present, has this type, and as many bytes as its extents need.
+inline Status CheckTypedOutput(const MutableView& output, DType dtype) {
+  if (!output.present()) return ExplainOutput(output, dtype, {});
+  return CheckOutput(output, dtype, output.dims());
+}
 
 }  // namespace deputy::host

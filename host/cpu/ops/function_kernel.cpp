@@ -1,4 +1,4 @@
-#include "cpu/ops/untyped.hpp"
+#include "cpu/ops/function_kernel.hpp"
 
 #include <algorithm>
 

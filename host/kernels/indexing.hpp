@@ -1,5 +1,6 @@
-// Gathers elements or blocks of a tensor by indices. Untyped; indices are int64 or int32 and may be negative, counting
-// from the end. Indices are checked before elements are read.
+// Gathers or scatters elements or blocks of a tensor by indices. Untyped; indices are int64 or int32 and may be
+// negative, counting from the end. Indices are checked before elements are accessed. Scattering is done by one thread,
+// in the order of the updates, so that repeated indices give the same result in every run.
 #pragma once
 
 #include <cstddef>
@@ -49,5 +50,17 @@ struct GatherTuples {
 };
 Status GatherND(std::span<const int64_t> data_dims, const GatherTuples& tuples, const IndexList& indices,
                 const void* data, void* target, size_t element_bytes, ThreadPool& pool);
+
+enum class ScatterReduction { kReplace, kAdd, kMul, kMax, kMin };
+
+// target[i0,..,indices[i0,..,in],..,in] takes updates[i0,..,in], with the index at `axis`. Along other axes the
+// indices' extents are not larger than the data's. The indices have been checked.
+void ScatterElements(std::span<const int64_t> data_dims, std::span<const int64_t> index_dims, size_t axis,
+                     const IndexList& indices, const void* updates, void* target, DType dtype,
+                     ScatterReduction reduction);
+
+// ScatterND: tuples of `tuple` indices each select a slice of the target. Checks the indices before it writes.
+Status ScatterND(std::span<const int64_t> data_dims, size_t tuple, const IndexList& indices, const void* updates,
+                 void* target, DType dtype, ScatterReduction reduction);
 
 }  // namespace deputy::host
