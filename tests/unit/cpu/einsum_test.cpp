@@ -8,13 +8,6 @@ PrimitiveBuilder Einsum(const char* equation) {
   return PrimitiveBuilder("", "Einsum", 12).Set("equation", std::string(equation));
 }
 
-Tensor Counting(Shape shape) {
-  Tensor tensor = Tensor::Allocate(DType::kFloat32, std::move(shape)).value();
-  float next = 0;
-  for (float& value : tensor.mutable_values<float>()) value = next++;
-  return tensor;
-}
-
 TEST(Einsum, SmallTermsOfALongSumAddUp) {
   std::vector<float> terms(1001, 1);
   terms[0] = 1e8f;

@@ -6,13 +6,6 @@
 namespace deputy::host {
 namespace {
 
-Tensor Counting(Shape shape) {
-  Tensor tensor = Tensor::Allocate(DType::kFloat32, std::move(shape)).value();
-  float next = 0;
-  for (float& value : tensor.mutable_values<float>()) value = next++;
-  return tensor;
-}
-
 PrimitiveBuilder Scaler(const std::vector<float>& bias) {
   return PrimitiveBuilder("", "ImageScaler", 1).Set("scale", 2.0f).Set("bias", bias);
 }

@@ -6,8 +6,6 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-Tensor List(const Ints& values) { return TensorOf<int64_t>({static_cast<int64_t>(values.size())}, values); }
-
 Tensor RunOne(Maker make, const PrimitiveBuilder& builder, std::vector<Tensor> inputs) {
   return RunNode(make, builder, std::move(inputs))[0];
 }
@@ -28,13 +26,16 @@ TEST(Reshape, OutputOfAnotherSizeIsNeverWritten) {
 
 TEST(Flatten, ScalarBecomesAMatrix) {
   const PrimitiveBuilder builder = PrimitiveBuilder("", "Flatten", 13).Set("axis", int64_t{0});
-  EXPECT_EQ(RunOne(MakeFlatten, builder, {TensorOf<float>({}, {3})}).shape(), (Shape{1, 1}));
+  const Tensor out = RunOne(MakeFlatten, builder, {TensorOf<float>({}, {3})});
+  EXPECT_EQ(out.shape(), (Shape{1, 1}));
+  EXPECT_EQ(ValuesOf<float>(out), (std::vector<float>{3}));
 }
 
 TEST(Unsqueeze, UnsortedAxes) {
-  EXPECT_EQ(RunOne(MakeUnsqueeze, PrimitiveBuilder("", "Unsqueeze", 13), {TensorOf<float>({2}, {3, 4}), List({2, 0})})
-                .shape(),
-            (Shape{1, 2, 1}));
+  const Tensor out =
+      RunOne(MakeUnsqueeze, PrimitiveBuilder("", "Unsqueeze", 13), {TensorOf<float>({2}, {3, 4}), List({2, 0})});
+  EXPECT_EQ(out.shape(), (Shape{1, 2, 1}));
+  EXPECT_EQ(ValuesOf<float>(out), (std::vector<float>{3, 4}));
 }
 
 TEST(Range, ReachesOverAllOfInt64) {

@@ -1,10 +1,8 @@
 #include "graph/upgrade/upgrade.hpp"
 
-#include <gtest/gtest.h>
-
 #include <limits>
 
-#include "graph/verify.hpp"
+#include "unit/graph/upgrade/upgraded.hpp"
 
 namespace deputy::host {
 namespace {
@@ -23,22 +21,12 @@ Graph OneNode(const PrimitiveBuilder& builder, const ValueType& input = {DType::
   return graph;
 }
 
-Graph Upgraded(Graph graph) {
-  const Status status = UpgradeGraph(graph);
-  EXPECT_TRUE(status.ok()) << status.ToString();
-  const Status verified = VerifyGraph(graph);
-  EXPECT_TRUE(verified.ok()) << verified.ToString();
-  return graph;
-}
-
 const Value& Input(const Graph& graph, size_t i, NodeId node = 0) { return graph.values[graph.nodes[node].inputs[i]]; }
 
 std::vector<int64_t> Ints(const Value& value) {
   const std::span<const int64_t> values = value.constant.values<int64_t>();
   return {values.begin(), values.end()};
 }
-
-using Dims = std::vector<int64_t>;
 
 TEST(Upgrade, ClipBoundsBecomeInputs) {
   const Graph graph = Upgraded(OneNode(PrimitiveBuilder("", "Clip", 6).Set("min", 0.0f).Set("max", 6.0f)));
@@ -199,20 +187,6 @@ TEST(Upgrade, ConsumedInputsAreDropped) {
   const Graph graph = Upgraded(OneNode(PrimitiveBuilder("", "Relu", 1).Set("consumed_inputs", Dims{0})));
   EXPECT_EQ(graph.nodes[0].primitive.since_version(), 6);
   EXPECT_FALSE(graph.nodes[0].primitive.Has("consumed_inputs"));
-}
-
-Graph Addition(const PrimitiveBuilder& builder) {
-  Graph graph = OneNode(builder, {DType::kFloat32, true, {2, 3, 4}});
-  const ValueId b = graph.AddValue("b", {DType::kFloat32, true, {3}});
-  graph.inputs.push_back(b);
-  graph.nodes[0].inputs.push_back(b);
-  return graph;
-}
-
-TEST(Upgrade, OldBroadcastAtTheEndIsTheNewOne) {
-  const Graph graph = Upgraded(Addition(PrimitiveBuilder("", "Add", 6).Set("broadcast", int64_t{1})));
-  EXPECT_EQ(graph.nodes[0].primitive.since_version(), 7);
-  EXPECT_FALSE(graph.nodes[0].primitive.Has("broadcast"));
 }
 
 TEST(Upgrade, SlopePerChannelIsReshapedForBroadcasting) {
