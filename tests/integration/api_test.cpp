@@ -11,46 +11,13 @@
 #include "deputy/deputy.hpp"
 #include "deputy/sdk/sdk.hpp"
 #include "samples/mindspore_tutorial/tutorial_delegate.hpp"
+#include "support/digits.hpp"
 #include "support/relu_delegate.hpp"
 
 namespace deputy {
 namespace {
 
 const std::string kDigits = DEPUTY_TEST_DIGITS;
-
-// Takes the log while it lives.
-class LogCapture {
- public:
-  LogCapture() {
-    SetLogSink([this](LogLevel level, std::string_view, std::string_view message) {
-      std::lock_guard lock(mutex_);
-      if (level >= LogLevel::kInfo) text_ += std::string(message) + "\n";
-    });
-  }
-  ~LogCapture() { SetLogSink(nullptr); }
-  std::string text() {
-    std::lock_guard lock(mutex_);
-    return text_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::string text_;
-};
-
-Tensor Pictures(int64_t count, uint32_t seed) {
-  Tensor tensor = *Tensor::Allocate(DType::kFloat32, {count, 1, 28, 28});
-  for (float& value : tensor.mutable_values<float>()) {
-    seed = seed * 1664525u + 1013904223u;
-    value = static_cast<float>(seed >> 8) / static_cast<float>(1u << 24);
-  }
-  return tensor;
-}
-
-std::vector<float> Values(const Tensor& tensor) {
-  const std::span<const float> values = tensor.values<float>();
-  return {values.begin(), values.end()};
-}
 
 // Takes the operators given and computes nothing: refuses at compile.
 class RefusingDelegate final : public sdk::PartitionDelegate {
@@ -72,12 +39,9 @@ class ApiTest : public testing::Test {
   }
   static std::vector<float> Predict(const Model& model, const Tensor& input) {
     Result<Session> session = model.CreateSession();
-    std::vector<Tensor> outputs;
-    const Status status = session->Predict({input}, &outputs);
-    EXPECT_TRUE(status.ok()) << status.ToString();
-    return status.ok() ? Values(outputs[0]) : std::vector<float>();
+    return Answer(*session, input);
   }
-  LogCapture log_;
+  LogLines log_;
 };
 
 TEST_F(ApiTest, InputsAndOutputsAreListedBeforeRunning) {

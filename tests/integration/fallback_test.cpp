@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "deputy/deputy.hpp"
+#include "support/digits.hpp"
 #include "support/relu_delegate.hpp"
 
 namespace deputy {
@@ -15,32 +16,15 @@ namespace {
 sdk::Status Refusal(const char* text) { return sdk::Status(sdk::Code::kInternal, text); }
 sdk::Status LostDevice() { return sdk::Status(sdk::Code::kDeviceLost, "the device went away"); }
 
-Tensor Pictures(int64_t count) {
-  Tensor tensor = *Tensor::Allocate(DType::kFloat32, {count, 1, 28, 28});
-  for (size_t i = 0; i < tensor.mutable_values<float>().size(); ++i)
-    tensor.mutable_values<float>()[i] = static_cast<float>(i * 7919 % 256) / 256;
-  return tensor;
-}
-
-std::vector<float> ValuesIn(const Tensor& tensor) {
-  const std::span<const float> values = tensor.values<float>();
-  return {values.begin(), values.end()};
-}
-
 // The digits network, whose two Relus are partitions of the failing delegate.
 class FallbackTest : public testing::Test {
  protected:
   FallbackTest() {
-    SetLogSink([this](LogLevel level, std::string_view, std::string_view message) {
-      const std::lock_guard lock(mutex_);
-      if (level >= LogLevel::kWarning) warnings_.emplace_back(message);
-    });
     Context cpu;
     Model model;
     EXPECT_TRUE(model.Build(DEPUTY_TEST_DIGITS, cpu).ok());
     for (const int64_t count : {1, 3}) expected_[count] = Answer(*model.CreateSession(), count);
   }
-  ~FallbackTest() override { SetLogSink(nullptr); }
 
   void Build() {
     context_.AddDelegate(std::make_shared<ResizingReluDelegate>(faults_));
@@ -49,25 +33,11 @@ class FallbackTest : public testing::Test {
   }
   Session Open() { return std::move(*model_.CreateSession()); }
   static std::vector<float> Answer(Session&& session, int64_t count) { return Answer(session, count); }
-  static std::vector<float> Answer(Session& session, int64_t count) {
-    std::vector<Tensor> outputs;
-    const Status status = session.Predict({Pictures(count)}, &outputs);
-    EXPECT_TRUE(status.ok()) << status.ToString();
-    return status.ok() ? ValuesIn(outputs[0]) : std::vector<float>();
-  }
-  size_t Warnings(std::string_view part) {
-    const std::lock_guard lock(mutex_);
-    size_t count = 0;
-    for (const std::string& line : warnings_) count += line.find(part) != std::string::npos ? 1 : 0;
-    return count;
-  }
-  std::string LastWarning() {
-    const std::lock_guard lock(mutex_);
-    return warnings_.empty() ? "" : warnings_.back();
-  }
+  static std::vector<float> Answer(Session& session, int64_t count) { return deputy::Answer(session, Pictures(count)); }
+  size_t Warnings(std::string_view part) const { return warnings_.Count(part); }
+  std::string LastWarning() const { return warnings_.last(); }
 
-  std::mutex mutex_;
-  std::vector<std::string> warnings_;
+  const LogLines warnings_{LogLevel::kWarning};
   std::map<int64_t, std::vector<float>> expected_;
   const std::shared_ptr<ReluHooks> faults_ = std::make_shared<ReluHooks>();
   Context context_;

@@ -13,6 +13,7 @@
 #include "deputy/abi/ext/resize.h"
 #include "deputy/deputy.hpp"
 #include "deputy/sdk/in_process.hpp"
+#include "support/digits.hpp"
 
 namespace deputy {
 namespace {
@@ -110,21 +111,7 @@ sdk::InProcessPlugin MakeInProcessPlugin(std::shared_ptr<InjectedPlugin> injecte
   return {std::move(injected), plugin, std::move(name)};
 }
 
-Tensor Pictures(int64_t count) {
-  Tensor tensor = *Tensor::Allocate(DType::kFloat32, {count, 1, 28, 28});
-  for (size_t i = 0; i < tensor.mutable_values<float>().size(); ++i)
-    tensor.mutable_values<float>()[i] = static_cast<float>(i * 7919 % 256) / 256;
-  return tensor;
-}
-
-std::vector<float> Answer(Session& session, int64_t count) {
-  std::vector<Tensor> outputs;
-  const Status status = session.Predict({Pictures(count)}, &outputs);
-  EXPECT_TRUE(status.ok()) << status.ToString();
-  if (!status.ok()) return {};
-  const std::span<const float> values = outputs[0].values<float>();
-  return {values.begin(), values.end()};
-}
+std::vector<float> Answer(Session& session, int64_t count) { return Answer(session, Pictures(count)); }
 
 struct Plugin {
   const char* name;

@@ -5,34 +5,13 @@
 #include <mutex>
 #include <thread>
 
-#include "deputy/deputy.hpp"
 #include "samples/mindspore_tutorial/tutorial_delegate.hpp"
+#include "support/digits.hpp"
 
 namespace deputy {
 namespace {
 
 constexpr size_t kThreads = 8;
-
-class Lines {
- public:
-  Lines() {
-    SetLogSink([this](LogLevel, std::string_view, std::string_view message) {
-      const std::lock_guard lock(mutex_);
-      lines_.emplace_back(message);
-    });
-  }
-  ~Lines() { SetLogSink(nullptr); }
-  size_t Count(std::string_view part) {
-    const std::lock_guard lock(mutex_);
-    size_t count = 0;
-    for (const std::string& line : lines_) count += line.find(part) != std::string::npos ? 1 : 0;
-    return count;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<std::string> lines_;
-};
 
 template <class F>
 void OnThreads(F work) {
@@ -48,20 +27,13 @@ void OnThreads(F work) {
 }
 
 std::vector<float> Answers(const Model& model) {
-  Tensor pictures = *Tensor::Allocate(DType::kFloat32, {2, 1, 28, 28});
-  for (size_t i = 0; i < 2 * 28 * 28; ++i)
-    pictures.mutable_values<float>()[i] = static_cast<float>(i * 7919 % 256) / 256;
   Result<Session> session = model.CreateSession();
-  std::vector<Tensor> outputs;
-  const Status status = session.ok() ? session->Predict({pictures}, &outputs) : session.status();
-  EXPECT_TRUE(status.ok()) << status.ToString();
-  if (!status.ok()) return {};
-  const std::span<const float> values = outputs[0].values<float>();
-  return {values.begin(), values.end()};
+  EXPECT_TRUE(session.ok()) << session.status().ToString();
+  return session.ok() ? Answer(*session, Pictures(2)) : std::vector<float>();
 }
 
 TEST(SharedContext, ThreadsThatBuildFromOneConstContextOpenItsDelegatesOnce) {
-  Lines lines;
+  const LogLines lines(LogLevel::kDebug);
   Context made = *Context::FromYamlText("t.yaml", "version: 1\nlog: {level: info}\ndelegates: [{name: no_such_npu}]\n");
   made.AddDelegate(std::make_shared<tutorial::TutorialDelegate>());
   const Context& context = made;
@@ -80,7 +52,7 @@ TEST(SharedContext, ThreadsThatBuildFromOneConstContextOpenItsDelegatesOnce) {
 }
 
 TEST(SharedContext, CopiesMadeWhileOthersBuildShareWhatIsOpen) {
-  Lines lines;
+  const LogLines lines(LogLevel::kDebug);
   const Context context =
       *Context::FromYamlText("t.yaml", "version: 1\nlog: {level: info}\ndelegates: [{name: no_such_npu}]\n");
   Model first;
@@ -94,12 +66,13 @@ TEST(SharedContext, CopiesMadeWhileOthersBuildShareWhatIsOpen) {
 }
 
 TEST(SharedContext, ContextsWithLevelsOfTheirOwnAreOpenedAtOnce) {
-  Lines lines;
+  const LogLines lines(LogLevel::kDebug);
   OnThreads([&](size_t t) {
     const Context context = *Context::FromYamlText(
         "t.yaml", std::string("version: 1\nlog: {level: ") + (t % 2 == 0 ? "info" : "error") + "}\n");
     Model model;
-    EXPECT_TRUE(model.Build(DEPUTY_TEST_DIGITS, context).ok());
+    ASSERT_TRUE(model.Build(DEPUTY_TEST_DIGITS, context).ok());
+    EXPECT_EQ(Answers(model).size(), 20u);
   });
 }
 

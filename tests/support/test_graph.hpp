@@ -13,6 +13,20 @@
 
 namespace deputy::host {
 
+// A node named like its operator, unless it has a name of its own.
+inline Node MakeNode(const PrimitiveBuilder& builder, std::vector<ValueId> inputs, std::vector<ValueId> outputs,
+                     const std::string& name = "") {
+  Node node;
+  node.primitive = builder.Finish();
+  node.name = name.empty() ? node.primitive.op_type() : name;
+  node.inputs = std::move(inputs);
+  node.outputs = std::move(outputs);
+  return node;
+}
+inline Node MakeNode(const char* op, int32_t version, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
+  return MakeNode(PrimitiveBuilder("", op, version), std::move(inputs), std::move(outputs));
+}
+
 // Nodes are added in topological order; each makes one value of its own name. All values are of one type.
 class TestGraph {
  public:
@@ -34,12 +48,10 @@ class TestGraph {
   // Of the newest definition; of 1 where the operator is not in the list.
   TestGraph& Node(const std::string& name, const std::string& op, const std::vector<std::string>& reads) {
     const OperatorInfo* const info = InfoOf(FindOperator("", op));
-    host::Node node;
-    node.name = name;
-    node.primitive = PrimitiveBuilder("", op, info == nullptr ? 1 : info->newest()).Finish();
-    for (const std::string& read : reads) node.inputs.push_back(Value(read));
-    node.outputs.push_back(Value(name));
-    graph.nodes.push_back(std::move(node));
+    std::vector<ValueId> inputs;
+    for (const std::string& read : reads) inputs.push_back(Value(read));
+    const PrimitiveBuilder builder("", op, info == nullptr ? 1 : info->newest());
+    graph.nodes.push_back(MakeNode(builder, std::move(inputs), {Value(name)}, name));
     return *this;
   }
   TestGraph& Output(const std::string& name) {

@@ -31,12 +31,14 @@ void AddConv(std::vector<Case>& cases, uint64_t seed) {
   b.In(b.Random(x)).In(b.Random(w)).Note("weights=variable").Add();
   plain().With("strides", Ints({2, 2})).With("pads", Ints({1, 0, 2, 1})).With("dilations", Ints({2, 2})).Add();
   plain().With("strides", Ints({2, 3})).With("auto_pad", Attribute::String("SAME_UPPER")).Add();
+  b.In(b.Random({1, 2, 17, 19})).Const(b.Random({4, 2, 3, 3})).With("dilations", Ints({5, 5}));
+  b.With("pads", Ints({5, 5, 5, 5})).Add();
   b.In(b.Random({2, 6, 5, 5})).Const(b.Random({6, 1, 3, 3})).Const(b.Random({6})).With("group", Attribute::Int(6));
   b.With("pads", Ints({1, 1, 1, 1})).With("strides", Ints({2, 2})).Note("input=bias").Add();
-  const std::vector<std::pair<Dims, Dims>> shapes = {{{2, 4, 9}, {3, 4, 3}},         {{1, 3, 4, 5, 6}, {2, 3, 2, 3, 2}},
-                                                     {{1, 1, 1, 1}, {1, 1, 1, 1}},   {{1, 17, 3, 3}, {5, 17, 1, 1}},
-                                                     {{3, 1, 8, 1}, {2, 1, 3, 1}},   {{0, 4, 7, 6}, {6, 4, 3, 2}},
-                                                     {{1, 33, 5, 7}, {19, 33, 3, 3}}};
+  const std::vector<std::pair<Dims, Dims>> shapes = {
+      {{2, 4, 9}, {3, 4, 3}},          {{1, 3, 4, 5, 6}, {2, 3, 2, 3, 2}}, {{1, 1, 1, 1}, {1, 1, 1, 1}},
+      {{1, 17, 3, 3}, {5, 17, 1, 1}},  {{3, 1, 8, 1}, {2, 1, 3, 1}},       {{0, 4, 7, 6}, {6, 4, 3, 2}},
+      {{1, 33, 5, 7}, {19, 33, 3, 3}}, {{1, 1, 3, 70}, {4, 1, 3, 3}}};
   for (const auto& [input, weights] : shapes)
     b.In(b.Random(input)).Const(b.Random(weights)).Note(ShapeNote(input) + "*" + TextOf(weights)).Add();
 }

@@ -35,6 +35,7 @@ void AddReductionCases(std::vector<Case>& cases, uint64_t seed) {
     for (const Dims& axes : std::vector<Dims>{{0}, {2}, {-1}, {0, 2}, {1, 2}, {0, 1, 2}})
       b.In(x(f, {2, 3, 4})).Const(Whole(axes)).Note("axes=" + TextOf(axes)).Add();
     b.In(x(f, {2, 3, 4})).Note("axes=none").Add();
+    b.In(x(f, {})).Note("axes=none").Note(ShapeNote({})).Add();
     b.In(x(f, {2, 3, 4})).Const(Whole({1})).With("keepdims", Attribute::Int(0)).Add();
     b.In(x(f, {2, 3, 4})).Note("axes=none").With("keepdims", Attribute::Int(0)).Add();
     b.In(x(f, {2, 3, 4})).With("noop_with_empty_axes", Attribute::Int(1)).Add();

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/file.hpp"
+#include "support/temp_folder.hpp"
 
 namespace deputy::host {
 namespace {
@@ -30,13 +31,6 @@ Status Write(const fs::path& path, const std::string& text) {
 
 class FileWriter : public testing::Test {
  protected:
-  FileWriter() {
-    std::string path = (fs::temp_directory_path() / "deputy-writer-XXXXXX").string();
-    EXPECT_NE(mkdtemp(path.data()), nullptr);
-    folder_ = path;
-  }
-  ~FileWriter() override { fs::remove_all(folder_); }
-
   std::set<std::string> Names() const {
     std::set<std::string> names;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) names.insert(entry.path().filename());
@@ -58,7 +52,8 @@ class FileWriter : public testing::Test {
     return status;
   }
 
-  fs::path folder_;
+  const TempFolder scratch_;
+  const fs::path& folder_ = scratch_.path();
 };
 
 TEST_F(FileWriter, PiecesAreWrittenInOrderAndReplaceTheOldFile) {
@@ -122,7 +117,11 @@ TEST_F(FileWriter, NameWithoutAFolderIsInTheWorkingFolder) {
   EXPECT_EQ(Names(), std::set<std::string>{"f"});
 }
 
-TEST_F(FileWriter, LongestNameCanBeWritten) { EXPECT_TRUE(Write(folder_ / std::string(255, 'n'), "text").ok()); }
+TEST_F(FileWriter, LongestNameCanBeWritten) {
+  const std::string name(255, 'n');
+  ASSERT_TRUE(Write(folder_ / name, "text").ok());
+  EXPECT_EQ(Names(), std::set<std::string>{name});
+}
 
 TEST_F(FileWriter, ReplacedFileHandsItsPermissionsOn) {
   std::ofstream(folder_ / "f") << "private";

@@ -25,7 +25,9 @@ TEST(Pgm, LargestValueIsWhite) {
 }
 
 TEST(Pgm, CommentsInTheHeaderAreSkipped) {
-  EXPECT_TRUE(ParsePgm("a.pgm", Bytes("P5\n# made by hand\n1 # width\n1\n255\n", 1)).ok());
+  const Picture picture = ParsePgm("a.pgm", Bytes("P5\n# made by hand\n1 # width\n1\n255\n", 1)).value();
+  EXPECT_EQ(picture.width, 1U);
+  EXPECT_EQ(picture.at(0, 0), 1.0F);
 }
 
 TEST(Pgm, PixelThatLooksLikeSpaceIsAPixel) {

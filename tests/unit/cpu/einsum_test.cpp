@@ -8,13 +8,6 @@ PrimitiveBuilder Einsum(const char* equation) {
   return PrimitiveBuilder("", "Einsum", 12).Set("equation", std::string(equation));
 }
 
-Tensor CountingUp(Shape shape) {
-  Tensor tensor = Tensor::Allocate(DType::kFloat32, std::move(shape)).value();
-  float next = 0;
-  for (float& value : tensor.mutable_values<float>()) value = next++;
-  return tensor;
-}
-
 TEST(Einsum, SmallTermsOfALongSumAddUp) {
   std::vector<float> terms(1001, 1);
   terms[0] = 1e8f;
@@ -22,17 +15,17 @@ TEST(Einsum, SmallTermsOfALongSumAddUp) {
 }
 
 TEST(Einsum, ExtentsThatClashAreRefused) {
-  EXPECT_EQ(TryRunNode(MakeEinsum, Einsum("ij,jk->ik"), {CountingUp({2, 3}), CountingUp({2, 2})}).status().message(),
+  EXPECT_EQ(TryRunNode(MakeEinsum, Einsum("ij,jk->ik"), {Counting({2, 3}), Counting({2, 2})}).status().message(),
             "extents 3 and 2 have one label");
 }
 
 TEST(Einsum, EquationsThatAreNoneAreRefused) {
   const auto failure = [](const char* equation) {
-    return TryRunNode(MakeEinsum, Einsum(equation), {CountingUp({2, 2})}).status().message();
+    return TryRunNode(MakeEinsum, Einsum(equation), {Counting({2, 2})}).status().message();
   };
   EXPECT_EQ(failure("i1->i"), "the equation 'i1->i' has a '1'");
-  EXPECT_EQ(failure("ij->k"), "the equation 'ij->k' has a label in its result that no operand has");
-  EXPECT_EQ(failure("i..j"), "the equation 'i..j' has dots other than '...'");
+  EXPECT_EQ(failure("ij->k"), "the equation 'ij->k' has a result that its operands do not give");
+  EXPECT_EQ(failure("i..j"), "the equation 'i..j' has dots that are no '...'");
   EXPECT_EQ(failure("ijk"), "operand 0 has rank 2, the equation names 3 axes");
   EXPECT_EQ(failure("i,j"), "the equation has 2 operands, the node 1");
 }

@@ -4,12 +4,6 @@
 namespace deputy::host {
 namespace {
 
-Tensor Counting(Shape shape, float first = 0) {
-  Tensor tensor = Tensor::Allocate(DType::kFloat32, std::move(shape)).value();
-  for (float& value : tensor.mutable_values<float>()) value = first++;
-  return tensor;
-}
-
 // Which the definition's words alone do not fix, so that the oracle has no case.
 TEST(GridSample, CubicFilterBetweenTheBorderAndTheOutermostElements) {
   const std::pair<const char*, std::vector<float>> cases[] = {{"border", {-0.46875f, 7.5f, 14.620751f}},

@@ -6,13 +6,6 @@
 namespace deputy::host {
 namespace {
 
-Tensor CountingPicture(Shape shape) {
-  Tensor tensor = Tensor::Allocate(DType::kFloat32, std::move(shape)).value();
-  float next = 0;
-  for (float& value : tensor.mutable_values<float>()) value = next++;
-  return tensor;
-}
-
 PrimitiveBuilder Scaler(const std::vector<float>& bias) {
   return PrimitiveBuilder("", "ImageScaler", 1).Set("scale", 2.0f).Set("bias", bias);
 }
@@ -22,24 +15,24 @@ PrimitiveBuilder Crop(const std::vector<int64_t>& border) {
 
 TEST(ImageScaler, OtherNumberOfBiasesIsRefused) {
   for (const bool hide : {false, true})
-    EXPECT_FALSE(TryRunNode(MakeImageScaler, Scaler({1}), {CountingPicture({1, 2, 1, 2})}, {.hide_shapes = hide}).ok());
+    EXPECT_FALSE(TryRunNode(MakeImageScaler, Scaler({1}), {Counting({1, 2, 1, 2})}, {.hide_shapes = hide}).ok());
 }
 
 TEST(Crop, BorderIsLeftTopRightBottom) {
-  const std::vector<Tensor> out = RunNode(MakeCrop, Crop({1, 0, 1, 1}), {CountingPicture({1, 2, 3, 4})});
+  const std::vector<Tensor> out = RunNode(MakeCrop, Crop({1, 0, 1, 1}), {Counting({1, 2, 3, 4})});
   EXPECT_EQ(out[0].shape(), (Shape{1, 2, 2, 2}));
   ExpectFloats(out[0], {1, 2, 5, 6, 13, 14, 17, 18});
 }
 
 TEST(Crop, ScaleIsTheSizeFromTheUpperLeftCorner) {
   const PrimitiveBuilder builder = Crop({1, 1, 9, 9}).Set("scale", std::vector<int64_t>{2, 3});
-  const std::vector<Tensor> out = RunNode(MakeCrop, builder, {CountingPicture({1, 1, 3, 4})});
+  const std::vector<Tensor> out = RunNode(MakeCrop, builder, {Counting({1, 1, 3, 4})});
   EXPECT_EQ(out[0].shape(), (Shape{1, 1, 2, 3}));
   ExpectFloats(out[0], {5, 6, 7, 9, 10, 11});
 }
 
 TEST(Crop, NothingMayBeLeft) {
-  EXPECT_EQ(RunNode(MakeCrop, Crop({2, 1, 2, 1}), {CountingPicture({1, 2, 3, 4})})[0].shape(), (Shape{1, 2, 1, 0}));
+  EXPECT_EQ(RunNode(MakeCrop, Crop({2, 1, 2, 1}), {Counting({1, 2, 3, 4})})[0].shape(), (Shape{1, 2, 1, 0}));
 }
 
 TEST(Crop, MoreThanThereIsIsRefused) {
@@ -48,19 +41,18 @@ TEST(Crop, MoreThanThereIsIsRefused) {
     const RunNodeOptions options{.hide_shapes = hide};
     for (const std::vector<int64_t>& border :
          std::vector<std::vector<int64_t>>{{2, 0, 3, 0}, {0, 4, 0, 0}, {kMost, 0, kMost, 0}, {0, 0, 0, kMost}})
-      EXPECT_FALSE(TryRunNode(MakeCrop, Crop(border), {CountingPicture({1, 1, 3, 4})}, options).ok());
+      EXPECT_FALSE(TryRunNode(MakeCrop, Crop(border), {Counting({1, 1, 3, 4})}, options).ok());
     for (const std::vector<int64_t>& size : std::vector<std::vector<int64_t>>{{3, 4}, {4, 1}, {kMost, kMost}})
-      EXPECT_FALSE(
-          TryRunNode(MakeCrop, Crop({1, 0, 0, 0}).Set("scale", size), {CountingPicture({1, 1, 3, 4})}, options).ok());
+      EXPECT_FALSE(TryRunNode(MakeCrop, Crop({1, 0, 0, 0}).Set("scale", size), {Counting({1, 1, 3, 4})}, options).ok());
   }
 }
 
 TEST(Crop, BorderOfAnotherFormIsRefused) {
   for (const std::vector<int64_t>& border :
        std::vector<std::vector<int64_t>>{{}, {1, 1, 1}, {1, 1, 1, 1, 1}, {-1, 0, 0, 0}})
-    EXPECT_FALSE(TryRunNode(MakeCrop, Crop(border), {CountingPicture({1, 1, 3, 4})}).ok());
+    EXPECT_FALSE(TryRunNode(MakeCrop, Crop(border), {Counting({1, 1, 3, 4})}).ok());
   for (const std::vector<int64_t>& size : std::vector<std::vector<int64_t>>{{1}, {1, -1}})
-    EXPECT_FALSE(TryRunNode(MakeCrop, Crop({0, 0, 0, 0}).Set("scale", size), {CountingPicture({1, 1, 3, 4})}).ok());
+    EXPECT_FALSE(TryRunNode(MakeCrop, Crop({0, 0, 0, 0}).Set("scale", size), {Counting({1, 1, 3, 4})}).ok());
 }
 
 }  // namespace

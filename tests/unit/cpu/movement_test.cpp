@@ -1,6 +1,4 @@
 // The operators that move elements, each as a node would run.
-#include <numeric>
-
 #include "unit/cpu/run_node.hpp"
 
 namespace deputy::host {
@@ -9,40 +7,37 @@ namespace {
 using Floats = std::vector<float>;
 using Ints = std::vector<int64_t>;
 
-Tensor Iota(Shape shape) {
-  Tensor tensor = Tensor::Allocate(DType::kFloat32, std::move(shape)).value();
-  const std::span<float> values = tensor.mutable_values<float>();
-  std::iota(values.begin(), values.end(), 0.0f);
-  return tensor;
+Tensor RunOne(Maker make, const PrimitiveBuilder& builder, std::vector<Tensor> inputs) {
+  return RunNode(make, builder, std::move(inputs))[0];
 }
 
 TEST(Split, MorePartsThanElementsLeavesTheLastEmpty) {
-  const std::vector<Tensor> out =
-      RunNode(MakeSplit, PrimitiveBuilder("", "Split", 18).Set("num_outputs", int64_t{4}), {Iota({5})}, {.outputs = 4});
+  const std::vector<Tensor> out = RunNode(MakeSplit, PrimitiveBuilder("", "Split", 18).Set("num_outputs", int64_t{4}),
+                                          {Counting({5})}, {.outputs = 4});
   EXPECT_EQ(ValuesOf<float>(out[2]), (Floats{4}));
   EXPECT_EQ(out[3].shape(), (Shape{0}));
 }
 
 TEST(Slice, StepTooLargeToMultiplyTakesOneElement) {
   const Tensor out = RunOne(MakeSlice, PrimitiveBuilder("", "Slice", 13),
-                            {Iota({4, 2}), ListOf({1}), ListOf({4}), ListOf({0}), ListOf({INT64_MAX})});
+                            {Counting({4, 2}), List({1}), List({4}), List({0}), List({INT64_MAX})});
   EXPECT_EQ(ValuesOf<float>(out), (Floats{2, 3}));
 }
 
 TEST(Slice, Int32PositionsAreTaken) {
   const Tensor out = RunOne(MakeSlice, PrimitiveBuilder("", "Slice", 13),
-                            {Iota({5}), TensorOf<int32_t>({1}, {1}), TensorOf<int32_t>({1}, {3})});
+                            {Counting({5}), TensorOf<int32_t>({1}, {1}), TensorOf<int32_t>({1}, {3})});
   EXPECT_EQ(ValuesOf<float>(out), (Floats{1, 2}));
 }
 
 TEST(Slice, AxisNamedTwiceIsRefused) {
-  EXPECT_EQ(Failure(MakeSlice, PrimitiveBuilder("", "Slice", 13),
-                    {Iota({5}), ListOf({0, 1}), ListOf({3, 2}), ListOf({0, -1})}),
-            "axis -1 is named twice");
+  EXPECT_EQ(
+      Failure(MakeSlice, PrimitiveBuilder("", "Slice", 13), {Counting({5}), List({0, 1}), List({3, 2}), List({0, -1})}),
+      "axis -1 is named twice");
 }
 
 TEST(Tile, ShortRowsRepeatManyTimesInEachPlane) {
-  const Tensor out = RunOne(MakeTile, PrimitiveBuilder("", "Tile", 13), {Iota({2, 1, 3}), ListOf({2, 2, 5})});
+  const Tensor out = RunOne(MakeTile, PrimitiveBuilder("", "Tile", 13), {Counting({2, 1, 3}), List({2, 2, 5})});
   Floats wanted;
   for (int plane = 0; plane < 4; ++plane)
     for (int row = 0; row < 2; ++row)
@@ -51,21 +46,21 @@ TEST(Tile, ShortRowsRepeatManyTimesInEachPlane) {
 }
 
 TEST(Tile, LongRowsRepeat) {
-  const Tensor out = RunOne(MakeTile, PrimitiveBuilder("", "Tile", 13), {Iota({2, 40}), ListOf({1, 3})});
+  const Tensor out = RunOne(MakeTile, PrimitiveBuilder("", "Tile", 13), {Counting({2, 40}), List({1, 3})});
   Floats wanted;
   for (int i = 0; i < 240; ++i) wanted.push_back(static_cast<float>(i / 120 * 40 + i % 40));
   EXPECT_EQ(ValuesOf<float>(out), wanted);
 }
 
 TEST(Pad, NothingCanBePaddedWithAConstant) {
-  const Tensor out =
-      RunOne(MakePad, PrimitiveBuilder("", "Pad", 13), {Iota({0, 2}), ListOf({1, 0, 0, 0}), TensorOf<float>({}, {4})});
+  const Tensor out = RunOne(MakePad, PrimitiveBuilder("", "Pad", 13),
+                            {Counting({0, 2}), List({1, 0, 0, 0}), TensorOf<float>({}, {4})});
   EXPECT_EQ(ValuesOf<float>(out), (Floats{4, 4}));
 }
 
 TEST(Pad, NothingCannotBeReflected) {
   EXPECT_EQ(Failure(MakePad, PrimitiveBuilder("", "Pad", 13).Set("mode", std::string("reflect")),
-                    {Iota({0, 2}), ListOf({1, 0, 0, 0})}),
+                    {Counting({0, 2}), List({1, 0, 0, 0})}),
             "axis 0 of [0,2] has nothing to pad from");
 }
 
@@ -81,7 +76,7 @@ TEST(Movement, StringsAreNotSupported) {
 TEST(Movement, OutputOfTheWrongSizeIsNeverWritten) {
   const Tensor output = TensorOf<float>({3}, {-1, -1, -1});
   const PrimitiveBuilder concat = PrimitiveBuilder("", "Concat", 13).Set("axis", int64_t{0});
-  EXPECT_FALSE(RunUnchecked(MakeConcat, concat, {Iota({4})}, output).ok());
+  EXPECT_FALSE(RunUnchecked(MakeConcat, concat, {Counting({4})}, output).ok());
   EXPECT_EQ(ValuesOf<float>(output), (Floats{-1, -1, -1}));
 }
 

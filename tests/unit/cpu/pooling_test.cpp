@@ -60,15 +60,6 @@ PrimitiveBuilder Large(const char* op_type, int32_t since, Ints kernel = {3, 4})
   return PrimitiveBuilder("", op_type, since).Set("strides", Ints(kernel.size(), 2)).Set("kernel_shape", kernel);
 }
 
-TEST(MaxPoolOnCpu, WindowAStrideTooLargeGivesNoElements) {
-  const auto y = RunNode(MakeMaxPool, Large("MaxPool", 12, {4, 4}), {Small()});
-  EXPECT_EQ(y[0].shape(), (Shape{1, 1, 0, 1}));
-}
-
-TEST(MaxPoolOnCpu, WindowTwoStridesTooLargeIsRefused) {
-  EXPECT_FALSE(TryRunNode(MakeMaxPool, Large("MaxPool", 12, {6, 3}), {Small()}).ok());
-}
-
 // Of 4 x 4 taps 3 x 3 are in the input and its padding; the definitions before 19 count them all, but for ceil_mode.
 TEST(AveragePoolOnCpu, TapsBehindThePaddingCountInOldDefinitions) {
   const auto average = [](int32_t since, int64_t ceil) {

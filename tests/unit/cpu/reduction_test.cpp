@@ -8,12 +8,6 @@ namespace {
 
 const Tensor kSix = TensorOf<float>({2, 3}, {1, 2, 3, 4, 5, 6});
 
-TEST(ReduceSum, OfAScalarIsTheScalar) {
-  EXPECT_EQ(
-      ValuesOf<int64_t>(RunNode(MakeReduceSum, PrimitiveBuilder("", "ReduceSum", 13), {TensorOf<int64_t>({}, {7})})[0]),
-      std::vector<int64_t>{7});
-}
-
 TEST(ReduceMean, OfFloat16IsRoundedOnce) {
   // The sum is beyond the largest half; the mean is not.
   const std::vector<Half> large(4, ToHalf(60000.0f));
@@ -35,11 +29,6 @@ TEST(ReduceProd, OfStringsIsRefused) {
   const KernelResult kernel = MakeReduceProd({node, graph});
   EXPECT_EQ(kernel.status().code(), StatusCode::kNotSupported);
   EXPECT_EQ(kernel.status().message(), "ReduceProd of string");
-}
-
-TEST(ArgMin, AlongAnEmptyAxisIsAnError) {
-  EXPECT_EQ(TryRunNode(MakeArgMin, PrimitiveBuilder("", "ArgMin", 13), {TensorOf<float>({0, 2}, {})}).status().code(),
-            StatusCode::kInvalidArgument);
 }
 
 TEST(Softmax, BeforeThirteenAnAxisBehindTheLastMakesOnes) {

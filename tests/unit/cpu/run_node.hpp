@@ -190,6 +190,18 @@ inline Tensor Zeros(Shape shape, DType dtype = DType::kFloat32) {
   return Tensor::Allocate(dtype, std::move(shape)).value();
 }
 
+// first, first + 1, ...
+inline Tensor Counting(Shape shape, float first = 0) {
+  Tensor tensor = Zeros(std::move(shape));
+  for (float& value : tensor.mutable_values<float>()) value = first++;
+  return tensor;
+}
+
+// A list of int64.
+inline Tensor List(const std::vector<int64_t>& values) {
+  return TensorOf<int64_t>({static_cast<int64_t>(values.size())}, values);
+}
+
 // To a few units in the last place of the larger ones.
 inline void ExpectFloats(const Tensor& tensor, const std::vector<float>& want) {
   const std::vector<float> got = ValuesOf<float>(tensor);

@@ -1,10 +1,102 @@
 // Kernels of sequences and optionals.
-#include "unit/cpu/run_values.hpp"
+#include "tensor/held_value.hpp"
+#include "unit/cpu/run_node.hpp"
 
 namespace deputy::host {
 namespace {
 
 using Floats = std::vector<float>;
+
+ModelValue SequenceOf(std::vector<Tensor> elements, DType dtype = DType::kFloat32) {
+  return ModelValue::Sequence(dtype, std::move(elements)).value();
+}
+
+// An input: a value, and what the model says it is. An empty one of kind kTensor is left out.
+struct ValueInput {
+  ModelValue value;
+  ValueKind kind = ValueKind::kTensor;
+  DType dtype = DType::kFloat32;  // of an empty optional
+};
+ValueInput In(Tensor tensor) { return {std::move(tensor)}; }
+ValueInput In(ModelValue sequence) { return {std::move(sequence), ValueKind::kSequence}; }
+
+// The place of one output: memory for a tensor, a value for anything else.
+class OutputPlace final : public OutputAllocator {
+ public:
+  explicit OutputPlace(const ValueType& type) : is_tensor_(type.is_tensor()) {
+    passed_.dtype = static_cast<deputy_dtype>(type.dtype);
+    if (!is_tensor_) passed_.layout = DEPUTY_LAYOUT_OPAQUE;
+  }
+  Status Allocate(deputy_tensor*, std::span<const int64_t> dims) override {
+    if (!is_tensor_) return Status(StatusCode::kInternal, "no tensor was planned");
+    DEPUTY_ASSIGN_OR_RETURN(tensor_,
+                            Tensor::Allocate(static_cast<DType>(passed_.dtype), Shape(dims.begin(), dims.end())));
+    passed_ = AbiTensor(tensor_);
+    return {};
+  }
+  Status Hold(deputy_tensor*, ModelValue value) override {
+    if (is_tensor_) return Status(StatusCode::kInternal, "a tensor was planned");
+    value_ = std::move(value);
+    return {};
+  }
+  deputy_tensor* passed() { return &passed_; }
+  ModelValue Take() const { return is_tensor_ ? ModelValue(tensor_) : value_; }
+
+ private:
+  const bool is_tensor_;
+  deputy_tensor passed_ = {};
+  Tensor tensor_;
+  ModelValue value_;
+};
+
+Result<ModelValue> TryRunValues(Maker make, const PrimitiveBuilder& builder, const std::vector<ValueInput>& inputs) {
+  Graph graph;
+  Node node;
+  node.primitive = builder.Finish();
+  std::vector<ValueType> types;
+  std::vector<Tensor> tensors;
+  std::vector<deputy_tensor> passed(inputs.size());
+  std::vector<const deputy_tensor*> pointers;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValueInput& input = inputs[i];
+    const bool left_out = input.kind == ValueKind::kTensor && input.value.empty();
+    tensors.push_back(input.value.tensor());
+    types.push_back({input.value.empty() ? input.dtype : input.value.dtype(), false, {}, input.kind});
+    if (input.kind == ValueKind::kTensor) types.back().ranked = true, types.back().dims = tensors.back().shape();
+    node.inputs.push_back(left_out ? kNone : graph.AddValue("", types.back()));
+    passed[i] = AbiTensor(tensors.back());
+    if (input.kind != ValueKind::kTensor) {
+      passed[i] = {};
+      passed[i].layout = DEPUTY_LAYOUT_OPAQUE;
+      passed[i].data = const_cast<ModelValue*>(&input.value);
+    }
+    pointers.push_back(left_out ? nullptr : &passed[i]);
+  }
+  node.outputs = {graph.AddValue("")};
+  InferenceContext context(node, types, tensors);
+  DEPUTY_RETURN_IF_ERROR(InferNode(context));
+  graph.values[node.outputs[0]].type = context.outputs()[0];
+  DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<CpuKernel> kernel, make(KernelSpec{node, graph}));
+  OutputPlace place(context.outputs()[0]);
+  if (!kernel->allocates_outputs()) DEPUTY_RETURN_IF_ERROR(place.Allocate(nullptr, context.outputs()[0].dims));
+  deputy_tensor* outputs[] = {place.passed()};
+  ThreadPool pool(1);
+  Scratch scratch;
+  DEPUTY_RETURN_IF_ERROR(kernel->Run(KernelArgs{pointers, outputs, pool, scratch, &place}));
+  return place.Take();
+}
+
+ModelValue RunValues(Maker make, const PrimitiveBuilder& builder, const std::vector<ValueInput>& inputs) {
+  Result<ModelValue> value = TryRunValues(make, builder, inputs);
+  if (value.ok()) return std::move(value).value();
+  ADD_FAILURE() << value.status().ToString();
+  return {};
+}
+
+std::string RunError(Maker make, const PrimitiveBuilder& builder, const std::vector<ValueInput>& inputs) {
+  const Result<ModelValue> value = TryRunValues(make, builder, inputs);
+  return value.ok() ? std::string() : value.status().message();
+}
 
 Tensor Row(std::initializer_list<float> values) {
   return TensorOf<float>({static_cast<int64_t>(values.size())}, values);
@@ -95,19 +187,6 @@ TEST(SequenceKernels, TheLengthIsANumber) {
 
 Tensor Matrix() { return TensorOf<float>({2, 3}, {1, 2, 3, 4, 5, 6}); }
 
-TEST(SequenceKernels, ATensorFallsIntoPartsOfOne) {
-  const ModelValue columns =
-      RunValues(MakeSplitToSequence, PrimitiveBuilder(kSplit).Set("axis", int64_t{-1}), {In(Matrix())});
-  EXPECT_EQ(Elements(columns), (std::vector<Floats>{{1, 4}, {2, 5}, {3, 6}}));
-  EXPECT_EQ(Shapes(columns), (std::vector<Shape>{{2, 1}, {2, 1}, {2, 1}}));
-}
-
-TEST(SequenceKernels, PartsOfOneMayLoseTheAxis) {
-  const ModelValue rows =
-      RunValues(MakeSplitToSequence, PrimitiveBuilder(kSplit).Set("keepdims", int64_t{0}), {In(Matrix())});
-  EXPECT_EQ(Shapes(rows), (std::vector<Shape>{{3}, {3}}));
-}
-
 TEST(SequenceKernels, TheLastOfEqualPartsMayBeShorter) {
   const PrimitiveBuilder split = PrimitiveBuilder(kSplit).Set("axis", int64_t{1}).Set("keepdims", int64_t{0});
   const ModelValue parts = RunValues(MakeSplitToSequence, split, {In(Matrix()), Position(2)});
@@ -164,23 +243,9 @@ TEST(SequenceKernels, ElementsThatDoNotJoinAreRefused) {
 
 ValueInput Nothing(ValueKind kind) { return {ModelValue(), kind}; }
 
-TEST(OptionalKernels, ATensorBecomesOneThatIsThere) {
-  const ModelValue made = RunValues(MakeOptional, kOptional, {In(Row({1, 2}))});
-  EXPECT_EQ(ValuesOf<float>(made.tensor()), (Floats{1, 2}));
-}
-
 TEST(OptionalKernels, WithoutAnInputThereIsNothing) {
   const PrimitiveBuilder empty = PrimitiveBuilder(kOptional).Set("type", std::string("tensor(float)"));
   EXPECT_TRUE(RunValues(MakeOptional, empty, {}).empty());
-}
-
-TEST(OptionalKernels, TheElementIsTakenOut) {
-  const ModelValue row{Row({1, 2})};
-  EXPECT_EQ(ValuesOf<float>(RunValues(MakeOptionalGetElement, kGet, {{row, ValueKind::kOptionalTensor}}).tensor()),
-            (Floats{1, 2}));
-  EXPECT_EQ(Elements(RunValues(MakeOptionalGetElement, kGet, {{Numbers(), ValueKind::kOptionalSequence}})),
-            Elements(Numbers()));
-  EXPECT_EQ(ValuesOf<float>(RunValues(MakeOptionalGetElement, kGet, {In(Row({1, 2}))}).tensor()), (Floats{1, 2}));
 }
 
 TEST(OptionalKernels, NothingCannotBeTakenOut) {

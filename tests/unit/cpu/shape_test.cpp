@@ -6,29 +6,36 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
+Tensor RunOne(Maker make, const PrimitiveBuilder& builder, std::vector<Tensor> inputs) {
+  return RunNode(make, builder, std::move(inputs))[0];
+}
+
 TEST(Reshape, NoElementsStayNone) {
   const Tensor out =
-      RunOne(MakeReshape, PrimitiveBuilder("", "Reshape", 14), {TensorOf<float>({0, 3}, {}), ListOf({-1, 4})});
+      RunOne(MakeReshape, PrimitiveBuilder("", "Reshape", 14), {TensorOf<float>({0, 3}, {}), List({-1, 4})});
   EXPECT_EQ(out.shape(), (Shape{0, 4}));
 }
 
 TEST(Reshape, OutputOfAnotherSizeIsNeverWritten) {
   const Tensor output = TensorOf<float>({1}, {-1});
-  const Status status = RunUnchecked(MakeReshape, PrimitiveBuilder("", "Reshape", 14),
-                                     {TensorOf<float>({2}, {1, 2}), ListOf({1})}, output);
+  const Status status =
+      RunUnchecked(MakeReshape, PrimitiveBuilder("", "Reshape", 14), {TensorOf<float>({2}, {1, 2}), List({1})}, output);
   EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(ValuesOf<float>(output), (std::vector<float>{-1}));
 }
 
 TEST(Flatten, ScalarBecomesAMatrix) {
   const PrimitiveBuilder builder = PrimitiveBuilder("", "Flatten", 13).Set("axis", int64_t{0});
-  EXPECT_EQ(RunOne(MakeFlatten, builder, {TensorOf<float>({}, {3})}).shape(), (Shape{1, 1}));
+  const Tensor out = RunOne(MakeFlatten, builder, {TensorOf<float>({}, {3})});
+  EXPECT_EQ(out.shape(), (Shape{1, 1}));
+  EXPECT_EQ(ValuesOf<float>(out), (std::vector<float>{3}));
 }
 
 TEST(Unsqueeze, UnsortedAxes) {
-  EXPECT_EQ(RunOne(MakeUnsqueeze, PrimitiveBuilder("", "Unsqueeze", 13), {TensorOf<float>({2}, {3, 4}), ListOf({2, 0})})
-                .shape(),
-            (Shape{1, 2, 1}));
+  const Tensor out =
+      RunOne(MakeUnsqueeze, PrimitiveBuilder("", "Unsqueeze", 13), {TensorOf<float>({2}, {3, 4}), List({2, 0})});
+  EXPECT_EQ(out.shape(), (Shape{1, 2, 1}));
+  EXPECT_EQ(ValuesOf<float>(out), (std::vector<float>{3, 4}));
 }
 
 TEST(Range, ReachesOverAllOfInt64) {

@@ -11,21 +11,9 @@
 #include "execute/execution.hpp"
 #include "graph/graph.hpp"
 #include "graph/inference.hpp"
+#include "support/test_graph.hpp"
 
 namespace deputy::host {
-
-inline Node MakeNode(const PrimitiveBuilder& builder, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
-  Node node;
-  node.primitive = builder.Finish();
-  node.name = node.primitive.op_type();
-  node.inputs = std::move(inputs);
-  node.outputs = std::move(outputs);
-  return node;
-}
-
-inline Node MakeNode(const char* op, int32_t version, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
-  return MakeNode(PrimitiveBuilder("", op, version), std::move(inputs), std::move(outputs));
-}
 
 inline ValueType FloatType(std::vector<int64_t> dims) { return {DType::kFloat32, true, std::move(dims)}; }
 

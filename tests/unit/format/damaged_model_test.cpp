@@ -197,8 +197,10 @@ std::string OneConstant(uint64_t offset, uint64_t size, const std::string& weigh
 }
 
 TEST_F(DamagedModel, ConstantWithinTheFileIsRead) {
-  const Result<Graph> graph = ReadModel(Span(OneConstant(0, 16, std::string(16, '\0'))), nullptr);
-  EXPECT_TRUE(graph.ok()) << graph.status().ToString();
+  const Result<Graph> graph = ReadModel(Span(OneConstant(0, 16, std::string(16, 'w'))), nullptr);
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  ASSERT_EQ(graph->values[0].constant.byte_size(), 16u);
+  EXPECT_EQ(std::string(static_cast<const char*>(graph->values[0].constant.data()), 16), std::string(16, 'w'));
 }
 
 TEST_F(DamagedModel, R47_ConstantBehindTheEndIsRefused) {

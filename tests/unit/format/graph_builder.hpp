@@ -4,30 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "graph/graph.hpp"
+#include "support/temp_folder.hpp"
+#include "support/test_graph.hpp"
 
 namespace deputy::host::test {
 
 inline Tensor Floats(std::vector<float> values) {
   return *Tensor::FromValues<float>(DType::kFloat32, {static_cast<int64_t>(values.size())}, values);
-}
-
-inline Node MakeNode(const std::string& name, const Primitive& primitive, std::vector<ValueId> inputs,
-                     std::vector<ValueId> outputs) {
-  Node node;
-  node.name = name;
-  node.primitive = primitive;
-  node.inputs = std::move(inputs);
-  node.outputs = std::move(outputs);
-  return node;
 }
 
 // y = If(c, Relu(x + w), Neg(x + w)), with symbols, metadata, attributes and constants of several kinds.
@@ -44,10 +32,10 @@ inline Graph VariedGraph() {
   graph.AddConstant("nothing", *Tensor::Allocate(DType::kInt64, {0}));
   graph.AddConstant("flags", *Tensor::FromValues<uint8_t>(DType::kBool, {3}, std::vector<uint8_t>{0, 1, 1}));
   const ValueId sum = graph.AddValue("sum");
-  graph.nodes.push_back(MakeNode("add", PrimitiveBuilder("", "Add", 14).Finish(), {x, w}, {sum}));
+  graph.nodes.push_back(MakeNode(PrimitiveBuilder("", "Add", 14), {x, w}, {sum}, "add"));
   const ValueId clipped = graph.AddValue("clipped");
-  graph.nodes.push_back(MakeNode("clip", PrimitiveBuilder("", "Clip", 13).Finish(), {sum, kNone, sum}, {clipped}));
-  Node branch = MakeNode("if", PrimitiveBuilder("", "If", 16).Finish(), {c}, {graph.AddValue("y")});
+  graph.nodes.push_back(MakeNode(PrimitiveBuilder("", "Clip", 13), {sum, kNone, sum}, {clipped}, "clip"));
+  Node branch = MakeNode(PrimitiveBuilder("", "If", 16), {c}, {graph.AddValue("y")}, "if");
   for (const char* name : {"then_branch", "else_branch"}) {
     Region region;
     region.name = name;
@@ -59,19 +47,19 @@ inline Graph VariedGraph() {
     region.body->AddConstant("w_inside", Floats({1, 2}));
     const ValueId out = region.body->AddValue("out");
     const char* op = name[0] == 't' ? "Relu" : "Neg";
-    region.body->nodes.push_back(MakeNode(op, PrimitiveBuilder("", op, 13).Finish(), {inner}, {out}));
+    region.body->nodes.push_back(MakeNode(PrimitiveBuilder("", op, 13), {inner}, {out}, op));
     region.body->outputs = {out};
     branch.regions.push_back(std::move(region));
   }
   graph.nodes.push_back(std::move(branch));
-  const Primitive vendor = PrimitiveBuilder("own", "Vendor", 3)
-                               .Set("ints", std::vector<int64_t>{1, 2, 3})
-                               .Set("text", std::string("text"))
-                               .Set("tensor", Floats({4, 5}))
-                               .Set("strings", std::vector<std::string>{"a", "b"})
-                               .Finish();
+  const PrimitiveBuilder vendor = PrimitiveBuilder("own", "Vendor", 3)
+                                      .Set("ints", std::vector<int64_t>{1, 2, 3})
+                                      .Set("text", std::string("text"))
+                                      .Set("tensor", Floats({4, 5}))
+                                      .Set("strings", std::vector<std::string>{"a", "b"});
   const ValueId z = graph.AddValue("z", {DType::kFloat16, false, {}});
-  graph.nodes.push_back(MakeNode("", vendor, {graph.nodes[2].outputs[0]}, {z}));
+  graph.nodes.push_back(MakeNode(vendor, {graph.nodes[2].outputs[0]}, {z}));
+  graph.nodes.back().name.clear();
   graph.outputs = {z, sum};
   return graph;
 }
@@ -79,23 +67,14 @@ inline Graph VariedGraph() {
 // A folder that is gone after the test.
 class Scratch : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "deputy_format_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  static std::string Load(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  }
+  static std::string Load(const std::filesystem::path& path) { return ReadAll<std::string>(path); }
   std::filesystem::path Store(const std::string& name, const std::string& bytes) const {
-    std::ofstream(folder_ / name, std::ios::binary) << bytes;
+    WriteAll(folder_ / name, bytes);
     return folder_ / name;
   }
 
-  std::filesystem::path folder_;
+  const TempFolder scratch_;
+  const std::filesystem::path& folder_ = scratch_.path();
 };
 
 }  // namespace deputy::host::test

@@ -12,7 +12,6 @@ namespace deputy::host {
 namespace {
 
 using test::Floats;
-using test::MakeNode;
 using test::VariedGraph;
 
 std::span<const uint8_t> RawBytes(const std::string& bytes) {
@@ -80,7 +79,7 @@ Graph GraphWithState() {
   Graph graph;
   const ValueType type{DType::kFloat32, true, {2}};
   const ValueId x = graph.AddValue("x", type), s = graph.AddValue("s", type), y = graph.AddValue("y", type);
-  graph.nodes.push_back(MakeNode("add", PrimitiveBuilder("", "Add", 14).Finish(), {x, s}, {y}));
+  graph.nodes.push_back(MakeNode(PrimitiveBuilder("", "Add", 14), {x, s}, {y}, "add"));
   graph.inputs = {x, s};
   graph.outputs = {y, y};
   graph.initial_states = {Floats({3, 4})};

@@ -59,7 +59,10 @@ TEST_F(TensorFile, VersionTwoIsRead) {
   std::string header = kTwoBytes;
   const std::string bytes =
       std::string("\x93NUMPY\x02\x00", 8) + static_cast<char>(header.size()) + std::string(3, '\0');
-  EXPECT_TRUE(Parse(bytes + header + "ab").ok());
+  const Result<Tensor> tensor = Parse(bytes + header + "ab");
+  ASSERT_TRUE(tensor.ok()) << tensor.status().ToString();
+  EXPECT_EQ(tensor->values<uint8_t>()[0], 'a');
+  EXPECT_EQ(tensor->values<uint8_t>()[1], 'b');
 }
 
 TEST_F(TensorFile, BfloatCannotBeWritten) {

@@ -21,10 +21,6 @@ TEST(ElementwiseInference, UnaryOfUnrankedIsUnranked) {
   EXPECT_EQ(type.dtype, DType::kFloat16);
 }
 
-TEST(ElementwiseInference, PredicateIsBool) {
-  EXPECT_EQ(Infer(PrimitiveBuilder("", "IsNaN", 20), {Typed({2})})[0].dtype, DType::kBool);
-}
-
 TEST(BroadcastInference, SameSymbolsStay) {
   EXPECT_EQ(InferDims(kAdd, {Typed({kN, 4}), Typed({kN, 1})}), (Dims{kN, 4}));
 }
@@ -47,34 +43,13 @@ TEST(BroadcastInference, UnknownTypeTakesThatOfTheOther) {
   EXPECT_EQ(Infer(kAdd, {Unranked(DType::kUndefined), Typed({2}, DType::kInt64)})[0].dtype, DType::kInt64);
 }
 
-TEST(BroadcastInference, ComparisonIsBool) {
-  const ValueType type = Infer(PrimitiveBuilder("", "Less", 13), {Typed({3, 1}), Typed({2})})[0];
-  EXPECT_EQ(type.dtype, DType::kBool);
-  EXPECT_EQ(type.dims, (Dims{3, 2}));
-}
-
-TEST(BroadcastInference, ManyInputsAllCount) {
-  EXPECT_EQ(InferDims(PrimitiveBuilder("", "Max", 13), {Typed({1}), Typed({3, 1}), Typed({4})}), (Dims{3, 4}));
-}
-
 TEST(BroadcastInference, LeftOutInputIsAnError) {
   EXPECT_EQ(InferError(PrimitiveBuilder("", "Sum", 13), {Typed({1}), LeftOut()}), "input 1 is missing");
-}
-
-TEST(PowInference, TypeIsThatOfTheBase) {
-  EXPECT_EQ(Infer(PrimitiveBuilder("", "Pow", 15), {Typed({2}, DType::kInt32), Typed({2})})[0].dtype, DType::kInt32);
 }
 
 TEST(PReluInference, SlopeDoesNotWidenTheInput) {
   EXPECT_EQ(InferDims(kPRelu, {Typed({kN, 3, 4}), Typed({3, 1})}), (Dims{kN, 3, 4}));
   EXPECT_EQ(InferError(kPRelu, {Typed({1, 4}), Typed({3, 1})}), "a slope of shape [3,1] does not broadcast to [1,4]");
-}
-
-TEST(WhereInference, TypeIsThatOfTheChoices) {
-  const ValueType type = Infer(PrimitiveBuilder("", "Where", 16),
-                               {Typed({2, 1}, DType::kBool), Typed({3}, DType::kInt8), Typed({}, DType::kInt8)})[0];
-  EXPECT_EQ(type.dtype, DType::kInt8);
-  EXPECT_EQ(type.dims, (Dims{2, 3}));
 }
 
 TEST(WhereInference, ConditionMustBeBool) {

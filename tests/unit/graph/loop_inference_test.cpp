@@ -3,17 +3,10 @@
 
 #include "graph/graph.hpp"
 #include "graph/inference.hpp"
+#include "support/test_graph.hpp"
 
 namespace deputy::host {
 namespace {
-
-Node MakeNode(const PrimitiveBuilder& builder, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
-  Node node;
-  node.primitive = builder.Finish();
-  node.inputs = std::move(inputs);
-  node.outputs = std::move(outputs);
-  return node;
-}
 
 // A Loop in `graph` whose state starts as `start` and doubles in each round; in its body stands another such Loop, and
 // so on `depth` times. The last state.

@@ -36,10 +36,6 @@ TEST(ConvInference, WeightsAloneGiveRankAndChannels) {
             (Dims{kUnknownDim, 16, kUnknownDim, kUnknownDim}));
 }
 
-TEST(ConvInference, GroupsDivideTheChannels) {
-  EXPECT_EQ(Infer(Conv().Set("group", int64_t{3}), {Typed({1, 6, 4}), Typed({9, 2, 1})})[0].dims, (Dims{1, 9, 4}));
-}
-
 TEST(ConvInference, ChannelsThatDoNotFitAreNamed) {
   const auto types = TryInfer(Conv(), {Typed({1, 3, 8, 8}), Typed({16, 4, 3, 3})});
   ASSERT_FALSE(types.ok());
@@ -64,24 +60,11 @@ TEST(ConvInference, InputWithoutSpatialAxesIsRefused) {
   EXPECT_FALSE(TryInfer(Conv(), {Typed({1, 3}), Typed({4, 3})}).ok());
 }
 
-TEST(ConvTransposeInference, ChannelsComeFromTheSecondExtentAndTheGroups) {
-  EXPECT_EQ(
-      Infer(ConvTranspose().Set("group", int64_t{2}).Set("strides", Dims{2}), {Typed({1, 4, 5}), Typed({4, 3, 2})})[0]
-          .dims,
-      (Dims{1, 6, 10}));
-}
-
 TEST(ConvTransposeInference, OutputShapeHoldsForUnknownInputs) {
   EXPECT_EQ(Infer(ConvTranspose().Set("strides", Dims{2}).Set("output_shape", Dims{9}),
                   {Typed({1, 4, kUnknownDim}), Typed({4, 3, 3})})[0]
                 .dims,
             (Dims{1, 3, 9}));
-}
-
-TEST(MatMulInference, VectorsLoseTheirMadeUpExtent) {
-  EXPECT_EQ(Infer(MatMul(), {Typed({3}), Typed({2, 3, 4})})[0].dims, (Dims{2, 4}));
-  EXPECT_EQ(Infer(MatMul(), {Typed({2, 5, 3}), Typed({3})})[0].dims, (Dims{2, 5}));
-  EXPECT_EQ(Infer(MatMul(), {Typed({3}), Typed({3})})[0].dims, Dims{});
 }
 
 TEST(MatMulInference, BatchesBroadcast) {

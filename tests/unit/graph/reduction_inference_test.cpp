@@ -45,12 +45,6 @@ TEST(ReductionInference, NumberOfUnknownAxesTellsTheRank) {
   EXPECT_FALSE(Infer(ReduceSum(false), {Typed({2, 3, 4}), SomeAxes(kUnknownDim)})[0].ranked);
 }
 
-TEST(ReductionInference, AttributeOfOldDefinitionsCounts) {
-  PrimitiveBuilder builder("", "ReduceMean", 13);
-  builder.Set("axes", std::vector<int64_t>{1});
-  EXPECT_EQ(InferDims(builder, {Typed({2, 3})}), (Dims{2, 1}));
-}
-
 TEST(ReductionInference, AxisOutOfRangeIsAnError) {
   EXPECT_EQ(InferError(ReduceSum(true), {Typed({2, 3}), Known({2})}), "axis 2 is outside the rank 2 of the input");
 }
@@ -65,10 +59,6 @@ TEST(ArgReductionInference, IsInt64) {
 
 TEST(ArgReductionInference, OfUnrankedIsUnranked) {
   EXPECT_FALSE(Infer(PrimitiveBuilder("", "ArgMin", 13), {Unranked()})[0].ranked);
-}
-
-TEST(SoftmaxInference, KeepsTheShape) {
-  EXPECT_EQ(InferDims(PrimitiveBuilder("", "Softmax", 13), {Typed({kN, 4})}), (Dims{kN, 4}));
 }
 
 TEST(SoftmaxInference, AxisBehindTheLastIsForOldDefinitions) {

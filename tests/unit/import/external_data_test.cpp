@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "support/temp_folder.hpp"
 #include "unit/import/model_builder.hpp"
 
 namespace deputy::host {
@@ -18,17 +19,10 @@ using test::ModelBuilder;
 class ExternalData : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "deputy_external_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-    folder_ = root_ / "model";
     fs::create_directory(folder_);
-    Write(folder_ / "weights.bin", std::string("\0\0\x80\x3f\0\0\0\x40", 8));  // 1, 2
-    Write(root_ / "secret.bin", "12345678");
+    WriteAll(folder_ / "weights.bin", std::string("\0\0\x80\x3f\0\0\0\x40", 8));  // 1, 2
+    WriteAll(root_ / "secret.bin", std::string("12345678"));
   }
-  void TearDown() override { fs::remove_all(root_); }
-
-  static void Write(const fs::path& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
   // A model whose constant of two floats has these entries of external_data.
   static std::string Model(const std::vector<std::pair<std::string, std::string>>& entries) {
@@ -54,7 +48,8 @@ class ExternalData : public testing::Test {
     return graph.ok() ? Status() : graph.status();
   }
 
-  fs::path root_, folder_;
+  const TempFolder scratch_;
+  const fs::path root_ = scratch_.path(), folder_ = root_ / "model";
 };
 
 bool Says(const Status& status, const std::string& text) {
@@ -71,7 +66,10 @@ TEST_F(ExternalData, FileBesideTheModelIsRead) {
 TEST_F(ExternalData, FileInASubfolderIsRead) {
   fs::create_directory(folder_ / "sub");
   fs::copy_file(folder_ / "weights.bin", folder_ / "sub" / "w.bin");
-  EXPECT_TRUE(Import({{"location", "./sub/w.bin"}, {"offset", "0"}, {"length", "8"}, {"checksum", "00"}}).ok());
+  const Result<Graph> graph =
+      Import({{"location", "./sub/w.bin"}, {"offset", "0"}, {"length", "8"}, {"checksum", "00"}});
+  ASSERT_TRUE(graph.ok()) << graph.status().ToString();
+  EXPECT_EQ(graph->values[1].constant.values<float>()[1], 2.0f);
 }
 
 TEST_F(ExternalData, AlignedWeightsPointIntoTheMapping) {

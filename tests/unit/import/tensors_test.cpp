@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -72,7 +73,10 @@ TEST(Tensors, SmallIntegersAreReadFromTheIntList) {
         std::pair(onnx::TensorProto::INT32, -1), std::pair(onnx::TensorProto::BOOL, 1)}) {
     onnx::TensorProto proto = Proto(dtype, {});
     proto.add_int32_data(value);
-    EXPECT_TRUE(Read(proto).ok()) << onnx::TensorProto::DataType_Name(dtype);
+    const Result<Tensor> tensor = Read(proto);
+    ASSERT_TRUE(tensor.ok()) << onnx::TensorProto::DataType_Name(dtype);
+    // The low bytes of the number, in the order of this machine.
+    EXPECT_EQ(std::memcmp(tensor->data(), &value, tensor->byte_size()), 0) << onnx::TensorProto::DataType_Name(dtype);
   }
 }
 

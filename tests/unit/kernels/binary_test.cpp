@@ -47,12 +47,6 @@ TEST(IntegerArithmetic, Wraps) {
   EXPECT_EQ(One<uint8_t>(BinaryOp::kSub, uint8_t{1}, uint8_t{2}), 255);
 }
 
-TEST(Modulo, HasTheSignOfTheDivisor) {
-  EXPECT_EQ(One<int32_t>(BinaryOp::kMod, -7, 3), 2);
-  EXPECT_EQ(One<int32_t>(BinaryOp::kMod, 7, -3), -2);
-  EXPECT_EQ(One<int32_t>(BinaryOp::kMod, -6, 3), 0);
-}
-
 TEST(Modulo, OfCHasTheSignOfTheDividend) {
   EXPECT_EQ(One<int32_t>(BinaryOp::kFMod, -7, 3), -1);
   EXPECT_EQ(One<float>(BinaryOp::kFMod, -7.5f, 3.0f), -1.5f);

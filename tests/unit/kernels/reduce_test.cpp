@@ -116,16 +116,6 @@ TEST(Reduce, SmallIntegersHaveExtremesOnly) {
   EXPECT_FALSE(SupportsReduce(ReduceOp::kMax, DType::kString));
 }
 
-TEST(ArgReduce, TakesTheFirstOfEqualsOrTheLast) {
-  const std::vector<int32_t> source = {1, 3, 3, 2};
-  int64_t at = -1;
-  ThreadPool pool(1);
-  ASSERT_TRUE(ArgReduce(true, false, DType::kInt32, {1, 4, 1}, source.data(), &at, pool).ok());
-  EXPECT_EQ(at, 1);
-  ASSERT_TRUE(ArgReduce(true, true, DType::kInt32, {1, 4, 1}, source.data(), &at, pool).ok());
-  EXPECT_EQ(at, 2);
-}
-
 TEST(ArgReduce, NanIsExtreme) {
   const std::vector<float> source = {1, kNan, 5, kNan};
   int64_t at = -1;

@@ -110,8 +110,10 @@ TEST(Lowering, TwoContextsOfOneExecutableRunApart) {
   Graph graph;
   graph.Output(graph.Add("Relu", {Conv(graph, graph.Input(kLoweredMap))}, kLoweredMap));
   const auto executable = graph.Compile();
-  EXPECT_TRUE(executable->CreateContext().ok());
-  EXPECT_TRUE(executable->CreateContext().ok());
+  const auto one = executable->CreateContext(), two = executable->CreateContext();
+  ASSERT_TRUE(one.ok());
+  ASSERT_TRUE(two.ok());
+  EXPECT_NE(one.value().get(), two.value().get());
 }
 
 // A step of a sequence that was transposed: its elements lie apart.

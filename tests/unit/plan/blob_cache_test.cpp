@@ -13,6 +13,7 @@
 
 #include "base/file_writer.hpp"
 #include "base/log.hpp"
+#include "support/temp_folder.hpp"
 
 namespace deputy::host {
 namespace {
@@ -26,19 +27,11 @@ Digest KeyOf(std::string_view text) { return Digester().AddText(text).Finish(); 
 class Cache : public testing::Test {
  protected:
   Cache() {
-    std::string path = (fs::temp_directory_path() / "deputy-cache-XXXXXX").string();
-    EXPECT_NE(mkdtemp(path.data()), nullptr);
-    folder_ = fs::path(path) / "blobs";
     SetLogSink([this](LogLevel level, std::string_view, std::string_view message) {
       if (level >= LogLevel::kWarning) log_ += std::string(message) + "\n";
     });
   }
-  ~Cache() override {
-    SetLogSink(nullptr);
-    std::error_code ignored;
-    fs::permissions(folder_.parent_path(), fs::perms::owner_all, ignored);
-    fs::remove_all(folder_.parent_path(), ignored);
-  }
+  ~Cache() override { SetLogSink(nullptr); }
 
   BlobCache Open(uint64_t max_bytes = 1 << 20) const { return BlobCache({folder_, max_bytes}); }
   // What the cache has under the key.
@@ -47,16 +40,9 @@ class Cache : public testing::Test {
     if (!found) return std::nullopt;
     return Bytes(found->blob.bytes.begin(), found->blob.bytes.end());
   }
-  static Bytes Read(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return Bytes(std::istreambuf_iterator<char>(file), {});
-  }
-  static void Write(const fs::path& path, const Bytes& bytes) {
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  }
 
-  fs::path folder_;
+  const TempFolder scratch_;
+  const fs::path folder_ = scratch_.path() / "blobs";
   std::string log_;
   const Bytes blob_ = {10, 20, 30, 40, 50, 60, 70};
 };
@@ -88,11 +74,11 @@ TEST_F(Cache, TheFolderIsForTheUserAlone) {
 TEST_F(Cache, EveryFlippedBitIsFoundOut) {
   BlobCache cache = Open();
   cache.Store(KeyOf("a"), "format 1", blob_);
-  const Bytes whole = Read(cache.PathOf(KeyOf("a")));
+  const Bytes whole = ReadAll<Bytes>(cache.PathOf(KeyOf("a")));
   for (size_t byte = 0; byte < whole.size(); ++byte) {
     Bytes damaged = whole;
     damaged[byte] ^= uint8_t(1u << byte % 8);
-    Write(cache.PathOf(KeyOf("a")), damaged);
+    WriteAll(cache.PathOf(KeyOf("a")), damaged);
     EXPECT_EQ(Found(cache, KeyOf("a")), std::nullopt) << "byte " << byte;
     EXPECT_FALSE(fs::exists(cache.PathOf(KeyOf("a")))) << "byte " << byte;
   }
@@ -102,12 +88,12 @@ TEST_F(Cache, EveryFlippedBitIsFoundOut) {
 TEST_F(Cache, EveryCutAndEveryTailIsFoundOut) {
   BlobCache cache = Open();
   cache.Store(KeyOf("a"), "format 1", blob_);
-  const Bytes whole = Read(cache.PathOf(KeyOf("a")));
+  const Bytes whole = ReadAll<Bytes>(cache.PathOf(KeyOf("a")));
   for (size_t size = 0; size < whole.size() + 3; ++size) {
     if (size == whole.size()) continue;
     Bytes other = whole;
     other.resize(size);
-    Write(cache.PathOf(KeyOf("a")), other);
+    WriteAll(cache.PathOf(KeyOf("a")), other);
     EXPECT_EQ(Found(cache, KeyOf("a")), std::nullopt) << size << " bytes";
   }
 }
@@ -163,7 +149,7 @@ TEST_F(Cache, MoreThanTheWholeCacheMayBeIsOneWarning) {
 }
 
 TEST_F(Cache, AFolderThatCannotBeMadeIsOneWarning) {
-  Write(folder_, {1});  // a file in its place
+  WriteAll(folder_, Bytes{1});  // a file in its place
   BlobCache cache = Open();
   cache.Store(KeyOf("a"), "", blob_);
   cache.Store(KeyOf("b"), "", blob_);
@@ -232,8 +218,8 @@ TEST_F(Cache, WhatADeadProcessLeftIsSweptAway) {
   cache.Store(KeyOf("a"), "", blob_);
   const fs::path old = folder_ / (std::string(kTemporaryPrefix) + "old"),
                  fresh = folder_ / (std::string(kTemporaryPrefix) + "fresh");
-  Write(old, blob_);
-  Write(fresh, blob_);
+  WriteAll(old, blob_);
+  WriteAll(fresh, blob_);
   fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(3));
   cache.Store(KeyOf("d"), "", blob_);
   EXPECT_FALSE(fs::exists(old));
@@ -247,7 +233,7 @@ TEST_F(Cache, GarbageOfAnyLengthIsNoEntry) {
   for (int round = 0; round < 200; ++round) {
     Bytes garbage(random() % 300);
     for (uint8_t& byte : garbage) byte = static_cast<uint8_t>(random());
-    Write(cache.PathOf(KeyOf("a")), garbage);
+    WriteAll(cache.PathOf(KeyOf("a")), garbage);
     ASSERT_EQ(Found(cache, KeyOf("a")), std::nullopt) << "round " << round << " of seed 7";
   }
 }

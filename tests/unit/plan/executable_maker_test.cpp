@@ -6,13 +6,12 @@
 #include <stdlib.h>
 
 #include "plan/partition_key.hpp"
+#include "support/temp_folder.hpp"
 #include "support/test_delegate.hpp"
 #include "support/test_graph.hpp"
 
 namespace deputy::host {
 namespace {
-
-namespace fs = std::filesystem;
 
 const PartitionSpec kBoth{{0, 1}, {0}, {2}, nullptr, "npu.0"};
 
@@ -22,17 +21,6 @@ TestGraph ReluSigmoid() {
 
 class CachedPartitions : public testing::Test {
  protected:
-  CachedPartitions() {
-    std::string path = (fs::temp_directory_path() / "deputy-cache-XXXXXX").string();
-    EXPECT_NE(mkdtemp(path.data()), nullptr);
-    folder_ = path;
-    cache_ = std::make_unique<BlobCache>(CacheOptions{folder_, 1 << 20});
-  }
-  ~CachedPartitions() override {
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
-  }
-
   // As in a new process: nothing is remembered but the files.
   ExecutableOrigin Make() {
     Result<Made> made = ExecutableMaker(cache_.get()).Make(npu_, view_, kBoth);
@@ -42,8 +30,8 @@ class CachedPartitions : public testing::Test {
 
   const TestGraph made_ = ReluSigmoid();
   const GraphView view_ = OfferAll(made_.graph);
-  fs::path folder_;
-  std::unique_ptr<BlobCache> cache_;
+  const TempFolder folder_;
+  std::unique_ptr<BlobCache> cache_ = std::make_unique<BlobCache>(CacheOptions{folder_.path(), 1 << 20});
   TestDelegate npu_{"npu", {"*"}};
 };
 

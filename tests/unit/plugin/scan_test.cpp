@@ -65,8 +65,8 @@ TEST(Scan, R69_ThingsThatAreNoFilesAreNamed) {
   ASSERT_EQ(mkfifo((folder.path() / "pipe.so").c_str(), 0600), 0);
   std::filesystem::create_symlink("nowhere", folder.path() / "dangling.so");
   std::filesystem::create_symlink("loop.so", folder.path() / "loop.so");
-  testing::WriteBytes(folder.path() / "empty.so", {});
-  testing::WriteBytes(folder.path() / "text.so", {'t', 'e', 'x', 't'});
+  WriteAll(folder.path() / "empty.so", {});
+  WriteAll(folder.path() / "text.so", {'t', 'e', 'x', 't'});
   folder.Add("good");
   PluginRegistry registry;
   registry.Scan(PatientScan(folder.path()));
@@ -83,8 +83,8 @@ TEST(Scan, R70_TruncatedPluginsAreRefusedAndTheGoodOneIsFound) {
   const TempFolder folder;
   const std::vector<uint8_t> whole = testing::ReadBytes(testing::FixturePath("good"));
   for (int piece = 1; piece < 8; ++piece)
-    testing::WriteBytes(folder.path() / ("cut" + std::to_string(piece) + ".so"),
-                        {whole.begin(), whole.begin() + static_cast<ptrdiff_t>(whole.size()) * piece / 8});
+    WriteAll(folder.path() / ("cut" + std::to_string(piece) + ".so"),
+             {whole.begin(), whole.begin() + static_cast<ptrdiff_t>(whole.size()) * piece / 8});
   folder.Add("good");
   PluginRegistry registry;
   registry.Scan(PatientScan(folder.path()));
@@ -97,8 +97,8 @@ TEST(Scan, FilesComeInOrderOfNameAndOnlyLibraries) {
   const TempFolder folder;
   folder.Add("helper", "c");
   folder.Add("helper", "a");
-  testing::WriteBytes(folder.path() / "b.txt", {'x'});
-  testing::WriteBytes(folder.path() / "b.so", {'x'});
+  WriteAll(folder.path() / "b.txt", {'x'});
+  WriteAll(folder.path() / "b.so", {'x'});
   PluginRegistry registry;
   registry.Scan(PatientScan(folder.path()));
   std::vector<std::string> names;
@@ -168,7 +168,7 @@ TEST(Scan, R92_MissingWorkerRefusesAndNeverLoadsHere) {
 TEST(Scan, R92_WorkerThatCannotBeRunRefuses) {
   const TempFolder folder;
   folder.Add("good");
-  testing::WriteBytes(folder.path() / "worker", {'x'});
+  WriteAll(folder.path() / "worker", {'x'});
   ScanOptions options = PatientScan(folder.path());
   options.worker = folder.path() / "worker";
   PluginRegistry registry;

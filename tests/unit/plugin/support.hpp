@@ -17,6 +17,7 @@
 #include "delegate/delegate.hpp"
 #include "plugin/discovery/manifest.hpp"
 #include "plugin/discovery/registry.hpp"
+#include "support/temp_folder.hpp"
 #include "support/test_graph.hpp"
 
 namespace deputy::host::testing {
@@ -25,41 +26,17 @@ inline std::filesystem::path FixturePath(const std::string& name) {
   return std::filesystem::path(FIXTURE_PLUGINS) / (name + ".so");
 }
 
-inline std::vector<uint8_t> ReadBytes(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::vector<uint8_t>(std::istreambuf_iterator<char>(file), {});
-}
+inline std::vector<uint8_t> ReadBytes(const std::filesystem::path& path) { return ReadAll<std::vector<uint8_t>>(path); }
 
-inline void WriteBytes(const std::filesystem::path& path, const std::vector<uint8_t>& bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-}
-
-// A folder that vanishes with the test.
-class TempFolder {
+// For copies of fixtures.
+class TempFolder : public host::TempFolder {
  public:
-  TempFolder() {
-    std::string path = (std::filesystem::temp_directory_path() / "deputy-plugin-XXXXXX").string();
-    EXPECT_NE(mkdtemp(path.data()), nullptr);
-    path_ = path;
-  }
-  ~TempFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
   // Copies the fixture; returns where to.
   std::filesystem::path Add(const std::string& fixture, const std::string& as = "") const {
-    const std::filesystem::path target = path_ / ((as.empty() ? fixture : as) + ".so");
+    const std::filesystem::path target = path() / ((as.empty() ? fixture : as) + ".so");
     std::filesystem::copy_file(FixturePath(fixture), target, std::filesystem::copy_options::overwrite_existing);
     return target;
   }
-
- private:
-  std::filesystem::path path_;
 };
 
 // Long for whatever comes back, so that a slow machine does not fail a test.

@@ -65,9 +65,9 @@ TEST(OperatorViews, AbsentTensorDoesNotExist) {
 }
 
 TEST(NewestDefinition, IsTheLastOfTheList) {
-  static_assert(NewestDefinition("", "Conv") == 22);
-  static_assert(NewestDefinition("", "Relu") == 14);
-  SUCCEED();
+  constexpr auto conv = NewestDefinition("", "Conv"), relu = NewestDefinition("", "Relu");  // known to the compiler
+  EXPECT_EQ(conv, 22);
+  EXPECT_EQ(relu, 14);
 }
 
 TEST(NewestDefinition, IsZeroForForeignOperators) {

@@ -10,7 +10,9 @@ TEST(DeviceMemory, ReservesUpToTheBudget) {
   const auto memory = std::make_shared<DeviceMemory>(100);
   const auto first = memory->Reserve(60);
   ASSERT_TRUE(first.ok());
-  EXPECT_TRUE(memory->Reserve(40).ok());
+  const auto second = memory->Reserve(40);
+  ASSERT_TRUE(second.ok());
+  EXPECT_FALSE(memory->Reserve(1).ok());
 }
 
 TEST(DeviceMemory, RefusesMoreAndSaysHowMuchIsFree) {

@@ -94,14 +94,7 @@ TEST(TfliteSparse, WhatDoesNotFitIsRefused) {
     EXPECT_NE(Refusal(ModelOf(sparse)).find("says in a damaged way where its elements are"), std::string::npos);
 }
 
-TEST(TfliteSparse, AnyByteMayBeWrong) {
-  const std::string whole = ModelOf(Rows());
-  for (size_t i = 0; i < whole.size(); ++i) {
-    std::string damaged = whole;
-    damaged[i] = static_cast<char>(damaged[i] ^ 0x5b);
-    Refusal(damaged);
-  }
-}
+TEST(TfliteSparse, AnyByteMayBeWrong) { ExpectNoByteDoesHarm(ModelOf(Rows())); }
 
 }  // namespace
 }  // namespace deputy::test

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "support/temp_folder.hpp"
 #include "unit/tflite/model_writer.hpp"
 
 namespace deputy::test {
@@ -247,12 +248,10 @@ TEST(TfliteStates, AnyByteMayBeWrong) { ExpectNoByteDoesHarm(Counter()); }
 TEST(TfliteStates, ConvertedModelsKeepThem) {
   Model model, converted;
   ASSERT_TRUE(Build(Counter(), model).ok());
-  char folder[] = "/tmp/deputy-states-XXXXXX";
-  ASSERT_NE(mkdtemp(folder), nullptr);
-  const std::string path = std::string(folder) + "/counter.dpm";
+  const host::TempFolder folder;
+  const std::string path = folder.path() / "counter.dpm";
   ASSERT_TRUE(model.Save(path).ok());
   const Status built = converted.Build(path, Context());
-  std::filesystem::remove_all(folder);
   ASSERT_TRUE(built.ok()) << built.ToString();
   EXPECT_EQ(converted.inputs().size(), 1u);
   EXPECT_EQ(converted.outputs().size(), 2u);

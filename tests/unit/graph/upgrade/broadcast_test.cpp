@@ -21,7 +21,10 @@ TEST(UpgradeBroadcast, ConstantOperandIsReshaped) {
 }
 
 TEST(UpgradeBroadcast, OperandAtTheEndStays) {
-  EXPECT_EQ(Operators(Upgraded(OldNode(From("Sub", 1), {{2, 2}, {2}}).graph)), "Sub");
+  const Graph graph = Upgraded(OldNode(From("Sub", 1), {{2, 2}, {2}}).graph);
+  EXPECT_EQ(Operators(graph), "Sub");
+  EXPECT_EQ(graph.nodes[0].primitive.since_version(), 7);
+  EXPECT_FALSE(graph.nodes[0].primitive.Has("broadcast"));
   EXPECT_EQ(Operators(Upgraded(OldNode(From("Div", -1), {{2, 2}, {2}}).graph)), "Div");
 }
 

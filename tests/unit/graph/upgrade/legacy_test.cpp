@@ -55,13 +55,6 @@ TEST(UpgradeLegacy, Selu1KeepsItsOwnConstants) {
   EXPECT_EQ(ElementsOf<float>(Result1(made, {Floats({1}, {1})}))[0], 1.0507f);
 }
 
-TEST(UpgradeLegacy, Tile1RepeatsAlongItsAxis) {
-  const PassGraph made = OldNode(PrimitiveBuilder("", "Tile", 1), {{1, 2}}, {Floats({1}, {3}), Floats({1}, {1})});
-  const Tensor result = Result1(made, {Floats({1, 2}, {1, 2})});
-  EXPECT_EQ(result.shape(), (Dims{1, 6}));
-  EXPECT_EQ(ElementsOf<float>(result), (std::vector<float>{1, 2, 1, 2, 1, 2}));
-}
-
 TEST(UpgradeLegacy, Tile1ComputesRepeatsThatItDoesNotKnow) {
   const PassGraph made = OldNode(PrimitiveBuilder("", "Tile", 1), {{1, 2}, {1}, {1}});
   EXPECT_EQ(Operators(Upgraded(made.graph)), "Cast,Cast,Equal,Where,Tile");

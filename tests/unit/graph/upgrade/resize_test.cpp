@@ -20,11 +20,6 @@ TEST(UpgradeResize, Upsample1ToResize) {
   EXPECT_EQ(ElementsOf<float>(Result1(made, {Floats({1, 1, 1, 2}, {0, 2})})), (std::vector<float>{0, 1, 2, 2}));
 }
 
-TEST(UpgradeResize, Upsample7MovesScalesToAnInput) {
-  const PassGraph made = OldNode(PrimitiveBuilder("", "Upsample", 7).Set("scales", kGrow), {{1, 1, 1, 2}});
-  EXPECT_EQ(ElementsOf<float>(Result1(made, {Floats({1, 1, 1, 2}, {1, 2})})), (std::vector<float>{1, 1, 2, 2}));
-}
-
 TEST(UpgradeResize, Upsample9WithComputedScalesIsResize10) {
   const PassGraph made = OldNode(PrimitiveBuilder("", "Upsample", 9), {{1, 1, 1, 2}, {4}});
   const Graph graph = Upgraded(made.graph);

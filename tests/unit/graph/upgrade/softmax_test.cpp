@@ -13,17 +13,6 @@ TEST(UpgradeSoftmax, SeveralAxesAreFlattened) {
   }
 }
 
-TEST(UpgradeSoftmax, FlattenedRowsAddUpToOne) {
-  const PassGraph made = OldNode(PrimitiveBuilder("", "Softmax", 1), {{2, 3, 4}});
-  const Tensor result = Result1(made, {Numbers(1).Floats({2, 3, 4})});
-  ASSERT_EQ(result.shape(), (Dims{2, 3, 4}));
-  for (size_t row = 0; row < 2; ++row) {
-    float sum = 0;
-    for (size_t i = 0; i < 12; ++i) sum += result.values<float>()[row * 12 + i];
-    EXPECT_NEAR(sum, 1, 1e-6);
-  }
-}
-
 TEST(UpgradeSoftmax, AxesOfOneElementCountForNothing) {
   const PassGraph made = OldNode(PrimitiveBuilder("", "Softmax", 1), {{2, 10, 1, 1}});
   const Graph graph = Upgraded(made.graph);
