@@ -211,7 +211,6 @@ KernelResult MakeTurnedProduct(const KernelSpec& spec) {
 }
 
 // The indices of the operands among a node's inputs; `kAbsent` for those that the operator does not have.
-constexpr size_t kAbsent = SIZE_MAX;
 struct Places {
   size_t a, a_scale, a_zero, b, b_scale, b_zero, bias, y_scale, y_zero;
 };

@@ -131,7 +131,6 @@ namespace {
 using linalg::Int16Pair;
 
 // The indices of the operands among a node's inputs; `kAbsent` for those that the operator does not have.
-constexpr size_t kAbsent = SIZE_MAX;
 struct OperandIndices {
   size_t x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias;
 };
@@ -182,14 +181,14 @@ Status JoinScales(const KernelArgs& args, const OperandIndices& at, float* multi
   return {};
 }
 
-struct ConvolutionAttributes {
+struct QuantizedConvolutionAttributes {
   Primitive primitive;  // owns the lists of the window
   WindowOptions window;
   int64_t group;
 };
 
 Result<ConvolutionShape> PlanConvolution(const KernelArgs& args, const OperandIndices& at,
-                                         const ConvolutionAttributes& attributes) {
+                                         const QuantizedConvolutionAttributes& attributes) {
   const ConstView x = args.input(at.x), w = args.input(at.w);
   if (x.rank() < 3 || w.rank() != x.rank())
     return Error(StatusCode::kInvalidArgument, "input has rank {}, weights have rank {}", x.rank(), w.rank());
@@ -227,7 +226,8 @@ ConvolutionShape PairChannels(ConvolutionShape shape) {
   return shape;
 }
 
-Status RunConvolution(const KernelArgs& args, const OperandIndices& at, const ConvolutionAttributes& attributes) {
+Status RunConvolution(const KernelArgs& args, const OperandIndices& at,
+                      const QuantizedConvolutionAttributes& attributes) {
   const ConstView x = args.input(at.x), w = args.input(at.w);
   DEPUTY_RETURN_IF_ERROR(ElementBytes(x).status());
   DEPUTY_RETURN_IF_ERROR(ElementBytes(w).status());
@@ -327,8 +327,8 @@ Status RunProduct(const KernelArgs& args, const OperandIndices& at, const Tensor
 
 KernelResult MakeConvolution(const KernelSpec& spec, const OperandIndices& at) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
-  ConvolutionAttributes attributes{spec.primitive(), WindowOptionsOf(spec.primitive()),
-                                   spec.primitive().GetInt("group", 1)};
+  QuantizedConvolutionAttributes attributes{spec.primitive(), WindowOptionsOf(spec.primitive()),
+                                            spec.primitive().GetInt("group", 1)};
   if (attributes.group < 1) return Error(StatusCode::kModel, "group is {}", attributes.group);
   return KernelOf([attributes, at](const KernelArgs& args) { return RunConvolution(args, at, attributes); });
 }

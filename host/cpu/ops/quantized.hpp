@@ -9,6 +9,9 @@
 
 namespace deputy::host {
 
+// The index of an operand that an operator does not have.
+constexpr size_t kAbsent = SIZE_MAX;
+
 // Matrices along the last two axes of a tensor; of rank 1: a row on the left, a column on the right.
 struct ByteMatrices {
   DType dtype = DType::kUndefined;  // uint8 or int8

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/printable.hpp"
-#include "graph/verify.hpp"
+#include "graph/graph.hpp"
 #include "import/tflite/subgraphs.hpp"
 
 namespace deputy::host::tflite_import {

@@ -7,10 +7,6 @@ namespace {
 using Floats = std::vector<float>;
 using Ints = std::vector<int64_t>;
 
-Tensor RunOne(Maker make, const PrimitiveBuilder& builder, std::vector<Tensor> inputs) {
-  return RunNode(make, builder, std::move(inputs))[0];
-}
-
 TEST(Split, MorePartsThanElementsLeavesTheLastEmpty) {
   const std::vector<Tensor> out = RunNode(MakeSplit, PrimitiveBuilder("", "Split", 18).Set("num_outputs", int64_t{4}),
                                           {Counting({5})}, {.outputs = 4});

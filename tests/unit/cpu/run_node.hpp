@@ -215,8 +215,4 @@ inline Tensor RunOne(Maker make, const PrimitiveBuilder& builder, std::vector<Te
   return RunNode(make, builder, std::move(inputs))[0];
 }
 
-inline Tensor ListOf(const std::vector<int64_t>& values) {
-  return TensorOf<int64_t>({static_cast<int64_t>(values.size())}, values);
-}
-
 }  // namespace deputy::host

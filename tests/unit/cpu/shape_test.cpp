@@ -6,10 +6,6 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-Tensor RunOne(Maker make, const PrimitiveBuilder& builder, std::vector<Tensor> inputs) {
-  return RunNode(make, builder, std::move(inputs))[0];
-}
-
 TEST(Reshape, NoElementsStayNone) {
   const Tensor out =
       RunOne(MakeReshape, PrimitiveBuilder("", "Reshape", 14), {TensorOf<float>({0, 3}, {}), List({-1, 4})});
