@@ -11,7 +11,7 @@
 namespace onednn {
 namespace {
 
-void NoPads(fake::PrimitiveBytes& p) { p.Ints("pads", {1, 1, 1, 1}); }
+void Pads(fake::PrimitiveBytes& p) { p.Ints("pads", {1, 1, 1, 1}); }
 
 const Dims kLoweredMap = {1, 16, 12, 12};
 
