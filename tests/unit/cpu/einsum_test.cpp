@@ -24,8 +24,8 @@ TEST(Einsum, EquationsThatAreNoneAreRefused) {
     return TryRunNode(MakeEinsum, Einsum(equation), {Counting({2, 2})}).status().message();
   };
   EXPECT_EQ(failure("i1->i"), "the equation 'i1->i' has a '1'");
-  EXPECT_EQ(failure("ij->k"), "the equation 'ij->k' has a result that its operands do not give");
-  EXPECT_EQ(failure("i..j"), "the equation 'i..j' has dots that are no '...'");
+  EXPECT_EQ(failure("ij->k"), "the equation 'ij->k' has a label in its result that no operand has");
+  EXPECT_EQ(failure("i..j"), "the equation 'i..j' has dots other than '...'");
   EXPECT_EQ(failure("ijk"), "operand 0 has rank 2, the equation names 3 axes");
   EXPECT_EQ(failure("i,j"), "the equation has 2 operands, the node 1");
 }
