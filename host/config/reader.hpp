@@ -48,7 +48,7 @@ inline constexpr size_t kMostConfigDepth = 16;
 inline constexpr size_t kLongestKey = 256;
 
 // Empty if no tree could be made, with the reasons in `problems`; problems may also accompany a tree. `lines` false:
-// positions within `text` mean nothing to the user, who typed it after --set.
+// positions within `text` mean nothing to the user; it was an argument of --set.
 std::optional<YamlNode> ReadYaml(std::string_view text, const std::string& source, bool lines, Problems& problems);
 
 }  // namespace deputy::host

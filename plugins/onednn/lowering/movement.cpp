@@ -119,7 +119,7 @@ void LowerConcat(const Operation& operation, const Concat& parameters, Lowering&
   std::vector<Slot> slots;
   Joiner joiner{1, {}, 0};
   const auto& strides = layout->data.format_desc.blocking.strides;
-  // Dimensions with larger strides than the axis give the number of repetitions; unit extents do not count.
+  // Dimensions with larger strides than the axis give the number of rows; unit extents do not count.
   for (int i = 0; i < layout->data.ndims; ++i)
     if (i != parameters.axis && strides[i] > strides[parameters.axis]) joiner.rows *= y[static_cast<size_t>(i)];
   for (const Value input : operation.inputs) {

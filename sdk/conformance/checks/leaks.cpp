@@ -1,5 +1,4 @@
-// Resources must not grow with repetition: memory, descriptors, threads, over many rounds of each phase of the life
-// cycle.
+// Resources must not grow when each phase of the life cycle is run many times: memory, descriptors, threads.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
