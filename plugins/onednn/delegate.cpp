@@ -5,9 +5,7 @@
 
 #include "fusion/fusion.hpp"
 #include "lowering/lowering.hpp"
-#include "neighbours.hpp"
 #include "operators/operators.hpp"
-#include "work.hpp"
 
 namespace onednn {
 

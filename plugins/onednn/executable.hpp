@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "shapes.hpp"
+#include "layout.hpp"
 
 namespace onednn {
 
@@ -37,6 +37,29 @@ struct Step {
   int threads = 1;
   const char* name = "";                   // of a function
   std::vector<deputy_node_id> nodes = {};  // of the model, which it computes wholly or in part
+};
+
+// Assigns offsets in one arena to the temporaries that steps use, so that those in use at the same time do not overlap;
+// returns the bytes of the arena.
+size_t PlanMemory(const std::vector<Step>& steps, std::vector<Buffer>& buffers);
+
+constexpr size_t kAlignment = 64;
+
+// The extents of a partition's inputs and outputs for which it was compiled, and the response to a change.
+class Shapes {
+ public:
+  Shapes() = default;
+  explicit Shapes(const sdk::PartitionView& partition);
+
+  // kDone when nothing changes. Primitives are made for their extents, so that other extents need a compile, which
+  // reuses the packed weights.
+  sdk::Result<sdk::ResizeOutcome> Answer(const sdk::ResizeArgs& wanted) const;
+
+ private:
+  std::vector<memory::dims> inputs_, outputs_;
+  // Equal extents of the inputs imply that all others are equal. False where an operand that is no constant determines
+  // extents, such as the second of a Reshape: then extents inside may change and none of the inputs and outputs.
+  bool decided_by_inputs_ = true;
 };
 
 class Executable final : public sdk::Executable {

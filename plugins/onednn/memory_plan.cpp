@@ -1,7 +1,7 @@
-#include "memory_plan.hpp"
-
 #include <algorithm>
 #include <map>
+
+#include "executable.hpp"
 
 namespace onednn {
 namespace {

@@ -9,6 +9,28 @@ uint64_t DividedUp(uint64_t amount, uint64_t per_cycle) { return (amount + per_c
 
 }  // namespace
 
+uint64_t Hardware::frequency_hz() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return wishes_.empty() ? kLowestHz : *wishes_.rbegin();
+}
+
+ClockVote::ClockVote(Hardware& hardware, uint64_t hz) : hardware_(hardware), hz_(hz) {
+  const std::lock_guard<std::mutex> lock(hardware_.mutex_);
+  hardware_.wishes_.insert(hz_);
+}
+
+ClockVote::~ClockVote() {
+  const std::lock_guard<std::mutex> lock(hardware_.mutex_);
+  hardware_.wishes_.erase(hardware_.wishes_.find(hz_));
+}
+
+std::array<Hardware, 2>& Machine() {
+  constexpr size_t kMebibyte = 1u << 20;
+  // Never destroyed: opened instances may outlive this library's statics.
+  static auto& machine = *new std::array<Hardware, 2>{{{"SimNPU", 128 * kMebibyte}, {"SimNPU-XL", 512 * kMebibyte}}};
+  return machine;
+}
+
 uint64_t CyclesOf(const Work& work) {
   return kCyclesPerLayer + DividedUp(work.macs, kMacsPerCycle) + DividedUp(work.bytes, kBytesPerCycle);
 }

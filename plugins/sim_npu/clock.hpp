@@ -1,16 +1,61 @@
-// An instance's view of its device's clock: the requested and the granted frequency, and the cycles of its work. The
-// model is stated in README.md; every cycle is one of this clock, so that device time is exactly inversely proportional
-// to the frequency.
+// The simulated machine's devices, which exist even if no instance is open, and an instance's view of its device's
+// clock. The model is stated in README.md; every cycle is one of this clock, so that device time is exactly inversely
+// proportional to the frequency.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string_view>
 
 #include "deputy/sdk/sdk.hpp"
-#include "hardware.hpp"
+#include "memory.hpp"
 
 namespace sim_npu {
+
+inline constexpr uint64_t kMegahertz = 1'000'000;
+inline constexpr uint64_t kLowestHz = 300 * kMegahertz, kHighestHz = 1200 * kMegahertz, kStepHz = 150 * kMegahertz;
+
+// A device: one clock, one queue and one memory, which all instances on it share.
+class Hardware {
+ public:
+  Hardware(std::string_view name, size_t memory_bytes)
+      : name_(name), memory_(std::make_shared<DeviceMemory>(memory_bytes)) {}
+
+  std::string_view name() const { return name_; }
+  const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
+  // One run at a time; a program's arena is therefore enough for all sessions.
+  std::mutex& queue() { return queue_; }
+  // The current clock: the highest requested frequency, or the lowest of the device without a request. [any-thread]
+  uint64_t frequency_hz() const;
+
+ private:
+  friend class ClockVote;
+  const std::string_view name_;
+  const std::shared_ptr<DeviceMemory> memory_;
+  std::mutex queue_;
+  mutable std::mutex mutex_;
+  std::multiset<uint64_t> wishes_;
+};
+
+// Requests a clock during its lifetime, however the owning instance ends.
+class ClockVote {
+ public:
+  ClockVote(Hardware& hardware, uint64_t hz);
+  ~ClockVote();
+  ClockVote(const ClockVote&) = delete;
+  ClockVote& operator=(const ClockVote&) = delete;
+
+ private:
+  Hardware& hardware_;
+  const uint64_t hz_;
+};
+
+// The machine's devices, by number.
+std::array<Hardware, 2>& Machine();
 
 inline constexpr uint64_t kLevelHz[] = {300 * kMegahertz, 600 * kMegahertz, 900 * kMegahertz, 1200 * kMegahertz};
 inline constexpr uint32_t kDefaultLevel = 3;
@@ -32,6 +77,7 @@ uint64_t NanojoulesOf(uint64_t cycles, uint64_t hz);
 // The highest step that does not exceed the wish.
 uint64_t GrantedHz(const deputy::sdk::FrequencyWish& wish);
 
+// The requested and the granted frequency of an instance, and the cycles of its work.
 class Clock {
  public:
   Clock(Hardware& hardware, const deputy::sdk::FrequencyWish& wish)

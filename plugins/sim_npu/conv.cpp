@@ -5,7 +5,6 @@
 #include "constant.hpp"
 #include "fp16.hpp"
 #include "operators.hpp"
-#include "window.hpp"
 
 namespace sim_npu {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "clock.hpp"
 #include "deputy/sdk/sdk.hpp"
-#include "groups.hpp"
 #include "operators.hpp"
 #include "program.hpp"
 

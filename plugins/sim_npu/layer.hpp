@@ -40,7 +40,19 @@ class Layer {
   };
 
   // Constants are requested and operands are numbered in the order of these calls.
-  Source Take(const deputy::sdk::NodeView& node, size_t input, Constants& constants, Form form = Form::kFloats);
+  Source Take(const deputy::sdk::NodeView& node, size_t input, Constants& constants, Form form = Form::kFloats) {
+    Source source;
+    const deputy::sdk::ValueView value = node.input(input);
+    if (!value.exists()) return source;
+    if (!value.is_constant()) {
+      source.operand_ = operands_.size();
+      operands_.push_back(input);
+      return source;
+    }
+    source.held_ = form == Form::kHalves ? constants.Rounded(value) : constants.Plain(value);
+    constant_bytes_ += source.held_.size() * (form == Form::kHalves ? 2 : 4);
+    return source;
+  }
 
   std::vector<size_t> operands_;
   uint64_t macs_ = 0, constant_bytes_ = 0;

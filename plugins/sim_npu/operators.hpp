@@ -2,6 +2,7 @@
 // and a maker, which turns an accepted node into a layer.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -41,6 +42,26 @@ bool IsCopy(const deputy::sdk::NodeView& node);
 std::vector<deputy::sdk::Capability> ListCapabilities();
 // The complete verdict: the conditions of every operator, then the operator's own check.
 deputy::sdk::Verdict Check(const deputy::sdk::NodeView& node);
+
+// Nodes that the device accepts only together: a copy is placed with the one operator that reads it, or rejected: by
+// itself it costs two transfers and saves nothing.
+deputy::sdk::Status NameGroups(const deputy::sdk::GraphView& graph, const deputy::sdk::GroupSink& sink);
+
+// The sliding window of convolutions and pools: kernel, stride, dilation and start, for height and width.
+struct Window {
+  std::array<int64_t, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};
+  std::array<int64_t, 2> begin{0, 0};  // padding above and to the left
+
+  // Extent of the input that `outputs` positions of the window touch.
+  int64_t Span(size_t axis, int64_t outputs) const {
+    return (outputs - 1) * stride[axis] + (kernel[axis] - 1) * dilation[axis] + 1;
+  }
+};
+
+// `kernel` is {0, 0} where the node must have kernel_shape. Only for nodes that CheckWindow accepts.
+Window ReadWindow(const deputy::sdk::NodeView& node, std::array<int64_t, 2> kernel);
+// Does it fit the hardware: a two-dimensional window of at most `largest` elements a side?
+deputy::sdk::Verdict CheckWindow(const deputy::sdk::NodeView& node, std::array<int64_t, 2> kernel, int64_t largest);
 
 deputy::sdk::Verdict CheckConv(const deputy::sdk::NodeView& node);
 std::unique_ptr<Layer> MakeConv(const deputy::sdk::NodeView& node, Constants& constants);

@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "operators.hpp"
-#include "window.hpp"
 
 namespace sim_npu {
 namespace {

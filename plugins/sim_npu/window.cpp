@@ -1,8 +1,8 @@
-#include "window.hpp"
-
 #include <algorithm>
 #include <string>
 #include <vector>
+
+#include "operators.hpp"
 
 namespace sim_npu {
 namespace {

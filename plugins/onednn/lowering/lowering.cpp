@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "lowering/faults.hpp"
-#include "work.hpp"
 
 namespace onednn {
 namespace {

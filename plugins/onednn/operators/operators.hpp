@@ -2,6 +2,9 @@
 // run here, `read` adds it to the program. Only accepted nodes are read.
 #pragma once
 
+#include <functional>
+#include <unordered_set>
+
 #include "program.hpp"
 
 namespace onednn {
@@ -47,6 +50,11 @@ std::vector<sdk::Capability> ListCapabilities();
 
 // The operator of a node, NULL for one that is in no list.
 const Operator* FindOperator(const sdk::NodeView& node);
+
+// Selects the nodes to accept among those that only move elements: neighbours of a computed node of this delegate,
+// directly or through other such nodes. Alone they would cost a copy where the host has a view.
+std::unordered_set<deputy_node_id> MoversWorthTaking(const sdk::GraphView& graph,
+                                                     const std::function<bool(const sdk::NodeView&)>& accepted);
 
 // Functions shared by families. From the attributes, given kernel extents; `after` follows from the output, which may
 // have been rounded up.

@@ -5,8 +5,6 @@
 
 #include <deque>
 
-#include "plugins/onednn/work.hpp"
-
 namespace onednn {
 namespace {
 

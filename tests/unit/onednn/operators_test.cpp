@@ -1,7 +1,6 @@
 // What is taken and what is not, where the conformance cases do not say it.
 #include <gtest/gtest.h>
 
-#include "plugins/onednn/neighbours.hpp"
 #include "unit/onednn/graphs.hpp"
 
 namespace onednn {

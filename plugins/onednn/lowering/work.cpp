@@ -1,6 +1,6 @@
-#include "work.hpp"
-
 #include <algorithm>
+
+#include "lowering/lowering.hpp"
 
 namespace onednn {
 namespace {
