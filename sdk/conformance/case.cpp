@@ -4,14 +4,11 @@
 #include <cstdio>
 #include <numeric>
 
+#include "cases/families.hpp"
 #include "definitions.hpp"
 #include "schema/operator_name.hpp"
 
 namespace deputy::conformance {
-
-using reference::Attribute;
-using reference::Dims;
-using reference::Tensor;
 
 reference::Inputs Case::operands() const {
   reference::Inputs all;
@@ -82,9 +79,8 @@ CaseBuilder& CaseBuilder::Since(int32_t version) {
 }
 
 void CaseBuilder::Add() {
-  const deputy_dtype dtype =
-      made_.inputs.empty() || !made_.inputs[0].present ? DEPUTY_DTYPE_FLOAT32 : made_.inputs[0].value.dtype;
-  if (dtype != DEPUTY_DTYPE_FLOAT32) Note(std::string("dtype=") + reference::NameOf(dtype));
+  const deputy_dtype dtype = made_.inputs.empty() || !made_.inputs[0].present ? kF32 : made_.inputs[0].value.dtype;
+  if (dtype != kF32) Note(std::string("dtype=") + reference::NameOf(dtype));
   if (made_.label.empty()) made_.label = "plain";
   made_.node.since_version = since_ != 0 ? since_ : OldestDefinition(made_.node, made_.operands());
   cases_.push_back(std::move(made_));
@@ -93,12 +89,11 @@ void CaseBuilder::Add() {
 
 Tensor CaseBuilder::Random(deputy_dtype dtype, Dims dims, double low, double high) {
   Tensor tensor(dtype, std::move(dims));
-  const bool is_unsigned = dtype == DEPUTY_DTYPE_UINT8 || dtype == DEPUTY_DTYPE_UINT16 ||
-                           dtype == DEPUTY_DTYPE_UINT32 || dtype == DEPUTY_DTYPE_UINT64;
+  const bool is_unsigned = dtype == kU8 || dtype == kU16 || dtype == kU32 || dtype == kU64;
   for (int64_t i = 0; i < tensor.count(); ++i) {
     const auto steps = static_cast<uint64_t>((high - low) * 32) + 1;
     const double value = low + static_cast<double>(random_() % steps) / 32;
-    if (dtype == DEPUTY_DTYPE_BOOL)
+    if (dtype == kBool)
       tensor.Put(i, static_cast<int64_t>(random_() % 2));
     else if (reference::IsReal(dtype))
       tensor.Put(i, value);
@@ -124,17 +119,17 @@ Tensor CaseBuilder::Distinct(deputy_dtype dtype, Dims dims) {
 }
 
 Tensor Whole(std::vector<int64_t> values) {
-  Tensor tensor(DEPUTY_DTYPE_INT64, {static_cast<int64_t>(values.size())});
+  Tensor tensor(kI64, {static_cast<int64_t>(values.size())});
   tensor.whole = std::move(values);
   return tensor;
 }
 Tensor WholeScalar(int64_t value) {
-  Tensor tensor(DEPUTY_DTYPE_INT64, {});
+  Tensor tensor(kI64, {});
   tensor.Put(0, value);
   return tensor;
 }
 Tensor Real(std::vector<double> values) {
-  Tensor tensor(DEPUTY_DTYPE_FLOAT32, {static_cast<int64_t>(values.size())});
+  Tensor tensor(kF32, {static_cast<int64_t>(values.size())});
   for (size_t i = 0; i < values.size(); ++i) tensor.Put(static_cast<int64_t>(i), values[i]);
   return tensor;
 }
@@ -176,6 +171,16 @@ std::string TextOf(const Attribute& attribute) {
     case DEPUTY_ATTRIBUTE_TENSOR: return "tensor" + TextOf(attribute.tensor.dims);
     default: return "?";
   }
+}
+
+std::vector<Case> AllCases(uint64_t seed) {
+  std::vector<Case> cases;
+#define DEPUTY_ADD(family) Add##family##Cases(cases, seed);
+  DEPUTY_CASE_FAMILIES(DEPUTY_ADD)
+#undef DEPUTY_ADD
+  std::stable_sort(cases.begin(), cases.end(),
+                   [](const Case& a, const Case& b) { return a.node.name() < b.node.name(); });
+  return cases;
 }
 
 }  // namespace deputy::conformance

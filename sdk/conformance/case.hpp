@@ -5,14 +5,25 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reference/node.hpp"
 
 namespace deputy::conformance {
 
+using reference::Attribute;
+using reference::Dims;
+using reference::Tensor;
+
+constexpr deputy_dtype kF32 = DEPUTY_DTYPE_FLOAT32, kF64 = DEPUTY_DTYPE_FLOAT64, kF16 = DEPUTY_DTYPE_FLOAT16,
+                       kBF16 = DEPUTY_DTYPE_BFLOAT16, kI64 = DEPUTY_DTYPE_INT64, kI32 = DEPUTY_DTYPE_INT32,
+                       kI16 = DEPUTY_DTYPE_INT16, kI8 = DEPUTY_DTYPE_INT8, kU64 = DEPUTY_DTYPE_UINT64,
+                       kU32 = DEPUTY_DTYPE_UINT32, kU16 = DEPUTY_DTYPE_UINT16, kU8 = DEPUTY_DTYPE_UINT8,
+                       kBool = DEPUTY_DTYPE_BOOL;
+
 struct Operand {
-  reference::Tensor value;
+  Tensor value;
   bool present = true;
   bool constant = false;  // known when the node is compiled
 };
@@ -30,6 +41,10 @@ struct Case {
 // The same case with other values in the inputs that are not constant: data of another run must not be in this one.
 Case Turned(const Case& tested, size_t turn);
 
+// The same node with the same constants, and inputs of other extents, which the labels name. None for operators whose
+// inputs cannot change alone.
+std::vector<Case> OtherShapes(const Case& tested);
+
 // Builds the cases of one operator. Values are drawn from a generator that is seeded by the operator's name and `seed`,
 // so that a case does not depend on other cases.
 class CaseBuilder {
@@ -38,12 +53,12 @@ class CaseBuilder {
 
   // Begins the next case, which keeps the settings of Always.
   CaseBuilder& Begin();
-  CaseBuilder& In(reference::Tensor value);
-  CaseBuilder& Const(reference::Tensor value);
+  CaseBuilder& In(Tensor value);
+  CaseBuilder& Const(Tensor value);
   CaseBuilder& None();
   // An attribute that the label names, and one that it does not.
-  CaseBuilder& With(const std::string& name, reference::Attribute value);
-  CaseBuilder& Quietly(const std::string& name, reference::Attribute value);
+  CaseBuilder& With(const std::string& name, Attribute value);
+  CaseBuilder& Quietly(const std::string& name, Attribute value);
   CaseBuilder& Note(const std::string& text);
   CaseBuilder& Outputs(size_t count);
   // The node's definition; by default the oldest one with the semantics of the newest.
@@ -52,10 +67,10 @@ class CaseBuilder {
   void Add();
 
   // Multiples of 1/32 in [low, high], which every float type holds exactly; whole numbers in the integer types.
-  reference::Tensor Random(deputy_dtype dtype, reference::Dims dims, double low = -2, double high = 2);
-  reference::Tensor Random(reference::Dims dims) { return Random(DEPUTY_DTYPE_FLOAT32, std::move(dims)); }
+  Tensor Random(deputy_dtype dtype, Dims dims, double low = -2, double high = 2);
+  Tensor Random(Dims dims) { return Random(DEPUTY_DTYPE_FLOAT32, std::move(dims)); }
   // No two elements are equal.
-  reference::Tensor Distinct(deputy_dtype dtype, reference::Dims dims);
+  Tensor Distinct(deputy_dtype dtype, Dims dims);
 
   const std::string& op_type() const { return name_; }  // as the list names it
 
@@ -67,14 +82,19 @@ class CaseBuilder {
   int32_t since_ = 0;
 };
 
-reference::Tensor Whole(std::vector<int64_t> values);  // a list of int64
-reference::Tensor WholeScalar(int64_t value);
-reference::Tensor Real(std::vector<double> values);  // a list of float32
-reference::Tensor RealScalar(double value, deputy_dtype dtype = DEPUTY_DTYPE_FLOAT32);
+Tensor Whole(std::vector<int64_t> values);  // a list of int64
+Tensor WholeScalar(int64_t value);
+Tensor Real(std::vector<double> values);  // a list of float32
+Tensor RealScalar(double value, deputy_dtype dtype = DEPUTY_DTYPE_FLOAT32);
+
+inline Attribute Int(int64_t value) { return Attribute::Int(value); }
+inline Attribute Float(float value) { return Attribute::Float(value); }
+inline Attribute Ints(std::vector<int64_t> values) { return Attribute::Ints(std::move(values)); }
+inline Attribute Text(std::string value) { return Attribute::String(std::move(value)); }
 
 // "[2,1]", "0.5", "SAME_UPPER"
-std::string TextOf(const reference::Attribute& attribute);
-std::string TextOf(const reference::Dims& dims);
+std::string TextOf(const Attribute& attribute);
+std::string TextOf(const Dims& dims);
 
 // All cases, by operator in alphabetical order.
 std::vector<Case> AllCases(uint64_t seed);

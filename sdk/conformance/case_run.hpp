@@ -1,4 +1,4 @@
-// One case on an opened delegate: the graph that is shown to the plugin, and its executable.
+// A case or a model on an opened delegate: the graph that is shown to the plugin, and its executable.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "cases/models.hpp"
 #include "shown_model.hpp"
+#include "test.hpp"
 
 namespace deputy::conformance {
 
@@ -24,6 +26,17 @@ class CaseGraph final : public ShownModel {
   const Case& tested_;
 };
 
+// The graph of a model of several nodes.
+class ModelGraph final : public ShownModel {
+ public:
+  // `model` must outlive it.
+  explicit ModelGraph(const ModelCase& model);
+  Tolerance ToleranceIn(const Claim& claim, deputy_value_id id, deputy_dtype computes_in) const override;
+
+ private:
+  const ModelCase& model_;
+};
+
 // A compiled case that the delegate supports, with a context.
 struct Compiled {
   std::string name;
@@ -39,5 +52,13 @@ std::optional<Compiled> CompileShown(Instance& instance, std::string name, std::
 std::optional<Compiled> CompileCase(Instance& instance, const Case& tested, std::string* why_not);
 // The first case that the delegate supports, preferably one that computes, for tests that need any case.
 std::optional<Compiled> CompileAnyCase(Instance& instance, const std::vector<Case>& cases);
+
+// `compiled` is empty after a failure or a skip has been recorded.
+struct OpenedCase {
+  std::unique_ptr<Plugin> plugin;
+  std::unique_ptr<Instance> instance;
+  std::optional<Compiled> compiled;
+};
+OpenedCase OpenAnyCase(TestRun& run, const std::vector<Case>& cases);
 
 }  // namespace deputy::conformance

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "model_graph.hpp"
-#include "partition_helpers.hpp"
+#include "partitions.hpp"
 #include "text.hpp"
 
 namespace deputy::conformance {

@@ -18,7 +18,7 @@ struct UnknownExtents {
 
 // One node, in the operator set of its definition; inputs and outputs are called as in CaseGraph, constants are
 // initializers.
-std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<reference::Tensor>& expected,
+std::vector<uint8_t> OnnxModel(const Case& tested, const std::vector<Tensor>& expected,
                                const UnknownExtents& unknown = {});
 
 }  // namespace deputy::conformance

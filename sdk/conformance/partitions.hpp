@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "deputy/abi/ext/partition_helpers.h"
 #include "instance.hpp"
 
 namespace deputy::conformance {
@@ -28,5 +29,8 @@ bool IsConvex(const deputy_graph& graph, const std::vector<deputy_node_id>& node
 
 // Every claim must be compiled or released. Claims that no host could adopt have been released.
 std::vector<Claim> PartitionsOf(Instance& instance, const deputy_graph& graph);
+
+// The kit's host extension deputy.partition_helpers/1. The table points to `host`, which records faults of calls.
+deputy_ext_partition_helpers HelpersOf(HostServices& host);
 
 }  // namespace deputy::conformance

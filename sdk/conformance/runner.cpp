@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <list>
 
@@ -30,7 +32,8 @@ std::string Cleaned(std::string text) {
   return text;
 }
 
-void WriteAll(int fd, const std::string& bytes) {
+template <class Bytes>
+void WriteAll(int fd, const Bytes& bytes) {
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t count = write(fd, bytes.data() + done, bytes.size() - done);
     if (count <= 0) return;
@@ -174,6 +177,48 @@ std::list<Child>::iterator WaitForOne(std::list<Child>& children) {
   }
 }
 
+// The findings, then the job's result.
+[[noreturn]] void Work(int pipe, TestRun& run, const std::function<Packed(TestRun&)>& job) {
+  Packed found;
+  uint64_t count = 0;
+  TestRun own(run.settings(), run.first_case(), [&](const Finding& finding) {
+    found.Put(std::string(1, static_cast<char>(finding.kind)));
+    found.Put(finding.subject);
+    found.Put(finding.text);
+    ++count;
+  });
+  const Packed made = job(own);
+  Packed all;
+  all.Put(count);
+  all.Put(found.bytes());
+  all.Put(made.bytes());
+  WriteAll(pipe, all.bytes());
+  std::fflush(nullptr);
+  _exit(0);
+}
+
+std::vector<uint8_t> ReadAll(int pipe) {
+  std::vector<uint8_t> all;
+  uint8_t buffer[4096];
+  for (;;) {
+    const ssize_t count = read(pipe, buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return all;
+    all.insert(all.end(), buffer, buffer + count);
+  }
+}
+
+std::string Ending(int status) {
+  const std::string function = SharedProgress()->function;
+  const std::string where = function.empty() ? "" : " in " + function;
+  if (WIFSIGNALED(status)) {
+    const std::string touched = SharedProgress()->fault;
+    return std::string("another process was killed by ") + strsignal(WTERMSIG(status)) + where +
+           (touched.empty() ? "" : ": it " + touched);
+  }
+  return "it ended another process with exit status " + std::to_string(WEXITSTATUS(status)) + where;
+}
+
 }  // namespace
 
 std::vector<TestResult> RunTests(const std::vector<Test>& tests, const Settings& settings) {
@@ -229,6 +274,39 @@ TestResult RunHere(const Test& test, const Settings& settings) {
   TestRun run(settings, 0, [&](const Finding& finding) { result.findings.push_back(finding); });
   test.run(run);
   return result;
+}
+
+std::optional<Packed> InOtherProcess(TestRun& run, const std::string& subject,
+                                     const std::function<Packed(TestRun&)>& job) {
+  int ends[2];
+  if (pipe(ends) != 0) {
+    run.Failed(subject, "no pipe could be made");
+    return std::nullopt;
+  }
+  const pid_t pid = fork();
+  if (pid == 0) {
+    close(ends[0]);
+    Work(ends[1], run, job);
+  }
+  close(ends[1]);
+  Packed all(ReadAll(ends[0]));
+  close(ends[0]);
+  int status = 0;
+  if (pid < 0 || waitpid(pid, &status, 0) != pid) {
+    run.Failed(subject, "no process could be started");
+    return std::nullopt;
+  }
+  if (all.at_end() || status != 0) {
+    run.Failed(subject, Ending(status));
+    return std::nullopt;
+  }
+  const uint64_t count = all.TakeNumber();
+  Packed found(all.Take());
+  for (uint64_t i = 0; i < count; ++i) {
+    const std::string kind = found.TakeText(), about = found.TakeText(), text = found.TakeText();
+    run.Found({static_cast<FindingKind>(kind[0]), about, text});
+  }
+  return Packed(all.Take());
 }
 
 }  // namespace deputy::conformance

@@ -4,7 +4,6 @@
 
 namespace deputy::conformance {
 
-using reference::Tensor;
 using Bytes = std::vector<uint8_t>;
 
 Binding::Binding(const ShownModel& shown, const Claim& claim, Flush flush, uint8_t poison) {
@@ -85,6 +84,13 @@ std::string FaultOfValues(const ShownModel& shown, const Claim& claim, const std
     if (!wrong.empty()) return (results.size() > 1 ? shown.NameOf(id) + ": " : "") + wrong;
   }
   return "";
+}
+
+std::string FaultOfRun(const ShownModel& shown, const Claim& claim, Context& context, deputy_dtype computes_in) {
+  Binding binding(shown, claim, Flush::kEnd, kPoison);
+  const Outcome outcome = binding.Run(context);
+  if (!outcome.ok()) return "execute failed: " + outcome.ToString();
+  return FaultOfValues(shown, claim, binding.Results(), computes_in);
 }
 
 std::string FaultOfRuns(const ShownModel& shown, const Claim& claim, Context& context, deputy_dtype computes_in) {

@@ -61,6 +61,8 @@ std::string FaultOfResults(const ShownModel& shown, const Claim& claim, const st
 // Compares with the oracle. `computes_in` as in ToleranceOf.
 std::string FaultOfValues(const ShownModel& shown, const Claim& claim, const std::vector<std::vector<uint8_t>>& results,
                           deputy_dtype computes_in);
+// Runs once and compares with the oracle.
+std::string FaultOfRun(const ShownModel& shown, const Claim& claim, Context& context, deputy_dtype computes_in);
 // Runs twice and checks both. Faults of the plugin are left to the test.
 std::string FaultOfRuns(const ShownModel& shown, const Claim& claim, Context& context, deputy_dtype computes_in);
 

@@ -73,10 +73,21 @@ std::unique_ptr<Instance> TestRun::Open(Plugin& plugin, const OptionList& more, 
   return instance;
 }
 
+OpenedPlugin TestRun::LoadAndOpen() {
+  OpenedPlugin opened{Load(), nullptr};
+  if (opened.plugin != nullptr) opened.instance = Open(*opened.plugin);
+  return opened;
+}
+
 bool TestRun::NoFaults(Plugin& plugin, const std::string& subject) {
   const std::vector<std::string> faults = plugin.host().TakeFaults();
   for (const std::string& fault : faults) Failed(subject, fault);
   return faults.empty();
+}
+
+void TestRun::CheckStatuses(Plugin& plugin) {
+  const size_t kept = plugin.host().statuses_out();
+  if (kept != 0) Failed("", std::to_string(kept) + " statuses were made and never returned");
 }
 
 std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models) {

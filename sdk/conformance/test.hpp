@@ -39,6 +39,12 @@ struct Finding {
   std::string text;     // the failure, or the reason for skipping
 };
 
+// `instance` is NULL after a failure has been recorded.
+struct OpenedPlugin {
+  std::unique_ptr<Plugin> plugin;
+  std::unique_ptr<Instance> instance;
+};
+
 class TestRun {
  public:
   TestRun(const Settings& settings, int64_t first_case, std::function<void(const Finding&)> sink)
@@ -63,8 +69,11 @@ class TestRun {
   const deputy_delegate* Delegate(Plugin& plugin);
   // Opened with the options of the command line, on top of them `more`.
   std::unique_ptr<Instance> Open(Plugin& plugin, const OptionList& more = {}, uint32_t flags = 0);
+  OpenedPlugin LoadAndOpen();
   // Records the plugin's faults so far; true when there were none.
   bool NoFaults(Plugin& plugin, const std::string& subject);
+  // Records a failure if the plugin has kept statuses.
+  void CheckStatuses(Plugin& plugin);
 
  private:
   const Settings& settings_;
@@ -77,6 +86,12 @@ struct Test {
   std::string name;  // "numerics.Conv"
   std::function<void(TestRun&)> run;
 };
+
+// Binds a check to the lists that it reads, which must outlive the result.
+template <class... Lists>
+std::function<void(TestRun&)> With(void (*check)(TestRun&, const Lists&...), const Lists&... lists) {
+  return [check, &lists...](TestRun& run) { check(run, lists...); };
+}
 
 // In the order in which they are run. `cases` and `models` must outlive them.
 std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);

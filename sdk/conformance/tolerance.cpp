@@ -9,14 +9,12 @@
 namespace deputy::conformance {
 namespace {
 
-using reference::Tensor;
-
 // Half the distance from 1 to the next number.
 double UnitOf(deputy_dtype dtype) {
   switch (dtype) {
-    case DEPUTY_DTYPE_FLOAT64: return std::ldexp(1.0, -53);
-    case DEPUTY_DTYPE_FLOAT16: return std::ldexp(1.0, -11);
-    case DEPUTY_DTYPE_BFLOAT16: return std::ldexp(1.0, -8);
+    case kF64: return std::ldexp(1.0, -53);
+    case kF16: return std::ldexp(1.0, -11);
+    case kBF16: return std::ldexp(1.0, -8);
     default: return std::ldexp(1.0, -24);
   }
 }
@@ -112,10 +110,10 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
   // Rounding errors go either way, so that they grow like the root of their number.
   double units = terms > 1 ? 2 + 3 * std::sqrt(terms) : 2;
   // Sums are never accumulated in bfloat16, whose 8 bits a few terms would exhaust.
-  if (unit == UnitOf(DEPUTY_DTYPE_BFLOAT16)) units = 3;
+  if (unit == UnitOf(kBF16)) units = 3;
   if (terms > 1) reason += "; " + std::to_string(static_cast<int64_t>(terms)) + " terms are summed";
   // Results in narrow formats are rounded once, from a wider format.
-  const double series = unit > UnitOf(DEPUTY_DTYPE_FLOAT32) ? 4 : 60;
+  const double series = unit > UnitOf(kF32) ? 4 : 60;
   if (IsOneOf(type, Series())) {
     units += series;
     reason += "; a series";
@@ -127,15 +125,15 @@ Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype compu
   }
   // Scales are float32, and other implementations compute positions in float32: the precision of the fraction decreases
   // with the distance from the first element.
-  if (IsOneOf(type, {"Resize", "Upsample"}) && unit <= UnitOf(DEPUTY_DTYPE_FLOAT32)) {
+  if (IsOneOf(type, {"Resize", "Upsample"}) && unit <= UnitOf(kF32)) {
     const reference::Dims& dims = tested.inputs[0].value.dims;
     if (!dims.empty()) units += static_cast<double>(*std::max_element(dims.begin(), dims.end()));
-    units *= UnitOf(DEPUTY_DTYPE_FLOAT32) / unit;
+    units *= UnitOf(kF32) / unit;
     reason += " in float32";
   }
   // Sums lose precision by cancellation, so that the magnitude of the tensor counts as well as that of the element.
   // Subnormal numbers may be flushed to zero.
-  const double smallest = (narrowed ? computes_in : dtype) == DEPUTY_DTYPE_FLOAT16 ? std::ldexp(1.0, -14) : 1e-37;
+  const double smallest = (narrowed ? computes_in : dtype) == kF16 ? std::ldexp(1.0, -14) : 1e-37;
   if (type == "DynamicQuantizeLSTM")
     return {2.0 / 255, units * unit, units * unit, reason + "; a state that is a tie may be a step of 8 bits off"};
   // A logarithm near 1 is as exact as its argument, and so is the remainder where Gelu's error function approaches -1

@@ -21,6 +21,6 @@ struct Tolerance {
 Tolerance ToleranceOf(const Case& tested, deputy_dtype dtype, deputy_dtype computes_in);
 
 // "" when they agree; else the largest error, its position, and the tolerance.
-std::string Difference(const reference::Tensor& got, const reference::Tensor& expected, const Tolerance& tolerance);
+std::string Difference(const Tensor& got, const Tensor& expected, const Tolerance& tolerance);
 
 }  // namespace deputy::conformance

@@ -8,8 +8,8 @@
 #include <map>
 
 #include "host_run.hpp"
+#include "random/draft.hpp"
 #include "random/model.hpp"
-#include "random/source.hpp"
 #include "tolerance.hpp"
 
 namespace deputy::conformance {

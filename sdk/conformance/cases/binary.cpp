@@ -32,10 +32,10 @@ std::vector<Pair> Broadcasts() {
 void AddOperator(std::vector<Case>& cases, const char* op_type, double low, double high, uint64_t seed) {
   CaseBuilder b(cases, op_type, seed);
   const std::vector<deputy_dtype> types = TypesOf(op_type);
-  const deputy_dtype main = types.empty() || reference::IsReal(types.back()) ||
-                                    std::find(types.begin(), types.end(), DEPUTY_DTYPE_FLOAT32) != types.end()
-                                ? DEPUTY_DTYPE_FLOAT32
-                                : types[0];
+  const deputy_dtype main =
+      types.empty() || reference::IsReal(types.back()) || std::find(types.begin(), types.end(), kF32) != types.end()
+          ? kF32
+          : types[0];
   const Dims plain = {2, 3, 4};
   const bool prelu = b.op_type() == "PRelu";
   const auto left = [&](deputy_dtype t, const Dims& d) { return b.Random(t, d); };
@@ -67,9 +67,8 @@ void AddMany(std::vector<Case>& cases, const char* op_type, uint64_t seed) {
   CaseBuilder b(cases, op_type, seed);
   const auto x = [&](deputy_dtype t) { return b.Random(t, {2, 3, 4}); };
   for (const deputy_dtype dtype : TypesOf(op_type)) b.In(x(dtype)).In(x(dtype)).Add();
-  const auto f = DEPUTY_DTYPE_FLOAT32;
-  b.In(x(f)).Note("inputs=1").Add();
-  b.In(x(f)).In(x(f)).In(x(f)).Note("inputs=3").Add();
+  b.In(x(kF32)).Note("inputs=1").Add();
+  b.In(x(kF32)).In(x(kF32)).In(x(kF32)).Note("inputs=3").Add();
   b.In(b.Random({2, 1, 1})).In(b.Random({1, 3, 1})).In(b.Random({4})).Note("inputs=3 broadcast=all").Add();
   for (const Pair& pair : Broadcasts())
     b.In(b.Random(pair.a)).In(b.Random(pair.b)).Note("broadcast=" + TextOf(pair.a) + TextOf(pair.b)).Add();
@@ -80,11 +79,10 @@ void AddPow(std::vector<Case>& cases, uint64_t seed) {
   const auto base = [&](deputy_dtype t) { return b.Random(t, {2, 3, 4}, 0.25, 2); };
   const auto exponent = [&](deputy_dtype t) { return b.Random(t, {2, 3, 4}, 0.5, 2); };
   for (const deputy_dtype dtype : TypesOf("Pow")) b.In(base(dtype)).In(exponent(dtype)).Add();
-  const auto f = DEPUTY_DTYPE_FLOAT32;
   for (const double e : {2.0, 0.5, -1.0, 3.0, 0.0})
-    b.In(base(f)).Const(RealScalar(e)).Note("exponent=" + std::to_string(e).substr(0, 4)).Add();
-  b.In(base(f)).Const(WholeScalar(2)).Note("exponent-dtype=int64").Add();
-  b.In(b.Random(f, {2, 3, 1}, 0.25, 2)).In(exponent(f)).Note("broadcast=[2,3,1][2,3,4]").Add();
+    b.In(base(kF32)).Const(RealScalar(e)).Note("exponent=" + std::to_string(e).substr(0, 4)).Add();
+  b.In(base(kF32)).Const(WholeScalar(2)).Note("exponent-dtype=int64").Add();
+  b.In(b.Random(kF32, {2, 3, 1}, 0.25, 2)).In(exponent(kF32)).Note("broadcast=[2,3,1][2,3,4]").Add();
 }
 
 void AddMod(std::vector<Case>& cases, uint64_t seed) {
@@ -98,7 +96,7 @@ void AddMod(std::vector<Case>& cases, uint64_t seed) {
   };
   for (const deputy_dtype dtype : TypesOf("Mod")) {
     if (!reference::IsReal(dtype)) b.In(x(dtype)).In(y(dtype)).Add();
-    b.In(x(dtype)).In(b.Random(dtype, {2, 3, 4}, 0.5, 2)).With("fmod", Attribute::Int(1)).Add();
+    b.In(x(dtype)).In(b.Random(dtype, {2, 3, 4}, 0.5, 2)).With("fmod", Int(1)).Add();
   }
 }
 
@@ -106,15 +104,12 @@ void AddBitShift(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder b(cases, "BitShift", seed);
   for (const deputy_dtype dtype : TypesOf("BitShift"))
     for (const char* direction : {"LEFT", "RIGHT"})
-      b.In(b.Random(dtype, {2, 3, 4}))
-          .In(b.Random(dtype, {2, 3, 4}, 0, 1))
-          .With("direction", Attribute::String(direction))
-          .Add();
+      b.In(b.Random(dtype, {2, 3, 4})).In(b.Random(dtype, {2, 3, 4}, 0, 1)).With("direction", Text(direction)).Add();
 }
 
 void AddWhere(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder b(cases, "Where", seed);
-  const auto condition = [&](const Dims& dims) { return b.Random(DEPUTY_DTYPE_BOOL, dims); };
+  const auto condition = [&](const Dims& dims) { return b.Random(kBool, dims); };
   for (const deputy_dtype dtype : TypesOf("Identity")) {
     b.In(condition({2, 3, 4})).In(b.Random(dtype, {2, 3, 4})).In(b.Random(dtype, {2, 3, 4}));
     b.Note(std::string("branches=") + reference::NameOf(dtype)).Add();

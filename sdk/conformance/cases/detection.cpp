@@ -5,10 +5,6 @@
 namespace deputy::conformance {
 namespace {
 
-Attribute Int(int64_t value) { return Attribute::Int(value); }
-Attribute Float(float value) { return Attribute::Float(value); }
-Attribute Text(const char* value) { return Attribute::String(value); }
-
 Tensor Filled(deputy_dtype dtype, const Dims& dims, const std::vector<double>& values) {
   Tensor made(dtype, dims);
   for (int64_t i = 0; i < made.count(); ++i) made.Put(i, values[static_cast<size_t>(i)]);
@@ -22,21 +18,20 @@ Tensor Regions(deputy_dtype dtype) {
 
 void AddRoiAlign(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder b(cases, "RoiAlign", seed);
-  const auto f = DEPUTY_DTYPE_FLOAT32;
   const auto add = [&](deputy_dtype t) -> CaseBuilder& {
-    b.In(b.Random(t, {2, 3, 8, 7})).In(Regions(t)).In(Filled(DEPUTY_DTYPE_INT64, {4}, {0, 1, 1, 0}));
+    b.In(b.Random(t, {2, 3, 8, 7})).In(Regions(t)).In(Filled(kI64, {4}, {0, 1, 1, 0}));
     return b.Quietly("output_height", Int(2)).Quietly("output_width", Int(3));
   };
   for (const deputy_dtype dtype : TypesOf("RoiAlign")) add(dtype).Add();
-  add(f).With("sampling_ratio", Int(2)).Add();
-  add(f).With("spatial_scale", Float(0.5f)).Add();
-  add(f).With("mode", Text("max")).Add();
-  add(f).With("mode", Text("max")).With("sampling_ratio", Int(2)).Add();
-  add(f).With("coordinate_transformation_mode", Text("output_half_pixel")).Add();
-  add(f).With("coordinate_transformation_mode", Text("output_half_pixel")).With("mode", Text("max")).Add();
-  add(f).With("output_height", Int(5)).Add();
-  add(f).With("output_width", Int(1)).Add();
-  b.In(b.Random({1, 2, 4, 4})).In(Tensor(f, {0, 4})).In(Tensor(DEPUTY_DTYPE_INT64, {0})).Note("shape=empty").Add();
+  add(kF32).With("sampling_ratio", Int(2)).Add();
+  add(kF32).With("spatial_scale", Float(0.5f)).Add();
+  add(kF32).With("mode", Text("max")).Add();
+  add(kF32).With("mode", Text("max")).With("sampling_ratio", Int(2)).Add();
+  add(kF32).With("coordinate_transformation_mode", Text("output_half_pixel")).Add();
+  add(kF32).With("coordinate_transformation_mode", Text("output_half_pixel")).With("mode", Text("max")).Add();
+  add(kF32).With("output_height", Int(5)).Add();
+  add(kF32).With("output_width", Int(1)).Add();
+  b.In(b.Random({1, 2, 4, 4})).In(Tensor(kF32, {0, 4})).In(Tensor(kI64, {0})).Note("shape=empty").Add();
 }
 
 void AddMaxRoiPool(std::vector<Case>& cases, uint64_t seed) {
@@ -44,21 +39,20 @@ void AddMaxRoiPool(std::vector<Case>& cases, uint64_t seed) {
   const auto add = [&](deputy_dtype t) -> CaseBuilder& {
     b.In(b.Distinct(t, {2, 1, 8, 7}));
     b.In(Filled(t, {4, 5}, {0, 1, 1, 4, 5, 1, 0, 0, 6, 7, 1, 5, 4, 6, 6, 0, 3, 3, 3, 3}));
-    return b.Quietly("pooled_shape", Attribute::Ints({2, 2}));
+    return b.Quietly("pooled_shape", Ints({2, 2}));
   };
   for (const deputy_dtype dtype : TypesOf("MaxRoiPool")) add(dtype).Add();
-  add(DEPUTY_DTYPE_FLOAT32).With("pooled_shape", Attribute::Ints({3, 1})).Add();
-  add(DEPUTY_DTYPE_FLOAT32).With("spatial_scale", Float(0.75f)).Add();
+  add(kF32).With("pooled_shape", Ints({3, 1})).Add();
+  add(kF32).With("spatial_scale", Float(0.75f)).Add();
 }
 
 void AddNonMaxSuppression(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder b(cases, "NonMaxSuppression", seed);
-  const auto f = DEPUTY_DTYPE_FLOAT32;
   // Boxes of sizes from 1 to 3 in a field of 4, so that some overlap and some do not.
   const auto boxes = [&](int64_t batch, int64_t count, bool centered) {
-    Tensor made(f, {batch, count, 4});
+    Tensor made(kF32, {batch, count, 4});
     for (int64_t i = 0; i < batch * count; ++i) {
-      const Tensor corner = b.Random(f, {2}, 0, 4), size = b.Random(f, {2}, 1, 3);
+      const Tensor corner = b.Random(kF32, {2}, 0, 4), size = b.Random(kF32, {2}, 1, 3);
       for (const int64_t d : {0, 1}) {
         made.Put(i * 4 + d, corner.Get(d));
         made.Put(i * 4 + 2 + d, centered ? size.Get(d) : corner.Get(d) + size.Get(d));
@@ -67,7 +61,7 @@ void AddNonMaxSuppression(std::vector<Case>& cases, uint64_t seed) {
     return made;
   };
   const auto add = [&](int64_t batch, int64_t classes, int64_t count, bool centered = false) -> CaseBuilder& {
-    return b.In(boxes(batch, count, centered)).In(b.Distinct(f, {batch, classes, count}));
+    return b.In(boxes(batch, count, centered)).In(b.Distinct(kF32, {batch, classes, count}));
   };
   add(1, 1, 6).Const(Whole({3})).Const(Real({0.4375})).Add();
   add(2, 3, 8).Const(Whole({4})).Const(Real({0.4375})).Note("shape=[2,8,4]*[2,3,8]").Add();
@@ -80,7 +74,7 @@ void AddNonMaxSuppression(std::vector<Case>& cases, uint64_t seed) {
   for (int64_t i = 0; i < 6; i += 2)
     for (const int64_t d : {0, 1})
       std::swap(turned.real[static_cast<size_t>(i * 4 + d)], turned.real[static_cast<size_t>(i * 4 + 2 + d)]);
-  b.In(turned).In(b.Distinct(f, {1, 1, 6})).Const(Whole({6})).Const(Real({0.3125})).Note("corners=exchanged").Add();
+  b.In(turned).In(b.Distinct(kF32, {1, 1, 6})).Const(Whole({6})).Const(Real({0.3125})).Note("corners=exchanged").Add();
   add(1, 1, 1).Const(Whole({3})).Const(Real({0.5})).Note("shape=[1,1,4]*[1,1,1]").Add();
 }
 

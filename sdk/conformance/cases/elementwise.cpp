@@ -15,7 +15,6 @@ struct Function {
 };
 
 std::vector<Function> Functions() {
-  const auto f = [](float value) { return Attribute::Float(value); };
   return {{"Abs"},
           {"Acos", -1, 1},
           {"Acosh", 1, 4},
@@ -25,18 +24,18 @@ std::vector<Function> Functions() {
           {"Atanh", -0.9375, 0.9375},
           {"BitwiseNot"},
           {"Ceil"},
-          {"Celu", -2, 2, {{"alpha", f(0.5f)}}},
+          {"Celu", -2, 2, {{"alpha", Float(0.5f)}}},
           {"Cos"},
           {"Cosh"},
-          {"Elu", -2, 2, {{"alpha", f(0.5f)}}},
+          {"Elu", -2, 2, {{"alpha", Float(0.5f)}}},
           {"Erf"},
           {"Exp"},
           {"Floor"},
-          {"Gelu", -2, 2, {{"approximate", Attribute::String("tanh")}}},
-          {"HardSigmoid", -4, 4, {{"alpha", f(0.375f)}, {"beta", f(0.25f)}}},
+          {"Gelu", -2, 2, {{"approximate", Text("tanh")}}},
+          {"HardSigmoid", -4, 4, {{"alpha", Float(0.375f)}, {"beta", Float(0.25f)}}},
           {"HardSwish", -4, 4},
           {"Identity"},
-          {"LeakyRelu", -2, 2, {{"alpha", f(0.25f)}}},
+          {"LeakyRelu", -2, 2, {{"alpha", Float(0.25f)}}},
           {"Log", 0.125, 4},
           {"Mish"},
           {"Neg"},
@@ -44,8 +43,8 @@ std::vector<Function> Functions() {
           {"Reciprocal", 0.25, 4},
           {"Relu"},
           {"Round"},
-          {"Selu", -2, 2, {{"alpha", f(1.25f)}, {"gamma", f(0.75f)}}},
-          {"Shrink", -2, 2, {{"bias", f(0.25f)}, {"lambd", f(1.0f)}}},
+          {"Selu", -2, 2, {{"alpha", Float(1.25f)}, {"gamma", Float(0.75f)}}},
+          {"Shrink", -2, 2, {{"bias", Float(0.25f)}, {"lambd", Float(1.0f)}}},
           {"Sigmoid"},
           {"Sign"},
           {"Sin"},
@@ -55,13 +54,13 @@ std::vector<Function> Functions() {
           {"Sqrt", 0, 4},
           {"Tan", -1, 1},
           {"Tanh"},
-          {"ThresholdedRelu", -2, 2, {{"alpha", f(0.5f)}}}};
+          {"ThresholdedRelu", -2, 2, {{"alpha", Float(0.5f)}}}};
 }
 
 void AddFunction(std::vector<Case>& cases, const Function& function, uint64_t seed) {
   CaseBuilder b(cases, function.op_type, seed);
   const std::vector<deputy_dtype> types = TypesOf(function.op_type);
-  const deputy_dtype main = types.empty() || reference::IsReal(types[0]) ? DEPUTY_DTYPE_FLOAT32 : types[0];
+  const deputy_dtype main = types.empty() || reference::IsReal(types[0]) ? kF32 : types[0];
   const auto random = [&](deputy_dtype dtype, const Dims& dims) {
     return b.Random(dtype, dims, function.low, function.high);
   };
@@ -78,50 +77,46 @@ void AddClip(std::vector<Case>& cases, uint64_t seed) {
   const auto x = [&](deputy_dtype dtype) { return b.Random(dtype, {2, 3, 4}); };
   for (const deputy_dtype dtype : TypesOf("Clip"))
     b.In(x(dtype)).Const(RealScalar(1, dtype)).Const(RealScalar(3, dtype)).Add();
-  const auto f = DEPUTY_DTYPE_FLOAT32;
-  b.In(x(f)).Note("no-limits").Add();
-  b.In(x(f)).Const(RealScalar(-0.5)).Note("input=min").Add();
-  b.In(x(f)).None().Const(RealScalar(0.5)).Note("input=max").Add();
-  b.In(x(f)).In(RealScalar(-0.5)).In(RealScalar(0.75)).Note("limits=variable").Add();
-  b.In(x(f)).Const(RealScalar(0.5)).Const(RealScalar(-0.5)).Note("limits=exchanged").Add();
+  b.In(x(kF32)).Note("no-limits").Add();
+  b.In(x(kF32)).Const(RealScalar(-0.5)).Note("input=min").Add();
+  b.In(x(kF32)).None().Const(RealScalar(0.5)).Note("input=max").Add();
+  b.In(x(kF32)).In(RealScalar(-0.5)).In(RealScalar(0.75)).Note("limits=variable").Add();
+  b.In(x(kF32)).Const(RealScalar(0.5)).Const(RealScalar(-0.5)).Note("limits=exchanged").Add();
   for (const Dims& shape : AwkwardShapes())
-    b.In(b.Random(f, shape)).Const(RealScalar(-0.5)).Const(RealScalar(0.75)).Note(ShapeNote(shape)).Add();
+    b.In(b.Random(kF32, shape)).Const(RealScalar(-0.5)).Const(RealScalar(0.75)).Note(ShapeNote(shape)).Add();
 }
 
 void AddCast(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder b(cases, "Cast", seed);
   const std::vector<deputy_dtype> types = TypesOf("Cast");
   for (const deputy_dtype to : types) {
-    b.In(b.Random(DEPUTY_DTYPE_FLOAT32, {2, 3, 4}, 0, 40)).Quietly("to", Attribute::Int(to));
+    b.In(b.Random(kF32, {2, 3, 4}, 0, 40)).Quietly("to", Int(to));
     b.Note(std::string("to=") + reference::NameOf(to)).Add();
   }
   for (const deputy_dtype from : types) {
-    if (from == DEPUTY_DTYPE_FLOAT32) continue;
-    const deputy_dtype to = from == DEPUTY_DTYPE_INT32 ? DEPUTY_DTYPE_INT64 : DEPUTY_DTYPE_INT32;
-    for (const deputy_dtype target : {to, deputy_dtype{DEPUTY_DTYPE_FLOAT32}}) {
-      b.In(b.Random(from, {2, 3, 4}, 0, 40)).Quietly("to", Attribute::Int(target));
+    if (from == kF32) continue;
+    const deputy_dtype to = from == kI32 ? kI64 : kI32;
+    for (const deputy_dtype target : {to, deputy_dtype{kF32}}) {
+      b.In(b.Random(from, {2, 3, 4}, 0, 40)).Quietly("to", Int(target));
       b.Note(std::string("to=") + reference::NameOf(target)).Add();
     }
   }
   for (const Dims& shape : AwkwardShapes())
-    b.In(b.Random(DEPUTY_DTYPE_FLOAT32, shape, 0, 40))
-        .Quietly("to", Attribute::Int(DEPUTY_DTYPE_INT32))
-        .Note(ShapeNote(shape))
-        .Add();
+    b.In(b.Random(kF32, shape, 0, 40)).Quietly("to", Int(kI32)).Note(ShapeNote(shape)).Add();
 }
 
 void AddCastLike(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder b(cases, "CastLike", seed);
   const std::vector<deputy_dtype> types = TypesOf("CastLike");
   for (const deputy_dtype to : types) {
-    b.In(b.Random(DEPUTY_DTYPE_FLOAT32, {2, 3, 4}, 0, 40)).Const(Tensor(to, {1}));
+    b.In(b.Random(kF32, {2, 3, 4}, 0, 40)).Const(Tensor(to, {1}));
     b.Note(std::string("to=") + reference::NameOf(to)).Add();
   }
   for (const deputy_dtype from : types) {
-    const deputy_dtype to = from == DEPUTY_DTYPE_INT32 ? DEPUTY_DTYPE_INT64 : DEPUTY_DTYPE_INT32;
-    if (from != DEPUTY_DTYPE_FLOAT32) b.In(b.Random(from, {2, 3, 4}, 0, 40)).Const(Tensor(to, {1})).Add();
+    const deputy_dtype to = from == kI32 ? kI64 : kI32;
+    if (from != kF32) b.In(b.Random(from, {2, 3, 4}, 0, 40)).Const(Tensor(to, {1})).Add();
   }
-  b.In(b.Random({2, 3, 4})).In(b.Random(DEPUTY_DTYPE_INT32, {5})).Note("like=variable").Add();
+  b.In(b.Random({2, 3, 4})).In(b.Random(kI32, {5})).Note("like=variable").Add();
 }
 
 void AddTests(std::vector<Case>& cases, uint64_t seed) {
@@ -135,8 +130,8 @@ void AddTests(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder nan(cases, "IsNaN", seed), infinite(cases, "IsInf", seed);
   for (const deputy_dtype dtype : TypesOf("IsNaN")) nan.In(values(dtype)).Add();
   for (const deputy_dtype dtype : TypesOf("IsInf")) infinite.In(values(dtype)).Add();
-  infinite.In(values(DEPUTY_DTYPE_FLOAT32)).With("detect_negative", Attribute::Int(0)).Add();
-  infinite.In(values(DEPUTY_DTYPE_FLOAT32)).With("detect_positive", Attribute::Int(0)).Add();
+  infinite.In(values(kF32)).With("detect_negative", Int(0)).Add();
+  infinite.In(values(kF32)).With("detect_positive", Int(0)).Add();
 }
 
 void AddImageScaler(std::vector<Case>& cases, uint64_t seed) {
@@ -144,7 +139,7 @@ void AddImageScaler(std::vector<Case>& cases, uint64_t seed) {
   const std::vector<float> bias = {0.5f, -1.25f, 2};
   for (const deputy_dtype dtype : TypesOf("ImageScaler"))
     b.In(b.Random(dtype, {2, 3, 4, 5})).Quietly("bias", Attribute::Floats(bias)).Add();
-  b.In(b.Random({2, 3, 4, 5})).With("bias", Attribute::Floats(bias)).With("scale", Attribute::Float(0.0625f)).Add();
+  b.In(b.Random({2, 3, 4, 5})).With("bias", Attribute::Floats(bias)).With("scale", Float(0.0625f)).Add();
   for (const Dims& shape : std::vector<Dims>{{1, 3, 1, 1}, {0, 3, 4, 5}, {1, 3, 17, 33}})
     b.In(b.Random(shape)).Quietly("bias", Attribute::Floats(bias)).Note(ShapeNote(shape)).Add();
 }

@@ -9,36 +9,16 @@
 
 namespace deputy::conformance {
 
-void AddElementwiseCases(std::vector<Case>& cases, uint64_t seed);
-void AddBinaryCases(std::vector<Case>& cases, uint64_t seed);
-void AddConvolutionCases(std::vector<Case>& cases, uint64_t seed);
-void AddPoolingCases(std::vector<Case>& cases, uint64_t seed);
-void AddMatrixCases(std::vector<Case>& cases, uint64_t seed);
-void AddNormalizationCases(std::vector<Case>& cases, uint64_t seed);
-void AddMovementCases(std::vector<Case>& cases, uint64_t seed);
-void AddIndexingCases(std::vector<Case>& cases, uint64_t seed);
-void AddReductionCases(std::vector<Case>& cases, uint64_t seed);
-void AddResizeCases(std::vector<Case>& cases, uint64_t seed);
-void AddQuantizationCases(std::vector<Case>& cases, uint64_t seed);
-void AddRecurrentCases(std::vector<Case>& cases, uint64_t seed);
-void AddEinsumCases(std::vector<Case>& cases, uint64_t seed);
-void AddAttentionCases(std::vector<Case>& cases, uint64_t seed);
-void AddSamplingCases(std::vector<Case>& cases, uint64_t seed);
-void AddDetectionCases(std::vector<Case>& cases, uint64_t seed);
-void AddSignalCases(std::vector<Case>& cases, uint64_t seed);
-void AddLossCases(std::vector<Case>& cases, uint64_t seed);
-void AddSelectionCases(std::vector<Case>& cases, uint64_t seed);
-void AddGenerationCases(std::vector<Case>& cases, uint64_t seed);
-void AddPatchCases(std::vector<Case>& cases, uint64_t seed);
-void AddOldCases(std::vector<Case>& cases, uint64_t seed);
-void AddFirstCases(std::vector<Case>& cases, uint64_t seed);
-void AddMicrosoftCases(std::vector<Case>& cases, uint64_t seed);
-void AddMicrosoftAttentionCases(std::vector<Case>& cases, uint64_t seed);
-void AddMicrosoftQuantizedCases(std::vector<Case>& cases, uint64_t seed);
-
-using reference::Attribute;
-using reference::Dims;
-using reference::Tensor;
+// The families, one file each.
+// clang-format off
+#define DEPUTY_CASE_FAMILIES(X) \
+  X(Elementwise) X(Binary) X(Convolution) X(Pooling) X(Matrix) X(Normalization) X(Movement) X(Indexing) X(Reduction) \
+  X(Resize) X(Quantization) X(Recurrent) X(Attention) X(Sampling) X(Detection) X(Signal) X(Selection) X(Generation) \
+  X(Old) X(First) X(Microsoft) X(MicrosoftAttention) X(MicrosoftQuantized)
+// clang-format on
+#define DEPUTY_DECLARE(family) void Add##family##Cases(std::vector<Case>& cases, uint64_t seed);
+DEPUTY_CASE_FAMILIES(DEPUTY_DECLARE)
+#undef DEPUTY_DECLARE
 
 // An attribute with its value in a case.
 struct Setting {
@@ -51,6 +31,13 @@ inline const std::vector<Dims>& AwkwardShapes() {
   static const auto* const shapes =
       new std::vector<Dims>{{}, {1}, {7}, {3, 5}, {1, 1, 1, 1}, {2, 1, 3}, {0}, {2, 0, 3}, {2, 3, 1, 2, 3}, {33, 17}};
   return *shapes;
+}
+
+// A list of whole numbers, or a single one.
+inline Tensor Zero(deputy_dtype dtype, std::vector<int64_t> values) {
+  Tensor tensor(dtype, values.size() == 1 ? Dims{} : Dims{static_cast<int64_t>(values.size())});
+  tensor.whole = std::move(values);
+  return tensor;
 }
 
 inline std::string ShapeNote(const Dims& dims) {

@@ -10,40 +10,34 @@ void AddVectorizerCases(std::vector<Case>& cases, uint64_t seed) {
   // Three single numbers and three pairs.
   const auto plain = [&](deputy_dtype dtype, const Dims& dims) -> CaseBuilder& {
     return b.In(b.Random(dtype, dims, 1, 4))
-        .Quietly("ngram_counts", Attribute::Ints({0, 3}))
-        .Quietly("ngram_indexes", Attribute::Ints({0, 1, 2, 3, 4, 5}))
-        .Quietly("pool_int64s", Attribute::Ints({1, 2, 3, 1, 2, 2, 3, 3, 1}));
+        .Quietly("ngram_counts", Ints({0, 3}))
+        .Quietly("ngram_indexes", Ints({0, 1, 2, 3, 4, 5}))
+        .Quietly("pool_int64s", Ints({1, 2, 3, 1, 2, 2, 3, 3, 1}));
   };
-  const auto whole = DEPUTY_DTYPE_INT64;
-  const auto word = [](const char* text) { return Attribute::String(text); };
   const std::vector<float> weights = {0.5f, 2, 3, 1.5f, 0.25f, 4};
   for (const deputy_dtype dtype : TypesOf("TfIdfVectorizer"))
-    plain(dtype, {24}).Quietly("mode", word("TF")).Quietly("max_gram_length", Attribute::Int(2)).Add();
+    plain(dtype, {24}).Quietly("mode", Text("TF")).Quietly("max_gram_length", Int(2)).Add();
   for (const char* mode : {"TF", "IDF", "TFIDF"})
-    plain(whole, {2, 12}).With("mode", word(mode)).Quietly("max_gram_length", Attribute::Int(2)).Add();
+    plain(kI64, {2, 12}).With("mode", Text(mode)).Quietly("max_gram_length", Int(2)).Add();
   for (const char* mode : {"IDF", "TFIDF"})
-    plain(whole, {2, 12})
-        .Quietly("mode", word(mode))
-        .Quietly("max_gram_length", Attribute::Int(2))
+    plain(kI64, {2, 12})
+        .Quietly("mode", Text(mode))
+        .Quietly("max_gram_length", Int(2))
         .With("weights", Attribute::Floats(weights))
         .Add();
-  plain(whole, {24}).Quietly("mode", word("TF")).With("max_gram_length", Attribute::Int(1)).Add();
-  plain(whole, {24})
-      .Quietly("mode", word("TF"))
-      .Quietly("max_gram_length", Attribute::Int(2))
-      .With("min_gram_length", Attribute::Int(2))
+  plain(kI64, {24}).Quietly("mode", Text("TF")).With("max_gram_length", Int(1)).Add();
+  plain(kI64, {24})
+      .Quietly("mode", Text("TF"))
+      .Quietly("max_gram_length", Int(2))
+      .With("min_gram_length", Int(2))
       .Add();
-  plain(whole, {24})
-      .Quietly("mode", word("TF"))
-      .Quietly("max_gram_length", Attribute::Int(2))
-      .With("max_skip_count", Attribute::Int(3))
-      .Add();
-  b.In(b.Random(whole, {24}, 1, 4))
-      .Quietly("mode", word("TF"))
-      .With("ngram_counts", Attribute::Ints({0, 0}))
-      .With("ngram_indexes", Attribute::Ints({2, 0, 1}))
-      .With("pool_int64s", Attribute::Ints({1, 1, 2, 2, 3, 3}))
-      .Quietly("max_gram_length", Attribute::Int(2))
+  plain(kI64, {24}).Quietly("mode", Text("TF")).Quietly("max_gram_length", Int(2)).With("max_skip_count", Int(3)).Add();
+  b.In(b.Random(kI64, {24}, 1, 4))
+      .Quietly("mode", Text("TF"))
+      .With("ngram_counts", Ints({0, 0}))
+      .With("ngram_indexes", Ints({2, 0, 1}))
+      .With("pool_int64s", Ints({1, 1, 2, 2, 3, 3}))
+      .Quietly("max_gram_length", Int(2))
       .Add();
 }
 
@@ -57,8 +51,8 @@ void AddGenerationCases(std::vector<Case>& cases, uint64_t seed) {
         .Note(std::string("to=") + reference::NameOf(dtype))
         .Add();
   for (const Setting& setting :
-       {Setting{"value_float", Attribute::Float(1.5f)}, Setting{"value_floats", Attribute::Floats({1.5f, -2})},
-        Setting{"value_int", Attribute::Int(-3)}, Setting{"value_ints", Attribute::Ints({4, -5, 6})}})
+       {Setting{"value_float", Float(1.5f)}, Setting{"value_floats", Attribute::Floats({1.5f, -2})},
+        Setting{"value_int", Int(-3)}, Setting{"value_ints", Ints({4, -5, 6})}})
     constant.With(setting.name, setting.value).Add();
 
   CaseBuilder shape(cases, "ConstantOfShape", seed);
@@ -77,13 +71,12 @@ void AddGenerationCases(std::vector<Case>& cases, uint64_t seed) {
     return range.Const(RealScalar(start, dtype)).Const(RealScalar(limit, dtype)).Const(RealScalar(step, dtype));
   };
   for (const deputy_dtype dtype : TypesOf("Range")) add(dtype, 2, 11, 3).Add();
-  const auto f = DEPUTY_DTYPE_FLOAT32, whole = DEPUTY_DTYPE_INT64;
-  add(f, 0.5, 2, 0.25).Note("delta=0.25").Add();
-  add(f, 0, 10, 3).Note("limit=10").Add();
-  add(whole, 10, 4, -2).Note("delta=-2").Add();
-  add(whole, 10, 3, -2).Note("limit=3 delta=-2").Add();
-  add(whole, 4, 4, 1).Note("shape=empty").Add();
-  add(whole, 5, 4, 1).Note("limit=below").Add();
+  add(kF32, 0.5, 2, 0.25).Note("delta=0.25").Add();
+  add(kF32, 0, 10, 3).Note("limit=10").Add();
+  add(kI64, 10, 4, -2).Note("delta=-2").Add();
+  add(kI64, 10, 3, -2).Note("limit=3 delta=-2").Add();
+  add(kI64, 4, 4, 1).Note("shape=empty").Add();
+  add(kI64, 5, 4, 1).Note("limit=below").Add();
   range.In(WholeScalar(1)).In(WholeScalar(6)).In(WholeScalar(2)).Note("inputs=variable").Add();
   AddVectorizerCases(cases, seed);
 }

@@ -5,9 +5,7 @@
 namespace deputy::conformance {
 namespace {
 
-Attribute Int(int64_t value) { return Attribute::Int(value); }
-
-Tensor Indices(const Dims& dims, std::vector<int64_t> values, deputy_dtype dtype = DEPUTY_DTYPE_INT64) {
+Tensor Indices(const Dims& dims, std::vector<int64_t> values, deputy_dtype dtype = kI64) {
   Tensor tensor(dtype, dims);
   tensor.whole = std::move(values);
   return tensor;
@@ -21,7 +19,7 @@ void AddGathers(std::vector<Case>& cases, uint64_t seed) {
   b.In(b.Random({4, 5})).Const(Indices({}, {2})).Note("indices=scalar").Add();
   b.In(b.Random({4, 5})).Const(Indices({2}, {-1, -3})).Note("indices=negative").Add();
   b.In(b.Random({4, 5})).In(Indices({3}, {2, 0, 3})).Note("indices=variable").Add();
-  b.In(b.Random({4, 5})).Const(Indices({3}, {2, 0, 3}, DEPUTY_DTYPE_INT32)).Note("indices=int32").Add();
+  b.In(b.Random({4, 5})).Const(Indices({3}, {2, 0, 3}, kI32)).Note("indices=int32").Add();
   b.In(b.Random({4, 5})).Const(Indices({0}, {})).Note("shape=empty").Add();
   CaseBuilder e(cases, "GatherElements", seed);
   for (const deputy_dtype dtype : TypesOf("GatherElements"))
@@ -44,7 +42,7 @@ void AddScatters(std::vector<Case>& cases, uint64_t seed) {
     e.In(e.Random({3, 3}))
         .Const(Indices({2, 3}, {1, 0, 2, 1, 2, 2}))
         .In(e.Random({2, 3}))
-        .With("reduction", Attribute::String(how))
+        .With("reduction", Text(how))
         .Add();
   CaseBuilder old(cases, "Scatter", seed);
   for (const deputy_dtype dtype : TypesOf("Scatter"))
@@ -55,33 +53,28 @@ void AddScatters(std::vector<Case>& cases, uint64_t seed) {
     n.In(n.Random(dtype, {4, 3})).Const(Indices({2, 1}, {3, 1})).In(n.Random(dtype, {2, 3})).Add();
   n.In(n.Random({4, 3})).Const(Indices({2, 2}, {3, 1, 0, 2})).In(n.Random({2})).Note("indices=full").Add();
   for (const char* how : {"add", "mul", "max", "min"})
-    n.In(n.Random({4, 3}))
-        .Const(Indices({2, 1}, {1, 1}))
-        .In(n.Random({2, 3}))
-        .With("reduction", Attribute::String(how))
-        .Add();
+    n.In(n.Random({4, 3})).Const(Indices({2, 1}, {1, 1})).In(n.Random({2, 3})).With("reduction", Text(how)).Add();
 }
 
 void AddOrders(std::vector<Case>& cases, uint64_t seed) {
-  const auto f = DEPUTY_DTYPE_FLOAT32;
   for (const char* op_type : {"ArgMax", "ArgMin"}) {
     CaseBuilder b(cases, op_type, seed);
     for (const deputy_dtype dtype : TypesOf(op_type)) b.In(b.Distinct(dtype, {3, 4, 5})).Add();
-    b.In(b.Distinct(f, {3, 4, 5})).With("axis", Int(1)).Add();
-    b.In(b.Distinct(f, {3, 4, 5})).With("axis", Int(-1)).Add();
-    b.In(b.Distinct(f, {3, 4, 5})).With("keepdims", Int(0)).Add();
-    Tensor ties(f, {3, 4});
+    b.In(b.Distinct(kF32, {3, 4, 5})).With("axis", Int(1)).Add();
+    b.In(b.Distinct(kF32, {3, 4, 5})).With("axis", Int(-1)).Add();
+    b.In(b.Distinct(kF32, {3, 4, 5})).With("keepdims", Int(0)).Add();
+    Tensor ties(kF32, {3, 4});
     for (int64_t i = 0; i < ties.count(); ++i) ties.Put(i, i % 2);
     b.In(ties).Quietly("axis", Int(1)).Note("values=tied").Add();
     b.In(ties).Quietly("axis", Int(1)).With("select_last_index", Int(1)).Add();
-    b.In(b.Distinct(f, {1})).Note("shape=[1]").Add();
+    b.In(b.Distinct(kF32, {1})).Note("shape=[1]").Add();
   }
   CaseBuilder k(cases, "TopK", seed);
   for (const deputy_dtype dtype : TypesOf("TopK")) k.In(k.Distinct(dtype, {3, 7})).Const(Whole({3})).Outputs(2).Add();
-  k.In(k.Distinct(f, {5, 4})).Const(Whole({2})).With("axis", Int(0)).Outputs(2).Add();
-  k.In(k.Distinct(f, {3, 7})).Const(Whole({3})).With("largest", Int(0)).Outputs(2).Add();
-  k.In(k.Distinct(f, {3, 7})).Const(Whole({7})).Note("k=all").Outputs(2).Add();
-  k.In(k.Distinct(f, {3, 7})).In(Whole({3})).Note("k=variable").Outputs(2).Add();
+  k.In(k.Distinct(kF32, {5, 4})).Const(Whole({2})).With("axis", Int(0)).Outputs(2).Add();
+  k.In(k.Distinct(kF32, {3, 7})).Const(Whole({3})).With("largest", Int(0)).Outputs(2).Add();
+  k.In(k.Distinct(kF32, {3, 7})).Const(Whole({7})).Note("k=all").Outputs(2).Add();
+  k.In(k.Distinct(kF32, {3, 7})).In(Whole({3})).Note("k=variable").Outputs(2).Add();
   CaseBuilder c(cases, "CumSum", seed);
   for (const deputy_dtype dtype : TypesOf("CumSum")) c.In(c.Random(dtype, {3, 5})).Const(WholeScalar(1)).Add();
   c.In(c.Random({3, 5})).Const(WholeScalar(0)).Note("axis=0").Add();
@@ -102,7 +95,7 @@ void AddCounts(std::vector<Case>& cases, uint64_t seed) {
     depth.Put(0, int64_t{4});
     hot.In(Indices({3}, {2, 0, 3})).Const(WholeScalar(4)).Const(values);
     hot.Note(std::string("values=") + reference::NameOf(dtype)).Add();
-    if (dtype == DEPUTY_DTYPE_BOOL) continue;
+    if (dtype == kBool) continue;
     Tensor positions(dtype, {3});
     for (const int64_t i : {0, 1, 2}) positions.Put(i, i + 1);
     hot.In(positions).Const(depth).Const(Real({-1, 2})).Add();
@@ -119,7 +112,7 @@ void AddCounts(std::vector<Case>& cases, uint64_t seed) {
   for (const deputy_dtype dtype : TypesOf("Size")) size.In(size.Random(dtype, {2, 3, 4})).Add();
   for (const deputy_dtype dtype : TypesOf("EyeLike")) eye.In(eye.Random(dtype, {3, 5})).Add();
   for (const int64_t k : {1, -1}) eye.In(eye.Random({3, 5})).With("k", Int(k)).Add();
-  eye.In(eye.Random({3, 5})).With("dtype", Int(DEPUTY_DTYPE_INT32)).Add();
+  eye.In(eye.Random({3, 5})).With("dtype", Int(kI32)).Add();
 }
 
 }  // namespace

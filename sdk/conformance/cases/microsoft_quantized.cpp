@@ -5,16 +5,6 @@
 namespace deputy::conformance {
 namespace {
 
-constexpr deputy_dtype kU8 = DEPUTY_DTYPE_UINT8, kI8 = DEPUTY_DTYPE_INT8;
-
-Attribute Int(int64_t value) { return Attribute::Int(value); }
-
-Tensor Zero(deputy_dtype dtype, std::vector<int64_t> values) {
-  Tensor tensor(dtype, values.size() == 1 ? Dims{} : Dims{static_cast<int64_t>(values.size())});
-  tensor.whole = std::move(values);
-  return tensor;
-}
-
 Tensor Bytes(CaseBuilder& b, deputy_dtype dtype, const Dims& dims) { return b.Random(dtype, dims, -40, 40); }
 
 // Input 0 with its parameters, and those of the output.
@@ -33,7 +23,7 @@ void AddElementwise(std::vector<Case>& cases, uint64_t seed) {
       AddOne(b, kU8, shape).Note(ShapeNote(shape)).Add();
   }
   CaseBuilder leaky(cases, "Microsoft_QLinearLeakyRelu", seed);
-  AddOne(leaky, kI8, {2, 3, 8}).With("alpha", Attribute::Float(0.25f)).Add();
+  AddOne(leaky, kI8, {2, 3, 8}).With("alpha", Float(0.25f)).Add();
   for (const char* name : {"Microsoft_QLinearAdd", "Microsoft_QLinearMul"}) {
     CaseBuilder b(cases, name, seed);
     const auto two = [&](deputy_dtype dtype, const Dims& x, const Dims& y) -> CaseBuilder& {
@@ -53,7 +43,7 @@ void AddElementwise(std::vector<Case>& cases, uint64_t seed) {
 void AddPools(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder a(cases, "Microsoft_QLinearAveragePool", seed), g(cases, "Microsoft_QLinearGlobalAveragePool", seed);
   const auto pool = [&](deputy_dtype dtype, const Dims& x) -> CaseBuilder& {
-    return AddOne(a, dtype, x).With("kernel_shape", Attribute::Ints({2, 3}));
+    return AddOne(a, dtype, x).With("kernel_shape", Ints({2, 3}));
   };
   const Dims x = {2, 3, 6, 7};
   for (const deputy_dtype dtype : {kU8, kI8}) {
@@ -61,15 +51,15 @@ void AddPools(std::vector<Case>& cases, uint64_t seed) {
     AddOne(g, dtype, x).Add();
     AddOne(g, dtype, x).With("channels_last", Int(1)).Add();
   }
-  pool(kU8, x).With("auto_pad", Attribute::String("SAME_UPPER")).Add();
+  pool(kU8, x).With("auto_pad", Text("SAME_UPPER")).Add();
   pool(kU8, x).With("channels_last", Int(1)).Add();
-  pool(kU8, x).With("strides", Attribute::Ints({2, 1})).Add();
-  pool(kU8, {2, 3, 7, 8}).With("strides", Attribute::Ints({2, 2})).With("ceil_mode", Int(1)).Add();
-  pool(kU8, x).With("pads", Attribute::Ints({1, 0, 0, 1})).Add();
-  pool(kU8, x).With("pads", Attribute::Ints({1, 1, 1, 1})).With("count_include_pad", Int(1)).Add();
-  pool(kU8, {1, 3, 1, 2}).With("strides", Attribute::Ints({2, 2})).Note("larger than the input").Add();
+  pool(kU8, x).With("strides", Ints({2, 1})).Add();
+  pool(kU8, {2, 3, 7, 8}).With("strides", Ints({2, 2})).With("ceil_mode", Int(1)).Add();
+  pool(kU8, x).With("pads", Ints({1, 0, 0, 1})).Add();
+  pool(kU8, x).With("pads", Ints({1, 1, 1, 1})).With("count_include_pad", Int(1)).Add();
+  pool(kU8, {1, 3, 1, 2}).With("strides", Ints({2, 2})).Note("larger than the input").Add();
   pool(kU8, {1, 3, 1, 2})
-      .With("strides", Attribute::Ints({2, 2}))
+      .With("strides", Ints({2, 2}))
       .With("count_include_pad", Int(1))
       .Note("larger than the input")
       .Add();
@@ -104,7 +94,7 @@ struct LstmForm {
 };
 
 CaseBuilder& AddLstm(CaseBuilder& b, const LstmForm& form) {
-  const auto small = [&](const Dims& dims) { return b.Random(DEPUTY_DTYPE_FLOAT32, dims, -0.5, 0.5); };
+  const auto small = [&](const Dims& dims) { return b.Random(kF32, dims, -0.5, 0.5); };
   const auto optional = [&](bool given, const Tensor& value) { given ? b.In(value) : b.None(); };
   const auto weight = [&](int64_t depth) {
     const Tensor bytes = Bytes(b, form.weights, {form.directions, depth, 4 * form.hidden});
@@ -112,7 +102,7 @@ CaseBuilder& AddLstm(CaseBuilder& b, const LstmForm& form) {
   };
   const auto range = [&] {
     const Dims dims = form.columns ? Dims{form.directions, 4 * form.hidden} : Dims{form.directions};
-    Tensor scale(DEPUTY_DTYPE_FLOAT32, dims), zero(form.weights, dims);
+    Tensor scale(kF32, dims), zero(form.weights, dims);
     for (int64_t i = 0; i < scale.count(); ++i) scale.Put(i, (8.0 + static_cast<double>(i % 5)) / 1024);
     for (int64_t i = 0; i < zero.count(); ++i) zero.Put(i, int64_t{form.weights == kU8 ? 20 : 0});
     b.Const(scale).Const(zero);
@@ -122,7 +112,7 @@ CaseBuilder& AddLstm(CaseBuilder& b, const LstmForm& form) {
   weight(form.inputs);
   weight(form.hidden);
   optional(form.bias, small({form.directions, 8 * form.hidden}));
-  Tensor lengths(DEPUTY_DTYPE_INT32, {form.batch});
+  Tensor lengths(kI32, {form.batch});
   for (int64_t i = 0; i < form.batch; ++i) lengths.Put(i, 1 + (form.steps - 1 + 2 * i) % form.steps);
   optional(form.lengths, lengths);
   optional(form.state, small(state));
@@ -156,13 +146,13 @@ void AddLstms(std::vector<Case>& cases, uint64_t seed) {
   (one = LstmForm()).variable = true;
   AddLstm(b, one).Note("weights=variable").Add();
   all.bias = all.lengths = all.state = all.cell = all.peepholes = all.columns = true;
-  AddLstm(b, all).With("direction", Attribute::String("reverse")).Note("inputs=all").Add();
+  AddLstm(b, all).With("direction", Text("reverse")).Note("inputs=all").Add();
   all.directions = 2;
-  AddLstm(b, all).With("direction", Attribute::String("bidirectional")).Note("inputs=all").Add();
+  AddLstm(b, all).With("direction", Text("bidirectional")).Note("inputs=all").Add();
   AddLstm(b, LstmForm()).With("input_forget", Int(1)).Add();
   one = LstmForm();
   one.steps = 2;
-  AddLstm(b, one).With("clip", Attribute::Float(0.25f)).Add();
+  AddLstm(b, one).With("clip", Float(0.25f)).Add();
   AddLstm(b, LstmForm())
       .Quietly("activations", Attribute::Strings({"HardSigmoid", "Tanh", "Tanh"}))
       .With("activation_alpha", Attribute::Floats({0.375f}))
@@ -199,7 +189,7 @@ void AddProducts(std::vector<Case>& cases, uint64_t seed) {
     return columns ? g.Note("scales=per-column") : g;
   };
   const auto whole = [](const Dims& dims) {
-    Tensor made(DEPUTY_DTYPE_INT32, dims);
+    Tensor made(kI32, dims);
     for (int64_t i = 0; i < made.count(); ++i) made.Put(i, i * 37 - 100);
     return made;
   };
@@ -209,7 +199,7 @@ void AddProducts(std::vector<Case>& cases, uint64_t seed) {
   for (const bool columns : {false, true}) gemm(kU8, kI8, false, true, columns).Add();
   g.In(Bytes(g, kU8, {4, 5})).Const(RealScalar(0.0625)).Const(Zero(kU8, {7})).In(Bytes(g, kI8, {5, 3}));
   g.Const(RealScalar(0.125)).Const(Zero(kI8, {9})).Note("weights=variable").Add();
-  gemm(kU8, kI8, false, false, false).Const(whole({3})).With("alpha", Attribute::Float(0.5f)).Note("input=C").Add();
+  gemm(kU8, kI8, false, false, false).Const(whole({3})).With("alpha", Float(0.5f)).Note("input=C").Add();
   for (const deputy_dtype dtype : {kU8, kI8})
     for (const bool columns : {false, true}) {
       gemm(dtype, kI8, false, false, columns).Const(whole({4, 3})).Const(RealScalar(8)).Const(Zero(dtype, {20}));
@@ -219,13 +209,13 @@ void AddProducts(std::vector<Case>& cases, uint64_t seed) {
 
 void AddConversions(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder q(cases, "Microsoft_QuantizeLinear", seed), d(cases, "Microsoft_DequantizeLinear", seed);
-  for (const deputy_dtype dtype : std::vector<deputy_dtype>{kU8, kI8, DEPUTY_DTYPE_UINT16, DEPUTY_DTYPE_INT16}) {
+  for (const deputy_dtype dtype : std::vector<deputy_dtype>{kU8, kI8, kU16, kI16}) {
     q.In(q.Random({2, 3, 4})).Const(RealScalar(0.0625)).Const(Zero(dtype, {3}));
     q.Note(std::string("to=") + reference::NameOf(dtype)).Add();
     d.In(d.Random(dtype, {2, 3, 4}, 0, 40)).Const(RealScalar(0.0625)).Const(Zero(dtype, {3})).Add();
   }
-  d.In(d.Random(DEPUTY_DTYPE_INT32, {2, 3, 4}, -40, 40)).Const(RealScalar(0.0625)).Add();
-  q.In(q.Random(DEPUTY_DTYPE_FLOAT16, {2, 3, 4})).Const(RealScalar(0.0625, DEPUTY_DTYPE_FLOAT16));
+  d.In(d.Random(kI32, {2, 3, 4}, -40, 40)).Const(RealScalar(0.0625)).Add();
+  q.In(q.Random(kF16, {2, 3, 4})).Const(RealScalar(0.0625, kF16));
   q.Const(Zero(kU8, {33})).Add();
   q.In(q.Random({2, 3, 4})).Const(Real({0.0625, 0.125, 0.25})).Const(Zero(kU8, {9, 10, 11}));
   q.With("axis", Int(1)).Add();

@@ -17,7 +17,7 @@ class ModelBuilder {
     made_.inputs.push_back(Value(random_.Random(std::move(dims)), false));
     return made_.inputs.back();
   }
-  size_t Const(Dims dims) { return Const(random_.Random(DEPUTY_DTYPE_FLOAT32, std::move(dims), -1, 1)); }
+  size_t Const(Dims dims) { return Const(random_.Random(kF32, std::move(dims), -1, 1)); }
   size_t Const(Tensor value) { return Value(std::move(value), true); }
   // The first output of a node.
   size_t Op(const std::string& type, std::vector<size_t> inputs, const Settings& settings = {}) {
@@ -34,7 +34,7 @@ class ModelBuilder {
     return made_.nodes.back().outputs[0];
   }
   size_t Conv(size_t x, int64_t from, int64_t to) {
-    return Op("Conv", {x, Const({to, from, 3, 3})}, {{"pads", Attribute::Ints({1, 1, 1, 1})}});
+    return Op("Conv", {x, Const({to, from, 3, 3})}, {{"pads", Ints({1, 1, 1, 1})}});
   }
   void Out(size_t value) { made_.outputs.push_back(value); }
   ModelCase Done() { return std::move(made_); }
@@ -123,7 +123,7 @@ void AddNetworks(std::vector<ModelCase>& all, uint64_t seed) {
   {
     ModelBuilder m("Conv, Relu, MaxPool", seed);
     const size_t y = m.Op("Relu", {m.Conv(m.In(image), 4, 3)});
-    m.Out(m.Op("MaxPool", {y}, {{"kernel_shape", Attribute::Ints({2, 2})}, {"strides", Attribute::Ints({2, 2})}}));
+    m.Out(m.Op("MaxPool", {y}, {{"kernel_shape", Ints({2, 2})}, {"strides", Ints({2, 2})}}));
     all.push_back(m.Done());
   }
   {
@@ -141,7 +141,7 @@ void AddNetworks(std::vector<ModelCase>& all, uint64_t seed) {
   {
     ModelBuilder m("Conv, BatchNormalization, Relu, with Conv an output", seed);
     const size_t x = m.Conv(m.In(image), 4, 3);
-    Tensor variance(DEPUTY_DTYPE_FLOAT32, {3});
+    Tensor variance(kF32, {3});
     for (int64_t i = 0; i < 3; ++i) variance.Put(i, 0.5 + static_cast<double>(i));
     const size_t y =
         m.Op("BatchNormalization", {x, m.Const({3}), m.Const({3}), m.Const({3}), m.Const(std::move(variance))});
@@ -152,7 +152,7 @@ void AddNetworks(std::vector<ModelCase>& all, uint64_t seed) {
   {
     ModelBuilder m("branches joined", seed);
     const size_t x = m.In(image);
-    const size_t y = m.Op("Concat", {m.Conv(x, 4, 2), x, m.Op("Relu", {x})}, {{"axis", Attribute::Int(1)}});
+    const size_t y = m.Op("Concat", {m.Conv(x, 4, 2), x, m.Op("Relu", {x})}, {{"axis", Int(1)}});
     m.Out(m.Op("Relu", {y}));
     all.push_back(m.Done());
   }
@@ -193,7 +193,7 @@ void AddNetworks(std::vector<ModelCase>& all, uint64_t seed) {
   }
   {
     ModelBuilder m("quantized at both ends", seed);
-    Tensor zero(DEPUTY_DTYPE_UINT8, {});
+    Tensor zero(kU8, {});
     zero.Put(0, int64_t{128});
     const size_t scale = m.Const(RealScalar(0.0625)), half = m.Const(RealScalar(0.5)), z = m.Const(std::move(zero));
     const size_t x = m.Op("DequantizeLinear", {m.Op("QuantizeLinear", {m.In(Matrix()), scale, z}), scale, z});

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "reference/node.hpp"
+#include "case.hpp"
 
 namespace deputy::conformance {
 
 struct ModelValue {
-  reference::Tensor value;
+  Tensor value;
   bool constant = false;
 };
 

@@ -5,9 +5,6 @@
 namespace deputy::conformance {
 namespace {
 
-Attribute Int(int64_t value) { return Attribute::Int(value); }
-Attribute Ints(std::vector<int64_t> values) { return Attribute::Ints(std::move(values)); }
-
 // Adds the case that `make` begins from the first input, once for each element type.
 template <class Make>
 void ForTypes(CaseBuilder& b, const Dims& x, const Make& make) {
@@ -85,16 +82,15 @@ void AddSlice(std::vector<Case>& cases, uint64_t seed) {
     return steps.empty() ? b : b.Const(Whole(steps));
   };
   for (const deputy_dtype dtype : TypesOf("Slice")) add(dtype, {1}, {4}, {1}, {}).Add();
-  const auto f = DEPUTY_DTYPE_FLOAT32;
-  add(f, {1, 2}, {4, 5}, {0, 1}, {}).Note("axes=[0,1]").Add();
-  add(f, {1}, {3}, {-1}, {}).Note("axes=[-1]").Add();
-  add(f, {-3}, {-1}, {1}, {}).Note("starts=[-3] ends=[-1]").Add();
-  add(f, {1}, {100}, {1}, {}).Note("ends=[100]").Add();
-  add(f, {0}, {7}, {1}, {2}).Note("steps=[2]").Add();
-  add(f, {1, 0}, {5, 7}, {0, 1}, {2, 3}).Note("steps=[2,3]").Add();
-  add(f, {6}, {1}, {1}, {-1}).Note("steps=[-1]").Add();
-  add(f, {-1}, {-100}, {1}, {-2}).Note("steps=[-2]").Add();
-  add(f, {4}, {2}, {1}, {}).Note("shape=empty").Add();
+  add(kF32, {1, 2}, {4, 5}, {0, 1}, {}).Note("axes=[0,1]").Add();
+  add(kF32, {1}, {3}, {-1}, {}).Note("axes=[-1]").Add();
+  add(kF32, {-3}, {-1}, {1}, {}).Note("starts=[-3] ends=[-1]").Add();
+  add(kF32, {1}, {100}, {1}, {}).Note("ends=[100]").Add();
+  add(kF32, {0}, {7}, {1}, {2}).Note("steps=[2]").Add();
+  add(kF32, {1, 0}, {5, 7}, {0, 1}, {2, 3}).Note("steps=[2,3]").Add();
+  add(kF32, {6}, {1}, {1}, {-1}).Note("steps=[-1]").Add();
+  add(kF32, {-1}, {-100}, {1}, {-2}).Note("steps=[-2]").Add();
+  add(kF32, {4}, {2}, {1}, {}).Note("shape=empty").Add();
   b.In(b.Random({5, 7})).Const(Whole({1, 2})).Const(Whole({4, 6})).Note("axes=none").Add();
   b.In(b.Random({5, 7})).In(Whole({1, 2})).In(Whole({4, 6})).Note("limits=variable").Add();
 }
@@ -109,8 +105,7 @@ void AddPad(std::vector<Case>& cases, uint64_t seed) {
   add({3, 4}, {0, 0, 0, 0}).Note("pads=0").Add();
   add({3, 4}, {-1, 0, 1, -2}).Note("pads=negative").Add();
   add({2, 3, 4, 5}, {0, 1, 2, 0, 1, 0, 0, 3}).Note("shape=[2,3,4,5]").Add();
-  for (const char* mode : {"reflect", "edge", "wrap"})
-    add({4, 5}, {1, 2, 2, 1}).With("mode", Attribute::String(mode)).Add();
+  for (const char* mode : {"reflect", "edge", "wrap"}) add({4, 5}, {1, 2, 2, 1}).With("mode", Text(mode)).Add();
   b.In(b.Random({2, 3, 4})).Const(Whole({1, 2})).None().Const(Whole({1})).Note("axes=[1]").Add();
   b.In(b.Random({2, 3, 4})).Const(Whole({1, 0, 0, 2})).None().Const(Whole({-1, 0})).Note("axes=[-1,0]").Add();
   b.In(b.Random({3, 4})).In(Whole({1, 0, 0, 2})).Note("pads=variable").Add();
@@ -148,7 +143,7 @@ void AddCopies(std::vector<Case>& cases, uint64_t seed) {
     tile.In(tile.Random({2, 3})).Const(Whole(repeats)).Note("repeats=" + TextOf(repeats)).Add();
   CaseBuilder depth(cases, "DepthToSpace", seed), space(cases, "SpaceToDepth", seed);
   ForTypes(depth, {2, 8, 2, 3}, [](CaseBuilder& b, deputy_dtype) { b.Quietly("blocksize", Int(2)); });
-  depth.In(depth.Random({2, 8, 2, 3})).Quietly("blocksize", Int(2)).With("mode", Attribute::String("CRD")).Add();
+  depth.In(depth.Random({2, 8, 2, 3})).Quietly("blocksize", Int(2)).With("mode", Text("CRD")).Add();
   depth.In(depth.Random({1, 18, 2, 1})).With("blocksize", Int(3)).Add();
   ForTypes(space, {2, 3, 4, 6}, [](CaseBuilder& b, deputy_dtype) { b.Quietly("blocksize", Int(2)); });
   space.In(space.Random({1, 2, 3, 6})).With("blocksize", Int(3)).Add();

@@ -6,10 +6,6 @@
 namespace deputy::conformance {
 namespace {
 
-Attribute Int(int64_t value) { return Attribute::Int(value); }
-Attribute Ints(std::vector<int64_t> values) { return Attribute::Ints(std::move(values)); }
-Attribute Text(const char* value) { return Attribute::String(value); }
-
 class OldCases {
  public:
   OldCases(std::vector<Case>& cases, uint64_t seed) : cases_(cases), seed_(seed) {}
@@ -31,9 +27,7 @@ void AddBroadcasts(OldCases& old) {
   for (const char* op_type : {"Add", "Sub", "Mul", "Div", "And", "Or", "Xor", "Equal", "Greater", "Less", "Pow"}) {
     const std::string name = op_type;
     const bool logical = name == "And" || name == "Or" || name == "Xor";
-    const deputy_dtype dtype = logical           ? DEPUTY_DTYPE_BOOL
-                               : name == "Equal" ? DEPUTY_DTYPE_INT32
-                                                 : DEPUTY_DTYPE_FLOAT32;
+    const deputy_dtype dtype = logical ? kBool : name == "Equal" ? kI32 : kF32;
     const int32_t since = name == "Add" || name == "Sub" || name == "Mul" || name == "Div" ? 6 : 1;
     const auto pair = [&](CaseBuilder& b, const Dims& second) {
       b.In(b.Random(dtype, {2, 3, 4}, 0.5, 2)).In(b.Random(dtype, second, 0.5, 2));
@@ -66,9 +60,9 @@ void AddBroadcasts(OldCases& old) {
 // Attributes that have become inputs.
 void AddAttributes(OldCases& old) {
   old.Add("Clip", 6, [](CaseBuilder& b) {
-    b.In(b.Random({2, 3, 4})).With("min", Attribute::Float(-0.5f)).With("max", Attribute::Float(0.75f));
+    b.In(b.Random({2, 3, 4})).With("min", Float(-0.5f)).With("max", Float(0.75f));
   });
-  old.Add("Clip", 6, [](CaseBuilder& b) { b.In(b.Random({2, 3, 4})).With("max", Attribute::Float(0.75f)); });
+  old.Add("Clip", 6, [](CaseBuilder& b) { b.In(b.Random({2, 3, 4})).With("max", Float(0.75f)); });
   old.Add("Clip", 6, [](CaseBuilder& b) { b.In(b.Random({2, 3, 4})); });
   old.Add("Squeeze", 1, [](CaseBuilder& b) { b.In(b.Random({2, 1, 3, 1})).With("axes", Ints({1})); });
   old.Add("Squeeze", 11, [](CaseBuilder& b) { b.In(b.Random({2, 1, 3, 1})).With("axes", Ints({-1})); });
@@ -81,15 +75,13 @@ void AddAttributes(OldCases& old) {
   old.Add("Split", 2, [](CaseBuilder& b) { b.In(b.Random({6, 2})).With("split", Ints({2, 4})).Outputs(2); });
   old.Add("Split", 2, [](CaseBuilder& b) { b.In(b.Random({2, 6})).With("axis", Int(1)).Outputs(3); });
   old.Add("Pad", 2, [](CaseBuilder& b) {
-    b.In(b.Random({3, 4})).With("pads", Ints({1, 0, 0, 2})).With("value", Attribute::Float(1.5f));
+    b.In(b.Random({3, 4})).With("pads", Ints({1, 0, 0, 2})).With("value", Float(1.5f));
   });
   old.Add("Pad", 2, [](CaseBuilder& b) {
     b.In(b.Random({4, 5})).With("pads", Ints({1, 2, 2, 1})).With("mode", Text("reflect"));
   });
-  old.Add("TopK", 1, [](CaseBuilder& b) {
-    b.In(b.Distinct(DEPUTY_DTYPE_FLOAT32, {3, 7})).With("k", Int(3)).Outputs(2);
-  });
-  old.Add("Dropout", 7, [](CaseBuilder& b) { b.In(b.Random({2, 3, 4})).With("ratio", Attribute::Float(0.25f)); });
+  old.Add("TopK", 1, [](CaseBuilder& b) { b.In(b.Distinct(kF32, {3, 7})).With("k", Int(3)).Outputs(2); });
+  old.Add("Dropout", 7, [](CaseBuilder& b) { b.In(b.Random({2, 3, 4})).With("ratio", Float(0.25f)); });
   for (const char* op_type : {"ReduceL1", "ReduceL2", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin",
                               "ReduceProd", "ReduceSum", "ReduceSumSquare"}) {
     old.Add(op_type, 1, [](CaseBuilder& b) { b.In(b.Random({2, 3, 4})).With("axes", Ints({1})); });
@@ -104,19 +96,14 @@ void AddAttributes(OldCases& old) {
 // Attributes that had another default or another meaning.
 void AddMeanings(OldCases& old) {
   for (const char* op_type : {"Softmax", "LogSoftmax", "Hardmax"}) {
-    old.Add(op_type, 1, [](CaseBuilder& b) { b.In(b.Distinct(DEPUTY_DTYPE_FLOAT32, {2, 3, 4})); });
+    old.Add(op_type, 1, [](CaseBuilder& b) { b.In(b.Distinct(kF32, {2, 3, 4})); });
     for (const int64_t axis : {0, 2})
-      old.Add(op_type, 1, [=](CaseBuilder& b) {
-        b.In(b.Distinct(DEPUTY_DTYPE_FLOAT32, {2, 3, 4})).With("axis", Int(axis));
-      });
-    old.Add(op_type, 11, [](CaseBuilder& b) {
-      b.In(b.Distinct(DEPUTY_DTYPE_FLOAT32, {2, 3, 4})).With("axis", Int(-2));
-    });
+      old.Add(op_type, 1, [=](CaseBuilder& b) { b.In(b.Distinct(kF32, {2, 3, 4})).With("axis", Int(axis)); });
+    old.Add(op_type, 11, [](CaseBuilder& b) { b.In(b.Distinct(kF32, {2, 3, 4})).With("axis", Int(-2)); });
   }
-  const auto f = DEPUTY_DTYPE_FLOAT32;
   const auto normalized = [=](CaseBuilder& b) {
-    b.In(b.Random({2, 3, 4, 5})).Const(b.Random(f, {3}, 0.5, 2)).Const(b.Random({3})).Const(b.Random({3}));
-    b.Const(b.Random(f, {3}, 0.25, 2));
+    b.In(b.Random({2, 3, 4, 5})).Const(b.Random(kF32, {3}, 0.5, 2)).Const(b.Random({3})).Const(b.Random({3}));
+    b.Const(b.Random(kF32, {3}, 0.25, 2));
   };
   for (const int32_t since : {7, 9}) old.Add("BatchNormalization", since, normalized);
   old.Add("BatchNormalization", 6, [&](CaseBuilder& b) {
@@ -124,10 +111,10 @@ void AddMeanings(OldCases& old) {
     b.With("is_test", Int(1));
   });
   old.Add("LayerNormalization", 1, [=](CaseBuilder& b) {
-    b.In(b.Random({2, 3, 8})).Const(b.Random(f, {8}, 0.5, 2)).Const(b.Random({8}));
+    b.In(b.Random({2, 3, 8})).Const(b.Random(kF32, {8}, 0.5, 2)).Const(b.Random({8}));
   });
   old.Add("GroupNormalization", 18, [=](CaseBuilder& b) {
-    b.In(b.Random({2, 4, 3, 5})).Const(b.Random(f, {2}, 0.5, 2)).Const(b.Random({2})).With("num_groups", Int(2));
+    b.In(b.Random({2, 4, 3, 5})).Const(b.Random(kF32, {2}, 0.5, 2)).Const(b.Random({2})).With("num_groups", Int(2));
   });
   old.Add("OneHot", 9, [](CaseBuilder& b) { b.In(Whole({2, 0, 3})).Const(WholeScalar(4)).Const(Real({-1, 2})); });
   old.Add("DFT", 17, [](CaseBuilder& b) { b.In(b.Random({2, 5, 4, 2})); });
@@ -146,7 +133,7 @@ void AddMeanings(OldCases& old) {
     });
   }
   old.Add("RoiAlign", 10, [=](CaseBuilder& b) {
-    Tensor rois(f, {2, 4});
+    Tensor rois(kF32, {2, 4});
     for (int64_t i = 0; i < rois.count(); ++i) rois.Put(i, static_cast<double>(i) + 0.25);
     b.In(b.Random({1, 2, 9, 9})).In(rois).In(Whole({0, 0}));
     b.Quietly("output_height", Int(2)).Quietly("output_width", Int(3));

@@ -1,14 +1,11 @@
-#include "cases/other_shapes.hpp"
-
 #include <algorithm>
 #include <set>
 #include <string>
 
+#include "case.hpp"
+
 namespace deputy::conformance {
 namespace {
-
-using reference::Dims;
-using reference::Tensor;
 
 const std::set<std::string>& Elementwise() {
   static const auto* const types = new std::set<std::string>{

@@ -7,13 +7,11 @@
 namespace deputy::conformance {
 namespace {
 
-Attribute Text(const char* value) { return Attribute::String(value); }
-
 constexpr int64_t kSteps = 4, kBatch = 3, kInputs = 5, kHidden = 6;
 
 // The parameters of a case; the optional inputs are in order, and those not given are omitted.
 struct Form {
-  deputy_dtype dtype = DEPUTY_DTYPE_FLOAT32;
+  deputy_dtype dtype = kF32;
   int64_t steps = kSteps, batch = kBatch, inputs = kInputs, hidden = kHidden, directions = 1;
   bool bias = false, lengths = false, state = false, cell = false, peepholes = false;
   bool batch_first = false, variable = false;
@@ -40,7 +38,7 @@ class Recurrent {
       Optional(form.peepholes, Small(form, {form.directions, 3 * form.hidden}, 0.5), true);
     }
     missing_ = 0;
-    return b_.Quietly("hidden_size", Attribute::Int(form.hidden)).Outputs(gates_ == 4 ? 3 : 2);
+    return b_.Quietly("hidden_size", Int(form.hidden)).Outputs(gates_ == 4 ? 3 : 2);
   }
 
   CaseBuilder& builder() { return b_; }
@@ -66,7 +64,7 @@ class Recurrent {
       b_.In(value);
   }
   static Tensor Lengths(const Form& form) {
-    Tensor lengths(DEPUTY_DTYPE_INT32, {form.batch});
+    Tensor lengths(kI32, {form.batch});
     for (int64_t i = 0; i < form.batch; ++i) lengths.Put(i, 1 + (form.steps - 1 + 2 * i) % form.steps);
     return lengths;
   }
@@ -87,7 +85,7 @@ void AddForms(Recurrent& cell, size_t functions) {
   for (const deputy_dtype dtype : TypesOf(cell.builder().op_type())) {
     Form typed;
     typed.dtype = dtype;
-    if (dtype != DEPUTY_DTYPE_FLOAT32) cell.With(typed).Add();
+    if (dtype != kF32) cell.With(typed).Add();
   }
   Form one = plain;
   one.bias = true;
@@ -104,18 +102,14 @@ void AddForms(Recurrent& cell, size_t functions) {
     cell.With(both ? Both(full) : full).With("direction", Text(direction)).Note("inputs=all").Add();
   }
   (one = plain).batch_first = true;
-  cell.With(one).With("layout", Attribute::Int(1)).Add();
+  cell.With(one).With("layout", Int(1)).Add();
   (one = full).batch_first = true;
-  cell.With(Both(one))
-      .With("layout", Attribute::Int(1))
-      .With("direction", Text("bidirectional"))
-      .Note("inputs=all")
-      .Add();
+  cell.With(Both(one)).With("layout", Int(1)).With("direction", Text("bidirectional")).Note("inputs=all").Add();
   // So short that a cell stays within the limit: it is unclear whether the limit applies to cells.
   (one = plain).steps = 2;
-  cell.With(one).With("clip", Attribute::Float(0.25f)).Add();
+  cell.With(one).With("clip", Float(0.25f)).Add();
   one.bias = one.state = one.peepholes = true;
-  cell.With(one).With("clip", Attribute::Float(0.25f)).Note("inputs=B,initial_h,P").Add();
+  cell.With(one).With("clip", Float(0.25f)).Note("inputs=B,initial_h,P").Add();
   const auto named = [](std::vector<std::string> names) { return Attribute::Strings(std::move(names)); };
   for (const char* function : {"Relu", "Sigmoid", "Softsign", "Softplus", "LeakyRelu", "HardSigmoid", "Elu"})
     cell.With(plain).With("activations", named(std::vector<std::string>(functions, function))).Add();
@@ -161,17 +155,17 @@ void AddRecurrentCases(std::vector<Case>& cases, uint64_t seed) {
   AddForms(gru, 2);
   AddForms(lstm, 3);
   Form form;
-  gru.With(form).With("linear_before_reset", Attribute::Int(1)).Add();
+  gru.With(form).With("linear_before_reset", Int(1)).Add();
   form.bias = true;
-  gru.With(form).With("linear_before_reset", Attribute::Int(1)).Note("input=B").Add();
+  gru.With(form).With("linear_before_reset", Int(1)).Note("input=B").Add();
   form = Form();
   form.cell = true;
   lstm.With(form).Note("input=initial_c").Add();
   form = Form();
   form.peepholes = true;
   lstm.With(form).Note("input=P").Add();
-  lstm.With(form).With("input_forget", Attribute::Int(1)).Note("input=P").Add();
-  lstm.With(Form()).With("input_forget", Attribute::Int(1)).Add();
+  lstm.With(form).With("input_forget", Int(1)).Note("input=P").Add();
+  lstm.With(Form()).With("input_forget", Int(1)).Add();
 }
 
 }  // namespace deputy::conformance

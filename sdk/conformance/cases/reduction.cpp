@@ -16,7 +16,6 @@ void AddReductionCases(std::vector<Case>& cases, uint64_t seed) {
         for (int64_t& value : tensor.whole) value = 1;
       return tensor;
     };
-    const auto f = DEPUTY_DTYPE_FLOAT32;
     for (const deputy_dtype dtype : TypesOf(op_type)) {
       const bool exact_in_whole = b.op_type() == "ReduceMax" || b.op_type() == "ReduceMin" ||
                                   b.op_type() == "ReduceSum" || b.op_type() == "ReduceProd" ||
@@ -33,15 +32,15 @@ void AddReductionCases(std::vector<Case>& cases, uint64_t seed) {
       b.In(whole).Const(Whole({1})).Add();
     }
     for (const Dims& axes : std::vector<Dims>{{0}, {2}, {-1}, {0, 2}, {1, 2}, {0, 1, 2}})
-      b.In(x(f, {2, 3, 4})).Const(Whole(axes)).Note("axes=" + TextOf(axes)).Add();
-    b.In(x(f, {2, 3, 4})).Note("axes=none").Add();
-    b.In(x(f, {})).Note("axes=none").Note(ShapeNote({})).Add();
-    b.In(x(f, {2, 3, 4})).Const(Whole({1})).With("keepdims", Attribute::Int(0)).Add();
-    b.In(x(f, {2, 3, 4})).Note("axes=none").With("keepdims", Attribute::Int(0)).Add();
-    b.In(x(f, {2, 3, 4})).With("noop_with_empty_axes", Attribute::Int(1)).Add();
-    b.In(x(f, {2, 3, 4})).In(Whole({1})).Note("axes=variable").Add();
+      b.In(x(kF32, {2, 3, 4})).Const(Whole(axes)).Note("axes=" + TextOf(axes)).Add();
+    b.In(x(kF32, {2, 3, 4})).Note("axes=none").Add();
+    b.In(x(kF32, {})).Note("axes=none").Note(ShapeNote({})).Add();
+    b.In(x(kF32, {2, 3, 4})).Const(Whole({1})).With("keepdims", Int(0)).Add();
+    b.In(x(kF32, {2, 3, 4})).Note("axes=none").With("keepdims", Int(0)).Add();
+    b.In(x(kF32, {2, 3, 4})).With("noop_with_empty_axes", Int(1)).Add();
+    b.In(x(kF32, {2, 3, 4})).In(Whole({1})).Note("axes=variable").Add();
     for (const Dims& shape : std::vector<Dims>{{7}, {1, 1}, {33, 17}, {2, 3, 4, 5}})
-      b.In(x(f, shape)).Const(Whole({0})).Note(ShapeNote(shape)).Add();
+      b.In(x(kF32, shape)).Const(Whole({0})).Note(ShapeNote(shape)).Add();
   }
 }
 

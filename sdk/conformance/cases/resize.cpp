@@ -5,8 +5,6 @@
 namespace deputy::conformance {
 namespace {
 
-Attribute Text(const char* value) { return Attribute::String(value); }
-
 void AddUpsample(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder b(cases, "Upsample", seed);
   for (const deputy_dtype dtype : TypesOf("Upsample"))
@@ -35,7 +33,7 @@ void AddResizeCases(std::vector<Case>& cases, uint64_t seed) {
   };
   scaled({1, 1, 2, 2}).Add();
   for (const deputy_dtype dtype : TypesOf("Resize"))
-    if (dtype != DEPUTY_DTYPE_FLOAT32) b.In(b.Random(dtype, {1, 2, 4, 6})).None().Const(Real({1, 1, 2, 2})).Add();
+    if (dtype != kF32) b.In(b.Random(dtype, {1, 2, 4, 6})).None().Const(Real({1, 1, 2, 2})).Add();
   scaled({1, 1, 0.5, 0.5}).Note("scales=half").Add();
   scaled({1, 1, 1.5, 2}).Note("scales=[1.5,2]").Add();
   scaled({1, 2, 1, 1}).Note("scales=channels").Add();
@@ -55,19 +53,19 @@ void AddResizeCases(std::vector<Case>& cases, uint64_t seed) {
       .With("nearest_mode", Text("floor"))
       .With("coordinate_transformation_mode", Text("asymmetric"))
       .Add();
-  scaled({1, 1, 2, 2}).Quietly("mode", Text("cubic")).With("cubic_coeff_a", Attribute::Float(-0.5f)).Add();
-  scaled({1, 1, 2, 2}).Quietly("mode", Text("cubic")).With("exclude_outside", Attribute::Int(1)).Add();
-  scaled({1, 1, 0.5, 0.5}).Quietly("mode", Text("linear")).With("antialias", Attribute::Int(1)).Add();
-  b.In(b.Random({1, 2, 4, 6})).None().Const(Real({2, 0.5})).With("axes", Attribute::Ints({2, 3})).Add();
+  scaled({1, 1, 2, 2}).Quietly("mode", Text("cubic")).With("cubic_coeff_a", Float(-0.5f)).Add();
+  scaled({1, 1, 2, 2}).Quietly("mode", Text("cubic")).With("exclude_outside", Int(1)).Add();
+  scaled({1, 1, 0.5, 0.5}).Quietly("mode", Text("linear")).With("antialias", Int(1)).Add();
+  b.In(b.Random({1, 2, 4, 6})).None().Const(Real({2, 0.5})).With("axes", Ints({2, 3})).Add();
   b.In(b.Random({1, 2, 4, 6})).None().None().Const(Whole({7, 7}));
-  b.With("keep_aspect_ratio_policy", Text("not_larger")).Quietly("axes", Attribute::Ints({2, 3})).Add();
+  b.With("keep_aspect_ratio_policy", Text("not_larger")).Quietly("axes", Ints({2, 3})).Add();
   b.In(b.Random({1, 2, 4, 6})).None().None().Const(Whole({7, 7}));
-  b.With("keep_aspect_ratio_policy", Text("not_smaller")).Quietly("axes", Attribute::Ints({2, 3})).Add();
+  b.With("keep_aspect_ratio_policy", Text("not_smaller")).Quietly("axes", Ints({2, 3})).Add();
   b.In(b.Random({1, 1, 4, 6})).Const(Real({0, 0, 0.25, 0.25, 1, 1, 1.25, 0.75})).None().Const(Whole({1, 1, 3, 3}));
   b.Quietly("mode", Text("linear")).With("coordinate_transformation_mode", Text("tf_crop_and_resize")).Add();
   b.In(b.Random({1, 1, 4, 6})).Const(Real({0, 0, 0.25, 0.25, 1, 1, 1.25, 0.75})).None().Const(Whole({1, 1, 3, 3}));
   b.Quietly("mode", Text("linear")).Quietly("coordinate_transformation_mode", Text("tf_crop_and_resize"));
-  b.With("extrapolation_value", Attribute::Float(3)).Add();
+  b.With("extrapolation_value", Float(3)).Add();
   for (const Dims& shape : std::vector<Dims>{{5}, {3, 4}, {2, 3, 4}})
     b.In(b.Random(shape)).None().Const(Real(std::vector<double>(shape.size(), 2))).Note(ShapeNote(shape)).Add();
 }

@@ -5,13 +5,8 @@
 namespace deputy::conformance {
 namespace {
 
-Attribute Int(int64_t value) { return Attribute::Int(value); }
-Attribute Ints(std::vector<int64_t> values) { return Attribute::Ints(std::move(values)); }
-Attribute Text(const char* value) { return Attribute::String(value); }
-
 void AddGridSample(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder b(cases, "GridSample", seed);
-  const auto f = DEPUTY_DTYPE_FLOAT32;
   // Not a multiple of half the distance of elements, so that no position is a tie.
   const auto grid = [&](deputy_dtype t, const Dims& dims, double limit) {
     Tensor made = b.Random(t, dims, -limit, limit);
@@ -19,14 +14,14 @@ void AddGridSample(std::vector<Case>& cases, uint64_t seed) {
     return made;
   };
   const auto add = [&](const Dims& x, const Dims& points, double limit) -> CaseBuilder& {
-    return b.In(b.Random(x)).In(grid(f, points, limit));
+    return b.In(b.Random(x)).In(grid(kF32, points, limit));
   };
   const Dims x = {2, 3, 5, 4}, points = {2, 6, 3, 2};
   add(x, points, 0.75).Add();
   for (const char* mode : {"nearest", "cubic"}) add(x, points, 0.75).With("mode", Text(mode)).Add();
   for (const deputy_dtype dtype : TypesOf("GridSample")) {
-    if (dtype == f) continue;
-    b.In(b.Random(dtype, x)).In(grid(reference::IsReal(dtype) ? dtype : deputy_dtype{f}, points, 0.75));
+    if (dtype == kF32) continue;
+    b.In(b.Random(dtype, x)).In(grid(reference::IsReal(dtype) ? dtype : deputy_dtype{kF32}, points, 0.75));
     if (!reference::IsReal(dtype)) b.Quietly("mode", Text("nearest"));
     b.Add();
   }
@@ -61,28 +56,27 @@ void AddAffineGrid(std::vector<Case>& cases, uint64_t seed) {
 
 void AddDeformConv(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder b(cases, "DeformConv", seed);
-  const auto f = DEPUTY_DTYPE_FLOAT32;
   // `out` are the spatial extents of the offsets and of the output.
   const auto add = [&](deputy_dtype t, const Dims& x, const Dims& w, int64_t moved, const Dims& out) -> CaseBuilder& {
     const int64_t taps = moved * w[2] * w[3];
     return b.In(b.Random(t, x)).Const(b.Random(t, w)).In(b.Random(t, {x[0], 2 * taps, out[0], out[1]}, -1.5, 1.5));
   };
   const Dims x = {2, 4, 6, 5}, w = {6, 4, 3, 2}, out = {4, 4};
-  add(f, x, w, 1, out).Add();
+  add(kF32, x, w, 1, out).Add();
   for (const deputy_dtype dtype : TypesOf("DeformConv"))
-    if (dtype != f) add(dtype, x, w, 1, out).Add();
-  add(f, x, w, 1, out).Const(b.Random({6})).Note("input=B").Add();
-  add(f, x, w, 1, out).None().In(b.Random(f, {2, 6, 4, 4}, 0, 1)).Note("input=mask").Add();
-  add(f, x, w, 1, {2, 4}).With("strides", Ints({2, 1})).Add();
-  add(f, x, w, 1, {2, 2}).With("dilations", Ints({2, 3})).Add();
-  add(f, x, w, 1, {6, 5}).With("pads", Ints({1, 0, 1, 1})).Add();
-  add(f, x, w, 1, out).With("kernel_shape", Ints({3, 2})).Add();
-  add(f, x, {6, 2, 3, 2}, 1, out).With("group", Int(2)).Add();
-  add(f, x, w, 2, out).With("offset_group", Int(2)).Add();
-  add(f, x, {6, 2, 3, 2}, 4, {2, 3}).Const(b.Random({6})).In(b.Random(f, {2, 24, 2, 3}, 0, 1));
+    if (dtype != kF32) add(dtype, x, w, 1, out).Add();
+  add(kF32, x, w, 1, out).Const(b.Random({6})).Note("input=B").Add();
+  add(kF32, x, w, 1, out).None().In(b.Random(kF32, {2, 6, 4, 4}, 0, 1)).Note("input=mask").Add();
+  add(kF32, x, w, 1, {2, 4}).With("strides", Ints({2, 1})).Add();
+  add(kF32, x, w, 1, {2, 2}).With("dilations", Ints({2, 3})).Add();
+  add(kF32, x, w, 1, {6, 5}).With("pads", Ints({1, 0, 1, 1})).Add();
+  add(kF32, x, w, 1, out).With("kernel_shape", Ints({3, 2})).Add();
+  add(kF32, x, {6, 2, 3, 2}, 1, out).With("group", Int(2)).Add();
+  add(kF32, x, w, 2, out).With("offset_group", Int(2)).Add();
+  add(kF32, x, {6, 2, 3, 2}, 4, {2, 3}).Const(b.Random({6})).In(b.Random(kF32, {2, 24, 2, 3}, 0, 1));
   b.With("group", Int(2)).With("offset_group", Int(4)).With("strides", Ints({2, 2})).With("pads", Ints({0, 1, 0, 1}));
   b.Note("inputs=all").Add();
-  add(f, {1, 1, 1, 1}, {1, 1, 1, 1}, 1, {1, 1}).Note("shape=[1,1,1,1]").Add();
+  add(kF32, {1, 1, 1, 1}, {1, 1, 1, 1}, 1, {1, 1}).Note("shape=[1,1,1,1]").Add();
 }
 
 }  // namespace

@@ -5,10 +5,8 @@
 namespace deputy::conformance {
 namespace {
 
-Attribute Int(int64_t value) { return Attribute::Int(value); }
-
 Tensor Kept(std::vector<int64_t> values) {
-  Tensor made(DEPUTY_DTYPE_BOOL, {static_cast<int64_t>(values.size())});
+  Tensor made(kBool, {static_cast<int64_t>(values.size())});
   made.whole = std::move(values);
   return made;
 }
@@ -25,8 +23,8 @@ void AddSelectionCases(std::vector<Case>& cases, uint64_t seed) {
   };
   for (const deputy_dtype dtype : TypesOf("NonZero")) zero.In(gaps(dtype, {3, 4})).Add();
   for (const Dims& dims : std::vector<Dims>{{7}, {2, 3, 4}, {1, 1}, {0, 3}})
-    zero.In(gaps(DEPUTY_DTYPE_FLOAT32, dims)).Note(ShapeNote(dims)).Add();
-  zero.In(Tensor(DEPUTY_DTYPE_FLOAT32, {3, 4})).Note("values=zero").Add();
+    zero.In(gaps(kF32, dims)).Note(ShapeNote(dims)).Add();
+  zero.In(Tensor(kF32, {3, 4})).Note("values=zero").Add();
 
   CaseBuilder some(cases, "Compress", seed);
   for (const deputy_dtype dtype : TypesOf("Compress"))
@@ -40,15 +38,14 @@ void AddSelectionCases(std::vector<Case>& cases, uint64_t seed) {
   CaseBuilder unique(cases, "Unique", seed);
   const auto few = [&](deputy_dtype dtype, const Dims& dims) { return unique.Random(dtype, dims, 0, 0.125); };
   for (const deputy_dtype dtype : TypesOf("Unique")) unique.In(few(dtype, {9})).Outputs(4).Add();
-  const auto f = DEPUTY_DTYPE_FLOAT32;
-  unique.In(few(f, {9})).With("sorted", Int(0)).Outputs(4).Add();
-  unique.In(few(f, {3, 5})).Outputs(4).Note("shape=[3,5]").Add();
-  unique.In(few(f, {9, 1})).With("axis", Int(0)).Outputs(4).Add();
-  unique.In(few(f, {2, 9})).With("axis", Int(1)).Outputs(4).Add();
-  unique.In(few(f, {2, 9})).With("axis", Int(-1)).With("sorted", Int(0)).Outputs(4).Add();
-  unique.In(few(f, {1, 9, 2})).With("axis", Int(1)).Outputs(4).Note("shape=[1,9,2]").Add();
-  unique.In(few(f, {9})).Note("outputs=1").Add();
-  unique.In(few(f, {1})).Outputs(4).Note("shape=[1]").Add();
+  unique.In(few(kF32, {9})).With("sorted", Int(0)).Outputs(4).Add();
+  unique.In(few(kF32, {3, 5})).Outputs(4).Note("shape=[3,5]").Add();
+  unique.In(few(kF32, {9, 1})).With("axis", Int(0)).Outputs(4).Add();
+  unique.In(few(kF32, {2, 9})).With("axis", Int(1)).Outputs(4).Add();
+  unique.In(few(kF32, {2, 9})).With("axis", Int(-1)).With("sorted", Int(0)).Outputs(4).Add();
+  unique.In(few(kF32, {1, 9, 2})).With("axis", Int(1)).Outputs(4).Note("shape=[1,9,2]").Add();
+  unique.In(few(kF32, {9})).Note("outputs=1").Add();
+  unique.In(few(kF32, {1})).Outputs(4).Note("shape=[1]").Add();
 }
 
 }  // namespace deputy::conformance

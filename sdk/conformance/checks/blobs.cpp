@@ -8,9 +8,7 @@
 #include <set>
 
 #include "case_run.hpp"
-#include "damage.hpp"
-#include "model_run.hpp"
-#include "other_process.hpp"
+#include "runner.hpp"
 #include "test.hpp"
 
 namespace deputy::conformance {
@@ -242,8 +240,7 @@ void CheckSerialize(TestRun& run, const Cases& cases) {
     if (!outcome.ok() && (outcome.code != DEPUTY_OUT_OF_MEMORY || outcome.message != kSinkIsFull))
       run.Failed("", "the sink's refusal is not returned; serialize says: " + outcome.ToString());
   }
-  if (opened.plugin->host().statuses_out() != 0)
-    run.Failed("", std::to_string(opened.plugin->host().statuses_out()) + " statuses were made and never returned");
+  run.CheckStatuses(*opened.plugin);
   run.NoFaults(*opened.plugin, "");
 }
 
@@ -311,7 +308,7 @@ void CheckDamaged(TestRun& run, const Subjects& subjects) {
 std::vector<Test> BlobTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models) {
   const Subjects subjects{cases, models};
   return {{"blob.compatibility", CheckCompatibility},
-          {"blob.serialize", [&cases](TestRun& run) { CheckSerialize(run, cases); }},
+          {"blob.serialize", With(CheckSerialize, cases)},
           {"blob.restore", [=](TestRun& run) { CheckRestored(run, subjects, 0); }},
           {"blob.compile_only", [=](TestRun& run) { CheckRestored(run, subjects, DEPUTY_OPEN_COMPILE_ONLY); }},
           {"blob.damage", [=](TestRun& run) { CheckDamaged(run, subjects); }}};

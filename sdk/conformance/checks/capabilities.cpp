@@ -38,7 +38,7 @@ bool IsAbout(const deputy_capability& row, const reference::Node& node) {
          (row.max_version == 0 || version <= row.max_version);
 }
 
-bool Holds(const deputy_capability& row, const reference::Tensor& tensor) {
+bool Holds(const deputy_capability& row, const Tensor& tensor) {
   const deputy_dtype* end = row.dtypes + row.dtype_count;
   const auto rank = static_cast<uint32_t>(tensor.rank());
   return rank >= row.min_rank && rank <= row.max_rank &&
@@ -47,13 +47,13 @@ bool Holds(const deputy_capability& row, const reference::Tensor& tensor) {
 
 // The element types of a case that the rows promise to support; of all tensors, since the position of the data differs
 // by operator.
-std::set<deputy_dtype> PromisedTypes(const Rows& rows, const Case& tested, const std::vector<reference::Tensor>& made) {
+std::set<deputy_dtype> PromisedTypes(const Rows& rows, const Case& tested, const std::vector<Tensor>& made) {
   std::set<deputy_dtype> types;
   for (const deputy_capability* row : rows) {
     if (!IsAbout(*row, tested.node)) continue;
-    for (const reference::Tensor* input : tested.operands())
+    for (const Tensor* input : tested.operands())
       if (input != nullptr && Holds(*row, *input)) types.insert(input->dtype);
-    for (const reference::Tensor& output : made)
+    for (const Tensor& output : made)
       if (Holds(*row, output)) types.insert(output.dtype);
   }
   return types;
@@ -74,7 +74,7 @@ reference::Node Relu() {
 }
 
 // Between two Relus, as far as it reads and makes float32.
-bool IsTakenBetween(Instance& instance, const Case& tested, const std::vector<reference::Tensor>& made) {
+bool IsTakenBetween(Instance& instance, const Case& tested, const std::vector<Tensor>& made) {
   deputy_graph graph;
   std::vector<deputy_value_id> inputs, outputs;
   for (const Operand& operand : tested.inputs) {
@@ -87,18 +87,18 @@ bool IsTakenBetween(Instance& instance, const Case& tested, const std::vector<re
     } else {
       inputs.push_back(graph.AddValue(name, operand.value.dtype, operand.value.dims));
       graph.AddInput(inputs.back());
-      if (!first || operand.value.dtype != DEPUTY_DTYPE_FLOAT32) continue;
+      if (!first || operand.value.dtype != kF32) continue;
       const deputy_value_id read = graph.AddValue("before", operand.value.dtype, operand.value.dims);
       graph.AddNode("before", Relu(), {inputs.back()}, {read});
       inputs.back() = read;
     }
   }
-  for (const reference::Tensor& output : made)
+  for (const Tensor& output : made)
     outputs.push_back(graph.AddValue("y" + std::to_string(outputs.size()), output.dtype, output.dims));
   const deputy_node_id node = graph.AddNode(tested.node.op_type, tested.node, inputs, outputs);
   for (size_t i = 0; i < made.size(); ++i) {
     deputy_value_id last = outputs[i];
-    if (made[i].dtype == DEPUTY_DTYPE_FLOAT32) {
+    if (made[i].dtype == kF32) {
       last = graph.AddValue("z" + std::to_string(i), made[i].dtype, made[i].dims);
       graph.AddNode("after", Relu(), {outputs[i]}, {last});
     }
@@ -108,9 +108,7 @@ bool IsTakenBetween(Instance& instance, const Case& tested, const std::vector<re
 }
 
 void CheckTable(TestRun& run, const std::vector<Case>& cases) {
-  const std::unique_ptr<Plugin> plugin = run.Load();
-  if (plugin == nullptr) return;
-  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  const auto [plugin, instance] = run.LoadAndOpen();
   if (instance == nullptr) return;
   const Rows rows = RowsOf(*plugin, instance->delegate());
   if (rows.empty()) return run.Skipped("it has no table of operators");
@@ -141,7 +139,7 @@ void CheckTable(TestRun& run, const std::vector<Case>& cases) {
 }  // namespace
 
 std::vector<Test> CapabilityTests(const std::vector<Case>& cases) {
-  return {{"capabilities.table", [&cases](TestRun& run) { CheckTable(run, cases); }}};
+  return {{"capabilities.table", With(CheckTable, cases)}};
 }
 
 }  // namespace deputy::conformance

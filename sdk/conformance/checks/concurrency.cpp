@@ -51,12 +51,7 @@ struct Lane {
   Lane(const Case& one, size_t turn, const Claim& bound, Context& runs)
       : tested(Turned(one, turn)), shown(tested), claim(bound), context(runs) {}
 
-  std::string Run(deputy_dtype computes_in) const {
-    Binding binding(shown, claim, Flush::kEnd, kPoison);
-    const Outcome outcome = binding.Run(context);
-    if (!outcome.ok()) return "execute failed: " + outcome.ToString();
-    return FaultOfValues(shown, claim, binding.Results(), computes_in);
-  }
+  std::string Run(deputy_dtype computes_in) const { return FaultOfRun(shown, claim, context, computes_in); }
 };
 
 using Lanes = std::vector<std::unique_ptr<Lane>>;
@@ -83,23 +78,17 @@ void RunAtOnce(TestRun& run, const Lanes& lanes) {
   if (!first_wrong.empty()) run.Failed("", "on " + std::to_string(lanes.size()) + " threads at once: " + first_wrong);
 }
 
-// Opened if the delegate allows the concurrency of `flag`, named by `subject` in messages.
-struct Opened {
-  std::unique_ptr<Plugin> plugin;
-  std::unique_ptr<Instance> instance;
-
-  Opened(TestRun& run, uint32_t flag, const char* subject) {
-    plugin = run.Load();
-    if (plugin == nullptr) return;
-    instance = run.Open(*plugin);
-    if (instance == nullptr || (Allowed(*instance) & flag) != 0) return;
-    instance.reset();
-    run.Skipped(std::string("the delegate lets no two ") + subject + " run at once");
-  }
-};
+// `instance` is NULL unless the delegate allows the concurrency of `flag`, named by `subject` in messages.
+OpenedPlugin OpenIfAllowed(TestRun& run, uint32_t flag, const char* subject) {
+  OpenedPlugin opened = run.LoadAndOpen();
+  if (opened.instance == nullptr || (Allowed(*opened.instance) & flag) != 0) return opened;
+  opened.instance.reset();
+  run.Skipped(std::string("the delegate lets no two ") + subject + " run at once");
+  return opened;
+}
 
 void CheckContexts(TestRun& run, const Cases& cases) {
-  const Opened opened(run, DEPUTY_CONCURRENT_CONTEXTS, "contexts of an executable");
+  const OpenedPlugin opened = OpenIfAllowed(run, DEPUTY_CONCURRENT_CONTEXTS, "contexts of an executable");
   if (opened.instance == nullptr) return;
   const std::optional<Compiled> compiled = CompileAnyCase(*opened.instance, cases);
   if (!compiled) return run.Skipped("it takes no case");
@@ -116,7 +105,7 @@ void CheckContexts(TestRun& run, const Cases& cases) {
 }
 
 void CheckExecutables(TestRun& run, const Cases& cases) {
-  const Opened opened(run, DEPUTY_CONCURRENT_EXECUTABLES, "executables of an instance");
+  const OpenedPlugin opened = OpenIfAllowed(run, DEPUTY_CONCURRENT_EXECUTABLES, "executables of an instance");
   if (opened.instance == nullptr) return;
   // Of several operators, or of the same one if there are too few.
   std::vector<Compiled> all;
@@ -140,7 +129,7 @@ void CheckExecutables(TestRun& run, const Cases& cases) {
 }
 
 void CheckInstances(TestRun& run, const Cases& cases) {
-  const Opened opened(run, DEPUTY_CONCURRENT_INSTANCES, "instances");
+  const OpenedPlugin opened = OpenIfAllowed(run, DEPUTY_CONCURRENT_INSTANCES, "instances");
   if (opened.instance == nullptr) return;
   std::vector<std::unique_ptr<Instance>> instances;
   std::vector<Compiled> all;
@@ -161,9 +150,7 @@ void CheckInstances(TestRun& run, const Cases& cases) {
 }
 
 void CheckAnswers(TestRun& run, const Cases& cases) {
-  const std::unique_ptr<Plugin> plugin = run.Load();
-  if (plugin == nullptr) return;
-  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  const auto [plugin, instance] = run.LoadAndOpen();
   if (instance == nullptr) return;
   const deputy_ext_concurrency* table = ConcurrencyOf(*instance);
   if (!run.NoFaults(*plugin, "")) return;
@@ -183,13 +170,10 @@ void CheckAnswers(TestRun& run, const Cases& cases) {
 }  // namespace
 
 std::vector<Test> ConcurrencyTests(const std::vector<Case>& cases) {
-  const auto with = [&cases](void (*check)(TestRun&, const Cases&)) {
-    return [&cases, check](TestRun& run) { check(run, cases); };
-  };
-  return {{"execution.concurrency", with(CheckAnswers)},
-          {"execution.threads", with(CheckContexts)},
-          {"execution.threads_executables", with(CheckExecutables)},
-          {"execution.threads_instances", with(CheckInstances)}};
+  return {{"execution.concurrency", With(CheckAnswers, cases)},
+          {"execution.threads", With(CheckContexts, cases)},
+          {"execution.threads_executables", With(CheckExecutables, cases)},
+          {"execution.threads_instances", With(CheckInstances, cases)}};
 }
 
 }  // namespace deputy::conformance

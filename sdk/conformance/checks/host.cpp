@@ -156,12 +156,12 @@ void CheckModels(TestRun& run, const std::vector<Case>& cases) {
       run.Failed(tested.name(), session.status().ToString());
       continue;
     }
-    std::vector<Tensor> inputs, outputs;
+    std::vector<::deputy::Tensor> inputs, outputs;
     std::vector<std::vector<uint8_t>> kept;
-    for (const reference::Tensor& input : shown.inputs) {
+    for (const Tensor& input : shown.inputs) {
       kept.push_back(reference::Encode(input));
-      Result<Tensor> wrapped =
-          Tensor::Wrap(static_cast<DType>(input.dtype), input.dims, kept.back().data(), kept.back().size());
+      Result<::deputy::Tensor> wrapped =
+          ::deputy::Tensor::Wrap(static_cast<DType>(input.dtype), input.dims, kept.back().data(), kept.back().size());
       if (wrapped.ok()) inputs.push_back(wrapped.value());
     }
     const Status status = session.value().Predict(inputs, &outputs);
@@ -174,8 +174,8 @@ void CheckModels(TestRun& run, const std::vector<Case>& cases) {
         placement.ok() && !placement.value().delegates.empty() && placement.value().delegates[0].nodes != 0;
     if (!taken) continue;
     ++placed;
-    const Tensor& output = outputs[0];
-    const reference::Tensor got =
+    const ::deputy::Tensor& output = outputs[0];
+    const Tensor got =
         reference::Decode(shown.expected[0].dtype, shown.expected[0].dims, static_cast<const uint8_t*>(output.data()));
     const std::string wrong =
         Difference(got, shown.expected[0], ToleranceOf(tested, shown.expected[0].dtype, run.settings().computes_in));
@@ -190,9 +190,7 @@ void CheckModels(TestRun& run, const std::vector<Case>& cases) {
 }  // namespace
 
 std::vector<Test> HostTests(const std::vector<Case>& cases) {
-  return {{"host.scan", CheckScan}, {"host.options", CheckRefusals}, {"host.models", [&cases](TestRun& run) {
-                                                                        CheckModels(run, cases);
-                                                                      }}};
+  return {{"host.scan", CheckScan}, {"host.options", CheckRefusals}, {"host.models", With(CheckModels, cases)}};
 }
 
 }  // namespace deputy::conformance

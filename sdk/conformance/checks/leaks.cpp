@@ -4,7 +4,6 @@
 #include <functional>
 
 #include "case_run.hpp"
-#include "model_run.hpp"
 #include "surroundings.hpp"
 #include "test.hpp"
 
@@ -41,31 +40,14 @@ void Watch(TestRun& run, const char* activity, const std::function<bool()>& roun
     run.Failed("", "about " + std::to_string((least_threads + kRounds / 2) / kRounds) + " threads are left" + per);
 }
 
-struct Opened {
-  std::unique_ptr<Plugin> plugin;
-  std::unique_ptr<Instance> instance;
-  std::optional<Compiled> compiled;
-};
-
-Opened Open(TestRun& run, const std::vector<Case>& cases) {
-  Opened opened;
-  opened.plugin = run.Load();
-  if (opened.plugin == nullptr) return opened;
-  opened.instance = run.Open(*opened.plugin);
-  if (opened.instance == nullptr) return opened;
-  opened.compiled = CompileAnyCase(*opened.instance, cases);
-  if (!opened.compiled) run.Skipped("it takes no case");
-  return opened;
-}
-
-void CheckOpen(TestRun& run, const std::vector<Case>&) {
+void CheckOpen(TestRun& run) {
   const std::unique_ptr<Plugin> plugin = run.Load();
   if (plugin == nullptr) return;
   Watch(run, "open and close", [&] { return run.Open(*plugin) != nullptr; });
 }
 
 void CheckCompile(TestRun& run, const std::vector<Case>& cases) {
-  Opened opened = Open(run, cases);
+  const OpenedCase opened = OpenAnyCase(run, cases);
   if (!opened.compiled) return;
   Watch(run, "compile and destroy", [&] {
     Answer refusal;
@@ -79,9 +61,8 @@ void CheckCompile(TestRun& run, const std::vector<Case>& cases) {
 
 // Claims that are not adopted.
 void CheckClaims(TestRun& run, const std::vector<ModelCase>& models) {
-  const std::unique_ptr<Plugin> plugin = run.Load();
-  if (plugin == nullptr) return;
-  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  const OpenedPlugin opened = run.LoadAndOpen();
+  Instance* const instance = opened.instance.get();
   if (instance == nullptr) return;
   if (!instance->proposes()) return run.Skipped("it does not form partitions of its own");
   std::vector<std::unique_ptr<ModelGraph>> shown;
@@ -94,7 +75,7 @@ void CheckClaims(TestRun& run, const std::vector<ModelCase>& models) {
 }
 
 void CheckContext(TestRun& run, const std::vector<Case>& cases) {
-  Opened opened = Open(run, cases);
+  const OpenedCase opened = OpenAnyCase(run, cases);
   if (!opened.compiled) return;
   Watch(run, "context", [&] {
     std::string why_not;
@@ -105,7 +86,7 @@ void CheckContext(TestRun& run, const std::vector<Case>& cases) {
 }
 
 void CheckExecute(TestRun& run, const std::vector<Case>& cases) {
-  Opened opened = Open(run, cases);
+  const OpenedCase opened = OpenAnyCase(run, cases);
   if (!opened.compiled) return;
   Binding binding(*opened.compiled->shown, opened.compiled->claim, Flush::kEnd, kPoison);
   Watch(run, "run", [&] {
@@ -113,21 +94,17 @@ void CheckExecute(TestRun& run, const std::vector<Case>& cases) {
     if (!outcome.ok()) run.Failed("", "execute failed: " + outcome.ToString());
     return outcome.ok();
   });
-  if (opened.plugin->host().statuses_out() != 0)
-    run.Failed("", std::to_string(opened.plugin->host().statuses_out()) + " statuses were made and never returned");
+  run.CheckStatuses(*opened.plugin);
 }
 
 }  // namespace
 
 std::vector<Test> LeakTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models) {
-  const auto with = [&cases](void (*check)(TestRun&, const std::vector<Case>&)) {
-    return [&cases, check](TestRun& run) { check(run, cases); };
-  };
-  return {{"leaks.open", with(CheckOpen)},
-          {"leaks.compile", with(CheckCompile)},
-          {"leaks.claims", [&models](TestRun& run) { CheckClaims(run, models); }},
-          {"leaks.context", with(CheckContext)},
-          {"leaks.execute", with(CheckExecute)}};
+  return {{"leaks.open", CheckOpen},
+          {"leaks.compile", With(CheckCompile, cases)},
+          {"leaks.claims", With(CheckClaims, models)},
+          {"leaks.context", With(CheckContext, cases)},
+          {"leaks.execute", With(CheckExecute, cases)}};
 }
 
 }  // namespace deputy::conformance

@@ -12,10 +12,7 @@ namespace {
 
 // Runs a compiled case and compares its results with the oracle; "" when they are right.
 std::string RunOnce(const TestRun& run, Compiled& compiled, Context& context) {
-  Binding binding(*compiled.shown, compiled.claim, Flush::kEnd, kPoison);
-  const Outcome outcome = binding.Run(context);
-  if (!outcome.ok()) return "execute failed: " + outcome.ToString();
-  return FaultOfValues(*compiled.shown, compiled.claim, binding.Results(), run.settings().computes_in);
+  return FaultOfRun(*compiled.shown, compiled.claim, context, run.settings().computes_in);
 }
 
 void CheckProbe(TestRun& run) {
@@ -45,8 +42,7 @@ void CheckOpenClose(TestRun& run) {
     if (run.Open(*plugin) == nullptr) return;
   plugin->Shutdown();
   run.NoFaults(*plugin, "");
-  if (plugin->host().statuses_out() != 0)
-    run.Failed("", std::to_string(plugin->host().statuses_out()) + " statuses were made and never returned");
+  run.CheckStatuses(*plugin);
 }
 
 void CheckTwoInstances(TestRun& run, const std::vector<Case>& cases) {
@@ -88,9 +84,9 @@ void CheckQueries(TestRun& run, const std::vector<Case>& cases) {
   }
   // Nodes of other delegates are visible and get no verdict.
   deputy_graph graph;
-  const deputy_value_id x = graph.AddValue("x", DEPUTY_DTYPE_FLOAT32, {2, 3});
-  const deputy_value_id y = graph.AddValue("y", DEPUTY_DTYPE_FLOAT32, {2, 3});
-  const deputy_value_id z = graph.AddValue("z", DEPUTY_DTYPE_FLOAT32, {2, 3});
+  const deputy_value_id x = graph.AddValue("x", kF32, {2, 3});
+  const deputy_value_id y = graph.AddValue("y", kF32, {2, 3});
+  const deputy_value_id z = graph.AddValue("z", kF32, {2, 3});
   graph.AddInput(x);
   graph.AddOutput(z);
   reference::Node relu;
@@ -104,12 +100,8 @@ void CheckQueries(TestRun& run, const std::vector<Case>& cases) {
 }
 
 void CheckDestruction(TestRun& run, const std::vector<Case>& cases) {
-  const std::unique_ptr<Plugin> plugin = run.Load();
-  if (plugin == nullptr) return;
-  std::unique_ptr<Instance> instance = run.Open(*plugin);
-  if (instance == nullptr) return;
-  std::optional<Compiled> compiled = CompileAnyCase(*instance, cases);
-  if (!compiled) return run.Skipped("it takes no case");
+  auto [plugin, instance, compiled] = OpenAnyCase(run, cases);
+  if (!compiled) return;
   std::string why_not;
   std::unique_ptr<Context> second = compiled->executable->CreateContext(&why_not);
   std::unique_ptr<Context> unused = compiled->executable->CreateContext(&why_not);
@@ -143,9 +135,7 @@ void CheckSurroundings(TestRun& run, const std::vector<Case>& cases) {
   Surroundings before = Surroundings::Take();
   for (const auto& [key, value] : file.lines)
     if (key == "env") before.environment[value.substr(0, value.find('='))] = value.substr(value.find('=') + 1);
-  const std::unique_ptr<Plugin> plugin = run.Load();
-  if (plugin == nullptr) return;
-  std::unique_ptr<Instance> instance = run.Open(*plugin);
+  auto [plugin, instance] = run.LoadAndOpen();
   if (instance == nullptr) return;
   std::optional<Compiled> compiled = CompileAnyCase(*instance, cases);
   if (compiled) (void)RunOnce(run, *compiled, *compiled->context);
@@ -171,16 +161,13 @@ void CheckThreads(TestRun& run, const std::vector<Case>& cases) {
 }  // namespace
 
 std::vector<Test> LifeCycleTests(const std::vector<Case>& cases) {
-  const auto with = [&cases](void (*check)(TestRun&, const std::vector<Case>&)) {
-    return [&cases, check](TestRun& run) { check(run, cases); };
-  };
   return {{"lifecycle.probe", CheckProbe},
           {"lifecycle.open", CheckOpenClose},
-          {"lifecycle.instances", with(CheckTwoInstances)},
-          {"lifecycle.query", with(CheckQueries)},
-          {"lifecycle.destruction", with(CheckDestruction)},
-          {"lifecycle.surroundings", with(CheckSurroundings)},
-          {"lifecycle.threads", with(CheckThreads)}};
+          {"lifecycle.instances", With(CheckTwoInstances, cases)},
+          {"lifecycle.query", With(CheckQueries, cases)},
+          {"lifecycle.destruction", With(CheckDestruction, cases)},
+          {"lifecycle.surroundings", With(CheckSurroundings, cases)},
+          {"lifecycle.threads", With(CheckThreads, cases)}};
 }
 
 }  // namespace deputy::conformance

@@ -45,9 +45,7 @@ Taken RunCase(TestRun& run, Instance& instance, const Case& tested) {
 }
 
 void RunOperator(TestRun& run, const std::vector<const Case*>& cases) {
-  const std::unique_ptr<Plugin> plugin = run.Load();
-  if (plugin == nullptr) return;
-  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  const auto [plugin, instance] = run.LoadAndOpen();
   if (instance == nullptr) return;
   bool any = false;
   for (auto i = static_cast<size_t>(run.first_case()); i < cases.size(); ++i) {

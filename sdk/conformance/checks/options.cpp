@@ -122,9 +122,7 @@ bool IsSet(const Settings& settings, const std::string& name) {
 }
 
 void CheckDefaults(TestRun& run) {
-  const std::unique_ptr<Plugin> plugin = run.Load();
-  if (plugin == nullptr) return;
-  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  const auto [plugin, instance] = run.LoadAndOpen();
   if (instance == nullptr) return;
   const std::vector<const deputy_option_info*> schema = SchemaOf(*plugin, instance->delegate());
   if (schema.empty()) return run.Skipped("it has no options");
@@ -143,14 +141,16 @@ void CheckDefaults(TestRun& run) {
   const deputy_ext_options* options = OptionsOf(*plugin, instance->delegate());
   char one = 0x5a;
   uint64_t size = 0;
-  const Outcome unknown = plugin->Call(
-      "get_option", [&] { return options->get_option(instance->handle(), StrOf("no such option"), &one, 1, &size); });
+  const Outcome unknown = plugin->Call("get_option", [&, handle = instance->handle()] {
+    return options->get_option(handle, StrOf("no such option"), &one, 1, &size);
+  });
   if (unknown.code != DEPUTY_NOT_FOUND) run.Failed("", "an unknown option is answered with: " + unknown.ToString());
   std::string value, ignored;
   if (schema[0] != nullptr && ReadBack(*plugin, *instance, schema[0]->name, &value, &ignored) && !value.empty()) {
     char guarded[2] = {0x5a, 0x5a};
-    const Outcome small = plugin->Call(
-        "get_option", [&] { return options->get_option(instance->handle(), schema[0]->name, guarded, 1, &size); });
+    const Outcome small = plugin->Call("get_option", [&, handle = instance->handle()] {
+      return options->get_option(handle, schema[0]->name, guarded, 1, &size);
+    });
     if (small.code != DEPUTY_OUT_OF_MEMORY)
       run.Failed("", "a buffer that is too small is answered with: " + small.ToString());
     if (guarded[1] != 0x5a) run.Failed("", "get_option writes beyond the buffer");
@@ -188,9 +188,7 @@ std::vector<std::string> Samples(const deputy_option_info& info) {
 }
 
 void CheckValues(TestRun& run) {
-  const std::unique_ptr<Plugin> plugin = run.Load();
-  if (plugin == nullptr) return;
-  const std::unique_ptr<Instance> plain = run.Open(*plugin);
+  const auto [plugin, plain] = run.LoadAndOpen();
   if (plain == nullptr) return;
   const std::vector<const deputy_option_info*> schema = SchemaOf(*plugin, plain->delegate());
   if (schema.empty()) return run.Skipped("it has no options");

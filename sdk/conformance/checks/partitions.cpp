@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "model_run.hpp"
+#include "case_run.hpp"
 #include "test.hpp"
 
 namespace deputy::conformance {
@@ -93,9 +93,7 @@ size_t RunModel(TestRun& run, Instance& instance, const Shape& shape) {
 }
 
 void CheckModels(TestRun& run, const Models& models) {
-  const std::unique_ptr<Plugin> plugin = run.Load();
-  if (plugin == nullptr) return;
-  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  const auto [plugin, instance] = run.LoadAndOpen();
   if (instance == nullptr) return;
   const std::vector<Shape> shapes = ShapesOf(models);
   size_t several = 0;
@@ -108,9 +106,7 @@ void CheckModels(TestRun& run, const Models& models) {
 
 // Claims that are made and refused, in any order and overlapping.
 void CheckClaims(TestRun& run, const Models& models) {
-  const std::unique_ptr<Plugin> plugin = run.Load();
-  if (plugin == nullptr) return;
-  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  const auto [plugin, instance] = run.LoadAndOpen();
   if (instance == nullptr || !run.NoFaults(*plugin, "")) return;
   if (!instance->proposes()) return run.Skipped("it does not form partitions of its own");
   const std::vector<Shape> shapes = ShapesOf(models);
@@ -128,9 +124,7 @@ void CheckClaims(TestRun& run, const Models& models) {
 }
 
 void CheckGroups(TestRun& run, const Models& models) {
-  const std::unique_ptr<Plugin> plugin = run.Load();
-  if (plugin == nullptr) return;
-  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  const auto [plugin, instance] = run.LoadAndOpen();
   if (instance == nullptr || !run.NoFaults(*plugin, "")) return;
   if (!instance->names_groups()) return run.Skipped("it names no groups");
   const std::vector<Shape> shapes = ShapesOf(models);
@@ -148,12 +142,9 @@ void CheckGroups(TestRun& run, const Models& models) {
 }  // namespace
 
 std::vector<Test> PartitionTests(const std::vector<ModelCase>& models) {
-  const auto with = [&models](void (*check)(TestRun&, const Models&)) {
-    return [&models, check](TestRun& run) { check(run, models); };
-  };
-  return {{"partitions.claims", with(CheckClaims)},
-          {"partitions.groups", with(CheckGroups)},
-          {"partitions.models", with(CheckModels)}};
+  return {{"partitions.claims", With(CheckClaims, models)},
+          {"partitions.groups", With(CheckGroups, models)},
+          {"partitions.models", With(CheckModels, models)}};
 }
 
 }  // namespace deputy::conformance

@@ -3,7 +3,6 @@
 #include <set>
 
 #include "case_run.hpp"
-#include "model_run.hpp"
 #include "profile.hpp"
 #include "test.hpp"
 
@@ -177,7 +176,7 @@ void CheckEvents(TestRun& run, const std::vector<Case>& cases, const std::vector
 }  // namespace
 
 std::vector<Test> ProfilingTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models) {
-  return {{"profiling.events", [&](TestRun& run) { CheckEvents(run, cases, models); }}};
+  return {{"profiling.events", With(CheckEvents, cases, models)}};
 }
 
 }  // namespace deputy::conformance

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "case_run.hpp"
-#include "cases/other_shapes.hpp"
 #include "test.hpp"
 
 namespace deputy::conformance {
@@ -57,7 +56,7 @@ class Resizer {
   }
 
  private:
-  static deputy_tensor ShapeOf(const reference::Tensor& tensor) {
+  static deputy_tensor ShapeOf(const Tensor& tensor) {
     static constexpr int64_t kNoDims = 0;
     deputy_tensor shape{};
     shape.struct_size = sizeof shape;
@@ -170,8 +169,6 @@ void CheckResized(TestRun& run, const std::vector<Case>& cases) {
 
 }  // namespace
 
-std::vector<Test> ResizeTests(const std::vector<Case>& cases) {
-  return {{"resize.shapes", [&cases](TestRun& run) { CheckResized(run, cases); }}};
-}
+std::vector<Test> ResizeTests(const std::vector<Case>& cases) { return {{"resize.shapes", With(CheckResized, cases)}}; }
 
 }  // namespace deputy::conformance

@@ -10,9 +10,7 @@ namespace {
 
 void CheckSeveral(TestRun& run, const std::vector<Case>& cases) {
   constexpr size_t kMostShapes = 4, kMostOperators = 12;
-  const std::unique_ptr<Plugin> plugin = run.Load();
-  if (plugin == nullptr) return;
-  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  const auto [plugin, instance] = run.LoadAndOpen();
   if (instance == nullptr) return;
   std::map<std::string, std::vector<const Case*>> shaped;
   for (const Case& tested : cases)
@@ -28,11 +26,7 @@ void CheckSeveral(TestRun& run, const std::vector<Case>& cases) {
     }
     for (int round = 0; round < 2; ++round)
       for (Compiled& one : compiled) {
-        Binding binding(*one.shown, one.claim, Flush::kEnd, kPoison);
-        const Outcome outcome = binding.Run(*one.context);
-        const std::string wrong =
-            outcome.ok() ? FaultOfValues(*one.shown, one.claim, binding.Results(), run.settings().computes_in)
-                         : "execute failed: " + outcome.ToString();
+        const std::string wrong = FaultOfRun(*one.shown, one.claim, *one.context, run.settings().computes_in);
         if (!wrong.empty()) run.Failed(one.tested->name(), "several shapes in turns: " + wrong);
       }
     if (!compiled.empty() && ++operators == kMostOperators) break;
@@ -55,12 +49,12 @@ struct OpenGraph {
       } else if (operand.constant) {
         ids.push_back(graph.AddConstant(name, operand.value));
       } else {
-        ids.push_back(graph.AddValue(name, operand.value.dtype, reference::Dims(operand.value.rank(), -1)));
+        ids.push_back(graph.AddValue(name, operand.value.dtype, Dims(operand.value.rank(), -1)));
         graph.AddInput(ids.back());
       }
     }
     std::vector<deputy_value_id> made;
-    for (const reference::Tensor& expected : reference::Compute(tested.node, tested.operands())) {
+    for (const Tensor& expected : reference::Compute(tested.node, tested.operands())) {
       made.push_back(graph.AddValue("y" + std::to_string(made.size()), expected.dtype, expected.dims));
       graph.AddOutput(made.back());
     }
@@ -69,9 +63,7 @@ struct OpenGraph {
 };
 
 void CheckOpenExtents(TestRun& run, const std::vector<Case>& cases) {
-  const std::unique_ptr<Plugin> plugin = run.Load();
-  if (plugin == nullptr) return;
-  const std::unique_ptr<Instance> instance = run.Open(*plugin);
+  const auto [plugin, instance] = run.LoadAndOpen();
   if (instance == nullptr) return;
   if ((instance->delegate()->flags & DEPUTY_DELEGATE_DYNAMIC_SHAPES) == 0)
     return run.Skipped("the delegate takes known extents only");
@@ -93,10 +85,7 @@ void CheckOpenExtents(TestRun& run, const std::vector<Case>& cases) {
       run.Failed(tested.name(), "it takes the node with open extents, and then refuses it: " + why_not);
       continue;
     }
-    Binding binding(known, *claim, Flush::kEnd, kPoison);
-    outcome = binding.Run(*context);
-    const std::string wrong = outcome.ok() ? FaultOfValues(known, *claim, binding.Results(), run.settings().computes_in)
-                                           : "execute failed: " + outcome.ToString();
+    const std::string wrong = FaultOfRun(known, *claim, *context, run.settings().computes_in);
     if (wrong.empty())
       run.Passed(tested.name());
     else
@@ -109,8 +98,7 @@ void CheckOpenExtents(TestRun& run, const std::vector<Case>& cases) {
 }  // namespace
 
 std::vector<Test> ShapeTests(const std::vector<Case>& cases) {
-  return {{"shapes.several", [&cases](TestRun& run) { CheckSeveral(run, cases); }},
-          {"shapes.open", [&cases](TestRun& run) { CheckOpenExtents(run, cases); }}};
+  return {{"shapes.several", With(CheckSeveral, cases)}, {"shapes.open", With(CheckOpenExtents, cases)}};
 }
 
 }  // namespace deputy::conformance

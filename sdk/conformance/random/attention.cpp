@@ -6,9 +6,6 @@
 namespace deputy::conformance {
 namespace {
 
-using reference::Dims;
-using reference::Tensor;
-
 void WriteAttention(Draft& d) {
   const deputy_dtype dtype = d.Type();
   const int64_t batch = d.Between(1, 2), kv_heads = d.Between(1, 3), q_heads = kv_heads * d.Between(1, 3);

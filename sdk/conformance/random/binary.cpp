@@ -6,9 +6,6 @@
 namespace deputy::conformance {
 namespace {
 
-using reference::Dims;
-using reference::Tensor;
-
 // Two shapes that broadcast to one another.
 std::pair<Dims, Dims> TwoShapes(Draft& d) {
   const Dims all = d.Shape(0, 8), other = d.BroadcastableTo(all);
@@ -70,18 +67,8 @@ void WritePair(Draft& d) {
 void WritePow(Draft& d) {
   const deputy_dtype base = d.Type();
   const auto [first, second] = d.Has("broadcast") ? TwoOldShapes(d) : TwoShapes(d);
-  std::vector<deputy_dtype> others = {kF16,
-                                      kF32,
-                                      kF64,
-                                      kI32,
-                                      kI64,
-                                      kI8,
-                                      kU8,
-                                      DEPUTY_DTYPE_INT16,
-                                      DEPUTY_DTYPE_UINT16,
-                                      DEPUTY_DTYPE_UINT32,
-                                      DEPUTY_DTYPE_UINT64};
-  if (d.since() >= 13) others.push_back(DEPUTY_DTYPE_BFLOAT16);
+  std::vector<deputy_dtype> others = {kF16, kF32, kF64, kI32, kI64, kI8, kU8, kI16, kU16, kU32, kU64};
+  if (d.since() >= 13) others.push_back(kBF16);
   const deputy_dtype exponent = d.since() < 12 ? base : d.Pick(others);
   if (reference::IsReal(base) && reference::IsReal(exponent))
     d.In(d.Values(base, first, 0.125, 4)).In(d.Values(exponent, second, -2, 2));
@@ -103,7 +90,7 @@ void WriteSeveral(Draft& d) {
 
 void WriteWhere(Draft& d) {
   deputy_dtype dtype = d.AnyType();
-  if (dtype == DEPUTY_DTYPE_BFLOAT16 && d.since() < 16) dtype = kF32;
+  if (dtype == kBF16 && d.since() < 16) dtype = kF32;
   const Dims all = d.Shape(0, 8);
   d.In(d.Values(kBool, d.BroadcastableTo(all))).In(d.Any(dtype, d.BroadcastableTo(all)));
   d.In(d.Any(dtype, d.BroadcastableTo(all)));

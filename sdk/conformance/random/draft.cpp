@@ -7,11 +7,8 @@
 
 namespace deputy::conformance {
 
-using reference::Attribute;
-using reference::Dims;
 using reference::Least;
 using reference::Most;
-using reference::Tensor;
 
 namespace {
 
@@ -43,7 +40,7 @@ deputy_dtype Draft::RealType() {
 }
 
 deputy_dtype Draft::AnyType() {
-  const auto last = since() >= 13 ? DEPUTY_DTYPE_BFLOAT16 : DEPUTY_DTYPE_UINT64;
+  const auto last = since() >= 13 ? kBF16 : kU64;
   const auto dtype = static_cast<deputy_dtype>(Between(1, last));
   // The oracle does not compute with strings and complex numbers.
   return reference::BytesOf(dtype) == 0 ? kF32 : dtype;

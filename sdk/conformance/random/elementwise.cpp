@@ -6,8 +6,6 @@
 namespace deputy::conformance {
 namespace {
 
-using reference::Attribute;
-
 struct Domain {
   double low = -4, high = 4;
   bool whole = true;  // defined for all floats
@@ -29,7 +27,7 @@ void WriteFunction(Draft& d) {
   const auto found = Domains().find(d.op_type());
   const Domain domain = found == Domains().end() ? Domain() : found->second;
   const deputy_dtype dtype = d.Type();
-  const reference::Dims dims = d.Shape(0, 8);
+  const Dims dims = d.Shape(0, 8);
   d.In(domain.whole && d.Once(5) ? d.Wild(dtype, dims) : d.Values(dtype, dims, domain.low, domain.high));
   d.Maybe("consumed_inputs", Ints({0}));
   const double least = d.op_type() == "Celu" ? 0.25 : -2;
@@ -45,7 +43,7 @@ void WriteClip(Draft& d) {
                high = low + static_cast<double>(d.Between(-8, 96)) / 32;
   d.In(d.Any(dtype, d.Shape(0, 8)));
   if (d.since() < 11) {
-    d.Maybe("min", Attribute::Float(static_cast<float>(low))).Maybe("max", Attribute::Float(static_cast<float>(high)));
+    d.Maybe("min", Float(static_cast<float>(low))).Maybe("max", Float(static_cast<float>(high)));
     d.Maybe("consumed_inputs", Ints({0}));
     return;
   }
@@ -63,8 +61,8 @@ void WriteClip(Draft& d) {
 }
 
 // Casts of numbers out of range are undefined, so that the numbers are small, and positive for unsigned types.
-reference::Tensor Castable(Draft& d, deputy_dtype from, deputy_dtype to) {
-  const reference::Dims dims = d.Shape(0, 8);
+Tensor Castable(Draft& d, deputy_dtype from, deputy_dtype to) {
+  const Dims dims = d.Shape(0, 8);
   const bool whole_to_whole = !reference::IsReal(from) && !reference::IsReal(to);
   if ((whole_to_whole || from == to || (reference::IsReal(from) && (reference::IsReal(to) || to == kBool))) && d.Half())
     return d.Wild(from, dims);
@@ -73,17 +71,17 @@ reference::Tensor Castable(Draft& d, deputy_dtype from, deputy_dtype to) {
 
 const char* WordOf(deputy_dtype dtype) {
   switch (dtype) {
-    case DEPUTY_DTYPE_FLOAT32: return "FLOAT";
-    case DEPUTY_DTYPE_UINT8: return "UINT8";
-    case DEPUTY_DTYPE_INT8: return "INT8";
-    case DEPUTY_DTYPE_UINT16: return "UINT16";
-    case DEPUTY_DTYPE_INT16: return "INT16";
-    case DEPUTY_DTYPE_INT32: return "INT32";
-    case DEPUTY_DTYPE_INT64: return "INT64";
-    case DEPUTY_DTYPE_BOOL: return "BOOL";
-    case DEPUTY_DTYPE_FLOAT16: return "FLOAT16";
-    case DEPUTY_DTYPE_FLOAT64: return "DOUBLE";
-    case DEPUTY_DTYPE_UINT32: return "UINT32";
+    case kF32: return "FLOAT";
+    case kU8: return "UINT8";
+    case kI8: return "INT8";
+    case kU16: return "UINT16";
+    case kI16: return "INT16";
+    case kI32: return "INT32";
+    case kI64: return "INT64";
+    case kBool: return "BOOL";
+    case kF16: return "FLOAT16";
+    case kF64: return "DOUBLE";
+    case kU32: return "UINT32";
     default: return "UINT64";
   }
 }
@@ -115,11 +113,11 @@ void WriteDropout(Draft& d) {
 }
 
 void WriteImageScaler(Draft& d) {
-  const reference::Dims dims = d.Shape(4, 4);
+  const Dims dims = d.Shape(4, 4);
   d.In(d.Values(d.Type(), dims)).Maybe("scale", Number(d, -2, 2));
   std::vector<float> bias;
   for (int64_t i = 0; i < dims[1]; ++i) bias.push_back(static_cast<float>(d.Between(-64, 64)) / 32);
-  if (!bias.empty()) d.Maybe("bias", reference::Attribute::Floats(bias));
+  if (!bias.empty()) d.Maybe("bias", Attribute::Floats(bias));
 }
 
 }  // namespace

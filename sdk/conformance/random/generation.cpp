@@ -4,10 +4,6 @@
 namespace deputy::conformance {
 namespace {
 
-using reference::Attribute;
-using reference::Dims;
-using reference::Tensor;
-
 void WriteConstant(Draft& d) {
   const int64_t form = d.since() >= 12 ? d.Between(0, 5) : 0;
   if (form <= 1) {
@@ -27,7 +23,7 @@ void WriteConstant(Draft& d) {
 void WriteConstantOfShape(Draft& d) {
   d.In(Whole(d.Shape(0, 8)));
   deputy_dtype dtype = d.AnyType();
-  if (dtype == DEPUTY_DTYPE_BFLOAT16 && d.since() < 20) dtype = kF32;
+  if (dtype == kBF16 && d.since() < 20) dtype = kF32;
   d.Maybe("value", Attribute::OfTensor(d.Any(dtype, {1})));
 }
 

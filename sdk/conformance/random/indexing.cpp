@@ -6,9 +6,6 @@
 namespace deputy::conformance {
 namespace {
 
-using reference::Dims;
-using reference::Tensor;
-
 void WriteGather(Draft& d) {
   Dims dims = d.Shape(1, 6);
   const int64_t axis = d.Axis(dims.size());
@@ -122,7 +119,7 @@ void WriteScatterND(Draft& d) {
 void WriteOneHot(Draft& d) {
   const deputy_dtype index = d.Type();
   deputy_dtype values = d.AnyType();
-  if (values == DEPUTY_DTYPE_BFLOAT16) values = kBool;
+  if (values == kBF16) values = kBool;
   const Dims dims = d.Shape(0, 6);
   const int64_t depth = d.Between(1, 6), axis = d.Axis(dims.size() + 1, true);
   const bool negative = d.since() >= 11 && !IsUnsigned(index);

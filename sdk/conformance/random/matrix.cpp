@@ -2,13 +2,9 @@
 #include <algorithm>
 
 #include "random/families.hpp"
-#include "random/quantized.hpp"
 
 namespace deputy::conformance {
 namespace {
-
-using reference::Dims;
-using reference::Tensor;
 
 // Two shapes that have a product: matrices, stacks of them that broadcast, lists at either side.
 std::pair<Dims, Dims> Factors(Draft& d, bool lists) {
@@ -52,7 +48,7 @@ void WriteGemm(Draft& d) {
   if (reference::IsReal(dtype))
     d.Maybe("alpha", Number(d, -2, 2)).Maybe("beta", Number(d, -2, 2));
   else
-    d.Maybe("alpha", Number(d, 2, 2)).Maybe("beta", reference::Attribute::Float(3));
+    d.Maybe("alpha", Number(d, 2, 2)).Maybe("beta", Float(3));
 }
 
 // Terms over a few letters; the output names some of them.
@@ -114,7 +110,7 @@ void WriteMatMulInteger(Draft& d) {
 
 void WriteQLinearMatMul(Draft& d) {
   const deputy_dtype first = d.Type(), second = d.Type(), to = d.Type();
-  const deputy_dtype scale = d.since() >= 21 ? d.Pick<deputy_dtype>({kF32, kF32, kF16, DEPUTY_DTYPE_BFLOAT16}) : kF32;
+  const deputy_dtype scale = d.since() >= 21 ? d.Pick<deputy_dtype>({kF32, kF32, kF16, kBF16}) : kF32;
   const auto [a, b] = Factors(d, false);
   d.In(Bytes(d, first, a)).In(Scale(d, scale, {})).In(ZeroPoint(d, first, {}));
   const Dims columns = d.Half() ? Dims{} : Dims{b.back()};

@@ -15,12 +15,10 @@ using Writers = std::map<std::string, void (*)(Draft&)>;
 const Writers& AllWriters() {
   static const auto* const writers = [] {
     auto* all = new Writers;
-    for (const DraftRows& family :
-         {ElementwiseDrafts(), BinaryDrafts(), ShapeDrafts(), MovementDrafts(), IndexingDrafts(), ReductionDrafts(),
-          GenerationDrafts(), SelectionDrafts(), MatrixDrafts(), QuantizationDrafts(), WindowDrafts(), PoolingDrafts(),
-          NormalizationDrafts(), RecurrentDrafts(), ResizeDrafts(), SamplingDrafts(), SignalDrafts(), LossDrafts(),
-          AttentionDrafts()})
-      for (const DraftRow& row : family) all->emplace(row.op_type, row.write);
+#define DEPUTY_ADD(family) \
+  for (const DraftRow& row : family##Drafts()) all->emplace(row.op_type, row.write);
+    DEPUTY_DRAFT_FAMILIES(DEPUTY_ADD)
+#undef DEPUTY_ADD
     return all;
   }();
   return *writers;
@@ -72,7 +70,7 @@ RandomModel DrawModel(uint64_t seed) {
   return model;
 }
 
-std::vector<uint8_t> FileOf(const RandomModel& model, const std::vector<reference::Tensor>& expected) {
+std::vector<uint8_t> FileOf(const RandomModel& model, const std::vector<Tensor>& expected) {
   Case shown = model.tested;
   shown.node.since_version = model.opset;
   return OnnxModel(shown, expected, model.unknown);

@@ -24,6 +24,6 @@ const std::vector<std::string>& RandomOperators();
 RandomModel DrawModel(uint64_t seed);
 
 // The model as a file; `expected` as the oracle computes it.
-std::vector<uint8_t> FileOf(const RandomModel& model, const std::vector<reference::Tensor>& expected);
+std::vector<uint8_t> FileOf(const RandomModel& model, const std::vector<Tensor>& expected);
 
 }  // namespace deputy::conformance

@@ -8,10 +8,6 @@
 namespace deputy::conformance {
 namespace {
 
-using reference::Attribute;
-using reference::Dims;
-using reference::Tensor;
-
 Tensor ListOf(std::vector<int64_t> values, deputy_dtype dtype) {
   Tensor list(dtype, {static_cast<int64_t>(values.size())});
   list.whole = std::move(values);

@@ -1,4 +1,4 @@
-// Normalizations and the softmax family, over each axis that may be normalized.
+// Normalizations and the softmax family, over each axis that may be normalized; losses over classes.
 #include <algorithm>
 
 #include "random/families.hpp"
@@ -6,9 +6,7 @@
 namespace deputy::conformance {
 namespace {
 
-using reference::Dims;
-
-void Epsilon(Draft& d) { d.Maybe("epsilon", reference::Attribute::Float(d.Half() ? 0.001f : 0.5f)); }
+void Epsilon(Draft& d) { d.Maybe("epsilon", Float(d.Half() ? 0.001f : 0.5f)); }
 
 void WriteBatchNormalization(Draft& d) {
   const deputy_dtype dtype = d.Type();
@@ -95,6 +93,31 @@ void WriteSoftmax(Draft& d) {
     d.Maybe("axis", Int(d.Axis(dims.size())));
 }
 
+void WriteLoss(Draft& d) {
+  const deputy_dtype dtype = d.Type();
+  Dims dims = d.FullShape(2, 6);
+  const int64_t classes = dims[1];
+  Dims places = dims;
+  places.erase(places.begin() + 1);
+  Tensor labels = d.Indices(d.IndexType(), places, classes, false);
+  const bool weighted = d.Half();
+  d.In(d.Values(dtype, dims, -2, 0));
+  const std::string reduction = d.Pick<std::string>({"mean", "sum", "none"});
+  if (d.Half()) {
+    // At least one label is not ignored: a mean of no elements is undefined.
+    const int64_t ignored = d.Half() ? -1 : d.Between(0, classes - 1);
+    if (ignored < 0)
+      for (int64_t i = 1; i < labels.count(); ++i)
+        if (d.Once(4)) labels.Put(i, ignored);
+    if (ignored >= 0 && classes > 1) labels.Put(0, (ignored + 1) % classes);
+    if (ignored < 0 || classes > 1) d.Set("ignore_index", Int(ignored));
+  }
+  d.In(labels);
+  if (weighted) d.In(d.Values(dtype, {classes}, 0.25, 2));
+  if (reduction != "mean" || d.Half()) d.Set("reduction", Text(reduction));
+  if (d.op_type() == "SoftmaxCrossEntropyLoss" && d.Half()) d.Outputs(2);
+}
+
 }  // namespace
 
 DraftRows NormalizationDrafts() {
@@ -107,9 +130,11 @@ DraftRows NormalizationDrafts() {
           {"LogSoftmax", WriteSoftmax},
           {"LpNormalization", WriteLp},
           {"MeanVarianceNormalization", WriteMeanVariance},
+          {"NegativeLogLikelihoodLoss", WriteLoss},
           {"RMSNormalization", WriteLayerNormalization},
           {"SimplifiedLayerNormalization", WriteLayerNormalization},
-          {"Softmax", WriteSoftmax}};
+          {"Softmax", WriteSoftmax},
+          {"SoftmaxCrossEntropyLoss", WriteLoss}};
 }
 
 }  // namespace deputy::conformance

@@ -2,13 +2,9 @@
 #include <algorithm>
 
 #include "random/families.hpp"
-#include "random/windows.hpp"
 
 namespace deputy::conformance {
 namespace {
-
-using reference::Dims;
-using reference::Tensor;
 
 Dims Planes(Draft& d, const Dims& spatial) {
   Dims dims = {d.Once(30) ? 0 : d.Between(1, 2), d.Between(1, 4)};
@@ -19,7 +15,7 @@ Dims Planes(Draft& d, const Dims& spatial) {
 // LpPool's first definition has a float.
 void SetPower(Draft& d, int64_t most) {
   if (d.since() < 2)
-    d.Maybe("p", reference::Attribute::Float(static_cast<float>(d.Between(1, most))));
+    d.Maybe("p", Float(static_cast<float>(d.Between(1, most))));
   else
     d.Maybe("p", Int(d.Between(1, most)));
 }
@@ -77,7 +73,7 @@ void WriteMaxRoiPool(Draft& d) {
   }
   d.In(d.Values(dtype, {batch, d.Between(1, 3), height, width})).In(boxes);
   d.Set("pooled_shape", Ints({d.Between(1, 3), d.Between(1, 3)}));
-  d.Maybe("spatial_scale", reference::Attribute::Float(d.Half() ? 0.5f : 1.0f));
+  d.Maybe("spatial_scale", Float(d.Half() ? 0.5f : 1.0f));
 }
 
 }  // namespace

@@ -2,13 +2,9 @@
 #include <algorithm>
 
 #include "random/families.hpp"
-#include "random/quantized.hpp"
 
 namespace deputy::conformance {
 namespace {
-
-using reference::Dims;
-using reference::Tensor;
 
 // The shape of scales for extents; sets the attributes for it.
 Dims Granularity(Draft& d, const Dims& dims) {
@@ -29,7 +25,7 @@ void WriteQuantize(Draft& d) {
   const deputy_dtype from = d.Type();
   const Dims dims = d.Shape(0, 8), scales = Granularity(d, dims);
   std::vector<deputy_dtype> targets = {kU8, kI8};
-  if (d.since() >= 21) targets.insert(targets.end(), {DEPUTY_DTYPE_UINT16, DEPUTY_DTYPE_INT16});
+  if (d.since() >= 21) targets.insert(targets.end(), {kU16, kI16});
   const deputy_dtype to = d.Pick(targets);
   const bool saturated = d.Once(3);
   d.In(d.Values(from, dims, saturated ? -40 : -2, saturated ? 40 : 2));
@@ -47,7 +43,7 @@ void WriteDequantize(Draft& d) {
   const deputy_dtype from = d.Type();
   const Dims dims = d.Shape(0, 8), scales = Granularity(d, dims);
   std::vector<deputy_dtype> reals = {kF32};
-  if (d.since() >= 19) reals.insert(reals.end(), {kF16, DEPUTY_DTYPE_BFLOAT16});
+  if (d.since() >= 19) reals.insert(reals.end(), {kF16, kBF16});
   d.In(from == kI32 ? d.Values(from, dims, -300, 300) : d.Any(from, dims)).In(Scale(d, d.Pick(reals), scales));
   if (from != kI32 && d.Half()) d.In(ZeroPoint(d, from, scales));
   d.Maybe("output_dtype", Int(d.Pick(reals)));

@@ -4,10 +4,6 @@
 namespace deputy::conformance {
 namespace {
 
-using reference::Attribute;
-using reference::Dims;
-using reference::Tensor;
-
 class Cell {
  public:
   Cell(Draft& d, int64_t gates) : d_(d), gates_(gates), dtype_(d.Type()) {}

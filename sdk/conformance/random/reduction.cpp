@@ -4,15 +4,13 @@
 namespace deputy::conformance {
 namespace {
 
-using reference::Dims;
-
 // A mean of no elements does not exist, nor, in integers, the logarithm of their sum.
 bool NeedsElements(const std::string& op_type, deputy_dtype dtype) {
   return op_type == "ReduceMean" || (op_type.find("Log") != std::string::npos && !reference::IsReal(dtype));
 }
 
-reference::Tensor Positive(Draft& d, deputy_dtype dtype, const Dims& dims) {
-  reference::Tensor tensor(dtype, dims);
+Tensor Positive(Draft& d, deputy_dtype dtype, const Dims& dims) {
+  Tensor tensor(dtype, dims);
   for (int64_t i = 0; i < tensor.count(); ++i) tensor.Put(i, d.Between(1, 9));
   return tensor;
 }

@@ -6,9 +6,6 @@
 namespace deputy::conformance {
 namespace {
 
-using reference::Dims;
-using reference::Tensor;
-
 // Scales with exact quotients and sums, so that positions are exact.
 double DrawScale(Draft& d) { return d.Pick<double>({0.5, 0.25, 0.75, 1, 1, 1.5, 2, 2.5, 3, 4}); }
 
@@ -98,8 +95,8 @@ void WriteUpsample(Draft& d) {
   d.In(d.Values(dtype, dims));
   if (linear || d.Half()) d.Set("mode", Text(linear ? (d.since() < 7 ? "bilinear" : "linear") : "nearest"));
   if (d.since() < 7) {
-    d.Set("height_scale", reference::Attribute::Float(static_cast<float>(scale())));
-    d.Set("width_scale", reference::Attribute::Float(static_cast<float>(scale())));
+    d.Set("height_scale", Float(static_cast<float>(scale())));
+    d.Set("width_scale", Float(static_cast<float>(scale())));
     return;
   }
   std::vector<double> scales(dims.size(), 1);
@@ -107,7 +104,7 @@ void WriteUpsample(Draft& d) {
   if (d.since() >= 9)
     d.In(Real(scales));
   else
-    d.Set("scales", reference::Attribute::Floats(std::vector<float>(scales.begin(), scales.end())));
+    d.Set("scales", Attribute::Floats(std::vector<float>(scales.begin(), scales.end())));
 }
 
 }  // namespace

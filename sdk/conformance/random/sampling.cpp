@@ -4,9 +4,6 @@
 namespace deputy::conformance {
 namespace {
 
-using reference::Dims;
-using reference::Tensor;
-
 // Not a multiple of half the distance of elements, so that no position is a tie.
 Tensor Grid(Draft& d, deputy_dtype dtype, const Dims& dims, double limit) {
   Tensor grid = d.Values(dtype, dims, -limit, limit);
@@ -60,7 +57,7 @@ void WriteRoiAlign(Draft& d) {
   d.In(d.Values(dtype, {batch, d.Between(1, 3), height, width})).In(boxes).In(images);
   d.Maybe("output_height", Int(d.Between(1, 3))).Maybe("output_width", Int(d.Between(1, 3)));
   d.Maybe("sampling_ratio", Int(d.Between(0, 3))).Maybe("mode", Text(d.Half() ? "avg" : "max"));
-  d.Maybe("spatial_scale", reference::Attribute::Float(d.Half() ? 0.5f : 1.0f));
+  d.Maybe("spatial_scale", Float(d.Half() ? 0.5f : 1.0f));
   d.Maybe("coordinate_transformation_mode", Text(d.Half() ? "half_pixel" : "output_half_pixel"));
 }
 

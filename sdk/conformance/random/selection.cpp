@@ -6,9 +6,6 @@
 namespace deputy::conformance {
 namespace {
 
-using reference::Dims;
-using reference::Tensor;
-
 void WriteTopK(Draft& d) {
   const deputy_dtype dtype = d.Type();
   const Dims dims = d.FullShape(1, 8);
@@ -83,7 +80,7 @@ void WriteTfIdf(Draft& d) {
   d.Set("max_skip_count", Int(d.Between(0, 2))).Set("mode", Text(d.Pick<std::string>({"TF", "IDF", "TFIDF"})));
   std::vector<float> weights;
   for (size_t i = 0; i < columns.size(); ++i) weights.push_back(Number(d, 0.25, 2).f);
-  d.Maybe("weights", reference::Attribute::Floats(weights));
+  d.Maybe("weights", Attribute::Floats(weights));
 }
 
 }  // namespace

@@ -6,8 +6,6 @@
 namespace deputy::conformance {
 namespace {
 
-using reference::Dims;
-
 // A list as an attribute, or as an input from the definition `input_since` on.
 void List(Draft& d, const char* name, int32_t input_since, std::vector<int64_t> list) {
   if (d.since() >= input_since)

@@ -4,8 +4,6 @@
 namespace deputy::conformance {
 namespace {
 
-using reference::Dims;
-
 void WriteDft(Draft& d) {
   const deputy_dtype dtype = d.Type();
   const bool onesided = d.Half();

@@ -1,14 +1,9 @@
-#include "random/windows.hpp"
 
 #include <algorithm>
 
 #include "random/families.hpp"
-#include "random/quantized.hpp"
 
 namespace deputy::conformance {
-
-using reference::Dims;
-using reference::Tensor;
 
 Window DrawWindow(Draft& d, size_t rank, const std::vector<std::string>& auto_pads) {
   Window w;

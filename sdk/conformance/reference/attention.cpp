@@ -3,8 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "reference/broadcast.hpp"
-#include "reference/node.hpp"
+#include "reference/compose.hpp"
 
 namespace deputy::conformance::reference {
 namespace {
@@ -14,38 +13,15 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 // [batch, length, heads * size] as [batch, heads, length, size].
 Tensor WithHeads(const Tensor& x, int64_t heads) {
   if (x.rank() == 4) return x;
-  const int64_t batch = x.dims[0], length = x.dims[1], size = x.dims[2] / heads;
-  Tensor y(x.dtype, {batch, heads, length, size});
-  for (int64_t i = 0; i < y.count(); ++i) {
-    const Dims at = IndexOf(y.dims, i);
-    y.Copy(i, x, ((at[0] * length + at[2]) * heads + at[1]) * size + at[3]);
-  }
-  return y;
-}
-
-Tensor WithoutHeads(const Tensor& x) {
-  const int64_t heads = x.dims[1], length = x.dims[2], size = x.dims[3];
-  Tensor y(x.dtype, {x.dims[0], length, heads * size});
-  for (int64_t i = 0; i < x.count(); ++i) {
-    const Dims at = IndexOf(x.dims, i);
-    y.Copy(((at[0] * length + at[2]) * heads + at[1]) * size + at[3], x, i);
-  }
-  return y;
+  const int64_t length = x.dims[1], size = x.dims[2] / heads;
+  return Filled(x.dtype, {x.dims[0], heads, length, size},
+                [&](const Dims& at) { return x.Get(((at[0] * length + at[2]) * heads + at[1]) * size + at[3]); });
 }
 
 // Past elements, then new ones, along the lengths.
 Tensor Appended(const Tensor* past, const Tensor& fresh) {
   if (past == nullptr) return fresh;
-  Dims dims = fresh.dims;
-  dims[2] += past->dims[2];
-  Tensor y(fresh.dtype, dims);
-  for (int64_t i = 0; i < y.count(); ++i) {
-    Dims at = IndexOf(dims, i);
-    const bool old = at[2] < past->dims[2];
-    if (!old) at[2] -= past->dims[2];
-    y.Copy(i, old ? *past : fresh, Flat(old ? past->dims : fresh.dims, at));
-  }
-  return y;
+  return Apply("Concat", {*past, fresh}, {{"axis", Attribute::Int(2)}});
 }
 
 // The summand of the score of a query and a key: 0 where the query sees the key, -infinity where not, or the mask's
@@ -100,7 +76,7 @@ std::vector<Tensor> Attention(const Node& node, const Inputs& in) {
       y.Put(row * v.dims[3] + i, value);
     }
   }
-  std::vector<Tensor> outputs = {flat ? WithoutHeads(y) : y, k, v, shown};
+  std::vector<Tensor> outputs = {flat ? Merged(y, y.dtype) : y, k, v, shown};
   outputs.resize(std::min(node.output_count, outputs.size()));
   return outputs;
 }
@@ -125,7 +101,7 @@ std::vector<Tensor> RotaryEmbedding(const Node& node, const Inputs& in) {
       y.Put(b, x.Get(a) * sine + x.Get(b) * cosine);
     }
   }
-  return {flat ? WithoutHeads(y) : y};
+  return {flat ? Merged(y, y.dtype) : y};
 }
 
 }  // namespace

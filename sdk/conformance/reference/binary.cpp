@@ -3,7 +3,6 @@
 #include <cmath>
 #include <functional>
 
-#include "reference/broadcast.hpp"
 #include "reference/node.hpp"
 
 namespace deputy::conformance::reference {

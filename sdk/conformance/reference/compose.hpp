@@ -36,6 +36,14 @@ Tensor Filled(deputy_dtype dtype, const Dims& dims, F fn) {
   return y;
 }
 
+// [batch, heads, rows, size] as [batch, rows, heads * size].
+inline Tensor Merged(const Tensor& x, deputy_dtype dtype) {
+  const int64_t size = x.dims[3];
+  return Filled(dtype, {x.dims[0], x.dims[2], x.dims[1] * size}, [&](const Dims& at) {
+    return x.Get(Flat(x.dims, {at[0], at[2] / size, at[1], at[2] % size}));
+  });
+}
+
 // (integer - zero point) * scale, with one of each or one for each index along `axis`. The zero point may be NULL.
 inline Tensor Reals(const Tensor& x, const Tensor& scale, const Tensor* zero, size_t axis = 0) {
   const auto at = [axis](const Tensor& list, const Dims& index) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reference/window.hpp"
+#include "reference/compose.hpp"
 
 namespace deputy::conformance::reference {
 namespace {
@@ -36,14 +36,8 @@ Tensor Convolved(const Node& node, const Tensor& x, const Tensor& w, const Tenso
   return y;
 }
 
-Tensor As(deputy_dtype dtype, const Tensor& wide) {
-  Tensor y(dtype, wide.dims);
-  for (int64_t i = 0; i < y.count(); ++i) y.Put(i, wide.Get(i));
-  return y;
-}
-
 std::vector<Tensor> Conv(const Node& node, const Inputs& in) {
-  return {As(in[0]->dtype, Convolved(node, *in[0], *in[1], At(in, 2)))};
+  return {InType(Convolved(node, *in[0], *in[1], At(in, 2)), in[0]->dtype)};
 }
 
 // The zero point of channel `c`, or the one of all.
@@ -57,18 +51,18 @@ Tensor Shifted(const Tensor& tensor, const Tensor* zero) {
 }
 
 std::vector<Tensor> ConvInteger(const Node& node, const Inputs& in) {
-  return {As(DEPUTY_DTYPE_INT32, Convolved(node, Shifted(*in[0], At(in, 2)), Shifted(*in[1], At(in, 3)), nullptr))};
+  return {InType(Convolved(node, Shifted(*in[0], At(in, 2)), Shifted(*in[1], At(in, 3)), nullptr), DEPUTY_DTYPE_INT32)};
 }
 
 std::vector<Tensor> QLinearConv(const Node& node, const Inputs& in) {
   const Tensor &x_scale = *in[1], &w_scale = *in[4], &y_scale = *in[6], &y_zero = *in[7];
   const Tensor sum = Convolved(node, Shifted(*in[0], in[2]), Shifted(*in[3], in[5]), At(in, 8));
   Tensor y(y_zero.dtype, sum.dims);
-  const double low = y.dtype == DEPUTY_DTYPE_INT8 ? -128 : 0, high = y.dtype == DEPUTY_DTYPE_INT8 ? 127 : 255;
+  const double low = y.dtype == DEPUTY_DTYPE_INT8 ? -128 : 0;
   for (int64_t i = 0; i < y.count(); ++i) {
     const int64_t channel = w_scale.count() == 1 ? 0 : IndexOf(y.dims, i)[1];
     const double real = sum.Get(i) * x_scale.Get(0) * w_scale.Get(channel) / y_scale.Get(0);
-    y.Put(i, std::clamp(std::nearbyint(real) + y_zero.Get(0), low, high));
+    y.Put(i, std::clamp(std::nearbyint(real) + y_zero.Get(0), low, low + 255));
   }
   return {y};
 }
@@ -118,7 +112,7 @@ std::vector<Tensor> ConvTranspose(const Node& node, const Inputs& in) {
         wide.Put(at, wide.Get(at) + x.Get(i) * w.Get(Flat(w.dims, weight)));
       }
   }
-  return {As(x.dtype, wide)};
+  return {InType(wide, x.dtype)};
 }
 
 }  // namespace

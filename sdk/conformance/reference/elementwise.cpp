@@ -35,25 +35,6 @@ double HardSwish(double x) { return x * std::clamp(x / 6 + 0.5, 0.0, 1.0); }
 double Mish(double x) { return x * std::tanh(Softplus(x)); }
 double Sign(double x) { return x > 0 ? 1 : (x < 0 ? -1 : x); }
 double NegateBits(double x) { return x != 0 ? 0 : 1; }
-double Floor(double x) { return std::floor(x); }
-double Ceil(double x) { return std::ceil(x); }
-double RoundHalfEven(double x) { return std::nearbyint(x); }
-double Sqrt(double x) { return std::sqrt(x); }
-double Exp(double x) { return std::exp(x); }
-double Log(double x) { return std::log(x); }
-double Erf(double x) { return std::erf(x); }
-double Sin(double x) { return std::sin(x); }
-double Cos(double x) { return std::cos(x); }
-double Tan(double x) { return std::tan(x); }
-double Asin(double x) { return std::asin(x); }
-double Acos(double x) { return std::acos(x); }
-double Atan(double x) { return std::atan(x); }
-double Sinh(double x) { return std::sinh(x); }
-double Cosh(double x) { return std::cosh(x); }
-double Tanh(double x) { return std::tanh(x); }
-double Asinh(double x) { return std::asinh(x); }
-double Acosh(double x) { return std::acosh(x); }
-double Atanh(double x) { return std::atanh(x); }
 
 std::vector<Tensor> Abs(const Node&, const Inputs& in) {
   if (IsUnsigned(in[0]->dtype)) return {*in[0]};
@@ -212,25 +193,25 @@ std::vector<Tensor> ImageScaler(const Node& node, const Inputs& in) {
 
 KernelRows ElementwiseKernels() {
   return {{"Abs", Abs},
-          {"Acos", Plain<Acos>},
-          {"Acosh", Plain<Acosh>},
-          {"Asin", Plain<Asin>},
-          {"Asinh", Plain<Asinh>},
-          {"Atan", Plain<Atan>},
-          {"Atanh", Plain<Atanh>},
+          {"Acos", Plain<std::acos>},
+          {"Acosh", Plain<std::acosh>},
+          {"Asin", Plain<std::asin>},
+          {"Asinh", Plain<std::asinh>},
+          {"Atan", Plain<std::atan>},
+          {"Atanh", Plain<std::atanh>},
           {"BitwiseNot", BitwiseNot},
           {"Cast", Cast},
           {"CastLike", CastLike},
-          {"Ceil", Plain<Ceil>},
+          {"Ceil", Plain<std::ceil>},
           {"Celu", Celu},
           {"Clip", Clip},
-          {"Cos", Plain<Cos>},
-          {"Cosh", Plain<Cosh>},
+          {"Cos", Plain<std::cos>},
+          {"Cosh", Plain<std::cosh>},
           {"Dropout", Dropout},
           {"Elu", Elu},
-          {"Erf", Plain<Erf>},
-          {"Exp", Plain<Exp>},
-          {"Floor", Plain<Floor>},
+          {"Erf", Plain<std::erf>},
+          {"Exp", Plain<std::exp>},
+          {"Floor", Plain<std::floor>},
           {"Gelu", Gelu},
           {"HardSigmoid", HardSigmoid},
           {"HardSwish", Plain<HardSwish>},
@@ -239,24 +220,24 @@ KernelRows ElementwiseKernels() {
           {"IsInf", Test<IsInf>},
           {"IsNaN", Test<IsNotANumber>},
           {"LeakyRelu", LeakyRelu},
-          {"Log", Plain<Log>},
+          {"Log", Plain<std::log>},
           {"Mish", Plain<Mish>},
           {"Neg", Neg},
           {"Not", Plain<NegateBits>},
           {"Reciprocal", Plain<Reciprocal>},
           {"Relu", Relu},
-          {"Round", Plain<RoundHalfEven>},
+          {"Round", Plain<std::nearbyint>},
           {"Selu", Selu},
           {"Shrink", Shrink},
           {"Sigmoid", Plain<Sigmoid>},
           {"Sign", Plain<Sign>},
-          {"Sin", Plain<Sin>},
-          {"Sinh", Plain<Sinh>},
+          {"Sin", Plain<std::sin>},
+          {"Sinh", Plain<std::sinh>},
           {"Softplus", Plain<Softplus>},
           {"Softsign", Plain<Softsign>},
-          {"Sqrt", Plain<Sqrt>},
-          {"Tan", Plain<Tan>},
-          {"Tanh", Plain<Tanh>},
+          {"Sqrt", Plain<std::sqrt>},
+          {"Tan", Plain<std::tan>},
+          {"Tanh", Plain<std::tanh>},
           {"ThresholdedRelu", ThresholdedRelu}};
 }
 

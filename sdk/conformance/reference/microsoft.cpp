@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reference/broadcast.hpp"
 #include "reference/compose.hpp"
 
 namespace deputy::conformance::reference {

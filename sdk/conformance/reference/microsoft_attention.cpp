@@ -5,7 +5,6 @@
 #include <functional>
 #include <limits>
 
-#include "reference/broadcast.hpp"
 #include "reference/compose.hpp"
 
 namespace deputy::conformance::reference {
@@ -26,13 +25,6 @@ Tensor Part(const Tensor& x, int64_t part, const Tensor* bias, int64_t bias_firs
   return Filled(DEPUTY_DTYPE_FLOAT64, {x.dims[0], x.dims[2], x.dims[1], x.dims[4]}, [&](const Dims& at) {
     return x.Get(Flat(x.dims, {at[0], at[2], at[1], part, at[3]})) +
            (bias == nullptr ? 0 : bias->Get(bias_first + at[1] * x.dims[4] + at[3]));
-  });
-}
-
-Tensor Merged(const Tensor& x, deputy_dtype dtype) {
-  const int64_t size = x.dims[3];
-  return Filled(dtype, {x.dims[0], x.dims[2], x.dims[1] * size}, [&](const Dims& at) {
-    return x.Get(Flat(x.dims, {at[0], at[2] / size, at[1], at[2] % size}));
   });
 }
 

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "reference/broadcast.hpp"
 #include "reference/node.hpp"
 
 namespace deputy::conformance::reference {

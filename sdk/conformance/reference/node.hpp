@@ -58,6 +58,22 @@ inline const Tensor* At(const Inputs& inputs, size_t i) { return i < inputs.size
 // The elements of a list of integers.
 std::vector<int64_t> ListOf(const Tensor& tensor);
 
+// A sliding window over the spatial dimensions, for convolutions and pools, as ONNX defines it.
+struct Window {
+  Dims kernel, strides, dilations, before, after, out;
+
+  // A pool's window that is too large by less than a stride reads the existing elements; a convolution has no such
+  // window.
+  enum class Overhang { kNone, kLessThanAStride };
+  // Input positions [N, C, D1, D2, ...]; `kernel` are the spatial extents of one window.
+  static Window Of(const Node& node, const Dims& input, const Dims& kernel, Overhang overhang);
+  size_t rank() const { return kernel.size(); }
+  // The position that tap `tap` of the window at `at` reads along dimension `axis`; may be outside.
+  int64_t Position(size_t axis, int64_t at, int64_t tap) const {
+    return at * strides[axis] + tap * dilations[axis] - before[axis];
+  }
+};
+
 using Kernel = std::vector<Tensor> (*)(const Node& node, const Inputs& inputs);
 struct KernelRow {
   const char* name;  // of the operator in the SDK's list
@@ -77,29 +93,14 @@ struct Absence {
 const std::vector<Absence>& Absences();
 
 // The families, one file each.
-KernelRows ElementwiseKernels();
-KernelRows BinaryKernels();
-KernelRows ConvolutionKernels();
-KernelRows PoolingKernels();
-KernelRows MatrixKernels();
-KernelRows NormalizationKernels();
-KernelRows MovementKernels();
-KernelRows IndexingKernels();
-KernelRows ReductionKernels();
-KernelRows ResizeKernels();
-KernelRows QuantizationKernels();
-KernelRows RecurrentKernels();
-KernelRows EinsumKernels();
-KernelRows AttentionKernels();
-KernelRows SamplingKernels();
-KernelRows DetectionKernels();
-KernelRows SignalKernels();
-KernelRows LossKernels();
-KernelRows SelectionKernels();
-KernelRows GenerationKernels();
-KernelRows PatchKernels();
-KernelRows MicrosoftKernels();
-KernelRows MicrosoftAttentionKernels();
-KernelRows MicrosoftQuantizedKernels();
+// clang-format off
+#define DEPUTY_KERNEL_FAMILIES(X) \
+  X(Elementwise) X(Binary) X(Convolution) X(Pooling) X(Matrix) X(Normalization) X(Movement) X(Indexing) X(Reduction) \
+  X(Resize) X(Quantization) X(Recurrent) X(Attention) X(Sampling) X(Detection) X(Signal) X(Selection) X(Generation) \
+  X(Microsoft) X(MicrosoftAttention) X(MicrosoftQuantized)
+// clang-format on
+#define DEPUTY_DECLARE(family) KernelRows family##Kernels();
+DEPUTY_KERNEL_FAMILIES(DEPUTY_DECLARE)
+#undef DEPUTY_DECLARE
 
 }  // namespace deputy::conformance::reference

@@ -1,9 +1,8 @@
-// Normalizations over channels, groups, rows and neighbours, and the softmax family.
+// Normalizations over channels, groups, rows and neighbours, the softmax family, and losses over classes.
 #include <algorithm>
 #include <cmath>
 
-#include "reference/broadcast.hpp"
-#include "reference/node.hpp"
+#include "reference/compose.hpp"
 
 namespace deputy::conformance::reference {
 namespace {
@@ -194,30 +193,24 @@ void ForRows(const Node& node, const Tensor& x, const Visit& visit) {
   for (int64_t row = 0; row < x.count() / length; ++row) visit(row / step * step * length + row % step, step, length);
 }
 
-std::vector<Tensor> Softmax(const Node& node, const Inputs& in) {
-  Tensor y(in[0]->dtype, in[0]->dims);
-  if (in[0]->rank() == 0) y.Put(0, 1.0);
-  ForRows(node, *in[0], [&](int64_t begin, int64_t step, int64_t length) {
-    double largest = in[0]->Get(begin), sum = 0;
-    for (int64_t i = 0; i < length; ++i) largest = std::max(largest, in[0]->Get(begin + i * step));
-    for (int64_t i = 0; i < length; ++i) sum += std::exp(in[0]->Get(begin + i * step) - largest);
-    for (int64_t i = 0; i < length; ++i)
-      y.Put(begin + i * step, std::exp(in[0]->Get(begin + i * step) - largest) / sum);
+std::vector<Tensor> Exponentials(const Node& node, const Inputs& in, bool logarithms) {
+  const Tensor& x = *in[0];
+  Tensor y(x.dtype, x.dims);
+  if (x.rank() == 0 && !logarithms) y.Put(0, 1.0);
+  ForRows(node, x, [&](int64_t begin, int64_t step, int64_t length) {
+    double largest = x.Get(begin), sum = 0;
+    for (int64_t i = 0; i < length; ++i) largest = std::max(largest, x.Get(begin + i * step));
+    for (int64_t i = 0; i < length; ++i) sum += std::exp(x.Get(begin + i * step) - largest);
+    for (int64_t i = 0; i < length; ++i) {
+      const double shifted = x.Get(begin + i * step) - largest;
+      y.Put(begin + i * step, logarithms ? shifted - std::log(sum) : std::exp(shifted) / sum);
+    }
   });
   return {y};
 }
 
-std::vector<Tensor> LogSoftmax(const Node& node, const Inputs& in) {
-  Tensor y(in[0]->dtype, in[0]->dims);
-  ForRows(node, *in[0], [&](int64_t begin, int64_t step, int64_t length) {
-    double largest = in[0]->Get(begin), sum = 0;
-    for (int64_t i = 0; i < length; ++i) largest = std::max(largest, in[0]->Get(begin + i * step));
-    for (int64_t i = 0; i < length; ++i) sum += std::exp(in[0]->Get(begin + i * step) - largest);
-    for (int64_t i = 0; i < length; ++i)
-      y.Put(begin + i * step, in[0]->Get(begin + i * step) - largest - std::log(sum));
-  });
-  return {y};
-}
+std::vector<Tensor> Softmax(const Node& node, const Inputs& in) { return Exponentials(node, in, false); }
+std::vector<Tensor> LogSoftmax(const Node& node, const Inputs& in) { return Exponentials(node, in, true); }
 
 std::vector<Tensor> Hardmax(const Node& node, const Inputs& in) {
   Tensor y(in[0]->dtype, in[0]->dims);
@@ -230,6 +223,36 @@ std::vector<Tensor> Hardmax(const Node& node, const Inputs& in) {
   return {y};
 }
 
+Tensor LikelihoodLoss(const Node& node, const Tensor& x, const Tensor& target, const Tensor* weights) {
+  const std::string reduction = node.String("reduction", "mean");
+  const int64_t plane = target.count() == 0 ? 0 : target.count() / target.dims[0];
+  Tensor each(x.dtype, target.dims), all(x.dtype, {});
+  double sum = 0, weight_sum = 0;
+  for (int64_t i = 0; i < target.count(); ++i) {
+    const int64_t label = target.whole[static_cast<size_t>(i)];
+    if (node.Has("ignore_index") && label == node.Int("ignore_index", 0)) continue;
+    const double weight = weights == nullptr ? 1 : weights->Get(label);
+    const double loss = -weight * x.Get((i / plane * x.dims[1] + label) * plane + i % plane);
+    each.Put(i, loss);
+    sum += loss;
+    weight_sum += weight;
+  }
+  if (reduction == "none") return each;
+  all.Put(0, reduction == "mean" ? sum / weight_sum : sum);
+  return all;
+}
+
+std::vector<Tensor> NegativeLogLikelihoodLoss(const Node& node, const Inputs& in) {
+  return {LikelihoodLoss(node, *in[0], *in[1], At(in, 2))};
+}
+
+std::vector<Tensor> SoftmaxCrossEntropyLoss(const Node& node, const Inputs& in) {
+  const Tensor logarithms = Apply("LogSoftmax", {*in[0]}, {{"axis", Attribute::Int(1)}});
+  std::vector<Tensor> outputs = {LikelihoodLoss(node, logarithms, *in[1], At(in, 2))};
+  if (node.output_count > 1) outputs.push_back(logarithms);
+  return outputs;
+}
+
 }  // namespace
 
 KernelRows NormalizationKernels() {
@@ -237,13 +260,15 @@ KernelRows NormalizationKernels() {
           {"GroupNormalization", GroupNormalization},
           {"Hardmax", Hardmax},
           {"InstanceNormalization", InstanceNormalization},
-          {"LRN", Lrn},
           {"LayerNormalization", LayerNormalization},
           {"LogSoftmax", LogSoftmax},
           {"LpNormalization", LpNormalization},
+          {"LRN", Lrn},
           {"MeanVarianceNormalization", MeanVarianceNormalization},
+          {"NegativeLogLikelihoodLoss", NegativeLogLikelihoodLoss},
           {"RMSNormalization", RMSNormalization},
-          {"Softmax", Softmax}};
+          {"Softmax", Softmax},
+          {"SoftmaxCrossEntropyLoss", SoftmaxCrossEntropyLoss}};
 }
 
 }  // namespace deputy::conformance::reference

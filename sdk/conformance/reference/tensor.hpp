@@ -59,4 +59,10 @@ Dims IndexOf(const Dims& dims, int64_t flat);
 // `axis` counted from the front.
 size_t FromFront(int64_t axis, size_t rank);
 
+// Numpy's rule of broadcasting: the shape that both broadcast to.
+Dims BroadcastDims(const Dims& a, const Dims& b);
+
+// The position of the element of `shape` at `index` (an index of a shape that it broadcasts to).
+int64_t BroadcastFlat(const Dims& shape, const Dims& index);
+
 }  // namespace deputy::conformance::reference
