@@ -13,7 +13,7 @@
 namespace deputy::host {
 namespace {
 
-constexpr int64_t kGrain = 4096;
+constexpr int64_t kActivationGrain = 4096;
 constexpr double kRootHalf = 0.70710678118654752440;
 constexpr double kRootTwoOverPi = 0.79788456080286535588;
 
@@ -56,7 +56,7 @@ void ClipFloat16(DType dtype, const uint16_t* source, float low, float high, uin
 
 template <class T>
 void Gelu(const T* x, T* y, int64_t count, bool tanh, ThreadPool& pool) {
-  pool.ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
+  pool.ParallelFor(count, kActivationGrain, [&](int64_t begin, int64_t end) {
     if constexpr (std::is_same_v<T, float>) {
       linalg::Apply(tanh ? linalg::RowFunction::kGeluTanh : linalg::RowFunction::kGelu, x + begin, end - begin, 0, 0,
                     y + begin);
@@ -73,7 +73,7 @@ void Gelu(const T* x, T* y, int64_t count, bool tanh, ThreadPool& pool) {
 
 template <class T>
 void Shrink(const T* x, T* y, int64_t count, T threshold, T bias, ThreadPool& pool) {
-  pool.ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
+  pool.ParallelFor(count, kActivationGrain, [&](int64_t begin, int64_t end) {
     if constexpr (std::is_same_v<T, float>)
       return linalg::Apply(linalg::RowFunction::kShrink, x + begin, end - begin, threshold, bias, y + begin);
     for (int64_t i = begin; i < end; ++i)
@@ -83,7 +83,7 @@ void Shrink(const T* x, T* y, int64_t count, T threshold, T bias, ThreadPool& po
 
 template <class T>
 void ShrinkWhole(const T* x, T* y, int64_t count, double threshold, double bias, ThreadPool& pool) {
-  pool.ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
+  pool.ParallelFor(count, kActivationGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const double value = static_cast<double>(x[i]);
       const double shrunk = value < -threshold ? value + bias : value > threshold ? value - bias : 0;

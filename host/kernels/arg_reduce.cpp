@@ -43,7 +43,7 @@ void ArgLoop(const AxisView& view, const T* source, int64_t* target, int64_t beg
   }
 }
 
-constexpr int64_t kGrainElements = 4 << 10;
+constexpr int64_t kArgReduceGrain = 4 << 10;
 
 // The type that is compared: float for 16-bit floats.
 template <class T>
@@ -106,7 +106,7 @@ bool TopK(const TopKExtents& extents, bool largest, DType dtype, const void* dat
           int64_t* order, ThreadPool& pool) {
   return DispatchStored(dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    pool.ParallelFor(extents.outer * extents.inner, kGrainElements / std::max<int64_t>(extents.extent, 1) + 1,
+    pool.ParallelFor(extents.outer * extents.inner, kArgReduceGrain / std::max<int64_t>(extents.extent, 1) + 1,
                      [&](int64_t begin, int64_t end) {
                        for (int64_t lane = begin; lane < end; ++lane) {
                          const int64_t o = lane / extents.inner, i = lane % extents.inner;

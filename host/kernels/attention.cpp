@@ -15,9 +15,9 @@
 namespace deputy::host {
 namespace {
 
-constexpr int64_t kTile = 64;  // queries processed at once
+constexpr int64_t kQueryTile = 64;  // queries processed at once
 
-int64_t TilesOf(const AttentionShape& shape) { return (shape.queries + kTile - 1) / kTile; }
+int64_t TilesOf(const AttentionShape& shape) { return (shape.queries + kQueryTile - 1) / kQueryTile; }
 
 template <class T>
 constexpr T kNever = -std::numeric_limits<T>::infinity();
@@ -48,9 +48,9 @@ struct TileMemory {
   size_t scores, products;
 
   explicit TileMemory(const AttentionShape& shape)
-      : scores(AlignUp(static_cast<size_t>(kTile * shape.keys) * sizeof(T))),
-        products(AlignUp(std::max(linalg::GemmWorkspace(ScoreProduct<T>(shape, kTile)),
-                                  linalg::GemmWorkspace(ValueProduct<T>(shape, kTile))))) {}
+      : scores(AlignUp(static_cast<size_t>(kQueryTile * shape.keys) * sizeof(T))),
+        products(AlignUp(std::max(linalg::GemmWorkspace(ScoreProduct<T>(shape, kQueryTile)),
+                                  linalg::GemmWorkspace(ValueProduct<T>(shape, kQueryTile))))) {}
 
  private:
 };
@@ -162,7 +162,7 @@ Status CheckAttention(const AttentionShape& shape) {
   const int64_t extents[] = {shape.batch, std::max(shape.heads, shape.key_heads), shape.queries, shape.keys,
                              std::max(shape.size, shape.value_size)};
   const auto product = [&extents](std::initializer_list<size_t> which) {
-    int64_t all = kTile;
+    int64_t all = kQueryTile;
     for (const size_t i : which)
       if (__builtin_mul_overflow(all, std::max<int64_t>(1, extents[i]), &all)) return kMost + 1;
     return all;
@@ -185,9 +185,9 @@ void Attend(const AttentionArgs<T>& args, void* memory, ThreadPool& pool) {
   const int64_t tiles = TilesOf(shape);
   const TileMemory<T> tile(shape);
   ForEachInSlots(pool, shape.batch * shape.heads * tiles, [&](int64_t item, int64_t slot) {
-    const int64_t first = item % tiles * kTile, head = item / tiles % shape.heads;
+    const int64_t first = item % tiles * kQueryTile, head = item / tiles % shape.heads;
     char* const place = static_cast<char*>(memory) + static_cast<size_t>(slot) * (tile.scores + tile.products);
-    AttendTile(args, item / tiles / shape.heads, head, first, std::min(kTile, shape.queries - first),
+    AttendTile(args, item / tiles / shape.heads, head, first, std::min(kQueryTile, shape.queries - first),
                reinterpret_cast<T*>(place), place + tile.scores);
   });
 }

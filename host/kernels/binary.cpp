@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/dispatch.hpp"
+#include "kernels/grain.hpp"
 
 namespace deputy::host {
 namespace {
@@ -26,17 +27,17 @@ int64_t Grain(BinaryOp op) {
   }
 }
 
-constexpr int64_t kBlock = 256;
+constexpr int64_t kBinaryBlock = 256;
 
 struct Staging {
-  alignas(64) char first[kBlock * 8], second[kBlock * 8], target[kBlock * 8];
+  alignas(64) char first[kBinaryBlock * 8], second[kBinaryBlock * 8], target[kBinaryBlock * 8];
 };
 
 // One run through the conversions, block by block. An operand with step 0 is converted once per block.
 void RunConverted(const BinaryKernel& kernel, const char* first, int64_t first_step, const char* second,
                   int64_t second_step, char* target, int64_t count, Staging& staging) {
   while (count > 0) {
-    const int64_t block = std::min(count, kBlock);
+    const int64_t block = std::min(count, kBinaryBlock);
     const void *x = first, *y = second;
     if (kernel.convert_first != nullptr) {
       kernel.convert_first(first, staging.first, first_step == 0 ? 1 : block);
@@ -134,10 +135,9 @@ void Binary(const BinaryKernel& kernel, const BroadcastPlan<2>& plan, const void
 
 bool Where(size_t element_size, const BroadcastPlan<3>& plan, const void* condition, const void* first,
            const void* second, void* target, ThreadPool& pool) {
-  constexpr int64_t kGrain = 16384;
   return DispatchSize(element_size, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    pool.ParallelFor(plan.count, kGrain, [&](int64_t begin, int64_t end) {
+    pool.ParallelFor(plan.count, kGrainElements, [&](int64_t begin, int64_t end) {
       ForEachRun(plan, begin, end, [&](int64_t at, const std::array<int64_t, 3>& offsets, int64_t count) {
         WhereLoop(static_cast<const uint8_t*>(condition) + offsets[0], plan.inner_stride(0),
                   static_cast<const T*>(first) + offsets[1], plan.inner_stride(1),

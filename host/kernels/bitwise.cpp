@@ -6,7 +6,7 @@
 namespace deputy::host {
 namespace {
 
-constexpr int64_t kGrain = 32768;
+constexpr int64_t kBitwiseGrain = 32768;
 
 template <BitwiseOp kOp, class T>
 T Apply(T a, T b) {
@@ -55,7 +55,7 @@ void Invert(const T* from, T* to, int64_t count) {
 template <BitwiseOp kOp, class T>
 void Loop(const BroadcastPlan<2>& plan, const T* a, const T* b, T* to, ThreadPool& pool) {
   const int64_t a_step = plan.inner_stride(0), b_step = plan.inner_stride(1);
-  pool.ParallelFor(plan.count, kGrain, [&](int64_t begin, int64_t end) {
+  pool.ParallelFor(plan.count, kBitwiseGrain, [&](int64_t begin, int64_t end) {
     ForEachRun(plan, begin, end, [&](int64_t at, const std::array<int64_t, 2>& from, int64_t count) {
       Run<kOp, T>(a + from[0], a_step, b + from[1], b_step, to + at, count);
     });
@@ -95,7 +95,8 @@ bool BitwiseNot(DType dtype, const void* source, void* target, int64_t count, Th
     using T = typename decltype(tag)::Type;
     const T* from = static_cast<const T*>(source);
     T* to = static_cast<T*>(target);
-    pool.ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) { Invert(from + begin, to + begin, end - begin); });
+    pool.ParallelFor(count, kBitwiseGrain,
+                     [&](int64_t begin, int64_t end) { Invert(from + begin, to + begin, end - begin); });
   });
 }
 

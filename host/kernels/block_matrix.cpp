@@ -9,7 +9,7 @@
 namespace deputy::host {
 namespace {
 
-constexpr int64_t kLanes = 16;
+constexpr int64_t kMatrixLanes = 16;
 
 template <class T>
 T ZeroPoint(const BlockMatrix<T>& matrix, int64_t column, int64_t block) {
@@ -43,13 +43,13 @@ struct RowStreams {
 template <int kBits, class T>
 void AddBlock(const T* streams, int64_t stream_step, const uint8_t* bytes, int64_t count, T scale, T* lanes) {
   constexpr int kMask = (1 << kBits) - 1;
-  std::array<T, kLanes> sums = {};
-  for (int64_t i = 0; i < count; i += kLanes) {
-    const int64_t width = std::min(kLanes, count - i);
+  std::array<T, kMatrixLanes> sums = {};
+  for (int64_t i = 0; i < count; i += kMatrixLanes) {
+    const int64_t width = std::min(kMatrixLanes, count - i);
     for (int shift = 0; shift < 8; shift += kBits) {
       const T* const x = streams + shift / kBits * stream_step + i;
-      if (width == kLanes) {
-        for (int64_t lane = 0; lane < kLanes; ++lane)
+      if (width == kMatrixLanes) {
+        for (int64_t lane = 0; lane < kMatrixLanes; ++lane)
           sums[static_cast<size_t>(lane)] += x[lane] * static_cast<T>(bytes[i + lane] >> shift & kMask);
       } else {
         for (int64_t lane = 0; lane < width; ++lane)
@@ -57,7 +57,7 @@ void AddBlock(const T* streams, int64_t stream_step, const uint8_t* bytes, int64
       }
     }
   }
-  for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += scale * sums[static_cast<size_t>(lane)];
+  for (int64_t lane = 0; lane < kMatrixLanes; ++lane) lanes[lane] += scale * sums[static_cast<size_t>(lane)];
 }
 
 template <int kBits, class T>
@@ -65,7 +65,7 @@ T MultiplyColumn(const BlockMatrix<T>& matrix, const RowStreams<T>& layout, cons
   const uint8_t* const bytes = matrix.bytes + column * matrix.column_bytes();
   const T* const scales = matrix.scales + column * layout.blocks;
   const T* const block_sums = streams + layout.bytes * layout.streams;
-  std::array<T, kLanes> lanes = {};
+  std::array<T, kMatrixLanes> lanes = {};
   T sum = 0;
   for (int64_t block = 0; block < layout.blocks; ++block) {
     const int64_t at = block * matrix.block_bytes();

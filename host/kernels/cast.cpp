@@ -10,6 +10,7 @@
 
 #include "deputy/storage.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/grain.hpp"
 #include "kernels/linalg/rows.hpp"
 
 namespace deputy::host {
@@ -74,7 +75,7 @@ void Convert(const void* source, void* target, int64_t count) {
 }
 
 // Elements that are widened at a time; a number of whole bytes for any packed type.
-constexpr int64_t kBlock = 256;
+constexpr int64_t kCastBlock = 256;
 
 // The absolute values of a signed float type of up to 8 bits, ascending, which is the order of their codes.
 struct Sizes {
@@ -174,9 +175,9 @@ bool CastThrough(DType wide_type, const Conversion& cast, const Narrowing& how, 
   if (!IsStorage(target_type) && narrow == nullptr) return false;
   if (IsPacked(target_type)) ClearSpareBits(target_type, cast.count, cast.target);
   const auto convert = [&](int64_t begin, int64_t end) {
-    Wide wide[kBlock];
+    Wide wide[kCastBlock];
     for (int64_t block = begin; block < end; ++block) {
-      const int64_t first = block * kBlock, length = std::min(kBlock, cast.count - first);
+      const int64_t first = block * kCastBlock, length = std::min(kCastBlock, cast.count - first);
       if (widen != nullptr)
         widen(static_cast<const char*>(cast.source) + static_cast<size_t>(first) * SizeOf(source_type), wide, length);
       else
@@ -189,7 +190,7 @@ bool CastThrough(DType wide_type, const Conversion& cast, const Narrowing& how, 
           SetCode(target_type, cast.target, first + i, Encode(target_type, wide[i], how));
     }
   };
-  pool.ParallelFor((cast.count + kBlock - 1) / kBlock, 16, convert);
+  pool.ParallelFor((cast.count + kCastBlock - 1) / kCastBlock, 16, convert);
   return true;
 }
 
@@ -210,9 +211,8 @@ ConvertFunction FindConvert(DType source, DType target) {
 bool Cast(DType source_type, const void* source, DType target_type, void* target, int64_t count, ThreadPool& pool) {
   const ConvertFunction convert = FindConvert(source_type, target_type);
   if (convert == nullptr) return false;
-  constexpr int64_t kGrain = 16384;
   const size_t source_size = SizeOf(source_type), target_size = SizeOf(target_type);
-  pool.ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
+  pool.ParallelFor(count, kGrainElements, [&](int64_t begin, int64_t end) {
     convert(static_cast<const char*>(source) + static_cast<size_t>(begin) * source_size,
             static_cast<char*>(target) + static_cast<size_t>(begin) * target_size, end - begin);
   });

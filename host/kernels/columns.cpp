@@ -8,12 +8,6 @@
 namespace deputy::host {
 namespace {
 
-int64_t Product(const SpatialDims& dims, size_t rank) {
-  int64_t product = 1;
-  for (size_t i = 0; i < rank; ++i) product *= dims[i];
-  return product;
-}
-
 template <class T>
 void AddTo(T* target, int64_t stride, const T* from, int64_t count) {
   if (stride == 1)

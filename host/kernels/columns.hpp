@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "tensor/window.hpp"
+#include "kernels/convolution.hpp"
 
 namespace deputy::host {
 
@@ -19,6 +19,9 @@ struct ColumnGeometry {
   int64_t wide_size() const;
   int64_t narrow_size() const;
 };
+
+// Of a convolution that is not transposed.
+inline ColumnGeometry GeometryOf(const ConvolutionShape& shape) { return {shape.window.all(), shape.in, shape.out}; }
 
 // The matrix of rows (channel, tap) and columns [begin, end), positions of the flattened narrow side, in the panels of
 // a product (linalg.hpp): wide[channel, element under the tap], zero in the padding.

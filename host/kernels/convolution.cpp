@@ -13,8 +13,6 @@ namespace {
 
 constexpr int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-ColumnGeometry GeometryOf(const ConvolutionShape& shape) { return {shape.window.all(), shape.in, shape.out}; }
-
 // The division of one image and group's output into products that threads take one by one, and of the input channels of
 // each into blocks whose columns stay in the cache of one core.
 template <class T>

@@ -4,12 +4,12 @@
 #include <cstring>
 
 #include "kernels/dispatch.hpp"
+#include "kernels/grain.hpp"
 
 namespace deputy::host {
 namespace {
 
 // The least number of bytes for a thread: below this, waking another one costs more than it saves.
-constexpr int64_t kGrainBytes = 64 << 10;
 
 // One run along the innermost dimension.
 template <class T>

@@ -9,13 +9,13 @@ namespace deputy::host {
 namespace {
 
 // The number of neighbouring output positions that are sampled together.
-constexpr int64_t kBlock = 256;
+constexpr int64_t kSampleBlock = 256;
 
 // The four pixels around each position of a block, and their weights: the same for all channels that share offsets.
 template <class T>
 struct Corners {
-  int64_t pixels[4][kBlock];  // negative outside of the plane, where every value is zero
-  T weights[4][kBlock];
+  int64_t pixels[4][kSampleBlock];  // negative outside of the plane, where every value is zero
+  T weights[4][kSampleBlock];
   bool inside;  // all positions are inside
 };
 
@@ -50,7 +50,7 @@ void FindCorners(const DeformableArgs<T>& args, int64_t set, int64_t tap, int64_
 }
 
 template <class T>
-void Sample(const Corners<T>& corners, int64_t count, const T* plane, T* to) {
+void SampleCorners(const Corners<T>& corners, int64_t count, const T* plane, T* to) {
   const auto& [pixels, weights, inside] = corners;
   if (inside) {
     for (int64_t i = 0; i < count; ++i)
@@ -70,14 +70,14 @@ template <class T>
 void FillBlock(const DeformableArgs<T>& args, int64_t image, int64_t group, int64_t tap, int64_t first, T* columns) {
   const DeformableShape& shape = args.shape;
   const int64_t channels = shape.in_channels / shape.group, sharing = shape.in_channels / shape.offset_groups;
-  const int64_t count = std::min(kBlock, shape.positions() - first);
+  const int64_t count = std::min(kSampleBlock, shape.positions() - first);
   Corners<T> corners;
   for (int64_t c = 0; c < channels; ++c) {
     const int64_t channel = group * channels + c;
     if (c == 0 || channel % sharing == 0)
       FindCorners(args, image * shape.offset_groups + channel / sharing, tap, first, count, corners);
     const T* plane = args.x + (image * shape.in_channels + channel) * shape.in[0] * shape.in[1];
-    Sample(corners, count, plane, columns + (c * shape.taps() + tap) * shape.positions() + first);
+    SampleCorners(corners, count, plane, columns + (c * shape.taps() + tap) * shape.positions() + first);
   }
 }
 
@@ -110,11 +110,12 @@ void ConvolveDeformed(const DeformableArgs<T>& args, void* workspace, ThreadPool
   const DeformableShape& shape = args.shape;
   const int64_t channels = shape.in_channels / shape.group, filters = shape.out_channels / shape.group;
   const int64_t depth = channels * shape.taps(), positions = shape.positions();
-  const int64_t blocks = (positions + kBlock - 1) / kBlock;
+  const int64_t blocks = (positions + kSampleBlock - 1) / kSampleBlock;
   for (int64_t item = 0; item < shape.batch * shape.group; ++item) {
     const int64_t image = item / shape.group, group = item % shape.group;
     pool.ParallelFor(shape.taps() * blocks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) FillBlock(args, image, group, i / blocks, i % blocks * kBlock, memory);
+      for (int64_t i = begin; i < end; ++i)
+        FillBlock(args, image, group, i / blocks, i % blocks * kSampleBlock, memory);
     });
     linalg::GemmArgs<T> product = ProductOf<T>(shape);
     product.a = args.weights + group * filters * depth;

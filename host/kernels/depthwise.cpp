@@ -12,8 +12,6 @@
 namespace deputy::host {
 namespace {
 
-ColumnGeometry GeometryOf(const ConvolutionShape& shape) { return {shape.window.all(), shape.in, shape.out}; }
-
 // One channel with its padding, cut to the area that the windows cover. The last axis is split by position modulo its
 // stride, so that a tap reads neighbouring elements for neighbouring outputs.
 struct PaddedChannel {

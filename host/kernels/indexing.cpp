@@ -7,11 +7,10 @@
 
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/grain.hpp"
 
 namespace deputy::host {
 namespace {
-
-constexpr int64_t kGrainBytes = 64 << 10;
 
 int64_t Resolve(int64_t index, int64_t extent) { return index + (index >> 63 & extent); }
 

@@ -50,7 +50,7 @@ int64_t BatchIndex(int64_t index, std::span<const int64_t> c_batch, std::span<co
 
 // Product `piece` of the `pieces` along rows or columns of C.
 template <class T>
-linalg::GemmArgs<T> Piece(linalg::GemmArgs<T> args, bool by_rows, int64_t size, int64_t piece) {
+linalg::GemmArgs<T> PieceOf(linalg::GemmArgs<T> args, bool by_rows, int64_t size, int64_t piece) {
   const int64_t first = piece * size;
   if (by_rows) {
     args.a += args.transpose_a ? first : first * args.lda;
@@ -139,7 +139,7 @@ void MultiplyBatch(const BatchedProduct<T>& product, void* workspace, ThreadPool
         one.b += BatchIndex(index, product.c_batch, product.b_batch) * b_size;
         one.c += index * c_size;
       }
-      MultiplyOne(Piece(one, shares.by_rows, shares.size, item % shares.pieces), memory);
+      MultiplyOne(PieceOf(one, shares.by_rows, shares.size, item % shares.pieces), memory);
     }
   });
 }

@@ -53,9 +53,9 @@ void NormalizeRow(const LayerNormalization<T>& args, const T* x, T mean, T inver
   }
 }
 
-constexpr int64_t kGrainElements = 8192;
+constexpr int64_t kNormalizationGrain = 8192;
 
-int64_t RowGrain(int64_t elements) { return kGrainElements / std::max<int64_t>(elements, 1) + 1; }
+int64_t RowGrain(int64_t elements) { return kNormalizationGrain / std::max<int64_t>(elements, 1) + 1; }
 
 }  // namespace
 

@@ -3,11 +3,10 @@
 
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/grain.hpp"
 
 namespace deputy::host {
 namespace {
-
-constexpr int64_t kGrainElements = 16 << 10;
 
 int64_t Remainder(int64_t value, int64_t modulus) {
   const int64_t rest = value % modulus;
@@ -15,11 +14,11 @@ int64_t Remainder(int64_t value, int64_t modulus) {
 }
 
 // The longest range of a map, which is not empty, that maps neighbours to neighbours.
-struct Run {
+struct CopyRun {
   int64_t begin, end;
 };
-Run LongestRun(const int64_t* map, int64_t count) {
-  Run longest{0, 1};
+CopyRun LongestRun(const int64_t* map, int64_t count) {
+  CopyRun longest{0, 1};
   for (int64_t begin = 0; begin < count;) {
     int64_t end = begin + 1;
     while (end < count && map[end] == map[end - 1] + 1) ++end;
@@ -67,7 +66,7 @@ void PadByMaps(std::span<const int64_t> source_dims, std::span<const int64_t> ta
     offset += extent;
   }
   const int64_t row = target_dims[last];
-  const Run run = LongestRun(maps + first[last], row);
+  const CopyRun run = LongestRun(maps + first[last], row);
   DispatchSize(element_bytes, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     pool.ParallelFor(rows, kGrainElements / row + 1, [&](int64_t begin, int64_t end) {

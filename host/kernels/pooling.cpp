@@ -10,14 +10,8 @@
 namespace deputy::host {
 namespace {
 
-int64_t Product(const SpatialDims& dims, size_t rank) {
-  int64_t product = 1;
-  for (size_t i = 0; i < rank; ++i) product *= dims[i];
-  return product;
-}
-
 template <class T>
-constexpr T Lowest() {
+constexpr T EmptyMaximum() {
   return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 }
 
@@ -215,7 +209,7 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
       MaxRowWithIndices(shape, window, x + plane * in_size, plane * in_size, column_major, y + start, indices + start);
       return;
     }
-    std::fill_n(y + start, shape.out[last], Lowest<T>());
+    std::fill_n(y + start, shape.out[last], EmptyMaximum<T>());
     CombineRow(shape, window, x + plane * in_size, y + start,
                [](T best, T value) { return value > best ? value : best; });
     if (may_have_empty_windows) FillEmptyWindows(shape, window, y + start);
@@ -287,7 +281,7 @@ template <class T>
 void GlobalMaxPool(int64_t planes, int64_t size, const T* x, T* y, ThreadPool& pool) {
   pool.ParallelFor(planes, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
-      T best = Lowest<T>();
+      T best = EmptyMaximum<T>();
       for (int64_t i = 0; i < size; ++i) best = x[p * size + i] > best ? x[p * size + i] : best;
       y[p] = best;
     }

@@ -8,14 +8,14 @@
 #include "deputy/storage.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/grain.hpp"
 #include "kernels/linalg/rows.hpp"
 
 namespace deputy::host {
 namespace {
 
-constexpr int64_t kGrainElements = 16 << 10;
 // Elements that are widened or narrowed at a time.
-constexpr int64_t kBlock = 512;
+constexpr int64_t kQuantizeBlock = 512;
 
 // A part of one row: its elements begin at `first`, its scales at `scale`, each `step` apart.
 struct Piece {
@@ -28,7 +28,7 @@ void ForEachPiece(const ScaleLayout& layout, ThreadPool& pool, F run) {
   pool.ParallelFor(layout.outer * layout.extent * inner, kGrainElements, [&](int64_t begin, int64_t end) {
     while (begin < end) {
       const int64_t row = begin / inner, offset = begin % inner;
-      const int64_t count = std::min({inner - offset, end - begin, kBlock});
+      const int64_t count = std::min({inner - offset, end - begin, kQuantizeBlock});
       const int64_t scale = row / layout.extent * layout.outer_step +
                             row % layout.extent / layout.block * layout.axis_step + offset * layout.inner_step;
       run(Piece{begin, count, scale, layout.inner_step});
@@ -122,7 +122,7 @@ bool DequantizeStorage(const ScaleLayout& layout, DType source_type, const void*
                        const void* zero_points, DType target_type, void* target, ThreadPool& pool) {
   const ConvertFunction narrow = FindConvert(DType::kFloat32, target_type);
   ForEachPiece(layout, pool, [&](const Piece& piece) {
-    float wide[kBlock];
+    float wide[kQuantizeBlock];
     for (int64_t i = 0; i < piece.count; ++i) {
       const int64_t at = piece.scale + i * piece.step;
       const float stored = StoredAt(source_type, source, piece.first + i);
@@ -166,7 +166,7 @@ bool QuantizeStorage(const ScaleLayout& layout, DType source_type, const void* s
   how.saturate = saturate;
   if (IsPacked(target_type)) ClearSpareBits(target_type, layout.outer * layout.extent * layout.inner, target);
   ForEachStoragePiece(target_type, layout, pool, [&](const Piece& piece) {
-    float wide[kBlock];
+    float wide[kQuantizeBlock];
     widen(At(source, piece.first, source_type), wide, piece.count);
     for (int64_t i = 0; i < piece.count; ++i) {
       const int64_t at = piece.scale + i * piece.step;
@@ -187,7 +187,7 @@ bool Quantize(const ScaleLayout& layout, DType source_type, const void* source, 
   return DispatchQuantized(target_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
     ForEachPiece(layout, pool, [&](const Piece& piece) {
-      float wide[kBlock];
+      float wide[kQuantizeBlock];
       const float* from = reinterpret_cast<const float*>(At(source, piece.first, source_type));
       if (widen != nullptr) {
         widen(from, wide, piece.count);
@@ -207,7 +207,7 @@ bool Dequantize(const ScaleLayout& layout, DType source_type, const void* source
   const auto run = [&](auto tag) {
     using T = typename decltype(tag)::Type;
     ForEachPiece(layout, pool, [&](const Piece& piece) {
-      float wide[kBlock];
+      float wide[kQuantizeBlock];
       char* const to = At(target, piece.first, target_type);
       DequantizePiece(piece, static_cast<const T*>(source) + piece.first, scales, static_cast<const T*>(zero_points),
                       narrow == nullptr ? reinterpret_cast<float*>(to) : wide);

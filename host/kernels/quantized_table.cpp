@@ -1,11 +1,10 @@
 #include <limits>
 
+#include "kernels/grain.hpp"
 #include "kernels/quantize.hpp"
 
 namespace deputy::host {
 namespace {
-
-constexpr int64_t kGrain = 16 << 10;
 
 // Clamped before rounding, so that the sum with the constant is exact: its unit in the last place is one.
 int32_t RoundWithin(float value, float low, float high) {
@@ -42,7 +41,7 @@ void Combine(const BroadcastPlan<2>& plan, const uint8_t* a, const uint8_t* b, c
   const auto run = first_moves ? (second_moves ? CombineRun<T, 1, 1, F> : CombineRun<T, 1, 0, F>)
                                : (second_moves ? CombineRun<T, 0, 1, F> : CombineRun<T, 0, 0, F>);
   const T *const first = reinterpret_cast<const T*>(a), *const second = reinterpret_cast<const T*>(b);
-  pool.ParallelFor(plan.count, kGrain, [&](int64_t begin, int64_t end) {
+  pool.ParallelFor(plan.count, kGrainElements, [&](int64_t begin, int64_t end) {
     ForEachRun(plan, begin, end, [&](int64_t at, const std::array<int64_t, 2>& offsets, int64_t count) {
       run(first + offsets[0], second + offsets[1], count, range, fn, reinterpret_cast<T*>(c) + at);
     });
@@ -66,7 +65,7 @@ uint8_t QuantizedRange::BitsOf(float real) const {
 }
 
 void Map(const QuantizedTable& table, const uint8_t* source, uint8_t* target, int64_t count, ThreadPool& pool) {
-  pool.ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
+  pool.ParallelFor(count, kGrainElements, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) target[i] = table[source[i]];
   });
 }

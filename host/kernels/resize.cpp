@@ -6,11 +6,10 @@
 
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/grain.hpp"
 
 namespace deputy::host {
 namespace {
-
-constexpr int64_t kGrainElements = 16 << 10;
 
 // The input coordinate of an output position. In single precision, as in the runtimes that models are tested with:
 // positions halfway between two neighbours depend on it.

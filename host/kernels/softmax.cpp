@@ -12,28 +12,28 @@
 namespace deputy::host {
 namespace {
 
-constexpr size_t kLanes = 8;
+constexpr size_t kSoftmaxLanes = 8;
 
 template <class T>
 T LargestOf(const T* row, int64_t count) {
-  T lanes[kLanes];
-  std::fill_n(lanes, kLanes, -std::numeric_limits<T>::infinity());
+  T lanes[kSoftmaxLanes];
+  std::fill_n(lanes, kSoftmaxLanes, -std::numeric_limits<T>::infinity());
   int64_t i = 0;
-  for (; i + static_cast<int64_t>(kLanes) <= count; i += kLanes)
-    for (size_t lane = 0; lane < kLanes; ++lane) {
+  for (; i + static_cast<int64_t>(kSoftmaxLanes) <= count; i += kSoftmaxLanes)
+    for (size_t lane = 0; lane < kSoftmaxLanes; ++lane) {
       const T x = row[i + static_cast<int64_t>(lane)];
       lanes[lane] = x > lanes[lane] ? x : lanes[lane];
     }
   for (; i < count; ++i) lanes[0] = row[i] > lanes[0] ? row[i] : lanes[0];
-  return *std::max_element(lanes, lanes + kLanes);
+  return *std::max_element(lanes, lanes + kSoftmaxLanes);
 }
 
 template <class T>
 T SumOf(const T* row, int64_t count) {
-  T lanes[kLanes] = {};
+  T lanes[kSoftmaxLanes] = {};
   int64_t i = 0;
-  for (; i + static_cast<int64_t>(kLanes) <= count; i += kLanes)
-    for (size_t lane = 0; lane < kLanes; ++lane) lanes[lane] += row[i + static_cast<int64_t>(lane)];
+  for (; i + static_cast<int64_t>(kSoftmaxLanes) <= count; i += kSoftmaxLanes)
+    for (size_t lane = 0; lane < kSoftmaxLanes; ++lane) lanes[lane] += row[i + static_cast<int64_t>(lane)];
   T sum = 0;
   for (; i < count; ++i) sum += row[i];
   for (const T lane : lanes) sum += lane;

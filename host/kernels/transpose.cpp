@@ -6,12 +6,12 @@
 
 #include "kernels/copy.hpp"
 #include "kernels/dispatch.hpp"
+#include "kernels/grain.hpp"
 
 namespace deputy::host {
 namespace {
 
-constexpr int64_t kTile = 16;
-constexpr int64_t kGrainElements = 16 << 10;
+constexpr int64_t kTransposeTile = 16;
 
 // A matrix: `rows` follow the source's innermost dimension (source stride 1), columns the target's (target stride 1).
 struct Plane {
@@ -37,7 +37,7 @@ void TurnQuad(const uint32_t* from, int64_t step, uint32_t* to, int64_t to_step)
 template <class T>
 void TransposeTile(const Plane& plane, const T* source, T* target, int64_t r, int64_t r_end, int64_t c, int64_t c_end) {
   if constexpr (std::is_same_v<T, uint32_t>) {
-    if (r_end - r == kTile && c_end - c == kTile) {
+    if (r_end - r == kTransposeTile && c_end - c == kTransposeTile) {
       for (int64_t i = r; i < r_end; i += 4)
         for (int64_t j = c; j < c_end; j += 4)
           TurnQuad(source + j * plane.source_column_stride + i, plane.source_column_stride,
@@ -67,10 +67,10 @@ void TransposePlane(const Plane& plane, const T* source, T* target, int64_t row_
     SplitPairs(source + row_begin, first, first + plane.target_row_stride, plane.columns);
     return;
   }
-  for (int64_t r = row_begin; r < row_end; r += kTile) {
-    const int64_t r_end = std::min(r + kTile, row_end);
-    for (int64_t c = 0; c < plane.columns; c += kTile)
-      TransposeTile(plane, source, target, r, r_end, c, std::min(c + kTile, plane.columns));
+  for (int64_t r = row_begin; r < row_end; r += kTransposeTile) {
+    const int64_t r_end = std::min(r + kTransposeTile, row_end);
+    for (int64_t c = 0; c < plane.columns; c += kTransposeTile)
+      TransposeTile(plane, source, target, r, r_end, c, std::min(c + kTransposeTile, plane.columns));
   }
 }
 
@@ -104,37 +104,39 @@ void Transpose(std::span<const int64_t> dims, std::span<const int64_t> perm, con
   int64_t planes = 1;
   for (size_t d = 0; d < column; ++d)
     if (d != row) planes *= collapsed.dims[d];
-  const int64_t bands = (plane.rows + kTile - 1) / kTile;
+  const int64_t bands = (plane.rows + kTransposeTile - 1) / kTransposeTile;
   DispatchSize(element_bytes, [&](auto tag) {
     using T = typename decltype(tag)::Type;
-    pool.ParallelFor(planes * bands, kGrainElements / (kTile * plane.columns) + 1, [&](int64_t begin, int64_t end) {
-      // An index that increments like an odometer: divisions would cost more than moving a small plane.
-      SmallDims index(column, 0);
-      int64_t rest = begin / bands, band = begin % bands, from = 0, to = 0;
-      for (size_t d = column; d-- > 0;) {
-        if (d == row) continue;
-        index[d] = rest % collapsed.dims[d];
-        rest /= collapsed.dims[d];
-        from += index[d] * collapsed.source_strides[d];
-        to += index[d] * collapsed.target_strides[d];
-      }
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t first = band * kTile;
-        TransposePlane(plane, static_cast<const T*>(source) + from, static_cast<T*>(target) + to, first,
-                       std::min(first + kTile, plane.rows));
-        if (++band < bands) continue;
-        band = 0;
-        for (size_t d = column; d-- > 0;) {
-          if (d == row) continue;
-          from += collapsed.source_strides[d];
-          to += collapsed.target_strides[d];
-          if (++index[d] < collapsed.dims[d]) break;
-          from -= collapsed.source_strides[d] * collapsed.dims[d];
-          to -= collapsed.target_strides[d] * collapsed.dims[d];
-          index[d] = 0;
-        }
-      }
-    });
+    pool.ParallelFor(planes * bands, kGrainElements / (kTransposeTile * plane.columns) + 1,
+                     [&](int64_t begin, int64_t end) {
+                       // An index that increments like an odometer: divisions would cost more than moving a small
+                       // plane.
+                       SmallDims index(column, 0);
+                       int64_t rest = begin / bands, band = begin % bands, from = 0, to = 0;
+                       for (size_t d = column; d-- > 0;) {
+                         if (d == row) continue;
+                         index[d] = rest % collapsed.dims[d];
+                         rest /= collapsed.dims[d];
+                         from += index[d] * collapsed.source_strides[d];
+                         to += index[d] * collapsed.target_strides[d];
+                       }
+                       for (int64_t i = begin; i < end; ++i) {
+                         const int64_t first = band * kTransposeTile;
+                         TransposePlane(plane, static_cast<const T*>(source) + from, static_cast<T*>(target) + to,
+                                        first, std::min(first + kTransposeTile, plane.rows));
+                         if (++band < bands) continue;
+                         band = 0;
+                         for (size_t d = column; d-- > 0;) {
+                           if (d == row) continue;
+                           from += collapsed.source_strides[d];
+                           to += collapsed.target_strides[d];
+                           if (++index[d] < collapsed.dims[d]) break;
+                           from -= collapsed.source_strides[d] * collapsed.dims[d];
+                           to -= collapsed.target_strides[d] * collapsed.dims[d];
+                           index[d] = 0;
+                         }
+                       }
+                     });
   });
 }
 

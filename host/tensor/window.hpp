@@ -16,6 +16,13 @@ namespace deputy::host {
 inline constexpr size_t kMaxWindowAxes = 6;
 using SpatialDims = std::array<int64_t, kMaxWindowAxes>;
 
+// Of the first `rank` extents.
+inline int64_t Product(const SpatialDims& dims, size_t rank) {
+  int64_t product = 1;
+  for (size_t i = 0; i < rank; ++i) product *= dims[i];
+  return product;
+}
+
 // How the padding is chosen: given, or so that the output has ceil(input / stride) elements with the odd one at the end
 // (upper) or at the start (lower), or none.
 enum class AutoPad { kNotSet, kSameUpper, kSameLower, kValid };

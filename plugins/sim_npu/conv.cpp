@@ -16,9 +16,9 @@ using deputy::sdk::ValueView;
 using deputy::sdk::Verdict;
 
 // The line buffers hold 11 rows.
-constexpr int64_t kLargestKernel = 11;
+constexpr int64_t kLargestConvKernel = 11;
 // Output channels and columns that are summed at once; the sums stay in registers.
-constexpr int64_t kChannelTile = 4, kColumnTile = 16;
+constexpr int64_t kChannelTile = 4, kWidthTile = 16;
 constexpr int64_t kMacsPerJob = 1 << 17;
 
 class Conv final : public Layer {
@@ -41,7 +41,7 @@ class Conv final : public Layer {
     if (!given_weights_.given()) Pack(given_weights_.In({}));
     // The last tile of a row may read past it: into the next row, and at the end into this slack.
     const int64_t plane = window_.Span(0, out_height_) * window_.Span(1, out_width_);
-    padded_.resize(static_cast<size_t>(groups_ * group_in_ * plane + kColumnTile * window_.stride[1]));
+    padded_.resize(static_cast<size_t>(groups_ * group_in_ * plane + kWidthTile * window_.stride[1]));
   }
 
   void Run(const Host& host, const std::vector<const float*>& inputs, float* output) override {
@@ -101,22 +101,22 @@ class Conv final : public Layer {
   // One output row of `Tile` channels from `first` on.
   template <int64_t Tile>
   void Row(const float* from, int64_t columns, int64_t plane, int64_t first, int64_t row, float* target) const {
-    for (int64_t x = 0; x < out_width_; x += kColumnTile) {
-      float sums[Tile][kColumnTile];
-      for (int64_t i = 0; i < Tile; ++i) std::fill_n(sums[i], kColumnTile, bias_[static_cast<size_t>(first + i)]);
+    for (int64_t x = 0; x < out_width_; x += kWidthTile) {
+      float sums[Tile][kWidthTile];
+      for (int64_t i = 0; i < Tile; ++i) std::fill_n(sums[i], kWidthTile, bias_[static_cast<size_t>(first + i)]);
       if (window_.stride[1] == 1)
         Sum<Tile>(from + x, columns, plane, first, sums, [](const float* p, int64_t i) { return p[i]; });
       else
         Sum<Tile>(from + x * window_.stride[1], columns, plane, first, sums,
                   [stride = window_.stride[1]](const float* p, int64_t i) { return p[i * stride]; });
       for (int64_t i = 0; i < Tile; ++i)
-        std::copy_n(sums[i], std::min(kColumnTile, out_width_ - x),
+        std::copy_n(sums[i], std::min(kWidthTile, out_width_ - x),
                     target + ((first + i) * out_height_ + row) * out_width_ + x);
     }
   }
 
   template <int64_t Tile, class Load>
-  void Sum(const float* from, int64_t columns, int64_t plane, int64_t first, float (&sums)[Tile][kColumnTile],
+  void Sum(const float* from, int64_t columns, int64_t plane, int64_t first, float (&sums)[Tile][kWidthTile],
            Load load) const {
     const float* weight = weights_.data() + first * group_in_ * window_.kernel[0] * window_.kernel[1];
     for (int64_t channel = 0; channel < group_in_; ++channel)
@@ -124,7 +124,7 @@ class Conv final : public Layer {
         for (int64_t x = 0; x < window_.kernel[1]; ++x, weight += Tile) {
           const float* p = from + channel * plane + y * window_.dilation[0] * columns + x * window_.dilation[1];
           for (int64_t i = 0; i < Tile; ++i)
-            for (int64_t column = 0; column < kColumnTile; ++column) sums[i][column] += weight[i] * load(p, column);
+            for (int64_t column = 0; column < kWidthTile; ++column) sums[i][column] += weight[i] * load(p, column);
         }
   }
 
@@ -144,7 +144,7 @@ Verdict CheckConv(const NodeView& node) {
   const int64_t groups = node.Int("group", 1), channels = node.input(0).dims()[1];
   if (groups < 1 || channels % groups != 0 || weights.dims()[0] % groups != 0 || weights.dims()[1] * groups != channels)
     return Verdict::No(Reason::kShape, "groups do not divide the channels");
-  return CheckWindow(node, {weights.dims()[2], weights.dims()[3]}, kLargestKernel);
+  return CheckWindow(node, {weights.dims()[2], weights.dims()[3]}, kLargestConvKernel);
 }
 
 std::unique_ptr<Layer> MakeConv(const NodeView& node, Constants& constants) {

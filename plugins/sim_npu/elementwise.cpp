@@ -17,8 +17,6 @@ using deputy::sdk::Reason;
 using deputy::sdk::ValueView;
 using deputy::sdk::Verdict;
 
-constexpr int64_t kElementsPerJob = 1 << 14;
-
 using Extents = std::array<int64_t, 4>;
 
 Extents Aligned(const ValueView& value) {

@@ -20,8 +20,6 @@ using deputy::sdk::ValueView;
 using deputy::sdk::Verdict;
 
 constexpr float kSlope = 1.0f / 6;
-constexpr int64_t kElementsPerJob = 1 << 14;
-
 float Gated(float x, float slope) { return x * std::clamp(x * slope + 0.5f, 0.0f, 1.0f); }
 
 void Gate(const Host& host, const float* from, float* to, int64_t count, float slope) {

@@ -10,6 +10,9 @@
 
 namespace sim_npu {
 
+// Elements of an element-wise loop that are worth a range of their own in ParallelFor.
+inline constexpr int64_t kElementsPerJob = 1 << 14;
+
 class Layer {
  public:
   virtual ~Layer() = default;

@@ -15,7 +15,7 @@ using deputy::sdk::Reason;
 using deputy::sdk::ValueView;
 using deputy::sdk::Verdict;
 
-constexpr int64_t kRowTile = 4, kColumnTile = 32;
+constexpr int64_t kRowTile = 4, kMatrixTile = 32;
 
 class Matrix final : public Layer {
  public:
@@ -25,11 +25,11 @@ class Matrix final : public Layer {
     transposed_ = {gemm && node.Int("transA", 0) != 0, gemm && node.Int("transB", 0) != 0};
     rows_ = out[0], depth_ = node.input(0).dims()[transposed_[0] ? 0 : 1], columns_ = out[1];
     macs_ = static_cast<uint64_t>(rows_ * depth_ * columns_);
-    tiles_ = (columns_ + kColumnTile - 1) / kColumnTile;
+    tiles_ = (columns_ + kMatrixTile - 1) / kMatrixTile;
     a_ = Take(node, 0, constants, Form::kHalves), b_ = Take(node, 1, constants, Form::kHalves);
     left_.resize(static_cast<size_t>(rows_ * depth_));
     given_.resize(static_cast<size_t>(std::max(rows_, columns_) * depth_));
-    weights_.resize(static_cast<size_t>(tiles_ * depth_ * kColumnTile));
+    weights_.resize(static_cast<size_t>(tiles_ * depth_ * kMatrixTile));
     if (!b_.given()) Pack(b_.In({}));
     if (!gemm) return;
     alpha_ = node.Float("alpha", 1.0f), beta_ = node.Float("beta", 1.0f);
@@ -71,7 +71,7 @@ class Matrix final : public Layer {
   void Pack(const float* given) {
     for (int64_t k = 0; k < depth_; ++k)
       for (int64_t n = 0; n < columns_; ++n)
-        weights_[static_cast<size_t>((n / kColumnTile * depth_ + k) * kColumnTile + n % kColumnTile)] =
+        weights_[static_cast<size_t>((n / kMatrixTile * depth_ + k) * kMatrixTile + n % kMatrixTile)] =
             given[static_cast<size_t>(transposed_[1] ? n * depth_ + k : k * columns_ + n)];
   }
   float BiasAt(const float* bias, int64_t row, int64_t column) const {
@@ -81,14 +81,14 @@ class Matrix final : public Layer {
 
   template <int64_t Rows>
   void Block(int64_t first, int64_t tile, const float* bias, float* output) const {
-    float sums[Rows][kColumnTile] = {};
-    const float* weight = weights_.data() + tile * depth_ * kColumnTile;
-    for (int64_t k = 0; k < depth_; ++k, weight += kColumnTile)
+    float sums[Rows][kMatrixTile] = {};
+    const float* weight = weights_.data() + tile * depth_ * kMatrixTile;
+    for (int64_t k = 0; k < depth_; ++k, weight += kMatrixTile)
       for (int64_t i = 0; i < Rows; ++i) {
         const float factor = left_[static_cast<size_t>((first + i) * depth_ + k)];
-        for (int64_t n = 0; n < kColumnTile; ++n) sums[i][n] += factor * weight[n];
+        for (int64_t n = 0; n < kMatrixTile; ++n) sums[i][n] += factor * weight[n];
       }
-    const int64_t begin = tile * kColumnTile, count = std::min(kColumnTile, columns_ - begin);
+    const int64_t begin = tile * kMatrixTile, count = std::min(kMatrixTile, columns_ - begin);
     for (int64_t i = 0; i < Rows; ++i)
       for (int64_t n = 0; n < count; ++n)
         output[(first + i) * columns_ + begin + n] = alpha_ * sums[i][n] + BiasAt(bias, first + i, begin + n);

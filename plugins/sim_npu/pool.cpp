@@ -12,7 +12,7 @@ using deputy::sdk::NodeView;
 using deputy::sdk::Reason;
 using deputy::sdk::Verdict;
 
-constexpr int64_t kLargestKernel = 16;
+constexpr int64_t kLargestPoolKernel = 16;
 
 class Pool final : public Layer {
  public:
@@ -76,7 +76,7 @@ Verdict CheckPool(const NodeView& node) {
     if (dilation != 1) return Verdict::No(Reason::kAttribute, "the pooling unit has no dilation");
   if (node.Is("AveragePool") && node.Int("ceil_mode", 0) != 0 && node.Int("count_include_pad", 0) != 0)
     return Verdict::No(Reason::kAttribute, "windows over the edge (ceil_mode) with padding counted");
-  const Verdict fits = CheckWindow(node, {0, 0}, kLargestKernel);
+  const Verdict fits = CheckWindow(node, {0, 0}, kLargestPoolKernel);
   if (!fits.supported()) return fits;
   if (node.Is("AveragePool") && node.Int("count_include_pad", 0) != 0 && IsLargerThanInput(node))
     return Verdict::No(Reason::kAttribute, "a window larger than the padded input with padding counted");

@@ -7,12 +7,6 @@
 namespace onednn {
 namespace {
 
-dnnl::primitive_attr OwnScratchpad() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
 // A linear function with a clip, such as HardSigmoid: oneDNN would need two primitives, each of which reads and writes
 // every element.
 bool IsClippedLinear(const Operation& operation, const Eltwise& parameters, const memory::desc& layout) {

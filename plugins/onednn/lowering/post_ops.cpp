@@ -55,8 +55,7 @@ dnnl::primitive_attr PostOps::Attributes(size_t count) const {
     else
       post_ops.append_binary(post_op.algorithm, Plain(InPrimitive(lowering_.program().dims(post_op.operand))));
   }
-  dnnl::primitive_attr attributes;  // a new one: 2.6 cannot set post-ops twice
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::primitive_attr attributes = OwnScratchpad();  // a new one: 2.6 cannot set post-ops twice
   attributes.set_post_ops(post_ops);
   if (form_ != nullptr) SetScales(attributes);
   return attributes;
@@ -85,8 +84,7 @@ void PostOps::AddArguments(Lowering::Arguments& arguments, const memory::desc& a
 }
 
 void PostOps::EmitRest(const Slot& result) {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const dnnl::primitive_attr attributes = OwnScratchpad();
   for (size_t i = attached_; i < operation_.post_ops.size(); ++i) {
     const PostOp& post_op = operation_.post_ops[i];
     if (post_op.operand == kNoValue) {

@@ -7,6 +7,13 @@
 
 namespace onednn {
 
+// The scratchpad of a primitive lies in the memory of its context.
+inline dnnl::primitive_attr OwnScratchpad() {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attributes;
+}
+
 class PostOps {
  public:
   // `result`: the primitive's result in the primitive's own extents; layout `any` if the primitive chooses it. With

@@ -7,12 +7,6 @@
 namespace onednn {
 namespace {
 
-dnnl::primitive_attr OwnScratchpad() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
 template <class Primitive>
 void LowerSoftmaxAs(const Operation& operation, int axis, Lowering& lowering) {
   using Descriptor = typename Primitive::primitive_desc;

@@ -7,12 +7,6 @@
 namespace onednn {
 namespace {
 
-dnnl::primitive_attr OwnScratchpad() {
-  dnnl::primitive_attr attributes;
-  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  return attributes;
-}
-
 // Are exactly the spatial dimensions reduced? That is a global pool.
 bool AreSpatial(const memory::dims& x, const memory::dims& y) {
   if (x.size() < 3 || x[0] != y[0] || x[1] != y[1]) return false;

@@ -122,7 +122,7 @@ void ReadPRelu(const sdk::NodeView& node, Program& program) {
 
 constexpr const char* kOneFull = "one input as large as the result";
 
-constexpr Operator kOperators[] = {
+constexpr Operator kBinaryOperators[] = {
     {"Add", kAllInputs, SupportsBinary, ReadBinary<algorithm::binary_add>, {}, kOneFull},
     {"Sub", kAllInputs, SupportsBinary, ReadBinary<algorithm::binary_sub>, {}, kOneFull},
     {"Mul", kAllInputs, SupportsBinary, ReadBinary<algorithm::binary_mul>, {}, kOneFull},
@@ -141,6 +141,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-sdk::Span<const Operator> BinaryOperators() { return {kOperators, std::size(kOperators)}; }
+sdk::Span<const Operator> BinaryOperators() { return {kBinaryOperators, std::size(kBinaryOperators)}; }
 
 }  // namespace onednn

@@ -51,7 +51,7 @@ void ReadConvTranspose(const sdk::NodeView& node, Program& program) {
   program.Bind(node.output(0), result);
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kConvolutionOperators[] = {
     {"Conv", kAllInputs, SupportsAll, ReadConv, {3, 5}},
     {"ConvTranspose", kAllInputs, SupportsConvTranspose, ReadConvTranspose, {3, 5}, "padding written out"}};
 
@@ -79,6 +79,6 @@ Window ReadWindow(const sdk::NodeView& node, const memory::dims& kernel) {
   return window;
 }
 
-sdk::Span<const Operator> ConvolutionOperators() { return {kOperators, std::size(kOperators)}; }
+sdk::Span<const Operator> ConvolutionOperators() { return {kConvolutionOperators, std::size(kConvolutionOperators)}; }
 
 }  // namespace onednn

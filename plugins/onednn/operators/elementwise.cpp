@@ -10,21 +10,21 @@ namespace {
 
 using dnnl::algorithm;
 
-void Read(const sdk::NodeView& node, Program& program, const Eltwise& eltwise) {
+void ReadEltwise(const sdk::NodeView& node, Program& program, const Eltwise& eltwise) {
   program.Bind(node.output(0), program.Add(eltwise, {program.Find(node.input(0))}, ToDims(node.output(0).dims())));
 }
 
 template <algorithm kAlgorithm, int kAlpha = 0, int kBeta = 0>
 void ReadPlain(const sdk::NodeView& node, Program& program) {
-  Read(node, program, {kAlgorithm, kAlpha, kBeta});
+  ReadEltwise(node, program, {kAlgorithm, kAlpha, kBeta});
 }
 
 void ReadLeakyRelu(const sdk::NodeView& node, Program& program) {
-  Read(node, program, {algorithm::eltwise_relu, sdk::op::LeakyRelu(node.primitive()).alpha()});
+  ReadEltwise(node, program, {algorithm::eltwise_relu, sdk::op::LeakyRelu(node.primitive()).alpha()});
 }
 
 void ReadElu(const sdk::NodeView& node, Program& program) {
-  Read(node, program, {algorithm::eltwise_elu, sdk::op::Elu(node.primitive()).alpha()});
+  ReadEltwise(node, program, {algorithm::eltwise_elu, sdk::op::Elu(node.primitive()).alpha()});
 }
 
 void ReadHardSigmoid(const sdk::NodeView& node, Program& program) {
@@ -41,7 +41,7 @@ sdk::Verdict SupportsGelu(const sdk::NodeView& node) {
 
 void ReadGelu(const sdk::NodeView& node, Program& program) {
   const bool tanh = node.String("approximate", "none") == "tanh";
-  Read(node, program, {tanh ? algorithm::eltwise_gelu_tanh : algorithm::eltwise_gelu_erf});
+  ReadEltwise(node, program, {tanh ? algorithm::eltwise_gelu_tanh : algorithm::eltwise_gelu_erf});
 }
 
 void ReadErf(const sdk::NodeView& node, Program& program) {
@@ -74,7 +74,7 @@ sdk::Verdict SupportsClip(const sdk::NodeView& node) {
 
 void ReadClip(const sdk::NodeView& node, Program& program) {
   const Limits limits = LimitsOf(node).value_or(Limits());
-  Read(node, program, {algorithm::eltwise_clip, limits.low, limits.high});
+  ReadEltwise(node, program, {algorithm::eltwise_clip, limits.low, limits.high});
 }
 
 sdk::Verdict SupportsPow(const sdk::NodeView& node) {
@@ -86,11 +86,11 @@ sdk::Verdict SupportsPow(const sdk::NodeView& node) {
 
 void ReadPow(const sdk::NodeView& node, Program& program) {
   const float exponent = ConstantScalar(node.input(1)).value_or(1);
-  if (exponent == 2) return Read(node, program, {algorithm::eltwise_square});
-  Read(node, program, {algorithm::eltwise_pow, 1, exponent});
+  if (exponent == 2) return ReadEltwise(node, program, {algorithm::eltwise_square});
+  ReadEltwise(node, program, {algorithm::eltwise_pow, 1, exponent});
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kElementwiseOperators[] = {
     {"Relu", 1, SupportsAll, ReadPlain<algorithm::eltwise_relu>},
     {"LeakyRelu", 1, SupportsAll, ReadLeakyRelu},
     {"Elu", 1, SupportsAll, ReadElu},
@@ -114,6 +114,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-sdk::Span<const Operator> ElementwiseOperators() { return {kOperators, std::size(kOperators)}; }
+sdk::Span<const Operator> ElementwiseOperators() { return {kElementwiseOperators, std::size(kElementwiseOperators)}; }
 
 }  // namespace onednn

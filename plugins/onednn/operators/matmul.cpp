@@ -58,11 +58,11 @@ void ReadGemm(const sdk::NodeView& node, Program& program) {
   program.Bind(node.output(0), result);
 }
 
-constexpr Operator kOperators[] = {{"MatMul", kAllInputs, SupportsMatMul, ReadMatMul, {1, 6}},
-                                   {"Gemm", kAllInputs, SupportsAll, ReadGemm, {2, 2}}};
+constexpr Operator kMatmulOperators[] = {{"MatMul", kAllInputs, SupportsMatMul, ReadMatMul, {1, 6}},
+                                         {"Gemm", kAllInputs, SupportsAll, ReadGemm, {2, 2}}};
 
 }  // namespace
 
-sdk::Span<const Operator> MatmulOperators() { return {kOperators, std::size(kOperators)}; }
+sdk::Span<const Operator> MatmulOperators() { return {kMatmulOperators, std::size(kMatmulOperators)}; }
 
 }  // namespace onednn

@@ -152,7 +152,7 @@ constexpr const char* kDropoutNote = "beside a node that is computed here, infer
 constexpr const char* kSliceNote = "beside a node that is computed here, constant parameters, steps of 1";
 constexpr const char* kPadNote = "beside a node that is computed here, constant parameters, mode constant";
 
-constexpr Operator kOperators[] = {
+constexpr Operator kMovementOperators[] = {
     {"Reshape", 1, SupportsAll, ReadView, {}, kBeside, true},
     {"Flatten", 1, SupportsAll, ReadView, {}, kBeside, true},
     {"Squeeze", 1, SupportsAll, ReadView, {}, kBeside, true},
@@ -170,6 +170,6 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-sdk::Span<const Operator> MovementOperators() { return {kOperators, std::size(kOperators)}; }
+sdk::Span<const Operator> MovementOperators() { return {kMovementOperators, std::size(kMovementOperators)}; }
 
 }  // namespace onednn

@@ -109,7 +109,7 @@ void ReadLrn(const sdk::NodeView& node, Program& program) {
   program.Bind(node.output(0), program.Add(Lrn{lrn.size(), lrn.alpha(), lrn.beta(), lrn.bias()}, {x}, program.dims(x)));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kNormalizationOperators[] = {
     {"BatchNormalization",
      kAllInputs,
      SupportsBatchNormalization,
@@ -129,6 +129,8 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-sdk::Span<const Operator> NormalizationOperators() { return {kOperators, std::size(kOperators)}; }
+sdk::Span<const Operator> NormalizationOperators() {
+  return {kNormalizationOperators, std::size(kNormalizationOperators)};
+}
 
 }  // namespace onednn

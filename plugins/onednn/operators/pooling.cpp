@@ -78,7 +78,7 @@ void ReadGlobal(const sdk::NodeView& node, Program& program) {
                                            {program.Find(node.input(0))}, ToDims(node.output(0).dims())));
 }
 
-constexpr Operator kOperators[] = {
+constexpr Operator kPoolingOperators[] = {
     {"MaxPool", 1, SupportsMaxPool, ReadMaxPool, {3, 5}, "the first output alone"},
     {"AveragePool", 1, SupportsAveragePool, ReadAveragePool, {3, 5}, "no ceil_mode, no dilations"},
     {"GlobalAveragePool", 1, SupportsAll, ReadGlobal<algorithm::pooling_avg_exclude_padding>, {3, 5}},
@@ -94,6 +94,6 @@ bool HasEmptyWindow(const Window& window, const memory::dims& kernel) {
   return false;
 }
 
-sdk::Span<const Operator> PoolingOperators() { return {kOperators, std::size(kOperators)}; }
+sdk::Span<const Operator> PoolingOperators() { return {kPoolingOperators, std::size(kPoolingOperators)}; }
 
 }  // namespace onednn

@@ -107,12 +107,14 @@ void ReadDequantize(const sdk::NodeView& node, Program& program) {
 
 constexpr const char* kNote = "beside a node that is computed here, constant parameters, one scale or constants";
 
-constexpr Operator kOperators[] = {
+constexpr Operator kQuantizationOperators[] = {
     {"QuantizeLinear", 1, SupportsQuantize, ReadQuantize, {}, kNote, true, kFloatsAndBytes},
     {"DequantizeLinear", 1, SupportsDequantize, ReadDequantize, {}, kNote, true, kFloatsAndBytes}};
 
 }  // namespace
 
-sdk::Span<const Operator> QuantizationOperators() { return {kOperators, std::size(kOperators)}; }
+sdk::Span<const Operator> QuantizationOperators() {
+  return {kQuantizationOperators, std::size(kQuantizationOperators)};
+}
 
 }  // namespace onednn

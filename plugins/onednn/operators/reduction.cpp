@@ -9,7 +9,7 @@ namespace {
 using dnnl::algorithm;
 
 // The reduced axes, ascending; nothing where they are not known before the run.
-std::optional<std::vector<int64_t>> AxesOf(const sdk::NodeView& node) {
+std::optional<std::vector<int64_t>> ReducedAxes(const sdk::NodeView& node) {
   const size_t rank = node.input(0).rank();
   std::vector<int64_t> axes = node.Ints("axes", {});
   if (node.input(1).exists()) {
@@ -24,16 +24,16 @@ std::optional<std::vector<int64_t>> AxesOf(const sdk::NodeView& node) {
   return axes;
 }
 
-sdk::Verdict Supports(const sdk::NodeView& node) {
-  if (!AxesOf(node)) return sdk::Verdict::No(sdk::Reason::kNotConstant, "axes");
+sdk::Verdict SupportsReduction(const sdk::NodeView& node) {
+  if (!ReducedAxes(node)) return sdk::Verdict::No(sdk::Reason::kNotConstant, "axes");
   return sdk::Verdict::Yes();
 }
 
 template <algorithm kAlgorithm>
-void Read(const sdk::NodeView& node, Program& program) {
+void ReadReduction(const sdk::NodeView& node, Program& program) {
   const Value x = program.Find(node.input(0));
   const memory::dims dims = program.dims(x);
-  const std::vector<int64_t> axes = AxesOf(node).value_or(std::vector<int64_t>());
+  const std::vector<int64_t> axes = ReducedAxes(node).value_or(std::vector<int64_t>());
   memory::dims kept = dims;
   // A scalar is [1] here: its axes are none.
   for (const int64_t axis : axes) kept[static_cast<size_t>(axis)] = 1;
@@ -41,15 +41,15 @@ void Read(const sdk::NodeView& node, Program& program) {
   program.Bind(node.output(0), program.AddReshape(result, ToDims(node.output(0).dims())));
 }
 
-constexpr Operator kOperators[] = {
-    {"ReduceMean", 1, Supports, Read<algorithm::reduction_mean>, {0, 5}, kConstantParameters},
-    {"ReduceSum", 1, Supports, Read<algorithm::reduction_sum>, {0, 5}, kConstantParameters},
-    {"ReduceMax", 1, Supports, Read<algorithm::reduction_max>, {0, 5}, kConstantParameters},
-    {"ReduceMin", 1, Supports, Read<algorithm::reduction_min>, {0, 5}, kConstantParameters},
+constexpr Operator kReductionOperators[] = {
+    {"ReduceMean", 1, SupportsReduction, ReadReduction<algorithm::reduction_mean>, {0, 5}, kConstantParameters},
+    {"ReduceSum", 1, SupportsReduction, ReadReduction<algorithm::reduction_sum>, {0, 5}, kConstantParameters},
+    {"ReduceMax", 1, SupportsReduction, ReadReduction<algorithm::reduction_max>, {0, 5}, kConstantParameters},
+    {"ReduceMin", 1, SupportsReduction, ReadReduction<algorithm::reduction_min>, {0, 5}, kConstantParameters},
 };
 
 }  // namespace
 
-sdk::Span<const Operator> ReductionOperators() { return {kOperators, std::size(kOperators)}; }
+sdk::Span<const Operator> ReductionOperators() { return {kReductionOperators, std::size(kReductionOperators)}; }
 
 }  // namespace onednn

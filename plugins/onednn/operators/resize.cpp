@@ -15,7 +15,7 @@ struct Axis {
 };
 
 // Nothing where the scales are not known before the run.
-std::optional<std::vector<Axis>> AxesOf(const sdk::NodeView& node) {
+std::optional<std::vector<Axis>> ResizedAxes(const sdk::NodeView& node) {
   const memory::dims x = ToDims(node.input(0).dims()), y = ToDims(node.output(0).dims());
   std::vector<Axis> axes;
   for (size_t i = 0; i < x.size(); ++i)
@@ -70,14 +70,14 @@ bool SameElements(const sdk::NodeView& node, const Axis& axis, bool linear) {
   return true;
 }
 
-sdk::Verdict Supports(const sdk::NodeView& node) {
+sdk::Verdict SupportsResize(const sdk::NodeView& node) {
   const size_t rank = node.input(0).rank();
   const std::string_view mode = node.String("mode", "nearest");
   if (mode != "nearest" && mode != "linear") return sdk::Verdict::No(sdk::Reason::kAttribute, "mode");
   if (node.Int("antialias", 0) != 0) return sdk::Verdict::No(sdk::Reason::kAttribute, "antialias");
   if (node.String("keep_aspect_ratio_policy", "stretch") != "stretch")
     return sdk::Verdict::No(sdk::Reason::kAttribute, "keep_aspect_ratio_policy");
-  const auto axes = AxesOf(node);
+  const auto axes = ResizedAxes(node);
   if (!axes) return sdk::Verdict::No(sdk::Reason::kNotConstant, "scales");
   for (size_t i = 0; i < rank; ++i) {
     const Axis& axis = (*axes)[i];
@@ -89,18 +89,18 @@ sdk::Verdict Supports(const sdk::NodeView& node) {
   return sdk::Verdict::Yes();
 }
 
-void Read(const sdk::NodeView& node, Program& program) {
+void ReadResize(const sdk::NodeView& node, Program& program) {
   using dnnl::algorithm;
   const bool linear = node.String("mode", "nearest") == "linear";
   const Resample resample{linear ? algorithm::resampling_linear : algorithm::resampling_nearest};
   program.Bind(node.output(0), program.Add(resample, {program.Find(node.input(0))}, ToDims(node.output(0).dims())));
 }
 
-constexpr Operator kOperators[] = {
-    {"Resize", 1, Supports, Read, {3, 5}, "constant parameters, positions as oneDNN has them"}};
+constexpr Operator kResizeOperators[] = {
+    {"Resize", 1, SupportsResize, ReadResize, {3, 5}, "constant parameters, positions as oneDNN has them"}};
 
 }  // namespace
 
-sdk::Span<const Operator> ResizeOperators() { return {kOperators, std::size(kOperators)}; }
+sdk::Span<const Operator> ResizeOperators() { return {kResizeOperators, std::size(kResizeOperators)}; }
 
 }  // namespace onednn
