@@ -40,10 +40,10 @@ Assignment::~Assignment() {
 void Assignment::AssignFree() {
   while (OfferFree()) {
   }
-  // The others keep their own reason against a node, or the name of its first owner.
+  // The others keep their own reason against a node, or the name of its owner now.
   for (size_t d = 0; d < delegates_.size(); ++d)
     for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
-      if (IsFree(node) || !IsPending(d, node) || !verdict(d, node).detail.empty()) continue;
+      if (IsFree(node) || !IsPending(d, node)) continue;
       verdict(d, node) = eligibility_.Of(d, node);
       if (verdict(d, node).supported()) verdict(d, node) = {Reason::kTakenByOther, delegates_[owner_[node]]->name()};
     }
