@@ -23,12 +23,12 @@ Assignment::Assignment(const Graph& graph, std::span<Delegate* const> delegates,
     : graph_(graph),
       delegates_(delegates),
       options_(options),
-      support_(support),
-      rows_(delegates.size(), nullptr),
+      eligibility_(graph, delegates, options, support),
+      ranking_(options.policy->Rank(eligibility_)),
       successors_(NodeSuccessors(graph)),
       owner_(graph.nodes.size(), kUnassigned),
       groups_(graph.nodes.size()),
-      verdicts_(delegates.size(), std::vector<Verdict>(graph.nodes.size())) {}
+      verdicts_(delegates.size(), std::vector<Verdict>(graph.nodes.size(), Verdict{Reason::kTakenByOther, ""})) {}
 
 Assignment::~Assignment() {
   for (size_t index = 0; index < groups_.atomic_count(); ++index) {
@@ -37,58 +37,56 @@ Assignment::~Assignment() {
   }
 }
 
-void Assignment::AssignAll() {
-  for (size_t d = 0; d < delegates_.size(); ++d) {
-    Assign(d, View(d, /*again=*/false));
-    const SupportMatrix::Row* row = delegates_[d]->proposes() ? nullptr : &SupportOf(d);
-    for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
-      if (IsFree(node) || owner_[node] >= d) continue;
-      Verdict why = Denied(d, node);
-      if (why.supported() && row != nullptr) why = row->verdicts[node];
-      if (why.supported()) why = {Reason::kTakenByOther, delegates_[owner_[node]]->name()};
-      verdict(d, node) = std::move(why);
-    }
-  }
-}
-
 void Assignment::AssignFree() {
-  for (size_t d = 0; d < delegates_.size(); ++d) {
-    const GraphView view = View(d, /*again=*/true);
-    if (std::find(view.offered.begin(), view.offered.end(), 1) != view.offered.end()) Assign(d, view);
+  while (OfferFree()) {
   }
+  // The others keep their own reason against a node, or the name of its owner now.
+  for (size_t d = 0; d < delegates_.size(); ++d)
+    for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
+      if (IsFree(node) || !IsPending(d, node)) continue;
+      verdict(d, node) = eligibility_.Of(d, node);
+      if (verdict(d, node).supported()) verdict(d, node) = {Reason::kTakenByOther, delegates_[owner_[node]]->name()};
+    }
 }
 
-void Assignment::Assign(size_t d, const GraphView& view) {
-  if (delegates_[d]->proposes()) {
-    RequestClaims(d, view);
-  } else {
-    AssignSupported(d, view);
-  }
-}
-
-const SupportMatrix::Row& Assignment::SupportOf(size_t d) {
-  if (rows_[d] != nullptr) return *rows_[d];
-  GraphView view{&graph_, {}, std::vector<uint8_t>(graph_.nodes.size(), 0)};
-  for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
-    view.order.push_back(node);
-    view.offered[node] = Denied(d, node).supported();
-  }
-  rows_[d] = &support_.Of(*delegates_[d], view);
-  return *rows_[d];
-}
-
-GraphView Assignment::View(size_t d, bool again) {
-  GraphView view{&graph_, {}, std::vector<uint8_t>(graph_.nodes.size(), 0), groups_.of()};
-  for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
-    if (!IsFree(node) || (again && verdict(d, node).reason != Reason::kTakenByOther)) continue;
-    Verdict denied = Denied(d, node);
-    if (denied.supported()) {
-      view.offered[node] = 1;
+bool Assignment::OfferFree() {
+  bool offered = false;
+  for (size_t turn = 0; turn < delegates_.size(); ++turn) {
+    const size_t d = ranking_.order.empty() ? turn : ranking_.order[turn];
+    const GraphView view = View(d);
+    if (view.order.empty()) continue;
+    offered = true;
+    if (delegates_[d]->proposes()) {
+      RequestClaims(d, view);
     } else {
-      verdict(d, node) = std::move(denied);
+      AssignSupported(d, view);
     }
   }
-  if (std::find(view.offered.begin(), view.offered.end(), 1) == view.offered.end() && again) return view;
+  return offered;
+}
+
+bool Assignment::IsPreferred(size_t d, NodeId node) {
+  for (size_t other = 0; other < ranking_.ranks.size(); ++other)
+    if (ranking_.ranks[other][node] < ranking_.ranks[d][node] && IsPending(other, node) &&
+        eligibility_.Of(other, node).supported())
+      return false;
+  return true;
+}
+
+GraphView Assignment::View(size_t d) {
+  GraphView view{&graph_, {}, std::vector<uint8_t>(graph_.nodes.size(), 0), groups_.of()};
+  bool any = false;
+  for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
+    if (!IsFree(node) || !IsPending(d, node)) continue;
+    const Verdict& host = eligibility_.OfHost(d, node);
+    if (!host.supported()) {
+      verdict(d, node) = host;
+    } else if (IsPreferred(d, node)) {
+      view.offered[node] = 1;
+      any = true;
+    }
+  }
+  if (!any) return view;
   // A topological order of the quotient graph: atomic groups of other delegates stay in one piece, offered nodes form
   // long runs.
   const Successors groups = Contract(successors_, groups_.of(), groups_.count());
@@ -103,62 +101,15 @@ GraphView Assignment::View(size_t d, bool again) {
   return view;
 }
 
-Verdict Assignment::Denied(size_t d, NodeId id) const {
-  const Node& node = graph_.nodes[id];
-  const DelegateLimits& rules = options_.delegates[d];
-  const auto named = [&](const std::vector<std::string>& globs) {
-    return std::any_of(globs.begin(), globs.end(), [&](const std::string& g) { return MatchesGlob(g, node.name); });
-  };
-  const auto listed = [](const std::vector<std::string>& list, std::string_view word) {
-    return std::find(list.begin(), list.end(), word) != list.end();
-  };
-  const std::string_view op = node.primitive.op_type();
-  const std::string& self = delegates_[d]->name();
-  const auto refused = options_.refused.find({&graph_, d, id});
-  if (refused != options_.refused.end()) return refused->second;
-  for (const NodeRule& rule : options_.rules) {
-    const bool matches = (rule.nodes.empty() || named(rule.nodes)) && (rule.ops.empty() || listed(rule.ops, op)) &&
-                         (rule.domains.empty() || listed(rule.domains, node.primitive.domain()));
-    if (!matches) continue;
-    if (!rule.to.empty() && rule.to != self)
-      return {Reason::kDeniedByRule, "a placement rule sends it to '" + rule.to + "'"};
-    if (listed(rule.avoid, self)) return {Reason::kDeniedByRule, "a placement rule keeps it away"};
-  }
-  if (listed(rules.deny_ops, op)) return {Reason::kDeniedByRule, "deny_ops"};
-  if (named(rules.deny_nodes)) return {Reason::kDeniedByRule, "deny_nodes"};
-  if (!rules.only_ops.empty() && !listed(rules.only_ops, op)) return {Reason::kDeniedByRule, "not in allow_ops"};
-  if (!rules.only_nodes.empty() && !named(rules.only_nodes)) return {Reason::kDeniedByRule, "not in nodes"};
-  if (d == cpu()) return {Reason::kSupported, ""};
-  if (!node.regions.empty()) return {Reason::kOperatorUnknown, "the host runs control flow"};
-  std::string no_tensor;
-  const auto look_at_kind = [&](ValueId value) {
-    if (no_tensor.empty() && value != kNone && !graph_.values[value].type.is_tensor())
-      no_tensor = fmt::format("'{}' is {}", graph_.values[value].name, Describe(graph_, graph_.values[value].type));
-  };
-  for (const ValueId value : node.inputs) look_at_kind(value);
-  for (const ValueId value : node.outputs) look_at_kind(value);
-  if (!no_tensor.empty()) return {Reason::kNoTensor, std::move(no_tensor)};
-  const auto is_open = [&](ValueId value) { return value != kNone && !graph_.values[value].type.is_static(); };
-  const auto name_of = [&](ValueId value) { return Printable(graph_.values[value].name); };
-  const auto output = std::find_if(node.outputs.begin(), node.outputs.end(), is_open);
-  if (output != node.outputs.end())
-    return {Reason::kShapeDynamic, fmt::format("needs static shapes, output '{}' has none", name_of(*output))};
-  const auto input = std::find_if(node.inputs.begin(), node.inputs.end(), is_open);
-  if (!delegates_[d]->takes_dynamic_shapes() && input != node.inputs.end())
-    return {Reason::kShapeDynamic, fmt::format("needs static shapes, input '{}' has none", name_of(*input))};
-  return {Reason::kSupported, ""};
-}
-
 void Assignment::AssignSupported(size_t d, const GraphView& view) {
-  const SupportMatrix::Row& row = SupportOf(d);
   GraphView accepted = view;
   for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
     if (!view.offered[node]) continue;
-    verdict(d, node) = row.verdicts[node];
+    verdict(d, node) = eligibility_.Of(d, node);
     accepted.offered[node] = verdict(d, node).supported();
     if (verdict(d, node).supported()) owner_[node] = static_cast<uint32_t>(d);
   }
-  if (row.answered && delegates_[d]->groups()) RequestGroups(d, std::move(accepted));
+  if (eligibility_.Answered(d) && delegates_[d]->groups()) RequestGroups(d, std::move(accepted));
 }
 
 void Assignment::RequestGroups(size_t d, GraphView view) {
@@ -227,8 +178,7 @@ void Assignment::RequestClaims(size_t d, const GraphView& view) {
       Refuse(index, {Reason::kPartitionTooSmall, std::move(small)});
   }
   for (NodeId node = 0; node < graph_.nodes.size(); ++node)
-    if (view.offered[node] && IsFree(node) &&
-        (verdict(d, node).reason == Reason::kNotAnswered || verdict(d, node).reason == Reason::kTakenByOther))
+    if (view.offered[node] && IsFree(node) && IsPending(d, node))
       verdict(d, node) = {Reason::kNotAnswered, "not in any claim"};
 }
 
@@ -287,7 +237,7 @@ bool Assignment::GrowOver(const std::vector<uint32_t>& cycle, const std::vector<
 
 std::string Assignment::TooSmall(size_t d, std::span<const NodeId> nodes) const {
   const DelegateLimits& rules = options_.delegates[d];
-  if (d == cpu()) return {};
+  if (IsCpu(d)) return {};
   if (nodes.size() < rules.min_nodes) return fmt::format("{} of min_nodes {}", nodes.size(), rules.min_nodes);
   if (rules.min_multiply_adds == 0) return {};
   uint64_t sum = 0;
@@ -299,12 +249,12 @@ Status Assignment::RequireOwners() const {
   std::string list;
   size_t count = 0;
   for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
-    if (!IsFree(node) && (options_.cpu_fallback || owner_[node] != cpu() || !graph_.nodes[node].regions.empty()))
+    if (!IsFree(node) && (options_.cpu_fallback || !IsCpu(owner_[node]) || !graph_.nodes[node].regions.empty()))
       continue;
     if (++count > 20) continue;
     list += "\n  " + Describe(graph_, node);
     for (size_t d = 0; d < delegates_.size(); ++d) {
-      if (d == cpu() && !options_.cpu_fallback) continue;
+      if (IsCpu(d) && !options_.cpu_fallback) continue;
       const Verdict& why = verdicts_[d][node];
       list += fmt::format("; {}: {}{}{}", delegates_[d]->name(), NameOf(why.reason), why.detail.empty() ? "" : ", ",
                           Printable(why.detail, 500));
@@ -316,25 +266,6 @@ Status Assignment::RequireOwners() const {
                         graph_.nodes.size(), list);
   if (options_.cpu_fallback) return status;
   return std::move(status).Advise("fallback is 'none'; with 'fallback: cpu' the CPU runs them");
-}
-
-std::vector<std::vector<NodeId>> Assignment::Clusters() const {
-  std::vector<uint32_t> color(groups_.count(), 0);
-  std::vector<uint8_t> alone(groups_.count(), 1);  // groups without nodes have no owner
-  for (uint32_t group = 0; group < color.size(); ++group)
-    color[group] = static_cast<uint32_t>(delegates_.size()) + group;
-  for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
-    const uint32_t group = groups_.of(node);
-    if (groups_.is_atomic(group) && groups_.at(groups_.index_of(group)).is_claim) continue;  // its own color
-    color[group] = owner_[node];
-    alone[group] = delegates_[owner_[node]]->one_node_partitions();
-  }
-  const std::vector<uint32_t> cluster_of = Cluster(successors_, {groups_.of(), groups_.count(), color, alone});
-  std::vector<std::vector<NodeId>> clusters(groups_.count());
-  for (NodeId node = 0; node < graph_.nodes.size(); ++node) clusters[cluster_of[groups_.of(node)]].push_back(node);
-  clusters.erase(std::remove_if(clusters.begin(), clusters.end(), [](const auto& list) { return list.empty(); }),
-                 clusters.end());
-  return clusters;
 }
 
 AtomicGroup* Assignment::ClaimOf(std::span<const NodeId> cluster) {

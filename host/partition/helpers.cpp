@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "partition/atomic_groups.hpp"
+#include "partition/clusters.hpp"
 
 namespace deputy::host {
 namespace {

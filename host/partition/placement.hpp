@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "delegate/delegate.hpp"
+#include "partition/policy.hpp"
 
 namespace deputy::host {
 
@@ -34,6 +35,7 @@ struct NodeRule {
 struct PlacementOptions {
   std::vector<DelegateLimits> delegates;  // one per delegate, in order
   std::vector<NodeRule> rules;
+  std::shared_ptr<const PlacementPolicy> policy = std::make_shared<PriorityPolicy>();
   bool cpu_fallback = true;  // false: a node that only the CPU supports is an error
   // Nodes that a delegate must not have any more: graph (a region has numbers of its own), delegate, node; and the
   // reason.
@@ -55,8 +57,5 @@ struct Placement {
 
   size_t delegate_of(NodeId node) const { return partitions[partition_of[node]].delegate; }
 };
-
-// Whether `text` matches a glob of '*' and '?'.
-bool MatchesGlob(std::string_view glob, std::string_view text);
 
 }  // namespace deputy::host

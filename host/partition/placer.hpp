@@ -1,4 +1,4 @@
-// Places a graph's nodes on delegates, in the order of the configuration (policy `priority`).
+// Places a graph's nodes on delegates, as the policy ranks these.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@
 namespace deputy::host {
 
 // Queries the support of every node by every delegate, once for each graph that `support` knows; lets delegates with
-// their own partitioning form claims or groups; gives each node to the first delegate that supports it; clusters;
-// rejects clusters that are below a delegate's minimum, infeasible by its estimate or wrongly claimed. Delegates are
-// asked again for claims and groups of rejected nodes. The last delegate is the CPU. The result has passed
-// CheckPlacement. The caller compiles or releases its claims. The same graph, delegates and options give the same
-// placement.
+// their own partitioning form claims or groups; gives each node to the delegate that supports it and that the policy
+// prefers; clusters; rejects clusters that are below a delegate's minimum, infeasible by its estimate or wrongly
+// claimed. Delegates are asked again for claims and groups of rejected nodes. The last delegate is the CPU. The result
+// has passed CheckPlacement. The caller compiles or releases its claims. The same graph, delegates and options give the
+// same placement.
 Result<Placement> Place(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
                         SupportMatrix& support);
 
@@ -24,11 +24,5 @@ void ReleaseClaims(Placement& placement, std::span<Delegate* const> delegates);
 // Verifies a placement independently of the placer: every node once, inputs and outputs exact, and the quotient graph
 // of all partitions of all delegates acyclic. Errors are kInternal.
 Status CheckPlacement(const Graph& graph, const Placement& placement);
-
-// Exact inputs and outputs of a set of nodes: non-constant values read from outside, and values read outside or
-// returned by the graph. In order of first appearance. `partition_of` has `partition` for just these nodes.
-void FindInputsAndOutputs(const Graph& graph, std::span<const NodeId> nodes,
-                          const std::vector<std::vector<NodeId>>& consumers, std::span<const uint8_t> is_graph_output,
-                          std::span<const uint32_t> partition_of, uint32_t partition, PartitionSpec& spec);
 
 }  // namespace deputy::host

@@ -115,6 +115,7 @@ Context::State::State(const State& other)
       device_infos(other.device_infos),
       added(other.added),
       replaced(other.replaced),
+      factory(other.factory),
       engine_(other.opened()) {}
 
 std::shared_ptr<host::Engine> Context::State::opened() const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "delegate/factory.hpp"
 #include "deputy/context.hpp"
 #include "runtime/engine.hpp"
 
@@ -24,11 +25,14 @@ struct Context::State {
   std::vector<InProcess> added;
   // SetDelegate was called: with a delegate, it runs instead of all others; without, only the CPU runs.
   bool replaced = false;
+  // Opens all delegates of plugins; null: the plugin registry does, in this process.
+  std::shared_ptr<host::DelegateFactory> factory;
 
   State() = default;
   // Shares the engine of the other, if that has one.
   State(const State& other);
   State& operator=(const State&) = delete;
+  static State& Of(Context& context) { return *context.state_; }
 
   // The engine, opened by the first caller; others wait for it. After a failure the next call tries again. [any-thread]
   Result<std::shared_ptr<host::Engine>> Open() const;

@@ -262,7 +262,8 @@ class EngineBuilder {
     request.options = checked.values;
     request.pool = engine_->pool.get();
     request.check = IsChecking(state_.config);
-    Result<std::unique_ptr<Delegate>> opened = registry_.Open(request);
+    DelegateFactory& factory = state_.factory == nullptr ? registry_ : *state_.factory;
+    Result<std::unique_ptr<Delegate>> opened = factory.Open(request);
     if (!opened.ok()) return AsPluginError(std::move(opened).status(), entry);
     engine_->delegates.push_back(std::move(opened).value());
     engine_->plugin_files.push_back(provider->path.string());

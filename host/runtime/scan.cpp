@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/log.hpp"
+#include "deputy/abi/ext/options.h"
 #include "runtime/context_state.hpp"
 #include "runtime/paths.hpp"
 

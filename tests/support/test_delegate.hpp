@@ -106,14 +106,14 @@ class TestDelegate final : public Delegate {
   std::vector<uint8_t> bytes = {1, 2, 3, 4, 5};
   Status compile_status;
   std::function<Result<ResizeOutcome>()> resize = [] { return ResizeOutcome::kDone; };
-  int queries = 0, compiles = 0, restores = 0, resizes = 0;
+  int queries = 0, compiles = 0, runs = 0, restores = 0, resizes = 0;
   std::vector<int64_t> resized_to;  // first input
 
  private:
   class Context final : public ExecutionContext {
    public:
     explicit Context(TestDelegate& delegate) : delegate_(delegate) {}
-    Status Execute(const RunArgs&) override { return {}; }
+    Status Execute(const RunArgs&) override { return ++delegate_.runs, Status(); }
     Result<ResizeOutcome> Resize(std::span<const deputy_tensor* const> inputs,
                                  std::span<const deputy_tensor* const>) override {
       ++delegate_.resizes;

@@ -15,12 +15,11 @@
 #include <vector>
 
 #include "base/status.hpp"
-#include "delegate/delegate.hpp"
+#include "delegate/factory.hpp"
 #include "plugin/discovery/description.hpp"
 #include "plugin/discovery/loaded_plugin.hpp"
 #include "plugin/discovery/manifest.hpp"
 #include "plugin/discovery/rejection.hpp"
-#include "plugin/proxy/opened_delegate.hpp"
 
 namespace deputy::host {
 
@@ -48,8 +47,8 @@ struct PluginEntry {
   std::optional<PluginDescription> description;  // where it was probed or loaded
 };
 
-// [load-time]
-class PluginRegistry {
+// Opens delegates in this process. [load-time]
+class PluginRegistry final : public DelegateFactory {
  public:
   // Checks every *.so in the folders, in order of name within each. Adds to the results of earlier scans; never fails
   // as a whole. The first file wins where two have the same inode or plugin id, or offer the same delegate.
@@ -73,8 +72,8 @@ class PluginRegistry {
 
   // The plugin in this process. The first call runs its constructors and init.
   Result<std::shared_ptr<LoadedPlugin>> Load(std::string_view delegate);
-  // Loads the plugin and opens its delegate. The options have passed CheckOptions.
-  Result<std::unique_ptr<Delegate>> Open(const OpenRequest& request);
+  // Loads the plugin and opens its delegate.
+  Result<std::unique_ptr<Delegate>> Open(const OpenRequest& request) override;
 
  private:
   struct Candidate {

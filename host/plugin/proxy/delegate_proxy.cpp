@@ -8,50 +8,15 @@
 #include <utility>
 
 #include "plugin/checks/text.hpp"
+#include "plugin/proxy/answer_sinks.hpp"
 #include "plugin/proxy/executable_proxy.hpp"
-#include "plugin/proxy/placement_answers.hpp"
 
 namespace deputy::host {
 namespace {
 
-constexpr size_t kMaxDetail = 512;
-
-// Collects the answers of a support query.
-struct Answers {
-  const deputy_graph& graph;
-  std::vector<Verdict>& verdicts;
-  std::vector<uint8_t> answered = std::vector<uint8_t>(verdicts.size());
-  std::string first_fault{};
-  size_t faults = 0;
-
-  void Complain(std::string fault) {
-    if (faults++ == 0) first_fault = std::move(fault);
-  }
-
-  void Take(deputy_node_id node, deputy_reason reason, const deputy_str& detail) {
-    if (graph.position(node) == graph.node_count())
-      return Complain(fmt::format("it answers for node {}, which does not exist", node));
-    if (!graph.offered(node))
-      return Complain(fmt::format("it answers for {}, which was not offered", Describe(graph.graph(), node)));
-    if (std::exchange(answered[node], uint8_t{1}) != 0)
-      return Complain(fmt::format("it answers twice for {}", Describe(graph.graph(), node)));
-    if (reason > DEPUTY_REASON_OTHER) {
-      Complain(fmt::format("it answers {} with the unknown reason {}", Describe(graph.graph(), node), reason));
-      reason = DEPUTY_REASON_OTHER;
-    }
-    const size_t size = detail.data == nullptr ? 0 : std::min<size_t>(detail.size, kMaxDetail);
-    verdicts[node] = {static_cast<Reason>(reason), CleanText(std::string_view(detail.data, size), kMaxDetail)};
-  }
-
-  static void Answer(void* self, deputy_node_id node, deputy_reason reason, deputy_str detail) {
-    auto& answers = *static_cast<Answers*>(self);
-    try {
-      answers.Take(node, reason, detail);
-    } catch (...) {  // no memory; nothing may be thrown through the plugin
-      ++answers.faults;
-    }
-  }
-};
+void LogFaults(const OpenedDelegate& opened, const char* function, const AnswerCollector& collector) {
+  if (const std::string faults = collector.Faults(); !faults.empty()) opened.LogFault(function, faults);
+}
 
 }  // namespace
 
@@ -82,14 +47,11 @@ bool DelegateProxy::takes_dynamic_shapes() const {
 Status DelegateProxy::QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) {
   const deputy_graph graph(view, opened_->handle_tracker());
   verdicts.assign(view.graph->nodes.size(), Verdict());
-  Answers answers{graph, verdicts};
-  const deputy_support_sink sink{sizeof sink, 0, &answers, Answers::Answer};
+  SupportCollector collector(view, verdicts);
+  const deputy_support_sink sink = SinkOf(collector);
   Status status = opened_->Call("query_support", &graph,
                                 [&] { return opened_->table().query_support(opened_->instance(), &graph, &sink); });
-  if (answers.faults != 0)
-    opened_->LogFault("query_support", answers.faults == 1
-                                           ? answers.first_fault
-                                           : fmt::format("{} (and {} more)", answers.first_fault, answers.faults - 1));
+  LogFaults(*opened_, "query_support", collector);
   // Answers of a failed query are not used.
   if (!status.ok()) verdicts.assign(view.graph->nodes.size(), Verdict());
   return status;
@@ -100,10 +62,11 @@ Result<std::vector<PartitionSpec>> DelegateProxy::Propose(const GraphView& view)
   const auto graph = std::make_shared<const deputy_graph>(view, opened_->handle_tracker());
   std::set<void*> held;
   for (const auto& [handle, shown] : claims_) held.insert(handle);
-  ClaimCollector collector(*graph, std::move(held));
-  Status status = opened_->Call("propose", graph.get(),
-                                [&] { return propose_->propose(opened_->instance(), graph.get(), collector.sink()); });
-  for (const std::string& fault : collector.faults()) opened_->LogFault("propose", fault);
+  ClaimCollector collector(view, std::move(held));
+  const deputy_claim_sink sink = SinkOf(collector);
+  Status status =
+      opened_->Call("propose", graph.get(), [&] { return propose_->propose(opened_->instance(), graph.get(), &sink); });
+  LogFaults(*opened_, "propose", collector);
   std::vector<PartitionSpec> claims = std::move(collector.claims());
   for (PartitionSpec& claim : claims) {
     claim.name = fmt::format("{}.{}", name(), &claim - claims.data());
@@ -127,10 +90,10 @@ void DelegateProxy::ReleaseClaim(void* claim) {
 Result<std::vector<std::vector<NodeId>>> DelegateProxy::Groups(const GraphView& view) {
   if (groups_ == nullptr) return Delegate::Groups(view);
   const deputy_graph graph(view, opened_->handle_tracker());
-  GroupCollector collector(graph);
-  Status status =
-      opened_->Call("groups", &graph, [&] { return groups_->groups(opened_->instance(), &graph, collector.sink()); });
-  for (const std::string& fault : collector.faults()) opened_->LogFault("groups", fault);
+  GroupCollector collector(view);
+  const deputy_group_sink sink = SinkOf(collector);
+  Status status = opened_->Call("groups", &graph, [&] { return groups_->groups(opened_->instance(), &graph, &sink); });
+  LogFaults(*opened_, "groups", collector);
   if (!status.ok()) return status;
   return std::move(collector.groups());
 }
@@ -139,10 +102,11 @@ Result<Estimate> DelegateProxy::EstimatePartition(const GraphView& view, const P
   if (estimate_ == nullptr) return Delegate::EstimatePartition(view, partition);
   const deputy_graph graph(view, opened_->handle_tracker());
   const deputy_partition form = FormOf(graph, partition);
-  EstimateCollector collector(*view.graph, partition.nodes);
-  Status status = opened_->Call("estimate", &graph,
-                                [&] { return estimate_->estimate(opened_->instance(), &form, collector.sink()); });
-  for (const std::string& fault : collector.faults()) opened_->LogFault("estimate", fault);
+  EstimateCollector collector(view, partition.nodes);
+  const deputy_estimate_sink sink = SinkOf(collector);
+  Status status =
+      opened_->Call("estimate", &graph, [&] { return estimate_->estimate(opened_->instance(), &form, &sink); });
+  LogFaults(*opened_, "estimate", collector);
   if (!status.ok()) return status;
   return std::move(collector.estimate());
 }
@@ -175,7 +139,7 @@ Result<DeviceState> DelegateProxy::device_state() const {
   raw.struct_size = sizeof raw;
   DEPUTY_RETURN_IF_ERROR(
       opened_->Call("device_state", nullptr, [&] { return device_control_->device_state(opened_->instance(), &raw); }));
-  const CopiedText device_name = CopyText(raw.device_name, kMaxDetail);
+  const CopiedText device_name = CopyText(raw.device_name, 512);
   if (!device_name.fault.empty()) return opened_->Fault("device_state", "the device's name " + device_name.fault);
   DeviceState state;
   state.device_name = CleanText(device_name.text);

@@ -3,13 +3,12 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/status.hpp"
-#include "base/thread_pool.hpp"
+#include "delegate/factory.hpp"
 #include "deputy/abi/delegate.h"
 #include "plugin/checks/handles.hpp"
 #include "plugin/discovery/loaded_plugin.hpp"
@@ -18,18 +17,6 @@
 #include "plugin/proxy/host_services.hpp"
 
 namespace deputy::host {
-
-struct OpenRequest {
-  std::string delegate;  // id
-  std::string name;      // of the YAML entry
-  uint32_t device = 0;
-  std::span<const std::pair<std::string, std::string>> options;  // name and text, in the form of the schema
-  ThreadPool* pool = nullptr;                                    // outlives the opened delegate; null: no threads
-  // Without the device: executables can be serialized, not run. kNotSupported where the delegate cannot compile so.
-  bool compile_only = false;
-  const PartitionHelpers* helpers = nullptr;  // outlives the opened delegate; null: none
-  bool check = false;                         // check everything against the contract; costs time and memory
-};
 
 // Details of a call: its place, for the line that names it when the process ends, and the state compared around it.
 struct CallDetail {

@@ -19,12 +19,14 @@ inline ValueType FloatType(std::vector<int64_t> dims) { return {DType::kFloat32,
 
 class CpuPlanTest : public testing::Test {
  protected:
-  Status Prepare(Graph graph) {
+  // On as many delegates as `options` has limits for, each of which is the CPU; by default one.
+  Status Prepare(Graph graph, PlacementOptions options = {}) {
+    if (options.delegates.empty()) options.delegates.resize(1);
     DEPUTY_RETURN_IF_ERROR(VerifyGraph(graph));
     DEPUTY_RETURN_IF_ERROR(InferGraph(graph, {}));
-    PlacementOptions options;
-    options.delegates.resize(1);
-    const std::shared_ptr<Delegate> delegates[] = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
+    std::vector<std::shared_ptr<Delegate>> delegates;
+    while (delegates.size() < options.delegates.size())
+      delegates.push_back(MakeCpuDelegate(std::make_shared<ThreadPool>(1)));
     DEPUTY_ASSIGN_OR_RETURN(plan_, MakePlan(std::make_shared<Graph>(std::move(graph)), delegates, options));
     DEPUTY_ASSIGN_OR_RETURN(execution_, Execution::Create(plan_));
     return {};

@@ -25,6 +25,24 @@ TEST_F(ExecutionTest, AChainRunsThroughTheArenaIntoTheBoundOutput) {
   EXPECT_EQ(out, (std::vector<float>{0, 4, 0}));
 }
 
+TEST_F(ExecutionTest, APlacementByAnotherPolicyRuns) {
+  class TakeTurns final : public PlacementPolicy {
+    Ranking Rank(Eligibility&) const override { return {{}, {{0, 2, 1, 0}, {1, 0, 2, 1}, {2, 1, 0, 2}}}; }
+  };
+  PlacementOptions options;
+  options.delegates.resize(3);
+  options.policy = std::make_shared<TakeTurns>();
+  Graph graph = TestGraph({{"neg", "Neg"}, {"abs", "Abs"}, {"minus", "Neg"}, {"back", "Abs"}}).graph;
+  const ValueId x = graph.inputs[0], y = graph.outputs[0];
+  ASSERT_TRUE(Prepare(std::move(graph), options).ok());
+  for (NodeId node = 0; node < 4; ++node) EXPECT_EQ(plan_->placement.delegate_of(node), node % 3) << node;
+  std::vector<float> in = {1, -2, 3, -4}, out(4);
+  execution_->Bind(x, in.data());
+  execution_->Bind(y, out.data());
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(out, (std::vector<float>{1, 2, 3, 4}));
+}
+
 TEST_F(ExecutionTest, OutputsThatAnOperatorMustHaveAreWrittenAlsoUnread) {
   Graph graph;
   const ValueId x = graph.AddValue("x", FloatType({2, 2}));

@@ -1,6 +1,7 @@
 // The checker must see what a wrong placer could do; each test breaks a sound placement in one way.
 #include <gtest/gtest.h>
 
+#include "partition/eligibility.hpp"
 #include "unit/partition/place_on.hpp"
 
 namespace deputy::host {

@@ -51,6 +51,7 @@ TEST(Estimates, InfeasiblePartitionGoesToTheNextDelegate) {
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 1), (Names{{"n0", "n1", "n2"}}));
   EXPECT_EQ(placed->verdicts[0][1].reason, Reason::kInfeasible);
   EXPECT_EQ(placed->verdicts[0][1].detail, "too large");
+  EXPECT_EQ(placed->verdicts[2][1].detail, "dsp") << "the owner now, not the one before";
 }
 
 TEST(Estimates, NodesGivenBackSplitThePartitionAndTheRestIsAskedAbout) {

@@ -1,146 +1,18 @@
-// What a plugin answers before compile, looked at by the collectors: groups, estimates, operators, devices.
-#include "plugin/proxy/placement_answers.hpp"
+// What a plugin says about its delegates: operators and devices.
+#include "plugin/discovery/description.hpp"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
 #include "plugin/checks/handles.hpp"
-#include "plugin/discovery/description.hpp"
 #include "plugin/discovery/table_check.hpp"
 #include "plugin/proxy/host_services.hpp"
-#include "plugin/proxy/placement_answers.hpp"
-#include "unit/plugin/support.hpp"
 
 namespace deputy::host {
 namespace {
 
-using testing::ReluSigmoid;
-
 deputy_str AbiStr(const char* text) { return {text, std::string_view(text).size()}; }
-
-class Estimates : public ::testing::Test {
- protected:
-  Estimates() {
-    raw_.struct_size = sizeof raw_;
-    raw_.feasible = 1;
-    raw_.latency_ns = raw_.memory_bytes = raw_.energy_nj = DEPUTY_AMOUNT_UNKNOWN;
-  }
-  void Answer() { collector_.sink()->answer(collector_.sink()->self, &raw_); }
-  std::string Fault() {
-    Answer();
-    return collector_.faults().empty() ? "" : collector_.faults().front();
-  }
-
-  const Graph graph_ = ReluSigmoid();
-  const std::vector<NodeId> nodes_{0, 1};
-  EstimateCollector collector_{graph_, nodes_};
-  deputy_estimate raw_{};
-};
-
-TEST_F(Estimates, AmountsAreTakenAndUnknownOnesAreNot) {
-  raw_.latency_ns = 1500;
-  raw_.reason = AbiStr("why not");
-  EXPECT_EQ(Fault(), "");
-  EXPECT_EQ(collector_.estimate().latency_ns, 1500u);
-  EXPECT_FALSE(collector_.estimate().memory_bytes);
-  EXPECT_TRUE(collector_.estimate().feasible);
-  EXPECT_EQ(collector_.estimate().reason, "why not");
-}
-
-TEST_F(Estimates, NodesGivenBackAreTaken) {
-  const deputy_node_id back = 1;
-  raw_.give_back = &back;
-  raw_.give_back_count = 1;
-  EXPECT_EQ(Fault(), "");
-  EXPECT_EQ(collector_.estimate().give_back, std::vector<NodeId>{1});
-}
-
-TEST_F(Estimates, GivingEverythingBackIsNo) {
-  raw_.give_back = nodes_.data();
-  raw_.give_back_count = 2;
-  EXPECT_EQ(Fault(), "");
-  EXPECT_FALSE(collector_.estimate().feasible);
-}
-
-TEST_F(Estimates, ForeignNodeIsAFaultAndNothingIsBelieved) {
-  const deputy_node_id foreign = 7;
-  raw_.feasible = 0;
-  raw_.give_back = &foreign;
-  raw_.give_back_count = 1;
-  EXPECT_EQ(Fault(), "it gives back node 7, which the partition does not have");
-  EXPECT_TRUE(collector_.estimate().feasible);
-}
-
-TEST_F(Estimates, NodeGivenBackTwiceIsAFault) {
-  const deputy_node_id twice[] = {1, 1};
-  raw_.give_back = twice;
-  raw_.give_back_count = 2;
-  EXPECT_EQ(Fault(), "it gives back node 'second' (Sigmoid) twice");
-}
-
-TEST_F(Estimates, MoreNodesThanThereAreIsAFault) {
-  raw_.give_back = nodes_.data();
-  raw_.give_back_count = 4000000000u;
-  EXPECT_EQ(Fault(), "it gives back 4000000000 of 2 nodes");
-}
-
-TEST_F(Estimates, CountWithoutNodesIsAFault) {
-  raw_.give_back_count = 1;
-  EXPECT_EQ(Fault(), "it gives back 1 of 2 nodes");
-}
-
-TEST_F(Estimates, AnotherTruthValueIsAFault) {
-  raw_.feasible = 2;
-  EXPECT_EQ(Fault(), "'feasible' is 2");
-}
-
-TEST_F(Estimates, ReasonThatIsNotUtf8IsAFault) {
-  raw_.reason = AbiStr("\xff");
-  EXPECT_EQ(Fault(), "its reason is not UTF-8");
-}
-
-TEST_F(Estimates, SecondAnswerIsAFault) {
-  Answer();
-  raw_.latency_ns = 1;
-  EXPECT_EQ(Fault(), "it answers twice about one partition");
-  EXPECT_FALSE(collector_.estimate().latency_ns);
-}
-
-TEST_F(Estimates, StructWithoutItsSizeIsAFault) {
-  raw_.struct_size = 8;
-  EXPECT_EQ(Fault(), "an estimate without its struct_size");
-}
-
-class GroupAnswers : public ::testing::Test {
- protected:
-  std::string Add(const std::vector<deputy_node_id>& nodes) {
-    const deputy_group group{sizeof group, static_cast<uint32_t>(nodes.size()), nodes.data()};
-    const StatusHandle refused{collector_.sink()->add(collector_.sink()->self, &group)};
-    return refused == nullptr ? "" : refused->message;
-  }
-
-  const Graph model_ = ReluSigmoid();
-  const deputy_graph graph_{OfferAll(model_)};
-  GroupCollector collector_{graph_};
-};
-
-TEST_F(GroupAnswers, AreKeptInTheGraphsOrder) {
-  EXPECT_EQ(Add({1, 0}), "");
-  EXPECT_EQ(collector_.groups(), (std::vector<std::vector<NodeId>>{{0, 1}}));
-}
-
-TEST_F(GroupAnswers, OneNodeIsNoGroup) { EXPECT_EQ(Add({0}), "a group has 1 nodes; at least two are needed"); }
-
-TEST_F(GroupAnswers, ForeignNodeIsRefused) { EXPECT_EQ(Add({0, 9}), "a group names node 9, which does not exist"); }
-
-TEST_F(GroupAnswers, NodeNamedTwiceIsRefused) { EXPECT_EQ(Add({0, 0}), "a group names node 'first' (Relu) twice"); }
-
-TEST_F(GroupAnswers, NodeOfAnotherGroupIsRefused) {
-  EXPECT_EQ(Add({0, 1}), "");
-  EXPECT_EQ(Add({1, 0}), "node 'second' (Sigmoid) is in two groups");
-  EXPECT_EQ(collector_.groups().size(), 1u);
-}
 
 // A delegate's table with two extensions, filled by the test.
 struct Lister {

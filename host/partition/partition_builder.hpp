@@ -1,0 +1,42 @@
+// Forms partitions of an assignment: clusters of nodes, their exact inputs and outputs, and the claims that they adopt.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "partition/assignment.hpp"
+#include "partition/placement.hpp"
+
+namespace deputy::host {
+
+struct Clustering {
+  std::vector<std::vector<NodeId>> clusters;  // nodes ascending
+  std::vector<uint32_t> cluster_of;           // per node
+};
+
+class PartitionBuilder {
+ public:
+  // All arguments must outlive this.
+  PartitionBuilder(const Graph& graph, std::span<Delegate* const> delegates, Assignment& assignment);
+
+  // Of the current assignment, in which every node has an owner.
+  Clustering Clusters() const;
+  // A cluster as a partition without a name. Fails for a claim that names other inputs or outputs than its nodes have.
+  Result<PartitionSpec> SpecOf(const Clustering& clustering, uint32_t cluster) const;
+  // All clusters as partitions, which adopt their claims, in an order in which they can run. Without verdicts and
+  // regions.
+  Result<Placement> Build(const Clustering& clustering) const;
+
+ private:
+  void FindInputsAndOutputs(const Clustering& clustering, uint32_t cluster, PartitionSpec& spec) const;
+  bool Adopt(const PartitionSpec& claim, PartitionSpec& spec) const;
+  void AddRequiredOutputs(PartitionSpec& spec) const;
+
+  const Graph& graph_;
+  const std::span<Delegate* const> delegates_;
+  Assignment& assignment_;
+  const std::vector<std::vector<NodeId>> consumers_;  // per value
+  std::vector<uint8_t> is_output_;                    // per value: of the graph
+};
+
+}  // namespace deputy::host
