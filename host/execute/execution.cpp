@@ -260,7 +260,7 @@ Status Execution::RunStep(BoundStep& step, const CancellationToken& token, const
 
 // A step that ran to its end may have ended too late.
 Status Execution::RunContext(BoundStep& step, const CancellationToken& token, const CancellationScope& scope) {
-  Status status = step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, token.deadline_ns});
+  Status status = step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, &token});
   // A kernel that was cancelled has left out work: its status has no meaning.
   if (scope.stopped()) return token.Check();
   if (!status.ok() || !token.Due()) return status;

@@ -100,6 +100,7 @@ class TestDelegate final : public Delegate {
   std::vector<NodeId> last_order;
   std::map<NodeId, int> asked;
   int open_claims = 0;
+  std::function<Status(const RunArgs&)> execute = [](const RunArgs&) { return Status(); };
   // Compilation, blobs and other shapes.
   bool dynamic_shapes = false, keeps = false;
   BlobMaker maker;
@@ -113,7 +114,7 @@ class TestDelegate final : public Delegate {
   class Context final : public ExecutionContext {
    public:
     explicit Context(TestDelegate& delegate) : delegate_(delegate) {}
-    Status Execute(const RunArgs&) override { return {}; }
+    Status Execute(const RunArgs& args) override { return delegate_.execute(args); }
     Result<ResizeOutcome> Resize(std::span<const deputy_tensor* const> inputs,
                                  std::span<const deputy_tensor* const>) override {
       ++delegate_.resizes;

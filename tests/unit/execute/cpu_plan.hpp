@@ -19,12 +19,14 @@ inline ValueType FloatType(std::vector<int64_t> dims) { return {DType::kFloat32,
 
 class CpuPlanTest : public testing::Test {
  protected:
-  Status Prepare(Graph graph) {
+  // `first`, if there is one, is asked before the CPU.
+  Status Prepare(Graph graph, std::shared_ptr<Delegate> first = nullptr) {
     DEPUTY_RETURN_IF_ERROR(VerifyGraph(graph));
     DEPUTY_RETURN_IF_ERROR(InferGraph(graph, {}));
+    std::vector<std::shared_ptr<Delegate>> delegates = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
+    if (first != nullptr) delegates.insert(delegates.begin(), std::move(first));
     PlacementOptions options;
-    options.delegates.resize(1);
-    const std::shared_ptr<Delegate> delegates[] = {MakeCpuDelegate(std::make_shared<ThreadPool>(1))};
+    options.delegates.resize(delegates.size());
     DEPUTY_ASSIGN_OR_RETURN(plan_, MakePlan(std::make_shared<Graph>(std::move(graph)), delegates, options));
     DEPUTY_ASSIGN_OR_RETURN(execution_, Execution::Create(plan_));
     return {};

@@ -1,6 +1,7 @@
 // Plans over the CPU, run by hand: homes of values, dynamic extents, branches.
 #include "execute/execution.hpp"
 
+#include "support/test_delegate.hpp"
 #include "unit/execute/cpu_plan.hpp"
 
 namespace deputy::host {
@@ -23,6 +24,20 @@ TEST_F(ExecutionTest, AChainRunsThroughTheArenaIntoTheBoundOutput) {
   execution_->Bind(y, out.data());
   ASSERT_TRUE(execution_->Run().ok());
   EXPECT_EQ(out, (std::vector<float>{0, 4, 0}));
+}
+
+TEST_F(ExecutionTest, ADelegateSeesTheDeadlineAndTheCancelOfItsRun) {
+  const auto npu = std::make_shared<TestDelegate>("npu", std::set<std::string>{"*"});
+  ASSERT_TRUE(Prepare(TestGraph({{"a", "Relu"}, {"y", "Relu"}}).graph, npu).ok());
+  std::atomic<uint64_t> cancelled_ns{0};
+  const CancellationToken token{NowNs() + 3600'000'000'000u, &cancelled_ns};
+  npu->execute = [&](const RunArgs& args) {
+    EXPECT_EQ(args.deadline_ns(), token.deadline_ns);
+    EXPECT_FALSE(args.cancellation->Due());
+    cancelled_ns = 1;
+    return args.cancellation->Check();
+  };
+  EXPECT_EQ(execution_->Run(token).code(), StatusCode::kCancelled);
 }
 
 TEST_F(ExecutionTest, OutputsThatAnOperatorMustHaveAreWrittenAlsoUnread) {
