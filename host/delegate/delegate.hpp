@@ -204,6 +204,10 @@ class Delegate {
   // query; only when that fails, the model is placed again.
   virtual bool keeps_partitions() const { return false; }
 
+  // True: a partition of this delegate may run while other steps of its plan do. The memory of such a plan is right for
+  // every order that Step::waits allows; that of a plan without such a delegate only for the order of its steps.
+  virtual bool overlaps() const { return false; }
+
   // kNotSupported when the delegate has no clock to report.
   virtual Result<DeviceState> device_state() const { return Status(StatusCode::kNotSupported, "no device control"); }
   // Options in force, as the delegate reads them back; name and value.

@@ -41,6 +41,7 @@ class TestDelegate final : public Delegate {
   const std::string& id() const override { return name_; }
   bool takes_dynamic_shapes() const override { return dynamic_shapes; }
   bool keeps_partitions() const override { return keeps; }
+  bool overlaps() const override { return overlap; }
   bool one_node_partitions() const override { return one_node_; }
   bool proposes() const override { return !claims.empty(); }
 
@@ -102,7 +103,7 @@ class TestDelegate final : public Delegate {
   int open_claims = 0;
   std::function<Status(const RunArgs&)> execute = [](const RunArgs&) { return Status(); };
   // Compilation, blobs and other shapes.
-  bool dynamic_shapes = false, keeps = false;
+  bool dynamic_shapes = false, keeps = false, overlap = false;
   BlobMaker maker;
   std::vector<uint8_t> bytes = {1, 2, 3, 4, 5};
   Status compile_status;
