@@ -1,6 +1,12 @@
 // Plans over the CPU, run by hand: homes of values, dynamic extents, branches.
 #include "execute/execution.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/file.hpp"
 #include "support/test_delegate.hpp"
 #include "unit/execute/cpu_plan.hpp"
 
@@ -38,6 +44,38 @@ TEST_F(ExecutionTest, ADelegateSeesTheDeadlineAndTheCancelOfItsRun) {
     return args.cancellation->Check();
   };
   EXPECT_EQ(execution_->Run(token).code(), StatusCode::kCancelled);
+}
+
+// Memory that a second mapping of the same file shows.
+class FileMemory final : public ArenaSource {
+ public:
+  FileMemory() : file_(memfd_create("arena", MFD_CLOEXEC)) {}
+  std::shared_ptr<uint8_t> Allocate(size_t bytes) override {
+    return ftruncate(file_.get(), static_cast<off_t>(bytes)) == 0 ? Map(bytes) : nullptr;
+  }
+  std::shared_ptr<uint8_t> Map(size_t bytes) const {
+    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+    return {static_cast<uint8_t*>(memory), [bytes](uint8_t* at) { munmap(at, bytes); }};
+  }
+
+ private:
+  const Descriptor file_;
+};
+
+TEST_F(ExecutionTest, TheArenaLiesInTheMemoryThatTheCallerGives) {
+  TestGraph graph;
+  graph.Input("x").Node("a", "Neg", {"x"}).Node("b", "Abs", {"a"}).Node("y", "Add", {"a", "b"}).Output("y");
+  const ValueId x = graph.Value("x"), b = graph.Value("b"), y = graph.Value("y");
+  ASSERT_TRUE(Prepare(graph.graph).ok());
+  FileMemory memory;
+  const Result<std::unique_ptr<Execution>> execution = Execution::Create(plan_, nullptr, &memory);
+  ASSERT_TRUE(execution.ok());
+  std::vector<float> in = {1, -2, 3, 4}, out(4), seen(4);
+  (*execution)->Bind(x, in.data());
+  (*execution)->Bind(y, out.data());
+  ASSERT_TRUE((*execution)->Run().ok());
+  std::memcpy(seen.data(), memory.Map(plan_->arena_bytes).get() + plan_->slots[b].offset, 16);
+  EXPECT_EQ(seen, (std::vector<float>{1, 2, 3, 4}));
 }
 
 TEST_F(ExecutionTest, OutputsThatAnOperatorMustHaveAreWrittenAlsoUnread) {
