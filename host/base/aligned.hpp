@@ -29,4 +29,13 @@ size_t MachineMemory();
 // AllocateAligned; also null for more than the machine has.
 AlignedBytes AllocateWithinMachine(size_t bytes);
 
+// Where the memory of arenas comes from if not from the heap, such as memory shared with another process.
+class ArenaSource {
+ public:
+  virtual ~ArenaSource() = default;
+  // `bytes` bytes aligned to kAlignment, which may outlive the source; null where there is no memory. Not null for 0
+  // bytes. [any-thread]
+  virtual std::shared_ptr<uint8_t> Allocate(size_t bytes) = 0;
+};
+
 }  // namespace deputy::host

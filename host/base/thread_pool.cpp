@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/cancellation.hpp"
 
@@ -15,6 +16,9 @@ int SpinRounds() {
   static const int rounds = std::thread::hardware_concurrency() > 1 ? 4000 : 0;
   return rounds;
 }
+
+// The pool whose ranges this thread runs.
+thread_local const ThreadPool* current_pool = nullptr;
 
 // Runs [begin, end) in pieces, between which a run can be cancelled. Their size depends only on values that are the
 // same in every run, so that results are, too.
@@ -66,7 +70,8 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, FunctionRef<void(int6
   // Pieces long enough for a negligible cost, and so short that even the longest loop ends soon.
   constexpr int64_t kPieces = 64, kMostGrains = 64;
   const int64_t shortest = std::max(grain, std::min(count / kPieces, kMostGrains * std::min(grain, count)));
-  if (workers_.empty() || count <= grain || busy_.exchange(true, std::memory_order_acquire)) {
+  // Threads that could run the ranges of a nested call already run those of the outer one.
+  if (workers_.empty() || count <= grain || current_pool == this) {
     if (scope == nullptr) return fn(0, count);
     return RunPieces(*scope, fn, 0, count, shortest);
   }
@@ -75,38 +80,79 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, FunctionRef<void(int6
     RunPieces(*scope, fn, begin, end, shortest);
   };
   const FunctionRef<void(int64_t, int64_t)> stoppable(in_pieces);
+  const auto take = [](Job& job) {
+    uint32_t state = 0;
+    return job.state.load(std::memory_order_relaxed) == 0 &&
+           job.state.compare_exchange_strong(state, kTaken, std::memory_order_acquire);
+  };
+  Job own;
+  const auto slot = std::find_if(jobs_.begin(), jobs_.end(), take);
+  Job& job = slot == jobs_.end() ? own : *slot;
   // A few ranges per thread even out unequal speed without making them small.
-  const int64_t ranges = static_cast<int64_t>(thread_count()) * 4;
-  job_ = scope == nullptr ? &fn : &stoppable;
-  count_ = count;
-  grain_ = std::max(grain, (count + ranges - 1) / ranges);
-  next_.store(0, std::memory_order_relaxed);
-  active_.store(static_cast<uint32_t>(workers_.size()), std::memory_order_relaxed);
+  const int64_t most = static_cast<int64_t>(thread_count()) * 4;
+  job.fn = scope == nullptr ? &fn : &stoppable;
+  job.count = count;
+  job.range = std::max(grain, (count + most - 1) / most);
+  job.ranges = (count + job.range - 1) / job.range;
+  job.left.store(job.ranges, std::memory_order_relaxed);
+  const ThreadPool* const outer = std::exchange(current_pool, this);
+  if (slot == jobs_.end()) {
+    RunRanges(job);
+  } else {
+    RunShared(job);
+  }
+  current_pool = outer;
+}
+
+void ThreadPool::RunRanges(Job& job) {
+  for (int64_t left; (left = job.left.fetch_sub(1, std::memory_order_relaxed)) > 0;) {
+    const int64_t begin = (job.ranges - left) * job.range;
+    (*job.fn)(begin, std::min(begin + job.range, job.count));
+  }
+}
+
+// Returns when the last range has ended, and frees the slot.
+void ThreadPool::RunShared(Job& job) {
+  job.state.store(kTaken | kOpen, std::memory_order_release);
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();
-  RunRanges();
-  for (int round = 0; active_.load(std::memory_order_acquire) != 0; ++round) {
+  RunRanges(job);
+  uint32_t state = job.state.fetch_sub(kOpen, std::memory_order_acq_rel) - kOpen;
+  for (int round = 0; state != kTaken; ++round) {
     if (round < SpinRounds()) {
       Pause();
     } else {
-      const uint32_t left = active_.load(std::memory_order_acquire);
-      if (left != 0) active_.wait(left, std::memory_order_acquire);
+      job.state.wait(state, std::memory_order_acquire);
     }
+    state = job.state.load(std::memory_order_acquire);
   }
-  busy_.store(false, std::memory_order_release);
+  job.state.store(0, std::memory_order_release);
 }
 
-void ThreadPool::RunRanges() {
+// Until no job has a range left: joins the one with the fewest helpers, so that all of them get some.
+void ThreadPool::Help() {
   for (;;) {
-    const int64_t begin = next_.fetch_add(grain_, std::memory_order_relaxed);
-    if (begin >= count_) return;
-    (*job_)(begin, std::min(begin + grain_, count_));
+    Job* chosen = nullptr;
+    uint32_t fewest = UINT32_MAX;
+    for (Job& job : jobs_) {
+      const uint32_t state = job.state.load(std::memory_order_acquire);
+      if ((state & kOpen) == 0 || state >= fewest || job.left.load(std::memory_order_relaxed) <= 0) continue;
+      chosen = &job;
+      fewest = state;
+    }
+    if (chosen == nullptr) return;
+    // A slot that was freed and taken again since is as good.
+    if (!chosen->state.compare_exchange_strong(fewest, fewest + 1, std::memory_order_acquire)) continue;
+    RunRanges(*chosen);
+    // The caller sleeps only after it has closed the job.
+    if (chosen->state.fetch_sub(1, std::memory_order_acq_rel) == kTaken + 1) chosen->state.notify_one();
   }
 }
 
 void ThreadPool::Work() {
-  uint32_t seen = 0;
-  for (;;) {
+  current_pool = this;
+  for (uint32_t seen = 0; !stop_.load();) {
+    Help();
     for (int round = 0; epoch_.load(std::memory_order_acquire) == seen; ++round) {
       if (round < SpinRounds()) {
         Pause();
@@ -115,9 +161,6 @@ void ThreadPool::Work() {
       }
     }
     seen = epoch_.load(std::memory_order_acquire);
-    if (stop_.load()) return;
-    RunRanges();
-    if (active_.fetch_sub(1, std::memory_order_acq_rel) == 1) active_.notify_one();
   }
 }
 

@@ -1,7 +1,8 @@
-// The host's threads. One job at a time is split into ranges; the calling thread takes part. A call that finds the pool
-// busy (another session, or a nested call) runs its whole job itself, so no call ever waits for a lock.
+// The host's threads. A parallel loop is a job that is split into ranges; the calling thread runs them together with
+// the pool's threads, which help the jobs of all callers. No call waits for a lock or for another caller.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <thread>
@@ -22,21 +23,29 @@ class ThreadPool {
   uint32_t thread_count() const { return static_cast<uint32_t>(workers_.size()) + 1; }
 
   // Calls fn(begin, end) for ranges that cover [0, count), each of at least `grain` items (but the last). Returns when
-  // all are done; inside a CancellationScope (cancellation.hpp) some may be skipped. fn must not throw. [any-thread]
+  // all are done; inside a CancellationScope (cancellation.hpp) some may be skipped. The ranges depend on the arguments
+  // and the number of threads only. A call from inside fn is one range. fn must not throw. [any-thread]
   void ParallelFor(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> fn);
 
  private:
-  void Work();
-  void RunRanges();
+  // A slot for the job of one call.
+  struct alignas(64) Job {
+    std::atomic<uint32_t> state{0};  // 0: free; else kTaken, kOpen while threads may join, plus the threads that help
+    std::atomic<int64_t> left{0};    // ranges that have not begun; may become negative
+    int64_t ranges = 0, range = 0, count = 0;
+    const FunctionRef<void(int64_t, int64_t)>* fn = nullptr;
+  };
+  static constexpr uint32_t kTaken = 1u << 31, kOpen = 1u << 30;
 
-  std::vector<std::thread> workers_;
-  std::atomic<bool> busy_{false};
-  std::atomic<uint32_t> epoch_{0};   // changes when a job is posted; workers wait on it
-  std::atomic<uint32_t> active_{0};  // workers that still use the job
+  static void RunRanges(Job& job);
+  void RunShared(Job& job);
+  void Help();
+  void Work();
+
+  std::array<Job, 8> jobs_;         // calls that find all taken run their jobs alone
+  std::atomic<uint32_t> epoch_{0};  // changes when a job is posted; the pool's threads wait on it
   std::atomic<bool> stop_{false};
-  std::atomic<int64_t> next_{0};
-  int64_t count_ = 0, grain_ = 1;
-  const FunctionRef<void(int64_t, int64_t)>* job_ = nullptr;
+  std::vector<std::thread> workers_;
 };
 
 }  // namespace deputy::host

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cancellation.hpp"
 #include "base/status.hpp"
 #include "delegate/extensions.hpp"
 #include "deputy/abi/tensor.h"
@@ -85,9 +86,12 @@ class OutputAllocator;
 struct RunArgs {
   std::span<const deputy_tensor* const> inputs;
   std::span<deputy_tensor* const> outputs;
-  OutputAllocator* allocator = nullptr;  // for outputs whose extents are known only now
-  Scratch* scratch = nullptr;            // of the whole run; undefined contents
-  uint64_t deadline_ns = 0;              // CLOCK_MONOTONIC; 0: none
+  OutputAllocator* allocator = nullptr;             // for outputs whose extents are known only now
+  Scratch* scratch = nullptr;                       // of the whole run; undefined contents
+  const CancellationToken* cancellation = nullptr;  // of the whole run; null: it always runs to its end
+
+  // CLOCK_MONOTONIC; 0: none.
+  uint64_t deadline_ns() const { return cancellation == nullptr ? 0 : cancellation->deadline_ns; }
 };
 
 // Gives memory to outputs whose extents were not known when the plan was made.
@@ -199,6 +203,10 @@ class Delegate {
   // True: for other shapes of the model a partition of this delegate is resized or compiled again without a support
   // query; only when that fails, the model is placed again.
   virtual bool keeps_partitions() const { return false; }
+
+  // True: a partition of this delegate may run while other steps of its plan do. The memory of such a plan is right for
+  // every order that Step::waits allows; that of a plan without such a delegate only for the order of its steps.
+  virtual bool overlaps() const { return false; }
 
   // kNotSupported when the delegate has no clock to report.
   virtual Result<DeviceState> device_state() const { return Status(StatusCode::kNotSupported, "no device control"); }

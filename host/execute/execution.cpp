@@ -20,15 +20,17 @@ Result<AlignedBytes> TensorMemory(size_t bytes) {
 }
 
 // The arena of a plan. On failure the message names the largest value.
-Result<AlignedBytes> ArenaMemory(const Plan& plan) {
-  Result<AlignedBytes> memory = TensorMemory(plan.arena_bytes);
-  if (memory.ok()) return memory;
+Result<std::shared_ptr<uint8_t>> AllocateArena(const Plan& plan, ArenaSource* source) {
+  std::shared_ptr<uint8_t> memory =
+      source == nullptr ? AllocateWithinMachine(plan.arena_bytes) : source->Allocate(plan.arena_bytes);
+  if (memory != nullptr) return memory;
   ValueId largest = kNone;
   for (ValueId id = 0; id < plan.slots.size(); ++id)
     if (plan.slots[id].storage == StorageClass::kArena &&
         (largest == kNone || plan.slots[id].bytes > plan.slots[largest].bytes))
       largest = id;
-  if (largest == kNone) return memory;
+  if (largest == kNone)
+    return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of tensors", plan.arena_bytes);
   const Slot& slot = plan.slots[largest];
   Status status = Error(StatusCode::kResourceExhausted, "no memory for {} bytes of tensors, of which '{}' {} has {}",
                         plan.arena_bytes, plan.graph->values[largest].name, ShapeToString(slot.dims), slot.bytes);
@@ -136,14 +138,15 @@ Execution::Execution(std::shared_ptr<const Plan> plan, StepFallback* fallback)
 
 Execution::~Execution() = default;
 
-Result<std::unique_ptr<Execution>> Execution::Create(std::shared_ptr<const Plan> plan, StepFallback* fallback) {
+Result<std::unique_ptr<Execution>> Execution::Create(std::shared_ptr<const Plan> plan, StepFallback* fallback,
+                                                     ArenaSource* memory) {
   std::unique_ptr<Execution> execution(new Execution(std::move(plan), fallback));
-  DEPUTY_RETURN_IF_ERROR(execution->Prepare());
+  DEPUTY_RETURN_IF_ERROR(execution->Prepare(memory));
   return execution;
 }
 
-Status Execution::Prepare() {
-  DEPUTY_ASSIGN_OR_RETURN(arena_, ArenaMemory(*plan_));
+Status Execution::Prepare(ArenaSource* memory) {
+  DEPUTY_ASSIGN_OR_RETURN(arena_, AllocateArena(*plan_, memory));
   allocator_ = std::make_unique<Allocator>(*plan_, tensors_);
   for (ValueId id = 0; id < tensors_.size(); ++id) {
     const Slot& slot = plan_->slots[id];
@@ -177,7 +180,7 @@ Status Execution::Prepare() {
       if (!bound.broken.ok() && !HasFallback(bound)) return bound.broken;
     }
     for (const std::shared_ptr<const Plan>& branch : step.branches) {
-      DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Execution> nested, Execution::Create(branch, fallback_));
+      DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Execution> nested, Execution::Create(branch, fallback_, memory));
       bound.branches.push_back(std::move(nested));
     }
     const Node& node = plan_->graph->nodes[plan_->placement.partitions[step.partition].spec.nodes.front()];
@@ -260,7 +263,7 @@ Status Execution::RunStep(BoundStep& step, const CancellationToken& token, const
 
 // A step that ran to its end may have ended too late.
 Status Execution::RunContext(BoundStep& step, const CancellationToken& token, const CancellationScope& scope) {
-  Status status = step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, token.deadline_ns});
+  Status status = step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, &token});
   // A kernel that was cancelled has left out work: its status has no meaning.
   if (scope.stopped()) return token.Check();
   if (!status.ok() || !token.Due()) return status;

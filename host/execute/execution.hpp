@@ -43,8 +43,10 @@ class StepFallback {
 class Execution {
  public:
   // Without `fallback`, which must outlive the execution, a failure of a step ends the run; with it, only failures of
-  // the last delegate, failures of steps that no alternative could run, and the end of `stop` do.
-  static Result<std::unique_ptr<Execution>> Create(std::shared_ptr<const Plan> plan, StepFallback* fallback = nullptr);
+  // the last delegate, failures of steps that no alternative could run, and the end of `stop` do. The arena and those
+  // of regions come from `memory`; null: from the heap.
+  static Result<std::unique_ptr<Execution>> Create(std::shared_ptr<const Plan> plan, StepFallback* fallback = nullptr,
+                                                   ArenaSource* memory = nullptr);
   ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
@@ -75,7 +77,7 @@ class Execution {
   struct BoundStep;
 
   Execution(std::shared_ptr<const Plan> plan, StepFallback* fallback);
-  Status Prepare();
+  Status Prepare(ArenaSource* memory);
   bool HasFallback(const BoundStep& step) const;
   Status CreateContext(BoundStep& step) const;
   Status RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
@@ -89,7 +91,7 @@ class Execution {
   const std::shared_ptr<const Plan> plan_;
   StepFallback* const fallback_;
   bool profiling_ = false;
-  AlignedBytes arena_;
+  std::shared_ptr<uint8_t> arena_;
   std::vector<deputy_tensor> tensors_;  // per value
   std::unique_ptr<Allocator> allocator_;
   Scratch scratch_;

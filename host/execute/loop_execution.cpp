@@ -13,27 +13,6 @@ namespace {
 
 std::span<const int64_t> DimsOf(const deputy_tensor& tensor) { return {tensor.dims, tensor.rank}; }
 
-// Growing memory that keeps its contents.
-class Bytes {
- public:
-  uint8_t* data() const { return data_.get(); }
-
-  Status Grow(size_t bytes) {
-    if (bytes <= capacity_ && data_ != nullptr) return {};
-    const size_t wanted = std::max(bytes, 2 * capacity_);
-    AlignedBytes larger = AllocateWithinMachine(wanted);
-    if (larger == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of a loop", wanted);
-    if (capacity_ != 0) std::memcpy(larger.get(), data_.get(), capacity_);
-    data_ = std::move(larger);
-    capacity_ = wanted;
-    return {};
-  }
-
- private:
-  AlignedBytes data_;
-  size_t capacity_ = 0;
-};
-
 // A tensor around one of its axes, in bytes.
 struct ByteView {
   size_t outer = 1, inner = 1;
@@ -68,6 +47,27 @@ deputy_tensor Scalar(DType dtype, T* value) {
 }
 
 }  // namespace
+
+// Growing memory that keeps its contents.
+class LoopExecution::Bytes {
+ public:
+  uint8_t* data() const { return data_.get(); }
+
+  Status Grow(size_t bytes) {
+    if (bytes <= capacity_ && data_ != nullptr) return {};
+    const size_t wanted = std::max(bytes, 2 * capacity_);
+    AlignedBytes larger = AllocateWithinMachine(wanted);
+    if (larger == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of a loop", wanted);
+    if (capacity_ != 0) std::memcpy(larger.get(), data_.get(), capacity_);
+    data_ = std::move(larger);
+    capacity_ = wanted;
+    return {};
+  }
+
+ private:
+  AlignedBytes data_;
+  size_t capacity_ = 0;
+};
 
 // A copy of a tensor, or a shared reference to another kind of value.
 class LoopExecution::Held {

@@ -26,6 +26,7 @@ class LoopExecution {
              OutputAllocator& allocator, const CancellationToken& token);
 
  private:
+  class Bytes;
   class Held;
   class Collected;
 

@@ -1,4 +1,5 @@
-// AssignOffsets: one walk over the steps with a list of free holes.
+// AssignOffsets: one walk over the steps with a list of free holes, or, for lives known by pairs, the largest first.
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -62,6 +63,8 @@ class Holes {
   bool too_large_ = false;
 };
 
+size_t PaddedBytes(const Slot& slot) { return std::max(kAlignment, AlignUp(slot.bytes)); }
+
 }  // namespace
 
 size_t AssignOffsets(std::span<Slot> slots, std::span<const uint32_t> first, std::span<const uint32_t> last,
@@ -72,15 +75,43 @@ size_t AssignOffsets(std::span<Slot> slots, std::span<const uint32_t> first, std
     begins[first[id]].push_back(id);
     ends[last[id]].push_back(id);
   }
-  const auto padded = [&](uint32_t id) { return std::max(kAlignment, AlignUp(slots[id].bytes)); };
   Holes holes;
   for (size_t step = 0; step < step_count; ++step) {
     // Outputs are placed before inputs are released: a step never overwrites the values that it reads, so that a
     // fallback can start with the same inputs if this step fails.
-    for (const uint32_t id : begins[step]) slots[id].offset = holes.Take(padded(id));
-    for (const uint32_t id : ends[step]) holes.Give(slots[id].offset, padded(id));
+    for (const uint32_t id : begins[step]) slots[id].offset = holes.Take(PaddedBytes(slots[id]));
+    for (const uint32_t id : ends[step]) holes.Give(slots[id].offset, PaddedBytes(slots[id]));
   }
   return holes.end();
+}
+
+size_t AssignOffsets(std::span<Slot> slots, FunctionRef<bool(uint32_t, uint32_t)> apart) {
+  std::vector<uint32_t> waiting, placed;  // the latter by offset
+  for (uint32_t id = 0; id < slots.size(); ++id)
+    if (slots[id].storage == StorageClass::kArena) waiting.push_back(id);
+  std::stable_sort(waiting.begin(), waiting.end(),
+                   [&](uint32_t a, uint32_t b) { return slots[a].bytes > slots[b].bytes; });
+  size_t total = 0;
+  for (const uint32_t id : waiting) {
+    const size_t bytes = PaddedBytes(slots[id]);
+    // The smallest gap that fits between those that live at the same time, or their end.
+    size_t end = 0, smallest = SIZE_MAX;
+    for (const uint32_t other : placed) {
+      if (apart(id, other)) continue;
+      const size_t offset = slots[other].offset;
+      if (offset >= end && offset - end >= bytes && offset - end < smallest) {
+        smallest = offset - end;
+        slots[id].offset = end;
+      }
+      end = std::max(end, offset + PaddedBytes(slots[other]));
+    }
+    if (smallest == SIZE_MAX) slots[id].offset = end;
+    if (bytes > SIZE_MAX - slots[id].offset) return SIZE_MAX;
+    total = std::max(total, slots[id].offset + bytes);
+    const auto by_offset = [&](uint32_t a, uint32_t b) { return slots[a].offset < slots[b].offset; };
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), id, by_offset), id);
+  }
+  return total;
 }
 
 }  // namespace deputy::host

@@ -1,7 +1,7 @@
 // PlanBuffers: finds the values that are aliases of each other, then a storage class for each place.
 #include <algorithm>
 
-#include "plan/plan.hpp"
+#include "plan/step_order.hpp"
 
 namespace deputy::host {
 namespace {
@@ -11,12 +11,14 @@ struct SharedPlace {
   uint32_t first = 0, last = 0;  // steps of the first write and the last read
   bool written_by_last = true;   // all its values come from the last delegate
   bool holds_output = false;     // a value in it is an output of the graph
+  std::vector<uint32_t> uses;    // steps that read or write it, if steps may overlap
 };
 
 class BufferPlanner {
  public:
-  BufferPlanner(Plan& plan, size_t last_delegate, bool top_level)
+  BufferPlanner(Plan& plan, const StepOrder& order, size_t last_delegate, bool top_level)
       : plan_(plan),
+        order_(order),
         graph_(*plan.graph),
         last_delegate_(last_delegate),
         top_level_(top_level),
@@ -68,9 +70,12 @@ class BufferPlanner {
       places_[id].first = index;
       places_[id].last = std::max(places_[id].last, index);
       places_[id].written_by_last = by_last;
+      if (plan_.overlaps) places_[id].uses.push_back(index);
     }
     const auto read = [&](ValueId id) {
-      if (id != kNone) places_[id].last = std::max(places_[id].last, index);
+      if (id == kNone) return;
+      places_[id].last = std::max(places_[id].last, index);
+      if (plan_.overlaps) places_[id].uses.push_back(index);
     };
     for (const ValueId id : step.inputs) read(id);
     for (const std::vector<ValueId>& captures : step.captures)
@@ -104,7 +109,15 @@ class BufferPlanner {
     if (to.storage != StorageClass::kArena || from.storage != StorageClass::kArena) return false;
     if (to.dtype != from.dtype || to.dims != from.dims) return false;
     const SharedPlace& place = places_[place_of_[input]];
-    return place.written_by_last && !place.holds_output && place.last == index;
+    return place.written_by_last && !place.holds_output && place.last == index &&
+           std::all_of(place.uses.begin(), place.uses.end(),
+                       [&](uint32_t use) { return use == index || order_.Precedes(use, index); });
+  }
+
+  // Whether the uses of a place have ended before the other one is written, in every order.
+  bool EndsBefore(const SharedPlace& place, const SharedPlace& other) const {
+    return place.last < other.first && std::all_of(place.uses.begin(), place.uses.end(),
+                                                   [&](uint32_t use) { return order_.Precedes(use, other.first); });
   }
 
   void Join(ValueId output, ValueId input) {
@@ -115,14 +128,16 @@ class BufferPlanner {
     place.last = std::max(place.last, places_[output].last);
     place.written_by_last = place.written_by_last && places_[output].written_by_last;
     place.holds_output = place.holds_output || places_[output].holds_output;
+    place.uses.insert(place.uses.end(), places_[output].uses.begin(), places_[output].uses.end());
   }
 
   void Assign() {
     std::vector<uint32_t> first(places_.size()), last(places_.size());
     std::vector<uint8_t> followers(places_.size(), 0);
     for (ValueId id = 0; id < places_.size(); ++id) {
-      first[id] = places_[id].first;
-      last[id] = places_[id].last;
+      // Without a known order all live to the end.
+      first[id] = plan_.overlaps ? 0 : places_[id].first;
+      last[id] = plan_.overlaps ? static_cast<uint32_t>(plan_.steps.size()) - 1 : places_[id].last;
       Slot& slot = plan_.slots[id];
       if (slot.storage == StorageClass::kArena && top_level_ && places_[place_of_[id]].holds_output)
         slot.storage = StorageClass::kBound;
@@ -131,7 +146,13 @@ class BufferPlanner {
       slot.storage = StorageClass::kUnused;
       followers[id] = 1;
     }
-    plan_.arena_bytes = AssignOffsets(plan_.slots, first, last, plan_.steps.size());
+    if (plan_.overlaps && order_.is_known()) {
+      plan_.arena_bytes = AssignOffsets(plan_.slots, [&](ValueId a, ValueId b) {
+        return EndsBefore(places_[a], places_[b]) || EndsBefore(places_[b], places_[a]);
+      });
+    } else {
+      plan_.arena_bytes = AssignOffsets(plan_.slots, first, last, plan_.steps.size());
+    }
     for (ValueId id = 0; id < places_.size(); ++id) {
       if (!followers[id]) continue;
       plan_.slots[id].storage = plan_.slots[place_of_[id]].storage;
@@ -140,6 +161,7 @@ class BufferPlanner {
   }
 
   Plan& plan_;
+  const StepOrder& order_;
   const Graph& graph_;
   const size_t last_delegate_;
   const bool top_level_;
@@ -150,8 +172,8 @@ class BufferPlanner {
 
 }  // namespace
 
-void PlanBuffers(Plan& plan, size_t last_delegate, bool top_level) {
-  BufferPlanner(plan, last_delegate, top_level).Run();
+void PlanBuffers(Plan& plan, const StepOrder& order, size_t last_delegate, bool top_level) {
+  BufferPlanner(plan, order, last_delegate, top_level).Run();
 }
 
 }  // namespace deputy::host

@@ -10,6 +10,7 @@
 #include "partition/placer.hpp"
 #include "plan/executable_maker.hpp"
 #include "plan/respecialize.hpp"
+#include "plan/step_order.hpp"
 
 namespace deputy::host {
 namespace {
@@ -65,7 +66,7 @@ class Compiler {
     if (refused_) return plan;  // to be placed again
     plan->placement = std::move(placement);
     placement = Placement();
-    PlanBuffers(*plan, delegates_.size() - 1, top_level);
+    CompletePlan(*plan, delegates_, top_level);
     return plan;
   }
 
@@ -175,6 +176,13 @@ std::shared_ptr<StepHealth> HealthOf(const Step& step, size_t delegate,
                                      std::span<const std::shared_ptr<DelegateHealth>> health) {
   if (step.executable == nullptr || delegate + 1 >= health.size() || health[delegate] == nullptr) return nullptr;
   return std::make_shared<StepHealth>(health[delegate]);
+}
+
+void CompletePlan(Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates, bool top_level) {
+  plan.overlaps = std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
+    return delegates[plan.placement.partitions[step.partition].delegate]->overlaps();
+  });
+  PlanBuffers(plan, StepOrder(plan), delegates.size() - 1, top_level);
 }
 
 std::vector<std::string> NamesOf(std::span<const std::shared_ptr<Delegate>> delegates) {

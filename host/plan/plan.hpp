@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/function_ref.hpp"
 #include "delegate/delegate.hpp"
 #include "partition/placement.hpp"
 #include "plan/blob_cache.hpp"
@@ -53,6 +54,9 @@ struct Step {
   std::shared_ptr<const Graph> compiled_from;             // of a resized executable: the graph that it still reads
   bool is_view = false;                                   // its output is an alias of its input: nothing to run
   std::vector<ValueId> inputs, outputs;
+  // The steps that must have ended before this one may begin, the latest first: producers of the values that it reads,
+  // captures included, without those for which another one of them waits already.
+  std::vector<uint32_t> waits;
   // If: [0] then, [1] else; Loop and Scan: [0] the body. captures[b][i] feeds branches[b]->graph->captured[i]. The
   // inputs of these are kNone where they are left out.
   std::vector<std::shared_ptr<const Plan>> branches;
@@ -68,6 +72,8 @@ struct Plan {
   std::vector<Slot> slots;                  // per value
   std::vector<Step> steps;
   size_t arena_bytes = 0;
+  // The steps may run in every order that their waits allow, also at once; else only one after another.
+  bool overlaps = false;
 };
 
 // Sources from which a plan is made without compiling, and the health of its delegates.
@@ -111,15 +117,24 @@ Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step
 // "3 delegates, 5 partitions: npu 41/66 nodes (93 % of multiply-adds), onednn 24, cpu 1". Regions count too.
 std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates);
 
+// Sets what follows from the steps of a new plan: their waits, whether they may overlap, and the slots.
+void CompletePlan(Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates, bool top_level);
+
+class StepOrder;
+
 // Fills plan.slots from the steps, and marks steps that have become views. Values share a place where executables allow
 // it: views with their inputs; results written over their inputs only inside the last delegate, whose inputs are not
-// needed for a fallback. Outputs of a top-level plan are written to the caller's memory.
-void PlanBuffers(Plan& plan, size_t last_delegate, bool top_level);
+// needed for a fallback. Outputs of a top-level plan are written to the caller's memory. If plan.overlaps, values share
+// bytes only where `order` has one dead before the other is written.
+void PlanBuffers(Plan& plan, const StepOrder& order, size_t last_delegate, bool top_level);
 
 // Gives every arena slot an offset so that no two values that live at the same time overlap, and returns the size, or
 // SIZE_MAX when no memory can be that large. `first` and `last` are the steps in which a value is written first and
 // read last; linear-logarithmic.
 size_t AssignOffsets(std::span<Slot> slots, std::span<const uint32_t> first, std::span<const uint32_t> last,
                      size_t step_count);
+
+// The same for lives that are known by pairs: two arena slots overlap only if `apart` of their numbers. Quadratic.
+size_t AssignOffsets(std::span<Slot> slots, FunctionRef<bool(uint32_t, uint32_t)> apart);
 
 }  // namespace deputy::host

@@ -99,7 +99,7 @@ class Carrier {
       step.health = HealthOf(step, placed.delegate, sources_.health);
       plan->steps.push_back(std::move(step));
     }
-    PlanBuffers(*plan, delegates_.size() - 1, /*top_level=*/true);
+    CompletePlan(*plan, delegates_, /*top_level=*/true);
     return plan;
   }
 

@@ -41,6 +41,7 @@ class TestDelegate final : public Delegate {
   const std::string& id() const override { return name_; }
   bool takes_dynamic_shapes() const override { return dynamic_shapes; }
   bool keeps_partitions() const override { return keeps; }
+  bool overlaps() const override { return overlap; }
   bool one_node_partitions() const override { return one_node_; }
   bool proposes() const override { return !claims.empty(); }
 
@@ -100,8 +101,9 @@ class TestDelegate final : public Delegate {
   std::vector<NodeId> last_order;
   std::map<NodeId, int> asked;
   int open_claims = 0;
+  std::function<Status(const RunArgs&)> execute = [](const RunArgs&) { return Status(); };
   // Compilation, blobs and other shapes.
-  bool dynamic_shapes = false, keeps = false;
+  bool dynamic_shapes = false, keeps = false, overlap = false;
   BlobMaker maker;
   std::vector<uint8_t> bytes = {1, 2, 3, 4, 5};
   Status compile_status;
@@ -113,7 +115,7 @@ class TestDelegate final : public Delegate {
   class Context final : public ExecutionContext {
    public:
     explicit Context(TestDelegate& delegate) : delegate_(delegate) {}
-    Status Execute(const RunArgs&) override { return ++delegate_.runs, Status(); }
+    Status Execute(const RunArgs& args) override { return ++delegate_.runs, delegate_.execute(args); }
     Result<ResizeOutcome> Resize(std::span<const deputy_tensor* const> inputs,
                                  std::span<const deputy_tensor* const>) override {
       ++delegate_.resizes;

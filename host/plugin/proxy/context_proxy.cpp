@@ -64,7 +64,7 @@ Status ContextProxy::Execute(const RunArgs& args) {
 Status ContextProxy::Run(const RunArgs& args, Watch watch) {
   args_.inputs = args.inputs.data();
   args_.outputs = args.outputs.data();
-  args_.deadline_ns = args.deadline_ns;
+  args_.deadline_ns = args.deadline_ns();
   return CallInTurn(
       "execute", [&] { return opened_.table().execute(context_, &args_); }, watch);
 }
@@ -86,7 +86,7 @@ Status ContextProxy::RunGuarded(const RunArgs& args) {
 
 Status ContextProxy::RunBetweenGuards(const RunArgs& args) {
   DEPUTY_ASSIGN_OR_RETURN(GuardedRun guarded, GuardedRun::Make(args, opened_.Place("execute")));
-  const RunArgs inside{guarded.inputs(), guarded.outputs(), args.allocator, args.scratch, args.deadline_ns};
+  const RunArgs inside{guarded.inputs(), guarded.outputs(), args.allocator, args.scratch, args.cancellation};
   const auto run = [&]() -> Status {
     DEPUTY_RETURN_IF_ERROR(Run(inside, Watch::kFloatAndSignals));
     if (std::string wrong = guarded.Changed(); !wrong.empty()) return opened_.Fault("execute", std::move(wrong));

@@ -71,7 +71,7 @@ class OwnKernel final : public Executable, public std::enable_shared_from_this<O
       form.output_count = static_cast<uint32_t>(outputs_.size());
       form.inputs = inputs_.data();
       form.outputs = outputs_.data();
-      form.deadline_ns = args.deadline_ns;
+      form.deadline_ns = args.deadline_ns();
       const OpenedDelegate& opened = kernel_->table_->opened();
       const bool checked = opened.handle_tracker() != nullptr;
       const Watch watch = is_first_ || checked ? Watch::kFloatAndSignals : Watch::kFloat;

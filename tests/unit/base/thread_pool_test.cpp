@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -44,17 +46,60 @@ TEST(ThreadPool, NestedCallsRunOnTheCaller) {
   EXPECT_EQ(sum.load(), 80);
 }
 
+// More callers than the pool has slots for.
 TEST(ThreadPool, CallersOnSeveralThreadsAllGetTheirWorkDone) {
   ThreadPool pool(2);
   std::atomic<int> sum{0};
   std::vector<std::thread> callers;
-  for (int c = 0; c < 4; ++c)
+  for (int c = 0; c < 12; ++c)
     callers.emplace_back([&] {
       for (int round = 0; round < 200; ++round)
         pool.ParallelFor(64, 4, [&](int64_t b, int64_t e) { sum.fetch_add(static_cast<int>(e - b)); });
     });
   for (std::thread& caller : callers) caller.join();
-  EXPECT_EQ(sum.load(), 4 * 200 * 64);
+  EXPECT_EQ(sum.load(), 12 * 200 * 64);
+}
+
+// Each caller stays in its first range until the pool's one thread has run ranges of both jobs.
+TEST(ThreadPool, JobsOfTwoCallersAreBothHelped) {
+  ThreadPool pool(2);
+  std::atomic<uint32_t> helped{0};
+  const auto failed = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto call = [&](uint32_t bit) {
+    pool.ParallelFor(64, 1, [&, caller = std::this_thread::get_id()](int64_t, int64_t) {
+      const bool is_caller = std::this_thread::get_id() == caller;
+      if (!is_caller) helped |= bit;
+      while (is_caller && helped != 3 && std::chrono::steady_clock::now() < failed) std::this_thread::yield();
+    });
+  };
+  std::thread other(call, 1);
+  call(2);
+  other.join();
+  EXPECT_EQ(helped, 3u);
+}
+
+TEST(ThreadPool, TheRangesAreTheSameForEveryCallerAtOnce) {
+  ThreadPool pool(3);
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 12; ++c)
+    callers.emplace_back([&] {
+      for (int round = 0; round < 100; ++round)
+        pool.ParallelFor(1000, 7, [&](int64_t begin, int64_t end) {
+          EXPECT_EQ(begin % 84, 0);
+          EXPECT_EQ(end, std::min<int64_t>(begin + 84, 1000));
+        });
+    });
+  for (std::thread& caller : callers) caller.join();
+}
+
+TEST(ThreadPool, AnIdlePoolIsDestroyed) {
+  std::atomic<int> sum{0};
+  for (int round = 0; round < 100; ++round) {
+    ThreadPool unused(4), pool(2);
+    pool.ParallelFor(100, 1, [&](int64_t begin, int64_t end) { sum += static_cast<int>(end - begin); });
+    if (round % 10 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // its threads sleep, too
+  }
+  EXPECT_EQ(sum, 10000);
 }
 
 TEST(ThreadPool, ZeroThreadsMeansOnePerCpu) { EXPECT_GE(ThreadPool(0).thread_count(), 1u); }

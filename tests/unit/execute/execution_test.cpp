@@ -1,6 +1,13 @@
 // Plans over the CPU, run by hand: homes of values, dynamic extents, branches.
 #include "execute/execution.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "base/file.hpp"
+#include "support/test_delegate.hpp"
 #include "unit/execute/cpu_plan.hpp"
 
 namespace deputy::host {
@@ -41,6 +48,52 @@ TEST_F(ExecutionTest, APlacementByAnotherPolicyRuns) {
   execution_->Bind(y, out.data());
   ASSERT_TRUE(execution_->Run().ok());
   EXPECT_EQ(out, (std::vector<float>{1, 2, 3, 4}));
+}
+
+TEST_F(ExecutionTest, ADelegateSeesTheDeadlineAndTheCancelOfItsRun) {
+  const auto npu = std::make_shared<TestDelegate>("npu", std::set<std::string>{"*"});
+  ASSERT_TRUE(Prepare(TestGraph({{"a", "Relu"}, {"y", "Relu"}}).graph, {}, npu).ok());
+  std::atomic<uint64_t> cancelled_ns{0};
+  const CancellationToken token{NowNs() + 3600'000'000'000u, &cancelled_ns};
+  npu->execute = [&](const RunArgs& args) {
+    EXPECT_EQ(args.deadline_ns(), token.deadline_ns);
+    EXPECT_FALSE(args.cancellation->Due());
+    cancelled_ns = 1;
+    return args.cancellation->Check();
+  };
+  EXPECT_EQ(execution_->Run(token).code(), StatusCode::kCancelled);
+}
+
+// Memory that a second mapping of the same file shows.
+class FileMemory final : public ArenaSource {
+ public:
+  FileMemory() : file_(memfd_create("arena", MFD_CLOEXEC)) {}
+  std::shared_ptr<uint8_t> Allocate(size_t bytes) override {
+    return ftruncate(file_.get(), static_cast<off_t>(bytes)) == 0 ? Map(bytes) : nullptr;
+  }
+  std::shared_ptr<uint8_t> Map(size_t bytes) const {
+    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+    return {static_cast<uint8_t*>(memory), [bytes](uint8_t* at) { munmap(at, bytes); }};
+  }
+
+ private:
+  const Descriptor file_;
+};
+
+TEST_F(ExecutionTest, TheArenaLiesInTheMemoryThatTheCallerGives) {
+  TestGraph graph;
+  graph.Input("x").Node("a", "Neg", {"x"}).Node("b", "Abs", {"a"}).Node("y", "Add", {"a", "b"}).Output("y");
+  const ValueId x = graph.Value("x"), b = graph.Value("b"), y = graph.Value("y");
+  ASSERT_TRUE(Prepare(graph.graph).ok());
+  FileMemory memory;
+  const Result<std::unique_ptr<Execution>> execution = Execution::Create(plan_, nullptr, &memory);
+  ASSERT_TRUE(execution.ok());
+  std::vector<float> in = {1, -2, 3, 4}, out(4), seen(4);
+  (*execution)->Bind(x, in.data());
+  (*execution)->Bind(y, out.data());
+  ASSERT_TRUE((*execution)->Run().ok());
+  std::memcpy(seen.data(), memory.Map(plan_->arena_bytes).get() + plan_->slots[b].offset, 16);
+  EXPECT_EQ(seen, (std::vector<float>{1, 2, 3, 4}));
 }
 
 TEST_F(ExecutionTest, OutputsThatAnOperatorMustHaveAreWrittenAlsoUnread) {

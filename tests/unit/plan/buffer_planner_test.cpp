@@ -1,7 +1,9 @@
 // Who shares a place with whom, on plans of steps without any computation in them.
 #include <gtest/gtest.h>
 
-#include "plan/plan.hpp"
+#include <random>
+
+#include "plan/step_order.hpp"
 
 namespace deputy::host {
 namespace {
@@ -38,7 +40,7 @@ class Homes : public testing::Test {
   }
   void Finish(bool top_level = true) {
     plan_.graph = graph_;
-    PlanBuffers(plan_, kCpu, top_level);
+    PlanBuffers(plan_, StepOrder(plan_), kCpu, top_level);
   }
   // In the same place, by walking the ring.
   bool Share(ValueId a, ValueId b) const {
@@ -193,6 +195,124 @@ TEST_F(Homes, ValuesOfUnknownExtentsShareNothing) {
   Finish();
   EXPECT_EQ(plan_.slots[b].storage, StorageClass::kDynamic);
   EXPECT_FALSE(Share(a, b));
+}
+
+// Random plans whose steps are run in a random order that their waits allow, several at once. Each block of the arena
+// holds the number of the value that was last written there.
+class Overlap : public Homes {
+ protected:
+  uint32_t Random(size_t end) { return static_cast<uint32_t>(engine_() % end); }
+
+  void MakePlan(uint32_t seed, bool overlaps) {
+    engine_.seed(seed);
+    graph_ = std::make_shared<Graph>();
+    plan_ = Plan();
+    plan_.overlaps = overlaps;
+    std::vector<ValueId> made = {Value()};
+    graph_->inputs = made;
+    for (uint32_t steps = 5 + Random(30); steps != 0; --steps) {
+      std::vector<ValueId> inputs, outputs;
+      for (uint32_t reads = 1 + Random(3); reads != 0; --reads)
+        inputs.push_back(made[made.size() - 1 - Random(std::min<size_t>(made.size(), 8))]);
+      const size_t delegate = Random(3) == 0 ? kPlugin : kCpu;
+      std::vector<Alias> aliases;
+      if (delegate == kCpu && Random(2) == 0) aliases.push_back({0, 0, Random(3) == 0});
+      outputs.push_back(aliases.empty() ? Value({16 * (1 + Random(4))}) : Value(graph_->values[inputs[0]].type.dims));
+      if (aliases.empty() && Random(4) == 0) outputs.push_back(Value({16}));
+      made.insert(made.end(), outputs.begin(), outputs.end());
+      AddStep(delegate, std::move(inputs), std::move(outputs), std::move(aliases));
+    }
+    graph_->outputs = {made.back(), made[made.size() / 2]};
+    Finish(/*top_level=*/Random(2) == 0);
+  }
+
+  bool RunsRight() {
+    blocks_.assign(plan_.arena_bytes / 64, kNone);
+    contents_.assign(graph_->values.size(), kNone);
+    std::vector<uint8_t> state(plan_.steps.size(), 0);  // 1: runs, 2: has ended
+    for (size_t left = 2 * state.size(); left != 0;) {
+      const uint32_t index = Random(state.size());
+      const Step& step = plan_.steps[index];
+      const bool is_ready =
+          std::all_of(step.waits.begin(), step.waits.end(), [&](uint32_t w) { return state[w] == 2; });
+      if (state[index] == 2 || !is_ready) continue;
+      if (!Holds(step, /*ends=*/state[index] == 1)) return false;
+      if (state[index] == 0) Write(step);
+      ++state[index];
+      --left;
+    }
+    return std::all_of(graph_->outputs.begin(), graph_->outputs.end(), [&](ValueId id) { return Holds(id); });
+  }
+
+ private:
+  bool Holds(ValueId id) const {
+    const Slot& slot = plan_.slots[id];
+    if (slot.storage != StorageClass::kArena) return true;
+    for (size_t at = slot.offset / 64; at < (slot.offset + slot.bytes) / 64; ++at)
+      if (blocks_[at] != contents_[id]) return false;
+    return true;
+  }
+  // The inputs of a step, and its outputs once they are written. A step may overwrite its own input.
+  bool Holds(const Step& step, bool ends) const {
+    for (const ValueId id : step.inputs)
+      if (!(ends && Share(id, step.outputs[0])) && !Holds(id)) return false;
+    return !ends || std::all_of(step.outputs.begin(), step.outputs.end(), [&](ValueId id) { return Holds(id); });
+  }
+  void Write(const Step& step) {
+    for (const ValueId id : step.outputs) {
+      const Slot& slot = plan_.slots[id];
+      contents_[id] = step.is_view ? contents_[step.inputs[0]] : id;
+      if (slot.storage != StorageClass::kArena || step.is_view) continue;
+      for (size_t at = slot.offset / 64; at < (slot.offset + slot.bytes) / 64; ++at) blocks_[at] = id;
+    }
+  }
+
+  std::mt19937 engine_;
+  std::vector<ValueId> blocks_, contents_;
+};
+
+TEST_F(Overlap, NoValueIsOverwrittenBeforeItsLastReaderHasEnded) {
+  size_t bytes = 0, bytes_in_order = 0, all_bytes = 0, wrong_in_order = 0;
+  for (uint32_t seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    MakePlan(seed, /*overlaps=*/true);
+    for (int run = 0; run < 10; ++run) ASSERT_TRUE(RunsRight());
+    bytes += plan_.arena_bytes;
+    for (const Slot& slot : plan_.slots) all_bytes += slot.storage == StorageClass::kArena ? slot.bytes : 0;
+    MakePlan(seed, /*overlaps=*/false);
+    wrong_in_order += RunsRight() ? 0 : 1;
+    bytes_in_order += plan_.arena_bytes;
+  }
+  // A plan for one order is denser, and wrong for others.
+  EXPECT_GT(wrong_in_order, 100u);
+  EXPECT_GT(bytes, bytes_in_order);
+  EXPECT_LT(bytes, all_bytes * 3 / 4);
+}
+
+TEST_F(Overlap, APlanForOneOrderKeepsItsSize) {
+  for (const auto& [seed, bytes] : {std::pair(1u, 1280u), std::pair(2u, 1216u), std::pair(3u, 1088u)}) {
+    MakePlan(seed, /*overlaps=*/false);
+    EXPECT_EQ(plan_.arena_bytes, bytes) << seed;
+  }
+}
+
+TEST_F(Overlap, ValuesOfAPlanWithTooManyStepsShareNothing) {
+  const auto chain = [&](size_t length) {
+    graph_ = std::make_shared<Graph>();
+    plan_ = Plan();
+    plan_.overlaps = true;
+    ValueId last = Value({16});
+    graph_->inputs = {last};
+    for (size_t i = 0; i < length; ++i) {
+      const ValueId next = Value({16});
+      AddStep(kCpu, {last}, {next}, {kOverwrite});
+      last = next;
+    }
+    Finish(/*top_level=*/false);
+    return plan_.arena_bytes;
+  };
+  EXPECT_EQ(chain(1000), 64u);
+  EXPECT_EQ(chain(StepOrder::kMostSteps + 1), 64 * (StepOrder::kMostSteps + 1));
 }
 
 }  // namespace
