@@ -316,7 +316,7 @@ TEST_F(ApiTest, R1_AnEmptyFileIsNoModel) {
   Model model;
   const Status status = model.Build("", 0, ModelType::kAuto, Context());
   EXPECT_EQ(status.code(), StatusCode::kModel);
-  EXPECT_EQ(status.message(), "is not a model: 0 bytes");
+  EXPECT_EQ(status.message(), "is empty (0 bytes), not a model");
 }
 
 }  // namespace
