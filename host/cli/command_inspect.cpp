@@ -59,11 +59,11 @@ std::string FullOperator(const std::string& domain, const std::string& op_type) 
   return domain.empty() ? op_type : domain + "." + op_type;
 }
 
-Result<std::vector<std::pair<std::string, Shape>>> NamedShapes(const std::vector<std::string>& arguments,
-                                                               const std::vector<TensorInfo>& inputs) {
+Result<NamedShapes> ShapesOf(const std::vector<std::string>& arguments, const std::vector<TensorInfo>& inputs) {
+  if (arguments.empty()) return NamedShapes();
   DEPUTY_ASSIGN_OR_RETURN(const KnownShapes known, ParseShapes(arguments, inputs));
   KnownShapes propagated = PropagateExtents(inputs, known);
-  std::vector<std::pair<std::string, Shape>> named;
+  NamedShapes named;
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].kind == ValueKind::kTensor && propagated[i])
       named.emplace_back(inputs[i].name, *std::move(propagated[i]));
@@ -174,13 +174,13 @@ void PrintNodes(const ModelContents& contents, const Terminal& terminal) {
 }
 
 int RunInspect(const InspectOptions& options) {
-  Result<ModelContents> contents = InspectModel(options.model);
-  if (contents.ok() && !options.shapes.empty()) {
-    const auto shapes = NamedShapes(options.shapes, contents->inputs);
-    if (!shapes.ok()) return Fail(Stage::kSetup, shapes.status());
-    contents = InspectModel(options.model, *shapes);
-  }
-  if (!contents.ok()) return Fail(Stage::kModel, contents.status());
+  Stage stage = Stage::kModel;
+  const Result<ModelContents> contents = InspectModel(options.model, [&](const std::vector<TensorInfo>& inputs) {
+    Result<NamedShapes> shapes = ShapesOf(options.shapes, inputs);
+    if (!shapes.ok()) stage = Stage::kSetup;
+    return shapes;
+  });
+  if (!contents.ok()) return Fail(stage, contents.status());
   if (options.json) {
     PrintJson(JsonOf(options, *contents));
     return kDone;

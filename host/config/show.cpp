@@ -13,7 +13,7 @@
 namespace deputy::host {
 namespace {
 
-std::string Quoted(std::string_view text) {
+std::string YamlQuoted(std::string_view text) {
   std::string out = "\"";
   for (size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
@@ -36,7 +36,7 @@ std::string Quoted(std::string_view text) {
 std::string InQuotesIfNeeded(std::string_view text) {
   constexpr std::string_view kSafe = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./$-";
   const bool safe = text.find_first_not_of(kSafe) == std::string_view::npos && !IsNullWord(text) && text[0] != '-';
-  return safe ? std::string(text) : Quoted(text);
+  return safe ? std::string(text) : YamlQuoted(text);
 }
 
 // The visitor of fields.hpp that prints.
@@ -62,7 +62,7 @@ class FieldPrinter {
     Value(key, FormatSize(*value), value.origin);
   }
   void Options(std::string_view key, const List<Named<OptionValue>>& options) {
-    Entries(key, options, [](const OptionValue& value) { return value.quoted ? Quoted(value.text) : value.text; });
+    Entries(key, options, [](const OptionValue& value) { return value.quoted ? YamlQuoted(value.text) : value.text; });
   }
   void Instruction(std::string_view) {}
   void Unavailable(std::string_view) {}

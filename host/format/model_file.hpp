@@ -19,9 +19,6 @@ bool IsModelFile(std::span<const uint8_t> head);
 // in time and memory linear in their size. Errors do not name the file. [any-thread]
 Result<Graph> ReadModel(std::span<const uint8_t> bytes, std::shared_ptr<const void> keep);
 
-// Maps the file and reads it. Errors name it.
-Result<Graph> ReadModelFile(const std::filesystem::path& path);
-
 // Equal graphs give equal bytes. Constants of equal contents are stored once. The file is written completely or not
 // created.
 Status WriteModelFile(const Graph& graph, const std::filesystem::path& path);

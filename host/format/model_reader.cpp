@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.hpp"
 #include "base/printable.hpp"
 #include "format/header.hpp"
 #include "format/model_file.hpp"
@@ -294,13 +293,6 @@ Result<Graph> ReadModel(std::span<const uint8_t> bytes, std::shared_ptr<const vo
   Result<Graph> graph = Reader(structure, std::move(structure_keep), parts.weights, std::move(keep)).Run();
   if (graph.ok()) return graph;
   return Printable(graph.status());
-}
-
-Result<Graph> ReadModelFile(const std::filesystem::path& path) {
-  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const MappedFile> file, MappedFile::Open(path));
-  Result<Graph> graph = ReadModel(file->bytes(), file);
-  if (graph.ok()) return graph;
-  return std::move(graph).status().At(Printable(path.string(), 1000));
 }
 
 }  // namespace deputy::host

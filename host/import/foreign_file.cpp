@@ -23,7 +23,6 @@ constexpr Signature kSignatures[] = {
      "\x7f"sv
      "ELF",
      "an ELF program or library", ""},
-    {4, "TFL3"sv, "a TensorFlow Lite model", "it has an importer of its own and needs no other name"},
     {0, "\x1f\x8b"sv, "a gzip archive", "unpack it first"},
     {0,
      "\xfd"

@@ -29,9 +29,6 @@ struct ImportSource {
 class Importer {
  public:
   virtual std::string_view format_name() const = 0;  // "ONNX"
-  // Whether a file that begins with `head` (64 bytes, or all of a shorter one) is for this importer. `extension` is as
-  // in the file's name, ".onnx", or empty.
-  virtual bool Matches(std::span<const uint8_t> head, std::string_view extension) const = 0;
   // The graph, verified but not inferred. Code of the importer's library may manage its memory; the library must
   // therefore stay loaded.
   virtual Result<Graph> Import(const ImportSource& source) const = 0;
@@ -53,7 +50,7 @@ using ImporterFunction = const Importer* (*)(const char* build);
 inline constexpr char kImporterBuild[] = DEPUTY_BUILD_VERSION " " __VERSION__;
 
 // An error such as "is a zip archive, not a model" for bytes that begin like a well-known kind of file; OK for all
-// others. The first 256 bytes are enough. [any-thread]
+// others. The first 262 bytes are enough. [any-thread]
 Status RefuseForeignFile(std::span<const uint8_t> bytes);
 
 }  // namespace deputy::host

@@ -11,19 +11,14 @@
 namespace deputy::host {
 namespace {
 
-// One entry per format; the library is <private folder>/importers/libdeputy_import_<name>.so. Files with a magic are
-// read by that importer alone, so that a file loads no library that it does not need. ONNX has none.
-struct Format {
-  const char* name;
-  size_t offset;
-  std::string_view magic;
-};
-constexpr Format kFormats[] = {{"tflite", 4, "TFL3"}, {"onnx", 0, ""}};
+bool IsTflite(std::span<const uint8_t> bytes) {
+  constexpr std::string_view kMagic = "TFL3";
+  return bytes.size() >= 8 && std::equal(kMagic.begin(), kMagic.end(), bytes.begin() + 4);
+}
 
-bool Begins(std::span<const uint8_t> bytes, const Format& format) {
-  return bytes.size() >= format.offset + format.magic.size() &&
-         std::equal(format.magic.begin(), format.magic.end(),
-                    bytes.begin() + static_cast<std::ptrdiff_t>(format.offset));
+// ONNX has no magic. The usual writers begin with the IR version, tag 0x08.
+bool MayBeOnnx(std::span<const uint8_t> bytes, const std::filesystem::path& path) {
+  return path.extension() == ".onnx" || (bytes.size() >= 2 && bytes[0] == 0x08 && bytes[1] >= 1 && bytes[1] <= 64);
 }
 
 }  // namespace
@@ -42,14 +37,9 @@ Result<const Importer*> OpenImporter(const std::string& name) {
 }
 
 Result<const Importer*> FindImporter(std::span<const uint8_t> bytes, const std::filesystem::path& path) {
-  for (const Format& format : kFormats) {
-    if (!Begins(bytes, format)) continue;
-    if (format.magic.empty())
-      DEPUTY_RETURN_IF_ERROR(RefuseForeignFile(bytes.first(std::min<size_t>(bytes.size(), 256))));
-    DEPUTY_ASSIGN_OR_RETURN(const Importer* importer, OpenImporter(format.name));
-    const std::string extension = path.extension().string();
-    if (importer->Matches(bytes.first(std::min<size_t>(bytes.size(), 64)), extension)) return importer;
-  }
+  if (IsTflite(bytes)) return OpenImporter("tflite");
+  DEPUTY_RETURN_IF_ERROR(RefuseForeignFile(bytes));
+  if (MayBeOnnx(bytes, path)) return OpenImporter("onnx");
   return Error(StatusCode::kModel, "is not a model that Deputy can read").Advise("it reads .onnx, .tflite and .dpm");
 }
 

@@ -9,10 +9,11 @@
 
 namespace deputy::host {
 
-// The importer of one format, "onnx"; kNotFound when its library is missing.
+// The importer of one format, "onnx", from <private folder>/importers/libdeputy_import_<name>.so; kNotFound when that
+// is missing.
 Result<const Importer*> OpenImporter(const std::string& name);
 
-// The importer for a file that begins with `bytes`; kModel when there is none.
+// Recognizes the format of a file by its bytes and name, and opens its importer alone; kModel when there is none.
 Result<const Importer*> FindImporter(std::span<const uint8_t> bytes, const std::filesystem::path& path);
 
 }  // namespace deputy::host

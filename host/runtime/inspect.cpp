@@ -23,7 +23,7 @@ std::string NameOfNode(const Graph& graph, NodeId id) {
   return graph.nodes[id].name.empty() ? fmt::format("node {}", id) : graph.nodes[id].name;
 }
 
-Status SetShapes(Graph& graph, const std::vector<std::pair<std::string, Shape>>& shapes) {
+Status SetShapes(Graph& graph, const NamedShapes& shapes) {
   for (const auto& [name, shape] : shapes) {
     const std::span<const ValueId> inputs = graph.caller_inputs();
     const auto input = std::find_if(inputs.begin(), inputs.end(),
@@ -139,7 +139,8 @@ class Inspector {
 }  // namespace
 }  // namespace host
 
-Result<ModelContents> InspectModel(const std::string& path, const std::vector<std::pair<std::string, Shape>>& shapes) {
+Result<ModelContents> InspectModel(
+    const std::string& path, const std::function<Result<NamedShapes>(const std::vector<TensorInfo>&)>& shapes_for) {
   Result<std::shared_ptr<const host::MappedFile>> file = host::MappedFile::Open(path);
   if (!file.ok()) return std::move(file).status().WithCode(StatusCode::kModel);
   DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read,
@@ -152,8 +153,10 @@ Result<ModelContents> InspectModel(const std::string& path, const std::vector<st
   contents.symbols = graph.symbols;
   contents.inputs = host::DescribeValues(graph, graph.caller_inputs());
   contents.states = host::DescribeValues(graph, std::span(graph.inputs).subspan(contents.inputs.size()));
-  Status shaped = host::SetShapes(graph, shapes);
-  if (!shaped.ok()) return std::move(shaped).At(path);
+  if (shapes_for) {
+    DEPUTY_ASSIGN_OR_RETURN(const NamedShapes shapes, shapes_for(contents.inputs));
+    DEPUTY_RETURN_IF_ERROR(host::SetShapes(graph, shapes).At(path));
+  }
   host::Graph inferred = graph;
   const Status status = InferGraph(inferred, {host::MakeCpuEvaluator()});
   if (status.ok()) {

@@ -1,13 +1,11 @@
 // deputy::Model: from a file or memory to a state that sessions share.
 #include "deputy/model.hpp"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "base/file.hpp"
 #include "base/log.hpp"
 #include "format/model_file.hpp"
-#include "graph/inference.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/model_state.hpp"
 #include "runtime/read_model.hpp"
@@ -41,23 +39,10 @@ namespace {
 
 host::ImportSource SourceOf(const Model::State& state) { return {state.file->bytes(), state.file, state.path}; }
 
-// Types of all values as far as the model alone determines them: for the outputs that a caller may list before running.
-Status DescribeModel(const Graph& graph, Model::State& state) {
-  Graph typed = graph;
-  DEPUTY_RETURN_IF_ERROR(InferGraph(typed, {}));
-  state.inputs = host::DescribeValues(graph, graph.caller_inputs());
-  state.outputs = host::DescribeValues(typed, typed.caller_outputs());
-  const auto is_tensor = [](const TensorInfo& info) { return info.kind == ValueKind::kTensor; };
-  state.only_tensors = std::all_of(state.inputs.begin(), state.inputs.end(), is_tensor) &&
-                       std::all_of(state.outputs.begin(), state.outputs.end(), is_tensor);
-  return {};
-}
-
 // Everything up to the plan, when the model fixes its shapes. `state` has a name, an engine and perhaps a file.
 Status Load(Model::State& state, const host::ImportSource& source, ModelType type) {
   DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state.name));
   if (state.file == nullptr) state.original = std::make_shared<const Graph>(read.graph);
-  DEPUTY_RETURN_IF_ERROR(DescribeModel(read.graph, state).At(state.name));
   DEPUTY_RETURN_IF_ERROR(state.Prepare(std::move(read.graph)));
   // Weights have been read by now, to be folded, and will be read again to be packed: not all of them at once.
   if (state.file != nullptr) state.file->DropPages();

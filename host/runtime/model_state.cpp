@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.hpp"
+#include "graph/inference.hpp"
 #include "graph/passes/passes.hpp"
 
 namespace deputy {
@@ -39,14 +40,21 @@ std::vector<Shape> Model::State::static_shapes() const {
 
 Status Model::State::Prepare(host::Graph imported) {
   fallback = std::make_unique<host::ModelFallback>(name, engine);
-  if (HasStaticInputs(imported)) {
-    DEPUTY_RETURN_IF_ERROR(RunPasses(imported, engine->passes).At(name));
-  } else {
-    // Values that cannot be computed may be in a branch that is never taken: this depends on the shapes.
-    host::Graph rewritten = imported;
-    if (RunPasses(rewritten, engine->passes).ok()) imported = std::move(rewritten);
+  const bool is_static = HasStaticInputs(imported);
+  host::Graph passed = is_static ? std::move(imported) : imported;
+  Status status = RunPasses(passed, engine->passes);
+  // Values that cannot be computed may be in a branch that is never taken: this depends on the shapes.
+  if (!status.ok() && !is_static) {
+    passed = std::move(imported);
+    status = InferGraph(passed, {});
   }
-  graph = std::make_shared<const host::Graph>(std::move(imported));
+  if (!status.ok()) return std::move(status).At(name);
+  graph = std::make_shared<const host::Graph>(std::move(passed));
+  inputs = host::DescribeValues(*graph, graph->caller_inputs());
+  outputs = host::DescribeValues(*graph, graph->caller_outputs());
+  const auto is_tensor = [](const TensorInfo& info) { return info.kind == ValueKind::kTensor; };
+  only_tensors =
+      std::all_of(inputs.begin(), inputs.end(), is_tensor) && std::all_of(outputs.begin(), outputs.end(), is_tensor);
   return {};
 }
 

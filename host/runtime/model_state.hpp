@@ -34,7 +34,8 @@ struct Model::State {
   // shape of such an input is empty.
   bool has_static_inputs() const;
   std::vector<Shape> static_shapes() const;
-  // Builds `graph` from the imported graph. Can fail only if all input shapes are static.
+  // Builds `graph` from the imported graph, by one inference, and lists its inputs and outputs. Values that cannot be
+  // computed are an error only if all input shapes are static.
   Status Prepare(host::Graph imported);
   // Whether the shapes are possible for the inputs: rank, fixed extents, one number per symbol.
   Status CheckShapes(std::span<const Shape> shapes) const;

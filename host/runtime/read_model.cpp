@@ -19,7 +19,6 @@ Result<ReadGraph> Read(const ImportSource& source, ModelType type) {
     read.format = "dpm";
     return read;
   }
-  if (source.bytes.empty()) return Error(StatusCode::kModel, "is not a model: 0 bytes");
   DEPUTY_ASSIGN_OR_RETURN(const Importer* importer, FindImporter(source.bytes, source.path));
   DEPUTY_ASSIGN_OR_RETURN(read.graph, importer->Import(source));
   read.format = importer->format_name();
@@ -29,17 +28,12 @@ Result<ReadGraph> Read(const ImportSource& source, ModelType type) {
 }  // namespace
 
 Result<ReadGraph> ReadAnyModel(const ImportSource& source, ModelType type, const std::string& name) {
-  const auto located = [&](Status status) {
-    // Importers put the name of the file into their errors, others do not.
-    if (status.where().compare(0, name.size(), name) == 0) return status;
-    return std::move(status).At(name);
-  };
   Result<ReadGraph> read = Read(source, type);
-  if (!read.ok()) return located(std::move(read).status());
-  Status status = VerifyGraph(read->graph);
-  if (status.ok()) status = UpgradeGraph(read->graph);
-  if (!status.ok()) return located(std::move(status));
-  return read;
+  Status status = read.ok() ? UpgradeGraph(read->graph) : read.status();
+  if (status.ok()) return read;
+  // Importers put the name of the file into their errors, others do not.
+  if (status.where().compare(0, name.size(), name) == 0) return status;
+  return std::move(status).At(name);
 }
 
 }  // namespace deputy::host

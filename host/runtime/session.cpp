@@ -3,6 +3,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <iterator>
+#include <span>
 #include <unordered_set>
 
 #include "execute/execution.hpp"
@@ -20,27 +22,30 @@ using host::Execution;
 
 struct Session::State {
   std::shared_ptr<Model::State> model;
-  std::vector<DType> input_types;  // kUndefined for other kinds
+  std::vector<DType> input_types;
   std::vector<Shape> shapes;
   std::unique_ptr<Execution> execution;
-  std::vector<Tensor> staging;  // aligned copies of misaligned inputs
+  std::vector<host::ValueView> inputs;  // of the current run
+  std::vector<Tensor> staging;          // aligned copies of misaligned inputs
   host::OutputBinding binding;
   host::HeldStates states;
   RunStatistics statistics;
   bool profiling = false, wants_events = false;
   std::vector<RunEvent> events;
   std::vector<uint64_t> step_ns;
+  std::chrono::steady_clock::time_point start;
   std::chrono::nanoseconds timeout{0};
   std::atomic<uint64_t> cancelled_ns{0};  // time at which the current run was cancelled; 0: it was not
 
-  // Values that are not tensors are in `values` and `results`, which are null when all are tensors.
-  Status Run(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values, std::vector<Tensor>& outputs,
-             std::vector<ModelValue>* results);
-  Status CheckInputs(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values) const;
+  // Computes the outputs for `inputs`; those that are not tensors are taken by TakeValues.
+  Status Run(std::vector<Tensor>& outputs);
+  Status TakeValues(std::vector<ModelValue>& outputs) const;
+  // After the outputs were taken: keeps the states, counts the time.
+  Status Finish();
+  // Checks the inputs, and makes or finds the execution for their shapes.
+  Status TakeInputs();
+  Status BindInputs();
   Status Prepare(std::vector<Shape> wanted);
-  Status BindInputs(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values);
-  Status TakeResults(const std::vector<ModelValue>& values, std::vector<ModelValue>& results) const;
-  bool SameShapes(const std::vector<Tensor>& inputs) const;
   void CountTime(uint64_t total_ns);
   bool times_steps() const { return profiling || wants_events; }
   // The token of a run that begins now.
@@ -69,11 +74,13 @@ Status CheckValue(const host::Graph& graph, const host::ValueType& type, const M
 }
 
 // Memory of the inputs, which their owner may change or free.
-std::unordered_set<const void*> LentMemory(const std::vector<ModelValue>& inputs) {
+std::unordered_set<const void*> LentMemory(std::span<const host::ValueView> inputs) {
   std::unordered_set<const void*> lent;
-  for (const ModelValue& input : inputs) {
-    if (input.is_tensor()) lent.insert(input.tensor().data());
-    for (const Tensor& element : input.elements()) lent.insert(element.data());
+  for (const auto& [tensor, value] : inputs) {
+    const Tensor& single = value == nullptr ? *tensor : value->tensor();
+    if (!single.empty()) lent.insert(single.data());
+    if (value == nullptr) continue;
+    for (const Tensor& element : value->elements()) lent.insert(element.data());
   }
   return lent;
 }
@@ -121,21 +128,14 @@ Status Session::State::Prepare(std::vector<Shape> wanted) {
   return {};
 }
 
-bool Session::State::SameShapes(const std::vector<Tensor>& inputs) const {
-  if (execution == nullptr) return false;
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (!host::SameDims(inputs[i].shape(), shapes[i])) return false;
-  return true;
-}
-
-Status Session::State::BindInputs(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values) {
+Status Session::State::BindInputs() {
   const host::Graph& graph = *execution->plan().graph;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const Tensor* input = &inputs[i];
-    if (input_types[i] == DType::kUndefined) {
-      execution->Bind(graph.inputs[i], const_cast<ModelValue*>(&(*values)[i]));
+    if (inputs[i].value != nullptr) {
+      execution->Bind(graph.inputs[i], const_cast<ModelValue*>(inputs[i].value));
       continue;
     }
+    const Tensor* input = inputs[i].tensor;
     if (host::Misaligned(*input)) {
       DEPUTY_RETURN_IF_ERROR(host::MakeFit(staging[i], input->dtype(), input->shape()));
       std::memcpy(staging[i].mutable_data(), input->data(), input->byte_size());
@@ -146,66 +146,63 @@ Status Session::State::BindInputs(const std::vector<Tensor>& inputs, const std::
   return {};
 }
 
-// Outputs that are not tensors.
-Status Session::State::TakeResults(const std::vector<ModelValue>& values, std::vector<ModelValue>& results) const {
-  const host::Graph& graph = *execution->plan().graph;
-  const std::unordered_set<const void*> lent = LentMemory(values);
-  for (size_t i = 0; i < results.size(); ++i)
-    if (const ModelValue* held = host::HeldValue(execution->tensor(graph.outputs[i]))) {
-      DEPUTY_ASSIGN_OR_RETURN(results[i], Apart(*held, lent));
-    }
-  return {};
-}
-
-Status Session::State::CheckInputs(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values) const {
+Status Session::State::TakeInputs() {
   const host::Graph& graph = *model->graph;
   const size_t count = graph.caller_inputs().size();
   if (inputs.size() != count)
     return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", inputs.size(), count)
         .At(model->name);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].empty() && inputs[i].dtype() == input_types[i]) continue;
+  bool prepared = execution != nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    const auto [tensor, value] = inputs[i];
+    prepared = prepared && host::SameDims(tensor->shape(), shapes[i]);
+    if (!tensor->empty() && tensor->dtype() == input_types[i]) continue;
     const host::Value& input = graph.values[graph.inputs[i]];
-    if (!input.type.is_tensor()) {
-      Status status = CheckValue(graph, input.type, (*values)[i]);
+    if (value != nullptr) {
+      Status status = CheckValue(graph, input.type, *value);
       if (!status.ok()) return std::move(status).At("input '" + input.name + "'").At(model->name);
       continue;
     }
-    if (inputs[i].empty()) return Error(StatusCode::kInvalidArgument, "input '{}' is empty", input.name);
-    if (inputs[i].dtype() != input.type.dtype)
-      return Error(StatusCode::kInvalidArgument, "input '{}' is {}, the model takes {}", input.name,
-                   NameOf(inputs[i].dtype()), NameOf(input.type.dtype))
-          .At(model->name);
+    if (tensor->empty()) return Error(StatusCode::kInvalidArgument, "input '{}' is empty", input.name);
+    return Error(StatusCode::kInvalidArgument, "input '{}' is {}, the model takes {}", input.name,
+                 NameOf(tensor->dtype()), NameOf(input.type.dtype))
+        .At(model->name);
   }
-  return {};
+  if (prepared) return {};
+  std::vector<Shape> wanted;
+  for (const host::ValueView& input : inputs) wanted.push_back(input.tensor->shape());
+  return Prepare(std::move(wanted));
 }
 
-Status Session::State::Run(const std::vector<Tensor>& inputs, const std::vector<ModelValue>* values,
-                           std::vector<Tensor>& outputs, std::vector<ModelValue>* results) {
+Status Session::State::Run(std::vector<Tensor>& outputs) {
   const host::CancellationToken stop = BeginStop();
-  DEPUTY_RETURN_IF_ERROR(CheckInputs(inputs, values));
-  if (!SameShapes(inputs)) {
-    std::vector<Shape> wanted;
-    for (const Tensor& input : inputs) wanted.push_back(input.shape());
-    DEPUTY_RETURN_IF_ERROR(Prepare(std::move(wanted)));
-  }
-  DEPUTY_RETURN_IF_ERROR(BindInputs(inputs, values));
+  DEPUTY_RETURN_IF_ERROR(TakeInputs());
+  DEPUTY_RETURN_IF_ERROR(BindInputs());
   DEPUTY_RETURN_IF_ERROR(binding.Bind(inputs, outputs, *execution).At(model->name));
   states.Bind(*execution);
   events.clear();
-  const auto start = std::chrono::steady_clock::now();
+  start = std::chrono::steady_clock::now();
   Status status = execution->Run(stop, times_steps() ? std::span<uint64_t>(step_ns) : std::span<uint64_t>());
   if (!status.ok()) {
     std::vector<host::PlanEvent> of_the_failed_run;
     execution->TakeEvents(of_the_failed_run);
     return std::move(status).At(model->name);
   }
-  DEPUTY_RETURN_IF_ERROR(binding.Copy(inputs, outputs, *execution).At(model->name));
-  if (results != nullptr) {
-    results->assign(outputs.begin(), outputs.end());
-    DEPUTY_RETURN_IF_ERROR(TakeResults(*values, *results));
-  }
-  if (Status kept = states.Keep(*execution); !kept.ok()) return std::move(kept).At(model->name);
+  return binding.Copy(inputs, outputs, *execution).At(model->name);
+}
+
+Status Session::State::TakeValues(std::vector<ModelValue>& outputs) const {
+  const host::Graph& graph = *execution->plan().graph;
+  const std::unordered_set<const void*> lent = LentMemory(inputs);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (const ModelValue* held = host::HeldValue(execution->tensor(graph.outputs[i]))) {
+      DEPUTY_ASSIGN_OR_RETURN(outputs[i], Apart(*held, lent));
+    }
+  return {};
+}
+
+Status Session::State::Finish() {
+  DEPUTY_RETURN_IF_ERROR(states.Keep(*execution).At(model->name));
   const auto elapsed = std::chrono::steady_clock::now() - start;
   CountTime(static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count()));
   if (wants_events)
@@ -241,19 +238,28 @@ Status Session::Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* 
     return Error(StatusCode::kFailedPrecondition, "the model takes or makes sequences or optionals")
         .At(state_->model->name)
         .Advise("PredictValues runs it");
-  return state_->Run(inputs, nullptr, *outputs, nullptr);
+  state_->inputs.resize(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) state_->inputs[i] = {&inputs[i], nullptr};
+  DEPUTY_RETURN_IF_ERROR(state_->Run(*outputs));
+  return state_->Finish();
 }
 
 Status Session::PredictValues(const std::vector<ModelValue>& inputs, std::vector<ModelValue>* outputs) {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
   if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "no place for the outputs");
   const std::vector<TensorInfo>& infos = state_->model->inputs;
-  std::vector<Tensor> tensors(inputs.size()), results;
-  for (size_t i = 0; i < inputs.size() && i < infos.size(); ++i)
-    if (infos[i].kind == ValueKind::kTensor) tensors[i] = inputs[i].tensor();
-  std::vector<ModelValue> made;
-  DEPUTY_RETURN_IF_ERROR(state_->Run(tensors, &inputs, results, &made));
-  *outputs = std::move(made);
+  const Tensor none;
+  state_->inputs.resize(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const bool is_tensor = i >= infos.size() || infos[i].kind == ValueKind::kTensor;
+    state_->inputs[i] = {is_tensor ? &inputs[i].tensor() : &none, is_tensor ? nullptr : &inputs[i]};
+  }
+  std::vector<Tensor> tensors;
+  DEPUTY_RETURN_IF_ERROR(state_->Run(tensors));
+  std::vector<ModelValue> values(std::make_move_iterator(tensors.begin()), std::make_move_iterator(tensors.end()));
+  DEPUTY_RETURN_IF_ERROR(state_->TakeValues(values));
+  DEPUTY_RETURN_IF_ERROR(state_->Finish());
+  *outputs = std::move(values);
   return {};
 }
 
@@ -310,8 +316,7 @@ Result<Session> Model::CreateSession() const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
   auto session = std::make_unique<Session::State>();
   session->model = state_;
-  for (const TensorInfo& input : state_->inputs)
-    session->input_types.push_back(input.kind == ValueKind::kTensor ? input.dtype : DType::kUndefined);
+  for (const TensorInfo& input : state_->inputs) session->input_types.push_back(input.dtype);
   if (Status begun = session->states.Begin(*state_->graph); !begun.ok()) return std::move(begun).At(state_->name);
   if (state_->has_static_inputs()) DEPUTY_RETURN_IF_ERROR(session->Prepare(state_->static_shapes()));
   return Session(std::move(session));

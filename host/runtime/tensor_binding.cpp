@@ -14,8 +14,9 @@ bool Overlap(const Tensor& a, const Tensor& b) {
   return a.byte_size() != 0 && b.byte_size() != 0 && x < y + b.byte_size() && y < x + a.byte_size();
 }
 
-bool OverlapsAny(const Tensor& tensor, std::span<const Tensor> others) {
-  return std::any_of(others.begin(), others.end(), [&](const Tensor& other) { return Overlap(tensor, other); });
+bool OverlapsAny(const Tensor& tensor, std::span<const ValueView> inputs) {
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&](const ValueView& input) { return Overlap(tensor, *input.tensor); });
 }
 
 std::string NameOfOutput(const Plan& plan, size_t i) {
@@ -28,7 +29,7 @@ Status SharedOutputs(const Plan& plan, size_t first, size_t second) {
 }
 
 // The first bound output that overlaps an input or another output, only for the message.
-Status DescribeOverlap(const Plan& plan, std::span<const size_t> bound, std::span<const Tensor> inputs,
+Status DescribeOverlap(const Plan& plan, std::span<const size_t> bound, std::span<const ValueView> inputs,
                        std::span<const Tensor> outputs) {
   for (size_t at = 0; at < bound.size(); ++at) {
     const size_t i = bound[at];
@@ -108,7 +109,7 @@ void OutputBinding::Prepare(const Plan& plan) {
   }
 }
 
-Status OutputBinding::Bind(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, Execution& execution) {
+Status OutputBinding::Bind(std::span<const ValueView> inputs, std::vector<Tensor>& outputs, Execution& execution) {
   const Plan& plan = execution.plan();
   outputs.resize(plan.graph->caller_outputs().size());
   before_.Clear();
@@ -118,7 +119,7 @@ Status OutputBinding::Bind(std::span<const Tensor> inputs, std::vector<Tensor>& 
       return std::move(status).At("output '" + NameOfOutput(plan, bound.output) + "'");
     before_.AddWritten(output);
   }
-  for (const Tensor& input : inputs) before_.AddRead(input);
+  for (const ValueView& input : inputs) before_.AddRead(*input.tensor);
   if (!before_.Disjoint()) {
     std::vector<size_t> positions;
     for (const Bound& bound : bound_) positions.push_back(bound.output);
@@ -128,7 +129,8 @@ Status OutputBinding::Bind(std::span<const Tensor> inputs, std::vector<Tensor>& 
   return {};
 }
 
-Status OutputBinding::Copy(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, const Execution& execution) {
+Status OutputBinding::Copy(std::span<const ValueView> inputs, std::vector<Tensor>& outputs,
+                           const Execution& execution) {
   if (copied_.empty()) return {};
   const Plan& plan = execution.plan();
   const Graph& graph = *plan.graph;
@@ -140,7 +142,7 @@ Status OutputBinding::Copy(std::span<const Tensor> inputs, std::vector<Tensor>& 
     after_.AddWritten(outputs[i]);
   }
   for (const Bound& bound : bound_) after_.AddWritten(outputs[bound.output]);
-  for (const Tensor& input : inputs) after_.AddRead(input);
+  for (const ValueView& input : inputs) after_.AddRead(*input.tensor);
   const bool disjoint = after_.Disjoint();
   for (const size_t i : copied_) {
     const deputy_tensor& from = result(i);

@@ -6,10 +6,17 @@
 #include <span>
 #include <vector>
 
+#include "deputy/model_value.hpp"
 #include "deputy/tensor.hpp"
 #include "execute/execution.hpp"
 
 namespace deputy::host {
+
+// An input of a run, in the caller's memory.
+struct ValueView {
+  const Tensor* tensor = nullptr;     // never null in a run; empty where the model takes another kind of value
+  const ModelValue* value = nullptr;  // that value
+};
 
 // The first element is not aligned for its dtype.
 bool Misaligned(const Tensor& tensor);
@@ -53,9 +60,9 @@ class OutputBinding {
   void Prepare(const Plan& plan);
 
   // Before a run: gives every output that the plan writes a fitting tensor, and binds it.
-  Status Bind(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, Execution& execution);
+  Status Bind(std::span<const ValueView> inputs, std::vector<Tensor>& outputs, Execution& execution);
   // After a run: copies outputs that are inputs, constants, repeated, or of extents that are known only after the run.
-  Status Copy(std::span<const Tensor> inputs, std::vector<Tensor>& outputs, const Execution& execution);
+  Status Copy(std::span<const ValueView> inputs, std::vector<Tensor>& outputs, const Execution& execution);
 
  private:
   struct Bound {

@@ -35,12 +35,6 @@ class OnnxImporter final : public Importer {
  public:
   std::string_view format_name() const override { return "ONNX"; }
 
-  // ONNX files have no magic. They begin with the IR version, tag 0x08, when written by the usual writers.
-  bool Matches(std::span<const uint8_t> head, std::string_view extension) const override {
-    if (extension == ".onnx") return true;
-    return head.size() >= 2 && head[0] == 0x08 && head[1] >= 1 && head[1] <= 64 && RefuseForeignFile(head).ok();
-  }
-
   Result<Graph> Import(const ImportSource& source) const override {
     Result<Graph> graph = ReadModel(source);
     if (graph.ok()) return graph;
@@ -62,7 +56,6 @@ class OnnxImporter final : public Importer {
 
  private:
   static Result<Graph> ReadModel(const ImportSource& source) {
-    DEPUTY_RETURN_IF_ERROR(RefuseForeignFile(source.bytes));
     pb::ModelProto model;
     DEPUTY_RETURN_IF_ERROR(Parse(source.bytes, Message::kModel, model));
     ExternalFiles files(source.path);

@@ -128,8 +128,6 @@ class TfliteImporter final : public Importer {
  public:
   std::string_view format_name() const override { return "TensorFlow Lite"; }
 
-  bool Matches(std::span<const uint8_t> head, std::string_view) const override { return IsModelFile(head); }
-
   Result<Graph> Import(const ImportSource& source) const override {
     Result<Graph> graph = Read(source);
     if (graph.ok()) return graph;

@@ -1,7 +1,6 @@
 #include "import/tflite/model_file.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace deputy::host::tflite_import {
@@ -17,10 +16,6 @@ constexpr flatbuffers::uoffset_t kDepth = 16;  // nested tables; the deepest one
 
 }  // namespace
 
-bool IsModelFile(std::span<const uint8_t> head) {
-  return head.size() >= 8 && std::memcmp(head.data() + 4, fb::ModelIdentifier(), 4) == 0;
-}
-
 ModelFile::ModelFile(std::span<const uint8_t> file, std::span<const uint8_t> structure,
                      std::shared_ptr<const void> keep, std::shared_ptr<const void> copy)
     : file_(file),
@@ -32,7 +27,6 @@ ModelFile::ModelFile(std::span<const uint8_t> file, std::span<const uint8_t> str
 
 Result<ModelFile> ModelFile::Open(const ImportSource& source) {
   std::span<const uint8_t> bytes = source.bytes;
-  if (!IsModelFile(bytes)) return Error(StatusCode::kModel, "is no TensorFlow Lite model: it has no 'TFL3' at byte 4");
   std::shared_ptr<const void> keep = source.keep, copy;
   if (reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment != 0) {
     DEPUTY_ASSIGN_OR_RETURN(Tensor aligned,

@@ -17,9 +17,6 @@ namespace deputy::host::tflite_import {
 
 namespace fb = ::deputy::tflite;
 
-// "TFL3" behind the offset of the root.
-bool IsModelFile(std::span<const uint8_t> head);
-
 // One file. [one-thread]
 class ModelFile {
  public:

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,9 +44,14 @@ struct ModelContents {
   std::string problem;  // why types and extents could not be inferred; empty if they could
 };
 
-// `shapes` gives extents to inputs with dynamic dimensions, by name; types and multiply-adds are then those for these
-// shapes. kModel for data that is not a model, kNotFound for an unknown input. [any-thread]
-DEPUTY_API Result<ModelContents> InspectModel(const std::string& path,
-                                              const std::vector<std::pair<std::string, Shape>>& shapes = {});
+// By the names of inputs.
+using NamedShapes = std::vector<std::pair<std::string, Shape>>;
+
+// `shapes_for`, if any, is called once with the model's inputs, and gives extents to those with dynamic dimensions;
+// types and multiply-adds are then those for these shapes. Its error is returned as it is. kModel for data that is not
+// a model, kNotFound for an unknown input. [any-thread]
+DEPUTY_API Result<ModelContents> InspectModel(
+    const std::string& path,
+    const std::function<Result<NamedShapes>(const std::vector<TensorInfo>& inputs)>& shapes_for = {});
 
 }  // namespace deputy

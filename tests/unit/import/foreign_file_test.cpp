@@ -41,10 +41,6 @@ TEST(ForeignFile, R4_GitLfsPointerIsNamedWithAdvice) {
   EXPECT_NE(status.advice().find("git lfs pull"), std::string::npos);
 }
 
-TEST(ForeignFile, R4_TfliteModelIsNamed) {
-  EXPECT_EQ(Refusal(std::string("\x1c\0\0\0TFL3", 8)), "is a TensorFlow Lite model, which cannot be read");
-}
-
 TEST(ForeignFile, R4_DpmModelIsNamed) { EXPECT_NE(Refusal("DPM1\r\n\x1a\n").find(".dpm"), std::string::npos); }
 
 TEST(ForeignFile, R4_JsonIsNamed) { EXPECT_EQ(Refusal("{\"a\": 1}"), "is a JSON file, not a model"); }

@@ -46,18 +46,5 @@ TEST(ImporterLibrary, ExportsNothingElse) {
   EXPECT_TRUE(leaked == nullptr || dladdr(leaked, &other) == 0 || std::string(own.dli_fname) != other.dli_fname);
 }
 
-TEST(ImporterLibrary, MatchesModelsByTheirBeginningOrExtension) {
-  const Importer& importer = test::OnnxImporter();
-  const std::string onnx("\x08\x07\x12\x07pytorch", 11), zip("PK\x03\x04");
-  const auto head = [](const std::string& bytes) {
-    return std::span(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-  };
-  EXPECT_TRUE(importer.Matches(head(onnx), ".bin"));
-  EXPECT_TRUE(importer.Matches(head(onnx), ""));
-  EXPECT_TRUE(importer.Matches(head(zip), ".onnx"));
-  EXPECT_FALSE(importer.Matches(head(zip), ".zip"));
-  EXPECT_FALSE(importer.Matches({}, ""));
-}
-
 }  // namespace
 }  // namespace deputy::host
