@@ -198,6 +198,7 @@ bool Execution::HasFallback(const BoundStep& step) const {
 
 Status Execution::CreateContext(BoundStep& step) const {
   DEPUTY_ASSIGN_OR_RETURN(step.context, step.step->executable->CreateContext());
+  if (profiling_) (void)step.context->SetProfiling(true);
   if (step.step->origin != ExecutableOrigin::kResized) return {};
   Status status = Resize(*step.context, *plan_, *step.step);
   if (!status.ok()) step.context = nullptr;

@@ -1,6 +1,7 @@
 // Delegates that fail at run time: what answers instead, and what the reports, later sessions and other shapes know.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <mutex>
@@ -211,6 +212,19 @@ TEST_F(FallbackTest, AContextWhoseDeviceWasLostIsMadeLater) {
   EXPECT_EQ(context_.Health().delegates[0].failures, 1u);
   EXPECT_FALSE(context_.Health().degraded);
   EXPECT_EQ(faults_->runs, 9) << "all but the first run of the first partition";
+}
+
+TEST_F(FallbackTest, AContextThatIsMadeAgainIsProfiledAsBefore) {
+  faults_->on_context = [](int context) { return context == 1 ? LostDevice() : sdk::Status(); };
+  Build();
+  Session session = Open();
+  session.EnableEvents(true);
+  for (const int expected : {1, 2}) {
+    EXPECT_EQ(Answer(session, 1), expected_[1]);
+    EXPECT_EQ(std::count_if(session.events().begin(), session.events().end(),
+                            [](const RunEvent& event) { return event.name == "relu"; }),
+              expected);
+  }
 }
 
 TEST_F(FallbackTest, ADeviceThatStaysLostIsLeftAloneUntilATrialSucceeds) {

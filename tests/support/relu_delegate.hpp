@@ -48,6 +48,12 @@ class ReluDelegate : public sdk::PartitionDelegate {
       DEPUTY_SDK_RETURN_IF_ERROR(hooks->on_resize());
       return sdk::ResizeOutcome::kDone;
     }
+    sdk::Status CollectEvents(const sdk::Profiler& profiler) override {
+      sdk::ProfileEvent event;
+      event.name = "relu";
+      profiler.Report(event);
+      return {};
+    }
     const std::shared_ptr<ReluHooks> hooks;
   };
   struct Compiled final : sdk::Executable {
@@ -64,7 +70,7 @@ class ReluDelegate : public sdk::PartitionDelegate {
 
 class ResizingReluDelegate final : public ReluDelegate {
  public:
-  static constexpr uint32_t kExtensions = sdk::kResizes;
+  static constexpr uint32_t kExtensions = sdk::kResizes | sdk::kProfiles;
   using ReluDelegate::ReluDelegate;
 };
 

@@ -8,6 +8,7 @@
 
 #include "plugin/checks/handles.hpp"
 #include "plugin/discovery/registry.hpp"
+#include "plugin/discovery/table_check.hpp"
 #include "unit/plugin/support.hpp"
 
 namespace deputy::host {
