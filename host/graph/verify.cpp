@@ -73,7 +73,7 @@ class Verifier {
     if (id >= graph_.values.size())
       return Error(StatusCode::kModel, "{} refers to value {}, which does not exist", role, id);
     if (available_[id])
-      return Error(StatusCode::kModel, "value '{}' has more than one producer", graph_.values[id].name);
+      return Error(StatusCode::kModel, "value '{}' is defined more than once", graph_.values[id].name);
     available_[id] = 1;
     return {};
   }

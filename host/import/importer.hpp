@@ -40,7 +40,7 @@ class Importer {
   // The same for a value that is no tensor (ONNX: a SequenceProto or an OptionalProto). `dtype` is that of a sequence
   // without elements.
   virtual Result<ModelValue> ReadValue(std::span<const uint8_t>, ValueKind, DType) const {
-    return Error(StatusCode::kNotSupported, "{} has tensors alone", format_name());
+    return Error(StatusCode::kNotSupported, "{} supports only tensors", format_name());
   }
 
  protected:
