@@ -235,18 +235,20 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
 Status Session::Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs) {
-  if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
-  if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "no place for the outputs");
+  if (state_ == nullptr)
+    return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
+  if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "outputs must not be null");
   if (!state_->model->only_tensors)
-    return Error(StatusCode::kFailedPrecondition, "the model takes or makes sequences or optionals")
+    return Error(StatusCode::kFailedPrecondition, "the model has inputs or outputs that are sequences or optionals")
         .At(state_->model->name)
-        .Advise("PredictValues runs it");
+        .Advise("use PredictValues");
   return state_->Run(inputs, nullptr, *outputs, nullptr);
 }
 
 Status Session::PredictValues(const std::vector<ModelValue>& inputs, std::vector<ModelValue>* outputs) {
-  if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
-  if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "no place for the outputs");
+  if (state_ == nullptr)
+    return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
+  if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "outputs must not be null");
   const std::vector<TensorInfo>& infos = state_->model->inputs;
   std::vector<Tensor> tensors(inputs.size()), results;
   for (size_t i = 0; i < inputs.size() && i < infos.size(); ++i)
@@ -258,13 +260,15 @@ Status Session::PredictValues(const std::vector<ModelValue>& inputs, std::vector
 }
 
 Status Session::Resize(const std::vector<Shape>& shapes) {
-  if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
+  if (state_ == nullptr)
+    return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
   if (state_->execution != nullptr && shapes == state_->shapes) return {};
   return state_->Prepare(shapes);
 }
 
 Status Session::ResetStates() {
-  if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
+  if (state_ == nullptr)
+    return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
   return state_->states.Begin(*state_->model->graph);
 }
 
