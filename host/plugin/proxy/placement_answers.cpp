@@ -26,7 +26,7 @@ deputy_status* ClaimCollector::Add(void* self, const deputy_claim* claim) {
 }
 
 std::string ClaimCollector::Take(const deputy_claim* claim) {
-  if (claim == nullptr || !DEPUTY_HAS(claim, deputy_claim, handle)) return "a claim without its struct_size";
+  if (claim == nullptr || !DEPUTY_HAS(claim, deputy_claim, handle)) return "a claim has an invalid struct_size";
   if (std::string fault = CheckNodes(*claim); !fault.empty()) return fault;
   if (std::string fault = CheckValues(claim->inputs, claim->input_count, "input"); !fault.empty()) return fault;
   if (std::string fault = CheckValues(claim->outputs, claim->output_count, "output"); !fault.empty()) return fault;
@@ -47,7 +47,7 @@ std::string ClaimCollector::Take(const deputy_claim* claim) {
 std::string ClaimCollector::CheckNodes(const deputy_claim& claim) const {
   if (claim.node_count == 0 || claim.nodes == nullptr) return "a claim has no nodes";
   if (claim.node_count > graph_.node_count())
-    return fmt::format("a claim has {} nodes, the graph {}", claim.node_count, graph_.node_count());
+    return fmt::format("a claim has {} nodes, the graph has {}", claim.node_count, graph_.node_count());
   std::set<NodeId> own;
   for (uint32_t i = 0; i < claim.node_count; ++i) {
     const NodeId node = claim.nodes[i];
@@ -64,7 +64,8 @@ std::string ClaimCollector::CheckNodes(const deputy_claim& claim) const {
 std::string ClaimCollector::CheckValues(const deputy_value_id* values, uint32_t count, const char* kind) const {
   if (count == 0) return {};
   const size_t all = graph_.graph().values.size();
-  if (values == nullptr || count > all) return fmt::format("a claim has {} {}s, the graph {} values", count, kind, all);
+  if (values == nullptr || count > all)
+    return fmt::format("a claim has {} {}s, the graph has {} values", count, kind, all);
   std::set<ValueId> seen;
   for (uint32_t i = 0; i < count; ++i) {
     if (values[i] >= all) return fmt::format("{} {} of a claim is value {}, which does not exist", kind, i, values[i]);
@@ -80,12 +81,12 @@ deputy_status* GroupCollector::Add(void* self, const deputy_group* group) {
 }
 
 std::string GroupCollector::Take(const deputy_group* group) {
-  if (group == nullptr || !DEPUTY_HAS(group, deputy_group, nodes)) return "a group without its struct_size";
+  if (group == nullptr || !DEPUTY_HAS(group, deputy_group, nodes)) return "a group has an invalid struct_size";
   if (group->node_count < 2 || group->nodes == nullptr)
     return fmt::format("a group has {} nodes; at least two are needed",
                        group->nodes == nullptr ? 0 : group->node_count);
   if (group->node_count > graph_.node_count())
-    return fmt::format("a group has {} nodes, the graph {}", group->node_count, graph_.node_count());
+    return fmt::format("a group has {} nodes, the graph has {}", group->node_count, graph_.node_count());
   std::vector<NodeId> nodes(group->nodes, group->nodes + group->node_count);
   std::set<NodeId> own;
   for (const NodeId node : nodes) {
@@ -113,9 +114,9 @@ void EstimateCollector::Answer(void* self, const deputy_estimate* estimate) {
 
 std::string EstimateCollector::Take(const deputy_estimate* raw) {
   if (answered_) return "it answers twice about one partition";
-  if (raw == nullptr || !DEPUTY_HAS(raw, deputy_estimate, reserved)) return "an estimate without its struct_size";
+  if (raw == nullptr || !DEPUTY_HAS(raw, deputy_estimate, reserved)) return "an estimate has an invalid struct_size";
   answered_ = true;
-  if (raw->feasible > 1) return fmt::format("'feasible' is {}", raw->feasible);
+  if (raw->feasible > 1) return fmt::format("'feasible' must be 0 or 1, got {}", raw->feasible);
   const CopiedText reason = CopyText(raw->reason, kMaxReason);
   if (!reason.fault.empty()) return "its reason " + reason.fault;
   if (raw->give_back_count > nodes_.size() || (raw->give_back_count != 0 && raw->give_back == nullptr))

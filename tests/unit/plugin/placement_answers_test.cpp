@@ -92,7 +92,7 @@ TEST_F(Estimates, CountWithoutNodesIsAFault) {
 
 TEST_F(Estimates, AnotherTruthValueIsAFault) {
   raw_.feasible = 2;
-  EXPECT_EQ(Fault(), "'feasible' is 2");
+  EXPECT_EQ(Fault(), "'feasible' must be 0 or 1, got 2");
 }
 
 TEST_F(Estimates, ReasonThatIsNotUtf8IsAFault) {
@@ -109,7 +109,7 @@ TEST_F(Estimates, SecondAnswerIsAFault) {
 
 TEST_F(Estimates, StructWithoutItsSizeIsAFault) {
   raw_.struct_size = 8;
-  EXPECT_EQ(Fault(), "an estimate without its struct_size");
+  EXPECT_EQ(Fault(), "an estimate has an invalid struct_size");
 }
 
 class GroupAnswers : public ::testing::Test {
@@ -218,7 +218,7 @@ TEST(Capabilities, AreCopied) {
 TEST(Capabilities, RowWithoutAnOperatorIsRejected) {
   Lister lister;
   lister.AddRow("");
-  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' names no operator");
+  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' has no operator");
 }
 
 TEST(Capabilities, ImpossibleRanksAreRejected) {
@@ -226,7 +226,7 @@ TEST(Capabilities, ImpossibleRanksAreRejected) {
   deputy_capability& row = lister.AddRow("Add");
   row.min_rank = 4;
   row.max_rank = 2;
-  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' has ranks from 4 to 2");
+  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' has the invalid rank range 4 to 2");
 }
 
 TEST(Capabilities, ImpossibleDefinitionsAreRejected) {
@@ -234,13 +234,13 @@ TEST(Capabilities, ImpossibleDefinitionsAreRejected) {
   deputy_capability& row = lister.AddRow("Add");
   row.min_version = 9;
   row.max_version = 7;
-  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' has definitions from 9 to 7");
+  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' has the invalid version range 9 to 7");
 }
 
 TEST(Capabilities, CountWithoutDTypesIsRejected) {
   Lister lister;
   lister.AddRow("Add").dtype_count = 1;
-  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' says that it has 1 dtypes");
+  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' declares 1 dtypes, which is invalid");
 }
 
 TEST(Capabilities, TextThatIsNotUtf8IsRejected) {
@@ -252,7 +252,7 @@ TEST(Capabilities, TextThatIsNotUtf8IsRejected) {
 TEST(Capabilities, MoreRowsThanAnyTableHasAreRejected) {
   Lister lister;
   lister.capabilities.capability_count = [](const deputy_delegate*) { return 1000000u; };
-  EXPECT_EQ(lister.RowFault(), "'lister' says that it has 1000000 capabilities");
+  EXPECT_EQ(lister.RowFault(), "'lister' declares 1000000 capabilities, the maximum is 1024");
 }
 
 TEST(Capabilities, TableThatEndsEarlyIsNotRead) {
