@@ -39,7 +39,7 @@ Result<IntList> ReadIntList(const InferenceContext& context, size_t i, const cha
   if (!context.has_input(i)) return Error(StatusCode::kModel, "input '{}' is missing", name);
   const ValueType& type = context.input(i);
   if (type.dtype != DType::kUndefined && type.dtype != DType::kInt64 && type.dtype != DType::kInt32)
-    return Error(StatusCode::kModel, "input '{}' has dtype {}, expected int64", name, NameOf(type.dtype));
+    return Error(StatusCode::kModel, "input '{}' has dtype {}, expected int32 or int64", name, NameOf(type.dtype));
   if (type.ranked && type.dims.size() > 1)
     return Error(StatusCode::kModel, "input '{}' has shape {}, expected rank 1", name, ShapeToString(type.dims));
   IntList list;

@@ -82,7 +82,7 @@ std::optional<int64_t> WholeNumber(const Tensor* tensor) {
 
 }  // namespace
 
-// For tiles or an axis that only the run knows: repeats = positions == axis ? tiles : 1.
+// For tiles or an axis that are known only in the run: repeats = positions == axis ? tiles : 1.
 Status ComputeRepeats(NodeRewrite& node, int64_t rank) {
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < rank; ++i) numbers.push_back(i);

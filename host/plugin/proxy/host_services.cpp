@@ -88,7 +88,7 @@ void LogMessage(void* self, deputy_log_level level, const char* message, uint64_
     const std::string& source = Self(self).source();
     (void)Self(self).IsOpen("log");
     if (LogEnabled(wanted, source)) LogLine(wanted, source, CleanText(Bounded(message, size), kMaxLogLine));
-  } catch (...) {  // a lost line of log is no reason to fail
+  } catch (...) {  // a lost line of log is not a failure
   }
 }
 
@@ -200,7 +200,7 @@ deputy_status* ReleaseConstant(void*, const deputy_graph* graph, deputy_value_id
   if (graph == nullptr) return Wrong("graph must not be NULL");
   const Graph& model = graph->graph();
   if (value >= model.values.size() || !model.values[value].is_constant())
-    return Wrong("a value that is no constant was released");
+    return Wrong("the released value is not a constant");
   const Tensor& constant = model.values[value].constant;
   if (constant.byte_size() != 0) PageOut(constant.data(), constant.byte_size());
   return nullptr;
