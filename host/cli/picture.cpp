@@ -125,7 +125,7 @@ Result<Picture> ParsePgm(const std::string& name, const std::string& bytes) {
       !header.EndsWithSpace())
     return refuse("its header is damaged");
   if (picture.width == 0 || picture.height == 0 || picture.width > kLargestSide || picture.height > kLargestSide)
-    return refuse(fmt::format("its size is {}x{}", picture.width, picture.height));
+    return refuse(fmt::format("its size {}x{} is out of range", picture.width, picture.height));
   if (white == 0 || white > 255) return refuse(fmt::format("its largest value is {}, not 1 to 255", white));
   const size_t count = picture.width * picture.height;
   if (bytes.size() - header.at() < count)

@@ -156,7 +156,7 @@ Shown RefusalTable(const PlacementReport& report, const Terminal& terminal) {
     for (const NodeReport& node : report.nodes) {
       const auto why = std::find_if(node.refusals.begin(), node.refusals.end(),
                                     [&](const RefusalReport& refusal) { return refusal.delegate == delegate.name; });
-      // Delegates after the owner were not needed; that is no refusal.
+      // Delegates after the owner were not needed, which is not a refusal.
       const auto place = [&](const std::string& name) {
         return std::find_if(report.delegates.begin(), report.delegates.end(),
                             [&](const DelegateReport& d) { return d.name == name; });

@@ -38,7 +38,7 @@ void Flatten(YamlEntry&& entry, const std::string& prefix, std::unordered_map<st
   const auto [first, is_new] = seen.emplace(name, entry.key_at);
   if (!is_new) {
     problems.Add(entry.key_at,
-                 fmt::format("option {} is here twice, first at {}", Quoted(name), first->second.ToString()));
+                 fmt::format("option {} is set twice, first at {}", Quoted(name), first->second.ToString()));
     return;
   }
   flat.push_back({std::move(name), std::move(entry.key_at), std::move(entry.value)});
@@ -141,7 +141,7 @@ class DelegateMerger {
         const Move& move = moves[path[i]];
         states[path[i]] = State::kDone;
         if (circle) {
-          problems_.Add(move.before.at, fmt::format("'before' goes in a circle: {} before {}", Quoted(move.name),
+          problems_.Add(move.before.at, fmt::format("'before' forms a cycle: {} before {}", Quoted(move.name),
                                                     Quoted(move.before.text)));
         } else {
           Apply(move);

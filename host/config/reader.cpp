@@ -180,15 +180,15 @@ class TreeBuilder : public YAML::EventHandler {
 
   static std::string WhyNoKey(const YamlNode& key, const Frame& frame) {
     if (key.kind == YamlNode::Kind::kInvalid) return {};
-    if (key.kind != YamlNode::Kind::kScalar || key.text.empty()) return "a key must be a word";
+    if (key.kind != YamlNode::Kind::kScalar || key.text.empty()) return "a key must be a non-empty text";
     if (key.text.size() > kLongestKey) return fmt::format("this key is longer than {} bytes", kLongestKey);
     if (std::any_of(key.text.begin(), key.text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }))
       return "key " + Quoted(key.text) + " holds a control character";
     if (key.text == "<<") return "merge keys ('<<') are not accepted; write the keys out";
     const auto first = frame.lines.find(key.text);
     if (first == frame.lines.end()) return {};
-    const std::string where = key.at.line > 0 ? fmt::format(" is here twice, first in line {}", first->second)
-                                              : std::string(" is here twice");
+    const std::string where =
+        key.at.line > 0 ? fmt::format(" is set twice, first in line {}", first->second) : std::string(" is set twice");
     return "key " + Quoted(key.text) + where;
   }
 
@@ -243,7 +243,7 @@ std::string Reworded(const std::string& message) {
       {errors::END_OF_SEQ, kMisfit},
       {errors::END_OF_MAP_FLOW, "expected ',' or '}' here"},
       {errors::END_OF_SEQ_FLOW, "expected ',' or ']' here"},
-      {errors::FLOW_END, "this bracket closes nothing that is open here"},
+      {errors::FLOW_END, "this closing bracket has no matching opening one"},
       {errors::MAP_VALUE, "a ':' does not fit here; quote the text, or check the indentation"},
       {errors::UNKNOWN_TOKEN, "a text cannot begin with this character; quote it"},
   }};
@@ -269,7 +269,7 @@ std::optional<YamlNode> ReadYaml(std::string_view text, const std::string& sourc
   const LineIndex index(text, source, lines);
   if (text.size() > kMostConfigBytes) {
     problems.Add(index.At(0),
-                 fmt::format("{} bytes are more than a configuration may have ({})", text.size(), kMostConfigBytes));
+                 fmt::format("the configuration has {} bytes, the maximum is {}", text.size(), kMostConfigBytes));
     return std::nullopt;
   }
   Problems unreadable;
@@ -294,7 +294,7 @@ std::optional<YamlNode> ReadYaml(std::string_view text, const std::string& sourc
   }
   std::optional<YamlNode> root = builder.TakeRoot();
   if (!root || root->kind == YamlNode::Kind::kNull) {
-    problems.Add(index.At(0), "there is nothing in it; the least is 'version: 1'");
+    problems.Add(index.At(0), "the configuration is empty; it needs at least 'version: 1'");
     return std::nullopt;
   }
   return root;

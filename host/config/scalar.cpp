@@ -88,7 +88,7 @@ Result<int64_t> ParseQuantity(std::string_view text, std::span<const Unit> units
     for (size_t i = 0; i < decimals.size(); ++i) scale *= 10;
     DEPUTY_ASSIGN_OR_RETURN(const int64_t part, ToInteger(decimals));
     // At most 999 * 2^40: fits.
-    if (part * unit->factor % scale != 0) return Wrong("that is finer than " + std::string(units[0].name) + " can say");
+    if (part * unit->factor % scale != 0) return Wrong("that is not a multiple of 1 " + std::string(units[0].name));
     value = CheckedAdd(*value, part * unit->factor / scale);
   }
   if (!value) return Wrong("that does not fit 64 bits");

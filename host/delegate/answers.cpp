@@ -21,7 +21,7 @@ std::string AnswerCollector::Faults() const {
 std::string AnswerCollector::Take(const char* kind, bool offered, std::span<const NodeId> nodes,
                                   std::vector<NodeId>& into) {
   if (nodes.size() > view_.order.size())
-    return fmt::format("a {} has {} nodes, the graph {}", kind, nodes.size(), view_.order.size());
+    return fmt::format("a {} has {} nodes, the graph has {}", kind, nodes.size(), view_.order.size());
   std::set<NodeId> own;
   for (const NodeId node : nodes) {
     if (!IsShown(node)) return fmt::format("a {} names node {}, which does not exist", kind, node);
@@ -64,7 +64,7 @@ std::string ClaimCollector::Add(std::span<const NodeId> nodes, std::span<const V
 
 std::string ClaimCollector::CheckValues(std::span<const ValueId> values, const char* kind) const {
   const size_t all = graph().values.size();
-  if (values.size() > all) return fmt::format("a claim has {} {}s, the graph {} values", values.size(), kind, all);
+  if (values.size() > all) return fmt::format("a claim has {} {}s, the graph has {} values", values.size(), kind, all);
   std::set<ValueId> seen;
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] >= all) return fmt::format("{} {} of a claim is value {}, which does not exist", kind, i, values[i]);

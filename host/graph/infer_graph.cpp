@@ -16,18 +16,18 @@ namespace {
 // The type of a value made by either of two branches, or before and after a round.
 Result<ValueType> Merge(const ValueType& a, const ValueType& b) {
   if (CommonKind(a.kind, b.kind)) return CommonType(a, b);
-  return Error(StatusCode::kModel, "a value is a sequence in one branch or round and a tensor in another");
+  return Error(StatusCode::kModel, "a value is a sequence in one branch or iteration and a tensor in another");
 }
 
 // Code that makes or plans a tensor may rely on a countable size.
 Status CheckSize(const ValueType& type) {
   if (type.dims.size() > kMostAxes)
-    return Error(StatusCode::kModel, "an output has rank {}, more than {}", type.dims.size(), kMostAxes);
+    return Error(StatusCode::kModel, "an output has rank {}, expected at most {}", type.dims.size(), kMostAxes);
   if (!type.is_static()) return {};
   const Result<size_t> bytes = ByteSize(type.dtype, type.dims);
   if (bytes.ok() || bytes.status().code() == StatusCode::kNotSupported) return {};  // of no size, such as strings
-  return Error(StatusCode::kModel, "an output of {} with shape {} is larger than any memory", NameOf(type.dtype),
-               ShapeToString(type.dims));
+  return Error(StatusCode::kModel, "the byte size of an output with dtype {} and shape {} overflows",
+               NameOf(type.dtype), ShapeToString(type.dims));
 }
 
 void Forget(ValueType& type) { type = {type.dtype, false, {}, type.kind}; }
@@ -38,10 +38,10 @@ bool Same(const ValueType& a, const ValueType& b) {
 
 Status CheckStacked(const ValueType& type) {
   if (IsPacked(type.dtype))
-    return Error(StatusCode::kNotSupported, "packed elements of {} cannot be split or joined round by round",
+    return Error(StatusCode::kNotSupported, "scan inputs and outputs of packed dtype {} are not supported",
                  NameOf(type.dtype));
   if (type.is_tensor()) return {};
-  return Error(StatusCode::kModel, "only tensors can be split or joined round by round");
+  return Error(StatusCode::kModel, "scan inputs and outputs must be tensors");
 }
 
 // The type of one element of a sequence along its axis; unranked where the axis is invalid.
@@ -171,13 +171,14 @@ class Walk {
   }
 
   Status VisitIf(Node& node) {
-    if (node.regions.size() != 2) return Error(StatusCode::kModel, "an If needs a then and an else branch");
+    if (node.regions.size() != 2)
+      return Error(StatusCode::kModel, "the attributes then_branch and else_branch are required");
     const Value& condition = graph_.values[node.inputs[0]];
     const auto branch = [&](std::string_view name) {
       return std::find_if(node.regions.begin(), node.regions.end(), [&](const Region& r) { return r.name == name; });
     };
     if (branch("then_branch") == node.regions.end() || branch("else_branch") == node.regions.end())
-      return Error(StatusCode::kModel, "an If needs a then and an else branch");
+      return Error(StatusCode::kModel, "the attributes then_branch and else_branch are required");
     if (options_.evaluator && condition.is_constant() && condition.type.dtype == DType::kBool &&
         condition.constant.byte_size() == 1) {
       const bool taken = condition.constant.values<uint8_t>()[0] != 0;
@@ -189,7 +190,8 @@ class Walk {
       const Graph& a = *node.regions[0].body;
       const Graph& b = *node.regions[1].body;
       if (i >= a.outputs.size() || i >= b.outputs.size())
-        return Error(StatusCode::kModel, "a branch has {} outputs, the node {}", a.outputs.size(), node.outputs.size());
+        return Error(StatusCode::kModel, "a branch has {} outputs, the node has {}",
+                     std::min(a.outputs.size(), b.outputs.size()), node.outputs.size());
       DEPUTY_ASSIGN_OR_RETURN(graph_.values[node.outputs[i]].type,
                               Merge(a.values[a.outputs[i]].type, b.values[b.outputs[i]].type));
     }
@@ -199,7 +201,7 @@ class Walk {
   // The body is typed for the states that enter it. Extents that a round changes become unknown, and the body is typed
   // again, until no round changes them; once the budget is spent, all states are untyped, which no round changes.
   Status VisitLoop(Node& node) {
-    if (node.regions.size() != 1) return Error(StatusCode::kModel, "it needs one body");
+    if (node.regions.size() != 1) return Error(StatusCode::kModel, "expected one body, got {}", node.regions.size());
     const Region whole = node.regions[0];
     DEPUTY_ASSIGN_OR_RETURN(const LoopForm form, LoopFormOf(node, *whole.body));
     std::vector<ValueType> entries;
@@ -317,7 +319,7 @@ class Walk {
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == kNone) continue;
       if (i >= body.outputs.size())
-        return Error(StatusCode::kModel, "a branch has {} outputs, the node {}", body.outputs.size(),
+        return Error(StatusCode::kModel, "a branch has {} outputs, the node has {}", body.outputs.size(),
                      node.outputs.size());
       Node& identity = nodes.emplace_back();
       identity.name = node.name.empty() ? std::string() : node.name + "/output_" + std::to_string(i);

@@ -17,19 +17,21 @@ Result<LoopForm> LoopFormOf(const Node& node, const Graph& body) {
   if (!form.is_loop) {
     const int64_t scanned = node.primitive.GetInt("num_scan_inputs", 0);
     if (scanned < 1 || static_cast<uint64_t>(scanned) > inputs)
-      return Error(StatusCode::kModel, "num_scan_inputs is {} with {} inputs", scanned, inputs);
+      return Error(StatusCode::kModel, "num_scan_inputs ({}) must be between 1 and the number of inputs ({})", scanned,
+                   inputs);
     form.scanned_inputs = static_cast<size_t>(scanned);
   }
-  if (inputs < before)
-    return Error(StatusCode::kModel, "a Loop needs inputs for a count and a condition, which may be empty");
+  if (inputs < before) return Error(StatusCode::kModel, "the inputs M and cond are required, but may be empty");
   form.states = inputs - before - form.scanned_inputs;
   const size_t made = form.before_outputs() + form.states;
   if (body.inputs.size() != inputs || body.outputs.size() < made)
-    return Error(StatusCode::kModel, "a body with {} inputs and {} outputs does not fit {} inputs", body.inputs.size(),
-                 body.outputs.size(), inputs);
+    return Error(StatusCode::kModel,
+                 "the body has {} inputs and {} outputs, which does not match {} inputs of the node",
+                 body.inputs.size(), body.outputs.size(), inputs);
   form.scanned_outputs = body.outputs.size() - made;
   if (node.outputs.size() > form.states + form.scanned_outputs)
-    return Error(StatusCode::kModel, "the body has {} outputs, the node {}", body.outputs.size(), node.outputs.size());
+    return Error(StatusCode::kModel, "the body has {} outputs, too few for {} outputs of the node", body.outputs.size(),
+                 node.outputs.size());
   for (size_t i = before; i < inputs; ++i)
     if (node.inputs[i] == kNone) return Error(StatusCode::kModel, "input {} is missing", i);
   return form;

@@ -1,4 +1,4 @@
-// The operators that Deputy knows, read from the one list (sdk/schema/operators.inc).
+// The operators that Deputy supports, read from the one list (sdk/schema/operators.inc).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace deputy::host {
 
-// One enumerator per operator; kOther is any other one, which may still run on a delegate that knows it.
+// One enumerator per operator; kOther is any other one, which may still run on a delegate that supports it.
 enum class OpKind : uint16_t {
   kOther,
 #define DEPUTY_OPERATOR_BEGIN(name, domain, min_inputs, max_inputs, min_outputs, max_outputs) k##name,

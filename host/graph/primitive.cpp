@@ -42,7 +42,7 @@ Status CheckAttributes(const schema::Primitive& table) {
     if (!bytes.ok()) return std::move(bytes).status();
     const auto* data = attribute->tensor()->data();
     if ((data == nullptr ? 0 : data->size()) != *bytes || (data != nullptr && !aligned(*data)))
-      return Error(StatusCode::kModel, "the tensor in attribute '{}' does not fit its shape", name);
+      return Error(StatusCode::kModel, "the byte size of the tensor in attribute '{}' does not match its shape", name);
   }
   return {};
 }
@@ -52,7 +52,7 @@ Status CheckAttributes(const schema::Primitive& table) {
 Result<Primitive> Primitive::FromBytes(std::span<const uint8_t> bytes, std::shared_ptr<const void> keep) {
   flatbuffers::Verifier verifier(bytes.data(), bytes.size(), /*max_depth=*/8, /*max_tables=*/100000);
   if (reinterpret_cast<uintptr_t>(bytes.data()) % 8 != 0 || !schema::VerifyPrimitiveBuffer(verifier))
-    return Error(StatusCode::kModel, "a node's primitive is damaged");
+    return Error(StatusCode::kModel, "the serialized attributes of a node are corrupt");
   Primitive primitive;
   primitive.table_ = schema::GetPrimitive(bytes.data());
   DEPUTY_RETURN_IF_ERROR(CheckAttributes(*primitive.table_));

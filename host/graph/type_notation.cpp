@@ -45,7 +45,7 @@ Result<ValueType> ParseNotation(std::string_view text) {
       if (!optional && sequence) type.kind = ValueKind::kSequence;
       return type;
     }
-  return Error(StatusCode::kModel, "'{}' is not a type of a value", Printable(std::string(whole)));
+  return Error(StatusCode::kModel, "'{}' is not a valid type", Printable(std::string(whole)));
 }
 
 }  // namespace deputy::host

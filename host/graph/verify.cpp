@@ -26,8 +26,9 @@ class Verifier {
     }
     for (const ValueId id : graph_.outputs) {
       if (id >= graph_.values.size())
-        return Error(StatusCode::kModel, "an output is value {}, which does not exist", id);
-      if (!available_[id]) return Error(StatusCode::kModel, "output '{}' is made by no node", graph_.values[id].name);
+        return Error(StatusCode::kModel, "value index {} of a graph output is out of range", id);
+      if (!available_[id])
+        return Error(StatusCode::kModel, "output '{}' is not produced by any node", graph_.values[id].name);
     }
     return CheckStates();
   }
@@ -36,17 +37,17 @@ class Verifier {
   Status CheckValue(ValueId id) const {
     const Value& value = graph_.values[id];
     if (value.type.dims.size() > kMostAxes)
-      return Error(StatusCode::kModel, "value '{}' has rank {}, more than {}", value.name, value.type.dims.size(),
-                   kMostAxes);
+      return Error(StatusCode::kModel, "value '{}' has rank {}, expected at most {}", value.name,
+                   value.type.dims.size(), kMostAxes);
     for (const int64_t dim : value.type.dims)
       if (IsSymbol(dim) && SymbolIndex(dim) >= graph_.symbols.size())
-        return Error(StatusCode::kModel, "value '{}' has a symbolic extent that does not exist", value.name);
+        return Error(StatusCode::kModel, "value '{}' has an undefined symbolic extent", value.name);
     if (static_cast<uint32_t>(value.type.kind) > static_cast<uint32_t>(ValueKind::kOptionalSequence))
-      return Error(StatusCode::kModel, "value '{}' is of an unknown kind", value.name);
+      return Error(StatusCode::kModel, "value '{}' has an unknown kind", value.name);
     if (!value.is_constant()) return {};
     if (!value.type.is_tensor() || value.constant.dtype() != value.type.dtype ||
         value.constant.shape() != value.type.dims)
-      return Error(StatusCode::kModel, "constant '{}' differs from its type", value.name);
+      return Error(StatusCode::kModel, "constant '{}' does not match its declared type", value.name);
     return {};
   }
 
@@ -54,29 +55,34 @@ class Verifier {
     const size_t states = graph_.initial_states.size();
     if (states == 0) return {};
     if (depth_ != 0 || states > graph_.inputs.size() || states > graph_.outputs.size())
-      return Error(StatusCode::kModel, "{} states do not fit {} inputs and {} outputs", states, graph_.inputs.size(),
-                   graph_.outputs.size());
+      return Error(
+          StatusCode::kModel,
+          "the graph has {} states, but {} inputs and {} outputs; states are only allowed in the outermost graph",
+          states, graph_.inputs.size(), graph_.outputs.size());
     for (size_t i = 0; i < states; ++i) {
       const Tensor& initial = graph_.initial_states[i];
       const Value& input = graph_.values[graph_.inputs[graph_.caller_inputs().size() + i]];
       if (initial.empty() || !input.type.is_static() || initial.dtype() != input.type.dtype ||
           initial.shape() != input.type.dims)
-        return Error(StatusCode::kModel, "state '{}' differs from its first value", input.name);
+        return Error(StatusCode::kModel, "the type of state '{}' differs from that of its initial value", input.name);
     }
     return {};
   }
 
   Status Provide(ValueId id, const char* role) {
-    if (id >= graph_.values.size()) return Error(StatusCode::kModel, "{} is value {}, which does not exist", role, id);
-    if (available_[id]) return Error(StatusCode::kModel, "value '{}' is made twice", graph_.values[id].name);
+    if (id >= graph_.values.size())
+      return Error(StatusCode::kModel, "{} refers to value {}, which does not exist", role, id);
+    if (available_[id])
+      return Error(StatusCode::kModel, "value '{}' is defined more than once", graph_.values[id].name);
     available_[id] = 1;
     return {};
   }
 
   Status Read(ValueId id) const {
-    if (id >= graph_.values.size()) return Error(StatusCode::kModel, "reads value {}, which does not exist", id);
+    if (id >= graph_.values.size())
+      return Error(StatusCode::kModel, "an input refers to value {}, which does not exist", id);
     if (!available_[id])
-      return Error(StatusCode::kModel, "reads '{}' before any node has made it", graph_.values[id].name);
+      return Error(StatusCode::kModel, "input '{}' is used before it is produced", graph_.values[id].name);
     return {};
   }
 
@@ -95,7 +101,7 @@ class Verifier {
       if (id != kNone) DEPUTY_RETURN_IF_ERROR(Read(id));
     for (const Region& region : node.regions) {
       if (region.body == nullptr || region.captures.size() != region.body->captured.size())
-        return Error(StatusCode::kModel, "region '{}' does not match its captures", region.name);
+        return Error(StatusCode::kModel, "region '{}' has a wrong number of captured values", region.name);
       for (const ValueId id : region.captures) DEPUTY_RETURN_IF_ERROR(Read(id));
       Status status = Verifier(*region.body, depth_ + 1).Run();
       if (!status.ok()) return std::move(status).At("region '" + region.name + "'");

@@ -80,7 +80,7 @@ Status RefuseForeignFile(std::span<const uint8_t> bytes) {
   if (start == head.size()) return Foreign("only white space");
   const std::string_view text = all.substr(start);
   if (BeginsLike(text, "<!doctype html") || BeginsLike(text, "<html"))
-    return Foreign("an HTML page", "the download brought a web page in place of the file");
+    return Foreign("an HTML page", "the download returned a web page instead of the file");
   if (BeginsLike(text, "<?xml")) return Foreign("an XML file");
   if (text[0] == '{' || text[0] == '[') return Foreign("a JSON file");
   return Foreign("a text file");

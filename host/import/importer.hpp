@@ -34,10 +34,10 @@ class Importer {
   virtual Result<Graph> Import(const ImportSource& source) const = 0;
   // One tensor in the format's own encoding (ONNX: a TensorProto); copied.
   virtual Result<Tensor> ReadTensor(std::span<const uint8_t> bytes) const = 0;
-  // The same for a value that is no tensor (ONNX: a SequenceProto or an OptionalProto). `dtype` is that of a sequence
+  // The same for a value other than a tensor (ONNX: a SequenceProto or an OptionalProto). `dtype` is that of a sequence
   // without elements.
   virtual Result<ModelValue> ReadValue(std::span<const uint8_t>, ValueKind, DType) const {
-    return Error(StatusCode::kNotSupported, "{} has tensors alone", format_name());
+    return Error(StatusCode::kNotSupported, "{} supports only tensors", format_name());
   }
 
  protected:

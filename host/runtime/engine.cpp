@@ -148,7 +148,7 @@ class EngineBuilder {
         Status status = delegate->InferOwn(context);
         if (status.code() != StatusCode::kNotSupported) return status;
       }
-      return Status(StatusCode::kNotSupported, "no delegate infers the operator");
+      return Status(StatusCode::kNotSupported, "no delegate infers the types of the operator");
     };
     if (std::optional<std::filesystem::path> folder = CacheFolder(*config.cache.dir))
       engine_->cache =
@@ -234,7 +234,8 @@ class EngineBuilder {
   Status OpenEntry(const Entry& entry) {
     if (std::any_of(engine_->delegates.begin(), engine_->delegates.end(),
                     [&](const auto& opened) { return opened->name() == entry.name; }))
-      return Error(StatusCode::kConfig, "a delegate is called '{}' already", entry.name).At(entry.origin.ToString());
+      return Error(StatusCode::kConfig, "the delegate name '{}' is already in use", entry.name)
+          .At(entry.origin.ToString());
     const PluginEntry* provider = registry_.ProviderOf(entry.delegate);
     if (provider == nullptr) {
       Status status =

@@ -28,7 +28,7 @@ Result<const Importer*> OpenImporter(const std::string& name) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr)
     return Error(StatusCode::kNotFound, "the importer for {} models cannot be opened: {}", name, dlerror())
-        .Advise("install it beside libdeputy, or convert the model to .dpm where it is");
+        .Advise("install it beside libdeputy, or convert the model to .dpm on a machine that has it");
   const auto entry = reinterpret_cast<ImporterFunction>(dlsym(library, kImporterSymbol));
   const Importer* importer = entry == nullptr ? nullptr : entry(kImporterBuild);
   if (importer == nullptr)

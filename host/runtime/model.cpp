@@ -76,7 +76,7 @@ Status Model::Build(const std::string& path, const Context& context) {
 
 Status Model::Build(const void* data, size_t size, ModelType type, const Context& context) {
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<host::Engine> engine, context.state_->Open());
-  if (data == nullptr && size != 0) return Error(StatusCode::kInvalidArgument, "no model data");
+  if (data == nullptr && size != 0) return Error(StatusCode::kInvalidArgument, "the model data must not be null");
   auto state = std::make_shared<State>();
   state->name = "model";
   state->engine = std::move(engine);

@@ -232,12 +232,13 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 
 Status Session::Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* outputs) {
-  if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
-  if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "no place for the outputs");
+  if (state_ == nullptr)
+    return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
+  if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "outputs must not be null");
   if (!state_->model->only_tensors)
-    return Error(StatusCode::kFailedPrecondition, "the model takes or makes sequences or optionals")
+    return Error(StatusCode::kFailedPrecondition, "the model has inputs or outputs that are sequences or optionals")
         .At(state_->model->name)
-        .Advise("PredictValues runs it");
+        .Advise("use PredictValues");
   state_->inputs.resize(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) state_->inputs[i] = {&inputs[i], nullptr};
   DEPUTY_RETURN_IF_ERROR(state_->Run(*outputs));
@@ -245,8 +246,9 @@ Status Session::Predict(const std::vector<Tensor>& inputs, std::vector<Tensor>* 
 }
 
 Status Session::PredictValues(const std::vector<ModelValue>& inputs, std::vector<ModelValue>* outputs) {
-  if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
-  if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "no place for the outputs");
+  if (state_ == nullptr)
+    return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
+  if (outputs == nullptr) return Error(StatusCode::kInvalidArgument, "outputs must not be null");
   const std::vector<TensorInfo>& infos = state_->model->inputs;
   const Tensor none;
   state_->inputs.resize(inputs.size());
@@ -264,13 +266,15 @@ Status Session::PredictValues(const std::vector<ModelValue>& inputs, std::vector
 }
 
 Status Session::Resize(const std::vector<Shape>& shapes) {
-  if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
+  if (state_ == nullptr)
+    return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
   if (state_->execution != nullptr && shapes == state_->shapes) return {};
   return state_->Prepare(shapes);
 }
 
 Status Session::ResetStates() {
-  if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the session was not made by a model");
+  if (state_ == nullptr)
+    return Error(StatusCode::kFailedPrecondition, "the session was not created by Model::CreateSession");
   return state_->states.Begin(*state_->model->graph);
 }
 

@@ -34,7 +34,7 @@ class Delegate final : public sdk::PartitionDelegate {
   sdk::Verdict Supports(const sdk::NodeView& node) override {
     sdk::Verdict verdict = SupportsAlone(node);
     if (verdict.supported() && FindOperator(node)->moves && movers_.count(node.id()) == 0)
-      return sdk::Verdict::No(sdk::Reason::kOther, "moves elements only, and nothing beside it is computed here");
+      return sdk::Verdict::No(sdk::Reason::kOther, "only moves elements, and no adjacent node is computed here");
     return verdict;
   }
 
@@ -117,11 +117,11 @@ class Delegate final : public sdk::PartitionDelegate {
       if (op->types == kFloats && value.dtype() != kDataType)
         return sdk::Verdict::No(sdk::Reason::kDType, "float32 only");
       if (!value.shape_known()) return sdk::Verdict::No(sdk::Reason::kShapeDynamic);
-      if (value.element_count() == 0) return sdk::Verdict::No(sdk::Reason::kShape, "a tensor without elements");
+      if (value.element_count() == 0) return sdk::Verdict::No(sdk::Reason::kShape, "a tensor has no elements");
     }
     for (const sdk::ValueView& value : {node.input(0), node.output(0)})
       if (value.rank() < op->ranks.least || value.rank() > op->ranks.most)
-        return sdk::Verdict::No(sdk::Reason::kRank, "ranks from " + std::to_string(op->ranks.least) + " to " +
+        return sdk::Verdict::No(sdk::Reason::kRank, "rank must be " + std::to_string(op->ranks.least) + " to " +
                                                         std::to_string(op->ranks.most));
     return op->supports(node);
   }

@@ -190,7 +190,7 @@ sdk::Result<sdk::ResizeOutcome> Shapes::Answer(const sdk::ResizeArgs& wanted) co
   };
   for (size_t i = 0; i < inputs_.size(); ++i) look(wanted.input(i), inputs_[i]);
   for (size_t i = 0; i < outputs_.size(); ++i) look(wanted.output(i), outputs_[i]);
-  if (empty) return sdk::Status(sdk::Code::kNotSupported, "a tensor without elements");
+  if (empty) return sdk::Status(sdk::Code::kNotSupported, "a tensor has no elements");
   return same ? sdk::ResizeOutcome::kDone : sdk::ResizeOutcome::kRecompile;
 }
 

@@ -57,7 +57,7 @@ class Shapes {
 
  private:
   std::vector<memory::dims> inputs_, outputs_;
-  // Equal extents of the inputs imply that all others are equal. False where an operand that is no constant determines
+  // Equal extents of the inputs imply that all others are equal. False where an operand that is not constant determines
   // extents, such as the second of a Reshape: then extents inside may change and none of the inputs and outputs.
   bool decided_by_inputs_ = true;
 };

@@ -82,7 +82,7 @@ Verdict CheckWeights(const ValueView& value) {
   const auto beyond = std::find_if(elements.begin(), elements.end(),
                                    [](float element) { return !(std::fabs(element) <= kLargestHalf); });
   if (beyond == elements.end()) return Verdict::Yes();
-  return Verdict::No(Reason::kOther, "weights hold " + std::to_string(*beyond) + ", which fp16 cannot");
+  return Verdict::No(Reason::kOther, "the weight " + std::to_string(*beyond) + " is out of range for fp16");
 }
 
 }  // namespace sim_npu

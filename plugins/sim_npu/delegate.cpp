@@ -47,7 +47,7 @@ class SimNpu final : public PartitionDelegate {
         format == kFormat && firmware <= kFirmware)
       return {};
     return Status(Code::kIncompatible,
-                  "made for '" + std::string(compatibility) + "', and this is '" + CompatibilityText() + "'");
+                  "made for '" + std::string(compatibility) + "', but this is '" + CompatibilityText() + "'");
   }
   std::string BlobCompatibility() const override { return CompatibilityText(); }
 
@@ -88,11 +88,11 @@ class SimNpu final : public PartitionDelegate {
   }
 
   Result<DeviceState> device_state() const override {
-    if (device_ == nullptr) return Status(Code::kFailedPrecondition, "opened without the device");
+    if (device_ == nullptr) return Status(Code::kFailedPrecondition, "opened without a device");
     return device_->clock.State();
   }
   Result<ClockPair> CorrelateClocks() const override {
-    if (device_ == nullptr) return Status(Code::kFailedPrecondition, "opened without the device");
+    if (device_ == nullptr) return Status(Code::kFailedPrecondition, "opened without a device");
     return ClockPair{device_->clock.busy_ns(), host().clock_ns()};
   }
 

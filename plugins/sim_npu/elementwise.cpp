@@ -168,7 +168,7 @@ Verdict CheckActivation(const NodeView& node) {
   for (size_t i = 1; i < node.input_count(); ++i) {
     const ValueView limit = node.input(i);
     if (limit.exists() && limit.element_count() != 1)
-      return Verdict::No(Reason::kShape, "the limits must be single numbers");
+      return Verdict::No(Reason::kShape, "min and max must have one element");
   }
   return Verdict::Yes();
 }
@@ -186,10 +186,10 @@ std::unique_ptr<Layer> MakeActivation(const NodeView& node, Constants& constants
 
 Verdict CheckBatchNormalization(const NodeView& node) {
   if (node.Int("spatial", 1) != 1 || node.Int("training_mode", 0) != 0)
-    return Verdict::No(Reason::kAttribute, "only inference with one factor per channel");
+    return Verdict::No(Reason::kAttribute, "only inference with statistics per channel");
   for (size_t i = 1; i < 5; ++i)
     if (node.input(i).element_count() != node.input(0).dims()[1])
-      return Verdict::No(Reason::kShape, "the factors are not one per channel");
+      return Verdict::No(Reason::kShape, "scale, B, mean and var must have one element per channel");
   return Verdict::Yes();
 }
 

@@ -31,7 +31,8 @@ void Gate(const Host& host, const float* from, float* to, int64_t count, float s
 Status InferGate(const NodeView& node, OutputTypes& types) {
   const ValueView input = node.input(0);
   if (input.dtype() != DType::kFloat32 && input.dtype() != DType::kFloat16)
-    return Status(deputy::sdk::Code::kInvalidArgument, std::string("Gate is for floats, not ") + NameOf(input.dtype()));
+    return Status(deputy::sdk::Code::kInvalidArgument,
+                  std::string("Gate requires float32 or float16, got ") + NameOf(input.dtype()));
   if (input.rank_known())
     types.Set(0, input.dtype(), input.dims());
   else
@@ -41,7 +42,7 @@ Status InferGate(const NodeView& node, OutputTypes& types) {
 
 Status ComputeGate(const Host& host, const NodeView& node, const RunArgs& args) {
   if (args.input(0).dtype() != DType::kFloat32)
-    return Status(deputy::sdk::Code::kNotSupported, "the kernel of Gate has float32 only");
+    return Status(deputy::sdk::Code::kNotSupported, "the kernel of Gate supports only float32");
   Gate(host, static_cast<const float*>(args.input(0).data()), static_cast<float*>(args.output(0).data()),
        args.input(0).element_count(), node.Float("slope", kSlope));
   return {};

@@ -20,9 +20,9 @@ Result<std::unique_ptr<Block>> DeviceMemory::Reserve(size_t bytes) {
   if (bytes > budget_ - used_) {
     constexpr size_t kKibibyte = 1024;
     return Status(Code::kNotSupported, "needs " + std::to_string(bytes / kKibibyte) +
-                                           " KiB of device memory, free are " +
+                                           " KiB of device memory, but only " +
                                            std::to_string((budget_ - used_) / kKibibyte) + " of " +
-                                           std::to_string(budget_ / kKibibyte) + " (option 'memory')");
+                                           std::to_string(budget_ / kKibibyte) + " are available (option 'memory')");
   }
   auto block = std::make_unique<Block>(shared_from_this(), bytes);
   used_ += bytes;

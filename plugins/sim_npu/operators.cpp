@@ -57,11 +57,12 @@ constexpr DType kDTypes[] = {DType::kFloat32, DType::kFloat16};
 Verdict CheckTensor(const ValueView& value, bool whole) {
   const std::string name = "'" + std::string(value.name()) + "'";
   if (std::find(std::begin(kDTypes), std::end(kDTypes), value.dtype()) == std::end(kDTypes))
-    return Verdict::No(Reason::kDType, name + " is " + NameOf(value.dtype()) + "; the device has float32 and float16");
+    return Verdict::No(Reason::kDType,
+                       name + " is " + NameOf(value.dtype()) + "; the device supports float32 and float16");
   if (!value.rank_known()) return Verdict::No(Reason::kShapeDynamic, "the rank of " + name + " is not known");
   if (whole ? std::find(std::begin(kRanks), std::end(kRanks), value.rank()) == std::end(kRanks) : value.rank() > 4)
-    return Verdict::No(Reason::kRank, name + " has rank " + std::to_string(value.rank()) +
-                                          "; the device has matrices and images (2 and 4)");
+    return Verdict::No(Reason::kRank,
+                       name + " has rank " + std::to_string(value.rank()) + "; the device supports ranks 2 and 4");
   if (!value.shape_known()) return Verdict::No(Reason::kShapeDynamic, "the extents of " + name + " are not known");
   if (value.element_count() == 0) return Verdict::No(Reason::kShape, name + " has no elements");
   return Verdict::Yes();

@@ -13,7 +13,7 @@
 
 namespace sim_npu {
 
-// A constant's or an activation's extents; the device knows matrices and images (NCHW).
+// A constant's or an activation's extents; the device supports matrices and images (NCHW).
 using Dims = std::vector<int64_t>;
 
 // Which inputs the layer reads as tensors.

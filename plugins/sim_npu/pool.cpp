@@ -71,15 +71,15 @@ bool IsLargerThanInput(const NodeView& node) {
 
 Verdict CheckPool(const NodeView& node) {
   if (node.Ints("kernel_shape", {}).size() != 2)
-    return Verdict::No(Reason::kAttribute, "the window has not two dimensions");
+    return Verdict::No(Reason::kAttribute, "the window must have two dimensions");
   for (const int64_t dilation : node.Ints("dilations", {}))
-    if (dilation != 1) return Verdict::No(Reason::kAttribute, "the pooling unit has no dilation");
+    if (dilation != 1) return Verdict::No(Reason::kAttribute, "the pooling unit does not support dilations");
   if (node.Is("AveragePool") && node.Int("ceil_mode", 0) != 0 && node.Int("count_include_pad", 0) != 0)
-    return Verdict::No(Reason::kAttribute, "windows over the edge (ceil_mode) with padding counted");
+    return Verdict::No(Reason::kAttribute, "ceil_mode with count_include_pad");
   const Verdict fits = CheckWindow(node, {0, 0}, kLargestPoolKernel);
   if (!fits.supported()) return fits;
   if (node.Is("AveragePool") && node.Int("count_include_pad", 0) != 0 && IsLargerThanInput(node))
-    return Verdict::No(Reason::kAttribute, "a window larger than the padded input with padding counted");
+    return Verdict::No(Reason::kAttribute, "count_include_pad with a window larger than the padded input");
   return fits;
 }
 

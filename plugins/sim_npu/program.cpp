@@ -71,7 +71,7 @@ Result<std::unique_ptr<Program>> Program::Restore(const PartitionView& partition
   Constants constants(reader);
   program->Lower(partition, constants);
   if (!constants.ok() || !reader.at_end() || program->cycles_ != cycles)
-    return Status(Code::kIncompatible, "the blob is not of this partition");
+    return Status(Code::kIncompatible, "the blob does not match this partition");
   DEPUTY_SDK_RETURN_IF_ERROR(program->Place());
   return program;
 }
@@ -134,12 +134,12 @@ Status Program::Place() {
 }
 
 Result<std::unique_ptr<ExecutionContext>> Program::CreateContext() {
-  if (device_ == nullptr) return Status(Code::kFailedPrecondition, "opened without the device, to compile only");
+  if (device_ == nullptr) return Status(Code::kFailedPrecondition, "opened without a device, to compile only");
   return std::make_unique<Context>(*this);
 }
 
 Status Program::Serialize(BlobWriter& blob) const {
-  if (restored_) return Status(Code::kNotSupported, "it was restored from a blob itself");
+  if (restored_) return Status(Code::kNotSupported, "an executable that was restored from a blob cannot be serialized");
   blob.Number(kBlobFormat);
   blob.Number(cycles_);
   constants_.Write(blob);
@@ -156,7 +156,7 @@ Result<ResizeOutcome> Program::Resize(const ResizeArgs& shapes) const {
   bool all = true;
   for (size_t i = 0; i < inputs_.size(); ++i) all = all && (inputs_[i].tensor == kNoTensor || fits(shapes.input(i)));
   for (size_t i = 0; i < outputs_.size(); ++i) all = all && fits(shapes.output(i));
-  if (!all) return Status(Code::kNotSupported, "the device has matrices and images, with elements");
+  if (!all) return Status(Code::kNotSupported, "the device supports only tensors of up to rank 4 with elements");
   // Programs are made for their shapes; only a compile shows whether the layers exist for others.
   return ResizeOutcome::kRecompile;
 }
@@ -183,7 +183,7 @@ Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
     if (inputs_[i].tensor == kNoTensor) continue;
     const TensorView given = run.input(i);
     if (given.byte_size() != inputs_[i].bytes)
-      return Status(Code::kInvalidArgument, "input " + std::to_string(i) + " is not of the shape compiled for");
+      return Status(Code::kInvalidArgument, "input " + std::to_string(i) + " does not have the compiled shape");
     const Lifetime& tensor = tensors_[inputs_[i].tensor];
     float* to = arena_.data() + tensor.offset;
     if (inputs_[i].dtype == DType::kFloat16)
@@ -199,7 +199,7 @@ Status Program::Run(const RunArgs& run, std::vector<Span>* spans) {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const TensorView wanted = run.output(i);
     if (wanted.byte_size() != outputs_[i].bytes)
-      return Status(Code::kInvalidArgument, "output " + std::to_string(i) + " is not of the shape compiled for");
+      return Status(Code::kInvalidArgument, "output " + std::to_string(i) + " does not have the compiled shape");
     const Lifetime& tensor = tensors_[outputs_[i].tensor];
     const float* from = arena_.data() + tensor.offset;
     if (outputs_[i].dtype == DType::kFloat16)

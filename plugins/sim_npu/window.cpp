@@ -52,7 +52,7 @@ Verdict CheckWindow(const NodeView& node, std::array<int64_t, 2> kernel, int64_t
   const std::vector<int64_t> pads = node.Ints("pads", {0, 0, 0, 0});
   if (!TakePair(node, "kernel_shape", window.kernel) || !TakePair(node, "strides", window.stride) ||
       !TakePair(node, "dilations", window.dilation) || pads.size() != 4)
-    return Verdict::No(Reason::kAttribute, "the window has not two dimensions");
+    return Verdict::No(Reason::kAttribute, "the window must have two dimensions");
   const auto outside = [](const std::array<int64_t, 2>& pair, int64_t limit) {
     return pair[0] < 1 || pair[1] < 1 || pair[0] > limit || pair[1] > limit;
   };

@@ -46,7 +46,7 @@ EXPECTED = {
     # What the host's own gate refuses.
     "bad_environment": ("host.scan", "it may not set the environment variable LD_PRELOAD"),
     "executable_stack": ("host.scan", "requests an executable stack"),
-    "garbage_struct_size": ("host.scan", "its plugin table says"),
+    "garbage_struct_size": ("host.scan", "its plugin table has the invalid struct_size"),
     "needs_impossible_cpu": ("host.scan", "the host refuses the plugin"),
     "sanitizer": ("host.scan", "the host refuses the plugin"),
     "crash_in_constructor": ("host.scan", "crashed with SIGSEGV while it was loaded"),

@@ -198,8 +198,8 @@ class PluginFaults(unittest.TestCase):
     def test_outputs_that_were_not_written_are_an_error_of_the_first_run(self):
         self.relu()
         for fixture, text in (("leaves_outputs", "its output 0 ('y') was not written"),
-                              ("leaves_last_element", "its output 0 ('y') was not written in full: 4 of 24 bytes, "
-                                                      "the first at 20, are as they were")):  # fmt: skip
+                              ("leaves_last_element", "its output 0 ('y') was not written in full: 4 of 24 bytes "
+                                                      "are unchanged, the first at offset 20")):  # fmt: skip
             self.use(fixture)
             for check in (None, "1"):
                 done = self.run_model(check=check)

@@ -92,7 +92,7 @@ TEST_F(ValuesTest, PredictOfTensorsRefusesTheModel) {
   std::vector<Tensor> outputs;
   const Status status = session_.Predict({Row({1}), Row({1}), Row({1})}, &outputs);
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(status.advice(), "PredictValues runs it");
+  EXPECT_EQ(status.advice(), "use PredictValues");
 }
 
 TEST_F(ValuesTest, ValuesOfAnotherKindTypeOrShapeAreRefused) {

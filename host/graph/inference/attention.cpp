@@ -13,11 +13,12 @@ struct HeadExtents {
 
 Result<HeadExtents> ExtentsOf(const ValueType& type, int64_t heads) {
   if (type.dims.size() == 4) return HeadExtents{type.dims[0], type.dims[1], type.dims[2], type.dims[3]};
-  if (type.dims.size() != 3) return Error(StatusCode::kModel, "an operand has rank {}", type.dims.size());
-  if (heads < 1) return Error(StatusCode::kModel, "an operand of rank 3 needs its number of heads");
+  if (type.dims.size() != 3)
+    return Error(StatusCode::kModel, "query, key and value must have rank 3 or 4, got rank {}", type.dims.size());
+  if (heads < 1) return Error(StatusCode::kModel, "q_num_heads and kv_num_heads are required for inputs of rank 3");
   const int64_t hidden = type.dims[2];
   if (hidden >= 0 && hidden % heads != 0)
-    return Error(StatusCode::kModel, "{} elements do not divide into {} heads", hidden, heads);
+    return Error(StatusCode::kModel, "hidden size {} is not divisible by the number of heads {}", hidden, heads);
   return HeadExtents{type.dims[0], heads, type.dims[1], hidden < 0 ? kUnknownDim : hidden / heads};
 }
 
@@ -38,20 +39,22 @@ Status CheckRank(const InferenceContext& context, size_t input, size_t least, si
   if (!context.has_input(input) || !context.input(input).ranked) return {};
   const size_t rank = context.input(input).dims.size();
   if (rank >= least && rank <= most) return {};
-  return Error(StatusCode::kModel, "input {} has rank {}", input, rank);
+  return Error(StatusCode::kModel, "input {} has rank {}, expected {}", input, rank,
+               least == most ? std::to_string(least) : fmt::format("{} to {}", least, most));
 }
 
 constexpr int64_t kMostHeads = 1 << 24;
 Result<int64_t> HeadsOf(const InferenceContext& context, const char* attribute) {
   const int64_t heads = context.primitive().GetInt(attribute, 0);
-  if (heads < 1 || heads > kMostHeads) return Error(StatusCode::kModel, "{} is {}", attribute, heads);
+  if (heads < 1 || heads > kMostHeads)
+    return Error(StatusCode::kModel, "{} must be between 1 and {}, got {}", attribute, kMostHeads, heads);
   return heads;
 }
 
 // Elements of one head; fails when the heads do not divide them.
 Result<int64_t> SizeOfHead(int64_t elements, int64_t heads) {
   if (elements >= 0 && elements % heads != 0)
-    return Error(StatusCode::kModel, "{} elements do not divide into {} heads", elements, heads);
+    return Error(StatusCode::kModel, "hidden size {} is not divisible by the number of heads {}", elements, heads);
   return elements < 0 ? kUnknownDim : elements / heads;
 }
 
@@ -98,7 +101,7 @@ Status InferMicrosoft_Attention(InferenceContext& context) {
   int64_t hidden = DimOf(weights, 1) < 0 ? kUnknownDim : DimOf(weights, 1) / 3;
   if (!sizes.empty()) {
     if (sizes.size() != 3 || sizes[2] < 1)
-      return Error(StatusCode::kModel, "qkv_hidden_sizes does not hold three sizes");
+      return Error(StatusCode::kModel, "qkv_hidden_sizes must hold 3 positive sizes");
     hidden = sizes[2];
   }
   DEPUTY_ASSIGN_OR_RETURN(const int64_t size, SizeOfHead(hidden, heads));

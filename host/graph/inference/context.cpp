@@ -51,7 +51,7 @@ Status InferenceContext::Output(ValueType type) {
 Result<size_t> InferenceContext::NormalizeAxis(int64_t axis, size_t rank) const {
   const int64_t signed_rank = static_cast<int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank)
-    return Error(StatusCode::kModel, "axis {} is outside the rank {} of the input", axis, rank);
+    return Error(StatusCode::kModel, "axis {} is out of range for an input of rank {}", axis, rank);
   return static_cast<size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
@@ -110,7 +110,7 @@ Status InferNode(InferenceContext& context) {
   if (!TakesMoreThanTensors(kind))
     for (size_t i = 0; i < context.input_count(); ++i)
       if (!context.input(i).is_tensor())
-        return Error(StatusCode::kModel, "input {} is {}, where a tensor is needed", i,
+        return Error(StatusCode::kModel, "input {} is {}, expected a tensor", i,
                      HoldsSequence(context.input(i).kind) ? "a sequence" : "an optional");
   return function(context);
 }

@@ -13,7 +13,7 @@ constexpr size_t kMostEllipsisAxes = kEinsumLabels - kEinsumLetters;
 Result<int64_t> LetterOf(char letter, std::string_view equation) {
   if (letter >= 'A' && letter <= 'Z') return int64_t{letter - 'A'};
   if (letter >= 'a' && letter <= 'z') return int64_t{26 + letter - 'a'};
-  return Error(StatusCode::kModel, "the equation '{}' has a '{}'", equation, letter);
+  return Error(StatusCode::kModel, "equation '{}' has the invalid character '{}'", equation, letter);
 }
 
 Result<EinsumTerm> ParseTerm(std::string_view text, std::string_view equation) {
@@ -26,7 +26,7 @@ Result<EinsumTerm> ParseTerm(std::string_view text, std::string_view equation) {
       continue;
     }
     if (text.substr(i, 3) != "..." || term.ellipsis >= 0)
-      return Error(StatusCode::kModel, "the equation '{}' has dots other than '...'", equation);
+      return Error(StatusCode::kModel, "equation '{}' may have dots only as one '...' per term", equation);
     term.ellipsis = static_cast<int64_t>(term.letters.size());
     i += 2;
   }
@@ -63,7 +63,8 @@ Result<EinsumEquation> ParseEinsum(std::string_view equation) {
     LabelSet seen = 0;
     for (const int64_t letter : parsed.result.letters) {
       if (uses[static_cast<size_t>(letter)] == 0 || (seen & Label(letter)) != 0)
-        return Error(StatusCode::kModel, "the equation '{}' has a label in its result that no operand has", equation);
+        return Error(StatusCode::kModel, "equation '{}': each output label must be distinct and appear in an input",
+                     equation);
       seen |= Label(letter);
     }
     return parsed;
@@ -76,19 +77,24 @@ Result<EinsumEquation> ParseEinsum(std::string_view equation) {
 
 Result<EinsumLabels> LabelEinsum(const EinsumEquation& equation, std::span<const size_t> ranks) {
   if (ranks.size() != equation.operands.size())
-    return Error(StatusCode::kModel, "the equation has {} operands, the node {}", equation.operands.size(),
+    return Error(StatusCode::kModel, "the equation has {} operands, the node has {} inputs", equation.operands.size(),
                  ranks.size());
-  if (ranks.size() > kEinsumOperands) return Error(StatusCode::kNotSupported, "an Einsum of {} operands", ranks.size());
+  if (ranks.size() > kEinsumOperands)
+    return Error(StatusCode::kNotSupported, "an Einsum of {} operands is not supported, at most {} are", ranks.size(),
+                 kEinsumOperands);
   EinsumLabels labels;
   size_t widest = 0;
   for (size_t i = 0; i < ranks.size(); ++i) {
     const EinsumTerm& term = equation.operands[i];
     const size_t letters = term.letters.size();
     if (ranks[i] < letters || (term.ellipsis < 0 && ranks[i] != letters))
-      return Error(StatusCode::kModel, "operand {} has rank {}, the equation names {} axes", i, ranks[i], letters);
+      return Error(StatusCode::kModel, "operand {} has rank {}, but its equation term has {} labels", i, ranks[i],
+                   letters);
     widest = std::max(widest, ranks[i] - letters);
   }
-  if (widest > kMostEllipsisAxes) return Error(StatusCode::kNotSupported, "'...' covers {} axes", widest);
+  if (widest > kMostEllipsisAxes)
+    return Error(StatusCode::kNotSupported, "'...' covers {} axes, at most {} are supported", widest,
+                 kMostEllipsisAxes);
   for (size_t i = 0; i < ranks.size(); ++i) {
     const EinsumTerm& term = equation.operands[i];
     const size_t ellipsis = ranks[i] - term.letters.size();  // aligned at the end
@@ -117,7 +123,7 @@ Status InferEinsum(InferenceContext& context) {
       int64_t& extent = extents[static_cast<size_t>(labels.operands[i][axis])];
       const int64_t own = context.input(i).dims[axis];
       if (extent >= 0 && own >= 0 && extent != own && extent != 1 && own != 1)
-        return Error(StatusCode::kModel, "extents {} and {} have one label", extent, own);
+        return Error(StatusCode::kModel, "axes with the same label have different extents: {} and {}", extent, own);
       // A number over 1 wins: the unknown extent is that number, or 1 and broadcast.
       if (extent == 1 || own > 1 || (extent < 0 && own == 0)) extent = own;
     }

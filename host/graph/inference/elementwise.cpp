@@ -13,7 +13,7 @@ Result<DType> CommonType(const InferenceContext& context, size_t first) {
     const DType dtype = context.input(i).dtype;
     if (!context.has_input(i) || dtype == DType::kUndefined || dtype == common) continue;
     if (common != DType::kUndefined)
-      return Error(StatusCode::kModel, "inputs of {} and {} do not match", NameOf(common), NameOf(dtype));
+      return Error(StatusCode::kModel, "inputs must have the same dtype, got {} and {}", NameOf(common), NameOf(dtype));
     common = dtype;
   }
   return common;
@@ -131,7 +131,7 @@ Status InferPRelu(InferenceContext& context) {
     for (size_t i = 0; fits && i < input.dims.size(); ++i)
       fits = input.dims[i] < 0 || (*joint)[i] < 0 || (*joint)[i] == input.dims[i];
     if (!fits)
-      return Error(StatusCode::kModel, "a slope of shape {} does not broadcast to {}", ShapeToString(slope.dims),
+      return Error(StatusCode::kModel, "slope with shape {} cannot be broadcast to shape {}", ShapeToString(slope.dims),
                    ShapeToString(input.dims));
   }
   return LikeInput(context, dtype);
@@ -139,7 +139,7 @@ Status InferPRelu(InferenceContext& context) {
 
 Status InferWhere(InferenceContext& context) {
   if (context.input(0).dtype != DType::kBool && context.input(0).dtype != DType::kUndefined)
-    return Error(StatusCode::kModel, "the condition is {}, not bool", NameOf(context.input(0).dtype));
+    return Error(StatusCode::kModel, "condition has dtype {}, expected bool", NameOf(context.input(0).dtype));
   DEPUTY_ASSIGN_OR_RETURN(const DType dtype, CommonType(context, 1));
   return BroadcastInputs(context, dtype);
 }
@@ -148,7 +148,7 @@ Status InferCast(InferenceContext& context) {
   const int64_t to = context.primitive().GetInt("to", 0);
   const DType dtype = to >= 0 && to <= INT32_MAX ? static_cast<DType>(to) : DType::kUndefined;
   if (BitsOf(dtype) == 0 && dtype != DType::kString)
-    return Error(StatusCode::kNotSupported, "no element type has the number {}", to);
+    return Error(StatusCode::kNotSupported, "attribute 'to' is {}, which is not a supported element type", to);
   return LikeInput(context, dtype);
 }
 

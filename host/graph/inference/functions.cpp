@@ -20,7 +20,7 @@ Result<int64_t> DimProduct(std::span<const int64_t> dims) {
     } else if (dim == 0) {
       zero = true;
     } else if (__builtin_mul_overflow(known, dim, &known)) {
-      return Error(StatusCode::kModel, "shape {} has too many elements", ShapeToString(dims));
+      return Error(StatusCode::kModel, "the element count of shape {} overflows", ShapeToString(dims));
     }
   }
   if (zero) return 0;
@@ -39,9 +39,9 @@ Result<IntList> ReadIntList(const InferenceContext& context, size_t i, const cha
   if (!context.has_input(i)) return Error(StatusCode::kModel, "input '{}' is missing", name);
   const ValueType& type = context.input(i);
   if (type.dtype != DType::kUndefined && type.dtype != DType::kInt64 && type.dtype != DType::kInt32)
-    return Error(StatusCode::kModel, "input '{}' is {}, not int64", name, NameOf(type.dtype));
+    return Error(StatusCode::kModel, "input '{}' has dtype {}, expected int32 or int64", name, NameOf(type.dtype));
   if (type.ranked && type.dims.size() > 1)
-    return Error(StatusCode::kModel, "input '{}' has shape {}, not one dimension", name, ShapeToString(type.dims));
+    return Error(StatusCode::kModel, "input '{}' has shape {}, expected rank 1", name, ShapeToString(type.dims));
   IntList list;
   list.values = context.constant_ints(i);
   std::optional<PartialInts> partial = list.values ? std::nullopt : context.partial_ints(i);
@@ -72,7 +72,7 @@ Result<std::vector<size_t>> NormalizeAxes(const InferenceContext& context, std::
   for (const int64_t axis : axes) {
     DEPUTY_ASSIGN_OR_RETURN(const size_t at, context.NormalizeAxis(axis, rank));
     if (std::find(normalized.begin(), normalized.end(), at) != normalized.end())
-      return Error(StatusCode::kModel, "axis {} is named twice", axis);
+      return Error(StatusCode::kModel, "axis {} is repeated", axis);
     normalized.push_back(at);
   }
   return normalized;
@@ -80,9 +80,10 @@ Result<std::vector<size_t>> NormalizeAxes(const InferenceContext& context, std::
 
 Result<int64_t> IntOf(const Tensor& scalar, const char* name) {
   if (SizeOf(scalar.dtype()) == 0 || scalar.element_count() != 1)
-    return Error(StatusCode::kModel, "input '{}' is not a scalar", name);
+    return Error(StatusCode::kModel, "input '{}' must be a scalar", name);
   const auto from_float = [name](double number) -> Result<int64_t> {
-    if (!(number > -0x1p62 && number < 0x1p62)) return Error(StatusCode::kModel, "input '{}' is {}", name, number);
+    if (!(number > -0x1p62 && number < 0x1p62))
+      return Error(StatusCode::kModel, "input '{}' is {}, which is out of range", name, number);
     return static_cast<int64_t>(number);
   };
   switch (scalar.dtype()) {
@@ -97,7 +98,7 @@ Result<int64_t> IntOf(const Tensor& scalar, const char* name) {
     case DType::kFloat16: return from_float(static_cast<double>(ToFloat(scalar.values<Half>()[0])));
     case DType::kFloat32: return from_float(static_cast<double>(scalar.values<float>()[0]));
     case DType::kFloat64: return from_float(scalar.values<double>()[0]);
-    default: return Error(StatusCode::kModel, "input '{}' is {}, not a number", name, NameOf(scalar.dtype()));
+    default: return Error(StatusCode::kModel, "input '{}' has the non-numeric dtype {}", name, NameOf(scalar.dtype()));
   }
 }
 

@@ -9,7 +9,7 @@ namespace {
 Status CheckIndices(const InferenceContext& context) {
   const DType dtype = context.input(1).dtype;
   if (dtype != DType::kUndefined && dtype != DType::kInt64 && dtype != DType::kInt32)
-    return Error(StatusCode::kModel, "the indices are {}, not int64", NameOf(dtype));
+    return Error(StatusCode::kModel, "indices has dtype {}, expected int32 or int64", NameOf(dtype));
   return {};
 }
 
@@ -33,14 +33,14 @@ Status InferGatherElements(InferenceContext& context) {
   const ValueType &data = context.input(0), &indices = context.input(1);
   if (data.ranked && indices.ranked) {
     if (data.dims.size() != indices.dims.size())
-      return Error(StatusCode::kModel, "indices {} and data {} differ in rank", ShapeToString(indices.dims),
-                   ShapeToString(data.dims));
+      return Error(StatusCode::kModel, "indices with shape {} and data with shape {} must have the same rank",
+                   ShapeToString(indices.dims), ShapeToString(data.dims));
     DEPUTY_ASSIGN_OR_RETURN(const size_t axis,
                             context.NormalizeAxis(context.primitive().GetInt("axis", 0), data.dims.size()));
     for (size_t i = 0; i < data.dims.size(); ++i)
       if (i != axis && data.dims[i] >= 0 && indices.dims[i] > data.dims[i])
-        return Error(StatusCode::kModel, "indices {} reach beyond data {} along axis {}", ShapeToString(indices.dims),
-                     ShapeToString(data.dims), i);
+        return Error(StatusCode::kModel, "the shape of indices {} exceeds the shape of data {} along axis {}",
+                     ShapeToString(indices.dims), ShapeToString(data.dims), i);
   }
   if (indices.ranked) {
     context.SetOutput(0, data.dtype, indices.dims);
@@ -60,13 +60,13 @@ Status InferGatherND(InferenceContext& context) {
     return context.OutputUnranked(data.dtype);
   const size_t rank = data.dims.size(), index_rank = indices.dims.size();
   if (batch < 0 || batch >= static_cast<int64_t>(std::min(rank, index_rank)))
-    return Error(StatusCode::kModel, "batch_dims {} does not fit data {} and indices {}", batch,
-                 ShapeToString(data.dims), ShapeToString(indices.dims));
+    return Error(StatusCode::kModel, "batch_dims {} is out of range for data with shape {} and indices with shape {}",
+                 batch, ShapeToString(data.dims), ShapeToString(indices.dims));
   const size_t batches = static_cast<size_t>(batch);
   const int64_t tuple = indices.dims.back();
   if (tuple < 1 || tuple > static_cast<int64_t>(rank - batches))
-    return Error(StatusCode::kModel, "indices {} hold tuples that do not fit data {}", ShapeToString(indices.dims),
-                 ShapeToString(data.dims));
+    return Error(StatusCode::kModel, "the last extent of indices with shape {} is out of range for data with shape {}",
+                 ShapeToString(indices.dims), ShapeToString(data.dims));
   std::vector<int64_t> dims;
   for (size_t i = 0; i + 1 < index_rank; ++i) {
     if (i >= batches) {
@@ -75,8 +75,8 @@ Status InferGatherND(InferenceContext& context) {
     }
     Result<int64_t> merged = MergeDim(data.dims[i], indices.dims[i]);
     if (!merged.ok())
-      return Error(StatusCode::kModel, "batches of data {} and indices {} differ", ShapeToString(data.dims),
-                   ShapeToString(indices.dims));
+      return Error(StatusCode::kModel, "data with shape {} and indices with shape {} have different batch dimensions",
+                   ShapeToString(data.dims), ShapeToString(indices.dims));
     dims.push_back(*merged);
   }
   dims.insert(dims.end(), data.dims.begin() + static_cast<ptrdiff_t>(batches) + tuple, data.dims.end());

@@ -69,10 +69,10 @@ Status InferSimplifiedLayerNormalization(InferenceContext& context) { return Lik
 
 Status InferMicrosoft_EmbedLayerNormalization(InferenceContext& context) {
   const ValueType& ids = context.input(0);
-  if (!context.has_input(2)) return Error(StatusCode::kModel, "the embedding of words is missing");
+  if (!context.has_input(2)) return Error(StatusCode::kModel, "input 'word_embedding' is missing");
   const ValueType& words = context.input(2);
   if ((ids.ranked && ids.dims.size() != 2) || (words.ranked && words.dims.size() != 2))
-    return Error(StatusCode::kModel, "the words or their embedding are not of rank 2");
+    return Error(StatusCode::kModel, "input_ids and word_embedding must have rank 2");
   std::vector<int64_t> dims = UnknownDims(3);
   if (ids.ranked) std::copy(ids.dims.begin(), ids.dims.end(), dims.begin());
   if (words.ranked) dims[2] = words.dims[1];
@@ -84,15 +84,16 @@ Status InferMicrosoft_EmbedLayerNormalization(InferenceContext& context) {
 Status InferMicrosoft_MatMulNBits(InferenceContext& context) {
   ValueType type = context.input(0);
   const int64_t rows = context.primitive().GetInt("K", 0), columns = context.primitive().GetInt("N", 0);
-  if (rows < 1 || columns < 1) return Error(StatusCode::kModel, "a matrix of {} rows and {} columns", rows, columns);
-  if (type.ranked && type.dims.empty()) return Error(StatusCode::kModel, "a scalar cannot be an input of a product");
+  if (rows < 1 || columns < 1)
+    return Error(StatusCode::kModel, "K and N must be at least 1, got {} and {}", rows, columns);
+  if (type.ranked && type.dims.empty()) return Error(StatusCode::kModel, "A must have at least rank 1, got a scalar");
   if (type.ranked && !MergeDim(type.dims.back(), rows).ok())
-    return Error(StatusCode::kModel, "{} columns meet {} rows", type.dims.back(), rows);
+    return Error(StatusCode::kModel, "the last extent of A is {}, expected K ({})", type.dims.back(), rows);
   const ValueType& packed = context.input(1);
   const bool by_column = packed.ranked && packed.dims.size() > 1, flat = packed.ranked && packed.dims.size() == 1;
   if ((by_column && !MergeDim(packed.dims[0], columns).ok()) ||
       (flat && packed.dims[0] >= 0 && packed.dims[0] < columns))
-    return Error(StatusCode::kModel, "N is {} where B has shape {}", columns, ShapeToString(packed.dims));
+    return Error(StatusCode::kModel, "N ({}) does not match B with shape {}", columns, ShapeToString(packed.dims));
   if (type.ranked) type.dims.back() = columns;
   return context.Output(std::move(type));
 }
@@ -110,10 +111,11 @@ Status InferMicrosoft_QGemm(InferenceContext& context) {
   const bool turn_b = context.primitive().GetInt("transB", 0) != 0;
   for (const ValueType* type : {&a, &b})
     if (type->ranked && type->dims.size() != 2)
-      return Error(StatusCode::kModel, "an input has rank {}, QGemm multiplies matrices", type->dims.size());
+      return Error(StatusCode::kModel, "A and B must have rank 2, got rank {}", type->dims.size());
   const auto extent = [](const ValueType& type, size_t axis) { return type.ranked ? type.dims[axis] : kUnknownDim; };
   if (!MergeDim(extent(a, turn_a ? 0 : 1), extent(b, turn_b ? 1 : 0)).ok())
-    return Error(StatusCode::kModel, "shapes {} and {} do not multiply", ShapeToString(a.dims), ShapeToString(b.dims));
+    return Error(StatusCode::kModel, "shapes {} and {} are incompatible for matrix multiplication",
+                 ShapeToString(a.dims), ShapeToString(b.dims));
   const DType dtype = !context.has_input(7) ? DType::kFloat32 : context.has_input(8) ? context.input(8).dtype : a.dtype;
   return context.Output(dtype, {extent(a, turn_a ? 1 : 0), extent(b, turn_b ? 0 : 1)});
 }
@@ -121,7 +123,7 @@ Status InferMicrosoft_QGemm(InferenceContext& context) {
 namespace {
 
 Status InferQuantizedPair(InferenceContext& context) {
-  if (!context.has_input(3)) return Error(StatusCode::kModel, "the second operand is missing");
+  if (!context.has_input(3)) return Error(StatusCode::kModel, "input 'B' is missing");
   const ValueType &a = context.input(0), &b = context.input(3);
   if (!a.ranked || !b.ranked) return context.OutputUnranked(a.dtype);
   DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, BroadcastDims(a.dims, b.dims));
@@ -151,7 +153,9 @@ Status InferMicrosoft_QLinearGlobalAveragePool(InferenceContext& context) {
 }
 
 Status InferMicrosoft_QLinearConcat(InferenceContext& context) {
-  if (context.input_count() % 3 != 2) return Error(StatusCode::kModel, "a tensor without its scale and zero point");
+  if (context.input_count() % 3 != 2)
+    return Error(StatusCode::kModel, "each tensor needs a scale and a zero point, got {} inputs",
+                 context.input_count());
   const DType dtype = context.input(1).dtype;
   ValueType joined{dtype, false, {}};
   for (size_t i = 2; i < context.input_count(); i += 3) {
@@ -164,7 +168,7 @@ Status InferMicrosoft_QLinearConcat(InferenceContext& context) {
       continue;
     }
     if (part.dims.size() != joined.dims.size())
-      return Error(StatusCode::kModel, "shapes {} and {} cannot be joined", ShapeToString(joined.dims),
+      return Error(StatusCode::kModel, "shapes {} and {} cannot be concatenated", ShapeToString(joined.dims),
                    ShapeToString(part.dims));
     for (size_t d = 0; d < part.dims.size(); ++d) {
       if (d != axis) {
@@ -174,7 +178,7 @@ Status InferMicrosoft_QLinearConcat(InferenceContext& context) {
         if (!known)
           joined.dims[d] = kUnknownDim;
         else if (__builtin_add_overflow(joined.dims[d], part.dims[d], &joined.dims[d]))
-          return Error(StatusCode::kModel, "the joined tensors are too large along axis {}", d);
+          return Error(StatusCode::kModel, "the concatenated extent of axis {} overflows", d);
       }
     }
   }

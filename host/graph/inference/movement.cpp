@@ -19,11 +19,11 @@ Status InferConcat(InferenceContext& context) {
     if (!context.has_input(i)) return Error(StatusCode::kModel, "input {} is missing", i);
     const ValueType& input = context.input(i);
     if (dtype != DType::kUndefined && input.dtype != DType::kUndefined && input.dtype != dtype)
-      return Error(StatusCode::kModel, "cannot join {} and {}", NameOf(dtype), NameOf(input.dtype));
+      return Error(StatusCode::kModel, "cannot concatenate dtypes {} and {}", NameOf(dtype), NameOf(input.dtype));
     all_ranked = all_ranked && input.ranked;
     if (!input.ranked) continue;
     if (rank && *rank != input.dims.size())
-      return Error(StatusCode::kModel, "cannot join tensors of rank {} and {}", *rank, input.dims.size());
+      return Error(StatusCode::kModel, "cannot concatenate tensors of rank {} and {}", *rank, input.dims.size());
     rank = input.dims.size();
   }
   if (!rank) return context.OutputUnranked(dtype);
@@ -37,14 +37,14 @@ Status InferConcat(InferenceContext& context) {
       if (d == axis) continue;
       Result<int64_t> merged = MergeDim(dims[d], input.dims[d]);
       if (!merged.ok())
-        return Error(StatusCode::kModel, "cannot join {} and {} along axis {}", ShapeToString(dims),
+        return Error(StatusCode::kModel, "cannot concatenate shapes {} and {} along axis {}", ShapeToString(dims),
                      ShapeToString(input.dims), axis);
       dims[d] = *merged;
     }
     if (input.dims[axis] < 0) joined.reset();
     if (!joined) continue;
     joined = CheckedAdd(*joined, input.dims[axis]);
-    if (!joined) return Error(StatusCode::kModel, "the joined tensors are too large");
+    if (!joined) return Error(StatusCode::kModel, "the concatenated extent overflows");
   }
   if (all_ranked && joined) dims[axis] = *joined;
   if (context.input_count() == 1) dims[axis] = context.input(0).dims[axis];
@@ -72,7 +72,7 @@ Status InferSlice(InferenceContext& context) {
   if (!input.ranked) return context.OutputUnranked(input.dtype);
   for (const std::optional<size_t>& count : {ends.count, axes.count, steps.count})
     if (starts.count && count && *count != *starts.count)
-      return Error(StatusCode::kModel, "starts, ends, axes and steps of a Slice differ in length");
+      return Error(StatusCode::kModel, "starts, ends, axes and steps must have the same length");
   if (!axes.values) return context.Output(input.dtype, UnknownDims(input.dims.size()));
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<size_t> sliced, NormalizeAxes(context, *axes.values, input.dims.size()));
   std::vector<int64_t> dims = input.dims;
@@ -88,7 +88,7 @@ Status InferSlice(InferenceContext& context) {
       continue;
     }
     const int64_t start = from.value, end = to.value, step = by.value;
-    if (step == 0) return Error(StatusCode::kModel, "the step of a Slice along axis {} is 0", sliced[i]);
+    if (step == 0) return Error(StatusCode::kModel, "the step along axis {} must not be 0", sliced[i]);
     if (extent >= 0) {
       extent = ResolveSlice(start, end, step, extent).count;
     } else if (!(step == 1 && start == 0 && end >= INT32_MAX)) {  // the whole axis: the symbol stays
@@ -107,7 +107,7 @@ Status InferSplit(InferenceContext& context) {
   if (context.has_input(1)) {
     DEPUTY_ASSIGN_OR_RETURN(sizes, ReadIntList(context, 1, "split"));
     if (sizes.count && static_cast<int64_t>(*sizes.count) != parts)
-      return Error(StatusCode::kModel, "{} sizes given for {} outputs", *sizes.count, parts);
+      return Error(StatusCode::kModel, "input 'split' has {} sizes for {} outputs", *sizes.count, parts);
   }
   if (!input.ranked) {
     for (size_t i = 0; i < context.output_count(); ++i) context.SetOutputUnranked(i, input.dtype);
@@ -120,9 +120,9 @@ Status InferSplit(InferenceContext& context) {
     int64_t sum = 0;
     for (const int64_t size : *sizes.values)
       if (size < 0 || __builtin_add_overflow(sum, size, &sum))
-        return Error(StatusCode::kModel, "a split into {} elements is not possible", size);
+        return Error(StatusCode::kModel, "split sizes must not be negative or overflow, got {}", size);
     if (extent >= 0 && sum != extent)
-      return Error(StatusCode::kModel, "the sizes of a Split add up to {}, not to the extent {}", sum, extent);
+      return Error(StatusCode::kModel, "the split sizes add up to {}, expected the extent {}", sum, extent);
   } else if (!context.has_input(1) && context.primitive().since_version() < 18 && extent >= 0 && extent % parts != 0) {
     return Error(StatusCode::kModel, "an extent of {} cannot be split into {} equal parts", extent, parts);
   }
@@ -158,7 +158,8 @@ Status InferPad(InferenceContext& context) {
   }
   if (!pads.values || (context.has_input(3) && !axes.values)) return context.Output(input.dtype, UnknownDims(rank));
   if (pads.values->size() != 2 * padded.size())
-    return Error(StatusCode::kModel, "{} pads given for {} axes", pads.values->size(), padded.size());
+    return Error(StatusCode::kModel, "pads has {} values for {} axes, expected 2 per axis", pads.values->size(),
+                 padded.size());
   std::vector<int64_t> dims = input.dims;
   for (size_t i = 0; i < padded.size(); ++i) {
     const int64_t before = (*pads.values)[i], after = (*pads.values)[i + padded.size()];
@@ -170,7 +171,8 @@ Status InferPad(InferenceContext& context) {
     }
     DEPUTY_ASSIGN_OR_RETURN(const PadRange range, ResolvePad(before, after, extent));
     if (mode != PadMode::kConstant && range.kept == 0 && range.total != 0)
-      return Error(StatusCode::kModel, "axis {} of {} has nothing to pad from", padded[i], ShapeToString(input.dims));
+      return Error(StatusCode::kModel, "axis {} of shape {} has no elements to pad from", padded[i],
+                   ShapeToString(input.dims));
     extent = range.total;
   }
   return context.Output(input.dtype, std::move(dims));
@@ -188,7 +190,8 @@ Status InferTile(InferenceContext& context) {
     return {};
   }
   if (repeats.count && *repeats.count != input.dims.size())
-    return Error(StatusCode::kModel, "{} repeats given for a tensor of rank {}", *repeats.count, input.dims.size());
+    return Error(StatusCode::kModel, "repeats has {} values for an input of rank {}", *repeats.count,
+                 input.dims.size());
   std::vector<int64_t> dims = input.dims;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (i >= repeats.elements.size() || !repeats.elements[i].known) {
@@ -197,7 +200,8 @@ Status InferTile(InferenceContext& context) {
     }
     const int64_t repeat = repeats.elements[i].value;
     if (repeat < 0 || (dims[i] >= 0 && !CheckedMultiply(dims[i], repeat)))
-      return Error(StatusCode::kModel, "an extent of {} cannot be repeated {} times", dims[i], repeat);
+      return Error(StatusCode::kModel, "an extent of {} cannot be repeated {} times: negative or overflow", dims[i],
+                   repeat);
     if (repeat != 1) dims[i] = repeat == 0 ? 0 : dims[i] >= 0 ? dims[i] * repeat : kUnknownDim;
   }
   return context.Output(input.dtype, std::move(dims));
@@ -214,7 +218,8 @@ Status InferTranspose(InferenceContext& context) {
   }
   if (reversed) return context.Output(input.dtype, std::vector<int64_t>(input.dims.rbegin(), input.dims.rend()));
   if (perm.size() != input.dims.size())
-    return Error(StatusCode::kModel, "perm {} does not fit {}", ShapeToString(perm), ShapeToString(input.dims));
+    return Error(StatusCode::kModel, "perm {} does not match the rank of shape {}", ShapeToString(perm),
+                 ShapeToString(input.dims));
   // Negative axes are not in the specification, but exporters write them.
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<size_t> axes, NormalizeAxes(context, perm, input.dims.size()));
   std::vector<int64_t> dims;
@@ -227,10 +232,11 @@ namespace {
 // Shared by the two directions: the input's dims when it is [N, C, H, W], and the block size.
 Result<int64_t> BlockSize(const InferenceContext& context) {
   const int64_t block = context.primitive().GetInt("blocksize", 0);
-  if (block <= 0 || block > 1 << 20) return Error(StatusCode::kModel, "a block size of {} is not possible", block);
+  if (block <= 0 || block > 1 << 20)
+    return Error(StatusCode::kModel, "blocksize must be between 1 and 1048576, got {}", block);
   const ValueType& input = context.input(0);
   if (input.ranked && input.dims.size() != 4)
-    return Error(StatusCode::kModel, "the input has shape {}, not [N,C,H,W]", ShapeToString(input.dims));
+    return Error(StatusCode::kModel, "input has shape {}, expected [N,C,H,W]", ShapeToString(input.dims));
   return block;
 }
 
@@ -238,7 +244,7 @@ Result<int64_t> Grow(int64_t extent, int64_t factor) {
   if (factor == 1) return extent;
   if (extent < 0) return kUnknownDim;
   const std::optional<int64_t> grown = CheckedMultiply(extent, factor);
-  if (!grown) return Error(StatusCode::kModel, "an extent of {} cannot grow {} times", extent, factor);
+  if (!grown) return Error(StatusCode::kModel, "an extent of {} multiplied by {} overflows", extent, factor);
   return *grown;
 }
 
@@ -253,7 +259,7 @@ Result<int64_t> Shrink(int64_t extent, int64_t factor) {
 
 Status InferDepthToSpace(InferenceContext& context) {
   const std::string_view mode = context.primitive().GetString("mode", "DCR");
-  if (mode != "DCR" && mode != "CRD") return Error(StatusCode::kModel, "there is no mode '{}'", mode);
+  if (mode != "DCR" && mode != "CRD") return Error(StatusCode::kModel, "mode must be DCR or CRD, got '{}'", mode);
   DEPUTY_ASSIGN_OR_RETURN(const int64_t block, BlockSize(context));
   const ValueType& input = context.input(0);
   std::vector<int64_t> dims = input.ranked ? input.dims : UnknownDims(4);
@@ -276,7 +282,7 @@ Status InferSpaceToDepth(InferenceContext& context) {
 Status InferTrilu(InferenceContext& context) {
   const ValueType& input = context.input(0);
   if (input.ranked && input.dims.size() < 2)
-    return Error(StatusCode::kModel, "the input has shape {}, which holds no matrix", ShapeToString(input.dims));
+    return Error(StatusCode::kModel, "input must have at least rank 2, got shape {}", ShapeToString(input.dims));
   return context.Output(input);
 }
 

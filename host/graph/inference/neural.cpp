@@ -12,20 +12,21 @@ namespace {
 Status CheckVector(const InferenceContext& context, size_t i, int64_t length, const char* name) {
   if (!context.has_input(i) || !context.input(i).ranked) return Status();
   const std::vector<int64_t>& dims = context.input(i).dims;
-  if (dims.size() != 1) return Error(StatusCode::kModel, "the {} has rank {}, 1 is needed", name, dims.size());
+  if (dims.size() != 1) return Error(StatusCode::kModel, "{} has rank {}, expected 1", name, dims.size());
   if (length >= 0 && dims[0] >= 0 && dims[0] != length)
-    return Error(StatusCode::kModel, "the {} has {} values, {} are needed", name, dims[0], length);
+    return Error(StatusCode::kModel, "{} has {} values, expected {}", name, dims[0], length);
   return Status();
 }
 
 // Channels of the output. Convolution weights are [out, in / group, ...], transposed ones [in, out / group, ...].
 Result<int64_t> CheckChannels(const ValueType& x, const ValueType& w, int64_t group, bool transposed) {
-  if (group < 1) return Error(StatusCode::kModel, "group is {}, at least 1 is needed", group);
+  if (group < 1) return Error(StatusCode::kModel, "group must be at least 1, got {}", group);
   const int64_t have = DimOf(x, 1), first = DimOf(w, 0), second = DimOf(w, 1);
   const std::optional<int64_t> grouped = CheckedMultiply(std::max<int64_t>(second, 0), group);
-  if (!grouped) return Error(StatusCode::kModel, "{} groups of {} channels are too many", group, second);
+  if (!grouped)
+    return Error(StatusCode::kModel, "the channel count of {} groups of {} channels overflows", group, second);
   if (first >= 0 && first % group != 0)
-    return Error(StatusCode::kModel, "{} {} channels do not divide into {} groups", first,
+    return Error(StatusCode::kModel, "{} {} channels are not divisible by group ({})", first,
                  transposed ? "input" : "output", group);
   if (transposed) {
     if (have >= 0 && first >= 0 && have != first)
@@ -43,7 +44,7 @@ Status InferConvolution(InferenceContext& context, bool transposed) {
   const ValueType& w = context.input(1);
   if (!x.ranked && !w.ranked) return context.OutputUnranked(x.dtype);
   const size_t rank = x.ranked ? x.dims.size() : w.dims.size();
-  if (rank < 3) return Error(StatusCode::kModel, "rank {} has no spatial axes to convolve over", rank);
+  if (rank < 3) return Error(StatusCode::kModel, "input has rank {}, expected at least 3", rank);
   if (x.ranked && w.ranked && w.dims.size() != rank)
     return Error(StatusCode::kModel, "weights have rank {}, input has rank {}", w.dims.size(), rank);
   const int64_t group = context.primitive().GetInt("group", 1);
@@ -69,17 +70,17 @@ Status InferConvolution(InferenceContext& context, bool transposed) {
 Status SameAsInput(InferenceContext& context, size_t least_rank) {
   const ValueType& x = context.input(0);
   if (x.ranked && x.dims.size() < least_rank)
-    return Error(StatusCode::kModel, "the input has rank {}, at least {} is needed", x.dims.size(), least_rank);
+    return Error(StatusCode::kModel, "input has rank {}, expected at least {}", x.dims.size(), least_rank);
   return context.Output(x);
 }
 
 Status InferLoss(InferenceContext& context) {
   const std::string_view reduction = context.primitive().GetString("reduction", "mean");
   if (reduction != "none" && reduction != "mean" && reduction != "sum")
-    return Error(StatusCode::kModel, "there is no reduction '{}'", reduction);
+    return Error(StatusCode::kModel, "reduction must be none, mean or sum, got '{}'", reduction);
   const ValueType &scores = context.input(0), &target = context.input(1);
   if (scores.ranked && scores.dims.size() < 2)
-    return Error(StatusCode::kModel, "scores of rank {} have no classes", scores.dims.size());
+    return Error(StatusCode::kModel, "scores has rank {}, expected at least 2", scores.dims.size());
   if (reduction == "none") {
     ValueType type = target;
     type.dtype = scores.dtype;
@@ -99,12 +100,14 @@ Status InferMatMul(InferenceContext& context) {
   const ValueType& a = context.input(0);
   const ValueType& b = context.input(1);
   if (!a.ranked || !b.ranked) return context.OutputUnranked(a.dtype);
-  if (a.dims.empty() || b.dims.empty()) return Error(StatusCode::kModel, "a scalar cannot be an input of a product");
+  if (a.dims.empty() || b.dims.empty())
+    return Error(StatusCode::kModel, "A and B must have at least rank 1, got a scalar");
   const bool row = a.dims.size() == 1, column = b.dims.size() == 1;
   const int64_t inner_a = a.dims.back(), inner_b = column ? b.dims[0] : b.dims[b.dims.size() - 2];
   if (!MergeDim(inner_a, inner_b).ok())
-    return Error(StatusCode::kModel, "shapes {} and {} do not multiply: {} columns meet {} rows", ShapeToString(a.dims),
-                 ShapeToString(b.dims), inner_a, inner_b);
+    return Error(StatusCode::kModel,
+                 "shapes {} and {} are incompatible for matrix multiplication: inner extents {} and {} differ",
+                 ShapeToString(a.dims), ShapeToString(b.dims), inner_a, inner_b);
   const std::span<const int64_t> all_a = a.dims, all_b = b.dims;
   DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, BroadcastDims(all_a.first(row ? 0 : all_a.size() - 2),
                                                                    all_b.first(column ? 0 : all_b.size() - 2)));
@@ -118,13 +121,13 @@ Status InferGemm(InferenceContext& context) {
   const ValueType& b = context.input(1);
   for (const ValueType* type : {&a, &b})
     if (type->ranked && type->dims.size() != 2)
-      return Error(StatusCode::kModel, "an input has rank {}, Gemm multiplies matrices", type->dims.size());
+      return Error(StatusCode::kModel, "A and B must have rank 2, got rank {}", type->dims.size());
   const bool transpose_a = context.primitive().GetInt("transA", 0) != 0;
   const bool transpose_b = context.primitive().GetInt("transB", 0) != 0;
   const int64_t m = DimOf(a, transpose_a ? 1 : 0), n = DimOf(b, transpose_b ? 0 : 1);
   const int64_t inner_a = DimOf(a, transpose_a ? 0 : 1), inner_b = DimOf(b, transpose_b ? 1 : 0);
   if (!MergeDim(inner_a, inner_b).ok())
-    return Error(StatusCode::kModel, "the first factor has {} columns, the second {} rows", inner_a, inner_b);
+    return Error(StatusCode::kModel, "A has {} columns after transA, but B has {} rows after transB", inner_a, inner_b);
   if (context.has_input(2) && context.input(2).ranked) {
     const std::vector<int64_t> product = {m, n};
     const Result<std::vector<int64_t>> sum = BroadcastDims(product, context.input(2).dims);
@@ -132,8 +135,8 @@ Status InferGemm(InferenceContext& context) {
     const auto same = [&](size_t i) { return product[i] < 0 || (*sum)[i] < 0 || (*sum)[i] == product[i]; };
     const bool fits = sum.ok() && sum->size() == 2 && same(0) && same(1);
     if (!fits)
-      return Error(StatusCode::kModel, "C of shape {} cannot be broadcast to {}", ShapeToString(context.input(2).dims),
-                   ShapeToString(product));
+      return Error(StatusCode::kModel, "C with shape {} cannot be broadcast to shape {}",
+                   ShapeToString(context.input(2).dims), ShapeToString(product));
   }
   return context.Output(a.dtype, {m, n});
 }
@@ -164,7 +167,8 @@ Status InferLayerNormalization(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(SameAsInput(context, 1));
   const DType statistics = static_cast<DType>(context.primitive().GetInt("stash_type", 1));
   if (statistics != DType::kFloat32 && statistics != DType::kBFloat16)
-    return Error(StatusCode::kModel, "stash_type {} is neither float32 nor bfloat16", static_cast<int>(statistics));
+    return Error(StatusCode::kModel, "stash_type must be 1 (float32) or 16 (bfloat16), got {}",
+                 static_cast<int>(statistics));
   if (!x.ranked) {
     context.SetOutputUnranked(1, statistics);
     context.SetOutputUnranked(2, statistics);
@@ -181,7 +185,7 @@ Status InferLayerNormalization(InferenceContext& context) {
 
 Status InferLRN(InferenceContext& context) {
   if (context.primitive().GetInt("size", 0) < 1)
-    return Error(StatusCode::kModel, "the attribute size must be at least 1");
+    return Error(StatusCode::kModel, "size must be at least 1, got {}", context.primitive().GetInt("size", 0));
   return SameAsInput(context, 2);
 }
 
@@ -193,7 +197,7 @@ Status InferGroupNormalization(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(SameAsInput(context, 2));
   const int64_t groups = context.primitive().GetInt("num_groups", 0), channels = DimOf(context.input(0), 1);
   if (groups < 1 || (channels >= 0 && channels % groups != 0))
-    return Error(StatusCode::kModel, "{} channels do not divide into {} groups", channels, groups);
+    return Error(StatusCode::kModel, "{} channels are not divisible by num_groups ({})", channels, groups);
   const int64_t wanted = context.primitive().since_version() < 21 ? groups : channels;
   DEPUTY_RETURN_IF_ERROR(CheckVector(context, 1, wanted, "scale"));
   return CheckVector(context, 2, wanted, "bias");

@@ -11,13 +11,13 @@ namespace {
 Status InferPool(InferenceContext& context) {
   const ValueType& x = context.input(0);
   const WindowOptions options = WindowOptionsOf(context.primitive());
-  if (options.kernel.empty()) return Error(StatusCode::kModel, "the attribute kernel_shape is missing");
+  if (options.kernel.empty()) return Error(StatusCode::kModel, "attribute 'kernel_shape' is missing");
   DEPUTY_ASSIGN_OR_RETURN(const Window window, MakeWindow(options));
   std::vector<int64_t> dims = UnknownDims(window.rank + 2);
   if (x.ranked) {
     if (x.dims.size() != window.rank + 2)
-      return Error(StatusCode::kModel, "the input has rank {}, a window of {} axes needs {}", x.dims.size(),
-                   window.rank, window.rank + 2);
+      return Error(StatusCode::kModel, "input has rank {}, but kernel_shape with {} axes requires rank {}",
+                   x.dims.size(), window.rank, window.rank + 2);
     DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> spatial,
                             InferWindow(window, std::span<const int64_t>(x.dims).subspan(2), WindowUse::kPool));
     dims = {x.dims[0], x.dims[1]};
@@ -31,7 +31,7 @@ Status InferPool(InferenceContext& context) {
 Status InferGlobalPool(InferenceContext& context) {
   ValueType type = context.input(0);
   if (type.ranked && type.dims.size() < 2)
-    return Error(StatusCode::kModel, "the input has rank {}, at least 2 is needed", type.dims.size());
+    return Error(StatusCode::kModel, "input has rank {}, expected at least 2", type.dims.size());
   for (size_t i = 2; i < type.dims.size(); ++i) type.dims[i] = 1;
   return context.Output(std::move(type));
 }
@@ -45,7 +45,7 @@ Status InferMaxUnpool(InferenceContext& context) {
     DEPUTY_ASSIGN_OR_RETURN(const IntList shape, ReadIntList(context, 2, "output_shape"));
     if (shape.values) {
       for (const int64_t extent : *shape.values)
-        if (extent < 0) return Error(StatusCode::kModel, "output_shape holds {}", extent);
+        if (extent < 0) return Error(StatusCode::kModel, "output_shape must not be negative, got {}", extent);
       context.SetOutput(0, x.dtype, *shape.values);
     } else if (shape.count) {
       context.SetOutput(0, x.dtype, UnknownDims(*shape.count));
@@ -56,8 +56,8 @@ Status InferMaxUnpool(InferenceContext& context) {
   }
   DEPUTY_ASSIGN_OR_RETURN(const Window window, MakeWindow(WindowOptionsOf(context.primitive())));
   if (x.ranked && x.dims.size() != window.rank + 2)
-    return Error(StatusCode::kModel, "the input has rank {}, a window of {} axes needs {}", x.dims.size(), window.rank,
-                 window.rank + 2);
+    return Error(StatusCode::kModel, "input has rank {}, but kernel_shape with {} axes requires rank {}", x.dims.size(),
+                 window.rank, window.rank + 2);
   std::vector<int64_t> dims = x.ranked ? x.dims : UnknownDims(window.rank + 2);
   for (size_t i = 0; i < window.rank; ++i) {
     const WindowAxis& axis = window.axes[i];
@@ -67,7 +67,7 @@ Status InferMaxUnpool(InferenceContext& context) {
     const std::optional<int64_t> covered =
         steps ? CheckedAdd(*steps, axis.kernel - axis.pad_begin - axis.pad_end) : std::nullopt;
     if (!covered || *covered < 0)
-      return Error(StatusCode::kModel, "an extent of {} cannot be unpooled with this window", extent);
+      return Error(StatusCode::kModel, "the unpooled size of extent {} is negative or overflows", extent);
     extent = *covered;
   }
   return context.Output(x.dtype, std::move(dims));

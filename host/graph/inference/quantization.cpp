@@ -23,7 +23,7 @@ Status CheckScale(const InferenceContext& context) {
     const ValueType& zero_point = context.input(2);
     if (scale.ranked && zero_point.ranked && scale.is_static() && zero_point.is_static() &&
         ElementCount(scale.dims) != ElementCount(zero_point.dims))
-      return Error(StatusCode::kModel, "scales of shape {} and zero points of shape {} do not match",
+      return Error(StatusCode::kModel, "scale with shape {} and zero_point with shape {} must have the same shape",
                    ShapeToString(scale.dims), ShapeToString(zero_point.dims));
   }
   if (!x.is_static() || !scale.is_static()) return {};

@@ -10,7 +10,7 @@ Result<DType> DrawnType(const InferenceContext& context, DType fallback) {
   const int64_t number = context.primitive().GetInt("dtype", static_cast<int64_t>(fallback));
   const DType dtype = number > 0 && number <= 31 ? static_cast<DType>(number) : DType::kUndefined;
   if (fallback != DType::kUndefined && dtype == fallback) return dtype;
-  if (SizeOf(dtype) == 0) return Error(StatusCode::kModel, "dtype {} is not an element type", number);
+  if (SizeOf(dtype) == 0) return Error(StatusCode::kModel, "dtype {} is not a supported element type", number);
   return dtype;
 }
 
@@ -18,7 +18,7 @@ Status OfShape(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(const DType dtype, DrawnType(context, DType::kFloat32));
   const std::span<const int64_t> shape = context.primitive().GetInts("shape");
   for (const int64_t extent : shape)
-    if (extent < 0) return Error(StatusCode::kModel, "shape {} is not possible", ShapeToString(shape));
+    if (extent < 0) return Error(StatusCode::kModel, "shape {} has a negative extent", ShapeToString(shape));
   DEPUTY_RETURN_IF_ERROR(DimProduct(shape).status());
   return context.Output(dtype, {shape.begin(), shape.end()});
 }
@@ -40,11 +40,11 @@ Status InferMultinomial(InferenceContext& context) {
   const ValueType& input = context.input(0);
   DEPUTY_ASSIGN_OR_RETURN(const DType dtype, DrawnType(context, DType::kInt32));
   if (dtype != DType::kInt32 && dtype != DType::kInt64)
-    return Error(StatusCode::kModel, "samples of {} are neither int32 nor int64", NameOf(dtype));
+    return Error(StatusCode::kModel, "dtype must be int32 or int64, got {}", NameOf(dtype));
   if (input.ranked && input.dims.size() != 2)
-    return Error(StatusCode::kModel, "the input of shape {} is not a matrix", ShapeToString(input.dims));
+    return Error(StatusCode::kModel, "input must have rank 2, got shape {}", ShapeToString(input.dims));
   const int64_t samples = context.primitive().GetInt("sample_size", 1);
-  if (samples < 1) return Error(StatusCode::kModel, "sample_size is {}", samples);
+  if (samples < 1) return Error(StatusCode::kModel, "sample_size must be at least 1, got {}", samples);
   return context.Output(dtype, {input.ranked ? input.dims[0] : kUnknownDim, samples});
 }
 
@@ -52,13 +52,13 @@ Status InferTfIdfVectorizer(InferenceContext& context) {
   const ValueType& input = context.input(0);
   int64_t width = 0;
   for (const int64_t index : context.primitive().GetInts("ngram_indexes")) {
-    if (index < 0 || index >= INT32_MAX) return Error(StatusCode::kModel, "ngram_indexes has the index {}", index);
+    if (index < 0 || index >= INT32_MAX)
+      return Error(StatusCode::kModel, "ngram_indexes has the out-of-range index {}", index);
     width = std::max(width, index + 1);
   }
   if (!input.ranked) return context.OutputUnranked(DType::kFloat32);
   if (input.dims.empty() || input.dims.size() > 2)
-    return Error(StatusCode::kModel, "the input of shape {} is neither a list nor a batch of lists",
-                 ShapeToString(input.dims));
+    return Error(StatusCode::kModel, "input must have rank 1 or 2, got shape {}", ShapeToString(input.dims));
   return context.Output(DType::kFloat32, input.dims.size() == 1 ? std::vector<int64_t>{width}
                                                                 : std::vector<int64_t>{input.dims[0], width});
 }

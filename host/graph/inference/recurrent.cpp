@@ -11,7 +11,8 @@ Status CheckDim(const InferenceContext& context, size_t i, size_t axis, int64_t 
   if (!context.has_input(i) || !context.input(i).ranked || wanted < 0) return Status();
   const std::vector<int64_t>& dims = context.input(i).dims;
   if (axis >= dims.size() || (dims[axis] >= 0 && dims[axis] != wanted))
-    return Error(StatusCode::kModel, "{} has shape {}, extent {} must be {}", name, ShapeToString(dims), axis, wanted);
+    return Error(StatusCode::kModel, "{} has shape {}, expected axis {} to have extent {}", name, ShapeToString(dims),
+                 axis, wanted);
   return Status();
 }
 
@@ -23,11 +24,11 @@ struct WeightAxes {
 Status InferRecurrent(InferenceContext& context, int64_t gates, bool has_cell, WeightAxes axes = {}) {
   const ValueType& x = context.input(0);
   const ValueType& r = context.input(2);
-  if (x.ranked && x.dims.size() != 3) return Error(StatusCode::kModel, "X has rank {}, 3 is needed", x.dims.size());
-  if (r.ranked && r.dims.size() != 3) return Error(StatusCode::kModel, "R has rank {}, 3 is needed", r.dims.size());
+  if (x.ranked && x.dims.size() != 3) return Error(StatusCode::kModel, "X has rank {}, expected 3", x.dims.size());
+  if (r.ranked && r.dims.size() != 3) return Error(StatusCode::kModel, "R has rank {}, expected 3", r.dims.size());
   const int64_t directions = context.primitive().GetString("direction", "forward") == "bidirectional" ? 2 : 1;
   int64_t hidden = context.primitive().GetInt("hidden_size", 0);
-  if (hidden < 0 || hidden > kLargestHidden) return Error(StatusCode::kModel, "hidden_size is {}", hidden);
+  if (hidden < 0 || hidden > kLargestHidden) return Error(StatusCode::kModel, "hidden_size {} is out of range", hidden);
   if (hidden == 0) {
     const int64_t depth = r.ranked ? r.dims[axes.depth] : kUnknownDim;
     hidden = depth >= 0 && depth <= kLargestHidden ? depth : kUnknownDim;

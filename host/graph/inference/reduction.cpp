@@ -96,7 +96,8 @@ DEPUTY_INFER_AS(InferSoftmaxKind, Hardmax)
 Status InferCumSum(InferenceContext& context) {
   const ValueType& input = context.input(0);
   const std::optional<std::vector<int64_t>> axis = context.constant_ints(1);
-  if (axis && axis->size() != 1) return Error(StatusCode::kModel, "the axis has {} elements, not one", axis->size());
+  if (axis && axis->size() != 1)
+    return Error(StatusCode::kModel, "axis must be a scalar, got {} elements", axis->size());
   if (axis && input.ranked) DEPUTY_RETURN_IF_ERROR(context.NormalizeAxis((*axis)[0], input.dims.size()).status());
   return context.Output(input);
 }

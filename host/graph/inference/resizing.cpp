@@ -16,7 +16,7 @@ size_t CountOf(const ResizeRequest& request) { return std::max(request.scales.si
 Result<std::optional<size_t>> PositionOf(const ResizeRequest& request, size_t rank, size_t axis) {
   const size_t wanted = request.axes.empty() ? rank : request.axes.size();
   if (CountOf(request) != wanted)
-    return Error(StatusCode::kModel, "{} {} are given for {} axes", CountOf(request),
+    return Error(StatusCode::kModel, "got {} {} for {} axes", CountOf(request),
                  request.sizes.empty() ? "scales" : "sizes", wanted);
   if (request.axes.empty()) return std::optional<size_t>(axis);
   for (size_t i = 0; i < request.axes.size(); ++i) {
@@ -45,19 +45,20 @@ std::optional<float> CommonScale(const ResizeRequest& request, std::span<const i
 }
 
 Status ResizeWithScale(ResizedAxis& axis, int64_t input, float scale) {
-  if (!(scale > 0 && std::isfinite(scale))) return Error(StatusCode::kModel, "cannot resize by {}", scale);
+  if (!(scale > 0 && std::isfinite(scale)))
+    return Error(StatusCode::kModel, "scales must be positive and finite, got {}", scale);
   axis.scale = scale;
   axis.extent = scale == 1.0f ? input : kUnknownDim;
   if (input < 0) return {};
   axis.length = static_cast<float>(input) * scale;
   if (axis.length >= kLargestExtent)
-    return Error(StatusCode::kModel, "an extent of {} cannot be resized by {}", input, scale);
+    return Error(StatusCode::kModel, "an extent of {} resized by {} is too large", input, scale);
   axis.extent = static_cast<int64_t>(axis.length);
   return {};
 }
 
 Status ResizeToSize(ResizedAxis& axis, int64_t input, int64_t size) {
-  if (size < 0) return Error(StatusCode::kModel, "cannot resize to an extent of {}", size);
+  if (size < 0) return Error(StatusCode::kModel, "sizes must not be negative, got {}", size);
   axis.extent = size;
   axis.length = static_cast<float>(size);
   if (input > 0) axis.scale = axis.length / static_cast<float>(input);
@@ -75,7 +76,8 @@ Result<AspectRatio> AspectRatioOf(std::string_view name) {
   if (name == "stretch") return AspectRatio::kStretch;
   if (name == "not_larger") return AspectRatio::kNotLarger;
   if (name == "not_smaller") return AspectRatio::kNotSmaller;
-  return Error(StatusCode::kModel, "there is no keep_aspect_ratio_policy '{}'", name);
+  return Error(StatusCode::kModel, "keep_aspect_ratio_policy must be stretch, not_larger or not_smaller, got '{}'",
+               name);
 }
 
 Result<ResizedAxis> ResolveResize(const ResizeRequest& request, std::span<const int64_t> dims, size_t axis) {
@@ -97,7 +99,7 @@ Result<ResizedAxis> ResolveResize(const ResizeRequest& request, std::span<const 
     resized.extent = kUnknownDim;
   }
   if (input == 0 && resized.extent > 0)
-    return Error(StatusCode::kModel, "axis {} has no elements to be resized to {}", axis, resized.extent);
+    return Error(StatusCode::kModel, "axis {} has no elements and cannot be resized to {}", axis, resized.extent);
   return resized;
 }
 
@@ -110,7 +112,7 @@ Status InferResize(InferenceContext& context) {
                           AspectRatioOf(context.primitive().GetString("keep_aspect_ratio_policy", "stretch")));
   const Tensor* scales = context.constant(inputs.scales);
   if (scales != nullptr && scales->dtype() != DType::kFloat32)
-    return Error(StatusCode::kModel, "the scales are {}, not float32", NameOf(scales->dtype()));
+    return Error(StatusCode::kModel, "scales has dtype {}, expected float32", NameOf(scales->dtype()));
   if (scales != nullptr) request.scales = scales->values<float>();
   IntList sizes;
   if (inputs.sizes && context.has_input(*inputs.sizes)) {
@@ -123,7 +125,7 @@ Status InferResize(InferenceContext& context) {
   if (!given) {
     const bool open = (context.has_input(inputs.scales) && scales == nullptr) ||
                       (inputs.sizes && context.has_input(*inputs.sizes) && !sizes.values);
-    if (!open && !input.dims.empty()) return Error(StatusCode::kModel, "neither scales nor sizes are given");
+    if (!open && !input.dims.empty()) return Error(StatusCode::kModel, "scales or sizes is required");
     return context.Output(input.dtype, UnknownDims(input.dims.size()));
   }
   std::vector<int64_t> dims;

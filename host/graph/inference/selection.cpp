@@ -9,7 +9,7 @@ namespace deputy::host {
 Status InferTopK(InferenceContext& context) {
   const ValueType& input = context.input(0);
   DEPUTY_ASSIGN_OR_RETURN(const IntList k, ReadIntList(context, 1, "K"));
-  if (k.count && *k.count != 1) return Error(StatusCode::kModel, "input 'K' holds {} numbers, not one", *k.count);
+  if (k.count && *k.count != 1) return Error(StatusCode::kModel, "input 'K' has {} elements, expected 1", *k.count);
   if (!input.ranked) {
     context.SetOutputUnranked(0, input.dtype);
     context.SetOutputUnranked(1, DType::kInt64);
@@ -20,7 +20,7 @@ Status InferTopK(InferenceContext& context) {
   std::vector<int64_t> dims = input.dims;
   const int64_t wanted = k.values ? (*k.values)[0] : kUnknownDim;
   if (k.values && (wanted < 0 || (dims[axis] >= 0 && wanted > dims[axis])))
-    return Error(StatusCode::kModel, "there are no {} largest or smallest along axis {} of {}", wanted, axis,
+    return Error(StatusCode::kModel, "K ({}) is out of range for axis {} of shape {}", wanted, axis,
                  ShapeToString(input.dims));
   dims[axis] = wanted;
   context.SetOutput(0, input.dtype, dims);
@@ -33,7 +33,7 @@ Status InferOneHot(InferenceContext& context) {
   int64_t depth = kUnknownDim;
   if (const Tensor* known = context.constant(1)) {
     DEPUTY_ASSIGN_OR_RETURN(depth, IntOf(*known, "depth"));
-    if (depth <= 0) return Error(StatusCode::kModel, "input 'depth' is {}", depth);
+    if (depth <= 0) return Error(StatusCode::kModel, "input 'depth' must be at least 1, got {}", depth);
   }
   if (!indices.ranked) return context.OutputUnranked(values.dtype);
   std::vector<int64_t> dims = indices.dims;
@@ -72,12 +72,13 @@ namespace {
 Status InferUpdated(InferenceContext& context) {
   const ValueType &data = context.input(0), &indices = context.input(1), &updates = context.input(2);
   if (indices.dtype != DType::kUndefined && indices.dtype != DType::kInt64 && indices.dtype != DType::kInt32)
-    return Error(StatusCode::kModel, "the indices are {}, not int64", NameOf(indices.dtype));
+    return Error(StatusCode::kModel, "indices has dtype {}, expected int32 or int64", NameOf(indices.dtype));
   if (data.dtype != DType::kUndefined && updates.dtype != DType::kUndefined && data.dtype != updates.dtype)
-    return Error(StatusCode::kModel, "cannot put {} into {}", NameOf(updates.dtype), NameOf(data.dtype));
+    return Error(StatusCode::kModel, "updates has dtype {}, but data has dtype {}", NameOf(updates.dtype),
+                 NameOf(data.dtype));
   const std::string_view reduction = context.primitive().GetString("reduction", "none");
   if (reduction != "none" && reduction != "add" && reduction != "mul" && reduction != "max" && reduction != "min")
-    return Error(StatusCode::kModel, "there is no reduction '{}'", reduction);
+    return Error(StatusCode::kModel, "reduction must be none, add, mul, max or min, got '{}'", reduction);
   return context.Output(data);
 }
 
@@ -98,9 +99,9 @@ Status InferReverseSequence(InferenceContext& context) {
   const ValueType& input = context.input(0);
   const int64_t time = context.primitive().GetInt("time_axis", 0), batch = context.primitive().GetInt("batch_axis", 1);
   if (time < 0 || time > 1 || batch < 0 || batch > 1 || time == batch)
-    return Error(StatusCode::kModel, "time_axis {} and batch_axis {} are not 0 and 1", time, batch);
+    return Error(StatusCode::kModel, "time_axis ({}) and batch_axis ({}) must be 0 and 1, in any order", time, batch);
   if (input.ranked && input.dims.size() < 2)
-    return Error(StatusCode::kModel, "the input has shape {}, which holds no sequences", ShapeToString(input.dims));
+    return Error(StatusCode::kModel, "input must have at least rank 2, got shape {}", ShapeToString(input.dims));
   return context.Output(input);
 }
 

@@ -15,12 +15,12 @@ ValueType As(ValueType type, ValueKind kind) {
 // An optional that may hold a sequence is accepted as one: whether it does is checked in the run.
 Status CheckSequence(const InferenceContext& context, size_t i) {
   if (HoldsSequence(context.input(i).kind)) return {};
-  return Error(StatusCode::kModel, "input {} is not a sequence", i);
+  return Error(StatusCode::kModel, "input {} must be a sequence", i);
 }
 
 Status CheckTensor(const InferenceContext& context, size_t i) {
   if (!context.has_input(i) || context.input(i).is_tensor()) return {};
-  return Error(StatusCode::kModel, "input {} is not a tensor", i);
+  return Error(StatusCode::kModel, "input {} must be a tensor", i);
 }
 
 Status CheckPosition(const InferenceContext& context, size_t i) {
@@ -29,13 +29,14 @@ Status CheckPosition(const InferenceContext& context, size_t i) {
   const ValueType& position = context.input(i);
   const bool integer = position.dtype == DType::kInt64 || position.dtype == DType::kInt32;
   if (!integer && position.dtype != DType::kUndefined)
-    return Error(StatusCode::kModel, "a position is {}, not int64 or int32", NameOf(position.dtype));
+    return Error(StatusCode::kModel, "position has dtype {}, expected int32 or int64", NameOf(position.dtype));
   return {};
 }
 
 Status CheckSameElements(const ValueType& a, const ValueType& b) {
   if (a.dtype == b.dtype || a.dtype == DType::kUndefined || b.dtype == DType::kUndefined) return {};
-  return Error(StatusCode::kModel, "a sequence of {} and of {}", NameOf(a.dtype), NameOf(b.dtype));
+  return Error(StatusCode::kModel, "the elements of a sequence must have the same dtype, got {} and {}",
+               NameOf(a.dtype), NameOf(b.dtype));
 }
 
 // The extent along the axis of every part, if they have one in common.
@@ -65,7 +66,7 @@ Status InferSequenceConstruct(InferenceContext& context) {
 Status InferSequenceEmpty(InferenceContext& context) {
   const auto dtype = static_cast<DType>(context.primitive().GetInt("dtype", 1));
   if (BitsOf(dtype) == 0 && dtype != DType::kString)
-    return Error(StatusCode::kModel, "{} is not an element type", static_cast<int64_t>(dtype));
+    return Error(StatusCode::kModel, "dtype {} is not a supported element type", static_cast<int64_t>(dtype));
   return context.Output(ValueType{dtype, false, {}, ValueKind::kSequence});
 }
 
@@ -96,7 +97,7 @@ Status InferSequenceLength(InferenceContext& context) {
 }
 
 Status InferSequenceMap(InferenceContext&) {
-  return Error(StatusCode::kInternal, "a SequenceMap becomes a Loop before types are inferred");
+  return Error(StatusCode::kInternal, "SequenceMap must be expanded to Loop before type inference");
 }
 
 Status InferSplitToSequence(InferenceContext& context) {
@@ -114,7 +115,7 @@ Status InferSplitToSequence(InferenceContext& context) {
 
 Status InferConcatFromSequence(InferenceContext& context) {
   DEPUTY_RETURN_IF_ERROR(CheckSequence(context, 0));
-  if (!context.primitive().Has("axis")) return Error(StatusCode::kModel, "the attribute axis is missing");
+  if (!context.primitive().Has("axis")) return Error(StatusCode::kModel, "attribute 'axis' is missing");
   ValueType joined = As(context.input(0), ValueKind::kTensor);
   const bool stacked = context.primitive().GetInt("new_axis", 0) != 0;
   if (joined.ranked) {
@@ -131,10 +132,11 @@ Status InferOptional(InferenceContext& context) {
   if (context.has_input(0)) {
     type = context.input(0);
   } else {
-    if (!context.primitive().Has("type")) return Error(StatusCode::kModel, "has neither an input nor a type");
+    if (!context.primitive().Has("type"))
+      return Error(StatusCode::kModel, "an input or the attribute 'type' is required");
     DEPUTY_ASSIGN_OR_RETURN(type, ParseNotation(context.primitive().GetString("type", "")));
   }
-  if (IsOptional(type.kind)) return Error(StatusCode::kModel, "an optional of an optional");
+  if (IsOptional(type.kind)) return Error(StatusCode::kModel, "nested optional types are not supported");
   const bool sequence = HoldsSequence(type.kind);
   return context.Output(As(std::move(type), sequence ? ValueKind::kOptionalSequence : ValueKind::kOptionalTensor));
 }

@@ -37,15 +37,16 @@ Result<ReshapePlan> PlanReshape(const ValueType& input, std::span<const PartialI
   bool explicit_zero = false;
   for (size_t i = 0; i < target.size(); ++i) {
     const PartialInt extent = target[i];
-    if (extent.known && extent.value < -1) return Error(StatusCode::kModel, "cannot reshape to {}", TargetText(target));
+    if (extent.known && extent.value < -1)
+      return Error(StatusCode::kModel, "cannot reshape to {}: negative extent", TargetText(target));
     if (extent == KnownInt(-1)) {
       if (plan.computed)
-        return Error(StatusCode::kModel, "cannot reshape to {}: two extents are -1", TargetText(target));
+        return Error(StatusCode::kModel, "cannot reshape to {}: at most one extent can be -1", TargetText(target));
       plan.computed = i;
       plan.dims.push_back(kUnknownDim);
     } else if (extent == KnownInt(0) && !allow_zero) {
       if (input.ranked && i >= input.dims.size())
-        return Error(StatusCode::kModel, "cannot reshape {} to {}: there is no extent {} to copy",
+        return Error(StatusCode::kModel, "cannot reshape {} to {}: a 0 at index {} exceeds the input rank",
                      ShapeToString(input.dims), TargetText(target), i);
       plan.dims.push_back(input.ranked ? input.dims[i] : kUnknownDim);
       if (input.ranked) copied[i] = true;
@@ -57,7 +58,8 @@ Result<ReshapePlan> PlanReshape(const ValueType& input, std::span<const PartialI
     }
   }
   if (explicit_zero && plan.computed)
-    return Error(StatusCode::kModel, "cannot reshape to {}: -1 is ambiguous beside 0", TargetText(target));
+    return Error(StatusCode::kModel, "cannot reshape to {}: -1 and 0 cannot be combined when allowzero is set",
+                 TargetText(target));
   for (size_t i = 0; i < input.dims.size(); ++i)
     if (!copied[i]) plan.rest_in.push_back(input.dims[i]);
   // A symbol is the same number on both sides.
@@ -133,7 +135,7 @@ Status InferFlatten(InferenceContext& context) {
   const int64_t rank = static_cast<int64_t>(input.dims.size());
   int64_t axis = context.primitive().GetInt("axis", 1);
   if (axis < -rank || axis > rank)
-    return Error(StatusCode::kModel, "axis {} is outside the rank {} of the input", axis, rank);
+    return Error(StatusCode::kModel, "axis {} is out of range for an input of rank {}", axis, rank);
   if (axis < 0) axis += rank;
   const std::span<const int64_t> dims(input.dims);
   DEPUTY_ASSIGN_OR_RETURN(const int64_t rows, DimProduct(dims.first(static_cast<size_t>(axis))));
@@ -152,7 +154,7 @@ Status InferSqueeze(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(const IntList axes, ReadIntList(context, 1, "axes"));
   if (!input.ranked || !axes.count) return context.OutputUnranked(input.dtype);
   if (*axes.count > input.dims.size())
-    return Error(StatusCode::kModel, "cannot squeeze {} axes out of {}", *axes.count, ShapeToString(input.dims));
+    return Error(StatusCode::kModel, "cannot squeeze {} axes of shape {}", *axes.count, ShapeToString(input.dims));
   if (!axes.values) return context.Output(input.dtype, UnknownDims(input.dims.size() - *axes.count));
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<size_t> squeezed, NormalizeAxes(context, *axes.values, input.dims.size()));
   std::vector<int64_t> dims;
@@ -160,7 +162,7 @@ Status InferSqueeze(InferenceContext& context) {
     if (std::find(squeezed.begin(), squeezed.end(), i) == squeezed.end()) {
       dims.push_back(input.dims[i]);
     } else if (input.dims[i] >= 0 && input.dims[i] != 1) {
-      return Error(StatusCode::kModel, "cannot squeeze axis {} of {}: its extent is not 1", i,
+      return Error(StatusCode::kModel, "cannot squeeze axis {} of shape {}: its extent is not 1", i,
                    ShapeToString(input.dims));
     }
   }
@@ -186,7 +188,7 @@ Status InferExpand(InferenceContext& context) {
   if (!input.ranked || !shape.count) return context.OutputUnranked(input.dtype);
   for (const PartialInt& extent : shape.elements)
     if (extent.known && extent.value < 0)
-      return Error(StatusCode::kModel, "cannot expand to {}", TargetText(shape.elements));
+      return Error(StatusCode::kModel, "cannot expand to {}: negative extent", TargetText(shape.elements));
   DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, BroadcastDims(input.dims, shape.dims()));
   return context.Output(input.dtype, std::move(dims));
 }
@@ -220,7 +222,7 @@ Status InferConstant(InferenceContext& context) {
   } else if (primitive.Has("value_strings")) {
     context.SetOutput(0, DType::kString, {static_cast<int64_t>(primitive.GetStrings("value_strings").size())});
   } else {
-    return Error(StatusCode::kModel, "a Constant has no value");
+    return Error(StatusCode::kModel, "a value attribute is missing");
   }
   return {};
 }
@@ -229,12 +231,12 @@ Status InferConstantOfShape(InferenceContext& context) {
   const std::optional<Tensor> value = context.primitive().GetTensor("value");
   const DType dtype = value ? value->dtype() : DType::kFloat32;
   if (value && value->element_count() != 1)
-    return Error(StatusCode::kModel, "attribute 'value' holds {} elements, not one", value->element_count());
+    return Error(StatusCode::kModel, "attribute 'value' has {} elements, expected 1", value->element_count());
   DEPUTY_ASSIGN_OR_RETURN(const IntList shape, ReadIntList(context, 0, "input"));
   if (shape.count) {
     for (const PartialInt& extent : shape.elements)
       if (extent.known && extent.value < 0)
-        return Error(StatusCode::kModel, "shape {} is not possible", TargetText(shape.elements));
+        return Error(StatusCode::kModel, "shape {} has a negative extent", TargetText(shape.elements));
     context.SetOutput(0, dtype, shape.dims());
   } else {
     context.SetOutputUnranked(0, dtype);
@@ -247,7 +249,7 @@ Status InferEyeLike(InferenceContext& context) {
   const int64_t asked = context.primitive().GetInt("dtype", static_cast<int64_t>(input.dtype));
   const DType dtype = asked >= 0 && asked <= 31 ? static_cast<DType>(asked) : DType::kUndefined;
   if (input.ranked && input.dims.size() != 2)
-    return Error(StatusCode::kModel, "an identity matrix like {} does not exist", ShapeToString(input.dims));
+    return Error(StatusCode::kModel, "input must have rank 2, got shape {}", ShapeToString(input.dims));
   return context.Output(dtype, input.ranked ? input.dims : UnknownDims(2));
 }
 

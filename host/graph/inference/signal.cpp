@@ -25,7 +25,7 @@ Result<DType> TypeNamed(const InferenceContext& context) {
 Status InferWindowFunction(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(const DType dtype, TypeNamed(context));
   DEPUTY_ASSIGN_OR_RETURN(const std::optional<int64_t> size, KnownInt(context, 0, "size"));
-  if (size && *size < 0) return Error(StatusCode::kModel, "a window of {} elements", *size);
+  if (size && *size < 0) return Error(StatusCode::kModel, "size must not be negative, got {}", *size);
   return context.Output(dtype, {size.value_or(kUnknownDim)});
 }
 
@@ -42,7 +42,7 @@ Status InferMelWeightMatrix(InferenceContext& context) {
   DEPUTY_ASSIGN_OR_RETURN(const std::optional<int64_t> bins, KnownInt(context, 0, "num_mel_bins"));
   DEPUTY_ASSIGN_OR_RETURN(const std::optional<int64_t> length, KnownInt(context, 1, "dft_length"));
   if ((bins && *bins < 0) || (length && *length < 0))
-    return Error(StatusCode::kModel, "mel weights of {} bins for a transform of {}", bins.value_or(0),
+    return Error(StatusCode::kModel, "num_mel_bins ({}) and dft_length ({}) must not be negative", bins.value_or(0),
                  length.value_or(0));
   return context.Output(dtype, {Bins(length.value_or(kUnknownDim), true), bins.value_or(kUnknownDim)});
 }
@@ -51,21 +51,22 @@ Status InferDFT(InferenceContext& context) {
   const ValueType& input = context.input(0);
   const Primitive& primitive = context.primitive();
   DEPUTY_ASSIGN_OR_RETURN(const std::optional<int64_t> length, KnownInt(context, 1, "dft_length"));
-  if (length && *length < 1) return Error(StatusCode::kModel, "a transform of {} elements", *length);
+  if (length && *length < 1) return Error(StatusCode::kModel, "dft_length must be at least 1, got {}", *length);
   std::optional<int64_t> named = primitive.since_version() < 20 ? primitive.GetInt("axis", 1) : -2;
   if (primitive.since_version() >= 20 && context.has_input(2)) {
     DEPUTY_ASSIGN_OR_RETURN(named, KnownInt(context, 2, "axis"));
   }
   if (!input.ranked) return context.OutputUnranked(input.dtype);
   std::vector<int64_t> dims = input.dims;
-  if (dims.size() < 2) return Error(StatusCode::kModel, "a signal of rank {} has no axis to transform", dims.size());
+  if (dims.size() < 2) return Error(StatusCode::kModel, "input has rank {}, expected at least 2", dims.size());
   const bool inverse = primitive.GetInt("inverse", 0) != 0, onesided = primitive.GetInt("onesided", 0) != 0;
   dims.back() = inverse && onesided ? 1 : 2;
   if (!named) {
     std::fill(dims.begin(), dims.end() - 1, kUnknownDim);
   } else {
     DEPUTY_ASSIGN_OR_RETURN(const size_t axis, context.NormalizeAxis(*named, dims.size()));
-    if (axis + 1 == dims.size()) return Error(StatusCode::kModel, "the last axis holds numbers, not a signal");
+    if (axis + 1 == dims.size())
+      return Error(StatusCode::kModel, "axis must not be the last axis, which holds the real and imaginary parts");
     int64_t extent = length.value_or(context.has_input(1) ? kUnknownDim : dims[axis]);
     // Half of a spectrum, without the length of its signal, is that of an even one.
     if (inverse && onesided && !context.has_input(1)) extent = dims[axis] > 0 ? 2 * (dims[axis] - 1) : kUnknownDim;
@@ -82,14 +83,15 @@ Status InferSTFT(InferenceContext& context) {
       context.input(2).dims[0] >= 0)
     length = context.input(2).dims[0];
   if ((step && *step < 1) || (length && *length < 1))
-    return Error(StatusCode::kModel, "frames of {} elements every {}", length.value_or(0), step.value_or(0));
+    return Error(StatusCode::kModel, "frame_length and frame_step must be at least 1, got {} and {}",
+                 length.value_or(0), step.value_or(0));
   if (signal.ranked && signal.dims.size() != 3 && signal.dims.size() != 2)
-    return Error(StatusCode::kModel, "a signal of rank {}", signal.dims.size());
+    return Error(StatusCode::kModel, "signal has rank {}, expected 2 or 3", signal.dims.size());
   std::vector<int64_t> dims = {signal.ranked ? signal.dims[0] : kUnknownDim, kUnknownDim,
                                Bins(length.value_or(kUnknownDim), context.primitive().GetInt("onesided", 1) != 0), 2};
   if (signal.ranked && signal.dims[1] >= 0 && step && length) {
     if (*length > signal.dims[1])
-      return Error(StatusCode::kModel, "a signal of {} elements has no frame of {}", signal.dims[1], *length);
+      return Error(StatusCode::kModel, "the signal length {} is smaller than frame_length {}", signal.dims[1], *length);
     dims[1] = (signal.dims[1] - *length) / *step + 1;
   }
   return context.Output(signal.dtype, std::move(dims));

@@ -42,14 +42,14 @@ Result<Window> WindowForWeights(WindowOptions options, std::span<const int64_t> 
   const bool agree = std::equal(options.kernel.begin(), options.kernel.end(), weight_spatial.begin(),
                                 weight_spatial.end(), [](int64_t a, int64_t b) { return b < 0 || a == b; });
   if (!agree)
-    return Error(StatusCode::kModel, "kernel_shape is {}, the weights are made for {}", ShapeToString(options.kernel),
-                 ShapeToString(weight_spatial));
+    return Error(StatusCode::kModel, "kernel_shape {} does not match the spatial shape of the weights {}",
+                 ShapeToString(options.kernel), ShapeToString(weight_spatial));
   return MakeWindow(options);
 }
 
 Result<std::vector<int64_t>> InferWindow(const Window& window, std::span<const int64_t> spatial, WindowUse use) {
   if (spatial.size() != window.rank)
-    return Error(StatusCode::kModel, "the window has {} spatial axes, the input {}", window.rank, spatial.size());
+    return Error(StatusCode::kModel, "the window has {} spatial axes, the input has {}", window.rank, spatial.size());
   const bool transposed = use == WindowUse::kTransposedConvolution;
   const auto resolve = transposed                ? ResolveTransposedWindow
                        : use == WindowUse::kPool ? ResolvePoolWindow

@@ -85,11 +85,11 @@ Status UpgradeSplit1(NodeRewrite& node) {
     const Tensor* given = node.constant(1);
     if (given == nullptr || given->dtype() != DType::kFloat32)
       return Error(StatusCode::kNotSupported,
-                   "Split version 1 with sizes that are not constant was removed in opset 2");
+                   "Split version 1 with split sizes that are not constant float32 is not supported");
     std::vector<int64_t> sizes;
     for (const float size : given->values<float>()) {
       if (!(size >= 0 && size <= 0x1p31f))
-        return Error(StatusCode::kModel, "a split into {} elements is not possible", size);
+        return Error(StatusCode::kModel, "split sizes must be between 0 and 2^31, got {}", size);
       sizes.push_back(static_cast<int64_t>(size));
     }
     builder.Set("split", std::move(sizes));

@@ -12,12 +12,13 @@ Status AlignFrom(NodeRewrite& node, int64_t axis, std::string_view name) {
   const ValueType a = node.input_type(0), b = node.input_type(1);
   if (!a.ranked || !b.ranked)
     return Error(StatusCode::kNotSupported,
-                 "{} version {} broadcasts from axis {} on, which opset 7 removed, and the ranks are not known",
+                 "{} version {} with axis {}, which opset 7 removed, is not supported for operands of unknown rank",
                  node.primitive().op_type(), node.version(), axis);
   const int64_t rank = static_cast<int64_t>(b.dims.size());
   const int64_t latest = static_cast<int64_t>(a.dims.size()) - rank;
   if (axis < 0 || axis > latest)
-    return Error(StatusCode::kModel, "operands of rank {} and {} do not meet at axis {}", a.dims.size(), rank, axis);
+    return Error(StatusCode::kModel, "operands of rank {} and {} cannot be broadcast from axis {}", a.dims.size(), rank,
+                 axis);
   const int64_t behind = latest - axis;
   if (behind == 0) return {};
   if (const Tensor* constant = node.constant(1)) {
@@ -55,7 +56,7 @@ Status UpgradePRelu(NodeRewrite& node) {
   const bool same = input.ranked && input.dims.size() <= 2;  // the channels are last anyway
   if (!one && !same) {
     if (slope.ranked && slope.dims.size() != 1)
-      return Error(StatusCode::kModel, "the slope has rank {}, 1 is needed", slope.dims.size());
+      return Error(StatusCode::kModel, "slope has rank {}, expected 1", slope.dims.size());
     DEPUTY_RETURN_IF_ERROR(AlignFrom(node, 1, "slope"));
   }
   node.SetVersion(7);

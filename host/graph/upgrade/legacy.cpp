@@ -26,7 +26,7 @@ Status UpgradeCast(NodeRewrite& node) {
   const std::string_view to = node.primitive().GetString("to", "");
   const auto* word =
       std::find_if(std::begin(kWords), std::end(kWords), [to](const auto& it) { return it.first == to; });
-  if (word == std::end(kWords)) return Error(StatusCode::kModel, "there is no element type '{}'", to);
+  if (word == std::end(kWords)) return Error(StatusCode::kModel, "'{}' is not an element type", to);
   node.SetPrimitive(PrimitiveBuilder(node.primitive()).Set("to", static_cast<int64_t>(word->second)).SetVersion(6));
   return {};
 }
@@ -82,7 +82,7 @@ std::optional<int64_t> WholeNumber(const Tensor* tensor) {
 
 }  // namespace
 
-// For tiles or an axis that only the run knows: repeats = positions == axis ? tiles : 1.
+// For tiles or an axis that are known only in the run: repeats = positions == axis ? tiles : 1.
 Status ComputeRepeats(NodeRewrite& node, int64_t rank) {
   std::vector<int64_t> numbers;
   for (int64_t i = 0; i < rank; ++i) numbers.push_back(i);
@@ -105,7 +105,8 @@ Status UpgradeTile(NodeRewrite& node) {
   const std::optional<int64_t> tiles = WholeNumber(node.constant(1)), axis = WholeNumber(node.constant(2));
   const int64_t rank = static_cast<int64_t>(input.dims.size());
   if (!input.ranked)
-    return Error(StatusCode::kNotSupported, "Tile version 1 of an input whose rank is not known was removed in 6");
+    return Error(StatusCode::kNotSupported,
+                 "Tile version 1, which opset 6 removed, is not supported for an input of unknown rank");
   if (!tiles || !axis) {
     DEPUTY_RETURN_IF_ERROR(ComputeRepeats(node, rank));
     node.SetInput(2, kNone);
@@ -113,7 +114,7 @@ Status UpgradeTile(NodeRewrite& node) {
     return {};
   }
   if (*axis < 0 || *axis >= rank)
-    return Error(StatusCode::kModel, "axis {} is outside the rank {} of the input", *axis, rank);
+    return Error(StatusCode::kModel, "axis {} is out of range for an input of rank {}", *axis, rank);
   std::vector<int64_t> repeats(input.dims.size(), 1);
   repeats[static_cast<size_t>(*axis)] = *tiles;
   DEPUTY_RETURN_IF_ERROR(node.SetInts(1, "repeats", repeats));
@@ -126,7 +127,7 @@ Status UpgradeTile(NodeRewrite& node) {
 Status UpgradePower(NodeRewrite& node) {
   const float power = node.primitive().GetFloat("p", 2);
   if (!(power >= 1 && power <= 1e6f) || power != std::floor(power))
-    return Error(StatusCode::kNotSupported, "{} version {} with p={}: since version 2 powers are whole numbers",
+    return Error(StatusCode::kNotSupported, "{} version {} with p={} is not supported: since version 2 p is an integer",
                  node.primitive().op_type(), node.version(), power);
   node.SetPrimitive(PrimitiveBuilder(node.primitive()).Set("p", static_cast<int64_t>(power)).SetVersion(2));
   return {};

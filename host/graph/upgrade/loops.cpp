@@ -25,10 +25,10 @@ Node MakeNode(std::string name, OpKind kind, std::vector<ValueId> inputs, ValueI
 }
 
 Status CheckForm(const Node& node) {
-  if (node.regions.size() != 1) return Error(StatusCode::kModel, "needs one body");
+  if (node.regions.size() != 1) return Error(StatusCode::kModel, "expected one body, got {}", node.regions.size());
   const Graph& body = *node.regions[0].body;
   if (body.inputs.size() != node.inputs.size() || body.outputs.size() < node.outputs.size())
-    return Error(StatusCode::kModel, "a body with {} inputs and {} outputs does not fit {} inputs and {} outputs",
+    return Error(StatusCode::kModel, "the body has {} inputs and {} outputs, the node has {} inputs and {} outputs",
                  body.inputs.size(), body.outputs.size(), node.inputs.size(), node.outputs.size());
   for (size_t i = 0; i < node.inputs.size(); ++i)
     if (node.inputs[i] == kNone) return Error(StatusCode::kModel, "input {} is missing", i);
@@ -40,7 +40,7 @@ Result<bool> IsWalked(const NodeRewrite& rewrite, size_t i) {
   const ValueType type = rewrite.input_type(i);
   if (i == 0 || HoldsSequence(type.kind)) return true;
   if (type.dtype == DType::kUndefined)
-    return Error(StatusCode::kNotSupported, "whether input {} is a sequence or a tensor is not known", i);
+    return Error(StatusCode::kNotSupported, "it is unknown whether input {} is a sequence or a tensor", i);
   return false;
 }
 
@@ -75,7 +75,7 @@ Status ExpandSequenceMap(NodeRewrite& rewrite) {
     const std::string number = std::to_string(i);
     const DType dtype = body->values[results[i]].type.dtype;
     if (dtype == DType::kUndefined)
-      return Error(StatusCode::kNotSupported, "the element type of output {} is not known", i);
+      return Error(StatusCode::kNotSupported, "the element type of output {} is unknown", i);
     PrimitiveBuilder empty(Newest(OpKind::kSequenceEmpty));
     inputs.push_back(rewrite.AddBefore("empty_" + number, empty.Set("dtype", static_cast<int64_t>(dtype)), {}));
     const ValueType sequence{dtype, false, {}, ValueKind::kSequence};
@@ -95,15 +95,15 @@ Status ExpandSequenceMap(NodeRewrite& rewrite) {
 // Scan-8 iterates over the sequences of a batch, Scan-9 over one sequence. Both can express a batch of one.
 Status UpgradeScan(NodeRewrite& node) {
   if (node.has_input(0))
-    return Error(StatusCode::kNotSupported, "Scan version 8 with lengths of sequences was removed in version 9");
+    return Error(StatusCode::kNotSupported,
+                 "Scan version 8 with sequence_lens, which version 9 removed, is not supported");
   const size_t count = node.node().inputs.size();
   for (size_t i = 1; i < count; ++i) {
     const ValueType type = node.input_type(i);
     if (!type.ranked || type.dims.empty() || type.dims[0] != 1)
-      return Error(StatusCode::kNotSupported,
-                   "Scan version 8 iterates over a batch, which version 9 removed, and the batch of input {} is not "
-                   "known to be 1",
-                   i);
+      return Error(
+          StatusCode::kNotSupported,
+          "Scan version 8 with a batch, which version 9 removed, is not supported unless its size is 1: input {}", i);
   }
   DEPUTY_ASSIGN_OR_RETURN(Tensor axis, Tensor::FromValues<int64_t>(DType::kInt64, {1}, std::vector<int64_t>{0}));
   const ValueId axes = node.AddConstant("batch_axis", std::move(axis));

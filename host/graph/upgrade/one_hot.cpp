@@ -24,7 +24,7 @@ Result<std::pair<Tensor, Tensor>> Bounds(DType dtype) {
     case DType::kInt32: return pair(Scalar<int32_t>(dtype, 0), Scalar(dtype, INT32_MAX));
     case DType::kFloat32: return pair(Scalar<float>(dtype, 0), Scalar<float>(dtype, 0x1p62f));
     case DType::kFloat64: return pair(Scalar<double>(dtype, 0), Scalar<double>(dtype, 0x1p62));
-    default: return Error(StatusCode::kInternal, "no bounds of {}", NameOf(dtype));
+    default: return Error(StatusCode::kInternal, "indices of dtype {} are not supported", NameOf(dtype));
   }
 }
 
@@ -46,7 +46,7 @@ Status UpgradeOneHot(NodeRewrite& node) {
   DType dtype = node.input_type(0).dtype;
   if (!IsUnsigned(dtype) && !KnownNotNegative(node.constant(0))) {
     if (dtype == DType::kUndefined)
-      return Error(StatusCode::kNotSupported, "OneHot version 9 with indices of a type that is not known");
+      return Error(StatusCode::kNotSupported, "OneHot version 9 with indices of unknown dtype is not supported");
     if (!HoldsBounds(dtype)) {
       dtype = IsFloating(dtype) ? DType::kFloat32 : DType::kInt64;
       node.SetInput(0, node.AddBefore("wide", PrimitiveBuilder("", "Cast", 13).Set("to", static_cast<int64_t>(dtype)),

@@ -76,10 +76,10 @@ Status NodeRewrite::SetScalar(size_t i, std::string_view suffix, float value) {
     case DType::kFloat16: tensor.mutable_values<uint16_t>()[0] = ToHalf(value).bits; break;
     case DType::kBFloat16: tensor.mutable_values<uint16_t>()[0] = ToBFloat16(value).bits; break;
     case DType::kUndefined:
-      return Error(StatusCode::kNotSupported, "attribute '{}' cannot become an input: its input's type is not known",
-                   suffix);
+      return Error(StatusCode::kNotSupported,
+                   "attribute '{}' cannot be converted to an input: the element type is unknown", suffix);
     default:
-      return Error(StatusCode::kModel, "{} version {} does not take {}", primitive().op_type(), version(),
+      return Error(StatusCode::kModel, "{} version {} does not support dtype {}", primitive().op_type(), version(),
                    NameOf(dtype));
   }
   SetConstant(i, suffix, std::move(tensor));

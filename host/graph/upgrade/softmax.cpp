@@ -29,7 +29,7 @@ Status UpgradeSoftmax(NodeRewrite& node) {
   if (input.ranked) {
     const int64_t given = axis, rank = static_cast<int64_t>(input.dims.size());
     if (axis < 0) axis += rank;
-    if (axis < 0 || axis > rank) return Error(StatusCode::kModel, "axis {} is outside the rank {}", given, rank);
+    if (axis < 0 || axis > rank) return Error(StatusCode::kModel, "axis {} is out of range for rank {}", given, rank);
   }
   const std::optional<int64_t> only = axis == -1 ? std::optional<int64_t>(-1) : OnlyAxis(input, axis);
   if (only) {

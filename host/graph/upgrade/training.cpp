@@ -21,7 +21,7 @@ Status UpgradeBatchNormalization7(NodeRewrite& node) {
 // BatchNormalization-9, which trains when it has more than one output, to 14, which has an attribute for it.
 Status UpgradeBatchNormalization9(NodeRewrite& node) {
   if (!node.DropExtraOutputs())
-    return Error(StatusCode::kNotSupported, "the statistics of training are used, but Deputy does not train models");
+    return Error(StatusCode::kNotSupported, "training mode is not supported: the batch statistics are used as outputs");
   if (node.primitive().GetInt("spatial", 1) != 0) node.SetVersion(14);
   return {};
 }

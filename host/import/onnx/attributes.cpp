@@ -57,8 +57,8 @@ int64_t NewestKnownOpset(std::string_view domain) {
 Status CheckUnknown(const OperatorInfo& info, int64_t opset, const std::string& name) {
   if (opset <= NewestKnownOpset(info.domain) || name.starts_with("__")) return {};
   return Error(StatusCode::kNotSupported,
-               "opset {} may have the attribute '{}', but {}-{}, the newest definition known, has not", opset,
-               Printable(name), info.name, info.newest());
+               "attribute '{}' is not supported: opset {} is newer than {}-{}, the newest supported definition",
+               Printable(name), opset, info.name, info.newest());
 }
 
 Status CheckKind(OpKind op, int64_t opset, const std::string& name, pb::AttributeProto::AttributeType type) {
@@ -72,7 +72,7 @@ Status CheckKind(OpKind op, int64_t opset, const std::string& name, pb::Attribut
     wanted = it;
   }
   if (wanted == nullptr) return CheckUnknown(*InfoOf(op), opset, name);
-  return Error(StatusCode::kModel, "attribute '{}' is of kind {}, not {}", name,
+  return Error(StatusCode::kModel, "attribute '{}' has type {}, expected {}", name,
                pb::AttributeProto::AttributeType_Name(type),
                pb::AttributeProto::AttributeType_Name(ProtoTypeOf(wanted->kind)));
 }
@@ -128,7 +128,7 @@ Status AddAttribute(PrimitiveBuilder& builder, OpKind op, int64_t opset, const s
     case pb::AttributeProto::UNDEFINED:
       return Error(StatusCode::kModel, "attribute '{}' has no value", Printable(name));
     default:
-      return Error(StatusCode::kNotSupported, "attribute '{}' is of kind {}, which is not supported", Printable(name),
+      return Error(StatusCode::kNotSupported, "attribute '{}' has type {}, which is not supported", Printable(name),
                    pb::AttributeProto::AttributeType_Name(type));
   }
 }

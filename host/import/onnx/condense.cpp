@@ -34,13 +34,13 @@ class Condenser {
   Result<std::string> Run(Message root) {
     DEPUTY_RETURN_IF_ERROR(Walk(root, bytes_.size(), 0, 0));
     if (copy_.size() > INT_MAX)
-      return Error(StatusCode::kResourceExhausted, "is too large for protobuf, without weights");
+      return Error(StatusCode::kResourceExhausted, "exceeds the protobuf limit of 2 GiB even without weights");
     return std::move(copy_);
   }
 
  private:
   Status Damaged(const char* subject) const {
-    return Error(StatusCode::kModel, "is damaged or no ONNX file: {} at byte {}", subject, at_);
+    return Error(StatusCode::kModel, "is not a valid ONNX file: {} at byte {}", subject, at_);
   }
 
   std::optional<uint64_t> Varint(size_t end) {
@@ -82,7 +82,7 @@ class Condenser {
 
   // One message: the bytes from at_ to `end`.
   Status Walk(Message message, size_t end, uint32_t depth, uint32_t graph_depth) {
-    if (depth > kMostMessageDepth) return Damaged("messages are nested too deep");
+    if (depth > kMostMessageDepth) return Damaged("messages are nested too deeply");
     if (message == Message::kGraph) ++graph_depth;
     DEPUTY_RETURN_IF_ERROR(SpendMessage(message, graph_depth));
     const std::span<const Field> fields = FieldsOf(message);
@@ -90,7 +90,7 @@ class Condenser {
     while (at_ < end) {
       const size_t begin = at_;
       const std::optional<uint64_t> tag = Varint(end);
-      if (!tag || *tag >> 3 == 0 || *tag >> 3 > 0x1fffffff) return Damaged("a field has no valid number");
+      if (!tag || *tag >> 3 == 0 || *tag >> 3 > 0x1fffffff) return Damaged("invalid field number");
       const auto wire_type = static_cast<uint32_t>(*tag & 7);
       const auto field =
           std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.number == *tag >> 3; });
@@ -101,11 +101,11 @@ class Condenser {
       }
       if (!field->repeated && field->encoding == Encoding::kMessage) {
         const uint32_t bit = 1u << (field - fields.begin());
-        if ((seen & bit) != 0) return Damaged("a field that may occur only once occurs twice");
+        if ((seen & bit) != 0) return Damaged("a non-repeated field occurs twice");
         seen |= bit;
       }
       const bool packed = field->repeated && wire_type == kBytesType;
-      if (wire_type != WireTypeOf(field->encoding) && !packed) return Damaged("a field is of the wrong type");
+      if (wire_type != WireTypeOf(field->encoding) && !packed) return Damaged("a field has the wrong wire type");
       if (field->encoding != Encoding::kMessage && field->encoding != Encoding::kWeights) {
         DEPUTY_RETURN_IF_ERROR(Skip(wire_type, end));
         CopyFrom(begin);
@@ -144,14 +144,14 @@ class Condenser {
   Status Skip(uint32_t wire_type, size_t end) {
     size_t length = 0;
     switch (wire_type) {
-      case kVarintType: return Varint(end) ? Status() : Damaged("a number does not end");
+      case kVarintType: return Varint(end) ? Status() : Damaged("unterminated varint");
       case kFixed64Type: length = 8; break;
       case kFixed32Type: length = 4; break;
       case kBytesType: {
         DEPUTY_ASSIGN_OR_RETURN(length, Length(end));
         break;
       }
-      default: return Damaged("a field is of no known type");  // groups too: ONNX has none
+      default: return Damaged("unknown wire type");  // groups too: ONNX has none
     }
     if (length > end - at_) return Damaged("the file is truncated");
     at_ += length;
@@ -163,7 +163,8 @@ class Condenser {
     const size_t begin = at_;
     DEPUTY_RETURN_IF_ERROR(Skip(wire_type, end));
     if (at_ - begin <= 1) return {};
-    return Error(StatusCode::kNotSupported, "node '{}' calls an overloaded function", Printable(node_name_));
+    return Error(StatusCode::kNotSupported, "node '{}' calls an overloaded function, which is not supported",
+                 Printable(node_name_));
   }
 
   // The text of the field that begins at `begin` and ends here.
@@ -188,7 +189,7 @@ class Condenser {
 
 Result<std::string> Condense(std::span<const uint8_t> bytes, Message root, const Budgets& budgets) {
   if (bytes.size() > INT_MAX)
-    return Error(StatusCode::kResourceExhausted, "is {} bytes: ONNX files end at 2 GiB", bytes.size())
+    return Error(StatusCode::kResourceExhausted, "has {} bytes, but ONNX files are limited to 2 GiB", bytes.size())
         .Advise("keep the weights as external data");
   return Condenser(bytes, budgets).Run(root);
 }

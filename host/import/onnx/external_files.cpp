@@ -23,10 +23,10 @@ Status Refuse(const std::string& location, const char* why) {
 
 Result<std::vector<std::string>> Split(const std::string& location) {
   if (location.empty()) return Refuse(location, "has no location");
-  if (location.size() > kLongestLocation) return Refuse(location, "has too long a location");
+  if (location.size() > kLongestLocation) return Refuse(location, "has a location longer than 1024 bytes");
   if (location.front() == '/') return Refuse(location, "is an absolute path; only files beside the model are read");
   if (location.find('\0') != std::string::npos || location.find('\\') != std::string::npos)
-    return Refuse(location, "has a location that is no path");
+    return Refuse(location, "has an invalid location");
   std::vector<std::string> parts;
   for (size_t begin = 0; begin <= location.size();) {
     const size_t end = std::min(location.find('/', begin), location.size());
@@ -35,12 +35,12 @@ Result<std::vector<std::string>> Split(const std::string& location) {
     if (!part.empty() && part != ".") parts.push_back(part);
     begin = end + 1;
   }
-  if (parts.empty()) return Refuse(location, "has a location that is no path");
+  if (parts.empty()) return Refuse(location, "has an invalid location");
   return parts;
 }
 
 Status OpenFailed(const std::string& location, int error) {
-  if (error == ELOOP) return Refuse(location, "is a symbolic link, which may point anywhere");
+  if (error == ELOOP) return Refuse(location, "is a symbolic link, which is not allowed");
   const StatusCode code = error == ENOENT ? StatusCode::kNotFound : StatusCode::kUnavailable;
   return Error(code, "external data '{}' cannot be opened: {}", Printable(location), std::strerror(error));
 }
@@ -49,7 +49,7 @@ Status OpenFailed(const std::string& location, int error) {
 
 Result<ExternalBytes> ExternalFiles::Open(const std::string& location) {
   if (model_.empty())
-    return Refuse(location, "cannot be found: the model was given without a file")
+    return Refuse(location, "cannot be located: the model was loaded from memory")
         .Advise("build from the model's path, or embed the weights");
   const auto known = open_.find(location);
   if (known != open_.end()) return known->second;
@@ -75,8 +75,7 @@ Result<ExternalBytes> ExternalFiles::Open(const std::string& location) {
   if (fstat(at.get(), &info) != 0) return OpenFailed(location, errno);
   if (!S_ISREG(info.st_mode)) return Refuse(location, "is not a regular file");
   if (info.st_nlink > 1)
-    return Refuse(location, "has a second name (a hard link), so it may be a file from elsewhere")
-        .Advise("copy the file");
+    return Refuse(location, "has more than one hard link, which is not allowed").Advise("copy the file");
   ExternalBytes external;
   const auto size = static_cast<size_t>(info.st_size);
   if (size != 0) {

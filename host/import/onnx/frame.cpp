@@ -20,7 +20,7 @@ Status CheckCalls(const Frame& caller, const pb::FunctionProto& function) {
   for (const Frame* at = &caller; at != nullptr; at = at->caller, ++depth)
     if (at->function == &function) return Error(StatusCode::kModel, "function {} calls itself", NameOf(function));
   if (depth > kMostCalls)
-    return Error(StatusCode::kResourceExhausted, "functions call each other deeper than {}", kMostCalls);
+    return Error(StatusCode::kResourceExhausted, "function calls are nested deeper than {}", kMostCalls);
   return {};
 }
 
@@ -32,7 +32,7 @@ Result<OperatorSets> ReadOperatorSets(const google::protobuf::RepeatedPtrField<p
   OperatorSets opsets;
   for (const pb::OperatorSetIdProto& import : imports) {
     if (import.version() < 1 || import.version() > INT32_MAX)
-      return Error(StatusCode::kModel, "imports version {} of operator set '{}', which is not valid", import.version(),
+      return Error(StatusCode::kModel, "imports the invalid version {} of operator set '{}'", import.version(),
                    Printable(import.domain()));
     const auto [known, added] = opsets.emplace(NormalDomain(import.domain()), static_cast<int32_t>(import.version()));
     if (!added && known->second != import.version())
@@ -48,14 +48,14 @@ Result<int32_t> Frame::OpsetOf(const std::string& domain) const {
   if (found != opsets.end()) return found->second;
   // ONNX Runtime reads models that use its domain without an import, and optimizers write such models.
   if (domain == "com.microsoft") return 1;
-  return Error(StatusCode::kModel, "the {} imports no operator set '{}'", function == nullptr ? "model" : "function",
-               Printable(domain));
+  return Error(StatusCode::kModel, "the {} does not import operator set '{}'",
+               function == nullptr ? "model" : "function", Printable(domain));
 }
 
 Result<const pb::AttributeProto*> Frame::Resolve(const pb::AttributeProto& attribute) const {
   if (attribute.ref_attr_name().empty()) return &attribute;
   if (function == nullptr)
-    return Error(StatusCode::kModel, "attribute '{}' refers to one of a function, but is not in one",
+    return Error(StatusCode::kModel, "attribute '{}' refers to a function attribute outside of a function",
                  Printable(attribute.name()));
   const auto found = attributes.find(attribute.ref_attr_name());
   return found == attributes.end() ? nullptr : &found->second;
@@ -65,7 +65,7 @@ Result<Functions> Functions::Of(const pb::ModelProto& model) {
   Functions functions;
   for (const pb::FunctionProto& function : model.functions())
     if (!functions.functions_.emplace(std::pair(NormalDomain(function.domain()), function.name()), &function).second)
-      return Error(StatusCode::kModel, "has two functions {}", NameOf(function));
+      return Error(StatusCode::kModel, "defines function {} more than once", NameOf(function));
   return functions;
 }
 
@@ -84,7 +84,7 @@ Result<Frame> FrameOfCall(const Frame& caller, const pb::NodeProto& call, const 
     DEPUTY_ASSIGN_OR_RETURN(const pb::AttributeProto* const value, caller.Resolve(attribute));
     if (value == nullptr) continue;
     if (value->has_g())
-      return Error(StatusCode::kNotSupported, "a graph as attribute '{}' of a function is not supported",
+      return Error(StatusCode::kNotSupported, "attribute '{}' of a function is a graph, which is not supported",
                    Printable(attribute.name()));
     if (!frame.attributes.emplace(attribute.name(), *value).second)
       return Error(StatusCode::kModel, "attribute '{}' is given twice", Printable(attribute.name()));
@@ -98,7 +98,7 @@ Result<Frame> FrameOfCall(const Frame& caller, const pb::NodeProto& call, const 
       continue;
     pb::AttributeProto attribute;
     if (!attribute.ParseFromString(field.length_delimited()))
-      return Error(StatusCode::kModel, "function {} has a damaged default", NameOf(function));
+      return Error(StatusCode::kModel, "function {} has a corrupt attribute default", NameOf(function));
     frame.attributes.emplace(attribute.name(), attribute);
   }
   return frame;
@@ -107,7 +107,7 @@ Result<Frame> FrameOfCall(const Frame& caller, const pb::NodeProto& call, const 
 Status Scope::Define(const std::string& name, ValueId id) {
   if (name.empty()) return Error(StatusCode::kModel, "a value has no name");
   if (unusable_.count(name) != 0 || !values_.emplace(name, id).second)
-    return Error(StatusCode::kModel, "value '{}' is made twice", Printable(name));
+    return Error(StatusCode::kModel, "value '{}' is defined more than once", Printable(name));
   return {};
 }
 
@@ -128,7 +128,8 @@ Status Scope::DefineConstant(const std::string& name, std::string value_name, Te
 }
 
 Status Scope::DefineUnusable(const std::string& name, Status reason) {
-  if (values_.count(name) != 0) return Error(StatusCode::kModel, "value '{}' is made twice", Printable(name));
+  if (values_.count(name) != 0)
+    return Error(StatusCode::kModel, "value '{}' is defined more than once", Printable(name));
   unusable_.insert_or_assign(name, std::move(reason));
   return {};
 }

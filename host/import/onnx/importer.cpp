@@ -28,7 +28,7 @@ Status Parse(std::span<const uint8_t> bytes, Message root, Proto& proto) {
                                                 static_cast<int>(copy.size()));
   stream.SetRecursionLimit(kRecursionLimit);
   if (proto.ParseFromCodedStream(&stream) && stream.ConsumedEntireMessage()) return {};
-  return Error(StatusCode::kModel, "is damaged or no ONNX file: protobuf cannot parse it");
+  return Error(StatusCode::kModel, "is not a valid ONNX file: protobuf cannot parse it");
 }
 
 class OnnxImporter final : public Importer {

@@ -66,9 +66,9 @@ Result<Graph> ModelReader::Read() {
 }
 
 Result<Frame> ModelReader::ModelFrame() const {
-  if (!model_.has_ir_version()) return Error(StatusCode::kModel, "is no ONNX model: it has no IR version");
+  if (!model_.has_ir_version()) return Error(StatusCode::kModel, "is not an ONNX model: it has no IR version");
   if (model_.ir_version() < 1 || model_.ir_version() > kNewestIrVersion)
-    return Error(StatusCode::kIncompatible, "has IR version {}; 1 to {} can be read", model_.ir_version(),
+    return Error(StatusCode::kIncompatible, "has IR version {}; versions 1 to {} are supported", model_.ir_version(),
                  kNewestIrVersion);
   if (!model_.has_graph()) return Error(StatusCode::kModel, "has no graph");
   Frame frame;
@@ -184,7 +184,7 @@ Status ModelReader::ReadNode(const Frame& frame, Scope& scope, const pb::NodePro
 
 // A node without its outputs.
 Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto) {
-  if (proto.op_type().empty()) return Error(StatusCode::kModel, "has no operator");
+  if (proto.op_type().empty()) return Error(StatusCode::kModel, "has no op_type");
   const std::string domain = NormalDomain(proto.domain());
   const OpKind op = FindOperator(domain, proto.op_type());
   DEPUTY_ASSIGN_OR_RETURN(const int32_t opset, frame.OpsetOf(domain));
@@ -214,7 +214,8 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
     }
   }
   node.primitive = builder.Finish();
-  if (node.primitive.table() == nullptr) return Error(StatusCode::kResourceExhausted, "has too large attributes");
+  if (node.primitive.table() == nullptr)
+    return Error(StatusCode::kResourceExhausted, "has attributes that are too large");
   for (int i = 0; i < SizeWithoutTrailingBlanks(proto.input()); ++i) {
     node.inputs.push_back(kNone);
     if (proto.input(i).empty()) continue;
@@ -243,8 +244,9 @@ Result<Region> ModelReader::ReadRegion(const Frame& frame, Scope& scope, const s
 Status ModelReader::ReadConstant(const Frame& frame, Scope& scope, const pb::NodeProto& proto) {
   DEPUTY_RETURN_IF_ERROR(frame.OpsetOf("").ok() ? Status() : frame.OpsetOf("").status());
   if (proto.output_size() != 1 || proto.output(0).empty() || proto.input_size() != 0)
-    return Error(StatusCode::kModel, "needs no input and one output");
-  if (proto.attribute_size() != 1) return Error(StatusCode::kModel, "needs one value, not {}", proto.attribute_size());
+    return Error(StatusCode::kModel, "must have no inputs and one output");
+  if (proto.attribute_size() != 1)
+    return Error(StatusCode::kModel, "must have one value attribute, got {}", proto.attribute_size());
   DEPUTY_ASSIGN_OR_RETURN(const pb::AttributeProto* const value, frame.Resolve(proto.attribute(0)));
   if (value == nullptr) return Error(StatusCode::kModel, "has no value");
   return AddConstant(frame, scope, proto.output(0), ConstantOf(*value, proto.attribute(0).name()));
@@ -252,7 +254,7 @@ Status ModelReader::ReadConstant(const Frame& frame, Scope& scope, const pb::Nod
 
 Result<Tensor> ModelReader::ConstantOf(const pb::AttributeProto& attribute, const std::string& name) {
   const auto wrong_kind = [&] {
-    return Error(StatusCode::kModel, "attribute '{}' is of kind {}", Printable(name),
+    return Error(StatusCode::kModel, "attribute '{}' has the unexpected type {}", Printable(name),
                  pb::AttributeProto::AttributeType_Name(TypeOf(attribute)));
   };
   const pb::AttributeProto::AttributeType type = TypeOf(attribute);
@@ -316,7 +318,7 @@ Status ModelReader::Expand(const Frame& caller, Scope& scope, const pb::NodeProt
   DEPUTY_ASSIGN_OR_RETURN(Frame frame, FrameOfCall(caller, call, function));
   frame.prefix = PrefixOfCall(caller, call);
   if (call.input_size() > function.input_size() || call.output_size() > function.output_size())
-    return Error(StatusCode::kModel, "has {} inputs and {} outputs, the function {} and {}", call.input_size(),
+    return Error(StatusCode::kModel, "has {} inputs and {} outputs, but the function has {} and {}", call.input_size(),
                  call.output_size(), function.input_size(), function.output_size());
   Scope inner(scope.graph());
   for (int i = 0; i < function.input_size(); ++i) {
@@ -340,8 +342,7 @@ Status ModelReader::BindOutputs(const Frame& caller, Scope& scope, Scope& inner,
     const std::string& name = call.output(i);
     if (name.empty()) continue;
     DEPUTY_ASSIGN_OR_RETURN(ValueId id, inner.Resolve(function.output(i)));
-    if (id == kNone)
-      return Error(StatusCode::kModel, "output '{}' is an input that the call leaves out", Printable(name));
+    if (id == kNone) return Error(StatusCode::kModel, "output '{}' is an input that the call omits", Printable(name));
     if (id < first_own || !bound.insert(id).second) {
       // The function returns one of its inputs, or one value twice; a value has one name.
       Node identity;

@@ -50,7 +50,7 @@ class Sorter {
         if (IsConstant(nodes_[i]) && IsConstant(nodes_[other->second]))
           other->second = i;  // the last one counts
         else
-          return Error(StatusCode::kModel, "'{}' is made by {} and by {}", Printable(name),
+          return Error(StatusCode::kModel, "'{}' is produced by {} and by {}", Printable(name),
                        Describe(nodes_[other->second], other->second), Describe(nodes_[i], i));
       }
     std::vector<std::vector<int>> readers(waiting_.size());

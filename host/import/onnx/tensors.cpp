@@ -40,7 +40,7 @@ Result<Tensor> FromList(DType dtype, Shape shape, const List& list) {
     const auto value = list[static_cast<int>(i)];
     if constexpr (std::is_integral_v<T>)
       if (!std::in_range<T>(value))
-        return Error(StatusCode::kModel, "element {} is {}, which is no {}", i, value, NameOf(dtype));
+        return Error(StatusCode::kModel, "element {} is {}, which is out of range for {}", i, value, NameOf(dtype));
     values[i] = static_cast<T>(value);
   }
   return tensor;
@@ -61,7 +61,8 @@ Result<Tensor> FromTypedLists(const pb::TensorProto& proto, DType dtype, Shape s
     case DType::kUint64: count = proto.uint64_data_size(); break;
     default: count = proto.int32_data_size(); break;
   }
-  if (count != TypedCount(proto)) return Error(StatusCode::kModel, "has elements that are not {}", NameOf(dtype));
+  if (count != TypedCount(proto))
+    return Error(StatusCode::kModel, "has elements in a data field of a type other than {}", NameOf(dtype));
   const size_t needed = IsPacked(dtype) ? bytes : bytes / SizeOf(dtype);  // packed elements are given as bytes
   if (static_cast<size_t>(count) != needed)
     return Error(StatusCode::kModel, "has {} elements, but its shape has {}", count, needed);
@@ -116,14 +117,14 @@ Result<ExternalPlace> PlaceOf(const pb::TensorProto& proto) {
   std::set<std::string> seen;
   for (const pb::StringStringEntryProto& entry : proto.external_data()) {
     if (!seen.insert(entry.key()).second)
-      return Error(StatusCode::kModel, "external data has '{}' twice", Printable(entry.key()));
+      return Error(StatusCode::kModel, "external data has the key '{}' twice", Printable(entry.key()));
     if (entry.key() == "location") {
       place.location = entry.value();
     } else if (entry.key() == "offset" || entry.key() == "length") {
       const std::optional<uint64_t> number = ParseNumber(entry.value());
       if (!number)
-        return Error(StatusCode::kModel, "external data has an {} of '{}', which is no number of bytes", entry.key(),
-                     Printable(entry.value()));
+        return Error(StatusCode::kModel, "external data has the invalid {} '{}', expected a number of bytes",
+                     entry.key(), Printable(entry.value()));
       if (entry.key() == "offset") place.offset = *number;
       if (entry.key() == "length") place.length = number;
     } else if (entry.key() != "checksum") {
@@ -139,13 +140,14 @@ Result<DType> DTypeFromProto(int32_t data_type) {
   if (data_type >= 1 && data_type <= 26 && data_type != 14 && data_type != 15) return static_cast<DType>(data_type);
   if (const char* name = NameOfUnsupported(data_type))
     return Error(StatusCode::kNotSupported, "elements of {} are not supported", name);
-  return Error(StatusCode::kModel, "{} is no element type", data_type);
+  return Error(StatusCode::kModel, "{} is not a valid element type", data_type);
 }
 
 namespace {
 
 Result<size_t> BytesOfShape(DType dtype, const Shape& shape) {
-  if (shape.size() > kMostDims) return Error(StatusCode::kModel, "has rank {}, more than {}", shape.size(), kMostDims);
+  if (shape.size() > kMostDims)
+    return Error(StatusCode::kModel, "has rank {}, expected at most {}", shape.size(), kMostDims);
   Result<size_t> size = ByteSize(dtype, shape);
   if (!size.ok()) return std::move(size).status().WithCode(StatusCode::kModel);
   return size;
@@ -161,9 +163,9 @@ Result<Tensor> TensorReader::Read(const pb::TensorProto& proto) const {
   DEPUTY_ASSIGN_OR_RETURN(const size_t size, BytesOfShape(dtype, shape));
   const bool external = proto.data_location() == pb::TensorProto::EXTERNAL;
   if (external + proto.has_raw_data() + (TypedCount(proto) != 0) > 1)
-    return Error(StatusCode::kModel, "has its elements more than once");
+    return Error(StatusCode::kModel, "has its elements in more than one data field");
   if (!external && proto.external_data_size() != 0)
-    return Error(StatusCode::kModel, "names an external file, but is not marked as external");
+    return Error(StatusCode::kModel, "has external_data, but its data_location is not EXTERNAL");
   if (external) return FromExternal(proto, dtype, std::move(shape), size);
   if (!proto.has_raw_data()) return FromTypedLists(proto, dtype, std::move(shape), size);
   WeightReference reference{};
@@ -171,7 +173,7 @@ Result<Tensor> TensorReader::Read(const pb::TensorProto& proto) const {
     return Error(StatusCode::kInternal, "a tensor was not condensed before it was read");
   std::memcpy(&reference, proto.raw_data().data(), sizeof(reference));
   if (reference.size != size)
-    return Error(StatusCode::kModel, "has {} bytes, but {} of its shape need {}", reference.size, NameOf(dtype), size);
+    return Error(StatusCode::kModel, "has {} bytes, but its {} elements need {}", reference.size, NameOf(dtype), size);
   return FromBytes(dtype, std::move(shape), bytes_.subspan(reference.offset, reference.size), keep_);
 }
 
@@ -185,12 +187,12 @@ Result<Tensor> TensorReader::ReadSparse(const pb::SparseTensorProto& proto) {
   const bool linear = indices.shape().size() == 1;
   const Shape wanted = linear ? Shape{values.element_count()} : Shape{values.element_count(), proto.dims_size()};
   if (values.shape().size() != 1 || indices.dtype() != DType::kInt64 || indices.shape() != wanted)
-    return Error(StatusCode::kModel, "indices {} {} do not fit values {} of a sparse tensor of rank {}",
+    return Error(StatusCode::kModel, "indices {} {} do not match values {} of a sparse tensor of rank {}",
                  NameOf(indices.dtype()), ShapeToString(indices.shape()), ShapeToString(values.shape()), rank);
   DEPUTY_ASSIGN_OR_RETURN(const size_t size, BytesOfShape(values.dtype(), shape));
   const size_t most = kDenseBytes + kDenseTimes * bytes_.size();
   if (size > most || dense_bytes_ > most - size)
-    return Error(StatusCode::kResourceExhausted, "a sparse tensor of shape {} has too many zeros to write out",
+    return Error(StatusCode::kResourceExhausted, "a sparse tensor of shape {} is too large to convert to a dense one",
                  ShapeToString(shape));
   dense_bytes_ += size;
   DEPUTY_ASSIGN_OR_RETURN(Tensor dense, Tensor::Allocate(values.dtype(), shape));
@@ -203,7 +205,7 @@ Result<Tensor> TensorReader::ReadSparse(const pb::SparseTensorProto& proto) {
       inside = inside && index >= 0 && index < shape[d];
       if (inside) place = place * shape[d] + index;
     }
-    if (!inside) return Error(StatusCode::kModel, "index {} is outside of shape {}", i, ShapeToString(shape));
+    if (!inside) return Error(StatusCode::kModel, "index {} is out of range for shape {}", i, ShapeToString(shape));
     std::memcpy(static_cast<char*>(dense.mutable_data()) + static_cast<size_t>(place) * element,
                 static_cast<const char*>(values.data()) + i * element, element);
   }
@@ -225,11 +227,11 @@ Result<Tensor> TensorReader::FromBytes(DType dtype, Shape shape, std::span<const
 Result<Tensor> TensorReader::FromExternal(const pb::TensorProto& proto, DType dtype, Shape shape, size_t size) const {
   DEPUTY_ASSIGN_OR_RETURN(const ExternalPlace place, PlaceOf(proto));
   if (place.length && *place.length != size)
-    return Error(StatusCode::kModel, "external data has {} bytes, but {} of its shape need {}", *place.length,
+    return Error(StatusCode::kModel, "external data has {} bytes, but the {} elements need {}", *place.length,
                  NameOf(dtype), size);
   DEPUTY_ASSIGN_OR_RETURN(const ExternalBytes file, files_.Open(place.location));
   if (size > file.bytes.size() || place.offset > file.bytes.size() - size)
-    return Error(StatusCode::kModel, "external data of {} bytes at {} reaches beyond the {} bytes of '{}'", size,
+    return Error(StatusCode::kModel, "external data of {} bytes at offset {} exceeds the {} bytes of '{}'", size,
                  place.offset, file.bytes.size(), Printable(place.location));
   return FromBytes(dtype, std::move(shape), file.bytes.subspan(place.offset, size), file.keep);
 }
@@ -268,7 +270,7 @@ Result<ValueType> ReadTensorType(const pb::TypeProto::Tensor& tensor, Symbols& s
   type.ranked = tensor.has_shape();
   for (const pb::TensorShapeProto::Dimension& dim : tensor.shape().dim()) {
     if (dim.value_case() == pb::TensorShapeProto::Dimension::kDimValue) {
-      if (dim.dim_value() < -1) return Error(StatusCode::kModel, "has an extent of {}", dim.dim_value());
+      if (dim.dim_value() < -1) return Error(StatusCode::kModel, "has the invalid extent {}", dim.dim_value());
       type.dims.push_back(dim.dim_value());
     } else {
       type.dims.push_back(symbols.DimOf(dim.dim_param()));
@@ -280,7 +282,7 @@ Result<ValueType> ReadTensorType(const pb::TypeProto::Tensor& tensor, Symbols& s
 // Each element of a sequence may have its own number for a symbol.
 Result<ValueType> ReadSequenceType(const pb::TypeProto& element, Symbols& symbols) {
   if (element.value_case() != pb::TypeProto::kTensorType && element.value_case() != pb::TypeProto::VALUE_NOT_SET)
-    return Unsupported("a sequence of something else than tensors");
+    return Unsupported("a sequence of elements other than tensors");
   DEPUTY_ASSIGN_OR_RETURN(ValueType type, ReadTensorType(element.tensor_type(), symbols));
   for (int64_t& dim : type.dims) dim = IsSymbol(dim) ? kUnknownDim : dim;
   type.kind = ValueKind::kSequence;
@@ -295,7 +297,7 @@ Result<ValueType> ReadType(const pb::TypeProto& proto, Symbols& symbols) {
     case pb::TypeProto::kSequenceType: return ReadSequenceType(proto.sequence_type().elem_type(), symbols);
     case pb::TypeProto::kOptionalType: {
       DEPUTY_ASSIGN_OR_RETURN(ValueType type, ReadType(proto.optional_type().elem_type(), symbols));
-      if (IsOptional(type.kind)) return Unsupported("an optional of an optional");
+      if (IsOptional(type.kind)) return Unsupported("a nested optional");
       for (int64_t& dim : type.dims) dim = IsSymbol(dim) ? kUnknownDim : dim;
       type.kind = HoldsSequence(type.kind) ? ValueKind::kOptionalSequence : ValueKind::kOptionalTensor;
       return type;

@@ -17,7 +17,7 @@ struct ValueMessage {
   std::vector<std::span<const uint8_t>> tensors, sequences;
 };
 
-Status Damaged(const char* subject) { return Error(StatusCode::kModel, "is damaged or no value: {}", subject); }
+Status Damaged(const char* subject) { return Error(StatusCode::kModel, "is not a valid value: {}", subject); }
 
 class Wire {
  public:
@@ -54,15 +54,15 @@ Result<ValueMessage> ReadMessage(std::span<const uint8_t> bytes) {
   while (!wire.empty()) {
     const std::optional<uint64_t> tag = wire.Varint();
     const uint64_t field = tag.value_or(0) >> 3, type = tag.value_or(0) & 7;
-    if (!tag || field == 0) return Damaged("a field has no valid number");
+    if (!tag || field == 0) return Damaged("invalid field number");
     if (type == 0) {
       const std::optional<uint64_t> number = wire.Varint();
-      if (!number) return Damaged("a number does not end");
+      if (!number) return Damaged("unterminated varint");
       if (field == kElementType) message.element_type = *number;
       continue;
     }
     const std::optional<std::span<const uint8_t>> part = type == 2 ? wire.Bytes() : std::nullopt;
-    if (!part) return Damaged("unexpected end of data, or an unknown field type");
+    if (!part) return Damaged("unexpected end of data, or an unknown wire type");
     if (field == kTensorField) {
       if (message.tensors.size() == kMostTensors)
         return Error(StatusCode::kResourceExhausted, "has more than {} tensors", kMostTensors);
@@ -70,7 +70,8 @@ Result<ValueMessage> ReadMessage(std::span<const uint8_t> bytes) {
     } else if (field == kSequenceField) {
       message.sequences.push_back(*part);
     } else if (field > kElementType && field <= kLastField) {
-      return Error(StatusCode::kNotSupported, "holds other things than tensors and sequences of them");
+      return Error(StatusCode::kNotSupported,
+                   "has elements other than tensors and sequences of tensors, which is not supported");
     }
   }
   return message;
@@ -78,7 +79,7 @@ Result<ValueMessage> ReadMessage(std::span<const uint8_t> bytes) {
 
 Result<ValueParts> SequenceOf(const ValueMessage& message) {
   if (message.element_type > kTensorType || !message.sequences.empty())
-    return Error(StatusCode::kNotSupported, "is a sequence of other things than tensors");
+    return Error(StatusCode::kNotSupported, "is a sequence of elements other than tensors, which is not supported");
   return ValueParts{true, message.tensors};
 }
 
@@ -90,13 +91,13 @@ Result<ValueParts> ReadValueParts(std::span<const uint8_t> bytes, ValueKind kind
   const size_t parts = message.tensors.size() + message.sequences.size();
   if (message.element_type == kUndefinedType && parts == 0) return ValueParts();
   if (kind == ValueKind::kOptionalTensor) {
-    if (message.element_type > kTensorType) return Error(StatusCode::kNotSupported, "is no optional tensor");
-    if (parts > 1 || message.tensors.size() != parts) return Damaged("an optional of several tensors");
+    if (message.element_type > kTensorType) return Error(StatusCode::kNotSupported, "is not an optional tensor");
+    if (parts > 1 || message.tensors.size() != parts) return Damaged("an optional has more than one tensor");
     return ValueParts{parts == 1, message.tensors};
   }
   if (message.element_type == kTensorType) return SequenceOf(message);
-  if (message.element_type > kSequenceType) return Error(StatusCode::kNotSupported, "is no optional sequence");
-  if (parts != 1 || message.sequences.size() != 1) return Damaged("an optional of several values");
+  if (message.element_type > kSequenceType) return Error(StatusCode::kNotSupported, "is not an optional sequence");
+  if (parts != 1 || message.sequences.size() != 1) return Damaged("an optional has more than one value");
   DEPUTY_ASSIGN_OR_RETURN(const ValueMessage sequence, ReadMessage(message.sequences.front()));
   return SequenceOf(sequence);
 }

@@ -166,7 +166,7 @@ Result<Tensor> Permuted(const Tensor& tensor, std::span<const int64_t> perm) {
     case 2: Move<2>(from, to, made.shape(), strides); break;
     case 4: Move<4>(from, to, made.shape(), strides); break;
     case 8: Move<8>(from, to, made.shape(), strides); break;
-    default: return Error(StatusCode::kNotSupported, "elements of {} cannot be moved", NameOf(tensor.dtype()));
+    default: return Error(StatusCode::kNotSupported, "elements of {} cannot be transposed", NameOf(tensor.dtype()));
   }
   return made;
 }

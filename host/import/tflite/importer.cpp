@@ -50,7 +50,7 @@ class Reader {
   Status ReadInput(TensorIndex tensor, size_t count) {
     DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, tensors_.Info(tensor));
     if (info->is_resource || info->is_variable)
-      return Error(StatusCode::kNotSupported, "is a variable of the caller's, which is not supported");
+      return Error(StatusCode::kNotSupported, "is a variable tensor, which is not supported as an input of the model");
     ValueType type{info->dtype, true, info->dims};
     for (size_t axis = 0; axis < type.dims.size(); ++axis)
       if (type.dims[axis] < 0) type.dims[axis] = SymbolDim(graph_.AddSymbol(SymbolFor(info->name, axis, count)));

@@ -43,14 +43,15 @@ Result<ModelFile> ModelFile::Open(const ImportSource& source) {
         .Advise("fetch it again");
   ModelFile file(bytes, structure, std::move(keep), std::move(copy));
   if (file.model().version() != kVersion)
-    return Error(StatusCode::kIncompatible, "has version {} of the TensorFlow Lite format; {} can be read",
-                 file.model().version(), kVersion)
+    return Error(StatusCode::kIncompatible,
+                 "has version {} of the TensorFlow Lite schema; only version {} is supported", file.model().version(),
+                 kVersion)
         .Advise("convert the model again with a current converter");
   return file;
 }
 
 Status ModelFile::Spend(size_t bytes) {
-  if (bytes > budget_) return Error(StatusCode::kModel, "is damaged: it unfolds to far more than it holds");
+  if (bytes > budget_) return Error(StatusCode::kModel, "is damaged: its data expands to far more than the file size");
   budget_ -= bytes;
   return {};
 }
@@ -76,13 +77,13 @@ Result<std::string> ModelFile::Text(const flatbuffers::String* text) {
 Result<std::span<const uint8_t>> ModelFile::Buffer(uint32_t index) const {
   const auto* buffers = model().buffers();
   if (buffers == nullptr || index >= buffers->size())
-    return Error(StatusCode::kModel, "names buffer {}, which does not exist", index);
+    return Error(StatusCode::kModel, "buffer index {} is out of range", index);
   const fb::Buffer& buffer = *buffers->Get(index);
   if (buffer.data() != nullptr && buffer.data()->size() != 0)
     return std::span<const uint8_t>(buffer.data()->data(), buffer.data()->size());
   if (buffer.offset() <= 1) return std::span<const uint8_t>();
   if (buffer.size() > file_.size() || buffer.offset() > file_.size() - buffer.size())
-    return Error(StatusCode::kModel, "names buffer {}, whose {} bytes at {} reach beyond the file's {}", index,
+    return Error(StatusCode::kModel, "buffer {} with {} bytes at offset {} exceeds the file size of {}", index,
                  buffer.size(), buffer.offset(), file_.size());
   return file_.subspan(buffer.offset(), buffer.size());
 }

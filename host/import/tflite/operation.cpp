@@ -35,7 +35,7 @@ Result<ValueId> Summed(const Operation& op, const Tensor& bias, const std::vecto
 Result<TensorIndex> Operation::Intermediate(size_t i) const {
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> list, file_.Ints(table_.intermediates()));
   if (i < list.size()) return static_cast<TensorIndex>(list[i]);
-  return Error(StatusCode::kModel, "has {} intermediate tensors, {} are needed", list.size(), i + 1);
+  return Error(StatusCode::kModel, "has {} intermediate tensors, expected at least {}", list.size(), i + 1);
 }
 
 Result<size_t> Operation::Axis(int64_t axis, size_t rank) const {
@@ -101,7 +101,7 @@ Result<ValueId> Operation::Activated(ValueId id, fb::Activation activation) cons
     default: break;
   }
   const char* name = fb::EnumNameActivation(activation);
-  if (*name == '\0') return Error(StatusCode::kModel, "has activation {}, which does not exist", int{activation});
+  if (*name == '\0') return Error(StatusCode::kModel, "has the invalid activation {}", int{activation});
   return Error(StatusCode::kNotSupported, "has the activation {}, which is not supported", name);
 }
 
@@ -156,7 +156,7 @@ Result<ValueId> ImportBias(const Operation& op, BiasPlaces places, int64_t chann
   const std::vector<int64_t> dims = op.emit.DimsOf(bias);
   int64_t count = dims.empty() ? 1 : dims.back();
   for (size_t i = 0; i + 1 < dims.size(); ++i) count = dims[i] == 1 ? count : -1;
-  if (count != channels) return Error(StatusCode::kModel, "has a bias that does not fit its {} channels", channels);
+  if (count != channels) return Error(StatusCode::kModel, "the shape of the bias does not match {} channels", channels);
   ValueId flat = bias;
   if (dims.size() != 1) {
     DEPUTY_ASSIGN_OR_RETURN(const ValueId shape, op.emit.Ints({&channels, 1}));
@@ -166,16 +166,18 @@ Result<ValueId> ImportBias(const Operation& op, BiasPlaces places, int64_t chann
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* input, op.tensors.Info(op.input(places.input)));
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* weights, op.tensors.Info(op.input(places.weights)));
   if (!input->is_quantized() || !weights->is_quantized() || input->quantization.per_axis())
-    return Error(StatusCode::kModel, "has a bias of integers, but an input or weights that are not quantized");
+    return Error(StatusCode::kModel,
+                 "an integer bias requires an input that is quantized per tensor and quantized weights");
   Quantization quantization;
   for (const float scale : weights->quantization.scales)
     quantization.scales.push_back(scale * input->quantization.scales[0]);
   if (quantization.per_axis() && static_cast<int64_t>(quantization.scales.size()) != channels)
-    return Error(StatusCode::kModel, "has {} scales for {} channels", quantization.scales.size(), channels);
+    return Error(StatusCode::kModel, "the weights have {} scales for {} channels", quantization.scales.size(),
+                 channels);
   quantization.zero_points.assign(quantization.scales.size(), 0);
   if (info->dtype == DType::kInt32) return op.tensors.Dequantized(flat, quantization, DType::kInt32, 0);
   DEPUTY_ASSIGN_OR_RETURN(const Tensor constant, op.tensors.Constant(tensor));
-  if (constant.empty()) return Error(StatusCode::kNotSupported, "has a bias of int64 that is computed");
+  if (constant.empty()) return Error(StatusCode::kNotSupported, "an int64 bias must be a constant");
   return Summed(op, constant, quantization.scales);
 }
 

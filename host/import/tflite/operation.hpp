@@ -49,7 +49,7 @@ class Operation {
     alignas(8) static constexpr uint16_t kNothing[] = {4, 4, 4, 0};
     if (table_.builtin_options() == nullptr) return static_cast<const T*>(static_cast<const void*>(kNothing + 2));
     const T* options = file_.Verified<T>(table_.builtin_options());
-    if (options == nullptr) return Error(StatusCode::kModel, "has damaged options");
+    if (options == nullptr) return Error(StatusCode::kModel, "has corrupt builtin_options");
     return options;
   }
   Result<std::vector<int64_t>> Ints(const flatbuffers::Vector<int32_t>* list) const { return file_.Ints(list); }

@@ -44,8 +44,8 @@ Result<ValueId> Scope::Read(VariableId variable) {
   }
   const Variable& it = variables_[variable];
   if (it.initial.empty())
-    return Error(StatusCode::kNotSupported, "reads variable '{}' before anything has assigned it", Printable(it.name))
-        .Advise("a CALL_ONCE that assigns it belongs before the operator");
+    return Error(StatusCode::kNotSupported, "variable '{}' is read before it is assigned", Printable(it.name))
+        .Advise("assign it by a CALL_ONCE before this operator");
   if (first_run_only_) return current_[variable] = emit.Constant(it.initial);
   const ValueId id = emit.graph().AddValue("", {it.initial.dtype(), true, it.initial.shape()});
   emit.Name(id, "variable " + it.name);

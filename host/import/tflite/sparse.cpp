@@ -11,7 +11,7 @@
 namespace deputy::host::tflite_import {
 namespace {
 
-Status Damaged() { return Error(StatusCode::kModel, "says in a damaged way where its elements are"); }
+Status Damaged() { return Error(StatusCode::kModel, "has invalid sparsity parameters"); }
 
 struct Level {
   size_t axis = 0;
@@ -138,7 +138,7 @@ class Filling {
 
 Result<Tensor> ReadSparse(ModelFile& file, const TensorInfo& info, std::span<const uint8_t> bytes) {
   if (info.packed || info.dtype == DType::kBool)
-    return Error(StatusCode::kNotSupported, "is sparse, of elements of which only whole tensors are supported");
+    return Error(StatusCode::kNotSupported, "is a sparse tensor of bool or packed elements, which is not supported");
   DEPUTY_ASSIGN_OR_RETURN(const size_t size, ByteSize(info.dtype, info.dims));
   if (bytes.size() > size) return Damaged();
   DEPUTY_RETURN_IF_ERROR(file.SpendCopy(size));

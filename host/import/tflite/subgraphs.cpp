@@ -48,20 +48,22 @@ std::string NameOf(const fb::OperatorCode& code) {
 
 Status CheckOperands(const Importable& op, Tensors& tensors, std::span<const TensorIndex> inputs,
                      std::span<const TensorIndex> outputs) {
-  if (inputs.size() < op.min_inputs || inputs.size() > op.max_inputs)
-    return Error(StatusCode::kModel, "has {} inputs", inputs.size());
+  if (inputs.size() < op.min_inputs)
+    return Error(StatusCode::kModel, "has {} inputs, expected at least {}", inputs.size(), op.min_inputs);
+  if (inputs.size() > op.max_inputs)
+    return Error(StatusCode::kModel, "has {} inputs, expected at most {}", inputs.size(), op.max_inputs);
   const bool fits = op.outputs == kAny || (op.outputs == kMany ? !outputs.empty() : outputs.size() == op.outputs);
   if (!fits) return Error(StatusCode::kModel, "has {} outputs", outputs.size());
   for (size_t i = 0; i < op.min_inputs; ++i)
-    if (inputs[i] < 0) return Error(StatusCode::kModel, "lacks input {}", i);
+    if (inputs[i] < 0) return Error(StatusCode::kModel, "input {} is missing", i);
   for (const std::span<const TensorIndex> operands : {inputs, outputs})
     for (const TensorIndex tensor : operands) {
       if (tensor == -1 && operands.data() == inputs.data()) continue;
       DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, tensors.Info(tensor));
       if (info->is_complex && op.numbers != Numbers::kComplex)
-        return Error(StatusCode::kNotSupported, "works on the complex numbers of '{}', which is not supported",
+        return Error(StatusCode::kNotSupported, "has the complex tensor '{}', which is not supported",
                      Printable(info->name))
-            .Advise("export the model to ONNX where it comes from, or take REAL and IMAG before the operator");
+            .Advise("export the original model to ONNX, or apply REAL and IMAG before the operator");
     }
   return {};
 }
@@ -83,7 +85,7 @@ Status Subgraphs::ReadOperators(uint32_t index, Scope& scope, Tensors& tensors) 
 Status Subgraphs::ReadOperator(size_t index, const fb::Operator& table, Scope& scope, Tensors& tensors) {
   const auto* codes = file.model().operator_codes();
   if (codes == nullptr || table.opcode_index() >= codes->size())
-    return Error(StatusCode::kModel, "names operator code {}, which does not exist", table.opcode_index())
+    return Error(StatusCode::kModel, "operator code index {} is out of range", table.opcode_index())
         .At("operator " + std::to_string(index));
   const fb::OperatorCode& code = *codes->Get(table.opcode_index());
   Status status = ImportOperator(index, table, code, scope, tensors);
@@ -97,13 +99,13 @@ Status Subgraphs::ImportOperator(size_t index, const fb::Operator& table, const 
                                   [&](const Importable& it) { return it.code == CodeOf(code); });
   if (found == std::end(kImportables))
     return Error(StatusCode::kNotSupported, "is not supported")
-        .Advise("export the model to ONNX where it comes from, or replace the operator there");
+        .Advise("export the original model to ONNX, or replace the operator in it");
   if (code.version() < 1 || code.version() > found->newest)
-    return Error(StatusCode::kNotSupported, "has a version that is not known; versions 1 to {} are", found->newest)
+    return Error(StatusCode::kNotSupported, "has an unsupported version; versions 1 to {} are supported", found->newest)
         .Advise("convert the model again with an older converter, or export it to ONNX");
   if (found->options != 0 && table.builtin_options() != nullptr && table.builtin_options_type() != found->options)
-    return Error(StatusCode::kModel, "has the options of another operator (type {}, not {})",
-                 table.builtin_options_type(), found->options);
+    return Error(StatusCode::kModel, "has builtin_options of type {}, expected {}", table.builtin_options_type(),
+                 found->options);
   DEPUTY_ASSIGN_OR_RETURN(std::vector<TensorIndex> inputs, Indexes(file, table.inputs()));
   DEPUTY_ASSIGN_OR_RETURN(std::vector<TensorIndex> outputs, Indexes(file, table.outputs()));
   DEPUTY_RETURN_IF_ERROR(CheckOperands(*found, tensors, inputs, outputs));
@@ -114,12 +116,13 @@ Status Subgraphs::ImportOperator(size_t index, const fb::Operator& table, const 
 Result<std::vector<Argument>> Subgraphs::Call(int64_t index, Scope& scope, std::span<const Argument> arguments,
                                               const std::string& prefix) {
   if (index < 1 || index >= static_cast<int64_t>(file.model().subgraphs()->size()))
-    return Error(StatusCode::kModel, "calls subgraph {}, which does not exist", index);
+    return Error(StatusCode::kModel, "subgraph index {} is out of range, expected 1 to {}", index,
+                 file.model().subgraphs()->size() - 1);
   const auto called = static_cast<uint32_t>(index);
   if (std::find(active_.begin(), active_.end(), called) != active_.end())
-    return Error(StatusCode::kModel, "calls subgraph {}, which would call itself", index);
+    return Error(StatusCode::kModel, "subgraph {} calls itself", index);
   if (active_.size() >= kDeepestCall)
-    return Error(StatusCode::kModel, "is in subgraphs that call each other deeper than {}", kDeepestCall);
+    return Error(StatusCode::kModel, "subgraph calls are nested deeper than {}", kDeepestCall);
   DEPUTY_RETURN_IF_ERROR(file.Spend(kCallBytes + scope.emit.graph().symbols.size() * sizeof(std::string)));
   const std::string outer_prefix = std::exchange(prefix_, prefix);
   Emitter::Place place = scope.emit.TakePlace();
@@ -138,7 +141,7 @@ Result<std::vector<Argument>> Subgraphs::CallWithin(uint32_t index, Scope& scope
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<TensorIndex> inputs, Indexes(file, table.inputs()));
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<TensorIndex> outputs, Indexes(file, table.outputs()));
   if (inputs.size() != arguments.size())
-    return Error(StatusCode::kModel, "takes {} inputs and is called with {}", inputs.size(), arguments.size());
+    return Error(StatusCode::kModel, "has {} inputs, but is called with {}", inputs.size(), arguments.size());
   if (table.tensors() != nullptr) DEPUTY_RETURN_IF_ERROR(file.Spend(table.tensors()->size() * sizeof(Argument)));
   Tensors tensors(file, scope, index, prefix);
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -148,7 +151,7 @@ Result<std::vector<Argument>> Subgraphs::CallWithin(uint32_t index, Scope& scope
       continue;
     }
     if (info->is_resource || scope.emit.TypeOf(arguments[i].value).dtype != info->dtype)
-      return Error(StatusCode::kModel, "input {} has another element type than its argument", i);
+      return Error(StatusCode::kModel, "the element type of input {} differs from that of its argument", i);
     DEPUTY_RETURN_IF_ERROR(tensors.SetInput(inputs[i], arguments[i].value));
   }
   DEPUTY_RETURN_IF_ERROR(ReadOperators(index, scope, tensors));
@@ -174,11 +177,12 @@ Status Subgraphs::RunOnce(int64_t index, Scope& scope, const std::string& prefix
   for (const auto& [variable, value] : first.Assigned()) {
     const std::string name = Printable(variables[variable].name);
     if (scope.IsTouched(variable))
-      return Error(StatusCode::kNotSupported, "gives variable '{}' its first value after it was used", name);
+      return Error(StatusCode::kNotSupported, "initializes variable '{}' after it was used", name);
     const Tensor& constant = first.emit.ConstantOf(value);
     if (constant.empty())
-      return Error(StatusCode::kNotSupported, "computes the first value of variable '{}', which is not supported", name)
-          .Advise("only constants are taken: convert the model again with its variables initialized by constants");
+      return Error(StatusCode::kNotSupported, "initializes variable '{}' with a computed value, which is not supported",
+                   name)
+          .Advise("convert the model again with its variables initialized by constants");
     variables[variable].initial = constant;
   }
   return {};

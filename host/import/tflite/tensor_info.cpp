@@ -38,14 +38,15 @@ Result<ElementType> ElementTypeOf(fb::TensorType type) {
     default: break;
   }
   const char* name = fb::EnumNameTensorType(type);
-  if (*name == '\0') return Error(StatusCode::kModel, "has element type {}, which does not exist", int{type});
+  if (*name == '\0') return Error(StatusCode::kModel, "has the invalid element type {}", int{type});
   return Error(StatusCode::kNotSupported, "has elements of type {}, which are not supported", name);
 }
 
 Result<Quantization> ReadQuantization(ModelFile& file, const fb::QuantizationParameters& table,
                                       const std::vector<int64_t>& dims) {
   if (table.details_type() != 0)
-    return Error(StatusCode::kNotSupported, "is quantized in a way of its own (details {})", table.details_type());
+    return Error(StatusCode::kNotSupported, "has custom quantization (details type {}), which is not supported",
+                 table.details_type());
   Quantization made;
   DEPUTY_ASSIGN_OR_RETURN(made.scales, file.Floats(table.scale()));
   DEPUTY_ASSIGN_OR_RETURN(made.zero_points, file.Ints(table.zero_point()));
@@ -53,16 +54,16 @@ Result<Quantization> ReadQuantization(ModelFile& file, const fb::QuantizationPar
   if (made.zero_points.empty()) made.zero_points.push_back(0);
   if (made.zero_points.size() == 1) made.zero_points.resize(made.scales.size(), made.zero_points[0]);
   if (made.zero_points.size() != made.scales.size())
-    return Error(StatusCode::kModel, "has {} zero points beside {} scales", made.zero_points.size(),
-                 made.scales.size());
+    return Error(StatusCode::kModel, "has {} zero points, but {} scales", made.zero_points.size(), made.scales.size());
   for (const float scale : made.scales)
-    if (!std::isfinite(scale) || scale < 0) return Error(StatusCode::kModel, "has a scale of {}", scale);
+    if (!std::isfinite(scale) || scale < 0) return Error(StatusCode::kModel, "has the invalid scale {}", scale);
   if (!made.per_axis()) return made;
   if (table.quantized_dimension() < 0 || static_cast<size_t>(table.quantized_dimension()) >= dims.size())
-    return Error(StatusCode::kModel, "is quantized along dimension {} of {}", table.quantized_dimension(), dims.size());
+    return Error(StatusCode::kModel, "quantized_dimension {} is out of range for rank {}", table.quantized_dimension(),
+                 dims.size());
   made.axis = static_cast<size_t>(table.quantized_dimension());
   if (dims[made.axis] != static_cast<int64_t>(made.scales.size()))
-    return Error(StatusCode::kModel, "has {} scales for the {} indices of dimension {}", made.scales.size(),
+    return Error(StatusCode::kModel, "has {} scales, expected {}, the extent of dimension {}", made.scales.size(),
                  dims[made.axis], made.axis);
   return made;
 }
@@ -77,19 +78,22 @@ Status CheckZeroPoints(const TensorInfo& info) {
   }
   for (const int64_t zero_point : info.quantization.zero_points)
     if (zero_point < low || zero_point > high)
-      return Error(StatusCode::kModel, "has a zero point of {}, which is no {}", zero_point, NameOf(info.dtype));
+      return Error(StatusCode::kModel, "has the zero point {}, which is out of range for {}", zero_point,
+                   NameOf(info.dtype));
   return {};
 }
 
 Result<std::vector<int64_t>> ReadDims(ModelFile& file, const fb::Tensor& table) {
   DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> dims, file.Ints(table.shape()));
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> signature, file.Ints(table.shape_signature()));
-  if (dims.size() > kMostDims) return Error(StatusCode::kModel, "has rank {}, more than {}", dims.size(), kMostDims);
+  if (dims.size() > kMostDims)
+    return Error(StatusCode::kModel, "has rank {}, expected at most {}", dims.size(), kMostDims);
   if (!signature.empty() && signature.size() != dims.size())
-    return Error(StatusCode::kModel, "has {} extents and a signature of {}", dims.size(), signature.size());
+    return Error(StatusCode::kModel, "has rank {}, but shape_signature has {} entries", dims.size(), signature.size());
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < -1 || (i < signature.size() && signature[i] < -1))
-      return Error(StatusCode::kModel, "has an extent of {}", std::min(dims[i], signature.empty() ? 0 : signature[i]));
+      return Error(StatusCode::kModel, "has the invalid extent {}",
+                   std::min(dims[i], signature.empty() ? 0 : signature[i]));
     if (i < signature.size()) dims[i] = signature[i];
   }
   return dims;
@@ -120,10 +124,10 @@ Result<TensorInfo> ReadTensorInfo(ModelFile& file, const fb::Tensor& table) {
   DEPUTY_ASSIGN_OR_RETURN(info.dims, ReadDims(file, table));
   if (table.sparsity() != nullptr) {
     info.sparsity = file.Verified<fb::SparsityParameters>(table.sparsity());
-    if (info.sparsity == nullptr) return Error(StatusCode::kModel, "says in a damaged way where its elements are");
+    if (info.sparsity == nullptr) return Error(StatusCode::kModel, "has invalid sparsity parameters");
   }
   if (table.external_buffer() != 0)
-    return Error(StatusCode::kNotSupported, "has its elements in another file, which is not supported");
+    return Error(StatusCode::kNotSupported, "has an external buffer, which is not supported");
   if (table.quantization() != nullptr) {
     DEPUTY_ASSIGN_OR_RETURN(info.quantization, ReadQuantization(file, *table.quantization(), info.dims));
     DEPUTY_RETURN_IF_ERROR(CheckZeroPoints(info));
@@ -142,7 +146,7 @@ Result<Tensor> ReadConstant(ModelFile& file, const TensorInfo& info) {
   if (bytes.empty() && *size != 0) return Tensor();
   if (info.packed) *size = (*size + 1) / 2;
   if (*size != bytes.size())
-    return Error(StatusCode::kModel, "has {} bytes, but {} of its shape need {}", bytes.size(), NameOf(info.dtype),
+    return Error(StatusCode::kModel, "has {} bytes, but its {} elements need {}", bytes.size(), NameOf(info.dtype),
                  *size);
   const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % SizeOf(info.dtype) == 0;
   const bool clean =

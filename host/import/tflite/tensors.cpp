@@ -44,7 +44,8 @@ Tensors::Tensors(ModelFile& file, Scope& scope, uint32_t index, std::string pref
 
 Result<const TensorInfo*> Tensors::Info(TensorIndex tensor) {
   if (tensor < 0 || static_cast<size_t>(tensor) >= infos_.size())
-    return Error(StatusCode::kModel, "names tensor {}, but there are {}", tensor, infos_.size());
+    return Error(StatusCode::kModel, "tensor index {} is out of range; the subgraph has {} tensors", tensor,
+                 infos_.size());
   const auto index = static_cast<flatbuffers::uoffset_t>(tensor);
   if (infos_[index]) return &*infos_[index];
   const fb::Tensor& table = *graph_.tensors()->Get(index);
@@ -72,10 +73,10 @@ Result<Tensors::Forms*> Tensors::FormsOf(TensorIndex tensor) {
   Forms& forms = forms_[static_cast<size_t>(tensor)];
   if (forms.made) return &forms;
   if (info->is_resource || info->is_variable)
-    return Error(StatusCode::kNotSupported, "is a variable, which this operator does not take").At(NameOf(tensor));
+    return Error(StatusCode::kNotSupported, "is a variable, which this operator does not support").At(NameOf(tensor));
   Result<Tensor> constant = ReadConstant(file_, *info);
   if (!constant.ok()) return std::move(constant).status().At(NameOf(tensor));
-  if (constant->empty()) return Error(StatusCode::kModel, "is read before any operator has made it").At(NameOf(tensor));
+  if (constant->empty()) return Error(StatusCode::kModel, "is used before it is produced").At(NameOf(tensor));
   forms.stored[0] = emitter_.Constant(std::move(constant).value());
   emitter_.Name(forms.stored[0], info->name);
   forms.made = true;
@@ -90,11 +91,10 @@ Result<Tensor> Tensors::Constant(TensorIndex tensor) {
 
 Result<std::vector<int64_t>> Tensors::Ints(TensorIndex tensor, const char* subject) {
   DEPUTY_ASSIGN_OR_RETURN(const Tensor constant, Constant(tensor));
-  if (constant.empty())
-    return Error(StatusCode::kNotSupported, "{} is computed while the model runs, which is not supported", subject)
-        .At(NameOf(tensor));
+  if (constant.empty()) return Error(StatusCode::kNotSupported, "{} must be a constant", subject).At(NameOf(tensor));
   if (constant.element_count() > kMostInts)
-    return Error(StatusCode::kModel, "{} has {} elements, more than {}", subject, constant.element_count(), kMostInts)
+    return Error(StatusCode::kModel, "{} has {} elements, expected at most {}", subject, constant.element_count(),
+                 kMostInts)
         .At(NameOf(tensor));
   const auto widened = [](auto values) { return std::vector<int64_t>(values.begin(), values.end()); };
   switch (constant.dtype()) {
@@ -105,14 +105,15 @@ Result<std::vector<int64_t>> Tensors::Ints(TensorIndex tensor, const char* subje
     case DType::kUint8: return widened(constant.values<uint8_t>());
     default: break;
   }
-  return Error(StatusCode::kModel, "{} is {}, not integers", subject, deputy::NameOf(constant.dtype()))
+  return Error(StatusCode::kModel, "{} has dtype {}, expected an integer type", subject,
+               deputy::NameOf(constant.dtype()))
       .At(NameOf(tensor));
 }
 
 Result<int64_t> Tensors::Int(TensorIndex tensor, const char* subject) {
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ints, Ints(tensor, subject));
   if (ints.size() != 1)
-    return Error(StatusCode::kModel, "{} has {} elements in place of one", subject, ints.size()).At(NameOf(tensor));
+    return Error(StatusCode::kModel, "{} has {} elements, expected 1", subject, ints.size()).At(NameOf(tensor));
   return ints[0];
 }
 
@@ -123,7 +124,8 @@ Result<ValueId> Tensors::Int64s(TensorIndex tensor) {
     return emitter_.Cast(id, DType::kInt64);
   }
   if (constant.dtype() != DType::kInt32)
-    return Error(StatusCode::kModel, "is {}, not integers", deputy::NameOf(constant.dtype())).At(NameOf(tensor));
+    return Error(StatusCode::kModel, "has dtype {}, expected int32 or int64", deputy::NameOf(constant.dtype()))
+        .At(NameOf(tensor));
   DEPUTY_RETURN_IF_ERROR(file_.SpendCopy(constant.byte_size() * 2));
   DEPUTY_ASSIGN_OR_RETURN(Tensor wide, Tensor::Allocate(DType::kInt64, constant.shape()));
   const std::span<const int32_t> narrow = constant.values<int32_t>();
@@ -138,7 +140,7 @@ Result<ValueId> Tensors::Stored(TensorIndex tensor, Layout layout) {
   const ValueId other = forms->stored[Index(Other(layout))];
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, Rank(tensor));
   if (rank != 4)
-    return Error(StatusCode::kModel, "has rank {}, but its operator takes rank 4", rank).At(NameOf(tensor));
+    return Error(StatusCode::kModel, "has rank {}, but its operator requires rank 4", rank).At(NameOf(tensor));
   if (!emitter_.ConstantOf(other).empty()) {
     const std::vector<int64_t> perm(kToChannelsSecond.begin(), kToChannelsSecond.end());
     DEPUTY_ASSIGN_OR_RETURN(wanted, PermutedConstant(tensor, perm, 4));
@@ -195,7 +197,8 @@ Result<ValueId> Tensors::Weights(TensorIndex tensor, std::span<const int64_t> pe
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, Info(tensor));
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, Rank(tensor));
   if (rank != perm.size())
-    return Error(StatusCode::kModel, "has rank {}, but weights have {}", rank, perm.size()).At(NameOf(tensor));
+    return Error(StatusCode::kModel, "has rank {}, expected {} for these weights", rank, perm.size())
+        .At(NameOf(tensor));
   DEPUTY_ASSIGN_OR_RETURN(const Tensor constant, Constant(tensor));
   if (constant.empty()) {
     DEPUTY_ASSIGN_OR_RETURN(const ValueId real, Real(tensor));
@@ -236,7 +239,7 @@ Result<size_t> Tensors::Rank(TensorIndex tensor) {
   DEPUTY_ASSIGN_OR_RETURN(const Forms* forms, FormsOf(tensor));
   const ValueType& type = emitter_.TypeOf(forms->stored[0] != kNone ? forms->stored[0] : forms->stored[1]);
   if (!type.ranked)
-    return Error(StatusCode::kNotSupported, "has no rank that is known before the run").At(NameOf(tensor));
+    return Error(StatusCode::kNotSupported, "has a dynamic rank, which is not supported").At(NameOf(tensor));
   return type.dims.size();
 }
 
@@ -244,7 +247,7 @@ Status Tensors::Check(TensorIndex tensor, ValueId id) const {
   const TensorInfo& info = *infos_[static_cast<size_t>(tensor)];
   ValueType& type = emitter_.graph().values[id].type;
   if (type.dtype != info.dtype)
-    return Error(StatusCode::kModel, "is {} in the file, but its operator makes {}", deputy::NameOf(info.dtype),
+    return Error(StatusCode::kModel, "is declared as {}, but its operator produces {}", deputy::NameOf(info.dtype),
                  deputy::NameOf(type.dtype))
         .At(NameOf(tensor));
   if (!type.ranked && !info.dims.empty())
@@ -255,7 +258,7 @@ Status Tensors::Check(TensorIndex tensor, ValueId id) const {
 Status Tensors::SetStored(TensorIndex tensor, ValueId id, Layout layout) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, Info(tensor));
   Forms& forms = forms_[static_cast<size_t>(tensor)];
-  if (forms.made) return Error(StatusCode::kModel, "is made twice").At(NameOf(tensor));
+  if (forms.made) return Error(StatusCode::kModel, "is produced more than once").At(NameOf(tensor));
   DEPUTY_RETURN_IF_ERROR(Check(tensor, id));
   forms.made = true;
   forms.stored[Index(layout)] = id;
@@ -274,7 +277,7 @@ Status Tensors::SetReal(TensorIndex tensor, ValueId id, Layout layout) {
 
 Status Tensors::SetInput(TensorIndex tensor, ValueId id) {
   Forms& forms = forms_[static_cast<size_t>(tensor)];
-  if (forms.made) return Error(StatusCode::kModel, "is an input twice").At(NameOf(tensor));
+  if (forms.made) return Error(StatusCode::kModel, "is listed as an input more than once").At(NameOf(tensor));
   forms.made = true;
   forms.stored[0] = id;
   emitter_.Name(id, infos_[static_cast<size_t>(tensor)]->name);
@@ -288,7 +291,7 @@ Result<VariableId> Tensors::OwnVariable(TensorIndex tensor, const TensorInfo& in
   if (!variable.initial.empty()) return id;
   const Result<size_t> bytes = ByteSize(info.dtype, info.dims);
   if (!bytes.ok())
-    return Error(StatusCode::kNotSupported, "is a variable without a size that is known before the run")
+    return Error(StatusCode::kNotSupported, "is a variable without a static size, which is not supported")
         .At(NameOf(tensor));
   DEPUTY_RETURN_IF_ERROR(file_.SpendCopy(*bytes));
   DEPUTY_ASSIGN_OR_RETURN(variable.initial, Tensor::Allocate(info.dtype, info.dims));
@@ -303,14 +306,14 @@ Result<VariableId> Tensors::VariableOf(TensorIndex tensor) {
   if (info->is_variable && !info->is_resource) return OwnVariable(tensor, *info);
   const auto found = variables_.find(tensor);
   if (found == variables_.end())
-    return Error(StatusCode::kModel, "names no variable where one is needed").At(NameOf(tensor));
+    return Error(StatusCode::kModel, "is not a variable, but one is required").At(NameOf(tensor));
   return found->second;
 }
 
 Status Tensors::SetVariable(TensorIndex tensor, VariableId variable) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, Info(tensor));
   if (!info->is_resource || !variables_.emplace(tensor, variable).second)
-    return Error(StatusCode::kModel, "cannot name a variable here").At(NameOf(tensor));
+    return Error(StatusCode::kModel, "cannot refer to a variable here").At(NameOf(tensor));
   return {};
 }
 
@@ -325,7 +328,7 @@ Result<ValueId> Tensors::Dequantized(Emitter& emit, ValueId id, const Quantizati
 
 Result<ValueId> Tensors::Quantized(Emitter& emit, ValueId id, const TensorInfo& info, size_t axis) {
   for (const float scale : info.quantization.scales)
-    if (scale == 0) return Error(StatusCode::kModel, "has a scale of 0");
+    if (scale == 0) return Error(StatusCode::kModel, "has a quantization scale of 0");
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<ValueId> inputs, ScaleInputs(emit, info.quantization, info.dtype));
   std::vector<ValueId> all{id};
   all.insert(all.end(), inputs.begin(), inputs.end());

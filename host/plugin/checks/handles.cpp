@@ -56,7 +56,7 @@ bool IsFailureCode(deputy_code code) {
 
 Status ToStatus(const deputy_status& status) {
   if (!IsFailureCode(status.code))
-    return Error(StatusCode::kPlugin, "returned a status with the impossible code {}: {}", status.code, status.message);
+    return Error(StatusCode::kPlugin, "returned a status with the invalid code {}: {}", status.code, status.message);
   return Status(static_cast<StatusCode>(status.code), status.message.empty() ? "no reason given" : status.message);
 }
 

@@ -46,11 +46,11 @@ std::string CleanText(std::string_view text, size_t limit) {
 
 CopiedText CopyText(const deputy_str& text, size_t limit) {
   if (text.size == 0) return {};
-  if (text.data == nullptr) return {"", fmt::format("has {} bytes at NULL", text.size)};
-  if (text.size > limit) return {"", fmt::format("has {} bytes; {} are allowed", text.size, limit)};
+  if (text.data == nullptr) return {"", fmt::format("has {} bytes, but a null pointer", text.size)};
+  if (text.size > limit) return {"", fmt::format("has {} bytes, the maximum is {}", text.size, limit)};
   std::string copy(text.data, text.size);
   if (!IsUtf8(copy)) return {"", "is not UTF-8"};
-  if (copy.find('\0') != std::string::npos) return {"", "holds a NUL"};
+  if (copy.find('\0') != std::string::npos) return {"", "contains a NUL character"};
   return {std::move(copy), ""};
 }
 

@@ -103,8 +103,8 @@ std::optional<Unwritten> CompareRuns(size_t output, const void* first, const voi
 std::string Describe(const Unwritten& found, std::string_view name) {
   const std::string output = fmt::format("its output {} ('{}') was not written", found.output, name);
   if (found.bytes == found.size) return output;
-  return fmt::format("{} in full: {} of {} bytes, the first at {}, are as they were", output, found.bytes, found.size,
-                     found.first);
+  return fmt::format("{} in full: {} of {} bytes are unchanged, the first at offset {}", output, found.bytes,
+                     found.size, found.first);
 }
 
 bool IsReadable(const deputy_tensor& tensor) {

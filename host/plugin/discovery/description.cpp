@@ -45,7 +45,7 @@ template <class Outcome, class... Parameters, class... Arguments>
 std::optional<Rejection> Call(const deputy_delegate& table, const char* name, Outcome (*function)(Parameters...),
                               Outcome& outcome, Arguments... arguments) {
   if (Returned(SiteOf(function, name), [&] { outcome = function(arguments...); })) return std::nullopt;
-  return Rejection{RejectReason::kThrew, fmt::format("an exception left {} of {}", name, OwnerOf(table))};
+  return Rejection{RejectReason::kThrew, fmt::format("{} of {} threw an exception", name, OwnerOf(table))};
 }
 
 std::vector<std::string> SplitChoices(std::string_view text) {
@@ -64,7 +64,7 @@ std::optional<Rejection> DescribeOption(const std::string& owner, const deputy_o
     return BadDescription(fmt::format("an option of {} has no description", owner));
   if (auto rejection = Copy("an option's name", info->name, option.name)) return rejection;
   if (!IsPluginName(option.name))
-    return BadDescription(fmt::format("an option of {} is called '{}'", owner, CleanText(option.name, 80)));
+    return BadDescription(fmt::format("an option of {} has the invalid name '{}'", owner, CleanText(option.name, 80)));
   const std::string subject = fmt::format("option '{}' of {}", option.name, owner);
   option.type = info->type;
   if (option.type < DEPUTY_OPTION_BOOL || option.type > DEPUTY_OPTION_FREQUENCY)
@@ -79,7 +79,7 @@ std::optional<Rejection> DescribeOption(const std::string& owner, const deputy_o
   option.minimum = info->minimum;
   option.maximum = info->maximum;
   if (std::isnan(option.minimum) || std::isnan(option.maximum) || option.minimum > option.maximum)
-    return BadDescription(subject + " has an impossible range");
+    return BadDescription(subject + " has an invalid range");
   const std::pair<std::string, std::string> given[] = {{option.name, option.default_value}};
   if (!CheckOptions({&option, 1}, given).problems.empty())
     return BadDescription(fmt::format("the default of {} must be {}, not '{}'", subject, AcceptedBy(option),
@@ -93,7 +93,8 @@ std::optional<Rejection> DescribeOptions(const deputy_delegate& table, DelegateD
   const std::string owner = OwnerOf(table);
   uint32_t count = 0;
   if (auto rejection = Call(table, "option_count", options->option_count, count, &table)) return rejection;
-  if (count > kMaxOptions) return BadDescription(fmt::format("{} says that it has {} options", owner, count));
+  if (count > kMaxOptions)
+    return BadDescription(fmt::format("{} declares {} options, the maximum is {}", owner, count, kMaxOptions));
   for (uint32_t i = 0; i < count; ++i) {
     const deputy_option_info* info = nullptr;
     if (auto rejection = Call(table, "option_at", options->option_at, info, &table, i)) return rejection;
@@ -114,7 +115,7 @@ std::optional<Rejection> DescribeDevices(const deputy_delegate& table, const dep
   if (!delegate.enumerates || !delegate.available) return std::nullopt;
   Status failure;
   if (auto rejection = EnumerateDevices(table, host, delegate.devices, failure)) return rejection;
-  if (failure.ok() && delegate.devices.empty()) failure = Status(StatusCode::kNotFound, "there is no device for it");
+  if (failure.ok() && delegate.devices.empty()) failure = Status(StatusCode::kNotFound, "no device was found");
   if (failure.ok()) return std::nullopt;
   delegate.available = false;
   delegate.unavailable = failure.message();
@@ -159,17 +160,18 @@ std::string CopyRow(const deputy_capability* raw, CapabilityRow& row) {
        {std::tuple{"domain", &raw->domain, &row.domain}, std::tuple{"operator", &raw->op_type, &row.op_type}})
     if (std::string fault = CopyInto(field, *from, kMaxName, *to); !fault.empty()) return fault;
   if (std::string fault = CopyInto("note", raw->note, kMaxNote, row.note); !fault.empty()) return fault;
-  if (row.op_type.empty()) return "names no operator";
+  if (row.op_type.empty()) return "has no operator";
   row.min_version = raw->min_version;
   row.max_version = raw->max_version;
   row.min_rank = raw->min_rank;
   row.max_rank = raw->max_rank;
   row.layouts = raw->layouts == 0 ? 1u << DEPUTY_LAYOUT_DENSE : raw->layouts;
-  if (row.min_rank > row.max_rank) return fmt::format("has ranks from {} to {}", row.min_rank, row.max_rank);
+  if (row.min_rank > row.max_rank)
+    return fmt::format("has the invalid rank range {} to {}", row.min_rank, row.max_rank);
   if (row.max_version != 0 && row.min_version > row.max_version)
-    return fmt::format("has definitions from {} to {}", row.min_version, row.max_version);
+    return fmt::format("has the invalid version range {} to {}", row.min_version, row.max_version);
   if (raw->dtype_count > kMaxDTypes || (raw->dtype_count != 0 && raw->dtypes == nullptr))
-    return fmt::format("says that it has {} dtypes", raw->dtype_count);
+    return fmt::format("declares {} dtypes, which is invalid", raw->dtype_count);
   for (uint32_t i = 0; i < raw->dtype_count; ++i) row.dtypes.push_back(raw->dtypes[i]);
   return {};
 }
@@ -211,7 +213,7 @@ std::optional<Rejection> Init(const deputy_plugin& table, const deputy_host* hos
   if (table.init == nullptr) return std::nullopt;
   deputy_status* raw = nullptr;
   if (!Returned(SiteOf(table.init, "init"), [&] { raw = table.init(&table, host); }))
-    return Rejection{RejectReason::kThrew, "an exception left its init"};
+    return Rejection{RejectReason::kThrew, "its init threw an exception"};
   if (const StatusHandle status{raw})
     return Rejection{RejectReason::kInitFailed, "its init failed: " + ToStatus(*status).message()};
   return std::nullopt;
@@ -246,7 +248,8 @@ std::optional<Rejection> ListCapabilities(const deputy_delegate& table, std::vec
   uint32_t count = 0;
   if (auto rejection = Call(table, "capability_count", extension->capability_count, count, &table)) return rejection;
   if (count > kMaxCapabilities)
-    return BadDescription(fmt::format("{} says that it has {} capabilities", OwnerOf(table), count));
+    return BadDescription(
+        fmt::format("{} declares {} capabilities, the maximum is {}", OwnerOf(table), count, kMaxCapabilities));
   for (uint32_t i = 0; i < count; ++i) {
     const deputy_capability* raw = nullptr;
     if (auto rejection = Call(table, "capability_at", extension->capability_at, raw, &table, i)) return rejection;

@@ -59,9 +59,9 @@ const char* ReadNotes(std::span<const uint8_t> segment, uint64_t alignment, std:
     Elf64_Nhdr head;
     std::memcpy(&head, segment.data() + at, sizeof head);
     const uint64_t name_at = at + sizeof head;
-    if (!Inside(name_at, head.n_namesz, segment.size())) return "a note's name lies outside";
+    if (!Inside(name_at, head.n_namesz, segment.size())) return "the name of a note is out of bounds";
     const uint64_t descriptor_at = PadTo(name_at + head.n_namesz, alignment);
-    if (!Inside(descriptor_at, head.n_descsz, segment.size())) return "a note's content lies outside";
+    if (!Inside(descriptor_at, head.n_descsz, segment.size())) return "the content of a note is out of bounds";
     ElfNote& note = notes.emplace_back();
     note.owner.assign(reinterpret_cast<const char*>(segment.data() + name_at), head.n_namesz);
     if (!note.owner.empty() && note.owner.back() == '\0') note.owner.pop_back();
@@ -91,10 +91,12 @@ std::optional<Rejection> ElfImage::ReadHeaders(const ByteSource& source, uint16_
   if (!source.Read(0, magic, sizeof magic) || std::memcmp(magic, ELFMAG, SELFMAG) != 0)
     return Rejection{RejectReason::kNotElf, "is not an ELF file"};
   Elf64_Ehdr header;
-  if (!source.Read(0, &header, sizeof header)) return Truncated(fmt::format("{} bytes are less than a header", size));
+  if (!source.Read(0, &header, sizeof header))
+    return Truncated(fmt::format("{} bytes are too few for an ELF header", size));
   const std::string here = MachineName(machine);
   const auto wrong = [&](const std::string& target) {
-    return Rejection{RejectReason::kWrongArchitecture, fmt::format("is built for {}, this is {}", target, here)};
+    return Rejection{RejectReason::kWrongArchitecture,
+                     fmt::format("is built for {}, but this machine is {}", target, here)};
   };
   if (header.e_ident[EI_DATA] == ELFDATA2MSB) return wrong("a big-endian machine");
   if (header.e_ident[EI_CLASS] == ELFCLASS32) return wrong(MachineName(header.e_machine) + " (32 bits)");
@@ -105,17 +107,18 @@ std::optional<Rejection> ElfImage::ReadHeaders(const ByteSource& source, uint16_
   if (header.e_ident[EI_OSABI] != ELFOSABI_SYSV && header.e_ident[EI_OSABI] != ELFOSABI_GNU)
     return wrong(fmt::format("another system (OS ABI {})", header.e_ident[EI_OSABI]));
   if (header.e_type != ET_DYN)
-    return Rejection{RejectReason::kNotSharedLibrary,
-                     fmt::format("is {}, not a shared library", header.e_type == ET_EXEC  ? "an executable"
-                                                                : header.e_type == ET_REL ? "an object file"
-                                                                                          : "some other kind of ELF")};
+    return Rejection{
+        RejectReason::kNotSharedLibrary,
+        fmt::format("is {}, not a shared library", header.e_type == ET_EXEC  ? "an executable"
+                                                   : header.e_type == ET_REL ? "an object file"
+                                                                             : "another kind of ELF file")};
   if (header.e_ehsize != sizeof header || header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum == 0 ||
       header.e_phnum > kMaxSegments || header.e_phoff % alignof(Elf64_Phdr) != 0)
-    return Damaged("its ELF header describes no usable program headers");
+    return Damaged("its ELF header describes invalid program headers");
   if (!Inside(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr), size))
-    return Truncated("the program headers lie behind the end of the file");
+    return Truncated("the program headers are beyond the end of the file");
   if (header.e_shoff != 0 && !Inside(header.e_shoff, uint64_t{header.e_shnum} * header.e_shentsize, size))
-    return Truncated("the section headers lie behind the end of the file");
+    return Truncated("the section headers are beyond the end of the file");
   segments_.resize(header.e_phnum);
   if (!source.Read(header.e_phoff, segments_.data(), segments_.size() * sizeof(Elf64_Phdr)))
     return Truncated("the program headers cannot be read");
@@ -139,15 +142,15 @@ std::optional<Rejection> ElfImage::CheckSegments() {
       return Rejection{RejectReason::kNotSharedLibrary, "is an executable, not a shared library"};
     if (segment.p_type != PT_LOAD) continue;
     if (segment.p_filesz > segment.p_memsz || segment.p_memsz > kMaxImage || segment.p_vaddr > kMaxImage)
-      return Damaged("a segment's sizes are impossible");
+      return Damaged("a segment has invalid sizes");
     if (segment.p_align > 1 && ((segment.p_align & (segment.p_align - 1)) != 0 || segment.p_align > kMaxImage ||
                                 (segment.p_vaddr - segment.p_offset) % segment.p_align != 0))
-      return Damaged("a segment's alignment is impossible");
+      return Damaged("a segment has an invalid alignment");
     if (last != nullptr && segment.p_vaddr < last->p_vaddr + last->p_memsz)
       return Damaged("its segments overlap or are out of order");
     last = &segment;
   }
-  if (last == nullptr) return Damaged("it has nothing to load");
+  if (last == nullptr) return Damaged("it has no loadable segment");
   // Without the header the dynamic linker assumes the worst and makes every stack executable.
   executable_stack_ = executable_stack_ || !stack_seen;
   return std::nullopt;
@@ -178,13 +181,13 @@ std::optional<Rejection> ElfImage::ReadDynamic() {
   if (found == nullptr) return Rejection{RejectReason::kNotSharedLibrary, "is an ELF file without dynamic linking"};
   const uint64_t count = found->p_filesz / sizeof(Elf64_Dyn);
   if (count == 0 || count > kMaxDynamicEntries || found->p_filesz > found->p_memsz)
-    return Damaged("its dynamic segment has an impossible size");
+    return Damaged("its dynamic segment has an invalid size");
   dynamic_.resize(count);
   if (found->p_vaddr % alignof(Elf64_Dyn) != 0 || !ReadAt(found->p_vaddr, dynamic_.data(), count * sizeof(Elf64_Dyn)))
     return Damaged("its dynamic segment is not part of a loaded segment");
   const auto end =
       std::find_if(dynamic_.begin(), dynamic_.end(), [](const Elf64_Dyn& d) { return d.d_tag == DT_NULL; });
-  if (end == dynamic_.end()) return Damaged("its dynamic segment has no end");
+  if (end == dynamic_.end()) return Damaged("its dynamic segment is not terminated");
   dynamic_.erase(end, dynamic_.end());
   text_relocations_ = Dynamic(DT_TEXTREL).has_value() || (Dynamic(DT_FLAGS).value_or(0) & DF_TEXTREL) != 0;
   if ((Dynamic(DT_FLAGS_1).value_or(0) & DF_1_PIE) != 0)
@@ -201,17 +204,18 @@ std::optional<uint64_t> ElfImage::Dynamic(int64_t tag) const {
 std::optional<Rejection> ElfImage::CheckDynamicTables() const {
   const std::optional<uint64_t> strings = Dynamic(DT_STRTAB), string_size = Dynamic(DT_STRSZ);
   const std::optional<uint64_t> symbols = Dynamic(DT_SYMTAB);
-  if (!strings || !string_size || !symbols) return Damaged("its dynamic segment names no symbols");
-  if (*string_size == 0 || !Backed(*strings, *string_size)) return Damaged("its dynamic strings lie outside");
+  if (!strings || !string_size || !symbols) return Damaged("its dynamic segment has no symbol table");
+  if (*string_size == 0 || !Backed(*strings, *string_size)) return Damaged("its dynamic string table is out of bounds");
   char last = 1;
-  if (!ReadAt(*strings + *string_size - 1, &last, 1) || last != '\0') return Damaged("its dynamic strings have no end");
+  if (!ReadAt(*strings + *string_size - 1, &last, 1) || last != '\0')
+    return Damaged("its dynamic string table is not terminated");
   if (Dynamic(DT_SYMENT).value_or(sizeof(Elf64_Sym)) != sizeof(Elf64_Sym) || !Backed(*symbols, sizeof(Elf64_Sym)))
-    return Damaged("its dynamic symbols lie outside");
+    return Damaged("its dynamic symbol table is out of bounds");
   for (const Elf64_Dyn& entry : dynamic_)
     if ((entry.d_tag == DT_NEEDED || entry.d_tag == DT_SONAME || entry.d_tag == DT_RUNPATH ||
          entry.d_tag == DT_RPATH) &&
         entry.d_un.d_val >= *string_size)
-      return Damaged("a name in its dynamic segment lies outside the strings");
+      return Damaged("a name in its dynamic segment is outside of the string table");
   constexpr std::pair<int64_t, int64_t> kTables[] = {{DT_RELA, DT_RELASZ},
                                                      {DT_JMPREL, DT_PLTRELSZ},
                                                      {DT_INIT_ARRAY, DT_INIT_ARRAYSZ},
@@ -219,7 +223,7 @@ std::optional<Rejection> ElfImage::CheckDynamicTables() const {
   for (const auto& [address_tag, size_tag] : kTables) {
     const std::optional<uint64_t> address = Dynamic(address_tag);
     if (address && !Backed(*address, Dynamic(size_tag).value_or(0)))
-      return Damaged("a table of its dynamic segment lies outside");
+      return Damaged("a table of its dynamic segment is out of bounds");
   }
   return std::nullopt;
 }
@@ -227,7 +231,7 @@ std::optional<Rejection> ElfImage::CheckDynamicTables() const {
 std::optional<Rejection> ElfImage::ReadNoteSegments() {
   for (const Elf64_Phdr& segment : segments_) {
     if (segment.p_type != PT_NOTE || segment.p_filesz == 0) continue;
-    if (segment.p_filesz > kMaxNoteBytes) return Damaged("a note segment is over a megabyte");
+    if (segment.p_filesz > kMaxNoteBytes) return Damaged("a note segment is larger than 1 MiB");
     if (!Backed(segment.p_vaddr, segment.p_filesz)) return Damaged("a note is not part of a loaded segment");
     std::vector<uint8_t> bytes(segment.p_filesz);
     if (!source_->Read(segment.p_offset, bytes.data(), bytes.size())) return Truncated("a note cannot be read");

@@ -77,7 +77,7 @@ Checked<std::unique_ptr<Library>> Library::Open(const std::filesystem::path& pat
       dll::load_mode::rtld_now | dll::load_mode::rtld_local | static_cast<dll::load_mode::type>(RTLD_NODELETE);
   std::error_code error;
   if (!Returned({label, "load"}, [&] { handle->library.load(path, mode, error); }))
-    return Rejection{RejectReason::kThrew, "an exception left one of its constructors"};
+    return Rejection{RejectReason::kThrew, "one of its static constructors threw an exception"};
   if (error || !handle->library.is_loaded()) return LoadFailed(path);
   if (!handle->library.has(DEPUTY_ENTRY_SYMBOL))
     return Rejection{RejectReason::kNoEntrySymbol, "does not export " DEPUTY_ENTRY_SYMBOL};

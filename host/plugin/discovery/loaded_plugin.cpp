@@ -33,7 +33,7 @@ class PluginLife {
     const std::lock_guard lock(mutex_);
     if (--users_ != 0 || table.shutdown == nullptr) return;
     if (!Returned(SiteOf(table.shutdown, "shutdown"), [&] { table.shutdown(&table); }))
-      LogLine(LogLevel::kError, services_.source(), "an exception left its shutdown");
+      LogLine(LogLevel::kError, services_.source(), "its shutdown threw an exception");
   }
 
   ConcurrencyLimiter& LimiterOf(const deputy_delegate& delegate) {
@@ -87,7 +87,7 @@ Checked<std::shared_ptr<LoadedPlugin>> LoadedPlugin::Load(const Expected& expect
   // The path may have been swapped and swapped back around dlopen; the build id is of the mapped file.
   if (auto rejection = CheckUnchanged(expected)) return *std::move(rejection);
   if (plugin->library_->BuildId() != expected.manifest.build_id)
-    return Rejection{RejectReason::kChanged, "was swapped while it was loaded: its build id is another one"};
+    return Rejection{RejectReason::kChanged, "was replaced while it was loaded: its build id differs"};
   DEPUTY_ASSIGN_OR_REJECT(plugin->table_, QueryTable(plugin->library_->entry()));
   const std::string_view id(plugin->table_->id.data, plugin->table_->id.size);
   if (id != expected.manifest.id)

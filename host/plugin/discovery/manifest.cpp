@@ -118,18 +118,19 @@ std::string AbiText(uint32_t version) { return fmt::format("{}.{}", version >> 1
 Checked<Manifest> ParseManifest(std::span<const uint8_t> descriptor) {
   deputy_note_head head;
   if (descriptor.size() < sizeof head)
-    return BadManifest(fmt::format("{} bytes are less than its head", descriptor.size()));
+    return BadManifest(fmt::format("{} bytes are too few for its header", descriptor.size()));
   std::memcpy(&head, descriptor.data(), sizeof head);
-  if (head.magic != DEPUTY_NOTE_MAGIC) return BadManifest("it does not begin with its mark");
+  if (head.magic != DEPUTY_NOTE_MAGIC) return BadManifest("its magic number is wrong");
   if (head.head_size < sizeof head || head.head_size > descriptor.size() ||
       head.text_size > descriptor.size() - head.head_size)
-    return BadManifest("its text lies outside the note");
-  if (head.text_size > kMaxText) return BadManifest(fmt::format("its text has {} bytes", head.text_size));
+    return BadManifest("its text is out of the bounds of the note");
+  if (head.text_size > kMaxText)
+    return BadManifest(fmt::format("its text has {} bytes, the maximum is {}", head.text_size, kMaxText));
   std::string_view text(reinterpret_cast<const char*>(descriptor.data() + head.head_size), head.text_size);
   while (!text.empty() && text.back() == '\0') text.remove_suffix(1);  // a C string's end is often counted in
   if (!IsUtf8(text)) return Rejection{RejectReason::kBadUtf8, "has a manifest that is not UTF-8"};
   if (std::any_of(text.begin(), text.end(), [](unsigned char c) { return (c < 0x20 && c != '\n') || c == 0x7f; }))
-    return BadManifest("its text holds control characters");
+    return BadManifest("its text contains control characters");
 
   Manifest manifest;
   manifest.abi_version = head.abi_version;

@@ -217,7 +217,7 @@ bool ProbeStream::Feed(std::span<const uint8_t> bytes) {
     const auto length = head.Number<uint32_t>();
     const auto checksum = head.Number<uint32_t>();
     if (length > kMaxProbePayload)
-      return Fail(fmt::format("a frame says that it has {} bytes; {} are allowed", length, kMaxProbePayload));
+      return Fail(fmt::format("a frame declares {} bytes, the maximum is {}", length, kMaxProbePayload));
     if (buffer_.size() - at - kProbeHeaderSize < length) break;
     const std::span<const uint8_t> payload = std::span<const uint8_t>(buffer_).subspan(at + kProbeHeaderSize, length);
     if (Checksum(payload) != checksum) return Fail("a frame has a wrong checksum");
@@ -248,7 +248,8 @@ bool ProbeStream::TakeFrame(uint32_t kind, std::span<const uint8_t> payload) {
     rejection.reason = static_cast<RejectReason>(reason);
     in.Text(rejection.text);
     rejection.text = CleanText(rejection.text, 4096);
-    if (!in.done() || reason > static_cast<uint32_t>(RejectReason::kChanged)) return Fail("its refusal cannot be read");
+    if (!in.done() || reason > static_cast<uint32_t>(RejectReason::kChanged))
+      return Fail("its rejection cannot be read");
     reply_ = std::move(rejection);
   }
   return true;

@@ -150,7 +150,7 @@ std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Sca
 std::optional<Rejection> PluginRegistry::CheckDuplicates(const Candidate& candidate) const {
   const auto other = by_id_.find(candidate.entry.manifest->id);
   if (other == by_id_.end()) return std::nullopt;
-  return Rejection{RejectReason::kDuplicate, fmt::format("has the plugin id '{}', as {} which comes first",
+  return Rejection{RejectReason::kDuplicate, fmt::format("has the plugin id '{}' of {}, which was found first",
                                                          other->first, other->second->entry.path.string())};
 }
 
@@ -172,7 +172,7 @@ std::vector<PluginRegistry::Offer> PluginRegistry::OffersOf(Candidate& candidate
   std::vector<Offer> offers;
   for (std::string& id : ids) {
     if (id == kReservedDelegate) {
-      candidate.entry.notes.push_back(fmt::format("delegate '{}' has the name of the host's own", id));
+      candidate.entry.notes.push_back(fmt::format("delegate '{}' has a name that is reserved for the host", id));
     } else if (const PluginEntry* other = ProviderOf(id)) {
       candidate.entry.notes.push_back(fmt::format("delegate '{}' comes from {}", id,
                                                   other->path.empty() ? "the application" : other->path.string()));
@@ -193,7 +193,7 @@ Status PluginRegistry::AddInProcess(const deputy_plugin* table, std::shared_ptr<
   for (const DelegateDescription& delegate : candidate->entry.description->delegates) {
     const PluginEntry* other = ProviderOf(delegate.id);
     if (delegate.id == kReservedDelegate || (other != nullptr && other->path.empty()))
-      return Error(StatusCode::kInvalidArgument, "a delegate '{}' is there already", delegate.id).At(place);
+      return Error(StatusCode::kInvalidArgument, "a delegate '{}' already exists", delegate.id).At(place);
   }
   // Delegates of the application take precedence over those of the same name in files.
   std::vector<Offer> offers;
@@ -250,7 +250,8 @@ Result<std::shared_ptr<LoadedPlugin>> PluginRegistry::Load(std::string_view dele
   DEPUTY_ASSIGN_OR_RETURN(Candidate* const candidate, Find(delegate));
   if (candidate->loaded) return candidate->loaded;
   if (candidate->unwanted)
-    return Status(StatusCode::kFailedPrecondition, "was scanned without this delegate's being named, and is not run")
+    return Status(StatusCode::kFailedPrecondition,
+                  "was not probed: this delegate was not requested when the folders were scanned")
         .At(candidate->entry.path.string());
   const std::string file = candidate->entry.path.string();
   DEPUTY_ASSIGN_OR_RETURN(
@@ -267,7 +268,8 @@ Result<DelegateDescription> PluginRegistry::Describe(std::string_view delegate) 
   DEPUTY_ASSIGN_OR_RETURN(Candidate* const candidate, Find(delegate));
   if (!candidate->entry.description) DEPUTY_RETURN_IF_ERROR(Load(delegate).status());
   if (const DelegateDescription* description = FindDescription(candidate->entry, delegate)) return *description;
-  return Error(StatusCode::kPlugin, "its manifest names the delegate '{}', but it has none", delegate)
+  return Error(StatusCode::kPlugin, "its manifest lists the delegate '{}', but the plugin does not provide it",
+               delegate)
       .At(candidate->entry.path.string());
 }
 

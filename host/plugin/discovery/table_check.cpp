@@ -18,13 +18,14 @@ constexpr uint32_t kMaxStructSize = 64 * 1024;
 Rejection Bad(std::string text) { return {RejectReason::kBadTable, std::move(text)}; }
 
 Rejection Threw(std::string_view function) {
-  return {RejectReason::kThrew, fmt::format("an exception left its {}", function)};
+  return {RejectReason::kThrew, fmt::format("its {} threw an exception", function)};
 }
 
 // `frozen`: the size of the table in ABI 0.1, by its last member then. sizeof grows with the header.
 std::optional<Rejection> CheckSize(std::string_view table, uint32_t struct_size, size_t frozen) {
   if (struct_size >= frozen && struct_size <= kMaxStructSize) return std::nullopt;
-  return Bad(fmt::format("its {} table says that it has {} bytes; ABI 0.1 has {}", table, struct_size, frozen));
+  return Bad(
+      fmt::format("its {} table has the invalid struct_size {}; that of ABI 0.1 is {}", table, struct_size, frozen));
 }
 
 // Code lies in a loaded object; a pointer elsewhere is invalid.
@@ -41,7 +42,7 @@ std::optional<Rejection> CheckSlot(std::string_view table, std::string_view slot
     return Bad(fmt::format("its {} table has no '{}'", table, slot));
   }
   if (IsCode(function)) return std::nullopt;
-  return Bad(fmt::format("'{}' of its {} table points to no loaded code", slot, table));
+  return Bad(fmt::format("'{}' of its {} table does not point to loaded code", slot, table));
 }
 
 std::optional<Rejection> CheckName(std::string_view subject, const deputy_str& text) {
@@ -92,7 +93,7 @@ Checked<const deputy_plugin*> QueryTable(deputy_plugin_query_fn query) {
     return Threw(DEPUTY_ENTRY_SYMBOL);
   if (table == nullptr)
     return Rejection{RejectReason::kNoTable,
-                     fmt::format("has nothing for a host with plugin ABI {}", AbiText(DEPUTY_ABI_VERSION))};
+                     fmt::format("does not support a host with plugin ABI {}", AbiText(DEPUTY_ABI_VERSION))};
   if (auto rejection = CheckPluginTable(table)) return *std::move(rejection);
   return table;
 }
@@ -123,14 +124,14 @@ Checked<std::vector<const deputy_delegate*>> DelegateTables(const deputy_plugin&
     return Threw("delegate_count");
   if (count == 0) return Bad("it has no delegate");
   if (count > kMaxDelegates)
-    return Bad(fmt::format("it says that it has {} delegates; {} are allowed", count, kMaxDelegates));
+    return Bad(fmt::format("it declares {} delegates, the maximum is {}", count, kMaxDelegates));
   std::vector<const deputy_delegate*> tables;
   std::set<std::string> ids;
   for (uint32_t i = 0; i < count; ++i) {
     const deputy_delegate* table = nullptr;
     if (!Returned(SiteOf(plugin.delegate_at, "delegate_at"), [&] { table = plugin.delegate_at(&plugin, i); }))
       return Threw("delegate_at");
-    if (table == nullptr) return Bad(fmt::format("it says that it has {} delegates, but number {} is NULL", count, i));
+    if (table == nullptr) return Bad(fmt::format("it declares {} delegates, but delegate {} is NULL", count, i));
     if (auto rejection = CheckDelegateTable(table)) return *std::move(rejection);
     if (!ids.emplace(table->id.data, table->id.size).second)
       return Bad(fmt::format("two of its delegates are called '{}'", std::string_view(table->id.data, table->id.size)));

@@ -32,7 +32,7 @@ void AddVerdict(void* self, deputy_node_id node, deputy_reason reason, deputy_st
 
 deputy_status* AddClaim(void* self, const deputy_claim* claim) {
   return Answer<ClaimCollector>(self, [&](ClaimCollector& collector) -> std::string {
-    if (claim == nullptr || !DEPUTY_HAS(claim, deputy_claim, handle)) return "a claim without its struct_size";
+    if (claim == nullptr || !DEPUTY_HAS(claim, deputy_claim, handle)) return "a claim has an invalid struct_size";
     if (IsMissing(claim->nodes, claim->node_count)) return "a claim has no nodes";
     if (IsMissing(claim->inputs, claim->input_count) || IsMissing(claim->outputs, claim->output_count))
       return "a claim counts inputs or outputs that it does not list";
@@ -43,7 +43,7 @@ deputy_status* AddClaim(void* self, const deputy_claim* claim) {
 
 deputy_status* AddGroup(void* self, const deputy_group* group) {
   return Answer<GroupCollector>(self, [&](GroupCollector& collector) -> std::string {
-    if (group == nullptr || !DEPUTY_HAS(group, deputy_group, nodes)) return "a group without its struct_size";
+    if (group == nullptr || !DEPUTY_HAS(group, deputy_group, nodes)) return "a group has an invalid struct_size";
     return collector.Add({group->nodes, group->nodes == nullptr ? 0 : group->node_count});
   });
 }
@@ -54,8 +54,8 @@ std::optional<uint64_t> Known(uint64_t amount) {
 
 void AddEstimate(void* self, const deputy_estimate* raw) {
   const StatusHandle refused(Answer<EstimateCollector>(self, [&](EstimateCollector& collector) -> std::string {
-    if (raw == nullptr || !DEPUTY_HAS(raw, deputy_estimate, reserved)) return "an estimate without its struct_size";
-    if (raw->feasible > 1) return fmt::format("'feasible' is {}", raw->feasible);
+    if (raw == nullptr || !DEPUTY_HAS(raw, deputy_estimate, reserved)) return "an estimate has an invalid struct_size";
+    if (raw->feasible > 1) return fmt::format("'feasible' must be 0 or 1, got {}", raw->feasible);
     const CopiedText reason = CopyText(raw->reason, kMaxText);
     if (!reason.fault.empty()) return "its reason " + reason.fault;
     if (IsMissing(raw->give_back, raw->give_back_count)) return "it counts nodes to give back that it does not list";

@@ -24,7 +24,7 @@ struct BlobCollector {
 
   deputy_status* Take(const void* data, uint64_t size) {
     if (size > limit - bytes.size()) {
-      const std::string message = fmt::format("more than the {} bytes that a blob may have", limit);
+      const std::string message = fmt::format("the blob exceeds the maximum of {} bytes", limit);
       return host.status_new(host.self, DEPUTY_OUT_OF_MEMORY, DEPUTY_NO_NODE, message.data(), message.size());
     }
     if (data == nullptr && size != 0) fault = fmt::format("it writes {} bytes from NULL", size);
@@ -93,7 +93,8 @@ Status DelegateProxy::CheckBlob(const std::string& compatibility) const {
   if (blobs->check == nullptr) {
     DEPUTY_ASSIGN_OR_RETURN(const BlobMaker maker, blob_maker());
     if (maker.compatibility == compatibility) return {};
-    return Error(StatusCode::kIncompatible, "it is of '{}', and this is '{}'", compatibility, maker.compatibility);
+    return Error(StatusCode::kIncompatible, "the blob was made for '{}', but this is '{}'", compatibility,
+                 maker.compatibility);
   }
   const deputy_delegate* table = &opened_->table();
   return opened_->Call("check", nullptr, [&] {
@@ -129,7 +130,7 @@ Result<std::vector<uint8_t>> ExecutableProxy::Serialize(size_t limit) const {
   const deputy_blob_sink sink{sizeof sink, 0, &collector, BlobCollector::Write};
   DEPUTY_RETURN_IF_ERROR(opened_->Call("serialize", graph(), [&] { return blobs->serialize(executable_, &sink); }));
   if (!collector.fault.empty()) return opened_->Fault("serialize", collector.fault);
-  if (collector.bytes.empty()) return opened_->Fault("serialize", "it succeeded without a byte");
+  if (collector.bytes.empty()) return opened_->Fault("serialize", "it succeeded without writing any bytes");
   return std::move(collector.bytes);
 }
 

@@ -19,7 +19,9 @@ Status CheckOutputs(const RunArgs& args) {
     if (tensor == nullptr) continue;
     bool open = tensor->rank == 0 && tensor->byte_size == 0;
     for (uint32_t axis = 0; axis < tensor->rank; ++axis) open = open || tensor->dims[axis] < 0;
-    if (open) return Error(StatusCode::kNotSupported, "output {} has extents that only the run would tell", i);
+    if (open)
+      return Error(StatusCode::kNotSupported,
+                   "output {} has extents that are unknown before the run, which is not supported", i);
     if (tensor->data == nullptr && tensor->handle == 0 && tensor->byte_size != 0)
       return Error(StatusCode::kInternal, "output {} has no memory", i);
   }
@@ -102,7 +104,8 @@ Result<ResizeOutcome> ContextProxy::Resize(std::span<const deputy_tensor* const>
                                            std::span<const deputy_tensor* const> outputs) {
   if (opened_.resize() == nullptr) return ExecutionContext::Resize(inputs, outputs);
   if (inputs.size() != executable_->input_count() || outputs.size() != executable_->output_count())
-    return Error(StatusCode::kInternal, "{} and {} shapes for a partition with {} inputs and {} outputs", inputs.size(),
+    return Error(StatusCode::kInternal,
+                 "got {} input and {} output shapes for a partition with {} inputs and {} outputs", inputs.size(),
                  outputs.size(), executable_->input_count(), executable_->output_count());
   deputy_resize_args args{};
   args.struct_size = sizeof args;
@@ -115,7 +118,7 @@ Result<ResizeOutcome> ContextProxy::Resize(std::span<const deputy_tensor* const>
   is_first_ = true;
   if (outcome == DEPUTY_RESIZE_DONE) return ResizeOutcome::kDone;
   if (outcome == DEPUTY_RESIZE_RECOMPILE) return ResizeOutcome::kRecompile;
-  return opened_.Fault("resize", fmt::format("its outcome is the unknown {}", outcome));
+  return opened_.Fault("resize", fmt::format("it returned the unknown outcome {}", outcome));
 }
 
 Status ContextProxy::SetProfiling(bool on) {
@@ -149,7 +152,8 @@ void ContextProxy::KeepEvents() {
     taken.lost += taken.events.size();
     taken.events.clear();
   }
-  if (taken.lost != 0) opened_.LogFault("profiling", fmt::format("{} events of one run are too many", taken.lost));
+  if (taken.lost != 0)
+    opened_.LogFault("profiling", fmt::format("{} events of one run were dropped: there are too many", taken.lost));
   if (taken.needs_device_clock) Correlate(taken.events);
   std::stable_sort(taken.events.begin(), taken.events.end(),
                    [](const ProfileEvent& a, const ProfileEvent& b) { return a.begin_ns < b.begin_ns; });
@@ -158,7 +162,7 @@ void ContextProxy::KeepEvents() {
 
 void ContextProxy::Correlate(std::vector<ProfileEvent>& events) const {
   if (opened_.profiling()->correlate == nullptr)
-    return opened_.LogFault("profiling", "events are on the device's clock, and it cannot correlate");
+    return opened_.LogFault("profiling", "events use the device's clock, but it does not implement correlate");
   uint64_t device_ns = 0, host_ns = 0;
   const Status status = opened_.Call(
       "correlate", nullptr, [&] { return opened_.profiling()->correlate(opened_.instance(), &device_ns, &host_ns); });

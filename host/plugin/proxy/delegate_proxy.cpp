@@ -118,7 +118,7 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView
   if (partition.claim != nullptr) {
     const auto found = claims_.find(partition.claim);
     if (found == claims_.end())
-      return Error(StatusCode::kInternal, "the claim to compile is not held").At(opened_->plugin().label());
+      return Error(StatusCode::kInternal, "the claim to compile does not exist").At(opened_->plugin().label());
     claim_graph = std::move(found->second);
     claims_.erase(found);
   }

@@ -25,9 +25,9 @@ deputy_str Str(const flatbuffers::String* text) {
 // As much of `full` as the caller's struct has; its struct_size stays the caller's.
 template <class T>
 Status Fill(const T& full, T* out) {
-  if (out == nullptr) return Status(StatusCode::kInvalidArgument, "no struct to fill was given");
+  if (out == nullptr) return Status(StatusCode::kInvalidArgument, "the output struct must not be NULL");
   const size_t room = out->struct_size;
-  if (room < sizeof(uint32_t)) return Error(StatusCode::kInvalidArgument, "struct_size is {}", room);
+  if (room < sizeof(uint32_t)) return Error(StatusCode::kInvalidArgument, "struct_size {} is too small", room);
   const size_t count = std::min(room, sizeof(T)) - sizeof(uint32_t);
   std::memcpy(reinterpret_cast<char*>(out) + sizeof(uint32_t), reinterpret_cast<const char*>(&full) + sizeof(uint32_t),
               count);

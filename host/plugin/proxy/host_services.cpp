@@ -44,7 +44,7 @@ deputy_status* Shielded(Fn fn) noexcept {
 }
 
 deputy_status* NoGraph(void* self) {
-  return NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, "no graph was given", Self(self).handle_tracker());
+  return NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, "graph must not be NULL", Self(self).handle_tracker());
 }
 
 const PartitionHelpers& Helpers(void* self) { return *static_cast<const PartitionHelpers*>(self); }
@@ -88,7 +88,7 @@ void LogMessage(void* self, deputy_log_level level, const char* message, uint64_
     const std::string& source = Self(self).source();
     (void)Self(self).IsOpen("log");
     if (LogEnabled(wanted, source)) LogLine(wanted, source, CleanText(Bounded(message, size), kMaxLogLine));
-  } catch (...) {  // a lost line of log is no reason to fail
+  } catch (...) {  // a lost line of log is not a failure
   }
 }
 
@@ -133,7 +133,7 @@ deputy_status* NodeAttribute(void* self, const deputy_graph* graph, deputy_node_
   graph = Self(self).Lent("node_attribute", graph);
   if (graph == nullptr) return NoGraph(self);
   if (name == nullptr)
-    return NewStatus(DEPUTY_INVALID_ARGUMENT, node, "no name of an attribute was given", Self(self).handle_tracker());
+    return NewStatus(DEPUTY_INVALID_ARGUMENT, node, "the attribute name must not be NULL", Self(self).handle_tracker());
   return Shielded([&] { return Convert(self, graph->Attribute(node, name, out), node); });
 }
 
@@ -168,13 +168,13 @@ uint64_t ClockNs(void*) {
 deputy_status* ClusterNodes(void* self, const deputy_graph* graph, const uint32_t* wanted, uint32_t count,
                             uint32_t* clusters, uint32_t* cluster_count) {
   if (graph == nullptr || clusters == nullptr || cluster_count == nullptr || (wanted == nullptr && count != 0))
-    return Wrong("no graph, or no room for the answer, was given");
-  if (count != graph->node_count()) return Wrong("'count' is not the number of the graph's nodes");
+    return Wrong("graph, wanted, clusters and cluster_count must not be NULL");
+  if (count != graph->node_count()) return Wrong("'count' must be the number of nodes of the graph");
   return Shielded([&]() -> deputy_status* {
     std::vector<uint32_t> wishes(graph->graph().nodes.size(), 0);
     for (uint32_t i = 0; i < count; ++i) {
       const NodeId node = graph->node_at(i);
-      if (wanted[i] != 0 && !graph->offered(node)) return Wrong("a wanted node is not on offer", node);
+      if (wanted[i] != 0 && !graph->offered(node)) return Wrong("a wanted node was not offered", node);
       wishes[node] = wanted[i];
     }
     const PartitionHelpers::Clusters made = Helpers(self).Cluster(ViewOf(*graph), wishes);
@@ -186,7 +186,7 @@ deputy_status* ClusterNodes(void* self, const deputy_graph* graph, const uint32_
 
 deputy_status* GroupQuantized(void* self, const deputy_graph* graph, const deputy_group_sink* sink) {
   if (graph == nullptr || sink == nullptr || !DEPUTY_HAS_FN(sink, deputy_group_sink, add))
-    return Wrong("no graph, or no sink, was given");
+    return Wrong("graph and sink must not be NULL");
   return Shielded([&]() -> deputy_status* {
     for (const std::vector<NodeId>& nodes : Helpers(self).QuantizedGroups(ViewOf(*graph))) {
       const deputy_group group{sizeof group, static_cast<uint32_t>(nodes.size()), nodes.data()};
@@ -197,17 +197,17 @@ deputy_status* GroupQuantized(void* self, const deputy_graph* graph, const deput
 }
 
 deputy_status* ReleaseConstant(void*, const deputy_graph* graph, deputy_value_id value) {
-  if (graph == nullptr) return Wrong("no graph was given");
+  if (graph == nullptr) return Wrong("graph must not be NULL");
   const Graph& model = graph->graph();
   if (value >= model.values.size() || !model.values[value].is_constant())
-    return Wrong("a value that is no constant was released");
+    return Wrong("the released value is not a constant");
   const Tensor& constant = model.values[value].constant;
   if (constant.byte_size() != 0) PageOut(constant.data(), constant.byte_size());
   return nullptr;
 }
 
 deputy_status* FindNamedData(void*, const deputy_graph* graph, deputy_str key, const void** data, uint64_t* size) {
-  if (graph == nullptr || data == nullptr || size == nullptr) return Wrong("no graph, or no room, was given");
+  if (graph == nullptr || data == nullptr || size == nullptr) return Wrong("graph, data and size must not be NULL");
   *data = nullptr;
   *size = 0;
   const std::string_view wanted = key.data == nullptr ? std::string_view() : std::string_view(key.data, key.size);

@@ -56,7 +56,7 @@ class OpenedDelegate {
     deputy_status* raw = nullptr;
     if (!Returned(
             {plugin_->label(), function, detail.place}, [&] { raw = call(); }, detail.watch))
-      return Fault(function, "an exception left it");
+      return Fault(function, "it threw an exception");
     if (raw == nullptr) return {};
     if (handle_tracker() != nullptr && handle_tracker()->WasReturned(raw))
       return Fault(function, "it returned a status a second time");
@@ -66,7 +66,7 @@ class OpenedDelegate {
   template <class Function>
   void CallVoid(const char* function, Function&& call, std::string_view place = {}) const {
     if (!Returned({plugin_->label(), function, place}, std::forward<Function>(call)))
-      LogFault(function, "an exception left it");
+      LogFault(function, "it threw an exception");
   }
 
   // "plugin com.example.npu (npu.so): execute"

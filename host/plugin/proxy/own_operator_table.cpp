@@ -20,7 +20,7 @@ constexpr std::string_view kTypeNames[] = {"none", "an int", "a float", "a strin
 Result<std::string> CheckNode(const OwnOperator& known, const Node& node, const LoneNode& lone) {
   const auto check = [](const char* noun, size_t count, uint32_t least, uint32_t most) {
     if (count >= least && count <= most) return std::string();
-    return fmt::format("it has {} {}; {} to {} are right", count, noun, least, most);
+    return fmt::format("it has {} {}, expected {} to {}", count, noun, least, most);
   };
   std::string fault = check("inputs", node.inputs.size(), known.min_inputs, known.max_inputs);
   if (fault.empty()) fault = check("outputs", node.outputs.size(), known.min_outputs, known.max_outputs);
@@ -51,15 +51,15 @@ struct TypeCollector {
   std::string Take(uint32_t output, deputy_dtype dtype, const int64_t* dims, uint32_t rank) const {
     if (output >= context.output_count()) return fmt::format("the node has no output {}", output);
     if (SizeOf(static_cast<DType>(dtype)) == 0) return fmt::format("output {} has the unknown dtype {}", output, dtype);
-    if (dims == nullptr && rank != 0) return fmt::format("output {} has {} extents at NULL", output, rank);
-    if (rank > kMaxRank) return fmt::format("output {} has rank {}", output, rank);
+    if (dims == nullptr && rank != 0) return fmt::format("output {} has {} extents, but a null pointer", output, rank);
+    if (rank > kMaxRank) return fmt::format("output {} has rank {}, expected at most {}", output, rank, kMaxRank);
     if (dims == nullptr) {
       context.SetOutputUnranked(output, static_cast<DType>(dtype));
       return {};
     }
     std::vector<int64_t> extents(dims, dims + rank);
     for (const int64_t extent : extents)
-      if (extent < -1) return fmt::format("output {} has the extent {}", output, extent);
+      if (extent < -1) return fmt::format("output {} has the invalid extent {}", output, extent);
     context.SetOutput(output, static_cast<DType>(dtype), std::move(extents));
     return {};
   }
@@ -114,7 +114,7 @@ OwnOperatorTable::OwnOperatorTable(std::shared_ptr<const OpenedDelegate> opened)
   uint32_t count = 0;
   opened_->CallVoid("operator_count", [&] { count = functions_->operator_count(table); });
   if (count > kMaxOperators) {
-    opened_->LogFault("operator_count", fmt::format("it says {}", count));
+    opened_->LogFault("operator_count", fmt::format("it returned {}, the maximum is {}", count, kMaxOperators));
     count = 0;
   }
   for (uint32_t i = 0; i < count; ++i) {
@@ -134,7 +134,7 @@ std::string OwnOperatorTable::Add(const deputy_operator_info* info) {
     return fmt::format("'{}' is not a vendor's domain", CleanText(domain.text, 80));
   if (!IsPluginName(op_type.text)) return fmt::format("'{}' is not a valid name", CleanText(op_type.text, 80));
   if (info->since_version == 0 || info->min_inputs > info->max_inputs || info->min_outputs > info->max_outputs)
-    return fmt::format("{}.{} has an impossible version or number of inputs or outputs", domain.text, op_type.text);
+    return fmt::format("{}.{} has an invalid version or number of inputs or outputs", domain.text, op_type.text);
   OwnOperator known{domain.text,
                     op_type.text,
                     info->since_version,
@@ -148,11 +148,12 @@ std::string OwnOperatorTable::Add(const deputy_operator_info* info) {
     if (other.domain == known.domain && other.op_type == known.op_type && other.since_version == known.since_version)
       return fmt::format("{}.{} of version {} is declared twice", known.domain, known.op_type, known.since_version);
   if (info->attribute_count > kMaxAttributes || (info->attributes == nullptr && info->attribute_count != 0))
-    return fmt::format("{}.{} has {} attributes", known.domain, known.op_type, info->attribute_count);
+    return fmt::format("{}.{} declares {} attributes, which is invalid", known.domain, known.op_type,
+                       info->attribute_count);
   for (uint64_t i = 0; i < info->attribute_count; ++i) {
     const deputy_operator_attribute& attribute = info->attributes[i];
     const CopiedText name = CopyText(attribute.name, 128);
-    if (!name.fault.empty() || !IsPluginName(name.text)) return "an attribute has no valid name";
+    if (!name.fault.empty() || !IsPluginName(name.text)) return "an attribute has an invalid name";
     if (attribute.type < DEPUTY_ATTRIBUTE_INT || attribute.type > DEPUTY_ATTRIBUTE_TENSOR)
       return fmt::format("attribute '{}' has the unknown type {}", name.text, attribute.type);
     known.attributes.push_back({name.text, attribute.type, attribute.required != 0});

@@ -26,7 +26,7 @@ struct MapCollector {
     if (map.count(id) != 0) return fmt::format("id {} is added twice", id);
     if (map.size() == kMaxIds) return fmt::format("there are more than {} ids", kMaxIds);
     if (count > inside.size()) return fmt::format("id {} has more nodes than the partition", id);
-    if (nodes == nullptr && count != 0) return fmt::format("id {} has {} nodes at NULL", id, count);
+    if (nodes == nullptr && count != 0) return fmt::format("id {} has {} nodes, but a null pointer", id, count);
     std::vector<NodeId> taken(nodes, nodes + count);
     std::sort(taken.begin(), taken.end());
     if (std::adjacent_find(taken.begin(), taken.end()) != taken.end()) return fmt::format("id {} has a node twice", id);
@@ -45,7 +45,7 @@ struct MapCollector {
 
 // The fault of the event, or empty.
 std::string Convert(const deputy_profile_event* raw, ProfileEvent& event) {
-  if (raw == nullptr || !DEPUTY_HAS(raw, deputy_profile_event, metadata)) return "an event is not whole";
+  if (raw == nullptr || !DEPUTY_HAS(raw, deputy_profile_event, metadata)) return "an event has an invalid struct_size";
   if (raw->clock != DEPUTY_CLOCK_MONOTONIC && raw->clock != DEPUTY_CLOCK_DEVICE)
     return fmt::format("an event is on the unknown clock {}", raw->clock);
   if (raw->end_ns < raw->begin_ns)
@@ -111,7 +111,7 @@ EventCollector::Taken EventCollector::Take(const DebugMap& map) {
       if (found != map.end()) {
         one.event.nodes = found->second;
       } else if (taken.faults++ == 0) {
-        taken.first_fault = fmt::format("event '{}' has id {}, which its map does not", one.event.name, one.id);
+        taken.first_fault = fmt::format("event '{}' has id {}, which is not in its debug map", one.event.name, one.id);
       }
     }
     taken.needs_device_clock = taken.needs_device_clock || one.event.on_device_clock;

@@ -1,4 +1,4 @@
-// Turns a program into an executable. It knows the memory and the layouts of every value; the functions that lower one
+// Turns a program into an executable. It tracks the memory and the layouts of every value; the functions that lower one
 // kind of operation request operands in the layout that their primitive needs, and register their results. A reorder is
 // added only where a requested layout does not exist yet.
 #pragma once
@@ -42,7 +42,7 @@ class Lowering {
   // The elements as made, seen through `seen` (strides exchanged, extents split), in the layout `desc`. Constants are
   // converted now, all other values in the run.
   Slot Converted(Value value, const memory::desc& seen, const memory::desc& desc);
-  // A constant that is no value of the program.
+  // A constant that is not a value of the program.
   Slot Made(const Constant& constant, const memory::desc& desc);
   // May the operation that is being lowered overwrite the slot? There are no later reads then.
   bool MayOverwrite(const Slot& slot) const;

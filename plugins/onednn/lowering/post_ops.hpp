@@ -26,7 +26,7 @@ class PostOps {
     outputs_ = outputs;
   }
 
-  // make(attributes) creates a primitive descriptor. Returns the one with most post-ops that is no reference
+  // make(attributes) creates a primitive descriptor. Returns the one with most post-ops that is not a reference
   // implementation; if all are, the one without any. A result in integers takes no separate primitives afterwards: then
   // all post-ops fit, or this throws dnnl::error.
   template <class Make>

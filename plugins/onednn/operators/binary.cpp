@@ -20,15 +20,15 @@ sdk::Verdict SupportsBinary(const sdk::NodeView& node) {
   if (HasOldBroadcast(node)) return sdk::Verdict::No(sdk::Reason::kAttribute, "broadcast");
   const auto full = [&](size_t input) { return WithRank(ToDims(node.input(input).dims()), y.size()) == y; };
   if (full(0) || (full(1) && !node.Is("Div"))) return sdk::Verdict::Yes();
-  return sdk::Verdict::No(sdk::Reason::kShape, node.Is("Div") ? "the dividend would have to be broadcast"
-                                                              : "both inputs would have to be broadcast");
+  return sdk::Verdict::No(sdk::Reason::kShape, node.Is("Div") ? "broadcasting of the dividend is not supported"
+                                                              : "broadcasting of both inputs is not supported");
 }
 
 sdk::Verdict SupportsMany(const sdk::NodeView& node) {
   const memory::dims y = ToDims(node.output(0).dims());
   for (size_t i = 0; i < node.input_count(); ++i)
     if (WithRank(ToDims(node.input(i).dims()), y.size()) == y) return sdk::Verdict::Yes();
-  return sdk::Verdict::No(sdk::Reason::kShape, "all inputs would have to be broadcast");
+  return sdk::Verdict::No(sdk::Reason::kShape, "broadcasting of all inputs is not supported");
 }
 
 // `x how c` as a function of x alone.
@@ -104,9 +104,9 @@ void ReadMean(const sdk::NodeView& node, Program& program) {
 sdk::Verdict SupportsPRelu(const sdk::NodeView& node) {
   // Before 7 a vector was meant per channel.
   if (node.since_version() < 7 && node.input(1).element_count() != 1)
-    return sdk::Verdict::No(sdk::Reason::kAttribute, "slopes per channel of an old definition");
+    return sdk::Verdict::No(sdk::Reason::kAttribute, "a slope per channel before version 7");
   if (!BroadcastsTo(ToDims(node.input(1).dims()), ToDims(node.input(0).dims())))
-    return sdk::Verdict::No(sdk::Reason::kShape, "slopes that do not broadcast");
+    return sdk::Verdict::No(sdk::Reason::kShape, "slope cannot be broadcast to the input");
   return sdk::Verdict::Yes();
 }
 

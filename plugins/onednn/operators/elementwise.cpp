@@ -66,9 +66,10 @@ std::optional<Limits> LimitsOf(const sdk::NodeView& node) {
 
 sdk::Verdict SupportsClip(const sdk::NodeView& node) {
   const std::optional<Limits> limits = LimitsOf(node);
-  if (!limits) return sdk::Verdict::No(sdk::Reason::kNotConstant, "limits");
+  if (!limits) return sdk::Verdict::No(sdk::Reason::kNotConstant, "min and max");
   // ONNX then gives the upper limit everywhere; oneDNN does not promise it. Also refuses NaN.
-  if (!(limits->low <= limits->high)) return sdk::Verdict::No(sdk::Reason::kAttribute, "limits in the wrong order");
+  if (!(limits->low <= limits->high))
+    return sdk::Verdict::No(sdk::Reason::kAttribute, "min must not be greater than max");
   return sdk::Verdict::Yes();
 }
 
@@ -80,7 +81,7 @@ void ReadClip(const sdk::NodeView& node, Program& program) {
 sdk::Verdict SupportsPow(const sdk::NodeView& node) {
   if (!ConstantScalar(node.input(1))) return sdk::Verdict::No(sdk::Reason::kNotConstant, "the exponent");
   if (node.output(0).rank() != node.input(0).rank())
-    return sdk::Verdict::No(sdk::Reason::kShape, "an exponent of higher rank");
+    return sdk::Verdict::No(sdk::Reason::kShape, "the exponent must not have a higher rank than the base");
   return sdk::Verdict::Yes();
 }
 

@@ -9,7 +9,7 @@ namespace onednn {
 namespace {
 
 sdk::Verdict SupportsMatMul(const sdk::NodeView& node) {
-  if (node.input(1).rank() > 6) return sdk::Verdict::No(sdk::Reason::kRank, "rank up to 6");
+  if (node.input(1).rank() > 6) return sdk::Verdict::No(sdk::Reason::kRank, "rank must be at most 6");
   return sdk::Verdict::Yes();
 }
 

@@ -64,7 +64,8 @@ std::optional<memory::dims> OffsetsOf(const sdk::NodeView& node) {
 }
 
 sdk::Verdict SupportsSlice(const sdk::NodeView& node) {
-  if (!OffsetsOf(node)) return sdk::Verdict::No(sdk::Reason::kAttribute, "limits constant and steps of 1");
+  if (!OffsetsOf(node))
+    return sdk::Verdict::No(sdk::Reason::kAttribute, "starts and ends must be constant, and steps 1");
   return sdk::Verdict::Yes();
 }
 
@@ -88,7 +89,7 @@ void ReadSplit(const sdk::NodeView& node, Program& program) {
 
 sdk::Verdict SupportsSplit(const sdk::NodeView& node) {
   for (size_t i = 0; i < node.output_count(); ++i)
-    if (!node.output(i).exists()) return sdk::Verdict::No(sdk::Reason::kAttribute, "an output that is left out");
+    if (!node.output(i).exists()) return sdk::Verdict::No(sdk::Reason::kAttribute, "an omitted output");
   return sdk::Verdict::Yes();
 }
 
@@ -115,7 +116,7 @@ sdk::Verdict SupportsPad(const sdk::NodeView& node) {
   if (node.String("mode", "constant") != "constant") return sdk::Verdict::No(sdk::Reason::kAttribute, "mode");
   if (node.input(2).exists() && !ConstantScalar(node.input(2)))
     return sdk::Verdict::No(sdk::Reason::kNotConstant, "constant_value");
-  if (!PadsBefore(node)) return sdk::Verdict::No(sdk::Reason::kAttribute, "pads constant and not negative");
+  if (!PadsBefore(node)) return sdk::Verdict::No(sdk::Reason::kAttribute, "pads must be constant and not negative");
   return sdk::Verdict::Yes();
 }
 

@@ -67,7 +67,7 @@ sdk::Verdict SupportsLayerNormalization(const sdk::NodeView& node) {
   const memory::dims rows = InTwo(x, FromFront(node.Int("axis", -1), x.size()));
   for (size_t i = 1; i < 3; ++i)
     if (node.input(i).exists() && node.input(i).element_count() != rows[1])
-      return sdk::Verdict::No(sdk::Reason::kShape, "scale or bias that is broadcast");
+      return sdk::Verdict::No(sdk::Reason::kShape, "broadcasting of scale or bias is not supported");
   return sdk::Verdict::Yes();
 }
 

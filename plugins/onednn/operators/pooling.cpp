@@ -19,9 +19,9 @@ sdk::Verdict SupportsPool(const sdk::NodeView& node) {
   if (kernel.size() != node.input(0).rank() - 2) return sdk::Verdict::No(sdk::Reason::kAttribute, "kernel_shape");
   const memory::dims y = ToDims(node.output(0).dims());
   if (std::find(y.begin() + 2, y.end(), 0) != y.end())
-    return sdk::Verdict::No(sdk::Reason::kAttribute, "a window for which the input is too small");
+    return sdk::Verdict::No(sdk::Reason::kAttribute, "the window is larger than the input");
   const Window window = ReadWindow(node, kernel);
-  if (HasEmptyWindow(window, kernel)) return sdk::Verdict::No(sdk::Reason::kAttribute, "a window of padding alone");
+  if (HasEmptyWindow(window, kernel)) return sdk::Verdict::No(sdk::Reason::kAttribute, "a window covers only padding");
   return sdk::Verdict::Yes();
 }
 
@@ -52,7 +52,7 @@ sdk::Verdict SupportsAveragePool(const sdk::NodeView& node) {
   if (!verdict.supported() || node.Int("count_include_pad", 0) == 0) return verdict;
   const Window window = ReadWindow(node, node.Ints("kernel_shape", {}));
   if (std::any_of(window.pads_after.begin(), window.pads_after.end(), [](int64_t pad) { return pad < 0; }))
-    return sdk::Verdict::No(sdk::Reason::kAttribute, "count_include_pad with columns left over");
+    return sdk::Verdict::No(sdk::Reason::kAttribute, "count_include_pad with input columns outside of every window");
   if (ReachesBehindPadding(node, window))
     return sdk::Verdict::No(sdk::Reason::kAttribute, "count_include_pad with a window larger than the padded input");
   return verdict;

@@ -26,17 +26,17 @@ sdk::Verdict SupportsScale(const sdk::NodeView& node) {
   if (node.Int("block_size", 0) != 0) return sdk::Verdict::No(sdk::Reason::kAttribute, "block_size");
   const sdk::ValueView scale = node.input(1), zero = node.input(2);
   if (!scale.is_constant() || (zero.exists() && !zero.is_constant()))
-    return sdk::Verdict::No(sdk::Reason::kNotConstant, "scale and zero point");
-  if (scale.dtype() != sdk::DType::kFloat32) return sdk::Verdict::No(sdk::Reason::kDType, "a scale of float32");
+    return sdk::Verdict::No(sdk::Reason::kNotConstant, "scale and zero_point");
+  if (scale.dtype() != sdk::DType::kFloat32) return sdk::Verdict::No(sdk::Reason::kDType, "scale must be float32");
   if (zero.exists() && zero.element_count() != scale.element_count())
-    return sdk::Verdict::No(sdk::Reason::kShape, "as many zero points as scales");
+    return sdk::Verdict::No(sdk::Reason::kShape, "scale and zero_point must have the same size");
   return sdk::Verdict::Yes();
 }
 
 sdk::Verdict SupportsQuantize(const sdk::NodeView& node) {
   if (node.input(0).dtype() != sdk::DType::kFloat32 || !IsByte(node.output(0).dtype()))
     return sdk::Verdict::No(sdk::Reason::kDType, "float32 to int8 or uint8");
-  if (node.input(1).element_count() != 1) return sdk::Verdict::No(sdk::Reason::kShape, "one scale");
+  if (node.input(1).element_count() != 1) return sdk::Verdict::No(sdk::Reason::kShape, "only one scale is supported");
   return SupportsScale(node);
 }
 
@@ -59,9 +59,10 @@ sdk::Verdict SupportsDequantize(const sdk::NodeView& node) {
     return sdk::Verdict::No(sdk::Reason::kDType, "int8 or uint8 to float32");
   const int64_t scales = node.input(1).element_count();
   if (scales != 1) {
-    if (!x.is_constant()) return sdk::Verdict::No(sdk::Reason::kNotConstant, "with more than one scale");
+    if (!x.is_constant()) return sdk::Verdict::No(sdk::Reason::kNotConstant, "the input of more than one scale");
     const size_t axis = static_cast<size_t>(FromFront(node.Int("axis", 1), x.rank()));
-    if (axis >= x.rank() || scales != x.dims()[axis]) return sdk::Verdict::No(sdk::Reason::kShape, "scales per axis");
+    if (axis >= x.rank() || scales != x.dims()[axis])
+      return sdk::Verdict::No(sdk::Reason::kShape, "the number of scales must match the extent of axis");
   }
   return SupportsScale(node);
 }

@@ -82,9 +82,9 @@ sdk::Verdict SupportsResize(const sdk::NodeView& node) {
   for (size_t i = 0; i < rank; ++i) {
     const Axis& axis = (*axes)[i];
     if (i < 2 && (axis.in != axis.out || axis.scale != 1))
-      return sdk::Verdict::No(sdk::Reason::kShape, "more than the spatial dimensions is resized");
+      return sdk::Verdict::No(sdk::Reason::kShape, "only spatial dimensions can be resized");
     if (!SameElements(node, axis, mode == "linear"))
-      return sdk::Verdict::No(sdk::Reason::kAttribute, "positions that oneDNN maps otherwise");
+      return sdk::Verdict::No(sdk::Reason::kAttribute, "oneDNN maps the coordinates differently");
   }
   return sdk::Verdict::Yes();
 }

@@ -129,9 +129,9 @@ TEST(MergeTest, LongChainOfBeforeIsApplied) {
 
 TEST(MergeTest, BeforeInACircleIsRefused) {
   EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: a, before: b}, {name: b, before: c}, {name: c, before: a}]\n"),
-            "t.yaml:2:31: 'before' goes in a circle: 'a' before 'b'\n"
-            "t.yaml:2:53: 'before' goes in a circle: 'b' before 'c'\n"
-            "t.yaml:2:75: 'before' goes in a circle: 'c' before 'a'");
+            "t.yaml:2:31: 'before' forms a cycle: 'a' before 'b'\n"
+            "t.yaml:2:53: 'before' forms a cycle: 'b' before 'c'\n"
+            "t.yaml:2:75: 'before' forms a cycle: 'c' before 'a'");
 }
 
 TEST(MergeTest, BeforeAnUnknownNameIsRefusedWithTheNearestMatch) {

@@ -14,7 +14,7 @@ using testing::Contains;
 using testing::Good;
 using testing::ProblemsOf;
 
-constexpr const char* kNothing = ": there is nothing in it; the least is 'version: 1'";
+constexpr const char* kNothing = ": the configuration is empty; it needs at least 'version: 1'";
 constexpr const char* kNoAlias =
     ": aliases are not accepted; write the value out, or quote a text that begins with '*'";
 constexpr const char* kMisfit = ": this does not fit the lines above; check indentation, quotes and ':' after keys";
@@ -38,12 +38,12 @@ TEST(ReaderTest, R51_TopLevelScalarIsRefused) {
 
 TEST(ReaderTest, R53_DuplicateKeyIsRefusedWithBothLines) {
   EXPECT_EQ(ProblemsOf("version: 1\nfallback: cpu\nfallback: none\n"),
-            "t.yaml:3:1: key 'fallback' is here twice, first in line 2");
+            "t.yaml:3:1: key 'fallback' is set twice, first in line 2");
 }
 
 TEST(ReaderTest, R53_DuplicateKeyInAFlowMappingIsRefused) {
   EXPECT_EQ(ProblemsOf("version: 1\ncpu: {threads: 1, threads: 2}\n"),
-            "t.yaml:2:19: key 'threads' is here twice, first in line 2");
+            "t.yaml:2:19: key 'threads' is set twice, first in line 2");
 }
 
 TEST(ReaderTest, R54_CyclicAliasIsRefused) {
@@ -86,7 +86,7 @@ TEST(ReaderTest, R56_DeepBlockNestingIsRefused) {
 
 TEST(ReaderTest, R57_TextOver256KibIsRefused) {
   EXPECT_EQ(ProblemsOf("version: 1\n# " + std::string(256 * 1024, 'x')),
-            "t.yaml:1:1: 262157 bytes are more than a configuration may have (262144)");
+            "t.yaml:1:1: the configuration has 262157 bytes, the maximum is 262144");
 }
 
 TEST(ReaderTest, R57_TooManyValuesAreRefused) {
@@ -196,7 +196,7 @@ TEST(ReaderTest, UnterminatedQuoteIsReportedWhereItBegins) {
 TEST(ReaderTest, SyntaxErrorsSayWhatWouldFit) {
   EXPECT_EQ(ProblemsOf("version: 1\ncpu: {threads: 1\n"), "t.yaml:3:1: expected ',' or '}' here");
   EXPECT_EQ(ProblemsOf("version: 1\nplugins: {paths: [a}\n"),
-            "t.yaml:2:20: this bracket closes nothing that is open here");
+            "t.yaml:2:20: this closing bracket has no matching opening one");
   EXPECT_EQ(ProblemsOf("version: 1\ncpu:\n    threads: 1\n  x: 2\n"), At("4:3", kMisfit));
   EXPECT_EQ(ProblemsOf("version: 1\nfallback: a: b\n"),
             "t.yaml:2:12: a ':' does not fit here; quote the text, or check the indentation");
@@ -210,10 +210,10 @@ TEST(ReaderTest, WrongIndentationOfTheTopLevelIsRefused) {
 }
 
 TEST(ReaderTest, KeysThatAreNoWordsAreRefused) {
-  EXPECT_EQ(ProblemsOf("version: 1\n[a]: b\n"), "t.yaml:2:1: a key must be a word");
-  EXPECT_EQ(ProblemsOf("version: 1\n? {a: b}\n: c\n"), "t.yaml:2:3: a key must be a word");
-  EXPECT_EQ(ProblemsOf("version: 1\n~: c\n"), "t.yaml:2:1: a key must be a word");
-  EXPECT_EQ(ProblemsOf("version: 1\n\"\": c\n"), "t.yaml:2:1: a key must be a word");
+  EXPECT_EQ(ProblemsOf("version: 1\n[a]: b\n"), "t.yaml:2:1: a key must be a non-empty text");
+  EXPECT_EQ(ProblemsOf("version: 1\n? {a: b}\n: c\n"), "t.yaml:2:3: a key must be a non-empty text");
+  EXPECT_EQ(ProblemsOf("version: 1\n~: c\n"), "t.yaml:2:1: a key must be a non-empty text");
+  EXPECT_EQ(ProblemsOf("version: 1\n\"\": c\n"), "t.yaml:2:1: a key must be a non-empty text");
   EXPECT_EQ(ProblemsOf("version: 1\n\"a\\nb\": c\n"), "t.yaml:2:1: key 'a\\x0ab' holds a control character");
 }
 

@@ -150,7 +150,7 @@ TEST(SchemaTest, AllProblemsAreReportedAtOnceInTheOrderOfLines) {
             "t.yaml:2:18: 'trust' must be one of probe, any, not 'prob'; did you mean 'probe'?\n"
             "t.yaml:3:16: 'threads' must be auto or a whole number from 1 to 1024, not 'many': that is not a number\n"
             "t.yaml:4:11: 'fallback' must be one of cpu, none, not 'gpu'; did you mean 'cpu'?\n"
-            "t.yaml:5:1: key 'cpu' is here twice, first in line 3\n"
+            "t.yaml:5:1: key 'cpu' is set twice, first in line 3\n"
             "t.yaml:6:14: 'max' must be a size from 1MB to 1000TB with its unit (B, kB, MB, GB, TB, KiB, MiB, GiB, "
             "TiB), not '512': the unit is missing");
 }
@@ -243,7 +243,7 @@ TEST(SchemaTest, OptionsAreSingleValues) {
 
 TEST(SchemaTest, OptionWrittenFlatAndNestedIsRefused) {
   EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: a, options: {x.y: 1, x: {y: 2}}}]\n"),
-            "t.yaml:2:45: option 'x.y' is here twice, first at t.yaml:2:33");
+            "t.yaml:2:45: option 'x.y' is set twice, first at t.yaml:2:33");
 }
 
 TEST(SchemaTest, DelegateWithoutNameIsRefused) {

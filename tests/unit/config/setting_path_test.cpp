@@ -154,7 +154,7 @@ TEST(SettingPathTest, R54_YamlBehindASettingHasTheSameLimits) {
             "--set cpu: anchors are not accepted: '&x'\n"
             "--set cpu: 'cpu' must be a mapping, not a list");
   EXPECT_EQ(ProblemsOf(kTwo, {"cpu={threads: 1"}), "--set cpu: expected ',' or '}' here");
-  EXPECT_EQ(ProblemsOf(kTwo, {"cpu={threads: 1, threads: 2}"}), "--set cpu: key 'threads' is here twice");
+  EXPECT_EQ(ProblemsOf(kTwo, {"cpu={threads: 1, threads: 2}"}), "--set cpu: key 'threads' is set twice");
   EXPECT_EQ(ProblemsOf(kTwo, {"fallback=\"cpu"}), "--set fallback: this quote is never closed");
 }
 

@@ -16,18 +16,18 @@ TEST(Einsum, SmallTermsOfALongSumAddUp) {
 
 TEST(Einsum, ExtentsThatClashAreRefused) {
   EXPECT_EQ(TryRunNode(MakeEinsum, Einsum("ij,jk->ik"), {Counting({2, 3}), Counting({2, 2})}).status().message(),
-            "extents 3 and 2 have one label");
+            "axes with the same label have different extents: 3 and 2");
 }
 
 TEST(Einsum, EquationsThatAreNoneAreRefused) {
   const auto failure = [](const char* equation) {
     return TryRunNode(MakeEinsum, Einsum(equation), {Counting({2, 2})}).status().message();
   };
-  EXPECT_EQ(failure("i1->i"), "the equation 'i1->i' has a '1'");
-  EXPECT_EQ(failure("ij->k"), "the equation 'ij->k' has a label in its result that no operand has");
-  EXPECT_EQ(failure("i..j"), "the equation 'i..j' has dots other than '...'");
-  EXPECT_EQ(failure("ijk"), "operand 0 has rank 2, the equation names 3 axes");
-  EXPECT_EQ(failure("i,j"), "the equation has 2 operands, the node 1");
+  EXPECT_EQ(failure("i1->i"), "equation 'i1->i' has the invalid character '1'");
+  EXPECT_EQ(failure("ij->k"), "equation 'ij->k': each output label must be distinct and appear in an input");
+  EXPECT_EQ(failure("i..j"), "equation 'i..j' may have dots only as one '...' per term");
+  EXPECT_EQ(failure("ijk"), "operand 0 has rank 2, but its equation term has 3 labels");
+  EXPECT_EQ(failure("i,j"), "the equation has 2 operands, the node has 1 inputs");
 }
 
 TEST(Einsum, SmallIntegersWrap) {

@@ -29,7 +29,7 @@ TEST(Slice, Int32PositionsAreTaken) {
 TEST(Slice, AxisNamedTwiceIsRefused) {
   EXPECT_EQ(
       Failure(MakeSlice, PrimitiveBuilder("", "Slice", 13), {Counting({5}), List({0, 1}), List({3, 2}), List({0, -1})}),
-      "axis -1 is named twice");
+      "axis -1 is repeated");
 }
 
 TEST(Tile, ShortRowsRepeatManyTimesInEachPlane) {
@@ -57,7 +57,7 @@ TEST(Pad, NothingCanBePaddedWithAConstant) {
 TEST(Pad, NothingCannotBeReflected) {
   EXPECT_EQ(Failure(MakePad, PrimitiveBuilder("", "Pad", 13).Set("mode", std::string("reflect")),
                     {Counting({0, 2}), List({1, 0, 0, 0})}),
-            "axis 0 of [0,2] has nothing to pad from");
+            "axis 0 of shape [0,2] has no elements to pad from");
 }
 
 TEST(Movement, StringsAreNotSupported) {

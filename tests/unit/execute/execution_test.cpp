@@ -196,7 +196,8 @@ TEST_F(ExecutionTest, ABranchThatDoesNotFitTheShapesFailsOnlyWhereItIsTaken) {
   condition = 1;
   const Status status = execution_->Run();
   EXPECT_EQ(status.code(), StatusCode::kModel);
-  EXPECT_EQ(status.message(), "shapes [2] and [3,2] do not multiply: 2 columns meet 3 rows");
+  EXPECT_EQ(status.message(),
+            "shapes [2] and [3,2] are incompatible for matrix multiplication: inner extents 2 and 3 differ");
 }
 
 TEST_F(ExecutionTest, AKnownConditionPutsItsBranchInPlaceOfTheIf) {

@@ -168,7 +168,7 @@ TEST_F(LoopExecutionTest, ABodyThatDoesNotFitIsRefused) {
   GrowingLoop loop;
   loop.graph.nodes[0].inputs.pop_back();
   const Status status = Prepare(loop.graph);
-  EXPECT_EQ(status.message(), "a body with 3 inputs and 3 outputs does not fit 2 inputs");
+  EXPECT_EQ(status.message(), "the body has 3 inputs and 3 outputs, which does not match 2 inputs of the node");
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ TEST_F(SequenceTest, AStateThatIsASequenceInOneRoundAndATensorInTheNextIsRefused
   GrowingSequenceLoop loop(Sequence());
   Graph& body = *loop.graph.nodes[0].regions[0].body;
   body.nodes = {MakeNode("Neg", 13, {body.captured[0]}, {body.outputs[1]})};
-  EXPECT_EQ(Prepare(loop.graph).message(), "a value is a sequence in one branch or round and a tensor in another");
+  EXPECT_EQ(Prepare(loop.graph).message(), "a value is a sequence in one branch or iteration and a tensor in another");
 }
 
 // condition ? Optional(x) : Optional() of the same type.
@@ -219,7 +219,7 @@ TEST_F(SequenceTest, ASequenceMapWhoseResultHasNoKnownTypeIsRefused) {
   Node map = MakeNode("SequenceMap", 17, {walked}, {made});
   map.regions = {{"body", body, {}}};
   graph.nodes = {std::move(map)};
-  EXPECT_EQ(UpgradeGraph(graph).message(), "the element type of output 0 is not known");
+  EXPECT_EQ(UpgradeGraph(graph).message(), "the element type of output 0 is unknown");
 }
 
 TEST_F(SequenceTest, ElementsAreCheckedAgainstTheTypeThatThePlanHas) {

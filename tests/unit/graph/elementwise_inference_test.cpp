@@ -36,7 +36,8 @@ TEST(BroadcastInference, ClashIsAnError) {
 }
 
 TEST(BroadcastInference, TypesThatDifferAreAnError) {
-  EXPECT_EQ(InferError(kAdd, {Typed({2}), Typed({2}, DType::kInt32)}), "inputs of float32 and int32 do not match");
+  EXPECT_EQ(InferError(kAdd, {Typed({2}), Typed({2}, DType::kInt32)}),
+            "inputs must have the same dtype, got float32 and int32");
 }
 
 TEST(BroadcastInference, UnknownTypeTakesThatOfTheOther) {
@@ -49,12 +50,13 @@ TEST(BroadcastInference, LeftOutInputIsAnError) {
 
 TEST(PReluInference, SlopeDoesNotWidenTheInput) {
   EXPECT_EQ(InferDims(kPRelu, {Typed({kN, 3, 4}), Typed({3, 1})}), (Dims{kN, 3, 4}));
-  EXPECT_EQ(InferError(kPRelu, {Typed({1, 4}), Typed({3, 1})}), "a slope of shape [3,1] does not broadcast to [1,4]");
+  EXPECT_EQ(InferError(kPRelu, {Typed({1, 4}), Typed({3, 1})}),
+            "slope with shape [3,1] cannot be broadcast to shape [1,4]");
 }
 
 TEST(WhereInference, ConditionMustBeBool) {
   EXPECT_EQ(InferError(PrimitiveBuilder("", "Where", 16), {Typed({2}), Typed({2}), Typed({2})}),
-            "the condition is float32, not bool");
+            "condition has dtype float32, expected bool");
 }
 
 TEST(CastInference, TypeIsTheOneAskedFor) {

@@ -30,7 +30,8 @@ TEST(SequenceInference, ElementsOfSeveralRanksHaveNone) {
 }
 
 TEST(SequenceInference, ElementsOfSeveralTypesAreRefused) {
-  EXPECT_EQ(InferError(kConstruct, {Typed({2}), Typed({2}, DType::kInt64)}), "a sequence of float32 and of int64");
+  EXPECT_EQ(InferError(kConstruct, {Typed({2}), Typed({2}, DType::kInt64)}),
+            "the elements of a sequence must have the same dtype, got float32 and int64");
 }
 
 TEST(SequenceInference, AnElementHasTheTypeOfTheSequence) {
@@ -45,17 +46,17 @@ TEST(SequenceInference, InsertingForgetsExtentsInWhichTheNewElementDiffers) {
 }
 
 TEST(SequenceInference, ATensorWhereASequenceIsTakenIsRefused) {
-  EXPECT_EQ(InferError(kAt, {Typed({2}), Typed({}, DType::kInt64)}), "input 0 is not a sequence");
+  EXPECT_EQ(InferError(kAt, {Typed({2}), Typed({}, DType::kInt64)}), "input 0 must be a sequence");
 }
 
 TEST(SequenceInference, ASequenceWhereATensorIsTakenIsRefused) {
   EXPECT_EQ(InferError(PrimitiveBuilder("", "Relu", 14), {SequenceOf({2})}),
-            "input 0 is a sequence, where a tensor is needed");
-  EXPECT_EQ(InferError(kInsert, {SequenceOf({2}), SequenceOf({2})}), "input 1 is not a tensor");
+            "input 0 is a sequence, expected a tensor");
+  EXPECT_EQ(InferError(kInsert, {SequenceOf({2}), SequenceOf({2})}), "input 1 must be a tensor");
 }
 
 TEST(SequenceInference, PositionsAreIntegers) {
-  EXPECT_EQ(InferError(kAt, {SequenceOf({2}), Typed({})}), "a position is float32, not int64 or int32");
+  EXPECT_EQ(InferError(kAt, {SequenceOf({2}), Typed({})}), "position has dtype float32, expected int32 or int64");
 }
 
 TEST(SequenceInference, SplittingLeavesPartsOfOne) {
@@ -84,7 +85,7 @@ TEST(SequenceInference, AnOptionalIsWhatItsTypeSays) {
   EXPECT_EQ(empty.kind, ValueKind::kOptionalSequence);
   EXPECT_EQ(empty.dtype, DType::kInt32);
   EXPECT_EQ(InferOne(kOptional, {Typed({2})}).kind, ValueKind::kOptionalTensor);
-  EXPECT_EQ(InferError(kOptional, {}), "has neither an input nor a type");
+  EXPECT_EQ(InferError(kOptional, {}), "an input or the attribute 'type' is required");
 }
 
 TEST(SequenceInference, TheElementOfAnOptionalIsATensorOrASequence) {

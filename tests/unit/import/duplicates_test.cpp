@@ -97,7 +97,7 @@ TEST(Duplicates, R24_ConstantAndAnotherNodeOfOneNameAreRefused) {
     builder.Node("Relu", {"x"}, {"c"});
     if (!constant_first) AddConstantNode(builder, "c", 1);
     builder.Output("c");
-    EXPECT_NE(ErrorOf(builder).find("'c' is made by node"), std::string::npos) << ErrorOf(builder);
+    EXPECT_NE(ErrorOf(builder).find("'c' is produced by node"), std::string::npos) << ErrorOf(builder);
   }
 }
 

@@ -216,7 +216,7 @@ TEST(Functions, TwoFunctionsOfOneNameAreRefused) {
   ModelBuilder builder;
   builder.Function("own", "F", {}, {});
   builder.Function("own", "F", {}, {});
-  EXPECT_EQ(ErrorOf(builder), "the model: has two functions 'F'");
+  EXPECT_EQ(ErrorOf(builder), "the model: defines function 'F' more than once");
 }
 
 TEST(Functions, AttributeReferenceOutsideAFunctionIsRefused) {
@@ -224,7 +224,7 @@ TEST(Functions, AttributeReferenceOutsideAFunctionIsRefused) {
   builder.Input("x");
   Refer(builder.Node("LeakyRelu", {"x"}, {"y"}), "alpha", "slope", onnx::AttributeProto::FLOAT);
   builder.Output("y");
-  EXPECT_NE(ErrorOf(builder).find("is not in one"), std::string::npos);
+  EXPECT_NE(ErrorOf(builder).find("outside of a function"), std::string::npos);
 }
 
 }  // namespace

@@ -146,7 +146,7 @@ TEST(Tensors, R13_RawDataOfWrongLengthIsRefused) {
   proto.set_raw_data("1234567");
   const Result<Tensor> tensor = Read(proto);
   ASSERT_FALSE(tensor.ok());
-  EXPECT_EQ(tensor.status().message(), "has 7 bytes, but float32 of its shape need 8");
+  EXPECT_EQ(tensor.status().message(), "has 7 bytes, but its float32 elements need 8");
 }
 
 TEST(Tensors, R13_ListOfWrongLengthIsRefused) {
@@ -173,7 +173,7 @@ TEST(Tensors, R13_HugeTensorWithoutDataIsRefusedUnallocated) {
 TEST(Tensors, R14_ElementTypeThatNobodyHasIsRefused) {
   const Result<Tensor> tensor = Read(Proto(1000, {1}));
   ASSERT_FALSE(tensor.ok());
-  EXPECT_EQ(tensor.status().message(), "1000 is no element type");
+  EXPECT_EQ(tensor.status().message(), "1000 is not a valid element type");
 }
 
 TEST(Tensors, R14_UndefinedElementTypeIsRefused) { EXPECT_FALSE(Read(Proto(0, {1})).ok()); }
@@ -196,7 +196,7 @@ TEST(Tensors, R14_NumberOutOfRangeIsRefused) {
   proto.add_int32_data(128);
   const Result<Tensor> tensor = Read(proto);
   ASSERT_FALSE(tensor.ok());
-  EXPECT_EQ(tensor.status().message(), "element 0 is 128, which is no int8");
+  EXPECT_EQ(tensor.status().message(), "element 0 is 128, which is out of range for int8");
 }
 
 TEST(Tensors, R32_RankOf65IsRefused) {

@@ -186,7 +186,7 @@ TEST(Wire, WeightsAreLeftOut) {
 TEST(Wire, WrongWireTypeIsRefused) {
   const Result<std::string> copy = Condense(Span(std::string("\x38\x01", 2)), Message::kModel);  // graph as a number
   ASSERT_FALSE(copy.ok());
-  EXPECT_NE(copy.status().message().find("wrong type at byte 1"), std::string::npos) << copy.status().message();
+  EXPECT_NE(copy.status().message().find("wrong wire type at byte 1"), std::string::npos) << copy.status().message();
 }
 
 }  // namespace

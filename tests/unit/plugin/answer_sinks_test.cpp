@@ -56,13 +56,13 @@ TEST_F(AnswerSinks, TextAndTruthValueAreChecked) {
   estimate_.reason = {"\xff", 1};
   EXPECT_EQ(EstimateFault(), "its reason is not UTF-8");
   estimate_.feasible = 2;
-  EXPECT_EQ(EstimateFault(), "'feasible' is 2");
+  EXPECT_EQ(EstimateFault(), "'feasible' must be 0 or 1, got 2");
 }
 
 TEST_F(AnswerSinks, StructWithoutItsSizeIsAFault) {
   estimate_.struct_size = claim_.struct_size = 8;
-  EXPECT_EQ(EstimateFault(), "an estimate without its struct_size");
-  EXPECT_EQ(ClaimFault(), "a claim without its struct_size");
+  EXPECT_EQ(EstimateFault(), "an estimate has an invalid struct_size");
+  EXPECT_EQ(ClaimFault(), "a claim has an invalid struct_size");
 }
 
 }  // namespace

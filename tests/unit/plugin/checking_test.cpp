@@ -247,7 +247,8 @@ TEST_F(Unchecked, AFirstRunThatLeavesTheLastElementIsAnError) {
     std::memset(args.outputs[0]->data, 0, args.outputs[0]->byte_size - sizeof(float));
     return nullptr;
   };
-  EXPECT_NE(Run().ToString().find("was not written in full: 4 of 20 bytes, the first at 16"), std::string::npos);
+  EXPECT_NE(Run().ToString().find("was not written in full: 4 of 20 bytes are unchanged, the first at offset 16"),
+            std::string::npos);
 }
 
 TEST_F(Unchecked, LaterRunsWriteWhereTheyAreTold) {
@@ -273,7 +274,8 @@ TEST_F(Unchecked, AnOutputOfUnknownExtentsIsRefused) {
   output_.byte_size = 0;
   const Status status = Run();
   EXPECT_EQ(status.code(), StatusCode::kNotSupported);
-  EXPECT_NE(status.ToString().find("output 0 has extents that only the run would tell"), std::string::npos);
+  EXPECT_NE(status.ToString().find("output 0 has extents that are unknown before the run, which is not supported"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST(Capabilities, AreCopied) {
 TEST(Capabilities, RowWithoutAnOperatorIsRejected) {
   Lister lister;
   lister.AddRow("");
-  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' names no operator");
+  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' has no operator");
 }
 
 TEST(Capabilities, ImpossibleRanksAreRejected) {
@@ -98,7 +98,7 @@ TEST(Capabilities, ImpossibleRanksAreRejected) {
   deputy_capability& row = lister.AddRow("Add");
   row.min_rank = 4;
   row.max_rank = 2;
-  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' has ranks from 4 to 2");
+  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' has the invalid rank range 4 to 2");
 }
 
 TEST(Capabilities, ImpossibleDefinitionsAreRejected) {
@@ -106,13 +106,13 @@ TEST(Capabilities, ImpossibleDefinitionsAreRejected) {
   deputy_capability& row = lister.AddRow("Add");
   row.min_version = 9;
   row.max_version = 7;
-  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' has definitions from 9 to 7");
+  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' has the invalid version range 9 to 7");
 }
 
 TEST(Capabilities, CountWithoutDTypesIsRejected) {
   Lister lister;
   lister.AddRow("Add").dtype_count = 1;
-  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' says that it has 1 dtypes");
+  EXPECT_EQ(lister.RowFault(), "capability 0 of 'lister' declares 1 dtypes, which is invalid");
 }
 
 TEST(Capabilities, TextThatIsNotUtf8IsRejected) {
@@ -124,7 +124,7 @@ TEST(Capabilities, TextThatIsNotUtf8IsRejected) {
 TEST(Capabilities, MoreRowsThanAnyTableHasAreRejected) {
   Lister lister;
   lister.capabilities.capability_count = [](const deputy_delegate*) { return 1000000u; };
-  EXPECT_EQ(lister.RowFault(), "'lister' says that it has 1000000 capabilities");
+  EXPECT_EQ(lister.RowFault(), "'lister' declares 1000000 capabilities, the maximum is 1024");
 }
 
 TEST(Capabilities, TableThatEndsEarlyIsNotRead) {

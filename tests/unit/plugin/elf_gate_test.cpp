@@ -149,13 +149,14 @@ TEST(ElfGate, R72_OtherMachineIsNamed) {
   const bool here_is_x86 = HeaderOf(bytes).e_machine == EM_X86_64;
   HeaderOf(bytes).e_machine = here_is_x86 ? EM_AARCH64 : EM_X86_64;
   EXPECT_EQ(ReasonOf(Gate(bytes)), RejectReason::kWrongArchitecture);
-  EXPECT_EQ(TextOf(Gate(bytes)), here_is_x86 ? "is built for aarch64, this is x86-64"
-                                             : "is built for x86-64, this is " + MachineName(ThisMachine()));
+  EXPECT_EQ(TextOf(Gate(bytes)), here_is_x86
+                                     ? "is built for aarch64, but this machine is x86-64"
+                                     : "is built for x86-64, but this machine is " + MachineName(ThisMachine()));
 }
 
 #ifdef HAVE_AARCH64_FIXTURE
 TEST(ElfGate, R72_PluginCrossBuiltForAarch64IsRefusedByName) {
-  EXPECT_EQ(TextOf(GateFixture("good_aarch64")), "is built for aarch64, this is x86-64");
+  EXPECT_EQ(TextOf(GateFixture("good_aarch64")), "is built for aarch64, but this machine is x86-64");
 }
 
 TEST(ElfGate, PluginCrossBuiltForAarch64SuitsAnAarch64Host) {

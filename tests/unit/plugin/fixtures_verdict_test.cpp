@@ -35,7 +35,8 @@ void PrintTo(const Row& row, std::ostream* out) { *out << row.fixture; }
 constexpr Row kThrowsInConstructor{"throws_in_constructor", "refused: probe-crashed", "SIGABRT while it was loaded",
                                    "R82"};
 #else
-constexpr Row kThrowsInConstructor{"throws_in_constructor", "refused: threw", "left one of its constructors", "R82"};
+constexpr Row kThrowsInConstructor{"throws_in_constructor", "refused: threw", "one of its static constructors threw",
+                                   "R82"};
 #endif
 
 const Row kRows[] = {
@@ -68,17 +69,17 @@ const Row kRows[] = {
      "entry.exports: libraries are opened RTLD_LOCAL, so the name meets no other"},
     // Its tables.
     {"crash_in_query", "refused: probe-crashed", "SIGABRT in its entry function", "R87"},
-    {"throws_in_query", "refused: threw", "an exception left its deputy_plugin_query_v1", "R95"},
-    {"null_table", "refused: no-table", "nothing for a host with plugin ABI 0.1", "R76"},
-    {"short_struct_size", "refused: bad-table", "says that it has 16 bytes", "R75"},
+    {"throws_in_query", "refused: threw", "its deputy_plugin_query_v1 threw an exception", "R95"},
+    {"null_table", "refused: no-table", "does not support a host with plugin ABI 0.1", "R76"},
+    {"short_struct_size", "refused: bad-table", "has the invalid struct_size 16", "R75"},
     {"garbage_struct_size", "refused: bad-table", "3735928559", "R75"},
     {"null_slots", "refused: bad-table", "has no 'execute'", "R76"},
-    {"wild_slots", "refused: bad-table", "points to no loaded code", "R76"},
+    {"wild_slots", "refused: bad-table", "does not point to loaded code", "R76"},
     {"bad_utf8_id", "refused: bad-utf8", "id is not UTF-8", "R90"},
     {"long_id", "refused: bad-table", "1073741824 bytes", "R90"},
     {"wrong_id", "refused: bad-table", "calls itself 'somebody_else'"},
     {"counts_lie", "refused: bad-table", "1000000000 delegates", "R89"},
-    {"count_too_high", "refused: bad-table", "number 1 is NULL", "R89"},
+    {"count_too_high", "refused: bad-table", "delegate 1 is NULL", "R89"},
     {"hang_in_init", "refused: probe-timed-out", "gave no answer within 500 ms", "R88", "", 500},
     {"fails_init", "refused: init-failed", "no driver", "R93"},
     {"bad_default", "refused: bad-table", "the default of option 'threads' of 'bad_default' must be a whole number"},
@@ -92,7 +93,7 @@ const Row kRows[] = {
     {"changes_answers", "compiled", "", "R100", "lifecycle.query: the host asks once and goes by that"},
     {"fails_compile", "compile: not supported", "compile: node 'first' (Relu): no room on the device", "R98"},
     {"old_list", "compile: not supported", "nothing is computed here"},
-    {"throws", "compile: plugin: ", "compile: an exception left it", "R95"},
+    {"throws", "compile: plugin: ", "compile: it threw an exception", "R95"},
     {"no_executable", "compile: plugin: ", "it succeeded without an executable"},
     // What it does to the process, and what it keeps, has no bounds that the host could know.
     {"changes_folder", "compiled", "", "R82", "lifecycle.surroundings: an application may do the same at any time"},

@@ -226,7 +226,7 @@ TEST_F(PlacementExtensions, HelpersRefuseANodeThatIsNotOnOffer) {
   view.offered[2] = 0;
   const auto groups = delegate->Groups(view);
   ASSERT_FALSE(groups.ok());
-  EXPECT_NE(groups.status().message().find("not on offer"), std::string::npos) << groups.status().ToString();
+  EXPECT_NE(groups.status().message().find("was not offered"), std::string::npos) << groups.status().ToString();
 }
 
 TEST_F(PlacementExtensions, HelpersFindNamedDataAndReleaseConstants) {

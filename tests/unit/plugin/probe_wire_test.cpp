@@ -61,7 +61,7 @@ TEST(ProbeWire, R91_LengthOfFourGigabytesIsAFaultBeforeAnythingIsAllocated) {
   std::memset(frame.data() + 16, 0xff, 4);
   ProbeStream stream(kNonce);
   EXPECT_FALSE(stream.Feed(frame));
-  EXPECT_EQ(stream.fault(), "a frame says that it has 4294967295 bytes; 67108864 are allowed");
+  EXPECT_EQ(stream.fault(), "a frame declares 4294967295 bytes, the maximum is 67108864");
 }
 
 TEST(ProbeWire, R91_AnswerToAnotherProbeIsAFault) {

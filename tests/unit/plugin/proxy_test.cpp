@@ -241,7 +241,7 @@ TEST_F(Proxy, R111_UnknownStatusCodeIsAFaultWithItsText) {
   actor_.execute = [&](const deputy_run_args&) { return actor_.Fail(9999, "odd"); };
   const auto context = Context();
   EXPECT_EQ(Run(*context).ToString(),
-            "plugin test.actor (in process): execute: returned a status with the impossible code 9999: odd");
+            "plugin test.actor (in process): execute: returned a status with the invalid code 9999: odd");
 }
 
 TEST_F(Proxy, R111_OkWithAnErrorTextIsAFault) {

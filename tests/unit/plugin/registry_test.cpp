@@ -210,7 +210,7 @@ TEST(Registry, R95_ExceptionFromCompileIsAFault) {
   partition.nodes = {0};
   const Status status = (*opened)->Compile(OfferAll(graph), partition).status();
   EXPECT_EQ(status.code(), StatusCode::kPlugin);
-  EXPECT_EQ(status.ToString(), "plugin throws (throws.so): compile: an exception left it");
+  EXPECT_EQ(status.ToString(), "plugin throws (throws.so): compile: it threw an exception");
 }
 
 TEST(Registry, R99_AnswersForForeignNodesAreReportedAndIgnored) {

@@ -88,7 +88,7 @@ TEST(UnwrittenOutput, ALastElementThatIsMissingIsFound) {
   const std::optional<Unwritten> found = bytes.Run([](uint8_t* out) { std::memset(out, 0, 16); });
   ASSERT_TRUE(found);
   EXPECT_EQ(Describe(*found, "y"),
-            "its output 0 ('y') was not written in full: 4 of 20 bytes, the first at 16, are as they were");
+            "its output 0 ('y') was not written in full: 4 of 20 bytes are unchanged, the first at offset 16");
 }
 
 TEST(UnwrittenOutput, AMissingByteIsFoundByElement) {

@@ -83,7 +83,7 @@ TEST(TfliteSubgraphs, ASubgraphThatCallsItselfIsRefused) {
   const int32_t condition = model.Input(fb::TensorType_BOOL, {}), x = model.Input(kFloat, {2});
   const int32_t y = model.Tensor(kFloat, {2});
   model.Add(fb::BuiltinOperator_IF, {condition, x}, {y}, model.With(92, fb::CreateIfOptions(model.fbb, own, own)));
-  ExpectSays(Refusal(model.Finish({y})), "calls subgraph 1, which would call itself");
+  ExpectSays(Refusal(model.Finish({y})), "subgraph 1 calls itself");
 }
 
 TEST(TfliteSubgraphs, SubgraphsThatUnfoldToFarTooManyOperatorsAreRefused) {
@@ -104,7 +104,7 @@ TEST(TfliteSubgraphs, SubgraphsThatUnfoldToFarTooManyOperatorsAreRefused) {
   const int32_t condition = model.Input(fb::TensorType_BOOL, {}), x = model.Input(kFloat, {2});
   const int32_t y = model.Tensor(kFloat, {2});
   model.Add(fb::BuiltinOperator_IF, {condition, x}, {y}, model.With(92, fb::CreateIfOptions(model.fbb, inner, inner)));
-  ExpectSays(Refusal(model.Finish({y})), "unfolds to far more than it holds");
+  ExpectSays(Refusal(model.Finish({y})), "expands to far more than the file size");
 }
 
 TEST(TfliteSubgraphs, ACallThatDoesNotFitIsRefused) {
@@ -112,10 +112,10 @@ TEST(TfliteSubgraphs, ACallThatDoesNotFitIsRefused) {
     int32_t then_subgraph;
     std::vector<int32_t> extra;
     const char* says;
-  } cases[] = {{7, {}, "calls subgraph 7, which does not exist"},
-               {0, {}, "calls subgraph 0, which does not exist"},
-               {-1, {}, "calls subgraph -1, which does not exist"},
-               {1, {1}, "subgraph 1: takes 1 inputs and is called with 2"}};
+  } cases[] = {{7, {}, "subgraph index 7 is out of range"},
+               {0, {}, "subgraph index 0 is out of range"},
+               {-1, {}, "subgraph index -1 is out of range"},
+               {1, {1}, "subgraph 1: has 1 inputs, but is called with 2"}};
   for (const auto& it : cases) {
     ModelWriter model;
     const int32_t neg = SubgraphOf(model, fb::BuiltinOperator_NEG);
@@ -154,7 +154,7 @@ TEST(TfliteComplex, OtherOperatorsOnComplexNumbersAreRefusedByName) {
   const int32_t sum = model.Tensor(fb::TensorType_COMPLEX64, {1, 3});
   model.Add(fb::BuiltinOperator_RFFT2D, {x, length}, {spectrum});
   model.Add(fb::BuiltinOperator_MUL, {spectrum, spectrum}, {sum});
-  ExpectSays(Refusal(model.Finish({sum})), "operator 1 (MUL version 1): works on the complex numbers of 'tensor2'");
+  ExpectSays(Refusal(model.Finish({sum})), "operator 1 (MUL version 1): has the complex tensor 'tensor2'");
 }
 
 }  // namespace

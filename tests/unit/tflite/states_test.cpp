@@ -199,7 +199,7 @@ TEST(TfliteStates, AVariableThatNothingAssignedIsRefusedByName) {
   const int32_t before = Read(writer, handle);
   writer.Add(fb::BuiltinOperator_ASSIGN_VARIABLE, {handle, x}, {});
   ExpectSays(Refusal(writer.Finish({before})),
-             "operator 1 (READ_VARIABLE version 1): reads variable 'nowhere' before anything has assigned it");
+             "operator 1 (READ_VARIABLE version 1): variable 'nowhere' is read before it is assigned");
 }
 
 TEST(TfliteStates, AVariableThatChangesItsShapeIsRefusedByName) {
@@ -217,7 +217,7 @@ TEST(TfliteStates, ACallOnceThatComesTooLateOrComputesIsRefused) {
   Initialize(late, "a", {1});
   const int32_t before = Read(late, late.Handle("a"));
   Initialize(late, "a", {2});
-  ExpectSays(Refusal(late.Finish({before})), "gives variable 'a' its first value after it was used");
+  ExpectSays(Refusal(late.Finish({before})), "initializes variable 'a' after it was used");
 
   ModelWriter computes;
   computes.Input(kFloat, {1});
@@ -228,19 +228,19 @@ TEST(TfliteStates, ACallOnceThatComesTooLateOrComputesIsRefused) {
   computes.Add(fb::BuiltinOperator_CALL_ONCE, {}, {},
                computes.With(103, fb::CreateCallOnceOptions(computes.fbb, subgraph)));
   ExpectSays(Refusal(computes.Finish({Read(computes, computes.Handle("b"))})),
-             "computes the first value of variable 'b', which is not supported");
+             "initializes variable 'b' with a computed value, which is not supported");
 }
 
 TEST(TfliteStates, OperandsThatAreNoVariablesAreRefused) {
   ModelWriter reads, writes, adds;
   reads.Input(kFloat, {1});
-  ExpectSays(Refusal(reads.Finish({Read(reads, 0)})), "names no variable where one is needed");
+  ExpectSays(Refusal(reads.Finish({Read(reads, 0)})), "is not a variable, but one is required");
   const int32_t x = writes.Input(kFloat, {1});
   writes.Add(fb::BuiltinOperator_ASSIGN_VARIABLE, {x, x}, {});
-  ExpectSays(Refusal(writes.Finish({x})), "names no variable where one is needed");
+  ExpectSays(Refusal(writes.Finish({x})), "is not a variable, but one is required");
   const int32_t y = adds.Input(kFloat, {1});
   ExpectSays(Refusal(adds.Finish({Sum(adds, y, adds.VariableTensor(kFloat, {1}))})),
-             "is a variable, which this operator does not take");
+             "is a variable, which this operator does not support");
 }
 
 TEST(TfliteStates, AnyByteMayBeWrong) { ExpectNoByteDoesHarm(Counter()); }
@@ -357,7 +357,7 @@ TEST(TfliteStates, AnSvdfOrLstmWithoutItsStateIsRefused) {
   const int32_t state = writer.VariableTensor(kFloat, {1, 4});
   writer.Add(fb::BuiltinOperator_SVDF, {x, feature, time, -1, state}, {y},
              writer.With(6, fb::CreateSvdfOptions(writer.fbb, 1)));
-  ExpectSays(Refusal(writer.Finish({y})), "operator 0 (SVDF version 1): has weights and a state that do not fit");
+  ExpectSays(Refusal(writer.Finish({y})), "operator 0 (SVDF version 1): the shapes of the weights and of the state");
   ModelWriter other;
   const int32_t z = other.Input(kFloat, {1, 1, 1}), made = other.Tensor(kFloat, {1, 1, 1});
   other.Add(fb::BuiltinOperator_UNIDIRECTIONAL_SEQUENCE_LSTM, {z}, {made},

@@ -14,7 +14,7 @@ constexpr size_t kMaxInferenceRounds = 8;
 Result<std::vector<Argument>> ArgumentsFrom(const Operation& op, size_t first) {
   std::vector<Argument> arguments;
   for (size_t i = first; i < op.input_count(); ++i) {
-    if (!op.has_input(i)) return Error(StatusCode::kModel, "lacks input {}", i);
+    if (!op.has_input(i)) return Error(StatusCode::kModel, "input {} is missing", i);
     DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.input(i)));
     Argument& argument = arguments.emplace_back();
     if (info->is_resource) {
@@ -28,7 +28,8 @@ Result<std::vector<Argument>> ArgumentsFrom(const Operation& op, size_t first) {
 
 Result<ValueId> OneBool(Emitter& emit, ValueId id) {
   const ValueType type = emit.TypeOf(id);
-  if (type.dtype != DType::kBool) return Error(StatusCode::kModel, "has a condition of {}", NameOf(type.dtype));
+  if (type.dtype != DType::kBool)
+    return Error(StatusCode::kModel, "the condition has dtype {}, expected bool", NameOf(type.dtype));
   if (type.ranked && type.dims.empty()) return id;
   DEPUTY_ASSIGN_OR_RETURN(const ValueId shape, emit.Ints({}));
   return emit.Emit(OpKind::kReshape, {id, shape});
@@ -55,10 +56,10 @@ struct Branch {
     const std::string prefix = op.emit.operator_name() + "/" + region.name + "/";
     DEPUTY_ASSIGN_OR_RETURN(const std::vector<Argument> results, op.subgraphs.Call(subgraph, scope, arguments, prefix));
     if (results.size() != op.output_count())
-      return Error(StatusCode::kModel, "has {} outputs, but subgraph {} makes {}", op.output_count(), subgraph,
+      return Error(StatusCode::kModel, "has {} outputs, but subgraph {} returns {}", op.output_count(), subgraph,
                    results.size());
     for (const Argument& result : results) {
-      if (result.variable) return Error(StatusCode::kNotSupported, "chooses between variables, which is not supported");
+      if (result.variable) return Error(StatusCode::kNotSupported, "branches that return variables are not supported");
       region.body->outputs.push_back(result.value);
     }
     return {};
@@ -91,17 +92,17 @@ struct LoopBody {
     DEPUTY_ASSIGN_OR_RETURN(const std::vector<Argument> results,
                             op.subgraphs.Call(options.body_subgraph(), scope, arguments, prefix + "body/"));
     if (results.size() != arguments.size())
-      return Error(StatusCode::kModel, "has a body that makes {} outputs of {} inputs", results.size(),
-                   arguments.size());
+      return Error(StatusCode::kModel, "the body returns {} outputs, expected {}", results.size(), arguments.size());
     DEPUTY_ASSIGN_OR_RETURN(const std::vector<Argument> condition,
                             op.subgraphs.Call(options.cond_subgraph(), scope, results, prefix + "cond/"));
     if (condition.size() != 1 || condition[0].variable)
-      return Error(StatusCode::kModel, "has a condition with {} outputs", condition.size());
+      return Error(StatusCode::kModel, "the condition subgraph must return one tensor, got {} outputs",
+                   condition.size());
     DEPUTY_ASSIGN_OR_RETURN(const ValueId continues, OneBool(scope.emit, condition[0].value));
     graph.outputs = {continues};
     for (size_t i = 0; i < results.size(); ++i) {
       if (results[i].variable != arguments[i].variable)
-        return Error(StatusCode::kNotSupported, "has a body that exchanges variables, which is not supported");
+        return Error(StatusCode::kNotSupported, "a body that exchanges variables is not supported");
       if (results[i].variable) continue;
       graph.outputs.push_back(results[i].value);
       states.push_back(scope.emit.TypeOf(results[i].value));
@@ -117,7 +118,7 @@ Result<bool> Widen(std::vector<ValueType>& entries, std::span<const ValueType> a
   bool same = true;
   for (size_t i = 0; i < entries.size(); ++i) {
     if (entries[i].dtype != after[i].dtype)
-      return Error(StatusCode::kModel, "has a body that makes {} of {}", NameOf(after[i].dtype),
+      return Error(StatusCode::kModel, "the body returns dtype {} for an input of dtype {}", NameOf(after[i].dtype),
                    NameOf(entries[i].dtype));
     ValueType common = CommonType(entries[i], after[i]);
     same = same && Same(common, entries[i]);
@@ -151,7 +152,8 @@ Status If(const Operation& op) {
     const ValueType& first = yes.scope.emit.TypeOf(yes.region.body->outputs[i]);
     const ValueType& second = no.scope.emit.TypeOf(no.region.body->outputs[i]);
     if (first.dtype != second.dtype)
-      return Error(StatusCode::kModel, "has branches that make {} and {}", NameOf(first.dtype), NameOf(second.dtype));
+      return Error(StatusCode::kModel, "the branches return different dtypes: {} and {}", NameOf(first.dtype),
+                   NameOf(second.dtype));
     types.push_back(CommonType(first, second));
   }
   if (types.empty()) return {};
@@ -172,7 +174,8 @@ Status While(const Operation& op) {
       const std::vector<Argument> first_condition,
       op.subgraphs.Call(options->cond_subgraph(), op.scope, arguments, op.emit.operator_name() + "/first/"));
   if (first_condition.size() != 1 || first_condition[0].variable)
-    return Error(StatusCode::kModel, "has a condition with {} outputs", first_condition.size());
+    return Error(StatusCode::kModel, "the condition subgraph must return one tensor, got {} outputs",
+                 first_condition.size());
   DEPUTY_ASSIGN_OR_RETURN(const ValueId condition, OneBool(op.emit, first_condition[0].value));
   std::vector<ValueId> inputs{kNone, condition};
   std::vector<ValueType> entries;
@@ -190,19 +193,19 @@ Status While(const Operation& op) {
     DEPUTY_ASSIGN_OR_RETURN(const bool same, Widen(entries, body->states));
     if (same) break;
     if (round == kMaxInferenceRounds)
-      return Error(StatusCode::kNotSupported, "has a body that gives its tensors ever new shapes");
+      return Error(StatusCode::kNotSupported, "the shapes in the body do not converge, which is not supported");
   }
   const std::vector<std::pair<VariableId, ValueId>> assigned = body->scope.Assigned();
   for (const auto& [variable, last] : assigned) {
     DEPUTY_ASSIGN_OR_RETURN(const ValueId before, body->scope.TakeAsInput(variable));
     const ValueType type = op.emit.TypeOf(before);
     if (type.dtype != body->scope.emit.TypeOf(last).dtype || !Same(type, body->scope.emit.TypeOf(last)))
-      return Error(StatusCode::kNotSupported, "has a body that gives a variable another shape, which is not supported");
+      return Error(StatusCode::kNotSupported, "a body that changes the shape or dtype of a variable is not supported");
     inputs.push_back(before);
     entries.push_back(type);
     body->region.body->outputs.push_back(last);
   }
-  if (entries.empty()) return Error(StatusCode::kNotSupported, "has a loop without results, which is not supported");
+  if (entries.empty()) return Error(StatusCode::kNotSupported, "a loop without outputs is not supported");
   std::vector<Region> regions{std::move(body->region)};
   const std::vector<ValueId> made = op.emit.EmitRegions(OpKind::kLoop, std::move(inputs), std::move(regions), entries);
   size_t next = 0;

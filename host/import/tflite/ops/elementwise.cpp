@@ -84,7 +84,7 @@ Status FloorMod(const Operation& op) {
   return op.Elementwise(false, [&](Ids ids) -> Result<ValueId> {
     const DType dtype = op.emit.TypeOf(ids[0]).dtype;
     if (dtype != DType::kInt32 && dtype != DType::kInt64 && dtype != DType::kInt16 && dtype != DType::kInt8)
-      return Error(StatusCode::kNotSupported, "the remainder of {} is not supported, only that of integers",
+      return Error(StatusCode::kNotSupported, "dtype {} is not supported, expected int8, int16, int32 or int64",
                    NameOf(dtype));
     return op.emit.Emit(OpKind::kMod, {ids[0], ids[1]});
   });
@@ -123,7 +123,7 @@ Status SelectV2(const Operation& op) { return SelectAlike(op); }
 Status Cast(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.output()));
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* from, op.tensors.Info(op.input(0)));
-  if (info->is_complex) return Error(StatusCode::kNotSupported, "makes complex numbers, which is not supported");
+  if (info->is_complex) return Error(StatusCode::kNotSupported, "a cast to complex elements is not supported");
   DEPUTY_ASSIGN_OR_RETURN(const Layout layout, op.CommonLayout(op.inputs()));
   DEPUTY_ASSIGN_OR_RETURN(ValueId id, op.Operand(0, true, layout));
   if (from->is_complex) {  // a complex number is converted to its real part
@@ -138,7 +138,7 @@ Status Cast(const Operation& op) {
 // The real numbers, converted to the output's quantization.
 Status Quantize(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.output()));
-  if (!info->is_quantized()) return Error(StatusCode::kModel, "quantizes to a tensor without a scale");
+  if (!info->is_quantized()) return Error(StatusCode::kModel, "the output has no quantization scale");
   return op.Elementwise(false, [&](Ids ids) { return op.emit.Cast(ids[0], DType::kFloat32); });
 }
 
@@ -160,7 +160,7 @@ using Ids = std::span<const ValueId>;
 // Along the last axis of the file's order.
 Status AlongChannels(const Operation& op, const std::function<Result<ValueId>(ValueId, int64_t axis)>& make) {
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
-  if (rank == 0) return Error(StatusCode::kModel, "has an input of rank 0");
+  if (rank == 0) return Error(StatusCode::kModel, "input must have at least rank 1, got a scalar");
   DEPUTY_ASSIGN_OR_RETURN(const Layout layout, op.CommonLayout(op.inputs()));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, false, layout));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId made, make(id, AxisIn(layout, rank - 1)));
@@ -234,7 +234,7 @@ Status LocalResponseNormalization(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::LocalResponseNormalizationOptions>());
   constexpr int32_t kMostRadius = 1 << 20;
   if (options->radius() < 0 || options->radius() > kMostRadius)
-    return Error(StatusCode::kModel, "has a radius of {}", options->radius());
+    return Error(StatusCode::kModel, "radius must be between 0 and {}, got {}", kMostRadius, options->radius());
   const int64_t size = int64_t{2} * options->radius() + 1;
   DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, false, Layout::kChannelsSecond));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId made, op.emit.Emit(OpKind::kLRN, {id},

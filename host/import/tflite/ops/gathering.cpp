@@ -21,13 +21,11 @@ Status Gather(const Operation& op) {
   // Unlike an axis, it counts from after the last dimension.
   const int64_t dims = options->batch_dims(), batches = dims < 0 ? dims + static_cast<int64_t>(index_rank) : dims;
   if (batches < 0 || batches > static_cast<int64_t>(index_rank))
-    return Error(StatusCode::kModel, "has {} batch dimensions for indices of rank {}", dims, index_rank);
+    return Error(StatusCode::kModel, "batch_dims {} is out of range for indices of rank {}", dims, index_rank);
   const auto batch = static_cast<size_t>(batches);
   if (batch != axis)
-    return Error(StatusCode::kNotSupported,
-                 "gathers along axis {} with {} batch dimensions; only those two alike are "
-                 "supported",
-                 axis, batch);
+    return Error(StatusCode::kNotSupported, "axis ({}) that differs from batch_dims ({}) is not supported", axis,
+                 batch);
   const int64_t last = -1;
   DEPUTY_ASSIGN_OR_RETURN(const ValueId axes, op.emit.Ints({&last, 1}));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId wide, op.emit.Cast(indices, DType::kInt64));

@@ -18,11 +18,13 @@ Result<PadPlan> PlanOf(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
   DEPUTY_ASSIGN_OR_RETURN(const Tensor constant, op.tensors.Constant(op.input(1)));
   if (constant.empty()) return PadPlan{false, {}, {}};
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> pads, op.tensors.Ints(op.input(1), "the padding"));
-  if (pads.size() != 2 * rank) return Error(StatusCode::kModel, "has {} pads for rank {}", pads.size(), rank);
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> pads, op.tensors.Ints(op.input(1), "paddings"));
+  if (pads.size() != 2 * rank)
+    return Error(StatusCode::kModel, "paddings has {} values for an input of rank {}, expected 2 per axis", pads.size(),
+                 rank);
   PadPlan plan{true, {}, {}};
   for (size_t i = 0; i < rank; ++i) {
-    if (pads[2 * i] < 0 || pads[2 * i + 1] < 0) return Error(StatusCode::kModel, "has a negative padding");
+    if (pads[2 * i] < 0 || pads[2 * i + 1] < 0) return Error(StatusCode::kModel, "paddings must not be negative");
     plan.before.push_back(pads[2 * i]);
     plan.after.push_back(pads[2 * i + 1]);
   }
@@ -71,8 +73,10 @@ Result<bool> PadsAlike(const Operation& op) {
 Result<std::vector<int64_t>> Mirrored(int64_t extent, int64_t before, int64_t after) {
   constexpr int64_t kMost = 1 << 20;  // the length of the list of indices
   if (before > extent || after > extent)
-    return Error(StatusCode::kModel, "mirrors {} and {} elements of {}", before, after, extent);
-  if (extent > kMost) return Error(StatusCode::kNotSupported, "mirrors an extent of {}, more than {}", extent, kMost);
+    return Error(StatusCode::kModel, "paddings {} and {} exceed the extent {}", before, after, extent);
+  if (extent > kMost)
+    return Error(StatusCode::kNotSupported, "mirror padding of extent {} is not supported, at most {} is", extent,
+                 kMost);
   std::vector<int64_t> places;
   for (int64_t i = before; i-- > 0;) places.push_back(i);
   for (int64_t i = 0; i < extent; ++i) places.push_back(i);
@@ -92,7 +96,8 @@ Status ImportResize(const Operation& op, bool stored, bool align_corners, bool h
 
 Status ImportBlocks(const Operation& op, OpKind kind) {
   DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::BlockOptions>());
-  if (options->block_size() < 1) return Error(StatusCode::kModel, "has blocks of {}", options->block_size());
+  if (options->block_size() < 1)
+    return Error(StatusCode::kModel, "block_size must be at least 1, got {}", options->block_size());
   DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.output()));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, stored, Layout::kChannelsSecond));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId made,
@@ -113,17 +118,19 @@ struct Blocks {
 Result<Blocks> BlocksOf(const Operation& op) {
   constexpr int64_t kMost = 1 << 16, kMostEdge = int64_t{1} << 32;
   Blocks blocks;
-  DEPUTY_ASSIGN_OR_RETURN(blocks.sizes, op.tensors.Ints(op.input(1), "the list of blocks"));
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> edges, op.tensors.Ints(op.input(2), "the padding or cropping"));
+  DEPUTY_ASSIGN_OR_RETURN(blocks.sizes, op.tensors.Ints(op.input(1), "block_shape"));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> edges, op.tensors.Ints(op.input(2), "paddings or crops"));
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
   if (blocks.sizes.empty() || blocks.sizes.size() >= rank || edges.size() != 2 * blocks.sizes.size())
-    return Error(StatusCode::kModel, "has {} blocks and {} edges for rank {}", blocks.sizes.size(), edges.size(), rank);
+    return Error(StatusCode::kModel,
+                 "block_shape with {} and paddings or crops with {} values do not match an input of rank {}",
+                 blocks.sizes.size(), edges.size(), rank);
   for (size_t i = 0; i < blocks.sizes.size(); ++i) {
     const bool edged =
         edges[2 * i] >= 0 && edges[2 * i] <= kMostEdge && edges[2 * i + 1] >= 0 && edges[2 * i + 1] <= kMostEdge;
     if (blocks.sizes[i] < 1 || blocks.sizes[i] > kMost || !edged)
-      return Error(StatusCode::kModel, "has a block of {} with edges {} and {}", blocks.sizes[i], edges[2 * i],
-                   edges[2 * i + 1]);
+      return Error(StatusCode::kModel, "block_shape {} with paddings or crops {} and {} is out of range",
+                   blocks.sizes[i], edges[2 * i], edges[2 * i + 1]);
     blocks.before.push_back(edges[2 * i]);
     blocks.after.push_back(edges[2 * i + 1]);
   }
@@ -132,7 +139,7 @@ Result<Blocks> BlocksOf(const Operation& op) {
 
 Status CheckKnown(std::span<const int64_t> dims) {
   for (const int64_t dim : dims.subspan(1))
-    if (dim < 0) return Error(StatusCode::kNotSupported, "has an image without extents that are known before the run");
+    if (dim < 0) return Error(StatusCode::kNotSupported, "dynamic extents are only supported for the batch");
   return {};
 }
 
@@ -166,12 +173,11 @@ Status MirrorPad(const Operation& op) {
     DEPUTY_ASSIGN_OR_RETURN(made, op.emit.Emit(OpKind::kPad, {made, pads}, {{"mode", std::string("reflect")}}));
     return op.Set(made, stored, plan.known ? layout : Layout::kFile);
   }
-  if (!plan.known) return Error(StatusCode::kNotSupported, "has a padding that is computed, which is not supported");
+  if (!plan.known) return Error(StatusCode::kNotSupported, "paddings must be a constant");
   for (size_t axis = 0; axis < plan.before.size(); ++axis) {
     if (plan.before[axis] == 0 && plan.after[axis] == 0) continue;
     const int64_t place = AxisIn(layout, axis), extent = op.emit.DimsOf(made)[static_cast<size_t>(place)];
-    if (extent < 0)
-      return Error(StatusCode::kNotSupported, "mirrors an axis without an extent that is known before the run");
+    if (extent < 0) return Error(StatusCode::kNotSupported, "mirror padding of a dynamic extent is not supported");
     DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> places, Mirrored(extent, plan.before[axis], plan.after[axis]));
     DEPUTY_ASSIGN_OR_RETURN(const ValueId list, op.emit.Ints(places));
     DEPUTY_ASSIGN_OR_RETURN(made, op.emit.Emit(OpKind::kGather, {made, list}, {{"axis", place}}));
@@ -221,7 +227,7 @@ Status SpaceToBatch(const Operation& op) {
   std::vector<int64_t> parts{0}, perm, blocked{-1};
   for (size_t i = 0; i < count; ++i) {
     if (dims[i + 1] % blocks.sizes[i] != 0)
-      return Error(StatusCode::kModel, "divides an extent of {} into blocks of {}", dims[i + 1], blocks.sizes[i]);
+      return Error(StatusCode::kModel, "extent {} is not divisible by the block size {}", dims[i + 1], blocks.sizes[i]);
     parts.push_back(dims[i + 1] / blocks.sizes[i]);
     parts.push_back(blocks.sizes[i]);
     blocked.push_back(dims[i + 1] / blocks.sizes[i]);
@@ -255,7 +261,8 @@ Status BatchToSpace(const Operation& op) {
   for (size_t i = 0; i < count; ++i) {
     const int64_t extent = dims[i + 1] * blocks.sizes[i];
     if (blocks.before[i] + blocks.after[i] > extent)
-      return Error(StatusCode::kModel, "crops {} and {} of {}", blocks.before[i], blocks.after[i], extent);
+      return Error(StatusCode::kModel, "crops {} and {} exceed the extent {}", blocks.before[i], blocks.after[i],
+                   extent);
     perm.push_back(static_cast<int64_t>(count + 1 + i));
     perm.push_back(static_cast<int64_t>(i));
     whole.push_back(extent);

@@ -31,7 +31,7 @@ class Lstm {
     DEPUTY_RETURN_IF_ERROR(ReadForm());
     DEPUTY_ASSIGN_OR_RETURN(input_, op_.Operand(0, false));
     if (op_.emit.RankOf(input_) != 3)
-      return Error(StatusCode::kModel, "has an input of rank {}", op_.emit.RankOf(input_));
+      return Error(StatusCode::kModel, "input has rank {}, expected 3", op_.emit.RankOf(input_));
     const VariableId variables[] = {state_variables_[0], state_variables_[1]};
     for (size_t i = 0; i < 2; ++i) {
       DEPUTY_ASSIGN_OR_RETURN(states_[i], op_.scope.Read(variables[i]));
@@ -48,43 +48,43 @@ class Lstm {
   Status ReadForm() {
     DEPUTY_ASSIGN_OR_RETURN(options_, op_.Options<fb::SequenceLstmOptions>());
     if (options_->diagonal_recurrent_tensors())
-      return Error(StatusCode::kNotSupported, "has recurrent weights that are diagonals, which is not supported");
+      return Error(StatusCode::kNotSupported, "diagonal_recurrent_tensors is not supported");
     if (op_.input_count() != 20 && op_.input_count() != 24)
-      return Error(StatusCode::kModel, "has {} inputs", op_.input_count());
+      return Error(StatusCode::kModel, "has {} inputs, expected 20 or 24", op_.input_count());
     coupled_ = !op_.has_input(kInputWeights);
     projects_ = op_.has_input(kProjectionWeights);
     normalizes_ = op_.has_input(kLayerNorm + kForget);
     for (size_t gate = coupled_ ? kForget : kInput; gate < kGates; ++gate)
       for (const size_t first : {kInputWeights, kRecurrentWeights, kBiases})
-        if (!op_.has_input(first + gate)) return Error(StatusCode::kModel, "lacks input {}", first + gate);
+        if (!op_.has_input(first + gate)) return Error(StatusCode::kModel, "input {} is missing", first + gate);
     DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* from_input, op_.tensors.Info(op_.input(kInputWeights + kForget)));
     DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* from_output, op_.tensors.Info(op_.input(kRecurrentWeights + kForget)));
     if (from_input->dims.size() != 2 || from_output->dims.size() != 2)
-      return Error(StatusCode::kModel, "has weights that are no matrices");
+      return Error(StatusCode::kModel, "weights must have rank 2");
     for (size_t i = 0; i < 2; ++i) {
       DEPUTY_ASSIGN_OR_RETURN(state_variables_[i], op_.tensors.VariableOf(op_.input(kOutputState + i)));
       DEPUTY_ASSIGN_OR_RETURN(state_infos_[i], op_.tensors.Info(op_.input(kOutputState + i)));
     }
-    if (state_infos_[0]->dims.size() != 2) return Error(StatusCode::kModel, "has a state that is no matrix");
+    if (state_infos_[0]->dims.size() != 2) return Error(StatusCode::kModel, "the output state must have rank 2");
     extents_ = {from_input->dims[1], from_input->dims[0], from_output->dims[1], state_infos_[0]->dims[0]};
     const Shape outputs{extents_.batch, extents_.outputs}, cells{extents_.batch, extents_.cells};
     if (state_infos_[0]->dims != outputs || state_infos_[1]->dims != cells ||
         (!projects_ && extents_.outputs != extents_.cells))
-      return Error(StatusCode::kModel, "has states that do not fit its weights");
+      return Error(StatusCode::kModel, "the shapes of the states do not match the weights");
     DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* input, op_.tensors.Info(op_.input(0)));
     quantized_ = input->is_quantized();
     for (const TensorInfo* state : state_infos_)
       if (state->is_quantized() != quantized_ || (!quantized_ && state->dtype != DType::kFloat32) ||
           state->quantization.per_axis())
-        return Error(StatusCode::kNotSupported, "has states of {} beside an input of {}", NameOf(state->dtype),
-                     NameOf(input->dtype));
+        return Error(StatusCode::kNotSupported, "states of {} with an input of {} are not supported",
+                     NameOf(state->dtype), NameOf(input->dtype));
     if (!quantized_) return {};
     input_scale_ = static_cast<double>(input->quantization.scales[0]);
     if (!projects_) return {};
     DEPUTY_ASSIGN_OR_RETURN(const TensorIndex hidden, op_.Intermediate(kHidden));
     DEPUTY_ASSIGN_OR_RETURN(hidden_info_, op_.tensors.Info(hidden));
     if (!hidden_info_->is_quantized() || hidden_info_->quantization.per_axis())
-      return Error(StatusCode::kModel, "does not say how it rounds before its projection");
+      return Error(StatusCode::kModel, "the intermediate tensor before the projection must be quantized per tensor");
     return {};
   }
 
@@ -104,7 +104,7 @@ class Lstm {
     DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op_.tensors.Info(op_.input(input)));
     DEPUTY_ASSIGN_OR_RETURN(const ValueId stored, op_.tensors.Stored(op_.input(input)));
     if (op_.emit.DimsOf(stored) != shape || info->quantization.per_axis())
-      return Error(StatusCode::kModel, "has an input {} that does not fit the others", input);
+      return Error(StatusCode::kModel, "the shape or quantization of input {} does not match the other inputs", input);
     const Tensor constant = op_.emit.ConstantOf(stored);
     if (info->dtype == DType::kFloat32) return stored;
     if (constant.empty()) return op_.tensors.Real(op_.input(input));
@@ -122,8 +122,7 @@ class Lstm {
       case DType::kUint8: convert(constant.values<uint8_t>()); break;
       case DType::kInt16: convert(constant.values<int16_t>()); break;
       case DType::kInt32: convert(constant.values<int32_t>()); break;
-      default:
-        return Error(StatusCode::kNotSupported, "has weights of {}, which are not supported", NameOf(info->dtype));
+      default: return Error(StatusCode::kNotSupported, "weights of {} are not supported", NameOf(info->dtype));
     }
     return op_.emit.Constant(std::move(made));
   }

@@ -13,7 +13,7 @@ Result<ValueId> Adjoint(const Operation& op, ValueId id) {
   const size_t rank = op.emit.RankOf(id);
   std::vector<int64_t> perm;
   for (size_t i = 0; i < rank; ++i) perm.push_back(static_cast<int64_t>(i));
-  if (rank < 2) return Error(StatusCode::kModel, "has an operand of rank {}", rank);
+  if (rank < 2) return Error(StatusCode::kModel, "operand has rank {}, expected at least 2", rank);
   std::swap(perm[rank - 1], perm[rank - 2]);
   return op.emit.Transposed(id, perm);
 }
@@ -31,14 +31,13 @@ Result<ValueId> Rows(const Operation& op, ValueId id, int64_t depth) {
 
 Status FullyConnected(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::FullyConnectedOptions>());
-  if (options->weights_format() != 0)
-    return Error(StatusCode::kNotSupported, "has shuffled weights, which are not supported");
+  if (options->weights_format() != 0) return Error(StatusCode::kNotSupported, "shuffled weights are not supported");
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
   const bool keeps = options->keep_num_dims() && rank != 2;
   DEPUTY_ASSIGN_OR_RETURN(const ValueId weights, op.tensors.Weights(op.input(1), keeps ? kSwapped : kAsIs));
   const int64_t depth = op.emit.DimsOf(weights)[keeps ? 0 : 1], channels = op.emit.DimsOf(weights)[keeps ? 1 : 0];
   if (depth < 1 || channels < 1)
-    return Error(StatusCode::kNotSupported, "has weights without extents that are known before the run");
+    return Error(StatusCode::kNotSupported, "weights with dynamic extents are not supported");
   DEPUTY_ASSIGN_OR_RETURN(const ValueId bias, ImportBias(op, {0, 1, 2}, channels));
   ValueId made = kNone;
   if (keeps) {

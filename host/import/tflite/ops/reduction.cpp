@@ -10,7 +10,7 @@ Status ImportReduction(const Operation& op, OpKind kind) {
   DEPUTY_ASSIGN_OR_RETURN(const bool alike, op.Alike(op.input(0), op.output()));
   const bool stored = alike && (kind == OpKind::kReduceMax || kind == OpKind::kReduceMin);
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> entries, op.tensors.Ints(op.input(1), "the list of axes"));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> entries, op.tensors.Ints(op.input(1), "axis"));
   std::vector<size_t> axes;
   for (const int64_t entry : entries) {
     DEPUTY_ASSIGN_OR_RETURN(const size_t axis, op.Axis(entry, rank));
@@ -33,7 +33,7 @@ Status ImportReduction(const Operation& op, OpKind kind) {
 Status ImportArgExtremum(const Operation& op, OpKind kind) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.output()));
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
-  DEPUTY_ASSIGN_OR_RETURN(const int64_t entry, op.tensors.Int(op.input(1), "the axis"));
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t entry, op.tensors.Int(op.input(1), "axis"));
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis, op.Axis(entry, rank));
   DEPUTY_ASSIGN_OR_RETURN(const Layout layout, op.LayoutWithout(op.input(0), {&axis, 1}));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, true, layout));
@@ -45,7 +45,7 @@ Status ImportArgExtremum(const Operation& op, OpKind kind) {
 
 Status Cumsum(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::CumsumOptions>());
-  DEPUTY_ASSIGN_OR_RETURN(const int64_t axis, op.tensors.Int(op.input(1), "the axis"));
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t axis, op.tensors.Int(op.input(1), "axis"));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, false));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId along, op.emit.Int(axis));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId made, op.emit.Emit(OpKind::kCumSum, {id, along},

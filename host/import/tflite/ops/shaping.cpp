@@ -35,7 +35,7 @@ Status Reshape(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.output()));
   if (op.has_input(1)) {
     DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(1)));
-    if (rank != 1) return Error(StatusCode::kModel, "has a target shape of rank {}", rank);
+    if (rank != 1) return Error(StatusCode::kModel, "the target shape must have rank 1, got {}", rank);
     DEPUTY_ASSIGN_OR_RETURN(const ValueId shape, op.tensors.Int64s(op.input(1)));
     return ReshapeTo(op, shape, stored);
   }
@@ -70,7 +70,7 @@ Status Squeeze(const Operation& op) {
 
 Status ExpandDims(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.output()));
-  DEPUTY_ASSIGN_OR_RETURN(const int64_t given, op.tensors.Int(op.input(1), "the axis"));
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t given, op.tensors.Int(op.input(1), "axis"));
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, RankInFile(op));
   DEPUTY_ASSIGN_OR_RETURN(const size_t place, op.Axis(given, rank + 1));
   const auto axis = static_cast<int64_t>(place);
@@ -84,15 +84,16 @@ Status ExpandDims(const Operation& op) {
 // layout.
 Status Transpose(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.output()));
-  DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> perm, op.tensors.Ints(op.input(1), "the permutation"));
+  DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> perm, op.tensors.Ints(op.input(1), "perm"));
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
   std::vector<uint8_t> seen(rank, 0);
   for (int64_t& entry : perm) {
     DEPUTY_ASSIGN_OR_RETURN(const size_t axis, op.Axis(entry, rank));
     entry = static_cast<int64_t>(axis);
-    if (seen[axis]++ != 0) return Error(StatusCode::kModel, "names axis {} twice", axis);
+    if (seen[axis]++ != 0) return Error(StatusCode::kModel, "axis {} is repeated", axis);
   }
-  if (perm.size() != rank) return Error(StatusCode::kModel, "permutes {} axes of {}", perm.size(), rank);
+  if (perm.size() != rank)
+    return Error(StatusCode::kModel, "perm has {} entries for an input of rank {}", perm.size(), rank);
   Layout layout = Layout::kFile, made_layout = Layout::kFile;
   if (rank == 4 && std::equal(perm.begin(), perm.end(), kToFile.begin())) {
     made_layout = Layout::kChannelsSecond;

@@ -73,14 +73,14 @@ StridedEntry EntryOf(const fb::StridedSliceOptions& options, size_t i) {
 
 Result<Cut> CutOf(const fb::StridedSliceOptions& options, StridedEntry entry, size_t axis, int64_t begin, int64_t end,
                   int64_t step) {
-  if (step == 0) return Error(StatusCode::kModel, "has a step of 0");
+  if (step == 0) return Error(StatusCode::kModel, "strides must not be 0");
   begin = std::clamp(begin, -kBeyondEveryExtent, kBeyondEveryExtent);
   end = std::clamp(end, -kBeyondEveryExtent, kBeyondEveryExtent);
   if (entry.single && entry.from_front) begin = 0;
   if (entry.single) return Cut{axis, begin, begin == -1 ? kToEnd : begin + 1, 1};
   if (options.offset() && (entry.from_front || begin < 0))
-    return Error(StatusCode::kNotSupported, "has an end that counts from a begin of {}{}", begin,
-                 entry.from_front ? ", which its mask hides" : "");
+    return Error(StatusCode::kNotSupported, "end as an offset from begin {}{} is not supported", begin,
+                 entry.from_front ? " under begin_mask" : "");
   Cut cut{axis, begin, options.offset() ? begin + end : end, step};
   if (entry.from_front) cut.start = step > 0 ? 0 : kToEnd;
   if (entry.to_back) cut.end = step > 0 ? kToEnd : kToFront;
@@ -88,12 +88,13 @@ Result<Cut> CutOf(const fb::StridedSliceOptions& options, StridedEntry entry, si
 }
 
 Result<StridedPlan> PlanOf(const Operation& op, const fb::StridedSliceOptions& options, size_t rank) {
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> begins, op.tensors.Ints(op.input(1), "where the slice begins"));
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ends, op.tensors.Ints(op.input(2), "where the slice ends"));
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> steps, op.tensors.Ints(op.input(3), "the step"));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> begins, op.tensors.Ints(op.input(1), "begin"));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> ends, op.tensors.Ints(op.input(2), "end"));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> steps, op.tensors.Ints(op.input(3), "strides"));
   const size_t count = begins.size();
   if (ends.size() != count || steps.size() != count || count > kMostEntries)
-    return Error(StatusCode::kModel, "has {} begins, {} ends and {} steps", count, ends.size(), steps.size());
+    return Error(StatusCode::kModel, "begin ({}), end ({}) and strides ({}) must have the same length of at most {}",
+                 count, ends.size(), steps.size(), kMostEntries);
   size_t taken = 0, ellipses = 0;
   for (size_t i = 0; i < count; ++i) {
     const StridedEntry entry = EntryOf(options, i);
@@ -101,7 +102,8 @@ Result<StridedPlan> PlanOf(const Operation& op, const fb::StridedSliceOptions& o
     taken += !entry.ellipsis && !entry.added;
   }
   if (taken > rank || ellipses > 1)
-    return Error(StatusCode::kModel, "has {} entries and {} ellipses for rank {}", count, ellipses, rank);
+    return Error(StatusCode::kModel, "{} entries with {} ellipses do not match an input of rank {}", count, ellipses,
+                 rank);
   StridedPlan plan;
   size_t axis = 0;
   int64_t place = 0;
@@ -133,20 +135,19 @@ Result<ValueId> Masked(const Operation& op, std::span<const int64_t> mask, Value
 
 // Begins and ends that are computed, one for each of the first axes.
 Status StridedSliceComputed(const Operation& op, const fb::StridedSliceOptions& options, bool stored, size_t rank) {
-  DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> steps, op.tensors.Ints(op.input(3), "the step"));
+  DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> steps, op.tensors.Ints(op.input(3), "strides"));
   if (steps.size() > std::min<size_t>(rank, kMostEntries))
-    return Error(StatusCode::kModel, "has {} entries for rank {}", steps.size(), rank);
+    return Error(StatusCode::kModel, "strides has {} entries for an input of rank {}", steps.size(), rank);
   std::vector<int64_t> axes, fronts, first, backs, last, single, squeezed;
   for (size_t i = 0; i < steps.size(); ++i) {
     const StridedEntry entry = EntryOf(options, i);
     if (entry.ellipsis || entry.added || options.offset())
-      return Error(
-          StatusCode::kNotSupported,
-          "has begins or ends that are computed, beside an ellipsis, a new axis or ends that count from begins");
-    if (steps[i] == 0) return Error(StatusCode::kModel, "has a step of 0");
+      return Error(StatusCode::kNotSupported,
+                   "computed begin or end with ellipsis_mask, new_axis_mask or offset is not supported");
+    if (steps[i] == 0) return Error(StatusCode::kModel, "strides must not be 0");
     // A negative step from before the front selects nothing, but ONNX would begin at the front.
     if (steps[i] < 0 && !entry.single && !entry.from_front)
-      return Error(StatusCode::kNotSupported, "has a begin that is computed, beside a negative step");
+      return Error(StatusCode::kNotSupported, "a computed begin with a negative stride is not supported");
     if (entry.single) {
       steps[i] = 1;
       squeezed.push_back(static_cast<int64_t>(i));
@@ -164,8 +165,8 @@ Status StridedSliceComputed(const Operation& op, const fb::StridedSliceOptions& 
   for (const ValueId list : {begins, ends}) {
     const std::vector<int64_t>& dims = op.emit.DimsOf(list);
     if (dims.size() != 1 || (dims[0] >= 0 && std::cmp_not_equal(dims[0], steps.size())))
-      return Error(StatusCode::kModel, "has begins or ends of shape {} beside {} steps", ShapeToString(dims),
-                   steps.size());
+      return Error(StatusCode::kModel, "begin or end has shape {}, expected {} elements as in strides",
+                   ShapeToString(dims), steps.size());
   }
   DEPUTY_ASSIGN_OR_RETURN(const ValueId edge, op.emit.Ints(first));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId starts, Masked(op, fronts, edge, begins));
@@ -229,15 +230,16 @@ Status Slice(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const Tensor begin, op.tensors.Constant(op.input(1)));
   DEPUTY_ASSIGN_OR_RETURN(const Tensor size, op.tensors.Constant(op.input(2)));
   if (begin.empty() || size.empty()) return SliceComputed(op, stored);
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> begins, op.tensors.Ints(op.input(1), "where the slice begins"));
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, op.tensors.Ints(op.input(2), "the size of the slice"));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> begins, op.tensors.Ints(op.input(1), "begin"));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, op.tensors.Ints(op.input(2), "size"));
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
   if (begins.size() != rank || sizes.size() != rank)
-    return Error(StatusCode::kModel, "has {} begins and {} sizes for rank {}", begins.size(), sizes.size(), rank);
+    return Error(StatusCode::kModel, "begin has {} and size has {} entries for an input of rank {}", begins.size(),
+                 sizes.size(), rank);
   std::vector<Cut> cuts;
   for (size_t axis = 0; axis < rank; ++axis) {
     if (begins[axis] < 0 || sizes[axis] < -1 || begins[axis] > kToEnd - std::max<int64_t>(sizes[axis], 0))
-      return Error(StatusCode::kModel, "begins at {} and takes {}", begins[axis], sizes[axis]);
+      return Error(StatusCode::kModel, "begin {} or size {} is out of range", begins[axis], sizes[axis]);
     cuts.push_back({axis, begins[axis], sizes[axis] < 0 ? kToEnd : begins[axis] + sizes[axis], 1});
   }
   DEPUTY_ASSIGN_OR_RETURN(const Layout layout, op.CommonLayout({op.inputs().data(), 1}));
@@ -272,7 +274,7 @@ Status StridedSlice(const Operation& op) {
 
 Status Reverse(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const bool stored, op.Alike(op.input(0), op.output()));
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, op.tensors.Ints(op.input(1), "the list of axes"));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> axes, op.tensors.Ints(op.input(1), "axis"));
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
   std::vector<Cut> cuts;
   for (const int64_t entry : axes) {
@@ -286,35 +288,37 @@ Status Reverse(const Operation& op) {
 }
 
 Status Split(const Operation& op) {
-  DEPUTY_ASSIGN_OR_RETURN(const int64_t entry, op.tensors.Int(op.input(0), "the axis"));
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t entry, op.tensors.Int(op.input(0), "axis"));
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(1)));
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis, op.Axis(entry, rank));
   DEPUTY_ASSIGN_OR_RETURN(const int64_t extent, ExtentOf(op, op.input(1), axis));
   const auto count = static_cast<int64_t>(op.output_count());
   if (extent < 0) return SplitInto(op, op.input(1), axis, {});
-  if (extent % count != 0) return Error(StatusCode::kModel, "splits an extent of {} in {} parts", extent, count);
+  if (extent % count != 0)
+    return Error(StatusCode::kModel, "extent {} is not divisible by num_splits ({})", extent, count);
   return SplitInto(op, op.input(1), axis, std::vector<int64_t>(op.output_count(), extent / count));
 }
 
 Status SplitV(const Operation& op) {
-  DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> sizes, op.tensors.Ints(op.input(1), "the list of sizes"));
-  DEPUTY_ASSIGN_OR_RETURN(const int64_t entry, op.tensors.Int(op.input(2), "the axis"));
+  DEPUTY_ASSIGN_OR_RETURN(std::vector<int64_t> sizes, op.tensors.Ints(op.input(1), "size_splits"));
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t entry, op.tensors.Int(op.input(2), "axis"));
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis, op.Axis(entry, rank));
   DEPUTY_ASSIGN_OR_RETURN(const int64_t extent, ExtentOf(op, op.input(0), axis));
   if (sizes.size() != op.output_count())
-    return Error(StatusCode::kModel, "has {} sizes for {} outputs", sizes.size(), op.output_count());
+    return Error(StatusCode::kModel, "size_splits has {} entries for {} outputs", sizes.size(), op.output_count());
   int64_t rest = extent;
   for (const int64_t size : sizes) {
-    if (size < -1 || size > kBeyondEveryExtent) return Error(StatusCode::kModel, "has a size of {}", size);
+    if (size < -1 || size > kBeyondEveryExtent)
+      return Error(StatusCode::kModel, "size_splits has the out-of-range entry {}", size);
     rest -= std::max<int64_t>(size, 0);
   }
   const auto open = std::find(sizes.begin(), sizes.end(), -1);
   if (open != sizes.end() && extent < 0)
-    return Error(StatusCode::kNotSupported, "has a size that depends on an extent which is not known before the run");
+    return Error(StatusCode::kNotSupported, "size_splits with -1 along a dynamic extent is not supported");
   if (open != sizes.end()) *open = rest;
   if (open != sizes.end() && (rest < 0 || std::count(sizes.begin(), sizes.end(), -1) != 0))
-    return Error(StatusCode::kModel, "has sizes that do not fit an extent of {}", extent);
+    return Error(StatusCode::kModel, "size_splits does not match the extent {}", extent);
   return SplitInto(op, op.input(0), axis, std::move(sizes));
 }
 

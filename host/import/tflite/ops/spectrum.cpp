@@ -6,7 +6,7 @@ namespace {
 
 Result<ValueId> Part(const Operation& op, int64_t part) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.input(0)));
-  if (!info->is_complex) return Error(StatusCode::kModel, "has an input without complex numbers");
+  if (!info->is_complex) return Error(StatusCode::kModel, "input must have complex elements");
   DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, true));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId index, op.emit.Int(part));
   return op.emit.Emit(OpKind::kGather, {id, index}, {{"axis", int64_t{-1}}});
@@ -25,9 +25,12 @@ Result<ValueId> Transformed(const Operation& op, ValueId signal, int64_t length,
 Status Rfft2d(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.output()));
   DEPUTY_ASSIGN_OR_RETURN(const size_t rank, op.tensors.Rank(op.input(0)));
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> lengths, op.tensors.Ints(op.input(1), "the length"));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> lengths, op.tensors.Ints(op.input(1), "fft_length"));
   if (rank < 2 || lengths.size() != 2 || lengths[0] < 1 || lengths[1] < 1 || !info->is_complex)
-    return Error(StatusCode::kModel, "transforms an input of rank {} by {} lengths", rank, lengths.size());
+    return Error(StatusCode::kModel,
+                 "expected an input of rank 2 or more, 2 positive values of fft_length and a complex output, got rank "
+                 "{} and {} values",
+                 rank, lengths.size());
   DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, false));
   const int64_t last = -1;
   DEPUTY_ASSIGN_OR_RETURN(const ValueId axes, op.emit.Ints({&last, 1}));
@@ -51,7 +54,7 @@ Status Imag(const Operation& op) {
 
 Status ComplexAbs(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* info, op.tensors.Info(op.input(0)));
-  if (!info->is_complex) return Error(StatusCode::kModel, "has an input without complex numbers");
+  if (!info->is_complex) return Error(StatusCode::kModel, "input must have complex elements");
   DEPUTY_ASSIGN_OR_RETURN(const ValueId id, op.Operand(0, true));
   const int64_t last = -1;
   DEPUTY_ASSIGN_OR_RETURN(const ValueId axes, op.emit.Ints({&last, 1}));

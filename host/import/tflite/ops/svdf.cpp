@@ -20,7 +20,7 @@ Result<SvdfShape> SvdfShapeOf(const Operation& op, int64_t rank, const TensorInf
                     feature->dims[0] >= 1 && feature->dims[0] % rank == 0 && time->dims[0] == feature->dims[0] &&
                     time->dims[1] >= 1 && state.dims[0] >= 1 && state.dims[1] % feature->dims[0] == 0 &&
                     state.dims[1] / feature->dims[0] == time->dims[1];
-  if (!fits) return Error(StatusCode::kModel, "has weights and a state that do not fit each other");
+  if (!fits) return Error(StatusCode::kModel, "the shapes of the weights and of the state do not match");
   return SvdfShape{state.dims[0], feature->dims[0] / rank, rank, time->dims[1]};
 }
 
@@ -42,7 +42,8 @@ Result<ValueId> Bias(const Operation& op, const TensorInfo& state) {
   if (info->dtype != DType::kInt32) return bias;
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* time, op.tensors.Info(op.input(kTimeWeights)));
   if (!state.is_quantized() || !time->is_quantized() || time->quantization.per_axis())
-    return Error(StatusCode::kModel, "has a bias of integers, but a state or weights that are not quantized");
+    return Error(StatusCode::kModel,
+                 "an integer bias requires a quantized state and weights that are quantized per tensor");
   const Quantization sums{{state.quantization.scales[0] * time->quantization.scales[0]}, {0}, 0};
   return op.tensors.Dequantized(bias, sums, DType::kInt32, 0);
 }
@@ -51,7 +52,7 @@ Result<ValueId> Bias(const Operation& op, const TensorInfo& state) {
 
 Status Svdf(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::SvdfOptions>());
-  if (!op.has_input(kState)) return Error(StatusCode::kModel, "has no state");
+  if (!op.has_input(kState)) return Error(StatusCode::kModel, "the state input is missing");
   DEPUTY_ASSIGN_OR_RETURN(const VariableId variable, op.tensors.VariableOf(op.input(kState)));
   DEPUTY_ASSIGN_OR_RETURN(const TensorInfo* state, op.tensors.Info(op.input(kState)));
   DEPUTY_ASSIGN_OR_RETURN(const SvdfShape shape, SvdfShapeOf(op, options->rank(), *state));
@@ -64,7 +65,7 @@ Status Svdf(const Operation& op) {
     DEPUTY_ASSIGN_OR_RETURN(features, op.tensors.Quantized(features, *state, 0));
   }
   if (op.emit.TypeOf(features).dtype != state->dtype)
-    return Error(StatusCode::kNotSupported, "has a state of {}, which is not supported here", NameOf(state->dtype));
+    return Error(StatusCode::kNotSupported, "a state of {} is not supported for this input", NameOf(state->dtype));
 
   const std::array<int64_t, 3> latest_dims{shape.batch, shape.filters(), 1};
   DEPUTY_ASSIGN_OR_RETURN(const ValueId latest, Reshaped(op, features, latest_dims));

@@ -20,11 +20,14 @@ constexpr int64_t kMost = 1 << 24;
 Status CheckWindow(const Window& window) {
   for (size_t i = 0; i < 2; ++i) {
     if (window.kernel[i] < 1 || window.kernel[i] > kMost)
-      return Error(StatusCode::kModel, "has a kernel of {} x {}", window.kernel[0], window.kernel[1]);
+      return Error(StatusCode::kModel, "kernel sizes must be between 1 and {}, got {} x {}", kMost, window.kernel[0],
+                   window.kernel[1]);
     if (window.strides[i] < 1 || window.strides[i] > kMost)
-      return Error(StatusCode::kModel, "has strides of {} x {}", window.strides[0], window.strides[1]);
+      return Error(StatusCode::kModel, "strides must be between 1 and {}, got {} x {}", kMost, window.strides[0],
+                   window.strides[1]);
     if (window.dilations[i] < 1 || window.dilations[i] > kMost)
-      return Error(StatusCode::kModel, "has dilations of {} x {}", window.dilations[0], window.dilations[1]);
+      return Error(StatusCode::kModel, "dilations must be between 1 and {}, got {} x {}", kMost, window.dilations[0],
+                   window.dilations[1]);
   }
   return {};
 }
@@ -34,9 +37,9 @@ Status CheckWindow(const Window& window) {
 Result<NodeAttributes> WindowAttributes(const Window& window, fb::Padding padding, std::span<const int64_t> image,
                                         bool dilates) {
   DEPUTY_RETURN_IF_ERROR(CheckWindow(window));
-  if (image.size() != 4) return Error(StatusCode::kModel, "has an input of rank {}, not 4", image.size());
+  if (image.size() != 4) return Error(StatusCode::kModel, "input has rank {}, expected 4", image.size());
   if (padding != fb::Padding_SAME && padding != fb::Padding_VALID)
-    return Error(StatusCode::kModel, "has padding {}, which does not exist", int{padding});
+    return Error(StatusCode::kModel, "has the invalid padding {}", int{padding});
   const auto list = [](const std::array<int64_t, 2>& pair) { return std::vector<int64_t>(pair.begin(), pair.end()); };
   NodeAttributes attributes{{"kernel_shape", list(window.kernel)}, {"strides", list(window.strides)}};
   if (dilates) attributes.push_back({"dilations", list(window.dilations)});
@@ -73,12 +76,12 @@ Result<int64_t> GroupOf(std::span<const int64_t> image, std::span<const int64_t>
   if (depthwise) {
     const int64_t group = channels < 0 ? weights[0] : channels;
     if (inner != 1 || group < 1 || weights[0] % group != 0)
-      return Error(StatusCode::kModel, "{} channels do not fit weights for {}", channels, weights[0]);
+      return Error(StatusCode::kModel, "{} input channels do not match weights for {} channels", channels, weights[0]);
     return group;
   }
   if (channels < 0) return 1;
   if (inner < 1 || channels % inner != 0 || channels == 0)
-    return Error(StatusCode::kModel, "{} channels do not fit weights for {}", channels, inner);
+    return Error(StatusCode::kModel, "{} input channels do not match weights for {} channels", channels, inner);
   return channels / inner;
 }
 
@@ -88,7 +91,7 @@ Status ImportConv(const Operation& op, ConvParts parts) {
                           op.tensors.Weights(op.input(1), parts.depthwise ? kFromDepthwise : kFromConv));
   const std::vector<int64_t> dims = op.emit.DimsOf(weights);
   if (dims.size() != 4 || std::any_of(dims.begin(), dims.end(), [](int64_t dim) { return dim < 0; }))
-    return Error(StatusCode::kNotSupported, "has weights without extents that are known before the run");
+    return Error(StatusCode::kNotSupported, "weights must have rank 4 and no dynamic extents");
   parts.window.kernel = {dims[2], dims[3]};
   DEPUTY_ASSIGN_OR_RETURN(NodeAttributes attributes,
                           WindowAttributes(parts.window, parts.padding, op.emit.DimsOf(image), true));
@@ -155,12 +158,13 @@ Status DepthwiseConv(const Operation& op) {
 // The shape of the result is given; padding removes the rest.
 Status TransposeConv(const Operation& op) {
   DEPUTY_ASSIGN_OR_RETURN(const auto* options, op.Options<fb::TransposeConvOptions>());
-  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> shape, op.tensors.Ints(op.input(0), "the shape of the result"));
+  DEPUTY_ASSIGN_OR_RETURN(const std::vector<int64_t> shape, op.tensors.Ints(op.input(0), "output_shape"));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId image, op.Operand(2, false, Layout::kChannelsSecond));
   DEPUTY_ASSIGN_OR_RETURN(const ValueId weights, op.tensors.Weights(op.input(1), kFromTransposed));
   const std::vector<int64_t> dims = op.emit.DimsOf(weights), in = op.emit.DimsOf(image);
   if (shape.size() != 4 || dims.size() != 4 || in[2] < 0 || in[3] < 0 || dims[1] < 0 || dims[2] < 0 || dims[3] < 0)
-    return Error(StatusCode::kNotSupported, "has an image or weights without extents that are known before the run");
+    return Error(StatusCode::kNotSupported,
+                 "output_shape must have 4 elements, and input and weights static spatial extents");
   Window window;
   window.kernel = {dims[2], dims[3]};
   window.strides = {options->stride_h(), options->stride_w()};
@@ -169,8 +173,9 @@ Status TransposeConv(const Operation& op) {
   for (size_t i = 0; i < 2; ++i) {
     const int64_t full = (in[i + 2] - 1) * window.strides[i] + window.kernel[i], out = shape[i + 1];
     if (out < 1 || out > full + window.strides[i])
-      return Error(StatusCode::kModel, "makes {} of {} steps of {}, kernel {}", out, in[i + 2], window.strides[i],
-                   window.kernel[i]);
+      return Error(StatusCode::kModel,
+                   "output extent {} is out of range for input extent {}, stride {} and kernel size {}", out, in[i + 2],
+                   window.strides[i], window.kernel[i]);
     const int64_t total = std::max<int64_t>(full - out, 0);
     pads[i] = total / 2;
     pads[i + 2] = total - total / 2;

@@ -50,7 +50,7 @@ TEST(UpgradeBroadcast, UnknownRankIsRefusedByNameAndVersion) {
   PassGraph made = OldNode(From("Add", 0), {{2, 2}, {2}});
   made.graph.values[0].type.ranked = false;
   EXPECT_EQ(UpgradeError(made).message(),
-            "Add version 6 broadcasts from axis 0 on, which opset 7 removed, and the ranks are not known");
+            "Add version 6 with axis 0, which opset 7 removed, is not supported for operands of unknown rank");
 }
 
 TEST(UpgradeBroadcast, SlopePerChannelMayBeComputed) {

@@ -14,7 +14,7 @@ TEST(UpgradeLegacy, Cast1TakesItsTypeFromAWord) {
 
 TEST(UpgradeLegacy, Cast1ToAnUnknownWordIsRefused) {
   const Status status = UpgradeError(OldNode(PrimitiveBuilder("", "Cast", 1).Set("to", std::string("float")), {{2}}));
-  EXPECT_EQ(status.message(), "there is no element type 'float'");
+  EXPECT_EQ(status.message(), "'float' is not an element type");
 }
 
 TEST(UpgradeLegacy, Concat1SaysItsAxis) {

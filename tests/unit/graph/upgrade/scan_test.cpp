@@ -60,7 +60,7 @@ TEST(UpgradeScan, SeveralSequencesAreRefusedByNameAndVersion) {
   const Status several = UpgradeGraph(batch), given = UpgradeGraph(lengths);
   EXPECT_EQ(several.code(), StatusCode::kNotSupported);
   EXPECT_NE(several.message().find("Scan version 8"), std::string::npos) << several.message();
-  EXPECT_NE(given.message().find("Scan version 8 with lengths"), std::string::npos) << given.message();
+  EXPECT_NE(given.message().find("Scan version 8 with sequence_lens"), std::string::npos) << given.message();
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ TEST(UpgradeSoftmax, AnAxisOutsideTheRankIsRefused) {
     const PassGraph made = OldNode(PrimitiveBuilder("", "Softmax", 11).Set("axis", axis), {{2, 3}});
     const Status status = UpgradeError(made);
     EXPECT_EQ(status.code(), StatusCode::kModel);
-    EXPECT_EQ(status.message(), "axis " + std::to_string(axis) + " is outside the rank 2");
+    EXPECT_EQ(status.message(), "axis " + std::to_string(axis) + " is out of range for rank 2");
   }
 }
 
