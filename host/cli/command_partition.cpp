@@ -13,12 +13,12 @@
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
 #include "cli/model_inputs.hpp"
-#include "cli/nearest.hpp"
 #include "cli/placement_text.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/model.hpp"
+#include "deputy/printable.hpp"
 
 namespace deputy::cli {
 namespace {

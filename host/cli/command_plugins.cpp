@@ -14,10 +14,10 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
-#include "cli/nearest.hpp"
 #include "cli/quantity.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/context.hpp"
+#include "deputy/printable.hpp"
 
 namespace deputy::cli {
 namespace {

@@ -12,10 +12,10 @@
 
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
-#include "cli/nearest.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/output_file.hpp"
+#include "deputy/printable.hpp"
 #include "deputy/process.hpp"
 #include "deputy/version.hpp"
 

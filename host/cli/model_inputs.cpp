@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "cli/element.hpp"
-#include "cli/nearest.hpp"
 #include "cli/shape_text.hpp"
 #include "cli/terminal.hpp"
+#include "deputy/printable.hpp"
 #include "deputy/tensor_file.hpp"
 
 namespace deputy::cli {

@@ -28,6 +28,10 @@ TEST(NearestTest, NearerCandidateWinsOverAnEarlierOne) {
   EXPECT_EQ(NearestMatch("npu1", std::vector<std::string>{"npu02", "npu12", "npu1x"}), "npu12");
 }
 
+TEST(NearestTest, FirstOfEqualsWins) {
+  EXPECT_EQ(NearestMatch("in_3", std::vector<std::string>{"in_1", "in_2"}), "in_1");
+}
+
 TEST(NearestTest, FarWordHasNoMatch) { EXPECT_EQ(NearestMatch("zebra", kKeys), ""); }
 
 TEST(NearestTest, ShortWordIsNotMatchedToJustAnything) {

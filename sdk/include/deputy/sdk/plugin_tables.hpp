@@ -27,10 +27,16 @@ template <class D>
 struct ChecksBlobs<D, std::void_t<decltype(D::CheckBlob(std::declval<const Host&>(), std::string_view()))>>
     : std::true_type {};
 
+template <class D, class = void>
+struct HasFormerExtensions : std::false_type {};
+template <class D>
+struct HasFormerExtensions<D, std::void_t<decltype(D::kAbilities)>> : std::true_type {};
+
 template <class D>
 std::unique_ptr<Record> MakeRecord(std::string id, std::string description,
                                    std::function<std::shared_ptr<Holder>()> make) {
   static_assert(std::is_base_of_v<DelegateBase, D>, "a delegate derives from Delegate or PartitionDelegate");
+  static_assert(!HasFormerExtensions<D>::value, "kAbilities is now called kExtensions: rename it in the delegate");
   auto record = std::make_unique<Record>();
   record->id = std::move(id);
   record->description = std::move(description);
