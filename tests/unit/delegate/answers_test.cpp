@@ -55,7 +55,7 @@ TEST_F(Answers, R99_ClaimOfWrongNodesIsRefusedAndTakesNone) {
   EXPECT_EQ(Claim({}), "a claim has no nodes");
   EXPECT_EQ(Claim({0, 7}), "a claim names node 7, which does not exist");
   EXPECT_EQ(Claim({0, 0}), "a claim names node 'first' (Relu) twice");
-  EXPECT_EQ(Claim({0, 0, 1}), "a claim has 3 nodes, the graph 2");
+  EXPECT_EQ(Claim({0, 0, 1}), "a claim has 3 nodes, the graph has 2");
   view_.offered[1] = 0;
   EXPECT_EQ(Claim({0, 1}), "a claim names node 'second' (Sigmoid), which was not offered");
   EXPECT_EQ(Claim({0}), "");

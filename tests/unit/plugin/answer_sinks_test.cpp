@@ -45,7 +45,7 @@ TEST_F(AnswerSinks, KnownAmountsAreReadAndUnknownOnesAreNot) {
 TEST_F(AnswerSinks, ArrayThatDoesNotFitItsCountIsNotRead) {
   estimate_.give_back_count = claim_.node_count = 4000000000u;
   EXPECT_EQ(EstimateFault(), "it gives back 4000000000 of 2 nodes");
-  EXPECT_EQ(ClaimFault(), "a claim has 4000000000 nodes, the graph 2");
+  EXPECT_EQ(ClaimFault(), "a claim has 4000000000 nodes, the graph has 2");
   estimate_.give_back = nullptr;
   claim_.output_count = 1;
   EXPECT_EQ(EstimateFault(), "it counts nodes to give back that it does not list");
