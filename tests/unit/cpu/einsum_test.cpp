@@ -16,7 +16,7 @@ TEST(Einsum, SmallTermsOfALongSumAddUp) {
 
 TEST(Einsum, ExtentsThatClashAreRefused) {
   EXPECT_EQ(TryRunNode(MakeEinsum, Einsum("ij,jk->ik"), {Counting({2, 3}), Counting({2, 2})}).status().message(),
-            "extents 3 and 2 have one label");
+            "extents 3 and 2 of one label differ");
 }
 
 TEST(Einsum, EquationsThatAreNoneAreRefused) {

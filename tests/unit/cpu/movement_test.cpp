@@ -57,7 +57,7 @@ TEST(Pad, NothingCanBePaddedWithAConstant) {
 TEST(Pad, NothingCannotBeReflected) {
   EXPECT_EQ(Failure(MakePad, PrimitiveBuilder("", "Pad", 13).Set("mode", std::string("reflect")),
                     {Counting({0, 2}), List({1, 0, 0, 0})}),
-            "axis 0 of [0,2] has nothing to pad from");
+            "axis 0 of shape [0,2] is empty and cannot be padded in this mode");
 }
 
 TEST(Movement, StringsAreNotSupported) {
