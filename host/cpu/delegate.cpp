@@ -16,7 +16,7 @@ KernelResult MakeKernel(const KernelSpec& spec) {
 #include "schema/operators.inc"
   };
   const Maker maker = kMakers[static_cast<size_t>(spec.node.kind())];
-  if (maker == nullptr) return Error(StatusCode::kNotSupported, "the CPU does not know this operator");
+  if (maker == nullptr) return Error(StatusCode::kNotSupported, "the CPU has no kernel for this operator");
   return maker(spec);
 }
 
@@ -130,7 +130,7 @@ class CpuContext final : public ExecutionContext {
       if (outputs_[i] == nullptr) continue;
       const ValueType& type = context.outputs()[i];
       if (!type.is_static())
-        return Error(StatusCode::kInvalidArgument, "the inputs do not determine the shape of output {}", i);
+        return Error(StatusCode::kInvalidArgument, "the shape of output {} cannot be inferred from the inputs", i);
       outputs_[i]->dtype = static_cast<deputy_dtype>(type.dtype);
       DEPUTY_RETURN_IF_ERROR(allocator.Allocate(outputs_[i], type.dims));
     }
@@ -237,7 +237,7 @@ Result<std::vector<Tensor>> Evaluate(const Node& node, std::span<const Tensor> i
     outputs.back()->struct_size = sizeof(deputy_tensor);
     outputs.back()->dtype = static_cast<deputy_dtype>(type.dtype);
     if (kernel->allocates_outputs()) continue;
-    if (!type.is_static()) return Error(StatusCode::kNotSupported, "extents of output {} are not known", i);
+    if (!type.is_static()) return Error(StatusCode::kNotSupported, "the shape of output {} cannot be inferred", i);
     DEPUTY_RETURN_IF_ERROR(allocator.Allocate(outputs.back(), type.dims));
   }
   Scratch scratch;

@@ -46,7 +46,7 @@ Status Resize(ExecutionContext& context, const Plan& plan, const Step& step) {
   DEPUTY_ASSIGN_OR_RETURN(const ResizeOutcome outcome, context.Resize(shapes.inputs, shapes.outputs));
   if (outcome == ResizeOutcome::kDone) return {};
   return Error(StatusCode::kInternal,
-               "a context accepted these shapes when the plan was made, and now requires compilation");
+               "the delegate accepted these shapes during planning, but now requires compilation");
 }
 
 }  // namespace
@@ -64,12 +64,12 @@ class Execution::Allocator final : public OutputAllocator {
   Status Allocate(deputy_tensor* tensor, std::span<const int64_t> dims) override {
     const size_t id = static_cast<size_t>(tensor - tensors_.data());
     if (id >= tensors_.size())
-      return Error(StatusCode::kInternal, "memory was requested for a tensor of another execution");
+      return Error(StatusCode::kInternal, "an allocation was requested for a tensor of another execution");
     if (plan_.slots[id].storage == StorageClass::kHeld)
       return Error(StatusCode::kInternal, "value '{}' is not a tensor in the plan", plan_.graph->values[id].name);
     if (plan_.slots[id].storage != StorageClass::kDynamic) {
       if (std::equal(dims.begin(), dims.end(), tensor->dims, tensor->dims + tensor->rank)) return {};
-      return Error(StatusCode::kInternal, "value '{}' is {}, but {} in the plan", plan_.graph->values[id].name,
+      return Error(StatusCode::kInternal, "value '{}' has shape {}, but {} in the plan", plan_.graph->values[id].name,
                    ShapeToString(dims), ShapeToString({tensor->dims, tensor->rank}));
     }
     if (dims.size() > kMostAxes)
@@ -91,7 +91,7 @@ class Execution::Allocator final : public OutputAllocator {
   Status Hold(deputy_tensor* tensor, ModelValue value) override {
     const size_t id = static_cast<size_t>(tensor - tensors_.data());
     if (id >= tensors_.size() || plan_.slots[id].storage != StorageClass::kHeld)
-      return Error(StatusCode::kInternal, "a sequence or an optional was made for a tensor of the plan");
+      return Error(StatusCode::kInternal, "a sequence or an optional was returned for a tensor");
     held_[id] = std::move(value);
     return {};
   }
@@ -335,7 +335,7 @@ void Execution::BindCaptures(BoundStep& step, size_t region) {
 Status Execution::RunBranch(BoundStep& step, const CancellationToken& token) {
   const deputy_tensor& condition = *step.inputs[0];
   if (condition.dtype != DEPUTY_DTYPE_BOOL || condition.byte_size != 1)
-    return Error(StatusCode::kInvalidArgument, "the condition of an If must be one bool");
+    return Error(StatusCode::kInvalidArgument, "cond must be a bool of one element");
   const size_t taken = *static_cast<const uint8_t*>(condition.data) != 0 ? 0 : 1;
   Execution& branch = *step.branches[taken];
   const Graph& body = *branch.plan().graph;

@@ -22,7 +22,7 @@ Result<ByteView> ViewAlong(std::span<const int64_t> dims, int64_t axis, size_t e
   const int64_t rank = static_cast<int64_t>(dims.size());
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank)
-    return Error(StatusCode::kInvalidArgument, "a sequence of shape {} has no such axis", ShapeToString(dims));
+    return Error(StatusCode::kInvalidArgument, "the scan axis is out of range for shape {}", ShapeToString(dims));
   ByteView view;
   view.inner = element;
   for (int64_t d = 0; d < rank; ++d)
@@ -32,7 +32,7 @@ Result<ByteView> ViewAlong(std::span<const int64_t> dims, int64_t axis, size_t e
 
 Result<bool> Truth(const deputy_tensor& tensor) {
   if (tensor.dtype != DEPUTY_DTYPE_BOOL || tensor.byte_size != 1)
-    return Error(StatusCode::kInvalidArgument, "the condition of a Loop must be one bool");
+    return Error(StatusCode::kInvalidArgument, "the loop condition must be a bool of one element");
   return *static_cast<const uint8_t*>(tensor.data) != 0;
 }
 
@@ -128,7 +128,7 @@ class LoopExecution::Collected {
       dtype_ = element.dtype;
       size_ = static_cast<size_t>(element.byte_size);
     } else if (!std::equal(dims_.begin(), dims_.end(), element.dims, element.dims + element.rank)) {
-      return Error(StatusCode::kInvalidArgument, "an iteration returned {}, the one before it {}",
+      return Error(StatusCode::kInvalidArgument, "an iteration returned shape {}, the previous one {}",
                    ShapeToString(DimsOf(element)), ShapeToString(dims_));
     }
     const std::optional<size_t> end = CheckedMultiply(size_, count_ + 1);
@@ -149,7 +149,7 @@ class LoopExecution::Collected {
     const int64_t rank = static_cast<int64_t>(dims_.size()) + 1;
     const int64_t axis = direction.axis < 0 ? direction.axis + rank : direction.axis;
     if (axis < 0 || axis >= rank)
-      return Error(StatusCode::kInvalidArgument, "elements of rank {} cannot form a sequence along axis {}", rank - 1,
+      return Error(StatusCode::kInvalidArgument, "scan outputs of rank {} cannot be stacked along axis {}", rank - 1,
                    direction.axis);
     shape_ = dims_;
     shape_.insert(shape_.begin() + axis, static_cast<int64_t>(count_));
@@ -202,7 +202,7 @@ Status LoopExecution::RunLoop(std::span<const deputy_tensor* const> inputs, cons
   bool going = true;
   if (inputs[0] != nullptr) {
     if (inputs[0]->dtype != DEPUTY_DTYPE_INT64 || inputs[0]->byte_size != sizeof trips)
-      return Error(StatusCode::kInvalidArgument, "the count of a Loop must be one int64");
+      return Error(StatusCode::kInvalidArgument, "the trip count M must be an int64 of one element");
     std::memcpy(&trips, inputs[0]->data, sizeof trips);
   }
   if (inputs[1] != nullptr) {
@@ -227,10 +227,10 @@ Status LoopExecution::RunScan(std::span<const deputy_tensor* const> inputs, cons
     const int64_t rank = static_cast<int64_t>(sequence.rank), named = InputDirection(node_, i).axis;
     const int64_t axis = named < 0 ? named + rank : named;
     if (axis < 0 || axis >= rank)
-      return Error(StatusCode::kInvalidArgument, "sequence {} has rank {}, but its elements are along axis {}", i, rank,
+      return Error(StatusCode::kInvalidArgument, "scan input {} has rank {}, but scan axis {} is out of range", i, rank,
                    named);
     if (length >= 0 && sequence.dims[axis] != length)
-      return Error(StatusCode::kInvalidArgument, "a sequence of shape {}, but the others have {} elements",
+      return Error(StatusCode::kInvalidArgument, "scan input {} must have {} elements along the scan axis",
                    ShapeToString(DimsOf(sequence)), length);
     length = sequence.dims[axis];
   }

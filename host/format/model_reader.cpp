@@ -46,26 +46,26 @@ struct Parts {
 
 Result<Parts> Split(std::span<const uint8_t> bytes) {
   format::Header header{};
-  if (bytes.size() < sizeof(header)) return Damaged("{} bytes are too few", bytes.size());
+  if (bytes.size() < sizeof(header)) return Damaged("{} bytes are less than the header", bytes.size());
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (std::memcmp(header.magic, format::kMagic, sizeof(header.magic)) != 0)
-    return Damaged("it does not begin as a .dpm file does; a transfer in text mode changes the beginning");
+    return Damaged("the magic number is wrong; a transfer in text mode corrupts it");
   if (header.version != format::kVersion || (header.features & ~format::kKnownFeatures) != 0)
-    return Error(StatusCode::kIncompatible, "needs a reader of format version {} (features {:#x}); this is version {}",
+    return Error(StatusCode::kIncompatible, "requires format version {} (features {:#x}); this version reads {}",
                  header.version, header.features, format::kVersion)
         .Advise("convert the model again with this version, or use a newer one");
   if (header.file_size != bytes.size())
-    return Damaged("it has {} bytes, but was written with {}", bytes.size(), header.file_size);
+    return Damaged("the file has {} bytes, but its header says {}", bytes.size(), header.file_size);
   const auto within = [&](uint64_t offset, uint64_t size) {
     return offset <= bytes.size() && size <= bytes.size() - offset;
   };
   if (header.structure_offset != sizeof(header) || !within(header.structure_offset, header.structure_size) ||
       header.weights_offset % format::kPage != 0 || !within(header.weights_offset, header.weights_size))
-    return Damaged("its parts do not fit");
-  if (header.structure_size >= FLATBUFFERS_MAX_BUFFER_SIZE) return Damaged("its structure is too large");
+    return Damaged("a section is out of bounds or not aligned");
+  if (header.structure_size >= FLATBUFFERS_MAX_BUFFER_SIZE) return Damaged("the structure section is too large");
   const Parts parts{bytes.subspan(header.structure_offset, header.structure_size),
                     bytes.subspan(header.weights_offset, header.weights_size)};
-  if (header.checksum != format::Checksum(header, parts.structure)) return Damaged("the checksum is wrong");
+  if (header.checksum != format::Checksum(header, parts.structure)) return Damaged("the checksum does not match");
   return parts;
 }
 
@@ -85,11 +85,11 @@ class Reader {
     flatbuffers::Verifier verifier(structure_.data(), structure_.size(), kTableDepth,
                                    static_cast<flatbuffers::uoffset_t>(structure_.size() / kSmallestTable));
     if (structure_.size() < kSmallestTable || !verifier.VerifyBuffer<fb::Model>(nullptr))
-      return Damaged("its structure is broken");
+      return Damaged("the structure section is not a valid FlatBuffer");
     const fb::Model& model = *fb::GetModel(structure_.data());
     segments_ = model.segments();
     if (segments_ != nullptr && segments_->size() != 0 && reinterpret_cast<uintptr_t>(segments_->Data()) % 8 != 0)
-      return Damaged("its list of constants is not aligned");
+      return Damaged("the list of constants is not aligned");
     if (segments_ != nullptr) {
       used_.resize(segments_->size());
       copies_.resize(segments_->size());
@@ -115,7 +115,7 @@ class Reader {
 
  private:
   Status Spend(size_t bytes) {
-    if (bytes > budget_) return Damaged("it unfolds to more than it holds");
+    if (bytes > budget_) return Damaged("its objects overlap: they have more bytes than the structure section");
     budget_ -= bytes;
     return {};
   }
@@ -138,7 +138,7 @@ class Reader {
     if (table == nullptr) return Damaged("a graph is missing");
     if (depth > kMostRegionDepth) return Damaged("regions are nested deeper than {}", kMostRegionDepth);
     symbol_copies_ += symbol_bytes_;
-    if (symbol_copies_ > kMostSymbolBytes) return Damaged("it has too many symbolic extents for its regions");
+    if (symbol_copies_ > kMostSymbolBytes) return Damaged("too many symbolic extents for the number of regions");
     graph.symbols = symbols_;
     DEPUTY_ASSIGN_OR_RETURN(graph.name, Text(table->name()));
     DEPUTY_ASSIGN_OR_RETURN(graph.inputs, List(table->inputs()));
@@ -162,14 +162,14 @@ class Reader {
     Value value;
     DEPUTY_ASSIGN_OR_RETURN(value.name, Text(table.name()));
     value.type.dtype = static_cast<DType>(table.dtype());
-    if (!IsKnown(value.type.dtype)) return Damaged("{} is not an element type", table.dtype());
+    if (!IsKnown(value.type.dtype)) return Damaged("unknown dtype {}", table.dtype());
     value.type.ranked = table.ranked();
     value.type.kind = static_cast<ValueKind>(table.kind());
     if (table.kind() > static_cast<uint8_t>(ValueKind::kOptionalSequence) ||
         (!value.type.is_tensor() && table.segment() != kNone))
-      return Damaged("{} is not a possible kind of value", table.kind());
+      return Damaged("kind {} is not valid for this value", table.kind());
     if (table.dims() != nullptr && (table.dims()->size() > kMostRank || !table.ranked()))
-      return Damaged("it has {} extents", table.dims()->size());
+      return Damaged("a shape of {} extents is not valid for this value", table.dims()->size());
     DEPUTY_ASSIGN_OR_RETURN(value.type.dims, List(table.dims()));
     if (table.segment() != kNone) {
       DEPUTY_ASSIGN_OR_RETURN(value.constant, Constant(table.segment(), value.type));
@@ -179,12 +179,13 @@ class Reader {
   }
 
   Status ReadStates(const flatbuffers::Vector<flatbuffers::Offset<fb::State>>& states, Graph& graph) {
-    if (states.size() > graph.inputs.size()) return Damaged("{} states, {} inputs", states.size(), graph.inputs.size());
+    if (states.size() > graph.inputs.size())
+      return Damaged("{} states exceed the {} inputs", states.size(), graph.inputs.size());
     const size_t first = graph.inputs.size() - states.size();
     for (flatbuffers::uoffset_t i = 0; i < states.size(); ++i) {
       DEPUTY_RETURN_IF_ERROR(Spend(kSmallestTable));
       const ValueId input = graph.inputs[first + i];
-      if (input >= graph.values.size()) return Damaged("an input is value {}, which does not exist", input);
+      if (input >= graph.values.size()) return Damaged("input value index {} is out of range", input);
       DEPUTY_ASSIGN_OR_RETURN(Tensor initial, Constant(states.Get(i)->segment(), graph.values[input].type));
       graph.initial_states.push_back(std::move(initial));
     }
@@ -196,15 +197,15 @@ class Reader {
     const fb::Segment& place = *segments_->Get(segment);
     if (place.size() > weights_.size() || place.offset() > weights_.size() - place.size() ||
         place.offset() % format::kSegmentAlignment != 0)
-      return Damaged("constant {} lies outside the file", segment);
+      return Damaged("constant {} is out of bounds of the file or not aligned", segment);
     const std::span<const uint8_t> bytes = weights_.subspan(place.offset(), place.size());
     Result<size_t> needed =
         type.ranked ? ByteSize(type.dtype, type.dims) : Damaged("constant {} has no shape", segment);
     if (!needed.ok()) return std::move(needed).status().WithCode(StatusCode::kModel);
     if (*needed != bytes.size())
-      return Damaged("constant {} has {} bytes, but its type needs {}", segment, bytes.size(), *needed);
+      return Damaged("constant {} has {} bytes, but its type requires {}", segment, bytes.size(), *needed);
     if (!used_[segment]) {
-      if (bytes.size() > weights_budget_) return Damaged("its constants overlap");
+      if (bytes.size() > weights_budget_) return Damaged("constants overlap");
       weights_budget_ -= bytes.size();
       used_[segment] = 1;
     }
@@ -251,13 +252,13 @@ class Reader {
   }
 
   Result<Primitive> ReadPrimitive(const flatbuffers::Vector<uint8_t>* bytes) {
-    if (bytes == nullptr || !IsAligned(bytes, 8)) return Damaged("its primitive is missing or not aligned");
+    if (bytes == nullptr || !IsAligned(bytes, 8)) return Damaged("the primitive is missing or not aligned");
     DEPUTY_RETURN_IF_ERROR(Spend(bytes->size()));
     // Primitive::FromBytes also verifies, but with a limit that suits one primitive, not ten thousand.
     flatbuffers::Verifier verifier(bytes->Data(), bytes->size(), /*max_depth=*/8,
                                    static_cast<flatbuffers::uoffset_t>(bytes->size() / kSmallestTable));
     if (bytes->size() < kSmallestTable || !verifier.VerifyBuffer<schema::Primitive>(nullptr))
-      return Damaged("its primitive is broken");
+      return Damaged("the primitive is not a valid FlatBuffer");
     return Primitive::FromBytes({bytes->Data(), bytes->size()}, structure_keep_);
   }
 

@@ -49,8 +49,8 @@ class NpyHeaderParser {
     if (!Take('{')) return Damaged("the header is not a dict");
     while (!Take('}')) {
       const std::optional<std::string> key = Quoted();
-      if (!key || !Take(':') || !Value(*key, header)) return Damaged("the header cannot be read");
-      if (!Take(',') && Peek() != '}') return Damaged("the header cannot be read");
+      if (!key || !Take(':') || !Value(*key, header)) return Damaged("the header is malformed");
+      if (!Take(',') && Peek() != '}') return Damaged("the header is malformed");
     }
     if (header.descr.empty() || !header.fortran_order || !header.shape) return Damaged("the header lacks a key");
     return header;
@@ -115,18 +115,18 @@ class NpyHeaderParser {
 
 Result<DType> DTypeOf(std::string descr) {
   if (descr.size() == 3 && descr[0] == '>' && descr[2] != '1')
-    return Error(StatusCode::kNotSupported, "is big endian ('{}')", Printable(descr));
+    return Error(StatusCode::kNotSupported, "has big-endian dtype '{}', which is not supported", Printable(descr));
   if (descr.size() == 3 && descr[2] == '1') descr[0] = '|';
   if (descr.size() == 3 && descr[0] == '=') descr[0] = '<';
   for (const Spelling& it : kSpellings)
     if (it.descr == descr) return it.dtype;
-  return Error(StatusCode::kNotSupported, "has elements of '{}', which are not supported", Printable(descr));
+  return Error(StatusCode::kNotSupported, "has dtype '{}', which is not supported", Printable(descr));
 }
 
 Result<Tensor> CopyOf(DType dtype, Shape shape, std::span<const uint8_t> bytes) {
   DEPUTY_ASSIGN_OR_RETURN(const size_t needed, ByteSize(dtype, shape));
   if (needed != bytes.size())
-    return Error(StatusCode::kInvalidArgument, "has {} bytes of elements, but needs {}", bytes.size(), needed);
+    return Error(StatusCode::kInvalidArgument, "has {} bytes of data, expected {}", bytes.size(), needed);
   if (dtype == DType::kBool && std::any_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte > 1; }))
     return Error(StatusCode::kInvalidArgument, "has a bool that is neither 0 nor 1");
   DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(dtype, std::move(shape)));
@@ -138,13 +138,13 @@ Result<Tensor> CopyOf(DType dtype, Shape shape, std::span<const uint8_t> bytes) 
 
 Result<Tensor> ParseNpy(std::span<const uint8_t> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (text.substr(0, kMagic.size()) != kMagic || bytes.size() < 12) return Damaged("it does not begin like one");
+  if (text.substr(0, kMagic.size()) != kMagic || bytes.size() < 12) return Damaged("the magic number is wrong");
   const uint8_t major = bytes[6];
-  if (major < 1 || major > 3) return Damaged("its version is not known");
+  if (major < 1 || major > 3) return Damaged("the format version is unknown");
   const size_t start = major == 1 ? 10 : 12;
   size_t size = bytes[8] | static_cast<size_t>(bytes[9]) << 8;
   if (major > 1) size |= static_cast<size_t>(bytes[10]) << 16 | static_cast<size_t>(bytes[11]) << 24;
-  if (size > bytes.size() - start) return Damaged("the header is cut off");
+  if (size > bytes.size() - start) return Damaged("the header is truncated");
   DEPUTY_ASSIGN_OR_RETURN(const NpyHeader header, NpyHeaderParser(text.substr(start, size)).Run());
   DEPUTY_ASSIGN_OR_RETURN(const DType dtype, DTypeOf(header.descr));
   if (*header.fortran_order && header.shape->size() > 1)
@@ -163,7 +163,7 @@ Status WriteNpyFile(const Tensor& tensor, const std::filesystem::path& path) {
   const auto* const spelling = std::find_if(std::begin(kSpellings), std::end(kSpellings),
                                             [&](const Spelling& it) { return it.dtype == tensor.dtype(); });
   if (spelling == std::end(kSpellings))
-    return Error(StatusCode::kNotSupported, "numpy has no {}", NameOf(tensor.dtype())).At(path.string());
+    return Error(StatusCode::kNotSupported, "numpy has no dtype {}", NameOf(tensor.dtype())).At(path.string());
   std::string header = "{'descr': '" + std::string(spelling->descr) + "', 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < tensor.shape().size(); ++i) header += (i == 0 ? "" : ", ") + std::to_string(tensor.shape()[i]);
   if (tensor.shape().size() == 1) header += ',';

@@ -89,7 +89,7 @@ Status ArgReduce(bool largest, bool last_of_equals, DType dtype, const AxisView&
                  int64_t* target, ThreadPool& pool) {
   const int64_t count = view.outer * view.inner;
   if (count != 0 && view.extent == 0)
-    return Error(StatusCode::kInvalidArgument, "no element is {} along an axis without elements",
+    return Error(StatusCode::kInvalidArgument, "cannot find the {} element of an empty axis",
                  largest ? "largest" : "smallest");
   const int64_t grain = std::max<int64_t>(1, 16384 / std::max<int64_t>(view.extent, 1));
   const bool known = DispatchNumeric(dtype, [&](auto tag) {
@@ -99,7 +99,7 @@ Status ArgReduce(bool largest, bool last_of_equals, DType dtype, const AxisView&
                               : (last_of_equals ? ArgLoop<false, true, T> : ArgLoop<false, false, T>);
     pool.ParallelFor(count, grain, [&](int64_t begin, int64_t end) { loop(view, from, target, begin, end); });
   });
-  return known ? Status() : Error(StatusCode::kNotSupported, "the position of extremes in {}", NameOf(dtype));
+  return known ? Status() : Error(StatusCode::kNotSupported, "dtype {} is not supported", NameOf(dtype));
 }
 
 bool TopK(const TopKExtents& extents, bool largest, DType dtype, const void* data, void* values, int64_t* positions,

@@ -168,7 +168,7 @@ Status CheckAttention(const AttentionShape& shape) {
     return all;
   };
   if (product({0, 1, 2, 3}) <= kMost && product({0, 1, 2, 4}) <= kMost && product({0, 1, 3, 4}) <= kMost) return {};
-  return Error(StatusCode::kInvalidArgument, "attention of {} x {} heads, {} queries and {} keys of {} elements",
+  return Error(StatusCode::kInvalidArgument, "{} x {} heads, {} queries and {} keys of {} elements are too large",
                shape.batch, extents[1], shape.queries, shape.keys, extents[4]);
 }
 

@@ -74,7 +74,7 @@ Result<BroadcastPlan<kOperands>> PlanBroadcast(const std::array<std::span<const 
       continue;
     }
     if (plan.rank == kMaxBroadcastRank)
-      return Error(StatusCode::kNotSupported, "broadcasting over more than {} axes", kMaxBroadcastRank);
+      return Error(StatusCode::kNotSupported, "more than {} axes are not supported", kMaxBroadcastRank);
     plan.dims[plan.rank] = extent;
     for (size_t k = 0; k < kOperands; ++k) plan.strides[k][plan.rank] = stride[k];
     ++plan.rank;

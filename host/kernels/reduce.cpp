@@ -296,7 +296,7 @@ ReduceFunction FindReduce(ReduceOp op, DType dtype) {
 
 Result<ReducePlan> PlanReduce(std::span<const int64_t> dims, std::span<const uint8_t> reduce) {
   if (dims.size() != reduce.size())
-    return Error(StatusCode::kInternal, "{} axes with {} flags", dims.size(), reduce.size());
+    return Error(StatusCode::kInternal, "a tensor of rank {} has {} reduction flags", dims.size(), reduce.size());
   ReducePlan plan;
   int64_t stride = 1;
   bool first = true, last_reduced = false;
@@ -309,7 +309,7 @@ Result<ReducePlan> PlanReduce(std::span<const int64_t> dims, std::span<const uin
       axes.dims[axes.rank - 1] *= dims[axis];
     } else {
       if (axes.rank == kMaxBroadcastRank)
-        return Error(StatusCode::kNotSupported, "a reduction over more than {} axes", kMaxBroadcastRank);
+        return Error(StatusCode::kNotSupported, "reduction over more than {} axes is not supported", kMaxBroadcastRank);
       if (first) plan.inner_is_reduced = reduced;
       Append(axes, dims[axis], stride);
     }

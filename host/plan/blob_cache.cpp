@@ -60,7 +60,7 @@ Result<Blob> ReadWhole(int folder, const std::string& name, uint64_t limit) {
     return Error(StatusCode::kModel, "{}", why);
   const auto size = static_cast<uint64_t>(about.st_size);
   if (size < sizeof(Header) || size > limit)
-    return Error(StatusCode::kModel, "has {} bytes, which is no possible size of an entry", size);
+    return Error(StatusCode::kModel, "has {} bytes, which is not a valid size of an entry", size);
   const std::shared_ptr<uint8_t> memory = AllocateAligned(static_cast<size_t>(size));
   if (memory == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes", size);
   for (size_t done = 0; done < size;) {
@@ -88,14 +88,14 @@ Result<CachedBlob> Read(int folder, const Digest& key, uint64_t limit) {
   std::memcpy(&header, file.bytes.data(), sizeof header);
   if (header.magic != kMagic) return Status(StatusCode::kModel, "is not a cache entry");
   if (header.version != kVersion)
-    return Error(StatusCode::kModel, "is of version {}, not {}", header.version, kVersion);
+    return Error(StatusCode::kModel, "has version {}, expected {}", header.version, kVersion);
   if (header.checksum != ChecksumOf(header, file.bytes.subspan(sizeof header)))
     return Status(StatusCode::kModel, "is damaged: its checksum does not match");
-  if (header.key != key) return Status(StatusCode::kModel, "is of another partition");
+  if (header.key != key) return Status(StatusCode::kModel, "belongs to another partition");
   if (header.compatibility_size > kMaxCompatibility || header.offset % kAlignment != 0 ||
       header.offset < sizeof header + header.compatibility_size || header.offset > file.bytes.size() ||
       header.size != file.bytes.size() - header.offset || header.size == 0)
-    return Status(StatusCode::kModel, "has inconsistent lengths");
+    return Status(StatusCode::kModel, "has an inconsistent header");
   const auto* text = reinterpret_cast<const char*>(file.bytes.data() + sizeof header);
   return CachedBlob{std::string(text, header.compatibility_size),
                     {file.bytes.subspan(static_cast<size_t>(header.offset)), file.keep}};
@@ -184,8 +184,7 @@ Status BlobCache::Write(int folder, const Digest& key, const std::string& compat
   header.checksum = digester.Add(front).Add(bytes).Finish();
   const uint64_t total = header.offset + header.size;
   if (compatibility.size() > kMaxCompatibility || total > options_.max_bytes)
-    return Error(StatusCode::kResourceExhausted, "a partition of {} bytes is larger than the limit of the cache",
-                 total);
+    return Error(StatusCode::kResourceExhausted, "a partition of {} bytes exceeds the size limit of the cache", total);
   MakeRoom(folder, total);
   const std::span<const uint8_t> pieces[] = {{reinterpret_cast<const uint8_t*>(&header), sizeof header}, front, bytes};
   return WriteFileIn(folder, NameOf(key), pieces);

@@ -28,8 +28,7 @@ const BlobMaker* ExecutableMaker::MakerOf(const Delegate& delegate) {
     if (maker.ok() && !maker->build.empty()) {
       found->second = std::move(maker).value();
     } else if (!maker.ok() && maker.status().code() != StatusCode::kNotSupported) {
-      Log(LogLevel::kWarning, "{}: its compiled partitions are not kept: {}", delegate.name(),
-          maker.status().ToString());
+      Log(LogLevel::kWarning, "{}: compiled partitions are not cached: {}", delegate.name(), maker.status().ToString());
     }
   }
   return found->second ? &*found->second : nullptr;
@@ -45,8 +44,7 @@ std::shared_ptr<const Executable> ExecutableMaker::Restore(Delegate& delegate, c
     if (restored.ok()) return std::move(restored).value();
     status = restored.status();
   }
-  Log(LogLevel::kInfo,
-      "{}: the cached executable of partition {} is not compatible any more ({}); it is compiled again",
+  Log(LogLevel::kInfo, "{}: the cached executable of partition {} is no longer compatible ({}); it is compiled again",
       delegate.name(), partition.name, status.message());
   return nullptr;
 }
@@ -57,7 +55,7 @@ void ExecutableMaker::Store(const Delegate& delegate, const Executable& executab
   if (bytes.ok()) {
     cache_->Store(key, maker.compatibility, *bytes);
   } else if (bytes.status().code() != StatusCode::kNotSupported) {
-    Log(LogLevel::kWarning, "{}: partition {} cannot be kept in the cache: {}", delegate.name(), partition.name,
+    Log(LogLevel::kWarning, "{}: partition {} cannot be stored in the cache: {}", delegate.name(), partition.name,
         bytes.status().ToString());
   }
 }

@@ -7,11 +7,11 @@ namespace deputy::host {
 
 Result<Tensor> CopyOf(const deputy_tensor& tensor) {
   if (tensor.layout != DEPUTY_LAYOUT_DENSE)
-    return Error(StatusCode::kInternal, "a value that is not a tensor is copied");
+    return Error(StatusCode::kInternal, "expected a dense tensor, got a value of another kind");
   DEPUTY_ASSIGN_OR_RETURN(
       Tensor copy, Tensor::Allocate(static_cast<DType>(tensor.dtype), Shape(tensor.dims, tensor.dims + tensor.rank)));
   if (copy.byte_size() != tensor.byte_size)
-    return Error(StatusCode::kInternal, "a tensor has {} bytes, its shape needs {}", tensor.byte_size,
+    return Error(StatusCode::kInternal, "a tensor has {} bytes, its shape requires {}", tensor.byte_size,
                  copy.byte_size());
   if (copy.byte_size() != 0) std::memcpy(copy.mutable_data(), tensor.data, copy.byte_size());
   return copy;

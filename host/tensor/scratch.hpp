@@ -17,7 +17,7 @@ class Scratch {
     memory_.reset();  // the contents are undefined between calls, so old and new need not live at once
     capacity_ = 0;
     memory_ = AllocateWithinMachine(bytes);
-    if (memory_ == nullptr) return Error(StatusCode::kResourceExhausted, "no working memory of {} bytes", bytes);
+    if (memory_ == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes", bytes);
     capacity_ = bytes;
     return memory_.get();
   }

@@ -16,7 +16,7 @@ namespace deputy {
 
 Result<size_t> ByteSize(DType dtype, std::span<const int64_t> shape) {
   const size_t bits = BitsOf(dtype);
-  if (bits == 0) return host::Error(StatusCode::kNotSupported, "tensors of {} cannot be held in memory", NameOf(dtype));
+  if (bits == 0) return host::Error(StatusCode::kNotSupported, "tensors of dtype {} are not supported", NameOf(dtype));
   const std::optional<int64_t> count = host::CheckedElementCount(shape);
   // Packed elements fill whole bytes together.
   const size_t per_byte = bits < 8 ? 8 / bits : 1;
@@ -24,7 +24,7 @@ Result<size_t> ByteSize(DType dtype, std::span<const int64_t> shape) {
       count ? host::CheckedMultiply<size_t>((static_cast<size_t>(*count) + per_byte - 1) / per_byte, (bits + 7) / 8)
             : std::nullopt;
   if (!bytes || *bytes > static_cast<size_t>(INT64_MAX))
-    return host::Error(StatusCode::kInvalidArgument, "shape {} is not possible for a tensor of {}",
+    return host::Error(StatusCode::kInvalidArgument, "shape {} is not valid for a tensor of {}",
                        host::ShapeToString(shape), NameOf(dtype));
   return *bytes;
 }
@@ -47,10 +47,10 @@ Result<Tensor> Tensor::Allocate(DType dtype, Shape shape) {
 Result<Tensor> Tensor::Wrap(DType dtype, Shape shape, void* data, size_t bytes, std::shared_ptr<const void> keep) {
   DEPUTY_ASSIGN_OR_RETURN(const size_t needed, ByteSize(dtype, shape));
   if (needed != bytes)
-    return host::Error(StatusCode::kInvalidArgument, "{} bytes given, but a tensor of {} {} has {}", bytes,
+    return host::Error(StatusCode::kInvalidArgument, "{} bytes given, but a tensor of {} {} requires {}", bytes,
                        NameOf(dtype), host::ShapeToString(shape), needed);
   if (data == nullptr && bytes != 0)
-    return host::Error(StatusCode::kInvalidArgument, "no data given for a tensor of {} bytes", bytes);
+    return host::Error(StatusCode::kInvalidArgument, "data is null for a tensor of {} bytes", bytes);
   static uint8_t nothing[1];
   Tensor tensor;
   tensor.dtype_ = dtype;

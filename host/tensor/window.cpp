@@ -20,17 +20,16 @@ Result<AutoPad> ParseAutoPad(std::string_view text) {
   if (text == "SAME_UPPER") return AutoPad::kSameUpper;
   if (text == "SAME_LOWER") return AutoPad::kSameLower;
   if (text == "VALID") return AutoPad::kValid;
-  return Error(StatusCode::kModel, "auto_pad '{}' is none of NOTSET, SAME_UPPER, SAME_LOWER, VALID", text)
-      .Advise("ONNX allows no other value");
+  return Error(StatusCode::kModel, "auto_pad must be NOTSET, SAME_UPPER, SAME_LOWER or VALID, got '{}'", text);
 }
 
 Status CheckList(std::span<const int64_t> values, size_t length, int64_t least, const char* name) {
   if (values.empty()) return Status();
   if (values.size() != length)
-    return Error(StatusCode::kModel, "{} has {} values, the window needs {}", name, values.size(), length);
+    return Error(StatusCode::kModel, "{} has {} elements, expected {}", name, values.size(), length);
   for (const int64_t value : values)
     if (value < least || value > kLargestValue)
-      return Error(StatusCode::kModel, "{} {} has a value outside [{}, {}]", name, ShapeToString(values), least,
+      return Error(StatusCode::kModel, "{} {} has a value out of range [{}, {}]", name, ShapeToString(values), least,
                    kLargestValue);
   return Status();
 }
@@ -51,12 +50,12 @@ std::string NameOfAxis(size_t axis, size_t rank) {
 
 Status ResolveForward(Window& window, std::span<const int64_t> input, bool may_overhang, SpatialDims& output) {
   if (input.size() != window.rank)
-    return Error(StatusCode::kInvalidArgument, "the window has {} spatial axes, the input {}", window.rank,
+    return Error(StatusCode::kInvalidArgument, "kernel_shape has {} spatial axes, but the input has {}", window.rank,
                  input.size());
   for (size_t i = 0; i < window.rank; ++i) {
     WindowAxis& axis = window.axes[i];
     const int64_t extent = input[i];
-    if (extent > kLargestExtent) return Error(StatusCode::kModel, "an extent of {} is not possible", extent);
+    if (extent > kLargestExtent) return Error(StatusCode::kModel, "extent {} is too large", extent);
     if (window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower) {
       const int64_t wanted = DivideUp(extent, axis.stride);
       const int64_t total = std::max<int64_t>((wanted - 1) * axis.stride + axis.reach() - extent, 0);
@@ -87,9 +86,9 @@ bool Window::IsPointwise() const {
 
 Result<Window> MakeWindow(const WindowOptions& options) {
   const size_t rank = options.kernel.size();
-  if (rank == 0) return Error(StatusCode::kModel, "the window has no spatial axes");
+  if (rank == 0) return Error(StatusCode::kModel, "kernel_shape must have at least one spatial axis");
   if (rank > kMaxWindowAxes)
-    return Error(StatusCode::kNotSupported, "windows of {} spatial axes; {} is the most", rank, kMaxWindowAxes);
+    return Error(StatusCode::kNotSupported, "{} spatial axes are not supported, only up to {}", rank, kMaxWindowAxes);
   DEPUTY_RETURN_IF_ERROR(CheckList(options.kernel, rank, 1, "kernel_shape"));
   DEPUTY_RETURN_IF_ERROR(CheckList(options.strides, rank, 1, "strides"));
   DEPUTY_RETURN_IF_ERROR(CheckList(options.dilations, rank, 1, "dilations"));
@@ -125,21 +124,21 @@ Status ResolvePoolWindow(Window& window, std::span<const int64_t> input, Spatial
 
 Status ResolveTransposedWindow(Window& window, std::span<const int64_t> input, SpatialDims& output) {
   if (input.size() != window.rank)
-    return Error(StatusCode::kInvalidArgument, "the window has {} spatial axes, the input {}", window.rank,
+    return Error(StatusCode::kInvalidArgument, "kernel_shape has {} spatial axes, but the input has {}", window.rank,
                  input.size());
   for (size_t i = 0; i < window.rank; ++i) {
     WindowAxis& axis = window.axes[i];
     const auto spread = CheckedMultiply<int64_t>(axis.stride, std::max<int64_t>(input[i] - 1, 0));
     const auto full = spread ? CheckedAdd<int64_t>(*spread, axis.output_padding + axis.reach()) : std::nullopt;
     if (!full || *full > kLargestExtent || input[i] == 0)
-      return Error(StatusCode::kModel, "an input extent of {} with stride {} gives no output", input[i], axis.stride);
+      return Error(StatusCode::kModel, "input extent {} with stride {} gives no valid output", input[i], axis.stride);
     const bool same = window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower;
     const int64_t wanted = window.output_shape[i] != 0 ? window.output_shape[i] : same ? input[i] * axis.stride : 0;
     if (wanted != 0) SetPads(axis, std::max<int64_t>(*full - wanted, 0), window.auto_pad == AutoPad::kSameUpper);
     output[i] = window.output_shape[i] != 0 ? wanted : *full - axis.pad_begin - axis.pad_end;
     if (output[i] < 1)
-      return Error(StatusCode::kModel, "{} of padding leave nothing of an output of {}", axis.pad_begin + axis.pad_end,
-                   *full);
+      return Error(StatusCode::kModel, "padding {} leaves no output: the extent before padding is {}",
+                   axis.pad_begin + axis.pad_end, *full);
   }
   return Status();
 }

@@ -46,7 +46,8 @@ class AttentionOperation {
     shape.heads = flat ? attributes_.heads : q.dim(1);
     shape.key_heads = flat ? attributes_.key_heads : k.dim(1);
     if (shape.heads < 1 || shape.key_heads < 1 || shape.heads % shape.key_heads != 0)
-      return Error(StatusCode::kInvalidArgument, "{} heads and {} heads of keys", shape.heads, shape.key_heads);
+      return Error(StatusCode::kInvalidArgument, "q_num_heads ({}) must be a positive multiple of kv_num_heads ({})",
+                   shape.heads, shape.key_heads);
     if (flat && (q.dim(2) % shape.heads != 0 || k.dim(2) % shape.key_heads != 0 || v.dim(2) % shape.key_heads != 0))
       return DoNotFit(args);
     shape.queries = q.dim(flat ? 1 : 2);
@@ -62,12 +63,12 @@ class AttentionOperation {
       shape.past = past_key.dim(2);
       const int64_t keys[] = {shape.batch, shape.key_heads, shape.past, shape.size};
       const int64_t values[] = {shape.batch, shape.key_heads, shape.past, shape.value_size};
-      DEPUTY_RETURN_IF_ERROR(CheckDims(past_key.dims(), keys, "the past key"));
-      DEPUTY_RETURN_IF_ERROR(CheckDims(past_value.dims(), values, "the past value"));
+      DEPUTY_RETURN_IF_ERROR(CheckDims(past_key.dims(), keys, "past_key"));
+      DEPUTY_RETURN_IF_ERROR(CheckDims(past_value.dims(), values, "past_value"));
       for (const ConstView& past : {past_key, past_value})
         if (past.dtype() != k.dtype())
-          return Error(StatusCode::kInvalidArgument, "the past is {} beside {}", NameOf(past.dtype()),
-                       NameOf(k.dtype()));
+          return Error(StatusCode::kInvalidArgument, "past_key or past_value has dtype {}, expected that of K, {}",
+                       NameOf(past.dtype()), NameOf(k.dtype()));
     }
     shape.keys = shape.past + plan.fresh;
     DEPUTY_RETURN_IF_ERROR(CheckAttention(shape));
@@ -113,7 +114,7 @@ class AttentionOperation {
   static size_t Padded(int64_t count) { return AlignUp(static_cast<size_t>(count) * sizeof(T)); }
 
   static Status DoNotFit(const KernelArgs& args) {
-    return Error(StatusCode::kInvalidArgument, "queries {}, keys {} and values {} do not match",
+    return Error(StatusCode::kInvalidArgument, "shapes of Q {}, K {}, V {} and the past do not match",
                  ShapeToString(args.input(0).dims()), ShapeToString(args.input(1).dims()),
                  ShapeToString(args.input(2).dims()));
   }
@@ -138,19 +139,19 @@ class AttentionOperation {
     const AttentionShape& shape = plan.shape;
     plan.mask.is_bool = mask.dtype() == DType::kBool;
     if (!plan.mask.is_bool && mask.dtype() != args.input(0).dtype())
-      return Error(StatusCode::kNotSupported, "a mask of {} for {}", NameOf(mask.dtype()),
-                   NameOf(args.input(0).dtype()));
+      return Error(StatusCode::kNotSupported, "attn_mask of dtype {} is not supported, expected bool or {}",
+                   NameOf(mask.dtype()), NameOf(args.input(0).dtype()));
     const int64_t wanted[4] = {shape.batch, shape.heads, shape.queries, shape.keys};
     int64_t step = 1;
     if (mask.rank() < 1 || mask.rank() > 4)
-      return Error(StatusCode::kInvalidArgument, "a mask of rank {}", mask.rank());
+      return Error(StatusCode::kInvalidArgument, "attn_mask has rank {}, expected 1 to 4", mask.rank());
     plan.mask.keys = shape.keys;
     for (size_t i = 0; i < mask.rank(); ++i) {
       const size_t axis = 3 - i;
       const int64_t own = mask.dim(mask.rank() - 1 - i);
       const bool short_keys = axis == 3 && own < wanted[3] && own != 1;
       if (own != 1 && own != wanted[axis] && !short_keys)
-        return Error(StatusCode::kInvalidArgument, "a mask of shape {} does not fit {} queries and {} keys",
+        return Error(StatusCode::kInvalidArgument, "attn_mask of shape {} does not broadcast to {} queries and {} keys",
                      ShapeToString(mask.dims()), shape.queries, shape.keys);
       if (short_keys) plan.mask.keys = own;
       plan.mask.steps[axis] = own == 1 ? 0 : step;
@@ -219,25 +220,26 @@ class Rotary {
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView x = args.input(0), cosines = args.input(1), positions = args.input(3);
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), x.dims(), "the output"));
-    DEPUTY_RETURN_IF_ERROR(CheckDims(args.input(2).dims(), cosines.dims(), "the list of sines"));
-    if (x.rank() != 3 && x.rank() != 4) return Error(StatusCode::kInvalidArgument, "an input of rank {}", x.rank());
+    DEPUTY_RETURN_IF_ERROR(CheckDims(args.input(2).dims(), cosines.dims(), "sin_cache"));
+    if (x.rank() != 3 && x.rank() != 4)
+      return Error(StatusCode::kInvalidArgument, "X has rank {}, expected 3 or 4", x.rank());
     Plan plan;
     plan.flat = x.rank() == 3;
     plan.batch = x.dim(0);
     plan.heads = plan.flat ? attributes_.heads : x.dim(1);
     plan.count = x.dim(plan.flat ? 1 : 2);
     if (plan.heads < 1 || (plan.flat && x.dim(2) % plan.heads != 0))
-      return Error(StatusCode::kInvalidArgument, "an input of shape {} with {} heads", ShapeToString(x.dims()),
-                   plan.heads);
+      return Error(StatusCode::kInvalidArgument, "X of shape {} cannot be divided into {} heads",
+                   ShapeToString(x.dims()), plan.heads);
     plan.size = plan.flat ? x.dim(2) / plan.heads : x.dim(3);
     plan.half = (attributes_.size == 0 ? plan.size : attributes_.size) / 2;
     const size_t rank = positions.present() ? 2 : 3;
     bool fits = plan.half * 2 <= plan.size && cosines.rank() == rank && cosines.dim(rank - 1) == plan.half;
     if (positions.present()) {
       const int64_t dims[] = {plan.batch, plan.count};
-      DEPUTY_RETURN_IF_ERROR(CheckDims(positions.dims(), dims, "the list of positions"));
+      DEPUTY_RETURN_IF_ERROR(CheckDims(positions.dims(), dims, "position_ids"));
       if (positions.dtype() != DType::kInt64)
-        return Error(StatusCode::kInvalidArgument, "positions of {}", NameOf(positions.dtype()));
+        return Error(StatusCode::kInvalidArgument, "position_ids is {}, expected int64", NameOf(positions.dtype()));
       for (const int64_t position : positions.values<int64_t>()) {
         if (!fits || (position >= 0 && position < cosines.dim(0))) continue;
         return Error(StatusCode::kInvalidArgument, "position {} is outside [0, {}]", position, cosines.dim(0) - 1);
@@ -246,7 +248,7 @@ class Rotary {
       fits = fits && cosines.dim(0) == plan.batch && cosines.dim(1) == plan.count;
     }
     if (!fits)
-      return Error(StatusCode::kInvalidArgument, "cosines of shape {} do not fit an input of {}",
+      return Error(StatusCode::kInvalidArgument, "cos_cache of shape {} does not match X of shape {}",
                    ShapeToString(cosines.dims()), ShapeToString(x.dims()));
     return plan;
   }
@@ -287,7 +289,7 @@ class Rotary {
 KernelResult MakeAttention(const KernelSpec& spec) {
   const Primitive& primitive = spec.primitive();
   const int64_t mode = primitive.GetInt("qk_matmul_output_mode", 0);
-  if (mode < 0 || mode > 3) return Error(StatusCode::kModel, "qk_matmul_output_mode is {}", mode);
+  if (mode < 0 || mode > 3) return Error(StatusCode::kModel, "qk_matmul_output_mode must be 0 to 3, got {}", mode);
   return MakeFloatKernel<AttentionOperation>(
       spec, AttentionAttributes{primitive.GetInt("q_num_heads", 0), primitive.GetInt("kv_num_heads", 0),
                                 static_cast<double>(primitive.GetFloat("scale", 0)),

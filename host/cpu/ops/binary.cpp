@@ -15,7 +15,8 @@ namespace {
 
 Status UnsupportedPair(const KernelSpec& spec, DType first, DType second) {
   if (first == second) return UnsupportedDType(spec);
-  return Error(StatusCode::kNotSupported, "{} of {} and {}", spec.primitive().op_type(), NameOf(first), NameOf(second));
+  return Error(StatusCode::kNotSupported, "{} of {} and {} is not supported", spec.primitive().op_type(), NameOf(first),
+               NameOf(second));
 }
 
 KernelResult MakeBinary(const KernelSpec& spec, BinaryOp op) {
@@ -78,7 +79,7 @@ KernelResult MakeVariadic(const KernelSpec& spec, BinaryOp op, bool mean) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
   const DType dtype = spec.input_type(0).dtype;
   for (size_t i = 0; i < spec.node.inputs.size(); ++i) {
-    if (!spec.has_input(i)) return Error(StatusCode::kModel, "input {} is left out", i);
+    if (!spec.has_input(i)) return Error(StatusCode::kModel, "required input {} is missing", i);
     if (spec.input_type(i).dtype != dtype) return UnsupportedPair(spec, dtype, spec.input_type(i).dtype);
   }
   const std::optional<BinaryKernel> found = FindBinary(op, dtype, dtype);
@@ -156,7 +157,7 @@ KernelResult MakeMod(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
   const bool fmod = spec.primitive().GetInt("fmod", 0) != 0;
   if (!fmod && IsFloating(spec.input_type(0).dtype))
-    return Error(StatusCode::kNotSupported, "Mod of {} without fmod=1", NameOf(spec.input_type(0).dtype));
+    return Error(StatusCode::kNotSupported, "Mod of {} requires fmod=1", NameOf(spec.input_type(0).dtype));
   return MakeBinary(spec, fmod ? BinaryOp::kFMod : BinaryOp::kMod);
 }
 
@@ -200,7 +201,7 @@ KernelResult MakeBitwiseNot(const KernelSpec& spec) {
 KernelResult MakeBitShift(const KernelSpec& spec) {
   const std::string_view direction = spec.primitive().GetString("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
-    return Error(StatusCode::kModel, "attribute 'direction' is '{}', neither LEFT nor RIGHT", direction);
+    return Error(StatusCode::kModel, "direction must be LEFT or RIGHT, got '{}'", direction);
   if (!DispatchUnsigned(spec.input_type(0).dtype, [](auto) {})) return UnsupportedDType(spec);
   return MakeBitwise(spec, direction == "LEFT" ? BitwiseOp::kShiftLeft : BitwiseOp::kShiftRight);
 }

@@ -24,7 +24,7 @@ Status CheckConvolution(const KernelArgs& args, const ConvolutionAttributes& att
   const ConstView x = args.input(0), w = args.input(1), bias = args.input(2);
   const size_t rank = x.rank();
   if (rank < 3 || w.rank() != rank)
-    return Error(StatusCode::kInvalidArgument, "input has rank {}, weights have rank {}", rank, w.rank());
+    return Error(StatusCode::kInvalidArgument, "ranks of X {} and W {} must be equal, 3 or more", rank, w.rank());
   DEPUTY_ASSIGN_OR_RETURN(shape.window, WindowForWeights(attributes.window, w.dims().subspan(2)));
   shape.batch = x.dim(0);
   shape.group = attributes.group;
@@ -35,13 +35,13 @@ Status CheckConvolution(const KernelArgs& args, const ConvolutionAttributes& att
                                           : x.dim(1) % shape.group == 0 && x.dim(1) / shape.group == grouped &&
                                                 w.dim(0) % shape.group == 0;
   if (!fits)
-    return Error(StatusCode::kInvalidArgument, "weights of shape {} do not fit {} channels in {} groups",
+    return Error(StatusCode::kInvalidArgument, "W of shape {} does not match {} input channels in {} groups",
                  ShapeToString(w.dims()), x.dim(1), shape.group);
   const std::optional<int64_t> filters = CheckedMultiply(w.dim(1), attributes.transposed ? shape.group : 1);
-  if (!filters) return Error(StatusCode::kInvalidArgument, "{} groups of {} channels", shape.group, w.dim(1));
+  if (!filters) return Error(StatusCode::kInvalidArgument, "{} groups of {} channels overflow", shape.group, w.dim(1));
   shape.out_channels = attributes.transposed ? *filters : w.dim(0);
   if (bias.present() && (bias.rank() != 1 || bias.dim(0) != shape.out_channels))
-    return Error(StatusCode::kInvalidArgument, "bias has shape {}, {} values are needed", ShapeToString(bias.dims()),
+    return Error(StatusCode::kInvalidArgument, "B has shape {}, expected [{}]", ShapeToString(bias.dims()),
                  shape.out_channels);
   std::copy(x.dims().begin() + 2, x.dims().end(), shape.in.begin());
   DEPUTY_RETURN_IF_ERROR(attributes.transposed ? ResolveTransposedWindow(shape.window, x.dims().subspan(2), shape.out)
@@ -87,7 +87,7 @@ class Convolution {
 KernelResult MakeConvolution(const KernelSpec& spec, bool transposed) {
   ConvolutionAttributes attributes{spec.primitive(), WindowOptionsOf(spec.primitive()),
                                    spec.primitive().GetInt("group", 1), transposed};
-  if (attributes.group < 1) return Error(StatusCode::kModel, "group is {}", attributes.group);
+  if (attributes.group < 1) return Error(StatusCode::kModel, "group must be at least 1, got {}", attributes.group);
   return MakeFloatKernel<Convolution>(spec, attributes);
 }
 
@@ -111,7 +111,7 @@ class Deformable {
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView x = args.input(0), w = args.input(1), offsets = args.input(2), bias = args.input(3);
     if (x.rank() != 4 || w.rank() != 4)
-      return Error(StatusCode::kNotSupported, "a DeformConv of an input of rank {}", x.rank());
+      return Error(StatusCode::kNotSupported, "DeformConv of rank {} is not supported, expected 4", x.rank());
     Plan plan;
     DeformableShape& shape = plan.shape;
     DEPUTY_ASSIGN_OR_RETURN(shape.window, WindowForWeights(attributes_.window, w.dims().subspan(2)));
@@ -122,8 +122,8 @@ class Deformable {
     shape.offset_groups = attributes_.offset_groups;
     if (x.dim(1) % shape.group != 0 || x.dim(1) / shape.group != w.dim(1) || w.dim(0) % shape.group != 0 ||
         x.dim(1) % shape.offset_groups != 0)
-      return Error(StatusCode::kInvalidArgument, "weights of shape {} do not fit {} channels in {} groups",
-                   ShapeToString(w.dims()), x.dim(1), shape.group);
+      return Error(StatusCode::kInvalidArgument, "W {} does not match {} channels in {} groups and {} offset groups",
+                   ShapeToString(w.dims()), x.dim(1), shape.group, shape.offset_groups);
     std::copy(x.dims().begin() + 2, x.dims().end(), shape.in.begin());
     DEPUTY_RETURN_IF_ERROR(ResolveWindow(shape.window, x.dims().subspan(2), shape.out));
     const int64_t y_dims[] = {shape.batch, shape.out_channels, shape.out[0], shape.out[1]};
@@ -131,9 +131,9 @@ class Deformable {
     const int64_t offset_dims[] = {shape.batch, 2 * shifts, shape.out[0], shape.out[1]};
     const int64_t mask_dims[] = {shape.batch, shifts, shape.out[0], shape.out[1]};
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), y_dims, "the output"));
-    DEPUTY_RETURN_IF_ERROR(CheckDims(offsets.dims(), offset_dims, "the list of offsets"));
-    if (args.input(4).present()) DEPUTY_RETURN_IF_ERROR(CheckDims(args.input(4).dims(), mask_dims, "the mask"));
-    if (bias.present()) DEPUTY_RETURN_IF_ERROR(CheckDims(bias.dims(), {&shape.out_channels, 1}, "the bias"));
+    DEPUTY_RETURN_IF_ERROR(CheckDims(offsets.dims(), offset_dims, "offset"));
+    if (args.input(4).present()) DEPUTY_RETURN_IF_ERROR(CheckDims(args.input(4).dims(), mask_dims, "mask"));
+    if (bias.present()) DEPUTY_RETURN_IF_ERROR(CheckDims(bias.dims(), {&shape.out_channels, 1}, "B"));
     plan.workspace_bytes = DeformableMemory<T>(shape, args.pool);
     return plan;
   }
@@ -160,7 +160,8 @@ KernelResult MakeDeformConv(const KernelSpec& spec) {
   DeformableAttributes attributes{primitive, WindowOptionsOf(primitive), primitive.GetInt("group", 1),
                                   primitive.GetInt("offset_group", 1)};
   if (attributes.group < 1 || attributes.offset_groups < 1)
-    return Error(StatusCode::kModel, "{} groups, {} of offsets", attributes.group, attributes.offset_groups);
+    return Error(StatusCode::kModel, "group and offset_group must be at least 1, got {} and {}", attributes.group,
+                 attributes.offset_groups);
   return MakeFloatKernel<Deformable>(spec, attributes);
 }
 

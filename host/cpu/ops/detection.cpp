@@ -14,7 +14,7 @@ Result<float> FloatOr(const KernelArgs& args, size_t input, float fallback) {
   const ConstView view = args.input(input);
   if (!view.present()) return fallback;
   DEPUTY_RETURN_IF_ERROR(CheckTyped(view, DType::kFloat32));
-  if (view.element_count() != 1) return Error(StatusCode::kInvalidArgument, "input {} is not one number", input);
+  if (view.element_count() != 1) return Error(StatusCode::kInvalidArgument, "input {} must have one element", input);
   return *view.data<float>();
 }
 
@@ -24,14 +24,14 @@ Status RunSuppression(const KernelArgs& args, bool centers) {
   DEPUTY_RETURN_IF_ERROR(CheckTyped(scores, DType::kFloat32));
   if (boxes.rank() != 3 || boxes.dim(2) != 4 || scores.rank() != 3 || scores.dim(0) != boxes.dim(0) ||
       scores.dim(2) != boxes.dim(1))
-    return Error(StatusCode::kInvalidArgument, "boxes {} and scores {} do not match", ShapeToString(boxes.dims()),
-                 ShapeToString(scores.dims()));
+    return Error(StatusCode::kInvalidArgument, "boxes {} and scores {} are not [N,B,4] and [N,C,B]",
+                 ShapeToString(boxes.dims()), ShapeToString(scores.dims()));
   Suppression how;
   how.centers = centers;
   how.boxes = boxes.dim(1);
   if (args.input(2).present()) {
     DEPUTY_ASSIGN_OR_RETURN(const SmallDims limit, ReadInts(args.input(2), "max_output_boxes_per_class"));
-    if (limit.size() != 1) return Error(StatusCode::kInvalidArgument, "the limit is not one number");
+    if (limit.size() != 1) return Error(StatusCode::kInvalidArgument, "max_output_boxes_per_class must be a scalar");
     how.limit = std::clamp<int64_t>(limit[0], 0, how.boxes);
   }
   DEPUTY_ASSIGN_OR_RETURN(how.overlap_threshold, FloatOr(args, 3, 0));
@@ -40,7 +40,7 @@ Status RunSuppression(const KernelArgs& args, bool centers) {
   const int64_t classes = scores.dim(1), lists = scores.dim(0) * classes;
   // The selected boxes of every list, their number, and memory for one order.
   const std::optional<int64_t> chosen = CheckedMultiply(lists, how.limit);
-  if (!chosen) return Error(StatusCode::kInvalidArgument, "there are too many boxes");
+  if (!chosen) return Error(StatusCode::kInvalidArgument, "the number of selected boxes overflows int64");
   DEPUTY_ASSIGN_OR_RETURN(
       void* const memory,
       args.scratch.Get((static_cast<size_t>(*chosen) + static_cast<size_t>(lists + how.boxes)) * sizeof(int64_t)));
@@ -72,10 +72,10 @@ Result<RegionShape> ShapeOf(const KernelArgs& args, int64_t numbers) {
   const MutableView y = args.output(0);
   if (x.rank() != 4 || regions.rank() != 2 || regions.dim(1) != numbers || y.rank() != 4 ||
       y.dim(0) != regions.dim(0) || y.dim(1) != x.dim(1))
-    return Error(StatusCode::kInvalidArgument, "images {} and regions {} do not match", ShapeToString(x.dims()),
-                 ShapeToString(regions.dims()));
+    return Error(StatusCode::kInvalidArgument, "shapes of X {} and rois {} do not match each other or the output",
+                 ShapeToString(x.dims()), ShapeToString(regions.dims()));
   if (x.dim(0) * x.dim(2) * x.dim(3) == 0 && y.dim(0) * y.dim(1) != 0)
-    return Error(StatusCode::kInvalidArgument, "images of shape {} have no regions", ShapeToString(x.dims()));
+    return Error(StatusCode::kInvalidArgument, "X of shape {} is empty", ShapeToString(x.dims()));
   return RegionShape{x.dim(1), x.dim(2), x.dim(3), regions.dim(0), y.dim(2), y.dim(3)};
 }
 
@@ -96,8 +96,8 @@ class RegionAlignOperation {
     const ConstView batches = args.input(2);
     DEPUTY_RETURN_IF_ERROR(CheckTyped(batches, DType::kInt64));
     if (batches.element_count() != plan.shape.regions)
-      return Error(StatusCode::kInvalidArgument, "{} batch indices are given for {} regions", batches.element_count(),
-                   plan.shape.regions);
+      return Error(StatusCode::kInvalidArgument, "batch_indices has {} elements, expected {}, one per region",
+                   batches.element_count(), plan.shape.regions);
     for (const int64_t batch : batches.values<int64_t>())
       if (batch < 0 || batch >= args.input(0).dim(0))
         return Error(StatusCode::kInvalidArgument, "batch index {} is outside [0, {}]", batch,
@@ -154,13 +154,12 @@ KernelResult MakeRoiAlign(const KernelSpec& spec) {
   const Primitive& primitive = spec.primitive();
   RegionAlign how;
   const std::string_view mode = primitive.GetString("mode", "avg");
-  if (mode != "avg" && mode != "max") return Error(StatusCode::kModel, "there is no mode '{}'", mode);
+  if (mode != "avg" && mode != "max") return Error(StatusCode::kModel, "mode must be avg or max, got '{}'", mode);
   how.pool = mode == "max" ? RegionPool::kMax : RegionPool::kAverage;
   how.sampling_ratio = primitive.GetInt("sampling_ratio", 0);
   constexpr int64_t kMostSamples = 1 << 12;  // along each axis; each bin takes their square
   if (how.sampling_ratio < 0 || how.sampling_ratio > kMostSamples)
-    return Error(StatusCode::kModel, "a sampling_ratio of {} is not between 0 and {}", how.sampling_ratio,
-                 kMostSamples);
+    return Error(StatusCode::kModel, "sampling_ratio {} is out of range [0, {}]", how.sampling_ratio, kMostSamples);
   how.scale = static_cast<double>(primitive.GetFloat("spatial_scale", 1.0f));
   // The only mode up to opset 15.
   const char* const usual = primitive.since_version() < 16 ? "output_half_pixel" : "half_pixel";

@@ -51,7 +51,7 @@ class Pieces {
   Result<T*> Take(int64_t count) {
     const std::optional<uint64_t> bytes = CheckedMultiply<uint64_t>(static_cast<uint64_t>(count), sizeof(T));
     if (!bytes || *bytes > (uint64_t{1} << 46))
-      return Error(StatusCode::kResourceExhausted, "an intermediate result of {} elements", count);
+      return Error(StatusCode::kResourceExhausted, "an intermediate result of {} elements is too large", count);
     const size_t at = bytes_;
     bytes_ += AlignUp(static_cast<size_t>(*bytes));
     return base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + at);
@@ -187,7 +187,7 @@ class EinsumOperation {
     Plan plan;
     std::array<size_t, kEinsumOperands> ranks{};
     if (args.inputs.size() > ranks.size())
-      return Error(StatusCode::kNotSupported, "an Einsum of {} operands", args.inputs.size());
+      return Error(StatusCode::kNotSupported, "Einsum of {} operands is not supported", args.inputs.size());
     for (size_t i = 0; i < args.inputs.size(); ++i) ranks[i] = args.input(i).rank();
     DEPUTY_ASSIGN_OR_RETURN(plan.labels, LabelEinsum(equation_, std::span(ranks).first(args.inputs.size())));
     plan.extents.fill(1);
@@ -196,7 +196,8 @@ class EinsumOperation {
         int64_t& extent = plan.extents[static_cast<size_t>(plan.labels.operands[i][axis])];
         const int64_t own = args.input(i).dim(axis);
         if (extent != own && extent != 1 && own != 1)
-          return Error(StatusCode::kInvalidArgument, "extents {} and {} have one label", extent, own);
+          return Error(StatusCode::kInvalidArgument, "axes with the same label have different extents: {} and {}",
+                       extent, own);
         if (extent == 1) extent = own;
       }
     SmallDims dims;
@@ -315,7 +316,7 @@ KernelResult MakeEinsum(const KernelSpec& spec) {
   DEPUTY_ASSIGN_OR_RETURN(EinsumEquation equation, ParseEinsum(spec.primitive().GetString("equation", "")));
   static_assert(kEinsumOperands <= WidenedArgs::kMaxInputs);
   for (size_t i = 0; i < spec.node.inputs.size(); ++i)
-    if (!spec.has_input(i)) return Error(StatusCode::kModel, "input {} is left out", i);
+    if (!spec.has_input(i)) return Error(StatusCode::kModel, "required input {} is missing", i);
   switch (spec.input_type(0).dtype) {
     case DType::kInt8: return MakePlannedKernel(spec, NarrowEinsum<int8_t>(equation));
     case DType::kInt16: return MakePlannedKernel(spec, NarrowEinsum<int16_t>(equation));

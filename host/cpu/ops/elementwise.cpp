@@ -39,7 +39,8 @@ KernelResult MakeUnary(const KernelSpec& spec, UnaryOp op, float default_alpha, 
 // From or to a storage type.
 KernelResult MakeStorageConversion(const KernelSpec& spec, DType from, DType to) {
   if (BitsOf(from) == 0 || BitsOf(to) == 0)
-    return Error(StatusCode::kNotSupported, "{} from {} to {}", spec.primitive().op_type(), NameOf(from), NameOf(to));
+    return Error(StatusCode::kNotSupported, "{} from {} to {} is not supported", spec.primitive().op_type(),
+                 NameOf(from), NameOf(to));
   Narrowing how;
   how.saturate = spec.primitive().GetInt("saturate", 1) != 0;
   const std::string_view scale = spec.primitive().GetString("round_mode", "up");
@@ -60,7 +61,8 @@ KernelResult MakeConversion(const KernelSpec& spec) {
   const DType from = spec.input_type(0).dtype, to = spec.output_type(0).dtype;
   if (IsStorage(from) || IsStorage(to)) return MakeStorageConversion(spec, from, to);
   if (FindConvert(from, to) == nullptr)
-    return Error(StatusCode::kNotSupported, "{} from {} to {}", spec.primitive().op_type(), NameOf(from), NameOf(to));
+    return Error(StatusCode::kNotSupported, "{} from {} to {} is not supported", spec.primitive().op_type(),
+                 NameOf(from), NameOf(to));
   return KernelOf<OutputMemory::kOverInputs>([=](const KernelArgs& args) -> Status {
     const ConstView input = args.input(0);
     const MutableView output = args.output(0);
@@ -87,7 +89,7 @@ class ClipBound {
     if (!bound.present()) return has_attribute_ ? static_cast<const void*>(bytes_) : nullptr;
     DEPUTY_RETURN_IF_ERROR(CheckTyped(bound, dtype));
     if (bound.element_count() != 1)
-      return Error(StatusCode::kInvalidArgument, "a bound has {} elements, not one", bound.element_count());
+      return Error(StatusCode::kInvalidArgument, "min and max must be scalars, got {} elements", bound.element_count());
     return static_cast<const void*>(bound.data<char>());
   }
 
@@ -231,7 +233,7 @@ KernelResult MakeDropout(const KernelSpec& spec) {
       float share = 0.5f;
       if (ratio.present() && ratio.byte_size() != 0 && ratio.byte_size() == SizeOf(ratio.dtype()))
         FindConvert(ratio.dtype(), DType::kFloat32)(ratio.data<char>(), &share, 1);
-      if (share != 0) return Error(StatusCode::kNotSupported, "Dropout in training mode");
+      if (share != 0) return Error(StatusCode::kNotSupported, "Dropout in training mode is not supported");
     }
     DEPUTY_RETURN_IF_ERROR(CopyElements(args));
     const MutableView mask = args.output(1);
@@ -245,7 +247,7 @@ KernelResult MakeDropout(const KernelSpec& spec) {
 KernelResult MakeGelu(const KernelSpec& spec) {
   const std::string_view approximate = spec.primitive().GetString("approximate", "none");
   if (approximate != "none" && approximate != "tanh")
-    return Error(StatusCode::kModel, "there is no approximation '{}'", approximate);
+    return Error(StatusCode::kModel, "approximate must be none or tanh, got '{}'", approximate);
   return MakeFloatKernel<GeluOperation>(spec, approximate == "tanh");
 }
 

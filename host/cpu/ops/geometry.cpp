@@ -22,7 +22,7 @@ Status RunCenterCropPad(const KernelArgs& args) {
   const MutableView output = args.output(0);
   DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(input));
   DEPUTY_RETURN_IF_ERROR(CheckOutput(output, input.dtype(), output.dims()));
-  if (output.rank() != input.rank()) return Error(StatusCode::kInternal, "the ranks differ");
+  if (output.rank() != input.rank()) return Error(StatusCode::kInternal, "input and output differ in rank");
   if (output.byte_size() == 0) return {};
   const SmallDims input_strides = DenseStrides(input.dims()), output_strides = DenseStrides(output.dims());
   StridedCopy copy;
@@ -82,8 +82,8 @@ class ColumnsToImage {
     DEPUTY_ASSIGN_OR_RETURN(plan.window, MakeWindow(options));
     const std::span<const int64_t> image(plan.image.data(), plan.image.size());
     if (image.size() != plan.window.rank)
-      return Error(StatusCode::kInvalidArgument, "an image of {} axes and a block of {}", image.size(),
-                   plan.window.rank);
+      return Error(StatusCode::kInvalidArgument, "image_shape has {} elements, expected {} as in block_shape",
+                   image.size(), plan.window.rank);
     DEPUTY_RETURN_IF_ERROR(ResolveWindow(plan.window, image, plan.steps));
     const MutableView output = args.output(0);
     const int64_t taps = ElementCount(options.kernel), steps = ElementCount({plan.steps.data(), plan.window.rank});
@@ -93,7 +93,7 @@ class ColumnsToImage {
     for (const int64_t extent : image) dims.push_back(extent);
     DEPUTY_RETURN_IF_ERROR(CheckDims(output.dims(), dims, "the output"));
     if (columns.dim(1) % taps != 0 || columns.dim(2) != steps)
-      return Error(StatusCode::kInvalidArgument, "columns of shape {} do not make an image of {}",
+      return Error(StatusCode::kInvalidArgument, "input of shape {} does not match image_shape {} and block_shape",
                    ShapeToString(columns.dims()), ShapeToString(image));
     return plan;
   }
@@ -167,7 +167,7 @@ Status RunMaxUnpool(const KernelArgs& args) {
   DEPUTY_RETURN_IF_ERROR(ElementBytes(indices).status());
   DEPUTY_RETURN_IF_ERROR(CheckOutput(output, x.dtype(), output.dims()));
   if (indices.dtype() != DType::kInt64 || indices.element_count() != x.element_count())
-    return Error(StatusCode::kInvalidArgument, "the indices are not one int64 for each element");
+    return Error(StatusCode::kInvalidArgument, "indices must be int64 and have as many elements as the input");
   if (output.byte_size() != 0) std::memset(output.data<char>(), 0, output.byte_size());
   const int64_t room = output.element_count();
   for (int64_t i = 0; i < x.element_count(); ++i) {
@@ -193,7 +193,7 @@ class Determinant {
     const ConstView x = args.input(0);
     const size_t rank = x.rank();
     if (rank < 2 || x.dim(rank - 2) != x.dim(rank - 1))
-      return Error(StatusCode::kInvalidArgument, "shape {} holds no square matrices", ShapeToString(x.dims()));
+      return Error(StatusCode::kInvalidArgument, "expected square matrices, got shape {}", ShapeToString(x.dims()));
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), x.dims().first(rank - 2), "the output"));
     Plan plan{ElementCount(x.dims().first(rank - 2)), x.dim(rank - 1)};
     plan.workspace_bytes = static_cast<size_t>(plan.size * plan.size) * sizeof(double);

@@ -29,10 +29,10 @@ class ImageScaler {
 
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView x = args.input(0);
-    if (x.rank() != 4) return Error(StatusCode::kInvalidArgument, "the input has rank {}, 4 is needed", x.rank());
+    if (x.rank() != 4) return Error(StatusCode::kInvalidArgument, "input has rank {}, expected 4", x.rank());
     const size_t bias = primitive_.GetFloats("bias").size();
     if (bias != 0 && static_cast<uint64_t>(x.dim(1)) != bias)
-      return Error(StatusCode::kInvalidArgument, "bias has {} values for {} channels", bias, x.dim(1));
+      return Error(StatusCode::kInvalidArgument, "bias has {} elements, expected {}", bias, x.dim(1));
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), x.dims(), "the output"));
     return Plan{x.dim(0) * x.dim(1), x.dim(1), x.dim(2) * x.dim(3)};
   }
@@ -63,7 +63,7 @@ class ImageScaler {
 Status RunCrop(const KernelArgs& args, const std::array<CropAxis, 2>& axes) {
   const ConstView x = args.input(0);
   DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(x));
-  if (x.rank() != 4) return Error(StatusCode::kInvalidArgument, "the input has rank {}, 4 is needed", x.rank());
+  if (x.rank() != 4) return Error(StatusCode::kInvalidArgument, "input has rank {}, expected 4", x.rank());
   const SmallDims source_strides = DenseStrides(x.dims());
   SmallDims dims(x.dims());
   int64_t first = 0;
@@ -99,11 +99,11 @@ class GridSampleOperation {
     const size_t rank = x.rank();
     if (rank < 3 || rank - 2 > kMaxGridAxes || grid.rank() != rank || grid.dim(0) != x.dim(0) ||
         grid.dim(rank - 1) != static_cast<int64_t>(rank - 2))
-      return Error(StatusCode::kInvalidArgument, "images {} and grid {} do not match", ShapeToString(x.dims()),
+      return Error(StatusCode::kInvalidArgument, "shapes of X {} and grid {} do not match", ShapeToString(x.dims()),
                    ShapeToString(grid.dims()));
     const DType positions = ComputeType(grid.dtype());
     if (positions != DType::kFloat32 && positions != DType::kFloat64)
-      return Error(StatusCode::kInvalidArgument, "the grid is {}", NameOf(grid.dtype()));
+      return Error(StatusCode::kInvalidArgument, "grid has dtype {}, expected a float type", NameOf(grid.dtype()));
     Plan plan;
     // A grid narrower than the images is widened first.
     if (NeedsConversion(grid.dtype()) && !IsFloat16(x.dtype()))
@@ -118,7 +118,7 @@ class GridSampleOperation {
     for (const int64_t extent : grid.dims().subspan(1, rank - 2)) dims.push_back(extent);
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), dims, "the output"));
     if (ElementCount(x.dims().subspan(2)) == 0 && ElementCount(dims) != 0)
-      return Error(StatusCode::kInvalidArgument, "images of shape {} have no elements", ShapeToString(x.dims()));
+      return Error(StatusCode::kInvalidArgument, "X of shape {} is empty", ShapeToString(x.dims()));
     return plan;
   }
 
@@ -168,7 +168,7 @@ class AffineGridOperation {
     const bool fits = grid.rank() >= 4 && theta.rank() == 3 && theta.dim(0) == grid.dim(0) && theta.dim(1) == axes &&
                       theta.dim(2) == axes + 1 && grid.dim(grid.rank() - 1) == axes;
     if (!fits)
-      return Error(StatusCode::kInvalidArgument, "matrices of shape {} do not make a grid of {}",
+      return Error(StatusCode::kInvalidArgument, "theta of shape {} does not match a grid of shape {}",
                    ShapeToString(theta.dims()), ShapeToString(grid.dims()));
     return plan;
   }
@@ -239,14 +239,14 @@ KernelResult MakeGridSample(const KernelSpec& spec) {
   } else if (mode == "cubic" || mode == "bicubic") {  // the latter up to opset 19
     how.mode = GridMode::kCubic;
   } else if (mode != "linear" && mode != "bilinear") {
-    return Error(StatusCode::kModel, "there is no mode '{}'", mode);
+    return Error(StatusCode::kModel, "mode must be nearest, linear or cubic, got '{}'", mode);
   }
   if (padding == "border") {
     how.padding = GridPadding::kBorder;
   } else if (padding == "reflection") {
     how.padding = GridPadding::kReflection;
   } else if (padding != "zeros") {
-    return Error(StatusCode::kModel, "there is no padding_mode '{}'", padding);
+    return Error(StatusCode::kModel, "padding_mode must be zeros, border or reflection, got '{}'", padding);
   }
   const DType dtype = spec.input_type(0).dtype;
   if (IsFloating(dtype)) return MakeFloatKernel<GridSampleOperation>(spec, how);

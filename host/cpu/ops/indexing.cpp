@@ -13,7 +13,7 @@ namespace {
 Result<IndexList> ReadIndices(const ConstView& indices) {
   DEPUTY_RETURN_IF_ERROR(ElementBytes(indices).status());
   if (indices.dtype() != DType::kInt64 && indices.dtype() != DType::kInt32)
-    return Error(StatusCode::kInvalidArgument, "the indices are {}, not int64", NameOf(indices.dtype()));
+    return Error(StatusCode::kInvalidArgument, "indices are {}, expected int32 or int64", NameOf(indices.dtype()));
   return IndexList{indices.data<void>(), indices.element_count(), indices.dtype()};
 }
 
@@ -41,8 +41,8 @@ Status RunGatherElements(const KernelArgs& args, int64_t axis_attribute) {
   bool fits = positions.rank() == data.rank();
   for (size_t d = 0; fits && d < data.rank(); ++d) fits = d == axis || positions.dim(d) <= data.dim(d);
   if (!fits)
-    return Error(StatusCode::kInvalidArgument, "indices {} do not fit data {}", ShapeToString(positions.dims()),
-                 ShapeToString(data.dims()));
+    return Error(StatusCode::kInvalidArgument, "indices of shape {} do not match data of shape {}",
+                 ShapeToString(positions.dims()), ShapeToString(data.dims()));
   DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), data.dtype(), positions.dims()));
   return GatherElements(data.dims(), positions.dims(), axis, indices, data.data<char>(), args.output(0).data<char>(),
                         element, args.pool);
@@ -58,8 +58,8 @@ Status RunGatherND(const KernelArgs& args, int64_t batch_dims) {
   bool fits = batch_dims >= 0 && batch_dims < least && tuple >= 1 && tuple <= static_cast<int64_t>(rank) - batch_dims;
   for (size_t d = 0; fits && d < static_cast<size_t>(batch_dims); ++d) fits = positions.dim(d) == data.dim(d);
   if (!fits)
-    return Error(StatusCode::kInvalidArgument, "indices {} do not fit data {}", ShapeToString(positions.dims()),
-                 ShapeToString(data.dims()));
+    return Error(StatusCode::kInvalidArgument, "indices of shape {} do not match data of shape {}",
+                 ShapeToString(positions.dims()), ShapeToString(data.dims()));
   GatherTuples tuples;
   tuples.batch_dims = static_cast<size_t>(batch_dims);
   tuples.tuple = static_cast<size_t>(tuple);
@@ -79,13 +79,13 @@ Result<ScatterReduction> ReductionOf(const KernelSpec& spec) {
   if (name == "mul") return ScatterReduction::kMul;
   if (name == "max") return ScatterReduction::kMax;
   if (name == "min") return ScatterReduction::kMin;
-  return Error(StatusCode::kModel, "there is no reduction '{}'", name);
+  return Error(StatusCode::kModel, "reduction must be none, add, mul, max or min, got '{}'", name);
 }
 
 Status DoNotFit(const KernelArgs& args) {
-  return Error(StatusCode::kInvalidArgument, "indices {} and updates {} do not fit data {}",
-               ShapeToString(args.input(1).dims()), ShapeToString(args.input(2).dims()),
-               ShapeToString(args.input(0).dims()));
+  return Error(
+      StatusCode::kInvalidArgument, "indices of shape {} and updates of shape {} do not match data of shape {}",
+      ShapeToString(args.input(1).dims()), ShapeToString(args.input(2).dims()), ShapeToString(args.input(0).dims()));
 }
 
 // The checks of both kernels: consistent tensors, and indices of a valid type.
@@ -93,9 +93,10 @@ Result<IndexList> CheckInputs(const KernelArgs& args) {
   const ConstView data = args.input(0), positions = args.input(1), updates = args.input(2);
   for (size_t i = 0; i < 3; ++i) DEPUTY_RETURN_IF_ERROR(ElementBytes(args.input(i)).status());
   if (positions.dtype() != DType::kInt64 && positions.dtype() != DType::kInt32)
-    return Error(StatusCode::kInvalidArgument, "the indices are {}, not int64", NameOf(positions.dtype()));
+    return Error(StatusCode::kInvalidArgument, "indices are {}, expected int32 or int64", NameOf(positions.dtype()));
   if (updates.dtype() != data.dtype())
-    return Error(StatusCode::kInvalidArgument, "cannot put {} into {}", NameOf(updates.dtype()), NameOf(data.dtype()));
+    return Error(StatusCode::kInvalidArgument, "updates are {}, expected {} as data", NameOf(updates.dtype()),
+                 NameOf(data.dtype()));
   DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), data.dtype(), data.dims()));
   return IndexList{positions.data<void>(), positions.element_count(), positions.dtype()};
 }

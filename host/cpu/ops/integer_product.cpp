@@ -30,7 +30,7 @@ struct Stored {
 };
 
 Status DoNotMultiply(const ByteMatrices& a, const ByteMatrices& b) {
-  return Error(StatusCode::kInvalidArgument, "shapes {} and {} do not multiply", ShapeToString(a.dims),
+  return Error(StatusCode::kInvalidArgument, "shapes {} and {} cannot be multiplied", ShapeToString(a.dims),
                ShapeToString(b.dims));
 }
 
@@ -43,7 +43,7 @@ Status Pack(const ByteMatrices& of, Side side, int16_t* wide, Int16Pair* pairs, 
     DEPUTY_ASSIGN_OR_RETURN(layout, LayOutMatrixScales(of.dims, of.zero_dims, (side == Side::kRight) != of.turned));
   }
   if (!SubtractZeroPoints(layout, of.dtype, of.data, of.zeros, wide, pool))
-    return Error(StatusCode::kNotSupported, "a product of {}", NameOf(of.dtype));
+    return Error(StatusCode::kNotSupported, "an integer product of {} is not supported", NameOf(of.dtype));
   const Stored stored(of, side);
   const int64_t count = ElementCount(stored.batch);
   if ((side == Side::kLeft) != of.turned)
@@ -116,8 +116,8 @@ Result<IntegerProduct> IntegerProduct::Plan(const ByteMatrices& a, const ByteMat
   const bool fits = own.size() == matrix_axes && BroadcastGives(left.batch, right.batch, plan.product_.c_batch) &&
                     (row || own.front() == matrices.m) && (column || own.back() == matrices.n);
   if (!fits)
-    return Error(StatusCode::kInvalidArgument, "shapes {} and {} do not multiply to {}", ShapeToString(a.dims),
-                 ShapeToString(b.dims), ShapeToString(c));
+    return Error(StatusCode::kInvalidArgument, "the product of shapes {} and {} does not have the output shape {}",
+                 ShapeToString(a.dims), ShapeToString(b.dims), ShapeToString(c));
   plan.a_count_ = ElementCount(a.dims);
   plan.b_count_ = ElementCount(b.dims);
   plan.a_pairs_ = PairsOf(a, Side::kLeft);

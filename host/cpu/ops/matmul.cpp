@@ -12,8 +12,8 @@ namespace deputy::host {
 namespace {
 
 Status CannotMultiply(const KernelArgs& args) {
-  return Error(StatusCode::kInvalidArgument, "shapes {} and {} do not multiply", ShapeToString(args.input(0).dims()),
-               ShapeToString(args.input(1).dims()));
+  return Error(StatusCode::kInvalidArgument, "shapes {} and {} cannot be multiplied",
+               ShapeToString(args.input(0).dims()), ShapeToString(args.input(1).dims()));
 }
 
 template <class T>
@@ -46,8 +46,8 @@ class MatMul {
     const bool fits = BroadcastGives(plan.product.a_batch, plan.product.b_batch, plan.product.c_batch) &&
                       (row || c[plan.product.c_batch.size()] == matrices.m) && (column || c.back() == matrices.n);
     if (!fits)
-      return Error(StatusCode::kInvalidArgument, "shapes {} and {} do not multiply to {}", ShapeToString(a),
-                   ShapeToString(b), ShapeToString(c));
+      return Error(StatusCode::kInvalidArgument, "the product of shapes {} and {} does not have the output shape {}",
+                   ShapeToString(a), ShapeToString(b), ShapeToString(c));
     plan.workspace_bytes = BatchWorkspace(plan.product, args.pool);
     return plan;
   }
@@ -170,8 +170,8 @@ KernelResult MakeGemm(const KernelSpec& spec) {
   const GemmAttributes attributes{primitive.GetInt("transA", 0) != 0, primitive.GetInt("transB", 0) != 0,
                                   primitive.GetFloat("alpha", 1.0f), primitive.GetFloat("beta", 1.0f)};
   if (IsInteger(spec.input_type(0).dtype) && !(IsSmallInteger(attributes.alpha) && IsSmallInteger(attributes.beta)))
-    return Error(StatusCode::kNotSupported, "Gemm of integers with alpha {} and beta {}", attributes.alpha,
-                 attributes.beta);
+    return Error(StatusCode::kNotSupported, "Gemm of integers with alpha {} and beta {} is not supported",
+                 attributes.alpha, attributes.beta);
   return MakeProductKernel<GeneralProduct>(spec, attributes);
 }
 

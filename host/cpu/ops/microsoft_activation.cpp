@@ -40,8 +40,8 @@ class BiasedGelu {
     plan.size = ElementCount(x.dims());
     if (!bias.present()) return plan;
     if (x.rank() == 0 || bias.rank() != 1 || bias.dim(0) != x.dims().back())
-      return Error(StatusCode::kInvalidArgument, "a bias of shape {} for {}", ShapeToString(bias.dims()),
-                   ShapeToString(x.dims()));
+      return Error(StatusCode::kInvalidArgument, "bias of shape {} does not match the last axis of input {}",
+                   ShapeToString(bias.dims()), ShapeToString(x.dims()));
     plan.size = bias.dim(0);
     plan.rows = ElementCount(x.dims().first(x.rank() - 1));
     return plan;
@@ -157,7 +157,7 @@ Result<FusedActivation> ReadActivation(const KernelSpec& spec, std::span<const f
     activation.parameters.beta = parameter(1, known.beta);
     return activation;
   }
-  return Error(StatusCode::kNotSupported, "{} with the activation '{}'", spec.primitive().op_type(), name);
+  return Error(StatusCode::kNotSupported, "{} with activation '{}' is not supported", spec.primitive().op_type(), name);
 }
 
 // A kernel, then an optional summand, then an activation, all in the output's memory.
@@ -176,7 +176,7 @@ class FusedKernel final : public CpuKernel {
     if (sum_) {
       const ConstView summand = args.input(inputs_);
       DEPUTY_RETURN_IF_ERROR(CheckTyped(summand, y.dtype()));
-      DEPUTY_RETURN_IF_ERROR(CheckDims(summand.dims(), y.dims(), "the summand"));
+      DEPUTY_RETURN_IF_ERROR(CheckDims(summand.dims(), y.dims(), "Z"));
       DEPUTY_ASSIGN_OR_RETURN(const BroadcastPlan<2> plan, PlanBroadcast<2>({y.dims(), summand.dims()}, y.dims()));
       Binary(*sum_, plan, data, summand.data<char>(), data, args.pool);
     }

@@ -56,17 +56,17 @@ class ProjectedAttention {
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView x = args.input(0), weights = args.input(1), bias = args.input(2), past = args.input(4);
     if (x.rank() != 3 || weights.rank() != 2 || weights.dim(0) != x.dim(2))
-      return Error(StatusCode::kInvalidArgument, "an input of {} and weights of {} do not match",
+      return Error(StatusCode::kInvalidArgument, "shapes of input {} and weights {} do not match",
                    ShapeToString(x.dims()), ShapeToString(weights.dims()));
     const int64_t columns = weights.dim(1), heads = attributes_.heads;
     const std::array<int64_t, 3> hidden = HiddenOf(columns);
     const bool fits = hidden[0] == hidden[1] && hidden[0] + hidden[1] + hidden[2] == columns && hidden[0] > 0 &&
                       hidden[0] % heads == 0 && hidden[2] % heads == 0;
     if (!fits)
-      return Error(StatusCode::kInvalidArgument, "weights of {} columns do not divide into {}, {} and {} of {} heads",
+      return Error(StatusCode::kInvalidArgument, "{} columns of weights do not match sizes {}, {}, {} of {} heads",
                    columns, hidden[0], hidden[1], hidden[2], heads);
     if (bias.present() && (bias.rank() != 1 || bias.dim(0) != columns))
-      return Error(StatusCode::kInvalidArgument, "a bias of shape {} for {} columns", ShapeToString(bias.dims()),
+      return Error(StatusCode::kInvalidArgument, "bias has shape {}, expected [{}]", ShapeToString(bias.dims()),
                    columns);
     Plan plan;
     AttentionShape& shape = plan.shape;
@@ -76,19 +76,19 @@ class ProjectedAttention {
     shape.size = hidden[0] / heads;
     shape.value_size = hidden[2] / heads;
     if (past.present()) {
-      if (past.rank() != 5) return Error(StatusCode::kInvalidArgument, "a past of rank {}", past.rank());
+      if (past.rank() != 5) return Error(StatusCode::kInvalidArgument, "past has rank {}, expected 5", past.rank());
       shape.past = past.dim(3);
       const int64_t wanted[] = {2, shape.batch, heads, shape.past, shape.size};
-      DEPUTY_RETURN_IF_ERROR(CheckDims(past.dims(), wanted, "the past"));
+      DEPUTY_RETURN_IF_ERROR(CheckDims(past.dims(), wanted, "past"));
       shape.keys += shape.past;
     }
     const bool present = args.output(1).present();
     if ((past.present() || present) && shape.size != shape.value_size)
-      return Error(StatusCode::kInvalidArgument, "keys of {} and values of {} elements share no tensor", shape.size,
+      return Error(StatusCode::kInvalidArgument, "past and present require equal head sizes, got {} and {}", shape.size,
                    shape.value_size);
     if (present) {
       const int64_t wanted[] = {2, shape.batch, heads, shape.keys, shape.size};
-      DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(1).dims(), wanted, "the output of keys and values"));
+      DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(1).dims(), wanted, "present"));
     }
     const int64_t wanted[] = {shape.batch, shape.queries, hidden[2]};
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), wanted, "the output"));
@@ -191,27 +191,27 @@ class MultiHead {
     shape.value_size = v.size;
     shape.keys = k.rows;
     if (k.size != q.size || v.rows != k.rows)
-      return Error(StatusCode::kInvalidArgument, "{} keys of {} elements and {} values for queries of {}", k.rows,
-                   k.size, v.rows, q.size);
+      return Error(StatusCode::kInvalidArgument, "{} keys of size {} and {} values do not match queries of size {}",
+                   k.rows, k.size, v.rows, q.size);
     for (size_t i = 1; i < 3; ++i)
       if (args.input(i).present() && args.input(i).dim(0) != shape.batch)
-        return Error(StatusCode::kInvalidArgument, "{} batches beside {}", args.input(i).dim(0), shape.batch);
+        return Error(StatusCode::kInvalidArgument, "batch size is {}, expected {}", args.input(i).dim(0), shape.batch);
     const int64_t width = shape.heads * (2 * shape.size + shape.value_size);
     const ConstView bias = args.input(3);
     if (bias.present() && (bias.rank() != 1 || bias.dim(0) != width))
-      return Error(StatusCode::kInvalidArgument, "a bias of shape {}, {} values are needed", ShapeToString(bias.dims()),
-                   width);
+      return Error(StatusCode::kInvalidArgument, "bias has shape {}, expected [{}]", ShapeToString(bias.dims()), width);
     const ConstView past_key = args.input(6), past_value = args.input(7);
     if (past_key.present() != past_value.present())
-      return Error(StatusCode::kInvalidArgument, "one of past_key and past_value is missing");
+      return Error(StatusCode::kInvalidArgument, "past_key and past_value must be given together");
     if (past_key.present()) {
-      if (past_key.rank() != 4) return Error(StatusCode::kInvalidArgument, "a past of rank {}", past_key.rank());
+      if (past_key.rank() != 4)
+        return Error(StatusCode::kInvalidArgument, "past_key has rank {}, expected 4", past_key.rank());
       shape.past = past_key.dim(2);
       shape.keys += shape.past;
       const int64_t keys[] = {shape.batch, shape.heads, shape.past, shape.size};
       const int64_t values[] = {shape.batch, shape.heads, shape.past, shape.value_size};
-      DEPUTY_RETURN_IF_ERROR(CheckDims(past_key.dims(), keys, "the past key"));
-      DEPUTY_RETURN_IF_ERROR(CheckDims(past_value.dims(), values, "the past value"));
+      DEPUTY_RETURN_IF_ERROR(CheckDims(past_key.dims(), keys, "past_key"));
+      DEPUTY_RETURN_IF_ERROR(CheckDims(past_value.dims(), values, "past_value"));
     }
     const int64_t y[] = {shape.batch, shape.queries, shape.heads * shape.value_size};
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), y, "the output"));
@@ -292,7 +292,7 @@ class MultiHead {
       return x.present() && x.rank() == 3 && x.dim(2) >= heads && x.dim(2) % heads == 0;
     };
     const auto wrong = [&](const ConstView& x) {
-      return Error(StatusCode::kInvalidArgument, "an input of shape {} for {} heads", ShapeToString(x.dims()), heads);
+      return Error(StatusCode::kInvalidArgument, "input {} does not match {} heads", ShapeToString(x.dims()), heads);
     };
     if (!k.present()) {
       if (v.present() || !is_packed(q, 3)) return wrong(q);
@@ -348,11 +348,11 @@ Result<HeadAttributes> ReadHeads(const KernelSpec& spec) {
                             static_cast<double>(primitive.GetFloat("scale", 0)),
                             primitive.GetFloat("mask_filter_value", -10000.0f),
                             primitive.GetInt("unidirectional", 0) != 0};
-  if (attributes.heads < 1) return Error(StatusCode::kModel, "num_heads is {}", attributes.heads);
+  if (attributes.heads < 1) return Error(StatusCode::kModel, "num_heads must be at least 1, got {}", attributes.heads);
   const std::span<const int64_t> hidden = primitive.GetInts("qkv_hidden_sizes");
   if (hidden.empty()) return attributes;
   if (hidden.size() != 3 || *std::min_element(hidden.begin(), hidden.end()) < 1)
-    return Error(StatusCode::kModel, "qkv_hidden_sizes names no three sizes");
+    return Error(StatusCode::kModel, "qkv_hidden_sizes must have three positive values");
   std::copy(hidden.begin(), hidden.end(), attributes.hidden.begin());
   return attributes;
 }

@@ -39,7 +39,7 @@ Result<Rotation<T>> ReadRotation(const ConstView& cosines, const ConstView& sine
   const bool tables =
       cosines.rank() == 2 && sines.rank() == 2 && cosines.dim(0) == sines.dim(0) && cosines.dim(1) == sines.dim(1);
   if (!tables || cosines.dim(1) > size / 2 || (turned != 0 && cosines.dim(1) != turned / 2))
-    return Error(StatusCode::kInvalidArgument, "cosines of shape {} and sines of shape {} for heads of {} elements",
+    return Error(StatusCode::kInvalidArgument, "cos_cache {} and sin_cache {} do not match head size {}",
                  ShapeToString(cosines.dims()), ShapeToString(sines.dims()), size);
   Rotation<T> rotation;
   rotation.positions = cosines.dim(0);
@@ -56,7 +56,7 @@ void Point(Rotation<T>& rotation, const ConstView& cosines, const ConstView& sin
 
 Status CheckPosition(int64_t position, int64_t positions) {
   if (position >= 0 && position < positions) return {};
-  return Error(StatusCode::kInvalidArgument, "position {} is outside of a table of {}", position, positions);
+  return Error(StatusCode::kInvalidArgument, "position {} is outside a cos_cache of {} rows", position, positions);
 }
 
 struct GroupAttributes {
@@ -87,23 +87,24 @@ class GroupQuery {
     plan.packed = !k.present();
     const int64_t parts = plan.packed ? heads + 2 * key_heads : heads;
     if (q.rank() != 3 || k.present() != v.present() || q.dim(2) % parts != 0 || q.dim(2) == 0)
-      return Error(StatusCode::kInvalidArgument, "queries of shape {} for {} heads", ShapeToString(q.dims()), parts);
+      return Error(StatusCode::kInvalidArgument, "query {} does not match {} heads, or key or value is missing",
+                   ShapeToString(q.dims()), parts);
     plan.batch = q.dim(0);
     plan.fresh = q.dim(1);
     plan.size = q.dim(2) / parts;
     const int64_t flat[] = {plan.batch, plan.fresh, key_heads * plan.size};
     if (!plan.packed) {
-      DEPUTY_RETURN_IF_ERROR(CheckDims(k.dims(), flat, "the key"));
-      DEPUTY_RETURN_IF_ERROR(CheckDims(v.dims(), flat, "the value"));
+      DEPUTY_RETURN_IF_ERROR(CheckDims(k.dims(), flat, "key"));
+      DEPUTY_RETURN_IF_ERROR(CheckDims(v.dims(), flat, "value"));
     }
     if (past.present() != args.input(4).present())
-      return Error(StatusCode::kInvalidArgument, "one of past_key and past_value is missing");
+      return Error(StatusCode::kInvalidArgument, "past_key and past_value must be given together");
     if (past.present()) {
-      if (past.rank() != 4) return Error(StatusCode::kInvalidArgument, "a past of rank {}", past.rank());
+      if (past.rank() != 4) return Error(StatusCode::kInvalidArgument, "past_key has rank {}, expected 4", past.rank());
       plan.room = past.dim(2);
       const int64_t wanted[] = {plan.batch, key_heads, plan.room, plan.size};
-      DEPUTY_RETURN_IF_ERROR(CheckDims(past.dims(), wanted, "the past key"));
-      DEPUTY_RETURN_IF_ERROR(CheckDims(args.input(4).dims(), wanted, "the past value"));
+      DEPUTY_RETURN_IF_ERROR(CheckDims(past.dims(), wanted, "past_key"));
+      DEPUTY_RETURN_IF_ERROR(CheckDims(args.input(4).dims(), wanted, "past_value"));
     }
     DEPUTY_RETURN_IF_ERROR(ReadLengths(args, plan));
     const int64_t y[] = {plan.batch, plan.fresh, heads * plan.size};
@@ -113,7 +114,7 @@ class GroupQuery {
       if (args.output(i).present()) DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(i).dims(), present, "an output"));
     if (attributes_.rotates) {
       if (!args.input(7).present() || !args.input(8).present())
-        return Error(StatusCode::kInvalidArgument, "do_rotary needs cos_cache and sin_cache");
+        return Error(StatusCode::kInvalidArgument, "do_rotary requires cos_cache and sin_cache");
       DEPUTY_ASSIGN_OR_RETURN(plan.rotation,
                               ReadRotation<T>(args.input(7), args.input(8), plan.size, 0, attributes_.interleaved));
       if (args.input(9).present() && plan.batch * plan.fresh != 0)
@@ -208,7 +209,8 @@ class GroupQuery {
     const ConstView lengths = args.input(5), total = args.input(6), positions = args.input(9);
     if (lengths.dtype() != DType::kInt32 || lengths.element_count() != plan.batch || total.dtype() != DType::kInt32 ||
         total.element_count() != 1)
-      return Error(StatusCode::kInvalidArgument, "lengths of shape {} and a total of shape {} for {} sequences",
+      return Error(StatusCode::kInvalidArgument,
+                   "seqlens_k (shape {}) and total_sequence_length (shape {}) must be int32 with {} and 1 elements",
                    ShapeToString(lengths.dims()), ShapeToString(total.dims()), plan.batch);
     const int64_t longest = total.data<int32_t>()[0];
     plan.capacity = std::max(plan.room, longest);
@@ -217,27 +219,27 @@ class GroupQuery {
       const int64_t length = LengthOf(args, batch), past = PastOf(args, plan, batch);
       const bool fits = length >= 1 && length <= longest && past >= 0 && past <= plan.room;
       if (!fits || longest < plan.fresh)
-        return Error(StatusCode::kInvalidArgument, "a sequence of {} with {} fresh keys and a past of {}, {} in all",
+        return Error(StatusCode::kInvalidArgument, "sequence length {} does not match {} new, {} past, {} total keys",
                      length, plan.fresh, plan.room, longest);
     }
     if (!positions.present()) return {};
     const int64_t wanted[] = {plan.batch, plan.fresh};
     if (positions.dtype() != DType::kInt64)
-      return Error(StatusCode::kInvalidArgument, "positions of {}", NameOf(positions.dtype()));
-    return CheckDims(positions.dims(), wanted, "the list of positions");
+      return Error(StatusCode::kInvalidArgument, "position_ids is {}, expected int64", NameOf(positions.dtype()));
+    return CheckDims(positions.dims(), wanted, "position_ids");
   }
 
   Status CheckBias(const KernelArgs& args, const Plan& plan) const {
     const ConstView bias = args.input(10), sinks = args.input(11);
     if (sinks.present() && sinks.element_count() != attributes_.heads)
-      return Error(StatusCode::kInvalidArgument, "head_sink has shape {}, {} values are needed",
-                   ShapeToString(sinks.dims()), attributes_.heads);
+      return Error(StatusCode::kInvalidArgument, "head_sink has shape {}, expected [{}]", ShapeToString(sinks.dims()),
+                   attributes_.heads);
     if (!bias.present()) return {};
     const int64_t longest = args.input(6).data<int32_t>()[0];
     if (bias.rank() == 4 && (bias.dim(0) == 1 || bias.dim(0) == plan.batch) &&
         (bias.dim(1) == 1 || bias.dim(1) == attributes_.heads) && bias.dim(2) == plan.fresh && bias.dim(3) == longest)
       return {};
-    return Error(StatusCode::kInvalidArgument, "a bias of shape {} for {} queries and {} keys",
+    return Error(StatusCode::kInvalidArgument, "attention_bias of shape {} does not match {} queries and {} keys",
                  ShapeToString(bias.dims()), plan.fresh, longest);
   }
 
@@ -298,7 +300,8 @@ class MicrosoftRotary {
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView x = args.input(0), positions = args.input(1), cosines = args.input(2);
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), x.dims(), "the output"));
-    if (x.rank() != 3 && x.rank() != 4) return Error(StatusCode::kInvalidArgument, "an input of rank {}", x.rank());
+    if (x.rank() != 3 && x.rank() != 4)
+      return Error(StatusCode::kInvalidArgument, "input has rank {}, expected 3 or 4", x.rank());
     Plan plan;
     plan.in_front = x.rank() == 4;
     plan.batch = x.dim(0);
@@ -311,19 +314,19 @@ class MicrosoftRotary {
       const int64_t table = cosines.rank() == 2 ? cosines.dim(1) * 2 : 0;
       const int64_t heads = attributes_.heads > 0 ? attributes_.heads : table > 0 ? x.dim(2) / table : 0;
       if (heads < 1 || x.dim(2) % heads != 0)
-        return Error(StatusCode::kInvalidArgument, "an input of shape {} with {} heads", ShapeToString(x.dims()),
-                     heads);
+        return Error(StatusCode::kInvalidArgument, "input of shape {} cannot be divided into {} heads",
+                     ShapeToString(x.dims()), heads);
       plan.heads = heads;
       plan.size = x.dim(2) / heads;
     }
     DEPUTY_ASSIGN_OR_RETURN(
         plan.rotation, ReadRotation<T>(cosines, args.input(3), plan.size, attributes_.turned, attributes_.interleaved));
     if (positions.dtype() != DType::kInt64)
-      return Error(StatusCode::kInvalidArgument, "positions of {}", NameOf(positions.dtype()));
+      return Error(StatusCode::kInvalidArgument, "position_ids is {}, expected int64", NameOf(positions.dtype()));
     const bool one = positions.rank() == 1 && positions.dim(0) == 1;
     const bool each = positions.rank() == 2 && positions.dim(0) == plan.batch && positions.dim(1) == plan.count;
     if (!one && !each)
-      return Error(StatusCode::kInvalidArgument, "positions of shape {} for an input of {}",
+      return Error(StatusCode::kInvalidArgument, "position_ids {} must be [1] or [batch, sequence] of input {}",
                    ShapeToString(positions.dims()), ShapeToString(x.dims()));
     if (one) DEPUTY_RETURN_IF_ERROR(CheckPosition(positions.data<int64_t>()[0], plan.rotation.positions));
     for (int64_t i = 0; i < plan.batch * plan.count; ++i)
@@ -380,9 +383,10 @@ KernelResult MakeMicrosoft_GroupQueryAttention(const KernelSpec& spec) {
                                    primitive.GetInt("rotary_interleaved", 0) != 0,
                                    primitive.GetInt("smooth_softmax", -1) == 1};
   if (attributes.heads < 1 || attributes.key_heads < 1 || attributes.heads % attributes.key_heads != 0)
-    return Error(StatusCode::kModel, "{} heads and {} heads of keys", attributes.heads, attributes.key_heads);
+    return Error(StatusCode::kModel, "num_heads ({}) must be a positive multiple of kv_num_heads ({})",
+                 attributes.heads, attributes.key_heads);
   if (attributes.window != -1 && (attributes.window < 1 || !attributes.causal))
-    return Error(StatusCode::kModel, "local_window_size is {}", attributes.window);
+    return Error(StatusCode::kModel, "local_window_size {} must be -1, or positive with causal=1", attributes.window);
   return MakeFloatKernel<GroupQuery>(spec, attributes);
 }
 
@@ -390,7 +394,7 @@ KernelResult MakeMicrosoft_RotaryEmbedding(const KernelSpec& spec) {
   const Primitive& primitive = spec.primitive();
   DEPUTY_RETURN_IF_ERROR(RefuseUnless(spec, "is_packed_batching", 0));
   if (primitive.GetFloat("scale", 1.0f) != 1.0f)
-    return Error(StatusCode::kNotSupported, "RotaryEmbedding with scale {}", primitive.GetFloat("scale", 1.0f));
+    return Error(StatusCode::kNotSupported, "scale {} is not supported", primitive.GetFloat("scale", 1.0f));
   return MakeFloatKernel<MicrosoftRotary>(
       spec, GroupQueryRotary{primitive.GetInt("num_heads", 0), primitive.GetInt("rotary_embedding_dim", 0),
                              primitive.GetInt("interleaved", 0) != 0});

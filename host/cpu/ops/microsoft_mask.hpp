@@ -17,9 +17,9 @@ enum class MaskKind : uint8_t { kNothing, kLengths, kLengthsAndStarts, kKeys, kP
 inline Result<MaskKind> KindOfMask(const ConstView& mask, const AttentionShape& shape) {
   if (!mask.present()) return MaskKind::kNothing;
   if (mask.dtype() != DType::kInt32)
-    return Error(StatusCode::kInvalidArgument, "a mask of {}, not int32", NameOf(mask.dtype()));
+    return Error(StatusCode::kInvalidArgument, "mask has dtype {}, expected int32", NameOf(mask.dtype()));
   if (mask.rank() == 4)
-    return Error(StatusCode::kNotSupported, "a mask of rank 4, shape {}", ShapeToString(mask.dims()));
+    return Error(StatusCode::kNotSupported, "mask {} of rank 4 is not supported", ShapeToString(mask.dims()));
   if (mask.rank() == 1) {
     if (mask.dim(0) == shape.batch || mask.dim(0) == 3 * shape.batch + 2) return MaskKind::kLengths;
     if (mask.dim(0) == 2 * shape.batch) return MaskKind::kLengthsAndStarts;
@@ -30,7 +30,7 @@ inline Result<MaskKind> KindOfMask(const ConstView& mask, const AttentionShape& 
   if (mask.rank() == 2 && mask.dim(0) == shape.batch && mask.dim(1) == shape.keys) return MaskKind::kKeys;
   if (mask.rank() == 3 && mask.dim(0) == shape.batch && mask.dim(1) == shape.queries && mask.dim(2) == shape.keys)
     return MaskKind::kPairs;
-  return Error(StatusCode::kInvalidArgument, "a mask of shape {} for {} queries and {} keys",
+  return Error(StatusCode::kInvalidArgument, "mask of shape {} does not match {} queries and {} keys",
                ShapeToString(mask.dims()), shape.queries, shape.keys);
 }
 
@@ -46,7 +46,7 @@ class ScoreBias {
       bool fits = bias.rank() == 4;
       for (size_t i = 0; fits && i < 4; ++i) fits = bias.dim(i) == wanted[i] || (i < 2 && bias.dim(i) == 1);
       if (!fits)
-        return Error(StatusCode::kInvalidArgument, "a bias of shape {} does not fit scores of {}",
+        return Error(StatusCode::kInvalidArgument, "attention_bias of shape {} does not broadcast to {}",
                      ShapeToString(bias.dims()), ShapeToString(wanted));
     }
     queries_ = bias.present() || kind_ == MaskKind::kPairs ? shape.queries : 1;

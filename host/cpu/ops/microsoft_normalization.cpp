@@ -60,7 +60,7 @@ class SkipNormalization {
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView x = args.input(0), skip = args.input(1);
     if (x.rank() < 2 || x.dims().back() == 0)
-      return Error(StatusCode::kInvalidArgument, "an input of shape {}", ShapeToString(x.dims()));
+      return Error(StatusCode::kInvalidArgument, "input {} has rank below 2 or is empty", ShapeToString(x.dims()));
     Plan plan;
     plan.size = x.dims().back();
     plan.rows = ElementCount(x.dims().first(x.rank() - 1));
@@ -70,17 +70,17 @@ class SkipNormalization {
     const std::span<const int64_t> wanted = x.dims().subspan(std::min(own, x.rank()));
     const std::span<const int64_t> got = skip.dims().subspan(skip.rank() - std::min(skip.rank(), wanted.size()));
     const bool fits = skip.rank() <= x.rank() && skip.rank() >= 2 && own <= 1;
-    if (!fits) return Error(StatusCode::kInvalidArgument, "a skip of shape {}", ShapeToString(skip.dims()));
-    DEPUTY_RETURN_IF_ERROR(CheckDims(got, wanted, "the skip"));
+    if (!fits) return Error(StatusCode::kInvalidArgument, "skip {} does not match input", ShapeToString(skip.dims()));
+    DEPUTY_RETURN_IF_ERROR(CheckDims(got, wanted, "skip"));
     const int64_t row[] = {plan.size};
     for (size_t i = 2; i < args.inputs.size(); ++i)
-      if (args.input(i).present()) DEPUTY_RETURN_IF_ERROR(CheckDims(args.input(i).dims(), row, "a vector"));
+      if (args.input(i).present()) DEPUTY_RETURN_IF_ERROR(CheckDims(args.input(i).dims(), row, "gamma, beta or bias"));
     for (const size_t i : {0, 3})
       if (args.output(i).present()) DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(i).dims(), x.dims(), "an output"));
     for (const size_t i : {1, 2})
       if (args.output(i).present() &&
           (args.output(i).dtype() != DType::kFloat32 || args.output(i).element_count() != plan.rows))
-        return Error(StatusCode::kInternal, "an output of statistics has shape {}",
+        return Error(StatusCode::kInternal, "mean or inv_std_var of shape {} must be float32 with one element per row",
                      ShapeToString(args.output(i).dims()));
     if (!args.output(3).present())
       plan.workspace_bytes = static_cast<size_t>(SlotCount(args.pool, plan.rows) * plan.size) * sizeof(T);
@@ -139,7 +139,7 @@ class EmbeddingTable {
 
 Status CheckIndex(int64_t index, int64_t count, const char* subject) {
   if (index >= 0 && index < count) return {};
-  return Error(StatusCode::kInvalidArgument, "{} {} is outside of an embedding of {}", subject, index, count);
+  return Error(StatusCode::kInvalidArgument, "{} index {} is outside [0, {})", subject, index, count);
 }
 
 constexpr size_t kWords = 2, kPositions = 3, kSegments = 4, kGamma = 5, kBeta = 6;
@@ -150,22 +150,23 @@ Status CheckEmbedding(const KernelArgs& args, DType dtype) {
     if (!args.input(i).present()) continue;
     DEPUTY_RETURN_IF_ERROR(CheckTyped(args.input(i), DType::kInt32));
     const bool shared = i == 8 && args.input(i).rank() == 2 && args.input(i).dim(0) == 1;
-    if (!shared) DEPUTY_RETURN_IF_ERROR(CheckDims(args.input(i).dims(), ids.dims(), "an input of numbers"));
+    if (!shared) DEPUTY_RETURN_IF_ERROR(CheckDims(args.input(i).dims(), ids.dims(), "an input of ids"));
     if (shared && (ids.rank() != 2 || args.input(i).dim(1) != ids.dim(1)))
-      return Error(StatusCode::kInvalidArgument, "positions of shape {}", ShapeToString(args.input(i).dims()));
+      return Error(StatusCode::kInvalidArgument, "position_ids of shape {} does not match input_ids",
+                   ShapeToString(args.input(i).dims()));
   }
   if (ids.rank() != 2 || words.rank() != 2 || words.dim(1) == 0)
-    return Error(StatusCode::kInvalidArgument, "words of shape {} and an embedding of {}", ShapeToString(ids.dims()),
-                 ShapeToString(words.dims()));
+    return Error(StatusCode::kInvalidArgument, "input_ids {} and word_embedding {} must be matrices",
+                 ShapeToString(ids.dims()), ShapeToString(words.dims()));
   if (args.input(1).present() != args.input(kSegments).present())
-    return Error(StatusCode::kInvalidArgument, "one of segment_ids and segment_embedding is missing");
+    return Error(StatusCode::kInvalidArgument, "segment_ids and segment_embedding must be given together");
   const int64_t size = words.dim(1);
   for (size_t i = kWords; i <= kBeta; ++i) {
     if (!args.input(i).present()) continue;
     DEPUTY_RETURN_IF_ERROR(CheckTyped(args.input(i), dtype));
     const bool table = i < kGamma;
     if (args.input(i).rank() != (table ? 2u : 1u) || args.input(i).dims().back() != size)
-      return Error(StatusCode::kInvalidArgument, "input {} has shape {} beside rows of {}", i,
+      return Error(StatusCode::kInvalidArgument, "input {} of shape {} does not match the hidden size {}", i,
                    ShapeToString(args.input(i).dims()), size);
   }
   const int64_t wanted[] = {ids.dim(0), ids.dim(1), size};
@@ -245,7 +246,7 @@ KernelResult MakeMicrosoft_EmbedLayerNormalization(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(RequireInputs(spec, {kWords, kPositions, kGamma, kBeta}));
   const DType dtype = spec.input_type(kWords).dtype;
   if (!IsFloating(dtype) || dtype == DType::kFloat64)
-    return Error(StatusCode::kNotSupported, "EmbedLayerNormalization of {}", NameOf(dtype));
+    return Error(StatusCode::kNotSupported, "EmbedLayerNormalization of {} is not supported", NameOf(dtype));
   const double epsilon = static_cast<double>(spec.primitive().GetFloat("epsilon", 1e-12f));
   return KernelOf([dtype, epsilon](const KernelArgs& args) { return RunEmbedding(args, dtype, epsilon); });
 }

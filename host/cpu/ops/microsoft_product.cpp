@@ -72,8 +72,8 @@ class TurnedProduct {
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const std::span<const int64_t> a = args.input(0).dims(), b = args.input(1).dims(), c = args.output(0).dims();
     const auto wrong = [&] {
-      return Error(StatusCode::kInvalidArgument, "shapes {} and {} do not multiply to {}", ShapeToString(a),
-                   ShapeToString(b), ShapeToString(c));
+      return Error(StatusCode::kInvalidArgument, "the product of shapes {} and {} does not have the output shape {}",
+                   ShapeToString(a), ShapeToString(b), ShapeToString(c));
     };
     if (a.empty() || b.empty()) return wrong();
     Plan plan;
@@ -162,25 +162,25 @@ class BlockProduct {
     matrix.block = attributes_.block;
     matrix.bits = attributes_.bits;
     if (a.rank() == 0 || a.dims().back() != matrix.rows)
-      return Error(StatusCode::kInvalidArgument, "an input of shape {} does not fit {} rows", ShapeToString(a.dims()),
-                   matrix.rows);
+      return Error(StatusCode::kInvalidArgument, "A has shape {}, expected a last axis of K ({})",
+                   ShapeToString(a.dims()), matrix.rows);
     SmallDims wanted(a.dims());
     wanted[a.rank() - 1] = matrix.columns;
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), {wanted.data(), wanted.size()}, "the output"));
     const auto holds = [](const ConstView& x, int64_t count) { return x.element_count() == count; };
     if (b.dtype() != DType::kUint8 || !holds(b, matrix.columns * matrix.column_bytes()) ||
         !holds(scales, matrix.columns * matrix.blocks()))
-      return Error(StatusCode::kInvalidArgument, "{} bytes and {} scales for {} columns of {} blocks",
+      return Error(StatusCode::kInvalidArgument, "B ({} elements) and scales ({}) do not match N ({}) and {} blocks",
                    b.element_count(), scales.element_count(), matrix.columns, matrix.blocks());
     if (zeros.present()) {
       const bool packed = zeros.dtype() == DType::kUint8;
       if (!packed && zeros.dtype() != a.dtype())
-        return Error(StatusCode::kInvalidArgument, "zero points of {}", NameOf(zeros.dtype()));
+        return Error(StatusCode::kInvalidArgument, "zero_points are {}, not uint8 or A's type", NameOf(zeros.dtype()));
       if (!holds(zeros, matrix.columns * (packed ? matrix.zero_bytes() : matrix.blocks())))
-        return Error(StatusCode::kInvalidArgument, "zero points of shape {}", ShapeToString(zeros.dims()));
+        return Error(StatusCode::kInvalidArgument, "zero_points {} do not match scales", ShapeToString(zeros.dims()));
     }
     if (args.input(5).present() && !holds(args.input(5), matrix.columns))
-      return Error(StatusCode::kInvalidArgument, "a bias of shape {}", ShapeToString(args.input(5).dims()));
+      return Error(StatusCode::kInvalidArgument, "bias {} must have N elements", ShapeToString(args.input(5).dims()));
     plan.rows = ElementCount(a.dims().first(a.rank() - 1));
     plan.workspace_bytes = BlockProductWorkspace(matrix, plan.rows, args.pool);
     return plan;
@@ -236,7 +236,7 @@ Status AddIntegers(const ConstView& c, const IntegerProduct& product, int32_t* s
   const int64_t step = c.rank() > 0 && c.dims().back() != 1 ? 1 : 0;
   const bool fits = c.rank() <= 2 && (step == 0 || c.dims().back() == product.columns()) &&
                     (c.rank() != 2 || c.dim(0) == 1 || c.dim(0) == product.rows()) && c.element_count() != 0;
-  if (!fits) return Error(StatusCode::kInvalidArgument, "C of shape {} does not fit", ShapeToString(c.dims()));
+  if (!fits) return Error(StatusCode::kInvalidArgument, "C {} does not broadcast to Y", ShapeToString(c.dims()));
   for (int64_t i = 0; i < product.rows(); ++i)
     for (int64_t j = 0; j < product.columns(); ++j) {
       int32_t& sum = sums[i * product.columns() + j];
@@ -274,7 +274,7 @@ Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const Tenso
   DEPUTY_ASSIGN_OR_RETURN(const IntegerProduct product, IntegerProduct::Plan(a, b, y.dims(), args.pool));
   const int64_t columns = product.columns(), given = args.input(at.b_scale).element_count();
   if (given != 1 && given != columns)
-    return Error(StatusCode::kInvalidArgument, "{} scales for {} columns", given, columns);
+    return Error(StatusCode::kInvalidArgument, "b_scale has {} elements, expected 1 or {}", given, columns);
   Arena arena;
   const size_t bytes_at = arena.Reserve<uint8_t>(dynamic ? ElementCount(a.dims) : 0);
   const size_t sums_at = arena.Reserve<int32_t>(y.element_count());
@@ -307,7 +307,7 @@ Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const Tenso
   Finishing finishing{factors, nullptr};
   if (bias.present() && !integers) {
     if (bias.element_count() != columns)
-      return Error(StatusCode::kInvalidArgument, "a bias of shape {}", ShapeToString(bias.dims()));
+      return Error(StatusCode::kInvalidArgument, "bias {} must match the columns", ShapeToString(bias.dims()));
     DEPUTY_ASSIGN_OR_RETURN(finishing.bias, ReadScales(args, at.bias, reinterpret_cast<float*>(base + bias_at)));
   }
   if (IsFloating(y.dtype())) return WriteFloats(args, sums, columns, finishing);
@@ -316,7 +316,7 @@ Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const Tenso
   DEPUTY_ASSIGN_OR_RETURN(const void* const zero, ReadZeroPoints(args, at.y_zero, y.dtype(), 1));
   const ScaleLayout layout{1, product.rows(), columns, 0, 1, 0, 1};
   if (Requantize(layout, sums, factors, y.dtype(), zero, y.data<void>(), args.pool)) return {};
-  return Error(StatusCode::kNotSupported, "a product of {}", NameOf(y.dtype()));
+  return Error(StatusCode::kNotSupported, "integer product to {} is not supported", NameOf(y.dtype()));
 }
 
 KernelResult MakeInteger(const KernelSpec& spec, const IntegerFactors& how) {
@@ -340,10 +340,10 @@ KernelResult MakeMicrosoft_MatMulNBits(const KernelSpec& spec) {
   const int64_t least = std::min({attributes.rows, attributes.columns, attributes.block});
   if (least < 1 || std::max({attributes.rows, attributes.columns, attributes.block}) > kMost || attributes.block < 16 ||
       (attributes.block & (attributes.block - 1)) != 0)
-    return Error(StatusCode::kModel, "a matrix of {} rows and {} columns in blocks of {}", attributes.rows,
-                 attributes.columns, attributes.block);
+    return Error(StatusCode::kModel, "K {}, N {} and block_size {} must be 1 to 2^31, block_size a power of 2 from 16",
+                 attributes.rows, attributes.columns, attributes.block);
   if (attributes.bits != 2 && attributes.bits != 4 && attributes.bits != 8)
-    return Error(StatusCode::kNotSupported, "MatMulNBits with bits {}", attributes.bits);
+    return Error(StatusCode::kNotSupported, "bits {} is not supported, expected 2, 4 or 8", attributes.bits);
   return MakeFloatKernel<BlockProduct>(spec, attributes);
 }
 

@@ -22,9 +22,9 @@ namespace {
 Result<QuantizedRange> ReadRange(const KernelArgs& args, size_t scale_input, size_t zero_input, DType dtype) {
   const ConstView scale = args.input(scale_input);
   DEPUTY_RETURN_IF_ERROR(CheckTyped(scale, DType::kFloat32));
-  if (scale.element_count() != 1) return Error(StatusCode::kNotSupported, "input {} is not one scale", scale_input);
+  if (scale.element_count() != 1) return Error(StatusCode::kNotSupported, "input {} must be one scale", scale_input);
   if (dtype != DType::kInt8 && dtype != DType::kUint8)
-    return Error(StatusCode::kNotSupported, "a tensor of {}", NameOf(dtype));
+    return Error(StatusCode::kNotSupported, "dtype {} is not supported, expected int8 or uint8", NameOf(dtype));
   QuantizedRange range{dtype, *scale.data<float>(), 0};
   DEPUTY_ASSIGN_OR_RETURN(const void* const zero, ReadZeroPoints(args, zero_input, dtype, 1));
   if (zero != nullptr) range.zero_point = range.IntegerOf(*static_cast<const uint8_t*>(zero));
@@ -119,7 +119,7 @@ Status RunPool(const KernelArgs& args, const QuantizedPoolAttributes& attributes
   const MutableView y = args.output(0);
   const bool global = attributes.window.rank == 0;
   if (x.rank() < 3 || (!global && x.rank() != attributes.window.rank + 2) || x.rank() > kMaxWindowAxes + 2)
-    return Error(StatusCode::kInvalidArgument, "the input has rank {}", x.rank());
+    return Error(StatusCode::kInvalidArgument, "X of rank {} does not match the window", x.rank());
   const size_t spatial = x.rank() - 2;
   const std::span<const int64_t> in = x.dims().subspan(attributes.last ? 1 : 2, spatial);
   PoolShape shape;
@@ -135,7 +135,7 @@ Status RunPool(const KernelArgs& args, const QuantizedPoolAttributes& attributes
   const ChannelOrder from{x.dim(0), channels, ElementCount(in), attributes.last};
   const ChannelOrder to{x.dim(0), channels, ElementCount(std::span(shape.out).first(spatial)), attributes.last};
   if (from.size == 0 && shape.planes != 0)
-    return Error(StatusCode::kInvalidArgument, "input of shape {} has nothing to pool", ShapeToString(x.dims()));
+    return Error(StatusCode::kInvalidArgument, "X of shape {} has empty spatial axes", ShapeToString(x.dims()));
   const bool direct = global && !attributes.last;
   const size_t wide_bytes = direct ? 0 : AlignUp(static_cast<size_t>(from.count()) * sizeof(float));
   DEPUTY_ASSIGN_OR_RETURN(void* const memory,
@@ -200,10 +200,10 @@ Status RunQuantizedConcat(const KernelArgs& args, int64_t named) {
     DEPUTY_ASSIGN_OR_RETURN(const QuantizedRange from, ReadRange(args, i + 1, i + 2, y.dtype()));
     SmallDims wanted(y.dims());
     if (part.rank() == y.rank()) wanted[axis] = part.dim(axis);
-    DEPUTY_RETURN_IF_ERROR(CheckDims(part.dims(), {wanted.data(), wanted.size()}, "a part"));
+    DEPUTY_RETURN_IF_ERROR(CheckDims(part.dims(), {wanted.data(), wanted.size()}, "an input"));
     const QuantizedTable table = TableOf(from, to, [](float real) { return real; });
     const int64_t run = part.dim(axis) * inner;
-    if (before + part.dim(axis) > y.dim(axis)) return Error(StatusCode::kInternal, "the parts are too long");
+    if (before + part.dim(axis) > y.dim(axis)) return Error(StatusCode::kInternal, "the inputs are too long");
     args.pool.ParallelFor(outer, (16 << 10) / std::max<int64_t>(1, run) + 1, [&](int64_t begin, int64_t end) {
       for (int64_t o = begin; o < end; ++o) {
         const uint8_t* const source = part.data<uint8_t>() + o * run;
@@ -213,7 +213,7 @@ Status RunQuantizedConcat(const KernelArgs& args, int64_t named) {
     });
     before += part.dim(axis);
   }
-  return before == y.dim(axis) ? Status() : Error(StatusCode::kInternal, "the parts are too short");
+  return before == y.dim(axis) ? Status() : Error(StatusCode::kInternal, "the inputs are too short");
 }
 
 }  // namespace
@@ -234,7 +234,7 @@ KernelResult MakeMicrosoft_QLinearLeakyRelu(const KernelSpec& spec) {
 
 KernelResult MakeMicrosoft_QLinearAveragePool(const KernelSpec& spec) {
   DEPUTY_ASSIGN_OR_RETURN(const Window window, MakeWindow(WindowOptionsOf(spec.primitive())));
-  if (window.rank == 0) return Error(StatusCode::kModel, "the attribute kernel_shape is missing");
+  if (window.rank == 0) return Error(StatusCode::kModel, "attribute kernel_shape is missing");
   return MakePool(spec, window);
 }
 KernelResult MakeMicrosoft_QLinearGlobalAveragePool(const KernelSpec& spec) { return MakePool(spec, Window()); }
@@ -242,7 +242,7 @@ KernelResult MakeMicrosoft_QLinearGlobalAveragePool(const KernelSpec& spec) { re
 KernelResult MakeMicrosoft_QLinearSoftmax(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
   DEPUTY_RETURN_IF_ERROR(RequireInputs(spec, {3, 4}));
-  if (!spec.primitive().Has("opset")) return Error(StatusCode::kModel, "the attribute opset is missing");
+  if (!spec.primitive().Has("opset")) return Error(StatusCode::kModel, "attribute opset is missing");
   const bool whole_tail = spec.primitive().GetInt("opset", 0) < 13;
   const int64_t axis = spec.primitive().GetInt("axis", -1);
   return KernelOf([axis, whole_tail](const KernelArgs& args) { return RunSoftmax(args, axis, whole_tail); });
@@ -250,7 +250,7 @@ KernelResult MakeMicrosoft_QLinearSoftmax(const KernelSpec& spec) {
 
 KernelResult MakeMicrosoft_QLinearConcat(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
-  if (spec.node.inputs.size() % 3 != 2) return Error(StatusCode::kModel, "a tensor without its scale and zero point");
+  if (spec.node.inputs.size() % 3 != 2) return Error(StatusCode::kModel, "an input lacks its scale and zero point");
   for (size_t i = 0; i < spec.node.inputs.size(); ++i) DEPUTY_RETURN_IF_ERROR(RequireInputs(spec, {i}));
   const int64_t axis = spec.primitive().GetInt("axis", 0);
   return KernelOf([axis](const KernelArgs& args) { return RunQuantizedConcat(args, axis); });

@@ -16,13 +16,13 @@ namespace {
 
 int64_t Product(std::span<const int64_t> dims) { return ElementCount(dims); }
 
-// An input of a Concat or an output of a Split: `part` along the axis of the whole, from `offset` on.
+// An input of a Concat: `part` along the axis of the whole, from `offset` on.
 Status CheckPart(std::span<const int64_t> part, std::span<const int64_t> whole, size_t axis, int64_t offset) {
   bool fits = part.size() == whole.size();
   for (size_t d = 0; fits && d < part.size(); ++d)
     fits = d == axis ? part[d] <= whole[d] - offset : part[d] == whole[d];
   if (fits) return {};
-  return Error(StatusCode::kInvalidArgument, "a part of shape {} does not fit {} from {} on along axis {}",
+  return Error(StatusCode::kInvalidArgument, "input {} does not fit into output {} at offset {} along axis {}",
                ShapeToString(part), ShapeToString(whole), offset, axis);
 }
 
@@ -38,7 +38,7 @@ Status RunConcat(const KernelArgs& args, int64_t axis_attribute) {
     const ConstView input = args.input(i);
     DEPUTY_RETURN_IF_ERROR(ElementBytes(input).status());
     if (input.dtype() != output.dtype())
-      return Error(StatusCode::kInvalidArgument, "cannot join {} and {}", NameOf(output.dtype()),
+      return Error(StatusCode::kInvalidArgument, "inputs have different dtypes, {} and {}", NameOf(output.dtype()),
                    NameOf(input.dtype()));
     DEPUTY_RETURN_IF_ERROR(CheckPart(input.dims(), output.dims(), axis, offset));
     StridedCopy copy;
@@ -49,8 +49,7 @@ Status RunConcat(const KernelArgs& args, int64_t axis_attribute) {
     offset += input.dim(axis);
   }
   if (offset != output.dim(axis))
-    return Error(StatusCode::kInternal, "the joined inputs leave a gap in an output of shape {}",
-                 ShapeToString(output.dims()));
+    return Error(StatusCode::kInternal, "the inputs do not fill an output of shape {}", ShapeToString(output.dims()));
   return {};
 }
 
@@ -66,15 +65,15 @@ Status RunSplit(const KernelArgs& args, int64_t axis_attribute) {
     for (int64_t i = 0; i < parts; ++i) sizes.push_back(SplitPart(input.dim(axis), parts, i));
   }
   if (static_cast<int64_t>(sizes.size()) != parts)
-    return Error(StatusCode::kInvalidArgument, "{} sizes given for {} outputs", sizes.size(), parts);
+    return Error(StatusCode::kInvalidArgument, "split has {} elements, expected {}", sizes.size(), parts);
   const int64_t outer = Product(input.dims().first(axis)), inner = Product(input.dims().subspan(axis + 1));
   SmallDims dims(input.dims());
   int64_t offset = 0;
   for (size_t i = 0; i < args.outputs.size(); ++i) {
     dims[axis] = sizes[i];
     if (sizes[i] < 0 || sizes[i] > input.dim(axis) - offset)
-      return Error(StatusCode::kInvalidArgument, "the sizes of a Split add up to more than the extent {}",
-                   input.dim(axis));
+      return Error(StatusCode::kInvalidArgument,
+                   "the values of split must not be negative, and their sum not exceed the extent {}", input.dim(axis));
     const MutableView output = args.output(i);
     if (output.present()) {
       DEPUTY_RETURN_IF_ERROR(CheckOutput(output, input.dtype(), dims));
@@ -103,16 +102,16 @@ Status RunSlice(const KernelArgs& args) {
     DEPUTY_ASSIGN_OR_RETURN(steps, ReadInts(args.input(4), "steps"));
   }
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
-    return Error(StatusCode::kInvalidArgument, "starts, ends, axes and steps of a Slice differ in length");
+    return Error(StatusCode::kInvalidArgument, "starts, ends, axes and steps must have the same length");
 
   const SmallDims strides = DenseStrides(input.dims());
   SmallDims dims(input.dims()), source_strides = strides;
   int64_t first = 0;
   for (size_t i = 0; i < starts.size(); ++i) {
     DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(axes[i], input.rank()));
-    if (steps[i] == 0) return Error(StatusCode::kInvalidArgument, "the step of a Slice along axis {} is 0", axis);
+    if (steps[i] == 0) return Error(StatusCode::kInvalidArgument, "the step along axis {} must not be 0", axis);
     if (source_strides[axis] != strides[axis] || dims[axis] != input.dim(axis))
-      return Error(StatusCode::kInvalidArgument, "a Slice names axis {} twice", axis);
+      return Error(StatusCode::kInvalidArgument, "axis {} occurs twice in axes", axis);
     const SliceRange range = ResolveSlice(starts[i], ends[i], steps[i], input.dim(axis));
     dims[axis] = range.count;
     if (range.count > 0) first += range.start * strides[axis];
@@ -142,7 +141,7 @@ Status RunExpand(const KernelArgs& args) {
     copy.Add(output.dim(d), extent == 1 ? 0 : input_strides[d - added], output_strides[d]);
   }
   if (!fits)
-    return Error(StatusCode::kInternal, "an input of shape {} cannot be expanded to {}", ShapeToString(input.dims()),
+    return Error(StatusCode::kInternal, "shape {} cannot be expanded to {}", ShapeToString(input.dims()),
                  ShapeToString(output.dims()));
   CopyStrided(copy, input.data<char>(), output.data<char>(), element, args.pool);
   return {};
@@ -172,8 +171,8 @@ Status RunTile(const KernelArgs& args) {
   DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(input));
   DEPUTY_ASSIGN_OR_RETURN(const SmallDims repeats, ReadInts(args.input(1), "repeats"));
   if (repeats.size() != input.rank())
-    return Error(StatusCode::kInvalidArgument, "{} repeats given for a tensor of rank {}", repeats.size(),
-                 input.rank());
+    return Error(StatusCode::kInvalidArgument, "repeats has {} elements, expected the rank of the input, {}",
+                 repeats.size(), input.rank());
   SmallDims dims;
   for (size_t d = 0; d < repeats.size(); ++d) {
     const std::optional<int64_t> extent = CheckedMultiply(input.dim(d), repeats[d]);
@@ -206,10 +205,10 @@ Status RunTranspose(const KernelArgs& args, const SmallDims& perm_attribute, boo
   for (size_t d = 0; d < input.rank(); ++d) {
     const int64_t from = static_cast<int64_t>(input.rank() - 1 - d);
     if (!reversed && perm_attribute.size() != input.rank())
-      return Error(StatusCode::kInvalidArgument, "perm {} does not fit {}", ShapeToString(perm_attribute),
-                   ShapeToString(input.dims()));
+      return Error(StatusCode::kInvalidArgument, "perm {} does not match the rank of input {}",
+                   ShapeToString(perm_attribute), ShapeToString(input.dims()));
     DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(reversed ? from : perm_attribute[d], input.rank()));
-    if (seen[axis]++ != 0) return Error(StatusCode::kInvalidArgument, "perm names axis {} twice", axis);
+    if (seen[axis]++ != 0) return Error(StatusCode::kInvalidArgument, "axis {} occurs twice in perm", axis);
     perm.push_back(static_cast<int64_t>(axis));
     dims.push_back(input.dim(axis));
   }
@@ -236,14 +235,14 @@ Status RunBlocks(const KernelArgs& args, std::span<const int64_t> six, std::span
   DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(input));
   DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), input.dtype(), result));
   if (Product(six) != input.element_count())
-    return Error(StatusCode::kInvalidArgument, "an input of shape {} has no whole blocks", ShapeToString(input.dims()));
+    return Error(StatusCode::kInvalidArgument, "input {} is not divisible into blocks", ShapeToString(input.dims()));
   Transpose(six, perm, input.data<char>(), args.output(0).data<char>(), element, args.pool);
   return {};
 }
 
 Status RunDepthToSpace(const KernelArgs& args, int64_t b, bool column_row_depth) {
   const ConstView input = args.input(0);
-  if (input.rank() != 4) return Error(StatusCode::kInvalidArgument, "the input is not [N,C,H,W]");
+  if (input.rank() != 4) return Error(StatusCode::kInvalidArgument, "input must have rank 4");
   const int64_t n = input.dim(0), c = input.dim(1) / (b * b), h = input.dim(2), w = input.dim(3);
   const int64_t result[] = {n, c, h * b, w * b};
   if (column_row_depth) return RunBlocks(args, {{n, c, b, b, h, w}}, {{0, 1, 4, 2, 5, 3}}, result);
@@ -252,7 +251,7 @@ Status RunDepthToSpace(const KernelArgs& args, int64_t b, bool column_row_depth)
 
 Status RunSpaceToDepth(const KernelArgs& args, int64_t b) {
   const ConstView input = args.input(0);
-  if (input.rank() != 4) return Error(StatusCode::kInvalidArgument, "the input is not [N,C,H,W]");
+  if (input.rank() != 4) return Error(StatusCode::kInvalidArgument, "input must have rank 4");
   const int64_t n = input.dim(0), c = input.dim(1), h = input.dim(2) / b, w = input.dim(3) / b;
   const int64_t result[] = {n, c * b * b, h, w};
   return RunBlocks(args, {{n, c, h, b, w, b}}, {{0, 3, 5, 1, 2, 4}}, result);
@@ -263,11 +262,11 @@ Status RunTrilu(const KernelArgs& args, bool upper) {
   const MutableView output = args.output(0);
   DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(input));
   DEPUTY_RETURN_IF_ERROR(CheckOutput(output, input.dtype(), input.dims()));
-  if (input.rank() < 2) return Error(StatusCode::kInvalidArgument, "the input holds no matrix");
+  if (input.rank() < 2) return Error(StatusCode::kInvalidArgument, "input must have rank 2 or higher");
   int64_t k = 0;
   if (args.input(1).present()) {
     DEPUTY_ASSIGN_OR_RETURN(const SmallDims diagonal, ReadInts(args.input(1), "k"));
-    if (diagonal.size() != 1) return Error(StatusCode::kInvalidArgument, "k is not a scalar");
+    if (diagonal.size() != 1) return Error(StatusCode::kInvalidArgument, "k must have one element");
     k = diagonal[0];
   }
   const int64_t rows = input.dim(input.rank() - 2), columns = input.dim(input.rank() - 1);
@@ -291,7 +290,7 @@ Status RunTrilu(const KernelArgs& args, bool upper) {
 
 Result<int64_t> BlockSize(const KernelSpec& spec) {
   const int64_t block = spec.primitive().GetInt("blocksize", 0);
-  if (block <= 0 || block > 1 << 20) return Error(StatusCode::kModel, "a block size of {} is not possible", block);
+  if (block <= 0 || block > 1 << 20) return Error(StatusCode::kModel, "blocksize {} must be from 1 to 2^20", block);
   return block;
 }
 

@@ -40,7 +40,7 @@ class BatchNormalization {
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView x = args.input(0);
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), x.dims(), "the output"));
-    if (x.rank() == 0) return Error(StatusCode::kInvalidArgument, "a scalar has no channels");
+    if (x.rank() == 0) return Error(StatusCode::kInvalidArgument, "X must not be a scalar");
     Plan plan;
     plan.shape.batch = x.dim(0);
     plan.shape.channels = x.rank() == 1 ? 1 : by_channel_ ? x.dim(1) : ProductFrom(x.dims(), 1);
@@ -51,7 +51,7 @@ class BatchNormalization {
       const bool fits = by_channel_ ? IsVector(parameter, plan.shape.channels)
                                     : ElementCount(parameter.dims()) == plan.shape.channels;
       if (!fits || (dtype != DType::kFloat32 && dtype != DType::kFloat64))
-        return Error(StatusCode::kInvalidArgument, "input {} is {} {}, {} floats are needed", i,
+        return Error(StatusCode::kInvalidArgument, "input {} has dtype {} and shape {}, expected {} floats", i,
                      NameOf(parameter.dtype()), ShapeToString(parameter.dims()), plan.shape.channels);
     }
     plan.workspace_bytes = 2 * static_cast<size_t>(plan.shape.channels) * sizeof(T);
@@ -91,7 +91,7 @@ class BatchStatistics {
       const MutableView output = args.output(i);
       if (output.present() && (output.rank() != 1 || output.dim(0) != plan.shape.channels ||
                                ComputeType(output.dtype()) != ComputeType(args.input(i + 2).dtype())))
-        return Error(StatusCode::kInternal, "output {} is no list of {} numbers", i, plan.shape.channels);
+        return Error(StatusCode::kInternal, "output {} must be a vector of {} elements", i, plan.shape.channels);
     }
     return plan;
   }
@@ -154,11 +154,11 @@ class InstanceNormalization {
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView x = args.input(0);
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), x.dims(), "the output"));
-    if (x.rank() < 3) return Error(StatusCode::kInvalidArgument, "the input has rank {}", x.rank());
+    if (x.rank() < 3) return Error(StatusCode::kInvalidArgument, "input has rank {}, expected 3 or higher", x.rank());
     Plan plan;
     plan.shape = {x.dim(0), x.dim(1), ProductFrom(x.dims(), 2)};
     if (!IsVector(args.input(1), x.dim(1)) || !IsVector(args.input(2), x.dim(1)))
-      return Error(StatusCode::kInvalidArgument, "scale of shape {} and bias of shape {} do not fit {} channels",
+      return Error(StatusCode::kInvalidArgument, "scale of shape {} and B of shape {} must be vectors of {} channels",
                    ShapeToString(args.input(1).dims()), ShapeToString(args.input(2).dims()), x.dim(1));
     return plan;
   }
@@ -191,7 +191,7 @@ class LayerNormalizationOperation {
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), x.dims(), "the output"));
     const int64_t rank = static_cast<int64_t>(x.rank()), axis = axis_ < 0 ? axis_ + rank : axis_;
     if (axis < 0 || axis >= rank)
-      return Error(StatusCode::kInvalidArgument, "axis {} is outside the rank {} of the input", axis_, rank);
+      return Error(StatusCode::kInvalidArgument, "axis {} is out of range for rank {}", axis_, rank);
     Plan plan;
     plan.dims = x.dims().subspan(static_cast<size_t>(axis));
     plan.layer.size = ElementCount(plan.dims);
@@ -209,12 +209,12 @@ class LayerNormalizationOperation {
       const MutableView statistics = args.output(i);
       if (!statistics.present()) continue;
       if (statistics.element_count() != plan.layer.rows)
-        return Error(StatusCode::kInvalidArgument, "output {} has {} elements for {} rows", i,
+        return Error(StatusCode::kInvalidArgument, "output {} has {} elements, expected {}", i,
                      statistics.element_count(), plan.layer.rows);
       const bool narrow = IsFloat16(statistics.dtype()) && IsFloat16(x.dtype());
       if (statistics.dtype() != DType::kFloat32 && !narrow)
-        return Error(StatusCode::kNotSupported, "statistics of {} for data of {}", NameOf(statistics.dtype()),
-                     NameOf(x.dtype()));
+        return Error(StatusCode::kNotSupported, "Mean or InvStdDev of dtype {} for X of {} is not supported",
+                     NameOf(statistics.dtype()), NameOf(x.dtype()));
     }
     return plan;
   }
@@ -248,7 +248,7 @@ class LayerNormalizationOperation {
     for (size_t i = 0; i < dims.size(); ++i) {
       const int64_t dim = dims[dims.size() - 1 - i];
       if (dim != 1 && (i >= row.size() || dim != row[row.size() - 1 - i]))
-        return Error(StatusCode::kInvalidArgument, "a parameter of shape {} does not broadcast to {}",
+        return Error(StatusCode::kInvalidArgument, "Scale or B of shape {} does not broadcast to {}",
                      ShapeToString(dims), ShapeToString(row));
     }
     return Status();
@@ -284,7 +284,7 @@ class LocalResponseNormalization {
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView x = args.input(0);
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), x.dims(), "the output"));
-    if (x.rank() < 2) return Error(StatusCode::kInvalidArgument, "the input has rank {}", x.rank());
+    if (x.rank() < 2) return Error(StatusCode::kInvalidArgument, "X has rank {}, expected 2 or higher", x.rank());
     Plan plan;
     plan.shape = {x.dim(0), x.dim(1), ProductFrom(x.dims(), 2)};
     return plan;
@@ -306,7 +306,7 @@ KernelResult MakeBatchNormalization(const KernelSpec& spec) {
   const bool training = primitive.GetInt("training_mode", 0) != 0;
   for (size_t i = 1; i < spec.node.outputs.size(); ++i)
     if (spec.node.outputs[i] != kNone && (!training || i > 2))
-      return Error(StatusCode::kNotSupported, "output {} of BatchNormalization, without training_mode", i);
+      return Error(StatusCode::kNotSupported, "output {} is not supported; outputs 1 and 2 require training_mode", i);
   if (training)
     return MakeFloatKernel<BatchStatistics>(spec, primitive.GetFloat("epsilon", 1e-5f),
                                             primitive.GetFloat("momentum", 0.9f));
@@ -330,7 +330,7 @@ KernelResult MakeLRN(const KernelSpec& spec) {
   how.alpha = static_cast<double>(primitive.GetFloat("alpha", 1e-4f));
   how.beta = static_cast<double>(primitive.GetFloat("beta", 0.75f));
   how.bias = static_cast<double>(primitive.GetFloat("bias", 1.0f));
-  if (how.window < 1) return Error(StatusCode::kModel, "the attribute size must be at least 1");
+  if (how.window < 1) return Error(StatusCode::kModel, "size must be at least 1");
   return MakeFloatKernel<LocalResponseNormalization>(spec, how);
 }
 

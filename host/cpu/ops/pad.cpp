@@ -26,7 +26,7 @@ Result<Padding> ReadPadding(const KernelArgs& args) {
     for (size_t d = 0; d < input.rank(); ++d) axes.push_back(static_cast<int64_t>(d));
   }
   if (pads.size() != 2 * axes.size())
-    return Error(StatusCode::kInvalidArgument, "{} pads given for {} axes", pads.size(), axes.size());
+    return Error(StatusCode::kInvalidArgument, "pads has {} elements for {} axes", pads.size(), axes.size());
   Padding padding{SmallDims(input.rank(), 0), SmallDims(input.rank(), 0), SmallDims(input.dims()),
                   SmallDims(input.dims())};
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -48,7 +48,7 @@ Status PadConstant(const KernelArgs& args, const Padding& padding, size_t elemen
   if (const ConstView value = args.input(2); value.present()) {
     DEPUTY_RETURN_IF_ERROR(ElementBytes(value).status());
     if (value.dtype() != input.dtype() || value.element_count() != 1)
-      return Error(StatusCode::kInvalidArgument, "the padding value is not one {}", NameOf(input.dtype()));
+      return Error(StatusCode::kInvalidArgument, "constant_value must be a scalar of dtype {}", NameOf(input.dtype()));
     std::memcpy(&bits, value.data<char>(), element);
   }
   if (output.byte_size() == 0) return {};
@@ -78,7 +78,7 @@ Status PadFromSelf(const KernelArgs& args, const Padding& padding, size_t elemen
   int64_t length = 0;
   for (size_t d = 0; d < input.rank(); ++d) {
     if (padding.kept[d] == 0)
-      return Error(StatusCode::kInvalidArgument, "axis {} of {} has nothing to pad from", d,
+      return Error(StatusCode::kInvalidArgument, "axis {} of shape {} is empty and cannot be padded in this mode", d,
                    ShapeToString(input.dims()));
     length += padding.total[d];
   }
@@ -112,7 +112,7 @@ Status RunPad(const KernelArgs& args, PadMode mode) {
 KernelResult MakePad(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
   if (IsPacked(spec.input_type(0).dtype))
-    return Error(StatusCode::kNotSupported, "Pad of packed elements of {}", NameOf(spec.input_type(0).dtype));
+    return Error(StatusCode::kNotSupported, "Pad of packed {} is not supported", NameOf(spec.input_type(0).dtype));
   DEPUTY_ASSIGN_OR_RETURN(const PadMode mode, PadModeOf(spec.primitive().GetString("mode", "constant")));
   return KernelOf([mode](const KernelArgs& args) { return RunPad(args, mode); });
 }

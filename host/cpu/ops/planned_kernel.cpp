@@ -29,22 +29,22 @@ deputy_tensor Widened(const deputy_tensor& tensor, void* data) {
 
 Status CheckDims(std::span<const int64_t> dims, std::span<const int64_t> wanted, const char* subject) {
   if (std::equal(dims.begin(), dims.end(), wanted.begin(), wanted.end())) return Status();
-  return Error(StatusCode::kInvalidArgument, "{} has shape {}, {} is needed", subject, ShapeToString(dims),
+  return Error(StatusCode::kInvalidArgument, "{} has shape {}, expected {}", subject, ShapeToString(dims),
                ShapeToString(wanted));
 }
 
 Status CheckDTypes(const KernelArgs& args, DType dtype, uint32_t inputs, uint32_t outputs) {
   if (args.inputs.size() > WidenedArgs::kMaxInputs || args.outputs.size() > WidenedArgs::kMaxOutputs)
-    return Error(StatusCode::kInternal, "{} inputs and {} outputs are too many", args.inputs.size(),
+    return Error(StatusCode::kInternal, "a node with {} inputs and {} outputs is not supported", args.inputs.size(),
                  args.outputs.size());
   for (size_t i = 0; i < args.inputs.size(); ++i)
     if ((inputs >> i & 1u) != 0 && args.input(i).present() && args.input(i).dtype() != dtype)
-      return Error(StatusCode::kInvalidArgument, "input {} is {}, {} is needed", i, NameOf(args.input(i).dtype()),
+      return Error(StatusCode::kInvalidArgument, "input {} has dtype {}, expected {}", i, NameOf(args.input(i).dtype()),
                    NameOf(dtype));
   for (size_t i = 0; i < args.outputs.size(); ++i)
     if ((outputs >> i & 1u) != 0 && args.output(i).present() && args.output(i).dtype() != dtype)
-      return Error(StatusCode::kInvalidArgument, "output {} is {}, {} is needed", i, NameOf(args.output(i).dtype()),
-                   NameOf(dtype));
+      return Error(StatusCode::kInvalidArgument, "output {} has dtype {}, expected {}", i,
+                   NameOf(args.output(i).dtype()), NameOf(dtype));
   return Status();
 }
 
@@ -111,43 +111,44 @@ Result<std::vector<Tensor>> WidenConstants(const KernelSpec& spec) {
 Status CheckRequired(const KernelSpec& spec) {
   const OperatorInfo* info = InfoOf(spec.node.kind());
   for (size_t i = 0; i < info->min_inputs; ++i)
-    if (!spec.has_input(i)) return Error(StatusCode::kModel, "input {} of {} is missing", i, info->name);
+    if (!spec.has_input(i)) return Error(StatusCode::kModel, "required input {} of {} is missing", i, info->name);
   for (size_t i = 0; i < info->min_outputs; ++i)
     if (i >= spec.node.outputs.size() || spec.node.outputs[i] == kNone)
-      return Error(StatusCode::kNotSupported, "{} without output {}", info->name, i);
+      return Error(StatusCode::kNotSupported, "{} without output {} is not supported", info->name, i);
   return Status();
 }
 
 Status UnsupportedDType(const KernelSpec& spec) {
-  return Error(StatusCode::kNotSupported, "{} of {}", spec.primitive().op_type(), NameOf(spec.input_type(0).dtype));
+  return Error(StatusCode::kNotSupported, "{} of {} is not supported", spec.primitive().op_type(),
+               NameOf(spec.input_type(0).dtype));
 }
 
 Status RefuseUnless(const KernelSpec& spec, std::string_view attribute, int64_t neutral) {
   const int64_t value = spec.primitive().GetInt(attribute, neutral);
   if (value == neutral) return {};
-  return Error(StatusCode::kNotSupported, "{} with {} {}", spec.primitive().op_type(), attribute, value);
+  return Error(StatusCode::kNotSupported, "{} {} is not supported", attribute, value);
 }
 
 Status RefuseUnless(const KernelSpec& spec, std::string_view attribute, std::string_view neutral) {
   const std::string_view value = spec.primitive().GetString(attribute, neutral);
   if (value == neutral) return {};
-  return Error(StatusCode::kNotSupported, "{} with {} '{}'", spec.primitive().op_type(), attribute, value);
+  return Error(StatusCode::kNotSupported, "{} '{}' is not supported", attribute, value);
 }
 
 Status RefuseInput(const KernelSpec& spec, size_t input, std::string_view name) {
   if (!spec.has_input(input)) return {};
-  return Error(StatusCode::kNotSupported, "{} with the input {}", spec.primitive().op_type(), name);
+  return Error(StatusCode::kNotSupported, "{} with input {} is not supported", spec.primitive().op_type(), name);
 }
 
 Status RefuseOutput(const KernelSpec& spec, size_t output, std::string_view name) {
   if (output >= spec.node.outputs.size() || spec.node.outputs[output] == kNone) return {};
-  return Error(StatusCode::kNotSupported, "{} with the output {}", spec.primitive().op_type(), name);
+  return Error(StatusCode::kNotSupported, "{} with output {} is not supported", spec.primitive().op_type(), name);
 }
 
 Status RequireInputs(const KernelSpec& spec, std::initializer_list<size_t> inputs) {
   for (const size_t input : inputs)
     if (!spec.has_input(input))
-      return Error(StatusCode::kModel, "input {} of {} is missing", input, spec.primitive().op_type());
+      return Error(StatusCode::kModel, "required input {} of {} is missing", input, spec.primitive().op_type());
   return {};
 }
 

@@ -31,7 +31,7 @@ Result<PoolPlan> PlanPool(const KernelArgs& args, const PoolAttributes& attribut
   shape.window = attributes.window;
   const size_t rank = shape.window.rank + 2;
   if (x.rank() != rank)
-    return Error(StatusCode::kInvalidArgument, "the input has rank {}, the window needs {}", x.rank(), rank);
+    return Error(StatusCode::kInvalidArgument, "X has rank {}, expected {} for kernel_shape", x.rank(), rank);
   shape.planes = x.dim(0) * x.dim(1);
   std::copy(x.dims().begin() + 2, x.dims().end(), shape.in.begin());
   DEPUTY_RETURN_IF_ERROR(ResolvePoolWindow(shape.window, x.dims().subspan(2), shape.out));
@@ -41,7 +41,7 @@ Result<PoolPlan> PlanPool(const KernelArgs& args, const PoolAttributes& attribut
     if (args.output(i).present())
       DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(i).dims(), std::span(dims).first(rank), "the output"));
   if (args.output(1).present() && args.output(1).dtype() != DType::kInt64)
-    return Error(StatusCode::kInvalidArgument, "indices are {}, int64 is needed", NameOf(args.output(1).dtype()));
+    return Error(StatusCode::kInvalidArgument, "Indices has dtype {}, expected int64", NameOf(args.output(1).dtype()));
   DropUnitAxes(shape.window, shape.in, shape.out);
   return plan;
 }
@@ -95,17 +95,17 @@ class GlobalPoolOperation {
 
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView x = args.input(0);
-    if (x.rank() < 2) return Error(StatusCode::kInvalidArgument, "the input has rank {}", x.rank());
+    if (x.rank() < 2) return Error(StatusCode::kInvalidArgument, "X has rank {}, expected 2 or higher", x.rank());
     Plan plan{x.dim(0) * x.dim(1), 1};
     for (const int64_t dim : x.dims().subspan(2)) plan.size *= dim;
     const MutableView y = args.output(0);
     bool fits = y.rank() == x.rank();
     for (size_t i = 0; fits && i < x.rank(); ++i) fits = y.dim(i) == (i < 2 ? x.dim(i) : 1);
     if (!fits)
-      return Error(StatusCode::kInvalidArgument, "the output has shape {} for an input of {}", ShapeToString(y.dims()),
+      return Error(StatusCode::kInvalidArgument, "Y of shape {} does not match X of shape {}", ShapeToString(y.dims()),
                    ShapeToString(x.dims()));
     if (plan.size == 0 && plan.planes != 0)
-      return Error(StatusCode::kInvalidArgument, "input of shape {} has nothing to pool", ShapeToString(x.dims()));
+      return Error(StatusCode::kInvalidArgument, "X of shape {} has empty spatial axes", ShapeToString(x.dims()));
     return plan;
   }
 
@@ -166,7 +166,7 @@ class NormPool {
     plan.window = attributes_.window;
     const size_t rank = plan.window.rank + 2;
     if (x.rank() != rank)
-      return Error(StatusCode::kInvalidArgument, "the input has rank {}, the window needs {}", x.rank(), rank);
+      return Error(StatusCode::kInvalidArgument, "X has rank {}, expected {} for kernel_shape", x.rank(), rank);
     plan.planes = x.dim(0) * x.dim(1);
     std::copy(x.dims().begin() + 2, x.dims().end(), plan.in.begin());
     DEPUTY_RETURN_IF_ERROR(ResolvePoolWindow(plan.window, x.dims().subspan(2), plan.out));
@@ -228,9 +228,9 @@ class GlobalNormPool {
 
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView x = args.input(0);
-    if (x.rank() < 2) return Error(StatusCode::kInvalidArgument, "the input has rank {}", x.rank());
+    if (x.rank() < 2) return Error(StatusCode::kInvalidArgument, "X has rank {}, expected 2 or higher", x.rank());
     if (ElementCount(args.output(0).dims()) != x.dim(0) * x.dim(1))
-      return Error(StatusCode::kInvalidArgument, "the output has shape {} for an input of {}",
+      return Error(StatusCode::kInvalidArgument, "Y of shape {} does not match X of shape {}",
                    ShapeToString(args.output(0).dims()), ShapeToString(x.dims()));
     return Plan{x.dim(0) * x.dim(1), ElementCount(x.dims().subspan(2))};
   }
@@ -251,7 +251,7 @@ class GlobalNormPool {
 
 Result<int64_t> PowerOf(const Primitive& primitive) {
   const int64_t p = primitive.GetInt("p", 2);
-  if (p < 1) return Error(StatusCode::kModel, "p is {}", p);
+  if (p < 1) return Error(StatusCode::kModel, "p must be at least 1, got {}", p);
   return p;
 }
 

@@ -19,7 +19,8 @@ Result<const float*> ReadScales(const KernelArgs& args, size_t input, float* mem
   const ConstView scales = args.input(input);
   DEPUTY_RETURN_IF_ERROR(ElementBytes(scales).status());
   if (scales.dtype() == DType::kFloat32) return scales.data<float>();
-  if (!IsFloating(scales.dtype())) return Error(StatusCode::kNotSupported, "scales of type {}", NameOf(scales.dtype()));
+  if (!IsFloating(scales.dtype()))
+    return Error(StatusCode::kNotSupported, "scale of dtype {} is not supported", NameOf(scales.dtype()));
   FindConvert(scales.dtype(), DType::kFloat32)(scales.data<char>(), memory, scales.element_count());
   return memory;
 }
@@ -27,7 +28,7 @@ Result<const float*> ReadScales(const KernelArgs& args, size_t input, float* mem
 Result<float> ReadScale(const KernelArgs& args, size_t input) {
   float value = 0;
   if (!args.input(input).present() || args.input(input).element_count() != 1)
-    return Error(StatusCode::kNotSupported, "input {} is not one scale", input);
+    return Error(StatusCode::kNotSupported, "input {} must be one scale", input);
   DEPUTY_ASSIGN_OR_RETURN(const float* const scale, ReadScales(args, input, &value));
   return *scale;
 }
@@ -37,7 +38,7 @@ Result<const void*> ReadZeroPoints(const KernelArgs& args, size_t input, DType d
   if (!zero_points.present()) return nullptr;
   DEPUTY_RETURN_IF_ERROR(CheckTyped(zero_points, dtype));
   if (zero_points.element_count() != count)
-    return Error(StatusCode::kInvalidArgument, "{} zero points are given beside {} scales", zero_points.element_count(),
+    return Error(StatusCode::kInvalidArgument, "zero point has {} elements, expected {}", zero_points.element_count(),
                  count);
   return zero_points.data<void>();
 }
@@ -75,7 +76,7 @@ QuantizationAttributes AttributesOf(const Primitive& primitive) {
 }
 
 Status CannotQuantize(DType from, DType to) {
-  return Error(StatusCode::kNotSupported, "no conversion with scales from {} to {}", NameOf(from), NameOf(to));
+  return Error(StatusCode::kNotSupported, "conversion of {} to {} is not supported", NameOf(from), NameOf(to));
 }
 
 }  // namespace
@@ -150,7 +151,7 @@ Status Widen(const KernelArgs& args, size_t input, size_t zero_input, int64_t ax
     zeros = zero.data<void>();
   }
   if (!SubtractZeroPoints(layout, x.dtype(), x.data<void>(), zeros, target, args.pool))
-    return Error(StatusCode::kNotSupported, "a product of {}", NameOf(x.dtype()));
+    return Error(StatusCode::kNotSupported, "a quantized operand of {} is not supported", NameOf(x.dtype()));
   return {};
 }
 
@@ -168,7 +169,7 @@ Status Finish(const KernelArgs& args, const OperandIndices& at, const ScaleLayou
   DEPUTY_ASSIGN_OR_RETURN(const void* const zero, ReadZeroPoints(args, at.y_zero, output.dtype(), 1));
   DEPUTY_RETURN_IF_ERROR(CheckOutput(output, output.dtype(), output.dims()));
   if (!Requantize(layout, sums, multipliers, output.dtype(), zero, output.data<void>(), args.pool))
-    return Error(StatusCode::kNotSupported, "a product of {}", NameOf(output.dtype()));
+    return Error(StatusCode::kNotSupported, "a quantized output of {} is not supported", NameOf(output.dtype()));
   return {};
 }
 
@@ -191,7 +192,7 @@ Result<ConvolutionShape> PlanConvolution(const KernelArgs& args, const OperandIn
                                          const QuantizedConvolutionAttributes& attributes) {
   const ConstView x = args.input(at.x), w = args.input(at.w);
   if (x.rank() < 3 || w.rank() != x.rank())
-    return Error(StatusCode::kInvalidArgument, "input has rank {}, weights have rank {}", x.rank(), w.rank());
+    return Error(StatusCode::kInvalidArgument, "ranks of x {} and w {} must be equal, 3 or more", x.rank(), w.rank());
   ConvolutionShape shape;
   DEPUTY_ASSIGN_OR_RETURN(shape.window, WindowForWeights(attributes.window, w.dims().subspan(2)));
   shape.batch = x.dim(0);
@@ -199,7 +200,7 @@ Result<ConvolutionShape> PlanConvolution(const KernelArgs& args, const OperandIn
   shape.in_channels = x.dim(1);
   shape.out_channels = w.dim(0);
   if (x.dim(1) % shape.group != 0 || x.dim(1) / shape.group != w.dim(1) || w.dim(0) % shape.group != 0)
-    return Error(StatusCode::kInvalidArgument, "weights of shape {} do not fit {} channels in {} groups",
+    return Error(StatusCode::kInvalidArgument, "w of shape {} does not match {} input channels in {} groups",
                  ShapeToString(w.dims()), x.dim(1), shape.group);
   std::copy(x.dims().begin() + 2, x.dims().end(), shape.in.begin());
   DEPUTY_RETURN_IF_ERROR(ResolveWindow(shape.window, x.dims().subspan(2), shape.out));
@@ -216,7 +217,7 @@ Result<const int32_t*> BiasOf(const KernelArgs& args, size_t input, int64_t chan
   const ConstView bias = args.input(input);
   DEPUTY_RETURN_IF_ERROR(CheckTyped(bias, DType::kInt32));
   if (bias.element_count() != channels)
-    return Error(StatusCode::kInvalidArgument, "a bias of {} values for {} channels", bias.element_count(), channels);
+    return Error(StatusCode::kInvalidArgument, "B has {} elements, expected {}", bias.element_count(), channels);
   return bias.data<int32_t>();
 }
 
@@ -256,7 +257,7 @@ Status RunConvolution(const KernelArgs& args, const OperandIndices& at,
   DEPUTY_ASSIGN_OR_RETURN(const int32_t* const bias, BiasOf(args, at.bias, shape.out_channels));
   if (at.w_scale != kAbsent && args.input(at.w_scale).present() &&
       args.input(at.w_scale).element_count() > shape.out_channels)
-    return Error(StatusCode::kInvalidArgument, "there are more scales than channels");
+    return Error(StatusCode::kInvalidArgument, "w_scale has more elements than there are output channels");
   DEPUTY_ASSIGN_OR_RETURN(int32_t* const sums, SumsOf(args, at, base + y_at));
   Convolve(paired, pairs_at(x_at), pairs_at(w_at), reinterpret_cast<const Int16Pair*>(bias),
            reinterpret_cast<Int16Pair*>(sums), base + workspace_at, args.pool);
@@ -282,7 +283,7 @@ Result<ScaleLayout> JoinMatrixScales(const KernelArgs& args, const OperandIndice
   const MutableView output = args.output(0);
   const bool row = args.input(at.x).rank() == 1, column = args.input(at.w).rank() == 1;
   if ((row && x.element_count() != 1) || (column && w.element_count() != 1))
-    return Error(StatusCode::kNotSupported, "a vector with several scales");
+    return Error(StatusCode::kNotSupported, "per-axis scale of a vector operand is not supported");
   DEPUTY_ASSIGN_OR_RETURN(const ScaleLayout columns, LayOutMatrixScales(output.dims(), w.dims(), true));
   if (x.element_count() == 1) {
     DEPUTY_RETURN_IF_ERROR(JoinScales(args, at, multipliers));
@@ -329,7 +330,7 @@ KernelResult MakeConvolution(const KernelSpec& spec, const OperandIndices& at) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
   QuantizedConvolutionAttributes attributes{spec.primitive(), WindowOptionsOf(spec.primitive()),
                                             spec.primitive().GetInt("group", 1)};
-  if (attributes.group < 1) return Error(StatusCode::kModel, "group is {}", attributes.group);
+  if (attributes.group < 1) return Error(StatusCode::kModel, "group must be at least 1, got {}", attributes.group);
   return KernelOf([attributes, at](const KernelArgs& args) { return RunConvolution(args, at, attributes); });
 }
 

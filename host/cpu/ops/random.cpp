@@ -79,7 +79,7 @@ KernelResult MakeDraw(const KernelSpec& spec, Spread spread) {
   const DType dtype = spec.output_type(0).dtype;
   const ConvertFunction convert = FindConvert(DType::kFloat64, dtype);
   if (convert == nullptr || !IsFloating(dtype))
-    return Error(StatusCode::kNotSupported, "{} of {}", spec.primitive().op_type(), NameOf(dtype));
+    return Error(StatusCode::kNotSupported, "{} of {} is not supported", spec.primitive().op_type(), NameOf(dtype));
   return KernelOf([convert, dtype, spread, seed = Seed(spec.primitive())](const KernelArgs& args) -> Status {
     DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), dtype, args.output(0).dims()));
     Numbers numbers = seed.Begin();
@@ -121,7 +121,7 @@ KernelResult MakeBernoulli(const KernelSpec& spec) {
   const DType from = spec.input_type(0).dtype, to = spec.output_type(0).dtype;
   const ConvertFunction widen = FindConvert(from, DType::kFloat64), convert = FindConvert(DType::kFloat64, to);
   if (!IsFloating(from) || convert == nullptr)
-    return Error(StatusCode::kNotSupported, "Bernoulli from {} to {}", NameOf(from), NameOf(to));
+    return Error(StatusCode::kNotSupported, "Bernoulli from {} to {} is not supported", NameOf(from), NameOf(to));
   return KernelOf([=, seed = Seed(spec.primitive())](const KernelArgs& args) -> Status {
     const ConstView input = args.input(0);
     DEPUTY_ASSIGN_OR_RETURN(const size_t size, ElementBytes(input));
@@ -139,13 +139,13 @@ KernelResult MakeBernoulli(const KernelSpec& spec) {
 KernelResult MakeMultinomial(const KernelSpec& spec) {
   const DType from = spec.input_type(0).dtype;
   const ConvertFunction widen = FindConvert(from, DType::kFloat64);
-  if (!IsFloating(from)) return Error(StatusCode::kNotSupported, "Multinomial of {}", NameOf(from));
+  if (!IsFloating(from)) return Error(StatusCode::kNotSupported, "Multinomial of {} is not supported", NameOf(from));
   return KernelOf([widen, seed = Seed(spec.primitive())](const KernelArgs& args) -> Status {
     const ConstView input = args.input(0);
     const MutableView output = args.output(0);
     DEPUTY_ASSIGN_OR_RETURN(const size_t size, ElementBytes(input));
     if (input.rank() != 2 || input.dim(1) == 0)
-      return Error(StatusCode::kInvalidArgument, "there are no classes to choose from");
+      return Error(StatusCode::kInvalidArgument, "input must have shape [batch, classes] with at least one class");
     const int64_t classes = input.dim(1);
     DEPUTY_RETURN_IF_ERROR(
         CheckOutput(output, output.dtype(), std::array{input.dim(0), output.rank() == 2 ? output.dim(1) : 0}));

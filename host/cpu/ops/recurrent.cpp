@@ -57,14 +57,15 @@ Status ReadActivations(const Primitive& primitive, RecurrentCell& cell) {
   if (names.empty()) return Status();
   // The attribute's default has two names for RNN, for any direction.
   if (names.size() < each * static_cast<size_t>(cell.directions))
-    return Error(StatusCode::kModel, "{} activations, {} are needed", names.size(),
+    return Error(StatusCode::kModel, "activations has {} elements, expected {}", names.size(),
                  each * static_cast<size_t>(cell.directions));
   std::span<const float> alphas = primitive.GetFloats("activation_alpha");
   std::span<const float> betas = primitive.GetFloats("activation_beta");
   for (size_t i = 0; i < each * static_cast<size_t>(cell.directions); ++i) {
     const auto known = std::find_if(std::begin(kKnownActivations), std::end(kKnownActivations),
                                     [&](const RecurrentActivation& k) { return EqualIgnoringCase(k.name, names[i]); });
-    if (known == std::end(kKnownActivations)) return Error(StatusCode::kNotSupported, "activation '{}'", names[i]);
+    if (known == std::end(kKnownActivations))
+      return Error(StatusCode::kNotSupported, "activation '{}' is not supported", names[i]);
     Activation& activation = cell.activations[i / each][i % each];
     activation = {known->kind, known->alpha, known->beta};
     if (known->takes_alpha && !alphas.empty()) {
@@ -88,7 +89,7 @@ Result<RecurrentCell> ReadCell(const Primitive& primitive, CellKind kind) {
   } else if (direction == "reverse") {
     cell.reverse = true;
   } else if (direction != "forward") {
-    return Error(StatusCode::kModel, "direction '{}' is none of forward, reverse, bidirectional", direction);
+    return Error(StatusCode::kModel, "direction must be forward, reverse or bidirectional, got '{}'", direction);
   }
   cell.batch_first = primitive.GetInt("layout", 0) != 0;
   cell.input_forget = primitive.GetInt("input_forget", 0) != 0;
@@ -119,7 +120,7 @@ class Recurrent {
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView x = args.input(0), r = args.input(2);
     if (x.rank() != 3 || r.rank() != 3)
-      return Error(StatusCode::kInvalidArgument, "X has rank {} and R {}, 3 is needed", x.rank(), r.rank());
+      return Error(StatusCode::kInvalidArgument, "X has rank {} and R has rank {}, expected 3", x.rank(), r.rank());
     Plan plan;
     RecurrentShape& shape = plan.shape;
     shape = {x.dim(cell_.batch_first ? 1 : 0), x.dim(cell_.batch_first ? 0 : 1), x.dim(2), r.dim(2)};
@@ -143,8 +144,8 @@ class Recurrent {
     const int64_t dims[] = {directions, shape.steps + 4, shape.batch, width, static_cast<int64_t>(sizeof(T))};
     const std::optional<int64_t> bytes = CheckedElementCount(dims);
     if (!bytes || *bytes > kMost)
-      return Error(StatusCode::kResourceExhausted, "{} steps of {} sequences need too much memory", shape.steps,
-                   shape.batch);
+      return Error(StatusCode::kResourceExhausted,
+                   "a sequence length of {} with batch size {} requires too much memory", shape.steps, shape.batch);
     plan.workspace_bytes = RecurrentWorkspace<T>(cell_, shape, args.pool);
     return plan;
   }
@@ -184,11 +185,11 @@ class Recurrent {
   static Status CheckLengths(ConstView lengths, const RecurrentShape& shape) {
     if (!lengths.present()) return Status();
     if (lengths.dtype() != DType::kInt32)
-      return Error(StatusCode::kInvalidArgument, "sequence_lens is {}, int32 is needed", NameOf(lengths.dtype()));
+      return Error(StatusCode::kInvalidArgument, "sequence_lens has dtype {}, expected int32", NameOf(lengths.dtype()));
     DEPUTY_RETURN_IF_ERROR(CheckOptional(lengths, {shape.batch}, "sequence_lens"));
     for (const int32_t length : lengths.values<int32_t>())
       if (length < 0 || length > shape.steps)
-        return Error(StatusCode::kInvalidArgument, "a sequence length is {}, the input has {} steps", length,
+        return Error(StatusCode::kInvalidArgument, "sequence_lens has the value {}, expected 0 to {}", length,
                      shape.steps);
     return Status();
   }
@@ -211,9 +212,9 @@ Status CheckPerColumn(ConstView view, const WeightDims& weights, const char* sub
 
 Status CheckByteWeights(ConstView bytes, ConstView scales, ConstView zeros, const char* subject) {
   if (bytes.rank() != 3)
-    return Error(StatusCode::kInvalidArgument, "{} has rank {}, 3 is needed", subject, bytes.rank());
+    return Error(StatusCode::kInvalidArgument, "{} has rank {}, expected 3", subject, bytes.rank());
   if (bytes.dtype() != DType::kUint8 && bytes.dtype() != DType::kInt8)
-    return Error(StatusCode::kInvalidArgument, "{} is {}, 8 bits are needed", subject, NameOf(bytes.dtype()));
+    return Error(StatusCode::kInvalidArgument, "{} is {}, expected int8 or uint8", subject, NameOf(bytes.dtype()));
   DEPUTY_RETURN_IF_ERROR(CheckTyped(bytes, bytes.dtype()));
   DEPUTY_RETURN_IF_ERROR(CheckTyped(scales, DType::kFloat32));
   DEPUTY_RETURN_IF_ERROR(CheckTyped(zeros, bytes.dtype()));

@@ -61,7 +61,7 @@ class ReduceKernel final : public CpuKernel {
     const ConstView input = args.input(0);
     DEPUTY_RETURN_IF_ERROR(CheckTyped(input, dtype_));
     std::array<uint8_t, kMaxBroadcastRank> flags = {};
-    if (input.rank() > flags.size()) return Error(StatusCode::kNotSupported, "a reduction of rank {}", input.rank());
+    if (input.rank() > flags.size()) return Error(StatusCode::kNotSupported, "rank {} is not supported", input.rank());
     const std::span<uint8_t> reduce(flags.data(), input.rank());
     DEPUTY_RETURN_IF_ERROR(FlagAxes(args, reduce));
     DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), dtype_, ReducedDims(input.dims(), reduce, keep_)));
@@ -168,19 +168,18 @@ class Loss {
   Result<Plan> MakePlan(const KernelArgs& args) const {
     const ConstView scores = args.input(0), target = args.input(1), weights = args.input(2);
     if (scores.rank() < 2 || target.rank() + 1 != scores.rank())
-      return Error(StatusCode::kInvalidArgument, "scores {} and classes {} do not match", ShapeToString(scores.dims()),
-                   ShapeToString(target.dims()));
+      return Error(StatusCode::kInvalidArgument, "scores {} and target {} are not [N,C,...] and [N,...]",
+                   ShapeToString(scores.dims()), ShapeToString(target.dims()));
     Plan plan{scores.dim(0), scores.dim(1), ElementCount(scores.dims().subspan(2))};
     SmallDims dims(scores.dims().first(1));
     for (const int64_t extent : scores.dims().subspan(2)) dims.push_back(extent);
-    DEPUTY_RETURN_IF_ERROR(CheckDims(target.dims(), dims, "the list of classes"));
+    DEPUTY_RETURN_IF_ERROR(CheckDims(target.dims(), dims, "target"));
     if (target.dtype() != DType::kInt64 && target.dtype() != DType::kInt32)
-      return Error(StatusCode::kInvalidArgument, "classes of {}", NameOf(target.dtype()));
-    if (weights.present()) DEPUTY_RETURN_IF_ERROR(CheckDims(weights.dims(), {&plan.classes, 1}, "the list of weights"));
+      return Error(StatusCode::kInvalidArgument, "target is {}, expected int32 or int64", NameOf(target.dtype()));
+    if (weights.present()) DEPUTY_RETURN_IF_ERROR(CheckDims(weights.dims(), {&plan.classes, 1}, "weight"));
     if (attributes_.reduction != LossReduction::kNone) dims.truncate(0);
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), dims, "the output"));
-    if (args.output(1).present())
-      DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(1).dims(), scores.dims(), "the logarithms"));
+    if (args.output(1).present()) DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(1).dims(), scores.dims(), "log_prob"));
     const IndexList classes{target.data<void>(), target.element_count(), target.dtype()};
     for (int64_t i = 0; i < classes.count; ++i)
       if (classes[i] != attributes_.ignored && (classes[i] < 0 || classes[i] >= plan.classes))
@@ -267,7 +266,7 @@ KernelResult MakeCumSum(const KernelSpec& spec) {
     DEPUTY_RETURN_IF_ERROR(CheckTyped(input, dtype));
     DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), dtype, input.dims()));
     DEPUTY_ASSIGN_OR_RETURN(const SmallDims axis, ReadInts(args.input(1), "axis"));
-    if (axis.size() != 1) return Error(StatusCode::kInvalidArgument, "the axis has {} elements, not one", axis.size());
+    if (axis.size() != 1) return Error(StatusCode::kInvalidArgument, "axis has {} elements, expected 1", axis.size());
     DEPUTY_ASSIGN_OR_RETURN(const size_t at, ResolveAxis(axis[0], input.rank()));
     return ComputeWide(args, dtype, [&](const void* source, void* target) {
       CumulativeSum(ComputeType(dtype), ViewAlong(input.dims(), at), exclusive, reverse, source, target, args.pool);

@@ -32,7 +32,7 @@ Result<Enum> Named(std::string_view name, const std::array<std::pair<std::string
                    const char* subject) {
   for (const auto& [known, value] : names)
     if (known == name) return value;
-  return Error(StatusCode::kModel, "there is no {} '{}'", subject, name);
+  return Error(StatusCode::kModel, "{} '{}' is not valid", subject, name);
 }
 
 Result<ResizeMode> ModeOf(std::string_view name) {
@@ -92,7 +92,7 @@ Result<float> FloatAt(const ConstView& tensor, size_t i) {
   const ConvertFunction convert = FindConvert(tensor.dtype(), DType::kFloat32);
   const size_t size = SizeOf(tensor.dtype());
   if (convert == nullptr || (i + 1) * size > tensor.byte_size())
-    return Error(StatusCode::kInvalidArgument, "the roi has {} numbers, a begin and an end of each axis are needed",
+    return Error(StatusCode::kInvalidArgument, "roi has {} elements, expected a start and an end for each axis",
                  size == 0 ? 0 : tensor.byte_size() / size);
   float value = 0;
   convert(tensor.data<char>() + i * size, &value, 1);
@@ -118,7 +118,7 @@ class ResizeRun {
     if (changing_.empty()) return CopyElements(args_);
     if (method_.mode == ResizeMode::kNearest) return RunNearest();
     if (!IsNumeric(input_.dtype()))
-      return Error(StatusCode::kNotSupported, "{} is resized to the nearest neighbour only", NameOf(input_.dtype()));
+      return Error(StatusCode::kNotSupported, "{} is supported with mode nearest only", NameOf(input_.dtype()));
     const bool wide = input_.dtype() == DType::kFloat64 || (!IsFloating(input_.dtype()) && element_bytes_ >= 4);
     return wide ? Interpolate<double>() : Interpolate<float>();
   }
@@ -131,7 +131,7 @@ class ResizeRun {
     if (scales.present()) {
       DEPUTY_RETURN_IF_ERROR(ElementBytes(scales).status());
       if (scales.dtype() != DType::kFloat32)
-        return Error(StatusCode::kInvalidArgument, "the scales are {}, not float32", NameOf(scales.dtype()));
+        return Error(StatusCode::kInvalidArgument, "scales has dtype {}, expected float32", NameOf(scales.dtype()));
       request_.scales = scales.values<float>();
     }
     if (request_.scales.empty() && attributes_.inputs.sizes && args_.input(*attributes_.inputs.sizes).present()) {
@@ -147,7 +147,7 @@ class ResizeRun {
     ResizeAxis resized{input_.dim(axis), resolved->extent, resolved->scale, resolved->length, 0, 1};
     if (method_.coordinates == ResizeCoordinates::kTfCropAndResize && resolved->position) {
       const ConstView roi = args_.input(*attributes_.inputs.roi);
-      if (!roi.present()) return Error(StatusCode::kInvalidArgument, "tf_crop_and_resize without a roi");
+      if (!roi.present()) return Error(StatusCode::kInvalidArgument, "tf_crop_and_resize requires roi");
       const size_t count = attributes_.axes.empty() ? input_.rank() : attributes_.axes.size();
       DEPUTY_ASSIGN_OR_RETURN(resized.region_begin, FloatAt(roi, *resolved->position));
       DEPUTY_ASSIGN_OR_RETURN(resized.region_end, FloatAt(roi, count + *resolved->position));
@@ -212,7 +212,7 @@ class ResizeRun {
       DEPUTY_ASSIGN_OR_RETURN(const ResizeAxis resized, AxisOf(static_cast<size_t>(axis)));
       dims[static_cast<size_t>(axis)] = resized.output;
       const std::optional<int64_t> count = CheckedElementCount(dims);
-      if (!count || !largest) return Error(StatusCode::kInvalidArgument, "the tensor in between is too large");
+      if (!count || !largest) return Error(StatusCode::kInvalidArgument, "the intermediate tensor is too large");
       largest = std::max(*largest, *count);
       const size_t taps = static_cast<size_t>(ResizeTaps(method_, resized) * resized.output);
       layout.neighbour_bytes = std::max(layout.neighbour_bytes, taps * sizeof(int64_t));

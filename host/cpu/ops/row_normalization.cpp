@@ -21,7 +21,7 @@ double WideElement(ConstView view, int64_t i) {
 Status CheckFloats(const ConstView& view, const char* subject) {
   const DType dtype = ComputeType(view.dtype());
   if (dtype == DType::kFloat32 || dtype == DType::kFloat64) return {};
-  return Error(StatusCode::kInvalidArgument, "the {} is {}", subject, NameOf(view.dtype()));
+  return Error(StatusCode::kInvalidArgument, "{} has dtype {}, expected a float type", subject, NameOf(view.dtype()));
 }
 
 template <class T>
@@ -42,7 +42,7 @@ class RootMeanSquare {
     DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(axis_, x.rank()));
     DEPUTY_RETURN_IF_ERROR(CheckFloats(scale, "scale"));
     if (IsFloat16(scale.dtype()) && !IsFloat16(x.dtype()))
-      return Error(StatusCode::kNotSupported, "a scale of {} beside data of {}", NameOf(scale.dtype()),
+      return Error(StatusCode::kNotSupported, "scale of {} for X of {} is not supported", NameOf(scale.dtype()),
                    NameOf(x.dtype()));
     Plan plan;
     plan.row = x.dims().subspan(axis);
@@ -52,7 +52,7 @@ class RootMeanSquare {
     for (size_t i = 0; i < dims.size(); ++i) {
       const int64_t dim = dims[dims.size() - 1 - i];
       if (dim != 1 && (i >= plan.row.size() || dim != plan.row[plan.row.size() - 1 - i]))
-        return Error(StatusCode::kInvalidArgument, "a scale of shape {} does not broadcast to {}", ShapeToString(dims),
+        return Error(StatusCode::kInvalidArgument, "scale of shape {} does not broadcast to {}", ShapeToString(dims),
                      ShapeToString(plan.row));
     }
     plan.workspace_bytes = static_cast<size_t>(plan.size) * sizeof(T);
@@ -102,14 +102,14 @@ class GroupNormalizationOperation {
     const ConstView x = args.input(0);
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), x.dims(), "the output"));
     if (x.rank() < 2 || x.dim(1) % groups_ != 0)
-      return Error(StatusCode::kInvalidArgument, "input of shape {} does not divide into {} groups",
+      return Error(StatusCode::kInvalidArgument, "the channels of X of shape {} are not divisible by num_groups ({})",
                    ShapeToString(x.dims()), groups_);
     Plan plan{x.dim(0), x.dim(1), ElementCount(x.dims().subspan(2))};
     const int64_t wanted = by_group_ ? groups_ : plan.channels;
     for (size_t i = 1; i <= 2; ++i) {
       const ConstView parameter = args.input(i);
       if (parameter.rank() != 1 || parameter.dim(0) != wanted)
-        return Error(StatusCode::kInvalidArgument, "input {} has shape {}, {} values are needed", i,
+        return Error(StatusCode::kInvalidArgument, "input {} has shape {}, expected [{}]", i,
                      ShapeToString(parameter.dims()), wanted);
     }
     plan.workspace_bytes = by_group_ ? 0 : 2 * static_cast<size_t>(groups_) * sizeof(T);
@@ -279,14 +279,14 @@ KernelResult MakeRMSNormalization(const KernelSpec& spec) {
 
 KernelResult MakeGroupNormalization(const KernelSpec& spec) {
   const int64_t groups = spec.primitive().GetInt("num_groups", 0);
-  if (groups < 1) return Error(StatusCode::kModel, "num_groups is {}", groups);
+  if (groups < 1) return Error(StatusCode::kModel, "num_groups must be at least 1, got {}", groups);
   return MakeFloatKernel<GroupNormalizationOperation>(spec, groups, spec.primitive().GetFloat("epsilon", 1e-5f),
                                                       spec.primitive().since_version() < 21);
 }
 
 KernelResult MakeLpNormalization(const KernelSpec& spec) {
   const int64_t p = spec.primitive().GetInt("p", 2);
-  if (p != 1 && p != 2) return Error(StatusCode::kModel, "p is {}, neither 1 nor 2", p);
+  if (p != 1 && p != 2) return Error(StatusCode::kModel, "p must be 1 or 2, got {}", p);
   return MakeFloatKernel<NormOperation>(spec, spec.primitive().GetInt("axis", -1), static_cast<int>(p));
 }
 

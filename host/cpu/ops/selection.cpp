@@ -22,7 +22,7 @@ Status RunTopK(const KernelArgs& args, int64_t axis_attribute, bool largest) {
   DEPUTY_ASSIGN_OR_RETURN(const SmallDims k, ReadInts(args.input(1), "K"));
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(axis_attribute, input.rank()));
   if (k.size() != 1 || k[0] < 0 || k[0] > input.dim(axis))
-    return Error(StatusCode::kInvalidArgument, "K is not between 0 and {}", input.dim(axis));
+    return Error(StatusCode::kInvalidArgument, "K must be a scalar from 0 to {}", input.dim(axis));
   SmallDims dims(input.dims());
   dims[axis] = k[0];
   const TopKExtents extents{ElementCount(input.dims().first(axis)), input.dim(axis),
@@ -41,7 +41,7 @@ Status RunTopK(const KernelArgs& args, int64_t axis_attribute, bool largest) {
   int64_t* const positions = has_positions ? args.output(1).data<int64_t>() : spare_positions;
   if (input.dtype() == DType::kBool ||
       !TopK(extents, largest, input.dtype(), input.data<void>(), values, positions, order, args.pool))
-    return Error(StatusCode::kNotSupported, "{} has no order", NameOf(input.dtype()));
+    return Error(StatusCode::kNotSupported, "TopK of {} is not supported", NameOf(input.dtype()));
   return {};
 }
 
@@ -60,10 +60,10 @@ Status RunOneHot(const KernelArgs& args, int64_t axis_attribute) {
   DEPUTY_RETURN_IF_ERROR(ElementBytes(indices).status());
   DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(values));
   if (values.element_count() != 2)
-    return Error(StatusCode::kInvalidArgument, "input 'values' holds {} elements, not two", values.element_count());
+    return Error(StatusCode::kInvalidArgument, "values has {} elements, expected 2", values.element_count());
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(axis_attribute, indices.rank() + 1));
   if (!output.present() || output.rank() != indices.rank() + 1)
-    return Error(StatusCode::kInternal, "the output has not one dimension more than the indices");
+    return Error(StatusCode::kInternal, "the rank of the output must be one more than that of indices");
   const int64_t depth = output.dim(axis);  // inference has read it from the input
   SmallDims dims(indices.dims().first(axis));
   dims.push_back(depth);
@@ -137,7 +137,7 @@ Status RunCompress(const KernelArgs& args, std::optional<int64_t> axis_attribute
   DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(input));
   DEPUTY_RETURN_IF_ERROR(ElementBytes(condition).status());
   if (condition.dtype() != DType::kBool)
-    return Error(StatusCode::kInvalidArgument, "the condition is {}, not bool", NameOf(condition.dtype()));
+    return Error(StatusCode::kInvalidArgument, "condition has dtype {}, expected bool", NameOf(condition.dtype()));
   SmallDims dims(input.dims());
   size_t axis = 0;
   if (axis_attribute) {
@@ -152,7 +152,7 @@ Status RunCompress(const KernelArgs& args, std::optional<int64_t> axis_attribute
   int64_t kept = 0;
   for (int64_t i = 0; i < length; ++i) {
     if (keep[i] != 0 && i >= extent)
-      return Error(StatusCode::kInvalidArgument, "the condition selects {} of {} along axis {}", i, extent, axis);
+      return Error(StatusCode::kInvalidArgument, "condition selects index {} of {} along axis {}", i, extent, axis);
     kept += keep[i] != 0;
   }
   dims[axis] = kept;
@@ -176,13 +176,13 @@ Status RunReverseSequence(const KernelArgs& args, bool time_first) {
   DEPUTY_ASSIGN_OR_RETURN(const size_t element, ElementBytes(input));
   DEPUTY_ASSIGN_OR_RETURN(const SmallDims lengths, ReadInts(args.input(1), "sequence_lens"));
   DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), input.dtype(), input.dims()));
-  if (input.rank() < 2) return Error(StatusCode::kInvalidArgument, "the input holds no sequences");
+  if (input.rank() < 2) return Error(StatusCode::kInvalidArgument, "input must have rank 2 or higher");
   const int64_t times = input.dim(time_first ? 0 : 1), batches = input.dim(time_first ? 1 : 0);
   if (static_cast<int64_t>(lengths.size()) != batches)
-    return Error(StatusCode::kInvalidArgument, "{} lengths given for {} sequences", lengths.size(), batches);
+    return Error(StatusCode::kInvalidArgument, "sequence_lens has {} elements, expected {}", lengths.size(), batches);
   for (const int64_t length : lengths)
     if (length < 0 || length > times)
-      return Error(StatusCode::kInvalidArgument, "a sequence length of {} exceeds the extent {}", length, times);
+      return Error(StatusCode::kInvalidArgument, "sequence_lens has the value {}, expected 0 to {}", length, times);
   const size_t block = static_cast<size_t>(ElementCount(input.dims().subspan(2))) * element;
   if (block == 0) return {};
   const auto at = [&](int64_t time, int64_t batch) {
@@ -291,7 +291,7 @@ Status RunUnique(const KernelArgs& args, std::optional<int64_t> named, bool sort
     using T = typename decltype(tag)::Type;
     Group(Slices<T>{input.data<T>(), outer, extent, inner}, sorted, groups);
   });
-  if (!known) return Error(StatusCode::kNotSupported, "Unique of {}", NameOf(input.dtype()));
+  if (!known) return Error(StatusCode::kNotSupported, "Unique of {} is not supported", NameOf(input.dtype()));
   if (args.output(0).present()) {
     dims[axis] = groups.count;
     DEPUTY_RETURN_IF_ERROR(args.allocator->Allocate(args.outputs[0], dims));
@@ -338,7 +338,7 @@ KernelResult MakeReverseSequence(const KernelSpec& spec) {
   DEPUTY_RETURN_IF_ERROR(CheckMovable(spec));
   const int64_t time = spec.primitive().GetInt("time_axis", 0), batch = spec.primitive().GetInt("batch_axis", 1);
   if (time < 0 || time > 1 || batch < 0 || batch > 1 || time == batch)
-    return Error(StatusCode::kModel, "time_axis {} and batch_axis {} are not 0 and 1", time, batch);
+    return Error(StatusCode::kModel, "time_axis ({}) and batch_axis ({}) must be 0 and 1, or 1 and 0", time, batch);
   return KernelOf([time](const KernelArgs& args) { return RunReverseSequence(args, time == 0); });
 }
 

@@ -20,7 +20,7 @@ Result<deputy_tensor*> AllocateTensor(const KernelArgs& args, DType dtype, std::
   deputy_tensor* const output = args.outputs.empty() ? nullptr : args.outputs[0];
   if (output == nullptr) return output;
   if (static_cast<DType>(output->dtype) != dtype)
-    return Error(StatusCode::kInvalidArgument, "elements of {} where the model has {}", NameOf(dtype),
+    return Error(StatusCode::kInvalidArgument, "the result has dtype {}, but {} in the model", NameOf(dtype),
                  NameOf(static_cast<DType>(output->dtype)));
   DEPUTY_RETURN_IF_ERROR(args.allocator->Allocate(output, dims));
   return output;
@@ -44,8 +44,8 @@ Result<const deputy_tensor*> Present(const KernelArgs& args, size_t i) {
 Result<const ModelValue*> SequenceIn(const KernelArgs& args) {
   DEPUTY_ASSIGN_OR_RETURN(const deputy_tensor* const input, Present(args, 0));
   const ModelValue* value = HeldValue(*input);
-  if (value == nullptr) return Error(StatusCode::kInternal, "a tensor was given where a sequence was planned");
-  if (!value->is_sequence()) return Error(StatusCode::kInvalidArgument, "the optional holds no sequence");
+  if (value == nullptr) return Error(StatusCode::kInternal, "input must be a sequence, got a tensor");
+  if (!value->is_sequence()) return Error(StatusCode::kInvalidArgument, "the optional does not contain a sequence");
   return value;
 }
 
@@ -59,10 +59,10 @@ Status HoldSequence(const KernelArgs& args, DType dtype, std::vector<Tensor> ele
 Result<size_t> PositionOf(const KernelArgs& args, size_t i, size_t length, size_t count) {
   DEPUTY_ASSIGN_OR_RETURN(const SmallDims position, ReadInts(args.input(i), "position"));
   if (position.size() != 1)
-    return Error(StatusCode::kInvalidArgument, "a position has {} elements, not one", position.size());
+    return Error(StatusCode::kInvalidArgument, "position has {} elements, expected 1", position.size());
   const auto end = static_cast<int64_t>(length);
   if (position[0] < -end || position[0] >= static_cast<int64_t>(count))
-    return Error(StatusCode::kInvalidArgument, "position {} in a sequence of {} elements", position[0], length);
+    return Error(StatusCode::kInvalidArgument, "position {} is outside a sequence of {} elements", position[0], length);
   return static_cast<size_t>(position[0] < 0 ? position[0] + end : position[0]);
 }
 
@@ -102,7 +102,7 @@ Status RunInsert(const KernelArgs& args) {
 Status RunErase(const KernelArgs& args) {
   DEPUTY_ASSIGN_OR_RETURN(const ModelValue* const sequence, SequenceIn(args));
   std::vector<Tensor> elements = sequence->elements();
-  if (elements.empty()) return Error(StatusCode::kInvalidArgument, "nothing to erase in an empty sequence");
+  if (elements.empty()) return Error(StatusCode::kInvalidArgument, "cannot erase from an empty sequence");
   size_t position = elements.size() - 1;
   if (args.input(1).present()) {
     DEPUTY_ASSIGN_OR_RETURN(position, PositionOf(args, 1, elements.size(), elements.size()));
@@ -127,15 +127,15 @@ Result<std::vector<int64_t>> PartEnds(const KernelArgs& args, int64_t extent, si
     DEPUTY_ASSIGN_OR_RETURN(const SmallDims sizes, ReadInts(split, "split"));
     for (const int64_t size : sizes) {
       const int64_t begin = ends.empty() ? 0 : ends.back();
-      if (size < 0) return Error(StatusCode::kInvalidArgument, "a part of size {}", size);
+      if (size < 0) return Error(StatusCode::kInvalidArgument, "split has the negative value {}", size);
       if (size > extent - begin)
-        return Error(StatusCode::kInvalidArgument, "parts of sizes {} do not fit an extent of {}", ShapeToString(sizes),
+        return Error(StatusCode::kInvalidArgument, "the values of split {} exceed the extent {}", ShapeToString(sizes),
                      extent);
       ends.push_back(begin + size);
     }
     if ((ends.empty() ? 0 : ends.back()) != extent)
-      return Error(StatusCode::kInvalidArgument, "parts of sizes {} leave a rest of an extent of {}",
-                   ShapeToString(sizes), extent);
+      return Error(StatusCode::kInvalidArgument, "the sum of split {} is less than the extent {}", ShapeToString(sizes),
+                   extent);
     return ends;
   }
   int64_t size = 1;
@@ -143,9 +143,9 @@ Result<std::vector<int64_t>> PartEnds(const KernelArgs& args, int64_t extent, si
     DEPUTY_ASSIGN_OR_RETURN(const SmallDims sizes, ReadInts(split, "split"));
     size = sizes[0];
   }
-  if (size < 1) return Error(StatusCode::kInvalidArgument, "parts of size {}", size);
+  if (size < 1) return Error(StatusCode::kInvalidArgument, "split must be at least 1, got {}", size);
   if (input_bytes == 0 && extent / size > kMostPartsOfNothing)
-    return Error(StatusCode::kResourceExhausted, "an extent of {} in parts of {}", extent, size);
+    return Error(StatusCode::kResourceExhausted, "an extent of {} with split {} gives too many elements", extent, size);
   for (int64_t begin = 0; begin < extent; begin += std::min(size, extent - begin))
     ends.push_back(begin + std::min(size, extent - begin));
   return ends;
@@ -181,9 +181,9 @@ Status RunSplit(const KernelArgs& args, int64_t named_axis, bool keeps_axis) {
 Status RunSequenceConcat(const KernelArgs& args, int64_t named_axis, bool stacks) {
   DEPUTY_ASSIGN_OR_RETURN(const ModelValue* const sequence, SequenceIn(args));
   const std::vector<Tensor>& elements = sequence->elements();
-  if (elements.empty()) return Error(StatusCode::kInvalidArgument, "nothing to join in an empty sequence");
+  if (elements.empty()) return Error(StatusCode::kInvalidArgument, "cannot concatenate an empty sequence");
   if (IsPacked(sequence->dtype()))
-    return Error(StatusCode::kNotSupported, "the CPU does not join elements of {}", NameOf(sequence->dtype()));
+    return Error(StatusCode::kNotSupported, "packed dtype {} is not supported", NameOf(sequence->dtype()));
   const Shape& first = elements.front().shape();
   DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(named_axis, first.size() + (stacks ? 1 : 0)));
   Shape joined = first;
@@ -196,7 +196,7 @@ Status RunSequenceConcat(const KernelArgs& args, int64_t named_axis, bool stacks
     const int64_t extent = shape.size() == alike.size() ? shape[axis] : 0;
     if (shape.size() == alike.size()) shape[axis] = alike[axis];
     if (shape != alike || __builtin_add_overflow(joined[axis], extent, &joined[axis]))
-      return Error(StatusCode::kInvalidArgument, "elements of shapes {} and {} do not join along axis {}",
+      return Error(StatusCode::kInvalidArgument, "elements of shapes {} and {} cannot be concatenated along axis {}",
                    ShapeToString(first), ShapeToString(element.shape()), named_axis);
   }
   DEPUTY_ASSIGN_OR_RETURN(deputy_tensor* const output, AllocateTensor(args, sequence->dtype(), joined));

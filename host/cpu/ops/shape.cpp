@@ -31,7 +31,7 @@ Result<uint64_t> OneOf(DType dtype) {
         std::memcpy(&bits, &one, sizeof one);
       }
     });
-    if (!known) return Error(StatusCode::kNotSupported, "the CPU makes no matrix of {}", NameOf(dtype));
+    if (!known) return Error(StatusCode::kNotSupported, "EyeLike of {} is not supported", NameOf(dtype));
   }
   return bits;
 }
@@ -68,7 +68,7 @@ Status RunRange(const KernelArgs& args) {
     const ConstView input = args.input(i);
     DEPUTY_RETURN_IF_ERROR(ElementBytes(input).status());
     if (input.dtype() != start.dtype() || input.element_count() != 1)
-      return Error(StatusCode::kInvalidArgument, "the inputs of a Range are not three scalars of one type");
+      return Error(StatusCode::kInvalidArgument, "start, limit and delta must be scalars of the same dtype");
   }
   DEPUTY_RETURN_IF_ERROR(CheckOutput(args.output(0), start.dtype(), args.output(0).dims()));
   switch (start.dtype()) {
@@ -79,7 +79,7 @@ Status RunRange(const KernelArgs& args) {
     case DType::kBFloat16: WriteHalfRange<BFloat16, ToBFloat16>(args); break;
     case DType::kFloat32: WriteRange<float>(args); break;
     case DType::kFloat64: WriteRange<double>(args); break;
-    default: return Error(StatusCode::kNotSupported, "a Range of {} does not exist", NameOf(start.dtype()));
+    default: return Error(StatusCode::kNotSupported, "Range of {} is not supported", NameOf(start.dtype()));
   }
   return {};
 }
@@ -118,7 +118,7 @@ KernelResult MakeConstantOfShape(const KernelSpec& spec) {
   const std::optional<Tensor> value = spec.primitive().GetTensor("value");
   const DType dtype = value ? value->dtype() : DType::kFloat32;
   if (value && value->element_count() != 1)
-    return Error(StatusCode::kModel, "attribute 'value' holds {} elements, not one", value->element_count());
+    return Error(StatusCode::kModel, "attribute 'value' has {} elements, expected 1", value->element_count());
   uint64_t bits = 0;
   if (value) std::memcpy(&bits, value->data(), value->byte_size());
   return KernelOf([dtype, bits](const KernelArgs& args) -> Status {
@@ -146,7 +146,7 @@ KernelResult MakeEyeLike(const KernelSpec& spec) {
     const DType dtype = asked == 0 ? input.dtype() : static_cast<DType>(asked);
     DEPUTY_RETURN_IF_ERROR(CheckOutput(output, dtype, input.dims()));
     DEPUTY_ASSIGN_OR_RETURN(const uint64_t one, OneOf(dtype));
-    if (input.rank() != 2) return Error(StatusCode::kInvalidArgument, "the input is not a matrix");
+    if (input.rank() != 2) return Error(StatusCode::kInvalidArgument, "input must have rank 2");
     const size_t bytes = SizeOf(dtype);
     std::memset(output.data<char>(), 0, output.byte_size());
     const int64_t rows = input.dim(0), columns = input.dim(1);

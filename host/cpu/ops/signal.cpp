@@ -20,7 +20,7 @@ Result<int64_t> ScalarAt(const KernelArgs& args, size_t input, const char* subje
   int64_t value = 0;
   const ConvertFunction convert = FindConvert(view.dtype(), DType::kInt64);
   if (view.element_count() != 1 || convert == nullptr)
-    return Error(StatusCode::kInvalidArgument, "input '{}' is not one number", subject);
+    return Error(StatusCode::kInvalidArgument, "input '{}' must be a scalar number", subject);
   convert(view.data<char>(), &value, 1);
   return value;
 }
@@ -51,11 +51,11 @@ class FourierTransform {
     }
     DEPUTY_ASSIGN_OR_RETURN(const size_t axis, ResolveAxis(named, x.rank()));
     if (axis + 1 >= x.rank() || y.rank() != x.rank())
-      return Error(StatusCode::kInvalidArgument, "the last axis holds numbers, not a signal");
+      return Error(StatusCode::kInvalidArgument, "axis must not be the last one, of real and imaginary parts");
     Plan plan;
     plan.numbers = x.dim(x.rank() - 1);
     if (plan.numbers != 1 && plan.numbers != 2)
-      return Error(StatusCode::kInvalidArgument, "the last axis has {} elements, 1 or 2 are needed", plan.numbers);
+      return Error(StatusCode::kInvalidArgument, "the last axis has extent {}, expected 1 or 2", plan.numbers);
     plan.from = ViewAlong(x.dims().first(x.rank() - 1), axis);
     plan.to = ViewAlong(y.dims().first(y.rank() - 1), axis);
     const bool half = attributes_.onesided && !attributes_.inverse;
@@ -69,8 +69,8 @@ class FourierTransform {
     const int64_t wanted = attributes_.inverse && attributes_.onesided ? 1 : 2;
     if (plan.length < 1 || plan.to.extent != bins || plan.to.outer != plan.from.outer ||
         plan.to.inner != plan.from.inner || y.dim(y.rank() - 1) != wanted)
-      return Error(StatusCode::kInvalidArgument, "a transform of {} elements of {} does not give {}", plan.length,
-                   ShapeToString(x.dims()), ShapeToString(y.dims()));
+      return Error(StatusCode::kInvalidArgument, "dft_length {} of shape {} does not match the output shape {}",
+                   plan.length, ShapeToString(x.dims()), ShapeToString(y.dims()));
     plan.workspace_bytes = (FourierMemory(plan.length) + 2 * static_cast<size_t>(plan.length)) * sizeof(double);
     return plan;
   }
@@ -128,7 +128,7 @@ class ShortTimeTransform {
     const MutableView y = args.output(0);
     Plan plan;
     if (signal.rank() < 2 || signal.rank() > 3)
-      return Error(StatusCode::kInvalidArgument, "a signal of rank {}", signal.rank());
+      return Error(StatusCode::kInvalidArgument, "signal has rank {}, expected 2 or 3", signal.rank());
     plan.batch = signal.dim(0);
     plan.samples = signal.dim(1);
     plan.numbers = signal.rank() == 3 ? signal.dim(2) : 1;
@@ -140,8 +140,8 @@ class ShortTimeTransform {
     }
     if (plan.step < 1 || plan.length < 1 || plan.length > plan.samples || plan.numbers < 1 || plan.numbers > 2 ||
         (window.present() && ElementCount(window.dims()) != plan.length))
-      return Error(StatusCode::kInvalidArgument, "frames of {} elements every {} of a signal of {}", plan.length,
-                   plan.step, ShapeToString(signal.dims()));
+      return Error(StatusCode::kInvalidArgument, "frame_length {} and frame_step {} do not match signal {} or window",
+                   plan.length, plan.step, ShapeToString(signal.dims()));
     plan.frames = (plan.samples - plan.length) / plan.step + 1;
     plan.bins = onesided_ ? plan.length / 2 + 1 : plan.length;
     const int64_t dims[] = {plan.batch, plan.frames, plan.bins, 2};
@@ -189,7 +189,7 @@ KernelResult MakeWindowFunction(const KernelSpec& spec, Cosines cosines) {
     // integer.
     const bool wide = output.dtype() == DType::kFloat64;
     const ConvertFunction convert = FindConvert(wide ? DType::kFloat64 : DType::kFloat32, output.dtype());
-    if (convert == nullptr) return Error(StatusCode::kNotSupported, "a window of {}", NameOf(output.dtype()));
+    if (convert == nullptr) return Error(StatusCode::kNotSupported, "{} is not supported", NameOf(output.dtype()));
     const double steps = static_cast<double>(std::max<int64_t>(periodic ? size : size - 1, 1));
     for (int64_t i = 0; i < size; ++i) {
       const double x = 2 * std::numbers::pi * static_cast<double>(i) / steps;
@@ -226,7 +226,7 @@ Result<double> RealAt(const KernelArgs& args, size_t input) {
   double value = 0;
   const ConvertFunction convert = FindConvert(view.dtype(), DType::kFloat64);
   if (view.element_count() != 1 || convert == nullptr)
-    return Error(StatusCode::kInvalidArgument, "input {} is not one number", input);
+    return Error(StatusCode::kInvalidArgument, "input {} must be a scalar number", input);
   convert(view.data<char>(), &value, 1);
   return value;
 }
@@ -242,7 +242,7 @@ Status RunMelWeights(const KernelArgs& args) {
   DEPUTY_RETURN_IF_ERROR(CheckOutput(output, output.dtype(), dims));
   const ConvertFunction convert = FindConvert(DType::kFloat64, output.dtype());
   if (convert == nullptr || rate < 1)
-    return Error(StatusCode::kNotSupported, "mel weights of {} at {} Hz", NameOf(output.dtype()), rate);
+    return Error(StatusCode::kNotSupported, "{} or sample_rate {} is not supported", NameOf(output.dtype()), rate);
   const MelTriangles triangles(bins, length, rate, low, high);
   const size_t element = SizeOf(output.dtype());
   std::fill_n(output.data<char>(), output.byte_size(), char{0});
@@ -252,8 +252,8 @@ Status RunMelWeights(const KernelArgs& args) {
   for (int64_t i = 0; i < bins; ++i) {
     const int64_t left = triangles.Point(i), top = triangles.Point(i + 1), right = triangles.Point(i + 2);
     if (left < 0 || top < left || right < top || right > dims[0])
-      return Error(StatusCode::kInvalidArgument, "mel bins from {} to {} Hz do not fit a transform of {}", low, high,
-                   length);
+      return Error(StatusCode::kInvalidArgument, "mel bins from {} to {} Hz are out of range for dft_length {}", low,
+                   high, length);
     if (top == left && top < dims[0]) put(top, i, 1);
     if (top != left)
       for (int64_t j = left; j <= std::min(top, dims[0] - 1); ++j)

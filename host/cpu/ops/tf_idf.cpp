@@ -49,15 +49,15 @@ Status ReadPool(const Primitive& primitive, Vectorizer& made) {
     const auto n = static_cast<int64_t>(i) + 1;
     const int64_t end = i + 1 < starts.size() ? starts[i + 1] : static_cast<int64_t>(pool.size());
     if (starts[i] < 0 || end < starts[i] || end > static_cast<int64_t>(pool.size()) || (end - starts[i]) % n != 0)
-      return Error(StatusCode::kModel, "ngram_counts do not divide the {} numbers of pool_int64s", pool.size());
+      return Error(StatusCode::kModel, "ngram_counts does not match the {} elements of pool_int64s", pool.size());
     for (int64_t at = starts[i]; at < end; at += n) {
       const auto begin = pool.begin() + at;
       if (!made.grams.emplace(std::vector<int64_t>(begin, begin + n), made.grams.size()).second)
-        return Error(StatusCode::kModel, "an n-gram occurs twice in pool_int64s");
+        return Error(StatusCode::kModel, "pool_int64s has a duplicate n-gram");
     }
   }
   if (made.grams.size() != columns.size())
-    return Error(StatusCode::kModel, "{} n-grams have {} ngram_indexes", made.grams.size(), columns.size());
+    return Error(StatusCode::kModel, "{} n-grams, but {} ngram_indexes", made.grams.size(), columns.size());
   made.columns.assign(columns.begin(), columns.end());
   for (const int64_t column : columns) made.width = std::max(made.width, column + 1);
   return {};
@@ -70,16 +70,16 @@ Result<Vectorizer> ReadVectorizer(const Primitive& primitive) {
   made.most_skipped = primitive.GetInt("max_skip_count", 0);
   const auto known = static_cast<int64_t>(primitive.GetInts("ngram_counts").size());
   if (made.shortest < 1 || made.longest < made.shortest || made.longest > known || made.most_skipped < 0)
-    return Error(StatusCode::kModel, "n-grams of {} to {} elements, {} between them, but ngram_counts for {}",
+    return Error(StatusCode::kModel, "gram lengths {} to {} with max_skip_count {} do not match {} ngram_counts",
                  made.shortest, made.longest, made.most_skipped, known);
   const std::string_view mode = primitive.GetString("mode", "");
   if (mode != "TF" && mode != "IDF" && mode != "TFIDF")
-    return Error(StatusCode::kModel, "mode '{}' is none of TF, IDF and TFIDF", mode);
+    return Error(StatusCode::kModel, "mode must be TF, IDF or TFIDF, got '{}'", mode);
   made.mode = mode == "TF" ? Vectorizer::Mode::kTf : mode == "IDF" ? Vectorizer::Mode::kIdf : Vectorizer::Mode::kTfIdf;
   DEPUTY_RETURN_IF_ERROR(ReadPool(primitive, made));
   const std::span<const float> weights = primitive.GetFloats("weights");
   if (!weights.empty() && weights.size() != made.columns.size())
-    return Error(StatusCode::kModel, "{} n-grams have {} weights", made.columns.size(), weights.size());
+    return Error(StatusCode::kModel, "{} n-grams, but {} weights", made.columns.size(), weights.size());
   made.weights.assign(weights.begin(), weights.end());
   return made;
 }
@@ -89,7 +89,7 @@ Result<Vectorizer> ReadVectorizer(const Primitive& primitive) {
 KernelResult MakeTfIdfVectorizer(const KernelSpec& spec) {
   const DType dtype = spec.input_type(0).dtype;
   if (dtype != DType::kInt32 && dtype != DType::kInt64)
-    return Error(StatusCode::kNotSupported, "TfIdfVectorizer of {}", NameOf(dtype));
+    return Error(StatusCode::kNotSupported, "TfIdfVectorizer of {} is not supported", NameOf(dtype));
   DEPUTY_ASSIGN_OR_RETURN(Vectorizer read, ReadVectorizer(spec.primitive()));
   return KernelOf(
       [dtype, vectorizer = std::make_shared<const Vectorizer>(std::move(read))](const KernelArgs& args) -> Status {
@@ -97,7 +97,7 @@ KernelResult MakeTfIdfVectorizer(const KernelSpec& spec) {
         const MutableView output = args.output(0);
         DEPUTY_RETURN_IF_ERROR(CheckTyped(input, dtype));
         if (input.rank() == 0 || input.rank() > 2)
-          return Error(StatusCode::kInvalidArgument, "the input has rank {}", input.rank());
+          return Error(StatusCode::kInvalidArgument, "X has rank {}, expected 1 or 2", input.rank());
         const int64_t rows = input.rank() == 2 ? input.dim(0) : 1, length = input.dim(input.rank() - 1);
         const std::array<int64_t, 2> dims = {rows, vectorizer->width};
         DEPUTY_RETURN_IF_ERROR(CheckOutput(output, DType::kFloat32, std::span(dims).last(input.rank())));

@@ -75,7 +75,7 @@ Result<Tensor> Tensor::FromValues(DType dtype, Shape shape, std::span<const T> v
   Result<Tensor> made = Allocate(dtype, std::move(shape));
   if (!made.ok()) return made;
   if (made->byte_size() != values.size_bytes())
-    return Status(StatusCode::kInvalidArgument, "the number of values does not fit the shape");
+    return Status(StatusCode::kInvalidArgument, "the number of values does not match the shape");
   std::span<T> target = made->template mutable_values<T>();
   for (size_t i = 0; i < values.size(); ++i) target[i] = values[i];
   return made;

@@ -22,7 +22,7 @@ TEST(Add, OfBoolIsRefusedWithTheReason) {
   const Result<std::vector<Tensor>> out =
       TryRunNode(MakeAdd, PrimitiveBuilder("", "Add", 14), {TensorOf<bool>({1}, {true}), TensorOf<bool>({1}, {true})});
   EXPECT_EQ(out.status().code(), StatusCode::kNotSupported);
-  EXPECT_EQ(out.status().message(), "Add of bool");
+  EXPECT_EQ(out.status().message(), "Add of bool is not supported");
 }
 
 TEST(Add, OutputThatTheInputsDoNotReachIsNeverWritten) {

@@ -36,7 +36,7 @@ TEST(ConvOnCpu, IntegersAreNotSupported) {
 
 TEST(ConvOnCpu, ChannelsThatDoNotFitAreRefusedByTheRun) {
   const Status status = RunUnchecked(MakeConv, Conv(), {Zeros({1, 3, 8}), Zeros({2, 4, 3})}, Zeros({1, 2, 6}));
-  EXPECT_EQ(status.message(), "weights of shape [2,4,3] do not fit 3 channels in 1 groups");
+  EXPECT_EQ(status.message(), "W of shape [2,4,3] does not match 3 input channels in 1 groups");
 }
 
 TEST(ConvOnCpu, OutputOfAnotherShapeIsRefusedByTheRun) {

@@ -53,9 +53,9 @@ TEST(IndexRange, R29_TheMessageNamesTheValueAndItsRange) {
             "class 2 is outside [0, 1]");
   EXPECT_EQ(
       Failure(MakeCompress, Of("Compress", 11), {Numbers({1}, {1}), TensorOf<uint8_t>({2}, {0, 1}, DType::kBool)}),
-      "the condition selects 1 of 1 along axis 0");
+      "condition selects index 1 of 1 along axis 0");
   EXPECT_EQ(Failure(MakeReverseSequence, Of("ReverseSequence", 10), {Numbers({2, 1}, {1, 2}), Whole({1}, {3})}),
-            "a sequence length of 3 exceeds the extent 2");
+            "sequence_lens has the value 3, expected 0 to 2");
   EXPECT_EQ(
       Failure(MakeRotaryEmbedding, Of("RotaryEmbedding", 23),
               {Numbers({1, 1, 1, 2}, {1, 2}), Numbers({2, 1}, {1, 1}), Numbers({2, 1}, {0, 0}), Whole({1, 1}, {2})}),

@@ -60,7 +60,7 @@ TEST(QuantizeLinear, ScalesThatFitNoAxisAreRefused) {
   const Result<std::vector<Tensor>> out =
       TryRunNode(MakeQuantizeLinear, PrimitiveBuilder("", "QuantizeLinear", 13),
                  {Table(), TensorOf<float>({2}, {1, 1}), TensorOf<int8_t>({2}, {0, 0})});
-  EXPECT_EQ(out.status().message(), "2 scales are given for the 3 elements of axis 1");
+  EXPECT_EQ(out.status().message(), "scale has 2 elements, expected 3, the extent of axis 1");
 }
 
 TEST(MatMulInteger, EachMatrixHasItsZeroPoints) {
@@ -112,7 +112,7 @@ TEST(MatMulInteger, AConstantZeroPointThatFitsNothingIsTheRunsError) {
                  {TensorOf<uint8_t>({1, 2}, {1, 2}), TensorOf<uint8_t>({2, 2}, {1, 2, 3, 4}), kNoInput,
                   TensorOf<uint8_t>({3}, {1, 2, 3})},
                  {.constants = {1, 3}});
-  EXPECT_EQ(out.status().message(), "3 scales are given for the 2 elements of axis 1");
+  EXPECT_EQ(out.status().message(), "scale has 3 elements, expected 2, the extent of axis 1");
 }
 
 // Three channels to a group, and then one: the last channel has no neighbour.

@@ -71,7 +71,7 @@ TEST_P(RecurrentOnCpu, LengthBeyondTheStepsIsRefused) {
   const Tensor w = Zeros({1, GetParam().gates, 1});
   const PrimitiveBuilder builder = PrimitiveBuilder("", GetParam().op, 14).Set("hidden_size", int64_t{1});
   EXPECT_EQ(Failure(GetParam().make, builder, {Zeros({2, 1, 1}), w, w, Tensor(), TensorOf<int32_t>({1}, {3})}),
-            "a sequence length is 3, the input has 2 steps");
+            "sequence_lens has the value 3, expected 0 to 2");
 }
 
 TEST(RecurrentActivations, NamesAreReadWithoutRegardToCase) {

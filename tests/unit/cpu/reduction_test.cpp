@@ -28,7 +28,7 @@ TEST(ReduceProd, OfStringsIsRefused) {
   node.outputs.push_back(graph.AddValue("", ValueType{DType::kString, false, {}}));
   const KernelResult kernel = MakeReduceProd({node, graph});
   EXPECT_EQ(kernel.status().code(), StatusCode::kNotSupported);
-  EXPECT_EQ(kernel.status().message(), "ReduceProd of string");
+  EXPECT_EQ(kernel.status().message(), "ReduceProd of string is not supported");
 }
 
 TEST(Softmax, BeforeThirteenAnAxisBehindTheLastMakesOnes) {

@@ -140,14 +140,16 @@ TEST(SequenceKernels, ElementsAreTakenFromBothEnds) {
 }
 
 TEST(SequenceKernels, PositionsOutsideAreRefused) {
-  EXPECT_EQ(RunError(MakeSequenceAt, kAt, {In(Numbers()), Position(3)}), "position 3 in a sequence of 3 elements");
-  EXPECT_EQ(RunError(MakeSequenceAt, kAt, {In(Numbers()), Position(-4)}), "position -4 in a sequence of 3 elements");
+  EXPECT_EQ(RunError(MakeSequenceAt, kAt, {In(Numbers()), Position(3)}),
+            "position 3 is outside a sequence of 3 elements");
+  EXPECT_EQ(RunError(MakeSequenceAt, kAt, {In(Numbers()), Position(-4)}),
+            "position -4 is outside a sequence of 3 elements");
   EXPECT_EQ(RunError(MakeSequenceInsert, kInsert, {In(Numbers()), In(Row({9})), Position(4)}),
-            "position 4 in a sequence of 3 elements");
+            "position 4 is outside a sequence of 3 elements");
   EXPECT_EQ(RunError(MakeSequenceErase, kErase, {In(Numbers()), Position(3)}),
-            "position 3 in a sequence of 3 elements");
+            "position 3 is outside a sequence of 3 elements");
   EXPECT_EQ(RunError(MakeSequenceAt, kAt, {In(Numbers()), Position(INT64_MIN)}),
-            "position -9223372036854775808 in a sequence of 3 elements");
+            "position -9223372036854775808 is outside a sequence of 3 elements");
 }
 
 TEST(SequenceKernels, ElementsAreInsertedWhereTheyShallBe) {
@@ -176,7 +178,7 @@ TEST(SequenceKernels, TheLastElementIsErasedOrAnother) {
   EXPECT_EQ(Elements(RunValues(MakeSequenceErase, kErase, {In(Numbers())})), (std::vector<Floats>{{1}, {2, 2}}));
   EXPECT_EQ(Elements(RunValues(MakeSequenceErase, kErase, {In(Numbers()), Position(-3)})),
             (std::vector<Floats>{{2, 2}, {3}}));
-  EXPECT_EQ(RunError(MakeSequenceErase, kErase, {In(SequenceOf({}))}), "nothing to erase in an empty sequence");
+  EXPECT_EQ(RunError(MakeSequenceErase, kErase, {In(SequenceOf({}))}), "cannot erase from an empty sequence");
 }
 
 TEST(SequenceKernels, TheLengthIsANumber) {
@@ -204,15 +206,16 @@ TEST(SequenceKernels, SizesThatDoNotFitAreRefused) {
   const auto error = [](const Tensor& sizes) {
     return RunError(MakeSplitToSequence, kSplit, {In(Matrix()), In(sizes)});
   };
-  EXPECT_EQ(error(TensorOf<int64_t>({2}, {1, 2})), "parts of sizes [1,2] do not fit an extent of 2");
-  EXPECT_EQ(error(TensorOf<int64_t>({2}, {1, -1})), "a part of size -1");
-  EXPECT_EQ(error(TensorOf<int64_t>({1}, {1})), "parts of sizes [1] leave a rest of an extent of 2");
-  EXPECT_EQ(error(TensorOf<int64_t>({}, {0})), "parts of size 0");
+  EXPECT_EQ(error(TensorOf<int64_t>({2}, {1, 2})), "the values of split [1,2] exceed the extent 2");
+  EXPECT_EQ(error(TensorOf<int64_t>({2}, {1, -1})), "split has the negative value -1");
+  EXPECT_EQ(error(TensorOf<int64_t>({1}, {1})), "the sum of split [1] is less than the extent 2");
+  EXPECT_EQ(error(TensorOf<int64_t>({}, {0})), "split must be at least 1, got 0");
 }
 
 TEST(SequenceKernels, AnExtentWithoutBytesDoesNotFallIntoMorePartsThanMemoryHolds) {
   const Tensor endless = *Tensor::Allocate(DType::kFloat32, {int64_t{1} << 40, 0});
-  EXPECT_EQ(RunError(MakeSplitToSequence, kSplit, {In(endless)}), "an extent of 1099511627776 in parts of 1");
+  EXPECT_EQ(RunError(MakeSplitToSequence, kSplit, {In(endless)}),
+            "an extent of 1099511627776 with split 1 gives too many elements");
 }
 
 TEST(SequenceKernels, ElementsAreJoinedAlongAnAxis) {
@@ -235,10 +238,10 @@ TEST(SequenceKernels, ElementsThatDoNotJoinAreRefused) {
   const PrimitiveBuilder join = PrimitiveBuilder(kConcat).Set("axis", int64_t{0});
   const PrimitiveBuilder stack = PrimitiveBuilder(join).Set("new_axis", int64_t{1});
   EXPECT_EQ(RunError(MakeConcatFromSequence, stack, {In(Numbers())}),
-            "elements of shapes [1] and [2] do not join along axis 0");
+            "elements of shapes [1] and [2] cannot be concatenated along axis 0");
   EXPECT_EQ(RunError(MakeConcatFromSequence, join, {In(SequenceOf({Row({1}), Matrix()}))}),
-            "elements of shapes [1] and [2,3] do not join along axis 0");
-  EXPECT_EQ(RunError(MakeConcatFromSequence, join, {In(SequenceOf({}))}), "nothing to join in an empty sequence");
+            "elements of shapes [1] and [2,3] cannot be concatenated along axis 0");
+  EXPECT_EQ(RunError(MakeConcatFromSequence, join, {In(SequenceOf({}))}), "cannot concatenate an empty sequence");
 }
 
 ValueInput Nothing(ValueKind kind) { return {ModelValue(), kind}; }
@@ -268,7 +271,7 @@ TEST(OptionalKernels, WhetherThereIsAnElementIsKnown) {
 
 TEST(OptionalKernels, AnEmptyOptionalIsNoSequence) {
   EXPECT_EQ(RunError(MakeSequenceLength, kLength, {Nothing(ValueKind::kOptionalSequence)}),
-            "the optional holds no sequence");
+            "the optional does not contain a sequence");
 }
 
 TEST(OptionalKernels, IdentityHandsOnSequencesWithoutACopy) {

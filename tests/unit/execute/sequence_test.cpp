@@ -134,7 +134,7 @@ TEST_F(SequenceTest, AnEmptyOptionalStateIsAnErrorOfTheRun) {
   BindValue(loop.start, nothing);
   execution_->Bind(loop.x, &x);
   execution_->Bind(loop.trips, &trips);
-  EXPECT_EQ(execution_->Run().message(), "the optional holds no sequence");
+  EXPECT_EQ(execution_->Run().message(), "the optional does not contain a sequence");
 }
 
 TEST_F(SequenceTest, AStateThatIsASequenceInOneRoundAndATensorInTheNextIsRefused) {
@@ -238,7 +238,7 @@ TEST_F(SequenceTest, ElementsAreCheckedAgainstTheTypeThatThePlanHas) {
   EXPECT_FALSE(execution_->Run().ok());
   const ModelValue other = *ModelValue::Sequence(DType::kInt64, {*Tensor::Allocate(DType::kInt64, {2})});
   BindValue(sequence, other);
-  EXPECT_EQ(execution_->Run().message(), "elements of int64 where the model has float32");
+  EXPECT_EQ(execution_->Run().message(), "the result has dtype int64, but float32 in the model");
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ TEST_F(Cache, AnEntryUnderAnotherName) {
   cache.Store(KeyOf("a"), "", blob_);
   fs::rename(cache.PathOf(KeyOf("a")), cache.PathOf(KeyOf("b")));
   EXPECT_EQ(Found(cache, KeyOf("b")), std::nullopt);
-  EXPECT_NE(log_.find("of another partition"), std::string::npos) << log_;
+  EXPECT_NE(log_.find("belongs to another partition"), std::string::npos) << log_;
 }
 
 TEST_F(Cache, AFileThatOthersMayWriteIsNotBelieved) {
@@ -144,7 +144,8 @@ TEST_F(Cache, MoreThanTheWholeCacheMayBeIsOneWarning) {
   cache.Store(KeyOf("a"), "", Bytes(600, 1));
   cache.Store(KeyOf("b"), "", Bytes(600, 1));
   EXPECT_EQ(Found(cache, KeyOf("a")), std::nullopt);
-  EXPECT_EQ(log_.find("larger than the cache"), log_.rfind("larger than the cache")) << log_;
+  EXPECT_EQ(log_.find("exceeds the size limit of the cache"), log_.rfind("exceeds the size limit of the cache"))
+      << log_;
   EXPECT_NE(log_, "");
 }
 

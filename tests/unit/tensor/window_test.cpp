@@ -148,7 +148,7 @@ TEST(Window, OfTooManyAxesIsNotSupported) {
 TEST(Window, ListOfTheWrongLengthIsNamed) {
   const Result<Window> window = Lists{.kernel = {3, 3}, .strides = {1}}.Make();
   ASSERT_FALSE(window.ok());
-  EXPECT_EQ(window.status().message(), "strides has 1 values, the window needs 2");
+  EXPECT_EQ(window.status().message(), "strides has 1 elements, expected 2");
 }
 
 TEST(Window, StrideOfZeroIsRefused) { EXPECT_FALSE((Lists{.kernel = {3}, .strides = {0}}.Make().ok())); }
