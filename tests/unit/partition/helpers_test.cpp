@@ -76,6 +76,12 @@ TEST(PartitionHelpers, SharedDequantizeIsLeftOut) {
   EXPECT_EQ(DefaultPartitionHelpers().QuantizedGroups(OfferAll(test.graph)), (Groups{{2, 1, 3}}));
 }
 
+TEST(PartitionHelpers, DequantizeWhoseResultIsAnOutputIsLeftOut) {
+  TestGraph test = Quantized();
+  test.Output("dx");
+  EXPECT_EQ(DefaultPartitionHelpers().QuantizedGroups(OfferAll(test.graph)), (Groups{{2, 1, 3}}));
+}
+
 TEST(PartitionHelpers, FloatOperatorsAreNotGrouped) {
   TestGraph test;
   test.Input("x").Node("a", "Relu", {"x"}).Node("q", "QuantizeLinear", {"a"}).Output("q");
