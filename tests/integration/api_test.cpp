@@ -116,6 +116,15 @@ TEST_F(ApiTest, AShapeThatDoesNotFitIsRefusedByName) {
   EXPECT_EQ(status.message(), "input 'image' is [1,3,28,28], the model takes float32 [batch,1,28,28]");
 }
 
+TEST_F(ApiTest, ASymbolHasOneExtent) {
+  Model model;
+  ASSERT_TRUE(model.Build(DEPUTY_TEST_MODELS "/branches.onnx", Context()).ok());
+  Session session = std::move(*model.CreateSession());
+  EXPECT_TRUE(session.Resize({{}, {2, 3}, {2, 3}}).ok());
+  EXPECT_EQ(session.Resize({{}, {2, 3}, {4, 3}}).message(),
+            "input 'b' is [4,3], the model takes float32 [n,3] ('n' is 2 elsewhere)");
+}
+
 TEST_F(ApiTest, R122_AnInputOfAnotherTypeOrCountIsRefused) {
   Model model;
   ASSERT_TRUE(model.Build(kDigits, Context()).ok());
@@ -135,6 +144,40 @@ TEST_F(ApiTest, R122_AMisalignedInputIsRead) {
   Model model;
   ASSERT_TRUE(model.Build(kDigits, Context()).ok());
   EXPECT_EQ(Predict(model, misaligned), Expected(input));
+}
+
+TEST_F(ApiTest, ADelegateReadsAlignedInputs) {
+  const auto hooks = std::make_shared<ReluHooks>();
+  bool aligned = false;
+  hooks->on_execute = [&](const sdk::RunArgs& args) {
+    aligned = reinterpret_cast<uintptr_t>(args.input(0).values<float>().data()) % alignof(float) == 0;
+    return sdk::Status();
+  };
+  Context context;
+  context.SetDelegate(std::make_shared<ReluDelegate>(hooks));
+  Model model;
+  ASSERT_TRUE(model.Build(DEPUTY_TEST_MODELS "/relu.onnx", context).ok());
+  std::vector<uint8_t> bytes(25);
+  Predict(model, *Tensor::Wrap(DType::kFloat32, {2, 3}, bytes.data() + 1, 24));
+  EXPECT_TRUE(aligned);
+}
+
+// The whole model is one partition, which the delegate refuses only if it is large enough.
+TEST_F(ApiTest, MinFlopsCountsTwoOperationsPerMultiplyAdd) {
+  const std::vector<Shape> shapes = {{1, 1, 28, 28}};
+  Model plain;
+  ASSERT_TRUE(plain.Build(kDigits, Context()).ok());
+  const auto work = plain.Placement(shapes)->multiply_adds;
+  for (const bool enough : {true, false}) {
+    Context context =
+        *Context::FromYamlText("t", "version: 1\ndelegates: [{name: npu, delegate: in_process, min_flops: " +
+                                        std::to_string(2 * work + (enough ? 0 : 2)) + "}]\n");
+    context.AddDelegate(std::make_shared<RefusingDelegate>());
+    Model model;
+    ASSERT_TRUE(model.Build(kDigits, context).ok());
+    EXPECT_EQ(model.Placement(shapes)->nodes[0].refusals[0].reason,
+              enough ? "refused at compile" : "partition too small");
+  }
 }
 
 TEST_F(ApiTest, TwoSessionsOnTwoThreadsAnswerAsOneAfterTheOther) {

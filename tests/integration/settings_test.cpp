@@ -77,6 +77,16 @@ TEST(SettingsTest, ADeviceInfoMayBeNamed) {
   EXPECT_TRUE(context.Load().ok());
 }
 
+TEST(SettingsTest, ADeviceInfoThatIsAddedAfterLoadingCounts) {
+  Context context;
+  ASSERT_TRUE(context.Load().ok());
+  DeviceInfo info;
+  info.name = "nowhere";
+  info.required = true;
+  context.MutableDeviceInfo().push_back(info);
+  EXPECT_EQ(context.Load().code(), StatusCode::kPlugin);
+}
+
 // The delegates of the configuration stay known where the CPU works alone.
 TEST(SettingsTest, AListedDelegateThatIsNotInUseMayBeNamedAndItsRuleHasNoEffect) {
   for (const char* delegate : {"{name: npu0}", "{name: npu0, enabled: false}"}) {
