@@ -62,14 +62,6 @@ TEST(Placer, AGraphWithoutNodesHasNoPartitions) {
   EXPECT_TRUE(placed->partitions.empty());
 }
 
-TEST(Placer, AlternatingNodesAreNotMerged) {
-  const TestGraph test = Chain("SUSU");
-  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
-  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
-  ASSERT_TRUE(placed.ok());
-  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0"}, {"n2"}}));
-}
-
 TEST(Placer, InterleavedChainsGiveOnePartition) {
   TestGraph test;
   test.Input("x").Input("y");
