@@ -106,6 +106,16 @@ TEST_F(ApiTest, AnOutputTensorThatFitsIsWrittenInPlace) {
   EXPECT_EQ(outputs[0].data(), data);
 }
 
+TEST_F(ApiTest, ADeviceInfoThatIsAddedAfterLoadingCounts) {
+  Context context;
+  ASSERT_TRUE(context.Load().ok());
+  DeviceInfo info;
+  info.name = "nowhere";
+  info.required = true;
+  context.MutableDeviceInfo().push_back(info);
+  EXPECT_EQ(context.Load().code(), StatusCode::kPlugin);
+}
+
 TEST_F(ApiTest, R122_AnInputOfAnotherTypeOrCountIsRefused) {
   Model model;
   ASSERT_TRUE(model.Build(kDigits, Context()).ok());
@@ -117,14 +127,41 @@ TEST_F(ApiTest, R122_AnInputOfAnotherTypeOrCountIsRefused) {
   EXPECT_EQ(session->Predict({Tensor()}, &outputs).code(), StatusCode::kInvalidArgument);
 }
 
-TEST_F(ApiTest, R122_AMisalignedInputIsRead) {
-  const Tensor input = Pictures(1, 4);
-  std::vector<uint8_t> bytes(input.byte_size() + 1);
-  std::memcpy(bytes.data() + 1, input.data(), input.byte_size());
-  const Tensor misaligned = *Tensor::Wrap(DType::kFloat32, input.shape(), bytes.data() + 1, input.byte_size());
+TEST_F(ApiTest, R122_AMisalignedInputIsReadAligned) {
+  const auto hooks = std::make_shared<ReluHooks>();
+  bool aligned = false;
+  hooks->on_execute = [&](const sdk::RunArgs& args) {
+    aligned = reinterpret_cast<uintptr_t>(args.input(0).values<float>().data()) % alignof(float) == 0;
+    return sdk::Status();
+  };
+  Context context;
+  context.SetDelegate(std::make_shared<ReluDelegate>(hooks));
   Model model;
-  ASSERT_TRUE(model.Build(kDigits, Context()).ok());
-  EXPECT_EQ(Predict(model, misaligned), Expected(input));
+  ASSERT_TRUE(model.Build(DEPUTY_TEST_MODELS "/relu.onnx", context).ok());
+  const std::vector<float> values = {1, -2, 3, -4, 5, -6};
+  std::vector<uint8_t> bytes(25);
+  std::memcpy(bytes.data() + 1, values.data(), 24);
+  EXPECT_EQ(Predict(model, *Tensor::Wrap(DType::kFloat32, {2, 3}, bytes.data() + 1, 24)),
+            (std::vector<float>{1, 0, 3, 0, 5, 0}));
+  EXPECT_TRUE(aligned);
+}
+
+// The whole model is one partition, which the delegate refuses only if it is large enough.
+TEST_F(ApiTest, MinFlopsCountsTwoOperationsPerMultiplyAdd) {
+  const std::vector<Shape> shapes = {{1, 1, 28, 28}};
+  Model plain;
+  ASSERT_TRUE(plain.Build(kDigits, Context()).ok());
+  const auto work = plain.Placement(shapes)->multiply_adds;
+  for (const bool enough : {true, false}) {
+    Context context =
+        *Context::FromYamlText("t", "version: 1\ndelegates: [{name: npu, delegate: in_process, min_flops: " +
+                                        std::to_string(2 * work + (enough ? 0 : 2)) + "}]\n");
+    context.AddDelegate(std::make_shared<RefusingDelegate>());
+    Model model;
+    ASSERT_TRUE(model.Build(kDigits, context).ok());
+    EXPECT_EQ(model.Placement(shapes)->nodes[0].refusals[0].reason,
+              enough ? "refused at compile" : "partition too small");
+  }
 }
 
 TEST_F(ApiTest, TwoSessionsOnTwoThreadsAnswerAsOneAfterTheOther) {

@@ -160,6 +160,22 @@ TEST_F(FallbackTest, AtOtherShapesTheNodesAreNotOfferedAgain) {
   EXPECT_TRUE(named);
 }
 
+TEST_F(FallbackTest, AtOtherShapesTheNodesOfABranchAreNotOfferedAgain) {
+  faults_->on_run = [](int) { return Refusal("no more"); };
+  context_.AddDelegate(std::make_shared<ReluDelegate>(faults_));
+  ASSERT_TRUE(model_.Build(DEPUTY_TEST_MODELS "/branches.onnx", context_).ok());
+  Session session = Open();
+  Tensor condition = *Tensor::Allocate(DType::kBool, {});
+  condition.mutable_values<bool>()[0] = true;
+  for (const int64_t rows : {1, 2}) {
+    const Tensor ones = *Tensor::FromValues<float>(DType::kFloat32, {rows, 3}, std::vector<float>(3 * rows, 1));
+    std::vector<Tensor> outputs;
+    ASSERT_TRUE(session.Predict({condition, ones, ones}, &outputs).ok());
+    EXPECT_EQ(Values(outputs[0]), std::vector<float>(3 * rows, 2));
+  }
+  EXPECT_EQ(faults_->runs, 1);
+}
+
 TEST_F(FallbackTest, AContextThatCannotBeMadeIsAnswered) {
   faults_->on_context = [](int) { return Refusal("no context"); };
   Build();
@@ -280,6 +296,15 @@ TEST_F(FallbackTest, SessionsOfManyThreadsAnswerAllTheSame) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
+}
+
+TEST_F(FallbackTest, AFailureOfARequiredDelegateEndsTheRun) {
+  faults_->on_run = [](int) { return Refusal("no more"); };
+  context_ =
+      *Context::FromYamlText("t.yaml", "version: 1\ndelegates: [{name: npu, delegate: in_process, required: true}]\n");
+  Build();
+  std::vector<Tensor> outputs;
+  EXPECT_FALSE(Open().Predict({Pictures(1)}, &outputs).ok());
 }
 
 // Nothing but this setting differs from the first test.

@@ -97,6 +97,17 @@ def relu():
                       [onnx.value_info("y", EXTENTS)])  # fmt: skip
 
 
+def branches():
+    """The sum of b and of what a branch makes of a; their first extent is the same symbol."""
+    extents = ["n", 3]
+    then_branch = onnx.graph([onnx.node("Relu", ["a"], ["then"], "positive")], [], [onnx.value_info("then", extents)])
+    else_branch = onnx.graph([onnx.node("Neg", ["a"], ["else"], "negative")], [], [onnx.value_info("else", extents)])
+    nodes = [onnx.node("If", ["c"], ["made"], "choice", then_branch=then_branch, else_branch=else_branch),
+             onnx.node("Add", ["made", "b"], ["y"], "sum")]  # fmt: skip
+    inputs = [onnx.value_info("c", [], 9), onnx.value_info("a", extents), onnx.value_info("b", extents)]
+    return onnx.model(nodes, inputs, [onnx.value_info("y", extents)])
+
+
 def long_pool():
     """One node that keeps a CPU busy for much longer than any test may take."""
     node = onnx.node("LpPool", ["x"], ["y"], "the pool", kernel_shape=[512, 512], p=3)
@@ -108,7 +119,8 @@ def main():
     os.makedirs(folder, exist_ok=True)
     for name, make in {"tutorial": tutorial, "tutorial_cut": tutorial_cut, "small": small,
                        "two_inputs": two_inputs, "values": values, "many_outputs": many_outputs,
-                       "unprintable_outputs": unprintable_outputs, "relu": relu, "long_pool": long_pool}.items():
+                       "unprintable_outputs": unprintable_outputs, "relu": relu,
+                       "branches": branches, "long_pool": long_pool}.items():
         with open(os.path.join(folder, name + ".onnx"), "wb") as file:
             file.write(make())
 

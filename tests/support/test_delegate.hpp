@@ -47,6 +47,7 @@ class TestDelegate final : public Delegate {
 
   Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override {
     ++queries;
+    if (!query_status.ok()) return query_status;
     for (NodeId id = 0; id < view.graph->nodes.size(); ++id) {
       if (!view.offered[id]) continue;
       ++asked[id];
@@ -69,7 +70,10 @@ class TestDelegate final : public Delegate {
   }
   void ReleaseClaim(void*) override { --open_claims; }
   bool groups() const override { return !group_list.empty(); }
-  Result<std::vector<std::vector<NodeId>>> Groups(const GraphView&) override { return group_list; }
+  Result<std::vector<std::vector<NodeId>>> Groups(const GraphView&) override {
+    ++group_queries;
+    return group_list;
+  }
   bool estimates() const override { return static_cast<bool>(estimate); }
   Result<Estimate> EstimatePartition(const GraphView&, const PartitionSpec& partition) override {
     estimated.push_back(partition.nodes);
@@ -100,7 +104,8 @@ class TestDelegate final : public Delegate {
   std::vector<ValueId> claimed_inputs, claimed_outputs;  // of every claim; none: those of its nodes
   std::vector<NodeId> last_order;
   std::map<NodeId, int> asked;
-  int open_claims = 0;
+  int open_claims = 0, group_queries = 0;
+  Status query_status;
   std::function<Status(const RunArgs&)> execute = [](const RunArgs&) { return Status(); };
   // Compilation, blobs and other shapes.
   bool dynamic_shapes = false, keeps = false, overlap = false;

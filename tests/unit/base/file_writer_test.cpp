@@ -124,10 +124,11 @@ TEST_F(FileWriter, LongestNameCanBeWritten) {
 }
 
 TEST_F(FileWriter, ReplacedFileHandsItsPermissionsOn) {
-  std::ofstream(folder_ / "f") << "private";
-  fs::permissions(folder_ / "f", fs::perms::owner_read | fs::perms::owner_write);
+  const auto shared = fs::perms::owner_read | fs::perms::owner_write | fs::perms::group_read;
+  std::ofstream(folder_ / "f") << "shared";
+  fs::permissions(folder_ / "f", shared);
   ASSERT_TRUE(Write(folder_ / "f", "text").ok());
-  EXPECT_EQ(fs::status(folder_ / "f").permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(fs::status(folder_ / "f").permissions(), shared);
 }
 
 TEST_F(FileWriter, WhatReplacesAPrivateFileIsPrivateWhileItIsWritten) {

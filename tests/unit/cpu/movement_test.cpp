@@ -54,6 +54,13 @@ TEST(Pad, NothingCanBePaddedWithAConstant) {
   EXPECT_EQ(ValuesOf<float>(out), (Floats{4, 4}));
 }
 
+TEST(Pad, PadsAreThoseOfTheAxesNamed) {
+  const Tensor out = RunOne(MakePad, PrimitiveBuilder("", "Pad", 18),
+                            {Counting({2, 1}, 1), List({1, 2}), TensorOf<float>({}, {9}), List({1})});
+  EXPECT_EQ(out.shape(), (Shape{2, 4}));
+  EXPECT_EQ(ValuesOf<float>(out), (Floats{9, 1, 9, 9, 9, 2, 9, 9}));
+}
+
 TEST(Pad, NothingCannotBeReflected) {
   EXPECT_EQ(Failure(MakePad, PrimitiveBuilder("", "Pad", 13).Set("mode", std::string("reflect")),
                     {Counting({0, 2}), List({1, 0, 0, 0})}),

@@ -74,6 +74,12 @@ TEST(AveragePoolOnCpu, TapsBehindThePaddingCountInOldDefinitions) {
   EXPECT_FLOAT_EQ(average(11, 1), 21.0f / 9);
 }
 
+TEST(AveragePoolOnCpu, PaddingAtTheEndCounts) {
+  const PrimitiveBuilder builder =
+      AveragePool({2}).Set("pads", Ints{0, 1}).Set("strides", Ints{2}).Set("count_include_pad", int64_t{1});
+  EXPECT_EQ(Pool(MakeAveragePool, builder, TensorOf<float>({1, 1, 3}, {1, 2, 3})), (Floats{1.5f, 1.5f}));
+}
+
 TEST(AveragePoolOnCpu, IntegersAreNotSupported) {
   EXPECT_EQ(TryRunNode(MakeAveragePool, AveragePool({1}), {TensorOf<int8_t>({1, 1, 1}, {1})}).status().code(),
             StatusCode::kNotSupported);

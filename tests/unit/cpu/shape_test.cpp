@@ -1,4 +1,6 @@
 // The operators that look at shapes, change nothing but them, or make tensors from them, each as a node would run.
+#include "cpu/delegate.hpp"
+#include "support/test_graph.hpp"
 #include "unit/cpu/run_node.hpp"
 
 namespace deputy::host {
@@ -10,6 +12,18 @@ TEST(Reshape, NoElementsStayNone) {
   const Tensor out =
       RunOne(MakeReshape, PrimitiveBuilder("", "Reshape", 14), {TensorOf<float>({0, 3}, {}), List({-1, 4})});
   EXPECT_EQ(out.shape(), (Shape{0, 4}));
+}
+
+TEST(Reshape, IsAViewOfItsDataOnly) {
+  TestGraph made;
+  made.Input("x").Input("shape").Node("y", "Reshape", {"x", "shape"}).Output("y");
+  const PartitionSpec partition{{0}, made.graph.inputs, made.graph.outputs, nullptr, "cpu/0"};
+  const auto cpu = MakeCpuDelegate(std::make_shared<ThreadPool>(1));
+  const auto executable = cpu->Compile(OfferAll(made.graph), partition);
+  ASSERT_TRUE(executable.ok()) << executable.status().ToString();
+  const std::vector<Alias> aliases = (*executable)->aliases();
+  ASSERT_EQ(aliases.size(), 1u);
+  EXPECT_EQ(aliases[0].input, 0u);
 }
 
 TEST(Reshape, OutputOfAnotherSizeIsNeverWritten) {

@@ -106,6 +106,35 @@ TEST_F(LoopExecutionTest, TheConditionOfTheBodyEndsALoopWithoutACount) {
   EXPECT_EQ(out, 192);
 }
 
+TEST_F(LoopExecutionTest, StatesMayChangePlaces) {
+  Graph graph;
+  const ValueId trips = graph.AddValue("trips", {DType::kInt64, true, {}});
+  const ValueId a = graph.AddValue("a", FloatType({})), b = graph.AddValue("b", FloatType({}));
+  const ValueId first = graph.AddValue("first"), second = graph.AddValue("second");
+  graph.inputs = {trips, a, b};
+  graph.outputs = {first, second};
+  auto body = std::make_shared<Graph>();
+  const ValueId round = body->AddValue("round", {DType::kInt64, true, {}});
+  const ValueId condition = body->AddValue("condition", {DType::kBool, true, {}});
+  const ValueId left = body->AddValue("left"), right = body->AddValue("right");
+  body->inputs = {round, condition, left, right};
+  body->outputs = {condition, right, left};
+  Node node = MakeNode("Loop", 13, {trips, kNone, a, b}, {first, second});
+  node.regions.push_back({"body", body, {}});
+  graph.nodes = {std::move(node)};
+  ASSERT_TRUE(Prepare(std::move(graph)).ok());
+  int64_t rounds = 3;
+  float one = 1, two = 2;
+  Floats made(2);
+  execution_->Bind(trips, &rounds);
+  execution_->Bind(a, &one);
+  execution_->Bind(b, &two);
+  execution_->Bind(first, &made[0]);
+  execution_->Bind(second, &made[1]);
+  ASSERT_TRUE(execution_->Run().ok());
+  EXPECT_EQ(made, (Floats{2, 1}));
+}
+
 // sum += element; the sums are kept. Sequences stand along `axis`, the elements are read from the end.
 struct SummingScan {
   Graph graph;
@@ -162,6 +191,28 @@ TEST_F(ScanTest, SequencesMayStandAlongAnotherAxis) {
   Run(-1, {1, 3, 5, 2, 4, 6});
   EXPECT_EQ(last_, (Floats{9, 112}));
   EXPECT_EQ(sums_, (Floats{5, 8, 9, 106, 110, 112}));
+}
+
+TEST_F(LoopExecutionTest, SequencesOfDifferentLengthsAreRefused) {
+  Graph graph;
+  const ValueId long_one = graph.AddValue("long", FloatType({3})), short_one = graph.AddValue("short", FloatType({2}));
+  const ValueId sums = graph.AddValue("sums");
+  graph.inputs = {long_one, short_one};
+  graph.outputs = {sums};
+  auto body = std::make_shared<Graph>();
+  const ValueId a = body->AddValue("a"), b = body->AddValue("b"), sum = body->AddValue("sum");
+  body->inputs = {a, b};
+  body->outputs = {sum};
+  body->nodes = {MakeNode("Add", 14, {a, b}, {sum})};
+  Node node = MakeNode(PrimitiveBuilder("", "Scan", 11).Set("num_scan_inputs", int64_t{2}), graph.inputs, {sums});
+  node.regions.push_back({"body", body, {}});
+  graph.nodes = {std::move(node)};
+  ASSERT_TRUE(Prepare(std::move(graph)).ok());
+  Floats in(3), out(3);
+  execution_->Bind(long_one, in.data());
+  execution_->Bind(short_one, in.data());
+  execution_->Bind(sums, out.data());
+  EXPECT_EQ(execution_->Run().code(), StatusCode::kInvalidArgument);
 }
 
 TEST_F(LoopExecutionTest, ABodyThatDoesNotFitIsRefused) {

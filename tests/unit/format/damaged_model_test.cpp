@@ -217,6 +217,19 @@ TEST_F(DamagedModel, R47_MisalignedConstantIsRefused) {
 
 TEST_F(DamagedModel, R47_ConstantThatDoesNotFitItsTypeIsRefused) {
   EXPECT_TRUE(Says(Refusal(OneConstant(0, 16, std::string(16, '\0'), 5)), "its type requires 20"));
+  EXPECT_TRUE(Says(Refusal(OneConstant(0, 16, std::string(16, '\0'), 3)), "has 16 bytes"));
+}
+
+TEST_F(DamagedModel, ConstantsThatOverlapAreRefused) {
+  flatbuffers::FlatBufferBuilder builder;
+  const auto dims = builder.CreateVector(std::vector<int64_t>{4});
+  const std::vector<flatbuffers::Offset<fb::Value>> values = {
+      fb::CreateValue(builder, 0, static_cast<int32_t>(DType::kFloat32), true, dims, 0),
+      fb::CreateValue(builder, 0, static_cast<int32_t>(DType::kFloat32), true, dims, 1)};
+  const auto graph = fb::CreateGraph(builder, 0, 0, builder.CreateVector(values));
+  const fb::Segment twice[] = {fb::Segment(0, 16), fb::Segment(0, 16)};
+  fb::FinishModelBuffer(builder, fb::CreateModel(builder, graph, 0, 0, builder.CreateVectorOfStructs(twice, 2)));
+  EXPECT_TRUE(Says(Refusal(FileOf(builder, std::string(16, '\0'))), "constants overlap"));
 }
 
 TEST_F(DamagedModel, R12_ConstantWhoseShapeOverflowsIsRefused) {

@@ -46,6 +46,28 @@ TEST(InferLoop, AnExtentThatARoundChangesIsNotKnown) {
   EXPECT_EQ(TypeOfLast(2).dims, (std::vector<int64_t>{kUnknownDim, 4}));
 }
 
+// The first state of two changes, the last one does not.
+TEST(InferLoop, AnyStateThatChangesTypesTheBodyAgain) {
+  Graph graph;
+  const ValueId start = graph.AddValue("start", {DType::kFloat32, true, {1, 4}});
+  const ValueId grown = graph.AddValue("grown"), kept = graph.AddValue("kept");
+  auto body = std::make_shared<Graph>();
+  const ValueId round = body->AddValue("round"), condition = body->AddValue("condition");
+  const ValueId state = body->AddValue("state"), other = body->AddValue("other"), twice = body->AddValue("twice");
+  body->inputs = {round, condition, state, other};
+  body->nodes = {MakeNode(PrimitiveBuilder("", "Concat", 13).Set("axis", int64_t{0}), {state, state}, {twice})};
+  body->outputs = {condition, twice, other};
+  Node loop = MakeNode("Loop", 13, {kNone, kNone, start, start}, {grown, kept});
+  loop.regions.push_back({"body", body, {}});
+  graph.nodes = {std::move(loop)};
+  graph.inputs = {start};
+  graph.outputs = {grown, kept};
+  ASSERT_TRUE(InferGraph(graph, {}).ok());
+  const Graph& typed = *graph.nodes[0].regions[0].body;
+  EXPECT_EQ(typed.values[typed.inputs[2]].type.dims, (std::vector<int64_t>{kUnknownDim, 4}));
+  EXPECT_EQ(typed.values[typed.inputs[3]].type.dims, (std::vector<int64_t>{1, 4}));
+}
+
 // Each level is typed twice, which would be 2^30 times in all: this ends because less is said then.
 TEST(InferLoop, PackedElementsAreNotTakenApartRoundByRound) {
   Graph graph;

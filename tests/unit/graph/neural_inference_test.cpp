@@ -31,6 +31,15 @@ TEST(ConvInference, SymbolDoesNotSurviveAStride) {
       (Dims{1, 4, kUnknownDim}));
 }
 
+TEST(ConvInference, SymbolSurvivesPaddingOfTheDilatedKernelOnly) {
+  const auto last = [](int64_t pad) {
+    const PrimitiveBuilder dilated = Conv().Set("dilations", Dims{2}).Set("pads", Dims{pad, pad});
+    return Infer(dilated, {Typed({1, 3, kN}), Typed({4, 3, 3})})[0].dims[2];
+  };
+  EXPECT_EQ(last(2), kN);
+  EXPECT_EQ(last(1), kUnknownDim);
+}
+
 TEST(ConvInference, WeightsAloneGiveRankAndChannels) {
   EXPECT_EQ(Infer(Conv(), {Unranked(), Typed({16, 3, 3, 3})})[0].dims,
             (Dims{kUnknownDim, 16, kUnknownDim, kUnknownDim}));

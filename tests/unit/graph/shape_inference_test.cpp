@@ -134,6 +134,13 @@ TEST(RangeInference, DistanceWiderThanInt64DoesNotOverflow) {
             (Dims{2}));
 }
 
+TEST(RangeInference, LimitIsLeftOut) {
+  for (const auto& [limit, count] : {std::pair{int64_t{9}, 5}, std::pair{int64_t{10}, 5}, std::pair{int64_t{11}, 6}})
+    EXPECT_EQ(InferDims(kRange, {KnownScalar(DType::kInt64, int64_t{0}), KnownScalar(DType::kInt64, limit),
+                                 KnownScalar(DType::kInt64, int64_t{2})}),
+              (Dims{count}));
+}
+
 TEST(RangeInference, StepOfZeroIsRefused) {
   EXPECT_EQ(InferError(kRange, {KnownScalar(DType::kInt32, int32_t{0}), KnownScalar(DType::kInt32, int32_t{1}),
                                 KnownScalar(DType::kInt32, int32_t{0})}),

@@ -216,6 +216,21 @@ TEST(ModelReader, CaptureMakesTheNodeWaitForIt) {
   EXPECT_EQ(OperatorsOf(*graph), (std::vector<std::string>{"Relu", "If"}));
 }
 
+TEST(ModelReader, ABranchMayNameItsValueLikeTheResultOfTheIf) {
+  ModelBuilder builder;
+  builder.Input("x");
+  builder.Input("c", {}, onnx::TensorProto::BOOL);
+  onnx::NodeProto& node = builder.Node("If", {"c"}, {"z"});
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    GraphBuilder body = test::AddGraph(node, branch);
+    body.Node("Abs", {"x"}, {"z"});
+    body.Output("z");
+  }
+  builder.Output("z");
+  const Result<Graph> graph = builder.Import();
+  EXPECT_TRUE(graph.ok()) << graph.status().ToString();
+}
+
 TEST(ModelReader, RegionsShareTheSymbols) {
   ModelBuilder builder;
   onnx::ValueInfoProto& x = builder.Input("x", {1});

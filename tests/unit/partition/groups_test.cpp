@@ -29,6 +29,15 @@ TEST(Groups, MemberThatIsNotSupportedTakesTheOthersAlong) {
   EXPECT_EQ(placed->verdicts[0][2].reason, Reason::kGroupIncomplete);
 }
 
+TEST(Groups, AreNotRequestedAfterAQueryThatFailed) {
+  const TestGraph test = Chain("SS");
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
+  npu.group_list = {{0, 1}};
+  npu.query_status = Status(StatusCode::kInternal, "no answer");
+  EXPECT_TRUE(PlaceOn(test.graph, {&npu, &cpu}).ok());
+  EXPECT_EQ(npu.group_queries, 0);
+}
+
 TEST(Groups, MemberThatIsDeniedTakesTheOthersToTheNextDelegate) {
   const TestGraph test = Chain("STS");
   TestDelegate first("first", {"S", "T"}), second("second", {"S", "T"}), cpu = TestCpu();

@@ -71,9 +71,11 @@ TEST(PartitionHelpers, QuantizedOperatorIsGroupedWithItsNeighbours) {
 }
 
 TEST(PartitionHelpers, SharedDequantizeIsLeftOut) {
-  TestGraph test = Quantized();
-  test.Node("relu", "Relu", {"dx"}).Output("relu");
-  EXPECT_EQ(DefaultPartitionHelpers().QuantizedGroups(OfferAll(test.graph)), (Groups{{2, 1, 3}}));
+  TestGraph read = Quantized(), output = Quantized();
+  read.Node("relu", "Relu", {"dx"}).Output("relu");
+  output.Output("dx");
+  for (const TestGraph* test : {&read, &output})
+    EXPECT_EQ(DefaultPartitionHelpers().QuantizedGroups(OfferAll(test->graph)), (Groups{{2, 1, 3}}));
 }
 
 TEST(PartitionHelpers, FloatOperatorsAreNotGrouped) {

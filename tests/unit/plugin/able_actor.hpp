@@ -31,6 +31,7 @@ struct AbleActor {
   std::function<deputy_status*(const deputy_blob&, deputy_executable**)> restore;
   std::function<deputy_status*(const deputy_resize_args&, deputy_resize_outcome&)> resized;
   std::function<deputy_status*(const deputy_debug_map_sink&)> debug_map;
+  std::function<void(const deputy_run_args&)> run;
   std::function<void(const deputy_profile_sink&)> execute, collect;
   std::function<deputy_status*(const deputy_graph*, const deputy_type_sink&)> infer;
   std::function<deputy_status*(const deputy_run_args&)> compute;
@@ -92,8 +93,9 @@ inline AbleActor::AbleActor() {
     return nullptr;
   };
   delegate.context_destroy = [](deputy_context*) {};
-  delegate.execute = [](deputy_context* self, const deputy_run_args*) -> deputy_status* {
+  delegate.execute = [](deputy_context* self, const deputy_run_args* args) -> deputy_status* {
     AbleActor& actor = Able(self);
+    if (actor.run) actor.run(*args);
     if (actor.sink != nullptr && actor.execute) actor.execute(*actor.sink);
     return nullptr;
   };

@@ -21,7 +21,10 @@ TEST_F(Blobs, AreWhatTheExecutableWrites) {
 }
 
 TEST_F(Blobs, MoreThanTheLimitIsRefused) {
-  actor_.serialize = [](const deputy_blob_sink& sink) { return sink.write(sink.self, "abcdef", 6); };
+  actor_.serialize = [](const deputy_blob_sink& sink) {
+    if (deputy_status* failure = sink.write(sink.self, "abc", 3)) return failure;
+    return sink.write(sink.self, "def", 3);
+  };
   EXPECT_EQ(Compiled()->Serialize(5).status().code(), StatusCode::kResourceExhausted);
 }
 

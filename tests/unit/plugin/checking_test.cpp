@@ -145,12 +145,14 @@ TEST_F(Checking, AnAccessBehindThePagesEndsWithItsName) {
   EXPECT_DEATH((void)Run(), "execute: output 0: the memory behind it was touched");
 }
 
-TEST_F(Checking, AWriteJustBehindATensorIsAFault) {
-  keeper_.execute = [](const deputy_run_args& args) -> deputy_status* {
-    static_cast<float*>(args.outputs[0]->data)[kElements] = 1;
-    return nullptr;
-  };
-  EXPECT_NE(Run().ToString().find("it wrote behind or in front of a tensor"), std::string::npos);
+TEST_F(Checking, AWriteJustBehindOrInFrontOfATensorIsAFault) {
+  for (const int64_t at : {kElements, int64_t{-1}}) {
+    keeper_.execute = [at](const deputy_run_args& args) {
+      static_cast<float*>(args.outputs[0]->data)[at] = 1;
+      return WriteZeros(args);
+    };
+    EXPECT_NE(Run().ToString().find("it wrote behind or in front of a tensor"), std::string::npos) << at;
+  }
 }
 
 TEST_F(Checking, AChangedDescriptionOfATensorIsAFault) {

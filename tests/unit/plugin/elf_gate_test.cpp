@@ -5,6 +5,7 @@
 #include <random>
 
 #include "deputy/abi/base.h"
+#include "deputy/abi/note.h"
 #include "plugin/discovery/elf_image.hpp"
 #include "plugin/discovery/manifest.hpp"
 #include "unit/plugin/support.hpp"
@@ -221,6 +222,16 @@ TEST(ElfGate, ManifestWithARepeatedKeyIsRefused) {
 
 TEST(ElfGate, ManifestMayNotSteerTheDynamicLinker) {
   EXPECT_EQ(ReasonOf(GateFixture("bad_environment")), RejectReason::kBadNote);
+}
+
+TEST(ElfGate, ManifestMayNotSetVariablesOfTheHost) {
+  const std::string text = "id=test.environment\nenv=DEPUTY_CHECK=1\n";
+  const deputy_note_head head{DEPUTY_NOTE_MAGIC, sizeof head, DEPUTY_ABI_VERSION, DEPUTY_ABI_VERSION,
+                              static_cast<uint32_t>(text.size())};
+  std::vector<uint8_t> note(sizeof head);
+  std::memcpy(note.data(), &head, sizeof head);
+  note.insert(note.end(), text.begin(), text.end());
+  EXPECT_EQ(TextOf(ParseManifest(note)), "has a bad manifest: it may not set the environment variable DEPUTY_CHECK");
 }
 
 TEST(ElfGate, MissingCpuFeatureIsNamed) {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "base/cancellation.hpp"
 #include "plugin/checks/handles.hpp"
 #include "plugin/proxy/graph_handle.hpp"
 #include "unit/plugin/support.hpp"
@@ -186,6 +187,19 @@ TEST(HostTableWithThreads, ParallelForCoversEverythingOnce) {
       [](void* job, int64_t begin, int64_t end) { *static_cast<std::atomic<int64_t>*>(job) += end - begin; }, &sum);
   EXPECT_EQ(sum.load(), 1000);
   EXPECT_EQ(host.thread_count(host.self), 3u);
+}
+
+TEST(HostTableWithThreads, ParallelForIsDoneWholeInARunThatWasCancelled) {
+  ThreadPool pool(3);
+  const HostServices services("npu0", &pool);
+  const std::atomic<uint64_t> cancelled{1};
+  const CancellationToken token{0, &cancelled};
+  const CancellationScope scope(&token);
+  std::atomic<int64_t> sum{0};
+  services.table()->parallel_for(
+      services.table()->self, 1000, 7,
+      [](void* job, int64_t begin, int64_t end) { *static_cast<std::atomic<int64_t>*>(job) += end - begin; }, &sum);
+  EXPECT_EQ(sum.load(), 1000);
 }
 
 TEST_F(HostTable, NodesThatAreNotOfferedAreVisibleWithoutTheFlag) {

@@ -84,7 +84,25 @@ TEST(ProbeWire, R91_WrongChecksumIsAFault) {
   EXPECT_FALSE(stream.Feed(frame));
 }
 
-// With a right checksum, so that the reader behind it is reached: an evil plugin can compute one too.
+// Gives a frame the length and the checksum of its payload, as an evil plugin can.
+void Seal(std::vector<uint8_t>& frame) {
+  const auto length = static_cast<uint32_t>(frame.size() - kProbeHeaderSize);
+  uint32_t checksum = 2166136261u;
+  for (size_t i = kProbeHeaderSize; i < frame.size(); ++i) checksum = (checksum ^ frame[i]) * 16777619u;
+  std::memcpy(frame.data() + 16, &length, sizeof length);
+  std::memcpy(frame.data() + 20, &checksum, sizeof checksum);
+}
+
+TEST(ProbeWire, R91_BytesBehindTheLastFieldAreAFault) {
+  std::vector<uint8_t> frame = EncodeReply(kNonce, Example());
+  frame.push_back(0);
+  Seal(frame);
+  ProbeStream stream(kNonce);
+  EXPECT_FALSE(stream.Feed(frame));
+  EXPECT_EQ(stream.fault(), "its description cannot be read");
+}
+
+// With a right checksum, so that the reader behind it is reached.
 TEST(ProbeWire, R91_DamagedPayloadsWithRightChecksumsAreSurvived) {
   const std::vector<uint8_t> frame = EncodeReply(kNonce, Example());
   constexpr uint32_t kSeed = 91;
@@ -94,9 +112,7 @@ TEST(ProbeWire, R91_DamagedPayloadsWithRightChecksumsAreSurvived) {
     std::vector<uint8_t> damaged = frame;
     for (uint32_t hits = 1 + random() % 4; hits != 0; --hits)
       damaged[kProbeHeaderSize + random() % (damaged.size() - kProbeHeaderSize)] = static_cast<uint8_t>(random());
-    uint32_t checksum = 2166136261u;
-    for (size_t i = kProbeHeaderSize; i < damaged.size(); ++i) checksum = (checksum ^ damaged[i]) * 16777619u;
-    std::memcpy(damaged.data() + 20, &checksum, sizeof checksum);
+    Seal(damaged);
     ProbeStream stream(kNonce);
     const bool sound = stream.Feed(damaged);
     EXPECT_EQ(sound, stream.reply().has_value());

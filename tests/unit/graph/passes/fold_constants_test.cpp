@@ -70,6 +70,9 @@ TEST(FoldConstants, CopyOfWhatSomebodyElseReadsDoesCost) {
   made.Output(made.Node("MatMul", {x, made.Transpose(weights, {1, 0})}));
   made.Output(made.Node("MatMul", {x, weights}));
   EXPECT_EQ(Operators(Passed(made.graph, Budget(9999))), "Transpose,MatMul,MatMul");
+  const Graph folded = Passed(made.graph, Budget(10'000));
+  EXPECT_EQ(Operators(folded), "MatMul,MatMul");
+  EXPECT_TRUE(folded.values[weights].is_constant());
 }
 
 TEST(FoldConstants, ReshapedConstantSharesItsBytes) {

@@ -33,9 +33,9 @@ TEST(MergeDuplicates, OtherAttributesInputsOrTypesAreNotTheSame) {
   PassGraph made;
   const ValueId x = made.Input("x", {2, 2});
   made.Output(made.Node("Add", {made.Transpose(x, {1, 0}), made.Transpose(x, {0, 1})}));
-  made.Output(made.Node("Add", {x, made.Constant(Floats({}, {0}))}));
-  made.Output(made.Node("Add", {x, made.Constant(Floats({1}, {0}))}));
-  EXPECT_EQ(Left(made), "Transpose,Transpose,Add,Add,Add");
+  for (const Shape& shape : {Shape{}, Shape{1, 1, 1}})  // the second makes the sum one of rank 3
+    made.Output(made.Node("Neg", {made.Node("Add", {x, made.Constant(Floats(shape, {0}))})}));
+  EXPECT_EQ(Left(made), "Transpose,Transpose,Add,Add,Neg,Add,Neg");
 }
 
 TEST(MergeDuplicates, OutputsStay) {

@@ -1,0 +1,66 @@
+// How a plan is compiled when delegates refuse partitions, and the plan that answers a failed step.
+#include "plan/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/log.hpp"
+#include "support/test_delegate.hpp"
+#include "support/test_graph.hpp"
+
+namespace deputy::host {
+namespace {
+
+class PlanTest : public testing::Test {
+ protected:
+  PlanTest() {
+    SetLogSink([this](LogLevel level, std::string_view, std::string_view message) {
+      if (level == LogLevel::kWarning) warnings_.emplace_back(message);
+    });
+    options_.delegates.resize(3);
+  }
+  ~PlanTest() override { SetLogSink(nullptr); }
+
+  // x -> a (A) -> b (B) -> y
+  std::shared_ptr<const Plan> Make() {
+    const TestGraph made({{"a", "A"}, {"b", "B"}});
+    Result<std::shared_ptr<const Plan>> plan = MakePlan(std::make_shared<Graph>(made.graph), delegates_, options_);
+    EXPECT_TRUE(plan.ok()) << plan.status().ToString();
+    return plan.ok() ? *plan : nullptr;
+  }
+
+  std::shared_ptr<TestDelegate> first_ = std::make_shared<TestDelegate>("first", std::set<std::string>{"A"});
+  std::shared_ptr<TestDelegate> second_ = std::make_shared<TestDelegate>("second", std::set<std::string>{"A", "B"});
+  std::shared_ptr<TestDelegate> cpu_ = std::make_shared<TestDelegate>("cpu", std::set<std::string>{"*"}, true);
+  const std::vector<std::shared_ptr<Delegate>> delegates_{first_, second_, cpu_};
+  PlacementOptions options_;
+  std::vector<std::string> warnings_;
+};
+
+TEST_F(PlanTest, ARefusedPartitionIsAWarningAndGoesToTheNextDelegate) {
+  second_->compile_status = Status(StatusCode::kNotSupported, "too large");
+  const auto plan = Make();
+  EXPECT_EQ(plan->delegate_names[DelegateOf(*plan, plan->steps[1])], "cpu");
+  ASSERT_EQ(warnings_.size(), 1u);
+  EXPECT_EQ(warnings_[0].rfind("second refused partition second/0 (1 nodes) at compile: ", 0), 0u) << warnings_[0];
+  EXPECT_EQ(first_->compiles, 1) << "its partition is not compiled again";
+}
+
+// A claim is consumed by its compilation, so the next one for the same nodes is compiled, too.
+TEST_F(PlanTest, ANewClaimIsCompiledAfterTheRefusalOfAnotherPartition) {
+  first_->claims = {{0}};
+  second_->compile_status = Status(StatusCode::kNotSupported, "too large");
+  Make();
+  EXPECT_EQ(first_->compiles, 2);
+}
+
+TEST_F(PlanTest, AnAlternativeLeavesOutTheDelegateThatFailed) {
+  const auto plan = Make();
+  const auto alternative =
+      MakeAlternative(*plan, plan->steps[0], Status(StatusCode::kInternal, "no more"), delegates_, options_, {});
+  ASSERT_TRUE(alternative.ok()) << alternative.status().ToString();
+  EXPECT_EQ((*alternative)->delegate_names[DelegateOf(**alternative, (*alternative)->steps[0])], "second");
+  EXPECT_EQ((*alternative)->placement.verdicts[0][0].reason, Reason::kFailedAtRun);
+}
+
+}  // namespace
+}  // namespace deputy::host
