@@ -31,7 +31,7 @@ LIST = Path(__file__).with_name("mutants.toml")
 WORK = ROOT / "build/mutation"
 SOURCE, TREE = WORK / "source", WORK / "tree"
 LEAST = 0.95
-PROGRAM_OF = {"runtime": "api_test", "cli": "cli_parts_test"}  # of a folder; else its name and _test
+PROGRAMS_OF = {"runtime": ["runtime_test", "api_test"], "cli": ["cli_parts_test"]}  # else the name and _test
 # Without optimization no exception passes a call of dlopen(), which is declared not to throw.
 FILTER = "--gtest_filter=-*/R82_throws_in_constructor"
 SLOW = 300  # seconds for a program, and at least five times what it takes without a mistake
@@ -43,7 +43,7 @@ class Mutant:
         self.file, self.text, self.instead = "host/" + file, text, instead
         self.name = f"{file.removesuffix('.cpp')}: {breaks}"
         folder = file.split("/")[0]
-        self.programs = extra.get("tests", [PROGRAM_OF.get(folder, folder + "_test")])
+        self.programs = extra.get("tests", PROGRAMS_OF.get(folder, [folder + "_test"]))
         self.survives = extra.get("survives")
 
     def is_named(self, patterns):

@@ -87,7 +87,7 @@ TEST(BitShift, AllByOneNumber) {
 TEST(BitShift, WithoutADirectionIsRefused) {
   const Tensor one = TensorOf<uint8_t>({1}, {1});
   EXPECT_EQ(Failure(MakeBitShift, PrimitiveBuilder("", "BitShift", 11), {one, one}),
-            "attribute 'direction' is '', neither LEFT nor RIGHT");
+            "direction must be LEFT or RIGHT, got ''");
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ TEST_F(EngineTest, ADelegateStandsBeforeTheOneThatItNamesAndTheCpuIsLast) {
 TEST_F(EngineTest, TwoDelegatesOfOneNameAreRefused) {
   Add("npu");
   Open("delegates: [{name: npu}]\n");
-  EXPECT_EQ(error_, "api: a delegate is called 'npu' already");
+  EXPECT_EQ(error_, "api: the delegate name 'npu' is already in use");
 }
 
 TEST_F(EngineTest, ARuleMayNameAnyDelegateThatIsListedOrAddedInCode) {
