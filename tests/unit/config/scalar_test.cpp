@@ -85,7 +85,7 @@ TEST(ScalarTest, QuantitiesMayHaveThreeDecimals) {
   EXPECT_EQ(ParseSize("0.125KiB")->count, 128);
   EXPECT_EQ(Why(ParseDuration("1.2345s")), "there are more than three decimals");
   EXPECT_EQ(Why(ParseDuration("1.s")), "there are no digits after the point");
-  EXPECT_EQ(Why(ParseDuration("1.5us")), "that is finer than us can say");
+  EXPECT_EQ(Why(ParseDuration("1.5us")), "that is not a multiple of 1 us");
 }
 
 TEST(ScalarTest, SizesTellPowersOf1000FromPowersOf1024) {
