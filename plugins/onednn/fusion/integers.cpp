@@ -146,16 +146,31 @@ bool UseInSum(Program& program, const std::vector<size_t>& readers, size_t index
   return true;
 }
 
+// Processors without instructions for products of 8-bit integers (VNNI) add two products in 16 bits: oneDNN's sums
+// saturate there, or it halves the weights and rounds them (its developer guide, "Nuances of int8 computations").
+bool SumsProductsExactly() {
+  switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::sse41:
+    case dnnl::cpu_isa::avx:
+    case dnnl::cpu_isa::avx2:
+    case dnnl::cpu_isa::avx512_mic:
+    case dnnl::cpu_isa::avx512_mic_4ops:
+    case dnnl::cpu_isa::avx512_core: return false;
+    default: return true;
+  }
+}
+
 }  // namespace
 
 void UseIntegers(Program& program) {
+  const bool products = SumsProductsExactly();
   std::vector<size_t> readers(program.value_count(), kNoValue);  // the last one, which is the only one if there is one
   for (size_t i = 0; i < program.operations().size(); ++i)
     for (const Value value : ReadBy(program.operations()[i])) readers[value] = i;
   const size_t values = program.value_count();
   for (size_t i = 0; i < program.operations().size(); ++i) {
     if (program.operations()[i].dropped || program.operations()[i].output >= values) continue;
-    UseInProduct(program, readers, i) || UseInSum(program, readers, i);
+    (products && UseInProduct(program, readers, i)) || UseInSum(program, readers, i);
   }
   program.Sweep();
 }
