@@ -42,6 +42,9 @@ void ExpectWithin(const Tensor& tensor, float low, float high) {
 }
 
 TEST(IndexRange, R29_TheMessageNamesTheValueAndItsRange) {
+  EXPECT_EQ(Failure(MakeGatherElements, Of("GatherElements", 13).Set("axis", int64_t{1}),
+                    {Numbers({1, 2}, {1, 2}), Whole({1, 1}, {-3})}),
+            "index -3 is outside [-2, 1] along axis 1");
   EXPECT_EQ(Failure(MakeMaxUnpool, Of("MaxUnpool", 11).Set("kernel_shape", Ints{1}),
                     {Numbers({1, 1, 1}, {5}), Whole({1, 1, 1}, {1})}),
             "index 1 is outside an output of 1 elements");
