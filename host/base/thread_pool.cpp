@@ -24,7 +24,12 @@ thread_local const ThreadPool* current_pool = nullptr;
 // same in every run, so that results are, too.
 void RunPieces(CancellationScope& scope, FunctionRef<void(int64_t, int64_t)> fn, int64_t begin, int64_t end,
                int64_t shortest) {
-  const int64_t length = end - begin, pieces = std::max<int64_t>(1, length / shortest);
+  const int64_t length = end - begin;
+  if (length - shortest < shortest) {  // one piece, without the divisions, which take as long as a small loop
+    if (!scope.Ends()) fn(begin, end);
+    return;
+  }
+  const int64_t pieces = length / shortest;
   const int64_t size = length / pieces, longer = length % pieces;  // the first ones have one item more
   for (int64_t i = 0; i < pieces && !scope.Ends(); ++i) {
     const int64_t next = begin + size + (i < longer ? 1 : 0);
@@ -67,11 +72,15 @@ void ThreadPool::ParallelFor(int64_t count, int64_t grain, FunctionRef<void(int6
   if (count <= 0) return;
   grain = std::max<int64_t>(grain, 1);
   CancellationScope* const scope = CancellationScope::Current();
+  if (count <= grain) {
+    if (scope == nullptr || !scope->Ends()) fn(0, count);
+    return;
+  }
   // Pieces long enough for a negligible cost, and so short that even the longest loop ends soon.
   constexpr int64_t kPieces = 64, kMostGrains = 64;
   const int64_t shortest = std::max(grain, std::min(count / kPieces, kMostGrains * std::min(grain, count)));
   // Threads that could run the ranges of a nested call already run those of the outer one.
-  if (workers_.empty() || count <= grain || current_pool == this) {
+  if (workers_.empty() || current_pool == this) {
     if (scope == nullptr) return fn(0, count);
     return RunPieces(*scope, fn, 0, count, shortest);
   }

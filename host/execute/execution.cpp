@@ -49,6 +49,16 @@ Status Resize(ExecutionContext& context, const Plan& plan, const Step& step) {
                "the delegate accepted these shapes during planning, but now requires compilation");
 }
 
+// A step that ran to its end may have ended too late.
+Status RunContext(const Plan& plan, const Step& step, ExecutionContext& context, const RunArgs& args,
+                  const CancellationScope& scope) {
+  Status status = context.Execute(args);
+  // A kernel that was cancelled has left out work: its status has no meaning.
+  if (scope.stopped()) return args.cancellation->Check();
+  if (!status.ok() || !args.cancellation->Due()) return status;
+  return args.cancellation->ReasonAfter(plan.delegate_names[plan.placement.partitions[step.partition].delegate]);
+}
+
 }  // namespace
 
 // Memory of values whose extents are known only at run time: one buffer per value, kept at its largest size so far.
@@ -129,6 +139,7 @@ struct Execution::BoundStep {
   std::vector<deputy_tensor*> outputs;
   std::vector<std::unique_ptr<Execution>> branches;
   std::unique_ptr<LoopExecution> loop;     // of a Loop or Scan
+  StepHealth* health = nullptr;            // null: a failure ends the run
   Status broken;                           // why there is no context, if others could run the step
   std::unique_ptr<Execution> alternative;  // made when first needed
 };
@@ -175,9 +186,10 @@ Status Execution::Prepare(ArenaSource* memory) {
     bound.index = static_cast<size_t>(&step - plan_->steps.data());
     for (const ValueId id : step.inputs) bound.inputs.push_back(id == kNone ? nullptr : &tensors_[id]);
     for (const ValueId id : step.outputs) bound.outputs.push_back(id == kNone ? nullptr : &tensors_[id]);
+    if (fallback_ != nullptr) bound.health = step.health.get();
     if (step.executable != nullptr) {
       bound.broken = CreateContext(bound);
-      if (!bound.broken.ok() && !HasFallback(bound)) return bound.broken;
+      if (!bound.broken.ok() && bound.health == nullptr) return bound.broken;
     }
     for (const std::shared_ptr<const Plan>& branch : step.branches) {
       DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Execution> nested, Execution::Create(branch, fallback_, memory));
@@ -190,10 +202,6 @@ Status Execution::Prepare(ArenaSource* memory) {
     steps_.push_back(std::move(bound));
   }
   return {};
-}
-
-bool Execution::HasFallback(const BoundStep& step) const {
-  return fallback_ != nullptr && step.step->health != nullptr;
 }
 
 Status Execution::CreateContext(BoundStep& step) const {
@@ -244,31 +252,23 @@ Status Execution::Run(const CancellationToken& token, std::span<uint64_t> step_n
 }
 
 Status Execution::RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope) {
-  if (step.step->executable == nullptr) {
+  if (step.health != nullptr) {
+    if (!step.health->OwnerRuns()) return RunAlternative(step, Status(), token);
+    // The device may have recovered since the alternative ran.
+    if (step.alternative != nullptr && IsDeviceFailure(step.broken)) step.broken = CreateContext(step);
+  } else if (step.context == nullptr) {
     DEPUTY_RETURN_IF_ERROR(RunRegions(step, token));
     return token.Check();
   }
-  if (!HasFallback(step)) return RunContext(step, token, scope);
-  StepHealth& health = *step.step->health;
-  if (!health.OwnerRuns()) return RunAlternative(step, Status(), token);
-  // The device may have recovered since the alternative ran.
-  if (step.alternative != nullptr && IsDeviceFailure(step.broken)) step.broken = CreateContext(step);
-  const Status status = step.context == nullptr ? step.broken : RunContext(step, token, scope);
+  const RunArgs args{step.inputs, step.outputs, allocator_.get(), &scratch_, &token};
+  Status status = step.context == nullptr ? step.broken : RunContext(*plan_, *step.step, *step.context, args, scope);
+  if (step.health == nullptr) return status;
   if (status.ok()) {
-    health.delegate().Succeeded();
+    step.health->delegate().Succeeded();
     return {};
   }
   if (token.Due()) return status;
   return RunAlternative(step, status, token);
-}
-
-// A step that ran to its end may have ended too late.
-Status Execution::RunContext(BoundStep& step, const CancellationToken& token, const CancellationScope& scope) {
-  Status status = step.context->Execute({step.inputs, step.outputs, allocator_.get(), &scratch_, &token});
-  // A kernel that was cancelled has left out work: its status has no meaning.
-  if (scope.stopped()) return token.Check();
-  if (!status.ok() || !token.Due()) return status;
-  return token.ReasonAfter(plan_->delegate_names[plan_->placement.partitions[step.step->partition].delegate]);
 }
 
 // The inputs of the step are unchanged: no output is an alias of them until it has succeeded.

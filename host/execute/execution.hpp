@@ -78,10 +78,8 @@ class Execution {
 
   Execution(std::shared_ptr<const Plan> plan, StepFallback* fallback);
   Status Prepare(ArenaSource* memory);
-  bool HasFallback(const BoundStep& step) const;
   Status CreateContext(BoundStep& step) const;
   Status RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
-  Status RunContext(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
   Status RunAlternative(BoundStep& step, const Status& why, const CancellationToken& token);
   Status TakeOutputs(BoundStep& step, const Execution& from);
   Status RunRegions(BoundStep& step, const CancellationToken& token);
