@@ -1,6 +1,7 @@
 // The checked proxy around events of the device: live and collected ones, and the nodes that their ids stand for.
 #include <gtest/gtest.h>
 
+#include "plugin/checks/handles.hpp"
 #include "unit/plugin/able_delegate.hpp"
 
 namespace deputy::host {
