@@ -6,7 +6,7 @@
 namespace deputy::host {
 
 Result<Made> ExecutableMaker::Make(Delegate& delegate, const GraphView& view, const PartitionSpec& partition) {
-  const BlobMaker* maker = cache_ == nullptr ? nullptr : MakerOf(delegate);
+  const BlobMaker* maker = store_ == nullptr ? nullptr : MakerOf(delegate);
   Digest key{};
   if (maker != nullptr) {
     key = PartitionKey(*view.graph, partition, *maker);
@@ -16,7 +16,7 @@ Result<Made> ExecutableMaker::Make(Delegate& delegate, const GraphView& view, co
     }
   }
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> compiled, delegate.Compile(view, partition));
-  if (maker != nullptr) Store(delegate, *compiled, partition, key, *maker);
+  if (maker != nullptr) Save(delegate, *compiled, partition, key, *maker);
   return Made{std::move(compiled), ExecutableOrigin::kCompiled};
 }
 
@@ -36,11 +36,12 @@ const BlobMaker* ExecutableMaker::MakerOf(const Delegate& delegate) {
 
 std::shared_ptr<const Executable> ExecutableMaker::Restore(Delegate& delegate, const GraphView& view,
                                                            const PartitionSpec& partition, const Digest& key) {
-  std::optional<CachedBlob> found = cache_->Find(key);
+  std::optional<StoredEntry> found = store_->Find(EntryKind::kBlob, key);
   if (!found) return nullptr;
-  Status status = delegate.CheckBlob(found->compatibility);
+  Status status = delegate.CheckBlob(found->text);
   if (status.ok()) {
-    Result<std::shared_ptr<const Executable>> restored = delegate.Restore(view, partition, std::move(found->blob));
+    Result<std::shared_ptr<const Executable>> restored =
+        delegate.Restore(view, partition, Blob{found->bytes, std::move(found->keep)});
     if (restored.ok()) return std::move(restored).value();
     status = restored.status();
   }
@@ -49,11 +50,11 @@ std::shared_ptr<const Executable> ExecutableMaker::Restore(Delegate& delegate, c
   return nullptr;
 }
 
-void ExecutableMaker::Store(const Delegate& delegate, const Executable& executable, const PartitionSpec& partition,
-                            const Digest& key, const BlobMaker& maker) {
-  const Result<std::vector<uint8_t>> bytes = executable.Serialize(cache_->limit());
+void ExecutableMaker::Save(const Delegate& delegate, const Executable& executable, const PartitionSpec& partition,
+                           const Digest& key, const BlobMaker& maker) {
+  const Result<std::vector<uint8_t>> bytes = executable.Serialize(store_->limit());
   if (bytes.ok()) {
-    cache_->Store(key, maker.compatibility, *bytes);
+    store_->Save(EntryKind::kBlob, key, maker.compatibility, *bytes);
   } else if (bytes.status().code() != StatusCode::kNotSupported) {
     Log(LogLevel::kWarning, "{}: partition {} cannot be stored in the cache: {}", delegate.name(), partition.name,
         bytes.status().ToString());

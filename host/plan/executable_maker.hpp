@@ -1,4 +1,4 @@
-// From a placed partition to its executable: restored from the cache if present, else compiled and stored.
+// From a placed partition to its executable: restored from the store if present, else compiled and saved.
 #pragma once
 
 #include <map>
@@ -16,8 +16,8 @@ struct Made {
 
 class ExecutableMaker {
  public:
-  // `cache` may be null.
-  explicit ExecutableMaker(BlobCache* cache) : cache_(cache) {}
+  // `store` may be null.
+  explicit ExecutableMaker(Store* store) : store_(store) {}
 
   // Consumes the claim of the partition, also on failure. A failure is that of compiling.
   Result<Made> Make(Delegate& delegate, const GraphView& view, const PartitionSpec& partition);
@@ -27,10 +27,10 @@ class ExecutableMaker {
   const BlobMaker* MakerOf(const Delegate& delegate);
   std::shared_ptr<const Executable> Restore(Delegate& delegate, const GraphView& view, const PartitionSpec& partition,
                                             const Digest& key);
-  void Store(const Delegate& delegate, const Executable& executable, const PartitionSpec& partition, const Digest& key,
-             const BlobMaker& maker);
+  void Save(const Delegate& delegate, const Executable& executable, const PartitionSpec& partition, const Digest& key,
+            const BlobMaker& maker);
 
-  BlobCache* cache_;
+  Store* store_;
   std::map<const Delegate*, std::optional<BlobMaker>> makers_;
 };
 

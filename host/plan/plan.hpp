@@ -11,8 +11,8 @@
 #include "base/function_ref.hpp"
 #include "delegate/delegate.hpp"
 #include "partition/placement.hpp"
-#include "plan/blob_cache.hpp"
 #include "plan/health.hpp"
+#include "store/store.hpp"
 
 namespace deputy::host {
 
@@ -78,7 +78,7 @@ struct Plan {
 
 // Sources from which a plan is made without compiling, and the health of its delegates.
 struct PlanSources {
-  BlobCache* cache = nullptr;     // null: nothing is stored, nothing restored
+  Store* store = nullptr;         // null: nothing is saved, nothing restored
   const Plan* sibling = nullptr;  // of the same model for other shapes; see respecialize.hpp
   // Per delegate; null, or an empty span: its failures end the run.
   std::span<const std::shared_ptr<DelegateHealth>> health = {};

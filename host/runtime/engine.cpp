@@ -151,8 +151,8 @@ class EngineBuilder {
       return Status(StatusCode::kNotSupported, "no delegate infers the types of the operator");
     };
     if (std::optional<std::filesystem::path> folder = CacheFolder(*config.cache.dir))
-      engine_->cache =
-          std::make_unique<BlobCache>(CacheOptions{*std::move(folder), static_cast<uint64_t>(config.cache.max->count)});
+      engine_->store =
+          std::make_unique<Store>(StoreOptions{*std::move(folder), static_cast<uint64_t>(config.cache.max->count)});
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
     AddRules(config.placement.rules);
     return engine_;

@@ -10,8 +10,8 @@
 #include "delegate/delegate.hpp"
 #include "graph/passes/passes.hpp"
 #include "partition/placement.hpp"
-#include "plan/blob_cache.hpp"
 #include "plan/health.hpp"
+#include "store/store.hpp"
 
 namespace deputy::host {
 
@@ -26,7 +26,7 @@ struct Engine {
   std::shared_ptr<IncidentLog> incidents;
   PassOptions passes;
   PlacementOptions placement;
-  std::unique_ptr<BlobCache> cache;  // null: nothing is kept
+  std::unique_ptr<Store> store;  // null: nothing is kept
   // Held while delegates answer and compile, which they do for one caller at a time.
   std::mutex load_mutex;
 };

@@ -71,7 +71,7 @@ Result<std::unique_ptr<Execution>> ModelFallback::CreateAlternative(const Plan& 
   const std::lock_guard lock(engine_->load_mutex);
   std::shared_ptr<const Plan>& alternative = step.health->alternative;
   if (alternative == nullptr) {
-    const PlanSources sources{engine_->cache.get(), nullptr, engine_->health};
+    const PlanSources sources{engine_->store.get(), nullptr, engine_->health};
     Result<std::shared_ptr<const Plan>> made =
         MakeAlternative(plan, step, why, engine_->delegates, engine_->placement, sources);
     if (!made.ok()) {

@@ -34,6 +34,7 @@ ROWS = {
     # The public API: of the plugin ABI it may name plain C types, nothing else.
     "host/include": Row(1, ("sdk/include/deputy/abi",)),
     "host/base": Row(1, ("sdk/include/deputy/abi",), ("spdlog", "fmt")),
+    "host/store": Row(2, ("host/base",), ("fmt",)),
     "host/tensor": Row(2, ("host/base",), ("fmt",)),
     "host/graph": Row(3, ("host/tensor", "sdk/schema"), ("FlatBuffers", "fmt")),
     "host/format": Row(4, ("host/graph",), ("FlatBuffers", "fmt")),
@@ -49,7 +50,7 @@ ROWS = {
     "host/isolation": Row(5, ("host/delegate", "sdk/include/deputy/abi"), ("fmt",)),
     "host/cpu": Row(5, ("host/delegate", "host/kernels"), ("fmt",)),
     "host/partition": Row(5, ("host/delegate",), ("Boost.Graph", "fmt")),
-    "host/plan": Row(6, ("host/partition", "host/format"), ("fmt",)),
+    "host/plan": Row(6, ("host/partition", "host/format", "host/store"), ("fmt",)),
     "host/execute": Row(7, ("host/plan",), ("fmt",)),
     "host/runtime": Row(
         8,

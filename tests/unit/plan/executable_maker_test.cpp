@@ -1,4 +1,4 @@
-// What the cache of compiled partitions changes: when something is restored, when it is compiled and stored, and what
+// What the store of compiled partitions changes: when something is restored, when it is compiled and stored, and what
 // makes it another partition.
 #include "plan/executable_maker.hpp"
 
@@ -23,7 +23,7 @@ class CachedPartitions : public testing::Test {
  protected:
   // As in a new process: nothing is remembered but the files.
   ExecutableOrigin Make() {
-    Result<Made> made = ExecutableMaker(cache_.get()).Make(npu_, view_, kBoth);
+    Result<Made> made = ExecutableMaker(store_.get()).Make(npu_, view_, kBoth);
     EXPECT_TRUE(made.ok()) << made.status().ToString();
     return made.ok() ? made->origin : ExecutableOrigin::kResized;
   }
@@ -31,7 +31,7 @@ class CachedPartitions : public testing::Test {
   const TestGraph made_ = ReluSigmoid();
   const GraphView view_ = OfferAll(made_.graph);
   const TempFolder folder_;
-  std::unique_ptr<BlobCache> cache_ = std::make_unique<BlobCache>(CacheOptions{folder_.path(), 1 << 20});
+  std::unique_ptr<Store> store_ = std::make_unique<Store>(StoreOptions{folder_.path(), 1 << 20});
   TestDelegate npu_{"npu", {"*"}};
 };
 
@@ -46,12 +46,12 @@ TEST_F(CachedPartitions, TheClaimOfARestoredPartitionIsReleased) {
   PartitionSpec claimed = kBoth;
   claimed.claim = &npu_;
   npu_.open_claims = 1;
-  EXPECT_EQ(ExecutableMaker(cache_.get()).Make(npu_, view_, claimed)->origin, ExecutableOrigin::kRestored);
+  EXPECT_EQ(ExecutableMaker(store_.get()).Make(npu_, view_, claimed)->origin, ExecutableOrigin::kRestored);
   EXPECT_EQ(npu_.open_claims, 0);
 }
 
 TEST_F(CachedPartitions, WithoutACacheEverythingIsCompiled) {
-  cache_ = nullptr;
+  store_ = nullptr;
   Make();
   EXPECT_EQ(Make(), ExecutableOrigin::kCompiled);
 }
@@ -81,7 +81,7 @@ TEST_F(CachedPartitions, APluginWithoutABuildIdIsNotKept) {
 
 TEST_F(CachedPartitions, AFailureToCompileIsPassedOn) {
   npu_.compile_status = Status(StatusCode::kNotSupported, "too large");
-  const Result<Made> made = ExecutableMaker(cache_.get()).Make(npu_, view_, kBoth);
+  const Result<Made> made = ExecutableMaker(store_.get()).Make(npu_, view_, kBoth);
   EXPECT_EQ(made.status().message(), "too large");
 }
 

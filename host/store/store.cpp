@@ -1,0 +1,200 @@
+#include "store/store.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "base/file_writer.hpp"
+#include "base/function_ref.hpp"
+#include "base/log.hpp"
+#include "base/trust.hpp"
+
+namespace deputy::host {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto kForgotten = std::chrono::seconds(3600);  // a file that is still being written is younger
+
+std::chrono::system_clock::time_point TimeOf(const timespec& time) {
+  return std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(
+      std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec)));
+}
+
+// Calls `visit` with every regular file of the folder.
+Status VisitFiles(int folder, FunctionRef<void(const char* name, const struct stat& about)> visit) {
+  // A descriptor of its own: a listing moves the position that duplicates would share.
+  Descriptor listed(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(listed.get() < 0 ? nullptr : fdopendir(listed.get()), closedir);
+  if (listing == nullptr) return Error(StatusCode::kUnavailable, "cannot be listed: {}", std::strerror(errno));
+  (void)listed.Release();
+  while (const dirent* const found = readdir(listing.get())) {
+    struct stat about {};
+    if (fstatat(folder, found->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(about.st_mode))
+      visit(found->d_name, about);
+  }
+  return {};
+}
+
+}  // namespace
+
+fs::path Store::PathOf(EntryKind kind, const Digest& key) const { return options_.folder / EntryFileName(kind, key); }
+
+void Store::Refuse(const std::string& why) {
+  refusal_ = why;
+  Log(LogLevel::kWarning, "the cache in {} is not used: {}; continuing without it", options_.folder.string(), why);
+}
+
+std::shared_ptr<const Descriptor> Store::Folder(bool make) {
+  const std::lock_guard lock(mutex_);
+  if (!refusal_.empty()) return nullptr;
+  struct stat about {};
+  if (folder_ != nullptr && fstat(folder_->get(), &about) == 0 && about.st_nlink == 0) folder_ = nullptr;  // removed
+  if (folder_ != nullptr) return folder_;
+  if (make) {
+    std::error_code ignored;  // a folder that could not be made fails to open below
+    fs::create_directories(options_.folder.parent_path(), ignored);
+    (void)mkdir(options_.folder.c_str(), S_IRWXU);
+  }
+  const auto opened =
+      std::make_shared<const Descriptor>(open(options_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened->get() < 0) {
+    if (make || errno != ENOENT) Refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
+    return nullptr;
+  }
+  if (fstat(opened->get(), &about) != 0) {
+    Refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
+  } else if (const std::string why = ReasonForDistrust(about, opened->get()); !why.empty()) {
+    Refuse(why);
+  } else {
+    folder_ = opened;
+  }
+  return folder_;
+}
+
+std::optional<StoredEntry> Store::Find(EntryKind kind, const Digest& key) {
+  const std::shared_ptr<const Descriptor> folder = Folder(false);
+  if (folder == nullptr) return std::nullopt;
+  Result<StoredEntry> found = ReadEntry(folder->get(), kind, key, options_.max_bytes);
+  const std::string name = EntryFileName(kind, key);
+  if (found.ok()) {
+    // The time of last use, for making room. Where it cannot be set, the entry is only removed sooner.
+    (void)utimensat(folder->get(), name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+    return std::move(found).value();
+  }
+  const StatusCode code = found.status().code();
+  if (code == StatusCode::kNotFound) return std::nullopt;
+  const bool damaged = code == StatusCode::kModel;
+  const bool removed = damaged && unlinkat(folder->get(), name.c_str(), 0) == 0;
+  const std::lock_guard lock(mutex_);
+  if (removed || reported_.insert(name).second)
+    Log(code == StatusCode::kNotSupported ? LogLevel::kInfo : LogLevel::kWarning,
+        "cache entry {} {}; its content is made again", (options_.folder / name).string(), found.status().message());
+  return std::nullopt;
+}
+
+void Store::Save(EntryKind kind, const Digest& key, std::string_view text, std::span<const uint8_t> bytes) {
+  const std::lock_guard saving(saving_);
+  const std::shared_ptr<const Descriptor> folder = Folder(true);
+  if (folder == nullptr) return;
+  const Status status = Write(folder->get(), kind, key, text, bytes);
+  const std::lock_guard lock(mutex_);
+  if (status.ok() || warned_) return;
+  warned_ = true;
+  Log(LogLevel::kWarning, "the cache in {} cannot be written: {}; continuing without it", options_.folder.string(),
+      status.message());
+}
+
+bool Store::Remove(EntryKind kind, const Digest& key) {
+  const std::shared_ptr<const Descriptor> folder = Folder(false);
+  return folder != nullptr && unlinkat(folder->get(), EntryFileName(kind, key).c_str(), 0) == 0;
+}
+
+Result<std::vector<EntryInfo>> Store::List(bool check) {
+  const std::shared_ptr<const Descriptor> folder = Folder(false);
+  if (folder == nullptr) {
+    const std::lock_guard lock(mutex_);
+    if (refusal_.empty()) return std::vector<EntryInfo>();
+    return Error(StatusCode::kUnavailable, "the cache in {} is not used: {}", options_.folder.string(), refusal_);
+  }
+  std::vector<EntryInfo> entries;
+  const Status listed = VisitFiles(folder->get(), [&](const char* name, const struct stat& about) {
+    const auto parsed = ParseEntryFileName(name);
+    if (!parsed) return;
+    EntryInfo info;
+    info.kind = parsed->first;
+    info.key = parsed->second;
+    info.bytes = static_cast<uint64_t>(about.st_size);
+    info.last_use = TimeOf(about.st_mtim);
+    Status status;
+    if (check) {
+      Result<StoredEntry> entry = ReadEntry(folder->get(), info.kind, info.key, options_.max_bytes);
+      entry.ok() ? void(info.text = std::move(entry->text)) : void(status = entry.status());
+    } else {
+      Result<std::string> text = ReadEntryText(folder->get(), info.kind, info.key, options_.max_bytes);
+      text.ok() ? void(info.text = std::move(text).value()) : void(status = text.status());
+    }
+    switch (status.code()) {
+      case StatusCode::kOk: info.state = check ? EntryState::kIntact : EntryState::kUnchecked; break;
+      case StatusCode::kNotFound: return;  // removed meanwhile
+      case StatusCode::kModel: info.state = EntryState::kDamaged; break;
+      case StatusCode::kNotSupported: info.state = EntryState::kOther; break;
+      default: info.state = EntryState::kUnreadable;
+    }
+    info.problem = std::string(status.message());
+    entries.push_back(std::move(info));
+  });
+  if (!listed.ok()) return Status(listed).At(options_.folder.string());
+  std::sort(entries.begin(), entries.end(),
+            [](const EntryInfo& a, const EntryInfo& b) { return std::tie(a.kind, a.key) < std::tie(b.kind, b.key); });
+  return entries;
+}
+
+Status Store::Write(int folder, EntryKind kind, const Digest& key, std::string_view text,
+                    std::span<const uint8_t> bytes) {
+  const uint64_t total = EntryFileSize(text, bytes);
+  if (total > options_.max_bytes)
+    return Error(StatusCode::kResourceExhausted, "an entry of {} bytes exceeds the size limit of the cache, {} bytes",
+                 total, options_.max_bytes);
+  MakeRoom(folder, EntryFileName(kind, key), total);
+  return WriteEntry(folder, kind, key, text, bytes);
+}
+
+void Store::MakeRoom(int folder, const std::string& replaced, uint64_t more) {
+  struct Removable {
+    double cost;  // of keeping it: bytes times seconds
+    uint64_t bytes;
+    std::string name;
+  };
+  std::vector<Removable> entries;
+  uint64_t total = more;
+  const auto now = std::chrono::system_clock::now();
+  const Status listed = VisitFiles(folder, [&](const char* name, const struct stat& about) {
+    const auto age = std::chrono::duration<double>(now - TimeOf(about.st_mtim));
+    // Left by a process that was killed while it wrote.
+    if (std::string_view(name).starts_with(kTemporaryPrefix) && age > kForgotten) unlinkat(folder, name, 0);
+    if (!ParseEntryFileName(name) || name == replaced) return;
+    const auto bytes = static_cast<uint64_t>(about.st_size);
+    // An age of at least a microsecond: a clock that was set back makes no entry free.
+    entries.push_back({static_cast<double>(bytes) * std::max(age.count(), 1e-6), bytes, name});
+    total += bytes;
+  });
+  if (!listed.ok() || total <= options_.max_bytes) return;  // a folder that cannot be listed cannot be written
+  std::sort(entries.begin(), entries.end(), [](const Removable& a, const Removable& b) { return a.cost > b.cost; });
+  for (const Removable& entry : entries) {
+    if (total <= options_.max_bytes) return;
+    if (unlinkat(folder, entry.name.c_str(), 0) == 0) total -= entry.bytes;
+  }
+}
+
+}  // namespace deputy::host
