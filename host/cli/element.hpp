@@ -1,22 +1,11 @@
-// The elements of a tensor as numbers, for all dtypes, and their conversion to the element type of a model.
+// Conversion of tensors to the element type and the shape of a model's input.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
-#include "deputy/tensor.hpp"
+#include "deputy/element.hpp"
 
 namespace deputy::cli {
-
-// True for every dtype that has numbers: all but undefined and string.
-bool IsNumeric(DType dtype);
-bool IsFloating(DType dtype);
-
-// The element at the flat index; 64-bit integers are rounded. The tensor must be numeric.
-double ElementAt(const Tensor& tensor, int64_t index);
-
-// Writes `value`, rounded towards zero for integers, to the nearest for floats; it must be in an integer's range.
-void SetElement(Tensor& tensor, int64_t index, double value);
 
 // Between floating-point types elements are rounded. Between other types they must not change: empty if one would, and
 // for types that are not numeric.

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +64,7 @@ enum class AutoUse { kOff, kLast };
 enum class Fallback { kCpu, kDisabled };
 enum class OnFailure { kNext, kFail };
 enum class Policy { kPriority, kCost, kMeasured };
+enum class VerifyWhen { kNever, kFirstRun, kAlways };
 
 struct PluginsConfig {
   // Each absolute (relative ones were resolved against the folder of their file) or beginning with "$deputy".
@@ -89,6 +91,15 @@ struct DelegateRules {
   bool operator==(const DelegateRules&) const = default;
 };
 
+// The comparison of a delegate's results with the CPU's. Tolerances that are not given follow from element types.
+struct VerifyConfig {
+  Setting<VerifyWhen> when{VerifyWhen::kNever, {}};
+  Setting<int64_t> every;  // 0: not given; n: the first run of a session and each n-th after it
+  Setting<std::optional<double>> rtol, atol, atol_scale, outliers;
+  Setting<OnFailure> on_mismatch{OnFailure::kNext, {}};
+  bool operator==(const VerifyConfig&) const = default;
+};
+
 struct DelegateConfig {
   Setting<std::string> name;             // unique; rules, reports and caches use it
   Setting<std::string> delegate;         // the id that a plugin publishes; default: the name
@@ -100,6 +111,7 @@ struct DelegateConfig {
   Setting<int64_t> min_nodes{1};
   Setting<int64_t> min_flops{0};
   Setting<OnFailure> on_failure{OnFailure::kNext, {}};
+  VerifyConfig verify;
   bool operator==(const DelegateConfig&) const = default;
 };
 
@@ -120,6 +132,8 @@ struct PlacementRule {
 
 struct PlacementConfig {
   Setting<Policy> policy;
+  Setting<Duration> budget;  // of measurements for one set of shapes
+  Setting<Percent> margin;   // the least gain for which a measurement changes the order
   List<PlacementRule> rules;
   bool operator==(const PlacementConfig&) const = default;
 };

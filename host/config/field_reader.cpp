@@ -104,6 +104,29 @@ void FieldReader::Integer(std::string_view key, Setting<int64_t>& out, const Int
   out = {*value, node->at};
 }
 
+void FieldReader::Real(std::string_view key, Setting<std::optional<double>>& out, const RealRange& range) {
+  const YamlNode* node = Take(key);
+  if (node == nullptr) return;
+  const std::string expected = fmt::format("a number from {} to {}", range.min, range.max);
+  if (!IsPlain(*node)) return Refuse(key, *node, expected, "");
+  const Result<double> value = ParseReal(node->text);
+  if (!value.ok()) return Refuse(key, *node, expected, value.status().message());
+  if (*value < range.min || *value > range.max) return Refuse(key, *node, expected, "");
+  out = {*value, node->at};
+}
+
+void FieldReader::Quantity(std::string_view key, Setting<Percent>& out, const PercentRange& range) {
+  const YamlNode* node = Take(key);
+  if (node == nullptr) return;
+  const std::string expected = fmt::format("a share from {} to {}", range.min, range.max);
+  if (node->kind != YamlNode::Kind::kScalar) return Refuse(key, *node, expected, "");
+  const Result<Percent> value = ParsePercent(node->text);
+  if (!value.ok()) return Refuse(key, *node, expected, value.status().message());
+  if (value->count < Bound(ParsePercent(range.min)).count || value->count > Bound(ParsePercent(range.max)).count)
+    return Refuse(key, *node, expected, "");
+  out = {*value, node->at};
+}
+
 void FieldReader::Flag(std::string_view key, Setting<bool>& out) {
   const YamlNode* node = Take(key);
   if (node == nullptr) return;

@@ -26,7 +26,9 @@ class FieldReader {
   void Texts(std::string_view key, List<Setting<std::string>>& out,
              TextKind kind);  // one text is a list of one
   void Integer(std::string_view key, Setting<int64_t>& out, const IntegerRange& range);
+  void Real(std::string_view key, Setting<std::optional<double>>& out, const RealRange& range);
   void Flag(std::string_view key, Setting<bool>& out);
+  void Quantity(std::string_view key, Setting<Percent>& out, const PercentRange& range);
   void Quantity(std::string_view key, Setting<Duration>& out, const DurationRange& range);
   void Quantity(std::string_view key, Setting<Bytes>& out, const SizeRange& range);
   void Options(std::string_view key, List<Named<OptionValue>>& out);
@@ -53,6 +55,15 @@ class FieldReader {
   void Group(std::string_view key, Visit visit) {
     Origin origin;
     if (const YamlNode* map = TakeMap(key, origin)) Within(*map, visit);
+  }
+
+  // A single word in the place of the group is the value of `single`.
+  template <class E, class Visit>
+  void GroupOrChoice(std::string_view key, Setting<E>& single, Visit visit) {
+    const YamlNode* node = Take(key);
+    if (node == nullptr) return;
+    if (node->kind == YamlNode::Kind::kMap) return Within(*node, visit);
+    ReadChoice(key, *node, single);
   }
 
   template <class T, class Visit>

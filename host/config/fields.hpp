@@ -12,11 +12,22 @@
 
 namespace deputy::host {
 
-// `word`, if any, is written for the value 0, which need not lie within the range.
+// `word`, if any, is written for the value 0, which need not lie within the range; without a word 0 outside the range
+// is the value of a key that is absent.
 struct IntegerRange {
   int64_t min;
   int64_t max;
   std::string_view word = {};
+};
+
+struct RealRange {
+  double min;
+  double max;
+};
+
+struct PercentRange {
+  std::string_view min;
+  std::string_view max;
 };
 
 struct DurationRange {
@@ -60,6 +71,15 @@ void VisitDelegate(V& v, D& d) {
   v.Unavailable("isolation");
   v.Unavailable("timeout");
   v.Choice("on_failure", d.on_failure);
+  v.GroupOrChoice("verify", d.verify.when, [&] {
+    v.Choice("when", d.verify.when);
+    v.Integer("every", d.verify.every, {1, 1000000000});
+    v.Real("rtol", d.verify.rtol, {0, 1});
+    v.Real("atol", d.verify.atol, {0, 1e30});
+    v.Real("atol_scale", d.verify.atol_scale, {0, 1});
+    v.Real("outliers", d.verify.outliers, {0, 1});
+    v.Choice("on_mismatch", d.verify.on_mismatch);
+  });
 }
 
 template <class V, class R>
@@ -88,6 +108,8 @@ void VisitConfig(V& v, C& c) {
   v.Choice("fallback", c.fallback);
   v.Group("placement", [&] {
     v.Choice("policy", c.placement.policy);
+    v.Unavailable("budget");
+    v.Unavailable("margin");
     v.Items("rules", c.placement.rules, [&](auto& rule) { VisitPlacementRule(v, rule); });
   });
   v.Group("passes", [&] {

@@ -62,6 +62,12 @@ class SchemaWriter {
             : fmt::format(R"({{"type": "integer", "minimum": {}, "maximum": {}}})", range.min, range.max);
     Add(key, OrWord(number, range.word));
   }
+  void Real(std::string_view key, const Setting<std::optional<double>>&, const RealRange& range) {
+    Add(key, fmt::format(R"({{"type": "number", "minimum": {}, "maximum": {}}})", range.min, range.max));
+  }
+  void Quantity(std::string_view key, const Setting<Percent>&, const PercentRange& range) {
+    Add(key, QuantityOf("a share", range.min, range.max, "%"));
+  }
   void Flag(std::string_view key, const Setting<bool>&) { Add(key, R"({"type": "boolean"})"); }
   void Quantity(std::string_view key, const Setting<Duration>&, const DurationRange& range) {
     Add(key, QuantityOf("a duration", range.min, range.max, DurationUnits()));
@@ -87,6 +93,11 @@ class SchemaWriter {
   template <class Visit>
   void Group(std::string_view key, Visit visit) {
     Add(key, Mapping(visit, ""));
+  }
+
+  template <class E, class Visit>
+  void GroupOrChoice(std::string_view key, const Setting<E>&, Visit visit) {
+    Add(key, fmt::format(R"({{"anyOf": [{}, {}]}})", WordsOf<E>(), Mapping(visit, "")));
   }
 
   template <class T, class Visit>

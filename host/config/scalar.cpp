@@ -31,6 +31,7 @@ constexpr std::array<Unit, 9> kSizeUnits = {{{"B", 1},
                                              {"GiB", int64_t{1} << 30},
                                              {"TiB", int64_t{1} << 40}}};
 
+constexpr std::array<Unit, 1> kPercentUnits = {{{"%", 1}}};
 constexpr std::array<Unit, 4> kFrequencyUnits = {{{"Hz", 1}, {"kHz", 1000}, {"MHz", 1000000}, {"GHz", 1000000000}}};
 
 constexpr size_t kMostDecimals = 3;
@@ -161,11 +162,18 @@ Result<Bytes> ParseSize(std::string_view text) {
   return Bytes{count};
 }
 
+Result<Percent> ParsePercent(std::string_view text) {
+  DEPUTY_ASSIGN_OR_RETURN(const int64_t count, ParseQuantity(text, kPercentUnits));
+  return Percent{count};
+}
+
 Result<int64_t> ParseFrequency(std::string_view text) { return ParseQuantity(text, kFrequencyUnits); }
 
 std::string FormatDuration(Duration duration) { return Format(duration.count(), kDurationUnits); }
 
 std::string FormatSize(Bytes size) { return Format(size.count, kSizeUnits); }
+
+std::string FormatPercent(Percent percent) { return Format(percent.count, kPercentUnits); }
 
 std::string DurationUnits() { return Joined(kDurationUnits); }
 

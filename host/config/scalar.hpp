@@ -22,16 +22,24 @@ struct Bytes {
   friend bool operator==(Bytes a, Bytes b) { return a.count == b.count; }
 };
 
+struct Percent {
+  int64_t count = 0;
+  double share() const { return static_cast<double>(count) / 100; }
+  friend bool operator==(Percent a, Percent b) { return a.count == b.count; }
+};
+
 Result<bool> ParseBool(std::string_view text);
 Result<int64_t> ParseInteger(std::string_view text);
 Result<double> ParseReal(std::string_view text);
 Result<Duration> ParseDuration(std::string_view text);  // us, ms, s, min
 Result<Bytes> ParseSize(std::string_view text);         // B, kB, MB, GB, TB (powers of 1000), KiB to TiB (of 1024)
+Result<Percent> ParsePercent(std::string_view text);    // %, whole
 Result<int64_t> ParseFrequency(std::string_view text);  // Hz, kHz, MHz, GHz; in hertz
 
 // In the largest unit that leaves a whole number: reads back as the same value.
 std::string FormatDuration(Duration duration);
 std::string FormatSize(Bytes size);
+std::string FormatPercent(Percent percent);
 
 // "us, ms, s, min" and "B, kB, MB, ...": for messages.
 std::string DurationUnits();

@@ -52,7 +52,14 @@ class FieldPrinter {
   }
   void Integer(std::string_view key, const Setting<int64_t>& value, const IntegerRange& range) {
     const bool word = *value == 0 && !range.word.empty();
+    if (*value == 0 && range.min > 0 && !word) return;  // absent
     Value(key, word ? std::string(range.word) : std::to_string(*value), value.origin);
+  }
+  void Real(std::string_view key, const Setting<std::optional<double>>& value, const RealRange&) {
+    if (*value) Value(key, fmt::format("{}", **value), value.origin);
+  }
+  void Quantity(std::string_view key, const Setting<Percent>& value, const PercentRange&) {
+    Value(key, FormatPercent(*value), value.origin);
   }
   void Flag(std::string_view key, const Setting<bool>& value) { Value(key, *value ? "true" : "false", value.origin); }
   void Quantity(std::string_view key, const Setting<Duration>& value, const DurationRange&) {
@@ -83,6 +90,11 @@ class FieldPrinter {
     visit();
     --depth_;
     if (!headers_.empty()) headers_.pop_back();
+  }
+
+  template <class E, class Visit>
+  void GroupOrChoice(std::string_view key, const Setting<E>&, Visit visit) {
+    Group(key, visit);
   }
 
   template <class T, class Visit>

@@ -23,6 +23,8 @@ inline constexpr Word<Fallback> kFallback[] = {{Fallback::kCpu, "cpu"}, {Fallbac
 inline constexpr Word<OnFailure> kOnFailure[] = {{OnFailure::kNext, "next"}, {OnFailure::kFail, "fail"}};
 inline constexpr Word<Policy> kPolicy[] = {
     {Policy::kPriority, "priority"}, {Policy::kCost, "cost", false}, {Policy::kMeasured, "measured", false}};
+inline constexpr Word<VerifyWhen> kVerifyWhen[] = {
+    {VerifyWhen::kNever, "never"}, {VerifyWhen::kFirstRun, "first_run"}, {VerifyWhen::kAlways, "always"}};
 inline constexpr Word<LogLevel> kLogLevel[] = {{LogLevel::kDebug, "debug"},
                                                {LogLevel::kInfo, "info"},
                                                {LogLevel::kWarning, "warning"},
@@ -35,6 +37,7 @@ constexpr std::span<const Word<AutoUse>> Words(AutoUse) { return kAutoUse; }
 constexpr std::span<const Word<Fallback>> Words(Fallback) { return kFallback; }
 constexpr std::span<const Word<OnFailure>> Words(OnFailure) { return kOnFailure; }
 constexpr std::span<const Word<Policy>> Words(Policy) { return kPolicy; }
+constexpr std::span<const Word<VerifyWhen>> Words(VerifyWhen) { return kVerifyWhen; }
 constexpr std::span<const Word<LogLevel>> Words(LogLevel) { return kLogLevel; }
 
 // The accepted words, in the order of the list.

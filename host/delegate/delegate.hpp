@@ -45,6 +45,8 @@ enum class Reason : uint32_t {
   kNotAnswered = 40,
   kNoTensor = 41,
   kFailedAtRun = 42,
+  kWrongResult = 43,
+  kSlower = 44,
 };
 std::string_view NameOf(Reason reason);  // "operator unknown", "dtype", ...
 
@@ -182,6 +184,8 @@ class Delegate {
   // kNotSupported: the nodes go to the next delegate. Consumes the claim in every case.
   virtual Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) = 0;
 
+  // Without a build where that is not known: nothing about such a delegate is kept for another process.
+  virtual DelegateIdentity identity() const { return {}; }
   // Identity of the producer of this delegate's blobs; kNotSupported when it makes none.
   virtual Result<BlobMaker> blob_maker() const { return Status(StatusCode::kNotSupported, "no compiled blobs"); }
   // Whether blobs with this text of compatibility can be restored; kIncompatible with the reason when not.

@@ -17,14 +17,18 @@ struct Blob {
   std::shared_ptr<const void> keep;
 };
 
-// Identity of the producer of a delegate's blobs; a blob is restored only if it is equal.
-struct BlobMaker {
+// The build of a delegate, its device and its options: what its results may depend on besides the model.
+struct DelegateIdentity {
   std::string plugin, version;  // id and version of the plugin
   std::string build;            // build id of its file, so that each build of a plugin is another producer
   std::string delegate;         // id in the plugin
   uint32_t device = 0;
   std::vector<std::pair<std::string, std::string>> options;  // in force, name and value
-  std::string compatibility;                                 // format, driver, firmware, as the delegate declares
+};
+
+// Identity of the producer of a delegate's blobs; a blob is restored only if it is equal.
+struct BlobMaker : DelegateIdentity {
+  std::string compatibility;  // format, driver, firmware, as the delegate declares
 };
 
 // A context's answer to a request for other shapes; after a failure of kNotSupported the model is placed again.

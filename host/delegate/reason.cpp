@@ -26,6 +26,8 @@ std::string_view NameOf(Reason reason) {
     case Reason::kNotAnswered: return "not answered";
     case Reason::kNoTensor: return "not a tensor";
     case Reason::kFailedAtRun: return "failed at run time";
+    case Reason::kWrongResult: return "wrong result";
+    case Reason::kSlower: return "slower here";
   }
   return "other";
 }

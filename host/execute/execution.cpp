@@ -140,6 +140,7 @@ struct Execution::BoundStep {
   std::vector<std::unique_ptr<Execution>> branches;
   std::unique_ptr<LoopExecution> loop;     // of a Loop or Scan
   StepHealth* health = nullptr;            // null: a failure ends the run
+  uint64_t runs = 0;                       // by the delegate itself, where its results may be verified
   Status broken;                           // why there is no context, if others could run the step
   std::unique_ptr<Execution> alternative;  // made when first needed
 };
@@ -189,7 +190,8 @@ Status Execution::Prepare(ArenaSource* memory) {
     if (fallback_ != nullptr) bound.health = step.health.get();
     if (step.executable != nullptr) {
       bound.broken = CreateContext(bound);
-      if (!bound.broken.ok() && bound.health == nullptr) return bound.broken;
+      if (!bound.broken.ok() && (bound.health == nullptr || !bound.health->delegate().handling().falls_back))
+        return bound.broken;
     }
     for (const std::shared_ptr<const Plan>& branch : step.branches) {
       DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<Execution> nested, Execution::Create(branch, fallback_, memory));
@@ -261,14 +263,40 @@ Status Execution::RunStep(BoundStep& step, const CancellationToken& token, const
     return token.Check();
   }
   const RunArgs args{step.inputs, step.outputs, allocator_.get(), &scratch_, &token};
+  if (step.health != nullptr && step.context != nullptr && step.health->IsToVerify(step.runs++))
+    return RunVerified(step, args, scope);
   Status status = step.context == nullptr ? step.broken : RunContext(*plan_, *step.step, *step.context, args, scope);
   if (step.health == nullptr) return status;
-  if (status.ok()) {
-    step.health->delegate().Succeeded();
-    return {};
+  if (!status.ok()) return AnswerFailure(step, status, token);
+  step.health->delegate().Succeeded();
+  return {};
+}
+
+Status Execution::AnswerFailure(BoundStep& step, const Status& failure, const CancellationToken& token) {
+  if (token.Due() || !step.health->delegate().handling().falls_back) return failure;
+  return RunAlternative(step, failure, token);
+}
+
+// The inputs are copied first: a delegate that changes them must not change what its results are compared with.
+Status Execution::RunVerified(BoundStep& step, const RunArgs& args, const CancellationScope& scope) {
+  std::vector<AlignedBytes> copies;
+  std::vector<deputy_tensor> tensors;
+  std::vector<const deputy_tensor*> before;
+  tensors.reserve(step.inputs.size());
+  for (const deputy_tensor* input : step.inputs) {
+    before.push_back(nullptr);
+    if (input == nullptr) continue;
+    DEPUTY_ASSIGN_OR_RETURN(AlignedBytes copy, TensorMemory(input->byte_size));
+    if (input->byte_size != 0) std::memcpy(copy.get(), input->data, input->byte_size);
+    tensors.push_back(*input);
+    tensors.back().data = copy.get();
+    before.back() = &tensors.back();
+    copies.push_back(std::move(copy));
   }
-  if (token.Due()) return status;
-  return RunAlternative(step, status, token);
+  const Status status = RunContext(*plan_, *step.step, *step.context, args, scope);
+  if (!status.ok()) return AnswerFailure(step, status, *args.cancellation);
+  step.health->delegate().Succeeded();
+  return fallback_->Verify({*plan_, *step.step, before, step.inputs, step.outputs, *allocator_}, *args.cancellation);
 }
 
 // The inputs of the step are unchanged: no output is an alias of them until it has succeeded.

@@ -27,6 +27,16 @@ Status StoreValue(deputy_tensor* target, const deputy_tensor& source, OutputAllo
 
 class Execution;
 
+// A run of a step whose results are to be verified.
+struct StepRun {
+  const Plan& plan;
+  const Step& step;
+  // In the order of the step; null where one is left out. `before`: the inputs as they were before the run.
+  std::span<const deputy_tensor*const> before, inputs;
+  std::span<deputy_tensor* const> outputs;
+  OutputAllocator& allocator;  // of the outputs
+};
+
 // Answers failures of a delegate's steps: implemented by the owner of the plan, which knows the delegates. [any-thread]
 class StepFallback {
  public:
@@ -37,6 +47,8 @@ class StepFallback {
                                                                const Status& why) = 0;
   // The delegate failed, and the alternative ran in its place with this result.
   virtual void Report(const Plan& plan, const Step& step, const Status& why, const Status& result) = 0;
+  // Compares the results of a run that succeeded with those of the CPU, and replaces wrong ones. An error ends the run.
+  virtual Status Verify(const StepRun& run, const CancellationToken& token) = 0;
 };
 
 // One thread at a time. Keeps its plan alive.
@@ -81,6 +93,8 @@ class Execution {
   Status CreateContext(BoundStep& step) const;
   Status RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
   Status RunAlternative(BoundStep& step, const Status& why, const CancellationToken& token);
+  Status AnswerFailure(BoundStep& step, const Status& failure, const CancellationToken& token);
+  Status RunVerified(BoundStep& step, const RunArgs& args, const CancellationScope& scope);
   Status TakeOutputs(BoundStep& step, const Execution& from);
   Status RunRegions(BoundStep& step, const CancellationToken& token);
   Status RunBranch(BoundStep& step, const CancellationToken& token);

@@ -94,6 +94,7 @@ class Graph {
   // Initial values of states, which pass from run to run of a session without the caller: the last inputs read the last
   // outputs of the previous run, in the same order; in the first run, these values. A region has none.
   std::vector<Tensor> initial_states;
+  std::vector<std::string> external_files;  // files beside the model's own that constants are mapped from
 
   // Inputs and outputs without the states.
   std::span<const ValueId> caller_inputs() const { return {inputs.data(), inputs.size() - initial_states.size()}; }

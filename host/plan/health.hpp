@@ -1,5 +1,5 @@
-// Delegates and steps that have failed at run time, shared by all sessions: read by an execution before each step, at
-// the cost of two relaxed loads while there is no failure.
+// Delegates and steps that have failed at run time or are still to be verified, shared by all sessions: read by an
+// execution before each step, at the cost of two relaxed loads in the common case.
 #pragma once
 
 #include <atomic>
@@ -7,18 +7,33 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 
+#include "base/digest.hpp"
 #include "base/status.hpp"
 
 namespace deputy::host {
 
 struct Plan;
 
+// The consequences that the configuration gives to failures of a delegate, and the runs that are verified.
+struct RunHandling {
+  bool falls_back = true;      // false: a failure ends the run
+  bool first_run = false;      // verifies the first run of a partition without a verdict
+  uint32_t every = 0;          // n > 0: verifies the first run of each session and each n-th one after it
+  bool replaces_wrong = true;  // false: a wrong result ends the run
+
+  bool verifies() const { return first_run || every != 0; }
+};
+
 // The circuit breaker of a delegate whose device is lost or unavailable. Three failures within five minutes open it:
 // nothing runs there until a back-off, which begins with 0.1 s and doubles up to 60 s, is over. Then one run is let
 // through; its success closes the breaker. [any-thread]
 class DelegateHealth {
  public:
+  explicit DelegateHealth(RunHandling handling = {}) : handling_(handling) {}
+  const RunHandling& handling() const { return handling_; }
+
   // False while the breaker is open. True for one caller after the back-off.
   bool Admits() {
     const uint64_t until = open_until_ns_.load(std::memory_order_relaxed);
@@ -41,6 +56,7 @@ class DelegateHealth {
   bool AdmitsTrial(uint64_t until);
   void Close();
 
+  const RunHandling handling_;
   std::atomic<uint64_t> open_until_ns_{0};
   std::mutex mutex_;
   std::deque<uint64_t> failures_;  // times, the latest last
@@ -48,24 +64,46 @@ class DelegateHealth {
 };
 
 // Whether a delegate still runs its step. A step that failed for another reason than its device, and whose alternative
-// succeeded, is demoted: the alternative runs it from then on, in every session of the plan.
+// succeeded, is demoted: the alternative runs it from then on, in every session of the plan. So is a step that was
+// found to compute wrong results.
 class StepHealth {
  public:
-  explicit StepHealth(std::shared_ptr<DelegateHealth> delegate) : delegate_(std::move(delegate)) {}
+  // `key`: of the partition in the store of verdicts, if it has one.
+  explicit StepHealth(std::shared_ptr<DelegateHealth> delegate, std::optional<Digest> key = std::nullopt)
+      : verdict_key(key), delegate_(std::move(delegate)) {
+    const RunHandling& handling = delegate_->handling();
+    attention_ = static_cast<uint8_t>((handling.first_run ? kUnverified : 0) | (handling.every != 0 ? kVerifies : 0));
+  }
 
   // [any-thread]
-  bool OwnerRuns() { return !demoted_.load(std::memory_order_relaxed) && delegate_->Admits(); }
-  bool demoted() const { return demoted_.load(std::memory_order_acquire); }
+  bool OwnerRuns() { return !demoted() && delegate_->Admits(); }
+  bool demoted() const { return (attention_.load(std::memory_order_acquire) & kDemoted) != 0; }
   // True for the call that demoted the step. [any-thread]
-  bool Demote() { return !demoted_.exchange(true, std::memory_order_acq_rel); }
+  bool Demote() { return (attention_.fetch_or(kDemoted, std::memory_order_acq_rel) & kDemoted) == 0; }
+  // Whether the result of the run is to be verified: that with this number, counted from 0 in each session.
+  bool IsToVerify(uint64_t run) const {
+    const uint8_t attention = attention_.load(std::memory_order_relaxed);
+    if ((attention & (kUnverified | kVerifies)) == 0) return false;
+    return (attention & kUnverified) != 0 || run % delegate_->handling().every == 0;
+  }
+  void SetVerified() { attention_.fetch_and(static_cast<uint8_t>(~kUnverified), std::memory_order_relaxed); }
+  // Results cannot be verified: those of random numbers, or where the CPU has no kernel.
+  void StopVerifying() {
+    attention_.fetch_and(static_cast<uint8_t>(~(kUnverified | kVerifies)), std::memory_order_relaxed);
+  }
   DelegateHealth& delegate() { return *delegate_; }
 
+  const std::optional<Digest> verdict_key;
   // The plan that runs the step instead; null until first needed. The model's lock guards it.
   std::shared_ptr<const Plan> alternative;
+  // The same nodes on the CPU, while the step is being verified. The model's lock guards it.
+  std::shared_ptr<const Plan> reference;
 
  private:
+  static constexpr uint8_t kDemoted = 1, kUnverified = 2, kVerifies = 4;
+
   const std::shared_ptr<DelegateHealth> delegate_;
-  std::atomic<bool> demoted_{false};
+  std::atomic<uint8_t> attention_{0};
 };
 
 // Whether a failure is that of a device, which may work again later.

@@ -12,14 +12,14 @@ namespace {
 
 class KeyMaker {
  public:
-  explicit KeyMaker(const Graph& graph) : graph_(graph) {}
+  KeyMaker(const Graph& graph, std::string_view purpose, const Digest* model) : graph_(graph), model_(model) {
+    digester_.AddText(purpose).AddNumber(DEPUTY_ABI_VERSION);
+    if (model != nullptr) digester_.Add(*model);
+  }
 
-  Digest Make(const PartitionSpec& partition, const BlobMaker& maker) {
-    digester_.AddText("deputy blob").AddNumber(DEPUTY_ABI_VERSION);
-    for (const std::string* text : {&maker.plugin, &maker.version, &maker.build, &maker.delegate})
-      digester_.AddText(*text);
-    digester_.AddNumber(maker.device).AddNumber(maker.options.size());
-    for (const auto& [name, value] : maker.options) digester_.AddText(name).AddText(value);
+  Digester& digester() { return digester_; }
+
+  Digest Make(const PartitionSpec& partition) {
     AddValues(partition.inputs);
     digester_.AddNumber(partition.nodes.size());
     for (const NodeId id : partition.nodes) AddNode(graph_.nodes[id]);
@@ -58,18 +58,37 @@ class KeyMaker {
     digester_.AddNumber(value.is_constant() ? 1 : 0);
     if (!value.is_constant()) return;
     const size_t size = value.constant.byte_size();
-    digester_.AddNumber(size).Add({static_cast<const uint8_t*>(value.constant.data()), size});
+    digester_.AddNumber(size);
+    if (model_ != nullptr && size > kLargeConstant && !value.name.empty())
+      digester_.AddText(value.name);
+    else
+      digester_.Add({static_cast<const uint8_t*>(value.constant.data()), size});
   }
 
+  static constexpr size_t kLargeConstant = 256;
+
   const Graph& graph_;
+  const Digest* const model_;
   Digester digester_;
   std::unordered_map<ValueId, uint64_t> numbers_;
 };
 
 }  // namespace
 
-Digest PartitionKey(const Graph& graph, const PartitionSpec& partition, const BlobMaker& maker) {
-  return KeyMaker(graph).Make(partition, maker);
+Digest PartitionKey(const Graph& graph, const PartitionSpec& partition, const DelegateIdentity& maker) {
+  KeyMaker key(graph, "deputy blob", nullptr);
+  Digester& digester = key.digester();
+  for (const std::string* text : {&maker.plugin, &maker.version, &maker.build, &maker.delegate})
+    digester.AddText(*text);
+  digester.AddNumber(maker.device).AddNumber(maker.options.size());
+  for (const auto& [name, value] : maker.options) digester.AddText(name).AddText(value);
+  return key.Make(partition);
+}
+
+Digest VerdictKey(const Graph& graph, const PartitionSpec& partition, const Digest& delegate, const Digest* model) {
+  KeyMaker key(graph, "deputy verdict", model);
+  key.digester().Add(delegate);
+  return key.Make(partition);
 }
 
 }  // namespace deputy::host

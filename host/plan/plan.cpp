@@ -32,6 +32,10 @@ class Compiler {
     // Each iteration but the last takes a partition from a delegate for good.
     for (;;) {
       DEPUTY_ASSIGN_OR_RETURN(Placement placement, Place(*graph, raw_, options_, support_));
+      if (RejectWrong(*graph, placement)) {
+        ReleaseClaims(placement, raw_);
+        continue;
+      }
       refused_ = false;
       Result<std::shared_ptr<Plan>> plan = Compile(graph, placement, top_level);
       ReleaseClaims(placement, raw_);  // left over from a refusal
@@ -41,6 +45,24 @@ class Compiler {
   }
 
  private:
+  // Takes nodes from delegates that are known to compute them wrongly.
+  bool RejectWrong(const Graph& graph, const Placement& placement) {
+    if (sources_.verdicts.verdicts == nullptr) return false;
+    bool rejected = false;
+    for (const PlacedPartition& placed : placement.partitions) {
+      const std::optional<PartitionVerdict> verdict = VerdictOn(graph, placed, sources_);
+      if (!verdict || verdict->right) continue;
+      for (const uint32_t position : verdict->wrong_nodes)
+        options_.refused[{&graph, placed.delegate, placed.spec.nodes[position]}] = {Reason::kWrongResult,
+                                                                                    verdict->text};
+      rejected = true;
+    }
+    for (const auto& [node, placements] : placement.regions)
+      for (size_t r = 0; r < placements.size(); ++r)
+        rejected = RejectWrong(*graph.nodes[node].regions[r].body, placements[r]) || rejected;
+    return rejected;
+  }
+
   Result<std::shared_ptr<Plan>> Compile(const std::shared_ptr<const Graph>& graph, Placement& placement,
                                         bool top_level) {
     auto plan = std::make_shared<Plan>();
@@ -60,7 +82,7 @@ class Compiler {
       } else {
         DEPUTY_RETURN_IF_ERROR(CompilePartition(view, placed, step));
       }
-      step.health = HealthOf(step, placed.delegate, sources_.health);
+      step.health = HealthOf(*graph, placed, step, sources_);
       plan->steps.push_back(std::move(step));
     }
     if (refused_) return plan;  // to be placed again
@@ -155,27 +177,83 @@ Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
   return Compiler(delegates, std::move(options), sources).Run(std::move(graph), /*top_level=*/true);
 }
 
-Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step& step, const Status& why,
+Refusals RefuseAll(const Plan& plan, const Step& step, const Verdict& verdict) {
+  Refusals refused;
+  for (const NodeId node : plan.placement.partitions[step.partition].spec.nodes) refused[node] = verdict;
+  return refused;
+}
+
+Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step& step, const Refusals& refused,
                                                     std::span<const std::shared_ptr<Delegate>> delegates,
                                                     PlacementOptions options, const PlanSources& sources) {
   const PlacedPartition& placed = plan.placement.partitions[step.partition];
   std::shared_ptr<const Graph> graph =
       std::make_shared<const Graph>(Subgraph(*plan.graph, placed.spec.nodes, placed.spec.inputs, placed.spec.outputs));
-  const std::string how = why.ok() ? "its device is not available" : why.ToString();
   for (size_t d = 0; d <= placed.delegate; ++d) {
     for (NodeId node = 0; node < graph->nodes.size(); ++node) {
-      const Verdict& before = plan.placement.verdicts[d][placed.spec.nodes[node]];
-      options.refused[{graph.get(), d, node}] = d == placed.delegate ? Verdict{Reason::kFailedAtRun, how} : before;
+      if (d < placed.delegate) {
+        options.refused[{graph.get(), d, node}] = plan.placement.verdicts[d][placed.spec.nodes[node]];
+      } else if (const auto found = refused.find(placed.spec.nodes[node]); found != refused.end()) {
+        options.refused[{graph.get(), d, node}] = found->second;
+      }
     }
     std::erase_if(options.rules, [&](const NodeRule& rule) { return rule.to == delegates[d]->name(); });
   }
   return Compiler(delegates, std::move(options), sources).Run(std::move(graph), /*top_level=*/false);
 }
 
-std::shared_ptr<StepHealth> HealthOf(const Step& step, size_t delegate,
-                                     std::span<const std::shared_ptr<DelegateHealth>> health) {
-  if (step.executable == nullptr || delegate + 1 >= health.size() || health[delegate] == nullptr) return nullptr;
-  return std::make_shared<StepHealth>(health[delegate]);
+namespace {
+
+void RefuseEverywhere(const Graph& graph, size_t delegate, PlacementOptions& options) {
+  for (NodeId node = 0; node < graph.nodes.size(); ++node) {
+    options.refused[{&graph, delegate, node}] = {Reason::kDeniedByRule, ""};
+    for (const Region& region : graph.nodes[node].regions) RefuseEverywhere(*region.body, delegate, options);
+  }
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Plan>> MakeReference(const Plan& plan, const Step& step,
+                                                  std::span<const std::shared_ptr<Delegate>> delegates) {
+  const PartitionSpec& spec = plan.placement.partitions[step.partition].spec;
+  return MakePlanWithOnly(std::make_shared<const Graph>(Subgraph(*plan.graph, spec.nodes, spec.inputs, spec.outputs)),
+                          delegates.size() - 1, delegates);
+}
+
+Result<std::shared_ptr<const Plan>> MakePlanWithOnly(std::shared_ptr<const Graph> graph, size_t delegate,
+                                                     std::span<const std::shared_ptr<Delegate>> delegates) {
+  PlacementOptions options;
+  options.delegates.resize(delegates.size());
+  for (size_t d = 0; d + 1 < delegates.size(); ++d)
+    if (d != delegate && !delegates[d]->runs_custom_operators_only()) RefuseEverywhere(*graph, d, options);
+  return Compiler(delegates, std::move(options), {}).Run(std::move(graph), /*top_level=*/false);
+}
+
+std::optional<PartitionVerdict> VerdictOn(const Graph& graph, const PlacedPartition& placed,
+                                          const PlanSources& sources) {
+  const VerdictSources& from = sources.verdicts;
+  if (placed.delegate >= sources.health.size() || sources.health[placed.delegate] == nullptr ||
+      !sources.health[placed.delegate]->handling().first_run || !from.delegates[placed.delegate])
+    return std::nullopt;
+  return from.verdicts->Find(VerdictKey(graph, placed.spec, *from.delegates[placed.delegate], from.model),
+                             placed.spec.nodes.size());
+}
+
+std::shared_ptr<StepHealth> HealthOf(const Graph& graph, const PlacedPartition& placed, const Step& step,
+                                     const PlanSources& sources) {
+  const size_t d = placed.delegate;
+  if (step.executable == nullptr || d + 1 >= sources.health.size() || sources.health[d] == nullptr) return nullptr;
+  const RunHandling& handling = sources.health[d]->handling();
+  if (!handling.falls_back && !handling.verifies()) return nullptr;
+  const VerdictSources& from = sources.verdicts;
+  std::optional<Digest> key;
+  if (from.verdicts != nullptr && handling.first_run && from.delegates[d])
+    key = VerdictKey(graph, placed.spec, *from.delegates[d], from.model);
+  auto health = std::make_shared<StepHealth>(sources.health[d], key);
+  const std::optional<PartitionVerdict> verdict =
+      key ? from.verdicts->Find(*key, placed.spec.nodes.size()) : std::nullopt;
+  if (verdict && verdict->right) health->SetVerified();
+  return health;
 }
 
 void CompletePlan(Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates, bool top_level) {

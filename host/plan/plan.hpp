@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include "delegate/delegate.hpp"
 #include "partition/placement.hpp"
 #include "plan/health.hpp"
+#include "plan/verdicts.hpp"
 #include "store/store.hpp"
 
 namespace deputy::host {
@@ -76,17 +78,29 @@ struct Plan {
   bool overlaps = false;
 };
 
+// The verdicts on partitions, for plans whose delegates are verified.
+struct VerdictSources {
+  Verdicts* verdicts = nullptr;  // null: no partition has one
+  // Per delegate, the digest of its identity and of the machine; none: its verdicts have no name.
+  std::span<const std::optional<Digest>> delegates = {};
+  const Digest* model = nullptr;  // of the file; null: constants are digested
+};
+
 // Sources from which a plan is made without compiling, and the health of its delegates.
 struct PlanSources {
   Store* store = nullptr;         // null: nothing is saved, nothing restored
   const Plan* sibling = nullptr;  // of the same model for other shapes; see respecialize.hpp
-  // Per delegate; null, or an empty span: its failures end the run.
+  // Per delegate; null, or an empty span: its failures end the run, and nothing is verified.
   std::span<const std::shared_ptr<DelegateHealth>> health = {};
+  VerdictSources verdicts = {};
 };
 
-// Null where a failure of the step ends the run.
-std::shared_ptr<StepHealth> HealthOf(const Step& step, size_t delegate,
-                                     std::span<const std::shared_ptr<DelegateHealth>> health);
+// Null where a failure of the step ends the run and no run is verified.
+std::shared_ptr<StepHealth> HealthOf(const Graph& graph, const PlacedPartition& placed, const Step& step,
+                                     const PlanSources& sources);
+// The verdict on a partition; none: it was never verified, or is never.
+std::optional<PartitionVerdict> VerdictOn(const Graph& graph, const PlacedPartition& placed,
+                                          const PlanSources& sources);
 // The plan that runs a demoted step; null for any other step.
 inline const Plan* AlternativeOf(const Step& step) {
   return step.health != nullptr && step.health->demoted() ? step.health->alternative.get() : nullptr;
@@ -107,12 +121,25 @@ Result<std::shared_ptr<const Plan>> MakePlan(std::shared_ptr<const Graph> graph,
                                              std::span<const std::shared_ptr<Delegate>> delegates,
                                              PlacementOptions options, const PlanSources& sources = {});
 
-// A plan for the nodes of one step, by the delegates after the step's own. Its graph captures the inputs of the step
-// and has its outputs, both in the step's order without those that are left out. `why`: how the step's delegate failed;
-// OK where its device is not available.
-Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step& step, const Status& why,
+// Nodes of a step that its delegate must not have any more, and the reasons.
+using Refusals = std::map<NodeId, Verdict>;
+// The same verdict for all nodes of the step.
+Refusals RefuseAll(const Plan& plan, const Step& step, const Verdict& verdict);
+
+// A plan for the nodes of one step: those of `refused` by the delegates after the step's own, the others by that
+// delegate again. Its graph captures the inputs of the step and has its outputs, both in the step's order without those
+// that are left out.
+Result<std::shared_ptr<const Plan>> MakeAlternative(const Plan& plan, const Step& step, const Refusals& refused,
                                                     std::span<const std::shared_ptr<Delegate>> delegates,
                                                     PlacementOptions options, const PlanSources& sources);
+// A plan for the nodes of one step by the CPU and custom-operator kernels alone, regardless of the rules and the
+// fallback of the configuration.
+Result<std::shared_ptr<const Plan>> MakeReference(const Plan& plan, const Step& step,
+                                                  std::span<const std::shared_ptr<Delegate>> delegates);
+// The same for a graph of its own, which has no inputs but captures; delegates other than `delegate` and those of the
+// reference have no nodes.
+Result<std::shared_ptr<const Plan>> MakePlanWithOnly(std::shared_ptr<const Graph> graph, size_t delegate,
+                                                     std::span<const std::shared_ptr<Delegate>> delegates);
 
 // "3 delegates, 5 partitions: npu 41/66 nodes (93 % of multiply-adds), onednn 24, cpu 1". Regions count too.
 std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates);

@@ -95,8 +95,9 @@ class Carrier {
       Step step = old;
       step.is_view = false;
       const PlacedPartition& placed = plan->placement.partitions[step.partition];
-      if (!Renew(placed, step)) return nullptr;
-      step.health = HealthOf(step, placed.delegate, sources_.health);
+      const std::optional<PartitionVerdict> verdict = VerdictOn(*graph_, placed, sources_);
+      if ((verdict && !verdict->right) || !Renew(placed, step)) return nullptr;
+      step.health = HealthOf(*graph_, placed, step, sources_);
       plan->steps.push_back(std::move(step));
     }
     CompletePlan(*plan, delegates_, /*top_level=*/true);

@@ -17,6 +17,7 @@
 #include "plugin/discovery/registry.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/fallback.hpp"
+#include "runtime/identity.hpp"
 #include "runtime/paths.hpp"
 #include "runtime/scan.hpp"
 
@@ -30,7 +31,8 @@ struct Entry {
   std::string device = "0";
   Origin device_origin;
   bool required = false;
-  bool falls_back = true;  // on a failure at run time
+  RunHandling handling;
+  ToleranceSettings tolerance;
   std::vector<std::pair<std::string, std::string>> options;
   std::vector<Origin> option_origins;
   DelegateLimits limits;
@@ -50,6 +52,16 @@ NodeRule FromConfig(const PlacementRule& rule) {
   return made;
 }
 
+RunHandling HandlingOf(const DelegateConfig& config) {
+  const VerifyConfig& verify = config.verify;
+  RunHandling handling;
+  handling.falls_back = !*config.required && *config.on_failure == OnFailure::kNext;
+  handling.first_run = *verify.when == VerifyWhen::kFirstRun;
+  handling.every = *verify.when == VerifyWhen::kAlways ? 1 : static_cast<uint32_t>(*verify.every);
+  handling.replaces_wrong = !*config.required && *verify.on_mismatch == OnFailure::kNext;
+  return handling;
+}
+
 Entry FromConfig(const DelegateConfig& config) {
   Entry entry;
   entry.name = *config.name;
@@ -59,7 +71,8 @@ Entry FromConfig(const DelegateConfig& config) {
   // The default has no origin; a mistake in it is reported at the entry.
   entry.device_origin = config.device.origin.line > 0 ? config.device.origin : entry.origin;
   entry.required = *config.required;
-  entry.falls_back = !*config.required && *config.on_failure == OnFailure::kNext;
+  entry.handling = HandlingOf(config);
+  entry.tolerance = {*config.verify.rtol, *config.verify.atol, *config.verify.atol_scale, *config.verify.outliers};
   for (const Named<OptionValue>& option : config.options) {
     entry.options.emplace_back(option.name, (*option).text);
     entry.option_origins.push_back(option.origin());
@@ -79,7 +92,7 @@ Entry FromDeviceInfo(const DeviceInfo& info) {
   entry.device = info.device_name.empty() ? std::to_string(info.device) : info.device_name;
   entry.device_origin = entry.origin;
   entry.required = info.required;
-  entry.falls_back = !info.required;
+  entry.handling.falls_back = entry.handling.replaces_wrong = !info.required;
   for (const auto& option : info.options) {
     entry.options.push_back(option);
     entry.option_origins.push_back({"api option " + option.first, 0, 0});
@@ -141,6 +154,7 @@ class EngineBuilder {
     engine_->plugin_files.emplace_back();
     engine_->placement.delegates.emplace_back();
     engine_->health.emplace_back();
+    engine_->tolerances.emplace_back();
     engine_->incidents = std::make_shared<IncidentLog>(engine_->delegates.size());
     engine_->passes = Passes(config.passes);
     engine_->passes.foreign = [engine = engine_.get()](InferenceContext& context) {
@@ -153,6 +167,7 @@ class EngineBuilder {
     if (std::optional<std::filesystem::path> folder = CacheFolder(*config.cache.dir))
       engine_->store =
           std::make_unique<Store>(StoreOptions{*std::move(folder), static_cast<uint64_t>(config.cache.max->count)});
+    PrepareVerdicts();
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
     AddRules(config.placement.rules);
     return engine_;
@@ -176,6 +191,16 @@ class EngineBuilder {
       entries.insert(before, std::move(entry));
     }
     return entries;
+  }
+
+  void PrepareVerdicts() {
+    engine_->identities.resize(engine_->delegates.size());
+    const bool verifies = std::any_of(engine_->health.begin(), engine_->health.end(),
+                                      [](const auto& health) { return health && health->handling().first_run; });
+    if (!verifies) return;
+    engine_->verdicts = std::make_unique<Verdicts>(engine_->store.get());
+    for (size_t d = 0; d + 1 < engine_->delegates.size(); ++d)
+      engine_->identities[d] = IdentityDigest(*engine_->delegates[d]);
   }
 
   // Nodes that a rule sends to a disabled, absent or replaced delegate are placed as without the rule.
@@ -269,7 +294,10 @@ class EngineBuilder {
     engine_->delegates.push_back(std::move(opened).value());
     engine_->plugin_files.push_back(provider->path.string());
     engine_->placement.delegates.push_back(entry.limits);
-    engine_->health.push_back(entry.falls_back && !request.check ? std::make_shared<DelegateHealth>() : nullptr);
+    RunHandling handling = entry.handling;
+    if (request.check) handling.falls_back = false;
+    engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
+    engine_->tolerances.push_back(entry.tolerance);
     return {};
   }
 
@@ -301,7 +329,10 @@ class EngineBuilder {
       engine_->delegates.push_back(std::move(kernels));
       engine_->plugin_files.push_back(engine_->plugin_files[d]);
       engine_->placement.delegates.emplace_back();
-      engine_->health.push_back(engine_->health[d] == nullptr ? nullptr : std::make_shared<DelegateHealth>());
+      RunHandling handling;
+      handling.falls_back = engine_->health[d]->handling().falls_back;
+      engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
+      engine_->tolerances.emplace_back();
     }
   }
 

@@ -3,14 +3,17 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/thread_pool.hpp"
 #include "delegate/delegate.hpp"
+#include "deputy/compare.hpp"
 #include "graph/passes/passes.hpp"
 #include "partition/placement.hpp"
 #include "plan/health.hpp"
+#include "plan/verdicts.hpp"
 #include "store/store.hpp"
 
 namespace deputy::host {
@@ -21,12 +24,16 @@ struct Engine {
   std::shared_ptr<ThreadPool> pool;
   std::vector<std::shared_ptr<Delegate>> delegates;  // in order; the CPU is last
   std::vector<std::string> plugin_files;             // per delegate; empty for the CPU and in-process ones
-  // Per delegate; null where a failure at run time ends the run: on_failure, required, check mode.
+  // Per delegate; null for the CPU.
   std::vector<std::shared_ptr<DelegateHealth>> health;
+  // Per delegate: tolerances of its results, and the digest of its identity and of this machine, if it has one.
+  std::vector<ToleranceSettings> tolerances;
+  std::vector<std::optional<Digest>> identities;
   std::shared_ptr<IncidentLog> incidents;
   PassOptions passes;
   PlacementOptions placement;
-  std::unique_ptr<Store> store;  // null: nothing is kept
+  std::unique_ptr<Store> store;        // null: nothing is kept
+  std::unique_ptr<Verdicts> verdicts;  // null: no results are verified
   // Held while delegates answer and compile, which they do for one caller at a time.
   std::mutex load_mutex;
 };

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 
 #include "base/cancellation.hpp"
 #include "base/log.hpp"
+#include "graph/graph.hpp"
 
 namespace deputy::host {
 namespace {
@@ -71,9 +73,9 @@ Result<std::unique_ptr<Execution>> ModelFallback::CreateAlternative(const Plan& 
   const std::lock_guard lock(engine_->load_mutex);
   std::shared_ptr<const Plan>& alternative = step.health->alternative;
   if (alternative == nullptr) {
-    const PlanSources sources{engine_->store.get(), nullptr, engine_->health};
+    const Verdict verdict{Reason::kFailedAtRun, why.ok() ? "its device is not available" : why.ToString()};
     Result<std::shared_ptr<const Plan>> made =
-        MakeAlternative(plan, step, why, engine_->delegates, engine_->placement, sources);
+        MakeAlternative(plan, step, RefuseAll(plan, step, verdict), engine_->delegates, engine_->placement, Sources());
     if (!made.ok()) {
       if (why.ok()) return std::move(made).status();
       return Status(why).Advise("no other delegate could take over: " + made.status().ToString());
@@ -101,11 +103,7 @@ void ModelFallback::Report(const Plan& plan, const Step& step, const Status& why
   } else if (result.ok()) {
     if (!step.health->Demote()) return;  // another session has reported it
     const std::lock_guard lock(engine_->load_mutex);
-    for (const NodeId node : placed.spec.nodes)
-      if (std::string name = FirstOutput(*plan.graph, plan.graph->nodes[node]); !name.empty())
-        demoted_[placed.delegate][std::move(name)] = why.ToString();
-    demoted_partitions_.push_back(placed.delegate);
-    engine_->incidents->CountDemoted(placed.delegate, 1);
+    Demote(plan, placed.delegate, RefuseAll(plan, step, {Reason::kFailedAtRun, why.ToString()}));
     consequence = others + " runs it from now on";
   } else {  // the fault is not the delegate's: the run ends with an error of its own
     level = LogLevel::kDebug;
@@ -114,13 +112,109 @@ void ModelFallback::Report(const Plan& plan, const Step& step, const Status& why
       placed.spec.nodes.size(), why.ToString(), consequence);
 }
 
+void ModelFallback::Demote(const Plan& plan, size_t delegate, const Refusals& refused) {
+  for (const auto& [node, verdict] : refused)
+    if (std::string name = FirstOutput(*plan.graph, plan.graph->nodes[node]); !name.empty())
+      demoted_[delegate][std::move(name)] = verdict;
+  demoted_partitions_.push_back(delegate);
+  engine_->incidents->CountDemoted(delegate, 1);
+}
+
+PlanSources ModelFallback::Sources() const {
+  return {engine_->store.get(),
+          nullptr,
+          engine_->health,
+          {engine_->verdicts.get(), engine_->identities, digest_ ? &*digest_ : nullptr}};
+}
+
+Status ModelFallback::Verify(const StepRun& run, const CancellationToken& token) {
+  const PlacedPartition& placed = run.plan.placement.partitions[run.step.partition];
+  const std::string& delegate = run.plan.delegate_names[placed.delegate];
+  StepHealth& health = *run.step.health;
+  DEPUTY_ASSIGN_OR_RETURN(
+      const Verification found,
+      Verifier(engine_->delegates, engine_->load_mutex).Verify(run, engine_->tolerances[placed.delegate], token));
+  switch (found.outcome) {
+    case VerifyOutcome::kNotVerifiable:
+      health.StopVerifying();
+      Log(LogLevel::kInfo, "{}: partition {} of {} cannot be verified: {}", model_, placed.spec.name, delegate,
+          found.text);
+      return {};
+    case VerifyOutcome::kRounding:
+      Log(LogLevel::kInfo, "{}: partition {} of {} differs from the CPU by rounding errors: {}", model_,
+          placed.spec.name, delegate, found.text);
+      [[fallthrough]];
+    case VerifyOutcome::kRight:
+      health.SetVerified();
+      if (health.verdict_key) engine_->verdicts->Save(*health.verdict_key, {});
+      return {};
+    case VerifyOutcome::kWrong: return ReplaceWrong(run, found);
+  }
+  return {};
+}
+
+// The wrong nodes go to the delegates after the step's own. Where the search found none, all of the partition does.
+Status ModelFallback::ReplaceWrong(const StepRun& run, const Verification& found) {
+  const PlacedPartition& placed = run.plan.placement.partitions[run.step.partition];
+  const std::string& delegate = run.plan.delegate_names[placed.delegate];
+  StepHealth& health = *run.step.health;
+  std::string guilty;
+  PartitionVerdict verdict{false, {}, found.text};
+  for (const std::vector<uint32_t>& group : found.wrong_nodes) {
+    std::string names;
+    for (const uint32_t position : group) {
+      verdict.wrong_nodes.push_back(position);
+      names += (names.empty() ? "" : " with ") + Describe(*run.plan.graph, placed.spec.nodes[position]);
+    }
+    guilty += (guilty.empty() ? "" : "; ") + names;
+  }
+  if (guilty.empty()) {
+    guilty = "no smaller part of the partition is wrong by itself";
+    for (uint32_t position = 0; position < placed.spec.nodes.size(); ++position)
+      verdict.wrong_nodes.push_back(position);
+  }
+  std::sort(verdict.wrong_nodes.begin(), verdict.wrong_nodes.end());
+  verdict.text = fmt::format("{} ({})", found.text, guilty);
+  const Status wrong = Error(StatusCode::kPlugin, "wrong result of {}: {}", delegate, verdict.text);
+  if (!health.delegate().handling().replaces_wrong) return wrong;
+  Refusals refused;
+  for (const uint32_t position : verdict.wrong_nodes)
+    refused[placed.spec.nodes[position]] = {Reason::kWrongResult, verdict.text};
+
+  const std::lock_guard lock(engine_->load_mutex);
+  Result<std::shared_ptr<const Plan>> alternative =
+      MakeAlternative(run.plan, run.step, refused, engine_->delegates, engine_->placement, Sources());
+  if (!alternative.ok())
+    return Status(wrong).Advise("no other delegate could take over: " + alternative.status().ToString());
+  size_t made = 0;
+  for (deputy_tensor* target : run.outputs) {
+    if (target == nullptr) continue;
+    const Tensor& expected = found.expected[made++];
+    DEPUTY_RETURN_IF_ERROR(run.allocator.Allocate(target, expected.shape()));
+    if (expected.byte_size() != 0) std::memcpy(target->data, expected.data(), expected.byte_size());
+  }
+  if (health.demoted()) return {};  // another session has reported it
+  health.alternative = *alternative;
+  health.Demote();
+  Demote(run.plan, placed.delegate, refused);
+  if (health.verdict_key) engine_->verdicts->Save(*health.verdict_key, verdict);
+  const std::string others = DelegatesOf(**alternative);
+  engine_->incidents->Add(placed.delegate, {std::chrono::system_clock::now(), model_, delegate, placed.spec.name,
+                                            refused.size(), wrong.ToString(), others});
+  const std::string& plugin = engine_->plugin_files[placed.delegate];
+  Log(LogLevel::kWarning, "{}: partition {} ({} nodes) of {}{} is wrong: {}; {} of its nodes {} run by {} from now on",
+      model_, placed.spec.name, placed.spec.nodes.size(), delegate, plugin.empty() ? "" : " (" + plugin + ")",
+      verdict.text, refused.size(), refused.size() == 1 ? "is" : "are", others);
+  return {};
+}
+
 bool ModelFallback::Restrict(const Graph& graph, PlacementOptions& options) const {
   if (demoted_.empty()) return false;
   for (NodeId id = 0; id < graph.nodes.size(); ++id) {
     const Node& node = graph.nodes[id];
     for (const auto& [delegate, outputs] : demoted_)
       if (const auto found = outputs.find(FirstOutput(graph, node)); found != outputs.end())
-        options.refused[{&graph, delegate, id}] = {Reason::kFailedAtRun, found->second};
+        options.refused[{&graph, delegate, id}] = found->second;
     for (const Region& region : node.regions) Restrict(*region.body, options);
   }
   return true;

@@ -1,17 +1,19 @@
-// Consequences of a delegate's failure at run time: another delegate runs the partition, once or from then on, and the
-// incident is kept for reports.
+// Consequences of a delegate's failure at run time, or of a wrong result: another delegate runs the partition or the
+// nodes that were computed wrongly, once or from then on, and the incident is kept for reports.
 #pragma once
 
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "deputy/health.hpp"
 #include "execute/execution.hpp"
 #include "runtime/engine.hpp"
+#include "verify/verifier.hpp"
 
 namespace deputy::host {
 
@@ -44,17 +46,28 @@ class ModelFallback final : public StepFallback {
 
   Result<std::unique_ptr<Execution>> CreateAlternative(const Plan& plan, const Step& step, const Status& why) override;
   void Report(const Plan& plan, const Step& step, const Status& why, const Status& result) override;
+  Status Verify(const StepRun& run, const CancellationToken& token) override;
+
+  // Sources for the model's plans and their alternatives.
+  PlanSources Sources() const;
+  // Of the model's files, before its first plan.
+  void set_digest(std::optional<Digest> digest) { digest_ = digest; }
 
   // Keeps nodes of a new plan away from delegates that failed to run them at other shapes. False: there are none. The
   // engine's lock is held.
   bool Restrict(const Graph& graph, PlacementOptions& options) const;
 
  private:
+  Status ReplaceWrong(const StepRun& run, const Verification& found);
+  // Keeps the nodes away from the delegate in plans to come, for all shapes. The engine's lock is held.
+  void Demote(const Plan& plan, size_t delegate, const Refusals& refused);
+
   const std::string model_;
   const std::shared_ptr<Engine> engine_;
+  std::optional<Digest> digest_;  // of the model's files
   // By delegate: the first outputs of nodes that it must not have any more, which identify these at all shapes, and the
   // reason. The engine's lock guards it.
-  std::map<size_t, std::map<std::string, std::string>> demoted_;
+  std::map<size_t, std::map<std::string, Verdict>> demoted_;
   std::vector<size_t> demoted_partitions_;  // the delegate of each
 };
 

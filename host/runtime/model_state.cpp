@@ -102,8 +102,8 @@ Result<std::shared_ptr<const host::Plan>> Model::State::MakePlanFor(std::span<co
     if (!status.ok()) return std::move(status).At(name);
     shaped = std::move(special);
   }
-  host::PlanSources sources{engine->store.get(), plans_.empty() ? nullptr : plans_.front().second.get(),
-                            engine->health};
+  host::PlanSources sources = fallback->Sources();
+  if (!plans_.empty()) sources.sibling = plans_.front().second.get();
   host::PlacementOptions options = engine->placement;
   if (fallback->Restrict(*shaped, options)) sources.sibling = nullptr;
   Result<std::shared_ptr<const host::Plan>> plan =

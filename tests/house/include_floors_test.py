@@ -36,6 +36,7 @@ ROWS = {
     "host/base": Row(1, ("sdk/include/deputy/abi",), ("spdlog", "fmt")),
     "host/store": Row(2, ("host/base",), ("fmt",)),
     "host/tensor": Row(2, ("host/base",), ("fmt",)),
+    "host/compare": Row(3, ("host/include", "host/tensor"), ("fmt",)),
     "host/graph": Row(3, ("host/tensor", "sdk/schema"), ("FlatBuffers", "fmt")),
     "host/format": Row(4, ("host/graph",), ("FlatBuffers", "fmt")),
     "host/import": Row(4, ("host/graph",), ("fmt",)),
@@ -52,14 +53,15 @@ ROWS = {
     "host/partition": Row(5, ("host/delegate",), ("Boost.Graph", "fmt")),
     "host/plan": Row(6, ("host/partition", "host/format", "host/store"), ("fmt",)),
     "host/execute": Row(7, ("host/plan",), ("fmt",)),
+    "host/verify": Row(8, ("host/include", "host/execute", "host/compare"), ("fmt",)),
     "host/runtime": Row(
-        8,
-        ("host/include", "host/execute", "host/import", "host/config", "host/plugin", "host/isolation", "host/cpu"),
+        9,
+        ("host/include", "host/execute", "host/verify", "host/import", "host/config", "host/plugin", "host/isolation", "host/cpu"),
         ("fmt",),
     ),
-    "host/capi": Row(9, ("host/runtime",), ("fmt",)),
-    "host/worker": Row(9, ("host/plugin", "host/isolation"), ("fmt",)),
-    "host/cli": Row(10, ("host/include",), ("CLI11", "nlohmann-json", "fmt")),
+    "host/capi": Row(10, ("host/runtime",), ("fmt",)),
+    "host/worker": Row(10, ("host/plugin", "host/isolation"), ("fmt",)),
+    "host/cli": Row(11, ("host/include",), ("CLI11", "nlohmann-json", "fmt")),
     "sdk/conformance/reference": Row(CLIENT, ("sdk/include/deputy/sdk",)),
     "sdk/conformance": Row(
         CLIENT, ("host/include", "sdk/include/deputy/sdk", "sdk/conformance/reference"), ("GoogleTest",)

@@ -90,4 +90,10 @@ Result<ExternalBytes> ExternalFiles::Open(const std::string& location) {
   return external;
 }
 
+std::vector<std::string> ExternalFiles::paths() const {
+  std::vector<std::string> paths;
+  for (const auto& [location, bytes] : open_) paths.push_back((model_.parent_path() / location).string());
+  return paths;
+}
+
 }  // namespace deputy::host::onnx_import

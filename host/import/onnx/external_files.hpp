@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/status.hpp"
 
@@ -27,6 +28,9 @@ class ExternalFiles {
   // The whole file, mapped; each file once. `location` is relative to the model's folder, without "..", and neither it
   // nor a folder on the way may be a symbolic link; the file must be a regular one with a single name.
   Result<ExternalBytes> Open(const std::string& location);
+
+  // Paths of the files that were opened.
+  std::vector<std::string> paths() const;
 
  private:
   std::filesystem::path model_;

@@ -60,7 +60,9 @@ class OnnxImporter final : public Importer {
     DEPUTY_RETURN_IF_ERROR(Parse(source.bytes, Message::kModel, model));
     ExternalFiles files(source.path);
     TensorReader tensors(source.bytes, source.keep, files);
-    return ModelReader(model, tensors).Read();
+    Result<Graph> graph = ModelReader(model, tensors).Read();
+    if (graph.ok()) graph->external_files = files.paths();
+    return graph;
   }
 
   static Result<Tensor> ParseTensor(std::span<const uint8_t> bytes) {

@@ -63,6 +63,18 @@ struct LentBlob {
 
 }  // namespace
 
+DelegateIdentity DelegateProxy::identity() const {
+  const deputy_plugin& plugin = opened_->plugin().table();
+  DelegateIdentity identity;
+  identity.plugin.assign(plugin.id.data, plugin.id.size);
+  identity.version = CopyText(plugin.version, 256).text;
+  identity.build = opened_->plugin().BuildIdText();
+  identity.delegate = id_;
+  identity.device = opened_->device();
+  identity.options = options();
+  return identity;
+}
+
 Result<BlobMaker> DelegateProxy::blob_maker() const {
   const deputy_ext_blob* blobs = opened_->blob();
   if (blobs == nullptr) return Delegate::blob_maker();
@@ -75,16 +87,7 @@ Result<BlobMaker> DelegateProxy::blob_maker() const {
     return opened_->Fault("compatibility", fmt::format("it wrote {} bytes into {}", size, buffer.size()));
   const CopiedText compatibility = CopyText({buffer.data(), size}, kMaxCompatibility);
   if (!compatibility.fault.empty()) return opened_->Fault("compatibility", "its text " + compatibility.fault);
-  const deputy_plugin& plugin = opened_->plugin().table();
-  BlobMaker maker;
-  maker.plugin.assign(plugin.id.data, plugin.id.size);
-  maker.version = CopyText(plugin.version, 256).text;
-  maker.build = opened_->plugin().BuildIdText();
-  maker.delegate = id_;
-  maker.device = opened_->device();
-  maker.options = options();
-  maker.compatibility = compatibility.text;
-  return maker;
+  return BlobMaker{identity(), compatibility.text};
 }
 
 Status DelegateProxy::CheckBlob(const std::string& compatibility) const {

@@ -41,6 +41,7 @@ class DelegateProxy final : public Delegate {
   Result<DeviceState> device_state() const override;
   std::vector<std::pair<std::string, std::string>> options() const override;
 
+  DelegateIdentity identity() const override;
   Result<BlobMaker> blob_maker() const override;
   Status CheckBlob(const std::string& compatibility) const override;
   Result<std::shared_ptr<const Executable>> Restore(const GraphView& view, const PartitionSpec& partition,

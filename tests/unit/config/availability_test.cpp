@@ -36,6 +36,7 @@ class UnavailableLister {
   template <class... Arguments>
   void Texts(Arguments&&...) {}
   void Integer(std::string_view, const Setting<int64_t>&, const IntegerRange&) {}
+  void Real(std::string_view, const Setting<std::optional<double>>&, const RealRange&) {}
   template <class... Arguments>
   void Flag(Arguments&&...) {}
   template <class... Arguments>
@@ -55,6 +56,10 @@ class UnavailableLister {
   }
   template <class Visit>
   void Group(std::string_view key, Visit visit) {
+    Within(key, visit);
+  }
+  template <class E, class Visit>
+  void GroupOrChoice(std::string_view key, const Setting<E>&, Visit visit) {
     Within(key, visit);
   }
   template <class T, class Visit>
@@ -111,7 +116,7 @@ TEST(AvailabilityTest, WhatIsPlannedIsKnownByName) {
   EXPECT_EQ(list,
             "plugins.trust: listed\nplugins.trust_keys\ndelegates.precision\ndelegates.shapes\ndelegates.isolation\n"
             "delegates.timeout\nplacement.policy: cost\nplacement.policy: measured\n"
-            "placement.rules.regions\nlog.format\ndebug.dump\n");
+            "placement.budget\nplacement.margin\nplacement.rules.regions\nlog.format\ndebug.dump\n");
 }
 
 TEST(AvailabilityTest, EveryPlannedKeyAndWordIsRefusedByNameWhateverItsValue) {

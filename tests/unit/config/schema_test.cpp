@@ -130,6 +130,30 @@ TEST(SchemaTest, UnknownPassIsRefusedWithTheNearestMatch) {
             "t.yaml:2:23: 'drop_unused' must be true or false, not 'off': write false");
 }
 
+TEST(SchemaTest, VerificationIsAWordOrAMapping) {
+  const Config word = Good("version: 1\ndelegates: [{name: a, verify: first_run}]\n");
+  EXPECT_EQ(*word.delegates[0].verify.when, VerifyWhen::kFirstRun);
+  const Config mapping = Good(
+      "version: 1\ndelegates: [{name: a, verify: {when: always, every: 3, rtol: 1e-2, outliers: 0.5, on_mismatch: "
+      "fail}}]\n");
+  const VerifyConfig& verify = mapping.delegates[0].verify;
+  EXPECT_EQ(*verify.when, VerifyWhen::kAlways);
+  EXPECT_EQ(*verify.every, 3);
+  EXPECT_EQ(verify.rtol.value, 1e-2);
+  EXPECT_EQ(verify.outliers.value, 0.5);
+  EXPECT_EQ(verify.atol.value, std::nullopt);
+  EXPECT_EQ(*verify.on_mismatch, OnFailure::kFail);
+}
+
+TEST(SchemaTest, MistakesInAVerificationAreRefused) {
+  EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: a, verify: sometimes}]\n"),
+            "t.yaml:2:31: 'verify' must be one of never, first_run, always, not 'sometimes'");
+  EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: a, verify: {rtol: 2}}]\n"),
+            "t.yaml:2:38: 'rtol' must be a number from 0 to 1, not '2'");
+  EXPECT_EQ(ProblemsOf("version: 1\ndelegates: [{name: a, verify: {every: 0}}]\n"),
+            "t.yaml:2:39: 'every' must be a whole number from 1 to 1000000000, not '0'");
+}
+
 TEST(SchemaTest, R52_UnknownKeyWithoutAMatchListsWhatIsAccepted) {
   EXPECT_EQ(ProblemsOf("version: 1\ndebug: {zebra: 1}\n"), "t.yaml:2:9: unknown key 'zebra' (accepted here: check)");
 }
@@ -137,7 +161,7 @@ TEST(SchemaTest, R52_UnknownKeyWithoutAMatchListsWhatIsAccepted) {
 TEST(SchemaTest, R52_UnknownKeyOfADelegateIsRefused) {
   EXPECT_EQ(ProblemsOf("version: 1\ndelegates:\n  - name: a\n    min_node: 1\n"),
             "t.yaml:4:5: unknown key 'min_node'; did you mean 'min_nodes'? (accepted here: name, before, delegate, "
-            "device, enabled, required, options, rules, min_nodes, min_flops, on_failure)");
+            "device, enabled, required, options, rules, min_nodes, min_flops, on_failure, verify)");
 }
 
 TEST(SchemaTest, AllProblemsAreReportedAtOnceInTheOrderOfLines) {

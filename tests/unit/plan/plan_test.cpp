@@ -55,11 +55,19 @@ TEST_F(PlanTest, ANewClaimIsCompiledAfterTheRefusalOfAnotherPartition) {
 
 TEST_F(PlanTest, AnAlternativeLeavesOutTheDelegateThatFailed) {
   const auto plan = Make();
-  const auto alternative =
-      MakeAlternative(*plan, plan->steps[0], Status(StatusCode::kInternal, "no more"), delegates_, options_, {});
+  const Refusals refused = RefuseAll(*plan, plan->steps[0], {Reason::kFailedAtRun, "no more"});
+  const auto alternative = MakeAlternative(*plan, plan->steps[0], refused, delegates_, options_, {});
   ASSERT_TRUE(alternative.ok()) << alternative.status().ToString();
   EXPECT_EQ((*alternative)->delegate_names[DelegateOf(**alternative, (*alternative)->steps[0])], "second");
   EXPECT_EQ((*alternative)->placement.verdicts[0][0].reason, Reason::kFailedAtRun);
+}
+
+TEST_F(PlanTest, AReferenceIsTheCpuAlone) {
+  const auto plan = Make();
+  const auto reference = MakeReference(*plan, plan->steps[0], delegates_);
+  ASSERT_TRUE(reference.ok()) << reference.status().ToString();
+  for (const Step& step : (*reference)->steps)
+    EXPECT_EQ((*reference)->delegate_names[DelegateOf(**reference, step)], "cpu");
 }
 
 }  // namespace

@@ -89,9 +89,9 @@ TEST_F(EngineTest, ARuleForAnAbsentDelegateIsLoggedAndDropped) {
 
 TEST_F(EngineTest, InCheckModeAFailureEndsTheRun) {
   Add("a");
-  EXPECT_NE(Open().health[0], nullptr) << error_;
+  EXPECT_TRUE(Open().health[0]->handling().falls_back) << error_;
   setenv("DEPUTY_CHECK", "1", 1);
-  EXPECT_EQ(Open().health[0], nullptr) << error_;
+  EXPECT_FALSE(Open().health[0]->handling().falls_back) << error_;
   unsetenv("DEPUTY_CHECK");
 }
 

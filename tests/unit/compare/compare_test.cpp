@@ -1,4 +1,4 @@
-#include "cli/tensor_compare.hpp"
+#include "deputy/compare.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace deputy::cli {
+namespace deputy {
 namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -135,4 +135,4 @@ TEST(TensorCompare, MismatchIsDescribedWithAllNumbers) {
 }
 
 }  // namespace
-}  // namespace deputy::cli
+}  // namespace deputy

@@ -1,18 +1,31 @@
-#include "cli/tensor_compare.hpp"
+#include "deputy/compare.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
-#include "cli/element.hpp"
-#include "cli/quantity.hpp"
-#include "cli/shape_text.hpp"
+#include "deputy/element.hpp"
+#include "tensor/shape.hpp"
 
-namespace deputy::cli {
+namespace deputy {
 namespace {
+
+std::string Describe(const Tensor& tensor) {
+  return fmt::format("{} {}", NameOf(tensor.dtype()), host::ShapeToString(tensor.shape()));
+}
+
+// Whether the operator rounds to quantization steps; com.microsoft has more such operators than ONNX.
+bool Rounds(std::string_view domain, std::string_view op_type) {
+  static constexpr std::array<std::string_view, 5> kRounding = {
+      "QuantizeLinear", "DynamicQuantizeLinear", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul", "QGemm"};
+  return (domain.empty() || domain == "com.microsoft") &&
+         (op_type.substr(0, 7) == "QLinear" ||
+          std::find(kRounding.begin(), kRounding.end(), op_type) != kRounding.end());
+}
 
 double LargestMagnitude(const Tensor& tensor) {
   double largest = 0;
@@ -55,7 +68,7 @@ Comparison CompareTensors(const Tensor& got, const Tensor& want, const Tolerance
   Comparison result;
   if (got.dtype() != want.dtype() || got.shape() != want.shape() || !IsNumeric(got.dtype())) {
     result.ok = false;
-    result.misfit = fmt::format("got {}, want {}", TypeText(got), TypeText(want));
+    result.misfit = fmt::format("got {}, want {}", Describe(got), Describe(want));
     return result;
   }
   result.elements = got.element_count();
@@ -86,10 +99,39 @@ Comparison CompareTensors(const Tensor& got, const Tensor& want, const Tolerance
 
 std::string DescribeMismatch(const Comparison& comparison) {
   if (!comparison.misfit.empty()) return comparison.misfit;
-  return fmt::format("{} of {} elements differ, worst at {}: got {:.7g}, want {:.7g}, |d| {}, allowed {}",
-                     comparison.wrong, comparison.elements, ShapeText(comparison.worst_index), comparison.worst_got,
-                     comparison.worst_want, NumberText(comparison.worst_difference),
-                     NumberText(comparison.worst_allowed));
+  return fmt::format("{} of {} elements differ, worst at {}: got {:.7g}, want {:.7g}, |d| {:.4g}, allowed {:.4g}",
+                     comparison.wrong, comparison.elements, host::ShapeToString(comparison.worst_index),
+                     comparison.worst_got, comparison.worst_want, comparison.worst_difference,
+                     comparison.worst_allowed);
 }
 
-}  // namespace deputy::cli
+void ModelTraits::Add(std::string_view domain, std::string_view op_type, std::string_view name) {
+  static constexpr std::array<std::string_view, 6> kDrawing = {
+      "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+  ++nodes;
+  quantized = quantized || Rounds(domain, op_type);
+  if (domain.empty() && std::find(kDrawing.begin(), kDrawing.end(), op_type) != kDrawing.end())
+    drawing = fmt::format("{} ({})", name, op_type);
+}
+
+Tolerance ToleranceFor(const ToleranceSettings& given, DType output, const ModelTraits& model) {
+  Tolerance tolerance;
+  if (IsFloating(output)) tolerance.atol_scale = model.is_network() ? 1e-5 : 1e-6;
+  if (IsFloating(output) && model.is_network()) tolerance.least_magnitude = 0.01;
+  if (output == DType::kFloat16 || output == DType::kBFloat16) {
+    tolerance.rtol = 1e-2;
+    tolerance.atol_scale = 1e-3;
+  }
+  if (model.quantized) {
+    tolerance.outliers = 1e-2;
+    if (IsFloating(output)) tolerance.step_scale = 1.0 / 16;
+    if (output == DType::kInt8 || output == DType::kUint8) tolerance.step = 1;
+  }
+  tolerance.rtol = given.rtol.value_or(tolerance.rtol);
+  tolerance.atol = given.atol.value_or(tolerance.atol);
+  tolerance.atol_scale = given.atol_scale.value_or(tolerance.atol_scale);
+  tolerance.outliers = given.outliers.value_or(tolerance.outliers);
+  return tolerance;
+}
+
+}  // namespace deputy

@@ -1,0 +1,66 @@
+// Comparison of tensors: |got - want| <= atol + atol_scale * max|want| + rtol * |want|, for every element, or for all
+// but a share that are off by at most a step; and the tolerances for results of correct engines.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "deputy/export.hpp"
+#include "deputy/tensor.hpp"
+
+namespace deputy {
+
+struct Tolerance {
+  double rtol = 1e-3, atol = 1e-7;
+  double atol_scale = 0;       // times the largest finite magnitude of the reference
+  double least_magnitude = 0;  // lower bound of that largest magnitude
+  // At most this share of the elements may be further off, by no more than step + step_scale times that magnitude.
+  double outliers = 0, step = 0, step_scale = 0;
+};
+
+struct Comparison {
+  bool ok = true;
+  std::string misfit;  // another dtype or shape; then nothing was compared
+  int64_t elements = 0, wrong = 0;
+  int64_t outliers = 0;       // if there are more than allowed, also counted in `wrong`
+  double max_difference = 0;  // over all elements
+  // The element that exceeds its tolerance most; only if `wrong`.
+  Shape worst_index;
+  double worst_got = 0, worst_want = 0, worst_difference = 0, worst_allowed = 0;
+};
+
+// Tolerances that are given; the others follow from the output and the model.
+struct ToleranceSettings {
+  std::optional<double> rtol, atol, atol_scale, outliers;
+};
+
+// The properties of a model, or of a part of one, that bear on its accuracy.
+struct DEPUTY_API ModelTraits {
+  size_t nodes = 0;
+  bool quantized = false;  // quantizes values between its nodes: the last bit of a sum may become a step
+  std::string drawing;     // a node that generates random numbers, so that outputs cannot be compared; or empty
+
+  // More than a few nodes: rounding errors add up.
+  bool is_network() const { return nodes > 10; }
+  // Takes a node into account; `name` is for `drawing`.
+  void Add(std::string_view domain, std::string_view op_type, std::string_view name);
+};
+
+// Floats: atol-scale 1e-6, which is eight units in the last place of the largest element in single precision. 16-bit
+// floats: rtol 1e-2, and atol-scale 1e-3, two units in theirs. Networks: atol-scale 1e-5, and a largest magnitude of at
+// least 0.01: smaller outputs are the tails of a sigmoid or softmax, in which relative accuracy has no meaning.
+// Quantized models: one element in a hundred may be off by one quantization step, which is one for 8-bit integers, and
+// for floats, whose steps are unknown here, 1/16 of the largest magnitude: at least two steps of data that use a
+// quarter of their range. All others: the defaults of Tolerance.
+DEPUTY_API Tolerance ToleranceFor(const ToleranceSettings& given, DType output, const ModelTraits& model);
+
+// NaN equals NaN, an infinity only itself. Equal bits are always equal; different 64-bit integers differ by at least 1.
+DEPUTY_API Comparison CompareTensors(const Tensor& got, const Tensor& want, const Tolerance& tolerance);
+
+// "3 of 10 elements differ, worst at [0,7]: got 1.5, want 1.25, |d| 0.25, allowed 0.00125", or the misfit.
+DEPUTY_API std::string DescribeMismatch(const Comparison& comparison);
+
+}  // namespace deputy

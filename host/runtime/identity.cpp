@@ -1,0 +1,90 @@
+#include "runtime/identity.hpp"
+
+#include <sys/auxv.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "base/file.hpp"
+#include "deputy/version.hpp"
+
+namespace deputy::host {
+namespace {
+
+// A file that changed within this time may change again without a change of its times: their clock ticks every few
+// milliseconds, and some file systems keep whole seconds.
+constexpr time_t kRecent = 2;
+
+void AddCpuFeatures(Digester& digester) {
+#if defined(__x86_64__)
+  for (const unsigned leaf : {1U, 7U}) {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    (void)__get_cpuid_count(leaf, 0, &a, &b, &c, &d);
+    digester.AddNumber(c).AddNumber(d).AddNumber(leaf == 1 ? 0 : b);  // the first has the number of the core in b
+  }
+#endif
+  digester.AddNumber(getauxval(AT_HWCAP)).AddNumber(getauxval(AT_HWCAP2));
+}
+
+// False: the file cannot be inspected, or has changed so recently that its times identify nothing.
+bool AddFileState(const std::string& path, time_t now, Digester& digester) {
+  struct stat about {};
+  if (stat(path.c_str(), &about) != 0) return false;
+  for (const auto number :
+       {static_cast<uint64_t>(about.st_dev), static_cast<uint64_t>(about.st_ino), static_cast<uint64_t>(about.st_size),
+        static_cast<uint64_t>(about.st_mtim.tv_sec), static_cast<uint64_t>(about.st_mtim.tv_nsec),
+        static_cast<uint64_t>(about.st_ctim.tv_sec), static_cast<uint64_t>(about.st_ctim.tv_nsec)})
+    digester.AddNumber(number);
+  return std::max(about.st_mtim.tv_sec, about.st_ctim.tv_sec) + kRecent < now;
+}
+
+}  // namespace
+
+std::optional<Digest> IdentityDigest(const Delegate& delegate) {
+  const DelegateIdentity identity = delegate.identity();
+  if (identity.build.empty()) return std::nullopt;
+  Digester digester;
+  digester.AddText("deputy delegate").AddText(DEPUTY_VERSION);
+  for (const std::string* text : {&identity.plugin, &identity.version, &identity.build, &identity.delegate})
+    digester.AddText(*text);
+  digester.AddNumber(identity.device).AddNumber(identity.options.size());
+  for (const auto& [name, value] : identity.options) digester.AddText(name).AddText(value);
+  if (const Result<BlobMaker> maker = delegate.blob_maker(); maker.ok()) digester.AddText(maker->compatibility);
+  AddCpuFeatures(digester);
+  return digester.Finish();
+}
+
+std::optional<Digest> ModelDigest(const std::filesystem::path& path, std::span<const uint8_t> bytes,
+                                  std::span<const std::string> external_files, Store* store) {
+  Digester states;
+  states.AddText("deputy model files");
+  const time_t now = time(nullptr);
+  bool identified = !path.empty() && AddFileState(path.string(), now, states);
+  for (const std::string& file : external_files) identified = AddFileState(file, now, states) && identified;
+  const Digest key = states.Finish();
+  Digest content{};
+  if (identified && store != nullptr)
+    if (const std::optional<StoredEntry> known = store->Find(EntryKind::kModel, key);
+        known && known->bytes.size() == content.size()) {
+      std::copy(known->bytes.begin(), known->bytes.end(), content.begin());
+      return content;
+    }
+  Digester digester;
+  digester.AddNumber(bytes.size()).Add(bytes);
+  for (const std::string& file : external_files) {
+    const Result<std::shared_ptr<const MappedFile>> mapped = MappedFile::Open(file);
+    if (!mapped.ok()) return std::nullopt;
+    digester.AddNumber((*mapped)->bytes().size()).Add((*mapped)->bytes());
+    (*mapped)->DropPages();
+  }
+  content = digester.Finish();
+  if (identified && store != nullptr) store->Save(EntryKind::kModel, key, path.filename().string(), content);
+  return content;
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,305 @@
+#include "verify/verifier.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "graph/graph.hpp"
+#include "verify/noise.hpp"
+#include "verify/wrong_nodes.hpp"
+
+namespace deputy::host {
+namespace {
+
+constexpr int kDisturbances = 3;
+// Runs of each part of a partition, for faults that do not show in every run.
+constexpr int kRunsOfPart = 2;
+
+// A view, without a copy; the tensor must outlive it.
+Result<Tensor> ViewOf(const deputy_tensor& tensor) {
+  return Tensor::Wrap(static_cast<DType>(tensor.dtype), Shape(tensor.dims, tensor.dims + tensor.rank), tensor.data,
+                      tensor.byte_size);
+}
+
+Result<Tensor> CopyOf(const deputy_tensor& tensor) {
+  DEPUTY_ASSIGN_OR_RETURN(const Tensor view, ViewOf(tensor));
+  DEPUTY_ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(view.dtype(), view.shape()));
+  if (copy.byte_size() != 0) std::memcpy(copy.mutable_data(), view.data(), copy.byte_size());
+  return copy;
+}
+
+deputy_tensor FormOf(const Tensor& tensor) {
+  deputy_tensor form{};
+  form.struct_size = sizeof form;
+  form.dtype = static_cast<deputy_dtype>(tensor.dtype());
+  form.rank = static_cast<uint32_t>(tensor.shape().size());
+  form.dims = tensor.shape().data();
+  form.data = const_cast<void*>(tensor.data());
+  form.byte_size = tensor.byte_size();
+  return form;
+}
+
+ModelTraits TraitsOf(const Graph& graph, std::span<const NodeId> nodes) {
+  ModelTraits traits;
+  for (const NodeId id : nodes) {
+    const Node& node = graph.nodes[id];
+    traits.Add(node.primitive.domain(), node.primitive.op_type(), Describe(graph, id));
+    for (const Region& region : node.regions) {
+      std::vector<NodeId> inner(region.body->nodes.size());
+      for (NodeId i = 0; i < inner.size(); ++i) inner[i] = i;
+      const ModelTraits body = TraitsOf(*region.body, inner);
+      traits.nodes += body.nodes;
+      traits.quantized = traits.quantized || body.quantized;
+      if (!body.drawing.empty()) traits.drawing = body.drawing;
+    }
+  }
+  return traits;
+}
+
+}  // namespace
+
+// The verification of one run.
+class Verifier::StepVerification {
+ public:
+  StepVerification(Verifier& verifier, const StepRun& run, const ToleranceSettings& settings,
+                   const CancellationToken& token)
+      : delegates_(verifier.delegates_),
+        load_mutex_(verifier.load_mutex_),
+        run_(run),
+        graph_(*run.plan.graph),
+        placed_(run.plan.placement.partitions[run.step.partition]),
+        settings_(settings),
+        token_{0, token.cancelled_ns},
+        traits_(TraitsOf(graph_, placed_.spec.nodes)) {}
+
+  Result<Verification> Run() {
+    Verification result;
+    result.outcome = VerifyOutcome::kNotVerifiable;
+    if (!traits_.drawing.empty()) {
+      result.text = "it draws random numbers: " + traits_.drawing;
+      return result;
+    }
+    const std::string changed = RestoreInputs();
+    for (const deputy_tensor* input : run_.before)
+      if (input != nullptr) {
+        DEPUTY_ASSIGN_OR_RETURN(Tensor view, ViewOf(*input));
+        inputs_.push_back(std::move(view));
+      }
+    Result<std::unique_ptr<Execution>> reference = Reference();
+    Status status = reference.ok() ? RunWith(**reference, inputs_) : reference.status();
+    if (token_.Due()) return token_.Check();
+    if (!status.ok()) {
+      result.text = "the CPU cannot run it: " + status.ToString();
+      return result;
+    }
+    DEPUTY_ASSIGN_OR_RETURN(result.expected, OutputsOf(**reference));
+    DEPUTY_RETURN_IF_ERROR(Compare(**reference, result));
+    if (!changed.empty()) {
+      result.outcome = VerifyOutcome::kWrong;
+      result.text = changed;
+    }
+    if (result.outcome != VerifyOutcome::kWrong) return result;
+    if (changed.empty()) SearchNodes(result);
+    if (token_.Due()) return token_.Check();
+    return result;
+  }
+
+ private:
+  // Which input the delegate has changed; empty if none.
+  std::string RestoreInputs() {
+    std::string changed;
+    for (size_t i = 0; i < run_.inputs.size(); ++i) {
+      const deputy_tensor *now = run_.inputs[i], *before = run_.before[i];
+      if (now == nullptr || now->byte_size == 0 || std::memcmp(now->data, before->data, now->byte_size) == 0) continue;
+      std::memcpy(now->data, before->data, now->byte_size);
+      changed = fmt::format("it changed its input '{}'", graph_.values[run_.step.inputs[i]].name);
+    }
+    return changed;
+  }
+
+  Result<std::unique_ptr<Execution>> Reference() {
+    const std::lock_guard lock(load_mutex_);
+    std::shared_ptr<const Plan>& plan = run_.step.health->reference;
+    if (plan == nullptr) {
+      DEPUTY_ASSIGN_OR_RETURN(plan, MakeReference(run_.plan, run_.step, delegates_));
+    }
+    return Execution::Create(plan);
+  }
+
+  Result<std::unique_ptr<Execution>> ExecutionOf(Graph graph, size_t delegate) {
+    const std::lock_guard lock(load_mutex_);
+    DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
+                            MakePlanWithOnly(std::make_shared<const Graph>(std::move(graph)), delegate, delegates_));
+    return Execution::Create(std::move(plan));
+  }
+
+  // `inputs` in the order of the graph's captures.
+  Status RunWith(Execution& execution, const std::vector<Tensor>& inputs) const {
+    const std::vector<ValueId>& captured = execution.plan().graph->captured;
+    for (size_t i = 0; i < captured.size(); ++i) execution.Bind(captured[i], FormOf(inputs[i]));
+    return execution.Run(token_);
+  }
+
+  static Result<std::vector<Tensor>> OutputsOf(const Execution& execution) {
+    std::vector<Tensor> outputs;
+    for (const ValueId id : execution.plan().graph->outputs) {
+      DEPUTY_ASSIGN_OR_RETURN(Tensor copy, CopyOf(execution.tensor(id)));
+      outputs.push_back(std::move(copy));
+    }
+    return outputs;
+  }
+
+  Tolerance ToleranceOf(DType dtype) const { return ToleranceFor(settings_, dtype, traits_); }
+
+  Status Compare(Execution& reference, Verification& result) {
+    result.outcome = VerifyOutcome::kRight;
+    std::vector<Evidence> evidence;
+    size_t made = 0;
+    for (size_t i = 0; i < run_.outputs.size(); ++i) {
+      if (run_.outputs[i] == nullptr) continue;
+      const Tensor& expected = result.expected[made];
+      DEPUTY_ASSIGN_OR_RETURN(const Tensor got, ViewOf(*run_.outputs[i]));
+      const Tolerance tolerance = ToleranceOf(expected.dtype());
+      const Comparison comparison = CompareTensors(got, expected, tolerance);
+      result.max_difference = std::max(result.max_difference, comparison.max_difference);
+      if (!comparison.ok) {
+        if (evidence.empty()) {
+          DEPUTY_ASSIGN_OR_RETURN(evidence, Collect(reference, result.expected.size()));
+        }
+        const bool noise = IsNoise(got, expected, evidence[made], tolerance);
+        if (result.outcome != VerifyOutcome::kWrong)
+          result.text =
+              fmt::format("output '{}': {}", graph_.values[run_.step.outputs[i]].name, DescribeMismatch(comparison));
+        if (!noise) {
+          result.outcome = VerifyOutcome::kWrong;
+          return {};
+        }
+        result.outcome = VerifyOutcome::kRounding;
+      }
+      ++made;
+    }
+    return {};
+  }
+
+  Result<std::vector<Evidence>> Collect(Execution& reference, size_t outputs) {
+    std::vector<Evidence> evidence(outputs);
+    if (std::optional<Graph> wide = WithFloat64(*reference.plan().graph)) {
+      std::vector<Tensor> inputs;
+      for (const Tensor& input : inputs_) {
+        DEPUTY_ASSIGN_OR_RETURN(Tensor exact, AsFloat64(input));
+        inputs.push_back(std::move(exact));
+      }
+      Result<std::unique_ptr<Execution>> exact = ExecutionOf(*std::move(wide), delegates_.size() - 1);
+      if (exact.ok() && RunWith(**exact, inputs).ok()) {
+        DEPUTY_ASSIGN_OR_RETURN(std::vector<Tensor> results, OutputsOf(**exact));
+        for (size_t i = 0; i < outputs; ++i) evidence[i].exact = std::move(results[i]);
+      }
+    }
+    for (uint64_t seed = 1; seed <= kDisturbances; ++seed) {
+      std::vector<Tensor> inputs;
+      for (size_t i = 0; i < inputs_.size(); ++i) {
+        DEPUTY_ASSIGN_OR_RETURN(Tensor disturbed, Disturbed(inputs_[i], seed * 1000 + i));
+        inputs.push_back(std::move(disturbed));
+      }
+      if (!RunWith(reference, inputs).ok()) continue;
+      DEPUTY_ASSIGN_OR_RETURN(std::vector<Tensor> results, OutputsOf(reference));
+      for (size_t i = 0; i < outputs; ++i) evidence[i].disturbed.push_back(std::move(results[i]));
+    }
+    if (token_.Due()) return token_.Check();
+    return evidence;
+  }
+
+  // Without memory for all values of the partition the search finds nothing.
+  void SearchNodes(Verification& result) {
+    if (!ComputeValues().ok()) return;
+    WrongNodes found = FindWrongNodes(placed_.spec.nodes.size(), [&](std::span<const uint32_t> positions) {
+      return !token_.Due() && PartDiffers(positions);
+    });
+    result.wrong_nodes = std::move(found.groups);
+  }
+
+  // All values that the nodes make, by the reference.
+  Status ComputeValues() {
+    std::vector<ValueId> made;
+    for (const NodeId node : placed_.spec.nodes)
+      for (const ValueId id : graph_.nodes[node].outputs)
+        if (id != kNone) made.push_back(id);
+    DEPUTY_ASSIGN_OR_RETURN(
+        const std::unique_ptr<Execution> execution,
+        ExecutionOf(Subgraph(graph_, placed_.spec.nodes, placed_.spec.inputs, made), delegates_.size() - 1));
+    DEPUTY_RETURN_IF_ERROR(RunWith(*execution, inputs_));
+    DEPUTY_ASSIGN_OR_RETURN(std::vector<Tensor> results, OutputsOf(*execution));
+    for (size_t i = 0; i < made.size(); ++i) values_[made[i]] = std::move(results[i]);
+    size_t given = 0;
+    for (const ValueId id : placed_.spec.inputs)
+      if (id != kNone) values_[id] = inputs_[given++];
+    return {};
+  }
+
+  // Whether the delegate computes these nodes wrongly. False also where it cannot run them by themselves.
+  bool PartDiffers(std::span<const uint32_t> positions) {
+    std::vector<NodeId> nodes;
+    std::set<NodeId> inside;
+    for (const uint32_t position : positions) {
+      nodes.push_back(placed_.spec.nodes[position]);
+      inside.insert(nodes.back());
+    }
+    std::vector<ValueId> inputs, outputs;
+    std::set<ValueId> made, read;
+    for (const NodeId node : nodes) {
+      graph_.nodes[node].ForEachRead([&](ValueId id) {
+        if (!graph_.values[id].is_constant() && made.count(id) == 0 && read.insert(id).second) inputs.push_back(id);
+      });
+      for (const ValueId id : graph_.nodes[node].outputs)
+        if (id != kNone) made.insert(id);
+    }
+    std::set<ValueId> wanted(placed_.spec.outputs.begin(), placed_.spec.outputs.end());
+    for (const NodeId node : placed_.spec.nodes)
+      if (inside.count(node) == 0) graph_.nodes[node].ForEachRead([&](ValueId id) { wanted.insert(id); });
+    for (const ValueId id : made)
+      if (wanted.count(id) != 0) outputs.push_back(id);
+    if (outputs.empty()) return false;
+    return Differ(Subgraph(graph_, nodes, inputs, outputs), inputs, outputs);
+  }
+
+  bool Differ(Graph part, const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs) {
+    const Result<std::unique_ptr<Execution>> execution = ExecutionOf(std::move(part), placed_.delegate);
+    if (!execution.ok()) return false;
+    const std::vector<PlacedPartition>& partitions = (*execution)->plan().placement.partitions;
+    if (std::none_of(partitions.begin(), partitions.end(),
+                     [&](const PlacedPartition& placed) { return placed.delegate == placed_.delegate; }))
+      return false;
+    std::vector<Tensor> given;
+    for (const ValueId id : inputs) given.push_back(values_.at(id));
+    for (int run = 0; run < kRunsOfPart; ++run) {
+      if (!RunWith(**execution, given).ok()) return false;
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        const Result<Tensor> got = ViewOf((*execution)->tensor((*execution)->plan().graph->outputs[i]));
+        const Tensor& expected = values_.at(outputs[i]);
+        if (!got.ok() || !CompareTensors(*got, expected, ToleranceOf(expected.dtype())).ok) return true;
+      }
+    }
+    return false;
+  }
+
+  const std::span<const std::shared_ptr<Delegate>> delegates_;
+  std::mutex& load_mutex_;
+  const StepRun& run_;
+  const Graph& graph_;
+  const PlacedPartition& placed_;
+  const ToleranceSettings& settings_;
+  const CancellationToken token_;
+  const ModelTraits traits_;
+  std::vector<Tensor> inputs_;  // in the order of the step, without those that are left out
+  std::map<ValueId, Tensor> values_;
+};
+
+Result<Verification> Verifier::Verify(const StepRun& run, const ToleranceSettings& tolerance,
+                                      const CancellationToken& token) {
+  return StepVerification(*this, run, tolerance, token).Run();
+}
+
+}  // namespace deputy::host

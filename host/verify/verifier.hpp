@@ -1,0 +1,50 @@
+// The verification of a delegate's results: the nodes of its partition run on the CPU with the same inputs, differences
+// are told from rounding errors, and the nodes that cause one are searched for.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "deputy/compare.hpp"
+#include "execute/execution.hpp"
+
+namespace deputy::host {
+
+enum class VerifyOutcome : uint8_t {
+  kRight,
+  kRounding,  // differs by more than the tolerance, but not by more than rounding errors of the CPU explain
+  kWrong,
+  kNotVerifiable,  // random numbers, or the CPU cannot run the nodes
+};
+
+struct Verification {
+  VerifyOutcome outcome = VerifyOutcome::kRight;
+  std::string text;  // the difference, or the reason why there is no result
+  // If wrong: positions in the node list of the partition, group by group. Empty where no smaller group than the whole
+  // partition could be found.
+  std::vector<std::vector<uint32_t>> wrong_nodes;
+  std::vector<Tensor> expected;  // the reference's outputs, in the step's order without those that are left out
+  double max_difference = 0;     // over all outputs
+};
+
+class Verifier {
+ public:
+  // `load_mutex` is held while delegates compile. Both must outlive the verifier.
+  Verifier(std::span<const std::shared_ptr<Delegate>> delegates, std::mutex& load_mutex)
+      : delegates_(delegates), load_mutex_(load_mutex) {}
+
+  // Inputs that the delegate has changed are restored. A deadline does not end a verification, which would otherwise
+  // begin again in every run; an error is that of a cancelled run or of missing memory. [any-thread]
+  Result<Verification> Verify(const StepRun& run, const ToleranceSettings& tolerance, const CancellationToken& token);
+
+ private:
+  class StepVerification;
+
+  const std::span<const std::shared_ptr<Delegate>> delegates_;
+  std::mutex& load_mutex_;
+};
+
+}  // namespace deputy::host
