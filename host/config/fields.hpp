@@ -108,8 +108,8 @@ void VisitConfig(V& v, C& c) {
   v.Choice("fallback", c.fallback);
   v.Group("placement", [&] {
     v.Choice("policy", c.placement.policy);
-    v.Unavailable("budget");
-    v.Unavailable("margin");
+    v.Quantity("budget", c.placement.budget, DurationRange{"1ms", "60min"});
+    v.Quantity("margin", c.placement.margin, PercentRange{"0%", "90%"});
     v.Items("rules", c.placement.rules, [&](auto& rule) { VisitPlacementRule(v, rule); });
   });
   v.Group("passes", [&] {

@@ -45,7 +45,7 @@ plugins:
 delegates: []
 cpu: {threads: auto}
 fallback: cpu
-placement: {policy: priority}
+placement: {policy: priority, budget: 1s, margin: 3%}
 passes: {fold_budget: 16MB}
 cache: {dir: auto, max: 512MB}
 log: {level: info}

@@ -155,6 +155,7 @@ class EngineBuilder {
     engine_->placement.delegates.emplace_back();
     engine_->health.emplace_back();
     engine_->tolerances.emplace_back();
+    engine_->required.push_back(false);
     engine_->incidents = std::make_shared<IncidentLog>(engine_->delegates.size());
     engine_->passes = Passes(config.passes);
     engine_->passes.foreign = [engine = engine_.get()](InferenceContext& context) {
@@ -167,9 +168,9 @@ class EngineBuilder {
     if (std::optional<std::filesystem::path> folder = CacheFolder(*config.cache.dir))
       engine_->store =
           std::make_unique<Store>(StoreOptions{*std::move(folder), static_cast<uint64_t>(config.cache.max->count)});
-    PrepareVerdicts();
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
     AddRules(config.placement.rules);
+    PrepareDecisions();
     return engine_;
   }
 
@@ -193,14 +194,45 @@ class EngineBuilder {
     return entries;
   }
 
-  void PrepareVerdicts() {
-    engine_->identities.resize(engine_->delegates.size());
+  void PrepareDecisions() {
+    const Config& config = state_.config;
+    if (*config.placement.policy == Policy::kMeasured)
+      engine_->measure = {static_cast<uint64_t>(config.placement.budget->count()) * 1000,
+                          config.placement.margin->share()};
     const bool verifies = std::any_of(engine_->health.begin(), engine_->health.end(),
                                       [](const auto& health) { return health && health->handling().first_run; });
-    if (!verifies) return;
-    engine_->verdicts = std::make_unique<Verdicts>(engine_->store.get());
+    engine_->identities.resize(engine_->delegates.size());
+    if (!verifies && !engine_->measure) return;
     for (size_t d = 0; d + 1 < engine_->delegates.size(); ++d)
       engine_->identities[d] = IdentityDigest(*engine_->delegates[d]);
+    if (verifies) engine_->verdicts = std::make_unique<Verdicts>(engine_->store.get());
+    engine_->placement_digest = PlacementDigest();
+  }
+
+  std::optional<Digest> PlacementDigest() const {
+    Digester digester;
+    digester.AddText("deputy placement").AddNumber(engine_->pool->thread_count());
+    const auto add = [&](const std::vector<std::string>& texts) {
+      digester.AddNumber(texts.size());
+      for (const std::string& text : texts) digester.AddText(text);
+    };
+    for (size_t d = 0; d + 1 < engine_->delegates.size(); ++d) {
+      if (!engine_->identities[d]) return std::nullopt;
+      const DelegateLimits& limits = engine_->placement.delegates[d];
+      digester.AddText(engine_->delegates[d]->name()).Add(*engine_->identities[d]);
+      for (const auto* texts : {&limits.only_ops, &limits.deny_ops, &limits.only_nodes, &limits.deny_nodes})
+        add(*texts);
+      digester.AddNumber(limits.min_nodes).AddNumber(limits.min_multiply_adds).AddNumber(engine_->required[d] ? 1 : 0);
+    }
+    for (const NodeRule& rule : engine_->placement.rules) {
+      for (const auto* texts : {&rule.nodes, &rule.ops, &rule.domains, &rule.avoid}) add(*texts);
+      digester.AddText(rule.to);
+    }
+    const PassesConfig& passes = state_.config.passes;
+#define DEPUTY_PASS(name, key, text) digester.AddNumber(*passes.key ? 1 : 0);
+#include "graph/passes/passes.inc"
+    digester.AddNumber(static_cast<uint64_t>(passes.fold_budget->count));
+    return digester.Finish();
   }
 
   // Nodes that a rule sends to a disabled, absent or replaced delegate are placed as without the rule.
@@ -298,6 +330,7 @@ class EngineBuilder {
     if (request.check) handling.falls_back = false;
     engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
     engine_->tolerances.push_back(entry.tolerance);
+    engine_->required.push_back(entry.required);
     return {};
   }
 
@@ -333,6 +366,7 @@ class EngineBuilder {
       handling.falls_back = engine_->health[d]->handling().falls_back;
       engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
       engine_->tolerances.emplace_back();
+      engine_->required.push_back(false);
     }
   }
 

@@ -20,6 +20,12 @@ namespace deputy::host {
 
 class IncidentLog;
 
+// Policy `measured`.
+struct MeasureSettings {
+  uint64_t budget_ns = 0;
+  double margin = 0;
+};
+
 struct Engine {
   std::shared_ptr<ThreadPool> pool;
   std::vector<std::shared_ptr<Delegate>> delegates;  // in order; the CPU is last
@@ -32,8 +38,12 @@ struct Engine {
   std::shared_ptr<IncidentLog> incidents;
   PassOptions passes;
   PlacementOptions placement;
-  std::unique_ptr<Store> store;        // null: nothing is kept
-  std::unique_ptr<Verdicts> verdicts;  // null: no results are verified
+  std::unique_ptr<Store> store;            // null: nothing is kept
+  std::unique_ptr<Verdicts> verdicts;      // null: no results are verified
+  std::optional<MeasureSettings> measure;  // none: placements follow from the order
+  std::vector<bool> required;              // per delegate: it keeps the nodes that the order gives it
+  // Of all that a measured placement depends on besides the model and its shapes; none: it is not kept.
+  std::optional<Digest> placement_digest;
   // Held while delegates answer and compile, which they do for one caller at a time.
   std::mutex load_mutex;
 };

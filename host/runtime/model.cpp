@@ -46,8 +46,9 @@ Status Load(Model::State& state, const host::ImportSource& source, ModelType typ
   if (state.file == nullptr) state.original = std::make_shared<const Graph>(read.graph);
   const std::vector<std::string> external_files = read.graph.external_files;
   DEPUTY_RETURN_IF_ERROR(state.Prepare(std::move(read.graph)));
-  if (state.engine->verdicts != nullptr)
-    state.fallback->set_digest(host::ModelDigest(source.path, source.bytes, external_files, state.engine->store.get()));
+  if (state.engine->verdicts != nullptr || state.engine->measure)
+    state.digest = host::ModelDigest(source.path, source.bytes, external_files, state.engine->store.get());
+  state.fallback->set_digest(state.digest);
   // Weights have been read by now, to be folded, and will be read again to be packed: not all of them at once.
   if (state.file != nullptr) state.file->DropPages();
   if (state.has_static_inputs()) DEPUTY_RETURN_IF_ERROR(state.PlanFor(state.static_shapes()).status());
@@ -117,10 +118,10 @@ Result<PlacementReport> Model::Placement() const {
 
 Result<PlacementReport> Model::Placement(const std::vector<Shape>& shapes) const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
-  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const host::Plan> plan, state_->PlanFor(shapes));
+  DEPUTY_ASSIGN_OR_RETURN(const State::ShapedPlan planned, state_->PlanFor(shapes));
   // Delegates are queried for their options, by one caller at a time.
   const std::lock_guard lock(state_->engine->load_mutex);
-  return host::MakeReport(*plan, *state_->engine);
+  return host::MakeReport(*planned.plan, *state_->engine);
 }
 
 Status Model::Save(const std::string& path) const {

@@ -7,6 +7,7 @@
 #include "base/log.hpp"
 #include "graph/inference.hpp"
 #include "graph/passes/passes.hpp"
+#include "measure/search.hpp"
 
 namespace deputy {
 
@@ -87,7 +88,7 @@ Status Model::State::CheckShapes(std::span<const Shape> shapes) const {
   return {};
 }
 
-Result<std::shared_ptr<const host::Plan>> Model::State::MakePlanFor(std::span<const Shape> shapes) const {
+Result<Model::State::ShapedPlan> Model::State::MakePlanFor(std::span<const Shape> shapes) {
   DEPUTY_RETURN_IF_ERROR(CheckShapes(shapes));
   std::shared_ptr<const host::Graph> shaped = graph;
   if (!has_static_inputs()) {
@@ -103,27 +104,113 @@ Result<std::shared_ptr<const host::Plan>> Model::State::MakePlanFor(std::span<co
     shaped = std::move(special);
   }
   host::PlanSources sources = fallback->Sources();
-  if (!plans_.empty()) sources.sibling = plans_.front().second.get();
+  if (!plans_.empty()) sources.sibling = plans_.front().plan.get();
   host::PlacementOptions options = engine->placement;
   if (fallback->Restrict(*shaped, options)) sources.sibling = nullptr;
+  ShapedPlan made{{shapes.begin(), shapes.end()}, nullptr, nullptr};
+  std::string decided;
+  if (engine->measure) {
+    if (const std::optional<host::PlacementDecision> decision = FindDecision(*shaped, shapes)) {
+      if (!decision->slower.empty()) sources.sibling = nullptr;
+      Apply(*decision, *shaped, options);
+      decided = "; measured: " + decision->summary;
+    } else {
+      made.measurement = std::make_shared<host::PlacementMeasurement>();
+    }
+  }
   Result<std::shared_ptr<const host::Plan>> plan =
       MakePlan(std::move(shaped), engine->delegates, std::move(options), sources);
   if (!plan.ok()) return std::move(plan).status().At(name);
-  host::Log(host::LogLevel::kInfo, "{}: {}", name, SummarizePlacement(**plan, engine->delegates));
-  return plan;
+  made.plan = std::move(plan).value();
+  host::Log(host::LogLevel::kInfo, "{}: {}{}", name, SummarizePlacement(*made.plan, engine->delegates), decided);
+  return made;
 }
 
-Result<std::shared_ptr<const host::Plan>> Model::State::PlanFor(std::span<const Shape> shapes) {
-  std::lock_guard lock(engine->load_mutex);
+Model::State::ShapedPlan* Model::State::FindPlan(std::span<const Shape> shapes) {
   for (auto it = plans_.begin(); it != plans_.end(); ++it)
-    if (std::equal(shapes.begin(), shapes.end(), it->first.begin(), it->first.end())) {
+    if (std::equal(shapes.begin(), shapes.end(), it->shapes.begin(), it->shapes.end())) {
       plans_.splice(plans_.begin(), plans_, it);
-      return plans_.front().second;
+      return &plans_.front();
     }
-  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const host::Plan> plan, MakePlanFor(shapes));
-  plans_.emplace_front(std::vector<Shape>(shapes.begin(), shapes.end()), plan);
+  return nullptr;
+}
+
+Result<Model::State::ShapedPlan> Model::State::PlanFor(std::span<const Shape> shapes) {
+  std::lock_guard lock(engine->load_mutex);
+  if (const ShapedPlan* known = FindPlan(shapes)) return *known;
+  DEPUTY_ASSIGN_OR_RETURN(ShapedPlan made, MakePlanFor(shapes));
+  plans_.push_front(std::move(made));
   if (plans_.size() > kPlansKept) plans_.pop_back();
-  return plan;
+  return plans_.front();
+}
+
+std::optional<host::Digest> Model::State::DecisionKey(std::span<const Shape> shapes) const {
+  if (!engine->placement_digest || !digest) return std::nullopt;
+  host::Digester digester;
+  digester.Add(*engine->placement_digest).Add(*digest).AddNumber(shapes.size());
+  for (const Shape& shape : shapes) {
+    digester.AddNumber(shape.size());
+    for (const int64_t extent : shape) digester.AddNumber(static_cast<uint64_t>(extent));
+  }
+  return digester.Finish();
+}
+
+std::optional<host::PlacementDecision> Model::State::FindDecision(const host::Graph& shaped,
+                                                                  std::span<const Shape> shapes) {
+  const std::vector<Shape> key(shapes.begin(), shapes.end());
+  if (const auto known = decisions_.find(key); known != decisions_.end()) return known->second;
+  const std::optional<host::Digest> stored = DecisionKey(shapes);
+  if (!stored || engine->store == nullptr) return std::nullopt;
+  const std::optional<host::StoredEntry> entry = engine->store->Find(host::EntryKind::kPlacement, *stored);
+  if (!entry) return std::nullopt;
+  const uint32_t nodes = host::ForEachNode(shaped, [](const host::Graph&, host::NodeId, uint32_t) {});
+  std::optional<host::PlacementDecision> decision = host::ParseDecision(entry->bytes, engine->delegates.size(), nodes);
+  if (decision) decisions_[key] = *decision;
+  return decision;
+}
+
+void Model::State::Measure(host::PlacementMeasurement& measurement, std::span<const Shape> shapes,
+                           const host::Execution& sample, const host::CancellationToken& token) {
+  host::SearchSettings settings{engine->measure->budget_ns, engine->measure->margin};
+  if (token.deadline_ns != 0) {
+    // A run that has no time left for a search leaves it to a later one.
+    const uint64_t now = host::NowNs(), left = token.deadline_ns > now ? (token.deadline_ns - now) / 2 : 0;
+    if (left < settings.budget_ns / 4) return;
+    settings.budget_ns = std::min(settings.budget_ns, left);
+  }
+  if (measurement.begun.exchange(true)) return;
+  host::SearchSubject subject;
+  subject.graph = sample.plan().graph;
+  subject.delegates = engine->delegates;
+  subject.options = engine->placement;
+  subject.sources = fallback->Sources();
+  subject.required = engine->required;
+  subject.fallback = fallback.get();
+  subject.load_mutex = &engine->load_mutex;
+  {
+    const std::lock_guard lock(engine->load_mutex);
+    (void)fallback->Restrict(*subject.graph, subject.options);
+  }
+  const Result<host::SearchResult> found = host::SearchPlacement(subject, sample, settings, token);
+  if (!found.ok()) {
+    measurement.begun = false;  // it was cancelled
+    return;
+  }
+  const host::PlacementDecision& decision = found->decision;
+  const std::lock_guard lock(engine->load_mutex);
+  decisions_[{shapes.begin(), shapes.end()}] = decision;
+  if (const std::optional<host::Digest> key = DecisionKey(shapes); key && engine->store != nullptr)
+    engine->store->Save(host::EntryKind::kPlacement, *key, decision.summary, BytesOf(decision));
+  ShapedPlan* const known = FindPlan(shapes);
+  if (known != nullptr) known->measurement = nullptr;
+  if (decision.slower.empty()) {
+    host::Log(host::LogLevel::kInfo, "{}: measured: {}", name, decision.summary);
+    return;
+  }
+  Result<ShapedPlan> made = MakePlanFor(shapes);
+  if (!made.ok()) return;  // it was made before: there is no memory for two
+  if (known != nullptr) *known = std::move(made).value();
+  measurement.changed = true;
 }
 
 }  // namespace deputy

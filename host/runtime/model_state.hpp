@@ -1,18 +1,32 @@
 // A loaded model: the graph as it imported, and a plan for each set of input shapes in use.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <list>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "base/file.hpp"
 #include "deputy/model.hpp"
+#include "measure/decision.hpp"
 #include "plan/plan.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/fallback.hpp"
+
+namespace deputy::host {
+
+// The search for the placement of one set of shapes, which the first session that runs them makes for all.
+struct PlacementMeasurement {
+  std::atomic<bool> begun{false};
+  std::atomic<bool> changed{false};  // the plan for these shapes is another one now
+};
+
+}  // namespace deputy::host
 
 namespace deputy {
 
@@ -27,6 +41,7 @@ struct Model::State {
   std::shared_ptr<const host::Graph> original;
   std::shared_ptr<host::Engine> engine;
   std::unique_ptr<host::ModelFallback> fallback;
+  std::optional<host::Digest> digest;  // of its files, where decisions about it are kept
   std::vector<TensorInfo> inputs, outputs;
   bool only_tensors = true;  // all of these
 
@@ -39,13 +54,26 @@ struct Model::State {
   Status Prepare(host::Graph imported);
   // Whether the shapes are possible for the inputs: rank, fixed extents, one number per symbol.
   Status CheckShapes(std::span<const Shape> shapes) const;
+  struct ShapedPlan {
+    std::vector<Shape> shapes;
+    std::shared_ptr<const host::Plan> plan;
+    std::shared_ptr<host::PlacementMeasurement> measurement;  // null: the placement is decided
+  };
   // Made at the first call for these shapes; the most recently used ones are kept. [any-thread]
-  Result<std::shared_ptr<const host::Plan>> PlanFor(std::span<const Shape> shapes);
+  Result<ShapedPlan> PlanFor(std::span<const Shape> shapes);
+  // Runs the search, with the inputs of a run of the plan that has ended. A deadline limits it.
+  void Measure(host::PlacementMeasurement& measurement, std::span<const Shape> shapes, const host::Execution& sample,
+               const host::CancellationToken& token);
 
  private:
-  Result<std::shared_ptr<const host::Plan>> MakePlanFor(std::span<const Shape> shapes) const;
+  ShapedPlan* FindPlan(std::span<const Shape> shapes);
+  Result<ShapedPlan> MakePlanFor(std::span<const Shape> shapes);
+  // The key of the decision for these shapes in the store; none: it is not kept.
+  std::optional<host::Digest> DecisionKey(std::span<const Shape> shapes) const;
+  std::optional<host::PlacementDecision> FindDecision(const host::Graph& graph, std::span<const Shape> shapes);
 
-  std::list<std::pair<std::vector<Shape>, std::shared_ptr<const host::Plan>>> plans_;  // latest first
+  std::list<ShapedPlan> plans_;  // latest first
+  std::map<std::vector<Shape>, host::PlacementDecision> decisions_;
 };
 
 }  // namespace deputy

@@ -25,8 +25,9 @@ struct Session::State {
   std::vector<DType> input_types;
   std::vector<Shape> shapes;
   std::unique_ptr<Execution> execution;
-  std::vector<host::ValueView> inputs;  // of the current run
-  std::vector<Tensor> staging;          // aligned copies of misaligned inputs
+  std::shared_ptr<host::PlacementMeasurement> measurement;  // null: the placement is decided
+  std::vector<host::ValueView> inputs;                      // of the current run
+  std::vector<Tensor> staging;                              // aligned copies of misaligned inputs
   host::OutputBinding binding;
   host::HeldStates states;
   RunStatistics statistics;
@@ -35,12 +36,13 @@ struct Session::State {
   std::vector<uint64_t> step_ns;
   std::chrono::steady_clock::time_point start;
   std::chrono::nanoseconds timeout{0};
+  host::CancellationToken stop;           // of the current run
   std::atomic<uint64_t> cancelled_ns{0};  // time at which the current run was cancelled; 0: it was not
 
   // Computes the outputs for `inputs`; those that are not tensors are taken by TakeValues.
   Status Run(std::vector<Tensor>& outputs);
   Status TakeValues(std::vector<ModelValue>& outputs) const;
-  // After the outputs were taken: keeps the states, counts the time.
+  // After the outputs were taken: keeps the states, counts the time, measures other placements if that is due.
   Status Finish();
   // Checks the inputs, and makes or finds the execution for their shapes.
   Status TakeInputs();
@@ -110,14 +112,15 @@ Result<ModelValue> Apart(const ModelValue& value, const std::unordered_set<const
 }  // namespace
 
 Status Session::State::Prepare(std::vector<Shape> wanted) {
-  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const host::Plan> plan, model->PlanFor(wanted));
+  DEPUTY_ASSIGN_OR_RETURN(Model::State::ShapedPlan planned, model->PlanFor(wanted));
   Result<std::unique_ptr<Execution>> made = [&] {
     std::lock_guard lock(model->engine->load_mutex);
-    return Execution::Create(std::move(plan), model->fallback.get());
+    return Execution::Create(std::move(planned.plan), model->fallback.get());
   }();
   if (!made.ok()) return std::move(made).status().At(model->name);
   DEPUTY_RETURN_IF_ERROR(states.Attach((*made)->plan()).At(model->name));
   execution = std::move(made).value();
+  measurement = std::move(planned.measurement);
   shapes = std::move(wanted);
   binding.Prepare(execution->plan());
   step_ns.assign(execution->plan().steps.size(), 0);
@@ -152,7 +155,7 @@ Status Session::State::TakeInputs() {
   if (inputs.size() != count)
     return Error(StatusCode::kInvalidArgument, "{} inputs given, the model has {}", inputs.size(), count)
         .At(model->name);
-  bool prepared = execution != nullptr;
+  bool prepared = execution != nullptr && (measurement == nullptr || !measurement->changed);
   for (size_t i = 0; i < count; ++i) {
     const auto [tensor, value] = inputs[i];
     prepared = prepared && host::SameDims(tensor->shape(), shapes[i]);
@@ -175,7 +178,7 @@ Status Session::State::TakeInputs() {
 }
 
 Status Session::State::Run(std::vector<Tensor>& outputs) {
-  const host::CancellationToken stop = BeginStop();
+  stop = BeginStop();
   DEPUTY_RETURN_IF_ERROR(TakeInputs());
   DEPUTY_RETURN_IF_ERROR(BindInputs());
   DEPUTY_RETURN_IF_ERROR(binding.Bind(inputs, outputs, *execution).At(model->name));
@@ -208,6 +211,7 @@ Status Session::State::Finish() {
   if (wants_events)
     events =
         host::EventsOfRun(*execution, *model->engine, step_ns, static_cast<uint64_t>(start.time_since_epoch().count()));
+  if (measurement != nullptr && !measurement->begun) model->Measure(*measurement, shapes, *execution, stop);
   return {};
 }
 

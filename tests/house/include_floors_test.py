@@ -53,10 +53,11 @@ ROWS = {
     "host/partition": Row(5, ("host/delegate",), ("Boost.Graph", "fmt")),
     "host/plan": Row(6, ("host/partition", "host/format", "host/store"), ("fmt",)),
     "host/execute": Row(7, ("host/plan",), ("fmt",)),
+    "host/measure": Row(8, ("host/execute",), ("fmt",)),
     "host/verify": Row(8, ("host/include", "host/execute", "host/compare"), ("fmt",)),
     "host/runtime": Row(
         9,
-        ("host/include", "host/execute", "host/verify", "host/import", "host/config", "host/plugin", "host/isolation", "host/cpu"),
+        ("host/include", "host/execute", "host/measure", "host/verify", "host/import", "host/config", "host/plugin", "host/isolation", "host/cpu"),
         ("fmt",),
     ),
     "host/capi": Row(10, ("host/runtime",), ("fmt",)),

@@ -115,8 +115,8 @@ TEST(AvailabilityTest, WhatIsPlannedIsKnownByName) {
     list += entry.path + (entry.word.empty() ? "" : ": " + entry.word) + "\n";
   EXPECT_EQ(list,
             "plugins.trust: listed\nplugins.trust_keys\ndelegates.precision\ndelegates.shapes\ndelegates.isolation\n"
-            "delegates.timeout\nplacement.policy: cost\nplacement.policy: measured\n"
-            "placement.budget\nplacement.margin\nplacement.rules.regions\nlog.format\ndebug.dump\n");
+            "delegates.timeout\nplacement.policy: cost\n"
+            "placement.rules.regions\nlog.format\ndebug.dump\n");
 }
 
 TEST(AvailabilityTest, EveryPlannedKeyAndWordIsRefusedByNameWhateverItsValue) {
@@ -136,7 +136,7 @@ TEST(AvailabilityTest, TheOriginIsThatOfTheKeyOrTheWord) {
   EXPECT_EQ(testing::ProblemsOf("version: 1\ndelegates:\n  - name: a\n    isolation: none\n"),
             "t.yaml:4:5: 'isolation' is not available in this version");
   EXPECT_EQ(testing::ProblemsOf("version: 1\nplacement: {policy: cost}\n"),
-            "t.yaml:2:21: 'policy: cost' is not available in this version (available: priority)");
+            "t.yaml:2:21: 'policy: cost' is not available in this version (available: priority, measured)");
 }
 
 TEST(AvailabilityTest, ADisabledDelegateIsRefusedAlike) {

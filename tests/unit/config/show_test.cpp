@@ -40,6 +40,8 @@ TEST(ShowTest, EveryValueHasItsOrigin) {
             "fallback: cpu  # default\n"
             "placement:\n"
             "  policy: priority  # default\n"
+            "  budget: 1s  # default\n"
+            "  margin: 3%  # default\n"
             "  rules: []  # default\n"
             "passes:\n"
             "  fold_constants: true  # default\n"

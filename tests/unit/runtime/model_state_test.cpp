@@ -35,9 +35,9 @@ class ModelStateTest : public testing::Test {
     return state_->Prepare(std::move(graph.graph));
   }
   std::shared_ptr<const Plan> PlanFor(int64_t rows) {
-    const Result<std::shared_ptr<const Plan>> plan = state_->PlanFor(std::vector<Shape>{{rows, 3}});
-    EXPECT_TRUE(plan.ok()) << plan.status().ToString();
-    return plan.ok() ? *plan : nullptr;
+    const auto planned = state_->PlanFor(std::vector<Shape>{{rows, 3}});
+    EXPECT_TRUE(planned.ok()) << planned.status().ToString();
+    return planned.ok() ? planned->plan : nullptr;
   }
 
   const LogLines log_{deputy::LogLevel::kDebug};
@@ -99,7 +99,7 @@ TEST_F(ModelStateTest, AValueThatCannotBeComputedIsAnErrorOnceTheShapesAreKnown)
 TEST_F(ModelStateTest, TheLogNamesTheConsequenceOfAFailure) {
   SetLogLevel(LogLevel::kDebug);
   ASSERT_TRUE(Prepare(OneNode("Relu")).ok());
-  const std::shared_ptr<const Plan> plan = *state_->PlanFor(state_->static_shapes());
+  const std::shared_ptr<const Plan> plan = state_->PlanFor(state_->static_shapes())->plan;
   const Status ok, broken(StatusCode::kInternal, "broken"), lost(StatusCode::kDeviceLost, "lost");
   ASSERT_TRUE(state_->fallback->CreateAlternative(*plan, plan->steps[0], broken).ok());
   const auto expect = [&](const Status& why, const Status& result, const std::string& consequence) {

@@ -1,0 +1,97 @@
+#include "measure/candidate.hpp"
+
+#include <algorithm>
+
+#include "measure/search.hpp"
+#include "tensor/shape.hpp"
+
+namespace deputy::host {
+namespace {
+
+constexpr int kProfiledRuns = 3;
+
+void CollectPlans(const Plan& plan, std::map<const Graph*, const Plan*>& plans) {
+  plans[plan.graph.get()] = &plan;
+  for (const Step& step : plan.steps)
+    for (const std::shared_ptr<const Plan>& branch : step.branches) CollectPlans(*branch, plans);
+}
+
+}  // namespace
+
+Status Candidate::Prepare(const SearchSubject& subject, PlacementOptions options, const Execution& sample) {
+  const std::lock_guard lock(*subject.load_mutex);
+  DEPUTY_ASSIGN_OR_RETURN(plan_, MakePlan(subject.graph, subject.delegates, std::move(options), subject.sources));
+  DEPUTY_ASSIGN_OR_RETURN(execution_, Execution::Create(plan_, subject.fallback));
+  DEPUTY_RETURN_IF_ERROR(BindTensors(sample));
+  std::map<const Graph*, const Plan*> plans;
+  CollectPlans(*plan_, plans);
+  ForEachNode(*plan_->graph, [&](const Graph& graph, NodeId id, uint32_t number) {
+    if (&graph == plan_->graph.get()) number_of_.push_back(number);
+    // A region without a plan belongs to its node, which a delegate owns as a whole.
+    const auto found = plans.find(&graph);
+    owners_.push_back(found == plans.end() ? owners_.back()
+                                           : static_cast<uint32_t>(found->second->placement.delegate_of(id)));
+  });
+  return {};
+}
+
+Status Candidate::BindTensors(const Execution& sample) {
+  const Graph& graph = *plan_->graph;
+  std::set<ValueId> bound;
+  for (const ValueId id : graph.inputs) {
+    execution_->Bind(id, sample.tensor(id).data);
+    bound.insert(id);
+  }
+  for (const ValueId id : graph.outputs) {
+    const Slot& slot = plan_->slots[id];
+    if (slot.storage != StorageClass::kBound || !bound.insert(id).second) continue;
+    DEPUTY_ASSIGN_OR_RETURN(const size_t bytes, ByteSize(slot.dtype, slot.dims));
+    AlignedBytes memory = AllocateWithinMachine(bytes);
+    if (memory == nullptr) return Error(StatusCode::kResourceExhausted, "no memory for {} bytes of outputs", bytes);
+    execution_->Bind(id, memory.get());
+    outputs_.push_back(std::move(memory));
+  }
+  return {};
+}
+
+uint64_t Candidate::median() const {
+  if (turns_.empty()) return 0;
+  std::vector<uint64_t> sorted = turns_;
+  std::sort(sorted.begin(), sorted.end());
+  return sorted[(sorted.size() - 1) / 2];
+}
+
+bool Candidate::Profile(const CancellationToken& token) {
+  std::vector<uint64_t> least(plan_->steps.size(), UINT64_MAX), times(plan_->steps.size());
+  for (int run = 0; run < kProfiledRuns; ++run) {
+    if (!execution_->Run(token, times).ok()) return false;
+    for (size_t i = 0; i < times.size(); ++i)
+      if (!plan_->steps[i].is_view) least[i] = std::min(least[i], times[i]);
+  }
+  for (size_t i = 0; i < plan_->steps.size(); ++i) {
+    const PlacedPartition& placed = plan_->placement.partitions[plan_->steps[i].partition];
+    StepTime step{placed.delegate, {}, least[i] == UINT64_MAX ? 0 : least[i]};
+    for (const NodeId node : placed.spec.nodes) step.nodes.push_back(number_of_[node]);
+    steps_.push_back(std::move(step));
+  }
+  return true;
+}
+
+std::map<size_t, std::set<uint32_t>> Candidate::nodes_by_delegate() const {
+  std::map<size_t, std::set<uint32_t>> nodes;
+  for (uint32_t number = 0; number < owners_.size(); ++number) nodes[owners_[number]].insert(number);
+  return nodes;
+}
+
+double Candidate::TimeOf(const std::vector<uint32_t>& nodes) const {
+  const std::set<uint32_t> wanted(nodes.begin(), nodes.end());
+  double time = 0;
+  for (const StepTime& step : steps_) {
+    const auto inside =
+        std::count_if(step.nodes.begin(), step.nodes.end(), [&](uint32_t number) { return wanted.count(number) != 0; });
+    time += static_cast<double>(step.ns) * static_cast<double>(inside) / static_cast<double>(step.nodes.size());
+  }
+  return time;
+}
+
+}  // namespace deputy::host

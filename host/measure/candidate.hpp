@@ -1,0 +1,65 @@
+// A placement that is measured: its plan, an execution with memory for its outputs, and the times of its runs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/aligned.hpp"
+#include "execute/execution.hpp"
+
+namespace deputy::host {
+
+struct SearchSubject;
+
+// Nodes are numbered as in SlowerNodes. [one-thread]
+class Candidate {
+ public:
+  // By delegate: nodes that it does not get although the order would give them to it.
+  using Refused = std::map<size_t, std::set<uint32_t>>;
+  struct StepTime {
+    size_t delegate = 0;
+    std::vector<uint32_t> nodes;
+    uint64_t ns = 0;
+  };
+
+  Candidate(std::string name, Refused refused) : name_(std::move(name)), refused_(std::move(refused)) {}
+
+  // Places and compiles with these options, and binds the inputs of `sample`.
+  Status Prepare(const SearchSubject& subject, PlacementOptions options, const Execution& sample);
+  Status Run(const CancellationToken& token) { return execution_->Run(token); }
+  // Fills steps() by a few runs.
+  bool Profile(const CancellationToken& token);
+
+  void AddTurn(uint64_t median_ns) { turns_.push_back(median_ns); }
+  void ForgetTurns() { turns_.clear(); }
+  bool measured() const { return !turns_.empty(); }
+  uint64_t median() const;  // over all turns; 0 before the first
+
+  const std::string& name() const { return name_; }
+  const Refused& refused() const { return refused_; }
+  // Per node the delegate that owns it.
+  const std::vector<uint32_t>& owners() const { return owners_; }
+  std::map<size_t, std::set<uint32_t>> nodes_by_delegate() const;
+  // Steps of the plan itself, in order; those of regions count to their node. Empty before Profile.
+  const std::vector<StepTime>& steps() const { return steps_; }
+  // The time of these nodes: steps that hold only some of them count in part.
+  double TimeOf(const std::vector<uint32_t>& nodes) const;
+
+ private:
+  Status BindTensors(const Execution& sample);
+
+  const std::string name_;
+  const Refused refused_;
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<Execution> execution_;
+  std::vector<AlignedBytes> outputs_;
+  std::vector<uint32_t> owners_, number_of_;  // per number; per node of the plan's graph
+  std::vector<uint64_t> turns_;
+  std::vector<StepTime> steps_;
+};
+
+}  // namespace deputy::host

@@ -1,0 +1,321 @@
+#include "measure/search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/aligned.hpp"
+#include "base/log.hpp"
+#include "graph/graph.hpp"
+#include "measure/candidate.hpp"
+
+namespace deputy::host {
+namespace {
+
+// Of one turn of a candidate. Runs in a row, because threads of another library that spin after their run slow down the
+// first runs of the next candidate.
+constexpr uint64_t kTurnNs = 8'000'000;
+constexpr size_t kLeastRuns = 3, kMostRuns = 40;
+constexpr int kRounds = 4;          // turns of each of the first candidates
+constexpr double kHopeless = 1.25;  // a candidate that needs as many times the best one's time is dropped
+constexpr size_t kMostPartitions = 12, kMostOperators = 8;
+
+std::string TimeText(uint64_t ns) {
+  if (ns < 1'000'000) return fmt::format("{:.3g} us", static_cast<double>(ns) / 1e3);
+  return fmt::format("{:.3g} ms", static_cast<double>(ns) / 1e6);
+}
+
+uint64_t Median(std::vector<uint64_t> times) {
+  const auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+}  // namespace
+
+class PlacementSearch {
+ public:
+  PlacementSearch(const SearchSubject& subject, const Execution& sample, const SearchSettings& settings,
+                  const CancellationToken& token)
+      : subject_(subject),
+        sample_(sample),
+        settings_(settings),
+        token_(token),
+        start_(NowNs()),
+        nodes_(ForEachNode(*subject.graph, [](const Graph&, NodeId, uint32_t) {})) {}
+
+  Result<SearchResult> Run() {
+    SearchResult result;
+    std::unique_ptr<Candidate> order = Make("as ordered", {});
+    if (order == nullptr) return NotMeasured();
+    std::vector<std::unique_ptr<Candidate>> first;
+    Candidate* const by_order = order.get();
+    first.push_back(std::move(order));
+    AddWithout(first);
+    Candidate* const cpu = first.size() > 1 ? first.back().get() : nullptr;
+    Compare(first);
+    if (token_.Due() || !by_order->measured()) return NotMeasured();
+    result.order_ns = by_order->median();
+    if (cpu != nullptr && cpu->measured()) result.cpu_ns = cpu->median();
+    const auto fastest = std::min_element(first.begin(), first.end(), [&](const auto& a, const auto& b) {
+      return Weight(*a, *by_order) < Weight(*b, *by_order);
+    });
+    result.best_ns = (*fastest)->median();
+    std::optional<Refused> mixed = EachWhereItIsFastest(*by_order, cpu);
+    best_ = std::move(*fastest);
+    first.clear();
+    if (mixed) Try("each partition where it is fastest", *std::move(mixed));
+    TryParts();
+    if (token_.Due()) return token_.Check();
+    result.best_ns = static_cast<uint64_t>(static_cast<double>(result.best_ns) * ratio_);
+    result.candidates = tried_;
+    result.complete = !ended_;
+    Describe(result);
+    return result;
+  }
+
+ private:
+  using Refused = Candidate::Refused;
+
+  Result<SearchResult> NotMeasured() const {
+    if (token_.Due()) return token_.Check();
+    SearchResult result;
+    result.complete = false;
+    result.decision.summary = "a few runs take longer than the budget, the order stays";
+    return result;
+  }
+
+  uint64_t Used() const { return NowNs() - start_; }
+  // Whether there is time for something that takes about this long.
+  bool Allows(uint64_t ns) {
+    const bool allowed = !token_.Due() && Used() + ns < settings_.budget_ns;
+    ended_ = ended_ || !allowed;
+    return allowed;
+  }
+
+  // The order's candidate has an advantage: a change must gain more than the margin.
+  double Weight(const Candidate& candidate, const Candidate& order) const {
+    if (!candidate.measured()) return 1e300;
+    const auto median = static_cast<double>(candidate.median());
+    return &candidate == &order ? median * (1 - settings_.margin) : median;
+  }
+
+  // Compiled and run once, which verifies what is new in it. Null: it cannot be made, places every node as another
+  // candidate does, or the budget is used.
+  std::unique_ptr<Candidate> Make(const std::string& name, Refused refused) {
+    const uint64_t expected = best_ == nullptr ? 0 : 2 * best_->median();
+    if (!Allows(expected)) return nullptr;
+    if (settings_.progress)
+      settings_.progress(name, static_cast<double>(Used()) / static_cast<double>(settings_.budget_ns));
+    auto candidate = std::make_unique<Candidate>(name, std::move(refused));
+    PlacementOptions options = subject_.options;
+    for (const auto& [delegate, numbers] : candidate->refused())
+      ForEachNode(*subject_.graph, [&, d = delegate, &list = numbers](const Graph& graph, NodeId id, uint32_t number) {
+        if (list.count(number) != 0) options.refused[{&graph, d, id}] = {Reason::kSlower, ""};
+      });
+    const Status status = candidate->Prepare(subject_, std::move(options), sample_);
+    if (!status.ok()) {
+      Log(LogLevel::kDebug, "placement '{}' is not possible: {}", name, status.ToString());
+      return nullptr;
+    }
+    if (!placements_.insert(candidate->owners()).second) return nullptr;
+    if (!RunOnce(*candidate)) return nullptr;
+    ++tried_;
+    return candidate;
+  }
+
+  // Ends with the budget at the latest.
+  bool RunOnce(Candidate& candidate) {
+    const CancellationToken token{start_ + settings_.budget_ns, token_.cancelled_ns};
+    return candidate.Run(token).ok();
+  }
+
+  void Turn(Candidate& candidate) {
+    const CancellationToken token{start_ + settings_.budget_ns, token_.cancelled_ns};
+    std::vector<uint64_t> times;
+    if (!candidate.Run(token).ok()) return;
+    const uint64_t begin = NowNs();
+    for (size_t run = 0; run < kMostRuns; ++run) {
+      const uint64_t before = NowNs();
+      if (!candidate.Run(token).ok()) break;
+      const uint64_t after = NowNs();
+      times.push_back(after - before);
+      if (run + 1 >= kLeastRuns && after - begin > kTurnNs) break;
+      if (!Allows(times.back())) break;
+    }
+    if (!times.empty()) candidate.AddTurn(Median(std::move(times)));
+  }
+
+  // In turns, so that a disturbance of the machine affects all of them.
+  void Compare(std::vector<std::unique_ptr<Candidate>>& candidates) {
+    for (int round = 0; round < kRounds; ++round) {
+      uint64_t best = UINT64_MAX;
+      for (const auto& candidate : candidates)
+        if (candidate->measured()) best = std::min(best, candidate->median());
+      for (const auto& candidate : candidates) {
+        const bool hopeless = round > 0 && candidate->measured() &&
+                              static_cast<double>(candidate->median()) > kHopeless * static_cast<double>(best);
+        if (!hopeless && (round == 0 || Allows(candidate->median()))) Turn(*candidate);
+      }
+    }
+  }
+
+  // The order without each delegate that has nodes, and without all of them, which is the last.
+  void AddWithout(std::vector<std::unique_ptr<Candidate>>& candidates) {
+    const std::map<size_t, std::set<uint32_t>> owned = candidates.front()->nodes_by_delegate();
+    Refused all;
+    for (const auto& [delegate, numbers] : owned) {
+      if (IsKept(delegate)) continue;
+      std::set<uint32_t> every;
+      for (uint32_t number = 0; number < nodes_; ++number) every.insert(number);
+      all[delegate] = every;
+    }
+    // Delegates that have nothing in the order may get the nodes of others: they are left out of the last one as well.
+    Refused none_but_cpu;
+    for (size_t d = 0; d + 1 < subject_.delegates.size(); ++d)
+      if (!IsKept(d) && !all.empty()) none_but_cpu[d] = all.begin()->second;
+    for (const auto& [delegate, numbers] : all)
+      if (none_but_cpu.size() > 1)
+        if (auto made = Make("without " + subject_.delegates[delegate]->name(), {{delegate, numbers}}))
+          candidates.push_back(std::move(made));
+    if (none_but_cpu.empty()) return;
+    if (auto made = Make("the CPU alone", none_but_cpu)) candidates.push_back(std::move(made));
+  }
+
+  bool IsKept(size_t delegate) const {
+    return delegate + 1 >= subject_.delegates.size() || subject_.required[delegate] ||
+           subject_.delegates[delegate]->runs_custom_operators_only();
+  }
+
+  // Each partition of the order where it is fastest, by the times of the steps in it and on the CPU. None: it is one of
+  // the two.
+  std::optional<Refused> EachWhereItIsFastest(Candidate& order, Candidate* cpu) {
+    if (cpu == nullptr || !Profile(order) || !Profile(*cpu)) return std::nullopt;
+    Refused refused = order.refused();
+    bool any = false, all = true;
+    for (const Candidate::StepTime& step : order.steps()) {
+      if (IsKept(step.delegate)) continue;
+      if (cpu->TimeOf(step.nodes) < static_cast<double>(step.ns) * (1 - settings_.margin)) {
+        refused[step.delegate].insert(step.nodes.begin(), step.nodes.end());
+        any = true;
+      } else {
+        all = false;
+      }
+    }
+    if (!any || all) return std::nullopt;
+    return refused;
+  }
+
+  bool Profile(Candidate& candidate) {
+    if (!candidate.steps().empty()) return true;
+    return Allows(3 * candidate.median()) && candidate.Profile(token_);
+  }
+
+  // Measures the candidate in turns with the best one, which it replaces if it gains more than the margin. Turns before
+  // do not count: the machine may have been faster or slower then.
+  void Try(const std::string& name, Refused refused) {
+    std::unique_ptr<Candidate> candidate = Make(name, std::move(refused));
+    if (candidate == nullptr) return;
+    best_->ForgetTurns();
+    for (int round = 0; round < kRounds; ++round) {
+      Turn(*best_);
+      Turn(*candidate);
+      if (!best_->measured() || !candidate->measured()) return;
+      const double ratio = RatioOf(*candidate);
+      if (ratio > (round == 0 ? kHopeless : 1) || !Allows(2 * best_->median())) break;
+    }
+    const double ratio = RatioOf(*candidate);
+    if (ratio >= 1 - settings_.margin) return;
+    ratio_ *= ratio;
+    best_ = std::move(candidate);
+  }
+
+  double RatioOf(const Candidate& candidate) const {
+    return static_cast<double>(candidate.median()) / static_cast<double>(best_->median());
+  }
+
+  // The slowest partitions, and the operators of delegates, each moved to the next delegate.
+  void TryParts() {
+    for (const Refused& refused : Moves()) {
+      if (!Allows(2 * best_->median())) return;
+      Refused more = best_->refused();
+      for (const auto& [delegate, numbers] : refused) more[delegate].insert(numbers.begin(), numbers.end());
+      Try("a part elsewhere", std::move(more));
+    }
+  }
+
+  std::vector<Refused> Moves() {
+    if (!Profile(*best_)) return {};
+    std::vector<const Candidate::StepTime*> slowest;
+    std::map<std::pair<size_t, std::string>, std::set<uint32_t>> operators;
+    uint64_t total = 0;
+    for (const Candidate::StepTime& step : best_->steps()) {
+      total += step.ns;
+      if (IsKept(step.delegate)) continue;
+      slowest.push_back(&step);
+      for (const uint32_t number : step.nodes) operators[{step.delegate, OperatorOf(number)}].insert(number);
+    }
+    std::sort(slowest.begin(), slowest.end(), [](const auto* a, const auto* b) { return a->ns > b->ns; });
+    std::vector<Refused> moves;
+    for (const Candidate::StepTime* step : slowest) {
+      // Nothing is gained where the whole step takes less than the margin.
+      if (moves.size() == kMostPartitions ||
+          static_cast<double>(step->ns) < settings_.margin * static_cast<double>(total))
+        break;
+      moves.push_back({{step->delegate, {step->nodes.begin(), step->nodes.end()}}});
+    }
+    size_t tried = 0;
+    for (const auto& [key, numbers] : operators)
+      if (operators.size() > 1 && ++tried <= kMostOperators) moves.push_back({{key.first, numbers}});
+    return moves;
+  }
+
+  std::string OperatorOf(uint32_t wanted) const {
+    std::string found;
+    ForEachNode(*subject_.graph, [&](const Graph& graph, NodeId id, uint32_t number) {
+      if (number == wanted) found = graph.nodes[id].primitive.op_type();
+    });
+    return found;
+  }
+
+  // "onednn 12 of 14 partitions (0.71 of the CPU's time), ..."
+  void Describe(SearchResult& result) const {
+    const std::string time = fmt::format("{}, {} as ordered", TimeText(result.best_ns), TimeText(result.order_ns));
+    for (const auto& [delegate, numbers] : best_->refused()) {
+      std::vector<uint32_t> owned;
+      for (const uint32_t number : numbers) owned.push_back(number);
+      if (!owned.empty()) result.decision.slower.push_back({delegate, std::move(owned), "a run takes " + time});
+    }
+    std::string text = best_->name() == "as ordered" ? "the order is the fastest" : best_->name();
+    if (result.cpu_ns != 0 && result.best_ns != 0)
+      text += fmt::format(", {:.2f} of the CPU's time",
+                          static_cast<double>(result.best_ns) / static_cast<double>(result.cpu_ns));
+    if (best_->name() != "as ordered")
+      text += fmt::format(", {:.2f} of the order's",
+                          static_cast<double>(result.best_ns) / static_cast<double>(result.order_ns));
+    result.decision.summary = fmt::format("{} ({} candidates{})", text, tried_, ended_ ? ", ended by the budget" : "");
+  }
+
+  const SearchSubject& subject_;
+  const Execution& sample_;
+  const SearchSettings& settings_;
+  const CancellationToken& token_;
+  const uint64_t start_;
+  const uint32_t nodes_;
+  std::unique_ptr<Candidate> best_;
+  double ratio_ = 1;  // of its time to that of the fastest one of the first candidates
+  std::set<std::vector<uint32_t>> placements_;
+  size_t tried_ = 0;
+  bool ended_ = false;
+};
+
+Result<SearchResult> SearchPlacement(const SearchSubject& subject, const Execution& sample,
+                                     const SearchSettings& settings, const CancellationToken& token) {
+  return PlacementSearch(subject, sample, settings, token).Run();
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,143 @@
+// The search among delegates whose runs take known times: the delegates compute nothing but wait.
+#include "measure/search.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "support/test_delegate.hpp"
+#include "support/test_graph.hpp"
+
+namespace deputy::host {
+namespace {
+
+class SearchTest : public testing::Test {
+ protected:
+  SearchTest() {
+    graph_.Input("x").Node("a", "Relu", {"x"}).Node("b", "Abs", {"a"}).Node("y", "Neg", {"b"}).Output("y");
+    fast_->execute = Waiting(50);
+    slow_->execute = Waiting(2000);
+    cpu_->execute = Waiting(500);
+    settings_.budget_ns = 5'000'000'000;
+  }
+  static std::function<Status(const RunArgs&)> Waiting(int us) {
+    return [us](const RunArgs&) {
+      std::this_thread::sleep_for(std::chrono::microseconds(us));
+      return Status();
+    };
+  }
+  Result<SearchResult> Search(std::vector<std::shared_ptr<Delegate>> delegates) {
+    delegates_ = std::move(delegates);
+    delegates_.push_back(cpu_);
+    subject_.graph = std::make_shared<const Graph>(graph_.graph);
+    subject_.delegates = delegates_;
+    subject_.options.delegates.resize(delegates_.size());
+    subject_.required.resize(delegates_.size(), false);
+    subject_.load_mutex = &mutex_;
+    plan_ = *MakePlan(subject_.graph, delegates_, subject_.options);
+    sample_ = *Execution::Create(plan_);
+    for (const ValueId id : plan_->graph->inputs) sample_->Bind(id, input_.data());
+    return SearchPlacement(subject_, *sample_, settings_, token_);
+  }
+  // The owner of each node by the decision.
+  std::vector<std::string> Owners(const PlacementDecision& decision) {
+    PlacementOptions options = subject_.options;
+    Apply(decision, *subject_.graph, options);
+    const std::shared_ptr<const Plan> plan = *MakePlan(subject_.graph, delegates_, options);
+    std::vector<std::string> owners;
+    for (NodeId node = 0; node < 3; ++node) owners.push_back(plan->delegate_names[plan->placement.delegate_of(node)]);
+    return owners;
+  }
+
+  TestGraph graph_{{DType::kFloat32, true, {4}}};
+  std::shared_ptr<TestDelegate> fast_ = std::make_shared<TestDelegate>("fast", std::set<std::string>{"*"});
+  std::shared_ptr<TestDelegate> slow_ = std::make_shared<TestDelegate>("slow", std::set<std::string>{"*"});
+  std::shared_ptr<TestDelegate> cpu_ = std::make_shared<TestDelegate>("cpu", std::set<std::string>{"*"}, true);
+  std::vector<std::shared_ptr<Delegate>> delegates_;
+  SearchSubject subject_;
+  SearchSettings settings_;
+  CancellationToken token_;
+  std::mutex mutex_;
+  std::array<float, 16> input_{};
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<Execution> sample_;
+};
+
+using Names = std::vector<std::string>;
+
+TEST_F(SearchTest, AFastDelegateKeepsItsNodes) {
+  const Result<SearchResult> found = Search({fast_});
+  ASSERT_TRUE(found.ok());
+  EXPECT_TRUE(found->decision.slower.empty()) << found->decision.summary;
+  EXPECT_LT(found->best_ns, found->cpu_ns);
+}
+
+TEST_F(SearchTest, ASlowDelegateLosesItsNodes) {
+  const Result<SearchResult> found = Search({slow_});
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(Owners(found->decision), (Names{"cpu", "cpu", "cpu"})) << found->decision.summary;
+}
+
+TEST_F(SearchTest, TheSecondDelegateMayBeTheFastest) {
+  const Result<SearchResult> found = Search({slow_, fast_});
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(Owners(found->decision), (Names{"fast", "fast", "fast"})) << found->decision.summary;
+}
+
+TEST_F(SearchTest, EachPartitionGoesWhereItIsFastest) {
+  // Two partitions of one delegate around a node that it does not support; one of them is slow.
+  fast_->verdict = [](const Node& node) {
+    return node.primitive.op_type() == "Abs" ? Reason::kOperatorUnknown : Reason::kSupported;
+  };
+  fast_->execute = [](const RunArgs& args) {
+    static thread_local int calls = 0;
+    (void)args;
+    return Waiting(calls++ % 2 == 0 ? 50 : 5000)({});
+  };
+  const Result<SearchResult> found = Search({fast_});
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(Owners(found->decision), (Names{"fast", "cpu", "cpu"})) << found->decision.summary;
+}
+
+TEST_F(SearchTest, ARequiredDelegateIsNotOverruled) {
+  subject_.required = {true};
+  const Result<SearchResult> found = Search({slow_});
+  ASSERT_TRUE(found.ok());
+  EXPECT_TRUE(found->decision.slower.empty());
+}
+
+TEST_F(SearchTest, WithoutFallbackTheCpuIsNoCandidate) {
+  subject_.options.cpu_fallback = false;
+  const Result<SearchResult> found = Search({slow_});
+  ASSERT_TRUE(found.ok());
+  EXPECT_TRUE(found->decision.slower.empty());
+}
+
+TEST_F(SearchTest, WithoutTimeTheOrderStays) {
+  settings_.budget_ns = 1'000;
+  const Result<SearchResult> found = Search({slow_});
+  ASSERT_TRUE(found.ok());
+  EXPECT_TRUE(found->decision.slower.empty());
+  EXPECT_FALSE(found->complete);
+}
+
+TEST_F(SearchTest, ACancelledSearchDecidesNothing) {
+  std::atomic<uint64_t> cancelled{1};
+  token_ = {0, &cancelled};
+  EXPECT_EQ(Search({slow_}).status().code(), StatusCode::kCancelled);
+}
+
+TEST_F(SearchTest, ProgressNamesTheCandidates) {
+  Names names;
+  settings_.progress = [&](const std::string& name, double used) {
+    names.push_back(name);
+    EXPECT_GE(used, 0);
+  };
+  ASSERT_TRUE(Search({slow_, fast_}).ok());
+  ASSERT_GE(names.size(), 3u);
+  EXPECT_EQ(names[0], "as ordered");
+}
+
+}  // namespace
+}  // namespace deputy::host
