@@ -47,6 +47,7 @@ Command MakeConfigCommand(CLI::App& app);
 Command MakeConvertCommand(CLI::App& app);
 Command MakeDigitsCommand(CLI::App& app);
 Command MakeBenchCommand(CLI::App& app);
+Command MakeTuneCommand(CLI::App& app);
 Command MakeInspectCommand(CLI::App& app);
 Command MakeNewPluginCommand(CLI::App& app);
 

@@ -49,6 +49,7 @@ Status Load(Model::State& state, const host::ImportSource& source, ModelType typ
   if (state.engine->verdicts != nullptr || state.engine->measure)
     state.digest = host::ModelDigest(source.path, source.bytes, external_files, state.engine->store.get());
   state.fallback->set_digest(state.digest);
+  if (state.engine->measure) state.ReadPlacements();
   // Weights have been read by now, to be folded, and will be read again to be packed: not all of them at once.
   if (state.file != nullptr) state.file->DropPages();
   if (state.has_static_inputs()) DEPUTY_RETURN_IF_ERROR(state.PlanFor(state.static_shapes()).status());
@@ -122,6 +123,11 @@ Result<PlacementReport> Model::Placement(const std::vector<Shape>& shapes) const
   // Delegates are queried for their options, by one caller at a time.
   const std::lock_guard lock(state_->engine->load_mutex);
   return host::MakeReport(*planned.plan, *state_->engine);
+}
+
+Result<std::string> Model::MeasuredPlacements() const {
+  if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
+  return state_->PlacementsText();
 }
 
 Status Model::Save(const std::string& path) const {

@@ -158,12 +158,17 @@ std::optional<host::Digest> Model::State::DecisionKey(std::span<const Shape> sha
 std::optional<host::PlacementDecision> Model::State::FindDecision(const host::Graph& shaped,
                                                                   std::span<const Shape> shapes) {
   const std::vector<Shape> key(shapes.begin(), shapes.end());
-  if (const auto known = decisions_.find(key); known != decisions_.end()) return known->second;
+  const uint32_t nodes = host::ForEachNode(shaped, [](const host::Graph&, host::NodeId, uint32_t) {});
+  if (const auto known = decisions_.find(key); known != decisions_.end()) {
+    const bool fits = std::all_of(known->second.slower.begin(), known->second.slower.end(),
+                                  [&](const host::SlowerNodes& slower) { return slower.nodes.back() < nodes; });
+    if (fits) return known->second;
+    host::Log(host::LogLevel::kWarning, "{}: the placement file names nodes that the model does not have", name);
+  }
   const std::optional<host::Digest> stored = DecisionKey(shapes);
   if (!stored || engine->store == nullptr) return std::nullopt;
   const std::optional<host::StoredEntry> entry = engine->store->Find(host::EntryKind::kPlacement, *stored);
   if (!entry) return std::nullopt;
-  const uint32_t nodes = host::ForEachNode(shaped, [](const host::Graph&, host::NodeId, uint32_t) {});
   std::optional<host::PlacementDecision> decision = host::ParseDecision(entry->bytes, engine->delegates.size(), nodes);
   if (decision) decisions_[key] = *decision;
   return decision;
@@ -179,6 +184,18 @@ void Model::State::Measure(host::PlacementMeasurement& measurement, std::span<co
     settings.budget_ns = std::min(settings.budget_ns, left);
   }
   if (measurement.begun.exchange(true)) return;
+  const Result<host::SearchResult> found = Search(shapes, sample, settings, token);
+  if (!found.ok()) {
+    measurement.begun = false;  // it was cancelled
+    return;
+  }
+  measurement.changed = !found->decision.slower.empty();
+  if (!measurement.changed) host::Log(host::LogLevel::kInfo, "{}: measured: {}", name, found->decision.summary);
+}
+
+Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, const host::Execution& sample,
+                                                const host::SearchSettings& settings,
+                                                const host::CancellationToken& token) {
   host::SearchSubject subject;
   subject.graph = sample.plan().graph;
   subject.delegates = engine->delegates;
@@ -191,26 +208,37 @@ void Model::State::Measure(host::PlacementMeasurement& measurement, std::span<co
     const std::lock_guard lock(engine->load_mutex);
     (void)fallback->Restrict(*subject.graph, subject.options);
   }
-  const Result<host::SearchResult> found = host::SearchPlacement(subject, sample, settings, token);
-  if (!found.ok()) {
-    measurement.begun = false;  // it was cancelled
-    return;
-  }
-  const host::PlacementDecision& decision = found->decision;
+  DEPUTY_ASSIGN_OR_RETURN(host::SearchResult found, host::SearchPlacement(subject, sample, settings, token));
   const std::lock_guard lock(engine->load_mutex);
-  decisions_[{shapes.begin(), shapes.end()}] = decision;
+  decisions_[{shapes.begin(), shapes.end()}] = found.decision;
   if (const std::optional<host::Digest> key = DecisionKey(shapes); key && engine->store != nullptr)
-    engine->store->Save(host::EntryKind::kPlacement, *key, decision.summary, BytesOf(decision));
+    engine->store->Save(host::EntryKind::kPlacement, *key, found.decision.summary, BytesOf(found.decision));
   ShapedPlan* const known = FindPlan(shapes);
-  if (known != nullptr) known->measurement = nullptr;
-  if (decision.slower.empty()) {
-    host::Log(host::LogLevel::kInfo, "{}: measured: {}", name, decision.summary);
-    return;
+  if (known == nullptr) return found;
+  if (known->measurement != nullptr && found.decision.slower.empty()) {
+    known->measurement = nullptr;  // the plan is that of the order already
+  } else {
+    DEPUTY_ASSIGN_OR_RETURN(*known, MakePlanFor(shapes));
   }
-  Result<ShapedPlan> made = MakePlanFor(shapes);
-  if (!made.ok()) return;  // it was made before: there is no memory for two
-  if (known != nullptr) *known = std::move(made).value();
-  measurement.changed = true;
+  return found;
+}
+
+void Model::State::ReadPlacements() {
+  if (!digest || path.empty()) return;
+  Result<host::Placements> read =
+      host::ReadPlacementFile(host::PlacementFileOf(path), *digest, host::NamesOf(engine->delegates));
+  if (read.ok()) {
+    decisions_ = std::move(read).value();
+  } else if (read.status().code() != StatusCode::kNotFound) {
+    host::Log(host::LogLevel::kWarning, "{}; the placement file is not used", read.status().ToString());
+  }
+}
+
+Result<std::string> Model::State::PlacementsText() const {
+  const std::lock_guard lock(engine->load_mutex);
+  if (decisions_.empty() || !digest)
+    return Error(StatusCode::kFailedPrecondition, "no placement was measured").At(name);
+  return host::PlacementFileText(decisions_, *digest, host::NamesOf(engine->delegates));
 }
 
 }  // namespace deputy

@@ -13,10 +13,11 @@
 
 #include "base/file.hpp"
 #include "deputy/model.hpp"
-#include "measure/decision.hpp"
+#include "measure/search.hpp"
 #include "plan/plan.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/fallback.hpp"
+#include "runtime/placement_file.hpp"
 
 namespace deputy::host {
 
@@ -61,9 +62,16 @@ struct Model::State {
   };
   // Made at the first call for these shapes; the most recently used ones are kept. [any-thread]
   Result<ShapedPlan> PlanFor(std::span<const Shape> shapes);
-  // Runs the search, with the inputs of a run of the plan that has ended. A deadline limits it.
+  // Runs the search that is due, with the inputs of a run of the plan that has ended. A deadline limits it.
   void Measure(host::PlacementMeasurement& measurement, std::span<const Shape> shapes, const host::Execution& sample,
                const host::CancellationToken& token);
+  // Searches and keeps the decision, for plans to come and in the store.
+  Result<host::SearchResult> Search(std::span<const Shape> shapes, const host::Execution& sample,
+                                    const host::SearchSettings& settings, const host::CancellationToken& token);
+  // Reads the placement file beside the model, if there is one.
+  void ReadPlacements();
+  // As the text of a placement file. kFailedPrecondition: nothing was decided.
+  Result<std::string> PlacementsText() const;
 
  private:
   ShapedPlan* FindPlan(std::span<const Shape> shapes);
@@ -73,7 +81,7 @@ struct Model::State {
   std::optional<host::PlacementDecision> FindDecision(const host::Graph& graph, std::span<const Shape> shapes);
 
   std::list<ShapedPlan> plans_;  // latest first
-  std::map<std::vector<Shape>, host::PlacementDecision> decisions_;
+  host::Placements decisions_;
 };
 
 }  // namespace deputy

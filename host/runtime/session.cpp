@@ -75,6 +75,12 @@ Status CheckValue(const host::Graph& graph, const host::ValueType& type, const M
   return {};
 }
 
+std::vector<Shape> ShapesOf(const std::vector<Tensor>& tensors) {
+  std::vector<Shape> shapes;
+  for (const Tensor& tensor : tensors) shapes.push_back(tensor.shape());
+  return shapes;
+}
+
 // Memory of the inputs, which their owner may change or free.
 std::unordered_set<const void*> LentMemory(std::span<const host::ValueView> inputs) {
   std::unordered_set<const void*> lent;
@@ -267,6 +273,24 @@ Status Session::PredictValues(const std::vector<ModelValue>& inputs, std::vector
   DEPUTY_RETURN_IF_ERROR(state_->Finish());
   *outputs = std::move(values);
   return {};
+}
+
+Result<MeasureReport> Session::MeasurePlacement(const std::vector<Tensor>& inputs, const MeasureOptions& options) {
+  if (state_ == nullptr || !state_->model->engine->measure)
+    return Error(StatusCode::kFailedPrecondition, "placements are measured under policy 'measured' only")
+        .Advise("set placement.policy to measured");
+  std::vector<Tensor> outputs;
+  DEPUTY_RETURN_IF_ERROR(state_->Prepare(ShapesOf(inputs)));
+  state_->measurement = nullptr;  // this call takes its place
+  DEPUTY_RETURN_IF_ERROR(Predict(inputs, &outputs));
+  const host::SearchSettings settings{static_cast<uint64_t>(options.budget.count()), options.margin, options.progress};
+  // The search is not limited by the timeout of runs.
+  const host::CancellationToken token{0, &state_->cancelled_ns};
+  DEPUTY_ASSIGN_OR_RETURN(const host::SearchResult found,
+                          state_->model->Search(state_->shapes, *state_->execution, settings, token));
+  state_->execution = nullptr;  // the next run prepares the new plan
+  return MeasureReport{found.decision.summary, found.order_ns,   found.best_ns,
+                       found.cpu_ns,           found.candidates, found.complete};
 }
 
 Status Session::Resize(const std::vector<Shape>& shapes) {

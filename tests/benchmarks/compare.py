@@ -148,7 +148,7 @@ def show(line):
 
 def run(arguments, workshop, folder):
     """Everything as one plain value, which becomes the JSON."""
-    names = ["onednn", "cpu", REFERENCE]
+    names = ["measured", "onednn", "cpu", REFERENCE]
     known = models(folder, arguments.data)
     for name in arguments.models:
         if name not in known:

@@ -89,12 +89,15 @@ class Workshop:
         return path
 
     def _configuration(self, name, threads):
-        """`cpu`: the host's kernels alone; anything else: that delegate first."""
-        delegates = f"[{{name: {name}, required: true, options: {{threads: {threads}}}}}]" if name != "cpu" else "[]"
+        """`cpu`: the host's kernels alone; `measured`: as configs/default.yaml; any other name: that delegate first."""
+        delegate = {"cpu": "", "measured": "name: onednn, verify: first_run"}.get(name, f"name: {name}, required: true")
+        delegates = f"[{{{delegate}, options: {{threads: {threads}}}}}]" if delegate else "[]"
+        policy = "measured" if name == "measured" else "priority"
         path = self.folder / f"{name}_{threads}.yaml"
         path.write_text(
             f"version: 1\nplugins: {{paths: ['{self.build / 'lib' / 'deputy' / 'plugins'}']}}\n"
-            f"delegates: {delegates}\ncpu: {{threads: {threads}}}\n"
+            f"delegates: {delegates}\ncpu: {{threads: {threads}}}\nplacement: {{policy: {policy}}}\n"
+            f"cache: {{dir: '{self.folder / 'cache'}'}}\n"
         )
         return path
 

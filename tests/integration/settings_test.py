@@ -279,12 +279,32 @@ class Effects(Settings):
         error = self.deputy("run", self.model(), "--config", config, *deny, "--set", "fallback=none", status=3).stderr
         self.assertIn("head/second", error)
 
+    def measured(self, *settings, shape=(2, 3)):
+        """The decision of a run under policy `measured`."""
+        arguments = [text for setting in ("placement.policy=measured", "cpu.threads=1", *settings)
+                     for text in ("--set", setting)]  # fmt: skip
+        shutil.rmtree(self.scratch / "cache", ignore_errors=True)
+        done = self.deputy("run", self.model(shape=shape), "--config", self.config(NPU), *arguments)
+        return done.stderr.rpartition("measured: ")[2].strip()
+
     @shows("placement.policy")
-    def test_PriorityIsTheOnePolicy(self):
+    def test_thePolicyIsTheOrderOrTheClock(self):
         self.assertEqual(self.placed(NPU, "--set", "placement.policy=priority"), BOTH_ON_NPU)
-        for word in ("cost", "measured"):
-            error = self.deputy("config", "check", "--set", f"placement.policy={word}", status=2).stderr
-            self.assertIn(f"'policy: {word}' {NOT_AVAILABLE}", error)
+        # The simulated device needs many times the CPU's time.
+        self.assertRegex(self.measured(shape=(256, 1024)), r"^the CPU alone, 1.00 of the CPU's time, 0\.\d\d of the order")
+        error = self.deputy("config", "check", "--set", "placement.policy=cost", status=2).stderr
+        self.assertIn(f"'policy: cost' {NOT_AVAILABLE}", error)
+
+    @shows("placement.budget")
+    def test_theBudgetLimitsTheSearch(self):
+        stays = "a few runs take longer than the budget, the order stays"
+        self.assertEqual(self.measured("placement.budget=1ms", shape=(256, 1024)), stays)
+        self.assertNotEqual(self.measured("placement.budget=30s", shape=(256, 1024)), stays)
+
+    @shows("placement.margin")
+    def test_aGainWithinTheMarginChangesNothing(self):
+        self.assertTrue(self.measured("placement.margin=90%").startswith("the order is the fastest"))
+        self.assertTrue(self.measured("placement.margin=0%").startswith("the CPU alone"))
 
     @shows("placement.rules.nodes", "placement.rules.ops", "placement.rules.domains", "placement.rules.to",
            "placement.rules.avoid")  # fmt: skip

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -37,6 +38,24 @@ struct RunStatistics {
   uint64_t total_ns = 0;
   // Per delegate, in the order of the placement report: time in the host's clock.
   std::vector<std::pair<std::string, uint64_t>> delegate_ns;
+};
+
+// Limits of a search for the fastest placement.
+struct MeasureOptions {
+  std::chrono::nanoseconds budget = std::chrono::seconds(60);  // of the whole search
+  double margin = 0.03;  // the least share of the time that a change of the placement must gain
+  // Called before each candidate with its description and the share of the budget that is used; may be empty. It must
+  // not call the session.
+  std::function<void(const std::string& candidate, double used)> progress = {};
+};
+
+// Its result. Times are medians of a run, in nanoseconds.
+struct MeasureReport {
+  std::string summary;  // "the CPU alone, 0.58 of the order's (3 candidates)"
+  uint64_t order_ns = 0, best_ns = 0;
+  uint64_t cpu_ns = 0;  // of the CPU alone; 0: not measured
+  size_t candidates = 0;
+  bool complete = true;  // false: the budget ended the search
 };
 
 // An event of the last Predict: a step of the plan, or an operation of a delegate's device in it.
@@ -95,6 +114,11 @@ class DEPUTY_API Session {
   void EnableEvents(bool on);
   const std::vector<RunEvent>& events() const;
 
+  // Searches for the fastest placement with these inputs by running candidates, regardless of what is known about the
+  // model. Later plans for these shapes follow the result, in this and in other processes. kFailedPrecondition under
+  // other policies than `measured`, and for a model whose inputs and outputs are not all tensors.
+  Result<MeasureReport> MeasurePlacement(const std::vector<Tensor>& inputs, const MeasureOptions& options);
+
   // Of the current plan; fails while there is none (symbolic inputs before the first Predict or Resize).
   Result<PlacementReport> Placement() const;
 
@@ -130,6 +154,10 @@ class DEPUTY_API Model {
   // partitions.
   Result<PlacementReport> Placement() const;
   Result<PlacementReport> Placement(const std::vector<Shape>& shapes) const;
+
+  // Placements that were measured, or restored, by shapes of the inputs: the text of the file MODEL.placement.yaml,
+  // which is read beside a model under policy `measured`. kFailedPrecondition: there are none.
+  Result<std::string> MeasuredPlacements() const;
 
   // Writes the model as .dpm.
   Status Save(const std::string& path) const;
