@@ -76,6 +76,8 @@ class PrimitiveBuilder {
   PrimitiveBuilder& SetVersion(int32_t since_version);
   Primitive Finish() const;
 
+  const std::map<std::string, Attribute, std::less<>>& attributes() const { return attributes_; }
+
  private:
   std::string domain_, op_type_;
   int32_t since_version_;

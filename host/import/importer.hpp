@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/status.hpp"
@@ -38,6 +39,15 @@ class Importer {
   // without elements.
   virtual Result<ModelValue> ReadValue(std::span<const uint8_t>, ValueKind, DType) const {
     return Error(StatusCode::kNotSupported, "{} supports only tensors", format_name());
+  }
+
+  // The graph as a file of this format, and one tensor in its own encoding. kNotSupported for parts of a graph that the
+  // format or its writer cannot express.
+  virtual Result<std::string> Export(const Graph&) const {
+    return Error(StatusCode::kNotSupported, "{} models cannot be written", format_name());
+  }
+  virtual Result<std::string> ExportTensor(const Tensor&, const std::string& /*name*/) const {
+    return Error(StatusCode::kNotSupported, "{} tensors cannot be written", format_name());
   }
 
  protected:

@@ -9,6 +9,7 @@
 
 #include "base/printable.hpp"
 #include "import/onnx/condense.hpp"
+#include "import/onnx/exporter.hpp"
 #include "import/onnx/external_files.hpp"
 #include "import/onnx/model_reader.hpp"
 #include "import/onnx/proto.hpp"
@@ -52,6 +53,11 @@ class OnnxImporter final : public Importer {
     Result<ModelValue> value = ParseValue(bytes, kind, dtype);
     if (value.ok()) return value;
     return Printable(value.status());
+  }
+
+  Result<std::string> Export(const Graph& graph) const override { return ExportModel(graph); }
+  Result<std::string> ExportTensor(const Tensor& tensor, const std::string& name) const override {
+    return onnx_import::ExportTensor(tensor, name);
   }
 
  private:
