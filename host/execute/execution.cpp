@@ -296,7 +296,9 @@ Status Execution::RunVerified(BoundStep& step, const RunArgs& args, const Cancel
   const Status status = RunContext(*plan_, *step.step, *step.context, args, scope);
   if (!status.ok()) return AnswerFailure(step, status, *args.cancellation);
   step.health->delegate().Succeeded();
-  return fallback_->Verify({*plan_, *step.step, before, step.inputs, step.outputs, *allocator_}, *args.cancellation);
+  DEPUTY_RETURN_IF_ERROR(
+      fallback_->Verify({*plan_, *step.step, before, step.inputs, step.outputs, *allocator_}, *args.cancellation));
+  return args.cancellation->Check();
 }
 
 // The inputs of the step are unchanged: no output is an alias of them until it has succeeded.

@@ -86,6 +86,11 @@ class StepHealth {
     if ((attention & (kUnverified | kVerifies)) == 0) return false;
     return (attention & kUnverified) != 0 || run % delegate_->handling().every == 0;
   }
+  // Whether any later run may have to be verified.
+  bool MayVerify() const {
+    const uint8_t attention = attention_.load(std::memory_order_relaxed);
+    return (attention & kDemoted) == 0 && (attention & (kUnverified | kVerifies)) != 0;
+  }
   void SetVerified() { attention_.fetch_and(static_cast<uint8_t>(~kUnverified), std::memory_order_relaxed); }
   // Results cannot be verified: those of random numbers, or where the CPU has no kernel.
   void StopVerifying() {
@@ -96,7 +101,7 @@ class StepHealth {
   const std::optional<Digest> verdict_key;
   // The plan that runs the step instead; null until first needed. The model's lock guards it.
   std::shared_ptr<const Plan> alternative;
-  // The same nodes on the CPU, while the step is being verified. The model's lock guards it.
+  // The same nodes on the CPU, as long as runs may have to be verified. The model's lock guards it.
   std::shared_ptr<const Plan> reference;
 
  private:

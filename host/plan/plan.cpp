@@ -32,8 +32,10 @@ class Compiler {
     // Each iteration but the last takes a partition from a delegate for good.
     for (;;) {
       DEPUTY_ASSIGN_OR_RETURN(Placement placement, Place(*graph, raw_, options_, support_));
-      if (RejectWrong(*graph, placement)) {
+      Result<bool> rejected = RejectWrong(*graph, placement);
+      if (!rejected.ok() || *rejected) {
         ReleaseClaims(placement, raw_);
+        if (!rejected.ok()) return std::move(rejected).status();
         continue;
       }
       refused_ = false;
@@ -45,21 +47,25 @@ class Compiler {
   }
 
  private:
-  // Takes nodes from delegates that are known to compute them wrongly.
-  bool RejectWrong(const Graph& graph, const Placement& placement) {
+  // Takes nodes from delegates that are known to compute them wrongly; true if there were any. An error where a wrong
+  // result is one.
+  Result<bool> RejectWrong(const Graph& graph, const Placement& placement) {
     if (sources_.verdicts.verdicts == nullptr) return false;
     bool rejected = false;
     for (const PlacedPartition& placed : placement.partitions) {
-      const std::optional<PartitionVerdict> verdict = VerdictOn(graph, placed, sources_);
-      if (!verdict || verdict->right) continue;
+      const std::optional<PartitionVerdict> verdict = KnownFault(graph, placed, sources_);
+      if (!verdict) continue;
+      if (!sources_.health[placed.delegate]->handling().replaces_wrong) return WrongResult(*verdict);
       for (const uint32_t position : verdict->wrong_nodes)
         options_.refused[{&graph, placed.delegate, placed.spec.nodes[position]}] = {Reason::kWrongResult,
                                                                                     verdict->text};
       rejected = true;
     }
     for (const auto& [node, placements] : placement.regions)
-      for (size_t r = 0; r < placements.size(); ++r)
-        rejected = RejectWrong(*graph.nodes[node].regions[r].body, placements[r]) || rejected;
+      for (size_t r = 0; r < placements.size(); ++r) {
+        DEPUTY_ASSIGN_OR_RETURN(const bool inside, RejectWrong(*graph.nodes[node].regions[r].body, placements[r]));
+        rejected = rejected || inside;
+      }
     return rejected;
   }
 
@@ -229,14 +235,36 @@ Result<std::shared_ptr<const Plan>> MakePlanWithOnly(std::shared_ptr<const Graph
   return Compiler(delegates, std::move(options), {}).Run(std::move(graph), /*top_level=*/false);
 }
 
-std::optional<PartitionVerdict> VerdictOn(const Graph& graph, const PlacedPartition& placed,
-                                          const PlanSources& sources) {
+namespace {
+
+// The key of the verdict on a partition; none: it has no verdict.
+std::optional<Digest> VerdictKeyOf(const Graph& graph, const PlacedPartition& placed, const PlanSources& sources) {
   const VerdictSources& from = sources.verdicts;
-  if (placed.delegate >= sources.health.size() || sources.health[placed.delegate] == nullptr ||
-      !sources.health[placed.delegate]->handling().first_run || !from.delegates[placed.delegate])
+  const size_t d = placed.delegate;
+  if (from.verdicts == nullptr || d >= sources.health.size() || sources.health[d] == nullptr ||
+      !sources.health[d]->handling().verifies() || !from.delegates[d])
     return std::nullopt;
-  return from.verdicts->Find(VerdictKey(graph, placed.spec, *from.delegates[placed.delegate], from.model),
-                             placed.spec.nodes.size());
+  return VerdictKey(graph, placed.spec, *from.delegates[d], from.model);
+}
+
+// A resized executable may be wrong where one that was compiled for the shapes is right.
+Digest KeyOfResized(const Digest& compiled) { return Digester().AddText("deputy resized").Add(compiled).Finish(); }
+
+}  // namespace
+
+std::optional<PartitionVerdict> KnownFault(const Graph& graph, const PlacedPartition& placed,
+                                           const PlanSources& sources) {
+  const std::optional<Digest> key = VerdictKeyOf(graph, placed, sources);
+  if (!key) return std::nullopt;
+  for (const Digest& one : {*key, KeyOfResized(*key)})
+    if (std::optional<PartitionVerdict> known = sources.verdicts.verdicts->Find(one, placed.spec.nodes.size());
+        known && !known->right)
+      return known;
+  return std::nullopt;
+}
+
+Status WrongResult(const PartitionVerdict& verdict) {
+  return Error(StatusCode::kAborted, "wrong result of {}", verdict.text);
 }
 
 std::shared_ptr<StepHealth> HealthOf(const Graph& graph, const PlacedPartition& placed, const Step& step,
@@ -245,13 +273,11 @@ std::shared_ptr<StepHealth> HealthOf(const Graph& graph, const PlacedPartition& 
   if (step.executable == nullptr || d + 1 >= sources.health.size() || sources.health[d] == nullptr) return nullptr;
   const RunHandling& handling = sources.health[d]->handling();
   if (!handling.falls_back && !handling.verifies()) return nullptr;
-  const VerdictSources& from = sources.verdicts;
-  std::optional<Digest> key;
-  if (from.verdicts != nullptr && handling.first_run && from.delegates[d])
-    key = VerdictKey(graph, placed.spec, *from.delegates[d], from.model);
+  std::optional<Digest> key = VerdictKeyOf(graph, placed, sources);
+  if (key && step.origin == ExecutableOrigin::kResized) key = KeyOfResized(*key);
   auto health = std::make_shared<StepHealth>(sources.health[d], key);
   const std::optional<PartitionVerdict> verdict =
-      key ? from.verdicts->Find(*key, placed.spec.nodes.size()) : std::nullopt;
+      key ? sources.verdicts.verdicts->Find(*key, placed.spec.nodes.size()) : std::nullopt;
   if (verdict && verdict->right) health->SetVerified();
   return health;
 }

@@ -81,7 +81,7 @@ struct Plan {
 // The verdicts on partitions, for plans whose delegates are verified.
 struct VerdictSources {
   Verdicts* verdicts = nullptr;  // null: no partition has one
-  // Per delegate, the digest of its identity and of the machine; none: its verdicts have no name.
+  // Per delegate, the digest of what its verdicts depend on but the partition; none: they are not kept.
   std::span<const std::optional<Digest>> delegates = {};
   const Digest* model = nullptr;  // of the file; null: constants are digested
 };
@@ -98,9 +98,11 @@ struct PlanSources {
 // Null where a failure of the step ends the run and no run is verified.
 std::shared_ptr<StepHealth> HealthOf(const Graph& graph, const PlacedPartition& placed, const Step& step,
                                      const PlanSources& sources);
-// The verdict on a partition; none: it was never verified, or is never.
-std::optional<PartitionVerdict> VerdictOn(const Graph& graph, const PlacedPartition& placed,
-                                          const PlanSources& sources);
+// The verdict on a partition that its delegate is known to compute wrongly, compiled for its shapes or resized to them.
+std::optional<PartitionVerdict> KnownFault(const Graph& graph, const PlacedPartition& placed,
+                                           const PlanSources& sources);
+// The error that a wrong result is where no other delegate may replace it.
+Status WrongResult(const PartitionVerdict& verdict);
 // The plan that runs a demoted step; null for any other step.
 inline const Plan* AlternativeOf(const Step& step) {
   return step.health != nullptr && step.health->demoted() ? step.health->alternative.get() : nullptr;

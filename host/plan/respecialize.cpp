@@ -95,8 +95,7 @@ class Carrier {
       Step step = old;
       step.is_view = false;
       const PlacedPartition& placed = plan->placement.partitions[step.partition];
-      const std::optional<PartitionVerdict> verdict = VerdictOn(*graph_, placed, sources_);
-      if ((verdict && !verdict->right) || !Renew(placed, step)) return nullptr;
+      if (KnownFault(*graph_, placed, sources_) || !Renew(placed, step)) return nullptr;
       step.health = HealthOf(*graph_, placed, step, sources_);
       plan->steps.push_back(std::move(step));
     }

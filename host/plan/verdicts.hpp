@@ -17,7 +17,8 @@ class Store;
 
 struct PartitionVerdict {
   bool right = true;
-  // Otherwise: positions in the node list of the partition, and the difference that was found.
+  // Otherwise: positions in the node list of the partition, ascending, and a description: the delegate with its plugin,
+  // the partition, the difference that was found, the nodes.
   std::vector<uint32_t> wrong_nodes;
   std::string text;
 };
@@ -29,9 +30,13 @@ class Verdicts {
 
   // None: the partition was never verified. `nodes`: their number in the partition.
   std::optional<PartitionVerdict> Find(const Digest& key, size_t nodes);
+  // A partition that was wrong once is wrong for good: of a second verdict, only nodes that are not yet known to be
+  // wrong have an effect.
   void Save(const Digest& key, const PartitionVerdict& verdict);
 
  private:
+  const PartitionVerdict* Known(const Digest& key);
+
   Store* const store_;
   std::mutex mutex_;
   std::map<Digest, PartitionVerdict> known_;

@@ -58,7 +58,7 @@ RunHandling HandlingOf(const DelegateConfig& config) {
   handling.falls_back = !*config.required && *config.on_failure == OnFailure::kNext;
   handling.first_run = *verify.when == VerifyWhen::kFirstRun;
   handling.every = *verify.when == VerifyWhen::kAlways ? 1 : static_cast<uint32_t>(*verify.every);
-  handling.replaces_wrong = !*config.required && *verify.on_mismatch == OnFailure::kNext;
+  handling.replaces_wrong = handling.falls_back && *verify.on_mismatch == OnFailure::kNext;
   return handling;
 }
 
@@ -200,11 +200,15 @@ class EngineBuilder {
       engine_->measure = {static_cast<uint64_t>(config.placement.budget->count()) * 1000,
                           config.placement.margin->share()};
     const bool verifies = std::any_of(engine_->health.begin(), engine_->health.end(),
-                                      [](const auto& health) { return health && health->handling().first_run; });
+                                      [](const auto& health) { return health && health->handling().verifies(); });
     engine_->identities.resize(engine_->delegates.size());
+    engine_->verdict_scopes.resize(engine_->delegates.size());
     if (!verifies && !engine_->measure) return;
-    for (size_t d = 0; d + 1 < engine_->delegates.size(); ++d)
-      engine_->identities[d] = IdentityDigest(*engine_->delegates[d]);
+    for (size_t d = 0; d + 1 < engine_->delegates.size(); ++d) {
+      engine_->identities[d] = IdentityDigest(*engine_->delegates[d], drivers_[d]);
+      if (engine_->identities[d])
+        engine_->verdict_scopes[d] = VerdictScope(*engine_->identities[d], engine_->tolerances[d]);
+    }
     if (verifies) engine_->verdicts = std::make_unique<Verdicts>(engine_->store.get());
     engine_->placement_digest = PlacementDigest();
   }
@@ -327,10 +331,11 @@ class EngineBuilder {
     engine_->plugin_files.push_back(provider->path.string());
     engine_->placement.delegates.push_back(entry.limits);
     RunHandling handling = entry.handling;
-    if (request.check) handling.falls_back = false;
+    if (request.check) handling.falls_back = handling.replaces_wrong = false;
     engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
     engine_->tolerances.push_back(entry.tolerance);
     engine_->required.push_back(entry.required);
+    drivers_.push_back(request.device < description->devices.size() ? description->devices[request.device].driver : "");
     return {};
   }
 
@@ -367,6 +372,7 @@ class EngineBuilder {
       engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
       engine_->tolerances.emplace_back();
       engine_->required.push_back(false);
+      drivers_.emplace_back();
     }
   }
 
@@ -391,6 +397,7 @@ class EngineBuilder {
   const Context::State& state_;
   std::shared_ptr<Engine> engine_;
   PluginRegistry registry_;
+  std::vector<std::string> drivers_;  // per delegate but the CPU: of its device; empty where it is not known
 };
 
 }  // namespace

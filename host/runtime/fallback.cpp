@@ -15,10 +15,13 @@ namespace {
 
 constexpr size_t kIncidentsKept = 64;
 
-// "cpu", "onednn, cpu"
-std::string DelegatesOf(const Plan& plan) {
+// "cpu", "onednn, cpu": of all nodes, or of these.
+std::string DelegatesOf(const Plan& plan, std::span<const uint32_t> nodes = {}) {
   std::set<size_t> used;
-  for (const PlacedPartition& partition : plan.placement.partitions) used.insert(partition.delegate);
+  for (const PlacedPartition& partition : plan.placement.partitions)
+    if (nodes.empty() || std::find_first_of(nodes.begin(), nodes.end(), partition.spec.nodes.begin(),
+                                            partition.spec.nodes.end()) != nodes.end())
+      used.insert(partition.delegate);
   std::string names;
   for (const size_t delegate : used) names += (names.empty() ? "" : ", ") + plan.delegate_names[delegate];
   return names;
@@ -88,7 +91,16 @@ Result<std::unique_ptr<Execution>> ModelFallback::CreateAlternative(const Plan& 
 void ModelFallback::Report(const Plan& plan, const Step& step, const Status& why, const Status& result) {
   const PlacedPartition& placed = plan.placement.partitions[step.partition];
   const std::string& delegate = plan.delegate_names[placed.delegate];
-  const std::string others = DelegatesOf(*step.health->alternative);
+  std::string others;
+  bool is_known = false;  // another session has reported it
+  {
+    const std::lock_guard lock(engine_->load_mutex);
+    others = DelegatesOf(*step.health->alternative);
+    if (result.ok() && !IsDeviceFailure(why)) {
+      is_known = !step.health->Demote();
+      if (!is_known) Demote(plan, placed.delegate, RefuseAll(plan, step, {Reason::kFailedAtRun, why.ToString()}));
+    }
+  }
   Incident incident{
       std::chrono::system_clock::now(), model_, delegate, placed.spec.name, placed.spec.nodes.size(), why.ToString(),
       result.ok() ? others : ""};
@@ -101,9 +113,7 @@ void ModelFallback::Report(const Plan& plan, const Step& step, const Status& why
       consequence += fmt::format("; {} is not used for {} ms", delegate, wait_ns / 1'000'000);
     }
   } else if (result.ok()) {
-    if (!step.health->Demote()) return;  // another session has reported it
-    const std::lock_guard lock(engine_->load_mutex);
-    Demote(plan, placed.delegate, RefuseAll(plan, step, {Reason::kFailedAtRun, why.ToString()}));
+    if (is_known) return;
     consequence = others + " runs it from now on";
   } else {  // the fault is not the delegate's: the run ends with an error of its own
     level = LogLevel::kDebug;
@@ -124,68 +134,93 @@ PlanSources ModelFallback::Sources() const {
   return {engine_->store.get(),
           nullptr,
           engine_->health,
-          {engine_->verdicts.get(), engine_->identities, digest_ ? &*digest_ : nullptr}};
+          {engine_->verdicts.get(), engine_->verdict_scopes, digest_ ? &*digest_ : nullptr}};
 }
 
 Status ModelFallback::Verify(const StepRun& run, const CancellationToken& token) {
   const PlacedPartition& placed = run.plan.placement.partitions[run.step.partition];
   const std::string& delegate = run.plan.delegate_names[placed.delegate];
   StepHealth& health = *run.step.health;
-  DEPUTY_ASSIGN_OR_RETURN(
-      const Verification found,
-      Verifier(engine_->delegates, engine_->load_mutex).Verify(run, engine_->tolerances[placed.delegate], token));
-  switch (found.outcome) {
+  Result<Verification> found =
+      Verifier(engine_->delegates, engine_->load_mutex).Verify(run, engine_->tolerances[placed.delegate], token);
+  if (!found.ok()) return std::move(found).status();
+  Log(LogLevel::kDebug, "{}: verified partition {} ({} nodes) of {}: {}, largest difference {:.4g}", model_,
+      placed.spec.name, placed.spec.nodes.size(), delegate, NameOf(found->outcome), found->max_difference);
+  Status status;
+  switch (found->outcome) {
     case VerifyOutcome::kNotVerifiable:
       health.StopVerifying();
       Log(LogLevel::kInfo, "{}: partition {} of {} cannot be verified: {}", model_, placed.spec.name, delegate,
-          found.text);
-      return {};
+          found->text);
+      break;
     case VerifyOutcome::kRounding:
       Log(LogLevel::kInfo, "{}: partition {} of {} differs from the CPU by rounding errors: {}", model_,
-          placed.spec.name, delegate, found.text);
+          placed.spec.name, delegate, found->text);
       [[fallthrough]];
     case VerifyOutcome::kRight:
       health.SetVerified();
       if (health.verdict_key) engine_->verdicts->Save(*health.verdict_key, {});
-      return {};
-    case VerifyOutcome::kWrong: return ReplaceWrong(run, found);
+      break;
+    case VerifyOutcome::kWrong: status = ReplaceWrong(run, *found); break;
   }
-  return {};
+  if (health.MayVerify()) return status;
+  const std::lock_guard lock(engine_->load_mutex);
+  health.reference = nullptr;
+  return status;
 }
 
-// The wrong nodes go to the delegates after the step's own. Where the search found none, all of the partition does.
-Status ModelFallback::ReplaceWrong(const StepRun& run, const Verification& found) {
+PartitionVerdict ModelFallback::VerdictOf(const StepRun& run, const Verification& found) const {
   const PlacedPartition& placed = run.plan.placement.partitions[run.step.partition];
-  const std::string& delegate = run.plan.delegate_names[placed.delegate];
-  StepHealth& health = *run.step.health;
-  std::string guilty;
-  PartitionVerdict verdict{false, {}, found.text};
-  for (const std::vector<uint32_t>& group : found.wrong_nodes) {
+  std::string nodes;
+  PartitionVerdict verdict{false, {}, {}};
+  for (const std::vector<uint32_t>& group : found.wrong_nodes.groups) {
     std::string names;
     for (const uint32_t position : group) {
       verdict.wrong_nodes.push_back(position);
       names += (names.empty() ? "" : " with ") + Describe(*run.plan.graph, placed.spec.nodes[position]);
     }
-    guilty += (guilty.empty() ? "" : "; ") + names;
+    nodes += (nodes.empty() ? "" : "; ") + names;
   }
-  if (guilty.empty()) {
-    guilty = "no smaller part of the partition is wrong by itself";
+  if (nodes.empty()) {
+    nodes = found.wrong_nodes.too_many ? fmt::format("more than {} parts of it", WrongNodes::kMostGroups)
+                                       : "no smaller part of it alone";
     for (uint32_t position = 0; position < placed.spec.nodes.size(); ++position)
       verdict.wrong_nodes.push_back(position);
   }
   std::sort(verdict.wrong_nodes.begin(), verdict.wrong_nodes.end());
-  verdict.text = fmt::format("{} ({})", found.text, guilty);
-  const Status wrong = Error(StatusCode::kPlugin, "wrong result of {}: {}", delegate, verdict.text);
+  const std::string& plugin = engine_->plugin_files[placed.delegate];
+  verdict.text = fmt::format("{}{}, partition {} ({} nodes): {}; wrong: {}", run.plan.delegate_names[placed.delegate],
+                             plugin.empty() ? "" : " (" + plugin + ")", placed.spec.name, placed.spec.nodes.size(),
+                             found.text, nodes);
+  return verdict;
+}
+
+// The wrong nodes go to the delegates after the step's own. Where the search found none, all of the partition does.
+Status ModelFallback::ReplaceWrong(const StepRun& run, const Verification& found) {
+  const PlacedPartition& placed = run.plan.placement.partitions[run.step.partition];
+  StepHealth& health = *run.step.health;
+  const PartitionVerdict verdict = VerdictOf(run, found);
+  if (health.verdict_key) engine_->verdicts->Save(*health.verdict_key, verdict);
+  const Status wrong = WrongResult(verdict);
   if (!health.delegate().handling().replaces_wrong) return wrong;
   Refusals refused;
   for (const uint32_t position : verdict.wrong_nodes)
     refused[placed.spec.nodes[position]] = {Reason::kWrongResult, verdict.text};
 
-  const std::lock_guard lock(engine_->load_mutex);
-  Result<std::shared_ptr<const Plan>> alternative =
-      MakeAlternative(run.plan, run.step, refused, engine_->delegates, engine_->placement, Sources());
-  if (!alternative.ok())
-    return Status(wrong).Advise("no other delegate could take over: " + alternative.status().ToString());
+  std::string others;
+  {
+    const std::lock_guard lock(engine_->load_mutex);
+    Result<std::shared_ptr<const Plan>> alternative =
+        MakeAlternative(run.plan, run.step, refused, engine_->delegates, engine_->placement, Sources());
+    if (!alternative.ok())
+      return Status(wrong).Advise("no other delegate could take over: " + alternative.status().ToString());
+    if (!health.demoted()) {  // else another session has reported it
+      others = DelegatesOf(**alternative, verdict.wrong_nodes);
+      health.alternative = std::move(alternative).value();
+      health.Demote();
+      Demote(run.plan, placed.delegate, refused);
+    }
+  }
   size_t made = 0;
   for (deputy_tensor* target : run.outputs) {
     if (target == nullptr) continue;
@@ -193,18 +228,12 @@ Status ModelFallback::ReplaceWrong(const StepRun& run, const Verification& found
     DEPUTY_RETURN_IF_ERROR(run.allocator.Allocate(target, expected.shape()));
     if (expected.byte_size() != 0) std::memcpy(target->data, expected.data(), expected.byte_size());
   }
-  if (health.demoted()) return {};  // another session has reported it
-  health.alternative = *alternative;
-  health.Demote();
-  Demote(run.plan, placed.delegate, refused);
-  if (health.verdict_key) engine_->verdicts->Save(*health.verdict_key, verdict);
-  const std::string others = DelegatesOf(**alternative);
-  engine_->incidents->Add(placed.delegate, {std::chrono::system_clock::now(), model_, delegate, placed.spec.name,
-                                            refused.size(), wrong.ToString(), others});
-  const std::string& plugin = engine_->plugin_files[placed.delegate];
-  Log(LogLevel::kWarning, "{}: partition {} ({} nodes) of {}{} is wrong: {}; {} of its nodes {} run by {} from now on",
-      model_, placed.spec.name, placed.spec.nodes.size(), delegate, plugin.empty() ? "" : " (" + plugin + ")",
-      verdict.text, refused.size(), refused.size() == 1 ? "is" : "are", others);
+  if (others.empty()) return {};
+  engine_->incidents->Add(placed.delegate,
+                          {std::chrono::system_clock::now(), model_, run.plan.delegate_names[placed.delegate],
+                           placed.spec.name, refused.size(), wrong.ToString(), others});
+  Log(LogLevel::kWarning, "{}: {}; {} of its nodes {} run by {} from now on", model_, wrong.message(), refused.size(),
+      refused.size() == 1 ? "is" : "are", others);
   return {};
 }
 

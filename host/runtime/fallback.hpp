@@ -58,6 +58,7 @@ class ModelFallback final : public StepFallback {
   bool Restrict(const Graph& graph, PlacementOptions& options) const;
 
  private:
+  PartitionVerdict VerdictOf(const StepRun& run, const Verification& found) const;
   Status ReplaceWrong(const StepRun& run, const Verification& found);
   // Keeps the nodes away from the delegate in plans to come, for all shapes. The engine's lock is held.
   void Demote(const Plan& plan, size_t delegate, const Refusals& refused);

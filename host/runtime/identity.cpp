@@ -31,6 +31,12 @@ void AddCpuFeatures(Digester& digester) {
   digester.AddNumber(getauxval(AT_HWCAP)).AddNumber(getauxval(AT_HWCAP2));
 }
 
+uint64_t NumberOf(const std::optional<double>& number) {
+  uint64_t bits = UINT64_MAX;  // a NaN
+  if (number) std::memcpy(&bits, &*number, sizeof bits);
+  return bits;
+}
+
 // False: the file cannot be inspected, or has changed so recently that its times identify nothing.
 bool AddFileState(const std::string& path, time_t now, Digester& digester) {
   struct stat about {};
@@ -45,17 +51,26 @@ bool AddFileState(const std::string& path, time_t now, Digester& digester) {
 
 }  // namespace
 
-std::optional<Digest> IdentityDigest(const Delegate& delegate) {
+std::optional<Digest> IdentityDigest(const Delegate& delegate, std::string_view driver) {
   const DelegateIdentity identity = delegate.identity();
   if (identity.build.empty()) return std::nullopt;
   Digester digester;
-  digester.AddText("deputy delegate").AddText(DEPUTY_VERSION);
+  digester.AddText("deputy delegate").AddText(DEPUTY_VERSION).AddText(driver);
   for (const std::string* text : {&identity.plugin, &identity.version, &identity.build, &identity.delegate})
     digester.AddText(*text);
   digester.AddNumber(identity.device).AddNumber(identity.options.size());
   for (const auto& [name, value] : identity.options) digester.AddText(name).AddText(value);
   if (const Result<BlobMaker> maker = delegate.blob_maker(); maker.ok()) digester.AddText(maker->compatibility);
   AddCpuFeatures(digester);
+  return digester.Finish();
+}
+
+Digest VerdictScope(const Digest& identity, const ToleranceSettings& tolerance) {
+  Digester digester;
+  digester.AddText("deputy verdicts").Add(identity);
+  for (const std::optional<double>* one :
+       {&tolerance.rtol, &tolerance.atol, &tolerance.atol_scale, &tolerance.outliers})
+    digester.AddNumber(NumberOf(*one));
   return digester.Finish();
 }
 

@@ -3,20 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <set>
 
+#include "deputy/element.hpp"
 #include "graph/graph.hpp"
 #include "verify/noise.hpp"
-#include "verify/wrong_nodes.hpp"
 
 namespace deputy::host {
 namespace {
 
 constexpr int kDisturbances = 3;
-// Runs of each part of a partition, for faults that do not show in every run.
-constexpr int kRunsOfPart = 2;
+// Contexts of each part of a partition, alive at once, and runs of each: for faults that do not show in every run.
+constexpr int kContextsOfPart = 2, kRunsOfPart = 2;
 
 // A view, without a copy; the tensor must outlive it.
 Result<Tensor> ViewOf(const deputy_tensor& tensor) {
@@ -78,18 +79,23 @@ class Verifier::StepVerification {
   Result<Verification> Run() {
     Verification result;
     result.outcome = VerifyOutcome::kNotVerifiable;
+    const std::string changed = RestoreInputs();
     if (!traits_.drawing.empty()) {
       result.text = "it draws random numbers: " + traits_.drawing;
       return result;
     }
-    const std::string changed = RestoreInputs();
+    for (const deputy_tensor* output : run_.outputs)
+      if (output != nullptr && !IsNumeric(static_cast<DType>(output->dtype))) {
+        result.text = "it has outputs that are not numbers";
+        return result;
+      }
     for (const deputy_tensor* input : run_.before)
       if (input != nullptr) {
         DEPUTY_ASSIGN_OR_RETURN(Tensor view, ViewOf(*input));
         inputs_.push_back(std::move(view));
       }
     Result<std::unique_ptr<Execution>> reference = Reference();
-    Status status = reference.ok() ? RunWith(**reference, inputs_) : reference.status();
+    const Status status = reference.ok() ? RunWith(**reference, inputs_) : reference.status();
     if (token_.Due()) return token_.Check();
     if (!status.ok()) {
       result.text = "the CPU cannot run it: " + status.ToString();
@@ -97,6 +103,7 @@ class Verifier::StepVerification {
     }
     DEPUTY_ASSIGN_OR_RETURN(result.expected, OutputsOf(**reference));
     DEPUTY_RETURN_IF_ERROR(Compare(**reference, result));
+    if (token_.Due()) return token_.Check();
     if (!changed.empty()) {
       result.outcome = VerifyOutcome::kWrong;
       result.text = changed;
@@ -129,11 +136,20 @@ class Verifier::StepVerification {
     return Execution::Create(plan);
   }
 
-  Result<std::unique_ptr<Execution>> ExecutionOf(Graph graph, size_t delegate) {
+  template <size_t kCount = 1>
+  Result<std::array<std::unique_ptr<Execution>, kCount>> ExecutionsOf(Graph graph, size_t delegate) {
     const std::lock_guard lock(load_mutex_);
-    DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan,
+    DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan,
                             MakePlanWithOnly(std::make_shared<const Graph>(std::move(graph)), delegate, delegates_));
-    return Execution::Create(std::move(plan));
+    std::array<std::unique_ptr<Execution>, kCount> executions;
+    for (std::unique_ptr<Execution>& execution : executions) {
+      DEPUTY_ASSIGN_OR_RETURN(execution, Execution::Create(plan));
+    }
+    return executions;
+  }
+  Result<std::unique_ptr<Execution>> ExecutionOnCpu(Graph graph) {
+    DEPUTY_ASSIGN_OR_RETURN(auto executions, ExecutionsOf(std::move(graph), delegates_.size() - 1));
+    return std::move(executions[0]);
   }
 
   // `inputs` in the order of the graph's captures.
@@ -167,7 +183,7 @@ class Verifier::StepVerification {
       result.max_difference = std::max(result.max_difference, comparison.max_difference);
       if (!comparison.ok) {
         if (evidence.empty()) {
-          DEPUTY_ASSIGN_OR_RETURN(evidence, Collect(reference, result.expected.size()));
+          DEPUTY_ASSIGN_OR_RETURN(evidence, Collect(reference, inputs_));
         }
         const bool noise = IsNoise(got, expected, evidence[made], tolerance);
         if (result.outcome != VerifyOutcome::kWrong)
@@ -184,41 +200,48 @@ class Verifier::StepVerification {
     return {};
   }
 
-  Result<std::vector<Evidence>> Collect(Execution& reference, size_t outputs) {
-    std::vector<Evidence> evidence(outputs);
+  // For each output of the reference, a run of the CPU.
+  Result<std::vector<Evidence>> Collect(Execution& reference, const std::vector<Tensor>& given) {
+    std::vector<Evidence> evidence(reference.plan().graph->outputs.size());
     if (std::optional<Graph> wide = WithFloat64(*reference.plan().graph)) {
       std::vector<Tensor> inputs;
-      for (const Tensor& input : inputs_) {
+      for (const Tensor& input : given) {
         DEPUTY_ASSIGN_OR_RETURN(Tensor exact, AsFloat64(input));
         inputs.push_back(std::move(exact));
       }
-      Result<std::unique_ptr<Execution>> exact = ExecutionOf(*std::move(wide), delegates_.size() - 1);
+      Result<std::unique_ptr<Execution>> exact = ExecutionOnCpu(*std::move(wide));
       if (exact.ok() && RunWith(**exact, inputs).ok()) {
         DEPUTY_ASSIGN_OR_RETURN(std::vector<Tensor> results, OutputsOf(**exact));
-        for (size_t i = 0; i < outputs; ++i) evidence[i].exact = std::move(results[i]);
+        for (size_t i = 0; i < evidence.size(); ++i) evidence[i].exact = std::move(results[i]);
       }
     }
     for (uint64_t seed = 1; seed <= kDisturbances; ++seed) {
       std::vector<Tensor> inputs;
-      for (size_t i = 0; i < inputs_.size(); ++i) {
-        DEPUTY_ASSIGN_OR_RETURN(Tensor disturbed, Disturbed(inputs_[i], seed * 1000 + i));
+      for (size_t i = 0; i < given.size(); ++i) {
+        DEPUTY_ASSIGN_OR_RETURN(Tensor disturbed, Disturbed(given[i], seed * 1000 + i));
         inputs.push_back(std::move(disturbed));
       }
       if (!RunWith(reference, inputs).ok()) continue;
       DEPUTY_ASSIGN_OR_RETURN(std::vector<Tensor> results, OutputsOf(reference));
-      for (size_t i = 0; i < outputs; ++i) evidence[i].disturbed.push_back(std::move(results[i]));
+      for (size_t i = 0; i < evidence.size(); ++i) evidence[i].disturbed.push_back(std::move(results[i]));
     }
-    if (token_.Due()) return token_.Check();
     return evidence;
   }
 
   // Without memory for all values of the partition the search finds nothing.
   void SearchNodes(Verification& result) {
     if (!ComputeValues().ok()) return;
-    WrongNodes found = FindWrongNodes(placed_.spec.nodes.size(), [&](std::span<const uint32_t> positions) {
-      return !token_.Due() && PartDiffers(positions);
-    });
-    result.wrong_nodes = std::move(found.groups);
+    std::vector<uint32_t> operators;
+    std::map<std::string, uint32_t> numbers;
+    for (const NodeId node : placed_.spec.nodes) {
+      const Primitive& primitive = graph_.nodes[node].primitive;
+      const auto number = static_cast<uint32_t>(numbers.size());
+      operators.push_back(
+          numbers.try_emplace(std::string(primitive.domain()) + ":" + std::string(primitive.op_type()), number)
+              .first->second);
+    }
+    result.wrong_nodes = FindWrongNodes(
+        operators, [&](std::span<const uint32_t> positions) { return !token_.Due() && PartDiffers(positions); });
   }
 
   // All values that the nodes make, by the reference.
@@ -227,9 +250,8 @@ class Verifier::StepVerification {
     for (const NodeId node : placed_.spec.nodes)
       for (const ValueId id : graph_.nodes[node].outputs)
         if (id != kNone) made.push_back(id);
-    DEPUTY_ASSIGN_OR_RETURN(
-        const std::unique_ptr<Execution> execution,
-        ExecutionOf(Subgraph(graph_, placed_.spec.nodes, placed_.spec.inputs, made), delegates_.size() - 1));
+    DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<Execution> execution,
+                            ExecutionOnCpu(Subgraph(graph_, placed_.spec.nodes, placed_.spec.inputs, made)));
     DEPUTY_RETURN_IF_ERROR(RunWith(*execution, inputs_));
     DEPUTY_ASSIGN_OR_RETURN(std::vector<Tensor> results, OutputsOf(*execution));
     for (size_t i = 0; i < made.size(); ++i) values_[made[i]] = std::move(results[i]);
@@ -266,23 +288,36 @@ class Verifier::StepVerification {
   }
 
   bool Differ(Graph part, const std::vector<ValueId>& inputs, const std::vector<ValueId>& outputs) {
-    const Result<std::unique_ptr<Execution>> execution = ExecutionOf(std::move(part), placed_.delegate);
-    if (!execution.ok()) return false;
-    const std::vector<PlacedPartition>& partitions = (*execution)->plan().placement.partitions;
+    const auto executions = ExecutionsOf<kContextsOfPart>(part, placed_.delegate);
+    if (!executions.ok()) return false;
+    const std::vector<PlacedPartition>& partitions = (*executions)[0]->plan().placement.partitions;
     if (std::none_of(partitions.begin(), partitions.end(),
                      [&](const PlacedPartition& placed) { return placed.delegate == placed_.delegate; }))
       return false;
     std::vector<Tensor> given;
     for (const ValueId id : inputs) given.push_back(values_.at(id));
-    for (int run = 0; run < kRunsOfPart; ++run) {
-      if (!RunWith(**execution, given).ok()) return false;
-      for (size_t i = 0; i < outputs.size(); ++i) {
-        const Result<Tensor> got = ViewOf((*execution)->tensor((*execution)->plan().graph->outputs[i]));
-        const Tensor& expected = values_.at(outputs[i]);
-        if (!got.ok() || !CompareTensors(*got, expected, ToleranceOf(expected.dtype())).ok) return true;
+    std::vector<Evidence> evidence;  // collected when first needed
+    for (int run = 0; run < kRunsOfPart; ++run)
+      for (const std::unique_ptr<Execution>& execution : *executions) {
+        if (!RunWith(*execution, given).ok()) return false;
+        for (size_t i = 0; i < outputs.size(); ++i) {
+          const Result<Tensor> got = ViewOf(execution->tensor(execution->plan().graph->outputs[i]));
+          const Tensor& expected = values_.at(outputs[i]);
+          const Tolerance tolerance = ToleranceOf(expected.dtype());
+          if (got.ok() && CompareTensors(*got, expected, tolerance).ok) continue;
+          if (evidence.empty()) evidence = EvidenceFor(std::move(part), given);
+          if (!got.ok() || i >= evidence.size() || !IsNoise(*got, expected, evidence[i], tolerance)) return true;
+        }
       }
-    }
     return false;
+  }
+
+  // Empty where there is none.
+  std::vector<Evidence> EvidenceFor(Graph part, const std::vector<Tensor>& given) {
+    const Result<std::unique_ptr<Execution>> reference = ExecutionOnCpu(std::move(part));
+    if (!reference.ok()) return {};
+    Result<std::vector<Evidence>> evidence = Collect(**reference, given);
+    return evidence.ok() ? std::move(evidence).value() : std::vector<Evidence>();
   }
 
   const std::span<const std::shared_ptr<Delegate>> delegates_;
@@ -297,9 +332,25 @@ class Verifier::StepVerification {
   std::map<ValueId, Tensor> values_;
 };
 
+std::string_view NameOf(VerifyOutcome outcome) {
+  switch (outcome) {
+    case VerifyOutcome::kRight: return "right";
+    case VerifyOutcome::kRounding: return "rounding errors";
+    case VerifyOutcome::kWrong: return "wrong";
+    case VerifyOutcome::kNotVerifiable: return "not verifiable";
+  }
+  return "";
+}
+
+// Without the memory that it needs, a model still runs.
 Result<Verification> Verifier::Verify(const StepRun& run, const ToleranceSettings& tolerance,
                                       const CancellationToken& token) {
-  return StepVerification(*this, run, tolerance, token).Run();
+  Result<Verification> found = StepVerification(*this, run, tolerance, token).Run();
+  if (found.ok() || found.status().code() != StatusCode::kResourceExhausted) return found;
+  Verification none;
+  none.outcome = VerifyOutcome::kNotVerifiable;
+  none.text = found.status().ToString();
+  return none;
 }
 
 }  // namespace deputy::host

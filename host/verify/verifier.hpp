@@ -6,10 +6,12 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "deputy/compare.hpp"
 #include "execute/execution.hpp"
+#include "verify/wrong_nodes.hpp"
 
 namespace deputy::host {
 
@@ -17,15 +19,14 @@ enum class VerifyOutcome : uint8_t {
   kRight,
   kRounding,  // differs by more than the tolerance, but not by more than rounding errors of the CPU explain
   kWrong,
-  kNotVerifiable,  // random numbers, or the CPU cannot run the nodes
+  kNotVerifiable,  // random numbers, strings, or the CPU cannot run the nodes
 };
+std::string_view NameOf(VerifyOutcome outcome);  // "right", "rounding errors", "wrong", "not verifiable"
 
 struct Verification {
   VerifyOutcome outcome = VerifyOutcome::kRight;
-  std::string text;  // the difference, or the reason why there is no result
-  // If wrong: positions in the node list of the partition, group by group. Empty where no smaller group than the whole
-  // partition could be found.
-  std::vector<std::vector<uint32_t>> wrong_nodes;
+  std::string text;              // the difference, or the reason why there is no result
+  WrongNodes wrong_nodes;        // if wrong: positions in the node list of the partition
   std::vector<Tensor> expected;  // the reference's outputs, in the step's order without those that are left out
   double max_difference = 0;     // over all outputs
 };
@@ -37,7 +38,7 @@ class Verifier {
       : delegates_(delegates), load_mutex_(load_mutex) {}
 
   // Inputs that the delegate has changed are restored. A deadline does not end a verification, which would otherwise
-  // begin again in every run; an error is that of a cancelled run or of missing memory. [any-thread]
+  // begin again in every run; the only error is that of a cancelled run. [any-thread]
   Result<Verification> Verify(const StepRun& run, const ToleranceSettings& tolerance, const CancellationToken& token);
 
  private:

@@ -40,15 +40,23 @@ std::vector<uint32_t> FindGroup(Nodes nodes, Differs differs) {
 
 }  // namespace
 
-WrongNodes FindWrongNodes(size_t count, Differs differs) {
+WrongNodes FindWrongNodes(std::span<const uint32_t> operators, Differs differs) {
   WrongNodes found;
-  std::vector<uint32_t> rest(count);
+  std::vector<uint32_t> rest(operators.size());
   std::iota(rest.begin(), rest.end(), 0U);
-  while (!rest.empty() && differs(rest)) {
-    if (found.groups.size() == WrongNodes::kMostGroups) return {};
-    found.groups.push_back(FindGroup(rest, differs));
-    const std::vector<uint32_t>& group = found.groups.back();
+  for (size_t searches = 0; !rest.empty() && differs(rest); ++searches) {
+    if (searches == WrongNodes::kMostGroups) return {{}, true};
+    std::vector<uint32_t> group = FindGroup(rest, differs);
+    const uint32_t last = group.back();
+    const bool is_single = group.size() == 1;
     std::erase_if(rest, [&](uint32_t node) { return std::binary_search(group.begin(), group.end(), node); });
+    found.groups.push_back(std::move(group));
+    if (!is_single) continue;
+    std::erase_if(rest, [&](uint32_t node) {
+      if (operators[node] != operators[last] || !differs(std::span(&node, 1))) return false;
+      found.groups.push_back({node});
+      return true;
+    });
   }
   return found;
 }

@@ -6,6 +6,7 @@ installed (packaging/peers.sh makes a Python that has them).
   architectures_test.py --deputy DEPUTY                          300 networks, all configurations
   architectures_test.py --deputy DEPUTY --seeds 300:10300        others
   architectures_test.py --deputy DEPUTY --seeds 17 --keep DIR    one, whose model and data stay in DIR/17
+  architectures_test.py --deputy DEPUTY --verify --seeds 0:1000  verified by Deputy, which must accuse no delegate
 
 Equal seeds give equal networks: a line about a failure names the seed, the configuration and the worst element.
 Before a difference is called wrong, the network is computed in double precision by ONNX's reference evaluator, and by
@@ -263,6 +264,62 @@ class Comparison:
         return 0 if good else 1
 
 
+# Orders of delegates for --verify: entries, tolerances of sim_npu for networks of floats and for quantized ones.
+VERIFY = "{when: first_run, every: 1%s}"
+ONEDNN = "{name: onednn, options: {accept: everything}, verify: " + VERIFY % "" + "}"
+SIM_NPU = "{name: sim_npu, verify: " + VERIFY % ", rtol: 1e-2, atol_scale: SCALE" + "}"
+ORDERS = {"onednn": [ONEDNN], "sim_npu": [SIM_NPU], "onednn, sim_npu": [ONEDNN, SIM_NPU],
+          "sim_npu, onednn": [SIM_NPU, ONEDNN]}  # fmt: skip
+
+
+class Verification:
+    """All networks of a range of seeds with verified delegates, of which none computes wrongly."""
+
+    def __init__(self, arguments, seeds):
+        self.arguments, self.seeds = arguments, seeds
+        self.accused = self.verified = 0
+
+    def run(self):
+        for begin in range(0, len(self.seeds), AT_ONCE):
+            with tempfile.TemporaryDirectory(prefix="deputy-architectures-") as scratch:
+                self.some(self.seeds[begin : begin + AT_ONCE], Path(scratch))
+        print(f"{len(self.seeds)} networks (seeds {self.arguments.seeds}), {len(ORDERS)} orders of delegates: "
+              f"{self.verified} nodes verified, {self.accused} accusations")
+        return 0 if self.accused == 0 and self.verified > 0 else 1
+
+    def some(self, seeds, scratch):
+        folders = {False: [], True: []}
+        for seed in seeds:
+            network = Architecture(seed, evaluate)
+            write_case(network, scratch / str(seed))
+            folders[network.quantized].append(scratch / str(seed))
+        for (order, entries), quantized in itertools.product(ORDERS.items(), folders):
+            scale = CONFIGURATIONS["sim_npu"].steps if quantized else CONFIGURATIONS["sim_npu"].scale
+            config = scratch / "verify.yaml"
+            config.write_text('version: 1\ncache: {dir: "off"}\ndelegates: ['
+                              + ", ".join(entries).replace("SCALE", str(scale)) + "]\n")  # fmt: skip
+            command = [self.arguments.deputy, "test-case", "--json", "--config", str(config)]
+            if self.arguments.threads:
+                command += ["--set", f"cpu.threads={self.arguments.threads}"]
+            if not folders[quantized]:
+                continue
+            done = subprocess.run([*command, *map(str, folders[quantized])], capture_output=True, text=True,
+                                  check=False, timeout=60 + 60 * len(folders[quantized]))  # fmt: skip
+            if done.returncode not in (0, 1):
+                self.accused += 1
+                print(f"{order}: status {done.returncode}: {done.stderr[-400:]}", flush=True)
+                continue
+            for case in json.loads(done.stdout)["cases"]:
+                self.verified += sum(count for name, count in case["nodes"].items() if name != "cpu")
+            for line in done.stderr.splitlines():
+                if "wrong result of" in line:
+                    self.accused += 1
+                    print(f"{order}: {line}", flush=True)
+                    if self.arguments.keep:
+                        folder = Path(re.search(rf"{scratch}/[0-9]+", line)[0])
+                        shutil.copytree(folder, self.arguments.keep / folder.name, dirs_exist_ok=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--deputy", required=True)
@@ -270,6 +327,7 @@ def main():
     parser.add_argument("--config", action="append", choices=CONFIGURATIONS, help="these alone; may be repeated")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keeps networks that fail, a single one in any case")
     parser.add_argument("--threads", type=int, default=0, help="of the CPU and of onednn; default: all")
+    parser.add_argument("--verify", action="store_true", help="delegates in all orders, verified; none may be accused")
     arguments = parser.parse_args()
     try:
         seeds = [int(part) for part in arguments.seeds.split(":")]
@@ -278,6 +336,8 @@ def main():
         parser.error(f"--seeds {arguments.seeds}: wanted is FROM:TO, FROM:TO:STEP or a number")
     if not seeds:
         parser.error(f"--seeds {arguments.seeds}: there are none")
+    if arguments.verify:
+        return Verification(arguments, seeds).run()
     return Comparison(arguments, seeds, arguments.config or list(CONFIGURATIONS)).run()
 
 

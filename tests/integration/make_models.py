@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Makes the small models that tests need, into the folder given."""
 
+import math
 import os
 import sys
 
@@ -114,13 +115,64 @@ def long_pool():
     return onnx.model([node], [onnx.value_info("x", [1, 1, 1024, 1024])], [onnx.value_info("y", [1, 1, 513, 513])])
 
 
+def pyramid():
+    """What delegates like to fuse: a lateral Add behind a Resize, a Sub of two results, a wide convolution; with an x of
+    hundreds, `products` are too large for half precision. Extents of x: [n, 3, 4 i, 4 j]."""
+
+    def weights(name, shape):
+        count = math.prod(shape)
+        values = [(index * 7919 % 1009 - 504) / 504 / math.sqrt(count / shape[0]) for index in range(count)]
+        return onnx.tensor(values, shape, name)
+
+    nodes = [
+        onnx.node("Conv", ["x", "stem_w", "stem_b"], ["stem"], "stem", pads=[1, 1, 1, 1]),
+        onnx.node("Relu", ["stem"], ["low"], "low"),
+        onnx.node("MaxPool", ["low"], ["small"], "small", kernel_shape=[2, 2], strides=[2, 2]),
+        onnx.node("Conv", ["small", "wide_w"], ["wide"], "wide", pads=[1, 1, 1, 1]),
+        onnx.node("Sigmoid", ["wide"], ["gate"], "gate"),
+        onnx.node("Conv", ["gate", "narrow_w"], ["narrow"], "narrow"),
+        onnx.node("Resize", ["narrow", "", "scales"], ["up"], "up", mode="nearest"),
+        onnx.node("Add", ["up", "low"], ["lateral"], "lateral"),
+        onnx.node("Tanh", ["lateral"], ["bounded"], "bounded"),
+        onnx.node("Sub", ["lateral", "bounded"], ["difference"], "difference"),
+        onnx.node("Mul", ["difference", "low"], ["products"], "products"),
+        onnx.node("ReduceMean", ["products"], ["mean"], "mean", axes=[2, 3], keepdims=0),
+        onnx.node("Gemm", ["mean", "head_w", "head_b"], ["y"], "head"),
+    ]
+    initializers = [weights("stem_w", [8, 3, 3, 3]), weights("stem_b", [8]), weights("wide_w", [80, 8, 3, 3]),
+                    weights("narrow_w", [8, 80, 1, 1]), onnx.tensor([1, 1, 2, 2], [4], "scales"),
+                    weights("head_w", [8, 5]), weights("head_b", [5])]  # fmt: skip
+    return onnx.model(nodes, [onnx.value_info("x", ["n", 3, "h", "w"])], [onnx.value_info("y", ["n", 5])],
+                      initializers=initializers)
+
+
+def unsteady_norm():
+    """A normalization over rows whose variance is the mean of squares minus the square of the mean: with a mean far from
+    0 nearly all digits cancel, so that correct engines differ by percents."""
+    extents = ["n", 96]
+    nodes = [
+        onnx.node("ReduceMean", ["x"], ["mean"], "mean", axes=[1], keepdims=1),
+        onnx.node("Mul", ["x", "x"], ["squares"], "squares"),
+        onnx.node("ReduceMean", ["squares"], ["mean_square"], "mean_square", axes=[1], keepdims=1),
+        onnx.node("Mul", ["mean", "mean"], ["square_mean"], "square_mean"),
+        onnx.node("Sub", ["mean_square", "square_mean"], ["variance"], "variance"),
+        onnx.node("Add", ["variance", "epsilon"], ["positive"], "positive"),
+        onnx.node("Sqrt", ["positive"], ["deviation"], "deviation"),
+        onnx.node("Sub", ["x", "mean"], ["centred"], "centred"),
+        onnx.node("Div", ["centred", "deviation"], ["y"], "normal"),
+    ]
+    return onnx.model(nodes, [onnx.value_info("x", extents)], [onnx.value_info("y", extents)],
+                      initializers=[onnx.tensor([1e-3], [1], "epsilon")])
+
+
 def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     for name, make in {"tutorial": tutorial, "tutorial_cut": tutorial_cut, "small": small,
                        "two_inputs": two_inputs, "values": values, "many_outputs": many_outputs,
                        "unprintable_outputs": unprintable_outputs, "relu": relu,
-                       "branches": branches, "long_pool": long_pool}.items():
+                       "branches": branches, "long_pool": long_pool, "pyramid": pyramid,
+                       "unsteady_norm": unsteady_norm}.items():
         with open(os.path.join(folder, name + ".onnx"), "wb") as file:
             file.write(make())
 

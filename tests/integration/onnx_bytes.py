@@ -53,13 +53,15 @@ def attribute(name, value):
         return chunk(1, name) + varint(2 << 3 | 5) + struct.pack("<f", value) + number(20, 1)
     if isinstance(value, int):
         return chunk(1, name) + number(3, value) + number(20, 2)
+    if isinstance(value, str):
+        return chunk(1, name) + chunk(4, value) + number(20, 3)
     if isinstance(value, bytes):
         return chunk(1, name) + chunk(6, value) + number(20, 5)
     return chunk(1, name) + b"".join(number(8, item) for item in value) + number(20, 7)
 
 
 def node(op_type, inputs, outputs, name="", domain="", **attributes):
-    """Attributes are floats, integers, lists of integers or graphs."""
+    """Attributes are floats, integers, texts, lists of integers or graphs."""
     parts = [chunk(1, i) for i in inputs] + [chunk(2, o) for o in outputs]
     parts += [chunk(3, name), chunk(4, op_type)] + [chunk(5, attribute(*item)) for item in attributes.items()]
     return b"".join(parts) + chunk(7, domain)

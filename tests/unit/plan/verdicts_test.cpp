@@ -35,6 +35,25 @@ TEST_F(VerdictsTest, AnotherProcessFindsTheVerdict) {
   EXPECT_EQ(found->text, "output 'y' differs");
 }
 
+TEST_F(VerdictsTest, APartitionThatWasWrongStaysWrong) {
+  Verdicts verdicts(&store_);
+  verdicts.Save(kKey, {false, {1}, "output 'y' differs"});
+  verdicts.Save(kKey, {});
+  EXPECT_FALSE(verdicts.Find(kKey, 3)->right);
+  Verdicts(&store_).Save(kKey, {});
+  EXPECT_FALSE(Verdicts(&store_).Find(kKey, 3)->right) << "of another process";
+  verdicts.Save(kKey, {false, {0, 1}, "output 'z' differs"});
+  EXPECT_EQ(Verdicts(&store_).Find(kKey, 3)->wrong_nodes, (std::vector<uint32_t>{0, 1}));
+}
+
+TEST_F(VerdictsTest, TheSameVerdictIsWrittenOnce) {
+  Verdicts verdicts(&store_);
+  verdicts.Save(kKey, {});
+  ASSERT_TRUE(store_.Remove(EntryKind::kVerdict, kKey));
+  verdicts.Save(kKey, {});
+  EXPECT_FALSE(store_.Find(EntryKind::kVerdict, kKey));
+}
+
 TEST_F(VerdictsTest, OneAboutNodesThatThePartitionDoesNotHaveIsIgnored) {
   Verdicts(&store_).Save(kKey, {false, {3}, "differs"});
   EXPECT_FALSE(Verdicts(&store_).Find(kKey, 3));

@@ -25,6 +25,7 @@ class ModelStateTest : public testing::Test {
     engine_->plugin_files.resize(2);
     engine_->tolerances.resize(2);
     engine_->identities.resize(2);
+    engine_->verdict_scopes.resize(2);
     engine_->placement.delegates.resize(2);
     engine_->incidents = std::make_shared<IncidentLog>(2);
     state_->name = "m";

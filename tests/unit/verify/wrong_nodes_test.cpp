@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -27,8 +28,14 @@ class Fault {
   const std::vector<Group> groups_;
 };
 
+WrongNodes Find(const std::vector<uint32_t>& operators, Fault& fault) {
+  return FindWrongNodes(operators, [&](std::span<const uint32_t> nodes) { return fault(nodes); });
+}
+// Nodes of different operators.
 std::vector<Group> Find(size_t count, Fault& fault) {
-  return FindWrongNodes(count, [&](std::span<const uint32_t> nodes) { return fault(nodes); }).groups;
+  std::vector<uint32_t> operators(count);
+  std::iota(operators.begin(), operators.end(), 0U);
+  return Find(operators, fault).groups;
 }
 
 TEST(WrongNodes, ASingleNodeIsFoundWhereverItIs) {
@@ -55,8 +62,24 @@ TEST(WrongNodes, SeveralFaultsAreFoundOneAfterTheOther) {
 }
 
 TEST(WrongNodes, ManyFaultsAreNotSeparated) {
-  Fault fault({{0}, {1}, {2}, {3}, {4}});
-  EXPECT_TRUE(Find(5, fault).empty());
+  Fault fault({{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}});
+  const WrongNodes found = Find({0, 1, 2, 3, 4, 5, 6, 7, 8}, fault);
+  EXPECT_TRUE(found.groups.empty());
+  EXPECT_TRUE(found.too_many);
+}
+
+TEST(WrongNodes, AnyNumberOfNodesOfOneOperatorIsFound) {
+  std::vector<uint32_t> operators;
+  std::vector<Group> wrong;
+  for (uint32_t node = 0; node < 300; ++node) {
+    operators.push_back(node % 3);
+    if (node % 3 == 1 && node % 5 != 0) wrong.push_back({node});
+  }
+  Fault fault(wrong);
+  std::vector<Group> found = Find(operators, fault).groups;
+  std::sort(found.begin(), found.end());
+  EXPECT_EQ(found, wrong);
+  EXPECT_LT(fault.probes, 100 + 20);
 }
 
 TEST(WrongNodes, WhatCannotBeRepeatedHasNoNodes) {
