@@ -48,6 +48,7 @@ Command MakeConvertCommand(CLI::App& app);
 Command MakeDigitsCommand(CLI::App& app);
 Command MakeBenchCommand(CLI::App& app);
 Command MakeTuneCommand(CLI::App& app);
+Command MakeVerifyCommand(CLI::App& app);
 Command MakeInspectCommand(CLI::App& app);
 Command MakeNewPluginCommand(CLI::App& app);
 

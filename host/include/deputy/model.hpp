@@ -16,6 +16,7 @@
 #include "deputy/placement.hpp"
 #include "deputy/status.hpp"
 #include "deputy/tensor.hpp"
+#include "deputy/verification.hpp"
 
 namespace deputy {
 
@@ -154,6 +155,11 @@ class DEPUTY_API Model {
   // partitions.
   Result<PlacementReport> Placement() const;
   Result<PlacementReport> Placement(const std::vector<Shape>& shapes) const;
+
+  // Runs the model once for each delegate, with the CPU for the rest, and compares each of its partitions with the CPU
+  // on the same inputs. In the order of the delegates. An error is one of running the model, or of writing a folder.
+  Result<std::vector<PartitionVerification>> Verify(const std::vector<Tensor>& inputs,
+                                                    const VerifyOptions& options) const;
 
   // Placements that were measured, or restored, by shapes of the inputs: the text of the file MODEL.placement.yaml,
   // which is read beside a model under policy `measured`. kFailedPrecondition: there are none.

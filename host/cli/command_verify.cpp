@@ -1,0 +1,128 @@
+// deputy verify: compares every partition of every delegate with the CPU.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/exit_code.hpp"
+#include "cli/json_report.hpp"
+#include "cli/model_inputs.hpp"
+#include "cli/output_compare.hpp"
+#include "cli/quantity.hpp"
+#include "cli/terminal.hpp"
+#include "deputy/model.hpp"
+
+namespace deputy::cli {
+namespace {
+
+struct VerifyCommandOptions {
+  std::string model, folder;
+  ContextOptions context;
+  std::vector<std::string> inputs, shapes;
+  ToleranceFlags tolerance;
+  uint64_t seed = 1;
+  bool json = false;
+};
+
+const char* NameOf(VerificationResult result) {
+  switch (result) {
+    case VerificationResult::kRight: return "right";
+    case VerificationResult::kRounding: return "rounding errors";
+    case VerificationResult::kWrong: return "wrong";
+    case VerificationResult::kNotVerified: return "not verified";
+  }
+  return "";
+}
+
+std::string GroupText(const std::vector<std::string>& group) {
+  std::string text;
+  for (const std::string& node : group) text += (text.empty() ? "" : " with ") + node;
+  return text;
+}
+
+void PrintReport(const std::vector<PartitionVerification>& partitions, const Terminal& terminal) {
+  Table table({{"partition"}, {"nodes", Align::kRight}, {"result"}, {"max |d|", Align::kRight}, {"detail"}});
+  for (const PartitionVerification& partition : partitions) {
+    table.AddRow({partition.partition, CountText(partition.nodes.size()), NameOf(partition.result),
+                  partition.result == VerificationResult::kNotVerified ? "-" : NumberText(partition.max_difference),
+                  partition.detail});
+    if (partition.result != VerificationResult::kWrong) continue;
+    for (const std::vector<std::string>& group : partition.wrong_nodes)
+      table.AddRow({"", CountText(group.size()), "  wrong", "", GroupText(group)});
+    if (partition.wrong_nodes.empty())
+      table.AddRow({"", CountText(partition.nodes.size()), "  wrong", "", "only the whole partition"});
+    if (!partition.case_folder.empty()) table.AddRow({"", "", "", "", "written to " + partition.case_folder});
+  }
+  Print("{}", table.Text(terminal, "  "));
+}
+
+Json JsonOf(const std::string& model, const std::vector<PartitionVerification>& partitions) {
+  Json rows = Json::array();
+  for (const PartitionVerification& partition : partitions)
+    rows.push_back({{"delegate", partition.delegate},
+                    {"plugin", partition.plugin},
+                    {"partition", partition.partition},
+                    {"nodes", partition.nodes},
+                    {"result", NameOf(partition.result)},
+                    {"max_difference", partition.max_difference},
+                    {"detail", partition.detail},
+                    {"wrong_nodes", partition.wrong_nodes},
+                    {"case_folder", partition.case_folder}});
+  return {{"model", model}, {"partitions", std::move(rows)}};
+}
+
+int RunVerify(const VerifyCommandOptions& options) {
+  int exit_status = kDone;
+  const std::optional<Context> context = options.context.Open(exit_status);
+  if (!context) return exit_status;
+  Model model;
+  Status status = model.Build(options.model, *context);
+  if (!status.ok()) return Fail(Stage::kModel, status);
+  status = RequireTensors(model);
+  if (!status.ok()) return Fail(Stage::kSetup, status);
+  Result<BoundInputs> bound = BindInputs(model.inputs(), options.inputs, options.shapes, options.seed);
+  if (!bound.ok()) return Fail(Stage::kSetup, bound.status());
+  PrintAssumed(bound->assumed);
+  std::vector<Tensor> inputs;
+  for (const BoundInput& input : bound->inputs) inputs.push_back(input.tensor);
+  const Result<std::vector<PartitionVerification>> partitions =
+      model.Verify(inputs, {options.tolerance, options.folder});
+  if (!partitions.ok()) return Fail(Stage::kRun, WithAssumed(partitions.status(), bound->assumed));
+  if (options.json) {
+    PrintJson(JsonOf(options.model, *partitions));
+  } else {
+    PrintReport(*partitions, TerminalOf(stdout));
+  }
+  if (partitions->empty()) return FailNo("no delegate has a node of the model: nothing was compared");
+  const auto wrong = std::count_if(partitions->begin(), partitions->end(), [](const PartitionVerification& partition) {
+    return partition.result == VerificationResult::kWrong;
+  });
+  if (wrong != 0) return FailNo(fmt::format("{} of {} partitions are wrong", wrong, partitions->size()));
+  return kDone;
+}
+
+}  // namespace
+
+Command MakeVerifyCommand(CLI::App& app) {
+  auto options = std::make_shared<VerifyCommandOptions>();
+  CLI::App* syntax = app.add_subcommand("verify", "Compare every partition of every delegate with the CPU");
+  AddModel(*syntax, options->model);
+  options->context.AddTo(*syntax);
+  AddInputs(*syntax, options->inputs, options->seed);
+  AddShapes(*syntax, options->shapes);
+  options->tolerance.AddTo(*syntax);
+  syntax
+      ->add_option("--write", options->folder,
+                   "Folder for wrong partitions: each as a case for test-case, and tensors as .npy")
+      ->type_name("DIR");
+  AddJson(*syntax, options->json);
+  SetExample(*syntax, "deputy verify model.onnx --config default.yaml --write mismatches");
+  return {syntax, [options] { return RunVerify(*options); }};
+}
+
+}  // namespace deputy::cli

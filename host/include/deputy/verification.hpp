@@ -1,0 +1,39 @@
+// The comparison of a model's delegates with the CPU, partition by partition, for one set of inputs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "deputy/compare.hpp"
+
+namespace deputy {
+
+enum class VerificationResult : uint8_t {
+  kRight,
+  kRounding,  // differs by more than the tolerance, but not by more than rounding errors of the CPU explain
+  kWrong,
+  kNotVerified,  // it could not be compared: `detail` has the reason
+};
+
+struct PartitionVerification {
+  std::string delegate;
+  std::string plugin;     // its file; empty for a delegate of the application
+  std::string partition;  // "npu0/1"
+  std::vector<std::string> nodes;
+  VerificationResult result = VerificationResult::kRight;
+  double max_difference = 0;  // over all elements of all outputs
+  std::string detail;
+  // If wrong: each a node, or a smallest group of nodes, that is wrong by itself. Empty: only the whole partition is.
+  std::vector<std::vector<std::string>> wrong_nodes;
+  std::string case_folder;  // that was written; empty: none
+};
+
+struct VerifyOptions {
+  ToleranceSettings tolerance;  // goes before that of the configuration
+  // For each wrong partition a folder in this one gets the partition as model.onnx with inputs and expected outputs, in
+  // the layout of ONNX's backend tests, and inputs, expected and actual outputs as .npy. Empty: nothing is written.
+  std::string folder;
+};
+
+}  // namespace deputy

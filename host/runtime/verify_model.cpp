@@ -1,0 +1,210 @@
+// Model::Verify: each delegate runs what it supports of the model, and every partition is compared with the CPU.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "base/file_writer.hpp"
+#include "deputy/model.hpp"
+#include "deputy/tensor_file.hpp"
+#include "graph/graph.hpp"
+#include "measure/decision.hpp"
+#include "runtime/held_states.hpp"
+#include "runtime/importers.hpp"
+#include "runtime/model_state.hpp"
+#include "runtime/tensor_binding.hpp"
+#include "verify/verifier.hpp"
+
+namespace deputy::host {
+namespace {
+
+namespace fs = std::filesystem;
+
+VerificationResult ResultOf(VerifyOutcome outcome) {
+  switch (outcome) {
+    case VerifyOutcome::kRight: return VerificationResult::kRight;
+    case VerifyOutcome::kRounding: return VerificationResult::kRounding;
+    case VerifyOutcome::kWrong: return VerificationResult::kWrong;
+    case VerifyOutcome::kNotVerifiable: break;
+  }
+  return VerificationResult::kNotVerified;
+}
+
+Status WriteText(const fs::path& path, const std::string& text) {
+  const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+  return WriteFileAtomically(path, {&bytes, 1});
+}
+
+Result<Tensor> ViewOfTensor(const deputy_tensor& tensor) {
+  return Tensor::Wrap(static_cast<DType>(tensor.dtype), Shape(tensor.dims, tensor.dims + tensor.rank), tensor.data,
+                      tensor.byte_size);
+}
+
+// Verifies every run of a step, collects the results, and gives the steps behind it the expected values.
+class Collector final : public StepFallback {
+ public:
+  Collector(Engine& engine, const VerifyOptions& options) : engine_(engine), options_(options) {}
+
+  Result<std::unique_ptr<Execution>> CreateAlternative(const Plan&, const Step&, const Status& why) override {
+    return why.ok() ? Status(StatusCode::kUnavailable, "the device is not available") : why;
+  }
+  void Report(const Plan&, const Step&, const Status&, const Status&) override {}
+
+  Status Verify(const StepRun& run, const CancellationToken& token) override {
+    const PlacedPartition& placed = run.plan.placement.partitions[run.step.partition];
+    DEPUTY_ASSIGN_OR_RETURN(
+        const Verification found,
+        Verifier(engine_.delegates, engine_.load_mutex).Verify(run, ToleranceOf(placed.delegate), token));
+    PartitionVerification report;
+    report.delegate = run.plan.delegate_names[placed.delegate];
+    report.plugin = engine_.plugin_files[placed.delegate];
+    report.partition = placed.spec.name;
+    for (const NodeId node : placed.spec.nodes) report.nodes.push_back(NodeName(*run.plan.graph, node));
+    report.result = ResultOf(found.outcome);
+    report.max_difference = found.max_difference;
+    report.detail = found.text;
+    for (const std::vector<uint32_t>& group : found.wrong_nodes.groups) {
+      report.wrong_nodes.emplace_back();
+      for (const uint32_t position : group) report.wrong_nodes.back().push_back(report.nodes[position]);
+    }
+    if (found.outcome == VerifyOutcome::kWrong) {
+      if (!options_.folder.empty()) {
+        DEPUTY_ASSIGN_OR_RETURN(report.case_folder, WriteCase(run, found));
+      }
+      DEPUTY_RETURN_IF_ERROR(Replace(run, found));
+    }
+    reports_.push_back(std::move(report));
+    return {};
+  }
+
+  std::vector<PartitionVerification> Take() { return std::move(reports_); }
+
+ private:
+  // The tolerances of the configuration, where none are given.
+  ToleranceSettings ToleranceOf(size_t delegate) const {
+    ToleranceSettings tolerance = engine_.tolerances[delegate];
+    const ToleranceSettings& given = options_.tolerance;
+    if (given.rtol) tolerance.rtol = given.rtol;
+    if (given.atol) tolerance.atol = given.atol;
+    if (given.atol_scale) tolerance.atol_scale = given.atol_scale;
+    if (given.outliers) tolerance.outliers = given.outliers;
+    return tolerance;
+  }
+
+  static Status Replace(const StepRun& run, const Verification& found) {
+    size_t made = 0;
+    for (deputy_tensor* target : run.outputs) {
+      if (target == nullptr) continue;
+      const Tensor& expected = found.expected[made++];
+      DEPUTY_RETURN_IF_ERROR(run.allocator.Allocate(target, expected.shape()));
+      if (expected.byte_size() != 0) std::memcpy(target->data, expected.data(), expected.byte_size());
+    }
+    return {};
+  }
+
+  Result<std::string> WriteCase(const StepRun& run, const Verification& found) const {
+    const PartitionSpec& spec = run.plan.placement.partitions[run.step.partition].spec;
+    std::string name = spec.name;
+    for (char& c : name)
+      if (c == '/') c = '_';
+    const fs::path folder = fs::path(options_.folder) / name, data = folder / "test_data_set_0";
+    std::error_code failed;
+    fs::create_directories(data, failed);
+    if (failed) return Error(StatusCode::kUnavailable, "{}: cannot be made: {}", data.string(), failed.message());
+    DEPUTY_ASSIGN_OR_RETURN(const Importer* onnx, OpenImporter("onnx"));
+    DEPUTY_ASSIGN_OR_RETURN(const std::string model,
+                            onnx->Export(Subgraph(*run.plan.graph, spec.nodes, spec.inputs, spec.outputs)));
+    DEPUTY_RETURN_IF_ERROR(WriteText(folder / "model.onnx", model));
+    const auto write = [&](const char* kind, size_t index, ValueId id, const Tensor& tensor) -> Status {
+      DEPUTY_ASSIGN_OR_RETURN(const std::string bytes, onnx->ExportTensor(tensor, run.plan.graph->values[id].name));
+      DEPUTY_RETURN_IF_ERROR(WriteText(data / fmt::format("{}_{}.pb", kind, index), bytes));
+      return WriteTensorFile((folder / fmt::format("{}_{}.npy", kind, index)).string(), tensor);
+    };
+    size_t index = 0;
+    for (size_t i = 0; i < run.before.size(); ++i) {
+      if (run.before[i] == nullptr) continue;
+      DEPUTY_ASSIGN_OR_RETURN(const Tensor input, ViewOfTensor(*run.before[i]));
+      DEPUTY_RETURN_IF_ERROR(write("input", index++, run.step.inputs[i], input));
+    }
+    index = 0;
+    for (size_t i = 0; i < run.outputs.size(); ++i) {
+      if (run.outputs[i] == nullptr) continue;
+      DEPUTY_RETURN_IF_ERROR(write("output", index, run.step.outputs[i], found.expected[index]));
+      DEPUTY_ASSIGN_OR_RETURN(const Tensor actual, ViewOfTensor(*run.outputs[i]));
+      DEPUTY_RETURN_IF_ERROR(WriteTensorFile((folder / fmt::format("actual_{}.npy", index)).string(), actual));
+      ++index;
+    }
+    return folder.string();
+  }
+
+  Engine& engine_;
+  const VerifyOptions& options_;
+  std::vector<PartitionVerification> reports_;
+};
+
+// The model with this delegate and the CPU alone.
+Result<std::shared_ptr<const Plan>> PlanWith(size_t delegate, const std::shared_ptr<const Graph>& graph,
+                                             Engine& engine) {
+  PlacementOptions options = engine.placement;
+  options.policy = std::make_shared<PriorityPolicy>();
+  options.cpu_fallback = true;
+  for (size_t d = 0; d + 1 < engine.delegates.size(); ++d) {
+    if (d == delegate || engine.delegates[d]->runs_custom_operators_only()) continue;
+    ForEachNode(*graph, [&](const Graph& where, NodeId id, uint32_t) {
+      options.refused[{&where, d, id}] = {Reason::kDeniedByRule, "another delegate is verified"};
+    });
+    std::erase_if(options.rules, [&](const NodeRule& rule) { return rule.to == engine.delegates[d]->name(); });
+  }
+  std::vector<std::shared_ptr<DelegateHealth>> health(engine.delegates.size());
+  RunHandling handling;
+  handling.falls_back = false;
+  handling.every = 1;
+  health[delegate] = std::make_shared<DelegateHealth>(handling);
+  return MakePlan(graph, engine.delegates, std::move(options), {engine.store.get(), nullptr, health, {}});
+}
+
+}  // namespace
+}  // namespace deputy::host
+
+namespace deputy {
+
+Result<std::vector<PartitionVerification>> Model::Verify(const std::vector<Tensor>& inputs,
+                                                         const VerifyOptions& options) const {
+  if (state_ == nullptr) return host::Error(StatusCode::kFailedPrecondition, "the model is not built");
+  if (!state_->only_tensors)
+    return host::Error(StatusCode::kFailedPrecondition, "the model has inputs or outputs that are not tensors")
+        .At(state_->name);
+  std::vector<Shape> shapes;
+  std::vector<host::ValueView> views;
+  for (const Tensor& input : inputs) {
+    shapes.push_back(input.shape());
+    views.push_back({&input, nullptr});
+  }
+  DEPUTY_ASSIGN_OR_RETURN(const State::ShapedPlan planned, state_->PlanFor(shapes));
+  const std::shared_ptr<const host::Graph> graph = planned.plan->graph;
+  host::Engine& engine = *state_->engine;
+  host::Collector collector(engine, options);
+  for (size_t d = 0; d + 1 < engine.delegates.size(); ++d) {
+    if (engine.delegates[d]->runs_custom_operators_only()) continue;
+    std::unique_ptr<host::Execution> execution;
+    {
+      const std::lock_guard lock(engine.load_mutex);
+      DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const host::Plan> plan, host::PlanWith(d, graph, engine));
+      DEPUTY_ASSIGN_OR_RETURN(execution, host::Execution::Create(std::move(plan), &collector));
+    }
+    host::HeldStates states;
+    DEPUTY_RETURN_IF_ERROR(states.Begin(*state_->graph));
+    DEPUTY_RETURN_IF_ERROR(states.Attach(execution->plan()));
+    host::OutputBinding binding;
+    binding.Prepare(execution->plan());
+    std::vector<Tensor> outputs;
+    for (size_t i = 0; i < inputs.size(); ++i) execution->Bind(graph->inputs[i], const_cast<void*>(inputs[i].data()));
+    DEPUTY_RETURN_IF_ERROR(binding.Bind(views, outputs, *execution).At(state_->name));
+    states.Bind(*execution);
+    DEPUTY_RETURN_IF_ERROR(execution->Run().At(state_->name));
+  }
+  return collector.Take();
+}
+
+}  // namespace deputy

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""The commands that judge delegates: `verify` names what is wrong and writes it as a case, `tune` writes a placement that
+is read beside the model.
+
+  decisions_test.py --deputy build/release/bin/deputy --fixtures build/release/fixtures/plugins --models DIR
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ARGS = None
+
+
+class Decisions(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.scratch = Path(scratch.name)
+        (self.scratch / "plugins").mkdir()
+        shutil.copy(Path(ARGS.fixtures) / "wrong_fusions.so", self.scratch / "plugins")
+        self.model = self.scratch / "pyramid.onnx"
+        shutil.copy(Path(ARGS.models) / "pyramid.onnx", self.model)
+
+    def deputy(self, *arguments, status=0):
+        done = subprocess.run(
+            [ARGS.deputy, *map(str, arguments)], capture_output=True, text=True, timeout=300,
+            env={**os.environ, "NO_COLOR": "1", "XDG_CACHE_HOME": str(self.scratch / "cache")},
+        )  # fmt: skip
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def config(self, fault, policy="priority"):
+        path = self.scratch / f"{fault}.yaml"
+        path.write_text(
+            f"version: 1\nplugins: {{paths: [plugins]}}\nplacement: {{policy: {policy}}}\n"
+            f"delegates: [{{name: wrong_fusions, options: {{fault: {fault}}}}}]\n"
+        )
+        return path
+
+    def verify(self, fault, *arguments, status=0):
+        return self.deputy("verify", self.model, "--config", self.config(fault), "--shape", "x=1x3x8x8", *arguments,
+                           status=status)  # fmt: skip
+
+    def test_aRightDelegatePasses(self):
+        report = json.loads(self.verify("none", "--json").stdout)
+        self.assertTrue(report["partitions"])
+        for partition in report["partitions"]:
+            self.assertEqual(partition["result"], "right")
+            self.assertEqual(partition["wrong_nodes"], [])
+
+    def test_wrongNodesAreNamed(self):
+        done = self.verify("lateral_add", "--json", status=1)
+        (wrong,) = [p for p in json.loads(done.stdout)["partitions"] if p["result"] == "wrong"]
+        self.assertEqual(wrong["wrong_nodes"], [["up", "lateral"]])
+        self.assertEqual(wrong["delegate"], "wrong_fusions")
+        self.assertTrue(wrong["plugin"].endswith("wrong_fusions.so"))
+        self.assertIn("1 of 1 partitions are wrong", done.stderr)
+        table = self.verify("lateral_add", status=1).stdout
+        self.assertIn("up with lateral", table)
+
+    def test_aMismatchIsWrittenAsACase(self):
+        """Others can run it: the CPU passes it, the delegate fails it."""
+        folder = self.scratch / "mismatches"
+        self.verify("wide_channels", "--write", folder, status=1)
+        (case,) = folder.iterdir()
+        for file in ("model.onnx", "input_0.npy", "output_0.npy", "actual_0.npy", "test_data_set_0/input_0.pb"):
+            self.assertTrue((case / file).is_file(), file)
+        self.assertIn("1 passed", self.deputy("test-case", case).stdout)
+        self.assertIn("1 failed", self.deputy("test-case", case, "--config", self.config("wide_channels"), status=1).stdout)
+
+    def test_tolerancesMayBeGiven(self):
+        self.verify("wide_channels", "--atol", "1e6")
+
+    def test_withoutANodeOnADelegateNothingIsVerified(self):
+        done = self.deputy("verify", self.model, "--shape", "x=1x3x8x8", status=1)
+        self.assertIn("nothing was compared", done.stderr)
+
+    def tune(self, *arguments):
+        return self.deputy("tune", self.model, "--config", self.config("slow"), "--shape", "x=1x3x8x8", "--budget", "3s",
+                           *arguments)  # fmt: skip
+
+    def run_measured(self):
+        arguments = ["run", self.model, "--config", self.config("slow", "measured"), "--shape", "x=1x3x8x8"]
+        return self.deputy(*arguments, "--set", "cache.dir=off", "--set", "placement.budget=1ms").stderr
+
+    def test_aSlowDelegateLosesItsNodes(self):
+        report = json.loads(self.tune("--json").stdout)
+        self.assertLess(report["best_ns"], report["order_ns"] / 2)
+        self.assertEqual(report["output"], f"{self.model}.placement.yaml")
+
+    def test_thePlacementIsReadBesideTheModel(self):
+        self.tune()
+        self.assertRegex(self.run_measured(), r"wrong_fusions 0/13 nodes.*measured: the CPU alone")
+
+    def test_thePlacementOfAnotherModelIsIgnored(self):
+        self.tune()
+        shutil.copy(Path(ARGS.models) / "pyramid.onnx", self.model)
+        with open(self.model, "ab") as file:
+            file.write(b"\x32\x01n")  # doc_string of the ModelProto
+        self.assertIn("was made for another model", self.run_measured())
+
+    def test_aDamagedPlacementIsIgnoredWithItsLine(self):
+        self.tune()
+        path = Path(f"{self.model}.placement.yaml")
+        path.write_text(path.read_text().replace("nodes: '", "nodes: 'x"))
+        self.assertRegex(self.run_measured(), r"placement.yaml:\d+:\d+: 'nodes' must be like")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    for name in ("deputy", "fixtures", "models"):
+        parser.add_argument(f"--{name}", required=True)
+    ARGS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest])
