@@ -61,12 +61,17 @@ uint64_t Candidate::median() const {
   return sorted[(sorted.size() - 1) / 2];
 }
 
+uint64_t Candidate::fastest() const {
+  return turns_.empty() ? UINT64_MAX : *std::min_element(turns_.begin(), turns_.end());
+}
+
 bool Candidate::Profile(const CancellationToken& token) {
   std::vector<uint64_t> least(plan_->steps.size(), UINT64_MAX), times(plan_->steps.size());
   for (int run = 0; run < kProfiledRuns; ++run) {
     if (!execution_->Run(token, times).ok()) return false;
     for (size_t i = 0; i < times.size(); ++i)
       if (!plan_->steps[i].is_view) least[i] = std::min(least[i], times[i]);
+    if (median() > kLongRunNs) break;
   }
   for (size_t i = 0; i < plan_->steps.size(); ++i) {
     const PlacedPartition& placed = plan_->placement.partitions[plan_->steps[i].partition];

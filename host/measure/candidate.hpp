@@ -26,6 +26,8 @@ class Candidate {
     uint64_t ns = 0;
   };
 
+  static constexpr uint64_t kLongRunNs = 50'000'000;  // one such run is enough for a time
+
   Candidate(std::string name, Refused refused) : name_(std::move(name)), refused_(std::move(refused)) {}
 
   // Places and compiles with these options, and binds the inputs of `sample`.
@@ -36,8 +38,10 @@ class Candidate {
 
   void AddTurn(uint64_t median_ns) { turns_.push_back(median_ns); }
   void ForgetTurns() { turns_.clear(); }
+  size_t turns() const { return turns_.size(); }
   bool measured() const { return !turns_.empty(); }
-  uint64_t median() const;  // over all turns; 0 before the first
+  uint64_t fastest() const;  // of all turns; the largest number before the first
+  uint64_t median() const;   // over all turns; 0 before the first
 
   const std::string& name() const { return name_; }
   const Refused& refused() const { return refused_; }

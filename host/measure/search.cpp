@@ -20,8 +20,10 @@ namespace {
 // first runs of the next candidate.
 constexpr uint64_t kTurnNs = 8'000'000;
 constexpr size_t kLeastRuns = 3, kMostRuns = 40;
-constexpr int kRounds = 4;          // turns of each of the first candidates
-constexpr double kHopeless = 1.25;  // a candidate that needs as many times the best one's time is dropped
+constexpr int kRounds = 4;  // turns of each candidate
+// A candidate whose fastest turn takes as many times that of the best one is dropped: after its first turn, which a
+// disturbance of the machine may have slowed down as a whole, and after later ones.
+constexpr double kHopelessAtFirst = 5, kHopeless = 1.25;
 constexpr size_t kMostPartitions = 12, kMostOperators = 8;
 
 std::string TimeText(uint64_t ns) {
@@ -144,7 +146,7 @@ class PlacementSearch {
       if (!candidate.Run(token).ok()) break;
       const uint64_t after = NowNs();
       times.push_back(after - before);
-      if (run + 1 >= kLeastRuns && after - begin > kTurnNs) break;
+      if (after - begin > (run + 1 < kLeastRuns ? Candidate::kLongRunNs : kTurnNs)) break;
       if (!Allows(times.back())) break;
     }
     if (!times.empty()) candidate.AddTurn(Median(std::move(times)));
@@ -155,13 +157,15 @@ class PlacementSearch {
     for (int round = 0; round < kRounds; ++round) {
       uint64_t best = UINT64_MAX;
       for (const auto& candidate : candidates)
-        if (candidate->measured()) best = std::min(best, candidate->median());
-      for (const auto& candidate : candidates) {
-        const bool hopeless = round > 0 && candidate->measured() &&
-                              static_cast<double>(candidate->median()) > kHopeless * static_cast<double>(best);
-        if (!hopeless && (round == 0 || Allows(candidate->median()))) Turn(*candidate);
-      }
+        if (candidate->measured()) best = std::min(best, candidate->fastest());
+      for (const auto& candidate : candidates)
+        if (round == 0 || (!IsHopeless(*candidate, best) && Allows(candidate->median()))) Turn(*candidate);
     }
+  }
+
+  static bool IsHopeless(const Candidate& candidate, uint64_t best_ns) {
+    const double limit = candidate.turns() < 2 ? kHopelessAtFirst : kHopeless;
+    return static_cast<double>(candidate.fastest()) > limit * static_cast<double>(best_ns);
   }
 
   // The order without each delegate that has nodes, and without all of them, which is the last.
@@ -225,8 +229,7 @@ class PlacementSearch {
       Turn(*best_);
       Turn(*candidate);
       if (!best_->measured() || !candidate->measured()) return;
-      const double ratio = RatioOf(*candidate);
-      if (ratio > (round == 0 ? kHopeless : 1) || !Allows(2 * best_->median())) break;
+      if (IsHopeless(*candidate, best_->fastest()) || !Allows(2 * best_->median())) break;
     }
     const double ratio = RatioOf(*candidate);
     if (ratio >= 1 - settings_.margin) return;

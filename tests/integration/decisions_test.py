@@ -83,7 +83,7 @@ class Decisions(unittest.TestCase):
         self.assertIn("nothing was compared", done.stderr)
 
     def tune(self, *arguments):
-        return self.deputy("tune", self.model, "--config", self.config("slow"), "--shape", "x=1x3x8x8", "--budget", "3s",
+        return self.deputy("tune", self.model, "--config", self.config("slow"), "--shape", "x=1x3x8x8", "--budget", "10s",
                            *arguments)  # fmt: skip
 
     def run_measured(self):
