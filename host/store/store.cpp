@@ -25,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kForgotten = std::chrono::seconds(3600);  // a file that is still being written is younger
+constexpr auto kBetweenListings = std::chrono::seconds(1);
 
 std::chrono::system_clock::time_point TimeOf(const timespec& time) {
   return std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(
@@ -166,11 +167,17 @@ Status Store::Write(int folder, EntryKind kind, const Digest& key, std::string_v
   if (total > options_.max_bytes)
     return Error(StatusCode::kResourceExhausted, "an entry of {} bytes exceeds the size limit of the cache, {} bytes",
                  total, options_.max_bytes);
-  MakeRoom(folder, EntryFileName(kind, key), total);
+  // A model saves many entries at once. What other processes write is seen at the next listing.
+  const auto now = std::chrono::steady_clock::now();
+  if (total > free_ || now - listed_ > kBetweenListings) {
+    free_ = MakeRoom(folder, EntryFileName(kind, key), total) + total;
+    listed_ = now;
+  }
+  free_ -= total;
   return WriteEntry(folder, kind, key, text, bytes);
 }
 
-void Store::MakeRoom(int folder, const std::string& replaced, uint64_t more) {
+uint64_t Store::MakeRoom(int folder, const std::string& replaced, uint64_t more) {
   struct Removable {
     double cost;  // of keeping it: bytes times seconds
     uint64_t bytes;
@@ -189,12 +196,13 @@ void Store::MakeRoom(int folder, const std::string& replaced, uint64_t more) {
     entries.push_back({static_cast<double>(bytes) * std::max(age.count(), 1e-6), bytes, name});
     total += bytes;
   });
-  if (!listed.ok() || total <= options_.max_bytes) return;  // a folder that cannot be listed cannot be written
+  if (!listed.ok()) return 0;
   std::sort(entries.begin(), entries.end(), [](const Removable& a, const Removable& b) { return a.cost > b.cost; });
   for (const Removable& entry : entries) {
-    if (total <= options_.max_bytes) return;
+    if (total <= options_.max_bytes) break;
     if (unlinkat(folder, entry.name.c_str(), 0) == 0) total -= entry.bytes;
   }
+  return options_.max_bytes - std::min(total, options_.max_bytes);
 }
 
 }  // namespace deputy::host

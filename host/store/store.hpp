@@ -76,12 +76,14 @@ class Store {
   Status Write(int folder, EntryKind kind, const Digest& key, std::string_view text, std::span<const uint8_t> bytes);
   // Removes files until `more` bytes fit; `replaced` is not counted. The first to be removed is the one with the
   // largest product of size and time since its last use: for entries of one size the least recently used, and
-  // decisions, whose removal frees little, after blobs.
-  void MakeRoom(int folder, const std::string& replaced, uint64_t more);
+  // decisions, whose removal frees little, after blobs. Returns the bytes that are still free besides.
+  uint64_t MakeRoom(int folder, const std::string& replaced, uint64_t more);
 
   const StoreOptions options_;
-  std::mutex saving_;  // held while an entry is written
-  std::mutex mutex_;   // guards what follows
+  std::mutex saving_;  // held while an entry is written; guards the next two
+  uint64_t free_ = 0;  // bytes that may be written without listing the folder, for a second after the last listing
+  std::chrono::steady_clock::time_point listed_{};
+  std::mutex mutex_;  // guards what follows
   std::shared_ptr<const Descriptor> folder_;
   std::string refusal_;             // why the folder is not used; empty: it is
   std::set<std::string> reported_;  // names of entries whose problem has been logged
