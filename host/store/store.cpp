@@ -51,13 +51,16 @@ Status VisitFiles(int folder, FunctionRef<void(const char* name, const struct st
 
 fs::path Store::PathOf(EntryKind kind, const Digest& key) const { return options_.folder / EntryFileName(kind, key); }
 
-void Store::Refuse(const std::string& why) {
-  refusal_ = why;
-  Log(LogLevel::kWarning, "the cache in {} is not used: {}; continuing without it", options_.folder.string(), why);
+std::shared_ptr<const Descriptor> Store::FolderOrWarning(bool make) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const Descriptor> folder = Folder(make);
+  if (!refusal_.empty() && !std::exchange(refusal_logged_, true))
+    Log(LogLevel::kWarning, "the cache in {} is not used: {}; continuing without it", options_.folder.string(),
+        refusal_);
+  return folder;
 }
 
 std::shared_ptr<const Descriptor> Store::Folder(bool make) {
-  const std::lock_guard lock(mutex_);
   if (!refusal_.empty()) return nullptr;
   struct stat about {};
   if (folder_ != nullptr && fstat(folder_->get(), &about) == 0 && about.st_nlink == 0) folder_ = nullptr;  // removed
@@ -70,21 +73,19 @@ std::shared_ptr<const Descriptor> Store::Folder(bool make) {
   const auto opened =
       std::make_shared<const Descriptor>(open(options_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened->get() < 0) {
-    if (make || errno != ENOENT) Refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
+    if (make || errno != ENOENT) refusal_ = fmt::format("cannot be opened: {}", std::strerror(errno));
     return nullptr;
   }
   if (fstat(opened->get(), &about) != 0) {
-    Refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
-  } else if (const std::string why = ReasonForDistrust(about, opened->get()); !why.empty()) {
-    Refuse(why);
-  } else {
+    refusal_ = fmt::format("cannot be opened: {}", std::strerror(errno));
+  } else if (refusal_ = ReasonForDistrust(about, opened->get()); refusal_.empty()) {
     folder_ = opened;
   }
   return folder_;
 }
 
 std::optional<StoredEntry> Store::Find(EntryKind kind, const Digest& key) {
-  const std::shared_ptr<const Descriptor> folder = Folder(false);
+  const std::shared_ptr<const Descriptor> folder = FolderOrWarning(false);
   if (folder == nullptr) return std::nullopt;
   Result<StoredEntry> found = ReadEntry(folder->get(), kind, key, options_.max_bytes);
   const std::string name = EntryFileName(kind, key);
@@ -106,7 +107,7 @@ std::optional<StoredEntry> Store::Find(EntryKind kind, const Digest& key) {
 
 void Store::Save(EntryKind kind, const Digest& key, std::string_view text, std::span<const uint8_t> bytes) {
   const std::lock_guard saving(saving_);
-  const std::shared_ptr<const Descriptor> folder = Folder(true);
+  const std::shared_ptr<const Descriptor> folder = FolderOrWarning(true);
   if (folder == nullptr) return;
   const Status status = Write(folder->get(), kind, key, text, bytes);
   const std::lock_guard lock(mutex_);
@@ -116,18 +117,24 @@ void Store::Save(EntryKind kind, const Digest& key, std::string_view text, std::
       status.message());
 }
 
-bool Store::Remove(EntryKind kind, const Digest& key) {
-  const std::shared_ptr<const Descriptor> folder = Folder(false);
-  return folder != nullptr && unlinkat(folder->get(), EntryFileName(kind, key).c_str(), 0) == 0;
+Status Store::Remove(EntryKind kind, const Digest& key) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const Descriptor> folder, UsableFolder());
+  if (folder == nullptr || unlinkat(folder->get(), EntryFileName(kind, key).c_str(), 0) == 0 || errno == ENOENT)
+    return {};
+  return Error(StatusCode::kUnavailable, "cannot be removed: {}", std::strerror(errno));
+}
+
+Result<std::shared_ptr<const Descriptor>> Store::UsableFolder() {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const Descriptor> folder = Folder(false);
+  if (folder == nullptr && !refusal_.empty())
+    return Error(StatusCode::kUnavailable, "the cache in {} is not used: {}", options_.folder.string(), refusal_);
+  return folder;
 }
 
 Result<std::vector<EntryInfo>> Store::List(bool check) {
-  const std::shared_ptr<const Descriptor> folder = Folder(false);
-  if (folder == nullptr) {
-    const std::lock_guard lock(mutex_);
-    if (refusal_.empty()) return std::vector<EntryInfo>();
-    return Error(StatusCode::kUnavailable, "the cache in {} is not used: {}", options_.folder.string(), refusal_);
-  }
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const Descriptor> folder, UsableFolder());
+  if (folder == nullptr) return std::vector<EntryInfo>();
   std::vector<EntryInfo> entries;
   const Status listed = VisitFiles(folder->get(), [&](const char* name, const struct stat& about) {
     const auto parsed = ParseEntryFileName(name);

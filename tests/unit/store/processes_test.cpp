@@ -116,7 +116,9 @@ std::string UseStore(Store& store, const std::string& user) {
     const std::string key = std::to_string(random() % 3);
     const std::string identity = key + "." + std::string(NameOf(kind)) + " of ";
     switch (random() % 16) {
-      case 0: store.Remove(kind, KeyOf(key)); break;
+      case 0:
+        if (!store.Remove(kind, KeyOf(key)).ok()) return "an entry cannot be removed";
+        break;
       case 1:
         if (!store.List(true).ok()) return "the folder cannot be listed";
         break;

@@ -92,12 +92,14 @@ TEST_F(StoreTest, TheSameKeyOfSeveralKindsAreSeveralEntries) {
 
 TEST_F(StoreTest, ARemovedEntryIsNotFound) {
   Store store = Open();
-  EXPECT_FALSE(store.Remove(EntryKind::kBlob, KeyOf("a")));
+  EXPECT_TRUE(store.Remove(EntryKind::kBlob, KeyOf("a")).ok()) << "there is none";
   Save("a", "", bytes_);
-  EXPECT_FALSE(store.Remove(EntryKind::kVerdict, KeyOf("a")));
-  EXPECT_TRUE(store.Remove(EntryKind::kBlob, KeyOf("a")));
-  EXPECT_FALSE(store.Remove(EntryKind::kBlob, KeyOf("a")));
-  EXPECT_EQ(Found(store, "a"), std::nullopt);
+  EXPECT_TRUE(store.Remove(EntryKind::kVerdict, KeyOf("a")).ok());
+  EXPECT_EQ(Found(store, "a"), bytes_);
+  for (int time = 0; time < 2; ++time) {
+    EXPECT_TRUE(store.Remove(EntryKind::kBlob, KeyOf("a")).ok());
+    EXPECT_EQ(Found(store, "a"), std::nullopt);
+  }
   EXPECT_EQ(log_, "");
 }
 
@@ -217,7 +219,7 @@ TEST_F(StoreTest, AFolderThatOthersMayWriteIsNotUsedAtAll) {
   Store store = Open();
   EXPECT_EQ(Found(store, "a"), std::nullopt);
   store.Save(EntryKind::kBlob, KeyOf("b"), "", bytes_);
-  EXPECT_FALSE(store.Remove(EntryKind::kBlob, KeyOf("a")));
+  EXPECT_EQ(store.Remove(EntryKind::kBlob, KeyOf("a")).code(), StatusCode::kUnavailable);
   EXPECT_FALSE(fs::exists(PathOf("b")));
   EXPECT_TRUE(fs::exists(PathOf("a"))) << "nothing in it is touched";
   EXPECT_NE(log_.find("users other than you"), std::string::npos) << log_;
@@ -280,7 +282,7 @@ TEST_F(StoreTest, AReadOnlyFolderIsReadAndIsOneWarningWhenWritten) {
     EXPECT_EQ(Found(store, "damaged"), std::nullopt);
     store.Save(EntryKind::kBlob, KeyOf("b"), "", bytes_);
     store.Save(EntryKind::kBlob, KeyOf("a"), "", std::vector<uint8_t>{1});
-    EXPECT_FALSE(store.Remove(EntryKind::kBlob, KeyOf("a")));
+    EXPECT_EQ(store.Remove(EntryKind::kBlob, KeyOf("a")).code(), StatusCode::kUnavailable);
   }
   EXPECT_EQ(Found(store, "a"), bytes_);
   EXPECT_TRUE(fs::exists(PathOf("damaged")));
