@@ -119,7 +119,7 @@ std::optional<std::pair<EntryKind, Digest>> ParseEntryFileName(std::string_view 
     constexpr std::string_view kDigits = "0123456789abcdef";
     const size_t digit = kDigits.find(name[i]);
     if (digit == std::string_view::npos) return std::nullopt;
-    key[i / 2] = static_cast<uint8_t>(key[i / 2] << 4 | digit);
+    key[i / 2] = static_cast<uint8_t>(key[i / 2] * 16u + digit);
   }
   name.remove_prefix(2 * key.size());
   for (const EntryKind kind : kEntryKinds)

@@ -63,7 +63,7 @@ class Processes : public StoreFolder {
       if (entry) {
         EXPECT_EQ(entry->text, entry->bytes.size() == saved.size() ? "new" : "old") << "stop " << stop;
       }
-      for (const EntryInfo& info : *Open().List(true))
+      for (const EntryInfo& info : Entries())
         EXPECT_EQ(info.state, EntryState::kIntact) << "stop " << stop << ": " << info.problem;
       if (!killed) {
         EXPECT_EQ(entry->text, "new");
@@ -169,7 +169,7 @@ TEST_F(Processes, TwoThatUseOneFolderAtOnceFindWholeEntriesOnly) {
     EXPECT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   }
-  for (const EntryInfo& info : *Open().List(true)) EXPECT_EQ(info.state, EntryState::kIntact) << info.problem;
+  for (const EntryInfo& info : Entries()) EXPECT_EQ(info.state, EntryState::kIntact) << info.problem;
   for (const fs::directory_entry& file : fs::directory_iterator(folder_))
     EXPECT_TRUE(ParseEntryFileName(file.path().filename().string())) << file.path();
 }

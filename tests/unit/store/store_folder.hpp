@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/log.hpp"
@@ -49,6 +50,16 @@ class StoreFolder : public testing::Test {
     const std::optional<StoredEntry> found = store.Find(kind, KeyOf(key));
     if (!found) return std::nullopt;
     return std::vector<uint8_t>(found->bytes.begin(), found->bytes.end());
+  }
+  // All entries, checked.
+  static std::vector<EntryInfo> Entries(Store& store) {
+    Result<std::vector<EntryInfo>> entries = store.List(true);
+    EXPECT_TRUE(entries.ok()) << entries.status().ToString();
+    return entries.ok() ? std::move(entries).value() : std::vector<EntryInfo>();
+  }
+  std::vector<EntryInfo> Entries() const {
+    Store store = Open();
+    return Entries(store);
   }
   size_t CountInLog(std::string_view text) const {
     size_t count = 0;

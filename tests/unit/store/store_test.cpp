@@ -181,7 +181,7 @@ TEST_F(StoreTest, DecisionsCountTowardsTheLimitAndMakeRoomForEachOther) {
     SetAge(std::to_string(i), std::chrono::hours(20 - i), EntryKind::kVerdict);
   }
   uint64_t total = 0;
-  for (const EntryInfo& entry : *store.List(true)) total += entry.bytes;
+  for (const EntryInfo& entry : Entries(store)) total += entry.bytes;
   EXPECT_EQ(total, 7u * 135);
   EXPECT_TRUE(Found(store, "19", EntryKind::kVerdict).has_value());
   EXPECT_FALSE(Found(store, "0", EntryKind::kVerdict).has_value());
@@ -253,7 +253,7 @@ TEST_F(StoreTest, AFolderThatWasRemovedIsMadeAgain) {
   store.Save(EntryKind::kBlob, KeyOf("a"), "", bytes_);
   fs::remove_all(folder_);
   EXPECT_EQ(Found(store, "a"), std::nullopt);
-  EXPECT_TRUE(store.List(true)->empty());
+  EXPECT_TRUE(Entries(store).empty());
   store.Save(EntryKind::kBlob, KeyOf("b"), "", bytes_);
   EXPECT_EQ(Found(store, "b"), bytes_);
   EXPECT_TRUE(fs::exists(PathOf("b")));
@@ -336,12 +336,12 @@ TEST_F(StoreTest, FilesThatAreNoEntriesAreLeftAlone) {
   for (int i = 0; i < 20; ++i) store.Save(EntryKind::kBlob, KeyOf(std::to_string(i)), "", bytes_);
   EXPECT_TRUE(Found(store, "19").has_value()) << "they do not count towards the limit";
   for (const std::string& name : names) EXPECT_TRUE(fs::exists(folder_ / name)) << name;
-  for (const EntryInfo& entry : *store.List(true)) EXPECT_EQ(entry.state, EntryState::kIntact);
+  for (const EntryInfo& entry : Entries(store)) EXPECT_EQ(entry.state, EntryState::kIntact);
 }
 
 TEST_F(StoreTest, AListNamesEveryEntryAndChangesNothing) {
   Store store = Open();
-  EXPECT_TRUE(store.List(true)->empty()) << "there is no folder yet";
+  EXPECT_TRUE(Entries(store).empty()) << "there is no folder yet";
   EXPECT_FALSE(fs::exists(folder_));
   store.Save(EntryKind::kVerdict, KeyOf("v"), "right", {});
   store.Save(EntryKind::kBlob, KeyOf("b"), "format 1", bytes_);
