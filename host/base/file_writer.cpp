@@ -125,7 +125,7 @@ Status WriteAll(int fd, std::span<const uint8_t> bytes) {
 
 }  // namespace
 
-Status WriteFileIn(int folder, const std::string& name, FilePieces pieces) {
+Status WriteFileIn(int folder, const std::string& name, FilePieces pieces, bool flush) {
   if (name.empty() || name == "." || name == "..")
     return Status(StatusCode::kInvalidArgument, "is a directory, not a file");
   struct stat old {};
@@ -141,7 +141,7 @@ Status WriteFileIn(int folder, const std::string& name, FilePieces pieces) {
   for (const std::span<const uint8_t> piece : pieces) DEPUTY_RETURN_IF_ERROR(WriteAll(file.get(), piece));
   if (replaces && fchmod(file.get(), old.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO)) != 0) return Failed("write");
   // Some file systems do not support fsync, which is not an error of the file.
-  if (fsync(file.get()) != 0 && errno != EINVAL && errno != ENOTSUP) return Failed("write");
+  if (flush && fsync(file.get()) != 0 && errno != EINVAL && errno != ENOTSUP) return Failed("write");
   if (!temporary.TakePlaceOf(name)) return Failed("replace");
   return {};
 }

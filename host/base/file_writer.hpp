@@ -22,8 +22,9 @@ inline constexpr std::string_view kTemporaryPrefix = ".deputy-tmp-";
 // one. [any-thread]
 Status WriteFileAtomically(const std::filesystem::path& path, FilePieces pieces);
 
-// The same for `name` in an open folder; the caller adds the folder's path to errors.
-Status WriteFileIn(int folder, const std::string& name, FilePieces pieces);
+// The same for `name` in an open folder; the caller adds the folder's path to errors. Without `flush` the disk is not
+// waited for, and after a loss of power the file may be damaged: for files that detect this and can be made again.
+Status WriteFileIn(int folder, const std::string& name, FilePieces pieces, bool flush = true);
 
 // From now on the signals that end a process from outside (hang-up, interrupt, quit, termination, limits of CPU time
 // and file size) remove unfinished files first. Signals that the program handles or ignores itself are left unchanged.

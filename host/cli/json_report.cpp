@@ -144,6 +144,41 @@ Json ToJson(const PluginListing& listing) {
   return {{"folders", listing.folders}, {"plugins", std::move(plugins)}, {"notes", listing.notes}};
 }
 
+const char* CacheStateText(CacheEntryState state) {
+  switch (state) {
+    case CacheEntryState::kUnchecked: return "unchecked";
+    case CacheEntryState::kIntact: return "intact";
+    case CacheEntryState::kDamaged: return "damaged";
+    case CacheEntryState::kOtherVersion: return "other version";
+    case CacheEntryState::kUnreadable: return "unreadable";
+  }
+  return "";
+}
+
+uint64_t TotalBytes(const CacheListing& listing) {
+  uint64_t bytes = 0;
+  for (const CacheEntry& entry : listing.entries) bytes += entry.bytes;
+  return bytes;
+}
+
+Json ToJson(const CacheListing& listing) {
+  Json rows = Json::array();
+  for (const CacheEntry& entry : listing.entries)
+    rows.push_back({{"kind", entry.kind},
+                    {"key", entry.key},
+                    {"file", entry.file},
+                    {"bytes", entry.bytes},
+                    {"last_used_unix_s",
+                     std::chrono::duration_cast<std::chrono::seconds>(entry.last_use.time_since_epoch()).count()},
+                    {"text", entry.text},
+                    {"state", CacheStateText(entry.state)},
+                    {"problem", entry.problem}});
+  return {{"folder", listing.folder.empty() ? Json() : Json(listing.folder)},
+          {"max_bytes", listing.max_bytes},
+          {"bytes", TotalBytes(listing)},
+          {"entries", std::move(rows)}};
+}
+
 std::string JsonText(const Json& json) { return json.dump(2, ' ', true, Json::error_handler_t::replace) + "\n"; }
 
 void PrintJson(const Json& json) { PrintOnStdout(JsonText(json)); }

@@ -1,10 +1,12 @@
 // Reports as JSON. The keys are stable and listed in host/docs/cli.md.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "deputy/cache.hpp"
 #include "deputy/model.hpp"
 #include "deputy/placement.hpp"
 #include "deputy/plugins.hpp"
@@ -17,6 +19,10 @@ Json ToJson(const PlacementReport& report);
 Json ToJson(const PluginListing& listing);
 Json ToJson(const NodeReport& node);
 Json ToJson(const CapabilityReport& row);
+Json ToJson(const CacheListing& listing);
+
+const char* CacheStateText(CacheEntryState state);  // "intact", "other version", ...
+uint64_t TotalBytes(const CacheListing& listing);
 
 // Indented, with a newline, in ASCII: no character of a name can control a terminal. Bytes of names that are not UTF-8
 // become the replacement character.

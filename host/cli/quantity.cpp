@@ -33,6 +33,12 @@ constexpr std::array<Unit, 4> kTimes{{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, 
 constexpr std::array<Unit, 4> kCounts{{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}}};
 constexpr std::array<Unit, 3> kSizes{{{1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}}};
 
+struct AgeUnit {
+  int64_t seconds;
+  const char* name;
+};
+constexpr std::array<AgeUnit, 3> kAges{{{86400, "d"}, {3600, "h"}, {60, "min"}}};
+
 size_t DigitsAt(std::string_view text, size_t begin) {
   size_t end = begin;
   while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
@@ -105,6 +111,25 @@ Result<std::chrono::nanoseconds> ParseDuration(std::string_view text) {
   const auto count = static_cast<int64_t>(ns);
   if (count % kMicrosecond != 0) return refuse("it is finer than a microsecond");
   return std::chrono::nanoseconds(count);
+}
+
+std::string AgeText(std::chrono::seconds age) {
+  for (const AgeUnit& unit : kAges)
+    if (age.count() >= unit.seconds) return fmt::format("{} {}", age.count() / unit.seconds, unit.name);
+  return "now";
+}
+
+Result<std::chrono::seconds> ParseAge(std::string_view text) {
+  constexpr int64_t kMost = int64_t{36500} * 86400;
+  const size_t digits = DigitsAt(text, 0);
+  int64_t count = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + digits, count);
+  const auto unit =
+      std::find_if(kAges.begin(), kAges.end(), [&](const AgeUnit& known) { return text.substr(digits) == known.name; });
+  if (digits == 0 || unit == kAges.end() || parsed.ec != std::errc() || count == 0 || count > kMost / unit->seconds)
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("the age must be a number with its unit, 1min to 36500d (min, h, d), got '{}'", text));
+  return std::chrono::seconds(count * unit->seconds);
 }
 
 std::string NumberText(double value) { return fmt::format("{:.4g}", value); }

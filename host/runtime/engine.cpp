@@ -165,9 +165,7 @@ class EngineBuilder {
       }
       return Status(StatusCode::kNotSupported, "no delegate infers the types of the operator");
     };
-    if (std::optional<std::filesystem::path> folder = CacheFolder(*config.cache.dir))
-      engine_->store =
-          std::make_unique<Store>(StoreOptions{*std::move(folder), static_cast<uint64_t>(config.cache.max->count)});
+    engine_->store = OpenStore(config);
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
     AddRules(config.placement.rules);
     PrepareDecisions();
@@ -410,6 +408,12 @@ Status CheckReferences(const Context::State& state, const std::vector<std::strin
   for (const Problem& problem : UnknownReferences(state.config, names))
     text += (text.empty() ? "" : "\n") + problem.ToString();
   return text.empty() ? Status() : Status(StatusCode::kConfig, text);
+}
+
+std::unique_ptr<Store> OpenStore(const Config& config) {
+  std::optional<std::filesystem::path> folder = CacheFolder(*config.cache.dir);
+  if (!folder) return nullptr;
+  return std::make_unique<Store>(StoreOptions{*std::move(folder), static_cast<uint64_t>(config.cache.max->count)});
 }
 
 Result<std::shared_ptr<Engine>> OpenEngine(const Context::State& state) { return EngineBuilder(state).Run(); }

@@ -19,6 +19,7 @@
 namespace deputy::host {
 
 class IncidentLog;
+struct Config;
 
 // Policy `measured`.
 struct MeasureSettings {
@@ -48,5 +49,8 @@ struct Engine {
   // Held while delegates answer and compile, which they do for one caller at a time.
   std::mutex load_mutex;
 };
+
+// The store of `cache: {...}`; null if it is off.
+std::unique_ptr<Store> OpenStore(const Config& config);
 
 }  // namespace deputy::host

@@ -10,7 +10,7 @@ namespace deputy::host {
 // "<folder of libdeputy>/deputy": plugins/, importers/ and deputy-worker. `$deputy` in a YAML file means this folder.
 std::filesystem::path PrivateFolder();
 
-// The folder of compiled partitions by `cache: {dir: ...}`: nothing for "off", and for "auto" when the environment has
+// The folder of the store by `cache: {dir: ...}`: nothing for "off", and for "auto" when the environment has
 // neither XDG_CACHE_HOME nor HOME; the folder itself for anything else.
 std::optional<std::filesystem::path> CacheFolder(const std::string& setting);
 

@@ -119,10 +119,11 @@ std::optional<std::pair<EntryKind, Digest>> ParseEntryFileName(std::string_view 
     constexpr std::string_view kDigits = "0123456789abcdef";
     const size_t digit = kDigits.find(name[i]);
     if (digit == std::string_view::npos) return std::nullopt;
-    key[i / 2] = static_cast<uint8_t>(key[i / 2] << 4 | digit);
+    key[i / 2] = static_cast<uint8_t>(key[i / 2] * 16u + digit);
   }
+  name.remove_prefix(2 * key.size());
   for (const EntryKind kind : kEntryKinds)
-    if (name == EntryFileName(kind, key)) return std::pair(kind, key);
+    if (name.starts_with('.') && name.substr(1) == NameOf(kind)) return std::pair(kind, key);
   return std::nullopt;
 }
 
@@ -140,7 +141,8 @@ Status WriteEntry(int folder, EntryKind kind, const Digest& key, std::string_vie
   std::copy(text.begin(), text.end(), padded.begin());
   header.checksum = Digester().Add(BytesOf(header)).Add(padded).Add(bytes).Finish();
   const std::span<const uint8_t> pieces[] = {BytesOf(header), padded, bytes};
-  return WriteFileIn(folder, EntryFileName(kind, key), pieces);
+  // A flush takes milliseconds, and an entry that a loss of power damages is only made again.
+  return WriteFileIn(folder, EntryFileName(kind, key), pieces, /*flush=*/false);
 }
 
 // The whole file is copied into memory of its own: a mapping would change with the file, or fault when it is truncated.

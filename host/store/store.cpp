@@ -25,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kForgotten = std::chrono::seconds(3600);  // a file that is still being written is younger
+constexpr auto kBetweenListings = std::chrono::seconds(1);
 
 std::chrono::system_clock::time_point TimeOf(const timespec& time) {
   return std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(
@@ -50,13 +51,16 @@ Status VisitFiles(int folder, FunctionRef<void(const char* name, const struct st
 
 fs::path Store::PathOf(EntryKind kind, const Digest& key) const { return options_.folder / EntryFileName(kind, key); }
 
-void Store::Refuse(const std::string& why) {
-  refusal_ = why;
-  Log(LogLevel::kWarning, "the cache in {} is not used: {}; continuing without it", options_.folder.string(), why);
+std::shared_ptr<const Descriptor> Store::FolderOrWarning(bool make) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const Descriptor> folder = Folder(make);
+  if (!refusal_.empty() && !std::exchange(refusal_logged_, true))
+    Log(LogLevel::kWarning, "the cache in {} is not used: {}; continuing without it", options_.folder.string(),
+        refusal_);
+  return folder;
 }
 
 std::shared_ptr<const Descriptor> Store::Folder(bool make) {
-  const std::lock_guard lock(mutex_);
   if (!refusal_.empty()) return nullptr;
   struct stat about {};
   if (folder_ != nullptr && fstat(folder_->get(), &about) == 0 && about.st_nlink == 0) folder_ = nullptr;  // removed
@@ -69,21 +73,19 @@ std::shared_ptr<const Descriptor> Store::Folder(bool make) {
   const auto opened =
       std::make_shared<const Descriptor>(open(options_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (opened->get() < 0) {
-    if (make || errno != ENOENT) Refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
+    if (make || errno != ENOENT) refusal_ = fmt::format("cannot be opened: {}", std::strerror(errno));
     return nullptr;
   }
   if (fstat(opened->get(), &about) != 0) {
-    Refuse(fmt::format("cannot be opened: {}", std::strerror(errno)));
-  } else if (const std::string why = ReasonForDistrust(about, opened->get()); !why.empty()) {
-    Refuse(why);
-  } else {
+    refusal_ = fmt::format("cannot be opened: {}", std::strerror(errno));
+  } else if (refusal_ = ReasonForDistrust(about, opened->get()); refusal_.empty()) {
     folder_ = opened;
   }
   return folder_;
 }
 
 std::optional<StoredEntry> Store::Find(EntryKind kind, const Digest& key) {
-  const std::shared_ptr<const Descriptor> folder = Folder(false);
+  const std::shared_ptr<const Descriptor> folder = FolderOrWarning(false);
   if (folder == nullptr) return std::nullopt;
   Result<StoredEntry> found = ReadEntry(folder->get(), kind, key, options_.max_bytes);
   const std::string name = EntryFileName(kind, key);
@@ -105,7 +107,7 @@ std::optional<StoredEntry> Store::Find(EntryKind kind, const Digest& key) {
 
 void Store::Save(EntryKind kind, const Digest& key, std::string_view text, std::span<const uint8_t> bytes) {
   const std::lock_guard saving(saving_);
-  const std::shared_ptr<const Descriptor> folder = Folder(true);
+  const std::shared_ptr<const Descriptor> folder = FolderOrWarning(true);
   if (folder == nullptr) return;
   const Status status = Write(folder->get(), kind, key, text, bytes);
   const std::lock_guard lock(mutex_);
@@ -115,18 +117,24 @@ void Store::Save(EntryKind kind, const Digest& key, std::string_view text, std::
       status.message());
 }
 
-bool Store::Remove(EntryKind kind, const Digest& key) {
-  const std::shared_ptr<const Descriptor> folder = Folder(false);
-  return folder != nullptr && unlinkat(folder->get(), EntryFileName(kind, key).c_str(), 0) == 0;
+Status Store::Remove(EntryKind kind, const Digest& key) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const Descriptor> folder, UsableFolder());
+  if (folder == nullptr || unlinkat(folder->get(), EntryFileName(kind, key).c_str(), 0) == 0 || errno == ENOENT)
+    return {};
+  return Error(StatusCode::kUnavailable, "cannot be removed: {}", std::strerror(errno));
+}
+
+Result<std::shared_ptr<const Descriptor>> Store::UsableFolder() {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const Descriptor> folder = Folder(false);
+  if (folder == nullptr && !refusal_.empty())
+    return Error(StatusCode::kUnavailable, "the cache in {} is not used: {}", options_.folder.string(), refusal_);
+  return folder;
 }
 
 Result<std::vector<EntryInfo>> Store::List(bool check) {
-  const std::shared_ptr<const Descriptor> folder = Folder(false);
-  if (folder == nullptr) {
-    const std::lock_guard lock(mutex_);
-    if (refusal_.empty()) return std::vector<EntryInfo>();
-    return Error(StatusCode::kUnavailable, "the cache in {} is not used: {}", options_.folder.string(), refusal_);
-  }
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<const Descriptor> folder, UsableFolder());
+  if (folder == nullptr) return std::vector<EntryInfo>();
   std::vector<EntryInfo> entries;
   const Status listed = VisitFiles(folder->get(), [&](const char* name, const struct stat& about) {
     const auto parsed = ParseEntryFileName(name);
@@ -166,11 +174,17 @@ Status Store::Write(int folder, EntryKind kind, const Digest& key, std::string_v
   if (total > options_.max_bytes)
     return Error(StatusCode::kResourceExhausted, "an entry of {} bytes exceeds the size limit of the cache, {} bytes",
                  total, options_.max_bytes);
-  MakeRoom(folder, EntryFileName(kind, key), total);
+  // A model saves many entries at once. What other processes write is seen at the next listing.
+  const auto now = std::chrono::steady_clock::now();
+  if (total > free_ || now - listed_ > kBetweenListings) {
+    free_ = MakeRoom(folder, EntryFileName(kind, key), total) + total;
+    listed_ = now;
+  }
+  free_ -= total;
   return WriteEntry(folder, kind, key, text, bytes);
 }
 
-void Store::MakeRoom(int folder, const std::string& replaced, uint64_t more) {
+uint64_t Store::MakeRoom(int folder, const std::string& replaced, uint64_t more) {
   struct Removable {
     double cost;  // of keeping it: bytes times seconds
     uint64_t bytes;
@@ -189,12 +203,13 @@ void Store::MakeRoom(int folder, const std::string& replaced, uint64_t more) {
     entries.push_back({static_cast<double>(bytes) * std::max(age.count(), 1e-6), bytes, name});
     total += bytes;
   });
-  if (!listed.ok() || total <= options_.max_bytes) return;  // a folder that cannot be listed cannot be written
+  if (!listed.ok()) return 0;
   std::sort(entries.begin(), entries.end(), [](const Removable& a, const Removable& b) { return a.cost > b.cost; });
   for (const Removable& entry : entries) {
-    if (total <= options_.max_bytes) return;
+    if (total <= options_.max_bytes) break;
     if (unlinkat(folder, entry.name.c_str(), 0) == 0) total -= entry.bytes;
   }
+  return options_.max_bytes - std::min(total, options_.max_bytes);
 }
 
 }  // namespace deputy::host

@@ -56,8 +56,8 @@ class Store {
   std::optional<StoredEntry> Find(EntryKind kind, const Digest& key);
   // Replaces the entry and makes room. Failure is one warning. The text is at most 4095 bytes.
   void Save(EntryKind kind, const Digest& key, std::string_view text, std::span<const uint8_t> bytes);
-  // True if there was such an entry.
-  bool Remove(EntryKind kind, const Digest& key);
+  // OK if there is no such entry afterwards.
+  Status Remove(EntryKind kind, const Digest& key);
 
   // All entries, by kind and key; with `check` each is read whole. Changes nothing, not even the times of last use. A
   // folder that does not exist has none; kUnavailable for one that is not used.
@@ -70,22 +70,26 @@ class Store {
 
  private:
   // The folder, opened once and checked; null where there is none or it is refused. All accesses go through this
-  // descriptor, so that no other folder can replace it; one that was removed is opened and checked again.
+  // descriptor, so that no other folder can replace it; one that was removed is opened and checked again. Under mutex_.
   std::shared_ptr<const Descriptor> Folder(bool make);
-  void Refuse(const std::string& why);
+  // The same, with one warning when it is refused, or with an error.
+  std::shared_ptr<const Descriptor> FolderOrWarning(bool make);
+  Result<std::shared_ptr<const Descriptor>> UsableFolder();
   Status Write(int folder, EntryKind kind, const Digest& key, std::string_view text, std::span<const uint8_t> bytes);
   // Removes files until `more` bytes fit; `replaced` is not counted. The first to be removed is the one with the
   // largest product of size and time since its last use: for entries of one size the least recently used, and
-  // decisions, whose removal frees little, after blobs.
-  void MakeRoom(int folder, const std::string& replaced, uint64_t more);
+  // decisions, whose removal frees little, after blobs. Returns the bytes that are still free besides.
+  uint64_t MakeRoom(int folder, const std::string& replaced, uint64_t more);
 
   const StoreOptions options_;
-  std::mutex saving_;  // held while an entry is written
-  std::mutex mutex_;   // guards what follows
+  std::mutex saving_;  // held while an entry is written; guards the next two
+  uint64_t free_ = 0;  // bytes that may be written without listing the folder, for a second after the last listing
+  std::chrono::steady_clock::time_point listed_{};
+  std::mutex mutex_;  // guards what follows
   std::shared_ptr<const Descriptor> folder_;
   std::string refusal_;             // why the folder is not used; empty: it is
   std::set<std::string> reported_;  // names of entries whose problem has been logged
-  bool warned_ = false;
+  bool refusal_logged_ = false, warned_ = false;
 };
 
 }  // namespace deputy::host

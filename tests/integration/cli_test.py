@@ -74,7 +74,8 @@ class Usage(Cli):
         names = re.findall(r"(?m)^  ([a-z][a-z-]+) +[A-Z]", deputy("--help").stdout)
         self.assertEqual(
             set(names),
-            {"digits", "run", "bench", "test-case", "partition", "inspect", "plugins", "config", "convert", "new-plugin"},
+            {"digits", "run", "bench", "test-case", "partition", "inspect", "plugins", "config", "cache", "convert",
+             "new-plugin"},
             names,
         )
         for name in names:

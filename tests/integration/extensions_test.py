@@ -109,11 +109,9 @@ class Cache(Extensions):
     def rewritten(self, entry, compatibility):
         """The entry as another firmware would have written it, with a checksum that is right."""
         content = entry.read_bytes()
-        offset = struct.unpack_from("<Q", content, 16)[0]
-        blob = content[offset:]
-        offset = (96 + len(compatibility) + 63) // 64 * 64
-        head = content[:8] + struct.pack("<IIQQ", 1, len(compatibility), offset, len(blob)) + content[32:64]
-        rest = compatibility.ljust(offset - 96, b"\0") + blob
+        blob = content[-struct.unpack_from("<Q", content, 24)[0]:]
+        head = content[:16] + struct.pack("<QQ", len(compatibility), len(blob)) + content[32:64]
+        rest = compatibility + bytes(-(96 + len(compatibility)) % 64) + blob
         entry.write_bytes(head + hashlib.blake2b(head + bytes(32) + rest, digest_size=32).digest() + rest)
 
     # Seed row 43.
@@ -131,6 +129,16 @@ class Cache(Extensions):
         self.placed(model)
         self.rewritten(self.entries()[0], b"sim_npu format 2, firmware 0")
         self.assertEqual(self.placed(model)[0], ["restored"])
+
+    def test_TheCommandShowsChecksAndRemovesEntries(self):
+        model = self.relu()
+        self.placed(model)
+        (entry,) = json.loads(self.deputy("cache", "ls", "--json").stdout)["entries"]
+        self.assertEqual((entry["kind"], entry["file"]), ("blob", str(self.entries()[0])))
+        self.assertRegex(entry["text"], "^sim_npu format 2, firmware ")
+        self.assertIn("1 intact", self.deputy("cache", "verify").stdout)
+        self.assertIn("removed 1 entry", self.deputy("cache", "purge").stdout)
+        self.assertEqual(self.placed(model)[0], ["compiled"])
 
     def test_AFolderThatCannotBeWrittenIsOneWarning(self):
         self.cache.parent.mkdir(parents=True)

@@ -63,6 +63,8 @@ class Output(unittest.TestCase):
                           ["partition", self.model, "--node", "sum"]],
             "inspect": [["inspect", self.model], ["inspect", self.model, "--json"]],
             "plugins": [["plugins", "--config", config], ["plugins", "--config", config, "--json"]],
+            "cache": [["cache", command, "--set", f"cache.dir={self.scratch}/none", *more]
+                      for command in ("ls", "verify", "purge") for more in ([], ["--json"])],
             "config": [["config", "check", config], ["config", "show"], ["config", "schema", "--config", config]],
             "convert": [["convert", self.model, "-o", self.scratch / "add.dpm"]],
             "new-plugin": [["new-plugin", "my_npu", "--dir"]],

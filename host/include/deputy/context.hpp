@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "deputy/cache.hpp"
 #include "deputy/export.hpp"
 #include "deputy/health.hpp"
 #include "deputy/placement.hpp"
@@ -109,6 +110,12 @@ class DEPUTY_API Context {
   // Reads every plugin file without opening a delegate. Plugins that the configuration or the query names are run in a
   // helper process, which describes them; of all others only the manifest is read.
   Result<PluginListing> ListPlugins(const PluginQuery& query = {}) const;
+  // The entries of the cache that this configuration names; opens no delegate. With `check` each is read whole and its
+  // checksum compared. kUnavailable: the folder cannot be read, or others could change it. [any-thread]
+  Result<CacheListing> ListCache(bool check = false) const;
+  // Removes entries, and returns those that it removed. kInvalidArgument: a kind that does not exist; kUnavailable: as
+  // above, or an entry cannot be removed. [any-thread]
+  Result<CacheListing> PurgeCache(const CacheFilter& filter = {}) const;
   // Failures of delegates in runs of this context's models; empty before the delegates are opened. [any-thread]
   HealthReport Health() const;
   // The effective configuration as YAML, with the origin of every value.

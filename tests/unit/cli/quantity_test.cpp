@@ -33,5 +33,24 @@ TEST(ParseDuration, WhatIsNoDurationIsRefusedWithTheReason) {
   }
 }
 
+TEST(ParseAge, NumbersHaveAUnit) {
+  EXPECT_EQ(*ParseAge("45min"), std::chrono::minutes(45));
+  EXPECT_EQ(*ParseAge("12h"), std::chrono::hours(12));
+  EXPECT_EQ(*ParseAge("36500d"), std::chrono::hours(24 * 36500));
+}
+
+TEST(ParseAge, WhatIsNoAgeIsRefused) {
+  for (const char* text : {"", "d", "30", "30s", "30 d", "0d", "-1d", "1.5d", "36501d", "99999999999999999999d", "1dd"})
+    EXPECT_FALSE(ParseAge(text).ok()) << text;
+}
+
+TEST(AgeText, IsInTheLargestUnit) {
+  EXPECT_EQ(AgeText(std::chrono::seconds(-5)), "now");
+  EXPECT_EQ(AgeText(std::chrono::seconds(59)), "now");
+  EXPECT_EQ(AgeText(std::chrono::minutes(59)), "59 min");
+  EXPECT_EQ(AgeText(std::chrono::hours(23)), "23 h");
+  EXPECT_EQ(AgeText(std::chrono::hours(49)), "2 d");
+}
+
 }  // namespace
 }  // namespace deputy::cli

@@ -1,0 +1,43 @@
+// The entries of the cache of a configuration (`cache: {dir: ...}`): compiled partitions and decisions that took time
+// to make. Removing any of them costs time only.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace deputy {
+
+enum class CacheEntryState {
+  kUnchecked,  // only its header was read
+  kIntact,
+  kDamaged,       // or not trusted; it is made again when it is needed
+  kOtherVersion,  // written by another version of Deputy, and left to it
+  kUnreadable,    // the system refused to read it
+};
+
+struct CacheEntry {
+  std::string kind;  // "blob", "verdict", "placement", "costs", "model"
+  std::string key;   // 64 hexadecimal digits
+  std::string file;
+  uint64_t bytes = 0;  // of the file
+  std::chrono::system_clock::time_point last_use;
+  std::string text;  // what the entry declares, such as the compatibility of a blob; empty where it cannot be read
+  CacheEntryState state = CacheEntryState::kUnchecked;
+  std::string problem;  // empty if there is none
+};
+
+struct CacheListing {
+  std::string folder;               // empty: the cache is off
+  uint64_t max_bytes = 0;           // of all entries together
+  std::vector<CacheEntry> entries;  // by kind and key
+};
+
+// Which entries to remove: those that fulfil both.
+struct CacheFilter {
+  std::vector<std::string> kinds;  // empty: all
+  std::chrono::seconds unused_for{0};
+};
+
+}  // namespace deputy
