@@ -287,13 +287,13 @@ TEST_F(VerificationTest, ARunThatIsLateBecauseItWasVerifiedIsLateAndTheNextIsNot
   ExpectAnswer(session, {});
 }
 
-// Rows of numbers near 1000 that differ by units.
+// Rows of numbers near 400 that differ by units.
 Tensor Rows(int64_t count) {
   Tensor tensor = *Tensor::Allocate(DType::kFloat32, {count, 96});
   uint32_t state = 5;
   for (float& value : tensor.mutable_values<float>()) {
     state = state * 1664525u + 1013904223u;
-    value = 1000 + 2 * static_cast<float>(state >> 8) / static_cast<float>(1u << 24);
+    value = 400 + 2 * static_cast<float>(state >> 8) / static_cast<float>(1u << 24);
   }
   return tensor;
 }
