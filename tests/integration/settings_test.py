@@ -256,7 +256,7 @@ class Effects(Settings):
                            status=status)  # fmt: skip
         said = done.stderr
         if "wrong result of" in said:
-            for part in (plugin, f"{plugin}.so", f"partition {plugin}/0", "output '"):
+            for part in (plugin, f"{plugin}.so", f"partition {plugin}/0"):
                 self.assertIn(part, said)
         return "wrong result of" in said
 
@@ -290,6 +290,26 @@ class Effects(Settings):
                 self.assertIs(self.accused("wrong_fusions", f"{{when: first_run{outliers}}}", model=model,
                                            options="fault: last_row, operator: QuantizeLinear, error: 1",
                                            values=values, shape=(20, 10)), wrong)  # fmt: skip
+
+    def test_AnInputThatWasChangedIsAWrongResult(self):
+        self.assertTrue(self.accused("writes_inputs", "first_run"))
+
+    def test_ReportsNameWhatAnEarlierRunFoundWrong(self):
+        folder = self.fixture("wrong_values")
+        config = self.config(f"cache: {{dir: {self.scratch}/store}}\n"
+                             "delegates: [{name: wrong_values, verify: first_run}]\n",
+                             f"version: 1\nplugins: {{paths: [{folder}], trust: any}}\n")  # fmt: skip
+        x = self.scratch / "x.npy"
+        x.write_bytes(onnx_bytes.npy([0.1] * 6, (2, 3)))
+        run = ["run", self.model(), "--config", config, "--input", f"x={x}"]
+        self.assertIn("wrong result of wrong_values", self.deputy(*run).stderr)
+        (node,) = [node for node in self.report(config)["nodes"] if node["op_type"] == "Relu"]
+        self.assertEqual(node["delegate"], "cpu")
+        (refusal,) = node["refusals"]
+        self.assertEqual((refusal["delegate"], refusal["reason"]), ("wrong_values", "wrong result"))
+        for part in (f"{folder}/wrong_values.so", "partition wrong_values/0", "'body/first' (Relu)"):
+            self.assertIn(part, refusal["detail"])
+        self.assertNotIn("wrong result", self.deputy(*run).stderr)
 
     @shows("delegates.verify.on_mismatch")
     def test_OnMismatchSaysWhetherAnotherDelegateTakesOver(self):
