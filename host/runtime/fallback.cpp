@@ -182,8 +182,13 @@ PartitionVerdict ModelFallback::VerdictOf(const StepRun& run, const Verification
     nodes += (nodes.empty() ? "" : "; ") + names;
   }
   if (nodes.empty()) {
-    nodes = found.wrong_nodes.too_many ? fmt::format("more than {} parts of it", WrongNodes::kMostGroups)
-                                       : "no smaller part of it alone";
+    if (placed.spec.nodes.size() == 1) {
+      nodes = Describe(*run.plan.graph, placed.spec.nodes[0]);
+    } else if (found.wrong_nodes.too_many) {
+      nodes = fmt::format("more than {} parts of it", WrongNodes::kMostGroups);
+    } else {
+      nodes = "no smaller part of it alone";
+    }
     for (uint32_t position = 0; position < placed.spec.nodes.size(); ++position)
       verdict.wrong_nodes.push_back(position);
   }

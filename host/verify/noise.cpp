@@ -1,6 +1,7 @@
 #include "verify/noise.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
@@ -44,13 +45,19 @@ double LargestDifference(const Tensor& a, const Tensor& b) {
 }
 
 template <class Bits>
-void DisturbElements(Tensor& tensor, Bits exponent, uint64_t seed) {
+void DisturbElements(Tensor& tensor, Bits exponent, uint32_t most, uint64_t seed) {
   for (Bits& bits : tensor.mutable_values<Bits>()) {
     seed = seed * 6364136223846793005U + 1442695040888963407U;  // Knuth's linear congruential generator, MMIX
+    const auto units = static_cast<Bits>(1 + (seed >> 41) % most);
     const Bits magnitude = bits & static_cast<Bits>(~Bits{0} >> 1);
-    const auto moved = static_cast<Bits>((seed >> 40 & 1) != 0 ? bits + 1 : bits - 1);
-    if (magnitude != 0 && (bits & exponent) != exponent && (moved & exponent) != exponent) bits = moved;
+    const auto moved = static_cast<Bits>((seed >> 40 & 1) != 0 ? bits + units : bits - units);
+    if (magnitude > most && (bits & exponent) != exponent && (moved & exponent) != exponent) bits = moved;
   }
+}
+
+// Of quantized numbers.
+bool IsNarrowInteger(DType dtype) {
+  return dtype == DType::kInt8 || dtype == DType::kUint8 || dtype == DType::kInt16 || dtype == DType::kUint16;
 }
 
 }  // namespace
@@ -83,18 +90,33 @@ Result<Tensor> Disturbed(const Tensor& tensor, uint64_t seed) {
   DEPUTY_ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(tensor.dtype(), tensor.shape()));
   if (copy.byte_size() != 0) std::memcpy(copy.mutable_data(), tensor.data(), copy.byte_size());
   switch (tensor.dtype()) {
-    case DType::kFloat64: DisturbElements<uint64_t>(copy, 0x7FF0'0000'0000'0000, seed); break;
-    case DType::kFloat32: DisturbElements<uint32_t>(copy, 0x7F80'0000, seed); break;
-    case DType::kFloat16: DisturbElements<uint16_t>(copy, 0x7C00, seed); break;
-    default: DisturbElements<uint16_t>(copy, 0x7F80, seed); break;
+    case DType::kFloat64: DisturbElements<uint64_t>(copy, 0x7FF0'0000'0000'0000, kDisturbance, seed); break;
+    case DType::kFloat32: DisturbElements<uint32_t>(copy, 0x7F80'0000, kDisturbance, seed); break;
+    case DType::kFloat16: DisturbElements<uint16_t>(copy, 0x7C00, 1, seed); break;
+    default: DisturbElements<uint16_t>(copy, 0x7F80, 1, seed); break;
   }
   return copy;
+}
+
+Graph WithDisturbedConstants(const Graph& graph, uint64_t seed) {
+  static constexpr std::array<std::string_view, 5> kOthers = {"Resize", "Upsample", "Range", "Pow", "Pad"};
+  Graph disturbed = graph;
+  for (const Node& node : graph.nodes) {
+    if (std::find(kOthers.begin(), kOthers.end(), node.primitive.op_type()) != kOthers.end()) continue;
+    for (const ValueId id : node.inputs) {
+      if (id == kNone || !graph.values[id].is_constant()) continue;
+      // Of the original, since several nodes may read it.
+      if (Result<Tensor> constant = Disturbed(graph.values[id].constant, seed + id); constant.ok())
+        disturbed.values[id].constant = std::move(constant).value();
+    }
+  }
+  return disturbed;
 }
 
 bool IsNoise(const Tensor& got, const Tensor& reference, const Evidence& evidence, const Tolerance& tolerance) {
   const auto same_form = [&](const Tensor& other) { return other.shape() == reference.shape(); };
   if (got.dtype() != reference.dtype() || !same_form(got) || !IsNumeric(got.dtype())) return false;
-  if (!IsFloating(got.dtype())) {
+  if (!IsFloating(got.dtype()) && !IsNarrowInteger(got.dtype())) {
     for (int64_t i = 0; i < got.element_count(); ++i) {
       const double value = ElementAt(got, i), expected = ElementAt(reference, i);
       if (value == expected) continue;
@@ -106,18 +128,19 @@ bool IsNoise(const Tensor& got, const Tensor& reference, const Evidence& evidenc
     }
     return true;
   }
-  Tolerance wider = tolerance;
   if (evidence.exact && same_form(*evidence.exact)) {
-    wider.atol += kNoiseFactor * LargestDifference(reference, *evidence.exact);
-    Result<Tensor> expected = Tensor::Allocate(got.dtype(), got.shape());
-    if (!expected.ok()) return false;
-    for (int64_t i = 0; i < got.element_count(); ++i) SetElement(*expected, i, ElementAt(*evidence.exact, i));
-    return CompareTensors(got, *expected, wider).ok;
+    Result<Tensor> exact = Tensor::Allocate(got.dtype(), got.shape());
+    if (!exact.ok()) return false;
+    for (int64_t i = 0; i < got.element_count(); ++i) SetElement(*exact, i, ElementAt(*evidence.exact, i));
+    Tolerance wider = tolerance;
+    wider.atol += kErrorFactor * LargestDifference(reference, *evidence.exact);
+    if (CompareTensors(got, *exact, wider).ok) return true;
   }
   double largest = 0;
   for (const Tensor& other : evidence.disturbed)
     if (same_form(other)) largest = std::max(largest, LargestDifference(reference, other));
-  wider.atol += kNoiseFactor * largest;
+  Tolerance wider = tolerance;
+  wider.atol += kDisturbedFactor * largest;
   return CompareTensors(got, reference, wider).ok;
 }
 

@@ -95,10 +95,11 @@ BOTH_ON_CPU = {"body/first": "cpu", "head/second": "cpu"}
 def keys_of(schema, prefix=""):
     """(path, its schema) of every key, mappings and lists of mappings gone into."""
     for key, value in schema["properties"].items():
-        inner = value.get("items", value)
-        if "properties" in inner:
-            yield from keys_of(inner, f"{prefix}{key}.")
-        else:
+        forms = value.get("anyOf", [value.get("items", value)])
+        groups = [form for form in forms if "properties" in form]
+        for group in groups:
+            yield from keys_of(group, f"{prefix}{key}.")
+        if not groups:
             yield prefix + key, value
 
 
@@ -242,6 +243,80 @@ class Effects(Settings):
                 done = self.deputy("run", self.model(), "--config", config, status=status)
                 self.assertIn("was not written", done.stderr)
                 self.assertEqual("; cpu runs it from now on" in done.stderr, status == 0, done.stderr)
+
+    def accused(self, plugin, verify, *arguments, options="", model=None, values=(0.1, 2, 2, 2, 2, 2), shape=(2, 3),
+                status=0):  # fmt: skip
+        """Whether a run says that the plugin's delegate computes wrongly."""
+        x = self.scratch / "x.npy"
+        x.write_bytes(onnx_bytes.npy(values, shape))
+        config = self.config(
+            f"cache: {{dir: \"off\"}}\ndelegates: [{{name: {plugin}, options: {{{options}}}, verify: {verify}}}]\n",
+            f"version: 1\nplugins: {{paths: [{self.fixture(plugin)}], trust: any}}\n")  # fmt: skip
+        done = self.deputy("run", model or self.model(), "--config", config, "--input", f"x={x}", *arguments,
+                           status=status)  # fmt: skip
+        said = done.stderr
+        if "wrong result of" in said:
+            for part in (plugin, f"{plugin}.so", f"partition {plugin}/0"):
+                self.assertIn(part, said)
+        return "wrong result of" in said
+
+    @shows("delegates.verify.when", "delegates.verify.every")
+    def test_VerifyChoosesTheRuns(self):
+        for verify, first, later in (("never", False, False), ("first_run", True, False), ("always", True, True),
+                                     ("{every: 7}", True, True), ("{every: 100}", True, False),
+                                     ("{when: first_run, every: 7}", True, True)):  # fmt: skip
+            with self.subTest(verify):
+                self.assertIs(self.accused("wrong_values", verify), first)
+                self.assertIs(self.accused("wrong_after_ten_runs", verify, "--repeat", 30), later)
+
+    @shows("delegates.verify.rtol", "delegates.verify.atol", "delegates.verify.atol_scale")
+    def test_VerifyComparesWithTheTolerances(self):
+        """The one wrong element is 0 instead of 0.1, and the largest is 2."""
+        for tolerance, wrong in (("rtol: 0.9", True), ("rtol: 1", False), ("atol: 0.09", True), ("atol: 0.11", False),
+                                 ("atol_scale: 0.04", True), ("atol_scale: 0.06", False)):  # fmt: skip
+            with self.subTest(tolerance):
+                self.assertIs(self.accused("wrong_values", f"{{when: first_run, {tolerance}}}"), wrong)
+
+    @shows("delegates.verify.outliers")
+    def test_VerifyAllowsAShareOfQuantizedElementsAStep(self):
+        """One element in 200 is off by a step."""
+        nodes = [onnx_bytes.node("QuantizeLinear", ["x", "step", "zero"], ["q"]),
+                 onnx_bytes.node("DequantizeLinear", ["q", "step", "zero"], ["y"])]  # fmt: skip
+        constants = [onnx_bytes.tensor([0.5], (), "step"), onnx_bytes.integer_tensor(3, b"\0", (), "zero")]
+        model = self.model(nodes, constants, (20, 10))
+        values = [(index % 101 - 50) / 2 for index in range(200)]
+        for outliers, wrong in (("", False), (", outliers: 0.001", True), (", outliers: 0.006", False)):
+            with self.subTest(outliers):
+                self.assertIs(self.accused("wrong_fusions", f"{{when: first_run{outliers}}}", model=model,
+                                           options="fault: last_row, operator: QuantizeLinear, error: 1",
+                                           values=values, shape=(20, 10)), wrong)  # fmt: skip
+
+    def test_AnInputThatWasChangedIsAWrongResult(self):
+        self.assertTrue(self.accused("writes_inputs", "first_run"))
+
+    def test_ReportsNameWhatAnEarlierRunFoundWrong(self):
+        folder = self.fixture("wrong_values")
+        config = self.config(f"cache: {{dir: {self.scratch}/store}}\n"
+                             "delegates: [{name: wrong_values, verify: first_run}]\n",
+                             f"version: 1\nplugins: {{paths: [{folder}], trust: any}}\n")  # fmt: skip
+        x = self.scratch / "x.npy"
+        x.write_bytes(onnx_bytes.npy([0.1] * 6, (2, 3)))
+        run = ["run", self.model(), "--config", config, "--input", f"x={x}"]
+        self.assertIn("wrong result of wrong_values", self.deputy(*run).stderr)
+        (node,) = [node for node in self.report(config)["nodes"] if node["op_type"] == "Relu"]
+        self.assertEqual(node["delegate"], "cpu")
+        (refusal,) = node["refusals"]
+        self.assertEqual((refusal["delegate"], refusal["reason"]), ("wrong_values", "wrong result"))
+        for part in (f"{folder}/wrong_values.so", "partition wrong_values/0", "'body/first' (Relu)"):
+            self.assertIn(part, refusal["detail"])
+        self.assertNotIn("wrong result", self.deputy(*run).stderr)
+
+    @shows("delegates.verify.on_mismatch")
+    def test_OnMismatchSaysWhetherAnotherDelegateTakesOver(self):
+        for verify, status in (("{when: first_run, on_mismatch: next}", 0), ("{when: first_run, on_mismatch: fail}", 5),
+                               ("first_run, on_failure: fail", 5), ("first_run, required: true", 5)):  # fmt: skip
+            with self.subTest(verify):
+                self.assertTrue(self.accused("wrong_values", verify, status=status))
 
     @shows("delegates.min_flops")
     def test_MinFlopsLeavesPartitionsWithLittleWork(self):

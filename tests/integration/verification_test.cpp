@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <ostream>
 #include <set>
@@ -287,13 +288,13 @@ TEST_F(VerificationTest, ARunThatIsLateBecauseItWasVerifiedIsLateAndTheNextIsNot
   ExpectAnswer(session, {});
 }
 
-// Rows of numbers near 1000 that differ by units.
+// Rows of numbers near 400 that differ by units.
 Tensor Rows(int64_t count) {
   Tensor tensor = *Tensor::Allocate(DType::kFloat32, {count, 96});
   uint32_t state = 5;
   for (float& value : tensor.mutable_values<float>()) {
     state = state * 1664525u + 1013904223u;
-    value = 1000 + 2 * static_cast<float>(state >> 8) / static_cast<float>(1u << 24);
+    value = 400 + 2 * static_cast<float>(state >> 8) / static_cast<float>(1u << 24);
   }
   return tensor;
 }
@@ -321,6 +322,64 @@ TEST_F(VerificationTest, AWrongNodeAmongUnsteadyOnesIsFoundAndNoOtherIsAccused) 
   Session session = *model_.CreateSession();
   Answer(session, Rows(8));
   EXPECT_EQ(NodesOf(*session.Placement(), "cpu"), Names{"normal"}) << lines_->text();
+}
+
+TEST_F(VerificationTest, TheDelegateThatTakesOverIsVerifiedAsWell) {
+  const std::string second =
+      "- name: second\n  delegate: wrong_fusions\n  options: {fault: last_row, operator: Add}\n"
+      "  verify: first_run\n";
+  for (const int start : {1, 2}) {
+    SCOPED_TRACE(start);
+    ASSERT_NO_FATAL_FAILURE(Start({"lateral_add", "", "first_run", second}));
+    Session session = *model_.CreateSession();
+    for (int run = 0; run < 3; ++run) ASSERT_NO_FATAL_FAILURE(ExpectAnswer(session, {}));
+    const PlacementReport report = *session.Placement();
+    EXPECT_EQ(NodesOf(report, "second"), Names{"up"});
+    EXPECT_EQ(NodesOf(report, "cpu"), Names{"lateral"});
+    EXPECT_EQ(lines_->Count("wrong result of"), start == 1 ? 2u : 0u) << lines_->text();
+    EXPECT_EQ(Verifications() == 0, start == 2) << lines_->text();
+  }
+}
+
+TEST_F(VerificationTest, NodesOfABranchAreVerifiedInTheirFirstRun) {
+  for (const int start : {1, 2}) {
+    SCOPED_TRACE(start);
+    ASSERT_NO_FATAL_FAILURE(Start({"last_row", "Relu"}, "branches"));
+    Session session = *model_.CreateSession();
+    Tensor condition = *Tensor::Allocate(DType::kBool, {});
+    condition.mutable_values<bool>()[0] = true;
+    const Tensor ones = *Tensor::FromValues<float>(DType::kFloat32, {2, 3}, std::vector<float>(6, 1));
+    for (int run = 0; run < 2; ++run) {
+      std::vector<Tensor> outputs;
+      ASSERT_TRUE(session.Predict({condition, ones, ones}, &outputs).ok());
+      EXPECT_EQ(Values(outputs[0]), std::vector<float>(6, 2));
+    }
+    EXPECT_EQ(lines_->Count("wrong result of"), start == 1 ? 1u : 0u) << lines_->text();
+    EXPECT_EQ(NodesOf(*session.Placement(), "wrong_fusions").count("positive"), 0u);
+    EXPECT_EQ(NodesOf(*session.Placement(), "wrong_fusions").count("negative"), 1u);
+  }
+}
+
+TEST_F(VerificationTest, InfinitiesAndNaNsAreEqualToThemselves) {
+  ASSERT_NO_FATAL_FAILURE(Start({"none", "", kEach}, "tutorial"));
+  Session session = *model_.CreateSession();
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor x = *Tensor::FromValues<float>(DType::kFloat32, {2, 3}, std::vector<float>{inf, -inf, NAN, 1, 0, 3e38F});
+  const Tensor y = *Tensor::FromValues<float>(DType::kFloat32, {2, 3}, std::vector<float>{1, inf, 1, inf, 0, 3e38F});
+  std::vector<Tensor> outputs;
+  ASSERT_TRUE(session.Predict({x, y}, &outputs).ok());
+  EXPECT_EQ(Verifications(), 1u);
+  EXPECT_EQ(lines_->Count("wrong result"), 0u) << lines_->text();
+}
+
+TEST_F(VerificationTest, ABatchOfNoneIsVerified) {
+  ASSERT_NO_FATAL_FAILURE(Start({"lateral_add", "", kEach}));
+  Session session = *model_.CreateSession();
+  std::vector<Tensor> outputs;
+  const Status status = session.Predict({Picture{0}.Make()}, &outputs);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(outputs[0].shape(), (Shape{0, 5}));
+  EXPECT_EQ(lines_->Count("wrong result"), 0u) << lines_->text();
 }
 
 TEST_F(VerificationTest, SessionsAtOnceFindTheSameFault) {

@@ -1,4 +1,4 @@
-// Failures of delegates at run time, and the delegates that ran their partitions instead.
+// Failures of delegates at run time, wrong results included, and the delegates that ran their partitions instead.
 #pragma once
 
 #include <chrono>
@@ -9,13 +9,13 @@
 
 namespace deputy {
 
-// A run of a partition in which its delegate failed.
+// A run of a partition in which its delegate failed, or was found to compute wrongly.
 struct Incident {
   std::chrono::system_clock::time_point time;
   std::string model, delegate, partition;
-  size_t nodes = 0;
-  std::string failure;     // the delegate's message
-  std::string taken_over;  // delegates that ran the partition instead ("cpu"); empty where they failed as well
+  size_t nodes = 0;        // of the partition, or those of it that are wrong
+  std::string failure;     // the delegate's message, or the difference with the nodes that cause it
+  std::string taken_over;  // delegates that run these nodes instead ("cpu"); empty where they failed as well
 };
 
 struct DelegateHealthReport {

@@ -37,7 +37,8 @@ struct PartitionReport {
   std::string name;  // "npu0/1"
   std::string delegate;
   std::string region;  // "" at the top, else the path of nodes and branches ("If_3/then_branch")
-  // The partition that this one runs instead of, after a failure of its delegate; empty for all others.
+  // The partition that this one runs instead of, after a failure or a wrong result of its delegate; empty for all
+  // others.
   std::string replaces;
   std::vector<std::string> nodes, inputs, outputs;
   uint64_t multiply_adds = 0;

@@ -21,12 +21,13 @@ Tensor Integers(const std::vector<int64_t>& values) {
   return Tensor::FromValues<int64_t>(DType::kInt64, {static_cast<int64_t>(values.size())}, values).value();
 }
 
-TEST(Noise, ADisturbanceIsOneUnitInTheLastPlace) {
+TEST(Noise, ADisturbanceIsAFewUnitsInTheLastPlace) {
   const std::vector<float> values = {1, -3.5F, 1e-30F, 65504};
   const Tensor before = Floats(values), after = *Disturbed(before, 7);
   for (size_t i = 0; i < values.size(); ++i) {
     const float moved = after.values<float>()[i];
-    EXPECT_TRUE(moved == std::nextafter(values[i], HUGE_VALF) || moved == std::nextafter(values[i], -HUGE_VALF)) << i;
+    EXPECT_NE(moved, values[i]);
+    EXPECT_NEAR(moved, values[i], 1.001F * kDisturbance * 0x1p-23F * std::fabs(values[i])) << i;
   }
   EXPECT_EQ(before.values<float>()[0], 1) << "the original is not changed";
 }
@@ -63,8 +64,38 @@ TEST(Noise, WhatIsExactIsRightEvenWhereTheReferenceIsNot) {
 
 TEST(Noise, ADisturbanceExplainsAsLargeADifference) {
   const Tensor reference = Floats({1, 5}), got = Floats({1.1F, 5});
-  EXPECT_TRUE(IsNoise(got, reference, {std::nullopt, {Floats({1.02F, 5})}}, {}));
+  EXPECT_TRUE(IsNoise(got, reference, {std::nullopt, {Floats({1.06F, 5})}}, {}));
   EXPECT_FALSE(IsNoise(got, reference, {std::nullopt, {Floats({1.0001F, 5})}}, {}));
+}
+
+TEST(Noise, EitherEvidenceSuffices) {
+  const Tensor reference = Floats({1, 5}), got = Floats({1.1F, 5});
+  EXPECT_TRUE(IsNoise(got, reference, {Doubles({1, 5}), {Floats({1.06F, 5})}}, {}));
+  EXPECT_TRUE(IsNoise(got, reference, {Doubles({1.05, 5}), {Floats({1, 5})}}, {}));
+  EXPECT_FALSE(IsNoise(got, reference, {Doubles({1, 5}), {Floats({1, 5})}}, {}));
+}
+
+TEST(Noise, AQuantizedNumberMayDifferAsMuchAsADisturbanceChangesOthers) {
+  const auto bytes = [](const std::vector<int8_t>& values) {
+    return Tensor::FromValues<int8_t>(DType::kInt8, {static_cast<int64_t>(values.size())}, values).value();
+  };
+  const Tensor reference = bytes({10, 20, 30}), got = bytes({12, 20, 30});
+  EXPECT_TRUE(IsNoise(got, reference, {std::nullopt, {bytes({10, 21, 30})}}, {}));
+  EXPECT_FALSE(IsNoise(bytes({14, 20, 30}), reference, {std::nullopt, {bytes({10, 21, 30})}}, {}));
+  EXPECT_FALSE(IsNoise(got, reference, {std::nullopt, {reference}}, {}));
+}
+
+TEST(Noise, ConstantsAreDisturbedButThoseOfExtents) {
+  TestGraph made({DType::kFloat32, true, {2}});
+  made.Input("x").Node("z", "Mul", {"x", "c"}).Node("y", "Resize", {"z", "", "s"}).Output("y");
+  for (const char* name : {"c", "s"}) made.graph.values[made.Value(name)].constant = Floats({1, 2});
+  const Graph disturbed = WithDisturbedConstants(made.graph, 1);
+  const auto first = [&](const Graph& graph, const char* name) {
+    return graph.values[made.Value(name)].constant.values<float>()[0];
+  };
+  EXPECT_NE(first(disturbed, "c"), 1);
+  EXPECT_EQ(first(disturbed, "s"), 1);
+  EXPECT_EQ(first(made.graph, "c"), 1) << "the original is not changed";
 }
 
 TEST(Noise, AnIntegerMayDifferWhereADisturbanceChangesIt) {
