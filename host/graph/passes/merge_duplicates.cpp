@@ -36,7 +36,7 @@ class Merger {
   }
 
   void Run() {
-    std::unordered_set<NodeId, NodeHash, NodeEqual> seen(0, {this}, {this});
+    std::unordered_set<NodeId, NodeHash, NodeEqual> seen(editor_.graph().nodes.size(), {this}, {this});
     for (NodeId id = 0; id < editor_.graph().nodes.size(); ++id) {
       editor_.ResolveReads(editor_.node(id));
       if (!IsPure(editor_.node(id))) continue;
