@@ -49,6 +49,13 @@ void Assignment::AssignFree() {
     }
 }
 
+std::vector<std::vector<Verdict>> Assignment::TakeVerdicts() {
+  for (size_t d = 0; d < delegates_.size() && ranking_.reasons != nullptr; ++d)
+    for (NodeId node = 0; node < graph_.nodes.size(); ++node)
+      if (IsPending(d, node)) verdict(d, node) = ranking_.reasons->WhyNot(d, node, owner_[node]);
+  return std::move(verdicts_);
+}
+
 bool Assignment::OfferFree() {
   bool offered = false;
   for (size_t turn = 0; turn < delegates_.size(); ++turn) {

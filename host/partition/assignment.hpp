@@ -80,7 +80,8 @@ class Assignment {
   const Successors& successors() const { return successors_; }
   // The claim that is this cluster; null for a cluster formed by the host.
   AtomicGroup* ClaimOf(std::span<const NodeId> cluster);
-  std::vector<std::vector<Verdict>> TakeVerdicts() { return std::move(verdicts_); }
+  // With the reasons of the policy. Every node has an owner; nothing is assigned afterwards.
+  std::vector<std::vector<Verdict>> TakeVerdicts();
 
  private:
   static constexpr uint32_t kUnassigned = 0xffffffffu;

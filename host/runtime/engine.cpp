@@ -12,6 +12,7 @@
 #include "base/nearest.hpp"
 #include "config/schema.hpp"
 #include "cpu/delegate.hpp"
+#include "partition/cost_policy.hpp"
 #include "partition/helpers.hpp"
 #include "plugin/discovery/option_check.hpp"
 #include "plugin/discovery/registry.hpp"
@@ -80,7 +81,7 @@ Entry FromConfig(const DelegateConfig& config) {
   entry.limits = {Texts(config.rules.allow_ops), Texts(config.rules.deny_ops), Texts(config.rules.nodes),
                   Texts(config.rules.deny_nodes), static_cast<uint32_t>(*config.min_nodes),
                   // A multiply-add counts as two operations.
-                  static_cast<uint64_t>(*config.min_flops) / 2};
+                  static_cast<uint64_t>(*config.min_flops) / 2, entry.required};
   return entry;
 }
 
@@ -91,7 +92,7 @@ Entry FromDeviceInfo(const DeviceInfo& info) {
   entry.origin = {"api", 0, 0};
   entry.device = info.device_name.empty() ? std::to_string(info.device) : info.device_name;
   entry.device_origin = entry.origin;
-  entry.required = info.required;
+  entry.required = entry.limits.required = info.required;
   entry.handling.falls_back = entry.handling.replaces_wrong = !info.required;
   for (const auto& option : info.options) {
     entry.options.push_back(option);
@@ -167,6 +168,8 @@ class EngineBuilder {
     };
     engine_->store = OpenStore(config);
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
+    if (*config.placement.policy == Policy::kCost)
+      engine_->placement.policy = std::make_shared<CostPolicy>(std::make_shared<const CostTable>());
     AddRules(config.placement.rules);
     PrepareDecisions();
     return engine_;
@@ -184,7 +187,7 @@ class EngineBuilder {
       Entry entry;
       entry.name = entry.delegate = added.delegate.id;
       entry.origin = {"api", 0, 0};
-      entry.required = true;
+      entry.required = entry.limits.required = true;
       const auto before =
           std::find_if(entries.begin(), entries.end(), [&](const Entry& other) { return other.name == added.before; });
       entries.insert(before, std::move(entry));

@@ -6,6 +6,7 @@
 
 #include "cpu/delegate.hpp"
 #include "graph/graph.hpp"
+#include "partition/cost_policy.hpp"
 #include "partition/placer.hpp"
 #include "picky_delegate.hpp"
 
@@ -109,6 +110,27 @@ void PlaceByPriority(benchmark::State& state) {
   PlaceOnThree(state, kMake(static_cast<size_t>(state.range(0))), std::make_shared<PriorityPolicy>());
 }
 
+// Every delegate is the fastest for one operator, by less than a few transfers.
+std::shared_ptr<const CostTable> Costs() {
+  constexpr uint64_t kBytes = 16 * 32 * 32 * 4;
+  static constexpr const char* kOperators[] = {"Relu", "Exp", "Add", "Mul", "Sub", "Sigmoid", "Tanh"};
+  auto table = std::make_shared<CostTable>();
+  std::mt19937 random(11);
+  for (const char* delegate : {"first", "second", "third", "cpu"}) {
+    for (const char* op : kOperators)
+      for (const uint64_t values : {2, 3})
+        table->Add(delegate, op, DType::kFloat32, {WorkUnit::kBytes, values * kBytes},
+                   4000.0 + static_cast<double>(random() % 8000));
+    table->AddTransfer(delegate, kBytes, 1500);
+  }
+  return table;
+}
+
+template <Graph (*kMake)(size_t)>
+void PlaceByCost(benchmark::State& state) {
+  PlaceOnThree(state, kMake(static_cast<size_t>(state.range(0))), std::make_shared<CostPolicy>(Costs()));
+}
+
 void NodeCounts(benchmark::internal::Benchmark* benchmark) {
   benchmark->Unit(benchmark::kMillisecond)->Arg(100)->RangeMultiplier(10)->Range(1000, 1000000);
   benchmark->Complexity(benchmark::oN);
@@ -116,6 +138,9 @@ void NodeCounts(benchmark::internal::Benchmark* benchmark) {
 BENCHMARK(PlaceByPriority<Alternating>)->Apply(NodeCounts);
 BENCHMARK(PlaceByPriority<RandomDag>)->Apply(NodeCounts);
 BENCHMARK(PlaceByPriority<Residual>)->Apply(NodeCounts);
+BENCHMARK(PlaceByCost<Alternating>)->Apply(NodeCounts);
+BENCHMARK(PlaceByCost<RandomDag>)->Apply(NodeCounts);
+BENCHMARK(PlaceByCost<Residual>)->Apply(NodeCounts);
 
 }  // namespace
 }  // namespace deputy::host::benchmarks
