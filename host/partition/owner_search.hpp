@@ -70,7 +70,8 @@ class OwnerCosts {
 
 // Changes `costs` to owners that are not more expensive, deterministically. Where two delegates compete for connected
 // nodes the result is the optimum: a minimum cut. Where more do it is reached by expansion moves, each of which lets
-// one delegate take any nodes at once and is a minimum cut too, until no move helps, or after eight rounds. At equal
+// one delegate take any nodes at once and is a minimum cut too, until moves gain less than a thousandth, or after eight
+// rounds. At equal
 // cost the delegate that comes first keeps a node.
 void FindCheapestOwners(const OwnerProblem& problem, OwnerCosts& costs);
 

@@ -63,7 +63,9 @@ class OnnxImporter final : public Importer {
 
  private:
   static Result<Graph> ReadModel(const ImportSource& source) {
-    google::protobuf::Arena arena;  // a message in it is not freed piece by piece
+    google::protobuf::ArenaOptions blocks;
+    blocks.max_block_size = size_t{1} << 20;
+    google::protobuf::Arena arena(blocks);  // a message in it is not freed piece by piece
     pb::ModelProto& model = *google::protobuf::Arena::CreateMessage<pb::ModelProto>(&arena);
     DEPUTY_RETURN_IF_ERROR(Parse(source.bytes, Message::kModel, model));
     ExternalFiles files(source.path);
