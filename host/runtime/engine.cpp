@@ -156,7 +156,6 @@ class EngineBuilder {
     engine_->placement.delegates.emplace_back();
     engine_->health.emplace_back();
     engine_->tolerances.emplace_back();
-    engine_->required.push_back(false);
     engine_->incidents = std::make_shared<IncidentLog>(engine_->delegates.size());
     engine_->passes = Passes(config.passes);
     engine_->passes.foreign = [engine = engine_.get()](InferenceContext& context) {
@@ -227,7 +226,7 @@ class EngineBuilder {
       digester.AddText(engine_->delegates[d]->name()).Add(*engine_->identities[d]);
       for (const auto* texts : {&limits.only_ops, &limits.deny_ops, &limits.only_nodes, &limits.deny_nodes})
         add(*texts);
-      digester.AddNumber(limits.min_nodes).AddNumber(limits.min_multiply_adds).AddNumber(engine_->required[d] ? 1 : 0);
+      digester.AddNumber(limits.min_nodes).AddNumber(limits.min_multiply_adds).AddNumber(limits.required ? 1 : 0);
     }
     for (const NodeRule& rule : engine_->placement.rules) {
       for (const auto* texts : {&rule.nodes, &rule.ops, &rule.domains, &rule.avoid}) add(*texts);
@@ -335,7 +334,6 @@ class EngineBuilder {
     if (request.check) handling.falls_back = handling.replaces_wrong = false;
     engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
     engine_->tolerances.push_back(entry.tolerance);
-    engine_->required.push_back(entry.required);
     drivers_.push_back(request.device < description->devices.size() ? description->devices[request.device].driver : "");
     return {};
   }
@@ -372,7 +370,6 @@ class EngineBuilder {
       handling.falls_back = engine_->health[d]->handling().falls_back;
       engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
       engine_->tolerances.emplace_back();
-      engine_->required.push_back(false);
       drivers_.emplace_back();
     }
   }
