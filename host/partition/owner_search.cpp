@@ -122,12 +122,26 @@ class OwnerSearch {
         std::vector<Choice> choices;
         for (size_t i = 0; i < free_.size(); ++i) {
           const uint32_t owner = costs_.owner(free_[i]);
-          if (rivals_[i].more && owner != to && problem_.ns(free_[i], to) != kNever)
-            choices.push_back({free_[i], to, owner});
+          if (rivals_[i].more && owner != to && MayGain(free_[i], owner, to)) choices.push_back({free_[i], to, owner});
         }
         if (Cut(choices)) total = costs_.TotalNs();
         total_after[to] = total;
       }
+  }
+
+  // False where the node is not cheaper on `to` even if all its transfers ended there: it needs no choice.
+  bool MayGain(NodeId node, uint32_t owner, uint32_t to) const {
+    double gain = problem_.ns(node, owner) - problem_.ns(node, to);
+    if (gain == -kNever) return false;
+    for (const ValueId value : costs_.reads()[node]) {
+      const uint32_t from = costs_.OwnerOf(value);
+      gain += std::max(costs_.TransferNs(from, owner, value), costs_.TransferNs(to, owner, value));
+    }
+    for (const ValueId value : problem_.graph.nodes[node].outputs) {
+      if (value == kNone || (costs_.readers()[value].empty() && !costs_.is_output(value))) continue;
+      for (uint32_t reader = 0; reader < problem_.delegates; ++reader) gain += costs_.TransferNs(owner, reader, value);
+    }
+    return gain > 0;
   }
 
   // Single nodes that are cheaper elsewhere: expansion moves overestimate some transfers of values with many readers.

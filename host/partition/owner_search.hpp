@@ -48,6 +48,8 @@ class OwnerCosts {
   const CompressedLists& readers() const { return readers_; }
   // The node that makes each value; kNone: the host.
   NodeId producer(ValueId value) const { return producers_[value]; }
+  // The owner of its producer; the CPU for the host's values.
+  uint32_t OwnerOf(ValueId value) const;
   bool is_output(ValueId value) const { return is_output_[value] != 0; }
   // Free of cost within one delegate.
   double TransferNs(size_t from, size_t to, ValueId value) const {
@@ -56,7 +58,6 @@ class OwnerCosts {
 
  private:
   bool IsLeftOut(NodeId node) const;
-  uint32_t OwnerOf(ValueId value) const;
   uint32_t& count(ValueId value, size_t delegate) { return readers_on_[value * problem_.delegates + delegate]; }
   uint32_t count(ValueId value, size_t delegate) const { return readers_on_[value * problem_.delegates + delegate]; }
 
@@ -71,8 +72,7 @@ class OwnerCosts {
 // Changes `costs` to owners that are not more expensive, deterministically. Where two delegates compete for connected
 // nodes the result is the optimum: a minimum cut. Where more do it is reached by expansion moves, each of which lets
 // one delegate take any nodes at once and is a minimum cut too, until moves gain less than a thousandth, or after eight
-// rounds. At equal
-// cost the delegate that comes first keeps a node.
+// rounds. At equal cost the delegate that comes first keeps a node.
 void FindCheapestOwners(const OwnerProblem& problem, OwnerCosts& costs);
 
 }  // namespace deputy::host
