@@ -22,7 +22,7 @@ inline constexpr Word<AutoUse> kAutoUse[] = {{AutoUse::kOff, "off"}, {AutoUse::k
 inline constexpr Word<Fallback> kFallback[] = {{Fallback::kCpu, "cpu"}, {Fallback::kDisabled, "none"}};
 inline constexpr Word<OnFailure> kOnFailure[] = {{OnFailure::kNext, "next"}, {OnFailure::kFail, "fail"}};
 inline constexpr Word<Policy> kPolicy[] = {
-    {Policy::kPriority, "priority"}, {Policy::kCost, "cost", false}, {Policy::kMeasured, "measured"}};
+    {Policy::kPriority, "priority"}, {Policy::kCost, "cost"}, {Policy::kMeasured, "measured"}};
 inline constexpr Word<VerifyWhen> kVerifyWhen[] = {
     {VerifyWhen::kNever, "never"}, {VerifyWhen::kFirstRun, "first_run"}, {VerifyWhen::kAlways, "always"}};
 inline constexpr Word<LogLevel> kLogLevel[] = {{LogLevel::kDebug, "debug"},

@@ -1,6 +1,7 @@
 #include "cpu/delegate.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "cpu/kernel.hpp"
@@ -51,7 +52,9 @@ class CpuExecutable final : public Executable {
  public:
   CpuExecutable(const Node& node, const Graph& graph, const PartitionSpec& partition, std::unique_ptr<CpuKernel> kernel,
                 std::shared_ptr<ThreadPool> pool)
-      : node_(node), kernel_(std::move(kernel)), pool_(std::move(pool)) {
+      : kernel_(std::move(kernel)), pool_(std::move(pool)) {
+    sources_.reserve(node.inputs.size());
+    targets_.reserve(node.outputs.size());
     for (const ValueId id : node.inputs) {
       const auto bound = std::find(partition.inputs.begin(), partition.inputs.end(), id);
       if (id != kNone && bound == partition.inputs.end()) constants_.push_back(graph.values[id].constant);
@@ -65,7 +68,7 @@ class CpuExecutable final : public Executable {
       targets_.push_back(id == kNone || bound == partition.outputs.end()
                              ? kLeftOut
                              : static_cast<int32_t>(bound - partition.outputs.begin()));
-      planned_ = planned_ && (targets_.back() == kLeftOut || graph.values[id].type.is_static());
+      if (targets_.back() != kLeftOut && !graph.values[id].type.is_static()) unplanned_ = node;
     }
   }
 
@@ -87,13 +90,12 @@ class CpuExecutable final : public Executable {
   friend class CpuContext;
   static constexpr int32_t kLeftOut = -1;  // constants have smaller numbers
 
-  Node node_;
   std::unique_ptr<CpuKernel> kernel_;
   std::shared_ptr<ThreadPool> pool_;
   std::vector<Tensor> constants_;
   std::vector<deputy_tensor> described_;
   std::vector<int32_t> sources_, targets_;
-  bool planned_ = true;  // every output has planned memory
+  std::optional<Node> unplanned_;  // where an output has no planned memory: the node, to infer its extents in a run
 };
 
 class CpuContext final : public ExecutionContext {
@@ -114,7 +116,7 @@ class CpuContext final : public ExecutionContext {
       const int32_t target = executable_.targets_[i];
       outputs_[i] = target < 0 ? nullptr : args.outputs[static_cast<size_t>(target)];
     }
-    if (!executable_.planned_ && !executable_.kernel_->allocates_outputs())
+    if (executable_.unplanned_ && !executable_.kernel_->allocates_outputs())
       DEPUTY_RETURN_IF_ERROR(AllocateOutputs(*args.allocator));
     return executable_.kernel_->Run({inputs_, outputs_, *executable_.pool_, *args.scratch, args.allocator});
   }
@@ -124,7 +126,7 @@ class CpuContext final : public ExecutionContext {
     std::vector<ValueType> types;
     std::vector<Tensor> known;
     DEPUTY_RETURN_IF_ERROR(DescribeInputs(inputs_, types, known));
-    InferenceContext context(executable_.node_, types, known);
+    InferenceContext context(*executable_.unplanned_, types, known);
     DEPUTY_RETURN_IF_ERROR(InferNode(context));
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (outputs_[i] == nullptr) continue;

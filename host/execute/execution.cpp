@@ -135,8 +135,8 @@ struct Execution::BoundStep {
   const Step* step = nullptr;
   size_t index = 0;
   std::unique_ptr<ExecutionContext> context;
-  std::vector<const deputy_tensor*> inputs;
-  std::vector<deputy_tensor*> outputs;
+  std::span<const deputy_tensor* const> inputs;
+  std::span<deputy_tensor* const> outputs;
   std::vector<std::unique_ptr<Execution>> branches;
   std::unique_ptr<LoopExecution> loop;     // of a Loop or Scan
   StepHealth* health = nullptr;            // null: a failure ends the run
@@ -180,13 +180,19 @@ Status Execution::Prepare(ArenaSource* memory) {
       if (bytes.ok()) tensor.byte_size = *bytes;
     }
   }
+  BindTensors();
+  const deputy_tensor* const* inputs = step_inputs_.data();
+  deputy_tensor* const* outputs = step_outputs_.data();
+  steps_.reserve(plan_->steps.size());
   for (const Step& step : plan_->steps) {
     if (step.is_view) continue;
     BoundStep bound;
     bound.step = &step;
     bound.index = static_cast<size_t>(&step - plan_->steps.data());
-    for (const ValueId id : step.inputs) bound.inputs.push_back(id == kNone ? nullptr : &tensors_[id]);
-    for (const ValueId id : step.outputs) bound.outputs.push_back(id == kNone ? nullptr : &tensors_[id]);
+    bound.inputs = {inputs, step.inputs.size()};
+    bound.outputs = {outputs, step.outputs.size()};
+    inputs += step.inputs.size();
+    outputs += step.outputs.size();
     if (fallback_ != nullptr) bound.health = step.health.get();
     if (step.executable != nullptr) {
       bound.broken = CreateContext(bound);
@@ -204,6 +210,21 @@ Status Execution::Prepare(ArenaSource* memory) {
     steps_.push_back(std::move(bound));
   }
   return {};
+}
+
+void Execution::BindTensors() {
+  size_t inputs = 0, outputs = 0;
+  for (const Step& step : plan_->steps) {
+    inputs += step.is_view ? 0 : step.inputs.size();
+    outputs += step.is_view ? 0 : step.outputs.size();
+  }
+  step_inputs_.reserve(inputs);
+  step_outputs_.reserve(outputs);
+  for (const Step& step : plan_->steps) {
+    if (step.is_view) continue;
+    for (const ValueId id : step.inputs) step_inputs_.push_back(id == kNone ? nullptr : &tensors_[id]);
+    for (const ValueId id : step.outputs) step_outputs_.push_back(id == kNone ? nullptr : &tensors_[id]);
+  }
 }
 
 Status Execution::CreateContext(BoundStep& step) const {

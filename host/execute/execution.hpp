@@ -90,6 +90,7 @@ class Execution {
 
   Execution(std::shared_ptr<const Plan> plan, StepFallback* fallback);
   Status Prepare(ArenaSource* memory);
+  void BindTensors();
   Status CreateContext(BoundStep& step) const;
   Status RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
   Status RunAlternative(BoundStep& step, const Status& why, const CancellationToken& token);
@@ -107,6 +108,8 @@ class Execution {
   std::vector<deputy_tensor> tensors_;  // per value
   std::unique_ptr<Allocator> allocator_;
   Scratch scratch_;
+  std::vector<const deputy_tensor*> step_inputs_;  // of all steps, one after the other
+  std::vector<deputy_tensor*> step_outputs_;
   std::vector<BoundStep> steps_;
 };
 

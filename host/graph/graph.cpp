@@ -35,12 +35,11 @@ std::vector<NodeId> Graph::Producers() const {
   return producers;
 }
 
-std::vector<std::vector<NodeId>> Graph::Consumers() const {
-  std::vector<std::vector<NodeId>> consumers(values.size());
-  for (NodeId node = 0; node < nodes.size(); ++node)
-    nodes[node].ForEachRead([&](ValueId id) {
-      if (consumers[id].empty() || consumers[id].back() != node) consumers[id].push_back(node);
-    });
+CompressedLists Graph::Consumers() const {
+  CompressedLists consumers(values.size(), [this](const auto& add) {
+    for (NodeId node = 0; node < nodes.size(); ++node) nodes[node].ForEachRead([&](ValueId id) { add(id, node); });
+  });
+  consumers.SortUnique();
   return consumers;
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/compressed_lists.hpp"
 #include "base/status.hpp"
 #include "deputy/model_value.hpp"
 #include "deputy/tensor.hpp"
@@ -108,7 +109,7 @@ class Graph {
   // Node that makes each value; kNone for inputs, captures and constants.
   std::vector<NodeId> Producers() const;
   // Nodes that read each value, captures included; each node once per value.
-  std::vector<std::vector<NodeId>> Consumers() const;
+  CompressedLists Consumers() const;
 };
 
 // "node 'conv1' (Conv)" or "node 17 (Conv)" for a nameless one.

@@ -84,6 +84,7 @@ class Walk {
   Status Run() {
     std::vector<Node> nodes = std::move(graph_.nodes);
     graph_.nodes.clear();
+    graph_.nodes.reserve(nodes.size());
     for (Node& node : nodes) DEPUTY_RETURN_IF_ERROR(Visit(std::move(node)));
     if (options_.drop_unused) DropUnused(graph_);
     return {};
@@ -102,15 +103,17 @@ class Walk {
   }
 
   Status VisitPlain(Node& node) {
-    types_.clear();
-    constants_.clear();
     bool known = true;
-    for (const ValueId id : node.inputs) {
-      types_.push_back(id == kNone ? ValueType() : graph_.values[id].type);
+    const size_t count = node.inputs.size();
+    if (types_.size() < count) types_.resize(count);  // assigned, not made anew, so that they keep their memory
+    constants_.clear();
+    for (size_t i = 0; i < count; ++i) {
+      const ValueId id = node.inputs[i];
+      types_[i] = id == kNone ? ValueType() : graph_.values[id].type;
       constants_.push_back(id == kNone ? Tensor() : graph_.values[id].constant);
       known = known && (id == kNone || graph_.values[id].is_constant());
     }
-    InferenceContext context(node, types_, constants_, shapes_.InputsOf(node));
+    InferenceContext context(node, {types_.data(), count}, constants_, shapes_.InputsOf(node));
     DEPUTY_RETURN_IF_ERROR(InferNode(context));
     if (node.kind() == OpKind::kOther && options_.foreign && AreTensors(node.inputs)) {
       Status status = options_.foreign(context);

@@ -191,7 +191,7 @@ class PlacementSearch {
   }
 
   bool IsKept(size_t delegate) const {
-    return delegate + 1 >= subject_.delegates.size() || subject_.required[delegate] ||
+    return delegate + 1 >= subject_.delegates.size() || subject_.options.delegates[delegate].required ||
            subject_.delegates[delegate]->runs_custom_operators_only();
   }
 

@@ -25,9 +25,8 @@ struct SearchSettings {
 struct SearchSubject {
   std::shared_ptr<const Graph> graph;  // with these shapes
   std::span<const std::shared_ptr<Delegate>> delegates;
-  PlacementOptions options;    // rules and refusals that hold for every candidate
-  PlanSources sources;         // without a sibling
-  std::vector<bool> required;  // per delegate: it keeps all nodes that the order gives it
+  PlacementOptions options;  // limits, rules and refusals that hold for every candidate
+  PlanSources sources;       // without a sibling
   StepFallback* fallback = nullptr;
   std::mutex* load_mutex = nullptr;  // held while delegates compile
 };

@@ -49,17 +49,24 @@ void Assignment::AssignFree() {
     }
 }
 
+std::vector<std::vector<Verdict>> Assignment::TakeVerdicts() {
+  for (size_t d = 0; d < delegates_.size() && ranking_.reasons != nullptr; ++d)
+    for (NodeId node = 0; node < graph_.nodes.size(); ++node)
+      if (IsPending(d, node)) verdict(d, node) = ranking_.reasons->WhyNot(d, node, owner_[node]);
+  return std::move(verdicts_);
+}
+
 bool Assignment::OfferFree() {
   bool offered = false;
   for (size_t turn = 0; turn < delegates_.size(); ++turn) {
     const size_t d = ranking_.order.empty() ? turn : ranking_.order[turn];
-    const GraphView view = View(d);
-    if (view.order.empty()) continue;
+    std::optional<GraphView> view = View(d);
+    if (!view) continue;
     offered = true;
     if (delegates_[d]->proposes()) {
-      RequestClaims(d, view);
+      RequestClaims(d, *view);
     } else {
-      AssignSupported(d, view);
+      AssignSupported(d, *std::move(view));
     }
   }
   return offered;
@@ -73,8 +80,8 @@ bool Assignment::IsPreferred(size_t d, NodeId node) {
   return true;
 }
 
-GraphView Assignment::View(size_t d) {
-  GraphView view{&graph_, {}, std::vector<uint8_t>(graph_.nodes.size(), 0), groups_.of()};
+std::optional<GraphView> Assignment::View(size_t d) {
+  GraphView view{&graph_, {}, std::vector<uint8_t>(graph_.nodes.size(), 0), {}};
   bool any = false;
   for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
     if (!IsFree(node) || !IsPending(d, node)) continue;
@@ -86,33 +93,38 @@ GraphView Assignment::View(size_t d) {
       any = true;
     }
   }
-  if (!any) return view;
+  if (!any) return std::nullopt;
+  if (!delegates_[d]->proposes() && !delegates_[d]->groups()) return view;
+  view.group_of = groups_.of();
   // A topological order of the quotient graph: atomic groups of other delegates stay in one piece, offered nodes form
   // long runs.
   const Successors groups = Contract(successors_, groups_.of(), groups_.count());
+  const CompressedLists members = Members();
   std::vector<uint8_t> preferred(groups.size(), 0);
-  std::vector<std::vector<NodeId>> members(groups.size());
-  for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
-    members[groups_.of(node)].push_back(node);
+  for (NodeId node = 0; node < graph_.nodes.size(); ++node)
     if (view.offered[node]) preferred[groups_.of(node)] = 1;
-  }
   for (const uint32_t group : TopologicalOrder(groups, preferred))
     view.order.insert(view.order.end(), members[group].begin(), members[group].end());
   return view;
 }
 
-void Assignment::AssignSupported(size_t d, const GraphView& view) {
-  GraphView accepted = view;
+CompressedLists Assignment::Members() const {
+  return CompressedLists(groups_.count(), [this](const auto& add) {
+    for (NodeId node = 0; node < graph_.nodes.size(); ++node) add(groups_.of(node), node);
+  });
+}
+
+void Assignment::AssignSupported(size_t d, GraphView view) {
   for (NodeId node = 0; node < graph_.nodes.size(); ++node) {
     if (!view.offered[node]) continue;
     verdict(d, node) = eligibility_.Of(d, node);
-    accepted.offered[node] = verdict(d, node).supported();
+    view.offered[node] = verdict(d, node).supported();
     if (verdict(d, node).supported()) owner_[node] = static_cast<uint32_t>(d);
   }
-  if (eligibility_.Answered(d) && delegates_[d]->groups()) RequestGroups(d, std::move(accepted));
+  if (eligibility_.Answered(d) && delegates_[d]->groups()) RequestGroups(d, view);
 }
 
-void Assignment::RequestGroups(size_t d, GraphView view) {
+void Assignment::RequestGroups(size_t d, const GraphView& view) {
   const Result<std::vector<std::vector<NodeId>>> named = delegates_[d]->Groups(view);
   if (!named.ok()) return Warn(*delegates_[d], named.status().ToString());
   const size_t first = groups_.atomic_count();
@@ -207,8 +219,7 @@ void Assignment::Reject(size_t d, std::span<const NodeId> nodes, const Verdict& 
 void Assignment::BreakCycles(size_t first) {
   if (first == groups_.atomic_count()) return;
   for (;;) {
-    std::vector<std::vector<NodeId>> members(groups_.count());
-    for (NodeId node = 0; node < graph_.nodes.size(); ++node) members[groups_.of(node)].push_back(node);
+    const CompressedLists members = Members();
     const auto cycles = Cycles(Contract(successors_, groups_.of(), groups_.count()));
     if (cycles.empty()) return;
     for (const std::vector<uint32_t>& cycle : cycles) {
@@ -219,7 +230,7 @@ void Assignment::BreakCycles(size_t first) {
   }
 }
 
-bool Assignment::GrowOver(const std::vector<uint32_t>& cycle, const std::vector<std::vector<NodeId>>& members) {
+bool Assignment::GrowOver(const std::vector<uint32_t>& cycle, const CompressedLists& members) {
   const size_t d = owner_[members[cycle.front()].front()];
   AtomicGroup grown;
   grown.delegate = d;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -79,7 +80,8 @@ class Assignment {
   const Successors& successors() const { return successors_; }
   // The claim that is this cluster; null for a cluster formed by the host.
   AtomicGroup* ClaimOf(std::span<const NodeId> cluster);
-  std::vector<std::vector<Verdict>> TakeVerdicts() { return std::move(verdicts_); }
+  // With the reasons of the policy. Every node has an owner; nothing is assigned afterwards.
+  std::vector<std::vector<Verdict>> TakeVerdicts();
 
  private:
   static constexpr uint32_t kUnassigned = 0xffffffffu;
@@ -93,10 +95,12 @@ class Assignment {
   bool IsPreferred(size_t d, NodeId node);
   // Offers free nodes to each delegate once; false when there was nothing to offer.
   bool OfferFree();
-  // The free nodes that are offered to `d`; without an order when there are none.
-  GraphView View(size_t d);
-  void AssignSupported(size_t d, const GraphView& view);
-  void RequestGroups(size_t d, GraphView view);
+  // The free nodes that are offered to `d`; nothing when there are none. Without an order for a delegate that is asked
+  // for neither claims nor groups.
+  std::optional<GraphView> View(size_t d);
+  CompressedLists Members() const;  // nodes of each group
+  void AssignSupported(size_t d, GraphView view);
+  void RequestGroups(size_t d, const GraphView& view);
   void RequestClaims(size_t d, const GraphView& view);
   // True when `d` owns the whole group; otherwise the nodes that it owns are rejected.
   bool IsComplete(size_t d, const std::vector<NodeId>& group);
@@ -104,7 +108,7 @@ class Assignment {
   // Contracting all atomic groups must leave an acyclic graph. A group grows over nodes that block it if they have the
   // same owner; otherwise, of the groups from `first` that form a cycle, the last one is refused.
   void BreakCycles(size_t first);
-  bool GrowOver(const std::vector<uint32_t>& cycle, const std::vector<std::vector<NodeId>>& members);
+  bool GrowOver(const std::vector<uint32_t>& cycle, const CompressedLists& members);
 
   const Graph& graph_;
   const std::span<Delegate* const> delegates_;

@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 #include <queue>
+#include <utility>
 
 namespace deputy::host {
 namespace {
@@ -46,13 +47,13 @@ void Postpone(const Successors& groups, const ClusterInput& input, std::vector<u
         pieces.Join(group, next);
   }
   for (auto& [color, stages] : stages_of_color) SortUnique(stages);
-  std::vector<std::vector<uint32_t>> members(groups.size());
+  const CompressedLists members(groups.size(), [&](const auto& add) {
+    for (uint32_t group = 0; group < groups.size(); ++group)
+      if (!input.alone[group]) add(pieces.Find(group), group);
+  });
   std::vector<uint32_t> by_stage;
-  for (uint32_t group = 0; group < groups.size(); ++group) {
-    if (input.alone[group]) continue;
-    members[pieces.Find(group)].push_back(group);
-    if (pieces.Find(group) == group) by_stage.push_back(group);
-  }
+  for (uint32_t group = 0; group < groups.size(); ++group)
+    if (!members[group].empty()) by_stage.push_back(group);
   // Latest first: a component that moves makes room for the components before it.
   std::stable_sort(by_stage.begin(), by_stage.end(), [&](uint32_t a, uint32_t b) { return stage[a] > stage[b]; });
   for (const uint32_t piece : by_stage) {
@@ -78,7 +79,13 @@ void Postpone(const Successors& groups, const ClusterInput& input, std::vector<u
 class PairMerger {
  public:
   PairMerger(Successors quotient, std::vector<uint32_t> color, std::vector<uint8_t> alone)
-      : successors_(std::move(quotient)), color_(std::move(color)), alone_(std::move(alone)), sets_(color_.size()) {}
+      : successors_(std::move(quotient)),
+        color_(std::move(color)),
+        alone_(std::move(alone)),
+        sets_(color_.size()),
+        next_merged_(color_.size()) {
+    std::iota(next_merged_.begin(), next_merged_.end(), 0u);
+  }
 
   // Per partition, the partition that it was merged into.
   std::vector<uint32_t> Run() {
@@ -95,10 +102,7 @@ class PairMerger {
             continue;
           }
           sets_.Join(a, b);
-          std::vector<uint32_t>& kept = successors_[std::min(a, b)];
-          std::vector<uint32_t>& lost = successors_[std::max(a, b)];
-          kept.insert(kept.end(), lost.begin(), lost.end());
-          lost.clear();
+          std::swap(next_merged_[a], next_merged_[b]);
         }
     return Result();
   }
@@ -109,15 +113,19 @@ class PairMerger {
     std::vector<uint8_t> seen(color_.size(), 0);
     std::vector<uint32_t> stack;
     const auto visit = [&](uint32_t partition, bool direct) {
-      for (const uint32_t raw : successors_[partition]) {
-        if (budget_ == 0) return false;
-        --budget_;
-        const uint32_t next = sets_.Find(raw);
-        if (next == to && !direct) return true;
-        if (next == to || next == from || seen[next]) continue;
-        seen[next] = 1;
-        stack.push_back(next);
-      }
+      uint32_t merged = partition;
+      do {
+        for (const uint32_t raw : successors_[merged]) {
+          if (budget_ == 0) return false;
+          --budget_;
+          const uint32_t next = sets_.Find(raw);
+          if (next == to && !direct) return true;
+          if (next == to || next == from || seen[next]) continue;
+          seen[next] = 1;
+          stack.push_back(next);
+        }
+        merged = next_merged_[merged];
+      } while (merged != partition);
       return false;
     };
     budget_ -= std::min<uint64_t>(budget_, color_.size() / 16);  // for clearing `seen`
@@ -140,6 +148,7 @@ class PairMerger {
   std::vector<uint32_t> color_;
   std::vector<uint8_t> alone_;
   UnionFind sets_;
+  std::vector<uint32_t> next_merged_;  // rings of the partitions merged into one
   uint64_t budget_ = 4'000'000;
 };
 
@@ -147,28 +156,30 @@ class PairMerger {
 
 Successors NodeSuccessors(const Graph& graph) {
   const std::vector<NodeId> producers = graph.Producers();
-  Successors successors(graph.nodes.size());
-  for (NodeId node = 0; node < graph.nodes.size(); ++node)
-    graph.nodes[node].ForEachRead([&](ValueId id) {
-      if (producers[id] != kNone) successors[producers[id]].push_back(node);
-    });
-  for (std::vector<uint32_t>& list : successors) SortUnique(list);
+  Successors successors(graph.nodes.size(), [&](const auto& add) {
+    for (NodeId node = 0; node < graph.nodes.size(); ++node)
+      graph.nodes[node].ForEachRead([&](ValueId id) {
+        if (producers[id] != kNone) add(producers[id], node);
+      });
+  });
+  successors.SortUnique();
   return successors;
 }
 
 Successors Contract(const Successors& successors, std::span<const uint32_t> group_of, size_t group_count) {
-  Successors contracted(group_count);
-  for (uint32_t node = 0; node < successors.size(); ++node)
-    for (const uint32_t next : successors[node])
-      if (group_of[node] != group_of[next]) contracted[group_of[node]].push_back(group_of[next]);
-  for (std::vector<uint32_t>& list : contracted) SortUnique(list);
+  Successors contracted(group_count, [&](const auto& add) {
+    for (uint32_t node = 0; node < successors.size(); ++node)
+      for (const uint32_t next : successors[node])
+        if (group_of[node] != group_of[next]) add(group_of[node], group_of[next]);
+  });
+  contracted.SortUnique();
   return contracted;
 }
 
 std::vector<uint32_t> TopologicalOrder(const Successors& successors, std::span<const uint8_t> preferred) {
   std::vector<uint32_t> waiting(successors.size(), 0);
-  for (const std::vector<uint32_t>& list : successors)
-    for (const uint32_t next : list) ++waiting[next];
+  for (uint32_t group = 0; group < successors.size(); ++group)
+    for (const uint32_t next : successors[group]) ++waiting[next];
   using Ready = std::priority_queue<uint32_t, std::vector<uint32_t>, std::greater<>>;
   Ready first, second;
   const auto make_ready = [&](uint32_t group) { (preferred[group] ? first : second).push(group); };

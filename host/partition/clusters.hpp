@@ -5,12 +5,13 @@
 #include <span>
 #include <vector>
 
+#include "base/compressed_lists.hpp"
 #include "graph/graph.hpp"
 
 namespace deputy::host {
 
-// Successor lists of nodes, or of groups of nodes, with duplicates removed.
-using Successors = std::vector<std::vector<uint32_t>>;
+// Successor lists of nodes, or of groups of nodes, ascending and without duplicates.
+using Successors = CompressedLists;
 Successors NodeSuccessors(const Graph& graph);
 
 // Input of clustering. Groups are nodes or claims (several nodes that stay together).

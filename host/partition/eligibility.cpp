@@ -33,17 +33,24 @@ bool MatchesGlob(std::string_view glob, std::string_view text) {
 
 Eligibility::Eligibility(const Graph& graph, std::span<Delegate* const> delegates, const PlacementOptions& options,
                          SupportMatrix& support)
-    : graph_(graph), delegates_(delegates), support_(support), host_(delegates.size()), rows_(delegates.size()) {
-  for (size_t d = 0; d < delegates.size(); ++d)
+    : graph_(graph),
+      delegates_(delegates),
+      options_(options),
+      support_(support),
+      host_(delegates.size()),
+      rows_(delegates.size()) {
+  for (size_t d = 0; d < delegates.size(); ++d) {
+    host_[d].reserve(graph.nodes.size());
     for (NodeId node = 0; node < graph.nodes.size(); ++node) {
-      Verdict by_rules = ByRules(d, node, options);
+      Verdict by_rules = ByRules(d, node);
       host_[d].push_back(by_rules.supported() ? ByKind(d, node) : std::move(by_rules));
     }
+  }
 }
 
-Verdict Eligibility::ByRules(size_t d, NodeId id, const PlacementOptions& options) const {
+Verdict Eligibility::ByRules(size_t d, NodeId id) const {
   const Node& node = graph_.nodes[id];
-  const DelegateLimits& rules = options.delegates[d];
+  const DelegateLimits& rules = options_.delegates[d];
   const auto named = [&](const std::vector<std::string>& globs) {
     return std::any_of(globs.begin(), globs.end(), [&](const std::string& g) { return MatchesGlob(g, node.name); });
   };
@@ -52,9 +59,9 @@ Verdict Eligibility::ByRules(size_t d, NodeId id, const PlacementOptions& option
   };
   const std::string_view op = node.primitive.op_type();
   const std::string& self = delegates_[d]->name();
-  const auto refused = options.refused.find({&graph_, d, id});
-  if (refused != options.refused.end()) return refused->second;
-  for (const NodeRule& rule : options.rules) {
+  const auto refused = options_.refused.find({&graph_, d, id});
+  if (refused != options_.refused.end()) return refused->second;
+  for (const NodeRule& rule : options_.rules) {
     const bool matches = (rule.nodes.empty() || named(rule.nodes)) && (rule.ops.empty() || listed(rule.ops, op)) &&
                          (rule.domains.empty() || listed(rule.domains, node.primitive.domain()));
     if (!matches) continue;

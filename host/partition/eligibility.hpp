@@ -18,7 +18,11 @@ class Eligibility {
               SupportMatrix& support);
 
   const Graph& graph() const { return graph_; }
-  size_t delegates() const { return delegates_.size(); }
+  std::span<Delegate* const> delegates() const { return delegates_; }
+  // False: nodes of the CPU are an error, except those with regions.
+  bool cpu_fallback() const { return options_.cpu_fallback; }
+  // No policy may take nodes from a required delegate that supports them.
+  bool is_required(size_t delegate) const { return options_.delegates[delegate].required; }
   // kSupported when the host does not prevent the delegate from owning the node.
   const Verdict& OfHost(size_t delegate, NodeId node) const { return host_[delegate][node]; }
   // The host's verdict where that denies the node or the delegate proposes, otherwise the delegate's answer. It is
@@ -28,12 +32,13 @@ class Eligibility {
   bool Answered(size_t delegate) { return Row(delegate).answered; }
 
  private:
-  Verdict ByRules(size_t delegate, NodeId id, const PlacementOptions& options) const;
+  Verdict ByRules(size_t delegate, NodeId id) const;
   Verdict ByKind(size_t delegate, NodeId id) const;
   const SupportMatrix::Row& Row(size_t delegate);
 
   const Graph& graph_;
   const std::span<Delegate* const> delegates_;
+  const PlacementOptions& options_;
   SupportMatrix& support_;
   std::vector<std::vector<Verdict>> host_;       // per delegate, per node
   std::vector<const SupportMatrix::Row*> rows_;  // per delegate; null until needed

@@ -44,7 +44,7 @@ class Helpers final : public PartitionHelpers {
   std::vector<std::vector<NodeId>> QuantizedGroups(const GraphView& view) const override {
     const Graph& graph = *view.graph;
     const std::vector<NodeId> producers = graph.Producers();
-    const std::vector<std::vector<NodeId>> consumers = graph.Consumers();
+    const CompressedLists consumers = graph.Consumers();
     std::vector<uint8_t> visible(graph.nodes.size(), 0), is_output(graph.values.size(), 0);
     for (const NodeId node : view.order) visible[node] = 1;
     for (const ValueId id : graph.outputs) is_output[id] = 1;

@@ -1,9 +1,7 @@
 #include "partition/partition_builder.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <set>
+#include <string>
 #include <utility>
 
 #include "graph/graph.hpp"
@@ -15,7 +13,9 @@ PartitionBuilder::PartitionBuilder(const Graph& graph, std::span<Delegate* const
       delegates_(delegates),
       assignment_(assignment),
       consumers_(graph.Consumers()),
-      is_output_(graph.values.size(), 0) {
+      producers_(graph.Producers()),
+      is_output_(graph.values.size(), 0),
+      listed_(graph.values.size(), 0) {
   for (const ValueId id : graph.outputs) is_output_[id] = 1;
 }
 
@@ -31,20 +31,27 @@ Clustering PartitionBuilder::Clusters() const {
     color[group] = static_cast<uint32_t>(assignment_.owner(node));
     alone[group] = delegates_[assignment_.owner(node)]->one_node_partitions();
   }
-  const std::vector<uint32_t> cluster_of =
+  const std::vector<uint32_t> cluster_of_group =
       Cluster(assignment_.successors(), {groups.of(), groups.count(), color, alone});
-  std::vector<std::vector<NodeId>> clusters(groups.count());
-  for (NodeId node = 0; node < graph_.nodes.size(); ++node) clusters[cluster_of[groups.of(node)]].push_back(node);
-  std::erase_if(clusters, [](const auto& list) { return list.empty(); });
-  Clustering clustering{std::move(clusters), std::vector<uint32_t>(graph_.nodes.size())};
-  for (uint32_t i = 0; i < clustering.clusters.size(); ++i)
-    for (const NodeId node : clustering.clusters[i]) clustering.cluster_of[node] = i;
+  // Clusters without nodes are those of dissolved groups.
+  std::vector<uint32_t> number(groups.count(), 0);
+  for (NodeId node = 0; node < graph_.nodes.size(); ++node) number[cluster_of_group[groups.of(node)]] = 1;
+  uint32_t count = 0;
+  for (uint32_t& cluster : number) cluster = cluster == 0 ? 0 : count++;
+  Clustering clustering;
+  clustering.cluster_of.reserve(graph_.nodes.size());
+  for (NodeId node = 0; node < graph_.nodes.size(); ++node)
+    clustering.cluster_of.push_back(number[cluster_of_group[groups.of(node)]]);
+  clustering.clusters = CompressedLists(count, [&](const auto& add) {
+    for (NodeId node = 0; node < graph_.nodes.size(); ++node) add(clustering.cluster_of[node], node);
+  });
   return clustering;
 }
 
-Result<PartitionSpec> PartitionBuilder::SpecOf(const Clustering& clustering, uint32_t cluster) const {
+Result<PartitionSpec> PartitionBuilder::SpecOf(const Clustering& clustering, uint32_t cluster) {
   PartitionSpec spec;
-  spec.nodes = clustering.clusters[cluster];
+  const std::span<const NodeId> nodes = clustering.clusters[cluster];
+  spec.nodes.assign(nodes.begin(), nodes.end());
   FindInputsAndOutputs(clustering, cluster, spec);
   const AtomicGroup* claim = assignment_.ClaimOf(spec.nodes);
   if (claim != nullptr && !Adopt(claim->spec, spec))
@@ -53,23 +60,24 @@ Result<PartitionSpec> PartitionBuilder::SpecOf(const Clustering& clustering, uin
   return spec;
 }
 
-Result<Placement> PartitionBuilder::Build(const Clustering& clustering) const {
-  const std::vector<std::vector<NodeId>>& clusters = clustering.clusters;
+Result<Placement> PartitionBuilder::Build(const Clustering& clustering) {
+  const CompressedLists& clusters = clustering.clusters;
   const Successors quotient = Contract(assignment_.successors(), clustering.cluster_of, clusters.size());
   const std::vector<uint32_t> order = TopologicalOrder(quotient, std::vector<uint8_t>(clusters.size(), 0));
   if (order.size() != clusters.size()) return Error(StatusCode::kInternal, "the partitions form a cycle");
 
   Placement placement;
   placement.partition_of.resize(graph_.nodes.size());
+  placement.partitions.reserve(order.size());
   std::vector<uint32_t> number(delegates_.size(), 0);
   for (uint32_t position = 0; position < order.size(); ++position) {
-    const std::vector<NodeId>& nodes = clusters[order[position]];
+    const std::span<const NodeId> nodes = clusters[order[position]];
     for (const NodeId node : nodes) placement.partition_of[node] = position;
     PlacedPartition placed;
     placed.delegate = assignment_.owner(nodes.front());
     DEPUTY_ASSIGN_OR_RETURN(placed.spec, SpecOf(clustering, order[position]));
     if (AtomicGroup* claim = assignment_.ClaimOf(nodes)) claim->adopted = true;
-    placed.spec.name = fmt::format("{}/{}", delegates_[placed.delegate]->name(), number[placed.delegate]++);
+    placed.spec.name = delegates_[placed.delegate]->name() + "/" + std::to_string(number[placed.delegate]++);
     placement.partitions.push_back(std::move(placed));
   }
   return placement;
@@ -77,15 +85,14 @@ Result<Placement> PartitionBuilder::Build(const Clustering& clustering) const {
 
 // Inputs: values that are not constant and read from outside. Outputs: values read outside or returned by the graph.
 // Both in order of first appearance.
-void PartitionBuilder::FindInputsAndOutputs(const Clustering& clustering, uint32_t cluster, PartitionSpec& spec) const {
-  std::set<ValueId> seen;
-  std::set<ValueId> made;
-  for (const NodeId node : spec.nodes)
-    for (const ValueId id : graph_.nodes[node].outputs)
-      if (id != kNone) made.insert(id);
+void PartitionBuilder::FindInputsAndOutputs(const Clustering& clustering, uint32_t cluster, PartitionSpec& spec) {
+  ++lists_;
   for (const NodeId node : spec.nodes) {
     graph_.nodes[node].ForEachRead([&](ValueId id) {
-      if (!graph_.values[id].is_constant() && made.count(id) == 0 && seen.insert(id).second) spec.inputs.push_back(id);
+      const bool inside = producers_[id] != kNone && clustering.cluster_of[producers_[id]] == cluster;
+      if (inside || graph_.values[id].is_constant() || listed_[id] == lists_) return;
+      listed_[id] = lists_;
+      spec.inputs.push_back(id);
     });
     for (const ValueId id : graph_.nodes[node].outputs) {
       if (id == kNone) continue;

@@ -21,6 +21,7 @@ struct DelegateLimits {
   std::vector<std::string> only_nodes, deny_nodes;  // globs over node names
   uint32_t min_nodes = 1;
   uint64_t min_multiply_adds = 0;
+  bool required = false;  // no policy takes nodes from it that it supports
 };
 
 // A rule over all delegates: nodes that match every selector given are placed only on `to`, or (with `to` empty) never

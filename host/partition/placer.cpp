@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "base/log.hpp"
@@ -22,7 +23,10 @@ class Placer {
         options_(options),
         support_(support),
         assignment_(graph, delegates, options, support),
-        builder_(graph, delegates, assignment_) {}
+        whole_{&graph, std::vector<NodeId>(graph.nodes.size()), std::vector<uint8_t>(graph.nodes.size(), 0)},
+        builder_(graph, delegates, assignment_) {
+    std::iota(whole_.order.begin(), whole_.order.end(), NodeId{0});
+  }
 
   Result<Placement> Run() {
     DEPUTY_ASSIGN_OR_RETURN(const Clustering clustering, FindStableClusters());
@@ -56,7 +60,7 @@ class Placer {
   bool RejectWrongClaims(const Clustering& clustering) {
     bool changed = false;
     for (uint32_t i = 0; i < clustering.clusters.size(); ++i) {
-      const std::vector<NodeId>& cluster = clustering.clusters[i];
+      const std::span<const NodeId> cluster = clustering.clusters[i];
       if (assignment_.ClaimOf(cluster) == nullptr) continue;
       const Result<PartitionSpec> spec = builder_.SpecOf(clustering, i);
       if (spec.ok()) continue;
@@ -70,7 +74,8 @@ class Placer {
 
   bool RejectSmall(const Clustering& clustering) {
     bool changed = false;
-    for (const std::vector<NodeId>& cluster : clustering.clusters) {
+    for (uint32_t i = 0; i < clustering.clusters.size(); ++i) {
+      const std::span<const NodeId> cluster = clustering.clusters[i];
       const size_t d = assignment_.owner(cluster.front());
       if (assignment_.ClaimOf(cluster) != nullptr) continue;  // checked when it was proposed
       std::string small = assignment_.TooSmall(d, cluster);
@@ -84,7 +89,7 @@ class Placer {
   bool RejectByEstimate(const Clustering& clustering) {
     bool changed = false;
     for (uint32_t i = 0; i < clustering.clusters.size(); ++i) {
-      const std::vector<NodeId>& cluster = clustering.clusters[i];
+      const std::span<const NodeId> cluster = clustering.clusters[i];
       const size_t d = assignment_.owner(cluster.front());
       if (!delegates_[d]->estimates()) continue;
       const Estimate estimate = EstimateOf(d, clustering, i);
@@ -92,7 +97,7 @@ class Placer {
       const bool give_back = estimate.feasible && estimate_rounds_ < kMostEstimateRounds;
       Verdict why{Reason::kInfeasible, estimate.reason};
       if (estimate.feasible && !give_back) why.detail = fmt::format("it gave back nodes {} times", kMostEstimateRounds);
-      assignment_.Reject(d, give_back ? estimate.give_back : cluster, why);
+      assignment_.Reject(d, give_back ? std::span<const NodeId>(estimate.give_back) : cluster, why);
       changed = true;
     }
     estimate_rounds_ += changed;
@@ -101,13 +106,12 @@ class Placer {
 
   // Each partition is estimated once, however often the others change. If its estimate fails, it is kept as it is.
   Estimate EstimateOf(size_t d, const Clustering& clustering, uint32_t cluster) {
-    const auto [found, is_new] = estimates_.try_emplace({d, clustering.clusters[cluster]});
+    const std::span<const NodeId> nodes = clustering.clusters[cluster];
+    const auto [found, is_new] = estimates_.try_emplace({d, std::vector<NodeId>(nodes.begin(), nodes.end())});
     if (!is_new) return found->second;
     PartitionSpec spec = builder_.SpecOf(clustering, cluster).value();  // wrong claims have been rejected
     spec.name = delegates_[d]->name();
-    GraphView view{&graph_, {}, std::vector<uint8_t>(graph_.nodes.size(), 0)};
-    for (NodeId node = 0; node < graph_.nodes.size(); ++node) view.order.push_back(node);
-    Result<Estimate> estimate = delegates_[d]->EstimatePartition(view, spec);
+    Result<Estimate> estimate = delegates_[d]->EstimatePartition(whole_, spec);
     if (estimate.ok()) {
       found->second = std::move(estimate).value();
     } else {
@@ -135,7 +139,8 @@ class Placer {
   const PlacementOptions& options_;
   SupportMatrix& support_;
   Assignment assignment_;
-  const PartitionBuilder builder_;
+  GraphView whole_;  // with nothing on offer
+  PartitionBuilder builder_;
   std::map<std::pair<size_t, std::vector<NodeId>>, Estimate> estimates_;
   int estimate_rounds_ = 0;
 };

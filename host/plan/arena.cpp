@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/aligned.hpp"
+#include "base/compressed_lists.hpp"
 #include "plan/plan.hpp"
 
 namespace deputy::host {
@@ -69,12 +70,13 @@ size_t PaddedBytes(const Slot& slot) { return std::max(kAlignment, AlignUp(slot.
 
 size_t AssignOffsets(std::span<Slot> slots, std::span<const uint32_t> first, std::span<const uint32_t> last,
                      size_t step_count) {
-  std::vector<std::vector<uint32_t>> begins(step_count), ends(step_count);
-  for (uint32_t id = 0; id < slots.size(); ++id) {
-    if (slots[id].storage != StorageClass::kArena) continue;
-    begins[first[id]].push_back(id);
-    ends[last[id]].push_back(id);
-  }
+  const auto at_each = [&](std::span<const uint32_t> step_of) {
+    return CompressedLists(step_count, [&](const auto& add) {
+      for (uint32_t id = 0; id < slots.size(); ++id)
+        if (slots[id].storage == StorageClass::kArena) add(step_of[id], id);
+    });
+  };
+  const CompressedLists begins = at_each(first), ends = at_each(last);
   Holes holes;
   for (size_t step = 0; step < step_count; ++step) {
     // Outputs are placed before inputs are released: a step never overwrites the values that it reads, so that a

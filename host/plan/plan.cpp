@@ -17,7 +17,7 @@ namespace {
 
 using Delegates = std::span<const std::shared_ptr<Delegate>>;
 
-// Compiled partitions, kept so that placing again after a refusal does not compile the others twice.
+// The partitions that were compiled when one was refused, so that placing again does not compile them twice.
 using CompiledKey = std::tuple<const Graph*, size_t, std::vector<NodeId>>;
 using Compiled = std::map<CompiledKey, Made>;
 
@@ -76,6 +76,7 @@ class Compiler {
     plan->delegate_names = NamesOf(delegates_);
     GraphView view{graph.get(), {}, std::vector<uint8_t>(graph->nodes.size(), 0)};
     for (NodeId node = 0; node < graph->nodes.size(); ++node) view.order.push_back(node);
+    plan->steps.reserve(placement.partitions.size());
     for (uint32_t index = 0; index < placement.partitions.size(); ++index) {
       PlacedPartition& placed = placement.partitions[index];
       Step step;
@@ -91,7 +92,10 @@ class Compiler {
       step.health = HealthOf(*graph, placed, step, sources_);
       plan->steps.push_back(std::move(step));
     }
-    if (refused_) return plan;  // to be placed again
+    if (refused_) {  // to be placed again
+      Keep(*plan, placement);
+      return plan;
+    }
     plan->placement = std::move(placement);
     placement = Placement();
     CompletePlan(*plan, delegates_, top_level);
@@ -99,21 +103,21 @@ class Compiler {
   }
 
   Status CompilePartition(const GraphView& view, PlacedPartition& placed, Step& step) {
-    CompiledKey key{view.graph, placed.delegate, placed.spec.nodes};
-    const auto found = compiled_.find(key);
-    if (found != compiled_.end() && placed.spec.claim == nullptr) {
-      step.executable = found->second.executable;
-      step.origin = found->second.origin;
-      return {};
+    const PartitionSpec& spec = placed.spec;
+    if (!compiled_.empty() && spec.claim == nullptr) {
+      const auto found = compiled_.find({view.graph, placed.delegate, spec.nodes});
+      if (found != compiled_.end()) {
+        step.executable = found->second.executable;
+        step.origin = found->second.origin;
+        return {};
+      }
     }
-    const PartitionSpec spec = placed.spec;
-    placed.spec.claim = nullptr;  // consumed by Compile, also on failure
     Delegate& delegate = *delegates_[placed.delegate];
     Result<Made> made = maker_.Make(delegate, view, spec);
+    placed.spec.claim = nullptr;  // consumed, also on failure
     if (made.ok()) {
-      step.executable = made->executable;
+      step.executable = std::move(made->executable);
       step.origin = made->origin;
-      compiled_[std::move(key)] = std::move(made).value();
       return {};
     }
     refused_ = true;
@@ -138,6 +142,16 @@ class Compiler {
         step.captures.push_back(node.regions[r].captures);
       }
     return {};
+  }
+
+  void Keep(const Plan& plan, const Placement& placement) {
+    for (const Step& step : plan.steps) {
+      const PlacedPartition& placed = placement.partitions[step.partition];
+      if (step.executable != nullptr)
+        compiled_[{plan.graph.get(), placed.delegate, placed.spec.nodes}] = {step.executable, step.origin};
+      for (const std::shared_ptr<const Plan>& branch : step.branches)
+        if (!branch->placement.partitions.empty()) Keep(*branch, branch->placement);  // else it was refused, and kept
+    }
   }
 
   const Delegates delegates_;

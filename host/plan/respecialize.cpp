@@ -78,8 +78,11 @@ class Carrier {
       if (!keeps && placed.delegate + 1 != delegates_.size()) return false;
       any = any || keeps;
       for (const NodeId node : placed.spec.nodes)
-        for (size_t d = 0; d < placed.delegate; ++d)
-          if (!HoldsForAllShapes(sibling_.placement.verdicts[d][node].reason)) return false;
+        for (size_t d = 0; d < delegates_.size(); ++d) {
+          const Reason reason = sibling_.placement.verdicts[d][node].reason;
+          // For other shapes any delegate may be the cheapest, also one behind the owner.
+          if (reason == Reason::kMoreExpensive || (d < placed.delegate && !HoldsForAllShapes(reason))) return false;
+        }
     }
     return any && SameStructure(*sibling_.graph, *graph_);
   }

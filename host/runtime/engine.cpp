@@ -12,6 +12,7 @@
 #include "base/nearest.hpp"
 #include "config/schema.hpp"
 #include "cpu/delegate.hpp"
+#include "partition/cost_policy.hpp"
 #include "partition/helpers.hpp"
 #include "plugin/discovery/option_check.hpp"
 #include "plugin/discovery/registry.hpp"
@@ -80,7 +81,7 @@ Entry FromConfig(const DelegateConfig& config) {
   entry.limits = {Texts(config.rules.allow_ops), Texts(config.rules.deny_ops), Texts(config.rules.nodes),
                   Texts(config.rules.deny_nodes), static_cast<uint32_t>(*config.min_nodes),
                   // A multiply-add counts as two operations.
-                  static_cast<uint64_t>(*config.min_flops) / 2};
+                  static_cast<uint64_t>(*config.min_flops) / 2, entry.required};
   return entry;
 }
 
@@ -91,7 +92,7 @@ Entry FromDeviceInfo(const DeviceInfo& info) {
   entry.origin = {"api", 0, 0};
   entry.device = info.device_name.empty() ? std::to_string(info.device) : info.device_name;
   entry.device_origin = entry.origin;
-  entry.required = info.required;
+  entry.required = entry.limits.required = info.required;
   entry.handling.falls_back = entry.handling.replaces_wrong = !info.required;
   for (const auto& option : info.options) {
     entry.options.push_back(option);
@@ -155,7 +156,6 @@ class EngineBuilder {
     engine_->placement.delegates.emplace_back();
     engine_->health.emplace_back();
     engine_->tolerances.emplace_back();
-    engine_->required.push_back(false);
     engine_->incidents = std::make_shared<IncidentLog>(engine_->delegates.size());
     engine_->passes = Passes(config.passes);
     engine_->passes.foreign = [engine = engine_.get()](InferenceContext& context) {
@@ -167,6 +167,8 @@ class EngineBuilder {
     };
     engine_->store = OpenStore(config);
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
+    if (*config.placement.policy == Policy::kCost)
+      engine_->placement.policy = std::make_shared<CostPolicy>(std::make_shared<const CostTable>());
     AddRules(config.placement.rules);
     PrepareDecisions();
     return engine_;
@@ -184,7 +186,7 @@ class EngineBuilder {
       Entry entry;
       entry.name = entry.delegate = added.delegate.id;
       entry.origin = {"api", 0, 0};
-      entry.required = true;
+      entry.required = entry.limits.required = true;
       const auto before =
           std::find_if(entries.begin(), entries.end(), [&](const Entry& other) { return other.name == added.before; });
       entries.insert(before, std::move(entry));
@@ -224,7 +226,7 @@ class EngineBuilder {
       digester.AddText(engine_->delegates[d]->name()).Add(*engine_->identities[d]);
       for (const auto* texts : {&limits.only_ops, &limits.deny_ops, &limits.only_nodes, &limits.deny_nodes})
         add(*texts);
-      digester.AddNumber(limits.min_nodes).AddNumber(limits.min_multiply_adds).AddNumber(engine_->required[d] ? 1 : 0);
+      digester.AddNumber(limits.min_nodes).AddNumber(limits.min_multiply_adds).AddNumber(limits.required ? 1 : 0);
     }
     for (const NodeRule& rule : engine_->placement.rules) {
       for (const auto* texts : {&rule.nodes, &rule.ops, &rule.domains, &rule.avoid}) add(*texts);
@@ -332,7 +334,6 @@ class EngineBuilder {
     if (request.check) handling.falls_back = handling.replaces_wrong = false;
     engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
     engine_->tolerances.push_back(entry.tolerance);
-    engine_->required.push_back(entry.required);
     drivers_.push_back(request.device < description->devices.size() ? description->devices[request.device].driver : "");
     return {};
   }
@@ -369,7 +370,6 @@ class EngineBuilder {
       handling.falls_back = engine_->health[d]->handling().falls_back;
       engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
       engine_->tolerances.emplace_back();
-      engine_->required.push_back(false);
       drivers_.emplace_back();
     }
   }

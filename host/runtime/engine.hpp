@@ -43,7 +43,6 @@ struct Engine {
   std::unique_ptr<Store> store;            // null: nothing is kept
   std::unique_ptr<Verdicts> verdicts;      // null: no results are verified
   std::optional<MeasureSettings> measure;  // none: placements follow from the order
-  std::vector<bool> required;              // per delegate: it keeps the nodes that the order gives it
   // Of all that a measured placement depends on besides the model and its shapes; none: it is not kept.
   std::optional<Digest> placement_digest;
   // Held while delegates answer and compile, which they do for one caller at a time.

@@ -201,7 +201,6 @@ Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, c
   subject.delegates = engine->delegates;
   subject.options = engine->placement;
   subject.sources = fallback->Sources();
-  subject.required = engine->required;
   subject.fallback = fallback.get();
   subject.load_mutex = &engine->load_mutex;
   {

@@ -7,35 +7,12 @@
 #include "graph/inference.hpp"
 #include "graph/upgrade/upgrade.hpp"
 #include "partition/placer.hpp"
+#include "picky_delegate.hpp"
 #include "plan/plan.hpp"
 #include "unit/import/model_builder.hpp"
 
 namespace deputy::host::benchmarks {
 namespace {
-
-// Takes the operators that it is told to, and is never run.
-class Picky final : public Delegate {
- public:
-  explicit Picky(std::vector<OpKind> kinds) : kinds_(std::move(kinds)) {}
-
-  const std::string& name() const override { return name_; }
-  const std::string& id() const override { return name_; }
-  bool takes_dynamic_shapes() const override { return true; }
-  Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override {
-    for (NodeId id = 0; id < view.graph->nodes.size(); ++id) {
-      const bool taken = std::find(kinds_.begin(), kinds_.end(), view.graph->nodes[id].kind()) != kinds_.end();
-      if (view.offered[id]) verdicts[id] = {taken ? Reason::kSupported : Reason::kOperatorUnknown, ""};
-    }
-    return {};
-  }
-  Result<std::shared_ptr<const Executable>> Compile(const GraphView&, const PartitionSpec&) override {
-    return Status(StatusCode::kNotSupported, "never run");
-  }
-
- private:
-  const std::string name_ = "picky";
-  const std::vector<OpKind> kinds_;
-};
 
 void Finish(benchmark::State& state) { state.SetComplexityN(state.range(0)); }
 
@@ -73,7 +50,7 @@ void VerifyUpgradeInfer(benchmark::State& state) {
 
 void PlaceWith(benchmark::State& state, const std::vector<OpKind>& kinds) {
   const Graph graph = ChainGraph(static_cast<size_t>(state.range(0)));
-  Picky picky(kinds);
+  PickyDelegate picky("picky", kinds);
   const std::shared_ptr<Delegate> cpu = MakeCpuDelegate(std::make_shared<ThreadPool>(1));
   Delegate* const delegates[] = {&picky, cpu.get()};
   PlacementOptions options;

@@ -228,6 +228,10 @@ class Canceller {
 
 }  // namespace
 
-void CancelTransposes(Graph& graph) { Canceller(graph).Run(); }
+void CancelTransposes(Graph& graph) {
+  if (std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                  [](const Node& node) { return node.kind() == OpKind::kTranspose; }))
+    Canceller(graph).Run();
+}
 
 }  // namespace deputy::host

@@ -171,6 +171,7 @@ class Folder {
 
   void Run() {
     for (NodeId id = 0; id < editor_.graph().nodes.size(); ++id) Collect(id);
+    if (chains_.empty()) return;
     for (Chain& chain : chains_) {
       Fold(chain);
       chain.weights.tensor = Tensor();

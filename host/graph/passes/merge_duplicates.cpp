@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <string_view>
 #include <unordered_map>
@@ -36,12 +37,22 @@ class Merger {
   }
 
   void Run() {
-    std::unordered_set<NodeId, NodeHash, NodeEqual> seen(0, {this}, {this});
-    for (NodeId id = 0; id < editor_.graph().nodes.size(); ++id) {
+    const size_t count = editor_.graph().nodes.size();
+    // An open-addressing table of the first node of each kind: a set would allocate each of its entries.
+    std::vector<NodeId> table(std::bit_ceil(2 * count + 1), kNone);
+    std::vector<size_t> hashes(count);
+    for (NodeId id = 0; id < count; ++id) {
       editor_.ResolveReads(editor_.node(id));
       if (!IsPure(editor_.node(id))) continue;
-      const auto [first, is_new] = seen.insert(id);
-      if (!is_new) editor_.MergeInto(id, *first);
+      hashes[id] = HashOf(id);
+      size_t slot = hashes[id] & (table.size() - 1);
+      while (table[slot] != kNone && (hashes[table[slot]] != hashes[id] || !AreEqual(table[slot], id)))
+        slot = (slot + 1) & (table.size() - 1);
+      if (table[slot] == kNone) {
+        table[slot] = id;
+      } else {
+        editor_.MergeInto(id, table[slot]);
+      }
     }
     editor_.Finish();
   }
@@ -60,24 +71,18 @@ class Merger {
       return x.type.dtype == y.type.dtype && x.type.dims == y.type.dims && BytesOf(x.constant) == BytesOf(y.constant);
     }
   };
-  struct NodeHash {
-    const Merger* merger;
-    size_t operator()(NodeId id) const {
-      const Node& node = merger->editor_.graph().nodes[id];
-      size_t hash = std::hash<std::string_view>()(BytesOf(node.primitive));
-      for (const ValueId input : node.inputs) Mix(hash, merger->Same(input));
-      return hash;
-    }
-  };
-  struct NodeEqual {
-    const Merger* merger;
-    bool operator()(NodeId a, NodeId b) const {
-      const Node &x = merger->editor_.graph().nodes[a], &y = merger->editor_.graph().nodes[b];
-      return BytesOf(x.primitive) == BytesOf(y.primitive) && x.outputs.size() == y.outputs.size() &&
-             std::equal(x.inputs.begin(), x.inputs.end(), y.inputs.begin(), y.inputs.end(),
-                        [this](ValueId i, ValueId j) { return merger->Same(i) == merger->Same(j); });
-    }
-  };
+  size_t HashOf(NodeId id) const {
+    const Node& node = editor_.graph().nodes[id];
+    size_t hash = std::hash<std::string_view>()(BytesOf(node.primitive));
+    for (const ValueId input : node.inputs) Mix(hash, Same(input));
+    return hash;
+  }
+  bool AreEqual(NodeId a, NodeId b) const {
+    const Node &x = editor_.graph().nodes[a], &y = editor_.graph().nodes[b];
+    return BytesOf(x.primitive) == BytesOf(y.primitive) && x.outputs.size() == y.outputs.size() &&
+           std::equal(x.inputs.begin(), x.inputs.end(), y.inputs.begin(), y.inputs.end(),
+                      [this](ValueId i, ValueId j) { return Same(i) == Same(j); });
+  }
 
   ValueId Same(ValueId id) const { return id == kNone ? kNone : same_as_[id]; }
 

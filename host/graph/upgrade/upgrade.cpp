@@ -1,5 +1,6 @@
 #include "graph/upgrade/upgrade.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +12,27 @@
 
 namespace deputy::host {
 namespace {
+
+// Scatter was only renamed.
+bool IsScatter(const Node& node) { return node.primitive.domain().empty() && node.primitive.op_type() == "Scatter"; }
+
+bool HasRule(OpKind kind, int32_t version) {
+  while (const Adapter* adapter = NextAdapter(kind, version)) {
+    if (adapter->rule != nullptr) return true;
+    version = adapter->since_version;
+  }
+  return false;
+}
+
+// Whether the walk could change a node: most models are of definitions that no rule rewrites.
+bool NeedsUpgrade(const Graph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) {
+    return HasRule(node.kind(), node.primitive.since_version()) || node.kind() == OpKind::kSequenceMap ||
+           IsScatter(node) || std::any_of(node.regions.begin(), node.regions.end(), [](const Region& region) {
+             return NeedsUpgrade(*region.body);
+           });
+  });
+}
 
 // Some rules need types of values between nodes, which a model rarely declares and which inference can tell only of
 // upgraded nodes. So the walk infers each node right after upgrading it, for itself: the graph keeps its declared
@@ -65,9 +87,8 @@ class Upgrader {
     return {};
   }
 
-  // Scatter was only renamed.
   static void Rename(Node& node) {
-    if (!node.primitive.domain().empty() || node.primitive.op_type() != "Scatter") return;
+    if (!IsScatter(node)) return;
     node.primitive = PrimitiveBuilder("", "ScatterElements", 11).Set("axis", node.primitive.GetInt("axis", 0)).Finish();
   }
 
@@ -130,6 +151,6 @@ class Upgrader {
 
 }  // namespace
 
-Status UpgradeGraph(Graph& graph) { return Upgrader(graph).Run(); }
+Status UpgradeGraph(Graph& graph) { return NeedsUpgrade(graph) ? Upgrader(graph).Run() : Status(); }
 
 }  // namespace deputy::host

@@ -104,6 +104,16 @@ Result<Frame> FrameOfCall(const Frame& caller, const pb::NodeProto& call, const 
   return frame;
 }
 
+void Scope::Reserve(size_t nodes) {
+  // At least doubled: a function that is called often must not make room for each call alone.
+  const auto grow = [nodes](auto& list) {
+    if (list.capacity() < list.size() + nodes) list.reserve(std::max(list.size() + nodes, 2 * list.capacity()));
+  };
+  grow(graph_.nodes);
+  grow(graph_.values);
+  values_.reserve(values_.size() + nodes);
+}
+
 Status Scope::Define(const std::string& name, ValueId id) {
   if (name.empty()) return Error(StatusCode::kModel, "a value has no name");
   if (unusable_.count(name) != 0 || !values_.emplace(name, id).second)

@@ -59,6 +59,8 @@ class Scope {
   Scope& operator=(const Scope&) = delete;
 
   Graph& graph() { return graph_; }
+  // Prepares for that many more nodes and names.
+  void Reserve(size_t nodes);
 
   // Every name once (single static assignment). `id` may be kNone: an input of a function that the call omits.
   Status Define(const std::string& name, ValueId id);

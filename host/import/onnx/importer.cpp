@@ -1,6 +1,7 @@
 // The ONNX importer: the exported symbol, and the path from a file's bytes to a graph.
 #include "import/importer.hpp"
 
+#include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 
 #include <algorithm>
@@ -62,7 +63,10 @@ class OnnxImporter final : public Importer {
 
  private:
   static Result<Graph> ReadModel(const ImportSource& source) {
-    pb::ModelProto model;
+    google::protobuf::ArenaOptions blocks;
+    blocks.max_block_size = size_t{1} << 20;
+    google::protobuf::Arena arena(blocks);  // a message in it is not freed piece by piece
+    pb::ModelProto& model = *google::protobuf::Arena::CreateMessage<pb::ModelProto>(&arena);
     DEPUTY_RETURN_IF_ERROR(Parse(source.bytes, Message::kModel, model));
     ExternalFiles files(source.path);
     TensorReader tensors(source.bytes, source.keep, files);

@@ -146,6 +146,7 @@ Status ModelReader::ReadNodes(const Frame& frame, Scope& scope,
                               const google::protobuf::RepeatedPtrField<pb::NodeProto>& nodes,
                               const DeclaredTypes& declared) {
   DEPUTY_ASSIGN_OR_RETURN(const std::vector<int> order, TopologicalOrder(nodes));
+  scope.Reserve(order.size());
   for (const int i : order) {
     Status status = ReadNode(frame, scope, nodes[i], declared);
     if (!status.ok()) return std::move(status).At(Describe(nodes[i], i));
@@ -213,7 +214,7 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
       DEPUTY_RETURN_IF_ERROR(AddAttribute(builder, op, opset, attribute.name(), *value, tensors_));
     }
   }
-  node.primitive = builder.Finish();
+  node.primitive = proto.attribute().empty() && op != OpKind::kOther ? Plain(op, since) : builder.Finish();
   if (node.primitive.table() == nullptr)
     return Error(StatusCode::kResourceExhausted, "has attributes that are too large");
   for (int i = 0; i < SizeWithoutTrailingBlanks(proto.input()); ++i) {
@@ -224,6 +225,12 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
   // A trip count alone is a Loop whose empty condition may be omitted.
   if (op == OpKind::kLoop && node.inputs.size() == 1 && proto.input_size() > 1) node.inputs.push_back(kNone);
   return node;
+}
+
+const Primitive& ModelReader::Plain(OpKind op, int32_t since) {
+  Primitive& plain = plain_[{op, since}];
+  if (plain.table() == nullptr) plain = PrimitiveBuilder(InfoOf(op)->domain, InfoOf(op)->name, since).Finish();
+  return plain;
 }
 
 Result<Region> ModelReader::ReadRegion(const Frame& frame, Scope& scope, const std::string& name,

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/status.hpp"
@@ -35,6 +37,8 @@ class ModelReader {
                    const DeclaredTypes& declared);
   Status ReadNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto, const DeclaredTypes& declared);
   Result<Node> MakeNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto);
+  // The primitive that all nodes of a definition share which have no attributes.
+  const Primitive& Plain(OpKind op, int32_t since);
   Result<Region> ReadRegion(const Frame& frame, Scope& scope, const std::string& name, const pb::GraphProto& proto);
   Status ReadConstant(const Frame& frame, Scope& scope, const pb::NodeProto& proto);
   Result<Tensor> ConstantOf(const pb::AttributeProto& attribute, const std::string& name);
@@ -50,6 +54,7 @@ class ModelReader {
   TensorReader& tensors_;
   Functions functions_;
   Symbols symbols_;
+  std::map<std::pair<OpKind, int32_t>, Primitive> plain_;
   std::unordered_set<std::string> prefixes_;
   size_t steps_ = 0;           // nodes and calls; those in functions once per call
   size_t expanded_bytes_ = 0;  // copied by calls of functions

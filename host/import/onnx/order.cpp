@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <queue>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/function_ref.hpp"
 #include "base/printable.hpp"
 #include "import/onnx/frame.hpp"
 
@@ -15,16 +17,16 @@ namespace deputy::host::onnx_import {
 namespace {
 
 // Calls fn(name) for the names that a graph reads but does not produce. Depth was bounded when the file was condensed.
-void ForEachFreeName(const pb::GraphProto& graph, const std::function<void(std::string_view)>& fn);
+void ForEachFreeName(const pb::GraphProto& graph, FunctionRef<void(std::string_view)> fn);
 
-void ForEachRead(const pb::NodeProto& node, const std::function<void(std::string_view)>& fn) {
+void ForEachRead(const pb::NodeProto& node, FunctionRef<void(std::string_view)> fn) {
   for (const std::string& name : node.input())
     if (!name.empty()) fn(name);
   for (const pb::AttributeProto& attribute : node.attribute())
     if (attribute.has_g()) ForEachFreeName(attribute.g(), fn);
 }
 
-void ForEachFreeName(const pb::GraphProto& graph, const std::function<void(std::string_view)>& fn) {
+void ForEachFreeName(const pb::GraphProto& graph, FunctionRef<void(std::string_view)> fn) {
   std::unordered_set<std::string_view> own;
   for (const pb::ValueInfoProto& value : graph.input()) own.insert(value.name());
   for (const pb::TensorProto& tensor : graph.initializer()) own.insert(tensor.name());
@@ -42,6 +44,7 @@ class Sorter {
   explicit Sorter(const Nodes& nodes) : nodes_(nodes), waiting_(static_cast<size_t>(nodes.size()), 0) {}
 
   Result<std::vector<int>> Run() {
+    producer_.reserve(waiting_.size());
     for (int i = 0; i < nodes_.size(); ++i)
       for (const std::string& name : nodes_[i].output()) {
         if (name.empty()) continue;
@@ -53,6 +56,11 @@ class Sorter {
           return Error(StatusCode::kModel, "'{}' is produced by {} and by {}", Printable(name),
                        Describe(nodes_[other->second], other->second), Describe(nodes_[i], i));
       }
+    if (IsInOrder()) {
+      std::vector<int> order(waiting_.size());
+      std::iota(order.begin(), order.end(), 0);
+      return order;
+    }
     std::vector<std::vector<int>> readers(waiting_.size());
     for (int i = 0; i < nodes_.size(); ++i)
       ForEachRead(nodes_[i], [&](std::string_view name) {
@@ -78,6 +86,17 @@ class Sorter {
   }
 
  private:
+  // Most files are: ONNX requires it.
+  bool IsInOrder() const {
+    bool in_order = true;
+    for (int i = 0; i < nodes_.size() && in_order; ++i)
+      ForEachRead(nodes_[i], [&](std::string_view name) {
+        const auto producer = producer_.find(name);
+        in_order = in_order && (producer == producer_.end() || producer->second < i);
+      });
+    return in_order;
+  }
+
   // A node was not reached; neither was a producer of its inputs, and so on until a node repeats.
   Status Cycle() const {
     int node = 0;

@@ -115,7 +115,7 @@ TEST(AvailabilityTest, WhatIsPlannedIsKnownByName) {
     list += entry.path + (entry.word.empty() ? "" : ": " + entry.word) + "\n";
   EXPECT_EQ(list,
             "plugins.trust: listed\nplugins.trust_keys\ndelegates.precision\ndelegates.shapes\ndelegates.isolation\n"
-            "delegates.timeout\nplacement.policy: cost\n"
+            "delegates.timeout\n"
             "placement.rules.regions\nlog.format\ndebug.dump\n");
 }
 
@@ -135,8 +135,8 @@ TEST(AvailabilityTest, EveryPlannedKeyAndWordIsRefusedByNameWhateverItsValue) {
 TEST(AvailabilityTest, TheOriginIsThatOfTheKeyOrTheWord) {
   EXPECT_EQ(testing::ProblemsOf("version: 1\ndelegates:\n  - name: a\n    isolation: none\n"),
             "t.yaml:4:5: 'isolation' is not available in this version");
-  EXPECT_EQ(testing::ProblemsOf("version: 1\nplacement: {policy: cost}\n"),
-            "t.yaml:2:21: 'policy: cost' is not available in this version (available: priority, measured)");
+  EXPECT_EQ(testing::ProblemsOf("version: 1\nplugins: {trust: listed}\n"),
+            "t.yaml:2:18: 'trust: listed' is not available in this version (available: probe, any)");
 }
 
 TEST(AvailabilityTest, ADisabledDelegateIsRefusedAlike) {

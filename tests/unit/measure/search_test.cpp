@@ -33,7 +33,6 @@ class SearchTest : public testing::Test {
     subject_.graph = std::make_shared<const Graph>(graph_.graph);
     subject_.delegates = delegates_;
     subject_.options.delegates.resize(delegates_.size());
-    subject_.required.resize(delegates_.size(), false);
     subject_.load_mutex = &mutex_;
     plan_ = *MakePlan(subject_.graph, delegates_, subject_.options);
     sample_ = *Execution::Create(plan_);
@@ -101,7 +100,8 @@ TEST_F(SearchTest, EachPartitionGoesWhereItIsFastest) {
 }
 
 TEST_F(SearchTest, ARequiredDelegateIsNotOverruled) {
-  subject_.required = {true};
+  subject_.options.delegates.resize(1);
+  subject_.options.delegates[0].required = true;
   const Result<SearchResult> found = Search({slow_});
   ASSERT_TRUE(found.ok());
   EXPECT_TRUE(found->decision.slower.empty());

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "partition/cost_policy.hpp"
 #include "support/test_delegate.hpp"
 #include "support/test_graph.hpp"
 
@@ -57,6 +58,18 @@ TEST_F(Respecialization, RecompileCompilesTheSamePartitionWithoutAQuery) {
   EXPECT_EQ(npu_->queries, 1);
   EXPECT_EQ(second->steps[0].origin, ExecutableOrigin::kCompiled);
   EXPECT_EQ(second->steps[0].compiled_from, nullptr);
+}
+
+TEST_F(Respecialization, UnderPolicyCostOtherShapesArePlacedAnew) {
+  const auto table = std::make_shared<CostTable>();
+  for (const uint64_t bytes : {64, 96}) table->Add("last", "Relu", DType::kFloat32, {WorkUnit::kBytes, bytes}, 1e6);
+  table->Add("npu", "Relu", DType::kFloat32, {WorkUnit::kBytes, 64}, 1);
+  options_.policy = std::make_shared<CostPolicy>(table);
+  const auto first = PlanFor(2);
+  const auto second = PlanFor(3, first.get());
+  EXPECT_EQ(first->placement.verdicts[1][0].reason, Reason::kMoreExpensive);
+  EXPECT_EQ(second->steps[0].origin, ExecutableOrigin::kCompiled);
+  EXPECT_EQ(npu_->queries, 2);
 }
 
 TEST_F(Respecialization, NotSupportedPlacesAnew) {
