@@ -49,7 +49,7 @@ TEST_F(VerdictsTest, APartitionThatWasWrongStaysWrong) {
 TEST_F(VerdictsTest, TheSameVerdictIsWrittenOnce) {
   Verdicts verdicts(&store_);
   verdicts.Save(kKey, {});
-  ASSERT_TRUE(store_.Remove(EntryKind::kVerdict, kKey));
+  ASSERT_TRUE(store_.Remove(EntryKind::kVerdict, kKey).ok());
   verdicts.Save(kKey, {});
   EXPECT_FALSE(store_.Find(EntryKind::kVerdict, kKey));
 }
