@@ -20,7 +20,8 @@ bool IsArithmetic(const Operation& operation) {
 bool OnlyMoves(const Operation& operation) {
   return operation.As<Reshape>() != nullptr || operation.As<Transpose>() != nullptr ||
          operation.As<Slice>() != nullptr || operation.As<Concat>() != nullptr || operation.As<Pad>() != nullptr ||
-         operation.As<Quantize>() != nullptr || operation.As<Dequantize>() != nullptr;
+         operation.As<Quantize>() != nullptr || operation.As<Dequantize>() != nullptr ||
+         operation.As<Cast>() != nullptr;
 }
 
 // Nanoseconds of good kernels on one core; measured, and only for comparison with the constants below.
