@@ -55,6 +55,9 @@ class PostOps {
     EmitRest(result);
   }
 
+  // The post-ops that no primitive took as primitives of their own; without Fit these are all.
+  void EmitRest(const Slot& result);
+
  private:
   dnnl::primitive_attr Attributes(size_t count) const;
   void SetScales(dnnl::primitive_attr& attributes) const;
@@ -62,7 +65,6 @@ class PostOps {
   bool IsFull(const PostOp& post_op) const;
   Slot Place(const memory::desc& layout, const Slot* over);
   void AddArguments(Lowering::Arguments& arguments, const memory::desc& as_made, const memory::desc& layout);
-  void EmitRest(const Slot& result);
 
   const Operation& operation_;
   Lowering& lowering_;
