@@ -160,6 +160,42 @@ void MaxRowWithIndices(const PoolShape& shape, const RowWindow& window, const T*
   }
 }
 
+// Maxima of bytes by rows: first over the rows of the windows, then over the taps along the last axis at every
+// position, of which the stride chooses.
+class ByteRows {
+ public:
+  explicit ByteRows(const PoolShape& shape) : axis_(shape.window.axes[shape.window.rank - 1]) {
+    extent_ = shape.in[shape.window.rank - 1];
+    count_ = shape.out[shape.window.rank - 1];
+    positions_ = (count_ - 1) * axis_.stride + 1;
+  }
+
+  bool fits() const {
+    return axis_.pad_begin < kMost && extent_ < kMost && positions_ < kMost && axis_.reach() < kMost &&
+           std::max(axis_.pad_begin + extent_, positions_ + axis_.reach()) <= kMost;
+  }
+
+  template <class T>
+  void Run(const RowWindow& window, const T* plane, T* y) const {
+    constexpr bool kSigned = std::is_signed_v<T>;
+    constexpr uint8_t kLowest = static_cast<uint8_t>(std::numeric_limits<T>::lowest());
+    const uint8_t* const bytes = reinterpret_cast<const uint8_t*>(plane);
+    uint8_t row[kMost], largest[kMost];
+    std::fill_n(row, std::max(axis_.pad_begin + extent_, positions_ + axis_.reach()), kLowest);
+    uint8_t* const inside = row + axis_.pad_begin;
+    window.ForEachRow([&](int64_t start) { linalg::LargerBytes(inside, bytes + start, extent_, kSigned, inside); });
+    std::copy_n(row, positions_, largest);
+    for (int64_t tap = 1; tap < axis_.kernel; ++tap)
+      linalg::LargerBytes(largest, row + tap * axis_.dilation, positions_, kSigned, largest);
+    for (int64_t i = 0; i < count_; ++i) y[i] = static_cast<T>(largest[i * axis_.stride]);
+  }
+
+ private:
+  static constexpr int64_t kMost = 4096;  // bytes of each row on the stack
+  WindowAxis axis_;
+  int64_t extent_, count_, positions_;
+};
+
 linalg::PoolArgs PlaneOf(const PoolShape& shape, bool largest) {
   linalg::PoolArgs plane;
   plane.largest = largest;
@@ -202,12 +238,16 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
       return;
     }
   }
+  [[maybe_unused]] const ByteRows byte_rows(shape);
   ForEachOutputRow(shape, pool, [&](int64_t plane, int64_t row) {
     const RowWindow window(shape, row);
     const int64_t start = plane * out_size + row * shape.out[last];
     if (indices != nullptr) {
       MaxRowWithIndices(shape, window, x + plane * in_size, plane * in_size, column_major, y + start, indices + start);
       return;
+    }
+    if constexpr (sizeof(T) == 1) {
+      if (byte_rows.fits()) return byte_rows.Run(window, x + plane * in_size, y + start);
     }
     std::fill_n(y + start, shape.out[last], EmptyMaximum<T>());
     CombineRow(shape, window, x + plane * in_size, y + start,

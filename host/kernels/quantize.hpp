@@ -42,6 +42,10 @@ bool SubtractZeroPoints(const ScaleLayout& layout, DType source_type, const void
 void PairUp(int64_t outer, int64_t extent, int64_t inner, const int16_t* source, linalg::Int16Pair* target,
             ThreadPool& pool);
 
+// The same, from 8-bit integers less one zero point, in one pass.
+void PairUpBytes(int64_t outer, int64_t extent, int64_t inner, DType source_type, const void* source,
+                 int32_t zero_point, linalg::Int16Pair* target, ThreadPool& pool);
+
 // target = round(sum * multiplier) + zero point, with one zero point.
 bool Requantize(const ScaleLayout& layout, const int32_t* sums, const float* multipliers, DType target_type,
                 const void* zero_point, void* target, ThreadPool& pool);
