@@ -160,40 +160,55 @@ void MaxRowWithIndices(const PoolShape& shape, const RowWindow& window, const T*
   }
 }
 
-// Maxima of bytes by rows: first over the rows of the windows, then over the taps along the last axis at every
-// position, of which the stride chooses.
-class ByteRows {
+// Maxima of bytes over planes, in bands of output rows whose input stays in the cache. The input of a band, with its
+// padding, is one line of bytes: the maximum over the taps of a row, and then over those of a column, is computed for
+// every position of the line, and the strides choose from these.
+class ByteBands {
  public:
-  explicit ByteRows(const PoolShape& shape) : axis_(shape.window.axes[shape.window.rank - 1]) {
-    extent_ = shape.in[shape.window.rank - 1];
-    count_ = shape.out[shape.window.rank - 1];
-    positions_ = (count_ - 1) * axis_.stride + 1;
+  explicit ByteBands(const PoolShape& shape) {
+    DescribePlane(shape, plane_);
+    for (size_t i = 0; i < 2; ++i) reach_[i] = (plane_.kernel[i] - 1) * plane_.dilations[i] + 1;
+    // Extents that no sensible model has may overflow together.
+    for (const int64_t extent : {plane_.in[1], plane_.pads[1], plane_.out[1], plane_.strides[1], reach_[0], reach_[1]})
+      if (extent >= kMost) return;
+    width_ = std::max(plane_.pads[1] + plane_.in[1], (plane_.out[1] - 1) * plane_.strides[1] + reach_[1]);
+    const int64_t most_rows = kMost / width_;
+    if (most_rows >= reach_[0])
+      rows_ = std::min(plane_.out[0], (most_rows - reach_[0]) / std::min(plane_.strides[0], kMost) + 1);
   }
 
-  bool fits() const {
-    return axis_.pad_begin < kMost && extent_ < kMost && positions_ < kMost && axis_.reach() < kMost &&
-           std::max(axis_.pad_begin + extent_, positions_ + axis_.reach()) <= kMost;
-  }
+  bool fits() const { return rows_ > 0; }
+  int64_t count() const { return (plane_.out[0] + rows_ - 1) / rows_; }
 
+  // Output rows of band `band`.
   template <class T>
-  void Run(const RowWindow& window, const T* plane, T* y) const {
+  void Run(int64_t band, const T* x, T* y) const {
     constexpr bool kSigned = std::is_signed_v<T>;
-    constexpr uint8_t kLowest = static_cast<uint8_t>(std::numeric_limits<T>::lowest());
-    const uint8_t* const bytes = reinterpret_cast<const uint8_t*>(plane);
-    uint8_t row[kMost], largest[kMost];
-    std::fill_n(row, std::max(axis_.pad_begin + extent_, positions_ + axis_.reach()), kLowest);
-    uint8_t* const inside = row + axis_.pad_begin;
-    window.ForEachRow([&](int64_t start) { linalg::LargerBytes(inside, bytes + start, extent_, kSigned, inside); });
-    std::copy_n(row, positions_, largest);
-    for (int64_t tap = 1; tap < axis_.kernel; ++tap)
-      linalg::LargerBytes(largest, row + tap * axis_.dilation, positions_, kSigned, largest);
-    for (int64_t i = 0; i < count_; ++i) y[i] = static_cast<T>(largest[i * axis_.stride]);
+    uint8_t line[kMost], largest[kMost];
+    const int64_t first = band * rows_, rows = std::min(rows_, plane_.out[0] - first);
+    const int64_t height = (rows - 1) * plane_.strides[0] + reach_[0], top = first * plane_.strides[0] - plane_.pads[0];
+    std::fill_n(line, height * width_, static_cast<uint8_t>(std::numeric_limits<T>::lowest()));
+    for (int64_t row = std::max<int64_t>(0, -top); row < std::min(height, plane_.in[0] - top); ++row)
+      std::copy_n(reinterpret_cast<const uint8_t*>(x) + (top + row) * plane_.in[1], plane_.in[1],
+                  line + row * width_ + plane_.pads[1]);
+    const auto join = [](const uint8_t* from, int64_t taps, int64_t step, int64_t positions, uint8_t* to) {
+      std::copy_n(from, positions, to);
+      for (int64_t tap = 1; tap < taps; ++tap) linalg::LargerBytes(to, from + tap * step, positions, kSigned, to);
+    };
+    const int64_t in_row = height * width_ - (reach_[1] - 1);
+    join(line, plane_.kernel[1], plane_.dilations[1], in_row, largest);
+    join(largest, plane_.kernel[0], plane_.dilations[0] * width_, in_row - (reach_[0] - 1) * width_, line);
+    for (int64_t row = 0; row < rows; ++row) {
+      const uint8_t* const from = line + row * plane_.strides[0] * width_;
+      T* const to = y + (first + row) * plane_.out[1];
+      for (int64_t i = 0; i < plane_.out[1]; ++i) to[i] = static_cast<T>(from[i * plane_.strides[1]]);
+    }
   }
 
  private:
-  static constexpr int64_t kMost = 4096;  // bytes of each row on the stack
-  WindowAxis axis_;
-  int64_t extent_, count_, positions_;
+  static constexpr int64_t kMost = 16384;  // bytes of a line, on the stack
+  linalg::PoolArgs plane_;
+  int64_t reach_[2] = {}, width_ = 0, rows_ = 0;
 };
 
 linalg::PoolArgs PlaneOf(const PoolShape& shape, bool largest) {
@@ -238,16 +253,23 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
       return;
     }
   }
-  [[maybe_unused]] const ByteRows byte_rows(shape);
+  if constexpr (sizeof(T) == 1) {
+    if (indices == nullptr && shape.window.rank <= 2) {
+      if (const ByteBands bands(shape); bands.fits()) {
+        const int64_t count = bands.count();
+        pool.ParallelFor(shape.planes * count, 32768 / (in_size + 1) + 1, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) bands.Run(i % count, x + i / count * in_size, y + i / count * out_size);
+        });
+        return;
+      }
+    }
+  }
   ForEachOutputRow(shape, pool, [&](int64_t plane, int64_t row) {
     const RowWindow window(shape, row);
     const int64_t start = plane * out_size + row * shape.out[last];
     if (indices != nullptr) {
       MaxRowWithIndices(shape, window, x + plane * in_size, plane * in_size, column_major, y + start, indices + start);
       return;
-    }
-    if constexpr (sizeof(T) == 1) {
-      if (byte_rows.fits()) return byte_rows.Run(window, x + plane * in_size, y + start);
     }
     std::fill_n(y + start, shape.out[last], EmptyMaximum<T>());
     CombineRow(shape, window, x + plane * in_size, y + start,

@@ -287,7 +287,8 @@ void PairUpBytes(int64_t outer, int64_t extent, int64_t inner, DType source_type
   });
 }
 
-bool Requantize(const ScaleLayout& layout, const int32_t* sums, const float* multipliers, DType target_type,
+template <class Sum>
+bool Requantize(const ScaleLayout& layout, const Sum* sums, const float* multipliers, DType target_type,
                 const void* zero_point, void* target, ThreadPool& pool) {
   return DispatchQuantized(target_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
@@ -303,6 +304,9 @@ bool Requantize(const ScaleLayout& layout, const int32_t* sums, const float* mul
     });
   });
 }
+
+template bool Requantize(const ScaleLayout&, const int32_t*, const float*, DType, const void*, void*, ThreadPool&);
+template bool Requantize(const ScaleLayout&, const float*, const float*, DType, const void*, void*, ThreadPool&);
 
 void QuantizeDynamically(const float* source, int64_t count, uint8_t* target, float& scale, uint8_t& zero_point,
                          ThreadPool& pool) {

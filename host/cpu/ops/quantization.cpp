@@ -3,6 +3,7 @@
 // int32.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <vector>
 
 #include "base/aligned.hpp"
@@ -172,7 +173,8 @@ Result<int32_t*> SumsOf(const KernelArgs& args, const OperandIndices& at, void* 
 }
 
 // Scales the sums and converts them to the output's type.
-Status Finish(const KernelArgs& args, const OperandIndices& at, const ScaleLayout& layout, const int32_t* sums,
+template <class T>
+Status Finish(const KernelArgs& args, const OperandIndices& at, const ScaleLayout& layout, const T* sums,
               const float* multipliers) {
   const MutableView output = args.output(0);
   DEPUTY_ASSIGN_OR_RETURN(const void* const zero, ReadZeroPoints(args, at.y_zero, output.dtype(), 1));
@@ -237,13 +239,30 @@ ConvolutionShape PairedShape(ConvolutionShape shape) {
 }
 
 // Constant weights [out, channels, kernel...] without their zero points: of one channel as floats, for depthwise
-// convolutions; of more as pairs. Empty if the weights are not constant or inconsistent, which the run reports.
+// convolutions, together with the bias, a number for each filter; of more channels as pairs. Empty if they are not
+// constant or inconsistent, which the run reports, and floats where their sums would not be exact.
 struct PackedFilters {
-  Tensor floats, pairs;
+  Tensor floats, bias, pairs;
 };
 
-// A sum of at most so many products of differences of 8-bit integers is exact in float32, in any order.
-constexpr int64_t kMostExactTaps = 256;
+// Sums of integers are exact in float32 in any order while none is larger.
+constexpr int64_t kLargestExact = int64_t{1} << 24;
+
+// The bias as floats, zeros where there is none; empty if the sums of so many products of 8-bit integers and the bias
+// are not exact, or the bias is not constant.
+Result<Tensor> ExactBias(const KernelSpec& spec, size_t input, int64_t filters, int64_t taps) {
+  const Tensor* const bias = spec.constant(input);
+  if (spec.has_input(input) && (bias == nullptr || bias->dtype() != DType::kInt32 || bias->element_count() != filters))
+    return Tensor();
+  DEPUTY_ASSIGN_OR_RETURN(Tensor floats, Tensor::Allocate(DType::kFloat32, {filters}));
+  float* const to = static_cast<float*>(floats.mutable_data());
+  for (int64_t i = 0; i < filters; ++i) {
+    const int64_t given = bias == nullptr ? 0 : int64_t{static_cast<const int32_t*>(bias->data())[i]};
+    if (taps * 255 * 255 + std::abs(given) > kLargestExact) return Tensor();
+    to[i] = static_cast<float>(given);
+  }
+  return floats;
+}
 
 Result<PackedFilters> PackFilters(const KernelSpec& spec, const OperandIndices& at) {
   const Tensor* const w = spec.constant(at.w);
@@ -261,7 +280,8 @@ Result<PackedFilters> PackFilters(const KernelSpec& spec, const OperandIndices& 
   ThreadPool alone(1);
   if (channels == 1) {
     const Result<ScaleLayout> layout = LayOutZeroPoints(bytes, 0);
-    if (!layout.ok()) return packed;
+    DEPUTY_ASSIGN_OR_RETURN(packed.bias, ExactBias(spec, at.bias, filters, taps));
+    if (!layout.ok() || packed.bias.empty()) return packed;
     const std::vector<float> ones(static_cast<size_t>(zeros == nullptr ? 1 : zeros->element_count()), 1.0f);
     DEPUTY_ASSIGN_OR_RETURN(packed.floats, Tensor::Allocate(DType::kFloat32, w->shape()));
     Dequantize(*layout, bytes.dtype, bytes.data, ones.data(), bytes.zeros, DType::kFloat32,
@@ -277,25 +297,6 @@ Result<PackedFilters> PackFilters(const KernelSpec& spec, const OperandIndices& 
   return packed;
 }
 
-// The sums of a convolution with one channel per group, in float32, where they are exact.
-Status SumDepthwise(const KernelArgs& args, const ConvolutionShape& shape, const ByteMatrices& x, const float* weights,
-                    const int32_t* bias, int32_t* sums, float* real_x, float* real_y, void* workspace) {
-  const int64_t count = ElementCount(x.dims), results = ElementCount(args.output(0).dims());
-  const float one = 1;
-  Dequantize({1, 1, count, 0, 1, 0, 0}, x.dtype, x.data, &one, x.zeros, DType::kFloat32, real_x, args.pool);
-  Convolve<float>(shape, real_x, weights, nullptr, real_y, workspace, args.pool);
-  const int64_t planes = shape.batch * shape.out_channels, plane = planes == 0 ? 0 : results / planes;
-  args.pool.ParallelFor(planes, 16384 / std::max<int64_t>(1, plane) + 1, [&](int64_t begin, int64_t end) {
-    linalg::Truncate(real_y + begin * plane, (end - begin) * plane, sums + begin * plane);
-    for (int64_t p = begin; p < end && bias != nullptr; ++p) {
-      const uint32_t add = static_cast<uint32_t>(bias[p % shape.out_channels]);
-      for (int64_t i = p * plane; i < (p + 1) * plane; ++i)
-        sums[i] = static_cast<int32_t>(static_cast<uint32_t>(sums[i]) + add);
-    }
-  });
-  return {};
-}
-
 Status RunConvolution(const KernelArgs& args, const OperandIndices& at,
                       const QuantizedConvolutionAttributes& attributes, const PackedFilters& packed) {
   DEPUTY_ASSIGN_OR_RETURN(const ByteMatrices x, ReadByteMatrices(args, at.x, at.x_zero));
@@ -306,8 +307,8 @@ Status RunConvolution(const KernelArgs& args, const OperandIndices& at,
   const int64_t results = ElementCount(args.output(0).dims());
   const int64_t channels = shape.in_channels / shape.group, filters = shape.out_channels * channels;
   const int64_t taps = filters == 0 ? 0 : w_count / filters;
-  const bool depthwise = !packed.floats.empty() && x.has_one_zero() && x_count != 0 && results != 0 &&
-                         taps <= kMostExactTaps && IsDepthwise(shape);
+  const bool depthwise =
+      !packed.floats.empty() && x.has_one_zero() && x_count != 0 && results != 0 && IsDepthwise(shape);
   const bool packs = !depthwise && packed.pairs.empty();
   const int64_t x_planes = shape.batch * shape.in_channels, plane = x_planes == 0 ? 0 : x_count / x_planes;
   Arena arena;
@@ -315,7 +316,7 @@ Status RunConvolution(const KernelArgs& args, const OperandIndices& at,
   const size_t x_at = arena.Reserve<Int16Pair>(depthwise ? x_count : shape.batch * paired.in_channels * plane);
   const size_t w_at = arena.Reserve<Int16Pair>(packs ? shape.out_channels * ((channels + 1) / 2) * taps : 0);
   const size_t real_at = arena.Reserve<float>(depthwise ? results : 0);
-  const size_t y_at = arena.Reserve<int32_t>(at.y_scale == kAbsent ? 0 : results);
+  const size_t y_at = arena.Reserve<int32_t>(at.y_scale == kAbsent || depthwise ? 0 : results);
   const size_t scales_at = arena.Reserve<float>(shape.out_channels + 1);
   const size_t workspace_at = arena.Reserve<char>(static_cast<int64_t>(
       depthwise ? ConvolutionWorkspace<float>(shape, args.pool) : ConvolutionWorkspace<Int16Pair>(paired, args.pool)));
@@ -326,10 +327,13 @@ Status RunConvolution(const KernelArgs& args, const OperandIndices& at,
       args.input(at.w_scale).element_count() > shape.out_channels)
     return Error(StatusCode::kInvalidArgument, "w_scale has more elements than there are output channels");
   DEPUTY_ASSIGN_OR_RETURN(int32_t* const sums, SumsOf(args, at, base + y_at));
+  const float one = 1;
+  float* const real_x = reinterpret_cast<float*>(base + x_at);
+  float* const real_y = reinterpret_cast<float*>(base + real_at);
   if (depthwise) {
-    DEPUTY_RETURN_IF_ERROR(SumDepthwise(args, shape, x, static_cast<const float*>(packed.floats.data()), bias, sums,
-                                        reinterpret_cast<float*>(base + x_at), reinterpret_cast<float*>(base + real_at),
-                                        base + workspace_at));
+    Dequantize({1, 1, x_count, 0, 1, 0, 0}, x.dtype, x.data, &one, x.zeros, DType::kFloat32, real_x, args.pool);
+    Convolve(shape, real_x, static_cast<const float*>(packed.floats.data()),
+             static_cast<const float*>(packed.bias.data()), real_y, base + workspace_at, args.pool);
   } else {
     int16_t* const wide = reinterpret_cast<int16_t*>(base + wide_at);
     Int16Pair* const x_pairs = reinterpret_cast<Int16Pair*>(base + x_at);
@@ -340,12 +344,19 @@ Status RunConvolution(const KernelArgs& args, const OperandIndices& at,
              reinterpret_cast<const Int16Pair*>(bias), reinterpret_cast<Int16Pair*>(sums), base + workspace_at,
              args.pool);
   }
-  if (at.y_scale == kAbsent) return {};
+  if (at.y_scale == kAbsent) {
+    constexpr int64_t kGrain = 1 << 14;
+    if (depthwise)
+      args.pool.ParallelFor(results, kGrain, [&](int64_t begin, int64_t end) {
+        linalg::Truncate(real_y + begin, end - begin, sums + begin);
+      });
+    return {};
+  }
   float* const multipliers = reinterpret_cast<float*>(base + scales_at);
   DEPUTY_RETURN_IF_ERROR(JoinScales(args, at, multipliers));
   Result<ScaleLayout> layout = LayOutScales(args.output(0).dims(), args.input(at.w_scale).dims(), 1, 0);
   if (!layout.ok()) return std::move(layout).status().WithCode(StatusCode::kNotSupported);
-  return Finish(args, at, *layout, sums, multipliers);
+  return depthwise ? Finish(args, at, *layout, real_y, multipliers) : Finish(args, at, *layout, sums, multipliers);
 }
 
 int64_t ScaleOf(const ScaleLayout& layout, int64_t element) {

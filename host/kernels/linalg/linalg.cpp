@@ -122,6 +122,9 @@ void Requantize(const int32_t* x, int64_t count, const float* multipliers, int64
   ActiveModule().elements.requantize(x, count, multipliers, step, range, y);
 }
 
+void Requantize(const float* x, int64_t count, const float* multipliers, int64_t step, ByteRange range, uint8_t* y) {
+  ActiveModule().elements.requantize_floats(x, count, multipliers, step, range, y);
+}
 void WidenBytes(const uint8_t* x, int64_t count, bool is_signed, int32_t zero, int16_t* y) {
   ActiveModule().elements.widen_bytes(x, count, is_signed, zero, y);
 }

@@ -93,6 +93,7 @@ struct ByteRange {
 void Quantize(const float* x, int64_t count, float scale, ByteRange range, uint8_t* y);
 // The same for x * multiplier; multipliers are `step` apart, 0 or 1.
 void Requantize(const int32_t* x, int64_t count, const float* multipliers, int64_t step, ByteRange range, uint8_t* y);
+void Requantize(const float* x, int64_t count, const float* multipliers, int64_t step, ByteRange range, uint8_t* y);
 
 // Bytes are uint8, or int8 where `is_signed`.
 // y = x - zero, in 16 bits.
