@@ -65,6 +65,8 @@ class Delegate final : public sdk::PartitionDelegate {
     if (analysis.slow.size() == partition.nodes().size()) return sdk::PartitionEstimate::Infeasible(kSlow);
     estimate.give_back.assign(analysis.slow.begin(), analysis.slow.end());
     if (!estimate.give_back.empty()) estimate.reason = kSlow;
+    if (IsOneElementwiseFunction(reading.program, partition.nodes().size()))
+      return sdk::PartitionEstimate::Infeasible("a single element-wise function is as fast elsewhere");
     if (estimate.give_back.empty() && !IsWorthCalling(reading.program, analysis.steps, reading.saved))
       return sdk::PartitionEstimate::Infeasible("too little work for a call of oneDNN");
     return estimate;

@@ -132,6 +132,10 @@ void LowerCast(const Operation& operation, Lowering& lowering);
 // About how many multiplications, or other work of the same time.
 int64_t WorkOf(const Operation& operation, const Program& program);
 
+// Is the program that of a single node, an element-wise function or a reduction? The next delegate's loops are as fast:
+// nothing is fused, and no layout kept.
+bool IsOneElementwiseFunction(const Program& program, size_t nodes);
+
 // Does a program keep oneDNN busy long enough? A call of the partition and each of its `steps` have an overhead that
 // kernels of the next delegate do not have; the total may be up to half as long again as theirs. `saved`: the result of
 // Fuse, kernels that only the next delegate needs.
