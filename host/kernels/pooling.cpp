@@ -160,6 +160,57 @@ void MaxRowWithIndices(const PoolShape& shape, const RowWindow& window, const T*
   }
 }
 
+// Maxima of bytes over planes, in bands of output rows whose input stays in the cache. The input of a band, with its
+// padding, is one line of bytes: the maximum over the taps of a row, and then over those of a column, is computed for
+// every position of the line, and the strides choose from these.
+class ByteBands {
+ public:
+  explicit ByteBands(const PoolShape& shape) {
+    DescribePlane(shape, plane_);
+    for (size_t i = 0; i < 2; ++i) reach_[i] = (plane_.kernel[i] - 1) * plane_.dilations[i] + 1;
+    // Extents that no sensible model has may overflow together.
+    for (const int64_t extent : {plane_.in[1], plane_.pads[1], plane_.out[1], plane_.strides[1], reach_[0], reach_[1]})
+      if (extent >= kMost) return;
+    width_ = std::max(plane_.pads[1] + plane_.in[1], (plane_.out[1] - 1) * plane_.strides[1] + reach_[1]);
+    const int64_t most_rows = kMost / width_;
+    if (most_rows >= reach_[0])
+      rows_ = std::min(plane_.out[0], (most_rows - reach_[0]) / std::min(plane_.strides[0], kMost) + 1);
+  }
+
+  bool fits() const { return rows_ > 0; }
+  int64_t count() const { return (plane_.out[0] + rows_ - 1) / rows_; }
+
+  // Output rows of band `band`.
+  template <class T>
+  void Run(int64_t band, const T* x, T* y) const {
+    constexpr bool kSigned = std::is_signed_v<T>;
+    uint8_t line[kMost], largest[kMost];
+    const int64_t first = band * rows_, rows = std::min(rows_, plane_.out[0] - first);
+    const int64_t height = (rows - 1) * plane_.strides[0] + reach_[0], top = first * plane_.strides[0] - plane_.pads[0];
+    std::fill_n(line, height * width_, static_cast<uint8_t>(std::numeric_limits<T>::lowest()));
+    for (int64_t row = std::max<int64_t>(0, -top); row < std::min(height, plane_.in[0] - top); ++row)
+      std::copy_n(reinterpret_cast<const uint8_t*>(x) + (top + row) * plane_.in[1], plane_.in[1],
+                  line + row * width_ + plane_.pads[1]);
+    const auto join = [](const uint8_t* from, int64_t taps, int64_t step, int64_t positions, uint8_t* to) {
+      std::copy_n(from, positions, to);
+      for (int64_t tap = 1; tap < taps; ++tap) linalg::LargerBytes(to, from + tap * step, positions, kSigned, to);
+    };
+    const int64_t in_row = height * width_ - (reach_[1] - 1);
+    join(line, plane_.kernel[1], plane_.dilations[1], in_row, largest);
+    join(largest, plane_.kernel[0], plane_.dilations[0] * width_, in_row - (reach_[0] - 1) * width_, line);
+    for (int64_t row = 0; row < rows; ++row) {
+      const uint8_t* const from = line + row * plane_.strides[0] * width_;
+      T* const to = y + (first + row) * plane_.out[1];
+      for (int64_t i = 0; i < plane_.out[1]; ++i) to[i] = static_cast<T>(from[i * plane_.strides[1]]);
+    }
+  }
+
+ private:
+  static constexpr int64_t kMost = 16384;  // bytes of a line, on the stack
+  linalg::PoolArgs plane_;
+  int64_t reach_[2] = {}, width_ = 0, rows_ = 0;
+};
+
 linalg::PoolArgs PlaneOf(const PoolShape& shape, bool largest) {
   linalg::PoolArgs plane;
   plane.largest = largest;
@@ -200,6 +251,17 @@ void MaxPool(const PoolShape& shape, const T* x, T* y, int64_t* indices, bool co
           FillEmptyWindows(shape, RowWindow(shape, row), one.y + row * one.out[1]);
       });
       return;
+    }
+  }
+  if constexpr (sizeof(T) == 1) {
+    if (indices == nullptr && shape.window.rank <= 2) {
+      if (const ByteBands bands(shape); bands.fits()) {
+        const int64_t count = bands.count();
+        pool.ParallelFor(shape.planes * count, 32768 / (in_size + 1) + 1, [&](int64_t begin, int64_t end) {
+          for (int64_t i = begin; i < end; ++i) bands.Run(i % count, x + i / count * in_size, y + i / count * out_size);
+        });
+        return;
+      }
     }
   }
   ForEachOutputRow(shape, pool, [&](int64_t plane, int64_t row) {

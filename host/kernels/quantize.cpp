@@ -259,7 +259,36 @@ void PairUp(int64_t outer, int64_t extent, int64_t inner, const int16_t* source,
   });
 }
 
-bool Requantize(const ScaleLayout& layout, const int32_t* sums, const float* multipliers, DType target_type,
+void PairUpBytes(int64_t outer, int64_t extent, int64_t inner, DType source_type, const void* source,
+                 int32_t zero_point, linalg::Int16Pair* target, ThreadPool& pool) {
+  const int64_t pairs = (extent + 1) / 2;
+  if (inner == 0 || pairs == 0) return;
+  const bool is_signed = source_type == DType::kInt8;
+  const uint8_t* const bytes = static_cast<const uint8_t*>(source);
+  if (inner == 1) {  // neighbours are in pairs already
+    pool.ParallelFor(outer, kGrainElements / extent + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        int16_t* const to = reinterpret_cast<int16_t*>(target + i * pairs);
+        to[2 * pairs - 1] = 0;
+        linalg::WidenBytes(bytes + i * extent, extent, is_signed, zero_point, to);
+      }
+    });
+    return;
+  }
+  int32_t* const bits = reinterpret_cast<int32_t*>(target);
+  pool.ParallelFor(outer * pairs, kGrainElements / inner + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t pair = i % pairs;
+      const uint8_t* const first = bytes + (i / pairs * extent + 2 * pair) * inner;
+      const bool is_pair = 2 * pair + 1 < extent;
+      linalg::PairBytes(first, is_pair ? first + inner : first, inner, is_signed, zero_point, bits + i * inner);
+      for (int64_t j = 0; j < inner && !is_pair; ++j) bits[i * inner + j] &= 0xffff;
+    }
+  });
+}
+
+template <class Sum>
+bool Requantize(const ScaleLayout& layout, const Sum* sums, const float* multipliers, DType target_type,
                 const void* zero_point, void* target, ThreadPool& pool) {
   return DispatchQuantized(target_type, [&](auto tag) {
     using T = typename decltype(tag)::Type;
@@ -275,6 +304,9 @@ bool Requantize(const ScaleLayout& layout, const int32_t* sums, const float* mul
     });
   });
 }
+
+template bool Requantize(const ScaleLayout&, const int32_t*, const float*, DType, const void*, void*, ThreadPool&);
+template bool Requantize(const ScaleLayout&, const float*, const float*, DType, const void*, void*, ThreadPool&);
 
 void QuantizeDynamically(const float* source, int64_t count, uint8_t* target, float& scale, uint8_t& zero_point,
                          ThreadPool& pool) {

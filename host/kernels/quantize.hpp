@@ -42,8 +42,13 @@ bool SubtractZeroPoints(const ScaleLayout& layout, DType source_type, const void
 void PairUp(int64_t outer, int64_t extent, int64_t inner, const int16_t* source, linalg::Int16Pair* target,
             ThreadPool& pool);
 
-// target = round(sum * multiplier) + zero point, with one zero point.
-bool Requantize(const ScaleLayout& layout, const int32_t* sums, const float* multipliers, DType target_type,
+// The same, from 8-bit integers less one zero point, in one pass.
+void PairUpBytes(int64_t outer, int64_t extent, int64_t inner, DType source_type, const void* source,
+                 int32_t zero_point, linalg::Int16Pair* target, ThreadPool& pool);
+
+// target = round(sum * multiplier) + zero point, with one zero point. Sums are int32 or, where that is exact, float.
+template <class T>
+bool Requantize(const ScaleLayout& layout, const T* sums, const float* multipliers, DType target_type,
                 const void* zero_point, void* target, ThreadPool& pool);
 
 // target = sum * multiplier + bias; bias may be null.

@@ -1,4 +1,5 @@
-// The delegate `onednn`: float32 on the CPU through Intel's oneAPI Deep Neural Network Library.
+// The delegate `onednn`: float32, float16 (computed in float32) and int8 on the CPU through Intel's oneAPI Deep Neural
+// Network Library.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -64,6 +65,8 @@ class Delegate final : public sdk::PartitionDelegate {
     if (analysis.slow.size() == partition.nodes().size()) return sdk::PartitionEstimate::Infeasible(kSlow);
     estimate.give_back.assign(analysis.slow.begin(), analysis.slow.end());
     if (!estimate.give_back.empty()) estimate.reason = kSlow;
+    if (IsOneElementwiseFunction(reading.program, partition.nodes().size()))
+      return sdk::PartitionEstimate::Infeasible("a single element-wise function is as fast elsewhere");
     if (estimate.give_back.empty() && !IsWorthCalling(reading.program, analysis.steps, reading.saved))
       return sdk::PartitionEstimate::Infeasible("too little work for a call of oneDNN");
     return estimate;
@@ -114,8 +117,8 @@ class Delegate final : public sdk::PartitionDelegate {
       if (i >= op->data_inputs && i < node.input_count()) continue;
       const sdk::ValueView value = i < node.input_count() ? node.input(i) : node.output(i - node.input_count());
       if (!value.exists()) continue;
-      if (op->types == kFloats && value.dtype() != kDataType)
-        return sdk::Verdict::No(sdk::Reason::kDType, "float32 only");
+      if (op->types == kFloats && !IsFloat(value.dtype()))
+        return sdk::Verdict::No(sdk::Reason::kDType, "float32 and float16 only");
       if (!value.shape_known()) return sdk::Verdict::No(sdk::Reason::kShapeDynamic);
       if (value.element_count() == 0) return sdk::Verdict::No(sdk::Reason::kShape, "a tensor has no elements");
     }

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,7 +20,8 @@ struct Buffer {
   size_t index = 0;                         // of the partition's input or output
   const void* data = nullptr;               // of a constant
   std::shared_ptr<const memory> keep = {};  // owns `data`, unless the model does
-  size_t offset = 0;                        // of a temporary, in the arena
+  size_t offset = 0;                        // of a temporary, in the arena; of a part, in its whole
+  std::optional<size_t> whole = {};         // the buffer of which a temporary has become a part
 };
 
 // Elements in a buffer.

@@ -71,6 +71,32 @@ std::optional<memory::desc> PlainLike(const memory::desc& like, const memory::di
   return Permuted(Plain(Permute(dims, order), like.data_type()), Inverse(order));
 }
 
+std::optional<memory::desc> LaidOutLike(const memory::desc& like, const memory::dims& dims) {
+  if (IsStrided(like)) return PlainLike(like, dims);
+  if (like.data.format_kind != dnnl_blocked || like.data.extra.flags != 0 ||
+      static_cast<size_t>(like.data.ndims) != dims.size())
+    return std::nullopt;
+  memory::desc laid = like;
+  dnnl_memory_desc_t& data = laid.data;
+  auto& blocking = data.format_desc.blocking;
+  memory::dims outer = dims;
+  int64_t stride = 1;
+  for (int i = 0; i < blocking.inner_nblks; ++i) {
+    int64_t& extent = outer[static_cast<size_t>(blocking.inner_idxs[i])];
+    if (extent % blocking.inner_blks[i] != 0) return std::nullopt;
+    extent /= blocking.inner_blks[i];
+    stride *= blocking.inner_blks[i];
+  }
+  std::vector<size_t> order(dims.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto given = like.data.format_desc.blocking.strides;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return given[a] > given[b]; });
+  for (size_t i = order.size(); i-- > 0; stride *= outer[order[i]]) blocking.strides[order[i]] = stride;
+  for (size_t i = 0; i < dims.size(); ++i) data.dims[i] = data.padded_dims[i] = dims[i];
+  data.offset0 = 0;
+  return laid;
+}
+
 bool IsDense(const memory::desc& desc) {
   if (!IsStrided(desc)) return desc.data.format_kind == dnnl_blocked;
   const memory::dims dims = desc.dims();

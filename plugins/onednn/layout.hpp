@@ -30,6 +30,8 @@ memory::desc ChannelsLast(const memory::dims& dims, memory::data_type type = mem
 memory::desc Any(const memory::dims& dims, memory::data_type type = memory::data_type::f32);
 // Without gaps, dimensions in the same order as in `like`; nothing if `like` is blocked.
 std::optional<memory::desc> PlainLike(const memory::desc& like, const memory::dims& dims);
+// The same, also with the blocks of `like`; nothing if these do not divide the extents.
+std::optional<memory::desc> LaidOutLike(const memory::desc& like, const memory::dims& dims);
 
 // Strides alone say where an element is.
 bool IsStrided(const memory::desc& desc);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "deputy/sdk/half.hpp"
+
 namespace onednn {
 namespace {
 
@@ -11,8 +13,19 @@ memory::data_type TypeOf(sdk::DType type) {
     case sdk::DType::kInt8: return memory::data_type::s8;
     case sdk::DType::kUint8: return memory::data_type::u8;
     case sdk::DType::kInt32: return memory::data_type::s32;
+    case sdk::DType::kFloat16: return memory::data_type::f16;
     default: return memory::data_type::f32;
   }
+}
+
+// The same numbers in float32.
+std::shared_ptr<const Constant> Widened(const void* halves, const memory::dims& dims) {
+  const std::string recipe = "halves(@" + std::to_string(reinterpret_cast<uintptr_t>(halves)) + ")";
+  return std::make_shared<Constant>(recipe, dims, [halves, dims] {
+    std::vector<float> values(static_cast<size_t>(CountOf(dims)));
+    sdk::ToFloat(static_cast<const uint16_t*>(halves), values.data(), values.size());
+    return values;
+  });
 }
 
 }  // namespace
@@ -34,9 +47,16 @@ Value Program::NewValue(ValueFacts facts) {
 Value Program::Find(const sdk::ValueView& value) {
   if (!value.exists()) return kNoValue;
   const auto found = known_.find(value.id());
-  if (found != known_.end()) return found->second;
-  const memory::desc desc = Plain(ToDims(value.dims()), TypeOf(value.dtype()));
-  return known_[value.id()] = AddConstant(std::make_shared<Constant>(value.constant(), desc));
+  if (found != known_.end()) {
+    if (facts(found->second).type == memory::data_type::f16)
+      found->second = Add(Cast{}, {found->second}, dims(found->second));
+    return found->second;
+  }
+  const memory::dims dims = ToDims(value.dims());
+  return known_[value.id()] =
+             AddConstant(value.dtype() == sdk::DType::kFloat16
+                             ? Widened(value.constant(), dims)
+                             : std::make_shared<Constant>(value.constant(), Plain(dims, TypeOf(value.dtype()))));
 }
 
 Value Program::Add(Parameters parameters, std::vector<Value> inputs, const memory::dims& dims, memory::data_type type) {
@@ -62,7 +82,11 @@ Value Program::AddReshape(Value value, const memory::dims& dims) {
 
 void Program::FinishReading(const sdk::PartitionView& partition) {
   for (const sdk::ValueView& value : partition.outputs()) {
-    outputs_.push_back(Find(value));
+    const Value made = Find(value);
+    const size_t producer = ProducerOf(made);
+    if (producer != kNoValue) node_ = operations_[producer].node;
+    const bool half = value.dtype() == sdk::DType::kFloat16;
+    outputs_.push_back(half ? Add(Cast{}, {made}, dims(made), memory::data_type::f16) : made);
     ++uses_[outputs_.back()];
   }
 }

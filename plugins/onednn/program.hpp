@@ -104,9 +104,10 @@ struct Quantize {  // x: real numbers to integers
 struct Dequantize {  // x: integers to real numbers
   Scaling scaling;
 };
+struct Cast {};  // x: between half precision and float32
 
 using Parameters = std::variant<Convolution, Matmul, Eltwise, Binary, Pool, LayerNorm, Softmax, Concat, Reduction,
-                                Resample, Lrn, Prelu, Reshape, Erf, Transpose, Slice, Pad, Quantize, Dequantize>;
+                                Resample, Lrn, Prelu, Reshape, Erf, Transpose, Slice, Pad, Quantize, Dequantize, Cast>;
 
 // A further function in the same primitive: element-wise, or binary when there is an operand.
 struct PostOp {
@@ -142,7 +143,8 @@ class Program {
  public:
   explicit Program(const sdk::PartitionView& partition);
 
-  // While reading: the value of an operand, and the result of a node.
+  // While reading: the value of an operand, and the result of a node. Values of half precision are float32 inside of a
+  // partition: inputs and constants are converted at the first use, outputs when all is read.
   Value Find(const sdk::ValueView& value);
   void Bind(const sdk::ValueView& value, Value made) { known_[value.id()] = made; }
   // Adds an operation and its result.

@@ -123,8 +123,8 @@ def middle(rows):
 
 def claimed_by(delegate, build):
     """The operators that a delegate's table lists."""
-    done = subprocess.run([build / "bin" / "deputy", "plugins", "--operators", "--json"], capture_output=True, text=True,
-                          check=True)  # fmt: skip
+    command = [build / "bin" / "deputy", "plugins", "--operators", delegate, "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     listed = {entry["delegate"]: entry["operators"] for entry in json.loads(done.stdout)["delegates"]}
     if delegate not in listed:
         sys.exit(f"no plugin has a delegate '{delegate}': {', '.join(sorted(listed))}")

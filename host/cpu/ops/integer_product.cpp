@@ -38,15 +38,23 @@ int64_t Pairs(int64_t depth) { return depth / 2 + depth % 2; }
 
 // Without zero points, in pairs along the summed axis. `wide` has room for all elements.
 Status Pack(const ByteMatrices& of, Side side, int16_t* wide, Int16Pair* pairs, ThreadPool& pool) {
+  const Stored stored(of, side);
+  const int64_t count = ElementCount(stored.batch);
+  const bool along_rows = (side == Side::kLeft) != of.turned;
+  if (of.has_one_zero()) {
+    if (along_rows)
+      PairUpBytes(count * stored.rows, stored.columns, 1, of.dtype, of.data, of.first_zero(), pairs, pool);
+    else
+      PairUpBytes(count, stored.rows, stored.columns, of.dtype, of.data, of.first_zero(), pairs, pool);
+    return {};
+  }
   ScaleLayout layout{1, 1, ElementCount(of.dims), 0, 1, 0, 0};
   if (of.zeros != nullptr) {
     DEPUTY_ASSIGN_OR_RETURN(layout, LayOutMatrixScales(of.dims, of.zero_dims, (side == Side::kRight) != of.turned));
   }
   if (!SubtractZeroPoints(layout, of.dtype, of.data, of.zeros, wide, pool))
     return Error(StatusCode::kNotSupported, "an integer product of {} is not supported", NameOf(of.dtype));
-  const Stored stored(of, side);
-  const int64_t count = ElementCount(stored.batch);
-  if ((side == Side::kLeft) != of.turned)
+  if (along_rows)
     PairUp(count * stored.rows, stored.columns, 1, wide, pairs, pool);
   else
     PairUp(count, stored.rows, stored.columns, wide, pairs, pool);

@@ -3,13 +3,17 @@
 // int32.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <vector>
 
+#include "base/aligned.hpp"
 #include "cpu/ops/function_kernel.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "cpu/ops/quantized.hpp"
 #include "graph/inference/windows.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/convolution.hpp"
+#include "kernels/linalg/rows.hpp"
 #include "kernels/quantize.hpp"
 #include "tensor/shape.hpp"
 
@@ -138,20 +142,26 @@ struct OperandIndices {
 constexpr OperandIndices kInteger{0, kAbsent, 2, 1, kAbsent, 3, kAbsent, kAbsent, kAbsent};
 constexpr OperandIndices kQLinear{0, 1, 2, 3, 4, 5, 6, 7, 8};
 
-// An operand without its zero points: one, or one for each index of `axis`.
-Status Widen(const KernelArgs& args, size_t input, size_t zero_input, int64_t axis, int16_t* target) {
-  const ConstView x = args.input(input), zero = args.input(zero_input);
-  ScaleLayout layout{1, 1, x.element_count(), 0, 1, 0, 0};
-  const void* zeros = nullptr;
-  if (zero.present()) {
-    DEPUTY_RETURN_IF_ERROR(CheckTyped(zero, x.dtype()));
-    Result<ScaleLayout> found = LayOutScales(x.dims(), zero.dims(), axis, 0);
-    if (!found.ok()) return std::move(found).status().WithCode(StatusCode::kNotSupported);
-    layout = *found;
-    zeros = zero.data<void>();
+// One zero point for all elements, or one for each index of `axis`.
+Result<ScaleLayout> LayOutZeroPoints(const ByteMatrices& of, int64_t axis) {
+  if (of.zeros == nullptr) return ScaleLayout{1, 1, ElementCount(of.dims), 0, 1, 0, 0};
+  Result<ScaleLayout> found = LayOutScales(of.dims, of.zero_dims, axis, 0);
+  if (!found.ok()) return std::move(found).status().WithCode(StatusCode::kNotSupported);
+  return found;
+}
+
+// Pairs of channels of an operand [outer, channels, inner] without its zero points, of which there may be one for each
+// index of `axis`. `wide` has room for all elements; it is used only then.
+Status PairChannels(const ByteMatrices& of, int64_t axis, int64_t outer, int64_t channels, int64_t inner, int16_t* wide,
+                    Int16Pair* pairs, ThreadPool& pool) {
+  if (of.has_one_zero()) {
+    PairUpBytes(outer, channels, inner, of.dtype, of.data, of.first_zero(), pairs, pool);
+    return {};
   }
-  if (!SubtractZeroPoints(layout, x.dtype(), x.data<void>(), zeros, target, args.pool))
-    return Error(StatusCode::kNotSupported, "a quantized operand of {} is not supported", NameOf(x.dtype()));
+  DEPUTY_ASSIGN_OR_RETURN(const ScaleLayout layout, LayOutZeroPoints(of, axis));
+  if (!SubtractZeroPoints(layout, of.dtype, of.data, of.zeros, wide, pool))
+    return Error(StatusCode::kNotSupported, "a quantized operand of {} is not supported", NameOf(of.dtype));
+  PairUp(outer, channels, inner, wide, pairs, pool);
   return {};
 }
 
@@ -163,7 +173,8 @@ Result<int32_t*> SumsOf(const KernelArgs& args, const OperandIndices& at, void* 
 }
 
 // Scales the sums and converts them to the output's type.
-Status Finish(const KernelArgs& args, const OperandIndices& at, const ScaleLayout& layout, const int32_t* sums,
+template <class T>
+Status Finish(const KernelArgs& args, const OperandIndices& at, const ScaleLayout& layout, const T* sums,
               const float* multipliers) {
   const MutableView output = args.output(0);
   DEPUTY_ASSIGN_OR_RETURN(const void* const zero, ReadZeroPoints(args, at.y_zero, output.dtype(), 1));
@@ -222,51 +233,130 @@ Result<const int32_t*> BiasOf(const KernelArgs& args, size_t input, int64_t chan
 }
 
 // The same convolution over pairs of channels.
-ConvolutionShape PairChannels(ConvolutionShape shape) {
+ConvolutionShape PairedShape(ConvolutionShape shape) {
   shape.in_channels = (shape.in_channels / shape.group + 1) / 2 * shape.group;
   return shape;
 }
 
+// Constant weights [out, channels, kernel...] without their zero points: of one channel as floats, for depthwise
+// convolutions, together with the bias, a number for each filter; of more channels as pairs. Empty if they are not
+// constant or inconsistent, which the run reports, and floats where their sums would not be exact.
+struct PackedFilters {
+  Tensor floats, bias, pairs;
+};
+
+// Sums of integers are exact in float32 in any order while none is larger.
+constexpr int64_t kLargestExact = int64_t{1} << 24;
+
+// The bias as floats, zeros where there is none; empty if the sums of so many products of 8-bit integers and the bias
+// are not exact, or the bias is not constant.
+Result<Tensor> ExactBias(const KernelSpec& spec, size_t input, int64_t filters, int64_t taps) {
+  const Tensor* const bias = spec.constant(input);
+  if (spec.has_input(input) && (bias == nullptr || bias->dtype() != DType::kInt32 || bias->element_count() != filters))
+    return Tensor();
+  DEPUTY_ASSIGN_OR_RETURN(Tensor floats, Tensor::Allocate(DType::kFloat32, {filters}));
+  float* const to = static_cast<float*>(floats.mutable_data());
+  for (int64_t i = 0; i < filters; ++i) {
+    const int64_t given = bias == nullptr ? 0 : int64_t{static_cast<const int32_t*>(bias->data())[i]};
+    if (taps * 255 * 255 + std::abs(given) > kLargestExact) return Tensor();
+    to[i] = static_cast<float>(given);
+  }
+  return floats;
+}
+
+Result<PackedFilters> PackFilters(const KernelSpec& spec, const OperandIndices& at) {
+  const Tensor* const w = spec.constant(at.w);
+  const Tensor* const zeros = spec.constant(at.w_zero);
+  PackedFilters packed;
+  if (w == nullptr || (zeros == nullptr && spec.has_input(at.w_zero))) return packed;
+  if ((w->dtype() != DType::kUint8 && w->dtype() != DType::kInt8) || w->shape().size() < 3) return packed;
+  if ((zeros != nullptr && zeros->dtype() != w->dtype()) || w->element_count() == 0) return packed;
+  ByteMatrices bytes{w->dtype(), w->shape(), w->data(), nullptr, {}};
+  if (zeros != nullptr) {
+    bytes.zeros = zeros->data();
+    bytes.zero_dims = zeros->shape();
+  }
+  const int64_t filters = w->shape()[0], channels = w->shape()[1], taps = w->element_count() / (filters * channels);
+  ThreadPool alone(1);
+  if (channels == 1) {
+    const Result<ScaleLayout> layout = LayOutZeroPoints(bytes, 0);
+    DEPUTY_ASSIGN_OR_RETURN(packed.bias, ExactBias(spec, at.bias, filters, taps));
+    if (!layout.ok() || packed.bias.empty()) return packed;
+    const std::vector<float> ones(static_cast<size_t>(zeros == nullptr ? 1 : zeros->element_count()), 1.0f);
+    DEPUTY_ASSIGN_OR_RETURN(packed.floats, Tensor::Allocate(DType::kFloat32, w->shape()));
+    Dequantize(*layout, bytes.dtype, bytes.data, ones.data(), bytes.zeros, DType::kFloat32,
+               packed.floats.mutable_data(), alone);
+    return packed;
+  }
+  const AlignedBytes wide = AllocateAligned(static_cast<size_t>(w->element_count()) * sizeof(int16_t));
+  if (wide == nullptr) return Error(StatusCode::kResourceExhausted, "out of memory while packing constant weights");
+  DEPUTY_ASSIGN_OR_RETURN(Tensor pairs, Tensor::Allocate(DType::kInt32, {filters * ((channels + 1) / 2) * taps}));
+  const Status status = PairChannels(bytes, 0, filters, channels, taps, reinterpret_cast<int16_t*>(wide.get()),
+                                     static_cast<Int16Pair*>(pairs.mutable_data()), alone);
+  if (status.ok()) packed.pairs = std::move(pairs);
+  return packed;
+}
+
 Status RunConvolution(const KernelArgs& args, const OperandIndices& at,
-                      const QuantizedConvolutionAttributes& attributes) {
-  const ConstView x = args.input(at.x), w = args.input(at.w);
-  DEPUTY_RETURN_IF_ERROR(ElementBytes(x).status());
-  DEPUTY_RETURN_IF_ERROR(ElementBytes(w).status());
+                      const QuantizedConvolutionAttributes& attributes, const PackedFilters& packed) {
+  DEPUTY_ASSIGN_OR_RETURN(const ByteMatrices x, ReadByteMatrices(args, at.x, at.x_zero));
+  DEPUTY_ASSIGN_OR_RETURN(const ByteMatrices w, ReadByteMatrices(args, at.w, at.w_zero));
   DEPUTY_ASSIGN_OR_RETURN(const ConvolutionShape shape, PlanConvolution(args, at, attributes));
-  const ConvolutionShape paired = PairChannels(shape);
-  const int64_t x_planes = shape.batch * shape.in_channels, x_pairs = shape.batch * paired.in_channels;
-  const int64_t plane = x_planes == 0 ? 0 : x.element_count() / x_planes;
-  const int64_t channels = shape.in_channels / shape.group, pairs = paired.in_channels / shape.group;
-  const int64_t filters = shape.out_channels * channels, taps = filters == 0 ? 0 : w.element_count() / filters;
+  const ConvolutionShape paired = PairedShape(shape);
+  const int64_t x_count = ElementCount(x.dims), w_count = ElementCount(w.dims);
+  const int64_t results = ElementCount(args.output(0).dims());
+  const int64_t channels = shape.in_channels / shape.group, filters = shape.out_channels * channels;
+  const int64_t taps = filters == 0 ? 0 : w_count / filters;
+  const bool depthwise =
+      !packed.floats.empty() && x.has_one_zero() && x_count != 0 && results != 0 && IsDepthwise(shape);
+  const bool packs = !depthwise && packed.pairs.empty();
+  const int64_t x_planes = shape.batch * shape.in_channels, plane = x_planes == 0 ? 0 : x_count / x_planes;
   Arena arena;
-  const size_t wide_at = arena.Reserve<int16_t>(std::max(x.element_count(), w.element_count()));
-  const size_t x_at = arena.Reserve<Int16Pair>(x_pairs * plane);
-  const size_t w_at = arena.Reserve<Int16Pair>(shape.out_channels * pairs * taps);
-  const size_t y_at = arena.Reserve<int32_t>(at.y_scale == kAbsent ? 0 : ElementCount(args.output(0).dims()));
+  const size_t wide_at = arena.Reserve<int16_t>(depthwise ? 0 : std::max(x_count, w_count));
+  const size_t x_at = arena.Reserve<Int16Pair>(depthwise ? x_count : shape.batch * paired.in_channels * plane);
+  const size_t w_at = arena.Reserve<Int16Pair>(packs ? shape.out_channels * ((channels + 1) / 2) * taps : 0);
+  const size_t real_at = arena.Reserve<float>(depthwise ? results : 0);
+  const size_t y_at = arena.Reserve<int32_t>(at.y_scale == kAbsent || depthwise ? 0 : results);
   const size_t scales_at = arena.Reserve<float>(shape.out_channels + 1);
-  const size_t workspace_at =
-      arena.Reserve<char>(static_cast<int64_t>(ConvolutionWorkspace<Int16Pair>(paired, args.pool)));
+  const size_t workspace_at = arena.Reserve<char>(static_cast<int64_t>(
+      depthwise ? ConvolutionWorkspace<float>(shape, args.pool) : ConvolutionWorkspace<Int16Pair>(paired, args.pool)));
   DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(arena.bytes()));
   char* const base = static_cast<char*>(memory);
-  int16_t* const wide = reinterpret_cast<int16_t*>(base + wide_at);
-  const auto pairs_at = [base](size_t offset) { return reinterpret_cast<Int16Pair*>(base + offset); };
-  DEPUTY_RETURN_IF_ERROR(Widen(args, at.x, at.x_zero, 1, wide));
-  PairUp(shape.batch * shape.group, channels, plane, wide, pairs_at(x_at), args.pool);
-  DEPUTY_RETURN_IF_ERROR(Widen(args, at.w, at.w_zero, 0, wide));
-  PairUp(shape.out_channels, channels, taps, wide, pairs_at(w_at), args.pool);
   DEPUTY_ASSIGN_OR_RETURN(const int32_t* const bias, BiasOf(args, at.bias, shape.out_channels));
   if (at.w_scale != kAbsent && args.input(at.w_scale).present() &&
       args.input(at.w_scale).element_count() > shape.out_channels)
     return Error(StatusCode::kInvalidArgument, "w_scale has more elements than there are output channels");
   DEPUTY_ASSIGN_OR_RETURN(int32_t* const sums, SumsOf(args, at, base + y_at));
-  Convolve(paired, pairs_at(x_at), pairs_at(w_at), reinterpret_cast<const Int16Pair*>(bias),
-           reinterpret_cast<Int16Pair*>(sums), base + workspace_at, args.pool);
-  if (at.y_scale == kAbsent) return {};
+  const float one = 1;
+  float* const real_x = reinterpret_cast<float*>(base + x_at);
+  float* const real_y = reinterpret_cast<float*>(base + real_at);
+  if (depthwise) {
+    Dequantize({1, 1, x_count, 0, 1, 0, 0}, x.dtype, x.data, &one, x.zeros, DType::kFloat32, real_x, args.pool);
+    Convolve(shape, real_x, static_cast<const float*>(packed.floats.data()),
+             static_cast<const float*>(packed.bias.data()), real_y, base + workspace_at, args.pool);
+  } else {
+    int16_t* const wide = reinterpret_cast<int16_t*>(base + wide_at);
+    Int16Pair* const x_pairs = reinterpret_cast<Int16Pair*>(base + x_at);
+    Int16Pair* const w_pairs = reinterpret_cast<Int16Pair*>(base + w_at);
+    DEPUTY_RETURN_IF_ERROR(PairChannels(x, 1, shape.batch * shape.group, channels, plane, wide, x_pairs, args.pool));
+    if (packs) DEPUTY_RETURN_IF_ERROR(PairChannels(w, 0, shape.out_channels, channels, taps, wide, w_pairs, args.pool));
+    Convolve(paired, x_pairs, packs ? w_pairs : static_cast<const Int16Pair*>(packed.pairs.data()),
+             reinterpret_cast<const Int16Pair*>(bias), reinterpret_cast<Int16Pair*>(sums), base + workspace_at,
+             args.pool);
+  }
+  if (at.y_scale == kAbsent) {
+    constexpr int64_t kGrain = 1 << 14;
+    if (depthwise)
+      args.pool.ParallelFor(results, kGrain, [&](int64_t begin, int64_t end) {
+        linalg::Truncate(real_y + begin, end - begin, sums + begin);
+      });
+    return {};
+  }
   float* const multipliers = reinterpret_cast<float*>(base + scales_at);
   DEPUTY_RETURN_IF_ERROR(JoinScales(args, at, multipliers));
   Result<ScaleLayout> layout = LayOutScales(args.output(0).dims(), args.input(at.w_scale).dims(), 1, 0);
   if (!layout.ok()) return std::move(layout).status().WithCode(StatusCode::kNotSupported);
-  return Finish(args, at, *layout, sums, multipliers);
+  return depthwise ? Finish(args, at, *layout, real_y, multipliers) : Finish(args, at, *layout, sums, multipliers);
 }
 
 int64_t ScaleOf(const ScaleLayout& layout, int64_t element) {
@@ -331,7 +421,9 @@ KernelResult MakeConvolution(const KernelSpec& spec, const OperandIndices& at) {
   QuantizedConvolutionAttributes attributes{spec.primitive(), WindowOptionsOf(spec.primitive()),
                                             spec.primitive().GetInt("group", 1)};
   if (attributes.group < 1) return Error(StatusCode::kModel, "group must be at least 1, got {}", attributes.group);
-  return KernelOf([attributes, at](const KernelArgs& args) { return RunConvolution(args, at, attributes); });
+  DEPUTY_ASSIGN_OR_RETURN(const PackedFilters packed, PackFilters(spec, at));
+  return KernelOf(
+      [attributes, at, packed](const KernelArgs& args) { return RunConvolution(args, at, attributes, packed); });
 }
 
 KernelResult MakeProduct(const KernelSpec& spec, const OperandIndices& at) {

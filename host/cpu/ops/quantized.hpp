@@ -6,6 +6,7 @@
 #include "cpu/ops/function_kernel.hpp"
 #include "kernels/matrix_product.hpp"
 #include "tensor/scale_layout.hpp"
+#include "tensor/shape.hpp"
 
 namespace deputy::host {
 
@@ -20,6 +21,16 @@ struct ByteMatrices {
   const void* zeros = nullptr;  // of the same type, null for none
   std::span<const int64_t> zero_dims;
   bool turned = false;  // stored transposed
+
+  // Whether these are 8-bit integers with one zero point for all, and its value; without any it is 0.
+  bool has_one_zero() const {
+    return (dtype == DType::kUint8 || dtype == DType::kInt8) && (zeros == nullptr || ElementCount(zero_dims) == 1);
+  }
+  int32_t first_zero() const {
+    if (zeros == nullptr) return 0;
+    return dtype == DType::kInt8 ? int32_t{*static_cast<const int8_t*>(zeros)}
+                                 : int32_t{*static_cast<const uint8_t*>(zeros)};
+  }
 };
 
 // Reads an input and its zero points, an optional input. Fails unless both have the required type and layout.

@@ -122,6 +122,19 @@ void Requantize(const int32_t* x, int64_t count, const float* multipliers, int64
   ActiveModule().elements.requantize(x, count, multipliers, step, range, y);
 }
 
+void Requantize(const float* x, int64_t count, const float* multipliers, int64_t step, ByteRange range, uint8_t* y) {
+  ActiveModule().elements.requantize_floats(x, count, multipliers, step, range, y);
+}
+void WidenBytes(const uint8_t* x, int64_t count, bool is_signed, int32_t zero, int16_t* y) {
+  ActiveModule().elements.widen_bytes(x, count, is_signed, zero, y);
+}
+void PairBytes(const uint8_t* x, const uint8_t* next, int64_t count, bool is_signed, int32_t zero, int32_t* y) {
+  ActiveModule().elements.pair_bytes(x, next, count, is_signed, zero, y);
+}
+void LargerBytes(const uint8_t* a, const uint8_t* b, int64_t count, bool is_signed, uint8_t* y) {
+  ActiveModule().elements.larger_bytes(a, b, count, is_signed, y);
+}
+
 bool WidenHalves(const uint16_t* x, int64_t count, float* y) {
   const auto widen = ActiveModule().halves.widen;
   if (widen != nullptr) widen(x, count, y);

@@ -47,6 +47,11 @@ struct ElementFunctions {
   void (*quantize)(const float* x, int64_t count, float scale, ByteRange range, uint8_t* y);
   void (*requantize)(const int32_t* x, int64_t count, const float* multipliers, int64_t step, ByteRange range,
                      uint8_t* y);
+  void (*requantize_floats)(const float* x, int64_t count, const float* multipliers, int64_t step, ByteRange range,
+                            uint8_t* y);
+  void (*widen_bytes)(const uint8_t* x, int64_t count, bool is_signed, int32_t zero, int16_t* y);
+  void (*pair_bytes)(const uint8_t* x, const uint8_t* next, int64_t count, bool is_signed, int32_t zero, int32_t* y);
+  void (*larger_bytes)(const uint8_t* a, const uint8_t* b, int64_t count, bool is_signed, uint8_t* y);
 };
 
 // Null if the level has no instructions for them.

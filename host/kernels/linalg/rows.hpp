@@ -93,6 +93,15 @@ struct ByteRange {
 void Quantize(const float* x, int64_t count, float scale, ByteRange range, uint8_t* y);
 // The same for x * multiplier; multipliers are `step` apart, 0 or 1.
 void Requantize(const int32_t* x, int64_t count, const float* multipliers, int64_t step, ByteRange range, uint8_t* y);
+void Requantize(const float* x, int64_t count, const float* multipliers, int64_t step, ByteRange range, uint8_t* y);
+
+// Bytes are uint8, or int8 where `is_signed`.
+// y = x - zero, in 16 bits.
+void WidenBytes(const uint8_t* x, int64_t count, bool is_signed, int32_t zero, int16_t* y);
+// y[i] is the pair of x[i] - zero and next[i] - zero, the first in the lower half (Int16Pair of linalg.hpp).
+void PairBytes(const uint8_t* x, const uint8_t* next, int64_t count, bool is_signed, int32_t zero, int32_t* y);
+// y = the larger one of a and b. y may be an operand.
+void LargerBytes(const uint8_t* a, const uint8_t* b, int64_t count, bool is_signed, uint8_t* y);
 
 // Half precision from and to float32. False, with nothing written, if the active level has no instructions for it; the
 // caller's own loop then does it. Both round to nearest even. [any-thread]

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "lowering/post_ops.hpp"
+#include "lowering/tanh.hpp"
 
 namespace onednn {
 namespace {
@@ -41,6 +42,12 @@ void LowerEltwise(const Operation& operation, const Eltwise& parameters, Lowerin
   const Slot source = lowering.Dense(operation.inputs[0]);
   if (IsClippedLinear(operation, parameters, source.desc))
     return LowerClippedLinear(operation, parameters, source, lowering);
+  if (parameters.algorithm == dnnl::algorithm::eltwise_tanh && HasSlowTanh()) {
+    const Slot result = lowering.ResultOver(operation.output, source.desc, source);
+    EmitTanh(source, result, lowering);
+    PostOps(operation, lowering, source.desc).EmitRest(result);
+    return;
+  }
   const dnnl::eltwise_forward::desc wanted(dnnl::prop_kind::forward_inference, parameters.algorithm, source.desc,
                                            parameters.alpha, parameters.beta);
   PostOps post_ops(operation, lowering, source.desc);
@@ -48,6 +55,14 @@ void LowerEltwise(const Operation& operation, const Eltwise& parameters, Lowerin
     return dnnl::eltwise_forward::primitive_desc(wanted, attributes, lowering.engine());
   });
   post_ops.Emit<dnnl::eltwise_forward>(chosen, {{DNNL_ARG_SRC, source}}, source.desc, source.desc, &source);
+}
+
+// Padding stays zero, as the tanh of zero is.
+void EmitTanh(const Slot& source, const Slot& result, Lowering& lowering) {
+  const int64_t count = static_cast<int64_t>(source.desc.get_size() / sizeof(float));
+  lowering.EmitFunction("tanh", {source, result}, [count](const std::vector<char*>& data) {
+    ComputeTanh(reinterpret_cast<const float*>(data[0]), reinterpret_cast<float*>(data[1]), count);
+  });
 }
 
 void LowerBinary(const Operation& operation, const Binary& parameters, Lowering& lowering) {

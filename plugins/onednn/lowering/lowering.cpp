@@ -33,6 +33,7 @@ struct LowerOne {
   void operator()(const Quantize& p) const { LowerQuantize(operation, p, lowering); }
   void operator()(const Dequantize& p) const { LowerDequantize(operation, p, lowering); }
   void operator()(const Pad& p) const { LowerPad(operation, p, lowering); }
+  void operator()(const Cast&) const { LowerCast(operation, lowering); }
 };
 
 // Primitives are made for the number of threads that they will run on.
@@ -100,6 +101,7 @@ void Lowering::LowerAll() {
 
 std::unique_ptr<Executable> Lowering::Run(const sdk::Host& host, Shapes shapes) {
   LowerAll();
+  ResolveParts();
   return std::make_unique<Executable>(engine_, std::move(buffers_), std::move(steps_), host, std::move(shapes));
 }
 
@@ -217,6 +219,21 @@ Slot Lowering::ResultOver(Value value, const memory::desc& desc, const Slot& ope
 }
 
 void Lowering::Alias(Value value, const Slot& slot) { Hold(value, slot); }
+
+bool Lowering::PlaceInside(const Slot& part, const Slot& whole, size_t offset) {
+  if (!MayOverwrite(part) || part.offset != 0 || part.desc.get_size() != buffers_[part.buffer].bytes) return false;
+  buffers_[part.buffer].whole = whole.buffer;
+  buffers_[part.buffer].offset = whole.offset + offset;
+  return true;
+}
+
+// Steps then use the whole buffers alone.
+void Lowering::ResolveParts() {
+  for (Step& step : steps_)
+    for (auto& [argument, slot] : step.arguments)
+      for (; buffers_[slot.buffer].whole; slot.buffer = *buffers_[slot.buffer].whole)
+        slot.offset += buffers_[slot.buffer].offset;
+}
 
 Slot Lowering::Temporary(const memory::desc& desc) {
   return {NewBuffer({Buffer::Storage::kTemporary, desc.get_size()}), desc};

@@ -54,6 +54,9 @@ class Lowering {
   Slot ResultOver(Value value, const memory::desc& desc, const Slot& operand);
   // The value is a view of another slot's memory.
   void Alias(Value value, const Slot& slot);
+  // Makes the slot, with all that was and is written to it, a part of another slot's memory, `offset` bytes behind its
+  // first element. False where that cannot be done: the operation that is being lowered must be the last to read it.
+  bool PlaceInside(const Slot& part, const Slot& whole, size_t offset);
   // Memory for one operation only.
   Slot Temporary(const memory::desc& desc);
 
@@ -81,6 +84,7 @@ class Lowering {
   void Hold(Value value, const Slot& slot);
   void FindDestinations();
   void FillOutputs();
+  void ResolveParts();
 
   const Program& program_;
   const Origins& origins_;
@@ -122,10 +126,15 @@ void LowerSlice(const Operation& operation, const Slice& parameters, Lowering& l
 void LowerPad(const Operation& operation, const Pad& parameters, Lowering& lowering);
 void LowerQuantize(const Operation& operation, const Quantize& parameters, Lowering& lowering);
 void LowerDequantize(const Operation& operation, const Dequantize& parameters, Lowering& lowering);
+void LowerCast(const Operation& operation, Lowering& lowering);
 
 // Rough estimates of work, to choose threads and to reject partitions that are not worth a call of oneDNN.
 // About how many multiplications, or other work of the same time.
 int64_t WorkOf(const Operation& operation, const Program& program);
+
+// Is the program that of a single node, an element-wise function or a reduction? The next delegate's loops are as fast:
+// nothing is fused, and no layout kept.
+bool IsOneElementwiseFunction(const Program& program, size_t nodes);
 
 // Does a program keep oneDNN busy long enough? A call of the partition and each of its `steps` have an overhead that
 // kernels of the next delegate do not have; the total may be up to half as long again as theirs. `saved`: the result of

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "lowering/tanh.hpp"
+
 namespace onednn {
 
 PostOps::PostOps(const Operation& operation, Lowering& lowering, memory::desc result, bool rows)
@@ -40,6 +42,15 @@ memory::dims PostOps::InPrimitive(const memory::dims& dims) const {
 
 bool PostOps::IsFull(const PostOp& post_op) const {
   return CountOf(lowering_.program().dims(post_op.operand)) == CountOf(result_.dims());
+}
+
+size_t PostOps::FirstSlow() const {
+  const bool in_integers = form_ != nullptr && form_->result;  // then nothing may follow the primitive
+  if (in_integers || !HasSlowTanh()) return operation_.post_ops.size();
+  const auto first = std::find_if(operation_.post_ops.begin(), operation_.post_ops.end(), [](const PostOp& post_op) {
+    return post_op.algorithm == dnnl::algorithm::eltwise_tanh;
+  });
+  return static_cast<size_t>(first - operation_.post_ops.begin());
 }
 
 dnnl::primitive_attr PostOps::Attributes(size_t count) const {
@@ -87,6 +98,10 @@ void PostOps::EmitRest(const Slot& result) {
   const dnnl::primitive_attr attributes = OwnScratchpad();
   for (size_t i = attached_; i < operation_.post_ops.size(); ++i) {
     const PostOp& post_op = operation_.post_ops[i];
+    if (post_op.algorithm == dnnl::algorithm::eltwise_tanh && HasSlowTanh() && IsDense(result.desc)) {
+      EmitTanh(result, result, lowering_);
+      continue;
+    }
     if (post_op.operand == kNoValue) {
       const dnnl::eltwise_forward::desc wanted(dnnl::prop_kind::forward_inference, post_op.algorithm, result.desc,
                                                post_op.alpha, post_op.beta);

@@ -2,6 +2,8 @@
 // primitives of their own. A residual sum is computed in place where the other operand is not read later.
 #pragma once
 
+#include <algorithm>
+
 #include "lowering/faults.hpp"
 #include "lowering/lowering.hpp"
 
@@ -13,6 +15,9 @@ inline dnnl::primitive_attr OwnScratchpad() {
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   return attributes;
 }
+
+// Dense slots of the same layout.
+void EmitTanh(const Slot& source, const Slot& result, Lowering& lowering);
 
 class PostOps {
  public:
@@ -31,7 +36,7 @@ class PostOps {
   // all post-ops fit, or this throws dnnl::error.
   template <class Make>
   auto Fit(const Make& make) {
-    attached_ = FirstMisreadPostOp(operation_, lowering_.program(), result_);
+    attached_ = std::min(FirstMisreadPostOp(operation_, lowering_.program(), result_), FirstSlow());
     if (form_ != nullptr && form_->result) return make(Attributes(attached_));
     for (; attached_ > 0; --attached_) {
       try {
@@ -55,14 +60,18 @@ class PostOps {
     EmitRest(result);
   }
 
+  // The post-ops that no primitive took as primitives of their own; without Fit these are all.
+  void EmitRest(const Slot& result);
+
  private:
+  // The first post-op that is faster as a step of its own; their number if there is none.
+  size_t FirstSlow() const;
   dnnl::primitive_attr Attributes(size_t count) const;
   void SetScales(dnnl::primitive_attr& attributes) const;
   memory::dims InPrimitive(const memory::dims& dims) const;
   bool IsFull(const PostOp& post_op) const;
   Slot Place(const memory::desc& layout, const Slot* over);
   void AddArguments(Lowering::Arguments& arguments, const memory::desc& as_made, const memory::desc& layout);
-  void EmitRest(const Slot& result);
 
   const Operation& operation_;
   Lowering& lowering_;

@@ -1,8 +1,8 @@
-// Pools, resampling, normalization over neighbouring channels, and reductions.
+// Resampling, normalization over neighbouring channels, and reductions.
 #include <algorithm>
 #include <vector>
 
-#include "lowering/post_ops.hpp"
+#include "lowering/suited.hpp"
 
 namespace onednn {
 namespace {
@@ -11,31 +11,6 @@ namespace {
 bool AreSpatial(const memory::dims& x, const memory::dims& y) {
   if (x.size() < 3 || x[0] != y[0] || x[1] != y[1]) return false;
   return CountOf(y) == y[0] * y[1];
-}
-
-// The operand in the first of these layouts for which oneDNN has an optimized implementation; in the first layout if
-// there is none.
-template <class Describe>
-Slot Suited(Lowering& lowering, Value value, const std::vector<memory::desc>& layouts, const Describe& describe) {
-  for (const memory::desc& desc : layouts) {
-    try {
-      if (!IsReference(describe(desc, OwnScratchpad()).impl_info_str())) return lowering.As(value, desc);
-    } catch (const dnnl::error&) {  // then in another one
-    }
-  }
-  return lowering.As(value, layouts.front());
-}
-
-// As it is, row-major, with channels last.
-template <class Describe>
-Slot Suited(Lowering& lowering, Value value, const Describe& describe) {
-  const memory::desc native = lowering.Dense(value).desc;
-  return Suited(lowering, value, {native, Plain(native.dims()), ChannelsLast(native.dims())}, describe);
-}
-
-// For row-major tensors, which oneDNN processes channel by channel, other kernels are faster.
-void NoteRowMajor(Lowering& lowering, Value value) {
-  if (IsPlain(lowering.Native(value).desc)) lowering.NoteSlow();
 }
 
 // Adjacent reduced dimensions: the number of sums, and the number and stride of each sum's elements.
@@ -109,23 +84,6 @@ void LowerShortSums(const Operation& operation, const Reduction& parameters, con
 }
 
 }  // namespace
-
-void LowerPool(const Operation& operation, const Pool& parameters, Lowering& lowering) {
-  NoteRowMajor(lowering, operation.inputs[0]);
-  const Window& window = parameters.window;
-  const memory::desc any = Any(lowering.program().dims(operation.output));
-  const auto describe = [&](const memory::desc& source, const dnnl::primitive_attr& attributes) {
-    const dnnl::pooling_v2_forward::desc wanted(dnnl::prop_kind::forward_inference, parameters.algorithm, source, any,
-                                                window.strides, parameters.kernel, window.dilations, window.pads_before,
-                                                window.pads_after);
-    return dnnl::pooling_v2_forward::primitive_desc(wanted, attributes, lowering.engine());
-  };
-  const Slot source = Suited(lowering, operation.inputs[0], describe);
-  PostOps post_ops(operation, lowering, any);
-  const auto chosen =
-      post_ops.Fit([&](const dnnl::primitive_attr& attributes) { return describe(source.desc, attributes); });
-  post_ops.Emit<dnnl::pooling_v2_forward>(chosen, {{DNNL_ARG_SRC, source}}, chosen.dst_desc(), chosen.dst_desc());
-}
 
 void LowerResample(const Operation& operation, const Resample& parameters, Lowering& lowering) {
   NoteRowMajor(lowering, operation.inputs[0]);

@@ -20,7 +20,8 @@ bool IsArithmetic(const Operation& operation) {
 bool OnlyMoves(const Operation& operation) {
   return operation.As<Reshape>() != nullptr || operation.As<Transpose>() != nullptr ||
          operation.As<Slice>() != nullptr || operation.As<Concat>() != nullptr || operation.As<Pad>() != nullptr ||
-         operation.As<Quantize>() != nullptr || operation.As<Dequantize>() != nullptr;
+         operation.As<Quantize>() != nullptr || operation.As<Dequantize>() != nullptr ||
+         operation.As<Cast>() != nullptr;
 }
 
 // Nanoseconds of good kernels on one core; measured, and only for comparison with the constants below.
@@ -36,7 +37,19 @@ int64_t TimeOf(const Operation& operation, const Program& program) {
   return kRows + CountOf(program.dims(operation.inputs[0])) / kFunctions + after;
 }
 
+bool IsElementwise(const Operation& operation) {
+  return operation.As<Eltwise>() != nullptr || operation.As<Binary>() != nullptr || operation.As<Prelu>() != nullptr ||
+         operation.As<Erf>() != nullptr || operation.As<Reduction>() != nullptr;
+}
+
 }  // namespace
+
+bool IsOneElementwiseFunction(const Program& program, size_t nodes) {
+  const auto& operations = program.operations();
+  return nodes == 1 && std::all_of(operations.begin(), operations.end(), [](const Operation& operation) {
+           return IsElementwise(operation) || OnlyMoves(operation);
+         });
+}
 
 int64_t WorkOf(const Operation& operation, const Program& program) {
   const int64_t made = CountOf(program.dims(operation.output));

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "deputy/sdk/half.hpp"
+
 namespace onednn {
 
 namespace {
@@ -35,7 +37,8 @@ std::vector<sdk::Capability> ListCapabilities() {
   VisitOperators([&](const Operator& op) {
     sdk::Capability row;
     row.op_type = op.type;
-    row.dtypes = {kDataType};
+    row.dtypes = {sdk::DType::kFloat32};
+    if (op.types == kFloats) row.dtypes.push_back(sdk::DType::kFloat16);
     if (op.types != kFloats) row.dtypes.insert(row.dtypes.end(), {sdk::DType::kInt8, sdk::DType::kUint8});
     row.min_rank = op.ranks.least;
     row.max_rank = op.ranks.most;
@@ -68,6 +71,7 @@ std::optional<std::vector<int64_t>> ConstantInts(const sdk::ValueView& value) {
 std::optional<float> ConstantScalar(const sdk::ValueView& value) {
   if (!value.exists() || !value.is_constant() || value.element_count() != 1) return std::nullopt;
   if (value.dtype() == sdk::DType::kFloat32) return value.constant_values<float>()[0];
+  if (value.dtype() == sdk::DType::kFloat16) return sdk::FloatOf(*static_cast<const uint16_t*>(value.constant()));
   if (value.dtype() == sdk::DType::kFloat64) return static_cast<float>(value.constant_values<double>()[0]);
   if (const auto ints = ConstantInts(value)) return static_cast<float>((*ints)[0]);
   return std::nullopt;

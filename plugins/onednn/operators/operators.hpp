@@ -13,12 +13,12 @@ struct Ranks {
   uint32_t least = 0, most = 6;
 };
 
-// Element types: float32 alone, or bytes at one side.
+// Element types: float32 and float16, or float32 and bytes at one side.
 enum Types { kFloats, kFloatsAndBytes };
 
 struct Operator {
   const char* type;
-  size_t data_inputs;  // number of leading inputs that are float data; `supports` checks the others
+  size_t data_inputs;  // number of leading inputs that are real numbers; `supports` checks the others
   sdk::Verdict (*supports)(const sdk::NodeView& node);  // called only when the ranks of input and output are right
   void (*read)(const sdk::NodeView& node, Program& program);
   Ranks ranks = {};
@@ -44,8 +44,10 @@ sdk::Span<const Operator> QuantizationOperators();
 sdk::Span<const Operator> ReductionOperators();
 sdk::Span<const Operator> ResizeOperators();
 
-// The one type of data, and the operators' table for listings.
-inline constexpr sdk::DType kDataType = sdk::DType::kFloat32;
+// Real numbers, in any mixture; all are computed in float32.
+inline bool IsFloat(sdk::DType type) { return type == sdk::DType::kFloat32 || type == sdk::DType::kFloat16; }
+
+// The operators' table for listings.
 std::vector<sdk::Capability> ListCapabilities();
 
 // The operator of a node, NULL for one that is in no list.

@@ -83,6 +83,7 @@ void AddPow(std::vector<Case>& cases, uint64_t seed) {
     b.In(base(kF32)).Const(RealScalar(e)).Note("exponent=" + std::to_string(e).substr(0, 4)).Add();
   b.In(base(kF32)).Const(WholeScalar(2)).Note("exponent-dtype=int64").Add();
   b.In(b.Random(kF32, {2, 3, 1}, 0.25, 2)).In(exponent(kF32)).Note("broadcast=[2,3,1][2,3,4]").Add();
+  b.In(base(kF16)).Const(RealScalar(2, kF16)).Note("exponent=2.00").Add();
 }
 
 void AddMod(std::vector<Case>& cases, uint64_t seed) {

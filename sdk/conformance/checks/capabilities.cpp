@@ -73,7 +73,9 @@ reference::Node Relu() {
   return node;
 }
 
-// Between two Relus, as far as it reads and makes float32.
+bool IsFloat(deputy_dtype type) { return type == kF32 || type == kF16; }
+
+// Between two Relus, as far as it reads and makes float32 or float16.
 bool IsTakenBetween(Instance& instance, const Case& tested, const std::vector<Tensor>& made) {
   deputy_graph graph;
   std::vector<deputy_value_id> inputs, outputs;
@@ -87,7 +89,7 @@ bool IsTakenBetween(Instance& instance, const Case& tested, const std::vector<Te
     } else {
       inputs.push_back(graph.AddValue(name, operand.value.dtype, operand.value.dims));
       graph.AddInput(inputs.back());
-      if (!first || operand.value.dtype != kF32) continue;
+      if (!first || !IsFloat(operand.value.dtype)) continue;
       const deputy_value_id read = graph.AddValue("before", operand.value.dtype, operand.value.dims);
       graph.AddNode("before", Relu(), {inputs.back()}, {read});
       inputs.back() = read;
@@ -98,7 +100,7 @@ bool IsTakenBetween(Instance& instance, const Case& tested, const std::vector<Te
   const deputy_node_id node = graph.AddNode(tested.node.op_type, tested.node, inputs, outputs);
   for (size_t i = 0; i < made.size(); ++i) {
     deputy_value_id last = outputs[i];
-    if (made[i].dtype == kF32) {
+    if (IsFloat(made[i].dtype)) {
       last = graph.AddValue("z" + std::to_string(i), made[i].dtype, made[i].dims);
       graph.AddNode("after", Relu(), {outputs[i]}, {last});
     }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <random>
 
 #include "support/float_values.hpp"
 #include "unit/cpu/run_node.hpp"
@@ -18,6 +19,39 @@ PrimitiveBuilder AveragePool(Ints kernel) {
 
 Floats Pool(Maker make, const PrimitiveBuilder& builder, Tensor x) {
   return ValuesOf<float>(RunNode(make, builder, {std::move(x)})[0]);
+}
+
+template <class T>
+std::vector<float> PoolBytes(const PrimitiveBuilder& builder, const Shape& shape, const Floats& x) {
+  const std::vector<T> bytes(x.begin(), x.end());
+  const std::vector<T> y = ValuesOf<T>(RunNode(MakeMaxPool, builder, {TensorOf<T>(shape, bytes)})[0]);
+  return Floats(y.begin(), y.end());
+}
+
+// Every window has an element.
+TEST(MaxPoolOnCpu, BytesArePooledLikeFloats) {
+  struct {
+    Shape x;
+    Ints kernel, strides, pads, dilations;
+  } const cases[] = {{{2, 3, 9, 11}, {3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+                     {{1, 2, 130, 140}, {3, 2}, {2, 1}, {0, 0, 0, 0}, {1, 1}},  // several bands
+                     {{1, 2, 40, 7}, {5, 3}, {1, 3}, {4, 0, 0, 2}, {2, 3}},
+                     {{1, 2, 6, 5000}, {4, 3}, {1, 2}, {0, 1, 0, 1}, {1, 1}},
+                     {{1, 3, 50}, {4}, {3}, {1, 2}, {1}},
+                     {{1, 2, 4, 5, 6}, {2, 2, 3}, {1, 2, 2}, {0, 0, 0, 1, 1, 1}, {1, 1, 1}}};
+  std::mt19937 random(3);
+  for (const auto& one : cases) {
+    Floats x(static_cast<size_t>(ElementCount(one.x)));
+    for (float& value : x) value = static_cast<float>(random() % 100);
+    const PrimitiveBuilder builder =
+        MaxPool(one.kernel).Set("strides", one.strides).Set("pads", one.pads).Set("dilations", one.dilations);
+    const Floats wanted = Pool(MakeMaxPool, builder, TensorOf<float>(one.x, x));
+    EXPECT_EQ(PoolBytes<uint8_t>(builder, one.x, x), wanted) << one.x[2];
+    for (float& value : x) value -= 50;
+    Floats lower = wanted;
+    for (float& value : lower) value -= 50;
+    EXPECT_EQ(PoolBytes<int8_t>(builder, one.x, x), lower) << one.x[2];
+  }
 }
 
 // As in ONNX Runtime.

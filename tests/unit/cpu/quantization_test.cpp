@@ -116,6 +116,53 @@ TEST(MatMulInteger, AConstantZeroPointThatFitsNothingIsTheRunsError) {
 }
 
 // Three channels to a group, and then one: the last channel has no neighbour.
+template <class T>
+Tensor RandomBytes(const Shape& shape, std::mt19937& random) {
+  return TensorOf<T>(shape, Draw<T>(static_cast<size_t>(ElementCount(shape)), random));
+}
+
+// Constant weights are prepared once, and with one channel per group the sums are computed in floats.
+TEST(QLinearConv, ConstantWeightsGiveTheSameBytes) {
+  struct {
+    Shape x, w;
+    int64_t group, stride, pad;
+  } const cases[] = {{{2, 7, 9, 11}, {7, 1, 3, 3}, 7, 1, 1},    {{1, 4, 12, 5}, {8, 1, 5, 3}, 4, 2, 2},
+                     {{1, 3, 17, 16}, {3, 1, 15, 16}, 3, 1, 0}, {{1, 3, 18, 18}, {3, 1, 17, 17}, 3, 1, 0},
+                     {{1, 6, 7, 7}, {4, 3, 3, 3}, 2, 1, 1},     {{2, 5, 6, 6}, {4, 5, 1, 1}, 1, 1, 0}};
+  std::mt19937 random(7);
+  for (const auto& one : cases) {
+    const Tensor x = RandomBytes<uint8_t>(one.x, random), w = RandomBytes<int8_t>(one.w, random);
+    std::vector<float> scales(static_cast<size_t>(one.w[0]));
+    std::vector<int32_t> bias(scales.size());
+    for (float& scale : scales) scale = static_cast<float>(random() % 100 + 1) * 1e-5f;
+    for (const int32_t most : {1000, 1 << 30}) {  // the larger one is not exact in floats
+      for (int32_t& value : bias) value = static_cast<int32_t>(random() % static_cast<uint32_t>(most)) - most / 2;
+      const std::vector<Tensor> inputs = {x,
+                                          TensorOf<float>({}, {1}),
+                                          TensorOf<uint8_t>({}, {uint8_t{131}}),
+                                          w,
+                                          TensorOf<float>({one.w[0]}, scales),
+                                          RandomBytes<int8_t>({one.w[0]}, random),
+                                          TensorOf<float>({}, {0.7f}),
+                                          TensorOf<uint8_t>({}, {uint8_t{120}}),
+                                          TensorOf<int32_t>({one.w[0]}, bias)};
+      const auto node = [&](const char* type) {
+        return PrimitiveBuilder("", type, 10)
+            .Set("group", one.group)
+            .Set("strides", std::vector<int64_t>{one.stride, one.stride})
+            .Set("pads", std::vector<int64_t>(4, one.pad));
+      };
+      const Tensor variable = RunNode(MakeQLinearConv, node("QLinearConv"), inputs)[0];
+      const Tensor constant = RunNode(MakeQLinearConv, node("QLinearConv"), inputs, {.constants = {3, 5, 8}})[0];
+      EXPECT_EQ(ValuesOf<uint8_t>(constant), ValuesOf<uint8_t>(variable)) << one.w[1] << " " << one.w[2];
+      const std::vector<Tensor> whole = {x, w, inputs[2], inputs[5]};
+      const PrimitiveBuilder integer = node("ConvInteger");
+      EXPECT_EQ(ValuesOf<int32_t>(RunNode(MakeConvInteger, integer, whole, {.constants = {1, 3}})[0]),
+                ValuesOf<int32_t>(RunNode(MakeConvInteger, integer, whole)[0]));
+    }
+  }
+}
+
 TEST(ConvInteger, GroupsOfOddChannelsAreExact) {
   const uint32_t seed = 12;
   std::mt19937 random(seed);

@@ -27,6 +27,36 @@ int32_t TruthOfTruncate(float x) {
   return static_cast<int32_t>(std::clamp(std::trunc(static_cast<double>(x)), -2147483648.0, 2147483647.0));
 }
 
+TEST_P(ElementsTest, BytesAreWidenedPairedAndComparedAtEveryLength) {
+  std::mt19937 random(11);
+  for (int64_t count = 0; count <= 70; ++count) {
+    const auto length = static_cast<size_t>(count);
+    std::vector<uint8_t> a(length), b(length);
+    for (uint8_t& byte : a) byte = static_cast<uint8_t>(random());
+    for (uint8_t& byte : b) byte = static_cast<uint8_t>(random());
+    for (const bool is_signed : {false, true}) {
+      const auto number = [&](uint8_t byte) { return is_signed ? int32_t{static_cast<int8_t>(byte)} : int32_t{byte}; };
+      const int32_t zero = is_signed ? -128 : 255;
+      std::vector<int16_t> wide(length + 1, 77);
+      std::vector<int32_t> pairs(length + 1, 77);
+      std::vector<uint8_t> larger = a;
+      larger.push_back(77);
+      WidenBytes(a.data(), count, is_signed, zero, wide.data());
+      PairBytes(a.data(), b.data(), count, is_signed, zero, pairs.data());
+      LargerBytes(larger.data(), b.data(), count, is_signed, larger.data());
+      for (size_t i = 0; i < length; ++i) {
+        ASSERT_EQ(wide[i], number(a[i]) - zero);
+        ASSERT_EQ(static_cast<int16_t>(pairs[i]), number(a[i]) - zero);
+        ASSERT_EQ(pairs[i] >> 16, number(b[i]) - zero);
+        ASSERT_EQ(number(larger[i]), std::max(number(a[i]), number(b[i])));
+      }
+      ASSERT_EQ(wide.back(), 77);
+      ASSERT_EQ(pairs.back(), 77);
+      ASSERT_EQ(larger.back(), 77);
+    }
+  }
+}
+
 TEST_P(ElementsTest, TruncateSaturatesAtEveryLength) {
   const float odd[] = {kNan, kInf, -kInf, 2147483648.0f, 2147483520.0f, -2147483648.0f, -3e9f, -0.9f, 1.9f};
   for (int64_t count = 0; count <= 70; ++count) {

@@ -42,6 +42,7 @@ struct Namer {
   std::string operator()(const Pad&) const { return "Pad"; }
   std::string operator()(const Quantize&) const { return "Quantize"; }
   std::string operator()(const Dequantize&) const { return "Dequantize"; }
+  std::string operator()(const Cast&) const { return "Cast"; }
 };
 
 deputy_partition WholeOf(const fake::Host& host, std::vector<deputy_node_id>& nodes) {

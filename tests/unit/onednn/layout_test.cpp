@@ -44,6 +44,15 @@ TEST(Layout, PlainLikeKeepsTheOrderOfDimensions) {
   EXPECT_FALSE(PlainLike(blocked, {1, 16, 3, 4}));
 }
 
+TEST(Layout, LaidOutLikeKeepsBlocksThatDivideTheExtents) {
+  const auto blocked = [](const memory::dims& dims) {
+    return memory::desc(dims, memory::data_type::f32, memory::format_tag::nChw16c);
+  };
+  EXPECT_EQ(LaidOutLike(blocked({2, 32, 3, 4}), {3, 48, 5, 6}), blocked({3, 48, 5, 6}));
+  EXPECT_FALSE(LaidOutLike(blocked({2, 32, 3, 4}), {2, 24, 3, 4}));
+  EXPECT_EQ(LaidOutLike(ChannelsLast({1, 8, 3, 4}), {1, 2, 5, 6}), ChannelsLast({1, 2, 5, 6}));
+}
+
 TEST(Layout, APartIsNotDense) {
   EXPECT_FALSE(IsDense(Plain({2, 6}).submemory_desc({2, 3}, {0, 3})));
   EXPECT_TRUE(IsDense(ChannelsLast({2, 6, 3, 3})));

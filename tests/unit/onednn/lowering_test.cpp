@@ -206,6 +206,95 @@ TEST(Lowering, ReductionsOverAnyDimensionsAreThoseOfTheirElements) {
   }
 }
 
+struct PoolCase {
+  Dims x, y, kernel, strides, pads, dilations;
+};
+
+// A pool of x [1, channels, in...] in the row-major order of its result.
+std::vector<float> Largest(const float* x, const PoolCase& pool) {
+  std::vector<float> y;
+  const size_t rank = pool.kernel.size();
+  const int64_t plane = CountOf(Dims(pool.x.begin() + 2, pool.x.end()));
+  const int64_t positions = CountOf(Dims(pool.y.begin() + 2, pool.y.end()));
+  for (int64_t at = 0; at < pool.x[1] * positions; ++at) {
+    float largest = -std::numeric_limits<float>::infinity();
+    for (int64_t tap = 0; tap < CountOf(pool.kernel); ++tap) {
+      int64_t position = at % positions, rest = tap, element = 0, stride = 1;
+      bool inside = true;
+      for (size_t d = rank; d-- > 0;) {
+        const int64_t from =
+            position % pool.y[d + 2] * pool.strides[d] + rest % pool.kernel[d] * pool.dilations[d] - pool.pads[d];
+        inside = inside && from >= 0 && from < pool.x[d + 2];
+        element += from * stride;
+        stride *= pool.x[d + 2];
+        position /= pool.y[d + 2];
+        rest /= pool.kernel[d];
+      }
+      if (inside) largest = std::max(largest, x[at / positions * plane + element]);
+    }
+    y.push_back(largest);
+  }
+  return y;
+}
+
+// Behind a convolution channels lie in vectors: in blocks, or innermost.
+TEST(Lowering, APoolOfVectorsIsThatOfItsElements) {
+  const PoolCase cases[] = {
+      {{1, 16, 9, 11}, {1, 16, 5, 6}, {3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+      {{1, 16, 9, 11}, {1, 16, 9, 11}, {5, 5}, {1, 1}, {2, 2, 2, 2}, {1, 1}},
+      {{1, 21, 8, 8}, {1, 21, 4, 4}, {2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}},
+      {{1, 32, 10, 10}, {1, 32, 6, 8}, {3, 2}, {1, 1}, {0, 0, 0, 0}, {2, 2}},
+      {{1, 8, 12, 3}, {1, 8, 2, 3}, {9, 9}, {3, 1}, {0, 4, 0, 4}, {1, 1}},
+      {{1, 16, 3, 70}, {1, 16, 1, 4}, {3, 67}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+      {{1, 16, 40}, {1, 16, 20}, {3}, {2}, {1, 0}, {1}},
+      {{1, 16, 5, 6, 7}, {1, 16, 3, 3, 3}, {3, 2, 3}, {2, 2, 2}, {1, 0, 0, 1, 0, 0}, {1, 1, 1}},
+  };
+  for (const PoolCase& pool : cases) {
+    Graph graph;
+    Dims weights = {pool.x[1], pool.x[1]};
+    weights.resize(pool.x.size(), 1);
+    const deputy_value_id x = graph.Add("Conv", {graph.Input(pool.x), graph.Constant(weights)}, pool.x);
+    graph.Output(x);
+    graph.Output(graph.Add("MaxPool", {x}, pool.y, [&](fake::PrimitiveBytes& p) {
+      p.Ints("kernel_shape", pool.kernel).Ints("strides", pool.strides).Ints("pads", pool.pads);
+      p.Ints("dilations", pool.dilations);
+    }));
+    const std::vector<float> all = graph.Run();
+    const std::vector<float> pooled(all.begin() + CountOf(pool.x), all.end());
+    EXPECT_EQ(pooled, Largest(all.data(), pool)) << pool.x.size() << " " << pool.x[1] << " " << pool.kernel[0];
+  }
+}
+
+TEST(Lowering, WhatIsOnlyConcatenatedIsWrittenInPlace) {
+  const auto channels = [](fake::PrimitiveBytes& p) { p.Int("axis", 1); };
+  const auto copies = [](const Executable& executable) {
+    return std::count_if(executable.steps().begin(), executable.steps().end(),
+                         [](const Step& step) { return std::string(step.name) == "concat"; });
+  };
+  Graph graph;
+  deputy_value_id x = Conv(graph, graph.Input(kLoweredMap));
+  // Of the second one a part is read again, and only the other part is written in place.
+  const deputy_value_id a = graph.Add("Concat", {Conv(graph, x), Conv(graph, x)}, {1, 32, 12, 12}, channels);
+  const deputy_value_id b = graph.Add("Concat", {x, a}, {1, 48, 12, 12}, channels);
+  graph.Output(graph.Add("Conv", {b, graph.Constant({16, 48, 3, 3})}, kLoweredMap, Pads));
+  graph.Output(graph.Add("Relu", {x}, kLoweredMap));
+  const auto executable = graph.Compile();
+  EXPECT_LE(copies(*executable), 1);
+  const std::vector<float> fused = graph.Run(true), plain = graph.Run(false);
+  for (size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(fused[i], plain[i], 1e-4f);
+
+  Graph twice;
+  const deputy_value_id y = Conv(twice, twice.Input(kLoweredMap));
+  twice.Output(twice.Add("Concat", {y, y, twice.Input(kLoweredMap)}, {1, 48, 12, 12}, channels));
+  twice.Output(twice.Add("Neg", {y}, kLoweredMap));
+  const std::vector<float> all = twice.Run();
+  const size_t part = static_cast<size_t>(CountOf(kLoweredMap));
+  for (size_t i = 0; i < part; ++i) {
+    ASSERT_EQ(all[i], all[part + i]);
+    ASSERT_EQ(all[i], -all[3 * part + i]);
+  }
+}
+
 TEST(Analysis, NamesTheNodesThatAreSlow) {
   Graph graph;
   const Dims map = {2, 16, 12, 12};
