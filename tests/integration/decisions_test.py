@@ -95,6 +95,28 @@ class Decisions(unittest.TestCase):
         self.assertLess(report["best_ns"], report["order_ns"] / 2)
         self.assertEqual(report["output"], f"{self.model}.placement.yaml")
 
+    def test_aDecisionIsMadeOnce(self):
+        """The first run verifies and measures; a second process gives the delegate no run at all."""
+        trace = self.scratch / "trace"
+        config = self.scratch / "measured.yaml"
+        config.write_text(
+            f"version: 1\nplugins: {{paths: [plugins]}}\nplacement: {{policy: measured, budget: 10s}}\n"
+            f"delegates: [{{name: wrong_fusions, verify: first_run, options: {{fault: slow, trace: {trace}}}}}]\n"
+        )
+        run = ["--config", config, "--shape", "x=1x3x8x8", "--output-dir"]
+        first = self.deputy("run", self.model, *run, self.scratch / "first")
+        self.assertIn("measured: the CPU alone", first.stderr)
+        self.assertTrue(trace.exists())
+        trace.unlink()
+        second = self.deputy("run", self.model, *run, self.scratch / "second")
+        self.assertIn("wrong_fusions 0/13 nodes", second.stderr)
+        self.assertFalse(trace.exists() and trace.read_text(), "the delegate was run again")
+        report = json.loads(self.deputy("partition", self.model, *run[:-1], "--json").stdout)
+        for node in report["nodes"]:
+            (refusal,) = node["refusals"]
+            self.assertEqual((refusal["delegate"], refusal["reason"]), ("wrong_fusions", "slower here"))
+            self.assertRegex(refusal["detail"], r"^a run takes [\d.]+ [um]s, [\d.e+]+ [um]s as ordered$")
+
     def test_thePlacementIsReadBesideTheModel(self):
         self.tune()
         self.assertRegex(self.run_measured(), r"wrong_fusions 0/13 nodes.*measured: the CPU alone")

@@ -133,6 +133,8 @@ const Row kRows[] = {
     {"wants_alignment", "compiled", "", "", "numerics: tensors at odd addresses"},
     {"second_is_wrong", "compiled", "", "R112", "numerics: against the reference, all delegates"},
     {"wrong_values", "compiled", "", "R112", "numerics: against the reference"},
+    {"wrong_fusions", "compiled", "", "R112",
+     "sound unless an option asks for a fault, which integration.verification does"},
     {"keeps_state", "compiled", "", "R112", "numerics: a second run"},
     {"wrong_after_ten_runs", "compiled", "", "R112", "execution.repeated"},
     {"wrong_under_threads", "compiled", "", "R119", "execution.threads"},
