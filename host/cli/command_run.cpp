@@ -247,30 +247,21 @@ int RunRun(const RunOptions& options) {
   Result<std::chrono::nanoseconds> timeout = std::chrono::nanoseconds(0);
   if (!options.timeout.empty()) timeout = ParseDuration(options.timeout);
   if (!timeout.ok()) return FailUsage("--timeout: " + timeout.status().message());
-  std::optional<Context> context = options.context.Open(exit_status);
-  if (!context) return exit_status;
-  Model model;
-  Status status = model.Build(options.model, *context);
-  if (!status.ok()) return Fail(Stage::kModel, status);
-
-  status = RequireTensors(model);
-  if (!status.ok()) return Fail(Stage::kSetup, status);
-  const Result<BoundInputs> bound = BindInputs(model.inputs(), options.inputs, options.shapes, options.seed);
-  if (!bound.ok()) return Fail(Stage::kSetup, bound.status());
-  PrintAssumed(bound->assumed);
+  std::optional<LoadedModel> loaded =
+      LoadModel(options.model, options.context, options.inputs, options.shapes, options.seed, exit_status);
+  if (!loaded) return exit_status;
+  Model& model = loaded->model;
+  const BoundInputs* const bound = &loaded->bound;
   const auto fail = [&](Stage stage, Status why) { return Fail(stage, WithAssumed(std::move(why), bound->assumed)); };
   const Result<std::vector<Expected>> expected = ParseExpected(options.expected, model.outputs());
   if (!expected.ok()) return Fail(Stage::kSetup, expected.status());
-  std::vector<Tensor> inputs;
+  const std::vector<Tensor> inputs = loaded->tensors();
   std::vector<Shape> shapes;
-  for (const BoundInput& input : bound->inputs) {
-    inputs.push_back(input.tensor);
-    shapes.push_back(input.tensor.shape());
-  }
+  for (const Tensor& input : inputs) shapes.push_back(input.shape());
 
   Result<Session> session = model.CreateSession();
   if (!session.ok()) return Fail(Stage::kModel, session.status());
-  status = session->Resize(shapes);
+  Status status = session->Resize(shapes);
   if (!status.ok()) return fail(Stage::kModel, std::move(status));
   session->SetTimeout(*timeout);
   std::vector<Tensor> outputs;

@@ -42,19 +42,10 @@ int RunTune(TuneOptions options) {
   const Result<std::chrono::nanoseconds> budget = ParseDuration(options.budget);
   if (!budget.ok()) return FailUsage("--budget must be a duration such as 60s: " + budget.status().message());
   options.context.settings.emplace_back("placement.policy=measured");
-  const std::optional<Context> context = options.context.Open(exit_status);
-  if (!context) return exit_status;
-  Model model;
-  Status status = model.Build(options.model, *context);
-  if (!status.ok()) return Fail(Stage::kModel, status);
-  status = RequireTensors(model);
-  if (!status.ok()) return Fail(Stage::kSetup, status);
-  Result<BoundInputs> bound = BindInputs(model.inputs(), options.inputs, options.shapes, options.seed);
-  if (!bound.ok()) return Fail(Stage::kSetup, bound.status());
-  PrintAssumed(bound->assumed);
-  std::vector<Tensor> inputs;
-  for (const BoundInput& input : bound->inputs) inputs.push_back(input.tensor);
-  Result<Session> session = model.CreateSession();
+  std::optional<LoadedModel> loaded =
+      LoadModel(options.model, options.context, options.inputs, options.shapes, options.seed, exit_status);
+  if (!loaded) return exit_status;
+  Result<Session> session = loaded->model.CreateSession();
   if (!session.ok()) return Fail(Stage::kModel, session.status());
 
   MeasureOptions limits;
@@ -62,13 +53,13 @@ int RunTune(TuneOptions options) {
   limits.progress = [](const std::string& candidate, double used) {
     ShowProgress(fmt::format("{:.0f} % of the budget: {}", 100 * used, candidate));
   };
-  const Result<MeasureReport> report = session->MeasurePlacement(inputs, limits);
+  const Result<MeasureReport> report = session->MeasurePlacement(loaded->tensors(), limits);
   ClearProgress();
-  if (!report.ok()) return Fail(Stage::kRun, WithAssumed(report.status(), bound->assumed));
-  const Result<std::string> text = model.MeasuredPlacements();
+  if (!report.ok()) return Fail(Stage::kRun, WithAssumed(report.status(), loaded->bound.assumed));
+  const Result<std::string> text = loaded->model.MeasuredPlacements();
   if (!text.ok()) return Fail(Stage::kRun, text.status());
   const std::string output = options.output.empty() ? options.model + ".placement.yaml" : options.output;
-  status = WriteOutputFile(output, *text);
+  const Status status = WriteOutputFile(output, *text);
   if (!status.ok()) return Fail(Stage::kRun, status);
   if (options.json) {
     PrintJson({{"model", options.model},

@@ -78,21 +78,12 @@ Json JsonOf(const std::string& model, const std::vector<PartitionVerification>& 
 
 int RunVerify(const VerifyCommandOptions& options) {
   int exit_status = kDone;
-  const std::optional<Context> context = options.context.Open(exit_status);
-  if (!context) return exit_status;
-  Model model;
-  Status status = model.Build(options.model, *context);
-  if (!status.ok()) return Fail(Stage::kModel, status);
-  status = RequireTensors(model);
-  if (!status.ok()) return Fail(Stage::kSetup, status);
-  Result<BoundInputs> bound = BindInputs(model.inputs(), options.inputs, options.shapes, options.seed);
-  if (!bound.ok()) return Fail(Stage::kSetup, bound.status());
-  PrintAssumed(bound->assumed);
-  std::vector<Tensor> inputs;
-  for (const BoundInput& input : bound->inputs) inputs.push_back(input.tensor);
+  std::optional<LoadedModel> loaded =
+      LoadModel(options.model, options.context, options.inputs, options.shapes, options.seed, exit_status);
+  if (!loaded) return exit_status;
   const Result<std::vector<PartitionVerification>> partitions =
-      model.Verify(inputs, {options.tolerance, options.folder});
-  if (!partitions.ok()) return Fail(Stage::kRun, WithAssumed(partitions.status(), bound->assumed));
+      loaded->model.Verify(loaded->tensors(), {options.tolerance, options.folder});
+  if (!partitions.ok()) return Fail(Stage::kRun, WithAssumed(partitions.status(), loaded->bound.assumed));
   if (options.json) {
     PrintJson(JsonOf(options.model, *partitions));
   } else {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cli/element.hpp"
+#include "cli/exit_code.hpp"
 #include "cli/shape_text.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/printable.hpp"
@@ -171,6 +172,31 @@ Status RequireTensors(const Model& model) {
                                   infos == &model.inputs() ? "input" : "output", info.name, TypeText(info)))
             .Advise("'deputy test-case' reads and compares sequences and optionals; programs use PredictValues");
   return {};
+}
+
+std::vector<Tensor> LoadedModel::tensors() const {
+  std::vector<Tensor> tensors;
+  for (const BoundInput& input : bound.inputs) tensors.push_back(input.tensor);
+  return tensors;
+}
+
+std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptions& context,
+                                     const std::vector<std::string>& inputs, const std::vector<std::string>& shapes,
+                                     uint64_t seed, int& exit_status) {
+  const auto fail = [&](Stage stage, const Status& status) {
+    exit_status = Fail(stage, status);
+    return std::nullopt;
+  };
+  const std::optional<Context> opened = context.Open(exit_status);
+  if (!opened) return std::nullopt;
+  LoadedModel loaded;
+  if (const Status status = loaded.model.Build(path, *opened); !status.ok()) return fail(Stage::kModel, status);
+  if (const Status status = RequireTensors(loaded.model); !status.ok()) return fail(Stage::kSetup, status);
+  Result<BoundInputs> bound = BindInputs(loaded.model.inputs(), inputs, shapes, seed);
+  if (!bound.ok()) return fail(Stage::kSetup, bound.status());
+  PrintAssumed(bound->assumed);
+  loaded.bound = std::move(bound).value();
+  return loaded;
 }
 
 Result<Tensor> RandomTensor(DType dtype, const Shape& shape, uint64_t seed) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command.hpp"
 #include "deputy/model.hpp"
 #include "deputy/status.hpp"
 #include "deputy/tensor.hpp"
@@ -56,6 +57,19 @@ struct BoundInputs {
 // `files` are "NAME=FILE" arguments.
 Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const std::vector<std::string>& files,
                                const std::vector<std::string>& shapes, uint64_t seed);
+
+// A model of a command line with the inputs of a run.
+struct LoadedModel {
+  Model model;
+  BoundInputs bound;
+
+  std::vector<Tensor> tensors() const;
+};
+// Opens the delegates, builds the model, which may have tensors only, and binds its inputs; prints what was assumed. On
+// an error: prints it, sets the exit status, and returns nothing.
+std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptions& context,
+                                     const std::vector<std::string>& inputs, const std::vector<std::string>& shapes,
+                                     uint64_t seed, int& exit_status);
 
 // The same values on every machine: floats in [-1, 1), 8-bit integers over their range, others 0 or 1.
 Result<Tensor> RandomTensor(DType dtype, const Shape& shape, uint64_t seed);

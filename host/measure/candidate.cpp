@@ -1,6 +1,7 @@
 #include "measure/candidate.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "measure/search.hpp"
 #include "tensor/shape.hpp"
@@ -16,6 +17,12 @@ void CollectPlans(const Plan& plan, std::map<const Graph*, const Plan*>& plans) 
     for (const std::shared_ptr<const Plan>& branch : step.branches) CollectPlans(*branch, plans);
 }
 
+// Whether the reason holds however the other delegates place their nodes.
+bool IsFinal(Reason reason) {
+  return (reason > Reason::kSupported && reason <= Reason::kOther) || reason == Reason::kDeniedByRule ||
+         reason == Reason::kNoTensor;
+}
+
 }  // namespace
 
 Status Candidate::Prepare(const SearchSubject& subject, PlacementOptions options, const Execution& sample) {
@@ -25,12 +32,15 @@ Status Candidate::Prepare(const SearchSubject& subject, PlacementOptions options
   DEPUTY_RETURN_IF_ERROR(BindTensors(sample));
   std::map<const Graph*, const Plan*> plans;
   CollectPlans(*plan_, plans);
+  excluded_.resize(subject.delegates.size());
   ForEachNode(*plan_->graph, [&](const Graph& graph, NodeId id, uint32_t number) {
     if (&graph == plan_->graph.get()) number_of_.push_back(number);
     // A region without a plan belongs to its node, which a delegate owns as a whole.
     const auto found = plans.find(&graph);
-    owners_.push_back(found == plans.end() ? owners_.back()
-                                           : static_cast<uint32_t>(found->second->placement.delegate_of(id)));
+    const Placement* const placement = found == plans.end() ? nullptr : &found->second->placement;
+    owners_.push_back(placement == nullptr ? owners_.back() : static_cast<uint32_t>(placement->delegate_of(id)));
+    for (size_t d = 0; d < excluded_.size(); ++d)
+      excluded_[d].push_back(placement != nullptr && owners_.back() != d && IsFinal(placement->verdicts[d][id].reason));
   });
   return {};
 }
@@ -73,30 +83,28 @@ bool Candidate::Profile(const CancellationToken& token) {
       if (!plan_->steps[i].is_view) least[i] = std::min(least[i], times[i]);
     if (median() > kLongRunNs) break;
   }
+  share_ns_.assign(owners_.size(), 0);
   for (size_t i = 0; i < plan_->steps.size(); ++i) {
     const PlacedPartition& placed = plan_->placement.partitions[plan_->steps[i].partition];
     StepTime step{placed.delegate, {}, least[i] == UINT64_MAX ? 0 : least[i]};
     for (const NodeId node : placed.spec.nodes) step.nodes.push_back(number_of_[node]);
+    for (const uint32_t number : step.nodes)
+      share_ns_[number] = static_cast<double>(step.ns) / static_cast<double>(step.nodes.size());
     steps_.push_back(std::move(step));
   }
   return true;
 }
 
-std::map<size_t, std::set<uint32_t>> Candidate::nodes_by_delegate() const {
-  std::map<size_t, std::set<uint32_t>> nodes;
-  for (uint32_t number = 0; number < owners_.size(); ++number) nodes[owners_[number]].insert(number);
+std::set<uint32_t> Candidate::NodesWithin(size_t delegate) const {
+  std::set<uint32_t> nodes;
+  for (uint32_t number = 0; number < owners_.size(); ++number)
+    if (excluded_[delegate][number] == 0) nodes.insert(nodes.end(), number);
   return nodes;
 }
 
 double Candidate::TimeOf(const std::vector<uint32_t>& nodes) const {
-  const std::set<uint32_t> wanted(nodes.begin(), nodes.end());
-  double time = 0;
-  for (const StepTime& step : steps_) {
-    const auto inside =
-        std::count_if(step.nodes.begin(), step.nodes.end(), [&](uint32_t number) { return wanted.count(number) != 0; });
-    time += static_cast<double>(step.ns) * static_cast<double>(inside) / static_cast<double>(step.nodes.size());
-  }
-  return time;
+  return std::accumulate(nodes.begin(), nodes.end(), 0.0,
+                         [&](double sum, uint32_t number) { return sum + share_ns_[number]; });
 }
 
 }  // namespace deputy::host

@@ -47,7 +47,8 @@ class Candidate {
   const Refused& refused() const { return refused_; }
   // Per node the delegate that owns it.
   const std::vector<uint32_t>& owners() const { return owners_; }
-  std::map<size_t, std::set<uint32_t>> nodes_by_delegate() const;
+  // Nodes that the delegate has, or would get if others did not: all but those for which it, or a rule, says no.
+  std::set<uint32_t> NodesWithin(size_t delegate) const;
   // Steps of the plan itself, in order; those of regions count to their node. Empty before Profile.
   const std::vector<StepTime>& steps() const { return steps_; }
   // The time of these nodes: steps that hold only some of them count in part.
@@ -61,7 +62,9 @@ class Candidate {
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<Execution> execution_;
   std::vector<AlignedBytes> outputs_;
-  std::vector<uint32_t> owners_, number_of_;  // per number; per node of the plan's graph
+  std::vector<uint32_t> owners_, number_of_;    // per number; per node of the plan's graph
+  std::vector<std::vector<uint8_t>> excluded_;  // per delegate, per number
+  std::vector<double> share_ns_;                // per number: of the time of its step, by Profile
   std::vector<uint64_t> turns_;
   std::vector<StepTime> steps_;
 };

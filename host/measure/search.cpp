@@ -6,9 +6,9 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
-#include "base/aligned.hpp"
 #include "base/log.hpp"
 #include "graph/graph.hpp"
 #include "measure/candidate.hpp"
@@ -43,12 +43,7 @@ class PlacementSearch {
  public:
   PlacementSearch(const SearchSubject& subject, const Execution& sample, const SearchSettings& settings,
                   const CancellationToken& token)
-      : subject_(subject),
-        sample_(sample),
-        settings_(settings),
-        token_(token),
-        start_(NowNs()),
-        nodes_(ForEachNode(*subject.graph, [](const Graph&, NodeId, uint32_t) {})) {}
+      : subject_(subject), sample_(sample), settings_(settings), token_(token), start_(NowNs()) {}
 
   Result<SearchResult> Run() {
     SearchResult result;
@@ -125,19 +120,16 @@ class PlacementSearch {
       return nullptr;
     }
     if (!placements_.insert(candidate->owners()).second) return nullptr;
-    if (!RunOnce(*candidate)) return nullptr;
+    if (!candidate->Run(WithinBudget()).ok()) return nullptr;
     ++tried_;
     return candidate;
   }
 
-  // Ends with the budget at the latest.
-  bool RunOnce(Candidate& candidate) {
-    const CancellationToken token{start_ + settings_.budget_ns, token_.cancelled_ns};
-    return candidate.Run(token).ok();
-  }
+  // A run ends with the budget at the latest.
+  CancellationToken WithinBudget() const { return {start_ + settings_.budget_ns, token_.cancelled_ns}; }
 
   void Turn(Candidate& candidate) {
-    const CancellationToken token{start_ + settings_.budget_ns, token_.cancelled_ns};
+    const CancellationToken token = WithinBudget();
     std::vector<uint64_t> times;
     if (!candidate.Run(token).ok()) return;
     const uint64_t begin = NowNs();
@@ -170,24 +162,22 @@ class PlacementSearch {
 
   // The order without each delegate that has nodes, and without all of them, which is the last.
   void AddWithout(std::vector<std::unique_ptr<Candidate>>& candidates) {
-    const std::map<size_t, std::set<uint32_t>> owned = candidates.front()->nodes_by_delegate();
+    const Candidate& order = *candidates.front();
+    const std::set<uint32_t> owners(order.owners().begin(), order.owners().end());
+    // Delegates that have nothing in the order may get nodes of others: they are left out of the last one as well.
     Refused all;
-    for (const auto& [delegate, numbers] : owned) {
-      if (IsKept(delegate)) continue;
-      std::set<uint32_t> every;
-      for (uint32_t number = 0; number < nodes_; ++number) every.insert(number);
-      all[delegate] = every;
+    bool any = false;
+    for (size_t d = 0; d + 1 < subject_.delegates.size(); ++d) {
+      if (IsKept(d)) continue;
+      all[d] = order.NodesWithin(d);
+      any = any || owners.count(static_cast<uint32_t>(d)) != 0;
     }
-    // Delegates that have nothing in the order may get the nodes of others: they are left out of the last one as well.
-    Refused none_but_cpu;
-    for (size_t d = 0; d + 1 < subject_.delegates.size(); ++d)
-      if (!IsKept(d) && !all.empty()) none_but_cpu[d] = all.begin()->second;
+    if (!any) return;
     for (const auto& [delegate, numbers] : all)
-      if (none_but_cpu.size() > 1)
+      if (all.size() > 1 && owners.count(static_cast<uint32_t>(delegate)) != 0)
         if (auto made = Make("without " + subject_.delegates[delegate]->name(), {{delegate, numbers}}))
           candidates.push_back(std::move(made));
-    if (none_but_cpu.empty()) return;
-    if (auto made = Make("the CPU alone", none_but_cpu)) candidates.push_back(std::move(made));
+    if (auto made = Make("the CPU alone", all)) candidates.push_back(std::move(made));
   }
 
   bool IsKept(size_t delegate) const {
@@ -216,7 +206,7 @@ class PlacementSearch {
 
   bool Profile(Candidate& candidate) {
     if (!candidate.steps().empty()) return true;
-    return Allows(3 * candidate.median()) && candidate.Profile(token_);
+    return Allows(3 * candidate.median()) && candidate.Profile(WithinBudget());
   }
 
   // Measures the candidate in turns with the best one, which it replaces if it gains more than the margin. Turns before
@@ -253,14 +243,17 @@ class PlacementSearch {
 
   std::vector<Refused> Moves() {
     if (!Profile(*best_)) return {};
+    std::vector<std::string_view> types;  // of operators, by number
+    ForEachNode(*subject_.graph,
+                [&](const Graph& graph, NodeId id, uint32_t) { types.push_back(graph.nodes[id].primitive.op_type()); });
     std::vector<const Candidate::StepTime*> slowest;
-    std::map<std::pair<size_t, std::string>, std::set<uint32_t>> operators;
+    std::map<std::pair<size_t, std::string_view>, std::set<uint32_t>> operators;
     uint64_t total = 0;
     for (const Candidate::StepTime& step : best_->steps()) {
       total += step.ns;
       if (IsKept(step.delegate)) continue;
       slowest.push_back(&step);
-      for (const uint32_t number : step.nodes) operators[{step.delegate, OperatorOf(number)}].insert(number);
+      for (const uint32_t number : step.nodes) operators[{step.delegate, types[number]}].insert(number);
     }
     std::sort(slowest.begin(), slowest.end(), [](const auto* a, const auto* b) { return a->ns > b->ns; });
     std::vector<Refused> moves;
@@ -277,15 +270,7 @@ class PlacementSearch {
     return moves;
   }
 
-  std::string OperatorOf(uint32_t wanted) const {
-    std::string found;
-    ForEachNode(*subject_.graph, [&](const Graph& graph, NodeId id, uint32_t number) {
-      if (number == wanted) found = graph.nodes[id].primitive.op_type();
-    });
-    return found;
-  }
-
-  // "onednn 12 of 14 partitions (0.71 of the CPU's time), ..."
+  // The nodes that changed their owner, with the times, and the decision in words.
   void Describe(SearchResult& result) const {
     const std::string time = fmt::format("{}, {} as ordered", TimeText(result.best_ns), TimeText(result.order_ns));
     for (const auto& [delegate, numbers] : best_->refused()) {
@@ -308,7 +293,6 @@ class PlacementSearch {
   const SearchSettings& settings_;
   const CancellationToken& token_;
   const uint64_t start_;
-  const uint32_t nodes_;
   std::unique_ptr<Candidate> best_;
   double ratio_ = 1;  // of its time to that of the fastest one of the first candidates
   std::set<std::vector<uint32_t>> placements_;

@@ -226,13 +226,7 @@ Status ModelFallback::ReplaceWrong(const StepRun& run, const Verification& found
       Demote(run.plan, placed.delegate, refused);
     }
   }
-  size_t made = 0;
-  for (deputy_tensor* target : run.outputs) {
-    if (target == nullptr) continue;
-    const Tensor& expected = found.expected[made++];
-    DEPUTY_RETURN_IF_ERROR(run.allocator.Allocate(target, expected.shape()));
-    if (expected.byte_size() != 0) std::memcpy(target->data, expected.data(), expected.byte_size());
-  }
+  DEPUTY_RETURN_IF_ERROR(TakeExpected(run, found));
   if (others.empty()) return {};
   engine_->incidents->Add(placed.delegate,
                           {std::chrono::system_clock::now(), model_, run.plan.delegate_names[placed.delegate],

@@ -1,7 +1,6 @@
 // Model::Verify: each delegate runs what it supports of the model, and every partition is compared with the CPU.
 #include <fmt/format.h>
 
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -72,7 +71,7 @@ class Collector final : public StepFallback {
       if (!options_.folder.empty()) {
         DEPUTY_ASSIGN_OR_RETURN(report.case_folder, WriteCase(run, found));
       }
-      DEPUTY_RETURN_IF_ERROR(Replace(run, found));
+      DEPUTY_RETURN_IF_ERROR(TakeExpected(run, found));
     }
     reports_.push_back(std::move(report));
     return {};
@@ -90,17 +89,6 @@ class Collector final : public StepFallback {
     if (given.atol_scale) tolerance.atol_scale = given.atol_scale;
     if (given.outliers) tolerance.outliers = given.outliers;
     return tolerance;
-  }
-
-  static Status Replace(const StepRun& run, const Verification& found) {
-    size_t made = 0;
-    for (deputy_tensor* target : run.outputs) {
-      if (target == nullptr) continue;
-      const Tensor& expected = found.expected[made++];
-      DEPUTY_RETURN_IF_ERROR(run.allocator.Allocate(target, expected.shape()));
-      if (expected.byte_size() != 0) std::memcpy(target->data, expected.data(), expected.byte_size());
-    }
-    return {};
   }
 
   Result<std::string> WriteCase(const StepRun& run, const Verification& found) const {

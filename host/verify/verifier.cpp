@@ -346,6 +346,17 @@ std::string_view NameOf(VerifyOutcome outcome) {
 }
 
 // Without the memory that it needs, a model still runs.
+Status TakeExpected(const StepRun& run, const Verification& found) {
+  size_t made = 0;
+  for (deputy_tensor* target : run.outputs) {
+    if (target == nullptr) continue;
+    const Tensor& expected = found.expected[made++];
+    DEPUTY_RETURN_IF_ERROR(run.allocator.Allocate(target, expected.shape()));
+    if (expected.byte_size() != 0) std::memcpy(target->data, expected.data(), expected.byte_size());
+  }
+  return {};
+}
+
 Result<Verification> Verifier::Verify(const StepRun& run, const ToleranceSettings& tolerance,
                                       const CancellationToken& token) {
   Result<Verification> found = StepVerification(*this, run, tolerance, token).Run();

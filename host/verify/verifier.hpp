@@ -31,6 +31,9 @@ struct Verification {
   double max_difference = 0;     // over all outputs
 };
 
+// Replaces the outputs of the run by the reference's.
+Status TakeExpected(const StepRun& run, const Verification& found);
+
 class Verifier {
  public:
   // `load_mutex` is held while delegates compile. Both must outlive the verifier.

@@ -84,6 +84,16 @@ TEST_F(SearchTest, TheSecondDelegateMayBeTheFastest) {
   EXPECT_EQ(Owners(found->decision), (Names{"fast", "fast", "fast"})) << found->decision.summary;
 }
 
+TEST_F(SearchTest, NodesThatADelegateDoesNotSupportAreNotDecided) {
+  slow_->verdict = [](const Node& node) {
+    return node.primitive.op_type() == "Abs" ? Reason::kOperatorUnknown : Reason::kSupported;
+  };
+  const Result<SearchResult> found = Search({slow_});
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->decision.slower.size(), 1u) << found->decision.summary;
+  EXPECT_EQ(found->decision.slower[0].nodes, (std::vector<uint32_t>{0, 2}));
+}
+
 TEST_F(SearchTest, EachPartitionGoesWhereItIsFastest) {
   // Two partitions of one delegate around a node that it does not support; one of them is slow.
   fast_->verdict = [](const Node& node) {
