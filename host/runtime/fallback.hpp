@@ -50,8 +50,9 @@ class ModelFallback final : public StepFallback {
 
   // Sources for the model's plans and their alternatives.
   PlanSources Sources() const;
-  // Of the model's files, before its first plan.
+  // Of the content of the model's files, if decisions about it are kept; set before its first plan.
   void set_digest(std::optional<Digest> digest) { digest_ = digest; }
+  const std::optional<Digest>& digest() const { return digest_; }
 
   // Keeps nodes of a new plan away from delegates that failed to run them at other shapes. False: there are none. The
   // engine's lock is held.
@@ -65,7 +66,7 @@ class ModelFallback final : public StepFallback {
 
   const std::string model_;
   const std::shared_ptr<Engine> engine_;
-  std::optional<Digest> digest_;  // of the model's files
+  std::optional<Digest> digest_;
   // By delegate: the first outputs of nodes that it must not have any more, which identify these at all shapes, and the
   // reason. The engine's lock guards it.
   std::map<size_t, std::map<std::string, Verdict>> demoted_;

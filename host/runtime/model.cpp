@@ -47,8 +47,7 @@ Status Load(Model::State& state, const host::ImportSource& source, ModelType typ
   const std::vector<std::string> external_files = read.graph.external_files;
   DEPUTY_RETURN_IF_ERROR(state.Prepare(std::move(read.graph)));
   if (state.engine->verdicts != nullptr || state.engine->measure)
-    state.digest = host::ModelDigest(source.path, source.bytes, external_files, state.engine->store.get());
-  state.fallback->set_digest(state.digest);
+    state.fallback->set_digest(host::ModelDigest(source.path, source.bytes, external_files, state.engine->store.get()));
   if (state.engine->measure) state.ReadPlacements();
   // Weights have been read by now, to be folded, and will be read again to be packed: not all of them at once.
   if (state.file != nullptr) state.file->DropPages();

@@ -145,6 +145,7 @@ Result<Model::State::ShapedPlan> Model::State::PlanFor(std::span<const Shape> sh
 }
 
 std::optional<host::Digest> Model::State::DecisionKey(std::span<const Shape> shapes) const {
+  const std::optional<host::Digest>& digest = fallback->digest();
   if (!engine->placement_digest || !digest) return std::nullopt;
   host::Digester digester;
   digester.Add(*engine->placement_digest).Add(*digest).AddNumber(shapes.size());
@@ -223,6 +224,7 @@ Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, c
 }
 
 void Model::State::ReadPlacements() {
+  const std::optional<host::Digest>& digest = fallback->digest();
   if (!digest || path.empty()) return;
   Result<host::Placements> read =
       host::ReadPlacementFile(host::PlacementFileOf(path), *digest, host::NamesOf(engine->delegates));
@@ -235,6 +237,7 @@ void Model::State::ReadPlacements() {
 
 Result<std::string> Model::State::PlacementsText() const {
   const std::lock_guard lock(engine->load_mutex);
+  const std::optional<host::Digest>& digest = fallback->digest();
   if (decisions_.empty() || !digest)
     return Error(StatusCode::kFailedPrecondition, "no placement was measured").At(name);
   return host::PlacementFileText(decisions_, *digest, host::NamesOf(engine->delegates));

@@ -42,7 +42,6 @@ struct Model::State {
   std::shared_ptr<const host::Graph> original;
   std::shared_ptr<host::Engine> engine;
   std::unique_ptr<host::ModelFallback> fallback;
-  std::optional<host::Digest> digest;  // of its files, where decisions about it are kept
   std::vector<TensorInfo> inputs, outputs;
   bool only_tensors = true;  // all of these
 

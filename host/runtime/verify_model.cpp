@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/file_writer.hpp"
 #include "deputy/model.hpp"
+#include "deputy/output_file.hpp"
 #include "deputy/tensor_file.hpp"
 #include "graph/graph.hpp"
 #include "measure/decision.hpp"
@@ -28,16 +28,6 @@ VerificationResult ResultOf(VerifyOutcome outcome) {
     case VerifyOutcome::kNotVerifiable: break;
   }
   return VerificationResult::kNotVerified;
-}
-
-Status WriteText(const fs::path& path, const std::string& text) {
-  const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-  return WriteFileAtomically(path, {&bytes, 1});
-}
-
-Result<Tensor> ViewOfTensor(const deputy_tensor& tensor) {
-  return Tensor::Wrap(static_cast<DType>(tensor.dtype), Shape(tensor.dims, tensor.dims + tensor.rank), tensor.data,
-                      tensor.byte_size);
 }
 
 // Verifies every run of a step, collects the results, and gives the steps behind it the expected values.
@@ -103,23 +93,23 @@ class Collector final : public StepFallback {
     DEPUTY_ASSIGN_OR_RETURN(const Importer* onnx, OpenImporter("onnx"));
     DEPUTY_ASSIGN_OR_RETURN(const std::string model,
                             onnx->Export(Subgraph(*run.plan.graph, spec.nodes, spec.inputs, spec.outputs)));
-    DEPUTY_RETURN_IF_ERROR(WriteText(folder / "model.onnx", model));
+    DEPUTY_RETURN_IF_ERROR(WriteOutputFile((folder / "model.onnx").string(), model));
     const auto write = [&](const char* kind, size_t index, ValueId id, const Tensor& tensor) -> Status {
       DEPUTY_ASSIGN_OR_RETURN(const std::string bytes, onnx->ExportTensor(tensor, run.plan.graph->values[id].name));
-      DEPUTY_RETURN_IF_ERROR(WriteText(data / fmt::format("{}_{}.pb", kind, index), bytes));
+      DEPUTY_RETURN_IF_ERROR(WriteOutputFile((data / fmt::format("{}_{}.pb", kind, index)).string(), bytes));
       return WriteTensorFile((folder / fmt::format("{}_{}.npy", kind, index)).string(), tensor);
     };
     size_t index = 0;
     for (size_t i = 0; i < run.before.size(); ++i) {
       if (run.before[i] == nullptr) continue;
-      DEPUTY_ASSIGN_OR_RETURN(const Tensor input, ViewOfTensor(*run.before[i]));
+      DEPUTY_ASSIGN_OR_RETURN(const Tensor input, ViewOf(*run.before[i]));
       DEPUTY_RETURN_IF_ERROR(write("input", index++, run.step.inputs[i], input));
     }
     index = 0;
     for (size_t i = 0; i < run.outputs.size(); ++i) {
       if (run.outputs[i] == nullptr) continue;
       DEPUTY_RETURN_IF_ERROR(write("output", index, run.step.outputs[i], found.expected[index]));
-      DEPUTY_ASSIGN_OR_RETURN(const Tensor actual, ViewOfTensor(*run.outputs[i]));
+      DEPUTY_ASSIGN_OR_RETURN(const Tensor actual, ViewOf(*run.outputs[i]));
       DEPUTY_RETURN_IF_ERROR(WriteTensorFile((folder / fmt::format("actual_{}.npy", index)).string(), actual));
       ++index;
     }

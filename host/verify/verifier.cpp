@@ -19,12 +19,6 @@ constexpr int kDisturbances = 6;
 // Contexts of each part of a partition, alive at once, and runs of each: for faults that do not show in every run.
 constexpr int kContextsOfPart = 2, kRunsOfPart = 2;
 
-// A view, without a copy; the tensor must outlive it.
-Result<Tensor> ViewOf(const deputy_tensor& tensor) {
-  return Tensor::Wrap(static_cast<DType>(tensor.dtype), Shape(tensor.dims, tensor.dims + tensor.rank), tensor.data,
-                      tensor.byte_size);
-}
-
 Result<Tensor> CopyOf(const deputy_tensor& tensor) {
   DEPUTY_ASSIGN_OR_RETURN(const Tensor view, ViewOf(tensor));
   DEPUTY_ASSIGN_OR_RETURN(Tensor copy, Tensor::Allocate(view.dtype(), view.shape()));
@@ -186,9 +180,8 @@ class Verifier::StepVerification {
           DEPUTY_ASSIGN_OR_RETURN(evidence, Collect(reference, inputs_));
         }
         const bool noise = IsNoise(got, expected, evidence[made], tolerance);
-        if (result.outcome != VerifyOutcome::kWrong)
-          result.text =
-              fmt::format("output '{}': {}", graph_.values[run_.step.outputs[i]].name, DescribeMismatch(comparison));
+        result.text =
+            fmt::format("output '{}': {}", graph_.values[run_.step.outputs[i]].name, DescribeMismatch(comparison));
         if (!noise) {
           result.outcome = VerifyOutcome::kWrong;
           return {};
@@ -345,7 +338,11 @@ std::string_view NameOf(VerifyOutcome outcome) {
   return "";
 }
 
-// Without the memory that it needs, a model still runs.
+Result<Tensor> ViewOf(const deputy_tensor& tensor) {
+  return Tensor::Wrap(static_cast<DType>(tensor.dtype), Shape(tensor.dims, tensor.dims + tensor.rank), tensor.data,
+                      tensor.byte_size);
+}
+
 Status TakeExpected(const StepRun& run, const Verification& found) {
   size_t made = 0;
   for (deputy_tensor* target : run.outputs) {
@@ -357,6 +354,7 @@ Status TakeExpected(const StepRun& run, const Verification& found) {
   return {};
 }
 
+// Without the memory that a verification needs, a model still runs.
 Result<Verification> Verifier::Verify(const StepRun& run, const ToleranceSettings& tolerance,
                                       const CancellationToken& token) {
   Result<Verification> found = StepVerification(*this, run, tolerance, token).Run();

@@ -31,6 +31,9 @@ struct Verification {
   double max_difference = 0;     // over all outputs
 };
 
+// A dense tensor without a copy of its bytes, which must outlive it.
+Result<Tensor> ViewOf(const deputy_tensor& tensor);
+
 // Replaces the outputs of the run by the reference's.
 Status TakeExpected(const StepRun& run, const Verification& found);
 

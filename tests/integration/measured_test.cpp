@@ -1,0 +1,93 @@
+// Policy `measured` in an application: sessions of one model, timeouts, and what is kept between contexts. The delegate
+// is many times slower than the CPU.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "deputy/deputy.hpp"
+#include "support/digits.hpp"
+#include "support/temp_folder.hpp"
+
+namespace deputy {
+namespace {
+
+using namespace std::chrono_literals;
+
+class MeasuredTest : public testing::Test {
+ protected:
+  MeasuredTest() {
+    std::filesystem::create_directory(folder_.path() / "plugins");
+    std::filesystem::copy(DEPUTY_TEST_FIXTURES "/wrong_fusions.so", folder_.path() / "plugins" / "wrong_fusions.so");
+    inputs_.push_back(*Tensor::Allocate(DType::kFloat32, {1, 3, 8, 8}));
+  }
+  Model Build(const std::string& budget = "20s") const {
+    const Result<Context> context =
+        Context::FromYamlText("t.yaml", "version: 1\nplugins: {paths: [" + (folder_.path() / "plugins").string() +
+                                            "]}\ncache: {dir: " + (folder_.path() / "store").string() +
+                                            "}\nplacement: {policy: measured, budget: " + budget +
+                                            "}\ndelegates: [{name: wrong_fusions, options: {fault: slow}}]\n");
+    EXPECT_TRUE(context.ok()) << context.status().ToString();
+    Model model;
+    const Status status = model.Build(DEPUTY_TEST_MODELS "/pyramid.onnx", *context);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    return model;
+  }
+  void Predict(Session& session) {
+    const Status status = session.Predict(inputs_, &outputs_);
+    ASSERT_TRUE(status.ok()) << status.ToString();
+  }
+  static size_t NodesOfTheDelegate(const Session& session) { return session.Placement()->delegates[0].nodes; }
+
+  const host::TempFolder folder_;
+  const LogLines lines_{LogLevel::kInfo};
+  std::vector<Tensor> inputs_, outputs_;
+};
+
+TEST_F(MeasuredTest, TheFirstRunDecidesForAllSessions) {
+  const Model model = Build();
+  Session first = *model.CreateSession(), second = *model.CreateSession();
+  ASSERT_TRUE(second.Resize({{1, 3, 8, 8}}).ok());
+  EXPECT_EQ(NodesOfTheDelegate(second), 13u) << "the order, until a run";
+  Predict(first);
+  Predict(first);
+  EXPECT_EQ(NodesOfTheDelegate(first), 0u);
+  Predict(second);
+  EXPECT_EQ(NodesOfTheDelegate(second), 0u);
+  EXPECT_EQ(lines_.Count("measured: the CPU alone"), 1u);
+}
+
+TEST_F(MeasuredTest, AnotherContextRestoresTheDecision) {
+  {
+    const Model model = Build();
+    Session session = *model.CreateSession();
+    Predict(session);
+  }
+  const Model model = Build();
+  Session session = *model.CreateSession();
+  ASSERT_TRUE(session.Resize({{1, 3, 8, 8}}).ok());
+  EXPECT_EQ(NodesOfTheDelegate(session), 0u) << "before any run";
+}
+
+TEST_F(MeasuredTest, OtherShapesAreMeasuredByThemselves) {
+  const Model model = Build();
+  Session session = *model.CreateSession();
+  Predict(session);
+  ASSERT_TRUE(session.Resize({{2, 3, 8, 8}}).ok());
+  EXPECT_EQ(NodesOfTheDelegate(session), 13u);
+}
+
+TEST_F(MeasuredTest, ARunWithLittleTimeLeavesTheSearchToALaterOne) {
+  const Model model = Build();
+  Session session = *model.CreateSession();
+  session.SetTimeout(9s);  // half of it is less than a quarter of the budget
+  Predict(session);
+  EXPECT_EQ(lines_.Count("measured: "), 0u);
+  session.SetTimeout(0s);
+  Predict(session);
+  Predict(session);
+  EXPECT_EQ(NodesOfTheDelegate(session), 0u);
+}
+
+}  // namespace
+}  // namespace deputy
