@@ -19,8 +19,7 @@ CLI::Option* AddRepeated(CLI::App& syntax, const std::string& flag, std::vector<
 
 void ContextOptions::AddTo(CLI::App& syntax) {
   syntax.add_option("--config", config, "Configuration file [default: CPU only]")->type_name("FILE");
-  AddRepeated(syntax, "--set", settings, "PATH=VALUE",
-              "Override a value of the configuration, e.g. delegates.npu0.options.frequency=low");
+  AddSettings(syntax, settings);
 }
 
 std::optional<Context> ContextOptions::Read(int& exit_status) const {
@@ -53,6 +52,18 @@ void AddInputs(CLI::App& syntax, std::vector<std::string>& inputs, uint64_t& see
 void AddShapes(CLI::App& syntax, std::vector<std::string>& shapes) {
   AddRepeated(syntax, "--shape", shapes, "NAME=1x3x224x224",
               "Input shape [default: 1 for a dynamic leading dimension]");
+}
+
+void AddSettings(CLI::App& syntax, std::vector<std::string>& settings) {
+  AddRepeated(syntax, "--set", settings, "PATH=VALUE",
+              "Override a value of the configuration, e.g. delegates.npu0.options.frequency=low");
+}
+
+void AddRuns(CLI::App& syntax, uint32_t& runs) {
+  syntax.add_option("--runs", runs, "Timed runs")
+      ->capture_default_str()
+      ->check(CLI::Range(1U, 1000000U))
+      ->type_name("N");
 }
 
 void AddJson(CLI::App& syntax, bool& json) { syntax.add_flag("--json", json, "Print JSON"); }

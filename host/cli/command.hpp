@@ -50,6 +50,7 @@ Command MakeDigitsCommand(CLI::App& app);
 Command MakeBenchCommand(CLI::App& app);
 Command MakeTuneCommand(CLI::App& app);
 Command MakeVerifyCommand(CLI::App& app);
+Command MakeCompareCommand(CLI::App& app);
 Command MakeInspectCommand(CLI::App& app);
 Command MakeNewPluginCommand(CLI::App& app);
 
@@ -57,6 +58,8 @@ Command MakeNewPluginCommand(CLI::App& app);
 void AddModel(CLI::App& syntax, std::string& model);
 void AddInputs(CLI::App& syntax, std::vector<std::string>& inputs, uint64_t& seed);
 void AddShapes(CLI::App& syntax, std::vector<std::string>& shapes);
+void AddSettings(CLI::App& syntax, std::vector<std::string>& settings);
+void AddRuns(CLI::App& syntax, uint32_t& runs);
 void AddJson(CLI::App& syntax, bool& json);
 
 // Sets the example at the end of a command's --help.

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -45,19 +44,6 @@ struct Measured {
   uint32_t profiled_runs = 0;
   DelegateTimes delegate_ns;  // per profiled run
   PlacementReport placement;
-};
-
-class Stopwatch {
- public:
-  // Nanoseconds since construction or the last call.
-  uint64_t Lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const auto lap = now - std::exchange(start_, now);
-    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(lap).count());
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 // The peak of the process's resident memory, in bytes.
@@ -133,7 +119,6 @@ Json JsonOf(const BenchOptions& options, const std::vector<TensorInfo>& infos, c
                          {"time_ns", ns},
                          {"time_share", static_cast<double>(ns) / whole}});
   }
-  const Latency& latency = measured.latency;
   return {{"model", options.model},
           {"runs", options.runs},
           {"warmup", options.warmup},
@@ -142,13 +127,7 @@ Json JsonOf(const BenchOptions& options, const std::vector<TensorInfo>& infos, c
           {"build_ns", measured.build_ns},
           {"prepare_ns", measured.prepare_ns},
           {"first_run_ns", measured.first_ns},
-          {"latency_ns",
-           {{"min", latency.min},
-            {"p50", latency.p50},
-            {"p90", latency.p90},
-            {"p99", latency.p99},
-            {"max", latency.max},
-            {"mean", latency.mean}}},
+          {"latency_ns", ToJson(measured.latency)},
           {"runs_per_second", RunsPerSecond(measured)},
           {"memory_before_bytes", measured.memory_before},
           {"memory_peak_bytes", measured.memory_peak},
@@ -245,10 +224,7 @@ Command MakeBenchCommand(CLI::App& app) {
   syntax->add_option("--threads", options->threads, "Threads of the CPU and of each delegate with such an option")
       ->check(CLI::Range(1U, 1024U))
       ->type_name("N");
-  syntax->add_option("--runs", options->runs, "Timed runs")
-      ->capture_default_str()
-      ->check(CLI::Range(1U, 1000000U))
-      ->type_name("N");
+  AddRuns(*syntax, options->runs);
   syntax->add_option("--warmup", options->warmup, "Warm-up runs before the timed ones")
       ->capture_default_str()
       ->check(CLI::Range(0U, 1000000U))

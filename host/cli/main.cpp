@@ -95,10 +95,10 @@ int Main(int argc, char** argv) {
       "Exit status: 0 success, 1 check failed, 2 usage or configuration error, 3 model error,\n"
       "4 plugin error, 5 failure at run time. Help for a command: deputy COMMAND --help");
   const std::vector<Command> commands = {
-      MakeDigitsCommand(app),    MakeRunCommand(app),      MakeBenchCommand(app),     MakeTuneCommand(app),
-      MakeVerifyCommand(app),    MakeTestCaseCommand(app), MakePartitionCommand(app), MakeInspectCommand(app),
-      MakePluginsCommand(app),   MakeConfigCommand(app),   MakeConvertCommand(app),   MakeCacheCommand(app),
-      MakeNewPluginCommand(app),
+      MakeDigitsCommand(app),  MakeRunCommand(app),       MakeBenchCommand(app),    MakeTuneCommand(app),
+      MakeVerifyCommand(app),  MakeCompareCommand(app),   MakeTestCaseCommand(app), MakePartitionCommand(app),
+      MakeInspectCommand(app), MakePluginsCommand(app),   MakeConfigCommand(app),   MakeConvertCommand(app),
+      MakeCacheCommand(app),   MakeNewPluginCommand(app),
   };
   RefuseEmptyValues(app);
   if (const std::string flag = FlagWithoutValue(argc, argv); !flag.empty())

@@ -180,23 +180,31 @@ std::vector<Tensor> LoadedModel::tensors() const {
   return tensors;
 }
 
-std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptions& context,
-                                     const std::vector<std::string>& inputs, const std::vector<std::string>& shapes,
-                                     uint64_t seed, int& exit_status) {
+std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context, int& exit_status) {
   const auto fail = [&](Stage stage, const Status& status) {
     exit_status = Fail(stage, status);
     return std::nullopt;
   };
   const std::optional<Context> opened = context.Open(exit_status);
   if (!opened) return std::nullopt;
-  LoadedModel loaded;
-  if (const Status status = loaded.model.Build(path, *opened); !status.ok()) return fail(Stage::kModel, status);
-  if (const Status status = RequireTensors(loaded.model); !status.ok()) return fail(Stage::kSetup, status);
-  Result<BoundInputs> bound = BindInputs(loaded.model.inputs(), inputs, shapes, seed);
-  if (!bound.ok()) return fail(Stage::kSetup, bound.status());
+  Model model;
+  if (const Status status = model.Build(path, *opened); !status.ok()) return fail(Stage::kModel, status);
+  if (const Status status = RequireTensors(model); !status.ok()) return fail(Stage::kSetup, status);
+  return model;
+}
+
+std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptions& context,
+                                     const std::vector<std::string>& inputs, const std::vector<std::string>& shapes,
+                                     uint64_t seed, int& exit_status) {
+  std::optional<Model> model = OpenModel(path, context, exit_status);
+  if (!model) return std::nullopt;
+  Result<BoundInputs> bound = BindInputs(model->inputs(), inputs, shapes, seed);
+  if (!bound.ok()) {
+    exit_status = Fail(Stage::kSetup, bound.status());
+    return std::nullopt;
+  }
   PrintAssumed(bound->assumed);
-  loaded.bound = std::move(bound).value();
-  return loaded;
+  return LoadedModel{*std::move(model), std::move(bound).value()};
 }
 
 Result<Tensor> RandomTensor(DType dtype, const Shape& shape, uint64_t seed) {

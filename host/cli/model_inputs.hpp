@@ -58,6 +58,10 @@ struct BoundInputs {
 Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const std::vector<std::string>& files,
                                const std::vector<std::string>& shapes, uint64_t seed);
 
+// Opens the delegates and builds the model, which may have tensors only. On an error: prints it, sets the exit status,
+// and returns nothing.
+std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context, int& exit_status);
+
 // A model of a command line with the inputs of a run.
 struct LoadedModel {
   Model model;
@@ -65,8 +69,7 @@ struct LoadedModel {
 
   std::vector<Tensor> tensors() const;
 };
-// Opens the delegates, builds the model, which may have tensors only, and binds its inputs; prints what was assumed. On
-// an error: prints it, sets the exit status, and returns nothing.
+// OpenModel, and binds the inputs; prints what was assumed.
 std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptions& context,
                                      const std::vector<std::string>& inputs, const std::vector<std::string>& shapes,
                                      uint64_t seed, int& exit_status);

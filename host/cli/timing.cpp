@@ -6,9 +6,7 @@
 #include <cstddef>
 #include <numeric>
 
-#include "cli/json_report.hpp"
 #include "cli/quantity.hpp"
-#include "cli/terminal.hpp"
 
 namespace deputy::cli {
 namespace {
@@ -35,6 +33,11 @@ Latency SummarizeRuns(std::vector<uint64_t> run_ns) {
   const double sum = std::accumulate(run_ns.begin(), run_ns.end(), 0.0);
   return {run_ns.front(), percentile(50), percentile(90),
           percentile(99), run_ns.back(),  sum / static_cast<double>(run_ns.size())};
+}
+
+Json ToJson(const Latency& latency) {
+  return {{"min", latency.min}, {"p50", latency.p50}, {"p90", latency.p90},
+          {"p99", latency.p99}, {"max", latency.max}, {"mean", latency.mean}};
 }
 
 void AddTimes(DelegateTimes& sum, const DelegateTimes& run) {

@@ -1,15 +1,30 @@
 // The times of runs: latency in a few numbers, and the events of a run as a table and as a trace for tools.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/json_report.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/model.hpp"
 
 namespace deputy::cli {
+
+class Stopwatch {
+ public:
+  // Nanoseconds since construction or the last call.
+  uint64_t Lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const auto lap = now - std::exchange(start_, now);
+    return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(lap).count());
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
 
 struct Latency {
   uint64_t min = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;  // nanoseconds
@@ -18,6 +33,7 @@ struct Latency {
 
 // Percentiles are times of actual runs ("nearest rank"). At least one run.
 Latency SummarizeRuns(std::vector<uint64_t> run_ns);
+Json ToJson(const Latency& latency);
 
 // Nanoseconds by delegate, as in RunStatistics.
 using DelegateTimes = std::vector<std::pair<std::string, uint64_t>>;

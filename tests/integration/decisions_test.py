@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The commands that judge delegates: `verify` names what is wrong and writes it as a case, `tune` writes a placement that
-is read beside the model.
+"""The commands that judge delegates: `verify` names what is wrong and writes it as a case, `compare` finds the fastest
+configuration that is right, `tune` writes a placement that is read beside the model.
 
   decisions_test.py --deputy build/release/bin/deputy --fixtures build/release/fixtures/plugins --models DIR
 """
@@ -81,6 +81,46 @@ class Decisions(unittest.TestCase):
     def test_withoutANodeOnADelegateNothingIsVerified(self):
         done = self.deputy("verify", self.model, "--shape", "x=1x3x8x8", status=1)
         self.assertIn("nothing was compared", done.stderr)
+
+    def compare(self, faults, *arguments, status=0):
+        configs = [part for fault in faults for part in ("--config", self.config(fault))]
+        done = self.deputy("compare", self.model, *configs, "--shape", "x=1x3x8x8", "--runs", "8", "--json", *arguments,
+                           status=status)  # fmt: skip
+        return json.loads(done.stdout)
+
+    def test_aConfigurationIsComparedWithItsDelegates(self):
+        report = self.compare(["none"])
+        names = [candidate["name"] for candidate in report["candidates"]]
+        self.assertEqual(names, ["CPU alone", str(self.config("none")), "wrong_fusions alone"])
+        self.assertEqual([candidate["delegated_nodes"] for candidate in report["candidates"]], [0, 13, 13])
+        self.assertTrue(all(candidate["matches"] for candidate in report["candidates"]))
+
+    def test_theFirstDifferingNodesAreNamed(self):
+        report = self.compare(["lateral_add", "none"], status=1)
+        _, wrong, right = report["candidates"]
+        self.assertFalse(wrong["matches"])
+        self.assertEqual(wrong["wrong_nodes"], [["up", "lateral"]])
+        self.assertIn("elements differ, worst at", "".join(output["detail"] for output in wrong["outputs"]))
+        self.assertTrue(right["matches"])
+        self.assertNotEqual(report["fastest"], wrong["name"])
+
+    def test_aFaultOfEverySecondRunIsSeen(self):
+        self.assertFalse(self.compare(["second_run"], status=1)["candidates"][1]["matches"])
+
+    def test_theFastestWins(self):
+        report = self.compare(["slow"])
+        self.assertEqual(report["fastest"], "CPU alone")
+        self.assertGreater(report["candidates"][1]["ratio"], 2)
+
+    def test_aWrongDelegateNeverWins(self):
+        """Its answers are replaced where the configuration verifies them, so that the outputs match."""
+        report = self.compare(["lateral_add"], "--set", "delegates.wrong_fusions.verify=always", status=1)
+        _, verified, alone = report["candidates"]
+        self.assertTrue(verified["matches"])
+        self.assertFalse(alone["matches"])
+
+    def test_compareNeedsAConfiguration(self):
+        self.assertIn("--config is required", self.deputy("compare", self.model, status=2).stderr)
 
     def tune(self, *arguments):
         return self.deputy("tune", self.model, "--config", self.config("slow"), "--shape", "x=1x3x8x8", "--budget", "10s",

@@ -60,6 +60,7 @@ class Output(unittest.TestCase):
             "bench": [["bench", self.model, "--runs", "1"], ["bench", self.model, "--runs", "1", "--json"]],
             "tune": [["tune", self.model, "--budget", "1ms", "-o", self.scratch / "t.yaml", *more]
                      for more in ([], ["--json"])],
+            "compare": [["compare", self.model, "--config", config, "--runs", "2", *more] for more in ([], ["--json"])],
             "verify": [],  # without a plugin it has nothing to compare, which is an error already
             "test-case": [["test-case", self.case], ["test-case", self.case, "--json"]],
             "partition": [["partition", self.model], ["partition", self.model, "--json"],
