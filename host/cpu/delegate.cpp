@@ -68,7 +68,8 @@ class CpuExecutable final : public Executable {
       targets_.push_back(id == kNone || bound == partition.outputs.end()
                              ? kLeftOut
                              : static_cast<int32_t>(bound - partition.outputs.begin()));
-      if (targets_.back() != kLeftOut && !graph.values[id].type.is_static()) unplanned_ = node;
+      if (targets_.back() != kLeftOut && !graph.values[id].type.is_static() && unplanned_ == nullptr)
+        unplanned_ = std::make_unique<const Node>(node);
     }
   }
 
@@ -95,7 +96,8 @@ class CpuExecutable final : public Executable {
   std::vector<Tensor> constants_;
   std::vector<deputy_tensor> described_;
   std::vector<int32_t> sources_, targets_;
-  std::optional<Node> unplanned_;  // where an output has no planned memory: the node, to infer its extents in a run
+  std::unique_ptr<const Node>
+      unplanned_;  // where an output has no planned memory: the node, to infer its extents in a run
 };
 
 class CpuContext final : public ExecutionContext {
@@ -116,7 +118,7 @@ class CpuContext final : public ExecutionContext {
       const int32_t target = executable_.targets_[i];
       outputs_[i] = target < 0 ? nullptr : args.outputs[static_cast<size_t>(target)];
     }
-    if (executable_.unplanned_ && !executable_.kernel_->allocates_outputs())
+    if (executable_.unplanned_ != nullptr && !executable_.kernel_->allocates_outputs())
       DEPUTY_RETURN_IF_ERROR(AllocateOutputs(*args.allocator));
     return executable_.kernel_->Run({inputs_, outputs_, *executable_.pool_, *args.scratch, args.allocator});
   }

@@ -46,7 +46,7 @@ struct PlacementOptions {
 struct PlacedPartition {
   size_t delegate = 0;
   PartitionSpec spec;
-  std::optional<Estimate> estimate;  // of the delegate, if it was requested
+  std::shared_ptr<const Estimate> estimate;  // of the delegate; null: it was not requested
 };
 
 // Every node in exactly one partition. Partitions are in an order in which they can run.

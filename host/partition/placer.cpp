@@ -33,7 +33,7 @@ class Placer {
     DEPUTY_ASSIGN_OR_RETURN(Placement placement, builder_.Build(clustering));
     for (PlacedPartition& placed : placement.partitions) {
       const auto estimate = estimates_.find({placed.delegate, placed.spec.nodes});
-      if (estimate != estimates_.end()) placed.estimate = estimate->second;
+      if (estimate != estimates_.end()) placed.estimate = std::make_shared<const Estimate>(estimate->second);
     }
     placement.verdicts = assignment_.TakeVerdicts();
     Status status = PlaceRegions(placement);

@@ -300,7 +300,7 @@ void CompletePlan(Plan& plan, std::span<const std::shared_ptr<Delegate>> delegat
   plan.overlaps = std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
     return delegates[plan.placement.partitions[step.partition].delegate]->overlaps();
   });
-  PlanBuffers(plan, StepOrder(plan), delegates.size() - 1, top_level);
+  PlanBuffers(plan, plan.overlaps ? StepOrder(plan) : StepOrder(), delegates.size() - 1, top_level);
 }
 
 std::vector<std::string> NamesOf(std::span<const std::shared_ptr<Delegate>> delegates) {

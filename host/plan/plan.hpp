@@ -57,7 +57,8 @@ struct Step {
   bool is_view = false;                                   // its output is an alias of its input: nothing to run
   std::vector<ValueId> inputs, outputs;
   // The steps that must have ended before this one may begin, the latest first: producers of the values that it reads,
-  // captures included, without those for which another one of them waits already.
+  // captures included, without those for which another one of them waits already. Only in a plan whose steps may
+  // overlap.
   std::vector<uint32_t> waits;
   // If: [0] then, [1] else; Loop and Scan: [0] the body. captures[b][i] feeds branches[b]->graph->captured[i]. The
   // inputs of these are kNone where they are left out.
@@ -146,7 +147,7 @@ Result<std::shared_ptr<const Plan>> MakePlanWithOnly(std::shared_ptr<const Graph
 // "3 delegates, 5 partitions: npu 41/66 nodes (93 % of multiply-adds), onednn 24, cpu 1". Regions count too.
 std::string SummarizePlacement(const Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates);
 
-// Sets what follows from the steps of a new plan: their waits, whether they may overlap, and the slots.
+// Sets what follows from the steps of a new plan: whether they may overlap, their waits, and the slots.
 void CompletePlan(Plan& plan, std::span<const std::shared_ptr<Delegate>> delegates, bool top_level);
 
 class StepOrder;

@@ -13,6 +13,8 @@ class StepOrder {
   // Memory is quadratic in the number of steps. With more steps than these nothing is known of their order.
   static constexpr size_t kMostSteps = 4096;
 
+  // Nothing is known.
+  StepOrder() = default;
   // Sets Step::waits. Without known order they are the producers of all values that a step reads.
   explicit StepOrder(Plan& plan);
 
@@ -25,7 +27,7 @@ class StepOrder {
  private:
   void Wait(Step& step, uint32_t index, uint32_t producer);
 
-  size_t words_;                  // of 64 bits, per step
+  size_t words_ = 0;              // of 64 bits, per step
   std::vector<uint64_t> before_;  // per step, a bit for each step that precedes it
 };
 

@@ -114,14 +114,14 @@ void Scope::Reserve(size_t nodes) {
   values_.reserve(values_.size() + nodes);
 }
 
-Status Scope::Define(const std::string& name, ValueId id) {
+Status Scope::Define(std::string_view name, ValueId id) {
   if (name.empty()) return Error(StatusCode::kModel, "a value has no name");
   if (unusable_.count(name) != 0 || !values_.emplace(name, id).second)
     return Error(StatusCode::kModel, "value '{}' is defined more than once", Printable(name));
   return {};
 }
 
-Status Scope::DefineConstant(const std::string& name, std::string value_name, Tensor tensor) {
+Status Scope::DefineConstant(std::string_view name, std::string value_name, Tensor tensor) {
   const auto known = values_.find(name);
   if (known == values_.end() || constants_.count(known->second) == 0) {
     const ValueId id = graph_.AddConstant(std::move(value_name), std::move(tensor));
@@ -137,14 +137,14 @@ Status Scope::DefineConstant(const std::string& name, std::string value_name, Te
   return {};
 }
 
-Status Scope::DefineUnusable(const std::string& name, Status reason) {
+Status Scope::DefineUnusable(std::string_view name, Status reason) {
   if (values_.count(name) != 0)
     return Error(StatusCode::kModel, "value '{}' is defined more than once", Printable(name));
   unusable_.insert_or_assign(name, std::move(reason));
   return {};
 }
 
-Result<ValueId> Scope::Resolve(const std::string& name) {
+Result<ValueId> Scope::Resolve(std::string_view name) {
   const auto known = values_.find(name);
   if (known != values_.end()) return known->second;
   const auto unusable = unusable_.find(name);
@@ -153,7 +153,7 @@ Result<ValueId> Scope::Resolve(const std::string& name) {
   DEPUTY_ASSIGN_OR_RETURN(const ValueId outside, outer_->Resolve(name));
   ValueId inside = kNone;
   if (outside != kNone) {
-    inside = graph_.AddValue(name, outer_->graph_.values[outside].type);
+    inside = graph_.AddValue(std::string(name), outer_->graph_.values[outside].type);
     graph_.captured.push_back(inside);
     region_->captures.push_back(outside);
   }

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <map>
+#include <memory_resource>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -48,7 +50,7 @@ class Functions {
 // The frame of one call. Fails when the calls of functions form a cycle or are too deep.
 Result<Frame> FrameOfCall(const Frame& caller, const pb::NodeProto& call, const pb::FunctionProto& function);
 
-// Maps names to values. A region sees the names of the enclosing scopes and captures those that it uses, level by
+// Maps names to values. Names are views and must outlive the scope, as those of the model do. A region sees the names of the enclosing scopes and captures those that it uses, level by
 // level; the body of a function sees only its own.
 class Scope {
  public:
@@ -63,22 +65,23 @@ class Scope {
   void Reserve(size_t nodes);
 
   // Every name once (single static assignment). `id` may be kNone: an input of a function that the call omits.
-  Status Define(const std::string& name, ValueId id);
+  Status Define(std::string_view name, ValueId id);
   // A constant of this name, called `value_name` in the graph. It replaces a constant of the same name and scope, which
   // must have the same type: models with such duplicates exist, and ONNX Runtime takes the last one.
-  Status DefineConstant(const std::string& name, std::string value_name, Tensor tensor);
+  Status DefineConstant(std::string_view name, std::string value_name, Tensor tensor);
   // A name whose use is an error, with the reason.
-  Status DefineUnusable(const std::string& name, Status reason);
+  Status DefineUnusable(std::string_view name, Status reason);
   // Captures a name of an enclosing scope if it is not defined here.
-  Result<ValueId> Resolve(const std::string& name);
+  Result<ValueId> Resolve(std::string_view name);
 
  private:
   Graph& graph_;
   Scope* outer_;
   Region* region_;
-  std::unordered_map<std::string, ValueId> values_;
-  std::unordered_map<std::string, Status> unusable_;
-  std::unordered_set<ValueId> constants_;  // made by DefineConstant
+  std::pmr::monotonic_buffer_resource memory_;  // of the maps: freed at once
+  std::pmr::unordered_map<std::string_view, ValueId> values_{&memory_};
+  std::pmr::unordered_map<std::string_view, Status> unusable_{&memory_};
+  std::pmr::unordered_set<ValueId> constants_{&memory_};  // made by DefineConstant
 };
 
 }  // namespace deputy::host::onnx_import

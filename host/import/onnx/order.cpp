@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory_resource>
 #include <numeric>
 #include <queue>
 #include <string>
@@ -44,19 +45,8 @@ class Sorter {
   explicit Sorter(const Nodes& nodes) : nodes_(nodes), waiting_(static_cast<size_t>(nodes.size()), 0) {}
 
   Result<std::vector<int>> Run() {
-    producer_.reserve(waiting_.size());
-    for (int i = 0; i < nodes_.size(); ++i)
-      for (const std::string& name : nodes_[i].output()) {
-        if (name.empty()) continue;
-        const auto [other, added] = producer_.emplace(name, i);
-        if (added) continue;
-        if (IsConstant(nodes_[i]) && IsConstant(nodes_[other->second]))
-          other->second = i;  // the last one counts
-        else
-          return Error(StatusCode::kModel, "'{}' is produced by {} and by {}", Printable(name),
-                       Describe(nodes_[other->second], other->second), Describe(nodes_[i], i));
-      }
-    if (IsInOrder()) {
+    DEPUTY_ASSIGN_OR_RETURN(const bool in_order, FindProducers());
+    if (in_order) {
       std::vector<int> order(waiting_.size());
       std::iota(order.begin(), order.end(), 0);
       return order;
@@ -86,15 +76,28 @@ class Sorter {
   }
 
  private:
-  // Most files are: ONNX requires it.
-  bool IsInOrder() const {
+  // Whether the nodes are in order already. Most files are: ONNX requires it.
+  Result<bool> FindProducers() {
+    producer_.reserve(waiting_.size());
     bool in_order = true;
-    for (int i = 0; i < nodes_.size() && in_order; ++i)
+    std::vector<std::string_view> not_yet;  // names that no earlier node produces
+    for (int i = 0; i < nodes_.size(); ++i) {
       ForEachRead(nodes_[i], [&](std::string_view name) {
-        const auto producer = producer_.find(name);
-        in_order = in_order && (producer == producer_.end() || producer->second < i);
+        if (producer_.find(name) == producer_.end()) not_yet.push_back(name);
       });
-    return in_order;
+      for (const std::string& name : nodes_[i].output()) {
+        if (name.empty()) continue;
+        const auto [other, added] = producer_.emplace(name, i);
+        if (added) continue;
+        if (!IsConstant(nodes_[i]) || !IsConstant(nodes_[other->second]))
+          return Error(StatusCode::kModel, "'{}' is produced by {} and by {}", Printable(name),
+                       Describe(nodes_[other->second], other->second), Describe(nodes_[i], i));
+        other->second = i;  // the last one counts
+        in_order = false;
+      }
+    }
+    return in_order && std::none_of(not_yet.begin(), not_yet.end(),
+                                    [&](std::string_view name) { return producer_.find(name) != producer_.end(); });
   }
 
   // A node was not reached; neither was a producer of its inputs, and so on until a node repeats.
@@ -123,7 +126,8 @@ class Sorter {
   }
 
   const Nodes& nodes_;
-  std::unordered_map<std::string_view, int> producer_;
+  std::pmr::monotonic_buffer_resource memory_;  // of the map: freed at once
+  std::pmr::unordered_map<std::string_view, int> producer_{&memory_};
   std::vector<size_t> waiting_;  // number of reads whose producer was not visited yet
 };
 
