@@ -50,8 +50,8 @@ class Functions {
 // The frame of one call. Fails when the calls of functions form a cycle or are too deep.
 Result<Frame> FrameOfCall(const Frame& caller, const pb::NodeProto& call, const pb::FunctionProto& function);
 
-// Maps names to values. Names are views and must outlive the scope, as those of the model do. A region sees the names of the enclosing scopes and captures those that it uses, level by
-// level; the body of a function sees only its own.
+// Maps names to values. Names are views and must outlive the scope, as those of the model do. A region sees the names
+// of the enclosing scopes and captures those that it uses, level by level; the body of a function sees only its own.
 class Scope {
  public:
   // `graph` holds the values. With `outer`, `graph` is the body of `region`, which receives the captures.
