@@ -19,8 +19,9 @@ namespace {
 // Of one turn of a candidate. Runs in a row, because threads of another library that spin after their run slow down the
 // first runs of the next candidate.
 constexpr uint64_t kTurnNs = 8'000'000;
-constexpr size_t kLeastRuns = 3, kMostRuns = 40;
-constexpr int kRounds = 4;  // turns of each candidate
+constexpr size_t kLeastRuns = 3, kMostRuns = 100;
+// Turns of each candidate: more where they are short, because a disturbance may take longer than one of them.
+constexpr uint64_t kLeastRounds = 4, kMostRounds = 10;
 // A candidate whose fastest turn takes as many times that of the best one is dropped: after its first turn, which a
 // disturbance of the machine may have slowed down as a whole, and after later ones.
 constexpr double kHopelessAtFirst = 5, kHopeless = 1.25;
@@ -144,14 +145,20 @@ class PlacementSearch {
     if (!times.empty()) candidate.AddTurn(Median(std::move(times)));
   }
 
+  // For candidates whose runs take about this long.
+  static uint64_t RoundsFor(uint64_t run_ns) {
+    const uint64_t turn_ns = kMostRuns * std::clamp<uint64_t>(run_ns, 1, kTurnNs);
+    return std::clamp(kLeastRounds * kTurnNs / turn_ns, kLeastRounds, kMostRounds);
+  }
+
   // In turns, so that a disturbance of the machine affects all of them.
   void Compare(std::vector<std::unique_ptr<Candidate>>& candidates) {
-    for (int round = 0; round < kRounds; ++round) {
-      uint64_t best = UINT64_MAX;
-      for (const auto& candidate : candidates)
-        if (candidate->measured()) best = std::min(best, candidate->fastest());
+    uint64_t best = UINT64_MAX;
+    for (uint64_t round = 0; round < (round == 0 ? 1 : RoundsFor(best)); ++round) {
       for (const auto& candidate : candidates)
         if (round == 0 || (!IsHopeless(*candidate, best) && Allows(candidate->median()))) Turn(*candidate);
+      for (const auto& candidate : candidates)
+        if (candidate->measured()) best = std::min(best, candidate->fastest());
     }
   }
 
@@ -215,7 +222,7 @@ class PlacementSearch {
     std::unique_ptr<Candidate> candidate = Make(name, std::move(refused));
     if (candidate == nullptr) return;
     best_->ForgetTurns();
-    for (int round = 0; round < kRounds; ++round) {
+    for (uint64_t round = 0; round < (round == 0 ? 1 : RoundsFor(best_->fastest())); ++round) {
       Turn(*best_);
       Turn(*candidate);
       if (!best_->measured() || !candidate->measured()) return;
