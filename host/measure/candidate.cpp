@@ -17,6 +17,12 @@ void CollectPlans(const Plan& plan, std::map<const Graph*, const Plan*>& plans) 
     for (const std::shared_ptr<const Plan>& branch : step.branches) CollectPlans(*branch, plans);
 }
 
+// At least 1.
+double AmountOf(const Graph& graph, NodeId id) {
+  const Node& node = graph.nodes[id];
+  return 1 + static_cast<double>(MultiplyAdds(graph, node)) + static_cast<double>(BytesOf(graph, node));
+}
+
 // Whether the reason holds however the other delegates place their nodes.
 bool IsFinal(Reason reason) {
   return (reason > Reason::kSupported && reason <= Reason::kOther) || reason == Reason::kDeniedByRule ||
@@ -87,12 +93,27 @@ bool Candidate::Profile(const CancellationToken& token) {
   for (size_t i = 0; i < plan_->steps.size(); ++i) {
     const PlacedPartition& placed = plan_->placement.partitions[plan_->steps[i].partition];
     StepTime step{placed.delegate, {}, least[i] == UINT64_MAX ? 0 : least[i]};
-    for (const NodeId node : placed.spec.nodes) step.nodes.push_back(number_of_[node]);
-    for (const uint32_t number : step.nodes)
-      share_ns_[number] = static_cast<double>(step.ns) / static_cast<double>(step.nodes.size());
+    double whole = 0;
+    for (const NodeId node : placed.spec.nodes) whole += AmountOf(*plan_->graph, node);
+    for (const NodeId node : placed.spec.nodes) {
+      step.nodes.push_back(number_of_[node]);
+      share_ns_[number_of_[node]] = static_cast<double>(step.ns) * AmountOf(*plan_->graph, node) / whole;
+    }
     steps_.push_back(std::move(step));
   }
   return true;
+}
+
+void Candidate::AddTo(CostTable& costs, std::span<const std::shared_ptr<Delegate>> delegates) const {
+  const Graph& graph = *plan_->graph;
+  std::vector<std::string> keys;
+  for (const std::shared_ptr<Delegate>& delegate : delegates) keys.push_back(CostKeyOf(*delegate));
+  for (NodeId id = 0; id < graph.nodes.size(); ++id) {
+    const Node& node = graph.nodes[id];
+    const double ns = share_ns_[number_of_[id]];
+    if (ns > 0 && node.regions.empty())
+      costs.Add(keys[owners_[number_of_[id]]], OperatorOf(node), MainTypeOf(graph, node), WorkOf(graph, node), ns);
+  }
 }
 
 std::set<uint32_t> Candidate::NodesWithin(size_t delegate) const {

@@ -5,11 +5,13 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/aligned.hpp"
 #include "execute/execution.hpp"
+#include "partition/cost_table.hpp"
 
 namespace deputy::host {
 
@@ -35,6 +37,8 @@ class Candidate {
   Status Run(const CancellationToken& token) { return execution_->Run(token); }
   // Fills steps() by a few runs.
   bool Profile(const CancellationToken& token);
+  // Adds the time of each node by Profile; `delegates` are those of the subject.
+  void AddTo(CostTable& costs, std::span<const std::shared_ptr<Delegate>> delegates) const;
 
   void AddTurn(uint64_t median_ns) { turns_.push_back(median_ns); }
   void ForgetTurns() { turns_.clear(); }
@@ -64,7 +68,8 @@ class Candidate {
   std::vector<AlignedBytes> outputs_;
   std::vector<uint32_t> owners_, number_of_;    // per number; per node of the plan's graph
   std::vector<std::vector<uint8_t>> excluded_;  // per delegate, per number
-  std::vector<double> share_ns_;                // per number: of the time of its step, by Profile
+  // Per number, by Profile: of the time of its step, in proportion to the multiply-adds and bytes of its nodes.
+  std::vector<double> share_ns_;
   std::vector<uint64_t> turns_;
   std::vector<StepTime> steps_;
 };

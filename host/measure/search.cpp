@@ -72,6 +72,7 @@ class PlacementSearch {
     result.best_ns = static_cast<uint64_t>(static_cast<double>(result.best_ns) * ratio_);
     result.candidates = tried_;
     result.complete = !ended_;
+    result.costs = std::move(costs_);
     Describe(result);
     return result;
   }
@@ -213,7 +214,9 @@ class PlacementSearch {
 
   bool Profile(Candidate& candidate) {
     if (!candidate.steps().empty()) return true;
-    return Allows(3 * candidate.median()) && candidate.Profile(WithinBudget());
+    if (!Allows(3 * candidate.median()) || !candidate.Profile(WithinBudget())) return false;
+    candidate.AddTo(costs_, subject_.delegates);
+    return true;
   }
 
   // Measures the candidate in turns with the best one, which it replaces if it gains more than the margin. Turns before
@@ -303,6 +306,7 @@ class PlacementSearch {
   std::unique_ptr<Candidate> best_;
   double ratio_ = 1;  // of its time to that of the fastest one of the first candidates
   std::set<std::vector<uint32_t>> placements_;
+  CostTable costs_;
   size_t tried_ = 0;
   bool ended_ = false;
 };

@@ -11,6 +11,7 @@
 
 #include "execute/execution.hpp"
 #include "measure/decision.hpp"
+#include "partition/cost_table.hpp"
 
 namespace deputy::host {
 
@@ -37,6 +38,7 @@ struct SearchResult {
   uint64_t cpu_ns = 0;                 // of the CPU alone; 0: not measured
   size_t candidates = 0;               // that were measured
   bool complete = true;                // false: the budget ended the search
+  CostTable costs;                     // of the nodes in the candidates whose steps were timed
 };
 
 // Runs candidates with the inputs that are bound to `sample`, an execution of the model with these shapes, in turns:

@@ -107,6 +107,18 @@ void CostTable::AddTransfer(std::string_view delegate, uint64_t bytes, double ns
   Add(delegate, kTransfer, DType::kUint8, {WorkUnit::kBytes, bytes}, ns);
 }
 
+void CostTable::Add(const CostTable& more) {
+  for (const auto& [key, cell] : more.cells_) AddCell(key, cell);
+}
+
+CostTable CostTable::Of(std::string_view delegate) const {
+  CostTable table;
+  for (auto it = cells_.lower_bound({std::string(delegate), "", DType::kUndefined, WorkUnit::kMultiplyAdds, 0});
+       it != cells_.end() && std::get<0>(it->first) == delegate; ++it)
+    table.cells_.insert(table.cells_.end(), *it);
+  return table;
+}
+
 void CostTable::AddCell(const Key& key, const Cell& cell) {
   Cell& sum = cells_[key];
   sum.count += cell.count;

@@ -43,6 +43,10 @@ class CostTable {
   // The time of moving `bytes` between the host's memory and the delegate.
   void AddTransfer(std::string_view delegate, uint64_t bytes, double ns);
 
+  // All measurements of another table, and those of one delegate.
+  void Add(const CostTable& more);
+  CostTable Of(std::string_view delegate) const;
+
   // Predicted time: the rate of the nearest size class times the work. Empty when the delegate was never measured on
   // the operator and type.
   std::optional<double> Find(std::string_view delegate, std::string_view op, DType dtype, Work work) const;

@@ -19,6 +19,7 @@
 #include "runtime/context_state.hpp"
 #include "runtime/fallback.hpp"
 #include "runtime/identity.hpp"
+#include "runtime/kept_costs.hpp"
 #include "runtime/paths.hpp"
 #include "runtime/scan.hpp"
 
@@ -167,8 +168,6 @@ class EngineBuilder {
     };
     engine_->store = OpenStore(config);
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
-    if (*config.placement.policy == Policy::kCost)
-      engine_->placement.policy = std::make_shared<CostPolicy>(std::make_shared<const CostTable>());
     AddRules(config.placement.rules);
     PrepareDecisions();
     return engine_;
@@ -203,12 +202,15 @@ class EngineBuilder {
                                       [](const auto& health) { return health && health->handling().verifies(); });
     engine_->identities.resize(engine_->delegates.size());
     engine_->verdict_scopes.resize(engine_->delegates.size());
-    if (!verifies && !engine_->measure) return;
+    const bool predicts = *config.placement.policy == Policy::kCost;
+    if (!verifies && !engine_->measure && !predicts) return;
     for (size_t d = 0; d + 1 < engine_->delegates.size(); ++d) {
       engine_->identities[d] = IdentityDigest(*engine_->delegates[d], drivers_[d]);
       if (engine_->identities[d])
         engine_->verdict_scopes[d] = VerdictScope(*engine_->identities[d], engine_->tolerances[d]);
     }
+    engine_->identities.back() = CpuIdentity();
+    if (predicts) engine_->placement.policy = std::make_shared<CostPolicy>(RestoreCosts(*engine_));
     if (verifies) engine_->verdicts = std::make_unique<Verdicts>(engine_->store.get());
     engine_->placement_digest = PlacementDigest();
   }

@@ -33,8 +33,8 @@ struct Engine {
   std::vector<std::string> plugin_files;             // per delegate; empty for the CPU and in-process ones
   // Per delegate; null for the CPU.
   std::vector<std::shared_ptr<DelegateHealth>> health;
-  // Per delegate: tolerances of its results; the digest of its identity and of this machine, if it has one; the digest
-  // of both, for its verdicts.
+  // Per delegate: tolerances of its results; the digest of its identity and of this machine, if it has one and
+  // decisions are kept; the digest of both, for its verdicts.
   std::vector<ToleranceSettings> tolerances;
   std::vector<std::optional<Digest>> identities, verdict_scopes;
   std::shared_ptr<IncidentLog> incidents;

@@ -65,6 +65,13 @@ std::optional<Digest> IdentityDigest(const Delegate& delegate, std::string_view 
   return digester.Finish();
 }
 
+Digest CpuIdentity() {
+  Digester digester;
+  digester.AddText("deputy cpu").AddText(DEPUTY_VERSION);
+  AddCpuFeatures(digester);
+  return digester.Finish();
+}
+
 Digest VerdictScope(const Digest& identity, const ToleranceSettings& tolerance) {
   Digester digester;
   digester.AddText("deputy verdicts").Add(identity);

@@ -18,6 +18,9 @@ namespace deputy::host {
 // delegate whose build is not known, such as an object of the application.
 std::optional<Digest> IdentityDigest(const Delegate& delegate, std::string_view driver);
 
+// Of the CPU kernels: this version of Deputy and the features of the CPU.
+Digest CpuIdentity();
+
 // Of what a verdict depends on but the partition.
 Digest VerdictScope(const Digest& identity, const ToleranceSettings& tolerance);
 

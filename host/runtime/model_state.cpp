@@ -8,6 +8,7 @@
 #include "graph/inference.hpp"
 #include "graph/passes/passes.hpp"
 #include "measure/search.hpp"
+#include "runtime/kept_costs.hpp"
 
 namespace deputy {
 
@@ -213,6 +214,7 @@ Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, c
   decisions_[{shapes.begin(), shapes.end()}] = found.decision;
   if (const std::optional<host::Digest> key = DecisionKey(shapes); key && engine->store != nullptr)
     engine->store->Save(host::EntryKind::kPlacement, *key, found.decision.summary, BytesOf(found.decision));
+  host::KeepCosts(found.costs, *engine);
   ShapedPlan* const known = FindPlan(shapes);
   if (known == nullptr) return found;
   if (known->measurement != nullptr && found.decision.slower.empty()) {

@@ -157,6 +157,21 @@ class Decisions(unittest.TestCase):
             self.assertEqual((refusal["delegate"], refusal["reason"]), ("wrong_fusions", "slower here"))
             self.assertRegex(refusal["detail"], r"^a run takes [\d.]+ [um]s, [\d.e+]+ [um]s as ordered$")
 
+    def test_measuredTimesAreCosts(self):
+        """A search with some shapes shows policy `cost` that the delegate is slow; it gets less for other shapes."""
+
+        def nodes_of_delegate():
+            config = self.config("slow", "cost")
+            report = json.loads(self.deputy("partition", self.model, "--config", config, "--shape", "x=1x3x12x12",
+                                            "--json").stdout)  # fmt: skip
+            return [node for node in report["nodes"] if node["delegate"] == "wrong_fusions"]
+
+        before = nodes_of_delegate()
+        self.assertTrue(before)
+        self.tune()
+        self.assertIn("wrong_fusions", self.deputy("cache", "ls", "--json").stdout)
+        self.assertLess(len(nodes_of_delegate()), len(before))
+
     def test_thePlacementIsReadBesideTheModel(self):
         self.tune()
         self.assertRegex(self.run_measured(), r"wrong_fusions 0/13 nodes.*measured: the CPU alone")

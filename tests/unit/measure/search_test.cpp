@@ -94,6 +94,16 @@ TEST_F(SearchTest, NodesThatADelegateDoesNotSupportAreNotDecided) {
   EXPECT_EQ(found->decision.slower[0].nodes, (std::vector<uint32_t>{0, 2}));
 }
 
+TEST_F(SearchTest, TheTimesOfNodesAreCostsOfTheirDelegates) {
+  const Result<SearchResult> found = Search({slow_});
+  ASSERT_TRUE(found.ok());
+  const Work work{WorkUnit::kBytes, 32};
+  // A third of the step of three nodes, and a step of its own.
+  EXPECT_GE(found->costs.Find("slow", "Relu", DType::kFloat32, work).value_or(0), 2e6 / 3);
+  EXPECT_LT(found->costs.Find("slow", "Relu", DType::kFloat32, work).value_or(0), 2e6);
+  EXPECT_GE(found->costs.Find("cpu", "Relu", DType::kFloat32, work).value_or(0), 5e5);
+}
+
 TEST_F(SearchTest, EachPartitionGoesWhereItIsFastest) {
   // Two partitions of one delegate around a node that it does not support; one of them is slow.
   fast_->verdict = [](const Node& node) {

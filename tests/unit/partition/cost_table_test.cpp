@@ -69,6 +69,18 @@ TEST_F(CostTableTest, TextIsReadBackAsItWas) {
   EXPECT_TRUE(CostTable::Parse(CostTable().ToText())->empty());
 }
 
+TEST_F(CostTableTest, TablesAreAddedAndDividedByDelegate) {
+  CostTable more;
+  more.Add("npu frequency=low", "Conv", kF32, Products(600), 460);
+  more.Add("npu frequency=high", "Conv", kF32, Products(600), 90);
+  more.Add("cpu", "Conv", kF32, Products(600), 60);
+  table_.Add(more);
+  EXPECT_DOUBLE_EQ(*table_.Find("npu frequency=low", "Conv", kF32, Products(800)), 480);
+  const CostTable high = table_.Of("npu frequency=high");
+  EXPECT_EQ(high.ToText(), "deputy costs 1\nnpu frequency=high\tConv\tfloat32\tmultiply-adds\t9\t1\t600\t90\n");
+  EXPECT_TRUE(table_.Of("npu frequency").empty());
+}
+
 TEST_F(CostTableTest, AnyTruncationIsRefused) {
   const std::string text = table_.ToText();
   const size_t first = text.find('\n') + 1;
