@@ -56,7 +56,7 @@ void PrintReport(const std::vector<PartitionVerification>& partitions, const Ter
       table.AddRow({"", CountText(group.size()), "  wrong", "", GroupText(group)});
     if (partition.wrong_nodes.empty())
       table.AddRow({"", CountText(partition.nodes.size()), "  wrong", "", "only the whole partition"});
-    if (!partition.case_folder.empty()) table.AddRow({"", "", "", "", "written to " + partition.case_folder});
+    for (const std::string& folder : partition.case_folders) table.AddRow({"", "", "", "", "written to " + folder});
   }
   Print("{}", table.Text(terminal, "  "));
 }
@@ -72,7 +72,7 @@ Json JsonOf(const std::string& model, const std::vector<PartitionVerification>& 
                     {"max_difference", partition.max_difference},
                     {"detail", partition.detail},
                     {"wrong_nodes", partition.wrong_nodes},
-                    {"case_folder", partition.case_folder}});
+                    {"case_folders", partition.case_folders}});
   return {{"model", model}, {"partitions", std::move(rows)}};
 }
 
@@ -109,7 +109,7 @@ Command MakeVerifyCommand(CLI::App& app) {
   options->tolerance.AddTo(*syntax);
   syntax
       ->add_option("--write", options->folder,
-                   "Folder for wrong partitions: each as a case for test-case, and tensors as .npy")
+                   "Folder for wrong nodes: each group as a case for test-case, and tensors as .npy")
       ->type_name("DIR");
   AddJson(*syntax, options->json);
   SetExample(*syntax, "deputy verify model.onnx --config default.yaml --write mismatches");

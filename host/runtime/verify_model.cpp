@@ -1,6 +1,7 @@
 // Model::Verify: each delegate runs what it supports of the model, and every partition is compared with the CPU.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -42,9 +43,9 @@ class Collector final : public StepFallback {
 
   Status Verify(const StepRun& run, const CancellationToken& token) override {
     const PlacedPartition& placed = run.plan.placement.partitions[run.step.partition];
-    DEPUTY_ASSIGN_OR_RETURN(
-        const Verification found,
-        Verifier(engine_.delegates, engine_.load_mutex).Verify(run, ToleranceOf(placed.delegate), token));
+    DEPUTY_ASSIGN_OR_RETURN(const Verification found,
+                            Verifier(engine_.delegates, engine_.load_mutex)
+                                .Verify(run, ToleranceOf(placed.delegate), token, !options_.folder.empty()));
     PartitionVerification report;
     report.delegate = run.plan.delegate_names[placed.delegate];
     report.plugin = engine_.plugin_files[placed.delegate];
@@ -58,8 +59,9 @@ class Collector final : public StepFallback {
       for (const uint32_t position : group) report.wrong_nodes.back().push_back(report.nodes[position]);
     }
     if (found.outcome == VerifyOutcome::kWrong) {
-      if (!options_.folder.empty()) {
-        DEPUTY_ASSIGN_OR_RETURN(report.case_folder, WriteCase(run, found));
+      for (const WrongPart& part : found.parts) {
+        DEPUTY_ASSIGN_OR_RETURN(std::string folder, WriteCase(part, report.partition, report.case_folders.size()));
+        report.case_folders.push_back(std::move(folder));
       }
       DEPUTY_RETURN_IF_ERROR(TakeExpected(run, found));
     }
@@ -81,38 +83,32 @@ class Collector final : public StepFallback {
     return tolerance;
   }
 
-  Result<std::string> WriteCase(const StepRun& run, const Verification& found) const {
-    const PartitionSpec& spec = run.plan.placement.partitions[run.step.partition].spec;
-    std::string name = spec.name;
-    for (char& c : name)
-      if (c == '/') c = '_';
+  // "npu0/1" becomes the folders npu0_1, npu0_1_1 and so on.
+  Result<std::string> WriteCase(const WrongPart& part, const std::string& partition, size_t number) const {
+    std::string name = partition;
+    std::replace(name.begin(), name.end(), '/', '_');
+    if (number != 0) name += fmt::format("_{}", number);
     const fs::path folder = fs::path(options_.folder) / name, data = folder / "test_data_set_0";
     std::error_code failed;
     fs::create_directories(data, failed);
     if (failed) return Error(StatusCode::kUnavailable, "{}: cannot be made: {}", data.string(), failed.message());
     DEPUTY_ASSIGN_OR_RETURN(const Importer* onnx, OpenImporter("onnx"));
-    DEPUTY_ASSIGN_OR_RETURN(const std::string model,
-                            onnx->Export(Subgraph(*run.plan.graph, spec.nodes, spec.inputs, spec.outputs)));
+    DEPUTY_ASSIGN_OR_RETURN(const std::string model, onnx->Export(part.graph));
     DEPUTY_RETURN_IF_ERROR(WriteOutputFile((folder / "model.onnx").string(), model));
-    const auto write = [&](const char* kind, size_t index, ValueId id, const Tensor& tensor) -> Status {
-      DEPUTY_ASSIGN_OR_RETURN(const std::string bytes, onnx->ExportTensor(tensor, run.plan.graph->values[id].name));
-      DEPUTY_RETURN_IF_ERROR(WriteOutputFile((data / fmt::format("{}_{}.pb", kind, index)).string(), bytes));
-      return WriteTensorFile((folder / fmt::format("{}_{}.npy", kind, index)).string(), tensor);
+    const auto write = [&](const char* kind, const std::vector<ValueId>& ids,
+                           const std::vector<Tensor>& tensors) -> Status {
+      for (size_t i = 0; i < tensors.size(); ++i) {
+        DEPUTY_ASSIGN_OR_RETURN(const std::string bytes,
+                                onnx->ExportTensor(tensors[i], part.graph.values[ids[i]].name));
+        DEPUTY_RETURN_IF_ERROR(WriteOutputFile((data / fmt::format("{}_{}.pb", kind, i)).string(), bytes));
+        DEPUTY_RETURN_IF_ERROR(WriteTensorFile((folder / fmt::format("{}_{}.npy", kind, i)).string(), tensors[i]));
+      }
+      return {};
     };
-    size_t index = 0;
-    for (size_t i = 0; i < run.before.size(); ++i) {
-      if (run.before[i] == nullptr) continue;
-      DEPUTY_ASSIGN_OR_RETURN(const Tensor input, ViewOf(*run.before[i]));
-      DEPUTY_RETURN_IF_ERROR(write("input", index++, run.step.inputs[i], input));
-    }
-    index = 0;
-    for (size_t i = 0; i < run.outputs.size(); ++i) {
-      if (run.outputs[i] == nullptr) continue;
-      DEPUTY_RETURN_IF_ERROR(write("output", index, run.step.outputs[i], found.expected[index]));
-      DEPUTY_ASSIGN_OR_RETURN(const Tensor actual, ViewOf(*run.outputs[i]));
-      DEPUTY_RETURN_IF_ERROR(WriteTensorFile((folder / fmt::format("actual_{}.npy", index)).string(), actual));
-      ++index;
-    }
+    DEPUTY_RETURN_IF_ERROR(write("input", part.graph.captured, part.inputs));
+    DEPUTY_RETURN_IF_ERROR(write("output", part.graph.outputs, part.expected));
+    for (size_t i = 0; i < part.actual.size(); ++i)
+      DEPUTY_RETURN_IF_ERROR(WriteTensorFile((folder / fmt::format("actual_{}.npy", i)).string(), part.actual[i]));
     return folder.string();
   }
 

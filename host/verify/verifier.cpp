@@ -60,7 +60,7 @@ ModelTraits TraitsOf(const Graph& graph, std::span<const NodeId> nodes) {
 class Verifier::StepVerification {
  public:
   StepVerification(Verifier& verifier, const StepRun& run, const ToleranceSettings& settings,
-                   const CancellationToken& token)
+                   const CancellationToken& token, bool with_parts)
       : delegates_(verifier.delegates_),
         load_mutex_(verifier.load_mutex_),
         run_(run),
@@ -68,6 +68,7 @@ class Verifier::StepVerification {
         placed_(run.plan.placement.partitions[run.step.partition]),
         settings_(settings),
         token_{0, token.cancelled_ns},
+        with_parts_(with_parts),
         traits_(TraitsOf(graph_, placed_.spec.nodes)) {}
 
   Result<Verification> Run() {
@@ -104,6 +105,7 @@ class Verifier::StepVerification {
     }
     if (result.outcome != VerifyOutcome::kWrong) return result;
     if (changed.empty()) SearchNodes(result);
+    if (with_parts_) DEPUTY_RETURN_IF_ERROR(KeepParts(result));
     if (token_.Due()) return token_.Check();
     return result;
   }
@@ -240,6 +242,24 @@ class Verifier::StepVerification {
         operators, [&](std::span<const uint32_t> positions) { return !token_.Due() && PartDiffers(positions); });
   }
 
+  // Parts that show no difference when they run again are left out.
+  Status KeepParts(Verification& result) {
+    for (const std::vector<uint32_t>& group : result.wrong_nodes.groups)
+      if (PartDiffers(group)) result.parts.push_back(std::move(*differing_));
+    if (!result.parts.empty()) return {};
+    const PartitionSpec& spec = placed_.spec;
+    WrongPart& whole = result.parts.emplace_back();
+    whole.graph = Subgraph(graph_, spec.nodes, spec.inputs, spec.outputs);
+    whole.inputs = inputs_;
+    whole.expected = result.expected;
+    for (const deputy_tensor* output : run_.outputs) {
+      if (output == nullptr) continue;
+      DEPUTY_ASSIGN_OR_RETURN(Tensor actual, CopyOf(*output));
+      whole.actual.push_back(std::move(actual));
+    }
+    return {};
+  }
+
   // All values that the nodes make, by the reference.
   Status ComputeValues() {
     std::vector<ValueId> made;
@@ -301,11 +321,20 @@ class Verifier::StepVerification {
           const Tensor& expected = values_.at(outputs[i]);
           const Tolerance tolerance = ToleranceOf(expected.dtype());
           if (got.ok() && CompareTensors(*got, expected, tolerance).ok) continue;
-          if (evidence.empty()) evidence = EvidenceFor(std::move(part), given);
-          if (!got.ok() || i >= evidence.size() || !IsNoise(*got, expected, evidence[i], tolerance)) return true;
+          if (evidence.empty()) evidence = EvidenceFor(part, given);
+          if (got.ok() && i < evidence.size() && IsNoise(*got, expected, evidence[i], tolerance)) continue;
+          if (with_parts_) Keep(std::move(part), given, outputs, *execution);
+          return true;
         }
       }
     return false;
+  }
+
+  void Keep(Graph part, std::vector<Tensor> inputs, const std::vector<ValueId>& outputs, const Execution& execution) {
+    differing_ = WrongPart{std::move(part), std::move(inputs), {}, {}};
+    for (const ValueId id : outputs) differing_->expected.push_back(values_.at(id));
+    if (Result<std::vector<Tensor>> actual = OutputsOf(execution); actual.ok())
+      differing_->actual = std::move(actual).value();
   }
 
   // Empty where there is none.
@@ -323,9 +352,11 @@ class Verifier::StepVerification {
   const PlacedPartition& placed_;
   const ToleranceSettings& settings_;
   const CancellationToken token_;
+  const bool with_parts_;
   const ModelTraits traits_;
   std::vector<Tensor> inputs_;  // in the order of the step, without those that are left out
   std::map<ValueId, Tensor> values_;
+  std::optional<WrongPart> differing_;  // the last part that differed, with parts
 };
 
 std::string_view NameOf(VerifyOutcome outcome) {
@@ -356,8 +387,8 @@ Status TakeExpected(const StepRun& run, const Verification& found) {
 
 // Without the memory that a verification needs, a model still runs.
 Result<Verification> Verifier::Verify(const StepRun& run, const ToleranceSettings& tolerance,
-                                      const CancellationToken& token) {
-  Result<Verification> found = StepVerification(*this, run, tolerance, token).Run();
+                                      const CancellationToken& token, bool with_parts) {
+  Result<Verification> found = StepVerification(*this, run, tolerance, token, with_parts).Run();
   if (found.ok() || found.status().code() != StatusCode::kResourceExhausted) return found;
   Verification none;
   none.outcome = VerifyOutcome::kNotVerifiable;

@@ -11,6 +11,7 @@
 
 #include "deputy/compare.hpp"
 #include "execute/execution.hpp"
+#include "graph/graph.hpp"
 #include "verify/wrong_nodes.hpp"
 
 namespace deputy::host {
@@ -23,12 +24,19 @@ enum class VerifyOutcome : uint8_t {
 };
 std::string_view NameOf(VerifyOutcome outcome);  // "right", "rounding errors", "wrong", "not verifiable"
 
+// Nodes that a delegate computes wrongly, with tensors in the order of their graph.
+struct WrongPart {
+  Graph graph;  // it captures its inputs
+  std::vector<Tensor> inputs, expected, actual;
+};
+
 struct Verification {
   VerifyOutcome outcome = VerifyOutcome::kRight;
   std::string text;              // the difference, or the reason why there is no result
   WrongNodes wrong_nodes;        // if wrong: positions in the node list of the partition
   std::vector<Tensor> expected;  // the reference's outputs, in the step's order without those that are left out
   double max_difference = 0;     // over all outputs
+  std::vector<WrongPart> parts;  // on request, if wrong: of each group, or of all nodes where there are no groups
 };
 
 // A dense tensor without a copy of its bytes, which must outlive it.
@@ -44,8 +52,9 @@ class Verifier {
       : delegates_(delegates), load_mutex_(load_mutex) {}
 
   // Inputs that the delegate has changed are restored. A deadline does not end a verification, which would otherwise
-  // begin again in every run; the only error is that of a cancelled run. [any-thread]
-  Result<Verification> Verify(const StepRun& run, const ToleranceSettings& tolerance, const CancellationToken& token);
+  // begin again in every run; the only error is that of a cancelled run. `with_parts` fills the parts. [any-thread]
+  Result<Verification> Verify(const StepRun& run, const ToleranceSettings& tolerance, const CancellationToken& token,
+                              bool with_parts = false);
 
  private:
   class StepVerification;

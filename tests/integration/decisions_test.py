@@ -69,7 +69,8 @@ class Decisions(unittest.TestCase):
         """Others can run it: the CPU passes it, the delegate fails it."""
         folder = self.scratch / "mismatches"
         self.verify("wide_channels", "--write", folder, status=1)
-        (case,) = folder.iterdir()
+        (case,) = folder.iterdir()  # of the only wrong convolution
+        self.assertIn("nodes       1\n", self.deputy("inspect", case / "model.onnx").stdout)
         for file in ("model.onnx", "input_0.npy", "output_0.npy", "actual_0.npy", "test_data_set_0/input_0.pb"):
             self.assertTrue((case / file).is_file(), file)
         self.assertIn("1 passed", self.deputy("test-case", case).stdout)

@@ -26,13 +26,14 @@ struct PartitionVerification {
   std::string detail;
   // If wrong: each a node, or a smallest group of nodes, that is wrong by itself. Empty: only the whole partition is.
   std::vector<std::vector<std::string>> wrong_nodes;
-  std::string case_folder;  // that was written; empty: none
+  std::vector<std::string> case_folders;  // that were written, in the order of `wrong_nodes`
 };
 
 struct VerifyOptions {
   ToleranceSettings tolerance;  // goes before that of the configuration
-  // For each wrong partition a folder in this one gets the partition as model.onnx with inputs and expected outputs, in
-  // the layout of ONNX's backend tests, and inputs, expected and actual outputs as .npy. Empty: nothing is written.
+  // For each of the wrong nodes or groups, or a partition without such, a folder in this one gets that part as
+  // model.onnx with inputs and expected outputs, in the layout of ONNX's backend tests, and inputs, expected and actual
+  // outputs as .npy. Empty: nothing is written.
   std::string folder;
 };
 
