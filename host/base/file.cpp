@@ -42,9 +42,14 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<uint8_t*>(data_), size_);
 }
 
-void MappedFile::DropPages() const {
+void MappedFile::DropPages() const { host::DropPages(bytes()); }
+
+void DropPages(std::span<const uint8_t> mapped) {
+  static const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<uintptr_t>(mapped.data()) + page - 1) / page * page;
+  const auto end = reinterpret_cast<uintptr_t>(mapped.data() + mapped.size()) / page * page;
   // The result is ignored: failure costs only memory, since the mapping is read-only and its pages can be read again.
-  if (data_ != nullptr) (void)madvise(const_cast<uint8_t*>(data_), size_, MADV_DONTNEED);
+  if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t limit) {

@@ -26,8 +26,7 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const uint8_t> bytes() const { return {data_, size_}; }
-  // Returns the memory of the pages read so far to the system; further reads load them again. For files most of which
-  // have been read for the last time. [any-thread]
+  // DropPages of all bytes. [any-thread]
   void DropPages() const;
 
  private:
@@ -35,6 +34,11 @@ class MappedFile {
   const uint8_t* data_;
   size_t size_;
 };
+
+// Takes the whole pages among these bytes of a read-only file mapping out of the memory of the process; the next read
+// maps them again, from the system's cache of the file or from the disk. For bytes that have been read for the last
+// time, or for the last time soon. [any-thread]
+void DropPages(std::span<const uint8_t> mapped);
 
 // Reads a whole file into memory; refuses anything but a regular file, and files over `limit` bytes.
 Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t limit);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <unordered_map>
 
+#include "base/file.hpp"
 #include "base/printable.hpp"
 
 namespace deputy::host {
@@ -84,11 +86,24 @@ std::string Describe(const Graph& graph, const ValueType& type) {
   return text + "]";
 }
 
+bool Graph::is_mapped(const Tensor& constant) const {
+  const auto begin = static_cast<const uint8_t*>(constant.data()), end = begin + constant.byte_size();
+  return std::any_of(mapped.begin(), mapped.end(), [&](const MappedBytes& file) {
+    return std::less_equal<>()(file.bytes.data(), begin) &&
+           std::less_equal<>()(end, file.bytes.data() + file.bytes.size());
+  });
+}
+
+void Graph::DropPages() const {
+  for (const MappedBytes& file : mapped) host::DropPages(file.bytes);
+}
+
 Graph Subgraph(const Graph& whole, std::span<const NodeId> nodes, std::span<const ValueId> inputs,
                std::span<const ValueId> outputs) {
   Graph graph;
   graph.name = whole.name;
   graph.symbols = whole.symbols;
+  graph.mapped = whole.mapped;
   std::unordered_map<ValueId, ValueId> known;
   const auto take = [&](ValueId id) {
     if (id == kNone) return kNone;

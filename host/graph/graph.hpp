@@ -83,6 +83,12 @@ struct Node {
   }
 };
 
+// Bytes of a file, mapped read-only: their pages can be dropped (base/file.hpp).
+struct MappedBytes {
+  std::span<const uint8_t> bytes;
+  std::shared_ptr<const void> keep;
+};
+
 class Graph {
  public:
   std::string name;
@@ -96,6 +102,7 @@ class Graph {
   // outputs of the previous run, in the same order; in the first run, these values. A region has none.
   std::vector<Tensor> initial_states;
   std::vector<std::string> external_files;  // files beside the model's own that constants are mapped from
+  std::vector<MappedBytes> mapped;          // in which constants lie
 
   // Inputs and outputs without the states.
   std::span<const ValueId> caller_inputs() const { return {inputs.data(), inputs.size() - initial_states.size()}; }
@@ -105,6 +112,10 @@ class Graph {
   ValueId AddConstant(std::string value_name, Tensor tensor);
   // Index of the symbol; made when new.
   size_t AddSymbol(const std::string& symbol);
+
+  bool is_mapped(const Tensor& constant) const;
+  // Takes the pages of all mapped constants out of the memory of the process until they are read again.
+  void DropPages() const;
 
   // Node that makes each value; kNone for inputs, captures and constants.
   std::vector<NodeId> Producers() const;

@@ -164,6 +164,7 @@ Status ModelFallback::Verify(const StepRun& run, const CancellationToken& token)
     case VerifyOutcome::kWrong: status = ReplaceWrong(run, *found); break;
   }
   if (health.MayVerify()) return status;
+  run.plan.graph->DropPages();  // of weights that the CPU has read for the comparison
   const std::lock_guard lock(engine_->load_mutex);
   health.reference = nullptr;
   return status;

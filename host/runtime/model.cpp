@@ -44,15 +44,16 @@ host::ImportSource SourceOf(const Model::State& state) { return {state.file->byt
 Status Load(Model::State& state, const host::ImportSource& source, ModelType type) {
   DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state.name));
   if (state.file == nullptr) state.original = std::make_shared<const Graph>(read.graph);
+  if (state.file != nullptr) read.graph.mapped.push_back({state.file->bytes(), state.file});
   const std::vector<std::string> external_files = read.graph.external_files;
   DEPUTY_RETURN_IF_ERROR(state.Prepare(std::move(read.graph)));
   if (state.engine->verdicts != nullptr || state.engine->measure)
     state.fallback->set_digest(host::ModelDigest(source.path, source.bytes, external_files, state.engine->store.get()));
   if (state.engine->measure) state.ReadPlacements();
   // Weights have been read by now, to be folded, and will be read again to be packed: not all of them at once.
-  if (state.file != nullptr) state.file->DropPages();
+  state.graph->DropPages();
   if (state.has_static_inputs()) DEPUTY_RETURN_IF_ERROR(state.PlanFor(state.static_shapes()).status());
-  if (state.file != nullptr) state.file->DropPages();
+  state.graph->DropPages();
   return {};
 }
 

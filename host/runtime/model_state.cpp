@@ -209,7 +209,9 @@ Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, c
     const std::lock_guard lock(engine->load_mutex);
     (void)fallback->Restrict(*subject.graph, subject.options);
   }
-  DEPUTY_ASSIGN_OR_RETURN(host::SearchResult found, host::SearchPlacement(subject, sample, settings, token));
+  Result<host::SearchResult> searched = host::SearchPlacement(subject, sample, settings, token);
+  graph->DropPages();  // of weights that delegates have packed and the CPU has read for candidates
+  DEPUTY_ASSIGN_OR_RETURN(host::SearchResult found, std::move(searched));
   const std::lock_guard lock(engine->load_mutex);
   decisions_[{shapes.begin(), shapes.end()}] = found.decision;
   if (const std::optional<host::Digest> key = DecisionKey(shapes); key && engine->store != nullptr)

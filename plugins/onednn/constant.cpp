@@ -5,8 +5,11 @@
 
 namespace onednn {
 
-Constant::Constant(const void* data, const memory::desc& desc)
-    : key_("@" + std::to_string(reinterpret_cast<uintptr_t>(data))), desc_(desc), data_(data) {}
+Constant::Constant(const void* data, const memory::desc& desc, deputy_value_id model_value)
+    : key_("@" + std::to_string(reinterpret_cast<uintptr_t>(data))),
+      desc_(desc),
+      data_(data),
+      model_value_(model_value) {}
 
 Constant::Constant(std::string recipe, const memory::dims& dims, std::function<std::vector<float>()> make)
     : key_(std::move(recipe)), desc_(Plain(dims)), make_(std::move(make)) {}

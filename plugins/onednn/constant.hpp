@@ -16,8 +16,8 @@ namespace onednn {
 
 class Constant {
  public:
-  // Elements that the model owns; they outlive every executable.
-  Constant(const void* data, const memory::desc& desc);
+  // Elements that the model owns, as this value; they outlive every executable.
+  Constant(const void* data, const memory::desc& desc, deputy_value_id model_value = DEPUTY_NO_VALUE);
   // Float elements, computed at the first access. Equal `recipe`, equal elements.
   Constant(std::string recipe, const memory::dims& dims, std::function<std::vector<float>()> make);
 
@@ -31,6 +31,7 @@ class Constant {
   const float* floats() const { return static_cast<const float*>(data()); }
   // Lives as long as the model, so that no copy is needed.
   bool is_of_model() const { return make_ == nullptr && bytes_ == nullptr; }
+  deputy_value_id model_value() const { return model_value_; }  // DEPUTY_NO_VALUE if it is not of the model
   // The same elements with other extents.
   static std::shared_ptr<const Constant> Reshaped(std::shared_ptr<const Constant> constant, const memory::dims& dims);
 
@@ -38,6 +39,7 @@ class Constant {
   std::string key_;
   memory::desc desc_;
   const void* data_ = nullptr;
+  deputy_value_id model_value_ = DEPUTY_NO_VALUE;
   std::function<std::vector<float>()> make_;
   std::shared_ptr<const std::vector<int8_t>> bytes_;
   std::shared_ptr<const Constant> whole_;  // the constant of which this is a view

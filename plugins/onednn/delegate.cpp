@@ -80,7 +80,9 @@ class Delegate final : public sdk::PartitionDelegate {
     const Reading reading(partition);
     Lowering lowering(reading.program, reading.origins, engine_, store_, ThreadCount());
     try {
-      return std::unique_ptr<sdk::Executable>(lowering.Run(host(), Shapes(partition)));
+      const sdk::PartitionHelpers helpers(partition.graph());
+      const auto release = [&](deputy_value_id id) { helpers.Release(partition.graph().Value(id)); };
+      return std::unique_ptr<sdk::Executable>(lowering.Run(host(), Shapes(partition), release));
     } catch (const dnnl::error& error) {
       const bool lacking = error.status == dnnl_unimplemented || error.status == dnnl_invalid_arguments;
       return sdk::Status(lacking ? sdk::Code::kNotSupported : sdk::Code::kInternal,

@@ -53,10 +53,10 @@ Value Program::Find(const sdk::ValueView& value) {
     return found->second;
   }
   const memory::dims dims = ToDims(value.dims());
-  return known_[value.id()] =
-             AddConstant(value.dtype() == sdk::DType::kFloat16
-                             ? Widened(value.constant(), dims)
-                             : std::make_shared<Constant>(value.constant(), Plain(dims, TypeOf(value.dtype()))));
+  return known_[value.id()] = AddConstant(
+             value.dtype() == sdk::DType::kFloat16
+                 ? Widened(value.constant(), dims)
+                 : std::make_shared<Constant>(value.constant(), Plain(dims, TypeOf(value.dtype())), value.id()));
 }
 
 Value Program::Add(Parameters parameters, std::vector<Value> inputs, const memory::dims& dims, memory::data_type type) {

@@ -47,7 +47,7 @@ Status OpenFailed(const std::string& location, int error) {
 
 }  // namespace
 
-Result<ExternalBytes> ExternalFiles::Open(const std::string& location) {
+Result<MappedBytes> ExternalFiles::Open(const std::string& location) {
   if (model_.empty())
     return Refuse(location, "cannot be located: the model was loaded from memory")
         .Advise("build from the model's path, or embed the weights");
@@ -76,7 +76,7 @@ Result<ExternalBytes> ExternalFiles::Open(const std::string& location) {
   if (!S_ISREG(info.st_mode)) return Refuse(location, "is not a regular file");
   if (info.st_nlink > 1)
     return Refuse(location, "has more than one hard link, which is not allowed").Advise("copy the file");
-  ExternalBytes external;
+  MappedBytes external;
   const auto size = static_cast<size_t>(info.st_size);
   if (size != 0) {
     void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, at.get(), 0);
@@ -94,6 +94,12 @@ std::vector<std::string> ExternalFiles::paths() const {
   std::vector<std::string> paths;
   for (const auto& [location, bytes] : open_) paths.push_back((model_.parent_path() / location).string());
   return paths;
+}
+
+std::vector<MappedBytes> ExternalFiles::mapped() const {
+  std::vector<MappedBytes> mapped;
+  for (const auto& [location, external] : open_) mapped.push_back(external);
+  return mapped;
 }
 
 }  // namespace deputy::host::onnx_import

@@ -11,13 +11,9 @@
 #include <vector>
 
 #include "base/status.hpp"
+#include "graph/graph.hpp"
 
 namespace deputy::host::onnx_import {
-
-struct ExternalBytes {
-  std::span<const uint8_t> bytes;
-  std::shared_ptr<const void> keep;
-};
 
 // [one-thread]
 class ExternalFiles {
@@ -27,14 +23,15 @@ class ExternalFiles {
 
   // The whole file, mapped; each file once. `location` is relative to the model's folder, without "..", and neither it
   // nor a folder on the way may be a symbolic link; the file must be a regular one with a single name.
-  Result<ExternalBytes> Open(const std::string& location);
+  Result<MappedBytes> Open(const std::string& location);
 
-  // Paths of the files that were opened.
+  // Paths and bytes of the files that were opened.
   std::vector<std::string> paths() const;
+  std::vector<MappedBytes> mapped() const;
 
  private:
   std::filesystem::path model_;
-  std::map<std::string, ExternalBytes> open_;
+  std::map<std::string, MappedBytes> open_;
 };
 
 }  // namespace deputy::host::onnx_import

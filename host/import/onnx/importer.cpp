@@ -71,7 +71,9 @@ class OnnxImporter final : public Importer {
     ExternalFiles files(source.path);
     TensorReader tensors(source.bytes, source.keep, files);
     Result<Graph> graph = ModelReader(model, tensors).Read();
-    if (graph.ok()) graph->external_files = files.paths();
+    if (!graph.ok()) return graph;
+    graph->external_files = files.paths();
+    graph->mapped = files.mapped();
     return graph;
   }
 

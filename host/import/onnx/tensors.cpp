@@ -229,7 +229,7 @@ Result<Tensor> TensorReader::FromExternal(const pb::TensorProto& proto, DType dt
   if (place.length && *place.length != size)
     return Error(StatusCode::kModel, "external data has {} bytes, but the {} elements need {}", *place.length,
                  NameOf(dtype), size);
-  DEPUTY_ASSIGN_OR_RETURN(const ExternalBytes file, files_.Open(place.location));
+  DEPUTY_ASSIGN_OR_RETURN(const MappedBytes file, files_.Open(place.location));
   if (size > file.bytes.size() || place.offset > file.bytes.size() - size)
     return Error(StatusCode::kModel, "external data of {} bytes at offset {} exceeds the {} bytes of '{}'", size,
                  place.offset, file.bytes.size(), Printable(place.location));

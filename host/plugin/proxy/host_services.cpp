@@ -1,15 +1,14 @@
 #include "plugin/proxy/host_services.hpp"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "base/cancellation.hpp"
+#include "base/file.hpp"
 #include "base/log.hpp"
 #include "plugin/checks/handles.hpp"
 #include "plugin/checks/text.hpp"
@@ -60,19 +59,6 @@ GraphView ViewOf(const deputy_graph& graph) {
     view.offered[view.order.back()] = graph.offered(view.order.back());
   }
   return view;
-}
-
-// Whole pages inside the bytes: neighbours of a constant may be in use.
-void PageOut(const void* data, size_t size) {
-#if defined(MADV_PAGEOUT)
-  const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto first = (reinterpret_cast<uintptr_t>(data) + page - 1) / page * page;
-  const auto last = (reinterpret_cast<uintptr_t>(data) + size) / page * page;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_PAGEOUT);
-#else
-  static_cast<void>(data);
-  static_cast<void>(size);
-#endif
 }
 
 extern "C" {
@@ -202,7 +188,7 @@ deputy_status* ReleaseConstant(void*, const deputy_graph* graph, deputy_value_id
   if (value >= model.values.size() || !model.values[value].is_constant())
     return Wrong("the released value is not a constant");
   const Tensor& constant = model.values[value].constant;
-  if (constant.byte_size() != 0) PageOut(constant.data(), constant.byte_size());
+  if (model.is_mapped(constant)) DropPages({static_cast<const uint8_t*>(constant.data()), constant.byte_size()});
   return nullptr;
 }
 

@@ -99,7 +99,9 @@ void Lowering::LowerAll() {
   FillOutputs();
 }
 
-std::unique_ptr<Executable> Lowering::Run(const sdk::Host& host, Shapes shapes) {
+std::unique_ptr<Executable> Lowering::Run(const sdk::Host& host, Shapes shapes,
+                                          std::function<void(deputy_value_id)> release) {
+  release_ = std::move(release);
   LowerAll();
   ResolveParts();
   return std::make_unique<Executable>(engine_, std::move(buffers_), std::move(steps_), host, std::move(shapes));
@@ -181,6 +183,7 @@ Slot Lowering::FromStore(const Constant& constant, const memory::desc& seen, con
   if (analysis_ != nullptr) return {NewBuffer(std::move(buffer)), desc};
   buffer.keep = store_.Converted(constant, seen, desc, engine_);
   buffer.data = buffer.keep->get_data_handle();
+  if (release_ != nullptr && constant.is_of_model()) release_(constant.model_value());
   return {NewBuffer(std::move(buffer)), desc};
 }
 

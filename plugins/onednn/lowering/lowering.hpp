@@ -3,6 +3,7 @@
 // added only where a requested layout does not exist yet.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string_view>
 #include <type_traits>
@@ -26,7 +27,9 @@ class Lowering {
            int threads);
 
   // One of the two, once. Throws dnnl::error where oneDNN fails; current_node() is the failing node.
-  std::unique_ptr<Executable> Run(const sdk::Host& host, Shapes shapes);
+  // `release` is called for each constant of the model after its conversion: its elements are not read soon.
+  std::unique_ptr<Executable> Run(const sdk::Host& host, Shapes shapes,
+                                  std::function<void(deputy_value_id)> release = nullptr);
   Analysis Analyze();
   deputy_node_id current_node() const { return current_node_; }
 
@@ -91,6 +94,7 @@ class Lowering {
   dnnl::engine engine_;
   ConstantStore& store_;
   int threads_;
+  std::function<void(deputy_value_id)> release_;
   Analysis* analysis_ = nullptr;  // set: no primitive is created
   int step_threads_ = 1;          // of the current operation: small primitives run on one
   deputy_node_id current_node_ = 0;

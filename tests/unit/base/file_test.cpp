@@ -5,6 +5,8 @@
 
 #include <fstream>
 
+#include "support/resident_memory.hpp"
+
 namespace deputy::host {
 namespace {
 
@@ -44,7 +46,10 @@ TEST_F(FileTest, DroppedPagesComeBackFromTheFile) {
   ASSERT_TRUE(file.ok());
   const auto read = [&] { return std::string((*file)->bytes().begin(), (*file)->bytes().end()); };
   ASSERT_EQ(read(), text);
+  EXPECT_NE(ResidentBytes((*file)->bytes()), 0u);
   (*file)->DropPages();
+  // A page that is only begun stays.
+  EXPECT_LE(ResidentBytes((*file)->bytes()), 4096u);
   EXPECT_EQ(read(), text);
 }
 

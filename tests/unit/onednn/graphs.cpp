@@ -177,6 +177,15 @@ std::vector<float> Graph::Run(bool fused, int threads) const {
   return all;
 }
 
+std::vector<deputy_value_id> Graph::Converted() const {
+  const Reading reading = Read(true);
+  ConstantStore store;
+  std::vector<deputy_value_id> converted;
+  Lowering(reading.program, reading.origins, dnnl::engine(dnnl::engine::kind::cpu, 0), store, 1)
+      .Run(sdk::Host(host.table()), reading.shapes, [&](deputy_value_id id) { converted.push_back(id); });
+  return converted;
+}
+
 Analysis Graph::Analyze() const {
   const Reading reading = Read(true);
   ConstantStore store;

@@ -34,6 +34,8 @@ class Graph {
   // The operations in order, each with its post-ops: "Convolution[relu,add]".
   std::string Describe(bool fused = true) const;
   std::unique_ptr<Executable> Compile(bool fused = true, int threads = 1) const;
+  // The constants of which the executable has a form of its own.
+  std::vector<deputy_value_id> Converted() const;
   // All outputs one after the other, for seeded random inputs, which it checks to be untouched.
   std::vector<float> Run(bool fused = true, int threads = 1) const;
   // What compiling it would make, and whether that is enough to do.

@@ -52,6 +52,16 @@ TEST(Lowering, ConvolutionsHandOnTheirLayout) {
   EXPECT_LE(Reorders(*graph.Compile()), 2u);
 }
 
+TEST(Lowering, OnlyConvertedConstantsAreReleased) {
+  Graph convolution;
+  const deputy_value_id x = convolution.Input(kLoweredMap), weights = convolution.Constant({16, 16, 3, 3});
+  convolution.Output(convolution.Add("Conv", {x, weights}, kLoweredMap, Pads));
+  EXPECT_EQ(convolution.Converted(), (std::vector<deputy_value_id>{weights}));
+  Graph sum;
+  sum.Output(sum.Add("Add", {sum.Input(kLoweredMap), sum.Constant(kLoweredMap)}, kLoweredMap));
+  EXPECT_EQ(sum.Converted(), std::vector<deputy_value_id>());
+}
+
 TEST(Lowering, ReshapedOutputIsWrittenOnce) {
   Graph graph;
   const deputy_value_id y = graph.Add("Softmax", {graph.Input({4, 50})}, {4, 50});

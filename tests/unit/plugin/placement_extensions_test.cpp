@@ -3,13 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <fstream>
 #include <map>
+#include <numeric>
 #include <thread>
 
+#include "base/file.hpp"
 #include "deputy/sdk/sdk.hpp"
 #include "partition/helpers.hpp"
 #include "partition/placer.hpp"
 #include "plugin/discovery/registry.hpp"
+#include "support/resident_memory.hpp"
+#include "support/temp_folder.hpp"
 #include "support/test_delegate.hpp"
 #include "unit/plugin/support.hpp"
 
@@ -250,6 +255,27 @@ TEST_F(PlacementExtensions, HelpersFindNamedDataAndReleaseConstants) {
   EXPECT_EQ(found, std::string("a\0b", 3));
   EXPECT_EQ(missing, "");
   for (int i = 0; i < 4096; ++i) ASSERT_EQ(elements[i], static_cast<float>(i));
+}
+
+TEST_F(PlacementExtensions, ReleasedConstantsOfAFileLeaveTheMemory) {
+  const TempFolder folder;
+  std::ofstream(folder.path() / "weights") << std::string(4 * 65536, 'x');
+  const auto file = MappedFile::Open(folder.path() / "weights");
+  ASSERT_TRUE(file.ok());
+  const std::span<const uint8_t> bytes = (*file)->bytes();
+  const auto sum = [&] { return std::accumulate(bytes.begin(), bytes.end(), uint64_t{0}); };
+  ASSERT_EQ(sum(), bytes.size() * 'x');
+  ASSERT_NE(ResidentBytes(bytes), 0u);
+  const ValueId constant = graph_.AddConstant(
+      "weights", *Tensor::Wrap(DType::kFloat32, {65536}, const_cast<uint8_t*>(bytes.data()), bytes.size()));
+  graph_.mapped.push_back({bytes, *file});
+  stage_->groups = [&](const sdk::GraphView& graph, const sdk::GroupSink&) {
+    sdk::PartitionHelpers(graph).Release(graph.Value(constant));
+    return sdk::Status();
+  };
+  ASSERT_TRUE(Open()->Groups(OfferAll(graph_)).ok());
+  EXPECT_EQ(ResidentBytes(bytes), 0u);
+  EXPECT_EQ(sum(), bytes.size() * 'x');
 }
 
 TEST_F(PlacementExtensions, ReleaseOfAValueThatChangesIsRefused) {
