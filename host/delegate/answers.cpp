@@ -6,8 +6,12 @@
 
 namespace deputy::host {
 
-AnswerCollector::AnswerCollector(const GraphView& view) : view_(view), positions_(view.graph->nodes.size(), kNone) {
-  for (uint32_t i = 0; i < view.order.size(); ++i) positions_[view.order[i]] = i;
+const std::vector<uint32_t>& AnswerCollector::Positions() {
+  if (positions_.empty()) {
+    positions_.resize(view_.graph->nodes.size(), kNone);
+    for (uint32_t i = 0; i < view_.order.size(); ++i) positions_[view_.order[i]] = i;
+  }
+  return positions_;
 }
 
 void AnswerCollector::Refuse(std::string fault) {
@@ -31,7 +35,8 @@ std::string AnswerCollector::Take(const char* kind, bool offered, std::span<cons
     if (!own.insert(node).second) return fmt::format("a {} names {} twice", kind, name);
   }
   into.assign(nodes.begin(), nodes.end());
-  std::sort(into.begin(), into.end(), [&](NodeId a, NodeId b) { return positions_[a] < positions_[b]; });
+  const std::vector<uint32_t>& positions = Positions();
+  std::sort(into.begin(), into.end(), [&](NodeId a, NodeId b) { return positions[a] < positions[b]; });
   taken_.merge(own);
   return {};
 }

@@ -23,17 +23,20 @@ class AnswerCollector {
   std::string Faults() const;
 
  protected:
-  explicit AnswerCollector(const GraphView& view);
+  explicit AnswerCollector(const GraphView& view) : view_(view) {}
 
   const Graph& graph() const { return *view_.graph; }
-  bool IsShown(NodeId node) const { return node < positions_.size() && positions_[node] != kNone; }
+  bool IsShown(NodeId node) { return node < Positions().size() && Positions()[node] != kNone; }
   bool IsOffered(NodeId node) const { return node < view_.offered.size() && view_.offered[node] != 0; }
   // Checks the nodes of a `kind` of answers, "claim" or "group", that share none, and puts them into order.
   std::string Take(const char* kind, bool offered, std::span<const NodeId> nodes, std::vector<NodeId>& into);
 
  private:
+  // Per node, in the order of the view. Made when first needed: an answer about a few nodes must not cost all of them.
+  const std::vector<uint32_t>& Positions();
+
   const GraphView& view_;
-  std::vector<uint32_t> positions_;  // per node, in the order of the view
+  std::vector<uint32_t> positions_;
   std::set<NodeId> taken_;
   std::string first_fault_;
   size_t faults_ = 0;

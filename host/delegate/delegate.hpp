@@ -65,6 +65,17 @@ struct PartitionSpec {
   std::string name;
 };
 
+// A form of a view that a delegate has made for itself. Copies of the view begin without one: they may be changed.
+struct KeptForm {
+  KeptForm() = default;
+  KeptForm(const KeptForm&) noexcept {}
+  KeptForm& operator=(const KeptForm&) noexcept {
+    form = nullptr;
+    return *this;
+  }
+  mutable std::shared_ptr<const void> form;
+};
+
 // The graph as it is shown to a delegate: the nodes on offer, and an order in which to visit them.
 struct GraphView {
   const Graph* graph = nullptr;
@@ -73,6 +84,9 @@ struct GraphView {
   // Per node, the atomic group that it belongs to; nodes of one group stay together. Empty: each node is one of its
   // own.
   std::vector<uint32_t> group_of = {};
+  // Shared by the calls for the partitions of this view, Compile, Restore and EstimatePartition, between which it must
+  // not change.
+  KeptForm kept = {};
 };
 
 // A delegate's estimate of a partition before it is compiled. Unknown amounts are left out.

@@ -109,7 +109,7 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Restore(const GraphView
                                                                  Blob blob) {
   const deputy_ext_blob* blobs = opened_->blob();
   if (blobs == nullptr) return Delegate::Restore(view, partition, std::move(blob));
-  auto graph = std::make_shared<const deputy_graph>(view, opened_->handle_tracker());
+  auto graph = std::make_shared<const deputy_graph>(GraphForm::Of(view), opened_->handle_tracker());
   const deputy_partition form = FormOf(*graph, partition);
   auto lent = std::make_shared<LentBlob>();
   lent->blob = std::move(blob);

@@ -59,7 +59,7 @@ Status DelegateProxy::QuerySupport(const GraphView& view, std::vector<Verdict>& 
 
 Result<std::vector<PartitionSpec>> DelegateProxy::Propose(const GraphView& view) {
   if (propose_ == nullptr) return std::vector<PartitionSpec>();
-  const auto graph = std::make_shared<const deputy_graph>(view, opened_->handle_tracker());
+  const auto graph = std::make_shared<const deputy_graph>(GraphForm::Of(view), opened_->handle_tracker());
   std::set<void*> held;
   for (const auto& [handle, shown] : claims_) held.insert(handle);
   ClaimCollector collector(view, std::move(held));
@@ -100,7 +100,7 @@ Result<std::vector<std::vector<NodeId>>> DelegateProxy::Groups(const GraphView& 
 
 Result<Estimate> DelegateProxy::EstimatePartition(const GraphView& view, const PartitionSpec& partition) {
   if (estimate_ == nullptr) return Delegate::EstimatePartition(view, partition);
-  const deputy_graph graph(view, opened_->handle_tracker());
+  const deputy_graph graph(GraphForm::Of(view), opened_->handle_tracker());
   const deputy_partition form = FormOf(graph, partition);
   EstimateCollector collector(view, partition.nodes);
   const deputy_estimate_sink sink = SinkOf(collector);
@@ -113,7 +113,7 @@ Result<Estimate> DelegateProxy::EstimatePartition(const GraphView& view, const P
 
 Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView& view,
                                                                  const PartitionSpec& partition) {
-  auto graph = std::make_shared<const deputy_graph>(view, opened_->handle_tracker());
+  auto graph = std::make_shared<const deputy_graph>(GraphForm::Of(view), opened_->handle_tracker());
   std::shared_ptr<const deputy_graph> claim_graph;
   if (partition.claim != nullptr) {
     const auto found = claims_.find(partition.claim);

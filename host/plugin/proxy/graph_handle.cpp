@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "graph/upgrade/upgrade.hpp"
 #include "plugin/checks/handles.hpp"
@@ -36,27 +37,39 @@ Status Fill(const T& full, T* out) {
 
 }  // namespace
 
-deputy_graph::deputy_graph(const deputy::host::GraphView& view, deputy::host::HandleTracker* tracker)
-    : graph_(*view.graph),
-      handle_tracker_(tracker),
-      order_(view.order),
-      offered_(view.offered),
-      group_of_(view.group_of),
-      positions_(view.graph->nodes.size(), static_cast<uint32_t>(view.order.size())),
-      value_flags_(view.graph->values.size(), 0) {
-  offered_.resize(graph_.nodes.size(), 0);
-  for (uint32_t i = 0; i < order_.size(); ++i) positions_[order_[i]] = i;
-  for (const deputy_value_id id : graph_.inputs) value_flags_[id] |= DEPUTY_VALUE_GRAPH_INPUT;
-  for (const deputy_value_id id : graph_.outputs) value_flags_[id] |= DEPUTY_VALUE_GRAPH_OUTPUT;
-  for (deputy_value_id id = 0; id < graph_.values.size(); ++id) {
-    const deputy::host::ValueType& type = graph_.values[id].type;
-    if (graph_.values[id].is_constant()) value_flags_[id] |= DEPUTY_VALUE_CONSTANT;
-    if (type.is_static()) value_flags_[id] |= DEPUTY_VALUE_SHAPE_KNOWN;
+namespace deputy::host {
+
+GraphForm::GraphForm(const GraphView& view)
+    : graph(*view.graph),
+      order(view.order),
+      offered(view.offered),
+      group_of(view.group_of),
+      positions(graph.nodes.size(), static_cast<uint32_t>(view.order.size())),
+      value_flags(graph.values.size(), 0) {
+  offered.resize(graph.nodes.size(), 0);
+  for (uint32_t i = 0; i < order.size(); ++i) positions[order[i]] = i;
+  for (const ValueId id : graph.inputs) value_flags[id] |= DEPUTY_VALUE_GRAPH_INPUT;
+  for (const ValueId id : graph.outputs) value_flags[id] |= DEPUTY_VALUE_GRAPH_OUTPUT;
+  for (ValueId id = 0; id < graph.values.size(); ++id) {
+    const ValueType& type = graph.values[id].type;
+    if (graph.values[id].is_constant()) value_flags[id] |= DEPUTY_VALUE_CONSTANT;
+    if (type.is_static()) value_flags[id] |= DEPUTY_VALUE_SHAPE_KNOWN;
     if (!type.ranked || type.is_static()) continue;
     // Symbols are the host's own; a plugin sees an unknown extent.
-    std::vector<int64_t>& dims = open_dims_[id];
-    for (const int64_t dim : type.dims) dims.push_back(dim < 0 ? deputy::host::kUnknownDim : dim);
+    std::vector<int64_t>& dims = open_dims[id];
+    for (const int64_t dim : type.dims) dims.push_back(dim < 0 ? kUnknownDim : dim);
   }
+}
+
+std::shared_ptr<const GraphForm> GraphForm::Of(const GraphView& view) {
+  if (view.kept.form == nullptr) view.kept.form = std::make_shared<const GraphForm>(view);
+  return std::static_pointer_cast<const GraphForm>(view.kept.form);
+}
+
+}  // namespace deputy::host
+
+deputy_graph::deputy_graph(std::shared_ptr<const deputy::host::GraphForm> form, deputy::host::HandleTracker* tracker)
+    : form_(std::move(form)), handle_tracker_(tracker) {
   if (handle_tracker_ != nullptr) handle_tracker_->Lend(this);
 }
 
@@ -65,24 +78,26 @@ deputy_graph::~deputy_graph() {
 }
 
 deputy_node_id deputy_graph::node_at(uint32_t index) const {
-  return index < order_.size() ? order_[index] : deputy::host::kNone;
+  return index < form_->order.size() ? form_->order[index] : deputy::host::kNone;
 }
 
 uint32_t deputy_graph::position(deputy_node_id node) const {
-  return node < positions_.size() ? positions_[node] : node_count();
+  return node < form_->positions.size() ? form_->positions[node] : node_count();
 }
 
-bool deputy_graph::offered(deputy_node_id node) const { return position(node) != node_count() && offered_[node] != 0; }
+bool deputy_graph::offered(deputy_node_id node) const {
+  return position(node) != node_count() && form_->offered[node] != 0;
+}
 
 Status deputy_graph::NodeInfo(deputy_node_id id, deputy_node_info* out) const {
   if (position(id) == node_count()) return Error(StatusCode::kInvalidArgument, "there is no node {}", id);
-  const Node& node = graph_.nodes[id];
+  const Node& node = graph().nodes[id];
   deputy_node_info info{};
   info.id = id;
   info.domain = Str(node.primitive.domain());
   info.op_type = Str(node.primitive.op_type());
   info.name = Str(node.name);
-  info.since_version = static_cast<uint32_t>(deputy::host::OldestEquivalent(graph_, node));
+  info.since_version = static_cast<uint32_t>(deputy::host::OldestEquivalent(graph(), node));
   info.flags = (offered(id) ? uint32_t{DEPUTY_NODE_OFFERED} : 0u) |
                (node.regions.empty() ? 0u : uint32_t{DEPUTY_NODE_HAS_REGIONS});
   info.input_count = static_cast<uint32_t>(node.inputs.size());
@@ -95,17 +110,17 @@ Status deputy_graph::NodeInfo(deputy_node_id id, deputy_node_info* out) const {
 }
 
 Status deputy_graph::ValueInfo(deputy_value_id id, deputy_value_info* out) const {
-  if (id >= graph_.values.size()) return Error(StatusCode::kInvalidArgument, "there is no value {}", id);
-  const Value& value = graph_.values[id];
+  if (id >= graph().values.size()) return Error(StatusCode::kInvalidArgument, "there is no value {}", id);
+  const Value& value = graph().values[id];
   deputy_value_info info{};
   info.id = id;
   info.name = Str(value.name);
-  info.flags = value_flags_[id];
+  info.flags = form_->value_flags[id];
   // Only nodes that are not on offer read or make values that are not tensors; these have no dtype and no shape.
   if (value.type.is_tensor()) info.dtype = static_cast<deputy_dtype>(value.type.dtype);
   if (value.type.is_tensor() && value.type.ranked) {
-    const auto open = open_dims_.find(id);
-    const std::vector<int64_t>& dims = open == open_dims_.end() ? value.type.dims : open->second;
+    const auto open = form_->open_dims.find(id);
+    const std::vector<int64_t>& dims = open == form_->open_dims.end() ? value.type.dims : open->second;
     info.rank = static_cast<uint32_t>(dims.size());
     info.dims = dims.data();
   }
@@ -144,7 +159,7 @@ const deputy_graph::AttributeArrays& deputy_graph::Arrays(const deputy::schema::
 Status deputy_graph::Attribute(deputy_node_id id, std::string_view name, deputy_attribute* out) const {
   if (position(id) == node_count()) return Error(StatusCode::kInvalidArgument, "there is no node {}", id);
   deputy_attribute full{};
-  const deputy::schema::Primitive* table = graph_.nodes[id].primitive.table();
+  const deputy::schema::Primitive* table = graph().nodes[id].primitive.table();
   if (table != nullptr && table->attributes() != nullptr) {
     for (const deputy::schema::Attribute* attribute : *table->attributes()) {
       if (attribute->name() == nullptr || attribute->name()->string_view() != name) continue;

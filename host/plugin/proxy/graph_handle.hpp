@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <vector>
@@ -19,25 +20,47 @@ namespace deputy::host {
 class HandleTracker;
 }  // namespace deputy::host
 
+namespace deputy::host {
+
+// What all handles of a view have in common; linear in the size of the graph.
+struct GraphForm {
+  explicit GraphForm(const GraphView& view);
+  // The one that the view keeps, made at the first call.
+  static std::shared_ptr<const GraphForm> Of(const GraphView& view);
+
+  const Graph& graph;
+  std::vector<NodeId> order;
+  std::vector<uint8_t> offered;
+  std::vector<uint32_t> group_of;
+  std::vector<uint32_t> positions;
+  std::vector<uint8_t> value_flags;
+  std::map<ValueId, std::vector<int64_t>> open_dims;  // -1 for every extent that is not known
+};
+
+}  // namespace deputy::host
+
 // Immutable but for a cache of attributes; every pointer that it gives out lives as long as it does, and the graph must
 // live longer. [any-thread]
 struct deputy_graph {
  public:
   // `tracker` may be null. It records the graph as lent for the graph's lifetime, and must outlive it.
-  explicit deputy_graph(const deputy::host::GraphView& view, deputy::host::HandleTracker* tracker = nullptr);
+  explicit deputy_graph(std::shared_ptr<const deputy::host::GraphForm> form,
+                        deputy::host::HandleTracker* tracker = nullptr);
+  explicit deputy_graph(const deputy::host::GraphView& view, deputy::host::HandleTracker* tracker = nullptr)
+      : deputy_graph(std::make_shared<const deputy::host::GraphForm>(view), tracker) {}
   ~deputy_graph();
   deputy_graph(const deputy_graph&) = delete;
   deputy_graph& operator=(const deputy_graph&) = delete;
 
-  const deputy::host::Graph& graph() const { return graph_; }
-  uint32_t node_count() const { return static_cast<uint32_t>(order_.size()); }
+  const deputy::host::Graph& graph() const { return form_->graph; }
+  uint32_t node_count() const { return static_cast<uint32_t>(form_->order.size()); }
   // DEPUTY_NO_NODE behind the end.
   deputy_node_id node_at(uint32_t index) const;
   // Position in the order; node_count() for a node that is not shown.
   uint32_t position(deputy_node_id node) const;
   bool offered(deputy_node_id node) const;
   // As in GraphView; may be empty.
-  const std::vector<uint32_t>& group_of() const { return group_of_; }
+  const std::vector<uint32_t>& group_of() const { return form_->group_of; }
 
   deputy::Status NodeInfo(deputy_node_id node, deputy_node_info* out) const;
   deputy::Status ValueInfo(deputy_value_id value, deputy_value_info* out) const;
@@ -52,14 +75,8 @@ struct deputy_graph {
   };
   const AttributeArrays& Arrays(const deputy::schema::Attribute& attribute) const;
 
-  const deputy::host::Graph& graph_;
+  const std::shared_ptr<const deputy::host::GraphForm> form_;
   deputy::host::HandleTracker* handle_tracker_;
-  std::vector<deputy::host::NodeId> order_;
-  std::vector<uint8_t> offered_;
-  std::vector<uint32_t> group_of_;
-  std::vector<uint32_t> positions_;
-  std::vector<uint8_t> value_flags_;
-  std::map<deputy_value_id, std::vector<int64_t>> open_dims_;  // -1 for every extent that is not known
   mutable std::mutex mutex_;
   mutable std::map<const deputy::schema::Attribute*, AttributeArrays> arrays_;
 };

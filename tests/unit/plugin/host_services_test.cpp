@@ -62,6 +62,18 @@ class HostTable : public ::testing::Test {
   const deputy_graph handle_{OfferAll(graph_)};
 };
 
+TEST(GraphForm, IsMadeOncePerViewAndNotForCopiesThatMayChange) {
+  const Graph graph = AttributeGraph();
+  const GraphView view{&graph, {0}, {0}};
+  const std::shared_ptr<const GraphForm> form = GraphForm::Of(view);
+  EXPECT_EQ(GraphForm::Of(view), form);
+  GraphView copy = view;
+  copy.offered[0] = 1;
+  EXPECT_NE(GraphForm::Of(copy), form);
+  EXPECT_TRUE(deputy_graph(GraphForm::Of(copy)).offered(0));
+  EXPECT_FALSE(deputy_graph(form).offered(0));
+}
+
 TEST_F(HostTable, NodeInfoShowsTheNodeAndItsPrimitive) {
   deputy_node_info node{};
   node.struct_size = sizeof node;
