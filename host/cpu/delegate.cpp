@@ -4,10 +4,10 @@
 #include <optional>
 #include <utility>
 
+#include "cpu/fusion.hpp"
 #include "cpu/kernel.hpp"
 
 namespace deputy::host {
-namespace {
 
 KernelResult MakeKernel(const KernelSpec& spec) {
   using Maker = KernelResult (*)(const KernelSpec&);
@@ -20,6 +20,8 @@ KernelResult MakeKernel(const KernelSpec& spec) {
   if (maker == nullptr) return Error(StatusCode::kNotSupported, "the CPU has no kernel for this operator");
   return maker(spec);
 }
+
+namespace {
 
 deputy_tensor Describe(const Tensor& tensor) {
   deputy_tensor described{};
@@ -50,24 +52,25 @@ Status DescribeInputs(std::span<const deputy_tensor* const> inputs, std::vector<
 // One node, ready to run. An input of the node is an input of the partition or a constant.
 class CpuExecutable final : public Executable {
  public:
-  CpuExecutable(const Node& node, const Graph& graph, const PartitionSpec& partition, std::unique_ptr<CpuKernel> kernel,
+  // The inputs and outputs that are bound, in this order, are some of the node's.
+  CpuExecutable(const Node& node, const Graph& graph, const std::vector<ValueId>& inputs,
+                const std::vector<ValueId>& outputs, std::unique_ptr<CpuKernel> kernel,
                 std::shared_ptr<ThreadPool> pool)
       : kernel_(std::move(kernel)), pool_(std::move(pool)) {
     sources_.reserve(node.inputs.size());
     targets_.reserve(node.outputs.size());
     for (const ValueId id : node.inputs) {
-      const auto bound = std::find(partition.inputs.begin(), partition.inputs.end(), id);
-      if (id != kNone && bound == partition.inputs.end()) constants_.push_back(graph.values[id].constant);
-      sources_.push_back(id == kNone                       ? kLeftOut
-                         : bound != partition.inputs.end() ? static_cast<int32_t>(bound - partition.inputs.begin())
-                                                           : -2 - static_cast<int32_t>(constants_.size() - 1));
+      const auto bound = std::find(inputs.begin(), inputs.end(), id);
+      if (id != kNone && bound == inputs.end()) constants_.push_back(graph.values[id].constant);
+      sources_.push_back(id == kNone             ? kLeftOut
+                         : bound != inputs.end() ? static_cast<int32_t>(bound - inputs.begin())
+                                                 : -2 - static_cast<int32_t>(constants_.size() - 1));
     }
     for (const Tensor& constant : constants_) described_.push_back(Describe(constant));
     for (const ValueId id : node.outputs) {
-      const auto bound = std::find(partition.outputs.begin(), partition.outputs.end(), id);
-      targets_.push_back(id == kNone || bound == partition.outputs.end()
-                             ? kLeftOut
-                             : static_cast<int32_t>(bound - partition.outputs.begin()));
+      const auto bound = std::find(outputs.begin(), outputs.end(), id);
+      targets_.push_back(id == kNone || bound == outputs.end() ? kLeftOut
+                                                               : static_cast<int32_t>(bound - outputs.begin()));
       if (targets_.back() != kLeftOut && !graph.values[id].type.is_static() && unplanned_ == nullptr)
         unplanned_ = std::make_unique<const Node>(node);
     }
@@ -181,8 +184,18 @@ class CpuDelegate final : public Delegate {
   Result<std::shared_ptr<const Executable>> Compile(const GraphView& view, const PartitionSpec& partition) override {
     const Node& node = view.graph->nodes[partition.nodes.front()];
     DEPUTY_ASSIGN_OR_RETURN(std::unique_ptr<CpuKernel> kernel, MakeKernel({node, *view.graph}));
-    return std::shared_ptr<const Executable>(
-        std::make_shared<CpuExecutable>(node, *view.graph, partition, std::move(kernel), pool_));
+    return std::shared_ptr<const Executable>(std::make_shared<CpuExecutable>(
+        node, *view.graph, partition.inputs, partition.outputs, std::move(kernel), pool_));
+  }
+
+  std::vector<FusedNode> Fuse(const GraphView& view) override {
+    std::vector<FusedNode> fused;
+    FuseQuantized(view, [&](QuantizedGroup&& made, const Graph& graph) {
+      auto executable = std::make_shared<CpuExecutable>(made.node, graph, made.inputs, made.node.outputs,
+                                                        std::move(made.kernel), pool_);
+      fused.push_back({made.place, std::move(made.inputs), std::move(made.node.outputs), std::move(executable)});
+    });
+    return fused;
   }
 
  private:

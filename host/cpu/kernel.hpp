@@ -63,6 +63,9 @@ struct KernelSpec {
 // kNotSupported, with the reason, for a dtype or attribute that the CPU cannot compute.
 using KernelResult = Result<std::unique_ptr<CpuKernel>>;
 
+// By the operator's own maker.
+KernelResult MakeKernel(const KernelSpec& spec);
+
 // Make<Operator> for every operator of the list; each is defined in the file of its family. The executor runs regions
 // (If), and Constant never remains after import: their makers return errors that say so.
 #define DEPUTY_OPERATOR_BEGIN(name, ...) KernelResult Make##name(const KernelSpec& spec);

@@ -89,6 +89,16 @@ struct GraphView {
   KeptForm kept = {};
 };
 
+class Executable;
+
+// A node whose executable computes more than the node: it reads `inputs` and makes `outputs`, values of the graph in
+// binding order, among them those that other nodes make.
+struct FusedNode {
+  NodeId node = 0;
+  std::vector<ValueId> inputs, outputs;
+  std::shared_ptr<const Executable> executable;
+};
+
 // A delegate's estimate of a partition before it is compiled. Unknown amounts are left out.
 struct Estimate {
   bool feasible = true;
@@ -200,6 +210,10 @@ class Delegate {
 
   // Without a build where that is not known: nothing about such a delegate is kept for another process.
   virtual DelegateIdentity identity() const { return {}; }
+  // Of the last delegate, whose nodes are partitions of their own: nodes on offer that compute the results of later
+  // ones too, from values that exist before the node runs. Nodes whose results have no readers left are not run.
+  virtual std::vector<FusedNode> Fuse(const GraphView&) { return {}; }
+
   // Identity of the producer of this delegate's blobs; kNotSupported when it makes none.
   virtual Result<BlobMaker> blob_maker() const { return Status(StatusCode::kNotSupported, "no compiled blobs"); }
   // Whether blobs with this text of compatibility can be restored; kIncompatible with the reason when not.

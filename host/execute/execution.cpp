@@ -185,7 +185,7 @@ Status Execution::Prepare(ArenaSource* memory) {
   deputy_tensor* const* outputs = step_outputs_.data();
   steps_.reserve(plan_->steps.size());
   for (const Step& step : plan_->steps) {
-    if (step.is_view) continue;
+    if (!step.runs()) continue;
     BoundStep bound;
     bound.step = &step;
     bound.index = static_cast<size_t>(&step - plan_->steps.data());
@@ -215,13 +215,14 @@ Status Execution::Prepare(ArenaSource* memory) {
 void Execution::BindTensors() {
   size_t inputs = 0, outputs = 0;
   for (const Step& step : plan_->steps) {
-    inputs += step.is_view ? 0 : step.inputs.size();
-    outputs += step.is_view ? 0 : step.outputs.size();
+    if (!step.runs()) continue;
+    inputs += step.inputs.size();
+    outputs += step.outputs.size();
   }
   step_inputs_.reserve(inputs);
   step_outputs_.reserve(outputs);
   for (const Step& step : plan_->steps) {
-    if (step.is_view) continue;
+    if (!step.runs()) continue;
     for (const ValueId id : step.inputs) step_inputs_.push_back(id == kNone ? nullptr : &tensors_[id]);
     for (const ValueId id : step.outputs) step_outputs_.push_back(id == kNone ? nullptr : &tensors_[id]);
   }

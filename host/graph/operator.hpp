@@ -57,6 +57,39 @@ OpKind FindOperator(std::string_view domain, std::string_view op_type);
 std::string_view NearestOperator(std::string_view op_type);
 std::span<const OperatorInfo> AllOperators();
 
+// Computes every element from the element at the same place of the first input; the rest are scalars or attributes.
+constexpr bool IsUnary(OpKind kind) {
+  switch (kind) {
+    case OpKind::kAbs:
+    case OpKind::kCeil:
+    case OpKind::kCelu:
+    case OpKind::kClip:
+    case OpKind::kElu:
+    case OpKind::kErf:
+    case OpKind::kExp:
+    case OpKind::kFloor:
+    case OpKind::kHardSigmoid:
+    case OpKind::kHardSwish:
+    case OpKind::kLeakyRelu:
+    case OpKind::kLog:
+    case OpKind::kMish:
+    case OpKind::kNeg:
+    case OpKind::kNot:
+    case OpKind::kReciprocal:
+    case OpKind::kRelu:
+    case OpKind::kRound:
+    case OpKind::kSelu:
+    case OpKind::kSigmoid:
+    case OpKind::kSign:
+    case OpKind::kSoftplus:
+    case OpKind::kSoftsign:
+    case OpKind::kSqrt:
+    case OpKind::kTanh:
+    case OpKind::kThresholdedRelu: return true;
+    default: return false;
+  }
+}
+
 // Whether it has another result each time: neither folded into constants nor merged with equal nodes.
 constexpr bool DrawsNumbers(OpKind kind) {
   switch (kind) {

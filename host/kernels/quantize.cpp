@@ -89,6 +89,9 @@ void DequantizePiece(const Piece& piece, const T* from, const float* scales, con
   if (piece.step == 0) {
     const float scale = scales[piece.scale];
     const Difference zero = zero_points == nullptr ? 0 : Difference{zero_points[piece.scale]};
+    if constexpr (sizeof(T) == 1)
+      return linalg::Dequantize(reinterpret_cast<const uint8_t*>(from), piece.count, std::is_signed_v<T>, zero, scale,
+                                to);
     for (int64_t i = 0; i < piece.count; ++i) to[i] = static_cast<float>(Difference{from[i]} - zero) * scale;
     return;
   }

@@ -9,6 +9,7 @@
 #include "deputy/dtype.hpp"
 #include "kernels/broadcast.hpp"
 #include "kernels/linalg/linalg.hpp"
+#include "kernels/linalg/rows.hpp"
 #include "tensor/scale_layout.hpp"
 
 namespace deputy::host {
@@ -84,7 +85,13 @@ QuantizedTable TableOf(const QuantizedRange& from, const QuantizedRange& to, F f
 // target[i] = table[source[i]]; both may be the same memory.
 void Map(const QuantizedTable& table, const uint8_t* source, uint8_t* target, int64_t count, ThreadPool& pool);
 
-// The sum or the product of the real numbers of both.
+// The function of the real numbers of both, quantized.
+void CombineQuantized(linalg::PairFunction function, const BroadcastPlan<2>& plan, const QuantizedRange& a_range,
+                      const uint8_t* a, const QuantizedRange& b_range, const uint8_t* b, const QuantizedRange& c_range,
+                      uint8_t* c, ThreadPool& pool);
+
+// The sum or the product of the real numbers of both, as QLinearAdd and QLinearMul define them: halves are rounded to
+// the even integer, not to an even distance from the zero point.
 void AddQuantized(const BroadcastPlan<2>& plan, const QuantizedRange& a_range, const uint8_t* a,
                   const QuantizedRange& b_range, const uint8_t* b, const QuantizedRange& c_range, uint8_t* c,
                   ThreadPool& pool);

@@ -86,7 +86,7 @@ bool Candidate::Profile(const CancellationToken& token) {
   for (int run = 0; run < kProfiledRuns; ++run) {
     if (!execution_->Run(token, times).ok()) return false;
     for (size_t i = 0; i < times.size(); ++i)
-      if (!plan_->steps[i].is_view) least[i] = std::min(least[i], times[i]);
+      if (plan_->steps[i].runs()) least[i] = std::min(least[i], times[i]);
     if (median() > kLongRunNs) break;
   }
   share_ns_.assign(owners_.size(), 0);

@@ -55,6 +55,7 @@ struct Step {
   ExecutableOrigin origin = ExecutableOrigin::kCompiled;  // of the executable
   std::shared_ptr<const Graph> compiled_from;             // of a resized executable: the graph that it still reads
   bool is_view = false;                                   // its output is an alias of its input: nothing to run
+  bool is_fused = false;                                  // other steps compute what is read of it: nothing to run
   std::vector<ValueId> inputs, outputs;
   // The steps that must have ended before this one may begin, the latest first: producers of the values that it reads,
   // captures included, without those for which another one of them waits already. Only in a plan whose steps may
@@ -64,6 +65,8 @@ struct Step {
   // inputs of these are kNone where they are left out.
   std::vector<std::shared_ptr<const Plan>> branches;
   std::vector<std::vector<ValueId>> captures;
+  bool runs() const { return !is_view && !is_fused; }
+
   // Of a delegate's step that others could run; null for steps of the last delegate and where no failure is answered.
   std::shared_ptr<StepHealth> health;
 };

@@ -127,6 +127,9 @@ class Carrier {
     step.executable = std::move(made->executable);
     step.origin = made->origin;
     step.compiled_from = nullptr;
+    step.inputs = placed.spec.inputs;  // a fused node has others
+    step.outputs = placed.spec.outputs;
+    step.is_fused = false;
     return true;
   }
 

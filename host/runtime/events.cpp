@@ -35,7 +35,7 @@ std::vector<RunEvent> EventsOfRun(Execution& execution, const Engine& engine, st
   };
   size_t next = 0;
   for (size_t step = 0; step < plan.steps.size(); ++step) {
-    if (plan.steps[step].is_view) continue;
+    if (!plan.steps[step].runs()) continue;
     const PartitionSpec& partition = plan.placement.partitions[plan.steps[step].partition].spec;
     RunEvent event = EventIn(plan, step, engine, partition.nodes);
     event.name = partition.name;

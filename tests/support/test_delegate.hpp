@@ -85,6 +85,11 @@ class TestDelegate final : public Delegate {
     return std::shared_ptr<const Executable>(std::make_shared<Made>(*this));
   }
 
+  std::vector<FusedNode> Fuse(const GraphView& view) override {
+    if (!fuse) return {};
+    return fuse(view);
+  }
+
   Result<BlobMaker> blob_maker() const override { return maker; }
   Status CheckBlob(const std::string& compatibility) const override {
     if (compatibility == maker.compatibility) return {};
@@ -106,6 +111,7 @@ class TestDelegate final : public Delegate {
   std::map<NodeId, int> asked;
   int open_claims = 0, group_queries = 0;
   Status query_status;
+  std::function<std::vector<FusedNode>(const GraphView&)> fuse;
   std::function<Status(const RunArgs&)> execute = [](const RunArgs&) { return Status(); };
   // Compilation, blobs and other shapes.
   bool dynamic_shapes = false, keeps = false, overlap = false;

@@ -115,6 +115,9 @@ void Normalize(const float* x, int64_t count, float mean, float inverse, const f
 void Pool(const PoolArgs& args) { ActiveModule().rows.pool(args); }
 
 void Truncate(const float* x, int64_t count, int32_t* y) { ActiveModule().elements.truncate(x, count, y); }
+void Dequantize(const uint8_t* x, int64_t count, bool is_signed, int32_t zero, float scale, float* y) {
+  ActiveModule().elements.dequantize(x, count, is_signed, zero, scale, y);
+}
 void Quantize(const float* x, int64_t count, float scale, ByteRange range, uint8_t* y) {
   ActiveModule().elements.quantize(x, count, scale, range, y);
 }

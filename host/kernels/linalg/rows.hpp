@@ -89,6 +89,8 @@ struct ByteRange {
   int32_t zero_point, lowest, largest;
 };
 
+// y = (x - zero) * scale, of uint8, or int8 where `is_signed`.
+void Dequantize(const uint8_t* x, int64_t count, bool is_signed, int32_t zero, float scale, float* y);
 // y = round(x / scale) + zero point, halves to even, clamped to the range; NaN gives the lowest.
 void Quantize(const float* x, int64_t count, float scale, ByteRange range, uint8_t* y);
 // The same for x * multiplier; multipliers are `step` apart, 0 or 1.

@@ -70,5 +70,32 @@ TEST_F(PlanTest, AReferenceIsTheCpuAlone) {
     EXPECT_EQ((*reference)->delegate_names[DelegateOf(**reference, step)], "cpu");
 }
 
+// x -> a -> b -> c -> y, and d reads a, where b computes c too from x: a is still needed, c is not.
+TEST_F(PlanTest, StepsWithoutReadersAreNotRunWhereNodesAreFused) {
+  TestGraph made;
+  made.Input("x").Node("a", "A", {"x"}).Node("b", "B", {"a"}).Node("c", "C", {"b"}).Node("d", "D", {"a"});
+  made.Output("c").Output("d");
+  const ValueId x = made.Value("x"), c = made.Value("c");
+  std::vector<uint8_t> offered;
+  cpu_->fuse = [&](const GraphView& view) {
+    offered = view.offered;
+    return std::vector<FusedNode>{{1, {x}, {c}, cpu_->Compile(view, {}).value()}};
+  };
+  first_->verdict = [](const Node&) { return Reason::kOperatorUnknown; };
+  second_->verdict = [](const Node& node) { return node.name == "d" ? Reason::kSupported : Reason::kOperatorUnknown; };
+  const auto plan = MakePlan(std::make_shared<Graph>(made.graph), delegates_, options_).value();
+  EXPECT_EQ(offered, (std::vector<uint8_t>{1, 1, 1, 0})) << "only the CPU's own nodes are offered";
+  std::map<NodeId, const Step*> steps;
+  for (const Step& step : plan->steps) steps[plan->placement.partitions[step.partition].spec.nodes.front()] = &step;
+  ASSERT_EQ(steps.size(), 4u);
+  EXPECT_TRUE(steps[0]->runs());
+  EXPECT_TRUE(steps[1]->runs());
+  EXPECT_FALSE(steps[2]->runs());
+  EXPECT_TRUE(steps[3]->runs());
+  EXPECT_EQ(steps[1]->inputs, std::vector<ValueId>{x});
+  EXPECT_EQ(steps[1]->outputs, std::vector<ValueId>{c});
+  EXPECT_EQ(plan->slots[made.Value("b")].storage, StorageClass::kUnused);
+}
+
 }  // namespace
 }  // namespace deputy::host
