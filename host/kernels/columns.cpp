@@ -139,6 +139,8 @@ int64_t ColumnTile(const ColumnGeometry& geometry, int64_t rows, size_t element_
 
 template void GatherPanels(const ColumnGeometry&, const float*, int64_t, int64_t, int64_t, float*);
 template void GatherPanels(const ColumnGeometry&, const double*, int64_t, int64_t, int64_t, double*);
+template void GatherPanels(const ColumnGeometry&, const linalg::Int8Quad*, int64_t, int64_t, int64_t,
+                           linalg::Int8Quad*);
 template void GatherPanels(const ColumnGeometry&, const linalg::Int16Pair*, int64_t, int64_t, int64_t,
                            linalg::Int16Pair*);
 template void ScatterColumns(const ColumnGeometry&, const float*, int64_t, int64_t, int64_t, float*);

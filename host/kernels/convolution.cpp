@@ -6,6 +6,7 @@
 #include "base/aligned.hpp"
 #include "kernels/columns.hpp"
 #include "kernels/linalg/linalg.hpp"
+#include "kernels/linalg/rows.hpp"
 #include "kernels/slots.hpp"
 
 namespace deputy::host {
@@ -180,9 +181,40 @@ void Convolve(const ConvolutionShape& shape, const T* x, const T* weights, const
   ConvolveByProducts(shape, x, weights, bias, y, workspace, pool);
 }
 
+void AddRest(const ConvolutionShape& shape, const linalg::Int8Quad* x, std::span<const QuadRest> rest, int32_t* y,
+             ThreadPool& pool) {
+  const ColumnGeometry geometry = GeometryOf(shape);
+  const size_t last = geometry.axes.size() - 1;
+  const int64_t taps = geometry.taps(), in_size = geometry.wide_size(), out_size = geometry.narrow_size();
+  const int64_t channels = shape.in_channels / shape.group, filters = shape.out_channels / shape.group;
+  const int64_t width = geometry.narrow[last], rows = width == 0 ? 0 : out_size / width;
+  const int64_t work = std::max<int64_t>(1, static_cast<int64_t>(rest.size()) * width);
+  pool.ParallelFor(shape.batch * rows, (1 << 16) / work + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (const QuadRest& part : rest) {
+        const int64_t group = part.line / filters, channel = part.step / taps;
+        int64_t tap = part.step % taps, row = i % rows, offset = 0, size = 1;
+        for (size_t axis = last + 1; axis-- > 0; size *= geometry.wide[axis]) {
+          const WindowAxis& along = geometry.axes[axis];
+          const int64_t at = axis == last ? 0 : row % geometry.narrow[axis];
+          if (axis != last) row /= geometry.narrow[axis];
+          offset += (at * along.stride + tap % along.kernel * along.dilation) * size;
+          tap /= along.kernel;
+        }
+        const int64_t plane = i / rows * shape.in_channels + group * channels + channel;
+        linalg::AddQuads(part.quad, reinterpret_cast<const int32_t*>(x) + plane * in_size + offset,
+                         geometry.axes[last].stride, width,
+                         y + (i / rows * shape.out_channels + part.line) * out_size + i % rows * width);
+      }
+  });
+}
+
 template size_t ConvolutionWorkspace<float>(const ConvolutionShape&, const ThreadPool&);
 template size_t ConvolutionWorkspace<double>(const ConvolutionShape&, const ThreadPool&);
 template size_t ConvolutionWorkspace<linalg::Int16Pair>(const ConvolutionShape&, const ThreadPool&);
+template size_t ConvolutionWorkspace<linalg::Int8Quad>(const ConvolutionShape&, const ThreadPool&);
+template void Convolve(const ConvolutionShape&, const linalg::Int8Quad*, const linalg::Int8Quad*,
+                       const linalg::Int8Quad*, linalg::Int8Quad*, void*, ThreadPool&);
 template void Convolve(const ConvolutionShape&, const linalg::Int16Pair*, const linalg::Int16Pair*,
                        const linalg::Int16Pair*, linalg::Int16Pair*, void*, ThreadPool&);
 template void Convolve(const ConvolutionShape&, const float*, const float*, const float*, float*, void*, ThreadPool&);

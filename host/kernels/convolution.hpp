@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "base/thread_pool.hpp"
+#include "kernels/quantize.hpp"
 #include "tensor/window.hpp"
 
 namespace deputy::host {
@@ -28,6 +30,11 @@ size_t ConvolutionWorkspace(const ConvolutionShape& shape, const ThreadPool& poo
 template <class T>
 void Convolve(const ConvolutionShape& shape, const T* x, const T* weights, const T* bias, T* y, void* workspace,
               ThreadPool& pool);
+
+// Adds to y the products of parts of the weights, sorted in no order: a line is a filter, a step a place of its
+// weights. The window has no padding.
+void AddRest(const ConvolutionShape& shape, const linalg::Int8Quad* x, std::span<const QuadRest> rest, int32_t* y,
+             ThreadPool& pool);
 
 // Weights are [in_channels, out_channels / group, kernel...]. The window moves over y.
 template <class T>

@@ -12,7 +12,8 @@ namespace {
 
 // Element types that the modules of linalg/ multiply.
 template <class T>
-constexpr bool kHasGemm = std::is_floating_point_v<T> || std::is_same_v<T, linalg::Int16Pair>;
+constexpr bool kHasGemm =
+    std::is_floating_point_v<T> || std::is_same_v<T, linalg::Int16Pair> || std::is_same_v<T, linalg::Int8Quad>;
 
 template <class T>
 void MultiplyOne(const linalg::GemmArgs<T>& args, void* workspace) {
@@ -57,7 +58,10 @@ linalg::GemmArgs<T> PieceOf(linalg::GemmArgs<T> args, bool by_rows, int64_t size
     args.c += first * args.ldc;
     args.m = std::min(size, args.m - first);
   } else {
-    args.b += args.transpose_b ? first * args.ldb : first;
+    if constexpr (kHasGemm<T>) {
+      if (args.b_in_panels) args.b += first / linalg::PanelWidth<T>() * args.ldb;
+    }
+    if (!args.b_in_panels) args.b += args.transpose_b ? first * args.ldb : first;
     args.c += first;
     args.n = std::min(size, args.n - first);
   }
@@ -95,7 +99,7 @@ struct Shares {
     const double parts = work / static_cast<double>(std::max<int64_t>(count, 1)) / kMostWork;
     const double most_parts = static_cast<double>(length / 256);
     const int64_t wanted = std::max(shared, static_cast<int64_t>(std::min(parts, most_parts)));
-    constexpr int64_t kBlock = 16;  // a multiple of the rows of a register block
+    constexpr int64_t kBlock = linalg::kMaxPanelWidth;  // a multiple of the rows of a register block
     size = ((length + wanted - 1) / wanted + kBlock - 1) / kBlock * kBlock;
     pieces = (length + size - 1) / size;
     grain = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(count * pieces) * kLeastWork / (work + 1)));
@@ -150,6 +154,8 @@ template size_t BatchWorkspace(const BatchedProduct<double>&, const ThreadPool&)
 template void MultiplyBatch(const BatchedProduct<double>&, void*, ThreadPool&);
 template size_t BatchWorkspace(const BatchedProduct<linalg::Int16Pair>&, const ThreadPool&);
 template void MultiplyBatch(const BatchedProduct<linalg::Int16Pair>&, void*, ThreadPool&);
+template size_t BatchWorkspace(const BatchedProduct<linalg::Int8Quad>&, const ThreadPool&);
+template void MultiplyBatch(const BatchedProduct<linalg::Int8Quad>&, void*, ThreadPool&);
 template size_t BatchWorkspace(const BatchedProduct<int32_t>&, const ThreadPool&);
 template void MultiplyBatch(const BatchedProduct<int32_t>&, void*, ThreadPool&);
 template size_t BatchWorkspace(const BatchedProduct<int64_t>&, const ThreadPool&);

@@ -13,7 +13,8 @@ namespace deputy::host {
 
 // The product of `matrices` gives the extents, leading dimensions and the first matrix of each operand; the batch
 // extents, which must broadcast to `c_batch`, give the number of matrices. Matrices of a batch follow each other
-// without gaps. T is float, double, int32_t, int64_t, uint32_t or uint64_t.
+// without gaps; B in panels is one matrix, which a piece begins at a whole panel of. T is float, double, int32_t,
+// int64_t, uint32_t or uint64_t.
 template <class T>
 struct BatchedProduct {
   linalg::GemmArgs<T> matrices;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -286,6 +287,96 @@ void PairUpBytes(int64_t outer, int64_t extent, int64_t inner, DType source_type
       const bool is_pair = 2 * pair + 1 < extent;
       linalg::PairBytes(first, is_pair ? first + inner : first, inner, is_signed, zero_point, bits + i * inner);
       for (int64_t j = 0; j < inner && !is_pair; ++j) bits[i * inner + j] &= 0xffff;
+    }
+  });
+}
+
+void QuadUpRows(DType source_type, const void* source, int64_t rows, int64_t columns, linalg::Int8Quad* target,
+                ThreadPool& pool) {
+  const int64_t bytes = (columns + 3) / 4 * 4;
+  const uint8_t flip = source_type == DType::kInt8 ? 0x80 : 0;
+  pool.ParallelFor(rows, kGrainElements / bytes + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const uint8_t* const from = static_cast<const uint8_t*>(source) + i * columns;
+      uint8_t* const to = reinterpret_cast<uint8_t*>(target) + i * bytes;
+      int64_t j = 0;
+      for (; j + 8 <= columns; j += 8) {
+        uint64_t eight = 0;
+        std::memcpy(&eight, from + j, sizeof eight);
+        eight ^= flip * 0x0101010101010101u;
+        std::memcpy(to + j, &eight, sizeof eight);
+      }
+      for (; j < columns; ++j) to[j] = from[j] ^ flip;
+      std::fill(to + columns, to + bytes, uint8_t{0});
+    }
+  });
+}
+
+int32_t SplitQuad(const int16_t* integers, int64_t line, int64_t step, std::vector<QuadRest>& rest) {
+  int left[4] = {integers[0], integers[1], integers[2], integers[3]};
+  int32_t first = 0;
+  for (bool is_first = true; is_first || std::any_of(left, left + 4, [](int value) { return value != 0; });
+       is_first = false) {
+    int8_t part[4];
+    const auto take = [&](int most) {
+      for (size_t i = 0; i < 4; ++i) part[i] = static_cast<int8_t>(std::clamp(left[i], -most - 1, most));
+    };
+    take(127);
+    if (!std::equal(part, part + 4, left) || !linalg::QuadFits(part)) take(63);
+    for (size_t i = 0; i < 4; ++i) left[i] -= part[i];
+    int32_t quad = 0;
+    std::memcpy(&quad, part, sizeof quad);
+    if (is_first)
+      first = quad;
+    else
+      rest.push_back({line, step, quad});
+  }
+  return first;
+}
+
+void QuadUp(const QuadPlanes& planes, DType source_type, const void* source, linalg::Int8Quad* target,
+            ThreadPool& pool) {
+  const size_t axes = planes.padding.size(), last = axes - 1;
+  int64_t in_size = 1, padded_size = 1;
+  for (size_t i = 0; i < axes; ++i) {
+    in_size *= planes.in[i];
+    padded_size *= planes.padded(i);
+  }
+  const bool is_padded = padded_size != in_size;
+  const WindowAxis& across = planes.padding[last];
+  const int64_t width = is_padded ? planes.in[last] : in_size,
+                rows = padded_size / (is_padded ? planes.padded(last) : in_size);
+  const uint8_t flip = source_type == DType::kInt8 ? 0x80 : 0;
+  const int32_t fill = static_cast<int32_t>(planes.padded_with * 0x01010101u);
+  // Of a row of the padded plane the number in the plane; -1 for padding.
+  const auto row_of = [&](int64_t row) {
+    int64_t found = 0, step = 1;
+    for (size_t i = last; i-- > 0; row /= planes.padded(i), step *= planes.in[i]) {
+      const int64_t at = row % planes.padded(i) - planes.padding[i].pad_begin;
+      if (at < 0 || at >= planes.in[i]) return int64_t{-1};
+      found += at * step;
+    }
+    return found;
+  };
+  const int64_t quads = planes.quads();
+  pool.ParallelFor(planes.outer * quads, kGrainElements / padded_size + 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const uint8_t* channels[4];
+      for (int64_t j = 0; j < 4; ++j) {
+        const int64_t channel = i / quads * planes.channels + std::min(i % quads * 4 + j, planes.channels - 1);
+        channels[j] = static_cast<const uint8_t*>(source) + channel * in_size;
+      }
+      int32_t* to = reinterpret_cast<int32_t*>(target) + i * padded_size;
+      for (int64_t row = 0; row < rows; ++row) {
+        const int64_t from = is_padded ? row_of(row) : 0;
+        const int64_t before = !is_padded ? 0 : from < 0 ? planes.padded(last) : across.pad_begin;
+        to = std::fill_n(to, before, fill);
+        if (from < 0) continue;
+        const uint8_t* const own[4] = {channels[0] + from * width, channels[1] + from * width,
+                                       channels[2] + from * width, channels[3] + from * width};
+        linalg::QuadBytes(own, width, flip, to);
+        to = std::fill_n(to + width, is_padded ? across.pad_end : 0, fill);
+      }
     }
   });
 }

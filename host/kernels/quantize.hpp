@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 #include "base/thread_pool.hpp"
 #include "deputy/dtype.hpp"
@@ -11,6 +12,7 @@
 #include "kernels/linalg/linalg.hpp"
 #include "kernels/linalg/rows.hpp"
 #include "tensor/scale_layout.hpp"
+#include "tensor/window.hpp"
 
 namespace deputy::host {
 
@@ -47,6 +49,33 @@ void PairUp(int64_t outer, int64_t extent, int64_t inner, const int16_t* source,
 void PairUpBytes(int64_t outer, int64_t extent, int64_t inner, DType source_type, const void* source,
                  int32_t zero_point, linalg::Int16Pair* target, ThreadPool& pool);
 
+// Planes [outer, channels, in...] of 8-bit integers as quads of neighbouring channels, [outer, ceil(channels / 4),
+// padded...]; the bytes of missing channels have any value. int8 becomes uint8 by adding 128.
+struct QuadPlanes {
+  int64_t outer = 0, channels = 0;
+  SpatialDims in = {};
+  std::span<const WindowAxis> padding;  // per axis; its numbers besides the padding are not used
+  uint8_t padded_with = 0;              // after adding
+
+  int64_t quads() const { return (channels + 3) / 4; }
+  int64_t padded(size_t axis) const { return padding[axis].pad_begin + in[axis] + padding[axis].pad_end; }
+};
+void QuadUp(const QuadPlanes& planes, DType source_type, const void* source, linalg::Int8Quad* target,
+            ThreadPool& pool);
+
+// Rows of 8-bit integers as quads of neighbours, each row as ceil(columns / 4); the last is filled up with any values.
+void QuadUpRows(DType source_type, const void* source, int64_t rows, int64_t columns, linalg::Int8Quad* target,
+                ThreadPool& pool);
+
+// A part of a signed factor beside its quads: of the row or column `line`, at `step` along the summed axis.
+struct QuadRest {
+  int64_t line = 0, step = 0;
+  int32_t quad = 0;
+};
+
+// The quad of four integers of [-255, 255], which fits (linalg::QuadFits). What it leaves is added to `rest`.
+int32_t SplitQuad(const int16_t* integers, int64_t line, int64_t step, std::vector<QuadRest>& rest);
+
 // target = round(sum * multiplier) + zero point, with one zero point. Sums are int32 or, where that is exact, float.
 template <class T>
 bool Requantize(const ScaleLayout& layout, const T* sums, const float* multipliers, DType target_type,
@@ -68,6 +97,9 @@ struct QuantizedRange {
     return dtype == DType::kInt8 ? int32_t{static_cast<int8_t>(bits)} : int32_t{bits};
   }
   float RealOf(uint8_t bits) const { return static_cast<float>(IntegerOf(bits) - zero_point) * scale; }
+  linalg::ByteRange bytes() const {
+    return dtype == DType::kInt8 ? linalg::ByteRange{zero_point, -128, 127} : linalg::ByteRange{zero_point, 0, 255};
+  }
   // The bits of the nearest representable number; halves are rounded to even, NaN to the lowest.
   uint8_t BitsOf(float real) const;
 };

@@ -75,8 +75,6 @@ void CombineQuantized(linalg::PairFunction function, const BroadcastPlan<2>& pla
                       const uint8_t* a, const QuantizedRange& b_range, const uint8_t* b, const QuantizedRange& c_range,
                       uint8_t* c, ThreadPool& pool) {
   const int64_t a_step = plan.inner_stride(0) != 0 ? 1 : 0, b_step = plan.inner_stride(1) != 0 ? 1 : 0;
-  const bool is_signed = c_range.dtype == DType::kInt8;
-  const linalg::ByteRange range{c_range.zero_point, is_signed ? -128 : 0, is_signed ? 127 : 255};
   pool.ParallelFor(plan.count, kGrainElements, [&](int64_t begin, int64_t end) {
     ForEachRun(plan, begin, end, [&](int64_t at, const std::array<int64_t, 2>& offsets, int64_t count) {
       constexpr int64_t kBlock = 512;
@@ -88,7 +86,7 @@ void CombineQuantized(linalg::PairFunction function, const BroadcastPlan<2>& pla
         linalg::Dequantize(b + offsets[1] + i * b_step, b_step == 0 ? 1 : block, b_range.dtype == DType::kInt8,
                            b_range.zero_point, b_range.scale, y);
         linalg::Apply(function, x, a_step, y, b_step, block, z);
-        linalg::Quantize(z, block, c_range.scale, range, c + at + i);
+        linalg::Quantize(z, block, c_range.scale, c_range.bytes(), c + at + i);
       }
     });
   });

@@ -263,7 +263,7 @@ Status WriteFloats(const KernelArgs& args, const int32_t* sums, int64_t columns,
   return {};
 }
 
-Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const Tensor& packed) {
+Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const PackedRight& packed) {
   const Places& at = how.at;
   const bool dynamic = at.a_scale == kAbsent;
   const ConstView bias = args.input(at.bias);
@@ -271,7 +271,7 @@ Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const Tenso
   DEPUTY_ASSIGN_OR_RETURN(const ByteMatrices b, ReadByteMatrices(args, at.b, at.b_zero, how.turn_b));
   const MutableView y = args.output(0);
   DEPUTY_RETURN_IF_ERROR(CheckOutput(y, y.dtype(), y.dims()));
-  DEPUTY_ASSIGN_OR_RETURN(const IntegerProduct product, IntegerProduct::Plan(a, b, y.dims(), args.pool));
+  DEPUTY_ASSIGN_OR_RETURN(const IntegerProduct product, IntegerProduct::Plan(a, b, packed, y.dims(), args.pool));
   const int64_t columns = product.columns(), given = args.input(at.b_scale).element_count();
   if (given != 1 && given != columns)
     return Error(StatusCode::kInvalidArgument, "b_scale has {} elements, expected 1 or {}", given, columns);
@@ -279,8 +279,7 @@ Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const Tenso
   const size_t bytes_at = arena.Reserve<uint8_t>(dynamic ? ElementCount(a.dims) : 0);
   const size_t sums_at = arena.Reserve<int32_t>(y.element_count());
   const size_t factors_at = arena.Reserve<float>(columns + 1), bias_at = arena.Reserve<float>(columns);
-  DEPUTY_ASSIGN_OR_RETURN(void* const memory,
-                          args.scratch.Get(arena.bytes() + product.workspace_bytes(!packed.empty())));
+  DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(arena.bytes() + product.workspace_bytes()));
   char* const base = static_cast<char*>(memory);
   int32_t* const sums = reinterpret_cast<int32_t*>(base + sums_at);
   float* const factors = reinterpret_cast<float*>(base + factors_at);
@@ -297,13 +296,17 @@ Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const Tenso
   } else {
     DEPUTY_ASSIGN_OR_RETURN(a_scale, ReadScale(args, at.a_scale));
   }
-  DEPUTY_RETURN_IF_ERROR(product.Compute(a, b, packed.data(), sums, base + arena.bytes(), args.pool));
+  // One row of integers is what the sums start with.
+  const bool integers = bias.present() && at.y_scale != kAbsent;
+  const bool starts = integers && bias.dtype() == DType::kInt32 && bias.rank() <= 1 && bias.element_count() == columns;
+  if (starts) DEPUTY_RETURN_IF_ERROR(CheckTyped(bias, DType::kInt32));
+  DEPUTY_RETURN_IF_ERROR(
+      product.Compute(a, b, starts ? bias.data<int32_t>() : nullptr, sums, base + arena.bytes(), args.pool));
 
   DEPUTY_ASSIGN_OR_RETURN(const float* const b_scales, ReadScales(args, at.b_scale, factors));
   const float single = given == 1 ? b_scales[0] * a_scale * how.alpha : 0;
   for (int64_t i = 0; i < columns; ++i) factors[i] = given == 1 ? single : b_scales[i] * a_scale * how.alpha;
-  const bool integers = bias.present() && at.y_scale != kAbsent;
-  if (integers) DEPUTY_RETURN_IF_ERROR(AddIntegers(bias, product, sums));
+  if (integers && !starts) DEPUTY_RETURN_IF_ERROR(AddIntegers(bias, product, sums));
   Finishing finishing{factors, nullptr};
   if (bias.present() && !integers) {
     if (bias.element_count() != columns)
@@ -321,7 +324,7 @@ Status RunInteger(const KernelArgs& args, const IntegerFactors& how, const Tenso
 
 KernelResult MakeInteger(const KernelSpec& spec, const IntegerFactors& how) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
-  DEPUTY_ASSIGN_OR_RETURN(const Tensor packed, PackRight(spec, how.at.b, how.at.b_zero, how.turn_b));
+  DEPUTY_ASSIGN_OR_RETURN(const PackedRight packed, PackRight(spec, how.at.b, how.at.b_zero, how.turn_b));
   return KernelOf([how, packed](const KernelArgs& args) { return RunInteger(args, how, packed); });
 }
 

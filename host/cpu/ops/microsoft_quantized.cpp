@@ -94,6 +94,12 @@ struct ChannelOrder {
 };
 
 void Widen(const ChannelOrder& order, const QuantizedRange& range, const uint8_t* x, float* y, ThreadPool& pool) {
+  if (!order.last) {
+    pool.ParallelFor(order.count(), 16 << 10, [&](int64_t begin, int64_t end) {
+      linalg::Dequantize(x + begin, end - begin, range.dtype == DType::kInt8, range.zero_point, range.scale, y + begin);
+    });
+    return;
+  }
   std::array<float, 256> reals;
   for (size_t i = 0; i < reals.size(); ++i) reals[i] = range.RealOf(static_cast<uint8_t>(i));
   pool.ParallelFor(order.count(), 16 << 10, [&](int64_t begin, int64_t end) {
@@ -103,6 +109,7 @@ void Widen(const ChannelOrder& order, const QuantizedRange& range, const uint8_t
 
 void Narrow(const ChannelOrder& order, const QuantizedRange& range, const float* x, uint8_t* y, ThreadPool& pool) {
   pool.ParallelFor(order.count(), 16 << 10, [&](int64_t begin, int64_t end) {
+    if (!order.last) return linalg::Quantize(x + begin, end - begin, range.scale, range.bytes(), y + begin);
     for (int64_t i = begin; i < end; ++i) y[order.At(i)] = range.BitsOf(x[i]);
   });
 }

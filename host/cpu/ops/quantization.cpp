@@ -1,6 +1,6 @@
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, ConvInteger, MatMulInteger, QLinearConv and QLinearMatMul on
-// the CPU. Integers of 8 bits without their zero points have 16 bits; these are multiplied in pairs, and the sums are
-// int32.
+// the CPU. Integers of 8 bits are multiplied in quads where the weights are constant and the instruction set has them;
+// else, without their zero points, as pairs of 16 bits. Both are exact, and the sums are int32.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -134,6 +134,7 @@ KernelResult MakeDynamicQuantizeLinear(const KernelSpec& spec) {
 namespace {
 
 using linalg::Int16Pair;
+using linalg::Int8Quad;
 
 // The indices of the operands among a node's inputs; `kAbsent` for those that the operator does not have.
 struct OperandIndices {
@@ -238,11 +239,33 @@ ConvolutionShape PairedShape(ConvolutionShape shape) {
   return shape;
 }
 
+// The same over quads of channels of x, around whose planes there is the padding.
+ConvolutionShape QuadShape(ConvolutionShape shape) {
+  shape.in_channels = (shape.in_channels / shape.group + 3) / 4 * shape.group;
+  for (size_t i = 0; i < shape.window.rank; ++i) {
+    WindowAxis& axis = shape.window.axes[i];
+    shape.in[i] += axis.pad_begin + axis.pad_end;
+    axis.pad_begin = axis.pad_end = 0;
+  }
+  return shape;
+}
+
+// Padding of such a size is copied: no more than a window covers.
+bool IsPaddedLittle(const ConvolutionShape& shape) {
+  const std::span<const WindowAxis> axes = shape.window.all();
+  return std::all_of(axes.begin(), axes.end(), [](const WindowAxis& axis) {
+    return axis.pad_begin >= 0 && axis.pad_end >= 0 && std::max(axis.pad_begin, axis.pad_end) < axis.reach() &&
+           axis.reach() < 64;
+  });
+}
+
 // Constant weights [out, channels, kernel...] without their zero points: of one channel as floats, for depthwise
-// convolutions, together with the bias, a number for each filter; of more channels as pairs. Empty if they are not
-// constant or inconsistent, which the run reports, and floats where their sums would not be exact.
+// convolutions, together with the bias, a number for each filter; of more channels as quads, where these leave little
+// and the zero point of x is constant, with the bias less the products of this zero point; else as pairs. Empty if they
+// are not constant or inconsistent, which the run reports, and floats where their sums would not be exact.
 struct PackedFilters {
-  Tensor floats, bias, pairs;
+  Tensor floats, bias, pairs, quads;
+  std::vector<QuadRest> rest;  // of the quads
 };
 
 // Sums of integers are exact in float32 in any order while none is larger.
@@ -262,6 +285,52 @@ Result<Tensor> ExactBias(const KernelSpec& spec, size_t input, int64_t filters, 
     to[i] = static_cast<float>(given);
   }
   return floats;
+}
+
+// Whether what the quads leave, which is added row by row, takes little time beside them.
+bool IsLittleRest(const std::vector<QuadRest>& rest, int64_t quads) {
+  return static_cast<int64_t>(rest.size()) * 16 <= quads;
+}
+
+// Quads of channels of `wide`, [filters, channels, taps], and what they leave; empty where that is much.
+Result<Tensor> PackFilterQuads(const int16_t* wide, int64_t filters, int64_t channels, int64_t taps,
+                               std::vector<QuadRest>& rest) {
+  const int64_t quads = (channels + 3) / 4, count = filters * quads * taps;
+  DEPUTY_ASSIGN_OR_RETURN(Tensor packed, Tensor::Allocate(DType::kInt32, {count}));
+  int32_t* const to = static_cast<int32_t*>(packed.mutable_data());
+  for (int64_t i = 0; i < count && IsLittleRest(rest, count); ++i) {
+    const int64_t filter = i / (quads * taps), step = i % (quads * taps), channel = step / taps * 4;
+    int16_t quad[4] = {};
+    for (int64_t j = 0; j < std::min<int64_t>(4, channels - channel); ++j)
+      quad[j] = wide[(filter * channels + channel + j) * taps + step % taps];
+    to[i] = SplitQuad(quad, filter, step, rest);
+  }
+  return IsLittleRest(rest, count) ? packed : Tensor();
+}
+
+// The bias, or zeros, less the products of the zero point of x as uint8 with the weights of each filter; empty if they
+// are not constant. Wraps, as the sums do.
+Result<Tensor> StartOfQuads(const KernelSpec& spec, const OperandIndices& at, const int16_t* wide, int64_t filters,
+                            int64_t count) {
+  const Tensor* const bias = at.bias == kAbsent ? nullptr : spec.constant(at.bias);
+  const Tensor* const zero = spec.constant(at.x_zero);
+  const DType dtype = spec.input_type(at.x).dtype;
+  if (at.bias != kAbsent && spec.has_input(at.bias) &&
+      (bias == nullptr || bias->dtype() != DType::kInt32 || bias->element_count() != filters))
+    return Tensor();
+  if (spec.has_input(at.x_zero) && (zero == nullptr || zero->dtype() != dtype || zero->element_count() != 1))
+    return Tensor();
+  const uint8_t bits = zero == nullptr ? uint8_t{0} : *static_cast<const uint8_t*>(zero->data());
+  const uint32_t subtracted = dtype == DType::kInt8 ? bits ^ 0x80u : bits;
+  DEPUTY_ASSIGN_OR_RETURN(Tensor start, Tensor::Allocate(DType::kInt32, {filters}));
+  for (int64_t i = 0; i < filters; ++i) {
+    uint32_t sum = 0;
+    for (int64_t j = 0; j < count; ++j) sum += static_cast<uint32_t>(wide[i * count + j]);
+    const int32_t given = bias == nullptr ? 0 : static_cast<const int32_t*>(bias->data())[i];
+    static_cast<int32_t*>(start.mutable_data())[i] =
+        static_cast<int32_t>(static_cast<uint32_t>(given) - subtracted * sum);
+  }
+  return start;
 }
 
 Result<PackedFilters> PackFilters(const KernelSpec& spec, const OperandIndices& at) {
@@ -290,10 +359,19 @@ Result<PackedFilters> PackFilters(const KernelSpec& spec, const OperandIndices& 
   }
   const AlignedBytes wide = AllocateAligned(static_cast<size_t>(w->element_count()) * sizeof(int16_t));
   if (wide == nullptr) return Error(StatusCode::kResourceExhausted, "out of memory while packing constant weights");
-  DEPUTY_ASSIGN_OR_RETURN(Tensor pairs, Tensor::Allocate(DType::kInt32, {filters * ((channels + 1) / 2) * taps}));
-  const Status status = PairChannels(bytes, 0, filters, channels, taps, reinterpret_cast<int16_t*>(wide.get()),
-                                     static_cast<Int16Pair*>(pairs.mutable_data()), alone);
-  if (status.ok()) packed.pairs = std::move(pairs);
+  int16_t* const integers = reinterpret_cast<int16_t*>(wide.get());
+  const Result<ScaleLayout> layout = LayOutZeroPoints(bytes, 0);
+  if (!layout.ok() || !SubtractZeroPoints(*layout, bytes.dtype, bytes.data, bytes.zeros, integers, alone))
+    return packed;
+  if (linalg::HasQuads() && channels > 2) {
+    DEPUTY_ASSIGN_OR_RETURN(packed.bias, StartOfQuads(spec, at, integers, filters, channels * taps));
+    if (!packed.bias.empty()) {
+      DEPUTY_ASSIGN_OR_RETURN(packed.quads, PackFilterQuads(integers, filters, channels, taps, packed.rest));
+    }
+    if (!packed.quads.empty()) return packed;
+  }
+  DEPUTY_ASSIGN_OR_RETURN(packed.pairs, Tensor::Allocate(DType::kInt32, {filters * ((channels + 1) / 2) * taps}));
+  PairUp(filters, channels, taps, integers, static_cast<Int16Pair*>(packed.pairs.mutable_data()), alone);
   return packed;
 }
 
@@ -309,17 +387,24 @@ Status RunConvolution(const KernelArgs& args, const OperandIndices& at,
   const int64_t taps = filters == 0 ? 0 : w_count / filters;
   const bool depthwise =
       !packed.floats.empty() && x.has_one_zero() && x_count != 0 && results != 0 && IsDepthwise(shape);
-  const bool packs = !depthwise && packed.pairs.empty();
+  const bool by_quads = !packed.quads.empty() && linalg::HasQuads() && x_count != 0 && IsPaddedLittle(shape);
+  const bool packs = !depthwise && !by_quads && packed.pairs.empty();
+  const ConvolutionShape quads = QuadShape(shape);
   const int64_t x_planes = shape.batch * shape.in_channels, plane = x_planes == 0 ? 0 : x_count / x_planes;
   Arena arena;
-  const size_t wide_at = arena.Reserve<int16_t>(depthwise ? 0 : std::max(x_count, w_count));
-  const size_t x_at = arena.Reserve<Int16Pair>(depthwise ? x_count : shape.batch * paired.in_channels * plane);
+  const size_t wide_at = arena.Reserve<int16_t>(depthwise || by_quads ? 0 : std::max(x_count, w_count));
+  const size_t x_at = arena.Reserve<Int16Pair>(
+      depthwise  ? x_count
+      : by_quads ? shape.batch * quads.in_channels * ElementCount(std::span(quads.in).first(quads.window.rank))
+                 : shape.batch * paired.in_channels * plane);
   const size_t w_at = arena.Reserve<Int16Pair>(packs ? shape.out_channels * ((channels + 1) / 2) * taps : 0);
   const size_t real_at = arena.Reserve<float>(depthwise ? results : 0);
   const size_t y_at = arena.Reserve<int32_t>(at.y_scale == kAbsent || depthwise ? 0 : results);
   const size_t scales_at = arena.Reserve<float>(shape.out_channels + 1);
-  const size_t workspace_at = arena.Reserve<char>(static_cast<int64_t>(
-      depthwise ? ConvolutionWorkspace<float>(shape, args.pool) : ConvolutionWorkspace<Int16Pair>(paired, args.pool)));
+  const size_t workspace_at =
+      arena.Reserve<char>(static_cast<int64_t>(depthwise  ? ConvolutionWorkspace<float>(shape, args.pool)
+                                               : by_quads ? ConvolutionWorkspace<Int8Quad>(quads, args.pool)
+                                                          : ConvolutionWorkspace<Int16Pair>(paired, args.pool)));
   DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(arena.bytes()));
   char* const base = static_cast<char*>(memory);
   DEPUTY_ASSIGN_OR_RETURN(const int32_t* const bias, BiasOf(args, at.bias, shape.out_channels));
@@ -334,6 +419,15 @@ Status RunConvolution(const KernelArgs& args, const OperandIndices& at,
     Dequantize({1, 1, x_count, 0, 1, 0, 0}, x.dtype, x.data, &one, x.zeros, DType::kFloat32, real_x, args.pool);
     Convolve(shape, real_x, static_cast<const float*>(packed.floats.data()),
              static_cast<const float*>(packed.bias.data()), real_y, base + workspace_at, args.pool);
+  } else if (by_quads) {
+    QuadPlanes planes{shape.batch * shape.group, channels, shape.in, shape.window.all(), 0};
+    planes.padded_with = static_cast<uint8_t>(x.first_zero() + (x.dtype == DType::kInt8 ? 128 : 0));
+    Int8Quad* const x_quads = reinterpret_cast<Int8Quad*>(base + x_at);
+    QuadUp(planes, x.dtype, x.data, x_quads, args.pool);
+    Convolve(quads, x_quads, static_cast<const Int8Quad*>(packed.quads.data()),
+             static_cast<const Int8Quad*>(packed.bias.data()), reinterpret_cast<Int8Quad*>(sums), base + workspace_at,
+             args.pool);
+    AddRest(quads, x_quads, packed.rest, sums, args.pool);
   } else {
     int16_t* const wide = reinterpret_cast<int16_t*>(base + wide_at);
     Int16Pair* const x_pairs = reinterpret_cast<Int16Pair*>(base + x_at);
@@ -391,11 +485,11 @@ Result<ScaleLayout> JoinMatrixScales(const KernelArgs& args, const OperandIndice
   return ScaleLayout{1, 1, count, 0, 1, 0, 1};
 }
 
-Status RunProduct(const KernelArgs& args, const OperandIndices& at, const Tensor& packed) {
+Status RunProduct(const KernelArgs& args, const OperandIndices& at, const PackedRight& packed) {
   DEPUTY_ASSIGN_OR_RETURN(const ByteMatrices a, ReadByteMatrices(args, at.x, at.x_zero));
   DEPUTY_ASSIGN_OR_RETURN(const ByteMatrices b, ReadByteMatrices(args, at.w, at.w_zero));
   const std::span<const int64_t> c = args.output(0).dims();
-  DEPUTY_ASSIGN_OR_RETURN(const IntegerProduct product, IntegerProduct::Plan(a, b, c, args.pool));
+  DEPUTY_ASSIGN_OR_RETURN(const IntegerProduct product, IntegerProduct::Plan(a, b, packed, c, args.pool));
   const bool scaled = at.y_scale != kAbsent;
   const auto scales = [&](size_t input) { return scaled ? args.input(input).element_count() : 0; };
   const int64_t results = scaled ? ElementCount(c) : 0;
@@ -404,11 +498,10 @@ Status RunProduct(const KernelArgs& args, const OperandIndices& at, const Tensor
   const size_t widened_at = arena.Reserve<float>(scales(at.x_scale) + scales(at.w_scale));
   const size_t joined_at = arena.Reserve<float>(scales(at.x_scale) > 1 ? results : scales(at.w_scale));
   const size_t workspace_at = arena.bytes();
-  DEPUTY_ASSIGN_OR_RETURN(void* const memory,
-                          args.scratch.Get(workspace_at + product.workspace_bytes(!packed.empty())));
+  DEPUTY_ASSIGN_OR_RETURN(void* const memory, args.scratch.Get(workspace_at + product.workspace_bytes()));
   char* const base = static_cast<char*>(memory);
   DEPUTY_ASSIGN_OR_RETURN(int32_t* const sums, SumsOf(args, at, base + c_at));
-  DEPUTY_RETURN_IF_ERROR(product.Compute(a, b, packed.data(), sums, base + workspace_at, args.pool));
+  DEPUTY_RETURN_IF_ERROR(product.Compute(a, b, nullptr, sums, base + workspace_at, args.pool));
   if (!scaled) return {};
   float* const multipliers = reinterpret_cast<float*>(base + joined_at);
   DEPUTY_ASSIGN_OR_RETURN(const ScaleLayout layout,
@@ -428,7 +521,7 @@ KernelResult MakeConvolution(const KernelSpec& spec, const OperandIndices& at) {
 
 KernelResult MakeProduct(const KernelSpec& spec, const OperandIndices& at) {
   DEPUTY_RETURN_IF_ERROR(CheckRequired(spec));
-  DEPUTY_ASSIGN_OR_RETURN(const Tensor packed, PackRight(spec, at.w, at.w_zero));
+  DEPUTY_ASSIGN_OR_RETURN(const PackedRight packed, PackRight(spec, at.w, at.w_zero));
   return KernelOf([at, packed](const KernelArgs& args) { return RunProduct(args, at, packed); });
 }
 

@@ -1,10 +1,14 @@
 // The scales and zero points of quantized tensors, and products of matrices of 8-bit integers, batched with numpy
-// broadcasting, for MatMulInteger and related operators. Without their zero points the integers have 16 bits; these are
-// multiplied in pairs, and the sums are int32, which wrap.
+// broadcasting, for MatMulInteger and related operators. A constant right factor is multiplied in quads of 8 bits where
+// the instruction set has these; else the integers without their zero points have 16 bits, and are multiplied in pairs.
+// The sums are int32, which wrap.
 #pragma once
+
+#include <vector>
 
 #include "cpu/ops/function_kernel.hpp"
 #include "kernels/matrix_product.hpp"
+#include "kernels/quantize.hpp"
 #include "tensor/scale_layout.hpp"
 #include "tensor/shape.hpp"
 
@@ -41,39 +45,51 @@ Result<ByteMatrices> ReadByteMatrices(const KernelArgs& args, size_t input, size
 Result<ScaleLayout> LayOutMatrixScales(std::span<const int64_t> dims, std::span<const int64_t> scale_dims,
                                        bool columns);
 
+// A constant right factor without its zero points, as quads or else as pairs; both are empty if the node's inputs are
+// not constant, or are inconsistent, which the run reports.
+struct PackedRight {
+  Tensor pairs;
+  Tensor quads;                // in panels, of one matrix
+  Tensor sums;                 // of the columns of the quads
+  std::vector<QuadRest> rest;  // of the quads
+};
+Result<PackedRight> PackRight(const KernelSpec& spec, size_t input, size_t zero_input, bool turned = false);
+
 class IntegerProduct {
  public:
-  // Fails, with the shapes, unless these multiply into `c`. The memory of all extents must outlive the product.
-  static Result<IntegerProduct> Plan(const ByteMatrices& a, const ByteMatrices& b, std::span<const int64_t> c,
-                                     const ThreadPool& pool);
+  // Fails, with the shapes, unless these multiply into `c`. `packed` is the result of PackRight for `b`; it and the
+  // memory of all extents must outlive the product.
+  static Result<IntegerProduct> Plan(const ByteMatrices& a, const ByteMatrices& b, const PackedRight& packed,
+                                     std::span<const int64_t> c, const ThreadPool& pool);
 
-  int64_t rows() const { return product_.matrices.m; }
-  int64_t columns() const { return product_.matrices.n; }
-  // Must be aligned to 64. Excludes the right factor if it is packed already.
-  size_t workspace_bytes(bool packed_right) const;
-  // `packed_right` is the result of PackRight for `b`, or null. The zero points of `a` are per row, those of `b` per
-  // column.
-  Status Compute(const ByteMatrices& a, const ByteMatrices& b, const void* packed_right, int32_t* sums, void* workspace,
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+  // Must be aligned to 64.
+  size_t workspace_bytes() const { return LayOut().product + product_bytes_; }
+  // The zero points of `a` are per row, those of `b` per column. `start`, a number for each column or null, is added.
+  Status Compute(const ByteMatrices& a, const ByteMatrices& b, const int32_t* start, int32_t* sums, void* workspace,
                  ThreadPool& pool) const;
 
  private:
-  IntegerProduct() = default;
+  explicit IntegerProduct(const PackedRight& packed) : packed_(packed) {}
 
   // Offsets in the workspace.
   struct Places {
     size_t wide, left, right, product;
   };
-  Places LayOut(bool packed_right) const;
+  Places LayOut() const;
+  void ComputeQuads(const ByteMatrices& a, const int32_t* start, int32_t* sums, char* base, ThreadPool& pool) const;
 
+  const PackedRight& packed_;
   BatchedProduct<linalg::Int16Pair> product_;
+  BatchedProduct<linalg::Int8Quad> quads_;
+  bool by_quads_ = false;
+  int64_t rows_ = 0, columns_ = 0;
   int64_t a_count_ = 0, b_count_ = 0;  // elements
   int64_t a_pairs_ = 0, b_pairs_ = 0;
+  int64_t a_rows_ = 0, depth_ = 0;  // of all matrices of A together
   size_t product_bytes_ = 0;
 };
-
-// A constant right factor without its zero points; an empty tensor if the node's inputs are not constant, or are
-// inconsistent, which the run reports.
-Result<Tensor> PackRight(const KernelSpec& spec, size_t input, size_t zero_input, bool turned = false);
 
 // The scales of an input as float32: the tensor's own elements, or their conversion in `memory`, which has the same
 // size.

@@ -74,6 +74,9 @@ void Gemm(const GemmArgs<float>& args, void* workspace) { ActiveModule().f32.gem
 void Gemm(const GemmArgs<double>& args, void* workspace) { ActiveModule().f64.gemm(args, workspace); }
 size_t GemmWorkspace(const GemmArgs<Int16Pair>& args) { return ActiveModule().pairs.gemm_workspace(args); }
 void Gemm(const GemmArgs<Int16Pair>& args, void* workspace) { ActiveModule().pairs.gemm(args, workspace); }
+size_t GemmWorkspace(const GemmArgs<Int8Quad>& args) { return ActiveModule().quads.gemm_workspace(args); }
+void Gemm(const GemmArgs<Int8Quad>& args, void* workspace) { ActiveModule().quads.gemm(args, workspace); }
+bool HasQuads() { return ActiveModule().quads.gemm != nullptr; }
 template <>
 int64_t PanelWidth<float>() {
   return ActiveModule().f32.panel_width;
@@ -86,6 +89,11 @@ template <>
 int64_t PanelWidth<Int16Pair>() {
   return ActiveModule().pairs.panel_width;
 }
+template <>
+int64_t PanelWidth<Int8Quad>() {
+  return ActiveModule().quads.panel_width;
+}
+void GatherRows(const GatherArgs<Int8Quad>& args) { ActiveModule().quads.gather_rows(args); }
 void GatherRows(const GatherArgs<Int16Pair>& args) { ActiveModule().pairs.gather_rows(args); }
 void GatherRows(const GatherArgs<float>& args) { ActiveModule().f32.gather_rows(args); }
 void GatherRows(const GatherArgs<double>& args) { ActiveModule().f64.gather_rows(args); }
@@ -133,6 +141,12 @@ void WidenBytes(const uint8_t* x, int64_t count, bool is_signed, int32_t zero, i
 }
 void PairBytes(const uint8_t* x, const uint8_t* next, int64_t count, bool is_signed, int32_t zero, int32_t* y) {
   ActiveModule().elements.pair_bytes(x, next, count, is_signed, zero, y);
+}
+void QuadBytes(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, int32_t* y) {
+  ActiveModule().elements.quad_bytes(rows, count, flip, y);
+}
+void AddQuads(int32_t quad, const int32_t* x, int64_t step, int64_t count, int32_t* y) {
+  ActiveModule().elements.add_quads(quad, x, step, count, y);
 }
 void LargerBytes(const uint8_t* a, const uint8_t* b, int64_t count, bool is_signed, uint8_t* y) {
   ActiveModule().elements.larger_bytes(a, b, count, is_signed, y);

@@ -25,6 +25,7 @@ struct GemmArgs {
   // B is stored in panels of PanelWidth columns, each of them k rows without gaps; the last one is padded to its width.
   // ldb is the distance between two panels.
   bool b_in_panels = false;
+  bool b_is_signed = false;  // of quads
 };
 
 // Two integers of 16 bits, the first one in the lower half. The product of two pairs is the sum of the products of
@@ -33,16 +34,34 @@ struct GemmArgs {
 // way.
 enum class Int16Pair : int32_t {};
 
+// Four integers of 8 bits, the first one in the lowest byte: one factor's are signed, the other's are not. The product
+// of two is the sum of the products; C and `row_bias` hold int32, as of pairs. B is the signed factor if b_is_signed.
+enum class Int8Quad : int32_t {};
+
+// Whether the active level multiplies quads; exactly where QuadFits holds for every quad of the signed factor.
+bool HasQuads();
+// The sum of two neighbouring products has 16 bits with any bytes of the other factor.
+inline bool QuadFits(const int8_t* quad) {
+  constexpr int kMost = 32767 / 255;
+  const auto fits = [](int a, int b) {
+    const int positive = (a > 0 ? a : 0) + (b > 0 ? b : 0), negative = (a < 0 ? a : 0) + (b < 0 ? b : 0);
+    return positive <= kMost && negative >= -kMost;
+  };
+  return fits(quad[0], quad[1]) && fits(quad[2], quad[3]);
+}
+
 // `workspace` has GemmWorkspace bytes, aligned to 64, which depend only on extents and flags; fewer rows, fewer columns
 // or a smaller k need no more. [any-thread]
 size_t GemmWorkspace(const GemmArgs<float>& args);
 size_t GemmWorkspace(const GemmArgs<double>& args);
 size_t GemmWorkspace(const GemmArgs<Int16Pair>& args);
+size_t GemmWorkspace(const GemmArgs<Int8Quad>& args);
 void Gemm(const GemmArgs<float>& args, void* workspace);
 void Gemm(const GemmArgs<double>& args, void* workspace);
 void Gemm(const GemmArgs<Int16Pair>& args, void* workspace);
+void Gemm(const GemmArgs<Int8Quad>& args, void* workspace);
 
-// Columns of a panel of B, for float, double or pairs; at most kMaxPanelWidth. Depends on the active level.
+// Columns of a panel of B, for float, double, pairs or quads; at most kMaxPanelWidth. Depends on the active level.
 inline constexpr int64_t kMaxPanelWidth = 32;
 template <class T>
 int64_t PanelWidth();
@@ -61,6 +80,7 @@ struct GatherArgs {
 void GatherRows(const GatherArgs<float>& args);
 void GatherRows(const GatherArgs<double>& args);
 void GatherRows(const GatherArgs<Int16Pair>& args);
+void GatherRows(const GatherArgs<Int8Quad>& args);
 
 // A plane convolved with one filter: y[i, j] = bias + sum over the kernel of weights[a, b] * x[i * stride + a *
 // dilation - pad, ...], where x is zero outside. The stride of the columns is 1 or 2. Pairs are rows, columns.

@@ -20,12 +20,13 @@ struct ModuleFunctions {
   void (*sum_taps)(const TapsArgs<T>& args);
 };
 
-// Products of integers.
-struct PairFunctions {
+// Products of integers; null if the level has none.
+template <class T>
+struct IntegerFunctions {
   int64_t panel_width;
-  size_t (*gemm_workspace)(const GemmArgs<Int16Pair>& args);
-  void (*gemm)(const GemmArgs<Int16Pair>& args, void* workspace);
-  void (*gather_rows)(const GatherArgs<Int16Pair>& args);
+  size_t (*gemm_workspace)(const GemmArgs<T>& args);
+  void (*gemm)(const GemmArgs<T>& args, void* workspace);
+  void (*gather_rows)(const GatherArgs<T>& args);
 };
 
 // The functions of rows.hpp; conversions are below.
@@ -52,6 +53,8 @@ struct ElementFunctions {
                             uint8_t* y);
   void (*widen_bytes)(const uint8_t* x, int64_t count, bool is_signed, int32_t zero, int16_t* y);
   void (*pair_bytes)(const uint8_t* x, const uint8_t* next, int64_t count, bool is_signed, int32_t zero, int32_t* y);
+  void (*quad_bytes)(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, int32_t* y);
+  void (*add_quads)(int32_t quad, const int32_t* x, int64_t step, int64_t count, int32_t* y);
   void (*larger_bytes)(const uint8_t* a, const uint8_t* b, int64_t count, bool is_signed, uint8_t* y);
 };
 
@@ -64,7 +67,8 @@ struct HalfFunctions {
 struct Module {
   ModuleFunctions<float> f32;
   ModuleFunctions<double> f64;
-  PairFunctions pairs;
+  IntegerFunctions<Int16Pair> pairs;
+  IntegerFunctions<Int8Quad> quads;
   RowFunctions rows;
   ElementFunctions elements;
   HalfFunctions halves;

@@ -102,6 +102,10 @@ void Requantize(const float* x, int64_t count, const float* multipliers, int64_t
 void WidenBytes(const uint8_t* x, int64_t count, bool is_signed, int32_t zero, int16_t* y);
 // y[i] is the pair of x[i] - zero and next[i] - zero, the first in the lower half (Int16Pair of linalg.hpp).
 void PairBytes(const uint8_t* x, const uint8_t* next, int64_t count, bool is_signed, int32_t zero, int32_t* y);
+// y[i] holds rows[0][i] to rows[3][i], the first in the lowest byte (Int8Quad), each with the bits of `flip` exchanged.
+void QuadBytes(const uint8_t* const (&rows)[4], int64_t count, uint8_t flip, int32_t* y);
+// y[i] += the product of a quad of signed bytes, which must fit (QuadFits), and x[i * step].
+void AddQuads(int32_t quad, const int32_t* x, int64_t step, int64_t count, int32_t* y);
 // y = the larger one of a and b. y may be an operand.
 void LargerBytes(const uint8_t* a, const uint8_t* b, int64_t count, bool is_signed, uint8_t* y);
 

@@ -274,5 +274,54 @@ TEST(MicrosoftDynamicQuantizeLSTM, ScalesThatDoNotFitAreRefused) {
   }
 }
 
+// Constant factors are packed, as far as possible for instructions whose sums of two products have 16 bits; weights of
+// the whole range exceed these in some places, or in most.
+TEST(ConvInteger, PackedWeightsGiveTheSameSums) {
+  const uint32_t seed = 3;
+  std::mt19937 random(seed);
+  for (const int spread : {1, 20, 1000})
+    for (const int64_t group : {1, 2}) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", spread " + std::to_string(spread));
+      const int64_t channels = 12 / group;
+      std::vector<int8_t> weights = Draw<int8_t>(static_cast<size_t>(8 * channels * 9), random);
+      for (int8_t& weight : weights)
+        if (static_cast<int>(random() % 1000) >= spread) weight = static_cast<int8_t>(weight / 4);
+      const PrimitiveBuilder builder = PrimitiveBuilder("", "ConvInteger", 10)
+                                           .Set("group", group)
+                                           .Set("pads", std::vector<int64_t>{1, 0, 2, 1})
+                                           .Set("strides", std::vector<int64_t>{1, 2});
+      for (const bool is_signed : {false, true}) {
+        const std::vector<uint8_t> bytes = Draw<uint8_t>(2 * 12 * 7 * 11, random);
+        const Tensor x = is_signed ? TensorOf<int8_t>({2, 12, 7, 11}, std::vector<int8_t>(bytes.begin(), bytes.end()))
+                                   : TensorOf<uint8_t>({2, 12, 7, 11}, bytes);
+        const Tensor zero = is_signed ? TensorOf<int8_t>({}, {-7}) : TensorOf<uint8_t>({}, {201});
+        const std::vector<Tensor> inputs = {x, TensorOf<int8_t>({8, channels, 3, 3}, weights), zero,
+                                            TensorOf<int8_t>({}, {5})};
+        const std::vector<Tensor> packed = RunNode(MakeConvInteger, builder, inputs, {.constants = {1, 2, 3}});
+        const std::vector<Tensor> sums = RunNode(MakeConvInteger, builder, inputs);
+        EXPECT_EQ(ValuesOf<int32_t>(packed[0]), ValuesOf<int32_t>(sums[0]));
+      }
+    }
+}
+
+TEST(MatMulInteger, PackedFactorsGiveTheSameSums) {
+  const uint32_t seed = 4;
+  std::mt19937 random(seed);
+  for (const int spread : {1, 20, 1000})
+    for (const int64_t rows : {1, 9, 70}) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", spread " + std::to_string(spread));
+      std::vector<int8_t> factor = Draw<int8_t>(37 * 45, random);
+      for (int8_t& element : factor)
+        if (static_cast<int>(random() % 1000) >= spread) element = static_cast<int8_t>(element / 4);
+      const std::vector<Tensor> inputs = {
+          TensorOf<uint8_t>({2, rows, 37}, Draw<uint8_t>(static_cast<size_t>(2 * rows * 37), random)),
+          TensorOf<int8_t>({37, 45}, factor), TensorOf<uint8_t>({}, {100}),
+          TensorOf<int8_t>({45}, Draw<int8_t>(45, random))};
+      const PrimitiveBuilder builder("", "MatMulInteger", 10);
+      const std::vector<Tensor> packed = RunNode(MakeMatMulInteger, builder, inputs, {.constants = {1, 3}});
+      EXPECT_EQ(ValuesOf<int32_t>(packed[0]), ValuesOf<int32_t>(RunNode(MakeMatMulInteger, builder, inputs)[0]));
+    }
+}
+
 }  // namespace
 }  // namespace deputy::host
