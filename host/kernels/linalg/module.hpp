@@ -28,6 +28,12 @@ struct PairFunctions {
   void (*gather_rows)(const GatherArgs<Int16Pair>& args);
 };
 
+struct WinogradFunctions {
+  void (*pack)(const float* weights, const WinogradArgs& args, float* packed);
+  size_t (*workspace)(const WinogradArgs& args);
+  void (*convolve)(const WinogradArgs& args, void* workspace);
+};
+
 // The functions of rows.hpp; conversions are below.
 struct RowFunctions {
   RowLoop apply[kRowFunctions];
@@ -64,6 +70,8 @@ struct Module {
   ModuleFunctions<float> f32;
   ModuleFunctions<double> f64;
   PairFunctions pairs;
+  void (*pack_left)(const GemmArgs<float>& args, float* packed);
+  WinogradFunctions winograd;
   RowFunctions rows;
   ElementFunctions elements;
   HalfFunctions halves;
