@@ -94,6 +94,7 @@ void ConvolvePlane(const PlaneArgs<double>& args) { ActiveModule().f64.convolve_
 void SumTaps(const TapsArgs<float>& args) { ActiveModule().f32.sum_taps(args); }
 void SumTaps(const TapsArgs<double>& args) { ActiveModule().f64.sum_taps(args); }
 void PackLeft(const GemmArgs<float>& args, float* packed) { ActiveModule().pack_left(args, packed); }
+void PackRight(const GemmArgs<float>& args, float* panels) { ActiveModule().pack_right(args, panels); }
 void PackWinograd(const float* weights, const WinogradArgs& args, float* packed) {
   ActiveModule().winograd.pack(weights, args, packed);
 }

@@ -52,6 +52,8 @@ inline constexpr int64_t kRowBlock = 24;
 // Writes A, m * k elements, in the order in which products read it. The order is that of the active level: a product at
 // another level cannot read it. [any-thread]
 void PackLeft(const GemmArgs<float>& args, float* packed);
+// Writes B in panels: as many whole ones as n needs, each of k * PanelWidth elements. [any-thread]
+void PackRight(const GemmArgs<float>& args, float* panels);
 
 // Columns of a panel of B, for float, double or pairs; at most kMaxPanelWidth. Depends on the active level.
 inline constexpr int64_t kMaxPanelWidth = 32;

@@ -71,6 +71,7 @@ struct Module {
   ModuleFunctions<double> f64;
   PairFunctions pairs;
   void (*pack_left)(const GemmArgs<float>& args, float* packed);
+  void (*pack_right)(const GemmArgs<float>& args, float* panels);
   WinogradFunctions winograd;
   RowFunctions rows;
   ElementFunctions elements;
