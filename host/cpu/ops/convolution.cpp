@@ -8,7 +8,6 @@
 #include "base/checked.hpp"
 #include "cpu/ops/planned_kernel.hpp"
 #include "graph/inference/windows.hpp"
-#include "kernels/cast.hpp"
 #include "tensor/shape.hpp"
 
 namespace deputy::host {
@@ -107,12 +106,10 @@ Result<std::shared_ptr<const PackedWeights>> Packed(const KernelSpec& spec, cons
   Shape out(dims.size(), -1);
   if (spec.output_type(0).dims.size() == dims.size()) out = spec.output_type(0).dims;
   std::copy(out.begin() + 2, out.end(), shape.out.begin());
-  Tensor wide = *constant;
-  if (IsFloat16(wide.dtype())) {
-    DEPUTY_ASSIGN_OR_RETURN(wide, Tensor::Allocate(DType::kFloat32, dims));
-    FindConvert(constant->dtype(), DType::kFloat32)(constant->data(), wide.mutable_data(), wide.element_count());
-  }
-  return std::make_shared<const PackedWeights>(PackWeights(shape, static_cast<const float*>(wide.data())));
+  DEPUTY_ASSIGN_OR_RETURN(const Tensor wide, Widened(*constant));
+  auto packed = std::make_shared<const PackedWeights>(PackWeights(shape, static_cast<const float*>(wide.data())));
+  if (packed->elements != nullptr) ReleasePages(spec, *constant);
+  return packed;
 }
 
 KernelResult MakeConvolution(const KernelSpec& spec, bool transposed) {

@@ -6,7 +6,6 @@
 
 #include "cpu/ops/planned_kernel.hpp"
 #include "kernels/broadcast.hpp"
-#include "kernels/cast.hpp"
 #include "kernels/matrix_product.hpp"
 #include "tensor/shape.hpp"
 
@@ -31,11 +30,7 @@ Result<std::shared_ptr<const PackedMatrix>> Packed(const KernelSpec& spec, bool 
                     constant->shape().size() == 2 && constant->element_count() <= kMostElements &&
                     (rows < 0 || rows >= kFewestRows);
   if (!fits || constant->element_count() == 0) return none;
-  Tensor wide = *constant;
-  if (IsFloat16(wide.dtype())) {
-    DEPUTY_ASSIGN_OR_RETURN(wide, Tensor::Allocate(DType::kFloat32, constant->shape()));
-    FindConvert(constant->dtype(), DType::kFloat32)(constant->data(), wide.mutable_data(), wide.element_count());
-  }
+  DEPUTY_ASSIGN_OR_RETURN(const Tensor wide, Widened(*constant));
   const Shape& dims = constant->shape();
   linalg::GemmArgs<float> product;
   product.n = dims[transposed ? 0 : 1];
@@ -43,7 +38,9 @@ Result<std::shared_ptr<const PackedMatrix>> Packed(const KernelSpec& spec, bool 
   product.b = static_cast<const float*>(wide.data());
   product.ldb = dims[1];
   product.transpose_b = transposed;
-  return std::make_shared<const PackedMatrix>(PackMatrix(product));
+  auto packed = std::make_shared<const PackedMatrix>(PackMatrix(product));
+  if (packed->panels != nullptr) ReleasePages(spec, *constant);
+  return packed;
 }
 
 // Takes the packed matrix, if there is one, for a product of `rows` rows in total.
