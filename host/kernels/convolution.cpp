@@ -14,6 +14,16 @@ namespace {
 
 constexpr int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
+// Input channels of a product, whose columns stay in the cache of one core; a matrix that is there already is one
+// product.
+int64_t ChannelBlock(const Window& window, int64_t channels) {
+  constexpr int64_t kDepth = 192;
+  if (window.IsPointwise()) return channels;
+  int64_t taps = 1;
+  for (const WindowAxis& axis : window.all()) taps *= axis.kernel;
+  return std::clamp<int64_t>(kDepth / taps, 1, std::max<int64_t>(1, channels));
+}
+
 // The division of one image and group's output into products that threads take one by one, and of the input channels of
 // each into blocks whose columns stay in the cache of one core.
 template <class T>
@@ -28,8 +38,8 @@ struct ProductTiles {
       : in_place(shape.window.IsPointwise()), channels(shape.in_channels / shape.group) {
     const int64_t filters = shape.out_channels / shape.group, positions = geometry.narrow_size();
     const int64_t images = shape.batch * shape.group, taps = geometry.taps();
-    constexpr int64_t kDepth = 192, kCacheBytes = 512 * 1024;
-    channel_block = in_place ? channels : std::clamp<int64_t>(kDepth / taps, 1, std::max<int64_t>(1, channels));
+    constexpr int64_t kCacheBytes = 512 * 1024;
+    channel_block = ChannelBlock(shape.window, channels);
     const int64_t depth = channel_block * taps;
     CutColumns(positions, in_place ? kMostColumns : kCacheBytes / static_cast<int64_t>(sizeof(T)) / depth);
     const double work = static_cast<double>(images * filters) * static_cast<double>(channels * taps * positions);
@@ -70,7 +80,7 @@ struct ProductTiles {
       CutColumns(positions, CeilDivide(positions, tiles));
     } else if (images * column_tiles % threads != 0) {
       row_tiles = std::clamp<int64_t>(threads, 1, std::max<int64_t>(1, filters / kFewestRows));
-      rows = CeilDivide(filters, row_tiles);
+      rows = CeilDivide(CeilDivide(filters, row_tiles), linalg::kRowBlock) * linalg::kRowBlock;
       row_tiles = CeilDivide(filters, rows);
     }
   }
@@ -78,7 +88,7 @@ struct ProductTiles {
 
 template <class T>
 void ConvolveByProducts(const ConvolutionShape& shape, const T* x, const T* weights, const T* bias, T* y,
-                        void* workspace, ThreadPool& pool) {
+                        void* workspace, ThreadPool& pool, const PackedWeights* packed) {
   const ColumnGeometry geometry = GeometryOf(shape);
   const int64_t in_size = geometry.wide_size(), out_size = geometry.narrow_size(), taps = geometry.taps();
   const int64_t filters = shape.out_channels / shape.group;
@@ -102,8 +112,16 @@ void ConvolveByProducts(const ConvolutionShape& shape, const T* x, const T* weig
     do {  // also without channels: the result is then the bias
       const int64_t block = std::min(tiles.channel_block, channels - c);
       const T* block_x = x + (image * channels + c) * in_size;
-      product.a = weights + (row * channels + c) * taps;
       product.k = block * taps;
+      product.a = weights + (row * channels + c) * taps;
+      if constexpr (std::is_same_v<T, float>) {
+        if (packed != nullptr) {
+          product.a = packed->group(image % shape.group, filters * depth) + c * taps * filters;
+          product.a_is_packed = true;
+          product.lda = filters;
+          product.first_row = first_row;
+        }
+      }
       if (tiles.in_place) {
         product.b = block_x + begin;
         product.ldb = in_size;
@@ -123,6 +141,17 @@ void ConvolveByProducts(const ConvolutionShape& shape, const T* x, const T* weig
 
 bool IsEmpty(const ConvolutionShape& shape) {
   return shape.batch == 0 || shape.out_channels == 0 || GeometryOf(shape).narrow_size() == 0;
+}
+
+// Products of few columns or filters read the weights themselves faster.
+constexpr int64_t kFewestPositions = 8, kFewestFilters = 4;
+
+// Null where the order is another one, or would not help.
+const PackedWeights* InOrder(const PackedWeights* packed, PackedWeights::Order order, const ConvolutionShape& shape) {
+  if (packed == nullptr || packed->order != order || packed->level != linalg::ActiveLevel()) return nullptr;
+  if (order == PackedWeights::Order::kWinograd) return SuitsWinograd(shape) ? packed : nullptr;
+  const bool fits = packed->channel_block == ChannelBlock(shape.window, shape.in_channels / shape.group);
+  return fits && GeometryOf(shape).narrow_size() >= kFewestPositions ? packed : nullptr;
 }
 
 ColumnGeometry TransposedGeometryOf(const ConvolutionShape& shape) { return {shape.window.all(), shape.out, shape.in}; }
@@ -161,9 +190,44 @@ struct ChannelTiles {
 
 }  // namespace
 
+PackedWeights PackWeights(const ConvolutionShape& shape, const float* weights) {
+  constexpr int64_t kMostPositions = 1024;  // so many columns are worth packing the weights in each run
+  using Order = PackedWeights::Order;
+  const ColumnGeometry geometry = GeometryOf(shape);
+  const int64_t filters = shape.out_channels / shape.group, channels = shape.in_channels / shape.group;
+  const int64_t taps = geometry.taps(), depth = channels * taps;
+  const bool known = std::all_of(shape.out.begin(), shape.out.begin() + static_cast<int64_t>(shape.window.rank),
+                                 [](int64_t extent) { return extent >= 0; });
+  const int64_t positions = known ? geometry.narrow_size() : kFewestPositions;
+  PackedWeights packed;
+  packed.level = linalg::ActiveLevel();
+  if (SuitsWinograd(shape)) {
+    packed.elements = TransformWeights(shape, weights);
+    packed.order = packed.elements == nullptr ? Order::kUnpacked : Order::kWinograd;
+  } else if (channels > 1 && filters >= kFewestFilters && positions >= kFewestPositions &&
+             positions <= kMostPositions) {
+    packed.elements = AllocateAligned(static_cast<size_t>(shape.out_channels * depth) * sizeof(float));
+    if (packed.elements == nullptr) return packed;
+    packed.order = Order::kProduct;
+    packed.channel_block = ChannelBlock(shape.window, channels);
+    float* const elements = reinterpret_cast<float*>(packed.elements.get());
+    for (int64_t group = 0; group < shape.group; ++group)
+      for (int64_t c = 0; c < channels; c += packed.channel_block) {
+        linalg::GemmArgs<float> left;
+        left.m = filters;
+        left.k = std::min(packed.channel_block, channels - c) * taps;
+        left.a = weights + group * filters * depth + c * taps;
+        left.lda = depth;
+        linalg::PackLeft(left, elements + group * filters * depth + c * taps * filters);
+      }
+  }
+  return packed;
+}
+
 template <class T>
-size_t ConvolutionWorkspace(const ConvolutionShape& shape, const ThreadPool& pool) {
+size_t ConvolutionWorkspace(const ConvolutionShape& shape, const ThreadPool& pool, const PackedWeights* packed) {
   if (IsEmpty(shape)) return 0;
+  if (InOrder(packed, PackedWeights::Order::kWinograd, shape) != nullptr) return WinogradWorkspace(shape, pool);
   if constexpr (std::is_floating_point_v<T>) {
     if (IsDepthwise(shape)) return DepthwiseWorkspace<T>(shape, pool);
   }
@@ -173,12 +237,17 @@ size_t ConvolutionWorkspace(const ConvolutionShape& shape, const ThreadPool& poo
 
 template <class T>
 void Convolve(const ConvolutionShape& shape, const T* x, const T* weights, const T* bias, T* y, void* workspace,
-              ThreadPool& pool) {
+              ThreadPool& pool, const PackedWeights* packed) {
   if (IsEmpty(shape)) return;
+  if constexpr (std::is_same_v<T, float>) {
+    if (InOrder(packed, PackedWeights::Order::kWinograd, shape) != nullptr)
+      return ConvolveWinograd(shape, x, *packed, bias, y, workspace, pool);
+  }
   if constexpr (std::is_floating_point_v<T>) {
     if (IsDepthwise(shape)) return ConvolveDepthwise(shape, x, weights, bias, y, workspace, pool);
   }
-  ConvolveByProducts(shape, x, weights, bias, y, workspace, pool);
+  ConvolveByProducts(shape, x, weights, bias, y, workspace, pool,
+                     InOrder(packed, PackedWeights::Order::kProduct, shape));
 }
 
 void AddRest(const ConvolutionShape& shape, const linalg::Int8Quad* x, std::span<const QuadRest> rest, int32_t* y,
@@ -209,17 +278,20 @@ void AddRest(const ConvolutionShape& shape, const linalg::Int8Quad* x, std::span
   });
 }
 
-template size_t ConvolutionWorkspace<float>(const ConvolutionShape&, const ThreadPool&);
-template size_t ConvolutionWorkspace<double>(const ConvolutionShape&, const ThreadPool&);
-template size_t ConvolutionWorkspace<linalg::Int16Pair>(const ConvolutionShape&, const ThreadPool&);
-template size_t ConvolutionWorkspace<linalg::Int8Quad>(const ConvolutionShape&, const ThreadPool&);
+template size_t ConvolutionWorkspace<float>(const ConvolutionShape&, const ThreadPool&, const PackedWeights*);
+template size_t ConvolutionWorkspace<double>(const ConvolutionShape&, const ThreadPool&, const PackedWeights*);
+template size_t ConvolutionWorkspace<linalg::Int16Pair>(const ConvolutionShape&, const ThreadPool&,
+                                                        const PackedWeights*);
+template size_t ConvolutionWorkspace<linalg::Int8Quad>(const ConvolutionShape&, const ThreadPool&,
+                                                       const PackedWeights*);
 template void Convolve(const ConvolutionShape&, const linalg::Int8Quad*, const linalg::Int8Quad*,
-                       const linalg::Int8Quad*, linalg::Int8Quad*, void*, ThreadPool&);
+                       const linalg::Int8Quad*, linalg::Int8Quad*, void*, ThreadPool&, const PackedWeights*);
 template void Convolve(const ConvolutionShape&, const linalg::Int16Pair*, const linalg::Int16Pair*,
-                       const linalg::Int16Pair*, linalg::Int16Pair*, void*, ThreadPool&);
-template void Convolve(const ConvolutionShape&, const float*, const float*, const float*, float*, void*, ThreadPool&);
+                       const linalg::Int16Pair*, linalg::Int16Pair*, void*, ThreadPool&, const PackedWeights*);
+template void Convolve(const ConvolutionShape&, const float*, const float*, const float*, float*, void*, ThreadPool&,
+                       const PackedWeights*);
 template void Convolve(const ConvolutionShape&, const double*, const double*, const double*, double*, void*,
-                       ThreadPool&);
+                       ThreadPool&, const PackedWeights*);
 
 template <class T>
 size_t TransposedConvolutionWorkspace(const ConvolutionShape& shape, const ThreadPool& pool) {

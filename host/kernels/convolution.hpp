@@ -1,15 +1,18 @@
 // Convolutions over any number of spatial axes, grouped, strided, dilated, padded, for float and double; those of pairs
 // (linalg.hpp) have pairs of channels, int32 outputs, and are never transposed.
 //
-// Three ways, chosen by shape: a convolution of one tap is a matrix product; one input channel per group (depthwise)
-// is, for floats, a weighted sum of shifted rows; all others are converted to columns, tile by tile, and multiplied.
+// Four ways, chosen by shape: a convolution of one tap is a matrix product; one input channel per group (depthwise)
+// is, for floats, a weighted sum of shifted rows; constant filters of 3 x 3 floats are transformed; all others are
+// converted to columns, tile by tile, and multiplied.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/aligned.hpp"
 #include "base/thread_pool.hpp"
+#include "kernels/linalg/linalg.hpp"
 #include "kernels/quantize.hpp"
 #include "tensor/window.hpp"
 
@@ -23,13 +26,33 @@ struct ConvolutionShape {
   SpatialDims in = {}, out = {};
 };
 
+// Constant weights of floats, once more in the order in which they are read. Products take them as they are, without
+// packing them in each run. Those of 3 x 3 taps without strides and dilations are transformed for Winograd's minimal
+// filtering (linalg.hpp), which needs 16 products in place of 36, and are then nearly twice as large.
+struct PackedWeights {
+  enum class Order : uint8_t { kUnpacked, kProduct, kWinograd };
+  Order order = Order::kUnpacked;
+  linalg::Level level = linalg::Level::kBaseline;  // that reads them; others use the weights themselves
+  int64_t channel_block = 0;                       // of kProduct: input channels of one product
+  AlignedBytes elements;
+
+  const float* group(int64_t index, int64_t size) const {  // `size`: elements of each group
+    return reinterpret_cast<const float*>(elements.get()) + index * size;
+  }
+};
+
+// Extents of images that are not known are negative; the batch is not used. kUnpacked where it would not help, or
+// without memory for it.
+PackedWeights PackWeights(const ConvolutionShape& shape, const float* weights);
+
 // Weights are [out_channels, in_channels / group, kernel...]; bias is [out_channels] or null. `workspace` has
-// ConvolutionWorkspace bytes, aligned to 64.
+// ConvolutionWorkspace bytes, aligned to 64. `packed`, if not null, holds the same weights.
 template <class T>
-size_t ConvolutionWorkspace(const ConvolutionShape& shape, const ThreadPool& pool);
+size_t ConvolutionWorkspace(const ConvolutionShape& shape, const ThreadPool& pool,
+                            const PackedWeights* packed = nullptr);
 template <class T>
 void Convolve(const ConvolutionShape& shape, const T* x, const T* weights, const T* bias, T* y, void* workspace,
-              ThreadPool& pool);
+              ThreadPool& pool, const PackedWeights* packed = nullptr);
 
 // Adds to y the products of parts of the weights, sorted in no order: a line is a filter, a step a place of its
 // weights. The window has no padding.
@@ -54,6 +77,14 @@ size_t DepthwiseWorkspace(const ConvolutionShape& shape, const ThreadPool& pool)
 template <class T>
 void ConvolveDepthwise(const ConvolutionShape& shape, const T* x, const T* weights, const T* bias, T* y,
                        void* workspace, ThreadPool& pool);
+
+// Whether Winograd's minimal filtering computes this convolution, and is faster; unknown extents as above. The next
+// ones are as ConvolutionWorkspace and Convolve.
+bool SuitsWinograd(const ConvolutionShape& shape);
+AlignedBytes TransformWeights(const ConvolutionShape& shape, const float* weights);
+size_t WinogradWorkspace(const ConvolutionShape& shape, const ThreadPool& pool);
+void ConvolveWinograd(const ConvolutionShape& shape, const float* x, const PackedWeights& weights, const float* bias,
+                      float* y, void* workspace, ThreadPool& pool);
 
 // Convolution of images with offsets for the taps of each output position; samples are interpolated between pixels. x
 // is [batch, in_channels, in], weights [out_channels, in_channels / group, kernel], offsets [batch, offset_groups,

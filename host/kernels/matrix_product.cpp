@@ -99,8 +99,11 @@ struct Shares {
     const double parts = work / static_cast<double>(std::max<int64_t>(count, 1)) / kMostWork;
     const double most_parts = static_cast<double>(length / 256);
     const int64_t wanted = std::max(shared, static_cast<int64_t>(std::min(parts, most_parts)));
-    constexpr int64_t kBlock = linalg::kMaxPanelWidth;  // a multiple of the rows of a register block
-    size = ((length + wanted - 1) / wanted + kBlock - 1) / kBlock * kBlock;
+    int64_t block = 16;  // a multiple of the rows of a register block
+    if constexpr (kHasGemm<T>) {
+      if (!by_rows) block = std::max(block, linalg::PanelWidth<T>());
+    }
+    size = ((length + wanted - 1) / wanted + block - 1) / block * block;
     pieces = (length + size - 1) / size;
     grain = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(count * pieces) * kLeastWork / (work + 1)));
     slots = std::max<int64_t>(1, std::min(threads, count * pieces));
@@ -146,6 +149,24 @@ void MultiplyBatch(const BatchedProduct<T>& product, void* workspace, ThreadPool
       MultiplyOne(PieceOf(one, shares.by_rows, shares.size, item % shares.pieces), memory);
     }
   });
+}
+
+PackedMatrix PackMatrix(const linalg::GemmArgs<float>& product) {
+  const int64_t panel = linalg::PanelWidth<float>(), columns = (product.n + panel - 1) / panel * panel;
+  PackedMatrix packed;
+  packed.level = linalg::ActiveLevel();
+  packed.panels = AllocateAligned(static_cast<size_t>(columns * product.k) * sizeof(float));
+  if (packed.panels != nullptr) linalg::PackRight(product, reinterpret_cast<float*>(packed.panels.get()));
+  return packed;
+}
+
+bool TakePacked(const PackedMatrix& packed, linalg::GemmArgs<float>& product) {
+  if (packed.panels == nullptr || packed.level != linalg::ActiveLevel()) return false;
+  product.b = reinterpret_cast<const float*>(packed.panels.get());
+  product.ldb = product.k * linalg::PanelWidth<float>();
+  product.b_in_panels = true;
+  product.transpose_b = false;
+  return true;
 }
 
 template size_t BatchWorkspace(const BatchedProduct<float>&, const ThreadPool&);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/aligned.hpp"
 #include "base/thread_pool.hpp"
 #include "kernels/linalg/linalg.hpp"
 
@@ -36,6 +37,17 @@ template <class T>
 void MultiplyMatrices(const linalg::GemmArgs<T>& product, void* workspace, ThreadPool& pool) {
   MultiplyBatch(BatchedProduct<T>{product, {}, {}, {}}, workspace, pool);
 }
+
+// A constant matrix on the right of products, once more in the order in which they read it.
+struct PackedMatrix {
+  linalg::Level level = linalg::Level::kBaseline;  // that reads it; others use the matrix itself
+  AlignedBytes panels;                             // null without memory for them
+};
+
+// B of a product.
+PackedMatrix PackMatrix(const linalg::GemmArgs<float>& product);
+// Makes it the product's B; false, without a change, where it cannot be read.
+bool TakePacked(const PackedMatrix& packed, linalg::GemmArgs<float>& product);
 
 // Matrices of integers of 2, 4 or 8 bits with a scale and a zero point for each block of a column, and products of
 // floats with them: few rows directly from the integers, more rows from panels of dequantized columns. Columns are

@@ -2,6 +2,7 @@
 #include "kernels/convolution.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "base/checked.hpp"
@@ -18,6 +19,7 @@ struct ConvolutionAttributes {
   WindowOptions window;
   int64_t group;
   bool transposed;
+  std::shared_ptr<const PackedWeights> packed;  // null: the weights are used as they are
 };
 
 Status CheckConvolution(const KernelArgs& args, const ConvolutionAttributes& attributes, ConvolutionShape& shape) {
@@ -67,16 +69,20 @@ class Convolution {
   Result<Plan> MakePlan(const KernelArgs& args) const {
     Plan plan;
     DEPUTY_RETURN_IF_ERROR(CheckConvolution(args, attributes_, plan.shape));
-    plan.workspace_bytes = attributes_.transposed ? TransposedConvolutionWorkspace<T>(plan.shape, args.pool)
-                                                  : ConvolutionWorkspace<T>(plan.shape, args.pool);
+    plan.workspace_bytes = attributes_.transposed
+                               ? TransposedConvolutionWorkspace<T>(plan.shape, args.pool)
+                               : ConvolutionWorkspace<T>(plan.shape, args.pool, attributes_.packed.get());
     return plan;
   }
 
   Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
-    const auto compute = attributes_.transposed ? ConvolveTransposed<T> : Convolve<T>;
-    compute(plan.shape, args.input(0).data<T>(), args.input(1).data<T>(),
-            args.input(2).present() ? args.input(2).data<T>() : nullptr, args.output(0).data<T>(), workspace,
-            args.pool);
+    const T* const bias = args.input(2).present() ? args.input(2).data<T>() : nullptr;
+    const T *const x = args.input(0).data<T>(), *const w = args.input(1).data<T>();
+    T* const y = args.output(0).data<T>();
+    if (attributes_.transposed)
+      ConvolveTransposed(plan.shape, x, w, bias, y, workspace, args.pool);
+    else
+      Convolve(plan.shape, x, w, bias, y, workspace, args.pool, attributes_.packed.get());
     return Status();
   }
 
@@ -84,10 +90,35 @@ class Convolution {
   ConvolutionAttributes attributes_;
 };
 
+// Null where they do not help; extents of images may not be known yet.
+Result<std::shared_ptr<const PackedWeights>> Packed(const KernelSpec& spec, const ConvolutionAttributes& attributes) {
+  std::shared_ptr<const PackedWeights> none;
+  const Tensor* constant = spec.constant(1);
+  if (constant == nullptr || ComputeType(constant->dtype()) != DType::kFloat32 || constant->shape().size() < 3)
+    return none;
+  const Shape& dims = constant->shape();
+  ConvolutionShape shape;
+  DEPUTY_ASSIGN_OR_RETURN(shape.window, WindowForWeights(attributes.window, std::span(dims).subspan(2)));
+  shape.group = attributes.group;
+  shape.in_channels = dims[1] * shape.group;
+  shape.out_channels = dims[0];
+  if (shape.out_channels % shape.group != 0) return none;
+  Shape out(dims.size(), -1);
+  if (spec.output_type(0).dims.size() == dims.size()) out = spec.output_type(0).dims;
+  std::copy(out.begin() + 2, out.end(), shape.out.begin());
+  DEPUTY_ASSIGN_OR_RETURN(const Tensor wide, Widened(*constant));
+  auto packed = std::make_shared<const PackedWeights>(PackWeights(shape, static_cast<const float*>(wide.data())));
+  if (packed->elements != nullptr) ReleasePages(spec, *constant);
+  return packed;
+}
+
 KernelResult MakeConvolution(const KernelSpec& spec, bool transposed) {
   ConvolutionAttributes attributes{spec.primitive(), WindowOptionsOf(spec.primitive()),
-                                   spec.primitive().GetInt("group", 1), transposed};
+                                   spec.primitive().GetInt("group", 1), transposed, nullptr};
   if (attributes.group < 1) return Error(StatusCode::kModel, "group must be at least 1, got {}", attributes.group);
+  if (!transposed) {
+    DEPUTY_ASSIGN_OR_RETURN(attributes.packed, Packed(spec, attributes));
+  }
   return MakeFloatKernel<Convolution>(spec, attributes);
 }
 

@@ -1,6 +1,7 @@
 // MatMul and Gemm on the CPU.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <type_traits>
 
 #include "cpu/ops/planned_kernel.hpp"
@@ -16,6 +17,40 @@ Status CannotMultiply(const KernelArgs& args) {
                ShapeToString(args.input(0).dims()), ShapeToString(args.input(1).dims()));
 }
 
+// So few rows read the matrix as fast as it is stored.
+constexpr int64_t kFewestRows = 8;
+
+// The constant matrix on the right, for products of floats with many rows; null for others, and where the copy, as
+// large as the matrix, would be too much: its advantage does not grow with its size. `rows` is negative if unknown.
+Result<std::shared_ptr<const PackedMatrix>> Packed(const KernelSpec& spec, bool transposed, int64_t rows) {
+  constexpr int64_t kMostElements = 4 << 20;
+  std::shared_ptr<const PackedMatrix> none;
+  const Tensor* constant = spec.constant(1);
+  const bool fits = constant != nullptr && ComputeType(constant->dtype()) == DType::kFloat32 &&
+                    constant->shape().size() == 2 && constant->element_count() <= kMostElements &&
+                    (rows < 0 || rows >= kFewestRows);
+  if (!fits || constant->element_count() == 0) return none;
+  DEPUTY_ASSIGN_OR_RETURN(const Tensor wide, Widened(*constant));
+  const Shape& dims = constant->shape();
+  linalg::GemmArgs<float> product;
+  product.n = dims[transposed ? 0 : 1];
+  product.k = dims[transposed ? 1 : 0];
+  product.b = static_cast<const float*>(wide.data());
+  product.ldb = dims[1];
+  product.transpose_b = transposed;
+  auto packed = std::make_shared<const PackedMatrix>(PackMatrix(product));
+  if (packed->panels != nullptr) ReleasePages(spec, *constant);
+  return packed;
+}
+
+// Takes the packed matrix, if there is one, for a product of `rows` rows in total.
+template <class T>
+void Take(const std::shared_ptr<const PackedMatrix>& packed, int64_t rows, linalg::GemmArgs<T>& product) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (packed != nullptr && rows >= kFewestRows) TakePacked(*packed, product);
+  }
+}
+
 template <class T>
 class MatMul {
  public:
@@ -24,6 +59,8 @@ class MatMul {
     BatchedProduct<T> product;
     size_t workspace_bytes = 0;
   };
+
+  explicit MatMul(std::shared_ptr<const PackedMatrix> packed) : packed_(std::move(packed)) {}
 
   // A vector on the left is a row, one on the right a column; the added axis is not in the output.
   Result<Plan> MakePlan(const KernelArgs& args) const {
@@ -48,6 +85,7 @@ class MatMul {
     if (!fits)
       return Error(StatusCode::kInvalidArgument, "the product of shapes {} and {} does not have the output shape {}",
                    ShapeToString(a), ShapeToString(b), ShapeToString(c));
+    Take(packed_, ElementCount(plan.product.a_batch) * matrices.m, matrices);
     plan.workspace_bytes = BatchWorkspace(plan.product, args.pool);
     return plan;
   }
@@ -55,16 +93,20 @@ class MatMul {
   Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
     BatchedProduct<T> product = plan.product;
     product.matrices.a = args.input(0).data<T>();
-    product.matrices.b = args.input(1).data<T>();
+    if (!product.matrices.b_in_panels) product.matrices.b = args.input(1).data<T>();
     product.matrices.c = args.output(0).data<T>();
     MultiplyBatch(product, workspace, args.pool);
     return Status();
   }
+
+ private:
+  std::shared_ptr<const PackedMatrix> packed_;
 };
 
 struct GemmAttributes {
   bool transpose_a, transpose_b;
   float alpha, beta;
+  std::shared_ptr<const PackedMatrix> packed;
 };
 
 template <class T>
@@ -99,6 +141,7 @@ class GeneralProduct {
       return Error(StatusCode::kInvalidArgument, "C of shape {} cannot be broadcast to {}", ShapeToString(c.dims()),
                    ShapeToString(dims));
     DEPUTY_RETURN_IF_ERROR(CheckDims(args.output(0).dims(), dims, "the output"));
+    Take(attributes_.packed, product.m, product);
     plan.workspace_bytes = ProductWorkspace(product, args.pool);
     return plan;
   }
@@ -106,7 +149,7 @@ class GeneralProduct {
   Status Compute(const Plan& plan, const KernelArgs& args, void* workspace) const {
     linalg::GemmArgs<T> product = plan.product;
     product.a = args.input(0).data<T>();
-    product.b = args.input(1).data<T>();
+    if (!product.b_in_panels) product.b = args.input(1).data<T>();
     product.c = args.output(0).data<T>();
     if (args.input(2).present()) FillWithC(args.input(2), product);
     MultiplyMatrices(product, workspace, args.pool);
@@ -163,15 +206,25 @@ bool IsSmallInteger(float value) { return value == std::floor(value) && std::fab
 
 }  // namespace
 
-KernelResult MakeMatMul(const KernelSpec& spec) { return MakeProductKernel<MatMul>(spec); }
+KernelResult MakeMatMul(const KernelSpec& spec) {
+  const Shape& dims = spec.input_type(0).dims;
+  int64_t rows = dims.empty() ? -1 : 1;
+  for (size_t i = 0; i + 1 < dims.size(); ++i) rows = dims[i] < 0 || rows < 0 ? -1 : rows * dims[i];
+  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const PackedMatrix> packed, Packed(spec, false, rows));
+  return MakeProductKernel<MatMul>(spec, std::move(packed));
+}
 
 KernelResult MakeGemm(const KernelSpec& spec) {
   const Primitive& primitive = spec.primitive();
-  const GemmAttributes attributes{primitive.GetInt("transA", 0) != 0, primitive.GetInt("transB", 0) != 0,
-                                  primitive.GetFloat("alpha", 1.0f), primitive.GetFloat("beta", 1.0f)};
+  GemmAttributes attributes{primitive.GetInt("transA", 0) != 0, primitive.GetInt("transB", 0) != 0,
+                            primitive.GetFloat("alpha", 1.0f), primitive.GetFloat("beta", 1.0f), nullptr};
   if (IsInteger(spec.input_type(0).dtype) && !(IsSmallInteger(attributes.alpha) && IsSmallInteger(attributes.beta)))
     return Error(StatusCode::kNotSupported, "Gemm of integers with alpha {} and beta {} is not supported",
                  attributes.alpha, attributes.beta);
+  // Unknown rows are the pictures of a classifier, of which there is mostly one.
+  const Shape& dims = spec.output_type(0).dims;
+  const int64_t rows = dims.empty() || dims[0] < 0 ? 1 : dims[0];
+  DEPUTY_ASSIGN_OR_RETURN(attributes.packed, Packed(spec, attributes.transpose_b, rows));
   return MakeProductKernel<GeneralProduct>(spec, attributes);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/aligned.hpp"
+#include "base/file.hpp"
 #include "kernels/cast.hpp"
 #include "tensor/shape.hpp"
 
@@ -96,14 +97,23 @@ void WidenedArgs::Narrow() const {
   }
 }
 
+Result<Tensor> Widened(const Tensor& constant) {
+  if (!IsFloat16(constant.dtype())) return constant;
+  DEPUTY_ASSIGN_OR_RETURN(Tensor wide, Tensor::Allocate(DType::kFloat32, constant.shape()));
+  FindConvert(constant.dtype(), DType::kFloat32)(constant.data(), wide.mutable_data(), wide.element_count());
+  return wide;
+}
+
+void ReleasePages(const KernelSpec& spec, const Tensor& constant) {
+  if (spec.graph.is_mapped(constant)) DropPages({static_cast<const uint8_t*>(constant.data()), constant.byte_size()});
+}
+
 Result<std::vector<Tensor>> WidenConstants(const KernelSpec& spec) {
   std::vector<Tensor> widened(spec.node.inputs.size());
   for (size_t i = 0; i < widened.size(); ++i) {
     const Tensor* constant = spec.constant(i);
     if (constant == nullptr || !IsFloat16(constant->dtype())) continue;
-    DEPUTY_ASSIGN_OR_RETURN(widened[i], Tensor::Allocate(DType::kFloat32, constant->shape()));
-    FindConvert(constant->dtype(), DType::kFloat32)(constant->data(), widened[i].mutable_data(),
-                                                    constant->element_count());
+    DEPUTY_ASSIGN_OR_RETURN(widened[i], Widened(*constant));
   }
   return widened;
 }

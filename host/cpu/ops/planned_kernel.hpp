@@ -46,6 +46,10 @@ class WidenedArgs {
   std::array<deputy_tensor*, kMaxOutputs> output_pointers_ = {};
 };
 
+// A constant with float32 in place of a 16-bit float.
+Result<Tensor> Widened(const Tensor& constant);
+// After a constant has been packed: its file's pages leave the memory of the process until they are read again.
+void ReleasePages(const KernelSpec& spec, const Tensor& constant);
 // The constants among the inputs, widened; empty tensors elsewhere.
 Result<std::vector<Tensor>> WidenConstants(const KernelSpec& spec);
 

@@ -101,6 +101,13 @@ void ConvolvePlane(const PlaneArgs<float>& args) { ActiveModule().f32.convolve_p
 void ConvolvePlane(const PlaneArgs<double>& args) { ActiveModule().f64.convolve_plane(args); }
 void SumTaps(const TapsArgs<float>& args) { ActiveModule().f32.sum_taps(args); }
 void SumTaps(const TapsArgs<double>& args) { ActiveModule().f64.sum_taps(args); }
+void PackLeft(const GemmArgs<float>& args, float* packed) { ActiveModule().pack_left(args, packed); }
+void PackRight(const GemmArgs<float>& args, float* panels) { ActiveModule().pack_right(args, panels); }
+void PackWinograd(const float* weights, const WinogradArgs& args, float* packed) {
+  ActiveModule().winograd.pack(weights, args, packed);
+}
+size_t WinogradWorkspace(const WinogradArgs& args) { return ActiveModule().winograd.workspace(args); }
+void ConvolveWinograd(const WinogradArgs& args, void* workspace) { ActiveModule().winograd.convolve(args, workspace); }
 
 void Apply(RowFunction function, const float* x, int64_t count, float alpha, float beta, float* y) {
   ActiveModule().rows.apply[static_cast<int>(function)](x, count, alpha, beta, y);

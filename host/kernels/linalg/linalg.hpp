@@ -22,6 +22,10 @@ struct GemmArgs {
   int64_t ldc = 0;
   T alpha = T(1), beta = T(0);
   const T* row_bias = nullptr;  // one element per row of C
+  // A, floats, is packed by PackLeft: its rows [first_row, first_row + m), the first a multiple of kRowBlock, of which
+  // it has `lda`. alpha and transpose_a had their effect when it was packed.
+  bool a_is_packed = false;
+  int64_t first_row = 0;
   // B is stored in panels of PanelWidth columns, each of them k rows without gaps; the last one is padded to its width.
   // ldb is the distance between two panels.
   bool b_in_panels = false;
@@ -60,6 +64,15 @@ void Gemm(const GemmArgs<float>& args, void* workspace);
 void Gemm(const GemmArgs<double>& args, void* workspace);
 void Gemm(const GemmArgs<Int16Pair>& args, void* workspace);
 void Gemm(const GemmArgs<Int8Quad>& args, void* workspace);
+
+// A multiple of the rows of a register block at every level.
+inline constexpr int64_t kRowBlock = 24;
+
+// Writes A, m * k elements, in the order in which products read it. The order is that of the active level: a product at
+// another level cannot read it. [any-thread]
+void PackLeft(const GemmArgs<float>& args, float* packed);
+// Writes B in panels: as many whole ones as n needs, each of k * PanelWidth elements. [any-thread]
+void PackRight(const GemmArgs<float>& args, float* panels);
 
 // Columns of a panel of B, for float, double, pairs or quads; at most kMaxPanelWidth. Depends on the active level.
 inline constexpr int64_t kMaxPanelWidth = 32;
@@ -116,6 +129,30 @@ struct TapsArgs {
 
 void SumTaps(const TapsArgs<float>& args);
 void SumTaps(const TapsArgs<double>& args);
+
+// Planes convolved with filters of 3 x 3 taps, without strides and dilations, by Winograd's minimal filtering
+// F(2 x 2, 3 x 3) (A. Lavin, S. Gray, "Fast Algorithms for Convolutional Neural Networks", 2015): the output is
+// computed in tiles of 2 x 2, counted row by row. Pairs are rows, columns.
+struct WinogradArgs {
+  int64_t channels = 0, filters = 0;
+  const float* x = nullptr;  // the first channel
+  int64_t in[2] = {};
+  float* y = nullptr;  // of the first filter
+  int64_t out[2] = {};
+  int64_t pads[2] = {};            // before
+  const float* weights = nullptr;  // transformed by PackWinograd
+  const float* bias = nullptr;     // one element per filter, or null
+  int64_t first_tile = 0, tiles = 0;
+  int64_t first_filter = 0, filter_count = 0;  // the first is a multiple of kRowBlock
+};
+
+// Transforms weights [args.filters, args.channels, 3, 3] into 16 * filters * channels elements, in an order of the
+// active level, as PackLeft. [any-thread]
+void PackWinograd(const float* weights, const WinogradArgs& args, float* packed);
+// `workspace` has WinogradWorkspace bytes, aligned to 64; fewer tiles or filters need no more. The results do not
+// depend on the division into tiles and filters. [any-thread]
+size_t WinogradWorkspace(const WinogradArgs& args);
+void ConvolveWinograd(const WinogradArgs& args, void* workspace);
 
 enum class Level {
   kBaseline,

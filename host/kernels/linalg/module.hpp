@@ -29,6 +29,12 @@ struct IntegerFunctions {
   void (*gather_rows)(const GatherArgs<T>& args);
 };
 
+struct WinogradFunctions {
+  void (*pack)(const float* weights, const WinogradArgs& args, float* packed);
+  size_t (*workspace)(const WinogradArgs& args);
+  void (*convolve)(const WinogradArgs& args, void* workspace);
+};
+
 // The functions of rows.hpp; conversions are below.
 struct RowFunctions {
   RowLoop apply[kRowFunctions];
@@ -69,6 +75,9 @@ struct Module {
   ModuleFunctions<double> f64;
   IntegerFunctions<Int16Pair> pairs;
   IntegerFunctions<Int8Quad> quads;
+  void (*pack_left)(const GemmArgs<float>& args, float* packed);
+  void (*pack_right)(const GemmArgs<float>& args, float* panels);
+  WinogradFunctions winograd;
   RowFunctions rows;
   ElementFunctions elements;
   HalfFunctions halves;

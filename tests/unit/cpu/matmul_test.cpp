@@ -14,6 +14,30 @@ TEST(MatMulOnCpu, Float16IsComputedInFloat32) {
   EXPECT_EQ(ToFloat(y[0].values<Half>()[0]), 2050.0f);
 }
 
+// A batch of more rows than the kernel reads with the matrix as it is stored.
+TEST(MatMulOnCpu, ConstantMatricesGiveTheSameAsOthers) {
+  std::vector<float> a(3 * 5 * 40), b(40 * 21);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 13) / 4 - 1;
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 11) / 4 - 1;
+  const std::vector<Tensor> inputs = {TensorOf<float>({3, 5, 40}, a), TensorOf<float>({40, 21}, b)};
+  const auto expected = RunNode(MakeMatMul, MatMul(), inputs);
+  for (const bool hidden : {false, true}) {
+    const auto y = RunNode(MakeMatMul, MatMul(), inputs, {.constants = {1}, .hide_shapes = hidden});
+    EXPECT_EQ(ValuesOf<float>(y[0]), ValuesOf<float>(expected[0]));
+  }
+}
+
+TEST(GemmOnCpu, ConstantMatricesGiveTheSameAsOthers) {
+  std::vector<float> a(20 * 40), b(40 * 21), c(21, 0.5f);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 13) / 4 - 1;
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 11) / 4 - 1;
+  const std::vector<Tensor> inputs = {TensorOf<float>({20, 40}, a), TensorOf<float>({21, 40}, b),
+                                      TensorOf<float>({21}, c)};
+  const PrimitiveBuilder gemm = Gemm().Set("transB", int64_t{1}).Set("alpha", 0.5f);
+  const auto y = RunNode(MakeGemm, gemm, inputs, {.constants = {1}});
+  EXPECT_EQ(ValuesOf<float>(y[0]), ValuesOf<float>(RunNode(MakeGemm, gemm, inputs)[0]));
+}
+
 TEST(MatMulOnCpu, BoolIsNotSupported) {
   EXPECT_EQ(TryRunNode(MakeMatMul, MatMul(),
                        {Tensor::Allocate(DType::kBool, {1, 1}).value(), Tensor::Allocate(DType::kBool, {1, 1}).value()})

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <random>
@@ -46,6 +48,12 @@ const Case kCases[] = {
     {1, 2, 1, 1, {13, 67}, {5, 5}, {2, 2}, {1, 1}, {2, 2, 2, 2}},                  // depthwise, large
     {1, 2, 1, 1, {3, 3}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},                    // depthwise, larger than the plane
     {1, 2, 1, 1, {9, 40}, {3, 3}, {1, 2}, {2, 1}, {1, 0, 1, 2}},                   // depthwise, axes unlike each other
+    {2, 2, 9, 10, {11, 13}, {3, 3}, {1, 1}, {1, 1}, {0, 2, 1, 0}},                 // groups, tiles beyond the edges
+    {1, 1, 8, 100, {7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},                  // few tiles, many filters
+    {1, 1, 8, 9, {40, 46}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},                  // many tiles
+    {1, 1, 280, 8, {6, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},                  // deeper than a panel
+    {2, 1, 20, 260, {4, 5}, {1, 1}, {1, 1}, {1, 1}, {0, 0, 0, 0}},                 // one tap, many filters
+    {1, 1, 200, 50, {7, 9}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}},                 // one tap with a stride, deep
     {1, 2, 1, 1, {2, 2}, {2, 2}, {5000, 5000}, {1, 1}, {0, 0, 0, 0}},              // a stride far beyond the input
 };
 
@@ -103,17 +111,19 @@ ConvolutionShape ShapeOf(const Case& c, bool transposed) {
 
 template <class T>
 std::vector<T> Compute(const ConvolutionShape& shape, bool transposed, const std::vector<float>& x,
-                       const std::vector<float>& w, const std::vector<float>& bias, int64_t out_size,
-                       uint32_t threads) {
+                       const std::vector<float>& w, const std::vector<float>& bias, int64_t out_size, uint32_t threads,
+                       const PackedWeights* packed = nullptr) {
   ThreadPool pool(threads);
   const std::vector<T> tx(x.begin(), x.end()), tw(w.begin(), w.end()), tbias(bias.begin(), bias.end());
   std::vector<T> y(static_cast<size_t>(shape.batch * shape.out_channels * out_size), T(-77));
   const size_t bytes =
-      transposed ? TransposedConvolutionWorkspace<T>(shape, pool) : ConvolutionWorkspace<T>(shape, pool);
+      transposed ? TransposedConvolutionWorkspace<T>(shape, pool) : ConvolutionWorkspace<T>(shape, pool, packed);
   const std::unique_ptr<void, void (*)(void*)> workspace(std::aligned_alloc(64, (bytes / 64 + 1) * 64), std::free);
-  (transposed ? ConvolveTransposed<T> : Convolve<T>)(shape, tx.data(), tw.data(),
-                                                     tbias.empty() ? nullptr : tbias.data(), y.data(), workspace.get(),
-                                                     pool);
+  const T* const b = tbias.empty() ? nullptr : tbias.data();
+  if (transposed)
+    ConvolveTransposed(shape, tx.data(), tw.data(), b, y.data(), workspace.get(), pool);
+  else
+    Convolve(shape, tx.data(), tw.data(), b, y.data(), workspace.get(), pool, packed);
   return y;
 }
 
@@ -147,14 +157,15 @@ std::vector<float> Expected(const Case& c, bool transposed, const std::vector<fl
 class ConvolutionTest : public ::testing::TestWithParam<Case> {
  protected:
   template <class T>
-  void Check(bool transposed, bool with_bias, uint32_t threads) {
+  void Check(bool transposed, bool with_bias, uint32_t threads, bool with_packed_weights = false) {
     const Case& c = GetParam();
     const ConvolutionShape shape = ShapeOf(c, transposed);
     const std::vector<int64_t> out(shape.out.begin(), shape.out.begin() + static_cast<ptrdiff_t>(c.in.size()));
     const std::vector<float> x = RandomValues(c.batch * shape.in_channels * Product(c.in), 1);
     const std::vector<float> w = RandomValues(shape.out_channels * c.channels * Product(c.kernel), 2);
     const std::vector<float> bias = with_bias ? RandomValues(shape.out_channels, 3) : std::vector<float>();
-    const std::vector<T> y = Compute<T>(shape, transposed, x, w, bias, Product(out), threads);
+    const PackedWeights packed = with_packed_weights ? PackWeights(shape, w.data()) : PackedWeights();
+    const std::vector<T> y = Compute<T>(shape, transposed, x, w, bias, Product(out), threads, &packed);
     const std::vector<float> expected = Expected(c, transposed, x, w, bias, out);
     ASSERT_EQ(y.size(), expected.size());
     for (size_t i = 0; i < y.size(); ++i) ASSERT_EQ(static_cast<float>(y[i]), expected[i]) << "element " << i;
@@ -172,6 +183,14 @@ TEST_P(ConvolutionTest, AgreesWithTheDefinitionAtEveryLevel) {
 }
 TEST_P(ConvolutionTest, AgreesWithTheDefinitionOnThreeThreads) { Check<float>(false, false, 3); }
 TEST_P(ConvolutionTest, OfDoublesAgreesWithTheDefinition) { Check<double>(false, true, 2); }
+TEST_P(ConvolutionTest, WithPackedWeightsAgreesWithTheDefinitionAtEveryLevel) {
+  for (const linalg::Level level : linalg::AvailableLevels()) {
+    SCOPED_TRACE(NameOf(level));
+    const linalg::ForcedLevel forced(level);
+    Check<float>(false, true, 1, true);
+  }
+}
+TEST_P(ConvolutionTest, WithPackedWeightsAgreesWithTheDefinitionOnThreeThreads) { Check<float>(false, false, 3, true); }
 
 class TransposedConvolutionTest : public ConvolutionTest {};
 // The last case's output would be large for no gain.
@@ -194,6 +213,51 @@ TEST(Convolution, EqualFiltersGiveEqualResultsOnEveryNumberOfThreads) {
     for (size_t i = 0; i < y.size(); ++i)
       ASSERT_EQ(y[i], y[i % 169]) << "element " << i << ", " << threads << " threads";
   }
+}
+
+TEST(Convolution, WeightsForWinogradGiveTheSameResultsOnEveryNumberOfThreads) {
+  const Case c = {1, 1, 37, 60, {31, 33}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+  const ConvolutionShape shape = ShapeOf(c, false);
+  std::vector<float> x(37 * 31 * 33), w(60 * 37 * 9);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = 1 + static_cast<float>(i * 2654435761u % 100003) / 7;
+  for (size_t i = 0; i < w.size(); ++i) w[i] = 0.1f - static_cast<float>(i * 40503u % 1009) / 700;
+  const PackedWeights packed = PackWeights(shape, w.data());
+  ASSERT_EQ(packed.order, PackedWeights::Order::kWinograd);
+  const std::vector<float> alone = Compute<float>(shape, false, x, w, {}, 31 * 33, 1, &packed);
+  for (const uint32_t threads : {2u, 3u})
+    EXPECT_EQ(Compute<float>(shape, false, x, w, {}, 31 * 33, threads, &packed), alone);
+}
+
+// Of random values, beside doubles: errors are those of plain sums.
+TEST(Convolution, WeightsForWinogradRoundNoMoreThanPlainSums) {
+  const Case c = {1, 1, 64, 16, {16, 16}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+  const ConvolutionShape shape = ShapeOf(c, false);
+  std::mt19937 random(7);
+  std::normal_distribution<float> values;
+  std::vector<float> x(64 * 256), w(16 * 64 * 9);
+  for (float& value : x) value = values(random);
+  for (float& value : w) value = values(random);
+  const PackedWeights packed = PackWeights(shape, w.data());
+  const std::vector<double> exact = Compute<double>(shape, false, x, w, {}, 256, 1);
+  const auto worst = [&](const std::vector<float>& y) {
+    double most = 0;
+    for (size_t i = 0; i < y.size(); ++i) most = std::max(most, std::fabs(static_cast<double>(y[i]) - exact[i]));
+    return most;
+  };
+  EXPECT_LE(worst(Compute<float>(shape, false, x, w, {}, 256, 1, &packed)),
+            1.5 * worst(Compute<float>(shape, false, x, w, {}, 256, 1)));
+}
+
+TEST(Convolution, WeightsPackedForAnotherLevelAreNotRead) {
+  const Case c = {1, 1, 20, 30, {9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+  const ConvolutionShape shape = ShapeOf(c, false);
+  const std::vector<float> x = RandomValues(20 * 81, 1), w = RandomValues(30 * 20 * 9, 2);
+  PackedWeights packed;
+  {
+    const linalg::ForcedLevel forced(linalg::Level::kBaseline);
+    packed = PackWeights(shape, w.data());
+  }
+  EXPECT_EQ(Compute<float>(shape, false, x, w, {}, 81, 1, &packed), Compute<float>(shape, false, x, w, {}, 81, 1));
 }
 
 }  // namespace

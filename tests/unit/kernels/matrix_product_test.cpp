@@ -6,6 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "unit/kernels/linalg_levels.hpp"
+
 namespace deputy::host {
 namespace {
 
@@ -66,6 +68,44 @@ TEST(MatrixProduct, CutsOverThreadsGiveTheSame) {
     Multiply(Matrices(m, n, k, a, b, four), pool);
     EXPECT_EQ(one, four) << m << "x" << n;
   }
+}
+
+// The order of the sums is the same.
+TEST(MatrixProduct, PackedMatrixGivesTheSameAtEveryLevel) {
+  for (const linalg::Level level : linalg::AvailableLevels()) {
+    SCOPED_TRACE(NameOf(level));
+    const linalg::ForcedLevel forced(level);
+    for (const auto& [m, n] : {std::pair<int64_t, int64_t>{70, 40}, {40, 131}, {300, 7}}) {
+      const int64_t k = 300;
+      std::vector<float> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(k * n));
+      for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7) / 3 - 1;
+      for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5) / 3 - 2;
+      for (const bool transposed : {false, true})
+        for (const uint32_t threads : {1u, 3u}) {
+          std::vector<float> plain(static_cast<size_t>(m * n)), packed(plain.size());
+          ThreadPool pool(threads);
+          linalg::GemmArgs<float> product = Matrices(m, n, k, a, b, plain);
+          product.transpose_b = transposed;
+          product.ldb = transposed ? k : n;
+          Multiply(product, pool);
+          const PackedMatrix matrix = PackMatrix(product);
+          ASSERT_TRUE(TakePacked(matrix, product));
+          product.c = packed.data();
+          Multiply(product, pool);
+          EXPECT_EQ(packed, plain) << m << "x" << n << (transposed ? " transposed, " : ", ") << threads << " threads";
+        }
+    }
+  }
+}
+
+TEST(MatrixProduct, MatrixPackedForAnotherLevelIsNotTaken) {
+  const std::vector<float> a(8), b(16);
+  std::vector<float> c(32);
+  linalg::GemmArgs<float> product = Matrices(8, 4, 1, a, b, c);
+  PackedMatrix packed = PackMatrix(product);
+  packed.level = linalg::ActiveLevel() == linalg::Level::kBaseline ? linalg::Level::kV3 : linalg::Level::kBaseline;
+  EXPECT_FALSE(TakePacked(packed, product));
+  EXPECT_EQ(product.b, b.data());
 }
 
 TEST(MatrixProduct, EmptyBatchTouchesNothing) {
