@@ -1,6 +1,7 @@
 #include "kernels/convolution.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <type_traits>
 
 #include "base/aligned.hpp"
@@ -146,6 +147,18 @@ bool IsEmpty(const ConvolutionShape& shape) {
 // Products of few columns or filters read the weights themselves faster.
 constexpr int64_t kFewestPositions = 8, kFewestFilters = 4;
 
+// Winograd's transforms add inputs: an infinity or NaN would reach outputs beside those that read it, and enormous
+// numbers would overflow. Products of mild ones do not.
+constexpr float kMostMild = 1e15f;
+
+bool IsMild(const float* x, int64_t count, ThreadPool& pool) {
+  std::atomic<bool> mild = true;
+  pool.ParallelFor(count, 1 << 16, [&](int64_t begin, int64_t end) {
+    if (!linalg::IsWithin(x + begin, end - begin, kMostMild)) mild = false;
+  });
+  return mild;
+}
+
 // Null where the order is another one, or would not help.
 const PackedWeights* InOrder(const PackedWeights* packed, PackedWeights::Order order, const ConvolutionShape& shape) {
   if (packed == nullptr || packed->order != order || packed->level != linalg::ActiveLevel()) return nullptr;
@@ -201,7 +214,7 @@ PackedWeights PackWeights(const ConvolutionShape& shape, const float* weights) {
   const int64_t positions = known ? geometry.narrow_size() : kFewestPositions;
   PackedWeights packed;
   packed.level = linalg::ActiveLevel();
-  if (SuitsWinograd(shape)) {
+  if (SuitsWinograd(shape) && linalg::IsWithin(weights, shape.out_channels * depth, kMostMild)) {
     packed.elements = TransformWeights(shape, weights);
     packed.order = packed.elements == nullptr ? Order::kUnpacked : Order::kWinograd;
   } else if (channels > 1 && filters >= kFewestFilters && positions >= kFewestPositions &&
@@ -227,12 +240,13 @@ PackedWeights PackWeights(const ConvolutionShape& shape, const float* weights) {
 template <class T>
 size_t ConvolutionWorkspace(const ConvolutionShape& shape, const ThreadPool& pool, const PackedWeights* packed) {
   if (IsEmpty(shape)) return 0;
-  if (InOrder(packed, PackedWeights::Order::kWinograd, shape) != nullptr) return WinogradWorkspace(shape, pool);
   if constexpr (std::is_floating_point_v<T>) {
     if (IsDepthwise(shape)) return DepthwiseWorkspace<T>(shape, pool);
   }
   const ProductTiles<T> tiles(shape, GeometryOf(shape), pool);
-  return static_cast<size_t>(tiles.slots) * tiles.slot_bytes;
+  const size_t bytes = static_cast<size_t>(tiles.slots) * tiles.slot_bytes;
+  if (InOrder(packed, PackedWeights::Order::kWinograd, shape) == nullptr) return bytes;
+  return std::max(bytes, WinogradWorkspace(shape, pool));
 }
 
 template <class T>
@@ -240,7 +254,8 @@ void Convolve(const ConvolutionShape& shape, const T* x, const T* weights, const
               ThreadPool& pool, const PackedWeights* packed) {
   if (IsEmpty(shape)) return;
   if constexpr (std::is_same_v<T, float>) {
-    if (InOrder(packed, PackedWeights::Order::kWinograd, shape) != nullptr)
+    const int64_t in = shape.batch * shape.in_channels * GeometryOf(shape).wide_size();
+    if (InOrder(packed, PackedWeights::Order::kWinograd, shape) != nullptr && IsMild(x, in, pool))
       return ConvolveWinograd(shape, x, *packed, bias, y, workspace, pool);
   }
   if constexpr (std::is_floating_point_v<T>) {

@@ -130,6 +130,7 @@ void Normalize(const float* x, int64_t count, float mean, float inverse, const f
 void Pool(const PoolArgs& args) { ActiveModule().rows.pool(args); }
 
 void Truncate(const float* x, int64_t count, int32_t* y) { ActiveModule().elements.truncate(x, count, y); }
+bool IsWithin(const float* x, int64_t count, float limit) { return ActiveModule().elements.is_within(x, count, limit); }
 void Dequantize(const uint8_t* x, int64_t count, bool is_signed, int32_t zero, float scale, float* y) {
   ActiveModule().elements.dequantize(x, count, is_signed, zero, scale, y);
 }

@@ -51,6 +51,7 @@ struct RowFunctions {
 
 struct ElementFunctions {
   void (*truncate)(const float* x, int64_t count, int32_t* y);
+  bool (*is_within)(const float* x, int64_t count, float limit);
   void (*dequantize)(const uint8_t* x, int64_t count, bool is_signed, int32_t zero, float scale, float* y);
   void (*quantize)(const float* x, int64_t count, float scale, ByteRange range, uint8_t* y);
   void (*requantize)(const int32_t* x, int64_t count, const float* multipliers, int64_t step, ByteRange range,

@@ -84,6 +84,9 @@ void Pool(const PoolArgs& args);
 // Towards zero; NaN gives 0, and values out of range the nearest integer.
 void Truncate(const float* x, int64_t count, int32_t* y);
 
+// Whether no magnitude exceeds `limit`; false for NaN.
+bool IsWithin(const float* x, int64_t count, float limit);
+
 // The range of uint8 or int8, which are written as the same bytes.
 struct ByteRange {
   int32_t zero_point, lowest, largest;

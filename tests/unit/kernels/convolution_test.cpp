@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <random>
 #include <vector>
@@ -246,6 +247,23 @@ TEST(Convolution, WeightsForWinogradRoundNoMoreThanPlainSums) {
   };
   EXPECT_LE(worst(Compute<float>(shape, false, x, w, {}, 256, 1, &packed)),
             1.5 * worst(Compute<float>(shape, false, x, w, {}, 256, 1)));
+}
+
+TEST(Convolution, AnInfinityReachesOnlyTheOutputsThatReadIt) {
+  const Case c = {1, 1, 8, 8, {12, 12}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+  const ConvolutionShape shape = ShapeOf(c, false);
+  std::vector<float> x = RandomValues(8 * 144, 1), w(8 * 8 * 9, 1.0f);
+  const PackedWeights packed = PackWeights(shape, w.data());
+  ASSERT_EQ(packed.order, PackedWeights::Order::kWinograd);
+  for (const float large : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 2e38f}) {
+    x[5 * 12 + 4] = large;
+    const std::vector<float> got = Compute<float>(shape, false, x, w, {}, 144, 2, &packed);
+    const std::vector<float> want = Compute<float>(shape, false, x, w, {}, 144, 2);
+    for (size_t i = 0; i < got.size(); ++i)
+      EXPECT_TRUE(got[i] == want[i] || (std::isnan(got[i]) && std::isnan(want[i]))) << i << ": " << got[i];
+  }
+  w[4] = std::numeric_limits<float>::infinity();
+  EXPECT_NE(PackWeights(shape, w.data()).order, PackedWeights::Order::kWinograd);
 }
 
 TEST(Convolution, WeightsPackedForAnotherLevelAreNotRead) {
