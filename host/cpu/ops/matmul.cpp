@@ -30,8 +30,10 @@ Result<std::shared_ptr<const PackedMatrix>> Packed(const KernelSpec& spec, bool 
                     constant->shape().size() == 2 && constant->element_count() <= kMostElements &&
                     (rows < 0 || rows >= kFewestRows);
   if (!fits || constant->element_count() == 0) return none;
-  DEPUTY_ASSIGN_OR_RETURN(const Tensor wide, Widened(*constant));
   const Shape& dims = constant->shape();
+  // Few columns are sums of long rows, with several partial sums each.
+  if (dims[transposed ? 0 : 1] < linalg::PanelWidth<float>()) return none;
+  DEPUTY_ASSIGN_OR_RETURN(const Tensor wide, Widened(*constant));
   linalg::GemmArgs<float> product;
   product.n = dims[transposed ? 0 : 1];
   product.k = dims[transposed ? 1 : 0];
