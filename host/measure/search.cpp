@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,6 +23,10 @@ constexpr uint64_t kTurnNs = 8'000'000;
 constexpr size_t kLeastRuns = 3, kMostRuns = 100;
 // Turns of each candidate: more where they are short, because a disturbance may take longer than one of them.
 constexpr uint64_t kLeastRounds = 4, kMostRounds = 10;
+// Where two of the first candidates are this close, or the last two, the machine varies more: they get more turns, in
+// at most a third of the budget.
+constexpr double kClose = 0.1;
+constexpr uint64_t kMostRoundsOfClose = 30;
 // A candidate whose fastest turn takes as many times that of the best one is dropped: after its first turn, which a
 // disturbance of the machine may have slowed down as a whole, and after later ones.
 constexpr double kHopelessAtFirst = 5, kHopeless = 1.25;
@@ -161,10 +166,28 @@ class PlacementSearch {
     return std::clamp(kLeastRounds * kTurnNs / turn_ns, kLeastRounds, kMostRounds);
   }
 
+  bool HasRoundForClose(uint64_t round, uint64_t begin) const {
+    return round < kMostRoundsOfClose && NowNs() - begin < settings_.budget_ns / 3;
+  }
+
+  static bool AreClose(const Candidate& a, const Candidate& b) { return std::abs(Ratio(a, b) - 1) < kClose; }
+
+  // Whether two of them are close to each other, and one is the fastest.
+  static bool HasClose(const std::vector<std::unique_ptr<Candidate>>& candidates) {
+    const Candidate* fastest = candidates.front().get();
+    for (const auto& candidate : candidates)
+      if (candidate->measured() && candidate->median() < fastest->median()) fastest = candidate.get();
+    return fastest->measured() && std::any_of(candidates.begin(), candidates.end(), [&](const auto& candidate) {
+             return candidate.get() != fastest && candidate->measured() && AreClose(*candidate, *fastest);
+           });
+  }
+
   // In turns, so that a disturbance of the machine affects all of them.
   void Compare(std::vector<std::unique_ptr<Candidate>>& candidates) {
     uint64_t best = UINT64_MAX;
-    for (uint64_t round = 0; round < (round == 0 ? 1 : RoundsFor(best)); ++round) {
+    const uint64_t begin = NowNs();
+    for (uint64_t round = 0;
+         round == 0 || round < RoundsFor(best) || (HasRoundForClose(round, begin) && HasClose(candidates)); ++round) {
       for (const auto& candidate : candidates)
         if (round == 0 || (!IsHopeless(*candidate, best) && Allows(candidate->median()))) Turn(*candidate);
       for (const auto& candidate : candidates)
@@ -256,7 +279,10 @@ class PlacementSearch {
     confirming_ = true;
     base_->ForgetTurns();
     best_->ForgetTurns();
-    for (uint64_t round = 0; round < (round == 0 ? 1 : RoundsFor(base_->fastest())); ++round) {
+    const uint64_t begin = NowNs();
+    for (uint64_t round = 0; round == 0 || round < RoundsFor(base_->fastest()) ||
+                             (HasRoundForClose(round, begin) && AreClose(*base_, *best_));
+         ++round) {
       Turn(*base_);
       Turn(*best_);
       if (!base_->measured() || !best_->measured() || !Allows(2 * base_->median())) break;
