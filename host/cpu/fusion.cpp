@@ -236,7 +236,7 @@ class Fuser {
     }
     const std::span<const float> scales = graph_.values[w.scale].constant.values<float>();
     if (scales.size() != 1 && scales.size() != reals.size()) return false;
-    constexpr double kVisible = 0.01, kMost = 1 << 30;
+    constexpr double kVisible = 1e-4, kMost = 1 << 30;  // of a step of the result
     std::vector<int32_t> integers;
     for (const double real : reals) {
       const double unit = alpha * double{x.range.scale} * double{scales[scales.size() == 1 ? 0 : integers.size()]};
