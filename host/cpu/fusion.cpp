@@ -149,7 +149,7 @@ class Fuser {
   // is left out.
   std::optional<Quantized> Read(const Node& node, ValueId integers) {
     const DType dtype = graph_.values[integers].type.dtype;
-    const Value& scale = graph_.values[node.inputs[1]];
+    const Value scale = graph_.values[node.inputs[1]];  // a copy: values may be added below
     if ((dtype != DType::kUint8 && dtype != DType::kInt8) || !scale.is_constant() ||
         scale.type.dtype != DType::kFloat32 || node.primitive.GetInt("block_size", 0) != 0)
       return std::nullopt;
@@ -193,7 +193,7 @@ class Fuser {
     if (std::optional<Quantized> source = SourceOf(real)) return source;
     const Node* const node = DequantizeOf(real);
     if (node == nullptr || !graph_.values[node->inputs[0]].is_constant()) return std::nullopt;
-    const Shape& dims = graph_.values[node->inputs[0]].constant.shape();
+    const Shape dims = graph_.values[node->inputs[0]].constant.shape();  // Read may add values
     const std::optional<Quantized> read = Read(*node, node->inputs[0]);
     int64_t own = node->primitive.GetInt("axis", 1);
     if (own < 0) own += static_cast<int64_t>(dims.size());
