@@ -93,39 +93,33 @@ std::vector<Candidate> CandidatesOf(const CompareOptions& options, int& exit_sta
   return candidates;
 }
 
-// Reports an error of a candidate.
-int FailOf(const Candidate& candidate, Stage stage, const Status& status) {
-  return Fail(stage, Status(status).At(candidate.name));
-}
-
-// Loads the model for every candidate, with the inputs of the first one. False: an error was reported.
+// Loads the model for every candidate, and prepares it for the inputs, which are bound by the first one. False: an
+// error was reported.
 bool LoadAll(const CompareOptions& options, std::vector<Candidate>& candidates, BoundInputs& bound, int& exit_status) {
+  const auto fail = [&](Stage stage, const Status& status) {
+    exit_status = Fail(stage, status);
+    return false;
+  };
   for (Candidate& candidate : candidates) {
     ShowProgress("load: " + candidate.name);
     Stopwatch watch;
     std::optional<Model> model = OpenModel(options.model, candidate.context, exit_status);
     if (!model) return false;
     candidate.model = *std::move(model);
-    if (&candidate == &candidates.front()) {
-      const uint64_t until_now = watch.Lap();
-      Result<BoundInputs> made = BindInputs(candidate.model.inputs(), options.inputs, options.shapes, options.seed);
-      if (!made.ok()) {
-        exit_status = Fail(Stage::kSetup, made.status());
-        return false;
-      }
-      bound = std::move(made).value();
-      PrintAssumed(bound.assumed);
-      watch.Lap();
-      candidate.load_ns = until_now;
-    }
-    std::vector<Shape> shapes;
-    for (const BoundInput& input : bound.inputs) shapes.push_back(input.tensor.shape());
+    candidate.load_ns = watch.Lap();
+  }
+  const Model& first = candidates.front().model;
+  Result<BoundInputs> made = BindInputs(first.inputs(), options.inputs, options.shapes, options.seed);
+  if (!made.ok()) return fail(Stage::kSetup, made.status());
+  bound = std::move(made).value();
+  PrintAssumed(bound.assumed);
+  std::vector<Shape> shapes;
+  for (const BoundInput& input : bound.inputs) shapes.push_back(input.tensor.shape());
+  for (Candidate& candidate : candidates) {
+    Stopwatch watch;
     Result<Session> session = candidate.model.CreateSession();
     const Status status = session.ok() ? session->Resize(shapes) : session.status();
-    if (!status.ok()) {
-      exit_status = FailOf(candidate, Stage::kModel, WithAssumed(status, bound.assumed));
-      return false;
-    }
+    if (!status.ok()) return fail(Stage::kModel, WithAssumed(Status(status).At(candidate.name), bound.assumed));
     candidate.session = std::move(session).value();
     candidate.load_ns += watch.Lap();
   }

@@ -147,16 +147,17 @@ bool IsEmpty(const ConvolutionShape& shape) {
 // Products of few columns or filters read the weights themselves faster.
 constexpr int64_t kFewestPositions = 8, kFewestFilters = 4;
 
-// Winograd's transforms add inputs: an infinity or NaN would reach outputs beside those that read it, and enormous
-// numbers would overflow. Products of mild ones do not.
-constexpr float kMostMild = 1e15f;
+// Winograd's transforms add inputs: an infinity or NaN would reach outputs beside those that read it, and sums of
+// numbers that are larger than this, times weights that are, could overflow where plain sums do not.
+constexpr float kLargestTransformed = 1e15f;
 
-bool IsMild(const float* x, int64_t count, ThreadPool& pool) {
-  std::atomic<bool> mild = true;
+bool CanBeTransformed(const ConvolutionShape& shape, const float* x, ThreadPool& pool) {
+  std::atomic<bool> can = true;
+  const int64_t count = shape.batch * shape.in_channels * GeometryOf(shape).wide_size();
   pool.ParallelFor(count, 1 << 16, [&](int64_t begin, int64_t end) {
-    if (!linalg::IsWithin(x + begin, end - begin, kMostMild)) mild = false;
+    if (!linalg::IsWithin(x + begin, end - begin, kLargestTransformed)) can = false;
   });
-  return mild;
+  return can;
 }
 
 // Null where the order is another one, or would not help.
@@ -214,7 +215,7 @@ PackedWeights PackWeights(const ConvolutionShape& shape, const float* weights) {
   const int64_t positions = known ? geometry.narrow_size() : kFewestPositions;
   PackedWeights packed;
   packed.level = linalg::ActiveLevel();
-  if (SuitsWinograd(shape) && linalg::IsWithin(weights, shape.out_channels * depth, kMostMild)) {
+  if (SuitsWinograd(shape) && linalg::IsWithin(weights, shape.out_channels * depth, kLargestTransformed)) {
     packed.elements = TransformWeights(shape, weights);
     packed.order = packed.elements == nullptr ? Order::kUnpacked : Order::kWinograd;
   } else if (channels > 1 && filters >= kFewestFilters && positions >= kFewestPositions &&
@@ -254,8 +255,7 @@ void Convolve(const ConvolutionShape& shape, const T* x, const T* weights, const
               ThreadPool& pool, const PackedWeights* packed) {
   if (IsEmpty(shape)) return;
   if constexpr (std::is_same_v<T, float>) {
-    const int64_t in = shape.batch * shape.in_channels * GeometryOf(shape).wide_size();
-    if (InOrder(packed, PackedWeights::Order::kWinograd, shape) != nullptr && IsMild(x, in, pool))
+    if (InOrder(packed, PackedWeights::Order::kWinograd, shape) != nullptr && CanBeTransformed(shape, x, pool))
       return ConvolveWinograd(shape, x, *packed, bias, y, workspace, pool);
   }
   if constexpr (std::is_floating_point_v<T>) {

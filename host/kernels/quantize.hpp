@@ -75,6 +75,10 @@ struct QuadRest {
 
 // The quad of four integers of [-255, 255], which fits (linalg::QuadFits). What it leaves is added to `rest`.
 int32_t SplitQuad(const int16_t* integers, int64_t line, int64_t step, std::vector<QuadRest>& rest);
+// Whether that is at most one of `each` quads, so that adding all of it takes little time beside the product.
+inline bool IsLittle(const std::vector<QuadRest>& rest, int64_t quads, int64_t each) {
+  return static_cast<int64_t>(rest.size()) * each <= quads;
+}
 
 // target = round(sum * multiplier) + zero point, with one zero point. Sums are int32 or, where that is exact, float.
 template <class T>

@@ -104,6 +104,11 @@ class PlacementSearch {
     return allowed;
   }
 
+  void Report(const std::string& candidate) const {
+    if (settings_.progress)
+      settings_.progress(candidate, static_cast<double>(Used()) / static_cast<double>(settings_.budget_ns));
+  }
+
   // About the time that Confirm takes.
   uint64_t ConfirmNs() const {
     const uint64_t runs = std::clamp<uint64_t>(kTurnNs / std::max<uint64_t>(1, base_->median()), kLeastRuns, kMostRuns);
@@ -122,8 +127,7 @@ class PlacementSearch {
   std::unique_ptr<Candidate> Make(const std::string& name, Refused refused) {
     const uint64_t expected = best_ == nullptr ? 0 : 2 * best_->median();
     if (!Allows(expected)) return nullptr;
-    if (settings_.progress)
-      settings_.progress(name, static_cast<double>(Used()) / static_cast<double>(settings_.budget_ns));
+    Report(name);
     auto candidate = std::make_unique<Candidate>(name, std::move(refused));
     PlacementOptions options = subject_.options;
     for (const auto& [delegate, numbers] : candidate->refused())
@@ -257,7 +261,7 @@ class PlacementSearch {
     std::unique_ptr<Candidate> candidate = Make(name, std::move(refused));
     if (candidate == nullptr) return;
     best_->ForgetTurns();
-    for (uint64_t round = 0; round < (round == 0 ? 1 : RoundsFor(best_->fastest())); ++round) {
+    for (uint64_t round = 0; round == 0 || round < RoundsFor(best_->fastest()); ++round) {
       Turn(*best_);
       Turn(*candidate);
       if (!best_->measured() || !candidate->measured()) return;
@@ -277,6 +281,7 @@ class PlacementSearch {
   void Confirm() {
     if (best_ == base_.get()) return;
     confirming_ = true;
+    Report("the fastest once more");
     base_->ForgetTurns();
     best_->ForgetTurns();
     const uint64_t begin = NowNs();

@@ -65,10 +65,10 @@ struct Step {
   // inputs of these are kNone where they are left out.
   std::vector<std::shared_ptr<const Plan>> branches;
   std::vector<std::vector<ValueId>> captures;
-  bool runs() const { return !is_view && !is_fused; }
-
   // Of a delegate's step that others could run; null for steps of the last delegate and where no failure is answered.
   std::shared_ptr<StepHealth> health;
+
+  bool runs() const { return !is_view && !is_fused; }
 };
 
 struct Plan {

@@ -222,10 +222,7 @@ Status IntegerProduct::Compute(const ByteMatrices& a, const ByteMatrices& b, con
 
 namespace {
 
-// Whether what the quads leave, which is added for each row by itself, takes little time beside them.
-bool IsLittle(const std::vector<QuadRest>& rest, int64_t quads) {
-  return static_cast<int64_t>(rest.size()) * 64 <= quads;
-}
+constexpr int64_t kQuadsForEachRest = 64;  // which is added element by element
 
 // Of one matrix [depth, columns], or turned [columns, depth], without zero points.
 Status PackQuads(const int16_t* wide, int64_t depth, int64_t columns, bool turned, PackedRight& packed) {
@@ -235,7 +232,7 @@ Status PackQuads(const int16_t* wide, int64_t depth, int64_t columns, bool turne
   int32_t* const to = static_cast<int32_t*>(packed.quads.mutable_data());
   int32_t* const sums = static_cast<int32_t*>(packed.sums.mutable_data());
   std::fill_n(to, panels * quads * width, 0);
-  for (int64_t j = 0; j < columns && IsLittle(packed.rest, quads * columns); ++j) {
+  for (int64_t j = 0; j < columns && IsLittle(packed.rest, quads * columns, kQuadsForEachRest); ++j) {
     sums[j] = 0;
     for (int64_t p = 0; p < quads; ++p) {
       int16_t quad[4] = {};
@@ -246,7 +243,7 @@ Status PackQuads(const int16_t* wide, int64_t depth, int64_t columns, bool turne
       to[(j / width * quads + p) * width + j % width] = SplitQuad(quad, j, p, packed.rest);
     }
   }
-  if (!IsLittle(packed.rest, quads * columns)) packed.quads = Tensor();
+  if (!IsLittle(packed.rest, quads * columns, kQuadsForEachRest)) packed.quads = Tensor();
   return {};
 }
 

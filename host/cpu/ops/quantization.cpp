@@ -287,10 +287,7 @@ Result<Tensor> ExactBias(const KernelSpec& spec, size_t input, int64_t filters, 
   return floats;
 }
 
-// Whether what the quads leave, which is added row by row, takes little time beside them.
-bool IsLittleRest(const std::vector<QuadRest>& rest, int64_t quads) {
-  return static_cast<int64_t>(rest.size()) * 16 <= quads;
-}
+constexpr int64_t kFilterQuadsForEachRest = 16;  // which is added row by row
 
 // Quads of channels of `wide`, [filters, channels, taps], and what they leave; empty where that is much.
 Result<Tensor> PackFilterQuads(const int16_t* wide, int64_t filters, int64_t channels, int64_t taps,
@@ -298,14 +295,14 @@ Result<Tensor> PackFilterQuads(const int16_t* wide, int64_t filters, int64_t cha
   const int64_t quads = (channels + 3) / 4, count = filters * quads * taps;
   DEPUTY_ASSIGN_OR_RETURN(Tensor packed, Tensor::Allocate(DType::kInt32, {count}));
   int32_t* const to = static_cast<int32_t*>(packed.mutable_data());
-  for (int64_t i = 0; i < count && IsLittleRest(rest, count); ++i) {
+  for (int64_t i = 0; i < count && IsLittle(rest, count, kFilterQuadsForEachRest); ++i) {
     const int64_t filter = i / (quads * taps), step = i % (quads * taps), channel = step / taps * 4;
     int16_t quad[4] = {};
     for (int64_t j = 0; j < std::min<int64_t>(4, channels - channel); ++j)
       quad[j] = wide[(filter * channels + channel + j) * taps + step % taps];
     to[i] = SplitQuad(quad, filter, step, rest);
   }
-  return IsLittleRest(rest, count) ? packed : Tensor();
+  return IsLittle(rest, count, kFilterQuadsForEachRest) ? packed : Tensor();
 }
 
 // The bias, or zeros, less the products of the zero point of x as uint8 with the weights of each filter; empty if they

@@ -118,6 +118,24 @@ TEST_F(SearchTest, EachPartitionGoesWhereItIsFastest) {
   EXPECT_EQ(Owners(found->decision), (Names{"fast", "cpu", "cpu"})) << found->decision.summary;
 }
 
+TEST_F(SearchTest, AChangeThatWasFasterByChanceIsNotKept) {
+  fast_->verdict = [](const Node& node) {
+    return node.primitive.op_type() == "Abs" ? Reason::kOperatorUnknown : Reason::kSupported;
+  };
+  fast_->execute = Waiting(500);
+  // The CPU seems to be the faster one while parts are moved to it.
+  int cpu_us = 2000, changes = 0;
+  cpu_->execute = [&](const RunArgs& args) { return Waiting(cpu_us)(args); };
+  settings_.progress = [&](const std::string& candidate, double) {
+    changes += candidate == "a part elsewhere" ? 1 : 0;
+    cpu_us = candidate == "a part elsewhere" ? 10 : 2000;
+  };
+  const Result<SearchResult> found = Search({fast_});
+  ASSERT_TRUE(found.ok());
+  EXPECT_GT(changes, 0);
+  EXPECT_TRUE(found->decision.slower.empty()) << found->decision.summary;
+}
+
 TEST_F(SearchTest, ARequiredDelegateIsNotOverruled) {
   subject_.options.delegates.resize(1);
   subject_.options.delegates[0].required = true;
