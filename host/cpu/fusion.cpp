@@ -8,6 +8,7 @@
 
 #include "cpu/delegate.hpp"
 #include "cpu/ops/function_kernel.hpp"
+#include "graph/inference/windows.hpp"
 #include "kernels/quantize.hpp"
 
 namespace deputy::host {
@@ -53,6 +54,21 @@ std::optional<PairFunction> PairFunctionOf(OpKind kind) {
     case OpKind::kSub: return PairFunction::kSub;
     default: return std::nullopt;
   }
+}
+
+// Whether QLinearAveragePool, which counts all taps or those inside the input, divides as this AveragePool; that one does
+// not count taps behind the padding, of windows that ceil_mode adds and, since opset 19, of windows larger than the
+// padded input.
+bool DividesAsIntegers(const Node& node, std::span<const Value> values) {
+  const Primitive& primitive = node.primitive;
+  if (primitive.GetInt("count_include_pad", 0) == 0) return true;
+  if (primitive.GetInt("ceil_mode", 0) != 0) return false;
+  if (primitive.since_version() < 19) return true;
+  const ValueType& x = values[node.inputs[0]].type;
+  Result<Window> window = MakeWindow(WindowOptionsOf(primitive));
+  SpatialDims out;
+  return window.ok() && x.is_static() && x.dims.size() == window.value().rank + 2 &&
+         ResolveWindow(window.value(), std::span(x.dims).subspan(2), out).ok();
 }
 
 // The same attributes with another operator.
@@ -289,6 +305,7 @@ class Fuser {
       case OpKind::kGlobalAveragePool: {
         if (x->range.dtype != y.range.dtype || node.primitive.Has("dilations")) return std::nullopt;
         const bool global = node.kind() == OpKind::kGlobalAveragePool;
+        if (!global && !DividesAsIntegers(node, whole_.values)) return std::nullopt;
         made.node.primitive =
             Renamed(node.primitive, "com.microsoft", global ? "QLinearGlobalAveragePool" : "QLinearAveragePool", 1);
         inputs = {x->integers, x->scale, x->zero, y.scale, y.zero};

@@ -1,10 +1,86 @@
 // Convolutions choose the layouts of their operands; the existing layout is kept where that is as fast.
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "lowering/post_ops.hpp"
+#include "lowering/winograd.hpp"
 
 namespace onednn {
 namespace {
+
+// Images of rank 4, their channels in whole blocks of 8.
+bool IsInBlocksOf8(const memory::desc& desc) {
+  return desc == memory::desc(desc.dims(), memory::data_type::f32, memory::format_tag::nChw8c) && !IsPadded(desc);
+}
+
+// Nothing where the filtering does not compute this convolution between these layouts, or is slower.
+std::optional<WinogradShape> AsWinograd(const Operation& operation, const Convolution& parameters,
+                                        const Program& program, const memory::desc& source,
+                                        const memory::desc& result) {
+  if (!HasWinograd() || parameters.groups != 1 || operation.integers ||
+      program.constant(operation.inputs[1]) == nullptr)
+    return std::nullopt;
+  const memory::dims x = source.dims(), y = result.dims(), weights = program.dims(operation.inputs[1]);
+  const Window& window = parameters.window;
+  if (x.size() != 4 || weights[2] != 3 || weights[3] != 3 || window.strides != memory::dims{1, 1} ||
+      window.dilations != memory::dims{0, 0} || !IsInBlocksOf8(source) || !IsInBlocksOf8(result))
+    return std::nullopt;
+  const WinogradShape shape{x[0],         x[1],         y[1],
+                            {x[2], x[3]}, {y[2], y[3]}, {window.pads_before[0], window.pads_before[1]}};
+  return SuitsWinograd(shape) ? std::optional(shape) : std::nullopt;
+}
+
+// The first post-ops, as many as the filtering computes; `slots` gets the operands of sums.
+WinogradPostOps OwnPostOps(const Operation& operation, const memory::desc& layout, Lowering& lowering,
+                           std::vector<Slot>& slots) {
+  WinogradPostOps own;
+  for (const PostOp& post_op : operation.post_ops) {
+    using Kind = WinogradPostOp::Kind;
+    if (own.count == WinogradPostOps::kMost) break;
+    if (post_op.algorithm == dnnl::algorithm::eltwise_relu) {
+      own.all[own.count++] = {Kind::kRelu, post_op.alpha};
+    } else if (post_op.algorithm == dnnl::algorithm::eltwise_clip) {
+      own.all[own.count++] = {Kind::kClip, post_op.alpha, post_op.beta};
+    } else if (post_op.algorithm == dnnl::algorithm::binary_add &&
+               lowering.program().dims(post_op.operand) == layout.dims()) {
+      own.all[own.count++] = {Kind::kAdd};
+      slots.push_back(lowering.As(post_op.operand, layout));
+    } else {
+      break;
+    }
+  }
+  return own;
+}
+
+void LowerWinograd(const Operation& operation, const WinogradShape& shape, const memory::desc& source,
+                   const memory::desc& layout, PostOps& rest, Lowering& lowering) {
+  const std::shared_ptr<const Constant> weights = lowering.program().shared_constant(operation.inputs[1]);
+  const int64_t filters = shape.filters, channels = shape.channels;
+  const Constant transformed("winograd(" + weights->key() + ")", {16 * filters * channels + 1},
+                             [=] { return TransformWeights(weights->floats(), filters, channels); });
+  const int threads = lowering.step_threads();
+  const bool has_bias = operation.Has(2);
+  std::vector<Slot> slots = {lowering.As(operation.inputs[0], source), lowering.Made(transformed, transformed.desc()),
+                             lowering.Native(operation.inputs[1]),
+                             lowering.Temporary(Plain({WinogradScratch(shape, threads)}))};
+  if (has_bias) slots.push_back(lowering.PlainOf(operation.inputs[2]));
+  const WinogradPostOps own = OwnPostOps(operation, layout, lowering, slots);
+  const Slot result = lowering.Result(operation.output, layout);
+  slots.push_back(result);
+  lowering.Release(*weights);
+  lowering.EmitFunction("winograd", slots, [=](const std::vector<char*>& data) {
+    const auto floats = [&](size_t i) { return reinterpret_cast<float*>(data[i]); };
+    size_t next = has_bias ? 5 : 4;
+    WinogradPostOps post_ops = own;
+    for (WinogradPostOp& post_op : post_ops.all)
+      if (post_op.kind == WinogradPostOp::Kind::kAdd) post_op.added = floats(next++);
+    const float* const bias = has_bias ? floats(4) : nullptr;
+    ConvolveWinograd(shape, {floats(0), floats(1), floats(2), bias, post_ops, floats(data.size() - 1), floats(3)},
+                     threads);
+  });
+  rest.EmitRestFrom(own.count, result);
+}
 
 // ONNX's weights as oneDNN counts them: groups in front, and outputs before inputs.
 memory::desc SeenWeights(const memory::desc& given, const Convolution& parameters) {
@@ -54,6 +130,10 @@ void Lower(const Operation& operation, const Convolution& parameters, Lowering& 
     }
     return free;
   });
+  if (std::string_view(chosen.impl_info_str()) == "jit:avx2") {
+    if (const auto shape = AsWinograd(operation, parameters, program, chosen.src_desc(), chosen.dst_desc()))
+      return LowerWinograd(operation, *shape, chosen.src_desc(), chosen.dst_desc(), post_ops, lowering);
+  }
   const auto computed_weights = [&] {
     const Slot seen{plain.buffer, weights, plain.offset};
     if (SameLayout(weights, chosen.weights_desc())) return seen;

@@ -183,8 +183,12 @@ Slot Lowering::FromStore(const Constant& constant, const memory::desc& seen, con
   if (analysis_ != nullptr) return {NewBuffer(std::move(buffer)), desc};
   buffer.keep = store_.Converted(constant, seen, desc, engine_);
   buffer.data = buffer.keep->get_data_handle();
-  if (release_ != nullptr && constant.is_of_model()) release_(constant.model_value());
+  Release(constant);
   return {NewBuffer(std::move(buffer)), desc};
+}
+
+void Lowering::Release(const Constant& constant) {
+  if (release_ != nullptr && constant.is_of_model()) release_(constant.model_value());
 }
 
 Slot Lowering::Dense(Value value) {

@@ -47,6 +47,9 @@ class Lowering {
   Slot Converted(Value value, const memory::desc& seen, const memory::desc& desc);
   // A constant that is not a value of the program.
   Slot Made(const Constant& constant, const memory::desc& desc);
+  // The elements of a constant, of which others were made, are not read soon.
+  void Release(const Constant& constant);
+  int step_threads() const { return step_threads_; }  // of the operation that is being lowered
   // May the operation that is being lowered overwrite the slot? There are no later reads then.
   bool MayOverwrite(const Slot& slot) const;
   // Is the value, if it is row-major, written directly to an output of the partition?

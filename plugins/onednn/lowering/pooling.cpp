@@ -55,8 +55,65 @@ Range TapsInside(const Axis& axis, int64_t at, int64_t extent) {
   return {first, std::max(first, std::min(axis.kernel, stop))};
 }
 
-typedef float Quad __attribute__((vector_size(16)));
 constexpr float kLeast = -std::numeric_limits<float>::infinity();
+
+// Windows of several neighbouring channels: `count` of them, `step` elements apart in the input.
+struct Windows {
+  const float* corner;
+  int64_t step;
+  const int64_t* taps;  // distances from a window's corner
+  int64_t tap_count;
+  bool continues;  // the results of other taps are in `to` already
+  int64_t count;
+  float* to;
+  int64_t to_step;
+};
+
+// Of kCount vectors.
+template <class Vector, int kCount>
+inline __attribute__((always_inline)) void TakeLargest(Windows windows) {
+  constexpr int kLanesOf = sizeof(Vector) / sizeof(float);
+  for (; windows.count > 0; --windows.count, windows.corner += windows.step, windows.to += windows.to_step) {
+    Vector largest[kCount];
+#pragma GCC unroll 4
+    for (int i = 0; i < kCount; ++i) {
+      largest[i] = kLeast - Vector{};
+      if (windows.continues) std::memcpy(&largest[i], windows.to + kLanesOf * i, sizeof(Vector));
+    }
+    for (int64_t t = 0; t < windows.tap_count; ++t) {
+      const float* const at = windows.corner + windows.taps[t];
+#pragma GCC unroll 4
+      for (int i = 0; i < kCount; ++i) {
+        Vector vector;
+        std::memcpy(&vector, at + kLanesOf * i, sizeof vector);
+        largest[i] = vector > largest[i] ? vector : largest[i];
+      }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < kCount; ++i) std::memcpy(windows.to + kLanesOf * i, &largest[i], sizeof(Vector));
+  }
+}
+
+typedef float Quad __attribute__((vector_size(16)));
+template <int kCount>
+void TakeLargestQuads(const Windows& windows) {
+  TakeLargest<Quad, kCount>(windows);
+}
+
+#if defined(__x86_64__)
+typedef float Octet __attribute__((vector_size(32)));
+template <int kCount>
+__attribute__((target("avx2"))) void TakeLargestOctets(const Windows& windows) {
+  TakeLargest<Octet, kCount>(windows);
+}
+bool HasOctets() { return __builtin_cpu_supports("avx2"); }
+#else
+template <int kCount>
+void TakeLargestOctets(const Windows& windows) {
+  TakeLargestQuads<2 * kCount>(windows);
+}
+bool HasOctets() { return false; }
+#endif
 
 struct MaxPool {
   VectorImages x, y;
@@ -132,13 +189,16 @@ struct MaxPool {
   // results of other taps are in `to` already.
   void ComputeWindows(const float* corner, int64_t step, const Taps& taps, bool continues, int64_t count,
                       float* to) const {
+    const auto from = [&](int64_t lane) {
+      return Windows{corner + lane, step, taps.offsets.data(), taps.count, continues, count, to + lane, y.strides[2]};
+    };
     int64_t lane = 0;
-    for (; lane + 16 <= y.lanes; lane += 16)
-      TakeLargest<4>(corner + lane, step, taps, continues, count, to + lane, y.strides[2]);
-    for (; lane + 8 <= y.lanes; lane += 8)
-      TakeLargest<2>(corner + lane, step, taps, continues, count, to + lane, y.strides[2]);
-    for (; lane + 4 <= y.lanes; lane += 4)
-      TakeLargest<1>(corner + lane, step, taps, continues, count, to + lane, y.strides[2]);
+    if (HasOctets()) {
+      for (; lane + 16 <= y.lanes; lane += 16) TakeLargestOctets<2>(from(lane));
+      for (; lane + 8 <= y.lanes; lane += 8) TakeLargestOctets<1>(from(lane));
+    }
+    for (; lane + 16 <= y.lanes; lane += 16) TakeLargestQuads<4>(from(lane));
+    for (; lane + 4 <= y.lanes; lane += 4) TakeLargestQuads<1>(from(lane));
     for (; lane < y.lanes; ++lane)
       for (int64_t i = 0; i < count; ++i) {
         float largest = continues ? to[i * y.strides[2] + lane] : kLeast;
@@ -146,32 +206,6 @@ struct MaxPool {
           largest = std::max(largest, corner[i * step + taps.offsets[static_cast<size_t>(t)] + lane]);
         to[i * y.strides[2] + lane] = largest;
       }
-  }
-
-  // Of 4 * kQuads neighbouring channels.
-  template <int kQuads>
-  static void TakeLargest(const float* corner, int64_t step, const Taps& taps, bool continues, int64_t count, float* to,
-                          int64_t to_step) {
-    const int64_t tap_count = taps.count;
-    for (; count > 0; --count, corner += step, to += to_step) {
-      Quad largest[kQuads];
-#pragma GCC unroll 4
-      for (int i = 0; i < kQuads; ++i) {
-        largest[i] = Quad{kLeast, kLeast, kLeast, kLeast};
-        if (continues) std::memcpy(&largest[i], to + 4 * i, sizeof(Quad));
-      }
-      for (int64_t t = 0; t < tap_count; ++t) {
-        const float* const at = corner + taps.offsets[static_cast<size_t>(t)];
-#pragma GCC unroll 4
-        for (int i = 0; i < kQuads; ++i) {
-          Quad quad;
-          std::memcpy(&quad, at + 4 * i, sizeof quad);
-          largest[i] = quad > largest[i] ? quad : largest[i];
-        }
-      }
-#pragma GCC unroll 4
-      for (int i = 0; i < kQuads; ++i) std::memcpy(to + 4 * i, &largest[i], sizeof(Quad));
-    }
   }
 };
 

@@ -94,9 +94,9 @@ void PostOps::AddArguments(Lowering::Arguments& arguments, const memory::desc& a
   }
 }
 
-void PostOps::EmitRest(const Slot& result) {
+void PostOps::EmitRestFrom(size_t first, const Slot& result) {
   const dnnl::primitive_attr attributes = OwnScratchpad();
-  for (size_t i = attached_; i < operation_.post_ops.size(); ++i) {
+  for (size_t i = first; i < operation_.post_ops.size(); ++i) {
     const PostOp& post_op = operation_.post_ops[i];
     if (post_op.algorithm == dnnl::algorithm::eltwise_tanh && HasSlowTanh() && IsDense(result.desc)) {
       EmitTanh(result, result, lowering_);

@@ -61,7 +61,8 @@ class PostOps {
   }
 
   // The post-ops that no primitive took as primitives of their own; without Fit these are all.
-  void EmitRest(const Slot& result);
+  void EmitRest(const Slot& result) { EmitRestFrom(attached_, result); }
+  void EmitRestFrom(size_t first, const Slot& result);
 
  private:
   // The first post-op that is faster as a step of its own; their number if there is none.

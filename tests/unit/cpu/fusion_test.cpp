@@ -205,6 +205,25 @@ TEST(Fusion, ChoicesAmongIntegersGiveTheSameBits) {
   EXPECT_EQ(net.Compare({pool, joined, turned, mean}), 0);
 }
 
+TEST(Fusion, AveragesDivideAsThoseOfFloats) {
+  struct Case {
+    int32_t version;
+    int64_t ceil, counts, kernel, pad;
+    bool fused;
+  };
+  for (const Case& c : {Case{11, 0, 0, 3, 1, true}, Case{11, 0, 1, 3, 1, true}, Case{11, 1, 0, 3, 1, true},
+                        Case{11, 1, 1, 2, 0, false}, Case{11, 1, 1, 3, 1, false}, Case{19, 0, 1, 3, 1, true},
+                        Case{19, 0, 1, 8, 0, false}, Case{19, 1, 1, 3, 1, false}}) {
+    Network net;
+    const ValueId a = net.Real(net.Input({1, 3, 7, 7}), 0.02f, 120);
+    PrimitiveBuilder pool("", "AveragePool", c.version);
+    pool.Set("kernel_shape", std::vector<int64_t>{c.kernel, c.kernel}).Set("strides", std::vector<int64_t>{2, 2});
+    pool.Set("pads", std::vector<int64_t>(4, c.pad)).Set("ceil_mode", c.ceil).Set("count_include_pad", c.counts);
+    const ValueId mean = net.Quantize(net.Op(pool, {a}), 0.02f, 120);
+    EXPECT_LE(net.Compare(c.fused ? std::vector<ValueId>{mean} : std::vector<ValueId>()), 1) << c.version << c.kernel;
+  }
+}
+
 TEST(Fusion, AValueWithAnotherReaderIsComputedInFloats) {
   Network net;
   const ValueId a = net.Real(net.Input({8}), 0.02f, 120), b = net.Real(net.Input({8}), 0.05f, 0);

@@ -1,0 +1,363 @@
+#include "lowering/winograd.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstring>
+#include <oneapi/dnnl/dnnl.hpp>
+
+namespace onednn {
+namespace {
+
+constexpr int64_t kBlock = 8, kPoints = 16;  // points: products per tile and channel
+constexpr int64_t kPanel = 2 * kBlock;       // filters that a product's inner loop computes together
+constexpr int64_t kGroup = 4 * kPanel;       // filters between two transforms of sums, which stay in the L2 cache
+constexpr int64_t kTileRows = 6;             // tiles that the inner loop computes together
+constexpr int64_t kMostDepth = 256;          // channels of a panel that stays in the L1 cache
+constexpr int64_t kApart = 16;               // elements between two matrices, against conflicts in the caches
+
+constexpr float kLargest = 1e15f;  // magnitude of transformed numbers: sums of their products are far from infinity
+
+constexpr int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+int64_t TileColumns(const WinogradShape& shape) { return CeilDivide(shape.out[1], 2); }
+int64_t TilesOf(const WinogradShape& shape) { return CeilDivide(shape.out[0], 2) * TileColumns(shape); }
+
+// The division of the work among threads: by tiles, and if these are few by filters.
+struct Shares {
+  int64_t tiles, tile_parts, filters, filter_parts;
+  int64_t input_step, sum_step, scratch;  // between the matrices of two points; of a thread
+
+  Shares(const WinogradShape& shape, int threads) {
+    constexpr int64_t kCacheFloats = 256 * 1024, kFewestTiles = 48, kMostTiles = 128;
+    const int64_t all = TilesOf(shape), most = kCacheFloats / (kPoints * shape.channels);
+    tile_parts = CeilDivide(all, std::clamp(most, kFewestTiles, kMostTiles));
+    if (shape.images * tile_parts > threads) tile_parts = CeilDivide(tile_parts, threads) * threads;
+    tiles = CeilDivide(CeilDivide(all, tile_parts), kTileRows) * kTileRows;
+    tile_parts = CeilDivide(all, tiles);
+    const int64_t items = shape.images * tile_parts, groups = CeilDivide(shape.filters, kGroup);
+    const bool even = items % threads == 0 || items >= 4 * threads;
+    filters = CeilDivide(groups, even ? 1 : std::min<int64_t>(threads, groups)) * kGroup;
+    filter_parts = CeilDivide(shape.filters, filters);
+    input_step = tiles * shape.channels + kApart;
+    sum_step = tiles * kGroup + kApart;
+    scratch = kPoints * (input_step + sum_step);
+  }
+};
+
+// Transformed filters: in groups; by point; in panels; by channel. The last panel of a group may have one vector.
+int64_t PanelAt(int64_t filter, int64_t point, int64_t filters, int64_t channels) {
+  const int64_t group = filter / kGroup * kGroup, width = std::min(kGroup, filters - group);
+  return (group * kPoints + point * width + (filter - group)) * channels;
+}
+
+#if defined(__x86_64__)
+#define ONEDNN_WIDE __attribute__((target("avx2,fma")))
+#define ONEDNN_INLINE inline __attribute__((always_inline, target("avx2,fma")))
+
+typedef float Floats __attribute__((vector_size(4 * kBlock)));
+typedef int32_t Ints __attribute__((vector_size(4 * kBlock)));
+
+ONEDNN_INLINE Floats Load(const float* from) {
+  Floats v;
+  __builtin_memcpy(&v, from, sizeof v);
+  return v;
+}
+ONEDNN_INLINE void Store(float* to, Floats v) { __builtin_memcpy(to, &v, sizeof v); }
+
+constexpr int32_t kLargestBits = 0x58635fa9;  // of kLargest
+
+struct Block {
+  const WinogradShape& shape;
+  const WinogradArgs& args;
+  const Shares& shares;
+  int64_t image, first_tile, tiles, first_filter, filters;
+  float *inputs, *sums;
+
+  const float* Channels(int64_t channel) const {
+    return args.x + (image * shape.channels + channel) * shape.in[0] * shape.in[1];
+  }
+  int64_t RowOf(int64_t tile) const { return (first_tile + tile) / TileColumns(shape); }
+  int64_t ColumnOf(int64_t tile) const { return (first_tile + tile) % TileColumns(shape); }
+};
+
+// The 4 x 4 inputs of a tile, zero outside of the image.
+ONEDNN_INLINE void LoadTile(const Block& block, const float* plane, int64_t row, int64_t column, Floats (&tile)[4][4]) {
+  const int64_t height = block.shape.in[0], width = block.shape.in[1];
+  if (row >= 0 && column >= 0 && row + 4 <= height && column + 4 <= width) {
+    const float* const from = plane + (row * width + column) * kBlock;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i)
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j) tile[i][j] = Load(from + (i * width + j) * kBlock);
+    return;
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i)
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      const bool inside = row + i >= 0 && row + i < height && column + j >= 0 && column + j < width;
+      tile[i][j] = inside ? Load(plane + ((row + i) * width + column + j) * kBlock) : Floats{};
+    }
+}
+
+// False where an input is not finite, or so large that its transform could overflow.
+ONEDNN_WIDE bool TransformInputs(const Block& block) {
+  const int64_t step = block.shares.input_step, channels = block.shape.channels;
+  Ints largest = {};
+  for (int64_t tile = 0; tile < block.tiles; ++tile) {
+    const int64_t row = 2 * block.RowOf(tile) - block.shape.pads[0];
+    const int64_t column = 2 * block.ColumnOf(tile) - block.shape.pads[1];
+    for (int64_t c = 0; c < channels; c += kBlock) {
+      Floats x[4][4];
+      LoadTile(block, block.Channels(c), row, column, x);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j) {
+          const Ints bits = (Ints)x[i][j] & 0x7fffffff;
+          largest = bits > largest ? bits : largest;
+        }
+        const Floats d0 = x[i][0], d1 = x[i][1], d2 = x[i][2], d3 = x[i][3];
+        x[i][0] = d0 - d2;
+        x[i][1] = d1 + d2;
+        x[i][2] = d2 - d1;
+        x[i][3] = d1 - d3;
+      }
+      float* const to = block.inputs + tile * channels + c;
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j) {
+        Store(to + j * step, x[0][j] - x[2][j]);
+        Store(to + (4 + j) * step, x[1][j] + x[2][j]);
+        Store(to + (8 + j) * step, x[2][j] - x[1][j]);
+        Store(to + (12 + j) * step, x[1][j] - x[3][j]);
+      }
+    }
+  }
+  const Ints over = largest > kLargestBits;
+  bool within = true;
+  for (int i = 0; i < kBlock; ++i) within = within && over[i] == 0;
+  return within;
+}
+
+// sums[tile, filter] (+)= inputs[tile, channel] * panel[channel, filter] for kRows tiles and kVectors vectors of
+// filters.
+template <int kRows, int kVectors>
+ONEDNN_WIDE void MultiplyTiles(int64_t depth, const float* inputs, int64_t channels, const float* panel, float* sums,
+                               int64_t width, bool continues) {
+  Floats sum[kRows][kVectors];
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i)
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) sum[i][v] = continues ? Load(sums + i * width + v * kBlock) : Floats{};
+  for (int64_t c = 0; c < depth; ++c, panel += kVectors * kBlock) {
+    Floats right[kVectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) right[v] = Load(panel + v * kBlock);
+#pragma GCC unroll 8
+    for (int i = 0; i < kRows; ++i) {
+      const Floats left = inputs[i * channels + c] - Floats{};
+#pragma GCC unroll 2
+      for (int v = 0; v < kVectors; ++v) sum[i][v] += left * right[v];
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < kRows; ++i)
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) Store(sums + i * width + v * kBlock, sum[i][v]);
+}
+
+using Multiply = void (*)(int64_t, const float*, int64_t, const float*, float*, int64_t, bool);
+constexpr Multiply kMultiply[kTileRows][2] = {
+    {MultiplyTiles<1, 1>, MultiplyTiles<1, 2>}, {MultiplyTiles<2, 1>, MultiplyTiles<2, 2>},
+    {MultiplyTiles<3, 1>, MultiplyTiles<3, 2>}, {MultiplyTiles<4, 1>, MultiplyTiles<4, 2>},
+    {MultiplyTiles<5, 1>, MultiplyTiles<5, 2>}, {MultiplyTiles<6, 1>, MultiplyTiles<6, 2>}};
+
+// Filters [first, first + width) of one group.
+void MultiplyPoints(const Block& block, int64_t first, int64_t width) {
+  const int64_t channels = block.shape.channels;
+  for (int64_t point = 0; point < kPoints; ++point)
+    for (int64_t f = 0; f < width; f += kPanel) {
+      const int vectors = width - f < kPanel ? 1 : 2;
+      const float* const panel = block.args.weights + PanelAt(first + f, point, block.shape.filters, channels);
+      for (int64_t c = 0; c < channels; c += kMostDepth)
+        for (int64_t tile = 0; tile < block.tiles; tile += kTileRows)
+          kMultiply[std::min(kTileRows, block.tiles - tile) - 1][vectors - 1](
+              std::min(kMostDepth, channels - c), block.inputs + point * block.shares.input_step + tile * channels + c,
+              channels, panel + c * vectors * kBlock, block.sums + point * block.shares.sum_step + tile * width + f,
+              width, c != 0);
+    }
+}
+
+// Bias and post-ops of 8 filters at one place of the result, `at` elements behind its first.
+ONEDNN_INLINE void Finish(const WinogradArgs& args, Floats sum, Floats bias, int64_t at) {
+  sum += bias;
+  for (size_t i = 0; i < args.post_ops.count; ++i) {
+    const WinogradPostOp& post_op = args.post_ops.all[i];
+    const Floats alpha = post_op.alpha - Floats{}, beta = post_op.beta - Floats{};
+    switch (post_op.kind) {
+      case WinogradPostOp::Kind::kRelu: sum = sum < 0 ? sum * alpha : sum; break;
+      case WinogradPostOp::Kind::kAdd: sum += Load(post_op.added + at); break;
+      case WinogradPostOp::Kind::kClip:
+        sum = sum < alpha ? alpha : sum;
+        sum = sum > beta ? beta : sum;
+        break;
+    }
+  }
+  Store(args.y + at, sum);
+}
+
+ONEDNN_INLINE Floats BiasOf(const WinogradArgs& args, int64_t filter) {
+  return args.bias == nullptr ? Floats{} : Load(args.bias + filter);
+}
+
+// Of 8 filters at the first output of a tile.
+ONEDNN_INLINE int64_t PlaceOf(const Block& block, int64_t filter, int64_t tile) {
+  const int64_t *out = block.shape.out, row = 2 * block.RowOf(tile), column = 2 * block.ColumnOf(tile);
+  return (block.image * block.shape.filters + filter) * out[0] * out[1] + (row * out[1] + column) * kBlock;
+}
+
+ONEDNN_WIDE void TransformSums(const Block& block, int64_t first, int64_t width) {
+  const int64_t step = block.shares.sum_step, *out = block.shape.out;
+  for (int64_t tile = 0; tile < block.tiles; ++tile) {
+    const bool low = 2 * block.RowOf(tile) + 1 < out[0], right = 2 * block.ColumnOf(tile) + 1 < out[1];
+    for (int64_t f = 0; f < width; f += kBlock) {
+      const float* const from = block.sums + tile * width + f;
+      const Floats bias = BiasOf(block.args, first + f);
+      Floats rows[2][4];
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j) {
+        const Floats s0 = Load(from + j * step), s1 = Load(from + (4 + j) * step);
+        const Floats s2 = Load(from + (8 + j) * step), s3 = Load(from + (12 + j) * step);
+        rows[0][j] = s0 + s1 + s2;
+        rows[1][j] = s1 - s2 - s3;
+      }
+      const int64_t at = PlaceOf(block, first + f, tile);
+#pragma GCC unroll 2
+      for (int i = 0; i < 2; ++i) {
+        if (i == 1 && !low) break;
+        Finish(block.args, rows[i][0] + rows[i][1] + rows[i][2], bias, at + i * out[1] * kBlock);
+        if (right) Finish(block.args, rows[i][1] - rows[i][2] - rows[i][3], bias, at + (i * out[1] + 1) * kBlock);
+      }
+    }
+  }
+}
+
+// Plain sums of 8 filters for the 2 x 2 outputs of all tiles, in block.sums; outputs that do not exist are 0.
+ONEDNN_WIDE void SumPlainly(const Block& block, int64_t filter) {
+  const WinogradShape& shape = block.shape;
+  std::memset(block.sums, 0, static_cast<size_t>(4 * block.tiles * kBlock) * sizeof(float));
+  for (int64_t c = 0; c < shape.channels; ++c) {
+    Floats weights[9];
+    for (int t = 0; t < 9; ++t)
+      for (int lane = 0; lane < kBlock; ++lane)
+        weights[t][lane] = block.args.plain[((filter + lane) * shape.channels + c) * 9 + t];
+    const float* const plane = block.Channels(c / kBlock * kBlock) + c % kBlock;
+    for (int64_t output = 0; output < 4 * block.tiles; ++output) {
+      const int64_t row = 2 * block.RowOf(output / 4) + output % 4 / 2,
+                    column = 2 * block.ColumnOf(output / 4) + output % 2;
+      if (row >= shape.out[0] || column >= shape.out[1]) continue;
+      Floats sum = Load(block.sums + output * kBlock);
+      for (int t = 0; t < 9; ++t) {
+        const int64_t y = row + t / 3 - shape.pads[0], x = column + t % 3 - shape.pads[1];
+        if (y >= 0 && y < shape.in[0] && x >= 0 && x < shape.in[1])
+          sum += plane[(y * shape.in[1] + x) * kBlock] * weights[t];
+      }
+      Store(block.sums + output * kBlock, sum);
+    }
+  }
+}
+
+ONEDNN_WIDE void ComputePlainly(const Block& block) {
+  const int64_t* const out = block.shape.out;
+  for (int64_t f = block.first_filter; f < block.first_filter + block.filters; f += kBlock) {
+    SumPlainly(block, f);
+    for (int64_t tile = 0; tile < block.tiles; ++tile)
+      for (int64_t i = 0; i < 4; ++i)
+        if (2 * block.RowOf(tile) + i / 2 < out[0] && 2 * block.ColumnOf(tile) + i % 2 < out[1])
+          Finish(block.args, Load(block.sums + (4 * tile + i) * kBlock), BiasOf(block.args, f),
+                 PlaceOf(block, f, tile) + (i / 2 * out[1] + i % 2) * kBlock);
+  }
+}
+
+void Compute(const Block& block) {
+  const bool weights_fit = block.args.weights[kPoints * block.shape.filters * block.shape.channels] != 0;
+  if (!weights_fit || !TransformInputs(block)) return ComputePlainly(block);
+  for (int64_t f = 0; f < block.filters; f += kGroup) {
+    const int64_t width = std::min(kGroup, block.filters - f);
+    MultiplyPoints(block, block.first_filter + f, width);
+    TransformSums(block, block.first_filter + f, width);
+  }
+}
+#endif
+
+}  // namespace
+
+bool HasWinograd() {
+#if defined(__x86_64__)
+  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+  return (isa == dnnl::cpu_isa::avx2 || isa == dnnl::cpu_isa::avx2_vnni) && __builtin_cpu_supports("fma");
+#else
+  return false;
+#endif
+}
+
+bool SuitsWinograd(const WinogradShape& shape) {
+  constexpr int64_t kFewest = 16;  // channels and filters for which the transforms cost less than they save
+  // Tiles at the edges may be mostly outside.
+  return shape.channels >= kFewest && shape.filters >= kFewest && shape.channels % kBlock == 0 &&
+         shape.filters % kBlock == 0 && kPoints * TilesOf(shape) < 6 * shape.out[0] * shape.out[1];
+}
+
+std::vector<float> TransformWeights(const float* weights, int64_t filters, int64_t channels) {
+  const int64_t count = kPoints * filters * channels;
+  std::vector<float> transformed(static_cast<size_t>(count + 1));
+  transformed.back() = std::all_of(weights, weights + 9 * filters * channels,
+                                   [](float weight) { return weight >= -kLargest && weight <= kLargest; });
+  for (int64_t f = 0; f < filters; ++f) {
+    const int64_t panel = f / kPanel * kPanel, vectors = filters - panel < kPanel ? 1 : 2;
+    for (int64_t c = 0; c < channels; ++c) {
+      const float* const tap = weights + (f * channels + c) * 9;
+      double columns[4][3], points[4][4];  // rounded once, at the end
+      for (int i = 0; i < 3; ++i) {
+        const double first = tap[i], middle = tap[3 + i], last = tap[6 + i];
+        columns[0][i] = first;
+        columns[1][i] = (first + middle + last) / 2;
+        columns[2][i] = (first - middle + last) / 2;
+        columns[3][i] = last;
+      }
+      for (int i = 0; i < 4; ++i) {
+        points[i][0] = columns[i][0];
+        points[i][1] = (columns[i][0] + columns[i][1] + columns[i][2]) / 2;
+        points[i][2] = (columns[i][0] - columns[i][1] + columns[i][2]) / 2;
+        points[i][3] = columns[i][2];
+      }
+      for (int64_t point = 0; point < kPoints; ++point)
+        transformed[static_cast<size_t>(PanelAt(panel, point, filters, channels) + c * vectors * kBlock + f - panel)] =
+            static_cast<float>(points[point / 4][point % 4]);
+    }
+  }
+  return transformed;
+}
+
+int64_t WinogradScratch(const WinogradShape& shape, int threads) { return threads * Shares(shape, threads).scratch; }
+
+void ConvolveWinograd(const WinogradShape& shape, const WinogradArgs& args, int threads) {
+#if defined(__x86_64__)
+  const Shares shares(shape, threads);
+  const int64_t all = TilesOf(shape), items = shape.images * shares.tile_parts * shares.filter_parts;
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
+  for (int64_t item = 0; item < items; ++item) {
+    const int64_t part = item % shares.filter_parts, rest = item / shares.filter_parts;
+    float* const scratch = args.scratch + omp_get_thread_num() * shares.scratch;
+    const int64_t first_tile = rest % shares.tile_parts * shares.tiles, first_filter = part * shares.filters;
+    Compute({shape, args, shares, rest / shares.tile_parts, first_tile, std::min(shares.tiles, all - first_tile),
+             first_filter, std::min(shares.filters, shape.filters - first_filter), scratch,
+             scratch + kPoints * shares.input_step});
+  }
+#else
+  static_cast<void>(shape), static_cast<void>(args), static_cast<void>(threads);
+#endif
+}
+
+}  // namespace onednn

@@ -1,0 +1,57 @@
+// Winograd's minimal filtering F(2 x 2, 3 x 3) (A. Lavin, S. Gray, "Fast Algorithms for Convolutional Neural Networks",
+// 2015) over tensors whose channels lie in blocks of 8: 16 products for the 2 x 2 outputs of a tile instead of 36. With
+// tiles of this size all factors of the transforms are 0, 1 or 1/2, and rounding errors are no larger than those of the
+// plain sums. oneDNN 2.6 has it for AVX-512 alone.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace onednn {
+
+// A function of an output and its place, applied in order behind the bias.
+struct WinogradPostOp {
+  enum class Kind { kRelu, kClip, kAdd };
+  Kind kind = Kind::kRelu;
+  float alpha = 0, beta = 0;     // kRelu: the slope of negatives; kClip: the limits
+  const float* added = nullptr;  // kAdd: a tensor in the layout of the result
+};
+
+struct WinogradPostOps {
+  static constexpr size_t kMost = 4;
+  std::array<WinogradPostOp, kMost> all;
+  size_t count = 0;
+};
+
+// Extents in elements; channels and filters are multiples of 8. x is [images, channels / 8, in, 8], y [images, filters
+// / 8, out, 8], both without gaps.
+struct WinogradShape {
+  int64_t images = 0, channels = 0, filters = 0;
+  int64_t in[2] = {}, out[2] = {}, pads[2] = {};  // rows, columns; padding before
+};
+
+struct WinogradArgs {
+  const float* x = nullptr;
+  const float* weights = nullptr;  // as TransformWeights returns them
+  const float* plain = nullptr;    // [filters, channels, 3, 3], for inputs that must not be transformed
+  const float* bias = nullptr;     // may be null
+  WinogradPostOps post_ops;
+  float* y = nullptr;
+  float* scratch = nullptr;  // WinogradScratch elements
+};
+
+// Does this processor have the instructions, and oneDNN no faster kernels of its own?
+bool HasWinograd();
+// Does the filtering cost less than plain sums?
+bool SuitsWinograd(const WinogradShape& shape);
+
+// Behind the weights 1, or 0 if one of them must not be transformed.
+std::vector<float> TransformWeights(const float* weights, int64_t filters, int64_t channels);
+int64_t WinogradScratch(const WinogradShape& shape, int threads);
+// Outputs near inputs that are not finite, or of magnitudes over 1e15, are plain sums: a transform would spread an
+// infinity to neighbours. On `threads` threads of OpenMP.
+void ConvolveWinograd(const WinogradShape& shape, const WinogradArgs& args, int threads);
+
+}  // namespace onednn
