@@ -56,9 +56,9 @@ std::optional<PairFunction> PairFunctionOf(OpKind kind) {
   }
 }
 
-// Whether QLinearAveragePool, which counts all taps or those inside the input, divides as this AveragePool; that one does
-// not count taps behind the padding, of windows that ceil_mode adds and, since opset 19, of windows larger than the
-// padded input.
+// Whether QLinearAveragePool, which counts all taps or those inside the input, divides as this AveragePool; that one
+// does not count taps behind the padding, of windows that ceil_mode adds and, since opset 19, of windows larger than
+// the padded input.
 bool DividesAsIntegers(const Node& node, std::span<const Value> values) {
   const Primitive& primitive = node.primitive;
   if (primitive.GetInt("count_include_pad", 0) == 0) return true;
