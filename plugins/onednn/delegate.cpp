@@ -67,7 +67,7 @@ class Delegate final : public sdk::PartitionDelegate {
     if (!estimate.give_back.empty()) estimate.reason = kSlow;
     if (IsOneElementwiseFunction(reading.program, partition.nodes().size()))
       return sdk::PartitionEstimate::Infeasible("a single element-wise function is as fast elsewhere");
-    if (estimate.give_back.empty() && !IsWorthCalling(reading.program, analysis.steps, reading.saved))
+    if (estimate.give_back.empty() && !IsWorthCalling(reading.program, analysis, reading.saved))
       return sdk::PartitionEstimate::Infeasible("too little work for a call of oneDNN");
     return estimate;
   }

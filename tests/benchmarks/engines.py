@@ -90,8 +90,10 @@ class Workshop:
 
     def _configuration(self, name, threads):
         """`cpu`: the host's kernels alone; `measured`: as configs/default.yaml; any other name: that delegate first."""
-        delegate = {"cpu": "", "measured": "name: onednn, verify: first_run"}.get(name, f"name: {name}, required: true")
-        delegates = f"[{{{delegate}, options: {{threads: {threads}}}}}]" if delegate else "[]"
+        options = f"options: {{threads: {threads}}}"
+        delegates = {"cpu": "[]", "measured": f"[{{name: onednn, verify: first_run, {options}}}]",
+                     "onednn": f"[{{name: onednn, required: true, {options}}}]"}.get(
+                         name, f"[{{name: {name}, required: true}}]")  # fmt: skip
         policy = "measured" if name == "measured" else "priority"
         path = self.folder / f"{name}_{threads}.yaml"
         path.write_text(

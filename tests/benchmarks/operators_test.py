@@ -48,9 +48,13 @@ class Operators(unittest.TestCase):
                     self.assertGreater(operators.workload(use, folder).path.stat().st_size, 100)
 
     def test_a_row_that_is_slow_or_wrong_is_said(self):
-        row = {"operator": "Add", "shape": "typical", "limit": 1.5, "ratio": 1.4, "apart": 0.0, "cpu": 14e3, "ort": 10e3}
+        row = {"operator": "Add", "shape": "typical", "limit": 1.5, "ratio": 1.4, "apart": 0.0, "cpu": 14e3, "ort": 10e3,
+               "engines": ("cpu", "ort")}  # fmt: skip
         self.assertEqual(operators.verdict(row), "")
         self.assertIn("slower", operators.verdict({**row, "ratio": 1.6}))
+        left = {**row, "ratio": 1.6, "engines": ("onednn", "cpu"), "nodes": 0}
+        self.assertEqual(operators.verdict(left), "")
+        self.assertIn("slower", operators.verdict({**left, "nodes": 1}))
         self.assertIn("apart", operators.verdict({**row, "apart": 0.5}))
         self.assertEqual(operators.verdict({**row, "missing": "ort: has it not"}), "")
         self.assertNotEqual(operators.verdict({**row, "missing": "cpu: error"}), "")

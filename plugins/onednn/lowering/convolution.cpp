@@ -134,6 +134,8 @@ void Lower(const Operation& operation, const Convolution& parameters, Lowering& 
     if (const auto shape = AsWinograd(operation, parameters, program, chosen.src_desc(), chosen.dst_desc()))
       return LowerWinograd(operation, *shape, chosen.src_desc(), chosen.dst_desc(), post_ops, lowering);
   }
+  const bool by_products = std::string_view(chosen.impl_info_str()).find("gemm") != std::string_view::npos;
+  if (parameters.transposed && parameters.groups != 1 && by_products) lowering.NoteSlow();
   const auto computed_weights = [&] {
     const Slot seen{plain.buffer, weights, plain.offset};
     if (SameLayout(weights, chosen.weights_desc())) return seen;

@@ -16,8 +16,8 @@ namespace onednn {
 
 // Facts about a lowering that does not create primitives.
 struct Analysis {
-  size_t steps = 0;
-  std::set<deputy_node_id> slow;  // nodes that oneDNN has only slow implementations of
+  size_t steps = 0, reorders = 0;  // reorders are steps, too
+  std::set<deputy_node_id> slow;   // nodes that oneDNN has only slow implementations of
 };
 
 class Lowering {
@@ -73,6 +73,7 @@ class Lowering {
     constexpr bool moves = std::is_same_v<Primitive, dnnl::reorder>;
     const memory::desc scratch = chosen.scratchpad_desc();
     if (scratch.get_size() > 0) arguments.emplace_back(DNNL_ARG_SCRATCHPAD, Temporary(scratch));
+    if (analysis_ != nullptr) analysis_->reorders += moves ? 1 : 0;
     if (analysis_ != nullptr) return Note(moves ? "" : chosen.impl_info_str(), reader_of);
     Add({Primitive(chosen), std::move(arguments), nullptr, step_threads_});
   }
@@ -143,9 +144,9 @@ int64_t WorkOf(const Operation& operation, const Program& program);
 // nothing is fused, and no layout kept.
 bool IsOneElementwiseFunction(const Program& program, size_t nodes);
 
-// Does a program keep oneDNN busy long enough? A call of the partition and each of its `steps` have an overhead that
-// kernels of the next delegate do not have; the total may be up to half as long again as theirs. `saved`: the result of
-// Fuse, kernels that only the next delegate needs.
-bool IsWorthCalling(const Program& program, size_t steps, size_t saved);
+// Does a program keep oneDNN busy long enough? A call of the partition and each of its steps, most of all a reorder,
+// have an overhead that kernels of the next delegate do not have; the total may be up to half as long again as theirs.
+// `saved`: the result of Fuse, kernels that only the next delegate needs.
+bool IsWorthCalling(const Program& program, const Analysis& analysis, size_t saved);
 
 }  // namespace onednn

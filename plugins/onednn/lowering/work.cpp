@@ -65,11 +65,13 @@ int64_t WorkOf(const Operation& operation, const Program& program) {
   return kPerElement * std::max(made, read);
 }
 
-bool IsWorthCalling(const Program& program, size_t steps, size_t saved) {
-  constexpr int64_t kCall = 400, kStep = 300, kTimes = 2;  // ns more than another delegate's; as much per kernel saved
+bool IsWorthCalling(const Program& program, const Analysis& analysis, size_t saved) {
+  // ns more than another delegate's; a saved kernel saves a step's.
+  constexpr int64_t kCall = 400, kStep = 300, kReorder = 500, kTimes = 2;
   int64_t time = 0;
   for (const Operation& operation : program.operations()) time += TimeOf(operation, program);
-  return time >= kTimes * (kCall + kStep * (static_cast<int64_t>(steps) - static_cast<int64_t>(saved)));
+  const int64_t steps = static_cast<int64_t>(analysis.steps) - static_cast<int64_t>(saved);
+  return time >= kTimes * (kCall + kStep * steps + kReorder * static_cast<int64_t>(analysis.reorders));
 }
 
 }  // namespace onednn

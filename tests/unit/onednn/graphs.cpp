@@ -194,7 +194,7 @@ Analysis Graph::Analyze() const {
 
 bool Graph::IsWorthCalling() const {
   const Reading reading = Read(true);
-  return onednn::IsWorthCalling(reading.program, Analyze().steps, reading.saved);
+  return onednn::IsWorthCalling(reading.program, Analyze(), reading.saved);
 }
 
 sdk::Verdict Graph::VerdictOn(deputy_node_id node) const {

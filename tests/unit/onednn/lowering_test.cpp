@@ -330,6 +330,21 @@ TEST(Lowering, AHardSigmoidLeavesThePaddingAlone) {
   for (size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(fused[i], plain[i], 1e-4f);
 }
 
+// oneDNN multiplies matrices for each group.
+TEST(Lowering, TransposedConvolutionsOfNarrowGroupsAreSlow) {
+  const auto slow = [](int64_t channels, int64_t groups) {
+    Graph graph;
+    const deputy_value_id x = graph.Input({1, channels, 14, 14});
+    graph.Output(graph.Add("ConvTranspose", {x, graph.Constant({channels, channels / groups, 2, 2})},
+                           {1, channels, 15, 15}, [&](fake::PrimitiveBytes& p) { p.Int("group", groups); }));
+    return !graph.Analyze().slow.empty();
+  };
+  EXPECT_TRUE(slow(64, 16));
+  EXPECT_TRUE(slow(12, 3));
+  EXPECT_FALSE(slow(12, 1));
+  EXPECT_FALSE(slow(64, 64));
+}
+
 // oneDNN's kernel for channels last is slower than a loop whatever their number.
 TEST(Analysis, ANormalizationOverChannelsIsSlowUnlessRowMajorHasAKernel) {
   const auto five = [](fake::PrimitiveBytes& p) { p.Int("size", 5); };
