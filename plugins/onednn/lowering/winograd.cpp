@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cstring>
 #include <oneapi/dnnl/dnnl.hpp>
 
 namespace onednn {
@@ -15,8 +14,6 @@ constexpr int64_t kGroup = 4 * kPanel;       // filters between two transforms o
 constexpr int64_t kTileRows = 6;             // tiles that the inner loop computes together
 constexpr int64_t kMostDepth = 256;          // channels of a panel that stays in the L1 cache
 constexpr int64_t kApart = 16;               // elements between two matrices, against conflicts in the caches
-
-constexpr float kLargest = 1e15f;  // magnitude of transformed numbers: sums of their products are far from infinity
 
 constexpr int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -65,8 +62,6 @@ ONEDNN_INLINE Floats Load(const float* from) {
 }
 ONEDNN_INLINE void Store(float* to, Floats v) { __builtin_memcpy(to, &v, sizeof v); }
 
-constexpr int32_t kLargestBits = 0x58635fa9;  // of kLargest
-
 struct Block {
   const WinogradShape& shape;
   const WinogradArgs& args;
@@ -101,10 +96,8 @@ ONEDNN_INLINE void LoadTile(const Block& block, const float* plane, int64_t row,
     }
 }
 
-// False where an input is not finite, or so large that its transform could overflow.
-ONEDNN_WIDE bool TransformInputs(const Block& block) {
+ONEDNN_WIDE void TransformInputs(const Block& block) {
   const int64_t step = block.shares.input_step, channels = block.shape.channels;
-  Ints largest = {};
   for (int64_t tile = 0; tile < block.tiles; ++tile) {
     const int64_t row = 2 * block.RowOf(tile) - block.shape.pads[0];
     const int64_t column = 2 * block.ColumnOf(tile) - block.shape.pads[1];
@@ -113,11 +106,6 @@ ONEDNN_WIDE bool TransformInputs(const Block& block) {
       LoadTile(block, block.Channels(c), row, column, x);
 #pragma GCC unroll 4
       for (int i = 0; i < 4; ++i) {
-#pragma GCC unroll 4
-        for (int j = 0; j < 4; ++j) {
-          const Ints bits = (Ints)x[i][j] & 0x7fffffff;
-          largest = bits > largest ? bits : largest;
-        }
         const Floats d0 = x[i][0], d1 = x[i][1], d2 = x[i][2], d3 = x[i][3];
         x[i][0] = d0 - d2;
         x[i][1] = d1 + d2;
@@ -134,10 +122,6 @@ ONEDNN_WIDE bool TransformInputs(const Block& block) {
       }
     }
   }
-  const Ints over = largest > kLargestBits;
-  bool within = true;
-  for (int i = 0; i < kBlock; ++i) within = within && over[i] == 0;
-  return within;
 }
 
 // sums[tile, filter] (+)= inputs[tile, channel] * panel[channel, filter] for kRows tiles and kVectors vectors of
@@ -192,6 +176,9 @@ void MultiplyPoints(const Block& block, int64_t first, int64_t width) {
 // Bias and post-ops of 8 filters at one place of the result, `at` elements behind its first.
 ONEDNN_INLINE void Finish(const WinogradArgs& args, Floats sum, Floats bias, int64_t at) {
   sum += bias;
+  const WinogradPostOp& first = args.post_ops.all[0];
+  if (args.post_ops.count == 1 && first.kind == WinogradPostOp::Kind::kRelu && first.alpha == 0)
+    return Store(args.y + at, sum < 0 ? Floats{} : sum);  // by far the most frequent
   for (size_t i = 0; i < args.post_ops.count; ++i) {
     const WinogradPostOp& post_op = args.post_ops.all[i];
     const Floats alpha = post_op.alpha - Floats{}, beta = post_op.beta - Floats{};
@@ -207,82 +194,73 @@ ONEDNN_INLINE void Finish(const WinogradArgs& args, Floats sum, Floats bias, int
   Store(args.y + at, sum);
 }
 
-ONEDNN_INLINE Floats BiasOf(const WinogradArgs& args, int64_t filter) {
-  return args.bias == nullptr ? Floats{} : Load(args.bias + filter);
-}
-
-// Of 8 filters at the first output of a tile.
-ONEDNN_INLINE int64_t PlaceOf(const Block& block, int64_t filter, int64_t tile) {
-  const int64_t *out = block.shape.out, row = 2 * block.RowOf(tile), column = 2 * block.ColumnOf(tile);
-  return (block.image * block.shape.filters + filter) * out[0] * out[1] + (row * out[1] + column) * kBlock;
-}
-
-ONEDNN_WIDE void TransformSums(const Block& block, int64_t first, int64_t width) {
-  const int64_t step = block.shares.sum_step, *out = block.shape.out;
-  for (int64_t tile = 0; tile < block.tiles; ++tile) {
-    const bool low = 2 * block.RowOf(tile) + 1 < out[0], right = 2 * block.ColumnOf(tile) + 1 < out[1];
-    for (int64_t f = 0; f < width; f += kBlock) {
-      const float* const from = block.sums + tile * width + f;
-      const Floats bias = BiasOf(block.args, first + f);
-      Floats rows[2][4];
+// Of 8 filters, the 2 x 2 outputs of a tile.
+ONEDNN_INLINE void SumTile(const float* sums, int64_t step, Floats (&y)[4]) {
+  Floats rows[2][4];
 #pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) {
-        const Floats s0 = Load(from + j * step), s1 = Load(from + (4 + j) * step);
-        const Floats s2 = Load(from + (8 + j) * step), s3 = Load(from + (12 + j) * step);
-        rows[0][j] = s0 + s1 + s2;
-        rows[1][j] = s1 - s2 - s3;
-      }
-      const int64_t at = PlaceOf(block, first + f, tile);
+  for (int j = 0; j < 4; ++j) {
+    const Floats s0 = Load(sums + j * step), s1 = Load(sums + (4 + j) * step);
+    const Floats s2 = Load(sums + (8 + j) * step), s3 = Load(sums + (12 + j) * step);
+    rows[0][j] = s0 + s1 + s2;
+    rows[1][j] = s1 - s2 - s3;
+  }
 #pragma GCC unroll 2
-      for (int i = 0; i < 2; ++i) {
-        if (i == 1 && !low) break;
-        Finish(block.args, rows[i][0] + rows[i][1] + rows[i][2], bias, at + i * out[1] * kBlock);
-        if (right) Finish(block.args, rows[i][1] - rows[i][2] - rows[i][3], bias, at + (i * out[1] + 1) * kBlock);
-      }
-    }
+  for (int i = 0; i < 2; ++i) {
+    y[2 * i] = rows[i][0] + rows[i][1] + rows[i][2];
+    y[2 * i + 1] = rows[i][1] - rows[i][2] - rows[i][3];
   }
 }
 
-// Plain sums of 8 filters for the 2 x 2 outputs of all tiles, in block.sums; outputs that do not exist are 0.
-ONEDNN_WIDE void SumPlainly(const Block& block, int64_t filter) {
+ONEDNN_INLINE bool AreFinite(const Floats (&y)[4]) {
+  Ints not_finite = {};
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) not_finite |= ((Ints)y[i] & 0x7f800000) == 0x7f800000;
+  return __builtin_ia32_movmskps256((Floats)not_finite) == 0;
+}
+
+// The same outputs without transforms: each reads its own inputs alone.
+ONEDNN_WIDE void SumPlainly(const Block& block, int64_t filter, int64_t tile, Floats (&y)[4]) {
   const WinogradShape& shape = block.shape;
-  std::memset(block.sums, 0, static_cast<size_t>(4 * block.tiles * kBlock) * sizeof(float));
-  for (int64_t c = 0; c < shape.channels; ++c) {
-    Floats weights[9];
-    for (int t = 0; t < 9; ++t)
-      for (int lane = 0; lane < kBlock; ++lane)
-        weights[t][lane] = block.args.plain[((filter + lane) * shape.channels + c) * 9 + t];
-    const float* const plane = block.Channels(c / kBlock * kBlock) + c % kBlock;
-    for (int64_t output = 0; output < 4 * block.tiles; ++output) {
-      const int64_t row = 2 * block.RowOf(output / 4) + output % 4 / 2,
-                    column = 2 * block.ColumnOf(output / 4) + output % 2;
-      if (row >= shape.out[0] || column >= shape.out[1]) continue;
-      Floats sum = Load(block.sums + output * kBlock);
-      for (int t = 0; t < 9; ++t) {
-        const int64_t y = row + t / 3 - shape.pads[0], x = column + t % 3 - shape.pads[1];
-        if (y >= 0 && y < shape.in[0] && x >= 0 && x < shape.in[1])
-          sum += plane[(y * shape.in[1] + x) * kBlock] * weights[t];
+  for (int64_t i = 0; i < 4; ++i) {
+    const int64_t first_row = 2 * block.RowOf(tile) + i / 2 - shape.pads[0];
+    const int64_t first_column = 2 * block.ColumnOf(tile) + i % 2 - shape.pads[1];
+    y[i] = Floats{};
+    for (int64_t c = 0; c < shape.channels; ++c)
+      for (int64_t t = 0; t < 9; ++t) {
+        const int64_t row = first_row + t / 3, column = first_column + t % 3;
+        if (row < 0 || row >= shape.in[0] || column < 0 || column >= shape.in[1]) continue;
+        const float* const weight = block.args.plain + (filter * shape.channels + c) * 9 + t;
+        Floats weights;
+        for (int64_t lane = 0; lane < kBlock; ++lane) weights[lane] = weight[lane * shape.channels * 9];
+        const float* const plane = block.Channels(c / kBlock * kBlock) + c % kBlock;
+        y[i] += plane[(row * shape.in[1] + column) * kBlock] * weights;
       }
-      Store(block.sums + output * kBlock, sum);
-    }
   }
 }
 
-ONEDNN_WIDE void ComputePlainly(const Block& block) {
+// Filters [first, first + width) of one group.
+ONEDNN_WIDE void TransformSums(const Block& block, int64_t first, int64_t width) {
   const int64_t* const out = block.shape.out;
-  for (int64_t f = block.first_filter; f < block.first_filter + block.filters; f += kBlock) {
-    SumPlainly(block, f);
-    for (int64_t tile = 0; tile < block.tiles; ++tile)
-      for (int64_t i = 0; i < 4; ++i)
-        if (2 * block.RowOf(tile) + i / 2 < out[0] && 2 * block.ColumnOf(tile) + i % 2 < out[1])
-          Finish(block.args, Load(block.sums + (4 * tile + i) * kBlock), BiasOf(block.args, f),
-                 PlaceOf(block, f, tile) + (i / 2 * out[1] + i % 2) * kBlock);
+  for (int64_t tile = 0; tile < block.tiles; ++tile) {
+    const int64_t row = 2 * block.RowOf(tile), column = 2 * block.ColumnOf(tile);
+    const bool low = row + 1 < out[0], right = column + 1 < out[1];
+    for (int64_t f = 0; f < width; f += kBlock) {
+      Floats y[4];
+      SumTile(block.sums + tile * width + f, block.shares.sum_step, y);
+      if (!AreFinite(y)) SumPlainly(block, first + f, tile, y);
+      const Floats bias = block.args.bias == nullptr ? Floats{} : Load(block.args.bias + first + f);
+      const int64_t plane = (block.image * block.shape.filters + first + f) * out[0] * out[1];
+      const int64_t at = plane + (row * out[1] + column) * kBlock;
+      Finish(block.args, y[0], bias, at);
+      if (right) Finish(block.args, y[1], bias, at + kBlock);
+      if (low) Finish(block.args, y[2], bias, at + out[1] * kBlock);
+      if (low && right) Finish(block.args, y[3], bias, at + (out[1] + 1) * kBlock);
+    }
   }
 }
 
 void Compute(const Block& block) {
-  const bool weights_fit = block.args.weights[kPoints * block.shape.filters * block.shape.channels] != 0;
-  if (!weights_fit || !TransformInputs(block)) return ComputePlainly(block);
+  TransformInputs(block);
   for (int64_t f = 0; f < block.filters; f += kGroup) {
     const int64_t width = std::min(kGroup, block.filters - f);
     MultiplyPoints(block, block.first_filter + f, width);
@@ -310,10 +288,7 @@ bool SuitsWinograd(const WinogradShape& shape) {
 }
 
 std::vector<float> TransformWeights(const float* weights, int64_t filters, int64_t channels) {
-  const int64_t count = kPoints * filters * channels;
-  std::vector<float> transformed(static_cast<size_t>(count + 1));
-  transformed.back() = std::all_of(weights, weights + 9 * filters * channels,
-                                   [](float weight) { return weight >= -kLargest && weight <= kLargest; });
+  std::vector<float> transformed(static_cast<size_t>(kPoints * filters * channels));
   for (int64_t f = 0; f < filters; ++f) {
     const int64_t panel = f / kPanel * kPanel, vectors = filters - panel < kPanel ? 1 : 2;
     for (int64_t c = 0; c < channels; ++c) {

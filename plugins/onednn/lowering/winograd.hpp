@@ -35,7 +35,7 @@ struct WinogradShape {
 struct WinogradArgs {
   const float* x = nullptr;
   const float* weights = nullptr;  // as TransformWeights returns them
-  const float* plain = nullptr;    // [filters, channels, 3, 3], for inputs that must not be transformed
+  const float* plain = nullptr;    // [filters, channels, 3, 3], for plain sums
   const float* bias = nullptr;     // may be null
   WinogradPostOps post_ops;
   float* y = nullptr;
@@ -47,11 +47,10 @@ bool HasWinograd();
 // Does the filtering cost less than plain sums?
 bool SuitsWinograd(const WinogradShape& shape);
 
-// Behind the weights 1, or 0 if one of them must not be transformed.
 std::vector<float> TransformWeights(const float* weights, int64_t filters, int64_t channels);
 int64_t WinogradScratch(const WinogradShape& shape, int threads);
-// Outputs near inputs that are not finite, or of magnitudes over 1e15, are plain sums: a transform would spread an
-// infinity to neighbours. On `threads` threads of OpenMP.
+// No output depends on inputs outside of its window. Where the transformed sum is not finite, an infinity or an
+// overflow may only have been met on the way: these outputs are plain sums. On `threads` threads of OpenMP.
 void ConvolveWinograd(const WinogradShape& shape, const WinogradArgs& args, int threads);
 
 }  // namespace onednn
