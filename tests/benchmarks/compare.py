@@ -94,6 +94,8 @@ def measure(workshop, workload, names, threads, rounds):
         result = {"model": workload.name, "threads": threads, "engines": {}}
         for engine in engines:
             every = sorted(ns for turn in times[engine.name] for ns in turn)
+            if "nodes" in engine.facts:
+                engine.facts["nodes"] = json.loads(engine.ask("nodes"))
             result["engines"][engine.name] = {
                 **engine.facts,
                 "runs": len(every),

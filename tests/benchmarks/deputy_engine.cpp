@@ -3,6 +3,7 @@
 //
 //   run N          runs N times; answers with the nanoseconds of each
 //   outputs DIR    writes the outputs of the last run as DIR/<index>.npy; answers "done"
+//   nodes          answers with the number of nodes of each delegate, as JSON
 //   memory         answers with the process's resident bytes: before the model was loaded, and the peak since
 //
 // The first line that it writes is "ready" and what loading cost, as JSON; "error" and a message if that failed.
@@ -80,15 +81,11 @@ class Engine {
 
   Result<std::string> Ready() const {
     DEPUTY_ASSIGN_OR_RETURN(const deputy::PlacementReport placement, session_.Placement());
+    DEPUTY_ASSIGN_OR_RETURN(const std::string nodes, Nodes());
     std::ostringstream text;
     text << R"(ready {"version": ")" << DEPUTY_VERSION << R"(", "open_ns": )" << open_ns_ << R"(, "load_ns": )"
-         << load_ns_ << R"(, "first_ns": )" << first_ns_ << R"(, "nodes": {)";
-    const char* separator = "";
-    for (const deputy::DelegateReport& delegate : placement.delegates) {
-      text << separator << '"' << delegate.name << R"(": )" << delegate.nodes;
-      separator = ", ";
-    }
-    text << R"(}, "multiply_adds": )" << placement.multiply_adds << "}";
+         << load_ns_ << R"(, "first_ns": )" << first_ns_ << R"(, "nodes": )" << nodes << R"(, "multiply_adds": )"
+         << placement.multiply_adds << "}";
     return text.str();
   }
 
@@ -98,6 +95,7 @@ class Engine {
     words >> command >> argument;
     if (command == "run") return Run(std::stoul(argument));
     if (command == "outputs") return WriteOutputs(argument);
+    if (command == "nodes") return Nodes();
     if (command == "memory")
       return R"({"before": )" + std::to_string(resident_before_) + R"(, "peak": )" +
              std::to_string(StatusBytes("VmHWM")) + "}";
@@ -105,6 +103,15 @@ class Engine {
   }
 
  private:
+  // Of each delegate: after measurements other ones than before.
+  Result<std::string> Nodes() const {
+    DEPUTY_ASSIGN_OR_RETURN(const deputy::PlacementReport placement, session_.Placement());
+    std::string text;
+    for (const deputy::DelegateReport& delegate : placement.delegates)
+      text += (text.empty() ? "{\"" : ", \"") + delegate.name + "\": " + std::to_string(delegate.nodes);
+    return text + "}";
+  }
+
   Result<std::string> Run(size_t count) {
     std::vector<uint64_t> times(count);
     for (uint64_t& time : times) {

@@ -26,9 +26,9 @@ struct Shares {
   int64_t input_step, sum_step, scratch;  // between the matrices of two points; of a thread
 
   Shares(const WinogradShape& shape, int threads) {
-    constexpr int64_t kCacheFloats = 256 * 1024, kFewestTiles = 48, kMostTiles = 128;
-    const int64_t all = TilesOf(shape), most = kCacheFloats / (kPoints * shape.channels);
-    tile_parts = CeilDivide(all, std::clamp(most, kFewestTiles, kMostTiles));
+    constexpr int64_t kMostTiles = 48;  // whose matrices of one point stay in the L2 cache
+    const int64_t all = TilesOf(shape);
+    tile_parts = CeilDivide(all, kMostTiles);
     if (shape.images * tile_parts > threads) tile_parts = CeilDivide(tile_parts, threads) * threads;
     tiles = CeilDivide(CeilDivide(all, tile_parts), kTileRows) * kTileRows;
     tile_parts = CeilDivide(all, tiles);
