@@ -77,6 +77,14 @@ uint64_t Candidate::median() const {
   return sorted[(sorted.size() - 1) / 2];
 }
 
+double Candidate::RatioTo(const Candidate& other) const {
+  std::vector<double> ratios(std::min(turns_.size(), other.turns_.size()));
+  for (size_t i = 0; i < ratios.size(); ++i)
+    ratios[i] = static_cast<double>(turns_[i]) / static_cast<double>(other.turns_[i]);
+  std::sort(ratios.begin(), ratios.end());
+  return ratios[(ratios.size() - 1) / 2];
+}
+
 uint64_t Candidate::fastest() const {
   return turns_.empty() ? UINT64_MAX : *std::min_element(turns_.begin(), turns_.end());
 }

@@ -118,8 +118,7 @@ class PlacementSearch {
   // The order's candidate has an advantage: a change must gain more than the margin.
   double Weight(const Candidate& candidate, const Candidate& order) const {
     if (!candidate.measured()) return 1e300;
-    const auto median = static_cast<double>(candidate.median());
-    return &candidate == &order ? median * (1 - settings_.margin) : median;
+    return &candidate == &order ? 1 - settings_.margin : candidate.RatioTo(order);
   }
 
   // Compiled and run once, which verifies what is new in it. Null: it cannot be made, places every node as another
@@ -174,7 +173,7 @@ class PlacementSearch {
     return round < kMostRoundsOfClose && NowNs() - begin < settings_.budget_ns / 3;
   }
 
-  static bool AreClose(const Candidate& a, const Candidate& b) { return std::abs(Ratio(a, b) - 1) < kClose; }
+  static bool AreClose(const Candidate& a, const Candidate& b) { return std::abs(a.RatioTo(b) - 1) < kClose; }
 
   // Whether two of them are close to each other, and one is the fastest.
   static bool HasClose(const std::vector<std::unique_ptr<Candidate>>& candidates) {
@@ -267,13 +266,9 @@ class PlacementSearch {
       if (!best_->measured() || !candidate->measured()) return;
       if (IsHopeless(*candidate, best_->fastest()) || !Allows(2 * best_->median())) break;
     }
-    if (Ratio(*candidate, *best_) >= 1 - settings_.margin) return;
+    if (candidate->RatioTo(*best_) >= 1 - settings_.margin) return;
     changed_ = std::move(candidate);
     best_ = changed_.get();
-  }
-
-  static double Ratio(const Candidate& a, const Candidate& b) {
-    return static_cast<double>(a.median()) / static_cast<double>(b.median());
   }
 
   // Of many candidates one may have seemed faster by chance. The best one is measured once more, in turns with that
@@ -292,7 +287,7 @@ class PlacementSearch {
       Turn(*best_);
       if (!base_->measured() || !best_->measured() || !Allows(2 * base_->median())) break;
     }
-    ratio_ = base_->measured() && best_->measured() ? Ratio(*best_, *base_) : 1;
+    ratio_ = base_->measured() && best_->measured() ? best_->RatioTo(*base_) : 1;
     if (ratio_ < 1 - settings_.margin) return;
     ratio_ = 1;
     best_ = base_.get();

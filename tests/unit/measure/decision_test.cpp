@@ -11,7 +11,7 @@ const PlacementDecision kDecision{{{0, {1, 3}, "slow"}, {1, {0}, "slower"}}, "th
 
 TEST(PlacementDecision, IsReadAsItWasWritten) {
   EXPECT_EQ(ParseDecision(BytesOf(kDecision), 3, 4), kDecision);
-  EXPECT_EQ(ParseDecision(BytesOf({}), 1, 0), PlacementDecision());
+  EXPECT_EQ(ParseDecision(BytesOf(PlacementDecision()), 1, 0), PlacementDecision());
 }
 
 TEST(PlacementDecision, OneForOtherDelegatesOrNodesIsRefused) {
