@@ -20,9 +20,14 @@ namespace {
 // Of one turn of a candidate. Runs in a row, because threads of another library that spin after their run slow down the
 // first runs of the next candidate.
 constexpr uint64_t kTurnNs = 8'000'000;
-constexpr size_t kLeastRuns = 3, kMostRuns = 100;
+constexpr size_t kMostRuns = 100;
 // Turns of each candidate: more where they are short, because a disturbance may take longer than one of them.
-constexpr uint64_t kLeastRounds = 4, kMostRounds = 10;
+constexpr uint64_t kLeastRounds = 5, kMostRounds = 10;
+// A change must gain more of the time where fewer turns than these speak for it, of which one may have been disturbed:
+// this share divided by their number.
+constexpr double kMarginOfOneTurn = 0.2;
+// And at least so much: smaller differences depend on the addresses of the memory, which are others in each process.
+constexpr double kLeastGainNs = 2000;
 // Where two of the first candidates are this close, or the last two, the machine varies more: they get more turns, in
 // at most a third of the budget.
 constexpr double kClose = 0.1;
@@ -64,9 +69,11 @@ class PlacementSearch {
     if (token_.Due() || !by_order->measured()) return NotMeasured();
     result.order_ns = by_order->median();
     if (cpu != nullptr && cpu->measured()) result.cpu_ns = cpu->median();
-    const auto fastest = std::min_element(first.begin(), first.end(), [&](const auto& a, const auto& b) {
-      return Weight(*a, *by_order) < Weight(*b, *by_order);
-    });
+    auto fastest = first.begin();
+    for (auto other = std::next(fastest); other != first.end(); ++other)
+      if ((*other)->measured() && Gains(**other, *by_order) &&
+          (fastest == first.begin() || (*other)->RatioTo(**fastest) < 1))
+        fastest = other;
     result.best_ns = (*fastest)->median();
     std::optional<Refused> mixed = EachWhereItIsFastest(*by_order, cpu);
     base_ = std::move(*fastest);
@@ -111,14 +118,16 @@ class PlacementSearch {
 
   // About the time that Confirm takes.
   uint64_t ConfirmNs() const {
-    const uint64_t runs = std::clamp<uint64_t>(kTurnNs / std::max<uint64_t>(1, base_->median()), kLeastRuns, kMostRuns);
-    return 2 * RoundsFor(base_->median()) * (runs + 1) * base_->median();
+    const uint64_t runs = std::min<uint64_t>(kTurnNs / std::max<uint64_t>(1, base_->median()) + 1, kMostRuns);
+    return 2 * RoundsFor(base_->median()) * (runs + (runs > 1 ? 1 : 0)) * base_->median();
   }
 
-  // The order's candidate has an advantage: a change must gain more than the margin.
-  double Weight(const Candidate& candidate, const Candidate& order) const {
-    if (!candidate.measured()) return 1e300;
-    return &candidate == &order ? 1 - settings_.margin : candidate.RatioTo(order);
+  // Whether the candidate gains enough over the other one, both measured.
+  bool Gains(const Candidate& candidate, const Candidate& other) const {
+    const size_t turns = std::min(candidate.turns(), other.turns());
+    const double ratio = candidate.RatioTo(other);
+    const double margin = settings_.margin + (turns < kLeastRounds ? kMarginOfOneTurn / static_cast<double>(turns) : 0);
+    return ratio < 1 - margin && (1 - ratio) * static_cast<double>(other.median()) >= kLeastGainNs;
   }
 
   // Compiled and run once, which verifies what is new in it. Null: it cannot be made, places every node as another
@@ -150,15 +159,15 @@ class PlacementSearch {
   void Turn(Candidate& candidate) {
     const CancellationToken token = WithinBudget();
     std::vector<uint64_t> times;
-    if (!candidate.Run(token).ok()) return;
+    const bool is_long = candidate.measured() && candidate.fastest() > kTurnNs;
+    if (!is_long && !candidate.Run(token).ok()) return;
     const uint64_t begin = NowNs();
     for (size_t run = 0; run < kMostRuns; ++run) {
       const uint64_t before = NowNs();
       if (!candidate.Run(token).ok()) break;
       const uint64_t after = NowNs();
       times.push_back(after - before);
-      if (after - begin > (run + 1 < kLeastRuns ? Candidate::kLongRunNs : kTurnNs)) break;
-      if (!Allows(times.back())) break;
+      if (after - begin > kTurnNs || !Allows(times.back())) break;
     }
     if (!times.empty()) candidate.AddTurn(Median(std::move(times)));
   }
@@ -266,7 +275,7 @@ class PlacementSearch {
       if (!best_->measured() || !candidate->measured()) return;
       if (IsHopeless(*candidate, best_->fastest()) || !Allows(2 * best_->median())) break;
     }
-    if (candidate->RatioTo(*best_) >= 1 - settings_.margin) return;
+    if (!Gains(*candidate, *best_)) return;
     changed_ = std::move(candidate);
     best_ = changed_.get();
   }
@@ -287,9 +296,10 @@ class PlacementSearch {
       Turn(*best_);
       if (!base_->measured() || !best_->measured() || !Allows(2 * base_->median())) break;
     }
-    ratio_ = base_->measured() && best_->measured() ? best_->RatioTo(*base_) : 1;
-    if (ratio_ < 1 - settings_.margin) return;
-    ratio_ = 1;
+    if (base_->measured() && best_->measured() && Gains(*best_, *base_)) {
+      ratio_ = best_->RatioTo(*base_);
+      return;
+    }
     best_ = base_.get();
   }
 
