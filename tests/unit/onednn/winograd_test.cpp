@@ -170,8 +170,9 @@ TEST(Winograd, IsUsedWhereOneDnnHasNone) {
   const deputy_value_id sum = graph.Add("Add", {graph.Add("Relu", {y}, map), x}, map);
   graph.Output(
       graph.Add("Elu", {graph.Add("Clip", {sum, graph.Constant({}, {-1}), graph.Constant({}, {1})}, map)}, map));
+  const std::unique_ptr<Executable> executable = graph.Compile();
   size_t found = 0;
-  for (const Step& step : graph.Compile()->steps()) found += std::string(step.name) == "winograd" ? 1 : 0;
+  for (const Step& step : executable->steps()) found += std::string(step.name) == "winograd" ? 1 : 0;
   EXPECT_EQ(found, HasWinograd() ? 1u : 0u);
   const std::vector<float> fused = graph.Run(), one_by_one = graph.Run(false, 2);
   ASSERT_EQ(fused.size(), one_by_one.size());
