@@ -26,7 +26,8 @@ constexpr uint64_t kLeastRounds = 5, kMostRounds = 10;
 // A change must gain more of the time where fewer turns than these speak for it, of which one may have been disturbed:
 // this share divided by their number.
 constexpr double kMarginOfOneTurn = 0.2;
-// And at least so much: smaller differences depend on the addresses of the memory, which are others in each process.
+// And, unless the margin is 0, at least so much: smaller differences depend on the addresses of the memory, which are
+// others in each process.
 constexpr double kLeastGainNs = 2000;
 // Where two of the first candidates are this close, or the last two, the machine varies more: they get more turns, in
 // at most a third of the budget.
@@ -127,7 +128,8 @@ class PlacementSearch {
     const size_t turns = std::min(candidate.turns(), other.turns());
     const double ratio = candidate.RatioTo(other);
     const double margin = settings_.margin + (turns < kLeastRounds ? kMarginOfOneTurn / static_cast<double>(turns) : 0);
-    return ratio < 1 - margin && (1 - ratio) * static_cast<double>(other.median()) >= kLeastGainNs;
+    const double least_ns = settings_.margin > 0 ? kLeastGainNs : 0;
+    return ratio < 1 - margin && (1 - ratio) * static_cast<double>(other.median()) >= least_ns;
   }
 
   // Compiled and run once, which verifies what is new in it. Null: it cannot be made, places every node as another
