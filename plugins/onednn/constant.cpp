@@ -1,6 +1,7 @@
 #include "constant.hpp"
 
 #include <cstdio>
+#include <stdexcept>
 #include <utility>
 
 namespace onednn {
@@ -27,6 +28,9 @@ const void* Constant::data() const {
   if (whole_ != nullptr) return whole_->data();
   if (make_ == nullptr) return data_;
   if (made_.empty()) made_ = make_();
+  if (made_.size() != static_cast<size_t>(CountOf(desc_.dims())))
+    throw std::logic_error("a constant was made of " + std::to_string(made_.size()) + " elements, expected " +
+                           std::to_string(CountOf(desc_.dims())));
   return made_.data();
 }
 

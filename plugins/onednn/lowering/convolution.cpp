@@ -57,10 +57,11 @@ void LowerWinograd(const Operation& operation, const WinogradShape& shape, const
                    const memory::desc& layout, PostOps& rest, Lowering& lowering) {
   const std::shared_ptr<const Constant> weights = lowering.program().shared_constant(operation.inputs[1]);
   const int64_t filters = shape.filters, channels = shape.channels;
-  const Constant transformed("winograd(" + weights->key() + ")", {16 * filters * channels + 1},
+  const Constant transformed("winograd(" + weights->key() + ")", {WinogradWeights(filters, channels)},
                              [=] { return TransformWeights(weights->floats(), filters, channels); });
   const int threads = lowering.step_threads();
   const bool has_bias = operation.Has(2);
+  // x, transformed and plain weights, scratch, [bias], operands of sums, y.
   std::vector<Slot> slots = {lowering.As(operation.inputs[0], source), lowering.Made(transformed, transformed.desc()),
                              lowering.Native(operation.inputs[1]),
                              lowering.Temporary(Plain({WinogradScratch(shape, threads)}))};

@@ -73,8 +73,10 @@ class Lowering {
     constexpr bool moves = std::is_same_v<Primitive, dnnl::reorder>;
     const memory::desc scratch = chosen.scratchpad_desc();
     if (scratch.get_size() > 0) arguments.emplace_back(DNNL_ARG_SCRATCHPAD, Temporary(scratch));
-    if (analysis_ != nullptr) analysis_->reorders += moves ? 1 : 0;
-    if (analysis_ != nullptr) return Note(moves ? "" : chosen.impl_info_str(), reader_of);
+    if (analysis_ != nullptr) {
+      analysis_->reorders += moves ? 1 : 0;
+      return Note(moves ? "" : chosen.impl_info_str(), reader_of);
+    }
     Add({Primitive(chosen), std::move(arguments), nullptr, step_threads_});
   }
   // Notes that another delegate is faster for the operation that is being lowered; the implementation is not yet known.

@@ -198,6 +198,7 @@ struct MaxPool {
       for (; lane + 8 <= y.lanes; lane += 8) TakeLargestOctets<1>(from(lane));
     }
     for (; lane + 16 <= y.lanes; lane += 16) TakeLargestQuads<4>(from(lane));
+    for (; lane + 8 <= y.lanes; lane += 8) TakeLargestQuads<2>(from(lane));
     for (; lane + 4 <= y.lanes; lane += 4) TakeLargestQuads<1>(from(lane));
     for (; lane < y.lanes; ++lane)
       for (int64_t i = 0; i < count; ++i) {

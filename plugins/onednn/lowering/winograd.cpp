@@ -267,6 +267,9 @@ void Compute(const Block& block) {
     TransformSums(block, block.first_filter + f, width);
   }
 }
+
+#undef ONEDNN_WIDE
+#undef ONEDNN_INLINE
 #endif
 
 }  // namespace
@@ -287,8 +290,10 @@ bool SuitsWinograd(const WinogradShape& shape) {
          shape.filters % kBlock == 0 && kPoints * TilesOf(shape) < 6 * shape.out[0] * shape.out[1];
 }
 
+int64_t WinogradWeights(int64_t filters, int64_t channels) { return kPoints * filters * channels; }
+
 std::vector<float> TransformWeights(const float* weights, int64_t filters, int64_t channels) {
-  std::vector<float> transformed(static_cast<size_t>(kPoints * filters * channels));
+  std::vector<float> transformed(static_cast<size_t>(WinogradWeights(filters, channels)));
   for (int64_t f = 0; f < filters; ++f) {
     const int64_t panel = f / kPanel * kPanel, vectors = filters - panel < kPanel ? 1 : 2;
     for (int64_t c = 0; c < channels; ++c) {

@@ -47,8 +47,12 @@ bool HasWinograd();
 // Does the filtering cost less than plain sums?
 bool SuitsWinograd(const WinogradShape& shape);
 
-std::vector<float> TransformWeights(const float* weights, int64_t filters, int64_t channels);
+// Elements of transformed weights, and of the scratch memory of all threads.
+int64_t WinogradWeights(int64_t filters, int64_t channels);
 int64_t WinogradScratch(const WinogradShape& shape, int threads);
+
+// Of [filters, channels, 3, 3].
+std::vector<float> TransformWeights(const float* weights, int64_t filters, int64_t channels);
 // No output depends on inputs outside of its window. Where the transformed sum is not finite, an infinity or an
 // overflow may only have been met on the way: these outputs are plain sums. On `threads` threads of OpenMP.
 void ConvolveWinograd(const WinogradShape& shape, const WinogradArgs& args, int threads);

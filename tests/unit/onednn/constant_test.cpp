@@ -56,6 +56,11 @@ TEST_F(ConstantStoreTest, ARecipeIsFollowedOnlyWhenNeeded) {
 
 TEST(Constant, RecipesTellSmallNumbersApart) { EXPECT_NE(Exactly(1.04e-5f), Exactly(1.05e-5f)); }
 
+TEST(Constant, ARecipeOfAnotherNumberOfElementsIsAnError) {
+  const Constant constant("twos", {3, 4}, [] { return std::vector<float>(11, 2.0f); });
+  EXPECT_THROW(constant.data(), std::logic_error);
+}
+
 TEST(Constant, ReshapedIsTheSameElements) {
   const std::vector<float> elements = {1, 2, 3, 4, 5, 6};
   const auto whole = std::make_shared<Constant>(elements.data(), Plain({6}));
