@@ -10,6 +10,7 @@ namespace deputy::host {
 namespace {
 
 constexpr int kProfiledRuns = 3;
+constexpr uint64_t kLongRunNs = 50'000'000;  // one such run is enough for the times of steps
 
 void CollectPlans(const Plan& plan, std::map<const Graph*, const Plan*>& plans) {
   plans[plan.graph.get()] = &plan;

@@ -28,8 +28,6 @@ class Candidate {
     uint64_t ns = 0;
   };
 
-  static constexpr uint64_t kLongRunNs = 50'000'000;  // one such run is enough for a time
-
   Candidate(std::string name, Refused refused) : name_(std::move(name)), refused_(std::move(refused)) {}
 
   // Places and compiles with these options, and binds the inputs of `sample`.

@@ -68,14 +68,17 @@ class PlacementSearch {
     Candidate* const cpu = first.size() > 1 ? first.back().get() : nullptr;
     Compare(first);
     if (token_.Due() || !by_order->measured()) return NotMeasured();
-    result.order_ns = by_order->median();
-    if (cpu != nullptr && cpu->measured()) result.cpu_ns = cpu->median();
     auto fastest = first.begin();
     for (auto other = std::next(fastest); other != first.end(); ++other)
       if ((*other)->measured() && Gains(**other, *by_order) &&
           (fastest == first.begin() || (*other)->RatioTo(**fastest) < 1))
         fastest = other;
     result.best_ns = (*fastest)->median();
+    const auto beside_best = [&](const Candidate& candidate) {
+      return static_cast<uint64_t>(static_cast<double>(result.best_ns) * candidate.RatioTo(**fastest));
+    };
+    result.order_ns = beside_best(*by_order);
+    if (cpu != nullptr && cpu->measured()) result.cpu_ns = beside_best(*cpu);
     std::optional<Refused> mixed = EachWhereItIsFastest(*by_order, cpu);
     base_ = std::move(*fastest);
     best_ = base_.get();

@@ -34,11 +34,11 @@ struct SearchSubject {
 
 struct SearchResult {
   PlacementDecision decision;
-  uint64_t order_ns = 0, best_ns = 0;  // median times of a run
-  uint64_t cpu_ns = 0;                 // of the CPU alone; 0: not measured
-  size_t candidates = 0;               // that were measured
-  bool complete = true;                // false: the budget ended the search
-  CostTable costs;                     // of the nodes in the candidates whose steps were timed
+  uint64_t best_ns = 0;               // median time of a run
+  uint64_t order_ns = 0, cpu_ns = 0;  // by their ratios to the best, turn by turn; the CPU alone, 0: not measured
+  size_t candidates = 0;              // that were measured
+  bool complete = true;               // false: the budget ended the search
+  CostTable costs;                    // of the nodes in the candidates whose steps were timed
 };
 
 // Runs candidates with the inputs that are bound to `sample`, an execution of the model with these shapes, in turns:
