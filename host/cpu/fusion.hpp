@@ -19,9 +19,9 @@ struct QuantizedGroup {
 };
 
 // Calls `add` for each QuantizeLinear on offer whose input can be computed from integers, together with a graph that
-// has the values of the original and further constants. Products and convolutions are those of the QLinear operators:
-// the sums are exact, and their scaling to the result may round otherwise than the operators of floats where the result
-// lies between two integers. Everything else gives the same bits.
+// has the values of the original and further constants. Products, convolutions and averages are those of the QLinear
+// operators: the sums are exact, and their scaling to the result may round otherwise than the operators of floats where
+// the result lies between two integers. Everything else gives the same bits.
 void FuseQuantized(const GraphView& view, const std::function<void(QuantizedGroup&&, const Graph&)>& add);
 
 }  // namespace deputy::host

@@ -65,7 +65,8 @@ class SurplusInputs(unittest.TestCase):
 
 def measured(**changes):
     """A comparison in which every target is met."""
-    facts = {"median_ns": 1e6, "round_medians_ns": [1e6, 2e6], "ratio": 1.0, "peak_bytes": 2e6, "resident_before_bytes": 1e6, "disagreement": 0.0}
+    facts = {"median_ns": 1e6, "round_medians_ns": [1e6, 2e6], "ratio": 1.0, "peak_bytes": 2e6,
+             "resident_before_bytes": 1e6, "disagreement": 0.0}  # fmt: skip
     engines = {name: {**facts} for name in ("measured", "onednn", "cpu")}
     engines["measured"] |= {"round_medians_ns": [2e6, 0.8e6], "ratio": 0.8, "nodes": {"onednn": 6, "cpu": 4}}
     engines["onednn"]["nodes"], engines["cpu"]["nodes"] = {"onednn": 10, "cpu": 0}, {"cpu": 10}
