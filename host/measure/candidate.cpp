@@ -11,6 +11,8 @@ namespace {
 
 constexpr int kProfiledRuns = 3;
 constexpr uint64_t kLongRunNs = 50'000'000;  // one such run is enough for the times of steps
+constexpr double kMarginOfOneTurn = 0.2;     // more than the margin; divided by the number of turns
+constexpr double kLeastGainNs = 2000;
 
 void CollectPlans(const Plan& plan, std::map<const Graph*, const Plan*>& plans) {
   plans[plan.graph.get()] = &plan;
@@ -135,6 +137,14 @@ std::set<uint32_t> Candidate::NodesWithin(size_t delegate) const {
 double Candidate::TimeOf(const std::vector<uint32_t>& nodes) const {
   return std::accumulate(nodes.begin(), nodes.end(), 0.0,
                          [&](double sum, uint32_t number) { return sum + share_ns_[number]; });
+}
+
+bool Gains(const Candidate& candidate, const Candidate& other, double margin) {
+  const size_t turns = std::min(candidate.turns(), other.turns());
+  const double ratio = candidate.RatioTo(other);
+  const double least_share = margin + (turns < kTurnsOfGain ? kMarginOfOneTurn / static_cast<double>(turns) : 0);
+  const double least_ns = margin > 0 ? kLeastGainNs : 0;
+  return ratio < 1 - least_share && (1 - ratio) * static_cast<double>(other.median()) >= least_ns;
 }
 
 }  // namespace deputy::host

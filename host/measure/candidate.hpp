@@ -75,4 +75,12 @@ class Candidate {
   std::vector<StepTime> steps_;
 };
 
+// Turns from which on a change of the placement needs no more than the margin.
+constexpr size_t kTurnsOfGain = 5;
+
+// Does the candidate gain enough over the other one, both measured, to replace it? `margin` is the least share of the
+// time. With fewer turns, of which one may have been disturbed, the share must be larger; and unless the margin is 0,
+// the gain must exceed what depends on the addresses of the memory, which are others in each process.
+bool Gains(const Candidate& candidate, const Candidate& other, double margin);
+
 }  // namespace deputy::host

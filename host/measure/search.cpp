@@ -22,13 +22,7 @@ namespace {
 constexpr uint64_t kTurnNs = 8'000'000;
 constexpr size_t kMostRuns = 100;
 // Turns of each candidate: more where they are short, because a disturbance may take longer than one of them.
-constexpr uint64_t kLeastRounds = 5, kMostRounds = 10;
-// A change must gain more of the time where fewer turns than these speak for it, of which one may have been disturbed:
-// this share divided by their number.
-constexpr double kMarginOfOneTurn = 0.2;
-// And, unless the margin is 0, at least so much: smaller differences depend on the addresses of the memory, which are
-// others in each process.
-constexpr double kLeastGainNs = 2000;
+constexpr uint64_t kLeastRounds = kTurnsOfGain, kMostRounds = 10;
 // Where two of the first candidates are this close, or the last two, the machine varies more: they get more turns, in
 // at most a third of the budget.
 constexpr double kClose = 0.1;
@@ -70,7 +64,7 @@ class PlacementSearch {
     if (token_.Due() || !by_order->measured()) return NotMeasured();
     auto fastest = first.begin();
     for (auto other = std::next(fastest); other != first.end(); ++other)
-      if ((*other)->measured() && Gains(**other, *by_order) &&
+      if ((*other)->measured() && Gains(**other, *by_order, settings_.margin) &&
           (fastest == first.begin() || (*other)->RatioTo(**fastest) < 1))
         fastest = other;
     result.best_ns = (*fastest)->median();
@@ -124,15 +118,6 @@ class PlacementSearch {
   uint64_t ConfirmNs() const {
     const uint64_t runs = std::min<uint64_t>(kTurnNs / std::max<uint64_t>(1, base_->median()) + 1, kMostRuns);
     return 2 * RoundsFor(base_->median()) * (runs + (runs > 1 ? 1 : 0)) * base_->median();
-  }
-
-  // Whether the candidate gains enough over the other one, both measured.
-  bool Gains(const Candidate& candidate, const Candidate& other) const {
-    const size_t turns = std::min(candidate.turns(), other.turns());
-    const double ratio = candidate.RatioTo(other);
-    const double margin = settings_.margin + (turns < kLeastRounds ? kMarginOfOneTurn / static_cast<double>(turns) : 0);
-    const double least_ns = settings_.margin > 0 ? kLeastGainNs : 0;
-    return ratio < 1 - margin && (1 - ratio) * static_cast<double>(other.median()) >= least_ns;
   }
 
   // Compiled and run once, which verifies what is new in it. Null: it cannot be made, places every node as another
@@ -280,7 +265,7 @@ class PlacementSearch {
       if (!best_->measured() || !candidate->measured()) return;
       if (IsHopeless(*candidate, best_->fastest()) || !Allows(2 * best_->median())) break;
     }
-    if (!Gains(*candidate, *best_)) return;
+    if (!Gains(*candidate, *best_, settings_.margin)) return;
     changed_ = std::move(candidate);
     best_ = changed_.get();
   }
@@ -301,7 +286,7 @@ class PlacementSearch {
       Turn(*best_);
       if (!base_->measured() || !best_->measured() || !Allows(2 * base_->median())) break;
     }
-    if (base_->measured() && best_->measured() && Gains(*best_, *base_)) {
+    if (base_->measured() && best_->measured() && Gains(*best_, *base_, settings_.margin)) {
       ratio_ = best_->RatioTo(*base_);
       return;
     }

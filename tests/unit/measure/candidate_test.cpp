@@ -28,5 +28,32 @@ TEST(Candidate, OneThatWasDroppedIsComparedAtItsOwnTurns) {
   EXPECT_DOUBLE_EQ(a.RatioTo(b), 3);
 }
 
+bool GainsAfter(int turns, uint64_t ns, uint64_t other_ns, double margin = 0.03) {
+  Candidate candidate("candidate", {}), other("other", {});
+  for (int i = 0; i < turns; ++i) {
+    candidate.AddTurn(ns);
+    other.AddTurn(other_ns);
+  }
+  return Gains(candidate, other, margin);
+}
+
+TEST(Gains, AreMoreThanTheMargin) {
+  EXPECT_TRUE(GainsAfter(5, 960'000, 1'000'000));
+  EXPECT_FALSE(GainsAfter(5, 980'000, 1'000'000));
+  EXPECT_FALSE(GainsAfter(5, 1'040'000, 1'000'000));
+}
+
+TEST(Gains, AreLargerWhereFewTurnsShowThem) {
+  EXPECT_FALSE(GainsAfter(2, 900'000, 1'000'000));
+  EXPECT_TRUE(GainsAfter(2, 860'000, 1'000'000));
+  EXPECT_TRUE(GainsAfter(4, 910'000, 1'000'000));
+}
+
+TEST(Gains, OfAMicrosecondCountOnlyWithoutAMargin) {
+  EXPECT_FALSE(GainsAfter(5, 9'000, 10'000));
+  EXPECT_TRUE(GainsAfter(5, 9'000, 10'000, 0));
+  EXPECT_TRUE(GainsAfter(5, 7'500, 10'000));
+}
+
 }  // namespace
 }  // namespace deputy::host

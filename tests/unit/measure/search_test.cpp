@@ -136,34 +136,6 @@ TEST_F(SearchTest, AChangeThatWasFasterByChanceIsNotKept) {
   EXPECT_TRUE(found->decision.slower.empty()) << found->decision.summary;
 }
 
-// The CPU takes about a microsecond less.
-TEST_F(SearchTest, AGainOfAMicrosecondIsKeptOnlyWithoutAMargin) {
-  fast_->execute = [](const RunArgs&) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(1000);
-    while (std::chrono::steady_clock::now() < until) {
-    }
-    return Status();
-  };
-  cpu_->execute = [](const RunArgs&) { return Status(); };
-  for (const bool with : {true, false}) {
-    settings_.margin = with ? 0.03 : 0;
-    const Result<SearchResult> found = Search({fast_});
-    ASSERT_TRUE(found.ok());
-    EXPECT_EQ(found->decision.slower.empty(), with) << found->decision.summary;
-  }
-}
-
-// The CPU takes a tenth less, in the two or three turns that there is time for.
-TEST_F(SearchTest, FewTurnsMustShowALargerGain) {
-  fast_->execute = Waiting(120'000);
-  cpu_->execute = Waiting(110'000);
-  settings_.budget_ns = 800'000'000;
-  const Result<SearchResult> found = Search({fast_});
-  ASSERT_TRUE(found.ok());
-  EXPECT_TRUE(found->decision.slower.empty()) << found->decision.summary;
-  EXPECT_LT(found->cpu_ns, found->order_ns);
-}
-
 TEST_F(SearchTest, ARequiredDelegateIsNotOverruled) {
   subject_.options.delegates.resize(1);
   subject_.options.delegates[0].required = true;
