@@ -18,8 +18,7 @@ bool IsInBlocksOf8(const memory::desc& desc) {
 std::optional<WinogradShape> AsWinograd(const Operation& operation, const Convolution& parameters,
                                         const Program& program, const memory::desc& source,
                                         const memory::desc& result) {
-  if (!HasWinograd() || parameters.groups != 1 || operation.integers ||
-      program.constant(operation.inputs[1]) == nullptr)
+  if (!HasVectors() || parameters.groups != 1 || operation.integers || program.constant(operation.inputs[1]) == nullptr)
     return std::nullopt;
   const memory::dims x = source.dims(), y = result.dims(), weights = program.dims(operation.inputs[1]);
   const Window& window = parameters.window;
@@ -29,28 +28,6 @@ std::optional<WinogradShape> AsWinograd(const Operation& operation, const Convol
   const WinogradShape shape{x[0],         x[1],         y[1],
                             {x[2], x[3]}, {y[2], y[3]}, {window.pads_before[0], window.pads_before[1]}};
   return SuitsWinograd(shape) ? std::optional(shape) : std::nullopt;
-}
-
-// The first post-ops, as many as the filtering computes; `slots` gets the operands of sums.
-WinogradPostOps OwnPostOps(const Operation& operation, const memory::desc& layout, Lowering& lowering,
-                           std::vector<Slot>& slots) {
-  WinogradPostOps own;
-  for (const PostOp& post_op : operation.post_ops) {
-    using Kind = WinogradPostOp::Kind;
-    if (own.count == WinogradPostOps::kMost) break;
-    if (post_op.algorithm == dnnl::algorithm::eltwise_relu) {
-      own.all[own.count++] = {Kind::kRelu, post_op.alpha};
-    } else if (post_op.algorithm == dnnl::algorithm::eltwise_clip) {
-      own.all[own.count++] = {Kind::kClip, post_op.alpha, post_op.beta};
-    } else if (post_op.algorithm == dnnl::algorithm::binary_add &&
-               lowering.program().dims(post_op.operand) == layout.dims()) {
-      own.all[own.count++] = {Kind::kAdd};
-      slots.push_back(lowering.As(post_op.operand, layout));
-    } else {
-      break;
-    }
-  }
-  return own;
 }
 
 void LowerWinograd(const Operation& operation, const WinogradShape& shape, const memory::desc& source,
@@ -66,16 +43,14 @@ void LowerWinograd(const Operation& operation, const WinogradShape& shape, const
                              lowering.Native(operation.inputs[1]),
                              lowering.Temporary(Plain({WinogradScratch(shape, threads)}))};
   if (has_bias) slots.push_back(lowering.PlainOf(operation.inputs[2]));
-  const WinogradPostOps own = OwnPostOps(operation, layout, lowering, slots);
+  const OwnPostOps own = FirstOwnPostOps(operation, layout, lowering, slots);
   const Slot result = lowering.Result(operation.output, layout);
   slots.push_back(result);
   lowering.Release(*weights);
   lowering.EmitFunction("winograd", slots, [=](const std::vector<char*>& data) {
     const auto floats = [&](size_t i) { return reinterpret_cast<float*>(data[i]); };
     size_t next = has_bias ? 5 : 4;
-    WinogradPostOps post_ops = own;
-    for (WinogradPostOp& post_op : post_ops.all)
-      if (post_op.kind == WinogradPostOp::Kind::kAdd) post_op.added = floats(next++);
+    const OwnPostOps post_ops = WithOperands(own, data, next);
     const float* const bias = has_bias ? floats(4) : nullptr;
     ConvolveWinograd(shape, {floats(0), floats(1), floats(2), bias, post_ops, floats(data.size() - 1), floats(3)},
                      threads);

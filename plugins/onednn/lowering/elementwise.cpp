@@ -4,6 +4,7 @@
 
 #include "lowering/post_ops.hpp"
 #include "lowering/tanh.hpp"
+#include "lowering/vectors.hpp"
 
 namespace onednn {
 namespace {
@@ -42,7 +43,7 @@ void LowerEltwise(const Operation& operation, const Eltwise& parameters, Lowerin
   const Slot source = lowering.Dense(operation.inputs[0]);
   if (IsClippedLinear(operation, parameters, source.desc))
     return LowerClippedLinear(operation, parameters, source, lowering);
-  if (parameters.algorithm == dnnl::algorithm::eltwise_tanh && HasSlowTanh()) {
+  if (parameters.algorithm == dnnl::algorithm::eltwise_tanh && HasVectors()) {
     const Slot result = lowering.ResultOver(operation.output, source.desc, source);
     EmitTanh(source, result, lowering);
     PostOps(operation, lowering, source.desc).EmitRest(result);

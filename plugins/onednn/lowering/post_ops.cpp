@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "lowering/tanh.hpp"
+#include "lowering/vectors.hpp"
 
 namespace onednn {
 
@@ -46,7 +46,7 @@ bool PostOps::IsFull(const PostOp& post_op) const {
 
 size_t PostOps::FirstSlow() const {
   const bool in_integers = form_ != nullptr && form_->result;  // then nothing may follow the primitive
-  if (in_integers || !HasSlowTanh()) return operation_.post_ops.size();
+  if (in_integers || !HasVectors()) return operation_.post_ops.size();
   const auto first = std::find_if(operation_.post_ops.begin(), operation_.post_ops.end(), [](const PostOp& post_op) {
     return post_op.algorithm == dnnl::algorithm::eltwise_tanh;
   });
@@ -98,7 +98,7 @@ void PostOps::EmitRestFrom(size_t first, const Slot& result) {
   const dnnl::primitive_attr attributes = OwnScratchpad();
   for (size_t i = first; i < operation_.post_ops.size(); ++i) {
     const PostOp& post_op = operation_.post_ops[i];
-    if (post_op.algorithm == dnnl::algorithm::eltwise_tanh && HasSlowTanh() && IsDense(result.desc)) {
+    if (post_op.algorithm == dnnl::algorithm::eltwise_tanh && HasVectors() && IsDense(result.desc)) {
       EmitTanh(result, result, lowering_);
       continue;
     }

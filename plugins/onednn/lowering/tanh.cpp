@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <oneapi/dnnl/dnnl.hpp>
+
+#include "lowering/vectors.hpp"
 
 namespace onednn {
 namespace {
-
-constexpr int64_t kLanes = 8;
-typedef float Floats __attribute__((vector_size(4 * kLanes)));
-typedef int32_t Ints __attribute__((vector_size(4 * kLanes)));
 
 // kLanes numbers: tanh(a) = e / (e + 2) with e = exp(2a) - 1, for a = |x|, so that no digits are lost where x is small.
 // With 2a = n * ln 2 + r, e = 2^n * (exp(r) - 1) + (2^n - 1), and exp(r) - 1 is the start of its series: |r| is at most
@@ -66,15 +63,6 @@ bool HasWide() { return false; }
 #endif
 
 }  // namespace
-
-bool HasSlowTanh() {
-#if defined(__x86_64__)
-  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
-  return isa == dnnl::cpu_isa::avx2 || isa == dnnl::cpu_isa::avx2_vnni;
-#else
-  return false;
-#endif
-}
 
 void ComputeTanh(const float* x, float* y, int64_t count) {
   const auto compute = HasWide() ? ComputeWide : ComputePortably;

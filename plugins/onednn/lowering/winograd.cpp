@@ -3,17 +3,14 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <oneapi/dnnl/dnnl.hpp>
 
 namespace onednn {
 namespace {
 
-constexpr int64_t kBlock = 8, kPoints = 16;  // points: products per tile and channel
-constexpr int64_t kPanel = 2 * kBlock;       // filters that a product's inner loop computes together
-constexpr int64_t kGroup = 4 * kPanel;       // filters between two transforms of sums, which stay in the L2 cache
-constexpr int64_t kTileRows = 6;             // tiles that the inner loop computes together
-constexpr int64_t kMostDepth = 256;          // channels of a panel that stays in the L1 cache
-constexpr int64_t kApart = 16;               // elements between two matrices, against conflicts in the caches
+constexpr int64_t kPoints = 16;         // products per tile and channel
+constexpr int64_t kGroup = 4 * kPanel;  // filters between two transforms of sums, which stay in the L2 cache
+constexpr int64_t kMostChannels = 256;  // channels of a panel that stays in the L1 cache
+constexpr int64_t kApart = 16;          // elements between two matrices, against conflicts in the caches
 
 constexpr int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -49,19 +46,6 @@ int64_t PanelAt(int64_t filter, int64_t point, int64_t filters, int64_t channels
 }
 
 #if defined(__x86_64__)
-#define ONEDNN_WIDE __attribute__((target("avx2,fma")))
-#define ONEDNN_INLINE inline __attribute__((always_inline, target("avx2,fma")))
-
-typedef float Floats __attribute__((vector_size(4 * kBlock)));
-typedef int32_t Ints __attribute__((vector_size(4 * kBlock)));
-
-ONEDNN_INLINE Floats Load(const float* from) {
-  Floats v;
-  __builtin_memcpy(&v, from, sizeof v);
-  return v;
-}
-ONEDNN_INLINE void Store(float* to, Floats v) { __builtin_memcpy(to, &v, sizeof v); }
-
 struct Block {
   const WinogradShape& shape;
   const WinogradArgs& args;
@@ -80,11 +64,11 @@ struct Block {
 ONEDNN_INLINE void LoadTile(const Block& block, const float* plane, int64_t row, int64_t column, Floats (&tile)[4][4]) {
   const int64_t height = block.shape.in[0], width = block.shape.in[1];
   if (row >= 0 && column >= 0 && row + 4 <= height && column + 4 <= width) {
-    const float* const from = plane + (row * width + column) * kBlock;
+    const float* const from = plane + (row * width + column) * kLanes;
 #pragma GCC unroll 4
     for (int i = 0; i < 4; ++i)
 #pragma GCC unroll 4
-      for (int j = 0; j < 4; ++j) tile[i][j] = Load(from + (i * width + j) * kBlock);
+      for (int j = 0; j < 4; ++j) tile[i][j] = Load(from + (i * width + j) * kLanes);
     return;
   }
 #pragma GCC unroll 4
@@ -92,7 +76,7 @@ ONEDNN_INLINE void LoadTile(const Block& block, const float* plane, int64_t row,
 #pragma GCC unroll 4
     for (int j = 0; j < 4; ++j) {
       const bool inside = row + i >= 0 && row + i < height && column + j >= 0 && column + j < width;
-      tile[i][j] = inside ? Load(plane + ((row + i) * width + column + j) * kBlock) : Floats{};
+      tile[i][j] = inside ? Load(plane + ((row + i) * width + column + j) * kLanes) : Floats{};
     }
 }
 
@@ -101,7 +85,7 @@ ONEDNN_WIDE void TransformInputs(const Block& block) {
   for (int64_t tile = 0; tile < block.tiles; ++tile) {
     const int64_t row = 2 * block.RowOf(tile) - block.shape.pads[0];
     const int64_t column = 2 * block.ColumnOf(tile) - block.shape.pads[1];
-    for (int64_t c = 0; c < channels; c += kBlock) {
+    for (int64_t c = 0; c < channels; c += kLanes) {
       Floats x[4][4];
       LoadTile(block, block.Channels(c), row, column, x);
 #pragma GCC unroll 4
@@ -124,74 +108,28 @@ ONEDNN_WIDE void TransformInputs(const Block& block) {
   }
 }
 
-// sums[tile, filter] (+)= inputs[tile, channel] * panel[channel, filter] for kRows tiles and kVectors vectors of
-// filters.
-template <int kRows, int kVectors>
-ONEDNN_WIDE void MultiplyTiles(int64_t depth, const float* inputs, int64_t channels, const float* panel, float* sums,
-                               int64_t width, bool continues) {
-  Floats sum[kRows][kVectors];
-#pragma GCC unroll 8
-  for (int i = 0; i < kRows; ++i)
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) sum[i][v] = continues ? Load(sums + i * width + v * kBlock) : Floats{};
-  for (int64_t c = 0; c < depth; ++c, panel += kVectors * kBlock) {
-    Floats right[kVectors];
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) right[v] = Load(panel + v * kBlock);
-#pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) {
-      const Floats left = inputs[i * channels + c] - Floats{};
-#pragma GCC unroll 2
-      for (int v = 0; v < kVectors; ++v) sum[i][v] += left * right[v];
-    }
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < kRows; ++i)
-#pragma GCC unroll 2
-    for (int v = 0; v < kVectors; ++v) Store(sums + i * width + v * kBlock, sum[i][v]);
-}
-
-using Multiply = void (*)(int64_t, const float*, int64_t, const float*, float*, int64_t, bool);
-constexpr Multiply kMultiply[kTileRows][2] = {
-    {MultiplyTiles<1, 1>, MultiplyTiles<1, 2>}, {MultiplyTiles<2, 1>, MultiplyTiles<2, 2>},
-    {MultiplyTiles<3, 1>, MultiplyTiles<3, 2>}, {MultiplyTiles<4, 1>, MultiplyTiles<4, 2>},
-    {MultiplyTiles<5, 1>, MultiplyTiles<5, 2>}, {MultiplyTiles<6, 1>, MultiplyTiles<6, 2>}};
-
 // Filters [first, first + width) of one group.
 void MultiplyPoints(const Block& block, int64_t first, int64_t width) {
+  static constexpr float kZeros[kPanel] = {};
   const int64_t channels = block.shape.channels;
   for (int64_t point = 0; point < kPoints; ++point)
     for (int64_t f = 0; f < width; f += kPanel) {
       const int vectors = width - f < kPanel ? 1 : 2;
       const float* const panel = block.args.weights + PanelAt(first + f, point, block.shape.filters, channels);
-      for (int64_t c = 0; c < channels; c += kMostDepth)
-        for (int64_t tile = 0; tile < block.tiles; tile += kTileRows)
-          kMultiply[std::min(kTileRows, block.tiles - tile) - 1][vectors - 1](
-              std::min(kMostDepth, channels - c), block.inputs + point * block.shares.input_step + tile * channels + c,
-              channels, panel + c * vectors * kBlock, block.sums + point * block.shares.sum_step + tile * width + f,
-              width, c != 0);
+      for (int64_t c = 0; c < channels; c += kMostChannels)
+        for (int64_t tile = 0; tile < block.tiles; tile += kTileRows) {
+          const float* const inputs = block.inputs + point * block.shares.input_step + tile * channels + c;
+          float* const sums = block.sums + point * block.shares.sum_step + tile * width + f;
+          MultiplyTile({std::min(kMostChannels, channels - c), inputs, channels, panel + c * vectors * kLanes,
+                        c == 0 ? kZeros : sums, c == 0 ? 0 : width, sums, width},
+                       std::min(kTileRows, block.tiles - tile), vectors);
+        }
     }
 }
 
-// Bias and post-ops of 8 filters at one place of the result, `at` elements behind its first.
+// Stores 8 filters at one place of the result, `at` elements behind its first.
 ONEDNN_INLINE void Finish(const WinogradArgs& args, Floats sum, Floats bias, int64_t at) {
-  sum += bias;
-  const WinogradPostOp& first = args.post_ops.all[0];
-  if (args.post_ops.count == 1 && first.kind == WinogradPostOp::Kind::kRelu && first.alpha == 0)
-    return Store(args.y + at, sum < 0 ? Floats{} : sum);  // by far the most frequent
-  for (size_t i = 0; i < args.post_ops.count; ++i) {
-    const WinogradPostOp& post_op = args.post_ops.all[i];
-    const Floats alpha = post_op.alpha - Floats{}, beta = post_op.beta - Floats{};
-    switch (post_op.kind) {
-      case WinogradPostOp::Kind::kRelu: sum = sum < 0 ? sum * alpha : sum; break;
-      case WinogradPostOp::Kind::kAdd: sum += Load(post_op.added + at); break;
-      case WinogradPostOp::Kind::kClip:
-        sum = sum < alpha ? alpha : sum;
-        sum = sum > beta ? beta : sum;
-        break;
-    }
-  }
-  Store(args.y + at, sum);
+  Store(args.y + at, Apply(args.post_ops, sum + bias, at));
 }
 
 // Of 8 filters, the 2 x 2 outputs of a tile.
@@ -231,9 +169,9 @@ ONEDNN_WIDE void SumPlainly(const Block& block, int64_t filter, int64_t tile, Fl
         if (row < 0 || row >= shape.in[0] || column < 0 || column >= shape.in[1]) continue;
         const float* const weight = block.args.plain + (filter * shape.channels + c) * 9 + t;
         Floats weights;
-        for (int64_t lane = 0; lane < kBlock; ++lane) weights[lane] = weight[lane * shape.channels * 9];
-        const float* const plane = block.Channels(c / kBlock * kBlock) + c % kBlock;
-        y[i] += plane[(row * shape.in[1] + column) * kBlock] * weights;
+        for (int64_t lane = 0; lane < kLanes; ++lane) weights[lane] = weight[lane * shape.channels * 9];
+        const float* const plane = block.Channels(c / kLanes * kLanes) + c % kLanes;
+        y[i] += plane[(row * shape.in[1] + column) * kLanes] * weights;
       }
   }
 }
@@ -244,17 +182,17 @@ ONEDNN_WIDE void TransformSums(const Block& block, int64_t first, int64_t width)
   for (int64_t tile = 0; tile < block.tiles; ++tile) {
     const int64_t row = 2 * block.RowOf(tile), column = 2 * block.ColumnOf(tile);
     const bool low = row + 1 < out[0], right = column + 1 < out[1];
-    for (int64_t f = 0; f < width; f += kBlock) {
+    for (int64_t f = 0; f < width; f += kLanes) {
       Floats y[4];
       SumTile(block.sums + tile * width + f, block.shares.sum_step, y);
       if (!AreFinite(y)) SumPlainly(block, first + f, tile, y);
       const Floats bias = block.args.bias == nullptr ? Floats{} : Load(block.args.bias + first + f);
       const int64_t plane = (block.image * block.shape.filters + first + f) * out[0] * out[1];
-      const int64_t at = plane + (row * out[1] + column) * kBlock;
+      const int64_t at = plane + (row * out[1] + column) * kLanes;
       Finish(block.args, y[0], bias, at);
-      if (right) Finish(block.args, y[1], bias, at + kBlock);
-      if (low) Finish(block.args, y[2], bias, at + out[1] * kBlock);
-      if (low && right) Finish(block.args, y[3], bias, at + (out[1] + 1) * kBlock);
+      if (right) Finish(block.args, y[1], bias, at + kLanes);
+      if (low) Finish(block.args, y[2], bias, at + out[1] * kLanes);
+      if (low && right) Finish(block.args, y[3], bias, at + (out[1] + 1) * kLanes);
     }
   }
 }
@@ -268,26 +206,15 @@ void Compute(const Block& block) {
   }
 }
 
-#undef ONEDNN_WIDE
-#undef ONEDNN_INLINE
 #endif
 
 }  // namespace
 
-bool HasWinograd() {
-#if defined(__x86_64__)
-  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
-  return (isa == dnnl::cpu_isa::avx2 || isa == dnnl::cpu_isa::avx2_vnni) && __builtin_cpu_supports("fma");
-#else
-  return false;
-#endif
-}
-
 bool SuitsWinograd(const WinogradShape& shape) {
   constexpr int64_t kFewest = 16;  // channels and filters for which the transforms cost less than they save
   // Tiles at the edges may be mostly outside.
-  return shape.channels >= kFewest && shape.filters >= kFewest && shape.channels % kBlock == 0 &&
-         shape.filters % kBlock == 0 && kPoints * TilesOf(shape) < 6 * shape.out[0] * shape.out[1];
+  return shape.channels >= kFewest && shape.filters >= kFewest && shape.channels % kLanes == 0 &&
+         shape.filters % kLanes == 0 && kPoints * TilesOf(shape) < 6 * shape.out[0] * shape.out[1];
 }
 
 int64_t WinogradWeights(int64_t filters, int64_t channels) { return kPoints * filters * channels; }
@@ -313,7 +240,7 @@ std::vector<float> TransformWeights(const float* weights, int64_t filters, int64
         points[i][3] = columns[i][2];
       }
       for (int64_t point = 0; point < kPoints; ++point)
-        transformed[static_cast<size_t>(PanelAt(panel, point, filters, channels) + c * vectors * kBlock + f - panel)] =
+        transformed[static_cast<size_t>(PanelAt(panel, point, filters, channels) + c * vectors * kLanes + f - panel)] =
             static_cast<float>(points[point / 4][point % 4]);
     }
   }

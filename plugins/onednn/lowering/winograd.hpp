@@ -4,26 +4,12 @@
 // plain sums. oneDNN 2.6 has it for AVX-512 alone.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "lowering/own_post_ops.hpp"
+
 namespace onednn {
-
-// A function of an output and its place, applied in order behind the bias.
-struct WinogradPostOp {
-  enum class Kind { kRelu, kClip, kAdd };
-  Kind kind = Kind::kRelu;
-  float alpha = 0, beta = 0;     // kRelu: the slope of negatives; kClip: the limits
-  const float* added = nullptr;  // kAdd: a tensor in the layout of the result
-};
-
-struct WinogradPostOps {
-  static constexpr size_t kMost = 4;
-  std::array<WinogradPostOp, kMost> all;
-  size_t count = 0;
-};
 
 // Extents in elements; channels and filters are multiples of 8. x is [images, channels / 8, in, 8], y [images, filters
 // / 8, out, 8], both without gaps.
@@ -37,13 +23,11 @@ struct WinogradArgs {
   const float* weights = nullptr;  // as TransformWeights returns them
   const float* plain = nullptr;    // [filters, channels, 3, 3], for plain sums
   const float* bias = nullptr;     // may be null
-  WinogradPostOps post_ops;
+  OwnPostOps post_ops;
   float* y = nullptr;
   float* scratch = nullptr;  // WinogradScratch elements
 };
 
-// Does this processor have the instructions, and oneDNN no faster kernels of its own?
-bool HasWinograd();
 // Does the filtering cost less than plain sums?
 bool SuitsWinograd(const WinogradShape& shape);
 
@@ -54,7 +38,8 @@ int64_t WinogradScratch(const WinogradShape& shape, int threads);
 // Of [filters, channels, 3, 3].
 std::vector<float> TransformWeights(const float* weights, int64_t filters, int64_t channels);
 // No output depends on inputs outside of its window. Where the transformed sum is not finite, an infinity or an
-// overflow may only have been met on the way: these outputs are plain sums. On `threads` threads of OpenMP.
+// overflow may only have been met on the way: these outputs are plain sums. Where HasVectors(). On `threads` threads of
+// OpenMP.
 void ConvolveWinograd(const WinogradShape& shape, const WinogradArgs& args, int threads);
 
 }  // namespace onednn

@@ -41,10 +41,10 @@ struct Layer {
     return x[At(0, channel, shape.channels, shape.in, row, column)];
   }
 
-  std::vector<float> Compute(int threads, WinogradPostOps post_ops = {}, bool with_bias = true) const {
+  std::vector<float> Compute(int threads, OwnPostOps post_ops = {}, bool with_bias = true) const {
     const std::vector<float> transformed = TransformWeights(weights.data(), shape.filters, shape.channels);
     std::vector<float> y(added.size(), -99), scratch(static_cast<size_t>(WinogradScratch(shape, threads)), kNan);
-    for (WinogradPostOp& post_op : post_ops.all) post_op.added = added.data();
+    for (OwnPostOp& post_op : post_ops.all) post_op.added = added.data();
     ConvolveWinograd(shape,
                      {x.data(), transformed.data(), weights.data(), with_bias ? bias.data() : nullptr, post_ops,
                       y.data(), scratch.data()},
@@ -112,11 +112,11 @@ TEST(Winograd, WithoutABias) {
 }
 
 TEST(Winograd, PostOpsFollowInOrder) {
-  using Kind = WinogradPostOp::Kind;
+  using Kind = OwnPostOp::Kind;
   const Layer layer(kSmall);
-  WinogradPostOps post_ops;
-  for (const WinogradPostOp& post_op :
-       {WinogradPostOp{Kind::kRelu, 0.5f}, WinogradPostOp{Kind::kAdd}, WinogradPostOp{Kind::kClip, -0.75f, 2.5f}})
+  OwnPostOps post_ops;
+  for (const OwnPostOp& post_op :
+       {OwnPostOp{Kind::kRelu, 0.5f}, OwnPostOp{Kind::kAdd}, OwnPostOp{Kind::kClip, -0.75f, 2.5f}})
     post_ops.all[post_ops.count++] = post_op;
   const std::vector<float> y = layer.Compute(1, post_ops);
   layer.ForEach([&](size_t at, double sum) {
@@ -135,8 +135,8 @@ TEST(Winograd, AnInfinityOrNaNReachesOnlyTheOutputsThatReadIt) {
 }
 
 TEST(Winograd, NaNPassesReluAndClip) {
-  using Kind = WinogradPostOp::Kind;
-  for (const WinogradPostOp& post_op : {WinogradPostOp{Kind::kRelu}, WinogradPostOp{Kind::kClip, 0, 6}}) {
+  using Kind = OwnPostOp::Kind;
+  for (const OwnPostOp& post_op : {OwnPostOp{Kind::kRelu}, OwnPostOp{Kind::kClip, 0, 6}}) {
     Layer layer(kSmall);
     layer.InputAt(0, 0, 0) = kNan;
     EXPECT_TRUE(std::isnan(layer.Compute(1, {{post_op}, 1})[0]));
@@ -173,7 +173,7 @@ TEST(Winograd, IsUsedWhereOneDnnHasNone) {
   const std::unique_ptr<Executable> executable = graph.Compile();
   size_t found = 0;
   for (const Step& step : executable->steps()) found += std::string(step.name) == "winograd" ? 1 : 0;
-  EXPECT_EQ(found, HasWinograd() ? 1u : 0u);
+  EXPECT_EQ(found, HasVectors() ? 1u : 0u);
   const std::vector<float> fused = graph.Run(), one_by_one = graph.Run(false, 2);
   ASSERT_EQ(fused.size(), one_by_one.size());
   for (size_t i = 0; i < fused.size(); ++i) ASSERT_NEAR(fused[i], one_by_one[i], 1e-5f) << i;
