@@ -49,10 +49,10 @@ TEST(Gains, AreLargerWhereFewTurnsShowThem) {
   EXPECT_TRUE(GainsAfter(4, 910'000, 1'000'000));
 }
 
-TEST(Gains, OfAMicrosecondCountOnlyWithoutAMargin) {
-  EXPECT_FALSE(GainsAfter(5, 9'000, 10'000));
-  EXPECT_TRUE(GainsAfter(5, 9'000, 10'000, 0));
-  EXPECT_TRUE(GainsAfter(5, 7'500, 10'000));
+TEST(Gains, OfLessThanHalfAMicrosecondCountOnlyWithoutAMargin) {
+  EXPECT_FALSE(GainsAfter(5, 3'600, 4'000));
+  EXPECT_TRUE(GainsAfter(5, 3'600, 4'000, 0));
+  EXPECT_TRUE(GainsAfter(5, 3'400, 4'000));
 }
 
 }  // namespace

@@ -78,6 +78,22 @@ TEST_F(SearchTest, ASlowDelegateLosesItsNodes) {
   EXPECT_EQ(Owners(found->decision), (Names{"cpu", "cpu", "cpu"})) << found->decision.summary;
 }
 
+TEST_F(SearchTest, ADelegateThatWasSlowForAMomentKeepsItsNodes) {
+  int fast_us = 2000;
+  fast_->execute = [&](const RunArgs& args) { return Waiting(fast_us)(args); };
+  bool again = false;
+  settings_.progress = [&](const std::string& candidate, double) {
+    if (candidate != "the order once more") return;
+    again = true;
+    fast_us = 50;
+  };
+  const Result<SearchResult> found = Search({fast_});
+  ASSERT_TRUE(found.ok());
+  EXPECT_TRUE(again);
+  EXPECT_TRUE(found->decision.slower.empty()) << found->decision.summary;
+  EXPECT_LT(found->best_ns, found->cpu_ns);
+}
+
 TEST_F(SearchTest, TheSecondDelegateMayBeTheFastest) {
   const Result<SearchResult> found = Search({slow_, fast_});
   ASSERT_TRUE(found.ok());
