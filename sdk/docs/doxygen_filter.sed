@@ -8,3 +8,5 @@ s|\([;,{)]\) *// |\1  ///< |
 s|\([;,{)0-9u]\) */\* |\1 /**< |
 # Tags of threads and states, and placeholders, are text and not markup.
 s|\[\([a-z]*-[a-z-]*\)\]|(\1)|g
+# A backslash of a comment is text, too.
+/\/\/\//s|\\|\\\\|g
