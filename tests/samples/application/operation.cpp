@@ -31,7 +31,7 @@ void PrintPlacement(const deputy::PlacementReport& placement) {
 }
 
 void PrintHealth(const deputy::HealthReport& health) {
-  std::cout << (health.degraded ? "degraded" : "healthy") << ", " << health.incidents.size() << " incidents\n";
+  std::cout << (health.degraded ? "degraded" : "healthy") << ", incidents: " << health.incidents.size() << '\n';
   for (const deputy::Incident& incident : health.incidents)
     std::cout << incident.delegate << ": " << incident.nodes << " nodes, now on " << incident.taken_over << '\n';
 }
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   const deputy::Status status = argc < 3 ? deputy::Status(deputy::StatusCode::kInvalidArgument, "no pictures")
                                          : Operate(argv[1], {argv + 2, argv + argc});
   deputy::SetLogSink(nullptr);
-  std::cout << warnings << " warnings\n";
+  std::cout << "warnings: " << warnings << '\n';
   if (!status.ok()) std::cerr << "operation: " << status.ToString() << '\n';
   return status.ok() ? 0 : 1;
 }
