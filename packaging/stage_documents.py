@@ -48,17 +48,21 @@ class Stage:
 
     def adapted(self, name, text):
         """The document with the links that an installation has; code is left alone."""
-        lines, fence = [], None
+        parts, fence = [[]], None  # of text, and of code at odd places; a link may continue on the next line
         for line in text.splitlines(keepends=True):
             mark = FENCE.match(line)
-            if fence is not None:
-                fence = None if line.strip() == fence else fence
-            elif mark:
+            if fence is None and mark:
                 fence = mark[1]
+                parts.append([line])
+            elif fence is not None and line.strip() == fence:
+                fence = None
+                parts[-1].append(line)
+                parts.append([])
             else:
-                line = LINK.sub(lambda match: self.link(name, match), line)
-            lines.append(line)
-        return "".join(lines)
+                parts[-1].append(line)
+        texts = ["".join(lines) for lines in parts]
+        texts[::2] = [LINK.sub(lambda match: self.link(name, match), part) for part in texts[::2]]
+        return "".join(texts)
 
 
 def main():

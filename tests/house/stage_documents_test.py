@@ -43,13 +43,17 @@ class StageDocumentsTest(unittest.TestCase):
     def test_a_link_to_what_is_not_installed_keeps_its_text(self):
         self.assertEqual(self.staged("see [`b.hpp` [1]](../inner/b.hpp), the rest\n"), "see `b.hpp` [1], the rest\n")
 
+    def test_a_link_over_two_lines_is_adapted(self):
+        self.assertEqual(self.staged("see [the\nfile](../include/a.h) and [the\nother](../inner/b.hpp)\n"),
+                         "see [the\nfile](../../../../inc/a.h) and the\nother\n")
+
     def test_a_link_to_the_web_stays(self):
         page = "[web](https://example.com/../inner/b.hpp)\n"
         self.assertEqual(self.staged(page), page)
 
     def test_code_stays(self):
-        page = "```cpp\nauto f = [x](inner) {};\n```\n"
-        self.assertEqual(self.staged(page), page)
+        code = "- item\n\n  ```cpp\n  auto f = [x](inner) {};\n  ```\n\n"
+        self.assertEqual(self.staged(code + "[b](../inner/b.hpp)\n" + code), code + "b\n" + code)
 
     def test_files_of_an_earlier_stage_are_removed(self):
         self.staged("text\n", before=("docs/removed.md",))
