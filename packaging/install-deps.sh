@@ -16,7 +16,7 @@ build=(
   libprotobuf-dev protobuf-compiler libonnx-dev
   libcli11-dev nlohmann-json3-dev
 )
-# doxygen makes the reference of the SDK's headers. libclang-rt holds clang's sanitizer runtimes and
+# doxygen makes the references of the headers. libclang-rt holds clang's sanitizer runtimes and
 # libc6-dev-arm64-cross the headers that the cross compiler merely recommends. The last lines re-make the digits model
 # and its test pictures: numpy, Pillow, OpenBLAS for speed, and the fonts, the last four of which are not in
 # the training set.

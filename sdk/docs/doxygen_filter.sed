@@ -8,3 +8,12 @@ s|\([;,{)]\) *// |\1  ///< |
 s|\([;,{)0-9u]\) */\* |\1 /**< |
 # Tags of threads and states, and placeholders, are text and not markup.
 s|\[\([a-z]*-[a-z-]*\)\]|(\1)|g
+# So are characters that Doxygen would take for commands, tags and links.
+/\/\/\//{
+s|\\|\\\\|g
+:again
+s|\(///.*\)<\([A-Za-z/]\)|\1\&lt;\2|
+s|\(///.*[^\\]\)\([#@]\)\([A-Za-z]\)|\1\\\2\3|
+t again
+s|\\@file|@file|
+}

@@ -4,20 +4,23 @@
   docs_test.py --build-dir DIR [DOCUMENT...]   all documents of the tree, or those named
   docs_test.py --self-test                     plants wrong blocks and sees each caught
 
+Every document but those of ELSEWHERE must be installed, with the same text but for its links; no link of an installed
+document is dead or leads out of the installation. Blocks and samples are those of the installation.
+
 A document is a project in a scratch folder; its blocks are gone through in their order:
 
   after a line that ends in `NAME`:             the block is written to the file NAME
   after a line that ends in `NAME`, continued:  it is appended to NAME
                                                 a NAME of the sample that the project began with: the block must stand
                                                 in that file, line for line
-  sh                                            is run by bash -eu in the project's folder, the installation in PATH,
-                                                its folder in $prefix and this tree in $checkout
+  sh                                            is run by bash -eu in the project's folder, the installation in PATH
+                                                and its folder in $prefix
   yaml                                          `deputy config check` accepts it, in a file of its own or not
   json                                          is JSON
 
 Comments before a block, one to a line, say what the block does not:
 
-  <!-- check: project DIR -->          from here on the project is a copy of DIR of this tree
+  <!-- check: project DIR -->          from here on the project is a copy of DIR: of this tree, or installed for a sample
   <!-- check: output -->               the block stands in what the commands before it printed
   <!-- check: output of COMMAND -->    the same of a command of its own
   <!-- check: folders -->              the first word of each line is a folder of this tree
@@ -40,10 +43,14 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-UNCHECKED = 15
+UNCHECKED = 16
 # No documents of the tree, but of the project that `deputy new-plugin` makes of them: see check_template.
 TEMPLATE = "sdk/template/common/README.md"
 ELSEWHERE = ("sdk/template/",)
+# Read where the sources are only.
+NOT_INSTALLED = (".github/",)
+INSTALLED = "share/doc/deputy"  # below the prefix
+SAMPLES = "tests/samples/"  # are installed whole
 
 FENCE = re.compile(r"^( *)(```+)\s*([A-Za-z+]*)\s*$")
 CHECK = re.compile(r"^ *<!-- check: (.+) -->$")
@@ -122,8 +129,9 @@ def follows_in(wanted, lines):
 
 
 class Document:
-    def __init__(self, root, scratch, environment):
+    def __init__(self, root, scratch, environment, installed=None):
         self.root, self.scratch, self.environment = root, scratch, environment
+        self.installed = installed  # where projects are copied from first
         self.projects = 0
         self.unchecked = []
         self.begin(None)
@@ -137,7 +145,8 @@ class Document:
         if sample is None:
             self.folder.mkdir(parents=True)
             return
-        shutil.copytree(self.root / sample, self.folder)
+        installed = self.installed is not None and sample.startswith(SAMPLES)
+        shutil.copytree((self.installed if installed else self.root) / sample, self.folder)
         self.sample = {path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file()}
 
     def run(self, command):
@@ -233,26 +242,54 @@ def anchors_of(path):
     return anchors
 
 
-def check_links(root, name):
+def check_links(root, name, prefix=None):
+    """Dead links of a document; with a prefix also those that lead out of it."""
     wrong, page = [], root / name
     for number, line in outside_of_blocks(page):
         for target, anchor in LINK.findall(line):
             if "://" in target or not (target or anchor):
                 continue
             path = page.parent / target if target else page
-            if not path.exists():
+            if target.startswith("/") or not path.exists():
                 wrong.append(f"{name}:{number}: a link to {target}, which is not there")
+            elif prefix is not None and prefix.resolve() not in path.resolve().parents:
+                wrong.append(f"{name}:{number}: a link to {target}, out of the installation")
             elif anchor and path.suffix == ".md" and anchor not in anchors_of(path):
                 wrong.append(f"{name}:{number}: a link to {target}#{anchor}, a heading that is not there")
     return wrong
 
 
-def check_document(root, name, scratch, environment):
+def without_links(text):
+    """The text of a document; where a link may be missing, the words of it stand."""
+    return re.sub(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\](\([^)\s]+\))?", r"\1", text)
+
+
+def check_installed(root, prefix):
+    """What is wrong with the installed documents as such, and how many links they have."""
+    wrong, links, pages = [], 0, prefix / INSTALLED
+    for name in documents_of(root):
+        installed = pages / name
+        if name.startswith(NOT_INSTALLED):
+            continue
+        if not installed.is_file():
+            wrong.append(f"{name}: is not installed")
+        elif without_links((root / name).read_text(encoding="utf-8")) != without_links(
+            installed.read_text(encoding="utf-8")
+        ):
+            wrong.append(f"{name}: is installed with another text")
+    for page in sorted(prefix.rglob("*.md")):
+        wrong += [f"installed {message}" for message in check_links(prefix, page.relative_to(prefix).as_posix(), prefix)]
+        links += sum(len(LINK.findall(line)) for _, line in outside_of_blocks(page))
+    return wrong, links
+
+
+def check_document(root, name, scratch, environment, installed=None):
     """What is wrong with the document, and what it leaves unchecked."""
-    document = Document(root, scratch, environment)
+    document = Document(root, scratch, environment, installed)
+    page = installed / name if installed is not None and (installed / name).is_file() else root / name
     line = 0
     try:
-        for block in blocks_of((root / name).read_text(encoding="utf-8")):
+        for block in blocks_of(page.read_text(encoding="utf-8")):
             line = block.line
             document.check(block)
         document.end()
@@ -265,7 +302,7 @@ def check_template(root, scratch, environment):
     """Runs what the page of a new project tells its owner to."""
     scratch.mkdir()
     document = Document(root, scratch, environment)
-    words = {"PREFIX": "$prefix", "MODEL.onnx": "$checkout/configs/digits/digits.onnx"}
+    words = {"PREFIX": "$prefix", "MODEL.onnx": "$prefix/share/deputy/digits/digits.onnx"}
     missing = set(words)
     try:
         document.run("deputy new-plugin my_npu --dir my_npu")
@@ -297,14 +334,13 @@ def documents_of(root):
     return sorted(name for name in names if (root / name).is_file() and not name.startswith(ELSEWHERE))
 
 
-def environment_for(prefix, scratch, root):
+def environment_for(prefix, scratch):
     environment = {
         "PATH": f"{prefix}/bin:/usr/local/bin:/usr/bin:/bin",
         "HOME": str(scratch),
         "LC_ALL": "C.UTF-8",
         "CMAKE_PREFIX_PATH": str(prefix),
         "prefix": str(prefix),
-        "checkout": str(root),
     }
     # Objects are the same from run to run but for the scratch folder's name.
     if shutil.which("ccache"):
@@ -330,14 +366,12 @@ def check_tree(arguments):
         if done.returncode != 0:
             print(done.stdout)
             return 1
-        pages = prefix / "share/doc/deputy-sdk"
-        for name in documents_of(ROOT):
-            if name.startswith("sdk/") and not (pages / name.removeprefix("sdk/")).is_file():
-                wrong.append(f"{name}: is not installed")
-                print(wrong[-1], flush=True)
-        environment = environment_for(prefix, scratch, ROOT)
+        wrong, links = check_installed(ROOT, prefix)
+        for message in wrong:
+            print(message, flush=True)
+        environment = environment_for(prefix, scratch)
         for number, name in enumerate(names):
-            found, left = check_document(ROOT, name, scratch / str(number), environment)
+            found, left = check_document(ROOT, name, scratch / str(number), environment, prefix / INSTALLED)
             wrong += found
             unchecked += [f"{name}:{place}" for place in left]
             blocks += sum(1 for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if FENCE.match(line)) // 2
@@ -348,6 +382,7 @@ def check_tree(arguments):
             wrong += found
             for message in found:
                 print(message, flush=True)
+    print(f"documents: {links} links in those installed")
     print(f"documents: {len(names)} with {blocks} blocks, {len(wrong)} wrong, {len(unchecked)} unchecked:")
     for place in unchecked:
         print(f"  {place}")
@@ -397,10 +432,41 @@ def self_test():
             found, _ = check_document(root, "a.md", root / "scratch", {"PATH": os.environ["PATH"]})
         if (not expected and found) or (expected and (len(found) != 1 or expected not in found[0])):
             missed.append(f"expected '{expected}', found {found} for:\n{text}")
+    installed = installed_cases()
+    missed += [message for message in installed.values() if message]
     for message in missed:
         print(f"self-test: {message}")
-    print(f"self-test: {len(cases)} cases, {len(missed)} wrong")
+    print(f"self-test: {len(cases) + len(installed)} cases, {len(missed)} wrong")
     return 1 if missed else 0
+
+
+def installed_cases():
+    """Cases of installed documents: the text as installed (None: not at all), and what must be said of it."""
+    page = "# A page\n\nSee [`b` there](b.md#part), ![a](b.png) and [c](../c).\n"
+    cases = {
+        "as it is": ("# A page\n\nSee [`b` there](../../x.md), a and [c](../../y.md).\n", ""),
+        "not installed": (None, "is not installed"),
+        "another text": ("# A page\n\nSee `b` here, a and c.\n", "with another text"),
+        "a dead link": ("# A page\n\nSee [`b` there](../b.md), a and c.\n", "a link to ../b.md, which is not there"),
+        "an absolute link": ("# A page\n\nSee [`b` there](/), a and c.\n", "a link to /, which is not there"),
+        "a link out": ("# A page\n\nSee [`b` there](../../../../tree), a and c.\n", "out of the installation"),
+        "a dead heading": ("# A page\n\nSee [`b` there](../../x.md#y), a and c.\n", "a heading that is not there"),
+    }
+    missed = {}
+    for name, (text, expected) in cases.items():
+        with tempfile.TemporaryDirectory() as folder:
+            root, prefix = Path(folder, "tree"), Path(folder, "prefix")
+            (prefix / INSTALLED).mkdir(parents=True)
+            root.mkdir()
+            (root / "a.md").write_text(page, encoding="utf-8")
+            for other in ("x.md", "y.md"):
+                (prefix / "share" / other).write_text("# X\n", encoding="utf-8")
+            if text is not None:
+                (prefix / INSTALLED / "a.md").write_text(text, encoding="utf-8")
+            found, _ = check_installed(root, prefix)
+        right = len(found) == 1 and expected in found[0] if expected else not found
+        missed[name] = "" if right else f"installed document, {name}: expected '{expected}', found {found}"
+    return missed
 
 
 def main():

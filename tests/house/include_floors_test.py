@@ -82,6 +82,7 @@ VALUE_HEADERS = {
 
 # Folders below host/ that hold no code.
 HOST_WITHOUT_CODE = {"docs"}
+HOST_FILES = {"host/CMakeLists.txt", "host/CHANGELOG.md"}
 
 # How a library is recognised: the beginnings of its include names. FlatBuffers' generated headers belong to the folder
 # of their schema instead (GENERATED).
@@ -112,7 +113,7 @@ GENERATED = (
 
 TOP_LEVEL = {
     "CMakeLists.txt", "host", "sdk", "plugins", "configs", "tests", "packaging", "README.md", "LICENSE",
-    "CMakePresets.json", ".ci", ".clang-format", ".clang-tidy", ".editorconfig", ".gitattributes", ".gitignore",
+    "CMakePresets.json", ".ci", ".github", ".clang-format", ".clang-tidy", ".editorconfig", ".gitattributes", ".gitignore",
 }  # fmt: skip
 
 C_HEADERS = set(
@@ -326,7 +327,7 @@ def check_folders(files):
     wrong, reported = [], set()
     for file in files:
         parts = file.split("/")
-        if parts[0] != "host" or parts[1] in known or file == "host/CMakeLists.txt":
+        if parts[0] != "host" or parts[1] in known or file in HOST_FILES:
             continue
         if parts[1] not in reported:
             reported.add(parts[1])
@@ -436,6 +437,7 @@ CLEAN = {
     "host/cli/main.cpp": '#include <CLI/CLI.hpp>\n#include <nlohmann/json.hpp>\n#include "deputy/model.hpp"\n',
     "host/docs/adr/0001.md": "",
     "host/CMakeLists.txt": "",
+    "host/CHANGELOG.md": "",
     "plugins/null/null.cpp": '#include <deputy/sdk/delegate.hpp>\n#include "local.hpp"\n',
     "plugins/null/local.hpp": "#include <memory>\n",
     "plugins/null/src/deep/a.cpp": '#include "clock/a.hpp"\n',

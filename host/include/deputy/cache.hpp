@@ -9,6 +9,7 @@
 
 namespace deputy {
 
+// What is known about an entry.
 enum class CacheEntryState {
   kUnchecked,  // only its header was read
   kIntact,
@@ -17,6 +18,7 @@ enum class CacheEntryState {
   kUnreadable,    // the system refused to read it
 };
 
+// One entry of the cache: a file.
 struct CacheEntry {
   std::string kind;  // "blob", "verdict", "placement", "costs", "model"
   std::string key;   // 64 hexadecimal digits
@@ -28,6 +30,7 @@ struct CacheEntry {
   std::string problem;  // empty if there is none
 };
 
+// The cache of a configuration at one moment.
 struct CacheListing {
   std::string folder;               // empty: the cache is off
   uint64_t max_bytes = 0;           // of all entries together

@@ -13,6 +13,7 @@
 
 namespace deputy {
 
+// The bounds of a comparison; the formula is at the top of this file.
 struct Tolerance {
   double rtol = 1e-3, atol = 1e-7;
   double atol_scale = 0;       // times the largest finite magnitude of the reference
@@ -21,6 +22,7 @@ struct Tolerance {
   double outliers = 0, step = 0, step_scale = 0;
 };
 
+// The result of a comparison; `ok` is the answer, the rest explains it.
 struct Comparison {
   bool ok = true;
   std::string misfit;  // another dtype or shape; then nothing was compared

@@ -48,6 +48,7 @@ struct InProcessDelegate {
   std::string id;
 };
 
+// Levels of the log; as a threshold, messages of this level and above.
 enum class LogLevel { kDebug = 1, kInfo = 2, kWarning = 3, kError = 4, kOff = 5 };
 
 // Sets the log sink, process-wide; null logs to stderr again. `source` is "host" or the name of a delegate. The sink is

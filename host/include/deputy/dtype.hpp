@@ -6,6 +6,7 @@
 
 namespace deputy {
 
+// The type of a tensor's elements.
 enum class DType : int32_t {
   kUndefined = 0,
   kFloat32 = 1,

@@ -18,6 +18,7 @@ struct Incident {
   std::string taken_over;  // delegates that run these nodes instead ("cpu"); empty where they failed as well
 };
 
+// The failures of one delegate.
 struct DelegateHealthReport {
   std::string name;
   uint64_t failures = 0;          // runs of partitions, since the delegate was opened
@@ -27,6 +28,7 @@ struct DelegateHealthReport {
   std::chrono::milliseconds retry_in{0};  // until the next trial run
 };
 
+// Failures of a context's delegates, since they were opened.
 struct HealthReport {
   bool degraded = false;                        // a delegate is not available, or partitions are demoted
   std::vector<DelegateHealthReport> delegates;  // in order, without the CPU

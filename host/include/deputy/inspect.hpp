@@ -30,6 +30,7 @@ struct InspectedNode {
   std::string why_not;
 };
 
+// A model file as it was read; counts include the nodes of regions.
 struct ModelContents {
   std::string format;  // "ONNX" or "dpm"
   uint64_t file_bytes = 0;

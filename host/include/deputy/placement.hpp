@@ -17,6 +17,7 @@ struct DeviceReport {
   uint64_t runs = 0;
 };
 
+// A delegate and its share of the model.
 struct DelegateReport {
   std::string name;    // of the entry in the YAML; "cpu" is last
   std::string id;      // of the delegate in its plugin
@@ -33,6 +34,7 @@ struct EstimateReport {
   int64_t latency_ns = -1, memory_bytes = -1, energy_nj = -1;
 };
 
+// Nodes that one delegate runs as a whole.
 struct PartitionReport {
   std::string name;  // "npu0/1"
   std::string delegate;
@@ -56,6 +58,7 @@ struct RefusalReport {
   std::string detail;
 };
 
+// A node with its owner.
 struct NodeReport {
   std::string name;  // as in the model; "node 17" when it has none
   std::string op_type, domain;
@@ -65,6 +68,7 @@ struct NodeReport {
   std::vector<RefusalReport> refusals;  // every other delegate, in order
 };
 
+// The placement of a model for one set of input shapes.
 struct PlacementReport {
   std::string summary;  // the line that every load prints
   std::vector<DelegateReport> delegates;

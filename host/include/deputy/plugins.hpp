@@ -7,6 +7,7 @@
 
 namespace deputy {
 
+// An option of a delegate, as its schema declares it. All values as texts; a range only where minimum < maximum.
 struct OptionReport {
   std::string name, type, unit, default_value, choices, help;
   double minimum = 0, maximum = 0;
@@ -29,6 +30,7 @@ struct DeviceListing {
   uint64_t memory_bytes = 0, frequency_hz = 0;  // 0: unknown
 };
 
+// A delegate of a plugin.
 struct PluginDelegateReport {
   std::string id, description;
   bool available = false;   // its plugin was probed and its requirements are met
@@ -47,6 +49,7 @@ struct PluginQuery {
   bool probe_all = false;
 };
 
+// A file of a plugin folder, and the result of its check.
 struct PluginReport {
   std::string file;
   bool accepted = false;
@@ -58,6 +61,7 @@ struct PluginReport {
   std::vector<PluginDelegateReport> delegates;
 };
 
+// The result of a scan.
 struct PluginListing {
   std::vector<std::string> folders;   // searched, in order
   std::vector<PluginReport> plugins;  // every file that was read

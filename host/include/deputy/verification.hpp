@@ -9,6 +9,7 @@
 
 namespace deputy {
 
+// The verdict on a partition.
 enum class VerificationResult : uint8_t {
   kRight,
   kRounding,  // differs by more than the tolerance, but not by more than rounding errors of the CPU explain
@@ -16,6 +17,7 @@ enum class VerificationResult : uint8_t {
   kNotVerified,  // it could not be compared: `detail` has the reason
 };
 
+// A partition, compared with the CPU.
 struct PartitionVerification {
   std::string delegate;
   std::string plugin;     // its file; empty for a delegate of the application
@@ -29,6 +31,7 @@ struct PartitionVerification {
   std::vector<std::string> case_folders;  // that were written, in the order of `wrong_nodes`
 };
 
+// Tolerances of a verification, and where it writes cases.
 struct VerifyOptions {
   ToleranceSettings tolerance;  // goes before that of the configuration
   // For each of the wrong nodes or groups, or a partition without such, a folder in this one gets that part as
