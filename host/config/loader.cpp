@@ -81,6 +81,14 @@ void ConfigLoader::AddFileWithDropIns(const fs::path& path) {
   Guarded([&] { AddDropIns(path.parent_path() / "conf.d"); });
 }
 
+bool ConfigLoader::AddInstalled(const fs::path& path) {
+  const size_t before = layers_.size();
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(path, ignored))) AddFile(path);
+  Guarded([&] { AddDropIns(path.parent_path() / "conf.d"); });
+  return layers_.size() > before || out_of_memory_;
+}
+
 void ConfigLoader::AddDropIns(const fs::path& folder) {
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
@@ -161,13 +169,13 @@ Result<Config> ConfigLoader::Merge() {
   const bool all_readable = MergeFiles(merged);
   MergeSettings(merged, settings_, all_readable);
   MergeSettings(merged, api_settings_, all_readable);
-  if (!problems_.empty()) return Report();
 
   Problems last;
   Config config = ReadConfig(merged, LayerKind::kMerged, bases_, last);
-  Keep(last);
-  if (!problems_.empty()) return Report();
-  return config;
+  if (problems_.empty()) Keep(last);
+  if (problems_.empty()) return config;
+  readable_ = std::move(config);
+  return Report();
 }
 
 bool ConfigLoader::MergeFiles(YamlNode& merged) {

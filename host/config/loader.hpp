@@ -24,9 +24,11 @@ std::string_view DefaultConfigText();
 class ConfigLoader {
  public:
   void AddFile(const std::filesystem::path& path);
-  // The system's file, then conf.d/*.yaml beside it in the order of their names, so that a package adds a delegate by
-  // adding a file. The folder may be absent.
+  // The file, then conf.d/*.yaml beside it in the order of their names, so that a package adds a delegate by adding a
+  // file. The folder may be absent.
   void AddFileWithDropIns(const std::filesystem::path& path);
+  // The same where both may be absent. False: nothing was found.
+  bool AddInstalled(const std::filesystem::path& path);
   // YAML in memory; `name` is its file name in messages. Relative paths in it are relative to `base`; the working
   // directory if empty.
   void AddText(std::string name, std::string_view text, const std::filesystem::path& base = {});
@@ -34,6 +36,8 @@ class ConfigLoader {
   void AddSetting(std::string_view setting);
   // The same from the application; overrides all other layers.
   void AddApiSetting(std::string_view path, std::string_view value);
+  // A source that cannot be read.
+  void AddUnreadable(std::string source, std::string message);
 
   // kConfig with one line per problem, "file:line:column: message"; kResourceExhausted when out of memory.
   Result<Config> Finish();
@@ -42,6 +46,8 @@ class ConfigLoader {
   // a Config.
   const std::vector<Problem>& problems() const { return problems_; }
   const std::vector<Problem>& warnings() const { return warnings_; }
+  // After a Finish that failed: the values without problems, so that further checks can report theirs at the same time.
+  const Config& readable() const { return readable_; }
   // Every file read, in order.
   const std::vector<std::filesystem::path>& files() const { return files_; }
 
@@ -59,7 +65,6 @@ class ConfigLoader {
   void Guarded(Work work);
   void AddYaml(std::string source, std::string_view text, const std::filesystem::path& base);
   void AddDropIns(const std::filesystem::path& folder);
-  void AddUnreadable(std::string source, std::string message);
   Result<Config> Merge();
   // Each of these moves the problems of its layer to problems_.
   bool MergeFiles(YamlNode& merged);
@@ -70,6 +75,7 @@ class ConfigLoader {
   std::vector<Layer> layers_;
   std::vector<PendingSetting> settings_, api_settings_;
   BaseFolders bases_;
+  Config readable_;
   std::vector<std::filesystem::path> files_;
   std::vector<Problem> problems_, warnings_, early_warnings_;
   size_t unshown_ = 0;
