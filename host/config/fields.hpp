@@ -173,7 +173,7 @@ void VisitConfig(V& v, C& c) {
   v.Group(Key{"placement", "choice between delegates that support a node"}, [&] {
     v.Choice(Key{"policy",
                  "priority: the order decides; measured: the first run of a model measures other placements, and the "
-                 "fastest is kept; cost: costs of operators decide",
+                 "fastest is kept; cost: predicted costs of operators decide",
                  "measured"},
              c.placement.policy);
     v.Quantity(Key{"budget", "time for the measurements of one model and set of shapes", "5s"}, c.placement.budget,

@@ -27,8 +27,8 @@ class ConfigLoader {
   // The file, then conf.d/*.yaml beside it in the order of their names, so that a package adds a delegate by adding a
   // file. The folder may be absent.
   void AddFileWithDropIns(const std::filesystem::path& path);
-  // The same where both may be absent. False: nothing was found.
-  bool AddInstalled(const std::filesystem::path& path);
+  // The same where both may be absent.
+  void AddInstalled(const std::filesystem::path& path);
   // YAML in memory; `name` is its file name in messages. Relative paths in it are relative to `base`; the working
   // directory if empty.
   void AddText(std::string name, std::string_view text, const std::filesystem::path& base = {});
@@ -48,6 +48,10 @@ class ConfigLoader {
   const std::vector<Problem>& warnings() const { return warnings_; }
   // After a Finish that failed: the values without problems, so that further checks can report theirs at the same time.
   const Config& readable() const { return readable_; }
+  // Whether every file was YAML of this version, so that all names of delegates are known.
+  bool all_readable() const { return all_readable_; }
+  // Problems beyond those listed.
+  size_t unlisted() const { return unshown_; }
   // Every file read, in order.
   const std::vector<std::filesystem::path>& files() const { return files_; }
 
@@ -67,8 +71,8 @@ class ConfigLoader {
   void AddDropIns(const std::filesystem::path& folder);
   Result<Config> Merge();
   // Each of these moves the problems of its layer to problems_.
-  bool MergeFiles(YamlNode& merged);
-  void MergeSettings(YamlNode& merged, const std::vector<PendingSetting>& settings, bool all_readable);
+  void MergeFiles(YamlNode& merged);
+  void MergeSettings(YamlNode& merged, const std::vector<PendingSetting>& settings);
   void Keep(const Problems& found);
   Status Report() const;
 
@@ -79,6 +83,7 @@ class ConfigLoader {
   std::vector<std::filesystem::path> files_;
   std::vector<Problem> problems_, warnings_, early_warnings_;
   size_t unshown_ = 0;
+  bool all_readable_ = true;
   bool out_of_memory_ = false;
 };
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "base/nearest.hpp"
@@ -38,14 +40,18 @@ fs::path UserConfig() {
   return {};
 }
 
+bool Exists(const fs::path& path) {
+  std::error_code ignored;
+  return !path.empty() && fs::exists(fs::symlink_status(path, ignored));
+}
+
 bool IsName(std::string_view text) { return !text.empty() && text.find_first_of("/.") == std::string_view::npos; }
 
 // A path, or the name of a shipped configuration.
 void AddNamed(const std::string& named, ConfigLoader& loader) {
   if (std::string shipped = IsName(named) ? ShippedConfigFile(named) : ""; !shipped.empty())
     return loader.AddFile(shipped);
-  std::error_code ignored;
-  if (!IsName(named) || fs::exists(named, ignored)) return loader.AddFileWithDropIns(named);
+  if (!IsName(named) || Exists(named)) return loader.AddFileWithDropIns(named);
   const std::vector<std::string> names = ShippedConfigs();
   loader.AddUnreadable(named, fmt::format("is neither a file nor a shipped configuration{} (shipped: {})",
                                           DidYouMean(named, names), fmt::join(names, ", ")));
@@ -54,19 +60,20 @@ void AddNamed(const std::string& named, ConfigLoader& loader) {
 }  // namespace
 
 std::string AddLayers(const ConfigSources& sources, ConfigLoader& loader) {
-  bool found = false;
-  for (const fs::path& installed : {SystemConfig(), UserConfig()})
-    if (!installed.empty()) found = loader.AddInstalled(installed) || found;
+  const fs::path system = SystemConfig(), user = UserConfig();
   const std::string chosen = Environment("DEPUTY_CONFIG").value_or("");
-  if (!chosen.empty()) AddNamed(chosen, loader);
-  for (const std::string& file : sources.files) AddNamed(file, loader);
   std::string note;
-  if (!found && chosen.empty() && sources.files.empty()) {
+  // Drop-ins alone extend the default: a package that adds a delegate does not take the others away.
+  if (sources.files.empty() && chosen.empty() && !Exists(system) && !Exists(user)) {
     if (const std::string shipped = ShippedConfigFile("default"); !shipped.empty()) {
       loader.AddFile(shipped);
       note = fmt::format("no configuration is given or installed; using {}", shipped);
     }
   }
+  for (const fs::path& installed : {system, user})
+    if (!installed.empty()) loader.AddInstalled(installed);
+  if (!chosen.empty()) AddNamed(chosen, loader);
+  for (const std::string& file : sources.files) AddNamed(file, loader);
   for (const std::string& setting : sources.settings) loader.AddSetting(setting);
   return note;
 }

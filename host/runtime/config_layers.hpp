@@ -8,7 +8,7 @@
 
 namespace deputy::host {
 
-// Adds the layers of ConfigSources. A note for the user where the default of the installation is used, else empty.
+// Adds the layers of ConfigSources. A message for the user where the default of the installation is used, else empty.
 std::string AddLayers(const ConfigSources& sources, ConfigLoader& loader);
 
 }  // namespace deputy::host

@@ -55,6 +55,7 @@ class EngineBuilder {
   Result<std::shared_ptr<Engine>> Run() {
     const Config& config = state_.config;
     ApplyLogLevels(config.log);
+    if (!state_.config_note.empty()) Log(LogLevel::kInfo, "{}", state_.config_note);
     for (const std::string& warning : state_.config_warnings) Log(LogLevel::kWarning, "{}", warning);
     const bool automatic = !state_.replaced && *config.plugins.auto_use == AutoUse::kLast;
     if (!automatic) DEPUTY_RETURN_IF_ERROR(CheckReferences(state_, {}));

@@ -1,6 +1,7 @@
 // The layers of a configuration, the check of all of them at once, and the list of keys.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -9,10 +10,11 @@
 
 namespace deputy {
 
-// Later layers override earlier ones: the built-in defaults; the system's /etc/deputy/deputy.yaml and conf.d/*.yaml;
-// the user's $XDG_CONFIG_HOME/deputy/deputy.yaml (~/.config without it) and conf.d/*.yaml; $DEPUTY_CONFIG; `files`;
-// `settings`. Where none of the files is found, the default configuration of the installation takes their place.
-// DEPUTY_SYSTEM_CONFIG in the environment replaces the path of the system's file; if it is empty, there is none.
+// The layers of a configuration. Later ones override earlier ones: the built-in defaults; the system's
+// /etc/deputy/deputy.yaml and conf.d/*.yaml; the user's $XDG_CONFIG_HOME/deputy/deputy.yaml (~/.config without it) and
+// conf.d/*.yaml; $DEPUTY_CONFIG; `files`; `settings`. If there is neither a deputy.yaml nor $DEPUTY_CONFIG nor a file,
+// the default configuration of the installation is the layer above the built-in defaults. DEPUTY_SYSTEM_CONFIG in the
+// environment replaces the path of the system's file; if it is empty, there is none.
 struct ConfigSources {
   std::vector<std::string> files;     // paths, or names of shipped configurations ("npu-first")
   std::vector<std::string> settings;  // "path.to.key=value"
@@ -32,14 +34,15 @@ struct ConfigCheckOptions {
 };
 
 struct ConfigCheck {
-  std::vector<std::string> files;  // that were read, lowest layer first
-  std::vector<ConfigProblem> problems;
+  std::vector<std::string> files;       // that were read, lowest layer first
+  std::vector<ConfigProblem> problems;  // by file, line and column
+  size_t unlisted = 0;                  // problems beyond the first hundred of the files
 };
 
-// All problems of a configuration at once: those of the files; rules that name no delegate; and unless `offline`,
-// plugin folders that are absent, delegates that no plugin offers or that cannot be used (errors where `required`), and
-// wrong options and devices, for which the plugins that it names are run in a helper process. With a model: rules that
-// apply to none of its nodes. Fails only if the model cannot be read. [load-time]
+// All problems of a configuration at once: those of the files; rules that name no delegate, no operator or no domain;
+// and unless `offline`, plugin folders that are absent, plugins and delegates that cannot be used (errors where
+// `required`), wrong options and devices, for which the plugins that it names are run in a helper process. With a
+// model: globs that match none of its nodes. Fails only if the model cannot be read. [load-time]
 DEPUTY_API Result<ConfigCheck> CheckConfig(const ConfigSources& sources, const ConfigCheckOptions& options = {});
 
 // A key of the configuration. The path has NAME for the name of an entry and [] for an item of a list:
