@@ -69,7 +69,7 @@ Status Unknown(const std::vector<ConfigKey>& keys, const std::string& path) {
   std::string meant = DidYouMean(path, paths);
   if (meant.empty() && !same.empty()) meant = fmt::format("; keys of this name: {}", Joined(same));
   return Status(StatusCode::kInvalidArgument, fmt::format("there is no key '{}'{}", path, meant))
-      .Advise("'deputy config explain delegates' begins with the most important ones");
+      .Advise("'deputy config reference' lists all keys");
 }
 
 std::string TypeOf(const OptionReport& option) {

@@ -45,13 +45,13 @@ bool Exists(const fs::path& path) {
   return !path.empty() && fs::exists(fs::symlink_status(path, ignored));
 }
 
-bool IsName(std::string_view text) { return !text.empty() && text.find_first_of("/.") == std::string_view::npos; }
+bool IsPlainName(std::string_view text) { return !text.empty() && text.find_first_of("/.") == std::string_view::npos; }
 
 // A path, or the name of a shipped configuration.
 void AddNamed(const std::string& named, ConfigLoader& loader) {
-  if (std::string shipped = IsName(named) ? ShippedConfigFile(named) : ""; !shipped.empty())
+  if (std::string shipped = IsPlainName(named) ? ShippedConfigFile(named) : ""; !shipped.empty())
     return loader.AddFile(shipped);
-  if (!IsName(named) || Exists(named)) return loader.AddFileWithDropIns(named);
+  if (!IsPlainName(named) || Exists(named)) return loader.AddFileWithDropIns(named);
   const std::vector<std::string> names = ShippedConfigs();
   loader.AddUnreadable(named, fmt::format("is neither a file nor a shipped configuration{} (shipped: {})",
                                           DidYouMean(named, names), fmt::join(names, ", ")));
