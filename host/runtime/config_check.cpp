@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -68,7 +69,9 @@ class ConfigChecker {
       const EntryCheck found = CheckEntry(registry_, entry);
       for (const Problem& mistake : found.mistakes) Add(mistake, true);
       // Its text begins with the place of the entry.
-      if (!found.unusable.ok()) Add({entry.origin, Without(found.unusable, entry.origin)}, entry.required);
+      if (!found.unusable.ok())
+        Add({entry.origin, Without(found.unusable, entry.origin) + (entry.required ? " (required)" : "")},
+            entry.required);
       for (const CapabilityRow& row : found.description.capabilities) {
         operators_.insert(row.op_type);
         AddDomain(row.domain);
@@ -167,13 +170,14 @@ Result<ConfigCheck> CheckConfig(const ConfigSources& sources, const ConfigCheckO
   if (loader.all_readable()) checker.References(!options.offline);
   if (!options.model.empty()) DEPUTY_RETURN_IF_ERROR(checker.Model(options.model));
   checker.Operators(!options.offline);
-  std::stable_sort(check.problems.begin(), check.problems.end(), [&](const ConfigProblem& a, const ConfigProblem& b) {
-    const auto place = [&](const ConfigProblem& problem) {
-      const auto layer = std::find(check.files.begin(), check.files.end(), problem.file) - check.files.begin();
-      return std::tuple(layer, problem.line, problem.column);
-    };
-    return place(a) < place(b);
-  });
+  const auto place = [&](const ConfigProblem& problem) {
+    const auto layer = std::find(check.files.begin(), check.files.end(), problem.file) - check.files.begin();
+    return std::tuple(layer, problem.line, problem.column);
+  };
+  // They are few, and std::stable_sort is 13 kB of code.
+  std::vector<ConfigProblem>& sorted = check.problems;
+  for (size_t i = 1; i < sorted.size(); ++i)
+    for (size_t j = i; j > 0 && place(sorted[j]) < place(sorted[j - 1]); --j) std::swap(sorted[j], sorted[j - 1]);
   return check;
 }
 

@@ -76,6 +76,7 @@ Entry EntryFromConfig(const DelegateConfig& config) {
   for (const Named<OptionValue>& option : config.options) {
     entry.options.emplace_back(option.name, (*option).text);
     entry.option_origins.push_back(option.origin());
+    entry.option_name_origins.push_back(option.name_origin);
   }
   entry.limits = {Texts(config.rules.allow_ops), Texts(config.rules.deny_ops), Texts(config.rules.nodes),
                   Texts(config.rules.deny_nodes), static_cast<uint32_t>(*config.min_nodes),
@@ -96,6 +97,7 @@ Entry EntryFromDeviceInfo(const DeviceInfo& info) {
   for (const auto& option : info.options) {
     entry.options.push_back(option);
     entry.option_origins.push_back({"api option " + option.first, 0, 0});
+    entry.option_name_origins.push_back(entry.option_origins.back());
   }
   return entry;
 }
@@ -125,7 +127,8 @@ EntryCheck CheckEntry(PluginRegistry& registry, const Entry& entry) {
   for (const OptionProblem& problem : checked.problems) {
     Origin origin = entry.origin;
     for (size_t i = 0; i < entry.options.size(); ++i)
-      if (entry.options[i].first == problem.option) origin = entry.option_origins[i];
+      if (entry.options[i].first == problem.option)
+        origin = problem.unknown ? entry.option_name_origins[i] : entry.option_origins[i];
     check.mistakes.push_back({origin, fmt::format("delegate '{}': {}", entry.name, problem.message)});
   }
   if (!check.description.available) {

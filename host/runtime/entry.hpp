@@ -25,7 +25,7 @@ struct Entry {
   RunHandling handling;
   ToleranceSettings tolerance;
   std::vector<std::pair<std::string, std::string>> options;
-  std::vector<Origin> option_origins;
+  std::vector<Origin> option_origins, option_name_origins;
   DelegateLimits limits;
 };
 

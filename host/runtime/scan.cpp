@@ -123,7 +123,7 @@ Config WithPluginDefaults(Config config) {
     for (const OptionSchema& option : description->options) {
       if (std::any_of(set.begin(), set.end(), [&](const auto& other) { return other.name == option.name; })) continue;
       const bool quoted = option.type == DEPUTY_OPTION_STRING || option.default_value.empty();
-      set.push_back({option.name, {{option.default_value, quoted}, {"the plugin's default", 0, 0}}});
+      set.push_back({option.name, {{option.default_value, quoted}, {"the plugin's default", 0, 0}}, {}});
     }
   }
   return config;

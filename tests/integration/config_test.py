@@ -45,7 +45,7 @@ EXPECTED = [
     (2, 1, "error", "unknown key 'fallbak'; did you mean 'fallback'"),
     (4, 14, "error", "'max' must be a size"),
     (5, 16, "error", "'threads' must be auto or a whole number"),
-    (9, 26, "error", "option 'frequncy' is unknown; did you mean 'frequency'?"),
+    (9, 15, "error", "option 'frequncy' is unknown; did you mean 'frequency'?"),
     (10, 30, "warning", "no known operator is called 'Sofmax'; did you mean 'Softmax'?"),
     (13, 26, "error", "option 'frequency' must be low | balanced | high | extreme.*did you mean 'high'?"),
     (14, 12, "error", "no plugin offers the delegate 'hexagon'"),
@@ -124,7 +124,7 @@ class Check(Config):
         path = self.file("npu.yaml", EIGHT_MISTAKES)
         shown = self.deputy("config", "check", path, status=2).stderr.splitlines()
         marked = [before[line.index("^"):line.rindex("^") + 1] for before, line in zip(shown, shown[1:]) if "^" in line]
-        self.assertEqual(marked, ["fallbak", "512", "many", "high", "Sofmax", "hihg", "hexagon", "npu7"])
+        self.assertEqual(marked, ["fallbak", "512", "many", "frequncy", "Sofmax", "hihg", "hexagon", "npu7"])
 
     def test_TheSameAsJson(self):
         found = self.problems(self.file("npu.yaml", EIGHT_MISTAKES))
@@ -138,6 +138,7 @@ class Check(Config):
         for flags in (["--offline"], []):
             path = self.file("c.yaml", body)
             self.deputy("config", "check", path, *flags, status=0 if flags else 2, FIXTURE_MARK=mark)
+            self.assertIs(mark.exists(), not flags)
         self.assertEqual(self.problems(self.file("npu.yaml", EIGHT_MISTAKES), "--offline")[-1]["line"], 17)
 
     def test_GlobsThatMatchNoNodeOfTheModelAreWarnings(self):
@@ -155,7 +156,7 @@ class Check(Config):
         path = self.file("c.yaml", "placement: {rules: [{ops: Frobnicate, domains: com.example, to: cpu}]}\n")
         model = self.scratch / "own.onnx"
         model.write_bytes(onnx_bytes.add_model(op_type="Frobnicate", domain="com.example"))
-        self.assertEqual([p["column"] for p in self.problems(path, status=0)], [26, 47])
+        self.assertEqual([p["column"] for p in self.problems(path, status=0)], [27, 48])
         self.assertEqual(self.problems(path, "--model", model, status=0), [])
 
     def test_FoldersAndDevicesThatAreAbsent(self):
@@ -164,7 +165,7 @@ class Check(Config):
         folder, device = self.problems(path)
         self.assertEqual((folder["line"], folder["column"], folder["severity"]), (3, 28, "warning"))
         self.assertIn("plugin folder does not exist", folder["message"])
-        self.assertEqual((device["line"], device["column"], device["severity"]), (4, 52, "error"))
+        self.assertEqual((device["line"], device["column"], device["severity"]), (4, 53, "error"))
         self.assertIn("there is no device '7'", device["message"])
 
     def test_AnAbsentDelegateIsAWarningUnlessRequired(self):
@@ -363,6 +364,15 @@ class Shipped(Config):
     MACHINE = "plugins: {paths: [$deputy/plugins], auto: last}\ndelegates: [{name: npu0, delegate: sim_npu}]\n" \
               "placement: {rules: [{ops: Relu, to: npu0}]}\n"  # fmt: skip
 
+    def with_fixture(self, name, plugin):
+        """The shipped configuration with this plugin of the fixtures in the place of its first delegate."""
+        (self.scratch / "plugins").mkdir()
+        shutil.copy(Path(ARGS.fixtures) / f"{plugin}.so", self.scratch / "plugins")
+        text = (ROOT / "configs" / f"{name}.yaml").read_text()
+        text = re.sub(r"    options:.*\n(      .*\n)*|    delegate:.*\n", "", text).replace("$deputy/plugins", "plugins")
+        return self.file(f"{name}.yaml", "version: 1\n" + re.sub(
+            r"(  - name: .*\n)", rf"\1    delegate: {plugin}\n", text.partition("version: 1\n")[2], count=1))
+
     def test_EachIsChecked(self):
         self.assertEqual(SHIPPED, ["cpu-only", "default", "deterministic", "low-power", "npu-first", "strict-no-fallback"])
         for name in SHIPPED:
@@ -394,14 +404,12 @@ class Shipped(Config):
         self.assertEqual(set(self.placed(*strict).values()), {"npu0"})
         error = self.deputy("run", self.model("Sin"), *strict, status=3).stderr
         self.assertIn("head/second", error)
-        self.assertIn("npu0", self.deputy("run", self.model(), *strict, "--set", "plugins.paths=[.]", status=4).stderr)
+        self.assertIn("'sim_npu'", self.deputy("run", self.model(), *strict, "--set", "plugins.paths=[.]",
+                                               status=4).stderr)  # fmt: skip
 
     def test_StrictNoFallbackEndsARunThatFails(self):
-        folder = self.scratch / "plugins"
-        folder.mkdir()
-        shutil.copy(Path(ARGS.fixtures) / "leaves_outputs.so", folder)
-        error = self.deputy("run", self.model(), "--config", "strict-no-fallback", "--set", f"plugins.paths=[{folder}]",
-                            "--set", "delegates.npu0={delegate: leaves_outputs, options: {}}", status=4).stderr  # fmt: skip
+        config = self.with_fixture("strict-no-fallback", "leaves_outputs")
+        error = self.deputy("run", self.model("Relu"), "--config", config, status=4).stderr
         self.assertIn("was not written", error)
 
     def test_DeterministicGivesTheSameBitsAndMeasuresNothing(self):
@@ -415,11 +423,10 @@ class Shipped(Config):
         self.deputy("run", self.model(), "--config", "deterministic", "--set", "plugins.paths=[.]", status=4)
 
     def test_DeterministicMakesAWrongResultAnError(self):
-        folder = self.scratch / "plugins"
-        folder.mkdir()
-        shutil.copy(Path(ARGS.fixtures) / "wrong_values.so", folder)
-        error = self.deputy("run", self.model(), "--config", "deterministic", "--set", f"plugins.paths=[{folder}]",
-                            "--set", "delegates.onednn={delegate: wrong_values, options: {}}", status=5).stderr  # fmt: skip
+        config = self.with_fixture("deterministic", "wrong_values")
+        values = self.scratch / "x.npy"
+        values.write_bytes(onnx_bytes.npy((0.1, 2, 2, 2, 2, 2), (2, 3)))
+        error = self.deputy("run", self.model(), "--config", config, "--input", f"x={values}", status=5).stderr
         self.assertIn("wrong result of", error)
 
 
