@@ -18,12 +18,13 @@ CLI::Option* AddRepeated(CLI::App& syntax, const std::string& flag, std::vector<
 }
 
 void ContextOptions::AddTo(CLI::App& syntax) {
-  syntax.add_option("--config", config, "Configuration file [default: CPU only]")->type_name("FILE");
+  AddRepeated(syntax, "--config", configs, "FILE",
+              "Configuration file, or the name of an installed one, such as npu-first");
   AddSettings(syntax, settings);
 }
 
 std::optional<Context> ContextOptions::Read(int& exit_status) const {
-  Result<Context> context = Context::FromYaml(config, settings);
+  Result<Context> context = Context::FromLayers({configs, settings});
   const Status status = context.ok() ? context->Check() : context.status();
   if (status.ok()) return std::move(context).value();
   exit_status = Fail(Stage::kSetup, status);

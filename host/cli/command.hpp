@@ -17,9 +17,9 @@ class Option;
 
 namespace deputy::cli {
 
-// --config and --set.
+// --config and --set: layers over the configuration of this machine and user (deputy/config.hpp).
 struct ContextOptions {
-  std::string config;  // empty: the built-in defaults, only the CPU
+  std::vector<std::string> configs;  // files, or names of installed configurations
   std::vector<std::string> settings;
 
   void AddTo(CLI::App& syntax);

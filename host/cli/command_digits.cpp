@@ -162,7 +162,7 @@ int PrintAccuracy(const std::vector<Digit>& digits, const Terminal& terminal) {
 
 int RunDigits(DigitsOptions options) {
   const fs::path share = ShareFolder();
-  if (options.context.config.empty()) options.context.config = (share / "digits" / "digits.yaml").string();
+  if (options.context.configs.empty()) options.context.configs = {(share / "digits" / "digits.yaml").string()};
   if (options.model.empty()) options.model = (share / "digits" / "digits.onnx").string();
   if (options.images.empty()) options.images = (share / "digits" / "images").string();
 
@@ -196,7 +196,9 @@ Command MakeDigitsCommand(CLI::App& app) {
   auto options = std::make_shared<DigitsOptions>();
   CLI::App* syntax = app.add_subcommand("digits", "Classify pictures of digits: a short demonstration");
   options->context.AddTo(*syntax);
-  syntax->get_option("--config")->description("Configuration file [default: the installed digits.yaml]");
+  syntax->get_option("--config")
+      ->description(
+          "Configuration file, or the name of an installed one; repeatable [default: the installed digits.yaml]");
   syntax
       ->add_option("--model", options->model,
                    "Model from float32 [batch,1,28,28] to [batch,10] [default: the installed digits.onnx]")

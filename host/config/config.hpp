@@ -45,6 +45,7 @@ template <class T>
 struct Named {
   std::string name;
   Setting<T> setting;
+  Origin name_origin{};
 
   const T& operator*() const { return setting.value; }
   const T* operator->() const { return &setting.value; }

@@ -172,7 +172,7 @@ void FieldReader::Options(std::string_view key, List<Named<OptionValue>>& out) {
              entry.value.kind == YamlNode::Kind::kNull ? "write \"\" for an empty text" : "");
       continue;
     }
-    out.items.push_back({entry.key, {OptionValue{entry.value.text, entry.value.quoted}, entry.value.at}});
+    out.items.push_back({entry.key, {OptionValue{entry.value.text, entry.value.quoted}, entry.value.at}, entry.key_at});
   }
 }
 

@@ -1,7 +1,8 @@
-// Every key of the configuration with its type and range: the one list that the reader (schema.cpp), the printer
-// (show.cpp) and the JSON Schema (json_schema.cpp) walk. A visitor sees the keys in the order in which they are
-// printed. A key that is planned and has no effect yet is listed as Unavailable: reader and schema refuse it by name.
-// tests/integration/settings_test.py shows the effect of every other key. Words of enumerations: words.hpp.
+// Every key of the configuration with its meaning, type and range: the one list that the reader (schema.cpp), the
+// printer (show.cpp), the JSON Schema (json_schema.cpp) and the reference (reference.cpp) walk. A visitor sees the keys
+// in the order in which they are printed. A key that is planned and has no effect yet is listed as Unavailable: reader
+// and schema refuse it by name. tests/integration/settings_test.py shows the effect of every other key. Words of
+// enumerations: words.hpp.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,15 @@
 #include "config/config.hpp"
 
 namespace deputy::host {
+
+// For visitors that need no more than the name it converts to it.
+struct Key {
+  std::string_view name;
+  std::string_view meaning;       // a phrase for the reference and for editors
+  std::string_view example = {};  // a value as written in the YAML
+
+  constexpr operator std::string_view() const { return name; }  // NOLINT(google-explicit-constructor)
+};
 
 // `word`, if any, is written for the value 0, which need not lie within the range; without a word 0 outside the range
 // is the value of a key that is absent.
@@ -51,84 +61,150 @@ enum class TextKind {
 // Required keys are checked by name in schema.cpp; everything here may be absent.
 template <class V, class D>
 void VisitDelegate(V& v, D& d) {
-  v.Text("name", d.name, TextKind::kName);
-  v.Instruction("before");  // where a layer puts the delegate; gone after merging
-  v.Text("delegate", d.delegate, TextKind::kName);
-  v.Text("device", d.device, TextKind::kDevice);
-  v.Flag("enabled", d.enabled);
-  v.Flag("required", d.required);
-  v.Options("options", d.options);
-  v.Unavailable("precision");
-  v.Group("rules", [&] {
-    v.Texts("allow_ops", d.rules.allow_ops, TextKind::kPattern);
-    v.Texts("deny_ops", d.rules.deny_ops, TextKind::kPattern);
-    v.Texts("nodes", d.rules.nodes, TextKind::kPattern);
-    v.Texts("deny_nodes", d.rules.deny_nodes, TextKind::kPattern);
+  v.Text(Key{"name", "unique name of this entry; rules, reports, caches and --set use it", "npu0"}, d.name,
+         TextKind::kName);
+  v.Instruction(Key{"before", "name of the entry before which this layer places it; without, a new entry is the last",
+                    "onednn"});  // where a layer puts the delegate; gone after merging
+  v.Text(Key{"delegate",
+             "id that a plugin publishes ('deputy plugins' lists them); the name by default. Several entries may use "
+             "one plugin",
+             "sim_npu"},
+         d.delegate, TextKind::kName);
+  v.Text(Key{"device", "number or name of the device", "1"}, d.device, TextKind::kDevice);
+  v.Flag(Key{"enabled", "false: the entry is not used", "false"}, d.enabled);
+  v.Flag(Key{"required",
+             "true: loading fails if the delegate cannot be used; false: a warning, and the next delegate is used",
+             "true"},
+         d.required);
+  v.Options(Key{"options", "options of the delegate, checked against the schema that its plugin publishes",
+                "{frequency: low}"},
+            d.options);
+  v.Unavailable(Key{"precision", "element types in which the delegate may compute"});
+  v.Group(Key{"rules", "nodes that are offered to the delegate; a node must satisfy all of them"}, [&] {
+    v.Texts(Key{"allow_ops", "operators that are offered to the delegate; none other are", "[Conv, Relu]"},
+            d.rules.allow_ops, TextKind::kPattern);
+    v.Texts(Key{"deny_ops", "operators that are never offered to the delegate", "[Softmax]"}, d.rules.deny_ops,
+            TextKind::kPattern);
+    v.Texts(
+        Key{"nodes", "globs of names of nodes that are offered to the delegate; none other are", "[\"backbone/*\"]"},
+        d.rules.nodes, TextKind::kPattern);
+    v.Texts(Key{"deny_nodes", "globs of names of nodes that are never offered to the delegate", "[\"*/nms*\"]"},
+            d.rules.deny_nodes, TextKind::kPattern);
   });
-  v.Unavailable("shapes");
-  v.Integer("min_nodes", d.min_nodes, {1, 1000000});
-  v.Integer("min_flops", d.min_flops, {0, 1000000000000000000});
-  v.Unavailable("isolation");
-  v.Unavailable("timeout");
-  v.Choice("on_failure", d.on_failure);
-  v.GroupOrChoice("verify", d.verify.when, [&] {
-    v.Choice("when", d.verify.when);
-    v.Integer("every", d.verify.every, {1, 1000000000});
-    v.Real("rtol", d.verify.rtol, {0, 1});
-    v.Real("atol", d.verify.atol, {0, 1e30});
-    v.Real("atol_scale", d.verify.atol_scale, {0, 1});
-    v.Real("outliers", d.verify.outliers, {0, 1});
-    v.Choice("on_mismatch", d.verify.on_mismatch);
-  });
+  v.Unavailable(Key{"shapes", "shapes for which a device with static shapes compiles"});
+  v.Integer(Key{"min_nodes", "smallest partition, in nodes; smaller ones go to the next delegate", "3"}, d.min_nodes,
+            {1, 1000000});
+  v.Integer(Key{"min_flops", "smallest partition, in floating-point operations; smaller ones go to the next delegate",
+                "1000000"},
+            d.min_flops, {0, 1000000000000000000});
+  v.Unavailable(Key{"isolation", "process in which the delegate runs"});
+  v.Unavailable(Key{"timeout", "limit of a run of a partition"});
+  v.Choice(
+      Key{"on_failure",
+          "after a failed run: next, the delegates after this one run the partition; fail, the run ends with the error",
+          "fail"},
+      d.on_failure);
+  v.GroupOrChoice(
+      Key{"verify", "comparison of the delegate's results with the CPU's; a single word is its key 'when'",
+          "first_run"},
+      d.verify.when, [&] {
+        v.Choice(Key{"when", "which runs of a partition are compared with the CPU", "first_run"}, d.verify.when);
+        v.Integer(Key{"every", "also compares every n-th run after the first of a session", "100"}, d.verify.every,
+                  {1, 1000000000});
+        v.Real(Key{"rtol", "relative tolerance; by default it follows from the element type", "1e-2"}, d.verify.rtol,
+               {0, 1});
+        v.Real(Key{"atol", "absolute tolerance", "1e-5"}, d.verify.atol, {0, 1e30});
+        v.Real(Key{"atol_scale", "absolute tolerance as a share of the largest magnitude of the output", "1e-3"},
+               d.verify.atol_scale, {0, 1});
+        v.Real(Key{"outliers", "share of elements that may differ by a quantization step", "0.01"}, d.verify.outliers,
+               {0, 1});
+        v.Choice(Key{"on_mismatch",
+                     "after a wrong result: next, the CPU's result is used and the wrong nodes go to the next "
+                     "delegate; fail, the run ends with an error",
+                     "fail"},
+                 d.verify.on_mismatch);
+      });
 }
 
 template <class V, class R>
 void VisitPlacementRule(V& v, R& r) {
-  v.Texts("nodes", r.nodes, TextKind::kPattern);
-  v.Texts("ops", r.ops, TextKind::kPattern);
-  v.Texts("domains", r.domains, TextKind::kPattern);
-  v.Unavailable("regions");
-  v.Text("to", r.to, TextKind::kName);
-  v.Texts("avoid", r.avoid, TextKind::kName);
+  v.Texts(Key{"nodes", "globs of node names", "[\"*/nms*\"]"}, r.nodes, TextKind::kPattern);
+  v.Texts(Key{"ops", "operators", "Resize"}, r.ops, TextKind::kPattern);
+  v.Texts(Key{"domains", "operator domains; ONNX's own is ai.onnx", "com.microsoft"}, r.domains, TextKind::kPattern);
+  v.Unavailable(Key{"regions", "regions of the graph"});
+  v.Text(Key{"to", "the only delegate for these nodes: the name of an entry, or cpu", "cpu"}, r.to, TextKind::kName);
+  v.Texts(Key{"avoid", "delegates that never get these nodes", "[onednn]"}, r.avoid, TextKind::kName);
 }
 
 // C: Config or const Config.
 template <class V, class C>
 void VisitConfig(V& v, C& c) {
-  v.Integer("version", c.version, {kConfigVersion, kConfigVersion});
-  v.Group("plugins", [&] {
-    v.Texts("paths", c.plugins.paths, TextKind::kPluginPath);
-    v.Choice("trust", c.plugins.trust);
-    v.Unavailable("trust_keys");
-    v.Choice("auto", c.plugins.auto_use);
-    v.Quantity("probe_timeout", c.plugins.probe_timeout, DurationRange{"10ms", "10min"});
+  v.Integer(Key{"version", "version of the keys and of their meaning; required in every file", "1"}, c.version,
+            {kConfigVersion, kConfigVersion});
+  v.Group(Key{"plugins", "the plugin folders, and which of their files are used"}, [&] {
+    v.Texts(Key{"paths",
+                "folders that are searched for plugins, in this order; relative to this file. $deputy is the folder of "
+                "the installed library",
+                "[./plugins, $deputy/plugins]"},
+            c.plugins.paths, TextKind::kPluginPath);
+    v.Choice(Key{"trust",
+                 "probe: a helper process runs a plugin first, and files that other users may change are rejected; "
+                 "any: neither, with a warning",
+                 "any"},
+             c.plugins.trust);
+    v.Unavailable(Key{"trust_keys", "public keys for signed lists of plugins"});
+    v.Choice(
+        Key{"auto", "delegates that are found and not listed: off, not used; last, used after the listed ones", "last"},
+        c.plugins.auto_use);
+    v.Quantity(Key{"probe_timeout", "time that a plugin has for describing itself in the helper process", "5s"},
+               c.plugins.probe_timeout, DurationRange{"10ms", "10min"});
   });
-  v.Items("delegates", c.delegates, [&](auto& delegate) { VisitDelegate(v, delegate); });
-  v.Group("cpu", [&] { v.Integer("threads", c.cpu.threads, {1, 1024, "auto"}); });
-  v.Choice("fallback", c.fallback);
-  v.Group("placement", [&] {
-    v.Choice("policy", c.placement.policy);
-    v.Quantity("budget", c.placement.budget, DurationRange{"1ms", "60min"});
-    v.Quantity("margin", c.placement.margin, PercentRange{"0%", "90%"});
-    v.Items("rules", c.placement.rules, [&](auto& rule) { VisitPlacementRule(v, rule); });
+  v.Items(
+      Key{"delegates",
+          "delegates in order of priority; an empty list means the CPU alone. The CPU is never listed and always last"},
+      c.delegates, [&](auto& delegate) { VisitDelegate(v, delegate); });
+  v.Group(Key{"cpu", "the CPU, which runs the rest"}, [&] {
+    v.Integer(Key{"threads", "threads of the CPU's kernels; auto: one per processor", "2"}, c.cpu.threads,
+              {1, 1024, "auto"});
   });
-  v.Group("passes", [&] {
-#define DEPUTY_PASS(name, key, text) v.Flag(#key, c.passes.key);
+  v.Choice(
+      Key{"fallback", "cpu: nodes that no delegate supports run on the CPU; none: such a node is an error", "none"},
+      c.fallback);
+  v.Group(Key{"placement", "choice between delegates that support a node"}, [&] {
+    v.Choice(Key{"policy",
+                 "priority: the order decides; measured: the first run of a model measures other placements, and the "
+                 "fastest is kept; cost: predicted costs of operators decide",
+                 "measured"},
+             c.placement.policy);
+    v.Quantity(Key{"budget", "time for the measurements of one model and set of shapes", "5s"}, c.placement.budget,
+               DurationRange{"1ms", "60min"});
+    v.Quantity(Key{"margin", "smallest gain for which a measurement changes the placement", "5%"}, c.placement.margin,
+               PercentRange{"0%", "90%"});
+    v.Items(Key{"rules",
+                "rules over all delegates: nodes that match every given selector go to one delegate, or never to some",
+                "[{ops: Resize, avoid: onednn}]"},
+            c.placement.rules, [&](auto& rule) { VisitPlacementRule(v, rule); });
+  });
+  v.Group(Key{"passes", "passes over the graph before it is partitioned; see passes.md"}, [&] {
+#define DEPUTY_PASS(name, key, text) v.Flag(Key{#key, text, "false"}, c.passes.key);
 #include "graph/passes/passes.inc"
-    v.Quantity("fold_budget", c.passes.fold_budget, SizeRange{"0B", "1TB"});
+    v.Quantity(Key{"fold_budget", "largest result of computing nodes at load time", "64MB"}, c.passes.fold_budget,
+               SizeRange{"0B", "1TB"});
   });
-  v.Group("cache", [&] {
-    v.Text("dir", c.cache.dir, TextKind::kCacheDir);
-    v.Quantity("max", c.cache.max, SizeRange{"1MB", "1000TB"});
+  v.Group(Key{"cache", "what is kept between runs: compiled partitions, measurements, verdicts"}, [&] {
+    v.Text(Key{"dir", "auto: the user's cache folder; off: nothing is kept; or a folder", "./cache"}, c.cache.dir,
+           TextKind::kCacheDir);
+    v.Quantity(Key{"max", "size above which the entries used least recently are removed", "2GB"}, c.cache.max,
+               SizeRange{"1MB", "1000TB"});
   });
-  v.Group("log", [&] {
-    v.Choice("level", c.log.level);
-    v.Unavailable("format");
-    v.Choices("delegates", c.log.delegates, TextKind::kName);
+  v.Group(Key{"log", "messages on stderr, or in the application's log sink"}, [&] {
+    v.Choice(Key{"level", "least severity of messages", "warning"}, c.log.level);
+    v.Unavailable(Key{"format", "form of messages"});
+    v.Choices(Key{"delegates", "least severity per delegate", "{npu0: debug}"}, c.log.delegates, TextKind::kName);
   });
-  v.Group("debug", [&] {
-    v.Flag("check", c.debug.check);
-    v.Unavailable("dump");
+  v.Group(Key{"debug", "aids for finding faults"}, [&] {
+    v.Flag(Key{"check", "true: compares every call of a plugin with its contract; slow", "true"}, c.debug.check);
+    v.Unavailable(Key{"dump", "what is written while a model is loaded and run"});
   });
 }
 

@@ -51,57 +51,57 @@ std::string ListOf(std::string_view items) { return fmt::format(R"({{"type": "ar
 // The visitor of fields.hpp that writes the schema. Values are not read.
 class SchemaWriter {
  public:
-  void Text(std::string_view key, const Setting<std::string>&, TextKind kind) { Add(key, TextOf(kind)); }
-  void Texts(std::string_view key, const List<Setting<std::string>>&, TextKind kind) {
+  void Text(const Key& key, const Setting<std::string>&, TextKind kind) { Add(key, TextOf(kind)); }
+  void Texts(const Key& key, const List<Setting<std::string>>&, TextKind kind) {
     Add(key, fmt::format(R"({{"anyOf": [{}, {}]}})", TextOf(kind), ListOf(TextOf(kind))));
   }
-  void Integer(std::string_view key, const Setting<int64_t>&, const IntegerRange& range) {
+  void Integer(const Key& key, const Setting<int64_t>&, const IntegerRange& range) {
     const std::string number =
         range.min == range.max
             ? fmt::format(R"({{"const": {}}})", range.min)
             : fmt::format(R"({{"type": "integer", "minimum": {}, "maximum": {}}})", range.min, range.max);
     Add(key, OrWord(number, range.word));
   }
-  void Real(std::string_view key, const Setting<std::optional<double>>&, const RealRange& range) {
+  void Real(const Key& key, const Setting<std::optional<double>>&, const RealRange& range) {
     Add(key, fmt::format(R"({{"type": "number", "minimum": {}, "maximum": {}}})", range.min, range.max));
   }
-  void Quantity(std::string_view key, const Setting<Percent>&, const PercentRange& range) {
-    Add(key, QuantityOf("a share", range.min, range.max, "%"));
+  void Quantity(const Key& key, const Setting<Percent>&, const PercentRange& range) {
+    AddQuantity(key, "a share", range.min, range.max, "%");
   }
-  void Flag(std::string_view key, const Setting<bool>&) { Add(key, R"({"type": "boolean"})"); }
-  void Quantity(std::string_view key, const Setting<Duration>&, const DurationRange& range) {
-    Add(key, QuantityOf("a duration", range.min, range.max, DurationUnits()));
+  void Flag(const Key& key, const Setting<bool>&) { Add(key, R"({"type": "boolean"})"); }
+  void Quantity(const Key& key, const Setting<Duration>&, const DurationRange& range) {
+    AddQuantity(key, "a duration", range.min, range.max, DurationUnits());
   }
-  void Quantity(std::string_view key, const Setting<Bytes>&, const SizeRange& range) {
-    Add(key, QuantityOf("a size", range.min, range.max, SizeUnits()));
+  void Quantity(const Key& key, const Setting<Bytes>&, const SizeRange& range) {
+    AddQuantity(key, "a size", range.min, range.max, SizeUnits());
   }
   // Any names: each plugin publishes its own. Nested mappings are dotted names.
-  void Options(std::string_view key, const List<Named<OptionValue>>&) { Add(key, R"({"$ref": "#/$defs/options"})"); }
-  void Instruction(std::string_view key) { Add(key, TextOf(TextKind::kName)); }
-  void Unavailable(std::string_view key) { Add(key, R"({"not": {}, "description": "not available in this version"})"); }
+  void Options(const Key& key, const List<Named<OptionValue>>&) { Add(key, R"({"$ref": "#/$defs/options"})"); }
+  void Instruction(const Key& key) { Add(key, TextOf(TextKind::kName)); }
+  void Unavailable(const Key& key) { Add(key, R"({"not": {}})", "not available in this version"); }
 
   template <class E>
-  void Choice(std::string_view key, const Setting<E>&) {
+  void Choice(const Key& key, const Setting<E>&) {
     Add(key, WordsOf<E>());
   }
   template <class E>
-  void Choices(std::string_view key, const List<Named<E>>&, TextKind names) {
+  void Choices(const Key& key, const List<Named<E>>&, TextKind names) {
     Add(key, fmt::format(R"({{"type": "object", "propertyNames": {}, "additionalProperties": {}}})", TextOf(names),
                          WordsOf<E>()));
   }
 
   template <class Visit>
-  void Group(std::string_view key, Visit visit) {
+  void Group(const Key& key, Visit visit) {
     Add(key, Mapping(visit, ""));
   }
 
   template <class E, class Visit>
-  void GroupOrChoice(std::string_view key, const Setting<E>&, Visit visit) {
+  void GroupOrChoice(const Key& key, const Setting<E>&, Visit visit) {
     Add(key, fmt::format(R"({{"anyOf": [{}, {}]}})", WordsOf<E>(), Mapping(visit, "")));
   }
 
   template <class T, class Visit>
-  void Items(std::string_view key, const List<T>&, Visit visit) {
+  void Items(const Key& key, const List<T>&, Visit visit) {
     T item;
     Add(key, ListOf(Mapping([&] { visit(item); }, RulesOf(item))));
   }
@@ -133,10 +133,10 @@ class SchemaWriter {
                ? R"({"anyOf": [{"type": "string", "minLength": 1}, {"const": false}]})"  // off, see Enumeration
                : R"({"type": "string", "minLength": 1})";
   }
-  static std::string QuantityOf(std::string_view quantity, std::string_view min, std::string_view max,
-                                const std::string& units) {
-    return fmt::format(R"({{"type": "string", "pattern": {}, "description": "{} from {} to {}, with its unit: {}"}})",
-                       InQuotes(QuantityPattern(units)), quantity, min, max, units);
+  void AddQuantity(const Key& key, std::string_view quantity, std::string_view min, std::string_view max,
+                   const std::string& units) {
+    Add(key, Pattern(QuantityPattern(units)),
+        fmt::format("{} from {} to {}, with its unit: {}", quantity, min, max, units));
   }
   static std::string OrWord(const std::string& schema, std::string_view word) {
     return word.empty() ? schema : fmt::format(R"({{"anyOf": [{{"const": {}}}, {}]}})", InQuotes(word), schema);
@@ -146,8 +146,10 @@ class SchemaWriter {
     return Enumeration(AvailableWords<E>());
   }
 
-  void Add(std::string_view key, std::string_view schema) {
-    properties_.push_back(fmt::format("{}: {}", InQuotes(key), schema));
+  void Add(const Key& key, std::string_view schema, std::string_view note = {}) {
+    const std::string description = fmt::format("{}{}{}", key.meaning, note.empty() ? "" : "; ", note);
+    properties_.push_back(
+        fmt::format(R"({}: {{"description": {}, {})", InQuotes(key.name), InQuotes(description), schema.substr(1)));
   }
 
   std::vector<std::string> properties_;

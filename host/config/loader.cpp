@@ -81,6 +81,12 @@ void ConfigLoader::AddFileWithDropIns(const fs::path& path) {
   Guarded([&] { AddDropIns(path.parent_path() / "conf.d"); });
 }
 
+void ConfigLoader::AddInstalled(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(path, ignored))) AddFile(path);
+  Guarded([&] { AddDropIns(path.parent_path() / "conf.d"); });
+}
+
 void ConfigLoader::AddDropIns(const fs::path& folder) {
   std::error_code error;
   const fs::file_status status = fs::status(folder, error);
@@ -158,20 +164,20 @@ Result<Config> ConfigLoader::Merge() {
   if (auto root = ReadYaml(DefaultConfigText(), Origin().source, /*lines=*/false, found))
     MergeLayer(merged, std::move(*root), NewDelegates::kWelcome, found);
   Keep(found);
-  const bool all_readable = MergeFiles(merged);
-  MergeSettings(merged, settings_, all_readable);
-  MergeSettings(merged, api_settings_, all_readable);
-  if (!problems_.empty()) return Report();
+  MergeFiles(merged);
+  MergeSettings(merged, settings_);
+  MergeSettings(merged, api_settings_);
 
   Problems last;
   Config config = ReadConfig(merged, LayerKind::kMerged, bases_, last);
-  Keep(last);
-  if (!problems_.empty()) return Report();
-  return config;
+  if (problems_.empty()) Keep(last);
+  if (problems_.empty()) return config;
+  readable_ = std::move(config);
+  return Report();
 }
 
-bool ConfigLoader::MergeFiles(YamlNode& merged) {
-  bool all_readable = true;
+void ConfigLoader::MergeFiles(YamlNode& merged) {
+  all_readable_ = true;
   for (const Layer& layer : layers_) {
     Problems found = layer.problems;
     const bool readable = layer.root && IsOurVersion(*layer.root, found);
@@ -180,13 +186,12 @@ bool ConfigLoader::MergeFiles(YamlNode& merged) {
       (void)ReadConfig(*layer.root, LayerKind::kFile, bases_, found);
       MergeLayer(merged, *layer.root, NewDelegates::kWelcome, found);
     }
-    all_readable = all_readable && readable;
+    all_readable_ = all_readable_ && readable;
     Keep(found);
   }
-  return all_readable;
 }
 
-void ConfigLoader::MergeSettings(YamlNode& merged, const std::vector<PendingSetting>& settings, bool all_readable) {
+void ConfigLoader::MergeSettings(YamlNode& merged, const std::vector<PendingSetting>& settings) {
   for (const PendingSetting& setting : settings) {
     Problems found;
     std::optional<YamlNode> root =
@@ -195,7 +200,7 @@ void ConfigLoader::MergeSettings(YamlNode& merged, const std::vector<PendingSett
       FlattenOptions(*root, found);
       (void)ReadConfig(*root, LayerKind::kSetting, bases_, found);
       // The contents of an unreadable file are unknown, so that names cannot be checked either.
-      const auto unknown_names = all_readable ? NewDelegates::kWithPluginOnly : NewDelegates::kWelcome;
+      const auto unknown_names = all_readable_ ? NewDelegates::kWithPluginOnly : NewDelegates::kWelcome;
       MergeLayer(merged, std::move(*root), unknown_names, found);
     }
     Keep(found);

@@ -24,9 +24,11 @@ std::string_view DefaultConfigText();
 class ConfigLoader {
  public:
   void AddFile(const std::filesystem::path& path);
-  // The system's file, then conf.d/*.yaml beside it in the order of their names, so that a package adds a delegate by
-  // adding a file. The folder may be absent.
+  // The file, then conf.d/*.yaml beside it in the order of their names, so that a package adds a delegate by adding a
+  // file. The folder may be absent.
   void AddFileWithDropIns(const std::filesystem::path& path);
+  // The same where both may be absent.
+  void AddInstalled(const std::filesystem::path& path);
   // YAML in memory; `name` is its file name in messages. Relative paths in it are relative to `base`; the working
   // directory if empty.
   void AddText(std::string name, std::string_view text, const std::filesystem::path& base = {});
@@ -34,6 +36,8 @@ class ConfigLoader {
   void AddSetting(std::string_view setting);
   // The same from the application; overrides all other layers.
   void AddApiSetting(std::string_view path, std::string_view value);
+  // A source that cannot be read.
+  void AddUnreadable(std::string source, std::string message);
 
   // kConfig with one line per problem, "file:line:column: message"; kResourceExhausted when out of memory.
   Result<Config> Finish();
@@ -42,6 +46,12 @@ class ConfigLoader {
   // a Config.
   const std::vector<Problem>& problems() const { return problems_; }
   const std::vector<Problem>& warnings() const { return warnings_; }
+  // After a Finish that failed: the values without problems, so that further checks can report theirs at the same time.
+  const Config& readable() const { return readable_; }
+  // Whether every file was YAML of this version, so that all names of delegates are known.
+  bool all_readable() const { return all_readable_; }
+  // Problems beyond those listed.
+  size_t unlisted() const { return unshown_; }
   // Every file read, in order.
   const std::vector<std::filesystem::path>& files() const { return files_; }
 
@@ -59,20 +69,21 @@ class ConfigLoader {
   void Guarded(Work work);
   void AddYaml(std::string source, std::string_view text, const std::filesystem::path& base);
   void AddDropIns(const std::filesystem::path& folder);
-  void AddUnreadable(std::string source, std::string message);
   Result<Config> Merge();
   // Each of these moves the problems of its layer to problems_.
-  bool MergeFiles(YamlNode& merged);
-  void MergeSettings(YamlNode& merged, const std::vector<PendingSetting>& settings, bool all_readable);
+  void MergeFiles(YamlNode& merged);
+  void MergeSettings(YamlNode& merged, const std::vector<PendingSetting>& settings);
   void Keep(const Problems& found);
   Status Report() const;
 
   std::vector<Layer> layers_;
   std::vector<PendingSetting> settings_, api_settings_;
   BaseFolders bases_;
+  Config readable_;
   std::vector<std::filesystem::path> files_;
   std::vector<Problem> problems_, warnings_, early_warnings_;
   size_t unshown_ = 0;
+  bool all_readable_ = true;
   bool out_of_memory_ = false;
 };
 

@@ -75,13 +75,17 @@ class DelegateMerger {
     list_.at = layer.at;
     if (layer.items.empty()) list_.items.clear();
     std::vector<Move> moves;
+    std::vector<std::string> order;
     for (YamlNode& delegate : layer.items) {
       // The schema reports delegates without a name.
       if (delegate.kind != YamlNode::Kind::kMap || NameOfDelegate(delegate) == nullptr) continue;
       const std::string name = *NameOfDelegate(delegate);
       std::optional<YamlNode> before = TakeBefore(delegate);
-      if (MergeOne(name, std::move(delegate)) && before) moves.push_back({name, std::move(*before)});
+      if (!MergeOne(name, std::move(delegate))) continue;
+      order.push_back(name);
+      if (before) moves.push_back({name, std::move(*before)});
     }
+    KeepOrder(order);
     // After all names are known: `before` may name a delegate that the same layer lists further down.
     ApplyAll(moves);
   }
@@ -118,6 +122,12 @@ class DelegateMerger {
     index_.emplace(name, list_.items.size());
     list_.items.push_back(std::move(delegate));
     return true;
+  }
+
+  // The order of the layer holds for those that it lists, beginning with its last one, which stays.
+  void KeepOrder(const std::vector<std::string>& order) {
+    for (size_t i = order.size(); i-- > 1;)
+      if (index_.at(order[i - 1]) > index_.at(order[i])) MoveTo(order[i - 1], index_.at(order[i]));
   }
 
   // A delegate moves only after the one before which it is placed; then no later move separates them.

@@ -18,7 +18,8 @@ enum class NewDelegates {
   kWithPluginOnly  // --set: an unknown name is a typing error, unless it says which plugin it is for
 };
 
-// Merges `layer` over `merged`. An explicit empty list of delegates removes those of lower layers: the CPU alone.
+// Merges `layer` over `merged`. The order of the delegates that `layer` lists holds; a new one that precedes none of
+// the others goes last. An explicit empty list of delegates removes those of lower layers: the CPU alone.
 void MergeLayer(YamlNode& merged, YamlNode layer, NewDelegates new_delegates, Problems& problems);
 
 // Names in `merged`, in order.

@@ -6,9 +6,12 @@
 
 #include "base/log.hpp"
 #include "config/loader.hpp"
+#include "config/reference.hpp"
 #include "config/show.hpp"
+#include "runtime/config_layers.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/fallback.hpp"
+#include "runtime/scan.hpp"
 
 namespace deputy {
 namespace {
@@ -31,6 +34,14 @@ void SetLogSink(std::function<void(LogLevel, std::string_view, std::string_view)
 
 std::string ConfigSchema() { return host::ConfigJsonSchema(); }
 
+std::vector<ConfigKey> ConfigKeys() {
+  std::vector<ConfigKey> keys;
+  for (host::KeyEntry& key : host::KeyReference(*host::ConfigLoader().Finish()))
+    keys.push_back({std::move(key.path), std::move(key.type), std::move(key.default_value), std::move(key.meaning),
+                    std::move(key.example), key.available});
+  return keys;
+}
+
 Context::Context() {
   host::ConfigLoader loader;
   // The built-in text is constant and tested to be valid.
@@ -46,6 +57,15 @@ Context& Context::operator=(const Context& other) {
 }
 Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;
+
+Result<Context> Context::FromLayers(const ConfigSources& sources) {
+  host::ConfigLoader loader;
+  std::string note = host::AddLayers(sources, loader);
+  Context context;
+  DEPUTY_ASSIGN_OR_RETURN(context.state_, Finish(loader));
+  context.state_->config_note = std::move(note);
+  return context;
+}
 
 Result<Context> Context::FromYaml(const std::string& path, const std::vector<std::string>& settings) {
   host::ConfigLoader loader;
@@ -112,6 +132,7 @@ void Context::AddInProcess(InProcessDelegate delegate, const std::string& before
 Context::State::State(const State& other)
     : config(other.config),
       config_warnings(other.config_warnings),
+      config_note(other.config_note),
       device_infos(other.device_infos),
       added(other.added),
       replaced(other.replaced),
@@ -152,6 +173,8 @@ HealthReport Context::Health() const {
   return engine == nullptr ? HealthReport() : engine->incidents->Report(*engine);
 }
 
-std::string Context::ShowConfig() const { return host::ShowConfig(state_->config); }
+std::string Context::ShowConfig(bool plugin_defaults) const {
+  return host::ShowConfig(plugin_defaults ? host::WithPluginDefaults(state_->config) : state_->config);
+}
 
 }  // namespace deputy

@@ -21,6 +21,7 @@ struct Context::State {
 
   host::Config config;
   std::vector<std::string> config_warnings;
+  std::string config_note;  // logged before the warnings; empty: none
   std::vector<DeviceInfo> device_infos;
   std::vector<InProcess> added;
   // SetDelegate was called: with a delegate, it runs instead of all others; without, only the CPU runs.

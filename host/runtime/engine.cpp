@@ -4,19 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 
 #include "base/log.hpp"
-#include "base/nearest.hpp"
 #include "config/schema.hpp"
 #include "cpu/delegate.hpp"
 #include "partition/cost_policy.hpp"
 #include "partition/helpers.hpp"
-#include "plugin/discovery/option_check.hpp"
 #include "plugin/discovery/registry.hpp"
 #include "runtime/context_state.hpp"
+#include "runtime/entry.hpp"
 #include "runtime/fallback.hpp"
 #include "runtime/identity.hpp"
 #include "runtime/kept_costs.hpp"
@@ -26,80 +24,12 @@
 namespace deputy::host {
 namespace {
 
-// One delegate to open, from the configuration or from the API.
-struct Entry {
-  std::string name, delegate;
-  Origin origin;
-  std::string device = "0";
-  Origin device_origin;
-  bool required = false;
-  RunHandling handling;
-  ToleranceSettings tolerance;
-  std::vector<std::pair<std::string, std::string>> options;
-  std::vector<Origin> option_origins;
-  DelegateLimits limits;
-};
-
-std::vector<std::string> Texts(const List<Setting<std::string>>& list) {
-  std::vector<std::string> texts;
-  for (const Setting<std::string>& item : list) texts.push_back(*item);
-  return texts;
-}
-
 // Operators of ONNX itself have no domain in a graph; a rule calls it by its name.
 NodeRule FromConfig(const PlacementRule& rule) {
   NodeRule made{Texts(rule.nodes), Texts(rule.ops), Texts(rule.domains), *rule.to, Texts(rule.avoid)};
   for (std::string& domain : made.domains)
     if (domain == "ai.onnx") domain.clear();
   return made;
-}
-
-RunHandling HandlingOf(const DelegateConfig& config) {
-  const VerifyConfig& verify = config.verify;
-  RunHandling handling;
-  handling.falls_back = !*config.required && *config.on_failure == OnFailure::kNext;
-  handling.first_run = *verify.when == VerifyWhen::kFirstRun;
-  handling.every = *verify.when == VerifyWhen::kAlways ? 1 : static_cast<uint32_t>(*verify.every);
-  handling.replaces_wrong = handling.falls_back && *verify.on_mismatch == OnFailure::kNext;
-  return handling;
-}
-
-Entry FromConfig(const DelegateConfig& config) {
-  Entry entry;
-  entry.name = *config.name;
-  entry.delegate = config.delegate->empty() ? *config.name : *config.delegate;
-  entry.origin = config.name.origin;
-  entry.device = *config.device;
-  // The default has no origin; a mistake in it is reported at the entry.
-  entry.device_origin = config.device.origin.line > 0 ? config.device.origin : entry.origin;
-  entry.required = *config.required;
-  entry.handling = HandlingOf(config);
-  entry.tolerance = {*config.verify.rtol, *config.verify.atol, *config.verify.atol_scale, *config.verify.outliers};
-  for (const Named<OptionValue>& option : config.options) {
-    entry.options.emplace_back(option.name, (*option).text);
-    entry.option_origins.push_back(option.origin());
-  }
-  entry.limits = {Texts(config.rules.allow_ops), Texts(config.rules.deny_ops), Texts(config.rules.nodes),
-                  Texts(config.rules.deny_nodes), static_cast<uint32_t>(*config.min_nodes),
-                  // A multiply-add counts as two operations.
-                  static_cast<uint64_t>(*config.min_flops) / 2, entry.required};
-  return entry;
-}
-
-Entry FromDeviceInfo(const DeviceInfo& info) {
-  Entry entry;
-  entry.name = info.name;
-  entry.delegate = info.delegate.empty() ? info.name : info.delegate;
-  entry.origin = {"api", 0, 0};
-  entry.device = info.device_name.empty() ? std::to_string(info.device) : info.device_name;
-  entry.device_origin = entry.origin;
-  entry.required = entry.limits.required = info.required;
-  entry.handling.falls_back = entry.handling.replaces_wrong = !info.required;
-  for (const auto& option : info.options) {
-    entry.options.push_back(option);
-    entry.option_origins.push_back({"api option " + option.first, 0, 0});
-  }
-  return entry;
 }
 
 // By the configuration, or by the environment for a run whose configuration is not to be changed.
@@ -125,6 +55,7 @@ class EngineBuilder {
   Result<std::shared_ptr<Engine>> Run() {
     const Config& config = state_.config;
     ApplyLogLevels(config.log);
+    if (!state_.config_note.empty()) Log(LogLevel::kInfo, "{}", state_.config_note);
     for (const std::string& warning : state_.config_warnings) Log(LogLevel::kWarning, "{}", warning);
     const bool automatic = !state_.replaced && *config.plugins.auto_use == AutoUse::kLast;
     if (!automatic) DEPUTY_RETURN_IF_ERROR(CheckReferences(state_, {}));
@@ -178,8 +109,8 @@ class EngineBuilder {
     std::vector<Entry> entries;
     if (!state_.replaced) {
       for (const DelegateConfig& delegate : state_.config.delegates)
-        if (*delegate.enabled) entries.push_back(FromConfig(delegate));
-      for (const DeviceInfo& info : state_.device_infos) entries.push_back(FromDeviceInfo(info));
+        if (*delegate.enabled) entries.push_back(EntryFromConfig(delegate));
+      for (const DeviceInfo& info : state_.device_infos) entries.push_back(EntryFromDeviceInfo(info));
     }
     for (const Context::State::InProcess& added : state_.added) {
       Entry entry;
@@ -299,64 +230,33 @@ class EngineBuilder {
                     [&](const auto& opened) { return opened->name() == entry.name; }))
       return Error(StatusCode::kConfig, "the delegate name '{}' is already in use", entry.name)
           .At(entry.origin.ToString());
-    const PluginEntry* provider = registry_.ProviderOf(entry.delegate);
-    if (provider == nullptr) {
-      Status status =
-          Error(StatusCode::kPlugin, "no plugin offers the delegate '{}'", entry.delegate).At(entry.origin.ToString());
-      if (std::string refusal = registry_.RefusalOf(entry.delegate); !refusal.empty())
-        return std::move(status).Advise(std::move(refusal));
-      const std::string nearest = NearestMatch(entry.delegate, registry_.delegate_ids());
-      if (!nearest.empty()) return std::move(status).Advise("did you mean '" + nearest + "'?");
-      return std::move(status).Advise("'deputy plugins --why' lists the plugins that were found");
-    }
-    if (!provider->distrust.empty())
-      Log(LogLevel::kWarning, "{}: {}; it is used because of 'trust: any'", provider->path.string(),
-          provider->distrust);
-    Result<DelegateDescription> description = registry_.Describe(entry.delegate);
-    if (!description.ok()) return AsPluginError(std::move(description).status(), entry);
-    const CheckedOptions checked = CheckOptions(description->options, entry.options);
-    DEPUTY_RETURN_IF_ERROR(OptionProblems(entry, checked.problems));
-    if (!description->available)
-      return AsPluginError(Error(StatusCode::kPlugin, "{}", description->unavailable), entry);
+    EntryCheck check = CheckEntry(registry_, entry);
+    if (!check.mistakes.empty()) return Mistakes(check.mistakes);
+    if (check.provider != nullptr && !check.provider->distrust.empty())
+      Log(LogLevel::kWarning, "{}: {}; it is used because of 'trust: any'", check.provider->path.string(),
+          check.provider->distrust);
+    DEPUTY_RETURN_IF_ERROR(check.unusable);
     OpenRequest request;
     request.delegate = entry.delegate;
     request.name = entry.name;
-    DEPUTY_ASSIGN_OR_RETURN(request.device, DeviceNumber(entry, *description));
+    request.device = check.device;
     request.helpers = &DefaultPartitionHelpers();
-    request.options = checked.values;
+    request.options = std::move(check.options);
     request.pool = engine_->pool.get();
     request.check = IsChecking(state_.config);
     DelegateFactory& factory = state_.factory == nullptr ? registry_ : *state_.factory;
     Result<std::unique_ptr<Delegate>> opened = factory.Open(request);
     if (!opened.ok()) return AsPluginError(std::move(opened).status(), entry);
     engine_->delegates.push_back(std::move(opened).value());
-    engine_->plugin_files.push_back(provider->path.string());
+    engine_->plugin_files.push_back(check.provider->path.string());
     engine_->placement.delegates.push_back(entry.limits);
     RunHandling handling = entry.handling;
     if (request.check) handling.falls_back = handling.replaces_wrong = false;
     engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
     engine_->tolerances.push_back(entry.tolerance);
-    drivers_.push_back(request.device < description->devices.size() ? description->devices[request.device].driver : "");
+    const std::vector<DeviceEntry>& devices = check.description.devices;
+    drivers_.push_back(request.device < devices.size() ? devices[request.device].driver : "");
     return {};
-  }
-
-  // The device that the entry names, by number or by name; a name that is a number is a number.
-  static Result<uint32_t> DeviceNumber(const Entry& entry, const DelegateDescription& description) {
-    uint32_t number = 0;
-    const char* const end = entry.device.data() + entry.device.size();
-    const auto parsed = std::from_chars(entry.device.data(), end, number);
-    const size_t count = description.enumerates ? description.devices.size() : 1;
-    if (parsed.ec == std::errc() && parsed.ptr == end && number < count) return number;
-    std::vector<std::string> names;
-    for (const DeviceEntry& device : description.devices) names.push_back(device.name);
-    for (size_t i = 0; i < names.size(); ++i)
-      if (names[i] == entry.device) return static_cast<uint32_t>(i);
-    std::string known;
-    for (size_t i = 0; i < names.size(); ++i) known += fmt::format("{}{} ({})", i == 0 ? "" : ", ", i, names[i]);
-    return Error(StatusCode::kConfig, "delegate '{}': there is no device '{}' ({}){}", entry.name, entry.device,
-                 description.enumerates ? "there is " + known : "it lists no devices, so only 0 exists",
-                 DidYouMean(entry.device, std::span<const std::string>(names)))
-        .At(entry.device_origin.ToString());
   }
 
   // Custom-operator kernels: for nodes that no delegate supports and the CPU does not know.
@@ -376,22 +276,10 @@ class EngineBuilder {
     }
   }
 
-  static Status AsPluginError(Status status, const Entry& entry) {
-    return std::move(status)
-        .At("delegate '" + entry.name + "'")
-        .At(entry.origin.ToString())
-        .WithCode(StatusCode::kPlugin);
-  }
-
-  static Status OptionProblems(const Entry& entry, const std::vector<OptionProblem>& problems) {
+  static Status Mistakes(const std::vector<Problem>& mistakes) {
     std::string text;
-    for (const OptionProblem& problem : problems) {
-      Origin origin = entry.origin;
-      for (size_t i = 0; i < entry.options.size(); ++i)
-        if (entry.options[i].first == problem.option) origin = entry.option_origins[i];
-      text += (text.empty() ? "" : "\n") + origin.ToString() + ": delegate '" + entry.name + "': " + problem.message;
-    }
-    return text.empty() ? Status() : Status(StatusCode::kConfig, text);
+    for (const Problem& mistake : mistakes) text += (text.empty() ? "" : "\n") + mistake.ToString();
+    return Status(StatusCode::kConfig, text);
   }
 
   const Context::State& state_;

@@ -107,6 +107,28 @@ ScanOptions MakeScanOptions(const Config& config) {
   return options;
 }
 
+Config WithPluginDefaults(Config config) {
+  PluginRegistry registry;
+  ScanOptions options = MakeScanOptions(config);
+  options.probe = true;
+  options.named.emplace();
+  for (const DelegateConfig& delegate : config.delegates)
+    if (*delegate.enabled) options.named->push_back(IdOf(delegate));
+  registry.Scan(options);
+  for (DelegateConfig& delegate : config.delegates.items) {
+    if (!*delegate.enabled || registry.ProviderOf(IdOf(delegate)) == nullptr) continue;
+    const Result<DelegateDescription> description = registry.Describe(IdOf(delegate));
+    if (!description.ok()) continue;
+    std::vector<Named<OptionValue>>& set = delegate.options.items;
+    for (const OptionSchema& option : description->options) {
+      if (std::any_of(set.begin(), set.end(), [&](const auto& other) { return other.name == option.name; })) continue;
+      const bool quoted = option.type == DEPUTY_OPTION_STRING || option.default_value.empty();
+      set.push_back({option.name, {{option.default_value, quoted}, {"the plugin's default", 0, 0}}, {}});
+    }
+  }
+  return config;
+}
+
 std::vector<const PluginEntry*> RefusedFiles(const PluginRegistry& registry) {
   std::vector<const PluginEntry*> refused;
   for (const PluginEntry* entry : registry.entries())

@@ -15,6 +15,10 @@ void ApplyLogLevels(const LogConfig& config);
 // Folders with `$deputy` replaced, the worker of this installation, and the deadline.
 ScanOptions MakeScanOptions(const Config& config);
 
+// With every option that an enabled entry does not set, at its plugin's default. Runs the plugins in the helper
+// process.
+Config WithPluginDefaults(Config config);
+
 // Refused files and folders, except libraries that do not claim to be plugins.
 std::vector<const PluginEntry*> RefusedFiles(const PluginRegistry& registry);
 // Many refused files in one line: their number, the reasons, and the first of them.

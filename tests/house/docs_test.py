@@ -338,6 +338,7 @@ def environment_for(prefix, scratch):
     environment = {
         "PATH": f"{prefix}/bin:/usr/local/bin:/usr/bin:/bin",
         "HOME": str(scratch),
+        "DEPUTY_SYSTEM_CONFIG": "",
         "LC_ALL": "C.UTF-8",
         "CMAKE_PREFIX_PATH": str(prefix),
         "prefix": str(prefix),

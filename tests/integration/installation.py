@@ -55,7 +55,8 @@ class Installation:
 
     def run_outside(self, script, *environment):
         """In an environment of PATH and HOME alone, with the checkout hidden where this user may do that."""
-        command = ["env", "-i", "PATH=/usr/local/bin:/usr/bin:/bin", f"HOME={self.storage}", *environment, "sh", "-c"]
+        command = ["env", "-i", "PATH=/usr/local/bin:/usr/bin:/bin", f"HOME={self.storage}",
+                   "DEPUTY_SYSTEM_CONFIG=", *environment, "sh", "-c"]
         if self.hiding is None:
             return run([*command, script], cwd="/")
         return run([*self.hiding[1], "sh", "-c", self.hide + ' && exec "$@"', "sh", *command, script], cwd="/")

@@ -40,7 +40,7 @@ class VendorTest(unittest.TestCase):
 
     def test_the_environment_is_path_and_an_empty_home(self):
         names = {line.split("=")[0] for line in self.outside("env").splitlines()}
-        self.assertLessEqual(names, {"PATH", "HOME", "PWD", "OLDPWD", "SHLVL", "_"})
+        self.assertLessEqual(names, {"PATH", "HOME", "DEPUTY_SYSTEM_CONFIG", "PWD", "OLDPWD", "SHLVL", "_"})
         self.assertEqual(self.outside("echo $HOME").strip(), self.installed.storage)
 
     def traces(self, data):
@@ -76,7 +76,7 @@ class VendorTest(unittest.TestCase):
 
     def test_a_new_plugin_builds_passes_the_kit_and_runs_as_generated(self):
         logits = os.path.join(self.scratch, "logits")
-        self.outside(f"deputy run {self.digits} --output-dir {logits}")
+        self.outside(f"deputy run {self.digits} --config cpu-only --output-dir {logits}")
         want = os.path.join(logits, os.listdir(logits)[0])
         for language, compiler in (("c", "CXX=/nowhere/c++"), ("c++", "CC=/nowhere/cc")):
             with self.subTest(language):

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "deputy/cache.hpp"
+#include "deputy/config.hpp"
 #include "deputy/export.hpp"
 #include "deputy/health.hpp"
 #include "deputy/placement.hpp"
@@ -74,8 +75,12 @@ class DEPUTY_API Context {
   Context(Context&&) noexcept;
   Context& operator=(Context&&) noexcept;
 
-  // `settings` are "path.to.key=value" and win over the file. Errors carry file:line:column, all of them at once. An
-  // empty path: the settings over the built-in defaults.
+  // The configuration of this machine and user with these files and settings over it, as the command `deputy` reads it.
+  // Where the default configuration of the installation is used, a message at the first use says so. [any-thread]
+  static Result<Context> FromLayers(const ConfigSources& sources = {});
+  // One file and its conf.d/*.yaml over the built-in defaults, whatever the machine has. `settings` are
+  // "path.to.key=value" and win over the file. Errors carry file:line:column, all of them at once. An empty path: the
+  // settings over the built-in defaults.
   static Result<Context> FromYaml(const std::string& path, const std::vector<std::string>& settings = {});
   // `name` is the file's name in messages; relative plugin paths are relative to the working directory.
   static Result<Context> FromYamlText(const std::string& name, const std::string& text,
@@ -119,8 +124,9 @@ class DEPUTY_API Context {
   Result<CacheListing> PurgeCache(const CacheFilter& filter = {}) const;
   // Failures of delegates in runs of this context's models; empty before the delegates are opened. [any-thread]
   HealthReport Health() const;
-  // The effective configuration as YAML, with the origin of every value.
-  std::string ShowConfig() const;
+  // The effective configuration as YAML, with the origin of every value. With `plugin_defaults` also the options that
+  // it does not set, with the defaults of their plugins, which are run in a helper process.
+  std::string ShowConfig(bool plugin_defaults = false) const;
 
   struct State;  // internal to the host
 

@@ -1,0 +1,16 @@
+// The problems of a configuration as text with the lines of their files, and as JSON.
+#pragma once
+
+#include <cstddef>
+
+#include "cli/json_report.hpp"
+#include "cli/terminal.hpp"
+#include "deputy/config.hpp"
+
+namespace deputy::cli {
+
+// "deputy: error: file:line:column: message", and where the file still has that line, the line with the place marked.
+Shown ProblemText(const ConfigProblem& problem, const Terminal& terminal);
+Json ToJson(const ConfigProblem& problem);
+
+}  // namespace deputy::cli

@@ -1,0 +1,184 @@
+// CheckConfig: everything that can be known about a configuration before a model is built with it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/nearest.hpp"
+#include "config/loader.hpp"
+#include "deputy/config.hpp"
+#include "deputy/inspect.hpp"
+#include "graph/operator.hpp"
+#include "partition/eligibility.hpp"
+#include "runtime/config_layers.hpp"
+#include "runtime/entry.hpp"
+#include "runtime/scan.hpp"
+
+namespace deputy {
+namespace host {
+namespace {
+
+constexpr std::string_view kOnnxDomain = "ai.onnx";  // the name of "" in rules
+
+class ConfigChecker {
+ public:
+  ConfigChecker(const Config& config, ConfigCheck& check) : config_(config), check_(check) {
+    for (const OperatorInfo& info : AllOperators()) {
+      operators_.emplace(info.name);
+      AddDomain(info.domain);
+    }
+  }
+
+  void Add(const Problem& problem, bool error) {
+    // A wrong value may be reported by its file and by the merged configuration.
+    const auto same = [&](const ConfigProblem& other) {
+      return other.message == problem.message && other.place == problem.at.ToString();
+    };
+    if (std::any_of(check_.problems.begin(), check_.problems.end(), same)) return;
+    check_.problems.push_back(
+        {error, problem.at.source, problem.at.line, problem.at.column, problem.message, problem.at.ToString()});
+  }
+
+  // Rules and log levels that name no delegate. Without plugins, `plugins: {auto: last}` may find any name.
+  void References(bool with_plugins) {
+    if (IsAutomatic() && !with_plugins) return;
+    const std::vector<std::string> found = IsAutomatic() ? registry_.delegate_ids() : std::vector<std::string>();
+    for (const Problem& problem : UnknownReferences(config_, found)) Add(problem, true);
+  }
+
+  void Plugins() {
+    std::vector<Entry> entries;
+    for (const DelegateConfig& delegate : config_.delegates)
+      if (*delegate.enabled && !delegate.name->empty()) entries.push_back(EntryFromConfig(delegate));
+    ScanOptions options = MakeScanOptions(config_);
+    options.probe = true;  // never in this process, regardless of the trust in the configuration
+    if (!IsAutomatic()) {
+      options.named.emplace();
+      for (const Entry& entry : entries) options.named->push_back(entry.delegate);
+    }
+    registry_.Scan(options);
+    for (const PluginEntry* refused : RefusedFiles(registry_)) AddRefused(*refused, options.paths);
+    for (const Entry& entry : entries) {
+      const EntryCheck found = CheckEntry(registry_, entry);
+      for (const Problem& mistake : found.mistakes) Add(mistake, true);
+      // Its text begins with the place of the entry.
+      if (!found.unusable.ok())
+        Add({entry.origin, Without(found.unusable, entry.origin) + (entry.required ? " (required)" : "")},
+            entry.required);
+      for (const CapabilityRow& row : found.description.capabilities) {
+        operators_.insert(row.op_type);
+        AddDomain(row.domain);
+      }
+    }
+  }
+
+  // Globs that match none of the nodes. Its operators and domains are known from then on.
+  Status Model(const std::string& model) {
+    DEPUTY_ASSIGN_OR_RETURN(const ModelContents contents, InspectModel(model));
+    std::vector<std::string> names;
+    for (const InspectedNode& node : contents.nodes) {
+      names.push_back(node.name);
+      operators_.insert(node.op_type);
+      AddDomain(node.domain);
+    }
+    const std::string file = std::filesystem::path(model).filename().string();
+    const auto check = [&](const List<Setting<std::string>>& globs) {
+      for (const Setting<std::string>& glob : globs)
+        if (std::none_of(names.begin(), names.end(), [&](const std::string& name) { return MatchesGlob(*glob, name); }))
+          Add({glob.origin,
+               fmt::format("{} matches no node of {}{}", Quoted(*glob), Quoted(file), DidYouMean(*glob, names))},
+              false);
+    };
+    for (const DelegateConfig& delegate : config_.delegates) {
+      check(delegate.rules.nodes);
+      check(delegate.rules.deny_nodes);
+    }
+    for (const PlacementRule& rule : config_.placement.rules) check(rule.nodes);
+    return {};
+  }
+
+  // After Plugins and Model. Without plugins, only what looks like a misspelled word is reported: another one may be an
+  // operator of a plugin.
+  void Operators(bool with_plugins) {
+    const auto check = [&](const List<Setting<std::string>>& words, const std::set<std::string>& known,
+                           std::string_view kind) {
+      const std::vector<std::string> all(known.begin(), known.end());
+      for (const Setting<std::string>& word : words) {
+        if (known.contains(*word)) continue;
+        const std::string meant = DidYouMean(*word, all);
+        if (with_plugins || !meant.empty())
+          Add({word.origin, fmt::format("no {} is called {}{}", kind, Quoted(*word), meant)}, false);
+      }
+    };
+    for (const DelegateConfig& delegate : config_.delegates) {
+      check(delegate.rules.allow_ops, operators_, "known operator");
+      check(delegate.rules.deny_ops, operators_, "known operator");
+    }
+    for (const PlacementRule& rule : config_.placement.rules) {
+      check(rule.ops, operators_, "known operator");
+      check(rule.domains, domains_, "known operator domain");
+    }
+  }
+
+ private:
+  bool IsAutomatic() const { return *config_.plugins.auto_use == AutoUse::kLast; }
+  void AddDomain(std::string_view domain) { domains_.emplace(domain.empty() ? kOnnxDomain : domain); }
+
+  // A folder is reported where it is written; the default one may be absent where no plugin is installed.
+  void AddRefused(const PluginEntry& refused, const std::vector<std::filesystem::path>& folders) {
+    const std::string text = fmt::format("not used ({}): {}", NameOf(refused.reason), refused.text);
+    const auto folder = std::find(folders.begin(), folders.end(), refused.path);
+    if (folder == folders.end()) return Add({{refused.path.string(), 0, 0}, text}, false);
+    const Origin& origin = config_.plugins.paths[static_cast<size_t>(folder - folders.begin())].origin;
+    if (origin.source != Origin().source)
+      Add({origin, fmt::format("{}: {}", Quoted(refused.path.string()), text)}, false);
+  }
+
+  static std::string Without(const Status& status, const Origin& origin) {
+    const std::string text = status.ToString(), place = origin.ToString() + ": ";
+    return text.compare(0, place.size(), place) == 0 ? text.substr(place.size()) : text;
+  }
+
+  const Config& config_;
+  ConfigCheck& check_;
+  PluginRegistry registry_;
+  std::set<std::string> operators_, domains_;
+};
+
+}  // namespace
+}  // namespace host
+
+Result<ConfigCheck> CheckConfig(const ConfigSources& sources, const ConfigCheckOptions& options) {
+  host::ConfigLoader loader;
+  host::AddLayers(sources, loader);
+  const Result<host::Config> read = loader.Finish();
+  if (!read.ok() && read.status().code() == StatusCode::kResourceExhausted) return read.status();
+  ConfigCheck check;
+  check.unlisted = loader.unlisted();
+  for (const std::filesystem::path& file : loader.files()) check.files.push_back(file.string());
+  host::ConfigChecker checker(read.ok() ? *read : loader.readable(), check);
+  for (const host::Problem& problem : loader.problems()) checker.Add(problem, true);
+  for (const host::Problem& warning : loader.warnings()) checker.Add(warning, false);
+  if (!options.offline) checker.Plugins();
+  if (loader.all_readable()) checker.References(!options.offline);
+  if (!options.model.empty()) DEPUTY_RETURN_IF_ERROR(checker.Model(options.model));
+  checker.Operators(!options.offline);
+  const auto place = [&](const ConfigProblem& problem) {
+    const auto layer = std::find(check.files.begin(), check.files.end(), problem.file) - check.files.begin();
+    return std::tuple(layer, problem.line, problem.column);
+  };
+  // They are few, and std::stable_sort is 13 kB of code.
+  std::vector<ConfigProblem>& sorted = check.problems;
+  for (size_t i = 1; i < sorted.size(); ++i)
+    for (size_t j = i; j > 0 && place(sorted[j]) < place(sorted[j - 1]); --j) std::swap(sorted[j], sorted[j - 1]);
+  return check;
+}
+
+}  // namespace deputy

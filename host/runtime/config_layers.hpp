@@ -1,0 +1,14 @@
+// The files of a configuration's layers, where this system and this user keep them.
+#pragma once
+
+#include <string>
+
+#include "config/loader.hpp"
+#include "deputy/config.hpp"
+
+namespace deputy::host {
+
+// Adds the layers of ConfigSources. A message for the user where the default of the installation is used, else empty.
+std::string AddLayers(const ConfigSources& sources, ConfigLoader& loader);
+
+}  // namespace deputy::host

@@ -1,0 +1,143 @@
+#include "runtime/entry.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <span>
+
+#include "base/nearest.hpp"
+#include "plugin/discovery/option_check.hpp"
+
+namespace deputy::host {
+namespace {
+
+RunHandling HandlingOf(const DelegateConfig& config) {
+  const VerifyConfig& verify = config.verify;
+  RunHandling handling;
+  handling.falls_back = !*config.required && *config.on_failure == OnFailure::kNext;
+  handling.first_run = *verify.when == VerifyWhen::kFirstRun;
+  handling.every = *verify.when == VerifyWhen::kAlways ? 1 : static_cast<uint32_t>(*verify.every);
+  handling.replaces_wrong = handling.falls_back && *verify.on_mismatch == OnFailure::kNext;
+  return handling;
+}
+
+Status NoProvider(const PluginRegistry& registry, const Entry& entry) {
+  Status status =
+      Error(StatusCode::kPlugin, "no plugin offers the delegate '{}'", entry.delegate).At(entry.origin.ToString());
+  if (std::string refusal = registry.RefusalOf(entry.delegate); !refusal.empty())
+    return std::move(status).Advise(std::move(refusal));
+  const std::string nearest = NearestMatch(entry.delegate, registry.delegate_ids());
+  if (!nearest.empty()) return std::move(status).Advise("did you mean '" + nearest + "'?");
+  return std::move(status).Advise("'deputy plugins --why' lists the plugins that were found");
+}
+
+// The device that the entry names, by number or by name; a name that is a number is a number. The message of an error,
+// or empty.
+std::string FindDevice(const Entry& entry, const DelegateDescription& description, uint32_t& device) {
+  const char* const end = entry.device.data() + entry.device.size();
+  const auto parsed = std::from_chars(entry.device.data(), end, device);
+  const size_t count = description.enumerates ? description.devices.size() : 1;
+  if (parsed.ec == std::errc() && parsed.ptr == end && device < count) return {};
+  std::vector<std::string> names;
+  for (const DeviceEntry& one : description.devices) names.push_back(one.name);
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] != entry.device) continue;
+    device = static_cast<uint32_t>(i);
+    return {};
+  }
+  std::string known;
+  for (size_t i = 0; i < names.size(); ++i) known += fmt::format("{}{} ({})", i == 0 ? "" : ", ", i, names[i]);
+  return fmt::format("delegate '{}': there is no device '{}' ({}){}", entry.name, entry.device,
+                     description.enumerates ? "there is " + known : "it lists no devices, so only 0 exists",
+                     DidYouMean(entry.device, std::span<const std::string>(names)));
+}
+
+}  // namespace
+
+std::vector<std::string> Texts(const List<Setting<std::string>>& list) {
+  std::vector<std::string> texts;
+  for (const Setting<std::string>& item : list) texts.push_back(*item);
+  return texts;
+}
+
+Entry EntryFromConfig(const DelegateConfig& config) {
+  Entry entry;
+  entry.name = *config.name;
+  entry.delegate = config.delegate->empty() ? *config.name : *config.delegate;
+  entry.origin = config.name.origin;
+  entry.device = *config.device;
+  // The default has no origin; a mistake in it is reported at the entry.
+  entry.device_origin = config.device.origin.line > 0 ? config.device.origin : entry.origin;
+  entry.required = *config.required;
+  entry.handling = HandlingOf(config);
+  entry.tolerance = {*config.verify.rtol, *config.verify.atol, *config.verify.atol_scale, *config.verify.outliers};
+  for (const Named<OptionValue>& option : config.options) {
+    entry.options.emplace_back(option.name, (*option).text);
+    entry.option_origins.push_back(option.origin());
+    entry.option_name_origins.push_back(option.name_origin);
+  }
+  entry.limits = {Texts(config.rules.allow_ops), Texts(config.rules.deny_ops), Texts(config.rules.nodes),
+                  Texts(config.rules.deny_nodes), static_cast<uint32_t>(*config.min_nodes),
+                  // A multiply-add counts as two operations.
+                  static_cast<uint64_t>(*config.min_flops) / 2, entry.required};
+  return entry;
+}
+
+Entry EntryFromDeviceInfo(const DeviceInfo& info) {
+  Entry entry;
+  entry.name = info.name;
+  entry.delegate = info.delegate.empty() ? info.name : info.delegate;
+  entry.origin = {"api", 0, 0};
+  entry.device = info.device_name.empty() ? std::to_string(info.device) : info.device_name;
+  entry.device_origin = entry.origin;
+  entry.required = entry.limits.required = info.required;
+  entry.handling.falls_back = entry.handling.replaces_wrong = !info.required;
+  for (const auto& option : info.options) {
+    entry.options.push_back(option);
+    entry.option_origins.push_back({"api option " + option.first, 0, 0});
+    entry.option_name_origins.push_back(entry.option_origins.back());
+  }
+  return entry;
+}
+
+Status AsPluginError(Status status, const Entry& entry) {
+  return std::move(status)
+      .At("delegate '" + entry.name + "'")
+      .At(entry.origin.ToString())
+      .WithCode(StatusCode::kPlugin);
+}
+
+EntryCheck CheckEntry(PluginRegistry& registry, const Entry& entry) {
+  EntryCheck check;
+  check.provider = registry.ProviderOf(entry.delegate);
+  if (check.provider == nullptr) {
+    check.unusable = NoProvider(registry, entry);
+    return check;
+  }
+  Result<DelegateDescription> description = registry.Describe(entry.delegate);
+  if (!description.ok()) {
+    check.unusable = AsPluginError(std::move(description).status(), entry);
+    return check;
+  }
+  check.description = *std::move(description);
+  CheckedOptions checked = CheckOptions(check.description.options, entry.options);
+  check.options = std::move(checked.values);
+  for (const OptionProblem& problem : checked.problems) {
+    Origin origin = entry.origin;
+    for (size_t i = 0; i < entry.options.size(); ++i)
+      if (entry.options[i].first == problem.option)
+        origin = problem.unknown ? entry.option_name_origins[i] : entry.option_origins[i];
+    check.mistakes.push_back({origin, fmt::format("delegate '{}': {}", entry.name, problem.message)});
+  }
+  if (!check.description.available) {
+    check.unusable = AsPluginError(Error(StatusCode::kPlugin, "{}", check.description.unavailable), entry);
+    return check;
+  }
+  std::string message = FindDevice(entry, check.description, check.device);
+  if (!message.empty()) check.mistakes.push_back({entry.device_origin, std::move(message)});
+  return check;
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,52 @@
+// An entry of `delegates`: what is to be opened, and the check of it against the plugins that were found.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/config.hpp"
+#include "deputy/compare.hpp"
+#include "deputy/context.hpp"
+#include "partition/placement.hpp"
+#include "plan/health.hpp"
+#include "plugin/discovery/registry.hpp"
+
+namespace deputy::host {
+
+// One delegate to open, from the configuration or from the API.
+struct Entry {
+  std::string name, delegate;
+  Origin origin;
+  std::string device = "0";
+  Origin device_origin;
+  bool required = false;
+  RunHandling handling;
+  ToleranceSettings tolerance;
+  std::vector<std::pair<std::string, std::string>> options;
+  std::vector<Origin> option_origins, option_name_origins;
+  DelegateLimits limits;
+};
+
+Entry EntryFromConfig(const DelegateConfig& config);
+Entry EntryFromDeviceInfo(const DeviceInfo& info);
+
+std::vector<std::string> Texts(const List<Setting<std::string>>& list);
+
+struct EntryCheck {
+  const PluginEntry* provider = nullptr;  // null: no plugin offers the delegate
+  DelegateDescription description;
+  std::vector<std::pair<std::string, std::string>> options;  // normalized
+  uint32_t device = 0;
+  std::vector<Problem> mistakes;  // in the entry: options, device
+  Status unusable;                // kPlugin: the plugin or its device is absent or cannot be used
+};
+
+// Describes the delegate of the entry, which loads a plugin that was not probed; opens nothing.
+EntryCheck CheckEntry(PluginRegistry& registry, const Entry& entry);
+
+// The status of a plugin with the place of the entry, as kPlugin.
+Status AsPluginError(Status status, const Entry& entry);
+
+}  // namespace deputy::host
