@@ -130,11 +130,12 @@ int Explain(const ConfigOptions& options) {
   row("type", key.type);
   row("unit", found->unit);
   row("default", key.default_value);
-  if (!key.example.empty()) row("example", key.path.substr(key.path.rfind('.') + 1) + ": " + key.example);
+  if (!key.example.empty()) row("example", LastPartOf(key.path) + ": " + key.example);
   row("delegate", found->delegate);
   if (found->subordinate.empty()) return kDone;
   Table table({{"key"}, {"meaning"}});
-  for (const ConfigKey& inner : found->subordinate) table.AddRow({inner.path, inner.meaning});
+  for (const ConfigKey& inner : found->subordinate)
+    table.AddRow({LastPartOf(inner.path), inner.available ? inner.meaning : inner.meaning + " (" + inner.type + ")"});
   Print("\n{}", table.Text(terminal, "  "));
   return kDone;
 }

@@ -23,8 +23,6 @@ bool EndsWith(std::string_view text, std::string_view end) {
   return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
 }
 
-std::string LastPart(const std::string& path) { return path.substr(path.rfind('.') + 1); }
-
 // Items of lists are written with or without an index: "rules[0].to", "rules[].to", "rules.to".
 std::string WithoutIndices(std::string_view path) {
   std::string text;
@@ -53,7 +51,7 @@ const ConfigKey* Find(const std::vector<ConfigKey>& keys, const std::string& pat
     if (Matches(key, path) && (found == nullptr || key.path.size() > found->path.size())) found = &key;
   if (found != nullptr || path.find('.') != std::string::npos) return found;
   for (const ConfigKey& key : keys) {
-    if (LastPart(key.path) != path) continue;
+    if (LastPartOf(key.path) != path) continue;
     if (found != nullptr) return nullptr;
     found = &key;
   }
@@ -64,7 +62,7 @@ Status Unknown(const std::vector<ConfigKey>& keys, const std::string& path) {
   std::vector<std::string> paths, same;
   for (const ConfigKey& key : keys) {
     paths.push_back(key.path);
-    if (LastPart(key.path) == LastPart(path)) same.push_back(key.path);
+    if (LastPartOf(key.path) == LastPartOf(path)) same.push_back(key.path);
   }
   std::string meant = DidYouMean(path, paths);
   if (meant.empty() && !same.empty()) meant = fmt::format("; keys of this name: {}", Joined(same));
@@ -115,7 +113,8 @@ Result<ExplainedKey> ExplainOption(const std::string& path, const std::string& e
         options.push_back(report.name);
         if (report.name != option) continue;
         const std::string value = report.default_value.empty() ? "\"\"" : report.default_value;
-        return ExplainedKey{{path, TypeOf(report), value, report.help, ""}, report.unit, id, {}};
+        return ExplainedKey{
+            {path, TypeOf(report), value, report.help, ""}, report.type == "frequency" ? "" : report.unit, id, {}};
       }
       return Status(StatusCode::kInvalidArgument,
                     fmt::format("the delegate '{}' has no option '{}'{}", id, option, DidYouMean(option, options)))
@@ -139,6 +138,8 @@ std::string Cell(const std::string& text) {
 std::string Code(const std::string& text) { return text.empty() ? "" : "`" + Cell(text) + "`"; }
 
 }  // namespace
+
+std::string LastPartOf(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
 bool IsOptionPath(const std::string& path) { return EntryAndOption(path).has_value(); }
 

@@ -19,6 +19,9 @@ struct ExplainedKey {
   std::vector<ConfigKey> subordinate;  // of a mapping
 };
 
+// "min_nodes" of "delegates.NAME.min_nodes".
+std::string LastPartOf(const std::string& path);
+
 // Whether the path is that of an option of a delegate: "delegates.npu0.options.frequency".
 bool IsOptionPath(const std::string& path);
 

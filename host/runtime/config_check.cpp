@@ -69,9 +69,7 @@ class ConfigChecker {
       const EntryCheck found = CheckEntry(registry_, entry);
       for (const Problem& mistake : found.mistakes) Add(mistake, true);
       // Its text begins with the place of the entry.
-      if (!found.unusable.ok())
-        Add({entry.origin, Without(found.unusable, entry.origin) + (entry.required ? " (required)" : "")},
-            entry.required);
+      if (!found.unusable.ok()) Add({entry.origin, Without(found.unusable, entry.origin)}, entry.required);
       for (const CapabilityRow& row : found.description.capabilities) {
         operators_.insert(row.op_type);
         AddDomain(row.domain);

@@ -78,9 +78,9 @@ class DEPUTY_API Context {
   // The configuration of this machine and user with these files and settings over it, as the command `deputy` reads it.
   // Where the default configuration of the installation is used, a message at the first use says so. [any-thread]
   static Result<Context> FromLayers(const ConfigSources& sources = {});
-  // One file and its conf.d/*.yaml over the built-in defaults, whatever the machine has. `settings` are
-  // "path.to.key=value" and win over the file. Errors carry file:line:column, all of them at once. An empty path: the
-  // settings over the built-in defaults.
+  // One file and its conf.d/*.yaml over the built-in defaults, without the configuration of the machine and the user.
+  // `settings` are "path.to.key=value" and win over the file. Errors carry file:line:column, all of them at once. An
+  // empty path: the settings over the built-in defaults.
   static Result<Context> FromYaml(const std::string& path, const std::vector<std::string>& settings = {});
   // `name` is the file's name in messages; relative plugin paths are relative to the working directory.
   static Result<Context> FromYamlText(const std::string& name, const std::string& text,
