@@ -80,7 +80,9 @@ class Page {
   makeLegend() {
     byId("legend").replaceChildren(...this.data.delegates.map((delegate, index) => make("button", {
       ariaPressed: "false", title: delegate.plugin, onclick: event => this.emphasise(index, event.currentTarget),
-    }, swatch(delegate), `${delegate.name} ${count(delegate.nodes)}`)));
+    }, swatch(delegate), `${delegate.name} ${count(delegate.nodes)}`)),
+    ...(this.data.delegates.filter(({nodes}) => nodes > 0).length < 2 ? []
+      : [make("span", {}, make("span", {className: "transfer"}), "from one delegate to another")]));
   }
 
   emphasise(delegate, button) {
