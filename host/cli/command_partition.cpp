@@ -80,15 +80,15 @@ Result<MeasuredRun> Measure(const PartitionOptions& options, const Model& model)
 }
 
 // --html and --dot.
-int WriteDrawings(const PartitionOptions& options, const Model& model, const std::vector<Shape>& shapes) {
+int WriteDrawings(const PartitionOptions& options, const Model& model, const CompletedShapes& completed) {
   MeasuredRun measured;
   if (options.measure != 0) {
     Result<MeasuredRun> run = Measure(options, model);
-    if (!run.ok()) return Fail(Stage::kRun, std::move(run).status().At(options.model));
+    if (!run.ok()) return Fail(Stage::kRun, WithAssumed(run.status(), completed.assumed));
     measured = std::move(run).value();
   }
-  const Result<PlacedGraph> graph = model.PlacementWithGraph(shapes);
-  if (!graph.ok()) return Fail(Stage::kModel, graph.status());
+  const Result<PlacedGraph> graph = model.PlacementWithGraph(completed.shapes);
+  if (!graph.ok()) return Fail(Stage::kModel, WithAssumed(graph.status(), completed.assumed));
   const std::string name = std::filesystem::path(options.model).filename().string();
   const bool to_stdout = options.dot == "-";
   const auto write = [&](const std::string& path, const std::string& content) {
@@ -115,10 +115,9 @@ int RunPartition(const PartitionOptions& options) {
   if (!completed.ok()) return Fail(Stage::kSetup, std::move(completed).status().At(options.model));
   PrintAssumed(completed->assumed);
   const std::vector<Shape>& shapes = completed->shapes;
+  if (!options.html.empty() || !options.dot.empty()) return WriteDrawings(options, model, *completed);
   const Result<PlacementReport> report = model.Placement(shapes);
   if (!report.ok()) return Fail(Stage::kModel, WithAssumed(report.status(), completed->assumed));
-
-  if (!options.html.empty() || !options.dot.empty()) return WriteDrawings(options, model, shapes);
 
   const Terminal terminal = TerminalOf(stdout);
   if (!options.node.empty()) return PrintNode(*report, options, terminal);

@@ -23,7 +23,7 @@ struct MeasuredRun {
 
 const char* VerificationText(VerificationResult result);  // "right", "rounding errors", ...
 
-// Runs the model once to warm up, then `runs` times, and compares every partition with the CPU.
+// Compares every partition with the CPU, then runs the model once to warm up and `runs` times.
 Result<MeasuredRun> MeasureRun(const Model& model, const std::vector<Tensor>& inputs, uint32_t runs);
 
 }  // namespace deputy::cli
