@@ -101,7 +101,7 @@ function shortType(type) {
   return tensor[1] === "float32" ? extents : `${tensor[1]} ${extents}`;
 }
 
-// "Conv, Relu, Add" without repetitions, in order of their first use.
+// "Conv, Relu, Add" in order of their first use.
 function operatorsText(operators) {
   const different = [...new Set(operators)];
   return different.length <= 3 ? different.join(", ") : `${different.slice(0, 2).join(", ")} + ${different.length - 2} more`;

@@ -386,9 +386,13 @@ class Canvas {
     for (const index of boxes) {
       const box = this.boxes[index];
       if (!box.isInHull || this.labels.get(box.partition) !== index || this.isDim(box.share[0][0])) continue;
+      const name = shortened(this.graph.data.partitions[box.partition].name, 40);
+      const x = box.x - box.width / 2 - kHull + 4, y = box.y - box.height / 2 - kHull - 3;
+      pen.strokeStyle = this.colours.ground;  // links may pass behind it
+      pen.lineWidth = 4;
+      pen.strokeText(name, x, y);
       pen.fillStyle = mixColours(this.delegateColours[box.share[0][0]].own, this.colours.text, .55);
-      pen.fillText(this.graph.data.partitions[box.partition].name, box.x - box.width / 2 - kHull + 4,
-        box.y - box.height / 2 - kHull - 3);
+      pen.fillText(name, x, y);
     }
   }
 

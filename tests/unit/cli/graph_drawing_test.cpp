@@ -14,12 +14,12 @@
 namespace deputy::cli {
 namespace {
 
-constexpr const char* kHostile = "</script><script>alert(1)</script><!-- \" \\ \n";
+constexpr const char* kMarkup = "</script><script>alert(1)</script><!-- \" \\ \n";
 
 // x -> first -> a -> second -> y, of two delegates.
 PlacedGraph TwoNodes(const std::string& first) {
   PlacedGraph graph;
-  graph.placement.delegates = {{"npu0", "sim_npu", "/lib/sim_npu.so", 1, 1}, {"cpu", "cpu", "", 1, 1}};
+  for (const char* delegate : {"npu0", "cpu"}) graph.placement.delegates.emplace_back().name = delegate;
   const PlacedValue x{"x", "float32 [2]", {}}, a{"a", "float32 [2]", {}}, y{"y", "float32 [2]", {}};
   const auto add = [&](const std::string& name, const std::string& delegate, const PlacedValue& in,
                        const PlacedValue& out) {
@@ -64,7 +64,7 @@ TEST(GraphPage, HoldsEachNodeWithItsReasonAndItsAttributes) {
 
 TEST(GraphPage, NamesOfTheModelCannotEndTheScriptThatHoldsThem) {
   const std::string plain = GraphPage("m", TwoNodes("first"), nullptr);
-  const std::string hostile = GraphPage(kHostile, TwoNodes(kHostile), nullptr);
+  const std::string hostile = GraphPage(kMarkup, TwoNodes(kMarkup), nullptr);
   EXPECT_EQ(std::count(hostile.begin(), hostile.end(), '<'), std::count(plain.begin(), plain.end(), '<'));
   EXPECT_EQ(DataOf(hostile)["nodes"][0]["name"], "</script><script>alert(1)</script><!-- \" \\ \\x0A");
 }
