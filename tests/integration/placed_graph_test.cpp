@@ -57,7 +57,9 @@ TEST(PlacementWithGraph, RegionsAreListedWithTheOuterValuesThatTheyRead) {
   for (size_t i = 0; i < graph->nodes.size(); ++i) {
     const bool is_choice = graph->placement.nodes[i].name == "choice";
     ASSERT_EQ(graph->nodes[i].captured.empty(), !is_choice) << graph->placement.nodes[i].name;
-    if (is_choice) EXPECT_EQ(graph->nodes[i].captured[0].name, "a");
+    if (is_choice) {
+      EXPECT_EQ(graph->nodes[i].captured[0].name, "a");
+    }
   }
 }
 

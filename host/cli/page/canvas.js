@@ -309,7 +309,8 @@ class Canvas {
     pen.globalAlpha = this.delegate >= 0 && !share.some(([delegate]) => delegate === this.delegate) ? .3 : 1;
     if (scale < .25) {
       pen.fillStyle = this.hits.has(index) ? colours.hit : box.isWrong ? colours.wrong : main?.own ?? colours.edge;
-      pen.fillRect(left, top, width, height);
+      const shown = Math.max(width, 3 / scale);  // a thin graph stays visible
+      pen.fillRect(x - shown / 2, top, shown, height);
       if (index === this.selected) this.ring(left, top, width, height, colours.accent, 4, 3 / scale);
       pen.globalAlpha = 1;
       return;
@@ -337,18 +338,20 @@ class Canvas {
       pen.lineWidth = 1;
       pen.stroke();
     }
-    if (box.isWrong) this.ring(left, top, width, height, colours.wrong, 3, 2.5);
-    if (this.hits.has(index)) this.ring(left, top, width, height, colours.hit, 4, 3);
-    if (index === this.selected) this.ring(left, top, width, height, colours.accent, 4, 3);
+    const stack = kind !== "fold" ? 0 : box.count > 1 ? 8 : 4;
+    const ring = (colour, distance) => this.ring(left, top, width + stack, height + stack, colour, distance, 3);
+    if (box.isWrong) ring(colours.wrong, 3);
+    if (this.hits.has(index)) ring(colours.hit, 4);
+    if (index === this.selected) ring(colours.accent, 4);
     if (scale > .38) {
       pen.textAlign = "center";
       pen.textBaseline = "middle";
       pen.fillStyle = colours.text;
       pen.font = kTitleFont;
-      pen.fillText(box.title, x, box.detail === "" ? y : y - 8);
+      pen.fillText(box.title, x, box.detail === "" ? y : y - 7);
       pen.fillStyle = colours.muted;
       pen.font = kDetailFont;
-      pen.fillText(box.detail, x, y + 10);
+      pen.fillText(box.detail, x, y + 9);
     }
     pen.globalAlpha = 1;
   }

@@ -7,6 +7,7 @@ const kMostPoints = 40000;    // of all links; longer links beyond that are draw
 const kLayerGap = 34;         // between boxes of consecutive layers, in pixels at 100 %
 const kBoxGap = 26;           // between boxes of one layer
 const kPointGap = 12;         // around a point of a link
+const kMostBend = 240;        // room for links that lead far sideways
 
 // `boxes` have width, height and targets (indices of boxes, each larger than its own). Adds x, y (of the centre), layer,
 // and returns {layers, vertices, segments, straight, width, height}:
@@ -229,7 +230,7 @@ function place(boxes, net, x) {
       boxes[vertex].layer = index;
     }
     layers.push({top: y, bottom: y + height, boxes: shown, segments: []});
-    y += height + kLayerGap + Math.min(60, reach / 14);
+    y += height + kLayerGap + Math.min(kMostBend, reach / 14);
   });
   net.layers.forEach((vertices, index) => {
     const {top, bottom, segments} = layers[index];

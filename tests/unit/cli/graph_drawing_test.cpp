@@ -66,7 +66,7 @@ TEST(GraphPage, NamesOfTheModelCannotEndTheScriptThatHoldsThem) {
   const std::string plain = GraphPage("m", TwoNodes("first"), nullptr);
   const std::string hostile = GraphPage(kMarkup, TwoNodes(kMarkup), nullptr);
   EXPECT_EQ(std::count(hostile.begin(), hostile.end(), '<'), std::count(plain.begin(), plain.end(), '<'));
-  EXPECT_EQ(DataOf(hostile)["nodes"][0]["name"], "</script><script>alert(1)</script><!-- \" \\ \\x0A");
+  EXPECT_EQ(DataOf(hostile)["nodes"][0]["name"], "</script><script>alert(1)</script><!-- \" \\ \\x0a");
 }
 
 TEST(GraphPage, MeasuredTimesAndWrongNodesAreInIt) {
