@@ -146,8 +146,9 @@ class PageData {
       key.insert(key.end(), {refusal.delegate, refusal.reason, refusal.detail});
     return refusals_.IndexOf(key, [&] {
       Json list = Json::array();
-      for (const RefusalReport& refusal : node.refusals)
-        list.push_back({delegates_.at(refusal.delegate), Printable(refusal.reason), Printable(refusal.detail)});
+      for (const RefusalReport& refusal : node.refusals)  // also of delegates that the report does not list
+        if (const auto delegate = delegates_.find(refusal.delegate); delegate != delegates_.end())
+          list.push_back({delegate->second, Printable(refusal.reason), Printable(refusal.detail)});
       return list;
     });
   }

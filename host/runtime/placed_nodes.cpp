@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace deputy::host {
 namespace {
@@ -34,8 +36,11 @@ void PlacedNodes::AddNode(const Graph& graph, NodeId id) {
   made.order = id;
   made.inputs = ValuesOf(graph, node.inputs);
   made.outputs = ValuesOf(graph, node.outputs);
+  std::vector<ValueId> captured;  // each once: branches often read the same
   for (const Region& region : node.regions)
-    for (PlacedValue& value : ValuesOf(graph, region.captures)) made.captured.push_back(std::move(value));
+    for (const ValueId value : region.captures)
+      if (std::find(captured.begin(), captured.end(), value) == captured.end()) captured.push_back(value);
+  made.captured = ValuesOf(graph, captured);
   const PrimitiveBuilder primitive(node.primitive);
   for (const auto& [name, value] : primitive.attributes()) made.attributes.emplace_back(name, value);
   placed_.nodes.push_back(std::move(made));

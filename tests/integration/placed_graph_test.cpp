@@ -58,6 +58,7 @@ TEST(PlacementWithGraph, RegionsAreListedWithTheOuterValuesThatTheyRead) {
     const bool is_choice = graph->placement.nodes[i].name == "choice";
     ASSERT_EQ(graph->nodes[i].captured.empty(), !is_choice) << graph->placement.nodes[i].name;
     if (is_choice) {
+      EXPECT_EQ(graph->nodes[i].captured.size(), 1u);
       EXPECT_EQ(graph->nodes[i].captured[0].name, "a");
     }
   }

@@ -97,7 +97,8 @@ class BoxMaker {
 function shortType(type) {
   const tensor = /^(\w+) \[([^\]]*)\]$/.exec(type);
   if (tensor === null) return type;
-  const extents = tensor[2] === "" ? "scalar" : tensor[2].split(",").join("×");
+  const all = tensor[2].split(",");
+  const extents = tensor[2] === "" ? "scalar" : all.length === 1 ? `[${all[0]}]` : all.join("×");
   return tensor[1] === "float32" ? extents : `${tensor[1]} ${extents}`;
 }
 

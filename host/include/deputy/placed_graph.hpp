@@ -27,9 +27,9 @@ using AttributeValue = std::variant<int64_t, float, std::string, std::vector<int
 struct PlacedNode {
   uint32_t order = 0;  // in the order of the model, within its region
   std::vector<PlacedValue> inputs, outputs;
-  std::vector<PlacedValue> captured;  // outer values that its regions read
-  std::vector<std::pair<std::string, AttributeValue>>
-      attributes;  // sorted by name; a tensor lives as long as the model
+  std::vector<PlacedValue> captured;  // outer values that its regions read, each once
+  // Sorted by name. The bytes of a tensor live as long as the model.
+  std::vector<std::pair<std::string, AttributeValue>> attributes;
 };
 
 struct PlacedRegion {
