@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,13 +13,18 @@
 
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/graph_dot.hpp"
+#include "cli/graph_page.hpp"
 #include "cli/json_report.hpp"
+#include "cli/measured_run.hpp"
 #include "cli/model_inputs.hpp"
 #include "cli/placement_text.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
+#include "cli/standard_streams.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/model.hpp"
+#include "deputy/output_file.hpp"
 #include "deputy/printable.hpp"
 
 namespace deputy::cli {
@@ -30,9 +37,10 @@ std::string TypeOfInput(const TensorInfo& info, const Shape& shape) {
 }
 
 struct PartitionOptions {
-  std::string model, node;
+  std::string model, node, html, dot;
   ContextOptions context;
   std::vector<std::string> shapes;
+  uint32_t measure = 0;  // runs; 0: the model is not run
   bool nodes = false, json = false;
 };
 
@@ -62,6 +70,40 @@ int PrintNode(const PlacementReport& report, const PartitionOptions& options, co
   return kDone;
 }
 
+// For --measure: with the same random inputs as `run`.
+Result<MeasuredRun> Measure(const PartitionOptions& options, const Model& model) {
+  DEPUTY_RETURN_IF_ERROR(RequireTensors(model));
+  DEPUTY_ASSIGN_OR_RETURN(const BoundInputs bound, BindInputs(model.inputs(), {}, options.shapes, 1));
+  std::vector<Tensor> inputs;
+  for (const BoundInput& input : bound.inputs) inputs.push_back(input.tensor);
+  return MeasureRun(model, inputs, options.measure);
+}
+
+// --html and --dot.
+int WriteDrawings(const PartitionOptions& options, const Model& model, const CompletedShapes& completed) {
+  MeasuredRun measured;
+  if (options.measure != 0) {
+    Result<MeasuredRun> run = Measure(options, model);
+    if (!run.ok()) return Fail(Stage::kRun, WithAssumed(run.status(), completed.assumed));
+    measured = std::move(run).value();
+  }
+  const Result<PlacedGraph> graph = model.PlacementWithGraph(completed.shapes);
+  if (!graph.ok()) return Fail(Stage::kModel, WithAssumed(graph.status(), completed.assumed));
+  const std::string name = std::filesystem::path(options.model).filename().string();
+  const bool to_stdout = options.dot == "-";
+  const auto write = [&](const std::string& path, const std::string& content) {
+    const Status written = WriteOutputFile(path, content);
+    if (written.ok() && !to_stdout) Print("written to {}\n", path);
+    return written;
+  };
+  Status status;
+  if (!options.html.empty())
+    status = write(options.html, GraphPage(name, *graph, options.measure == 0 ? nullptr : &measured));
+  if (status.ok() && to_stdout) PrintOnStdout(GraphDot(name, *graph));
+  if (status.ok() && !to_stdout && !options.dot.empty()) status = write(options.dot, GraphDot(name, *graph));
+  return status.ok() ? kDone : Fail(Stage::kRun, status);
+}
+
 int RunPartition(const PartitionOptions& options) {
   int exit_status = kDone;
   std::optional<Context> context = options.context.Open(exit_status);
@@ -73,6 +115,7 @@ int RunPartition(const PartitionOptions& options) {
   if (!completed.ok()) return Fail(Stage::kSetup, std::move(completed).status().At(options.model));
   PrintAssumed(completed->assumed);
   const std::vector<Shape>& shapes = completed->shapes;
+  if (!options.html.empty() || !options.dot.empty()) return WriteDrawings(options, model, *completed);
   const Result<PlacementReport> report = model.Placement(shapes);
   if (!report.ok()) return Fail(Stage::kModel, WithAssumed(report.status(), completed->assumed));
 
@@ -108,6 +151,20 @@ Command MakePartitionCommand(CLI::App& app) {
   syntax->add_option("--node", options->node, "Show all details of one node")->type_name("NAME");
   syntax->add_flag("--nodes", options->nodes, "List all nodes as well");
   AddJson(*syntax, options->json);
+  CLI::Option* html =
+      syntax->add_option("--html", options->html, "Write a page that shows the graph: open it in a browser");
+  CLI::Option* dot = syntax->add_option("--dot", options->dot, "Write the graph for Graphviz; - for stdout");
+  for (CLI::Option* drawing : {html, dot}) {
+    drawing->type_name("FILE");
+    for (const char* report : {"--node", "--nodes", "--json"}) drawing->excludes(syntax->get_option(report));
+  }
+  syntax
+      ->add_option(
+          "--measure", options->measure,
+          "Run the model so many times, with random inputs, and show times and differences from the CPU as well")
+      ->check(CLI::Range(1U, 1000000U))
+      ->needs(html)
+      ->type_name("N");
   SetExample(*syntax, "deputy partition model.onnx --config npu-first.yaml --shape image=1x3x224x224");
   return {syntax, [options] { return RunPartition(*options); }};
 }

@@ -11,6 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
+#include "cli/measured_run.hpp"
 #include "cli/model_inputs.hpp"
 #include "cli/output_compare.hpp"
 #include "cli/quantity.hpp"
@@ -29,16 +30,6 @@ struct VerifyCommandOptions {
   bool json = false;
 };
 
-const char* NameOf(VerificationResult result) {
-  switch (result) {
-    case VerificationResult::kRight: return "right";
-    case VerificationResult::kRounding: return "rounding errors";
-    case VerificationResult::kWrong: return "wrong";
-    case VerificationResult::kNotVerified: return "not verified";
-  }
-  return "";
-}
-
 std::string GroupText(const std::vector<std::string>& group) {
   std::string text;
   for (const std::string& node : group) text += (text.empty() ? "" : " with ") + node;
@@ -48,7 +39,7 @@ std::string GroupText(const std::vector<std::string>& group) {
 void PrintReport(const std::vector<PartitionVerification>& partitions, const Terminal& terminal) {
   Table table({{"partition"}, {"nodes", Align::kRight}, {"result"}, {"max |d|", Align::kRight}, {"detail"}});
   for (const PartitionVerification& partition : partitions) {
-    table.AddRow({partition.partition, CountText(partition.nodes.size()), NameOf(partition.result),
+    table.AddRow({partition.partition, CountText(partition.nodes.size()), VerificationText(partition.result),
                   partition.result == VerificationResult::kNotVerified ? "-" : NumberText(partition.max_difference),
                   partition.detail});
     if (partition.result != VerificationResult::kWrong) continue;
@@ -68,7 +59,7 @@ Json JsonOf(const std::string& model, const std::vector<PartitionVerification>& 
                     {"plugin", partition.plugin},
                     {"partition", partition.partition},
                     {"nodes", partition.nodes},
-                    {"result", NameOf(partition.result)},
+                    {"result", VerificationText(partition.result)},
                     {"max_difference", partition.max_difference},
                     {"detail", partition.detail},
                     {"wrong_nodes", partition.wrong_nodes},

@@ -94,5 +94,6 @@ std::vector<TensorInfo> DescribeValues(const Graph& graph, std::span<const Value
 std::string NodeName(const Graph& graph, NodeId node);
 
 PlacementReport MakeReport(const Plan& plan, const Engine& engine);
+PlacedGraph MakeReportWithGraph(const Plan& plan, const Engine& engine);
 
 }  // namespace deputy::host

@@ -6,17 +6,21 @@
 
 #include "graph/graph.hpp"
 #include "runtime/model_state.hpp"
+#include "runtime/placed_nodes.hpp"
 
 namespace deputy::host {
 namespace {
 
 class Reporter {
  public:
-  Reporter(const Engine& engine, PlacementReport& report) : engine_(engine), report_(report) {}
+  // `nodes`: where values and attributes go as well; null: they are not reported.
+  Reporter(const Engine& engine, PlacementReport& report, PlacedNodes* nodes)
+      : engine_(engine), report_(report), nodes_(nodes) {}
 
   // `replaces`: the partition that the plan is an alternative for.
   void Add(const Plan& plan, const std::string& region, const std::string& replaces = "") {
     const Graph& graph = *plan.graph;
+    if (nodes_ != nullptr && replaces.empty()) nodes_->AddRegion(graph, region);
     for (const Step& step : plan.steps) {
       const PlacedPartition& placed = plan.placement.partitions[step.partition];
       const std::string name = replaces.empty() ? placed.spec.name : replaces + ">" + placed.spec.name;
@@ -82,19 +86,15 @@ class Reporter {
       report.refusals.push_back({engine_.delegates[d]->name(), std::string(host::NameOf(why.reason)), why.detail});
     }
     report_.nodes.push_back(std::move(report));
+    if (nodes_ != nullptr) nodes_->AddNode(*plan.graph, id);
   }
 
   const Engine& engine_;
   PlacementReport& report_;
+  PlacedNodes* nodes_;
 };
 
-}  // namespace
-
-std::string NodeName(const Graph& graph, NodeId node) {
-  return graph.nodes[node].name.empty() ? fmt::format("node {}", node) : graph.nodes[node].name;
-}
-
-PlacementReport MakeReport(const Plan& plan, const Engine& engine) {
+PlacementReport ReportOf(const Plan& plan, const Engine& engine, PlacedNodes* nodes) {
   PlacementReport report;
   report.summary = SummarizePlacement(plan, engine.delegates);
   for (size_t d = 0; d < engine.delegates.size(); ++d) {
@@ -111,11 +111,26 @@ PlacementReport MakeReport(const Plan& plan, const Engine& engine) {
     }
     report.delegates.push_back(std::move(delegate));
   }
-  Reporter(engine, report).Add(plan, "");
+  Reporter(engine, report, nodes).Add(plan, "");
   for (size_t d = engine.delegates.size(); d-- > 0;)
     if (engine.delegates[d]->runs_custom_operators_only() && report.delegates[d].nodes == 0)
       report.delegates.erase(report.delegates.begin() + static_cast<ptrdiff_t>(d));
   return report;
+}
+
+}  // namespace
+
+std::string NodeName(const Graph& graph, NodeId node) {
+  return graph.nodes[node].name.empty() ? fmt::format("node {}", node) : graph.nodes[node].name;
+}
+
+PlacementReport MakeReport(const Plan& plan, const Engine& engine) { return ReportOf(plan, engine, nullptr); }
+
+PlacedGraph MakeReportWithGraph(const Plan& plan, const Engine& engine) {
+  PlacedGraph graph;
+  PlacedNodes nodes(graph);
+  graph.placement = ReportOf(plan, engine, &nodes);
+  return graph;
 }
 
 }  // namespace deputy::host

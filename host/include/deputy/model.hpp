@@ -13,6 +13,7 @@
 #include "deputy/context.hpp"
 #include "deputy/export.hpp"
 #include "deputy/model_value.hpp"
+#include "deputy/placed_graph.hpp"
 #include "deputy/placement.hpp"
 #include "deputy/status.hpp"
 #include "deputy/tensor.hpp"
@@ -155,6 +156,8 @@ class DEPUTY_API Model {
   // partitions.
   Result<PlacementReport> Placement() const;
   Result<PlacementReport> Placement(const std::vector<Shape>& shapes) const;
+  // The same with the values and attributes of all nodes.
+  Result<PlacedGraph> PlacementWithGraph(const std::vector<Shape>& shapes) const;
 
   // Runs the model once for each delegate, with the CPU for the rest, and compares each of its partitions with the CPU
   // on the same inputs. In the order of the delegates. An error is one of running the model, or of writing a folder.
