@@ -15,6 +15,7 @@ build=(
   libdnnl-dev
   libprotobuf-dev protobuf-compiler libonnx-dev
   libcli11-dev nlohmann-json3-dev
+  libpng-dev libturbojpeg0-dev
 )
 # doxygen makes the reference of the SDK's headers. libclang-rt holds clang's sanitizer runtimes and
 # libc6-dev-arm64-cross the headers that the cross compiler merely recommends. The last lines re-make the digits model
