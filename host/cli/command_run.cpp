@@ -335,7 +335,8 @@ Command MakeRunCommand(CLI::App& app) {
       ->add_option("--trace", options->trace,
                    "Run once more and write a JSON trace for Chrome's and Perfetto's viewers")
       ->type_name("FILE");
-  SetExample(*syntax, "deputy run model.onnx --config npu-first.yaml --input image=photo.jpg --top 5 --labels names.txt");
+  SetExample(*syntax,
+             "deputy run model.onnx --config npu-first.yaml --input image=photo.jpg --top 5 --labels names.txt");
   return {syntax, [options] { return RunRun(*options); }};
 }
 

@@ -314,8 +314,8 @@ Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const Inpu
     if (!SaysItsType(file)) continue;
     DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, ReadTyped(file, inputs[i], arguments.convert));
     if (known[i] && *known[i] != tensor.shape())
-      return Status(StatusCode::kInvalidArgument, fmt::format("{} is {}, but --shape is {}", file,
-                                                              ShapeText(tensor.shape()), ShapeText(*known[i])));
+      return Status(StatusCode::kInvalidArgument,
+                    fmt::format("{} is {}, but --shape is {}", file, ShapeText(tensor.shape()), ShapeText(*known[i])));
     known[i] = tensor.shape();
     read[i] = BoundInput{std::move(tensor), file};
   }
@@ -323,8 +323,7 @@ Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const Inpu
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (given.pictures[i].empty()) continue;
     DEPUTY_ASSIGN_OR_RETURN(const PictureSettings settings, SettingsFor(arguments.pictures, inputs[i].name));
-    DEPUTY_ASSIGN_OR_RETURN(PictureTensor made,
-                            MakePictureTensor(inputs[i], partial[i], given.pictures[i], settings));
+    DEPUTY_ASSIGN_OR_RETURN(PictureTensor made, MakePictureTensor(inputs[i], partial[i], given.pictures[i], settings));
     known[i] = made.tensor.shape();
     read[i] = BoundInput{std::move(made.tensor), std::move(made.origin)};
   }

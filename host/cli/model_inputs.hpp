@@ -72,7 +72,8 @@ Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const Inpu
                                const std::vector<std::string>& shapes, uint64_t seed);
 
 // Builds the model for the shapes of "NAME=1x3x224x224" arguments, which may differ from extents that its file fixes.
-Status BuildModel(Model& model, const std::string& path, const Context& context, const std::vector<std::string>& shapes);
+Status BuildModel(Model& model, const std::string& path, const Context& context,
+                  const std::vector<std::string>& shapes);
 
 // Opens the delegates and builds the model, which may have tensors only. On an error: prints it, sets the exit status,
 // and returns nothing.

@@ -25,9 +25,9 @@ using namespace std::string_view_literals;
 
 constexpr std::string_view kPngMark = "\x89PNG\r\n\x1a\n", kJpegMark = "\xff\xd8\xff";
 
-Status Refuse(const std::string& why) { return Status(StatusCode::kInvalidArgument, why); }
+Status BadPicture(const std::string& why) { return Status(StatusCode::kInvalidArgument, why); }
 
-std::span<const uint8_t> BytesOf(const std::string& text) {
+std::span<const uint8_t> RawBytes(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
@@ -35,8 +35,8 @@ std::span<const uint8_t> BytesOf(const std::string& text) {
 Result<PixelImage> MakeImage(size_t width, size_t height, size_t channels) {
   if (width == 0 || height == 0 || width > kMostPictureSide || height > kMostPictureSide ||
       width * height > kMostPicturePixels)
-    return Refuse(fmt::format("its size {}x{} is out of range: at most {} pixels a side and {} in all", width, height,
-                              kMostPictureSide, kMostPicturePixels));
+    return BadPicture(fmt::format("its size {}x{} is out of range: at most {} pixels a side and {} in all", width,
+                                  height, kMostPictureSide, kMostPicturePixels));
   return PixelImage{width, height, channels, std::vector<uint8_t>(width * height * channels)};
 }
 
@@ -45,7 +45,7 @@ Result<PixelImage> DecodePng(const std::string& bytes) {
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
   const std::unique_ptr<png_image, void (*)(png_image*)> release(&png, png_image_free);
-  const auto refuse = [&png] { return Refuse(fmt::format("the PNG file is damaged: {}", png.message)); };
+  const auto refuse = [&png] { return BadPicture(fmt::format("the PNG file is damaged: {}", png.message)); };
   if (png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()) == 0) return refuse();
   const bool colour = (png.format & PNG_FORMAT_FLAG_COLOR) != 0, alpha = (png.format & PNG_FORMAT_FLAG_ALPHA) != 0;
   DEPUTY_ASSIGN_OR_RETURN(PixelImage image, MakeImage(png.width, png.height, colour ? 3 : 1));
@@ -59,7 +59,7 @@ Result<PixelImage> DecodePng(const std::string& bytes) {
   if (png_image_finish_read(&png, nullptr, target, 0, nullptr) == 0) return refuse();
   for (size_t i = 0, pixel = 0; pixel < decoded.size(); pixel += samples)
     for (size_t c = 0; c < image.channels; ++c) image.values[i++] = decoded[pixel + c];
-  return Oriented(std::move(image), OrientationInPng(BytesOf(bytes)));
+  return Oriented(std::move(image), OrientationInPng(RawBytes(bytes)));
 }
 
 // TurboJPEG returns an error as well. A progressive file may repeat its scans without end, and a truncated one decodes
@@ -69,9 +69,10 @@ Result<PixelImage> DecodeJpeg(const std::string& bytes) {
   const std::unique_ptr<void, int (*)(tjhandle)> decoder(tjInitDecompress(), tjDestroy);
   if (decoder == nullptr) return Status(StatusCode::kResourceExhausted, "the JPEG decoder could not be created");
   const auto refuse = [&decoder] {
-    return Refuse(fmt::format("the JPEG file is damaged or of an unsupported kind: {}", tjGetErrorStr2(decoder.get())));
+    return BadPicture(
+        fmt::format("the JPEG file is damaged or of an unsupported kind: {}", tjGetErrorStr2(decoder.get())));
   };
-  const uint8_t* const begin = BytesOf(bytes).data();
+  const uint8_t* const begin = RawBytes(bytes).data();
   int width = 0, height = 0, subsampling = 0, colours = 0;
   if (tjDecompressHeader3(decoder.get(), begin, bytes.size(), &width, &height, &subsampling, &colours) != 0)
     return refuse();
@@ -81,13 +82,13 @@ Result<PixelImage> DecodeJpeg(const std::string& bytes) {
   if (tjDecompress2(decoder.get(), begin, bytes.size(), image.values.data(), width, 0, height,
                     grey ? TJPF_GRAY : TJPF_RGB, kFlags) != 0)
     return refuse();
-  return Oriented(std::move(image), OrientationInJpeg(BytesOf(bytes)));
+  return Oriented(std::move(image), OrientationInJpeg(RawBytes(bytes)));
 }
 
 bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 // The next number of a PNM header, after space and comments. False if none follows.
-bool ReadNumber(const std::string& bytes, size_t& at, size_t& number) {
+bool NextNumber(const std::string& bytes, size_t& at, size_t& number) {
   while (at < bytes.size() && (bytes[at] == '#' || IsSpace(bytes[at]))) {
     if (bytes[at] == '#') at = std::min(bytes.find('\n', at), bytes.size() - 1);
     ++at;
@@ -103,9 +104,9 @@ Result<PixelImage> DecodePnm(const std::string& bytes) {
   DEPUTY_ASSIGN_OR_RETURN(PixelImage image, MakeImage(header.width, header.height, header.channels));
   const size_t size = header.largest > 255 ? 2 : 1;
   if ((bytes.size() - header.begin) / size < image.values.size())
-    return Refuse(fmt::format("it ends after {} of {} bytes of pixels", bytes.size() - header.begin,
-                              image.values.size() * size));
-  const uint8_t* sample = BytesOf(bytes).data() + header.begin;
+    return BadPicture(
+        fmt::format("it ends after {} of {} bytes of pixels", bytes.size() - header.begin, image.values.size() * size));
+  const uint8_t* sample = RawBytes(bytes).data() + header.begin;
   for (uint8_t& value : image.values) {
     const size_t read = size == 2 ? static_cast<size_t>(sample[0]) << 8 | sample[1] : sample[0];
     value = static_cast<uint8_t>((std::min(read, header.largest) * 255 + header.largest / 2) / header.largest);
@@ -114,12 +115,12 @@ Result<PixelImage> DecodePnm(const std::string& bytes) {
   return image;
 }
 
-Result<PixelImage> Decode(const std::string& bytes) {
+Result<PixelImage> DecodeAny(const std::string& bytes) {
   const std::string_view text = bytes;
   if (text.substr(0, kPngMark.size()) == kPngMark) return DecodePng(bytes);
   if (text.substr(0, kJpegMark.size()) == kJpegMark) return DecodeJpeg(bytes);
   if (text.substr(0, 2) == "P5" || text.substr(0, 2) == "P6") return DecodePnm(bytes);
-  return Refuse("not a picture of a supported format").Advise("convert it to PNG, JPEG or binary PPM");
+  return BadPicture("not a picture of a supported format").Advise("convert it to PNG, JPEG or binary PPM");
 }
 
 }  // namespace
@@ -134,16 +135,17 @@ bool IsPictureName(const std::string& path) {
 
 Result<PnmHeader> ReadPnmHeader(const std::string& bytes) {
   PnmHeader header;
-  if (bytes.compare(0, 2, "P5") != 0 && bytes.compare(0, 2, "P6") != 0) return Refuse("not a binary PGM or PPM file");
+  if (bytes.compare(0, 2, "P5") != 0 && bytes.compare(0, 2, "P6") != 0)
+    return BadPicture("not a binary PGM or PPM file");
   header.channels = bytes[1] == '5' ? 1 : 3;
   header.begin = 2;
   // Exactly one space separates the header from the samples, whose bytes may be spaces too.
-  if (!ReadNumber(bytes, header.begin, header.width) || !ReadNumber(bytes, header.begin, header.height) ||
-      !ReadNumber(bytes, header.begin, header.largest) || header.begin >= bytes.size() ||
+  if (!NextNumber(bytes, header.begin, header.width) || !NextNumber(bytes, header.begin, header.height) ||
+      !NextNumber(bytes, header.begin, header.largest) || header.begin >= bytes.size() ||
       !IsSpace(bytes[header.begin++]))
-    return Refuse("its header is damaged");
+    return BadPicture("its header is damaged");
   if (header.largest == 0 || header.largest > 65'535)
-    return Refuse(fmt::format("its largest value is {}, not 1 to 65535", header.largest));
+    return BadPicture(fmt::format("its largest value is {}, not 1 to 65535", header.largest));
   return header;
 }
 
@@ -159,15 +161,15 @@ PixelImage Oriented(PixelImage image, int orientation) {
   for (size_t y = 0; y < turned.height; ++y)
     for (size_t x = 0; x < turned.width; ++x, to += image.channels) {
       const size_t column = exchanged ? y : x, row = exchanged ? x : y;
-      const uint8_t* const from = image.pixel(from_right ? image.width - 1 - column : column,
-                                              from_below ? image.height - 1 - row : row);
+      const uint8_t* const from =
+          image.pixel(from_right ? image.width - 1 - column : column, from_below ? image.height - 1 - row : row);
       std::copy(from, from + image.channels, to);
     }
   return turned;
 }
 
 Result<PixelImage> DecodePicture(const std::string& name, const std::string& bytes) {
-  Result<PixelImage> image = Decode(bytes);
+  Result<PixelImage> image = DecodeAny(bytes);
   if (!image.ok()) return std::move(image).status().At(name);
   return image;
 }
@@ -177,12 +179,13 @@ Result<PixelImage> ReadPicture(const std::string& path) {
   // A pipe or a device might never end.
   const bool regular = std::filesystem::is_regular_file(path, error);
   if (error) return Status(StatusCode::kNotFound, "cannot be read: " + error.message()).At(path);
-  if (!regular) return Refuse("is not a regular file").At(path);
+  if (!regular) return BadPicture("is not a regular file").At(path);
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
   if (size < 0) return Status(StatusCode::kNotFound, "cannot be read").At(path);
   if (static_cast<size_t>(size) > kMostPictureBytes)
-    return Refuse(fmt::format("has {} bytes, at most {} are allowed for a picture", size, kMostPictureBytes)).At(path);
+    return BadPicture(fmt::format("has {} bytes, at most {} are allowed for a picture", size, kMostPictureBytes))
+        .At(path);
   std::string bytes(static_cast<size_t>(size), '\0');
   file.seekg(0);
   if (!file.read(bytes.data(), size)) return Status(StatusCode::kUnavailable, "cannot be read").At(path);

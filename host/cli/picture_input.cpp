@@ -24,7 +24,7 @@ namespace {
 constexpr std::array kLayouts = {"NCHW", "NHWC", "CHW", "HWC"};
 constexpr size_t kSamples = 256;
 
-Status Refuse(const std::string& why) { return Status(StatusCode::kInvalidArgument, why); }
+Status BadInput(const std::string& why) { return Status(StatusCode::kInvalidArgument, why); }
 
 // The value of a flag for this input: the last "INPUT=VALUE" that names it, otherwise the last "VALUE".
 std::optional<std::string> ValueFor(const std::vector<std::string>& values, const std::string& input) {
@@ -62,7 +62,7 @@ Result<std::vector<double>> ReadNumbers(const std::string& flag, std::string_vie
     if (more) rest.remove_prefix(comma + 1);
   }
   if (valid && (numbers.size() == 1 || numbers.size() == 3)) return numbers;
-  return Refuse(fmt::format("'{}' is not one number or three", text))
+  return BadInput(fmt::format("'{}' is not one number or three", text))
       .At(flag)
       .Advise("write them as in 127.5, 1/255 or 123.7,116.3,103.5");
 }
@@ -80,7 +80,7 @@ Axes AxesOf(const std::string& layout) {
   return {axis('N'), axis('C'), axis('H'), axis('W')};
 }
 
-int64_t& At(Shape& shape, int axis) { return shape[static_cast<size_t>(axis)]; }
+int64_t& ExtentOf(Shape& shape, int axis) { return shape[static_cast<size_t>(axis)]; }
 
 bool CanHoldSamples(DType dtype) { return IsNumeric(dtype) && SizeOf(dtype) != 0 && dtype != DType::kBool; }
 
@@ -88,11 +88,11 @@ bool CanHoldSamples(DType dtype) { return IsNumeric(dtype) && SizeOf(dtype) != 0
 Result<Tensor> ElementTable(const TensorInfo& info, size_t channels, const PictureSettings& settings) {
   for (const auto& [flag, values] : {std::pair("--mean", &settings.mean), std::pair("--scale", &settings.scale)})
     if (values->size() != 1 && values->size() != channels)
-      return Refuse(fmt::format("{} numbers for the {} channel{} of input '{}'", values->size(), channels,
-                                channels == 1 ? "" : "s", info.name))
+      return BadInput(fmt::format("{} numbers for the {} channel{} of input '{}'", values->size(), channels,
+                                  channels == 1 ? "" : "s", info.name))
           .At(flag);
-  DEPUTY_ASSIGN_OR_RETURN(Tensor table,
-                          Tensor::Allocate(info.dtype, {static_cast<int64_t>(channels), static_cast<int64_t>(kSamples)}));
+  DEPUTY_ASSIGN_OR_RETURN(
+      Tensor table, Tensor::Allocate(info.dtype, {static_cast<int64_t>(channels), static_cast<int64_t>(kSamples)}));
   const auto [low, high] = RangeOf(info.dtype);
   for (size_t c = 0; c < channels; ++c) {
     const double mean = settings.mean[settings.mean.size() == 1 ? 0 : c];
@@ -104,8 +104,8 @@ Result<Tensor> ElementTable(const TensorInfo& info, size_t channels, const Pictu
       const bool fits = value >= low && value <= high;
       if (fits) SetElement(table, static_cast<int64_t>(c * kSamples + sample), value);
       if (!fits || !std::isfinite(ElementAt(table, static_cast<int64_t>(c * kSamples + sample))))
-        return Refuse(fmt::format("input '{}' is {}, which cannot hold ({} - mean) * scale = {}", info.name,
-                                  NameOf(info.dtype), sample, value))
+        return BadInput(fmt::format("input '{}' is {}, which cannot hold ({} - mean) * scale = {}", info.name,
+                                    NameOf(info.dtype), sample, value))
             .Advise("give other values for --mean and --scale, such as --mean 128 for int8");
     }
   }
@@ -132,36 +132,36 @@ void Fill(const PixelImage& image, const Tensor& table, const Axes& axes, const 
 // The open extents from the pictures. `axes` fit the shape.
 Status CloseExtents(const TensorInfo& info, const Axes& axes, const std::vector<PixelImage>& images, Shape& shape) {
   const auto count = static_cast<int64_t>(images.size());
-  if (axes.batch >= 0 && At(shape, axes.batch) < 0) At(shape, axes.batch) = count;
-  const int64_t batch = axes.batch < 0 ? 1 : At(shape, axes.batch);
+  if (axes.batch >= 0 && ExtentOf(shape, axes.batch) < 0) ExtentOf(shape, axes.batch) = count;
+  const int64_t batch = axes.batch < 0 ? 1 : ExtentOf(shape, axes.batch);
   if (batch != count) {
     Shape of_pictures = shape;
-    if (axes.batch >= 0) At(of_pictures, axes.batch) = count;
-    Status refused = Refuse(fmt::format("input '{}' takes {} pictures, {} given", info.name, batch, count));
+    if (axes.batch >= 0) ExtentOf(of_pictures, axes.batch) = count;
+    Status refused = BadInput(fmt::format("input '{}' takes {} pictures, {} given", info.name, batch, count));
     if (axes.batch < 0) return std::move(refused).Advise("give one --input");
     const bool is_closed =
         std::all_of(of_pictures.begin(), of_pictures.end(), [](int64_t extent) { return extent >= 0; });
-    return std::move(refused).Advise(
-        fmt::format("repeat --input {}=FILE, or change the batch with --shape {}={}", info.name, info.name,
-                    is_closed ? TypedShape(of_pictures) : "..."));
+    return std::move(refused).Advise(fmt::format("repeat --input {}=FILE, or change the batch with --shape {}={}",
+                                                 info.name, info.name, is_closed ? TypedShape(of_pictures) : "..."));
   }
-  const bool own_size = At(shape, axes.height) < 0 || At(shape, axes.width) < 0;
+  const bool own_size = ExtentOf(shape, axes.height) < 0 || ExtentOf(shape, axes.width) < 0;
   for (const PixelImage& image : images)
     if (own_size && (image.width != images[0].width || image.height != images[0].height))
-      return Refuse(fmt::format("the pictures of input '{}' have different sizes, {}x{} and {}x{}", info.name,
-                                images[0].width, images[0].height, image.width, image.height))
+      return BadInput(fmt::format("the pictures of input '{}' have different sizes, {}x{} and {}x{}", info.name,
+                                  images[0].width, images[0].height, image.width, image.height))
           .Advise(fmt::format("give the height and width of the input with --shape {}=...", info.name));
-  if (At(shape, axes.height) < 0) At(shape, axes.height) = static_cast<int64_t>(images[0].height);
-  if (At(shape, axes.width) < 0) At(shape, axes.width) = static_cast<int64_t>(images[0].width);
-  if (At(shape, axes.channels) < 0) At(shape, axes.channels) = static_cast<int64_t>(images[0].channels);
-  const int64_t channels = At(shape, axes.channels);
+  if (ExtentOf(shape, axes.height) < 0) ExtentOf(shape, axes.height) = static_cast<int64_t>(images[0].height);
+  if (ExtentOf(shape, axes.width) < 0) ExtentOf(shape, axes.width) = static_cast<int64_t>(images[0].width);
+  if (ExtentOf(shape, axes.channels) < 0) ExtentOf(shape, axes.channels) = static_cast<int64_t>(images[0].channels);
+  const int64_t channels = ExtentOf(shape, axes.channels);
   if (channels != 1 && channels != 3)
-    return Refuse(fmt::format("input '{}' has {} channels, a picture has 1 or 3", info.name, channels))
+    return BadInput(fmt::format("input '{}' has {} channels, a picture has 1 or 3", info.name, channels))
         .Advise("another --layout may fit");
-  const int64_t height = At(shape, axes.height), width = At(shape, axes.width);
-  constexpr auto kSide = static_cast<int64_t>(kMostPictureSide), kPixels = static_cast<int64_t>(kMostPicturePixels);
-  if (height < 1 || width < 1 || height > kSide || width > kSide || height * width > kPixels)
-    return Refuse(fmt::format("a picture cannot become {}x{} pixels for input '{}'", width, height, info.name));
+  const int64_t height = ExtentOf(shape, axes.height), width = ExtentOf(shape, axes.width);
+  constexpr auto kMostSide = static_cast<int64_t>(kMostPictureSide),
+                 kMostPixels = static_cast<int64_t>(kMostPicturePixels);
+  if (height < 1 || width < 1 || height > kMostSide || width > kMostSide || height * width > kMostPixels)
+    return BadInput(fmt::format("a picture cannot become {}x{} pixels for input '{}'", width, height, info.name));
   return {};
 }
 
@@ -200,9 +200,9 @@ std::string PictureOptions::GivenFlag() const {
 }
 
 Status PictureOptions::CheckNames(const std::vector<TensorInfo>& inputs) const {
-  for (const auto& [flag, values] : {std::pair("--layout", &layout), std::pair("--resize", &resize),
-                                     std::pair("--mean", &mean), std::pair("--scale", &scale),
-                                     std::pair("--channels", &channels)})
+  for (const auto& [flag, values] :
+       {std::pair("--layout", &layout), std::pair("--resize", &resize), std::pair("--mean", &mean),
+        std::pair("--scale", &scale), std::pair("--channels", &channels)})
     for (const std::string& value : *values) {
       const size_t equals = value.rfind('=');
       if (equals == std::string::npos) continue;
@@ -216,12 +216,16 @@ Result<PictureSettings> SettingsFor(const PictureOptions& options, const std::st
   PictureSettings settings;
   if (const std::optional<std::string> layout = ValueFor(options.layout, input)) {
     if (std::find(kLayouts.begin(), kLayouts.end(), *layout) == kLayouts.end())
-      return Refuse(fmt::format("'{}' is not a layout", *layout)).At("--layout").Advise("one of NCHW, NHWC, CHW, HWC");
+      return BadInput(fmt::format("'{}' is not a layout", *layout))
+          .At("--layout")
+          .Advise("one of NCHW, NHWC, CHW, HWC");
     settings.layout = *layout;
   }
   if (const std::optional<std::string> mode = ValueFor(options.resize, input)) {
     if (*mode != "stretch" && *mode != "letterbox" && *mode != "crop")
-      return Refuse(fmt::format("'{}' is not a mode", *mode)).At("--resize").Advise("one of stretch, letterbox, crop");
+      return BadInput(fmt::format("'{}' is not a mode", *mode))
+          .At("--resize")
+          .Advise("one of stretch, letterbox, crop");
     settings.fit = *mode == "stretch" ? Fit::kStretch : *mode == "crop" ? Fit::kCrop : Fit::kLetterbox;
   }
   if (const std::optional<std::string> mean = ValueFor(options.mean, input)) {
@@ -232,7 +236,7 @@ Result<PictureSettings> SettingsFor(const PictureOptions& options, const std::st
   }
   if (const std::optional<std::string> order = ValueFor(options.channels, input)) {
     if (*order != "rgb" && *order != "bgr")
-      return Refuse(fmt::format("'{}' is not an order of channels", *order)).At("--channels").Advise("rgb or bgr");
+      return BadInput(fmt::format("'{}' is not an order of channels", *order)).At("--channels").Advise("rgb or bgr");
     settings.bgr = *order == "bgr";
   }
   return settings;
@@ -241,13 +245,13 @@ Result<PictureSettings> SettingsFor(const PictureOptions& options, const std::st
 Result<std::string> DeduceLayout(const TensorInfo& info, const Shape& shape) {
   const size_t rank = shape.size();
   if (rank != 3 && rank != 4)
-    return Refuse(fmt::format("input '{}' is {}, which is not the shape of a picture", info.name, TypeText(info)))
+    return BadInput(fmt::format("input '{}' is {}, which is not the shape of a picture", info.name, TypeText(info)))
         .Advise("a picture needs 3 dimensions (CHW, HWC) or 4 (NCHW, NHWC)");
   const auto may_be_channels = [](int64_t extent) { return extent == 1 || extent == 3; };
   const bool first = may_be_channels(shape[rank - 3]), last = may_be_channels(shape[rank - 1]);
   if (first == last)
-    return Refuse(fmt::format("the shape of input '{}', {}, does not show which dimension has the channels", info.name,
-                              TypeText(info)))
+    return BadInput(fmt::format("the shape of input '{}', {}, does not show which dimension has the channels",
+                                info.name, TypeText(info)))
         .Advise(rank == 4 ? "give --layout NCHW or --layout NHWC" : "give --layout CHW or --layout HWC");
   return std::string(rank == 4 ? "N" : "") + (first ? "CHW" : "HWC");
 }
@@ -255,17 +259,17 @@ Result<std::string> DeduceLayout(const TensorInfo& info, const Shape& shape) {
 Result<PictureTensor> MakePictureTensor(const TensorInfo& info, const std::optional<Shape>& shape,
                                         const std::vector<std::string>& files, const PictureSettings& settings) {
   if (info.kind != ValueKind::kTensor || !CanHoldSamples(info.dtype))
-    return Refuse(fmt::format("input '{}' is {}, which cannot hold a picture", info.name, TypeText(info)));
+    return BadInput(fmt::format("input '{}' is {}, which cannot hold a picture", info.name, TypeText(info)));
   std::string layout = settings.layout;
   if (layout.empty() && !shape)
-    return Refuse(fmt::format("input '{}' has any rank", info.name)).Advise("give --layout, such as NCHW");
+    return BadInput(fmt::format("input '{}' has any rank", info.name)).Advise("give --layout, such as NCHW");
   if (layout.empty()) {
     DEPUTY_ASSIGN_OR_RETURN(layout, DeduceLayout(info, *shape));
   }
   Shape closed = shape ? *shape : Shape(layout.size(), -1);
   if (closed.size() != layout.size())
-    return Refuse(fmt::format("layout {} has {} dimensions, input '{}' is {}", layout, layout.size(), info.name,
-                              TypeText(info)))
+    return BadInput(fmt::format("layout {} has {} dimensions, input '{}' is {}", layout, layout.size(), info.name,
+                                TypeText(info)))
         .At("--layout");
   const Axes axes = AxesOf(layout);
   std::vector<PixelImage> images;
@@ -274,13 +278,15 @@ Result<PictureTensor> MakePictureTensor(const TensorInfo& info, const std::optio
     images.push_back(std::move(image));
   }
   DEPUTY_RETURN_IF_ERROR(CloseExtents(info, axes, images, closed));
-  const auto channels = static_cast<size_t>(At(closed, axes.channels));
-  const auto width = static_cast<size_t>(At(closed, axes.width)), height = static_cast<size_t>(At(closed, axes.height));
+  const auto channels = static_cast<size_t>(ExtentOf(closed, axes.channels));
+  const auto width = static_cast<size_t>(ExtentOf(closed, axes.width)),
+             height = static_cast<size_t>(ExtentOf(closed, axes.height));
   DEPUTY_ASSIGN_OR_RETURN(const Tensor table, ElementTable(info, channels, settings));
   PictureTensor made;
   DEPUTY_ASSIGN_OR_RETURN(made.tensor, Tensor::Allocate(info.dtype, closed));
   for (size_t i = 0; i < images.size(); ++i)
-    Fill(Resized(WithChannels(images[i], channels), width, height, settings.fit), table, axes, settings, made.tensor, i);
+    Fill(Resized(WithChannels(images[i], channels), width, height, settings.fit), table, axes, settings, made.tensor,
+         i);
   made.origin = OriginOf(files, images, width, height, settings.fit);
   return made;
 }

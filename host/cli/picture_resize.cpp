@@ -44,7 +44,7 @@ std::vector<Taps> TapsOf(size_t source, const Interval& part, size_t target) {
   return all;
 }
 
-// Row by row, so that the memory in use is one row of the source, whatever its height.
+// Row by row, so that it needs memory for one row of the source, of any height.
 PixelImage Resample(const PixelImage& image, const Interval& columns, const Interval& rows, size_t width,
                     size_t height) {
   const std::vector<Taps> across = TapsOf(image.width, columns, width), down = TapsOf(image.height, rows, height);

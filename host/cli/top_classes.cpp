@@ -111,8 +111,8 @@ Result<std::vector<TopRow>> FindTopClasses(const TopOptions& options, const std:
   }
   if (!found.empty()) return found;
   if (!others.empty())
-    return Status(StatusCode::kInvalidArgument, fmt::format("{} has {}, {}", options.labels,
-                                                            Plural(labels.size(), "label"), others))
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("{} has {}, {}", options.labels, Plural(labels.size(), "label"), others))
         .At("--labels");
   return Status(StatusCode::kInvalidArgument, "no output is a row of classes: " + types).At("--top");
 }

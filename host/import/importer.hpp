@@ -26,8 +26,8 @@ struct ImportSource {
   std::shared_ptr<const void> keep;
   // Names the file in errors; external weights are relative to it. Empty for a model from memory.
   std::filesystem::path path;
-  // Extents for inputs of the model in place of those in the file, by name, -1 for unknown ones. Only for importers that
-  // compute with extents; others ignore it.
+  // Extents for inputs of the model in place of those in the file, by name, -1 for unknown ones. Only for importers
+  // that compute with extents; others ignore it.
   std::vector<std::pair<std::string, std::vector<int64_t>>> input_extents = {};
 };
 

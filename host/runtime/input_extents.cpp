@@ -35,8 +35,7 @@ void ForgetExtents(Graph& graph) {
   std::unordered_set<ValueId> inputs(graph.inputs.begin(), graph.inputs.end());
   for (ValueId id = 0; id < graph.values.size(); ++id) {
     Value& value = graph.values[id];
-    if (inputs.count(id) == 0 && !value.is_constant())
-      value.type.dims.assign(value.type.dims.size(), kUnknownDim);
+    if (inputs.count(id) == 0 && !value.is_constant()) value.type.dims.assign(value.type.dims.size(), kUnknownDim);
   }
   // Bodies are shared by copies of a node, so a changed one is a new one. Inputs of a body depend on values outside.
   for (Node& node : graph.nodes)

@@ -30,7 +30,8 @@ Result<ReadGraph> Read(const ImportSource& source, ModelType type) {
 // A .dpm file does not name the format of the model that it was converted from; only the importer of ONNX, whose graphs
 // have no attributes that depend on extents, writes this key.
 bool IsFromOnnx(const Graph& graph) {
-  return std::any_of(graph.metadata.begin(), graph.metadata.end(), [](const auto& entry) { return entry.first == "opset"; });
+  return std::any_of(graph.metadata.begin(), graph.metadata.end(),
+                     [](const auto& entry) { return entry.first == "opset"; });
 }
 
 Status ChangeExtents(const ImportSource& source, const NamedShapes& shapes, ReadGraph& read) {

@@ -42,8 +42,8 @@ struct BuildOptions {
   // Extents in place of those that the file fixes, such as another batch or image size; -1 makes an extent dynamic.
   // Extents that are dynamic in the file stay so: sessions give them. The shapes of all other values are inferred anew;
   // those in the file are not used. The nodes stay as they are: where one depends on the extents in the file, such as a
-  // Reshape to a constant shape, Build fails and names the node. kInvalidArgument for that, for an unknown input and for
-  // another rank; kNotSupported for a .dpm file that was converted from TensorFlow Lite.
+  // Reshape to a constant shape, Build fails and names the node. kInvalidArgument for that, for an unknown input and
+  // for another rank; kNotSupported for a .dpm file that was converted from TensorFlow Lite.
   NamedShapes input_shapes;
 };
 
@@ -154,8 +154,7 @@ class DEPUTY_API Model {
   // From a file (.onnx or .dpm by content). When all input shapes are known the placement is made now.
   Status Build(const std::string& path, const Context& context, const BuildOptions& options = {});
   // From memory, which may be freed right after.
-  Status Build(const void* data, size_t size, ModelType type, const Context& context,
-               const BuildOptions& options = {});
+  Status Build(const void* data, size_t size, ModelType type, const Context& context, const BuildOptions& options = {});
 
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace deputy::cli {
@@ -58,6 +59,33 @@ TEST(TensorConvert, StorageTypesTakeTheNearestValue) {
   EXPECT_EQ(ElementAt(*small, 0), 1);
   EXPECT_EQ(ElementAt(*small, 1), 1.125);
   EXPECT_EQ(ElementAt(*small, 2), 448);
+}
+
+TEST(ConvertRounded, FloatsBecomeTheNearestIntegersAndHalvesTheEvenOnes) {
+  const Tensor made =
+      ConvertRounded(Make<double>(DType::kFloat64, {-0.4, 0.5, 1.5, 254.6, 255.4}), DType::kUint8).value();
+  const std::vector<uint8_t> want = {0, 0, 2, 255, 255};
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(made.values<uint8_t>()[i], want[i]) << i;
+}
+
+TEST(ConvertRounded, AnElementOutOfRangeIsNamed) {
+  const auto refused = ConvertRounded(Make<float>(DType::kFloat32, {1.0F, 300.0F}), DType::kUint8);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().message(), "element 1 is 300, which is out of the range of uint8");
+  EXPECT_FALSE(ConvertRounded(Make<double>(DType::kFloat64, {1e39}), DType::kFloat32).ok()) << "it would be infinite";
+  EXPECT_FALSE(ConvertRounded(Make<float>(DType::kFloat32, {NAN}), DType::kInt32).ok());
+  EXPECT_FALSE(ConvertRounded(Make<uint64_t>(DType::kUint64, {uint64_t{1} << 53 | 1}), DType::kInt64).ok());
+  EXPECT_FALSE(ConvertRounded(Make<int8_t>(DType::kInt8, {-1}), DType::kUint64).ok());
+}
+
+TEST(ConvertRounded, InfinityAndNanStayInFloats) {
+  const Tensor made = ConvertRounded(Make<double>(DType::kFloat64, {HUGE_VAL, NAN}), DType::kFloat16).value();
+  EXPECT_TRUE(std::isinf(ElementAt(made, 0)));
+  EXPECT_TRUE(std::isnan(ElementAt(made, 1)));
+}
+
+TEST(ConvertRounded, TextIsRefused) {
+  EXPECT_FALSE(ConvertRounded(Make<float>(DType::kFloat32, {1.0F}), DType::kString).ok());
 }
 
 }  // namespace

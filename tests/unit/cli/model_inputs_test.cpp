@@ -161,7 +161,9 @@ TEST(BindInputs, FileForAnUnknownInputIsRefused) {
   EXPECT_FALSE(BindInputs(ImageAndMask(), {{"picture=a.npy"}}, {}, 1).ok());
 }
 
-TEST(BindInputs, MissingFileIsRefused) { EXPECT_FALSE(BindInputs(ImageAndMask(), {{"image=/nowhere.npy"}}, {}, 1).ok()); }
+TEST(BindInputs, MissingFileIsRefused) {
+  EXPECT_FALSE(BindInputs(ImageAndMask(), {{"image=/nowhere.npy"}}, {}, 1).ok());
+}
 
 }  // namespace
 }  // namespace deputy::cli
