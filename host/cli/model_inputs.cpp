@@ -189,9 +189,8 @@ void InputArguments::AddTo(CLI::App& syntax) {
   pictures.AddTo(syntax);
 }
 
-Status BuildModel(Model& model, const std::string& path, const Context& context,
-                  const std::vector<std::string>& shapes) {
-  BuildOptions options;
+Status BuildModel(Model& model, const std::string& path, const Context& context, const std::vector<std::string>& shapes,
+                  BuildOptions options) {
   for (const std::string& argument : shapes) {
     DEPUTY_ASSIGN_OR_RETURN(NamedValue named, ParseNamedValue("--shape", "NAME=1x3x224x224", argument));
     Result<Shape> shape = ParseShape(named.value);
@@ -202,7 +201,7 @@ Status BuildModel(Model& model, const std::string& path, const Context& context,
 }
 
 std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context,
-                               const std::vector<std::string>& shapes, int& exit_status) {
+                               const std::vector<std::string>& shapes, int& exit_status, const BuildOptions& options) {
   const auto fail = [&](Stage stage, const Status& status) {
     exit_status = Fail(stage, status);
     return std::nullopt;
@@ -210,15 +209,16 @@ std::optional<Model> OpenModel(const std::string& path, const ContextOptions& co
   const std::optional<Context> opened = context.Open(exit_status);
   if (!opened) return std::nullopt;
   Model model;
-  if (const Status status = BuildModel(model, path, *opened, shapes); !status.ok()) return fail(Stage::kModel, status);
+  if (const Status status = BuildModel(model, path, *opened, shapes, options); !status.ok())
+    return fail(Stage::kModel, status);
   if (const Status status = RequireTensors(model); !status.ok()) return fail(Stage::kSetup, status);
   return model;
 }
 
 std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptions& context,
                                      const InputArguments& inputs, const std::vector<std::string>& shapes,
-                                     uint64_t seed, int& exit_status) {
-  std::optional<Model> model = OpenModel(path, context, shapes, exit_status);
+                                     uint64_t seed, int& exit_status, const BuildOptions& options) {
+  std::optional<Model> model = OpenModel(path, context, shapes, exit_status, options);
   if (!model) return std::nullopt;
   Result<BoundInputs> bound = BindInputs(model->inputs(), inputs, shapes, seed);
   if (!bound.ok()) {

@@ -72,13 +72,14 @@ Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const Inpu
                                const std::vector<std::string>& shapes, uint64_t seed);
 
 // Builds the model for the shapes of "NAME=1x3x224x224" arguments, which may differ from extents that its file fixes.
-Status BuildModel(Model& model, const std::string& path, const Context& context,
-                  const std::vector<std::string>& shapes);
+Status BuildModel(Model& model, const std::string& path, const Context& context, const std::vector<std::string>& shapes,
+                  BuildOptions options = {});
 
 // Opens the delegates and builds the model, which may have tensors only. On an error: prints it, sets the exit status,
 // and returns nothing.
 std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context,
-                               const std::vector<std::string>& shapes, int& exit_status);
+                               const std::vector<std::string>& shapes, int& exit_status,
+                               const BuildOptions& options = {});
 
 // A model of a command line with the inputs of a run.
 struct LoadedModel {
@@ -90,7 +91,7 @@ struct LoadedModel {
 // OpenModel, and binds the inputs; prints what was assumed.
 std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptions& context,
                                      const InputArguments& inputs, const std::vector<std::string>& shapes,
-                                     uint64_t seed, int& exit_status);
+                                     uint64_t seed, int& exit_status, const BuildOptions& options = {});
 
 // The same values on every machine: floats in [-1, 1), 8-bit integers over their range, others 0 or 1.
 Result<Tensor> RandomTensor(DType dtype, const Shape& shape, uint64_t seed);

@@ -166,13 +166,13 @@ Status CloseExtents(const TensorInfo& info, const Axes& axes, const std::vector<
 }
 
 std::string OriginOf(const std::vector<std::string>& files, const std::vector<PixelImage>& images, size_t width,
-                     size_t height, Fit fit) {
+                     size_t height, PictureFit fit) {
   std::string origin = files[0];
   if (images[0].width != width || images[0].height != height)
     origin += fmt::format(", {}x{} {} to {}x{}", images[0].width, images[0].height,
-                          fit == Fit::kStretch     ? "stretched"
-                          : fit == Fit::kLetterbox ? "fit with bars"
-                                                   : "cropped",
+                          fit == PictureFit::kStretch     ? "stretched"
+                          : fit == PictureFit::kLetterbox ? "fit with bars"
+                                                          : "cropped",
                           width, height);
   if (files.size() > 1) origin += fmt::format(" and {} more", files.size() - 1);
   return origin;
@@ -226,7 +226,9 @@ Result<PictureSettings> SettingsFor(const PictureOptions& options, const std::st
       return BadInput(fmt::format("'{}' is not a mode", *mode))
           .At("--resize")
           .Advise("one of stretch, letterbox, crop");
-    settings.fit = *mode == "stretch" ? Fit::kStretch : *mode == "crop" ? Fit::kCrop : Fit::kLetterbox;
+    settings.fit = *mode == "stretch" ? PictureFit::kStretch
+                   : *mode == "crop"  ? PictureFit::kCrop
+                                      : PictureFit::kLetterbox;
   }
   if (const std::optional<std::string> mean = ValueFor(options.mean, input)) {
     DEPUTY_ASSIGN_OR_RETURN(settings.mean, ReadNumbers("--mean", *mean));

@@ -31,7 +31,7 @@ struct PictureOptions {
 // The flags for one input.
 struct PictureSettings {
   std::string layout;  // "NCHW", "NHWC", "CHW" or "HWC"; empty: to be deduced
-  Fit fit = Fit::kStretch;
+  PictureFit fit = PictureFit::kStretch;
   std::vector<double> mean = {0}, scale = {1};  // one number, or one for each channel of the tensor
   bool bgr = false;
 };

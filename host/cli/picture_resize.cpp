@@ -78,7 +78,7 @@ PixelImage Letterboxed(const PixelImage& image, size_t width, size_t height) {
                                  static_cast<double>(height) / static_cast<double>(image.height));
   const size_t inner_width = std::min(width, Scaled(image.width, factor));
   const size_t inner_height = std::min(height, Scaled(image.height, factor));
-  const PixelImage inner = Resized(image, inner_width, inner_height, Fit::kStretch);
+  const PixelImage inner = Resized(image, inner_width, inner_height, PictureFit::kStretch);
   const size_t channels = image.channels, left = (width - inner_width) / 2, top = (height - inner_height) / 2;
   PixelImage made{width, height, channels, std::vector<uint8_t>(width * height * channels)};
   for (size_t y = 0; y < inner_height; ++y)
@@ -95,12 +95,12 @@ Interval MiddleOf(size_t extent, double length) {
 
 }  // namespace
 
-PixelImage Resized(const PixelImage& image, size_t width, size_t height, Fit fit) {
+PixelImage Resized(const PixelImage& image, size_t width, size_t height, PictureFit fit) {
   if (image.width == width && image.height == height) return image;
-  if (fit == Fit::kLetterbox) return Letterboxed(image, width, height);
+  if (fit == PictureFit::kLetterbox) return Letterboxed(image, width, height);
   const auto source_width = static_cast<double>(image.width), source_height = static_cast<double>(image.height);
   double part_width = source_width, part_height = source_height;
-  if (fit == Fit::kCrop) {
+  if (fit == PictureFit::kCrop) {
     const double aspect = static_cast<double>(width) / static_cast<double>(height);
     part_width = std::min(source_width, source_height * aspect);
     part_height = std::min(source_height, source_width / aspect);

@@ -66,8 +66,8 @@ inline std::string PnmOf(const PixelImage& image) {
 // The JPEG file with an EXIF segment of this orientation after its first marker.
 inline std::string WithOrientation(const std::string& jpeg, char orientation) {
   std::string segment = "\xff\xe1";
-  const std::string content = std::string("Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0", 25) + orientation +
-                              std::string(6, '\0');
+  const std::string content =
+      std::string("Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0", 25) + orientation + std::string(6, '\0');
   segment += static_cast<char>((content.size() + 2) >> 8);
   segment += static_cast<char>((content.size() + 2) & 255);
   return jpeg.substr(0, 2) + segment + content + jpeg.substr(2);

@@ -66,7 +66,8 @@ TEST_F(PictureInput, IntegersAreRoundedAndMustFit) {
   PictureSettings settings;
   settings.mean = {127.5};
   EXPECT_EQ(
-      Elements(Make(DType::kInt8, {1, 1, 2, 3}, PictureSettings{"NHWC", Fit::kStretch, {128}, {1}, false})->tensor),
+      Elements(
+          Make(DType::kInt8, {1, 1, 2, 3}, PictureSettings{"NHWC", PictureFit::kStretch, {128}, {1}, false})->tensor),
       (std::vector<double>{-118, -108, -98, -88, -78, -68}));
   EXPECT_TRUE(Make(DType::kInt8, {1, 3, 1, 2}, settings).ok()) << "255 - 127.5 rounds to 127 or 128, which is 127";
   const auto refused = Make(DType::kInt8, {1, 3, 1, 2});
@@ -84,7 +85,7 @@ TEST_F(PictureInput, HalfPrecisionHoldsTheScaledSamples) {
 }
 
 TEST_F(PictureInput, OneChannelTakesGrey) {
-  EXPECT_EQ(Elements(Make(DType::kUint8, {1, 1, 1, 2}, {"NCHW", Fit::kStretch, {0}, {1}, false})->tensor),
+  EXPECT_EQ(Elements(Make(DType::kUint8, {1, 1, 1, 2}, {"NCHW", PictureFit::kStretch, {0}, {1}, false})->tensor),
             (std::vector<double>{18, 48}));
 }
 
@@ -108,9 +109,9 @@ TEST_F(PictureInput, ShapesThatDoNotShowTheChannelsNeedALayout) {
 }
 
 TEST_F(PictureInput, LayoutOfAnotherRankAndOtherChannelsAreRefused) {
-  EXPECT_FALSE(Make(DType::kFloat32, {1, 3, 1, 2}, {"CHW", Fit::kStretch, {0}, {1}, false}).ok());
-  EXPECT_FALSE(Make(DType::kFloat32, {1, 4, 1, 2}, {"NCHW", Fit::kStretch, {0}, {1}, false}).ok());
-  EXPECT_FALSE(Make(DType::kFloat32, {1, 3, 1, 2}, {"NCHW", Fit::kStretch, {0, 0}, {1}, false}).ok());
+  EXPECT_FALSE(Make(DType::kFloat32, {1, 3, 1, 2}, {"CHW", PictureFit::kStretch, {0}, {1}, false}).ok());
+  EXPECT_FALSE(Make(DType::kFloat32, {1, 4, 1, 2}, {"NCHW", PictureFit::kStretch, {0}, {1}, false}).ok());
+  EXPECT_FALSE(Make(DType::kFloat32, {1, 3, 1, 2}, {"NCHW", PictureFit::kStretch, {0, 0}, {1}, false}).ok());
   EXPECT_FALSE(Make(DType::kString, {1, 3, 1, 2}).ok());
   EXPECT_FALSE(Make(DType::kFloat32, {1, 3, 100000, 100000}).ok());
 }
@@ -118,7 +119,7 @@ TEST_F(PictureInput, LayoutOfAnotherRankAndOtherChannelsAreRefused) {
 TEST_F(PictureInput, SeveralPicturesAreABatch) {
   const std::string a = File("a.pgm", {2, 1, 1, {1, 2}}), b = File("b.pgm", {2, 1, 1, {3, 4}});
   const TensorInfo open = Input(DType::kFloat32, {-1, 1, 1, 2}), one = Input(DType::kFloat32, {1, 1, 1, 2});
-  const PictureSettings settings{"NCHW", Fit::kStretch, {0}, {1}, false};
+  const PictureSettings settings{"NCHW", PictureFit::kStretch, {0}, {1}, false};
   const auto made = MakePictureTensor(open, open.shape, {a, b}, settings);
   ASSERT_TRUE(made.ok()) << made.status().ToString();
   EXPECT_EQ(Elements(made->tensor), (std::vector<double>{1, 2, 3, 4}));
@@ -147,7 +148,7 @@ TEST(PictureSettings, AFlagForOneInputComesBeforeThoseForAll) {
   EXPECT_EQ(right.layout, "NHWC");
   EXPECT_EQ(left.layout, "");
   EXPECT_TRUE(left.bgr);
-  EXPECT_EQ(left.fit, Fit::kCrop);
+  EXPECT_EQ(left.fit, PictureFit::kCrop);
 }
 
 TEST(PictureSettings, OtherWordsAndNumbersAreRefusedByTheFlag) {
