@@ -22,6 +22,13 @@ TEST(TensorConvert, FloatsAreRoundedToTheNearestHalf) {
   for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(half->values<uint16_t>()[i], want[i]) << i;
 }
 
+TEST(TensorConvert, ZeroIsZeroInHalfPrecision) {
+  const std::optional<Tensor> half = ConvertTensor(Make<float>(DType::kFloat32, {0.0F, -0.0F}), DType::kFloat16);
+  ASSERT_TRUE(half);
+  EXPECT_EQ(half->values<uint16_t>()[0], 0x0000);
+  EXPECT_EQ(half->values<uint16_t>()[1], 0x8000);
+}
+
 TEST(TensorConvert, FloatsAreRoundedToTheNearestBfloat16) {
   const std::optional<Tensor> brief =
       ConvertTensor(Make<float>(DType::kFloat32, {1.0F, 1.00390625F, 1.01171875F}), DType::kBFloat16);
