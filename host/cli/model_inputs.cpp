@@ -260,7 +260,6 @@ struct GivenFiles {
 
 Result<GivenFiles> SortFiles(const std::vector<TensorInfo>& inputs, const InputArguments& arguments) {
   GivenFiles given{std::vector<std::string>(inputs.size()), std::vector<std::vector<std::string>>(inputs.size())};
-  bool any_picture = false;
   for (const std::string& argument : arguments.files) {
     DEPUTY_ASSIGN_OR_RETURN(const NamedValue named, ParseNamedValue("--input", "NAME=FILE", argument));
     Result<size_t> index = FindByName("input", named.name, inputs);
@@ -270,17 +269,13 @@ Result<GivenFiles> SortFiles(const std::vector<TensorInfo>& inputs, const InputA
     const bool is_picture = IsPictureName(named.value);
     if (!file.empty() || (!is_picture && !pictures.empty()))
       return Status(StatusCode::kInvalidArgument, fmt::format("input '{}' has two files", named.name)).At("--input");
-    any_picture = any_picture || is_picture;
     if (is_picture) {
       pictures.push_back(named.value);
     } else {
       file = named.value;
     }
   }
-  DEPUTY_RETURN_IF_ERROR(arguments.pictures.CheckNames(inputs));
-  const std::string flag = arguments.pictures.GivenFlag();
-  if (!any_picture && !flag.empty())
-    return Status(StatusCode::kInvalidArgument, "describes pictures, and no --input is one").At(flag);
+  DEPUTY_RETURN_IF_ERROR(arguments.pictures.Check(inputs, given.pictures));
   return given;
 }
 

@@ -191,23 +191,21 @@ void PictureOptions::AddTo(CLI::App& syntax) {
   AddRepeated(syntax, "--channels", channels, "[INPUT=]rgb|bgr", "Order of a picture's channels [default: rgb]");
 }
 
-std::string PictureOptions::GivenFlag() const {
-  if (!layout.empty()) return "--layout";
-  if (!resize.empty()) return "--resize";
-  if (!mean.empty()) return "--mean";
-  if (!scale.empty()) return "--scale";
-  return channels.empty() ? "" : "--channels";
-}
-
-Status PictureOptions::CheckNames(const std::vector<TensorInfo>& inputs) const {
+Status PictureOptions::Check(const std::vector<TensorInfo>& inputs,
+                             const std::vector<std::vector<std::string>>& pictures) const {
+  const bool any = std::any_of(pictures.begin(), pictures.end(), [](const auto& files) { return !files.empty(); });
   for (const auto& [flag, values] :
        {std::pair("--layout", &layout), std::pair("--resize", &resize), std::pair("--mean", &mean),
         std::pair("--scale", &scale), std::pair("--channels", &channels)})
     for (const std::string& value : *values) {
       const size_t equals = value.rfind('=');
-      if (equals == std::string::npos) continue;
-      Result<size_t> index = FindByName("input", value.substr(0, equals), inputs);
-      if (!index.ok()) return std::move(index).status().At(fmt::format("{} {}", flag, value));
+      bool applies = any;
+      if (equals != std::string::npos) {
+        Result<size_t> index = FindByName("input", value.substr(0, equals), inputs);
+        if (!index.ok()) return std::move(index).status().At(fmt::format("{} {}", flag, value));
+        applies = !pictures[*index].empty();
+      }
+      if (!applies) return BadInput("describes a picture, and none is given").At(fmt::format("{} {}", flag, value));
     }
   return {};
 }

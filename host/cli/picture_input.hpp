@@ -22,10 +22,8 @@ struct PictureOptions {
   std::vector<std::string> layout, resize, mean, scale, channels;
 
   void AddTo(CLI::App& syntax);
-  // The first of these flags that was given; empty if none was.
-  std::string GivenFlag() const;
-  // Whether the flags name inputs of the model.
-  Status CheckNames(const std::vector<TensorInfo>& inputs) const;
+  // Whether every flag that was given applies to a picture. `pictures`: the files for each input.
+  Status Check(const std::vector<TensorInfo>& inputs, const std::vector<std::vector<std::string>>& pictures) const;
 };
 
 // The flags for one input.

@@ -169,7 +169,7 @@ TEST_F(PictureInput, FlagsOfPicturesWithoutAPictureAreRefused) {
   InputArguments arguments;
   arguments.pictures.mean = {"1"};
   const std::vector<TensorInfo> inputs = {Input(DType::kFloat32, {1, 3, 1, 2})};
-  EXPECT_EQ(BindInputs(inputs, arguments, {}, 1).status().where(), "--mean");
+  EXPECT_EQ(BindInputs(inputs, arguments, {}, 1).status().where(), "--mean 1");
   arguments.files = {"image=" + File("a.ppm", {2, 1, 3, {1, 2, 3, 4, 5, 6}})};
   EXPECT_TRUE(BindInputs(inputs, arguments, {}, 1).ok());
   arguments.pictures.mean = {"imgae=1"};
