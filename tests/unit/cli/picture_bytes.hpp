@@ -20,7 +20,7 @@ inline PixelImage Gradient(size_t width, size_t height, size_t channels) {
   for (size_t y = 0; y < height; ++y)
     for (size_t x = 0; x < width; ++x)
       for (size_t c = 0; c < channels; ++c)
-        image.values.push_back(static_cast<uint8_t>((40 * c + 120 * x / width + 90 * y / height) % 256));
+        image.values.push_back(static_cast<uint8_t>(30 * c + 100 * x / width + 80 * y / height));
   return image;
 }
 
