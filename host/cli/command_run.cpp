@@ -284,13 +284,14 @@ int RunRun(const RunOptions& options) {
     if (!status.ok()) return fail(Stage::kRun, std::move(status));
   }
 
+  const Result<std::vector<TopRow>> top = FindTopClasses(options.top, labels, model.outputs(), outputs);
+  if (!top.ok()) return Fail(Stage::kSetup, top.status());
+
   const Terminal terminal = TerminalOf(stdout);
   PrintInputs(model.inputs(), *bound, terminal);
   Print("\n");
   PrintOutputs(model.outputs(), outputs, terminal);
-  if (options.top.count != 0) {
-    const Result<std::vector<TopRow>> top = FindTopClasses(options.top, labels, model.outputs(), outputs);
-    if (!top.ok()) return Fail(Stage::kSetup, top.status());
+  if (!top->empty()) {
     Print("\n");
     PrintTopClasses(*top, terminal);
   }

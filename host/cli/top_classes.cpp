@@ -97,6 +97,7 @@ Result<std::vector<std::string>> ReadLabels(const std::string& path) {
 Result<std::vector<TopRow>> FindTopClasses(const TopOptions& options, const std::vector<std::string>& labels,
                                            const std::vector<TensorInfo>& infos, const std::vector<Tensor>& outputs) {
   std::vector<TopRow> found;
+  if (options.count == 0) return found;
   std::string others, types;
   for (size_t i = 0; i < outputs.size(); ++i) {
     types += fmt::format("{}'{}' {}", types.empty() ? "" : ", ", infos[i].name, TypeText(outputs[i]));

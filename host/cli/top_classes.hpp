@@ -43,7 +43,8 @@ struct TopRow {
 Result<std::vector<std::string>> ReadLabels(const std::string& path);
 
 // Of every output whose rows are classes: numeric, [classes] or [rows,classes], or the same with further extents of 1.
-// With labels, of those that have as many classes. kInvalidArgument if there is none.
+// With labels, of those that have as many classes. Empty if --top was not given; otherwise kInvalidArgument if there is
+// none.
 Result<std::vector<TopRow>> FindTopClasses(const TopOptions& options, const std::vector<std::string>& labels,
                                            const std::vector<TensorInfo>& infos, const std::vector<Tensor>& outputs);
 
