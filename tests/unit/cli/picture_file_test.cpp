@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Files, PictureRefuses,
 TEST(PictureFile, TruncatedFilesAreRefused) {
   const PixelImage image = Gradient(64, 48, 3);
   for (const std::string& whole : {PngOf(image), JpegOf(image), JpegOf(image, TJFLAG_PROGRESSIVE), PnmOf(image)})
-    for (const size_t part : {2, 3, 4})
+    for (const size_t part : {size_t{2}, size_t{3}, size_t{4}})
       EXPECT_FALSE(DecodePicture("a", whole.substr(0, whole.size() - whole.size() / part)).ok()) << whole.substr(0, 4);
 }
 
