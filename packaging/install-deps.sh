@@ -15,6 +15,7 @@ build=(
   libdnnl-dev
   libprotobuf-dev protobuf-compiler libonnx-dev
   libcli11-dev nlohmann-json3-dev
+  libpng-dev libturbojpeg0-dev
 )
 # doxygen makes the references of the headers. Tests open the page of `deputy partition --html` in Chromium and give
 # the graph of --dot to Graphviz. libclang-rt holds clang's sanitizer runtimes and

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/exit_code.hpp"
+#include "cli/model_inputs.hpp"
 
 namespace deputy::cli {
 
@@ -44,15 +45,14 @@ void AddModel(CLI::App& syntax, std::string& model) {
   syntax.add_option("model", model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
 }
 
-void AddInputs(CLI::App& syntax, std::vector<std::string>& inputs, uint64_t& seed) {
-  AddRepeated(syntax, "--input", inputs, "NAME=FILE",
-              "Input file: .npy, .pb (ONNX TensorProto) or raw bytes [default: seeded random data]");
+void AddInputs(CLI::App& syntax, InputArguments& inputs, uint64_t& seed) {
+  inputs.AddTo(syntax);
   syntax.add_option("--seed", seed, "Random seed")->capture_default_str()->type_name("N");
 }
 
 void AddShapes(CLI::App& syntax, std::vector<std::string>& shapes) {
   AddRepeated(syntax, "--shape", shapes, "NAME=1x3x224x224",
-              "Input shape [default: 1 for a dynamic leading dimension]");
+              "Input shape, also another one than the model's file fixes [default: 1 for a dynamic leading dimension]");
 }
 
 void AddSettings(CLI::App& syntax, std::vector<std::string>& settings) {

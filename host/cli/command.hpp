@@ -17,6 +17,8 @@ class Option;
 
 namespace deputy::cli {
 
+struct InputArguments;
+
 // --config and --set: layers over the configuration of this machine and user (deputy/config.hpp).
 struct ContextOptions {
   std::vector<std::string> configs;  // files, or names of installed configurations
@@ -56,7 +58,7 @@ Command MakeNewPluginCommand(CLI::App& app);
 
 // Options that several commands share.
 void AddModel(CLI::App& syntax, std::string& model);
-void AddInputs(CLI::App& syntax, std::vector<std::string>& inputs, uint64_t& seed);
+void AddInputs(CLI::App& syntax, InputArguments& inputs, uint64_t& seed);
 void AddShapes(CLI::App& syntax, std::vector<std::string>& shapes);
 void AddSettings(CLI::App& syntax, std::vector<std::string>& settings);
 void AddRuns(CLI::App& syntax, uint32_t& runs);

@@ -30,7 +30,8 @@ constexpr uint32_t kMostProfiledRuns = 10;
 struct BenchOptions {
   std::string model;
   ContextOptions context;
-  std::vector<std::string> inputs, shapes;
+  InputArguments inputs;
+  std::vector<std::string> shapes;
   uint32_t threads = 0, runs = 50, warmup = 5;
   uint64_t seed = 1;
   bool json = false;
@@ -180,7 +181,7 @@ int RunBench(BenchOptions options) {
   measured.memory_before = PeakMemory();
   watch.Lap();
   Model model;
-  Status status = model.Build(options.model, *context);
+  Status status = BuildModel(model, options.model, *context, options.shapes);
   measured.build_ns = watch.Lap();
   if (!status.ok()) return Fail(Stage::kModel, status);
   status = RequireTensors(model);

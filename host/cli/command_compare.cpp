@@ -28,7 +28,8 @@ constexpr uint32_t kRunsInARow = 4;
 
 struct CompareOptions {
   std::string model;
-  std::vector<std::string> configs, settings, inputs, shapes;
+  InputArguments inputs;
+  std::vector<std::string> configs, settings, shapes;
   ToleranceFlags tolerance;
   uint32_t runs = 40;
   uint64_t seed = 1;
@@ -103,7 +104,7 @@ bool LoadAll(const CompareOptions& options, std::vector<Candidate>& candidates, 
   for (Candidate& candidate : candidates) {
     ShowProgress("load: " + candidate.name);
     Stopwatch watch;
-    std::optional<Model> model = OpenModel(options.model, candidate.context, exit_status);
+    std::optional<Model> model = OpenModel(options.model, candidate.context, options.shapes, exit_status);
     if (!model) return false;
     candidate.model = *std::move(model);
     candidate.load_ns = watch.Lap();

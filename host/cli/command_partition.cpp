@@ -109,7 +109,7 @@ int RunPartition(const PartitionOptions& options) {
   std::optional<Context> context = options.context.Open(exit_status);
   if (!context) return exit_status;
   Model model;
-  const Status built = model.Build(options.model, *context);
+  const Status built = BuildModel(model, options.model, *context, options.shapes);
   if (!built.ok()) return Fail(Stage::kModel, built);
   Result<CompletedShapes> completed = ShapesOf(model.inputs(), options.shapes);
   if (!completed.ok()) return Fail(Stage::kSetup, std::move(completed).status().At(options.model));

@@ -23,6 +23,7 @@
 #include "cli/shape_text.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timing.hpp"
+#include "cli/top_classes.hpp"
 #include "deputy/model.hpp"
 #include "deputy/output_file.hpp"
 #include "deputy/tensor_file.hpp"
@@ -33,8 +34,10 @@ namespace {
 struct RunOptions {
   std::string model, output_dir;
   ContextOptions context;
-  std::vector<std::string> inputs, expected, shapes;
+  InputArguments inputs;
+  std::vector<std::string> expected, shapes;
   ToleranceFlags tolerance;
+  TopOptions top;
   uint64_t seed = 1;
   uint32_t repeat = 1;
   bool profile = false;
@@ -247,6 +250,12 @@ int RunRun(const RunOptions& options) {
   Result<std::chrono::nanoseconds> timeout = std::chrono::nanoseconds(0);
   if (!options.timeout.empty()) timeout = ParseDuration(options.timeout);
   if (!timeout.ok()) return FailUsage("--timeout: " + timeout.status().message());
+  std::vector<std::string> labels;
+  if (!options.top.labels.empty()) {
+    Result<std::vector<std::string>> read = ReadLabels(options.top.labels);
+    if (!read.ok()) return Fail(Stage::kSetup, std::move(read).status().At("--labels"));
+    labels = std::move(read).value();
+  }
   std::optional<LoadedModel> loaded =
       LoadModel(options.model, options.context, options.inputs, options.shapes, options.seed, exit_status);
   if (!loaded) return exit_status;
@@ -275,10 +284,17 @@ int RunRun(const RunOptions& options) {
     if (!status.ok()) return fail(Stage::kRun, std::move(status));
   }
 
+  const Result<std::vector<TopRow>> top = FindTopClasses(options.top, labels, model.outputs(), outputs);
+  if (!top.ok()) return Fail(Stage::kSetup, top.status());
+
   const Terminal terminal = TerminalOf(stdout);
   PrintInputs(model.inputs(), *bound, terminal);
   Print("\n");
   PrintOutputs(model.outputs(), outputs, terminal);
+  if (!top->empty()) {
+    Print("\n");
+    PrintTopClasses(*top, terminal);
+  }
   Print("\n{}\ntime {}\n", TimeTable(timed, terminal), TimeSentence(timed.run_ns));
   if (options.profile) Print("\n{}", ProfileTable(session->events(), terminal));
   if (!options.trace.empty()) {
@@ -302,6 +318,7 @@ Command MakeRunCommand(CLI::App& app) {
   AddInputs(*syntax, options->inputs, options->seed);
   AddRepeated(*syntax, "--expect", options->expected, "NAME=FILE", "Expected output file; exit status 1 on a mismatch");
   options->tolerance.AddTo(*syntax);
+  options->top.AddTo(*syntax);
   syntax->add_option("--output-dir", options->output_dir, "Directory for the outputs, written as .npy")
       ->type_name("DIR");
   AddShapes(*syntax, options->shapes);
@@ -319,7 +336,8 @@ Command MakeRunCommand(CLI::App& app) {
       ->add_option("--trace", options->trace,
                    "Run once more and write a JSON trace for Chrome's and Perfetto's viewers")
       ->type_name("FILE");
-  SetExample(*syntax, "deputy run model.onnx --config npu-first.yaml --input image=photo.npy --repeat 20");
+  SetExample(*syntax,
+             "deputy run model.onnx --config npu-first.yaml --input image=photo.jpg --top 5 --labels names.txt");
   return {syntax, [options] { return RunRun(*options); }};
 }
 

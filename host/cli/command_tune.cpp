@@ -24,7 +24,8 @@ namespace {
 struct TuneOptions {
   std::string model, output, budget = "60s";
   ContextOptions context;
-  std::vector<std::string> inputs, shapes;
+  InputArguments inputs;
+  std::vector<std::string> shapes;
   uint64_t seed = 1;
   bool json = false;
 };

@@ -24,7 +24,8 @@ namespace {
 struct VerifyCommandOptions {
   std::string model, folder;
   ContextOptions context;
-  std::vector<std::string> inputs, shapes;
+  InputArguments inputs;
+  std::vector<std::string> shapes;
   ToleranceFlags tolerance;
   uint64_t seed = 1;
   bool json = false;

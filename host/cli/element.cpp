@@ -1,14 +1,14 @@
 #include "cli/element.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
 
 namespace deputy::cli {
-namespace {
 
-// The integer range of a type, as far as a double can represent it.
 std::pair<double, double> RangeOf(DType dtype) {
   const double bits = 8.0 * static_cast<double>(SizeOf(dtype));
   switch (dtype) {
@@ -25,7 +25,26 @@ std::pair<double, double> RangeOf(DType dtype) {
   }
 }
 
-}  // namespace
+Result<Tensor> ConvertRounded(const Tensor& tensor, DType dtype) {
+  if (!IsNumeric(tensor.dtype()) || !IsNumeric(dtype) || IsStorage(dtype))
+    return Status(StatusCode::kInvalidArgument,
+                  fmt::format("{} cannot be converted to {}", NameOf(tensor.dtype()), NameOf(dtype)));
+  DEPUTY_ASSIGN_OR_RETURN(Tensor converted, Tensor::Allocate(dtype, tensor.shape()));
+  const bool to_integer = !IsFloating(dtype), from_integer = !IsFloating(tensor.dtype());
+  const auto [low, high] = RangeOf(dtype);
+  for (int64_t i = 0; i < tensor.element_count(); ++i) {
+    const double value = ElementAt(tensor, i), rounded = to_integer ? std::nearbyint(value) : value;
+    // Elements are read as doubles, which do not have all integers from 2^53 on.
+    const bool known = !(to_integer && from_integer && std::abs(value) >= 0x1p53);
+    bool fits = known && (to_integer ? rounded >= low && rounded <= high : true);
+    if (fits) SetElement(converted, i, rounded);
+    if (fits && std::isfinite(value)) fits = std::isfinite(ElementAt(converted, i));  // a float may become infinite
+    if (!fits)
+      return Status(StatusCode::kInvalidArgument,
+                    fmt::format("element {} is {}, which is out of the range of {}", i, value, NameOf(dtype)));
+  }
+  return converted;
+}
 
 std::optional<Tensor> ConvertTensor(const Tensor& tensor, DType dtype) {
   if (!IsNumeric(tensor.dtype()) || !IsNumeric(dtype)) return std::nullopt;

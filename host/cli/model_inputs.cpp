@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -180,7 +181,27 @@ std::vector<Tensor> LoadedModel::tensors() const {
   return tensors;
 }
 
-std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context, int& exit_status) {
+void InputArguments::AddTo(CLI::App& syntax) {
+  AddRepeated(syntax, "--input", files, "NAME=FILE",
+              "Input file: .npy, .pb (ONNX TensorProto), a picture (PNG, JPEG, PPM) or raw bytes [default: seeded "
+              "random data]");
+  syntax.add_flag("--convert-inputs", convert, "Convert the elements of .npy and .pb files to the input's type");
+  pictures.AddTo(syntax);
+}
+
+Status BuildModel(Model& model, const std::string& path, const Context& context, const std::vector<std::string>& shapes,
+                  BuildOptions options) {
+  for (const std::string& argument : shapes) {
+    DEPUTY_ASSIGN_OR_RETURN(NamedValue named, ParseNamedValue("--shape", "NAME=1x3x224x224", argument));
+    Result<Shape> shape = ParseShape(named.value);
+    if (!shape.ok()) return std::move(shape).status().At("--shape " + argument);
+    options.input_shapes.emplace_back(std::move(named.name), std::move(shape).value());
+  }
+  return model.Build(path, context, options);
+}
+
+std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context,
+                               const std::vector<std::string>& shapes, int& exit_status, const BuildOptions& options) {
   const auto fail = [&](Stage stage, const Status& status) {
     exit_status = Fail(stage, status);
     return std::nullopt;
@@ -188,15 +209,16 @@ std::optional<Model> OpenModel(const std::string& path, const ContextOptions& co
   const std::optional<Context> opened = context.Open(exit_status);
   if (!opened) return std::nullopt;
   Model model;
-  if (const Status status = model.Build(path, *opened); !status.ok()) return fail(Stage::kModel, status);
+  if (const Status status = BuildModel(model, path, *opened, shapes, options); !status.ok())
+    return fail(Stage::kModel, status);
   if (const Status status = RequireTensors(model); !status.ok()) return fail(Stage::kSetup, status);
   return model;
 }
 
 std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptions& context,
-                                     const std::vector<std::string>& inputs, const std::vector<std::string>& shapes,
-                                     uint64_t seed, int& exit_status) {
-  std::optional<Model> model = OpenModel(path, context, exit_status);
+                                     const InputArguments& inputs, const std::vector<std::string>& shapes,
+                                     uint64_t seed, int& exit_status, const BuildOptions& options) {
+  std::optional<Model> model = OpenModel(path, context, shapes, exit_status, options);
   if (!model) return std::nullopt;
   Result<BoundInputs> bound = BindInputs(model->inputs(), inputs, shapes, seed);
   if (!bound.ok()) {
@@ -228,39 +250,90 @@ Result<Tensor> RandomTensor(DType dtype, const Shape& shape, uint64_t seed) {
   return tensor;
 }
 
-Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const std::vector<std::string>& files,
-                               const std::vector<std::string>& shapes, uint64_t seed) {
-  DEPUTY_ASSIGN_OR_RETURN(KnownShapes known, ParseShapes(shapes, inputs));
-  std::vector<std::string> file_of(inputs.size());
-  std::vector<std::optional<Tensor>> read(inputs.size());
-  for (const std::string& argument : files) {
+namespace {
+
+// What the files of the command line give to each input.
+struct GivenFiles {
+  std::vector<std::string> file;                   // other than pictures
+  std::vector<std::vector<std::string>> pictures;  // of one input: a batch
+};
+
+Result<GivenFiles> SortFiles(const std::vector<TensorInfo>& inputs, const InputArguments& arguments) {
+  GivenFiles given{std::vector<std::string>(inputs.size()), std::vector<std::vector<std::string>>(inputs.size())};
+  for (const std::string& argument : arguments.files) {
     DEPUTY_ASSIGN_OR_RETURN(const NamedValue named, ParseNamedValue("--input", "NAME=FILE", argument));
     Result<size_t> index = FindByName("input", named.name, inputs);
     if (!index.ok()) return std::move(index).status().At("--input " + argument);
-    if (!file_of[*index].empty())
+    std::string& file = given.file[*index];
+    std::vector<std::string>& pictures = given.pictures[*index];
+    const bool is_picture = IsPictureName(named.value);
+    if (!file.empty() || (!is_picture && !pictures.empty()))
       return Status(StatusCode::kInvalidArgument, fmt::format("input '{}' has two files", named.name)).At("--input");
-    file_of[*index] = named.value;
-    if (!SaysItsType(named.value)) continue;
-    DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, ReadTensorFile(named.value));
-    DEPUTY_RETURN_IF_ERROR(CheckFits(named.value, tensor.dtype(), tensor.shape(), inputs[*index]));
-    if (known[*index] && *known[*index] != tensor.shape())
-      return Status(StatusCode::kInvalidArgument, fmt::format("{} is {}, but --shape is {}", named.value,
-                                                              ShapeText(tensor.shape()), ShapeText(*known[*index])));
-    known[*index] = tensor.shape();
-    read[*index] = std::move(tensor);
+    if (is_picture) {
+      pictures.push_back(named.value);
+    } else {
+      file = named.value;
+    }
+  }
+  DEPUTY_RETURN_IF_ERROR(arguments.pictures.Check(inputs, given.pictures));
+  return given;
+}
+
+// A file that contains its type, converted on request.
+Result<Tensor> ReadTyped(const std::string& file, const TensorInfo& info, bool convert) {
+  DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, ReadTensorFile(file));
+  const bool other_dtype = tensor.dtype() != info.dtype && IsNumeric(tensor.dtype()) && IsNumeric(info.dtype);
+  if (other_dtype && convert && CheckFits(file, info.dtype, tensor.shape(), info).ok()) {
+    Result<Tensor> converted = ConvertRounded(tensor, info.dtype);
+    if (!converted.ok()) return std::move(converted).status().At(file);
+    return converted;
+  }
+  Status fits = CheckFits(file, tensor.dtype(), tensor.shape(), info);
+  if (fits.ok()) return tensor;
+  if (other_dtype) return std::move(fits).Advise("--convert-inputs converts the elements");
+  if (tensor.dtype() == info.dtype && info.ranked && tensor.shape().size() == info.shape.size())
+    return std::move(fits).Advise(
+        fmt::format("--shape {}={} changes the model's extents", info.name, TypedShape(tensor.shape())));
+  return fits;
+}
+
+}  // namespace
+
+Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const InputArguments& arguments,
+                               const std::vector<std::string>& shapes, uint64_t seed) {
+  DEPUTY_ASSIGN_OR_RETURN(KnownShapes known, ParseShapes(shapes, inputs));
+  DEPUTY_ASSIGN_OR_RETURN(const GivenFiles given, SortFiles(inputs, arguments));
+  std::vector<std::optional<BoundInput>> read(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const std::string& file = given.file[i];
+    if (!SaysItsType(file)) continue;
+    DEPUTY_ASSIGN_OR_RETURN(Tensor tensor, ReadTyped(file, inputs[i], arguments.convert));
+    if (known[i] && *known[i] != tensor.shape())
+      return Status(StatusCode::kInvalidArgument,
+                    fmt::format("{} is {}, but --shape is {}", file, ShapeText(tensor.shape()), ShapeText(*known[i])));
+    known[i] = tensor.shape();
+    read[i] = BoundInput{std::move(tensor), file};
+  }
+  const KnownShapes partial = PropagateExtents(inputs, known);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (given.pictures[i].empty()) continue;
+    DEPUTY_ASSIGN_OR_RETURN(const PictureSettings settings, SettingsFor(arguments.pictures, inputs[i].name));
+    DEPUTY_ASSIGN_OR_RETURN(PictureTensor made, MakePictureTensor(inputs[i], partial[i], given.pictures[i], settings));
+    known[i] = made.tensor.shape();
+    read[i] = BoundInput{std::move(made.tensor), std::move(made.origin)};
   }
 
   DEPUTY_ASSIGN_OR_RETURN(CompletedShapes completed, CompleteShapes(inputs, known));
   BoundInputs bound;
   bound.assumed = std::move(completed.assumed);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!read[i] && !file_of[i].empty()) {
-      Result<Tensor> tensor = ReadTensorFile(file_of[i], inputs[i].dtype, completed.shapes[i]);
+    if (!read[i] && !given.file[i].empty()) {
+      Result<Tensor> tensor = ReadTensorFile(given.file[i], inputs[i].dtype, completed.shapes[i]);
       if (!tensor.ok()) return WithAssumed(std::move(tensor).status(), bound.assumed);
-      read[i] = std::move(tensor).value();
+      read[i] = BoundInput{std::move(tensor).value(), given.file[i]};
     }
     if (read[i]) {
-      bound.inputs.push_back({*std::move(read[i]), file_of[i]});
+      bound.inputs.push_back(*std::move(read[i]));
       continue;
     }
     Result<Tensor> made = RandomTensor(inputs[i].dtype, completed.shapes[i], seed + i);

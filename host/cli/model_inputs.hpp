@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/picture_input.hpp"
 #include "deputy/model.hpp"
 #include "deputy/status.hpp"
 #include "deputy/tensor.hpp"
@@ -44,6 +46,18 @@ Status WithAssumed(Status status, const std::string& assumed);
 // kNotSupported for a model with an input or output that is not a tensor, naming the first.
 Status RequireTensors(const Model& model);
 
+// The flags of AddInputs but --seed.
+struct InputArguments {
+  InputArguments() = default;
+  InputArguments(std::vector<std::string> named_files) : files(std::move(named_files)) {}  // NOLINT
+
+  std::vector<std::string> files;  // "NAME=FILE"; pictures of one input form a batch
+  bool convert = false;            // --convert-inputs
+  PictureOptions pictures;
+
+  void AddTo(CLI::App& syntax);
+};
+
 // A tensor and its origin for messages: "photo.npy", "random, seed 1".
 struct BoundInput {
   Tensor tensor;
@@ -54,13 +68,18 @@ struct BoundInputs {
   std::string assumed;  // as in CompletedShapes
 };
 
-// `files` are "NAME=FILE" arguments.
-Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const std::vector<std::string>& files,
+Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const InputArguments& arguments,
                                const std::vector<std::string>& shapes, uint64_t seed);
+
+// Builds the model for the shapes of "NAME=1x3x224x224" arguments, which may differ from extents that its file fixes.
+Status BuildModel(Model& model, const std::string& path, const Context& context, const std::vector<std::string>& shapes,
+                  BuildOptions options = {});
 
 // Opens the delegates and builds the model, which may have tensors only. On an error: prints it, sets the exit status,
 // and returns nothing.
-std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context, int& exit_status);
+std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context,
+                               const std::vector<std::string>& shapes, int& exit_status,
+                               const BuildOptions& options = {});
 
 // A model of a command line with the inputs of a run.
 struct LoadedModel {
@@ -71,8 +90,8 @@ struct LoadedModel {
 };
 // OpenModel, and binds the inputs; prints what was assumed.
 std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptions& context,
-                                     const std::vector<std::string>& inputs, const std::vector<std::string>& shapes,
-                                     uint64_t seed, int& exit_status);
+                                     const InputArguments& inputs, const std::vector<std::string>& shapes,
+                                     uint64_t seed, int& exit_status, const BuildOptions& options = {});
 
 // The same values on every machine: floats in [-1, 1), 8-bit integers over their range, others 0 or 1.
 Result<Tensor> RandomTensor(DType dtype, const Shape& shape, uint64_t seed);

@@ -23,6 +23,7 @@ uint16_t ToHalf(double value) {
   const auto sign = static_cast<uint16_t>(std::signbit(value) ? 0x8000 : 0);
   const double magnitude = std::fabs(value);
   if (std::isnan(value)) return 0x7E00;
+  if (magnitude == 0) return sign;  // has no exponent
   if (magnitude >= 65520) return static_cast<uint16_t>(sign | 0x7C00);
   int exponent = 0;
   std::frexp(magnitude, &exponent);  // magnitude < 2^exponent

@@ -9,6 +9,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/status.hpp"
 #include "deputy/model_value.hpp"
@@ -24,12 +26,17 @@ struct ImportSource {
   std::shared_ptr<const void> keep;
   // Names the file in errors; external weights are relative to it. Empty for a model from memory.
   std::filesystem::path path;
+  // Extents for inputs of the model in place of those in the file, by name, -1 for unknown ones. Only for importers
+  // that compute with extents; others ignore it.
+  std::vector<std::pair<std::string, std::vector<int64_t>>> input_extents = {};
 };
 
 // Stateless. Does not log. [any-thread]
 class Importer {
  public:
   virtual std::string_view format_name() const = 0;  // "ONNX"
+  // Whether the graph has attributes that were computed from the extents of inputs, such as pads.
+  virtual bool computes_with_extents() const { return false; }
   // The graph, verified but not inferred. Code of the importer's library may manage its memory; the library must
   // therefore stay loaded.
   virtual Result<Graph> Import(const ImportSource& source) const = 0;

@@ -2,6 +2,9 @@
 #include "deputy/model.hpp"
 
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "base/file.hpp"
 #include "base/log.hpp"
@@ -40,19 +43,44 @@ namespace {
 
 host::ImportSource SourceOf(const Model::State& state) { return {state.file->bytes(), state.file, state.path}; }
 
+// An error of the graph, if extents of its inputs were changed: the caller's shapes do not fit it.
+Status OfExtents(Status status, const std::string& changed) {
+  if (changed.empty() || status.code() != StatusCode::kModel) return status;
+  return std::move(status)
+      .WithCode(StatusCode::kInvalidArgument)
+      .Advise(changed + "; this node does not fit other extents: export the model with these, or with dynamic ones");
+}
+
+// Decisions about a model belong to its extents.
+std::optional<host::Digest> WithExtents(std::optional<host::Digest> digest, const std::string& changed,
+                                        const NamedShapes& shapes) {
+  if (!digest || changed.empty()) return digest;
+  host::Digester digester;
+  digester.Add(*digest);
+  for (const auto& [name, shape] : shapes) {
+    digester.AddText(name).AddNumber(shape.size());
+    for (const int64_t extent : shape) digester.AddNumber(static_cast<uint64_t>(extent));
+  }
+  return digester.Finish();
+}
+
 // Everything up to the plan, when the model fixes its shapes. `state` has a name, an engine and perhaps a file.
 Status Load(Model::State& state, const host::ImportSource& source, ModelType type) {
-  DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state.name));
+  DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state.name, state.input_shapes));
+  const std::string changed = std::move(read.changed_extents);
   if (state.file == nullptr) state.original = std::make_shared<const Graph>(read.graph);
   if (state.file != nullptr) read.graph.mapped.push_back({state.file->bytes(), state.file});
   const std::vector<std::string> external_files = read.graph.external_files;
-  DEPUTY_RETURN_IF_ERROR(state.Prepare(std::move(read.graph)));
+  DEPUTY_RETURN_IF_ERROR(OfExtents(state.Prepare(std::move(read.graph)), changed));
   if (state.engine->verdicts != nullptr || state.engine->measure)
-    state.fallback->set_digest(host::ModelDigest(source.path, source.bytes, external_files, state.engine->store.get()));
+    state.fallback->set_digest(
+        WithExtents(host::ModelDigest(source.path, source.bytes, external_files, state.engine->store.get()), changed,
+                    state.input_shapes));
   if (state.engine->measure) state.ReadPlacements();
   // Weights have been read by now, to be folded, and will be read again to be packed: not all of them at once.
   state.graph->DropPages();
-  if (state.has_static_inputs()) DEPUTY_RETURN_IF_ERROR(state.PlanFor(state.static_shapes()).status());
+  if (state.has_static_inputs())
+    DEPUTY_RETURN_IF_ERROR(OfExtents(state.PlanFor(state.static_shapes()).status(), changed));
   state.graph->DropPages();
   return {};
 }
@@ -64,7 +92,7 @@ Model::~Model() = default;
 Model::Model(const Model&) = default;
 Model& Model::operator=(const Model&) = default;
 
-Status Model::Build(const std::string& path, const Context& context) {
+Status Model::Build(const std::string& path, const Context& context, const BuildOptions& options) {
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<host::Engine> engine, context.state_->Open());
   Result<std::shared_ptr<const host::MappedFile>> file = host::MappedFile::Open(path);
   if (!file.ok()) return std::move(file).status().WithCode(StatusCode::kModel);
@@ -73,6 +101,7 @@ Status Model::Build(const std::string& path, const Context& context) {
   state->engine = std::move(engine);
   state->file = std::move(file).value();
   state->path = path;
+  state->input_shapes = options.input_shapes;
   DEPUTY_RETURN_IF_ERROR(Load(*state, SourceOf(*state), ModelType::kAuto));
   state->name = state->path.filename().string();
   state->path = std::filesystem::absolute(state->path);  // the working directory may change
@@ -80,11 +109,13 @@ Status Model::Build(const std::string& path, const Context& context) {
   return {};
 }
 
-Status Model::Build(const void* data, size_t size, ModelType type, const Context& context) {
+Status Model::Build(const void* data, size_t size, ModelType type, const Context& context,
+                    const BuildOptions& options) {
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<host::Engine> engine, context.state_->Open());
   if (data == nullptr && size != 0) return Error(StatusCode::kInvalidArgument, "the model data must not be null");
   auto state = std::make_shared<State>();
   state->name = "model";
+  state->input_shapes = options.input_shapes;
   state->engine = std::move(engine);
   DEPUTY_RETURN_IF_ERROR(Load(*state, {{static_cast<const uint8_t*>(data), size}, nullptr, {}}, type));
   state_ = std::move(state);
@@ -141,7 +172,7 @@ Status Model::Save(const std::string& path) const {
   if (state_ == nullptr) return Error(StatusCode::kFailedPrecondition, "the model is not built");
   if (state_->original != nullptr) return host::WriteModelFile(*state_->original, path);
   DEPUTY_ASSIGN_OR_RETURN(const host::ReadGraph original,
-                          host::ReadAnyModel(SourceOf(*state_), ModelType::kAuto, state_->name));
+                          host::ReadAnyModel(SourceOf(*state_), ModelType::kAuto, state_->name, state_->input_shapes));
   return host::WriteModelFile(original.graph, path);
 }
 

@@ -1,11 +1,13 @@
 #include "runtime/read_model.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "format/model_file.hpp"
 #include "graph/graph.hpp"
 #include "graph/upgrade/upgrade.hpp"
 #include "runtime/importers.hpp"
+#include "runtime/input_extents.hpp"
 
 namespace deputy::host {
 namespace {
@@ -25,10 +27,46 @@ Result<ReadGraph> Read(const ImportSource& source, ModelType type) {
   return read;
 }
 
+// A .dpm file does not name the format of the model that it was converted from; only the importer of ONNX, whose graphs
+// have no attributes that depend on extents, writes this key.
+bool IsFromOnnx(const Graph& graph) {
+  return std::any_of(graph.metadata.begin(), graph.metadata.end(),
+                     [](const auto& entry) { return entry.first == "opset"; });
+}
+
+Status ChangeExtents(const ImportSource& source, const NamedShapes& shapes, ReadGraph& read) {
+  DEPUTY_ASSIGN_OR_RETURN(read.changed_extents, ChangeInputExtents(read.graph, shapes));
+  if (read.changed_extents.empty()) return {};
+  if (read.format == "dpm")
+    return IsFromOnnx(read.graph)
+               ? Status()
+               : Error(StatusCode::kNotSupported, "the extents of this .dpm file's inputs cannot be changed: {}",
+                       read.changed_extents)
+                     .Advise("its attributes were computed for them: give the model from which it was converted");
+  DEPUTY_ASSIGN_OR_RETURN(const Importer* importer, FindImporter(source.bytes, source.path));
+  if (!importer->computes_with_extents()) return {};
+  ImportSource changed = source;
+  for (const ValueId id : read.graph.caller_inputs()) {
+    const Value& input = read.graph.values[id];
+    if (!input.type.is_tensor() || !input.type.ranked) continue;
+    std::vector<int64_t>& extents = changed.input_extents.emplace_back(input.name, input.type.dims).second;
+    for (int64_t& extent : extents) extent = std::max(extent, kUnknownDim);
+  }
+  Result<Graph> graph = importer->Import(changed);
+  if (!graph.ok()) return std::move(graph).status();
+  read.graph = std::move(graph).value();
+  return {};
+}
+
 }  // namespace
 
-Result<ReadGraph> ReadAnyModel(const ImportSource& source, ModelType type, const std::string& name) {
+Result<ReadGraph> ReadAnyModel(const ImportSource& source, ModelType type, const std::string& name,
+                               const NamedShapes& input_shapes) {
   Result<ReadGraph> read = Read(source, type);
+  if (read.ok() && !input_shapes.empty()) {
+    Status changed = ChangeExtents(source, input_shapes, *read);
+    if (!changed.ok()) read = std::move(changed);
+  }
   Status status = read.ok() ? UpgradeGraph(read->graph) : read.status();
   if (status.ok()) return read;
   // Importers put the name of the file into their errors, others do not.

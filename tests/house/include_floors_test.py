@@ -62,7 +62,7 @@ ROWS = {
     ),
     "host/capi": Row(10, ("host/runtime",), ("fmt",)),
     "host/worker": Row(10, ("host/plugin", "host/isolation"), ("fmt",)),
-    "host/cli": Row(11, ("host/include",), ("CLI11", "nlohmann-json", "fmt")),
+    "host/cli": Row(11, ("host/include",), ("CLI11", "nlohmann-json", "libpng", "libjpeg-turbo", "fmt")),
     "sdk/conformance/reference": Row(CLIENT, ("sdk/include/deputy/sdk",)),
     "sdk/conformance": Row(
         CLIENT, ("host/include", "sdk/include/deputy/sdk", "sdk/conformance/reference"), ("GoogleTest",)
@@ -98,6 +98,8 @@ LIBRARIES = {
     "libonnx": ("onnx/onnx_pb.h", "onnx/onnx-ml.pb.h", "onnx/onnx.pb.h", "onnx/proto_utils.h"),  # its types, no more
     "CLI11": ("CLI/",),
     "nlohmann-json": ("nlohmann/",),
+    "libpng": ("png.h",),
+    "libjpeg-turbo": ("turbojpeg.h",),
     "GoogleTest": ("gtest/", "gmock/"),
     "Google Benchmark": ("benchmark/",),
     "oneDNN": ("dnnl.", "dnnl_", "oneapi/dnnl/", "omp.h"),  # with the OpenMP that Debian builds it on

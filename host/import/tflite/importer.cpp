@@ -17,8 +17,9 @@ namespace {
 // The first subgraph, which is the model.
 class Reader {
  public:
-  explicit Reader(ModelFile& file)
+  Reader(ModelFile& file, const ImportSource& source)
       : file_(file),
+        source_(source),
         subgraph_(*file.model().subgraphs()->Get(0)),
         subgraphs_(file),
         scope_(graph_, subgraphs_.variables),
@@ -52,6 +53,8 @@ class Reader {
     if (info->is_resource || info->is_variable)
       return Error(StatusCode::kNotSupported, "is a variable tensor, which is not supported as an input of the model");
     ValueType type{info->dtype, true, info->dims};
+    for (const auto& [name, extents] : source_.input_extents)
+      if (name == info->name && extents.size() == type.dims.size()) type.dims = extents;
     for (size_t axis = 0; axis < type.dims.size(); ++axis)
       if (type.dims[axis] < 0) type.dims[axis] = SymbolDim(graph_.AddSymbol(SymbolFor(info->name, axis, count)));
     const ValueId id = graph_.AddValue(info->name, std::move(type));
@@ -117,6 +120,7 @@ class Reader {
   }
 
   ModelFile& file_;
+  const ImportSource& source_;
   const fb::SubGraph& subgraph_;
   Graph graph_;
   Subgraphs subgraphs_;
@@ -127,6 +131,7 @@ class Reader {
 class TfliteImporter final : public Importer {
  public:
   std::string_view format_name() const override { return "TensorFlow Lite"; }
+  bool computes_with_extents() const override { return true; }
 
   Result<Graph> Import(const ImportSource& source) const override {
     Result<Graph> graph = Read(source);
@@ -144,7 +149,7 @@ class TfliteImporter final : public Importer {
     DEPUTY_ASSIGN_OR_RETURN(ModelFile file, ModelFile::Open(source));
     const auto* subgraphs = file.model().subgraphs();
     if (subgraphs == nullptr || subgraphs->size() == 0) return Error(StatusCode::kModel, "has no graph");
-    return Reader(file).Run();
+    return Reader(file, source).Run();
   }
 };
 

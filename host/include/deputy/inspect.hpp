@@ -45,9 +45,6 @@ struct ModelContents {
   std::string problem;  // why types and extents could not be inferred; empty if they could
 };
 
-// By the names of inputs.
-using NamedShapes = std::vector<std::pair<std::string, Shape>>;
-
 // `shapes_for`, if any, is called once with the model's inputs, and gives extents to those with dynamic dimensions;
 // types and multiply-adds are then those for these shapes. Its error is returned as it is. kModel for data that is not
 // a model, kNotFound for an unknown input. [any-thread]

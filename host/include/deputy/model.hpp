@@ -35,6 +35,19 @@ struct TensorInfo {
   ValueKind kind = ValueKind::kTensor;
 };
 
+// By the names of inputs.
+using NamedShapes = std::vector<std::pair<std::string, Shape>>;
+
+// Changes to a model before it is built.
+struct BuildOptions {
+  // Extents in place of those that the file fixes, such as another batch or image size; -1 makes an extent dynamic.
+  // Extents that are dynamic in the file stay so: sessions give them. The shapes of all other values are inferred anew;
+  // those in the file are not used. The nodes stay as they are: where one depends on the extents in the file, such as a
+  // Reshape to a constant shape, Build fails and names the node. kInvalidArgument for that, for an unknown input and
+  // for another rank; kNotSupported for a .dpm file that was converted from TensorFlow Lite.
+  NamedShapes input_shapes;
+};
+
 // Time of the last Predict.
 struct RunStatistics {
   uint64_t total_ns = 0;
@@ -140,9 +153,9 @@ class DEPUTY_API Model {
   Model& operator=(const Model&);
 
   // From a file (.onnx or .dpm by content). When all input shapes are known the placement is made now.
-  Status Build(const std::string& path, const Context& context);
+  Status Build(const std::string& path, const Context& context, const BuildOptions& options = {});
   // From memory, which may be freed right after.
-  Status Build(const void* data, size_t size, ModelType type, const Context& context);
+  Status Build(const void* data, size_t size, ModelType type, const Context& context, const BuildOptions& options = {});
 
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;
@@ -168,7 +181,7 @@ class DEPUTY_API Model {
   // which is read beside a model under policy `measured`. kFailedPrecondition: there are none.
   Result<std::string> MeasuredPlacements() const;
 
-  // Writes the model as .dpm.
+  // Writes the model as .dpm, with the extents of BuildOptions.
   Status Save(const std::string& path) const;
 
   struct State;  // internal to the host

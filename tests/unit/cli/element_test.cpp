@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace deputy::cli {
@@ -19,6 +20,13 @@ TEST(TensorConvert, FloatsAreRoundedToTheNearestHalf) {
   ASSERT_TRUE(half);
   const std::vector<uint16_t> want = {0x3C00, 0x3C00, 0x3C02, 0xC100, 0x0001, 0x7C00};
   for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(half->values<uint16_t>()[i], want[i]) << i;
+}
+
+TEST(TensorConvert, ZeroIsZeroInHalfPrecision) {
+  const std::optional<Tensor> half = ConvertTensor(Make<float>(DType::kFloat32, {0.0F, -0.0F}), DType::kFloat16);
+  ASSERT_TRUE(half);
+  EXPECT_EQ(half->values<uint16_t>()[0], 0x0000);
+  EXPECT_EQ(half->values<uint16_t>()[1], 0x8000);
 }
 
 TEST(TensorConvert, FloatsAreRoundedToTheNearestBfloat16) {
@@ -58,6 +66,33 @@ TEST(TensorConvert, StorageTypesTakeTheNearestValue) {
   EXPECT_EQ(ElementAt(*small, 0), 1);
   EXPECT_EQ(ElementAt(*small, 1), 1.125);
   EXPECT_EQ(ElementAt(*small, 2), 448);
+}
+
+TEST(ConvertRounded, FloatsBecomeTheNearestIntegersAndHalvesTheEvenOnes) {
+  const Tensor made =
+      ConvertRounded(Make<double>(DType::kFloat64, {-0.4, 0.5, 1.5, 254.6, 255.4}), DType::kUint8).value();
+  const std::vector<uint8_t> want = {0, 0, 2, 255, 255};
+  for (size_t i = 0; i < want.size(); ++i) EXPECT_EQ(made.values<uint8_t>()[i], want[i]) << i;
+}
+
+TEST(ConvertRounded, AnElementOutOfRangeIsNamed) {
+  const auto refused = ConvertRounded(Make<float>(DType::kFloat32, {1.0F, 300.0F}), DType::kUint8);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().message(), "element 1 is 300, which is out of the range of uint8");
+  EXPECT_FALSE(ConvertRounded(Make<double>(DType::kFloat64, {1e39}), DType::kFloat32).ok()) << "it would be infinite";
+  EXPECT_FALSE(ConvertRounded(Make<float>(DType::kFloat32, {NAN}), DType::kInt32).ok());
+  EXPECT_FALSE(ConvertRounded(Make<uint64_t>(DType::kUint64, {uint64_t{1} << 53 | 1}), DType::kInt64).ok());
+  EXPECT_FALSE(ConvertRounded(Make<int8_t>(DType::kInt8, {-1}), DType::kUint64).ok());
+}
+
+TEST(ConvertRounded, InfinityAndNanStayInFloats) {
+  const Tensor made = ConvertRounded(Make<double>(DType::kFloat64, {HUGE_VAL, NAN}), DType::kFloat16).value();
+  EXPECT_TRUE(std::isinf(ElementAt(made, 0)));
+  EXPECT_TRUE(std::isnan(ElementAt(made, 1)));
+}
+
+TEST(ConvertRounded, TextIsRefused) {
+  EXPECT_FALSE(ConvertRounded(Make<float>(DType::kFloat32, {1.0F}), DType::kString).ok());
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ TEST(BindInputs, RawFileTakesTheShapeOfTheFlag) {
   const std::string file = testing::TempDir() + "bind_inputs.raw";
   std::ofstream(file, std::ios::binary) << std::string(2 * 8, '\x05');
   const std::vector<TensorInfo> inputs = {ImageAndMask()[1]};
-  const auto bound = BindInputs(inputs, {"mask=" + file}, {"mask=2x8"}, 1);
+  const auto bound = BindInputs(inputs, {{"mask=" + file}}, {"mask=2x8"}, 1);
   std::filesystem::remove(file);
   ASSERT_TRUE(bound.ok()) << bound.status().ToString();
   EXPECT_EQ(bound->inputs[0].tensor.shape(), (Shape{2, 8}));
@@ -158,10 +158,12 @@ TEST(BindInputs, RawFileTakesTheShapeOfTheFlag) {
 }
 
 TEST(BindInputs, FileForAnUnknownInputIsRefused) {
-  EXPECT_FALSE(BindInputs(ImageAndMask(), {"picture=a.npy"}, {}, 1).ok());
+  EXPECT_FALSE(BindInputs(ImageAndMask(), {{"picture=a.npy"}}, {}, 1).ok());
 }
 
-TEST(BindInputs, MissingFileIsRefused) { EXPECT_FALSE(BindInputs(ImageAndMask(), {"image=/nowhere.npy"}, {}, 1).ok()); }
+TEST(BindInputs, MissingFileIsRefused) {
+  EXPECT_FALSE(BindInputs(ImageAndMask(), {{"image=/nowhere.npy"}}, {}, 1).ok());
+}
 
 }  // namespace
 }  // namespace deputy::cli
