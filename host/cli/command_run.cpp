@@ -20,9 +20,11 @@
 #include "cli/output_compare.hpp"
 #include "cli/placement_text.hpp"
 #include "cli/quantity.hpp"
+#include "cli/run_profile.hpp"
 #include "cli/shape_text.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timing.hpp"
+#include "cli/trace.hpp"
 #include "deputy/model.hpp"
 #include "deputy/output_file.hpp"
 #include "deputy/tensor_file.hpp"
@@ -33,7 +35,7 @@ namespace {
 struct RunOptions {
   std::string model, output_dir;
   ContextOptions context;
-  std::vector<std::string> inputs, expected, shapes;
+  std::vector<std::string> inputs, expected, shapes, extra_outputs;
   ToleranceFlags tolerance;
   uint64_t seed = 1;
   uint32_t repeat = 1;
@@ -123,12 +125,6 @@ Status WriteOutputs(const std::string& folder, const std::vector<TensorInfo>& in
     written.push_back(name);
   }
   Print("written to {}: {}\n", folder, Joined(written));
-  return {};
-}
-
-Status WriteTrace(const std::string& path, const std::vector<RunEvent>& events) {
-  DEPUTY_RETURN_IF_ERROR(WriteOutputFile(path, TraceJson(events)));
-  Print("trace written to {}\n", path);
   return {};
 }
 
@@ -247,8 +243,8 @@ int RunRun(const RunOptions& options) {
   Result<std::chrono::nanoseconds> timeout = std::chrono::nanoseconds(0);
   if (!options.timeout.empty()) timeout = ParseDuration(options.timeout);
   if (!timeout.ok()) return FailUsage("--timeout: " + timeout.status().message());
-  std::optional<LoadedModel> loaded =
-      LoadModel(options.model, options.context, options.inputs, options.shapes, options.seed, exit_status);
+  std::optional<LoadedModel> loaded = LoadModel(options.model, options.context, options.inputs, options.shapes,
+                                                options.seed, exit_status, BuildOptions{options.extra_outputs});
   if (!loaded) return exit_status;
   Model& model = loaded->model;
   const BoundInputs* const bound = &loaded->bound;
@@ -268,11 +264,13 @@ int RunRun(const RunOptions& options) {
   Timed timed;
   status = RunTimed(*session, inputs, options.repeat, outputs, timed);
   if (!status.ok()) return fail(Stage::kRun, std::move(status));
+  std::vector<ProfiledRun> profiled;
   if (options.profile || !options.trace.empty()) {
     // In a separate run: events cost time.
     session->EnableEvents(true);
     status = session->Predict(inputs, &outputs);
     if (!status.ok()) return fail(Stage::kRun, std::move(status));
+    profiled.push_back({session->statistics(), session->events()});
   }
 
   const Terminal terminal = TerminalOf(stdout);
@@ -280,10 +278,11 @@ int RunRun(const RunOptions& options) {
   Print("\n");
   PrintOutputs(model.outputs(), outputs, terminal);
   Print("\n{}\ntime {}\n", TimeTable(timed, terminal), TimeSentence(timed.run_ns));
-  if (options.profile) Print("\n{}", ProfileTable(session->events(), terminal));
+  if (options.profile) Print("\n{}", RunProfile(profiled).StepTable(0, terminal));
   if (!options.trace.empty()) {
-    status = WriteTrace(options.trace, session->events());
+    status = WriteOutputFile(options.trace, TraceJson(options.model, profiled, timed.after.delegates));
     if (!status.ok()) return Fail(Stage::kRun, status);
+    Print("trace written to {}\n", options.trace);
   }
   if (!options.output_dir.empty()) {
     status = WriteOutputs(options.output_dir, model.outputs(), outputs);
@@ -302,6 +301,8 @@ Command MakeRunCommand(CLI::App& app) {
   AddInputs(*syntax, options->inputs, options->seed);
   AddRepeated(*syntax, "--expect", options->expected, "NAME=FILE", "Expected output file; exit status 1 on a mismatch");
   options->tolerance.AddTo(*syntax);
+  AddRepeated(*syntax, "--output", options->extra_outputs, "NAME",
+              "Value of the graph that becomes an output too: an intermediate result");
   syntax->add_option("--output-dir", options->output_dir, "Directory for the outputs, written as .npy")
       ->type_name("DIR");
   AddShapes(*syntax, options->shapes);
@@ -314,7 +315,7 @@ Command MakeRunCommand(CLI::App& app) {
                    "Time limit of a run; exit status 5 when it is exceeded [default: none]")
       ->type_name("500ms");
   syntax->add_flag("--profile", options->profile,
-                   "Run once more and show the time of each step, with the events of devices");
+                   "Run once more and show the time of each step, as 'deputy profile' does for many runs");
   syntax
       ->add_option("--trace", options->trace,
                    "Run once more and write a JSON trace for Chrome's and Perfetto's viewers")

@@ -180,7 +180,8 @@ std::vector<Tensor> LoadedModel::tensors() const {
   return tensors;
 }
 
-std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context, int& exit_status) {
+std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context, int& exit_status,
+                               const BuildOptions& options) {
   const auto fail = [&](Stage stage, const Status& status) {
     exit_status = Fail(stage, status);
     return std::nullopt;
@@ -188,15 +189,15 @@ std::optional<Model> OpenModel(const std::string& path, const ContextOptions& co
   const std::optional<Context> opened = context.Open(exit_status);
   if (!opened) return std::nullopt;
   Model model;
-  if (const Status status = model.Build(path, *opened); !status.ok()) return fail(Stage::kModel, status);
+  if (const Status status = model.Build(path, *opened, options); !status.ok()) return fail(Stage::kModel, status);
   if (const Status status = RequireTensors(model); !status.ok()) return fail(Stage::kSetup, status);
   return model;
 }
 
 std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptions& context,
                                      const std::vector<std::string>& inputs, const std::vector<std::string>& shapes,
-                                     uint64_t seed, int& exit_status) {
-  std::optional<Model> model = OpenModel(path, context, exit_status);
+                                     uint64_t seed, int& exit_status, const BuildOptions& options) {
+  std::optional<Model> model = OpenModel(path, context, exit_status, options);
   if (!model) return std::nullopt;
   Result<BoundInputs> bound = BindInputs(model->inputs(), inputs, shapes, seed);
   if (!bound.ok()) {

@@ -60,7 +60,8 @@ Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const std:
 
 // Opens the delegates and builds the model, which may have tensors only. On an error: prints it, sets the exit status,
 // and returns nothing.
-std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context, int& exit_status);
+std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context, int& exit_status,
+                               const BuildOptions& options = {});
 
 // A model of a command line with the inputs of a run.
 struct LoadedModel {
@@ -72,7 +73,7 @@ struct LoadedModel {
 // OpenModel, and binds the inputs; prints what was assumed.
 std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptions& context,
                                      const std::vector<std::string>& inputs, const std::vector<std::string>& shapes,
-                                     uint64_t seed, int& exit_status);
+                                     uint64_t seed, int& exit_status, const BuildOptions& options = {});
 
 // The same values on every machine: floats in [-1, 1), 8-bit integers over their range, others 0 or 1.
 Result<Tensor> RandomTensor(DType dtype, const Shape& shape, uint64_t seed);

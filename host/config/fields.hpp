@@ -45,7 +45,9 @@ enum class TextKind {
   kPattern,     // any text but an empty one
   kDevice,      // a number, or any text but an empty one
   kPluginPath,  // a folder, or a folder under $deputy
-  kCacheDir     // auto, off or a folder
+  kCacheDir,    // auto, off or a folder
+  kFolder,      // auto or a folder
+  kDump         // a word of kDumpWords
 };
 
 // Required keys are checked by name in schema.cpp; everything here may be absent.
@@ -128,7 +130,8 @@ void VisitConfig(V& v, C& c) {
   });
   v.Group("debug", [&] {
     v.Flag("check", c.debug.check);
-    v.Unavailable("dump");
+    v.Texts("dump", c.debug.dump, TextKind::kDump);
+    v.Text("dump_dir", c.debug.dump_dir, TextKind::kFolder);
   });
 }
 

@@ -253,18 +253,19 @@ void Execution::Bind(ValueId value, const deputy_tensor& tensor) {
   Bind(value, tensor.data);
 }
 
-Status Execution::Run(const CancellationToken& token, std::span<uint64_t> step_ns) {
-  uint64_t before = step_ns.empty() ? 0 : NowNs();
+Status Execution::Run(const CancellationToken& token, std::span<StepSpan> spans, StepObserver* observer) {
+  const bool is_watched = !spans.empty() || observer != nullptr;
+  uint64_t begin = is_watched ? NowNs() : 0;
   bool is_first = true;
   const CancellationScope scope(&token);
   for (BoundStep& step : steps_) {
     Status status = is_first ? token.Check() : Status();
     is_first = false;
     if (status.ok()) status = RunStep(step, token, scope);
-    if (!step_ns.empty()) {
-      const uint64_t after = NowNs();
-      step_ns[step.index] = after - before;
-      before = after;
+    if (is_watched) {
+      if (!spans.empty()) spans[step.index] = {begin, NowNs()};
+      if (observer != nullptr && status.ok()) status = observer->Ended(*this, step.index);
+      begin = NowNs();
     }
     if (status.ok()) continue;
     status = Printable(status, 1000);  // it may quote the model

@@ -17,6 +17,7 @@
 #include "plugin/discovery/option_check.hpp"
 #include "plugin/discovery/registry.hpp"
 #include "runtime/context_state.hpp"
+#include "runtime/dump.hpp"
 #include "runtime/fallback.hpp"
 #include "runtime/identity.hpp"
 #include "runtime/kept_costs.hpp"
@@ -169,6 +170,7 @@ class EngineBuilder {
     engine_->store = OpenStore(config);
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
     AddRules(config.placement.rules);
+    engine_->dump = DumpSettingsOf(config);
     PrepareDecisions();
     return engine_;
   }
