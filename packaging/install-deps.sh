@@ -24,6 +24,7 @@ test=(
   libgtest-dev libbenchmark-dev
   clang-14 libclang-rt-14-dev clang-format-14 libc++-14-dev libc++abi-14-dev rustc
   doxygen
+  chromium # headless, for integration.trace
   g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
   python3-numpy python3-pil python3-onnx python3-venv libopenblas0-pthread
   fonts-dejavu-core fonts-dejavu-extra fonts-liberation fonts-freefont-ttf fonts-lato fonts-open-sans

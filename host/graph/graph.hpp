@@ -67,13 +67,13 @@ struct Region {
 
 struct Node {
   std::string name;
-  // "model.py:42", the line of the program from which the model was exported; shared by the nodes of one line. Null
-  // where the model does not state it.
-  std::shared_ptr<const std::string> source;
   Primitive primitive;
   std::vector<ValueId> inputs;   // kNone where an optional input is left out
   std::vector<ValueId> outputs;  // kNone where an optional output is left out
   std::vector<Region> regions;
+  // "model.py:42", the line of the program from which the model was exported; shared by the nodes of one line. Null
+  // where the model does not state it.
+  std::shared_ptr<const std::string> source = {};
 
   OpKind kind() const { return primitive.kind(); }
   // Calls fn(ValueId) for all values that the node reads: its present inputs, then the captures of its regions.

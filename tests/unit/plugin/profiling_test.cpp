@@ -69,6 +69,7 @@ TEST_F(Profiling, PutsCollectedEventsOnTheHostsClockAndInOrder) {
   EXPECT_EQ(events[0].begin_ns, 980u);
   EXPECT_EQ(events[1].end_ns, 995u);
   EXPECT_TRUE(events[0].on_device_clock);
+  EXPECT_TRUE(events[0].is_related);
 }
 
 // A Loop runs the partition of its body many times before anybody asks.
