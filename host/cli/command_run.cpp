@@ -243,8 +243,10 @@ int RunRun(const RunOptions& options) {
   Result<std::chrono::nanoseconds> timeout = std::chrono::nanoseconds(0);
   if (!options.timeout.empty()) timeout = ParseDuration(options.timeout);
   if (!timeout.ok()) return FailUsage("--timeout: " + timeout.status().message());
-  std::optional<LoadedModel> loaded = LoadModel(options.model, options.context, options.inputs, options.shapes,
-                                                options.seed, exit_status, BuildOptions{options.extra_outputs});
+  BuildOptions build;
+  build.extra_outputs = options.extra_outputs;
+  std::optional<LoadedModel> loaded =
+      LoadModel(options.model, options.context, options.inputs, options.shapes, options.seed, exit_status, build);
   if (!loaded) return exit_status;
   Model& model = loaded->model;
   const BoundInputs* const bound = &loaded->bound;

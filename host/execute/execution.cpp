@@ -270,8 +270,10 @@ Status Execution::Run(const CancellationToken& token, std::span<StepSpan> spans,
     if (status.ok()) continue;
     status = Printable(status, 1000);  // it may quote the model
     const PartitionSpec& partition = plan_->placement.partitions[step.step->partition].spec;
-    if (partition.nodes.size() == 1) return std::move(status).At(Describe(*plan_->graph, partition.nodes.front()));
-    return std::move(status).At("partition '" + partition.name + "'");
+    const std::string first = Describe(*plan_->graph, partition.nodes.front());
+    if (partition.nodes.size() == 1) return std::move(status).At(first);
+    return std::move(status).At(fmt::format("partition '{}' of {} nodes, the first of which is {}", partition.name,
+                                            partition.nodes.size(), first));
   }
   return {};
 }

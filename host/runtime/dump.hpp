@@ -7,9 +7,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.hpp"
+#include "deputy/placement.hpp"
 #include "execute/execution.hpp"
 #include "runtime/engine.hpp"
 
