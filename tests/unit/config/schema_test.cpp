@@ -37,7 +37,7 @@ TEST(SchemaTest, EveryKeyIsRead) {
 TEST(SchemaTest, AWordThatCannotBeDumpedIsRefusedWithTheNearest) {
   EXPECT_EQ(
       ProblemsOf("version: 1\ndebug: {dump: [plan, tensor]}\n"),
-      "t.yaml:2:21: 'dump' must be one of graph, placement, plan, tensors, not 'tensor'; did you mean 'tensors'?");
+      "t.yaml:2:22: 'dump' must be one of graph, placement, plan, tensors, not 'tensor'; did you mean 'tensors'?");
 }
 
 TEST(SchemaTest, EveryKeyOfADelegateIsRead) {
