@@ -253,6 +253,16 @@ void Execution::Bind(ValueId value, const deputy_tensor& tensor) {
   Bind(value, tensor.data);
 }
 
+// Where the run has failed.
+Status Execution::Placed(const Status& failure, const Step& step) const {
+  Status status = Printable(failure, 1000);  // it may quote the model
+  const PartitionSpec& partition = plan_->placement.partitions[step.partition].spec;
+  const std::string first = Describe(*plan_->graph, partition.nodes.front());
+  if (partition.nodes.size() == 1) return std::move(status).At(first);
+  return std::move(status).At(fmt::format("partition '{}' of {} nodes, the first of which is {}", partition.name,
+                                          partition.nodes.size(), first));
+}
+
 Status Execution::Run(const CancellationToken& token, std::span<StepSpan> spans, StepObserver* observer) {
   const bool is_watched = !spans.empty() || observer != nullptr;
   uint64_t begin = is_watched ? NowNs() : 0;
@@ -268,12 +278,7 @@ Status Execution::Run(const CancellationToken& token, std::span<StepSpan> spans,
       begin = NowNs();
     }
     if (status.ok()) continue;
-    status = Printable(status, 1000);  // it may quote the model
-    const PartitionSpec& partition = plan_->placement.partitions[step.step->partition].spec;
-    const std::string first = Describe(*plan_->graph, partition.nodes.front());
-    if (partition.nodes.size() == 1) return std::move(status).At(first);
-    return std::move(status).At(fmt::format("partition '{}' of {} nodes, the first of which is {}", partition.name,
-                                            partition.nodes.size(), first));
+    return Placed(status, *step.step);
   }
   return {};
 }

@@ -106,6 +106,7 @@ class Execution {
   Status Prepare(ArenaSource* memory);
   void BindTensors();
   Status CreateContext(BoundStep& step) const;
+  Status Placed(const Status& failure, const Step& step) const;
   Status RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
   Status RunAlternative(BoundStep& step, const Status& why, const CancellationToken& token);
   Status AnswerFailure(BoundStep& step, const Status& failure, const CancellationToken& token);

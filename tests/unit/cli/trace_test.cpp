@@ -76,7 +76,7 @@ TEST(TraceTest, OperationsAtOnceAreOnThreadsOfTheirOwn) {
 // Of a clock that is not related to the host's; the durations and distances stay.
 TEST(TraceTest, OperationsOfAnotherTimeBeginWithTheirStep) {
   ProfiledRun run = TwoSteps(50'000'000);
-  for (size_t i : {1, 2}) {
+  for (const size_t i : {size_t{1}, size_t{2}}) {
     run.events[i].begin_ns -= 40'000'000;
     run.events[i].end_ns -= 40'000'000;
     run.events[i].is_related = false;
