@@ -275,6 +275,13 @@ class SourceLines(Inside):
                                       capture_output=True, text=True, timeout=300)  # fmt: skip
                 self.assertRegex(done.stderr, r"node '(first|second)' \((Relu|Tanh)\), exported at /home/me/model.py:4[23]")
 
+    def test_AFailedPartitionOfSeveralNodesNamesItsFirst(self):
+        source = onnx_bytes.chunk(6, "model.py(7): forward")
+        model = self.model([onnx_bytes.node("Relu", ["x"], ["a"], "first") + source,
+                            onnx_bytes.node("Relu", ["a"], ["y"], "second")])  # fmt: skip
+        error = self.deputy("run", model, "--config", self.failing("fails_execute"), status=3).stderr
+        self.assertRegex(error, r"partition '\S+' of 2 nodes, the first of which is node 'first' \(Relu\), exported at model.py:7: ")
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
