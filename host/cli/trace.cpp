@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -16,7 +17,7 @@ constexpr int kHost = 1, kFirstThread = 1;
 class TraceWriter {
  public:
   TraceWriter(const std::string& model, const std::vector<DelegateReport>& delegates) : delegates_(delegates) {
-    Name("process_name", kHost, 0, "deputy " + model);
+    Name("process_name", kHost, 0, "deputy " + std::filesystem::path(model).filename().string());
     Name("thread_name", kHost, kFirstThread, "host");
   }
 

@@ -109,7 +109,7 @@ class Trace(unittest.TestCase):
         names = self.viewer.query(
             "select process.name, thread.name from slice join thread_track on slice.track_id = thread_track.id "
             "join thread using (utid) join process using (upid) group by 1, 2 order by 1, 2")  # fmt: skip
-        self.assertEqual(names[0], [f"deputy {ARGS.digits}", "host"])
+        self.assertEqual(names[0], [f"deputy {Path(ARGS.digits).name}", "host"])
         self.assertIn(["npu0", "operations"], names)
 
     def test_NothingIsLostAndEverySliceEnds(self):

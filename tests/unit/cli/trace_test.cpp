@@ -13,7 +13,7 @@ using test::TwoSteps;
 
 std::vector<Json> Events(const std::vector<ProfiledRun>& runs, const std::string& phase,
                          const std::vector<DelegateReport>& delegates = {}) {
-  const Json trace = Json::parse(TraceJson("m.onnx", runs, delegates));
+  const Json trace = Json::parse(TraceJson("models/m.onnx", runs, delegates));
   std::vector<Json> events;
   for (const Json& event : trace["traceEvents"])
     if (event["ph"] == phase) events.push_back(event);
