@@ -50,6 +50,7 @@ Command MakeCacheCommand(CLI::App& app);
 Command MakeConvertCommand(CLI::App& app);
 Command MakeDigitsCommand(CLI::App& app);
 Command MakeBenchCommand(CLI::App& app);
+Command MakeProfileCommand(CLI::App& app);
 Command MakeTuneCommand(CLI::App& app);
 Command MakeVerifyCommand(CLI::App& app);
 Command MakeCompareCommand(CLI::App& app);

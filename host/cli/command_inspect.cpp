@@ -120,7 +120,8 @@ Json JsonOf(const InspectOptions& options, const ModelContents& contents) {
                      {"types", node.types},
                      {"multiply_adds", node.multiply_adds},
                      {"on_cpu", node.on_cpu},
-                     {"why_not", node.why_not}});
+                     {"why_not", node.why_not},
+                     {"source", node.source}});
   json["nodes"] = std::move(nodes);
   return json;
 }
@@ -161,14 +162,15 @@ void PrintOperators(const ModelContents& contents, const Terminal& terminal) {
 }
 
 void PrintNodes(const ModelContents& contents, const Terminal& terminal) {
-  Table table({{"node"}, {"operator"}, {"region"}, {"outputs"}, {"multiply-adds", Align::kRight}, {"CPU"}});
+  Table table(
+      {{"node"}, {"operator"}, {"region"}, {"outputs"}, {"multiply-adds", Align::kRight}, {"CPU"}, {"exported at"}});
   for (const InspectedNode& node : contents.nodes) {
     std::vector<std::string> types;
     for (const std::string& type : node.types)
       if (!type.empty()) types.push_back(type);
     table.AddRow({node.name, fmt::format("{}-{}", FullOperator(node.domain, node.op_type), node.since_version),
                   node.region, Joined(types), node.multiply_adds == 0 ? "" : CountText(node.multiply_adds),
-                  node.on_cpu ? "yes" : "no"});
+                  node.on_cpu ? "yes" : "no", node.source});
   }
   Print("\n{}", table.Text(terminal, "  "));
 }

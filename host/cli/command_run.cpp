@@ -20,10 +20,12 @@
 #include "cli/output_compare.hpp"
 #include "cli/placement_text.hpp"
 #include "cli/quantity.hpp"
+#include "cli/run_profile.hpp"
 #include "cli/shape_text.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timing.hpp"
 #include "cli/top_classes.hpp"
+#include "cli/trace.hpp"
 #include "deputy/model.hpp"
 #include "deputy/output_file.hpp"
 #include "deputy/tensor_file.hpp"
@@ -35,7 +37,7 @@ struct RunOptions {
   std::string model, output_dir;
   ContextOptions context;
   InputArguments inputs;
-  std::vector<std::string> expected, shapes;
+  std::vector<std::string> expected, shapes, extra_outputs;
   ToleranceFlags tolerance;
   TopOptions top;
   uint64_t seed = 1;
@@ -126,12 +128,6 @@ Status WriteOutputs(const std::string& folder, const std::vector<TensorInfo>& in
     written.push_back(name);
   }
   Print("written to {}: {}\n", folder, Joined(written));
-  return {};
-}
-
-Status WriteTrace(const std::string& path, const std::vector<RunEvent>& events) {
-  DEPUTY_RETURN_IF_ERROR(WriteOutputFile(path, TraceJson(events)));
-  Print("trace written to {}\n", path);
   return {};
 }
 
@@ -256,8 +252,10 @@ int RunRun(const RunOptions& options) {
     if (!read.ok()) return Fail(Stage::kSetup, std::move(read).status().At("--labels"));
     labels = std::move(read).value();
   }
+  BuildOptions build;
+  build.extra_outputs = options.extra_outputs;
   std::optional<LoadedModel> loaded =
-      LoadModel(options.model, options.context, options.inputs, options.shapes, options.seed, exit_status);
+      LoadModel(options.model, options.context, options.inputs, options.shapes, options.seed, exit_status, build);
   if (!loaded) return exit_status;
   Model& model = loaded->model;
   const BoundInputs* const bound = &loaded->bound;
@@ -277,11 +275,13 @@ int RunRun(const RunOptions& options) {
   Timed timed;
   status = RunTimed(*session, inputs, options.repeat, outputs, timed);
   if (!status.ok()) return fail(Stage::kRun, std::move(status));
+  std::vector<ProfiledRun> profiled;
   if (options.profile || !options.trace.empty()) {
     // In a separate run: events cost time.
     session->EnableEvents(true);
     status = session->Predict(inputs, &outputs);
     if (!status.ok()) return fail(Stage::kRun, std::move(status));
+    profiled.push_back({session->statistics(), session->events()});
   }
 
   const Result<std::vector<TopRow>> top = FindTopClasses(options.top, labels, model.outputs(), outputs);
@@ -296,10 +296,11 @@ int RunRun(const RunOptions& options) {
     PrintTopClasses(*top, terminal);
   }
   Print("\n{}\ntime {}\n", TimeTable(timed, terminal), TimeSentence(timed.run_ns));
-  if (options.profile) Print("\n{}", ProfileTable(session->events(), terminal));
+  if (options.profile) Print("\n{}", RunProfile(profiled).StepTable(0, terminal));
   if (!options.trace.empty()) {
-    status = WriteTrace(options.trace, session->events());
+    status = WriteOutputFile(options.trace, TraceJson(options.model, profiled, timed.after.delegates));
     if (!status.ok()) return Fail(Stage::kRun, status);
+    Print("trace written to {}\n", options.trace);
   }
   if (!options.output_dir.empty()) {
     status = WriteOutputs(options.output_dir, model.outputs(), outputs);
@@ -319,6 +320,8 @@ Command MakeRunCommand(CLI::App& app) {
   AddRepeated(*syntax, "--expect", options->expected, "NAME=FILE", "Expected output file; exit status 1 on a mismatch");
   options->tolerance.AddTo(*syntax);
   options->top.AddTo(*syntax);
+  AddRepeated(*syntax, "--output", options->extra_outputs, "NAME",
+              "Value of the graph that becomes an output too: an intermediate result");
   syntax->add_option("--output-dir", options->output_dir, "Directory for the outputs, written as .npy")
       ->type_name("DIR");
   AddShapes(*syntax, options->shapes);
@@ -331,7 +334,7 @@ Command MakeRunCommand(CLI::App& app) {
                    "Time limit of a run; exit status 5 when it is exceeded [default: none]")
       ->type_name("500ms");
   syntax->add_flag("--profile", options->profile,
-                   "Run once more and show the time of each step, with the events of devices");
+                   "Run once more and show the time of each step, as 'deputy profile' does for many runs");
   syntax
       ->add_option("--trace", options->trace,
                    "Run once more and write a JSON trace for Chrome's and Perfetto's viewers")

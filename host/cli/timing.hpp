@@ -1,4 +1,4 @@
-// The times of runs: latency in a few numbers, and the events of a run as a table and as a trace for tools.
+// The times of runs: latency in a few numbers, and sums by delegate.
 #pragma once
 
 #include <chrono>
@@ -8,8 +8,6 @@
 #include <vector>
 
 #include "cli/json_report.hpp"
-#include "cli/terminal.hpp"
-#include "deputy/model.hpp"
 
 namespace deputy::cli {
 
@@ -39,13 +37,5 @@ Json ToJson(const Latency& latency);
 using DelegateTimes = std::vector<std::pair<std::string, uint64_t>>;
 void AddTimes(DelegateTimes& sum, const DelegateTimes& run);
 uint64_t TimeOf(const DelegateTimes& times, const std::string& delegate);  // 0 for an unknown delegate
-
-// Steps in order, each with its share of the run, followed by the events of its device: event, nodes, time, clock,
-// metadata.
-Shown ProfileTable(const std::vector<RunEvent>& events, const Terminal& terminal);
-
-// In the format of Chrome's and Perfetto's trace viewers: an object with `traceEvents`, times in microseconds from the
-// first step; host/docs/cli.md lists the keys.
-std::string TraceJson(const std::vector<RunEvent>& events);
 
 }  // namespace deputy::cli

@@ -60,6 +60,9 @@ inline constexpr std::string_view kCpuName = "cpu";
 // At the beginning of a plugin path: the folder of libdeputy.
 inline constexpr std::string_view kDeputyPrefix = "$deputy";
 
+// What `debug: {dump}` writes into files.
+inline constexpr std::string_view kDumpWords[] = {"graph", "placement", "plan", "tensors"};
+
 enum class Trust { kListed, kProbe, kAny };
 enum class AutoUse { kOff, kLast };
 enum class Fallback { kCpu, kDisabled };
@@ -161,6 +164,8 @@ struct LogConfig {
 
 struct DebugConfig {
   Setting<bool> check;
+  List<Setting<std::string>> dump;  // words of kDumpWords
+  Setting<std::string> dump_dir;    // "auto" or an absolute path
   bool operator==(const DebugConfig&) const = default;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
 #include <utility>
 
 #include "base/nearest.hpp"
@@ -214,12 +215,20 @@ bool FieldReader::ReadText(std::string_view key, const YamlNode& node, TextKind 
     case TextKind::kCacheDir:
       if (node.text == "auto" || node.text == "off") return true;
       break;
+    case TextKind::kDump:
+      if (std::find(std::begin(kDumpWords), std::end(kDumpWords), node.text) != std::end(kDumpWords)) return true;
+      RefuseWord(key, node, {std::begin(kDumpWords), std::end(kDumpWords)});
+      return false;
+    case TextKind::kFolder:
+      if (node.text == "auto") return true;
+      break;
     case TextKind::kPluginPath:
       if (node.text == kDeputyPrefix || node.text.rfind(std::string(kDeputyPrefix) + "/", 0) == 0) return true;
       break;
   }
-  const std::string_view expected =
-      kind == TextKind::kCacheDir ? "auto, off or a folder" : "a folder, or one under $deputy";
+  const std::string_view expected = kind == TextKind::kCacheDir ? "auto, off or a folder"
+                                    : kind == TextKind::kFolder ? "auto or a folder"
+                                                                : "a folder, or one under $deputy";
   // No other variable is expanded: reading "$DIR/plugins" as a folder of that name would surprise the user.
   const bool expands = is_text && (node.text[0] == '$' || node.text[0] == '~');
   if (is_text && !expands) {
@@ -227,8 +236,8 @@ bool FieldReader::ReadText(std::string_view key, const YamlNode& node, TextKind 
     return true;
   }
   Refuse(key, node, expected,
-         expands ? (kind == TextKind::kCacheDir ? "variables and ~ are not expanded"
-                                                : "only $deputy is expanded; write ./ before a name that begins so")
+         expands ? (kind == TextKind::kPluginPath ? "only $deputy is expanded; write ./ before a name that begins so"
+                                                  : "variables and ~ are not expanded")
                  : "");
   return false;
 }

@@ -55,7 +55,9 @@ enum class TextKind {
   kPattern,     // any text but an empty one
   kDevice,      // a number, or any text but an empty one
   kPluginPath,  // a folder, or a folder under $deputy
-  kCacheDir     // auto, off or a folder
+  kCacheDir,    // auto, off or a folder
+  kFolder,      // auto or a folder
+  kDump         // a word of kDumpWords
 };
 
 // Required keys are checked by name in schema.cpp; everything here may be absent.
@@ -204,7 +206,10 @@ void VisitConfig(V& v, C& c) {
   });
   v.Group(Key{"debug", "aids for finding faults"}, [&] {
     v.Flag(Key{"check", "true: compares every call of a plugin with its contract; slow", "true"}, c.debug.check);
-    v.Unavailable(Key{"dump", "what is written while a model is loaded and run"});
+    v.Texts(Key{"dump", "what is written into files while a model is loaded and first run", "[graph, plan]"}, c.debug.dump,
+            TextKind::kDump);
+    v.Text(Key{"dump_dir", "folder for dumps; auto: deputy-dump in the working directory", "./dump"}, c.debug.dump_dir,
+           TextKind::kFolder);
   });
 }
 

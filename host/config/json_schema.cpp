@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -129,6 +130,7 @@ class SchemaWriter {
     return kind == TextKind::kName ? Pattern(kNamePattern)
            : kind == TextKind::kDevice
                ? R"({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "minLength": 1}]})"
+           : kind == TextKind::kDump ? Enumeration({std::begin(kDumpWords), std::end(kDumpWords)})
            : kind == TextKind::kCacheDir
                ? R"({"anyOf": [{"type": "string", "minLength": 1}, {"const": false}]})"  // off, see Enumeration
                : R"({"type": "string", "minLength": 1})";

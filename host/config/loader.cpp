@@ -49,7 +49,7 @@ placement: {policy: priority, budget: 1s, margin: 3%}
 passes: {fold_budget: 16MB}
 cache: {dir: auto, max: 512MB}
 log: {level: info}
-debug: {check: false}
+debug: {check: false, dump: [], dump_dir: auto}
 )";
 }
 

@@ -18,6 +18,8 @@ std::string_view NameOf(TextKind kind) {
     case TextKind::kDevice: return "number or name";
     case TextKind::kPluginPath: return "folder";
     case TextKind::kCacheDir: return "auto, off or a folder";
+    case TextKind::kFolder: return "auto or a folder";
+    case TextKind::kDump: return "word: graph, placement, plan or tensors";
   }
   return "text";
 }

@@ -43,6 +43,7 @@ struct ProfileEvent {
   std::vector<NodeId> nodes;          // of the partition, ascending; empty when the delegate does not tell
   uint64_t begin_ns = 0, end_ns = 0;  // CLOCK_MONOTONIC; of the device's clock where it cannot be correlated
   bool on_device_clock = false;       // the delegate counted on the clock of the device
+  bool is_related = true;             // false: the times are of a device's clock that is not related to the host's
 };
 
 }  // namespace deputy::host

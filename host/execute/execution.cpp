@@ -253,24 +253,32 @@ void Execution::Bind(ValueId value, const deputy_tensor& tensor) {
   Bind(value, tensor.data);
 }
 
-Status Execution::Run(const CancellationToken& token, std::span<uint64_t> step_ns) {
-  uint64_t before = step_ns.empty() ? 0 : NowNs();
+// Where the run has failed.
+Status Execution::Placed(const Status& failure, const Step& step) const {
+  Status status = Printable(failure, 1000);  // it may quote the model
+  const PartitionSpec& partition = plan_->placement.partitions[step.partition].spec;
+  const std::string first = Describe(*plan_->graph, partition.nodes.front());
+  if (partition.nodes.size() == 1) return std::move(status).At(first);
+  return std::move(status).At(fmt::format("partition '{}' of {} nodes, the first of which is {}", partition.name,
+                                          partition.nodes.size(), first));
+}
+
+Status Execution::Run(const CancellationToken& token, std::span<StepSpan> spans, StepObserver* observer) {
+  const bool is_watched = !spans.empty() || observer != nullptr;
+  uint64_t begin = is_watched ? NowNs() : 0;
   bool is_first = true;
   const CancellationScope scope(&token);
   for (BoundStep& step : steps_) {
     Status status = is_first ? token.Check() : Status();
     is_first = false;
     if (status.ok()) status = RunStep(step, token, scope);
-    if (!step_ns.empty()) {
-      const uint64_t after = NowNs();
-      step_ns[step.index] = after - before;
-      before = after;
+    if (is_watched) {
+      if (!spans.empty()) spans[step.index] = {begin, NowNs()};
+      if (observer != nullptr && status.ok()) status = observer->Ended(*this, step.index);
+      begin = NowNs();
     }
     if (status.ok()) continue;
-    status = Printable(status, 1000);  // it may quote the model
-    const PartitionSpec& partition = plan_->placement.partitions[step.step->partition].spec;
-    if (partition.nodes.size() == 1) return std::move(status).At(Describe(*plan_->graph, partition.nodes.front()));
-    return std::move(status).At("partition '" + partition.name + "'");
+    return Placed(status, *step.step);
   }
   return {};
 }

@@ -27,6 +27,20 @@ Status StoreValue(deputy_tensor* target, const deputy_tensor& source, OutputAllo
 
 class Execution;
 
+// When a step ran: CLOCK_MONOTONIC, in nanoseconds.
+struct StepSpan {
+  uint64_t begin_ns = 0, end_ns = 0;
+  uint64_t ns() const { return end_ns - begin_ns; }
+};
+
+// Sees a run step by step.
+class StepObserver {
+ public:
+  virtual ~StepObserver() = default;
+  // The step has succeeded; its outputs are still those that it wrote. An error ends the run.
+  virtual Status Ended(const Execution& execution, size_t step) = 0;
+};
+
 // A run of a step whose results are to be verified.
 struct StepRun {
   const Plan& plan;
@@ -73,8 +87,8 @@ class Execution {
 
   // Runs all steps. `stop` is checked before the first step and after each one, so that a run which ends late is never
   // reported as one in time. On an error, such as that of `stop`, the outputs are undefined; the next Run starts from
-  // the beginning. `step_ns`, when given, has one entry per step and receives the time of each.
-  Status Run(const CancellationToken& token = {}, std::span<uint64_t> step_ns = {});
+  // the beginning. `spans`, when given, has one entry per step and receives the time of each. `observer` may be null.
+  Status Run(const CancellationToken& token = {}, std::span<StepSpan> spans = {}, StepObserver* observer = nullptr);
 
   // Starts or stops the collection of events by the delegates of all steps, regions included.
   void SetProfiling(bool on);
@@ -92,6 +106,7 @@ class Execution {
   Status Prepare(ArenaSource* memory);
   void BindTensors();
   Status CreateContext(BoundStep& step) const;
+  Status Placed(const Status& failure, const Step& step) const;
   Status RunStep(BoundStep& step, const CancellationToken& token, const CancellationScope& scope);
   Status RunAlternative(BoundStep& step, const Status& why, const CancellationToken& token);
   Status AnswerFailure(BoundStep& step, const Status& failure, const CancellationToken& token);

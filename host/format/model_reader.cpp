@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -237,6 +238,7 @@ class Reader {
     DEPUTY_ASSIGN_OR_RETURN(node.primitive, ReadPrimitive(table.primitive()));
     DEPUTY_ASSIGN_OR_RETURN(node.inputs, List(table.inputs()));
     DEPUTY_ASSIGN_OR_RETURN(node.outputs, List(table.outputs()));
+    DEPUTY_ASSIGN_OR_RETURN(node.source, Source(table.source()));
     if (table.regions() != nullptr)
       for (const fb::Region* region : *table.regions()) {
         DEPUTY_RETURN_IF_ERROR(Spend(kSmallestTable));
@@ -249,6 +251,17 @@ class Reader {
       }
     graph.nodes.push_back(std::move(node));
     return {};
+  }
+
+  // Nodes share these texts in the file and here.
+  Result<std::shared_ptr<const std::string>> Source(const flatbuffers::String* text) {
+    if (text == nullptr) return std::shared_ptr<const std::string>();
+    std::shared_ptr<const std::string>& known = sources_[text];
+    if (known == nullptr) {
+      DEPUTY_ASSIGN_OR_RETURN(std::string read, Text(text));
+      known = std::make_shared<const std::string>(std::move(read));
+    }
+    return known;
   }
 
   Result<Primitive> ReadPrimitive(const flatbuffers::Vector<uint8_t>* bytes) {
@@ -271,6 +284,7 @@ class Reader {
   size_t symbol_bytes_ = 0, symbol_copies_ = 0;
   const flatbuffers::Vector<const fb::Segment*>* segments_ = nullptr;
   std::vector<std::string> symbols_;
+  std::unordered_map<const flatbuffers::String*, std::shared_ptr<const std::string>> sources_;
   std::vector<uint8_t> used_;   // per segment
   std::vector<Tensor> copies_;  // per segment, where it cannot be used in place
 };

@@ -61,6 +61,7 @@ size_t StructureBytes(const Graph& graph) {
   for (const auto& [key, value] : graph.metadata) bytes += key.size() + value.size();
   for (const Value& value : graph.values) bytes += value.name.size() + value.type.dims.size() * 8 + 64;
   for (const Node& node : graph.nodes) {
+    if (node.source != nullptr) bytes += node.source->size();
     bytes += node.name.size() + node.primitive.bytes().size() + (node.inputs.size() + node.outputs.size()) * 4 + 64;
     for (const Region& region : node.regions) bytes += StructureBytes(*region.body) + region.captures.size() * 4 + 64;
   }
@@ -126,7 +127,10 @@ class Writer {
     const auto primitive = builder_.CreateVector(bytes.data(), bytes.size());
     const auto inputs = List(node.inputs);
     const auto outputs = List(node.outputs);
-    return fb::CreateNode(builder_, name, primitive, inputs, outputs, List(regions));
+    // Nodes of one line share the text.
+    const auto source =
+        node.source == nullptr ? flatbuffers::Offset<flatbuffers::String>() : builder_.CreateSharedString(*node.source);
+    return fb::CreateNode(builder_, name, primitive, inputs, outputs, List(regions), source);
   }
 
   flatbuffers::Offset<fb::Graph> WriteGraph(const Graph& graph) {

@@ -48,8 +48,10 @@ CompressedLists Graph::Consumers() const {
 std::string Describe(const Graph& graph, NodeId node) {
   const Node& it = graph.nodes[node];
   const std::string type = Printable(it.primitive.op_type());
-  return it.name.empty() ? fmt::format("node {} ({})", node, type)
-                         : fmt::format("node '{}' ({})", Printable(it.name), type);
+  std::string text = it.name.empty() ? fmt::format("node {} ({})", node, type)
+                                     : fmt::format("node '{}' ({})", Printable(it.name), type);
+  if (it.source != nullptr) text += ", exported at " + Printable(*it.source);
+  return text;
 }
 
 std::optional<ValueKind> CommonKind(ValueKind a, ValueKind b) {

@@ -71,6 +71,9 @@ struct Node {
   std::vector<ValueId> inputs;   // kNone where an optional input is left out
   std::vector<ValueId> outputs;  // kNone where an optional output is left out
   std::vector<Region> regions;
+  // "model.py:42", the line of the program from which the model was exported; shared by the nodes of one line. Null
+  // where the model does not state it.
+  std::shared_ptr<const std::string> source = {};
 
   OpKind kind() const { return primitive.kind(); }
   // Calls fn(ValueId) for all values that the node reads: its present inputs, then the captures of its regions.
@@ -123,7 +126,8 @@ class Graph {
   CompressedLists Consumers() const;
 };
 
-// "node 'conv1' (Conv)" or "node 17 (Conv)" for a nameless one.
+// "node 'conv1' (Conv)" or "node 17 (Conv)" for a nameless one; ", exported at model.py:42" follows where that is
+// known.
 std::string Describe(const Graph& graph, NodeId node);
 // "float32 [N,3,?,320]", "optional sequence of float32 of unknown rank"
 std::string Describe(const Graph& graph, const ValueType& type);

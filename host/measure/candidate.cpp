@@ -93,11 +93,12 @@ uint64_t Candidate::fastest() const {
 }
 
 bool Candidate::Profile(const CancellationToken& token) {
-  std::vector<uint64_t> least(plan_->steps.size(), UINT64_MAX), times(plan_->steps.size());
+  std::vector<uint64_t> least(plan_->steps.size(), UINT64_MAX);
+  std::vector<StepSpan> spans(plan_->steps.size());
   for (int run = 0; run < kProfiledRuns; ++run) {
-    if (!execution_->Run(token, times).ok()) return false;
-    for (size_t i = 0; i < times.size(); ++i)
-      if (plan_->steps[i].runs()) least[i] = std::min(least[i], times[i]);
+    if (!execution_->Run(token, spans).ok()) return false;
+    for (size_t i = 0; i < spans.size(); ++i)
+      if (plan_->steps[i].runs()) least[i] = std::min(least[i], spans[i].ns());
     if (median() > kLongRunNs) break;
   }
   share_ns_.assign(owners_.size(), 0);

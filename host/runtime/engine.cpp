@@ -14,6 +14,7 @@
 #include "partition/helpers.hpp"
 #include "plugin/discovery/registry.hpp"
 #include "runtime/context_state.hpp"
+#include "runtime/dump.hpp"
 #include "runtime/entry.hpp"
 #include "runtime/fallback.hpp"
 #include "runtime/identity.hpp"
@@ -100,6 +101,7 @@ class EngineBuilder {
     engine_->store = OpenStore(config);
     engine_->placement.cpu_fallback = *config.fallback == Fallback::kCpu;
     AddRules(config.placement.rules);
+    engine_->dump = DumpSettingsOf(config);
     PrepareDecisions();
     return engine_;
   }

@@ -1,6 +1,7 @@
 // The opened delegates of a context, with the threads, the passes and the rules that they share.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -27,6 +28,12 @@ struct MeasureSettings {
   double margin = 0;
 };
 
+// `debug: {dump}`.
+struct DumpSettings {
+  bool graph = false, placement = false, plan = false, tensors = false;
+  std::filesystem::path folder;
+};
+
 struct Engine {
   std::shared_ptr<ThreadPool> pool;
   std::vector<std::shared_ptr<Delegate>> delegates;  // in order; the CPU is last
@@ -45,6 +52,7 @@ struct Engine {
   std::optional<MeasureSettings> measure;  // none: placements follow from the order
   // Of all that a measured placement depends on besides the model and its shapes; none: it is not kept.
   std::optional<Digest> placement_digest;
+  std::optional<DumpSettings> dump;
   // Held while delegates answer and compile, which they do for one caller at a time.
   std::mutex load_mutex;
 };

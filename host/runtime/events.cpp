@@ -12,15 +12,47 @@ RunEvent EventIn(const Plan& plan, size_t step, const Engine& engine, const std:
   RunEvent event;
   event.delegate = engine.delegates[DelegateOf(plan, plan.steps[step])]->name();
   event.partition = placed.spec.name;
-  for (const NodeId node : nodes) event.nodes.push_back(NodeName(*plan.graph, node));
+  for (const NodeId node : nodes) {
+    event.nodes.push_back(NodeName(*plan.graph, node));
+    event.op_types.emplace_back(plan.graph->nodes[node].primitive.op_type());
+  }
   return event;
 }
 
+// Bytes that steps read and write.
+class Traffic {
+ public:
+  explicit Traffic(const Execution& execution)
+      : execution_(execution), plan_(execution.plan()), maker_(plan_.slots.size(), plan_.delegate_names.size()) {
+    // Outputs of views too: their bytes were made by the step before.
+    for (const Step& step : plan_.steps)
+      for (const ValueId id : step.outputs)
+        if (id != kNone) maker_[id] = DelegateOf(plan_, step);
+  }
+
+  void Count(const Step& step, RunEvent& event) const {
+    const size_t delegate = DelegateOf(plan_, step);
+    for (const ValueId id : step.inputs) {
+      if (id == kNone || plan_.graph->values[id].is_constant()) continue;
+      const uint64_t bytes = execution_.tensor(id).byte_size;
+      event.bytes_in += bytes;
+      if (maker_[id] != delegate) event.bytes_moved += bytes;
+    }
+    for (const ValueId id : step.outputs)
+      if (id != kNone) event.bytes_out += execution_.tensor(id).byte_size;
+  }
+
+ private:
+  const Execution& execution_;
+  const Plan& plan_;
+  std::vector<size_t> maker_;  // per value: the delegate; one past the last for inputs
+};
+
 }  // namespace
 
-std::vector<RunEvent> EventsOfRun(Execution& execution, const Engine& engine, std::span<const uint64_t> step_ns,
-                                  uint64_t begin_ns) {
+std::vector<RunEvent> EventsOfRun(Execution& execution, const Engine& engine, std::span<const StepSpan> spans) {
   const Plan& plan = execution.plan();
+  const Traffic traffic(execution);
   std::vector<PlanEvent> taken;
   execution.TakeEvents(taken);
   std::vector<RunEvent> events;
@@ -31,6 +63,7 @@ std::vector<RunEvent> EventsOfRun(Execution& execution, const Engine& engine, st
     event.begin_ns = from.event.begin_ns;
     event.end_ns = from.event.end_ns;
     event.on_device_clock = from.event.on_device_clock;
+    event.is_related = from.event.is_related;
     events.push_back(std::move(event));
   };
   size_t next = 0;
@@ -39,9 +72,10 @@ std::vector<RunEvent> EventsOfRun(Execution& execution, const Engine& engine, st
     const PartitionSpec& partition = plan.placement.partitions[plan.steps[step].partition].spec;
     RunEvent event = EventIn(plan, step, engine, partition.nodes);
     event.name = partition.name;
-    event.begin_ns = begin_ns;
-    event.end_ns = begin_ns += step_ns[step];
+    event.begin_ns = spans[step].begin_ns;
+    event.end_ns = spans[step].end_ns;
     event.is_step = true;
+    traffic.Count(plan.steps[step], event);
     events.push_back(std::move(event));
     // Events are ordered by step; those of a region's plans belong to the step that runs the region.
     for (; next < taken.size() && taken[next].root_step == step; ++next) add(taken[next]);

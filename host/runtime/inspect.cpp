@@ -87,6 +87,7 @@ class Inspector {
     made.domain = node.primitive.domain();
     made.since_version = node.primitive.since_version();
     made.region = region;
+    if (node.source != nullptr) made.source = *node.source;
     for (const ValueId input : node.inputs) made.inputs.push_back(input == kNone ? "" : graph.values[input].name);
     for (const ValueId output : node.outputs) {
       made.outputs.push_back(output == kNone ? "" : graph.values[output].name);

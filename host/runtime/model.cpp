@@ -10,6 +10,7 @@
 #include "base/log.hpp"
 #include "format/model_file.hpp"
 #include "runtime/context_state.hpp"
+#include "runtime/extra_outputs.hpp"
 #include "runtime/identity.hpp"
 #include "runtime/model_state.hpp"
 #include "runtime/read_model.hpp"
@@ -64,6 +65,15 @@ std::optional<host::Digest> WithExtents(std::optional<host::Digest> digest, cons
   return digester.Finish();
 }
 
+// What is known about a model's graph depends on its outputs.
+std::optional<host::Digest> WithOutputs(std::optional<host::Digest> model, const std::vector<std::string>& outputs) {
+  if (!model || outputs.empty()) return model;
+  host::Digester digester;
+  digester.Add(*model).AddNumber(outputs.size());
+  for (const std::string& name : outputs) digester.AddText(name);
+  return digester.Finish();
+}
+
 // Everything up to the plan, when the model fixes its shapes. `state` has a name, an engine and perhaps a file.
 Status Load(Model::State& state, const host::ImportSource& source, ModelType type) {
   DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state.name, state.input_shapes));
@@ -71,12 +81,16 @@ Status Load(Model::State& state, const host::ImportSource& source, ModelType typ
   if (state.file == nullptr) state.original = std::make_shared<const Graph>(read.graph);
   if (state.file != nullptr) read.graph.mapped.push_back({state.file->bytes(), state.file});
   const std::vector<std::string> external_files = read.graph.external_files;
+  DEPUTY_RETURN_IF_ERROR(AddOutputs(read.graph, state.extra_outputs).At(state.name));
   DEPUTY_RETURN_IF_ERROR(OfExtents(state.Prepare(std::move(read.graph)), changed));
-  if (state.engine->verdicts != nullptr || state.engine->measure)
-    state.fallback->set_digest(
-        WithExtents(host::ModelDigest(source.path, source.bytes, external_files, state.engine->store.get()), changed,
-                    state.input_shapes));
-  if (state.engine->measure) state.ReadPlacements();
+  if (state.engine->verdicts != nullptr || state.engine->measure) {
+    std::optional<host::Digest> digest =
+        host::ModelDigest(source.path, source.bytes, external_files, state.engine->store.get());
+    digest = WithExtents(std::move(digest), changed, state.input_shapes);
+    state.fallback->set_digest(WithOutputs(std::move(digest), state.extra_outputs));
+  }
+  // Nodes have other numbers with other outputs; a placement file is made without.
+  if (state.engine->measure && state.extra_outputs.empty()) state.ReadPlacements();
   // Weights have been read by now, to be folded, and will be read again to be packed: not all of them at once.
   state.graph->DropPages();
   if (state.has_static_inputs())
@@ -102,6 +116,7 @@ Status Model::Build(const std::string& path, const Context& context, const Build
   state->file = std::move(file).value();
   state->path = path;
   state->input_shapes = options.input_shapes;
+  state->extra_outputs = options.extra_outputs;
   DEPUTY_RETURN_IF_ERROR(Load(*state, SourceOf(*state), ModelType::kAuto));
   state->name = state->path.filename().string();
   state->path = std::filesystem::absolute(state->path);  // the working directory may change
@@ -116,6 +131,7 @@ Status Model::Build(const void* data, size_t size, ModelType type, const Context
   auto state = std::make_shared<State>();
   state->name = "model";
   state->input_shapes = options.input_shapes;
+  state->extra_outputs = options.extra_outputs;
   state->engine = std::move(engine);
   DEPUTY_RETURN_IF_ERROR(Load(*state, {{static_cast<const uint8_t*>(data), size}, nullptr, {}}, type));
   state_ = std::move(state);

@@ -108,7 +108,7 @@ Result<Model::State::ShapedPlan> Model::State::MakePlanFor(std::span<const Shape
   if (!plans_.empty()) sources.sibling = plans_.front().plan.get();
   host::PlacementOptions options = engine->placement;
   if (fallback->Restrict(*shaped, options)) sources.sibling = nullptr;
-  ShapedPlan made{{shapes.begin(), shapes.end()}, nullptr, nullptr};
+  ShapedPlan made{{shapes.begin(), shapes.end()}, nullptr, nullptr, nullptr};
   std::string decided;
   if (engine->measure) {
     if (const std::optional<host::PlacementDecision> decision = FindDecision(*shaped, shapes)) {
@@ -123,6 +123,9 @@ Result<Model::State::ShapedPlan> Model::State::MakePlanFor(std::span<const Shape
       MakePlan(std::move(shaped), engine->delegates, std::move(options), sources);
   if (!plan.ok()) return std::move(plan).status().At(name);
   made.plan = std::move(plan).value();
+  if (engine->dump) {
+    DEPUTY_ASSIGN_OR_RETURN(made.dump, host::PlanDump::Write(*engine->dump, name, ++dumps_, *made.plan, *engine));
+  }
   host::Log(host::LogLevel::kInfo, "{}: {}{}", name, SummarizePlacement(*made.plan, engine->delegates), decided);
   return made;
 }

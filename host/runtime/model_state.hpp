@@ -15,6 +15,7 @@
 #include "deputy/model.hpp"
 #include "measure/search.hpp"
 #include "plan/plan.hpp"
+#include "runtime/dump.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/fallback.hpp"
 #include "runtime/placement_file.hpp"
@@ -41,6 +42,7 @@ struct Model::State {
   std::filesystem::path path;
   std::shared_ptr<const host::Graph> original;
   NamedShapes input_shapes;  // of BuildOptions
+  std::vector<std::string> extra_outputs;  // of BuildOptions
   std::shared_ptr<host::Engine> engine;
   std::unique_ptr<host::ModelFallback> fallback;
   std::vector<TensorInfo> inputs, outputs;
@@ -59,6 +61,7 @@ struct Model::State {
     std::vector<Shape> shapes;
     std::shared_ptr<const host::Plan> plan;
     std::shared_ptr<host::PlacementMeasurement> measurement;  // null: the placement is decided
+    std::shared_ptr<host::PlanDump> dump;                     // null: nothing is dumped
   };
   // Made at the first call for these shapes; the most recently used ones are kept. [any-thread]
   Result<ShapedPlan> PlanFor(std::span<const Shape> shapes);
@@ -82,6 +85,7 @@ struct Model::State {
 
   std::list<ShapedPlan> plans_;  // latest first
   host::Placements decisions_;
+  size_t dumps_ = 0;  // plans dumped
 };
 
 }  // namespace deputy

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "execute/execution.hpp"
+#include "runtime/dump.hpp"
 #include "runtime/events.hpp"
 #include "runtime/held_states.hpp"
 #include "runtime/model_state.hpp"
@@ -26,6 +27,7 @@ struct Session::State {
   std::vector<Shape> shapes;
   std::unique_ptr<Execution> execution;
   std::shared_ptr<host::PlacementMeasurement> measurement;  // null: the placement is decided
+  std::shared_ptr<host::PlanDump> dump;                     // of the execution's plan; null: nothing is dumped
   std::vector<host::ValueView> inputs;                      // of the current run
   std::vector<Tensor> staging;                              // aligned copies of misaligned inputs
   host::OutputBinding binding;
@@ -33,14 +35,16 @@ struct Session::State {
   RunStatistics statistics;
   bool profiling = false, wants_events = false;
   std::vector<RunEvent> events;
-  std::vector<uint64_t> step_ns;
-  std::chrono::steady_clock::time_point start;
+  std::vector<host::StepSpan> spans;
+  uint64_t begin_ns = 0;  // of the current run
   std::chrono::nanoseconds timeout{0};
   host::CancellationToken stop;           // of the current run
   std::atomic<uint64_t> cancelled_ns{0};  // time at which the current run was cancelled; 0: it was not
 
   // Computes the outputs for `inputs`; those that are not tensors are taken by TakeValues.
   Status Run(std::vector<Tensor>& outputs);
+  // The run whose tensors are dumped.
+  Status RunDumped(std::span<host::StepSpan> watched);
   Status TakeValues(std::vector<ModelValue>& outputs) const;
   // After the outputs were taken: keeps the states, counts the time, measures other placements if that is due.
   Status Finish();
@@ -50,7 +54,7 @@ struct Session::State {
   Status Prepare(std::vector<Shape> wanted);
   void CountTime(uint64_t total_ns);
   bool times_steps() const { return profiling || wants_events; }
-  // The token of a run that begins now.
+  // The token of the run that has begun.
   host::CancellationToken BeginStop();
 };
 
@@ -127,9 +131,10 @@ Status Session::State::Prepare(std::vector<Shape> wanted) {
   DEPUTY_RETURN_IF_ERROR(states.Attach((*made)->plan()).At(model->name));
   execution = std::move(made).value();
   measurement = std::move(planned.measurement);
+  dump = std::move(planned.dump);
   shapes = std::move(wanted);
   binding.Prepare(execution->plan());
-  step_ns.assign(execution->plan().steps.size(), 0);
+  spans.assign(execution->plan().steps.size(), {});
   staging.assign(shapes.size(), Tensor());
   if (wants_events) execution->SetProfiling(true);
   statistics.delegate_ns.clear();
@@ -184,20 +189,29 @@ Status Session::State::TakeInputs() {
 }
 
 Status Session::State::Run(std::vector<Tensor>& outputs) {
+  begin_ns = host::NowNs();
   stop = BeginStop();
   DEPUTY_RETURN_IF_ERROR(TakeInputs());
   DEPUTY_RETURN_IF_ERROR(BindInputs());
   DEPUTY_RETURN_IF_ERROR(binding.Bind(inputs, outputs, *execution).At(model->name));
   states.Bind(*execution);
   events.clear();
-  start = std::chrono::steady_clock::now();
-  Status status = execution->Run(stop, times_steps() ? std::span<uint64_t>(step_ns) : std::span<uint64_t>());
+  const auto watched = times_steps() ? std::span<host::StepSpan>(spans) : std::span<host::StepSpan>();
+  Status status = dump != nullptr && dump->BeginTensors() ? RunDumped(watched) : execution->Run(stop, watched);
   if (!status.ok()) {
     std::vector<host::PlanEvent> of_the_failed_run;
     execution->TakeEvents(of_the_failed_run);
     return std::move(status).At(model->name);
   }
   return binding.Copy(inputs, outputs, *execution).At(model->name);
+}
+
+Status Session::State::RunDumped(std::span<host::StepSpan> watched) {
+  host::TensorDump tensors(*dump);
+  DEPUTY_RETURN_IF_ERROR(tensors.WriteInputs(*execution));
+  Status status = execution->Run(stop, watched, &tensors);
+  Status listed = tensors.WriteList();
+  return status.ok() ? std::move(listed) : std::move(status);
 }
 
 Status Session::State::TakeValues(std::vector<ModelValue>& outputs) const {
@@ -212,27 +226,25 @@ Status Session::State::TakeValues(std::vector<ModelValue>& outputs) const {
 
 Status Session::State::Finish() {
   DEPUTY_RETURN_IF_ERROR(states.Keep(*execution).At(model->name));
-  const auto elapsed = std::chrono::steady_clock::now() - start;
-  CountTime(static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(elapsed).count()));
-  if (wants_events)
-    events =
-        host::EventsOfRun(*execution, *model->engine, step_ns, static_cast<uint64_t>(start.time_since_epoch().count()));
+  CountTime(host::NowNs() - begin_ns);
+  if (wants_events) events = host::EventsOfRun(*execution, *model->engine, spans);
   if (measurement != nullptr && !measurement->begun) model->Measure(*measurement, shapes, *execution, stop);
   return {};
 }
 
 void Session::State::CountTime(uint64_t total_ns) {
+  statistics.begin_ns = begin_ns;
   statistics.total_ns = total_ns;
   for (auto& [name, ns] : statistics.delegate_ns) ns = 0;
   if (!profiling) return;
   const host::Plan& plan = execution->plan();
   for (size_t i = 0; i < plan.steps.size(); ++i)
-    statistics.delegate_ns[DelegateOf(plan, plan.steps[i])].second += step_ns[i];
+    statistics.delegate_ns[DelegateOf(plan, plan.steps[i])].second += spans[i].ns();
 }
 
 host::CancellationToken Session::State::BeginStop() {
   cancelled_ns = 0;
-  return {timeout.count() <= 0 ? 0 : host::NowNs() + static_cast<uint64_t>(timeout.count()), &cancelled_ns};
+  return {timeout.count() <= 0 ? 0 : begin_ns + static_cast<uint64_t>(timeout.count()), &cancelled_ns};
 }
 
 Session::Session() = default;

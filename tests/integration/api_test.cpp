@@ -82,6 +82,37 @@ TEST_F(ApiTest, ASavedModelGivesTheSameAnswers) {
   EXPECT_EQ(again.metadata(), model.metadata());
 }
 
+TEST_F(ApiTest, ExtraOutputsComeAfterTheModelsOwnAndAreNotSaved) {
+  const std::string path = DEPUTY_TEST_MODELS "/tutorial.onnx";
+  const std::string saved = std::filesystem::temp_directory_path() / ("extra_" + std::to_string(getpid()) + ".dpm");
+  BuildOptions options;
+  options.extra_outputs = {"sum", "z", "sum"};
+  Model model, again;
+  ASSERT_TRUE(model.Build(path, Context(), options).ok());
+  ASSERT_EQ(model.outputs().size(), 2u);
+  EXPECT_EQ(model.outputs()[0].name, "z");
+  EXPECT_EQ(model.outputs()[1].name, "sum");
+  std::vector<Tensor> inputs, outputs;
+  for (const float value : {1.0f, 2.0f})
+    inputs.push_back(*Tensor::FromValues<float>(DType::kFloat32, {2, 3}, std::vector<float>(6, value)));
+  ASSERT_TRUE(model.CreateSession()->Predict(inputs, &outputs).ok());
+  EXPECT_EQ(Values(outputs[1]), std::vector<float>(6, 3.0f));
+  ASSERT_TRUE(model.Save(saved).ok());
+  const Status status = again.Build(saved, Context());
+  std::filesystem::remove(saved);
+  ASSERT_TRUE(status.ok()) << status.ToString();
+  EXPECT_EQ(again.outputs().size(), 1u);
+}
+
+TEST_F(ApiTest, AnExtraOutputThatTheGraphDoesNotHaveIsRefused) {
+  BuildOptions options;
+  options.extra_outputs = {"sums"};
+  Model model;
+  const Status status = model.Build(DEPUTY_TEST_MODELS "/tutorial.onnx", Context(), options);
+  EXPECT_EQ(status.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("did you mean 'sum'?"), std::string::npos) << status.ToString();
+}
+
 TEST_F(ApiTest, OneSessionRunsSeveralShapes) {
   Model model;
   ASSERT_TRUE(model.Build(kDigits, Context()).ok());

@@ -75,7 +75,7 @@ class Usage(Cli):
         self.assertEqual(
             set(names),
             {"digits", "run", "bench", "test-case", "partition", "inspect", "plugins", "config", "cache", "convert",
-             "new-plugin", "tune", "verify", "compare"},
+             "profile", "new-plugin", "tune", "verify", "compare"},
             names,
         )
         for name in names:
@@ -474,7 +474,7 @@ class Inspect(Cli):
         self.assertEqual(
             set(report["nodes"][0]),
             {"name", "op_type", "domain", "since_version", "region", "inputs", "outputs", "types", "multiply_adds",
-             "on_cpu", "why_not"},
+             "on_cpu", "why_not", "source"},
         )  # fmt: skip
         self.assertEqual(report["nodes"][0]["inputs"], ["a", "b"])
         self.assertNotIn("nodes", json.loads(deputy("inspect", self.add_model(), "--json").stdout))

@@ -94,6 +94,9 @@ class Writers(Scratch):
     def test_TraceIsWrittenToRegularFilesAlone(self):
         self.refuses("run", self.model, "--trace")
 
+    def test_TheTraceOfAProfileIsWrittenToRegularFilesAlone(self):
+        self.refuses("profile", self.model, "--runs", "1", "--trace")
+
     def test_StandardOutputIsNoTarget(self):
         with open(self.scratch / "captured", "w") as captured:
             done = subprocess.run([ARGS.deputy, "convert", self.model, "-o", "/dev/stdout"], stdout=captured,

@@ -95,6 +95,7 @@ class Names(unittest.TestCase):
             ["partition", self.model, "--node", named("second"), "--shape", shape],
             ["inspect", self.model, "--nodes"],
             ["bench", self.model, "--runs", "1"],
+            ["profile", self.model, "--runs", "1"],
             ["convert", self.model, "-o", self.scratch / "m.dpm"],
         ):
             with self.subTest(command=command):
@@ -121,6 +122,19 @@ class Names(unittest.TestCase):
         self.deputy("run", self.model, "--trace", trace)
         self.clean(trace.read_bytes(), "the trace")
         json.loads(trace.read_bytes())
+
+    def test_DumpsAreText(self):
+        folder = self.scratch / "dumped"
+        self.deputy("run", self.model, "--set", "debug.dump=[graph, placement, plan, tensors]", "--set",
+                    f"debug.dump_dir={folder}")  # fmt: skip
+        texts = [path for path in folder.rglob("*") if path.suffix in (".txt", ".json")]
+        self.assertEqual(len(texts), 4)
+        for path in texts:
+            self.clean(path.read_bytes(), path.name)
+            if path.suffix == ".json":
+                json.loads(path.read_bytes())
+        for path in folder.rglob("*"):
+            self.assertRegex(path.name, r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$")
 
     def test_Cases(self):
         case = self.scratch / os.fsdecode(b"case\x1b[31m\nFORGED\xff")

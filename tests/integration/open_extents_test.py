@@ -18,6 +18,7 @@ class OpenExtents(cli_test.Cli):
     """One rule for the commands that need shapes."""
 
     COMMANDS = (("run",), ("run", "--profile"), ("bench", "--runs", "1"), ("bench", "--runs", "1", "--json"),
+                ("profile", "--runs", "1"),
                 ("partition",), ("partition", "--json"))  # fmt: skip
 
     def test_ALeadingBatchIsOneAndSaidSo(self):

@@ -57,6 +57,7 @@ class Output(unittest.TestCase):
                         ROOT / "configs/digits/images"]],
             "run": [["run", self.model], ["run", self.model, "--profile"],
                     ["run", self.model, "--trace", self.scratch / "trace.json"]],
+            "profile": [["profile", self.model, "--runs", "1"], ["profile", self.model, "--runs", "1", "--json"]],
             "bench": [["bench", self.model, "--runs", "1"], ["bench", self.model, "--runs", "1", "--json"]],
             "tune": [["tune", self.model, "--budget", "1ms", "-o", self.scratch / "t.yaml", *more]
                      for more in ([], ["--json"])],

@@ -504,6 +504,12 @@ class Effects(Settings):
             self.assertIs("no_executable: plugin no_executable" in done.stderr, heard, done.stderr)
             self.assertIs("refused partition" in done.stderr, "log.level=off" not in settings, done.stderr)
 
+    @shows("debug.dump", "debug.dump_dir")
+    def test_OnlyWhatIsNamedIsDumpedIntoTheFolder(self):
+        self.deputy("run", self.model(), "--config", self.config("debug: {dump: [plan], dump_dir: ./seen}\n"))
+        folder = self.scratch / "seen" / "m.onnx" / "plan_1"
+        self.assertEqual([path.name for path in folder.iterdir()], ["plan.txt"])
+
     @shows("debug.check")
     def test_CheckHoldsPluginsAgainstTheirContract(self):
         folder = self.fixture("writes_inputs")

@@ -81,6 +81,8 @@ class Upgrader {
       version = adapter->since_version;
     }
     if (node.kind() == OpKind::kSequenceMap) DEPUTY_RETURN_IF_ERROR(ExpandSequenceMap(rewrite));
+    for (Node& added : rewrite.before()) added.source = node.source;
+    for (Node& added : rewrite.after()) added.source = node.source;
     for (Node& added : rewrite.before()) Keep(std::move(added), upgraded);
     Keep(std::move(node), upgraded);
     for (Node& added : rewrite.after()) Keep(std::move(added), upgraded);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/printable.hpp"
+#include "import/onnx/source.hpp"
 
 namespace deputy::host::onnx_import {
 namespace {
@@ -26,6 +27,10 @@ constexpr WireType WireTypeOf(Encoding encoding) {
   }
   return kBytesType;
 }
+
+// Fields of a node that are not among those of wire_schema.cpp.
+constexpr uint64_t kNodeText = 6, kOverload = 8, kNodeProperty = 9;
+static_assert(kLongestSource < 0x80, "its length is a varint of one byte");
 
 class Condenser {
  public:
@@ -95,8 +100,7 @@ class Condenser {
       const auto field =
           std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.number == *tag >> 3; });
       if (field == fields.end()) {
-        if (message == Message::kNode && *tag >> 3 == 8) return Overload(wire_type, end);
-        DEPUTY_RETURN_IF_ERROR(Skip(wire_type, end));
+        DEPUTY_RETURN_IF_ERROR(SkipField(message, *tag >> 3, wire_type, end));
         continue;
       }
       if (!field->repeated && field->encoding == Encoding::kMessage) {
@@ -158,6 +162,23 @@ class Condenser {
     return {};
   }
 
+  // A field that is not read. Of a node's documentation and metadata the line of the program is kept.
+  Status SkipField(Message message, uint64_t number, uint32_t wire_type, size_t end) {
+    if (message != Message::kNode) return Skip(wire_type, end);
+    if (number == kOverload) return Overload(wire_type, end);
+    const size_t begin = at_;
+    DEPUTY_RETURN_IF_ERROR(Skip(wire_type, end));
+    if (wire_type != kBytesType || (number != kNodeText && number != kNodeProperty)) return {};
+    std::string_view text = LastBytes(begin);
+    if (number == kNodeProperty) text = StackTraceOf(text);
+    const std::string source = SourceOf(text);
+    if (source.empty()) return {};
+    copy_ += static_cast<char>(kNodeText << 3 | kBytesType);
+    copy_ += static_cast<char>(source.size());
+    copy_ += source;
+    return {};
+  }
+
   // Two functions of one name, distinguished by `overload`: silently taking either would be wrong.
   Status Overload(uint32_t wire_type, size_t end) {
     const size_t begin = at_;
@@ -167,11 +188,20 @@ class Condenser {
                  Printable(node_name_));
   }
 
-  // The text of the field that begins at `begin` and ends here.
+  // The text of the field that begins at `begin`, with its tag, and ends here.
   std::string_view Payload(size_t begin) {
     const size_t end = at_;
     at_ = begin;
     (void)Varint(end);
+    begin = at_;
+    at_ = end;
+    return LastBytes(begin);
+  }
+
+  // The same behind the tag, where the length begins.
+  std::string_view LastBytes(size_t begin) {
+    const size_t end = at_;
+    at_ = begin;
     const std::optional<uint64_t> length = Varint(end);
     at_ = end;
     return {reinterpret_cast<const char*>(bytes_.data()) + (end - *length), static_cast<size_t>(*length)};

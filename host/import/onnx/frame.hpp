@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <memory_resource>
 #include <optional>
 #include <string>
@@ -30,6 +31,7 @@ struct Frame {
   std::string prefix;                           // of names made here: "call/", or nothing
   const pb::FunctionProto* function = nullptr;  // the called function; null in the model itself
   const Frame* caller = nullptr;
+  std::shared_ptr<const std::string> source;             // of the call, for nodes that state none
   std::map<std::string, pb::AttributeProto> attributes;  // of the call; a function's nodes refer to them
 
   Result<int32_t> OpsetOf(const std::string& domain) const;

@@ -199,6 +199,7 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
   }
   Node node;
   if (!proto.name().empty()) node.name = frame.prefix + proto.name();
+  node.source = SourceOf(frame, proto);
   PrimitiveBuilder builder(domain, proto.op_type(), since);
   std::unordered_set<std::string_view> names;
   for (const pb::AttributeProto& attribute : proto.attribute()) {
@@ -225,6 +226,14 @@ Result<Node> ModelReader::MakeNode(const Frame& frame, Scope& scope, const pb::N
   // A trip count alone is a Loop whose empty condition may be omitted.
   if (op == OpKind::kLoop && node.inputs.size() == 1 && proto.input_size() > 1) node.inputs.push_back(kNone);
   return node;
+}
+
+// Condense has left nothing in doc_string but the line.
+std::shared_ptr<const std::string> ModelReader::SourceOf(const Frame& frame, const pb::NodeProto& proto) {
+  if (proto.doc_string().empty()) return frame.source;
+  std::shared_ptr<const std::string>& known = sources_[proto.doc_string()];
+  if (known == nullptr) known = std::make_shared<const std::string>(proto.doc_string());
+  return known;
 }
 
 const Primitive& ModelReader::Plain(OpKind op, int32_t since) {
@@ -324,6 +333,7 @@ Status ModelReader::Expand(const Frame& caller, Scope& scope, const pb::NodeProt
                            const pb::FunctionProto& function) {
   DEPUTY_ASSIGN_OR_RETURN(Frame frame, FrameOfCall(caller, call, function));
   frame.prefix = PrefixOfCall(caller, call);
+  frame.source = SourceOf(caller, call);
   if (call.input_size() > function.input_size() || call.output_size() > function.output_size())
     return Error(StatusCode::kModel, "has {} inputs and {} outputs, but the function has {} and {}", call.input_size(),
                  call.output_size(), function.input_size(), function.output_size());

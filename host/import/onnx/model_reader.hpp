@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -37,6 +38,8 @@ class ModelReader {
                    const DeclaredTypes& declared);
   Status ReadNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto, const DeclaredTypes& declared);
   Result<Node> MakeNode(const Frame& frame, Scope& scope, const pb::NodeProto& proto);
+  // Nodes of one line of the exporting program share it.
+  std::shared_ptr<const std::string> SourceOf(const Frame& frame, const pb::NodeProto& proto);
   // The primitive that all nodes of a definition share which have no attributes.
   const Primitive& Plain(OpKind op, int32_t since);
   Result<Region> ReadRegion(const Frame& frame, Scope& scope, const std::string& name, const pb::GraphProto& proto);
@@ -55,6 +58,7 @@ class ModelReader {
   Functions functions_;
   Symbols symbols_;
   std::map<std::pair<OpKind, int32_t>, Primitive> plain_;
+  std::unordered_map<std::string, std::shared_ptr<const std::string>> sources_;
   std::unordered_set<std::string> prefixes_;
   size_t steps_ = 0;           // nodes and calls; those in functions once per call
   size_t expanded_bytes_ = 0;  // copied by calls of functions

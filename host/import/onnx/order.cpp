@@ -135,8 +135,10 @@ class Sorter {
 
 std::string Describe(const pb::NodeProto& node, int index) {
   const std::string op = Printable(node.op_type());
-  return node.name().empty() ? fmt::format("node {} ({})", index, op)
-                             : fmt::format("node '{}' ({})", Printable(node.name()), op);
+  std::string text = node.name().empty() ? fmt::format("node {} ({})", index, op)
+                                         : fmt::format("node '{}' ({})", Printable(node.name()), op);
+  if (!node.doc_string().empty()) text += ", exported at " + Printable(node.doc_string());
+  return text;
 }
 
 bool IsConstant(const pb::NodeProto& node) {

@@ -25,6 +25,7 @@ struct InspectedNode {
   std::vector<std::string> inputs, outputs;  // "" where an optional one is left out
   std::vector<std::string> types;            // of the outputs, as far as known: "float32 [N,64,56,56]"
   uint64_t multiply_adds = 0;                // 0 while extents are dynamic, and inside regions
+  std::string source;  // "model.py:42", where it was exported; "" where the model does not state it
   // Whether the CPU has a kernel for it; if not, the reason.
   bool on_cpu = false;
   std::string why_not;

@@ -15,6 +15,7 @@
 #include "deputy/model_value.hpp"
 #include "deputy/placed_graph.hpp"
 #include "deputy/placement.hpp"
+#include "deputy/profile.hpp"
 #include "deputy/status.hpp"
 #include "deputy/tensor.hpp"
 #include "deputy/verification.hpp"
@@ -46,13 +47,9 @@ struct BuildOptions {
   // Reshape to a constant shape, Build fails and names the node. kInvalidArgument for that, for an unknown input and
   // for another rank; kNotSupported for a .dpm file that was converted from TensorFlow Lite.
   NamedShapes input_shapes;
-};
-
-// Time of the last Predict.
-struct RunStatistics {
-  uint64_t total_ns = 0;
-  // Per delegate, in the order of the placement report: time in the host's clock.
-  std::vector<std::pair<std::string, uint64_t>> delegate_ns;
+  // Names of values of the graph that become outputs, after the model's own: intermediate results, computed by the
+  // delegates that compute them anyway. A value that is an output already is not added again.
+  std::vector<std::string> extra_outputs;
 };
 
 // Limits of a search for the fastest placement.
@@ -71,17 +68,6 @@ struct MeasureReport {
   uint64_t cpu_ns = 0;  // of the CPU alone; 0: not measured
   size_t candidates = 0;
   bool complete = true;  // false: the budget ended the search
-};
-
-// An event of the last Predict: a step of the plan, or an operation of a delegate's device in it.
-struct RunEvent {
-  std::string name;      // the partition's for a step, otherwise the delegate's
-  std::string metadata;  // of the delegate, often JSON; empty for a step
-  std::string delegate, partition;
-  std::vector<std::string> nodes;     // of the model; empty when the delegate does not report them
-  uint64_t begin_ns = 0, end_ns = 0;  // CLOCK_MONOTONIC, unless a device's clock could not be tied to it
-  bool is_step = false;               // measured by the host
-  bool on_device_clock = false;       // measured by the device
 };
 
 // One thread at a time; any number of sessions of one model may run at once, each on its own thread. Keeps the parts of
@@ -153,6 +139,7 @@ class DEPUTY_API Model {
   Model& operator=(const Model&);
 
   // From a file (.onnx or .dpm by content). When all input shapes are known the placement is made now.
+  // kInvalidArgument for an extra output that the graph does not have, or that is inside a region.
   Status Build(const std::string& path, const Context& context, const BuildOptions& options = {});
   // From memory, which may be freed right after.
   Status Build(const void* data, size_t size, ModelType type, const Context& context, const BuildOptions& options = {});
@@ -181,7 +168,7 @@ class DEPUTY_API Model {
   // which is read beside a model under policy `measured`. kFailedPrecondition: there are none.
   Result<std::string> MeasuredPlacements() const;
 
-  // Writes the model as .dpm, with the extents of BuildOptions.
+  // Writes the model as .dpm, with the extents of BuildOptions and without extra outputs.
   Status Save(const std::string& path) const;
 
   struct State;  // internal to the host

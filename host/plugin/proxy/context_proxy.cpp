@@ -161,6 +161,7 @@ void ContextProxy::KeepEvents() {
 }
 
 void ContextProxy::Correlate(std::vector<ProfileEvent>& events) const {
+  for (ProfileEvent& event : events) event.is_related = !event.on_device_clock;
   if (opened_.profiling()->correlate == nullptr)
     return opened_.LogFault("profiling", "events use the device's clock, but it does not implement correlate");
   uint64_t device_ns = 0, host_ns = 0;
@@ -172,6 +173,7 @@ void ContextProxy::Correlate(std::vector<ProfileEvent>& events) const {
     if (!event.on_device_clock) continue;
     event.begin_ns += host_ns - device_ns;
     event.end_ns += host_ns - device_ns;
+    event.is_related = true;
   }
 }
 

@@ -116,7 +116,7 @@ TEST(AvailabilityTest, WhatIsPlannedIsKnownByName) {
   EXPECT_EQ(list,
             "plugins.trust: listed\nplugins.trust_keys\ndelegates.precision\ndelegates.shapes\ndelegates.isolation\n"
             "delegates.timeout\n"
-            "placement.rules.regions\nlog.format\ndebug.dump\n");
+            "placement.rules.regions\nlog.format\n");
 }
 
 TEST(AvailabilityTest, EveryPlannedKeyAndWordIsRefusedByNameWhateverItsValue) {

@@ -65,7 +65,8 @@ INSTANTIATE_TEST_SUITE_P(
         "version: 1\ndelegates: [{name: a, options: {x: [1]}}]\n", "version: 1\ndelegates: [{name: a, min_nodes: 0}]\n",
         "version: 1\ndelegates: [{name: a, rules: {nodes: [[x]]}}]\n", "version: 1\nlog: {delegates: {x: loud}}\n",
         "version: 1\nplacement: {rules: [{to: cpu}]}\n", "version: 1\nplacement: {rules: [{ops: x}]}\n",
-        "version: 1\nplacement: {rules: [{ops: x, to: cpu, avoid: y}]}\n", "version: 1\ndebug: {dump: []}\n"));
+        "version: 1\nplacement: {rules: [{ops: x, to: cpu, avoid: y}]}\n", "version: 1\ndebug: {dump: [graf]}\n",
+        "version: 1\ndebug: {dump_dir: ''}\n"));
 
 }  // namespace
 }  // namespace deputy::host

@@ -71,7 +71,7 @@ placement: {policy: priority, rules: [{nodes: "*/nms*", to: cpu}, {ops: [Gemm], 
 passes: {fold_batch_norm: false, merge_duplicates: false, fold_budget: 2GB}
 cache: {dir: ./cache, max: 512MiB}
 log: {level: warning, delegates: {npu0: debug}}
-debug: {check: true}
+debug: {check: true, dump: [graph, tensors], dump_dir: ./dump}
 )";
 
 }  // namespace deputy::host::testing

@@ -29,6 +29,15 @@ TEST(SchemaTest, EveryKeyIsRead) {
   EXPECT_EQ(config.log.delegates[0].name, "npu0");
   EXPECT_EQ(*config.log.delegates[0], LogLevel::kDebug);
   EXPECT_TRUE(*config.debug.check);
+  ASSERT_EQ(config.debug.dump.size(), 2u);
+  EXPECT_EQ(*config.debug.dump[1], "tensors");
+  EXPECT_EQ(*config.debug.dump_dir, "/base/dump");
+}
+
+TEST(SchemaTest, AWordThatCannotBeDumpedIsRefusedWithTheNearest) {
+  EXPECT_EQ(
+      ProblemsOf("version: 1\ndebug: {dump: [plan, tensor]}\n"),
+      "t.yaml:2:22: 'dump' must be one of graph, placement, plan, tensors, not 'tensor'; did you mean 'tensors'?");
 }
 
 TEST(SchemaTest, EveryKeyOfADelegateIsRead) {
@@ -155,7 +164,8 @@ TEST(SchemaTest, MistakesInAVerificationAreRefused) {
 }
 
 TEST(SchemaTest, R52_UnknownKeyWithoutAMatchListsWhatIsAccepted) {
-  EXPECT_EQ(ProblemsOf("version: 1\ndebug: {zebra: 1}\n"), "t.yaml:2:9: unknown key 'zebra' (accepted here: check)");
+  EXPECT_EQ(ProblemsOf("version: 1\ndebug: {zebra: 1}\n"),
+            "t.yaml:2:9: unknown key 'zebra' (accepted here: check, dump, dump_dir)");
 }
 
 TEST(SchemaTest, R52_UnknownKeyOfADelegateIsRefused) {

@@ -58,7 +58,8 @@ TEST(ShowTest, EveryValueHasItsOrigin) {
             "log:\n"
             "  level: info  # default\n"
             "debug:\n"
-            "  check: false  # default\n");
+            "  check: false  # default\n"
+            "  dump_dir: auto  # default\n");
 }
 
 TEST(ShowTest, DefaultReadsBackAsTheSame) {

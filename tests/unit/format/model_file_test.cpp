@@ -87,6 +87,23 @@ Graph GraphWithState() {
   return graph;
 }
 
+// Nodes of one line share the text, in the file and after reading.
+TEST_F(ModelFile, SourcesOfNodesComeBackShared) {
+  Graph graph = VariedGraph();
+  ASSERT_GE(graph.nodes.size(), 3u);
+  const size_t without = BytesOf(graph).size();
+  const std::string line(5000, 'x');
+  graph.nodes[0].source = std::make_shared<const std::string>(line);
+  graph.nodes[1].source = std::make_shared<const std::string>(line);
+  EXPECT_LT(BytesOf(graph).size(), without + 2 * line.size());
+  const Result<Graph> read = RoundTrip(graph);
+  ASSERT_TRUE(read.ok()) << read.status().ToString();
+  ASSERT_NE(read->nodes[0].source, nullptr);
+  EXPECT_EQ(*read->nodes[0].source, line);
+  EXPECT_EQ(read->nodes[1].source, read->nodes[0].source);
+  EXPECT_EQ(read->nodes[2].source, nullptr);
+}
+
 TEST_F(ModelFile, StatesComeBack) {
   const Result<Graph> read = RoundTrip(GraphWithState());
   ASSERT_TRUE(read.ok()) << read.status().ToString();

@@ -69,6 +69,22 @@ TEST_F(Profiling, PutsCollectedEventsOnTheHostsClockAndInOrder) {
   EXPECT_EQ(events[0].begin_ns, 980u);
   EXPECT_EQ(events[1].end_ns, 995u);
   EXPECT_TRUE(events[0].on_device_clock);
+  EXPECT_TRUE(events[0].is_related);
+}
+
+TEST_F(Profiling, MarksEventsOfADeviceWhoseClockItCannotRelate) {
+  actor_.profiling.correlate = nullptr;
+  actor_.collect = [](const deputy_profile_sink& sink) {
+    const deputy_profile_event of_device = Event(DEPUTY_NO_EVENT_ID, 80, 85, DEPUTY_CLOCK_DEVICE),
+                               of_host = Event(DEPUTY_NO_EVENT_ID, 90, 95);
+    sink.event(sink.self, &of_device);
+    sink.event(sink.self, &of_host);
+  };
+  const auto events = Run();
+  ASSERT_EQ(events.size(), 2u);
+  EXPECT_EQ(events[0].begin_ns, 80u);
+  EXPECT_FALSE(events[0].is_related);
+  EXPECT_TRUE(events[1].is_related);
 }
 
 // A Loop runs the partition of its body many times before anybody asks.

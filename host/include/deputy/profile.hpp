@@ -1,0 +1,36 @@
+// What a session measures of its last run: its time by delegates, and its events.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace deputy {
+
+// Time of the last Predict, from the call on: with the preparation for shapes that are new, the binding of the inputs
+// and the copies of outputs, without a search for another placement.
+struct RunStatistics {
+  uint64_t begin_ns = 0;  // CLOCK_MONOTONIC
+  uint64_t total_ns = 0;
+  // Per delegate, in the order of the placement report: time of its steps in the host's clock.
+  std::vector<std::pair<std::string, uint64_t>> delegate_ns;
+};
+
+// An event of the last Predict: a step of the plan, or an operation of a delegate's device in it.
+struct RunEvent {
+  std::string name;      // the partition's for a step, otherwise the delegate's
+  std::string metadata;  // of the delegate, often JSON; empty for a step
+  std::string delegate, partition;
+  std::vector<std::string> nodes;     // of the model; empty when the delegate does not report them
+  std::vector<std::string> op_types;  // of these nodes
+  uint64_t begin_ns = 0, end_ns = 0;  // CLOCK_MONOTONIC, unless `is_related` is false
+  bool is_step = false;               // measured by the host
+  bool on_device_clock = false;       // measured by the device
+  bool is_related = true;             // false: of a device's clock that its delegate does not relate to the host's
+  // Of a step: bytes of its inputs without constants, and of its outputs; and of these inputs, bytes that another
+  // delegate or the caller has made.
+  uint64_t bytes_in = 0, bytes_out = 0, bytes_moved = 0;
+};
+
+}  // namespace deputy
