@@ -8,6 +8,7 @@ Graphviz is not installed; the tests of the real model are skipped where there i
 import argparse
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -240,6 +241,66 @@ class RepeatedBlocks(Page):
         self.browser.enter()
         self.click_node("n999")
         self.assertRegex(self.text(), r"(?s)n999.*to\s+Sum sum")
+
+
+class Layout(Page):
+    # Of the layout that is shown: boxes of one layer that overlap, and links that do not lead down.
+    FAULTS = """(() => {
+      const {boxes, layout} = deputy.page.canvas, faults = [];
+      for (const {boxes: layer} of layout.layers)
+        for (let i = 1; i < layer.length; ++i) {
+          const left = boxes[layer[i - 1]], right = boxes[layer[i]];
+          if (left.x + left.width / 2 > right.x - right.width / 2) faults.push(`${left.title} overlaps ${right.title}`);
+        }
+      for (const box of boxes)
+        for (const target of box.targets)
+          if (box.y + box.height / 2 >= boxes[target].y - boxes[target].height / 2)
+            faults.push(`${box.title} is not above ${boxes[target].title}`);
+      return faults;
+    })()"""
+
+    def random_model(self, seed, count=300):
+        """Nodes that read one to three of the nodes before them, mostly near ones."""
+        chance = random.Random(seed)
+        links = []
+        for i in range(count):
+            before = {max(-1, i - 1 - int(chance.expovariate(0.2))) for _ in range(chance.choice((1, 1, 2, 3)))}
+            inputs = ["x" if source < 0 else f"v{source}" for source in sorted(before)]
+            op = "Sum" if len(inputs) > 1 else chance.choice(("Relu", "Exp", "Neg", "Tanh"))
+            links.append((op, inputs, f"v{i}", f"n{i}"))
+        return unary_model(links)
+
+    def test_BoxesDoNotOverlapAndLinksLeadDown(self):
+        for seed in range(5):
+            with self.subTest(seed=seed):
+                self.open_model(self.random_model(seed))
+                self.assertGreater(self.boxes(), 20)
+                self.assertEqual(self.browser.evaluate(self.FAULTS), [])
+                self.press("unfold")
+                self.assertEqual(self.browser.evaluate(self.FAULTS), [])
+
+    def test_ADarkSystemGetsADarkPageWithContrast(self):
+        media = [{"name": "prefers-color-scheme", "value": "dark"}]
+        self.browser.call("Emulation.setEmulatedMedia", features=media)
+        self.addCleanup(self.browser.call, "Emulation.setEmulatedMedia", features=[])
+        self.open_model(onnx.add_model())
+        for theme in ("dark", "light"):
+            self.assertEqual(self.browser.evaluate("document.documentElement.dataset.theme"), theme)
+            colours = self.browser.evaluate("deputy.page.canvas.colours")
+            for ground in ("ground", "surface"):
+                for text, least in (("text", 7), ("muted", 4.5), ("accent", 4.5), ("wrong", 4.5)):
+                    self.assertGreater(contrast(colours[text], colours[ground]), least, (theme, text, ground))
+            self.press("theme")
+
+
+def contrast(first, second):
+    """Of two colours "#rrggbb", by the rules of WCAG."""
+    def luminance(colour):
+        parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+        red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
 
 
 class Chain(Page):
