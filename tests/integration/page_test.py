@@ -52,11 +52,11 @@ class Page(unittest.TestCase):
         cls.addClassCleanup(cls.scratch.cleanup)
         cls.browser = browser.Browser()
         cls.addClassCleanup(cls.browser.close)
-        cls.sources = {}
 
-    def write(self, name, model):
-        """The model's file, and its page."""
-        path = Path(self.scratch.name, name)
+    @classmethod
+    def write(cls, name, model):
+        """The model's file, and the place of its page."""
+        path = Path(cls.scratch.name, name)
         path.write_bytes(model)
         return path, path.with_suffix(".html")
 
@@ -139,7 +139,8 @@ class SmallGraphs(Page):
         self.assertLess(self.browser.evaluate("deputy.page.canvas.boxes[1].width"), 300)
 
     def test_AttributesAndConstantsAreShown(self):
-        nodes = [onnx.node("LeakyRelu", ["x"], ["a"], "leaky", alpha=0.25), onnx.node("Add", ["a", "two"], ["y"], "sum")]
+        nodes = [onnx.node("LeakyRelu", ["x"], ["a"], "leaky", alpha=0.25),
+                 onnx.node("Add", ["a", "two"], ["y"], "sum")]
         self.open_model(onnx.model(nodes, [onnx.value_info("x", (2,))], [onnx.value_info("y", (2,))],
                                    initializers=[onnx.tensor([2], (1,), "two")]))
         self.click_node("leaky")
@@ -309,8 +310,7 @@ class Chain(Page):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        page = cls("open_model")
-        path, cls.page = page.write("chain.onnx", chain(["Relu", "Exp", "Neg", "Exp", "Tanh"], CHAIN))
+        path, cls.page = cls.write("chain.onnx", chain(["Relu", "Exp", "Neg", "Exp", "Tanh"], CHAIN))
         done = deputy("partition", path, "--html", cls.page)
         assert done.returncode == 0, done.stderr
 
@@ -370,7 +370,8 @@ class RealModel(Page):
         self.assertRegex(self.text(), r"(?s)^Div.*delegate\s+cpu.*Not on\s+npu0: operator")
         self.search("conv npu0")
         self.browser.enter()
-        self.assertRegex(self.text(), r"(?s)^Conv.*partition\s+npu0/0.*constant float32 \[8,3,3,3\].*kernel_shape\s+3, 3")
+        self.assertRegex(self.text(), r"(?s)^Conv.*partition\s+npu0/0.*constant float32 \[8,3,3,3\]")
+        self.assertRegex(self.text(), r"kernel_shape\s+3, 3")
 
     def test_DelegatesAreEmphasisedByTheLegend(self):
         self.assertRegex(self.text("legend"), r"(?s)npu0 \d+.*cpu \d+")
