@@ -34,7 +34,8 @@ class Browser:
         target = next(target["targetId"] for target in targets if target["type"] == "page")
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         # Regardless of the window, which headless mode makes lower than it was asked for.
-        self.call("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=False)
+        self.call("Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1,
+                  mobile=False)
         self.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self.call("Page.enable")

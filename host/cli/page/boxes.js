@@ -11,8 +11,8 @@ class BoxMaker {
     this.widths = new Map();  // texts repeat a lot
   }
 
-  // A box: entries, key (of a fold) or null, title, detail, width, height, share ([delegate, part of the box]), partition
-  // (-1: several or none), targets, sources (indices of boxes), kind ("node", "fold", "end"), isWrong, hasRegions.
+  // A box: entries, key (of a fold) or null, title, detail, width, height, share ([delegate, part of the box]),
+  // partition (-1: several or none), targets, sources (indices of boxes), kind ("node", "fold", "end"), isWrong, hasRegions.
   boxesOf(sheet, folds) {
     const boxOf = new Int32Array(sheet.entries.length);
     const boxes = folds.shown().map((part, index) => {
@@ -33,7 +33,8 @@ class BoxMaker {
   entryBox(sheet, entry) {
     const {data} = this.graph;
     const {kind, node, value} = sheet.entries[entry];
-    const box = {entries: [entry], key: null, sources: [], targets: [], share: [], partition: -1, isWrong: false, hasRegions: false};
+    const box = {entries: [entry], key: null, sources: [], targets: [], share: [], partition: -1, isWrong: false,
+      hasRegions: false};
     if (kind !== "node") {
       const {name, type} = data.values[value];
       return this.size({...box, kind: "end", title: name, detail: type}, 12, 40);
@@ -105,5 +106,6 @@ function shortType(type) {
 // "Conv, Relu, Add" in order of their first use.
 function operatorsText(operators) {
   const different = [...new Set(operators)];
-  return different.length <= 3 ? different.join(", ") : `${different.slice(0, 2).join(", ")} + ${different.length - 2} more`;
+  return different.length <= 3 ? different.join(", ")
+    : `${different.slice(0, 2).join(", ")} + ${different.length - 2} more`;
 }

@@ -61,7 +61,8 @@ class Canvas {
     for (const {segments} of this.layout.layers)
       for (const segment of segments) {
         const source = boxes[segment.source];
-        segment.isInHull = source.isInHull && segment.targets.some(target => boxes[target].partition === source.partition);
+        segment.isInHull = source.isInHull &&
+          segment.targets.some(target => boxes[target].partition === source.partition);
         segment.isTransfer = delegateOf(source) >= 0 && segment.targets.some(target =>
           delegateOf(boxes[target]) >= 0 && delegateOf(boxes[target]) !== delegateOf(source));
       }
@@ -109,7 +110,8 @@ class Canvas {
 
   fitScale() {
     const {left, right, top, bottom} = this.layout;
-    return Math.min((this.width - 48) / Math.max(1, right - left), (this.height - 64) / Math.max(1, bottom - top), 1.25);
+    return Math.min(1.25, (this.width - 48) / Math.max(1, right - left),
+      (this.height - 64) / Math.max(1, bottom - top));
   }
 
   fit() { this.showAt(this.fitScale(), (this.layout.top + this.layout.bottom) / 2); }

@@ -91,7 +91,8 @@ function compact(net, layers, root) {
       if (--waits[right[order[i]][j]] === 0) order.push(right[order[i]][j]);
   const x = new Float64Array(count);
   for (const block of order)
-    for (let j = 0; j < left[block].length; j += 2) x[block] = Math.max(x[block], x[left[block][j]] + left[block][j + 1]);
+    for (let j = 0; j < left[block].length; j += 2)
+      x[block] = Math.max(x[block], x[left[block][j]] + left[block][j + 1]);
   for (let i = order.length - 1; i >= 0; --i) {
     const block = order[i];
     let most = Infinity;

@@ -164,8 +164,8 @@ class Folds {
     return this.open.size !== before;
   }
 
-  // The entries and folds that are shown: {entry}, or {key, entries, count, period, block}, where block is the number of
-  // a block, or -1 for a whole repeat.
+  // The entries and folds that are shown: {entry}, or {key, entries, count, period, block}, where block is the number
+  // of a block, or -1 for a whole repeat.
   shown() {
     const shown = [];
     const walk = parts => {

@@ -5,8 +5,8 @@
 //                 estimated_ns, estimated_bytes, time_ns (where known)
 //   regions[]     path, inputs, outputs, captured; the first is the model itself
 //   values[]      name, type, constant (where it is one)
-//   nodes[]       name, op, domain, version, delegate, partition, region, order, multiply_adds, inputs, outputs, captured,
-//                 attributes [[name, value]], refusals, time_ns, check (where measured)
+//   nodes[]       name, op, domain, version, delegate, partition, region, order, multiply_adds, inputs, outputs,
+//                 captured, attributes [[name, value]], refusals, time_ns, check (where measured)
 //   refusals[]    lists of [delegate, reason, detail]
 //   checks[]      result, max_difference, detail, wrong_nodes (names)
 //   measured      runs, total_ns; or null

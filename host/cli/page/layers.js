@@ -9,8 +9,8 @@ const kBoxGap = 26;           // between boxes of one layer
 const kPointGap = 12;         // around a point of a link
 const kMostBend = 240;        // room for links that lead far sideways
 
-// `boxes` have width, height and targets (indices of boxes, each larger than its own). Adds x, y (of the centre), layer,
-// and returns {layers, vertices, segments, straight, width, height}:
+// `boxes` have width, height and targets (indices of boxes, each larger than its own). Adds x, y (of the centre),
+// layer, and returns {layers, vertices, segments, straight, width, height}:
 //   layers    {top, bottom, boxes (indices, from the left), segments (that begin here)}
 //   segments  {x0, y0, x1, y1, source (box), targets (boxes that are reached through it), ends (at a box)}
 //   straight  {source, target} of links without points
@@ -103,8 +103,8 @@ class Net {
   }
 }
 
-// Sweeps down and up, sorting each layer by the mean place of the neighbours in the layer before it, and keeps the order
-// with the fewest crossings.
+// Sweeps down and up, sorting each layer by the mean place of the neighbours in the layer before it, and keeps the
+// order with the fewest crossings.
 function orderLayers(net) {
   const sweeps = net.count > 20000 ? 4 : net.count > 4000 ? 8 : 24;
   startDepthFirst(net);
@@ -143,7 +143,7 @@ function startDepthFirst(net) {
   layers.forEach(layer => net.number(layer));
 }
 
-// Vertices without neighbours keep their place. `swap` exchanges those of equal means, which leads out of some dead ends.
+// Vertices without neighbours keep their place. `swap` exchanges those of equal means, which leads out of dead ends.
 function sortLayer(net, layer, neighbours, swap) {
   const fixed = [], moving = [];
   layer.forEach((vertex, index) => {
@@ -177,7 +177,8 @@ function exchangeNeighbours(net, layer) {
   };
   for (let i = 0; i + 1 < layer.length; ++i) {
     const left = layer[i], right = layer[i + 1];
-    if (Math.max(net.up[left].length * net.up[right].length, net.down[left].length * net.down[right].length) > 400) continue;
+    const pairs = neighbours => neighbours[left].length * neighbours[right].length;
+    if (Math.max(pairs(net.up), pairs(net.down)) > 400) continue;
     const before = cross(left, right, net.up) + cross(left, right, net.down);
     if (before === 0 || cross(right, left, net.up) + cross(right, left, net.down) >= before) continue;
     layer[i] = right;

@@ -46,8 +46,8 @@ class Page {
     this.canvas.onchange();
   }
 
-  // Lays out the sheet again, after a fold was opened or closed. `keep` is the number of a box that stays where it is, with
-  // the entry that is there afterwards.
+  // Lays out the sheet again, after a fold was opened or closed. `keep` is the number of a box that stays where it is,
+  // with the entry that is there afterwards.
   update(keep = null) {
     const before = keep === null ? null : this.canvas.positionOf(keep.box);
     const {boxes, boxOf} = this.maker.boxesOf(this.sheet, this.fold);
@@ -110,7 +110,8 @@ class Page {
 
   // The box of the fold, or of its first node, stays where it is.
   setFold(key, open) {
-    const inside = this.canvas.boxes.findIndex(box => box.key === key || box.entries.some(entry => this.isIn(entry, key)));
+    const inside = this.canvas.boxes.findIndex(box =>
+      box.key === key || box.entries.some(entry => this.isIn(entry, key)));
     const keep = {box: inside, entry: this.canvas.boxes[inside].entries[0]};
     if (open) this.fold.open.add(key);
     else this.fold.open.delete(key);
@@ -120,7 +121,8 @@ class Page {
   }
 
   isIn(entry, key) {
-    for (let fold = this.fold.foldOf[entry]; fold !== null; fold = this.fold.parents.get(fold)) if (fold === key) return true;
+    for (let fold = this.fold.foldOf[entry]; fold !== null; fold = this.fold.parents.get(fold))
+      if (fold === key) return true;
     return false;
   }
 

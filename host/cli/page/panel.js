@@ -46,7 +46,7 @@ class Panel {
     const {partitions, nodes, delegates} = this.data;
     const firstNode = new Map();
     nodes.forEach(({partition}, index) => { if (!firstNode.has(partition)) firstNode.set(partition, index); });
-    const large = partitions.map((partition, index) => ({...partition, index})).filter(partition => partition.nodes > 1);
+    const large = partitions.map((partition, index) => ({...partition, index})).filter(({nodes: size}) => size > 1);
     if (large.length === 0) return null;
     const shown = large.slice(0, 200);
     return [make("h3", {}, "Partitions of several nodes"), make("ul", {}, shown.map(partition => make("li", {},
@@ -60,7 +60,8 @@ class Panel {
 
   showNode(node, {producers, consumers, fold}) {
     const {data, graph} = this;
-    const {name, domain, version, delegate, partition, region, multiply_adds: work, time_ns: ns, check} = data.nodes[node];
+    const {name, domain, version, delegate, partition, region, multiply_adds: work, time_ns: ns,
+      check} = data.nodes[node];
     const owner = data.delegates[delegate];
     const path = data.regions[region].path;
     this.show(
@@ -159,7 +160,8 @@ class Panel {
       make("p", {className: "name"}, `${plural(period, "node")} each`),
       make("div", {className: "actions"}, make("button", {onclick: () => this.fold(key, true)}, "Unfold")),
       facts([["first node", this.nodeLink(nodes[0])], ["last node", this.nodeLink(nodes[nodes.length - 1])],
-        ["partitions", count(partitions.size)], ["multiply-adds", work > 0 ? `${amount(work)} (${share(work, data.multiply_adds)})` : ""],
+        ["partitions", count(partitions.size)],
+        ["multiply-adds", work > 0 ? `${amount(work)} (${share(work, data.multiply_adds)})` : ""],
         ["time of its nodes", ns > 0 ? time(ns) : ""]]),
       make("h3", {}, "Delegates"),
       make("ul", {}, [...delegates].map(([delegate, number]) => make("li", {className: "row"},
@@ -193,7 +195,8 @@ class Panel {
   }
 
   actions(fold, buttons) {
-    const all = fold === null ? buttons : [...buttons, make("button", {onclick: () => this.fold(fold, false)}, "Fold its block")];
+    const all = fold === null ? buttons
+      : [...buttons, make("button", {onclick: () => this.fold(fold, false)}, "Fold its block")];
     return all.length === 0 ? null : make("div", {className: "actions"}, all);
   }
 

@@ -16,7 +16,8 @@ class Search {
   set(query) {
     this.query = query.trim();
     const words = this.query.toLowerCase().split(/\s+/).filter(word => word !== "");
-    this.hits = words.length === 0 ? [] : this.order.filter(node => words.every(word => this.texts[node].includes(word)));
+    this.hits = words.length === 0 ? []
+      : this.order.filter(node => words.every(word => this.texts[node].includes(word)));
     this.at = -1;
   }
 
