@@ -2,6 +2,7 @@
 #pragma once
 
 #include "deputy/cache.hpp"        // IWYU pragma: export
+#include "deputy/config.hpp"       // IWYU pragma: export
 #include "deputy/context.hpp"      // IWYU pragma: export
 #include "deputy/health.hpp"       // IWYU pragma: export
 #include "deputy/inspect.hpp"      // IWYU pragma: export
