@@ -94,6 +94,16 @@ TEST(MergeTest, NewDelegateGoesBeforeTheOneItNames) {
             (Names{"a", "c", "b"}));
 }
 
+TEST(MergeTest, TheOrderOfALayerHoldsForTheDelegatesThatItLists) {
+  const auto merged = [](const std::string& upper) {
+    return NamesOf(Merged({"delegates: [{name: a}, {name: b}, {name: c}]\n", "delegates: [" + upper + "]\n"}));
+  };
+  EXPECT_EQ(merged("{name: c}, {name: a}"), (Names{"c", "a", "b"}));
+  EXPECT_EQ(merged("{name: new}, {name: b}"), (Names{"a", "new", "b", "c"}));
+  EXPECT_EQ(merged("{name: c}, {name: new}"), (Names{"a", "b", "c", "new"}));
+  EXPECT_EQ(merged("{name: c}, {name: b}, {name: a}"), (Names{"c", "b", "a"}));
+}
+
 TEST(MergeTest, KnownDelegateMovesWithBefore) {
   EXPECT_EQ(NamesOf(Merged({"delegates: [{name: a}, {name: b}, {name: c}]\n", "delegates: [{name: c, before: a}]\n"})),
             (Names{"c", "a", "b"}));
