@@ -18,6 +18,7 @@
 #include "cli/placement_text.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timing.hpp"
 #include "deputy/model.hpp"

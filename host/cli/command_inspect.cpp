@@ -16,6 +16,7 @@
 #include "cli/model_inputs.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/inspect.hpp"
 

@@ -15,6 +15,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
 #include "cli/quantity.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/context.hpp"
 #include "deputy/printable.hpp"

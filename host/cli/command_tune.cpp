@@ -13,6 +13,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
 #include "cli/model_inputs.hpp"
+#include "cli/progress.hpp"
 #include "cli/quantity.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/model.hpp"

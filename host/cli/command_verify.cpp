@@ -14,6 +14,7 @@
 #include "cli/model_inputs.hpp"
 #include "cli/output_compare.hpp"
 #include "cli/quantity.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/model.hpp"
 

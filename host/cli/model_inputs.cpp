@@ -12,6 +12,7 @@
 
 #include "cli/element.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/messages.hpp"
 #include "cli/shape_text.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/printable.hpp"
@@ -153,8 +154,7 @@ Result<CompletedShapes> CompleteShapes(const std::vector<TensorInfo>& inputs, co
 
 void PrintAssumed(const std::string& assumed) {
   if (assumed.empty()) return;
-  ClearProgress();
-  PrintOnStderr(Show("{}\n", assumed).text());
+  PrintNote(assumed);
 }
 
 Status WithAssumed(Status status, const std::string& assumed) {

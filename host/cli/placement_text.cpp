@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/quantity.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 
 namespace deputy::cli {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "cli/quantity.hpp"
+#include "cli/table.hpp"
 
 namespace deputy::cli {
 namespace {
