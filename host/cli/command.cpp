@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "cli/exit_code.hpp"
+#include "cli/messages.hpp"
+#include "cli/progress.hpp"
 
 namespace deputy::cli {
 
@@ -23,9 +25,14 @@ void ContextOptions::AddTo(CLI::App& syntax) {
 }
 
 std::optional<Context> ContextOptions::Read(int& exit_status) const {
-  Result<Context> context = Context::FromYaml(config, settings);
+  std::vector<std::string> all = settings;
+  if (TheVerbosity() == Verbosity::kVerbose) all.emplace_back("log.level=debug");
+  Result<Context> context = Context::FromYaml(config, all);
   const Status status = context.ok() ? context->Check() : context.status();
-  if (status.ok()) return std::move(context).value();
+  if (status.ok()) {
+    context->SetProgress(ReportProgress);
+    return std::move(context).value();
+  }
   exit_status = Fail(Stage::kSetup, status);
   return std::nullopt;
 }
@@ -63,6 +70,12 @@ void AddRuns(CLI::App& syntax, uint32_t& runs) {
   syntax.add_option("--runs", runs, "Timed runs")
       ->capture_default_str()
       ->check(CLI::Range(1U, 1000000U))
+      ->type_name("N");
+}
+
+void AddTop(CLI::App& syntax, size_t& top) {
+  syntax.add_option("--top", top, "Number of rows that a sorted table shows; 0: all")
+      ->capture_default_str()
       ->type_name("N");
 }
 

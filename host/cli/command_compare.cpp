@@ -238,12 +238,12 @@ Json JsonOf(const CompareOptions& options, const std::vector<Candidate>& candida
 void PrintReport(const std::vector<Candidate>& candidates, const Terminal& terminal) {
   const Candidate& reference = candidates.front();
   Table table({{"configuration"},
-               {"delegated", Align::kRight},
-               {"load", Align::kRight},
+               {"delegated", Align::kRight, Fit::kMiddle, 3},
+               {"load", Align::kRight, Fit::kMiddle, 4},
                {"p50", Align::kRight},
-               {"p90", Align::kRight},
+               {"p90", Align::kRight, Fit::kMiddle, 2},
                {"ratio", Align::kRight},
-               {"max |d|", Align::kRight},
+               {"max |d|", Align::kRight, Fit::kMiddle, 1},
                {"outputs"}});
   for (const Candidate& candidate : candidates) {
     double difference = 0;

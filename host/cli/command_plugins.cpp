@@ -47,13 +47,22 @@ void PrintDelegate(const PluginReport& plugin, const PluginDelegateReport& deleg
   if (plugin.probed && !delegate.available)
     Print("    not available{}{}\n", delegate.unavailable.empty() ? "" : ": ", delegate.unavailable);
   if (!delegate.options.empty()) {
-    Table table({{"option"}, {"type"}, {"default"}, {"range"}, {"meaning"}});
+    Table table({{"option"},
+                 {"type", Align::kLeft, Fit::kMiddle, 1},
+                 {"default", Align::kLeft, Fit::kMiddle, 2},
+                 {"range", Align::kLeft, Fit::kWrap, 3},
+                 {"meaning", Align::kLeft, Fit::kWrap}});
     for (const OptionReport& option : delegate.options)
       table.AddRow({option.name, option.type, option.default_value, RangeOf(option), option.help});
     Print("{}", table.Text(terminal, "    "));
   }
   if (!delegate.devices.empty()) {
-    Table table({{"device", Align::kRight}, {"name"}, {"kind"}, {"memory"}, {"clock"}, {"driver"}});
+    Table table({{"device", Align::kRight},
+                 {"name"},
+                 {"kind", Align::kLeft, Fit::kMiddle, 1},
+                 {"memory", Align::kLeft, Fit::kMiddle, 2},
+                 {"clock", Align::kLeft, Fit::kMiddle, 3},
+                 {"driver", Align::kLeft, Fit::kMiddle, 4}});
     for (const DeviceListing& device : delegate.devices)
       table.AddRow({std::to_string(device.number), device.name, device.kind,
                     device.memory_bytes == 0 ? "" : BytesText(device.memory_bytes),
@@ -128,7 +137,12 @@ int ListOperators(const PluginListing& listing, const PluginsOptions& options) {
                    : delegate.capabilities.empty() ? ": lists no operators"
                                                    : "");
       if (delegate.capabilities.empty()) continue;
-      Table table({{"operator"}, {"definitions"}, {"dtypes"}, {"ranks"}, {"layouts"}, {"note"}});
+      Table table({{"operator"},
+                   {"definitions", Align::kLeft, Fit::kMiddle, 1},
+                   {"dtypes", Align::kLeft, Fit::kList},
+                   {"ranks", Align::kLeft, Fit::kMiddle, 3},
+                   {"layouts", Align::kLeft, Fit::kList, 4},
+                   {"note", Align::kLeft, Fit::kWrap, 2}});
       for (const CapabilityReport& row : delegate.capabilities) {
         const bool dense = row.layouts == std::vector<std::string>{"dense"};
         table.AddRow({(row.domain.empty() ? "" : row.domain + ".") + row.op_type,

@@ -47,7 +47,11 @@ std::string GroupText(const std::vector<std::string>& group) {
 }
 
 void PrintReport(const std::vector<PartitionVerification>& partitions, const Terminal& terminal) {
-  Table table({{"partition"}, {"nodes", Align::kRight}, {"result"}, {"max |d|", Align::kRight}, {"detail"}});
+  Table table({{"partition"},
+               {"nodes", Align::kRight, Fit::kMiddle, 1},
+               {"result"},
+               {"max |d|", Align::kRight, Fit::kMiddle, 2},
+               {"detail", Align::kLeft, Fit::kWrap}});
   for (const PartitionVerification& partition : partitions) {
     table.AddRow({partition.partition, CountText(partition.nodes.size()), NameOf(partition.result),
                   partition.result == VerificationResult::kNotVerified ? "-" : NumberText(partition.max_difference),

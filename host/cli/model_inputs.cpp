@@ -13,8 +13,10 @@
 #include "cli/element.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/messages.hpp"
+#include "cli/progress.hpp"
 #include "cli/shape_text.hpp"
 #include "cli/terminal.hpp"
+#include "cli/timing.hpp"
 #include "deputy/printable.hpp"
 #include "deputy/tensor_file.hpp"
 
@@ -180,15 +182,21 @@ std::vector<Tensor> LoadedModel::tensors() const {
   return tensors;
 }
 
-std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context, int& exit_status) {
+std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context, int& exit_status,
+                               LoadTimes* times) {
   const auto fail = [&](Stage stage, const Status& status) {
     exit_status = Fail(stage, status);
     return std::nullopt;
   };
+  Stopwatch watch;
   const std::optional<Context> opened = context.Open(exit_status);
   if (!opened) return std::nullopt;
+  if (times != nullptr) *times = {watch.Lap(), 0, PeakMemory()};
+  watch.Lap();
   Model model;
   if (const Status status = model.Build(path, *opened); !status.ok()) return fail(Stage::kModel, status);
+  if (times != nullptr) times->build_ns = watch.Lap();
+  ClearProgress();
   if (const Status status = RequireTensors(model); !status.ok()) return fail(Stage::kSetup, status);
   return model;
 }
@@ -196,7 +204,8 @@ std::optional<Model> OpenModel(const std::string& path, const ContextOptions& co
 std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptions& context,
                                      const std::vector<std::string>& inputs, const std::vector<std::string>& shapes,
                                      uint64_t seed, int& exit_status) {
-  std::optional<Model> model = OpenModel(path, context, exit_status);
+  LoadTimes times;
+  std::optional<Model> model = OpenModel(path, context, exit_status, &times);
   if (!model) return std::nullopt;
   Result<BoundInputs> bound = BindInputs(model->inputs(), inputs, shapes, seed);
   if (!bound.ok()) {
@@ -204,7 +213,22 @@ std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptio
     return std::nullopt;
   }
   PrintAssumed(bound->assumed);
-  return LoadedModel{*std::move(model), std::move(bound).value()};
+  return LoadedModel{*std::move(model), std::move(bound).value(), times};
+}
+
+std::optional<Session> OpenSession(const LoadedModel& loaded, int& exit_status) {
+  const auto fail = [&](const Status& status) {
+    exit_status = Fail(Stage::kModel, status);
+    return std::nullopt;
+  };
+  Result<Session> session = loaded.model.CreateSession();
+  if (!session.ok()) return fail(session.status());
+  std::vector<Shape> shapes;
+  for (const BoundInput& input : loaded.bound.inputs) shapes.push_back(input.tensor.shape());
+  const Status status = session->Resize(shapes);
+  if (!status.ok()) return fail(WithAssumed(status, loaded.bound.assumed));
+  ClearProgress();
+  return std::move(session).value();
 }
 
 Result<Tensor> RandomTensor(DType dtype, const Shape& shape, uint64_t seed) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -101,6 +103,11 @@ class ProgressLine {
   bool running_ = false;
 };
 
+std::atomic<uint64_t>& CounterOf(ProgressStage stage) {
+  static std::array<std::atomic<uint64_t>, kProgressStages> counters{};
+  return counters[static_cast<size_t>(stage)];
+}
+
 bool IsShown() {
   static const bool on_a_terminal = [] {
     const char* kind = std::getenv("TERM");
@@ -149,9 +156,14 @@ std::string ProgressText(const Progress& progress) {
 }
 
 void ReportProgress(const Progress& progress) {
+  CounterOf(progress.stage).fetch_add(1);
   const std::string text = ProgressText(progress);
   ShowProgress(text);
-  if (TheVerbosity() == Verbosity::kVerbose) PrintMessage(LogLevel::kDebug, "host", text);
+  // Some delegates compile every node alone.
+  const bool repeats = progress.stage == ProgressStage::kCompile && progress.nodes == 1 && progress.number > 1;
+  if (TheVerbosity() == Verbosity::kVerbose && !repeats) PrintMessage(LogLevel::kDebug, "host", text);
 }
+
+uint64_t ProgressCount(ProgressStage stage) { return CounterOf(stage); }
 
 }  // namespace deputy::cli

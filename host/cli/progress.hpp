@@ -2,6 +2,7 @@
 // --quiet.
 #pragma once
 
+#include <cstdint>
 #include <mutex>
 #include <string>
 
@@ -29,7 +30,9 @@ class ProgressPause {
 
 // "npu0: compiling partition 1 of 2, 14 nodes"
 std::string ProgressText(const Progress& progress);
-// For Context::SetProgress: shows it, and with --verbose prints it.
+// For Context::SetProgress: shows it, counts it, and with --verbose prints it. [any-thread]
 void ReportProgress(const Progress& progress);
+// How often the stage was reported. [any-thread]
+uint64_t ProgressCount(ProgressStage stage);
 
 }  // namespace deputy::cli

@@ -178,6 +178,23 @@ std::vector<size_t> Table::Widths(const Terminal& terminal, size_t indent) const
   }
 }
 
+size_t RowsShown(size_t rows, size_t top) { return top == 0 ? rows : std::min(rows, top); }
+
+Shown RestText(size_t rows, size_t top, const std::string& noun) {
+  const size_t rest = rows - RowsShown(rows, top);
+  return rest == 0 ? Shown() : Show("  and {} more {}{}; --top 0 lists all\n", rest, noun, rest == 1 ? "" : "s");
+}
+
+Shown Paragraph(const Terminal& terminal, const std::string& indent, const Shown& text) {
+  const size_t width = terminal.columns - std::min(indent.size() + 2, terminal.columns / 2);
+  if (!terminal.bounded || text.width() + indent.size() <= terminal.columns)
+    return Shown::AsIs(indent + text.text() + "\n");
+  std::string lines;
+  for (const std::string& line : WrapWords(text.plain(), width, terminal))
+    lines += indent + (lines.empty() ? "" : "  ") + line + "\n";
+  return Shown::AsIs(std::move(lines));
+}
+
 Shown Table::Text(const Terminal& terminal, const std::string& indent) const {
   const std::vector<size_t> widths = Widths(terminal, indent.size());
   std::string text;

@@ -57,6 +57,14 @@ class KeyTable {
   Table table_;
 };
 
+// Rows of a sorted table of which --top shows some, 0: all; and the line about the rest: "  ... and 12 more nodes".
+size_t RowsShown(size_t rows, size_t top);
+Shown RestText(size_t rows, size_t top, const std::string& noun);
+
+// The words of a line with the indent, wrapped with two more spaces where the terminal is bounded. With its end of
+// line.
+Shown Paragraph(const Terminal& terminal, const std::string& indent, const Shown& text);
+
 // The text in at most `width` columns. In the middle of a path whole components give way, if first and last one fit.
 std::string ShortenMiddle(std::string_view text, size_t width, const Terminal& terminal);
 // The first items of "a, b, c" that fit, and an ellipsis.

@@ -91,8 +91,8 @@ struct Terminal {
   const char* Either(const char* pretty, const char* plain) const { return utf8 ? pretty : plain; }
 };
 
-// Colours are shown as SetColours says. `columns` are those of $COLUMNS, which also bounds tables in a pipe, else of the
-// terminal.
+// Colours are shown as SetColours says. `columns` are those of $COLUMNS, which also bounds tables in a pipe, else of
+// the terminal.
 Terminal TerminalOf(std::FILE* stream);
 
 enum class Colours {

@@ -88,6 +88,11 @@ std::vector<DeviceInfo>& Context::MutableDeviceInfo() {
   return state_->device_infos;
 }
 
+void Context::SetProgress(std::function<void(const Progress&)> progress) {
+  state_->ForgetEngine();
+  state_->progress = std::move(progress);
+}
+
 void Context::SetDelegate(std::nullptr_t) {
   state_->ForgetEngine();
   state_->added.clear();
@@ -115,6 +120,7 @@ Context::State::State(const State& other)
       device_infos(other.device_infos),
       added(other.added),
       replaced(other.replaced),
+      progress(other.progress),
       factory(other.factory),
       engine_(other.opened()) {}
 

@@ -125,6 +125,7 @@ class EngineBuilder {
   Result<std::shared_ptr<Engine>> Run() {
     const Config& config = state_.config;
     ApplyLogLevels(config.log);
+    engine_->progress = state_.progress;
     for (const std::string& warning : state_.config_warnings) Log(LogLevel::kWarning, "{}", warning);
     const bool automatic = !state_.replaced && *config.plugins.auto_use == AutoUse::kLast;
     if (!automatic) DEPUTY_RETURN_IF_ERROR(CheckReferences(state_, {}));
@@ -135,7 +136,7 @@ class EngineBuilder {
     // The plugin folders are scanned only if an entry could be served by a file.
     if (automatic || std::any_of(entries.begin(), entries.end(),
                                  [&](const Entry& entry) { return registry_.ProviderOf(entry.delegate) == nullptr; })) {
-      ScanOptions options = MakeScanOptions(config);
+      ScanOptions options = MakeScanOptions(state_);
       if (!automatic) options.named = DelegatesOf(entries);
       registry_.Scan(options);
       ReportScan();
@@ -326,6 +327,7 @@ class EngineBuilder {
     request.options = checked.values;
     request.pool = engine_->pool.get();
     request.check = IsChecking(state_.config);
+    engine_->Report({ProgressStage::kOpen, entry.name, entry.delegate});
     DelegateFactory& factory = state_.factory == nullptr ? registry_ : *state_.factory;
     Result<std::unique_ptr<Delegate>> opened = factory.Open(request);
     if (!opened.ok()) return AsPluginError(std::move(opened).status(), entry);

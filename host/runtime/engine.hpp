@@ -1,6 +1,7 @@
 // The opened delegates of a context, with the threads, the passes and the rules that they share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "base/thread_pool.hpp"
 #include "delegate/delegate.hpp"
 #include "deputy/compare.hpp"
+#include "deputy/progress.hpp"
 #include "graph/passes/passes.hpp"
 #include "partition/placement.hpp"
 #include "plan/health.hpp"
@@ -45,6 +47,10 @@ struct Engine {
   std::optional<MeasureSettings> measure;  // none: placements follow from the order
   // Of all that a measured placement depends on besides the model and its shapes; none: it is not kept.
   std::optional<Digest> placement_digest;
+  std::function<void(const Progress&)> progress;  // may be empty
+  void Report(const Progress& stage) const {
+    if (progress) progress(stage);
+  }
   // Held while delegates answer and compile, which they do for one caller at a time.
   std::mutex load_mutex;
 };

@@ -42,6 +42,7 @@ host::ImportSource SourceOf(const Model::State& state) { return {state.file->byt
 
 // Everything up to the plan, when the model fixes its shapes. `state` has a name, an engine and perhaps a file.
 Status Load(Model::State& state, const host::ImportSource& source, ModelType type) {
+  state.engine->Report({ProgressStage::kImport, {}, state.name});
   DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state.name));
   if (state.file == nullptr) state.original = std::make_shared<const Graph>(read.graph);
   if (state.file != nullptr) read.graph.mapped.push_back({state.file->bytes(), state.file});

@@ -1,4 +1,5 @@
-// What a Context or Model is doing while it loads: for a line of progress, since compiling for a device may take minutes.
+// What a Context or Model is doing while it loads: for a line of progress, since compiling for a device may take
+// minutes.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +18,16 @@ enum class ProgressStage {
   kMeasurement,   // a candidate of a search for the fastest placement is run
 };
 
+inline constexpr size_t kProgressStages = static_cast<size_t>(ProgressStage::kMeasurement) + 1;
+
 // The beginning of a stage. The texts are valid during the call only.
 struct Progress {
   ProgressStage stage{};
   std::string_view delegate;  // of the configuration; empty for stages without one
   // kScan: the file; kVerification: the partition; kMeasurement: the candidate; other stages: the model's name.
   std::string_view subject;
-  // kCompile: of the partitions of this delegate in one graph, from 1; a partition that a delegate refuses, and a region,
-  // begin a new count. kMeasurement: the number of the candidate, without a count.
+  // kCompile: of the partitions of this delegate in one graph, from 1; a partition that a delegate refuses, and a
+  // region, begin a new count. kMeasurement: the number of the candidate, without a count.
   size_t number = 0, count = 0;
   size_t nodes = 0;  // kPasses, kPlacement: of the graph; kCompile, kVerification: of the partition
 };
