@@ -196,9 +196,19 @@ Shown Paragraph(const Terminal& terminal, const std::string& indent, const Shown
 }
 
 Shown Table::Text(const Terminal& terminal, const std::string& indent) const {
-  const std::vector<size_t> widths = Widths(terminal, indent.size());
+  std::vector<size_t> widths = Widths(terminal, indent.size());
+  std::vector<std::vector<std::vector<Shown>>> lines(columns_.size());  // per column and row
+  for (size_t c = 0; c < columns_.size(); ++c) widths[c] = Fill(c, widths[c], terminal, lines[c]);
+  // Shortened texts rarely use all of their room: a sentence does.
+  const size_t used = LineWidth(widths) + indent.size();
+  for (size_t c = 0; c < columns_.size() && terminal.bounded && used < terminal.columns; ++c) {
+    if (columns_[c].fit != Fit::kWrap || widths[c] == 0) continue;
+    widths[c] = Fill(c, widths[c] + terminal.columns - used, terminal, lines[c]);
+    break;
+  }
+
   std::string text;
-  const auto add_line = [&](const auto& cell) {
+  const auto line_of = [&](const auto& cell) {
     std::string line = indent;
     bool first = true;
     for (size_t c = 0; c < columns_.size(); ++c) {
@@ -210,23 +220,30 @@ Shown Table::Text(const Terminal& terminal, const std::string& indent) const {
     line.erase(line.find_last_not_of(' ') + 1);
     return line;
   };
-  const bool titled = std::any_of(columns_.begin(), columns_.end(), [](const Column& c) { return !c.title.empty(); });
-  if (titled) {
+  if (std::any_of(columns_.begin(), columns_.end(), [](const Column& c) { return !c.title.empty(); })) {
     const auto title = [&](size_t c) { return Shown(ShortenMiddle(columns_[c].title, widths[c], terminal)); };
-    text += terminal.Paint(Paint::kDim, add_line(title)).text() + "\n";
+    text += terminal.Paint(Paint::kDim, line_of(title)).text() + "\n";
   }
-  for (const std::vector<Shown>& row : rows_) {
-    std::vector<std::vector<Shown>> cells(columns_.size());
-    size_t lines = 1;
-    for (size_t c = 0; c < row.size(); ++c) {
-      if (widths[c] == 0) continue;
-      cells[c] = LinesOf(row[c], columns_[c], widths[c], terminal);
-      lines = std::max(lines, cells[c].size());
-    }
-    for (size_t l = 0; l < lines; ++l)
-      text += add_line([&](size_t c) { return l < cells[c].size() ? cells[c][l] : Shown(); }) + "\n";
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    size_t count = 1;
+    for (size_t c = 0; c < columns_.size(); ++c)
+      if (widths[c] != 0) count = std::max(count, lines[c][r].size());
+    for (size_t l = 0; l < count; ++l)
+      text += line_of([&](size_t c) { return l < lines[c][r].size() ? lines[c][r][l] : Shown(); }) + "\n";
   }
   return Shown::AsIs(std::move(text));
+}
+
+size_t Table::Fill(size_t column, size_t width, const Terminal& terminal,
+                   std::vector<std::vector<Shown>>& lines) const {
+  if (width == 0) return 0;
+  lines.assign(rows_.size(), {});
+  size_t used = std::min(width, WidthOf(columns_[column].title));
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    if (column < rows_[r].size()) lines[r] = LinesOf(rows_[r][column], columns_[column], width, terminal);
+    for (const Shown& line : lines[r]) used = std::max(used, line.width());
+  }
+  return used;
 }
 
 }  // namespace deputy::cli

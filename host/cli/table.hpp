@@ -41,6 +41,8 @@ class Table {
  private:
   // Per column; 0: left out.
   std::vector<size_t> Widths(const Terminal& terminal, size_t indent) const;
+  // The lines of each row's cell in a column of this width; returns the width that they use.
+  size_t Fill(size_t column, size_t width, const Terminal& terminal, std::vector<std::vector<Shown>>& lines) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<Shown>> rows_;

@@ -7,7 +7,7 @@ namespace deputy::host {
 
 namespace {
 
-std::shared_ptr<const std::string> Reason(std::string text) {
+std::shared_ptr<const std::string> Because(std::string text) {
   return std::make_shared<const std::string>(std::move(text));
 }
 
@@ -35,14 +35,14 @@ const ExecutableMaker::Source& ExecutableMaker::SourceOf(const Delegate& delegat
   if (!added) return source;
   Result<BlobMaker> maker = delegate.blob_maker();
   if (!maker.ok() && maker.status().code() == StatusCode::kNotSupported) {
-    source.not_cached = Reason("the delegate does not serialize executables");
+    source.not_cached = Because("the delegate does not serialize executables");
   } else if (store_ == nullptr) {
-    source.not_cached = Reason("the cache is off");
+    source.not_cached = Because("the cache is off");
   } else if (!maker.ok()) {
-    source.not_cached = Reason(maker.status().ToString());
+    source.not_cached = Because(maker.status().ToString());
     Log(LogLevel::kWarning, "{}: compiled partitions are not cached: {}", delegate.name(), *source.not_cached);
   } else if (maker->build.empty()) {
-    source.not_cached = Reason("the plugin has no build id, by which its versions differ");
+    source.not_cached = Because("the plugin has no build id, by which its versions differ");
   } else {
     source.maker = std::move(maker).value();
   }
@@ -71,13 +71,13 @@ std::shared_ptr<const std::string> ExecutableMaker::Save(const Delegate& delegat
   const Result<std::vector<uint8_t>> bytes = executable.Serialize(store_->limit());
   if (bytes.ok()) {
     std::string why = store_->Save(EntryKind::kBlob, key, maker.compatibility, *bytes);
-    return why.empty() ? nullptr : Reason(std::move(why));
+    return why.empty() ? nullptr : Because(std::move(why));
   }
   if (bytes.status().code() == StatusCode::kNotSupported)
-    return Reason("the delegate does not serialize this partition");
+    return Because("the delegate does not serialize this partition");
   Log(LogLevel::kWarning, "{}: partition {} cannot be stored in the cache: {}", delegate.name(), partition.name,
       bytes.status().ToString());
-  return Reason(bytes.status().ToString());
+  return Because(bytes.status().ToString());
 }
 
 }  // namespace deputy::host
