@@ -109,7 +109,7 @@ int Check(ConfigOptions& options) {
   return kDone;
 }
 
-int Show(const ConfigOptions& options) {
+int ShowConfiguration(const ConfigOptions& options) {
   int exit_status = kDone;
   const std::optional<Context> context = options.context.Read(exit_status);
   if (!context) return exit_status;
@@ -150,9 +150,10 @@ Command MakeConfigCommand(CLI::App& app) {
   schema->add_flag("--probe", options->probe, "Include the options of all plugins; runs each in a helper process");
   SetExample(*schema, "deputy config schema --probe > deputy.schema.json");
   SetExample(*syntax, "deputy config check npu-first.yaml");
-  return {syntax, [options, check, schema] {
-            return check->parsed() ? Check(*options) : schema->parsed() ? Schema(*options) : Show(*options);
-          }};
+  return {
+      syntax, [options, check, schema] {
+        return check->parsed() ? Check(*options) : schema->parsed() ? Schema(*options) : ShowConfiguration(*options);
+      }};
 }
 
 }  // namespace deputy::cli

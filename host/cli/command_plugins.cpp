@@ -41,11 +41,13 @@ std::string RangeOf(const OptionReport& option) {
 
 void PrintDelegate(const PluginReport& plugin, const PluginDelegateReport& delegate, bool why,
                    const Terminal& terminal) {
-  Print("  {}{}{}\n", terminal.Paint(Paint::kBold, delegate.id), delegate.description.empty() ? "" : ": ",
-        delegate.description);
-  if (!plugin.probed) Print("    not run: options and devices are unknown; --probe runs it\n");
+  const auto line = [&](const Shown& text) { Print("{}", Paragraph(terminal, "    ", text)); };
+  Print("{}", Paragraph(terminal, "  ",
+                        Show("{}{}{}", terminal.Paint(Paint::kBold, delegate.id),
+                             delegate.description.empty() ? "" : ": ", delegate.description)));
+  if (!plugin.probed) line("not run: options and devices are unknown; --probe runs it");
   if (plugin.probed && !delegate.available)
-    Print("    not available{}{}\n", delegate.unavailable.empty() ? "" : ": ", delegate.unavailable);
+    line(Show("not available{}{}", delegate.unavailable.empty() ? "" : ": ", delegate.unavailable));
   if (!delegate.options.empty()) {
     Table table({{"option"},
                  {"type", Align::kLeft, Fit::kMiddle, 1},
@@ -70,30 +72,30 @@ void PrintDelegate(const PluginReport& plugin, const PluginDelegateReport& deleg
     Print("{}", table.Text(terminal, "    "));
   }
   if (!delegate.used_by.empty()) {
-    Print("    used by {}\n", Joined(delegate.used_by));
+    line(Show("used by {}", Joined(delegate.used_by)));
   } else if (why) {
-    Print(
-        "    not used: the configuration does not name it; to use it, add this line below 'delegates:'\n"
-        "      - name: {}\n",
-        delegate.id);
+    line("not used: the configuration does not name it; to use it, add this line below 'delegates:'");
+    Print("      - name: {}\n", delegate.id);
   } else {
-    Print("    not used\n");
+    line("not used");
   }
-  if (why && !delegate.extensions.empty()) Print("    extensions: {}\n", Joined(delegate.extensions));
+  if (why && !delegate.extensions.empty()) line(Show("extensions: {}", Joined(delegate.extensions)));
 }
 
 void PrintPlugin(const PluginReport& plugin, bool why, const Terminal& terminal) {
   if (!plugin.accepted) {
-    Print("{}  {}\n  {}: {}\n", terminal.Paint(Paint::kBad, "rejected"), plugin.file, plugin.rule, plugin.reason);
+    Print("{}  {}\n{}", terminal.Paint(Paint::kBad, "rejected"), plugin.file,
+          Paragraph(terminal, "  ", Show("{}: {}", plugin.rule, plugin.reason)));
     return;
   }
   Print("{}  {}\n", terminal.Paint(Paint::kGood, "accepted"), plugin.file);
-  Print("  plugin {} {}{}{}, ABI {}\n", plugin.id, plugin.version, plugin.vendor.empty() ? "" : " by ", plugin.vendor,
-        plugin.abi);
+  const auto line = [&](const Shown& text) { Print("{}", Paragraph(terminal, "  ", text)); };
+  line(Show("plugin {} {}{}{}, ABI {}", plugin.id, plugin.version, plugin.vendor.empty() ? "" : " by ", plugin.vendor,
+            plugin.abi));
   if (why && !plugin.rule.empty())
-    Print("  rule: {}{}{}\n", plugin.rule, plugin.reason.empty() ? "" : ": ", plugin.reason);
+    line(Show("rule: {}{}{}", plugin.rule, plugin.reason.empty() ? "" : ": ", plugin.reason));
   for (const PluginDelegateReport& delegate : plugin.delegates) PrintDelegate(plugin, delegate, why, terminal);
-  if (!plugin.files.empty()) Print("  required files: {}\n", Joined(plugin.files));
+  if (!plugin.files.empty()) line(Show("required files: {}", Joined(plugin.files)));
 }
 
 size_t CountRejected(const PluginListing& listing) {

@@ -12,7 +12,7 @@ namespace {
 uint64_t DurationOf(const RunEvent& event) { return event.end_ns - event.begin_ns; }
 
 // "Conv, Relu": every operator once, in order of first appearance.
-std::string OperatorsOf(const RunEvent& step, const std::map<std::string, std::string>& operator_of) {
+std::string OperatorNamesOf(const RunEvent& step, const std::map<std::string, std::string>& operator_of) {
   std::vector<std::string> operators;
   for (const std::string& node : step.nodes) {
     const auto found = operator_of.find(node);
@@ -62,7 +62,7 @@ void OperatorTimes::Add(const std::vector<RunEvent>& events, const PlacementRepo
   ++runs_;
   for (const RunEvent& event : events) {
     if (!event.is_step) continue;
-    const std::string operators = OperatorsOf(event, operator_of);
+    const std::string operators = OperatorNamesOf(event, operator_of);
     Sum& sum = sums_[{operators, event.delegate}];
     sum.operators = operators;
     sum.delegate = event.delegate;

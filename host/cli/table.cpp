@@ -7,7 +7,7 @@
 namespace deputy::cli {
 namespace {
 
-constexpr size_t kGap = 2;  // between columns
+constexpr size_t kColumnGap = 2;  // between columns
 // Columns are left out before texts become narrower than this.
 constexpr size_t kLeastName = 16, kLeastText = 24;
 
@@ -60,7 +60,7 @@ size_t Reduce(std::vector<size_t>& widths, const std::vector<size_t>& least, siz
 
 size_t LineWidth(const std::vector<size_t>& widths) {
   const auto shown = static_cast<size_t>(std::count_if(widths.begin(), widths.end(), [](size_t w) { return w != 0; }));
-  return std::accumulate(widths.begin(), widths.end(), size_t{0}) + (shown == 0 ? 0 : (shown - 1) * kGap);
+  return std::accumulate(widths.begin(), widths.end(), size_t{0}) + (shown == 0 ? 0 : (shown - 1) * kColumnGap);
 }
 
 std::vector<Shown> LinesOf(const Shown& cell, const Table::Column& column, size_t width, const Terminal& terminal) {
@@ -213,7 +213,7 @@ Shown Table::Text(const Terminal& terminal, const std::string& indent) const {
     bool first = true;
     for (size_t c = 0; c < columns_.size(); ++c) {
       if (widths[c] == 0) continue;
-      if (!first) line.append(kGap, ' ');
+      if (!first) line.append(kColumnGap, ' ');
       first = false;
       line += Padded(cell(c), widths[c], columns_[c].align);
     }

@@ -8,7 +8,7 @@
 namespace deputy::cli {
 namespace {
 
-const std::string kHostile = "a\x1b[31m\nb";
+const std::string kEscapes = "a\x1b[31m\nb";
 
 Terminal Bounded(size_t columns) {
   Terminal terminal;
@@ -40,7 +40,7 @@ TEST(Table, CellsAreOneLineAndPaintedOnesLineUp) {
   Terminal terminal;
   terminal.colour = true;
   Table table({{"a"}, {"b"}});
-  table.AddRow({terminal.Paint(Paint::kGood, "yes"), kHostile});
+  table.AddRow({terminal.Paint(Paint::kGood, "yes"), kEscapes});
   table.AddRow({"longer", "x"});
   EXPECT_EQ(table.Text(terminal, "").text(),
             "\x1b[2ma       b\x1b[0m\n"
