@@ -360,7 +360,7 @@ Command MakeBenchCommand(CLI::App& app) {
       ->delimiter(',')
       ->default_str("50,90,95,99")
       ->check(CLI::Range(0.001, 100.0))
-      ->expected(1)
+      ->allow_extra_args(false)
       ->type_name("P,...");
   syntax->add_flag("--per-operator", options->per_operator, "Show the time of each operator as well");
   AddTop(*syntax, options->top);

@@ -148,7 +148,7 @@ class Messages(WithDeputy):
         self.assertEqual(npu(*off), {**npu(*off), "executable": "compiled", "not_cached": "the cache is off"})
         self.assertIn("npu0: 1 partition not cached: the cache is off", self.deputy(*command, *off).stdout)
         self.deputy("cache", "purge", "--config", config)
-        self.assertIn("exceeds the size limit", npu("--set", "cache.max=1B")["not_cached"])
+        self.assertIn("is not used: cannot be opened", npu("--set", "cache.dir=/dev/null/cache")["not_cached"])
 
 
 class Bench(WithDeputy):

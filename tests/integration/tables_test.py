@@ -6,6 +6,7 @@
 """
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -21,7 +22,6 @@ WIDTHS = (60, 80, 200)
 MODELS = ["aecmos_16k", "dnsmos_p808", "magika_fast_v2_1", "mnist_cntk", "ort_qdq_resblock", "policy_go1",
           "ppocr_det_v2_ch", "silero_vad_16k_op15", "squeezenet_fp16", "t5_random_encoder", "ultraface_rfb_320",
           "vittrack"]
-SHAPES = {"t5_random_encoder": ["--shape", "input_ids=1x8"], "ppocr_det_v2_ch": ["--shape", "x=1x3x64x64"]}
 STAGE = "/backbone/stage_number_3/residual_block_17/depthwise_separable_convolution"
 
 
@@ -39,6 +39,35 @@ def long_names():
         inputs.append(onnx_bytes.value_info(others[-1], (1, 4, 8, 8)))
     nodes.append(onnx_bytes.node("Sum", [last, *others], ["畳み込み層の出力"], f"{STAGE}/畳み込み層の合計"))
     return onnx_bytes.model(nodes, inputs, [onnx_bytes.value_info("畳み込み層の出力", (1, 4, 8, 8))])
+
+
+def dims_of(tensor):
+    """The extents of a TensorProto, which precede everything else."""
+    dims, at = [], 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = tensor[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while tensor[at] in (8, 10):
+        packed = tensor[at] == 10
+        at += 1
+        end = at + 1
+        if packed:
+            end = varint()
+            end += at
+        while at < end:
+            dims.append(varint())
+            if not packed:
+                break
+    return dims
 
 
 class Tables(unittest.TestCase):
@@ -89,7 +118,13 @@ class Tables(unittest.TestCase):
         if not ARGS.data or not folder.is_dir():
             self.skipTest(f"there are no models in {folder}")
         for name in MODELS:
-            self.check_commands(folder / name / "model.onnx", *SHAPES.get(name, []))
+            model = folder / name / "model.onnx"
+            inputs = json.loads(self.piped("inspect", model, "--json"))["inputs"]
+            shapes = []
+            for i, described in enumerate(inputs):
+                dims = dims_of((folder / name / "test_data_set_0" / f"input_{i}.pb").read_bytes())
+                shapes += ["--shape", described["name"] + "=" + ("x".join(map(str, dims)) or "scalar")]
+            self.check_commands(model, *shapes)
 
     def test_NamesAreShortenedInTheMiddle(self):
         text = self.shown(80, "inspect", self.model, "--nodes")
