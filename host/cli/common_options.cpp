@@ -20,7 +20,7 @@ void CommonOptions::AddTo(CLI::App& app) {
          "--color", [this](const std::string& colour) { colour_ = colour; },
          "Colours: on a terminal, always or never [default: auto]")
       ->check(CLI::IsMember({"auto", "always", "never"}))
-      ->type_name("auto|always|never")
+      ->type_name("WHEN")
       ->group(group);
   for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) AddTo(*command);
 }

@@ -203,7 +203,7 @@ Shown RefusalTable(const PlacementReport& report, const Terminal& terminal) {
       if (group->second.detail.empty()) group->second.detail = why->detail;
     }
     if (groups.empty()) continue;
-    Table table({{"reason"},
+    Table table({{"reason", Align::kLeft, Fit::kWrap},
                  {"nodes", Align::kRight},
                  {"operators", Align::kLeft, Fit::kList, 1},
                  {"detail of the first node", Align::kLeft, Fit::kWrap}});

@@ -144,7 +144,8 @@ std::string ProgressText(const Progress& progress) {
     case ProgressStage::kOpen: return fmt::format("{}: opening", progress.delegate);
     case ProgressStage::kImport: return fmt::format("{}: reading", progress.subject);
     case ProgressStage::kPasses: return fmt::format("{}: simplifying the graph{}", progress.subject, nodes);
-    case ProgressStage::kPlacement: return fmt::format("{}: placing the nodes{}", progress.subject, nodes);
+    case ProgressStage::kPlacement:
+      return fmt::format("{}: placing {}", progress.subject, Plural(progress.nodes, "node"));
     case ProgressStage::kCompile:
       return fmt::format("{}: compiling partition{}{}", progress.delegate, of.empty() ? " 1 of 1" : of, nodes);
     case ProgressStage::kVerification:

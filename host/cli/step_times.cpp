@@ -1,5 +1,7 @@
 #include "cli/step_times.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
@@ -20,6 +22,15 @@ std::string OperatorNamesOf(const RunEvent& step, const std::map<std::string, st
       operators.push_back(found->second);
   }
   return operators.empty() ? step.name : Joined(operators);
+}
+
+// The events of the step's device: those that take longest first.
+std::vector<const RunEvent*> EventsBehind(const std::vector<RunEvent>& events, size_t step) {
+  std::vector<const RunEvent*> found;
+  for (size_t e = step + 1; e < events.size() && !events[e].is_step; ++e) found.push_back(&events[e]);
+  std::stable_sort(found.begin(), found.end(),
+                   [](const RunEvent* a, const RunEvent* b) { return DurationOf(*a) > DurationOf(*b); });
+  return found;
 }
 
 }  // namespace
@@ -49,7 +60,12 @@ Shown StepTable(const std::vector<RunEvent>& events, size_t top, const Terminal&
   };
   for (size_t i = 0; i < RowsShown(steps.size(), top); ++i) {
     add(events[steps[i]]);
-    for (size_t e = steps[i] + 1; e < events.size() && !events[e].is_step; ++e) add(events[e]);
+    const std::vector<const RunEvent*> device = EventsBehind(events, steps[i]);
+    const size_t shown = RowsShown(device.size(), top);
+    uint64_t rest = 0;
+    for (size_t e = 0; e < device.size(); ++e) e < shown ? add(*device[e]) : void(rest += DurationOf(*device[e]));
+    if (shown < device.size())
+      table.AddRow({"", fmt::format("  and {} more", device.size() - shown), "", DurationText(rest)});
   }
   Shown text = table.Text(terminal, "  ");
   text += RestText(steps.size(), top, "step");
