@@ -107,13 +107,15 @@ Shown TimeTable(const Timed& timed, const Terminal& terminal) {
   return table.Text(terminal, "  ");
 }
 
-// The lines "time ..." and, of several runs, "first run ...".
+// The lines "time ..." and "first run ...".
 Shown TimeLines(const Timed& timed, uint32_t repeat, const Terminal& terminal) {
   const std::vector<uint64_t>& run_ns = timed.run_ns;
   const std::string cold = ColdText(timed.first);
-  if (repeat == 1)
-    return Paragraph(terminal, "",
-                     Show("time {}{}", DurationText(run_ns.front()), cold.empty() ? "" : ", first run, " + cold));
+  if (repeat == 1) {
+    Shown lines = Show("time {}\n", DurationText(run_ns.front()));
+    if (!cold.empty()) lines += Paragraph(terminal, "", Show("this was the first run, {}", cold));
+    return lines;
+  }
   const auto [least, most] = std::minmax_element(run_ns.begin(), run_ns.end());
   Shown lines = Paragraph(terminal, "",
                           Show("time {}, median of {} from {} to {}", DurationText(MedianOf(run_ns)),

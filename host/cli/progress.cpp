@@ -36,12 +36,14 @@ class ProgressLine {
   std::mutex& mutex() { return mutex_; }
 
   // The rest under the mutex.
-  void Set(const std::string& text) {
+  void Set(const std::string& work, const std::string& stage) {
     if (text_.empty()) since_ = Clock::now();
-    text_ = text;
+    work_ = work;
+    text_ = work + (work.empty() || stage.empty() ? "" : ": ") + stage;
     if (!running_) Start();
     changed_.notify_one();
   }
+  void SetStage(const std::string& stage) { Set(std::string(work_), stage); }
   void Erase() {
     if (drawn_.empty()) return;
     Write("\r\x1b[K");
@@ -49,6 +51,7 @@ class ProgressLine {
   }
   void End() {
     Erase();
+    work_.clear();
     text_.clear();
   }
 
@@ -97,7 +100,8 @@ class ProgressLine {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::string text_;   // empty: nothing takes long
+  std::string work_;   // of the command; empty: it has not named any
+  std::string text_;   // with the stage of the library; empty: nothing takes long
   std::string drawn_;  // empty: there is no line
   Clock::time_point since_;
   bool running_ = false;
@@ -121,7 +125,7 @@ bool IsShown() {
 void ShowProgress(const std::string& text) {
   if (!IsShown()) return;
   const std::lock_guard lock(ProgressLine::Get().mutex());
-  ProgressLine::Get().Set(text);
+  ProgressLine::Get().Set(text, "");
 }
 
 void ClearProgress() {
@@ -159,7 +163,10 @@ std::string ProgressText(const Progress& progress) {
 void ReportProgress(const Progress& progress) {
   CounterOf(progress.stage).fetch_add(1);
   const std::string text = ProgressText(progress);
-  ShowProgress(text);
+  if (IsShown()) {
+    const std::lock_guard lock(ProgressLine::Get().mutex());
+    ProgressLine::Get().SetStage(text);
+  }
   // Some delegates compile every node alone.
   const bool repeats = progress.stage == ProgressStage::kCompile && progress.nodes == 1 && progress.number > 1;
   if (TheVerbosity() == Verbosity::kVerbose && !repeats) PrintMessage(LogLevel::kDebug, "host", text);

@@ -24,12 +24,15 @@ std::string OperatorNamesOf(const RunEvent& step, const std::map<std::string, st
   return operators.empty() ? step.name : Joined(operators);
 }
 
-// The events of the step's device: those that take longest first.
-std::vector<const RunEvent*> EventsBehind(const std::vector<RunEvent>& events, size_t step) {
+// The events of the step's device, in their order: the `top` longest ones, 0: all.
+std::vector<const RunEvent*> EventsBehind(const std::vector<RunEvent>& events, size_t step, size_t top) {
   std::vector<const RunEvent*> found;
   for (size_t e = step + 1; e < events.size() && !events[e].is_step; ++e) found.push_back(&events[e]);
+  if (top == 0 || found.size() <= top) return found;
   std::stable_sort(found.begin(), found.end(),
                    [](const RunEvent* a, const RunEvent* b) { return DurationOf(*a) > DurationOf(*b); });
+  found.resize(top);
+  std::sort(found.begin(), found.end());  // by address: all are in one list
   return found;
 }
 
@@ -60,12 +63,10 @@ Shown StepTable(const std::vector<RunEvent>& events, size_t top, const Terminal&
   };
   for (size_t i = 0; i < RowsShown(steps.size(), top); ++i) {
     add(events[steps[i]]);
-    const std::vector<const RunEvent*> device = EventsBehind(events, steps[i]);
-    const size_t shown = RowsShown(device.size(), top);
-    uint64_t rest = 0;
-    for (size_t e = 0; e < device.size(); ++e) e < shown ? add(*device[e]) : void(rest += DurationOf(*device[e]));
-    if (shown < device.size())
-      table.AddRow({"", fmt::format("  and {} more", device.size() - shown), "", DurationText(rest)});
+    for (const RunEvent* const event : EventsBehind(events, steps[i], top)) add(*event);
+    const std::vector<const RunEvent*> all = EventsBehind(events, steps[i], 0);
+    if (top == 0 || all.size() <= top) continue;
+    table.AddRow({"", fmt::format("  and {} more", all.size() - top)});
   }
   Shown text = table.Text(terminal, "  ");
   text += RestText(steps.size(), top, "step");

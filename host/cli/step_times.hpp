@@ -14,8 +14,8 @@
 
 namespace deputy::cli {
 
-// Steps with their share of the run, each followed by the events of its device. Of both those that take longest first,
-// and `top` of them, 0: all.
+// Steps with their share of the run, those that take longest first, each followed by the events of its device in their
+// order; of both the `top` longest ones, 0: all.
 Shown StepTable(const std::vector<RunEvent>& events, size_t top, const Terminal& terminal);
 
 // Sums over one or more runs. A partition that is run as one step counts for its operators together.

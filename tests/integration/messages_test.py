@@ -66,6 +66,15 @@ class Messages(WithDeputy):
             self.assertRegex(done.stderr, r"(?m)^debug: cpu: compiling partition 1 of 1, 1 node$")
         self.assertNotIn("debug: ", self.deputy("run", self.model).stderr)
 
+    def test_StagesNameTheDelegateAndItsPartition(self):
+        config = self.config("delegates: [{name: npu0, delegate: sim_npu, min_nodes: 1}]\ncache: {dir: off}\n")
+        done = self.deputy("-v", "run", self.model, "--config", config)
+        if "no plugin offers" in done.stderr:
+            self.skipTest("sim_npu is not built")
+        self.assertRegex(done.stderr, r"(?m)^debug: checking plugin .*/sim_npu\.so$")
+        self.assertRegex(done.stderr, r"(?m)^debug: npu0: opening$")
+        self.assertRegex(done.stderr, r"(?m)^debug: npu0: compiling partition 1 of 1, 1 node$")
+
     def test_QuietAndVerboseExcludeEachOther(self):
         self.assertIn("exclude each other", self.deputy("-q", "run", self.model, "-v", status=2).stderr)
 
@@ -122,15 +131,14 @@ class Messages(WithDeputy):
         self.assertNotIn(ERASED, text)
 
     def test_TheFirstRunIsToldApart(self):
-        self.assertRegex(self.deputy("run", self.model).stdout, r"(?m)^time .*, first run, cold: .*page fault")
+        self.assertRegex(self.deputy("run", self.model).stdout, r"(?m)^this was the first run, cold: .*page fault")
         several = self.deputy("run", self.model, "--repeat", 5).stdout
         self.assertRegex(several, r"(?m)^time .*, median of 4 runs from ")
         self.assertRegex(several, r"(?m)^first run .*, cold: .*page fault")
         self.assertRegex(self.deputy("bench", self.model, "--runs", 3).stdout, r"(?m)^  first run +.*, cold: ")
 
     def test_PartitionsSayWhyTheyAreNotCached(self):
-        self.config("delegates: [{name: npu0, delegate: sim_npu, min_nodes: 1}]\ncache: {dir: cache}\n")
-        config = self.scratch / "c.yaml"
+        config = self.config("delegates: [{name: npu0, delegate: sim_npu, min_nodes: 1}]\ncache: {dir: cache}\n")
         command = ("partition", self.model, "--config", config, "--shape", "a=2x3")
         if "no plugin offers" in self.deputy(*command).stderr:
             self.skipTest("sim_npu is not built")
