@@ -10,6 +10,7 @@
 #include "graph/graph.hpp"
 #include "partition/placer.hpp"
 #include "plan/executable_maker.hpp"
+#include "plan/partition_key.hpp"
 #include "plan/respecialize.hpp"
 #include "plan/step_order.hpp"
 
