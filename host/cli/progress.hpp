@@ -10,7 +10,7 @@
 
 namespace deputy::cli {
 
-// What the program does now. The line appears a second after the first call, shows how long the work has taken, and is
+// Names the present work. The line appears a second after the first call, shows how long the work has taken, and is
 // replaced by later calls; the stages that the library reports are added to it. [any-thread]
 void ShowProgress(const std::string& text);
 // The work has ended: removes the line. [any-thread]

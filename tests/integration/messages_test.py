@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What the program prints besides results: -q, -v, --color, progress, the first run, and the reasons of the cache. And the
-numbers of bench, which must agree with each other.
+"""Messages besides results: -q, -v, --color, progress, the first run, and the reasons of the cache; and the numbers of
+bench, which must agree with each other.
 
   messages_test.py --deputy build/release/bin/deputy [unittest's arguments]
 """

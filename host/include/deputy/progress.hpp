@@ -1,5 +1,4 @@
-// What a Context or Model is doing while it loads: for a line of progress, since compiling for a device may take
-// minutes.
+// The stages of loading and preparing a model, for a line of progress: compiling for a device may take minutes.
 #pragma once
 
 #include <cstddef>
