@@ -6,6 +6,8 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/model_inputs.hpp"
+#include "cli/messages.hpp"
+#include "cli/progress.hpp"
 
 namespace deputy::cli {
 
@@ -25,9 +27,14 @@ void ContextOptions::AddTo(CLI::App& syntax) {
 }
 
 std::optional<Context> ContextOptions::Read(int& exit_status) const {
-  Result<Context> context = Context::FromLayers({configs, settings});
+  std::vector<std::string> all = settings;
+  if (TheVerbosity() == Verbosity::kVerbose) all.emplace_back("log.level=debug");
+  Result<Context> context = Context::FromLayers({configs, all});
   const Status status = context.ok() ? context->Check() : context.status();
-  if (status.ok()) return std::move(context).value();
+  if (status.ok()) {
+    context->SetProgress(ReportProgress);
+    return std::move(context).value();
+  }
   exit_status = Fail(Stage::kSetup, status);
   return std::nullopt;
 }
@@ -64,6 +71,12 @@ void AddRuns(CLI::App& syntax, uint32_t& runs) {
   syntax.add_option("--runs", runs, "Timed runs")
       ->capture_default_str()
       ->check(CLI::Range(1U, 1000000U))
+      ->type_name("N");
+}
+
+void AddTop(CLI::App& syntax, size_t& top) {
+  syntax.add_option("--top", top, "Number of rows that a sorted table shows; 0: all")
+      ->capture_default_str()
       ->type_name("N");
 }
 

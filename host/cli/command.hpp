@@ -1,6 +1,7 @@
 // The commands of the program, the options that they share, and the files installed with the program.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -63,6 +64,7 @@ void AddInputs(CLI::App& syntax, InputArguments& inputs, uint64_t& seed);
 void AddShapes(CLI::App& syntax, std::vector<std::string>& shapes);
 void AddSettings(CLI::App& syntax, std::vector<std::string>& settings);
 void AddRuns(CLI::App& syntax, uint32_t& runs);
+void AddTop(CLI::App& syntax, size_t& top);
 void AddJson(CLI::App& syntax, bool& json);
 
 // Sets the example at the end of a command's --help.

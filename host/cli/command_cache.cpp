@@ -15,6 +15,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
 #include "cli/quantity.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/context.hpp"
 
@@ -59,7 +60,12 @@ int List(const CacheOptions& options, const CacheListing& listing) {
   const Terminal terminal = TerminalOf(stdout);
   Print("folder  {}\n", listing.folder);
   if (!listing.entries.empty()) {
-    Table table({{"kind"}, {"key"}, {"size", Align::kRight}, {"used", Align::kRight}, {"text"}, {"problem"}});
+    Table table({{"kind"},
+                 {"key"},
+                 {"size", Align::kRight},
+                 {"used", Align::kRight, Fit::kMiddle, 1},
+                 {"text", Align::kLeft, Fit::kMiddle, 2},
+                 {"problem", Align::kLeft, Fit::kWrap}});
     const auto now = std::chrono::system_clock::now();
     for (const CacheEntry& entry : listing.entries)
       table.AddRow({entry.kind, entry.key.substr(0, kKeyDigits), BytesText(entry.bytes),

@@ -15,7 +15,9 @@
 #include "cli/json_report.hpp"
 #include "cli/model_inputs.hpp"
 #include "cli/output_compare.hpp"
+#include "cli/progress.hpp"
 #include "cli/quantity.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timing.hpp"
 #include "deputy/model.hpp"
@@ -237,12 +239,12 @@ Json JsonOf(const CompareOptions& options, const std::vector<Candidate>& candida
 void PrintReport(const std::vector<Candidate>& candidates, const Terminal& terminal) {
   const Candidate& reference = candidates.front();
   Table table({{"configuration"},
-               {"delegated", Align::kRight},
-               {"load", Align::kRight},
+               {"delegated", Align::kRight, Fit::kMiddle, 3},
+               {"load", Align::kRight, Fit::kMiddle, 4},
                {"p50", Align::kRight},
-               {"p90", Align::kRight},
+               {"p90", Align::kRight, Fit::kMiddle, 2},
                {"ratio", Align::kRight},
-               {"max |d|", Align::kRight},
+               {"max |d|", Align::kRight, Fit::kMiddle, 1},
                {"outputs"}});
   for (const Candidate& candidate : candidates) {
     double difference = 0;

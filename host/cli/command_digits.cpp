@@ -18,6 +18,7 @@
 #include "cli/placement_text.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timing.hpp"
 #include "deputy/model.hpp"
@@ -127,10 +128,10 @@ void PrintPlacement(const PlacementReport& report, const RunStatistics& statisti
                     const Terminal& terminal) {
   Table table({{"delegate"},
                {"nodes", Align::kRight},
-               {"multiply-adds", Align::kRight},
+               {"multiply-adds", Align::kRight, Fit::kMiddle, 2},
                {"host time", Align::kRight},
-               {"device time", Align::kRight},
-               {"operators"}});
+               {"device time", Align::kRight, Fit::kMiddle, 1},
+               {"operators", Align::kLeft, Fit::kList, 3}});
   for (const DelegateReport& delegate : report.delegates) {
     table.AddRow({delegate.name, CountText(delegate.nodes), ShareText(delegate.multiply_adds, report.multiply_adds),
                   delegate.nodes == 0 ? "-" : DurationText(TimeOf(statistics.delegate_ns, delegate.name)),

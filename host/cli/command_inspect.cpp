@@ -16,6 +16,7 @@
 #include "cli/model_inputs.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/inspect.hpp"
 
@@ -127,13 +128,17 @@ Json JsonOf(const InspectOptions& options, const ModelContents& contents) {
 }
 
 void PrintHead(const ModelContents& contents, const Terminal& terminal) {
-  Print("  format      {}, {}\n", contents.format, BytesText(contents.file_bytes));
-  for (const auto& [key, value] : contents.metadata) Print("  {:<11} {}\n", key, value);
-  Print("  nodes       {}{}\n", contents.nodes.size(),
-        contents.regions == 0 ? "" : fmt::format(", including those of {}", Plural(contents.regions, "region")));
-  Print("  parameters  {} in {}, {}\n", CountText(contents.parameters), Plural(contents.constants, "constant"),
-        BytesText(contents.constant_bytes));
-  if (!contents.symbols.empty()) Print("  symbols     {}\n", Joined(contents.symbols));
+  KeyTable head;
+  head.Add("format", fmt::format("{}, {}", contents.format, BytesText(contents.file_bytes)));
+  for (const auto& [key, value] : contents.metadata) head.Add(key, value);
+  head.Add("nodes", fmt::format("{}{}", contents.nodes.size(),
+                                contents.regions == 0
+                                    ? ""
+                                    : fmt::format(", including those of {}", Plural(contents.regions, "region"))));
+  head.Add("parameters", fmt::format("{} in {}, {}", CountText(contents.parameters),
+                                     Plural(contents.constants, "constant"), BytesText(contents.constant_bytes)));
+  if (!contents.symbols.empty()) head.Add("symbols", Joined(contents.symbols));
+  Print("{}", head.Text(terminal, "  "));
   const auto list = [&](const char* title, const std::vector<TensorInfo>& infos) {
     Table table({{title}, {"type"}});
     for (const TensorInfo& info : infos) table.AddRow({info.name, TypeText(info)});
@@ -146,11 +151,11 @@ void PrintHead(const ModelContents& contents, const Terminal& terminal) {
 
 void PrintOperators(const ModelContents& contents, const Terminal& terminal) {
   Table table({{"operator"},
-               {"version", Align::kRight},
+               {"version", Align::kRight, Fit::kMiddle, 2},
                {"nodes", Align::kRight},
-               {"multiply-adds", Align::kRight},
+               {"multiply-adds", Align::kRight, Fit::kMiddle, 1},
                {"CPU"},
-               {"reason"}});
+               {"reason", Align::kLeft, Fit::kWrap}});
   for (const OperatorUse& use : CountOperators(contents))
     table.AddRow({FullOperator(use.domain, use.op_type), std::to_string(use.since_version), CountText(use.nodes),
                   use.multiply_adds == 0 ? "" : CountText(use.multiply_adds),
@@ -162,8 +167,13 @@ void PrintOperators(const ModelContents& contents, const Terminal& terminal) {
 }
 
 void PrintNodes(const ModelContents& contents, const Terminal& terminal) {
-  Table table(
-      {{"node"}, {"operator"}, {"region"}, {"outputs"}, {"multiply-adds", Align::kRight}, {"CPU"}, {"exported at"}});
+  Table table({{"node"},
+               {"operator"},
+               {"region", Align::kLeft, Fit::kMiddle, 2},
+               {"outputs", Align::kLeft, Fit::kList, 1},
+               {"multiply-adds", Align::kRight, Fit::kMiddle, 3},
+               {"CPU"},
+               {"exported at", Align::kLeft, Fit::kMiddle, 4}});
   for (const InspectedNode& node : contents.nodes) {
     std::vector<std::string> types;
     for (const std::string& type : node.types)
@@ -192,7 +202,8 @@ int RunInspect(const InspectOptions& options) {
   PrintOperators(*contents, terminal);
   if (contents->multiply_adds > 0) Print("\n  {} multiply-adds\n", CountText(contents->multiply_adds));
   if (!contents->problem.empty())
-    Print("\n  {}: {}\n", terminal.Paint(Paint::kBad, "types are unknown"), contents->problem);
+    Print("\n{}", Paragraph(terminal, "  ",
+                            Show("{}: {}", terminal.Paint(Paint::kBad, "types are unknown"), contents->problem)));
   if (options.nodes) PrintNodes(*contents, terminal);
   return kDone;
 }

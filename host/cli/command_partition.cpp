@@ -22,6 +22,7 @@
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
 #include "cli/standard_streams.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/model.hpp"
 #include "deputy/output_file.hpp"
@@ -41,7 +42,8 @@ struct PartitionOptions {
   ContextOptions context;
   std::vector<std::string> shapes;
   uint32_t measure = 0;  // runs; 0: the model is not run
-  bool nodes = false, json = false;
+  bool nodes = false, per_operator = false, json = false;
+  size_t top = 0;
 };
 
 Result<CompletedShapes> ShapesOf(const std::vector<TensorInfo>& inputs, const std::vector<std::string>& arguments) {
@@ -130,12 +132,14 @@ int RunPartition(const PartitionOptions& options) {
   Print("{}: {}, {} multiply-adds\n", terminal.Paint(Paint::kBold, options.model), Plural(report->nodes.size(), "node"),
         CountText(report->multiply_adds));
   for (size_t i = 0; i < shapes.size(); ++i)
-    Print("  input {} {}\n", model.inputs()[i].name, TypeOfInput(model.inputs()[i], shapes[i]));
+    Print("{}", Paragraph(terminal, "  ",
+                          Show("input {} {}", model.inputs()[i].name, TypeOfInput(model.inputs()[i], shapes[i]))));
   Print("\n{}", DelegateTable(*report, terminal));
-  if (const Shown notes = DelegateNotes(*report); !notes.empty()) Print("\n{}", notes);
+  if (const Shown notes = DelegateNotes(*report, terminal); !notes.empty()) Print("\n{}", notes);
   Print("\npartitions in execution order\n{}", PartitionTable(*report, terminal));
   if (const Shown refusals = RefusalTable(*report, terminal); !refusals.empty()) Print("\n{}", refusals);
-  if (options.nodes) Print("\n{}", NodeTable(*report, terminal));
+  if (options.per_operator) Print("\n{}", OperatorTable(*report, options.top, terminal));
+  if (options.nodes) Print("\n{}", NodeTable(*report, options.top, terminal));
   return kDone;
 }
 
@@ -150,6 +154,9 @@ Command MakePartitionCommand(CLI::App& app) {
   AddShapes(*syntax, options->shapes);
   syntax->add_option("--node", options->node, "Show all details of one node")->type_name("NAME");
   syntax->add_flag("--nodes", options->nodes, "List all nodes as well");
+  syntax->add_flag("--per-operator", options->per_operator, "List the sums of each operator as well");
+  AddTop(*syntax, options->top);
+  syntax->get_option("--top")->description("Show only the N most expensive operators and nodes; 0: all");
   AddJson(*syntax, options->json);
   CLI::Option* html =
       syntax->add_option("--html", options->html, "Write a page that shows the graph: open it in a browser");

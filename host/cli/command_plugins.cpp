@@ -15,6 +15,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
 #include "cli/quantity.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/context.hpp"
 #include "deputy/printable.hpp"
@@ -40,19 +41,30 @@ std::string RangeOf(const OptionReport& option) {
 
 void PrintDelegate(const PluginReport& plugin, const PluginDelegateReport& delegate, bool why,
                    const Terminal& terminal) {
-  Print("  {}{}{}\n", terminal.Paint(Paint::kBold, delegate.id), delegate.description.empty() ? "" : ": ",
-        delegate.description);
-  if (!plugin.probed) Print("    not run: options and devices are unknown; --probe runs it\n");
+  const auto line = [&](const Shown& text) { Print("{}", Paragraph(terminal, "    ", text)); };
+  Print("{}", Paragraph(terminal, "  ",
+                        Show("{}{}{}", terminal.Paint(Paint::kBold, delegate.id),
+                             delegate.description.empty() ? "" : ": ", delegate.description)));
+  if (!plugin.probed) line("not run: options and devices are unknown; --probe runs it");
   if (plugin.probed && !delegate.available)
-    Print("    not available{}{}\n", delegate.unavailable.empty() ? "" : ": ", delegate.unavailable);
+    line(Show("not available{}{}", delegate.unavailable.empty() ? "" : ": ", delegate.unavailable));
   if (!delegate.options.empty()) {
-    Table table({{"option"}, {"type"}, {"default"}, {"range"}, {"meaning"}});
+    Table table({{"option"},
+                 {"type", Align::kLeft, Fit::kMiddle, 1},
+                 {"default", Align::kLeft, Fit::kMiddle, 2},
+                 {"range", Align::kLeft, Fit::kWrap, 3},
+                 {"meaning", Align::kLeft, Fit::kWrap}});
     for (const OptionReport& option : delegate.options)
       table.AddRow({option.name, option.type, option.default_value, RangeOf(option), option.help});
     Print("{}", table.Text(terminal, "    "));
   }
   if (!delegate.devices.empty()) {
-    Table table({{"device", Align::kRight}, {"name"}, {"kind"}, {"memory"}, {"clock"}, {"driver"}});
+    Table table({{"device", Align::kRight},
+                 {"name"},
+                 {"kind", Align::kLeft, Fit::kMiddle, 1},
+                 {"memory", Align::kLeft, Fit::kMiddle, 2},
+                 {"clock", Align::kLeft, Fit::kMiddle, 3},
+                 {"driver", Align::kLeft, Fit::kMiddle, 4}});
     for (const DeviceListing& device : delegate.devices)
       table.AddRow({std::to_string(device.number), device.name, device.kind,
                     device.memory_bytes == 0 ? "" : BytesText(device.memory_bytes),
@@ -60,30 +72,30 @@ void PrintDelegate(const PluginReport& plugin, const PluginDelegateReport& deleg
     Print("{}", table.Text(terminal, "    "));
   }
   if (!delegate.used_by.empty()) {
-    Print("    used by {}\n", Joined(delegate.used_by));
+    line(Show("used by {}", Joined(delegate.used_by)));
   } else if (why) {
-    Print(
-        "    not used: the configuration does not name it; to use it, add this line below 'delegates:'\n"
-        "      - name: {}\n",
-        delegate.id);
+    line("not used: the configuration does not name it; to use it, add this line below 'delegates:'");
+    Print("      - name: {}\n", delegate.id);
   } else {
-    Print("    not used\n");
+    line("not used");
   }
-  if (why && !delegate.extensions.empty()) Print("    extensions: {}\n", Joined(delegate.extensions));
+  if (why && !delegate.extensions.empty()) line(Show("extensions: {}", Joined(delegate.extensions)));
 }
 
 void PrintPlugin(const PluginReport& plugin, bool why, const Terminal& terminal) {
   if (!plugin.accepted) {
-    Print("{}  {}\n  {}: {}\n", terminal.Paint(Paint::kBad, "rejected"), plugin.file, plugin.rule, plugin.reason);
+    Print("{}  {}\n{}", terminal.Paint(Paint::kBad, "rejected"), plugin.file,
+          Paragraph(terminal, "  ", Show("{}: {}", plugin.rule, plugin.reason)));
     return;
   }
   Print("{}  {}\n", terminal.Paint(Paint::kGood, "accepted"), plugin.file);
-  Print("  plugin {} {}{}{}, ABI {}\n", plugin.id, plugin.version, plugin.vendor.empty() ? "" : " by ", plugin.vendor,
-        plugin.abi);
+  const auto line = [&](const Shown& text) { Print("{}", Paragraph(terminal, "  ", text)); };
+  line(Show("plugin {} {}{}{}, ABI {}", plugin.id, plugin.version, plugin.vendor.empty() ? "" : " by ", plugin.vendor,
+            plugin.abi));
   if (why && !plugin.rule.empty())
-    Print("  rule: {}{}{}\n", plugin.rule, plugin.reason.empty() ? "" : ": ", plugin.reason);
+    line(Show("rule: {}{}{}", plugin.rule, plugin.reason.empty() ? "" : ": ", plugin.reason));
   for (const PluginDelegateReport& delegate : plugin.delegates) PrintDelegate(plugin, delegate, why, terminal);
-  if (!plugin.files.empty()) Print("  required files: {}\n", Joined(plugin.files));
+  if (!plugin.files.empty()) line(Show("required files: {}", Joined(plugin.files)));
 }
 
 size_t CountRejected(const PluginListing& listing) {
@@ -127,7 +139,12 @@ int ListOperators(const PluginListing& listing, const PluginsOptions& options) {
                    : delegate.capabilities.empty() ? ": lists no operators"
                                                    : "");
       if (delegate.capabilities.empty()) continue;
-      Table table({{"operator"}, {"definitions"}, {"dtypes"}, {"ranks"}, {"layouts"}, {"note"}});
+      Table table({{"operator"},
+                   {"definitions", Align::kLeft, Fit::kMiddle, 1},
+                   {"dtypes", Align::kLeft, Fit::kList},
+                   {"ranks", Align::kLeft, Fit::kMiddle, 3},
+                   {"layouts", Align::kLeft, Fit::kList, 4},
+                   {"note", Align::kLeft, Fit::kWrap, 2}});
       for (const CapabilityReport& row : delegate.capabilities) {
         const bool dense = row.layouts == std::vector<std::string>{"dense"};
         table.AddRow({(row.domain.empty() ? "" : row.domain + ".") + row.op_type,

@@ -14,6 +14,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
 #include "cli/model_inputs.hpp"
+#include "cli/progress.hpp"
 #include "cli/quantity.hpp"
 #include "cli/run_profile.hpp"
 #include "cli/terminal.hpp"

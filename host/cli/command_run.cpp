@@ -19,9 +19,11 @@
 #include "cli/model_inputs.hpp"
 #include "cli/output_compare.hpp"
 #include "cli/placement_text.hpp"
+#include "cli/progress.hpp"
 #include "cli/quantity.hpp"
 #include "cli/run_profile.hpp"
 #include "cli/shape_text.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timing.hpp"
 #include "cli/top_classes.hpp"
@@ -33,6 +35,8 @@
 namespace deputy::cli {
 namespace {
 
+constexpr size_t kStepRows = 20;  // of --profile
+
 struct RunOptions {
   std::string model, output_dir;
   ContextOptions context;
@@ -43,13 +47,15 @@ struct RunOptions {
   uint64_t seed = 1;
   uint32_t repeat = 1;
   bool profile = false;
+  size_t top = 20;
   std::string trace;    // file
   std::string timeout;  // empty: no limit
 };
 
 struct Timed {
-  std::vector<uint64_t> run_ns;
-  DelegateTimes delegate_ns;      // host time, sum of all runs
+  FirstRun first;
+  std::vector<uint64_t> run_ns;   // of the runs after the first, if there are any, else of the first
+  DelegateTimes delegate_ns;      // host time, sum of these runs
   PlacementReport before, after;  // device time is their difference
 };
 
@@ -63,7 +69,17 @@ Status RunTimed(Session& session, const std::vector<Tensor>& inputs, uint32_t re
                 Timed& timed) {
   session.EnableProfiling(true);
   DEPUTY_ASSIGN_OR_RETURN(timed.before, session.Placement());
-  for (uint32_t i = 0; i < repeat; ++i) {
+  ShowProgress("first run");
+  const FirstRunWatch watch;
+  DEPUTY_RETURN_IF_ERROR(session.Predict(inputs, &outputs));
+  timed.first = watch.Stop();
+  if (repeat == 1) {
+    timed.run_ns = {session.statistics().total_ns};
+    timed.delegate_ns = session.statistics().delegate_ns;
+  } else {
+    DEPUTY_ASSIGN_OR_RETURN(timed.before, session.Placement());
+  }
+  for (uint32_t i = 1; i < repeat; ++i) {
     ShowProgress(fmt::format("run {} of {}", i + 1, repeat));
     DEPUTY_RETURN_IF_ERROR(session.Predict(inputs, &outputs));
     timed.run_ns.push_back(session.statistics().total_ns);
@@ -76,12 +92,12 @@ Status RunTimed(Session& session, const std::vector<Tensor>& inputs, uint32_t re
 
 Shown TimeTable(const Timed& timed, const Terminal& terminal) {
   Table table({{"delegate"},
-               {"nodes", Align::kRight},
-               {"multiply-adds", Align::kRight},
-               {"", Align::kRight},
+               {"nodes", Align::kRight, Fit::kMiddle, 4},
+               {"multiply-adds", Align::kRight, Fit::kMiddle, 3},
+               {"", Align::kRight, Fit::kMiddle, 3},
                {"host time", Align::kRight},
-               {"device time", Align::kRight},
-               {"clock"}});
+               {"device time", Align::kRight, Fit::kMiddle, 1},
+               {"clock", Align::kLeft, Fit::kWrap, 2}});
   const PlacementReport& report = timed.after;
   const uint64_t runs = timed.run_ns.size();
   for (size_t d = 0; d < report.delegates.size(); ++d) {
@@ -97,11 +113,22 @@ Shown TimeTable(const Timed& timed, const Terminal& terminal) {
   return table.Text(terminal, "  ");
 }
 
-std::string TimeSentence(const std::vector<uint64_t>& run_ns) {
-  if (run_ns.size() == 1) return DurationText(run_ns.front());
+// The lines "time ..." and "first run ...".
+Shown TimeLines(const Timed& timed, uint32_t repeat, const Terminal& terminal) {
+  const std::vector<uint64_t>& run_ns = timed.run_ns;
+  const std::string cold = ColdText(timed.first);
+  if (repeat == 1) {
+    Shown lines = Show("time {}\n", DurationText(run_ns.front()));
+    if (!cold.empty()) lines += Paragraph(terminal, "", Show("this was the first run, {}", cold));
+    return lines;
+  }
   const auto [least, most] = std::minmax_element(run_ns.begin(), run_ns.end());
-  return fmt::format("{}, median of {} runs from {} to {}", DurationText(MedianOf(run_ns)), run_ns.size(),
-                     DurationText(*least), DurationText(*most));
+  Shown lines = Paragraph(terminal, "",
+                          Show("time {}, median of {} from {} to {}", DurationText(MedianOf(run_ns)),
+                               Plural(run_ns.size(), "run"), DurationText(*least), DurationText(*most)));
+  lines +=
+      Paragraph(terminal, "", Show("first run {}{}", DurationText(timed.first.ns), cold.empty() ? "" : ", " + cold));
+  return lines;
 }
 
 // The file name for a tensor, whose name may contain characters that a file name must not.
@@ -187,7 +214,7 @@ int CompareAll(const std::vector<Expected>& expected, const std::vector<TensorIn
 }
 
 void PrintInputs(const std::vector<TensorInfo>& infos, const BoundInputs& bound, const Terminal& terminal) {
-  Table table({{"input"}, {"type"}, {"from"}});
+  Table table({{"input"}, {"type"}, {"from", Align::kLeft, Fit::kMiddle, 1}});
   for (size_t i = 0; i < infos.size(); ++i)
     table.AddRow({infos[i].name, TypeText(bound.inputs[i].tensor), bound.inputs[i].origin});
   Print("{}", table.Text(terminal, "  "));
@@ -230,10 +257,10 @@ TensorSummary Summarize(const Tensor& tensor) {
 void PrintOutputs(const std::vector<TensorInfo>& infos, const std::vector<Tensor>& outputs, const Terminal& terminal) {
   Table table({{"output"},
                {"type"},
-               {"min", Align::kRight},
-               {"mean", Align::kRight},
-               {"max", Align::kRight},
-               {"first values"}});
+               {"min", Align::kRight, Fit::kMiddle, 2},
+               {"mean", Align::kRight, Fit::kMiddle, 3},
+               {"max", Align::kRight, Fit::kMiddle, 2},
+               {"first values", Align::kLeft, Fit::kWrap, 1}});
   for (size_t i = 0; i < outputs.size(); ++i) {
     const TensorSummary summary = Summarize(outputs[i]);
     table.AddRow({infos[i].name, TypeText(outputs[i]), summary.min, summary.mean, summary.max, summary.first});
@@ -263,17 +290,13 @@ int RunRun(const RunOptions& options) {
   const Result<std::vector<Expected>> expected = ParseExpected(options.expected, model.outputs());
   if (!expected.ok()) return Fail(Stage::kSetup, expected.status());
   const std::vector<Tensor> inputs = loaded->tensors();
-  std::vector<Shape> shapes;
-  for (const Tensor& input : inputs) shapes.push_back(input.shape());
 
-  Result<Session> session = model.CreateSession();
-  if (!session.ok()) return Fail(Stage::kModel, session.status());
-  Status status = session->Resize(shapes);
-  if (!status.ok()) return fail(Stage::kModel, std::move(status));
+  std::optional<Session> session = OpenSession(*loaded, exit_status);
+  if (!session) return exit_status;
   session->SetTimeout(*timeout);
   std::vector<Tensor> outputs;
   Timed timed;
-  status = RunTimed(*session, inputs, options.repeat, outputs, timed);
+  Status status = RunTimed(*session, inputs, options.repeat, outputs, timed);
   if (!status.ok()) return fail(Stage::kRun, std::move(status));
   std::vector<ProfiledRun> profiled;
   if (options.profile || !options.trace.empty()) {
@@ -295,8 +318,11 @@ int RunRun(const RunOptions& options) {
     Print("\n");
     PrintTopClasses(*top, terminal);
   }
-  Print("\n{}\ntime {}\n", TimeTable(timed, terminal), TimeSentence(timed.run_ns));
-  if (options.profile) Print("\n{}", RunProfile(profiled).StepTable(0, terminal));
+  Print("\n{}\n{}", TimeTable(timed, terminal), TimeLines(timed, options.repeat, terminal));
+  if (options.profile) {
+    const RunProfile profile(profiled);
+    Print("\n{}\n{}", profile.StepTable(kStepRows, terminal), profile.OperatorTable(terminal));
+  }
   if (!options.trace.empty()) {
     status = WriteOutputFile(options.trace, TraceJson(options.model, profiled, timed.after.delegates));
     if (!status.ok()) return Fail(Stage::kRun, status);

@@ -16,6 +16,8 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
+#include "cli/messages.hpp"
+#include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 #include "cli/test_case.hpp"
 
@@ -37,8 +39,7 @@ void KeepOnlyWarnings() {
     const std::lock_guard guard(*lock);
     const std::string line = source == "host" ? std::string(message) : fmt::format("{}: {}", source, message);
     if (!said->insert(line).second) return;
-    ClearProgress();
-    PrintOnStderr(fmt::format("{}: {}\n", level == LogLevel::kWarning ? "warning" : "error", line));
+    PrintMessage(level, source, message);
   });
 }
 
@@ -54,7 +55,6 @@ void PrintLine(const CaseResult& result, const Terminal& terminal) {
   const Paint paint = result.verdict == CaseVerdict::kPass   ? Paint::kGood
                       : result.verdict == CaseVerdict::kFail ? Paint::kBad
                                                              : Paint::kDim;
-  ClearProgress();
   Print("{}  {}  {}{}\n", terminal.Paint(paint, NameOf(result.verdict)), result.name, result.detail, Share(result));
   std::fflush(stdout);
 }

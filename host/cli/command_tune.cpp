@@ -13,7 +13,9 @@
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
 #include "cli/model_inputs.hpp"
+#include "cli/progress.hpp"
 #include "cli/quantity.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/model.hpp"
 #include "deputy/output_file.hpp"
@@ -31,11 +33,12 @@ struct TuneOptions {
 };
 
 void PrintReport(const MeasureReport& report, const std::string& output) {
-  Print("  as ordered   {}\n", report.order_ns == 0 ? "not measured" : DurationText(report.order_ns));
-  if (report.cpu_ns != 0) Print("  CPU alone    {}\n", DurationText(report.cpu_ns));
-  if (report.best_ns != 0) Print("  fastest      {}\n", DurationText(report.best_ns));
-  Print("  decision     {}\n", report.summary);
-  Print("written to {}\n", output);
+  KeyTable table;
+  table.Add("as ordered", report.order_ns == 0 ? "not measured" : DurationText(report.order_ns));
+  if (report.cpu_ns != 0) table.Add("CPU alone", DurationText(report.cpu_ns));
+  if (report.best_ns != 0) table.Add("fastest", DurationText(report.best_ns));
+  table.Add("decision", report.summary);
+  Print("{}written to {}\n", table.Text(TerminalOf(stdout), "  "), output);
 }
 
 int RunTune(TuneOptions options) {

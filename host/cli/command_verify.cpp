@@ -15,6 +15,7 @@
 #include "cli/model_inputs.hpp"
 #include "cli/output_compare.hpp"
 #include "cli/quantity.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/model.hpp"
 
@@ -38,7 +39,11 @@ std::string GroupText(const std::vector<std::string>& group) {
 }
 
 void PrintReport(const std::vector<PartitionVerification>& partitions, const Terminal& terminal) {
-  Table table({{"partition"}, {"nodes", Align::kRight}, {"result"}, {"max |d|", Align::kRight}, {"detail"}});
+  Table table({{"partition"},
+               {"nodes", Align::kRight, Fit::kMiddle, 1},
+               {"result"},
+               {"max |d|", Align::kRight, Fit::kMiddle, 2},
+               {"detail", Align::kLeft, Fit::kWrap}});
   for (const PartitionVerification& partition : partitions) {
     table.AddRow({partition.partition, CountText(partition.nodes.size()), VerificationText(partition.result),
                   partition.result == VerificationResult::kNotVerified ? "-" : NumberText(partition.max_difference),

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 
 namespace deputy::cli {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/common_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/terminal.hpp"
@@ -100,6 +101,8 @@ int Main(int argc, char** argv) {
       MakeInspectCommand(app), MakePluginsCommand(app),   MakeConfigCommand(app),   MakeConvertCommand(app),
       MakeCacheCommand(app),   MakeNewPluginCommand(app), MakeProfileCommand(app),
   };
+  CommonOptions common;
+  common.AddTo(app);
   RefuseEmptyValues(app);
   if (const std::string flag = FlagWithoutValue(argc, argv); !flag.empty())
     return FailUsage(fmt::format("{}: must not be empty", flag));
@@ -113,6 +116,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return Explain(app, error);
   }
+  if (const std::string mistake = common.Apply(); !mistake.empty()) return FailUsage(mistake);
   for (const Command& command : commands)
     if (command.syntax->parsed()) return command.run();
   return kUsage;

@@ -13,8 +13,11 @@
 
 #include "cli/element.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/messages.hpp"
+#include "cli/progress.hpp"
 #include "cli/shape_text.hpp"
 #include "cli/terminal.hpp"
+#include "cli/timing.hpp"
 #include "deputy/printable.hpp"
 #include "deputy/tensor_file.hpp"
 
@@ -154,8 +157,7 @@ Result<CompletedShapes> CompleteShapes(const std::vector<TensorInfo>& inputs, co
 
 void PrintAssumed(const std::string& assumed) {
   if (assumed.empty()) return;
-  ClearProgress();
-  PrintOnStderr(Show("{}\n", assumed).text());
+  PrintNote(assumed);
 }
 
 Status WithAssumed(Status status, const std::string& assumed) {
@@ -201,16 +203,22 @@ Status BuildModel(Model& model, const std::string& path, const Context& context,
 }
 
 std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context,
-                               const std::vector<std::string>& shapes, int& exit_status, const BuildOptions& options) {
+                               const std::vector<std::string>& shapes, int& exit_status, const BuildOptions& options,
+                               LoadTimes* times) {
   const auto fail = [&](Stage stage, const Status& status) {
     exit_status = Fail(stage, status);
     return std::nullopt;
   };
+  Stopwatch watch;
   const std::optional<Context> opened = context.Open(exit_status);
   if (!opened) return std::nullopt;
+  if (times != nullptr) *times = {watch.Lap(), 0, PeakMemory()};
+  watch.Lap();
   Model model;
   if (const Status status = BuildModel(model, path, *opened, shapes, options); !status.ok())
     return fail(Stage::kModel, status);
+  if (times != nullptr) times->build_ns = watch.Lap();
+  ClearProgress();
   if (const Status status = RequireTensors(model); !status.ok()) return fail(Stage::kSetup, status);
   return model;
 }
@@ -218,7 +226,8 @@ std::optional<Model> OpenModel(const std::string& path, const ContextOptions& co
 std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptions& context,
                                      const InputArguments& inputs, const std::vector<std::string>& shapes,
                                      uint64_t seed, int& exit_status, const BuildOptions& options) {
-  std::optional<Model> model = OpenModel(path, context, shapes, exit_status, options);
+  LoadTimes times;
+  std::optional<Model> model = OpenModel(path, context, shapes, exit_status, options, &times);
   if (!model) return std::nullopt;
   Result<BoundInputs> bound = BindInputs(model->inputs(), inputs, shapes, seed);
   if (!bound.ok()) {
@@ -226,7 +235,22 @@ std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptio
     return std::nullopt;
   }
   PrintAssumed(bound->assumed);
-  return LoadedModel{*std::move(model), std::move(bound).value()};
+  return LoadedModel{*std::move(model), std::move(bound).value(), times};
+}
+
+std::optional<Session> OpenSession(const LoadedModel& loaded, int& exit_status) {
+  const auto fail = [&](const Status& status) {
+    exit_status = Fail(Stage::kModel, status);
+    return std::nullopt;
+  };
+  Result<Session> session = loaded.model.CreateSession();
+  if (!session.ok()) return fail(session.status());
+  std::vector<Shape> shapes;
+  for (const BoundInput& input : loaded.bound.inputs) shapes.push_back(input.tensor.shape());
+  const Status status = session->Resize(shapes);
+  if (!status.ok()) return fail(WithAssumed(status, loaded.bound.assumed));
+  ClearProgress();
+  return std::move(session).value();
 }
 
 Result<Tensor> RandomTensor(DType dtype, const Shape& shape, uint64_t seed) {

@@ -75,16 +75,23 @@ Result<BoundInputs> BindInputs(const std::vector<TensorInfo>& inputs, const Inpu
 Status BuildModel(Model& model, const std::string& path, const Context& context, const std::vector<std::string>& shapes,
                   BuildOptions options = {});
 
+struct LoadTimes {
+  uint64_t open_ns = 0;              // finding, checking and opening the delegates
+  uint64_t build_ns = 0;             // reading the model, and preparing it if it fixes its shapes
+  uint64_t memory_before_bytes = 0;  // peak of the process before the model was read
+};
+
 // Opens the delegates and builds the model, which may have tensors only. On an error: prints it, sets the exit status,
 // and returns nothing.
 std::optional<Model> OpenModel(const std::string& path, const ContextOptions& context,
                                const std::vector<std::string>& shapes, int& exit_status,
-                               const BuildOptions& options = {});
+                               const BuildOptions& options = {}, LoadTimes* times = nullptr);
 
 // A model of a command line with the inputs of a run.
 struct LoadedModel {
   Model model;
   BoundInputs bound;
+  LoadTimes times;
 
   std::vector<Tensor> tensors() const;
 };
@@ -92,6 +99,9 @@ struct LoadedModel {
 std::optional<LoadedModel> LoadModel(const std::string& path, const ContextOptions& context,
                                      const InputArguments& inputs, const std::vector<std::string>& shapes,
                                      uint64_t seed, int& exit_status, const BuildOptions& options = {});
+
+// A session that is prepared for the shapes of the inputs. On an error: as above.
+std::optional<Session> OpenSession(const LoadedModel& loaded, int& exit_status);
 
 // The same values on every machine: floats in [-1, 1), 8-bit integers over their range, others 0 or 1.
 Result<Tensor> RandomTensor(DType dtype, const Shape& shape, uint64_t seed);

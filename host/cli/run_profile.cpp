@@ -8,6 +8,7 @@
 
 #include "cli/placement_text.hpp"
 #include "cli/quantity.hpp"
+#include "cli/table.hpp"
 #include "cli/timing.hpp"
 
 namespace deputy::cli {
@@ -140,12 +141,12 @@ std::vector<OperatorTotal> RunProfile::Operators() const {
 Shown RunProfile::StepTable(size_t top, const Terminal& terminal) const {
   Table table({{"delegate"},
                {"step, operation"},
-               {"nodes"},
+               {"nodes", Align::kLeft, Fit::kList, 2},
                {"time", Align::kRight},
-               {"share", Align::kRight},
-               {"moved", Align::kRight},
-               {"clock"},
-               {"metadata"}});
+               {"share", Align::kRight, Fit::kMiddle, 1},
+               {"moved", Align::kRight, Fit::kMiddle, 3},
+               {"clock", Align::kLeft, Fit::kMiddle, 4},
+               {"metadata", Align::kLeft, Fit::kMiddle, 3}});
   const uint64_t runs = std::max<uint64_t>(1, run_ns_.size());
   std::vector<uint64_t> times;
   for (const StepTotal& step : steps_) times.push_back(step.time_ns);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "cli/exit_code.hpp"
+#include "cli/progress.hpp"
 
 namespace deputy::cli {
 namespace {
@@ -40,6 +41,7 @@ void OpenStandardStreams() {
 }
 
 void PrintOnStdout(std::string_view text) {
+  ClearProgress();
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() || first_failure != 0) return;
   first_failure = errno != 0 ? errno : EIO;

@@ -2,40 +2,72 @@
 
 #include <fmt/format.h>
 #include <langinfo.h>
+#include <locale.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include <algorithm>
-#include <chrono>
+#include <charconv>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+
+#include "cli/progress.hpp"
 
 namespace deputy::cli {
 namespace {
 
-constexpr auto kQuietFor = std::chrono::seconds(1);
+constexpr size_t kLeastColumns = 20;
 
-struct Progress {
-  bool started = false, shown = false;
-  std::chrono::steady_clock::time_point since;
-};
+Colours the_colours = Colours::kAuto;
 
-Progress& TheProgress() {
-  static Progress progress;
-  return progress;
+// Neither unset nor empty.
+bool IsSet(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+bool ShowsColours(bool tty) {
+  if (the_colours != Colours::kAuto) return the_colours == Colours::kAlways;
+  if (IsSet("NO_COLOR")) return false;
+  if (IsSet("CLICOLOR_FORCE") && std::strcmp(std::getenv("CLICOLOR_FORCE"), "0") != 0) return true;
+  const char* kind = std::getenv("TERM");
+  return tty && kind != nullptr && std::strcmp(kind, "dumb") != 0;
+}
+
+std::optional<size_t> ColumnsOfEnvironment() {
+  const char* text = std::getenv("COLUMNS");
+  if (text == nullptr) return std::nullopt;
+  size_t columns = 0;
+  const char* const end = text + std::strlen(text);
+  const auto parsed = std::from_chars(text, end, columns);
+  if (parsed.ec != std::errc() || parsed.ptr != end || columns == 0) return std::nullopt;
+  return std::max(columns, kLeastColumns);
 }
 
 size_t ColumnsOf(int descriptor) {
   winsize size{};
-  if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20) return size.ws_col;
+  if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<size_t>(size.ws_col, kLeastColumns);
   return 80;
 }
 
-std::string Padded(const Shown& cell, size_t width, Align align) {
-  const std::string space(width - std::min(width, cell.width()), ' ');
-  return align == Align::kLeft ? cell.text() + space : space + cell.text();
-}
+// wcwidth knows the characters of the thread's locale only.
+class Utf8Scope {
+ public:
+  Utf8Scope() : before_(uselocale(Utf8())) {}
+  ~Utf8Scope() { uselocale(before_); }
+  Utf8Scope(const Utf8Scope&) = delete;
+  Utf8Scope& operator=(const Utf8Scope&) = delete;
+
+ private:
+  static locale_t Utf8() {
+    static const locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);  // part of glibc
+    return utf8;
+  }
+  locale_t before_;
+};
 
 }  // namespace
 
@@ -51,14 +83,23 @@ Shown Shown::Lines(std::string_view text) {
   return lines;
 }
 
-Shown Shown::AsIs(std::string text, size_t invisible) {
+Shown Shown::AsIs(std::string text) {
   Shown shown;
   shown.text_ = std::move(text);
-  shown.invisible_ = invisible;
   return shown;
 }
 
-size_t Shown::width() const { return WidthOf(text_) - invisible_; }
+size_t Shown::width() const { return WidthOf(text_); }
+
+std::string Shown::plain() const {
+  std::string plain;
+  for (size_t at = 0; at < text_.size();) {
+    const size_t bytes = CharacterAt(text_, at).bytes;
+    if (text_[at] != '\x1b') plain.append(text_, at, bytes);
+    at += bytes;
+  }
+  return plain;
+}
 
 std::string Joined(const std::vector<std::string>& texts, std::string_view separator) {
   std::string joined;
@@ -80,76 +121,53 @@ Shown Terminal::Paint(cli::Paint paint, std::string_view text) const {
     case cli::Paint::kInk: code = "96"; break;
   }
   if (!colour || *code == '\0') return text;
-  const std::string on = fmt::format("\x1b[{}m", code), off = "\x1b[0m";
-  return Shown::AsIs(on + Printable(text) + off, on.size() + off.size());
+  return Shown::AsIs(fmt::format("\x1b[{}m{}\x1b[0m", code, Printable(text)));
 }
 
 Terminal TerminalOf(std::FILE* stream) {
   Terminal terminal;
   const int descriptor = fileno(stream);
   terminal.tty = isatty(descriptor) == 1;
-  const char* kind = std::getenv("TERM");
-  const char* no_colour = std::getenv("NO_COLOR");
-  terminal.colour =
-      terminal.tty && (no_colour == nullptr || *no_colour == '\0') && kind != nullptr && std::strcmp(kind, "dumb") != 0;
+  terminal.colour = ShowsColours(terminal.tty);
   const char* charset = nl_langinfo(CODESET);
   terminal.utf8 = charset != nullptr && std::strcmp(charset, "UTF-8") == 0;
-  terminal.columns = terminal.tty ? ColumnsOf(descriptor) : 80;
+  const std::optional<size_t> wanted = ColumnsOfEnvironment();
+  terminal.bounded = terminal.tty || wanted;
+  terminal.columns = wanted ? *wanted : terminal.tty ? ColumnsOf(descriptor) : 80;
   return terminal;
 }
 
-size_t WidthOf(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
+void SetColours(Colours colours) { the_colours = colours; }
 
-void PrintOnStderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
-
-void ShowProgress(const std::string& text) {
-  Progress& progress = TheProgress();
-  const auto now = std::chrono::steady_clock::now();
-  if (!progress.started) {
-    progress.started = true;
-    progress.since = now;
+Character CharacterAt(std::string_view text, size_t position) {
+  const auto lead = static_cast<unsigned char>(text[position]);
+  if (lead == 0x1b) {  // Printable lets none pass: it is a colour of this program
+    const size_t end = text.find('m', position);
+    return {end == std::string_view::npos ? text.size() - position : end + 1 - position, 0};
   }
-  if (now - progress.since < kQuietFor) return;
-  const Terminal terminal = TerminalOf(stderr);
-  if (!terminal.tty) return;
-  PrintOnStderr("\r\x1b[K" + Printable(text).substr(0, terminal.columns - 1));
-  std::fflush(stderr);
-  progress.shown = true;
+  if (lead < 0xC0) return {1, lead < 0x80 ? size_t{1} : size_t{0}};
+  const size_t bytes = std::min<size_t>(lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4, text.size() - position);
+  auto code = static_cast<wchar_t>(lead & (0x7F >> bytes));
+  for (size_t i = 1; i < bytes; ++i)
+    code = static_cast<wchar_t>(code << 6 | (static_cast<unsigned char>(text[position + i]) & 0x3F));
+  const Utf8Scope scope;
+  const int width = wcwidth(code);
+  return {bytes, width < 0 ? size_t{1} : static_cast<size_t>(width)};
 }
 
-void ClearProgress() {
-  Progress& progress = TheProgress();
-  if (!progress.shown) return;
-  PrintOnStderr("\r\x1b[K");
-  std::fflush(stderr);
-  progress.shown = false;
+size_t WidthOf(std::string_view text) {
+  size_t width = 0;
+  for (size_t at = 0; at < text.size();) {
+    const Character next = CharacterAt(text, at);
+    width += next.width;
+    at += next.bytes;
+  }
+  return width;
 }
 
-Shown Table::Text(const Terminal& terminal, const std::string& indent) const {
-  std::vector<size_t> widths(columns_.size(), 0);
-  for (const std::vector<Shown>& row : rows_)
-    for (size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].width());
-  for (size_t c = 0; c < columns_.size(); ++c)
-    if (widths[c] != 0) widths[c] = std::max(widths[c], WidthOf(columns_[c].title));
-
-  const auto line = [&](const auto& cell) {
-    std::string text = indent;
-    for (size_t c = 0; c < columns_.size(); ++c) {
-      if (widths[c] == 0) continue;
-      if (text.size() > indent.size()) text += "  ";
-      text += Padded(cell(c), widths[c], columns_[c].align);
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text;
-  };
-  std::string text =
-      terminal.Paint(Paint::kDim, line([&](size_t c) { return Shown(columns_[c].title); })).text() + "\n";
-  for (const std::vector<Shown>& row : rows_)
-    text += line([&](size_t c) { return c < row.size() ? row[c] : Shown(); }) + "\n";
-  return Shown::AsIs(std::move(text));
+void PrintOnStderr(std::string_view text) {
+  const ProgressPause pause;
+  std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 }  // namespace deputy::cli

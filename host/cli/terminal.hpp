@@ -1,4 +1,4 @@
-// Output of commands: text that is safe for a terminal, the properties of the terminal, the line of progress, tables.
+// Output of commands: text that is safe for a terminal, and the properties of the terminal.
 // Names and texts of models, plugins and files are printed only after Printable, so that they cannot control the
 // terminal or imitate a line of this program.
 #pragma once
@@ -27,23 +27,22 @@ class Shown {
   Shown(const char* text) : Shown(std::string_view(text)) {}         // NOLINT(google-explicit-constructor)
   // Lines: as above, but line breaks are kept.
   static Shown Lines(std::string_view text);
-  // Text that consists of this program's own characters and of text that is already safe. `invisible` of its bytes are
-  // colours.
-  static Shown AsIs(std::string text, size_t invisible = 0);
+  // Text that consists of this program's own characters and colours and of text that is already safe.
+  static Shown AsIs(std::string text);
 
   Shown& operator+=(const Shown& more) {
     text_ += more.text_;
-    invisible_ += more.invisible_;
     return *this;
   }
   const std::string& text() const { return text_; }
   bool empty() const { return text_.empty(); }
-  // Characters, where every one is one column wide.
+  // Columns of the terminal.
   size_t width() const;
+  // Without colours.
+  std::string plain() const;
 
  private:
   std::string text_;
-  size_t invisible_ = 0;
 };
 
 // The form of an argument: text is escaped unless it is Shown, numbers are unchanged.
@@ -81,9 +80,10 @@ enum class Paint { kPlain, kBold, kDim, kGood, kBad, kInk };
 
 struct Terminal {
   bool tty = false;
-  bool colour = false;  // a terminal, and neither NO_COLOR nor TERM=dumb is set
-  bool utf8 = false;    // by the locale
+  bool colour = false;
+  bool utf8 = false;  // by the locale
   size_t columns = 80;
+  bool bounded = false;  // lines of tables must not be longer than `columns`
 
   // The text in its colour, or plain text without colours.
   Shown Paint(cli::Paint paint, std::string_view text) const;
@@ -91,37 +91,29 @@ struct Terminal {
   const char* Either(const char* pretty, const char* plain) const { return utf8 ? pretty : plain; }
 };
 
+// Colours are shown as SetColours says. `columns` are those of $COLUMNS, which also bounds tables in a pipe, else of
+// the terminal.
 Terminal TerminalOf(std::FILE* stream);
 
-// Characters, where every one is one column wide: continuation bytes of UTF-8 do not count.
+enum class Colours {
+  kAuto,  // on a terminal whose TERM is not dumb; never with NO_COLOR, always with CLICOLOR_FORCE
+  kAlways,
+  kNever,
+};
+// For the whole process; before the first output.
+void SetColours(Colours colours);
+
+// A character of UTF-8 text, or an escape sequence, which has no width.
+struct Character {
+  size_t bytes = 1;
+  size_t width = 1;  // columns: 0 for marks that combine, 2 for wide characters
+};
+Character CharacterAt(std::string_view text, size_t position);
+
+// Columns of a text on a terminal.
 size_t WidthOf(std::string_view text);
 
 // Ignores errors: an unwritable stderr must not change the exit status.
 void PrintOnStderr(std::string_view text);
-
-// Shows a line of progress on stderr, replaced by the next one, if stderr is a terminal and a second has passed since
-// the first call.
-void ShowProgress(const std::string& text);
-// Removes it; to be called before any other output.
-void ClearProgress();
-
-enum class Align { kLeft, kRight };
-
-class Table {
- public:
-  struct Column {
-    std::string title;
-    Align align = Align::kLeft;
-  };
-
-  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-  void AddRow(std::vector<Shown> cells) { rows_.push_back(std::move(cells)); }
-  // With a line of titles; without spaces at the ends of lines. Empty columns are left out.
-  Shown Text(const Terminal& terminal, const std::string& indent) const;
-
- private:
-  std::vector<Column> columns_;
-  std::vector<std::vector<Shown>> rows_;
-};
 
 }  // namespace deputy::cli

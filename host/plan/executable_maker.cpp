@@ -5,33 +5,48 @@
 
 namespace deputy::host {
 
+namespace {
+
+std::shared_ptr<const std::string> Because(std::string text) {
+  return std::make_shared<const std::string>(std::move(text));
+}
+
+}  // namespace
+
 Result<Made> ExecutableMaker::Make(Delegate& delegate, const GraphView& view, const PartitionSpec& partition) {
-  const BlobMaker* maker = store_ == nullptr ? nullptr : MakerOf(delegate);
+  const Source& source = SourceOf(delegate);
   Digest key{};
-  if (maker != nullptr) {
-    key = PartitionKey(*view.graph, partition, *maker);
+  if (source.maker) {
+    key = PartitionKey(*view.graph, partition, *source.maker);
     if (std::shared_ptr<const Executable> restored = Restore(delegate, view, partition, key)) {
       if (partition.claim != nullptr) delegate.ReleaseClaim(partition.claim);
       return Made{std::move(restored), ExecutableOrigin::kRestored};
     }
   }
   DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const Executable> compiled, delegate.Compile(view, partition));
-  if (maker != nullptr) Save(delegate, *compiled, partition, key, *maker);
-  return Made{std::move(compiled), ExecutableOrigin::kCompiled};
+  std::shared_ptr<const std::string> not_cached = source.not_cached;
+  if (source.maker) not_cached = Save(delegate, *compiled, partition, key, *source.maker);
+  return Made{std::move(compiled), ExecutableOrigin::kCompiled, std::move(not_cached)};
 }
 
-const BlobMaker* ExecutableMaker::MakerOf(const Delegate& delegate) {
-  const auto [found, added] = makers_.try_emplace(&delegate);
-  if (added) {
-    Result<BlobMaker> maker = delegate.blob_maker();
-    // Without a build id, blobs of two versions of a plugin could not be told apart.
-    if (maker.ok() && !maker->build.empty()) {
-      found->second = std::move(maker).value();
-    } else if (!maker.ok() && maker.status().code() != StatusCode::kNotSupported) {
-      Log(LogLevel::kWarning, "{}: compiled partitions are not cached: {}", delegate.name(), maker.status().ToString());
-    }
+const ExecutableMaker::Source& ExecutableMaker::SourceOf(const Delegate& delegate) {
+  const auto [found, added] = sources_.try_emplace(&delegate);
+  Source& source = found->second;
+  if (!added) return source;
+  Result<BlobMaker> maker = delegate.blob_maker();
+  if (!maker.ok() && maker.status().code() == StatusCode::kNotSupported) {
+    source.not_cached = Because("the delegate does not serialize executables");
+  } else if (store_ == nullptr) {
+    source.not_cached = Because("the cache is off");
+  } else if (!maker.ok()) {
+    source.not_cached = Because(maker.status().ToString());
+    Log(LogLevel::kWarning, "{}: compiled partitions are not cached: {}", delegate.name(), *source.not_cached);
+  } else if (maker->build.empty()) {
+    source.not_cached = Because("the plugin has no build id, by which its versions differ");
+  } else {
+    source.maker = std::move(maker).value();
   }
-  return found->second ? &*found->second : nullptr;
+  return source;
 }
 
 std::shared_ptr<const Executable> ExecutableMaker::Restore(Delegate& delegate, const GraphView& view,
@@ -50,15 +65,19 @@ std::shared_ptr<const Executable> ExecutableMaker::Restore(Delegate& delegate, c
   return nullptr;
 }
 
-void ExecutableMaker::Save(const Delegate& delegate, const Executable& executable, const PartitionSpec& partition,
-                           const Digest& key, const BlobMaker& maker) {
+std::shared_ptr<const std::string> ExecutableMaker::Save(const Delegate& delegate, const Executable& executable,
+                                                         const PartitionSpec& partition, const Digest& key,
+                                                         const BlobMaker& maker) {
   const Result<std::vector<uint8_t>> bytes = executable.Serialize(store_->limit());
   if (bytes.ok()) {
-    store_->Save(EntryKind::kBlob, key, maker.compatibility, *bytes);
-  } else if (bytes.status().code() != StatusCode::kNotSupported) {
-    Log(LogLevel::kWarning, "{}: partition {} cannot be stored in the cache: {}", delegate.name(), partition.name,
-        bytes.status().ToString());
+    std::string why = store_->Save(EntryKind::kBlob, key, maker.compatibility, *bytes);
+    return why.empty() ? nullptr : Because(std::move(why));
   }
+  if (bytes.status().code() == StatusCode::kNotSupported)
+    return Because("the delegate does not serialize this partition");
+  Log(LogLevel::kWarning, "{}: partition {} cannot be stored in the cache: {}", delegate.name(), partition.name,
+      bytes.status().ToString());
+  return Because(bytes.status().ToString());
 }
 
 }  // namespace deputy::host

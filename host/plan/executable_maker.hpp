@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "plan/plan.hpp"
 
@@ -12,6 +13,7 @@ namespace deputy::host {
 struct Made {
   std::shared_ptr<const Executable> executable;
   ExecutableOrigin origin = ExecutableOrigin::kCompiled;
+  std::shared_ptr<const std::string> not_cached = {};  // as in Step
 };
 
 class ExecutableMaker {
@@ -23,15 +25,21 @@ class ExecutableMaker {
   Result<Made> Make(Delegate& delegate, const GraphView& view, const PartitionSpec& partition);
 
  private:
-  // Null for a delegate whose blobs are not kept.
-  const BlobMaker* MakerOf(const Delegate& delegate);
+  // The maker of a delegate's blobs, or the reason why they are not kept.
+  struct Source {
+    std::optional<BlobMaker> maker;
+    std::shared_ptr<const std::string> not_cached;
+  };
+
+  const Source& SourceOf(const Delegate& delegate);
   std::shared_ptr<const Executable> Restore(Delegate& delegate, const GraphView& view, const PartitionSpec& partition,
                                             const Digest& key);
-  void Save(const Delegate& delegate, const Executable& executable, const PartitionSpec& partition, const Digest& key,
-            const BlobMaker& maker);
+  // Returns the reason if the executable was not stored.
+  std::shared_ptr<const std::string> Save(const Delegate& delegate, const Executable& executable,
+                                          const PartitionSpec& partition, const Digest& key, const BlobMaker& maker);
 
   Store* store_;
-  std::map<const Delegate*, std::optional<BlobMaker>> makers_;
+  std::map<const Delegate*, Source> sources_;
 };
 
 }  // namespace deputy::host

@@ -10,6 +10,7 @@
 #include "graph/graph.hpp"
 #include "partition/placer.hpp"
 #include "plan/executable_maker.hpp"
+#include "plan/partition_key.hpp"
 #include "plan/respecialize.hpp"
 #include "plan/step_order.hpp"
 
@@ -78,12 +79,18 @@ class Compiler {
     GraphView view{graph.get(), {}, std::vector<uint8_t>(graph->nodes.size(), 0)};
     for (NodeId node = 0; node < graph->nodes.size(); ++node) view.order.push_back(node);
     plan->steps.reserve(placement.partitions.size());
+    std::vector<size_t> counts(delegates_.size(), 0), numbers(delegates_.size(), 0);
+    for (const PlacedPartition& placed : placement.partitions) ++counts[placed.delegate];
     for (uint32_t index = 0; index < placement.partitions.size(); ++index) {
       PlacedPartition& placed = placement.partitions[index];
       Step step;
       step.partition = index;
       step.inputs = placed.spec.inputs;
       step.outputs = placed.spec.outputs;
+      const size_t number = ++numbers[placed.delegate];
+      if (sources_.progress)
+        sources_.progress(
+            {delegates_[placed.delegate]->name(), number, counts[placed.delegate], placed.spec.nodes.size()});
       const Node& first = graph->nodes[placed.spec.nodes.front()];
       if (!first.regions.empty()) {
         DEPUTY_RETURN_IF_ERROR(CompileRegions(first, placement.regions[placed.spec.nodes.front()], step));
@@ -110,6 +117,7 @@ class Compiler {
       if (found != compiled_.end()) {
         step.executable = found->second.executable;
         step.origin = found->second.origin;
+        step.not_cached = found->second.not_cached;
         return {};
       }
     }
@@ -119,6 +127,7 @@ class Compiler {
     if (made.ok()) {
       step.executable = std::move(made->executable);
       step.origin = made->origin;
+      step.not_cached = std::move(made->not_cached);
       return {};
     }
     refused_ = true;
@@ -149,7 +158,8 @@ class Compiler {
     for (const Step& step : plan.steps) {
       const PlacedPartition& placed = placement.partitions[step.partition];
       if (step.executable != nullptr)
-        compiled_[{plan.graph.get(), placed.delegate, placed.spec.nodes}] = {step.executable, step.origin};
+        compiled_[{plan.graph.get(), placed.delegate, placed.spec.nodes}] = {step.executable, step.origin,
+                                                                             step.not_cached};
       for (const std::shared_ptr<const Plan>& branch : step.branches)
         if (!branch->placement.partitions.empty()) Keep(*branch, branch->placement);  // else it was refused, and kept
     }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/function_ref.hpp"
@@ -53,6 +55,7 @@ struct Step {
   uint32_t partition = 0;
   std::shared_ptr<const Executable> executable;           // null for an If, a Loop or a Scan
   ExecutableOrigin origin = ExecutableOrigin::kCompiled;  // of the executable
+  std::shared_ptr<const std::string> not_cached;          // why the cache does not have the compiled one; null: it does
   std::shared_ptr<const Graph> compiled_from;             // of a resized executable: the graph that it still reads
   bool is_view = false;                                   // its output is an alias of its input: nothing to run
   bool is_fused = false;                                  // other steps compute what is read of it: nothing to run
@@ -90,6 +93,13 @@ struct VerdictSources {
   const Digest* model = nullptr;  // of the file; null: constants are digested
 };
 
+// A partition that is compiled or restored next.
+struct CompileProgress {
+  std::string_view delegate;
+  size_t number = 0, count = 0;  // of the delegate's partitions in the graph, from 1
+  size_t nodes = 0;
+};
+
 // Sources from which a plan is made without compiling, and the health of its delegates.
 struct PlanSources {
   Store* store = nullptr;         // null: nothing is saved, nothing restored
@@ -97,6 +107,7 @@ struct PlanSources {
   // Per delegate; null, or an empty span: its failures end the run, and nothing is verified.
   std::span<const std::shared_ptr<DelegateHealth>> health = {};
   VerdictSources verdicts = {};
+  std::function<void(const CompileProgress&)> progress = {};  // may be empty
 };
 
 // Null where a failure of the step ends the run and no run is verified.

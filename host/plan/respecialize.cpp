@@ -116,6 +116,7 @@ class Carrier {
         if (step.origin != ExecutableOrigin::kResized || step.compiled_from == nullptr)
           step.compiled_from = sibling_.graph;
         step.origin = ExecutableOrigin::kResized;
+        step.not_cached = nullptr;
         return true;
       }
       if (!outcome.ok()) return GiveUp(delegate, placed.spec, outcome.status());
@@ -126,6 +127,7 @@ class Carrier {
     if (!made.ok()) return GiveUp(delegate, placed.spec, made.status());
     step.executable = std::move(made->executable);
     step.origin = made->origin;
+    step.not_cached = std::move(made->not_cached);
     step.compiled_from = nullptr;
     step.inputs = placed.spec.inputs;  // a fused node has others
     step.outputs = placed.spec.outputs;

@@ -108,6 +108,11 @@ std::vector<DeviceInfo>& Context::MutableDeviceInfo() {
   return state_->device_infos;
 }
 
+void Context::SetProgress(std::function<void(const Progress&)> progress) {
+  state_->ForgetEngine();
+  state_->progress = std::move(progress);
+}
+
 void Context::SetDelegate(std::nullptr_t) {
   state_->ForgetEngine();
   state_->added.clear();
@@ -136,6 +141,7 @@ Context::State::State(const State& other)
       device_infos(other.device_infos),
       added(other.added),
       replaced(other.replaced),
+      progress(other.progress),
       factory(other.factory),
       engine_(other.opened()) {}
 

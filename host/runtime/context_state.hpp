@@ -1,6 +1,7 @@
 // State of a Context: the configuration, the application's own delegates, and the engine once it is opened.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -26,6 +27,7 @@ struct Context::State {
   std::vector<InProcess> added;
   // SetDelegate was called: with a delegate, it runs instead of all others; without, only the CPU runs.
   bool replaced = false;
+  std::function<void(const Progress&)> progress;
   // Opens all delegates of plugins; null: the plugin registry does, in this process.
   std::shared_ptr<host::DelegateFactory> factory;
 

@@ -57,6 +57,7 @@ class EngineBuilder {
     const Config& config = state_.config;
     ApplyLogLevels(config.log);
     if (!state_.config_note.empty()) Log(LogLevel::kInfo, "{}", state_.config_note);
+    engine_->progress = state_.progress;
     for (const std::string& warning : state_.config_warnings) Log(LogLevel::kWarning, "{}", warning);
     const bool automatic = !state_.replaced && *config.plugins.auto_use == AutoUse::kLast;
     if (!automatic) DEPUTY_RETURN_IF_ERROR(CheckReferences(state_, {}));
@@ -67,7 +68,7 @@ class EngineBuilder {
     // The plugin folders are scanned only if an entry could be served by a file.
     if (automatic || std::any_of(entries.begin(), entries.end(),
                                  [&](const Entry& entry) { return registry_.ProviderOf(entry.delegate) == nullptr; })) {
-      ScanOptions options = MakeScanOptions(config);
+      ScanOptions options = MakeScanOptions(state_);
       if (!automatic) options.named = DelegatesOf(entries);
       registry_.Scan(options);
       ReportScan();
@@ -246,6 +247,7 @@ class EngineBuilder {
     request.options = std::move(check.options);
     request.pool = engine_->pool.get();
     request.check = IsChecking(state_.config);
+    engine_->Report({ProgressStage::kOpen, entry.name, entry.delegate});
     DelegateFactory& factory = state_.factory == nullptr ? registry_ : *state_.factory;
     Result<std::unique_ptr<Delegate>> opened = factory.Open(request);
     if (!opened.ok()) return AsPluginError(std::move(opened).status(), entry);

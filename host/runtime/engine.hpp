@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "base/thread_pool.hpp"
 #include "delegate/delegate.hpp"
 #include "deputy/compare.hpp"
+#include "deputy/progress.hpp"
 #include "graph/passes/passes.hpp"
 #include "partition/placement.hpp"
 #include "plan/health.hpp"
@@ -53,6 +55,10 @@ struct Engine {
   // Of all that a measured placement depends on besides the model and its shapes; none: it is not kept.
   std::optional<Digest> placement_digest;
   std::optional<DumpSettings> dump;
+  std::function<void(const Progress&)> progress;  // may be empty
+  void Report(const Progress& stage) const {
+    if (progress) progress(stage);
+  }
   // Held while delegates answer and compile, which they do for one caller at a time.
   std::mutex load_mutex;
 };

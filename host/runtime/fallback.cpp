@@ -35,6 +35,12 @@ std::string FirstOutput(const Graph& graph, const Node& node) {
 
 }  // namespace
 
+std::function<void(const CompileProgress&)> CompileReporter(const Engine& engine, const std::string& model) {
+  return [&engine, model](const CompileProgress& next) {
+    engine.Report({ProgressStage::kCompile, next.delegate, model, next.number, next.count, next.nodes});
+  };
+}
+
 void IncidentLog::Add(size_t delegate, Incident incident) {
   const std::lock_guard lock(mutex_);
   ++counts_[delegate].failures;
@@ -131,16 +137,19 @@ void ModelFallback::Demote(const Plan& plan, size_t delegate, const Refusals& re
 }
 
 PlanSources ModelFallback::Sources() const {
-  return {engine_->store.get(),
-          nullptr,
-          engine_->health,
-          {engine_->verdicts.get(), engine_->verdict_scopes, digest_ ? &*digest_ : nullptr}};
+  PlanSources sources{engine_->store.get(),
+                      nullptr,
+                      engine_->health,
+                      {engine_->verdicts.get(), engine_->verdict_scopes, digest_ ? &*digest_ : nullptr}};
+  if (engine_->progress) sources.progress = CompileReporter(*engine_, model_);
+  return sources;
 }
 
 Status ModelFallback::Verify(const StepRun& run, const CancellationToken& token) {
   const PlacedPartition& placed = run.plan.placement.partitions[run.step.partition];
   const std::string& delegate = run.plan.delegate_names[placed.delegate];
   StepHealth& health = *run.step.health;
+  engine_->Report({ProgressStage::kVerification, delegate, placed.spec.name, 0, 0, placed.spec.nodes.size()});
   Result<Verification> found =
       Verifier(engine_->delegates, engine_->load_mutex).Verify(run, engine_->tolerances[placed.delegate], token);
   if (!found.ok()) return std::move(found).status();

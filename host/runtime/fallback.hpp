@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,6 +17,9 @@
 #include "verify/verifier.hpp"
 
 namespace deputy::host {
+
+// Reports partitions of the model as stages of loading, as long as the engine lives.
+std::function<void(const CompileProgress&)> CompileReporter(const Engine& engine, const std::string& model);
 
 // The incidents of all models of an engine. [any-thread]
 class IncidentLog {

@@ -76,6 +76,7 @@ std::optional<host::Digest> WithOutputs(std::optional<host::Digest> model, const
 
 // Everything up to the plan, when the model fixes its shapes. `state` has a name, an engine and perhaps a file.
 Status Load(Model::State& state, const host::ImportSource& source, ModelType type) {
+  state.engine->Report({ProgressStage::kImport, {}, state.name});
   DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state.name, state.input_shapes));
   const std::string changed = std::move(read.changed_extents);
   if (state.file == nullptr) state.original = std::make_shared<const Graph>(read.graph);

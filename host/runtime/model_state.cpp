@@ -44,6 +44,7 @@ Status Model::State::Prepare(host::Graph imported) {
   fallback = std::make_unique<host::ModelFallback>(name, engine);
   const bool is_static = HasStaticInputs(imported);
   host::Graph passed = is_static ? std::move(imported) : imported;
+  engine->Report({ProgressStage::kPasses, {}, name, 0, 0, passed.nodes.size()});
   Status status = RunPasses(passed, engine->passes);
   // Values that cannot be computed may be in a branch that is never taken: this depends on the shapes.
   if (!status.ok() && !is_static) {
@@ -100,6 +101,7 @@ Result<Model::State::ShapedPlan> Model::State::MakePlanFor(std::span<const Shape
       type.ranked = true;
       type.dims = shapes[i];
     }
+    engine->Report({ProgressStage::kPasses, {}, name, 0, 0, special->nodes.size()});
     Status status = RunPasses(*special, engine->passes);
     if (!status.ok()) return std::move(status).At(name);
     shaped = std::move(special);
@@ -119,6 +121,7 @@ Result<Model::State::ShapedPlan> Model::State::MakePlanFor(std::span<const Shape
       made.measurement = std::make_shared<host::PlacementMeasurement>();
     }
   }
+  engine->Report({ProgressStage::kPlacement, {}, name, 0, 0, shaped->nodes.size()});
   Result<std::shared_ptr<const host::Plan>> plan =
       MakePlan(std::move(shaped), engine->delegates, std::move(options), sources);
   if (!plan.ok()) return std::move(plan).status().At(name);
@@ -212,7 +215,16 @@ Result<host::SearchResult> Model::State::Search(std::span<const Shape> shapes, c
     const std::lock_guard lock(engine->load_mutex);
     (void)fallback->Restrict(*subject.graph, subject.options);
   }
-  Result<host::SearchResult> searched = host::SearchPlacement(subject, sample, settings, token);
+  // Candidates are compiled by the hundred: they alone are stages.
+  subject.sources.progress = {};
+  size_t number = 0;
+  host::SearchSettings reported = settings;
+  if (engine->progress)
+    reported.progress = [&](const std::string& candidate, double used) {
+      engine->Report({ProgressStage::kMeasurement, {}, candidate, ++number});
+      if (settings.progress) settings.progress(candidate, used);
+    };
+  Result<host::SearchResult> searched = host::SearchPlacement(subject, sample, reported, token);
   graph->DropPages();  // of weights that delegates have packed and the CPU has read for candidates
   DEPUTY_ASSIGN_OR_RETURN(host::SearchResult found, std::move(searched));
   const std::lock_guard lock(engine->load_mutex);

@@ -48,6 +48,7 @@ class Reporter {
         partition.multiply_adds += MultiplyAdds(graph, graph.nodes[node]);
       }
       if (step.executable != nullptr) partition.executable = std::string(host::NameOf(step.origin));
+      if (step.not_cached != nullptr) partition.not_cached = *step.not_cached;
       DelegateReport& delegate = report_.delegates[placed.delegate];
       ++delegate.partitions;
       delegate.nodes += placed.spec.nodes.size();

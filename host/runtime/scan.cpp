@@ -94,8 +94,13 @@ void ApplyLogLevels(const LogConfig& config) {
   for (const Named<LogLevel>& delegate : config.delegates) SetLogLevel(delegate.name, *delegate);
 }
 
-ScanOptions MakeScanOptions(const Config& config) {
+ScanOptions MakeScanOptions(const Context::State& state) {
+  const Config& config = state.config;
   ScanOptions options;
+  if (state.progress)
+    options.progress = [&report = state.progress](const std::filesystem::path& file) {
+      report({ProgressStage::kScan, {}, file.native()});
+    };
   const std::string prefix(kDeputyPrefix);
   for (const Setting<std::string>& path : config.plugins.paths) {
     const bool ours = path->compare(0, prefix.size(), prefix) == 0;
@@ -151,7 +156,7 @@ std::string RefusalSummary(const std::vector<const PluginEntry*>& refused) {
 Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQuery& query) {
   ApplyLogLevels(state.config.log);
   PluginRegistry registry;
-  ScanOptions options = MakeScanOptions(state.config);
+  ScanOptions options = MakeScanOptions(state);
   if (!query.probe_all) {
     options.named = query.probe;
     for (const DelegateConfig& delegate : state.config.delegates)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "deputy/context.hpp"
 #include "plugin/discovery/registry.hpp"
 
 namespace deputy::host {
@@ -12,8 +13,8 @@ namespace deputy::host {
 // Log levels are process-wide: those of the context that scanned for plugins last are in effect.
 void ApplyLogLevels(const LogConfig& config);
 
-// Folders with `$deputy` replaced, the worker of this installation, and the deadline.
-ScanOptions MakeScanOptions(const Config& config);
+// Folders with `$deputy` replaced, the worker of this installation, the deadline, and the progress.
+ScanOptions MakeScanOptions(const Context::State& state);
 
 // With every option that an enabled entry does not set, at its plugin's default. Runs the plugins in the helper
 // process.

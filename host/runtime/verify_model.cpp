@@ -43,6 +43,8 @@ class Collector final : public StepFallback {
 
   Status Verify(const StepRun& run, const CancellationToken& token) override {
     const PlacedPartition& placed = run.plan.placement.partitions[run.step.partition];
+    engine_.Report({ProgressStage::kVerification, run.plan.delegate_names[placed.delegate], placed.spec.name, 0, 0,
+                    placed.spec.nodes.size()});
     DEPUTY_ASSIGN_OR_RETURN(const Verification found,
                             Verifier(engine_.delegates, engine_.load_mutex)
                                 .Verify(run, ToleranceOf(placed.delegate), token, !options_.folder.empty()));
@@ -118,8 +120,8 @@ class Collector final : public StepFallback {
 };
 
 // The model with this delegate and the CPU alone.
-Result<std::shared_ptr<const Plan>> PlanWith(size_t delegate, const std::shared_ptr<const Graph>& graph,
-                                             Engine& engine) {
+Result<std::shared_ptr<const Plan>> PlanWith(size_t delegate, const std::shared_ptr<const Graph>& graph, Engine& engine,
+                                             const std::string& name) {
   PlacementOptions options = engine.placement;
   options.policy = std::make_shared<PriorityPolicy>();
   options.cpu_fallback = true;
@@ -135,7 +137,8 @@ Result<std::shared_ptr<const Plan>> PlanWith(size_t delegate, const std::shared_
   handling.falls_back = false;
   handling.every = 1;
   health[delegate] = std::make_shared<DelegateHealth>(handling);
-  return MakePlan(graph, engine.delegates, std::move(options), {engine.store.get(), nullptr, health, {}});
+  return MakePlan(graph, engine.delegates, std::move(options),
+                  {engine.store.get(), nullptr, health, {}, CompileReporter(engine, name)});
 }
 
 }  // namespace
@@ -164,7 +167,7 @@ Result<std::vector<PartitionVerification>> Model::Verify(const std::vector<Tenso
     std::unique_ptr<host::Execution> execution;
     {
       const std::lock_guard lock(engine.load_mutex);
-      DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const host::Plan> plan, host::PlanWith(d, graph, engine));
+      DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<const host::Plan> plan, host::PlanWith(d, graph, engine, state_->name));
       DEPUTY_ASSIGN_OR_RETURN(execution, host::Execution::Create(std::move(plan), &collector));
     }
     host::HeldStates states;

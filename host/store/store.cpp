@@ -105,16 +105,20 @@ std::optional<StoredEntry> Store::Find(EntryKind kind, const Digest& key) {
   return std::nullopt;
 }
 
-void Store::Save(EntryKind kind, const Digest& key, std::string_view text, std::span<const uint8_t> bytes) {
+std::string Store::Save(EntryKind kind, const Digest& key, std::string_view text, std::span<const uint8_t> bytes) {
   const std::lock_guard saving(saving_);
   const std::shared_ptr<const Descriptor> folder = FolderOrWarning(true);
-  if (folder == nullptr) return;
+  if (folder == nullptr) {
+    const std::lock_guard lock(mutex_);
+    return fmt::format("the cache in {} is not used: {}", options_.folder.string(), refusal_);
+  }
   const Status status = Write(folder->get(), kind, key, text, bytes);
+  if (status.ok()) return {};
   const std::lock_guard lock(mutex_);
-  if (status.ok() || warned_) return;
-  warned_ = true;
-  Log(LogLevel::kWarning, "the cache in {} cannot be written: {}; continuing without it", options_.folder.string(),
-      status.message());
+  if (!std::exchange(warned_, true))
+    Log(LogLevel::kWarning, "the cache in {} cannot be written: {}; continuing without it", options_.folder.string(),
+        status.message());
+  return status.message();
 }
 
 Status Store::Remove(EntryKind kind, const Digest& key) {

@@ -54,8 +54,9 @@ class Store {
 
   // Nothing when there is no entry or no intact one; a damaged one is logged once and, if possible, removed.
   std::optional<StoredEntry> Find(EntryKind kind, const Digest& key);
-  // Replaces the entry and makes room. Failure is one warning. The text is at most 4095 bytes.
-  void Save(EntryKind kind, const Digest& key, std::string_view text, std::span<const uint8_t> bytes);
+  // Replaces the entry and makes room. Failure is one warning; returns the reason, empty if the entry is kept. The text
+  // is at most 4095 bytes.
+  std::string Save(EntryKind kind, const Digest& key, std::string_view text, std::span<const uint8_t> bytes);
   // OK if there is no such entry afterwards.
   Status Remove(EntryKind kind, const Digest& key);
 

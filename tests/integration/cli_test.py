@@ -352,7 +352,8 @@ class Partition(Cli):
         )
         self.assertEqual(
             set(report["partitions"][0]),
-            {"name", "delegate", "region", "nodes", "inputs", "outputs", "multiply_adds", "estimate", "executable"},
+            {"name", "delegate", "region", "nodes", "inputs", "outputs", "multiply_adds", "estimate", "executable",
+             "not_cached"},
         )
         self.assertEqual(
             set(report["nodes"][0]),
@@ -395,7 +396,7 @@ class Convert(Cli):
 class Bench(Cli):
     def test_LatencyAndMemoryAreReported(self):
         run = deputy("bench", self.add_model(), "--runs", "3", "--warmup", "0")
-        self.check(run, 0, r"latency +min .*, p50 .*, p90 .*, p99 .*, max ", r"throughput +\S+ runs/s",
+        self.check(run, 0, r"latency +min .*, p50 .*, p90 .*, p95 .*, p99 .*, max ", r"throughput +\S+ runs/s",
                    r"memory +\S+ MB peak", r"cpu +1 +1 +0 +\S+ (ns|us|ms) +100\.0 %")  # fmt: skip
 
     def test_JsonHasThePromisedKeys(self):
@@ -404,10 +405,11 @@ class Bench(Cli):
         report = json.loads(run.stdout)
         self.assertEqual(
             set(report),
-            {"model", "runs", "warmup", "inputs", "open_ns", "build_ns", "prepare_ns", "first_run_ns", "latency_ns",
-             "runs_per_second", "memory_before_bytes", "memory_peak_bytes", "multiply_adds", "delegates"},
+            {"model", "runs", "warmup", "sessions", "inputs", "open_ns", "build_ns", "prepare_ns", "first_run_ns",
+             "first_run", "duration_ns", "latency_ns", "runs_per_second", "memory_before_bytes", "memory_peak_bytes",
+             "multiply_adds", "delegates"},
         )  # fmt: skip
-        self.assertEqual(set(report["latency_ns"]), {"min", "p50", "p90", "p99", "max", "mean"})
+        self.assertEqual(set(report["latency_ns"]), {"min", "p50", "p90", "p95", "p99", "max", "mean"})
         self.assertEqual(
             set(report["delegates"][0]),
             {"name", "nodes", "partitions", "multiply_adds", "time_ns", "time_share"},

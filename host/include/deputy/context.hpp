@@ -17,6 +17,7 @@
 #include "deputy/health.hpp"
 #include "deputy/placement.hpp"
 #include "deputy/plugins.hpp"
+#include "deputy/progress.hpp"
 #include "deputy/status.hpp"
 
 extern "C" {
@@ -107,6 +108,11 @@ class DEPUTY_API Context {
     auto made = MakeInProcessPlugin(std::move(delegate), NextInProcessName());
     AddInProcess({made.plugin, std::move(made.keep), std::move(made.delegate_id)}, before);
   }
+
+  // Called at the beginning of every stage of loading models and of preparing them for shapes; empty: not at all. For
+  // the delegates and models that are opened after this call. The callback runs in the thread that loads, several at
+  // once where several threads load, and must not call this context, its models or their sessions.
+  void SetProgress(std::function<void(const Progress&)> progress);
 
   // Whether every delegate that a rule or a log level names is listed in the configuration or was added in code,
   // without a scan for plugins, so not for those that `plugins: {auto: last}` finds. Load checks it too.

@@ -47,6 +47,9 @@ struct PartitionReport {
   // Origin of its executable: "compiled"; "restored" from the cache; "resized", of other shapes. Empty for a node whose
   // regions the host runs.
   std::string executable;
+  // Why the cache does not have the compiled executable: the delegate does not serialize it, the cache is off or cannot
+  // be written, and so on. Empty where it was restored or stored, and for executables of other shapes.
+  std::string not_cached;
   bool estimated = false;  // the delegate was queried
   EstimateReport estimate;
 };

@@ -98,6 +98,7 @@ void PluginRegistry::ScanFolder(const fs::path& folder, const ScanOptions& optio
   for (const fs::path& file : files) {
     auto candidate = std::make_unique<Candidate>();
     candidate->entry.path = file;
+    if (options.progress) options.progress(file);
     if (std::optional<Rejection> rejection = Examine(*candidate, options, host, folders)) {
       candidate->entry.reason = rejection->reason;
       candidate->entry.text = std::move(rejection->text);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,6 +34,7 @@ struct ScanOptions {
   std::optional<std::vector<std::string>> named;
   // Files and folders that users other than root and this one could change are refused; else that is noted.
   bool refuse_untrusted = true;
+  std::function<void(const std::filesystem::path&)> progress;  // before each file; may be empty
 };
 
 // A file or folder that the scan checked, or a plugin of the application.

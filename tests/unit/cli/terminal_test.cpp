@@ -30,17 +30,5 @@ TEST(Shown, ColoursAreAroundTheTextAndTakeNoWidth) {
   EXPECT_EQ(terminal.Paint(Paint::kBad, "no").width(), 2u);
 }
 
-TEST(Table, CellsAreOneLineAndPaintedOnesLineUp) {
-  Terminal terminal;
-  terminal.colour = true;
-  Table table({{"a"}, {"b"}});
-  table.AddRow({terminal.Paint(Paint::kGood, "yes"), kHostile});
-  table.AddRow({"longer", "x"});
-  EXPECT_EQ(table.Text(terminal, "").text(),
-            "\x1b[2ma       b\x1b[0m\n"
-            "\x1b[32myes\x1b[0m     a\\x1b[31m\\x0ab\n"
-            "longer  x\n");
-}
-
 }  // namespace
 }  // namespace deputy::cli

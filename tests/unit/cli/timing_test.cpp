@@ -17,6 +17,22 @@ TEST(LatencyTest, PercentilesAreOfRunsThatHappened) {
   EXPECT_DOUBLE_EQ(latency.mean, 100.5);
 }
 
+TEST(LatencyTest, APercentileMayHaveDecimals) {
+  std::vector<uint64_t> runs;
+  for (uint64_t i = 1000; i > 0; --i) runs.push_back(i);
+  EXPECT_EQ(PercentileOf(runs, 99.9), 999u);
+  EXPECT_EQ(PercentileOf(runs, 95), 950u);
+  EXPECT_EQ(PercentileOf(runs, 0.001), 1u);
+  EXPECT_EQ(PercentileOf(runs, 100), 1000u);
+}
+
+TEST(FirstRunTest, OnlyWhatItDidIsNamed) {
+  EXPECT_EQ(ColdText({5, 0, 0, 0, 0}), "");
+  EXPECT_EQ(ColdText({5, 1, 2, 3, 1204}),
+            "cold: 1 partition compiled, 2 partitions verified, 3 placements measured, "
+            "1204 page faults");
+}
+
 TEST(LatencyTest, OneRunIsAllOfThem) {
   const Latency latency = SummarizeRuns({7});
   EXPECT_EQ(latency.p50, 7u);

@@ -27,6 +27,11 @@ class CachedPartitions : public testing::Test {
     EXPECT_TRUE(made.ok()) << made.status().ToString();
     return made.ok() ? made->origin : ExecutableOrigin::kResized;
   }
+  // Why the executable is not in the cache; empty: it is.
+  std::string NotCached() {
+    const Result<Made> made = ExecutableMaker(store_.get()).Make(npu_, view_, kBoth);
+    return made.ok() && made->not_cached != nullptr ? *made->not_cached : "";
+  }
 
   const TestGraph made_ = ReluSigmoid();
   const GraphView view_ = OfferAll(made_.graph);
@@ -77,6 +82,23 @@ TEST_F(CachedPartitions, APluginWithoutABuildIdIsNotKept) {
   npu_.maker.build.clear();
   Make();
   EXPECT_EQ(Make(), ExecutableOrigin::kCompiled);
+}
+
+TEST_F(CachedPartitions, TheReasonIsKnownWhereSomethingIsNotCached) {
+  EXPECT_EQ(NotCached(), "") << "compiled and stored";
+  EXPECT_EQ(NotCached(), "") << "restored";
+  store_ = std::make_unique<Store>(StoreOptions{folder_.path(), 10});
+  EXPECT_NE(NotCached().find("exceeds the size limit of the cache, 10 bytes"), std::string::npos);
+  store_ = nullptr;
+  EXPECT_EQ(NotCached(), "the cache is off");
+  npu_.maker.build.clear();
+  store_ = std::make_unique<Store>(StoreOptions{folder_.path(), 1 << 20});
+  EXPECT_NE(NotCached().find("no build id"), std::string::npos);
+}
+
+TEST_F(CachedPartitions, AFolderThatCannotBeUsedIsAReason) {
+  store_ = std::make_unique<Store>(StoreOptions{"/dev/null/cache", 1 << 20});
+  EXPECT_NE(NotCached().find("the cache in /dev/null/cache is not used"), std::string::npos);
 }
 
 TEST_F(CachedPartitions, AFailureToCompileIsPassedOn) {

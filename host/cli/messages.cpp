@@ -1,0 +1,42 @@
+#include "cli/messages.hpp"
+
+#include <atomic>
+
+#include "cli/terminal.hpp"
+
+namespace deputy::cli {
+namespace {
+
+std::atomic<Verbosity> the_verbosity{Verbosity::kNormal};
+
+Shown Prefix(LogLevel level, const Terminal& terminal) {
+  switch (level) {
+    case LogLevel::kDebug: return Shown::AsIs(terminal.Paint(Paint::kDim, "debug:").text() + " ");
+    case LogLevel::kWarning: return Shown::AsIs(terminal.Paint(Paint::kBold, "warning:").text() + " ");
+    case LogLevel::kError: return Shown::AsIs(terminal.Paint(Paint::kBad, "error:").text() + " ");
+    case LogLevel::kInfo:
+    case LogLevel::kOff: return {};
+  }
+  return {};
+}
+
+}  // namespace
+
+void SetVerbosity(Verbosity verbosity) {
+  the_verbosity = verbosity;
+  SetLogSink(PrintMessage);
+}
+
+Verbosity TheVerbosity() { return the_verbosity; }
+
+void PrintMessage(LogLevel level, std::string_view source, std::string_view message) {
+  if (the_verbosity == Verbosity::kQuiet && level < LogLevel::kError) return;
+  Shown line = Prefix(level, TerminalOf(stderr));
+  if (source != "host") line += Show("{}: ", source);
+  line += Show("{}\n", message);
+  PrintOnStderr(line.text());
+}
+
+void PrintNote(const std::string& note) { PrintMessage(LogLevel::kInfo, "host", note); }
+
+}  // namespace deputy::cli

@@ -1,0 +1,27 @@
+// Messages on stderr: the log of the library, and how much of it is shown (-q, -v).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "deputy/context.hpp"
+
+namespace deputy::cli {
+
+enum class Verbosity {
+  kQuiet,    // errors only
+  kNormal,   // and warnings and notes
+  kVerbose,  // and all that the log has, with the stages of loading
+};
+
+// For the whole process. From now on the library's log is printed here, so that it and the line of progress do not
+// disturb each other.
+void SetVerbosity(Verbosity verbosity);
+Verbosity TheVerbosity();
+
+// "warning: npu0: message"; `source` is "host" or the name of a delegate. [any-thread]
+void PrintMessage(LogLevel level, std::string_view source, std::string_view message);
+// A line that is neither an error nor a warning.
+void PrintNote(const std::string& note);
+
+}  // namespace deputy::cli
