@@ -26,6 +26,11 @@ Progress& TheProgress() {
   return progress;
 }
 
+bool& PrintsTextNow() {
+  static bool prints = true;
+  return prints;
+}
+
 size_t ColumnsOf(int descriptor) {
   winsize size{};
   if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20) return size.ws_col;
@@ -97,6 +102,10 @@ Terminal TerminalOf(std::FILE* stream) {
   terminal.columns = terminal.tty ? ColumnsOf(descriptor) : 80;
   return terminal;
 }
+
+void PrintNoText() { PrintsTextNow() = false; }
+
+bool PrintsText() { return PrintsTextNow(); }
 
 size_t WidthOf(std::string_view text) {
   return static_cast<size_t>(

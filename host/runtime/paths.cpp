@@ -14,6 +14,8 @@ std::filesystem::path PrivateFolder() {
   return (error ? std::filesystem::path(info.dli_fname) : library).parent_path() / "deputy";
 }
 
+std::filesystem::path WorkerProgram() { return PrivateFolder() / "deputy-worker"; }
+
 std::optional<std::filesystem::path> CacheFolder(const std::string& setting) {
   if (setting == "off") return std::nullopt;
   if (setting != "auto") return std::filesystem::path(setting);

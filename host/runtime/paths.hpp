@@ -10,6 +10,9 @@ namespace deputy::host {
 // "<folder of libdeputy>/deputy": plugins/, importers/ and deputy-worker. `$deputy` in a YAML file means this folder.
 std::filesystem::path PrivateFolder();
 
+// The helper program in which plugins run first.
+std::filesystem::path WorkerProgram();
+
 // The folder of the store by `cache: {dir: ...}`: nothing for "off", and for "auto" when the environment has
 // neither XDG_CACHE_HOME nor HOME; the folder itself for anything else.
 std::optional<std::filesystem::path> CacheFolder(const std::string& setting);
