@@ -149,7 +149,7 @@ _deputy_names() {
   COMPREPLY+=("${found[@]}")
 }
 
-#Completes a value; $1 : its kind, $2 : the words it may be, $3 : the value so far.
+# Completes a value; $1: its kind, $2: the words it may be, $3: the value so far.
 _deputy_value() {
   case $1 in
     words) mapfile -t COMPREPLY < <(compgen -W "$2" -- "$3") ;;
@@ -169,7 +169,7 @@ _deputy() {
   local -a tokens=()
   local i word joined=
   COMPREPLY=()
-#bash takes "--flag=value" and "name=file" apart at "=".
+  # bash takes "--flag=value" and "name=file" apart at "=".
   for ((i = 1; i <= COMP_CWORD; ++i)); do
     word=${COMP_WORDS[i]}
     if [[ $word == '='* || -n $joined ]] && ((${#tokens[@]} > 0)); then
@@ -193,35 +193,31 @@ _deputy() {
         if ((++i == ${#tokens[@]} - 1)); then flag=$word; fi
       fi
     elif [[ " $commands " == *" $word "* ]]; then
-      command=${command:
-    +$command
-}
-$word _deputy_command "$command" else((++argument)) fi done
+      command=${command:+$command }$word
+      _deputy_command "$command"
+    else
+      ((++argument))
+    fi
+  done
 
-    if[[-n $flag]];
-then _deputy_option
-    "$command"
-    "$flag" _deputy_value
-    "$kind"
-    "$words"
-    "$current" elif[[-z $literal&& $current == -- *= *]];
-then _deputy_option
-    "$command"
-    "${current%%=*}" _deputy_value
-    "$kind"
-    "$words"
-    "${current#*=}" elif[[-z $literal && $current == -*]];
-then mapfile - t COMPREPLY < < (compgen - W "$options" --"$current") elif[[-n $commands]];
-then mapfile - t COMPREPLY < < (compgen - W "$commands" --"$current") else local - a kinds = ($positionals)((
-    $ { #kinds[@] } == 0)) && return
-#The last one may be repeated : its kind is then followed by "...".
-    kind = $ {
-  kinds[argument] -
-}
-[[-z $kind && ${kinds[-1]} == *... ]]&& kind = ${kinds[-1]} _deputy_value
-    "${kind%...}"
-    "$position_words"
-    "$current" fi
+  if [[ -n $flag ]]; then
+    _deputy_option "$command" "$flag"
+    _deputy_value "$kind" "$words" "$current"
+  elif [[ -z $literal && $current == --*=* ]]; then
+    _deputy_option "$command" "${current%%=*}"
+    _deputy_value "$kind" "$words" "${current#*=}"
+  elif [[ -z $literal && $current == -* ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
+  elif [[ -n $commands ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$commands" -- "$current")
+  else
+    local -a kinds=($positionals)
+    ((${#kinds[@]} == 0)) && return
+    # The last one may be repeated: its kind is then followed by "...".
+    kind=${kinds[argument]-}
+    [[ -z $kind && ${kinds[-1]} == *... ]] && kind=${kinds[-1]}
+    _deputy_value "${kind%...}" "$position_words" "$current"
+  fi
 }
 
 complete -F _deputy deputy
@@ -234,22 +230,34 @@ _deputy_names() {
   compadd "${@:2}" -a names
 }
 
-_deputy_delegates(){_deputy_names delegates "$@"}
+_deputy_delegates() {
+  _deputy_names delegates "$@"
+}
 
-_deputy_configs(){_alternative 'configs:configuration:_deputy_names configs' "files:file:_files -g '*.($endings)(-.)'"}
+_deputy_configs() {
+  _deputy_names configs
+  _files -g "*.($_deputy_endings)(-.)"
+}
 
 _deputy_named_file() {
-  if compset
-    -P '*=';
-  then _files;
-  else _message 'NAME=FILE';
+  if compset -P '*='; then
+    _files
+  else
+    _message 'NAME=FILE'
   fi
 }
 
 _deputy() {
-  local program=$words[1] endings=$_deputy_endings
+  local program=$words[1]
   _deputy_program
 }
+
+# The file is the function itself where it was found by its name, else it was sourced.
+if [[ $funcstack[1] == _deputy ]]; then
+  _deputy "$@"
+else
+  compdef _deputy deputy
+fi
 )script";
 
 constexpr std::string_view kFishFunctions = R"script(
@@ -257,7 +265,8 @@ constexpr std::string_view kFishFunctions = R"script(
 function __deputy_at
     set -l path
     set -l skip no
-    for token in (commandline -opc)[2..-1]
+    set -l tokens (commandline -opc)
+    for token in $tokens[2..-1]
         if test $skip = yes
             set skip no
         else if string match -q -- '-*' $token
@@ -288,7 +297,8 @@ function __deputy_named_files
 end
 
 function __deputy_values
-    (commandline -opc)[1] completion --values $argv[1] 2>/dev/null
+    set -l tokens (commandline -opc)
+    command $tokens[1] completion --values $argv[1] 2>/dev/null
 end
 )script";
 
@@ -345,10 +355,7 @@ std::string ZshCompletion(const CommandText& program) {
     script += "\n}\n\n";
   }
   script += fmt::format("typeset -g _deputy_endings='{}'\n", fmt::join(kConfigEndings, "|"));
-  return script.append(kZshFunctions) +
-         "\n# The file is the function itself where it was found by its name, else it was sourced.\n"
-         "if [[ $funcstack[1] == _deputy ]]; then\n  _deputy \"$@\"\nelse\n"
-         "  compdef _deputy deputy\nfi\n";
+  return script.append(kZshFunctions);
 }
 
 std::string FishCompletion(const CommandText& program) {

@@ -73,14 +73,14 @@ class Commands(unittest.TestCase):
         document = (ROOT / "host/docs/cli.md").read_text()
         for name in leaves(all_commands()):
             with self.subTest(name):
-                self.assertRegex(document, rf"`deputy {name}\b")
+                self.assertTrue(re.search(rf"`deputy {name}\b", document), "not in host/docs/cli.md")
 
     def test_TheKeysOfEachJsonAreInTheDocument(self):
         document = (ROOT / "host/docs/cli.md").read_text()
         for name, text in leaves(all_commands()).items():
             if "--json" in text and not name.startswith("config "):
                 with self.subTest(name):
-                    self.assertIn(f"`{name} --json`", document)
+                    self.assertTrue(f"`{name} --json`" in document, "not in host/docs/cli.md")
 
 
 class ManualPages(unittest.TestCase):
@@ -233,7 +233,12 @@ PROMPT='ready> '
 fpath=({self.scratch} $fpath)
 autoload -Uz compinit && compinit -u -d {self.scratch}/dump
 unsetopt zle_bracketed_paste 2>/dev/null
-bindkey '^I' complete-word
+complete-and-note() {{
+  zle complete-word
+  print -r -- END-OF-CANDIDATES >> {found}
+}}
+zle -N complete-and-note
+bindkey '^I' complete-and-note
 bindkey '^U' kill-whole-line
 compadd() {{
   local word
@@ -246,8 +251,6 @@ compadd() {{
   (( $#noted )) && print -rl -- $noted >> {found}
   builtin compadd "$@"
 }}
-note_end() {{ print -r -- END-OF-CANDIDATES >> {found} }}
-comppostfuncs=(note_end)
 zstyle ':completion:*' menu no
 """
         )
