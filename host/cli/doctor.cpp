@@ -102,7 +102,7 @@ void CheckThreads(const DelegateListing& opened, HealthChecks& checks) {
   bool too_many = opened.threads > cpus;
   for (const DelegateReport& delegate : opened.delegates)
     for (const auto& [name, value] : delegate.options) {
-      if (name != "threads") continue;
+      if (name != "threads" || NumberIn(value) == 0) continue;  // 0: as many as the host has
       parts.push_back(fmt::format("{}: {}", delegate.name, value));
       too_many = too_many || NumberIn(value) > cpus;
     }

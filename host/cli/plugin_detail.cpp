@@ -37,9 +37,13 @@ Shown Row(const char* label, const Shown& value) {
 Shown OptionsText(const PluginDelegateReport& delegate, const Terminal& terminal) {
   Shown text = Show("\n  {}\n", terminal.Paint(Paint::kDim, "options"));
   for (const OptionReport& option : delegate.options) {
-    const std::string range = OptionRange(option);
+    const bool is_clock = option.type == "frequency" && option.minimum > 0 && option.minimum < option.maximum;
+    const std::string range = is_clock ? fmt::format("low|balanced|high|extreme, 1 to 4, or {} to {}",
+                                                     ClockText(static_cast<uint64_t>(option.minimum)),
+                                                     ClockText(static_cast<uint64_t>(option.maximum)))
+                                       : OptionRange(option);
     text += Show("    {}: {}{}{}, default {}\n", terminal.Paint(Paint::kBold, option.name), option.type,
-                 option.unit.empty() ? "" : " in " + option.unit, range.empty() ? "" : ", " + range,
+                 option.unit.empty() || is_clock ? "" : " in " + option.unit, range.empty() ? "" : ", " + range,
                  option.default_value.empty() ? "none" : option.default_value);
     if (!option.help.empty()) text += Show("      {}\n", option.help);
   }

@@ -54,8 +54,8 @@ class Output(unittest.TestCase):
         npy.write_bytes(onnx_bytes.npy([2, 4, 6, 8, 10, 12], (2, 3)))
         return {
             "digits": [["digits", "--config", config, "--model", ROOT / "configs/digits/digits.onnx", "--images",
-                        ROOT / "configs/digits/images"]],
-            "run": [["run", self.model], ["run", self.model, "--profile"],
+                        ROOT / "configs/digits/images", *more] for more in ([], ["--json"])],
+            "run": [["run", self.model], ["run", self.model, "--json"], ["run", self.model, "--profile"],
                     ["run", self.model, "--trace", self.scratch / "trace.json"]],
             "bench": [["bench", self.model, "--runs", "1"], ["bench", self.model, "--runs", "1", "--json"]],
             "tune": [["tune", self.model, "--budget", "1ms", "-o", self.scratch / "t.yaml", *more]
@@ -70,8 +70,11 @@ class Output(unittest.TestCase):
             "cache": [["cache", command, "--set", f"cache.dir={self.scratch}/none", *more]
                       for command in ("ls", "verify", "purge") for more in ([], ["--json"])],
             "config": [["config", "check", config], ["config", "show"], ["config", "schema", "--config", config]],
-            "convert": [["convert", self.model, "-o", self.scratch / "add.dpm"]],
-            "new-plugin": [["new-plugin", "my_npu", "--dir"]],
+            "convert": [["convert", self.model, "-o", self.scratch / "add.dpm", *more] for more in ([], ["--json"])],
+            "new-plugin": [["new-plugin", "my_npu", *more, "--dir"] for more in ([], ["--json"])],
+            "devices": [["devices", "--config", config, *more] for more in ([], ["--json"])],
+            "doctor": [["doctor", "--config", config, *more] for more in ([], ["--json"])],
+            "completion": [["completion", shell] for shell in ("bash", "zsh", "fish")],
         }  # fmt: skip
 
     def calls(self):
