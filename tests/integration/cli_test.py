@@ -508,8 +508,9 @@ class Plugins(Cli):
         self.assertEqual(set(report), {"folders", "plugins", "notes"})
         self.assertEqual(
             set(report["plugins"][0]),
-            {"file", "accepted", "probed", "rule", "reason", "id", "vendor", "version", "abi", "files", "delegates"},
-        )
+            {"file", "accepted", "probed", "rule", "reason", "id", "vendor", "version", "abi", "files", "libraries",
+             "cpu_features", "environment", "delegates"},
+        )  # fmt: skip
         self.assertFalse(report["plugins"][0]["accepted"])
 
 
