@@ -18,7 +18,7 @@ build=(
   libpng-dev libturbojpeg0-dev
 )
 # doxygen makes the references of the headers. Tests open the page of `deputy partition --html` in Chromium and give
-# the graph of --dot to Graphviz. libclang-rt holds clang's sanitizer runtimes and
+# the graph of --dot to Graphviz; zsh, fish and mandoc read completions and manual pages. libclang-rt holds clang's sanitizer runtimes and
 # libc6-dev-arm64-cross the headers that the cross compiler merely recommends. The last lines re-make the digits model
 # and its test pictures: numpy, Pillow, OpenBLAS for speed, and the fonts, the last four of which are not in
 # the training set.
@@ -26,7 +26,7 @@ test=(
   libgtest-dev libbenchmark-dev
   clang-14 libclang-rt-14-dev clang-format-14 libc++-14-dev libc++abi-14-dev rustc
   doxygen
-  chromium graphviz
+  chromium graphviz zsh fish mandoc
   g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
   python3-numpy python3-pil python3-onnx python3-venv libopenblas0-pthread
   fonts-dejavu-core fonts-dejavu-extra fonts-liberation fonts-freefont-ttf fonts-lato fonts-open-sans

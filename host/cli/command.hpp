@@ -57,6 +57,11 @@ Command MakeVerifyCommand(CLI::App& app);
 Command MakeCompareCommand(CLI::App& app);
 Command MakeInspectCommand(CLI::App& app);
 Command MakeNewPluginCommand(CLI::App& app);
+Command MakeDevicesCommand(CLI::App& app);
+Command MakeDoctorCommand(CLI::App& app);
+// After all others, which they describe.
+Command MakeCompletionCommand(CLI::App& app);
+Command MakeManualPagesCommand(CLI::App& app);
 
 // Options that several commands share.
 void AddModel(CLI::App& syntax, std::string& model);

@@ -108,8 +108,6 @@ int Purge(const CacheOptions& options, const Context& context) {
     filter.unused_for = *age;
   }
   const Result<CacheListing> removed = context.PurgeCache(filter);
-  if (!removed.ok() && removed.status().code() == StatusCode::kInvalidArgument)
-    return FailUsage(fmt::format("--kind: {}", removed.status().message()));
   if (!removed.ok()) return Fail(Stage::kRun, removed.status());
   if (options.json) {
     PrintJson(ToJson(*removed));
@@ -133,8 +131,8 @@ Command MakeCacheCommand(CLI::App& app) {
       syntax->add_subcommand("verify", "Compare the checksum of every entry; exit status 1 if any is damaged");
   SetExample(*verify, "deputy cache verify --config npu-first.yaml");
   CLI::App* purge = syntax->add_subcommand("purge", "Remove entries; they are made again when they are needed");
-  AddRepeated(*purge, "--kind", options->kinds, "KIND",
-              "Only entries of this kind: blob, verdict, placement, costs, model");
+  AddRepeated(*purge, "--kind", options->kinds, "KIND", "Only entries of this kind")
+      ->check(CLI::IsMember(CacheEntryKinds()));
   purge->add_option("--older-than", options->older_than, "Only entries that were not used for this time, such as 30d")
       ->type_name("AGE");
   SetExample(*purge, "deputy cache purge --kind blob --older-than 30d");

@@ -9,6 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/json_report.hpp"
 #include "cli/quantity.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/context.hpp"
@@ -20,6 +21,7 @@ namespace {
 struct ConvertOptions {
   std::string model, output;
   ContextOptions context;
+  bool json = false;
 };
 
 int RunConvert(const ConvertOptions& options) {
@@ -36,7 +38,11 @@ int RunConvert(const ConvertOptions& options) {
   status = model.Save(options.output);
   if (!status.ok()) return Fail(Stage::kRun, status);
   const auto size = std::filesystem::file_size(options.output, error);
-  Print("{}: {}\n", options.output, error ? "written" : BytesText(size));
+  if (options.json) {
+    PrintJson({{"model", options.model}, {"output", options.output}, {"bytes", error ? Json(nullptr) : Json(size)}});
+  } else {
+    Print("{}: {}\n", options.output, error ? "written" : BytesText(size));
+  }
   return kDone;
 }
 
@@ -48,6 +54,7 @@ Command MakeConvertCommand(CLI::App& app) {
   AddModel(*syntax, options->model);
   syntax->add_option("-o,--output", options->output, "Output file")->required()->type_name("FILE");
   options->context.AddTo(*syntax);
+  AddJson(*syntax, options->json);
   SetExample(*syntax, "deputy convert model.onnx -o model.dpm");
   return {syntax, [options] { return RunConvert(*options); }};
 }

@@ -14,6 +14,7 @@
 
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/json_report.hpp"
 #include "cli/picture.hpp"
 #include "cli/placement_text.hpp"
 #include "cli/quantity.hpp"
@@ -35,9 +36,11 @@ constexpr int kUnknown = -1;
 struct DigitsOptions {
   std::string model, images;
   ContextOptions context;
+  bool json = false;
 };
 
 struct Digit {
+  std::string file;
   Picture picture;
   int truth = kUnknown;  // by the file's name: "00_7.pgm" is a 7
   int answer = kUnknown;
@@ -66,7 +69,7 @@ Result<std::vector<Digit>> ReadDigits(const fs::path& folder) {
       return Status(StatusCode::kInvalidArgument,
                     fmt::format("the picture is {}x{}, not {}x{}", picture.width, picture.height, kSide, kSide))
           .At(file.string());
-    digits.push_back({std::move(picture), TruthIn(file), kUnknown});
+    digits.push_back({file.string(), std::move(picture), TruthIn(file), kUnknown});
   }
   return digits;
 }
@@ -161,7 +164,23 @@ int PrintAccuracy(const std::vector<Digit>& digits, const Terminal& terminal) {
   return good ? kDone : kNo;
 }
 
+Json JsonOf(const std::vector<Digit>& digits, const PlacementReport& report, const RunStatistics& statistics) {
+  Json pictures = Json::array(), delegates = Json::array();
+  for (const Digit& digit : digits)
+    pictures.push_back({{"file", digit.file},
+                        {"answer", digit.answer},
+                        {"truth", digit.truth == kUnknown ? Json(nullptr) : Json(digit.truth)}});
+  for (const DelegateReport& delegate : report.delegates)
+    delegates.push_back({{"name", delegate.name},
+                         {"nodes", delegate.nodes},
+                         {"multiply_adds", delegate.multiply_adds},
+                         {"host_time_ns", TimeOf(statistics.delegate_ns, delegate.name)},
+                         {"device_time_ns", delegate.has_device ? Json(delegate.device.busy_ns) : Json(nullptr)}});
+  return {{"pictures", std::move(pictures)}, {"time_ns", statistics.total_ns}, {"delegates", std::move(delegates)}};
+}
+
 int RunDigits(DigitsOptions options) {
+  if (options.json) PrintNoText();
   const fs::path share = ShareFolder();
   if (options.context.configs.empty()) options.context.configs = {(share / "digits" / "digits.yaml").string()};
   if (options.model.empty()) options.model = (share / "digits" / "digits.onnx").string();
@@ -188,6 +207,7 @@ int RunDigits(DigitsOptions options) {
   PrintGallery(*digits, terminal);
   exit_status = PrintAccuracy(*digits, terminal);
   PrintPlacement(*placement, session->statistics(), digits->size(), terminal);
+  if (options.json) PrintJson(JsonOf(*digits, *placement, session->statistics()));
   return exit_status;
 }
 
@@ -208,6 +228,7 @@ Command MakeDigitsCommand(CLI::App& app) {
       ->add_option("--images", options->images,
                    "Directory of 28x28 .pgm pictures named *_DIGIT.pgm [default: the installed pictures]")
       ->type_name("DIR");
+  AddJson(*syntax, options->json);
   SetExample(*syntax, "deputy digits --set delegates.npu0.options.frequency=low");
   return {syntax, [options] { return RunDigits(*options); }};
 }

@@ -8,6 +8,7 @@
 
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/json_report.hpp"
 #include "cli/plugin_project.hpp"
 #include "cli/terminal.hpp"
 
@@ -17,6 +18,7 @@ namespace {
 struct NewPluginOptions {
   std::string name, folder;
   std::string language = "c++";
+  bool json = false;
 };
 
 int RunNewPlugin(const NewPluginOptions& options) {
@@ -27,6 +29,10 @@ int RunNewPlugin(const NewPluginOptions& options) {
   const Result<size_t> made = MakePluginProject(ShareFolder() / "template", language, options.name, folder);
   if (!made.ok())
     return Fail(made.status().code() == StatusCode::kUnavailable ? Stage::kRun : Stage::kSetup, made.status());
+  if (options.json) {
+    PrintJson({{"name", options.name}, {"language", options.language}, {"folder", folder}, {"files", *made}});
+    return kDone;
+  }
   Print(
       "{0}: created a project of {1} files, which supports Relu in float32\n\n"
       "  cd {0}\n"
@@ -51,6 +57,7 @@ Command MakeNewPluginCommand(CLI::App& app) {
   syntax->add_option("--language", options->language, "Language of the sources [default: c++]")
       ->check(CLI::IsMember({"c", "c++"}))
       ->type_name("LANGUAGE");
+  AddJson(*syntax, options->json);
   SetExample(*syntax, "deputy new-plugin my_npu");
   return {syntax, [options] { return RunNewPlugin(*options); }};
 }

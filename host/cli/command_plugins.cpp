@@ -3,17 +3,19 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
+#include "cli/plugin_detail.hpp"
 #include "cli/quantity.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal.hpp"
@@ -28,16 +30,10 @@ constexpr size_t kMostRejected = 20;
 
 struct PluginsOptions {
   ContextOptions context;
+  std::string name;          // of one plugin; empty: all
   std::string operators_of;  // id of a delegate; empty: all delegates
   bool operators = false, probe = false, why = false, json = false;
 };
-
-std::string RangeOf(const OptionReport& option) {
-  if (!option.choices.empty()) return option.choices;
-  if (!(option.minimum < option.maximum) || !std::isfinite(option.minimum) || !std::isfinite(option.maximum)) return {};
-  return fmt::format("{} to {}{}{}", NumberText(option.minimum), NumberText(option.maximum),
-                     option.unit.empty() ? "" : " ", option.unit);
-}
 
 void PrintDelegate(const PluginReport& plugin, const PluginDelegateReport& delegate, bool why,
                    const Terminal& terminal) {
@@ -55,7 +51,7 @@ void PrintDelegate(const PluginReport& plugin, const PluginDelegateReport& deleg
                  {"range", Align::kLeft, Fit::kWrap, 3},
                  {"meaning", Align::kLeft, Fit::kWrap}});
     for (const OptionReport& option : delegate.options)
-      table.AddRow({option.name, option.type, option.default_value, RangeOf(option), option.help});
+      table.AddRow({option.name, option.type, option.default_value, OptionRange(option), option.help});
     Print("{}", table.Text(terminal, "    "));
   }
   if (!delegate.devices.empty()) {
@@ -114,13 +110,6 @@ void PrintRejectedSummary(const PluginListing& listing, const Terminal& terminal
         Joined(parts));
 }
 
-// "7 to 14", "from 7", "to 14"; "" for any. 0 is an open end.
-std::string SpanText(uint32_t first, uint32_t last, bool open) {
-  if (!open && first == last) return std::to_string(first);
-  if (open) return first == 0 ? "" : fmt::format("from {}", first);
-  return first == 0 ? fmt::format("to {}", last) : fmt::format("{} to {}", first, last);
-}
-
 // Lists the operators of one delegate, or of all delegates. An unknown id is a usage error.
 int ListOperators(const PluginListing& listing, const PluginsOptions& options) {
   std::vector<std::string> ids;
@@ -139,19 +128,7 @@ int ListOperators(const PluginListing& listing, const PluginsOptions& options) {
                    : delegate.capabilities.empty() ? ": lists no operators"
                                                    : "");
       if (delegate.capabilities.empty()) continue;
-      Table table({{"operator"},
-                   {"definitions", Align::kLeft, Fit::kMiddle, 1},
-                   {"dtypes", Align::kLeft, Fit::kList},
-                   {"ranks", Align::kLeft, Fit::kMiddle, 3},
-                   {"layouts", Align::kLeft, Fit::kList, 4},
-                   {"note", Align::kLeft, Fit::kWrap, 2}});
-      for (const CapabilityReport& row : delegate.capabilities) {
-        const bool dense = row.layouts == std::vector<std::string>{"dense"};
-        table.AddRow({(row.domain.empty() ? "" : row.domain + ".") + row.op_type,
-                      SpanText(row.min_version, row.max_version, row.max_version == 0), Joined(row.dtypes),
-                      SpanText(row.min_rank, row.max_rank, row.any_rank), dense ? "" : Joined(row.layouts), row.note});
-      }
-      text += table.Text(terminal, "  ");
+      text += OperatorTable(delegate.capabilities, terminal);
     }
   if (json.empty() && !options.operators_of.empty())
     return FailUsage(fmt::format("--operators: no plugin has a delegate '{}'{}", options.operators_of,
@@ -164,10 +141,55 @@ int ListOperators(const PluginListing& listing, const PluginsOptions& options) {
   return kDone;
 }
 
+// The context that finds a plugin outside of the configured folders: in the folder of the file.
+Result<Context> ContextOfFile(const std::string& file) {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::canonical(file, error);
+  if (error) return Status(StatusCode::kNotFound, error.message()).At(file);
+  return Context::FromYamlText(file,
+                               "version: 1\nplugins: {paths: [" + Json(path.parent_path().string()).dump() + "]}\n");
+}
+
+// Shows one plugin, which is run in the helper process. An unknown name is a usage error.
+int ShowPlugin(const PluginsOptions& options, Context context) {
+  Result<PluginListing> listing = context.ListPlugins();
+  if (!listing.ok()) return Fail(Stage::kDelegates, listing.status());
+  const PluginReport* plugin = FindPlugin(*listing, options.name);
+  std::error_code error;
+  if (plugin == nullptr && std::filesystem::is_regular_file(options.name, error)) {
+    Result<Context> other = ContextOfFile(options.name);
+    if (!other.ok()) return Fail(Stage::kSetup, other.status());
+    context = std::move(other).value();
+    listing = context.ListPlugins();
+    if (!listing.ok()) return Fail(Stage::kDelegates, listing.status());
+    plugin = FindPlugin(*listing, options.name);
+    if (plugin == nullptr) return FailUsage(fmt::format("{}: is not named *.so", options.name));
+  }
+  if (plugin == nullptr)
+    return FailUsage(fmt::format("no plugin, delegate or file is called '{}'{}; 'deputy plugins' lists all",
+                                 options.name, DidYouMean(options.name, PluginNames(*listing))));
+  if (plugin->accepted && !plugin->probed) {
+    PluginQuery query;
+    for (const PluginDelegateReport& delegate : plugin->delegates) query.probe.push_back(delegate.id);
+    const std::string file = plugin->file;
+    listing = context.ListPlugins(query);
+    if (!listing.ok()) return Fail(Stage::kDelegates, listing.status());
+    plugin = FindPlugin(*listing, file);
+    if (plugin == nullptr) return FailRun(fmt::format("{}: was removed", file));
+  }
+  if (options.json) {
+    PrintJson(ToJson(*plugin));
+  } else {
+    Print("{}", PluginText(*plugin, TerminalOf(stdout)));
+  }
+  return plugin->accepted ? kDone : kNo;
+}
+
 int RunPlugins(const PluginsOptions& options) {
   int exit_status = kDone;
   const std::optional<Context> context = options.context.Read(exit_status);
   if (!context) return exit_status;
+  if (!options.name.empty() && !options.operators) return ShowPlugin(options, *context);
   PluginQuery query;
   query.probe_all = options.probe;
   if (!options.operators_of.empty()) query.probe.push_back(options.operators_of);
@@ -199,7 +221,13 @@ int RunPlugins(const PluginsOptions& options) {
 
 Command MakePluginsCommand(CLI::App& app) {
   auto options = std::make_shared<PluginsOptions>();
-  CLI::App* syntax = app.add_subcommand("plugins", "List all files in the plugin folders, accepted or rejected");
+  CLI::App* syntax = app.add_subcommand("plugins", "List all files in the plugin folders, or describe one plugin");
+  syntax
+      ->add_option(
+          "name", options->name,
+          "Describe one: id of a plugin or delegate, or its file; runs it in a helper process. Exit status 1 if "
+          "it is rejected")
+      ->type_name("PLUGIN");
   options->context.AddTo(*syntax);
   syntax->add_flag("--probe", options->probe,
                    "Run all plugins in a helper process to describe them, not only the configured ones");
@@ -212,9 +240,10 @@ Command MakePluginsCommand(CLI::App& app) {
       ->expected(0, 1)
       ->type_name("[ID]");
   AddJson(*syntax, options->json);
-  SetExample(*syntax, "deputy plugins --why --config npu-first.yaml");
+  SetExample(*syntax, "deputy plugins --why --config npu-first.yaml\n  deputy plugins sim_npu");
   return {syntax, [options, syntax] {
             options->operators = syntax->count("--operators") > 0;
+            if (options->operators && options->operators_of.empty()) options->operators_of = options->name;
             return RunPlugins(*options);
           }};
 }

@@ -21,9 +21,11 @@
 #include "cli/placement_text.hpp"
 #include "cli/progress.hpp"
 #include "cli/quantity.hpp"
+#include "cli/run_json.hpp"
 #include "cli/run_profile.hpp"
 #include "cli/shape_text.hpp"
 #include "cli/table.hpp"
+#include "cli/tensor_summary.hpp"
 #include "cli/terminal.hpp"
 #include "cli/timing.hpp"
 #include "cli/top_classes.hpp"
@@ -46,8 +48,7 @@ struct RunOptions {
   TopOptions top;
   uint64_t seed = 1;
   uint32_t repeat = 1;
-  bool profile = false;
-  size_t top = 20;
+  bool profile = false, json = false;
   std::string trace;    // file
   std::string timeout;  // empty: no limit
 };
@@ -186,7 +187,7 @@ bool FitsOutput(const Tensor& want, const TensorInfo& info) {
 // Returns the exit status: kNo if an output does not match. `assumed`: the assumed extents of the inputs' shapes.
 int CompareAll(const std::vector<Expected>& expected, const std::vector<TensorInfo>& infos,
                const std::vector<Tensor>& outputs, const ToleranceFlags& tolerance, const ModelTraits& model,
-               const std::string& assumed) {
+               const std::string& assumed, std::vector<Comparison>& comparisons) {
   const Terminal terminal = TerminalOf(stdout);
   int exit_status = kDone;
   for (const auto& [index, file] : expected) {
@@ -200,6 +201,8 @@ int CompareAll(const std::vector<Expected>& expected, const std::vector<TensorIn
     OutputComparer comparer(tolerance);
     comparer.set_model(model);
     const std::string difference = comparer.Compare(infos[index].name, got, want);
+    comparisons.push_back(
+        {infos[index].name, file, difference.empty(), difference.empty() ? comparer.Summary() : difference});
     if (difference.empty()) {
       Print("{} {}: agrees with {}, {}\n", terminal.Paint(Paint::kGood, "match"), infos[index].name, file,
             comparer.Summary());
@@ -220,38 +223,22 @@ void PrintInputs(const std::vector<TensorInfo>& infos, const BoundInputs& bound,
   Print("{}", table.Text(terminal, "  "));
 }
 
-// Texts; empty for a tensor without numbers. NaNs are left out of the range and counted after the first values.
-struct TensorSummary {
+// Texts; empty for a tensor without numbers. NaNs are counted after the first values.
+struct SummaryText {
   std::string min, mean, max, first;
 };
 
-TensorSummary Summarize(const Tensor& tensor) {
-  if (!IsNumeric(tensor.dtype()) || tensor.element_count() == 0) return {};
-  constexpr int64_t kFirst = 5;
-  const int64_t count = tensor.element_count();
-  double least = HUGE_VAL, most = -HUGE_VAL, sum = 0;
-  int64_t nans = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    const double value = ElementAt(tensor, i);
-    if (std::isnan(value)) {
-      ++nans;
-      continue;
-    }
-    least = std::min(least, value);
-    most = std::max(most, value);
-    sum += value;
+SummaryText TextOf(const TensorSummary& summary) {
+  SummaryText text;
+  if (summary.has_range()) {
+    text.min = NumberText(summary.min);
+    text.mean = NumberText(summary.mean);
+    text.max = NumberText(summary.max);
   }
-  TensorSummary summary;
-  if (nans < count) {
-    summary.min = NumberText(least);
-    summary.mean = NumberText(sum / static_cast<double>(count - nans));
-    summary.max = NumberText(most);
-  }
-  for (int64_t i = 0; i < std::min(count, kFirst); ++i)
-    summary.first += fmt::format("{}{}", i == 0 ? "" : " ", NumberText(ElementAt(tensor, i)));
-  if (count > kFirst) summary.first += " ...";
-  if (nans != 0) summary.first += fmt::format(" ({} NaN)", nans);
-  return summary;
+  for (const double value : summary.first) text.first += (text.first.empty() ? "" : " ") + NumberText(value);
+  if (static_cast<size_t>(summary.count) > summary.first.size()) text.first += " ...";
+  if (summary.nans != 0) text.first += fmt::format(" ({} NaN)", summary.nans);
+  return text;
 }
 
 void PrintOutputs(const std::vector<TensorInfo>& infos, const std::vector<Tensor>& outputs, const Terminal& terminal) {
@@ -262,7 +249,7 @@ void PrintOutputs(const std::vector<TensorInfo>& infos, const std::vector<Tensor
                {"max", Align::kRight, Fit::kMiddle, 2},
                {"first values", Align::kLeft, Fit::kWrap, 1}});
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const TensorSummary summary = Summarize(outputs[i]);
+    const SummaryText summary = TextOf(Summarize(outputs[i]));
     table.AddRow({infos[i].name, TypeText(outputs[i]), summary.min, summary.mean, summary.max, summary.first});
   }
   Print("{}", table.Text(terminal, "  "));
@@ -270,6 +257,8 @@ void PrintOutputs(const std::vector<TensorInfo>& infos, const std::vector<Tensor
 
 int RunRun(const RunOptions& options) {
   int exit_status = kDone;
+  if (options.json && options.profile) return FailUsage("--profile prints a table; with --json use --trace FILE");
+  if (options.json) PrintNoText();
   Result<std::chrono::nanoseconds> timeout = std::chrono::nanoseconds(0);
   if (!options.timeout.empty()) timeout = ParseDuration(options.timeout);
   if (!timeout.ok()) return FailUsage("--timeout: " + timeout.status().message());
@@ -332,7 +321,13 @@ int RunRun(const RunOptions& options) {
     status = WriteOutputs(options.output_dir, model.outputs(), outputs);
     if (!status.ok()) return Fail(Stage::kRun, status);
   }
-  return CompareAll(*expected, model.outputs(), outputs, options.tolerance, TraitsOf(timed.after), bound->assumed);
+  std::vector<Comparison> comparisons;
+  exit_status = CompareAll(*expected, model.outputs(), outputs, options.tolerance, TraitsOf(timed.after),
+                           bound->assumed, comparisons);
+  if (options.json && exit_status <= kNo)
+    PrintJson(ToJson(RunResult{options.model, model.inputs(), model.outputs(), *bound, outputs, timed.run_ns,
+                               timed.delegate_ns, timed.before, timed.after, comparisons}));
+  return exit_status;
 }
 
 }  // namespace
@@ -365,6 +360,7 @@ Command MakeRunCommand(CLI::App& app) {
       ->add_option("--trace", options->trace,
                    "Run once more and write a JSON trace for Chrome's and Perfetto's viewers")
       ->type_name("FILE");
+  AddJson(*syntax, options->json);
   SetExample(*syntax,
              "deputy run model.onnx --config npu-first.yaml --input image=photo.jpg --top 5 --labels names.txt");
   return {syntax, [options] { return RunRun(*options); }};

@@ -17,6 +17,19 @@ enum ExitCode : int {
   kRunFailed = 5,      // a failure while running
 };
 
+struct ExitMeaning {
+  ExitCode code;
+  const char* text;
+};
+inline constexpr ExitMeaning kExitMeanings[] = {
+    {kDone, "success"},
+    {kNo, "check failed"},
+    {kUsage, "usage or configuration error"},
+    {kModelFile, "model error"},
+    {kPluginTrouble, "plugin error"},
+    {kRunFailed, "failure at run time"},
+};
+
 // The operation that failed: one code has different meanings in different stages.
 enum class Stage {
   kSetup,      // reading the configuration or a file named on the command line

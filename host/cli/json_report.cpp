@@ -125,23 +125,28 @@ Json ToJson(const PlacementReport& report) {
           {"nodes", std::move(nodes)}};
 }
 
+Json ToJson(const PluginReport& plugin) {
+  Json delegates = Json::array();
+  for (const PluginDelegateReport& delegate : plugin.delegates) delegates.push_back(ToJson(delegate, plugin.probed));
+  return {{"file", plugin.file},
+          {"accepted", plugin.accepted},
+          {"probed", plugin.probed},
+          {"rule", plugin.rule},
+          {"reason", plugin.reason},
+          {"id", plugin.id},
+          {"vendor", plugin.vendor},
+          {"version", plugin.version},
+          {"abi", plugin.abi},
+          {"files", plugin.files},
+          {"libraries", plugin.libraries},
+          {"cpu_features", plugin.cpu_features},
+          {"environment", plugin.environment},
+          {"delegates", std::move(delegates)}};
+}
+
 Json ToJson(const PluginListing& listing) {
   Json plugins = Json::array();
-  for (const PluginReport& plugin : listing.plugins) {
-    Json delegates = Json::array();
-    for (const PluginDelegateReport& delegate : plugin.delegates) delegates.push_back(ToJson(delegate, plugin.probed));
-    plugins.push_back({{"file", plugin.file},
-                       {"accepted", plugin.accepted},
-                       {"probed", plugin.probed},
-                       {"rule", plugin.rule},
-                       {"reason", plugin.reason},
-                       {"id", plugin.id},
-                       {"vendor", plugin.vendor},
-                       {"version", plugin.version},
-                       {"abi", plugin.abi},
-                       {"files", plugin.files},
-                       {"delegates", std::move(delegates)}});
-  }
+  for (const PluginReport& plugin : listing.plugins) plugins.push_back(ToJson(plugin));
   return {{"folders", listing.folders}, {"plugins", std::move(plugins)}, {"notes", listing.notes}};
 }
 

@@ -17,6 +17,7 @@ using Json = nlohmann::ordered_json;
 
 Json ToJson(const PlacementReport& report);
 Json ToJson(const PluginListing& listing);
+Json ToJson(const PluginReport& plugin);
 Json ToJson(const NodeReport& node);
 Json ToJson(const CapabilityReport& row);
 Json ToJson(const CacheListing& listing);

@@ -92,14 +92,20 @@ int Main(int argc, char** argv) {
   CLI::App app("Run neural networks on the delegates of this device.", "deputy");
   app.set_version_flag("--version", "deputy " DEPUTY_VERSION, "Print the version and exit");
   app.require_subcommand(1);
-  app.footer(
-      "Exit status: 0 success, 1 check failed, 2 usage or configuration error, 3 model error,\n"
-      "4 plugin error, 5 failure at run time. Help for a command: deputy COMMAND --help");
+  std::string exits;
+  for (const ExitMeaning& meaning : kExitMeanings)
+    exits += fmt::format("{}{} {}",
+                         exits.empty()                    ? ""
+                         : meaning.code == kPluginTrouble ? ",\n"
+                                                          : ", ",
+                         static_cast<int>(meaning.code), meaning.text);
+  app.footer("Exit status: " + exits + ". Help for a command: deputy COMMAND --help");
   const std::vector<Command> commands = {
-      MakeDigitsCommand(app),  MakeRunCommand(app),       MakeBenchCommand(app),    MakeTuneCommand(app),
-      MakeVerifyCommand(app),  MakeCompareCommand(app),   MakeTestCaseCommand(app), MakePartitionCommand(app),
-      MakeInspectCommand(app), MakePluginsCommand(app),   MakeConfigCommand(app),   MakeConvertCommand(app),
-      MakeCacheCommand(app),   MakeNewPluginCommand(app), MakeProfileCommand(app),
+      MakeDigitsCommand(app),     MakeRunCommand(app),         MakeBenchCommand(app),    MakeTuneCommand(app),
+      MakeVerifyCommand(app),     MakeCompareCommand(app),     MakeTestCaseCommand(app), MakePartitionCommand(app),
+      MakeInspectCommand(app),    MakePluginsCommand(app),     MakeConfigCommand(app),   MakeConvertCommand(app),
+      MakeCacheCommand(app),      MakeNewPluginCommand(app),   MakeDevicesCommand(app),  MakeDoctorCommand(app),
+      MakeCompletionCommand(app), MakeManualPagesCommand(app), MakeProfileCommand(app),
   };
   CommonOptions common;
   common.AddTo(app);

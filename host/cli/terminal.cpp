@@ -47,6 +47,11 @@ std::optional<size_t> ColumnsOfEnvironment() {
   return std::max(columns, kLeastColumns);
 }
 
+bool& PrintsTextNow() {
+  static bool prints = true;
+  return prints;
+}
+
 size_t ColumnsOf(int descriptor) {
   winsize size{};
   if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return std::max<size_t>(size.ws_col, kLeastColumns);
@@ -138,6 +143,11 @@ Terminal TerminalOf(std::FILE* stream) {
 }
 
 void SetColours(Colours colours) { the_colours = colours; }
+
+void PrintNoText() { PrintsTextNow() = false; }
+
+bool PrintsText() { return PrintsTextNow(); }
+
 
 Character CharacterAt(std::string_view text, size_t position) {
   const auto lead = static_cast<unsigned char>(text[position]);

@@ -67,10 +67,14 @@ Shown Show(fmt::format_string<ShownArgument<Args>...> format, const Args&... arg
   return Shown::AsIs(fmt::format(format, ToShown(arguments)...));
 }
 
+// For --json: from now on Print prints nothing, so that stdout holds the object alone.
+void PrintNoText();
+bool PrintsText();
+
 // On stdout.
 template <class... Args>
 void Print(fmt::format_string<ShownArgument<Args>...> format, const Args&... arguments) {
-  PrintOnStdout(Show(format, arguments...).text());
+  if (PrintsText()) PrintOnStdout(Show(format, arguments...).text());
 }
 
 // "a, b, c"

@@ -51,13 +51,18 @@ Result<CacheListing> ListEntries(host::Store* store, bool check, bool remove, co
 
 }  // namespace
 
+std::vector<std::string> CacheEntryKinds() {
+  std::vector<std::string> kinds;
+  for (const host::EntryKind kind : host::kEntryKinds) kinds.emplace_back(NameOf(kind));
+  return kinds;
+}
+
 Result<CacheListing> Context::ListCache(bool check) const {
   return ListEntries(host::OpenStore(state_->config).get(), check, false, {});
 }
 
 Result<CacheListing> Context::PurgeCache(const CacheFilter& filter) const {
-  std::vector<std::string> kinds;
-  for (const host::EntryKind kind : host::kEntryKinds) kinds.emplace_back(NameOf(kind));
+  const std::vector<std::string> kinds = CacheEntryKinds();
   for (const std::string& kind : filter.kinds)
     if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
       return host::Error(StatusCode::kInvalidArgument, "the kind of an entry must be {}, got '{}'",

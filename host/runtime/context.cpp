@@ -11,6 +11,7 @@
 #include "runtime/config_layers.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/fallback.hpp"
+#include "runtime/model_state.hpp"
 #include "runtime/scan.hpp"
 
 namespace deputy {
@@ -168,6 +169,15 @@ Status Context::Load() { return state_->Open().status(); }
 Status Context::Check() const {
   const bool automatic = !state_->replaced && *state_->config.plugins.auto_use == host::AutoUse::kLast;
   return automatic ? Status() : host::CheckReferences(*state_, {});
+}
+
+Result<DelegateListing> Context::ListDelegates() const {
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<host::Engine> engine, state_->Open());
+  DelegateListing listing{host::ReportDelegates(*engine), engine->absent, engine->pool->thread_count()};
+  for (size_t d = engine->delegates.size(); d-- > 0;)
+    if (engine->delegates[d]->runs_custom_operators_only())
+      listing.delegates.erase(listing.delegates.begin() + static_cast<ptrdiff_t>(d));
+  return listing;
 }
 
 Result<PluginListing> Context::ListPlugins(const PluginQuery& query) const {

@@ -82,6 +82,7 @@ class EngineBuilder {
       if (status.ok()) continue;
       if (entry.required || status.code() == StatusCode::kConfig) return status;
       Log(LogLevel::kWarning, "{}; continuing without it", status.ToString());
+      engine_->absent.emplace_back(entry.name, status.ToString());
     }
     if (!state_.replaced) ReportUnlisted(entries);
     AddOwnKernels();

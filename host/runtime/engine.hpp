@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/thread_pool.hpp"
@@ -38,8 +39,9 @@ struct DumpSettings {
 
 struct Engine {
   std::shared_ptr<ThreadPool> pool;
-  std::vector<std::shared_ptr<Delegate>> delegates;  // in order; the CPU is last
-  std::vector<std::string> plugin_files;             // per delegate; empty for the CPU and in-process ones
+  std::vector<std::shared_ptr<Delegate>> delegates;         // in order; the CPU is last
+  std::vector<std::string> plugin_files;                    // per delegate; empty for the CPU and in-process ones
+  std::vector<std::pair<std::string, std::string>> absent;  // entries that could not be opened: name, reason
   // Per delegate; null for the CPU.
   std::vector<std::shared_ptr<DelegateHealth>> health;
   // Per delegate: tolerances of its results; the digest of its identity and of this machine, if it has one and

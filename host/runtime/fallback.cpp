@@ -215,7 +215,11 @@ Status ModelFallback::ReplaceWrong(const StepRun& run, const Verification& found
   const PlacedPartition& placed = run.plan.placement.partitions[run.step.partition];
   StepHealth& health = *run.step.health;
   const PartitionVerdict verdict = VerdictOf(run, found);
-  if (health.verdict_key) engine_->verdicts->Save(*health.verdict_key, verdict);
+  if (health.verdict_key) {
+    PartitionVerdict kept = verdict;
+    kept.text += "; model " + model_;  // 'deputy doctor' lists it
+    engine_->verdicts->Save(*health.verdict_key, kept);
+  }
   const Status wrong = WrongResult(verdict);
   if (!health.delegate().handling().replaces_wrong) return wrong;
   Refusals refused;

@@ -100,5 +100,7 @@ std::string NodeName(const Graph& graph, NodeId node);
 
 PlacementReport MakeReport(const Plan& plan, const Engine& engine);
 PlacedGraph MakeReportWithGraph(const Plan& plan, const Engine& engine);
+// The delegates of the engine without what depends on a plan, custom-operator kernels included.
+std::vector<DelegateReport> ReportDelegates(const Engine& engine);
 
 }  // namespace deputy::host

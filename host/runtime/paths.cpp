@@ -15,6 +15,7 @@ std::filesystem::path PrivateFolder() {
 }
 
 std::filesystem::path ShareFolder() { return (PrivateFolder() / DEPUTY_SHARE_FROM_PRIVATE).lexically_normal(); }
+std::filesystem::path WorkerProgram() { return PrivateFolder() / "deputy-worker"; }
 
 std::optional<std::filesystem::path> CacheFolder(const std::string& setting) {
   if (setting == "off") return std::nullopt;

@@ -12,6 +12,8 @@ std::filesystem::path PrivateFolder();
 
 // "<data>/deputy" of the installation: configs/, digits/. Found relative to PrivateFolder.
 std::filesystem::path ShareFolder();
+// The helper program in which plugins run first.
+std::filesystem::path WorkerProgram();
 
 // The folder of the store by `cache: {dir: ...}`: nothing for "off", and for "auto" when the environment has
 // neither XDG_CACHE_HOME nor HOME; the folder itself for anything else.

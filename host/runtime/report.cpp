@@ -98,6 +98,22 @@ class Reporter {
 PlacementReport ReportOf(const Plan& plan, const Engine& engine, PlacedNodes* nodes) {
   PlacementReport report;
   report.summary = SummarizePlacement(plan, engine.delegates);
+  report.delegates = ReportDelegates(engine);
+  Reporter(engine, report, nodes).Add(plan, "");
+  for (size_t d = engine.delegates.size(); d-- > 0;)
+    if (engine.delegates[d]->runs_custom_operators_only() && report.delegates[d].nodes == 0)
+      report.delegates.erase(report.delegates.begin() + static_cast<ptrdiff_t>(d));
+  return report;
+}
+
+}  // namespace
+
+std::string NodeName(const Graph& graph, NodeId node) {
+  return graph.nodes[node].name.empty() ? fmt::format("node {}", node) : graph.nodes[node].name;
+}
+
+std::vector<DelegateReport> ReportDelegates(const Engine& engine) {
+  std::vector<DelegateReport> reports;
   for (size_t d = 0; d < engine.delegates.size(); ++d) {
     DelegateReport delegate;
     delegate.name = engine.delegates[d]->name();
@@ -110,19 +126,9 @@ PlacementReport ReportOf(const Plan& plan, const Engine& engine, PlacedNodes* no
           state->device_name,          state->level_requested, state->level_granted, state->frequency_requested_hz,
           state->frequency_granted_hz, state->busy_ns,         state->runs};
     }
-    report.delegates.push_back(std::move(delegate));
+    reports.push_back(std::move(delegate));
   }
-  Reporter(engine, report, nodes).Add(plan, "");
-  for (size_t d = engine.delegates.size(); d-- > 0;)
-    if (engine.delegates[d]->runs_custom_operators_only() && report.delegates[d].nodes == 0)
-      report.delegates.erase(report.delegates.begin() + static_cast<ptrdiff_t>(d));
-  return report;
-}
-
-}  // namespace
-
-std::string NodeName(const Graph& graph, NodeId node) {
-  return graph.nodes[node].name.empty() ? fmt::format("node {}", node) : graph.nodes[node].name;
+  return reports;
 }
 
 PlacementReport MakeReport(const Plan& plan, const Engine& engine) { return ReportOf(plan, engine, nullptr); }

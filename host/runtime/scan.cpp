@@ -106,7 +106,7 @@ ScanOptions MakeScanOptions(const Context::State& state) {
     const bool ours = path->compare(0, prefix.size(), prefix) == 0;
     options.paths.push_back(ours ? PrivateFolder().string() + path->substr(prefix.size()) : *path);
   }
-  options.worker = PrivateFolder() / "deputy-worker";
+  options.worker = WorkerProgram();
   options.probe_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.plugins.probe_timeout);
   options.probe = options.refuse_untrusted = *config.plugins.trust != Trust::kAny;
   return options;
@@ -183,6 +183,9 @@ Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQ
       report.version = entry->manifest->version;
       report.abi = AbiText(entry->manifest->abi_version);
       report.files = entry->manifest->files;
+      report.libraries = entry->manifest->libraries;
+      report.cpu_features = entry->manifest->cpu_features;
+      for (const auto& [name, value] : entry->manifest->environment) report.environment.push_back(name + "=" + value);
     }
     if (entry->description) {
       report.vendor = entry->description->vendor;

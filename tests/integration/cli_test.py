@@ -75,7 +75,7 @@ class Usage(Cli):
         self.assertEqual(
             set(names),
             {"digits", "run", "bench", "test-case", "partition", "inspect", "plugins", "config", "cache", "convert",
-             "profile", "new-plugin", "tune", "verify", "compare"},
+             "profile", "new-plugin", "tune", "verify", "compare", "devices", "doctor", "completion"},
             names,
         )
         for name in names:
@@ -510,8 +510,9 @@ class Plugins(Cli):
         self.assertEqual(set(report), {"folders", "plugins", "notes"})
         self.assertEqual(
             set(report["plugins"][0]),
-            {"file", "accepted", "probed", "rule", "reason", "id", "vendor", "version", "abi", "files", "delegates"},
-        )
+            {"file", "accepted", "probed", "rule", "reason", "id", "vendor", "version", "abi", "files", "libraries",
+             "cpu_features", "environment", "delegates"},
+        )  # fmt: skip
         self.assertFalse(report["plugins"][0]["accepted"])
 
 

@@ -195,7 +195,8 @@ class Names(unittest.TestCase):
     def test_Plugins(self):
         config = self.plugins()
         shape = named("in") + b"=2x3"
-        for command in (["plugins"], ["plugins", "--why"], ["plugins", "--json"], ["plugins", "--operators"],
+        for command in (["plugins"], ["plugins", "--why"], ["plugins", "hostile_texts.so"], ["devices"], ["doctor"],
+                        ["devices", "--json"], ["doctor", "--json"], ["plugins", "--json"], ["plugins", "--operators"],
                         ["config", "schema"], ["run", self.model, "--profile"],
                         ["partition", "--nodes", "--shape", shape, self.model],
                         ["partition", "--json", "--shape", shape, self.model]):  # fmt: skip

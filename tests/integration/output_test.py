@@ -54,8 +54,8 @@ class Output(unittest.TestCase):
         npy.write_bytes(onnx_bytes.npy([2, 4, 6, 8, 10, 12], (2, 3)))
         return {
             "digits": [["digits", "--config", config, "--model", ROOT / "configs/digits/digits.onnx", "--images",
-                        ROOT / "configs/digits/images"]],
-            "run": [["run", self.model], ["run", self.model, "--profile"],
+                        ROOT / "configs/digits/images", *more] for more in ([], ["--json"])],
+            "run": [["run", self.model], ["run", self.model, "--json"], ["run", self.model, "--profile"],
                     ["run", self.model, "--trace", self.scratch / "trace.json"]],
             "profile": [["profile", self.model, "--runs", "1"], ["profile", self.model, "--runs", "1", "--json"]],
             "bench": [["bench", self.model, "--runs", "1"], ["bench", self.model, "--runs", "1", "--json"]],
@@ -73,8 +73,11 @@ class Output(unittest.TestCase):
             "config": [["config", "check", config], ["config", "show"], ["config", "schema", "--config", config],
                        ["config", "check", config, "--json"], ["config", "explain", "cache"], ["config", "reference"],
                        ["config", "explain", "cache", "--json"]],
-            "convert": [["convert", self.model, "-o", self.scratch / "add.dpm"]],
-            "new-plugin": [["new-plugin", "my_npu", "--dir"]],
+            "convert": [["convert", self.model, "-o", self.scratch / "add.dpm", *more] for more in ([], ["--json"])],
+            "new-plugin": [["new-plugin", "my_npu", *more, "--dir"] for more in ([], ["--json"])],
+            "devices": [["devices", "--config", config, *more] for more in ([], ["--json"])],
+            "doctor": [["doctor", "--config", config, *more] for more in ([], ["--json"])],
+            "completion": [["completion", shell] for shell in ("bash", "zsh", "fish")],
         }  # fmt: skip
 
     def calls(self):

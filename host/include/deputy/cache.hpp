@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "deputy/export.hpp"
+
 namespace deputy {
 
 // What is known about an entry.
@@ -20,7 +22,7 @@ enum class CacheEntryState {
 
 // One entry of the cache: a file.
 struct CacheEntry {
-  std::string kind;  // "blob", "verdict", "placement", "costs", "model"
+  std::string kind;  // one of CacheEntryKinds
   std::string key;   // 64 hexadecimal digits
   std::string file;
   uint64_t bytes = 0;  // of the file
@@ -36,6 +38,9 @@ struct CacheListing {
   uint64_t max_bytes = 0;           // of all entries together
   std::vector<CacheEntry> entries;  // by kind and key
 };
+
+// "blob", "verdict" and so on: the kinds of entries. [any-thread]
+DEPUTY_API std::vector<std::string> CacheEntryKinds();
 
 // Which entries to remove: those that fulfil both.
 struct CacheFilter {

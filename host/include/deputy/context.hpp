@@ -119,6 +119,8 @@ class DEPUTY_API Context {
   Status Check() const;
   // Finds and opens the delegates now. Idempotent.
   Status Load();
+  // Opens the delegates, as Load does, and reports them with their options and devices. [any-thread]
+  Result<DelegateListing> ListDelegates() const;
   // Reads every plugin file without opening a delegate. Plugins that the configuration or the query names are run in a
   // helper process, which describes them; of all others only the manifest is read.
   Result<PluginListing> ListPlugins(const PluginQuery& query = {}) const;

@@ -7,6 +7,7 @@
 #include "deputy/context.hpp"       // IWYU pragma: export
 #include "deputy/health.hpp"        // IWYU pragma: export
 #include "deputy/inspect.hpp"       // IWYU pragma: export
+#include "deputy/installation.hpp"  // IWYU pragma: export
 #include "deputy/model.hpp"         // IWYU pragma: export
 #include "deputy/model_value.hpp"   // IWYU pragma: export
 #include "deputy/output_file.hpp"   // IWYU pragma: export

@@ -29,6 +29,13 @@ struct DelegateReport {
   DeviceReport device;
 };
 
+// The delegates of a configuration as they were opened.
+struct DelegateListing {
+  std::vector<DelegateReport> delegates;                    // in order, the CPU last; without nodes and partitions
+  std::vector<std::pair<std::string, std::string>> absent;  // entries that could not be opened: name, reason
+  uint32_t threads = 0;                                     // of the host, the caller's included
+};
+
 // A delegate's estimate of a partition before it is compiled. -1: unknown.
 struct EstimateReport {
   int64_t latency_ns = -1, memory_bytes = -1, energy_nj = -1;

@@ -57,7 +57,10 @@ struct PluginReport {
   std::string rule;     // the deciding rule: "probed", "manifest" (it was not run), or the reason of a refusal
   std::string reason;   // for people
   std::string id, vendor, version, abi;
-  std::vector<std::string> files;  // that belong to it
+  std::vector<std::string> files;         // that belong to it
+  std::vector<std::string> libraries;     // that the dynamic linker loads with it: "libc.so.6"
+  std::vector<std::string> cpu_features;  // required, as in /proc/cpuinfo
+  std::vector<std::string> environment;   // set before it is loaded: "NAME=VALUE"
   std::vector<PluginDelegateReport> delegates;
 };
 

@@ -206,6 +206,7 @@ Checked<Manifest> ReadManifest(const ByteSource& file, const HostTraits& host) {
   if (image.text_relocations())
     return Rejection{RejectReason::kTextRelocations, "has relocations in its code; compile it with -fPIC"};
   if (build_id != nullptr) manifest.build_id = build_id->descriptor;
+  manifest.libraries = image.NeededLibraries();
   return manifest;
 }
 

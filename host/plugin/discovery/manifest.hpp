@@ -24,6 +24,7 @@ struct Manifest {
   std::string sanitizer;                                         // "", "address" or "thread"
   std::vector<std::string> files;                                // must travel with the plugin
   std::vector<uint8_t> build_id;                                 // of the linker; may be empty
+  std::vector<std::string> libraries;                            // of the ELF file: needed by the dynamic linker
 };
 
 // Reads the note's descriptor. Fails with kBadNote or kBadUtf8; does not check whether this host fits.

@@ -1,0 +1,148 @@
+#include "cli/plugin_detail.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <system_error>
+
+#include "cli/quantity.hpp"
+
+namespace deputy::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// "7 to 14", "from 7", "to 14"; "" for any. 0 is an open end.
+std::string SpanText(uint32_t first, uint32_t last, bool open) {
+  if (!open && first == last) return std::to_string(first);
+  if (open) return first == 0 ? "" : fmt::format("from {}", first);
+  return first == 0 ? fmt::format("to {}", last) : fmt::format("{} to {}", first, last);
+}
+
+bool Means(const PluginReport& plugin, const std::string& name) {
+  const fs::path file = plugin.file;
+  if (plugin.id == name || file.filename() == name || file.stem() == name) return true;
+  for (const PluginDelegateReport& delegate : plugin.delegates)
+    if (delegate.id == name) return true;
+  std::error_code error;
+  return name.find('/') != std::string::npos && fs::equivalent(file, name, error);
+}
+
+Shown Row(const char* label, const Shown& value) {
+  return value.empty() ? Shown() : Show("  {}{}\n", Shown::AsIs(fmt::format("{:<14}", label)), value);
+}
+
+Shown OptionsText(const PluginDelegateReport& delegate, const Terminal& terminal) {
+  Shown text = Show("\n  {}\n", terminal.Paint(Paint::kDim, "options"));
+  for (const OptionReport& option : delegate.options) {
+    const bool is_clock = option.type == "frequency" && option.minimum > 0 && option.minimum < option.maximum;
+    const std::string range = is_clock ? fmt::format("low|balanced|high|extreme, 1 to 4, or {} to {}",
+                                                     ClockText(static_cast<uint64_t>(option.minimum)),
+                                                     ClockText(static_cast<uint64_t>(option.maximum)))
+                                       : OptionRange(option);
+    text += Show("    {}: {}{}{}, default {}\n", terminal.Paint(Paint::kBold, option.name), option.type,
+                 option.unit.empty() || is_clock ? "" : " in " + option.unit, range.empty() ? "" : ", " + range,
+                 option.default_value.empty() ? "none" : option.default_value);
+    if (!option.help.empty()) text += Show("      {}\n", option.help);
+  }
+  return text;
+}
+
+Shown DevicesText(const PluginDelegateReport& delegate, const Terminal& terminal) {
+  Shown text = Show("\n  {}\n", terminal.Paint(Paint::kDim, "devices"));
+  for (const DeviceListing& device : delegate.devices) {
+    std::vector<std::string> parts = {device.kind};
+    if (device.memory_bytes != 0) parts.push_back(BytesText(device.memory_bytes) + " of memory");
+    if (device.frequency_hz != 0) parts.push_back("clock " + ClockText(device.frequency_hz));
+    if (!device.driver.empty()) parts.push_back("driver " + device.driver);
+    text += Show("    {} {}: {}\n", device.number, terminal.Paint(Paint::kBold, device.name), Joined(parts));
+  }
+  return text;
+}
+
+Shown ConfigurationText(const PluginDelegateReport& delegate, const Terminal& terminal) {
+  Shown text = Show("\n  {}\n", terminal.Paint(Paint::kDim, "configuration"));
+  if (!delegate.used_by.empty()) return text += Show("    used by {}\n", Joined(delegate.used_by));
+  text += Show("    not used; to use it, add below 'delegates:'\n      - name: {}\n", delegate.id);
+  std::vector<std::string> options;
+  for (const OptionReport& option : delegate.options)
+    if (!option.default_value.empty()) options.push_back(option.name + ": " + option.default_value);
+  if (!options.empty()) text += Show("        options: {{{}}}  # the defaults\n", Joined(options));
+  return text;
+}
+
+Shown DelegateText(const PluginReport& plugin, const PluginDelegateReport& delegate, const Terminal& terminal) {
+  Shown text = Show("\ndelegate {}{}\n", terminal.Paint(Paint::kBold, delegate.id),
+                    delegate.description.empty() ? "" : ": " + delegate.description);
+  if (plugin.probed) {
+    text += Row("available", delegate.available ? "yes" : "no: " + delegate.unavailable);
+    text += Row("extensions", Joined(delegate.extensions));
+  }
+  if (!delegate.devices.empty()) text += DevicesText(delegate, terminal);
+  if (!delegate.options.empty()) text += OptionsText(delegate, terminal);
+  text += ConfigurationText(delegate, terminal);
+  if (!delegate.capabilities.empty())
+    text +=
+        Show("\n  {}\n{}", terminal.Paint(Paint::kDim, "operators"), OperatorTable(delegate.capabilities, terminal));
+  return text;
+}
+
+}  // namespace
+
+std::string OptionRange(const OptionReport& option) {
+  if (!option.choices.empty()) return option.choices;
+  if (!(option.minimum < option.maximum) || !std::isfinite(option.minimum) || !std::isfinite(option.maximum)) return {};
+  return fmt::format("{} to {}{}{}", NumberText(option.minimum), NumberText(option.maximum),
+                     option.unit.empty() ? "" : " ", option.unit);
+}
+
+Shown OperatorTable(const std::vector<CapabilityReport>& rows, const Terminal& terminal) {
+  Table table({{"operator"}, {"definitions"}, {"dtypes"}, {"ranks"}, {"layouts"}, {"note"}});
+  for (const CapabilityReport& row : rows) {
+    const bool dense = row.layouts == std::vector<std::string>{"dense"};
+    table.AddRow({(row.domain.empty() ? "" : row.domain + ".") + row.op_type,
+                  SpanText(row.min_version, row.max_version, row.max_version == 0), Joined(row.dtypes),
+                  SpanText(row.min_rank, row.max_rank, row.any_rank), dense ? "" : Joined(row.layouts), row.note});
+  }
+  return table.Text(terminal, "  ");
+}
+
+const PluginReport* FindPlugin(const PluginListing& listing, const std::string& name) {
+  const PluginReport* found = nullptr;
+  for (const PluginReport& plugin : listing.plugins)
+    if (Means(plugin, name) && (found == nullptr || (plugin.accepted && !found->accepted))) found = &plugin;
+  return found;
+}
+
+std::vector<std::string> PluginNames(const PluginListing& listing) {
+  std::vector<std::string> names;
+  for (const PluginReport& plugin : listing.plugins) {
+    for (const PluginDelegateReport& delegate : plugin.delegates) names.push_back(delegate.id);
+    if (!plugin.id.empty()) names.push_back(plugin.id);
+    names.push_back(fs::path(plugin.file).filename().string());
+  }
+  return names;
+}
+
+Shown PluginText(const PluginReport& plugin, const Terminal& terminal) {
+  Shown text = Show("plugin {}\n", terminal.Paint(Paint::kBold, plugin.id.empty() ? "without a manifest" : plugin.id));
+  text += Row("file", plugin.file);
+  if (!plugin.accepted)
+    text += Row("state", Show("{}: {}: {}", terminal.Paint(Paint::kBad, "rejected"), plugin.rule, plugin.reason));
+  else
+    text += Row("state", Show("{} ({}){}", terminal.Paint(Paint::kGood, "accepted"), plugin.rule,
+                              plugin.reason.empty() ? "" : ": " + plugin.reason));
+  text += Row("vendor", plugin.vendor);
+  text += Row("version", plugin.version);
+  text += Row("ABI", plugin.abi);
+  text += Row("CPU features", Joined(plugin.cpu_features));
+  text += Row("libraries", Joined(plugin.libraries));
+  text += Row("files", Joined(plugin.files));
+  text += Row("environment", Joined(plugin.environment));
+  for (const PluginDelegateReport& delegate : plugin.delegates) text += DelegateText(plugin, delegate, terminal);
+  return text;
+}
+
+}  // namespace deputy::cli

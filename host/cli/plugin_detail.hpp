@@ -1,0 +1,29 @@
+// All that is known about one plugin, as text; and parts of it that the list of plugins shares.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/terminal.hpp"
+#include "deputy/plugins.hpp"
+
+namespace deputy::cli {
+
+// The values of an option: "low|high", "1 to 64 MB"; empty for any.
+std::string OptionRange(const OptionReport& option);
+
+// The rows of a delegate's declared capabilities: operator, definitions, dtypes, ranks, layouts, note.
+Shown OperatorTable(const std::vector<CapabilityReport>& rows, const Terminal& terminal);
+
+// The plugin that has this id, a delegate of this id, or a file of this name or path; an accepted one goes first. Null:
+// there is none.
+const PluginReport* FindPlugin(const PluginListing& listing, const std::string& name);
+// Names by which FindPlugin finds something, for suggestions.
+std::vector<std::string> PluginNames(const PluginListing& listing);
+
+// File, identity, requirements; for each delegate devices, options, operators, and the lines of the configuration that
+// use it or would use it.
+Shown PluginText(const PluginReport& plugin, const Terminal& terminal);
+
+}  // namespace deputy::cli

@@ -1,0 +1,21 @@
+// The installation that a program uses, for diagnosis: its parts, and what was chosen for this machine.
+#pragma once
+
+#include <string>
+
+#include "deputy/export.hpp"
+
+namespace deputy {
+
+struct InstallationReport {
+  std::string version;     // of the library
+  std::string plugin_abi;  // "0.1": of plugins that it can load
+  std::string folder;      // `$deputy` in a configuration: plugins/, importers/ and the helper program
+  std::string worker;      // the helper program that runs plugins first; the file may be missing
+  std::string kernels;     // instruction set of the CPU's kernels, a level of x86-64: "v4", "v3", "baseline"
+};
+
+// [any-thread]
+DEPUTY_API InstallationReport DescribeInstallation();
+
+}  // namespace deputy
