@@ -19,6 +19,7 @@ packages=(
   libc6-dev libstdc++-12-dev
   libboost-dev libboost-graph-dev libyaml-cpp-dev libflatbuffers-dev libspdlog-dev libfmt-dev libeigen3-dev
   libprotobuf-dev libonnx-dev libcli11-dev nlohmann-json3-dev
+  libarchive-dev libsodium-dev
 )
 
 # Debian's packages and all that they depend on, unpacked; apt keeps its state in the scratch folder.

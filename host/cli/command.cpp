@@ -1,12 +1,32 @@
 #include "cli/command.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
 #include "cli/exit_code.hpp"
+#include "deputy/bundle.hpp"
 
 namespace deputy::cli {
+namespace {
+
+// The path of a model in the bundle; `model` itself if the bundle does not have it, or cannot be found, which is
+// reported when it is opened.
+std::string ModelInBundle(const std::string& bundle, const std::string& model) {
+  const Result<InstalledBundle> found = FindBundle(bundle);
+  if (!found.ok() || model.find('/') != std::string::npos) return model;
+  const std::filesystem::path folder = std::filesystem::path(found->folder) / "models";
+  std::error_code error;
+  if (!model.empty())
+    return std::filesystem::is_regular_file(folder / model, error) ? (folder / model).string() : model;
+  std::vector<std::string> models;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    models.push_back(it->path().string());
+  return models.size() == 1 ? models.front() : model;
+}
+
+}  // namespace
 
 CLI::Option* AddRepeated(CLI::App& syntax, const std::string& flag, std::vector<std::string>& values,
                          const std::string& form, const std::string& help) {
@@ -18,12 +38,17 @@ CLI::Option* AddRepeated(CLI::App& syntax, const std::string& flag, std::vector<
 }
 
 void ContextOptions::AddTo(CLI::App& syntax) {
-  syntax.add_option("--config", config, "Configuration file [default: CPU only]")->type_name("FILE");
+  CLI::Option* file =
+      syntax.add_option("--config", config, "Configuration file [default: CPU only]")->type_name("FILE");
+  syntax.add_option("--bundle", bundle, "Installed bundle in place of a configuration file [default: $DEPUTY_BUNDLE]")
+      ->type_name("NAME")
+      ->excludes(file);
   AddSettings(syntax, settings);
 }
 
 std::optional<Context> ContextOptions::Read(int& exit_status) const {
-  Result<Context> context = Context::FromYaml(config, settings);
+  const std::string used = BundleInUse(config, bundle);
+  Result<Context> context = used.empty() ? Context::FromYaml(config, settings) : Context::FromBundle(used, settings);
   const Status status = context.ok() ? context->Check() : context.status();
   if (status.ok()) return std::move(context).value();
   exit_status = Fail(Stage::kSetup, status);
@@ -39,8 +64,27 @@ std::optional<Context> ContextOptions::Open(int& exit_status) const {
   return std::nullopt;
 }
 
+std::string BundleInUse(const std::string& config, const std::string& bundle) {
+  const char* variable = config.empty() && bundle.empty() ? std::getenv("DEPUTY_BUNDLE") : nullptr;
+  return variable == nullptr ? bundle : variable;
+}
+
 void AddModel(CLI::App& syntax, std::string& model) {
-  syntax.add_option("model", model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
+  CLI::Option* option =
+      syntax.add_option("model", model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
+  syntax.preparse_callback([&syntax, option](size_t) {
+    if (syntax.get_option_no_throw("--bundle") != nullptr) option->required(false);
+  });
+  syntax.parse_complete_callback([&syntax, &model] {
+    const auto value = [&](const char* name) {
+      const CLI::Option* given = syntax.get_option_no_throw(name);
+      return given == nullptr || given->empty() ? std::string() : given->as<std::string>();
+    };
+    const bool uses = syntax.get_option_no_throw("--bundle") != nullptr;
+    const std::string bundle = uses ? BundleInUse(value("--config"), value("--bundle")) : "";
+    if (!bundle.empty()) model = ModelInBundle(bundle, model);
+    if (model.empty()) throw CLI::RequiredError("model");
+  });
 }
 
 void AddInputs(CLI::App& syntax, std::vector<std::string>& inputs, uint64_t& seed) {

@@ -17,9 +17,10 @@ class Option;
 
 namespace deputy::cli {
 
-// --config and --set.
+// --config or --bundle, and --set.
 struct ContextOptions {
   std::string config;  // empty: the built-in defaults, only the CPU
+  std::string bundle;  // an installed bundle in place of `config`; empty: $DEPUTY_BUNDLE
   std::vector<std::string> settings;
 
   void AddTo(CLI::App& syntax);
@@ -53,8 +54,13 @@ Command MakeVerifyCommand(CLI::App& app);
 Command MakeCompareCommand(CLI::App& app);
 Command MakeInspectCommand(CLI::App& app);
 Command MakeNewPluginCommand(CLI::App& app);
+Command MakeBundleCommand(CLI::App& app);
+
+// The bundle of --bundle or, without --config, of $DEPUTY_BUNDLE; empty: none.
+std::string BundleInUse(const std::string& config, const std::string& bundle);
 
 // Options that several commands share.
+// A model of the bundle in use is named by its file name there; its only one need not be named.
 void AddModel(CLI::App& syntax, std::string& model);
 void AddInputs(CLI::App& syntax, std::vector<std::string>& inputs, uint64_t& seed);
 void AddShapes(CLI::App& syntax, std::vector<std::string>& shapes);

@@ -162,7 +162,8 @@ int PrintAccuracy(const std::vector<Digit>& digits, const Terminal& terminal) {
 
 int RunDigits(DigitsOptions options) {
   const fs::path share = ShareFolder();
-  if (options.context.config.empty()) options.context.config = (share / "digits" / "digits.yaml").string();
+  if (options.context.config.empty() && options.context.bundle.empty())
+    options.context.config = (share / "digits" / "digits.yaml").string();
   if (options.model.empty()) options.model = (share / "digits" / "digits.onnx").string();
   if (options.images.empty()) options.images = (share / "digits" / "images").string();
 

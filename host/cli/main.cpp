@@ -98,7 +98,7 @@ int Main(int argc, char** argv) {
       MakeDigitsCommand(app),  MakeRunCommand(app),       MakeBenchCommand(app),    MakeTuneCommand(app),
       MakeVerifyCommand(app),  MakeCompareCommand(app),   MakeTestCaseCommand(app), MakePartitionCommand(app),
       MakeInspectCommand(app), MakePluginsCommand(app),   MakeConfigCommand(app),   MakeConvertCommand(app),
-      MakeCacheCommand(app),   MakeNewPluginCommand(app),
+      MakeCacheCommand(app),   MakeNewPluginCommand(app), MakeBundleCommand(app),
   };
   RefuseEmptyValues(app);
   if (const std::string flag = FlagWithoutValue(argc, argv); !flag.empty())

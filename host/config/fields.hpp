@@ -45,6 +45,7 @@ enum class TextKind {
   kPattern,     // any text but an empty one
   kDevice,      // a number, or any text but an empty one
   kPluginPath,  // a folder, or a folder under $deputy
+  kPublicKey,   // the base64 line of a minisign public key
   kCacheDir     // auto, off or a folder
 };
 
@@ -99,7 +100,7 @@ void VisitConfig(V& v, C& c) {
   v.Group("plugins", [&] {
     v.Texts("paths", c.plugins.paths, TextKind::kPluginPath);
     v.Choice("trust", c.plugins.trust);
-    v.Unavailable("trust_keys");
+    v.Texts("trust_keys", c.plugins.trust_keys, TextKind::kPublicKey);
     v.Choice("auto", c.plugins.auto_use);
     v.Quantity("probe_timeout", c.plugins.probe_timeout, DurationRange{"10ms", "10min"});
   });

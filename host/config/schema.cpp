@@ -82,6 +82,8 @@ Config ReadConfig(const YamlNode& root, LayerKind kind, const BaseFolders& bases
   reader.RefuseUnknownKeys();
   CheckDelegates(root, problems);
   CheckPlacementRules(root, problems);
+  if (kind == LayerKind::kMerged && !config.plugins.trust_keys.empty() && *config.plugins.trust != Trust::kListed)
+    problems.Add(config.plugins.trust_keys.origin, "'trust_keys' has no effect without 'trust: listed'");
   for (DelegateConfig& delegate : config.delegates.items)
     if (delegate.delegate->empty()) delegate.delegate.value = *delegate.name;
   return config;

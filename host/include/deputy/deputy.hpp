@@ -1,6 +1,7 @@
 // Deputy: a host for neural-network inference delegates. The whole C++ API, except process.hpp, which is for programs.
 #pragma once
 
+#include "deputy/bundle.hpp"       // IWYU pragma: export
 #include "deputy/cache.hpp"        // IWYU pragma: export
 #include "deputy/context.hpp"      // IWYU pragma: export
 #include "deputy/health.hpp"       // IWYU pragma: export
