@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4): the digest of lists that other programs check, too (sha256sum). What only the host reads is
-// named by the faster digest of digest.hpp.
+// SHA-256 (FIPS 180-4): for lists that other programs check, too (sha256sum). Data that only the host reads is named by
+// the faster digest of digest.hpp.
 #pragma once
 
 #include <array>

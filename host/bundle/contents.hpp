@@ -2,6 +2,8 @@
 // those of archive.hpp, and kIncompatible for a bundle of a newer format.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -16,6 +18,7 @@
 namespace deputy::host::bundle {
 
 inline constexpr char kDescriptionName[] = "bundle.json";
+inline constexpr mode_t kFolderMode = 0755;
 inline constexpr int kFormat = 1;  // of bundle.json and the folders; a newer one is refused
 
 // kInvalidArgument for names and versions that do not fit BundleContents.
@@ -44,6 +47,8 @@ Result<ReadBundle> ReadBundleFile(const std::filesystem::path& file);
 Result<ReadBundle> Unpack(const std::filesystem::path& file, const std::filesystem::path& folder, bool durable);
 // Of an unpacked bundle; compares no checksum.
 Result<ReadBundle> ReadBundleFolder(const std::filesystem::path& folder);
+// Waits until the entries of a folder are on the disk.
+Status FlushFolder(const std::filesystem::path& path);
 // Adds files that are changed, missing or not listed.
 void CheckFiles(const std::filesystem::path& folder, const Checksums& checksums, std::vector<BundleProblem>& problems);
 

@@ -26,7 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kCurrent[] = "current", kPrevious[] = "previous", kLockName[] = ".lock";
-constexpr mode_t kFolderMode = 0755;
 
 Status Failed(const char* action, const fs::path& path, int error = errno) {
   return Error(StatusCode::kUnavailable, "cannot {}: {}", action, std::strerror(error)).At(path.string());
@@ -50,12 +49,6 @@ std::vector<fs::path> FoldersIn(const fs::path& folder) {
   }
   std::sort(found.begin(), found.end());
   return found;
-}
-
-Status Flush(const fs::path& path) {
-  const Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() < 0 || (fsync(folder.get()) != 0 && errno != EINVAL)) return Failed("write", path);
-  return {};
 }
 
 // A change of the root holds it alone, so that anything with a temporary name was left by a process that was killed.
@@ -98,7 +91,7 @@ class Root {
     if (before == version) return {};
     if (!before.empty()) DEPUTY_RETURN_IF_ERROR(Link(name, kPrevious, before));
     DEPUTY_RETURN_IF_ERROR(Link(name, kCurrent, version));
-    return Flush(path_ / name);
+    return FlushFolder(path_ / name);
   }
 
   const fs::path& path() const { return path_; }
@@ -172,8 +165,8 @@ Status Place(const Root& root, const fs::path& unpacked, const ReadBundle& read,
     flags = RENAME_EXCHANGE;
   }
   if (renameat2(AT_FDCWD, unpacked.c_str(), AT_FDCWD, place.c_str(), flags) != 0) return Failed("create", place);
-  DEPUTY_RETURN_IF_ERROR(Flush(folder));
-  return Flush(root.path());
+  DEPUTY_RETURN_IF_ERROR(FlushFolder(folder));
+  return FlushFolder(root.path());
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostTextBytes = kMostChecksumBytes;  // of each file that describes the bundle
-constexpr mode_t kFolderMode = 0755, kFileMode = 0644;
+constexpr mode_t kFileMode = 0644;
 
 Status Failed(const fs::path& path, int error = errno) {
   return Error(StatusCode::kUnavailable, "cannot create: {}", std::strerror(error)).At(path.string());
@@ -127,12 +127,6 @@ class Unpacker {
     for (const std::string& name : folders_) DEPUTY_RETURN_IF_ERROR(FlushFolder(*folder_ / name));
     return FlushFolder(*folder_);
   }
-  static Status FlushFolder(const fs::path& path) {
-    const Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // Some file systems cannot flush folders.
-    if (folder.get() < 0 || (fsync(folder.get()) != 0 && errno != EINVAL)) return Failed(path);
-    return {};
-  }
 
   ArchiveReader& archive_;
   const std::optional<fs::path> folder_;
@@ -164,6 +158,13 @@ std::map<std::string, uint64_t> FilesBelow(const fs::path& folder) {
 }
 
 }  // namespace
+
+Status FlushFolder(const fs::path& path) {
+  const Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some file systems cannot flush folders.
+  if (folder.get() < 0 || (fsync(folder.get()) != 0 && errno != EINVAL)) return Failed(path);
+  return {};
+}
 
 Result<ReadBundle> ReadBundleFile(const fs::path& file) { return ReadArchive(file, std::nullopt, false); }
 

@@ -20,8 +20,8 @@ namespace deputy::cli {
 // --config or --bundle, and --set.
 struct ContextOptions {
   std::string config;  // empty: the built-in defaults, only the CPU
-  std::string bundle;  // an installed bundle in place of `config`; empty: $DEPUTY_BUNDLE
   std::vector<std::string> settings;
+  std::string bundle;  // an installed bundle in place of `config`; empty: $DEPUTY_BUNDLE
 
   void AddTo(CLI::App& syntax);
   // Reads and checks the configuration. On an error: prints it, sets the exit status, and returns nothing.
