@@ -294,7 +294,7 @@ class Bundles(unittest.TestCase):
         self.assertIn("did you mean 'digits'", self.deputy("run", "--bundle", "digit", "x.onnx", status=2).stderr)
         self.deputy("bundle", "verify", "digits")
         done = self.deputy("run", "--bundle", "digits", "--config", self.config, status=2)
-        self.assertIn("--config excludes --bundle", done.stderr.replace("--bundle excludes --config", "--config excludes --bundle"))
+        self.assertRegex(done.stderr, "--(config|bundle) excludes --(bundle|config)")
 
     def test_AChangedFileOfAnInstalledBundleIsRefused(self):
         self.deputy("bundle", "install", self.bundle)
@@ -320,7 +320,7 @@ class Bundles(unittest.TestCase):
         self.deputy("bundle", "diff", self.bundle, self.bundle)
         for bundle in (self.bundle, new):
             self.deputy("bundle", "install", bundle)
-        self.assertIn("granted 500 MHz", self.digits("--bundle", "digits").stdout.replace("granted 600", "granted 500"))
+        self.assertIn("(low)", self.digits("--bundle", "digits").stdout)
         self.deputy("bundle", "rollback", "digits")
         self.assertIn("(high)", self.digits("--bundle", "digits").stdout)
         listed = json.loads(self.deputy("bundle", "list", "--json").stdout)["bundles"]
