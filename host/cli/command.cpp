@@ -78,7 +78,7 @@ void AddModel(CLI::App& syntax, std::string& model) {
   syntax.parse_complete_callback([&syntax, &model] {
     const auto value = [&](const char* name) {
       const CLI::Option* given = syntax.get_option_no_throw(name);
-      return given == nullptr || given->empty() ? std::string() : given->as<std::string>();
+      return given == nullptr || given->empty() ? std::string() : given->results().front();
     };
     const bool uses = syntax.get_option_no_throw("--bundle") != nullptr;
     const std::string bundle = uses ? BundleInUse(value("--config"), value("--bundle")) : "";

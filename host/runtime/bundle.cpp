@@ -85,9 +85,11 @@ void CheckOnThisHost(const fs::path& folder, std::vector<BundleProblem>& problem
   const Config& config = Context::State::Of(*context).config;
   ApplyLogLevels(config.log);
   PluginRegistry registry;
-  registry.Scan(MakeScanOptions(config));
+  const ScanOptions options = MakeScanOptions(config);
+  registry.Scan(options);
   for (const PluginEntry* entry : registry.entries())
-    if (!entry->accepted)
+    // A bundle without plugins has no folder for them.
+    if (!entry->accepted && !(entry->reason == RejectReason::kMissing && entry->path == options.paths.front()))
       problems.push_back(
           {std::string(NameOf(entry->reason)), entry->path.lexically_relative(folder).string() + ": " + entry->text});
   if (!problems.empty()) return;  // without its plugin an entry cannot be checked
@@ -101,9 +103,9 @@ void CheckOnThisHost(const fs::path& folder, std::vector<BundleProblem>& problem
       add(entry.name.origin, description.status().ToString());
       continue;
     }
-    std::vector<std::pair<std::string, std::string>> options;
-    for (const Named<OptionValue>& option : entry.options) options.emplace_back(option.name, option->text);
-    for (const OptionProblem& problem : CheckOptions(description->options, options).problems)
+    std::vector<std::pair<std::string, std::string>> given;
+    for (const Named<OptionValue>& option : entry.options) given.emplace_back(option.name, option->text);
+    for (const OptionProblem& problem : CheckOptions(description->options, given).problems)
       for (const Named<OptionValue>& option : entry.options)
         if (option.name == problem.option) add(option.origin(), problem.message);
   }

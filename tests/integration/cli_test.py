@@ -75,7 +75,7 @@ class Usage(Cli):
         self.assertEqual(
             set(names),
             {"digits", "run", "bench", "test-case", "partition", "inspect", "plugins", "config", "cache", "convert",
-             "new-plugin", "tune", "verify", "compare"},
+             "new-plugin", "tune", "verify", "compare", "bundle"},
             names,
         )
         for name in names:

@@ -70,6 +70,11 @@ class Output(unittest.TestCase):
             "cache": [["cache", command, "--set", f"cache.dir={self.scratch}/none", *more]
                       for command in ("ls", "verify", "purge") for more in ([], ["--json"])],
             "config": [["config", "check", config], ["config", "show"], ["config", "schema", "--config", config]],
+            "bundle": [["bundle", "pack", "--config", config, "-o", self.scratch / "a-1.dpb"],
+                       *(["bundle", *call, *more] for call in (["inspect", self.scratch / "a-1.dpb"],
+                                                               ["verify", self.scratch / "a-1.dpb"],
+                                                               ["list", "--root", self.scratch / "none"])
+                         for more in ([], ["--json"]))],
             "convert": [["convert", self.model, "-o", self.scratch / "add.dpm"]],
             "new-plugin": [["new-plugin", "my_npu", "--dir"]],
         }  # fmt: skip
@@ -183,11 +188,15 @@ class Stderr(Output):
 
 class Files(Output):
     def test_AFileThatDoesNotFitIsFive(self):
+        config, noise = self.scratch / "c.yaml", self.scratch / "noise"
+        config.write_text("version: 1\n")
+        noise.write_bytes(os.urandom(10000))  # is not compressed
         for name, arguments in {
             "y.npy": ["run", self.model, "--output-dir", self.scratch / "out"],
             "trace.json": ["run", self.model, "--trace", self.scratch / "trace.json"],
             "add.dpm": ["convert", self.model, "-o", self.scratch / "add.dpm"],
             "my_npu": ["new-plugin", "my_npu", "--dir", self.scratch / "my_npu"],
+            "a-1.dpb": ["bundle", "pack", "--config", config, "--model", noise, "-o", self.scratch / "a-1.dpb"],
         }.items():
             with self.subTest(name):
                 done = self.deputy(*arguments, preexec_fn=limit_files)
