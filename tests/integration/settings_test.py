@@ -180,6 +180,8 @@ class Effects(Settings):
         report = self.listing(folder, *listed, "--set", f"plugins.trust_keys=[RW{'a' * 54}]", more=entry)["plugins"][0]
         self.assertEqual(report["rule"], "not-listed")
         self.assertIn("is not signed", report["reason"])
+        error = self.deputy("plugins", "--set", f"plugins.trust_keys=[RW{'a' * 54}]", status=2).stderr
+        self.assertIn("'trust_keys' has no effect without 'trust: listed'", error)
 
     @shows("plugins.auto")
     def test_AutoTakesPluginsWithoutAnEntryLast(self):

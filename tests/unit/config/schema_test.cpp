@@ -164,13 +164,11 @@ TEST(SchemaTest, R52_UnknownKeyOfADelegateIsRefused) {
             "device, enabled, required, options, rules, min_nodes, min_flops, on_failure, verify)");
 }
 
-TEST(SchemaTest, TrustKeysArePublicKeysAndNeedTrustListed) {
+TEST(SchemaTest, TrustKeysArePublicKeys) {
   const std::string key = "RW" + std::string(54, 'a');
   EXPECT_EQ(ProblemsOf("version: 1\nplugins: {trust: listed, trust_keys: [" + key + "]}\n"), "");
   EXPECT_EQ(ProblemsOf("version: 1\nplugins: {trust: listed, trust_keys: [RWa]}\n"),
             "t.yaml:2:39: 'trust_keys' must be a public key of minisign (56 characters, beginning with RW), not 'RWa'");
-  EXPECT_EQ(ProblemsOf("version: 1\nplugins: {trust_keys: [" + key + "]}\n"),
-            "t.yaml:2:23: 'trust_keys' has no effect without 'trust: listed'");
 }
 
 TEST(SchemaTest, AllProblemsAreReportedAtOnceInTheOrderOfLines) {
