@@ -15,6 +15,7 @@ build=(
   libdnnl-dev
   libprotobuf-dev protobuf-compiler libonnx-dev
   libcli11-dev nlohmann-json3-dev
+  libarchive-dev libsodium-dev # bundles
   libpng-dev libturbojpeg0-dev
 )
 # doxygen makes the references of the headers. Tests open the page of `deputy partition --html` in Chromium and give
@@ -27,6 +28,7 @@ test=(
   clang-14 libclang-rt-14-dev clang-format-14 libc++-14-dev libc++abi-14-dev rustc
   doxygen
   chromium graphviz zsh fish mandoc
+  minisign strace # signatures that it checks and makes; an installation that is killed at its system calls
   g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
   python3-numpy python3-pil python3-onnx python3-venv libopenblas0-pthread
   fonts-dejavu-core fonts-dejavu-extra fonts-liberation fonts-freefont-ttf fonts-lato fonts-open-sans

@@ -1,15 +1,35 @@
 #include "cli/command.hpp"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <system_error>
 #include <utility>
 
 #include "cli/exit_code.hpp"
-#include "cli/model_inputs.hpp"
 #include "cli/messages.hpp"
+#include "cli/model_inputs.hpp"
 #include "cli/progress.hpp"
+#include "deputy/bundle.hpp"
 
 namespace deputy::cli {
+namespace {
+
+// The path of a model in the bundle; `model` itself if the bundle does not have it, or cannot be found, which is
+// reported when it is opened.
+std::string ModelInBundle(const std::string& bundle, const std::string& model) {
+  const Result<InstalledBundle> found = FindBundle(bundle);
+  if (!found.ok() || model.find('/') != std::string::npos) return model;
+  const std::filesystem::path folder = std::filesystem::path(found->folder) / "models";
+  std::error_code error;
+  if (!model.empty())
+    return std::filesystem::is_regular_file(folder / model, error) ? (folder / model).string() : model;
+  std::vector<std::string> models;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
+    models.push_back(it->path().string());
+  return models.size() == 1 ? models.front() : model;
+}
+
+}  // namespace
 
 CLI::Option* AddRepeated(CLI::App& syntax, const std::string& flag, std::vector<std::string>& values,
                          const std::string& form, const std::string& help) {
@@ -21,15 +41,19 @@ CLI::Option* AddRepeated(CLI::App& syntax, const std::string& flag, std::vector<
 }
 
 void ContextOptions::AddTo(CLI::App& syntax) {
-  AddRepeated(syntax, "--config", configs, "FILE",
-              "Configuration file, or the name of an installed one, such as npu-first");
+  CLI::Option* files = AddRepeated(syntax, "--config", configs, "FILE",
+                                   "Configuration file, or the name of an installed one, such as npu-first");
+  syntax.add_option("--bundle", bundle, "Installed bundle in place of all configurations [default: $DEPUTY_BUNDLE]")
+      ->type_name("NAME")
+      ->excludes(files);
   AddSettings(syntax, settings);
 }
 
 std::optional<Context> ContextOptions::Read(int& exit_status) const {
   std::vector<std::string> all = settings;
   if (TheVerbosity() == Verbosity::kVerbose) all.emplace_back("log.level=debug");
-  Result<Context> context = Context::FromLayers({configs, all});
+  const std::string used = BundleInUse(!configs.empty(), bundle);
+  Result<Context> context = used.empty() ? Context::FromLayers({configs, all}) : Context::FromBundle(used, all);
   const Status status = context.ok() ? context->Check() : context.status();
   if (status.ok()) {
     context->SetProgress(ReportProgress);
@@ -48,8 +72,27 @@ std::optional<Context> ContextOptions::Open(int& exit_status) const {
   return std::nullopt;
 }
 
+std::string BundleInUse(bool has_config, const std::string& bundle) {
+  const char* variable = !has_config && bundle.empty() ? std::getenv("DEPUTY_BUNDLE") : nullptr;
+  return variable == nullptr ? bundle : variable;
+}
+
 void AddModel(CLI::App& syntax, std::string& model) {
-  syntax.add_option("model", model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
+  CLI::Option* option =
+      syntax.add_option("model", model, "Model file (.onnx, .tflite or .dpm)")->required()->type_name("MODEL");
+  syntax.preparse_callback([&syntax, option](size_t) {
+    if (syntax.get_option_no_throw("--bundle") != nullptr) option->required(false);
+  });
+  syntax.parse_complete_callback([&syntax, &model] {
+    const auto value = [&](const char* name) {
+      const CLI::Option* given = syntax.get_option_no_throw(name);
+      return given == nullptr || given->empty() ? std::string() : given->results().front();
+    };
+    const bool uses = syntax.get_option_no_throw("--bundle") != nullptr;
+    const std::string bundle = uses ? BundleInUse(!value("--config").empty(), value("--bundle")) : "";
+    if (!bundle.empty()) model = ModelInBundle(bundle, model);
+    if (model.empty()) throw CLI::RequiredError("model");
+  });
 }
 
 void AddInputs(CLI::App& syntax, InputArguments& inputs, uint64_t& seed) {

@@ -20,10 +20,12 @@ namespace deputy::cli {
 
 struct InputArguments;
 
-// --config and --set: layers over the configuration of this machine and user (deputy/config.hpp).
+// --config or --bundle, and --set: layers over the configuration of this machine and user (deputy/config.hpp), or an
+// installed bundle in place of them.
 struct ContextOptions {
   std::vector<std::string> configs;  // files, or names of installed configurations
   std::vector<std::string> settings;
+  std::string bundle;  // empty: $DEPUTY_BUNDLE
 
   void AddTo(CLI::App& syntax);
   // Reads and checks the configuration. On an error: prints it, sets the exit status, and returns nothing.
@@ -57,13 +59,18 @@ Command MakeVerifyCommand(CLI::App& app);
 Command MakeCompareCommand(CLI::App& app);
 Command MakeInspectCommand(CLI::App& app);
 Command MakeNewPluginCommand(CLI::App& app);
+Command MakeBundleCommand(CLI::App& app);
 Command MakeDevicesCommand(CLI::App& app);
 Command MakeDoctorCommand(CLI::App& app);
 // After all others, which they describe.
 Command MakeCompletionCommand(CLI::App& app);
 Command MakeManualPagesCommand(CLI::App& app);
 
+// The bundle of --bundle or, without --config, of $DEPUTY_BUNDLE; empty: none.
+std::string BundleInUse(bool has_config, const std::string& bundle);
+
 // Options that several commands share.
+// A model of the bundle in use is named by its file name there; its only one need not be named.
 void AddModel(CLI::App& syntax, std::string& model);
 void AddInputs(CLI::App& syntax, InputArguments& inputs, uint64_t& seed);
 void AddShapes(CLI::App& syntax, std::vector<std::string>& shapes);

@@ -77,7 +77,7 @@ std::vector<Candidate> CandidatesOf(const CompareOptions& options, int& exit_sta
     candidates.back().name = name;
     candidates.back().context = std::move(context);
   };
-  const ContextOptions first{{options.configs.front()}, options.settings};
+  const ContextOptions first{{options.configs.front()}, options.settings, {}};
   const std::optional<Context> context = first.Read(exit_status);
   if (!context) return {};
   const std::vector<DeviceInfo> delegates = context->ConfiguredDelegates();
@@ -89,7 +89,7 @@ std::vector<Candidate> CandidatesOf(const CompareOptions& options, int& exit_sta
     return settings;
   };
   add("CPU alone", With(first, settings_with("")));
-  for (const std::string& config : options.configs) add(config, {{config}, options.settings});
+  for (const std::string& config : options.configs) add(config, {{config}, options.settings, {}});
   if (options.configs.size() == 1)
     for (const DeviceInfo& delegate : delegates)
       add(delegate.name + " alone", With(first, settings_with(delegate.name)));

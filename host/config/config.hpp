@@ -74,7 +74,8 @@ struct PluginsConfig {
   // Each absolute (relative ones were resolved against the folder of their file) or beginning with "$deputy".
   List<Setting<std::string>> paths;
   Setting<Trust> trust;
-  Setting<AutoUse> auto_use;  // YAML: auto
+  List<Setting<std::string>> trust_keys;  // one of them must have signed the lock of `trust: listed`
+  Setting<AutoUse> auto_use;              // YAML: auto
   Setting<Duration> probe_timeout;
   bool operator==(const PluginsConfig&) const = default;
 };

@@ -24,6 +24,13 @@ std::string Shown(const YamlNode& node) {
 
 bool IsPlain(const YamlNode& node) { return node.kind == YamlNode::Kind::kScalar && !node.quoted; }
 
+// 42 bytes in base64, the first of which are "Ed".
+bool IsPublicKey(std::string_view text) {
+  return text.size() == 56 && text.substr(0, 2) == "RW" && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
+         });
+}
+
 // The ranges of fields.hpp are written as in the YAML.
 template <class T>
 T Bound(const Result<T>& parsed) {
@@ -211,6 +218,10 @@ bool FieldReader::ReadText(std::string_view key, const YamlNode& node, TextKind 
     case TextKind::kDevice:
       if (is_text) return true;
       Refuse(key, node, "the number or the name of a device", "");
+      return false;
+    case TextKind::kPublicKey:
+      if (is_text && IsPublicKey(node.text)) return true;
+      Refuse(key, node, "a public key of minisign (56 characters, beginning with RW)", "");
       return false;
     case TextKind::kCacheDir:
       if (node.text == "auto" || node.text == "off") return true;

@@ -55,6 +55,7 @@ enum class TextKind {
   kPattern,     // any text but an empty one
   kDevice,      // a number, or any text but an empty one
   kPluginPath,  // a folder, or a folder under $deputy
+  kPublicKey,   // the base64 line of a minisign public key
   kCacheDir,    // auto, off or a folder
   kFolder,      // auto or a folder
   kDump         // a word of kDumpWords
@@ -149,12 +150,15 @@ void VisitConfig(V& v, C& c) {
                 "the installed library",
                 "[./plugins, $deputy/plugins]"},
             c.plugins.paths, TextKind::kPluginPath);
-    v.Choice(Key{"trust",
-                 "probe: a helper process runs a plugin first, and files that other users may change are rejected; "
-                 "any: neither, with a warning",
-                 "any"},
-             c.plugins.trust);
-    v.Unavailable(Key{"trust_keys", "public keys for signed lists of plugins"});
+    v.Choice(
+        Key{"trust",
+            "probe: a helper process runs a plugin first, and files that other users may change are rejected; "
+            "listed: the same, and the lock of the folder (SHA256SUMS) must list them; any: neither, with a warning",
+            "listed"},
+        c.plugins.trust);
+    v.Texts(Key{"trust_keys", "public keys of minisign, one of which must have signed the lock of 'trust: listed'",
+                "[RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3]"},
+            c.plugins.trust_keys, TextKind::kPublicKey);
     v.Choice(
         Key{"auto", "delegates that are found and not listed: off, not used; last, used after the listed ones", "last"},
         c.plugins.auto_use);

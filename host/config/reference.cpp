@@ -17,6 +17,7 @@ std::string_view NameOf(TextKind kind) {
     case TextKind::kPattern: return "text";
     case TextKind::kDevice: return "number or name";
     case TextKind::kPluginPath: return "folder";
+    case TextKind::kPublicKey: return "public key";
     case TextKind::kCacheDir: return "auto, off or a folder";
     case TextKind::kFolder: return "auto or a folder";
     case TextKind::kDump: return "word: graph, placement, plan or tensors";

@@ -103,6 +103,8 @@ std::vector<Problem> UnknownReferences(const Config& config, const std::vector<s
     for (const Setting<std::string>& name : rule.avoid) check(*name, name.origin);
   }
   for (const Named<LogLevel>& level : config.log.delegates) check(level.name, level.origin());
+  if (!config.plugins.trust_keys.empty() && *config.plugins.trust != Trust::kListed)
+    unknown.push_back({config.plugins.trust_keys.origin, "'trust_keys' has no effect without 'trust: listed'"});
   return unknown;
 }
 

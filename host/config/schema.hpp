@@ -27,7 +27,8 @@ bool IsOurVersion(const YamlNode& root, Problems& problems);
 Config ReadConfig(const YamlNode& root, LayerKind kind, const BaseFolders& bases, Problems& problems);
 
 // Reports rules and log levels that name a delegate that is neither listed, nor the CPU, nor one of `added`, which are
-// the names that the application has added. A listed one counts even where it is disabled or absent.
+// the names that the application has added. A listed one counts even where it is disabled or absent. Also `trust_keys`
+// without `trust: listed`, which refers to nothing.
 std::vector<Problem> UnknownReferences(const Config& config, const std::vector<std::string>& added);
 
 }  // namespace deputy::host

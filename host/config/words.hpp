@@ -16,8 +16,7 @@ struct Word {
   bool available = true;  // false: planned; refused by name until it works
 };
 
-inline constexpr Word<Trust> kTrust[] = {
-    {Trust::kListed, "listed", false}, {Trust::kProbe, "probe"}, {Trust::kAny, "any"}};
+inline constexpr Word<Trust> kTrust[] = {{Trust::kListed, "listed"}, {Trust::kProbe, "probe"}, {Trust::kAny, "any"}};
 inline constexpr Word<AutoUse> kAutoUse[] = {{AutoUse::kOff, "off"}, {AutoUse::kLast, "last"}};
 inline constexpr Word<Fallback> kFallback[] = {{Fallback::kCpu, "cpu"}, {Fallback::kDisabled, "none"}};
 inline constexpr Word<OnFailure> kOnFailure[] = {{OnFailure::kNext, "next"}, {OnFailure::kFail, "fail"}};

@@ -47,7 +47,8 @@ bool Exists(const fs::path& path) {
 
 bool IsPlainName(std::string_view text) { return !text.empty() && text.find_first_of("/.") == std::string_view::npos; }
 
-// A path, or the name of a shipped configuration.
+}  // namespace
+
 void AddNamed(const std::string& named, ConfigLoader& loader) {
   if (std::string shipped = IsPlainName(named) ? ShippedConfigFile(named) : ""; !shipped.empty())
     return loader.AddFile(shipped);
@@ -56,8 +57,6 @@ void AddNamed(const std::string& named, ConfigLoader& loader) {
   loader.AddUnreadable(named, fmt::format("is neither a file nor a shipped configuration{} (shipped: {})",
                                           DidYouMean(named, names), fmt::join(names, ", ")));
 }
-
-}  // namespace
 
 std::string AddLayers(const ConfigSources& sources, ConfigLoader& loader) {
   const fs::path system = SystemConfig(), user = UserConfig();

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <utility>
 
 #include "base/log.hpp"
 #include "deputy/abi/ext/options.h"
 #include "runtime/context_state.hpp"
 #include "runtime/paths.hpp"
+#include "runtime/plugin_locks.hpp"
 
 namespace deputy::host {
 namespace {
@@ -109,6 +112,14 @@ ScanOptions MakeScanOptions(const Context::State& state) {
   options.worker = WorkerProgram();
   options.probe_timeout = std::chrono::ceil<std::chrono::milliseconds>(*config.plugins.probe_timeout);
   options.probe = options.refuse_untrusted = *config.plugins.trust != Trust::kAny;
+  if (*config.plugins.trust == Trust::kListed) {
+    std::vector<std::string> keys;
+    for (const Setting<std::string>& key : config.plugins.trust_keys) keys.push_back(*key);
+    options.reason_not_listed = [locks = std::make_shared<PluginLocks>(std::move(keys))](
+                                    const auto& folder, const auto& name, const ByteSource& bytes) {
+      return locks->ReasonNotListed(folder, name, bytes);
+    };
+  }
   return options;
 }
 

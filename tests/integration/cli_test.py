@@ -75,7 +75,7 @@ class Usage(Cli):
         self.assertEqual(
             set(names),
             {"digits", "run", "bench", "test-case", "partition", "inspect", "plugins", "config", "cache", "convert",
-             "profile", "new-plugin", "tune", "verify", "compare", "devices", "doctor", "completion"},
+             "profile", "new-plugin", "tune", "verify", "compare", "devices", "doctor", "completion", "bundle"},
             names,
         )
         for name in names:

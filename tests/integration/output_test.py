@@ -78,6 +78,11 @@ class Output(unittest.TestCase):
             "devices": [["devices", "--config", config, *more] for more in ([], ["--json"])],
             "doctor": [["doctor", "--config", config, *more] for more in ([], ["--json"])],
             "completion": [["completion", shell] for shell in ("bash", "zsh", "fish")],
+            "bundle": [["bundle", "pack", "--config", config, "-o", self.scratch / "a-1.dpb"],
+                       *(["bundle", *call, *more] for call in (["inspect", self.scratch / "a-1.dpb"],
+                                                               ["verify", self.scratch / "a-1.dpb"],
+                                                               ["list", "--root", self.scratch / "none"])
+                         for more in ([], ["--json"]))],
         }  # fmt: skip
 
     def calls(self):
@@ -189,11 +194,15 @@ class Stderr(Output):
 
 class Files(Output):
     def test_AFileThatDoesNotFitIsFive(self):
+        config, noise = self.scratch / "c.yaml", self.scratch / "noise"
+        config.write_text("version: 1\n")
+        noise.write_bytes(os.urandom(10000))  # is not compressed
         for name, arguments in {
             "y.npy": ["run", self.model, "--output-dir", self.scratch / "out"],
             "trace.json": ["run", self.model, "--trace", self.scratch / "trace.json"],
             "add.dpm": ["convert", self.model, "-o", self.scratch / "add.dpm"],
             "my_npu": ["new-plugin", "my_npu", "--dir", self.scratch / "my_npu"],
+            "a-1.dpb": ["bundle", "pack", "--config", config, "--model", noise, "-o", self.scratch / "a-1.dpb"],
         }.items():
             with self.subTest(name):
                 done = self.deputy(*arguments, preexec_fn=limit_files)

@@ -6,6 +6,7 @@
 """
 
 import argparse
+import hashlib
 import json
 import os
 import shutil
@@ -166,10 +167,21 @@ class Effects(Settings):
     def test_TrustDecidesWhetherAPluginIsProbed(self):
         folder, entry = self.fixture("writes_inputs"), "delegates: [{name: writes_inputs}]\n"
         rules = [self.listing(folder, "--set", f"plugins.trust={word}", more=entry)["plugins"][0]["rule"]
-                 for word in ("probe", "any")]  # fmt: skip
-        self.assertEqual(rules, ["probed", "manifest"])
-        error = self.deputy("plugins", "--set", "plugins.trust=listed", status=2).stderr
-        self.assertIn(f"'trust: listed' {NOT_AVAILABLE}", error)
+                 for word in ("probe", "any", "listed")]  # fmt: skip
+        self.assertEqual(rules, ["probed", "manifest", "not-listed"])
+
+    @shows("plugins.trust_keys")
+    def test_TrustKeysRequireASignatureOfTheLock(self):
+        folder, entry = self.fixture("writes_inputs"), "delegates: [{name: writes_inputs}]\n"
+        plugin = folder / "writes_inputs.so"
+        (folder / "SHA256SUMS").write_text(f"{hashlib.sha256(plugin.read_bytes()).hexdigest()}  {plugin.name}\n")
+        listed = ["--set", "plugins.trust=listed"]
+        self.assertEqual(self.listing(folder, *listed, more=entry)["plugins"][0]["rule"], "probed")
+        report = self.listing(folder, *listed, "--set", f"plugins.trust_keys=[RW{'a' * 54}]", more=entry)["plugins"][0]
+        self.assertEqual(report["rule"], "not-listed")
+        self.assertIn("is not signed", report["reason"])
+        error = self.deputy("plugins", "--set", f"plugins.trust_keys=[RW{'a' * 54}]", status=2).stderr
+        self.assertIn("'trust_keys' has no effect without 'trust: listed'", error)
 
     @shows("plugins.auto")
     def test_AutoTakesPluginsWithoutAnEntryLast(self):

@@ -87,6 +87,11 @@ class DEPUTY_API Context {
   static Result<Context> FromYamlText(const std::string& name, const std::string& text,
                                       const std::vector<std::string>& settings = {});
 
+  // The configuration of an installed bundle: the name of one, or an unpacked folder (a path with '/'); empty:
+  // $DEPUTY_BUNDLE. `settings` win over it; its plugins are those of the bundle, with `trust: listed`. kNotFound: no
+  // such bundle; kConfig: its configuration, or a file of it was changed.
+  static Result<Context> FromBundle(const std::string& bundle, const std::vector<std::string>& settings = {});
+
   // The entries of the configuration, in their order, with their options as written. Disabled ones are left out.
   std::vector<DeviceInfo> ConfiguredDelegates() const;
 

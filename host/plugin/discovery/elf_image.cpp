@@ -201,6 +201,20 @@ std::optional<uint64_t> ElfImage::Dynamic(int64_t tag) const {
   return std::nullopt;
 }
 
+std::vector<std::string> ElfImage::NeededLibraries() const {
+  constexpr uint64_t kLongestName = 255;
+  const uint64_t strings = Dynamic(DT_STRTAB).value_or(0), size = Dynamic(DT_STRSZ).value_or(0);
+  std::vector<std::string> names;
+  for (const Elf64_Dyn& entry : dynamic_) {
+    if (entry.d_tag != DT_NEEDED) continue;
+    std::string name(std::min(kLongestName, size - entry.d_un.d_val), '\0');  // within the table: CheckDynamicTables
+    if (!ReadAt(strings + entry.d_un.d_val, name.data(), name.size())) continue;
+    name.resize(std::min(name.find('\0'), name.size()));
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
 std::optional<Rejection> ElfImage::CheckDynamicTables() const {
   const std::optional<uint64_t> strings = Dynamic(DT_STRTAB), string_size = Dynamic(DT_STRSZ);
   const std::optional<uint64_t> symbols = Dynamic(DT_SYMTAB);

@@ -37,6 +37,9 @@ class ElfImage {
   // Names of the libraries that the dynamic linker loads with this one, in order.
   std::vector<std::string> NeededLibraries() const;
 
+  // Names of the libraries that the dynamic linker loads with it, in its order (DT_NEEDED).
+  std::vector<std::string> NeededLibraries() const;
+
   // Looks the symbol up as the dynamic linker does: empty if there is none, else whether it is a function in code.
   std::optional<bool> FindFunction(std::string_view name) const;
 

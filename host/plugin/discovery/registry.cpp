@@ -134,7 +134,9 @@ std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Sca
   candidate.entry.distrust = std::move(distrust);
   if (auto rejection = CheckDuplicates(candidate)) return rejection;
   candidate.unwanted = !IsWanted(*candidate.entry.manifest, options);
-  if (!options.probe || candidate.unwanted) return std::nullopt;
+  if (candidate.unwanted) return std::nullopt;
+  if (auto rejection = CheckListed(candidate, *file, options)) return rejection;
+  if (!options.probe) return std::nullopt;
 
   DEPUTY_ASSIGN_OR_REJECT(PluginDescription description,
                           Probe(candidate.resolved, {options.worker, options.probe_timeout}));
@@ -145,6 +147,22 @@ std::optional<Rejection> PluginRegistry::Examine(Candidate& candidate, const Sca
   if (!std::holds_alternative<FileIdentity>(now) || std::get<FileIdentity>(now) != candidate.identity)
     return Rejection{RejectReason::kChanged, "changed while it was probed"};
   candidate.entry.description = std::move(description);
+  return std::nullopt;
+}
+
+std::optional<Rejection> PluginRegistry::CheckListed(const Candidate& candidate, const PluginFile& file,
+                                                     const ScanOptions& options) {
+  if (!options.reason_not_listed) return std::nullopt;
+  const fs::path folder = candidate.entry.path.parent_path();
+  std::string why = options.reason_not_listed(folder, candidate.entry.path.filename().string(), file);
+  if (!why.empty()) return Rejection{RejectReason::kNotListed, std::move(why)};
+  for (const std::string& name : candidate.entry.manifest->files) {
+    const auto owned = PluginFile::Open(candidate.resolved.parent_path() / name);
+    const Rejection* rejection = RejectionOf(owned);
+    why = rejection != nullptr ? rejection->text
+                               : options.reason_not_listed(folder, name, *std::get<std::unique_ptr<PluginFile>>(owned));
+    if (!why.empty()) return Rejection{RejectReason::kNotListed, fmt::format("its file {}: {}", name, why)};
+  }
   return std::nullopt;
 }
 

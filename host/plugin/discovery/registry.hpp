@@ -20,6 +20,7 @@
 #include "plugin/discovery/description.hpp"
 #include "plugin/discovery/loaded_plugin.hpp"
 #include "plugin/discovery/manifest.hpp"
+#include "plugin/discovery/plugin_file.hpp"
 #include "plugin/discovery/rejection.hpp"
 
 namespace deputy::host {
@@ -35,6 +36,9 @@ struct ScanOptions {
   // Files and folders that users other than root and this one could change are refused; else that is noted.
   bool refuse_untrusted = true;
   std::function<void(const std::filesystem::path&)> progress;  // before each file; may be empty
+  // If set: why a file with these bytes, found as `name` in a searched folder, must not be used; empty if it may.
+  std::function<std::string(const std::filesystem::path& folder, const std::string& name, const ByteSource& bytes)>
+      reason_not_listed;
 };
 
 // A file or folder that the scan checked, or a plugin of the application.
@@ -97,6 +101,8 @@ class PluginRegistry final : public DelegateFactory {
                   FolderTrust& folders);
   std::optional<Rejection> Examine(Candidate& candidate, const ScanOptions& options, const HostTraits& host,
                                    FolderTrust& folders);
+  static std::optional<Rejection> CheckListed(const Candidate& candidate, const PluginFile& file,
+                                              const ScanOptions& options);
   std::optional<Rejection> CheckDuplicates(const Candidate& candidate) const;
   void Reject(const std::filesystem::path& path, Rejection rejection);
   std::vector<Offer> OffersOf(Candidate& candidate) const;

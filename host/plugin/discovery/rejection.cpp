@@ -35,6 +35,7 @@ std::string_view NameOf(RejectReason reason) {
     case RejectReason::kBadTable: return "bad-table";
     case RejectReason::kInitFailed: return "init-failed";
     case RejectReason::kChanged: return "changed";
+    case RejectReason::kNotListed: return "not-listed";
   }
   return "unknown";
 }

@@ -42,7 +42,8 @@ enum class RejectReason : uint32_t {
   kNoTable,       // the entry function returned NULL
   kBadTable,      // its tables, counts or texts break the rules
   kInitFailed,
-  kChanged,  // not the file that was probed
+  kChanged,    // not the file that was probed
+  kNotListed,  // `trust: listed`, and the lock does not list the file, or lists another one
 };
 
 // "wrong-architecture": stable, for machines.

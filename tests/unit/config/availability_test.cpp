@@ -114,7 +114,7 @@ TEST(AvailabilityTest, WhatIsPlannedIsKnownByName) {
   for (const UnavailableLister::Entry& entry : ListUnavailable())
     list += entry.path + (entry.word.empty() ? "" : ": " + entry.word) + "\n";
   EXPECT_EQ(list,
-            "plugins.trust: listed\nplugins.trust_keys\ndelegates.precision\ndelegates.shapes\ndelegates.isolation\n"
+            "delegates.precision\ndelegates.shapes\ndelegates.isolation\n"
             "delegates.timeout\n"
             "placement.rules.regions\nlog.format\n");
 }
@@ -132,11 +132,9 @@ TEST(AvailabilityTest, EveryPlannedKeyAndWordIsRefusedByNameWhateverItsValue) {
   }
 }
 
-TEST(AvailabilityTest, TheOriginIsThatOfTheKeyOrTheWord) {
+TEST(AvailabilityTest, TheOriginIsThatOfTheKey) {
   EXPECT_EQ(testing::ProblemsOf("version: 1\ndelegates:\n  - name: a\n    isolation: none\n"),
             "t.yaml:4:5: 'isolation' is not available in this version");
-  EXPECT_EQ(testing::ProblemsOf("version: 1\nplugins: {trust: listed}\n"),
-            "t.yaml:2:18: 'trust: listed' is not available in this version (available: probe, any)");
 }
 
 TEST(AvailabilityTest, ADisabledDelegateIsRefusedAlike) {

@@ -174,6 +174,13 @@ TEST(SchemaTest, R52_UnknownKeyOfADelegateIsRefused) {
             "device, enabled, required, options, rules, min_nodes, min_flops, on_failure, verify)");
 }
 
+TEST(SchemaTest, TrustKeysArePublicKeys) {
+  const std::string key = "RW" + std::string(54, 'a');
+  EXPECT_EQ(ProblemsOf("version: 1\nplugins: {trust: listed, trust_keys: [" + key + "]}\n"), "");
+  EXPECT_EQ(ProblemsOf("version: 1\nplugins: {trust: listed, trust_keys: [RWa]}\n"),
+            "t.yaml:2:39: 'trust_keys' must be a public key of minisign (56 characters, beginning with RW), not 'RWa'");
+}
+
 TEST(SchemaTest, AllProblemsAreReportedAtOnceInTheOrderOfLines) {
   EXPECT_EQ(ProblemsOf("version: 1\n"
                        "plugins: {trust: prob}\n"
@@ -181,7 +188,7 @@ TEST(SchemaTest, AllProblemsAreReportedAtOnceInTheOrderOfLines) {
                        "fallback: gpu\n"
                        "cpu: {}\n"
                        "cache: {max: 512}\n"),
-            "t.yaml:2:18: 'trust' must be one of probe, any, not 'prob'; did you mean 'probe'?\n"
+            "t.yaml:2:18: 'trust' must be one of listed, probe, any, not 'prob'; did you mean 'probe'?\n"
             "t.yaml:3:16: 'threads' must be auto or a whole number from 1 to 1024, not 'many': that is not a number\n"
             "t.yaml:4:11: 'fallback' must be one of cpu, none, not 'gpu'; did you mean 'cpu'?\n"
             "t.yaml:5:1: key 'cpu' is set twice, first in line 3\n"

@@ -1,0 +1,111 @@
+// Bundles: a plugin set with its configuration and models in one file, made on one machine, checked and installed on
+// others. host/docs/bundle-format.md defines the file. Running an installed bundle is Context::FromBundle
+// (context.hpp).
+//
+// All functions but FindBundle need <folder of libdeputy>/deputy/libdeputy_bundle.so, which is opened on demand;
+// without it they fail with kNotFound. A BUNDLE is a file, an unpacked folder (a path with '/'), or the name of an
+// installed one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "deputy/export.hpp"
+#include "deputy/status.hpp"
+
+namespace deputy {
+
+struct BundlePlugin {
+  std::string file;  // in the bundle: "plugins/npu.so"
+  std::string id, version;
+  std::string abi;                        // that it was built for: "0.1"
+  std::vector<std::string> delegates;     // ids
+  std::vector<std::string> cpu_features;  // that it needs, as in /proc/cpuinfo
+  std::vector<std::string> libraries;     // that it needs and the bundle does not have: "libdnnl.so.2"
+  std::vector<std::string> files;         // in the bundle, that it declares to travel with it
+};
+
+struct BundleFile {
+  std::string path;
+  uint64_t bytes = 0;
+  std::string sha256;  // 64 hexadecimal digits
+};
+
+struct BundleInfo {
+  std::string name, version;
+  std::string deputy;                       // version that packed it
+  std::string architecture;                 // "x86_64"
+  std::string signed_by;                    // id of the key by the signature, which may be unchecked; empty: not signed
+  std::vector<std::string> configurations;  // in the order of their layers
+  std::vector<std::string> models;
+  std::vector<BundlePlugin> plugins;
+  std::vector<BundleFile> files;  // all, by path
+};
+
+// A reason against a bundle. `rule` is stable, for programs: "damaged", "unsafe-path", "too-large", "incompatible",
+// "signature", "configuration", or the rule by which the scan rejects a plugin ("abi-mismatch", "load-failed").
+struct BundleProblem {
+  std::string rule, message;
+};
+
+struct BundleVerification {
+  BundleInfo info;                      // as far as it could be read
+  bool signature_checked = false;       // against a key, successfully
+  std::vector<BundleProblem> problems;  // empty: intact, and it fits this host
+};
+
+struct BundleContents {
+  std::string name;                         // letters, digits, '_', '.', '-'; begins with a letter
+  std::string version;                      // begins with a digit
+  std::vector<std::string> configurations;  // files with their conf.d, or shipped ones by name; later over earlier
+  std::vector<std::string> models;          // files
+  std::string secret_key;                   // file; empty: not signed
+};
+
+struct InstalledBundle {
+  std::string name, version;
+  std::string folder;    // of this version
+  bool current = false;  // the one that the name means
+};
+
+// Packs the configuration, the plugins of its enabled delegates, and the models. The same input gives the same bytes.
+// kConfig: the configuration; kPlugin: a delegate without a plugin; kInvalidArgument: a name or key that does not fit.
+// Runs no plugin. [load-time]
+DEPUTY_API Result<BundleInfo> PackBundle(const BundleContents& contents, const std::string& output);
+
+// Reads without checking signature and host. Errors of a damaged bundle are kInvalidArgument. [any-thread]
+DEPUTY_API Result<BundleInfo> InspectBundle(const std::string& bundle);
+
+// Integrity, signature (`key`: a public key or its file; empty: not checked), and whether this host can use it: ABI,
+// CPU features, libraries, the configuration against the options of the plugins, which a helper process runs. An error
+// only where the bundle cannot be opened at all. [load-time]
+DEPUTY_API Result<BundleVerification> VerifyBundle(const std::string& bundle, const std::string& key = "");
+
+// Verifies, unpacks beside the installed versions, and makes it the current one. With problems nothing is changed. A
+// process that is killed at any time leaves the old or the new one current. `root`: see BundleRoot. One process at a
+// time; others wait. [load-time]
+DEPUTY_API Result<BundleVerification> InstallBundle(const std::string& file, const std::string& key = "",
+                                                    const std::string& root = "");
+
+// Makes `version` current; empty: the version that was current before. kFailedPrecondition if there is none.
+DEPUTY_API Result<InstalledBundle> RollBackBundle(const std::string& name, const std::string& version = "",
+                                                  const std::string& root = "");
+// Removes one version, which must not be the current one, or with an empty version the whole bundle.
+DEPUTY_API Status RemoveBundle(const std::string& name, const std::string& version = "", const std::string& root = "");
+// All installed versions, by name and version. [any-thread]
+DEPUTY_API Result<std::vector<InstalledBundle>> ListBundles(const std::string& root = "");
+
+// The current version of an installed bundle, or the folder itself for a path with '/'. Without `root` it is searched
+// for in the user's and in the system's folder. kNotFound with the nearest name. [any-thread]
+DEPUTY_API Result<InstalledBundle> FindBundle(const std::string& bundle, const std::string& root = "");
+
+// Folder of installed bundles: `root`; or $DEPUTY_BUNDLES; or for root /var/lib/deputy/bundles, for others
+// $XDG_DATA_HOME/deputy/bundles with ~/.local/share as default. [any-thread]
+DEPUTY_API std::string BundleRoot(const std::string& root = "");
+
+// A new pair of keys in the formats of minisign: the secret one without a password, readable by its owner only.
+// Existing files are not replaced. [any-thread]
+DEPUTY_API Status MakeBundleKeys(const std::string& secret_key, const std::string& public_key);
+
+}  // namespace deputy

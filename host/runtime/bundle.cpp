@@ -1,0 +1,246 @@
+// Bundles in the public API: finds installed ones, makes contexts of them, and leaves the rest to the library of
+// bundles.
+#include "deputy/bundle.hpp"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include "base/checksums.hpp"
+#include "base/file.hpp"
+#include "base/nearest.hpp"
+#include "base/sha256.hpp"
+#include "config/loader.hpp"
+#include "plugin/discovery/option_check.hpp"
+#include "runtime/bundle_tools.hpp"
+#include "runtime/config_layers.hpp"
+#include "runtime/context_state.hpp"
+#include "runtime/paths.hpp"
+#include "runtime/scan.hpp"
+
+namespace deputy {
+namespace host {
+
+Result<const BundleTools*> OpenBundleTools() {
+  const std::filesystem::path path = PrivateFolder() / "libdeputy_bundle.so";
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (library == nullptr)
+    return Error(StatusCode::kNotFound, "the library of bundles cannot be opened: {}", dlerror())
+        .Advise("install it, or unpack the bundle on a machine that has it");
+  const auto entry = reinterpret_cast<BundleFunction>(dlsym(library, kBundleSymbol));
+  const BundleTools* tools = entry == nullptr ? nullptr : entry(kBundleBuild);
+  if (tools == nullptr)
+    return Error(StatusCode::kIncompatible, "the library belongs to another build of Deputy").At(path.string());
+  return tools;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kSystemRoot[] = "/var/lib/deputy/bundles";
+
+// Not for programs with more rights than their caller: the caller chose the environment.
+std::string Variable(const char* name) {
+  const char* value = secure_getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Where a bundle is searched for.
+std::vector<fs::path> Roots(const std::string& root) {
+  if (!root.empty()) return {root};
+  if (const std::string folder = Variable("DEPUTY_BUNDLES"); !folder.empty()) return {folder};
+  std::vector<fs::path> roots;
+  if (geteuid() != 0) {
+    const fs::path data = Variable("XDG_DATA_HOME"), home = Variable("HOME");
+    if (data.is_absolute()) {
+      roots.push_back(data / "deputy" / "bundles");
+    } else if (home.is_absolute()) {
+      roots.push_back(home / ".local" / "share" / "deputy" / "bundles");
+    }
+  }
+  roots.emplace_back(kSystemRoot);
+  return roots;
+}
+
+// Files of the list below `folder`, in the order of their names.
+Result<Checksums> ListedBelow(const fs::path& root, const std::string& folder) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(root / kChecksumsName, kMostChecksumBytes));
+  DEPUTY_ASSIGN_OR_RETURN(Checksums listed, ParseChecksums(text));
+  std::erase_if(listed, [&](const auto& file) { return file.first.rfind(folder + "/", 0) != 0; });
+  return listed;
+}
+
+const std::string& DelegateOf(const DelegateConfig& entry) {
+  return entry.delegate->empty() ? *entry.name : *entry.delegate;
+}
+
+// All reasons against an unpacked bundle that this host can name before a delegate is opened.
+void CheckOnThisHost(const fs::path& folder, std::vector<BundleProblem>& problems) {
+  Result<Context> context = Context::FromBundle(folder.string() + "/");
+  if (!context.ok()) return problems.push_back({"configuration", context.status().ToString()});
+  const Config& config = Context::State::Of(*context).config;
+  ApplyLogLevels(config.log);
+  PluginRegistry registry;
+  const ScanOptions options = MakeScanOptions(config);
+  registry.Scan(options);
+  for (const PluginEntry* entry : registry.entries())
+    // A bundle without plugins has no folder for them.
+    if (!entry->accepted && !(entry->reason == RejectReason::kMissing && entry->path == options.paths.front()))
+      problems.push_back(
+          {std::string(NameOf(entry->reason)), entry->path.lexically_relative(folder).string() + ": " + entry->text});
+  if (!problems.empty()) return;  // without its plugin an entry cannot be checked
+  for (const DelegateConfig& entry : config.delegates) {
+    const auto add = [&](const Origin& at, const std::string& message) {
+      problems.push_back({"configuration", at.ToString() + ": " + message});
+    };
+    if (!*entry.enabled) continue;
+    const Result<DelegateDescription> description = registry.Describe(DelegateOf(entry));
+    if (!description.ok()) {
+      add(entry.name.origin, description.status().ToString());
+      continue;
+    }
+    std::vector<std::pair<std::string, std::string>> given;
+    for (const Named<OptionValue>& option : entry.options) given.emplace_back(option.name, option->text);
+    for (const OptionProblem& problem : CheckOptions(description->options, given).problems)
+      for (const Named<OptionValue>& option : entry.options)
+        if (option.name == problem.option) add(option.origin(), problem.message);
+  }
+}
+
+// The file or folder that a command's BUNDLE means.
+Result<fs::path> PlaceOf(const std::string& bundle) {
+  std::error_code ignored;
+  if (bundle.find('/') != std::string::npos || fs::is_regular_file(bundle, ignored)) return fs::path(bundle);
+  DEPUTY_ASSIGN_OR_RETURN(const InstalledBundle found, FindBundle(bundle));
+  return fs::path(found.folder);
+}
+
+}  // namespace
+}  // namespace host
+
+Result<Context> Context::FromBundle(const std::string& bundle, const std::vector<std::string>& settings) {
+  const std::string name = bundle.empty() ? host::Variable("DEPUTY_BUNDLE") : bundle;
+  if (name.empty()) return Status(StatusCode::kInvalidArgument, "no bundle is named");
+  DEPUTY_ASSIGN_OR_RETURN(const InstalledBundle found, FindBundle(name));
+  const std::filesystem::path folder = found.folder;
+  DEPUTY_ASSIGN_OR_RETURN(const host::Checksums listed, host::ListedBelow(folder, host::kBundleConfigFolder));
+  host::ConfigLoader loader;
+  for (const auto& [path, digest] : listed) {
+    const std::filesystem::path file = folder / path;
+    DEPUTY_ASSIGN_OR_RETURN(const std::string text, host::ReadTextFile(file, host::kMostConfigBytes));
+    if (host::Sha256().Add({reinterpret_cast<const uint8_t*>(text.data()), text.size()}).Finish() != digest)
+      return host::Error(StatusCode::kConfig, "was changed: its SHA-256 is not the one in {}", host::kChecksumsName)
+          .At(file.string())
+          .Advise("install the bundle again");
+    loader.AddText(file.string(), text, file.parent_path());
+  }
+  for (const std::string& setting : settings) loader.AddSetting(setting);
+  loader.AddApiSetting("plugins.trust", "listed");
+  auto state = std::make_shared<State>();
+  DEPUTY_ASSIGN_OR_RETURN(state->config, loader.Finish());
+  const host::Origin origin{"bundle " + found.name, 0, 0};
+  state->config.plugins.paths.origin = origin;
+  state->config.plugins.paths.items.assign(1, {(folder / host::kBundlePluginFolder).string(), origin});
+  Context context;
+  context.state_ = std::move(state);
+  return context;
+}
+
+std::string BundleRoot(const std::string& root) { return host::Roots(root).front().string(); }
+
+Result<InstalledBundle> FindBundle(const std::string& bundle, const std::string& root) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (bundle.find('/') != std::string::npos) {
+    const fs::path folder = fs::canonical(bundle, error);
+    if (error || !fs::is_regular_file(folder / host::kChecksumsName, error))
+      return Status(StatusCode::kNotFound, "is not the folder of an unpacked bundle").At(bundle);
+    return InstalledBundle{folder.parent_path().filename().string(), folder.filename().string(), folder.string(),
+                           false};
+  }
+  std::vector<std::string> known;
+  for (const fs::path& place : host::Roots(root)) {
+    const std::string version = bundle.empty() ? "" : fs::read_symlink(place / bundle / "current", error).string();
+    // The version is resolved once: a context keeps it when another one becomes the current one.
+    if (!version.empty() && version.find('/') == std::string::npos)
+      return InstalledBundle{bundle, version, fs::absolute(place / bundle / version, error).string(), true};
+    for (fs::directory_iterator it(place, error), end; !error && it != end; it.increment(error))
+      if (it->path().filename().string().front() != '.') known.push_back(it->path().filename().string());
+  }
+  return host::Error(StatusCode::kNotFound, "no bundle '{}' is installed{}", bundle,
+                     host::DidYouMean(bundle, std::span<const std::string>(known)))
+      .Advise("'deputy bundle list' lists the installed ones");
+}
+
+Result<BundleInfo> PackBundle(const BundleContents& contents, const std::string& output) {
+  host::ConfigLoader loader;
+  for (const std::string& file : contents.configurations) host::AddNamed(file, loader);
+  DEPUTY_ASSIGN_OR_RETURN(const host::Config config, loader.Finish());
+  host::ScanOptions options = host::MakeScanOptions(config);
+  options.probe = false;
+  options.named.emplace();
+  for (const host::DelegateConfig& entry : config.delegates)
+    if (*entry.enabled) options.named->push_back(host::DelegateOf(entry));
+  host::PluginRegistry registry;
+  registry.Scan(options);
+  host::BundleSources sources{contents.name, contents.version, loader.files(), {}, {}, contents.secret_key};
+  for (const host::DelegateConfig& entry : config.delegates) {
+    if (!*entry.enabled) continue;
+    const host::PluginEntry* plugin = registry.ProviderOf(host::DelegateOf(entry));
+    if (plugin == nullptr) {
+      std::string refusal = registry.RefusalOf(host::DelegateOf(entry));
+      return host::Error(StatusCode::kPlugin, "no plugin offers the delegate '{}'", host::DelegateOf(entry))
+          .At(entry.name.origin.ToString())
+          .Advise(refusal.empty() ? "a bundle has the plugins of all enabled entries" : std::move(refusal));
+    }
+    if (std::find(sources.plugins.begin(), sources.plugins.end(), plugin->path) == sources.plugins.end())
+      sources.plugins.push_back(plugin->path);
+  }
+  sources.models.assign(contents.models.begin(), contents.models.end());
+  DEPUTY_ASSIGN_OR_RETURN(const host::BundleTools* tools, host::OpenBundleTools());
+  return tools->Pack(sources, output);
+}
+
+Result<BundleInfo> InspectBundle(const std::string& bundle) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::filesystem::path place, host::PlaceOf(bundle));
+  DEPUTY_ASSIGN_OR_RETURN(const host::BundleTools* tools, host::OpenBundleTools());
+  return tools->Inspect(place);
+}
+
+Result<BundleVerification> VerifyBundle(const std::string& bundle, const std::string& key) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::filesystem::path place, host::PlaceOf(bundle));
+  DEPUTY_ASSIGN_OR_RETURN(const host::BundleTools* tools, host::OpenBundleTools());
+  return tools->Verify(place, key, host::CheckOnThisHost);
+}
+
+Result<BundleVerification> InstallBundle(const std::string& file, const std::string& key, const std::string& root) {
+  DEPUTY_ASSIGN_OR_RETURN(const host::BundleTools* tools, host::OpenBundleTools());
+  return tools->Install(file, key, host::Roots(root).front(), host::CheckOnThisHost);
+}
+
+Result<InstalledBundle> RollBackBundle(const std::string& name, const std::string& version, const std::string& root) {
+  DEPUTY_ASSIGN_OR_RETURN(const host::BundleTools* tools, host::OpenBundleTools());
+  return tools->RollBack(host::Roots(root).front(), name, version);
+}
+
+Status RemoveBundle(const std::string& name, const std::string& version, const std::string& root) {
+  DEPUTY_ASSIGN_OR_RETURN(const host::BundleTools* tools, host::OpenBundleTools());
+  return tools->Remove(host::Roots(root).front(), name, version);
+}
+
+Result<std::vector<InstalledBundle>> ListBundles(const std::string& root) {
+  DEPUTY_ASSIGN_OR_RETURN(const host::BundleTools* tools, host::OpenBundleTools());
+  return tools->List(host::Roots(root).front());
+}
+
+Status MakeBundleKeys(const std::string& secret_key, const std::string& public_key) {
+  DEPUTY_ASSIGN_OR_RETURN(const host::BundleTools* tools, host::OpenBundleTools());
+  return tools->MakeKeys(secret_key, public_key);
+}
+
+}  // namespace deputy

@@ -1,0 +1,86 @@
+#include "runtime/plugin_locks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/file.hpp"
+#include "base/sha256.hpp"
+#include "runtime/bundle_tools.hpp"
+
+namespace deputy::host {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Nothing if it cannot be read to its end.
+std::optional<Digest> DigestOf(const ByteSource& bytes) {
+  Sha256 sha256;
+  std::vector<uint8_t> piece(std::min<uint64_t>(bytes.size(), uint64_t{1} << 16));
+  for (uint64_t at = 0; at < bytes.size(); at += piece.size()) {
+    piece.resize(std::min<uint64_t>(piece.size(), bytes.size() - at));
+    if (!bytes.Read(at, piece.data(), piece.size())) return std::nullopt;
+    sha256.Add(piece);
+  }
+  return sha256.Finish();
+}
+
+}  // namespace
+
+std::string PluginLocks::ReasonNotListed(const fs::path& folder, const std::string& name, const ByteSource& bytes) {
+  const Lock& lock = LockOf(folder);
+  if (!lock.problem.empty()) return lock.problem;
+  const auto listed = lock.checksums.find(lock.prefix + name);
+  if (listed == lock.checksums.end())
+    return fmt::format("is not listed in {}, which 'trust: listed' requires", lock.file);
+  const std::optional<Digest> digest = DigestOf(bytes);
+  if (!digest) return "cannot be read";
+  return *digest == listed->second ? "" : fmt::format("its SHA-256 is not the one in {}", lock.file);
+}
+
+const PluginLocks::Lock& PluginLocks::LockOf(const fs::path& folder) {
+  const auto [found, is_new] = locks_.try_emplace(folder);
+  Lock& lock = found->second;
+  if (!is_new) return lock;
+  std::error_code error;
+  const fs::path place = fs::canonical(folder, error);
+  fs::path path = place / kChecksumsName;
+  Result<std::string> text = ReadTextFile(path, kMostChecksumBytes);
+  if (!text.ok() && text.status().code() == StatusCode::kNotFound) {
+    path = place.parent_path() / kChecksumsName;
+    lock.prefix = place.filename().string() + "/";
+    text = ReadTextFile(path, kMostChecksumBytes);
+  }
+  lock.file = path.string();
+  if (!text.ok()) {
+    lock.problem = text.status().code() == StatusCode::kNotFound
+                       ? fmt::format(
+                             "is not listed: neither {} nor the folder above it has {}, which 'trust: listed' "
+                             "requires",
+                             place.string(), kChecksumsName)
+                       : text.status().ToString();
+    return lock;
+  }
+  Result<Checksums> checksums = ParseChecksums(*text);
+  if (!checksums.ok()) {
+    lock.problem = std::move(checksums).status().At(lock.file).ToString();
+    return lock;
+  }
+  lock.checksums = std::move(checksums).value();
+  if (!keys_.empty()) lock.problem = SignatureProblem(path, *text);
+  return lock;
+}
+
+std::string PluginLocks::SignatureProblem(const fs::path& lock, const std::string& text) const {
+  const fs::path path = lock.parent_path() / kChecksumsSignatureName;
+  const Result<std::string> signature = ReadTextFile(path, kMostChecksumBytes);
+  if (!signature.ok()) return fmt::format("{}: is not signed, which 'trust_keys' requires", lock.string());
+  const Result<const BundleTools*> tools = OpenBundleTools();
+  if (!tools.ok()) return tools.status().ToString();
+  const Status status = (*tools)->CheckSignature(text, *signature, keys_);
+  return status.ok() ? "" : fmt::format("{}: {}", lock.string(), status.ToString());
+}
+
+}  // namespace deputy::host

@@ -1,0 +1,191 @@
+// Installed bundles: versions beside each other, one of them in use, after any process that was killed.
+#include "bundle/installed.hpp"
+
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <set>
+
+#include "base/file_writer.hpp"
+#include "bundle/contents.hpp"
+#include "bundle/signature.hpp"
+#include "unit/bundle/bundle_folder.hpp"
+
+namespace deputy::host::bundle {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Installed : public BundleFolder {
+ protected:
+  fs::path root() const { return path() / "root"; }
+
+  std::string Install(const fs::path& file, const std::string& key = "") const {
+    const Result<BundleVerification> result = bundle::Install(file, key, root(), nullptr);
+    if (!result.ok()) return result.status().ToString();
+    return result->problems.empty() ? "" : result->problems.front().rule + ": " + result->problems.front().message;
+  }
+  // The model of the version in use, whose files are all intact; "none" without a version.
+  std::string InUse() const {
+    std::error_code error;
+    const fs::path version = fs::read_symlink(root() / "a" / "current", error);
+    if (error) return "none";
+    const fs::path folder = root() / "a" / version;
+    const Result<ReadBundle> read = ReadBundleFolder(folder);
+    if (!read.ok()) return read.status().ToString();
+    std::vector<BundleProblem> problems;
+    CheckFiles(folder, read->checksums, problems);
+    return problems.empty() ? ReadAll<std::string>(folder / "models" / "m.dpm") : problems.front().message;
+  }
+  std::string Versions() const {
+    const Result<std::vector<InstalledBundle>> list = List(root());
+    std::string text;
+    for (const InstalledBundle& bundle : *list) text += bundle.version + (bundle.current ? "* " : " ");
+    return text;
+  }
+  bool HasTemporaries() const {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root()))
+      if (entry.path().filename().string().starts_with(kTemporaryPrefix)) return true;
+    return false;
+  }
+
+  // As in tests/unit/store/processes_test.cpp. Each system call has two stops, before it and after it; the odd ones are
+  // before. False when the process ended before.
+  static bool KillAtStop(size_t stop, const std::function<void()>& work) {
+    const pid_t child = fork();
+    if (child == 0) {
+      ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+      raise(SIGSTOP);
+      work();
+      _exit(0);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFSTOPPED(status)) << "processes cannot be traced here";
+    ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
+    bool killed = false;
+    for (size_t stops = 0; WIFSTOPPED(status);) {
+      if (WSTOPSIG(status) == (SIGTRAP | 0x80) && ++stops == stop) {
+        killed = true;
+        kill(child, SIGKILL);
+      } else {
+        ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
+      }
+      if (waitpid(child, &status, 0) != child) break;
+    }
+    EXPECT_TRUE(killed ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+    return killed;
+  }
+
+  // Kills a process at each of its stops; the root is as it is now before each of them. Returns the models that were in
+  // use afterwards. After each, `after` must succeed and leave no temporary.
+  std::set<std::string> KillEverywhere(const std::function<void()>& work, const std::function<void()>& after) {
+    const fs::path kept = path() / "kept";
+    fs::rename(root(), kept);
+    std::set<std::string> found;
+    for (size_t stop = 1;; stop += 2) {
+      fs::remove_all(root());
+      fs::copy(kept, root(), fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+      const bool killed = KillAtStop(stop, work);
+      found.insert(InUse());
+      after();
+      EXPECT_FALSE(HasTemporaries()) << stop;
+      if (!killed) {
+        EXPECT_GT(stop, 60u) << "the process was killed at its system calls";
+        return found;
+      }
+      if (HasFailure()) return found;
+    }
+  }
+};
+
+TEST_F(Installed, VersionsAreBesideEachOther) {
+  EXPECT_EQ(Install(Pack("1.0", "old")), "");
+  EXPECT_EQ(InUse(), "old");
+  EXPECT_EQ(Install(Pack("1.1", "new")), "");
+  EXPECT_EQ(InUse(), "new");
+  EXPECT_EQ(Versions(), "1.0 1.1* ");
+  EXPECT_FALSE(HasTemporaries());
+}
+
+TEST_F(Installed, RollbackGoesToTheVersionBeforeAndBack) {
+  ASSERT_EQ(Install(Pack("1.0", "old")), "");
+  EXPECT_EQ(RollBack(root(), "a", "").status().message(), "no version of 'a' was in use before");
+  ASSERT_EQ(Install(Pack("1.1", "new")), "");
+  ASSERT_EQ(Install(Pack("1.2", "newest")), "");
+  EXPECT_EQ(RollBack(root(), "a", "")->version, "1.1");
+  EXPECT_EQ(InUse(), "new");
+  EXPECT_EQ(RollBack(root(), "a", "")->version, "1.2");
+  EXPECT_EQ(RollBack(root(), "a", "1.0")->version, "1.0");
+  EXPECT_EQ(InUse(), "old");
+  EXPECT_EQ(RollBack(root(), "a", "1.5").status().message(), "version 1.5 is not installed (installed: 1.0, 1.1, 1.2)");
+  EXPECT_EQ(RollBack(root(), "b", "").status().code(), StatusCode::kNotFound);
+  EXPECT_FALSE(RollBack(root(), "..", "").ok());
+}
+
+TEST_F(Installed, AVersionInUseIsNotRemoved) {
+  ASSERT_EQ(Install(Pack("1.0", "old")), "");
+  ASSERT_EQ(Install(Pack("1.1", "new")), "");
+  EXPECT_EQ(Remove(root(), "a", "1.1").message(), "version 1.1 of 'a' is in use");
+  EXPECT_TRUE(Remove(root(), "a", "1.0").ok());
+  EXPECT_EQ(Versions(), "1.1* ");
+  EXPECT_EQ(RollBack(root(), "a", "").status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(Remove(root(), "a", "").ok());
+  EXPECT_EQ(Versions(), "");
+  EXPECT_EQ(Remove(root(), "a", "").code(), StatusCode::kNotFound);
+}
+
+TEST_F(Installed, ADamagedVersionIsRepairedByItsBundle) {
+  const fs::path file = Pack("1.0", "old");
+  ASSERT_EQ(Install(file), "");
+  EXPECT_EQ(Install(file), "");
+  WriteAll(root() / "a" / "1.0" / "models" / "m.dpm", std::string("odd"));
+  EXPECT_EQ(InUse(), "the SHA-256 of 'models/m.dpm' is not the one in SHA256SUMS");
+  EXPECT_EQ(Install(file), "");
+  EXPECT_EQ(InUse(), "old");
+}
+
+TEST_F(Installed, AVersionHasOneContent) {
+  ASSERT_EQ(Install(Pack("1.0", "old")), "");
+  EXPECT_EQ(Install(Pack("1.0", "new")),
+            "installed: version 1.0 is installed with other contents; remove it, or give this bundle another version");
+  EXPECT_EQ(InUse(), "old");
+}
+
+TEST_F(Installed, ABundleWithAProblemChangesNothing) {
+  ASSERT_EQ(Install(Pack("1.0", "old")), "");
+  ASSERT_TRUE(MakeKeys(path() / "k.key", path() / "k.pub").ok());
+  ASSERT_TRUE(MakeKeys(path() / "o.key", path() / "o.pub").ok());
+  EXPECT_EQ(Install(Pack("1.1", "new"), (path() / "k.pub").string()), "signature: is not signed");
+  const fs::path file = Pack("1.1", "new", path() / "k.key");
+  EXPECT_NE(Install(file, (path() / "o.pub").string()).find("signature: is signed with the key"), std::string::npos);
+  EXPECT_EQ(Versions(), "1.0* ");
+  EXPECT_EQ(InUse(), "old");
+  EXPECT_FALSE(HasTemporaries());
+  EXPECT_EQ(Install(file, (path() / "k.pub").string()), "");
+}
+
+TEST_F(Installed, AnInstallationKilledAtAnySystemCallLeavesTheOldOrTheNewVersion) {
+  ASSERT_EQ(Install(Pack("1.0", "old")), "");
+  const fs::path file = Pack("1.1", "new");
+  const auto work = [&] { Install(file); };
+  const auto after = [&] {
+    EXPECT_EQ(Install(file), "");
+    EXPECT_EQ(InUse(), "new");
+  };
+  EXPECT_EQ(KillEverywhere(work, after), (std::set<std::string>{"old", "new"}));
+}
+
+TEST_F(Installed, ARollbackKilledAtAnySystemCallLeavesOneOfBothVersions) {
+  ASSERT_EQ(Install(Pack("1.0", "old")), "");
+  ASSERT_EQ(Install(Pack("1.1", "new")), "");
+  const auto work = [&] { (void)RollBack(root(), "a", "").ok(); };
+  const auto after = [&] { EXPECT_TRUE(RollBack(root(), "a", "1.0").ok()); };
+  EXPECT_EQ(KillEverywhere(work, after), (std::set<std::string>{"old", "new"}));
+}
+
+}  // namespace
+}  // namespace deputy::host::bundle
