@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cli/quantity.hpp"
+#include "cli/table.hpp"
 
 namespace deputy::cli {
 namespace {
@@ -119,7 +120,7 @@ Shown BundleText(const BundleInfo& info, const Terminal& terminal) {
     if (!plugin.cpu_features.empty()) text += Show("  needs of the CPU: {}\n", Joined(plugin.cpu_features));
     if (!plugin.libraries.empty()) text += Show("  needs the libraries: {}\n", Joined(plugin.libraries));
   }
-  Table table({{"file"}, {"size", Align::kRight}, {"SHA-256"}});
+  Table table({{"file"}, {"size", Align::kRight}, {"SHA-256", Align::kLeft, Fit::kMiddle, 1}});
   for (const BundleFile& file : info.files)
     table.AddRow({file.path, BytesText(file.bytes), file.sha256.substr(0, kShownDigits)});
   text += Show("\n{}", table.Text(terminal, ""));

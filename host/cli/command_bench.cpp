@@ -19,6 +19,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
 #include "cli/model_inputs.hpp"
+#include "cli/operator_times.hpp"
 #include "cli/progress.hpp"
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"

@@ -15,6 +15,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/quantity.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/bundle.hpp"
 

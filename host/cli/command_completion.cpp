@@ -19,6 +19,7 @@
 #include "cli/manual_page.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/terminal.hpp"
+#include "deputy/config.hpp"
 #include "deputy/context.hpp"
 #include "deputy/output_file.hpp"
 
@@ -41,8 +42,11 @@ std::set<std::string> DelegateNames() {
   return names;
 }
 
-// Names of configurations that --config accepts besides files: none.
-std::set<std::string> ConfigNames() { return {}; }
+// Names of configurations that --config accepts besides files.
+std::set<std::string> ConfigNames() {
+  const std::vector<std::string> shipped = ShippedConfigs();
+  return {shipped.begin(), shipped.end()};
+}
 
 int RunCompletion(const CLI::App& app, const CompletionOptions& options) {
   if (!options.values.empty()) {

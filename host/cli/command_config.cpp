@@ -21,6 +21,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/json_report.hpp"
 #include "cli/quantity.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 #include "deputy/config.hpp"
 #include "deputy/context.hpp"
@@ -133,7 +134,7 @@ int Explain(const ConfigOptions& options) {
   if (!key.example.empty()) row("example", LastPartOf(key.path) + ": " + key.example);
   row("delegate", found->delegate);
   if (found->subordinate.empty()) return kDone;
-  Table table({{"key"}, {"meaning"}});
+  Table table({{"key"}, {"meaning", Align::kLeft, Fit::kWrap}});
   for (const ConfigKey& inner : found->subordinate)
     table.AddRow({LastPartOf(inner.path), inner.available ? inner.meaning : inner.meaning + " (" + inner.type + ")"});
   Print("\n{}", table.Text(terminal, "  "));

@@ -11,6 +11,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/placement_text.hpp"
 #include "cli/quantity.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 
 namespace deputy::cli {
@@ -27,7 +28,14 @@ std::string ClockOf(const DeviceUse& use) {
 }
 
 void PrintDevices(const std::vector<DeviceUse>& uses, const Terminal& terminal) {
-  Table table({{"delegate"}, {"state"}, {"device"}, {"name"}, {"kind"}, {"memory"}, {"clock"}, {"driver"}});
+  Table table({{"delegate"},
+               {"state"},
+               {"device", Align::kLeft, Fit::kMiddle, 2},
+               {"name"},
+               {"kind", Align::kLeft, Fit::kMiddle, 3},
+               {"memory", Align::kLeft, Fit::kMiddle, 4},
+               {"clock", Align::kLeft, Fit::kWrap, 1},
+               {"driver", Align::kLeft, Fit::kMiddle, 5}});
   for (const DeviceUse& use : uses) {
     const Shown state = !use.available      ? terminal.Paint(Paint::kBad, "absent")
                         : use.entry.empty() ? terminal.Paint(Paint::kDim, "not used")

@@ -50,8 +50,9 @@ void CheckConfigured(const DoctorOptions& options, HealthChecks& checks) {
     checks.push_back({"configuration", Health::kFailed, "has errors, which are above", "deputy config check"});
     return;
   }
-  checks.push_back({"configuration", Health::kOk,
-                    options.context.config.empty() ? "the built-in defaults" : options.context.config, ""});
+  const Result<ConfigCheck> read = CheckConfig({options.context.configs, options.context.settings}, {true, ""});
+  const std::string files = read.ok() ? Joined(read->files) : "";
+  checks.push_back({"configuration", Health::kOk, files.empty() ? "the built-in defaults" : files, ""});
   const Result<PluginListing> plugins = context->ListPlugins();
   if (!plugins.ok()) {
     checks.push_back({"plugins", Health::kFailed, plugins.status().ToString(), ""});

@@ -18,7 +18,12 @@ struct Entry {
 
 constexpr Entry kEnvironment[] = {
     {"DEPUTY_CHECK", "1: compare every call of a plugin with its contract, as debug: {check: true} does."},
+    {"DEPUTY_BUNDLE", "The bundle that is used where neither --bundle nor --config is given."},
+    {"DEPUTY_BUNDLES", "The folder of installed bundles."},
+    {"DEPUTY_CONFIG", "A configuration, file or name, over those of the system and the user."},
+    {"DEPUTY_SYSTEM_CONFIG", "The system's configuration in the place of /etc/deputy/deputy.yaml; empty: none."},
     {"NO_COLOR", "Not empty: no colours, also on a terminal."},
+    {"XDG_CONFIG_HOME", "deputy/deputy.yaml in it is the user's configuration; without the variable, .config in HOME."},
     {"XDG_CACHE_HOME", "The cache is the folder deputy in it; without the variable, .cache/deputy in HOME."},
 };
 
@@ -26,6 +31,8 @@ constexpr Entry kFiles[] = {
     {"share/deputy/configs/", "Configurations that are shipped."},
     {"lib/deputy/plugins/", "Plugins: $deputy/plugins in a configuration."},
     {"lib/deputy/deputy-worker", "The helper program that runs plugins first."},
+    {"/etc/deputy/deputy.yaml, /etc/deputy/conf.d/*.yaml", "The system's configuration."},
+    {"~/.config/deputy/deputy.yaml, ~/.config/deputy/conf.d/*.yaml", "The user's configuration."},
     {"~/.cache/deputy/", "What is kept between runs; deputy cache ls lists it."},
 };
 
@@ -119,7 +126,7 @@ std::string ExitStatus() {
 }
 
 template <size_t count>
-std::string Entries(const char* title, const Entry (&entries)[count]) {
+std::string ListOf(const char* title, const Entry (&entries)[count]) {
   std::string text = Heading(title);
   for (const Entry& entry : entries)
     text += fmt::format(".TP\n{}\n{}\n", Bold(entry.name), Roff(Sentence(entry.meaning)));
@@ -143,7 +150,7 @@ std::string ManualPage(const CommandText& program) {
     text += fmt::format(".TP\n{}\n{} See {}(1).\n", Bold(command.name), Roff(Sentence(command.help)),
                         Bold(PageName(command)));
   text += Heading("OPTIONS") + Options(program) + ExitStatus();
-  text += Entries("ENVIRONMENT", kEnvironment);
+  text += ListOf("ENVIRONMENT", kEnvironment);
   text += Heading("FILES") + "Relative paths are relative to the folder that Deputy is installed in.\n";
   for (const Entry& entry : kFiles)
     text += fmt::format(".TP\n{}\n{}\n", Italic(entry.name), Roff(Sentence(entry.meaning)));
@@ -165,7 +172,7 @@ std::string ManualPage(const CommandText& program, const CommandText& command) {
                           Options(inner));
   }
   text += Heading("OPTIONS") + Options(command) + Examples(command) + ExitStatus();
-  text += Entries("ENVIRONMENT", kEnvironment);
+  text += ListOf("ENVIRONMENT", kEnvironment);
   text += Heading("SEE ALSO") + Bold("deputy") + "(1)";
   for (const CommandText& other : program.commands)
     if (&other != &command) text += fmt::format(",\n{}(1)", Bold(PageName(other)));

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "cli/quantity.hpp"
+#include "cli/table.hpp"
 
 namespace deputy::cli {
 namespace {
@@ -99,7 +100,12 @@ std::string OptionRange(const OptionReport& option) {
 }
 
 Shown OperatorTable(const std::vector<CapabilityReport>& rows, const Terminal& terminal) {
-  Table table({{"operator"}, {"definitions"}, {"dtypes"}, {"ranks"}, {"layouts"}, {"note"}});
+  Table table({{"operator"},
+               {"definitions", Align::kLeft, Fit::kMiddle, 1},
+               {"dtypes", Align::kLeft, Fit::kList},
+               {"ranks", Align::kLeft, Fit::kMiddle, 3},
+               {"layouts", Align::kLeft, Fit::kList, 4},
+               {"note", Align::kLeft, Fit::kWrap, 2}});
   for (const CapabilityReport& row : rows) {
     const bool dense = row.layouts == std::vector<std::string>{"dense"};
     table.AddRow({(row.domain.empty() ? "" : row.domain + ".") + row.op_type,

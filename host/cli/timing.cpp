@@ -14,12 +14,6 @@
 namespace deputy::cli {
 namespace {
 
-double Microseconds(uint64_t ns) { return static_cast<double>(ns) / 1000; }
-
-}  // namespace
-
-namespace {
-
 // "Nearest rank", in thousandths of a percent: a rank must not depend on rounding.
 uint64_t OfSorted(const std::vector<uint64_t>& run_ns, double percent) {
   const auto thousandths = static_cast<size_t>(std::lround(percent * 1000));

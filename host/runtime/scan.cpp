@@ -98,12 +98,16 @@ void ApplyLogLevels(const LogConfig& config) {
 }
 
 ScanOptions MakeScanOptions(const Context::State& state) {
-  const Config& config = state.config;
-  ScanOptions options;
+  ScanOptions options = MakeScanOptions(state.config);
   if (state.progress)
     options.progress = [&report = state.progress](const std::filesystem::path& file) {
       report({ProgressStage::kScan, {}, file.native()});
     };
+  return options;
+}
+
+ScanOptions MakeScanOptions(const Config& config) {
+  ScanOptions options;
   const std::string prefix(kDeputyPrefix);
   for (const Setting<std::string>& path : config.plugins.paths) {
     const bool ours = path->compare(0, prefix.size(), prefix) == 0;

@@ -13,7 +13,9 @@ namespace deputy::host {
 // Log levels are process-wide: those of the context that scanned for plugins last are in effect.
 void ApplyLogLevels(const LogConfig& config);
 
-// Folders with `$deputy` replaced, the worker of this installation, the deadline, and the progress.
+// Folders with `$deputy` replaced, the worker of this installation, the deadline.
+ScanOptions MakeScanOptions(const Config& config);
+// The same with the progress of the context, which must outlive the options.
 ScanOptions MakeScanOptions(const Context::State& state);
 
 // With every option that an enabled entry does not set, at its plugin's default. Runs the plugins in the helper

@@ -303,18 +303,6 @@ std::optional<uint32_t> ElfImage::LookUpSysv(std::string_view name, uint64_t tab
   return std::nullopt;
 }
 
-std::vector<std::string> ElfImage::NeededLibraries() const {
-  constexpr uint64_t kLongestName = 255;
-  std::vector<std::string> names;
-  for (const Elf64_Dyn& entry : dynamic_) {
-    if (entry.d_tag != DT_NEEDED) continue;
-    char name[kLongestName + 1] = {};  // offsets were checked in CheckDynamicTables
-    const uint64_t count = std::min(*Dynamic(DT_STRSZ) - entry.d_un.d_val, kLongestName);
-    if (ReadAt(*Dynamic(DT_STRTAB) + entry.d_un.d_val, name, count)) names.emplace_back(name);
-  }
-  return names;
-}
-
 std::optional<bool> ElfImage::FindFunction(std::string_view name) const {
   std::optional<uint32_t> index;
   if (const std::optional<uint64_t> table = Dynamic(DT_GNU_HASH)) {

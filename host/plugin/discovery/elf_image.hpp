@@ -34,10 +34,7 @@ class ElfImage {
   const std::vector<ElfNote>& notes() const { return notes_; }
   bool executable_stack() const { return executable_stack_; }
   bool text_relocations() const { return text_relocations_; }
-  // Names of the libraries that the dynamic linker loads with this one, in order.
-  std::vector<std::string> NeededLibraries() const;
-
-  // Names of the libraries that the dynamic linker loads with it, in its order (DT_NEEDED).
+  // Names of the libraries that the dynamic linker loads with this one, in order (DT_NEEDED).
   std::vector<std::string> NeededLibraries() const;
 
   // Looks the symbol up as the dynamic linker does: empty if there is none, else whether it is a function in code.
