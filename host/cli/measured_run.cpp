@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "cli/progress.hpp"
 #include "cli/terminal.hpp"
 
 namespace deputy::cli {

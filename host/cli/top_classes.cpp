@@ -13,6 +13,7 @@
 
 #include "cli/quantity.hpp"
 #include "cli/shape_text.hpp"
+#include "cli/table.hpp"
 #include "deputy/element.hpp"
 
 namespace deputy::cli {
