@@ -40,6 +40,10 @@ int RunPack(BundleOptions& options) {
   options.contents.version = name->version;
   const Result<BundleInfo> info = PackBundle(options.contents, options.output);
   if (!info.ok()) return FailBundle(info.status());
+  if (options.json) {
+    PrintJson(ToJson(*info));
+    return kDone;
+  }
   std::error_code error;
   const auto size = std::filesystem::file_size(options.output, error);
   Print("{}: {}, {}, {}{}\n", options.output, Plural(info->plugins.size(), "plugin"),
@@ -52,6 +56,10 @@ int RunKeygen(const BundleOptions& options) {
   const std::string secret = options.output + ".key", open = options.output + ".pub";
   const Status status = MakeBundleKeys(secret, open);
   if (!status.ok()) return FailBundle(status);
+  if (options.json) {
+    PrintJson({{"secret_key", secret}, {"public_key", open}});
+    return kDone;
+  }
   Print("{}: the secret key, for 'bundle pack --sign'; it has no password\n{}: the public key, for --key\n", secret,
         open);
   return kDone;
@@ -123,6 +131,10 @@ int RunDiff(const BundleOptions& options) {
 int RunInstall(const BundleOptions& options) {
   const Result<BundleVerification> result = InstallBundle(options.bundle, options.key, options.root);
   if (!result.ok()) return FailBundle(result.status());
+  if (options.json) {
+    PrintJson(ToJson(*result));
+    return result->problems.empty() ? kDone : kNo;
+  }
   for (const BundleProblem& problem : result->problems)
     FailNo(fmt::format("{}: refused: {}: {}", options.bundle, problem.rule, problem.message));
   if (!result->problems.empty()) return kNo;
@@ -135,6 +147,10 @@ int RunInstall(const BundleOptions& options) {
 int RunRollback(const BundleOptions& options) {
   const Result<InstalledBundle> bundle = RollBackBundle(options.bundle, options.version, options.root);
   if (!bundle.ok()) return FailBundle(bundle.status());
+  if (options.json) {
+    PrintJson({{"name", bundle->name}, {"version", bundle->version}});
+    return kDone;
+  }
   Print("{} {} is in use\n", bundle->name, bundle->version);
   return kDone;
 }
@@ -159,6 +175,10 @@ int RunList(const BundleOptions& options) {
 int RunRemove(const BundleOptions& options) {
   const Status status = RemoveBundle(options.bundle, options.version, options.root);
   if (!status.ok()) return FailBundle(status);
+  if (options.json) {
+    PrintJson({{"name", options.bundle}, {"version", options.version.empty() ? Json() : Json(options.version)}});
+    return kDone;
+  }
   Print("{}{}{} is removed\n", options.bundle, options.version.empty() ? "" : " ", options.version);
   return kDone;
 }
@@ -193,6 +213,7 @@ Command MakeBundleCommand(CLI::App& app) {
 
   CLI::App* pack = syntax->add_subcommand("pack", "Pack a configuration, the plugins that it names, and models");
   commands.emplace_back(pack, [options] { return RunPack(*options); });
+  AddJson(*pack, options->json);
   AddRepeated(*pack, "--config", options->contents.configurations, "FILE", "Configuration file, with its conf.d")
       ->required();
   AddRepeated(*pack, "--model", options->contents.models, "FILE", "Model file");
@@ -205,6 +226,7 @@ Command MakeBundleCommand(CLI::App& app) {
   keygen->add_option("-o,--output", options->output, "Name of both files without the ending")
       ->required()
       ->type_name("NAME");
+  AddJson(*keygen, options->json);
 
   constexpr const char* kAnyBundle = "Bundle file, or the name of an installed bundle";
   CLI::App* verify = add("verify", "Check a bundle: its bytes, its signature, and whether it fits this host", RunVerify,
@@ -227,11 +249,13 @@ Command MakeBundleCommand(CLI::App& app) {
   add_bundle(*install, "bundle", options->bundle, "Bundle file");
   add_key(*install);
   add_root(*install);
+  AddJson(*install, options->json);
   CLI::App* rollback = add("rollback", "Use the version that was in use before, or another installed one", RunRollback,
                            "deputy bundle rollback camera");
   add_bundle(*rollback, "bundle", options->bundle, "Name of an installed bundle");
   rollback->add_option("version", options->version, "Version to use [default: the one before]")->type_name("VERSION");
   add_root(*rollback);
+  AddJson(*rollback, options->json);
   CLI::App* list = add("list", "List the installed bundles", RunList, "deputy bundle list");
   add_root(*list);
   AddJson(*list, options->json);
@@ -240,6 +264,7 @@ Command MakeBundleCommand(CLI::App& app) {
   add_bundle(*remove, "bundle", options->bundle, "Name of an installed bundle");
   remove->add_option("version", options->version, "Version to remove [default: all]")->type_name("VERSION");
   add_root(*remove);
+  AddJson(*remove, options->json);
   SetExample(*syntax, "deputy bundle install camera-1.2.dpb --key release.pub");
   return {syntax, [commands] {
             for (const auto& [command, run] : commands)

@@ -148,7 +148,6 @@ void PrintNoText() { PrintsTextNow() = false; }
 
 bool PrintsText() { return PrintsTextNow(); }
 
-
 Character CharacterAt(std::string_view text, size_t position) {
   const auto lead = static_cast<unsigned char>(text[position]);
   if (lead == 0x1b) {  // Printable lets none pass: it is a colour of this program

@@ -210,8 +210,8 @@ void VisitConfig(V& v, C& c) {
   });
   v.Group(Key{"debug", "aids for finding faults"}, [&] {
     v.Flag(Key{"check", "true: compares every call of a plugin with its contract; slow", "true"}, c.debug.check);
-    v.Texts(Key{"dump", "what is written into files while a model is loaded and first run", "[graph, plan]"}, c.debug.dump,
-            TextKind::kDump);
+    v.Texts(Key{"dump", "what is written into files while a model is loaded and first run", "[graph, plan]"},
+            c.debug.dump, TextKind::kDump);
     v.Text(Key{"dump_dir", "folder for dumps; auto: deputy-dump in the working directory", "./dump"}, c.debug.dump_dir,
            TextKind::kFolder);
   });

@@ -41,7 +41,7 @@ struct Model::State {
   std::shared_ptr<const host::MappedFile> file;
   std::filesystem::path path;
   std::shared_ptr<const host::Graph> original;
-  NamedShapes input_shapes;  // of BuildOptions
+  NamedShapes input_shapes;                // of BuildOptions
   std::vector<std::string> extra_outputs;  // of BuildOptions
   std::shared_ptr<host::Engine> engine;
   std::unique_ptr<host::ModelFallback> fallback;

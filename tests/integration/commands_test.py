@@ -25,7 +25,6 @@ DEPUTY = None
 # Commands without --json, and the reason.
 WITHOUT_JSON = {
     "completion": "prints a script for a shell",
-    "config check": "its exit status and its messages are its result",
     "config show": "prints YAML, which programs read",
     "config schema": "prints JSON without being asked",
     "config init": "writes a file and nothing else",

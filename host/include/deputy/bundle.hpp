@@ -16,6 +16,7 @@
 
 namespace deputy {
 
+// A plugin of a bundle, by its manifest.
 struct BundlePlugin {
   std::string file;  // in the bundle: "plugins/npu.so"
   std::string id, version;
@@ -26,12 +27,14 @@ struct BundlePlugin {
   std::vector<std::string> files;         // in the bundle, that it declares to travel with it
 };
 
+// A file of a bundle.
 struct BundleFile {
   std::string path;
   uint64_t bytes = 0;
   std::string sha256;  // 64 hexadecimal digits
 };
 
+// The contents of a bundle.
 struct BundleInfo {
   std::string name, version;
   std::string deputy;                       // version that packed it
@@ -49,12 +52,14 @@ struct BundleProblem {
   std::string rule, message;
 };
 
+// The result of VerifyBundle and InstallBundle.
 struct BundleVerification {
   BundleInfo info;                      // as far as it could be read
   bool signature_checked = false;       // against a key, successfully
   std::vector<BundleProblem> problems;  // empty: intact, and it fits this host
 };
 
+// The input of PackBundle.
 struct BundleContents {
   std::string name;                         // letters, digits, '_', '.', '-'; begins with a letter
   std::string version;                      // begins with a digit
@@ -63,6 +68,7 @@ struct BundleContents {
   std::string secret_key;                   // file; empty: not signed
 };
 
+// A version of a bundle in a folder of installed bundles.
 struct InstalledBundle {
   std::string name, version;
   std::string folder;    // of this version

@@ -20,6 +20,7 @@ struct ConfigSources {
   std::vector<std::string> settings;  // "path.to.key=value"
 };
 
+// An error or a warning, and its place.
 struct ConfigProblem {
   bool error = true;         // false: a warning
   std::string file;          // or another source: "--set cpu.threads"
@@ -28,11 +29,13 @@ struct ConfigProblem {
   std::string place;  // "file:line:column", or the source
 };
 
+// The extent of CheckConfig.
 struct ConfigCheckOptions {
   bool offline = false;  // true: plugins are neither found nor run, so that options and devices are not checked
   std::string model;     // the file whose nodes the rules are compared with; empty: none
 };
 
+// The result of CheckConfig.
 struct ConfigCheck {
   std::vector<std::string> files;       // that were read, lowest layer first
   std::vector<ConfigProblem> problems;  // by file, line and column

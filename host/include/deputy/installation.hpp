@@ -7,6 +7,7 @@
 
 namespace deputy {
 
+// The installed library and its parts.
 struct InstallationReport {
   std::string version;     // of the library
   std::string plugin_abi;  // "0.1": of plugins that it can load

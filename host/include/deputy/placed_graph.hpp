@@ -12,6 +12,7 @@
 
 namespace deputy {
 
+// A value that a node reads or makes.
 struct PlacedValue {
   // Unique in its region, and the same wherever the region reads or makes the value; "value 17" when it has no name in
   // the model. Empty for an optional input or output that is left out.
@@ -32,12 +33,14 @@ struct PlacedNode {
   std::vector<std::pair<std::string, AttributeValue>> attributes;
 };
 
+// The model, or a body of If, Loop or Scan.
 struct PlacedRegion {
   std::string path;                          // NodeReport::region: "" for the model itself
   std::vector<PlacedValue> inputs, outputs;  // those of the model with its states
   std::vector<PlacedValue> captured;         // by their names inside the region
 };
 
+// A placement with the graph that was placed.
 struct PlacedGraph {
   PlacementReport placement;
   std::vector<PlacedNode> nodes;      // one for each of placement.nodes, in the same order

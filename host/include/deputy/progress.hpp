@@ -6,6 +6,7 @@
 
 namespace deputy {
 
+// A stage of loading a model or of its first run.
 enum class ProgressStage {
   kScan,          // a plugin file is checked; a plugin that is used is probed, which runs it
   kOpen,          // a delegate is opened

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string>
 
+#include "plugins/onednn/lowering/vectors.hpp"
 #include "unit/onednn/graphs.hpp"
 
 namespace onednn {
@@ -289,7 +290,8 @@ TEST(Lowering, WhatIsOnlyConcatenatedIsWrittenInPlace) {
   graph.Output(graph.Add("Conv", {b, graph.Constant({16, 48, 3, 3})}, kLoweredMap, Pads));
   graph.Output(graph.Add("Relu", {x}, kLoweredMap));
   const auto executable = graph.Compile();
-  EXPECT_LE(copies(*executable), 1);
+  // Convolutions of the plugin's own are row-major, where the channels of a part are one piece.
+  EXPECT_LE(copies(*executable), HasVectors() ? 1 : 2);
   const std::vector<float> fused = graph.Run(true), plain = graph.Run(false);
   for (size_t i = 0; i < plain.size(); ++i) EXPECT_NEAR(fused[i], plain[i], 1e-4f);
 
@@ -339,8 +341,11 @@ TEST(Lowering, TransposedConvolutionsOfNarrowGroupsAreSlow) {
                            {1, channels, 15, 15}, [&](fake::PrimitiveBytes& p) { p.Int("group", groups); }));
     return !graph.Analyze().slow.empty();
   };
-  EXPECT_TRUE(slow(64, 16));
-  EXPECT_TRUE(slow(12, 3));
+  // oneDNN has a kernel of its own for AVX-512.
+  const auto isa = static_cast<int>(dnnl::get_effective_cpu_isa()), avx512 = static_cast<int>(dnnl_cpu_isa_avx512_core);
+  const bool has_kernel = (isa & avx512) == avx512;
+  EXPECT_EQ(slow(64, 16), !has_kernel);
+  EXPECT_EQ(slow(12, 3), !has_kernel);
   EXPECT_FALSE(slow(12, 1));
   EXPECT_FALSE(slow(64, 64));
 }
