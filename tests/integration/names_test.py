@@ -7,7 +7,6 @@
 import argparse
 import json
 import os
-import pty
 import re
 import shutil
 import subprocess
@@ -18,6 +17,7 @@ import unittest
 from pathlib import Path
 
 from onnx_bytes import chunk, graph, node, number, tensor, value_info
+from pty_run import run_on_terminal
 
 ARGS = None
 # Colours, a window title, another line, the line from its start, deletion, CSI as one character, reversed direction.
@@ -223,25 +223,11 @@ class Names(unittest.TestCase):
                         ["plugins", "--why", "--config", config], ["run", self.scratch / "none"],
                         ["partition", self.model, "--node", named("second"), "--shape", named("in") + b"=2x3"]):  # fmt: skip
             with self.subTest(command=command):
-                ours, theirs = pty.openpty()
-                environment = {**os.environ, "LC_ALL": "C.UTF-8", "TERM": "xterm"}
-                environment.pop("NO_COLOR", None)
-                process = subprocess.Popen([ARGS.deputy, *command], stdout=theirs, stderr=theirs, env=environment)
-                os.close(theirs)
-                shown = b""
-                while True:
-                    try:
-                        piece = os.read(ours, 65536)
-                    except OSError:  # the other side is closed
-                        break
-                    if not piece:
-                        break
-                    shown += piece
-                os.close(ours)
-                process.wait(timeout=100)
+                _, text, _ = run_on_terminal([ARGS.deputy, *command], 80, both=True)
+                shown = text.encode()
                 self.assertIn(b"\x1b[", shown, "no colours, so this test proves nothing")
                 self.assertNotIn(b"\x1b[31m", shown)
-                plain = re.sub(rb"\x1b\[(0|1|2|32|1;31|96)m|\r\x1b\[K", b"", shown).replace(b"\r\n", b"\n")
+                plain = re.sub(rb"\x1b\[(0|1|2|32|1;31|96)m|\r\x1b\[K", b"", shown)
                 self.clean(plain, "the terminal")
 
 

@@ -1,17 +1,13 @@
 // Installed bundles: versions beside each other, one of them in use, after any process that was killed.
 #include "bundle/installed.hpp"
 
-#include <signal.h>
-#include <sys/ptrace.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <functional>
 #include <set>
 
 #include "base/file_writer.hpp"
 #include "bundle/contents.hpp"
 #include "bundle/signature.hpp"
+#include "support/killed_process.hpp"
 #include "unit/bundle/bundle_folder.hpp"
 
 namespace deputy::host::bundle {
@@ -50,34 +46,6 @@ class Installed : public BundleFolder {
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root()))
       if (entry.path().filename().string().starts_with(kTemporaryPrefix)) return true;
     return false;
-  }
-
-  // As in tests/unit/store/processes_test.cpp. Each system call has two stops, before it and after it; the odd ones are
-  // before. False when the process ended before.
-  static bool KillAtStop(size_t stop, const std::function<void()>& work) {
-    const pid_t child = fork();
-    if (child == 0) {
-      ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-      raise(SIGSTOP);
-      work();
-      _exit(0);
-    }
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFSTOPPED(status)) << "processes cannot be traced here";
-    ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
-    bool killed = false;
-    for (size_t stops = 0; WIFSTOPPED(status);) {
-      if (WSTOPSIG(status) == (SIGTRAP | 0x80) && ++stops == stop) {
-        killed = true;
-        kill(child, SIGKILL);
-      } else {
-        ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
-      }
-      if (waitpid(child, &status, 0) != child) break;
-    }
-    EXPECT_TRUE(killed ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-    return killed;
   }
 
   // Kills a process at each of its stops; the root is as it is now before each of them. Returns the models that were in

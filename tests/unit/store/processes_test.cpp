@@ -1,6 +1,4 @@
 // Writers that are killed, and several at once: a reader finds one whole version of an entry, or none.
-#include <signal.h>
-#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include <thread>
 
 #include "base/file_writer.hpp"
+#include "support/killed_process.hpp"
 #include "unit/store/store_folder.hpp"
 
 namespace deputy::host {
@@ -19,34 +18,6 @@ namespace fs = std::filesystem;
 
 class Processes : public StoreFolder {
  protected:
-  // Runs the writer in a process that is killed at its `stop`th stop; each system call has two, before it and after it.
-  // False when the writer ended before.
-  static bool KillAtStop(size_t stop, const std::function<void()>& writer) {
-    const pid_t child = fork();
-    if (child == 0) {
-      ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-      raise(SIGSTOP);
-      writer();
-      _exit(0);
-    }
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFSTOPPED(status)) << "processes cannot be traced here";
-    ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL);
-    bool killed = false;
-    for (size_t stops = 0; WIFSTOPPED(status);) {
-      if (WSTOPSIG(status) == (SIGTRAP | 0x80) && ++stops == stop) {
-        killed = true;
-        kill(child, SIGKILL);
-      } else {
-        ptrace(PTRACE_SYSCALL, child, nullptr, nullptr);
-      }
-      if (waitpid(child, &status, 0) != child) break;
-    }
-    EXPECT_TRUE(killed ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
-    return killed;
-  }
-
   // Kills a process that saves "new" at each of its stops in turn; `prepare` makes the store as it was before. Returns
   // the bytes that the entry had afterwards; nothing: there was no entry.
   std::set<std::optional<std::vector<uint8_t>>> KillEverywhere(const std::function<void()>& prepare,
