@@ -102,7 +102,7 @@ Command MakeProfileCommand(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(0U, 1000000U))
       ->type_name("N");
-  syntax->add_option("--top", options->top, "Steps in the table: the N longest; 0 for all")
+  syntax->add_option("--top", options->top, "Show the N longest steps, and operations of each; 0: all")
       ->capture_default_str()
       ->type_name("N");
   syntax->add_option("--trace", options->trace, "Write a JSON trace of the timed runs for Perfetto's viewer")

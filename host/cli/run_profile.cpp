@@ -45,6 +45,18 @@ uint64_t OperationsNs(const StepTotal& step) {
   return sum;
 }
 
+// The `top` longest ones, 0: all, in their order.
+std::vector<const OperationTotal*> LongestOf(const std::vector<OperationTotal>& operations, size_t top) {
+  std::vector<const OperationTotal*> longest;
+  for (const OperationTotal& operation : operations) longest.push_back(&operation);
+  if (top == 0 || longest.size() <= top) return longest;
+  std::stable_sort(longest.begin(), longest.end(),
+                   [](const OperationTotal* a, const OperationTotal* b) { return a->time_ns > b->time_ns; });
+  longest.resize(top);
+  std::sort(longest.begin(), longest.end());  // by address: all are in one list
+  return longest;
+}
+
 }  // namespace
 
 bool LieWithin(const RunEvent& step, const RunEvent* operations, size_t count) {
@@ -163,9 +175,12 @@ Shown RunProfile::StepTable(size_t top, const Terminal& terminal) const {
     table.AddRow({step.delegate, step.name, SomeNodes(step.nodes), DurationText(step.time_ns / runs),
                   ShareText(step.time_ns, total_ns_), step.bytes_moved == 0 ? "" : BytesText(step.bytes_moved / runs),
                   "host", ""});
-    for (const OperationTotal& operation : step.operations)
-      table.AddRow({"", "  " + operation.name, SomeNodes(operation.nodes), DurationText(operation.time_ns / runs), "",
-                    "", operation.clock, operation.metadata});
+    const std::vector<const OperationTotal*> longest = LongestOf(step.operations, top);
+    for (const OperationTotal* operation : longest)
+      table.AddRow({"", "  " + operation->name, SomeNodes(operation->nodes), DurationText(operation->time_ns / runs),
+                    "", "", operation->clock, operation->metadata});
+    if (longest.size() < step.operations.size())
+      table.AddRow({"", fmt::format("  and {} more", step.operations.size() - longest.size())});
   }
   const auto sum = [&](const std::string& name, uint64_t time_ns) {
     table.AddRow({"", name, "", DurationText(time_ns / runs), ShareText(time_ns, total_ns_), "", "host", ""});

@@ -56,7 +56,7 @@ class RunProfile {
   // time outside of steps they are total_ns().
   std::vector<OperatorTotal> Operators() const;
 
-  // Means of a run. The `top` longest steps with their operations, in the order of the run; 0: all.
+  // Means of a run. The `top` longest steps, each with its `top` longest operations, in the order of the run; 0: all.
   Shown StepTable(size_t top, const Terminal& terminal) const;
   Shown OperatorTable(const Terminal& terminal) const;
   // Keys of `deputy profile --json`, without the model.

@@ -80,6 +80,9 @@ TEST(RunProfileTest, TheTableOfTheLongestStepsCountsTheOthers) {
   EXPECT_NE(text.find("npu0/0"), std::string::npos) << text;
   EXPECT_EQ(text.find("cpu/0"), std::string::npos) << text;
   EXPECT_NE(text.find("1 other step"), std::string::npos) << text;
+  EXPECT_NE(text.find("convolution"), std::string::npos) << text;
+  EXPECT_EQ(text.find("copy out"), std::string::npos) << text;
+  EXPECT_NE(text.find("  and 1 more"), std::string::npos) << text;
 }
 
 TEST(RunProfileTest, JsonHasTheSums) {
