@@ -62,12 +62,15 @@ class PlacementSearch {
     Candidate* const cpu = first.size() > 1 ? first.back().get() : nullptr;
     Compare(first);
     if (token_.Due() || !by_order->measured()) return NotMeasured();
-    auto fastest = first.begin();
-    for (auto other = std::next(fastest); other != first.end(); ++other)
-      if ((*other)->measured() && Gains(**other, *by_order, settings_.margin) &&
-          (fastest == first.begin() || (*other)->RatioTo(**fastest) < 1))
-        fastest = other;
-    if (fastest != first.begin() && !StaysFaster(**fastest, *by_order)) fastest = first.begin();
+    // The fastest one that also is faster than the order when both are measured once more; else the order.
+    std::vector<size_t> faster;
+    for (size_t i = 1; i < first.size(); ++i)
+      if (first[i]->measured() && Gains(*first[i], *by_order, settings_.margin)) faster.push_back(i);
+    std::sort(faster.begin(), faster.end(),
+              [&](size_t i, size_t j) { return first[i]->median() < first[j]->median(); });
+    const auto found =
+        std::find_if(faster.begin(), faster.end(), [&](size_t i) { return StaysFaster(*first[i], *by_order); });
+    const auto fastest = first.begin() + static_cast<ptrdiff_t>(found == faster.end() ? 0 : *found);
     result.best_ns = (*fastest)->median();
     const auto beside_best = [&](const Candidate& candidate) {
       return static_cast<uint64_t>(static_cast<double>(result.best_ns) * candidate.RatioTo(**fastest));
