@@ -91,7 +91,8 @@ void AddModel(CLI::App& syntax, std::string& model) {
     const bool uses = syntax.get_option_no_throw("--bundle") != nullptr;
     const std::string bundle = uses ? BundleInUse(!value("--config").empty(), value("--bundle")) : "";
     if (!bundle.empty()) model = ModelInBundle(bundle, model);
-    if (model.empty()) throw CLI::RequiredError("model");
+    // A bundle that is not found is reported when it is opened.
+    if (model.empty() && (bundle.empty() || FindBundle(bundle).ok())) throw CLI::RequiredError("model");
   });
 }
 

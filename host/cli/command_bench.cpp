@@ -274,7 +274,7 @@ void PrintReport(const BenchOptions& options, const LoadedModel& loaded, const M
   for (const double percent : options.percentiles)
     latency += fmt::format(", {} {}", PercentileName(percent), DurationText(PercentileOf(measured.run_ns(), percent)));
   head.Add("latency", latency + ", max " + DurationText(measured.latency.max));
-  head.Add("throughput", NumberText(RunsPerSecond(measured)) + " runs/s");
+  head.Add("throughput", fmt::format("{:.{}f} runs/s", RunsPerSecond(measured), RunsPerSecond(measured) < 100 ? 1 : 0));
   head.Add("memory", fmt::format("{} peak, {} before the model", BytesText(measured.memory_peak),
                                  BytesText(times.memory_before_bytes)));
   Table table({{"delegate"},

@@ -266,6 +266,7 @@ void PrintReport(const std::vector<Candidate>& candidates, const Terminal& termi
       if (!candidate.results[i].mismatch.empty())
         Print("    output '{}': {}\n", candidate.model.outputs()[i].name, candidate.results[i].mismatch);
     Print("    {}\n", WrongText(candidate.wrong));
+    Print("    where a delegate computes with fewer bits: --rtol, --atol-scale\n");
   }
   const Candidate& fastest = FastestOf(candidates);
   Print("\nfastest: {}", fastest.name);

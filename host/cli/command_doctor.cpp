@@ -47,7 +47,8 @@ void CheckConfigured(const DoctorOptions& options, HealthChecks& checks) {
   int exit_status = kDone;
   const std::optional<Context> context = options.context.Read(exit_status);
   if (!context) {
-    checks.push_back({"configuration", Health::kFailed, "has errors, which are above", "deputy config check"});
+    checks.push_back(
+        {"configuration", Health::kFailed, "has errors, which are above", "correct them; the other checks need it"});
     return;
   }
   const Result<ConfigCheck> read = CheckConfig({options.context.configs, options.context.settings}, {true, ""});

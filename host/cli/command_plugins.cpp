@@ -71,7 +71,7 @@ void PrintDelegate(const PluginReport& plugin, const PluginDelegateReport& deleg
     line(Show("used by {}", Joined(delegate.used_by)));
   } else if (why) {
     line("not used: the configuration does not name it; to use it, add this line below 'delegates:'");
-    Print("      - name: {}\n", delegate.id);
+    Print("      - name: {}\n", YamlName(delegate.id));
   } else {
     line("not used");
   }

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <string_view>
+#include <vector>
 
 #include "cli/progress.hpp"
 #include "cli/terminal.hpp"
@@ -38,6 +39,8 @@ ExitCode ExitCodeFor(Stage stage, StatusCode code) {
 
 namespace {
 
+constexpr std::string_view kItem = "\n  ";
+
 void PrintError(std::string_view line) {
   ClearProgress();
   const Terminal terminal = TerminalOf(stderr);
@@ -47,10 +50,18 @@ void PrintError(std::string_view line) {
 }  // namespace
 
 int Fail(Stage stage, const Status& status) {
-  // A configuration error may contain several problems, one per line. Other messages are one line, even if they quote a
-  // name with line breaks.
+  // A configuration error may contain several problems, one per line. Below the error of nodes without a delegate they
+  // are listed. Other messages are one line, even if they quote a name with line breaks.
   const std::string text = status.ToString();
   std::string_view rest = text;
+  if (stage == Stage::kModel && status.code() == StatusCode::kNotSupported) {
+    std::vector<std::string_view> items;
+    for (size_t at; (at = rest.rfind(kItem)) != std::string_view::npos; rest = rest.substr(0, at))
+      items.insert(items.begin(), rest.substr(at + kItem.size()));
+    PrintError(rest);
+    for (const std::string_view item : items) PrintOnStderr(Show("  {}\n", item).text());
+    return ExitCodeFor(stage, status.code());
+  }
   for (size_t end; status.code() == StatusCode::kConfig && (end = rest.find('\n')) != std::string_view::npos;) {
     if (end != 0) PrintError(rest.substr(0, end));
     rest.remove_prefix(end + 1);

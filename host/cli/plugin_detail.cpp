@@ -35,16 +35,16 @@ Shown Row(const char* label, const Shown& value) {
   return value.empty() ? Shown() : Show("  {}{}\n", Shown::AsIs(fmt::format("{:<14}", label)), value);
 }
 
+bool IsClock(const OptionReport& option) {
+  return option.type == "frequency" && option.minimum > 0 && option.minimum < option.maximum;
+}
+
 Shown OptionsText(const PluginDelegateReport& delegate, const Terminal& terminal) {
   Shown text = Show("\n  {}\n", terminal.Paint(Paint::kDim, "options"));
   for (const OptionReport& option : delegate.options) {
-    const bool is_clock = option.type == "frequency" && option.minimum > 0 && option.minimum < option.maximum;
-    const std::string range = is_clock ? fmt::format("low|balanced|high|extreme, 1 to 4, or {} to {}",
-                                                     ClockText(static_cast<uint64_t>(option.minimum)),
-                                                     ClockText(static_cast<uint64_t>(option.maximum)))
-                                       : OptionRange(option);
+    const std::string range = OptionRange(option);
     text += Show("    {}: {}{}{}, default {}\n", terminal.Paint(Paint::kBold, option.name), option.type,
-                 option.unit.empty() || is_clock ? "" : " in " + option.unit, range.empty() ? "" : ", " + range,
+                 option.unit.empty() || IsClock(option) ? "" : " in " + option.unit, range.empty() ? "" : ", " + range,
                  option.default_value.empty() ? "none" : option.default_value);
     if (!option.help.empty()) text += Show("      {}\n", option.help);
   }
@@ -66,7 +66,7 @@ Shown DevicesText(const PluginDelegateReport& delegate, const Terminal& terminal
 Shown ConfigurationText(const PluginDelegateReport& delegate, const Terminal& terminal) {
   Shown text = Show("\n  {}\n", terminal.Paint(Paint::kDim, "configuration"));
   if (!delegate.used_by.empty()) return text += Show("    used by {}\n", Joined(delegate.used_by));
-  text += Show("    not used; to use it, add below 'delegates:'\n      - name: {}\n", delegate.id);
+  text += Show("    not used; to use it, add below 'delegates:'\n      - name: {}\n", YamlName(delegate.id));
   std::vector<std::string> options;
   for (const OptionReport& option : delegate.options)
     if (!option.default_value.empty()) options.push_back(option.name + ": " + option.default_value);
@@ -92,7 +92,18 @@ Shown DelegateText(const PluginReport& plugin, const PluginDelegateReport& deleg
 
 }  // namespace
 
+std::string YamlName(const std::string& id) {
+  // Words with a meaning of their own in YAML.
+  for (const char* word : {"null", "true", "false", "yes", "no", "on", "off"})
+    if (id == word) return '"' + id + '"';
+  return id;
+}
+
 std::string OptionRange(const OptionReport& option) {
+  if (IsClock(option))
+    return fmt::format("low|balanced|high|extreme, 1 to 4, or {} to {}",
+                       ClockText(static_cast<uint64_t>(option.minimum)),
+                       ClockText(static_cast<uint64_t>(option.maximum)));
   if (!option.choices.empty()) return option.choices;
   if (!(option.minimum < option.maximum) || !std::isfinite(option.minimum) || !std::isfinite(option.maximum)) return {};
   return fmt::format("{} to {}{}{}", NumberText(option.minimum), NumberText(option.maximum),

@@ -12,6 +12,8 @@ namespace deputy::cli {
 
 // The values of an option: "low|high", "1 to 64 MB"; empty for any.
 std::string OptionRange(const OptionReport& option);
+// The id as a name in YAML: quoted where it would be another value.
+std::string YamlName(const std::string& id);
 
 // The rows of a delegate's declared capabilities: operator, definitions, dtypes, ranks, layouts, note.
 Shown OperatorTable(const std::vector<CapabilityReport>& rows, const Terminal& terminal);

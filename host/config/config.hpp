@@ -3,6 +3,7 @@
 // ConfigLoader (loader.hpp), which knows the defaults: a Config made by hand is empty, not default.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -76,7 +77,7 @@ struct PluginsConfig {
   Setting<Trust> trust;
   List<Setting<std::string>> trust_keys;  // one of them must have signed the lock of `trust: listed`
   Setting<AutoUse> auto_use;              // YAML: auto
-  Setting<Duration> probe_timeout;
+  Setting<Duration> probe_timeout{std::chrono::seconds(2), {}};  // also where that of a file is wrong
   bool operator==(const PluginsConfig&) const = default;
 };
 

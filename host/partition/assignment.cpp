@@ -267,6 +267,7 @@ Status Assignment::RequireOwners() const {
     for (size_t d = 0; d < delegates_.size(); ++d) {
       if (IsCpu(d) && !options_.cpu_fallback) continue;
       const Verdict& why = verdicts_[d][node];
+      if (delegates_[d]->runs_custom_operators_only() && why.reason == Reason::kOperatorUnknown) continue;
       list += fmt::format("; {}: {}{}{}", delegates_[d]->name(), NameOf(why.reason), why.detail.empty() ? "" : ", ",
                           Printable(why.detail, 500));
     }

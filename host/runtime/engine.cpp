@@ -158,6 +158,7 @@ class EngineBuilder {
       for (const std::string& text : texts) digester.AddText(text);
     };
     for (size_t d = 0; d + 1 < engine_->delegates.size(); ++d) {
+      if (engine_->delegates[d]->runs_custom_operators_only()) continue;  // part of another delegate's plugin
       if (!engine_->identities[d]) return std::nullopt;
       const DelegateLimits& limits = engine_->placement.delegates[d];
       digester.AddText(engine_->delegates[d]->name()).Add(*engine_->identities[d]);

@@ -126,6 +126,12 @@ class Check(Config):
         marked = [before[line.index("^"):line.rindex("^") + 1] for before, line in zip(shown, shown[1:]) if "^" in line]
         self.assertEqual(marked, ["fallbak", "512", "many", "frequncy", "Sofmax", "hihg", "hexagon", "npu7"])
 
+    def test_AWrongTimeoutOfTheProbeHidesNothing(self):
+        body = "plugins: {probe_timeout: 5}\ndelegates: [{name: sim_npu, options: {frequncy: high}}]\n"
+        found = self.problems(self.file("npu.yaml", "version: 1\n" + body))
+        self.assertEqual([(p["line"], p["severity"]) for p in found], [(2, "error"), (3, "error")], found)
+        self.assertIn("'frequncy' is unknown", found[1]["message"])
+
     def test_TheSameAsJson(self):
         found = self.problems(self.file("npu.yaml", EIGHT_MISTAKES))
         self.assertEqual([(p["line"], p["column"], p["severity"]) for p in found], [e[:3] for e in EXPECTED])

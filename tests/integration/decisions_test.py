@@ -158,6 +158,13 @@ class Decisions(unittest.TestCase):
             self.assertEqual((refusal["delegate"], refusal["reason"]), ("wrong_fusions", "slower here"))
             self.assertRegex(refusal["detail"], r"^a run takes [\d.]+ [um]s, [\d.e+]+ [um]s as ordered$")
 
+    def test_aDecisionIsKeptForAPluginThatHasKernelsOfItsOwnOperators(self):
+        config = self.scratch / "npu.yaml"
+        config.write_text("version: 1\ndelegates: [{name: sim_npu}]\nplacement: {policy: measured}\n")
+        run = ["run", self.model, "--config", config, "--shape", "x=1x3x8x8"]
+        self.assertIn("placements measured", self.deputy(*run).stdout)
+        self.assertNotIn("placements measured", self.deputy(*run).stdout)
+
     def test_measuredTimesAreCosts(self):
         """A search with some shapes shows policy `cost` that the delegate is slow; it gets less for other shapes."""
 
