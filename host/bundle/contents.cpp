@@ -159,7 +159,7 @@ Result<ReadBundle> MakeReadBundle(std::string checksums_text, std::string signat
       return Error(StatusCode::kFailedPrecondition, "the file '{}' has no place in a bundle", path);
     read.info.files.push_back({path, size->second, HexText(digest)});
     if (IsBelow(path, kBundleConfigFolder)) read.info.configurations.push_back(path);
-    if (IsBelow(path, kBundleModelFolder)) read.info.models.push_back(path);
+    if (IsBelow(path, kBundleModelFolder) && !path.ends_with(kPlacementEnding)) read.info.models.push_back(path);
   }
   for (const auto& [path, size] : sizes)
     if (read.checksums.count(path) == 0)

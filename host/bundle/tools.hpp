@@ -18,6 +18,8 @@ namespace deputy::host {
 // The folders of an unpacked bundle.
 inline constexpr char kBundleConfigFolder[] = "config";
 inline constexpr char kBundleModelFolder[] = "models";
+// Of a file beside a model, which is no model.
+inline constexpr char kPlacementEnding[] = ".placement.yaml";
 inline constexpr char kBundlePluginFolder[] = "plugins";
 
 struct BundleSources {

@@ -25,7 +25,7 @@ std::string ModelInBundle(const std::string& bundle, const std::string& model) {
     return std::filesystem::is_regular_file(folder / model, error) ? (folder / model).string() : model;
   std::vector<std::string> models;
   for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    models.push_back(it->path().string());
+    if (it->path().extension() != ".yaml") models.push_back(it->path().string());  // a placement file of one
   return models.size() == 1 ? models.front() : model;
 }
 

@@ -20,6 +20,7 @@
 #include "runtime/config_layers.hpp"
 #include "runtime/context_state.hpp"
 #include "runtime/paths.hpp"
+#include "runtime/placement_file.hpp"
 #include "runtime/scan.hpp"
 
 namespace deputy {
@@ -201,7 +202,12 @@ Result<BundleInfo> PackBundle(const BundleContents& contents, const std::string&
     if (std::find(sources.plugins.begin(), sources.plugins.end(), plugin->path) == sources.plugins.end())
       sources.plugins.push_back(plugin->path);
   }
-  sources.models.assign(contents.models.begin(), contents.models.end());
+  for (const std::filesystem::path model : contents.models) {
+    sources.models.push_back(model);
+    const std::filesystem::path placement = host::PlacementFileOf(model);
+    std::error_code error;
+    if (std::filesystem::is_regular_file(placement, error)) sources.models.push_back(placement);
+  }
   DEPUTY_ASSIGN_OR_RETURN(const host::BundleTools* tools, host::OpenBundleTools());
   return tools->Pack(sources, output);
 }

@@ -283,6 +283,16 @@ class Bundles(unittest.TestCase):
         sums.write_text(sums.read_text() + f"{sha256(b'')}  more.so\n")
         self.assertEqual(rule("good"), "not-listed")
 
+    def test_APlacementBesideAModelGoesWithIt(self):
+        model, bundle = self.write("m.onnx", (DIGITS / "digits.onnx").read_bytes()), self.scratch / "m-1.0.dpb"
+        self.deputy("tune", model, "--config", self.config, "--budget", "10ms")
+        self.deputy("bundle", "pack", "--config", self.config, "--model", model, "-o", bundle)
+        report = json.loads(self.deputy("bundle", "inspect", bundle, "--json").stdout)
+        self.assertEqual(report["models"], ["models/m.onnx"])
+        self.assertIn("models/m.onnx.placement.yaml", [file["path"] for file in report["files"]])
+        self.deputy("bundle", "install", bundle)
+        self.deputy("run", "--bundle", "m")
+
     def test_AnInstalledBundleRuns(self):
         self.deputy("bundle", "install", self.bundle)
         self.digits("--bundle", "digits")

@@ -64,7 +64,7 @@ struct BundleContents {
   std::string name;                         // letters, digits, '_', '.', '-'; begins with a letter
   std::string version;                      // begins with a digit
   std::vector<std::string> configurations;  // files with their conf.d, or shipped ones by name; later over earlier
-  std::vector<std::string> models;          // files
+  std::vector<std::string> models;          // files; MODEL.placement.yaml beside one goes with it
   std::string secret_key;                   // file; empty: not signed
 };
 
