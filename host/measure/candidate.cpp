@@ -12,7 +12,7 @@ namespace {
 constexpr int kProfiledRuns = 3;
 constexpr uint64_t kLongRunNs = 50'000'000;  // one such run is enough for the times of steps
 constexpr double kMarginOfOneTurn = 0.2;     // more than the margin; divided by the number of turns
-constexpr double kLeastGainNs = 500;
+constexpr double kLeastGainNs = 250;
 
 void CollectPlans(const Plan& plan, std::map<const Graph*, const Plan*>& plans) {
   plans[plan.graph.get()] = &plan;

@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/aligned.hpp"
@@ -40,6 +41,8 @@ class Candidate {
 
   void AddTurn(uint64_t median_ns) { turns_.push_back(median_ns); }
   void ForgetTurns() { turns_.clear(); }
+  std::vector<uint64_t> TakeTurns() { return std::exchange(turns_, {}); }
+  void RestoreTurns(std::vector<uint64_t> turns) { turns_ = std::move(turns); }
   size_t turns() const { return turns_.size(); }
   bool measured() const { return !turns_.empty(); }
   uint64_t fastest() const;  // of all turns; the largest number before the first

@@ -76,7 +76,8 @@ class PlacementSearch {
       return static_cast<uint64_t>(static_cast<double>(result.best_ns) * candidate.RatioTo(**fastest));
     };
     result.order_ns = beside_best(*by_order);
-    if (cpu != nullptr && cpu->measured()) result.cpu_ns = beside_best(*cpu);
+    // The CPU was not measured beside those that were measured once more.
+    if (cpu != nullptr && cpu->measured()) result.cpu_ns = faster.empty() ? beside_best(*cpu) : cpu->median();
     std::optional<Refused> mixed = EachWhereItIsFastest(*by_order, cpu);
     base_ = std::move(*fastest);
     best_ = base_.get();
@@ -151,10 +152,15 @@ class PlacementSearch {
   CancellationToken WithinBudget() const { return {start_ + settings_.budget_ns, token_.cancelled_ns}; }
 
   void Turn(Candidate& candidate) {
-    const CancellationToken token = WithinBudget();
     std::vector<uint64_t> times;
-    const bool is_long = candidate.measured() && candidate.fastest() > kTurnNs;
-    if (!is_long && !candidate.Run(token).ok()) return;
+    bool is_long = candidate.measured() && candidate.fastest() > kTurnNs;
+    if (!is_long) {
+      const uint64_t before = NowNs();
+      if (!candidate.Run(WithinBudget()).ok()) return;
+      is_long = NowNs() - before > kTurnNs;
+    }
+    // The end of the budget is checked before each step, which costs the time of a small node: short runs are without.
+    const CancellationToken token = is_long ? WithinBudget() : CancellationToken{0, token_.cancelled_ns};
     const uint64_t begin = NowNs();
     for (size_t run = 0; run < kMostRuns; ++run) {
       const uint64_t before = NowNs();
@@ -207,17 +213,21 @@ class PlacementSearch {
   }
 
   // Measures the two once more, for a longer time: a disturbance during the first turns may have slowed down threads
-  // that wait for each other much more than others.
+  // that wait for each other much more than others. Without the time for it the first turns decide.
   bool StaysFaster(Candidate& fastest, Candidate& order) {
     if (!Allows(fastest.median() + order.median())) return true;
     Report("the order once more");
-    fastest.ForgetTurns();
-    order.ForgetTurns();
+    std::vector<uint64_t> of_fastest = fastest.TakeTurns(), of_order = order.TakeTurns();
     const uint64_t begin = NowNs();
-    for (uint64_t round = 0; round < kMostRoundsOfClose && NowNs() - begin < settings_.budget_ns / 4; ++round) {
+    for (uint64_t round = 0; round == 0 || (round < kMostRoundsOfClose && NowNs() - begin < settings_.budget_ns / 4);
+         ++round) {
       Turn(fastest);
       Turn(order);
-      if (!fastest.measured() || !order.measured()) return false;
+      if (!fastest.measured() || !order.measured()) {
+        fastest.RestoreTurns(std::move(of_fastest));
+        order.RestoreTurns(std::move(of_order));
+        return true;
+      }
       if (!Allows(fastest.median() + order.median())) break;
     }
     return Gains(fastest, order, settings_.margin);

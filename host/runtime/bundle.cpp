@@ -15,10 +15,10 @@
 #include "base/nearest.hpp"
 #include "base/sha256.hpp"
 #include "config/loader.hpp"
-#include "plugin/discovery/option_check.hpp"
 #include "runtime/bundle_tools.hpp"
 #include "runtime/config_layers.hpp"
 #include "runtime/context_state.hpp"
+#include "runtime/entry.hpp"
 #include "runtime/paths.hpp"
 #include "runtime/placement_file.hpp"
 #include "runtime/scan.hpp"
@@ -95,21 +95,13 @@ void CheckOnThisHost(const fs::path& folder, std::vector<BundleProblem>& problem
       problems.push_back(
           {std::string(NameOf(entry->reason)), entry->path.lexically_relative(folder).string() + ": " + entry->text});
   if (!problems.empty()) return;  // without its plugin an entry cannot be checked
-  for (const DelegateConfig& entry : config.delegates) {
-    const auto add = [&](const Origin& at, const std::string& message) {
-      problems.push_back({"configuration", at.ToString() + ": " + message});
-    };
-    if (!*entry.enabled) continue;
-    const Result<DelegateDescription> description = registry.Describe(DelegateOf(entry));
-    if (!description.ok()) {
-      add(entry.name.origin, description.status().ToString());
-      continue;
-    }
-    std::vector<std::pair<std::string, std::string>> given;
-    for (const Named<OptionValue>& option : entry.options) given.emplace_back(option.name, option->text);
-    for (const OptionProblem& problem : CheckOptions(description->options, given).problems)
-      for (const Named<OptionValue>& option : entry.options)
-        if (option.name == problem.option) add(option.origin(), problem.message);
+  for (const DelegateConfig& config_entry : config.delegates) {
+    if (!*config_entry.enabled) continue;
+    const Entry entry = EntryFromConfig(config_entry);
+    const EntryCheck check = CheckEntry(registry, entry);
+    for (const Problem& mistake : check.mistakes) problems.push_back({"configuration", mistake.ToString()});
+    if (!check.unusable.ok() && (check.provider == nullptr || entry.required))
+      problems.push_back({"configuration", check.unusable.ToString()});
   }
 }
 

@@ -49,10 +49,10 @@ TEST(Gains, AreLargerWhereFewTurnsShowThem) {
   EXPECT_TRUE(GainsAfter(4, 910'000, 1'000'000));
 }
 
-TEST(Gains, OfLessThanHalfAMicrosecondCountOnlyWithoutAMargin) {
-  EXPECT_FALSE(GainsAfter(5, 3'600, 4'000));
-  EXPECT_TRUE(GainsAfter(5, 3'600, 4'000, 0));
-  EXPECT_TRUE(GainsAfter(5, 3'400, 4'000));
+TEST(Gains, OfLessThanAQuarterOfAMicrosecondCountOnlyWithoutAMargin) {
+  EXPECT_FALSE(GainsAfter(5, 3'800, 4'000));
+  EXPECT_TRUE(GainsAfter(5, 3'800, 4'000, 0));
+  EXPECT_TRUE(GainsAfter(5, 3'700, 4'000));
 }
 
 }  // namespace

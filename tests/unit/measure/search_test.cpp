@@ -193,6 +193,16 @@ TEST_F(SearchTest, ACancelledSearchDecidesNothing) {
   EXPECT_EQ(Search({slow_}).status().code(), StatusCode::kCancelled);
 }
 
+TEST_F(SearchTest, ASearchThatIsCancelledWhileTheOrderIsMeasuredOnceMoreEnds) {
+  std::atomic<uint64_t> cancelled = 0;
+  token_.cancelled_ns = &cancelled;
+  settings_.progress = [&](const std::string& candidate, double) {
+    if (candidate == "the order once more") cancelled = NowNs();
+  };
+  EXPECT_EQ(Search({slow_}).status().code(), StatusCode::kCancelled);
+  EXPECT_NE(cancelled, 0u);
+}
+
 TEST_F(SearchTest, ProgressNamesTheCandidates) {
   Names names;
   settings_.progress = [&](const std::string& name, double used) {
