@@ -328,7 +328,7 @@ int RunRun(const RunOptions& options) {
                            bound->assumed, comparisons);
   if (options.json && exit_status <= kNo)
     PrintJson(ToJson(RunResult{options.model, model.inputs(), model.outputs(), *bound, outputs, timed.run_ns,
-                               timed.delegate_ns, timed.before, timed.after, comparisons}));
+                               timed.delegate_ns, timed.before, timed.after, comparisons, *top}));
   return exit_status;
 }
 

@@ -52,16 +52,18 @@ Json ToJson(const RunResult& result) {
                            {"file", comparison.file},
                            {"matches", comparison.matches},
                            {"detail", comparison.detail}});
-  return {{"model", result.model},
-          {"assumed", result.bound.assumed},
-          {"inputs", std::move(inputs)},
-          {"outputs", std::move(outputs)},
-          {"runs", runs},
-          {"time_ns", ToJson(SummarizeRuns(result.run_ns))},
-          {"summary", result.after.summary},
-          {"multiply_adds", result.after.multiply_adds},
-          {"delegates", std::move(delegates)},
-          {"expected", std::move(comparisons)}};
+  Json json = {{"model", result.model},
+               {"assumed", result.bound.assumed},
+               {"inputs", std::move(inputs)},
+               {"outputs", std::move(outputs)},
+               {"runs", runs},
+               {"time_ns", ToJson(SummarizeRuns(result.run_ns))},
+               {"summary", result.after.summary},
+               {"multiply_adds", result.after.multiply_adds},
+               {"delegates", std::move(delegates)},
+               {"expected", std::move(comparisons)}};
+  if (!result.top.empty()) json["top"] = ToJson(result.top);
+  return json;
 }
 
 }  // namespace deputy::cli

@@ -8,6 +8,7 @@
 #include "cli/json_report.hpp"
 #include "cli/model_inputs.hpp"
 #include "cli/timing.hpp"
+#include "cli/top_classes.hpp"
 #include "deputy/model.hpp"
 
 namespace deputy::cli {
@@ -29,6 +30,7 @@ struct RunResult {
   const DelegateTimes& delegate_ns;  // sum of all runs
   const PlacementReport &before, &after;
   const std::vector<Comparison>& comparisons;
+  const std::vector<TopRow>& top;  // of --top
 };
 
 Json ToJson(const RunResult& result);

@@ -68,6 +68,15 @@ class Run(Reports):
         self.assertEqual((output["min"], output["mean"], output["max"]), (10, 12, 14))
         self.assertEqual(output["first"], [10, 11, 12, 13, 14])
 
+    def test_ItHasTheTopClasses(self):
+        a, b = self.npy("a.npy", [0, 5, 2, 9, 4, 1]), self.npy("b.npy", [0] * 6)
+        labels = self.scratch / "labels.txt"
+        labels.write_text("x\ny\nz\n")
+        inputs = ["--input", f"a={a}", "--input", f"b={b}"]
+        rows = self.json("run", self.model, *inputs, "--top", "2", "--labels", labels)["top"]
+        best = [[(c["index"], c["value"], c["label"]) for c in row["classes"]] for row in rows]
+        self.assertEqual(best, [[(1, 5, "y"), (2, 2, "z")], [(0, 9, "x"), (1, 4, "y")]])
+
     def test_ItIsCompleteAfterAMismatch(self):
         a, b, y = self.npy("a.npy", [1] * 6), self.npy("b.npy", [2] * 6), self.npy("y.npy", [9] * 6)
         report = self.json("run", self.model, "--input", f"a={a}", "--input", f"b={b}", "--expect", f"y={y}", status=1)
