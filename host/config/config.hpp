@@ -112,6 +112,7 @@ struct DelegateConfig {
   Setting<std::string> device{"0", {}};  // its number, or its name
   Setting<bool> enabled{true};
   Setting<bool> required{false};
+  const std::string& id() const { return delegate->empty() ? *name : *delegate; }
   List<Named<OptionValue>> options;  // in the order written; nested mappings have dotted names ("misbehave.stage")
   DelegateRules rules;
   Setting<int64_t> min_nodes{1};

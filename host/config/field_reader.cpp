@@ -270,12 +270,6 @@ void FieldReader::RefuseWord(std::string_view key, const YamlNode& node,
                                      Shown(node), match));
 }
 
-void FieldReader::RefuseUnavailableWord(std::string_view key, const YamlNode& node,
-                                        const std::vector<std::string_view>& accepted) {
-  problems_.Add(node.at, fmt::format("'{}: {}' is not available in this version (available: {})", key, node.text,
-                                     fmt::join(accepted, ", ")));
-}
-
 void FieldReader::Refuse(std::string_view key, const YamlNode& node, std::string_view expected,
                          std::string_view reason) {
   if (node.kind == YamlNode::Kind::kInvalid) return;

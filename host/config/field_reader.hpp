@@ -101,10 +101,9 @@ class FieldReader {
     for (const Word<E>& word : Words(E{})) {
       if (node.kind != YamlNode::Kind::kScalar || node.text != word.text) continue;
       out = {word.value, node.at};
-      if (!word.available) RefuseUnavailableWord(key, node, AvailableWords<E>());
-      return word.available;
+      return true;
     }
-    RefuseWord(key, node, AvailableWords<E>());
+    RefuseWord(key, node, WordTexts<E>());
     return false;
   }
 
@@ -116,7 +115,6 @@ class FieldReader {
   bool CheckKey(std::string_view map, const YamlEntry& entry, TextKind kind);
   std::string Resolve(const YamlNode& node) const;
   void RefuseWord(std::string_view key, const YamlNode& node, const std::vector<std::string_view>& accepted);
-  void RefuseUnavailableWord(std::string_view key, const YamlNode& node, const std::vector<std::string_view>& accepted);
   // "'key' must be EXPECTED, not FOUND: REASON"
   void Refuse(std::string_view key, const YamlNode& node, std::string_view expected, std::string_view reason);
 

@@ -146,7 +146,7 @@ class SchemaWriter {
   }
   template <class E>
   static std::string WordsOf() {
-    return Enumeration(AvailableWords<E>());
+    return Enumeration(WordTexts<E>());
   }
 
   void Add(const Key& key, std::string_view schema, std::string_view note = {}) {

@@ -103,7 +103,7 @@ class KeyLister {
   }
   template <class E>
   static std::string WordsOf() {
-    return fmt::format("{}", fmt::join(AvailableWords<E>(), " | "));
+    return fmt::format("{}", fmt::join(WordTexts<E>(), " | "));
   }
   void Add(const Key& key, std::string_view type, std::string default_value) {
     keys_.push_back({prefix_ + std::string(key.name), std::string(type), std::move(default_value),

@@ -13,7 +13,6 @@ template <class E>
 struct Word {
   E value;
   std::string_view text;
-  bool available = true;  // false: planned; refused by name until it works
 };
 
 inline constexpr Word<Trust> kTrust[] = {{Trust::kListed, "listed"}, {Trust::kProbe, "probe"}, {Trust::kAny, "any"}};
@@ -39,12 +38,11 @@ constexpr std::span<const Word<Policy>> Words(Policy) { return kPolicy; }
 constexpr std::span<const Word<VerifyWhen>> Words(VerifyWhen) { return kVerifyWhen; }
 constexpr std::span<const Word<LogLevel>> Words(LogLevel) { return kLogLevel; }
 
-// The accepted words, in the order of the list.
+// The texts, in the order of the list.
 template <class E>
-std::vector<std::string_view> AvailableWords() {
+std::vector<std::string_view> WordTexts() {
   std::vector<std::string_view> texts;
-  for (const Word<E>& word : Words(E{}))
-    if (word.available) texts.push_back(word.text);
+  for (const Word<E>& word : Words(E{})) texts.push_back(word.text);
   return texts;
 }
 

@@ -45,25 +45,14 @@ namespace fs = std::filesystem;
 
 constexpr char kSystemRoot[] = "/var/lib/deputy/bundles";
 
-// Not for programs with more rights than their caller: the caller chose the environment.
-std::string Variable(const char* name) {
-  const char* value = secure_getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 // Where a bundle is searched for.
 std::vector<fs::path> Roots(const std::string& root) {
   if (!root.empty()) return {root};
-  if (const std::string folder = Variable("DEPUTY_BUNDLES"); !folder.empty()) return {folder};
+  if (const std::string folder = Environment("DEPUTY_BUNDLES").value_or(""); !folder.empty()) return {folder};
   std::vector<fs::path> roots;
-  if (geteuid() != 0) {
-    const fs::path data = Variable("XDG_DATA_HOME"), home = Variable("HOME");
-    if (data.is_absolute()) {
-      roots.push_back(data / "deputy" / "bundles");
-    } else if (home.is_absolute()) {
-      roots.push_back(home / ".local" / "share" / "deputy" / "bundles");
-    }
-  }
+  if (geteuid() != 0)
+    if (const std::optional<fs::path> data = UserFolder("XDG_DATA_HOME", ".local/share"))
+      roots.push_back(*data / "deputy" / "bundles");
   roots.emplace_back(kSystemRoot);
   return roots;
 }
@@ -74,10 +63,6 @@ Result<Checksums> ListedBelow(const fs::path& root, const std::string& folder) {
   DEPUTY_ASSIGN_OR_RETURN(Checksums listed, ParseChecksums(text));
   std::erase_if(listed, [&](const auto& file) { return file.first.rfind(folder + "/", 0) != 0; });
   return listed;
-}
-
-const std::string& DelegateOf(const DelegateConfig& entry) {
-  return entry.delegate->empty() ? *entry.name : *entry.delegate;
 }
 
 // All reasons against an unpacked bundle that this host can name before a delegate is opened.
@@ -117,7 +102,7 @@ Result<fs::path> PlaceOf(const std::string& bundle) {
 }  // namespace host
 
 Result<Context> Context::FromBundle(const std::string& bundle, const std::vector<std::string>& settings) {
-  const std::string name = bundle.empty() ? host::Variable("DEPUTY_BUNDLE") : bundle;
+  const std::string name = bundle.empty() ? host::Environment("DEPUTY_BUNDLE").value_or("") : bundle;
   if (name.empty()) return Status(StatusCode::kInvalidArgument, "no bundle is named");
   DEPUTY_ASSIGN_OR_RETURN(const InstalledBundle found, FindBundle(name));
   const std::filesystem::path folder = found.folder;
@@ -178,16 +163,16 @@ Result<BundleInfo> PackBundle(const BundleContents& contents, const std::string&
   options.probe = false;
   options.named.emplace();
   for (const host::DelegateConfig& entry : config.delegates)
-    if (*entry.enabled) options.named->push_back(host::DelegateOf(entry));
+    if (*entry.enabled) options.named->push_back(entry.id());
   host::PluginRegistry registry;
   registry.Scan(options);
   host::BundleSources sources{contents.name, contents.version, loader.files(), {}, {}, contents.secret_key};
   for (const host::DelegateConfig& entry : config.delegates) {
     if (!*entry.enabled) continue;
-    const host::PluginEntry* plugin = registry.ProviderOf(host::DelegateOf(entry));
+    const host::PluginEntry* plugin = registry.ProviderOf(entry.id());
     if (plugin == nullptr) {
-      std::string refusal = registry.RefusalOf(host::DelegateOf(entry));
-      return host::Error(StatusCode::kPlugin, "no plugin offers the delegate '{}'", host::DelegateOf(entry))
+      std::string refusal = registry.RefusalOf(entry.id());
+      return host::Error(StatusCode::kPlugin, "no plugin offers the delegate '{}'", entry.id())
           .At(entry.name.origin.ToString())
           .Advise(refusal.empty() ? "a bundle has the plugins of all enabled entries" : std::move(refusal));
     }

@@ -24,20 +24,11 @@ constexpr std::string_view kEnding = ".yaml";
 
 fs::path ShippedFolder() { return ShareFolder() / "configs"; }
 
-// Nothing for programs with more rights than their caller: the caller chose the environment.
-std::optional<std::string> Environment(const char* variable) {
-  const char* value = secure_getenv(variable);
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 fs::path SystemConfig() { return Environment("DEPUTY_SYSTEM_CONFIG").value_or(kSystemConfig); }
 
 fs::path UserConfig() {
-  if (const fs::path folder = Environment("XDG_CONFIG_HOME").value_or(""); folder.is_absolute())
-    return folder / "deputy" / "deputy.yaml";
-  if (const fs::path home = Environment("HOME").value_or(""); home.is_absolute())
-    return home / ".config" / "deputy" / "deputy.yaml";
-  return {};
+  const std::optional<fs::path> folder = UserFolder("XDG_CONFIG_HOME", ".config");
+  return folder ? *folder / "deputy" / "deputy.yaml" : fs::path();
 }
 
 bool Exists(const fs::path& path) {

@@ -65,7 +65,7 @@ std::vector<std::string> Texts(const List<Setting<std::string>>& list) {
 Entry EntryFromConfig(const DelegateConfig& config) {
   Entry entry;
   entry.name = *config.name;
-  entry.delegate = config.delegate->empty() ? *config.name : *config.delegate;
+  entry.delegate = config.id();
   entry.origin = config.name.origin;
   entry.device = *config.device;
   // The default has no origin; a mistake in it is reported at the entry.

@@ -17,17 +17,22 @@ std::filesystem::path PrivateFolder() {
 std::filesystem::path ShareFolder() { return (PrivateFolder() / DEPUTY_SHARE_FROM_PRIVATE).lexically_normal(); }
 std::filesystem::path WorkerProgram() { return PrivateFolder() / "deputy-worker"; }
 
+std::optional<std::string> Environment(const char* variable) {
+  const char* value = secure_getenv(variable);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+std::optional<std::filesystem::path> UserFolder(const char* variable, const char* below_home) {
+  if (std::filesystem::path folder = Environment(variable).value_or(""); folder.is_absolute()) return folder;
+  if (const std::filesystem::path home = Environment("HOME").value_or(""); home.is_absolute()) return home / below_home;
+  return std::nullopt;
+}
+
 std::optional<std::filesystem::path> CacheFolder(const std::string& setting) {
   if (setting == "off") return std::nullopt;
   if (setting != "auto") return std::filesystem::path(setting);
-  // Not for programs with more rights than their caller: the caller chose the environment.
-  const auto folder = [](const char* variable) {
-    const char* value = secure_getenv(variable);
-    return std::filesystem::path(value == nullptr ? "" : value);
-  };
-  if (const std::filesystem::path cache = folder("XDG_CACHE_HOME"); cache.is_absolute()) return cache / "deputy";
-  if (const std::filesystem::path home = folder("HOME"); home.is_absolute()) return home / ".cache" / "deputy";
-  return std::nullopt;
+  const std::optional<std::filesystem::path> caches = UserFolder("XDG_CACHE_HOME", ".cache");
+  return caches ? std::optional(*caches / "deputy") : std::nullopt;
 }
 
 }  // namespace deputy::host

@@ -46,15 +46,11 @@ CapabilityReport ReportCapability(const CapabilityRow& row) {
   return report;
 }
 
-const std::string& IdOf(const DelegateConfig& delegate) {
-  return delegate.delegate->empty() ? *delegate.name : *delegate.delegate;
-}
-
 // The entries of the configuration for a delegate: "npu0 (default.yaml:12:5)".
 std::vector<std::string> UsersOf(const std::string& id, const Config& config) {
   std::vector<std::string> users;
   for (const DelegateConfig& delegate : config.delegates)
-    if (IdOf(delegate) == id)
+    if (delegate.id() == id)
       users.push_back(*delegate.name + " (" + delegate.name.origin.ToString() +
                       (*delegate.enabled ? ")" : ", disabled)"));
   return users;
@@ -133,11 +129,11 @@ Config WithPluginDefaults(Config config) {
   options.probe = true;
   options.named.emplace();
   for (const DelegateConfig& delegate : config.delegates)
-    if (*delegate.enabled) options.named->push_back(IdOf(delegate));
+    if (*delegate.enabled) options.named->push_back(delegate.id());
   registry.Scan(options);
   for (DelegateConfig& delegate : config.delegates.items) {
-    if (!*delegate.enabled || registry.ProviderOf(IdOf(delegate)) == nullptr) continue;
-    const Result<DelegateDescription> description = registry.Describe(IdOf(delegate));
+    if (!*delegate.enabled || registry.ProviderOf(delegate.id()) == nullptr) continue;
+    const Result<DelegateDescription> description = registry.Describe(delegate.id());
     if (!description.ok()) continue;
     std::vector<Named<OptionValue>>& set = delegate.options.items;
     for (const OptionSchema& option : description->options) {
@@ -175,7 +171,7 @@ Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQ
   if (!query.probe_all) {
     options.named = query.probe;
     for (const DelegateConfig& delegate : state.config.delegates)
-      if (*delegate.enabled) options.named->push_back(IdOf(delegate));
+      if (*delegate.enabled) options.named->push_back(delegate.id());
     for (const DeviceInfo& info : state.device_infos)
       options.named->push_back(info.delegate.empty() ? info.name : info.delegate);
   }
@@ -213,7 +209,7 @@ Result<PluginListing> ListPluginFiles(const Context::State& state, const PluginQ
     listing.plugins.push_back(std::move(report));
   }
   for (const DelegateConfig& delegate : state.config.delegates) {
-    const std::string& id = IdOf(delegate);
+    const std::string& id = delegate.id();
     if (registry.ProviderOf(id) == nullptr)
       listing.notes.push_back(delegate.name.origin.ToString() + ": no plugin offers the delegate '" + id + "'");
   }
