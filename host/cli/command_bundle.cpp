@@ -163,11 +163,11 @@ int RunList(const BundleOptions& options) {
     PrintJson({{"root", root}, {"bundles", ToJson(*bundles)}});
     return kDone;
   }
-  Print("folder  {}\n", root);
+  Print("new ones go to {}\n", root);
   if (bundles->empty()) return kDone;
-  Table table({{"bundle"}, {"version"}, {""}});
+  Table table({{"bundle"}, {"version"}, {""}, {"folder", Align::kLeft, Fit::kMiddle, 1}});
   for (const InstalledBundle& bundle : *bundles)
-    table.AddRow({bundle.name, bundle.version, bundle.current ? "in use" : ""});
+    table.AddRow({bundle.name, bundle.version, bundle.current ? "in use" : "", bundle.folder});
   Print("\n{}", table.Text(TerminalOf(stdout), ""));
   return kDone;
 }

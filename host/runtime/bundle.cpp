@@ -66,7 +66,9 @@ Result<Checksums> ListedBelow(const fs::path& root, const std::string& folder) {
 }
 
 // All reasons against an unpacked bundle that this host can name before a delegate is opened.
-void CheckOnThisHost(const fs::path& folder, std::vector<BundleProblem>& problems) {
+void CheckOnThisHost(const fs::path& unpacked, std::vector<BundleProblem>& problems) {
+  std::error_code error;
+  const fs::path folder = fs::canonical(unpacked, error);  // as the scan reports files
   Result<Context> context = Context::FromBundle(folder.string() + "/");
   if (!context.ok()) return problems.push_back({"configuration", context.status().ToString()});
   const Config& config = Context::State::Of(*context).config;
@@ -119,8 +121,7 @@ Result<Context> Context::FromBundle(const std::string& bundle, const std::vector
   }
   for (const std::string& setting : settings) loader.AddSetting(setting);
   loader.AddApiSetting("plugins.trust", "listed");
-  auto state = std::make_shared<State>();
-  DEPUTY_ASSIGN_OR_RETURN(state->config, loader.Finish());
+  DEPUTY_ASSIGN_OR_RETURN(std::shared_ptr<State> state, State::From(loader));
   const host::Origin origin{"bundle " + found.name, 0, 0};
   state->config.plugins.paths.origin = origin;
   state->config.plugins.paths.items.assign(1, {(folder / host::kBundlePluginFolder).string(), origin});
@@ -145,7 +146,7 @@ Result<InstalledBundle> FindBundle(const std::string& bundle, const std::string&
   for (const fs::path& place : host::Roots(root)) {
     const std::string version = bundle.empty() ? "" : fs::read_symlink(place / bundle / "current", error).string();
     // The version is resolved once: a context keeps it when another one becomes the current one.
-    if (!version.empty() && version.find('/') == std::string::npos)
+    if (!version.empty() && version.find('/') == std::string::npos && version.front() != '.')
       return InstalledBundle{bundle, version, fs::absolute(place / bundle / version, error).string(), true};
     for (fs::directory_iterator it(place, error), end; !error && it != end; it.increment(error))
       if (it->path().filename().string().front() != '.') known.push_back(it->path().filename().string());
@@ -218,7 +219,12 @@ Status RemoveBundle(const std::string& name, const std::string& version, const s
 
 Result<std::vector<InstalledBundle>> ListBundles(const std::string& root) {
   DEPUTY_ASSIGN_OR_RETURN(const host::BundleTools* tools, host::OpenBundleTools());
-  return tools->List(host::Roots(root).front());
+  std::vector<InstalledBundle> all;
+  for (const std::filesystem::path& place : host::Roots(root)) {
+    DEPUTY_ASSIGN_OR_RETURN(std::vector<InstalledBundle> bundles, tools->List(place));
+    all.insert(all.end(), bundles.begin(), bundles.end());
+  }
+  return all;
 }
 
 Status MakeBundleKeys(const std::string& secret_key, const std::string& public_key) {

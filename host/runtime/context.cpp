@@ -15,16 +15,13 @@
 #include "runtime/scan.hpp"
 
 namespace deputy {
-namespace {
 
-Result<std::shared_ptr<Context::State>> Finish(host::ConfigLoader& loader) {
-  auto state = std::make_shared<Context::State>();
+Result<std::shared_ptr<Context::State>> Context::State::From(host::ConfigLoader& loader) {
+  auto state = std::make_shared<State>();
   DEPUTY_ASSIGN_OR_RETURN(state->config, loader.Finish());
   for (const host::Problem& warning : loader.warnings()) state->config_warnings.push_back(warning.ToString());
   return state;
 }
-
-}  // namespace
 
 void SetLogSink(std::function<void(LogLevel, std::string_view, std::string_view)> sink) {
   if (sink == nullptr) return host::SetLogSink(nullptr);
@@ -46,7 +43,7 @@ std::vector<ConfigKey> ConfigKeys() {
 Context::Context() {
   host::ConfigLoader loader;
   // The built-in text is constant and tested to be valid.
-  Result<std::shared_ptr<State>> state = Finish(loader);
+  Result<std::shared_ptr<State>> state = State::From(loader);
   state_ = state.ok() ? *state : std::make_shared<State>();
 }
 
@@ -63,7 +60,7 @@ Result<Context> Context::FromLayers(const ConfigSources& sources) {
   host::ConfigLoader loader;
   std::string note = host::AddLayers(sources, loader);
   Context context;
-  DEPUTY_ASSIGN_OR_RETURN(context.state_, Finish(loader));
+  DEPUTY_ASSIGN_OR_RETURN(context.state_, State::From(loader));
   context.state_->config_note = std::move(note);
   return context;
 }
@@ -73,7 +70,7 @@ Result<Context> Context::FromYaml(const std::string& path, const std::vector<std
   if (!path.empty()) loader.AddFileWithDropIns(path);
   for (const std::string& setting : settings) loader.AddSetting(setting);
   Context context;
-  DEPUTY_ASSIGN_OR_RETURN(context.state_, Finish(loader));
+  DEPUTY_ASSIGN_OR_RETURN(context.state_, State::From(loader));
   return context;
 }
 
@@ -83,7 +80,7 @@ Result<Context> Context::FromYamlText(const std::string& name, const std::string
   loader.AddText(name, text);
   for (const std::string& setting : settings) loader.AddSetting(setting);
   Context context;
-  DEPUTY_ASSIGN_OR_RETURN(context.state_, Finish(loader));
+  DEPUTY_ASSIGN_OR_RETURN(context.state_, State::From(loader));
   return context;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/config.hpp"
+#include "config/loader.hpp"
 #include "delegate/factory.hpp"
 #include "deputy/context.hpp"
 #include "runtime/engine.hpp"
@@ -36,6 +37,8 @@ struct Context::State {
   State(const State& other);
   State& operator=(const State&) = delete;
   static State& Of(Context& context) { return *context.state_; }
+  // With the configuration and the warnings of the loader.
+  static Result<std::shared_ptr<State>> From(host::ConfigLoader& loader);
 
   // The engine, opened by the first caller; others wait for it. After a failure the next call tries again. [any-thread]
   Result<std::shared_ptr<host::Engine>> Open() const;

@@ -320,6 +320,16 @@ class Bundles(unittest.TestCase):
         done = self.deputy("run", "--bundle", "digits", status=2)
         self.assertRegex(done.stderr, r"01-device\.yaml: was changed: .*install the bundle again")
 
+    def test_AnUnpackedPluginThatIsRejectedIsNamedFromTheBundleOn(self):
+        self.deputy("bundle", "install", self.bundle)
+        folder = self.scratch / "bundles" / "digits" / "1.0"
+        (plugin,) = (folder / "plugins").glob("*.so")
+        plugin.chmod(0o777)
+        link = self.scratch / "link"
+        link.symlink_to(folder)
+        report = json.loads(self.deputy("bundle", "verify", f"{link}/", "--json", status=1).stdout)
+        self.assertTrue(any(p["message"].startswith(f"plugins/{plugin.name}: ") for p in report["problems"]), report)
+
     def test_VersionsAreComparedAndRolledBack(self):
         config = self.write("device.yaml", self.config.read_text().replace("high", "low"))
         new = self.pack("digits-1.1.dpb", config=config, folder=self.scratch)

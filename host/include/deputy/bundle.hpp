@@ -99,7 +99,7 @@ DEPUTY_API Result<InstalledBundle> RollBackBundle(const std::string& name, const
                                                   const std::string& root = "");
 // Removes one version, which must not be the current one, or with an empty version the whole bundle.
 DEPUTY_API Status RemoveBundle(const std::string& name, const std::string& version = "", const std::string& root = "");
-// All installed versions, by name and version. [any-thread]
+// All installed versions in the folders in which FindBundle searches, by folder, name and version. [any-thread]
 DEPUTY_API Result<std::vector<InstalledBundle>> ListBundles(const std::string& root = "");
 
 // The current version of an installed bundle, or the folder itself for a path with '/'. Without `root` it is searched
