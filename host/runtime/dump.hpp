@@ -60,7 +60,7 @@ class TensorDump final : public StepObserver {
 std::string GraphText(const Graph& graph);
 std::string PlanText(const Plan& plan);
 
-// A placement as JSON, with the keys of `deputy partition --json`, without options and devices.
+// A placement as JSON, with the keys of `deputy partition --json`, without options, devices, shares and estimates.
 std::string PlacementJson(const PlacementReport& report);
 
 // A text in the quotes of JSON, printable.

@@ -57,6 +57,7 @@ struct Engine {
   // Of all that a measured placement depends on besides the model and its shapes; none: it is not kept.
   std::optional<Digest> placement_digest;
   std::optional<DumpSettings> dump;
+  size_t plans_dumped = 0;                        // of all models, which may have one name; under load_mutex
   std::function<void(const Progress&)> progress;  // may be empty
   void Report(const Progress& stage) const {
     if (progress) progress(stage);

@@ -127,7 +127,8 @@ Result<Model::State::ShapedPlan> Model::State::MakePlanFor(std::span<const Shape
   if (!plan.ok()) return std::move(plan).status().At(name);
   made.plan = std::move(plan).value();
   if (engine->dump) {
-    DEPUTY_ASSIGN_OR_RETURN(made.dump, host::PlanDump::Write(*engine->dump, name, ++dumps_, *made.plan, *engine));
+    DEPUTY_ASSIGN_OR_RETURN(made.dump,
+                            host::PlanDump::Write(*engine->dump, name, ++engine->plans_dumped, *made.plan, *engine));
   }
   host::Log(host::LogLevel::kInfo, "{}: {}{}", name, SummarizePlacement(*made.plan, engine->delegates), decided);
   return made;

@@ -85,7 +85,6 @@ struct Model::State {
 
   std::list<ShapedPlan> plans_;  // latest first
   host::Placements decisions_;
-  size_t dumps_ = 0;  // plans dumped
 };
 
 }  // namespace deputy

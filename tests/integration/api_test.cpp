@@ -13,6 +13,7 @@
 #include "samples/mindspore_tutorial/tutorial_delegate.hpp"
 #include "support/digits.hpp"
 #include "support/relu_delegate.hpp"
+#include "support/temp_folder.hpp"
 
 namespace deputy {
 namespace {
@@ -375,6 +376,19 @@ TEST_F(ApiTest, R1_AnEmptyFileIsNoModel) {
   const Status status = model.Build("", 0, ModelType::kAuto, Context());
   EXPECT_EQ(status.code(), StatusCode::kModel);
   EXPECT_EQ(status.message(), "is empty (0 bytes), not a model");
+}
+
+TEST(Dump, ModelsOfOneNameHaveTheirOwnFolders) {
+  const host::TempFolder folder;
+  const Context context =
+      *Context::FromYamlText("t.yaml", "version: 1\ndebug: {dump: graph, dump_dir: " + folder.path().string() + "}\n");
+  Model first, second;
+  for (Model* model : {&first, &second}) {
+    ASSERT_TRUE(model->Build(DEPUTY_TEST_MODELS "/tutorial.onnx", context).ok());
+    ASSERT_TRUE(model->Placement({{2, 3}, {2, 3}}).ok());
+  }
+  for (const char* plan : {"plan_1", "plan_2"})
+    EXPECT_TRUE(std::filesystem::exists(folder.path() / "tutorial.onnx" / plan / "graph.txt")) << plan;
 }
 
 }  // namespace
