@@ -111,14 +111,18 @@ uint64_t TotalBytes(const BundleInfo& info) {
 }
 
 Shown BundleText(const BundleInfo& info, const Terminal& terminal) {
-  Shown text =
-      Show("{}, for {}, packed by Deputy {}, {}\n", terminal.Paint(Paint::kBold, BundleTitle(info)), info.architecture,
-           info.deputy, info.signed_by.empty() ? "not signed" : "signed by " + info.signed_by);
+  Shown text = Paragraph(
+      terminal, "",
+      Show("{}, for {}, packed by Deputy {}, {}", terminal.Paint(Paint::kBold, BundleTitle(info)), info.architecture,
+           info.deputy, info.signed_by.empty() ? "not signed" : "signed by " + info.signed_by));
   for (const BundlePlugin& plugin : info.plugins) {
-    text +=
-        Show("\nplugin {} {}, ABI {}: delegates {}\n", plugin.id, plugin.version, plugin.abi, Joined(plugin.delegates));
-    if (!plugin.cpu_features.empty()) text += Show("  needs of the CPU: {}\n", Joined(plugin.cpu_features));
-    if (!plugin.libraries.empty()) text += Show("  needs the libraries: {}\n", Joined(plugin.libraries));
+    text += Show("\n{}", Paragraph(terminal, "",
+                                   Show("plugin {} {}, ABI {}: delegates {}", plugin.id, plugin.version, plugin.abi,
+                                        Joined(plugin.delegates))));
+    if (!plugin.cpu_features.empty())
+      text += Paragraph(terminal, "  ", Show("needs of the CPU: {}", Joined(plugin.cpu_features)));
+    if (!plugin.libraries.empty())
+      text += Paragraph(terminal, "  ", Show("needs the libraries: {}", Joined(plugin.libraries)));
   }
   Table table({{"file"}, {"size", Align::kRight}, {"SHA-256", Align::kLeft, Fit::kMiddle, 1}});
   for (const BundleFile& file : info.files)

@@ -124,15 +124,17 @@ int Explain(const ConfigOptions& options) {
     return kDone;
   }
   const Terminal terminal = TerminalOf(stdout);
-  Print("{}\n  {}\n\n", terminal.Paint(Paint::kBold, key.path), key.meaning);
+  Print("{}\n{}\n", terminal.Paint(Paint::kBold, key.path), Paragraph(terminal, "  ", key.meaning));
+  KeyTable details;
   const auto row = [&](const char* title, const std::string& text) {
-    if (!text.empty()) Print("  {}  {}\n", terminal.Paint(Paint::kDim, fmt::format("{:<8}", title)), text);
+    if (!text.empty()) details.Add(terminal.Paint(Paint::kDim, title), text);
   };
   row("type", key.type);
   row("unit", found->unit);
   row("default", key.default_value);
   if (!key.example.empty()) row("example", LastPartOf(key.path) + ": " + key.example);
   row("delegate", found->delegate);
+  Print("{}", details.Text(terminal, "  "));
   if (found->subordinate.empty()) return kDone;
   Table table({{"key"}, {"meaning", Align::kLeft, Fit::kWrap}});
   for (const ConfigKey& inner : found->subordinate)

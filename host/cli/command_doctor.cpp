@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/doctor.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/table.hpp"
 #include "cli/terminal.hpp"
 
 namespace deputy::cli {
@@ -32,14 +33,15 @@ const char* NameOf(Health health) {
 }
 
 void PrintChecks(const HealthChecks& checks, const Terminal& terminal) {
+  Table table({{""}, {"", Align::kLeft, Fit::kWrap}});
   for (const HealthCheck& check : checks) {
     const Paint paint = check.health == Health::kOk       ? Paint::kGood
                         : check.health == Health::kFailed ? Paint::kBad
                                                           : Paint::kBold;
-    Print("{}  {}: {}\n", terminal.Paint(paint, fmt::format("{:<7}", NameOf(check.health))), check.subject,
-          check.detail);
-    if (!check.advice.empty()) Print("         {}\n", check.advice);
+    table.AddRow({terminal.Paint(paint, NameOf(check.health)), Show("{}: {}", check.subject, check.detail)});
+    if (!check.advice.empty()) table.AddRow({"", check.advice});
   }
+  Print("{}", table.Text(terminal, ""));
 }
 
 // Checks of the delegates need a configuration without errors, which are on stderr.

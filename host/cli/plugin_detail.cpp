@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "cli/quantity.hpp"
 #include "cli/table.hpp"
@@ -31,10 +32,6 @@ bool Means(const PluginReport& plugin, const std::string& name) {
   return name.find('/') != std::string::npos && fs::equivalent(file, name, error);
 }
 
-Shown Row(const char* label, const Shown& value) {
-  return value.empty() ? Shown() : Show("  {}{}\n", Shown::AsIs(fmt::format("{:<14}", label)), value);
-}
-
 bool IsClock(const OptionReport& option) {
   return option.type == "frequency" && option.minimum > 0 && option.minimum < option.maximum;
 }
@@ -43,10 +40,12 @@ Shown OptionsText(const PluginDelegateReport& delegate, const Terminal& terminal
   Shown text = Show("\n  {}\n", terminal.Paint(Paint::kDim, "options"));
   for (const OptionReport& option : delegate.options) {
     const std::string range = OptionRange(option);
-    text += Show("    {}: {}{}{}, default {}\n", terminal.Paint(Paint::kBold, option.name), option.type,
-                 option.unit.empty() || IsClock(option) ? "" : " in " + option.unit, range.empty() ? "" : ", " + range,
-                 option.default_value.empty() ? "none" : option.default_value);
-    if (!option.help.empty()) text += Show("      {}\n", option.help);
+    text += Paragraph(
+        terminal, "    ",
+        Show("{}: {}{}{}, default {}", terminal.Paint(Paint::kBold, option.name), option.type,
+             option.unit.empty() || IsClock(option) ? "" : " in " + option.unit, range.empty() ? "" : ", " + range,
+             option.default_value.empty() ? "none" : option.default_value));
+    if (!option.help.empty()) text += Paragraph(terminal, "      ", option.help);
   }
   return text;
 }
@@ -58,14 +57,16 @@ Shown DevicesText(const PluginDelegateReport& delegate, const Terminal& terminal
     if (device.memory_bytes != 0) parts.push_back(BytesText(device.memory_bytes) + " of memory");
     if (device.frequency_hz != 0) parts.push_back("clock " + ClockText(device.frequency_hz));
     if (!device.driver.empty()) parts.push_back("driver " + device.driver);
-    text += Show("    {} {}: {}\n", device.number, terminal.Paint(Paint::kBold, device.name), Joined(parts));
+    text += Paragraph(terminal, "    ",
+                      Show("{} {}: {}", device.number, terminal.Paint(Paint::kBold, device.name), Joined(parts)));
   }
   return text;
 }
 
 Shown ConfigurationText(const PluginDelegateReport& delegate, const Terminal& terminal) {
   Shown text = Show("\n  {}\n", terminal.Paint(Paint::kDim, "configuration"));
-  if (!delegate.used_by.empty()) return text += Show("    used by {}\n", Joined(delegate.used_by));
+  if (!delegate.used_by.empty())
+    return text += Paragraph(terminal, "    ", Show("used by {}", Joined(delegate.used_by)));
   text += Show("    not used; to use it, add below 'delegates:'\n      - name: {}\n", YamlName(delegate.id));
   std::vector<std::string> options;
   for (const OptionReport& option : delegate.options)
@@ -75,11 +76,14 @@ Shown ConfigurationText(const PluginDelegateReport& delegate, const Terminal& te
 }
 
 Shown DelegateText(const PluginReport& plugin, const PluginDelegateReport& delegate, const Terminal& terminal) {
-  Shown text = Show("\ndelegate {}{}\n", terminal.Paint(Paint::kBold, delegate.id),
-                    delegate.description.empty() ? "" : ": " + delegate.description);
+  Shown text = Show("\n{}", Paragraph(terminal, "",
+                                      Show("delegate {}{}", terminal.Paint(Paint::kBold, delegate.id),
+                                           delegate.description.empty() ? "" : ": " + delegate.description)));
   if (plugin.probed) {
-    text += Row("available", delegate.available ? "yes" : "no: " + delegate.unavailable);
-    text += Row("extensions", Joined(delegate.extensions));
+    KeyTable table;
+    table.Add("available", delegate.available ? "yes" : "no: " + delegate.unavailable);
+    if (!delegate.extensions.empty()) table.Add("extensions", Joined(delegate.extensions));
+    text += table.Text(terminal, "  ");
   }
   if (!delegate.devices.empty()) text += DevicesText(delegate, terminal);
   if (!delegate.options.empty()) text += OptionsText(delegate, terminal);
@@ -145,19 +149,21 @@ std::vector<std::string> PluginNames(const PluginListing& listing) {
 
 Shown PluginText(const PluginReport& plugin, const Terminal& terminal) {
   Shown text = Show("plugin {}\n", terminal.Paint(Paint::kBold, plugin.id.empty() ? "without a manifest" : plugin.id));
-  text += Row("file", plugin.file);
-  if (!plugin.accepted)
-    text += Row("state", Show("{}: {}: {}", terminal.Paint(Paint::kBad, "rejected"), plugin.rule, plugin.reason));
-  else
-    text += Row("state", Show("{} ({}){}", terminal.Paint(Paint::kGood, "accepted"), plugin.rule,
-                              plugin.reason.empty() ? "" : ": " + plugin.reason));
-  text += Row("vendor", plugin.vendor);
-  text += Row("version", plugin.version);
-  text += Row("ABI", plugin.abi);
-  text += Row("CPU features", Joined(plugin.cpu_features));
-  text += Row("libraries", Joined(plugin.libraries));
-  text += Row("files", Joined(plugin.files));
-  text += Row("environment", Joined(plugin.environment));
+  KeyTable table;
+  table.Add("file", plugin.file);
+  const Shown reason = plugin.reason.empty() ? Shown() : Show(": {}", plugin.reason);
+  table.Add("state", plugin.accepted ? Show("{} ({}){}", terminal.Paint(Paint::kGood, "accepted"), plugin.rule, reason)
+                                     : Show("{}: {}{}", terminal.Paint(Paint::kBad, "rejected"), plugin.rule, reason));
+  const std::pair<const char*, std::string> rows[] = {{"vendor", plugin.vendor},
+                                                      {"version", plugin.version},
+                                                      {"ABI", plugin.abi},
+                                                      {"CPU features", Joined(plugin.cpu_features)},
+                                                      {"libraries", Joined(plugin.libraries)},
+                                                      {"files", Joined(plugin.files)},
+                                                      {"environment", Joined(plugin.environment)}};
+  for (const auto& [name, value] : rows)
+    if (!value.empty()) table.Add(name, value);
+  text += table.Text(terminal, "  ");
   for (const PluginDelegateReport& delegate : plugin.delegates) text += DelegateText(plugin, delegate, terminal);
   return text;
 }

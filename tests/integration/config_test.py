@@ -289,8 +289,8 @@ class Layers(Config):
 class Explain(Config):
     def test_AKeyHasTypeDefaultMeaningAndExample(self):
         printed = self.deputy("config", "explain", "delegates.npu0.min_nodes").stdout
-        for line in ("delegates.NAME.min_nodes", "  type      integer from 1 to 1000000", "  default   1",
-                     "  example   min_nodes: 3"):  # fmt: skip
+        for line in ("delegates.NAME.min_nodes", "  type     integer from 1 to 1000000", "  default  1",
+                     "  example  min_nodes: 3"):  # fmt: skip
             self.assertIn(line + "\n", printed)
 
     def test_EveryWayOfWritingAKey(self):

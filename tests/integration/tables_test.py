@@ -113,6 +113,19 @@ class Tables(unittest.TestCase):
                 with self.subTest(command=command, columns=columns):
                     self.check_fits(self.shown(columns, *command), columns)
 
+    def test_DetailsAreWrapped(self):
+        for command in (["plugins", "sim_npu", "--config", self.config], ["doctor", "--config", self.config],
+                        ["config", "explain", "placement.policy"]):  # fmt: skip
+            for columns in WIDTHS:
+                with self.subTest(command=command, columns=columns):
+                    lines = self.shown(columns, *command).split("\n")
+                    words = [line for line in lines if " " in line.strip()]
+                    self.assertGreater(len(words), 3)
+                    for line in words:
+                        # A path is not broken.
+                        longest = max(map(len, line.split()))
+                        self.assertLessEqual(width(line), max(columns, longest + 20), line)
+
     def test_OfTheRealModels(self):
         folder = Path(ARGS.data or "") / "models"
         if not ARGS.data or not folder.is_dir():
