@@ -167,8 +167,9 @@ class DelegateMerger {
     }
     const auto target = index_.find(move.before.text);
     if (target == index_.end()) {
-      problems_.Add(move.before.at, fmt::format("'before' must name a delegate, not {}{}{}", Quoted(move.before.text),
-                                                DidYouMean(move.before.text, Names()), Known()));
+      problems_.Add(move.before.at,
+                    fmt::format("'before' must name a delegate of this layer or of one below, not {}{}{}",
+                                Quoted(move.before.text), DidYouMean(move.before.text, Names()), Known()));
     } else if (move.before.text == move.name) {
       problems_.Add(move.before.at, "a delegate cannot be before itself");
     } else {

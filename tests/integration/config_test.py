@@ -223,6 +223,13 @@ class Check(Config):
 
 
 class Layers(Config):
+    def test_AFileExtendsTheDefaultAfterIt(self):
+        path = self.file("npu.yaml", "version: 1\ndelegates: [{name: npu0, delegate: sim_npu, before: onednn}]\n")
+        shown = self.deputy("config", "show", "--offline", "--config", "default", "--config", path).stdout
+        self.assertLess(shown.index("name: npu0"), shown.index("name: onednn"))
+        error = self.deputy("config", "show", "--offline", "--config", path, status=2).stderr
+        self.assertIn("'before' must name a delegate of this layer or of one below", error)
+
     def test_LaterLayersOverrideEarlierOnes(self):
         layers = [("etc/deputy.yaml", {}), ("etc/conf.d/10-a.yaml", {}), ("user/deputy/deputy.yaml", {}),
                   ("user/deputy/conf.d/20-b.yaml", {}), ("chosen.yaml", {"DEPUTY_CONFIG": self.scratch / "chosen.yaml"})]  # fmt: skip
@@ -409,7 +416,8 @@ class Shipped(Config):
         strict = ["--config", "strict-no-fallback"]
         self.assertEqual(set(self.placed(*strict).values()), {"npu0"})
         error = self.deputy("run", self.model("Sin"), *strict, status=3).stderr
-        self.assertIn("head/second", error)
+        self.assertRegex(error, r"(?m)^  node 'head/second' \(Sin\); npu0: operator unknown; fallback is 'none'")
+        self.assertNotIn("kernels", error)
         self.assertIn("'sim_npu'", self.deputy("run", self.model(), *strict, "--set", "plugins.paths=[.]",
                                                status=4).stderr)  # fmt: skip
 

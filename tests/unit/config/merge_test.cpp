@@ -148,7 +148,8 @@ TEST(MergeTest, BeforeAnUnknownNameIsRefusedWithTheNearestMatch) {
   const Result<Config> config =
       Layers({"delegates: [{name: npu0}, {name: b}]\n", "delegates: [{name: c, before: npu}]\n"});
   EXPECT_EQ(config.status().ToString(),
-            "1.yaml:2:31: 'before' must name a delegate, not 'npu'; did you mean 'npu0'? (listed: npu0, b, c)");
+            "1.yaml:2:31: 'before' must name a delegate of this layer or of one below, not 'npu'; did you mean 'npu0'? "
+            "(listed: npu0, b, c)");
 }
 
 TEST(MergeTest, BeforeItselfIsRefused) {
