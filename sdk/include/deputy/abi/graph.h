@@ -41,8 +41,23 @@ enum {
   DEPUTY_VALUE_GRAPH_INPUT = 1u,
   DEPUTY_VALUE_GRAPH_OUTPUT = 2u,
   DEPUTY_VALUE_CONSTANT = 4u, /* `constant` points to the elements (NULL if there are none) */
-  DEPUTY_VALUE_SHAPE_KNOWN = 8u
+  DEPUTY_VALUE_SHAPE_KNOWN = 8u,
+  /* A constant that has elements and no pointer: deputy_host.constant_read copies them, constant_file names the file
+   * that they are in. Only for delegates with DEPUTY_DELEGATE_STREAMS_CONSTANTS. */
+  DEPUTY_VALUE_NOT_RESIDENT = 16u
 };
+
+#define DEPUTY_NO_SYMBOL 0u
+
+/* Frozen. One extent of a value. Extents of one symbol are equal in every run. */
+typedef struct deputy_extent {
+  int64_t value;   /* -1: not known before the run */
+  int64_t minimum; /* of all runs; 0 if no limit is known */
+  int64_t maximum; /* of all runs; -1 if no limit is known */
+  uint32_t symbol; /* the same number for the same symbol of the model; DEPUTY_NO_SYMBOL where known or without one */
+  uint32_t reserved;
+  deputy_str name; /* of the symbol in the model ("batch"); may be empty */
+} deputy_extent;
 
 typedef struct deputy_value_info {
   uint32_t struct_size;
@@ -53,8 +68,12 @@ typedef struct deputy_value_info {
   const int64_t *dims; /* -1: not known before the run. NULL with rank 0 and no SHAPE_KNOWN: unknown rank */
   uint32_t flags;      /* DEPUTY_VALUE_... */
   uint32_t reserved;
-  const void *constant; /* dense row-major elements, owned by the model */
-  uint64_t byte_size;   /* of `constant` */
+  /* Dense row-major elements, owned by the model and never changed: an application that replaces weights between runs
+   * passes them as inputs. Aligned to the element; to 64 bytes when they are not mapped from a file of the model. */
+  const void *constant;
+  uint64_t byte_size;                      /* of the constant's elements */
+  const deputy_extent *extents;            /* one for each of `dims`; NULL where dims is */
+  const deputy_quantization *quantization; /* of the value's elements, where the model states it; NULL otherwise */
 } deputy_value_info;
 
 /* Kinds of attribute. */

@@ -9,8 +9,9 @@ enum { DEPUTY_LOG_DEBUG = 1, DEPUTY_LOG_INFO = 2, DEPUTY_LOG_WARNING = 3, DEPUTY
 
 #define DEPUTY_NO_NODE 0xffffffffu
 
-/* Runs items [begin, end) of a job; must not throw or unwind. [any-thread] */
-typedef void (*deputy_parallel_fn)(void *job, int64_t begin, int64_t end);
+/* Runs items [begin, end) of a job; must not throw or unwind. `worker` is less than deputy_host.thread_count, and no
+ * two calls of one job with the same number overlap, so that it can choose scratch memory. [any-thread] */
+typedef void (*deputy_parallel_fn)(void *job, int64_t begin, int64_t end, uint32_t worker);
 
 typedef struct deputy_host {
   uint32_t struct_size;
@@ -21,6 +22,13 @@ typedef struct deputy_host {
    * fails: without memory it returns a shared "out of memory". The plugin returns it; the host frees it. [any-thread]
    * [any-state] */
   deputy_status *(*status_new)(void *self, deputy_code code, deputy_node_id node, const char *message, uint64_t size);
+  /* Frees a status that the plugin does not return, for example the failure of a hint. NULL is allowed. [any-thread]
+   * [any-state] */
+  void (*status_release)(void *self, deputy_status *status);
+  /* Code and message of a status that has been neither returned nor released; OK and "" for NULL. The message lives as
+   * long as the status. [any-thread] [any-state] */
+  deputy_code (*status_code)(void *self, const deputy_status *status);
+  deputy_str (*status_message)(void *self, const deputy_status *status);
 
   /* Writes one line of the host's log, marked as the plugin's; lines below the user's log level are dropped. `message`
    * is UTF-8, `size` bytes without a newline at the end, and copied before the call returns; bytes that are not UTF-8
@@ -45,13 +53,24 @@ typedef struct deputy_host {
   const deputy_value_id *(*graph_inputs)(void *self, const deputy_graph *graph, uint32_t *count);
   const deputy_value_id *(*graph_outputs)(void *self, const deputy_graph *graph, uint32_t *count);
 
+  /* Copies `size` bytes of a constant, from `offset` on, to `to`; for constants of every kind. INVALID_ARGUMENT for a
+   * value that is no constant, or bytes outside of it. [any-thread] */
+  deputy_status *(*constant_read)(void *self, const deputy_graph *graph, deputy_value_id value, uint64_t offset,
+                                  uint64_t size, void *to);
+  /* The file that a constant is in: a descriptor that is open for reading, owned by the host and open as long as the
+   * model lives, and the offset of the first element, which need not be a multiple of a page. NOT_FOUND when it is in
+   * no file: constant_read copies it. [any-thread] */
+  deputy_status *(*constant_file)(void *self, const deputy_graph *graph, deputy_value_id value, int32_t *descriptor,
+                                  uint64_t *offset);
+
   /* Reads an attribute by name; type NONE when the node does not have it (its default applies). Pointers live as long
    * as the model. [any-thread] */
   deputy_status *(*node_attribute)(void *self, const deputy_graph *graph, deputy_node_id node, const char *name,
                                    deputy_attribute *out);
 
   /* Splits [0, count) into ranges of at least `grain` items over the host's threads and returns when all are done. The
-   * calling thread takes part. Plugins embed no pool of their own. [any-thread] */
+   * calling thread takes part. Plugins embed no pool of their own. thread_count is the number of threads that one job
+   * can have, the caller's included; it does not change. [any-thread] */
   void (*parallel_for)(void *self, int64_t count, int64_t grain, deputy_parallel_fn fn, void *job);
   uint32_t (*thread_count)(void *self);
 

@@ -35,13 +35,16 @@ enum {
   DEPUTY_DTYPE_INT2 = 26
 };
 
-/* The location of the bytes. HOST is memory that the CPU reads and writes through `data`; every other kind belongs to a
- * delegate, is named by `handle` and `offset`, and may have data == NULL. */
+/* The location of the bytes. HOST is memory that the CPU reads and writes through `data`. DEVICE belongs to an opened
+ * delegate, and is named by `domain`, `handle` and `offset`; no tensor is of this kind unless the delegate asked for it
+ * with ext/draft/memory.h. */
 typedef uint32_t deputy_memory_kind;
 enum { DEPUTY_MEMORY_HOST = 0, DEPUTY_MEMORY_DEVICE = 1 };
 
-/* The layout of the elements. DENSE: row-major, no gaps, `strides` may be NULL. STRIDED: `strides` holds one stride per
- * dimension, counted in elements. OPAQUE: only the delegate that made it can read it. */
+/* The layout of the elements. DENSE: row-major, no gaps, `strides` is NULL. STRIDED: `strides` holds one stride per
+ * dimension, counted in elements, and may be negative or 0: so a row may be padded, but only by whole elements.
+ * Elements of less than a byte are always DENSE. OPAQUE: only the delegate that made it can read it. Every tensor is
+ * DENSE unless the delegate asked for another layout with ext/draft/memory.h. */
 typedef uint32_t deputy_layout;
 enum { DEPUTY_LAYOUT_DENSE = 0, DEPUTY_LAYOUT_STRIDED = 1, DEPUTY_LAYOUT_OPAQUE = 2 };
 
@@ -59,15 +62,20 @@ typedef struct deputy_tensor {
   deputy_dtype dtype;
   uint32_t rank; /* 0: a scalar */
   deputy_layout layout;
-  const int64_t *dims;                     /* rank extents; -1 where not known before the run */
-  const int64_t *strides;                  /* NULL when dense */
-  const deputy_quantization *quantization; /* NULL when not quantized */
+  const int64_t *dims;    /* rank extents; -1 where not known before the run */
+  const int64_t *strides; /* NULL unless STRIDED */
+  /* NULL when not quantized. Tensors of a run have none: that of deputy_value_info holds for every run. */
+  const deputy_quantization *quantization;
   deputy_memory_kind memory;
-  uint32_t reserved;
-  void *data;         /* NULL is legal for device memory and for tensors without elements */
-  uint64_t handle;    /* device memory: the delegate's own name for the buffer */
-  uint64_t offset;    /* bytes from the start of data or of the buffer behind handle */
-  uint64_t byte_size; /* bytes of the tensor's elements */
+  uint32_t
+      layout_tag; /* OPAQUE: the owner's number of the layout, equal for equal layouts of one domain; 0 otherwise */
+  /* HOST: the first element, aligned to the element at least; NULL without elements, and for an output whose extents
+   * are not known before the run. DEVICE: NULL. */
+  void *data;
+  uint64_t domain;    /* DEVICE: deputy_open_args.domain of the instance that owns the buffer; 0 otherwise */
+  uint64_t handle;    /* DEVICE: the owner's name of the buffer; 0 otherwise */
+  uint64_t offset;    /* DEVICE: bytes from the start of the buffer to the first element; 0 otherwise */
+  uint64_t byte_size; /* bytes of the tensor's elements; 0 when an extent is not known */
 } deputy_tensor;
 
 #endif /* DEPUTY_ABI_TENSOR_H */

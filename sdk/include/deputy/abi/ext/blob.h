@@ -46,16 +46,17 @@ typedef struct deputy_ext_blob {
   deputy_status *(*compatibility)(deputy_instance *instance, char *buffer, uint64_t capacity, uint64_t *size);
   /* Checks whether blobs with this text can be restored here, without an instance and so without the device.
    * INCOMPATIBLE, with the reason as its message, if they cannot. NULL slot: only a text equal to that of
-   * compatibility() is accepted. [load-time] */
+   * compatibility() is accepted. [load-time] [optional] */
   deputy_status *(*check)(const deputy_delegate *self, const deputy_host *host, deputy_str compatibility);
   /* Writes the executable. The same executable gives the same bytes. NOT_SUPPORTED: this executable cannot be
    * serialized, and is compiled each time. [any-thread] */
   deputy_status *(*serialize)(deputy_executable *executable, const deputy_blob_sink *sink);
-  /* Creates the executable again, as compile would, for a partition equal to the serialized one; the numbers of nodes
-   * and values may differ. The blob is consumed in every case. A claim in the partition is not: the host passes it to
-   * claim_release after success, or to compile after failure. INCOMPATIBLE or any other failure: the host compiles. The
-   * bytes may be damaged on purpose; restore checks everything it reads. [load-time] */
-  deputy_status *(*restore)(deputy_instance *instance, const deputy_partition *partition, const deputy_blob *blob,
+  /* Creates the executable again, as compile with these arguments would, for a partition and a precision equal to the
+   * serialized ones; the numbers of nodes and values may differ. The blob is consumed in every case. A claim in the
+   * partition is not: the host passes it to claim_release after success, or to compile after failure. INCOMPATIBLE or
+   * any other failure: the host compiles. The bytes may be damaged on purpose; restore checks everything it reads.
+   * [load-time] */
+  deputy_status *(*restore)(deputy_instance *instance, const deputy_compile_args *args, const deputy_blob *blob,
                             deputy_executable **out);
 } deputy_ext_blob;
 

@@ -16,9 +16,9 @@ enum {
 typedef struct deputy_ext_concurrency {
   uint32_t struct_size;
   uint32_t reserved;
-  /* Writes DEPUTY_CONCURRENT_... bits; they hold until the instance is closed. Unknown bits are ignored. Called once,
-   * after open. The host delays exactly the calls that may not overlap, in the order of their arrival; if two instances
-   * differ in INSTANCES, the stricter one applies. [load-time] */
+  /* Writes DEPUTY_CONCURRENT_... bits; they hold until the instance is closed. With an unknown bit nothing overlaps.
+   * Called once, after open. The host delays exactly the calls that may not overlap, in the order of their arrival; if
+   * two instances differ in INSTANCES, the stricter one applies. [load-time] */
   deputy_status *(*concurrency)(deputy_instance *instance, uint32_t *flags);
 } deputy_ext_concurrency;
 

@@ -1,5 +1,6 @@
-/* "deputy.devices/1": the devices that a delegate finds in this machine. Their order defines their numbers, which
- * deputy_open_args uses. A delegate without this extension has one device, number 0, without further information. */
+/* "deputy.devices/1": the devices that a delegate finds in this machine. A configuration names one by its id, by its
+ * name, or by its number in the order of the moment. A delegate without this extension has one device, without further
+ * information. */
 #ifndef DEPUTY_ABI_EXT_DEVICES_H
 #define DEPUTY_ABI_EXT_DEVICES_H
 
@@ -19,7 +20,9 @@ enum {
 typedef struct deputy_device_info {
   uint32_t struct_size;
   deputy_device_kind kind;
-  deputy_str name;       /* unique among the delegate's devices, never empty; a value of `device:` in the YAML */
+  deputy_str id;         /* of this very device, the same after a restart or when others come and go: a serial number, a
+                            bus address; unique among the delegate's devices, never empty; deputy_open_args.device */
+  deputy_str name;       /* for people, unique among the delegate's devices, never empty */
   deputy_str driver;     /* versions of driver and firmware, as text for people; may be empty */
   uint64_t memory_bytes; /* 0: unknown */
   uint64_t frequency_hz; /* the clock that the device has now; 0: unknown */
@@ -29,17 +32,16 @@ typedef struct deputy_device_sink {
   uint32_t struct_size;
   uint32_t reserved;
   void *self;
-  /* Copies the device. A device that cannot be addressed (no name, a name twice, more than 256 devices) is refused with
-   * INVALID_ARGUMENT, which the delegate returns. Only inside enumerate(). [in-call] */
+  /* Copies the device. A device that cannot be addressed (no id, no name, one of them twice, more than 256 devices) is
+   * refused with INVALID_ARGUMENT, which the delegate returns. Only inside enumerate(). [in-call] */
   deputy_status *(*add)(void *self, const deputy_device_info *device);
 } deputy_device_sink;
 
 typedef struct deputy_ext_devices {
   uint32_t struct_size;
   uint32_t reserved;
-  /* Adds every device, number 0 first. As cheap as probe, and like it without side effects: nothing is opened, no clock
-   * is changed. Without any device it succeeds and adds none. The numbers are valid until the machine's devices change.
-   * [load-time] */
+  /* Adds every device, the preferred one first. As cheap as probe, and like it without side effects: nothing is opened,
+   * no clock is changed. Without any device it succeeds and adds none. [load-time] */
   deputy_status *(*enumerate)(const deputy_delegate *self, const deputy_host *host, const deputy_device_sink *sink);
 } deputy_ext_devices;
 

@@ -62,7 +62,7 @@ typedef struct deputy_ext_operators {
                           deputy_node_id node, const deputy_type_sink *sink);
   /* Runs one node on the CPU: the custom-operator kernel, for a node that no delegate supports. Inputs and outputs are
    * in the node's order, NULL where left out; outputs have the shapes of infer. Pure. Called only for operators with
-   * DEPUTY_OPERATOR_HAS_KERNEL; may be NULL if no operator has it. [any-thread] */
+   * DEPUTY_OPERATOR_HAS_KERNEL. NULL: no operator has it. [any-thread] [optional] */
   deputy_status *(*compute)(const deputy_delegate *self, const deputy_host *host, const deputy_graph *graph,
                             deputy_node_id node, const deputy_run_args *args);
 } deputy_ext_operators;

@@ -58,10 +58,10 @@ typedef struct deputy_ext_profiling {
    * [one-call-per-context] */
   deputy_status *(*set_profiling)(deputy_context *context, const deputy_profile_sink *sink);
   /* Reports, and then discards, the events that were not reported live: for devices that report after the run. Called
-   * after each execute while profiling is on. NULL slot: all events are live. [one-call-per-context] */
+   * after each execute while profiling is on. NULL: all events are live. [one-call-per-context] [optional] */
   deputy_status *(*collect)(deputy_context *context, const deputy_profile_sink *sink);
-  /* Reads one moment on both clocks, as close together as possible. NULL slot: no event is on the device's clock.
-   * [any-thread] */
+  /* Reads one moment on both clocks, as close together as possible. NULL: no event is on the device's clock.
+   * [any-thread] [optional] */
   deputy_status *(*correlate)(deputy_instance *instance, uint64_t *device_ns, uint64_t *host_ns);
 } deputy_ext_profiling;
 

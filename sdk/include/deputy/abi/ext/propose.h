@@ -47,19 +47,21 @@ typedef struct deputy_group_sink {
   deputy_status *(*add)(void *self, const deputy_group *group);
 } deputy_group_sink;
 
-/* A table has propose with claim_release, or groups, or all three; missing functions are NULL. */
+/* A table has propose with claim_release, or groups, or all three. */
 typedef struct deputy_ext_propose {
   uint32_t struct_size;
   uint32_t reserved;
   /* `graph` lists the current quotient graph in topological order: nodes of other delegates are visible and not
    * offered. May be called again for other shapes, or for the rest of the graph. query_support of a delegate with this
-   * function is not called. [load-time] */
+   * function is not called. claim_release ends a claim that was refused, or whose partition was restored from a blob;
+   * it cannot fail. NULL, both: the delegate answers per node. [load-time] [optional] */
   deputy_status *(*propose)(deputy_instance *instance, const deputy_graph *graph, const deputy_claim_sink *sink);
   void (*claim_release)(deputy_instance *instance, void *handle);
   /* Called after query_support for the same graph, if the delegate has no propose. A group may name nodes that are not
    * offered or that the delegate does not support: it is incomplete then, and all of its nodes go to the next delegate.
    * The same happens to a group that loses a node later or would make a cycle. Whole groups and single nodes are merged
-   * into larger partitions. Pure: the same graph gives the same groups. [load-time] */
+   * into larger partitions. Pure: the same graph gives the same groups. NULL: it names no groups. [load-time]
+   * [optional] */
   deputy_status *(*groups)(deputy_instance *instance, const deputy_graph *graph, const deputy_group_sink *sink);
 } deputy_ext_propose;
 

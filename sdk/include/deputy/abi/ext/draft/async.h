@@ -43,7 +43,7 @@ typedef struct deputy_async_sink {
 typedef struct deputy_async_args {
   uint32_t struct_size;
   uint32_t wait_count;
-  const deputy_run_args *run;       /* its deadline holds for the whole run; its fences are NULL */
+  const deputy_run_args *run;       /* its deadline holds for the whole run */
   const deputy_fence *const *waits; /* to pass before an input is read; owned by the plugin after success */
   const deputy_async_sink *sink;    /* NULL: the host polls or waits */
 } deputy_async_args;
@@ -71,8 +71,8 @@ typedef struct deputy_ext_async {
   /* Requests that the run ends as CANCELLED; it may still end otherwise. Does not wait for it. OK for a run that has
    * ended. [any-thread] */
   deputy_status *(*cancel)(deputy_async_run *run);
-  /* Fills *out with a fence that is passed when the outputs are written; the host owns it. NULL slot, or NOT_SUPPORTED:
-   * the host waits on the CPU. [any-thread] */
+  /* Fills *out with a fence that is passed when the outputs are written; the host owns it. NULL, or NOT_SUPPORTED: the
+   * host waits on the CPU. [any-thread] [optional] */
   deputy_status *(*fence_of)(deputy_async_run *run, deputy_fence *out);
   /* Frees a run that has ended: the host has waited for it. Cannot fail. [any-thread] */
   void (*run_destroy)(deputy_async_run *run);

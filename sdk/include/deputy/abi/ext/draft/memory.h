@@ -43,10 +43,10 @@ typedef struct deputy_ext_memory {
    * [any-thread] */
   deputy_status *(*allocate)(deputy_instance *instance, uint64_t byte_size, uint64_t alignment, uint64_t *handle);
   /* Gives a buffer of another owner a name here, without a copy; freed with release as well. NOT_SUPPORTED: this one
-   * cannot be reached by the device, and the host copies. NULL slot: none can. [any-thread] */
+   * cannot be reached by the device, and the host copies. NULL: none can. [any-thread] [optional] */
   deputy_status *(*import)(deputy_instance *instance, const deputy_shared_buffer *buffer, uint64_t *handle);
   /* The reverse of import: fills *out with a descriptor that the host owns and closes. The buffer stays valid until
-   * both are released. NULL slot, or NOT_SUPPORTED: the host copies. [any-thread] */
+   * both are released. NULL, or NOT_SUPPORTED: the host copies. [any-thread] [optional] */
   deputy_status *(*share)(deputy_instance *instance, uint64_t handle, deputy_shared_buffer *out);
   /* Frees a buffer that no run in flight uses. Cannot fail. [any-thread] */
   void (*release)(deputy_instance *instance, uint64_t handle);

@@ -1,4 +1,4 @@
-/* "deputy.optimize/1": mixed precision. The delegate proposes for each node of a partition the element type in which it
+/* "deputy.optimize/2": mixed precision. The delegate proposes for each node of a partition the element type in which it
  * should compute, and the host decides, inserts the casts at inputs and outputs, and can compare the result with full
  * precision.
  *
@@ -11,7 +11,7 @@
 
 #include "deputy/abi/delegate.h"
 
-#define DEPUTY_EXT_OPTIMIZE "deputy.optimize/1"
+#define DEPUTY_EXT_OPTIMIZE "deputy.optimize/2"
 
 /* The limits that the user sets. */
 typedef struct deputy_precision_wish {
@@ -26,10 +26,10 @@ typedef struct deputy_precision_sink {
   uint32_t struct_size;
   uint32_t reserved;
   void *self;
-  /* One node of the partition, the element type in which it computes, and that in which it sums. A node that is not
-   * named keeps the model's types. INVALID_ARGUMENT, and no change, for a node of another delegate, one named twice, or
-   * an element type that the user did not allow. [in-call] */
-  deputy_status *(*set)(void *self, deputy_node_id node, deputy_dtype compute, deputy_dtype accumulate);
+  /* One node of the partition, and the element type in which it computes: deputy_compile_args.precision, if the host
+   * adopts it. A node that is not named keeps the model's types. INVALID_ARGUMENT, and no change, for a node of another
+   * delegate, one named twice, or an element type that the user did not allow. [in-call] */
+  deputy_status *(*set)(void *self, deputy_node_id node, deputy_dtype compute);
 } deputy_precision_sink;
 
 typedef struct deputy_ext_optimize {
@@ -40,11 +40,6 @@ typedef struct deputy_ext_optimize {
    * failure: the model's types. [load-time] */
   deputy_status *(*plan)(deputy_instance *instance, const deputy_partition *partition,
                          const deputy_precision_wish *wish, const deputy_precision_sink *sink);
-  /* Compiles with the plan that the host adopted, given as one compute and one accumulate type for each node of the
-   * partition, in its order; UNDEFINED is the model's. Inputs and outputs have the types of the partition's values: the
-   * casts around it are nodes of the host. Result, ownership and failures as of deputy_delegate.compile. [load-time] */
-  deputy_status *(*compile_with)(deputy_instance *instance, const deputy_partition *partition,
-                                 const deputy_dtype *compute, const deputy_dtype *accumulate, deputy_executable **out);
 } deputy_ext_optimize;
 
 #endif /* DEPUTY_ABI_EXT_DRAFT_OPTIMIZE_H */

@@ -42,7 +42,7 @@ typedef struct deputy_ext_scheduling {
   /* Selects the next of these runs and its queue: *chosen is an index into `ready` and both numbers are 0 when called.
    * Called each time that a queue has room and more than one run waits; it must be quick, uses nothing of the device
    * and keeps no pointer. After any failure, or a number out of range, the host takes the first. The host ensures that
-   * every run is started. NULL slot: the graph's order, queues in turn. [any-thread] */
+   * every run is started. NULL: the graph's order, queues in turn. [any-thread] [optional] */
   deputy_status *(*choose)(deputy_instance *instance, const deputy_ready_run *const *ready, uint32_t count,
                            uint32_t *chosen, uint32_t *queue);
 } deputy_ext_scheduling;
