@@ -10,6 +10,8 @@ constexpr uint64_t kMomentNs = 10'000'000;
 
 thread_local CancellationScope* current_scope = nullptr;
 
+thread_local const CancellationToken* current_compilation = nullptr;
+
 std::string Seconds(uint64_t ns) {
   return ns < 1'000'000'000 ? fmt::format("{} ms", ns / 1'000'000)
                             : fmt::format("{:.1f} s", static_cast<double>(ns) / 1e9);
@@ -36,6 +38,14 @@ Status CancellationToken::ReasonAfter(const std::string& delegate) const {
   return Error(reason.code(), "{}; delegate '{}' did not stop: {} {}", reason.message(), delegate,
                cancelled != 0 ? "it ended later by" : "deadline exceeded by", Seconds(now - since));
 }
+
+CompilationScope::CompilationScope(const CancellationToken& token) : before_(current_compilation) {
+  current_compilation = &token;
+}
+
+CompilationScope::~CompilationScope() { current_compilation = before_; }
+
+const CancellationToken* CompilationScope::Current() { return current_compilation; }
 
 CancellationScope::CancellationScope(const CancellationToken* stop) : stop_(stop), before_(current_scope) {
   if (stop != nullptr) current_scope = this;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <thread>
 
 #include "base/status.hpp"
 
@@ -12,15 +13,45 @@ namespace deputy::host {
 // CLOCK_MONOTONIC.
 uint64_t NowNs();
 
+// Reaches the call that a run is in, if that call does not check for the end of the run itself. One call at a time.
+class CancelHook {
+ public:
+  // `call` is called at most once for each Call(), from its thread. False, without effect, if one is set already.
+  bool Set(void (*call)(void* self), void* self) {
+    if (state_.load(std::memory_order_relaxed) != kFree) return false;
+    call_ = call;
+    self_ = self;
+    state_.store(kSet, std::memory_order_seq_cst);
+    return true;
+  }
+  // Waits for a call that has begun.
+  void Clear() {
+    for (uint32_t set = kSet; !state_.compare_exchange_weak(set, kFree, std::memory_order_acq_rel); set = kSet)
+      std::this_thread::yield();
+  }
+  // Nothing happens while none is set. [any-thread]
+  void Call() {
+    uint32_t set = kSet;
+    if (!state_.compare_exchange_strong(set, kCalling, std::memory_order_seq_cst)) return;
+    call_(self_);
+    state_.store(kSet, std::memory_order_release);
+  }
+
+ private:
+  static constexpr uint32_t kFree = 0, kSet = 1, kCalling = 2;
+  std::atomic<uint32_t> state_{kFree};
+  void (*call_)(void*) = nullptr;
+  void* self_ = nullptr;
+};
+
 struct CancellationToken {
   uint64_t deadline_ns = 0;                             // CLOCK_MONOTONIC; 0: none
   const std::atomic<uint64_t>* cancelled_ns = nullptr;  // when the run was cancelled, 0 before; null: never
+  CancelHook* hook = nullptr;                           // called after cancelled_ns is set; null: none
 
   // Whether the run must end. [any-thread]
-  bool Due() const {
-    return (cancelled_ns != nullptr && cancelled_ns->load(std::memory_order_relaxed) != 0) ||
-           (deadline_ns != 0 && NowNs() > deadline_ns);
-  }
+  bool Due() const { return IsCancelled() || (deadline_ns != 0 && NowNs() > deadline_ns); }
+  bool IsCancelled() const { return cancelled_ns != nullptr && cancelled_ns->load() != 0; }
   // kCancelled or kDeadlineExceeded when it is due.
   Status Check() const { return Due() ? Reason() : Status(); }
   // The same where it is known to be due, after a delegate ran to its end: the message says that the delegate did not
@@ -29,6 +60,21 @@ struct CancellationToken {
 
  private:
   Status Reason() const;
+};
+
+// While it lives, delegates that compile on this thread are asked to end when `token` is due. Nothing else is ended.
+class CompilationScope {
+ public:
+  explicit CompilationScope(const CancellationToken& token);
+  ~CompilationScope();
+  CompilationScope(const CompilationScope&) = delete;
+  CompilationScope& operator=(const CompilationScope&) = delete;
+
+  // That of this thread's innermost scope; null without one.
+  static const CancellationToken* Current();
+
+ private:
+  const CancellationToken* const before_;
 };
 
 // While it lives, parallel loops of the thread pool that this thread begins, and those nested in them, skip the ranges

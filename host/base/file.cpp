@@ -28,18 +28,19 @@ Result<size_t> OpenRegular(const std::filesystem::path& path, int fd) {
 }  // namespace
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::Open(const std::filesystem::path& path) {
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   DEPUTY_ASSIGN_OR_RETURN(const size_t size, OpenRegular(path, file.get()));
-  if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(nullptr, 0));
+  if (size == 0) return std::shared_ptr<const MappedFile>(new MappedFile(nullptr, 0, file.Release()));
   void* data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
   if (data == MAP_FAILED)
     return Error(StatusCode::kResourceExhausted, "cannot map {} bytes: {}", size, std::strerror(errno))
         .At(path.string());
-  return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const uint8_t*>(data), size));
+  return std::shared_ptr<const MappedFile>(new MappedFile(static_cast<const uint8_t*>(data), size, file.Release()));
 }
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<uint8_t*>(data_), size_);
+  close(descriptor_);
 }
 
 void MappedFile::DropPages() const { host::DropPages(bytes()); }
@@ -50,6 +51,17 @@ void DropPages(std::span<const uint8_t> mapped) {
   const auto end = reinterpret_cast<uintptr_t>(mapped.data() + mapped.size()) / page * page;
   // The result is ignored: failure costs only memory, since the mapping is read-only and its pages can be read again.
   if (begin < end) (void)madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+bool ReadAt(int descriptor, uint64_t offset, std::span<uint8_t> to) {
+  while (!to.empty()) {
+    const ssize_t got = pread(descriptor, to.data(), to.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    offset += static_cast<uint64_t>(got);
+    to = to.subspan(static_cast<size_t>(got));
+  }
+  return true;
 }
 
 Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t limit) {

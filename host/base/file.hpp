@@ -16,8 +16,8 @@
 
 namespace deputy::host {
 
-// A regular file mapped read-only (private). Unmapped with the last reference. Changing the file meanwhile is at the
-// caller's risk, as with any mapping.
+// A regular file mapped read-only (private), and open. Unmapped and closed with the last reference. Changing the file
+// meanwhile is at the caller's risk, as with any mapping.
 class MappedFile {
  public:
   static Result<std::shared_ptr<const MappedFile>> Open(const std::filesystem::path& path);
@@ -26,19 +26,24 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const uint8_t> bytes() const { return {data_, size_}; }
+  int descriptor() const { return descriptor_; }
   // DropPages of all bytes. [any-thread]
   void DropPages() const;
 
  private:
-  MappedFile(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+  MappedFile(const uint8_t* data, size_t size, int descriptor) : data_(data), size_(size), descriptor_(descriptor) {}
   const uint8_t* data_;
   size_t size_;
+  int descriptor_;
 };
 
 // Takes the whole pages among these bytes of a read-only file mapping out of the memory of the process; the next read
 // maps them again, from the system's cache of the file or from the disk. For bytes that have been read for the last
 // time, or for the last time soon. [any-thread]
 void DropPages(std::span<const uint8_t> mapped);
+
+// Fills `to` from an offset of a file on; false when it cannot. [any-thread]
+bool ReadAt(int descriptor, uint64_t offset, std::span<uint8_t> to);
 
 // Reads a whole file into memory; refuses anything but a regular file, and files over `limit` bytes.
 Result<std::string> ReadTextFile(const std::filesystem::path& path, size_t limit);

@@ -20,6 +20,10 @@ int SpinRounds() {
 // The pool whose ranges this thread runs.
 thread_local const ThreadPool* current_pool = nullptr;
 
+// Of a thread of a pool's own.
+thread_local const ThreadPool* own_pool = nullptr;
+thread_local uint32_t own_worker = 0;
+
 // Runs [begin, end) in pieces, between which a run can be cancelled. Their size depends only on values that are the
 // same in every run, so that results are, too.
 void RunPieces(CancellationScope& scope, FunctionRef<void(int64_t, int64_t)> fn, int64_t begin, int64_t end,
@@ -58,8 +62,10 @@ uint32_t AvailableCpus() {
 ThreadPool::ThreadPool(uint32_t threads) {
   if (threads == 0) threads = AvailableCpus();
   workers_.reserve(threads - 1);
-  for (uint32_t i = 1; i < threads; ++i) workers_.emplace_back([this] { Work(); });
+  for (uint32_t i = 1; i < threads; ++i) workers_.emplace_back([this, i] { Work(i); });
 }
+
+uint32_t ThreadPool::worker() const { return own_pool == this ? own_worker : 0; }
 
 ThreadPool::~ThreadPool() {
   stop_.store(true);
@@ -158,8 +164,9 @@ void ThreadPool::Help() {
   }
 }
 
-void ThreadPool::Work() {
-  current_pool = this;
+void ThreadPool::Work(uint32_t worker) {
+  current_pool = own_pool = this;
+  own_worker = worker;
   for (uint32_t seen = 0; !stop_.load();) {
     Help();
     for (int round = 0; epoch_.load(std::memory_order_acquire) == seen; ++round) {

@@ -21,6 +21,9 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   uint32_t thread_count() const { return static_cast<uint32_t>(workers_.size()) + 1; }
+  // A number below thread_count() for the calling thread while it runs ranges of this pool: no two threads that run
+  // ranges of one job have the same. 0 for a thread that is not the pool's.
+  uint32_t worker() const;
 
   // Calls fn(begin, end) for ranges that cover [0, count), each of at least `grain` items (but the last). Returns when
   // all are done; inside a CancellationScope (cancellation.hpp) some may be skipped. The ranges depend on the arguments
@@ -40,7 +43,7 @@ class ThreadPool {
   static void RunRanges(Job& job);
   void RunShared(Job& job);
   void Help();
-  void Work();
+  void Work(uint32_t worker);
 
   std::array<Job, 8> jobs_;         // calls that find all taken run their jobs alone
   std::atomic<uint32_t> epoch_{0};  // changes when a job is posted; the pool's threads wait on it

@@ -84,6 +84,8 @@ std::string TypeOf(const OptionReport& option) {
                            : option.type == "float"  ? "number"
                            : option.type == "string" ? "text"
                                                      : option.type;
+  if (option.int_minimum < option.int_maximum)
+    return fmt::format("{} from {} to {}", type, option.int_minimum, option.int_maximum);
   if (!(option.minimum < option.maximum)) return type;
   return fmt::format("{} from {} to {}", type, option.minimum, option.maximum);
 }

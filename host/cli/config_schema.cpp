@@ -11,8 +11,16 @@
 namespace deputy::cli {
 namespace {
 
-Json NumberSchema(const char* type, const OptionReport& option) {
-  Json schema = {{"type", type}};
+Json IntegerSchema(const OptionReport& option) {
+  Json schema = {{"type", "integer"}};
+  if (option.int_minimum >= option.int_maximum) return schema;
+  schema["minimum"] = option.int_minimum;
+  schema["maximum"] = option.int_maximum;
+  return schema;
+}
+
+Json NumberSchema(const OptionReport& option) {
+  Json schema = {{"type", "number"}};
   if (option.minimum < option.maximum && std::isfinite(option.minimum)) schema["minimum"] = option.minimum;
   if (option.minimum < option.maximum && std::isfinite(option.maximum)) schema["maximum"] = option.maximum;
   return schema;
@@ -34,9 +42,9 @@ Json OptionSchema(const OptionReport& option) {
   if (option.type == "bool") {
     schema = {{"type", "boolean"}};
   } else if (option.type == "int") {
-    schema = NumberSchema("integer", option);
+    schema = IntegerSchema(option);
   } else if (option.type == "float") {
-    schema = NumberSchema("number", option);
+    schema = NumberSchema(option);
   } else if (option.type == "enum") {
     schema = Choices(option.choices);
   } else if (option.type == "frequency") {

@@ -30,7 +30,8 @@ DeviceUse UseOf(const Context& context, const PluginListing& plugins, const std:
   if (offer.plugin == nullptr) return use;
   use.plugin = offer.plugin->file;
   for (const DeviceListing& device : offer.delegate->devices)
-    if (info.device_name.empty() ? static_cast<int64_t>(device.number) == info.device : device.name == info.device_name)
+    if (info.device_name.empty() ? static_cast<int64_t>(device.number) == info.device
+                                 : device.name == info.device_name || device.id == info.device_name)
       use.device = device;
   return use;
 }
@@ -85,6 +86,7 @@ Json ToJson(const DeviceUse& use) {
                {"available", use.available},
                {"reason", use.reason},
                {"number", use.device ? Json(use.device->number) : Json(nullptr)},
+               {"id", use.device ? Json(use.device->id) : Json(nullptr)},
                {"name", use.device ? Json(use.device->name) : Json(nullptr)},
                {"kind", use.device ? Json(use.device->kind) : Json(use.entry == "cpu" ? Json("cpu") : Json(nullptr))},
                {"driver", use.device ? Json(use.device->driver) : Json(nullptr)},

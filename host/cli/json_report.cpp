@@ -34,14 +34,21 @@ Json ToJson(const DelegateReport& delegate, const PlacementReport& report) {
 }
 
 Json ToJson(const OptionReport& option) {
-  return {{"name", option.name},       {"type", option.type},
-          {"unit", option.unit},       {"default", option.default_value},
-          {"choices", option.choices}, {"minimum", option.minimum},
-          {"maximum", option.maximum}, {"help", option.help}};
+  const bool is_int = option.type == "int";
+  return {{"name", option.name},
+          {"type", option.type},
+          {"unit", option.unit},
+          {"default", option.default_value},
+          {"choices", option.choices},
+          {"minimum", is_int ? Json(option.int_minimum) : Json(option.minimum)},
+          {"maximum", is_int ? Json(option.int_maximum) : Json(option.maximum)},
+          {"settable", option.settable},
+          {"help", option.help}};
 }
 
 Json ToJson(const DeviceListing& device) {
   return {{"number", device.number},
+          {"id", device.id},
           {"name", device.name},
           {"kind", device.kind},
           {"driver", device.driver},

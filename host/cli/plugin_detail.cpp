@@ -109,6 +109,9 @@ std::string OptionRange(const OptionReport& option) {
                        ClockText(static_cast<uint64_t>(option.minimum)),
                        ClockText(static_cast<uint64_t>(option.maximum)));
   if (!option.choices.empty()) return option.choices;
+  if (option.int_minimum < option.int_maximum)
+    return fmt::format("{} to {}{}{}", option.int_minimum, option.int_maximum, option.unit.empty() ? "" : " ",
+                       option.unit);
   if (!(option.minimum < option.maximum) || !std::isfinite(option.minimum) || !std::isfinite(option.maximum)) return {};
   return fmt::format("{} to {}{}{}", NumberText(option.minimum), NumberText(option.maximum),
                      option.unit.empty() ? "" : " ", option.unit);

@@ -120,6 +120,9 @@ bool IsShown() {
   return on_a_terminal && TheVerbosity() != Verbosity::kQuiet;
 }
 
+// A delegate reports how far a compilation is that was reported already.
+bool IsStep(const Progress& progress) { return progress.permille != 0 || !progress.step.empty(); }
+
 }  // namespace
 
 void ShowProgress(const std::string& text) {
@@ -150,8 +153,12 @@ std::string ProgressText(const Progress& progress) {
     case ProgressStage::kPasses: return fmt::format("{}: simplifying the graph{}", progress.subject, nodes);
     case ProgressStage::kPlacement:
       return fmt::format("{}: placing {}", progress.subject, Plural(progress.nodes, "node"));
-    case ProgressStage::kCompile:
-      return fmt::format("{}: compiling partition{}{}", progress.delegate, of.empty() ? " 1 of 1" : of, nodes);
+    case ProgressStage::kCompile: {
+      const std::string step = !IsStep(progress)          ? ""
+                               : progress.step.empty() ? fmt::format(", {} %", progress.permille / 10)
+                                                       : fmt::format(", {} %: {}", progress.permille / 10, progress.step);
+      return fmt::format("{}: compiling partition{}{}{}", progress.delegate, of.empty() ? " 1 of 1" : of, nodes, step);
+    }
     case ProgressStage::kVerification:
       return fmt::format("{}: verifying partition {}{}", progress.delegate, progress.subject, nodes);
     case ProgressStage::kMeasurement:
@@ -161,7 +168,7 @@ std::string ProgressText(const Progress& progress) {
 }
 
 void ReportProgress(const Progress& progress) {
-  CounterOf(progress.stage).fetch_add(1);
+  if (!IsStep(progress)) CounterOf(progress.stage).fetch_add(1);
   const std::string text = ProgressText(progress);
   if (IsShown()) {
     const std::lock_guard lock(ProgressLine::Get().mutex());

@@ -107,6 +107,12 @@ struct Estimate {
   std::vector<NodeId> give_back;
 };
 
+// Wishes for a run that a delegate may ignore.
+struct RunHints {
+  uint32_t power_level = 0;             // 1 low power to 4 extreme; 0: none
+  DType precision = DType::kUndefined;  // the least precise float type that may compute; undefined: none
+};
+
 // One run's tensors, in the order of the partition's inputs and outputs. A null pointer is an input left out.
 class OutputAllocator;
 struct RunArgs {
@@ -115,6 +121,7 @@ struct RunArgs {
   OutputAllocator* allocator = nullptr;             // for outputs whose extents are known only now
   Scratch* scratch = nullptr;                       // of the whole run; undefined contents
   const CancellationToken* cancellation = nullptr;  // of the whole run; null: it always runs to its end
+  RunHints hints = {};
 
   // CLOCK_MONOTONIC; 0: none.
   uint64_t deadline_ns() const { return cancellation == nullptr ? 0 : cancellation->deadline_ns; }
@@ -182,8 +189,10 @@ class Delegate {
 
   virtual const std::string& name() const = 0;  // of the YAML entry
   virtual const std::string& id() const = 0;    // of the delegate in its plugin
-  // False: nodes that read extents known only at run time are not offered. Nodes that make them are the CPU's always.
+  // False: nodes that read or make values with extents known only at run time are not offered.
   virtual bool takes_dynamic_shapes() const = 0;
+  // The newest definition of a domain's operators that the delegate knows; nodes of newer ones are not offered.
+  virtual uint32_t newest_definition(std::string_view) const { return UINT32_MAX; }
   // True: every node is a partition of its own, as on the CPU, and planned like any partition.
   virtual bool one_node_partitions() const { return false; }
   // True: Propose forms the partitions; otherwise the host clusters the nodes that QuerySupport accepts.

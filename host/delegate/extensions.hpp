@@ -22,7 +22,7 @@ struct DelegateIdentity {
   std::string plugin, version;  // id and version of the plugin
   std::string build;            // build id of its file, so that each build of a plugin is another producer
   std::string delegate;         // id in the plugin
-  uint32_t device = 0;
+  std::string device;           // id
   std::vector<std::pair<std::string, std::string>> options;  // in force, name and value
 };
 

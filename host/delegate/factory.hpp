@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,15 +17,19 @@
 namespace deputy::host {
 
 struct OpenRequest {
-  std::string delegate;  // id
-  std::string name;      // of the YAML entry
-  uint32_t device = 0;
+  std::string delegate;                                          // id
+  std::string name;                                              // of the YAML entry
+  std::string device;                                            // id; empty for a delegate that lists no devices
   std::span<const std::pair<std::string, std::string>> options;  // name and text, as CheckOptions returns them
   ThreadPool* pool = nullptr;                                    // outlives the opened delegate; null: no threads
   // Without the device: executables can be serialized, not run. kNotSupported where the delegate cannot compile so.
   bool compile_only = false;
   const PartitionHelpers* helpers = nullptr;  // outlives the opened delegate; null: none
   bool check = false;                         // check everything against the contract; costs time and memory
+  int32_t priority = 0;                       // of its calls against those of others on the device; a hint
+  DType precision = DType::kUndefined;        // in which its nodes compute; undefined: its own choice
+  // How far a compilation is, from 0 to 1000, and its step; may be empty. [any-thread]
+  std::function<void(uint32_t permille, const std::string& step)> progress = {};
 };
 
 class DelegateFactory {

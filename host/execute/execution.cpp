@@ -292,7 +292,7 @@ Status Execution::RunStep(BoundStep& step, const CancellationToken& token, const
     DEPUTY_RETURN_IF_ERROR(RunRegions(step, token));
     return token.Check();
   }
-  const RunArgs args{step.inputs, step.outputs, allocator_.get(), &scratch_, &token};
+  const RunArgs args{step.inputs, step.outputs, allocator_.get(), &scratch_, &token, hints_};
   if (step.health != nullptr && step.context != nullptr && step.health->IsToVerify(step.runs++))
     return RunVerified(step, args, scope);
   Status status = step.context == nullptr ? step.broken : RunContext(*plan_, *step.step, *step.context, args, scope);
@@ -365,6 +365,14 @@ void Execution::SetProfiling(bool on) {
   for (BoundStep& step : steps_) {
     for (const std::unique_ptr<Execution>& branch : step.branches) branch->SetProfiling(on);
     if (step.alternative != nullptr) step.alternative->SetProfiling(on);
+  }
+}
+
+void Execution::SetHints(const RunHints& hints) {
+  hints_ = hints;
+  for (BoundStep& step : steps_) {
+    for (const std::unique_ptr<Execution>& branch : step.branches) branch->SetHints(hints);
+    if (step.alternative != nullptr) step.alternative->SetHints(hints);
   }
 }
 

@@ -90,6 +90,8 @@ class Execution {
   // the beginning. `spans`, when given, has one entry per step and receives the time of each. `observer` may be null.
   Status Run(const CancellationToken& token = {}, std::span<StepSpan> spans = {}, StepObserver* observer = nullptr);
 
+  // For the following runs, regions included.
+  void SetHints(const RunHints& hints);
   // Starts or stops the collection of events by the delegates of all steps, regions included.
   void SetProfiling(bool on);
   // Appends the events since the last call, step by step.
@@ -123,6 +125,7 @@ class Execution {
   std::vector<deputy_tensor> tensors_;  // per value
   std::unique_ptr<Allocator> allocator_;
   Scratch scratch_;
+  RunHints hints_;
   std::vector<const deputy_tensor*> step_inputs_;  // of all steps, one after the other
   std::vector<deputy_tensor*> step_outputs_;
   std::vector<BoundStep> steps_;

@@ -88,12 +88,13 @@ std::string Describe(const Graph& graph, const ValueType& type) {
   return text + "]";
 }
 
-bool Graph::is_mapped(const Tensor& constant) const {
+std::optional<FilePlace> Graph::FileOf(const Tensor& constant) const {
   const auto begin = static_cast<const uint8_t*>(constant.data()), end = begin + constant.byte_size();
-  return std::any_of(mapped.begin(), mapped.end(), [&](const MappedBytes& file) {
-    return std::less_equal<>()(file.bytes.data(), begin) &&
-           std::less_equal<>()(end, file.bytes.data() + file.bytes.size());
-  });
+  for (const MappedBytes& file : mapped)
+    if (std::less_equal<>()(file.bytes.data(), begin) &&
+        std::less_equal<>()(end, file.bytes.data() + file.bytes.size()))
+      return FilePlace{file.descriptor, static_cast<uint64_t>(begin - file.bytes.data())};
+  return std::nullopt;
 }
 
 void Graph::DropPages() const {

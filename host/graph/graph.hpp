@@ -86,10 +86,17 @@ struct Node {
   }
 };
 
-// Bytes of a file, mapped read-only: their pages can be dropped (base/file.hpp).
+// A whole file, mapped read-only and open: its pages can be dropped (base/file.hpp).
 struct MappedBytes {
   std::span<const uint8_t> bytes;
   std::shared_ptr<const void> keep;
+  int descriptor = -1;
+};
+
+// The first byte of a constant in a file that is open for reading.
+struct FilePlace {
+  int descriptor = -1;
+  uint64_t offset = 0;
 };
 
 class Graph {
@@ -116,7 +123,9 @@ class Graph {
   // Index of the symbol; made when new.
   size_t AddSymbol(const std::string& symbol);
 
-  bool is_mapped(const Tensor& constant) const;
+  bool is_mapped(const Tensor& constant) const { return FileOf(constant).has_value(); }
+  // Nothing for a constant that is not mapped from a file.
+  std::optional<FilePlace> FileOf(const Tensor& constant) const;
   // Takes the pages of all mapped constants out of the memory of the process until they are read again.
   void DropPages() const;
 

@@ -149,7 +149,7 @@ class PlacementSearch {
   }
 
   // A run ends with the budget at the latest.
-  CancellationToken WithinBudget() const { return {start_ + settings_.budget_ns, token_.cancelled_ns}; }
+  CancellationToken WithinBudget() const { return {start_ + settings_.budget_ns, token_.cancelled_ns, token_.hook}; }
 
   void Turn(Candidate& candidate) {
     std::vector<uint64_t> times;
@@ -160,7 +160,7 @@ class PlacementSearch {
       is_long = NowNs() - before > kTurnNs;
     }
     // The end of the budget is checked before each step, which costs the time of a small node: short runs are without.
-    const CancellationToken token = is_long ? WithinBudget() : CancellationToken{0, token_.cancelled_ns};
+    const CancellationToken token = is_long ? WithinBudget() : CancellationToken{0, token_.cancelled_ns, token_.hook};
     const uint64_t begin = NowNs();
     for (size_t run = 0; run < kMostRuns; ++run) {
       const uint64_t before = NowNs();

@@ -7,6 +7,7 @@
 
 #include "base/printable.hpp"
 #include "graph/graph.hpp"
+#include "graph/upgrade/upgrade.hpp"
 
 namespace deputy::host {
 
@@ -90,11 +91,26 @@ Verdict Eligibility::ByKind(size_t d, NodeId id) const {
   if (!no_tensor.empty()) return {Reason::kNoTensor, std::move(no_tensor)};
   const auto is_open = [&](ValueId value) { return value != kNone && !graph_.values[value].type.is_static(); };
   const auto name_of = [&](ValueId value) { return Printable(graph_.values[value].name); };
+  const uint32_t newest = delegates_[d]->newest_definition(node.primitive.domain());
+  if (static_cast<uint32_t>(node.primitive.since_version()) > newest) {
+    const auto oldest = static_cast<uint32_t>(OldestEquivalent(graph_, node));
+    if (oldest > newest)
+      return {Reason::kDefinitionTooNew,
+              fmt::format("{}-{} is newer than version {} of its operators, the newest that the plugin was built for",
+                          Printable(node.primitive.op_type()), oldest, newest)};
+  }
+  if (delegates_[d]->takes_dynamic_shapes()) {
+    // Memory of an output is allocated by its extents, of which the number must be known.
+    const auto is_unranked = [&](ValueId value) { return value != kNone && !graph_.values[value].type.ranked; };
+    const auto output = std::find_if(node.outputs.begin(), node.outputs.end(), is_unranked);
+    if (output == node.outputs.end()) return {Reason::kSupported, ""};
+    return {Reason::kShapeDynamic, fmt::format("output '{}' has no known rank", name_of(*output))};
+  }
   const auto output = std::find_if(node.outputs.begin(), node.outputs.end(), is_open);
   if (output != node.outputs.end())
     return {Reason::kShapeDynamic, fmt::format("needs static shapes, output '{}' has none", name_of(*output))};
   const auto input = std::find_if(node.inputs.begin(), node.inputs.end(), is_open);
-  if (!delegates_[d]->takes_dynamic_shapes() && input != node.inputs.end())
+  if (input != node.inputs.end())
     return {Reason::kShapeDynamic, fmt::format("needs static shapes, input '{}' has none", name_of(*input))};
   return {Reason::kSupported, ""};
 }

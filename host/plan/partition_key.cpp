@@ -78,9 +78,9 @@ class KeyMaker {
 Digest PartitionKey(const Graph& graph, const PartitionSpec& partition, const DelegateIdentity& maker) {
   KeyMaker key(graph, "deputy blob", nullptr);
   Digester& digester = key.digester();
-  for (const std::string* text : {&maker.plugin, &maker.version, &maker.build, &maker.delegate})
+  for (const std::string* text : {&maker.plugin, &maker.version, &maker.build, &maker.delegate, &maker.device})
     digester.AddText(*text);
-  digester.AddNumber(maker.device).AddNumber(maker.options.size());
+  digester.AddNumber(maker.options.size());
   for (const auto& [name, value] : maker.options) digester.AddText(name).AddText(value);
   return key.Make(partition);
 }

@@ -130,8 +130,13 @@ class Compiler {
       step.not_cached = std::move(made->not_cached);
       return {};
     }
-    refused_ = true;
     const Status& why = made.status();
+    // The caller gave up, which says nothing about the partition.
+    const CancellationToken* token = CompilationScope::Current();
+    if (token != nullptr && token->Due() &&
+        (why.code() == StatusCode::kCancelled || why.code() == StatusCode::kDeadlineExceeded))
+      return why;
+    refused_ = true;
     if (placed.delegate + 1 != delegates_.size())
       Log(LogLevel::kWarning, "{} refused partition {} ({} nodes) at compile: {}; the next delegate takes it",
           delegate.name(), spec.name, spec.nodes.size(), why.ToString());

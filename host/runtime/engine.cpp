@@ -249,6 +249,13 @@ class EngineBuilder {
     request.options = std::move(check.options);
     request.pool = engine_->pool.get();
     request.check = IsChecking(state_.config);
+    request.priority = entry.priority;
+    request.precision = entry.precision;
+    if (engine_->progress)
+      request.progress = [engine = engine_.get(), name = entry.name](uint32_t permille, const std::string& step) {
+        const Engine::Compiling& now = engine->compiling;
+        engine->Report({ProgressStage::kCompile, name, now.model, now.number, now.count, now.nodes, permille, step});
+      };
     engine_->Report({ProgressStage::kOpen, entry.name, entry.delegate});
     DelegateFactory& factory = state_.factory == nullptr ? registry_ : *state_.factory;
     Result<std::unique_ptr<Delegate>> opened = factory.Open(request);
@@ -260,8 +267,7 @@ class EngineBuilder {
     if (request.check) handling.falls_back = handling.replaces_wrong = false;
     engine_->health.push_back(std::make_shared<DelegateHealth>(handling));
     engine_->tolerances.push_back(entry.tolerance);
-    const std::vector<DeviceEntry>& devices = check.description.devices;
-    drivers_.push_back(request.device < devices.size() ? devices[request.device].driver : "");
+    drivers_.push_back(std::move(check.driver));
     return {};
   }
 

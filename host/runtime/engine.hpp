@@ -59,6 +59,12 @@ struct Engine {
   std::optional<DumpSettings> dump;
   size_t plans_dumped = 0;                        // of all models, which may have one name; under load_mutex
   std::function<void(const Progress&)> progress;  // may be empty
+  // The partition that is being compiled; with load_mutex held.
+  struct Compiling {
+    std::string model;
+    size_t number = 0, count = 0, nodes = 0;
+  };
+  mutable Compiling compiling;
   void Report(const Progress& stage) const {
     if (progress) progress(stage);
   }

@@ -33,22 +33,27 @@ Status NoProvider(const PluginRegistry& registry, const Entry& entry) {
   return std::move(status).Advise("'deputy plugins --why' lists the plugins that were found");
 }
 
-// The device that the entry names, by number or by name; a name that is a number is a number. The message of an error,
-// or empty.
-std::string FindDevice(const Entry& entry, const DelegateDescription& description, uint32_t& device) {
-  const char* const end = entry.device.data() + entry.device.size();
-  const auto parsed = std::from_chars(entry.device.data(), end, device);
-  const size_t count = description.enumerates ? description.devices.size() : 1;
-  if (parsed.ec == std::errc() && parsed.ptr == end && device < count) return {};
+// The device that the entry names, by id, by name or by number; null for the one device of a delegate that lists none.
+// The message of an error, or empty.
+std::string FindDevice(const Entry& entry, const DelegateDescription& description, const DeviceEntry*& device) {
   std::vector<std::string> names;
-  for (const DeviceEntry& one : description.devices) names.push_back(one.name);
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (names[i] != entry.device) continue;
-    device = static_cast<uint32_t>(i);
+  for (const DeviceEntry& one : description.devices) names.insert(names.end(), {one.id, one.name});
+  for (const DeviceEntry& one : description.devices)
+    if (one.id == entry.device || one.name == entry.device) {
+      device = &one;
+      return {};
+    }
+  size_t number = 0;
+  const char* const end = entry.device.data() + entry.device.size();
+  const auto parsed = std::from_chars(entry.device.data(), end, number);
+  const size_t count = description.enumerates ? description.devices.size() : 1;
+  if (parsed.ec == std::errc() && parsed.ptr == end && number < count) {
+    if (description.enumerates) device = &description.devices[number];
     return {};
   }
   std::string known;
-  for (size_t i = 0; i < names.size(); ++i) known += fmt::format("{}{} ({})", i == 0 ? "" : ", ", i, names[i]);
+  for (size_t i = 0; i < description.devices.size(); ++i)
+    known += fmt::format("{}{} ({})", i == 0 ? "" : ", ", i, description.devices[i].name);
   return fmt::format("delegate '{}': there is no device '{}' ({}){}", entry.name, entry.device,
                      description.enumerates ? "there is " + known : "it lists no devices, so only 0 exists",
                      DidYouMean(entry.device, std::span<const std::string>(names)));
@@ -135,8 +140,13 @@ EntryCheck CheckEntry(PluginRegistry& registry, const Entry& entry) {
     check.unusable = AsPluginError(Error(StatusCode::kPlugin, "{}", check.description.unavailable), entry);
     return check;
   }
-  std::string message = FindDevice(entry, check.description, check.device);
+  const DeviceEntry* device = nullptr;
+  std::string message = FindDevice(entry, check.description, device);
   if (!message.empty()) check.mistakes.push_back({entry.device_origin, std::move(message)});
+  if (device != nullptr) {
+    check.device = device->id;
+    check.driver = device->driver;
+  }
   return check;
 }
 

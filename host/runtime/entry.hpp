@@ -20,6 +20,8 @@ struct Entry {
   std::string name, delegate;
   Origin origin;
   std::string device = "0";
+  int32_t priority = 0;
+  DType precision = DType::kUndefined;
   Origin device_origin;
   bool required = false;
   RunHandling handling;
@@ -38,7 +40,7 @@ struct EntryCheck {
   const PluginEntry* provider = nullptr;  // null: no plugin offers the delegate
   DelegateDescription description;
   std::vector<std::pair<std::string, std::string>> options;  // normalized
-  uint32_t device = 0;
+  std::string device, driver;     // id of the device, and versions of its driver; empty where the delegate lists none
   std::vector<Problem> mistakes;  // in the entry: options, device
   Status unusable;                // kPlugin: the plugin or its device is absent or cannot be used
 };

@@ -56,9 +56,10 @@ std::optional<Digest> IdentityDigest(const Delegate& delegate, std::string_view 
   if (identity.build.empty()) return std::nullopt;
   Digester digester;
   digester.AddText("deputy delegate").AddText(DEPUTY_VERSION).AddText(driver);
-  for (const std::string* text : {&identity.plugin, &identity.version, &identity.build, &identity.delegate})
+  for (const std::string* text :
+       {&identity.plugin, &identity.version, &identity.build, &identity.delegate, &identity.device})
     digester.AddText(*text);
-  digester.AddNumber(identity.device).AddNumber(identity.options.size());
+  digester.AddNumber(identity.options.size());
   for (const auto& [name, value] : identity.options) digester.AddText(name).AddText(value);
   if (const Result<BlobMaker> maker = delegate.blob_maker(); maker.ok()) digester.AddText(maker->compatibility);
   AddCpuFeatures(digester);

@@ -80,7 +80,7 @@ Status Load(Model::State& state, const host::ImportSource& source, ModelType typ
   DEPUTY_ASSIGN_OR_RETURN(host::ReadGraph read, host::ReadAnyModel(source, type, state.name, state.input_shapes));
   const std::string changed = std::move(read.changed_extents);
   if (state.file == nullptr) state.original = std::make_shared<const Graph>(read.graph);
-  if (state.file != nullptr) read.graph.mapped.push_back({state.file->bytes(), state.file});
+  if (state.file != nullptr) read.graph.mapped.push_back({state.file->bytes(), state.file, state.file->descriptor()});
   const std::vector<std::string> external_files = read.graph.external_files;
   DEPUTY_RETURN_IF_ERROR(AddOutputs(read.graph, state.extra_outputs).At(state.name));
   DEPUTY_RETURN_IF_ERROR(OfExtents(state.Prepare(std::move(read.graph)), changed));

@@ -66,13 +66,14 @@ PluginDelegateReport ReportDelegate(const DelegateDescription& description, cons
   for (const CapabilityRow& row : description.capabilities) report.capabilities.push_back(ReportCapability(row));
   report.enumerates = description.enumerates;
   for (const DeviceEntry& device : description.devices)
-    report.devices.push_back({static_cast<uint32_t>(report.devices.size()), device.name, NameOfDeviceKind(device.kind),
-                              device.driver, device.memory_bytes, device.frequency_hz});
+    report.devices.push_back({static_cast<uint32_t>(report.devices.size()), device.id, device.name,
+                              NameOfDeviceKind(device.kind), device.driver, device.memory_bytes, device.frequency_hz});
   for (const OptionSchema& option : description.options) {
     std::string choices;
     for (const std::string& choice : option.choices) choices += (choices.empty() ? "" : "|") + choice;
     report.options.push_back({option.name, OptionTypeName(option.type), option.unit, option.default_value, choices,
-                              option.help, option.minimum, option.maximum});
+                              option.help, option.int_minimum, option.int_maximum, option.minimum, option.maximum,
+                              option.settable});
   }
   report.used_by = UsersOf(description.id, config);
   return report;

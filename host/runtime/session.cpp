@@ -40,6 +40,8 @@ struct Session::State {
   std::chrono::nanoseconds timeout{0};
   host::CancellationToken stop;           // of the current run
   std::atomic<uint64_t> cancelled_ns{0};  // time at which the current run was cancelled; 0: it was not
+  host::CancelHook cancel_hook;           // of the delegate that runs
+  host::RunHints hints;
 
   // Computes the outputs for `inputs`; those that are not tensors are taken by TakeValues.
   Status Run(std::vector<Tensor>& outputs);
@@ -137,6 +139,7 @@ Status Session::State::Prepare(std::vector<Shape> wanted) {
   spans.assign(execution->plan().steps.size(), {});
   staging.assign(shapes.size(), Tensor());
   if (wants_events) execution->SetProfiling(true);
+  execution->SetHints(hints);
   statistics.delegate_ns.clear();
   for (const auto& delegate : model->engine->delegates) statistics.delegate_ns.emplace_back(delegate->name(), 0);
   return {};
@@ -185,6 +188,7 @@ Status Session::State::TakeInputs() {
   if (prepared) return {};
   std::vector<Shape> wanted;
   for (const host::ValueView& input : inputs) wanted.push_back(input.tensor->shape());
+  const host::CompilationScope scope(stop);
   return Prepare(std::move(wanted));
 }
 
@@ -244,7 +248,7 @@ void Session::State::CountTime(uint64_t total_ns) {
 
 host::CancellationToken Session::State::BeginStop() {
   cancelled_ns = 0;
-  return {timeout.count() <= 0 ? 0 : begin_ns + static_cast<uint64_t>(timeout.count()), &cancelled_ns};
+  return {timeout.count() <= 0 ? 0 : begin_ns + static_cast<uint64_t>(timeout.count()), &cancelled_ns, &cancel_hook};
 }
 
 Session::Session() = default;
@@ -297,7 +301,7 @@ Result<MeasureReport> Session::MeasurePlacement(const std::vector<Tensor>& input
   DEPUTY_RETURN_IF_ERROR(Predict(inputs, &outputs));
   const host::SearchSettings settings{static_cast<uint64_t>(options.budget.count()), options.margin, options.progress};
   // The search is not limited by the timeout of runs.
-  const host::CancellationToken token{0, &state_->cancelled_ns};
+  const host::CancellationToken token{0, &state_->cancelled_ns, &state_->cancel_hook};
   DEPUTY_ASSIGN_OR_RETURN(const host::SearchResult found,
                           state_->model->Search(state_->shapes, *state_->execution, settings, token));
   state_->execution = nullptr;  // the next run prepares the new plan
@@ -326,6 +330,13 @@ void Session::Cancel() {
   if (state_ == nullptr) return;
   uint64_t never = 0;
   state_->cancelled_ns.compare_exchange_strong(never, host::NowNs());
+  state_->cancel_hook.Call();
+}
+
+void Session::SetHints(const RunHints& hints) {
+  if (state_ == nullptr) return;
+  state_->hints = {static_cast<uint32_t>(std::clamp(hints.power_level, 0, 4)), hints.precision};
+  if (state_->execution != nullptr) state_->execution->SetHints(state_->hints);
 }
 
 void Session::EnableProfiling(bool on) {

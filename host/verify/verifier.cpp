@@ -67,7 +67,7 @@ class Verifier::StepVerification {
         graph_(*run.plan.graph),
         placed_(run.plan.placement.partitions[run.step.partition]),
         settings_(settings),
-        token_{0, token.cancelled_ns},
+        token_{0, token.cancelled_ns, token.hook},
         with_parts_(with_parts),
         traits_(TraitsOf(graph_, placed_.spec.nodes)) {}
 

@@ -52,7 +52,7 @@ class NullDelegate final : public PartitionDelegate {
     return OptionSchema().Bool("claim_identity", false, "take the operator Identity instead of nothing");
   }
 
-  // A device would be opened here, with options() and device_index(). A failure's message is written for users.
+  // A device would be opened here, with options() and device_id(). A failure's message is written for users.
   Status Init() override { return {}; }
 
   // Called for every offered node. A "no" gives a reason from a closed list and a sentence for users.

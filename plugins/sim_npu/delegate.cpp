@@ -33,8 +33,8 @@ class SimNpu final : public PartitionDelegate {
   static Result<std::vector<DeviceDescription>> Devices(const Host&) {
     std::vector<DeviceDescription> devices;
     for (const sim_npu::Hardware& hardware : sim_npu::Machine())
-      devices.push_back({std::string(hardware.name()), DeviceKind::kNpu, hardware.memory()->budget(),
-                         "simulated, model of README.md", hardware.frequency_hz()});
+      devices.push_back({SerialNumber(devices.size()), std::string(hardware.name()), DeviceKind::kNpu,
+                         hardware.memory()->budget(), "simulated, model of README.md", hardware.frequency_hz()});
     return devices;
   }
 
@@ -54,9 +54,10 @@ class SimNpu final : public PartitionDelegate {
   Status Init() override {
     if (compile_only()) return {};
     auto& machine = sim_npu::Machine();
-    if (device_index() >= machine.size())
-      return Status(Code::kNotFound, "there is no device " + std::to_string(device_index()));
-    device_ = std::make_shared<sim_npu::Device>(machine[device_index()], options().Frequency("frequency"),
+    size_t index = 0;
+    while (index < machine.size() && SerialNumber(index) != device_id()) ++index;
+    if (index == machine.size()) return Status(Code::kNotFound, "there is no device '" + device_id() + "'");
+    device_ = std::make_shared<sim_npu::Device>(machine[index], options().Frequency("frequency"),
                                                 static_cast<size_t>(options().Int("memory")) << 20);
     return {};
   }
@@ -102,6 +103,7 @@ class SimNpu final : public PartitionDelegate {
   }
 
  private:
+  static std::string SerialNumber(size_t index) { return "sim-" + std::to_string(index); }
   static constexpr int kFormat = 2, kFirmware = 1;
   static std::string CompatibilityText() {
     return "sim_npu format " + std::to_string(kFormat) + ", firmware " + std::to_string(kFirmware);

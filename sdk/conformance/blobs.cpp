@@ -132,9 +132,10 @@ std::unique_ptr<Restored> Blobs::Restore(Instance& instance, const deputy_graph&
   const deputy_partition partition = PartitionOf(graph, claim);
   lent_.push_back(std::make_shared<LentBlob>(plugin_.host(), bytes));
   const std::shared_ptr<LentBlob> lent = lent_.back();
+  const CompileCall compile(plugin_.host(), partition);
   deputy_executable* made = nullptr;
   *outcome =
-      plugin_.Call("restore", [&] { return table_->restore(instance.handle(), &partition, lent->form(), &made); });
+      plugin_.Call("restore", [&] { return table_->restore(instance.handle(), compile.args(), lent->form(), &made); });
   if (outcome->ok() && made == nullptr)
     *outcome = {DEPUTY_INTERNAL, DEPUTY_NO_NODE, "restore succeeded without an executable"};
   if (outcome->ok()) return std::make_unique<Restored>(std::make_unique<Executable>(plugin_, delegate_, made), lent);

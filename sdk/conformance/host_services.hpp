@@ -40,7 +40,9 @@ class HostServices {
   const deputy_host* table() const { return &table_; }
   // Consumes a status that a function of the plugin returned.
   Outcome Take(deputy_status* status);
-  // Statuses that were made and not yet returned.
+  // Ends a status that the plugin does not return.
+  void Release(deputy_status* status);
+  // Statuses that were made and not yet returned or released.
   size_t statuses_out() const;
 
   void AddGraph(const deputy_graph* graph);

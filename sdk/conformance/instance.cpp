@@ -1,6 +1,7 @@
 #include "instance.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 #include "text.hpp"
@@ -38,6 +39,20 @@ deputy_partition PartitionOf(const deputy_graph& graph, const Claim& claim) {
   return partition;
 }
 
+CompileCall::CompileCall(HostServices& host, const deputy_partition& partition)
+    : control_{sizeof control_, 0, &host, [](void*) { return 0u; }, CheckProgress} {
+  args_.struct_size = sizeof args_;
+  args_.partition = &partition;
+  args_.control = &control_;
+}
+
+void CompileCall::CheckProgress(void* self, uint32_t permille, deputy_str step) {
+  HostServices& host = HostServices::Of(self);
+  if (permille > 1000) host.Fault("compile: its progress is " + std::to_string(permille) + " of 1000");
+  const std::string wrong = FaultOf(step, true);
+  if (!wrong.empty()) host.Fault("compile: a step of its progress " + wrong);
+}
+
 Instance::Instance(Plugin& plugin, const deputy_delegate* delegate, deputy_instance* made)
     : plugin_(plugin),
       delegate_(delegate),
@@ -54,6 +69,27 @@ bool Instance::names_groups() const {
   return propose_ != nullptr && !proposes() && DEPUTY_HAS_FN(propose_, deputy_ext_propose, groups);
 }
 
+namespace {
+
+// The id of the first device; empty for a delegate that lists none.
+std::string FirstDevice(Plugin& plugin, const deputy_delegate* delegate) {
+  const auto* devices = static_cast<const deputy_ext_devices*>(
+      plugin.Extension(delegate, DEPUTY_EXT_DEVICES, DEPUTY_END_OF(deputy_ext_devices, enumerate)));
+  if (devices == nullptr) return "";
+  std::vector<std::string> ids;
+  deputy_device_sink sink{};
+  sink.struct_size = sizeof sink;
+  sink.self = &ids;
+  sink.add = [](void* self, const deputy_device_info* device) -> deputy_status* {
+    static_cast<std::vector<std::string>*>(self)->push_back(TextOf(device->id));
+    return nullptr;
+  };
+  (void)plugin.Call("enumerate", [&] { return devices->enumerate(delegate, plugin.host().table(), &sink); });
+  return ids.empty() ? "" : ids.front();
+}
+
+}  // namespace
+
 std::unique_ptr<Instance> Instance::Open(Plugin& plugin, const deputy_delegate* delegate, const OptionList& options,
                                          Outcome* outcome, const std::string& name, uint32_t flags) {
   std::vector<deputy_kv> values;
@@ -61,7 +97,11 @@ std::unique_ptr<Instance> Instance::Open(Plugin& plugin, const deputy_delegate* 
   deputy_open_args args{};
   args.struct_size = sizeof args;
   args.host = plugin.host().table();
+  static std::atomic<uint64_t> opened{0};
+  const std::string device = (flags & DEPUTY_OPEN_COMPILE_ONLY) != 0 ? "" : FirstDevice(plugin, delegate);
   args.name = StrOf(name);
+  args.device = StrOf(device);
+  args.domain = ++opened;
   args.options = values.data();
   args.option_count = values.size();
   args.flags = flags;
@@ -218,7 +258,8 @@ std::unique_ptr<Executable> Instance::Compile(const deputy_graph& graph, Claim c
   const ShownGraph shown(plugin_.host(), graph);
   const deputy_partition partition = PartitionOf(graph, claim);
   deputy_executable* made = nullptr;
-  *outcome = plugin_.Call("compile", [&] { return delegate_->compile(made_, &partition, &made); });
+  const CompileCall compile(plugin_.host(), partition);
+  *outcome = plugin_.Call("compile", [&] { return delegate_->compile(made_, compile.args(), &made); });
   if (outcome->ok() && made == nullptr)
     *outcome = {DEPUTY_INTERNAL, DEPUTY_NO_NODE, "compile succeeded without an executable"};
   return outcome->ok() ? std::make_unique<Executable>(plugin_, delegate_, made) : nullptr;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "deputy/abi/ext/devices.h"
 #include "deputy/abi/ext/propose.h"
 #include "model_graph.hpp"
 #include "plugin.hpp"
@@ -41,6 +42,20 @@ class ShownGraph {
 
 // A claim in the form that is passed to a plugin; points into both.
 deputy_partition PartitionOf(const deputy_graph& graph, const Claim& claim);
+
+// The arguments of compile and restore. Never cancelled; the plugin has their address.
+class CompileCall {
+ public:
+  CompileCall(HostServices& host, const deputy_partition& partition);
+  CompileCall(const CompileCall&) = delete;
+  CompileCall& operator=(const CompileCall&) = delete;
+  const deputy_compile_args* args() const { return &args_; }
+
+ private:
+  static void CheckProgress(void* self, uint32_t permille, deputy_str step);
+  const deputy_control control_;
+  deputy_compile_args args_{};
+};
 
 // An opened delegate.
 class Instance {

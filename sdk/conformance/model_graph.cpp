@@ -149,6 +149,14 @@ bool deputy_graph::ValueInfo(deputy_value_id id, deputy_value_info* out) const {
   return true;
 }
 
+bool deputy_graph::ReadConstant(deputy_value_id id, uint64_t offset, uint64_t size, void* to) const {
+  if (id >= values_.size() || values_[id].constant == nullptr) return false;
+  const deputy::conformance::GuardedBuffer& constant = *values_[id].constant;
+  if (offset > constant.size() || size > constant.size() - offset || (to == nullptr && size != 0)) return false;
+  if (size != 0) std::memcpy(to, constant.data() + offset, size);
+  return true;
+}
+
 bool deputy_graph::AttributeOf(deputy_node_id id, const char* name, deputy_attribute* out) const {
   if (id >= nodes_.size() || out == nullptr || name == nullptr) return false;
   deputy_attribute full{};

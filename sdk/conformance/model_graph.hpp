@@ -62,6 +62,8 @@ struct deputy_graph {
   // Fill the members that the caller's struct has; false for an unknown id.
   bool NodeInfo(deputy_node_id id, deputy_node_info* out) const;
   bool ValueInfo(deputy_value_id id, deputy_value_info* out) const;
+  // False for a value that is no constant, and for bytes outside of it.
+  bool ReadConstant(deputy_value_id id, uint64_t offset, uint64_t size, void* to) const;
   bool AttributeOf(deputy_node_id id, const char* name, deputy_attribute* out) const;
 
  private:

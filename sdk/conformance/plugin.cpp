@@ -11,12 +11,15 @@
 #include <cstring>
 #include <exception>
 
+#include "guarded_buffer.hpp"
 #include "plugin_file.hpp"
 #include "text.hpp"
 #include "trap.hpp"
 
 namespace deputy::conformance {
 namespace {
+
+constexpr uint64_t kMostScratch = uint64_t{1} << 30;
 
 // Rounding, flushing and traps, which affect the host's own results. Flags of past exceptions may change.
 uint64_t FloatControl() {
@@ -76,7 +79,7 @@ std::unique_ptr<Plugin> Plugin::Load(const std::string& path, std::string* why_n
     if (table != nullptr && DEPUTY_HAS(table, deputy_plugin, get_extension))
       return std::unique_ptr<Plugin>(new Plugin(table));
     *why_not = table == nullptr
-                   ? "query returned no table for ABI 0.1"
+                   ? "query returned no table for ABI 0.2"
                    : "the plugin's table says that it has " + std::to_string(table->struct_size) + " bytes";
   } catch (...) {
     *why_not = "an exception left query";
@@ -171,8 +174,11 @@ Executable::~Executable() {
 }
 
 std::unique_ptr<Context> Executable::CreateContext(std::string* why_not) {
+  deputy_context_args args{};
+  args.struct_size = sizeof args;
   deputy_context* context = nullptr;
-  const Outcome outcome = plugin_.Call("context_create", [&] { return delegate_->context_create(made_, &context); });
+  const Outcome outcome =
+      plugin_.Call("context_create", [&] { return delegate_->context_create(made_, &args, &context); });
   if (outcome.ok() && context != nullptr) return std::make_unique<Context>(plugin_, delegate_, context);
   *why_not = outcome.ok() ? "context_create succeeded without a context" : outcome.ToString();
   return nullptr;
@@ -192,6 +198,18 @@ Outcome Context::Execute(const std::vector<deputy_tensor>& inputs, const std::ve
   args.output_count = static_cast<uint32_t>(out.size());
   args.inputs = in.data();
   args.outputs = out.data();
+  args.run = ++runs_;
+  if (DEPUTY_HAS_FN(delegate_, deputy_delegate, scratch_size))
+    plugin_.CallVoid("scratch_size", [&] { args.scratch_size = delegate_->scratch_size(made_); });
+  if (args.scratch_size > kMostScratch)
+    return {DEPUTY_INTERNAL, DEPUTY_NO_NODE, "it asks for " + std::to_string(args.scratch_size) + " bytes of scratch"};
+  // Between guard pages, and of other contents in each run.
+  std::unique_ptr<GuardedBuffer> scratch;
+  if (args.scratch_size != 0) {
+    scratch = std::make_unique<GuardedBuffer>("the scratch memory", args.scratch_size, Flush::kEnd, 64);
+    std::memset(scratch->data(), static_cast<int>(0x3c + args.run), args.scratch_size);
+    args.scratch = scratch->data();
+  }
   return plugin_.Call("execute", [&] { return delegate_->execute(made_, &args); });
 }
 

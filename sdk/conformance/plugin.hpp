@@ -32,7 +32,7 @@ class Plugin {
   const deputy_delegate* Delegate(const std::string& id);
   std::vector<const deputy_delegate*> Delegates();
   const void* Extension(const deputy_delegate* delegate, const char* id);
-  // The table of the extension, if it has the `size` bytes of ABI 0.1; a fault and NULL where it is smaller.
+  // The table of the extension, if it has the `size` bytes of ABI 0.2; a fault and NULL where it is smaller.
   const void* Extension(const deputy_delegate* delegate, const char* id, size_t size);
 
   // Runs a function of the plugin. Exceptions and changes of the floating point environment become faults.
@@ -80,6 +80,7 @@ class Context {
   Plugin& plugin_;
   const deputy_delegate* delegate_;
   deputy_context* made_;
+  uint64_t runs_ = 0;
 };
 
 }  // namespace deputy::conformance

@@ -84,7 +84,11 @@ Result<MappedBytes> ExternalFiles::Open(const std::string& location) {
       return Error(StatusCode::kResourceExhausted, "external data '{}' cannot be mapped: {}", Printable(location),
                    std::strerror(errno));
     external.bytes = {static_cast<const uint8_t*>(data), size};
-    external.keep = std::shared_ptr<const void>(data, [size](const void* p) { munmap(const_cast<void*>(p), size); });
+    const int descriptor = external.descriptor = at.Release();
+    external.keep = std::shared_ptr<const void>(data, [size, descriptor](const void* p) {
+      munmap(const_cast<void*>(p), size);
+      close(descriptor);
+    });
   }
   open_.emplace(location, external);
   return external;

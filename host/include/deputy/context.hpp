@@ -32,7 +32,7 @@ struct DeviceInfo {
   std::string name;      // unique
   std::string delegate;  // id; empty: the name
   int device = 0;
-  std::string device_name;  // used instead of the number if not empty
+  std::string device_name;  // or its id; used instead of the number if not empty
   bool required = false;
   std::map<std::string, std::string> options;
 

@@ -52,6 +52,13 @@ struct BuildOptions {
   std::vector<std::string> extra_outputs;
 };
 
+// Wishes for runs, which a delegate may follow or ignore; its documents say which. The results stay within what its
+// options promise.
+struct RunHints {
+  int power_level = 0;                  // 1 low power, 2 balanced, 3 high performance, 4 extreme; 0: as configured
+  DType precision = DType::kUndefined;  // the least precise float type that may compute; undefined: as compiled
+};
+
 // Limits of a search for the fastest placement.
 struct MeasureOptions {
   std::chrono::nanoseconds budget = std::chrono::seconds(60);  // of the whole search
@@ -101,6 +108,9 @@ class DEPUTY_API Session {
   // used as before. A later Predict is not affected: a caller that cannot know whether the other thread has called it
   // yet cancels again until it returns, or sets a timeout. [any-thread]
   void Cancel();
+
+  // Wishes for the following runs.
+  void SetHints(const RunHints& hints);
 
   // Some models hold values between runs (recurrent layers, ring buffers of streaming models). They belong to the
   // session and start with the model's initial values; a run that fails leaves them unchanged. This resets them.

@@ -10,7 +10,9 @@ namespace deputy {
 // An option of a delegate, as its schema declares it. All values as texts; a range only where minimum < maximum.
 struct OptionReport {
   std::string name, type, unit, default_value, choices, help;
-  double minimum = 0, maximum = 0;
+  int64_t int_minimum = 0, int_maximum = 0;  // limits of a whole number
+  double minimum = 0, maximum = 0;           // of a number or a clock; equal limits: none
+  bool settable = false;                     // by Context::SetOption, while models use the delegate
 };
 
 // A row of a delegate's declared capabilities; the support query decides about each node.
@@ -25,7 +27,8 @@ struct CapabilityReport {
 
 // A device as reported when the plugin was probed.
 struct DeviceListing {
-  uint32_t number = 0;  // for `device:` in the YAML, which also accepts the name
+  uint32_t number = 0;  // `device:` in the YAML accepts it, the id and the name
+  std::string id;       // stays the same when other devices come and go
   std::string name, kind, driver;
   uint64_t memory_bytes = 0, frequency_hz = 0;  // 0: unknown
 };

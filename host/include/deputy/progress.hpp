@@ -20,7 +20,7 @@ enum class ProgressStage {
 
 inline constexpr size_t kProgressStages = static_cast<size_t>(ProgressStage::kMeasurement) + 1;
 
-// The beginning of a stage. The texts are valid during the call only.
+// The beginning of a stage, or a step of it. The texts are valid during the call only.
 struct Progress {
   ProgressStage stage{};
   std::string_view delegate;  // of the configuration; empty for stages without one
@@ -30,6 +30,9 @@ struct Progress {
   // region, begin a new count. kMeasurement: the number of the candidate, without a count.
   size_t number = 0, count = 0;
   size_t nodes = 0;  // kPasses, kPlacement: of the graph; kCompile, kVerification: of the partition
+  // kCompile, while a partition is compiled by a delegate that reports it: how far it is, and what it does now.
+  unsigned permille = 0;
+  std::string_view step = {};
 };
 
 }  // namespace deputy

@@ -58,13 +58,33 @@ bool GuardedBytes::IsIntact() const {
          std::all_of<const uint8_t*>(data_ + bytes_, first + inner_, untouched);
 }
 
-Result<GuardedRun> GuardedRun::Make(const RunArgs& args, const std::string& place) {
-  GuardedRun run;
+Result<std::unique_ptr<GuardedRun>> GuardedRun::Make(const RunArgs& args, const std::string& place) {
+  std::unique_ptr<GuardedRun> run(new GuardedRun(args, place));
   for (size_t i = 0; i < args.inputs.size(); ++i)
-    DEPUTY_RETURN_IF_ERROR(run.Add(args.inputs[i], true, fmt::format("{}: input {}", place, i)));
+    DEPUTY_RETURN_IF_ERROR(run->Add(args.inputs[i], true, fmt::format("{}: input {}", place, i)));
   for (size_t i = 0; i < args.outputs.size(); ++i)
-    DEPUTY_RETURN_IF_ERROR(run.Add(args.outputs[i], false, fmt::format("{}: output {}", place, i)));
+    DEPUTY_RETURN_IF_ERROR(run->Add(args.outputs[i], false, fmt::format("{}: output {}", place, i)));
   return run;
+}
+
+Status GuardedRun::Allocate(deputy_tensor* tensor, std::span<const int64_t> dims) {
+  const auto found = std::find(outputs_.begin(), outputs_.end(), tensor);
+  if (found == outputs_.end()) return Error(StatusCode::kInternal, "it is not an output of the run");
+  const auto output = static_cast<size_t>(found - outputs_.begin());
+  deputy_tensor* const target = args_.outputs[output];
+  DEPUTY_RETURN_IF_ERROR(args_.allocator->Allocate(target, dims));
+  tensor->rank = target->rank;
+  tensor->dims = target->dims;
+  tensor->byte_size = target->byte_size;
+  tensor->data = nullptr;
+  if (target->byte_size != 0) {
+    DEPUTY_ASSIGN_OR_RETURN(memory_.emplace_back(), GuardedBytes::Make(fmt::format("{}: output {}", place_, output),
+                                                                       nullptr, target->byte_size));
+    tensor->data = memory_.back()->data();
+  }
+  for (size_t i = 0; i < tensors_.size(); ++i)
+    if (&tensors_[i] == tensor) given_[i] = *tensor;
+  return {};
 }
 
 Status GuardedRun::Add(const deputy_tensor* tensor, bool is_input, const std::string& name) {
@@ -91,9 +111,9 @@ std::string GuardedRun::Changed() const {
   return {};
 }
 
-void GuardedRun::Finish(const RunArgs& args) const {
+void GuardedRun::Finish() const {
   for (size_t i = 0; i < outputs_.size(); ++i) {
-    deputy_tensor* target = args.outputs[i];
+    deputy_tensor* target = args_.outputs[i];
     if (target != nullptr && IsReadable(*target)) std::memcpy(target->data, outputs_[i]->data, target->byte_size);
   }
 }

@@ -34,22 +34,27 @@ class GuardedBytes {
   size_t bytes_ = 0;
 };
 
-class GuardedRun {
+class GuardedRun final : public OutputAllocator {
  public:
   // Copies the tensors of `args`; `place` names the plugin and its function. The last byte of each tensor is the last
   // of its page, as far as the alignment to `kAlignment` bytes allows.
-  static Result<GuardedRun> Make(const RunArgs& args, const std::string& place);
+  static Result<std::unique_ptr<GuardedRun>> Make(const RunArgs& args, const std::string& place);
 
   std::vector<const deputy_tensor*>& inputs() { return inputs_; }
   std::vector<deputy_tensor*>& outputs() { return outputs_; }
+  // Of an output whose extents only the run knows: allocates that of `args`, and memory between guard pages.
+  Status Allocate(deputy_tensor* tensor, std::span<const int64_t> dims) override;
   // The plugin's wrong change of the tensors; empty if there is none.
   std::string Changed() const;
   // Copies the outputs to the tensors of `args`.
-  void Finish(const RunArgs& args) const;
+  void Finish() const;
 
  private:
+  GuardedRun(const RunArgs& args, const std::string& place) : args_(args), place_(place) {}
   Status Add(const deputy_tensor* tensor, bool is_input, const std::string& name);
 
+  const RunArgs& args_;
+  const std::string place_;
   std::deque<deputy_tensor> tensors_;
   std::vector<deputy_tensor> given_;  // as tensors_ were
   std::vector<std::unique_ptr<GuardedBytes>> memory_;

@@ -53,6 +53,66 @@ bool IsAlone(const RunArgs& args, size_t output) {
          std::none_of(args.outputs.begin(), args.outputs.end(), shares);
 }
 
+// The plugin gets the descriptors themselves and could change them: after a run only these copies are used.
+class FilledOutputs final : public OutputAllocator {
+ public:
+  FilledOutputs(const RunArgs& args, bool by_element) : args_(args), by_element_(by_element) {
+    filled_.reserve(args.outputs.size());
+  }
+
+  void Fill(size_t output) {
+    const deputy_tensor* tensor = args_.outputs[output];
+    if (tensor == nullptr || !IsReadable(*tensor) || !IsAlone(args_, output)) return;
+    FillPattern(tensor->data, tensor->byte_size, second_);
+    const auto known = std::find_if(filled_.begin(), filled_.end(), [&](const auto& f) { return f.output == output; });
+    Filled& filled = known != filled_.end() ? *known : filled_.emplace_back();
+    filled.output = output;
+    filled.data = static_cast<uint8_t*>(tensor->data);
+    filled.size = tensor->byte_size;
+    filled.unit = UnitOf(*tensor, by_element_);
+  }
+
+  Status Allocate(deputy_tensor* tensor, std::span<const int64_t> dims) override {
+    DEPUTY_RETURN_IF_ERROR(args_.allocator->Allocate(tensor, dims));
+    const auto output = std::find(args_.outputs.begin(), args_.outputs.end(), tensor);
+    if (output != args_.outputs.end()) Fill(static_cast<size_t>(output - args_.outputs.begin()));
+    return {};
+  }
+
+  // After the first run: drops the outputs that are written, and fills the others with the inverted pattern. False when
+  // none is left.
+  bool KeepSuspects() {
+    std::erase_if(filled_, [](const Filled& one) { return !HoldsPattern(one.data, one.size, one.unit); });
+    second_ = true;
+    for (Filled& one : filled_) {
+      one.result.assign(one.data, one.data + one.size);
+      FillPattern(one.data, one.size, true);
+    }
+    return !filled_.empty();
+  }
+
+  // After the second run.
+  std::optional<Unwritten> Compare() const {
+    for (const Filled& one : filled_) {
+      if (one.result.size() != one.size) continue;  // another size than in the first run, or not in it
+      if (auto found = CompareRuns(one.output, one.result.data(), one.data, one.size, one.unit)) return found;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Filled {
+    size_t output = 0;
+    uint8_t* data = nullptr;
+    size_t size = 0, unit = 0;
+    std::vector<uint8_t> result;  // of the first run, if it looks like the pattern
+  };
+  const RunArgs& args_;
+  const bool by_element_;
+  bool second_ = false;
+  std::vector<Filled> filled_;
+};
+
 }  // namespace
 
 void FillPattern(void* data, size_t size, bool inverted) {
@@ -117,36 +177,16 @@ size_t UnitOf(const deputy_tensor& tensor, bool by_element) {
   return by_element && element < kUnit ? std::max<size_t>(element, 1) : kUnit;
 }
 
-Result<std::optional<Unwritten>> RunOnPattern(const RunArgs& args, bool by_element, FunctionRef<Status()> run) {
-  // The plugin gets the descriptors themselves and could change them: after a run only these copies are used.
-  struct Filled {
-    size_t output;
-    uint8_t* data;
-    size_t size, unit;
-    std::vector<uint8_t> result;  // of the first run, if it looks like the pattern
-  };
-  std::vector<Filled> filled;
-  filled.reserve(args.outputs.size());
-  for (size_t i = 0; i < args.outputs.size(); ++i) {
-    const deputy_tensor* output = args.outputs[i];
-    if (output == nullptr || !IsReadable(*output) || !IsAlone(args, i)) continue;
-    FillPattern(output->data, output->byte_size, false);
-    filled.push_back({i, static_cast<uint8_t*>(output->data), output->byte_size, UnitOf(*output, by_element), {}});
-  }
-  DEPUTY_RETURN_IF_ERROR(run());
-  std::erase_if(filled, [](const Filled& output) { return !HoldsPattern(output.data, output.size, output.unit); });
-  if (filled.empty()) return std::optional<Unwritten>();
-  for (Filled& output : filled) {
-    output.result.assign(output.data, output.data + output.size);
-    FillPattern(output.data, output.size, true);
-  }
-  DEPUTY_RETURN_IF_ERROR(run());
-  for (const Filled& output : filled) {
-    std::optional<Unwritten> found =
-        CompareRuns(output.output, output.result.data(), output.data, output.size, output.unit);
-    if (found) return found;
-  }
-  return std::optional<Unwritten>();
+Result<std::optional<Unwritten>> RunOnPattern(const RunArgs& args, bool by_element,
+                                              FunctionRef<Status(const RunArgs&)> run) {
+  FilledOutputs filled(args, by_element);
+  for (size_t i = 0; i < args.outputs.size(); ++i) filled.Fill(i);
+  RunArgs inside = args;
+  if (args.allocator != nullptr) inside.allocator = &filled;
+  DEPUTY_RETURN_IF_ERROR(run(inside));
+  if (!filled.KeepSuspects()) return std::optional<Unwritten>();
+  DEPUTY_RETURN_IF_ERROR(run(inside));
+  return filled.Compare();
 }
 
 }  // namespace deputy::host

@@ -34,9 +34,10 @@ bool IsReadable(const deputy_tensor& tensor);
 // otherwise 4 bytes, which random results hold once in 2^32.
 size_t UnitOf(const deputy_tensor& tensor, bool by_element);
 
-// Fills the outputs, calls `run`, which executes with `args`, and a second time where that is needed. An output that
-// shares memory with an input or another output is left out. Of a descriptor that `run` changes, the memory that it
-// named before counts.
-Result<std::optional<Unwritten>> RunOnPattern(const RunArgs& args, bool by_element, FunctionRef<Status()> run);
+// Fills the outputs, calls `run` with the arguments that it executes with, and a second time where that is needed. An
+// output that `run` allocates is filled then. One that shares memory with an input or another output is left out. Of a
+// descriptor that `run` changes, the memory that it named before counts.
+Result<std::optional<Unwritten>> RunOnPattern(const RunArgs& args, bool by_element,
+                                              FunctionRef<Status(const RunArgs&)> run);
 
 }  // namespace deputy::host

@@ -17,7 +17,7 @@ namespace deputy::host {
 namespace {
 
 constexpr size_t kMaxName = 128, kMaxNote = 256, kMaxShortText = 4096;
-constexpr uint32_t kMaxOptions = 256, kMaxDTypes = 64;
+constexpr uint32_t kMaxOptions = 256, kMaxDTypes = 64, kMaxChoices = 256;
 
 Rejection BadDescription(std::string text) { return {RejectReason::kBadTable, std::move(text)}; }
 
@@ -48,19 +48,9 @@ std::optional<Rejection> Call(const deputy_delegate& table, const char* name, Ou
   return Rejection{RejectReason::kThrew, fmt::format("{} of {} threw an exception", name, OwnerOf(table))};
 }
 
-std::vector<std::string> SplitChoices(std::string_view text) {
-  std::vector<std::string> choices;
-  while (!text.empty()) {
-    const size_t bar = std::min(text.find('|'), text.size());
-    choices.emplace_back(text.substr(0, bar));
-    text.remove_prefix(std::min(bar + 1, text.size()));
-  }
-  return choices;
-}
-
 std::optional<Rejection> DescribeOption(const std::string& owner, const deputy_option_info* info,
                                         OptionSchema& option) {
-  if (info == nullptr || !DEPUTY_HAS(info, deputy_option_info, maximum))
+  if (info == nullptr || !DEPUTY_HAS(info, deputy_option_info, reserved))
     return BadDescription(fmt::format("an option of {} has no description", owner));
   if (auto rejection = Copy("an option's name", info->name, option.name)) return rejection;
   if (!IsPluginName(option.name))
@@ -69,16 +59,25 @@ std::optional<Rejection> DescribeOption(const std::string& owner, const deputy_o
   option.type = info->type;
   if (option.type < DEPUTY_OPTION_BOOL || option.type > DEPUTY_OPTION_FREQUENCY)
     return BadDescription(fmt::format("{} has the unknown type {}", subject, option.type));
-  std::string choices;
-  for (const auto& [text, to] :
-       {std::pair{&info->help, &option.help}, std::pair{&info->unit, &option.unit},
-        std::pair{&info->default_value, &option.default_value}, std::pair{&info->choices, &choices}})
+  for (const auto& [text, to] : {std::pair{&info->help, &option.help}, std::pair{&info->unit, &option.unit},
+                                 std::pair{&info->default_value, &option.default_value}})
     if (auto rejection = Copy("a text of " + subject, *text, *to)) return rejection;
-  option.choices = SplitChoices(choices);
+  if (info->choice_count > kMaxChoices || (info->choice_count != 0 && info->choices == nullptr))
+    return BadDescription(fmt::format("{} declares {} choices, the maximum is {}", subject, info->choice_count,
+                                      info->choices == nullptr ? 0 : kMaxChoices));
+  for (uint64_t i = 0; i < info->choice_count; ++i)
+    if (auto rejection = Copy("a choice of " + subject, info->choices[i], option.choices.emplace_back()))
+      return rejection;
   if (option.type == DEPUTY_OPTION_ENUM && option.choices.empty()) return BadDescription(subject + " has no choices");
+  if ((info->flags & ~uint32_t{DEPUTY_OPTION_SETTABLE}) != 0)
+    return BadDescription(fmt::format("{} has flags that this host does not know: {:#x}", subject, info->flags));
+  option.settable = (info->flags & DEPUTY_OPTION_SETTABLE) != 0;
+  option.int_minimum = info->int_minimum;
+  option.int_maximum = info->int_maximum;
   option.minimum = info->minimum;
   option.maximum = info->maximum;
-  if (std::isnan(option.minimum) || std::isnan(option.maximum) || option.minimum > option.maximum)
+  if (std::isnan(option.minimum) || std::isnan(option.maximum) || option.minimum > option.maximum ||
+      option.int_minimum > option.int_maximum)
     return BadDescription(subject + " has an invalid range");
   const std::pair<std::string, std::string> given[] = {{option.name, option.default_value}};
   if (!CheckOptions({&option, 1}, given).problems.empty())
@@ -185,12 +184,17 @@ struct DeviceCollector {
     if (raw == nullptr || !DEPUTY_HAS(raw, deputy_device_info, frequency_hz)) return "a device has no description";
     if (devices.size() >= kMaxDevices) return fmt::format("it adds more than {} devices", kMaxDevices);
     DeviceEntry device;
-    if (std::string wrong = CopyInto("a device's name", raw->name, kMaxName, device.name); !wrong.empty()) return wrong;
-    if (std::string wrong = CopyInto("a device's driver", raw->driver, kMaxNote, device.driver); !wrong.empty())
-      return wrong;
+    for (const auto& [subject, from, limit, to] :
+         {std::tuple{"a device's id", &raw->id, kMaxName, &device.id},
+          std::tuple{"a device's name", &raw->name, kMaxName, &device.name},
+          std::tuple{"a device's driver", &raw->driver, kMaxNote, &device.driver}})
+      if (std::string wrong = CopyInto(subject, *from, limit, *to); !wrong.empty()) return wrong;
+    if (device.id.empty()) return "a device has no id";
     if (device.name.empty()) return "a device has no name";
-    if (std::any_of(devices.begin(), devices.end(), [&](const DeviceEntry& d) { return d.name == device.name; }))
-      return fmt::format("two devices are called '{}'", device.name);
+    for (const DeviceEntry& other : devices) {
+      if (other.id == device.id) return fmt::format("two devices have the id '{}'", device.id);
+      if (other.name == device.name) return fmt::format("two devices are called '{}'", device.name);
+    }
     device.kind = raw->kind <= DEPUTY_DEVICE_DSP ? raw->kind : deputy_device_kind{DEPUTY_DEVICE_OTHER};
     device.memory_bytes = raw->memory_bytes;
     device.frequency_hz = raw->frequency_hz;

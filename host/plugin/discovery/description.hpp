@@ -20,7 +20,9 @@ struct OptionSchema {
   uint32_t type = 0;  // deputy_option_type
   std::string help, unit, default_value;
   std::vector<std::string> choices;
+  int64_t int_minimum = 0, int_maximum = 0;  // of a whole number
   double minimum = 0, maximum = 0;
+  bool settable = false;  // while models use the delegate
 
   bool operator==(const OptionSchema&) const = default;
 };
@@ -39,7 +41,7 @@ struct CapabilityRow {
 };
 
 struct DeviceEntry {
-  std::string name, driver;
+  std::string id, name, driver;
   uint32_t kind = 0;  // deputy_device_kind
   uint64_t memory_bytes = 0, frequency_hz = 0;
 

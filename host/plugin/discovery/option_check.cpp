@@ -24,9 +24,9 @@ struct Unit {
 };
 constexpr Unit kUnits[] = {{"GHz", 1e9}, {"MHz", 1e6}, {"kHz", 1e3}, {"Hz", 1}};
 
-bool HasRange(const OptionSchema& option) { return option.minimum < option.maximum; }
-bool InRange(const OptionSchema& option, double value) {
-  return !HasRange(option) || (value >= option.minimum && value <= option.maximum);
+template <class Number>
+bool InRange(Number value, Number minimum, Number maximum) {
+  return minimum == maximum || (value >= minimum && value <= maximum);  // equal limits: no limits
 }
 
 bool IsDecimal(std::string_view text) {
@@ -79,12 +79,12 @@ std::optional<std::string> Normalize(const OptionSchema& option, const std::stri
       return std::nullopt;
     case DEPUTY_OPTION_INT: {
       const std::optional<int64_t> value = ParseInteger(text);
-      if (!value || !InRange(option, static_cast<double>(*value))) return std::nullopt;
+      if (!value || !InRange(*value, option.int_minimum, option.int_maximum)) return std::nullopt;
       return std::to_string(*value);
     }
     case DEPUTY_OPTION_FLOAT: {
       const std::optional<double> value = ParseReal(text);
-      if (!value || !InRange(option, *value)) return std::nullopt;
+      if (!value || !InRange(*value, option.minimum, option.maximum)) return std::nullopt;
       return text;
     }
     case DEPUTY_OPTION_ENUM:
@@ -106,15 +106,14 @@ std::string Meant(const OptionSchema& option, const std::string& text) {
 }  // namespace
 
 std::string AcceptedBy(const OptionSchema& option) {
-  const auto range = [&](std::string_view kind) {
-    if (!HasRange(option)) return std::string(kind);
-    return fmt::format("{} from {} to {}{}{}", kind, option.minimum, option.maximum, option.unit.empty() ? "" : " ",
-                       option.unit);
+  const auto range = [&](std::string_view kind, auto minimum, auto maximum) {
+    if (minimum == maximum) return std::string(kind);
+    return fmt::format("{} from {} to {}{}{}", kind, minimum, maximum, option.unit.empty() ? "" : " ", option.unit);
   };
   switch (option.type) {
     case DEPUTY_OPTION_BOOL: return "true or false";
-    case DEPUTY_OPTION_INT: return range("a whole number");
-    case DEPUTY_OPTION_FLOAT: return range("a number");
+    case DEPUTY_OPTION_INT: return range("a whole number", option.int_minimum, option.int_maximum);
+    case DEPUTY_OPTION_FLOAT: return range("a number", option.minimum, option.maximum);
     case DEPUTY_OPTION_ENUM: return fmt::format("{}", fmt::join(option.choices, " | "));
     case DEPUTY_OPTION_FREQUENCY:
       return option.maximum > 0 ? fmt::format("{}, 1..4, or a clock from {} to {}", fmt::join(kLevels, " | "),

@@ -104,6 +104,9 @@ void PassOption(Wire& wire, Option& option) {
   wire.Require(option.type >= DEPUTY_OPTION_BOOL && option.type <= DEPUTY_OPTION_FREQUENCY);
   for (auto* text : {&option.help, &option.unit, &option.default_value}) wire.Text(*text);
   wire.List(option.choices, kMaxListedItems, [&](auto& choice) { wire.Text(choice); });
+  wire.Number(option.int_minimum);
+  wire.Number(option.int_maximum);
+  wire.Flag(option.settable);
   wire.Number(option.minimum);
   wire.Number(option.maximum);
   wire.Require(!std::isnan(option.minimum) && !std::isnan(option.maximum));
@@ -120,6 +123,8 @@ void PassCapability(Wire& wire, Row& row) {
 
 template <class Wire, class Device>
 void PassDevice(Wire& wire, Device& device) {
+  wire.Text(device.id);
+  wire.Require(!device.id.empty());
   wire.Text(device.name);
   wire.Require(!device.name.empty());
   wire.Text(device.driver);

@@ -21,11 +21,11 @@ Rejection Threw(std::string_view function) {
   return {RejectReason::kThrew, fmt::format("its {} threw an exception", function)};
 }
 
-// `frozen`: the size of the table in ABI 0.1, by its last member then. sizeof grows with the header.
+// `frozen`: the size of the table in ABI 0.2, by its last member then. sizeof grows with the header.
 std::optional<Rejection> CheckSize(std::string_view table, uint32_t struct_size, size_t frozen) {
   if (struct_size >= frozen && struct_size <= kMaxStructSize) return std::nullopt;
   return Bad(
-      fmt::format("its {} table has the invalid struct_size {}; that of ABI 0.1 is {}", table, struct_size, frozen));
+      fmt::format("its {} table has the invalid struct_size {}; that of ABI 0.2 is {}", table, struct_size, frozen));
 }
 
 // Code lies in a loaded object; a pointer elsewhere is invalid.
@@ -55,11 +55,39 @@ std::optional<Rejection> CheckName(std::string_view subject, const deputy_str& t
   return std::nullopt;
 }
 
+// A bit that this host does not know would change the meaning of the table.
+std::optional<Rejection> CheckFlags(std::string_view table, uint32_t flags, uint32_t known) {
+  if ((flags & ~known) == 0) return std::nullopt;
+  return Bad(
+      fmt::format("the flags of its {} table have bits that this host does not know: {:#x}", table, flags & ~known));
+}
+
+constexpr uint32_t kDelegateFlags = DEPUTY_DELEGATE_SERIAL | DEPUTY_DELEGATE_DYNAMIC_SHAPES |
+                                    DEPUTY_DELEGATE_SIMULATED | DEPUTY_DELEGATE_LOADS_WHILE_RUNNING |
+                                    DEPUTY_DELEGATE_STREAMS_CONSTANTS;
+
+std::optional<Rejection> CheckOpsets(const std::string& name, const deputy_delegate& table) {
+  constexpr uint64_t kMostDomains = 256;
+  if (table.opset_count > kMostDomains || (table.opset_count != 0 && table.opsets == nullptr))
+    return Bad(fmt::format("{} declares {} opsets, which is invalid", name, table.opset_count));
+  std::set<std::string> domains;
+  for (uint64_t i = 0; i < table.opset_count; ++i) {
+    const CopiedText domain = CopyText(table.opsets[i].domain, 128);
+    if (!domain.fault.empty()) return Bad(fmt::format("the domain of opset {} of {} {}", i, name, domain.fault));
+    if (!domains.insert(domain.text).second)
+      return Bad(fmt::format("{} declares two opsets of domain '{}'", name, CleanText(domain.text, 80)));
+  }
+  if (domains.count("") == 0) return Bad(fmt::format("{} declares no opset of ONNX's own domain", name));
+  return std::nullopt;
+}
+
 std::optional<Rejection> CheckDelegateTable(const deputy_delegate* table) {
-  if (auto rejection = CheckSize("delegate", table->struct_size, DEPUTY_END_OF(deputy_delegate, execute)))
+  if (auto rejection = CheckSize("delegate", table->struct_size, DEPUTY_END_OF(deputy_delegate, cancel)))
     return rejection;
   if (auto rejection = CheckName("delegate's id", table->id)) return rejection;
   const std::string name = "'" + std::string(table->id.data, table->id.size) + "'";
+  if (auto rejection = CheckFlags(name, table->flags, kDelegateFlags)) return rejection;
+  if (auto rejection = CheckOpsets(name, *table)) return rejection;
   for (const auto& rejection :
        {CheckSlot(name, "probe", table->probe, false), CheckSlot(name, "get_extension", table->get_extension, false),
         CheckSlot(name, "open", table->open, true), CheckSlot(name, "close", table->close, true),
@@ -67,12 +95,25 @@ std::optional<Rejection> CheckDelegateTable(const deputy_delegate* table) {
         CheckSlot(name, "executable_destroy", table->executable_destroy, true),
         CheckSlot(name, "context_create", table->context_create, true),
         CheckSlot(name, "context_destroy", table->context_destroy, true),
-        CheckSlot(name, "execute", table->execute, true)})
+        CheckSlot(name, "scratch_size", table->scratch_size, false), CheckSlot(name, "execute", table->execute, true),
+        CheckSlot(name, "cancel", table->cancel, false)})
     if (rejection) return rejection;
   return std::nullopt;
 }
 
-// Null where the delegate lacks the table, or the table one of the functions.
+// The flags that this host knows in the table of an extension; those that have none have `reserved` in their place.
+template <class T>
+constexpr uint32_t kKnownFlags = 0;
+template <>
+constexpr uint32_t kKnownFlags<deputy_ext_blob> = DEPUTY_BLOB_COMPILE_ONLY;
+
+template <class T>
+uint32_t FlagsOf(const T&) {
+  return 0;
+}
+uint32_t FlagsOf(const deputy_ext_blob& table) { return table.flags; }
+
+// Null where the delegate lacks the table, or the table one of the functions, or where its flags are not known.
 template <class T, class... Functions>
 const T* Extension(const deputy_delegate& delegate, const char* id, size_t frozen, Functions T::*... required) {
   const void* found = nullptr;
@@ -80,8 +121,8 @@ const T* Extension(const deputy_delegate& delegate, const char* id, size_t froze
                                                      [&] { found = delegate.get_extension(&delegate, id); }))
     return nullptr;
   const T* table = static_cast<const T*>(found);
-  const bool complete =
-      table != nullptr && !CheckSize(id, table->struct_size, frozen) && (... && (table->*required != nullptr));
+  const bool complete = table != nullptr && !CheckSize(id, table->struct_size, frozen) &&
+                        (... && (table->*required != nullptr)) && !CheckFlags(id, FlagsOf(*table), kKnownFlags<T>);
   return complete ? table : nullptr;
 }
 
@@ -109,6 +150,7 @@ std::optional<Rejection> CheckPluginTable(const deputy_plugin* table) {
     const CopiedText copied = CopyText(text, 256);
     if (!copied.fault.empty()) return Bad(fmt::format("its {} {}", field, copied.fault));
   }
+  if (auto rejection = CheckFlags("plugin", table->flags, 0)) return rejection;
   for (const auto& rejection :
        {CheckSlot("plugin", "init", table->init, false), CheckSlot("plugin", "shutdown", table->shutdown, false),
         CheckSlot("plugin", "delegate_count", table->delegate_count, true),
@@ -142,7 +184,7 @@ Checked<std::vector<const deputy_delegate*>> DelegateTables(const deputy_plugin&
 
 const deputy_ext_options* OptionsOf(const deputy_delegate& delegate) {
   using T = deputy_ext_options;
-  return Extension(delegate, DEPUTY_EXT_OPTIONS, DEPUTY_END_OF(deputy_ext_options, get_option), &T::option_count,
+  return Extension(delegate, DEPUTY_EXT_OPTIONS, DEPUTY_END_OF(deputy_ext_options, set_option), &T::option_count,
                    &T::option_at);
 }
 

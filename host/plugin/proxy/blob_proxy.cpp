@@ -72,6 +72,8 @@ DelegateIdentity DelegateProxy::identity() const {
   identity.delegate = id_;
   identity.device = opened_->device();
   identity.options = options();
+  if (opened_->precision() != DEPUTY_DTYPE_UNDEFINED)
+    identity.options.emplace_back("precision:", NameOf(static_cast<DType>(opened_->precision())));
   return identity;
 }
 
@@ -80,7 +82,7 @@ Result<BlobMaker> DelegateProxy::blob_maker() const {
   if (blobs == nullptr) return Delegate::blob_maker();
   std::array<char, kMaxCompatibility> buffer{};
   uint64_t size = 0;
-  DEPUTY_RETURN_IF_ERROR(opened_->Call("compatibility", nullptr, [&] {
+  DEPUTY_RETURN_IF_ERROR(opened_->CallLoading("compatibility", nullptr, [&] {
     return blobs->compatibility(opened_->instance(), buffer.data(), buffer.size(), &size);
   }));
   if (size >= buffer.size())
@@ -100,7 +102,7 @@ Status DelegateProxy::CheckBlob(const std::string& compatibility) const {
                  maker.compatibility);
   }
   const deputy_delegate* table = &opened_->table();
-  return opened_->Call("check", nullptr, [&] {
+  return opened_->CallLoading("check", nullptr, [&] {
     return blobs->check(table, opened_->host(), {compatibility.c_str(), compatibility.size()});
   });
 }
@@ -109,17 +111,19 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Restore(const GraphView
                                                                  Blob blob) {
   const deputy_ext_blob* blobs = opened_->blob();
   if (blobs == nullptr) return Delegate::Restore(view, partition, std::move(blob));
-  auto graph = std::make_shared<const deputy_graph>(GraphForm::Of(view), opened_->handle_tracker());
-  const deputy_partition form = FormOf(*graph, partition);
+  auto graph = std::make_shared<const deputy_graph>(GraphForm::Of(view), opened_->handle_tracker(),
+                                                    opened_->streams_constants());
   auto lent = std::make_shared<LentBlob>();
   lent->blob = std::move(blob);
   lent->opened = opened_;
   const std::span<const uint8_t> bytes = lent->blob.bytes;
   const deputy_blob given{sizeof given, 0, bytes.data(), bytes.size(), lent.get(), LentBlob::Release};
   const std::string place = PlaceOf(*view.graph, partition);
+  const CompileCall call(*opened_, *graph, partition);
   deputy_executable* executable = nullptr;
-  const Status status = opened_->Call(
-      "restore", graph.get(), [&] { return blobs->restore(opened_->instance(), &form, &given, &executable); }, {place});
+  const Status status = opened_->CallLoading(
+      "restore", graph.get(), [&] { return blobs->restore(opened_->instance(), call.args(), &given, &executable); },
+      {place});
   if (!status.ok()) return status;
   if (executable == nullptr) return opened_->Fault("restore", "it succeeded without an executable");
   return std::shared_ptr<const Executable>(std::make_shared<const ExecutableProxy>(

@@ -23,6 +23,9 @@ ConcurrencyLimiter::Pass::~Pass() {
 }
 
 bool ConcurrencyLimiter::MayOverlap(const Pass& a, const Pass& b) {
+  const bool a_loads = a.executable_ == nullptr, b_loads = b.executable_ == nullptr;
+  if (a_loads && b_loads) return a.instance_ != b.instance_ && a.rules_.instances && b.rules_.instances;
+  if (a_loads || b_loads) return a.rules_.loads && b.rules_.loads;
   if (a.instance_ != b.instance_) return a.rules_.instances && b.rules_.instances;
   return a.executable_ == b.executable_ ? a.rules_.contexts : a.rules_.executables;
 }

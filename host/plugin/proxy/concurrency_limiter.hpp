@@ -1,4 +1,4 @@
-// Delays calls of execute that may not overlap, and no others.
+// Delays calls of a delegate that may not overlap, and no others.
 #pragma once
 
 #include <condition_variable>
@@ -9,14 +9,15 @@ namespace deputy::host {
 
 // Calls that may overlap, as one instance declares.
 struct RunRules {
-  bool contexts = true, executables = true, instances = true;
+  bool contexts = true, executables = true, instances = true;  // runs
+  bool loads = true;                                           // load-time calls with runs
 };
 
 // One per delegate and process. Calls that may not overlap run in the order of arrival; a call never waits for a later
 // one, nor for one that it may overlap. [any-thread]
 class ConcurrencyLimiter {
  public:
-  // A call of execute: it waits in the constructor and leaves in the destructor.
+  // A call: it waits in the constructor and leaves in the destructor. One without an executable is a load-time call.
   class Pass {
    public:
     Pass(ConcurrencyLimiter& limiter, const void* instance, const void* executable, const RunRules& rules);

@@ -11,18 +11,10 @@
 namespace deputy::host {
 namespace {
 
-// The ABI has no way yet for a plugin to report the extents of an output, so each must be known and have its memory.
-// One of unknown extents has neither dims nor bytes; a scalar has bytes.
 Status CheckOutputs(const RunArgs& args) {
   for (size_t i = 0; i < args.outputs.size(); ++i) {
     const deputy_tensor* tensor = args.outputs[i];
-    if (tensor == nullptr) continue;
-    bool open = tensor->rank == 0 && tensor->byte_size == 0;
-    for (uint32_t axis = 0; axis < tensor->rank; ++axis) open = open || tensor->dims[axis] < 0;
-    if (open)
-      return Error(StatusCode::kNotSupported,
-                   "output {} has extents that are unknown before the run, which is not supported", i);
-    if (tensor->data == nullptr && tensor->handle == 0 && tensor->byte_size != 0)
+    if (tensor != nullptr && tensor->data == nullptr && tensor->handle == 0 && tensor->byte_size != 0)
       return Error(StatusCode::kInternal, "output {} has no memory", i);
   }
   return {};
@@ -31,30 +23,68 @@ Status CheckOutputs(const RunArgs& args) {
 }  // namespace
 
 ContextProxy::ContextProxy(std::shared_ptr<const ExecutableProxy> executable, deputy_context* context)
-    : executable_(std::move(executable)), opened_(executable_->opened()), context_(context) {
+    : executable_(std::move(executable)),
+      opened_(executable_->opened()),
+      context_(context),
+      open_(executable_->graph()->graph(), executable_->outputs()),
+      can_cancel_(DEPUTY_HAS_FN(&opened_.table(), deputy_delegate, cancel)) {
   args_.struct_size = sizeof args_;
   args_.input_count = static_cast<uint32_t>(executable_->input_count());
   args_.output_count = static_cast<uint32_t>(executable_->output_count());
 }
 
 ContextProxy::~ContextProxy() {
-  opened_.CallVoid(
-      "context_destroy", [&] { opened_.table().context_destroy(context_); }, executable_->place());
+  executable_->CallSerial([&] {
+    opened_.CallVoid(
+        "context_destroy", [&] { opened_.table().context_destroy(context_); }, executable_->place());
+  });
 }
+
+// While it lives, Session::Cancel reaches the plugin.
+class ContextProxy::HookedRun {
+ public:
+  HookedRun(const ContextProxy& context, const CancellationToken* token)
+      : context_(context), token_(context.can_cancel_ && token != nullptr ? token : nullptr) {
+    if (token_ == nullptr || token_->hook == nullptr || !token_->hook->Set(Cancel, this)) return;
+    set_ = true;
+    is_cancelled_ = token_->IsCancelled();
+  }
+  ~HookedRun() {
+    if (set_) token_->hook->Clear();
+  }
+  HookedRun(const HookedRun&) = delete;
+  HookedRun& operator=(const HookedRun&) = delete;
+
+  // Before the hook was set.
+  bool is_cancelled() const { return is_cancelled_; }
+
+ private:
+  static void Cancel(void* self) {
+    const ContextProxy& context = static_cast<const HookedRun*>(self)->context_;
+    context.opened_.CallVoid(
+        "cancel", [&] { context.opened_.table().cancel(context.context_, context.args_.run); },
+        context.executable_->place());
+  }
+
+  const ContextProxy& context_;
+  const CancellationToken* const token_;
+  bool set_ = false, is_cancelled_ = false;
+};
 
 template <class Call>
 Status ContextProxy::CallInTurn(const char* function, Call&& call, Watch watch) {
-  const CallDetail detail{executable_->place(), watch};
-  if (opened_.limiter() == nullptr) return opened_.Call(function, executable_->graph(), call, detail);
-  const ConcurrencyLimiter::Pass pass(*opened_.limiter(), opened_.instance(), executable_->handle(),
-                                      opened_.run_rules());
-  return opened_.Call(function, executable_->graph(), call, detail);
+  const OpenedDelegate::RunTurn turn(opened_, executable_->handle());
+  return opened_.Call(function, executable_->graph(), call, {executable_->place(), watch});
 }
 
 Status ContextProxy::Execute(const RunArgs& args) {
   if (args.inputs.size() != args_.input_count || args.outputs.size() != args_.output_count)
     return Error(StatusCode::kInternal, "bound {} inputs and {} outputs, but the partition has {} and {}",
                  args.inputs.size(), args.outputs.size(), args_.input_count, args_.output_count);
+  if (open_.any()) {
+    if (args.allocator == nullptr) return Error(StatusCode::kInternal, "there is no memory for outputs of any extents");
+    open_.Forget(args);
+  }
   DEPUTY_RETURN_IF_ERROR(CheckOutputs(args));
   const Status status = opened_.handle_tracker() != nullptr ? RunGuarded(args)
                         : is_first_                         ? RunFirst(args)
@@ -63,16 +93,41 @@ Status ContextProxy::Execute(const RunArgs& args) {
   return status;
 }
 
+void ContextProxy::AskScratchSize() {
+  has_scratch_size_ = true;
+  args_.scratch_size = 0;
+  if (!DEPUTY_HAS_FN(&opened_.table(), deputy_delegate, scratch_size)) return;
+  executable_->CallSerial([&] {
+    opened_.CallVoid(
+        "scratch_size", [&] { args_.scratch_size = opened_.table().scratch_size(context_); }, executable_->place());
+  });
+}
+
 Status ContextProxy::Run(const RunArgs& args, Watch watch) {
+  if (!has_scratch_size_) AskScratchSize();
   args_.inputs = args.inputs.data();
   args_.outputs = args.outputs.data();
+  if (open_.any()) open_.Begin(args, args_);
+  ++args_.run;
   args_.deadline_ns = args.deadline_ns();
-  return CallInTurn(
-      "execute", [&] { return opened_.table().execute(context_, &args_); }, watch);
+  args_.scratch = nullptr;
+  if (args_.scratch_size != 0) {
+    Scratch& scratch = args.scratch != nullptr ? *args.scratch : scratch_;
+    DEPUTY_ASSIGN_OR_RETURN(args_.scratch, scratch.Get(args_.scratch_size));
+  }
+  args_.power_level = args.hints.power_level;
+  args_.precision = static_cast<deputy_dtype>(args.hints.precision);
+  const HookedRun hooked(*this, args.cancellation);
+  if (hooked.is_cancelled()) return args.cancellation->Check();
+  DEPUTY_RETURN_IF_ERROR(CallInTurn(
+      "execute", [&] { return opened_.table().execute(context_, &args_); }, watch));
+  if (!open_.any()) return {};
+  if (std::string fault = open_.Fault(); !fault.empty()) return opened_.Fault("execute", std::move(fault));
+  return {};
 }
 
 Status ContextProxy::RunFirst(const RunArgs& args) {
-  const auto run = [&] { return Run(args, Watch::kFloatAndSignals); };
+  const auto run = [&](const RunArgs& filled) { return Run(filled, Watch::kFloatAndSignals); };
   DEPUTY_ASSIGN_OR_RETURN(const std::optional<Unwritten> found, RunOnPattern(args, false, run));
   if (found) return opened_.Fault("execute", Describe(*found, executable_->OutputName(found->output)));
   is_first_ = false;
@@ -87,15 +142,19 @@ Status ContextProxy::RunGuarded(const RunArgs& args) {
 }
 
 Status ContextProxy::RunBetweenGuards(const RunArgs& args) {
-  DEPUTY_ASSIGN_OR_RETURN(GuardedRun guarded, GuardedRun::Make(args, opened_.Place("execute")));
-  const RunArgs inside{guarded.inputs(), guarded.outputs(), args.allocator, args.scratch, args.cancellation};
-  const auto run = [&]() -> Status {
-    DEPUTY_RETURN_IF_ERROR(Run(inside, Watch::kFloatAndSignals));
-    if (std::string wrong = guarded.Changed(); !wrong.empty()) return opened_.Fault("execute", std::move(wrong));
+  DEPUTY_ASSIGN_OR_RETURN(const std::unique_ptr<GuardedRun> guarded, GuardedRun::Make(args, opened_.Place("execute")));
+  RunArgs inside = args;
+  inside.inputs = guarded->inputs();
+  inside.outputs = guarded->outputs();
+  if (args.allocator != nullptr) inside.allocator = guarded.get();
+  const auto run = [&](const RunArgs& filled) -> Status {
+    open_.Forget(filled);
+    DEPUTY_RETURN_IF_ERROR(Run(filled, Watch::kFloatAndSignals));
+    if (std::string wrong = guarded->Changed(); !wrong.empty()) return opened_.Fault("execute", std::move(wrong));
     return {};
   };
   DEPUTY_ASSIGN_OR_RETURN(const std::optional<Unwritten> found, RunOnPattern(inside, true, run));
-  guarded.Finish(args);
+  guarded->Finish();
   if (found) return opened_.Fault("execute", Describe(*found, executable_->OutputName(found->output)));
   return {};
 }
@@ -116,6 +175,8 @@ Result<ResizeOutcome> ContextProxy::Resize(std::span<const deputy_tensor* const>
   deputy_resize_outcome outcome = DEPUTY_RESIZE_DONE;
   DEPUTY_RETURN_IF_ERROR(CallInTurn("resize", [&] { return opened_.resize()->resize(context_, &args, &outcome); }));
   is_first_ = true;
+  has_scratch_size_ = false;
+  if (outcome == DEPUTY_RESIZE_DONE) open_.Resize(outputs);
   if (outcome == DEPUTY_RESIZE_DONE) return ResizeOutcome::kDone;
   if (outcome == DEPUTY_RESIZE_RECOMPILE) return ResizeOutcome::kRecompile;
   return opened_.Fault("resize", fmt::format("it returned the unknown outcome {}", outcome));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plugin/proxy/executable_proxy.hpp"
+#include "plugin/proxy/open_outputs.hpp"
 #include "plugin/proxy/profiling.hpp"
 
 namespace deputy::host {
@@ -26,6 +27,8 @@ class ContextProxy final : public ExecutionContext {
   // A call that counts as an execute: it waits for the concurrency limiter of the delegate, if there is one.
   template <class Call>
   Status CallInTurn(const char* function, Call&& call, Watch watch = Watch::kFloatAndSignals);
+  class HookedRun;
+  void AskScratchSize();
   Status Run(const RunArgs& args, Watch watch);
   // The first run, and the first after a resize: outputs that it does not write are an error.
   Status RunFirst(const RunArgs& args);
@@ -41,7 +44,11 @@ class ContextProxy final : public ExecutionContext {
   std::shared_ptr<const ExecutableProxy> executable_;
   const OpenedDelegate& opened_;
   deputy_context* context_;
+  OpenOutputs open_;
+  const bool can_cancel_;
   deputy_run_args args_{};
+  bool has_scratch_size_ = false;              // args_.scratch_size is known
+  Scratch scratch_;                            // where a run brings none
   bool is_first_ = true;                       // since it was made, or resized
   std::atomic<bool> running_{false};           // a guarded run
   std::unique_ptr<EventCollector> collector_;  // while profiling is on

@@ -75,7 +75,7 @@ class OwnKernel final : public Executable, public std::enable_shared_from_this<O
       const OpenedDelegate& opened = kernel_->table_->opened();
       const bool checked = opened.handle_tracker() != nullptr;
       const Watch watch = is_first_ || checked ? Watch::kFloatAndSignals : Watch::kFloat;
-      const auto run = [&] {
+      const auto run = [&](const RunArgs&) {
         return opened.Call("compute", kernel_->lone_.shown(),
                            [&] {
                              return kernel_->table_->functions().compute(&opened.table(), opened.host(),
@@ -83,7 +83,7 @@ class OwnKernel final : public Executable, public std::enable_shared_from_this<O
                            },
                            {kernel_->place_, watch});
       };
-      if (watch == Watch::kFloat) return run();
+      if (watch == Watch::kFloat) return run(args);
       DEPUTY_ASSIGN_OR_RETURN(const std::optional<Unwritten> found, RunOnPattern(args, checked, run));
       if (found) return opened.Fault("compute", Describe(*found, kernel_->output_names_[found->output]));
       is_first_ = false;

@@ -28,7 +28,11 @@ DelegateProxy::DelegateProxy(std::shared_ptr<OpenedDelegate> opened, std::string
       estimate_(EstimateOf(opened_->table())),
       options_(OptionsOf(opened_->table())),
       device_control_(DeviceControlOf(opened_->table())),
-      own_operators_(std::make_shared<const OwnOperatorTable>(opened_)) {}
+      own_operators_(std::make_shared<const OwnOperatorTable>(opened_)) {
+  const deputy_delegate& table = opened_->table();
+  for (uint64_t i = 0; i < table.opset_count; ++i)
+    opsets_.emplace_back(CopyText(table.opsets[i].domain, 128).text, table.opsets[i].version);
+}
 
 Result<std::unique_ptr<Delegate>> DelegateProxy::Open(std::shared_ptr<LoadedPlugin> plugin,
                                                       const OpenRequest& request) {
@@ -44,13 +48,19 @@ bool DelegateProxy::takes_dynamic_shapes() const {
   return (opened_->table().flags & DEPUTY_DELEGATE_DYNAMIC_SHAPES) != 0;
 }
 
+uint32_t DelegateProxy::newest_definition(std::string_view domain) const {
+  for (const auto& [known, version] : opsets_)
+    if (known == domain) return version;
+  return UINT32_MAX;
+}
+
 Status DelegateProxy::QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) {
-  const deputy_graph graph(view, opened_->handle_tracker());
+  const deputy_graph graph(view, opened_->handle_tracker(), opened_->streams_constants());
   verdicts.assign(view.graph->nodes.size(), Verdict());
   SupportCollector collector(view, verdicts);
   const deputy_support_sink sink = SinkOf(collector);
-  Status status = opened_->Call("query_support", &graph,
-                                [&] { return opened_->table().query_support(opened_->instance(), &graph, &sink); });
+  Status status = opened_->CallLoading(
+      "query_support", &graph, [&] { return opened_->table().query_support(opened_->instance(), &graph, &sink); });
   LogFaults(*opened_, "query_support", collector);
   // Answers of a failed query are not used.
   if (!status.ok()) verdicts.assign(view.graph->nodes.size(), Verdict());
@@ -59,13 +69,14 @@ Status DelegateProxy::QuerySupport(const GraphView& view, std::vector<Verdict>& 
 
 Result<std::vector<PartitionSpec>> DelegateProxy::Propose(const GraphView& view) {
   if (propose_ == nullptr) return std::vector<PartitionSpec>();
-  const auto graph = std::make_shared<const deputy_graph>(GraphForm::Of(view), opened_->handle_tracker());
+  const auto graph = std::make_shared<const deputy_graph>(GraphForm::Of(view), opened_->handle_tracker(),
+                                                          opened_->streams_constants());
   std::set<void*> held;
   for (const auto& [handle, shown] : claims_) held.insert(handle);
   ClaimCollector collector(view, std::move(held));
   const deputy_claim_sink sink = SinkOf(collector);
-  Status status =
-      opened_->Call("propose", graph.get(), [&] { return propose_->propose(opened_->instance(), graph.get(), &sink); });
+  Status status = opened_->CallLoading("propose", graph.get(),
+                                       [&] { return propose_->propose(opened_->instance(), graph.get(), &sink); });
   LogFaults(*opened_, "propose", collector);
   std::vector<PartitionSpec> claims = std::move(collector.claims());
   for (PartitionSpec& claim : claims) {
@@ -83,16 +94,17 @@ void DelegateProxy::ReleaseClaim(void* claim) {
   // Once only, even if the caller releases it again.
   const auto found = claims_.find(claim);
   if (found == claims_.end()) return;
-  opened_->CallVoid("claim_release", [&] { propose_->claim_release(opened_->instance(), claim); });
+  opened_->CallVoidLoading("claim_release", [&] { propose_->claim_release(opened_->instance(), claim); });
   claims_.erase(found);
 }
 
 Result<std::vector<std::vector<NodeId>>> DelegateProxy::Groups(const GraphView& view) {
   if (groups_ == nullptr) return Delegate::Groups(view);
-  const deputy_graph graph(view, opened_->handle_tracker());
+  const deputy_graph graph(view, opened_->handle_tracker(), opened_->streams_constants());
   GroupCollector collector(view);
   const deputy_group_sink sink = SinkOf(collector);
-  Status status = opened_->Call("groups", &graph, [&] { return groups_->groups(opened_->instance(), &graph, &sink); });
+  Status status =
+      opened_->CallLoading("groups", &graph, [&] { return groups_->groups(opened_->instance(), &graph, &sink); });
   LogFaults(*opened_, "groups", collector);
   if (!status.ok()) return status;
   return std::move(collector.groups());
@@ -100,12 +112,12 @@ Result<std::vector<std::vector<NodeId>>> DelegateProxy::Groups(const GraphView& 
 
 Result<Estimate> DelegateProxy::EstimatePartition(const GraphView& view, const PartitionSpec& partition) {
   if (estimate_ == nullptr) return Delegate::EstimatePartition(view, partition);
-  const deputy_graph graph(GraphForm::Of(view), opened_->handle_tracker());
+  const deputy_graph graph(GraphForm::Of(view), opened_->handle_tracker(), opened_->streams_constants());
   const deputy_partition form = FormOf(graph, partition);
   EstimateCollector collector(view, partition.nodes);
   const deputy_estimate_sink sink = SinkOf(collector);
   Status status =
-      opened_->Call("estimate", &graph, [&] { return estimate_->estimate(opened_->instance(), &form, &sink); });
+      opened_->CallLoading("estimate", &graph, [&] { return estimate_->estimate(opened_->instance(), &form, &sink); });
   LogFaults(*opened_, "estimate", collector);
   if (!status.ok()) return status;
   return std::move(collector.estimate());
@@ -113,7 +125,8 @@ Result<Estimate> DelegateProxy::EstimatePartition(const GraphView& view, const P
 
 Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView& view,
                                                                  const PartitionSpec& partition) {
-  auto graph = std::make_shared<const deputy_graph>(GraphForm::Of(view), opened_->handle_tracker());
+  auto graph = std::make_shared<const deputy_graph>(GraphForm::Of(view), opened_->handle_tracker(),
+                                                    opened_->streams_constants());
   std::shared_ptr<const deputy_graph> claim_graph;
   if (partition.claim != nullptr) {
     const auto found = claims_.find(partition.claim);
@@ -122,12 +135,12 @@ Result<std::shared_ptr<const Executable>> DelegateProxy::Compile(const GraphView
     claim_graph = std::move(found->second);
     claims_.erase(found);
   }
-  const deputy_partition form = FormOf(*graph, partition);
   const std::string place = PlaceOf(*view.graph, partition);
+  const CompileCall call(*opened_, *graph, partition);
   deputy_executable* executable = nullptr;
-  DEPUTY_RETURN_IF_ERROR(
-      opened_->Call("compile", graph.get(),
-                    [&] { return opened_->table().compile(opened_->instance(), &form, &executable); }, {place}));
+  DEPUTY_RETURN_IF_ERROR(opened_->CallLoading(
+      "compile", graph.get(), [&] { return opened_->table().compile(opened_->instance(), call.args(), &executable); },
+      {place}));
   if (executable == nullptr) return opened_->Fault("compile", "it succeeded without an executable");
   return std::shared_ptr<const Executable>(std::make_shared<const ExecutableProxy>(
       opened_, std::move(graph), std::move(claim_graph), executable, partition));
@@ -167,7 +180,7 @@ std::vector<std::pair<std::string, std::string>> DelegateProxy::options() const 
     if (!option.fault.empty()) continue;
     std::array<char, 1024> buffer{};
     uint64_t size = 0;
-    const Status status = opened_->Call("get_option", nullptr, [&] {
+    const Status status = opened_->CallLoading("get_option", nullptr, [&] {
       return options_->get_option(opened_->instance(), info->name, buffer.data(), buffer.size(), &size);
     });
     if (!status.ok()) continue;

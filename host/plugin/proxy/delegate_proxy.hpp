@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,7 @@ class DelegateProxy final : public Delegate {
   const std::string& name() const override { return opened_->name(); }
   const std::string& id() const override { return id_; }
   bool takes_dynamic_shapes() const override;
+  uint32_t newest_definition(std::string_view domain) const override;
   bool proposes() const override { return propose_ != nullptr; }
 
   Status QuerySupport(const GraphView& view, std::vector<Verdict>& verdicts) override;
@@ -55,6 +57,7 @@ class DelegateProxy final : public Delegate {
 
   std::shared_ptr<OpenedDelegate> opened_;
   std::string id_;
+  std::vector<std::pair<std::string, uint32_t>> opsets_;  // domain and its newest version
   const deputy_ext_propose* propose_;
   const deputy_ext_propose* groups_;
   const deputy_ext_estimate* estimate_;

@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/cancellation.hpp"
 #include "base/printable.hpp"
 #include "delegate/delegate.hpp"
 #include "plugin/proxy/graph_handle.hpp"
@@ -19,6 +21,27 @@ std::string PlaceOf(const Graph& graph, const PartitionSpec& partition);
 
 // A partition in the ABI's form, over the arrays of the host's own, which must live as long.
 deputy_partition FormOf(const deputy_graph& graph, const PartitionSpec& partition);
+
+// The arguments of compile and restore, and the host's side of the call. Neither copied nor moved: the plugin has its
+// address. Cancellation is that of the thread that makes it.
+class CompileCall {
+ public:
+  CompileCall(const OpenedDelegate& opened, const deputy_graph& graph, const PartitionSpec& partition);
+  CompileCall(const CompileCall&) = delete;
+  CompileCall& operator=(const CompileCall&) = delete;
+
+  const deputy_compile_args* args() const { return &args_; }
+  bool is_cancelled() const { return token_ != nullptr && token_->Due(); }  // [any-thread]
+  void Show(uint32_t permille, deputy_str step) const noexcept;
+
+ private:
+  const OpenedDelegate& opened_;
+  const CancellationToken* const token_;  // null: it is never cancelled
+  const deputy_partition partition_;
+  const deputy_control control_;
+  std::vector<deputy_node_precision> precision_;
+  deputy_compile_args args_{};
+};
 
 // Contexts keep it alive, it keeps the instance alive. It also keeps the
 // graph that the plugin was shown at compile, because MindSpore-style kernels read their primitives later.
@@ -50,9 +73,18 @@ class ExecutableProxy final : public Executable, public std::enable_shared_from_
   deputy_executable* handle() const { return executable_; }
   size_t input_count() const { return input_count_; }
   size_t output_count() const { return outputs_.size(); }
+  std::span<const ValueId> outputs() const { return outputs_; }
   std::string OutputName(size_t output) const { return Printable(graph_->graph().values[outputs_[output]].name); }
   // Its name in messages: its node, or its name with the first of its nodes.
   const std::string& place() const { return place_; }
+
+  // Makes a call for it or one of its contexts that must not overlap with others where the delegate is serial.
+  template <class Function>
+  auto CallSerial(Function&& call) const {
+    if (!opened_->is_serial()) return call();
+    const OpenedDelegate::RunTurn turn(*opened_, executable_);
+    return call();
+  }
 
   // Requested from the plugin at the first call. [any-thread]
   const DebugMap& debug_map() const;

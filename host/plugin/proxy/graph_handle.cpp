@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "graph/upgrade/upgrade.hpp"
@@ -21,6 +22,35 @@ deputy_str Str(std::string_view text) { return {text.data() == nullptr ? "" : te
 
 deputy_str Str(const flatbuffers::String* text) {
   return text == nullptr ? Str("") : deputy_str{text->c_str(), text->size()};
+}
+
+// Constants of a file that have fewer bytes are shown to every delegate: a pointer costs less than a call.
+constexpr size_t kStreamedBytes = 64 * 1024;
+
+// The numbers of a constant of a type that zero points have; nothing for others, and for elements of less than a byte.
+std::optional<std::vector<int32_t>> WholeNumbers(const deputy::Tensor& constant) {
+  const auto read = [&](auto zero) {
+    const auto* begin = static_cast<const decltype(zero)*>(constant.data());
+    return std::vector<int32_t>(begin, begin + constant.byte_size() / sizeof zero);
+  };
+  if (constant.empty()) return std::nullopt;
+  switch (constant.dtype()) {
+    case deputy::DType::kUint8: return read(uint8_t{0});
+    case deputy::DType::kInt8: return read(int8_t{0});
+    case deputy::DType::kUint16: return read(uint16_t{0});
+    case deputy::DType::kInt16: return read(int16_t{0});
+    case deputy::DType::kInt32: return read(int32_t{0});
+    default: return std::nullopt;
+  }
+}
+
+// The attribute `axis` of QuantizeLinear and DequantizeLinear.
+int64_t AxisOf(const Node& node) {
+  const deputy::schema::Primitive* table = node.primitive.table();
+  if (table == nullptr || table->attributes() == nullptr) return 1;
+  for (const deputy::schema::Attribute* attribute : *table->attributes())
+    if (attribute->name() != nullptr && attribute->name()->string_view() == "axis") return attribute->i();
+  return 1;
 }
 
 // As much of `full` as the caller's struct has; its struct_size stays the caller's.
@@ -55,9 +85,43 @@ GraphForm::GraphForm(const GraphView& view)
     if (graph.values[id].is_constant()) value_flags[id] |= DEPUTY_VALUE_CONSTANT;
     if (type.is_static()) value_flags[id] |= DEPUTY_VALUE_SHAPE_KNOWN;
     if (!type.ranked || type.is_static()) continue;
-    // Symbols are the host's own; a plugin sees an unknown extent.
-    std::vector<int64_t>& dims = open_dims[id];
-    for (const int64_t dim : type.dims) dims.push_back(dim < 0 ? kUnknownDim : dim);
+    OpenShape& shape = open_shapes[id];
+    for (const int64_t dim : type.dims) {
+      shape.dims.push_back(dim < 0 ? kUnknownDim : dim);
+      deputy_extent& extent = shape.extents.emplace_back();
+      extent = {dim, dim, dim, DEPUTY_NO_SYMBOL, 0, Str("")};
+      if (dim >= 0) continue;
+      extent = {kUnknownDim, 0, kUnknownDim, DEPUTY_NO_SYMBOL, 0, Str("")};
+      if (!IsSymbol(dim)) continue;
+      extent.symbol = static_cast<uint32_t>(SymbolIndex(dim)) + 1;
+      if (SymbolIndex(dim) < graph.symbols.size()) extent.name = Str(graph.symbols[SymbolIndex(dim)]);
+    }
+  }
+  AddQuantizations();
+}
+
+void GraphForm::AddQuantizations() {
+  for (const Node& node : graph.nodes) {
+    const bool quantizes = node.kind() == OpKind::kQuantizeLinear;
+    if ((!quantizes && node.kind() != OpKind::kDequantizeLinear) || node.inputs.size() < 2) continue;
+    const ValueId id = quantizes ? node.outputs[0] : node.inputs[0];
+    if (id == kNone || node.inputs[1] == kNone || quantizations.count(id) != 0) continue;
+    const Tensor& scale = graph.values[node.inputs[1]].constant;
+    // One scale, or one for each index along an axis; blocks have more.
+    if (scale.empty() || scale.dtype() != DType::kFloat32 || scale.shape().size() > 1) continue;
+    const bool has_points = node.inputs.size() > 2 && node.inputs[2] != kNone;
+    std::optional<std::vector<int32_t>> points = std::vector<int32_t>(scale.byte_size() / sizeof(float), 0);
+    if (has_points) points = WholeNumbers(graph.values[node.inputs[2]].constant);
+    if (!points || points->size() != scale.byte_size() / sizeof(float)) continue;
+    Quantization& made = quantizations[id];
+    const auto* scales = static_cast<const float*>(scale.data());
+    made.scales.assign(scales, scales + points->size());
+    made.zero_points = *std::move(points);
+    const ValueType& type = graph.values[id].type;
+    int64_t axis = AxisOf(node);
+    if (axis < 0) axis += static_cast<int64_t>(type.dims.size());
+    made.form = {sizeof made.form, scale.shape().empty() || made.scales.size() == 1 ? -1 : static_cast<int32_t>(axis),
+                 made.scales.size(), made.scales.data(), made.zero_points.data()};
   }
 }
 
@@ -68,8 +132,9 @@ std::shared_ptr<const GraphForm> GraphForm::Of(const GraphView& view) {
 
 }  // namespace deputy::host
 
-deputy_graph::deputy_graph(std::shared_ptr<const deputy::host::GraphForm> form, deputy::host::HandleTracker* tracker)
-    : form_(std::move(form)), handle_tracker_(tracker) {
+deputy_graph::deputy_graph(std::shared_ptr<const deputy::host::GraphForm> form, deputy::host::HandleTracker* tracker,
+                           bool streams)
+    : form_(std::move(form)), handle_tracker_(tracker), streams_(streams) {
   if (handle_tracker_ != nullptr) handle_tracker_->Lend(this);
 }
 
@@ -119,15 +184,23 @@ Status deputy_graph::ValueInfo(deputy_value_id id, deputy_value_info* out) const
   // Only nodes that are not on offer read or make values that are not tensors; these have no dtype and no shape.
   if (value.type.is_tensor()) info.dtype = static_cast<deputy_dtype>(value.type.dtype);
   if (value.type.is_tensor() && value.type.ranked) {
-    const auto open = form_->open_dims.find(id);
-    const std::vector<int64_t>& dims = open == form_->open_dims.end() ? value.type.dims : open->second;
+    const auto open = form_->open_shapes.find(id);
+    const bool is_open = open != form_->open_shapes.end();
+    const std::vector<int64_t>& dims = is_open ? open->second.dims : value.type.dims;
+    if (is_open) info.extents = open->second.extents.data();
     info.rank = static_cast<uint32_t>(dims.size());
     info.dims = dims.data();
   }
   if (value.is_constant()) {
     info.byte_size = value.constant.byte_size();
     info.constant = info.byte_size == 0 ? nullptr : value.constant.data();
+    if (streams_ && info.byte_size >= kStreamedBytes && graph().is_mapped(value.constant)) {
+      info.constant = nullptr;
+      info.flags |= DEPUTY_VALUE_NOT_RESIDENT;
+    }
   }
+  const auto quantized = form_->quantizations.find(id);
+  if (quantized != form_->quantizations.end()) info.quantization = &quantized->second.form;
   return Fill(info, out);
 }
 

@@ -34,7 +34,20 @@ struct GraphForm {
   std::vector<uint32_t> group_of;
   std::vector<uint32_t> positions;
   std::vector<uint8_t> value_flags;
-  std::map<ValueId, std::vector<int64_t>> open_dims;  // -1 for every extent that is not known
+  struct OpenShape {
+    std::vector<int64_t> dims;  // -1 for every extent that is not known
+    std::vector<deputy_extent> extents;
+  };
+  std::map<ValueId, OpenShape> open_shapes;
+  struct Quantization {
+    std::vector<float> scales;
+    std::vector<int32_t> zero_points;
+    deputy_quantization form{};
+  };
+  std::map<ValueId, Quantization> quantizations;  // as DequantizeLinear and QuantizeLinear state them
+
+ private:
+  void AddQuantizations();
 };
 
 }  // namespace deputy::host
@@ -43,11 +56,13 @@ struct GraphForm {
 // live longer. [any-thread]
 struct deputy_graph {
  public:
-  // `tracker` may be null. It records the graph as lent for the graph's lifetime, and must outlive it.
+  // `tracker` may be null. It records the graph as lent for the graph's lifetime, and must outlive it. `streams`: large
+  // constants of files are shown without a pointer.
   explicit deputy_graph(std::shared_ptr<const deputy::host::GraphForm> form,
-                        deputy::host::HandleTracker* tracker = nullptr);
-  explicit deputy_graph(const deputy::host::GraphView& view, deputy::host::HandleTracker* tracker = nullptr)
-      : deputy_graph(std::make_shared<const deputy::host::GraphForm>(view), tracker) {}
+                        deputy::host::HandleTracker* tracker = nullptr, bool streams = false);
+  explicit deputy_graph(const deputy::host::GraphView& view, deputy::host::HandleTracker* tracker = nullptr,
+                        bool streams = false)
+      : deputy_graph(std::make_shared<const deputy::host::GraphForm>(view), tracker, streams) {}
   ~deputy_graph();
   deputy_graph(const deputy_graph&) = delete;
   deputy_graph& operator=(const deputy_graph&) = delete;
@@ -77,6 +92,7 @@ struct deputy_graph {
 
   const std::shared_ptr<const deputy::host::GraphForm> form_;
   deputy::host::HandleTracker* handle_tracker_;
+  const bool streams_;
   mutable std::mutex mutex_;
   mutable std::map<const deputy::schema::Attribute*, AttributeArrays> arrays_;
 };

@@ -4,6 +4,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstring>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -48,6 +50,11 @@ deputy_status* NoGraph(void* self) {
 
 const PartitionHelpers& Helpers(void* self) { return *static_cast<const PartitionHelpers*>(self); }
 
+deputy_status* Wrong(void* self, std::string_view message) {
+  return NewStatus(DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, message, Self(self).handle_tracker());
+}
+
+// For functions of the extension, whose `self` is that of the helpers.
 deputy_status* Wrong(std::string_view message, deputy_node_id node = DEPUTY_NO_NODE) {
   return NewStatus(DEPUTY_INVALID_ARGUMENT, node, message);
 }
@@ -66,6 +73,14 @@ extern "C" {
 deputy_status* StatusNew(void* self, deputy_code code, deputy_node_id node, const char* message, uint64_t size) {
   HandleTracker* tracker = Self(self).IsOpen("status_new") ? Self(self).handle_tracker() : nullptr;
   return NewStatus(code, node, Bounded(message, size), tracker);
+}
+
+void StatusRelease(void*, deputy_status* status) { FreeStatus()(status); }
+
+deputy_code StatusCodeOf(void*, const deputy_status* status) { return status == nullptr ? DEPUTY_OK : status->code; }
+
+deputy_str StatusMessage(void*, const deputy_status* status) {
+  return status == nullptr ? deputy_str{"", 0} : deputy_str{status->message.c_str(), status->message.size()};
 }
 
 void LogMessage(void* self, deputy_log_level level, const char* message, uint64_t size) {
@@ -114,6 +129,46 @@ const deputy_value_id* GraphOutputs(void* self, const deputy_graph* graph, uint3
   return graph == nullptr ? nullptr : graph->graph().outputs.data();
 }
 
+// Null when it is not one.
+const Tensor* ConstantOf(const deputy_graph& graph, deputy_value_id value) {
+  const Graph& model = graph.graph();
+  return value < model.values.size() && model.values[value].is_constant() ? &model.values[value].constant : nullptr;
+}
+
+deputy_status* ReadConstant(void* self, const deputy_graph* graph, deputy_value_id value, uint64_t offset,
+                            uint64_t size, void* to) {
+  graph = Self(self).Lent("constant_read", graph);
+  if (graph == nullptr) return NoGraph(self);
+  const Tensor* constant = ConstantOf(*graph, value);
+  if (constant == nullptr) return Wrong(self, "the value is not a constant");
+  const size_t bytes = constant->byte_size();
+  if (offset > bytes || size > bytes - offset) return Wrong(self, "the bytes are outside of the constant");
+  if (size == 0) return nullptr;
+  if (to == nullptr) return Wrong(self, "'to' must not be NULL");
+  const std::span<const uint8_t> part(static_cast<const uint8_t*>(constant->data()) + offset, size);
+  const Graph& model = graph->graph();
+  // Through the file, so that what is read once does not stay in the memory of the process.
+  if (const std::optional<FilePlace> place = model.FileOf(*constant))
+    if (ReadAt(place->descriptor, place->offset + offset, {static_cast<uint8_t*>(to), size})) return nullptr;
+  std::memcpy(to, part.data(), part.size());
+  return nullptr;
+}
+
+deputy_status* FindConstantFile(void* self, const deputy_graph* graph, deputy_value_id value, int32_t* descriptor,
+                                uint64_t* offset) {
+  graph = Self(self).Lent("constant_file", graph);
+  if (graph == nullptr) return NoGraph(self);
+  if (descriptor == nullptr || offset == nullptr) return Wrong(self, "descriptor and offset must not be NULL");
+  const Tensor* constant = ConstantOf(*graph, value);
+  if (constant == nullptr) return Wrong(self, "the value is not a constant");
+  const std::optional<FilePlace> place = graph->graph().FileOf(*constant);
+  if (!place)
+    return NewStatus(DEPUTY_NOT_FOUND, DEPUTY_NO_NODE, "the constant is in no file", Self(self).handle_tracker());
+  *descriptor = place->descriptor;
+  *offset = place->offset;
+  return nullptr;
+}
+
 deputy_status* NodeAttribute(void* self, const deputy_graph* graph, deputy_node_id node, const char* name,
                              deputy_attribute* out) {
   graph = Self(self).Lent("node_attribute", graph);
@@ -131,12 +186,12 @@ void ParallelFor(void* self, int64_t count, int64_t grain, deputy_parallel_fn fn
     // The pool's threads are the host's, and count as inside the call while they work for it.
     const CallSite* call = ThreadKeeper::Current();
     const CallSite site = call != nullptr ? *call : CallSite{Self(self).source(), "parallel_for"};
-    pool->ParallelFor(count, grain, [&site, fn, job](int64_t begin, int64_t end) {
+    pool->ParallelFor(count, grain, [&site, pool, fn, job](int64_t begin, int64_t end) {
       const ThreadKeeper keeper(site, Watch::kFloat);
-      fn(job, begin, end);
+      fn(job, begin, end, pool->worker());
     });
   } else {
-    fn(job, 0, count);
+    fn(job, 0, count, 0);
   }
 }
 
@@ -228,6 +283,9 @@ HostServices::HostServices(std::string source, ThreadPool* pool, const Partition
   table_.abi_version = DEPUTY_ABI_VERSION;
   table_.self = this;
   table_.status_new = StatusNew;
+  table_.status_release = StatusRelease;
+  table_.status_code = StatusCodeOf;
+  table_.status_message = StatusMessage;
   table_.log = LogMessage;
   table_.get_extension = GetExtension;
   table_.graph_node_count = NodeCount;
@@ -236,6 +294,8 @@ HostServices::HostServices(std::string source, ThreadPool* pool, const Partition
   table_.graph_value_info = ValueInfo;
   table_.graph_inputs = GraphInputs;
   table_.graph_outputs = GraphOutputs;
+  table_.constant_read = ReadConstant;
+  table_.constant_file = FindConstantFile;
   table_.node_attribute = NodeAttribute;
   table_.parallel_for = ParallelFor;
   table_.thread_count = ThreadCount;

@@ -2,12 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <vector>
 
 #include "base/log.hpp"
 #include "deputy/abi/ext/concurrency.h"
 
 namespace deputy::host {
+namespace {
+
+// deputy_open_args.domain.
+uint64_t NextDomain() {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+}  // namespace
 
 OpenedDelegate::OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deputy_delegate* table,
                                const OpenRequest& request)
@@ -18,7 +28,14 @@ OpenedDelegate::OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deput
       resize_(ResizeOf(*table)),
       profiling_(ProfilingOf(*table)),
       device_(request.device),
-      compile_only_(request.compile_only) {}
+      compile_only_(request.compile_only),
+      priority_(request.priority),
+      precision_(static_cast<deputy_dtype>(request.precision)),
+      progress_(request.progress) {
+  if (!is_serial()) return;
+  limiter_ = &plugin_->LimiterOf(*table_);
+  run_rules_ = {false, false, false, (table_->flags & DEPUTY_DELEGATE_LOADS_WHILE_RUNNING) != 0};
+}
 
 Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<LoadedPlugin> plugin,
                                                              const OpenRequest& request) {
@@ -35,14 +52,15 @@ Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<Loa
     options.push_back({{name.c_str(), name.size()}, {value.c_str(), value.size()}});
   deputy_open_args args{};
   args.struct_size = sizeof args;
-  args.device = request.device;
   args.host = opened->host();
   args.name = {request.name.c_str(), request.name.size()};
+  args.device = {request.device.c_str(), request.device.size()};
   args.options = options.data();
   args.option_count = options.size();
   args.flags = request.compile_only ? uint32_t{DEPUTY_OPEN_COMPILE_ONLY} : 0u;
+  args.domain = NextDomain();
   deputy_instance* instance = nullptr;
-  DEPUTY_RETURN_IF_ERROR(opened->Call("open", nullptr, [&] { return table->open(table, &args, &instance); }));
+  DEPUTY_RETURN_IF_ERROR(opened->CallLoading("open", nullptr, [&] { return table->open(table, &args, &instance); }));
   if (instance == nullptr) return opened->Fault("open", "it succeeded without an instance");
   opened->instance_ = instance;
   DEPUTY_RETURN_IF_ERROR(opened->AskConcurrency());
@@ -50,7 +68,7 @@ Result<std::shared_ptr<OpenedDelegate>> OpenedDelegate::Open(std::shared_ptr<Loa
 }
 
 OpenedDelegate::~OpenedDelegate() {
-  if (instance_ != nullptr) CallVoid("close", [&] { table_->close(instance_); });
+  if (instance_ != nullptr) CallVoidLoading("close", [&] { table_->close(instance_); });
   if (handle_tracker() == nullptr) return;
   if (const size_t out = handle_tracker()->statuses_out(); out != 0)
     LogFault("close", fmt::format("{} of the statuses that it got were never handed back", out));
@@ -61,12 +79,17 @@ OpenedDelegate::~OpenedDelegate() {
 
 Status OpenedDelegate::AskConcurrency() {
   const deputy_ext_concurrency* concurrency = ConcurrencyOf(*table_);
-  const bool serial = (table_->flags & DEPUTY_DELEGATE_SERIAL) != 0;
-  if (!serial && concurrency == nullptr) return {};
+  if (is_serial() || concurrency == nullptr) return {};
   limiter_ = &plugin_->LimiterOf(*table_);
   uint32_t flags = 0;
-  if (!serial)
-    DEPUTY_RETURN_IF_ERROR(Call("concurrency", nullptr, [&] { return concurrency->concurrency(instance_, &flags); }));
+  DEPUTY_RETURN_IF_ERROR(
+      CallLoading("concurrency", nullptr, [&] { return concurrency->concurrency(instance_, &flags); }));
+  constexpr uint32_t kKnown = DEPUTY_CONCURRENT_CONTEXTS | DEPUTY_CONCURRENT_EXECUTABLES | DEPUTY_CONCURRENT_INSTANCES;
+  if ((flags & ~kKnown) != 0) {
+    LogFault("concurrency",
+             fmt::format("its flags {:#x} have bits that this host does not know: nothing overlaps", flags));
+    flags = 0;
+  }
   run_rules_.contexts = (flags & DEPUTY_CONCURRENT_CONTEXTS) != 0;
   run_rules_.executables = (flags & DEPUTY_CONCURRENT_EXECUTABLES) != 0;
   run_rules_.instances = (flags & DEPUTY_CONCURRENT_INSTANCES) != 0;

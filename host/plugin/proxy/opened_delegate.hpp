@@ -2,7 +2,10 @@
 // through it, and it checks the result of each call.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,14 +39,18 @@ class OpenedDelegate {
   const deputy_delegate& table() const { return *table_; }
   deputy_instance* instance() const { return instance_; }
   const std::string& name() const { return services_->source(); }
-  // Null: all executes may overlap. Otherwise each goes through the limiter, by these rules.
-  ConcurrencyLimiter* limiter() const { return limiter_; }
-  const RunRules& run_rules() const { return run_rules_; }
+  bool is_serial() const { return (table_->flags & DEPUTY_DELEGATE_SERIAL) != 0; }
+  bool streams_constants() const { return (table_->flags & DEPUTY_DELEGATE_STREAMS_CONSTANTS) != 0; }
   const deputy_host* host() const { return services_->table(); }
   // Null: the delegate is not checked.
   HandleTracker* handle_tracker() const { return services_->handle_tracker(); }
-  uint32_t device() const { return device_; }
+  const std::string& device() const { return device_; }
   bool compile_only() const { return compile_only_; }
+  int32_t priority() const { return priority_; }
+  deputy_dtype precision() const { return precision_; }
+  void ShowProgress(uint32_t permille, const std::string& step) const {
+    if (progress_) progress_(permille, step);
+  }
   // Extensions that executables and contexts use; null where the delegate lacks them.
   const deputy_ext_blob* blob() const { return blob_; }
   const deputy_ext_resize* resize() const { return resize_; }
@@ -69,6 +76,30 @@ class OpenedDelegate {
       LogFault(function, "it threw an exception");
   }
 
+  // A load-time call: one at a time for each instance, and none beside a run that may not overlap with it.
+  template <class Function>
+  Status CallLoading(const char* function, const deputy_graph* graph, Function&& call,
+                     const CallDetail& detail = {}) const {
+    const LoadTurn turn(*this);
+    return Call(function, graph, std::forward<Function>(call), detail);
+  }
+  template <class Function>
+  void CallVoidLoading(const char* function, Function&& call, std::string_view place = {}) const {
+    const LoadTurn turn(*this);
+    CallVoid(function, std::forward<Function>(call), place);
+  }
+
+  // The turn of a call for an executable that counts as a run: where runs may not overlap it waits for the others.
+  class RunTurn {
+   public:
+    RunTurn(const OpenedDelegate& opened, const deputy_executable* executable) {
+      if (opened.limiter_ != nullptr) pass_.emplace(*opened.limiter_, &opened, executable, opened.run_rules_);
+    }
+
+   private:
+    std::optional<ConcurrencyLimiter::Pass> pass_;
+  };
+
   // "plugin com.example.npu (npu.so): execute"
   std::string Place(const char* function) const;
 
@@ -79,19 +110,35 @@ class OpenedDelegate {
 
  private:
   OpenedDelegate(std::shared_ptr<LoadedPlugin> plugin, const deputy_delegate* table, const OpenRequest& request);
+  class LoadTurn {
+   public:
+    explicit LoadTurn(const OpenedDelegate& opened) : lock_(opened.loading_) {
+      if (opened.limiter_ != nullptr && !opened.run_rules_.loads)
+        pass_.emplace(*opened.limiter_, &opened, nullptr, opened.run_rules_);
+    }
+
+   private:
+    std::lock_guard<std::mutex> lock_;
+    std::optional<ConcurrencyLimiter::Pass> pass_;
+  };
+
   Status Failure(const char* function, const deputy_graph* graph, StatusHandle status) const;
   Status AskConcurrency();
 
   std::shared_ptr<LoadedPlugin> plugin_;
   const deputy_delegate* table_;
   std::unique_ptr<HostServices> services_;
-  ConcurrencyLimiter* limiter_ = nullptr;
+  ConcurrencyLimiter* limiter_ = nullptr;  // null: all calls may overlap
   RunRules run_rules_;
+  mutable std::mutex loading_;
   const deputy_ext_blob* blob_;
   const deputy_ext_resize* resize_;
   const deputy_ext_profiling* profiling_;
-  uint32_t device_;
+  std::string device_;
   bool compile_only_;
+  int32_t priority_;
+  deputy_dtype precision_;
+  std::function<void(uint32_t, const std::string&)> progress_;
   deputy_instance* instance_ = nullptr;
 };
 

@@ -57,14 +57,15 @@ void CheckText(TestRun& run, const std::string& subject, const deputy_str& text,
 void CheckDelegate(TestRun& run, Plugin& plugin, const deputy_delegate* delegate, const PluginFile& file) {
   if (!DEPUTY_HAS(delegate, deputy_delegate, execute))
     return run.Failed(
-        "", "a delegate's struct_size is " + std::to_string(delegate->struct_size) + ", less than that of ABI 0.1");
+        "", "a delegate's struct_size is " + std::to_string(delegate->struct_size) + ", less than that of ABI 0.2");
   const std::string id = TextOf(delegate->id);
   CheckText(run, "a delegate's id", delegate->id, false);
   CheckText(run, "the description of " + id, delegate->description, true);
   const std::vector<std::string> listed = file.List("delegates");
   if (std::find(listed.begin(), listed.end(), id) == listed.end())
     run.Failed("", "the delegate '" + id + "' is not in the manifest");
-  constexpr uint32_t kKnown = DEPUTY_DELEGATE_SERIAL | DEPUTY_DELEGATE_DYNAMIC_SHAPES | DEPUTY_DELEGATE_SIMULATED;
+  constexpr uint32_t kKnown = DEPUTY_DELEGATE_SERIAL | DEPUTY_DELEGATE_DYNAMIC_SHAPES | DEPUTY_DELEGATE_SIMULATED |
+                              DEPUTY_DELEGATE_LOADS_WHILE_RUNNING | DEPUTY_DELEGATE_STREAMS_CONSTANTS;
   if ((delegate->flags & ~kKnown) != 0) run.Failed("", "the delegate '" + id + "' has unknown flags");
   const std::pair<const char*, bool> slots[] = {{"open", delegate->open != nullptr},
                                                 {"close", delegate->close != nullptr},
@@ -76,6 +77,12 @@ void CheckDelegate(TestRun& run, Plugin& plugin, const deputy_delegate* delegate
                                                 {"execute", delegate->execute != nullptr}};
   for (const auto& [name, filled] : slots)
     if (!filled) run.Failed("", "the slot " + std::string(name) + " of the delegate '" + id + "' is empty");
+  bool has_onnx = false;
+  for (uint64_t i = 0; delegate->opsets != nullptr && i < delegate->opset_count; ++i) {
+    CheckText(run, "the domain of an opset of " + id, delegate->opsets[i].domain, true);
+    has_onnx = has_onnx || delegate->opsets[i].domain.size == 0;
+  }
+  if (!has_onnx) run.Failed("", "the delegate '" + id + "' declares no opset of ONNX's own domain");
   if (plugin.Extension(delegate, "org.deputy.conformance.none/1") != nullptr)
     run.Failed("", "the delegate '" + id + "' returns an extension for an undefined id");
 }

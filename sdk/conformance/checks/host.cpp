@@ -115,7 +115,11 @@ void CheckRefusals(TestRun& run) {
   for (const OptionReport& option : delegate->options) {
     if (option.type == "bool") wrong.emplace_back(option.name, "maybe");
     if (option.type == "enum") wrong.emplace_back(option.name, "no_such_choice");
-    if (option.type != "int" && option.type != "float") continue;
+    if (option.type == "int" && option.int_minimum < option.int_maximum) {
+      if (option.int_maximum < INT64_MAX) wrong.emplace_back(option.name, std::to_string(option.int_maximum + 1));
+      if (option.int_minimum > INT64_MIN) wrong.emplace_back(option.name, std::to_string(option.int_minimum - 1));
+    }
+    if (option.type != "float") continue;
     if (option.maximum < 1e15)
       wrong.emplace_back(option.name, std::to_string(static_cast<int64_t>(option.maximum) + 1));
     if (option.minimum > -1e15)

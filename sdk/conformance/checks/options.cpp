@@ -35,12 +35,8 @@ std::vector<const deputy_option_info*> SchemaOf(Plugin& plugin, const deputy_del
 
 std::vector<std::string> ChoicesOf(const deputy_option_info& info) {
   std::vector<std::string> choices;
-  const std::string all = TextOf(info.choices);
-  for (size_t from = 0; from <= all.size();) {
-    const size_t end = std::min(all.find('|', from), all.size());
-    choices.push_back(all.substr(from, end - from));
-    from = end + 1;
-  }
+  for (uint64_t i = 0; info.choices != nullptr && i < std::min<uint64_t>(info.choice_count, kMostOptions); ++i)
+    choices.push_back(TextOf(info.choices[i]));
   return choices;
 }
 
@@ -52,8 +48,7 @@ std::string FaultOfValue(const deputy_option_info& info, const std::string& valu
       int64_t number = 0;
       const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
       if (read.ec != std::errc() || read.ptr != value.data() + value.size()) return "is no whole number";
-      const auto real = static_cast<double>(number);
-      return real >= info.minimum && real <= info.maximum ? "" : "is out of range";
+      return number >= info.int_minimum && number <= info.int_maximum ? "" : "is out of range";
     }
     case DEPUTY_OPTION_FLOAT: {
       char* end = nullptr;
@@ -77,7 +72,7 @@ void CheckSchema(TestRun& run) {
   if (OptionsOf(*plugin, delegate) == nullptr) return run.Skipped("it has no options");
   std::set<std::string> names;
   for (const deputy_option_info* info : SchemaOf(*plugin, delegate)) {
-    if (info == nullptr || !DEPUTY_HAS(info, deputy_option_info, maximum)) {
+    if (info == nullptr || !DEPUTY_HAS(info, deputy_option_info, reserved)) {
       run.Failed("", "option_at gives no option, or one that is too small");
       continue;
     }
@@ -89,8 +84,15 @@ void CheckSchema(TestRun& run) {
     if (!FaultOf(info->default_value, true).empty()) wrong("the default " + FaultOf(info->default_value, true));
     if (!names.insert(name).second) wrong("the name occurs twice");
     if (info->type < DEPUTY_OPTION_BOOL || info->type > DEPUTY_OPTION_FREQUENCY) wrong("the type is unknown");
-    if (info->minimum > info->maximum) wrong("the minimum is larger than the maximum");
-    if (info->type == DEPUTY_OPTION_ENUM && TextOf(info->choices).empty()) wrong("there are no choices");
+    if (info->minimum > info->maximum || info->int_minimum > info->int_maximum)
+      wrong("the minimum is larger than the maximum");
+    if (info->type == DEPUTY_OPTION_ENUM && ChoicesOf(*info).empty()) wrong("there are no choices");
+    for (const std::string& choice : ChoicesOf(*info))
+      if (choice.empty() || !IsUtf8(choice)) wrong("a choice is empty or not UTF-8");
+    if ((info->flags & ~uint32_t{DEPUTY_OPTION_SETTABLE}) != 0) wrong("the flags are unknown");
+    if ((info->flags & DEPUTY_OPTION_SETTABLE) != 0 &&
+        !DEPUTY_HAS_FN(OptionsOf(*plugin, delegate), deputy_ext_options, set_option))
+      wrong("it is settable, but the table has no set_option");
     const std::string fault = FaultOfValue(*info, TextOf(info->default_value));
     if (!fault.empty()) wrong("the default '" + TextOf(info->default_value) + "' " + fault);
   }
@@ -165,8 +167,8 @@ std::vector<std::string> Samples(const deputy_option_info& info) {
     case DEPUTY_OPTION_BOOL: return {"true", "false"};
     case DEPUTY_OPTION_INT: {
       // Limits that mean "unlimited" are not tried.
-      std::vector<std::string> values = {std::to_string(static_cast<int64_t>(info.minimum))};
-      if (info.maximum < 1e6) values.push_back(std::to_string(static_cast<int64_t>(info.maximum)));
+      std::vector<std::string> values = {std::to_string(info.int_minimum)};
+      if (info.int_maximum < 1000000) values.push_back(std::to_string(info.int_maximum));
       return values;
     }
     case DEPUTY_OPTION_FLOAT: {

@@ -35,6 +35,11 @@ static deputy_status *fail(const deputy_host *host, deputy_code code, const char
   return host->status_new(host->self, code, DEPUTY_NO_NODE, text, strlen(text));
 }
 
+/* A bit that this source does not know would change the meaning of a call. */
+static deputy_status *unknown_flags(const deputy_host *host) {
+  return fail(host, DEPUTY_INVALID_ARGUMENT, "flags have unknown bits");
+}
+
 static int is(deputy_str text, const char *literal) {
   return text.size == strlen(literal) && (text.size == 0 || memcmp(text.data, literal, text.size) == 0);
 }
@@ -42,8 +47,15 @@ static int is(deputy_str text, const char *literal) {
 /* ---- options: the host checks a YAML against them */
 
 static const deputy_option_info kOptions[] = {
-    {sizeof(deputy_option_info), DEPUTY_OPTION_INT, STR("grain"), STR("elements that are worth a thread"), STR(""),
-     STR("4096"), STR(""), 1, 1 << 24},
+    {
+        .struct_size = sizeof(deputy_option_info),
+        .type = DEPUTY_OPTION_INT,
+        .name = STR("grain"),
+        .help = STR("elements that are worth a thread"),
+        .default_value = STR("4096"),
+        .int_minimum = 1,
+        .int_maximum = 1 << 24,
+    },
 };
 enum { OPTION_COUNT = sizeof kOptions / sizeof kOptions[0] };
 
@@ -68,7 +80,12 @@ static deputy_status *get_option(deputy_instance *instance, deputy_str name, cha
 }
 
 static const void *get_extension(const deputy_delegate *self, const char *id) {
-  static const deputy_ext_options kTable = {sizeof(deputy_ext_options), 0, option_count, option_at, get_option};
+  static const deputy_ext_options kTable = {
+      .struct_size = sizeof(deputy_ext_options),
+      .option_count = option_count,
+      .option_at = option_at,
+      .get_option = get_option,
+  };
   (void)self;
   return strcmp(id, DEPUTY_EXT_OPTIONS) == 0 ? &kTable : NULL;
 }
@@ -76,8 +93,10 @@ static const void *get_extension(const deputy_delegate *self, const char *id) {
 /* ---- opening and closing */
 
 static deputy_status *open_instance(const deputy_delegate *self, const deputy_open_args *args, deputy_instance **out) {
-  deputy_instance *instance = calloc(1, sizeof *instance);
+  deputy_instance *instance;
   (void)self;
+  if (args->flags != 0) return unknown_flags(args->host);
+  instance = calloc(1, sizeof *instance);
   if (instance == NULL) return fail(args->host, DEPUTY_OUT_OF_MEMORY, "out of memory");
   instance->host = args->host;
   instance->grain = 4096;
@@ -183,10 +202,14 @@ static deputy_status *trace(const deputy_host *host, const deputy_partition *par
   return NULL;
 }
 
-static deputy_status *compile(deputy_instance *instance, const deputy_partition *partition, deputy_executable **out) {
-  known_value *known = calloc((size_t)partition->input_count + partition->node_count, sizeof *known);
-  deputy_executable *executable = calloc(1, sizeof *executable);
+static deputy_status *compile(deputy_instance *instance, const deputy_compile_args *args, deputy_executable **out) {
+  const deputy_partition *partition = args->partition;
+  known_value *known;
+  deputy_executable *executable;
   deputy_status *status = NULL;
+  if (args->flags != 0) return unknown_flags(instance->host);
+  known = calloc((size_t)partition->input_count + partition->node_count, sizeof *known);
+  executable = calloc(1, sizeof *executable);
   if (executable != NULL) executable->source_of = calloc(partition->output_count, sizeof *executable->source_of);
   if (known == NULL || executable == NULL || executable->source_of == NULL) {
     status = fail(instance->host, DEPUTY_OUT_OF_MEMORY, "out of memory");
@@ -206,8 +229,11 @@ static deputy_status *compile(deputy_instance *instance, const deputy_partition 
 
 /* ---- running */
 
-static deputy_status *context_create(deputy_executable *executable, deputy_context **out) {
-  deputy_context *context = calloc(1, sizeof *context);
+static deputy_status *context_create(deputy_executable *executable, const deputy_context_args *args,
+                                     deputy_context **out) {
+  deputy_context *context;
+  if (args->flags != 0) return unknown_flags(executable->host);
+  context = calloc(1, sizeof *context);
   if (context == NULL) return fail(executable->host, DEPUTY_OUT_OF_MEMORY, "out of memory");
   context->executable = executable;
   *out = context;
@@ -221,22 +247,21 @@ typedef struct job {
   float *out;
 } job;
 
-static void run_range(void *self, int64_t begin, int64_t end) {
+/* `worker` chooses scratch memory of a thread's own; this job needs none. */
+static void run_range(void *self, int64_t begin, int64_t end, uint32_t worker) {
   const job *work = self;
+  (void)worker;
   for (int64_t i = begin; i < end; ++i) work->out[i] = work->in[i] < 0 ? 0 : work->in[i]; /* NaN stays NaN */
-}
-
-static void *elements(const deputy_tensor *tensor) {
-  return tensor->data == NULL ? NULL : (char *)tensor->data + tensor->offset;
 }
 
 static deputy_status *execute(deputy_context *context, const deputy_run_args *args) {
   const deputy_executable *executable = context->executable;
   const deputy_host *host = executable->host;
+  if (args->flags != 0) return unknown_flags(host);
   for (uint32_t i = 0; i < args->output_count; ++i) {
     job work;
-    work.in = elements(args->inputs[executable->source_of[i]]);
-    work.out = elements(args->outputs[i]);
+    work.in = args->inputs[executable->source_of[i]]->data;
+    work.out = args->outputs[i]->data;
     host->parallel_for(host->self, (int64_t)(args->outputs[i]->byte_size / sizeof(float)), executable->grain, run_range,
                        &work);
   }
@@ -245,10 +270,15 @@ static deputy_status *execute(deputy_context *context, const deputy_run_args *ar
 
 /* ---- the tables */
 
+/* The host offers no node of a newer definition. */
+static const deputy_opset kOpset = {STR(""), NEWEST_RELU, 0};
+
 static const deputy_delegate kDelegate = {
     .struct_size = sizeof(deputy_delegate),
     .id = STR("my_npu"),
     .description = STR("Relu in float32"),
+    .opsets = &kOpset,
+    .opset_count = 1,
     .get_extension = get_extension,
     .open = open_instance,
     .close = close_instance,
@@ -258,6 +288,7 @@ static const deputy_delegate kDelegate = {
     .context_create = context_create,
     .context_destroy = context_destroy,
     .execute = execute,
+    /* Optional: probe, scratch_size, cancel. */
 };
 
 static uint32_t delegate_count(const deputy_plugin *self) {

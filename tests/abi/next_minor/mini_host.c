@@ -138,7 +138,7 @@ static deputy_status *node_attribute(void *self, const deputy_graph *graph, depu
 static void parallel_for(void *self, int64_t count, int64_t grain, deputy_parallel_fn run, void *job) {
   (void)self;
   (void)grain;
-  if (count > 0) run(job, 0, count);
+  if (count > 0) run(job, 0, count, 0);
 }
 
 static uint32_t thread_count(void *self) {
@@ -171,6 +171,17 @@ static void must(deputy_status *status, const char *what) {
   exit(1);
 }
 
+static uint32_t never_cancelled(void *self) {
+  (void)self;
+  return 0;
+}
+
+static void no_progress(void *self, uint32_t permille, deputy_str step) {
+  (void)self;
+  (void)permille;
+  (void)step;
+}
+
 static deputy_tensor tensor(float *data) {
   deputy_tensor made;
   memset(&made, 0, sizeof made);
@@ -193,6 +204,9 @@ static void run(const deputy_delegate *delegate, deputy_instance *instance) {
   const deputy_tensor *const inputs[2] = {&tensors[0], &tensors[1]};
   const deputy_tensor *const outputs[2] = {&tensors[2], &tensors[3]};
   deputy_partition partition;
+  deputy_control control;
+  deputy_compile_args compile_args;
+  deputy_context_args context_args;
   deputy_run_args args;
   deputy_executable *executable = NULL;
   deputy_context *context = NULL;
@@ -205,14 +219,25 @@ static void run(const deputy_delegate *delegate, deputy_instance *instance) {
   partition.outputs = kGraphOutputs;
   partition.output_count = with_next ? 2 : 1;
   partition.name = str("test");
-  must(delegate->compile(instance, &partition, &executable), "compile");
-  must(delegate->context_create(executable, &context), "context_create");
+  memset(&control, 0, sizeof control);
+  control.struct_size = sizeof control;
+  control.cancelled = never_cancelled;
+  control.progress = no_progress;
+  memset(&compile_args, 0, sizeof compile_args);
+  compile_args.struct_size = sizeof compile_args;
+  compile_args.partition = &partition;
+  compile_args.control = &control;
+  must(delegate->compile(instance, &compile_args, &executable), "compile");
+  memset(&context_args, 0, sizeof context_args);
+  context_args.struct_size = sizeof context_args;
+  must(delegate->context_create(executable, &context_args, &context), "context_create");
   memset(&args, 0, sizeof args);
   args.struct_size = sizeof args;
   args.input_count = 2;
   args.output_count = with_next ? 2 : 1;
   args.inputs = inputs;
   args.outputs = outputs;
+  args.run = 1;
 #ifdef NEXT
   args.next_ticket = 17;
 #endif

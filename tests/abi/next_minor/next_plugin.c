@@ -65,6 +65,7 @@ static deputy_status *next_warm_up(deputy_instance *instance, uint32_t rounds) {
   return NULL;
 }
 
+static const deputy_opset kNextOpset = {STR(""), 99, 0};
 static deputy_delegate g_delegate;
 static deputy_plugin g_plugin;
 
@@ -76,6 +77,7 @@ static const deputy_delegate *next_delegate_at(const deputy_plugin *self, uint32
 DEPUTY_EXTERN_C DEPUTY_EXPORT const deputy_plugin *deputy_plugin_query_v1(uint32_t host_abi, const void *reserved);
 const deputy_plugin *deputy_plugin_query_v1(uint32_t host_abi, const void *reserved) {
   g_delegate = kDelegate;
+  g_delegate.opsets = &kNextOpset;
   g_delegate.get_extension = next_get_extension;
   g_delegate.open = next_open;
   g_delegate.query_support = next_query_support;

@@ -5,7 +5,7 @@
 use core::ffi::c_void;
 use std::os::raw::c_char;
 
-pub const ABI_VERSION: u32 = 1; // 0.1
+pub const ABI_VERSION: u32 = 2; // 0.2
 /// As DEPUTY_ABI_MIN_HOST: from 1.0 on any host of the major number.
 pub const ABI_MIN_HOST: u32 = if ABI_VERSION >> 16 > 0 { ABI_VERSION & 0xffff_0000 } else { ABI_VERSION };
 
@@ -27,6 +27,8 @@ pub const REASON_DTYPE: u32 = 3;
 pub const REASON_SHAPE_DYNAMIC: u32 = 5;
 pub const REASON_SHAPE: u32 = 8;
 pub const REASON_OTHER: u32 = 10;
+
+pub const OPEN_COMPILE_ONLY: u32 = 1;
 
 pub const OPTION_INT: u32 = 2;
 pub const OPTION_ENUM: u32 = 5;
@@ -52,6 +54,7 @@ pub const CONSTANTS: &[(&str, i64)] = &[
     ("DEPUTY_REASON_OTHER", REASON_OTHER as i64),
     ("DEPUTY_OPTION_INT", OPTION_INT as i64),
     ("DEPUTY_OPTION_ENUM", OPTION_ENUM as i64),
+    ("DEPUTY_OPEN_COMPILE_ONLY", OPEN_COMPILE_ONLY as i64),
 ];
 
 pub const TEXTS: &[(&str, &[u8])] = &[("DEPUTY_EXT_OPTIONS", EXT_OPTIONS)];
@@ -87,26 +90,33 @@ pub type Opaque = c_void;
 /// A function that this plugin does not call.
 pub type Uncalled = *const c_void;
 
-pub type ParallelFn = extern "C" fn(job: *mut c_void, begin: i64, end: i64);
+pub type ParallelFn = extern "C" fn(job: *mut c_void, begin: i64, end: i64, worker: u32);
 
 abi! {
     Str as "deputy_str" { data: *const c_char, size: u64, }
     Kv as "deputy_kv" { key: Str, value: Str, }
     OpenArgs as "deputy_open_args" {
-        struct_size: u32, device: u32, host: *const Host, name: Str, options: *const Kv, option_count: u64,
+        struct_size: u32, flags: u32, host: *const Host, name: Str, device: Str, options: *const Kv,
+        option_count: u64,
     }
+    CompileArgs as "deputy_compile_args" {
+        struct_size: u32, flags: u32, partition: *const Partition,
+    }
+    ContextArgs as "deputy_context_args" {
+        struct_size: u32, flags: u32,
+    }
+    Opset as "deputy_opset" { domain: Str, version: u32, reserved: u32, }
     SupportSink as "deputy_support_sink" {
         struct_size: u32, reserved: u32, self_: *mut c_void,
         answer: extern "C" fn(this: *mut c_void, node: u32, reason: u32, detail: Str),
     }
     RunArgs as "deputy_run_args" {
-        struct_size: u32, input_count: u32, output_count: u32, flags: u32,
-        inputs: *const *const Tensor, outputs: *const *const Tensor, deadline_ns: u64, fences: *const c_void,
+        struct_size: u32, flags: u32, input_count: u32, output_count: u32,
+        inputs: *const *const Tensor, outputs: *const *const Tensor,
     }
     Tensor as "deputy_tensor" {
         struct_size: u32, dtype: i32, rank: u32, layout: u32, dims: *const i64, strides: *const i64,
-        quantization: *const c_void, memory: u32, reserved: u32, data: *mut c_void, handle: u64, offset: u64,
-        byte_size: u64,
+        quantization: *const c_void, memory: u32, layout_tag: u32, data: *mut c_void,
     }
     NodeInfo as "deputy_node_info" {
         struct_size: u32, id: u32, domain: Str, op_type: Str, name: Str, since_version: u32, flags: u32,
@@ -125,20 +135,23 @@ abi! {
         struct_size: u32, abi_version: u32, self_: *mut c_void,
         status_new: extern "C" fn(this: *mut c_void, code: i32, node: u32, message: *const c_char, size: u64)
             -> *mut Opaque,
-        log: Uncalled, get_extension: Uncalled,
+        status_release: Uncalled, status_code: Uncalled, status_message: Uncalled, log: Uncalled,
+        get_extension: Uncalled,
         graph_node_count: extern "C" fn(this: *mut c_void, graph: *const Opaque) -> u32,
         graph_node_at: extern "C" fn(this: *mut c_void, graph: *const Opaque, index: u32) -> u32,
         graph_node_info: extern "C" fn(this: *mut c_void, graph: *const Opaque, node: u32, out: *mut NodeInfo)
             -> *mut Opaque,
         graph_value_info: extern "C" fn(this: *mut c_void, graph: *const Opaque, value: u32, out: *mut ValueInfo)
             -> *mut Opaque,
-        graph_inputs: Uncalled, graph_outputs: Uncalled, node_attribute: Uncalled,
+        graph_inputs: Uncalled, graph_outputs: Uncalled, constant_read: Uncalled, constant_file: Uncalled,
+        node_attribute: Uncalled,
         parallel_for: extern "C" fn(this: *mut c_void, count: i64, grain: i64, run: ParallelFn, job: *mut c_void),
         thread_count: Uncalled, clock_ns: Uncalled,
     }
     OptionInfo as "deputy_option_info" {
-        struct_size: u32, r#type: u32, name: Str, help: Str, unit: Str, default_value: Str, choices: Str,
-        minimum: f64, maximum: f64,
+        struct_size: u32, r#type: u32, name: Str, help: Str, unit: Str, default_value: Str,
+        choices: *const Str, choice_count: u64, int_minimum: i64, int_maximum: i64, minimum: f64, maximum: f64,
+        flags: u32, reserved: u32,
     }
     ExtOptions as "deputy_ext_options" {
         struct_size: u32, reserved: u32,
@@ -146,20 +159,25 @@ abi! {
         option_at: extern "C" fn(this: *const Delegate, index: u32) -> *const OptionInfo,
         get_option: extern "C" fn(instance: *mut Opaque, name: Str, buffer: *mut c_char, capacity: u64,
                                   size: *mut u64) -> *mut Opaque,
+        set_option: Uncalled,
     }
     Delegate as "deputy_delegate" {
-        struct_size: u32, flags: u32, id: Str, description: Str, r#impl: *mut c_void, probe: Uncalled,
+        struct_size: u32, flags: u32, id: Str, description: Str, r#impl: *mut c_void, opsets: *const Opset,
+        opset_count: u64, probe: Uncalled,
         get_extension: extern "C" fn(this: *const Delegate, id: *const c_char) -> *const c_void,
         open: extern "C" fn(this: *const Delegate, args: *const OpenArgs, out: *mut *mut Opaque) -> *mut Opaque,
         close: extern "C" fn(instance: *mut Opaque),
         query_support: extern "C" fn(instance: *mut Opaque, graph: *const Opaque, sink: *const SupportSink)
             -> *mut Opaque,
-        compile: extern "C" fn(instance: *mut Opaque, partition: *const Partition, out: *mut *mut Opaque)
+        compile: extern "C" fn(instance: *mut Opaque, args: *const CompileArgs, out: *mut *mut Opaque)
             -> *mut Opaque,
         executable_destroy: extern "C" fn(executable: *mut Opaque),
-        context_create: extern "C" fn(executable: *mut Opaque, out: *mut *mut Opaque) -> *mut Opaque,
+        context_create: extern "C" fn(executable: *mut Opaque, args: *const ContextArgs, out: *mut *mut Opaque)
+            -> *mut Opaque,
         context_destroy: extern "C" fn(context: *mut Opaque),
+        scratch_size: Uncalled,
         execute: extern "C" fn(context: *mut Opaque, args: *const RunArgs) -> *mut Opaque,
+        cancel: Uncalled,
     }
     Plugin as "deputy_plugin" {
         struct_size: u32, abi_version: u32, min_host_abi: u32, flags: u32, id: Str, vendor: Str, version: Str,

@@ -10,7 +10,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::{null, null_mut};
 
 const NEWEST: u32 = 14; // definition of Add and of Relu whose meaning this source knows
-const MAX_GRAIN: f64 = (1u32 << 24) as f64;
+const MAX_GRAIN: i64 = 1 << 24;
 
 /// Text with the NUL behind it that the boundary wants.
 const fn text(with_nul: &'static str) -> Str {
@@ -45,6 +45,11 @@ fn made(status: *mut Opaque) -> Result<(), Failure> {
     if status.is_null() { Ok(()) } else { Err(Failure::Hosts(status)) }
 }
 
+/// A bit that this source does not know would change the meaning of a call.
+fn known(unknown_flags: u32) -> Result<(), Failure> {
+    if unknown_flags == 0 { Ok(()) } else { Err(Failure::Ours(INVALID_ARGUMENT, NO_NODE, "flags have unknown bits")) }
+}
+
 /// Runs what a function of the table does; nothing unwinds out of it.
 fn guarded(host: *const Host, work: impl FnOnce() -> Result<(), Failure>) -> *mut Opaque {
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
@@ -65,6 +70,8 @@ fn guarded(host: *const Host, work: impl FnOnce() -> Result<(), Failure>) -> *mu
 struct Shared<T>(T);
 unsafe impl<T> Sync for Shared<T> {} // constant tables: nobody writes
 
+static ONLY: Shared<[Str; 3]> = Shared([text("both\0"), text("Add\0"), text("Relu\0")]);
+
 static OPTIONS: Shared<[OptionInfo; 2]> = Shared([
     OptionInfo {
         struct_size: std::mem::size_of::<OptionInfo>() as u32,
@@ -73,9 +80,14 @@ static OPTIONS: Shared<[OptionInfo; 2]> = Shared([
         help: text("which operators to take\0"),
         unit: text("\0"),
         default_value: text("both\0"),
-        choices: text("both|Add|Relu\0"),
+        choices: ONLY.0.as_ptr(),
+        choice_count: ONLY.0.len() as u64,
+        int_minimum: 0,
+        int_maximum: 0,
         minimum: 0.0,
         maximum: 0.0,
+        flags: 0,
+        reserved: 0,
     },
     OptionInfo {
         struct_size: std::mem::size_of::<OptionInfo>() as u32,
@@ -84,9 +96,14 @@ static OPTIONS: Shared<[OptionInfo; 2]> = Shared([
         help: text("elements that are worth a thread\0"),
         unit: text("\0"),
         default_value: text("4096\0"),
-        choices: text("\0"),
-        minimum: 1.0,
-        maximum: MAX_GRAIN,
+        choices: null(),
+        choice_count: 0,
+        int_minimum: 1,
+        int_maximum: MAX_GRAIN,
+        minimum: 0.0,
+        maximum: 0.0,
+        flags: 0,
+        reserved: 0,
     },
 ]);
 
@@ -126,6 +143,7 @@ static OPTIONS_TABLE: Shared<ExtOptions> = Shared(ExtOptions {
     option_count,
     option_at,
     get_option,
+    set_option: null(),
 });
 
 extern "C" fn get_extension(_: *const Delegate, id: *const c_char) -> *const c_void {
@@ -146,6 +164,7 @@ struct Instance {
 extern "C" fn open(_: *const Delegate, args: *const OpenArgs, out: *mut *mut Opaque) -> *mut Opaque {
     let args = unsafe { &*args };
     guarded(args.host, || {
+        known(args.flags & !OPEN_COMPILE_ONLY)?;
         let mut made = Box::new(Instance { host: args.host, only: "both".into(), grain: 4096 });
         for option in list(args.options, args.option_count as usize) {
             let value = String::from_utf8_lossy(view(&option.value)).into_owned();
@@ -298,9 +317,11 @@ impl Executable {
     }
 }
 
-extern "C" fn compile(instance: *mut Opaque, partition: *const Partition, out: *mut *mut Opaque) -> *mut Opaque {
-    let (instance, partition) = unsafe { (&*(instance as *const Instance), &*partition) };
+extern "C" fn compile(instance: *mut Opaque, args: *const CompileArgs, out: *mut *mut Opaque) -> *mut Opaque {
+    let (instance, args) = unsafe { (&*(instance as *const Instance), &*args) };
     guarded(instance.host, || {
+        known(args.flags)?;
+        let partition = unsafe { &*args.partition };
         let graph = Graph { host: instance.host, graph: partition.graph };
         let mut made = Box::new(Executable {
             host: instance.host,
@@ -341,9 +362,12 @@ struct Context {
     scratch: Vec<Vec<f32>>,
 }
 
-extern "C" fn context_create(executable: *mut Opaque, out: *mut *mut Opaque) -> *mut Opaque {
-    let executable = unsafe { &*(executable as *const Executable) };
+extern "C" fn context_create(
+    executable: *mut Opaque, args: *const ContextArgs, out: *mut *mut Opaque,
+) -> *mut Opaque {
+    let (executable, args) = unsafe { (&*(executable as *const Executable), &*args) };
     guarded(executable.host, || {
+        known(args.flags)?;
         let scratch = executable.scratch.iter().map(|&count| vec![0.0; count]).collect();
         unsafe { *out = Box::into_raw(Box::new(Context { executable, scratch })) as *mut Opaque };
         Ok(())
@@ -363,7 +387,7 @@ struct Job {
 
 /// Ranges do not meet, so that each element is written by one thread. An output may not lie where an input does, but the
 /// host promises no more than that: hence pointers instead of slices. Nothing in here can panic.
-extern "C" fn run_range(job: *mut c_void, begin: i64, end: i64) {
+extern "C" fn run_range(job: *mut c_void, begin: i64, end: i64, _worker: u32) {
     let job = unsafe { &*(job as *const Job) };
     for i in begin as usize..end as usize {
         unsafe {
@@ -380,17 +404,14 @@ extern "C" fn run_range(job: *mut c_void, begin: i64, end: i64) {
 }
 
 fn elements(tensor: *const Tensor) -> *mut f32 {
-    let tensor = unsafe { &*tensor };
-    if tensor.data.is_null() {
-        return null_mut();
-    }
-    unsafe { (tensor.data as *mut u8).add(tensor.offset as usize) as *mut f32 }
+    unsafe { (*tensor).data as *mut f32 }
 }
 
 extern "C" fn execute(context: *mut Opaque, args: *const RunArgs) -> *mut Opaque {
     let (context, args) = unsafe { (&mut *(context as *mut Context), &*args) };
     let executable = unsafe { &*context.executable };
     guarded(executable.host, || {
+        known(args.flags)?;
         let host = unsafe { &*executable.host };
         for step in &executable.steps {
             let mut place = |at: usize| match executable.slots[at].place {
@@ -409,12 +430,16 @@ extern "C" fn execute(context: *mut Opaque, args: *const RunArgs) -> *mut Opaque
 
 // ---- the tables
 
+static OPSET: Shared<Opset> = Shared(Opset { domain: text("\0"), version: NEWEST, reserved: 0 });
+
 static DELEGATE: Shared<Delegate> = Shared(Delegate {
     struct_size: std::mem::size_of::<Delegate>() as u32,
     flags: 0,
     id: text("small_rust\0"),
     description: text("Add and Relu in float32\0"),
     r#impl: null_mut(),
+    opsets: &OPSET.0,
+    opset_count: 1,
     probe: null(), // needs nothing, so there is nothing to probe
     get_extension,
     open,
@@ -424,7 +449,9 @@ static DELEGATE: Shared<Delegate> = Shared(Delegate {
     executable_destroy,
     context_create,
     context_destroy,
+    scratch_size: null(),
     execute,
+    cancel: null(),
 });
 
 extern "C" fn delegate_count(_: *const Plugin) -> u32 {

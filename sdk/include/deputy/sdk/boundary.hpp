@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <exception>
@@ -35,6 +36,8 @@ struct Record {
   uint32_t extensions = 0;
   OwnOperators operators;
   std::vector<deputy_operator_info> operator_infos;
+  std::vector<deputy_opset> opsets;
+  deputy_ext_options options{};
   deputy_ext_blob blob{};
   deputy_ext_resize resize{};
   deputy_ext_profiling profiling{};
@@ -62,6 +65,9 @@ struct BoxedExecutable {
 struct BoxedContext {
   Host host;
   std::unique_ptr<ExecutionContext> context;
+  std::atomic<uint64_t> cancelled_run{0};
+
+  explicit BoxedContext(const Host& of) : host(of) {}
 };
 
 template <class To, class From>
@@ -103,6 +109,13 @@ deputy_status* GuardWith(const Host& host, Lent& lent, Body&& body) noexcept {
 template <class Body>
 deputy_status* GuardWithGraph(const GraphView& graph, Body&& body) noexcept {
   return GuardWith(graph.host(), graph, body);
+}
+
+// A bit that these headers do not define would change the meaning of a call.
+inline Status CheckFlags(uint32_t flags, uint32_t known) {
+  if ((flags & ~known) == 0) return {};
+  return Status(Code::kInvalidArgument,
+                "flags have bits that this plugin does not know: " + std::to_string(flags & ~known));
 }
 
 // Fills as much of *out as out->struct_size allows.

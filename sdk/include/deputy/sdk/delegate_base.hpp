@@ -102,8 +102,7 @@ class DelegateBase {
   DelegateBase& operator=(const DelegateBase&) = delete;
   virtual ~DelegateBase() = default;
 
-  // Opens the device; host(), options() and device_index() are valid. NOT_SUPPORTED: this machine cannot run the
-  // delegate.
+  // Opens the device; host(), options() and device_id() are valid. NOT_SUPPORTED: this machine cannot run the delegate.
   virtual Status Init() { return {}; }
 
   // Override both if there is a clock to report. [any-thread]
@@ -111,6 +110,11 @@ class DelegateBase {
   // The value of an option that is in force, if it is not the requested one ("600000000Hz" granted for "level 4").
   virtual std::string OptionInForce(const std::string& name) const { return options_.Text(name); }
 
+  // Applies a new value of an option that Options() declares Settable(): `values` has it, and options() has it
+  // afterwards. Runs may be under way; those that begin later use it.
+  virtual Status SetOption(const std::string& name, [[maybe_unused]] const OptionValues& values) {
+    return Status(Code::kNotSupported, "option '" + name + "' is set when the delegate is opened");
+  }
   // Called for every partition before it is compiled: whether it can run, its cost, and the nodes that other delegates
   // should run. Pure, and uses nothing of the device.
   virtual Result<PartitionEstimate> Estimate(const PartitionView&) { return PartitionEstimate(); }
@@ -128,18 +132,25 @@ class DelegateBase {
   const Host& host() const { return host_; }
   const OptionValues& options() const { return options_; }
   const std::string& instance_name() const { return instance_name_; }  // of the YAML entry
-  uint32_t device_index() const { return device_index_; }
+  const std::string& device_id() const { return device_id_; }          // of Devices(); empty for a class without it
   // With kCompileOnly: there may be no device, and nothing that is compiled will run.
   bool compile_only() const { return compile_only_; }
 
   // For the layer.
-  void Attach(const Host& host, OptionValues options, std::string instance_name, uint32_t device_index,
+  void Attach(const Host& host, OptionValues options, std::string instance_name, std::string device_id,
               bool compile_only = false) {
     host_ = host;
     options_ = std::move(options);
     instance_name_ = std::move(instance_name);
-    device_index_ = device_index;
+    device_id_ = std::move(device_id);
     compile_only_ = compile_only;
+  }
+  Status ChangeOption(std::string_view name, std::string_view value) {
+    OptionValues changed = options_;
+    DEPUTY_SDK_RETURN_IF_ERROR(changed.Change(name, value));
+    DEPUTY_SDK_RETURN_IF_ERROR(SetOption(std::string(name), changed));
+    options_ = std::move(changed);
+    return {};
   }
   virtual void LookAt(const GraphView& graph) = 0;
   virtual Verdict AnswerFor(const NodeView& node) = 0;
@@ -155,7 +166,7 @@ class DelegateBase {
   Host host_;
   OptionValues options_;
   std::string instance_name_;
-  uint32_t device_index_ = 0;
+  std::string device_id_;
   bool compile_only_ = false;
 };
 

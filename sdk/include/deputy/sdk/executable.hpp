@@ -38,6 +38,12 @@ class ExecutionContext {
   // Reads the inputs, writes every element of the outputs. One call at a time per context; different contexts run in
   // parallel unless the delegate's kFlags say DEPUTY_DELEGATE_SERIAL.
   virtual Status Execute(const RunArgs& args) = 0;
+  // Memory of the host that a run needs and no other run reads: RunArgs::scratch(). Asked when the context is made and
+  // after each resize.
+  virtual size_t scratch_bytes() const { return 0; }
+  // The run that is under way should end: for devices that wait in their driver; others test RunArgs::cancelled().
+  // Returns at once. [any-thread]
+  virtual void Cancel() {}
 
   // With kResizes. After a failure the context is as it was. kNotSupported: the host places the model again.
   virtual Result<ResizeOutcome> Resize(const ResizeArgs&) {
@@ -61,6 +67,10 @@ class Executable {
   virtual ~Executable() = default;
   // [any-thread] Contexts are destroyed before their executable.
   virtual Result<std::unique_ptr<ExecutionContext>> CreateContext() = 0;
+  // The same for devices with priorities: that of the context's runs, larger is more urgent, 0 is the default.
+  virtual Result<std::unique_ptr<ExecutionContext>> CreatePrioritizedContext([[maybe_unused]] int32_t priority) {
+    return CreateContext();
+  }
 
   // With kBlobs: writes the data for Restore. Numbers of nodes and values are not valid there. kNotSupported: this
   // executable is compiled each time. [any-thread]

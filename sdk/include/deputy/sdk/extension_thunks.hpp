@@ -35,14 +35,15 @@ struct ExtensionThunks {
     return GuardWith(boxed.host, writer, [&] { return boxed.executable->Serialize(writer); });
   }
 
-  static deputy_status* Restore(deputy_instance* self, const deputy_partition* partition, const deputy_blob* given,
+  static deputy_status* Restore(deputy_instance* self, const deputy_compile_args* args, const deputy_blob* given,
                                 deputy_executable** out) noexcept {
     const Instance& instance = *As<Instance>(self);
-    const GraphView graph(instance.host, partition->graph);
+    const GraphView graph(instance.host, args->partition->graph);
     Blob blob(*given);
     return GuardWithGraph(graph, [&]() -> Status {
       const std::lock_guard<std::mutex> lock(instance.holder->load);
-      const PartitionView view(graph, *partition);
+      DEPUTY_SDK_RETURN_IF_ERROR(CheckFlags(args->flags, 0));
+      const PartitionView view(graph, *args->partition, args);
       auto boxed = std::make_unique<BoxedExecutable>(BoxedExecutable{instance.host, nullptr});
       DEPUTY_SDK_ASSIGN_OR_RETURN(boxed->executable, instance.delegate().RestorePartition(view, std::move(blob)));
       if (boxed->executable == nullptr) return Status(Code::kInternal, "Restore returned no executable");
@@ -56,6 +57,7 @@ struct ExtensionThunks {
                                deputy_resize_outcome* outcome) noexcept {
     const BoxedContext& boxed = *As<BoxedContext>(self);
     return Guard(boxed.host, [&]() -> Status {
+      DEPUTY_SDK_RETURN_IF_ERROR(CheckFlags(args->flags, 0));
       DEPUTY_SDK_ASSIGN_OR_RETURN(const ResizeOutcome made, boxed.context->Resize(ResizeArgs(*args)));
       *outcome = static_cast<deputy_resize_outcome>(made);
       return {};
@@ -114,7 +116,7 @@ struct ExtensionThunks {
       const NodeView node = graph.Node(id);
       const OwnOperator* found = FindOperator(self, node);
       if (found == nullptr || found->compute() == nullptr) return Status(Code::kNotSupported, "it has no kernel");
-      return found->compute()(graph.host(), node, RunArgs(*args));
+      return found->compute()(graph.host(), node, RunArgs(*args, graph.host()));
     });
   }
 

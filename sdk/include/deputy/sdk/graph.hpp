@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "deputy/abi/delegate.h"
 #include "deputy/sdk/attributes.hpp"
 #include "deputy/sdk/host.hpp"
 
@@ -37,13 +38,22 @@ class ValueView {
 
   bool is_graph_input() const { return (info_.flags & DEPUTY_VALUE_GRAPH_INPUT) != 0; }
   bool is_graph_output() const { return (info_.flags & DEPUTY_VALUE_GRAPH_OUTPUT) != 0; }
+  // Extents with symbols and limits; empty where all extents are known.
+  Span<const deputy_extent> extents() const {
+    return {info_.extents, info_.extents == nullptr ? 0 : size_t{info_.rank}};
+  }
+  // Of the elements, where the model states it; NULL otherwise.
+  const deputy_quantization* quantization() const { return info_.quantization; }
+
   bool is_constant() const { return (info_.flags & DEPUTY_VALUE_CONSTANT) != 0; }
-  // Dense row-major elements of a constant, owned by the model.
+  // False for a constant that GraphView::ReadConstant copies, of a delegate with DEPUTY_DELEGATE_STREAMS_CONSTANTS.
+  bool is_resident() const { return (info_.flags & DEPUTY_VALUE_NOT_RESIDENT) == 0; }
+  // Dense row-major elements of a constant, owned by the model; NULL if it is not resident.
   const void* constant() const { return info_.constant; }
   size_t constant_bytes() const { return static_cast<size_t>(info_.byte_size); }
   template <class T>
   Span<const T> constant_values() const {
-    return {static_cast<const T*>(info_.constant), constant_bytes() / sizeof(T)};
+    return {static_cast<const T*>(info_.constant), info_.constant == nullptr ? 0 : constant_bytes() / sizeof(T)};
   }
 
  private:
@@ -120,6 +130,10 @@ class GraphView {
     const bool known = Ask([&] { return host_.table()->graph_value_info(host_.table()->self, graph_, id, &info); });
     return known ? ValueView(info) : ValueView();
   }
+  // Copies bytes of a constant, from `offset` on. False: the call fails, as for Ask.
+  bool ReadConstant(const ValueView& value, uint64_t offset, void* to, size_t size) const {
+    return Ask([&] { return host_.table()->constant_read(host_.table()->self, graph_, value.id(), offset, size, to); });
+  }
   std::vector<ValueView> Inputs() const { return Values(host_.table()->graph_inputs); }
   std::vector<ValueView> Outputs() const { return Values(host_.table()->graph_outputs); }
 
@@ -159,7 +173,9 @@ inline ValueView NodeView::output(size_t index) const {
 // Nodes to compile into one executable. Inputs and outputs are exact and in the order of the run's tensors.
 class PartitionView {
  public:
-  PartitionView(const GraphView& graph, const deputy_partition& partition) : graph_(&graph), name_(partition.name) {
+  // `args`: of compile; NULL: the partition is only estimated.
+  PartitionView(const GraphView& graph, const deputy_partition& partition, const deputy_compile_args* args = nullptr)
+      : graph_(&graph), args_(args), name_(partition.name) {
     for (uint32_t i = 0; i < partition.node_count; ++i) nodes_.push_back(graph.Node(partition.nodes[i]));
     for (uint32_t i = 0; i < partition.input_count; ++i) inputs_.push_back(graph.Value(partition.inputs[i]));
     for (uint32_t i = 0; i < partition.output_count; ++i) outputs_.push_back(graph.Value(partition.outputs[i]));
@@ -171,8 +187,26 @@ class PartitionView {
   const std::vector<ValueView>& inputs() const { return inputs_; }
   const std::vector<ValueView>& outputs() const { return outputs_; }
 
+  // The element type in which a node is to compute; kUndefined: the delegate's choice.
+  DType PrecisionOf(deputy_node_id node) const {
+    for (uint64_t i = 0; args_ != nullptr && i < args_->precision_count; ++i)
+      if (args_->precision[i].node == node) return static_cast<DType>(args_->precision[i].compute);
+    return DType::kUndefined;
+  }
+  // True when Compile should end with kCancelled, or kDeadlineExceeded. [any-thread]
+  bool cancelled() const { return args_ != nullptr && args_->control->cancelled(args_->control->self) != 0; }
+  uint64_t deadline_ns() const { return args_ == nullptr ? 0 : args_->deadline_ns; }  // CLOCK_MONOTONIC; 0: none
+  int32_t priority() const { return args_ == nullptr ? 0 : args_->priority; }         // larger is more urgent
+  // Shows how far Compile is, from 0 to 1, and what it does now.
+  void Progress(double done, std::string_view step) const {
+    if (args_ == nullptr) return;
+    const auto permille = static_cast<uint32_t>(done < 0 ? 0 : done > 1 ? 1000 : done * 1000);
+    args_->control->progress(args_->control->self, permille, ToStr(step));
+  }
+
  private:
   const GraphView* graph_;
+  const deputy_compile_args* args_;
   deputy_str name_;
   std::vector<NodeView> nodes_;
   std::vector<ValueView> inputs_, outputs_;

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "deputy/abi/host.h"
 #include "deputy/sdk/status.hpp"
@@ -41,17 +43,26 @@ class Host {
     return table_ == nullptr ? nullptr : table_->get_extension(table_->self, id);
   }
 
-  // Calls job(begin, end) for ranges that cover [0, count), each of at least `grain` items (but the last), over the
-  // host's threads; returns when all are done. An exception of a job is thrown again here, on the calling thread.
+  // Calls job(begin, end), or job(begin, end, worker), for ranges that cover [0, count), each of at least `grain` items
+  // (but the last), over the host's threads; returns when all are done. `worker` is less than thread_count(), and calls
+  // with the same one do not overlap. An exception of a job is thrown again here, on the calling thread.
   template <class Job>
   void ParallelFor(int64_t count, int64_t grain, Job&& job) const {
     if (count <= 0) return;
-    if (table_ == nullptr) return static_cast<void>(job(int64_t{0}, count));
+    if (table_ == nullptr) return Invoke(job, 0, count, 0);
     Shared<Job> shared{job};
     table_->parallel_for(table_->self, count, grain, &Shared<Job>::Run, &shared);
     if (shared.thrown) std::rethrow_exception(shared.thrown);
   }
 
+  // Takes a status of the host's functions that is not returned to it.
+  Status Take(deputy_status* status) const {
+    if (status == nullptr) return {};
+    const deputy_str message = table_->status_message(table_->self, status);
+    Status taken(static_cast<Code>(table_->status_code(table_->self, status)), std::string(ToView(message)));
+    table_->status_release(table_->self, status);
+    return taken;
+  }
   // The host's own form of a failure; NULL for success.
   deputy_status* Make(const Status& status) const noexcept {
     if (status.ok()) return nullptr;
@@ -61,15 +72,23 @@ class Host {
 
  private:
   template <class Job>
+  static void Invoke(Job& job, int64_t begin, int64_t end, uint32_t worker) {
+    if constexpr (std::is_invocable_v<Job&, int64_t, int64_t, uint32_t>)
+      job(begin, end, worker);
+    else
+      job(begin, end);
+  }
+
+  template <class Job>
   struct Shared {
     Job& job;
     std::mutex mutex{};
     std::exception_ptr thrown{};
 
-    static void Run(void* self, int64_t begin, int64_t end) noexcept {
+    static void Run(void* self, int64_t begin, int64_t end, uint32_t worker) noexcept {
       auto* shared = static_cast<Shared*>(self);
       try {
-        shared->job(begin, end);
+        Invoke(shared->job, begin, end, worker);
       } catch (...) {
         const std::lock_guard<std::mutex> lock(shared->mutex);
         if (!shared->thrown) shared->thrown = std::current_exception();

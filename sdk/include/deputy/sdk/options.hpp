@@ -8,6 +8,7 @@
 //   ... options().Int("threads") ...
 #pragma once
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <deque>
@@ -40,15 +41,18 @@ class OptionSchema {
   }
   OptionSchema&& Int(std::string name, int64_t fallback, int64_t minimum, int64_t maximum, std::string help,
                      std::string unit = {}) && {
-    return std::move(*this).Add(DEPUTY_OPTION_INT, std::move(name), std::to_string(fallback), std::move(help),
-                                std::move(unit), {}, static_cast<double>(minimum), static_cast<double>(maximum));
+    std::move(*this).Add(DEPUTY_OPTION_INT, std::move(name), std::to_string(fallback), std::move(help),
+                         std::move(unit));
+    options_.back().int_minimum = minimum;
+    options_.back().int_maximum = maximum;
+    return std::move(*this);
   }
   OptionSchema&& Float(std::string name, double fallback, double minimum, double maximum, std::string help,
                        std::string unit = {}) && {
     std::ostringstream text;
     text.imbue(std::locale::classic());
     text << fallback;
-    return std::move(*this).Add(DEPUTY_OPTION_FLOAT, std::move(name), text.str(), std::move(help), std::move(unit), {},
+    return std::move(*this).Add(DEPUTY_OPTION_FLOAT, std::move(name), text.str(), std::move(help), std::move(unit),
                                 minimum, maximum);
   }
   OptionSchema&& String(std::string name, std::string fallback, std::string help) && {
@@ -56,23 +60,33 @@ class OptionSchema {
   }
   OptionSchema&& Enum(std::string name, std::string fallback, const std::vector<std::string>& choices,
                       std::string help) && {
-    std::string joined;
-    for (const std::string& choice : choices) joined += (joined.empty() ? "" : "|") + choice;
-    return std::move(*this).Add(DEPUTY_OPTION_ENUM, std::move(name), std::move(fallback), std::move(help), {},
-                                std::move(joined));
+    std::move(*this).Add(DEPUTY_OPTION_ENUM, std::move(name), std::move(fallback), std::move(help));
+    options_.back().choices = choices;
+    for (const std::string& choice : options_.back().choices) options_.back().choice_texts.push_back(ToStr(choice));
+    return std::move(*this);
   }
   // `level` is the default; explicit clocks are accepted between the two limits if the upper one is not 0.
   OptionSchema&& Frequency(std::string name, uint32_t level, std::string help, uint64_t minimum_hz = 0,
                            uint64_t maximum_hz = 0) && {
     return std::move(*this).Add(DEPUTY_OPTION_FREQUENCY, std::move(name), std::to_string(level), std::move(help), "Hz",
-                                {}, static_cast<double>(minimum_hz), static_cast<double>(maximum_hz));
+                                static_cast<double>(minimum_hz), static_cast<double>(maximum_hz));
+  }
+  // The option before it may be set while executables exist: DelegateBase::SetOption applies it.
+  OptionSchema&& Settable() && {
+    options_.back().settable = true;
+    return std::move(*this);
   }
 
   struct Option {
     deputy_option_type type;
-    std::string name, fallback, help, unit, choices;
+    std::string name, fallback, help, unit;
     double minimum, maximum;
+    int64_t int_minimum = 0, int_maximum = 0;
+    bool settable = false;
+    std::vector<std::string> choices = {};
+    std::vector<deputy_str> choice_texts = {};
 
+    // Points into this object.
     deputy_option_info Info() const {
       return {sizeof(deputy_option_info),
               type,
@@ -80,9 +94,14 @@ class OptionSchema {
               ToStr(help),
               ToStr(unit),
               ToStr(fallback),
-              ToStr(choices),
+              choice_texts.data(),
+              choice_texts.size(),
+              int_minimum,
+              int_maximum,
               minimum,
-              maximum};
+              maximum,
+              settable ? uint32_t{DEPUTY_OPTION_SETTABLE} : 0u,
+              0};
     }
   };
   const std::deque<Option>& options() const { return options_; }
@@ -94,9 +113,9 @@ class OptionSchema {
 
  private:
   OptionSchema&& Add(deputy_option_type type, std::string name, std::string fallback, std::string help,
-                     std::string unit = {}, std::string choices = {}, double minimum = 0, double maximum = 0) && {
-    options_.push_back({type, std::move(name), std::move(fallback), std::move(help), std::move(unit),
-                        std::move(choices), minimum, maximum});
+                     std::string unit = {}, double minimum = 0, double maximum = 0) && {
+    options_.push_back(
+        {type, std::move(name), std::move(fallback), std::move(help), std::move(unit), minimum, maximum});
     return std::move(*this);
   }
 
@@ -111,6 +130,7 @@ class OptionValues {
 
   static Result<OptionValues> Parse(const OptionSchema& schema, Span<const deputy_kv> given) {
     OptionValues values;
+    values.schema_ = &schema;
     for (const OptionSchema::Option& option : schema.options())
       DEPUTY_SDK_RETURN_IF_ERROR(values.Set(option, option.fallback));
     for (const deputy_kv& pair : given) {
@@ -120,6 +140,15 @@ class OptionValues {
       DEPUTY_SDK_RETURN_IF_ERROR(values.Set(*option, ToView(pair.value)));
     }
     return values;
+  }
+
+  // A new value of an option that the schema calls settable; the schema lives as long as the plugin.
+  Status Change(std::string_view name, std::string_view text) {
+    const OptionSchema::Option* option = schema_ == nullptr ? nullptr : schema_->Find(name);
+    if (option == nullptr) return Status(Code::kNotFound, "unknown option '" + std::string(name) + "'");
+    if (!option->settable)
+      return Status(Code::kFailedPrecondition, "option '" + option->name + "' is set when the delegate is opened");
+    return Set(*option, text);
   }
 
   bool Bool(std::string_view name) const { return Get(name, DEPUTY_OPTION_BOOL).integer != 0; }
@@ -173,12 +202,12 @@ class OptionValues {
       valid = text == "true" || text == "false";
       value.integer = text == "true" ? 1 : 0;
     } else if (option.type == DEPUTY_OPTION_INT) {
-      valid = ParseNumber(text, value.integer) && within(static_cast<double>(value.integer));
+      valid = ParseNumber(text, value.integer) && value.integer >= option.int_minimum &&
+              value.integer <= option.int_maximum;
     } else if (option.type == DEPUTY_OPTION_FLOAT) {
       valid = ParseNumber(text, value.real) && within(value.real);
     } else if (option.type == DEPUTY_OPTION_ENUM) {
-      valid = ("|" + option.choices + "|").find("|" + value.text + "|") != std::string::npos && !text.empty() &&
-              text.find('|') == std::string_view::npos;
+      valid = std::find(option.choices.begin(), option.choices.end(), text) != option.choices.end();
     } else if (option.type == DEPUTY_OPTION_FREQUENCY) {
       valid = ParseFrequency(option, text, value.frequency);
     }
@@ -197,6 +226,7 @@ class OptionValues {
     return ParseNumber(text, wish.level) && wish.level >= 1 && wish.level <= 4;
   }
 
+  const OptionSchema* schema_ = nullptr;
   std::map<std::string, Value, std::less<>> values_;
 };
 

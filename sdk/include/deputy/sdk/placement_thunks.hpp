@@ -25,9 +25,10 @@ struct PlacementThunks {
     deputy_status* made = Guard(host, [&]() -> Status {
       DEPUTY_SDK_ASSIGN_OR_RETURN(const auto devices, RecordOf(self).devices(host));
       for (const DeviceDescription& device : devices) {
-        const deputy_device_info info{sizeof info,         static_cast<deputy_device_kind>(device.kind),
-                                      ToStr(device.name),  ToStr(device.driver),
-                                      device.memory_bytes, device.frequency_hz};
+        const deputy_device_info info{sizeof info,          static_cast<deputy_device_kind>(device.kind),
+                                      ToStr(device.id),     ToStr(device.name),
+                                      ToStr(device.driver), device.memory_bytes,
+                                      device.frequency_hz};
         refused = sink->add(sink->self, &info);
         if (refused != nullptr) break;
       }

@@ -1,6 +1,7 @@
 // The constant tables that a plugin shows: one per delegate, made from the delegate's class, and one for the plugin.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -32,6 +33,18 @@ struct HasFormerExtensions : std::false_type {};
 template <class D>
 struct HasFormerExtensions<D, std::void_t<decltype(D::kAbilities)>> : std::true_type {};
 
+// The newest definition of each domain that the SDK's list has.
+inline std::vector<deputy_opset> KnownOpsets() {
+  std::vector<deputy_opset> opsets;
+  for (const OperatorRow& row : kOperatorRows) {
+    auto known = opsets.begin();
+    while (known != opsets.end() && ToView(known->domain) != row.domain) ++known;
+    if (known == opsets.end()) known = opsets.insert(known, {ToStr(row.domain), 0, 0});
+    known->version = std::max(known->version, static_cast<uint32_t>(row.newest_definition));
+  }
+  return opsets;
+}
+
 template <class D>
 std::unique_ptr<Record> MakeRecord(std::string id, std::string description,
                                    std::function<std::shared_ptr<Holder>()> make) {
@@ -52,12 +65,18 @@ std::unique_ptr<Record> MakeRecord(std::string id, std::string description,
   if constexpr (ChecksBlobs<D>::value)
     record->check_blob = [](const Host& host, std::string_view text) { return D::CheckBlob(host, text); };
   ExtensionThunks::FillTables(*record);
+  record->options = {sizeof record->options, 0, Thunks::OptionCount, Thunks::OptionAt, Thunks::GetOption, nullptr};
+  for (const OptionSchema::Option& option : record->schema.options())
+    if (option.settable) record->options.set_option = Thunks::SetOption;
+  record->opsets = KnownOpsets();
   deputy_delegate& table = record->table;
   table.struct_size = sizeof table;
   table.flags = record->proposes ? D::kFlags | DEPUTY_DELEGATE_SERIAL : D::kFlags;
   table.id = ToStr(record->id);
   table.description = ToStr(record->description);
   table.impl = record.get();
+  table.opsets = record->opsets.data();
+  table.opset_count = record->opsets.size();
   table.probe = Thunks::Probe;
   table.get_extension = Thunks::GetExtension;
   table.open = Thunks::Open;
@@ -67,7 +86,9 @@ std::unique_ptr<Record> MakeRecord(std::string id, std::string description,
   table.executable_destroy = Thunks::ExecutableDestroy;
   table.context_create = Thunks::ContextCreate;
   table.context_destroy = Thunks::ContextDestroy;
+  table.scratch_size = Thunks::ScratchSize;
   table.execute = Thunks::Execute;
+  table.cancel = Thunks::Cancel;
   return record;
 }
 
@@ -96,7 +117,7 @@ class Plugin {
     table_.impl = this;
     table_.init = [](const deputy_plugin*, const deputy_host* host) noexcept -> deputy_status* {
       if (DEPUTY_HAS(host, deputy_host, clock_ns)) return nullptr;
-      return Host(host).Make(Status(Code::kFailedPrecondition, "the host's table lacks functions of ABI 0.1"));
+      return Host(host).Make(Status(Code::kFailedPrecondition, "the host's table lacks functions of ABI 0.2"));
     };
     table_.shutdown = [](const deputy_plugin*) noexcept {};
     table_.delegate_count = [](const deputy_plugin* self) noexcept { return static_cast<uint32_t>(Of(self).size()); };

@@ -24,6 +24,7 @@ struct Thunks {
                              deputy_instance** out) noexcept {
     const Host host(args->host);
     return Guard(host, [&]() -> Status {
+      DEPUTY_SDK_RETURN_IF_ERROR(CheckFlags(args->flags, DEPUTY_OPEN_COMPILE_ONLY));
       const Record& record = RecordOf(self);
       DEPUTY_SDK_ASSIGN_OR_RETURN(
           OptionValues values,
@@ -31,10 +32,8 @@ struct Thunks {
       auto instance = std::make_unique<Instance>(Instance{host, record.make()});
       const std::lock_guard<std::mutex> lock(instance->holder->load);
       if (!instance->holder->ready) {
-        const bool compile_only =
-            DEPUTY_HAS(args, deputy_open_args, flags) && (args->flags & DEPUTY_OPEN_COMPILE_ONLY) != 0;
-        instance->delegate().Attach(host, std::move(values), std::string(ToView(args->name)), args->device,
-                                    compile_only);
+        instance->delegate().Attach(host, std::move(values), std::string(ToView(args->name)),
+                                    std::string(ToView(args->device)), (args->flags & DEPUTY_OPEN_COMPILE_ONLY) != 0);
         DEPUTY_SDK_RETURN_IF_ERROR(instance->delegate().Init());
         instance->holder->ready = true;
       }
@@ -79,14 +78,15 @@ struct Thunks {
     Release(instance, claim);
   }
 
-  static deputy_status* Compile(deputy_instance* self, const deputy_partition* partition,
+  static deputy_status* Compile(deputy_instance* self, const deputy_compile_args* args,
                                 deputy_executable** out) noexcept {
     const Instance& instance = *As<Instance>(self);
-    const GraphView graph(instance.host, partition->graph);
+    const GraphView graph(instance.host, args->partition->graph);
     return GuardWithGraph(graph, [&]() -> Status {
       const std::lock_guard<std::mutex> lock(instance.holder->load);
-      const UnusedClaim claim{instance, partition->claim};
-      const PartitionView view(graph, *partition);
+      const UnusedClaim claim{instance, args->partition->claim};
+      DEPUTY_SDK_RETURN_IF_ERROR(CheckFlags(args->flags, 0));
+      const PartitionView view(graph, *args->partition, args);
       auto boxed = std::make_unique<BoxedExecutable>(BoxedExecutable{instance.host, nullptr});
       DEPUTY_SDK_ASSIGN_OR_RETURN(boxed->executable, instance.delegate().CompilePartition(view, claim.handle));
       if (boxed->executable == nullptr) return Status(Code::kInternal, "Compile returned no executable");
@@ -98,11 +98,13 @@ struct Thunks {
 
   static void ExecutableDestroy(deputy_executable* self) noexcept { delete As<BoxedExecutable>(self); }
 
-  static deputy_status* ContextCreate(deputy_executable* self, deputy_context** out) noexcept {
+  static deputy_status* ContextCreate(deputy_executable* self, const deputy_context_args* args,
+                                      deputy_context** out) noexcept {
     const BoxedExecutable& boxed = *As<BoxedExecutable>(self);
     return Guard(boxed.host, [&]() -> Status {
-      auto context = std::make_unique<BoxedContext>(BoxedContext{boxed.host, nullptr});
-      DEPUTY_SDK_ASSIGN_OR_RETURN(context->context, boxed.executable->CreateContext());
+      DEPUTY_SDK_RETURN_IF_ERROR(CheckFlags(args->flags, 0));
+      auto context = std::make_unique<BoxedContext>(boxed.host);
+      DEPUTY_SDK_ASSIGN_OR_RETURN(context->context, boxed.executable->CreatePrioritizedContext(args->priority));
       if (context->context == nullptr) return Status(Code::kInternal, "CreateContext returned no context");
       *out = As<deputy_context>(context.release());
       return {};
@@ -113,7 +115,25 @@ struct Thunks {
 
   static deputy_status* Execute(deputy_context* self, const deputy_run_args* args) noexcept {
     const BoxedContext& boxed = *As<BoxedContext>(self);
-    return Guard(boxed.host, [&] { return boxed.context->Execute(RunArgs(*args)); });
+    return Guard(boxed.host, [&]() -> Status {
+      DEPUTY_SDK_RETURN_IF_ERROR(CheckFlags(args->flags, 0));
+      return boxed.context->Execute(RunArgs(*args, boxed.host, &boxed.cancelled_run));
+    });
+  }
+
+  static uint64_t ScratchSize(deputy_context* self) noexcept {
+    return As<BoxedContext>(self)->context->scratch_bytes();
+  }
+
+  static void Cancel(deputy_context* self, uint64_t run) noexcept {
+    BoxedContext& boxed = *As<BoxedContext>(self);
+    for (uint64_t newest = boxed.cancelled_run.load(); newest < run;)
+      if (boxed.cancelled_run.compare_exchange_weak(newest, run)) break;
+    try {
+      boxed.context->Cancel();
+    } catch (...) {
+      boxed.host.Error("an exception escaped while a run was cancelled");
+    }
   }
 
   static uint32_t OptionCount(const deputy_delegate* self) noexcept {
@@ -137,6 +157,14 @@ struct Thunks {
     });
   }
 
+  static deputy_status* SetOption(deputy_instance* self, deputy_str name, deputy_str value) noexcept {
+    const Instance& instance = *As<Instance>(self);
+    return Guard(instance.host, [&]() -> Status {
+      const std::lock_guard<std::mutex> lock(instance.holder->load);
+      return instance.delegate().ChangeOption(ToView(name), ToView(value));
+    });
+  }
+
   static deputy_status* GetDeviceState(deputy_instance* self, deputy_device_state* out) noexcept {
     const Instance& instance = *As<Instance>(self);
     return Guard(instance.host, [&]() -> Status {
@@ -149,10 +177,9 @@ struct Thunks {
   }
 
   static const void* GetExtension(const deputy_delegate* self, const char* id) noexcept {
-    static constexpr deputy_ext_options kOptions = {sizeof(deputy_ext_options), 0, OptionCount, OptionAt, GetOption};
     static constexpr deputy_ext_propose kPropose = {sizeof(deputy_ext_propose), 0, Propose, ClaimRelease, nullptr};
     static constexpr deputy_ext_device_control kDevice = {sizeof(deputy_ext_device_control), 0, GetDeviceState};
-    if (std::strcmp(id, DEPUTY_EXT_OPTIONS) == 0) return &kOptions;
+    if (std::strcmp(id, DEPUTY_EXT_OPTIONS) == 0) return &RecordOf(self).options;
     if (std::strcmp(id, DEPUTY_EXT_PROPOSE) == 0 && RecordOf(self).proposes) return &kPropose;
     if (std::strcmp(id, DEPUTY_EXT_DEVICE_CONTROL) == 0 && RecordOf(self).controls_device) return &kDevice;
     if (const void* extension = ExtensionThunks::Find(RecordOf(self), id)) return extension;
