@@ -200,7 +200,7 @@ class ContractEditor(Editor):
         self.append_field("")
 
     def append_flags_that_name_an_enumeration(self):
-        self.append_field(" /* DEPUTY_LAYOUT_... */")
+        self.append_field(f" /* DEPUTY_{self.random.choice(('LAYOUT_...', 'LAYOUT_...; none is defined'))} */")
 
     def append_flags_that_name_nothing(self):
         self.append_field(" /* DEPUTY_APPENDED_... */")
@@ -233,6 +233,9 @@ class ContractEditor(Editor):
         self.append_field(" /* DEPUTY_APPENDED_... */")
         place = self.abi.texts["base.h"].rindex("#endif")
         self.replace("base.h", (place, place, "enum { DEPUTY_APPENDED_ONE = 1u, DEPUTY_APPENDED_TWO = 2u };\n"))
+
+    def append_flags_for_later(self):
+        self.append_field(self.random.choice((" /* 0 */", " /* DEPUTY_APPENDED_...; none is defined */")))
 
     def append_optional_slot(self):
         struct = self.struct(lambda struct: struct.grows)
@@ -274,5 +277,6 @@ HARMFUL = ("change_macro", "delete_macro", "swap_parameters_of_a_macro", "put_a_
            "make_a_slot_optional", "make_a_function_type_optional_and_sign", "append_flag_of_two_bits",
            "append_flag_twice", "append_flag_as_a_number", "turn_flags_into_numbers", "append_flags_without_a_name",
            "append_flags_that_name_an_enumeration", "append_flags_that_name_nothing")
-LEGAL = ("append_macro", "rewrap_a_macro", "append_flag", "append_flags", "append_optional_slot", "rewrap_a_contract",
-         "reword_a_comment_of_no_contract", "reword_a_contract_and_sign", "make_a_slot_optional_and_sign")
+LEGAL = ("append_macro", "rewrap_a_macro", "append_flag", "append_flags", "append_flags_for_later",
+         "append_optional_slot", "rewrap_a_contract", "reword_a_comment_of_no_contract", "reword_a_contract_and_sign",
+         "make_a_slot_optional_and_sign")

@@ -3,9 +3,10 @@
 By their values: each enumerator of a set, and of no other enumeration, is written with the suffix u (`1u`, `1u << 3`).
 
 By their use: a field or parameter named `flags`, or that ends in `_flags`, names the enumerators in its comment, or in
-that of its function, as `DEPUTY_OPEN_...`; a field that says `0` has none yet. So does every field of a plain unsigned
-type (the values of an enumeration have a type of their own), unless the comment says `1u << DEPUTY_LAYOUT_...`: bits by
-number. An enumeration so named has to be a set, and a field of flags that names none is wrong, so no set is missed.
+that of its function, as `DEPUTY_OPEN_...`; a field that says `0`, or `DEPUTY_RUN_...; none is defined`, has none yet.
+So does every field of a plain unsigned type (the values of an enumeration have a type of their own), unless the
+comment says `1u << DEPUTY_LAYOUT_...`: bits by number. An enumeration so named has to be a set, and a field of flags
+that names none is wrong, so no set is missed.
 """
 
 import re
@@ -13,6 +14,7 @@ import re
 import contracts
 
 WRITTEN = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uU](\s*<<\s*\d+)?")
+NONE = re.compile(r"\bDEPUTY_[A-Z0-9_]*_\.\.\.; none is defined\b")
 NAMED = re.compile(r"(<<\s*)?\b(DEPUTY_[A-Z0-9_]*_)\.\.\.")
 FLAGS = re.compile(r"(?:\w+_)?flags")
 UNSIGNED = ("uint8_t", "uint16_t", "uint32_t", "uint64_t")
@@ -67,7 +69,9 @@ def check(abi, values):
             wrong.append(f"{where}: the comment does not name its flags (DEPUTY_NAME_...), nor says that it is 0")
         for prefix in prefixes:
             named = [group for group in every if group.startswith(prefix)]
-            if not named:
+            if NONE.search(comment):
+                wrong += [f"{where}: says that none of {prefix}... is defined, and {group} is" for group in named]
+            elif not named:
                 wrong.append(f"{where}: there are no enumerators {prefix}...")
             elif not set(named) & set(present):
                 wrong.append(f"{where}: {prefix}... hold flags, and are not written as such (1u, 2u, 4u)")
