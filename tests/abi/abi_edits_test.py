@@ -1,365 +1,149 @@
 #!/usr/bin/env python3
-"""Edits copies of the ABI headers, in every way that a careless change could, and sees that each harmful edit is
-refused and each append passes. What lies in ext/draft may be edited in any way that keeps the rules.
+"""Edits copies of the ABI headers and of the operator schema, in every way that a careless change could, and sees that
+each harmful edit is refused and each legal one passes.
 
-  abi_edits_test.py --headers DIR [--seed N] [--edits N] [--verbose] COMPILER
+  abi_edits_test.py --headers DIR --schema DIR [--seed N] [--layout-edits N] [--other-edits N] [--verbose] COMPILER
 
-Each edit is made by its own seed, which is printed when the verdict is wrong; the table at the end says which checks
-refused what. The checks are those of layout_test.py: the reader of the headers, the compiler, the comparison with the
-table of the unedited headers, and the rules.
+Edits of the layout (structs, functions, enumerations, constants; layout_edits.py), and others: of macros, contracts,
+optional slots and flags (contract_edits.py) and of primitive.fbs and operators.inc (schema_edits.py). Each edit is made
+by its own seed, which is printed when the verdict is wrong; the table at the end says which checks refused what. The
+checks are those of layout_test.py and schema_test.py: the readers, the compiler, the comparison with the golden tables
+of the unedited files (layout, contracts, schema), and the rules.
 """
 
 import argparse
 import collections
 import itertools
-import random
-import re
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 
+import contract_edits
+import contracts
 import golden
 import headers
+import layout_edits
+import schema
+import schema_edits
+import thread_tags_test
+from editor import Unlucky
+
+EDITORS = {layout_edits: layout_edits.LayoutEditor, contract_edits: contract_edits.ContractEditor,
+           schema_edits: schema_edits.SchemaEditor}
+# (module, name of the edit, whether it is harmful) of all that are not of the layout.
+OTHER = [(module, kind, kind in module.HARMFUL) for module in (contract_edits, schema_edits)
+         for kind in module.HARMFUL + module.LEGAL]
 
 
-class Unlucky(Exception):
-    """This seed found nothing to edit in this way."""
+class Tree:
+    """The headers and the schema in a scratch folder, as they are before each edit, and what was released of them."""
+
+    def __init__(self, scratch, arguments):
+        self.base, self.edited = Path(scratch, "base"), Path(scratch, "edited")
+        self.compiler = arguments.compiler
+        shutil.copytree(arguments.headers, self.headers(self.base))
+        shutil.copytree(arguments.schema, self.base / "schema")
+        self.add_an_optional_slot()
+        self.abi = headers.read(self.headers(self.base))
+        self.table = golden.measure(self.abi, self.base / "include", [self.compiler])
+        self.released = schema.read(self.base / "schema", self.abi.version)
+        self.reset()
+
+    @staticmethod
+    def headers(folder):
+        return folder / "include" / "deputy" / "abi"
+
+    def add_an_optional_slot(self):
+        """Headers without an optional slot get one, so that there is one to edit."""
+        root = self.headers(self.base)
+        known = contracts.read(headers.read(root)).values()
+        if not any(contract.optional for contract in known):
+            thread_tags_test.define_optional(root)
+            slot = [contract for contract in known if contract.table][-1]
+            path, end = root / slot.header, slot.comments[-1][1] - 2
+            text = path.read_text(encoding="utf-8")
+            path.write_text(f"{text[:end]}{contracts.OPTIONAL} {text[end:]}", encoding="utf-8")
+
+    def reset(self):
+        shutil.rmtree(self.edited, ignore_errors=True)
+        shutil.copytree(self.base, self.edited)
+
+    def editor(self, module, seed):
+        return EDITORS[module](self.headers(self.edited), self.edited / "schema", self.abi, self.table, seed)
+
+    def judge(self, signed=""):
+        """{check: what it found}, empty when all are content."""
+        root = self.headers(self.edited)
+        try:
+            abi, everything = headers.read(root), headers.read(root, drafts=True)
+            numbers = golden.numbers_of(everything, self.edited / "include", [self.compiler])
+            table, drafted = golden.tabulate(abi, numbers), golden.tabulate(everything, numbers)
+            listed = schema.read(self.edited / "schema", self.abi.version)
+        except headers.Unreadable as error:
+            return {"reader": str(error)}
+        except schema.Unreadable as error:
+            return {"schema reader": str(error)}
+        except golden.CompilerRefuses as error:
+            return {"compiler": str(error).splitlines()[0]}
+        lines, used = contracts.parse_signed(signed, "signed"), set()
+        changed = contracts.compare(self.table.contracts, table.contracts, lines, used)
+        found = {"golden": golden.compare(self.table, table), "rules": golden.check_rules(everything, drafted),
+                 "contracts": changed or contracts.unused(lines, used), "schema": schema.compare(self.released, listed)}
+        return {check: wrong[0] for check, wrong in found.items() if wrong}
 
 
-class Editor:
-    """One edit of the headers below `root`; says in `what` what it did."""
-
-    def __init__(self, root, abi, table, seed):
-        self.root, self.abi, self.table, self.random = root, abi, table, random.Random(seed)
-        self.what = ""
-
-    def replace(self, header, *changes):
-        """Each change is (start, end, text); the places are those of the unedited file."""
-        path = self.root / header
-        text = path.read_text(encoding="utf-8")
-        for start, end, new in sorted(changes, reverse=True):
-            text = text[:start] + new + text[end:]
-        path.write_text(text, encoding="utf-8")
-
-    def text(self, header, item):
-        return (self.root / header).read_text(encoding="utf-8")[item.start:item.end]
-
-    def struct(self, fits=lambda struct: True):
-        fitting = [struct for struct in self.abi.structs.values() if fits(struct)]
-        if not fitting:
-            raise Unlucky
-        return self.random.choice(fitting)
-
-    def function(self, fits=lambda item: True):
-        """A function of a table, or the type of one: (header, item, its name for people)."""
-        found = [(struct.header, field, f"{struct.name}.{field.name}") for struct in self.abi.structs.values()
-                 for field in struct.fields if field.parameters is not None and fits(field)]
-        found += [(item.header, item, item.name) for item in self.abi.typedefs.values()
-                  if item.parameters is not None and fits(item)]
-        if not found:
-            raise Unlucky
-        return self.random.choice(found)
-
-    def size_of(self, struct, field):
-        return next(place.size for place in self.table.structs[struct.name].fields if place.name == field.name)
-
-    # Harmful.
-
-    def delete_field(self):
-        struct = self.struct()
-        field = self.random.choice(struct.fields)
-        self.what = f"{struct.name}.{field.name}"
-        self.replace(struct.header, (field.start, field.end, ""))
-
-    def swap_fields_of_one_size(self):
-        struct = self.struct(lambda struct: len(struct.fields) > 1)
-        first = self.random.choice(struct.fields)
-        others = [field for field in struct.fields
-                  if field != first and self.size_of(struct, field) == self.size_of(struct, first)]
-        if not others:
-            raise Unlucky
-        second = self.random.choice(others)
-        self.what = f"{struct.name}: {first.name} and {second.name}"
-        self.replace(struct.header, (first.start, first.end, self.text(struct.header, second)),
-                     (second.start, second.end, self.text(struct.header, first)))
-
-    def insert_field(self):
-        struct = self.struct()
-        field = self.random.choice(struct.fields)
-        new = self.random.choice(("uint64_t inserted;", "uint32_t inserted, more;", "uint32_t one; uint32_t two;",
-                                  "const void *inserted;", "void (*inserted)(void *self);"))
-        self.what = f"{struct.name}: '{new}' before {field.name}"
-        self.replace(struct.header, (field.start, field.start, new + " "))
-
-    def insert_into_a_hole_left_by_narrowing(self):
-        """The offsets behind it stay what they were."""
-        struct = self.struct(lambda struct: any(field.type == "uint64_t" and field.parameters is None
-                                                for field in struct.fields))
-        field = self.random.choice([field for field in struct.fields
-                                    if field.type == "uint64_t" and field.parameters is None])
-        self.what = f"{struct.name}.{field.name} halved"
-        self.replace(struct.header, (field.start, field.end, f"uint32_t {field.name}; uint32_t inserted;"))
-
-    def retype_field(self):
-        struct = self.struct(lambda struct: any(field.parameters is None for field in struct.fields))
-        field = self.random.choice([field for field in struct.fields if field.parameters is None])
-        same = {"uint32_t": "int32_t", "int32_t": "uint32_t", "uint64_t": "int64_t", "int64_t": "uint64_t",
-                "float": "uint32_t", "double": "uint64_t", "void *": "uint64_t", "const void *": "void *"}
-        new = same.get(field.type, "uint16_t")
-        if self.random.random() < 0.5:
-            new = self.random.choice(["uint8_t", "uint64_t", "void *", "size_t", "unsigned", "deputy_tensor", "float"])
-        if new == field.type:
-            raise Unlucky
-        self.what = f"{struct.name}.{field.name}: {field.type} becomes {new}"
-        self.replace(struct.header, (field.start, field.end, f"{new} {field.name};"))
-
-    def rename_field(self):
-        struct = self.struct()
-        field = self.random.choice(struct.fields)
-        self.what = f"{struct.name}.{field.name}"
-        self.replace(struct.header, (field.start, field.end, re.sub(rf"\b{field.name}\b", f"{field.name}_renamed",
-                                                                   self.text(struct.header, field), count=1)))
-
-    def change_enumerator(self):
-        item = self.random.choice(list(self.abi.enumerators.values()))
-        value = self.table.enumerators[item.name][0] + self.random.choice((-1, 1, 64))
-        self.what = f"{item.name} becomes {value}"
-        self.replace(item.header, (item.start, item.end, f"{item.name} = {value}"))
-
-    def delete_enumerator(self):
-        item = self.random.choice([item for item in self.abi.enumerators.values() if item.name != item.group])
-        self.what = item.name
-        text = (self.root / item.header).read_text(encoding="utf-8")
-        comma = re.search(r",\s*$", headers.COMMENT.sub(lambda match: " " * len(match[0]), text)[:item.start])
-        self.replace(item.header, (comma.start(), comma.start() + 1, " "), (item.start, item.end, ""))
-
-    def reuse_a_value(self):
-        item = self.random.choice(list(self.abi.enumerators.values()))
-        self.what = f"a new name for the value of {item.name}"
-        self.replace(item.header, (item.end, item.end, f", DEPUTY_APPENDED = {self.table.enumerators[item.name][0]}"))
-
-    def change_typedef(self):
-        item = self.random.choice([item for item in self.abi.typedefs.values() if item.parameters is None])
-        new = self.random.choice([name for name in ("int32_t", "uint32_t", "uint64_t", "uint8_t") if name != item.type])
-        self.what = f"{item.name}: {item.type} becomes {new}"
-        self.replace(item.header, (item.start, item.end, f"typedef {new} {item.name}"))
-
-    def change_constant(self):
-        item = self.random.choice(list(self.abi.constants.values()))
-        new = '"deputy.other/1"' if item.value.startswith('"') else "7u"
-        self.what = f"{item.name} becomes {new}"
-        self.replace(item.header, (item.start, item.end, new))
-
-    def delete_parameter(self):
-        header, item, name = self.function(lambda item: len(item.parameters) > 1)
-        index = self.random.randrange(1, len(item.parameters))
-        gone = item.parameters[index]
-        self.what = f"{name}({gone.name})"
-        self.replace(header, (item.parameters[index - 1].end, gone.end, ""))
-
-    def swap_parameters(self):
-        header, item, name = self.function(lambda item: len(item.parameters) > 1)
-        first, second = self.random.sample(item.parameters, 2)
-        self.what = f"{name}: {first.name} and {second.name}"
-        self.replace(header, (first.start, first.end, self.text(header, second)),
-                     (second.start, second.end, self.text(header, first)))
-
-    def add_parameter(self):
-        header, item, name = self.function(lambda item: item.parameters)
-        self.what = name
-        last = item.parameters[-1]
-        self.replace(header, (last.end, last.end, ", uint32_t added"))
-
-    def retype_parameter(self):
-        header, item, name = self.function(lambda item: item.parameters)
-        parameter = self.random.choice(item.parameters)
-        same = {"uint32_t": "int32_t", "uint64_t": "int64_t", "int64_t": "uint64_t", "const char *": "char *",
-                "void *": "const void *"}
-        new = same.get(parameter.type, "uint64_t")
-        self.what = f"{name}({parameter.name}): {parameter.type} becomes {new}"
-        self.replace(header, (parameter.start, parameter.end, f"{new} {parameter.name}"))
-
-    def change_what_is_returned(self):
-        header, item, name = self.function()
-        old = self.text(header, item)
-        behind = old.index("(*")
-        before = "typedef " if old.startswith("typedef ") else ""
-        new = "int32_t " if item.type != "int32_t" else "int64_t "
-        self.what = f"{name}: {item.type} becomes {new}"
-        self.replace(header, (item.start, item.end, before + new + old[behind:]))
-
-    def grow_a_frozen_struct(self):
-        struct = self.struct(lambda struct: not struct.grows)
-        self.what = struct.name
-        self.replace(struct.header, (struct.end, struct.end, "uint64_t appended;\n"))
-
-    def append_half_a_word(self):
-        """An old peer's struct_size already covers the padding in which the next field would lie."""
-        struct = self.struct(lambda struct: struct.grows)
-        self.what = struct.name
-        self.replace(struct.header, (struct.end, struct.end, "uint32_t appended;\n"))
-
-    def delete_struct(self):
-        struct = self.struct()
-        self.what = struct.name
-        text = (self.root / struct.header).read_text(encoding="utf-8")
-        typedef = text.rfind("typedef struct " + struct.name + " {", 0, struct.end)
-        begin = typedef if typedef >= 0 else text.rfind("struct " + struct.name + " {", 0, struct.end)
-        self.replace(struct.header, (begin, text.index(";", struct.end) + 1, ""))
-
-    def put_a_field_under_a_condition(self):
-        struct = self.struct()
-        self.what = struct.name
-        self.replace(struct.header, (struct.end, struct.end, "#if defined(NDEBUG)\nuint64_t appended;\n#endif\n"))
-
-    def put_a_struct_under_a_condition(self):
-        """Where the condition holds everything looks the same."""
-        struct = self.struct()
-        self.what = struct.name
-        text = (self.root / struct.header).read_text(encoding="utf-8")
-        begin = text.rfind("\n", 0, re.search(rf"struct {struct.name} {{", text).start()) + 1
-        self.replace(struct.header, (begin, begin, "#if defined(__STDC__)\n"),
-                     (text.index(";", struct.end) + 1, text.index(";", struct.end) + 1, "\n#endif"))
-
-    # Appends.
-
-    def append_field(self):
-        struct = self.struct(lambda struct: struct.grows)
-        new = self.random.choice(("uint64_t appended;", "uint32_t appended; uint32_t reserved_appended;",
-                                  "const deputy_tensor *appended;" if "tensor.h" not in struct.header else
-                                  "const void *appended;", "double appended;"))
-        self.what = f"{struct.name}: {new}"
-        self.replace(struct.header, (struct.end, struct.end, new + "\n"))
-
-    def append_function(self):
-        struct = self.struct(lambda struct: struct.grows and any(field.parameters for field in struct.fields))
-        self.what = struct.name
-        self.replace(struct.header,
-                     (struct.end, struct.end, "deputy_status *(*appended)(void *self, uint32_t count);\n"))
-
-    def append_enumerator(self):
-        group = self.random.choice([item.group for item in self.abi.enumerators.values()])
-        last = [item for item in self.abi.enumerators.values() if item.group == group][-1]
-        free = max(value for value, of in self.table.enumerators.values() if of == group) + self.random.choice((1, 100))
-        self.what = f"{group}...: {free}"
-        self.replace(last.header, (last.end, last.end, f", DEPUTY_APPENDED = {free}"))
-
-    def append_struct(self):
-        """A new extension, in a header of its own."""
-        self.what = "deputy.appended/1"
-        (self.root / "ext" / "appended.h").write_text(
-            '#ifndef DEPUTY_ABI_EXT_APPENDED_H\n#define DEPUTY_ABI_EXT_APPENDED_H\n#include "deputy/abi/delegate.h"\n'
-            '#define DEPUTY_EXT_APPENDED "deputy.appended/1"\ntypedef uint32_t deputy_appended_kind;\n'
-            "enum { DEPUTY_APPENDED_ONE = 1 };\ntypedef struct deputy_ext_appended {\n  uint32_t struct_size;\n"
-            "  uint32_t reserved;\n  deputy_status *(*appended)(deputy_instance *instance, deputy_appended_kind kind);\n"
-            "} deputy_ext_appended;\n#endif\n", encoding="utf-8")
-
-    def append_constant(self):
-        header = self.random.choice(self.abi.headers).removeprefix("deputy/abi/")
-        self.what = header
-        place = (self.root / header).read_text(encoding="utf-8").rindex("#endif")
-        self.replace(header, (place, place, f"#define DEPUTY_APPENDED {self.random.randrange(100)}u\n"))
-
-    def reword_a_comment(self):
-        header = self.random.choice(self.abi.headers).removeprefix("deputy/abi/")
-        self.what = header
-        text = (self.root / header).read_text(encoding="utf-8")
-        comment = self.random.choice(list(headers.COMMENT.finditer(text)))
-        self.replace(header, (comment.start(), comment.end(), "/* Said in other words; struct {. */"))
-
-    def edit_a_draft(self):
-        """Promised to nobody, so what would be harmful anywhere else is not."""
-        drafts = [(struct, field) for struct in headers.read(self.root, drafts=True).structs.values()
-                  if struct.header.startswith(headers.DRAFT) for field in struct.fields if field.parameters]
-        struct, field = self.random.choice(drafts)
-        last = field.parameters[-1]
-        edit, change = self.random.choice((
-            ("deleted", (field.start, field.end, "")),
-            ("behind another", (field.start, field.start, "void (*inserted)(void *self); ")),
-            ("with a parameter more", (last.end, last.end, ", uint32_t added")),
-            ("with another parameter", (last.start, last.end, "uint64_t replaced"))))
-        self.what = f"{struct.name}.{field.name} {edit}"
-        self.replace(struct.header, change)
-
-    def break_the_rules_in_a_draft(self):
-        struct = self.random.choice([struct for struct in headers.read(self.root, drafts=True).structs.values()
-                                     if struct.header.startswith(headers.DRAFT)])
-        self.what = struct.name
-        self.replace(struct.header, (struct.end, struct.end, "uint32_t appended;\n"))
-
-
-HARMFUL = ("delete_field", "swap_fields_of_one_size", "insert_field", "insert_into_a_hole_left_by_narrowing",
-           "retype_field", "rename_field", "change_enumerator", "delete_enumerator", "reuse_a_value", "change_typedef",
-           "change_constant", "delete_parameter", "swap_parameters", "add_parameter", "retype_parameter",
-           "change_what_is_returned", "grow_a_frozen_struct", "append_half_a_word", "delete_struct",
-           "put_a_field_under_a_condition", "put_a_struct_under_a_condition", "break_the_rules_in_a_draft")
-APPENDS = ("append_field", "append_function", "append_enumerator", "append_struct", "append_constant",
-           "reword_a_comment", "edit_a_draft")
-
-
-def judge(root, released, compiler):
-    """{check: what it found}, empty when all are content."""
-    try:
-        abi, everything = headers.read(root), headers.read(root, drafts=True)
-    except headers.Unreadable as error:
-        return {"reader": str(error)}
-    try:
-        drafted = golden.measure(everything, root.parents[1], [compiler])
-    except golden.CompilerRefuses as error:
-        return {"compiler": str(error).splitlines()[0]}
-    table = drafted._replace(**{kind: {name: item for name, item in getattr(drafted, kind).items()
-                                       if name in getattr(abi, kind)}
-                                for kind in ("structs", "typedefs", "enumerators", "constants")})
-    found = {"golden": golden.compare(released, table), "rules": golden.check_rules(everything, drafted)}
-    return {check: wrong[0] for check, wrong in found.items() if wrong}
+def kinds(layout, other):
+    """(module, name of the edit, whether it is harmful): of the layout three harmful edits, then a legal one; of the
+    others each in turn."""
+    harmful, legal = itertools.cycle(layout_edits.HARMFUL), itertools.cycle(layout_edits.LEGAL)
+    chosen = [(layout_edits, next(legal), False) if index % 4 == 3 else (layout_edits, next(harmful), True)
+              for index in range(layout)]
+    return chosen + list(itertools.islice(itertools.cycle(OTHER), other))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--headers", type=Path, required=True)
+    parser.add_argument("--schema", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--edits", type=int, default=200)
+    parser.add_argument("--layout-edits", type=int, default=200)
+    parser.add_argument("--other-edits", type=int, default=len(OTHER), help="default: each kind once")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("compiler")
     arguments = parser.parse_args()
-    abi = headers.read(arguments.headers)
-    released = golden.measure(abi, arguments.headers.parents[1], [arguments.compiler])
-    # Three harmful edits, then an append.
-    harmful, appends = itertools.cycle(HARMFUL), itertools.cycle(APPENDS)
-    kinds = [next(appends) if index % 4 == 3 else next(harmful) for index in range(arguments.edits)]
+    chosen = kinds(arguments.layout_edits, arguments.other_edits)
     counted, wrong, seed, made = collections.defaultdict(collections.Counter), 0, arguments.seed, 0
     with tempfile.TemporaryDirectory() as scratch:
-        root = Path(scratch, "include", "deputy", "abi")
-        shutil.copytree(arguments.headers, root)
-        untouched = judge(root, released, arguments.compiler)
+        tree = Tree(scratch, arguments)
+        untouched = tree.judge()
         if untouched:
-            raise SystemExit(f"the headers are wrong before any edit: {untouched}")
-        while made < arguments.edits:
-            kind = kinds[made]
-            shutil.rmtree(root)
-            shutil.copytree(arguments.headers, root)
-            editor = Editor(root, abi, released, seed)
+            raise SystemExit(f"the headers or the schema are wrong before any edit: {untouched}")
+        while made < len(chosen):
+            module, kind, harmful = chosen[made]
+            tree.reset()
+            editor = tree.editor(module, seed)
             seed += 1
             try:
                 getattr(editor, kind)()
             except Unlucky:
                 continue
             made += 1
-            found = judge(root, released, arguments.compiler)
-            counted[kind][" and ".join(found) or "passes"] += 1
+            found = tree.judge(editor.signed)
+            counted[module, kind][" and ".join(found) or "passes"] += 1
             if arguments.verbose:
                 print(f"seed {seed - 1}: {kind}: {editor.what}: {found or 'passes'}")
-            if bool(found) != (kind in HARMFUL):
+            if bool(found) != harmful:
                 wrong += 1
                 print(f"seed {seed - 1}: {kind} ({editor.what}): {found or 'was not refused'}")
-    for kind in HARMFUL + APPENDS:
-        print(f"{kind.replace('_', ' '):40}" + ", ".join(f"{check} {count}" for check, count in counted[kind].items()))
-    untried = [kind for kind in HARMFUL + APPENDS if not counted[kind]] if arguments.edits >= 200 else []
-    for kind in untried:
-        print(f"{kind}: never tried")
+    untried = 0
+    for module in EDITORS:
+        for kind in module.HARMFUL + module.LEGAL:
+            untried += not counted[module, kind]
+            print(f"{kind.replace('_', ' '):45}" + (", ".join(f"{check} {count}" for check, count in
+                                                              counted[module, kind].items()) or "never tried"))
     print(f"{made} edits from seed {arguments.seed}, {wrong} judged wrongly")
-    return 1 if wrong or untried else 0
+    return 1 if wrong or untried and made >= 200 else 0
 
 
 if __name__ == "__main__":

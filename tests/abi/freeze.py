@@ -5,7 +5,8 @@
 
 Makes tests/abi/frozen_MAJOR_MINOR/ with a copy of the headers (drafts are promised to nobody and stay out) and the
 source of the plugin, which is built against that copy and nothing else. What was released is never frozen again;
-`--again` does so before the release. The golden tables have to hold the headers first (layout_test.py --write).
+`--again` does so before the release. The golden tables have to hold the headers first (layout_test.py --write, or
+--again before the release).
 """
 
 import argparse

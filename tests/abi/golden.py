@@ -1,5 +1,6 @@
-"""The table of the ABI: what the golden files hold, how it is made from headers and a compiler, and which changes of it
-keep old plugins and old hosts alive.
+"""The table of the ABI: what the golden files of a machine hold, how it is made from headers and a compiler, and which
+changes of it keep old plugins and old hosts alive. (What does not depend on the machine and is not in the headers, the
+schema of operators, has a golden file of its own: schema.py.)
 
 One line for each thing, in the order of the headers:
 
@@ -9,6 +10,10 @@ One line for each thing, in the order of the headers:
   typedef deputy_code int32_t deputy_code
   enumerator DEPUTY_OK 0 DEPUTY_OK                            value, first enumerator of its enum
   constant DEPUTY_NO_NODE 0xffffffffu
+  macro DEPUTY_HAS (p, T, f) = ((size_t) (p) -> ...           and its condition; one for each of a name (headers.py)
+  flags DEPUTY_OPEN_COMPILE_ONLY                              first enumerator of a set of flags (flags.py)
+  optional deputy_ext_blob.check                              a slot that may be NULL
+  contract deputy_delegate.open 1e470b1c197c15bb              hash of the comment (contracts.py); - where there is none
 """
 
 import re
@@ -16,6 +21,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
+
+import contracts
+import flags
 
 SIZE_FIELD = "struct_size"  # structs that do not begin with it are frozen (base.h)
 
@@ -42,6 +50,13 @@ class Table(NamedTuple):
     typedefs: dict  # name: text
     enumerators: dict  # name: (value, group)
     constants: dict  # name: text
+    macros: dict  # name: (text, ...)
+    flags: dict  # first enumerator of a set of flags: True
+    optional: dict  # slot: True
+    contracts: dict  # function, struct or field: hash
+
+
+SAME = ("typedefs", "enumerators", "constants", "macros", "flags")  # what is as it was
 
 
 def program(abi):
@@ -60,29 +75,42 @@ class CompilerRefuses(Exception):
     pass
 
 
-def measure(abi, include, compiler, emulator=()):
-    """The table, with the numbers that `compiler` ([name, option...]) gives; an emulator runs foreign programs."""
+def numbers_of(abi, include, compiler, emulator=()):
+    """{struct: [size], field: [offset, size], enumerator: [value]}, as `compiler` ([name, option...]) sees them; an
+    emulator runs foreign programs."""
     with tempfile.TemporaryDirectory() as scratch:
         source, built = Path(scratch, "layout.c"), Path(scratch, "layout")
         source.write_text(program(abi), encoding="utf-8")
-        done = subprocess.run([*compiler, "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-I", str(include),
-                               str(source), "-o", str(built)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(
+            [*compiler, "-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-I", str(include), str(source), "-o",
+             str(built)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             raise CompilerRefuses(done.stdout)
         printed = subprocess.run([*emulator, str(built)], check=True, stdout=subprocess.PIPE, text=True).stdout
-    numbers = {}
-    for line in printed.splitlines():
-        name, *values = line.split()
-        numbers[name] = [int(value) for value in values]
+    rows = (line.split() for line in printed.splitlines())
+    return {name: [int(value) for value in values] for name, *values in rows}
+
+
+def tabulate(abi, numbers):
     structs = {
         struct.name: Struct(numbers[struct.name][0],
                             [Field(field.name, *numbers[f"{struct.name}.{field.name}"], field.text)
                              for field in struct.fields])
         for struct in abi.structs.values()
     }
+    known = contracts.read(abi)
     return Table(abi.version, structs, {item.name: item.text for item in abi.typedefs.values()},
                  {item.name: (numbers[item.name][0], item.group) for item in abi.enumerators.values()},
-                 {item.name: item.value for item in abi.constants.values()})
+                 {item.name: item.value for item in abi.constants.values()},
+                 {name: tuple(item.text for item in items) for name, items in abi.macros.items()},
+                 dict.fromkeys(flags.sets(abi), True),
+                 {name: True for name, contract in known.items() if contract.table and contract.optional},
+                 {name: contracts.hash_of(contract.text) for name, contract in known.items()})
+
+
+def measure(abi, include, compiler, emulator=()):
+    """The table, with the numbers that the compiler gives."""
+    return tabulate(abi, numbers_of(abi, include, compiler, emulator))
 
 
 def write(table):
@@ -93,11 +121,15 @@ def write(table):
     lines += [f"typedef {name} {text}" for name, text in table.typedefs.items()]
     lines += [f"enumerator {name} {value} {group}" for name, (value, group) in table.enumerators.items()]
     lines += [f"constant {name} {text}" for name, text in table.constants.items()]
+    lines += [f"macro {name} {text}" for name, texts in table.macros.items() for text in texts]
+    lines += [f"flags {name}" for name in table.flags]
+    lines += [f"optional {name}" for name in table.optional]
+    lines += [f"contract {name} {digest}" for name, digest in table.contracts.items()]
     return "\n".join(lines) + "\n"
 
 
 def parse(text, source):
-    table = Table(None, {}, {}, {}, {})
+    table = Table(None, {}, {}, {}, {}, {}, {}, {}, {})
     for number, line in enumerate(text.splitlines(), 1):
         kind, _, rest = line.partition(" ")
         try:
@@ -115,6 +147,12 @@ def parse(text, source):
                 table.enumerators[name] = (int(values[0]), values[1])
             elif kind == "constant":
                 table.constants[name] = values[0]
+            elif kind == "macro":
+                table.macros[name] = (*table.macros.get(name, ()), values[0])
+            elif kind in ("flags", "optional"):
+                getattr(table, kind)[name] = True
+            elif kind == "contract" and contracts.HASH.fullmatch(values[0]):
+                table.contracts[name] = values[0]
             else:
                 raise ValueError
         except (IndexError, KeyError, ValueError):
@@ -125,7 +163,8 @@ def parse(text, source):
 
 
 def compare(old, new):
-    """What in `new` breaks those who were built with `old`. Appending breaks nobody."""
+    """What in `new` breaks those who were built with `old`, but for the contracts (contracts.compare). Appending breaks
+    nobody."""
     wrong = []
     for name, struct in old.structs.items():
         if name not in new.structs:
@@ -142,11 +181,14 @@ def compare(old, new):
             wrong.append(f"{name} is frozen, and has {len(now.fields)} fields instead of {len(struct.fields)}")
         if now.size < struct.size or (not struct.grows and now.size != struct.size):
             wrong.append(f"{name} had {struct.size} bytes, has {now.size}")
-    for what in ("typedefs", "enumerators", "constants"):
+    for what in SAME:
         present = getattr(new, what)
         for name, value in getattr(old, what).items():
             if present.get(name) != value:
-                wrong.append(f"{name} was {value}, is {present.get(name, 'gone')}")
+                was, now = ("a set of flags", "none") if what == "flags" else (value, present.get(name, "gone"))
+                wrong.append(f"{name} was {was}, is {now}")
+    wrong += [f"{name} was optional, and is not any more: where it is NULL, it would be called"
+              for name in old.optional if name not in new.optional]
     return wrong
 
 
@@ -154,9 +196,16 @@ def forgotten(old, new):
     """What `new` has and the golden file `old` of the same version does not hold: nothing would protect it."""
     names = [f"{name}.{field.name}" for name, struct in new.structs.items()
              for field in struct.fields[len(old.structs[name].fields) if name in old.structs else 0:]]
-    for what in ("typedefs", "enumerators", "constants"):
+    for what in SAME:
         names += [name for name in getattr(new, what) if name not in getattr(old, what)]
-    return names
+    names += [f"{name} as optional" for name in new.optional if name not in old.optional]
+    return names + [f"the contract of {name}" for name in new.contracts
+                    if name not in old.contracts and name not in names]
+
+
+def added(old, new):
+    """The golden file with what `new` appended; the hashes of contracts that it holds stay."""
+    return new._replace(contracts={**new.contracts, **old.contracts})
 
 
 # What a field or a parameter may be made of, beside the ABI's own types. `char` and `void` only behind a pointer.
@@ -212,4 +261,7 @@ def check_rules(abi, table):
         other = values.setdefault((group, value), name)
         if other != name:
             wrong.append(f"{name} has the value of {other}")
-    return wrong
+    for contract in contracts.read(abi).values():
+        if contract.function and contracts.OPTIONAL in contract.text and not contract.table:
+            wrong.append(f"{contract.name}: only a slot of a struct with {SIZE_FIELD} can be optional")
+    return wrong + flags.check(abi, table.enumerators)

@@ -1,6 +1,6 @@
-"""Reads the ABI headers whole: typedefs, structs with their fields, enumerators and constants, each with its place in
-the text. It knows just the C that these headers may use and fails on everything else, so that nothing escapes the
-checks that are built on it."""
+"""Reads the ABI headers whole: typedefs, structs with their fields, enumerators, constants and macros, each with its
+place in the text. It knows just the C that these headers may use and fails on everything else, so that nothing escapes
+the checks that are built on it."""
 
 import re
 from pathlib import Path
@@ -8,7 +8,10 @@ from typing import NamedTuple
 
 COMMENT = re.compile(r"/\*.*?\*/", re.S)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\\n|\\.)*$", re.M)
-TOKEN = re.compile(r'[A-Za-z_]\w*|\d\w*|"(?:[^"\\]|\\.)*"|<<|>>|[^\sA-Za-z_0-9"]')
+# Names, numbers, texts, characters and the punctuators of C.
+QUOTED = r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)+')"""
+TOKEN = re.compile(r"[A-Za-z_]\w*|\d\w*|" + QUOTED + r"|\.\.\.|<<=|>>=|->|\+\+|--|<<|>>|&&|\|\||\#\#|[-+*/%&|^<>=!]="
+                   r"""|[^\sA-Za-z_0-9"']""")
 DRAFT = "ext/draft"  # extensions there are promised to nobody
 
 
@@ -72,13 +75,34 @@ class Constant(NamedTuple):
     end: int
 
 
+class Macro(NamedTuple):
+    """A macro with parameters, or one whose text depends on the compiler; several of one name have conditions that
+    exclude each other."""
+    name: str
+    text: str  # "(p, T, f) = ((size_t) ...", and the condition under which it is defined
+    header: str
+    start: int  # of the parameters, or of what stands for the name
+    end: int
+
+
+class Forward(NamedTuple):
+    """A struct that is declared and not defined there: `typedef struct deputy_graph deputy_graph;`"""
+    name: str
+    header: str
+    start: int
+    end: int
+
+
 class Abi(NamedTuple):
     version: tuple
     headers: tuple  # "deputy/abi/base.h", ...
+    texts: dict  # "base.h": the header's text
     structs: dict
     typedefs: dict
     enumerators: dict
     constants: dict
+    macros: dict  # name: [Macro]
+    forwards: dict
     opaque: set  # structs that only their owner knows
 
 
@@ -106,12 +130,20 @@ def spaced(tokens):
     return text
 
 
+def packed(text):
+    """The text of a macro with one blank between tokens and none beside brackets: two texts are the same if, and only
+    if, their tokens are."""
+    joined = " ".join(match[0] for match in TOKEN.finditer(text.replace("\\\n", " ")))
+    return re.sub(QUOTED + r"|(?<=[(\[{]) | (?=[)\]},;])", lambda match: match[1] or "", joined)
+
+
 class Reader:
     def __init__(self, path, name):
         self.name = name
         self.text = path.read_text(encoding="utf-8")
         self.blank = COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), self.text)
-        self.typedefs, self.structs, self.enumerators, self.constants, self.opaque = [], [], [], [], set()
+        self.typedefs, self.structs, self.enumerators, self.constants, self.macros = [], [], [], [], []
+        self.forwards = []
         self.read_directives()
         code = DIRECTIVE.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), self.blank)
         self.read_declarations([Token(match[0], *match.span()) for match in TOKEN.finditer(code)])
@@ -120,29 +152,55 @@ class Reader:
         raise Unreadable(f"{self.name}:{self.text.count(chr(10), 0, start) + 1}: {what}")
 
     def read_directives(self):
-        """Constants stand inside the include guard and nothing else; what stands deeper is no part of the ABI."""
-        depth = 0
-        self.conditional = []  # spans of what stands deeper
-        opened = None
-        for match in DIRECTIVE.finditer(self.blank):
-            words = match[0].split()
-            directive = words[0].lstrip("#") or words[1]
+        """Constants stand inside the include guard and nothing else; a macro that stands deeper depends on the
+        compiler, and its condition is part of it."""
+        branches = []  # for each open #if: the conditions up to the present branch
+        self.conditional = []  # spans of what stands deeper than the guard
+        guard = opened = None
+        for index, match in enumerate(DIRECTIVE.finditer(self.blank)):
+            directive, rest = re.match(r"\s*#\s*(\w+)(.*)", match[0], re.S).groups()
+            condition = packed(rest)
+            if index == 0:
+                if directive != "ifndef":
+                    self.fail("the include guard does not stand first", match.start())
+                guard = condition
+            elif not branches:
+                self.fail(f"#{directive} outside of the include guard", match.start())
             if directive in ("if", "ifdef", "ifndef"):
-                depth += 1
-                if depth == 2:
+                named = {"if": condition, "ifdef": f"defined ({condition})", "ifndef": f"! defined ({condition})"}
+                branches.append([named[directive]])
+                if len(branches) == 2:
                     opened = match.end()
+            elif directive in ("elif", "else") and len(branches) > 1:
+                branches[-1].append(condition if directive == "elif" else "1")
             elif directive == "endif":
-                if depth == 2:
+                if len(branches) == 2:
                     self.conditional.append((opened, match.start()))
-                depth -= 1
-            elif directive == "define" and depth == 1:
-                made = re.match(r"\s*#\s*define\s+(\w+)(\(|\s+(.*\S))?", match[0], re.S)
-                if made[3] is not None:
-                    value = spaced(token[0] for token in TOKEN.finditer(made[3].replace("\\\n", " ")))
-                    start = match.start() + made.start(3)
-                    self.constants.append(Constant(made[1], value, self.name, start, match.start() + made.end(3)))
-            elif directive not in ("include", "else", "elif", "define"):
+                branches.pop()
+            elif directive == "define":
+                self.read_definition(match, branches[1:], guard)
+            elif directive != "include":
                 self.fail(f"#{directive} is not expected here", match.start())
+
+    def read_definition(self, match, branches, guard):
+        """A constant, or a macro: one with parameters, one without a value, one under a condition."""
+        name, parameters, text = re.match(r"\s*#\s*define\s+(\w+)(\([^()]*\))?(.*)", match[0], re.S).groups()
+        if name == guard:
+            return
+        start = match.start() + match[0].index(name) + len(name)
+        value = packed(text)
+        if value and not parameters and not branches:
+            start += len(text) - len(text.lstrip())
+            value = spaced(token[0] for token in TOKEN.finditer(text.replace("\\\n", " ")))
+            self.constants.append(Constant(name, value, self.name, start, match.start() + len(match[0].rstrip())))
+            return
+        conditions = []
+        for branch in branches:
+            conditions += [f"! ({condition})" for condition in branch[:-1]] + [branch[-1]] * (branch[-1] != "1")
+        text = " ".join(part for part in (packed(parameters or ""), "=", value) if part)
+        if conditions:
+            text += " #if " + " && ".join(f"({condition})" for condition in conditions)
+        self.macros.append(Macro(name, text, self.name, start, match.start() + len(match[0].rstrip())))
 
     def read_declarations(self, tokens):
         start, depth = 0, 0
@@ -174,7 +232,7 @@ class Reader:
                 self.structs.append(Struct(head[-1], fields, self.name, tokens[close_brace].start))
                 return None
         elif words[:2] == ["typedef", "struct"] and len(words) == 4 and words[2] == words[3]:
-            self.opaque.add(words[2])
+            self.forwards.append(Forward(words[2], self.name, place, tokens[-1].end))
             return None
         elif words[0] == "typedef":
             made = self.read_declarator(tokens[1:])
@@ -238,21 +296,23 @@ class Reader:
 def read(root, drafts=False):
     """The ABI in the folder `root` (.../deputy/abi). Without `drafts` what lies in ext/draft is left out."""
     root = Path(root)
-    abi = Abi(None, [], {}, {}, {}, {}, set())
+    abi = Abi(None, [], {}, {}, {}, {}, {}, {}, {}, set())
     for path in headers(root):
         name = path.relative_to(root).as_posix()
         if name.startswith(DRAFT) and not drafts:
             continue
         reader = Reader(path, name)
         abi.headers.append(f"deputy/abi/{name}")
-        abi.opaque.update(reader.opaque)
-        for kind in ("structs", "typedefs", "enumerators", "constants"):
+        abi.texts[name] = reader.text
+        for macro in reader.macros:
+            abi.macros.setdefault(macro.name, []).append(macro)
+        for kind in ("structs", "typedefs", "enumerators", "constants", "forwards"):
             known = getattr(abi, kind)
             for item in getattr(reader, kind):
                 if item.name in known:
                     raise Unreadable(f"{name}: {item.name} is defined twice")
                 known[item.name] = item
-    abi.opaque.difference_update(abi.structs)
+    abi.opaque.update(set(abi.forwards) - set(abi.structs))
     numbers = [abi.constants.pop(f"DEPUTY_ABI_{part}", None) for part in ("MAJOR", "MINOR")]
     if None in numbers:
         raise Unreadable("DEPUTY_ABI_MAJOR or DEPUTY_ABI_MINOR is missing")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Every function of the ABI headers says from which threads it may be called: its comment ends with exactly one of the
-thread tags that base.h defines, and perhaps with [any-state] after it. Functions in a row share the comment above the
-first of them.
+thread tags that base.h defines, perhaps with [any-state] after it, and last with [optional] where a slot may be NULL:
+only in a struct with struct_size, and only where base.h defines that tag too. Functions in a row share the comment
+above the first of them (contracts.py).
 
   thread_tags_test.py --headers DIR               checks the headers
   thread_tags_test.py --headers DIR --self-test   spoils copies of them in every way and sees each refused
@@ -14,92 +15,117 @@ import sys
 import tempfile
 from pathlib import Path
 
+import contracts
 import headers
 
-STATE = "any-state"
+STATE, OPTIONAL = "any-state", "optional"
 TAG = re.compile(r"\[([a-z]+(?:-[a-z]+)+)\]")
+# Any word in brackets, so that a misspelt tag is seen; not an index, data[size].
+BRACKETED = re.compile(r"(?<![\w\]])\[([a-z]+(?:-[a-z]+)*)\]")
 DEFINITION = re.compile(r"^ \* \[([a-z-]+)\] +\S", re.M)
 
 
 def tags_of(root):
-    """The thread tags: those that base.h defines, without the one for states."""
+    """The thread tags, and [optional] if it is one: those that base.h defines, without the one for states."""
     return set(DEFINITION.findall((root / "base.h").read_text(encoding="utf-8"))) - {STATE}
 
 
-def problem_of(comment, known):
+def problem_of(contract, known):
     """What is wrong with the tags of a comment, or nothing."""
-    text = " ".join(line.strip().lstrip("*").strip() for line in comment[2:-2].splitlines()).strip()
-    tags = TAG.findall(text)
-    threads = [tag for tag in tags if tag != STATE]
-    unknown = [tag for tag in threads if tag not in known]
+    if not contract.text:
+        return "no comment"
+    tags = BRACKETED.findall(contract.text)
+    threads = [tag for tag in tags if tag not in (STATE, OPTIONAL)]
+    unknown = [tag for tag in tags if tag not in known and tag != STATE]
     if unknown:
         return f"[{unknown[0]}] is none of {', '.join(sorted(known))}"
     if len(threads) != 1:
         return f"{len(threads)} thread tags" if threads else "no thread tag"
-    ending = f"[{threads[0]}] [{STATE}]" if len(tags) > 1 else f"[{threads[0]}]"
-    return None if text.endswith(ending) else f"the comment does not end with {ending}"
-
-
-def functions(root):
-    """(header, line, name, comment); the comment is None where there is none, or where it belongs to data."""
-    abi = headers.read(root, drafts=True)
-    for struct in abi.structs.values():
-        text = (root / struct.header).read_text(encoding="utf-8")
-        shared = None
-        for before, field in zip((None, *struct.fields), struct.fields):
-            begin = before.end if before else text.rindex("{", 0, field.start)
-            # A comment on the line of the field before is that field's.
-            between = text[begin:field.start].partition("\n")[2]
-            comments = headers.COMMENT.findall(between)
-            if field.parameters is None:
-                shared = None
-                continue
-            shared = comments[-1] if comments else shared
-            yield struct.header, text.count("\n", 0, field.start) + 1, f"{struct.name}.{field.name}", shared
-    for item in abi.typedefs.values():
-        if item.parameters is None:
-            continue
-        text = (root / item.header).read_text(encoding="utf-8")
-        before = list(headers.COMMENT.finditer(text, 0, item.start))[-1]
-        between = headers.DIRECTIVE.sub("", text[before.end():item.start]).strip()
-        yield item.header, text.count("\n", 0, item.start) + 1, item.name, None if between else before[0]
+    ending = " ".join(f"[{tag}]" for tag in (threads[0], STATE, OPTIONAL) if tag in tags)
+    if not contract.text.endswith(ending) or len(tags) != ending.count("["):
+        return f"the comment does not end with {ending}"
+    if OPTIONAL in tags and not contract.table:
+        return "only a slot of a struct with struct_size can be optional"
+    return None
 
 
 def check(root):
     known = tags_of(root)
-    if not known:
+    if not known - {OPTIONAL}:
         return 0, ["base.h: defines no thread tags"]
-    wrong, count = [], 0
-    for header, line, name, comment in functions(root):
-        count += 1
-        problem = problem_of(comment, known) if comment else "no comment"
-        if problem:
-            wrong.append(f"{header}:{line}: {name}: {problem}")
-    return count, wrong
+    functions = [contract for contract in contracts.read(headers.read(root, drafts=True)).values() if contract.function]
+    problems = ((contract, problem_of(contract, known)) for contract in functions)
+    return len(functions), [f"{contract.header}:{contract.line}: {contract.name}: {problem}"
+                            for contract, problem in problems if problem]
+
+
+def define_optional(root):
+    """Defines [optional] beside [any-state], for headers that have no optional slot yet."""
+    base = root / "base.h"
+    text = base.read_text(encoding="utf-8")
+    if OPTIONAL not in DEFINITION.findall(text):
+        defined = "\n * [optional]             the slot may be NULL\n * [any-state]"
+        base.write_text(text.replace("\n * [any-state]", defined, 1), encoding="utf-8")
+
+
+def edits_of(text, contracts_here, growing):
+    """(what, whether it is legal, start, end, new text) of each edit of a header: each tag spoilt in each way, an
+    optional slot in each place, a function without a comment. `growing` names the structs with struct_size."""
+    spoilt = {"left out": "", "doubled": "[load-time] [any-thread]", "misspelt": "[any-threat]",
+              "before the last sentence": "[any-thread] Copies.", "behind [optional]": "[optional] [any-thread]",
+              "with [optional] misspelt": "[any-thread] [optinal]", "with [optional] twice": "[any-thread] [optional] "
+              "[optional]", "with [optional] before a sentence": "[any-thread] [optional] Copies."}
+    for contract in {contract.comments: contract for contract in contracts_here}.values():
+        begin, end = contract.comments[-1]
+        where = f"{contract.name}'s tag"
+        for place in TAG.finditer(text, begin, end):
+            if place[1] != STATE:
+                yield from ((f"{where} {how}", False, place.start(), place.end(), new) for how, new in spoilt.items())
+        if contract.optional:
+            yield f"{where} without [optional]", True, begin, end, text[begin:end].replace(f" {contracts.OPTIONAL}", "")
+        else:
+            last = begin + len(text[begin:end - 2].rstrip())
+            yield f"{where} with [optional]", contract.table, last, last, " [optional]"
+    tail = text.rfind("\n} deputy_")
+    if tail > 0:
+        yield "a function after data", False, tail, tail, "\n  void *spoilt;\n  void (*spoil)(void *self);"
+        legal = text[tail + 3:].partition(";")[0] in growing
+        yield ("an optional function after data", legal, tail, tail,
+               "\n  void *spoilt;\n  /* [any-thread] [optional] */\n  void (*spoil)(void *self);")
+    end = text.rindex("#endif")
+    yield ("an optional function of a frozen struct", False, end, end, "typedef struct deputy_frozen {\n"
+           "  /* [any-thread] [optional] */\n  void (*spoil)(void *self);\n} deputy_frozen;\n")
 
 
 def self_test(root):
-    """Each tag of the headers, spoilt in each way; and a function that is added without a comment."""
+    """Spoils each header in each way, and sees it refused; and what is legal not refused."""
     wrong, spoilt = check(root)[1], 0
-    ways = {"left out": "", "doubled": "[load-time] [any-thread]", "misspelt": "[any-threat]",
-            "before the last sentence": "[any-thread] Copies."}
-    for path in headers.headers(root):
-        text = path.read_text(encoding="utf-8")
-        # Not where they are defined.
-        places = [] if path.name == "base.h" else [match for match in TAG.finditer(text) if match[1] != STATE]
-        edits = [(f"the tag at {text.count(chr(10), 0, place.start()) + 1} {how}", place.start(), place.end(), new)
-                 for place in places for how, new in ways.items()]
-        tail = text.rfind("\n} deputy_")
-        if tail > 0:
-            edits.append(("a function after data", tail, tail, "\n  void *spoilt;\n  void (*spoil)(void *self);"))
-        for what, begin, end, new in edits:
-            spoilt += 1
-            with tempfile.TemporaryDirectory() as folder:
-                copy = Path(folder) / "abi"
-                shutil.copytree(root, copy)
-                (copy / path.relative_to(root)).write_text(text[:begin] + new + text[end:], encoding="utf-8")
-                if not check(copy)[1]:
-                    wrong.append(f"{path.name}: {what}: not seen")
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "abi"
+        shutil.copytree(root, copy)
+        define_optional(copy)
+        abi = headers.read(copy, drafts=True)
+        functions = [contract for contract in contracts.read(abi).values() if contract.function]
+        growing = {struct.name for struct in abi.structs.values() if struct.grows}
+        for path in headers.headers(copy):
+            name = path.relative_to(copy).as_posix()
+            text = path.read_text(encoding="utf-8")
+            for what, legal, begin, end, new in edits_of(text, [item for item in functions if item.header == name],
+                                                              growing):
+                spoilt += 1
+                path.write_text(text[:begin] + new + text[end:], encoding="utf-8")
+                found = check(copy)[1]
+                if bool(found) == legal:
+                    wrong.append(f"{name}: {what}: {found[0] if found else 'not seen'}")
+            path.write_text(text, encoding="utf-8")
+        base = copy / "base.h"
+        text = re.sub(r"\n \* \[optional\][^\n]*", "", base.read_text(encoding="utf-8"))
+        base.write_text(text, encoding="utf-8")
+        host = copy / "host.h"
+        host.write_text(host.read_text(encoding="utf-8").replace("[any-thread] */", "[any-thread] [optional] */"),
+                        encoding="utf-8")
+        if not check(copy)[1]:
+            wrong.append("host.h: [optional] that base.h does not define: not seen")
     if spoilt < 100:
         wrong.append(f"only {spoilt} ways to spoil were found")
     return spoilt, wrong

@@ -1,0 +1,175 @@
+"""Reads operators.inc, and compares two of its versions: the definitions that plugins know stay.
+
+A line that is there stays as it is, with three exceptions, which go with a newer definition that is appended to the
+same operator: the counts of inputs and outputs may widen, an attribute may end with that definition (kStillThere
+becomes its since_version), or change its kind with it (the line becomes that of a former attribute). None of them
+changes anything for the definitions that a plugin knows.
+"""
+
+import re
+from typing import NamedTuple
+
+STILL_THERE = "kStillThere"
+VARIADIC = "kVariadic"
+# The macros with their parameters; the file gives each an empty default, and ends with #undef of each.
+PARAMETERS = {
+    "DEPUTY_OPERATOR_BEGIN": "(name, domain, min_inputs, max_inputs, min_outputs, max_outputs)",
+    "DEPUTY_DEFINITION": "(name, since, change, types)",
+    "DEPUTY_ATTRIBUTE": "(name, kind, attribute, since, until, ...)",
+    "DEPUTY_FORMER_ATTRIBUTE": "(name, kind, attribute, since, until, ...)",
+    "DEPUTY_OPERATOR_END": "(name)",
+}
+COUNT = re.compile(rf"\d+|{VARIADIC}")
+TYPES = re.compile(r"k\w+(?: \| k\w+)*")
+INTEGER, REAL, TEXT = r"-?\d+", r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?f", r'"[^"\\]*"'
+
+
+def several(one):
+    return rf"{{(?:{one}(?:, {one})*)?}}"
+
+
+DEFAULTS = {"Int": INTEGER, "Float": REAL, "String": TEXT, "Ints": several(INTEGER), "Floats": several(REAL),
+            "Strings": several(TEXT), "Tensor": "nullptr"}
+
+
+class Unreadable(Exception):
+    pass
+
+
+class Operator(NamedTuple):
+    domain: str
+    counts: tuple  # least and most inputs, least and most outputs
+    definitions: list  # (since_version, change, types)
+    attributes: dict  # name: (kind, since, until, default)
+    former: dict  # the same
+
+
+def arguments(text):
+    """Those of a macro: split at commas outside of braces and texts, with one blank behind each comma that is left."""
+    parts, depth = [""], 0
+    for token in re.findall(r'"[^"\\]*"|\s+|[\w.]+|.', text):
+        depth += token in "{("
+        depth -= token in "})"
+        if token == "," and depth == 0:
+            parts.append("")
+        elif token == ",":
+            parts[-1] = parts[-1].rstrip() + ", "
+        else:
+            parts[-1] += "" if token.isspace() and parts[-1].endswith(" ") else " " if token.isspace() else token
+    return [part.strip() for part in parts]
+
+
+class Reader:
+    def __init__(self):
+        self.operators, self.name, self.defaults = {}, None, []
+
+    def line(self, text):
+        if text.startswith("#"):
+            return self.directive(text.split(None, 1))
+        macro, rest = re.fullmatch(r"(DEPUTY_\w+)\((.*)\)", text).groups()
+        name, *values = arguments(rest)
+        if self.defaults or macro not in PARAMETERS:
+            raise ValueError
+        if macro == "DEPUTY_OPERATOR_BEGIN":
+            domain, *counts = values
+            if self.name or name in self.operators or not re.fullmatch(r"[A-Za-z]\w*", name) or \
+                    not re.fullmatch(r'"[\w.]*"', domain) or len(counts) != 4 or not all(map(COUNT.fullmatch, counts)):
+                raise ValueError
+            self.operators[name] = Operator(domain, tuple(counts), [], {}, {})
+            self.name = name
+        elif name != self.name:
+            raise ValueError
+        elif macro == "DEPUTY_DEFINITION":
+            self.definition(*values)
+        elif macro == "DEPUTY_OPERATOR_END":
+            if values or not self.operators[name].definitions:
+                raise ValueError
+            self.name = None
+        else:
+            self.attribute(macro, *values)
+        return None
+
+    def directive(self, words):
+        """Either the empty default of a macro, in three lines, or its end."""
+        kind, rest = words[0], words[1] if len(words) > 1 else ""
+        if kind == "#ifndef" and rest in PARAMETERS and not self.defaults and not self.operators:
+            self.defaults = [rest]
+        elif kind == "#define" and len(self.defaults) == 1 and rest == self.defaults[0] + PARAMETERS[self.defaults[0]]:
+            self.defaults.append(rest)
+        elif kind == "#endif" and len(self.defaults) == 2 and not rest:
+            self.defaults = []
+        elif kind != "#undef" or rest not in PARAMETERS or self.name or not self.operators:
+            raise ValueError
+
+    def definition(self, since, change, types):
+        made = self.operators[self.name].definitions
+        if change not in ("kChanged", "kExtended") or not TYPES.fullmatch(types) or \
+                made and int(since) <= made[-1][0]:
+            raise ValueError
+        made.append((int(since), change, types))
+
+    def attribute(self, macro, kind, attribute, since, until, default):
+        operator = self.operators[self.name]
+        known = operator.attributes if macro == "DEPUTY_ATTRIBUTE" else operator.former
+        versions = [definition[0] for definition in operator.definitions]
+        if attribute in known or not re.fullmatch(r"[A-Za-z_]\w*", attribute) or int(since) not in versions or \
+                until != STILL_THERE and int(until) not in versions or \
+                until != STILL_THERE and int(until) <= int(since) or not re.fullmatch(DEFAULTS[kind], default):
+            raise ValueError
+        known[attribute] = (kind, since, until, default)
+
+
+def parse(text):
+    reader = Reader()
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = re.sub(r'^((?:[^"/]|"[^"]*"|/(?!/))*)//.*', r"\1", line).strip()
+        try:
+            if stripped:
+                reader.line(stripped)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise Unreadable(f"operators.inc:{number}: cannot read '{stripped}'") from None
+    if reader.name or not reader.operators:
+        raise Unreadable("operators.inc: an operator without its end" if reader.name else "operators.inc: no operators")
+    return reader.operators
+
+
+def widened(old, new):
+    """Whether the counts allow all that they allowed before."""
+    def most(count):
+        return float("inf") if count == VARIADIC else int(count)
+    return all(most(now) <= most(was) if index % 2 == 0 else most(now) >= most(was)
+               for index, (was, now) in enumerate(zip(old, new)))
+
+
+def ended(was, is_now, appended):
+    """Whether an attribute is as it was, but for its end, which is one of the appended definitions."""
+    return bool(was[2] == STILL_THERE and is_now and is_now[2] in appended and is_now == (*was[:2], is_now[2], was[3]))
+
+
+def compare(old, new):
+    """The changes in `new` that break plugins and hosts built with `old`."""
+    wrong = []
+    for name, operator in old.items():
+        if name not in new:
+            wrong.append(f"{name} is gone")
+            continue
+        now = new[name]
+        kept = now.definitions[:len(operator.definitions)]
+        appended = [str(since) for since, *_ in now.definitions[len(operator.definitions):]]
+        if kept != operator.definitions:
+            was, is_now = next(((was, is_now) for was, is_now in zip(operator.definitions, kept) if was != is_now),
+                               (operator.definitions[-1], "gone"))
+            wrong.append(f"{name}: definition {was} is {is_now}")
+        if now.domain != operator.domain:
+            wrong.append(f"{name}: domain {operator.domain} is {now.domain}")
+        if now.counts != operator.counts and not (appended and widened(operator.counts, now.counts)):
+            wrong.append(f"{name}: inputs and outputs {operator.counts} are {now.counts}")
+        for attribute, was in operator.attributes.items():
+            is_now = now.attributes.get(attribute)
+            former = None if attribute in operator.former else now.former.get(attribute)
+            renewed = is_now and ended(was, former, appended) and is_now[1] == former[2]
+            if is_now != was and not ended(was, is_now, appended) and not renewed:
+                wrong.append(f"{name}.{attribute} was {was}, is {is_now or 'gone'}")
+        wrong += [f"{name}.{attribute} was {was} before it changed, is {now.former.get(attribute, 'gone')}"
+                  for attribute, was in operator.former.items() if now.former.get(attribute) != was]
+    return wrong
