@@ -66,7 +66,7 @@ Tensors ResultsInFloat16(const Node& node, const Inputs& inputs) {
 
 Tensors FlushesDenormals(const Node& node, const Inputs& inputs) {
   const auto flushed = [](double value) {
-    return std::fabs(value) < DBL_MIN || std::fabs(value) >= FLT_MIN ? value : 0;
+    return std::fabs(value) < double{FLT_MIN} ? std::copysign(0.0, value) : value;
   };
   Tensors made = WithOperands(node, inputs, flushed);
   for (Tensor& output : made) Change(output, flushed);

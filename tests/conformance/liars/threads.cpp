@@ -80,7 +80,7 @@ struct LazyTables final : Fault {
   Tensors Compute(Session& session, const Step& step, const Inputs& inputs) override {
     const std::shared_ptr<Tables> tables = TablesOf(session.program());
     if (!tables->begun.exchange(true)) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
       tables->filled = true;
     }
     Tensors made = Fault::Compute(session, step, inputs);
