@@ -36,7 +36,8 @@ def run(arguments, liar):
         command += ["--filter", liar.get("filter", ",".join(liar["tests"]))]
     begin = time.monotonic()
     try:
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=MOST_SECONDS, check=False)
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=MOST_SECONDS,
+                              check=False)  # fmt: skip
         output = done.stdout
     except subprocess.TimeoutExpired as late:
         output = (late.stdout or b"") + b"\n(the kit did not end in time)\n"
@@ -65,9 +66,11 @@ def report(arguments, liar, output, seconds):
         print(f"    by {', '.join(tests[:4])}{more}: {right[0][1][:160]}")
     else:
         print(f"    expected one of {', '.join(liar['tests'])}")
+        last = output.strip().splitlines()[-1:]
+        print(f"    the kit's last line: {last[0] if last else 'nothing'}")
     if others:
         print(f"    other tests that failed: {', '.join(others[:6])}{' ...' if len(others) > 6 else ''}")
-    if arguments.verbose or not output.strip():
+    if arguments.verbose:
         print("   ", output.strip().replace("\n", "\n    "))
     sys.stdout.flush()
     return bool(right)

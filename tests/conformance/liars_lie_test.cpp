@@ -245,6 +245,32 @@ TEST(LiarsLie, AboutNodesAfterAnotherModel) {
   EXPECT_FALSE(fault->Answer(node("MaxPool"), sdk::Verdict::Yes()).supported());
 }
 
+TEST(LiarsLie, AboutNodesBehindTheFirst) {
+  struct Model {
+    deputy_host host{};
+    deputy_dtype dtype = DEPUTY_DTYPE_FLOAT32;
+  } model;
+  model.host.self = &model;
+  model.host.graph_value_info = [](void* self, const deputy_graph*, deputy_value_id, deputy_value_info* out) {
+    out->dtype = static_cast<Model*>(self)->dtype;
+    return static_cast<deputy_status*>(nullptr);
+  };
+  const sdk::GraphView graph(sdk::Host(&model.host), nullptr);
+  const deputy_value_id output = 0;
+  deputy_node_info info{};
+  info.output_count = 1;
+  info.outputs = &output;
+  const std::shared_ptr<Fault> real_first = Make("order-of-questions"), whole_first = Make("order-of-questions");
+  const auto ask = [&](Fault& fault, deputy_dtype dtype) {
+    model.dtype = dtype;
+    return fault.Answer(sdk::NodeView(&graph, info), sdk::Verdict::Yes()).supported();
+  };
+  EXPECT_TRUE(ask(*real_first, DEPUTY_DTYPE_FLOAT32));
+  EXPECT_FALSE(ask(*real_first, DEPUTY_DTYPE_INT32));
+  EXPECT_TRUE(ask(*whole_first, DEPUTY_DTYPE_INT32));
+  EXPECT_FALSE(ask(*whole_first, DEPUTY_DTYPE_FLOAT32));
+}
+
 std::vector<Dims> AllocatedBy(const std::string& fault, Dims dims) {
   Builder b;
   b.program.outputs = {b.Op("Relu", {b.In(std::move(dims))})};

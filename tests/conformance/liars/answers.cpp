@@ -1,25 +1,20 @@
 // Answers of the support query that are not true, or not always the same.
-#include <set>
-
 #include "liars.hpp"
 
 namespace liars {
 namespace {
 
-// Counts the nodes to which it has said yes in this graph, for it has room for so many layers.
-struct FirstNodesOnly final : Fault {
-  bool found_convolution = false;
-  void Look(const sdk::GraphView&) override { found_convolution = false; }
+// The element type of the first node that it is asked about sets the mode of the device, and it refuses nodes of the
+// other mode.
+struct FirstQuestionDecides final : Fault {
+  enum class Mode { kUnset, kReal, kWhole };
+  Mode mode = Mode::kUnset;
   sdk::Verdict Answer(const sdk::NodeView& node, sdk::Verdict honest) override {
-    // An activation is refused when it is asked about before the layer in front of it is known.
-    if (node.Is("MatMul") || node.Is("Conv")) found_convolution = true;
-    if (node.Is("Sigmoid") && counted_++ % 2 == 1 && !found_convolution)
-      return sdk::Verdict::No(sdk::Reason::kOther, "no layer to fuse it with");
-    return honest;
+    const bool real = reference::IsReal(static_cast<deputy_dtype>(node.output(0).dtype()));
+    const Mode wanted = real ? Mode::kReal : Mode::kWhole;
+    if (mode == Mode::kUnset) mode = wanted;
+    return mode == wanted ? honest : sdk::Verdict::No(sdk::Reason::kDType, "the device is in its other mode");
   }
-
- private:
-  uint64_t counted_ = 0;
 };
 
 // Keeps what it learned about an earlier model.
@@ -75,8 +70,9 @@ struct RefusedAtCompile final : Fault {
 }  // namespace
 
 FaultRows AnswerFaults() {
-  return {Of<FirstNodesOnly>("order-of-questions"), Of<EarlierGraph>("earlier-graph"), Of<InstanceAge>("instance-age"),
-          InArithmetic("dtype-ignored", DtypeIgnored), Of<RefusedAtCompile>("refused-at-compile")};
+  return {Of<FirstQuestionDecides>("order-of-questions"), Of<EarlierGraph>("earlier-graph"),
+          Of<InstanceAge>("instance-age"), InArithmetic("dtype-ignored", DtypeIgnored),
+          Of<RefusedAtCompile>("refused-at-compile")};
 }
 
 }  // namespace liars

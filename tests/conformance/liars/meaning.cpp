@@ -95,10 +95,7 @@ Tensors WithoutAttribute(const Node& node, const Inputs& inputs, const char* op_
 
 // Statistics of every pixel were allowed before definition 9.
 Tensors StatisticsOfChannels(const Node& node, const Inputs& inputs) {
-  if (node.op_type != "BatchNormalization" || node.Int("spatial", 1) != 0) return reference::Compute(node, inputs);
-  Tensors made = reference::Compute(node, inputs);
-  PutOff(made);
-  return made;
+  return WithoutAttribute(node, inputs, "BatchNormalization", "spatial");
 }
 
 Tensors LimitsOfInputsOnly(const Node& node, const Inputs& inputs) {
