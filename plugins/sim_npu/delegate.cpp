@@ -55,7 +55,7 @@ class SimNpu final : public PartitionDelegate {
     if (compile_only()) return {};
     auto& machine = sim_npu::Machine();
     size_t index = 0;
-    while (index < machine.size() && SerialNumber(index) != device_id()) ++index;
+    while (index < machine.size() && !device_id().empty() && SerialNumber(index) != device_id()) ++index;
     if (index == machine.size()) return Status(Code::kNotFound, "there is no device '" + device_id() + "'");
     device_ = std::make_shared<sim_npu::Device>(machine[index], options().Frequency("frequency"),
                                                 static_cast<size_t>(options().Int("memory")) << 20);

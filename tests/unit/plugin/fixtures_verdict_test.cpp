@@ -48,7 +48,7 @@ const Row kRows[] = {
     {"bad_note", "refused: bad-note", "'id' occurs twice"},
     {"bad_utf8_note", "refused: bad-utf8", "not UTF-8", "R90"},
     {"bad_environment", "refused: bad-note", "LD_PRELOAD"},
-    {"wrong_abi", "refused: abi-mismatch", "ABI 0.2", "R75"},
+    {"wrong_abi", "refused: abi-mismatch", "ABI 0.3", "R75"},
     {"needs_impossible_cpu", "refused: needs-cpu-feature", "avx9000"},
     {"sanitizer", "refused: sanitizer-mismatch", "sanitizer"},
     {"executable_stack", "refused: executable-stack", "-z noexecstack", "R83"},
@@ -70,7 +70,7 @@ const Row kRows[] = {
     // Its tables.
     {"crash_in_query", "refused: probe-crashed", "SIGABRT in its entry function", "R87"},
     {"throws_in_query", "refused: threw", "its deputy_plugin_query_v1 threw an exception", "R95"},
-    {"null_table", "refused: no-table", "does not support a host with plugin ABI 0.1", "R76"},
+    {"null_table", "refused: no-table", "does not support a host with plugin ABI 0.2", "R76"},
     {"short_struct_size", "refused: bad-table", "has the invalid struct_size 16", "R75"},
     {"garbage_struct_size", "refused: bad-table", "3735928559", "R75"},
     {"null_slots", "refused: bad-table", "has no 'execute'", "R76"},
@@ -245,7 +245,7 @@ std::string VerdictOf(const Row& row) {
     return std::string(stage) + ": " + StatusCodeName(status.code()) + ": " + status.ToString();
   };
   if (row.verdict == std::string_view("hangs")) alarm(1);
-  OpenRequest request{ids[0], "entry", 0, {}, nullptr};
+  OpenRequest request{ids[0], "entry", "", {}, nullptr};
   request.helpers = &DefaultPartitionHelpers();
   const Result<std::unique_ptr<Delegate>> opened = registry.Open(request);
   if (!opened.ok()) return failed("open", opened.status());
