@@ -238,6 +238,7 @@ class Run(Cli):
             [onnx_bytes.node("Relu", ["image"], ["y"])], [onnx_bytes.value_info("image", (1,))],
             [onnx_bytes.value_info("y", (1,))]))  # fmt: skip
         self.check(deputy("run", path, "--input", "imgae=a.npy"), 2, "no input 'imgae'; did you mean 'image'")
+        self.check(deputy("run", path, "--input", "a.npy"), 2, "not of the form NAME=FILE; the model's inputs: .*image")
 
     def test_UnknownOutputIsTwo(self):
         self.check(deputy("run", self.add_model(), "--expect", "z=a.npy"), 2, "no output 'z'")
