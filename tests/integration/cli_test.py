@@ -448,11 +448,11 @@ class Inspect(Cli):
 
     def test_NodesAreListed(self):
         run = deputy("inspect", self.add_model(), "--nodes")
-        self.check(run, 0, r"sum +Add-13 +float32 \[2,3\] +yes")
+        self.check(run, 0, r"sum +Add-13 +y float32 \[2,3\] +yes")
 
     def test_ShapeFillsOpenExtents(self):
         run = deputy("inspect", self.add_model(shape=("batch", 3)), "--nodes", "--shape", "a=5x3")
-        self.check(run, 0, r"sum +Add-13 +float32 \[5,3\]")
+        self.check(run, 0, r"sum +Add-13 +y float32 \[5,3\]")
 
     def test_MultiplyAddsAreCounted(self):
         weight = onnx_bytes.tensor([0] * 12, (3, 4), "w")
