@@ -58,10 +58,10 @@ Context& Context::operator=(Context&&) noexcept = default;
 
 Result<Context> Context::FromLayers(const ConfigSources& sources) {
   host::ConfigLoader loader;
-  std::string note = host::AddLayers(sources, loader);
+  const std::string note = host::AddLayers(sources, loader);
   Context context;
   DEPUTY_ASSIGN_OR_RETURN(context.state_, State::From(loader));
-  context.state_->config_note = std::move(note);
+  context.state_->config_note = note.empty() ? host::NamesNoDelegates(context.state_->config, loader.files()) : note;
   return context;
 }
 

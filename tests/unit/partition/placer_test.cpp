@@ -289,6 +289,19 @@ TEST(Placer, ARuleForADomainLeavesOthers) {
   EXPECT_EQ(PartitionsOf(test.graph, *placed, 0), (Names{{"n0", "n1"}}));
 }
 
+TEST(Placer, RulesMatchAnUnnamedNodeByItsNameInReports) {
+  TestGraph test = Chain("SSS");
+  test.graph.nodes[1].name.clear();
+  TestDelegate npu("npu", {"S"}), cpu = TestCpu();
+  PlacementOptions options;
+  options.delegates.resize(2);
+  options.rules = {{{"node ?"}, {}, {}, "cpu", {}}};
+  const Result<Placement> placed = PlaceOn(test.graph, {&npu, &cpu}, options);
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->verdicts[0][0].reason, Reason::kSupported);
+  EXPECT_EQ(placed->verdicts[0][1].detail, "a placement rule sends it to 'cpu'");
+}
+
 // Seed rows 17, 24, 27.
 TEST(Placer, RulesByOperatorAndByNameKeepNodesAway) {
   const TestGraph test = Chain("SSS");
