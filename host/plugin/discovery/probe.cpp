@@ -17,7 +17,7 @@
 #include "base/log.hpp"
 #include "plugin/checks/text.hpp"
 #include "plugin/discovery/probe_wire.hpp"
-#include "plugin/discovery/worker_process.hpp"
+#include "base/worker_process.hpp"
 
 namespace deputy::host {
 namespace {
