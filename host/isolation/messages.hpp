@@ -288,11 +288,13 @@ void Pass(Wire& wire, WireText& text) {
 struct TextRequest {
   deputy_str name{};
   uint64_t capacity = 0;
+  uint64_t size = 0;  // as the caller left it
 };
 template <class Wire>
 void Pass(Wire& wire, TextRequest& request) {
   wire.Str(request.name);
   wire.Number(request.capacity);
+  wire.Number(request.size);
 }
 struct WrittenText {
   uint64_t size = 0;

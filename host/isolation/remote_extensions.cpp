@@ -29,7 +29,7 @@ deputy_status* GetOption(deputy_instance* self, deputy_str name, char* buffer, u
   return ForHost(instance.host, [&] {
     std::unique_ptr<Received<Reply<WrittenText>>> text;
     CallResult result =
-        CallObject(instance, Function::kGetOption, instance.token, TextRequest{name, capacity}, {}, text);
+        CallObject(instance, Function::kGetOption, instance.token, TextRequest{name, capacity, *size}, {}, text);
     if (text != nullptr) CopyWritten((*text)->payload, buffer, capacity, size);
     return result;
   });

@@ -12,7 +12,7 @@ deputy_status* Compatibility(deputy_instance* self, char* buffer, uint64_t capac
   return ForHost(instance.host, [&] {
     std::unique_ptr<Received<Reply<WrittenText>>> text;
     CallResult result =
-        CallObject(instance, Function::kBlobCompatibility, instance.token, TextRequest{{}, capacity}, {}, text);
+        CallObject(instance, Function::kBlobCompatibility, instance.token, TextRequest{{}, capacity, *size}, {}, text);
     if (text != nullptr) CopyWritten((*text)->payload, buffer, capacity, size);
     return result;
   });

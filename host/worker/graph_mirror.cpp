@@ -6,7 +6,7 @@
 namespace deputy::host {
 namespace {
 
-constexpr uint64_t kPiece = 8u << 20;
+constexpr uint64_t kMostRead = 8u << 20;
 // In place of a size: the key is the host's number of a file.
 constexpr uint64_t kIsFile = UINT64_MAX;
 
@@ -111,7 +111,7 @@ deputy_status* GraphMirror::ConstantRead(deputy_value_id value, uint64_t offset,
   if (offset + size < offset) return Invalid("the bytes are outside of the constant");
   uint64_t done = 0;
   do {  // also when there is nothing to read: the host checks the value
-    const uint64_t piece = std::min(size - done, kPiece);
+    const uint64_t piece = std::min(size - done, kMostRead);
     const auto reply = channel_.Ask<WireBytes>(Function::kConstantRead, ConstantRange{value, offset + done, piece});
     if (deputy_status* failure = StatusOf((*reply)->outcome)) return failure;
     if ((*reply)->payload.size != piece) EndWorker();

@@ -117,7 +117,7 @@ ReplyWords ServedCall::GetText(WireFrame frame) {
   constexpr uint64_t kMost = 1u << 20;
   const uint64_t capacity = std::min((*message)->args.capacity, kMost);
   std::vector<char> buffer(capacity + 1);
-  uint64_t size = 0;
+  uint64_t size = (*message)->args.size;
   const StatusHandle status =
       option ? Invoke(delegate.options->get_option, "get_option",
                       [&] {
