@@ -21,7 +21,7 @@ union ControlSpace {
   std::array<char, CMSG_SPACE(sizeof(int) * kMaxFrameDescriptors)> bytes;
 };
 
-// Takes ownership of every descriptor that came along, also of too many. False for anything else.
+// Takes ownership of every descriptor beside the bytes, also too many. False for anything else.
 bool TakeDescriptors(msghdr& message, std::vector<std::unique_ptr<Descriptor>>& into) {
   bool sound = (message.msg_flags & MSG_CTRUNC) == 0;
   for (cmsghdr* head = CMSG_FIRSTHDR(&message); head != nullptr; head = CMSG_NXTHDR(&message, head)) {

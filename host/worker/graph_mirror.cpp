@@ -37,7 +37,7 @@ const std::vector<uint32_t>& GraphMirror::List(Function which, Ordered& list) {
 
 const std::vector<deputy_node_id>& GraphMirror::Order() { return List(Function::kGraphOrder, order_); }
 
-const std::vector<deputy_value_id>& GraphMirror::Border(Function which) {
+const std::vector<deputy_value_id>& GraphMirror::GraphEnds(Function which) {
   return List(which, which == Function::kGraphInputs ? inputs_ : outputs_);
 }
 

@@ -34,7 +34,7 @@ class GraphMirror {
   const std::shared_ptr<Keep>& keep() const { return keep_; }
 
   const std::vector<deputy_node_id>& Order();
-  const std::vector<deputy_value_id>& Border(Function which);  // kGraphInputs or kGraphOutputs
+  const std::vector<deputy_value_id>& GraphEnds(Function which);  // kGraphInputs or kGraphOutputs
   deputy_status* NodeInfo(deputy_node_id node, deputy_node_info* out);
   deputy_status* ValueInfo(deputy_value_id value, deputy_value_info* out);
   deputy_status* Attribute(deputy_node_id node, const char* name, deputy_attribute* out);

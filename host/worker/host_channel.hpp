@@ -16,7 +16,7 @@
 
 namespace deputy::host {
 
-// Ends the process: there is nobody left to serve.
+// Ends the process: there is no host left to serve.
 [[noreturn]] void EndWorker();
 
 // A status of the worker for a failure of the host; NULL for success.

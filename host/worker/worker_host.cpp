@@ -54,10 +54,10 @@ deputy_node_id NodeAt(void*, const deputy_graph* graph, uint32_t index) {
   return index < order.size() ? order[index] : DEPUTY_NO_NODE;
 }
 
-const deputy_value_id* Border(const deputy_graph* graph, Function which, uint32_t* count) {
+const deputy_value_id* GraphEnds(const deputy_graph* graph, Function which, uint32_t* count) {
   if (count != nullptr) *count = 0;
   if (graph == nullptr) return nullptr;
-  const std::vector<deputy_value_id>& values = GraphMirror::Of(graph)->Border(which);
+  const std::vector<deputy_value_id>& values = GraphMirror::Of(graph)->GraphEnds(which);
   if (count != nullptr) *count = static_cast<uint32_t>(values.size());
   return values.data();
 }
@@ -123,10 +123,10 @@ void WorkerHost::FillGraph() {
     return Shielded(graph, [&](GraphMirror& mirror) { return mirror.ValueInfo(value, out); });
   };
   table_.graph_inputs = [](void*, const deputy_graph* graph, uint32_t* count) {
-    return Border(graph, Function::kGraphInputs, count);
+    return GraphEnds(graph, Function::kGraphInputs, count);
   };
   table_.graph_outputs = [](void*, const deputy_graph* graph, uint32_t* count) {
-    return Border(graph, Function::kGraphOutputs, count);
+    return GraphEnds(graph, Function::kGraphOutputs, count);
   };
   table_.constant_read = [](void*, const deputy_graph* graph, deputy_value_id value, uint64_t offset, uint64_t size,
                             void* to) {

@@ -109,6 +109,6 @@ void Serve(const std::string& way) {
 
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
-  alarm(60);  // also when nobody ends it
+  alarm(60);  // also when the host does not end it
   deputy::host::Serve(std::filesystem::path(argv[2]).filename());
 }
