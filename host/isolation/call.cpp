@@ -32,17 +32,17 @@ CallResult RemoteCall::Invalid(std::string_view what) {
 }
 
 CallResult RemoteCall::Transact(const std::vector<uint64_t>& words, WireFrame& frame) {
-  if (channel_ == nullptr) return CallResult::Failure(DEPUTY_DEVICE_LOST, link_.HowLost());
+  if (channel_ == nullptr && link_.has_ended()) return CallResult::Failure(DEPUTY_DEVICE_LOST, link_.HowLost());
+  if (channel_ == nullptr)
+    return CallResult::Failure(DEPUTY_OUT_OF_MEMORY, "there is no descriptor or memory for a call to a worker process");
   auto& cancelled = reinterpret_cast<ChannelPage*>(channel_->page->data())->cancelled;
   cancelled.store(0, std::memory_order_relaxed);
   const int socket = channel_->socket.get();
   const Transfer sent = SendFrame(socket, FrameKind::kCall, function_, words, descriptors_);
+  sound_ = sent == Transfer::kDone;
   if (sent == Transfer::kTooLarge)
     return CallResult::Failure(DEPUTY_OUT_OF_MEMORY, "the arguments are too large for a worker process");
-  if (sent != Transfer::kDone) {
-    sound_ = false;
-    return CallResult::Failure(DEPUTY_DEVICE_LOST, link_.HowLost());
-  }
+  if (!sound_) return CallResult::Failure(DEPUTY_DEVICE_LOST, link_.HowLost());
   const auto look = [&] {
     if (scope_.control->cancelled(scope_.control->self) != 0) cancelled.store(1, std::memory_order_relaxed);
   };

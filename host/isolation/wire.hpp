@@ -23,7 +23,7 @@ namespace deputy::host {
 // Both sides compare it: worker and library are of one build.
 inline constexpr uint32_t kWireVersion = 1;
 // Longer texts are not read: their sizes are a plugin's own.
-inline constexpr uint64_t kMaxWireText = 1u << 20;
+inline constexpr uint64_t kMaxWireText = 64u << 20;
 
 // A whole struct, with zeros behind the end of one that an older peer filled.
 template <class T>

@@ -145,9 +145,15 @@ std::unique_ptr<Channel> WorkerLink::Acquire() {
   channel->page = Mapping::Of(shared, 0, sizeof(ChannelPage), true);
   if (channel->page == nullptr) return nullptr;
   const std::lock_guard lock(sending_);
-  const Transfer sent = SendFrame(process_->reply_fd(), FrameKind::kNotice, Function::kNewChannel, Encode(Nothing()),
-                                  {theirs.get(), shared});
-  return sent == Transfer::kDone ? std::move(channel) : nullptr;
+  // Where this fails the worker has ended, which the first use of the channel shows.
+  (void)SendFrame(process_->reply_fd(), FrameKind::kNotice, Function::kNewChannel, Encode(Nothing()),
+                  {theirs.get(), shared});
+  return channel;
+}
+
+bool WorkerLink::has_ended() {
+  const std::lock_guard lock(mutex_);
+  return ended_ || !condemned_.empty();
 }
 
 void WorkerLink::Release(std::unique_ptr<Channel> channel) {

@@ -54,8 +54,10 @@ class WorkerLink {
   // "plugin com.example.npu (npu.so) in its worker process"
   const std::string& label() const { return label_; }
 
-  // A channel that no other call uses; null when the worker has ended. [any-thread]
+  // A channel that no other call uses. Null when the worker has ended, and when there is no descriptor or memory for
+  // one, as has_ended() tells. [any-thread]
   std::unique_ptr<Channel> Acquire();
+  bool has_ended();
   void Release(std::unique_ptr<Channel> channel);
   // Ends the worker because of what it sent. Returns the fault, with the label. [any-thread]
   std::string Condemn(std::string_view fault);

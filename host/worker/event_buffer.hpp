@@ -24,6 +24,7 @@ class EventBuffer {
   struct Taken {
     std::deque<std::string> texts;
     Events events;
+    uint64_t bytes = 0;  // about, on the wire
   };
   void TakeAll(Taken& taken);
 

@@ -23,7 +23,7 @@ struct KeptBytes {
   int descriptor = -1;
 };
 
-// By the host's pointer and size. Two of one key are the same: whoever holds one belongs to a model, which lives as
+// By the host's pointer and size. Two of one key are the same: a model of which bytes are held lives as
 // long. [any-thread]
 class ByteStore : public std::enable_shared_from_this<ByteStore> {
  public:

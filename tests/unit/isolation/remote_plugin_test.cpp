@@ -2,6 +2,7 @@
 #include "isolation/remote_plugin.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include <atomic>
@@ -164,6 +165,23 @@ TEST_F(RemotePluginTest, NothingGrowsOverRoundsOfOpenAndClose) {
   EXPECT_EQ(OpenDescriptors(), here);
   EXPECT_EQ(FilesIn(descriptors).size(), there);
   EXPECT_LT(ResidentKilobytes(workers.front()), resident + 512);
+}
+
+TEST_F(RemotePluginTest, CallWithoutADescriptorLeftFailsAndTheWorkerLives) {
+  std::vector<float> values(4, 1);
+  std::thread busy([&] { (void)plugged_->Run(context_, values, kWaits, 5); });  // has the one channel
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit none{0, limit.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  deputy_context* context = nullptr;
+  const Failed failed = plugged_->CreateContext(executable_, context);
+  setrlimit(RLIMIT_NOFILE, &limit);
+  EXPECT_EQ(failed.code, DEPUTY_OUT_OF_MEMORY) << failed.message;
+  plugged_->delegate->cancel(context_, 5);
+  busy.join();
+  EXPECT_EQ(plugged_->Run(context_, values).message, "");
 }
 
 // Mappings of the constant in the worker.
