@@ -164,7 +164,11 @@ TEST_F(RemotePluginTest, NothingGrowsOverRoundsOfOpenAndClose) {
   }
   EXPECT_EQ(OpenDescriptors(), here);
   EXPECT_EQ(FilesIn(descriptors).size(), there);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // which keep what is freed
   EXPECT_LT(ResidentKilobytes(workers.front()), resident + 512);
+#else
+  EXPECT_GT(resident, 0u);
+#endif
 }
 
 TEST_F(RemotePluginTest, CallWithoutADescriptorLeftFailsAndTheWorkerLives) {
