@@ -43,11 +43,14 @@ std::string View(const deputy_str& text) { return text.data == nullptr ? "" : st
 // extent, quantization and named data.
 class Model {
  public:
+  // Large enough to be read in two pieces, and to be streamed; not at the beginning of a page.
+  static constexpr size_t kInFile = 10u << 20, kFileBytes = kInFile + 6000;
+
   Model() {
-    std::vector<uint8_t> bytes(20000);
+    std::vector<uint8_t> bytes(kFileBytes);
     for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<uint8_t>(i * 7);
     const std::filesystem::path path = folder_.path() / "weights";
-    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), 20000);
+    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), kFileBytes);
     file_ = *MappedFile::Open(path);
     graph.mapped.push_back({file_->bytes(), file_, file_->descriptor()});
     const ValueId x = graph.AddValue("x", {DType::kFloat32, true, {4}});
@@ -58,7 +61,8 @@ class Model {
     const ValueId large = graph.AddConstant("large", *Tensor::Allocate(DType::kFloat32, {5000}));
     std::memset(const_cast<void*>(graph.values[large].constant.data()), 3, 20000);
     auto* mapped = const_cast<uint8_t*>(file_->bytes().data()) + 5004;
-    const ValueId in_file = graph.AddConstant("in_file", *Tensor::Wrap(DType::kFloat32, {2500}, mapped, 10000, file_));
+    const ValueId in_file =
+        graph.AddConstant("in_file", *Tensor::Wrap(DType::kFloat32, {kInFile / 4}, mapped, kInFile, file_));
     PrimitiveBuilder first("", "Relu", 14);
     first.Set("an_int", int64_t{-7}).Set("a_float", 1.5f).Set("a_string", std::string("text"));
     first.Set("ints", std::vector<int64_t>{1, -2, 3}).Set("floats", std::vector<float>{0.5f});
@@ -81,7 +85,7 @@ class Model {
 // One run through the life of a plugin, and what happened in it.
 class Life {
  public:
-  Life(const deputy_plugin* plugin, const Model& model)
+  Life(const deputy_plugin* plugin, const Model& model, bool streams)
       : plugin_(*plugin),
         pool_(2),
         services_("life", &pool_, &DefaultPartitionHelpers()),
@@ -91,7 +95,7 @@ class Life {
     SetLogSink([this](LogLevel, std::string_view source, std::string_view message) {
       if (source == "life") Say(std::string(message));
     });
-    graph_ = std::make_unique<deputy_graph>(view_);
+    graph_ = std::make_unique<deputy_graph>(view_, nullptr, streams);
   }
   ~Life() {
     SetLogSink(nullptr);
@@ -490,21 +494,26 @@ class Life {
   std::vector<std::string> lines_;
 };
 
-std::vector<std::string> LinesOf(const deputy_plugin* plugin) {
+std::vector<std::string> LinesOf(const deputy_plugin* plugin, bool streams = false) {
   const Model model;
-  Life life(plugin, model);
+  Life life(plugin, model, streams);
   life.Run();
   return life.lines();
 }
 
-TEST(EverySlot, IsTheSameInAWorkerProcess) {
-  const std::vector<std::string> here = LinesOf(InProcess(EverySlotPath()));
+// `streams`: large constants have no pointer.
+void Compare(bool streams) {
+  const std::vector<std::string> here = LinesOf(InProcess(EverySlotPath()), streams);
   const std::shared_ptr<RemotePlugin> remote = Remote(EverySlotPath());
   ASSERT_NE(remote, nullptr);
-  const std::vector<std::string> there = LinesOf(remote->table());
+  const std::vector<std::string> there = LinesOf(remote->table(), streams);
   for (size_t i = 0; i < std::min(here.size(), there.size()); ++i) ASSERT_EQ(there[i], here[i]) << "line " << i;
   EXPECT_EQ(there.size(), here.size());
+  EXPECT_EQ(std::count(there.begin(), there.end(), "constant aligned=0 sum=0") != 0, streams);
 }
+
+TEST(EverySlot, IsTheSameInAWorkerProcess) { Compare(false); }
+TEST(EverySlot, IsTheSameInAWorkerProcessThatStreamsConstants) { Compare(true); }
 
 // A new function of the ABI needs a call here, and with it a proxied one.
 TEST(EverySlot, IsCalled) {
