@@ -165,7 +165,7 @@ std::string WorkerLink::Condemn(std::string_view fault) {
   std::string text = fmt::format("{} sent {}", label_, fault);
   const std::lock_guard lock(mutex_);
   if (!ended_ && condemned_.empty()) {
-    condemned_ = fault;
+    condemned_ = fmt::format("sent {}", fault);
     Kill();
     idle_.clear();
   }
@@ -176,13 +176,13 @@ std::string WorkerLink::HowLost() {
   std::unique_lock lock(mutex_);
   // A closed channel and an end that is not yet seen are moments apart; a worker that closes one without reason is not
   // waited for.
-  constexpr std::chrono::milliseconds kMoment{500};
+  constexpr std::chrono::milliseconds kMoment{2000};
   if (!changed_.wait_for(lock, kMoment, [&] { return ended_.has_value(); })) {
-    if (condemned_.empty()) condemned_ = "a channel that it closed";
+    if (condemned_.empty()) condemned_ = "closed a channel";
     Kill();
     changed_.wait_for(lock, kTimeToEnd, [&] { return ended_.has_value(); });
   }
-  if (!condemned_.empty()) return fmt::format("{} was ended, because it sent {}", label_, condemned_);
+  if (!condemned_.empty()) return fmt::format("{} was ended, because it {}", label_, condemned_);
   return fmt::format("{} {}", label_, ended_.value_or("cannot be reached"));
 }
 
