@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -74,8 +75,9 @@ class Plugged {
     static constexpr deputy_value_id kInput = 0, kOutput = 1;
     const deputy_partition partition{sizeof partition, 1, &handle_, &kNode,  &kInput,
                                      &kOutput,         1, 1,        nullptr, {"plugged.0", 9}};
-    const deputy_control control{sizeof control, 0, nullptr, [](void*) { return 0u; },
-                                 [](void*, uint32_t, deputy_str) {}};
+    const deputy_control control{
+        sizeof control, 0, const_cast<Plugged*>(this), [](void*) { return 0u; },
+        [](void* self, uint32_t, deputy_str) { static_cast<const Plugged*>(self)->during_compile(); }};
     deputy_compile_args args{};
     args.struct_size = sizeof args;
     args.partition = &partition;
@@ -114,6 +116,7 @@ class Plugged {
   }
 
   const deputy_delegate* delegate = nullptr;
+  std::function<void()> during_compile = [] {};
 
  private:
   const deputy_plugin& plugin_;

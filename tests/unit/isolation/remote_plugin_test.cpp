@@ -172,19 +172,21 @@ TEST_F(RemotePluginTest, NothingGrowsOverRoundsOfOpenAndClose) {
 }
 
 TEST_F(RemotePluginTest, CallWithoutADescriptorLeftFailsAndTheWorkerLives) {
-  std::vector<float> values(4, 1);
-  std::thread busy([&] { (void)plugged_->Run(context_, values, kWaits, 5); });  // has the one channel
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  rlimit limit{};
-  getrlimit(RLIMIT_NOFILE, &limit);
-  const rlimit none{0, limit.rlim_max};
-  setrlimit(RLIMIT_NOFILE, &none);
-  deputy_context* context = nullptr;
-  const Failed failed = plugged_->CreateContext(executable_, context);
-  setrlimit(RLIMIT_NOFILE, &limit);
+  Failed failed;
+  plugged_->during_compile = [&] {  // which has the one channel
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const rlimit none{0, limit.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    deputy_context* context = nullptr;
+    failed = plugged_->CreateContext(executable_, context);
+    setrlimit(RLIMIT_NOFILE, &limit);
+  };
+  deputy_executable* executable = nullptr;
+  EXPECT_EQ(plugged_->Compile(instance_, executable).message, "");
   EXPECT_EQ(failed.code, DEPUTY_OUT_OF_MEMORY) << failed.message;
-  plugged_->delegate->cancel(context_, 5);
-  busy.join();
+  plugged_->delegate->executable_destroy(executable);
+  std::vector<float> values(4, 1);
   EXPECT_EQ(plugged_->Run(context_, values).message, "");
 }
 
