@@ -131,7 +131,7 @@ bool RemoteCall::AnswerGraph(WireFrame& frame) {
   const deputy_host& host = *scope_.host;
   const Function function = frame.function;
   if (function == Function::kNodeAttribute) {
-    Received<NodeName> asked(std::move(frame));
+    Received<AttributeName> asked(std::move(frame));
     if (!asked.valid() || asked->name.data == nullptr) return false;
     deputy_attribute attribute{};
     attribute.struct_size = sizeof attribute;

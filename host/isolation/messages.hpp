@@ -387,12 +387,12 @@ void Pass(Wire& wire, ConstantRange& range) {
   wire.Number(range.offset);
   wire.Number(range.size);
 }
-struct NodeName {
+struct AttributeName {
   deputy_node_id node = 0;
   deputy_str name{};
 };
 template <class Wire>
-void Pass(Wire& wire, NodeName& name) {
+void Pass(Wire& wire, AttributeName& name) {
   wire.Number(name.node);
   wire.Str(name.name);
 }

@@ -98,7 +98,7 @@ deputy_status* GraphMirror::Attribute(deputy_node_id node, const char* name, dep
   auto found = attributes_.find({node, text});
   if (found == attributes_.end()) {
     std::shared_ptr<Received<Reply<deputy_attribute>>> reply =
-        channel_.Ask<deputy_attribute>(Function::kNodeAttribute, NodeName{node, {text.c_str(), text.size()}});
+        channel_.Ask<deputy_attribute>(Function::kNodeAttribute, AttributeName{node, {text.c_str(), text.size()}});
     if (deputy_status* failure = StatusOf((*reply)->outcome)) return failure;
     keep_->Hold(reply);
     found = attributes_.emplace(std::pair{node, text}, std::move(reply)).first;
