@@ -302,6 +302,7 @@ static void run_conv(void *self, int64_t begin, int64_t end, uint32_t worker) {
     const int64_t oh = row % work->y_dims[2], m = row / work->y_dims[2] % work->y_dims[1];
     const int64_t n = row / work->y_dims[2] / work->y_dims[1], group = m / per_group;
     const float *image = work->x + (n * work->x_dims[1] + group * channels) * height * width;
+    const float *picture_end = image + channels * height * width; /* no access behind it */
     const float *weights = work->w + m * channels * work->w_dims[2] * kernel;
     for (int64_t ow = 0; ow < columns; ++ow) {
       const int checked = ow < safe || ow >= unsafe;
@@ -310,9 +311,10 @@ static void run_conv(void *self, int64_t begin, int64_t end, uint32_t worker) {
         for (int64_t kh = 0; kh < work->w_dims[2]; ++kh) {
           const int64_t ih = oh * what->strides[0] - what->pads[0] + kh * what->dilations[0];
           const float *line = image + (c * height + ih) * width, *tap = weights + (c * work->w_dims[2] + kh) * kernel;
+          const int bounded = checked || line + ow * stride - left + (kernel - 1) * dilation >= picture_end;
           if (ih < 0 || ih >= height) continue;
           for (int64_t kw = 0, iw = ow * stride - left; kw < kernel; ++kw, iw += dilation)
-            if (!checked || (iw >= 0 && iw < width)) sum += (double)line[iw] * tap[kw];
+            if (!bounded || (iw >= 0 && iw < width)) sum += (double)line[iw] * tap[kw];
         }
       }
       work->y[row * columns + ow] = (float)sum;

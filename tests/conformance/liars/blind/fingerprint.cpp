@@ -188,8 +188,9 @@ class Fingerprint final : public PartitionDelegate {
     }
     if (node.input(0).rank() != 4) return Verdict::No(Reason::kRank, "pictures only");
     if (pool) return Verdict::Yes();
-    if (node.since_version() < 9 || op::BatchNormalization(node.primitive()).training_mode() != 0)
-      return Verdict::No(Reason::kOther, "inference of definitions 9 to 15 only");
+    const op::BatchNormalization normalization(node.primitive());
+    if (node.since_version() < 7 || normalization.training_mode() != 0 || normalization.spatial() != 1)
+      return Verdict::No(Reason::kOther, "inference of definitions 7 to 15 only, by channel");
     for (size_t i = 1; i < 5; ++i) {
       if (node.output(i).exists()) return Verdict::No(Reason::kOther, "one output only");
       if (!node.input(i).is_constant()) return Verdict::No(Reason::kNotConstant, "constant statistics only");
