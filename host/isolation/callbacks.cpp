@@ -24,6 +24,7 @@ std::vector<uint64_t> EncodeReply(const deputy_host& host, deputy_status* status
   if (status != nullptr) {
     reply.outcome.failed = true;
     reply.outcome.code = host.status_code(host.self, status);
+    reply.outcome.node = host.status_node(host.self, status);
     reply.outcome.message = host.status_message(host.self, status);
   }
   std::vector<uint64_t> words = Encode(reply);

@@ -181,6 +181,13 @@ Result<PluginListing> Context::ListPlugins(const PluginQuery& query) const {
   return host::ListPluginFiles(*state_, query);
 }
 
+Status Context::SetOption(const std::string& delegate, const std::string& option, const std::string& value) {
+  DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<host::Engine> engine, state_->Open());
+  for (const std::shared_ptr<host::Delegate>& opened : engine->delegates)
+    if (opened->name() == delegate) return opened->SetOption(option, value);
+  return Error(StatusCode::kNotFound, "there is no delegate '{}'", delegate);
+}
+
 HealthReport Context::Health() const {
   const std::shared_ptr<host::Engine> engine = state_->opened();
   return engine == nullptr ? HealthReport() : engine->incidents->Report(*engine);

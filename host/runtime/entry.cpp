@@ -92,6 +92,13 @@ Entry EntryFromConfig(const DelegateConfig& config) {
   // The default has no origin; a mistake in it is reported at the entry.
   entry.device_origin = config.device.origin.line > 0 ? config.device.origin : entry.origin;
   entry.takes_own_name = TakesOwnName(config);
+  entry.priority = static_cast<int32_t>(*config.priority);
+  switch (*config.precision) {
+    case Precision::kOwn: break;
+    case Precision::kFloat32: entry.precision = DType::kFloat32; break;
+    case Precision::kFloat16: entry.precision = DType::kFloat16; break;
+    case Precision::kBfloat16: entry.precision = DType::kBFloat16; break;
+  }
   entry.required = *config.required;
   entry.required_origin = config.required.origin;
   entry.handling = HandlingOf(config);

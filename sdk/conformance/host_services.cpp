@@ -27,6 +27,10 @@ void StatusRelease(void* self, deputy_status* status) { HostServices::Of(self).R
 
 deputy_code StatusCode(void*, const deputy_status* status) { return status == nullptr ? DEPUTY_OK : status->code; }
 
+deputy_node_id StatusNode(void*, const deputy_status* status) {
+  return status == nullptr ? DEPUTY_NO_NODE : status->node;
+}
+
 deputy_str StatusMessage(void*, const deputy_status* status) {
   return status == nullptr ? deputy_str{"", 0} : StrOf(status->message);
 }
@@ -136,6 +140,7 @@ HostServices::HostServices() {
   table_.status_new = StatusNew;
   table_.status_release = StatusRelease;
   table_.status_code = StatusCode;
+  table_.status_node = StatusNode;
   table_.status_message = StatusMessage;
   table_.log = Log;
   table_.get_extension = GetExtension;

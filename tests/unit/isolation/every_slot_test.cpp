@@ -146,7 +146,7 @@ class Life {
   }
   template <class... Values>
   void Said(const std::string& text, deputy_status* status, const Values&... values) {
-    Say("  host: " + text, host_->status_code(host_->self, status), status == nullptr ? DEPUTY_NO_NODE : status->node,
+    Say("  host: " + text, host_->status_code(host_->self, status), host_->status_node(host_->self, status),
         View(host_->status_message(host_->self, status)), values...);
     host_->status_release(host_->self, status);
   }
@@ -159,11 +159,10 @@ class Life {
     for (uint64_t i = 0; ids != nullptr && i < count; ++i) list += std::to_string(ids[i]) + ",";
     return list;
   }
-  // Every sink refuses what it is given for the second time, and says so. Without a node: the ABI has no function that
-  // reads the node of a status, so that a failure of the host loses it on its way through a worker.
+  // Every sink refuses what it is given for the second time, and says so.
   deputy_status* Refuse(bool refused) const {
     if (!refused) return nullptr;
-    return host_->status_new(host_->self, DEPUTY_INVALID_ARGUMENT, DEPUTY_NO_NODE, "not again", 9);
+    return host_->status_new(host_->self, DEPUTY_INVALID_ARGUMENT, 1, "not again", 9);
   }
 
   void Tables() {
