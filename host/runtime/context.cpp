@@ -185,7 +185,7 @@ Status Context::SetOption(const std::string& delegate, const std::string& option
   DEPUTY_ASSIGN_OR_RETURN(const std::shared_ptr<host::Engine> engine, state_->Open());
   for (const std::shared_ptr<host::Delegate>& opened : engine->delegates)
     if (opened->name() == delegate) return opened->SetOption(option, value);
-  return Error(StatusCode::kNotFound, "there is no delegate '{}'", delegate);
+  return host::Error(StatusCode::kNotFound, "there is no delegate '{}'", delegate);
 }
 
 HealthReport Context::Health() const {
