@@ -17,6 +17,11 @@ void TestRun::Failed(const std::string& subject, const std::string& text) {
   Found({FindingKind::kFailed, subject, text});
 }
 
+void TestRun::Covered(const std::string& op_type, size_t taken, size_t fixed_taken, size_t fixed) {
+  sink_({FindingKind::kCoverage, op_type,
+         std::to_string(taken) + " " + std::to_string(fixed_taken) + " " + std::to_string(fixed)});
+}
+
 void TestRun::Found(const Finding& finding) {
   if (finding.kind == FindingKind::kFailed) ++failures_;
   sink_(finding);

@@ -30,7 +30,15 @@ struct Settings {
 };
 
 // kUnavailable: skipped because the delegate says that it cannot run on this machine.
-enum class FindingKind : char { kPassed = 'P', kFailed = 'F', kSkipped = 'S', kUnavailable = 'U', kNote = 'N' };
+// kCoverage: of the operator `subject`; the text is "TAKEN FIXED_TAKEN FIXED", all of cases.
+enum class FindingKind : char {
+  kPassed = 'P',
+  kFailed = 'F',
+  kSkipped = 'S',
+  kUnavailable = 'U',
+  kNote = 'N',
+  kCoverage = 'C'
+};
 
 // About a test ("" as the case) or one of its cases.
 struct Finding {
@@ -60,6 +68,8 @@ class TestRun {
   void Skipped(const std::string& reason) { sink_({FindingKind::kSkipped, "", reason}); }
   void Unavailable(const std::string& reason) { sink_({FindingKind::kUnavailable, "", reason}); }
   void Note(const std::string& text) { sink_({FindingKind::kNote, "", text}); }
+  // How many cases of an operator were taken, of them fixed ones, and of how many fixed ones.
+  void Covered(const std::string& op_type, size_t taken, size_t fixed_taken, size_t fixed);
   // Adds a finding of another process.
   void Found(const Finding& finding);
   size_t failures() const { return failures_; }
