@@ -26,6 +26,7 @@ struct Settings {
   bool list = false;
   bool in_process = false;
   uint64_t seed = 1;
+  int random = 200;  // networks
   deputy_dtype computes_in = DEPUTY_DTYPE_UNDEFINED;  // from the list of quirks
 };
 
@@ -112,6 +113,7 @@ std::vector<Test> LifeCycleTests(const std::vector<Case>& cases);
 std::vector<Test> NumericTests(const std::vector<Case>& cases);
 std::vector<Test> CapabilityTests(const std::vector<Case>& cases);
 std::vector<Test> PartitionTests(const std::vector<ModelCase>& models);
+std::vector<Test> FusionTests();
 std::vector<Test> ExecutionTests(const std::vector<Case>& cases);
 std::vector<Test> ConcurrencyTests(const std::vector<Case>& cases);
 std::vector<Test> ShapeTests(const std::vector<Case>& cases);
