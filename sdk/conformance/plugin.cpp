@@ -173,9 +173,11 @@ Executable::~Executable() {
   plugin_.CallVoid("executable_destroy", [&] { delegate_->executable_destroy(made_); });
 }
 
-std::unique_ptr<Context> Executable::CreateContext(std::string* why_not) {
+std::unique_ptr<Context> Executable::CreateContext(std::string* why_not, const ContextSettings& settings) {
   deputy_context_args args{};
   args.struct_size = sizeof args;
+  args.flags = settings.flags;
+  args.priority = settings.priority;
   deputy_context* context = nullptr;
   const Outcome outcome =
       plugin_.Call("context_create", [&] { return delegate_->context_create(made_, &args, &context); });
@@ -188,7 +190,12 @@ Context::~Context() {
   plugin_.CallVoid("context_destroy", [&] { delegate_->context_destroy(made_); });
 }
 
-Outcome Context::Execute(const std::vector<deputy_tensor>& inputs, const std::vector<deputy_tensor>& outputs) {
+void Context::Cancel(uint64_t run) {
+  plugin_.CallVoid("cancel", [&] { delegate_->cancel(made_, run); });
+}
+
+Outcome Context::Execute(const std::vector<deputy_tensor>& inputs, const std::vector<deputy_tensor>& outputs,
+                         const RunSettings& settings) {
   std::vector<const deputy_tensor*> in, out;
   for (const deputy_tensor& tensor : inputs) in.push_back(&tensor);
   for (const deputy_tensor& tensor : outputs) out.push_back(&tensor);
@@ -199,6 +206,11 @@ Outcome Context::Execute(const std::vector<deputy_tensor>& inputs, const std::ve
   args.inputs = in.data();
   args.outputs = out.data();
   args.run = ++runs_;
+  args.flags = settings.flags;
+  args.deadline_ns = settings.deadline_ns;
+  args.allocator = settings.allocator;
+  args.power_level = settings.power_level;
+  args.precision = settings.precision;
   if (DEPUTY_HAS_FN(delegate_, deputy_delegate, scratch_size))
     plugin_.CallVoid("scratch_size", [&] { args.scratch_size = delegate_->scratch_size(made_); });
   if (args.scratch_size > kMostScratch)

@@ -115,6 +115,7 @@ std::vector<Test> CapabilityTests(const std::vector<Case>& cases);
 std::vector<Test> PartitionTests(const std::vector<ModelCase>& models);
 std::vector<Test> FusionTests();
 std::vector<Test> ExecutionTests(const std::vector<Case>& cases);
+std::vector<Test> StateTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> ConcurrencyTests(const std::vector<Case>& cases);
 std::vector<Test> ShapeTests(const std::vector<Case>& cases);
 std::vector<Test> ResizeTests(const std::vector<Case>& cases);
