@@ -8,6 +8,7 @@
 #endif
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <exception>
 
@@ -41,6 +42,7 @@ void RestoreFloatControl(uint64_t control) {
 class Running {
  public:
   explicit Running(const char* function) {
+    SharedProgress()->since_ns = static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
     std::strncpy(SharedProgress()->function, function, sizeof(Progress::function) - 1);
   }
   ~Running() { SharedProgress()->function[0] = 0; }

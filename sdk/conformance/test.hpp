@@ -21,8 +21,10 @@ struct Settings {
   OptionList options;
   std::string filter = "*";
   std::string quirks, junit;
+  std::string model;          // a file of ONNX; "": none
+  std::string save_failures;  // a folder; "": nothing is saved
   int timeout_s = 20;
-  int jobs = 1;
+  int jobs = 0;  // tests at a time; 0: one for each CPU
   bool list = false;
   bool in_process = false;
   uint64_t seed = 1;
