@@ -12,7 +12,7 @@
 namespace deputy::conformance {
 namespace {
 
-constexpr int64_t kThreads = 2;
+constexpr uint32_t kThreads = 4;
 constexpr size_t kMostKept = 1024;
 
 deputy_status* StatusNew(void* self, deputy_code code, deputy_node_id node, const char* message, uint64_t size) {
@@ -119,7 +119,7 @@ void ParallelFor(void* self, int64_t count, int64_t grain, deputy_parallel_fn fn
   HostServices::Of(self).ParallelFor(count, grain, fn, job);
 }
 
-uint32_t ThreadCount(void*) { return static_cast<uint32_t>(kThreads); }
+uint32_t ThreadCount(void*) { return kThreads; }
 
 uint64_t ClockNs(void*) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
@@ -226,14 +226,23 @@ std::vector<std::string> HostServices::TakeFaults() {
   return std::move(faults_);
 }
 
-// Two threads, so that a data race between ranges of a job is noticed.
+// Several ranges for each of several threads, in no order, so that a race between ranges of a job is noticed, and one
+// between ranges with the same number of a worker is not made here. The caller is not worker 0.
 void HostServices::ParallelFor(int64_t count, int64_t grain, deputy_parallel_fn fn, void* job) {
   if (count <= 0) return;
-  const int64_t half = count / kThreads;
-  if (half < std::max<int64_t>(1, grain)) return fn(job, 0, count, 0);
-  std::thread other([=] { fn(job, half, count, 1); });
-  fn(job, 0, half, 0);
-  other.join();
+  const int64_t size = std::max({int64_t{1}, grain, (count + 2 * kThreads - 1) / (2 * kThreads)});
+  if (size >= count) return fn(job, 0, count, kThreads - 1);
+  std::atomic<int64_t> next{0};
+  const auto work = [&](uint32_t worker) {
+    for (int64_t begin = next.fetch_add(size); begin < count; begin = next.fetch_add(size))
+      // What is left behind the last whole range belongs to it.
+      fn(job, begin, std::min(count, begin + size), worker);
+  };
+  std::vector<std::thread> others;
+  const int64_t ranges = (count + size - 1) / size;
+  for (uint32_t i = 0; i + 1 < kThreads && i + 1 < ranges; ++i) others.emplace_back(work, i);
+  work(kThreads - 1);
+  for (std::thread& other : others) other.join();
 }
 
 const char* CodeName(deputy_code code) {

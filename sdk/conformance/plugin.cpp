@@ -175,17 +175,29 @@ Executable::~Executable() {
   plugin_.CallVoid("executable_destroy", [&] { delegate_->executable_destroy(made_); });
 }
 
-std::unique_ptr<Context> Executable::CreateContext(std::string* why_not, const ContextSettings& settings) {
+Outcome Executable::CreateContext(const ContextSettings& settings, std::unique_ptr<Context>* context) {
   deputy_context_args args{};
   args.struct_size = sizeof args;
   args.flags = settings.flags;
   args.priority = settings.priority;
-  deputy_context* context = nullptr;
+  deputy_context* made = nullptr;
   const Outcome outcome =
-      plugin_.Call("context_create", [&] { return delegate_->context_create(made_, &args, &context); });
-  if (outcome.ok() && context != nullptr) return std::make_unique<Context>(plugin_, delegate_, context);
-  *why_not = outcome.ok() ? "context_create succeeded without a context" : outcome.ToString();
-  return nullptr;
+      plugin_.Call("context_create", [&] { return delegate_->context_create(made_, &args, &made); });
+  if (outcome.ok() && made == nullptr)
+    return {DEPUTY_INTERNAL, DEPUTY_NO_NODE, "context_create succeeded without a context"};
+  if (outcome.ok()) *context = std::make_unique<Context>(plugin_, delegate_, made);
+  return outcome;
+}
+
+std::unique_ptr<Context> Executable::CreateContext(std::string* why_not, const ContextSettings& settings) {
+  std::unique_ptr<Context> context;
+  *why_not = CreateContext(settings, &context).ToString();
+  return context;
+}
+
+Outcome Executable::TryContext(const ContextSettings& settings) {
+  std::unique_ptr<Context> context;
+  return CreateContext(settings, &context);
 }
 
 Context::~Context() {

@@ -71,9 +71,12 @@ class Executable {
 
   // NULL and the reason.
   std::unique_ptr<Context> CreateContext(std::string* why_not, const ContextSettings& settings = {});
+  // Creates and destroys one.
+  Outcome TryContext(const ContextSettings& settings);
   deputy_executable* handle() { return made_; }
 
  private:
+  Outcome CreateContext(const ContextSettings& settings, std::unique_ptr<Context>* context);
   Plugin& plugin_;
   const deputy_delegate* delegate_;
   deputy_executable* made_;

@@ -98,8 +98,8 @@ void TestRun::CheckStatuses(Plugin& plugin) {
 std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models) {
   std::vector<Test> all;
   for (std::vector<Test>& group : std::vector<std::vector<Test>>{
-           EntryTests(), OptionTests(), LifeCycleTests(cases), NumericTests(cases), CapabilityTests(cases),
-           PartitionTests(models), FusionTests(), ExecutionTests(cases), StateTests(cases, models), ConcurrencyTests(cases), ShapeTests(cases),
+           EntryTests(), OptionTests(cases), LifeCycleTests(cases), NumericTests(cases), CapabilityTests(cases),
+           PartitionTests(models), FusionTests(), ExecutionTests(cases), StateTests(cases, models), ConcurrencyTests(cases), CallTests(cases), AllocatorTests(cases), ShapeTests(cases),
            ResizeTests(cases), BlobTests(cases, models), ProfilingTests(cases, models), LeakTests(cases, models),
            HostTests(cases)})
     for (Test& test : group) all.push_back(std::move(test));

@@ -110,7 +110,7 @@ std::function<void(TestRun&)> With(void (*check)(TestRun&, const Lists&...), con
 std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 
 std::vector<Test> EntryTests();
-std::vector<Test> OptionTests();
+std::vector<Test> OptionTests(const std::vector<Case>& cases);
 std::vector<Test> LifeCycleTests(const std::vector<Case>& cases);
 std::vector<Test> NumericTests(const std::vector<Case>& cases);
 std::vector<Test> CapabilityTests(const std::vector<Case>& cases);
@@ -120,6 +120,8 @@ std::vector<Test> ExecutionTests(const std::vector<Case>& cases);
 std::vector<Test> StateTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> ConcurrencyTests(const std::vector<Case>& cases);
 std::vector<Test> ShapeTests(const std::vector<Case>& cases);
+std::vector<Test> CallTests(const std::vector<Case>& cases);
+std::vector<Test> AllocatorTests(const std::vector<Case>& cases);
 std::vector<Test> ResizeTests(const std::vector<Case>& cases);
 std::vector<Test> ProfilingTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> BlobTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
