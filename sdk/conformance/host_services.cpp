@@ -226,20 +226,17 @@ std::vector<std::string> HostServices::TakeFaults() {
   return std::move(faults_);
 }
 
-// Several ranges for each of several threads, in no order, so that a race between ranges of a job is noticed, and one
-// between ranges with the same number of a worker is not made here. The caller is not worker 0.
+// Several ranges for each of several threads, none of them smaller than the grain, and handed out in no order: a race
+// between ranges of a job is noticed, and one that takes the caller for worker 0.
 void HostServices::ParallelFor(int64_t count, int64_t grain, deputy_parallel_fn fn, void* job) {
   if (count <= 0) return;
-  const int64_t size = std::max({int64_t{1}, grain, (count + 2 * kThreads - 1) / (2 * kThreads)});
-  if (size >= count) return fn(job, 0, count, kThreads - 1);
+  const int64_t ranges = std::clamp<int64_t>(count / std::max<int64_t>(1, grain), 1, 2 * kThreads);
   std::atomic<int64_t> next{0};
   const auto work = [&](uint32_t worker) {
-    for (int64_t begin = next.fetch_add(size); begin < count; begin = next.fetch_add(size))
-      // What is left behind the last whole range belongs to it.
-      fn(job, begin, std::min(count, begin + size), worker);
+    for (int64_t range = next++; range < ranges; range = next++)
+      fn(job, range * (count / ranges), range + 1 == ranges ? count : (range + 1) * (count / ranges), worker);
   };
   std::vector<std::thread> others;
-  const int64_t ranges = (count + size - 1) / size;
   for (uint32_t i = 0; i + 1 < kThreads && i + 1 < ranges; ++i) others.emplace_back(work, i);
   work(kThreads - 1);
   for (std::thread& other : others) other.join();

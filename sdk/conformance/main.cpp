@@ -230,7 +230,7 @@ int main(int argc, char** argv) {
   const std::vector<Case> cases = AllCases(settings.seed);
   const std::vector<ModelCase> models = AllModels(settings.seed);
   std::vector<Test> tests;
-  for (Test& test : AllTests(cases, models))
+  for (Test& test : AllTests(cases, models, settings))
     if (MatchesAny(settings.filter, test.name)) tests.push_back(std::move(test));
   if (settings.list) {
     for (const Test& test : tests) std::printf("%s\n", test.name.c_str());

@@ -85,6 +85,7 @@ Clock::time_point DeadlineOf(const Child& child, const HungFunctions& hung) {
       WriteAll(pipe, std::string(1, static_cast<char>(finding.kind)) + kField + Cleaned(finding.subject) + kField +
                          Cleaned(finding.text) + kRecord);
     });
+    run.SetName(child.test->name);
     child.test->run(run);
   }
   WriteAll(pipe, std::string(1, kEnd) + kRecord);
@@ -305,6 +306,7 @@ std::vector<TestResult> RunTests(const std::vector<Test>& tests, const Settings&
 TestResult RunHere(const Test& test, const Settings& settings) {
   TestResult result{test.name, "", {}, 0};
   TestRun run(settings, 0, [&](const Finding& finding) { result.findings.push_back(finding); });
+  run.SetName(test.name);
   test.run(run);
   return result;
 }

@@ -95,13 +95,15 @@ void TestRun::CheckStatuses(Plugin& plugin) {
   if (kept != 0) Failed("", std::to_string(kept) + " statuses were made and never returned");
 }
 
-std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models) {
+std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models,
+                           const Settings& settings) {
   std::vector<Test> all;
   for (std::vector<Test>& group : std::vector<std::vector<Test>>{
            EntryTests(), OptionTests(cases), LifeCycleTests(cases), NumericTests(cases), CapabilityTests(cases),
            PartitionTests(models), FusionTests(), ExecutionTests(cases), StateTests(cases, models), ConcurrencyTests(cases), CallTests(cases), AllocatorTests(cases), ShapeTests(cases),
            ResizeTests(cases), BlobTests(cases, models), ProfilingTests(cases, models), LeakTests(cases, models),
-           HostTests(cases)})
+           HostTests(cases),
+           OwnModelTests(settings)})
     for (Test& test : group) all.push_back(std::move(test));
   return all;
 }

@@ -62,6 +62,9 @@ class TestRun {
       : settings_(settings), first_case_(first_case), sink_(std::move(sink)) {}
 
   const Settings& settings() const { return settings_; }
+  // Of the test; "" for a part in another process.
+  const std::string& name() const { return name_; }
+  void SetName(std::string name) { name_ = std::move(name); }
   // The first case to run; earlier ones were run by another process.
   int64_t first_case() const { return first_case_; }
   void BeginCase(int64_t index, const std::string& subject);
@@ -90,6 +93,7 @@ class TestRun {
 
  private:
   const Settings& settings_;
+  std::string name_;
   int64_t first_case_;
   std::function<void(const Finding&)> sink_;
   size_t failures_ = 0;
@@ -107,7 +111,8 @@ std::function<void(TestRun&)> With(void (*check)(TestRun&, const Lists&...), con
 }
 
 // In the order in which they are run. `cases` and `models` must outlive them.
-std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
+std::vector<Test> AllTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models,
+                           const Settings& settings);
 
 std::vector<Test> EntryTests();
 std::vector<Test> OptionTests(const std::vector<Case>& cases);
@@ -126,6 +131,8 @@ std::vector<Test> ResizeTests(const std::vector<Case>& cases);
 std::vector<Test> ProfilingTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> BlobTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
 std::vector<Test> LeakTests(const std::vector<Case>& cases, const std::vector<ModelCase>& models);
+// With --model alone.
+std::vector<Test> OwnModelTests(const Settings& settings);
 std::vector<Test> HostTests(const std::vector<Case>& cases);
 
 }  // namespace deputy::conformance

@@ -6,6 +6,7 @@
 
 #include "cases/pieces.hpp"
 #include "partition_run.hpp"
+#include "saved_case.hpp"
 #include "test.hpp"
 
 namespace deputy::conformance {
@@ -59,6 +60,7 @@ class FusionRun {
     const int64_t index = next_++;
     if (index < run_.first_case() || run_.failures() >= kMostFailures) return;
     run_.BeginCase(index, model.label);
+    const SavedCase saved(run_, model.label, model);
     const ModelGraph shown(model);
     several_ += RunPartitions(run_, instance_, model.label, shown);
   }

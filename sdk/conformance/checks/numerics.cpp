@@ -9,6 +9,7 @@
 #include "probing/forms.hpp"
 #include "probing/taken_cases.hpp"
 #include "probing/values.hpp"
+#include "saved_case.hpp"
 #include "test.hpp"
 
 namespace deputy::conformance {
@@ -27,6 +28,7 @@ Taken RunCase(TestRun& run, Instance& instance, const Case& tested, Answer* refu
   const std::optional<Claim> claim = instance.ClaimAll(shown.graph, refusal);
   if (!run.NoFaults(plugin, tested.label)) return Taken::kFailed;
   if (!claim) return Taken::kNo;
+  const SavedCase saved(run, tested);
   Outcome outcome;
   const std::unique_ptr<Executable> executable = instance.Compile(shown.graph, *claim, &outcome);
   if (!run.NoFaults(plugin, tested.label)) return Taken::kFailed;

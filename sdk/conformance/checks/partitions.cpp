@@ -7,6 +7,7 @@
 
 #include "case_run.hpp"
 #include "partition_run.hpp"
+#include "saved_case.hpp"
 #include "test.hpp"
 
 namespace deputy::conformance {
@@ -45,6 +46,7 @@ void CheckModels(TestRun& run, const Models& models) {
   size_t several = 0;
   for (auto i = static_cast<size_t>(run.first_case()); i < shapes.size(); ++i) {
     run.BeginCase(static_cast<int64_t>(i), shapes[i].label);
+    const SavedCase saved(run, shapes[i].label, *shapes[i].model);
     several += RunPartitions(run, *instance, shapes[i].label, *shapes[i].shown, shapes[i].reversed);
   }
   if (several == 0) run.Skipped("it takes no two nodes of one model together");
